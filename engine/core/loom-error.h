@@ -1,0 +1,39 @@
+/* What a user can cause is a GError in this domain, with a sentence that says what
+ * is wrong, where, and what helps. What only a programmer can cause is an assertion. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+#define LOOM_ERROR (loom_error_quark ())
+
+typedef enum {
+  LOOM_ERROR_PARSE,
+  LOOM_ERROR_SCHEMA,
+  LOOM_ERROR_UNKNOWN_OP,
+  LOOM_ERROR_PORT,
+  LOOM_ERROR_SHAPE,
+  LOOM_ERROR_DTYPE,
+  LOOM_ERROR_CYCLE,
+  LOOM_ERROR_NO_KERNEL,
+  LOOM_ERROR_OUT_OF_MEMORY,
+  LOOM_ERROR_DEVICE,
+  LOOM_ERROR_DATA,
+  LOOM_ERROR_IO,
+  LOOM_ERROR_DIST,
+  LOOM_ERROR_CANCELLED,
+  LOOM_ERROR_NAN,
+  LOOM_ERROR_USAGE
+} LoomErrorCode;
+
+GQuark loom_error_quark (void);
+
+/* "PARSE", "SHAPE", …: the name that --json output and the documents use. */
+const char *loom_error_code_name (LoomErrorCode code);
+
+/* The exit status of the command line for this error: 1 graph, data or weights;
+ * 2 usage; 3 device or memory; 4 NaN; 5 I/O; 130 cancelled. */
+int loom_error_exit_status (const GError *error);
+
+G_END_DECLS

@@ -1,0 +1,53 @@
+/* Faults of a graph: everything that is wrong with it, each with its place, a
+ * sentence that a student understands, and where there is one the fix.
+ *
+ * Reader, operator table and inference append to one list; the command line prints
+ * it and Studio puts each on its node. */
+#pragma once
+
+#include <glib.h>
+
+#include "engine/core/loom-error.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  LoomErrorCode code;
+  gboolean is_warning;
+  int line;       /* in the file, 0 when it has none */
+  char *node;     /* path: "block.0.conv"; NULL when it concerns no node */
+  char *port;     /* port or attribute; may be NULL */
+  char *message;  /* one sentence */
+  char *fix;      /* "Did you mean “linear”?"; may be NULL */
+  /* The fix as an edit of one attribute of the node, where it is one: a button in
+   * Studio. fix_value NULL with fix_attribute set removes the attribute. */
+  char *fix_attribute, *fix_value;
+} LoomFault;
+
+typedef struct {
+  GPtrArray *items; /* LoomFault, in order of discovery */
+} LoomFaults;
+
+LoomFaults *loom_faults_new (void);
+void loom_faults_free (LoomFaults *faults);
+/* Appends; node and port may be NULL. The result is owned by the list, and its fix
+ * may be set with loom_fault_set_fix. */
+LoomFault *loom_faults_add (LoomFaults *faults, LoomErrorCode code, int line, const char *node, const char *port,
+                            const char *format, ...) G_GNUC_PRINTF (6, 7);
+void loom_fault_set_fix (LoomFault *fault, const char *attribute, const char *value, const char *format, ...)
+    G_GNUC_PRINTF (4, 5);
+guint loom_faults_count (const LoomFaults *faults); /* warnings not counted */
+guint loom_faults_length (const LoomFaults *faults);
+const LoomFault *loom_faults_get (const LoomFaults *faults, guint i);
+/* "line 12: node fc, input: the sentence. Fix." */
+char *loom_fault_to_string (const LoomFault *fault);
+/* TRUE when there is no error; else the first one's code and all sentences, a line each. */
+gboolean loom_faults_to_error (const LoomFaults *faults, const char *file, GError **error);
+
+/* The nearest of candidates (NULL-terminated) by edit distance, or NULL if none is near:
+ * for "did you mean". */
+const char *loom_nearest (const char *word, const char *const *candidates);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomFaults, loom_faults_free)
+
+G_END_DECLS

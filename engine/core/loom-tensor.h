@@ -1,0 +1,49 @@
+/* A tensor on the host: dense, row major, reference counted.
+ *
+ * The currency between files, data sets, doors of a run and snapshots; the
+ * engine's own values inside a step are offsets in an arena and never this. */
+#pragma once
+
+#include <glib.h>
+
+#include "engine/core/loom-dim.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  LoomDType dtype;
+  int rank;
+  gint64 dim[LOOM_SHAPE_MAX_RANK];
+  gint64 count; /* elements */
+  gsize bytes;
+  void *data; /* 64-byte aligned; not NULL even when empty */
+  /*< private >*/
+  gatomicrefcount refs;
+  GBytes *owner;
+} LoomTensor;
+
+/* Zero-filled. NULL with OUT_OF_MEMORY when it does not fit (size overflow included). */
+LoomTensor *loom_tensor_new (LoomDType dtype, int rank, const gint64 *dims, GError **error);
+/* A view of foreign memory kept alive by owner (transfer none; a reference is taken). */
+LoomTensor *loom_tensor_new_from_bytes (LoomDType dtype, int rank, const gint64 *dims, GBytes *owner, gsize offset);
+LoomTensor *loom_tensor_ref (LoomTensor *t);
+void loom_tensor_unref (LoomTensor *t);
+/* Element i, whatever the dtype, as a double (f16 and bf16 are widened). */
+double loom_tensor_get (const LoomTensor *t, gint64 i);
+/* Stores with rounding to nearest even for f16 and bf16, truncation for integers. */
+void loom_tensor_set (LoomTensor *t, gint64 i, double value);
+/* Converts element by element. With exact, fails with DATA (naming the first
+ * offender) when an integer does not survive the way there and back. */
+LoomTensor *loom_tensor_convert (const LoomTensor *t, LoomDType dtype, gboolean exact, GError **error);
+LoomShape loom_tensor_shape (const LoomTensor *t);
+gboolean loom_tensor_equal_bits (const LoomTensor *a, const LoomTensor *b);
+
+/* IEEE half and bfloat16 from and to f32, round to nearest even. */
+float loom_half_to_float (guint16 h);
+guint16 loom_half_from_float (float f);
+float loom_bfloat_to_float (guint16 h);
+guint16 loom_bfloat_from_float (float f);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTensor, loom_tensor_unref)
+
+G_END_DECLS

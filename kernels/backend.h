@@ -1,0 +1,365 @@
+/* The contract between the engine and a back end: a plain C vtable.
+ *
+ * A back end (ref, cpu, cuda) owns devices, memory and kernels and knows
+ * nothing of graphs or programs. The planner describes one call by a
+ * LoomKernelSpec (primitive, attributes, tensor descriptions) and gets a
+ * LoomKernel, which is then run once per step with raw buffer addresses. All
+ * work that can be done before the first step belongs in kernel_new() and
+ * bind(); run() must not allocate, look up or format anything.
+ *
+ * Shapes are logical: a convolution's input is always [N, C, H, W], whatever
+ * the bytes' order; LoomTensorDesc.layout says how they lie in memory. */
+#ifndef LOOM_BACKEND_H
+#define LOOM_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/dtype.h"
+#include "kernels/scalar.h"
+
+#define LOOM_BACKEND_ABI 1
+#define LOOM_MAX_RANK 8
+
+typedef enum {
+  LOOM_STATUS_OK,
+  LOOM_STATUS_UNSUPPORTED,   /* no kernel for this spec; the planner says so */
+  LOOM_STATUS_OUT_OF_MEMORY,
+  LOOM_STATUS_DEVICE,        /* the device or its driver failed */
+  LOOM_STATUS_INVALID,       /* the spec contradicts itself: a planner's bug */
+  LOOM_STATUS_INDEX          /* data named a row or class that does not exist */
+} LoomStatus;
+
+/* One sentence for the user, filled by whoever returns a status other than OK. */
+typedef struct {
+  char text[512];
+} LoomMessage;
+
+/* ---- tensors ---------------------------------------------------------- */
+
+typedef enum {
+  LOOM_LAYOUT_PLAIN, /* row major in logical order; PyTorch's contiguous */
+  LOOM_LAYOUT_NHWC   /* rank 4 only: logical [N,C,H,W], bytes ordered N,H,W,C */
+} LoomLayout;
+
+typedef struct {
+  LoomDType dtype;
+  LoomLayout layout;
+  int rank; /* 0 is a scalar of one element */
+  int64_t dim[LOOM_MAX_RANK];
+} LoomTensorDesc;
+
+static inline int64_t
+loom_desc_count (const LoomTensorDesc *d)
+{
+  int64_t n = 1;
+  for (int i = 0; i < d->rank; i++)
+    n *= d->dim[i];
+  return n;
+}
+
+static inline size_t
+loom_desc_bytes (const LoomTensorDesc *d)
+{
+  return (size_t) loom_desc_count (d) * loom_dtype_size (d->dtype);
+}
+
+/* ---- primitives and their attributes ----------------------------------
+ *
+ * The names that kernel_new() sees, with inputs → outputs and the attribute
+ * struct. [x] marks an optional operand, present when the attribute says so.
+ * Unless said otherwise floats may be f32 or f64 (ref) and all floats of one
+ * call have one type.
+ *
+ *  elementwise        in… → out…                LoomElementwiseAttrs
+ *  reduce             x → y                     LoomReduceAttrs
+ *  argreduce          x → i64                   LoomArgReduceAttrs
+ *  matmul             a, b, [bias] → y          LoomMatmulAttrs
+ *  conv2d             x, w, [bias] → y          LoomConv2dAttrs
+ *  conv2d_input_grad  g, w → dx                 LoomConv2dAttrs
+ *  conv2d_weight_grad g, x → dw, [dbias]        LoomConv2dAttrs
+ *  max_pool2d         x → y, where              LoomPool2dAttrs
+ *  max_pool2d_grad    g, where → dx             LoomPool2dAttrs
+ *  avg_pool2d         x → y                     LoomPool2dAttrs
+ *  avg_pool2d_grad    g → dx                    LoomPool2dAttrs
+ *  softmax            x → y                     LoomSoftmaxAttrs
+ *  softmax_grad       g, y → dx                 LoomSoftmaxAttrs
+ *  cross_entropy      logits, target → loss,lse LoomCrossEntropyAttrs
+ *  cross_entropy_grad logits, target, lse, g → dlogits
+ *  batch_norm         x, [weight, bias] → y, mean, var      LoomNormAttrs
+ *  batch_norm_grad    g, x, mean, var, [weight] → dx, [dweight, dbias]
+ *  layer_norm         x, [weight, bias] → y, mean, rstd     LoomNormAttrs
+ *  layer_norm_grad    g, x, mean, rstd, [weight] → dx, [dweight, dbias]
+ *  gather_rows        table, index → y          none
+ *  scatter_add_rows   index, g → table          none
+ *  permute            x → y                     LoomPermuteAttrs
+ *  copy               x → y (same shape; layouts and dtypes may differ: also
+ *                     `reorder`, `cast`; a float becomes an integer by
+ *                     truncation, bool by != 0)
+ *  expand             x → y (NumPy broadcast)   none
+ *  slice              x → y                     LoomSliceAttrs
+ *  pad                x → y                     LoomPadAttrs
+ *  concat             in… → y                   LoomConcatAttrs
+ *  fill               → y                       LoomFillAttrs
+ *  iota               → y                       LoomIotaAttrs
+ *  random             seed, step → y            LoomRandomAttrs
+ *  grad_stats         g… → sumsq, finite        none
+ *  sgd_step, adam_step                          see below
+ */
+
+/* elementwise: a little straight-line program over scalars, applied at every
+ * element of the output shape; inputs broadcast to it as in NumPy. One unfused
+ * primitive is a program of one step. Registers 0 … n_in-1 hold the inputs,
+ * register n_in+k the result of step k. `compute` is the type of all registers
+ * (f32, f64, or i64 where every operand is an integer or bool): loads and
+ * stores convert, a store to bool writes != 0. All outputs have the shape
+ * that the inputs broadcast to. In NHWC calls every input of rank 4 whose count
+ * equals the output's is NHWC; the others are plain and broadcast (a bias
+ * [C,1,1] or [1,C,1,1], a scalar). */
+#define LOOM_EW_MAX_IN 12
+#define LOOM_EW_MAX_OUT 4
+#define LOOM_EW_MAX_STEPS 32
+
+typedef struct {
+  LoomScalarOp op;
+  uint8_t arg[3]; /* registers */
+  double imm;     /* of LOOM_SCALAR_CONST */
+} LoomElementwiseStep;
+
+typedef struct {
+  LoomDType compute;
+  int n_steps;
+  LoomElementwiseStep step[LOOM_EW_MAX_STEPS];
+  uint8_t out[LOOM_EW_MAX_OUT]; /* register of each output */
+} LoomElementwiseAttrs;
+
+typedef enum { LOOM_REDUCE_SUM, LOOM_REDUCE_MAX, LOOM_REDUCE_MIN, LOOM_REDUCE_PROD } LoomReduceOp;
+
+/* The output has the input's rank with 1 in each reduced place. A sum over no
+ * elements is 0, a product 1; max and min of none are refused by inference.
+ * NaN wins max and min, as in PyTorch. Sums of f32 accumulate pairwise or
+ * wider, in an order that does not depend on the thread count. */
+typedef struct {
+  LoomReduceOp op;
+  uint32_t axes; /* bit i: axis i is reduced */
+} LoomReduceAttrs;
+
+/* First position of the largest (or smallest) element along one axis, i64; the
+ * output has 1 there. */
+typedef struct {
+  bool largest;
+  int axis;
+} LoomArgReduceAttrs;
+
+/* y[…,m,n] = act(Σ_k A[…,m,k]·B[…,k,n] + bias[n]). With trans_a the bytes of a
+ * are […,k,m], with trans_b those of b are […,n,k]. Both operands have rank ≥ 2
+ * and batch axes broadcast. act is LOOM_SCALAR_ID when there is none, else a
+ * unary scalar operation. */
+typedef struct {
+  bool trans_a, trans_b;
+  bool has_bias;
+  LoomScalarOp act;
+} LoomMatmulAttrs;
+
+/* x [N,C,H,W], w [K,C/groups,R,S], y [N,K,P,Q]; PyTorch's cross-correlation.
+ * pad is top, bottom, left, right. has_bias concerns the bias operand of conv2d
+ * and the dbias result of conv2d_weight_grad; act as in matmul, conv2d only. */
+typedef struct {
+  int64_t stride[2], pad[4], dilation[2];
+  int64_t groups;
+  bool has_bias;
+  LoomScalarOp act;
+} LoomConv2dAttrs;
+
+/* `where` of max_pool2d is the winner's place in its window, row·kw+column, as
+ * u8 when the window has at most 256 places and i32 otherwise; of equal values
+ * the first wins, NaN wins over all (PyTorch). Average pooling divides by
+ * divisor when it is not 0, else by the window's size, with padding counted if
+ * count_include_pad (PyTorch's rule for windows that overhang in ceil mode:
+ * only what lies inside input plus padding counts). */
+typedef struct {
+  int64_t kernel[2], stride[2], pad[2], dilation[2];
+  bool count_include_pad;
+  int64_t divisor;
+} LoomPool2dAttrs;
+
+typedef struct {
+  int axis;
+  bool log; /* log_softmax */
+} LoomSoftmaxAttrs;
+
+/* logits [N,C,d…], target i64 [N,d…]; loss and lse (log Σ exp) float [N,d…].
+ * Where the target is ignore_index the loss is 0 and so is the gradient. Any
+ * other target outside 0 … C-1 makes run() return LOOM_STATUS_INDEX (a CUDA
+ * kernel may report it at the next synchronisation).
+ * cross_entropy_grad: dlogits = (softmax - onehot)·g, g float [N,d…]. */
+typedef struct {
+  int64_t ignore_index;
+} LoomCrossEntropyAttrs;
+
+/* batch_norm: statistics over every axis but 1, biased variance; mean and var
+ * are [C]. layer_norm: over the last `axes` axes; mean and rstd have the
+ * leading shape. affine: weight and bias are there. */
+typedef struct {
+  double eps;
+  int axes; /* layer_norm only */
+  bool affine;
+} LoomNormAttrs;
+
+typedef struct {
+  int perm[LOOM_MAX_RANK]; /* y.dim[i] = x.dim[perm[i]] */
+} LoomPermuteAttrs;
+
+typedef struct {
+  int64_t start[LOOM_MAX_RANK], step[LOOM_MAX_RANK]; /* step ≥ 1 */
+} LoomSliceAttrs;
+
+/* The gradient of slice: x is placed at start with the step in between, the
+ * rest of y is value. */
+typedef struct {
+  int64_t start[LOOM_MAX_RANK], step[LOOM_MAX_RANK];
+  double value;
+} LoomPadAttrs;
+
+typedef struct {
+  int axis;
+} LoomConcatAttrs;
+
+typedef struct {
+  double value;
+} LoomFillAttrs;
+
+typedef struct {
+  int axis; /* y[…,i,…] = start + i·step along this axis */
+  double start, step;
+} LoomIotaAttrs;
+
+/* Philox 4x32-10 (kernels/philox.h): element i is a function of (seed, stream,
+ * step, i) alone, so it is the same on every device and for any thread count.
+ * seed and step are i64 scalars. Uniform in [0,1) or standard normal. */
+typedef struct {
+  bool normal;
+  uint64_t stream; /* hash of the node's path */
+} LoomRandomAttrs;
+
+/* grad_stats: n gradients in; sumsq is Σ g² over all, accumulated in f64 in a
+ * fixed order, stored as the float type; finite is the float 1 when every
+ * element of every input is finite, else 0. */
+typedef struct {
+  int n;
+} LoomGradStatsAttrs;
+
+/* Optimiser steps update n tensors in one call. Operands, each list of length n:
+ *   sgd_step:  p…, g…, [buf…], then scalars lr, momentum, dampening,
+ *              weight_decay, grad_scale, finite, step
+ *              → p'…, [buf'…]                       (buf when momentum is used)
+ *   adam_step: p…, g…, m…, v…, [vmax…], then scalars lr, beta1, beta2, eps,
+ *              weight_decay, grad_scale, finite, step
+ *              → p'…, m'…, v'…, [vmax'…]
+ * Scalars are float tensors of one element; step is i64 and counts from 1 at the
+ * first update. Each output lies at its input's address. When finite is 0
+ * nothing is written. Gradients are multiplied by grad_scale first. Formulas are
+ * torch.optim.SGD's and torch.optim.Adam's / AdamW's (decoupled). SGD's first step
+ * (step == 1) sets buf = g, later ones buf = momentum·buf + (1-dampening)·g. */
+typedef struct {
+  int n;
+  bool momentum, nesterov, maximize;
+} LoomSgdAttrs;
+
+typedef struct {
+  int n;
+  bool decoupled; /* AdamW */
+  bool amsgrad, maximize;
+} LoomAdamAttrs;
+
+/* ---- kernels ---------------------------------------------------------- */
+
+typedef struct LoomDevice LoomDevice; /* a back end's own; opaque outside */
+typedef struct LoomStream LoomStream;
+typedef struct LoomEvent LoomEvent;
+typedef struct LoomKernel LoomKernel;
+
+typedef struct {
+  const char *primitive;
+  const void *attrs; /* the primitive's struct; copied if the kernel keeps it */
+  int n_in, n_out;
+  const LoomTensorDesc *in, *out;
+} LoomKernelSpec;
+
+/* A back end embeds this as the first member of its own kernel struct. */
+struct LoomKernel {
+  /* Buffers are in…, out…, scratch (NULL when scratch_bytes is 0). An empty
+   * tensor may have a NULL buffer. */
+  LoomStatus (*run) (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
+  /* Optional: called once, and again if an address changes, before run(). */
+  LoomStatus (*bind) (LoomKernel *self, void *const *buffers, LoomMessage *message);
+  void (*free) (LoomKernel *self);
+  size_t scratch_bytes; /* in the arena, aligned to 64 */
+  /* Bit i of inplace[o]: output o may lie exactly at input i's address. */
+  uint32_t inplace[LOOM_EW_MAX_OUT];
+  const char *name; /* what does the work, for `gradloom plan`: "onednn brg:avx512_core"; lives as long as the kernel */
+};
+
+typedef struct {
+  char name[128]; /* "Intel Xeon … · 2 threads" */
+  uint64_t memory_total, memory_free; /* bytes */
+  int threads;                        /* 0 where it has no meaning */
+  bool host_memory;                   /* buffers may be read and written by plain C */
+  bool prefers_nhwc;                  /* ask for conv2d and pooling in NHWC first */
+} LoomDeviceInfo;
+
+typedef enum { LOOM_COPY_HOST_TO_DEVICE, LOOM_COPY_DEVICE_TO_HOST, LOOM_COPY_WITHIN } LoomCopyKind;
+
+typedef struct {
+  uint32_t abi; /* LOOM_BACKEND_ABI */
+  const char *name;
+
+  /* How many devices there are. 0 with a sentence in message when there are none
+   * ("no CUDA device: …"). Never prints. */
+  int (*device_count) (LoomMessage *message);
+  /* threads 0 means as many as there are processors. */
+  LoomStatus (*device_open) (int index, int threads, LoomDevice **device, LoomMessage *message);
+  void (*device_close) (LoomDevice *device);
+  void (*device_info) (LoomDevice *device, LoomDeviceInfo *info);
+
+  /* Memory aligned to 64 bytes at least; fails politely. */
+  LoomStatus (*alloc) (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message);
+  void (*free) (LoomDevice *device, void *memory);
+  /* Optional: page-locked host memory for asynchronous copies. */
+  LoomStatus (*alloc_host) (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message);
+  void (*free_host) (LoomDevice *device, void *memory);
+
+  /* Streams and events are optional; NULL streams mean "the only one". */
+  LoomStatus (*stream_new) (LoomDevice *device, LoomStream **stream, LoomMessage *message);
+  void (*stream_free) (LoomDevice *device, LoomStream *stream);
+  LoomStatus (*stream_sync) (LoomDevice *device, LoomStream *stream, LoomMessage *message);
+  LoomStatus (*event_new) (LoomDevice *device, LoomEvent **event, LoomMessage *message);
+  void (*event_free) (LoomDevice *device, LoomEvent *event);
+  LoomStatus (*event_record) (LoomDevice *device, LoomEvent *event, LoomStream *stream, LoomMessage *message);
+  LoomStatus (*event_wait) (LoomDevice *device, LoomStream *stream, LoomEvent *event, LoomMessage *message);
+
+  /* Asynchronous on a stream where there is one. */
+  LoomStatus (*copy) (LoomDevice *device, LoomStream *stream, void *to, const void *from, size_t bytes,
+                      LoomCopyKind kind, LoomMessage *message);
+
+  /* LOOM_STATUS_UNSUPPORTED without a message when there is no such kernel. */
+  LoomStatus (*kernel_new) (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message);
+
+  /* Optional: what is launched on the stream between begin and end becomes one
+   * replayable graph (CUDA graphs). */
+  LoomStatus (*capture_begin) (LoomDevice *device, LoomStream *stream, LoomMessage *message);
+  LoomStatus (*capture_end) (LoomDevice *device, LoomStream *stream, void **graph, LoomMessage *message);
+  LoomStatus (*graph_launch) (LoomDevice *device, void *graph, LoomStream *stream, LoomMessage *message);
+  void (*graph_free) (LoomDevice *device, void *graph);
+} LoomBackend;
+
+/* The built-in back ends. */
+const LoomBackend *loom_backend_ref (void);
+const LoomBackend *loom_backend_cpu (void);
+
+/* The one symbol that a back-end module exports. */
+typedef const LoomBackend *(*LoomBackendEntry) (void);
+#define LOOM_BACKEND_ENTRY "loom_backend_entry"
+
+#endif

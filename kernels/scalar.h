@@ -1,0 +1,81 @@
+/* Scalar formulas, each written once for every back end.
+ *
+ * LOOM_SCALAR_OPS(X) lists X(ENUM, name, arity, expression). The expression is over
+ * a, b, c of type T and may call the LOOM_M_* functions, which each user defines
+ * for its type before expanding it (expf or exp; CUDA source for run-time
+ * compilation gets the expression as text by stringising). Comparisons give 1 or 0
+ * in T. Formulas follow PyTorch's at NaN and at the kinks (relu'(0) = 0).
+ *
+ * To add one: a line here, its gradient in engine/program, nothing else. */
+#ifndef LOOM_SCALAR_H
+#define LOOM_SCALAR_H
+
+/* clang-format off */
+#define LOOM_SCALAR_OPS(X)                                                                   \
+  X (ID,      "id",      1, a)                                                               \
+  X (CONST,   "const",   0, imm)                                                             \
+  X (NEG,     "neg",     1, -a)                                                              \
+  X (ABS,     "abs",     1, LOOM_M_FABS (a))                                                 \
+  X (SIGN,    "sign",    1, (T) (a > 0) - (T) (a < 0))                                       \
+  X (FLOOR,   "floor",   1, LOOM_M_FLOOR (a))                                                \
+  X (SQRT,    "sqrt",    1, LOOM_M_SQRT (a))                                                 \
+  X (RSQRT,   "rsqrt",   1, (T) 1 / LOOM_M_SQRT (a))                                         \
+  X (RECIP,   "recip",   1, (T) 1 / a)                                                       \
+  X (SQUARE,  "square",  1, a * a)                                                           \
+  X (EXP,     "exp",     1, LOOM_M_EXP (a))                                                  \
+  X (LOG,     "log",     1, LOOM_M_LOG (a))                                                  \
+  X (TANH,    "tanh",    1, LOOM_M_TANH (a))                                                 \
+  X (SIGMOID, "sigmoid", 1, (T) 1 / ((T) 1 + LOOM_M_EXP (-a)))                               \
+  X (ERF,     "erf",     1, LOOM_M_ERF (a))                                                  \
+  X (SIN,     "sin",     1, LOOM_M_SIN (a))                                                  \
+  X (COS,     "cos",     1, LOOM_M_COS (a))                                                  \
+  X (RELU,    "relu",    1, (a > 0 ? a : (a != a ? a : (T) 0)))                              \
+  X (GELU,    "gelu",    1, (T) 0.5 * a * ((T) 1 + LOOM_M_ERF (a * (T) 0.70710678118654752440))) \
+  X (GELU_TANH, "gelu_tanh", 1, (T) 0.5 * a * ((T) 1 + LOOM_M_TANH ((T) 0.79788456080286535588 * (a + (T) 0.044715 * a * a * a)))) \
+  X (ADD,     "add",     2, a + b)                                                           \
+  X (SUB,     "sub",     2, a - b)                                                           \
+  X (MUL,     "mul",     2, a * b)                                                           \
+  X (DIV,     "div",     2, a / b)                                                           \
+  X (POW,     "pow",     2, LOOM_M_POW (a, b))                                               \
+  X (MAX,     "max",     2, (a != a ? a : (b != b ? b : (a > b ? a : b))))                   \
+  X (MIN,     "min",     2, (a != a ? a : (b != b ? b : (a < b ? a : b))))                   \
+  X (EQ,      "eq",      2, (T) (a == b))                                                    \
+  X (NE,      "ne",      2, (T) (a != b))                                                    \
+  X (LT,      "lt",      2, (T) (a < b))                                                     \
+  X (LE,      "le",      2, (T) (a <= b))                                                    \
+  X (GT,      "gt",      2, (T) (a > b))                                                     \
+  X (GE,      "ge",      2, (T) (a >= b))                                                    \
+  /* Gradients that are cheaper from the result b than from the argument. */                 \
+  X (RELU_GRAD,    "relu_grad",    2, (b > 0 ? a : (T) 0))      /* a = g, b = y */           \
+  X (SIGMOID_GRAD, "sigmoid_grad", 2, a * b * ((T) 1 - b))                                   \
+  X (TANH_GRAD,    "tanh_grad",    2, a * ((T) 1 - b * b))                                   \
+  X (SELECT,  "select",  3, (a != 0 ? b : c))                                                \
+  X (FMA,     "fma",     3, a * b + c)
+/* clang-format on */
+
+typedef enum {
+#define LOOM_SCALAR_ENUM(E, name, arity, expr) LOOM_SCALAR_##E,
+  LOOM_SCALAR_OPS (LOOM_SCALAR_ENUM)
+#undef LOOM_SCALAR_ENUM
+  LOOM_N_SCALARS
+} LoomScalarOp;
+
+static inline int
+loom_scalar_arity (LoomScalarOp op)
+{
+#define LOOM_SCALAR_ARITY(E, name, arity, expr) arity,
+  static const unsigned char arity_of[LOOM_N_SCALARS] = { LOOM_SCALAR_OPS (LOOM_SCALAR_ARITY) };
+#undef LOOM_SCALAR_ARITY
+  return arity_of[op];
+}
+
+static inline const char *
+loom_scalar_name (LoomScalarOp op)
+{
+#define LOOM_SCALAR_NAME(E, name, arity, expr) name,
+  static const char *const name_of[LOOM_N_SCALARS] = { LOOM_SCALAR_OPS (LOOM_SCALAR_NAME) };
+#undef LOOM_SCALAR_NAME
+  return name_of[op];
+}
+
+#endif
