@@ -1,0 +1,24 @@
+/* Expressions "{channels * 2}" over a module's arguments: numbers, names,
+ * + - * / // % ( ) min max; // and % floor as in Python. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef struct {
+  gboolean is_int; /* an integer stays one through + - * // % min max; / always gives a float */
+  gint64 i;
+  double d;
+} LoomNumber;
+
+/* Looks a name up; FALSE when there is no such argument. */
+typedef gboolean (*LoomExprLookup) (const char *name, LoomNumber *value, gpointer data);
+
+/* TRUE if the whole attribute is "{…}". */
+gboolean loom_expr_is (const char *text);
+/* Evaluates "{…}" (or the inside). Faults (syntax with position, unknown name, division by zero, overflow)
+ * are SCHEMA errors. */
+gboolean loom_expr_eval (const char *text, LoomExprLookup lookup, gpointer data, LoomNumber *value, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,154 @@
+/* The graph as the user wrote it: a small tree of typed elements with attributes.
+ *
+ * Why a tree and not a struct per thing: the file, the editor's undo stack and the
+ * canvas all need the same four invertible changes (insert, remove, set attribute,
+ * set text), and comments and foreign elements must survive a round trip. So
+ * nodes, wires, <train>, <place>, … are all LoomElement, told apart by tag; typed
+ * accessors sit on top. A graph never holds numbers of a run. What the attributes
+ * *mean* (operators, ports, shapes) is the business of engine/ops.
+ *
+ * A LoomGraph is mutable and belongs to one thread. loom_graph_freeze() gives an
+ * immutable deep copy that may be handed to other threads. */
+#pragma once
+
+#include "engine/core/loom-fault.h"
+
+G_BEGIN_DECLS
+
+#define LOOM_GRAPH_NAMESPACE "urn:gradloom:graph"
+#define LOOM_GRAPH_VERSION 1
+
+typedef enum {
+  LOOM_TAG_GRAPH,
+  LOOM_TAG_DOC,
+  LOOM_TAG_MODULE,
+  LOOM_TAG_ARG,
+  LOOM_TAG_NODE,
+  LOOM_TAG_WIRE,
+  LOOM_TAG_TRAIN,
+  LOOM_TAG_GROUP,
+  LOOM_TAG_SCHEDULE,
+  LOOM_TAG_CLIP,
+  LOOM_TAG_METRIC,
+  LOOM_TAG_PARALLEL,
+  LOOM_TAG_LESSON,
+  LOOM_TAG_LAYOUT,
+  LOOM_TAG_PLACE,
+  LOOM_TAG_FRAME,
+  LOOM_TAG_NOTE,
+  LOOM_TAG_ROUTE,
+  LOOM_TAG_VIEW,
+  LOOM_TAG_PIN,
+  LOOM_TAG_CHART,
+  LOOM_TAG_COMMENT, /* text is the comment */
+  LOOM_TAG_FOREIGN, /* text is the element's canonical XML */
+  LOOM_N_TAGS
+} LoomTag;
+
+typedef struct _LoomElement LoomElement;
+typedef struct _LoomGraph LoomGraph;
+
+/* ---- graphs ----------------------------------------------------------- */
+
+LoomGraph *loom_graph_new (const char *name);
+LoomGraph *loom_graph_ref (LoomGraph *graph);
+void loom_graph_unref (LoomGraph *graph);
+/* Deep copy. loom_graph_copy is mutable; loom_graph_freeze is not, and may cross threads. */
+LoomGraph *loom_graph_copy (const LoomGraph *graph);
+LoomGraph *loom_graph_freeze (const LoomGraph *graph);
+gboolean loom_graph_is_frozen (const LoomGraph *graph);
+
+/* Reads a file. NULL with error for what is no graph at all (not found, not XML:
+ * IO or PARSE); otherwise a graph, with every fault of grammar appended to faults
+ * (elements that make no sense are left out). Relative data paths are resolved
+ * against the file's folder, which loom_graph_get_folder returns.
+ * Limits: 64 MiB, depth 64, 1,000,000 elements, 1 MiB an attribute. */
+LoomGraph *loom_graph_read_file (const char *path, LoomFaults *faults, GError **error);
+LoomGraph *loom_graph_read_data (const char *data, gsize length, const char *name_for_errors, LoomFaults *faults,
+                                 GError **error);
+/* Canonical text: two spaces an indent, one element a line, attributes in canonical order (id,
+ * op or module first, then as written), numbers as written. write(read(write(g))) == write(g). */
+char *loom_graph_write (const LoomGraph *graph, gsize *length);
+/* Whole or not at all. */
+gboolean loom_graph_write_file (const LoomGraph *graph, const char *path, GError **error);
+
+const char *loom_graph_get_folder (const LoomGraph *graph); /* NULL when it has none */
+void loom_graph_set_folder (LoomGraph *graph, const char *folder);
+/* SHA-256 of the meaning: all but doc, comments, foreign elements, layout, view, lesson. */
+char *loom_graph_hash (const LoomGraph *graph);
+
+LoomElement *loom_graph_root (const LoomGraph *graph); /* tag GRAPH */
+LoomElement *loom_graph_find_module (const LoomGraph *graph, const char *name);
+/* Grows by one at each change. */
+guint64 loom_graph_version (const LoomGraph *graph);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomGraph, loom_graph_unref)
+
+/* ---- elements --------------------------------------------------------- */
+
+LoomTag loom_element_tag (const LoomElement *e);
+const char *loom_tag_name (LoomTag tag); /* "node" */
+int loom_element_line (const LoomElement *e);
+LoomElement *loom_element_parent (const LoomElement *e);
+guint loom_element_n_children (const LoomElement *e);
+LoomElement *loom_element_child (const LoomElement *e, guint i);
+guint loom_element_index (const LoomElement *e); /* among its parent's children */
+/* First child with this tag, or NULL. */
+LoomElement *loom_element_find (const LoomElement *e, LoomTag tag);
+const char *loom_element_get (const LoomElement *e, const char *attribute); /* NULL when absent */
+guint loom_element_n_attributes (const LoomElement *e);
+void loom_element_attribute (const LoomElement *e, guint i, const char **name, const char **value);
+const char *loom_element_text (const LoomElement *e); /* of doc, comment, foreign; else NULL */
+/* A number that names this element for its life within one graph and its copies: what views
+ * and undo keep instead of pointers. */
+guint64 loom_element_serial (const LoomElement *e);
+LoomElement *loom_graph_by_serial (const LoomGraph *graph, guint64 serial);
+
+/* A scope is the root or a module. Node by id: hashed, O(1). */
+LoomElement *loom_scope_find_node (const LoomElement *scope, const char *id);
+/* <place> of a node in the scope's layout, or NULL. */
+LoomElement *loom_scope_find_place (const LoomElement *scope, const char *id);
+/* "linear" when free, else "linear_2", "linear_3", … */
+char *loom_scope_free_id (const LoomElement *scope, const char *wanted);
+gboolean loom_id_is_valid (const char *id);
+/* Splits a wire's end "block.0.y" at its first component: node id and port (NULL when omitted).
+ * Within a scope an end is ID or ID.PORT. */
+gboolean loom_end_split (const char *end, char **node_id, char **port);
+
+/* ---- changes ---------------------------------------------------------- */
+
+/* A detached element tree, to be inserted. Attributes as name, value, …, NULL. */
+LoomElement *loom_element_new (LoomTag tag, ...) G_GNUC_NULL_TERMINATED;
+LoomElement *loom_element_copy (const LoomElement *e); /* deep, detached, same attributes, new serials */
+void loom_element_free (LoomElement *e);               /* detached elements only */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomElement, loom_element_free)
+/* On a detached element only; in a graph use an edit. */
+void loom_element_set_detached (LoomElement *e, const char *attribute, const char *value);
+void loom_element_append_detached (LoomElement *parent, LoomElement *child /* transfer full */);
+
+/* One invertible primitive. Applying it to a graph returns its inverse, ready to be
+ * applied; the two share the element, so undo and redo keep serials. */
+typedef struct _LoomEdit LoomEdit;
+
+LoomEdit *loom_edit_insert (const LoomElement *parent, guint index, LoomElement *element /* transfer full */);
+LoomEdit *loom_edit_remove (const LoomElement *element);
+LoomEdit *loom_edit_set (const LoomElement *element, const char *attribute, const char *value /* NULL removes */);
+LoomEdit *loom_edit_set_text (const LoomElement *element, const char *text);
+void loom_edit_free (LoomEdit *edit);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomEdit, loom_edit_free)
+
+/* Applies edit (consumed) and returns its inverse (transfer full). The place of an
+ * insertion is named by serials, so edits recorded in order can be undone in
+ * reverse order, whatever happened between. Never fails on a graph that the edit was made for. */
+LoomEdit *loom_graph_apply (LoomGraph *graph, LoomEdit *edit);
+
+/* Where in `parent` an element of this tag belongs by FORMATS.md's order (doc, modules, nodes, wires,
+ * train, lessons, layout, view): after the last sibling of its kind. */
+guint loom_element_place_for (const LoomElement *parent, LoomTag tag);
+
+/* A change as one line of text for Studio's journal, and back. Places are written as serials, which
+ * are given in file order when a graph is read, so a journal replays on the file it began with. */
+char *loom_edit_to_line (const LoomGraph *graph, const LoomEdit *edit);
+LoomEdit *loom_edit_from_line (const LoomGraph *graph, const char *line, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,80 @@
+/* One primitive, one entry: shape rule, gradient, expansion, cost.
+ *
+ * Each lives in engine/program/prim-<family>.c as a const struct. Primitive names and attribute structs are
+ * those of kernels/backend.h; an elementwise primitive ("add", "exp") carries its scalar operation here and
+ * reaches a back end as an "elementwise" call. */
+#pragma once
+
+#include "engine/program/loom-program.h"
+
+G_BEGIN_DECLS
+
+typedef enum { LOOM_TIER_CORE, LOOM_TIER_COMPOSITE } LoomTier;
+
+/* How the planner may treat it. */
+typedef enum {
+  LOOM_PRIM_ELEMENTWISE = 1 << 0, /* has .scalar; fusable */
+  LOOM_PRIM_ALIAS = 1 << 1,       /* reshape: same bytes in plain layout, no kernel */
+  LOOM_PRIM_RANDOM = 1 << 2,
+  LOOM_PRIM_UPDATE = 1 << 3       /* results lie at operands' addresses: optimiser steps */
+} LoomPrimFlags;
+
+/* What gradient() works with. in/out are the instruction's operands and results, grad the cotangents of its
+ * results (0 where none arrives); it stores operand cotangents in in_grad (0 leaves zero). needed[i] tells which
+ * operands lead to something wanted: the others need not be computed. */
+typedef struct {
+  LoomProgram *p;
+  const LoomInstr *instr;
+  const LoomValue *grad;
+  const gboolean *needed;
+  LoomValue *in_grad;
+} LoomGradCall;
+
+struct _LoomPrim {
+  const char *name;
+  const char *doc; /* one line, for listings */
+  LoomTier tier;
+  LoomPrimFlags flags;
+  gsize attrs_size;
+  LoomScalarOp scalar; /* of elementwise ones */
+  guint max_out;
+  /* Fills out[0 … n_out-1] and *n_out from operand descriptions; on FALSE *why (a sentence; free it) says what is
+   * wrong. An absent optional operand has dtype LOOM_N_DTYPES. */
+  gboolean (*infer) (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
+                     char **why);
+  /* NULL: not differentiable (an error on the way to a loss) unless gradient_is_zero. */
+  gboolean (*gradient) (const LoomGradCall *call);
+  gboolean gradient_is_zero;
+  /* Composites: the same values in core primitives; fills out[]. */
+  void (*expand) (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out);
+  /* "stride=2 padding=1" for listings; NULL prints nothing. */
+  char *(*describe) (const void *attrs);
+  /* Floating-point operations of one call; NULL means one per output element. */
+  double (*flops) (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out);
+};
+
+/* Every primitive, for generic tests and listings; NULL-terminated. */
+const LoomPrim *const *loom_prims (void);
+const LoomPrim *loom_prim (const char *name); /* NULL when there is none */
+
+/* ---- convenience emitters (prim-emit.c) ------------------------------- */
+/* Elementwise; operands broadcast. */
+LoomValue loom_unary (LoomProgram *p, LoomScalarOp op, LoomValue a);
+LoomValue loom_binary (LoomProgram *p, LoomScalarOp op, LoomValue a, LoomValue b);
+LoomValue loom_ternary (LoomProgram *p, LoomScalarOp op, LoomValue a, LoomValue b, LoomValue c);
+/* A scalar constant (rank 0) of the given type; fused as an immediate. */
+LoomValue loom_const (LoomProgram *p, LoomDType dtype, double value);
+LoomValue loom_fill (LoomProgram *p, LoomDType dtype, int rank, const gint64 *dims, double value);
+LoomValue loom_cast (LoomProgram *p, LoomValue a, LoomDType dtype); /* a itself when nothing changes */
+LoomValue loom_matmul (LoomProgram *p, LoomValue a, LoomValue b, gboolean trans_a, gboolean trans_b);
+/* Bit i of axes; with keepdim a 1 stays, else a reshape drops the axis. */
+LoomValue loom_reduce (LoomProgram *p, LoomReduceOp op, LoomValue a, guint32 axes, gboolean keepdim);
+LoomValue loom_reshape (LoomProgram *p, LoomValue a, int rank, const gint64 *dims);
+LoomValue loom_expand_to (LoomProgram *p, LoomValue a, int rank, const gint64 *dims);
+/* Sums a down to the given shape, undoing a broadcast: the gradient of broadcasting. */
+LoomValue loom_sum_to (LoomProgram *p, LoomValue a, int rank, const gint64 *dims);
+LoomValue loom_permute (LoomProgram *p, LoomValue a, const int *perm);
+LoomValue loom_sum_all (LoomProgram *p, LoomValue a);  /* rank 0 */
+LoomValue loom_mean_all (LoomProgram *p, LoomValue a); /* rank 0 */
+
+G_END_DECLS

@@ -1,0 +1,154 @@
+/* A program: typed primitives in single-assignment form.
+ *
+ * Between what the user drew (engine/graph) and what runs (engine/plan). Values are
+ * small integers; an instruction names a primitive, its attributes, operands and
+ * results. Shapes are concrete: a program is built for one binding of the graph's
+ * symbols, and another batch size is another program over the same state slots.
+ * State is values in, values out: a slot is read by loom_program_read() and its
+ * next value is declared by loom_program_commit(); the run commits when a step ends. */
+#pragma once
+
+#include <glib.h>
+
+#include "engine/core/loom-dim.h"
+#include "engine/core/loom-error.h"
+#include "kernels/backend.h"
+
+G_BEGIN_DECLS
+
+typedef struct _LoomProgram LoomProgram;
+typedef struct _LoomPrim LoomPrim;
+typedef guint32 LoomValue; /* 0 is "none" */
+
+typedef enum { LOOM_REGION_FORWARD, LOOM_REGION_BACKWARD, LOOM_REGION_UPDATE, LOOM_N_REGIONS } LoomRegion;
+
+typedef enum {
+  LOOM_SLOT_PARAMETER, /* trained, saved */
+  LOOM_SLOT_BUFFER,    /* running statistics: saved, not trained */
+  LOOM_SLOT_OPTIMIZER, /* momentum and such; name "optimizer.KIND.PARAMETER" */
+  LOOM_SLOT_SCALAR     /* lr, momentum, dropout rate, seed, step: set between steps */
+} LoomSlotKind;
+
+/* How a slot begins. Random ones depend on (seed, slot name) only. */
+typedef enum {
+  LOOM_INIT_ZEROS,
+  LOOM_INIT_CONSTANT, /* a */
+  LOOM_INIT_UNIFORM,  /* in [a, b) */
+  LOOM_INIT_NORMAL,   /* mean a, deviation b */
+  LOOM_INIT_DATA      /* the values given in data, row major, as doubles */
+} LoomInitKind;
+
+typedef struct {
+  LoomInitKind kind;
+  double a, b;
+  const double *data; /* borrowed: lives as long as the net that made it; copied into the slot */
+} LoomInit;
+
+typedef struct {
+  char *name;
+  LoomSlotKind kind;
+  LoomDType dtype;
+  int rank;
+  gint64 dim[LOOM_MAX_RANK];
+  LoomInit init;
+  gboolean trainable; /* parameters only: false when frozen */
+  LoomValue read;     /* its value at the start of the step; 0 if never read */
+  LoomValue commit;   /* its value after the step; 0 if unchanged */
+} LoomSlot;
+
+/* A value from outside: a batch's tensor, --in of `gradloom run`. */
+typedef struct {
+  char *name; /* PATH.PORT */
+  LoomValue value;
+} LoomProgramInput;
+
+/* A value that is wanted by name: loss, metric inputs, --out, gradients. */
+typedef struct {
+  char *name;
+  LoomValue value;
+} LoomProgramOutput;
+
+typedef struct {
+  LoomTensorDesc desc;  /* layout is always PLAIN here */
+  guint producer;       /* index of the instruction; G_MAXUINT for inputs and slots */
+  guint16 result;       /* which of its results */
+  LoomRegion region;
+  const char *origin;   /* interned path of the node it belongs to; NULL for none */
+  const char *device;   /* interned, as the node asked for ("cuda:0"); NULL for the graph's */
+  int slot;             /* index of the slot it reads, else -1 */
+  int input;            /* index of the program input it is, else -1 */
+} LoomValueInfo;
+
+typedef struct {
+  const LoomPrim *prim;
+  gpointer attrs; /* owned; prim->attrs_size bytes, or NULL */
+  guint n_in, n_out;
+  LoomValue *in, *out; /* owned; an absent optional operand or unwanted result is 0 */
+  LoomRegion region;
+  const char *origin;
+  const char *device;
+} LoomInstr;
+
+LoomProgram *loom_program_new (void);
+LoomProgram *loom_program_ref (LoomProgram *p);
+void loom_program_unref (LoomProgram *p);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomProgram, loom_program_unref)
+
+/* The float type that "float" means in this program: F32, or F64 for `--dtype f64`. */
+void loom_program_set_float (LoomProgram *p, LoomDType dtype);
+LoomDType loom_program_get_float (const LoomProgram *p);
+
+/* ---- where new instructions belong ------------------------------------ */
+void loom_program_set_region (LoomProgram *p, LoomRegion region);
+void loom_program_set_origin (LoomProgram *p, const char *path, const char *device);
+
+/* ---- building --------------------------------------------------------- */
+
+/* Appends an instruction, infers its results' types and returns the first result; all n_out results
+ * are in out[] when it is not NULL. attrs is copied. A wrong call is a programmer's
+ * mistake and asserts with the primitive's sentence: what a user can get wrong is caught by
+ * the operators' infer(). Elementwise primitives broadcast. */
+LoomValue loom_emit (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, const LoomValue *in,
+                     LoomValue *out);
+
+LoomValue loom_program_input (LoomProgram *p, const char *name, LoomDType dtype, int rank, const gint64 *dims);
+/* The slot's index; a second declaration of the same name returns the first. */
+int loom_program_slot (LoomProgram *p, const char *name, LoomSlotKind kind, LoomDType dtype, int rank,
+                       const gint64 *dims, const LoomInit *init, gboolean trainable);
+LoomValue loom_program_read (LoomProgram *p, int slot);
+void loom_program_commit (LoomProgram *p, int slot, LoomValue value);
+/* A scalar slot of the program's float type (or i64 for "seed" and "step") with its start value. */
+LoomValue loom_program_scalar (LoomProgram *p, const char *name, double initial);
+LoomValue loom_program_scalar_i64 (LoomProgram *p, const char *name, gint64 initial);
+void loom_program_output (LoomProgram *p, const char *name, LoomValue value);
+LoomValue loom_program_find_output (const LoomProgram *p, const char *name);
+
+/* ---- looking ---------------------------------------------------------- */
+guint loom_program_n_values (const LoomProgram *p); /* values are 1 … n */
+const LoomValueInfo *loom_value_info (const LoomProgram *p, LoomValue v);
+guint loom_program_n_instrs (const LoomProgram *p);
+const LoomInstr *loom_program_instr (const LoomProgram *p, guint i);
+guint loom_program_n_slots (const LoomProgram *p);
+const LoomSlot *loom_program_get_slot (const LoomProgram *p, guint i);
+int loom_program_find_slot (const LoomProgram *p, const char *name); /* -1 when there is none */
+guint loom_program_n_inputs (const LoomProgram *p);
+const LoomProgramInput *loom_program_get_input (const LoomProgram *p, guint i);
+guint loom_program_n_outputs (const LoomProgram *p);
+const LoomProgramOutput *loom_program_get_output (const LoomProgram *p, guint i);
+/* The listing of `gradloom program`: regions, one instruction a line, types at the right. */
+char *loom_program_print (const LoomProgram *p);
+
+/* ---- differentiation -------------------------------------------------- */
+
+/* Appends in region BACKWARD the gradients of `of` with respect to each wrt[i], from each primitive's own rule;
+ * fan-out is summed in a fixed order. seed is the cotangent, or 0 for ones. grads[i] is 0 where nothing reaches.
+ * Only what lies between is differentiated. SHAPE error naming primitive and node where one on the
+ * way has no gradient (argmax, comparisons stop silently: their gradient is zero). */
+gboolean loom_differentiate (LoomProgram *p, LoomValue of, LoomValue seed, guint n, const LoomValue *wrt,
+                             LoomValue *grads, GError **error);
+
+/* A copy with every composite replaced by its expansion into core primitives; what eager f64 oracles and
+ * second derivatives use. */
+LoomProgram *loom_program_expand (const LoomProgram *p, GError **error);
+
+G_END_DECLS
