@@ -1,0 +1,165 @@
+/* One operator, one place: op-<name>.c holds one const LoomOp.
+ *
+ * Palette, inspector, tooltips, CLI help, schema, costs and tests derive from it, so a
+ * new layer is one file and one word in engine/ops/meson.build. infer() works on symbolic
+ * types and runs at every edit in Studio; lower() emits primitives for one binding of the symbols. */
+#pragma once
+
+#include "engine/core/loom-fault.h"
+#include "engine/core/loom-dim.h"
+#include "engine/program/loom-prim.h"
+
+G_BEGIN_DECLS
+
+typedef struct _LoomOp LoomOp;
+
+/* Palette order: Data, Layers, Activations, Maths, Loss. */
+typedef enum {
+  LOOM_CATEGORY_DATA,
+  LOOM_CATEGORY_LAYERS,
+  LOOM_CATEGORY_ACTIVATIONS,
+  LOOM_CATEGORY_MATHS,
+  LOOM_CATEGORY_LOSS,
+  LOOM_CATEGORY_HIDDEN, /* module_input and the like: not in the palette */
+  LOOM_N_CATEGORIES
+} LoomCategory;
+
+const char *loom_category_title (LoomCategory category);
+
+typedef enum {
+  LOOM_PARAM_INT,
+  LOOM_PARAM_FLOAT,
+  LOOM_PARAM_BOOL,
+  LOOM_PARAM_ENUM,   /* choices */
+  LOOM_PARAM_INTS,   /* "3,3"; one value stands for all `length` */
+  LOOM_PARAM_FLOATS,
+  LOOM_PARAM_SHAPE,  /* "B,1,28,28" */
+  LOOM_PARAM_DTYPE,
+  LOOM_PARAM_STRING
+} LoomParamType;
+
+typedef struct {
+  const char *name; /* PyTorch's */
+  LoomParamType type;
+  const char *def;    /* as text; NULL: required; "" for an absent optional one (loom_*_is_set is FALSE) */
+  double minimum, maximum; /* of numbers; both 0: no bounds */
+  int length;              /* of lists; 0: any */
+  const char *const *choices;
+  const char *unit, *doc;  /* doc: one sentence for the tooltip */
+  gboolean hyper;          /* may change while a run goes on (dropout's p): a scalar slot "PATH.NAME" */
+  gboolean advanced;       /* the inspector folds it away */
+} LoomParamSpec;
+
+typedef enum {
+  LOOM_PORT_OPTIONAL = 1 << 0,
+  LOOM_PORT_VARIADIC = 1 << 1, /* ports 0, 1, 2 …; must be the only input spec */
+  LOOM_PORT_WEIGHT = 1 << 2    /* an input that a weight of this name serves when nothing is wired */
+} LoomPortFlags;
+
+typedef struct {
+  const char *name; /* PyTorch's argument name; "out" for a single output */
+  const char *doc;
+  LoomPortFlags flags;
+} LoomPortSpec;
+
+/* A configuration for the generic tests: inputs' types and a node's parameters. */
+typedef struct {
+  const char *params;    /* "out_features=10 bias=false"; values without spaces */
+  const char *inputs[6]; /* "f32:B,3,8,8", in port order; variadic: as many as given; "" skips an optional one.
+                            B is bound to 4, T to 5. */
+  const char *range;     /* "positive", "distinct" (for max), "class:10" per first integer input, "away0" (not near
+                            0), or NULL: normal */
+} LoomSample;
+
+typedef struct _LoomInfer LoomInfer;
+typedef struct _LoomLower LoomLower;
+
+typedef struct {
+  double parameters; /* elements; filled by the engine from declared weights */
+  double flops;      /* forward, for one call */
+  double bytes;      /* of the outputs */
+} LoomCost;
+
+struct _LoomOp {
+  const char *name;      /* "linear" */
+  const char *title;     /* "Linear" */
+  LoomCategory category;
+  const char *icon;      /* symbolic icon in data/icons: "loom-linear-symbolic" */
+  const char *doc;       /* one line */
+  const char *details;   /* a paragraph: what it does, when to use it; own words */
+  const char *formula;   /* Unicode: "y = x Wᵀ + b" */
+  const char *reference; /* "torch.nn.Linear" */
+  const LoomPortSpec *inputs, *outputs; /* end with name NULL; NULL for none */
+  const LoomPortSpec *(*dynamic_outputs) (const LoomInfer *ctx); /* dataset: ports depend on the source; else NULL */
+  const LoomParamSpec *params;                                   /* end with name NULL; NULL for none */
+  void (*infer) (LoomInfer *ctx);
+  void (*lower) (LoomLower *ctx);
+  double (*flops) (const LoomInfer *ctx); /* with bound symbols; NULL: one per output element */
+  const LoomSample *samples;              /* end with inputs and params all NULL; NULL only for data operators */
+  /* "16 channels · 3×3 · pad 1": the card's second row. NULL: the engine lists what differs from the defaults. */
+  char *(*summary) (const LoomInfer *ctx);
+};
+
+const LoomOp *const *loom_ops (void); /* NULL-terminated, palette order */
+const LoomOp *loom_op (const char *name);
+
+/* ---- inside infer() --------------------------------------------------- */
+/* Values of parameters, converted and range-checked before infer() runs. Names must be in op->params. */
+gint64 loom_infer_int (const LoomInfer *ctx, const char *name);
+double loom_infer_float (const LoomInfer *ctx, const char *name);
+gboolean loom_infer_bool (const LoomInfer *ctx, const char *name);
+const char *loom_infer_string (const LoomInfer *ctx, const char *name); /* enums too */
+guint loom_infer_ints (const LoomInfer *ctx, const char *name, gint64 *values, guint max);
+guint loom_infer_floats (const LoomInfer *ctx, const char *name, double *values, guint max);
+LoomShape loom_infer_shape (const LoomInfer *ctx, const char *name);
+LoomDType loom_infer_dtype (const LoomInfer *ctx, const char *name);
+gboolean loom_infer_is_set (const LoomInfer *ctx, const char *name); /* given, or default not "" */
+/* Any attribute of the node, also ones outside op->params (dataset sources have options of their own). */
+const char *loom_infer_attribute (const LoomInfer *ctx, const char *name);
+const char *loom_infer_folder (const LoomInfer *ctx); /* the graph file's folder, may be NULL */
+
+/* Types of inputs. An input whose type is not known because of a fault upstream keeps infer() from running at all,
+ * so required inputs are always there; optional ones may be NULL. */
+guint loom_infer_n_inputs (const LoomInfer *ctx); /* variadic count */
+const LoomType *loom_infer_input (const LoomInfer *ctx, guint i);
+void loom_infer_output (LoomInfer *ctx, guint i, LoomDType dtype, const LoomShape *shape);
+const LoomType *loom_infer_get_output (const LoomInfer *ctx, guint i); /* for flops() and summary() */
+
+/* Declares a weight (or buffer): its name is the node's path + "." + name, its type float. It needs a plain
+ * integer shape. Where a port of that name is wired (a tied weight) the shape is compared instead. */
+typedef struct {
+  const char *name;
+  LoomShape shape;
+  LoomInit init;
+  gboolean is_buffer; /* not trained */
+  LoomDType dtype;    /* LOOM_F32 means the program's float; num_batches_tracked is i64 */
+  gboolean bare_name; /* op="parameter": the tensor is named by the path alone */
+} LoomWeightSpec;
+void loom_infer_weight (LoomInfer *ctx, const LoomWeightSpec *spec);
+
+/* PyTorch's default for linear and conv weights: uniform in ±1/sqrt(fan_in) (kaiming_uniform with a = √5; also for
+ * the bias). */
+LoomInit loom_init_fan_in (gint64 fan_in);
+
+/* Reports a fault at this node; port or parameter name may be NULL. At most one fix, as an attribute's new value. */
+LoomFault *loom_infer_fault (LoomInfer *ctx, LoomErrorCode code, const char *port, const char *format, ...)
+    G_GNUC_PRINTF (4, 5);
+gboolean loom_infer_has_fault (const LoomInfer *ctx);
+
+/* ---- inside lower() --------------------------------------------------- */
+LoomProgram *loom_lower_program (LoomLower *ctx);
+/* The same node with every symbol bound: parameters and types. */
+const LoomInfer *loom_lower_infer (const LoomLower *ctx);
+gboolean loom_lower_is_training (const LoomLower *ctx);
+LoomValue loom_lower_input (LoomLower *ctx, guint i); /* 0 when an optional one is not wired */
+/* A declared weight or buffer: what is wired into its port, else the slot's value. 0 when it was not declared. */
+LoomValue loom_lower_weight (LoomLower *ctx, const char *name);
+/* The next value of a declared buffer (training mode: running statistics). */
+void loom_lower_commit (LoomLower *ctx, const char *name, LoomValue value);
+/* A parameter with .hyper: the scalar slot's value, in the program's float type. */
+LoomValue loom_lower_hyper (LoomLower *ctx, const char *name);
+/* Uniform [0,1) numbers keyed on seed, this node's path and the step. */
+LoomValue loom_lower_random (LoomLower *ctx, int rank, const gint64 *dims);
+void loom_lower_output (LoomLower *ctx, guint i, LoomValue value);
+
+G_END_DECLS
