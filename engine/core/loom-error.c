@@ -1,10 +1,11 @@
 /* The error domain: names and exit statuses of its codes. */
 #include "engine/core/loom-error.h"
 
-G_DEFINE_QUARK (loom-error-quark, loom_error)
+G_DEFINE_QUARK (loom - error - quark, loom_error)
 
 /* Indexed by LoomErrorCode. */
-static const struct {
+static const struct
+{
   const char *name;
   int exit_status;
 } codes[] = {
@@ -41,7 +42,7 @@ loom_error_exit_status (const GError *error)
 
   if (error->domain == G_FILE_ERROR)
     return 5;
-  if (error->domain != LOOM_ERROR || error->code < 0 || error->code >= (int) G_N_ELEMENTS (codes))
+  if (error->domain != LOOM_ERROR || error->code < 0 || error->code >= (int)G_N_ELEMENTS (codes))
     return 1;
   return codes[error->code].exit_status;
 }

@@ -16,7 +16,7 @@ typedef struct {
   gint64 dim[LOOM_SHAPE_MAX_RANK];
   gint64 count; /* elements */
   gsize bytes;
-  void *data; /* 64-byte aligned; not NULL even when empty */
+  void *data; /* 64-byte aligned (a view: as its owner, at least by element); not NULL even when empty */
   /*< private >*/
   gatomicrefcount refs;
   GBytes *owner;

@@ -1,0 +1,364 @@
+/* Host tensors: memory, element access and conversion between element types.
+ *
+ * Every tensor keeps its memory alive by a GBytes, its own memory included, so that
+ * owned data and views of a mapped file are freed in the same way. */
+#include "engine/core/loom-tensor.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+
+#define ALIGNMENT 64
+
+/* What an empty tensor points to when its owner has no memory at all. */
+static const guint64 nothing[ALIGNMENT / 8] __attribute__ ((aligned (ALIGNMENT)));
+
+/* FALSE when elements or bytes overflow. */
+static gboolean
+measure (LoomDType dtype, int rank, const gint64 *dims, gint64 *count, gsize *bytes)
+{
+  gint64 n = 1, size;
+
+  for (int i = 0; i < rank; i++)
+    {
+      if (dims[i] < 0 || __builtin_mul_overflow (n, dims[i], &n))
+        return FALSE;
+    }
+  if (__builtin_mul_overflow (n, (gint64)loom_dtype_size (dtype), &size) || size > G_MAXINT64 - ALIGNMENT)
+    return FALSE;
+  *count = n;
+  *bytes = (gsize)size;
+  return TRUE;
+}
+
+static LoomTensor *
+make_tensor (LoomDType dtype, int rank, const gint64 *dims, gint64 count, gsize bytes, void *data, GBytes *owner)
+{
+  LoomTensor *t = g_new0 (LoomTensor, 1);
+
+  t->dtype = dtype;
+  t->rank = rank;
+  for (int i = 0; i < rank; i++)
+    t->dim[i] = dims[i];
+  t->count = count;
+  t->bytes = bytes;
+  t->data = data;
+  t->owner = owner;
+  g_atomic_ref_count_init (&t->refs);
+  return t;
+}
+
+LoomTensor *
+loom_tensor_new (LoomDType dtype, int rank, const gint64 *dims, GError **error)
+{
+  gint64 count;
+  gsize bytes;
+  void *raw = NULL, *data;
+
+  g_return_val_if_fail (dtype < LOOM_N_DTYPES, NULL);
+  g_return_val_if_fail (rank >= 0 && rank <= LOOM_SHAPE_MAX_RANK, NULL);
+
+  /* calloc, because large pages come zeroed from the kernel and are not touched before use. */
+  if (measure (dtype, rank, dims, &count, &bytes))
+    raw = calloc (1, bytes + ALIGNMENT);
+  if (raw == NULL)
+    {
+      g_autoptr (GString) shape = g_string_new (NULL);
+
+      for (int i = 0; i < rank; i++)
+        g_string_append_printf (shape, "%s%" G_GINT64_FORMAT, i > 0 ? " × " : "", dims[i]);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
+                   "There is not enough memory for a tensor of shape %s (%s); make it smaller.", shape->str,
+                   loom_dtype_name (dtype));
+      return NULL;
+    }
+  data = (void *)(((guintptr)raw + ALIGNMENT - 1) & ~(guintptr)(ALIGNMENT - 1));
+  return make_tensor (dtype, rank, dims, count, bytes, data, g_bytes_new_with_free_func (data, bytes, free, raw));
+}
+
+LoomTensor *
+loom_tensor_new_from_bytes (LoomDType dtype, int rank, const gint64 *dims, GBytes *owner, gsize offset)
+{
+  gint64 count;
+  gsize bytes, available;
+  const guint8 *base;
+  void *data;
+
+  g_return_val_if_fail (dtype < LOOM_N_DTYPES, NULL);
+  g_return_val_if_fail (rank >= 0 && rank <= LOOM_SHAPE_MAX_RANK, NULL);
+  g_return_val_if_fail (owner != NULL, NULL);
+  g_return_val_if_fail (measure (dtype, rank, dims, &count, &bytes), NULL);
+  base = g_bytes_get_data (owner, &available);
+  g_return_val_if_fail (offset <= available && bytes <= available - offset, NULL);
+
+  data = bytes > 0 ? (void *)(base + offset) : (void *)nothing;
+  g_return_val_if_fail ((guintptr)data % loom_dtype_size (dtype) == 0, NULL);
+  return make_tensor (dtype, rank, dims, count, bytes, data, g_bytes_ref (owner));
+}
+
+LoomTensor *
+loom_tensor_ref (LoomTensor *t)
+{
+  g_return_val_if_fail (t != NULL, NULL);
+
+  g_atomic_ref_count_inc (&t->refs);
+  return t;
+}
+
+void
+loom_tensor_unref (LoomTensor *t)
+{
+  if (t == NULL || !g_atomic_ref_count_dec (&t->refs))
+    return;
+  g_bytes_unref (t->owner);
+  g_free (t);
+}
+
+float
+loom_bfloat_to_float (guint16 h)
+{
+  guint32 bits = (guint32)h << 16;
+  float f;
+
+  memcpy (&f, &bits, sizeof f);
+  return f;
+}
+
+guint16
+loom_bfloat_from_float (float f)
+{
+  guint32 bits;
+
+  memcpy (&bits, &f, sizeof bits);
+  /* A NaN stays one: rounding could carry its mantissa into an infinity. */
+  if (isnan (f))
+    return (guint16)(bits >> 16) | 0x40;
+  return (guint16)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+float
+loom_half_to_float (guint16 h)
+{
+  guint32 sign = (guint32)(h & 0x8000) << 16, exponent = (h >> 10) & 31, mantissa = h & 0x3ff, bits;
+  float f;
+
+  if (exponent == 0)
+    {
+      f = ldexpf ((float)mantissa, -24);
+      return sign ? -f : f;
+    }
+  bits = sign | (exponent == 31 ? 0x7f800000 : (exponent + 112) << 23) | mantissa << 13;
+  memcpy (&f, &bits, sizeof f);
+  return f;
+}
+
+guint16
+loom_half_from_float (float f)
+{
+  guint32 bits, magnitude;
+  guint16 sign;
+
+  memcpy (&bits, &f, sizeof bits);
+  sign = (guint16)(bits >> 16) & 0x8000;
+  magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000)
+    return sign | 0x7e00 | (guint16)((magnitude >> 13) & 0x3ff);
+  if (magnitude >= 0x47800000) /* 65536 and above: infinity; 65520 to 65536 round up to it below */
+    return sign | 0x7c00;
+  if (magnitude < 0x38800000) /* below 2^-14: a multiple of 2^-24, which lrintf rounds to even */
+    return sign | (guint16)lrintf (ldexpf (fabsf (f), 24));
+  magnitude -= 112u << 23;
+  return sign | (guint16)((magnitude + 0xfff + ((magnitude >> 13) & 1)) >> 13);
+}
+
+/* A double as the float with the odd last bit of the two around it: rounding that to
+ * a 16-bit type gives what rounding the double once would have given. */
+static float
+round_to_odd (double value)
+{
+  float f = (float)value;
+  guint32 bits;
+
+  if (isnan (value) || (double)f == value)
+    return f;
+  memcpy (&bits, &f, sizeof bits);
+  if ((bits & 1) == 0)
+    bits += fabs ((double)f) < fabs (value) ? 1 : -1;
+  memcpy (&f, &bits, sizeof f);
+  return f;
+}
+
+/* Truncates like a C cast, but with the ends of the range (and 0 for NaN) where the
+ * cast would be undefined. */
+static gint64
+truncate_to (double value, gint64 low, gint64 high)
+{
+  if (isnan (value))
+    return 0;
+  if (value <= (double)low)
+    return low;
+  if (value >= (double)high)
+    return high;
+  return (gint64)value;
+}
+
+double
+loom_tensor_get (const LoomTensor *t, gint64 i)
+{
+  switch (t->dtype)
+    {
+    case LOOM_F64:
+      return ((const double *)t->data)[i];
+    case LOOM_F32:
+      return ((const float *)t->data)[i];
+    case LOOM_F16:
+      return loom_half_to_float (((const guint16 *)t->data)[i]);
+    case LOOM_BF16:
+      return loom_bfloat_to_float (((const guint16 *)t->data)[i]);
+    case LOOM_I64:
+      return (double)((const gint64 *)t->data)[i];
+    case LOOM_I32:
+      return ((const gint32 *)t->data)[i];
+    case LOOM_U8:
+    case LOOM_BOOL:
+      return ((const guint8 *)t->data)[i];
+    case LOOM_N_DTYPES:
+      break;
+    }
+  g_return_val_if_reached (0);
+}
+
+void
+loom_tensor_set (LoomTensor *t, gint64 i, double value)
+{
+  switch (t->dtype)
+    {
+    case LOOM_F64:
+      ((double *)t->data)[i] = value;
+      return;
+    case LOOM_F32:
+      ((float *)t->data)[i] = (float)value;
+      return;
+    case LOOM_F16:
+      ((guint16 *)t->data)[i] = loom_half_from_float (round_to_odd (value));
+      return;
+    case LOOM_BF16:
+      ((guint16 *)t->data)[i] = loom_bfloat_from_float (round_to_odd (value));
+      return;
+    case LOOM_I64:
+      ((gint64 *)t->data)[i] = truncate_to (value, G_MININT64, G_MAXINT64);
+      return;
+    case LOOM_I32:
+      ((gint32 *)t->data)[i] = (gint32)truncate_to (value, G_MININT32, G_MAXINT32);
+      return;
+    case LOOM_U8:
+      ((guint8 *)t->data)[i] = (guint8)truncate_to (value, 0, 255);
+      return;
+    case LOOM_BOOL:
+      ((guint8 *)t->data)[i] = value != 0;
+      return;
+    case LOOM_N_DTYPES:
+      break;
+    }
+  g_return_if_reached ();
+}
+
+static gint64
+get_integer (const LoomTensor *t, gint64 i)
+{
+  return t->dtype == LOOM_I64 ? ((const gint64 *)t->data)[i] : (gint64)loom_tensor_get (t, i);
+}
+
+/* Integers go from type to type without passing through double, which holds only 53 bits. */
+static void
+set_integer (LoomTensor *t, gint64 i, gint64 value)
+{
+  if (t->dtype == LOOM_I64)
+    ((gint64 *)t->data)[i] = value;
+  else
+    loom_tensor_set (t, i, (double)value);
+}
+
+/* Whether element i of t holds exactly this integer. */
+static gboolean
+holds_integer (const LoomTensor *t, gint64 i, gint64 value)
+{
+  double stored;
+
+  if (!loom_dtype_is_float (t->dtype))
+    return get_integer (t, i) == value;
+  stored = loom_tensor_get (t, i);
+  return stored >= -0x1p63 && stored < 0x1p63 && (gint64)stored == value;
+}
+
+static gboolean
+inexact (const LoomTensor *t, gint64 i, LoomDType dtype, GError **error)
+{
+  if (loom_dtype_is_float (t->dtype))
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "Element %" G_GINT64_FORMAT " is %.17g, which is no %s.", i,
+                 loom_tensor_get (t, i), loom_dtype_name (dtype));
+  else
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                 "Element %" G_GINT64_FORMAT " is %" G_GINT64_FORMAT ", which %s cannot hold exactly.", i,
+                 get_integer (t, i), loom_dtype_name (dtype));
+  return FALSE;
+}
+
+static gboolean
+convert_elements (const LoomTensor *from, LoomTensor *to, gboolean exact, GError **error)
+{
+  gboolean from_float = loom_dtype_is_float (from->dtype), to_float = loom_dtype_is_float (to->dtype);
+
+  for (gint64 i = 0; i < from->count; i++)
+    {
+      if (from_float)
+        {
+          double value = loom_tensor_get (from, i);
+
+          loom_tensor_set (to, i, value);
+          if (exact && !to_float && loom_tensor_get (to, i) != value)
+            return inexact (from, i, to->dtype, error);
+        }
+      else
+        {
+          gint64 value = get_integer (from, i);
+
+          set_integer (to, i, value);
+          if (exact && !holds_integer (to, i, value))
+            return inexact (from, i, to->dtype, error);
+        }
+    }
+  return TRUE;
+}
+
+LoomTensor *
+loom_tensor_convert (const LoomTensor *t, LoomDType dtype, gboolean exact, GError **error)
+{
+  g_autoptr (LoomTensor) result = NULL;
+
+  g_return_val_if_fail (t != NULL && dtype < LOOM_N_DTYPES, NULL);
+
+  result = loom_tensor_new (dtype, t->rank, t->dim, error);
+  if (result == NULL)
+    return NULL;
+  if (dtype == t->dtype)
+    memcpy (result->data, t->data, t->bytes);
+  else if (!convert_elements (t, result, exact, error))
+    return NULL;
+  return g_steal_pointer (&result);
+}
+
+LoomShape
+loom_tensor_shape (const LoomTensor *t)
+{
+  return loom_shape (t->rank, t->dim);
+}
+
+gboolean
+loom_tensor_equal_bits (const LoomTensor *a, const LoomTensor *b)
+{
+  return a->dtype == b->dtype && a->rank == b->rank && memcmp (a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0
+         && memcmp (a->data, b->data, a->bytes) == 0;
+}
