@@ -345,7 +345,7 @@ format_shape (const LoomShape *s, const char *between_dims, const char *between_
         g_string_append_printf (text, "%" G_GINT64_FORMAT, d.coef);
       for (int k = 0; k < n; k++)
         {
-          if (k > 0)
+          if (k > 0 || d.coef != 1)
             g_string_append (text, between_factors);
           g_string_append_c (text, d.symbol[k]);
         }

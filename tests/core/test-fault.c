@@ -1,0 +1,62 @@
+/* Faults: their wording, the error they become, and "did you mean". */
+#include "engine/core/loom-fault.h"
+
+static void
+test_wording (void)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autofree char *first = NULL, *second = NULL;
+  LoomFault *fault;
+
+  fault = loom_faults_add (faults, LOOM_ERROR_PORT, 3, "fc", "out", "Nothing uses this output.");
+  fault->is_warning = TRUE;
+  g_assert_true (loom_faults_to_error (faults, NULL, &error));
+  fault = loom_faults_add (faults, LOOM_ERROR_UNKNOWN_OP, 12, "fc", NULL, "There is no operator “%s”.", "liner");
+  loom_fault_set_fix (fault, "op", "linear", "Did you mean “%s”?", "linear");
+  loom_faults_add (faults, LOOM_ERROR_SHAPE, 0, NULL, NULL, "The graph is empty.");
+  first = loom_fault_to_string (loom_faults_get (faults, 0));
+  second = loom_fault_to_string (loom_faults_get (faults, 1));
+  g_assert_cmpstr (first, ==, "line 3: warning: node fc, out: Nothing uses this output.");
+  g_assert_cmpstr (second, ==, "line 12: node fc: There is no operator “liner”. Did you mean “linear”?");
+  g_assert_cmpuint (loom_faults_count (faults), ==, 2);
+  g_assert_cmpuint (loom_faults_length (faults), ==, 3);
+  g_assert_false (loom_faults_to_error (faults, "m.xml", &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_UNKNOWN_OP);
+  g_assert_cmpstr (error->message, ==,
+                   "m.xml: line 12: node fc: There is no operator “liner”. Did you mean “linear”?\n"
+                   "m.xml: The graph is empty.");
+}
+
+static void
+test_nearest (void)
+{
+  const char *const words[] = { "relu", "gelu", "linear", "conv2d", "max", "mean", NULL };
+
+  g_assert_cmpstr (loom_nearest ("liner", words), ==, "linear");
+  g_assert_cmpstr (loom_nearest ("Linear", words), ==, "linear");
+  g_assert_cmpstr (loom_nearest ("conv", words), ==, "conv2d");
+  g_assert_cmpstr (loom_nearest ("rleu", words), ==, "relu");
+  g_assert_cmpstr (loom_nearest ("transformer", words), ==, NULL);
+  g_assert_cmpstr (loom_nearest ("x", words), ==, NULL);
+  g_assert_cmpstr (loom_nearest ("", words), ==, NULL);
+}
+
+static void
+test_error_codes (void)
+{
+  g_autoptr (GError) error = g_error_new (LOOM_ERROR, LOOM_ERROR_NAN, "x");
+
+  g_assert_cmpint (loom_error_exit_status (error), ==, 4);
+  g_assert_cmpstr (loom_error_code_name (LOOM_ERROR_USAGE), ==, "USAGE");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/fault/wording", test_wording);
+  g_test_add_func ("/fault/nearest", test_nearest);
+  g_test_add_func ("/fault/error-codes", test_error_codes);
+  return g_test_run ();
+}
