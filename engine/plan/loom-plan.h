@@ -1,0 +1,110 @@
+/* A plan: a program made ready to run again and again.
+ *
+ * Dead code is removed, constants folded, common values shared, element-wise chains and
+ * epilogues fused, devices and physical layouts chosen, copies inserted, every value given a
+ * place: a state slot, a batch buffer, or an offset in one arena per device. Nothing is
+ * executed here; engine/run does that. The plan knows programs only. */
+#pragma once
+
+#include "engine/program/loom-prim.h"
+
+G_BEGIN_DECLS
+
+typedef struct _LoomPlan LoomPlan;
+
+/* An opened device, shared by plans and runs. */
+typedef struct {
+  char *name; /* "cpu", "cpu:1", "cuda:0", "ref" */
+  const LoomBackend *backend;
+  LoomDevice *device;
+  LoomDeviceInfo info;
+} LoomPlanDevice;
+
+/* Opens devices by name once; modules (CUDA) are loaded on demand. DEVICE error with a sentence when there is none. */
+typedef struct _LoomDevices LoomDevices;
+LoomDevices *loom_devices_new (int threads /* 0: all processors */);
+LoomDevices *loom_devices_ref (LoomDevices *devices);
+void loom_devices_unref (LoomDevices *devices);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomDevices, loom_devices_unref)
+LoomPlanDevice *loom_devices_get (LoomDevices *devices, const char *name, GError **error);
+/* All that could be opened, for `gradloom devices`: names of back ends with their count or the sentence why not. */
+typedef void (*LoomDeviceFunc) (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data);
+void loom_devices_foreach (LoomDevices *devices, LoomDeviceFunc func, gpointer data);
+
+/* Whose a byte is. */
+typedef enum {
+  LOOM_OWNER_PARAMETERS,
+  LOOM_OWNER_GRADIENTS,
+  LOOM_OWNER_OPTIMIZER,
+  LOOM_OWNER_ACTIVATIONS,
+  LOOM_OWNER_WORKSPACE,
+  LOOM_OWNER_DATA,
+  LOOM_N_OWNERS
+} LoomOwner;
+const char *loom_owner_name (LoomOwner owner); /* "parameters" */
+
+typedef struct {
+  const char *device;    /* default device: "cpu" */
+  gboolean no_fusion;    /* one kernel a primitive */
+  gboolean no_reuse;     /* every value has a place of its own: what the reusing plan is tested against */
+  gboolean no_layout;    /* plain layout everywhere */
+  gboolean strict_devices; /* a wire across devices is an error */
+} LoomPlanOptions;
+
+/* Where a value lives. */
+typedef enum { LOOM_PLACE_NONE, LOOM_PLACE_ARENA, LOOM_PLACE_SLOT, LOOM_PLACE_INPUT } LoomPlaceKind;
+
+typedef struct {
+  LoomPlaceKind kind;
+  guint device;  /* index into the plan's devices */
+  gsize offset;  /* in the arena */
+  guint index;   /* of the slot or program input */
+} LoomPlace;
+
+typedef struct {
+  LoomTensorDesc desc; /* with the physical layout */
+  LoomPlace place;
+  LoomOwner owner;
+  const char *origin;
+  guint first, last; /* instructions between which it is alive */
+} LoomPlanValue;
+
+typedef struct {
+  LoomKernel *kernel;  /* owned; NULL for a copy between devices */
+  const char *primitive;
+  char *label;         /* "matmul+bias+relu", "elementwise(mul,add)" */
+  const char *origin;
+  LoomRegion region;
+  guint device;
+  guint n_in, n_out;
+  const guint *value;  /* n_in + n_out plan values; G_MAXUINT: absent */
+  gsize scratch;       /* offset in the arena; meaningful where scratch_bytes > 0 */
+  double flops, bytes;
+} LoomPlanInstr;
+
+typedef struct {
+  gsize peak[LOOM_N_OWNERS]; /* bytes at the moment of the peak, by owner */
+  gsize arena;               /* bytes of the arena: what is allocated */
+  gsize lower_bound;         /* largest sum of live bytes */
+} LoomPlanMemory;
+
+/* program is kept by reference. NO_KERNEL error names node, primitive, device and dtype. */
+LoomPlan *loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, GError **error);
+void loom_plan_free (LoomPlan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomPlan, loom_plan_free)
+
+LoomProgram *loom_plan_program (const LoomPlan *plan);
+guint loom_plan_n_devices (const LoomPlan *plan);
+LoomPlanDevice *loom_plan_device (const LoomPlan *plan, guint i);
+guint loom_plan_n_instrs (const LoomPlan *plan);
+const LoomPlanInstr *loom_plan_instr (const LoomPlan *plan, guint i);
+guint loom_plan_n_values (const LoomPlan *plan);
+const LoomPlanValue *loom_plan_value (const LoomPlan *plan, guint i);
+/* The plan value of a program input, output, or slot (its committed or read value). G_MAXUINT: dead, not needed. */
+guint loom_plan_input_value (const LoomPlan *plan, guint input);
+guint loom_plan_output_value (const LoomPlan *plan, guint output);
+void loom_plan_memory (const LoomPlan *plan, guint device, LoomPlanMemory *memory);
+/* The listing of `gradloom plan`. */
+char *loom_plan_print (const LoomPlan *plan);
+
+G_END_DECLS

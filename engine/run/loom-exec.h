@@ -1,0 +1,53 @@
+/* Executors: what runs a plan (fast) or a program (eagerly).
+ *
+ * loom_exec binds a plan to a state: the arena is allocated, addresses are
+ * resolved, kernels bound, once. A step is then a loop over kernels. */
+#pragma once
+
+#include "engine/run/loom-state.h"
+
+G_BEGIN_DECLS
+
+typedef struct _LoomExec LoomExec;
+
+/* Takes the plan. Adopts its program's slots into the state. */
+LoomExec *loom_exec_new (LoomPlan *plan /* transfer full */, LoomState *state, GError **error);
+void loom_exec_free (LoomExec *exec);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomExec, loom_exec_free)
+LoomPlan *loom_exec_plan (const LoomExec *exec);
+
+/* Where program input i is read from in the next step: host memory of exactly its size, plain layout. On a host-memory
+ * device it is read in place and must stay until the step ends; otherwise it is copied at the step's start. */
+void loom_exec_feed (LoomExec *exec, guint input, const void *data);
+int loom_exec_find_input (const LoomExec *exec, const char *name);
+
+/* One step: every kernel once, then state is committed. No allocation, no look-up. On failure nothing is committed
+ * beyond what the error says; DATA for an index fault (naming the node), DEVICE otherwise. */
+gboolean loom_exec_step (LoomExec *exec, GError **error);
+
+/* A program output of the last step, as a tensor of logical (NCHW) order; the fast way for one-element outputs.
+ * Outputs of loom_exec stay valid until the next step. */
+LoomTensor *loom_exec_output (LoomExec *exec, guint output, GError **error);
+int loom_exec_find_output (const LoomExec *exec, const char *name);
+double loom_exec_scalar (LoomExec *exec, guint output);
+
+/* Frees the arena while no step is wanted, and gets it again at the next step. */
+gsize loom_exec_arena_bytes (const LoomExec *exec);
+
+/* ---- eager ------------------------------------------------------------ */
+
+/* Walks the unfused program a node at a time: the oracle that plans are tested against, the NaN finder, the step
+ * debugger. Commits to the state only when commit is TRUE. */
+typedef struct _LoomEager LoomEager;
+typedef gboolean (*LoomEagerVisit) (const LoomInstr *instr, guint index, LoomTensor *const *results, gpointer data);
+
+LoomEager *loom_eager_new (LoomProgram *program, LoomState *state, LoomDevices *devices, const char *device,
+                           GError **error);
+void loom_eager_free (LoomEager *eager);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomEager, loom_eager_free)
+void loom_eager_feed (LoomEager *eager, guint input, const void *data);
+/* visit (may be NULL) sees each instruction's results; returning FALSE stops the walk. */
+gboolean loom_eager_run (LoomEager *eager, gboolean commit, LoomEagerVisit visit, gpointer data, GError **error);
+LoomTensor *loom_eager_output (LoomEager *eager, guint output, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,46 @@
+/* State: the named slots of a run, in flat buffers, outliving plans.
+ *
+ * Training, evaluation and the last short batch are plans over one state. Parameters lie in one buffer, each optimiser
+ * state in one, in the same order, so that one kernel updates them all; each tensor begins at a multiple of 64 bytes.
+ * Layout is PyTorch's. */
+#pragma once
+
+#include "engine/core/loom-tensor.h"
+#include "engine/plan/loom-plan.h"
+
+G_BEGIN_DECLS
+
+typedef struct _LoomState LoomState;
+
+/* On one device (by name) for slots that say nothing else. Empty: slots come from programs. */
+LoomState *loom_state_new (LoomDevices *devices, const char *device, guint64 seed);
+LoomState *loom_state_ref (LoomState *state);
+void loom_state_unref (LoomState *state);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomState, loom_state_unref)
+
+/* Declares every slot of a program that is not there yet and initialises it from (seed, name) alone. OUT_OF_MEMORY
+ * names bytes wanted and free. A slot of other shape or type than before is a SHAPE error. */
+gboolean loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error);
+
+guint loom_state_n_slots (const LoomState *state);
+/* Name, kind and description of slot i. */
+void loom_state_slot (const LoomState *state, guint i, const char **name, LoomSlotKind *kind, LoomTensorDesc *desc);
+int loom_state_find (const LoomState *state, const char *name);
+void *loom_state_address (const LoomState *state, guint i); /* in device memory */
+/* Copies out, or in (shape and dtype must match: SHAPE error; floats are converted). */
+LoomTensor *loom_state_get (LoomState *state, const char *name, GError **error);
+gboolean loom_state_set (LoomState *state, const char *name, const LoomTensor *value, GError **error);
+/* Scalar slots. Setting takes effect at the next step; FALSE when there is none of that name. */
+gboolean loom_state_set_scalar (LoomState *state, const char *name, double value);
+double loom_state_get_scalar (LoomState *state, const char *name);
+/* Bytes by owner: parameters (with buffers), optimizer, and scalars under workspace. */
+void loom_state_memory (const LoomState *state, gsize bytes[LOOM_N_OWNERS]);
+
+/* Weights as safetensors with PyTorch names: parameters and buffers. load: every name and shape must match unless partial;
+ * `report`, if not NULL, receives what was missing, unused, mismatched, one line each. */
+gboolean loom_state_save_weights (LoomState *state, const char *path, GError **error);
+gboolean loom_state_load_weights (LoomState *state, const char *path, gboolean partial, char **report, GError **error);
+gboolean loom_state_save_optimizer (LoomState *state, const char *path, GError **error); /* optimizer and scalar slots */
+gboolean loom_state_load_optimizer (LoomState *state, const char *path, GError **error);
+
+G_END_DECLS
