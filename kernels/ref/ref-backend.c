@@ -1,0 +1,233 @@
+/* The reference back end: every primitive in plain loops, f32 and f64.
+ *
+ * It is there to be obviously right. The other back ends are tested against it, and
+ * gradients are tested on it in f64; nothing here is tuned. */
+#include "kernels/ref/ref.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const RefPrimitive *const primitives[] = {
+  &ref_elementwise,
+  &ref_reduce,
+  &ref_argreduce,
+  &ref_matmul,
+  &ref_conv2d,
+  &ref_conv2d_input_grad,
+  &ref_conv2d_weight_grad,
+  &ref_max_pool2d,
+  &ref_max_pool2d_grad,
+  &ref_avg_pool2d,
+  &ref_avg_pool2d_grad,
+  &ref_softmax,
+  &ref_softmax_grad,
+  &ref_cross_entropy,
+  &ref_cross_entropy_grad,
+  &ref_batch_norm,
+  &ref_batch_norm_grad,
+  &ref_layer_norm,
+  &ref_layer_norm_grad,
+  &ref_gather_rows,
+  &ref_scatter_add_rows,
+  &ref_permute,
+  &ref_copy,
+  &ref_reorder,
+  &ref_cast,
+  &ref_expand,
+  &ref_slice,
+  &ref_pad,
+  &ref_concat,
+  &ref_fill,
+  &ref_iota,
+  &ref_random,
+  &ref_grad_stats,
+  &ref_sgd_step,
+  &ref_adam_step,
+};
+
+struct LoomDevice
+{
+  int unused;
+};
+
+static LoomDevice the_device;
+
+LoomStatus
+ref_index_fault (LoomMessage *message, const char *what, int64_t index, int64_t limit)
+{
+  snprintf (message->text, sizeof message->text, "%s %lld lies outside 0 … %lld", what, (long long)index,
+            (long long)limit - 1);
+  return LOOM_STATUS_INDEX;
+}
+
+static int
+ref_device_count (LoomMessage *message)
+{
+  return 1;
+}
+
+static LoomStatus
+ref_device_open (int index, int threads, LoomDevice **device, LoomMessage *message)
+{
+  if (index != 0)
+    {
+      snprintf (message->text, sizeof message->text, "there is one reference device, ref:0; ref:%d does not exist",
+                index);
+      return LOOM_STATUS_DEVICE;
+    }
+  *device = &the_device;
+  return LOOM_STATUS_OK;
+}
+
+static void
+ref_device_close (LoomDevice *device)
+{
+}
+
+/* Reads "Name: 123 kB" of /proc/meminfo; 0 where there is no such file. */
+static uint64_t
+memory_entry (const char *name)
+{
+  FILE *file = fopen ("/proc/meminfo", "r");
+  char line[256];
+  unsigned long long kib = 0;
+
+  if (file == NULL)
+    return 0;
+  while (fgets (line, sizeof line, file) != NULL)
+    if (strncmp (line, name, strlen (name)) == 0 && sscanf (line + strlen (name), ": %llu", &kib) == 1)
+      break;
+  fclose (file);
+  return (uint64_t)kib * 1024;
+}
+
+static void
+ref_device_info (LoomDevice *device, LoomDeviceInfo *info)
+{
+  memset (info, 0, sizeof *info);
+  snprintf (info->name, sizeof info->name, "reference · 1 thread");
+  info->memory_total = memory_entry ("MemTotal");
+  info->memory_free = memory_entry ("MemAvailable");
+  info->threads = 1;
+  info->host_memory = true;
+}
+
+static LoomStatus
+ref_alloc (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message)
+{
+  if (bytes > SIZE_MAX - 64 || (*memory = aligned_alloc (64, (bytes + 64) & ~(size_t)63)) == NULL)
+    {
+      snprintf (message->text, sizeof message->text, "the machine has no %zu bytes of memory left", bytes);
+      return LOOM_STATUS_OUT_OF_MEMORY;
+    }
+  return LOOM_STATUS_OK;
+}
+
+static void
+ref_free (LoomDevice *device, void *memory)
+{
+  free (memory);
+}
+
+static LoomStatus
+ref_copy_bytes (LoomDevice *device, LoomStream *stream, void *to, const void *from, size_t bytes, LoomCopyKind kind,
+                LoomMessage *message)
+{
+  if (bytes > 0)
+    memmove (to, from, bytes);
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+kernel_run (LoomKernel *kernel, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  RefKernel *k = (RefKernel *)kernel;
+
+  return k->work (k, buffers, message);
+}
+
+static void
+kernel_free (LoomKernel *kernel)
+{
+  free (kernel); /* attributes and descriptions lie in the same block */
+}
+
+static LoomStatus
+ref_kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const RefPrimitive *primitive = NULL;
+  LoomDType type = LOOM_N_DTYPES;
+  int n = spec->n_in + spec->n_out;
+  size_t head = (sizeof (RefKernel) + 63) & ~(size_t)63, descs = (size_t)n * sizeof (LoomTensorDesc);
+  RefKernel *k;
+  RefWork work;
+
+  for (size_t i = 0; i < sizeof primitives / sizeof *primitives; i++)
+    if (strcmp (primitives[i]->name, spec->primitive) == 0)
+      primitive = primitives[i];
+  if (primitive == NULL)
+    return LOOM_STATUS_UNSUPPORTED;
+
+  for (int i = 0; i < n; i++)
+    {
+      const LoomTensorDesc *d = i < spec->n_in ? &spec->in[i] : &spec->out[i - spec->n_in];
+
+      if (d->layout != LOOM_LAYOUT_PLAIN)
+        return LOOM_STATUS_UNSUPPORTED;
+      if (primitive->mixed_floats || !loom_dtype_is_float (d->dtype))
+        continue;
+      if (type != LOOM_N_DTYPES && type != d->dtype)
+        return LOOM_STATUS_UNSUPPORTED;
+      type = d->dtype;
+    }
+  work = primitive->choose (spec);
+  if (work == NULL)
+    return LOOM_STATUS_UNSUPPORTED;
+
+  k = calloc (1, head + descs + primitive->attrs_size);
+  if (k == NULL)
+    {
+      snprintf (message->text, sizeof message->text, "no memory left for a kernel");
+      return LOOM_STATUS_OUT_OF_MEMORY;
+    }
+  k->work = work;
+  k->n_in = spec->n_in;
+  k->n_out = spec->n_out;
+  k->in = (LoomTensorDesc *)((char *)k + head);
+  k->out = k->in + spec->n_in;
+  if (spec->n_in > 0)
+    memcpy (k->in, spec->in, (size_t)spec->n_in * sizeof *spec->in);
+  if (spec->n_out > 0)
+    memcpy (k->out, spec->out, (size_t)spec->n_out * sizeof *spec->out);
+  if (primitive->attrs_size > 0)
+    k->attrs = memcpy (k->out + spec->n_out, spec->attrs, primitive->attrs_size);
+  for (int o = 0; o < primitive->n_inplace && o < spec->n_out && o < LOOM_EW_MAX_OUT; o++)
+    for (int i = 0; i < spec->n_in && i < 32; i++)
+      if (spec->in[i].dtype == spec->out[o].dtype && loom_desc_same_shape (&spec->in[i], &spec->out[o]))
+        k->base.inplace[o] |= 1u << i;
+  k->base.run = kernel_run;
+  k->base.free = kernel_free;
+  k->base.name = "ref loops";
+  *kernel = &k->base;
+  return LOOM_STATUS_OK;
+}
+
+static const LoomBackend backend = {
+  .abi = LOOM_BACKEND_ABI,
+  .name = "ref",
+  .device_count = ref_device_count,
+  .device_open = ref_device_open,
+  .device_close = ref_device_close,
+  .device_info = ref_device_info,
+  .alloc = ref_alloc,
+  .free = ref_free,
+  .copy = ref_copy_bytes,
+  .kernel_new = ref_kernel_new,
+};
+
+const LoomBackend *
+loom_backend_ref (void)
+{
+  return &backend;
+}

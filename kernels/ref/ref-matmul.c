@@ -1,0 +1,23 @@
+/* matmul: three loops, with broadcast batch axes, bias and activation. */
+#include "kernels/ref/ref.h"
+
+#define T        float
+#define FN(name) name##_f32
+#include "ref-matmul.inc.c"
+#undef T
+#undef FN
+#define T        double
+#define FN(name) name##_f64
+#include "ref-matmul.inc.c"
+
+static RefWork
+choose (const LoomKernelSpec *spec)
+{
+  return REF_PICK (spec->in[0].dtype, matmul);
+}
+
+const RefPrimitive ref_matmul = {
+  .name = "matmul",
+  .attrs_size = sizeof (LoomMatmulAttrs),
+  .choose = choose,
+};

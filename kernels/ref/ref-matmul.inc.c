@@ -1,0 +1,38 @@
+/* The loops of matmul for type T. */
+
+static LoomStatus
+FN (matmul) (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  const LoomMatmulAttrs *at = k->attrs;
+  const LoomTensorDesc *a = &k->in[0], *bb = &k->in[1], *y = &k->out[0];
+  const T *bias = at->has_bias ? b[2] : NULL;
+  T *py = b[k->n_in];
+  int64_t m = y->dim[y->rank - 2], n = y->dim[y->rank - 1];
+  int64_t depth = at->trans_a ? a->dim[a->rank - 2] : a->dim[a->rank - 1];
+  LoomTensorDesc batch = *y, a_batch = *a, b_batch = *bb;
+  int64_t a_stride[LOOM_MAX_RANK], b_stride[LOOM_MAX_RANK], index[LOOM_MAX_RANK] = { 0 };
+  int64_t n_batch;
+
+  batch.rank -= 2;
+  a_batch.rank -= 2;
+  b_batch.rank -= 2;
+  loom_broadcast_strides (&a_batch, &batch, a_stride);
+  loom_broadcast_strides (&b_batch, &batch, b_stride);
+  n_batch = loom_desc_count (&batch);
+  for (int64_t q = 0; q < n_batch; q++, loom_index_next (batch.rank, batch.dim, index))
+    {
+      const T *pa = (const T *)b[0] + loom_index_offset (batch.rank, index, a_stride) * m * depth;
+      const T *pb = (const T *)b[1] + loom_index_offset (batch.rank, index, b_stride) * depth * n;
+
+      for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++)
+          {
+            double sum = bias != NULL ? bias[j] : 0;
+
+            for (int64_t d = 0; d < depth; d++)
+              sum += (double)pa[at->trans_a ? d * m + i : i * depth + d] * pb[at->trans_b ? j * depth + d : d * n + j];
+            py[(q * m + i) * n + j] = (T)ref_scalar_f64 (at->act, sum, 0, 0, 0);
+          }
+    }
+  return LOOM_STATUS_OK;
+}

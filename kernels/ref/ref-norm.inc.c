@@ -1,0 +1,148 @@
+/* The loops of normalisation for type T. x̂ = (x - mean)·rstd throughout. */
+
+/* Batch norm: x is [N, C, area]. */
+static LoomStatus
+FN (batch_norm) (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  const LoomNormAttrs *a = k->attrs;
+  const LoomTensorDesc *x = &k->in[0];
+  int64_t N = x->dim[0], C = x->dim[1], area = loom_dim_product (x, 2, x->rank);
+  const T *px = b[0], *weight = a->affine ? b[1] : NULL, *bias = a->affine ? b[2] : NULL;
+  T *y = b[k->n_in], *out_mean = b[k->n_in + 1], *out_var = b[k->n_in + 2];
+
+  for (int64_t c = 0; c < C; c++)
+    {
+      double mean = 0, var = 0, rstd, scale;
+
+      for (int64_t n = 0; n < N; n++)
+        for (int64_t i = 0; i < area; i++)
+          mean += px[(n * C + c) * area + i];
+      mean /= (double)(N * area);
+      for (int64_t n = 0; n < N; n++)
+        for (int64_t i = 0; i < area; i++)
+          var += (px[(n * C + c) * area + i] - mean) * (px[(n * C + c) * area + i] - mean);
+      var /= (double)(N * area);
+      rstd = 1 / sqrt (var + a->eps);
+      scale = weight != NULL ? weight[c] * rstd : rstd;
+      for (int64_t n = 0; n < N; n++)
+        for (int64_t i = 0; i < area; i++)
+          y[(n * C + c) * area + i] = (T)((px[(n * C + c) * area + i] - mean) * scale + (bias != NULL ? bias[c] : 0));
+      out_mean[c] = (T)mean;
+      out_var[c] = (T)var;
+    }
+  return LOOM_STATUS_OK;
+}
+
+/* dx = weight·rstd·(g - mean(g) - x̂·mean(g·x̂)), dweight = Σ g·x̂, dbias = Σ g. */
+static LoomStatus
+FN (batch_norm_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  const LoomNormAttrs *a = k->attrs;
+  const LoomTensorDesc *x = &k->in[1];
+  int64_t N = x->dim[0], C = x->dim[1], area = loom_dim_product (x, 2, x->rank);
+  const T *g = b[0], *px = b[1], *mean = b[2], *var = b[3], *weight = a->affine ? b[4] : NULL;
+  T *dx = b[k->n_in];
+
+  for (int64_t c = 0; c < C; c++)
+    {
+      double sum = 0, dot = 0, rstd = 1 / sqrt (var[c] + a->eps), m = (double)(N * area);
+
+      for (int64_t n = 0; n < N; n++)
+        for (int64_t i = 0; i < area; i++)
+          {
+            int64_t e = (n * C + c) * area + i;
+
+            sum += g[e];
+            dot += g[e] * (px[e] - mean[c]) * rstd;
+          }
+      for (int64_t n = 0; n < N; n++)
+        for (int64_t i = 0; i < area; i++)
+          {
+            int64_t e = (n * C + c) * area + i;
+            double xhat = (px[e] - mean[c]) * rstd;
+
+            dx[e] = (T)((weight != NULL ? weight[c] : 1) * rstd * (g[e] - sum / m - xhat * dot / m));
+          }
+      if (a->affine)
+        {
+          ((T *)b[k->n_in + 1])[c] = (T)dot;
+          ((T *)b[k->n_in + 2])[c] = (T)sum;
+        }
+    }
+  return LOOM_STATUS_OK;
+}
+
+/* Layer norm: x is [rows, n]; weight and bias are [n]. */
+static LoomStatus
+FN (layer_norm) (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  const LoomNormAttrs *a = k->attrs;
+  const LoomTensorDesc *x = &k->in[0];
+  int64_t rows = loom_dim_product (x, 0, x->rank - a->axes), n = loom_dim_product (x, x->rank - a->axes, x->rank);
+  const T *weight = a->affine ? b[1] : NULL, *bias = a->affine ? b[2] : NULL;
+  T *out_mean = b[k->n_in + 1], *out_rstd = b[k->n_in + 2];
+
+  for (int64_t r = 0; r < rows; r++)
+    {
+      const T *row = (const T *)b[0] + r * n;
+      T *y = (T *)b[k->n_in] + r * n;
+      double mean = 0, var = 0, rstd;
+
+      for (int64_t i = 0; i < n; i++)
+        mean += row[i];
+      mean /= (double)n;
+      for (int64_t i = 0; i < n; i++)
+        var += (row[i] - mean) * (row[i] - mean);
+      rstd = 1 / sqrt (var / (double)n + a->eps);
+      for (int64_t i = 0; i < n; i++)
+        y[i] = (T)((row[i] - mean) * rstd * (weight != NULL ? weight[i] : 1) + (bias != NULL ? bias[i] : 0));
+      out_mean[r] = (T)mean;
+      out_rstd[r] = (T)rstd;
+    }
+  return LOOM_STATUS_OK;
+}
+
+/* With h = g·weight: dx = rstd·(h - mean(h) - x̂·mean(h·x̂)); sums over rows for
+ * dweight = Σ g·x̂ and dbias = Σ g. */
+static LoomStatus
+FN (layer_norm_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  const LoomNormAttrs *a = k->attrs;
+  const LoomTensorDesc *x = &k->in[1];
+  int64_t rows = loom_dim_product (x, 0, x->rank - a->axes), n = loom_dim_product (x, x->rank - a->axes, x->rank);
+  const T *g = b[0], *px = b[1], *mean = b[2], *rstd = b[3], *weight = a->affine ? b[4] : NULL;
+  T *dx = b[k->n_in];
+
+  for (int64_t r = 0; r < rows; r++)
+    {
+      double sum = 0, dot = 0;
+
+      for (int64_t i = 0; i < n; i++)
+        {
+          double h = (double)g[r * n + i] * (weight != NULL ? weight[i] : 1);
+
+          sum += h;
+          dot += h * (px[r * n + i] - mean[r]) * rstd[r];
+        }
+      for (int64_t i = 0; i < n; i++)
+        {
+          double h = (double)g[r * n + i] * (weight != NULL ? weight[i] : 1);
+          double xhat = (px[r * n + i] - mean[r]) * rstd[r];
+
+          dx[r * n + i] = (T)(rstd[r] * (h - sum / (double)n - xhat * dot / (double)n));
+        }
+    }
+  for (int64_t i = 0; a->affine && i < n; i++)
+    {
+      double sum = 0, dot = 0;
+
+      for (int64_t r = 0; r < rows; r++)
+        {
+          sum += g[r * n + i];
+          dot += g[r * n + i] * (px[r * n + i] - mean[r]) * rstd[r];
+        }
+      ((T *)b[k->n_in + 1])[i] = (T)dot;
+      ((T *)b[k->n_in + 2])[i] = (T)sum;
+    }
+  return LOOM_STATUS_OK;
+}

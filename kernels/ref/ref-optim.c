@@ -1,0 +1,60 @@
+/* grad_stats and the optimiser steps (Kingma and Ba 2015; Loshchilov and Hutter 2019;
+ * torch.optim.SGD, Adam and AdamW for the order of the operations). */
+#include "kernels/ref/ref.h"
+
+#include <math.h>
+
+#define T        float
+#define FN(name) name##_f32
+#include "ref-optim.inc.c"
+#undef T
+#undef FN
+#define T        double
+#define FN(name) name##_f64
+#include "ref-optim.inc.c"
+
+static RefWork
+choose_stats (const LoomKernelSpec *spec)
+{
+  return REF_PICK (spec->out[0].dtype, grad_stats);
+}
+
+static RefWork
+choose_sgd (const LoomKernelSpec *spec)
+{
+  const LoomSgdAttrs *a = spec->attrs;
+  int lists = a->momentum ? 3 : 2;
+
+  if (spec->n_in != lists * a->n + 7 || spec->n_out != (lists - 1) * a->n)
+    return NULL;
+  return REF_PICK (spec->in[spec->n_in - 2].dtype, sgd_step);
+}
+
+static RefWork
+choose_adam (const LoomKernelSpec *spec)
+{
+  const LoomAdamAttrs *a = spec->attrs;
+  int lists = a->amsgrad ? 5 : 4;
+
+  if (spec->n_in != lists * a->n + 8 || spec->n_out != (lists - 1) * a->n)
+    return NULL;
+  return REF_PICK (spec->in[spec->n_in - 2].dtype, adam_step);
+}
+
+const RefPrimitive ref_grad_stats = {
+  .name = "grad_stats",
+  .attrs_size = sizeof (LoomGradStatsAttrs),
+  .choose = choose_stats,
+};
+
+const RefPrimitive ref_sgd_step = {
+  .name = "sgd_step",
+  .attrs_size = sizeof (LoomSgdAttrs),
+  .choose = choose_sgd,
+};
+
+const RefPrimitive ref_adam_step = {
+  .name = "adam_step",
+  .attrs_size = sizeof (LoomAdamAttrs),
+  .choose = choose_adam,
+};

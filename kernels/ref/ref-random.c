@@ -1,0 +1,45 @@
+/* random: Philox numbers, uniform or normal (kernels/philox.h). */
+#include "kernels/ref/ref.h"
+#include "kernels/philox.h"
+
+#include <math.h>
+
+static LoomStatus
+random_numbers (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  const LoomRandomAttrs *a = k->attrs;
+  uint64_t seed = (uint64_t) * (const int64_t *)b[0], step = (uint64_t) * (const int64_t *)b[1];
+
+  for (int64_t i = 0; i < loom_desc_count (&k->out[0]); i++)
+    {
+      uint32_t word[4];
+      double value;
+
+      loom_philox (seed, a->stream, step, (uint64_t)i / 4, word);
+      if (a->normal)
+        {
+          double u = loom_philox_uniform (word[i & 2]), v = loom_philox_uniform (word[(i & 2) + 1]);
+          double radius = sqrt (-2 * log (1 - u)), angle = 2 * 3.14159265358979323846 * v;
+
+          value = radius * (i & 1 ? sin (angle) : cos (angle));
+        }
+      else
+        value = loom_philox_uniform (word[i & 3]);
+      loom_store_double (b[2], i, k->out[0].dtype, value);
+    }
+  return LOOM_STATUS_OK;
+}
+
+static RefWork
+choose (const LoomKernelSpec *spec)
+{
+  if (spec->in[0].dtype != LOOM_I64 || spec->in[1].dtype != LOOM_I64)
+    return NULL;
+  return spec->out[0].dtype == LOOM_F32 || spec->out[0].dtype == LOOM_F64 ? random_numbers : NULL;
+}
+
+const RefPrimitive ref_random = {
+  .name = "random",
+  .attrs_size = sizeof (LoomRandomAttrs),
+  .choose = choose,
+};
