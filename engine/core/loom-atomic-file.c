@@ -1,0 +1,178 @@
+/* Writing a file whole or not at all: a temporary neighbour, fsync, rename, fsync of
+ * the folder. The neighbour is made with O_EXCL and mode 0666, so that the umask
+ * applies as for any other new file; an old file's permissions are kept. */
+#include "engine/core/loom-atomic-file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/core/loom-error.h"
+
+struct _LoomAtomicFile
+{
+  char *shown;     /* what the caller called it: for sentences */
+  char *path;      /* the file to replace, links resolved */
+  char *temporary; /* its neighbour while writing; NULL when written in place */
+  FILE *stream;
+};
+
+/* Sets the sentence for a failed system call; always FALSE. */
+static gboolean
+set_io_error (GError **error, const char *path, int errnum)
+{
+  if (errnum == ENOSPC || errnum == EDQUOT)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
+                 "“%s” could not be written, because the disk is full; free some space and save again.", path);
+  else
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be written: %s.", path, g_strerror (errnum));
+  return FALSE;
+}
+
+static int
+open_neighbour (LoomAtomicFile *file)
+{
+  for (int attempt = 0; attempt < 100; attempt++)
+    {
+      int fd;
+
+      g_free (file->temporary);
+      file->temporary = g_strdup_printf ("%s.%08x.tmp", file->path, g_random_int ());
+      fd = open (file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (fd >= 0 || errno != EEXIST)
+        return fd;
+    }
+  return -1;
+}
+
+LoomAtomicFile *
+loom_atomic_file_new (const char *path, GError **error)
+{
+  g_autoptr (LoomAtomicFile) file = NULL;
+  struct stat info;
+  gboolean exists;
+  int fd;
+
+  g_return_val_if_fail (path != NULL, NULL);
+
+  file = g_new0 (LoomAtomicFile, 1);
+  file->shown = g_strdup (path);
+  exists = stat (path, &info) == 0;
+  if (exists)
+    {
+      char *resolved = realpath (path, NULL);
+
+      file->path = g_strdup (resolved != NULL ? resolved : path);
+      free (resolved);
+    }
+  else
+    file->path = g_strdup (path);
+
+  if (exists && S_ISDIR (info.st_mode))
+    {
+      set_io_error (error, path, EISDIR);
+      return NULL;
+    }
+  if (exists && !S_ISREG (info.st_mode))
+    fd = open (path, O_WRONLY | O_CLOEXEC);
+  else
+    fd = open_neighbour (file);
+  if (fd < 0)
+    {
+      set_io_error (error, path, errno);
+      /* Nothing was made under that name, so nothing is to be removed. */
+      g_clear_pointer (&file->temporary, g_free);
+      return NULL;
+    }
+  if (exists && file->temporary != NULL)
+    {
+      /* A file system without permissions may refuse; the content matters more. */
+      if (fchmod (fd, info.st_mode & 07777) != 0)
+        g_debug ("permissions of %s were not kept: %s", path, g_strerror (errno));
+    }
+  file->stream = fdopen (fd, "wb");
+  if (file->stream == NULL)
+    {
+      set_io_error (error, path, errno);
+      close (fd);
+      return NULL;
+    }
+  return g_steal_pointer (&file);
+}
+
+gboolean
+loom_atomic_file_write (LoomAtomicFile *file, const void *data, gsize length, GError **error)
+{
+  g_return_val_if_fail (file != NULL && file->stream != NULL, FALSE);
+
+  if (length > 0 && fwrite (data, 1, length, file->stream) != length)
+    return set_io_error (error, file->shown, errno);
+  return TRUE;
+}
+
+gboolean
+loom_atomic_file_commit (LoomAtomicFile *file, GError **error)
+{
+  g_autofree char *folder = NULL;
+  FILE *stream;
+
+  g_return_val_if_fail (file != NULL && file->stream != NULL, FALSE);
+
+  if (fflush (file->stream) != 0)
+    return set_io_error (error, file->shown, errno);
+  /* A pipe cannot be synchronised, and need not be. */
+  if (file->temporary != NULL && fsync (fileno (file->stream)) != 0)
+    return set_io_error (error, file->shown, errno);
+  stream = g_steal_pointer (&file->stream);
+  if (fclose (stream) != 0)
+    return set_io_error (error, file->shown, errno);
+  if (file->temporary == NULL)
+    return TRUE;
+  if (rename (file->temporary, file->path) != 0)
+    return set_io_error (error, file->shown, errno);
+  g_clear_pointer (&file->temporary, g_free);
+  folder = g_path_get_dirname (file->path);
+  return loom_folder_sync (folder, error);
+}
+
+void
+loom_atomic_file_free (LoomAtomicFile *file)
+{
+  if (file == NULL)
+    return;
+  if (file->stream != NULL)
+    fclose (file->stream);
+  if (file->temporary != NULL)
+    unlink (file->temporary);
+  g_free (file->temporary);
+  g_free (file->path);
+  g_free (file->shown);
+  g_free (file);
+}
+
+gboolean
+loom_file_replace (const char *path, const void *data, gsize length, GError **error)
+{
+  g_autoptr (LoomAtomicFile) file = loom_atomic_file_new (path, error);
+
+  return file != NULL && loom_atomic_file_write (file, data, length, error) && loom_atomic_file_commit (file, error);
+}
+
+gboolean
+loom_folder_sync (const char *path, GError **error)
+{
+  int fd = open (path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int failure = 0;
+
+  if (fd < 0)
+    return set_io_error (error, path, errno);
+  /* Some file systems cannot synchronise a folder and say EINVAL. */
+  if (fsync (fd) != 0 && errno != EINVAL)
+    failure = errno;
+  close (fd);
+  return failure == 0 || set_io_error (error, path, failure);
+}

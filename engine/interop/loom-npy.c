@@ -1,0 +1,432 @@
+/* Reader and writer of NumPy's array files.
+ *
+ * The header is a Python dictionary; a parser for just the literals that NumPy
+ * writes there is shorter than any library and cannot execute anything. Sizes are
+ * checked against the file before memory is asked for. */
+#include "engine/interop/loom-npy.h"
+
+#include <string.h>
+
+#include "engine/core/loom-atomic-file.h"
+#include "engine/core/loom-error.h"
+
+#define MAGIC        "\x93NUMPY"
+#define MAGIC_LENGTH 6
+/* NumPy itself writes headers of about a hundred bytes and warns above 10,000. */
+#define MAX_HEADER 65536
+
+/* How one element is stored, by NumPy's kind letter and size. */
+typedef struct
+{
+  char kind;
+  guint8 size;
+  LoomDType dtype;
+  gboolean widened; /* stored narrower than, or unlike, the tensor's type */
+} Storage;
+
+static const Storage storages[] = {
+  { 'f', 8, LOOM_F64, FALSE }, { 'f', 4, LOOM_F32, FALSE }, { 'f', 2, LOOM_F16, FALSE }, { 'i', 8, LOOM_I64, FALSE },
+  { 'i', 4, LOOM_I32, FALSE }, { 'u', 1, LOOM_U8, FALSE },  { 'b', 1, LOOM_BOOL, TRUE }, { 'i', 1, LOOM_I64, TRUE },
+  { 'i', 2, LOOM_I64, TRUE },  { 'u', 2, LOOM_I64, TRUE },  { 'u', 4, LOOM_I64, TRUE },  { 'u', 8, LOOM_I64, TRUE },
+};
+
+typedef struct
+{
+  const Storage *storage;
+  gboolean fortran;
+  int rank;
+  gint64 dim[LOOM_SHAPE_MAX_RANK];
+  gsize data_offset;
+} Header;
+
+typedef struct
+{
+  const char *p, *end;
+  const char *name;
+} Parser;
+
+static gboolean G_GNUC_PRINTF (3, 4) refuse (const char *name, GError **error, const char *format, ...)
+{
+  g_autofree char *reason = NULL;
+  va_list args;
+
+  va_start (args, format);
+  reason = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” %s.", name, reason);
+  return FALSE;
+}
+
+static gboolean
+damaged (const char *name, GError **error)
+{
+  return refuse (name, error, "has a damaged npy header; write it again with numpy.save");
+}
+
+static void
+skip_blanks (Parser *self)
+{
+  while (self->p < self->end && (*self->p == ' ' || *self->p == '\n'))
+    self->p++;
+}
+
+static gboolean
+accept (Parser *self, const char *word)
+{
+  gsize n = strlen (word);
+
+  skip_blanks (self);
+  if ((gsize)(self->end - self->p) < n || memcmp (self->p, word, n) != 0)
+    return FALSE;
+  self->p += n;
+  return TRUE;
+}
+
+/* A quoted string without escapes; NULL when there is none here. */
+static char *
+parse_string (Parser *self)
+{
+  const char *start;
+  char quote;
+
+  skip_blanks (self);
+  if (self->p == self->end || (*self->p != '\'' && *self->p != '"'))
+    return NULL;
+  quote = *self->p++;
+  start = self->p;
+  while (self->p < self->end && *self->p != quote)
+    self->p++;
+  if (self->p == self->end)
+    return NULL;
+  return g_strndup (start, self->p++ - start);
+}
+
+static gboolean
+parse_shape (Parser *self, Header *header, GError **error)
+{
+  if (!accept (self, "("))
+    return damaged (self->name, error);
+  while (!accept (self, ")"))
+    {
+      gint64 n = 0;
+
+      skip_blanks (self);
+      if (self->p == self->end || !g_ascii_isdigit (*self->p))
+        return damaged (self->name, error);
+      if (header->rank == LOOM_SHAPE_MAX_RANK)
+        return refuse (self->name, error, "has more than %d dimensions", LOOM_SHAPE_MAX_RANK);
+      for (; self->p < self->end && g_ascii_isdigit (*self->p); self->p++)
+        {
+          if (__builtin_mul_overflow (n, 10, &n) || __builtin_add_overflow (n, *self->p - '0', &n))
+            return damaged (self->name, error);
+        }
+      /* Python 2 wrote long integers as 3L. */
+      accept (self, "L");
+      header->dim[header->rank++] = n;
+      if (!accept (self, ",") && (skip_blanks (self), self->p == self->end || *self->p != ')'))
+        return damaged (self->name, error);
+    }
+  return TRUE;
+}
+
+static gboolean
+parse_descr (Parser *self, Header *header, GError **error)
+{
+  g_autofree char *descr = parse_string (self);
+
+  if (descr == NULL)
+    return refuse (self->name, error, "holds records with fields; save each field as an array of its own");
+  if (descr[0] == '>')
+    return refuse (self->name, error, "is big endian (%s); save it as little endian, with .astype('<%s')", descr,
+                   descr + 1);
+  if (strlen (descr) == 3 && (descr[0] == '<' || descr[0] == '|'))
+    {
+      for (gsize i = 0; i < G_N_ELEMENTS (storages); i++)
+        {
+          if (descr[1] == storages[i].kind && descr[2] - '0' == storages[i].size)
+            header->storage = &storages[i];
+        }
+    }
+  if (header->storage == NULL)
+    return refuse (self->name, error, "has elements of type “%s”; floats (f8, f4, f2), integers and bool can be read",
+                   descr);
+  return TRUE;
+}
+
+static gboolean
+parse_dictionary (Parser *self, Header *header, GError **error)
+{
+  gboolean has_descr = FALSE, has_order = FALSE, has_shape = FALSE;
+
+  if (!accept (self, "{"))
+    return damaged (self->name, error);
+  while (!accept (self, "}"))
+    {
+      g_autofree char *key = parse_string (self);
+      gboolean *seen;
+
+      if (key == NULL || !accept (self, ":"))
+        return damaged (self->name, error);
+      if (g_str_equal (key, "descr"))
+        {
+          seen = &has_descr;
+          if (!parse_descr (self, header, error))
+            return FALSE;
+        }
+      else if (g_str_equal (key, "fortran_order"))
+        {
+          seen = &has_order;
+          header->fortran = accept (self, "True");
+          if (!header->fortran && !accept (self, "False"))
+            return damaged (self->name, error);
+        }
+      else if (g_str_equal (key, "shape"))
+        {
+          seen = &has_shape;
+          if (!*seen && !parse_shape (self, header, error))
+            return FALSE;
+        }
+      else
+        return damaged (self->name, error);
+      if (*seen)
+        return damaged (self->name, error);
+      *seen = TRUE;
+      if (!accept (self, ",") && (skip_blanks (self), self->p == self->end || *self->p != '}'))
+        return damaged (self->name, error);
+    }
+  return (has_descr && has_order && has_shape) || damaged (self->name, error);
+}
+
+static gboolean
+parse_header (const guint8 *data, gsize length, const char *name, Header *header, GError **error)
+{
+  Parser parser = { .name = name };
+  gsize header_length, start;
+
+  memset (header, 0, sizeof *header);
+  if (length < MAGIC_LENGTH + 2 || memcmp (data, MAGIC, MAGIC_LENGTH) != 0)
+    return refuse (name, error, "is no npy file (its first bytes are not \\x93NUMPY); write it with numpy.save");
+  if (data[6] < 1 || data[6] > 3)
+    return refuse (name, error, "is an npy file of version %d; versions 1 to 3 can be read", data[6]);
+  start = data[6] == 1 ? 10 : 12;
+  if (length < start)
+    return refuse (name, error, "is truncated: it ends inside the npy header");
+  header_length = data[8] | (gsize)data[9] << 8;
+  if (data[6] != 1)
+    header_length |= (gsize)data[10] << 16 | (gsize)data[11] << 24;
+  if (header_length > MAX_HEADER)
+    return damaged (name, error);
+  if (header_length > length - start)
+    return refuse (name, error, "is truncated: it ends inside the npy header");
+  parser.p = (const char *)data + start;
+  parser.end = parser.p + header_length;
+  header->data_offset = start + header_length;
+  /* Parts of the header are quoted in sentences. */
+  if (!g_utf8_validate (parser.p, header_length, NULL))
+    return damaged (name, error);
+  return parse_dictionary (&parser, header, error);
+}
+
+static gint64
+load_integer (const guint8 *p, const Storage *storage)
+{
+  guint64 bits = 0;
+  int unused = 64 - 8 * storage->size;
+
+  for (int i = 0; i < storage->size; i++)
+    bits |= (guint64)p[i] << (8 * i);
+  if (storage->kind == 'b')
+    return bits != 0;
+  /* Sign extension by shifting the sign bit to the top and back. */
+  return storage->kind == 'i' ? (gint64)(bits << unused) >> unused : (gint64)bits;
+}
+
+/* Element from (a count of stored elements) becomes element to of t. */
+static void
+store_element (LoomTensor *t, gint64 to, const guint8 *data, gint64 from, const Storage *storage)
+{
+  const guint8 *p = data + from * storage->size;
+
+  if (!storage->widened)
+    memcpy ((guint8 *)t->data + to * storage->size, p, storage->size);
+  else if (t->dtype == LOOM_BOOL)
+    ((guint8 *)t->data)[to] = *p != 0;
+  else
+    ((gint64 *)t->data)[to] = load_integer (p, storage);
+}
+
+static void
+store_fortran (LoomTensor *t, const guint8 *data, const Storage *storage)
+{
+  gint64 stride[LOOM_SHAPE_MAX_RANK], index[LOOM_SHAPE_MAX_RANK] = { 0 }, from = 0;
+
+  for (int d = 0; d < t->rank; d++)
+    stride[d] = d == 0 ? 1 : stride[d - 1] * t->dim[d - 1];
+  for (gint64 to = 0; to < t->count; to++)
+    {
+      store_element (t, to, data, from, storage);
+      for (int d = t->rank - 1; d >= 0; d--)
+        {
+          from += stride[d];
+          if (++index[d] < t->dim[d])
+            break;
+          from -= stride[d] * t->dim[d];
+          index[d] = 0;
+        }
+    }
+}
+
+LoomTensor *
+loom_npy_parse (const void *data, gsize length, const char *name, GError **error)
+{
+  g_autoptr (LoomTensor) t = NULL;
+  Header header;
+  const guint8 *elements;
+  gint64 bytes;
+  gsize available;
+
+  if (!parse_header (data, length, name, &header, error))
+    return NULL;
+  elements = (const guint8 *)data + header.data_offset;
+  available = length - header.data_offset;
+  bytes = header.storage->size;
+  for (int d = 0; d < header.rank; d++)
+    {
+      if (__builtin_mul_overflow (bytes, header.dim[d], &bytes))
+        {
+          damaged (name, error);
+          return NULL;
+        }
+    }
+  if ((guint64)bytes > available)
+    {
+      refuse (name, error,
+              "is truncated: its header promises %" G_GINT64_FORMAT " bytes of numbers, and %" G_GSIZE_FORMAT
+              " are there",
+              bytes, available);
+      return NULL;
+    }
+  if (header.storage->kind == 'u' && header.storage->size == 8)
+    {
+      for (gsize i = 0; i < (gsize)bytes; i += 8)
+        {
+          if (elements[i + 7] & 0x80)
+            {
+              refuse (name, error, "holds unsigned integers that are too large for i64, the first as element %u",
+                      (guint)(i / 8));
+              return NULL;
+            }
+        }
+    }
+
+  t = loom_tensor_new (header.storage->dtype, header.rank, header.dim, error);
+  if (t == NULL)
+    return NULL;
+  if (header.fortran && header.rank > 1)
+    store_fortran (t, elements, header.storage);
+  else if (!header.storage->widened)
+    memcpy (t->data, elements, t->bytes);
+  else
+    {
+      for (gint64 i = 0; i < t->count; i++)
+        store_element (t, i, elements, i, header.storage);
+    }
+  return g_steal_pointer (&t);
+}
+
+static gboolean
+unreadable (const char *path, const GError *cause, GError **error)
+{
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be read: %s.", path, cause->message);
+  return FALSE;
+}
+
+LoomTensor *
+loom_npy_load (const char *path, GError **error)
+{
+  g_autoptr (GError) cause = NULL;
+  g_autofree char *content = NULL;
+  gsize length;
+
+  g_return_val_if_fail (path != NULL, NULL);
+
+  if (g_file_test (path, G_FILE_TEST_IS_REGULAR))
+    {
+      GMappedFile *mapped = g_mapped_file_new (path, FALSE, &cause);
+      LoomTensor *t;
+
+      if (mapped == NULL)
+        {
+          unreadable (path, cause, error);
+          return NULL;
+        }
+      t = loom_npy_parse (g_mapped_file_get_contents (mapped), g_mapped_file_get_length (mapped), path, error);
+      g_mapped_file_unref (mapped);
+      return t;
+    }
+  /* A pipe cannot be mapped; a missing file gets its sentence here. */
+  if (!g_file_get_contents (path, &content, &length, &cause))
+    {
+      unreadable (path, cause, error);
+      return NULL;
+    }
+  return loom_npy_parse (content, length, path, error);
+}
+
+gboolean
+loom_npy_describe (const char *path, LoomType *type, GError **error)
+{
+  g_autoptr (GMappedFile) mapped = NULL;
+  g_autoptr (GError) cause = NULL;
+  Header header;
+
+  g_return_val_if_fail (path != NULL && type != NULL, FALSE);
+
+  mapped = g_mapped_file_new (path, FALSE, &cause);
+  if (mapped == NULL)
+    return unreadable (path, cause, error);
+  if (!parse_header ((const guint8 *)g_mapped_file_get_contents (mapped), g_mapped_file_get_length (mapped), path,
+                     &header, error))
+    return FALSE;
+  type->dtype = header.storage->dtype;
+  type->shape = loom_shape (header.rank, header.dim);
+  return TRUE;
+}
+
+gboolean
+loom_npy_save (const char *path, const LoomTensor *t, GError **error)
+{
+  static const char *const descr[LOOM_N_DTYPES] = {
+    [LOOM_F64] = "<f8", [LOOM_F32] = "<f4", [LOOM_F16] = "<f2", [LOOM_BF16] = "<f4",
+    [LOOM_I64] = "<i8", [LOOM_I32] = "<i4", [LOOM_U8] = "|u1",  [LOOM_BOOL] = "|b1",
+  };
+  g_autoptr (LoomAtomicFile) file = NULL;
+  g_autoptr (LoomTensor) widened = NULL;
+  g_autoptr (GString) header = g_string_new (NULL);
+  guint8 prefix[10] = MAGIC "\x01";
+
+  g_return_val_if_fail (path != NULL && t != NULL, FALSE);
+
+  g_string_append_printf (header, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr[t->dtype]);
+  for (int d = 0; d < t->rank; d++)
+    g_string_append_printf (header, "%s%" G_GINT64_FORMAT, d > 0 ? ", " : "", t->dim[d]);
+  g_string_append (header, t->rank == 1 ? ",), }" : "), }");
+  /* The format wants the numbers to begin at a multiple of 64. */
+  while ((sizeof prefix + header->len + 1) % 64 != 0)
+    g_string_append_c (header, ' ');
+  g_string_append_c (header, '\n');
+  prefix[8] = header->len & 0xff;
+  prefix[9] = header->len >> 8;
+
+  if (t->dtype == LOOM_BF16)
+    {
+      widened = loom_tensor_convert (t, LOOM_F32, FALSE, error);
+      if (widened == NULL)
+        return FALSE;
+      t = widened;
+    }
+  file = loom_atomic_file_new (path, error);
+  return file != NULL && loom_atomic_file_write (file, prefix, sizeof prefix, error)
+         && loom_atomic_file_write (file, header->str, header->len, error)
+         && loom_atomic_file_write (file, t->data, t->bytes, error) && loom_atomic_file_commit (file, error);
+}

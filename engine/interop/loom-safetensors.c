@@ -1,0 +1,527 @@
+/* Reader and writer of safetensors files.
+ *
+ * The header is checked as strictly as the reference implementation does (every
+ * byte of the data belongs to exactly one tensor, every size fits its shape), so
+ * nothing after opening can reach outside the file. */
+#include "engine/interop/loom-safetensors.h"
+
+#include <json-glib/json-glib.h>
+#include <string.h>
+
+#include "engine/core/loom-atomic-file.h"
+#include "engine/core/loom-error.h"
+
+/* The reference implementation's own limit. */
+#define MAX_HEADER 100000000
+/* {"name": {"shape": [...]}} is three deep; the JSON parser recurses, so deeper is refused first. */
+#define MAX_DEPTH 3
+
+typedef struct
+{
+  char *name;
+  LoomDType dtype;
+  int rank;
+  gint64 dim[LOOM_SHAPE_MAX_RANK];
+  gsize begin, end; /* within the data */
+} Entry;
+
+struct _LoomSafetensors
+{
+  GBytes *bytes;
+  gsize data_offset;
+  GPtrArray *entries;   /* Entry, by offset */
+  GHashTable *by_name;  /* name (owned by the entry) → index + 1 */
+  GHashTable *metadata; /* text → text */
+};
+
+static const char *const dtype_names[LOOM_N_DTYPES] = {
+  [LOOM_F64] = "F64", [LOOM_F32] = "F32", [LOOM_F16] = "F16", [LOOM_BF16] = "BF16",
+  [LOOM_I64] = "I64", [LOOM_I32] = "I32", [LOOM_U8] = "U8",   [LOOM_BOOL] = "BOOL",
+};
+
+static void
+entry_free (gpointer data)
+{
+  Entry *entry = data;
+
+  g_free (entry->name);
+  g_free (entry);
+}
+
+void
+loom_safetensors_free (LoomSafetensors *self)
+{
+  if (self == NULL)
+    return;
+  g_hash_table_unref (self->by_name);
+  g_hash_table_unref (self->metadata);
+  g_ptr_array_unref (self->entries);
+  g_bytes_unref (self->bytes);
+  g_free (self);
+}
+
+static gboolean G_GNUC_PRINTF (3, 4) refuse (const char *file, GError **error, const char *format, ...)
+{
+  g_autofree char *reason = NULL;
+  va_list args;
+
+  va_start (args, format);
+  reason = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” %s.", file, reason);
+  return FALSE;
+}
+
+static gboolean
+shallow (const char *json, gsize length)
+{
+  gboolean in_string = FALSE;
+  int depth = 0;
+
+  for (gsize i = 0; i < length; i++)
+    {
+      char c = json[i];
+
+      if (in_string)
+        {
+          if (c == '\\')
+            i++;
+          else if (c == '"')
+            in_string = FALSE;
+        }
+      else if (c == '"')
+        in_string = TRUE;
+      else if (c == '{' || c == '[')
+        {
+          if (++depth > MAX_DEPTH)
+            return FALSE;
+        }
+      else if (c == '}' || c == ']')
+        depth--;
+    }
+  return TRUE;
+}
+
+/* A list of n non-negative integers (any number up to max, counted in *n). */
+static gboolean
+read_integers (JsonObject *object, const char *member, gint64 *out, int max, int *n)
+{
+  JsonNode *node = json_object_get_member (object, member);
+  JsonArray *array;
+
+  if (node == NULL || !JSON_NODE_HOLDS_ARRAY (node))
+    return FALSE;
+  array = json_node_get_array (node);
+  if (json_array_get_length (array) > (guint)max)
+    return FALSE;
+  *n = json_array_get_length (array);
+  for (int i = 0; i < *n; i++)
+    {
+      JsonNode *item = json_array_get_element (array, i);
+
+      if (!JSON_NODE_HOLDS_VALUE (item) || json_node_get_value_type (item) != G_TYPE_INT64)
+        return FALSE;
+      out[i] = json_node_get_int (item);
+      if (out[i] < 0)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static const char *
+read_text (JsonNode *node)
+{
+  return node != NULL && JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_STRING
+             ? json_node_get_string (node)
+             : NULL;
+}
+
+static gboolean
+read_metadata (LoomSafetensors *self, JsonNode *node, const char *file, GError **error)
+{
+  JsonObjectIter iter;
+  const char *key;
+  JsonNode *value;
+
+  if (!JSON_NODE_HOLDS_OBJECT (node))
+    return refuse (file, error, "has a damaged header: __metadata__ is no map of texts");
+  json_object_iter_init (&iter, json_node_get_object (node));
+  while (json_object_iter_next (&iter, &key, &value))
+    {
+      const char *text = read_text (value);
+
+      if (text == NULL)
+        return refuse (file, error, "has a damaged header: __metadata__ is no map of texts");
+      g_hash_table_insert (self->metadata, g_strdup (key), g_strdup (text));
+    }
+  return TRUE;
+}
+
+static gboolean
+read_entry (LoomSafetensors *self, const char *name, JsonNode *node, gsize data_length, const char *file,
+            GError **error)
+{
+  Entry *entry = g_new0 (Entry, 1);
+  JsonObject *object;
+  const char *dtype;
+  gint64 offsets[2], size;
+  int n;
+
+  entry->name = g_strdup (name);
+  g_ptr_array_add (self->entries, entry);
+  if (!JSON_NODE_HOLDS_OBJECT (node))
+    return refuse (file, error, "has a damaged header at tensor “%s”", name);
+  object = json_node_get_object (node);
+
+  dtype = read_text (json_object_get_member (object, "dtype"));
+  if (dtype == NULL)
+    return refuse (file, error, "has a damaged header: tensor “%s” has no dtype", name);
+  for (entry->dtype = 0; entry->dtype < LOOM_N_DTYPES; entry->dtype++)
+    {
+      if (g_str_equal (dtype, dtype_names[entry->dtype]))
+        break;
+    }
+  if (entry->dtype == LOOM_N_DTYPES)
+    return refuse (file, error, "holds tensor “%s” of type %s; F64, F32, F16, BF16, I64, I32, U8 and BOOL can be read",
+                   name, dtype);
+  if (!read_integers (object, "shape", entry->dim, LOOM_SHAPE_MAX_RANK, &entry->rank))
+    return refuse (file, error, "has a damaged header: the shape of tensor “%s” is no list of at most %d sizes", name,
+                   LOOM_SHAPE_MAX_RANK);
+  if (!read_integers (object, "data_offsets", offsets, 2, &n) || n != 2 || offsets[0] > offsets[1])
+    return refuse (file, error, "has a damaged header: the data_offsets of tensor “%s” are no range", name);
+  if ((guint64)offsets[1] > data_length)
+    return refuse (file, error,
+                   "is truncated or damaged: tensor “%s” ends at byte %" G_GINT64_FORMAT
+                   " of the data, which has %" G_GSIZE_FORMAT,
+                   name, offsets[1], data_length);
+  size = loom_dtype_size (entry->dtype);
+  for (int d = 0; d < entry->rank; d++)
+    {
+      if (__builtin_mul_overflow (size, entry->dim[d], &size))
+        return refuse (file, error, "has a damaged header: tensor “%s” is too large", name);
+    }
+  if (size != offsets[1] - offsets[0])
+    return refuse (file, error,
+                   "has a damaged header: tensor “%s” has %" G_GINT64_FORMAT
+                   " bytes, but its shape and type need %" G_GINT64_FORMAT,
+                   name, offsets[1] - offsets[0], size);
+  entry->begin = offsets[0];
+  entry->end = offsets[1];
+  return TRUE;
+}
+
+/* By place; an empty tensor before the one that begins where it lies. */
+static int
+compare_offsets (gconstpointer a, gconstpointer b)
+{
+  const Entry *x = *(Entry *const *)a, *y = *(Entry *const *)b;
+
+  if (x->begin != y->begin)
+    return x->begin < y->begin ? -1 : 1;
+  if (x->end != y->end)
+    return x->end < y->end ? -1 : 1;
+  return strcmp (x->name, y->name);
+}
+
+static gboolean
+check_coverage (LoomSafetensors *self, gsize data_length, const char *file, GError **error)
+{
+  gsize covered = 0;
+  const char *before = NULL;
+
+  g_ptr_array_sort (self->entries, compare_offsets);
+  for (guint i = 0; i < self->entries->len; i++)
+    {
+      const Entry *entry = g_ptr_array_index (self->entries, i);
+
+      if (entry->begin < covered)
+        return refuse (file, error, "has a damaged header: tensors “%s” and “%s” overlap", before, entry->name);
+      if (entry->begin > covered)
+        return refuse (file, error,
+                       "has a damaged header: nothing owns the %" G_GSIZE_FORMAT " bytes before tensor “%s”",
+                       entry->begin - covered, entry->name);
+      covered = entry->end;
+      before = entry->name;
+      g_hash_table_insert (self->by_name, entry->name, GUINT_TO_POINTER (i + 1));
+    }
+  if (covered != data_length)
+    return refuse (file, error, "has a damaged header: nothing owns its last %" G_GSIZE_FORMAT " bytes",
+                   data_length - covered);
+  return TRUE;
+}
+
+static gboolean
+read_header (LoomSafetensors *self, const char *json, gsize json_length, gsize data_length, const char *file,
+             GError **error)
+{
+  g_autoptr (JsonParser) parser = json_parser_new_immutable ();
+  g_autoptr (GError) cause = NULL;
+  JsonNode *root;
+  JsonObjectIter iter;
+  const char *name;
+  JsonNode *node;
+
+  if (!shallow (json, json_length) || !g_utf8_validate (json, json_length, NULL)
+      || !json_parser_load_from_data (parser, json, json_length, &cause))
+    return refuse (file, error, "is no safetensors file, or a damaged one: its header is no JSON of the expected form");
+  root = json_parser_get_root (parser);
+  if (root == NULL || !JSON_NODE_HOLDS_OBJECT (root))
+    return refuse (file, error, "has a damaged header: it is no JSON object");
+  json_object_iter_init_ordered (&iter, json_node_get_object (root));
+  while (json_object_iter_next_ordered (&iter, &name, &node))
+    {
+      if (g_str_equal (name, "__metadata__") ? !read_metadata (self, node, file, error)
+                                             : !read_entry (self, name, node, data_length, file, error))
+        return FALSE;
+    }
+  return check_coverage (self, data_length, file, error);
+}
+
+LoomSafetensors *
+loom_safetensors_open_bytes (GBytes *bytes, const char *name, GError **error)
+{
+  g_autoptr (LoomSafetensors) self = NULL;
+  const guint8 *data;
+  gsize length;
+  guint64 header_length = 0;
+
+  g_return_val_if_fail (bytes != NULL && name != NULL, NULL);
+
+  data = g_bytes_get_data (bytes, &length);
+  if (length < 8)
+    {
+      refuse (name, error, "is no safetensors file: it is too short");
+      return NULL;
+    }
+  for (int i = 0; i < 8; i++)
+    header_length |= (guint64)data[i] << (8 * i);
+  if (header_length > MIN (length - 8, MAX_HEADER))
+    {
+      refuse (name, error, "is no safetensors file, or is truncated: its header would be longer than the file");
+      return NULL;
+    }
+
+  self = g_new0 (LoomSafetensors, 1);
+  self->bytes = g_bytes_ref (bytes);
+  self->data_offset = 8 + header_length;
+  self->entries = g_ptr_array_new_with_free_func (entry_free);
+  self->by_name = g_hash_table_new (g_str_hash, g_str_equal);
+  self->metadata = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  if (!read_header (self, (const char *)data + 8, header_length, length - self->data_offset, name, error))
+    return NULL;
+  return g_steal_pointer (&self);
+}
+
+LoomSafetensors *
+loom_safetensors_open (const char *path, GError **error)
+{
+  g_autoptr (GMappedFile) mapped = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+  g_autoptr (GError) cause = NULL;
+
+  g_return_val_if_fail (path != NULL, NULL);
+
+  mapped = g_mapped_file_new (path, FALSE, &cause);
+  if (mapped == NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be read: %s.", path, cause->message);
+      return NULL;
+    }
+  bytes = g_mapped_file_get_bytes (mapped);
+  return loom_safetensors_open_bytes (bytes, path, error);
+}
+
+guint
+loom_safetensors_count (const LoomSafetensors *self)
+{
+  return self->entries->len;
+}
+
+static const Entry *
+get_entry (const LoomSafetensors *self, guint i)
+{
+  return g_ptr_array_index (self->entries, i);
+}
+
+const char *
+loom_safetensors_name (const LoomSafetensors *self, guint i)
+{
+  g_return_val_if_fail (i < self->entries->len, NULL);
+
+  return get_entry (self, i)->name;
+}
+
+LoomType
+loom_safetensors_type (const LoomSafetensors *self, guint i)
+{
+  const Entry *entry = get_entry (self, i);
+  LoomType type = { .dtype = entry->dtype, .shape = loom_shape (entry->rank, entry->dim) };
+
+  return type;
+}
+
+LoomTensor *
+loom_safetensors_tensor (const LoomSafetensors *self, guint i, GError **error)
+{
+  const Entry *entry;
+  const guint8 *data;
+  LoomTensor *t;
+
+  g_return_val_if_fail (i < self->entries->len, NULL);
+
+  entry = get_entry (self, i);
+  data = (const guint8 *)g_bytes_get_data (self->bytes, NULL) + self->data_offset + entry->begin;
+  if ((guintptr)data % loom_dtype_size (entry->dtype) == 0 || entry->begin == entry->end)
+    return loom_tensor_new_from_bytes (entry->dtype, entry->rank, entry->dim, self->bytes,
+                                       self->data_offset + entry->begin);
+  t = loom_tensor_new (entry->dtype, entry->rank, entry->dim, error);
+  if (t != NULL)
+    memcpy (t->data, data, t->bytes);
+  return t;
+}
+
+int
+loom_safetensors_find (const LoomSafetensors *self, const char *name)
+{
+  return (int)GPOINTER_TO_UINT (g_hash_table_lookup (self->by_name, name)) - 1;
+}
+
+const char *
+loom_safetensors_metadata (const LoomSafetensors *self, const char *key)
+{
+  return g_hash_table_lookup (self->metadata, key);
+}
+
+LoomNamedTensor *
+loom_named_tensor_new (const char *name, LoomTensor *tensor)
+{
+  LoomNamedTensor *self = g_new0 (LoomNamedTensor, 1);
+
+  self->name = g_strdup (name);
+  self->tensor = loom_tensor_ref (tensor);
+  return self;
+}
+
+void
+loom_named_tensor_free (LoomNamedTensor *self)
+{
+  if (self == NULL)
+    return;
+  loom_tensor_unref (self->tensor);
+  g_free (self->name);
+  g_free (self);
+}
+
+GPtrArray *
+loom_named_tensors_new (void)
+{
+  return g_ptr_array_new_with_free_func ((GDestroyNotify)loom_named_tensor_free);
+}
+
+static int
+compare_for_writing (gconstpointer a, gconstpointer b)
+{
+  const LoomNamedTensor *x = *(LoomNamedTensor *const *)a, *y = *(LoomNamedTensor *const *)b;
+  gsize sx = loom_dtype_size (x->tensor->dtype), sy = loom_dtype_size (y->tensor->dtype);
+
+  if (sx != sy)
+    return sx > sy ? -1 : 1;
+  return strcmp (x->name, y->name);
+}
+
+static void
+build_metadata (JsonBuilder *builder, GHashTable *metadata)
+{
+  g_autoptr (GList) keys = g_list_sort (g_hash_table_get_keys (metadata), (GCompareFunc)strcmp);
+
+  json_builder_set_member_name (builder, "__metadata__");
+  json_builder_begin_object (builder);
+  for (GList *l = keys; l != NULL; l = l->next)
+    {
+      json_builder_set_member_name (builder, l->data);
+      json_builder_add_string_value (builder, g_hash_table_lookup (metadata, l->data));
+    }
+  json_builder_end_object (builder);
+}
+
+/* The header for tensors in this order, padded with blanks so that the numbers begin
+ * at a multiple of 8. */
+static GString *
+build_header (GPtrArray *ordered, GHashTable *metadata)
+{
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+  g_autoptr (JsonGenerator) generator = json_generator_new ();
+  g_autoptr (JsonNode) root = NULL;
+  GString *text = g_string_new (NULL);
+  gint64 offset = 0;
+
+  json_builder_begin_object (builder);
+  if (metadata != NULL && g_hash_table_size (metadata) > 0)
+    build_metadata (builder, metadata);
+  for (guint i = 0; i < ordered->len; i++)
+    {
+      const LoomNamedTensor *named = g_ptr_array_index (ordered, i);
+
+      json_builder_set_member_name (builder, named->name);
+      json_builder_begin_object (builder);
+      json_builder_set_member_name (builder, "dtype");
+      json_builder_add_string_value (builder, dtype_names[named->tensor->dtype]);
+      json_builder_set_member_name (builder, "shape");
+      json_builder_begin_array (builder);
+      for (int d = 0; d < named->tensor->rank; d++)
+        json_builder_add_int_value (builder, named->tensor->dim[d]);
+      json_builder_end_array (builder);
+      json_builder_set_member_name (builder, "data_offsets");
+      json_builder_begin_array (builder);
+      json_builder_add_int_value (builder, offset);
+      offset += named->tensor->bytes;
+      json_builder_add_int_value (builder, offset);
+      json_builder_end_array (builder);
+      json_builder_end_object (builder);
+    }
+  json_builder_end_object (builder);
+  root = json_builder_get_root (builder);
+  json_generator_set_root (generator, root);
+  json_generator_to_gstring (generator, text);
+  while (text->len % 8 != 0)
+    g_string_append_c (text, ' ');
+  return text;
+}
+
+gboolean
+loom_safetensors_save (const char *path, GPtrArray *tensors, GHashTable *metadata, GError **error)
+{
+  g_autoptr (GPtrArray) ordered = g_ptr_array_new ();
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (LoomAtomicFile) file = NULL;
+  g_autoptr (GString) header = NULL;
+  guint8 length[8];
+
+  g_return_val_if_fail (path != NULL && tensors != NULL, FALSE);
+
+  for (guint i = 0; i < tensors->len; i++)
+    {
+      LoomNamedTensor *named = g_ptr_array_index (tensors, i);
+
+      if (!g_hash_table_add (seen, named->name))
+        return refuse (path, error, "cannot be written: two tensors are named “%s”", named->name);
+      g_ptr_array_add (ordered, named);
+    }
+  g_ptr_array_sort (ordered, compare_for_writing);
+  header = build_header (ordered, metadata);
+  for (int i = 0; i < 8; i++)
+    length[i] = (guint8)((guint64)header->len >> (8 * i));
+
+  file = loom_atomic_file_new (path, error);
+  if (file == NULL || !loom_atomic_file_write (file, length, sizeof length, error)
+      || !loom_atomic_file_write (file, header->str, header->len, error))
+    return FALSE;
+  for (guint i = 0; i < ordered->len; i++)
+    {
+      const LoomNamedTensor *named = g_ptr_array_index (ordered, i);
+
+      if (!loom_atomic_file_write (file, named->tensor->data, named->tensor->bytes, error))
+        return FALSE;
+    }
+  return loom_atomic_file_commit (file, error);
+}
