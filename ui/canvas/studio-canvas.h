@@ -1,0 +1,63 @@
+/* The canvas: the document's present scope as cards and wires, to be looked at and edited.
+ *
+ * Each card is one focusable widget without children (STUDIO.md, Canvas). Every command is a
+ * class action, so keys, menus, tests and screen readers run the same code. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include "ui/studio-document.h"
+
+G_BEGIN_DECLS
+
+#define STUDIO_TYPE_CANVAS (studio_canvas_get_type ())
+G_DECLARE_FINAL_TYPE (StudioCanvas, studio_canvas, STUDIO, CANVAS, GtkWidget)
+
+/* What the palette drags: a boxed operator or module name. */
+#define STUDIO_TYPE_DRAG_OP (studio_drag_op_get_type ())
+typedef struct {
+  char *name;
+  gboolean is_module;
+} StudioDragOp;
+GType studio_drag_op_get_type (void);
+StudioDragOp *studio_drag_op_new (const char *name, gboolean is_module);
+
+/* Class actions: canvas.zoom-in, .zoom-out, .zoom-normal, .zoom-to-fit, .undo, .redo, .cut, .copy, .paste, .delete,
+ * .select-all, .select-none, .duplicate, .auto-layout, .connect, .quick-add, .fix, .enter, .leave, .make-unique,
+ * .inspect, .next, .previous, .move-left, .move-right, .move-up, .move-down, node.focus("PATH").
+ *
+ * Signals: "inspect" when Enter asks for the inspector; "view-changed" when zoom or place changed;
+ * "status"(const char *sentence) for a sentence worth a toast. */
+StudioCanvas *studio_canvas_new (StudioDocument *document);
+StudioDocument *studio_canvas_get_document (StudioCanvas *self);
+
+double studio_canvas_get_zoom (StudioCanvas *self);
+/* Keeps the point under (x, y), in the widget's pixels, where it is; limits 0.1 to 4. */
+void studio_canvas_zoom_at (StudioCanvas *self, double zoom, double x, double y);
+void studio_canvas_zoom_to_fit (StudioCanvas *self);
+/* The canvas coordinates in the middle of what is seen: where the palette adds. */
+void studio_canvas_get_centre (StudioCanvas *self, double *x, double *y);
+/* Adds with the card's middle at the middle of what is seen, a step aside when something is there, and focuses it. */
+void studio_canvas_add (StudioCanvas *self, const char *name, gboolean is_module);
+/* Focuses the card of this path, entering modules as needed, and brings it into view. */
+gboolean studio_canvas_focus_path (StudioCanvas *self, const char *path);
+/* Text 1.6 times as large, for the back row. */
+void studio_canvas_set_presentation (StudioCanvas *self, gboolean on);
+
+/* Hangs a widget of the card's width under the card (a pin); NULL takes it away. It is shown while its node is. */
+void studio_canvas_set_pin_widget (StudioCanvas *self, const char *node_path, GtkWidget *widget);
+/* A live value on the card in place of its second row ("loss 0.342"); NULL takes it away. Stands only while the node
+ * is as the run knows it, which the caller checks. */
+void studio_canvas_set_live (StudioCanvas *self, const char *node_path, const char *text);
+/* A slim accent bar at the card's top edge: 0 to 1, negative for none. */
+void studio_canvas_set_progress (StudioCanvas *self, const char *node_path, double fraction);
+
+/* Where the card of a path is, in the canvas widget's pixels; FALSE when it is not in the present scope. For tests. */
+gboolean studio_canvas_get_card_rect (StudioCanvas *self, const char *node_path, graphene_rect_t *rect);
+gboolean studio_canvas_get_port_point (StudioCanvas *self, const char *node_path, gboolean output, const char *port,
+                                       graphene_point_t *point);
+
+/* The breadcrumb bar over the canvas, "conv_block · 3 uses · Make unique"; hidden at the root. */
+GtkWidget *studio_canvas_breadcrumb_new (StudioCanvas *self);
+
+G_END_DECLS

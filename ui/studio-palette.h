@@ -1,0 +1,17 @@
+/* The palette: every operator by category, to be searched, dragged, or added by Enter. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include "ui/canvas/studio-canvas.h"
+
+G_BEGIN_DECLS
+
+#define STUDIO_TYPE_PALETTE (studio_palette_get_type ())
+G_DECLARE_FINAL_TYPE (StudioPalette, studio_palette, STUDIO, PALETTE, GtkWidget)
+
+/* The canvas receives what is activated; it may be NULL. */
+StudioPalette *studio_palette_new (StudioDocument *document, StudioCanvas *canvas);
+void studio_palette_focus_search (StudioPalette *self);
+
+G_END_DECLS

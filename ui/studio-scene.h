@@ -1,0 +1,81 @@
+/* What the canvas shows of one scope, as plain arrays: cards, ports and wires.
+ *
+ * The graph is a tree of attributes and the net is flat; drawing, hit testing and the keyboard
+ * want neither. A scene joins the two once per change, so that everything behind it is array
+ * access. It holds no pointers into the graph and so can outlive a change. */
+#pragma once
+
+#include "engine/graph/loom-graph.h"
+#include "engine/ops/loom-net.h"
+
+G_BEGIN_DECLS
+
+#define STUDIO_NO_ITEM G_MAXUINT
+
+typedef struct {
+  const char *name; /* interned */
+  const char *doc;  /* static; may be NULL */
+  gboolean required;
+  gboolean variadic; /* the free end of a variadic input */
+  guint n_links;     /* wires that end here */
+  guint link;        /* the first of them; STUDIO_NO_ITEM */
+  gboolean typed;
+  LoomType type; /* of an output; an input has its wire's */
+} StudioPort;
+
+typedef struct {
+  guint64 serial;
+  char *id;
+  char *path;         /* in the shown instance: "block.0.conv" */
+  const LoomOp *op;   /* NULL: a module, or unknown */
+  char *kind;         /* operator's or module's name */
+  gboolean is_module;
+  double x, y, width, height; /* the card, in canvas units */
+  char *summary;
+  char *badge;   /* device, where it is not the graph's; else NULL */
+  char *repeat;  /* "×4" or NULL */
+  guint order;   /* place in topological order; G_MAXUINT unknown */
+  guint n_inputs, n_outputs;
+  StudioPort *input, *output;
+  char *fault;   /* one sentence, NULL when all is well */
+  gboolean fault_is_warning;
+  char *fault_port;
+  char *fix;     /* the button's label, or NULL */
+} StudioItem;
+
+typedef struct {
+  guint64 serial;
+  guint from, output, to, input; /* indices of items and of their ports */
+  gboolean typed;
+  gboolean fault; /* the card it leads to blames this port */
+  LoomType type;
+  char *label; /* shape, "B × 10" */
+} StudioLink;
+
+typedef struct {
+  guint n_items, n_links;
+  StudioItem *item;
+  StudioLink *link;
+  GHashTable *by_serial; /* &item.serial → index + 1 */
+} StudioScene;
+
+/* net may be NULL, and may be of an earlier version of the graph: what it does not know stays untyped. bridges: see
+ * StudioSceneFix; may be NULL. */
+typedef char *(*StudioSceneFix) (const LoomFault *fault, guint64 serial, gpointer data);
+StudioScene *studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path,
+                               const LoomNet *net, const LoomFaults *faults, StudioSceneFix fix, gpointer data);
+void studio_scene_free (StudioScene *scene);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioScene, studio_scene_free)
+
+guint studio_scene_find (const StudioScene *scene, guint64 serial);          /* item; STUDIO_NO_ITEM */
+guint studio_scene_find_link (const StudioScene *scene, guint64 serial);     /* link; STUDIO_NO_ITEM */
+guint studio_scene_find_id (const StudioScene *scene, const char *id);
+guint studio_item_find_port (const StudioItem *item, gboolean is_output, const char *name);
+/* Whether a wire may join them: no cycle, dtype and rank not surely refused. */
+gboolean studio_scene_can_link (const StudioScene *scene, guint from, guint output, guint to, guint input);
+/* Card size from the number of ports: 176 wide, at least 56 high. */
+void studio_scene_card_size (guint n_inputs, guint n_outputs, double *width, double *height);
+/* "Matrix product, softmax …" – name for people: the operator's title, or the module's name. */
+const char *studio_item_title (const StudioItem *item);
+
+G_END_DECLS
