@@ -1,0 +1,110 @@
+/* Data sets: where batches come from.
+ *
+ * A source ("fashion-mnist", "csv", "spirals") is one descriptor with its options; a
+ * data set is an opened source. It has splits of samples and one to four ports, each
+ * a batch of one tensor a sample: images x f32 [B,C,H,W] in 0..1, classes y i64 [B].
+ * Describing is cheap enough for every edit of a graph: it never reads all the data. */
+#pragma once
+
+#include "engine/core/loom-tensor.h"
+
+G_BEGIN_DECLS
+
+#define LOOM_DATASET_MAX_PORTS 4
+
+typedef enum
+{
+  LOOM_SPLIT_TRAIN,
+  LOOM_SPLIT_VAL,
+  LOOM_SPLIT_TEST,
+  LOOM_N_SPLITS
+} LoomSplit;
+
+const char *loom_split_name (LoomSplit split); /* "train" */
+
+/* How a source gets at its options: the attributes of the graph's node. */
+typedef struct
+{
+  const char *(*get) (gconstpointer data, const char *name); /* NULL where not given; get may be NULL: none given */
+  gconstpointer data;
+  const char *folder; /* the graph file's: relative paths start there; NULL: the working folder */
+} LoomDatasetOptions;
+
+/* Options from a NULL-terminated list of name, value, name, value …, for callers without a node. */
+const char *loom_dataset_options_from_strv (gconstpointer strv, const char *name);
+
+typedef enum
+{
+  LOOM_DATASET_INT,
+  LOOM_DATASET_FLOAT,
+  LOOM_DATASET_FLOATS, /* "1,2.5": one value stands for all */
+  LOOM_DATASET_ENUM,
+  LOOM_DATASET_STRING,
+  LOOM_DATASET_PATH /* a file or folder, relative to the graph file */
+} LoomDatasetParamType;
+
+typedef struct
+{
+  const char *name;
+  LoomDatasetParamType type;
+  const char *def;            /* as text; NULL: required; "": may be left out */
+  double minimum, maximum;    /* of numbers; both 0: no bounds */
+  const char *const *choices; /* of an enum, NULL-terminated */
+  const char *doc;            /* one sentence */
+} LoomDatasetParam;
+
+typedef struct
+{
+  const char *name; /* "x", "y" */
+  LoomType type;    /* of a batch: the first dimension is B */
+} LoomDatasetPort;
+
+typedef struct
+{
+  guint n_ports;
+  LoomDatasetPort port[LOOM_DATASET_MAX_PORTS];
+  gint64 n[LOOM_N_SPLITS]; /* samples; -1 where that is known only after opening */
+  gint64 n_classes;        /* of y; 0: no classes; -1: known only after opening */
+} LoomDatasetInfo;
+
+typedef struct _LoomDataset LoomDataset;
+typedef struct _LoomDatasetClass LoomDatasetClass;
+
+/* NULL-terminated, in the order of menus. */
+const LoomDatasetClass *const *loom_dataset_classes (void);
+const LoomDatasetClass *loom_dataset_class (const char *source); /* NULL when there is none */
+
+const char *loom_dataset_class_name (const LoomDatasetClass *klass);  /* "fashion-mnist" */
+const char *loom_dataset_class_title (const LoomDatasetClass *klass); /* "Fashion-MNIST" */
+const char *loom_dataset_class_doc (const LoomDatasetClass *klass);
+const LoomDatasetParam *loom_dataset_class_params (const LoomDatasetClass *klass); /* ends with name NULL */
+
+/* Ports, types and what is known of sizes, without reading all the data. FALSE with an
+ * error when it could not be opened; info->n_ports is then still set where the types
+ * are known anyway (a missing Fashion-MNIST), else 0. Errors: SCHEMA for the source's
+ * name or an option, DATA for a missing or wrong file. */
+gboolean
+loom_dataset_describe (const char *source, const LoomDatasetOptions *options, LoomDatasetInfo *info, GError **error);
+
+/* Opens and reads what is needed. Errors as above. */
+LoomDataset *loom_dataset_open (const char *source, const LoomDatasetOptions *options, GError **error);
+void loom_dataset_free (LoomDataset *self);
+
+const LoomDatasetInfo *loom_dataset_info (const LoomDataset *self); /* every n ≥ 0 */
+gint64 loom_dataset_count (const LoomDataset *self, LoomSplit split);
+/* What classes (or characters) are called, NULL-terminated; NULL when they have no names. */
+const char *const *loom_dataset_class_names (const LoomDataset *self);
+
+/* Fills the first n places of out[0 … n_ports-1] (batches of at least n samples, of the
+ * ports' types) with these samples of the split, each index below the split's count.
+ * May be called from several threads at once. */
+gboolean loom_dataset_read (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n,
+                            LoomTensor *const out[], GError **error);
+
+/* A permutation of 0 … n-1 that depends on nothing but its arguments: Fisher and
+ * Yates's shuffle fed by Philox. Loaders order an epoch by it. */
+void loom_dataset_permutation (guint64 seed, guint64 epoch, guint32 n, guint32 *out);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomDataset, loom_dataset_free)
+
+G_END_DECLS

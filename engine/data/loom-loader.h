@@ -1,0 +1,53 @@
+/* A loader turns a split into the batches of an epoch, in an order that depends on
+ * seed and epoch alone, so that a run can go on from any batch.
+ *
+ * Large batches are prepared ahead by a thread in a ring of buffers allocated once;
+ * for small ones handing over costs more than reading, and they are read in next(). */
+#pragma once
+
+#include "engine/data/loom-dataset.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  LoomTensor *tensors[LOOM_DATASET_MAX_PORTS]; /* in port order; the first dimension is n */
+  guint n_tensors;
+  gint64 n;              /* samples: the batch size, less in the last batch */
+  gint64 index;          /* of the batch in its epoch */
+  const gint64 *samples; /* their indices in the split */
+} LoomBatch;
+
+typedef enum
+{
+  LOOM_LOADER_AUTO, /* by the size of a batch */
+  LOOM_LOADER_DIRECT,
+  LOOM_LOADER_THREAD
+} LoomLoaderMode;
+
+typedef struct _LoomLoader LoomLoader;
+
+/* dataset must outlive the loader. Errors: DATA when the split is empty;
+ * OUT_OF_MEMORY. */
+LoomLoader *loom_loader_new (const LoomDataset *dataset, LoomSplit split, gint64 batch_size, gboolean shuffle,
+                             guint64 seed, GError **error);
+LoomLoader *loom_loader_new_with_mode (const LoomDataset *dataset, LoomSplit split, gint64 batch_size, gboolean shuffle,
+                                       guint64 seed, LoomLoaderMode mode, GError **error);
+void loom_loader_free (LoomLoader *self);
+
+gint64 loom_loader_n_batches (const LoomLoader *self); /* of an epoch, the short one included */
+gint64 loom_loader_n_samples (const LoomLoader *self);
+
+/* Begins an epoch at one of its batches; what was prepared before is dropped. */
+void loom_loader_start (LoomLoader *self, gint64 epoch, gint64 first_batch);
+
+/* The next batch, valid until the next call on this loader; NULL without error at the
+ * end of the epoch, NULL with error when reading failed, in whichever thread. */
+const LoomBatch *loom_loader_next (LoomLoader *self, GError **error);
+
+/* Stops preparing and forgets the epoch; start() begins again. */
+void loom_loader_reset (LoomLoader *self);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomLoader, loom_loader_free)
+
+G_END_DECLS
