@@ -5,7 +5,8 @@
 
 G_BEGIN_DECLS
 
-typedef struct {
+typedef struct
+{
   const char *name; /* PyTorch's: "lr", "weight_decay", "momentum", "beta1" … */
   double value;     /* default */
   double minimum, maximum;
@@ -16,7 +17,8 @@ typedef struct {
 typedef struct _LoomOptimizer LoomOptimizer;
 
 /* What emit() works on: parameters of one group with gradients, already differentiated. */
-typedef struct {
+typedef struct
+{
   LoomProgram *p;
   const LoomOptimizer *optimizer;
   guint n;
@@ -27,7 +29,8 @@ typedef struct {
   LoomValue grad_scale, finite, step;
 } LoomOptimizerCall;
 
-struct _LoomOptimizer {
+struct _LoomOptimizer
+{
   const char *name, *title, *doc, *reference; /* "torch.optim.Adam" */
   const LoomHyper *hyper;                     /* ends with name NULL */
   void (*emit) (const LoomOptimizerCall *call);
@@ -38,9 +41,11 @@ const LoomOptimizer *loom_optimizer (const char *name);
 
 /* The whole update region: grad_stats over all gradients, the finite flag (1 when all gradients and the loss are
  * finite), clipping by global norm when clip_norm > 0 (torch.nn.utils.clip_grad_norm_: scale = min(1,
- * c / (norm + 1e-6)); c is the scalar slot "clip_norm"), step counter, and the optimiser's step. The step slot ("step", i64) counts finished steps; it
- * is committed step + 1. Outputs "grad_norm" and "finite" are declared. Hyper-parameters become scalar slots. */
-typedef struct {
+ * c / (norm + 1e-6)); c is the scalar slot "clip_norm"), step counter, and the optimiser's step. The step slot ("step",
+ * i64) counts finished steps; it is committed step + 1. Outputs "grad_norm" and "finite" are declared. Hyper-parameters
+ * become scalar slots. */
+typedef struct
+{
   const char *optimizer;
   const double *hyper; /* in the optimiser's order */
   double clip_norm;    /* 0: none */

@@ -9,20 +9,26 @@
 
 G_BEGIN_DECLS
 
-typedef enum { LOOM_TIER_CORE, LOOM_TIER_COMPOSITE } LoomTier;
+typedef enum
+{
+  LOOM_TIER_CORE,
+  LOOM_TIER_COMPOSITE
+} LoomTier;
 
 /* How the planner may treat it. */
-typedef enum {
+typedef enum
+{
   LOOM_PRIM_ELEMENTWISE = 1 << 0, /* has .scalar; fusable */
   LOOM_PRIM_ALIAS = 1 << 1,       /* reshape: same bytes in plain layout, no kernel */
   LOOM_PRIM_RANDOM = 1 << 2,
-  LOOM_PRIM_UPDATE = 1 << 3       /* results lie at operands' addresses: optimiser steps */
+  LOOM_PRIM_UPDATE = 1 << 3 /* results lie at operands' addresses: optimiser steps */
 } LoomPrimFlags;
 
 /* What gradient() works with. in/out are the instruction's operands and results, grad the cotangents of its
  * results (0 where none arrives); it stores operand cotangents in in_grad (0 leaves zero). needed[i] tells which
  * operands lead to something wanted: the others need not be computed. */
-typedef struct {
+typedef struct
+{
   LoomProgram *p;
   const LoomInstr *instr;
   const LoomValue *grad;
@@ -30,7 +36,8 @@ typedef struct {
   LoomValue *in_grad;
 } LoomGradCall;
 
-struct _LoomPrim {
+struct _LoomPrim
+{
   const char *name;
   const char *doc; /* one line, for listings */
   LoomTier tier;
@@ -53,6 +60,76 @@ struct _LoomPrim {
   double (*flops) (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out);
 };
 
+/* ---- attributes -------------------------------------------------------
+ *
+ * Where a result's shape does not follow from the operands alone, the program's attributes are the back end's struct
+ * followed by that shape: a planner may pass instr->attrs to kernel_new() as they are. */
+typedef struct
+{
+  int rank;
+  gint64 dim[LOOM_MAX_RANK];
+} LoomDims;
+
+typedef struct
+{
+  LoomFillAttrs kernel;
+  LoomDType dtype;
+  LoomDims to;
+} LoomFillTo; /* fill; a scalar constant is a fill of rank 0 */
+
+typedef struct
+{
+  LoomIotaAttrs kernel;
+  LoomDType dtype;
+  LoomDims to;
+} LoomIotaTo;
+
+typedef struct
+{
+  LoomRandomAttrs kernel;
+  LoomDType dtype;
+  LoomDims to;
+} LoomRandomTo;
+
+typedef struct
+{
+  LoomSliceAttrs kernel;
+  LoomDims to;
+} LoomSliceTo;
+
+typedef struct
+{
+  LoomPadAttrs kernel;
+  LoomDims to;
+} LoomPadTo;
+
+/* size: input rows and columns for conv2d_input_grad, the kernel's for conv2d_weight_grad, unused by conv2d. */
+typedef struct
+{
+  LoomConv2dAttrs kernel;
+  gint64 size[2];
+} LoomConv2dTo;
+
+/* size: output rows and columns of max_pool2d and avg_pool2d (ceil mode is decided there), the input's for their
+ * gradients. */
+typedef struct
+{
+  LoomPool2dAttrs kernel;
+  gint64 size[2];
+} LoomPool2dTo;
+
+typedef struct
+{
+  LoomDType dtype;
+} LoomCopyTo; /* copy */
+
+typedef struct
+{
+  gint64 rows;
+} LoomScatterTo; /* scatter_add_rows */
+
+/* reshape and expand have LoomDims itself. */
+
 /* Every primitive, for generic tests and listings; NULL-terminated. */
 const LoomPrim *const *loom_prims (void);
 const LoomPrim *loom_prim (const char *name); /* NULL when there is none */
@@ -71,6 +148,18 @@ LoomValue loom_matmul (LoomProgram *p, LoomValue a, LoomValue b, gboolean trans_
 LoomValue loom_reduce (LoomProgram *p, LoomReduceOp op, LoomValue a, guint32 axes, gboolean keepdim);
 LoomValue loom_reshape (LoomProgram *p, LoomValue a, int rank, const gint64 *dims);
 LoomValue loom_expand_to (LoomProgram *p, LoomValue a, int rank, const gint64 *dims);
+/* Elements start, start + step, … (counts of them in `to`) along each axis. */
+LoomValue loom_slice (LoomProgram *p, LoomValue a, const gint64 *start, const gint64 *step, const gint64 *to);
+/* The opposite: a is placed at start with the step in between, in a tensor of shape `to` filled with value. */
+LoomValue
+loom_pad (LoomProgram *p, LoomValue a, const gint64 *start, const gint64 *step, const gint64 *to, double value);
+LoomValue loom_concat (LoomProgram *p, guint n, const LoomValue *parts, int axis);
+/* The same value behind a barrier that no gradient passes. */
+LoomValue loom_detach (LoomProgram *p, LoomValue a);
+/* A description for error messages: "f32 [4, 3]"; free it. */
+char *loom_desc_to_string (const LoomTensorDesc *desc);
+/* TRUE and the constant when v is a fill. */
+gboolean loom_value_is_fill (const LoomProgram *p, LoomValue v, double *value);
 /* Sums a down to the given shape, undoing a broadcast: the gradient of broadcasting. */
 LoomValue loom_sum_to (LoomProgram *p, LoomValue a, int rank, const gint64 *dims);
 LoomValue loom_permute (LoomProgram *p, LoomValue a, const int *perm);

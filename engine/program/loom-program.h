@@ -20,9 +20,16 @@ typedef struct _LoomProgram LoomProgram;
 typedef struct _LoomPrim LoomPrim;
 typedef guint32 LoomValue; /* 0 is "none" */
 
-typedef enum { LOOM_REGION_FORWARD, LOOM_REGION_BACKWARD, LOOM_REGION_UPDATE, LOOM_N_REGIONS } LoomRegion;
+typedef enum
+{
+  LOOM_REGION_FORWARD,
+  LOOM_REGION_BACKWARD,
+  LOOM_REGION_UPDATE,
+  LOOM_N_REGIONS
+} LoomRegion;
 
-typedef enum {
+typedef enum
+{
   LOOM_SLOT_PARAMETER, /* trained, saved */
   LOOM_SLOT_BUFFER,    /* running statistics: saved, not trained */
   LOOM_SLOT_OPTIMIZER, /* momentum and such; name "optimizer.KIND.PARAMETER" */
@@ -30,7 +37,8 @@ typedef enum {
 } LoomSlotKind;
 
 /* How a slot begins. Random ones depend on (seed, slot name) only. */
-typedef enum {
+typedef enum
+{
   LOOM_INIT_ZEROS,
   LOOM_INIT_CONSTANT, /* a */
   LOOM_INIT_UNIFORM,  /* in [a, b) */
@@ -38,13 +46,15 @@ typedef enum {
   LOOM_INIT_DATA      /* the values given in data, row major, as doubles */
 } LoomInitKind;
 
-typedef struct {
+typedef struct
+{
   LoomInitKind kind;
   double a, b;
   const double *data; /* borrowed: lives as long as the net that made it; copied into the slot */
 } LoomInit;
 
-typedef struct {
+typedef struct
+{
   char *name;
   LoomSlotKind kind;
   LoomDType dtype;
@@ -57,29 +67,33 @@ typedef struct {
 } LoomSlot;
 
 /* A value from outside: a batch's tensor, --in of `gradloom run`. */
-typedef struct {
+typedef struct
+{
   char *name; /* PATH.PORT */
   LoomValue value;
 } LoomProgramInput;
 
 /* A value that is wanted by name: loss, metric inputs, --out, gradients. */
-typedef struct {
+typedef struct
+{
   char *name;
   LoomValue value;
 } LoomProgramOutput;
 
-typedef struct {
-  LoomTensorDesc desc;  /* layout is always PLAIN here */
-  guint producer;       /* index of the instruction; G_MAXUINT for inputs and slots */
-  guint16 result;       /* which of its results */
+typedef struct
+{
+  LoomTensorDesc desc; /* layout is always PLAIN here */
+  guint producer;      /* index of the instruction; G_MAXUINT for inputs and slots */
+  guint16 result;      /* which of its results */
   LoomRegion region;
-  const char *origin;   /* interned path of the node it belongs to; NULL for none */
-  const char *device;   /* interned, as the node asked for ("cuda:0"); NULL for the graph's */
-  int slot;             /* index of the slot it reads, else -1 */
-  int input;            /* index of the program input it is, else -1 */
+  const char *origin; /* interned path of the node it belongs to; NULL for none */
+  const char *device; /* interned, as the node asked for ("cuda:0"); NULL for the graph's */
+  int slot;           /* index of the slot it reads, else -1 */
+  int input;          /* index of the program input it is, else -1 */
 } LoomValueInfo;
 
-typedef struct {
+typedef struct
+{
   const LoomPrim *prim;
   gpointer attrs; /* owned; prim->attrs_size bytes, or NULL */
   guint n_in, n_out;
@@ -100,7 +114,9 @@ LoomDType loom_program_get_float (const LoomProgram *p);
 
 /* ---- where new instructions belong ------------------------------------ */
 void loom_program_set_region (LoomProgram *p, LoomRegion region);
+LoomRegion loom_program_get_region (const LoomProgram *p);
 void loom_program_set_origin (LoomProgram *p, const char *path, const char *device);
+void loom_program_get_origin (const LoomProgram *p, const char **path, const char **device);
 
 /* ---- building --------------------------------------------------------- */
 
@@ -108,8 +124,8 @@ void loom_program_set_origin (LoomProgram *p, const char *path, const char *devi
  * are in out[] when it is not NULL. attrs is copied. A wrong call is a programmer's
  * mistake and asserts with the primitive's sentence: what a user can get wrong is caught by
  * the operators' infer(). Elementwise primitives broadcast. */
-LoomValue loom_emit (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, const LoomValue *in,
-                     LoomValue *out);
+LoomValue
+loom_emit (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, const LoomValue *in, LoomValue *out);
 
 LoomValue loom_program_input (LoomProgram *p, const char *name, LoomDType dtype, int rank, const gint64 *dims);
 /* The slot's index; a second declaration of the same name returns the first. */

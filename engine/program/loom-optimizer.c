@@ -1,0 +1,172 @@
+/* The optimisers' registry, and the update region around them: gradient statistics, clipping, step counter.
+ *
+ * What is common to all stands here; an optimiser's file says only its hyper-parameters, its state and its step. */
+#include "engine/program/loom-optimizer.h"
+#include "engine/program/optim-private.h"
+#include "engine/program/prim-private.h"
+
+static const LoomOptimizer *const all[] = { &loom_optim_sgd, &loom_optim_adam, &loom_optim_adamw, NULL };
+
+const LoomOptimizer *const *
+loom_optimizers (void)
+{
+  return all;
+}
+
+const LoomOptimizer *
+loom_optimizer (const char *name)
+{
+  for (guint i = 0; all[i] != NULL; i++)
+    {
+      if (g_strcmp0 (all[i]->name, name) == 0)
+        return all[i];
+    }
+  return NULL;
+}
+
+double
+loom_optim_hyper (const LoomOptimizerCall *call, const char *name)
+{
+  for (guint i = 0; call->optimizer->hyper[i].name != NULL; i++)
+    {
+      if (g_str_equal (call->optimizer->hyper[i].name, name))
+        return call->hyper[i];
+    }
+  g_return_val_if_reached (0);
+}
+
+LoomValue
+loom_optim_scalar (const LoomOptimizerCall *call, const char *name)
+{
+  g_autofree char *slot = g_strconcat (call->prefix, name, NULL);
+
+  return loom_program_scalar (call->p, slot, loom_optim_hyper (call, name));
+}
+
+int
+loom_optim_state (const LoomOptimizerCall *call, const char *kind, guint i)
+{
+  const LoomSlot *parameter = loom_program_get_slot (call->p, call->slot[i]);
+  g_autofree char *name = g_strdup_printf ("optimizer.%s.%s", kind, parameter->name);
+
+  return loom_program_slot (call->p, name, LOOM_SLOT_OPTIMIZER, parameter->dtype, parameter->rank, parameter->dim, NULL,
+                            FALSE);
+}
+
+void
+loom_optim_emit (const LoomOptimizerCall *call, const char *prim, const void *attrs, guint n_states,
+                 const char *const *states, guint n_scalars, const LoomValue *scalars)
+{
+  guint n = call->n, n_in = (2 + n_states) * n + n_scalars;
+  g_autofree LoomValue *in = g_new0 (LoomValue, n_in);
+  g_autofree LoomValue *out = g_new0 (LoomValue, (1 + n_states) * n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      in[i] = loom_program_read (call->p, call->slot[i]);
+      in[n + i] = call->grad[i];
+      for (guint k = 0; k < n_states; k++)
+        in[(2 + k) * n + i] = loom_program_read (call->p, loom_optim_state (call, states[k], i));
+    }
+  for (guint i = 0; i < n_scalars; i++)
+    in[(2 + n_states) * n + i] = scalars[i];
+  loom_emit (call->p, loom_prim (prim), attrs, n_in, in, out);
+  for (guint i = 0; i < n; i++)
+    {
+      loom_program_commit (call->p, call->slot[i], out[i]);
+      for (guint k = 0; k < n_states; k++)
+        loom_program_commit (call->p, loom_optim_state (call, states[k], i), out[(1 + k) * n + i]);
+    }
+}
+
+/* 1 when x - x is 0, which neither infinity nor NaN gives. */
+static LoomValue
+is_finite (LoomProgram *p, LoomValue x, LoomDType dtype)
+{
+  LoomValue none = loom_binary (p, LOOM_SCALAR_SUB, x, x);
+
+  return loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, none, loom_const (p, value_desc (p, x)->dtype, 0)), dtype);
+}
+
+static void
+emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOptions *options, guint n, const int *slot,
+          const LoomValue *grad)
+{
+  LoomDType dtype = loom_program_get_float (p);
+  LoomGradStatsAttrs attrs = { (int)n };
+  LoomValue stats[2], norm, finite, scale, step;
+  LoomValue done = loom_program_scalar_i64 (p, "step", 0);
+
+  loom_emit (p, loom_prim ("grad_stats"), &attrs, n, grad, stats);
+  norm = loom_unary (p, LOOM_SCALAR_SQRT, stats[0]);
+  finite = stats[1];
+  if (options->loss != 0)
+    {
+      LoomValue loss = loom_reshape (p, options->loss, 0, NULL);
+
+      finite = loom_binary (p, LOOM_SCALAR_MUL, finite, is_finite (p, loss, dtype));
+    }
+  scale = loom_const (p, dtype, 1);
+  if (options->clip_norm > 0)
+    {
+      LoomValue limit = loom_program_scalar (p, "clip_norm", options->clip_norm);
+      LoomValue safe = loom_binary (p, LOOM_SCALAR_ADD, norm, loom_const (p, dtype, 1e-6));
+
+      scale = loom_binary (p, LOOM_SCALAR_MIN, scale, loom_binary (p, LOOM_SCALAR_DIV, limit, safe));
+    }
+  step = loom_binary (p, LOOM_SCALAR_ADD, done, loom_const (p, LOOM_I64, 1));
+  loom_program_commit (p, loom_program_find_slot (p, "step"), step);
+  loom_program_output (p, "grad_norm", norm);
+  loom_program_output (p, "finite", finite);
+
+  optimizer->emit (&(LoomOptimizerCall){ .p = p,
+                                         .optimizer = optimizer,
+                                         .n = n,
+                                         .slot = slot,
+                                         .grad = grad,
+                                         .hyper = options->hyper,
+                                         .prefix = "",
+                                         .grad_scale = scale,
+                                         .finite = finite,
+                                         .step = step });
+}
+
+gboolean
+loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, const int *slot, const LoomValue *grad,
+                  GError **error)
+{
+  const LoomOptimizer *optimizer = loom_optimizer (options->optimizer);
+  g_autofree int *slots = g_new (int, n + 1);
+  g_autofree LoomValue *grads = g_new (LoomValue, n + 1);
+  LoomRegion region = loom_program_get_region (p);
+  const char *origin, *device;
+  guint k = 0;
+
+  if (optimizer == NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "There is no optimizer “%s”: use sgd, adam or adamw.",
+                   options->optimizer);
+      return FALSE;
+    }
+  /* A parameter that the loss does not reach is left alone, as PyTorch does with grad None. */
+  for (guint i = 0; i < n; i++)
+    {
+      if (grad[i] == 0)
+        continue;
+      slots[k] = slot[i];
+      grads[k++] = grad[i];
+    }
+  if (k == 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                   "The loss depends on no trainable weight. Wire it behind a layer that has weights.");
+      return FALSE;
+    }
+  loom_program_get_origin (p, &origin, &device);
+  loom_program_set_region (p, LOOM_REGION_UPDATE);
+  loom_program_set_origin (p, NULL, NULL);
+  emit_all (p, optimizer, options, k, slots, grads);
+  loom_program_set_region (p, region);
+  loom_program_set_origin (p, origin, device);
+  return TRUE;
+}

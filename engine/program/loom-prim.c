@@ -1,0 +1,137 @@
+/* The registry of primitives, and the small helpers that shape rules share.
+ *
+ * Families are lists in their own files; here they become one array, in the order that listings show, and one hash. */
+#include "engine/program/loom-prim.h"
+#include "engine/program/prim-private.h"
+
+static const LoomPrim *const *const families[]
+    = { loom_prims_elementwise, loom_prims_reduce,  loom_prims_matmul, loom_prims_conv,
+        loom_prims_pool,        loom_prims_softmax, loom_prims_loss,   loom_prims_norm,
+        loom_prims_gather,      loom_prims_shape,   loom_prims_source, loom_prims_update };
+
+static GPtrArray *all;
+static GHashTable *by_name;
+
+static gpointer
+build_registry (gpointer unused)
+{
+  all = g_ptr_array_new ();
+  by_name = g_hash_table_new (g_str_hash, g_str_equal);
+  for (guint f = 0; f < G_N_ELEMENTS (families); f++)
+    {
+      for (const LoomPrim *const *prim = families[f]; *prim != NULL; prim++)
+        {
+          g_ptr_array_add (all, (gpointer)*prim);
+          g_hash_table_insert (by_name, (gpointer)(*prim)->name, (gpointer)*prim);
+        }
+    }
+  g_ptr_array_add (all, NULL);
+  return NULL;
+}
+
+static void
+ensure_registry (void)
+{
+  static GOnce once = G_ONCE_INIT;
+
+  g_once (&once, build_registry, NULL);
+}
+
+const LoomPrim *const *
+loom_prims (void)
+{
+  ensure_registry ();
+  return (const LoomPrim *const *)all->pdata;
+}
+
+const LoomPrim *
+loom_prim (const char *name)
+{
+  ensure_registry ();
+  return g_hash_table_lookup (by_name, name);
+}
+
+LoomTensorDesc
+loom_desc_make (LoomDType dtype, int rank, const gint64 *dims)
+{
+  LoomTensorDesc d = { .dtype = dtype, .layout = LOOM_LAYOUT_PLAIN, .rank = rank };
+
+  for (int i = 0; i < rank; i++)
+    d.dim[i] = dims[i];
+  return d;
+}
+
+gboolean
+loom_desc_same_shape (const LoomTensorDesc *a, const LoomTensorDesc *b)
+{
+  return a->rank == b->rank && memcmp (a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0;
+}
+
+gboolean
+loom_desc_broadcast (const LoomTensorDesc *a, const LoomTensorDesc *b, LoomTensorDesc *out)
+{
+  LoomTensorDesc r = { .rank = MAX (a->rank, b->rank) };
+
+  for (int i = 1; i <= r.rank; i++)
+    {
+      gint64 da = i <= a->rank ? a->dim[a->rank - i] : 1;
+      gint64 db = i <= b->rank ? b->dim[b->rank - i] : 1;
+
+      if (da != db && da != 1 && db != 1)
+        return FALSE;
+      r.dim[r.rank - i] = da == 1 ? db : da;
+    }
+  out->rank = r.rank;
+  memcpy (out->dim, r.dim, sizeof r.dim);
+  return TRUE;
+}
+
+LoomDType
+loom_dtype_promote (LoomDType a, LoomDType b)
+{
+  if (a == b)
+    return a;
+  /* Neither of the two short floats holds the other. */
+  if (MIN (a, b) == LOOM_F16 && MAX (a, b) == LOOM_BF16)
+    return LOOM_F32;
+  return MIN (a, b);
+}
+
+char *
+loom_ints_to_string (guint n, const gint64 *values)
+{
+  GString *s = g_string_new ("[");
+
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (s, "%s%" G_GINT64_FORMAT, i > 0 ? "," : "", values[i]);
+  g_string_append_c (s, ']');
+  return g_string_free (s, FALSE);
+}
+
+char *
+loom_desc_to_string (const LoomTensorDesc *desc)
+{
+  g_autofree char *dims = NULL;
+
+  if (desc_is_absent (desc))
+    return g_strdup ("nothing");
+  dims = loom_ints_to_string (desc->rank, desc->dim);
+  return g_strconcat (loom_dtype_name (desc->dtype), dims, NULL);
+}
+
+gboolean
+loom_prim_refuse (char **why, const char *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  *why = g_strdup_vprintf (format, args);
+  va_end (args);
+  return FALSE;
+}
+
+gboolean
+loom_prim_arity (guint n_in, guint n, char **why)
+{
+  return n_in == n || loom_prim_refuse (why, "takes %u operands, got %u", n, n_in);
+}

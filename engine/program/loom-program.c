@@ -1,0 +1,366 @@
+/* The program builder: values, instructions, slots, inputs and outputs, and nothing about any one primitive.
+ *
+ * Values and instructions are separate allocations behind pointer arrays, so that what loom_value_info() and
+ * loom_program_instr() return stays valid while a gradient appends more of them. */
+#include "engine/program/loom-program.h"
+#include "engine/program/prim-private.h"
+
+struct _LoomProgram
+{
+  gatomicrefcount refs;
+  LoomDType float_dtype;
+  LoomRegion region;
+  const char *origin, *device;
+  GPtrArray *values;   /* LoomValueInfo; index 0 is the value 0 and NULL */
+  GPtrArray *instrs;   /* LoomInstr */
+  GPtrArray *slots;    /* LoomSlot */
+  GPtrArray *inputs;   /* LoomProgramInput */
+  GPtrArray *outputs;  /* LoomProgramOutput */
+  GHashTable *slot_of; /* name → index + 1 */
+};
+
+static void
+free_instr (gpointer data)
+{
+  LoomInstr *instr = data;
+
+  g_free (instr->attrs);
+  g_free (instr->in);
+  g_free (instr->out);
+  g_free (instr);
+}
+
+static void
+free_slot (gpointer data)
+{
+  LoomSlot *slot = data;
+
+  g_free (slot->name);
+  g_free ((gpointer)slot->init.data);
+  g_free (slot);
+}
+
+/* Inputs and outputs both begin with their name. */
+static void
+free_named (gpointer data)
+{
+  g_free (*(char **)data);
+  g_free (data);
+}
+
+LoomProgram *
+loom_program_new (void)
+{
+  LoomProgram *p = g_new0 (LoomProgram, 1);
+
+  g_atomic_ref_count_init (&p->refs);
+  p->float_dtype = LOOM_F32;
+  p->values = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_add (p->values, NULL);
+  p->instrs = g_ptr_array_new_with_free_func (free_instr);
+  p->slots = g_ptr_array_new_with_free_func (free_slot);
+  p->inputs = g_ptr_array_new_with_free_func (free_named);
+  p->outputs = g_ptr_array_new_with_free_func (free_named);
+  p->slot_of = g_hash_table_new (g_str_hash, g_str_equal);
+  return p;
+}
+
+LoomProgram *
+loom_program_ref (LoomProgram *p)
+{
+  g_atomic_ref_count_inc (&p->refs);
+  return p;
+}
+
+void
+loom_program_unref (LoomProgram *p)
+{
+  if (!g_atomic_ref_count_dec (&p->refs))
+    return;
+  g_hash_table_unref (p->slot_of);
+  g_ptr_array_unref (p->values);
+  g_ptr_array_unref (p->instrs);
+  g_ptr_array_unref (p->slots);
+  g_ptr_array_unref (p->inputs);
+  g_ptr_array_unref (p->outputs);
+  g_free (p);
+}
+
+void
+loom_program_set_float (LoomProgram *p, LoomDType dtype)
+{
+  g_return_if_fail (loom_dtype_is_float (dtype));
+
+  p->float_dtype = dtype;
+}
+
+LoomDType
+loom_program_get_float (const LoomProgram *p)
+{
+  return p->float_dtype;
+}
+
+void
+loom_program_set_region (LoomProgram *p, LoomRegion region)
+{
+  p->region = region;
+}
+
+LoomRegion
+loom_program_get_region (const LoomProgram *p)
+{
+  return p->region;
+}
+
+void
+loom_program_set_origin (LoomProgram *p, const char *path, const char *device)
+{
+  p->origin = g_intern_string (path);
+  p->device = g_intern_string (device);
+}
+
+void
+loom_program_get_origin (const LoomProgram *p, const char **path, const char **device)
+{
+  *path = p->origin;
+  *device = p->device;
+}
+
+static LoomValue
+add_value (LoomProgram *p, const LoomTensorDesc *desc)
+{
+  LoomValueInfo *info = g_new0 (LoomValueInfo, 1);
+
+  info->desc = *desc;
+  info->producer = G_MAXUINT;
+  info->region = p->region;
+  info->origin = p->origin;
+  info->device = p->device;
+  info->slot = -1;
+  info->input = -1;
+  g_ptr_array_add (p->values, info);
+  return p->values->len - 1;
+}
+
+LoomValue
+loom_emit (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, const LoomValue *in, LoomValue *out)
+{
+  g_autofree LoomTensorDesc *desc = g_new0 (LoomTensorDesc, 2 * n_in + 4);
+  LoomTensorDesc *result = desc + n_in;
+  g_autofree char *why = NULL;
+  LoomInstr *instr;
+  guint n_out = 0;
+
+  for (guint i = 0; i < n_in; i++)
+    {
+      if (in[i] == 0)
+        desc[i].dtype = LOOM_N_DTYPES;
+      else
+        desc[i] = loom_value_info (p, in[i])->desc;
+    }
+  if (!prim->infer (attrs, n_in, desc, result, &n_out, &why))
+    g_error ("%s at %s: %s", prim->name, p->origin ? p->origin : "no node", why);
+
+  instr = g_new0 (LoomInstr, 1);
+  instr->prim = prim;
+  instr->attrs = prim->attrs_size > 0 ? g_memdup2 (attrs, prim->attrs_size) : NULL;
+  instr->n_in = n_in;
+  instr->n_out = n_out;
+  instr->in = g_memdup2 (in, n_in * sizeof *in);
+  instr->out = g_new0 (LoomValue, n_out);
+  instr->region = p->region;
+  instr->origin = p->origin;
+  instr->device = p->device;
+  for (guint i = 0; i < n_out; i++)
+    {
+      LoomValueInfo *info;
+
+      /* Shape rules mark a result that the attributes do not ask for. */
+      if (desc_is_absent (&result[i]))
+        continue;
+      instr->out[i] = add_value (p, &result[i]);
+      info = p->values->pdata[instr->out[i]];
+      info->producer = p->instrs->len;
+      info->result = i;
+    }
+  g_ptr_array_add (p->instrs, instr);
+  if (out != NULL)
+    memcpy (out, instr->out, n_out * sizeof *out);
+  return instr->out[0];
+}
+
+LoomValue
+loom_program_input (LoomProgram *p, const char *name, LoomDType dtype, int rank, const gint64 *dims)
+{
+  LoomTensorDesc desc = loom_desc_make (dtype, rank, dims);
+  LoomProgramInput *input = g_new0 (LoomProgramInput, 1);
+
+  input->name = g_strdup (name);
+  input->value = add_value (p, &desc);
+  ((LoomValueInfo *)p->values->pdata[input->value])->input = p->inputs->len;
+  g_ptr_array_add (p->inputs, input);
+  return input->value;
+}
+
+int
+loom_program_slot (LoomProgram *p, const char *name, LoomSlotKind kind, LoomDType dtype, int rank, const gint64 *dims,
+                   const LoomInit *init, gboolean trainable)
+{
+  int known = loom_program_find_slot (p, name);
+  LoomSlot *slot;
+
+  if (known >= 0)
+    return known;
+  slot = g_new0 (LoomSlot, 1);
+  slot->name = g_strdup (name);
+  slot->kind = kind;
+  slot->dtype = dtype;
+  slot->rank = rank;
+  slot->trainable = trainable;
+  for (int i = 0; i < rank; i++)
+    slot->dim[i] = dims[i];
+  if (init != NULL)
+    slot->init = *init;
+  if (slot->init.data != NULL)
+    {
+      LoomTensorDesc desc = loom_desc_make (dtype, rank, dims);
+
+      slot->init.data = g_memdup2 (slot->init.data, loom_desc_count (&desc) * sizeof (double));
+    }
+  g_ptr_array_add (p->slots, slot);
+  g_hash_table_insert (p->slot_of, slot->name, GUINT_TO_POINTER (p->slots->len));
+  return p->slots->len - 1;
+}
+
+LoomValue
+loom_program_read (LoomProgram *p, int index)
+{
+  LoomSlot *slot = p->slots->pdata[index];
+  LoomTensorDesc desc;
+
+  if (slot->read != 0)
+    return slot->read;
+  desc = loom_desc_make (slot->dtype, slot->rank, slot->dim);
+  slot->read = add_value (p, &desc);
+  ((LoomValueInfo *)p->values->pdata[slot->read])->slot = index;
+  return slot->read;
+}
+
+void
+loom_program_commit (LoomProgram *p, int index, LoomValue value)
+{
+  LoomSlot *slot = p->slots->pdata[index];
+  LoomTensorDesc desc = loom_desc_make (slot->dtype, slot->rank, slot->dim);
+  const LoomTensorDesc *given = &loom_value_info (p, value)->desc;
+
+  g_return_if_fail (given->dtype == slot->dtype && loom_desc_same_shape (given, &desc));
+
+  slot->commit = value;
+}
+
+LoomValue
+loom_program_scalar (LoomProgram *p, const char *name, double initial)
+{
+  LoomInit init = { LOOM_INIT_CONSTANT, initial, 0, NULL };
+
+  return loom_program_read (p, loom_program_slot (p, name, LOOM_SLOT_SCALAR, p->float_dtype, 0, NULL, &init, FALSE));
+}
+
+LoomValue
+loom_program_scalar_i64 (LoomProgram *p, const char *name, gint64 initial)
+{
+  LoomInit init = { LOOM_INIT_CONSTANT, (double)initial, 0, NULL };
+
+  return loom_program_read (p, loom_program_slot (p, name, LOOM_SLOT_SCALAR, LOOM_I64, 0, NULL, &init, FALSE));
+}
+
+void
+loom_program_output (LoomProgram *p, const char *name, LoomValue value)
+{
+  LoomProgramOutput *output = g_new0 (LoomProgramOutput, 1);
+
+  output->name = g_strdup (name);
+  output->value = value;
+  g_ptr_array_add (p->outputs, output);
+}
+
+LoomValue
+loom_program_find_output (const LoomProgram *p, const char *name)
+{
+  for (guint i = 0; i < p->outputs->len; i++)
+    {
+      const LoomProgramOutput *output = p->outputs->pdata[i];
+
+      if (g_str_equal (output->name, name))
+        return output->value;
+    }
+  return 0;
+}
+
+guint
+loom_program_n_values (const LoomProgram *p)
+{
+  return p->values->len - 1;
+}
+
+const LoomValueInfo *
+loom_value_info (const LoomProgram *p, LoomValue v)
+{
+  g_return_val_if_fail (v > 0 && v < p->values->len, NULL);
+
+  return p->values->pdata[v];
+}
+
+guint
+loom_program_n_instrs (const LoomProgram *p)
+{
+  return p->instrs->len;
+}
+
+const LoomInstr *
+loom_program_instr (const LoomProgram *p, guint i)
+{
+  return p->instrs->pdata[i];
+}
+
+guint
+loom_program_n_slots (const LoomProgram *p)
+{
+  return p->slots->len;
+}
+
+const LoomSlot *
+loom_program_get_slot (const LoomProgram *p, guint i)
+{
+  return p->slots->pdata[i];
+}
+
+int
+loom_program_find_slot (const LoomProgram *p, const char *name)
+{
+  return (int)GPOINTER_TO_UINT (g_hash_table_lookup (p->slot_of, name)) - 1;
+}
+
+guint
+loom_program_n_inputs (const LoomProgram *p)
+{
+  return p->inputs->len;
+}
+
+const LoomProgramInput *
+loom_program_get_input (const LoomProgram *p, guint i)
+{
+  return p->inputs->pdata[i];
+}
+
+guint
+loom_program_n_outputs (const LoomProgram *p)
+{
+  return p->outputs->len;
+}
+
+const LoomProgramOutput *
+loom_program_get_output (const LoomProgram *p, guint i)
+{
+  return p->outputs->pdata[i];
+}

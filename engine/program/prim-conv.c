@@ -1,0 +1,2 @@
+#include "engine/program/prim-private.h"
+const LoomPrim *const loom_prims_conv[] = { NULL };

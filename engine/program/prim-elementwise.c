@@ -1,0 +1,390 @@
+/* Elementwise primitives: one per scalar formula of kernels/scalar.h, each with its gradient.
+ *
+ * Gradients are written at the result's shape; loom_differentiate() sums them down to an operand that was
+ * broadcast, so no rule here thinks about shapes. Where a formula has its derivative in its own result (relu,
+ * sigmoid, tanh, exp, sqrt) the rule uses that, so the argument need not be kept for the backward pass. */
+#include "engine/program/prim-private.h"
+
+#include <math.h>
+
+/* Type rules: what the result of the promoted operand type is. */
+static gboolean
+infer_broadcast (guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  LoomTensorDesc d = in[0];
+
+  for (guint i = 1; i < n_in; i++)
+    {
+      if (!loom_desc_broadcast (&d, &in[i], &d))
+        {
+          g_autofree char *a = loom_desc_to_string (&in[0]), *b = loom_desc_to_string (&in[i]);
+
+          return loom_prim_refuse (why, "%s and %s do not broadcast", a, b);
+        }
+      d.dtype = loom_dtype_promote (d.dtype, in[i].dtype);
+    }
+  out[0] = d;
+  *n_out = 1;
+  return TRUE;
+}
+
+static gboolean
+infer_same (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  return infer_broadcast (n_in, in, out, n_out, why);
+}
+
+static gboolean
+infer_float (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  if (!infer_broadcast (n_in, in, out, n_out, why))
+    return FALSE;
+  return loom_dtype_is_float (out[0].dtype) || loom_prim_refuse (why, "needs a float operand");
+}
+
+static gboolean
+infer_compare (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  if (!infer_broadcast (n_in, in, out, n_out, why))
+    return FALSE;
+  out[0].dtype = LOOM_BOOL;
+  return TRUE;
+}
+
+/* The condition's type has no part in the result's. */
+static gboolean
+infer_select (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  if (!loom_prim_arity (n_in, 3, why) || !infer_broadcast (n_in, in, out, n_out, why))
+    return FALSE;
+  out[0].dtype = loom_dtype_promote (in[1].dtype, in[2].dtype);
+  return TRUE;
+}
+
+/* Short hands for the rules below. */
+#define X(i)           (call->instr->in[i])
+#define Y              (call->instr->out[0])
+#define G              (call->grad[0])
+#define U(OP, a)       loom_unary (call->p, LOOM_SCALAR_##OP, a)
+#define B(OP, a, b)    loom_binary (call->p, LOOM_SCALAR_##OP, a, b)
+#define T(OP, a, b, c) loom_ternary (call->p, LOOM_SCALAR_##OP, a, b, c)
+#define K(value)       loom_const (call->p, value_desc (call->p, G)->dtype, value)
+#define RULE(name)     static gboolean name (const LoomGradCall *call)
+
+RULE (grad_id)
+{
+  call->in_grad[0] = G;
+  return TRUE;
+}
+
+RULE (grad_neg)
+{
+  call->in_grad[0] = U (NEG, G);
+  return TRUE;
+}
+
+RULE (grad_abs)
+{
+  call->in_grad[0] = B (MUL, G, U (SIGN, X (0)));
+  return TRUE;
+}
+
+RULE (grad_sqrt)
+{
+  call->in_grad[0] = B (DIV, B (MUL, G, K (0.5)), Y);
+  return TRUE;
+}
+
+RULE (grad_rsqrt)
+{
+  call->in_grad[0] = B (MUL, B (MUL, G, K (-0.5)), B (MUL, U (SQUARE, Y), Y));
+  return TRUE;
+}
+
+RULE (grad_recip)
+{
+  call->in_grad[0] = U (NEG, B (MUL, G, U (SQUARE, Y)));
+  return TRUE;
+}
+
+RULE (grad_square)
+{
+  call->in_grad[0] = B (MUL, B (MUL, G, K (2)), X (0));
+  return TRUE;
+}
+
+RULE (grad_exp)
+{
+  call->in_grad[0] = B (MUL, G, Y);
+  return TRUE;
+}
+
+RULE (grad_log)
+{
+  call->in_grad[0] = B (DIV, G, X (0));
+  return TRUE;
+}
+
+RULE (grad_tanh)
+{
+  call->in_grad[0] = B (TANH_GRAD, G, Y);
+  return TRUE;
+}
+
+RULE (grad_sigmoid)
+{
+  call->in_grad[0] = B (SIGMOID_GRAD, G, Y);
+  return TRUE;
+}
+
+/* d erf / dx = 2/√π · exp(-x²) */
+RULE (grad_erf)
+{
+  call->in_grad[0] = B (MUL, B (MUL, G, K (M_2_SQRTPI)), U (EXP, U (NEG, U (SQUARE, X (0)))));
+  return TRUE;
+}
+
+RULE (grad_sin)
+{
+  call->in_grad[0] = B (MUL, G, U (COS, X (0)));
+  return TRUE;
+}
+
+RULE (grad_cos)
+{
+  call->in_grad[0] = U (NEG, B (MUL, G, U (SIN, X (0))));
+  return TRUE;
+}
+
+RULE (grad_relu)
+{
+  call->in_grad[0] = B (RELU_GRAD, G, Y);
+  return TRUE;
+}
+
+/* gelu = x·Φ(x), so gelu' = Φ(x) + x·φ(x) with Φ = ½(1 + erf(x/√2)) and φ = exp(-x²/2)/√(2π). */
+RULE (grad_gelu)
+{
+  LoomValue x = X (0);
+  LoomValue cdf = T (FMA, U (ERF, B (MUL, x, K (M_SQRT1_2))), K (0.5), K (0.5));
+  LoomValue pdf = B (MUL, U (EXP, B (MUL, U (SQUARE, x), K (-0.5))), K (0.5 * M_2_SQRTPI * M_SQRT1_2));
+
+  call->in_grad[0] = B (MUL, G, T (FMA, x, pdf, cdf));
+  return TRUE;
+}
+
+/* With u = k(x + c·x³) and t = tanh u: ½(1 + t) + ½·x·(1 - t²)·k(1 + 3c·x²). */
+RULE (grad_gelu_tanh)
+{
+  const double k = M_2_SQRTPI * M_SQRT1_2, c = 0.044715;
+  LoomValue x = X (0), xx = U (SQUARE, x);
+  LoomValue u = B (MUL, x, T (FMA, xx, K (k * c), K (k)));
+  LoomValue t = U (TANH, u);
+  LoomValue du = T (FMA, xx, K (3 * k * c), K (k));
+  LoomValue slope = B (TANH_GRAD, B (MUL, B (MUL, x, K (0.5)), du), t);
+
+  call->in_grad[0] = B (MUL, G, B (ADD, slope, T (FMA, t, K (0.5), K (0.5))));
+  return TRUE;
+}
+
+RULE (grad_add)
+{
+  call->in_grad[0] = call->in_grad[1] = G;
+  return TRUE;
+}
+
+RULE (grad_sub)
+{
+  call->in_grad[0] = G;
+  if (call->needed[1])
+    call->in_grad[1] = U (NEG, G);
+  return TRUE;
+}
+
+RULE (grad_mul)
+{
+  if (call->needed[0])
+    call->in_grad[0] = B (MUL, G, X (1));
+  if (call->needed[1])
+    call->in_grad[1] = B (MUL, G, X (0));
+  return TRUE;
+}
+
+RULE (grad_div)
+{
+  LoomValue g = B (DIV, G, X (1));
+
+  if (call->needed[0])
+    call->in_grad[0] = g;
+  if (call->needed[1])
+    call->in_grad[1] = U (NEG, B (MUL, g, Y));
+  return TRUE;
+}
+
+/* a^b: the exponent 0 has no slope even at a = 0, and 0^b with b ≥ 0 none in b, as in PyTorch. */
+RULE (grad_pow)
+{
+  LoomValue a = X (0), b = X (1);
+  double exponent;
+
+  if (call->needed[0])
+    {
+      if (loom_value_is_fill (call->p, b, &exponent) && exponent == 2.0)
+        call->in_grad[0] = B (MUL, B (MUL, G, K (2)), a);
+      else
+        {
+          LoomValue slope = B (MUL, b, B (POW, a, B (SUB, b, K (1))));
+
+          call->in_grad[0] = B (MUL, G, T (SELECT, B (EQ, b, K (0)), K (0), slope));
+        }
+    }
+  if (call->needed[1])
+    {
+      LoomValue flat = B (MUL, B (EQ, a, K (0)), B (GE, b, K (0)));
+
+      call->in_grad[1] = B (MUL, G, T (SELECT, flat, K (0), B (MUL, Y, U (LOG, a))));
+    }
+  return TRUE;
+}
+
+/* The winner takes the gradient; equals share it, as torch.maximum does. */
+static void
+extreme (const LoomGradCall *call, LoomScalarOp wins)
+{
+  LoomValue tie = B (EQ, X (0), X (1)), half = B (MUL, G, K (0.5));
+  LoomValue first = loom_binary (call->p, wins, X (0), X (1));
+
+  if (call->needed[0])
+    call->in_grad[0] = T (SELECT, tie, half, T (SELECT, first, G, K (0)));
+  if (call->needed[1])
+    call->in_grad[1] = T (SELECT, tie, half, T (SELECT, first, K (0), G));
+}
+
+RULE (grad_max)
+{
+  extreme (call, LOOM_SCALAR_GT);
+  return TRUE;
+}
+
+RULE (grad_min)
+{
+  extreme (call, LOOM_SCALAR_LT);
+  return TRUE;
+}
+
+RULE (grad_relu_grad)
+{
+  if (call->needed[0])
+    call->in_grad[0] = B (RELU_GRAD, G, X (1));
+  return TRUE;
+}
+
+RULE (grad_sigmoid_grad)
+{
+  if (call->needed[0])
+    call->in_grad[0] = B (SIGMOID_GRAD, G, X (1));
+  if (call->needed[1])
+    call->in_grad[1] = B (MUL, B (MUL, G, X (0)), T (FMA, X (1), K (-2), K (1)));
+  return TRUE;
+}
+
+RULE (grad_tanh_grad)
+{
+  if (call->needed[0])
+    call->in_grad[0] = B (TANH_GRAD, G, X (1));
+  if (call->needed[1])
+    call->in_grad[1] = B (MUL, B (MUL, G, X (0)), B (MUL, X (1), K (-2)));
+  return TRUE;
+}
+
+RULE (grad_select)
+{
+  if (call->needed[1])
+    call->in_grad[1] = T (SELECT, X (0), G, K (0));
+  if (call->needed[2])
+    call->in_grad[2] = T (SELECT, X (0), K (0), G);
+  return TRUE;
+}
+
+RULE (grad_fma)
+{
+  if (call->needed[0])
+    call->in_grad[0] = B (MUL, G, X (1));
+  if (call->needed[1])
+    call->in_grad[1] = B (MUL, G, X (0));
+  call->in_grad[2] = G;
+  return TRUE;
+}
+
+#undef X
+#undef Y
+#undef G
+#undef U
+#undef B
+#undef T
+#undef K
+
+#define PRIM(E, id, rule, derivative, text)                                                                            \
+  static const LoomPrim prim_##id = { .name = #id,                                                                     \
+                                      .doc = text,                                                                     \
+                                      .tier = LOOM_TIER_CORE,                                                          \
+                                      .flags = LOOM_PRIM_ELEMENTWISE,                                                  \
+                                      .scalar = LOOM_SCALAR_##E,                                                       \
+                                      .max_out = 1,                                                                    \
+                                      .infer = infer_##rule,                                                           \
+                                      .gradient = derivative };
+#define FLAT(E, id, rule, text)                                                                                        \
+  static const LoomPrim prim_##id = { .name = #id,                                                                     \
+                                      .doc = text,                                                                     \
+                                      .tier = LOOM_TIER_CORE,                                                          \
+                                      .flags = LOOM_PRIM_ELEMENTWISE,                                                  \
+                                      .scalar = LOOM_SCALAR_##E,                                                       \
+                                      .max_out = 1,                                                                    \
+                                      .infer = infer_##rule,                                                           \
+                                      .gradient_is_zero = TRUE };
+
+PRIM (ID, id, same, grad_id, "The value itself.")
+PRIM (NEG, neg, same, grad_neg, "-a")
+PRIM (ABS, abs, same, grad_abs, "|a|")
+FLAT (SIGN, sign, same, "-1, 0 or 1")
+FLAT (FLOOR, floor, same, "The largest integer that is not above a.")
+PRIM (SQRT, sqrt, float, grad_sqrt, "√a")
+PRIM (RSQRT, rsqrt, float, grad_rsqrt, "1/√a")
+PRIM (RECIP, recip, float, grad_recip, "1/a")
+PRIM (SQUARE, square, same, grad_square, "a²")
+PRIM (EXP, exp, float, grad_exp, "eᵃ")
+PRIM (LOG, log, float, grad_log, "ln a")
+PRIM (TANH, tanh, float, grad_tanh, "tanh a")
+PRIM (SIGMOID, sigmoid, float, grad_sigmoid, "1/(1 + e⁻ᵃ)")
+PRIM (ERF, erf, float, grad_erf, "The error function.")
+PRIM (SIN, sin, float, grad_sin, "sin a")
+PRIM (COS, cos, float, grad_cos, "cos a")
+PRIM (RELU, relu, same, grad_relu, "max(a, 0)")
+PRIM (GELU, gelu, float, grad_gelu, "a·Φ(a)")
+PRIM (GELU_TANH, gelu_tanh, float, grad_gelu_tanh, "a·Φ(a), Φ by a hyperbolic tangent")
+PRIM (ADD, add, same, grad_add, "a + b")
+PRIM (SUB, sub, same, grad_sub, "a - b")
+PRIM (MUL, mul, same, grad_mul, "a·b")
+PRIM (DIV, div, float, grad_div, "a/b")
+PRIM (POW, pow, same, grad_pow, "aᵇ")
+PRIM (MAX, max, same, grad_max, "The larger of a and b.")
+PRIM (MIN, min, same, grad_min, "The smaller of a and b.")
+FLAT (EQ, eq, compare, "a = b")
+FLAT (NE, ne, compare, "a ≠ b")
+FLAT (LT, lt, compare, "a < b")
+FLAT (LE, le, compare, "a ≤ b")
+FLAT (GT, gt, compare, "a > b")
+FLAT (GE, ge, compare, "a ≥ b")
+PRIM (RELU_GRAD, relu_grad, float, grad_relu_grad, "a where b > 0, else 0")
+PRIM (SIGMOID_GRAD, sigmoid_grad, float, grad_sigmoid_grad, "a·b·(1 - b)")
+PRIM (TANH_GRAD, tanh_grad, float, grad_tanh_grad, "a·(1 - b²)")
+PRIM (SELECT, select, select, grad_select, "b where a, else c")
+PRIM (FMA, fma, same, grad_fma, "a·b + c")
+
+const LoomPrim *const loom_prims_elementwise[]
+    = { &prim_id,     &prim_neg,    &prim_abs,  &prim_sign, &prim_floor,     &prim_sqrt,         &prim_rsqrt,
+        &prim_recip,  &prim_square, &prim_exp,  &prim_log,  &prim_tanh,      &prim_sigmoid,      &prim_erf,
+        &prim_sin,    &prim_cos,    &prim_relu, &prim_gelu, &prim_gelu_tanh, &prim_add,          &prim_sub,
+        &prim_mul,    &prim_div,    &prim_pow,  &prim_max,  &prim_min,       &prim_eq,           &prim_ne,
+        &prim_lt,     &prim_le,     &prim_gt,   &prim_ge,   &prim_relu_grad, &prim_sigmoid_grad, &prim_tanh_grad,
+        &prim_select, &prim_fma,    NULL };

@@ -1,0 +1,264 @@
+/* Convenience emitters: one call for one primitive, with the trivial cases already gone.
+ *
+ * They fold what costs nothing to see here (a reshape to the same shape, arithmetic on constants), because a
+ * gradient begins with ones and would otherwise drag them through the whole backward region. */
+#include "engine/program/loom-prim.h"
+#include "engine/program/prim-private.h"
+
+static const LoomPrim *
+scalar_prim (LoomScalarOp op)
+{
+  return loom_prim (loom_scalar_name (op));
+}
+
+gboolean
+loom_value_is_fill (const LoomProgram *p, LoomValue v, double *value)
+{
+  const LoomValueInfo *info = loom_value_info (p, v);
+  const LoomInstr *instr;
+
+  if (info->producer == G_MAXUINT)
+    return FALSE;
+  instr = loom_program_instr (p, info->producer);
+  if (!g_str_equal (instr->prim->name, "fill"))
+    return FALSE;
+  *value = ((const LoomFillTo *)instr->attrs)->kernel.value;
+  return TRUE;
+}
+
+LoomValue
+loom_unary (LoomProgram *p, LoomScalarOp op, LoomValue a)
+{
+  return loom_emit (p, scalar_prim (op), NULL, 1, &a, NULL);
+}
+
+/* Arithmetic on constants; FALSE where it is not worth the trouble. */
+static gboolean
+fold (LoomScalarOp op, double a, double b, double *result)
+{
+  if (op == LOOM_SCALAR_ADD)
+    *result = a + b;
+  else if (op == LOOM_SCALAR_SUB)
+    *result = a - b;
+  else if (op == LOOM_SCALAR_MUL)
+    *result = a * b;
+  else if (op == LOOM_SCALAR_DIV)
+    *result = a / b;
+  else
+    return FALSE;
+  return TRUE;
+}
+
+LoomValue
+loom_binary (LoomProgram *p, LoomScalarOp op, LoomValue a, LoomValue b)
+{
+  LoomValue in[2] = { a, b };
+  const LoomTensorDesc *da = value_desc (p, a), *db = value_desc (p, b);
+  double va, vb, value;
+  gboolean fill_a = loom_value_is_fill (p, a, &va), fill_b = loom_value_is_fill (p, b, &vb);
+  LoomTensorDesc shape = { 0 };
+
+  if (da->dtype == db->dtype && loom_dtype_is_float (da->dtype) && loom_desc_broadcast (da, db, &shape))
+    {
+      if (fill_a && fill_b && fold (op, va, vb, &value))
+        return loom_fill (p, da->dtype, shape.rank, shape.dim, value);
+      if (op == LOOM_SCALAR_MUL && fill_a && va == 1.0 && loom_desc_same_shape (db, &shape))
+        return b;
+      if ((op == LOOM_SCALAR_MUL || op == LOOM_SCALAR_DIV) && fill_b && vb == 1.0 && loom_desc_same_shape (da, &shape))
+        return a;
+    }
+  return loom_emit (p, scalar_prim (op), NULL, 2, in, NULL);
+}
+
+LoomValue
+loom_ternary (LoomProgram *p, LoomScalarOp op, LoomValue a, LoomValue b, LoomValue c)
+{
+  LoomValue in[3] = { a, b, c };
+
+  return loom_emit (p, scalar_prim (op), NULL, 3, in, NULL);
+}
+
+LoomValue
+loom_fill (LoomProgram *p, LoomDType dtype, int rank, const gint64 *dims, double value)
+{
+  LoomFillTo attrs = { .kernel.value = value, .dtype = dtype, .to.rank = rank };
+
+  for (int i = 0; i < rank; i++)
+    attrs.to.dim[i] = dims[i];
+  return loom_emit (p, loom_prim ("fill"), &attrs, 0, NULL, NULL);
+}
+
+LoomValue
+loom_const (LoomProgram *p, LoomDType dtype, double value)
+{
+  return loom_fill (p, dtype, 0, NULL, value);
+}
+
+LoomValue
+loom_cast (LoomProgram *p, LoomValue a, LoomDType dtype)
+{
+  LoomCopyTo attrs = { dtype };
+
+  if (value_desc (p, a)->dtype == dtype)
+    return a;
+  return loom_emit (p, loom_prim ("copy"), &attrs, 1, &a, NULL);
+}
+
+LoomValue
+loom_detach (LoomProgram *p, LoomValue a)
+{
+  return loom_emit (p, loom_prim ("detach"), NULL, 1, &a, NULL);
+}
+
+LoomValue
+loom_matmul (LoomProgram *p, LoomValue a, LoomValue b, gboolean trans_a, gboolean trans_b)
+{
+  LoomMatmulAttrs attrs = { .trans_a = trans_a, .trans_b = trans_b, .act = LOOM_SCALAR_ID };
+  LoomValue in[3] = { a, b, 0 };
+
+  return loom_emit (p, loom_prim ("matmul"), &attrs, 3, in, NULL);
+}
+
+LoomValue
+loom_reduce (LoomProgram *p, LoomReduceOp op, LoomValue a, guint32 axes, gboolean keepdim)
+{
+  LoomReduceAttrs attrs = { op, axes };
+  LoomTensorDesc x = *value_desc (p, a);
+  gint64 dims[LOOM_MAX_RANK];
+  int rank = 0;
+  gboolean trivial = op != LOOM_REDUCE_SUM || x.dtype != LOOM_BOOL;
+
+  for (int i = 0; i < x.rank; i++)
+    {
+      if ((axes >> i & 1) == 0)
+        dims[rank++] = x.dim[i];
+      else if (x.dim[i] != 1)
+        trivial = FALSE;
+    }
+  if (!trivial)
+    a = loom_emit (p, loom_prim ("reduce"), &attrs, 1, &a, NULL);
+  return keepdim ? a : loom_reshape (p, a, rank, dims);
+}
+
+LoomValue
+loom_reshape (LoomProgram *p, LoomValue a, int rank, const gint64 *dims)
+{
+  LoomDims to = { .rank = rank };
+  LoomTensorDesc desc = loom_desc_make (value_desc (p, a)->dtype, rank, dims);
+  double value;
+
+  for (int i = 0; i < rank; i++)
+    to.dim[i] = dims[i];
+  if (loom_desc_same_shape (&desc, value_desc (p, a)))
+    return a;
+  if (loom_value_is_fill (p, a, &value))
+    return loom_fill (p, desc.dtype, rank, dims, value);
+  return loom_emit (p, loom_prim ("reshape"), &to, 1, &a, NULL);
+}
+
+LoomValue
+loom_expand_to (LoomProgram *p, LoomValue a, int rank, const gint64 *dims)
+{
+  LoomDims to = { .rank = rank };
+  LoomTensorDesc desc = loom_desc_make (value_desc (p, a)->dtype, rank, dims);
+  double value;
+
+  for (int i = 0; i < rank; i++)
+    to.dim[i] = dims[i];
+  if (loom_desc_same_shape (&desc, value_desc (p, a)))
+    return a;
+  if (loom_value_is_fill (p, a, &value))
+    return loom_fill (p, desc.dtype, rank, dims, value);
+  return loom_emit (p, loom_prim ("expand"), &to, 1, &a, NULL);
+}
+
+LoomValue
+loom_sum_to (LoomProgram *p, LoomValue a, int rank, const gint64 *dims)
+{
+  LoomTensorDesc from = *value_desc (p, a);
+  guint32 axes = 0;
+  int lead = from.rank - rank;
+
+  g_return_val_if_fail (lead >= 0, a);
+
+  for (int i = 0; i < from.rank; i++)
+    {
+      if (i < lead || (dims[i - lead] == 1 && from.dim[i] != 1))
+        axes |= 1u << i;
+    }
+  if (axes != 0)
+    a = loom_reduce (p, LOOM_REDUCE_SUM, a, axes, TRUE);
+  return loom_reshape (p, a, rank, dims);
+}
+
+LoomValue
+loom_permute (LoomProgram *p, LoomValue a, const int *perm)
+{
+  LoomPermuteAttrs attrs = { 0 };
+  int rank = value_desc (p, a)->rank;
+  gboolean same = TRUE;
+
+  for (int i = 0; i < rank; i++)
+    {
+      attrs.perm[i] = perm[i];
+      same = same && perm[i] == i;
+    }
+  return same ? a : loom_emit (p, loom_prim ("permute"), &attrs, 1, &a, NULL);
+}
+
+LoomValue
+loom_slice (LoomProgram *p, LoomValue a, const gint64 *start, const gint64 *step, const gint64 *to)
+{
+  LoomTensorDesc x = *value_desc (p, a);
+  LoomSliceTo attrs = { .to.rank = x.rank };
+  gboolean same = TRUE;
+
+  for (int i = 0; i < x.rank; i++)
+    {
+      attrs.kernel.start[i] = start[i];
+      attrs.kernel.step[i] = step != NULL ? step[i] : 1;
+      attrs.to.dim[i] = to[i];
+      same = same && to[i] == x.dim[i];
+    }
+  return same ? a : loom_emit (p, loom_prim ("slice"), &attrs, 1, &a, NULL);
+}
+
+LoomValue
+loom_pad (LoomProgram *p, LoomValue a, const gint64 *start, const gint64 *step, const gint64 *to, double value)
+{
+  LoomTensorDesc x = *value_desc (p, a);
+  LoomPadTo attrs = { .kernel.value = value, .to.rank = x.rank };
+  gboolean same = TRUE;
+
+  for (int i = 0; i < x.rank; i++)
+    {
+      attrs.kernel.start[i] = start[i];
+      attrs.kernel.step[i] = step != NULL ? step[i] : 1;
+      attrs.to.dim[i] = to[i];
+      same = same && to[i] == x.dim[i];
+    }
+  return same ? a : loom_emit (p, loom_prim ("pad"), &attrs, 1, &a, NULL);
+}
+
+LoomValue
+loom_concat (LoomProgram *p, guint n, const LoomValue *parts, int axis)
+{
+  LoomConcatAttrs attrs = { axis };
+
+  return n == 1 ? parts[0] : loom_emit (p, loom_prim ("concat"), &attrs, n, parts, NULL);
+}
+
+LoomValue
+loom_sum_all (LoomProgram *p, LoomValue a)
+{
+  return loom_reduce (p, LOOM_REDUCE_SUM, a, (1u << value_desc (p, a)->rank) - 1, FALSE);
+}
+
+LoomValue
+loom_mean_all (LoomProgram *p, LoomValue a)
+{
+  LoomTensorDesc x = *value_desc (p, a);
+  LoomValue sum = loom_sum_all (p, a);
+
+  return loom_binary (p, LOOM_SCALAR_DIV, sum, loom_const (p, x.dtype, (double)loom_desc_count (&x)));
+}

@@ -1,0 +1,105 @@
+/* Matrix multiplication with batch axes, transposition flags, bias and activation.
+ *
+ * A gradient is again one multiplication: flags say how operands lie, so that nothing is ever transposed in memory.
+ * For y = x·Wᵀ that gives dW = gᵀ·x and dx = g·W. */
+#include "engine/program/prim-private.h"
+
+static gboolean
+infer_matmul (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomMatmulAttrs *at = attrs;
+  const LoomTensorDesc *a = &in[0], *b = &in[1];
+  LoomTensorDesc lead_a, lead_b;
+  gint64 m, k, kb, n;
+
+  if (!loom_prim_arity (n_in, 3, why))
+    return FALSE;
+  if (a->rank < 2 || b->rank < 2 || a->dtype != b->dtype || !loom_dtype_is_float (a->dtype))
+    return loom_prim_refuse (why, "needs two matrices of one float type");
+  m = a->dim[a->rank - (at->trans_a ? 1 : 2)];
+  k = a->dim[a->rank - (at->trans_a ? 2 : 1)];
+  kb = b->dim[b->rank - (at->trans_b ? 1 : 2)];
+  n = b->dim[b->rank - (at->trans_b ? 2 : 1)];
+  lead_a = *a;
+  lead_b = *b;
+  lead_a.rank -= 2;
+  lead_b.rank -= 2;
+  out[0] = *a;
+  if (k != kb || !loom_desc_broadcast (&lead_a, &lead_b, &out[0]))
+    {
+      g_autofree char *sa = loom_desc_to_string (a), *sb = loom_desc_to_string (b);
+
+      return loom_prim_refuse (why, "%s%s times %s%s", sa, at->trans_a ? "ᵀ" : "", sb, at->trans_b ? "ᵀ" : "");
+    }
+  if (at->has_bias != !desc_is_absent (&in[2]) || (at->has_bias && (in[2].rank != 1 || in[2].dim[0] != n)))
+    return loom_prim_refuse (why, "the bias must have %" G_GINT64_FORMAT " elements", n);
+  out[0].dim[out[0].rank++] = m;
+  out[0].dim[out[0].rank++] = n;
+  *n_out = 1;
+  return TRUE;
+}
+
+static gboolean
+gradient_matmul (const LoomGradCall *call)
+{
+  const LoomMatmulAttrs *at = call->instr->attrs;
+  LoomProgram *p = call->p;
+  LoomValue a = call->instr->in[0], b = call->instr->in[1], g = call->grad[0], v;
+  const LoomTensorDesc *da = value_desc (p, a), *db = value_desc (p, b);
+
+  /* An activation inside the multiplication is the planner's, after differentiation. */
+  if (at->act != LOOM_SCALAR_ID)
+    return FALSE;
+  if (call->needed[0])
+    {
+      v = at->trans_a ? loom_matmul (p, b, g, at->trans_b, TRUE) : loom_matmul (p, g, b, FALSE, !at->trans_b);
+      call->in_grad[0] = loom_sum_to (p, v, da->rank, da->dim);
+    }
+  if (call->needed[1])
+    {
+      v = at->trans_b ? loom_matmul (p, g, a, TRUE, at->trans_a) : loom_matmul (p, a, g, !at->trans_a, FALSE);
+      call->in_grad[1] = loom_sum_to (p, v, db->rank, db->dim);
+    }
+  if (at->has_bias && call->needed[2])
+    {
+      const LoomTensorDesc *dc = value_desc (p, call->instr->in[2]);
+
+      call->in_grad[2] = loom_sum_to (p, g, 1, dc->dim);
+    }
+  return TRUE;
+}
+
+static char *
+describe_matmul (const void *attrs)
+{
+  const LoomMatmulAttrs *a = attrs;
+  g_autoptr (GString) s = g_string_new (NULL);
+
+  if (a->trans_a)
+    g_string_append (s, " trans_a");
+  if (a->trans_b)
+    g_string_append (s, " trans_b");
+  if (a->act != LOOM_SCALAR_ID)
+    g_string_append_printf (s, " act=%s", loom_scalar_name (a->act));
+  return s->len > 0 ? g_strdup (s->str + 1) : NULL;
+}
+
+static double
+flops_matmul (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
+{
+  const LoomMatmulAttrs *a = attrs;
+
+  return 2.0 * (double)loom_desc_count (&out[0]) * (double)in[0].dim[in[0].rank - (a->trans_a ? 2 : 1)];
+}
+
+static const LoomPrim matmul = { .name = "matmul",
+                                 .doc = "Matrix product over the last two axes, with an optional bias.",
+                                 .tier = LOOM_TIER_CORE,
+                                 .attrs_size = sizeof (LoomMatmulAttrs),
+                                 .max_out = 1,
+                                 .infer = infer_matmul,
+                                 .gradient = gradient_matmul,
+                                 .describe = describe_matmul,
+                                 .flops = flops_matmul };
+
+const LoomPrim *const loom_prims_matmul[] = { &matmul, NULL };

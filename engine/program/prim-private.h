@@ -1,0 +1,49 @@
+/* What the primitives' families share: registries by family and small helpers for shape rules and gradients.
+ *
+ * Private to engine/program. */
+#pragma once
+
+#include "engine/program/loom-prim.h"
+
+G_BEGIN_DECLS
+
+/* One NULL-terminated list a file. */
+extern const LoomPrim *const loom_prims_elementwise[];
+extern const LoomPrim *const loom_prims_reduce[];
+extern const LoomPrim *const loom_prims_matmul[];
+extern const LoomPrim *const loom_prims_conv[];
+extern const LoomPrim *const loom_prims_pool[];
+extern const LoomPrim *const loom_prims_softmax[];
+extern const LoomPrim *const loom_prims_loss[];
+extern const LoomPrim *const loom_prims_norm[];
+extern const LoomPrim *const loom_prims_gather[];
+extern const LoomPrim *const loom_prims_shape[];
+extern const LoomPrim *const loom_prims_source[];
+extern const LoomPrim *const loom_prims_update[];
+
+static inline const LoomTensorDesc *
+value_desc (const LoomProgram *p, LoomValue v)
+{
+  return &loom_value_info (p, v)->desc;
+}
+
+static inline gboolean
+desc_is_absent (const LoomTensorDesc *d)
+{
+  return d->dtype == LOOM_N_DTYPES;
+}
+
+LoomTensorDesc loom_desc_make (LoomDType dtype, int rank, const gint64 *dims);
+gboolean loom_desc_same_shape (const LoomTensorDesc *a, const LoomTensorDesc *b);
+/* NumPy's rule; FALSE when they do not fit. Only rank and dims of out are written. */
+gboolean loom_desc_broadcast (const LoomTensorDesc *a, const LoomTensorDesc *b, LoomTensorDesc *out);
+/* The wider of two types; a float wins over any integer. */
+LoomDType loom_dtype_promote (LoomDType a, LoomDType b);
+/* Sets *why and returns FALSE, so that a shape rule can end with it. */
+gboolean loom_prim_refuse (char **why, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* Refuses unless there are exactly n operands. */
+gboolean loom_prim_arity (guint n_in, guint n, char **why);
+/* "[a, b]" of a list of integers, for describe(). */
+char *loom_ints_to_string (guint n, const gint64 *values);
+
+G_END_DECLS

@@ -1,0 +1,142 @@
+/* Reductions along axes. The result keeps the rank with 1 in each reduced place, so it broadcasts back against the
+ * operand without a reshape: gradients are plain elementwise work. */
+#include "engine/program/prim-private.h"
+
+static gboolean
+infer_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomReduceAttrs *a = attrs;
+
+  if (!loom_prim_arity (n_in, 1, why))
+    return FALSE;
+  if (a->axes >> in[0].rank != 0)
+    return loom_prim_refuse (why, "an axis of %#x is outside rank %d", a->axes, in[0].rank);
+  out[0] = in[0];
+  for (int i = 0; i < in[0].rank; i++)
+    {
+      if ((a->axes >> i & 1) == 0)
+        continue;
+      if (in[0].dim[i] == 0 && (a->op == LOOM_REDUCE_MAX || a->op == LOOM_REDUCE_MIN))
+        return loom_prim_refuse (why, "there is no largest of no elements");
+      out[0].dim[i] = 1;
+    }
+  *n_out = 1;
+  return TRUE;
+}
+
+/* x is one of several equals at its extreme: they share the gradient evenly (torch.amax). */
+static LoomValue
+extreme_gradient (const LoomGradCall *call, guint32 axes)
+{
+  LoomProgram *p = call->p;
+  LoomDType dtype = value_desc (p, call->grad[0])->dtype;
+  LoomValue hit = loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, call->instr->in[0], call->instr->out[0]), dtype);
+  LoomValue count = loom_reduce (p, LOOM_REDUCE_SUM, hit, axes, TRUE);
+
+  return loom_binary (p, LOOM_SCALAR_MUL, hit, loom_binary (p, LOOM_SCALAR_DIV, call->grad[0], count));
+}
+
+/* ∂(Π x)/∂x is the product of the others: y/x away from zeros; where exactly one factor is 0 only that factor has a
+ * slope, and where two or more are 0 there is none. */
+static LoomValue
+product_gradient (const LoomGradCall *call, guint32 axes)
+{
+  LoomProgram *p = call->p;
+  LoomValue g = call->grad[0], x = call->instr->in[0];
+  LoomDType dtype = value_desc (p, g)->dtype;
+  LoomValue zero = loom_const (p, dtype, 0), one = loom_const (p, dtype, 1);
+  LoomValue is_zero = loom_binary (p, LOOM_SCALAR_EQ, x, zero);
+  LoomValue zeros = loom_reduce (p, LOOM_REDUCE_SUM, loom_cast (p, is_zero, dtype), axes, TRUE);
+  LoomValue safe = loom_ternary (p, LOOM_SCALAR_SELECT, is_zero, one, x);
+  LoomValue rest = loom_reduce (p, LOOM_REDUCE_PROD, safe, axes, TRUE);
+  LoomValue at_zero = loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_EQ, zeros, one), rest, zero);
+  LoomValue off_zero = loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_EQ, zeros, zero),
+                                     loom_binary (p, LOOM_SCALAR_DIV, rest, safe), zero);
+
+  return loom_binary (p, LOOM_SCALAR_MUL, g, loom_ternary (p, LOOM_SCALAR_SELECT, is_zero, at_zero, off_zero));
+}
+
+static gboolean
+gradient_reduce (const LoomGradCall *call)
+{
+  const LoomReduceAttrs *a = call->instr->attrs;
+  const LoomTensorDesc *x = value_desc (call->p, call->instr->in[0]);
+
+  if (a->op == LOOM_REDUCE_SUM)
+    call->in_grad[0] = loom_expand_to (call->p, call->grad[0], x->rank, x->dim);
+  else if (a->op == LOOM_REDUCE_PROD)
+    call->in_grad[0] = product_gradient (call, a->axes);
+  else
+    call->in_grad[0] = extreme_gradient (call, a->axes);
+  return TRUE;
+}
+
+static char *
+describe_reduce (const void *attrs)
+{
+  static const char *const name[] = { "sum", "max", "min", "prod" };
+  const LoomReduceAttrs *a = attrs;
+  GString *s = g_string_new (name[a->op]);
+
+  g_string_append (s, " axes=");
+  for (int i = 0, n = 0; i < LOOM_MAX_RANK; i++)
+    {
+      if (a->axes >> i & 1)
+        g_string_append_printf (s, "%s%d", n++ > 0 ? "," : "", i);
+    }
+  return g_string_free (s, FALSE);
+}
+
+static double
+flops_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
+{
+  return (double)loom_desc_count (&in[0]);
+}
+
+static const LoomPrim reduce = { .name = "reduce",
+                                 .doc = "Sum, largest, smallest or product along axes.",
+                                 .tier = LOOM_TIER_CORE,
+                                 .attrs_size = sizeof (LoomReduceAttrs),
+                                 .max_out = 1,
+                                 .infer = infer_reduce,
+                                 .gradient = gradient_reduce,
+                                 .describe = describe_reduce,
+                                 .flops = flops_reduce };
+
+static gboolean
+infer_argreduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomArgReduceAttrs *a = attrs;
+
+  if (!loom_prim_arity (n_in, 1, why))
+    return FALSE;
+  if (a->axis < 0 || a->axis >= in[0].rank)
+    return loom_prim_refuse (why, "axis %d is outside rank %d", a->axis, in[0].rank);
+  if (in[0].dim[a->axis] == 0)
+    return loom_prim_refuse (why, "there is no largest of no elements");
+  out[0] = in[0];
+  out[0].dtype = LOOM_I64;
+  out[0].dim[a->axis] = 1;
+  *n_out = 1;
+  return TRUE;
+}
+
+static char *
+describe_argreduce (const void *attrs)
+{
+  const LoomArgReduceAttrs *a = attrs;
+
+  return g_strdup_printf ("%s axis=%d", a->largest ? "max" : "min", a->axis);
+}
+
+static const LoomPrim argreduce = { .name = "argreduce",
+                                    .doc = "First position of the largest or smallest element along an axis.",
+                                    .tier = LOOM_TIER_CORE,
+                                    .attrs_size = sizeof (LoomArgReduceAttrs),
+                                    .max_out = 1,
+                                    .infer = infer_argreduce,
+                                    .gradient_is_zero = TRUE,
+                                    .describe = describe_argreduce,
+                                    .flops = flops_reduce };
+
+const LoomPrim *const loom_prims_reduce[] = { &reduce, &argreduce, NULL };

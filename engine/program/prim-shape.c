@@ -1,0 +1,378 @@
+/* Primitives that move elements without computing: their gradients are one another. */
+#include "engine/program/prim-private.h"
+
+#include <string.h>
+
+static char *
+describe_dims (const void *attrs)
+{
+  const LoomDims *to = attrs;
+
+  return loom_ints_to_string (to->rank, to->dim);
+}
+
+static LoomTensorDesc
+desc_to (const LoomTensorDesc *like, const LoomDims *to)
+{
+  return loom_desc_make (like->dtype, to->rank, to->dim);
+}
+
+/* ---- reshape ---------------------------------------------------------- */
+
+static gboolean
+infer_reshape (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  if (!loom_prim_arity (n_in, 1, why))
+    return FALSE;
+  out[0] = desc_to (&in[0], attrs);
+  if (loom_desc_count (&out[0]) != loom_desc_count (&in[0]))
+    {
+      g_autofree char *a = loom_desc_to_string (&in[0]), *b = loom_desc_to_string (&out[0]);
+
+      return loom_prim_refuse (why, "%s cannot become %s", a, b);
+    }
+  *n_out = 1;
+  return TRUE;
+}
+
+static gboolean
+gradient_reshape (const LoomGradCall *call)
+{
+  const LoomTensorDesc *x = value_desc (call->p, call->instr->in[0]);
+
+  call->in_grad[0] = loom_reshape (call->p, call->grad[0], x->rank, x->dim);
+  return TRUE;
+}
+
+static const LoomPrim reshape = { .name = "reshape",
+                                  .doc = "The same elements in the same order under another shape.",
+                                  .tier = LOOM_TIER_CORE,
+                                  .flags = LOOM_PRIM_ALIAS,
+                                  .attrs_size = sizeof (LoomDims),
+                                  .max_out = 1,
+                                  .infer = infer_reshape,
+                                  .gradient = gradient_reshape,
+                                  .describe = describe_dims };
+
+/* ---- detach ----------------------------------------------------------- */
+
+static gboolean
+infer_detach (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  if (!loom_prim_arity (n_in, 1, why))
+    return FALSE;
+  out[0] = in[0];
+  *n_out = 1;
+  return TRUE;
+}
+
+static const LoomPrim detach = { .name = "detach",
+                                 .doc = "The same value, which no gradient passes.",
+                                 .tier = LOOM_TIER_CORE,
+                                 .flags = LOOM_PRIM_ALIAS,
+                                 .max_out = 1,
+                                 .infer = infer_detach,
+                                 .gradient_is_zero = TRUE };
+
+/* ---- expand ----------------------------------------------------------- */
+
+static gboolean
+infer_expand (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  LoomTensorDesc both = { 0 };
+
+  if (!loom_prim_arity (n_in, 1, why))
+    return FALSE;
+  out[0] = desc_to (&in[0], attrs);
+  if (!loom_desc_broadcast (&in[0], &out[0], &both) || !loom_desc_same_shape (&both, &out[0]))
+    {
+      g_autofree char *a = loom_desc_to_string (&in[0]), *b = loom_desc_to_string (&out[0]);
+
+      return loom_prim_refuse (why, "%s does not broadcast to %s", a, b);
+    }
+  *n_out = 1;
+  return TRUE;
+}
+
+static gboolean
+gradient_expand (const LoomGradCall *call)
+{
+  const LoomTensorDesc *x = value_desc (call->p, call->instr->in[0]);
+
+  call->in_grad[0] = loom_sum_to (call->p, call->grad[0], x->rank, x->dim);
+  return TRUE;
+}
+
+static const LoomPrim expand = { .name = "expand",
+                                 .doc = "Repeats along axes of size 1, as broadcasting does.",
+                                 .tier = LOOM_TIER_CORE,
+                                 .attrs_size = sizeof (LoomDims),
+                                 .max_out = 1,
+                                 .infer = infer_expand,
+                                 .gradient = gradient_expand,
+                                 .describe = describe_dims };
+
+/* ---- permute ---------------------------------------------------------- */
+
+static gboolean
+infer_permute (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomPermuteAttrs *a = attrs;
+  guint seen = 0;
+
+  if (!loom_prim_arity (n_in, 1, why))
+    return FALSE;
+  out[0] = in[0];
+  for (int i = 0; i < in[0].rank; i++)
+    {
+      if (a->perm[i] < 0 || a->perm[i] >= in[0].rank || (seen >> a->perm[i] & 1))
+        return loom_prim_refuse (why, "is not a permutation of %d axes", in[0].rank);
+      seen |= 1u << a->perm[i];
+      out[0].dim[i] = in[0].dim[a->perm[i]];
+    }
+  *n_out = 1;
+  return TRUE;
+}
+
+static gboolean
+gradient_permute (const LoomGradCall *call)
+{
+  const LoomPermuteAttrs *a = call->instr->attrs;
+  int rank = value_desc (call->p, call->instr->in[0])->rank, inverse[LOOM_MAX_RANK];
+
+  for (int i = 0; i < rank; i++)
+    inverse[a->perm[i]] = i;
+  call->in_grad[0] = loom_permute (call->p, call->grad[0], inverse);
+  return TRUE;
+}
+
+/* The rank is not among the attributes: a trailing run of zeros is not part of the permutation. */
+static char *
+describe_permute (const void *attrs)
+{
+  const LoomPermuteAttrs *a = attrs;
+  gint64 perm[LOOM_MAX_RANK];
+  guint n = LOOM_MAX_RANK, seen = 0, rank = 0;
+
+  for (guint i = 0; i < n; i++)
+    {
+      if (seen >> a->perm[i] & 1)
+        break;
+      seen |= 1u << a->perm[i];
+      perm[rank++] = a->perm[i];
+    }
+  return loom_ints_to_string (rank, perm);
+}
+
+static const LoomPrim permute = { .name = "permute",
+                                  .doc = "Axes in another order.",
+                                  .tier = LOOM_TIER_CORE,
+                                  .attrs_size = sizeof (LoomPermuteAttrs),
+                                  .max_out = 1,
+                                  .infer = infer_permute,
+                                  .gradient = gradient_permute,
+                                  .describe = describe_permute };
+
+/* ---- slice and pad: each the other's gradient --------------------------- */
+
+/* TRUE when n elements from start with this step lie inside size. */
+static gboolean
+fits (gint64 n, gint64 start, gint64 step, gint64 size)
+{
+  return n >= 0 && start >= 0 && step >= 1 && (n == 0 || start + (n - 1) * step < size);
+}
+
+static gboolean
+infer_slice (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomSliceTo *a = attrs;
+
+  if (!loom_prim_arity (n_in, 1, why))
+    return FALSE;
+  if (a->to.rank != in[0].rank)
+    return loom_prim_refuse (why, "rank %d of an operand of rank %d", a->to.rank, in[0].rank);
+  for (int i = 0; i < in[0].rank; i++)
+    {
+      if (!fits (a->to.dim[i], a->kernel.start[i], a->kernel.step[i], in[0].dim[i]))
+        return loom_prim_refuse (why, "reaches outside axis %d", i);
+    }
+  out[0] = desc_to (&in[0], &a->to);
+  *n_out = 1;
+  return TRUE;
+}
+
+static gboolean
+gradient_slice (const LoomGradCall *call)
+{
+  const LoomSliceTo *a = call->instr->attrs;
+  const LoomTensorDesc *x = value_desc (call->p, call->instr->in[0]);
+
+  call->in_grad[0] = loom_pad (call->p, call->grad[0], a->kernel.start, a->kernel.step, x->dim, 0);
+  return TRUE;
+}
+
+static char *
+describe_slice (const void *attrs)
+{
+  const LoomSliceTo *a = attrs;
+  g_autofree char *start = loom_ints_to_string (a->to.rank, a->kernel.start);
+  g_autofree char *step = loom_ints_to_string (a->to.rank, a->kernel.step);
+
+  return g_strdup_printf ("start=%s step=%s", start, step);
+}
+
+static const LoomPrim slice = { .name = "slice",
+                                .doc = "A regular part of a tensor.",
+                                .tier = LOOM_TIER_CORE,
+                                .attrs_size = sizeof (LoomSliceTo),
+                                .max_out = 1,
+                                .infer = infer_slice,
+                                .gradient = gradient_slice,
+                                .describe = describe_slice };
+
+static gboolean
+infer_pad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomPadTo *a = attrs;
+
+  if (!loom_prim_arity (n_in, 1, why))
+    return FALSE;
+  if (a->to.rank != in[0].rank)
+    return loom_prim_refuse (why, "rank %d of an operand of rank %d", a->to.rank, in[0].rank);
+  for (int i = 0; i < in[0].rank; i++)
+    {
+      if (!fits (in[0].dim[i], a->kernel.start[i], a->kernel.step[i], a->to.dim[i]))
+        return loom_prim_refuse (why, "reaches outside axis %d", i);
+    }
+  out[0] = desc_to (&in[0], &a->to);
+  *n_out = 1;
+  return TRUE;
+}
+
+static gboolean
+gradient_pad (const LoomGradCall *call)
+{
+  const LoomPadTo *a = call->instr->attrs;
+  const LoomTensorDesc *x = value_desc (call->p, call->instr->in[0]);
+
+  call->in_grad[0] = loom_slice (call->p, call->grad[0], a->kernel.start, a->kernel.step, x->dim);
+  return TRUE;
+}
+
+static char *
+describe_pad (const void *attrs)
+{
+  const LoomPadTo *a = attrs;
+  g_autofree char *start = loom_ints_to_string (a->to.rank, a->kernel.start);
+  g_autofree char *step = loom_ints_to_string (a->to.rank, a->kernel.step);
+
+  return g_strdup_printf ("start=%s step=%s value=%g", start, step, a->kernel.value);
+}
+
+static const LoomPrim pad = { .name = "pad",
+                              .doc = "A tensor placed into a larger one.",
+                              .tier = LOOM_TIER_CORE,
+                              .attrs_size = sizeof (LoomPadTo),
+                              .max_out = 1,
+                              .infer = infer_pad,
+                              .gradient = gradient_pad,
+                              .describe = describe_pad };
+
+/* ---- concat ----------------------------------------------------------- */
+
+static gboolean
+infer_concat (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomConcatAttrs *a = attrs;
+
+  if (n_in == 0)
+    return loom_prim_refuse (why, "needs at least one operand");
+  if (a->axis < 0 || a->axis >= in[0].rank)
+    return loom_prim_refuse (why, "axis %d is outside rank %d", a->axis, in[0].rank);
+  out[0] = in[0];
+  for (guint i = 1; i < n_in; i++)
+    {
+      LoomTensorDesc d = in[i];
+
+      if (d.rank == in[0].rank)
+        d.dim[a->axis] = in[0].dim[a->axis];
+      if (d.dtype != in[0].dtype || !loom_desc_same_shape (&d, &in[0]))
+        {
+          g_autofree char *x = loom_desc_to_string (&in[0]), *y = loom_desc_to_string (&in[i]);
+
+          return loom_prim_refuse (why, "%s and %s along axis %d", x, y, a->axis);
+        }
+      out[0].dim[a->axis] += in[i].dim[a->axis];
+    }
+  *n_out = 1;
+  return TRUE;
+}
+
+static gboolean
+gradient_concat (const LoomGradCall *call)
+{
+  const LoomConcatAttrs *a = call->instr->attrs;
+  gint64 start[LOOM_MAX_RANK] = { 0 };
+
+  for (guint i = 0; i < call->instr->n_in; i++)
+    {
+      const LoomTensorDesc *x = value_desc (call->p, call->instr->in[i]);
+
+      if (call->needed[i])
+        call->in_grad[i] = loom_slice (call->p, call->grad[0], start, NULL, x->dim);
+      start[a->axis] += x->dim[a->axis];
+    }
+  return TRUE;
+}
+
+static char *
+describe_concat (const void *attrs)
+{
+  return g_strdup_printf ("axis=%d", ((const LoomConcatAttrs *)attrs)->axis);
+}
+
+static const LoomPrim concat = { .name = "concat",
+                                 .doc = "Tensors one after the other along an axis.",
+                                 .tier = LOOM_TIER_CORE,
+                                 .attrs_size = sizeof (LoomConcatAttrs),
+                                 .max_out = 1,
+                                 .infer = infer_concat,
+                                 .gradient = gradient_concat,
+                                 .describe = describe_concat };
+
+/* ---- copy ------------------------------------------------------------- */
+
+static gboolean
+infer_copy (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  if (!loom_prim_arity (n_in, 1, why))
+    return FALSE;
+  out[0] = in[0];
+  out[0].dtype = ((const LoomCopyTo *)attrs)->dtype;
+  *n_out = 1;
+  return TRUE;
+}
+
+static gboolean
+gradient_copy (const LoomGradCall *call)
+{
+  call->in_grad[0] = loom_cast (call->p, call->grad[0], value_desc (call->p, call->instr->in[0])->dtype);
+  return TRUE;
+}
+
+static char *
+describe_copy (const void *attrs)
+{
+  return g_strdup_printf ("to=%s", loom_dtype_name (((const LoomCopyTo *)attrs)->dtype));
+}
+
+static const LoomPrim copy = { .name = "copy",
+                               .doc = "The same values in another element type.",
+                               .tier = LOOM_TIER_CORE,
+                               .attrs_size = sizeof (LoomCopyTo),
+                               .max_out = 1,
+                               .infer = infer_copy,
+                               .gradient = gradient_copy,
+                               .describe = describe_copy };
+
+const LoomPrim *const loom_prims_shape[] = { &reshape, &detach, &expand, &permute, &slice, &pad, &concat, &copy, NULL };

@@ -1,0 +1,95 @@
+/* Primitives that make values of nothing: constants, counters and random numbers. */
+#include "engine/program/prim-private.h"
+
+static gboolean
+infer_fill (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomFillTo *a = attrs;
+
+  if (!loom_prim_arity (n_in, 0, why))
+    return FALSE;
+  out[0] = loom_desc_make (a->dtype, a->to.rank, a->to.dim);
+  *n_out = 1;
+  return TRUE;
+}
+
+static char *
+describe_fill (const void *attrs)
+{
+  return g_strdup_printf ("%.17g", ((const LoomFillTo *)attrs)->kernel.value);
+}
+
+static const LoomPrim fill = { .name = "fill",
+                               .doc = "One constant everywhere.",
+                               .tier = LOOM_TIER_CORE,
+                               .attrs_size = sizeof (LoomFillTo),
+                               .max_out = 1,
+                               .infer = infer_fill,
+                               .gradient_is_zero = TRUE,
+                               .describe = describe_fill };
+
+static gboolean
+infer_iota (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomIotaTo *a = attrs;
+
+  if (!loom_prim_arity (n_in, 0, why))
+    return FALSE;
+  if (a->kernel.axis < 0 || a->kernel.axis >= a->to.rank)
+    return loom_prim_refuse (why, "axis %d is outside rank %d", a->kernel.axis, a->to.rank);
+  out[0] = loom_desc_make (a->dtype, a->to.rank, a->to.dim);
+  *n_out = 1;
+  return TRUE;
+}
+
+static char *
+describe_iota (const void *attrs)
+{
+  const LoomIotaTo *a = attrs;
+
+  return g_strdup_printf ("axis=%d start=%g step=%g", a->kernel.axis, a->kernel.start, a->kernel.step);
+}
+
+static const LoomPrim iota = { .name = "iota",
+                               .doc = "Counts along an axis.",
+                               .tier = LOOM_TIER_CORE,
+                               .attrs_size = sizeof (LoomIotaTo),
+                               .max_out = 1,
+                               .infer = infer_iota,
+                               .gradient_is_zero = TRUE,
+                               .describe = describe_iota };
+
+static gboolean
+infer_random (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomRandomTo *a = attrs;
+
+  if (!loom_prim_arity (n_in, 2, why))
+    return FALSE;
+  if (in[0].dtype != LOOM_I64 || in[1].dtype != LOOM_I64 || in[0].rank != 0 || in[1].rank != 0)
+    return loom_prim_refuse (why, "seed and step must be i64 scalars");
+  out[0] = loom_desc_make (a->dtype, a->to.rank, a->to.dim);
+  *n_out = 1;
+  return TRUE;
+}
+
+static char *
+describe_random (const void *attrs)
+{
+  const LoomRandomTo *a = attrs;
+
+  return g_strdup_printf ("%s stream=%016" G_GINT64_MODIFIER "x", a->kernel.normal ? "normal" : "uniform",
+                          (guint64)a->kernel.stream);
+}
+
+static const LoomPrim random_prim = { .name = "random",
+                                      .doc = "Numbers that depend on seed, stream, step and place alone.",
+                                      .tier = LOOM_TIER_CORE,
+                                      .flags = LOOM_PRIM_RANDOM,
+                                      .attrs_size = sizeof (LoomRandomTo),
+                                      .max_out = 1,
+                                      .infer = infer_random,
+                                      .gradient_is_zero = TRUE,
+                                      .describe = describe_random };
+
+const LoomPrim *const loom_prims_source[] = { &fill, &iota, &random_prim, NULL };

@@ -1,0 +1,127 @@
+/* The update region's primitives: statistics over all gradients, and the optimisers' steps over many tensors at once.
+ *
+ * They end a program, so they have no gradient; results lie at their operands' addresses. */
+#include "engine/program/prim-private.h"
+
+static gboolean
+infer_grad_stats (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
+                  char **why)
+{
+  const LoomGradStatsAttrs *a = attrs;
+
+  if (!loom_prim_arity (n_in, a->n, why) || n_in == 0)
+    return n_in == 0 ? loom_prim_refuse (why, "needs a gradient") : FALSE;
+  out[0] = out[1] = loom_desc_make (in[0].dtype, 0, NULL);
+  *n_out = 2;
+  return TRUE;
+}
+
+static char *
+describe_count (const void *attrs)
+{
+  return g_strdup_printf ("n=%d", *(const int *)attrs);
+}
+
+static double
+flops_per_operand (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
+{
+  double sum = 0;
+
+  for (guint i = 0; i < n_in; i++)
+    sum += 2.0 * (double)loom_desc_count (&in[i]);
+  return sum;
+}
+
+static const LoomPrim grad_stats = { .name = "grad_stats",
+                                     .doc = "Sum of squares of all gradients, and whether all are finite.",
+                                     .tier = LOOM_TIER_CORE,
+                                     .attrs_size = sizeof (LoomGradStatsAttrs),
+                                     .max_out = 2,
+                                     .infer = infer_grad_stats,
+                                     .describe = describe_count,
+                                     .flops = flops_per_operand };
+
+/* lists: p, g and `states` more of n tensors each, then the scalars; results: p and the states. */
+static gboolean
+infer_step (int n, guint states, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const guint scalars = 7;
+  guint lists = 2 + states;
+  guint k = 0;
+
+  if (!loom_prim_arity (n_in, lists * n + scalars + (states > 1 ? 1 : 0), why))
+    return FALSE;
+  for (guint list = 0; list < lists; list++)
+    {
+      for (int i = 0; i < n; i++)
+        {
+          if (!loom_desc_same_shape (&in[i], &in[list * n + i]))
+            return loom_prim_refuse (why, "parameter %d and what belongs to it differ in shape", i);
+          if (list != 1)
+            out[k++] = in[list * n + i];
+        }
+    }
+  for (guint i = lists * n; i < n_in; i++)
+    {
+      if (in[i].rank != 0)
+        return loom_prim_refuse (why, "operand %u must be a scalar", i);
+    }
+  if (in[n_in - 1].dtype != LOOM_I64)
+    return loom_prim_refuse (why, "the step must be i64");
+  *n_out = k;
+  return TRUE;
+}
+
+static gboolean
+infer_sgd (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomSgdAttrs *a = attrs;
+
+  return infer_step (a->n, a->momentum ? 1 : 0, n_in, in, out, n_out, why);
+}
+
+static char *
+describe_sgd (const void *attrs)
+{
+  const LoomSgdAttrs *a = attrs;
+
+  return g_strdup_printf ("n=%d%s%s%s", a->n, a->momentum ? " momentum" : "", a->nesterov ? " nesterov" : "",
+                          a->maximize ? " maximize" : "");
+}
+
+static const LoomPrim sgd_step = { .name = "sgd_step",
+                                   .doc = "Stochastic gradient descent on many tensors.",
+                                   .tier = LOOM_TIER_CORE,
+                                   .flags = LOOM_PRIM_UPDATE,
+                                   .attrs_size = sizeof (LoomSgdAttrs),
+                                   .infer = infer_sgd,
+                                   .describe = describe_sgd,
+                                   .flops = flops_per_operand };
+
+static gboolean
+infer_adam (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomAdamAttrs *a = attrs;
+
+  return infer_step (a->n, a->amsgrad ? 3 : 2, n_in, in, out, n_out, why);
+}
+
+static char *
+describe_adam (const void *attrs)
+{
+  const LoomAdamAttrs *a = attrs;
+
+  return g_strdup_printf ("n=%d%s%s%s", a->n, a->decoupled ? " decoupled" : "", a->amsgrad ? " amsgrad" : "",
+                          a->maximize ? " maximize" : "");
+}
+
+static const LoomPrim adam_step = { .name = "adam_step",
+                                    .doc = "Adam or AdamW on many tensors.",
+                                    .tier = LOOM_TIER_CORE,
+                                    .flags = LOOM_PRIM_UPDATE,
+                                    .attrs_size = sizeof (LoomAdamAttrs),
+                                    .infer = infer_adam,
+                                    .describe = describe_adam,
+                                    .flops = flops_per_operand };
+
+const LoomPrim *const loom_prims_update[] = { &grad_stats, &sgd_step, &adam_step, NULL };
