@@ -1,0 +1,250 @@
+/* Devices by name, opened once and shared.
+ *
+ * ref and cpu are linked in; other back ends are modules, looked for when a device of theirs is asked for, so that a
+ * program on a machine without CUDA starts as fast as ever and says one sentence when it is asked for a GPU. */
+#include "engine/plan/loom-plan.h"
+
+#include <gmodule.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct _LoomDevices {
+  gatomicrefcount refs;
+  int threads;
+  GMutex lock;
+  GPtrArray *open;     /* LoomPlanDevice */
+  GHashTable *modules; /* back end's name → const LoomBackend* (NULL when it could not be loaded) */
+  GHashTable *why_not; /* back end's name → sentence */
+};
+
+static const char *const module_backends[] = { "cuda", NULL };
+
+static void
+device_free (LoomPlanDevice *d)
+{
+  d->backend->device_close (d->device);
+  g_free (d->name);
+  g_free (d);
+}
+
+LoomDevices *
+loom_devices_new (int threads)
+{
+  LoomDevices *devices = g_new0 (LoomDevices, 1);
+
+  g_atomic_ref_count_init (&devices->refs);
+  g_mutex_init (&devices->lock);
+  devices->threads = threads;
+  devices->open = g_ptr_array_new_with_free_func ((GDestroyNotify) device_free);
+  devices->modules = g_hash_table_new (g_str_hash, g_str_equal);
+  devices->why_not = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
+  return devices;
+}
+
+LoomDevices *
+loom_devices_ref (LoomDevices *devices)
+{
+  g_atomic_ref_count_inc (&devices->refs);
+  return devices;
+}
+
+void
+loom_devices_unref (LoomDevices *devices)
+{
+  if (devices == NULL || !g_atomic_ref_count_dec (&devices->refs))
+    return;
+  g_ptr_array_unref (devices->open);
+  g_hash_table_unref (devices->modules);
+  g_hash_table_unref (devices->why_not);
+  g_mutex_clear (&devices->lock);
+  g_free (devices);
+}
+
+/* Where a module may lie: GRADLOOM_MODULES, beside the program in a build tree, the installed folder. */
+static GModule *
+open_module (const char *name, char **why)
+{
+  g_autofree char *file = g_strdup_printf ("loom-%s.so", name);
+  g_autofree char *exe = g_file_read_link ("/proc/self/exe", NULL);
+  g_autofree char *exe_dir = exe != NULL ? g_path_get_dirname (exe) : g_strdup (".");
+  g_autoptr (GPtrArray) tried = g_ptr_array_new_with_free_func (g_free);
+  const char *modules = g_getenv ("GRADLOOM_MODULES");
+
+  if (modules != NULL)
+    g_ptr_array_add (tried, g_build_filename (modules, file, NULL));
+  g_ptr_array_add (tried, g_build_filename (exe_dir, "..", "kernels", name, file, NULL));
+  g_ptr_array_add (tried, g_build_filename (exe_dir, "..", "..", "kernels", name, file, NULL));
+  g_ptr_array_add (tried, g_build_filename (LOOM_MODULE_DIR, file, NULL));
+  for (guint i = 0; i < tried->len; i++)
+    {
+      const char *path = g_ptr_array_index (tried, i);
+      GModule *module;
+
+      if (!g_file_test (path, G_FILE_TEST_EXISTS))
+        continue;
+      module = g_module_open (path, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
+      if (module != NULL)
+        return module;
+      *why = g_strdup_printf ("the %s module could not be loaded: %s", name, g_module_error ());
+      return NULL;
+    }
+  *why = g_strdup_printf ("this build has no %s module", name);
+  return NULL;
+}
+
+static const LoomBackend *
+find_backend (LoomDevices *devices, const char *name, const char **why)
+{
+  const LoomBackend *backend = NULL;
+  GModule *module;
+  char *sentence = NULL;
+  gpointer entry = NULL;
+
+  if (strcmp (name, "ref") == 0)
+    return loom_backend_ref ();
+  if (strcmp (name, "cpu") == 0)
+    return loom_backend_cpu ();
+  if (!g_strv_contains (module_backends, name))
+    {
+      *why = NULL;
+      return NULL;
+    }
+  if (g_hash_table_contains (devices->modules, name))
+    {
+      *why = g_hash_table_lookup (devices->why_not, name);
+      return g_hash_table_lookup (devices->modules, name);
+    }
+  module = open_module (name, &sentence);
+  if (module != NULL)
+    {
+      if (!g_module_symbol (module, LOOM_BACKEND_ENTRY, &entry))
+        sentence = g_strdup_printf ("the %s module has no entry point", name);
+      else
+        {
+          backend = ((LoomBackendEntry) entry) ();
+          if (backend->abi != LOOM_BACKEND_ABI)
+            {
+              sentence = g_strdup_printf ("the %s module speaks version %u of the back-end interface, this program %u",
+                                          name, backend->abi, (guint) LOOM_BACKEND_ABI);
+              backend = NULL;
+            }
+        }
+      /* CUDA's libraries keep threads and exit handlers, so a module stays once it was opened. */
+      g_module_make_resident (module);
+    }
+  name = g_intern_string (name);
+  g_hash_table_insert (devices->modules, (gpointer) name, (gpointer) backend);
+  if (sentence != NULL)
+    g_hash_table_insert (devices->why_not, (gpointer) name, sentence);
+  *why = sentence;
+  return backend;
+}
+
+/* "cuda:1" → "cuda", 1. FALSE for anything that is no device's name. */
+static gboolean
+split_name (const char *name, char **backend, int *index)
+{
+  const char *colon = strchr (name, ':');
+  guint64 n = 0;
+
+  if (colon != NULL && !g_ascii_string_to_unsigned (colon + 1, 10, 0, 1023, &n, NULL))
+    return FALSE;
+  *backend = colon != NULL ? g_strndup (name, (gsize) (colon - name)) : g_strdup (name);
+  *index = (int) n;
+  return **backend != '\0';
+}
+
+static LoomPlanDevice *
+open_device (LoomDevices *devices, const LoomBackend *backend, int index, GError **error)
+{
+  g_autofree char *name = index > 0 || (strcmp (backend->name, "cpu") != 0 && strcmp (backend->name, "ref") != 0)
+                              ? g_strdup_printf ("%s:%d", backend->name, index)
+                              : g_strdup (backend->name);
+  LoomMessage message = { "" };
+  LoomPlanDevice *d;
+  int count;
+
+  for (guint i = 0; i < devices->open->len; i++)
+    {
+      d = g_ptr_array_index (devices->open, i);
+      if (strcmp (d->name, name) == 0)
+        return d;
+    }
+  count = backend->device_count (&message);
+  if (index >= count)
+    {
+      if (count > 0 || message.text[0] == '\0')
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "There is no device %s: this machine has %d of that kind.%s",
+                     name, count,
+                     strcmp (backend->name, "cpu") == 0 ? " Set GRADLOOM_CPU_DEVICES for more virtual ones." : "");
+      else
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "There is no device %s: %s. Use device cpu.", name,
+                     message.text);
+      return NULL;
+    }
+  d = g_new0 (LoomPlanDevice, 1);
+  d->backend = backend;
+  if (backend->device_open (index, devices->threads, &d->device, &message) != LOOM_STATUS_OK)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "Device %s cannot be used: %s", name, message.text);
+      g_free (d);
+      return NULL;
+    }
+  backend->device_info (d->device, &d->info);
+  d->name = g_steal_pointer (&name);
+  g_ptr_array_add (devices->open, d);
+  return d;
+}
+
+LoomPlanDevice *
+loom_devices_get (LoomDevices *devices, const char *name, GError **error)
+{
+  g_autofree char *backend_name = NULL;
+  const LoomBackend *backend;
+  const char *why = NULL;
+  LoomPlanDevice *device = NULL;
+  int index;
+
+  g_return_val_if_fail (devices != NULL && name != NULL, NULL);
+
+  if (!split_name (name, &backend_name, &index))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "“%s” is no device. Devices are cpu, ref, cpu:1, cuda:0.", name);
+      return NULL;
+    }
+  g_mutex_lock (&devices->lock);
+  backend = find_backend (devices, backend_name, &why);
+  if (backend != NULL)
+    device = open_device (devices, backend, index, error);
+  else if (why != NULL)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "There is no device %s: %s. Use device cpu.", name, why);
+  else
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "“%s” is no device. Devices are cpu, ref, cpu:1, cuda:0.", name);
+  g_mutex_unlock (&devices->lock);
+  return device;
+}
+
+void
+loom_devices_foreach (LoomDevices *devices, LoomDeviceFunc func, gpointer data)
+{
+  static const char *const names[] = { "cpu", "ref", "cuda", NULL };
+
+  for (guint n = 0; names[n] != NULL; n++)
+    {
+      const char *why = NULL;
+      const LoomBackend *backend = find_backend (devices, names[n], &why);
+      LoomMessage message = { "" };
+      int count = backend != NULL ? backend->device_count (&message) : 0;
+
+      if (count == 0)
+        func (names[n], NULL, why != NULL ? why : message.text, data);
+      for (int i = 0; i < count; i++)
+        {
+          g_autoptr (GError) error = NULL;
+          g_autofree char *name = g_strdup_printf ("%s:%d", names[n], i);
+          LoomPlanDevice *d = loom_devices_get (devices, name, &error);
+
+          func (d != NULL ? d->name : name, d != NULL ? &d->info : NULL, error != NULL ? error->message : NULL, data);
+        }
+    }
+}

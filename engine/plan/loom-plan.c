@@ -1,0 +1,342 @@
+/* The planner's driver: runs the passes and seals their result.
+ *
+ * The sealed plan keeps nothing of the working form but what the executor and
+ * the listings read: instructions with kernels, values with places, memory figures. */
+#include "engine/plan/plan-private.h"
+
+static const char *const owner_names[LOOM_N_OWNERS] = {
+  [LOOM_OWNER_PARAMETERS] = "parameters",   [LOOM_OWNER_GRADIENTS] = "gradients",
+  [LOOM_OWNER_OPTIMIZER] = "optimizer",     [LOOM_OWNER_ACTIVATIONS] = "activations",
+  [LOOM_OWNER_WORKSPACE] = "workspace",     [LOOM_OWNER_DATA] = "data",
+};
+
+const char *
+loom_owner_name (LoomOwner owner)
+{
+  g_return_val_if_fail (owner < LOOM_N_OWNERS, "?");
+
+  return owner_names[owner];
+}
+
+static void
+clear_instr (LoomPlanInstr *instr)
+{
+  if (instr->kernel != NULL)
+    instr->kernel->free (instr->kernel);
+  g_free (instr->label);
+  g_free ((guint *) instr->value);
+}
+
+static double
+bytes_of (Work *w, const WorkInstr *instr)
+{
+  double sum = 0;
+
+  for (guint k = 0; k < instr->in->len; k++)
+    if (work_in (instr, k) != 0)
+      sum += (double) loom_desc_bytes (&work_value (w, work_in (instr, k))->desc);
+  for (guint k = 0; k < instr->out->len; k++)
+    if (work_out (instr, k) != 0)
+      sum += (double) loom_desc_bytes (&work_value (w, work_out (instr, k))->desc);
+  return sum;
+}
+
+static double
+flops_of (Work *w, const WorkInstr *instr)
+{
+  g_autofree LoomTensorDesc *in = NULL, *out = NULL;
+
+  if (instr->is_transfer || instr->prim == NULL || instr->out->len == 0)
+    return 0;
+  if (instr->steps != NULL)
+    return (double) instr->steps->len * (double) loom_desc_count (&work_value (w, work_out (instr, 0))->desc);
+  if (instr->prim->flops == NULL)
+    return work_out (instr, 0) != 0 ? (double) loom_desc_count (&work_value (w, work_out (instr, 0))->desc) : 0;
+  in = g_new0 (LoomTensorDesc, instr->in->len + 1);
+  out = g_new0 (LoomTensorDesc, instr->out->len + 1);
+  for (guint k = 0; k < instr->in->len; k++)
+    in[k] = work_value (w, work_in (instr, k))->desc;
+  for (guint k = 0; k < instr->out->len; k++)
+    out[k] = work_value (w, work_out (instr, k))->desc;
+  return instr->prim->flops (instr->attrs, instr->in->len, in, out);
+}
+
+static void
+seal_instr (LoomPlan *plan, Work *w, WorkInstr *from)
+{
+  guint n = from->in->len + from->out->len;
+  guint *value = g_new (guint, n + 1);
+  LoomPlanInstr to = { .primitive = from->primitive, .origin = from->origin, .region = from->region,
+                       .device = (guint) from->device, .n_in = from->in->len, .n_out = from->out->len, .value = value,
+                       .scratch = from->scratch_offset };
+
+  for (guint k = 0; k < from->in->len; k++)
+    value[k] = work_in (from, k) != 0 ? work_in (from, k) : G_MAXUINT;
+  for (guint k = 0; k < from->out->len; k++)
+    value[from->in->len + k] = work_out (from, k) != 0 ? work_out (from, k) : G_MAXUINT;
+  to.kernel = g_steal_pointer (&from->kernel);
+  to.label = g_strdup (from->label->str);
+  to.flops = flops_of (w, from);
+  to.bytes = bytes_of (w, from);
+  g_array_append_val (plan->instrs, to);
+  plan->n_setup += from->setup;
+}
+
+static void
+seal_values (LoomPlan *plan, Work *w)
+{
+  for (guint v = 0; v < w->values->len; v++)
+    {
+      const WorkValue *from = work_value (w, v);
+      const WorkValue *root = work_value (w, work_root (w, v));
+      LoomPlanValue to = { .desc = from->desc, .owner = root->owner, .origin = from->origin };
+
+      if (v > 0 && root->storage >= 0)
+        {
+          const WorkStorage *s = &g_array_index (w->storages, WorkStorage, (guint) root->storage);
+
+          to.place.device = (guint) s->device;
+          to.place.offset = s->offset;
+          to.first = (guint) MAX (s->first, 0);
+          to.last = (guint) MAX (s->last, 0);
+          to.place.kind = LOOM_PLACE_ARENA;
+          if (s->slot >= 0)
+            {
+              to.place.kind = LOOM_PLACE_SLOT;
+              to.place.index = (guint) s->slot;
+            }
+          else if (s->input >= 0)
+            {
+              to.place.kind = g_array_index (w->input_copied, gboolean, (guint) s->input) ? LOOM_PLACE_ARENA
+                                                                                          : LOOM_PLACE_INPUT;
+              to.place.index = (guint) s->input;
+            }
+        }
+      g_array_append_val (plan->values, to);
+    }
+}
+
+static void
+seal_memory (LoomPlan *plan, Work *w)
+{
+  for (guint d = 0; d < w->plan_devices->len; d++)
+    {
+      LoomPlanMemory memory = { 0 };
+
+      for (guint i = 0; i < w->storages->len; i++)
+        {
+          const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+          gboolean arena = s->slot < 0 && (s->input < 0 || g_array_index (w->input_copied, gboolean, (guint) s->input));
+
+          if (s->device == (int) d && arena)
+            memory.arena = MAX (memory.arena, s->offset + s->bytes);
+        }
+      for (int t = -1; t <= (int) w->schedule->len; t++)
+        {
+          gsize live[LOOM_N_OWNERS] = { 0 }, sum = 0;
+
+          for (guint i = 0; i < w->storages->len; i++)
+            {
+              const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+
+              if (s->device != (int) d || s->first > t || s->last < t || s->slot >= 0
+                  || (s->input >= 0 && !g_array_index (w->input_copied, gboolean, (guint) s->input)))
+                continue;
+              live[s->owner] += s->bytes;
+              sum += s->bytes;
+            }
+          if (sum > memory.lower_bound)
+            {
+              memory.lower_bound = sum;
+              for (int o = 0; o < LOOM_N_OWNERS; o++)
+                memory.peak[o] = live[o];
+            }
+        }
+      /* Feeds that are read in place belong to the caller, but they are part of what a step needs. */
+      for (guint i = 0; i < w->storages->len; i++)
+        {
+          const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+
+          if (s->device == (int) d && s->input >= 0 && !g_array_index (w->input_copied, gboolean, (guint) s->input))
+            memory.peak[LOOM_OWNER_DATA] += s->bytes;
+        }
+      g_array_append_val (plan->memory, memory);
+    }
+}
+
+static void
+seal (LoomPlan *plan, Work *w)
+{
+  for (guint i = 0; i < w->plan_devices->len; i++)
+    g_ptr_array_add (plan->plan_devices, g_ptr_array_index (w->plan_devices, i));
+  for (guint i = 0; i < w->schedule->len; i++)
+    seal_instr (plan, w, g_ptr_array_index (w->schedule, i));
+  seal_values (plan, w);
+  seal_memory (plan, w);
+  for (guint i = 0; i < loom_program_n_inputs (w->program); i++)
+    {
+      guint v = loom_program_get_input (w->program, i)->value;
+      const WorkValue *value = work_value (w, v);
+      gboolean used = value->is_output || value->commit >= 0;
+
+      for (guint k = 0; k < plan->instrs->len && !used; k++)
+        {
+          const LoomPlanInstr *instr = &g_array_index (plan->instrs, LoomPlanInstr, k);
+
+          for (guint x = 0; x < instr->n_in && !used; x++)
+            used = instr->value[x] != G_MAXUINT && work_root (w, instr->value[x]) == v;
+        }
+      for (guint o = 1; o < w->values->len && !used; o++)
+        used = (work_value (w, o)->is_output || work_value (w, o)->commit >= 0) && work_root (w, o) == v;
+      v = used ? v : G_MAXUINT;
+      g_array_append_val (plan->input_value, v);
+    }
+  for (guint i = 0; i < loom_program_n_outputs (w->program); i++)
+    {
+      guint v = loom_program_get_output (w->program, i)->value;
+
+      g_array_append_val (plan->output_value, v);
+    }
+  for (guint v = 1; v < w->values->len; v++)
+    {
+      const WorkValue *value = work_value (w, v);
+      const WorkStorage *s;
+
+      if (value->commit < 0)
+        continue;
+      s = &g_array_index (w->storages, WorkStorage, (guint) work_value (w, work_root (w, v))->storage);
+      if (s->slot != value->commit)
+        {
+          guint pair[2] = { v, (guint) value->commit };
+
+          g_array_append_vals (plan->commit_copy, pair, 2);
+        }
+    }
+}
+
+LoomPlan *
+loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, GError **error)
+{
+  LoomPlanOptions defaults = { .device = "cpu" };
+  LoomPlan *plan;
+  Work *w;
+
+  g_return_val_if_fail (program != NULL && devices != NULL, NULL);
+
+  if (options != NULL)
+    defaults = *options;
+  if (defaults.device == NULL)
+    defaults.device = "cpu";
+  w = work_new (program, devices, &defaults);
+  work_fuse (w);
+  if (!work_place (w, error))
+    {
+      work_free (w);
+      return NULL;
+    }
+  work_assign_memory (w);
+
+  plan = g_new0 (LoomPlan, 1);
+  plan->program = loom_program_ref (program);
+  plan->devices = loom_devices_ref (devices);
+  plan->plan_devices = g_ptr_array_new ();
+  plan->instrs = g_array_new (FALSE, FALSE, sizeof (LoomPlanInstr));
+  g_array_set_clear_func (plan->instrs, (GDestroyNotify) clear_instr);
+  plan->values = g_array_new (FALSE, FALSE, sizeof (LoomPlanValue));
+  plan->input_value = g_array_new (FALSE, FALSE, sizeof (guint));
+  plan->output_value = g_array_new (FALSE, FALSE, sizeof (guint));
+  plan->commit_copy = g_array_new (FALSE, FALSE, sizeof (guint));
+  plan->memory = g_array_new (FALSE, FALSE, sizeof (LoomPlanMemory));
+  seal (plan, w);
+  work_free (w);
+  return plan;
+}
+
+void
+loom_plan_free (LoomPlan *plan)
+{
+  if (plan == NULL)
+    return;
+  g_array_unref (plan->instrs);
+  g_array_unref (plan->values);
+  g_array_unref (plan->input_value);
+  g_array_unref (plan->output_value);
+  g_array_unref (plan->commit_copy);
+  g_array_unref (plan->memory);
+  g_ptr_array_unref (plan->plan_devices);
+  loom_devices_unref (plan->devices);
+  loom_program_unref (plan->program);
+  g_free (plan);
+}
+
+LoomProgram *
+loom_plan_program (const LoomPlan *plan)
+{
+  return plan->program;
+}
+
+guint
+loom_plan_n_devices (const LoomPlan *plan)
+{
+  return plan->plan_devices->len;
+}
+
+LoomPlanDevice *
+loom_plan_device (const LoomPlan *plan, guint i)
+{
+  return g_ptr_array_index (plan->plan_devices, i);
+}
+
+guint
+loom_plan_n_instrs (const LoomPlan *plan)
+{
+  return plan->instrs->len;
+}
+
+const LoomPlanInstr *
+loom_plan_instr (const LoomPlan *plan, guint i)
+{
+  return &g_array_index (plan->instrs, LoomPlanInstr, i);
+}
+
+guint
+loom_plan_n_values (const LoomPlan *plan)
+{
+  return plan->values->len;
+}
+
+const LoomPlanValue *
+loom_plan_value (const LoomPlan *plan, guint i)
+{
+  return &g_array_index (plan->values, LoomPlanValue, i);
+}
+
+guint
+loom_plan_input_value (const LoomPlan *plan, guint input)
+{
+  return g_array_index (plan->input_value, guint, input);
+}
+
+guint
+loom_plan_output_value (const LoomPlan *plan, guint output)
+{
+  return g_array_index (plan->output_value, guint, output);
+}
+
+void
+loom_plan_memory (const LoomPlan *plan, guint device, LoomPlanMemory *memory)
+{
+  *memory = g_array_index (plan->memory, LoomPlanMemory, device);
+}
+
+guint
+loom_plan_n_setup (const LoomPlan *plan)
+{
+  return plan->n_setup;
+}
+
+const GArray *
+loom_plan_commit_copies (const LoomPlan *plan)
+{
+  return plan->commit_copy;
+}

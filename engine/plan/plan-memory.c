@@ -1,0 +1,313 @@
+/* Memory: when each value is alive, which may share bytes, and where in the arena each lies.
+ *
+ * Offsets are found by size: the largest block first, each into the smallest gap that is free during its
+ * life (XLA's heap simulator does the same; see also Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
+ * Inference", 2020). Setup values live for ever; gradients until the update, because no
+ * parameter may change before every gradient is known to be finite. */
+#include "engine/plan/plan-private.h"
+
+#define ALIGNMENT 64
+
+static WorkStorage *
+storage_of (Work *w, guint v)
+{
+  int s = work_value (w, work_root (w, v))->storage;
+
+  return s < 0 ? NULL : &g_array_index (w->storages, WorkStorage, (guint) s);
+}
+
+static int
+new_storage (Work *w, gsize bytes, int device, int first, LoomOwner owner)
+{
+  WorkStorage s = { .bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, .first = first, .last = first,
+                    .device = device, .slot = -1, .input = -1, .owner = owner };
+
+  g_array_append_val (w->storages, s);
+  return (int) w->storages->len - 1;
+}
+
+/* Position of the last instruction that reads each root value; the end for outputs and pending commits. */
+static int *
+find_last_uses (Work *w)
+{
+  int *last = g_new (int, w->values->len);
+  int end = (int) w->schedule->len;
+
+  for (guint v = 0; v < w->values->len; v++)
+    last[v] = -1;
+  for (guint i = 0; i < w->schedule->len; i++)
+    {
+      WorkInstr *instr = g_ptr_array_index (w->schedule, i);
+
+      for (guint k = 0; k < instr->in->len; k++)
+        if (work_in (instr, k) != 0)
+          last[work_root (w, work_in (instr, k))] = MAX (last[work_root (w, work_in (instr, k))], (int) i);
+    }
+  for (guint v = 1; v < w->values->len; v++)
+    if (work_value (w, v)->is_output)
+      last[work_root (w, v)] = end;
+  return last;
+}
+
+static void
+classify_owners (Work *w)
+{
+  for (guint i = 0; i < w->schedule->len; i++)
+    {
+      WorkInstr *instr = g_ptr_array_index (w->schedule, i);
+
+      if (instr->prim == NULL || !(instr->prim->flags & LOOM_PRIM_UPDATE))
+        continue;
+      for (guint k = 0; k < instr->in->len; k++)
+        if (work_in (instr, k) != 0)
+          {
+            WorkValue *v = work_value (w, work_root (w, work_in (instr, k)));
+
+            if (v->slot < 0 && v->region == LOOM_REGION_BACKWARD)
+              v->owner = LOOM_OWNER_GRADIENTS;
+          }
+    }
+}
+
+/* The slot whose place the new value may take at once: nobody reads the old value any more when it is written. */
+static gboolean
+may_write_slot (Work *w, const WorkInstr *instr, guint position, guint result, const int *last)
+{
+  const WorkValue *v = work_value (w, work_out (instr, result));
+  const LoomSlot *slot = loom_program_get_slot (w->program, (guint) v->commit);
+  gboolean update = instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_UPDATE);
+  guint old;
+
+  if (slot->read == 0)
+    return TRUE;
+  old = work_root (w, slot->read);
+  if (work_value (w, old)->device != v->device || v->desc.layout != LOOM_LAYOUT_PLAIN)
+    return FALSE;
+  if (last[old] < (int) position)
+    return TRUE;
+  if (last[old] > (int) position)
+    {
+      g_assert (!update); /* an optimiser's step comes after every use of its parameters */
+      return FALSE;
+    }
+  if (update)
+    return TRUE;
+  if (result >= LOOM_EW_MAX_OUT || instr->kernel == NULL)
+    return FALSE;
+  for (guint k = 0; k < instr->in->len; k++)
+    if (work_in (instr, k) != 0 && work_root (w, work_in (instr, k)) == old
+        && (k >= 32 || !(instr->kernel->inplace[result] & (1u << k))))
+      return FALSE;
+  return TRUE;
+}
+
+/* Lets result `o` take over the bytes of an operand that dies here, when the kernel can work in place. */
+static gboolean
+take_over (Work *w, WorkInstr *instr, guint position, guint o, const int *last)
+{
+  guint out = work_out (instr, o);
+
+  if (w->options.no_reuse || instr->kernel == NULL || o >= LOOM_EW_MAX_OUT || instr->setup)
+    return FALSE;
+  for (guint k = 0; k < instr->in->len && k < 32; k++)
+    {
+      guint v = work_in (instr, k);
+      WorkStorage *s;
+      gboolean safe = TRUE;
+
+      if (v == 0 || !(instr->kernel->inplace[o] & (1u << k)) || last[work_root (w, v)] != (int) position)
+        continue;
+      s = storage_of (w, v);
+      if (s == NULL || s->slot >= 0 || s->input >= 0 || s->first < 0 || s->last > (int) position
+          || loom_desc_bytes (&work_value (w, v)->desc) != loom_desc_bytes (&work_value (w, out)->desc))
+        continue;
+      /* Every other operand in the same bytes must allow it as well, and no other result may have taken them. */
+      for (guint j = 0; j < instr->in->len; j++)
+        if (j != k && work_in (instr, j) != 0 && storage_of (w, work_in (instr, j)) == s
+            && (j >= 32 || !(instr->kernel->inplace[o] & (1u << j))))
+          safe = FALSE;
+      for (guint j = 0; j < o; j++)
+        if (work_out (instr, j) != 0 && storage_of (w, work_out (instr, j)) == s)
+          safe = FALSE;
+      if (!safe)
+        continue;
+      work_value (w, out)->storage = work_value (w, work_root (w, v))->storage;
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+extend (Work *w, guint v, int last)
+{
+  WorkStorage *s = storage_of (w, v);
+
+  if (s != NULL)
+    s->last = MAX (s->last, last);
+}
+
+static void
+make_storages (Work *w)
+{
+  g_autofree int *last = find_last_uses (w);
+  int end = (int) w->schedule->len;
+
+  for (guint v = 1; v < w->values->len; v++)
+    {
+      WorkValue *value = work_value (w, v);
+
+      if (value->alias != 0 || (value->slot < 0 && value->input < 0))
+        continue;
+      value->storage = new_storage (w, loom_desc_bytes (&value->desc), value->device, -1, value->owner);
+      g_array_index (w->storages, WorkStorage, (guint) value->storage).slot = value->slot;
+      g_array_index (w->storages, WorkStorage, (guint) value->storage).input = value->input;
+      g_array_index (w->storages, WorkStorage, (guint) value->storage).last = MAX (last[v], 0);
+    }
+  for (guint i = 0; i < w->schedule->len; i++)
+    {
+      WorkInstr *instr = g_ptr_array_index (w->schedule, i);
+
+      for (guint o = 0; o < instr->out->len; o++)
+        {
+          guint v = work_out (instr, o);
+          WorkValue *value;
+
+          if (v == 0)
+            continue;
+          value = work_value (w, v);
+          if (value->commit >= 0 && may_write_slot (w, instr, i, o, last))
+            {
+              value->storage = new_storage (w, loom_desc_bytes (&value->desc), value->device, (int) i, value->owner);
+              g_array_index (w->storages, WorkStorage, (guint) value->storage).slot = value->commit;
+            }
+          else if (value->commit >= 0 || !take_over (w, instr, i, o, last))
+            value->storage = new_storage (w, loom_desc_bytes (&value->desc), value->device,
+                                          instr->setup ? -1 : (int) i, value->owner);
+          extend (w, v, instr->setup || value->commit >= 0 || w->options.no_reuse ? end : MAX (last[v], (int) i));
+        }
+    }
+  /* Aliases of committed values: the commit may name a reshape of what was computed. */
+  for (guint v = 1; v < w->values->len; v++)
+    if (work_value (w, v)->commit >= 0)
+      extend (w, v, end);
+  for (guint i = 0; i < w->schedule->len; i++)
+    {
+      WorkInstr *instr = g_ptr_array_index (w->schedule, i);
+
+      if (instr->kernel != NULL && instr->kernel->scratch_bytes > 0)
+        {
+          int s = new_storage (w, instr->kernel->scratch_bytes, instr->device, instr->setup ? -1 : (int) i,
+                               LOOM_OWNER_WORKSPACE);
+
+          if (instr->setup)
+            g_array_index (w->storages, WorkStorage, (guint) s).last = end;
+          instr->scratch_offset = (gsize) s; /* replaced by the offset once it is known */
+        }
+    }
+}
+
+/* ---- offsets ---------------------------------------------------------- */
+
+static int
+compare_size (gconstpointer a, gconstpointer b)
+{
+  const WorkStorage *x = *(WorkStorage *const *) a, *y = *(WorkStorage *const *) b;
+
+  if (x->bytes != y->bytes)
+    return x->bytes < y->bytes ? 1 : -1;
+  return x->first != y->first ? (x->first < y->first ? -1 : 1) : 0;
+}
+
+static int
+compare_offset (gconstpointer a, gconstpointer b)
+{
+  const WorkStorage *x = *(WorkStorage *const *) a, *y = *(WorkStorage *const *) b;
+
+  return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static gboolean
+in_arena (Work *w, const WorkStorage *s)
+{
+  if (s->slot >= 0)
+    return FALSE;
+  return s->input < 0 || g_array_index (w->input_copied, gboolean, (guint) s->input);
+}
+
+/* Largest first, best fit among the gaps between those already placed that are alive at the same time. */
+static void
+assign_offsets (Work *w, int device)
+{
+  g_autoptr (GPtrArray) todo = g_ptr_array_new ();
+  g_autoptr (GPtrArray) placed = g_ptr_array_new ();
+
+  for (guint i = 0; i < w->storages->len; i++)
+    {
+      WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+
+      if (s->device == device && in_arena (w, s) && s->bytes > 0)
+        g_ptr_array_add (todo, s);
+    }
+  g_ptr_array_sort (todo, compare_size);
+  for (guint i = 0; i < todo->len; i++)
+    {
+      WorkStorage *s = g_ptr_array_index (todo, i);
+      gsize best = G_MAXSIZE, best_gap = G_MAXSIZE, cursor = 0;
+
+      for (guint k = 0; k < placed->len; k++)
+        {
+          WorkStorage *o = g_ptr_array_index (placed, k);
+
+          if (o->last < s->first || o->first > s->last)
+            continue;
+          if (o->offset >= cursor + s->bytes && o->offset - cursor < best_gap)
+            {
+              best = cursor;
+              best_gap = o->offset - cursor;
+            }
+          cursor = MAX (cursor, o->offset + o->bytes);
+        }
+      s->offset = best != G_MAXSIZE ? best : cursor;
+      g_ptr_array_add (placed, s);
+      g_ptr_array_sort (placed, compare_offset);
+    }
+}
+
+void
+work_assign_memory (Work *w)
+{
+  classify_owners (w);
+  /* An input is read in place on a host device; elsewhere, and where a kernel wants addresses that
+   * never change, it is copied into the arena at the step's start. */
+  for (guint i = 0; i < w->schedule->len; i++)
+    {
+      WorkInstr *instr = g_ptr_array_index (w->schedule, i);
+
+      for (guint k = 0; k < instr->in->len; k++)
+        if (work_in (instr, k) != 0)
+          {
+            const WorkValue *v = work_value (w, work_root (w, work_in (instr, k)));
+
+            if (v->input >= 0 && instr->kernel != NULL && instr->kernel->bind != NULL)
+              g_array_index (w->input_copied, gboolean, (guint) v->input) = TRUE;
+          }
+    }
+  for (guint v = 1; v < w->values->len; v++)
+    {
+      const WorkValue *value = work_value (w, v);
+
+      if (value->input >= 0 && value->device >= 0
+          && !((LoomPlanDevice *) g_ptr_array_index (w->plan_devices, (guint) value->device))->info.host_memory)
+        g_array_index (w->input_copied, gboolean, (guint) value->input) = TRUE;
+    }
+  make_storages (w);
+  for (guint d = 0; d < w->plan_devices->len; d++)
+    assign_offsets (w, (int) d);
+  for (guint i = 0; i < w->schedule->len; i++)
+    {
+      WorkInstr *instr = g_ptr_array_index (w->schedule, i);
+
+      if (instr->kernel != NULL && instr->kernel->scratch_bytes > 0)
+        instr->scratch_offset = g_array_index (w->storages, WorkStorage, (guint) instr->scratch_offset).offset;
+    }
+}

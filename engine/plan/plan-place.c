@@ -1,0 +1,455 @@
+/* Placement: each instruction gets a device, a physical layout for its operands, and a kernel.
+ *
+ * One pass in program order: the layout of an operand is known when its consumer is reached, so
+ * an instruction simply asks for the layout its device likes best and falls back to the plain one. Where an
+ * operand lies in another layout or on another device, a visible copy is put in front, once per value. */
+#include "engine/plan/plan-private.h"
+
+#include <string.h>
+
+/* Primitives with an image layout of their own: which operands are images. A set bit excludes an operand of rank 4 that
+ * is not one (a convolution's weights). */
+static const struct {
+  const char *primitive;
+  guint32 plain_in, plain_out;
+} image_primitives[] = {
+  { "conv2d", 1 << 1, 0 },
+  { "conv2d_input_grad", 1 << 1, 0 },
+  { "conv2d_weight_grad", 0, 1 << 0 },
+  { "max_pool2d", 0, 0 },
+  { "max_pool2d_grad", 0, 0 },
+  { "avg_pool2d", 0, 0 },
+  { "avg_pool2d_grad", 0, 0 },
+  { "batch_norm", 0, 0 },
+  { "batch_norm_grad", 0, 0 },
+};
+
+typedef struct {
+  Work *w;
+  GPtrArray *order; /* the new instruction list */
+} Placer;
+
+static int
+device_index (Work *w, const char *name, GError **error)
+{
+  LoomPlanDevice *device = loom_devices_get (w->devices, name, error);
+
+  if (device == NULL)
+    return -1;
+  for (guint i = 0; i < w->plan_devices->len; i++)
+    if (g_ptr_array_index (w->plan_devices, i) == device)
+      return (int) i;
+  g_ptr_array_add (w->plan_devices, device);
+  return (int) w->plan_devices->len - 1;
+}
+
+static int
+device_of_name (Work *w, const char *name, GError **error)
+{
+  return device_index (w, name != NULL ? name : w->options.device, error);
+}
+
+static LoomPlanDevice *
+device_at (Work *w, int device)
+{
+  return g_ptr_array_index (w->plan_devices, (guint) device);
+}
+
+/* Where both layouts are the same bytes no copy is needed: one channel, or one pixel. */
+static gboolean
+layouts_coincide (const LoomTensorDesc *d)
+{
+  return d->rank == 4 && (d->dim[1] == 1 || d->dim[2] * d->dim[3] == 1);
+}
+
+static gboolean
+same_dims (const LoomTensorDesc *a, const LoomTensorDesc *b)
+{
+  return a->rank == b->rank && memcmp (a->dim, b->dim, (gsize) a->rank * sizeof a->dim[0]) == 0;
+}
+
+static void
+append_instr (Placer *p, WorkInstr *instr)
+{
+  g_ptr_array_add (p->order, instr);
+  for (guint i = 0; i < instr->out->len; i++)
+    if (work_out (instr, i) != 0)
+      {
+        WorkValue *v = work_value (p->w, work_out (instr, i));
+
+        v->producer = (int) p->order->len - 1;
+        v->device = instr->device;
+      }
+}
+
+static gboolean
+no_kernel_error (Work *w, const WorkInstr *instr, const LoomMessage *message, LoomStatus status, GError **error)
+{
+  const LoomPlanDevice *device = device_at (w, instr->device);
+  const char *dtype = instr->out->len > 0 && work_out (instr, 0) != 0
+                          ? loom_dtype_name (work_value (w, work_out (instr, 0))->desc.dtype)
+                          : "?";
+
+  if (status == LOOM_STATUS_OUT_OF_MEMORY)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "%s ran out of memory while planning node %s: %s",
+                 device->name, instr->origin != NULL ? instr->origin : "(none)", message->text);
+  else
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL,
+                 "Node %s needs %s for %s on device %s, which has no such kernel%s%s. Give the node another device.",
+                 instr->origin != NULL ? instr->origin : "(optimizer)", instr->label->str, dtype, device->name,
+                 message->text[0] != '\0' ? ": " : "", message->text);
+  return FALSE;
+}
+
+/* The kernel for the instruction with operands described by in and out. */
+static LoomStatus
+make_kernel (Work *w, WorkInstr *instr, const LoomTensorDesc *in, const LoomTensorDesc *out, LoomMessage *message)
+{
+  const LoomPlanDevice *device = device_at (w, instr->device);
+  LoomElementwiseAttrs elementwise;
+  LoomKernelSpec spec = { .primitive = instr->primitive, .attrs = instr->attrs, .n_in = (int) instr->in->len,
+                          .n_out = (int) instr->out->len, .in = in, .out = out };
+
+  message->text[0] = '\0';
+  if (instr->steps != NULL)
+    {
+      g_autoptr (GHashTable) reg = g_hash_table_new (NULL, NULL);
+
+      memset (&elementwise, 0, sizeof elementwise);
+      elementwise.compute = instr->compute;
+      elementwise.n_steps = (int) instr->steps->len;
+      for (guint i = 0; i < instr->in->len; i++)
+        g_hash_table_insert (reg, GUINT_TO_POINTER (work_in (instr, i)), GUINT_TO_POINTER (i));
+      for (guint s = 0; s < instr->steps->len; s++)
+        {
+          const WorkStep *step = &g_array_index (instr->steps, WorkStep, s);
+
+          elementwise.step[s].op = step->op;
+          elementwise.step[s].imm = step->imm;
+          for (int k = 0; k < loom_scalar_arity (step->op); k++)
+            elementwise.step[s].arg[k]
+                = (uint8_t) GPOINTER_TO_UINT (g_hash_table_lookup (reg, GUINT_TO_POINTER (step->arg[k])));
+          g_hash_table_insert (reg, GUINT_TO_POINTER (step->result), GUINT_TO_POINTER (instr->in->len + s));
+        }
+      for (guint o = 0; o < instr->out->len; o++)
+        elementwise.out[o] = (uint8_t) GPOINTER_TO_UINT (
+            g_hash_table_lookup (reg, GUINT_TO_POINTER (work_out (instr, o))));
+      spec.attrs = &elementwise;
+    }
+  return device->backend->kernel_new (device->device, &spec, &instr->kernel, message);
+}
+
+/* v on another device, by a copy that the listing and the canvas show. 0 and an error when that is not allowed. */
+static guint
+on_device (Placer *p, guint v, int device, GError **error)
+{
+  Work *w = p->w;
+  guint root = work_root (w, v), copy;
+  WorkInstr *transfer;
+
+  if (work_value (w, root)->device == device)
+    return v;
+  if (w->options.strict_devices)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE,
+                   "Expected all tensors on one device, but the value of node %s is on %s and is needed on %s. Give both "
+                   "nodes one device, or take strict_devices away.",
+                   work_value (w, v)->origin != NULL ? work_value (w, v)->origin : "(none)",
+                   device_at (w, work_value (w, root)->device)->name, device_at (w, device)->name);
+      return 0;
+    }
+  copy = work_value (w, root)->on_device;
+  if (copy == 0 || work_value (w, copy)->device != device)
+    {
+      copy = work_new_value (w, &work_value (w, root)->desc, work_value (w, root));
+      work_value (w, root)->on_device = copy;
+      transfer = work_new_instr (w, "transfer", NULL, 0);
+      transfer->is_transfer = TRUE;
+      transfer->device = device;
+      transfer->origin = work_value (w, root)->origin;
+      transfer->region = work_value (w, root)->region;
+      g_string_printf (transfer->label, "copy %s→%s", device_at (w, work_value (w, root)->device)->name,
+                       device_at (w, device)->name);
+      g_array_append_val (transfer->in, root);
+      g_array_append_val (transfer->out, copy);
+      append_instr (p, transfer);
+    }
+  if (v == root)
+    return copy;
+  {
+    guint alias = work_new_value (w, &work_value (w, v)->desc, work_value (w, v));
+
+    work_value (w, alias)->alias = copy;
+    return alias;
+  }
+}
+
+/* v (a value with bytes of its own, or an alias of equal shape) in the wanted layout. */
+static guint
+in_layout (Placer *p, guint v, LoomLayout layout, GError **error)
+{
+  Work *w = p->w;
+  LoomTensorDesc desc = work_value (w, v)->desc, in[1], out[1];
+  WorkInstr *reorder;
+  LoomMessage message;
+  LoomStatus status;
+  guint other;
+
+  if (desc.layout == layout || desc.rank != 4)
+    return v;
+  if (work_value (w, v)->other_layout != 0)
+    return work_value (w, v)->other_layout;
+  in[0] = desc;
+  desc.layout = layout;
+  out[0] = desc;
+  other = work_new_value (w, &desc, work_value (w, v));
+  work_value (w, v)->other_layout = other;
+  work_value (w, other)->other_layout = v;
+  if (layouts_coincide (&desc))
+    {
+      work_value (w, other)->alias = v;
+      work_value (w, other)->device = work_value (w, work_root (w, v))->device;
+      return other;
+    }
+  reorder = work_new_instr (w, "copy", NULL, 0);
+  reorder->device = work_value (w, work_root (w, v))->device;
+  reorder->origin = work_value (w, v)->origin;
+  reorder->region = work_value (w, v)->region;
+  g_string_assign (reorder->label, layout == LOOM_LAYOUT_NHWC ? "reorder→NHWC" : "reorder→NCHW");
+  g_array_append_val (reorder->in, v);
+  g_array_append_val (reorder->out, other);
+  status = make_kernel (w, reorder, in, out, &message);
+  append_instr (p, reorder);
+  if (status != LOOM_STATUS_OK)
+    {
+      no_kernel_error (w, reorder, &message, status, error);
+      return 0;
+    }
+  return other;
+}
+
+/* An alias made by a reshape means plain bytes. When its root turned out to be NHWC it is given the plain twin. */
+static gboolean
+settle_alias (Placer *p, guint v, GError **error)
+{
+  Work *w = p->w;
+  guint root = work_root (w, v), plain;
+
+  if (root == v || work_value (w, root)->desc.layout == LOOM_LAYOUT_PLAIN
+      || work_value (w, v)->desc.layout != LOOM_LAYOUT_PLAIN)
+    return TRUE;
+  if (same_dims (&work_value (w, v)->desc, &work_value (w, root)->desc))
+    {
+      work_value (w, v)->desc.layout = work_value (w, root)->desc.layout;
+      work_value (w, v)->alias = root;
+      return TRUE;
+    }
+  plain = in_layout (p, root, LOOM_LAYOUT_PLAIN, error);
+  if (plain == 0)
+    return FALSE;
+  work_value (w, v)->alias = plain;
+  return TRUE;
+}
+
+/* Which operands would be NHWC if the instruction ran on images; FALSE when it has nothing to do with them. */
+static gboolean
+image_operands (Work *w, const WorkInstr *instr, guint32 *in, guint32 *out)
+{
+  *in = *out = 0;
+  for (guint i = 0; i < G_N_ELEMENTS (image_primitives); i++)
+    if (strcmp (instr->primitive, image_primitives[i].primitive) == 0)
+      {
+        for (guint k = 0; k < instr->in->len; k++)
+          if (work_in (instr, k) != 0 && work_value (w, work_in (instr, k))->desc.rank == 4
+              && !(image_primitives[i].plain_in & (1u << k)))
+            *in |= 1u << k;
+        for (guint k = 0; k < instr->out->len; k++)
+          if (work_out (instr, k) != 0 && work_value (w, work_out (instr, k))->desc.rank == 4
+              && !(image_primitives[i].plain_out & (1u << k)))
+            *out |= 1u << k;
+        return *in != 0;
+      }
+  if (instr->steps != NULL)
+    {
+      const LoomTensorDesc *o = &work_value (w, work_out (instr, 0))->desc;
+      gboolean any = FALSE;
+
+      if (o->rank != 4)
+        return FALSE;
+      for (guint k = 0; k < instr->in->len; k++)
+        {
+          const LoomTensorDesc *d = &work_value (w, work_in (instr, k))->desc;
+
+          if (d->rank == 4 && loom_desc_count (d) == loom_desc_count (o))
+            {
+              *in |= 1u << k;
+              any |= d->layout == LOOM_LAYOUT_NHWC;
+            }
+        }
+      *out = (1u << instr->out->len) - 1;
+      return any;
+    }
+  return FALSE;
+}
+
+/* Whether anything about it can be computed before the first step. */
+static gboolean
+is_setup (Work *w, const WorkInstr *instr, GPtrArray *order)
+{
+  if (instr->prim != NULL && (instr->prim->flags & (LOOM_PRIM_UPDATE | LOOM_PRIM_RANDOM)))
+    return FALSE;
+  for (guint i = 0; i < instr->in->len; i++)
+    {
+      const WorkValue *v;
+
+      if (work_in (instr, i) == 0)
+        continue;
+      v = work_value (w, work_root (w, work_in (instr, i)));
+      if (v->producer < 0 || !((WorkInstr *) g_ptr_array_index (order, (guint) v->producer))->setup)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+place_instr (Placer *p, WorkInstr *instr, GError **error)
+{
+  Work *w = p->w;
+  g_autofree LoomTensorDesc *in = g_new0 (LoomTensorDesc, instr->in->len + 1);
+  g_autofree LoomTensorDesc *out = g_new0 (LoomTensorDesc, instr->out->len + 1);
+  guint32 image_in, image_out;
+  LoomStatus status = LOOM_STATUS_UNSUPPORTED;
+  LoomMessage message = { "" };
+  gboolean nhwc;
+
+  instr->device = device_of_name (w, instr->device_name, error);
+  if (instr->device < 0)
+    return FALSE;
+  for (guint k = 0; k < instr->in->len; k++)
+    {
+      guint v = work_in (instr, k);
+      guint moved;
+
+      if (v == 0)
+        continue;
+      moved = on_device (p, v, instr->device, error);
+      if (moved == 0 || !settle_alias (p, moved, error))
+        return FALSE;
+      if (moved != v)
+        {
+          g_array_index (instr->in, guint, k) = moved;
+          for (guint s = 0; instr->steps != NULL && s < instr->steps->len; s++)
+            for (int a = 0; a < 3; a++)
+              if (g_array_index (instr->steps, WorkStep, s).arg[a] == v)
+                g_array_index (instr->steps, WorkStep, s).arg[a] = moved;
+        }
+    }
+
+  nhwc = image_operands (w, instr, &image_in, &image_out) && !w->options.no_layout
+         && device_at (w, instr->device)->info.prefers_nhwc && instr->in->len < 32;
+  for (int attempt = nhwc ? 0 : 1; attempt < 2 && status == LOOM_STATUS_UNSUPPORTED; attempt++)
+    {
+      for (guint k = 0; k < instr->in->len; k++)
+        {
+          if (work_in (instr, k) == 0)
+            {
+              in[k].dtype = LOOM_N_DTYPES;
+              continue;
+            }
+          in[k] = work_value (w, work_in (instr, k))->desc;
+          in[k].layout = attempt == 0 && (image_in & (1u << k)) ? LOOM_LAYOUT_NHWC : LOOM_LAYOUT_PLAIN;
+        }
+      for (guint k = 0; k < instr->out->len; k++)
+        {
+          if (work_out (instr, k) == 0)
+            {
+              out[k].dtype = LOOM_N_DTYPES;
+              continue;
+            }
+          out[k] = work_value (w, work_out (instr, k))->desc;
+          out[k].layout = attempt == 0 && (image_out & (1u << k)) ? LOOM_LAYOUT_NHWC : LOOM_LAYOUT_PLAIN;
+        }
+      status = make_kernel (w, instr, in, out, &message);
+    }
+  if (status != LOOM_STATUS_OK)
+    return no_kernel_error (w, instr, &message, status, error);
+
+  for (guint k = 0; k < instr->in->len; k++)
+    if (work_in (instr, k) != 0)
+      {
+        guint v = in_layout (p, work_in (instr, k), in[k].layout, error);
+
+        if (v == 0)
+          return FALSE;
+        g_array_index (instr->in, guint, k) = v;
+      }
+  for (guint k = 0; k < instr->out->len; k++)
+    if (work_out (instr, k) != 0)
+      work_value (w, work_out (instr, k))->desc.layout = out[k].layout;
+  instr->setup = is_setup (w, instr, p->order);
+  append_instr (p, instr);
+  return TRUE;
+}
+
+/* Outputs and commits that are reshapes of an NHWC value need the plain bytes. */
+static gboolean
+settle_results (Placer *p, GError **error)
+{
+  Work *w = p->w;
+  guint n = w->values->len;
+
+  for (guint v = 1; v < n; v++)
+    if (work_value (w, v)->is_output || work_value (w, v)->commit >= 0)
+      {
+        guint root = work_root (w, v);
+
+        if (work_value (w, root)->producer < 0 && work_value (w, root)->slot < 0 && work_value (w, root)->input < 0)
+          continue;
+        if (!settle_alias (p, v, error))
+          return FALSE;
+      }
+  return TRUE;
+}
+
+gboolean
+work_place (Work *w, GError **error)
+{
+  g_autoptr (GPtrArray) order = g_ptr_array_new ();
+  Placer p = { w, order };
+  gboolean ok = TRUE;
+
+  if (device_of_name (w, NULL, error) < 0)
+    return FALSE;
+  for (guint v = 1; v < w->values->len && ok; v++)
+    if (work_value (w, v)->slot >= 0 || work_value (w, v)->input >= 0)
+      {
+        work_value (w, v)->device = device_of_name (w, work_value (w, v)->device_name, error);
+        ok = work_value (w, v)->device >= 0;
+      }
+  for (guint i = 0; i < w->instrs->len && ok; i++)
+    if (!work_instr (w, i)->dead)
+      {
+        WorkInstr *instr = work_instr (w, i);
+
+        ok = place_instr (&p, instr, error);
+      }
+  ok = ok && settle_results (&p, error);
+
+  /* Instructions that the planner made are owned by the order alone until here. */
+  for (guint i = 0; i < order->len; i++)
+    {
+      WorkInstr *instr = g_ptr_array_index (order, i);
+
+      if (instr->prim == NULL)
+        g_ptr_array_add (w->instrs, instr);
+    }
+  for (int pass = 0; pass < 2; pass++)
+    for (guint i = 0; i < order->len; i++)
+      {
+        WorkInstr *instr = g_ptr_array_index (order, i);
+
+        if (instr->setup == (pass == 0))
+          g_ptr_array_add (w->schedule, instr);
+      }
+  return ok;
+}

@@ -1,0 +1,106 @@
+/* The listing of `gradloom plan`: what runs, where, and what it costs in memory. */
+#include "engine/plan/plan-private.h"
+
+#include <string.h>
+
+static void
+append_desc (GString *s, const LoomTensorDesc *d)
+{
+  g_string_append (s, loom_dtype_name (d->dtype));
+  g_string_append_c (s, '[');
+  for (int i = 0; i < d->rank; i++)
+    g_string_append_printf (s, "%s%" G_GINT64_FORMAT, i > 0 ? "×" : "", (gint64) d->dim[i]);
+  g_string_append_c (s, ']');
+  if (d->layout == LOOM_LAYOUT_NHWC)
+    g_string_append (s, " nhwc");
+}
+
+static void
+append_place (GString *s, const LoomPlan *plan, const LoomPlanValue *v)
+{
+  switch (v->place.kind)
+    {
+    case LOOM_PLACE_ARENA:
+      g_string_append_printf (s, "@%" G_GSIZE_FORMAT, v->place.offset);
+      break;
+    case LOOM_PLACE_SLOT:
+      g_string_append_printf (s, "%s", loom_program_get_slot (plan->program, v->place.index)->name);
+      break;
+    case LOOM_PLACE_INPUT:
+      g_string_append_printf (s, "%s", loom_program_get_input (plan->program, v->place.index)->name);
+      break;
+    case LOOM_PLACE_NONE:
+    default:
+      g_string_append_c (s, '-');
+    }
+}
+
+/* Pads to a column counted in characters, not bytes. */
+static void
+pad_to (GString *s, gsize line_start, glong column)
+{
+  glong n = g_utf8_strlen (s->str + line_start, (gssize) (s->len - line_start));
+
+  for (; n < column; n++)
+    g_string_append_c (s, ' ');
+  g_string_append_c (s, ' ');
+}
+
+static void
+append_instr (GString *s, const LoomPlan *plan, guint i)
+{
+  static const char *const region_letter = "fbu";
+  const LoomPlanInstr *instr = loom_plan_instr (plan, i);
+  gsize start = s->len;
+
+  g_string_append_printf (s, "%4u %c %s", i, i < plan->n_setup ? 's' : region_letter[instr->region],
+                          instr->origin != NULL ? instr->origin : "·");
+  pad_to (s, start, 26);
+  g_string_append (s, instr->label);
+  pad_to (s, start, 58);
+  for (guint k = 0; k < instr->n_out; k++)
+    if (instr->value[instr->n_in + k] != G_MAXUINT)
+      {
+        const LoomPlanValue *v = loom_plan_value (plan, instr->value[instr->n_in + k]);
+
+        if (k > 3)
+          {
+            g_string_append_printf (s, "… %u more", instr->n_out - k);
+            break;
+          }
+        append_desc (s, &v->desc);
+        g_string_append_c (s, ' ');
+        append_place (s, plan, v);
+        g_string_append (s, "  ");
+      }
+  pad_to (s, start, 96);
+  g_string_append_printf (s, "%s", instr->kernel != NULL ? instr->kernel->name : "copy between devices");
+  if (plan->plan_devices->len > 1)
+    g_string_append_printf (s, "  on %s", loom_plan_device (plan, instr->device)->name);
+  g_string_append_c (s, '\n');
+}
+
+char *
+loom_plan_print (const LoomPlan *plan)
+{
+  GString *s = g_string_new (NULL);
+
+  g_string_append_printf (s, "%u instructions, %u of them once before the first step "
+                             "(s setup, f forward, b backward, u update)\n",
+                          plan->instrs->len, plan->n_setup);
+  for (guint i = 0; i < plan->instrs->len; i++)
+    append_instr (s, plan, i);
+  for (guint d = 0; d < plan->plan_devices->len; d++)
+    {
+      LoomPlanMemory m;
+
+      loom_plan_memory (plan, d, &m);
+      g_string_append_printf (s, "\narena on %s: %" G_GSIZE_FORMAT " bytes (lower bound %" G_GSIZE_FORMAT "); at the peak",
+                              loom_plan_device (plan, d)->name, m.arena, m.lower_bound);
+      for (int o = 0; o < LOOM_N_OWNERS; o++)
+        if (m.peak[o] > 0)
+          g_string_append_printf (s, " %s %" G_GSIZE_FORMAT, loom_owner_name ((LoomOwner) o), m.peak[o]);
+      g_string_append_c (s, '\n');
+    }
+  return g_string_free (s, FALSE);
+}
