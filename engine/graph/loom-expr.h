@@ -6,7 +6,8 @@
 
 G_BEGIN_DECLS
 
-typedef struct {
+typedef struct
+{
   gboolean is_int; /* an integer stays one through + - * // % min max; / always gives a float */
   gint64 i;
   double d;

@@ -16,9 +16,10 @@
 G_BEGIN_DECLS
 
 #define LOOM_GRAPH_NAMESPACE "urn:gradloom:graph"
-#define LOOM_GRAPH_VERSION 1
+#define LOOM_GRAPH_VERSION   1
 
-typedef enum {
+typedef enum
+{
   LOOM_TAG_GRAPH,
   LOOM_TAG_DOC,
   LOOM_TAG_MODULE,
@@ -64,8 +65,11 @@ gboolean loom_graph_is_frozen (const LoomGraph *graph);
  * against the file's folder, which loom_graph_get_folder returns.
  * Limits: 64 MiB, depth 64, 1,000,000 elements, 1 MiB an attribute. */
 LoomGraph *loom_graph_read_file (const char *path, LoomFaults *faults, GError **error);
-LoomGraph *loom_graph_read_data (const char *data, gsize length, const char *name_for_errors, LoomFaults *faults,
-                                 GError **error);
+LoomGraph *
+loom_graph_read_data (const char *data, gsize length, const char *name_for_errors, LoomFaults *faults, GError **error);
+/* Ids, names and wires' ends, in every scope: what can be wrong without knowing an operator. loom_net_new() begins with
+ * it, so whoever makes a net need not call it. */
+void loom_graph_check (const LoomGraph *graph, LoomFaults *faults);
 /* Canonical text: two spaces an indent, one element a line, attributes in canonical order (id,
  * op or module first, then as written), numbers as written. write(read(write(g))) == write(g). */
 char *loom_graph_write (const LoomGraph *graph, gsize *length);
@@ -146,8 +150,9 @@ LoomEdit *loom_graph_apply (LoomGraph *graph, LoomEdit *edit);
  * train, lessons, layout, view): after the last sibling of its kind. */
 guint loom_element_place_for (const LoomElement *parent, LoomTag tag);
 
-/* A change as one line of text for Studio's journal, and back. Places are written as serials, which
- * are given in file order when a graph is read, so a journal replays on the file it began with. */
+/* A change as one line of text for Studio's journal, and back. Places are written as positions in the tree, so write
+ * a line just before its edit is applied; the lines in order replay on the file as it was when the first was written.
+ */
 char *loom_edit_to_line (const LoomGraph *graph, const LoomEdit *edit);
 LoomEdit *loom_edit_from_line (const LoomGraph *graph, const char *line, GError **error);
 

@@ -1,0 +1,87 @@
+/* The inside of graphs and elements, for the files of this folder only.
+ *
+ * Strings are reference counted (GRefString), so that a frozen copy of 5,000
+ * elements costs pointers and not text, and may be dropped by another thread. */
+#pragma once
+
+#include "engine/graph/loom-graph.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  char *name;  /* interned GRefString */
+  char *value; /* GRefString */
+} Attribute;
+
+/* What a scope (the root or a module) finds in O(1). Where two nodes share an id the first one that was met stands,
+ * and after_duplicate makes the next change build the table anew. */
+typedef struct
+{
+  GHashTable *table; /* name → element; keys belong to the elements */
+  gboolean after_duplicate;
+} ScopeIndex;
+
+struct _LoomElement
+{
+  LoomTag tag;
+  int line;
+  guint64 serial;
+  guint index; /* among the parent's children */
+  guint n_attributes;
+  Attribute *attributes;
+  LoomElement *parent;
+  GPtrArray *children;        /* NULL until there is one */
+  char *text;                 /* GRefString or NULL */
+  ScopeIndex *nodes, *places; /* of scopes inside a graph */
+};
+
+struct _LoomGraph
+{
+  gatomicrefcount refs;
+  gboolean frozen;
+  LoomElement *root;
+  GPtrArray *by_serial; /* serials are small and dense, so a table of pointers serves */
+  guint64 version;
+  char *folder;
+};
+
+/* ---- elements ---- */
+LoomElement *loom_element_create (LoomTag tag);
+/* Values that XML cannot hold (control characters, broken UTF-8) become U+FFFD here, so
+ * that what is in memory is what a file can keep. */
+void loom_element_set_value (LoomElement *e, const char *name, const char *value);
+void loom_element_set_content (LoomElement *e, const char *text);
+void loom_element_attach (LoomElement *parent, guint index, LoomElement *child);
+void loom_element_detach (LoomElement *child);
+gboolean loom_element_is_scope (const LoomElement *e);
+LoomElement *loom_element_copy_tree (const LoomElement *e, gboolean keep_identity);
+
+/* ---- graphs ---- */
+LoomGraph *loom_graph_create (LoomElement *root); /* takes the tree, gives serials and indexes */
+void loom_graph_register (LoomGraph *graph, LoomElement *tree);
+void loom_graph_unregister (LoomGraph *graph, LoomElement *tree);
+/* Takes e out of its scope's tables, or puts it in: around a change of an attribute. */
+void loom_graph_index (LoomElement *e, gboolean present);
+/* After any change below e's scope: builds its tables anew where two elements shared a name, for then an entry that
+ * was taken out may have hidden another. */
+void loom_graph_settle (LoomElement *e);
+
+/* ---- grammar: the one table that reader and writer share ---- */
+typedef struct
+{
+  const char *name;
+  const char *const *required;
+  const char *const *optional;
+  gboolean any_attribute; /* others are parameters, judged by the operator table or by whoever reads them */
+  gboolean has_text;
+  guint32 parents; /* bit per tag */
+  int order;       /* among siblings; equal orders may mix */
+  gboolean once;
+} GrammarRule;
+
+const GrammarRule *loom_grammar (LoomTag tag);
+/* LOOM_N_TAGS when there is no such element. */
+LoomTag loom_grammar_tag (const char *name);
+
+G_END_DECLS

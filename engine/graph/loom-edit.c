@@ -1,0 +1,442 @@
+/* Edits: four invertible changes, and their form as a line of text.
+ *
+ * An edit names places by serials, so a stack of them needs no pointers into the
+ * tree. A line names places by child positions instead ("0.3" is the fourth child of
+ * the root's first), because those are the same in a file that is read again after
+ * the program died, while serials are not. */
+#include "engine/graph/graph-private.h"
+
+#include <string.h>
+
+typedef enum
+{
+  EDIT_INSERT,
+  EDIT_REMOVE,
+  EDIT_SET,
+  EDIT_TEXT
+} EditKind;
+
+struct _LoomEdit
+{
+  EditKind kind;
+  guint64 serial; /* of the parent for an insertion, else of the element itself */
+  guint index;
+  LoomElement *element; /* to be inserted; owned */
+  char *attribute, *value;
+};
+
+LoomEdit *
+loom_edit_insert (const LoomElement *parent, guint index, LoomElement *element)
+{
+  LoomEdit *edit;
+
+  g_return_val_if_fail (parent != NULL && element != NULL && element->parent == NULL, NULL);
+
+  edit = g_new0 (LoomEdit, 1);
+  edit->kind = EDIT_INSERT;
+  edit->serial = parent->serial;
+  edit->index = index;
+  edit->element = element;
+  return edit;
+}
+
+LoomEdit *
+loom_edit_remove (const LoomElement *element)
+{
+  LoomEdit *edit;
+
+  g_return_val_if_fail (element != NULL && element->parent != NULL, NULL);
+
+  edit = g_new0 (LoomEdit, 1);
+  edit->kind = EDIT_REMOVE;
+  edit->serial = element->serial;
+  return edit;
+}
+
+LoomEdit *
+loom_edit_set (const LoomElement *element, const char *attribute, const char *value)
+{
+  LoomEdit *edit;
+
+  g_return_val_if_fail (element != NULL && attribute != NULL, NULL);
+
+  edit = g_new0 (LoomEdit, 1);
+  edit->kind = EDIT_SET;
+  edit->serial = element->serial;
+  edit->index = G_MAXUINT;
+  edit->attribute = g_strdup (attribute);
+  edit->value = g_strdup (value);
+  return edit;
+}
+
+LoomEdit *
+loom_edit_set_text (const LoomElement *element, const char *text)
+{
+  LoomEdit *edit;
+
+  g_return_val_if_fail (element != NULL, NULL);
+
+  edit = g_new0 (LoomEdit, 1);
+  edit->kind = EDIT_TEXT;
+  edit->serial = element->serial;
+  edit->value = g_strdup (text);
+  return edit;
+}
+
+void
+loom_edit_free (LoomEdit *edit)
+{
+  if (edit == NULL)
+    return;
+  loom_element_free (edit->element);
+  g_free (edit->attribute);
+  g_free (edit->value);
+  g_free (edit);
+}
+
+static int
+attribute_position (const LoomElement *e, const char *name)
+{
+  for (guint i = 0; i < e->n_attributes; i++)
+    if (strcmp (e->attributes[i].name, name) == 0)
+      return (int)i;
+  return -1;
+}
+
+/* Sets, and puts an attribute that comes back where it stood, so that undo gives the same bytes. The inverse is left
+ * in edit. */
+static void
+apply_set (LoomElement *e, LoomEdit *edit)
+{
+  int before = attribute_position (e, edit->attribute);
+  char *old = before >= 0 ? g_strdup (e->attributes[before].value) : NULL;
+
+  loom_graph_index (e, FALSE);
+  loom_element_set_value (e, edit->attribute, edit->value);
+  if (before < 0 && edit->value != NULL && edit->index < e->n_attributes - 1)
+    {
+      Attribute added = e->attributes[e->n_attributes - 1];
+
+      memmove (e->attributes + edit->index + 1, e->attributes + edit->index,
+               (e->n_attributes - 1 - edit->index) * sizeof (Attribute));
+      e->attributes[edit->index] = added;
+    }
+  loom_graph_index (e, TRUE);
+  loom_graph_settle (e);
+  edit->index = before >= 0 ? (guint)before : G_MAXUINT;
+  g_free (edit->value);
+  edit->value = old;
+}
+
+LoomEdit *
+loom_graph_apply (LoomGraph *graph, LoomEdit *edit)
+{
+  LoomElement *e;
+
+  g_return_val_if_fail (graph != NULL && !graph->frozen && edit != NULL, NULL);
+
+  e = loom_graph_by_serial (graph, edit->serial);
+  g_return_val_if_fail (e != NULL, NULL);
+
+  /* The edit turns into its own inverse: nothing is allocated but what is really new. */
+  switch (edit->kind)
+    {
+    case EDIT_INSERT:
+      {
+        LoomElement *child = g_steal_pointer (&edit->element);
+
+        loom_element_attach (e, edit->index, child);
+        loom_graph_register (graph, child);
+        loom_graph_settle (child->parent);
+        edit->kind = EDIT_REMOVE;
+        edit->serial = child->serial;
+      }
+      break;
+    case EDIT_REMOVE:
+      {
+        LoomElement *parent = e->parent;
+
+        loom_graph_unregister (graph, e);
+        edit->kind = EDIT_INSERT;
+        edit->index = e->index;
+        edit->serial = parent->serial;
+        edit->element = e;
+        loom_element_detach (e);
+        loom_graph_settle (parent);
+      }
+      break;
+    case EDIT_SET:
+      apply_set (e, edit);
+      break;
+    case EDIT_TEXT:
+      {
+        char *old = g_strdup (e->text);
+
+        loom_element_set_content (e, edit->value);
+        g_free (edit->value);
+        edit->value = old;
+      }
+      break;
+    }
+  graph->version++;
+  return edit;
+}
+
+/* ---- lines -------------------------------------------------------------- */
+
+static void
+put_field (GString *line, const char *text)
+{
+  g_autofree char *escaped = g_strescape (text, NULL);
+
+  if (line->len > 0)
+    g_string_append_c (line, '\t');
+  g_string_append (line, escaped);
+}
+
+static void
+put_number (GString *line, guint n)
+{
+  g_string_append_printf (line, "\t%u", n);
+}
+
+static void
+put_path (GString *line, const LoomElement *e)
+{
+  g_autoptr (GString) path = g_string_new (NULL);
+
+  for (; e->parent != NULL; e = e->parent)
+    {
+      char step[16];
+
+      g_snprintf (step, sizeof step, path->len > 0 ? "%u." : "%u", e->index);
+      g_string_prepend (path, step);
+    }
+  put_field (line, path->len > 0 ? path->str : ".");
+}
+
+/* Absent texts are "-", present ones begin with "=": an empty value is not an absent one. */
+static void
+put_optional (GString *line, const char *text)
+{
+  g_autofree char *marked = text != NULL ? g_strconcat ("=", text, NULL) : g_strdup ("-");
+
+  put_field (line, marked);
+}
+
+static void
+put_tree (GString *line, const LoomElement *e)
+{
+  put_field (line, loom_tag_name (e->tag));
+  put_optional (line, e->text);
+  put_number (line, e->n_attributes);
+  put_number (line, loom_element_n_children (e));
+  for (guint i = 0; i < e->n_attributes; i++)
+    {
+      put_field (line, e->attributes[i].name);
+      put_field (line, e->attributes[i].value);
+    }
+  for (guint i = 0; i < loom_element_n_children (e); i++)
+    put_tree (line, loom_element_child (e, i));
+}
+
+char *
+loom_edit_to_line (const LoomGraph *graph, const LoomEdit *edit)
+{
+  GString *line;
+  const LoomElement *e;
+
+  g_return_val_if_fail (graph != NULL && edit != NULL, NULL);
+
+  e = loom_graph_by_serial (graph, edit->serial);
+  g_return_val_if_fail (e != NULL, NULL);
+
+  line = g_string_new (NULL);
+  switch (edit->kind)
+    {
+    case EDIT_INSERT:
+      g_string_append (line, "insert");
+      put_path (line, e);
+      put_number (line, edit->index);
+      put_tree (line, edit->element);
+      break;
+    case EDIT_REMOVE:
+      g_string_append (line, "remove");
+      put_path (line, e);
+      break;
+    case EDIT_SET:
+      g_string_append (line, "set");
+      put_path (line, e);
+      put_number (line, edit->index);
+      put_field (line, edit->attribute);
+      put_optional (line, edit->value);
+      break;
+    case EDIT_TEXT:
+      g_string_append (line, "text");
+      put_path (line, e);
+      put_optional (line, edit->value);
+      break;
+    }
+  return g_string_free (line, FALSE);
+}
+
+typedef struct
+{
+  char **fields;
+  guint next;
+  gboolean broken;
+} Fields;
+
+static char *
+take_field (Fields *f)
+{
+  if (f->fields[f->next] == NULL)
+    {
+      f->broken = TRUE;
+      return g_strdup ("");
+    }
+  return g_strcompress (f->fields[f->next++]);
+}
+
+static guint
+take_number (Fields *f)
+{
+  g_autofree char *text = take_field (f);
+  guint64 n = 0;
+
+  if (!g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT, &n, NULL))
+    f->broken = TRUE;
+  return (guint)n;
+}
+
+static char *
+take_optional (Fields *f)
+{
+  g_autofree char *text = take_field (f);
+
+  if (text[0] == '=')
+    return g_strdup (text + 1);
+  if (strcmp (text, "-") != 0)
+    f->broken = TRUE;
+  return NULL;
+}
+
+static LoomElement *
+take_place (Fields *f, const LoomGraph *graph)
+{
+  g_autofree char *path = take_field (f);
+  g_auto (GStrv) steps = NULL;
+  LoomElement *e = graph->root;
+
+  if (strcmp (path, ".") == 0)
+    return e;
+  steps = g_strsplit (path, ".", -1);
+  for (guint i = 0; steps[i] != NULL; i++)
+    {
+      guint64 n;
+
+      if (!g_ascii_string_to_unsigned (steps[i], 10, 0, G_MAXUINT, &n, NULL) || n >= loom_element_n_children (e))
+        {
+          f->broken = TRUE;
+          return graph->root;
+        }
+      e = loom_element_child (e, (guint)n);
+    }
+  return e;
+}
+
+static LoomTag
+tag_from_name (const char *name)
+{
+  for (int tag = 0; tag < LOOM_N_TAGS; tag++)
+    if (strcmp (loom_tag_name (tag), name) == 0)
+      return tag;
+  return LOOM_N_TAGS;
+}
+
+/* A damaged line may ask for anything: counts are believed only as far as there are fields. */
+static LoomElement *
+take_tree (Fields *f, guint depth)
+{
+  g_autofree char *name = take_field (f);
+  g_autofree char *text = take_optional (f);
+  LoomTag tag = tag_from_name (name);
+  guint n_attributes = take_number (f), n_children = take_number (f);
+  g_autoptr (LoomElement) e = NULL;
+
+  if (tag == LOOM_N_TAGS || tag == LOOM_TAG_GRAPH || depth > 64)
+    f->broken = TRUE;
+  if (f->broken)
+    return NULL;
+  e = loom_element_create (tag);
+  loom_element_set_content (e, text);
+  for (guint i = 0; i < n_attributes && !f->broken; i++)
+    {
+      g_autofree char *attribute = take_field (f);
+      g_autofree char *value = take_field (f);
+
+      loom_element_set_value (e, attribute, value);
+    }
+  for (guint i = 0; i < n_children && !f->broken; i++)
+    {
+      LoomElement *child = take_tree (f, depth + 1);
+
+      if (child != NULL)
+        loom_element_attach (e, G_MAXUINT, child);
+    }
+  return f->broken ? NULL : g_steal_pointer (&e);
+}
+
+LoomEdit *
+loom_edit_from_line (const LoomGraph *graph, const char *line, GError **error)
+{
+  g_autoptr (LoomEdit) edit = NULL;
+  g_auto (GStrv) fields = NULL;
+  g_autofree char *verb = NULL;
+  Fields f = { 0 };
+  LoomElement *e;
+
+  g_return_val_if_fail (graph != NULL && line != NULL, NULL);
+
+  fields = g_strsplit (line, "\t", -1);
+  f.fields = fields;
+  verb = take_field (&f);
+  e = take_place (&f, graph);
+  if (f.broken)
+    ;
+  else if (strcmp (verb, "insert") == 0)
+    {
+      guint index = take_number (&f);
+      LoomElement *tree = take_tree (&f, 0);
+
+      if (tree != NULL)
+        edit = loom_edit_insert (e, index, tree);
+    }
+  else if (strcmp (verb, "remove") == 0 && e->parent != NULL)
+    edit = loom_edit_remove (e);
+  else if (strcmp (verb, "set") == 0)
+    {
+      guint index = take_number (&f);
+      g_autofree char *attribute = take_field (&f);
+      g_autofree char *value = take_optional (&f);
+
+      if (attribute[0] != 0)
+        {
+          edit = loom_edit_set (e, attribute, value);
+          edit->index = index;
+        }
+    }
+  else if (strcmp (verb, "text") == 0)
+    {
+      g_autofree char *text = take_optional (&f);
+
+      edit = loom_edit_set_text (e, text);
+    }
+  if (f.broken || edit == NULL || f.fields[f.next] != NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE,
+                   "This line of the journal does not fit the graph: “%.60s”. The changes before it are kept.", line);
+      return NULL;
+    }
+  return g_steal_pointer (&edit);
+}

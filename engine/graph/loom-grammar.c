@@ -1,0 +1,116 @@
+/* The grammar of the graph file as a table: which elements there are, where they
+ * stand, what they carry.
+ *
+ * Reader, writer, checks and the editor's question "where does a new wire go" read
+ * this one table, so they cannot disagree. Attributes of nodes are not here: those
+ * are operators' parameters, and the operator table knows them. */
+#include "engine/graph/graph-private.h"
+
+#include <string.h>
+
+#define BIT(tag)   (1u << (tag))
+#define SCOPES     (BIT (LOOM_TAG_GRAPH) | BIT (LOOM_TAG_MODULE))
+#define NAMES(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+static const GrammarRule rules[LOOM_N_TAGS] = {
+  [LOOM_TAG_GRAPH] = { .name = "graph", .required = NAMES ("version"), .optional = NAMES ("name") },
+  [LOOM_TAG_DOC] = { .name = "doc", .has_text = TRUE, .parents = SCOPES, .order = 1, .once = TRUE },
+  [LOOM_TAG_MODULE] = { .name = "module", .required = NAMES ("name"), .parents = BIT (LOOM_TAG_GRAPH), .order = 2 },
+  [LOOM_TAG_ARG] = { .name = "arg",
+                     .required = NAMES ("name"),
+                     .optional = NAMES ("type", "default"),
+                     .parents = BIT (LOOM_TAG_MODULE),
+                     .order = 0 },
+  [LOOM_TAG_NODE] = { .name = "node", .required = NAMES ("id"), .any_attribute = TRUE, .parents = SCOPES, .order = 3 },
+  [LOOM_TAG_WIRE] = { .name = "wire", .required = NAMES ("from", "to"), .parents = SCOPES, .order = 4 },
+  [LOOM_TAG_TRAIN]
+  = { .name = "train", .any_attribute = TRUE, .parents = BIT (LOOM_TAG_GRAPH), .order = 5, .once = TRUE },
+  [LOOM_TAG_GROUP] = { .name = "group",
+                       .required = NAMES ("match"),
+                       .optional = NAMES ("lr", "weight_decay", "frozen"),
+                       .parents = BIT (LOOM_TAG_TRAIN) },
+  [LOOM_TAG_SCHEDULE] = { .name = "schedule", .any_attribute = TRUE, .parents = BIT (LOOM_TAG_TRAIN), .once = TRUE },
+  [LOOM_TAG_CLIP] = { .name = "clip", .any_attribute = TRUE, .parents = BIT (LOOM_TAG_TRAIN), .once = TRUE },
+  [LOOM_TAG_METRIC]
+  = { .name = "metric", .required = NAMES ("type"), .any_attribute = TRUE, .parents = BIT (LOOM_TAG_TRAIN) },
+  [LOOM_TAG_PARALLEL] = { .name = "parallel", .any_attribute = TRUE, .parents = BIT (LOOM_TAG_TRAIN), .once = TRUE },
+  [LOOM_TAG_LESSON]
+  = { .name = "lesson", .any_attribute = TRUE, .has_text = TRUE, .parents = BIT (LOOM_TAG_GRAPH), .order = 6 },
+  [LOOM_TAG_LAYOUT] = { .name = "layout", .parents = SCOPES, .order = 7, .once = TRUE },
+  [LOOM_TAG_PLACE] = { .name = "place",
+                       .required = NAMES ("node", "x", "y"),
+                       .optional = NAMES ("collapsed"),
+                       .parents = BIT (LOOM_TAG_LAYOUT) },
+  [LOOM_TAG_FRAME] = { .name = "frame",
+                       .required = NAMES ("x", "y", "width", "height"),
+                       .optional = NAMES ("title", "color"),
+                       .parents = BIT (LOOM_TAG_LAYOUT) },
+  [LOOM_TAG_NOTE]
+  = { .name = "note", .required = NAMES ("x", "y"), .optional = NAMES ("text"), .parents = BIT (LOOM_TAG_LAYOUT) },
+  [LOOM_TAG_ROUTE] = { .name = "route", .required = NAMES ("from", "to", "points"), .parents = BIT (LOOM_TAG_LAYOUT) },
+  [LOOM_TAG_VIEW] = { .name = "view", .parents = SCOPES, .order = 8, .once = TRUE },
+  [LOOM_TAG_PIN] = { .name = "pin",
+                     .required = NAMES ("tensor"),
+                     .optional = NAMES ("kind", "width", "height"),
+                     .parents = BIT (LOOM_TAG_VIEW) },
+  [LOOM_TAG_CHART] = { .name = "chart", .any_attribute = TRUE, .parents = BIT (LOOM_TAG_VIEW) },
+  [LOOM_TAG_COMMENT] = { .name = "#comment", .has_text = TRUE },
+  [LOOM_TAG_FOREIGN] = { .name = "#foreign", .has_text = TRUE },
+};
+
+const GrammarRule *
+loom_grammar (LoomTag tag)
+{
+  g_assert (tag < LOOM_N_TAGS);
+
+  return &rules[tag];
+}
+
+LoomTag
+loom_grammar_tag (const char *name)
+{
+  for (int tag = 0; tag < LOOM_TAG_COMMENT; tag++)
+    if (strcmp (rules[tag].name, name) == 0)
+      return tag;
+  return LOOM_N_TAGS;
+}
+
+const char *
+loom_tag_name (LoomTag tag)
+{
+  g_return_val_if_fail (tag < LOOM_N_TAGS, NULL);
+
+  return rules[tag].name;
+}
+
+guint
+loom_element_place_for (const LoomElement *parent, LoomTag tag)
+{
+  guint n;
+
+  g_return_val_if_fail (parent != NULL && tag < LOOM_N_TAGS, 0);
+
+  /* After the last sibling that may not come later; comments stay with what follows them only
+   * where nothing of an earlier or equal order comes after. */
+  n = loom_element_n_children (parent);
+  while (n > 0)
+    {
+      LoomTag sibling = loom_element_tag (loom_element_child (parent, n - 1));
+
+      if (sibling != LOOM_TAG_COMMENT && sibling != LOOM_TAG_FOREIGN && rules[sibling].order <= rules[tag].order)
+        break;
+      n--;
+    }
+  if (n > 0)
+    return n;
+  /* Nothing of its kind is there: after the comments that open the parent, if those are all there is. */
+  while (n < loom_element_n_children (parent))
+    {
+      LoomTag sibling = loom_element_tag (loom_element_child (parent, n));
+
+      if (sibling != LOOM_TAG_COMMENT && sibling != LOOM_TAG_FOREIGN)
+        return 0;
+      n++;
+    }
+  return n;
+}

@@ -1,0 +1,407 @@
+/* Graphs: the tree as a whole, with serials, look-ups and its hash.
+ *
+ * Each scope keeps a table of its nodes and one of their places, up to date through
+ * every edit, because the canvas, the wires' check and "a free id" ask all the time. */
+#include "engine/graph/graph-private.h"
+
+#include <string.h>
+
+/* ---- indexes of scopes ---------------------------------------------------- */
+
+/* The scope whose table lists e, which of the two tables, and under what name. */
+static LoomElement *
+indexed_by (LoomElement *e, gboolean *is_place, const char **name)
+{
+  LoomElement *scope;
+
+  if (e->tag == LOOM_TAG_NODE)
+    {
+      *is_place = FALSE;
+      *name = loom_element_get (e, "id");
+      scope = e->parent;
+    }
+  else if (e->tag == LOOM_TAG_PLACE)
+    {
+      *is_place = TRUE;
+      *name = loom_element_get (e, "node");
+      scope = e->parent != NULL ? e->parent->parent : NULL;
+    }
+  else
+    return NULL;
+  return *name != NULL && scope != NULL && loom_element_is_scope (scope) ? scope : NULL;
+}
+
+static ScopeIndex *
+scope_index_new (void)
+{
+  ScopeIndex *index = g_new0 (ScopeIndex, 1);
+
+  index->table = g_hash_table_new (g_str_hash, g_str_equal);
+  return index;
+}
+
+static void
+index_add (LoomElement *e)
+{
+  gboolean is_place;
+  const char *name;
+  LoomElement *scope = indexed_by (e, &is_place, &name);
+  ScopeIndex *index;
+
+  if (scope == NULL)
+    return;
+  index = is_place ? scope->places : scope->nodes;
+  if (g_hash_table_contains (index->table, name))
+    index->after_duplicate = TRUE;
+  else
+    g_hash_table_insert (index->table, (gpointer)name, e);
+}
+
+static void
+index_remove (LoomElement *e)
+{
+  gboolean is_place;
+  const char *name;
+  LoomElement *scope = indexed_by (e, &is_place, &name);
+  ScopeIndex *index;
+
+  if (scope == NULL)
+    return;
+  index = is_place ? scope->places : scope->nodes;
+  if (g_hash_table_lookup (index->table, name) == e)
+    g_hash_table_remove (index->table, name);
+}
+
+void
+loom_graph_index (LoomElement *e, gboolean present)
+{
+  if (present)
+    index_add (e);
+  else
+    index_remove (e);
+}
+
+void
+loom_graph_settle (LoomElement *e)
+{
+  LoomElement *scope = e;
+
+  while (scope != NULL && !loom_element_is_scope (scope))
+    scope = scope->parent;
+  if (scope == NULL || scope->nodes == NULL || !(scope->nodes->after_duplicate || scope->places->after_duplicate))
+    return;
+  g_hash_table_remove_all (scope->nodes->table);
+  g_hash_table_remove_all (scope->places->table);
+  scope->nodes->after_duplicate = scope->places->after_duplicate = FALSE;
+  for (guint i = 0; i < loom_element_n_children (scope); i++)
+    {
+      LoomElement *child = loom_element_child (scope, i);
+
+      index_add (child);
+      for (guint j = 0; child->tag == LOOM_TAG_LAYOUT && j < loom_element_n_children (child); j++)
+        index_add (loom_element_child (child, j));
+    }
+}
+
+/* ---- life ------------------------------------------------------------ */
+
+void
+loom_graph_register (LoomGraph *graph, LoomElement *tree)
+{
+  /* A serial that the element brings (undo of a removal) is its own unless someone else has it. */
+  if (tree->serial != 0 && (tree->serial >= graph->by_serial->len || graph->by_serial->pdata[tree->serial] != NULL))
+    tree->serial = 0;
+  if (tree->serial == 0)
+    {
+      tree->serial = graph->by_serial->len;
+      g_ptr_array_add (graph->by_serial, tree);
+    }
+  else
+    graph->by_serial->pdata[tree->serial] = tree;
+
+  if (loom_element_is_scope (tree) && tree->nodes == NULL)
+    {
+      tree->nodes = scope_index_new ();
+      tree->places = scope_index_new ();
+    }
+  index_add (tree);
+  for (guint i = 0; i < loom_element_n_children (tree); i++)
+    loom_graph_register (graph, loom_element_child (tree, i));
+}
+
+void
+loom_graph_unregister (LoomGraph *graph, LoomElement *tree)
+{
+  index_remove (tree);
+  graph->by_serial->pdata[tree->serial] = NULL;
+  for (guint i = 0; i < loom_element_n_children (tree); i++)
+    loom_graph_unregister (graph, loom_element_child (tree, i));
+}
+
+static LoomGraph *
+graph_allocate (LoomElement *root)
+{
+  LoomGraph *graph = g_new0 (LoomGraph, 1);
+
+  g_atomic_ref_count_init (&graph->refs);
+  graph->root = root;
+  graph->by_serial = g_ptr_array_new ();
+  return graph;
+}
+
+LoomGraph *
+loom_graph_create (LoomElement *root)
+{
+  LoomGraph *graph = graph_allocate (root);
+
+  g_ptr_array_add (graph->by_serial, NULL); /* serial 0 means "none yet" */
+  loom_graph_register (graph, root);
+  return graph;
+}
+
+LoomGraph *
+loom_graph_new (const char *name)
+{
+  LoomElement *root = loom_element_create (LOOM_TAG_GRAPH);
+  g_autofree char *version = g_strdup_printf ("%d", LOOM_GRAPH_VERSION);
+
+  loom_element_set_value (root, "version", version);
+  if (name != NULL)
+    loom_element_set_value (root, "name", name);
+  return loom_graph_create (root);
+}
+
+LoomGraph *
+loom_graph_ref (LoomGraph *graph)
+{
+  g_return_val_if_fail (graph != NULL, NULL);
+
+  g_atomic_ref_count_inc (&graph->refs);
+  return graph;
+}
+
+void
+loom_graph_unref (LoomGraph *graph)
+{
+  if (graph == NULL || !g_atomic_ref_count_dec (&graph->refs))
+    return;
+  loom_element_free (graph->root);
+  g_ptr_array_unref (graph->by_serial);
+  g_free (graph->folder);
+  g_free (graph);
+}
+
+LoomGraph *
+loom_graph_copy (const LoomGraph *graph)
+{
+  LoomGraph *copy;
+
+  g_return_val_if_fail (graph != NULL, NULL);
+
+  copy = graph_allocate (loom_element_copy_tree (graph->root, TRUE));
+  /* Serials that removed elements hold stay reserved, so an undo made for the original also fits the copy. */
+  g_ptr_array_set_size (copy->by_serial, (int)graph->by_serial->len);
+  copy->version = graph->version;
+  copy->folder = g_strdup (graph->folder);
+  loom_graph_register (copy, copy->root);
+  return copy;
+}
+
+LoomGraph *
+loom_graph_freeze (const LoomGraph *graph)
+{
+  LoomGraph *copy;
+
+  g_return_val_if_fail (graph != NULL, NULL);
+
+  if (graph->frozen)
+    return loom_graph_ref ((LoomGraph *)graph);
+  copy = loom_graph_copy (graph);
+  copy->frozen = TRUE;
+  return copy;
+}
+
+gboolean
+loom_graph_is_frozen (const LoomGraph *graph)
+{
+  return graph->frozen;
+}
+
+const char *
+loom_graph_get_folder (const LoomGraph *graph)
+{
+  return graph->folder;
+}
+
+void
+loom_graph_set_folder (LoomGraph *graph, const char *folder)
+{
+  g_return_if_fail (graph != NULL && !graph->frozen);
+
+  g_free (graph->folder);
+  graph->folder = g_strdup (folder);
+}
+
+/* ---- looking ---------------------------------------------------------- */
+
+LoomElement *
+loom_graph_root (const LoomGraph *graph)
+{
+  return graph->root;
+}
+
+LoomElement *
+loom_graph_find_module (const LoomGraph *graph, const char *name)
+{
+  g_return_val_if_fail (graph != NULL && name != NULL, NULL);
+
+  for (guint i = 0; i < loom_element_n_children (graph->root); i++)
+    {
+      LoomElement *e = loom_element_child (graph->root, i);
+
+      if (e->tag == LOOM_TAG_MODULE && g_strcmp0 (loom_element_get (e, "name"), name) == 0)
+        return e;
+    }
+  return NULL;
+}
+
+guint64
+loom_graph_version (const LoomGraph *graph)
+{
+  return graph->version;
+}
+
+LoomElement *
+loom_graph_by_serial (const LoomGraph *graph, guint64 serial)
+{
+  g_return_val_if_fail (graph != NULL, NULL);
+
+  return serial < graph->by_serial->len ? graph->by_serial->pdata[serial] : NULL;
+}
+
+LoomElement *
+loom_scope_find_node (const LoomElement *scope, const char *id)
+{
+  g_return_val_if_fail (scope != NULL && loom_element_is_scope (scope) && id != NULL, NULL);
+
+  return scope->nodes != NULL ? g_hash_table_lookup (scope->nodes->table, id) : NULL;
+}
+
+LoomElement *
+loom_scope_find_place (const LoomElement *scope, const char *id)
+{
+  g_return_val_if_fail (scope != NULL && loom_element_is_scope (scope) && id != NULL, NULL);
+
+  return scope->places != NULL ? g_hash_table_lookup (scope->places->table, id) : NULL;
+}
+
+char *
+loom_scope_free_id (const LoomElement *scope, const char *wanted)
+{
+  g_autofree char *stem = NULL;
+  char *digits;
+
+  g_return_val_if_fail (scope != NULL && wanted != NULL, NULL);
+
+  stem = g_strdup (wanted);
+  g_strcanon (stem, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_", '_');
+  if (stem[0] == 0)
+    {
+      g_free (stem);
+      stem = g_strdup ("node");
+    }
+  if (loom_scope_find_node (scope, stem) == NULL)
+    return g_steal_pointer (&stem);
+  /* "linear_2" that is taken becomes "linear_3", not "linear_2_2". */
+  digits = strrchr (stem, '_');
+  if (digits != NULL && digits != stem && digits[1] >= '1' && digits[1] <= '9'
+      && strspn (digits + 1, "0123456789") == strlen (digits + 1))
+    *digits = 0;
+  for (guint n = 2;; n++)
+    {
+      char *id = g_strdup_printf ("%s_%u", stem, n);
+
+      if (loom_scope_find_node (scope, id) == NULL)
+        return id;
+      g_free (id);
+    }
+}
+
+gboolean
+loom_id_is_valid (const char *id)
+{
+  return id != NULL && id[0] != 0 && strspn (id, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_") == strlen (id);
+}
+
+gboolean
+loom_end_split (const char *end, char **node_id, char **port)
+{
+  const char *dot;
+
+  g_return_val_if_fail (end != NULL, FALSE);
+
+  dot = strchr (end, '.');
+  if (end[0] == 0 || dot == end || (dot != NULL && dot[1] == 0))
+    return FALSE;
+  if (node_id != NULL)
+    *node_id = dot != NULL ? g_strndup (end, dot - end) : g_strdup (end);
+  if (port != NULL)
+    *port = dot != NULL ? g_strdup (dot + 1) : NULL;
+  return TRUE;
+}
+
+/* ---- hash ------------------------------------------------------------ */
+
+static int
+compare_names (gconstpointer a, gconstpointer b)
+{
+  return strcmp (((const Attribute *)a)->name, ((const Attribute *)b)->name);
+}
+
+/* Lengths go in front of texts, so that no two trees feed the same bytes. */
+static void
+hash_text (GChecksum *sum, const char *text)
+{
+  char length[24];
+
+  g_snprintf (length, sizeof length, "%zu:", strlen (text));
+  g_checksum_update (sum, (const guchar *)length, -1);
+  g_checksum_update (sum, (const guchar *)text, (gssize)strlen (text));
+}
+
+static void
+hash_element (GChecksum *sum, const LoomElement *e)
+{
+  static const guint32 meaningless = 1u << LOOM_TAG_DOC | 1u << LOOM_TAG_COMMENT | 1u << LOOM_TAG_FOREIGN
+                                     | 1u << LOOM_TAG_LAYOUT | 1u << LOOM_TAG_VIEW | 1u << LOOM_TAG_LESSON;
+  g_autofree Attribute *sorted = NULL;
+
+  if (meaningless & 1u << e->tag)
+    return;
+  g_checksum_update (sum, (const guchar *)"<", 1);
+  hash_text (sum, loom_tag_name (e->tag));
+  sorted = g_memdup2 (e->attributes, e->n_attributes * sizeof (Attribute));
+  if (e->n_attributes > 1)
+    qsort (sorted, e->n_attributes, sizeof (Attribute), compare_names);
+  for (guint i = 0; i < e->n_attributes; i++)
+    if (strchr (sorted[i].name, ':') == NULL)
+      {
+        hash_text (sum, sorted[i].name);
+        hash_text (sum, sorted[i].value);
+      }
+  for (guint i = 0; i < loom_element_n_children (e); i++)
+    hash_element (sum, loom_element_child (e, i));
+  g_checksum_update (sum, (const guchar *)">", 1);
+}
+
+char *
+loom_graph_hash (const LoomGraph *graph)
+{
+  g_autoptr (GChecksum) sum = NULL;
+
+  g_return_val_if_fail (graph != NULL, NULL);
+
+  sum = g_checksum_new (G_CHECKSUM_SHA256);
+  hash_element (sum, graph->root);
+  return g_strdup (g_checksum_get_string (sum));
+}

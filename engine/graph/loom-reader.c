@@ -1,0 +1,746 @@
+/* Reads a graph file with libxml2's streaming reader.
+ *
+ * The file may come from anybody, so: no network, no document types (and with them no
+ * entities), bounded size, depth, number of elements and length of attributes. Whatever is
+ * wrong with the grammar is collected, not the first fault alone; an element that
+ * makes no sense is left out with all that it holds. What attributes of nodes mean
+ * is not judged here. */
+#include "engine/graph/graph-private.h"
+
+#include <glib/gstdio.h>
+#include <libxml/xmlreader.h>
+#include <string.h>
+
+#define MAX_BYTES     (64 * 1024 * 1024)
+#define MAX_DEPTH     64
+#define MAX_ELEMENTS  1000000
+#define MAX_ATTRIBUTE (1024 * 1024)
+#define MAX_FAULTS    1000
+
+typedef struct
+{
+  xmlTextReaderPtr xml;
+  const char *file;
+  LoomFaults *faults;
+  LoomElement *root;
+  GPtrArray *open; /* LoomElement; own elements whose end has not come */
+  GString *text;   /* of the innermost open element that has text */
+  guint n_elements;
+  char *broken; /* the parser's complaint */
+  int broken_line;
+  /* An element of another namespace is copied as text. */
+  GString *foreign;
+  GPtrArray *bindings; /* declared inside it: "prefix=uri", NULL at each element's start */
+  int skip_depth;      /* while > 0: below an element that was left out, opened at this reader depth + 1 */
+} Reading;
+
+static int
+current_line (const Reading *r)
+{
+  xmlNodePtr node = xmlTextReaderCurrentNode (r->xml);
+  long line = node != NULL ? xmlGetLineNo (node) : 0;
+
+  /* A node keeps 16 bits; beyond them the parser's own position is the best there is. */
+  if (line >= 65535)
+    line = MAX (line, xmlTextReaderGetParserLineNumber (r->xml));
+  return (int)line;
+}
+
+static LoomFault *add_fault (Reading *r, LoomErrorCode code, const LoomElement *at, const char *attribute,
+                             const char *format, ...) G_GNUC_PRINTF (5, 6);
+
+static LoomFault *
+add_fault (Reading *r, LoomErrorCode code, const LoomElement *at, const char *attribute, const char *format, ...)
+{
+  g_autofree char *message = NULL;
+  const char *node = at != NULL && at->tag == LOOM_TAG_NODE ? loom_element_get (at, "id") : NULL;
+  va_list args;
+
+  va_start (args, format);
+  message = g_strdup_vprintf (format, args);
+  va_end (args);
+  /* A file that is wrong everywhere helps nobody with a list of a million sentences. */
+  if (loom_faults_length (r->faults) >= MAX_FAULTS)
+    return NULL;
+  return loom_faults_add (r->faults, code, current_line (r), node, attribute, "%s", message);
+}
+
+static void
+error_cb (void *data, xmlErrorPtr error)
+{
+  Reading *r = data;
+
+  if (error->level < XML_ERR_ERROR || r->broken != NULL)
+    return;
+  r->broken = g_strstrip (g_strdup (error->message != NULL ? error->message : "unknown fault"));
+  r->broken_line = error->line;
+}
+
+/* ---- elements of other namespaces, as text -------------------------------- */
+
+static const char *
+binding_of (const Reading *r, const char *prefix)
+{
+  gsize n = strlen (prefix);
+
+  for (guint i = r->bindings->len; i > 0; i--)
+    {
+      const char *binding = r->bindings->pdata[i - 1];
+
+      if (binding != NULL && strncmp (binding, prefix, n) == 0 && binding[n] == '=')
+        return binding + n + 1;
+    }
+  return prefix[0] == 0 ? LOOM_GRAPH_NAMESPACE : NULL;
+}
+
+static void
+put_markup (GString *out, const char *text)
+{
+  for (const char *s = text; *s != 0; s++)
+    switch (*s)
+      {
+      case '&':
+        g_string_append (out, "&amp;");
+        break;
+      case '<':
+        g_string_append (out, "&lt;");
+        break;
+      case '>':
+        g_string_append (out, "&gt;");
+        break;
+      case '"':
+        g_string_append (out, "&quot;");
+        break;
+      case '\r':
+        g_string_append (out, "&#13;");
+        break;
+      default:
+        g_string_append_c (out, *s);
+      }
+}
+
+static void
+put_value (GString *out, const char *text)
+{
+  g_autoptr (GString) escaped = g_string_new (NULL);
+
+  put_markup (escaped, text);
+  g_string_replace (escaped, "\n", "&#10;", 0);
+  g_string_replace (escaped, "\t", "&#9;", 0);
+  g_string_append (out, escaped->str);
+}
+
+static void
+declare_if_needed (Reading *r, const char *prefix, const char *uri)
+{
+  if (strcmp (prefix, "xml") == 0 || g_strcmp0 (binding_of (r, prefix), uri) == 0)
+    return;
+  g_string_append (r->foreign, prefix[0] != 0 ? " xmlns:" : " xmlns");
+  g_string_append_printf (r->foreign, "%s=\"", prefix);
+  put_value (r->foreign, uri);
+  g_string_append_c (r->foreign, '"');
+  g_ptr_array_add (r->bindings, g_strconcat (prefix, "=", uri, NULL));
+}
+
+static const char *
+or_empty (const xmlChar *text)
+{
+  return text != NULL ? (const char *)text : "";
+}
+
+static gboolean
+attribute_fits (Reading *r, const char *value)
+{
+  if (strlen (value) <= MAX_ATTRIBUTE)
+    return TRUE;
+  if (r->broken == NULL)
+    {
+      r->broken = g_strdup ("an attribute is longer than 1 MiB");
+      r->broken_line = current_line (r);
+    }
+  return FALSE;
+}
+
+static void
+close_bindings (Reading *r)
+{
+  while (r->bindings->len > 0)
+    {
+      gboolean mark = r->bindings->pdata[r->bindings->len - 1] == NULL;
+
+      g_ptr_array_set_size (r->bindings, (int)r->bindings->len - 1);
+      if (mark)
+        break;
+    }
+}
+
+static void
+foreign_start (Reading *r)
+{
+  gboolean empty = xmlTextReaderIsEmptyElement (r->xml) == 1;
+  GString *attributes = g_string_new (NULL);
+
+  g_ptr_array_add (r->bindings, NULL);
+  g_string_append_printf (r->foreign, "<%s", (const char *)xmlTextReaderConstName (r->xml));
+  declare_if_needed (r, or_empty (xmlTextReaderConstPrefix (r->xml)),
+                     or_empty (xmlTextReaderConstNamespaceUri (r->xml)));
+  while (xmlTextReaderMoveToNextAttribute (r->xml) == 1)
+    {
+      const char *value = or_empty (xmlTextReaderConstValue (r->xml));
+
+      if (xmlTextReaderIsNamespaceDecl (r->xml) == 1 || !attribute_fits (r, value))
+        continue;
+      if (xmlTextReaderConstPrefix (r->xml) != NULL)
+        declare_if_needed (r, or_empty (xmlTextReaderConstPrefix (r->xml)),
+                           or_empty (xmlTextReaderConstNamespaceUri (r->xml)));
+      g_string_append_printf (attributes, " %s=\"", (const char *)xmlTextReaderConstName (r->xml));
+      put_value (attributes, value);
+      g_string_append_c (attributes, '"');
+    }
+  xmlTextReaderMoveToElement (r->xml);
+  g_string_append (r->foreign, attributes->str);
+  g_string_append (r->foreign, empty ? "/>" : ">");
+  g_string_free (attributes, TRUE);
+  if (empty)
+    close_bindings (r);
+}
+
+static void
+foreign_finish (Reading *r)
+{
+  LoomElement *e = loom_element_create (LOOM_TAG_FOREIGN);
+
+  e->text = g_ref_string_new (r->foreign->str);
+  loom_element_attach (r->open->pdata[r->open->len - 1], G_MAXUINT, e);
+  g_string_truncate (r->foreign, 0);
+}
+
+/* ---- own elements --------------------------------------------------------- */
+
+static gboolean
+lists (const char *const *names, const char *name)
+{
+  return names != NULL && g_strv_contains (names, name);
+}
+
+static void
+read_attributes (Reading *r, LoomElement *e)
+{
+  const GrammarRule *rule = loom_grammar (e->tag);
+
+  while (xmlTextReaderMoveToNextAttribute (r->xml) == 1)
+    {
+      const char *name = (const char *)xmlTextReaderConstName (r->xml);
+      const char *prefix = (const char *)xmlTextReaderConstPrefix (r->xml);
+      const char *value = or_empty (xmlTextReaderConstValue (r->xml));
+
+      if (xmlTextReaderIsNamespaceDecl (r->xml) == 1 || !attribute_fits (r, value))
+        continue;
+      if (prefix != NULL)
+        {
+          /* Another program's attribute is kept together with the declaration that it needs. */
+          if (strcmp (prefix, "xml") != 0)
+            {
+              g_autofree char *declaration = g_strconcat ("xmlns:", prefix, NULL);
+
+              loom_element_set_value (e, declaration, or_empty (xmlTextReaderConstNamespaceUri (r->xml)));
+            }
+          loom_element_set_value (e, name, value);
+        }
+      else
+        loom_element_set_value (e, name, value);
+    }
+  xmlTextReaderMoveToElement (r->xml);
+
+  for (guint i = 0; i < e->n_attributes; i++)
+    {
+      const char *name = e->attributes[i].name;
+      g_autoptr (GPtrArray) known = NULL;
+      const char *near;
+      LoomFault *fault;
+
+      if (rule->any_attribute || strchr (name, ':') != NULL || lists (rule->required, name)
+          || lists (rule->optional, name))
+        continue;
+      known = g_ptr_array_new ();
+      for (guint k = 0; rule->required != NULL && rule->required[k] != NULL; k++)
+        g_ptr_array_add (known, (gpointer)rule->required[k]);
+      for (guint k = 0; rule->optional != NULL && rule->optional[k] != NULL; k++)
+        g_ptr_array_add (known, (gpointer)rule->optional[k]);
+      g_ptr_array_add (known, NULL);
+      near = loom_nearest (name, (const char *const *)known->pdata);
+      fault = add_fault (r, LOOM_ERROR_SCHEMA, e, name, "<%s> has no attribute “%s”.", rule->name, name);
+      if (fault != NULL && near != NULL)
+        loom_fault_set_fix (fault, NULL, NULL, "Did you mean “%s”?", near);
+    }
+  for (guint i = 0; rule->required != NULL && rule->required[i] != NULL; i++)
+    if (loom_element_get (e, rule->required[i]) == NULL)
+      add_fault (r, LOOM_ERROR_SCHEMA, e, NULL, "<%s> needs the attribute “%s”.", rule->name, rule->required[i]);
+}
+
+/* Places and sizes are for the canvas, which must be able to trust them. */
+static gboolean
+check_numbers (Reading *r, const LoomElement *e)
+{
+  static const char *const numeric[] = { "x", "y", "width", "height" };
+  gboolean fine = TRUE;
+
+  if (e->tag < LOOM_TAG_PLACE || e->tag > LOOM_TAG_CHART)
+    return TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS (numeric); i++)
+    {
+      const char *value = loom_element_get (e, numeric[i]);
+      char *end;
+      double number;
+
+      if (value == NULL)
+        continue;
+      number = g_ascii_strtod (value, &end);
+      if (end == value || *end != 0 || !(number > -1e9 && number < 1e9))
+        {
+          add_fault (r, LOOM_ERROR_SCHEMA, e, numeric[i], "<%s> has %s=\"%.40s\", which is not a number.",
+                     loom_tag_name (e->tag), numeric[i], value);
+          fine = FALSE;
+        }
+    }
+  return fine;
+}
+
+static gboolean
+has_required (const LoomElement *e)
+{
+  const GrammarRule *rule = loom_grammar (e->tag);
+
+  for (guint i = 0; rule->required != NULL && rule->required[i] != NULL; i++)
+    if (loom_element_get (e, rule->required[i]) == NULL)
+      return FALSE;
+  return TRUE;
+}
+
+static void
+check_version (Reading *r)
+{
+  const char *text = loom_element_get (r->root, "version");
+  guint64 version;
+
+  if (text == NULL)
+    return;
+  if (!g_ascii_string_to_unsigned (text, 10, 1, G_MAXUINT, &version, NULL))
+    add_fault (r, LOOM_ERROR_SCHEMA, r->root, "version", "The version “%.20s” is not a number.", text);
+  else if (version > LOOM_GRAPH_VERSION)
+    add_fault (r, LOOM_ERROR_SCHEMA, r->root, "version",
+               "The file is of version %" G_GUINT64_FORMAT ", but this program reads up to version %d. A newer "
+               "Gradloom can open it.",
+               version, LOOM_GRAPH_VERSION);
+}
+
+static void
+unknown_element (Reading *r, const LoomElement *parent, const char *name)
+{
+  g_autoptr (GPtrArray) known = g_ptr_array_new ();
+  const char *near;
+  LoomFault *fault;
+
+  for (int tag = 0; tag < LOOM_TAG_COMMENT; tag++)
+    if (loom_grammar (tag)->parents & 1u << parent->tag)
+      g_ptr_array_add (known, (gpointer)loom_grammar (tag)->name);
+  g_ptr_array_add (known, NULL);
+  near = loom_nearest (name, (const char *const *)known->pdata);
+  fault = add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "There is no element <%.40s>.", name);
+  if (fault != NULL && near != NULL)
+    loom_fault_set_fix (fault, NULL, NULL, "Did you mean <%s>?", near);
+}
+
+/* Where the element goes in its parent, with a warning when the file has it out of order. */
+static guint
+find_place (Reading *r, const LoomElement *parent, LoomTag tag)
+{
+  int order = loom_grammar (tag)->order;
+
+  for (guint i = loom_element_n_children (parent); i > 0; i--)
+    {
+      LoomTag before = loom_element_child (parent, i - 1)->tag;
+      LoomFault *fault;
+
+      if (before == LOOM_TAG_COMMENT || before == LOOM_TAG_FOREIGN)
+        continue;
+      if (loom_grammar (before)->order <= order)
+        return G_MAXUINT;
+      fault = add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL,
+                         "<%s> stands after <%s>, but belongs before it; it is read as if it stood there.",
+                         loom_tag_name (tag), loom_tag_name (before));
+      if (fault != NULL)
+        fault->is_warning = TRUE;
+      return loom_element_place_for (parent, tag);
+    }
+  return G_MAXUINT;
+}
+
+/* FALSE: the element is left out. */
+static gboolean
+own_start (Reading *r)
+{
+  const char *name = (const char *)xmlTextReaderConstLocalName (r->xml);
+  LoomElement *parent = r->open->len > 0 ? r->open->pdata[r->open->len - 1] : NULL;
+  LoomTag tag = loom_grammar_tag (name);
+  g_autoptr (LoomElement) e = NULL;
+  LoomElement *kept;
+
+  if (parent != NULL && tag == LOOM_N_TAGS)
+    {
+      unknown_element (r, parent, name);
+      return FALSE;
+    }
+  if (parent != NULL && !(loom_grammar (tag)->parents & 1u << parent->tag))
+    {
+      add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "<%s> may not stand in <%s>.", name, loom_tag_name (parent->tag));
+      return FALSE;
+    }
+  if (parent != NULL && loom_grammar (tag)->once && loom_element_find (parent, tag) != NULL)
+    {
+      add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "There is a second <%s> in <%s>; only one may stand there.", name,
+                 loom_tag_name (parent->tag));
+      return FALSE;
+    }
+
+  e = loom_element_create (tag);
+  e->line = current_line (r);
+  read_attributes (r, e);
+  if (tag == LOOM_TAG_NODE)
+    {
+      gboolean has_op = loom_element_get (e, "op") != NULL, has_module = loom_element_get (e, "module") != NULL;
+
+      if (has_op && has_module)
+        add_fault (r, LOOM_ERROR_SCHEMA, e, NULL, "A node is either an operator (op) or a module (module), not both.");
+      else if (!has_op && !has_module)
+        add_fault (r, LOOM_ERROR_SCHEMA, e, NULL,
+                   "A node needs the attribute “op” (an operator) or “module” (a module of this file).");
+    }
+  if (parent == NULL)
+    {
+      kept = r->root = g_steal_pointer (&e);
+      check_version (r);
+    }
+  else if (!has_required (e) || !check_numbers (r, e))
+    return FALSE;
+  else
+    {
+      guint place = find_place (r, parent, tag);
+
+      kept = g_steal_pointer (&e);
+      loom_element_attach (parent, place, kept);
+    }
+  if (xmlTextReaderIsEmptyElement (r->xml) != 1)
+    {
+      g_ptr_array_add (r->open, kept);
+      g_string_truncate (r->text, 0);
+    }
+  return TRUE;
+}
+
+static void
+own_end (Reading *r)
+{
+  LoomElement *e = r->open->pdata[r->open->len - 1];
+
+  if (loom_grammar (e->tag)->has_text && r->text->len > 0)
+    loom_element_set_content (e, r->text->str);
+  g_string_truncate (r->text, 0);
+  g_ptr_array_set_size (r->open, (int)r->open->len - 1);
+}
+
+static void
+read_text (Reading *r)
+{
+  const char *text = or_empty (xmlTextReaderConstValue (r->xml));
+  const LoomElement *e = r->open->len > 0 ? r->open->pdata[r->open->len - 1] : NULL;
+
+  if (e == NULL)
+    return;
+  if (loom_grammar (e->tag)->has_text)
+    g_string_append (r->text, text);
+  else if (text[strspn (text, " \t\r\n")] != 0)
+    add_fault (r, LOOM_ERROR_SCHEMA, e, NULL, "<%s> holds no text, but “%.20s” stands in it.", loom_tag_name (e->tag),
+               text + strspn (text, " \t\r\n"));
+}
+
+static void
+read_comment (Reading *r, GPtrArray *before)
+{
+  LoomElement *e;
+
+  if (r->open->len > 0 && loom_grammar (((LoomElement *)r->open->pdata[r->open->len - 1])->tag)->has_text)
+    return;
+  e = loom_element_create (LOOM_TAG_COMMENT);
+  e->line = current_line (r);
+  loom_element_set_content (e, or_empty (xmlTextReaderConstValue (r->xml)));
+  if (r->open->len > 0)
+    loom_element_attach (r->open->pdata[r->open->len - 1], G_MAXUINT, e);
+  else if (r->root == NULL)
+    {
+      loom_element_set_value (e, "place", "before");
+      g_ptr_array_add (before, e);
+    }
+  else
+    {
+      loom_element_set_value (e, "place", "after");
+      loom_element_attach (r->root, G_MAXUINT, e);
+    }
+}
+
+/* ---- the loop ------------------------------------------------------------- */
+
+static void
+foreign_event (Reading *r, int type)
+{
+  switch (type)
+    {
+    case XML_READER_TYPE_ELEMENT:
+      foreign_start (r);
+      break;
+    case XML_READER_TYPE_END_ELEMENT:
+      g_string_append_printf (r->foreign, "</%s>", (const char *)xmlTextReaderConstName (r->xml));
+      close_bindings (r);
+      break;
+    case XML_READER_TYPE_COMMENT:
+      g_string_append_printf (r->foreign, "<!--%s-->", or_empty (xmlTextReaderConstValue (r->xml)));
+      break;
+    case XML_READER_TYPE_PROCESSING_INSTRUCTION:
+      g_string_append_printf (r->foreign, "<?%s %s?>", (const char *)xmlTextReaderConstName (r->xml),
+                              or_empty (xmlTextReaderConstValue (r->xml)));
+      break;
+    default:
+      put_markup (r->foreign, or_empty (xmlTextReaderConstValue (r->xml)));
+    }
+}
+
+static gboolean
+stop (Reading *r, const char *why)
+{
+  r->broken = g_strdup (why);
+  r->broken_line = current_line (r);
+  return FALSE;
+}
+
+/* One event of the reader; FALSE stops with r->broken set. */
+static gboolean
+read_event (Reading *r, GPtrArray *before)
+{
+  int type = xmlTextReaderNodeType (r->xml), depth = xmlTextReaderDepth (r->xml);
+
+  if (type == XML_READER_TYPE_DOCUMENT_TYPE)
+    return stop (r, "a document type (<!DOCTYPE …>) is not allowed in a graph; remove it");
+  if (type == XML_READER_TYPE_ENTITY_REFERENCE)
+    return stop (r, "an entity is used that XML does not define");
+  if (type == XML_READER_TYPE_ELEMENT)
+    {
+      if (++r->n_elements > MAX_ELEMENTS)
+        return stop (r, "there are more than 1,000,000 elements");
+      if (depth >= MAX_DEPTH)
+        return stop (r, "elements are nested deeper than 64");
+    }
+
+  if (r->skip_depth > 0)
+    {
+      if (type == XML_READER_TYPE_END_ELEMENT && depth == r->skip_depth - 1)
+        r->skip_depth = 0;
+      return TRUE;
+    }
+  if (r->bindings->len > 0)
+    {
+      foreign_event (r, type);
+      if (r->bindings->len == 0)
+        foreign_finish (r);
+      return TRUE;
+    }
+
+  switch (type)
+    {
+    case XML_READER_TYPE_ELEMENT:
+      {
+        const char *uri = or_empty (xmlTextReaderConstNamespaceUri (r->xml));
+        const char *name = (const char *)xmlTextReaderConstLocalName (r->xml);
+
+        if (r->root == NULL && (strcmp (uri, LOOM_GRAPH_NAMESPACE) != 0 || strcmp (name, "graph") != 0))
+          {
+            g_autofree char *why
+                = g_strdup_printf ("the root element is <%.40s>, not <graph xmlns=\"" LOOM_GRAPH_NAMESPACE "\">", name);
+
+            return stop (r, why);
+          }
+        if (strcmp (uri, LOOM_GRAPH_NAMESPACE) != 0)
+          {
+            LoomElement *parent = r->open->pdata[r->open->len - 1];
+
+            if (uri[0] == 0)
+              add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "<%.40s> belongs to no namespace, so nobody knows it.",
+                         name);
+            if (uri[0] != 0 && !loom_grammar (parent->tag)->has_text)
+              {
+                foreign_start (r);
+                if (r->bindings->len == 0)
+                  foreign_finish (r);
+              }
+            else if (xmlTextReaderIsEmptyElement (r->xml) != 1)
+              r->skip_depth = depth + 1;
+          }
+        else if (!own_start (r) && xmlTextReaderIsEmptyElement (r->xml) != 1)
+          r->skip_depth = depth + 1;
+      }
+      break;
+    case XML_READER_TYPE_END_ELEMENT:
+      own_end (r);
+      break;
+    case XML_READER_TYPE_TEXT:
+    case XML_READER_TYPE_CDATA:
+    case XML_READER_TYPE_WHITESPACE:
+    case XML_READER_TYPE_SIGNIFICANT_WHITESPACE:
+      read_text (r);
+      break;
+    case XML_READER_TYPE_COMMENT:
+      read_comment (r, before);
+      break;
+    default:
+      break;
+    }
+  return r->broken == NULL;
+}
+
+/* A document type is refused before the parser sees it: what it declares would be read before the
+ * reader reports it. Only the prolog can hold one. */
+static gboolean
+has_document_type (const char *data, gsize length, int *line)
+{
+  const char *s = data, *end = data + length;
+
+  if (length >= 3 && memcmp (s, "\xEF\xBB\xBF", 3) == 0)
+    s += 3;
+  while (s < end)
+    {
+      const char *stop_at = NULL;
+
+      if (g_ascii_isspace (*s))
+        {
+          s++;
+          continue;
+        }
+      if (end - s >= 4 && memcmp (s, "<!--", 4) == 0)
+        stop_at = g_strstr_len (s + 4, end - s - 4, "-->");
+      else if (end - s >= 2 && memcmp (s, "<?", 2) == 0)
+        stop_at = g_strstr_len (s + 2, end - s - 2, "?>");
+      else if (end - s >= 2 && memcmp (s, "<!", 2) == 0)
+        {
+          *line = 1;
+          for (const char *c = data; c < s; c++)
+            *line += *c == '\n';
+          return TRUE;
+        }
+      if (stop_at == NULL)
+        return FALSE;
+      s = stop_at + 2;
+      if (*s == '>')
+        s++;
+    }
+  return FALSE;
+}
+
+LoomGraph *
+loom_graph_read_data (const char *data, gsize length, const char *name_for_errors, LoomFaults *faults, GError **error)
+{
+  Reading r = { .file = name_for_errors != NULL ? name_for_errors : "the graph", .faults = faults };
+  g_autoptr (GPtrArray) before = NULL;
+  const char *invalid;
+  int line, status = 0;
+
+  g_return_val_if_fail ((data != NULL || length == 0) && faults != NULL, NULL);
+
+  if (length > MAX_BYTES)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: larger than 64 MiB, which no graph needs.", r.file);
+      return NULL;
+    }
+  if (length == 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: the file is empty.", r.file);
+      return NULL;
+    }
+  if (!g_utf8_validate (data, (gssize)length, &invalid))
+    {
+      line = 1;
+      for (const char *c = data; c < invalid; c++)
+        line += *c == '\n';
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: line %d: this is not UTF-8 text. Save it as UTF-8.",
+                   r.file, line);
+      return NULL;
+    }
+  if (has_document_type (data, length, &line))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE,
+                   "%s: line %d: a document type (<!DOCTYPE …>) is not allowed in a graph; remove it.", r.file, line);
+      return NULL;
+    }
+
+  r.xml = xmlReaderForMemory (data, (int)length, r.file, "UTF-8", XML_PARSE_NONET | XML_PARSE_BIG_LINES);
+  g_assert (r.xml != NULL);
+  xmlTextReaderSetStructuredErrorHandler (r.xml, error_cb, &r);
+  r.open = g_ptr_array_new ();
+  r.bindings = g_ptr_array_new_with_free_func (g_free);
+  r.text = g_string_new (NULL);
+  r.foreign = g_string_new (NULL);
+  before = g_ptr_array_new ();
+
+  while (r.broken == NULL && (status = xmlTextReaderRead (r.xml)) == 1)
+    if (!read_event (&r, before))
+      break;
+
+  for (guint i = before->len; i > 0; i--)
+    if (r.root != NULL)
+      loom_element_attach (r.root, 0, before->pdata[i - 1]);
+    else
+      loom_element_free (before->pdata[i - 1]);
+  if (r.broken == NULL && (status < 0 || r.root == NULL))
+    r.broken = g_strdup ("it holds no element");
+  if (r.broken != NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: line %d: this is not a graph file: %s.", r.file,
+                   MAX (r.broken_line, 1), r.broken);
+      g_clear_pointer (&r.root, loom_element_free);
+    }
+  xmlFreeTextReader (r.xml);
+  g_ptr_array_unref (r.open);
+  g_ptr_array_unref (r.bindings);
+  g_string_free (r.text, TRUE);
+  g_string_free (r.foreign, TRUE);
+  g_free (r.broken);
+  return r.root != NULL ? loom_graph_create (r.root) : NULL;
+}
+
+LoomGraph *
+loom_graph_read_file (const char *path, LoomFaults *faults, GError **error)
+{
+  g_autofree char *data = NULL, *absolute = NULL, *folder = NULL;
+  g_autoptr (GError) cause = NULL;
+  GStatBuf info;
+  gsize length;
+  LoomGraph *graph;
+
+  g_return_val_if_fail (path != NULL && faults != NULL, NULL);
+
+  if (g_stat (path, &info) == 0 && S_ISREG (info.st_mode) && info.st_size > MAX_BYTES)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: larger than 64 MiB, which no graph needs.", path);
+      return NULL;
+    }
+  if (!g_file_get_contents (path, &data, &length, &cause))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The graph cannot be read: %s.", cause->message);
+      return NULL;
+    }
+  graph = loom_graph_read_data (data, length, path, faults, error);
+  if (graph == NULL)
+    return NULL;
+  absolute = g_canonicalize_filename (path, NULL);
+  folder = g_path_get_dirname (absolute);
+  loom_graph_set_folder (graph, folder);
+  return graph;
+}
