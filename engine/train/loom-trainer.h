@@ -13,24 +13,26 @@ G_BEGIN_DECLS
 
 typedef struct _LoomTrainer LoomTrainer;
 
-typedef struct {
-  const char *device;     /* NULL: the graph's, else "cpu" */
-  int threads;            /* 0: all */
-  gint64 epochs;          /* 0: the graph's */
-  gint64 batch_size;      /* 0: the graph's */
-  double lr;              /* NaN: the graph's */
-  gint64 seed;            /* -1: the graph's */
-  const char *const *set; /* "NODE.PARAM=VALUE", NULL-terminated; may be NULL */
-  const char *out;        /* run folder; NULL: nothing is written */
-  const char *resume;     /* a run folder: graph, options and place come from its newest whole checkpoint */
+typedef struct
+{
+  const char *device;        /* NULL: the graph's, else "cpu" */
+  int threads;               /* 0: all */
+  gint64 epochs;             /* 0: the graph's */
+  gint64 batch_size;         /* 0: the graph's */
+  double lr;                 /* NaN: the graph's */
+  gint64 seed;               /* -1: the graph's */
+  const char *const *set;    /* "NODE.PARAM=VALUE", NULL-terminated; may be NULL */
+  const char *out;           /* run folder; NULL: nothing is written */
+  const char *resume;        /* a run folder: graph, options and place come from its newest whole checkpoint */
   double checkpoint_seconds; /* 0: 30; checkpoints also at each epoch's end */
 } LoomTrainerOptions;
 
-typedef struct {
-  gint64 step, epoch;  /* finished steps; epoch from 1 */
+typedef struct
+{
+  gint64 step, epoch; /* finished steps; epoch from 1 */
   gint64 steps_per_epoch, total_steps;
-  double loss;         /* of this step's batch */
-  double epoch_loss;   /* sample-weighted mean of this epoch so far */
+  double loss;       /* of this step's batch */
+  double epoch_loss; /* sample-weighted mean of this epoch so far */
   double lr, grad_norm;
   double items_per_second, eta_seconds;
   guint n_metrics;
@@ -38,7 +40,8 @@ typedef struct {
   const double *metric; /* of this epoch so far */
 } LoomTrainerStep;
 
-typedef struct {
+typedef struct
+{
   const char *split; /* "val" or "test" */
   gint64 step, epoch;
   double loss;
@@ -47,11 +50,13 @@ typedef struct {
   const double *metric;
 } LoomTrainerEval;
 
-typedef struct {
+typedef struct
+{
   void (*step) (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data);
   void (*eval) (LoomTrainer *trainer, const LoomTrainerEval *eval, gpointer data);
   void (*checkpoint) (LoomTrainer *trainer, gint64 step, const char *path, gpointer data);
-  void (*state) (LoomTrainer *trainer, const char *state, gpointer data); /* preparing running paused done stopped failed */
+  void (*state) (LoomTrainer *trainer, const char *state,
+                 gpointer data); /* preparing running paused done stopped failed */
 } LoomTrainerObserver;
 
 /* graph may be NULL when options->resume is set. Opens devices and data, plans, initialises or restores. Errors as
@@ -61,29 +66,40 @@ void loom_trainer_free (LoomTrainer *trainer);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTrainer, loom_trainer_free)
 void loom_trainer_set_observer (LoomTrainer *trainer, const LoomTrainerObserver *observer, gpointer data);
 
-typedef enum { LOOM_TRAINER_DONE, LOOM_TRAINER_STOPPED, LOOM_TRAINER_INTERRUPTED, LOOM_TRAINER_FAILED } LoomTrainerEnd;
+typedef enum
+{
+  LOOM_TRAINER_DONE,
+  LOOM_TRAINER_STOPPED,
+  LOOM_TRAINER_INTERRUPTED,
+  LOOM_TRAINER_FAILED
+} LoomTrainerEnd;
 
-/* Runs until the last epoch, a stop, or an error. When interrupted (a posted "interrupt") it finishes the step, writes a
- * checkpoint and returns INTERRUPTED with CANCELLED. A NaN loss gives NAN: the batch is repeated eagerly and the node
+/* Runs until the last epoch, a stop, or an error. When interrupted (a posted "interrupt") it finishes the step, writes
+ * a checkpoint and returns INTERRUPTED with CANCELLED. A NaN loss gives NAN: the batch is repeated eagerly and the node
  * named where it first appeared; state is as before that step. */
 LoomTrainerEnd loom_trainer_run (LoomTrainer *trainer, GError **error);
 /* Evaluates a split over all its samples ("val" falls back to "test"). */
 gboolean loom_trainer_evaluate (LoomTrainer *trainer, const char *split, GError **error);
 
 /* Commands, from any thread, read between steps; each change is written into events.jsonl. */
-typedef enum {
+typedef enum
+{
   LOOM_COMMAND_PAUSE,
   LOOM_COMMAND_RESUME,
-  LOOM_COMMAND_STEP,  /* one batch, then pause */
-  LOOM_COMMAND_STOP,  /* finish the step, checkpoint, evaluate nothing */
+  LOOM_COMMAND_STEP, /* one batch, then pause */
+  LOOM_COMMAND_STOP, /* finish the step, checkpoint, evaluate nothing */
   LOOM_COMMAND_INTERRUPT,
   LOOM_COMMAND_CHECKPOINT,
   LOOM_COMMAND_SET_HYPER /* name, value */
 } LoomCommandKind;
 void loom_trainer_post (LoomTrainer *trainer, LoomCommandKind kind, const char *name, double value);
 
-/* A snapshot of a port (or weight name, or "grad:WEIGHT") on a fixed sample batch, from a second, unfused plan over the same state: commits
- * nothing, draws nothing from the run. Callable from any thread while the run goes on: it is answered between steps. */
+/* Whether SET_HYPER knows this name: the optimiser's ("lr", "momentum", …) and operators' ("drop.p"). */
+gboolean loom_trainer_has_hyper (LoomTrainer *trainer, const char *name);
+
+/* A snapshot of a port (or weight name, or "grad:WEIGHT") on a fixed sample batch, from a second, unfused plan over the
+ * same state: commits nothing, draws nothing from the run. Callable from any thread while the run goes on: it is
+ * answered between steps. */
 LoomTensor *loom_trainer_snapshot (LoomTrainer *trainer, const char *port, gint64 *step, GError **error);
 
 const LoomNet *loom_trainer_net (const LoomTrainer *trainer);

@@ -1,0 +1,186 @@
+/* Builds the program of one step from a graph and its <train>.
+ *
+ * The order is fixed, because everything downstream prints or measures it: forward, metrics, backward, update. Metrics
+ * come before the backward pass so that they read the same logits and the planner may free those early. */
+#include "engine/train/loom-step.h"
+
+#include "engine/program/loom-optimizer.h"
+
+void
+loom_step_free (LoomStep *step)
+{
+  if (!step)
+    return;
+  loom_program_unref (step->program);
+  loom_net_free (step->net);
+  g_free (step->metric_count);
+  g_free (step);
+}
+
+gboolean
+loom_step_parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, GArray **slots, GArray **grads,
+                               GError **error)
+{
+  g_autoptr (GArray) slot_of = g_array_new (FALSE, FALSE, sizeof (int));
+  g_autoptr (GArray) wrt = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+
+  for (guint i = 0; i < loom_program_n_slots (p); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (p, i);
+      if (slot->kind != LOOM_SLOT_PARAMETER || !slot->trainable || slot->read == 0)
+        continue;
+      int index = i;
+      LoomValue value = slot->read;
+      g_array_append_val (slot_of, index);
+      g_array_append_val (wrt, value);
+    }
+
+  g_autoptr (GArray) result = g_array_sized_new (FALSE, TRUE, sizeof (LoomValue), wrt->len);
+  g_array_set_size (result, wrt->len);
+  if (wrt->len > 0
+      && !loom_differentiate (p, of, seed, wrt->len, (const LoomValue *)wrt->data, (LoomValue *)result->data, error))
+    return FALSE;
+  *slots = g_steal_pointer (&slot_of);
+  *grads = g_steal_pointer (&result);
+  return TRUE;
+}
+
+/* A NaN must destroy nothing: running statistics are committed only where the step is finite, as the optimiser's
+ * kernels do it for parameters. */
+static void
+guard_buffers (LoomProgram *p)
+{
+  LoomValue finite = loom_program_find_output (p, "finite");
+
+  loom_program_set_origin (p, NULL, NULL);
+  for (guint i = 0; i < loom_program_n_slots (p); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (p, i);
+      if (slot->kind != LOOM_SLOT_BUFFER || slot->commit == 0)
+        continue;
+      LoomValue old = loom_program_read (p, i);
+      LoomValue kept = loom_ternary (p, LOOM_SCALAR_SELECT, loom_cast (p, finite, slot->dtype), slot->commit, old);
+      loom_program_commit (p, i, kept);
+    }
+}
+
+static gboolean
+append_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, GError **error)
+{
+  g_autoptr (GArray) all_slots = NULL, all_grads = NULL;
+  if (!loom_step_parameter_gradients (p, loss, 0, &all_slots, &all_grads, error))
+    return FALSE;
+
+  g_autoptr (GArray) slots = g_array_new (FALSE, FALSE, sizeof (int));
+  g_autoptr (GArray) grads = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  for (guint i = 0; i < all_grads->len; i++)
+    if (g_array_index (all_grads, LoomValue, i) != 0)
+      {
+        g_array_append_val (slots, g_array_index (all_slots, int, i));
+        g_array_append_val (grads, g_array_index (all_grads, LoomValue, i));
+      }
+  if (slots->len == 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                   "The loss depends on no trainable weight, so there is nothing to train. Wire a layer with weights "
+                   "between the data and the loss.");
+      return FALSE;
+    }
+
+  LoomUpdateOptions options = {
+    .optimizer = spec->optimizer->name,
+    .hyper = spec->hyper,
+    .clip_norm = spec->clip_norm,
+    .loss = loss,
+  };
+  loom_program_set_region (p, LOOM_REGION_UPDATE);
+  if (!loom_emit_update (p, &options, slots->len, (const int *)slots->data, (const LoomValue *)grads->data, error))
+    return FALSE;
+  guard_buffers (p);
+  return TRUE;
+}
+
+static gboolean
+append_metrics (LoomStep *step, const LoomTrainSpec *spec, const LoomValue *value, GError **error)
+{
+  LoomProgram *p = step->program;
+
+  step->n_metrics = spec->metrics->len;
+  step->metric_count = g_new0 (gint64, MAX (1, step->n_metrics));
+  for (guint i = 0; i < spec->metrics->len; i++)
+    {
+      const LoomMetricSpec *m = spec->metrics->pdata[i];
+      const LoomMetric *metric = loom_metric (m->type);
+      g_autofree char *why = NULL;
+      if (!metric)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "There is no metric “%s”.", m->type);
+          return FALSE;
+        }
+      LoomTensorDesc input = loom_value_info (p, value[2 * i])->desc;
+      LoomTensorDesc target = loom_value_info (p, value[2 * i + 1])->desc;
+      if (!metric->check (&input, &target, &why))
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "Metric “%s” cannot be computed: %s.", m->name, why);
+          return FALSE;
+        }
+      step->metric_count[i] = metric->count (&input, &target);
+      g_autofree char *name = g_strdup_printf ("metric.%s", m->name);
+      loom_program_output (p, name, metric->emit (p, value[2 * i], value[2 * i + 1]));
+    }
+  return TRUE;
+}
+
+LoomStep *
+loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, gboolean training, GError **error)
+{
+  g_autoptr (LoomStep) step = g_new0 (LoomStep, 1);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  LoomBinding binding = { 0 };
+  guint n_wanted = 1 + 2 * spec->metrics->len;
+  g_autofree LoomNetSource *wanted = g_new0 (LoomNetSource, n_wanted);
+  g_autofree LoomValue *value = g_new0 (LoomValue, n_wanted);
+
+  step->batch = batch;
+  binding.value['B' - 'A'] = batch;
+  step->net = loom_net_new (graph, &binding, faults);
+  if (!loom_faults_to_error (faults, NULL, error))
+    return NULL;
+
+  wanted[0] = spec->loss;
+  for (guint i = 0; i < spec->metrics->len; i++)
+    {
+      const LoomMetricSpec *m = spec->metrics->pdata[i];
+      wanted[1 + 2 * i] = m->input;
+      wanted[2 + 2 * i] = m->target;
+    }
+  LoomLowerOptions options = {
+    .training = training,
+    .float_dtype = LOOM_F32,
+    .n_wanted = n_wanted,
+    .wanted = wanted,
+    .seed = spec->seed,
+  };
+  step->program = loom_lower (step->net, &options, value, error);
+  if (!step->program)
+    return NULL;
+
+  LoomProgram *p = step->program;
+  loom_program_set_origin (p, NULL, NULL);
+  LoomTensorDesc desc = loom_value_info (p, value[0])->desc;
+  if (loom_desc_count (&desc) != 1)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                   "The loss must be one number, but it has %" G_GINT64_FORMAT
+                   " elements. Put a “mean” or a “sum” behind it.",
+                   (gint64)loom_desc_count (&desc));
+      return NULL;
+    }
+  LoomValue loss = desc.rank == 0 ? value[0] : loom_reshape (p, value[0], 0, NULL);
+  loom_program_output (p, "loss", loss);
+  if (!append_metrics (step, spec, value + 1, error))
+    return NULL;
+  if (training && !append_update (p, spec, loss, error))
+    return NULL;
+  return g_steal_pointer (&step);
+}

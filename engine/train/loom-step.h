@@ -1,0 +1,34 @@
+/* The program of one step: what training, evaluation, benchmarks and the listings share.
+ *
+ * A graph with a <train> becomes, for one batch size, a net with every symbol bound and a program: forward, metrics,
+ * and for training also backward and update. Training at another batch size is another step over the same state. */
+#pragma once
+
+#include "engine/ops/loom-train-spec.h"
+#include "engine/train/loom-metric.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  LoomNet *net;
+  LoomProgram *program;
+  gint64 batch;
+  guint n_metrics;
+  gint64 *metric_count; /* things that one batch sums, for each metric */
+} LoomStep;
+
+/* Program outputs are "loss" (rank 0), "metric.NAME" for each of the spec's metrics (a sum over the batch), and for
+ * training "finite" and "grad_norm". Training commits nothing that is not finite: parameters by the optimiser's own
+ * rule, running statistics by a selection here. */
+LoomStep *
+loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, gboolean training, GError **error);
+void loom_step_free (LoomStep *step);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomStep, loom_step_free)
+
+/* Appends gradients of `of` for every trainable parameter that the program reads. The arrays are of LoomValue and of
+ * int (slot indices), in the order of slots; a gradient is 0 where nothing reaches. */
+gboolean loom_step_parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, GArray **slots, GArray **grads,
+                                        GError **error);
+
+G_END_DECLS

@@ -1,0 +1,278 @@
+/* Builds a trainer, gives it away, and takes what other threads ask of it.
+ *
+ * A trainer is ready to step when loom_trainer_new() returns: graph checked, data open, devices open, the step of the
+ * full batch planned, state initialised or restored. So everything that can be wrong is said before the first step. */
+#include "engine/train/trainer-private.h"
+
+#include <math.h>
+#include <string.h>
+
+static gboolean
+check_graph (LoomTrainer *t, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+
+  t->net = loom_net_new (t->graph, NULL, faults);
+  t->spec = loom_train_spec_new (t->graph, t->net, faults);
+  if (!loom_faults_to_error (faults, NULL, error))
+    return FALSE;
+  g_assert (t->spec);
+
+  guint n = t->spec->metrics->len;
+  t->metric_name = g_new0 (const char *, n + 1);
+  for (guint i = 0; i < n; i++)
+    t->metric_name[i] = ((LoomMetricSpec *)t->spec->metrics->pdata[i])->name;
+  t->metric_sum = g_new0 (double, n + 1);
+  t->metric_weight = g_new0 (double, n + 1);
+  t->metric_mean = g_new0 (double, n + 1);
+  return TRUE;
+}
+
+/* The learning rate that <train> asks for; schedules start from it. */
+static double
+spec_lr (const LoomTrainSpec *spec)
+{
+  for (guint i = 0; spec->optimizer->hyper[i].name; i++)
+    if (g_str_equal (spec->optimizer->hyper[i].name, "lr"))
+      return spec->hyper[i];
+  return 0;
+}
+
+static gboolean
+open_data (LoomTrainer *t, GError **error)
+{
+  t->dataset = trainer_dataset_open (t->net, t->spec->dataset_node, t->data_folder, error);
+  if (!t->dataset)
+    return FALSE;
+  for (guint i = 0; i < loom_dataset_info (t->dataset)->n_ports; i++)
+    t->port_name[i] = loom_net_port_name (t->net, t->spec->dataset_node, i);
+  if (loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN) == 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The data set of node %s has no training samples.",
+                   loom_net_node (t->net, t->spec->dataset_node)->path);
+      return FALSE;
+    }
+  t->loader = loom_loader_new (t->dataset, LOOM_SPLIT_TRAIN, t->spec->batch_size, TRUE, t->spec->seed, error);
+  if (!t->loader)
+    return FALSE;
+  t->steps_per_epoch = loom_loader_n_batches (t->loader);
+  t->total_steps = t->steps_per_epoch * t->spec->epochs;
+  t->event_stride = MAX (1, t->total_steps / 20000);
+  return TRUE;
+}
+
+static gboolean
+open_devices (LoomTrainer *t, GError **error)
+{
+  t->devices = loom_devices_new (t->threads);
+  LoomPlanDevice *device = loom_devices_get (t->devices, t->device, error);
+  if (!device)
+    return FALSE;
+  t->threads = device->info.threads;
+  t->state = loom_state_new (t->devices, t->device, t->spec->seed);
+  gint64 batch = MIN (t->spec->batch_size, loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN));
+  return trainer_plan_get (t, batch, TRUE, error) != NULL;
+}
+
+LoomTrainer *
+loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GError **error)
+{
+  g_autoptr (LoomTrainer) t = g_new0 (LoomTrainer, 1);
+  g_autoptr (LoomGraph) read = NULL;
+  g_autofree char *device = NULL;
+  gint64 events_length = 0;
+
+  g_mutex_init (&t->lock);
+  g_cond_init (&t->wake);
+  g_cond_init (&t->answered);
+  g_queue_init (&t->commands);
+  g_queue_init (&t->requests);
+  t->events.fd = -1;
+  t->lr = NAN;
+  t->plans = g_ptr_array_new_with_free_func ((GDestroyNotify)trainer_plan_free);
+  t->eval_plans = g_ptr_array_new_with_free_func ((GDestroyNotify)trainer_plan_free);
+  t->checkpoint_interval
+      = (gint64)((options->checkpoint_seconds > 0 ? options->checkpoint_seconds : 30) * G_USEC_PER_SEC);
+
+  if (options->resume)
+    {
+      read = trainer_folder_read (options->resume, &device, &t->threads, error);
+      if (!read)
+        return NULL;
+      graph = read;
+    }
+  g_return_val_if_fail (graph != NULL, NULL);
+  if (options->threads > 0)
+    t->threads = options->threads;
+
+  g_autoptr (LoomGraph) changed = trainer_apply_options (graph, options, error);
+  if (!changed)
+    return NULL;
+  t->graph = loom_graph_freeze (changed);
+  /* The run's own graph.xml lies elsewhere, so a relative folder would lose its meaning there. */
+  if (loom_graph_get_folder (graph))
+    t->data_folder = g_canonicalize_filename (loom_graph_get_folder (graph), NULL);
+  if (!check_graph (t, error))
+    return NULL;
+  t->device = g_strdup (options->device ? options->device : device ? device : t->spec->device);
+  t->base_lr = spec_lr (t->spec);
+  if (!open_data (t, error) || !open_devices (t, error))
+    return NULL;
+
+  if (options->resume)
+    {
+      if (!trainer_checkpoint_restore (t, options->resume, &events_length, error)
+          || !trainer_folder_open (t, options->resume, events_length, error))
+        return NULL;
+      if (!isnan (options->lr))
+        t->base_lr = options->lr;
+    }
+  else if (options->out && !trainer_folder_create (t, options->out, error))
+    return NULL;
+  return g_steal_pointer (&t);
+}
+
+void
+loom_trainer_free (LoomTrainer *t)
+{
+  TrainerCommand *command;
+
+  if (!t)
+    return;
+  trainer_snapshots_free (t->snapshots);
+  g_ptr_array_unref (t->plans);
+  g_ptr_array_unref (t->eval_plans);
+  for (guint i = 0; i < LOOM_N_SPLITS; i++)
+    loom_loader_free (t->eval_loader[i]);
+  loom_loader_free (t->loader);
+  loom_dataset_free (t->dataset);
+  for (guint i = 0; i < LOOM_DATASET_MAX_PORTS; i++)
+    g_free (t->port_name[i]);
+  g_clear_pointer (&t->state, loom_state_unref);
+  g_clear_pointer (&t->devices, loom_devices_unref);
+  loom_train_spec_free (t->spec);
+  loom_net_free (t->net);
+  g_clear_pointer (&t->graph, loom_graph_unref);
+  trainer_events_close (&t->events);
+  g_free (t->metric_name);
+  g_free (t->metric_sum);
+  g_free (t->metric_weight);
+  g_free (t->metric_mean);
+  g_free (t->device);
+  g_free (t->data_folder);
+  g_free (t->folder);
+  while ((command = g_queue_pop_head (&t->commands)))
+    {
+      g_free (command->name);
+      g_free (command);
+    }
+  g_queue_clear (&t->requests);
+  g_mutex_clear (&t->lock);
+  g_cond_clear (&t->wake);
+  g_cond_clear (&t->answered);
+  g_free (t);
+}
+
+void
+loom_trainer_set_observer (LoomTrainer *t, const LoomTrainerObserver *observer, gpointer data)
+{
+  t->observer = observer ? *observer : (LoomTrainerObserver){ 0 };
+  t->observer_data = data;
+}
+
+void
+trainer_set_state (LoomTrainer *t, const char *state)
+{
+  if (g_strcmp0 (t->shown_state, state) == 0)
+    return;
+  t->shown_state = state;
+  if (t->observer.state)
+    t->observer.state (t, state, t->observer_data);
+}
+
+void
+loom_trainer_post (LoomTrainer *t, LoomCommandKind kind, const char *name, double value)
+{
+  TrainerCommand *command = g_new (TrainerCommand, 1);
+  *command = (TrainerCommand){ kind, g_strdup (name), value };
+
+  g_mutex_lock (&t->lock);
+  g_queue_push_tail (&t->commands, command);
+  g_atomic_int_set (&t->pending, 1);
+  g_cond_signal (&t->wake);
+  g_mutex_unlock (&t->lock);
+}
+
+gboolean
+loom_trainer_has_hyper (LoomTrainer *t, const char *name)
+{
+  for (guint i = 0; i < loom_state_n_slots (t->state); i++)
+    {
+      const char *slot;
+      LoomSlotKind kind;
+      LoomTensorDesc desc;
+      loom_state_slot (t->state, i, &slot, &kind, &desc);
+      if (kind == LOOM_SLOT_SCALAR && loom_dtype_is_float (desc.dtype) && g_str_equal (slot, name))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+LoomTensor *
+loom_trainer_snapshot (LoomTrainer *t, const char *port, gint64 *step, GError **error)
+{
+  TrainerSnapshotRequest request = { .port = port };
+
+  g_mutex_lock (&t->lock);
+  if (!t->active)
+    trainer_snapshot_answer (t, &request); /* nobody computes; the lock keeps a run from beginning meanwhile */
+  else
+    {
+      g_queue_push_tail (&t->requests, &request);
+      g_atomic_int_set (&t->pending, 1);
+      g_cond_signal (&t->wake);
+      while (!request.done)
+        g_cond_wait (&t->answered, &t->lock);
+    }
+  g_mutex_unlock (&t->lock);
+
+  if (step)
+    *step = request.step;
+  if (request.error)
+    g_propagate_error (error, request.error);
+  return request.result;
+}
+
+const LoomNet *
+loom_trainer_net (const LoomTrainer *t)
+{
+  return t->net;
+}
+
+const LoomTrainSpec *
+loom_trainer_spec (const LoomTrainer *t)
+{
+  return t->spec;
+}
+
+LoomState *
+loom_trainer_state (const LoomTrainer *t)
+{
+  return t->state;
+}
+
+void
+loom_trainer_memory (const LoomTrainer *t, gsize bytes[LOOM_N_OWNERS])
+{
+  loom_state_memory (t->state, bytes);
+  if (t->plans->len == 0)
+    return;
+  const LoomPlan *plan = loom_exec_plan (((TrainerPlan *)t->plans->pdata[0])->exec);
+  for (guint d = 0; d < loom_plan_n_devices (plan); d++)
+    {
+      LoomPlanMemory memory;
+      loom_plan_memory (plan, d, &memory);
+      for (guint i = 0; i < LOOM_N_OWNERS; i++)
+        bytes[i] += memory.peak[i];
+    }
+}

@@ -1,0 +1,367 @@
+/* Checkpoints: one folder each, whole or absent.
+ *
+ * A checkpoint is written under another name, every file forced to the disk, and renamed, so that no two steps can
+ * mix and a run killed at any moment finds the one before. What resuming needs besides the state's tensors is in
+ * state.json: the place, the sums of the running epoch, and how long events.jsonl was, so that the events after it are
+ * cut away and written again with the same numbers. */
+#include "engine/train/trainer-private.h"
+
+#include "engine/core/loom-atomic-file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <json-glib/json-glib.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Kept: the newest of any kind, and the newest that stand at an epoch's end. */
+#define KEEP_NEWEST 3
+#define KEEP_EPOCHS 10
+
+static gboolean
+io_error (GError **error, const char *what, const char *path)
+{
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s %s: %s.", what, path, g_strerror (errno));
+  return FALSE;
+}
+
+/* A checkpoint holds files only. */
+static void
+remove_folder (const char *path)
+{
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  const char *name;
+
+  while (dir && (name = g_dir_read_name (dir)))
+    {
+      g_autofree char *file = g_build_filename (path, name, NULL);
+      g_unlink (file);
+    }
+  g_rmdir (path);
+}
+
+static int
+compare_steps (gconstpointer a, gconstpointer b)
+{
+  gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
+  return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* Steps of the checkpoints in a run, newest first; leftovers of interrupted writes are removed when asked. */
+static GArray *
+list_steps (const char *checkpoints, gboolean clean)
+{
+  GArray *steps = g_array_new (FALSE, FALSE, sizeof (gint64));
+  g_autoptr (GDir) dir = g_dir_open (checkpoints, 0, NULL);
+  const char *name;
+
+  while (dir && (name = g_dir_read_name (dir)))
+    {
+      char *end;
+      gint64 step = g_ascii_strtoll (name, &end, 10);
+      if (g_ascii_isdigit (name[0]) && *end == 0)
+        g_array_append_val (steps, step);
+      else if (clean && g_str_has_prefix (name, ".new-"))
+        {
+          g_autofree char *path = g_build_filename (checkpoints, name, NULL);
+          remove_folder (path);
+        }
+    }
+  g_array_sort (steps, compare_steps);
+  return steps;
+}
+
+static void
+prune (LoomTrainer *t, const char *checkpoints)
+{
+  g_autoptr (GArray) steps = list_steps (checkpoints, TRUE);
+  guint epochs = 0;
+
+  for (guint i = 0; i < steps->len; i++)
+    {
+      gint64 step = g_array_index (steps, gint64, i);
+      gboolean at_epoch = step % t->steps_per_epoch == 0;
+      if (i < KEEP_NEWEST || (at_epoch && epochs < KEEP_EPOCHS))
+        {
+          epochs += at_epoch;
+          continue;
+        }
+      g_autofree char *path = g_strdup_printf ("%s/%" G_GINT64_FORMAT, checkpoints, step);
+      remove_folder (path);
+    }
+}
+
+/* ---- state.json ------------------------------------------------------- */
+
+static void
+add_int (JsonBuilder *b, const char *name, gint64 value)
+{
+  json_builder_set_member_name (b, name);
+  json_builder_add_int_value (b, value);
+}
+
+static void
+add_double (JsonBuilder *b, const char *name, double value)
+{
+  json_builder_set_member_name (b, name);
+  json_builder_add_double_value (b, value);
+}
+
+static void
+add_string (JsonBuilder *b, const char *name, const char *value)
+{
+  json_builder_set_member_name (b, name);
+  json_builder_add_string_value (b, value);
+}
+
+static void
+add_schedule (JsonBuilder *b, const LoomTrainSpec *spec)
+{
+  static const char *const type[] = { "constant", "step", "cosine", "linear" };
+
+  json_builder_set_member_name (b, "schedule");
+  json_builder_begin_object (b);
+  add_string (b, "type", type[spec->schedule.type]);
+  add_int (b, "warmup_steps", spec->schedule.warmup_steps);
+  add_int (b, "step_size", spec->schedule.step_size);
+  add_double (b, "gamma", spec->schedule.gamma);
+  add_double (b, "min_lr", spec->schedule.min_lr);
+  add_double (b, "end_factor", spec->schedule.end_factor);
+  json_builder_end_object (b);
+}
+
+/* Every float scalar slot is a hyper-parameter in force. */
+static void
+add_hyper (JsonBuilder *b, LoomTrainer *t)
+{
+  json_builder_set_member_name (b, "hyper");
+  json_builder_begin_object (b);
+  add_double (b, "base_lr", t->base_lr);
+  for (guint i = 0; i < loom_state_n_slots (t->state); i++)
+    {
+      const char *name;
+      LoomSlotKind kind;
+      LoomTensorDesc desc;
+      loom_state_slot (t->state, i, &name, &kind, &desc);
+      if (kind == LOOM_SLOT_SCALAR && loom_dtype_is_float (desc.dtype))
+        add_double (b, name, loom_state_get_scalar (t->state, name));
+    }
+  json_builder_end_object (b);
+}
+
+/* The kernels that the full batch's plan chose: a resumed run with others may differ in the last bits. */
+static void
+add_algorithms (JsonBuilder *b, LoomTrainer *t)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+
+  json_builder_set_member_name (b, "algorithms");
+  json_builder_begin_array (b);
+  if (t->plans->len > 0)
+    {
+      const LoomPlan *plan = loom_exec_plan (((TrainerPlan *)t->plans->pdata[0])->exec);
+      for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+        {
+          const LoomKernel *kernel = loom_plan_instr (plan, i)->kernel;
+          if (kernel && kernel->name && g_hash_table_add (seen, (gpointer)kernel->name))
+            json_builder_add_string_value (b, kernel->name);
+        }
+    }
+  json_builder_end_array (b);
+}
+
+static gboolean
+write_state_json (LoomTrainer *t, const char *path, GError **error)
+{
+  g_autoptr (JsonBuilder) b = json_builder_new ();
+
+  json_builder_begin_object (b);
+  add_int (b, "version", 1);
+  add_int (b, "step", t->step);
+  add_int (b, "epoch", t->epoch);
+  add_int (b, "place", t->place);
+  add_int (b, "batch_size", t->spec->batch_size);
+  add_int (b, "seed", (gint64)t->spec->seed);
+  add_string (b, "device", t->device);
+  add_int (b, "threads", t->threads);
+  add_double (b, "loss_scale", 1);
+  add_schedule (b, t->spec);
+  add_hyper (b, t);
+  add_double (b, "loss_sum", t->loss_sum);
+  add_double (b, "sample_sum", t->sample_sum);
+  json_builder_set_member_name (b, "metrics");
+  json_builder_begin_array (b);
+  for (guint i = 0; i < t->spec->metrics->len; i++)
+    {
+      json_builder_begin_object (b);
+      add_string (b, "name", t->metric_name[i]);
+      add_double (b, "sum", t->metric_sum[i]);
+      add_double (b, "weight", t->metric_weight[i]);
+      json_builder_end_object (b);
+    }
+  json_builder_end_array (b);
+  add_algorithms (b, t);
+  add_int (b, "events_length", t->events.length);
+  json_builder_end_object (b);
+
+  g_autoptr (JsonNode) root = json_builder_get_root (b);
+  g_autofree char *text = json_to_string (root, TRUE);
+  return loom_file_replace (path, text, strlen (text), error);
+}
+
+/* ---- writing ---------------------------------------------------------- */
+
+/* A checkpoint of this step may be there already, with other hyper-parameters: then the two are exchanged in one go. */
+static gboolean
+put_in_place (const char *fresh, const char *path, GError **error)
+{
+  if (rename (fresh, path) == 0)
+    return TRUE;
+  if (errno != ENOTEMPTY && errno != EEXIST)
+    return io_error (error, "Cannot rename a checkpoint to", path);
+  if (renameat2 (AT_FDCWD, fresh, AT_FDCWD, path, RENAME_EXCHANGE) != 0)
+    {
+      /* Not every file system can exchange. */
+      remove_folder (path);
+      if (rename (fresh, path) != 0)
+        return io_error (error, "Cannot rename a checkpoint to", path);
+    }
+  else
+    remove_folder (fresh);
+  return TRUE;
+}
+
+static gboolean
+copy_weights (LoomTrainer *t, const char *path, GError **error)
+{
+  g_autofree char *from = g_build_filename (path, "weights.safetensors", NULL);
+  g_autofree char *to = g_build_filename (t->folder, "weights.safetensors", NULL);
+  g_autofree char *fresh = g_build_filename (t->folder, ".weights.new", NULL);
+  g_autofree char *data = NULL;
+  gsize length;
+
+  /* A second name for the same bytes is the cheapest copy; files here are only ever replaced, never written into. */
+  g_unlink (fresh);
+  if (link (from, fresh) == 0)
+    {
+      if (rename (fresh, to) != 0)
+        return io_error (error, "Cannot rename to", to);
+      g_unlink (fresh); /* rename() leaves both when they were one file already */
+      return TRUE;
+    }
+  return g_file_get_contents (from, &data, &length, error) && loom_file_replace (to, data, length, error);
+}
+
+gboolean
+trainer_checkpoint_write (LoomTrainer *t, char **out_path, GError **error)
+{
+  if (!t->folder)
+    return TRUE;
+
+  g_autofree char *checkpoints = g_build_filename (t->folder, "checkpoints", NULL);
+  g_autofree char *path = g_strdup_printf ("%s/%" G_GINT64_FORMAT, checkpoints, t->step);
+  g_autofree char *fresh = g_strdup_printf ("%s/.new-%" G_GINT64_FORMAT, checkpoints, t->step);
+  g_autofree char *weights = g_build_filename (fresh, "weights.safetensors", NULL);
+  g_autofree char *optimizer = g_build_filename (fresh, "optimizer.safetensors", NULL);
+  g_autofree char *state = g_build_filename (fresh, "state.json", NULL);
+  gint64 start = g_get_monotonic_time ();
+
+  if (!trainer_events_flush (t, error))
+    return FALSE;
+  if (t->events.fd >= 0 && fdatasync (t->events.fd) != 0)
+    return io_error (error, "Cannot write events.jsonl in", t->folder);
+  remove_folder (fresh);
+  if (g_mkdir_with_parents (fresh, 0777) != 0)
+    return io_error (error, "Cannot create the folder", fresh);
+  if (!loom_state_save_weights (t->state, weights, error) || !loom_state_save_optimizer (t->state, optimizer, error)
+      || !write_state_json (t, state, error) || !loom_folder_sync (fresh, error) || !put_in_place (fresh, path, error))
+    {
+      remove_folder (fresh);
+      return FALSE;
+    }
+  if (!loom_folder_sync (checkpoints, error) || !copy_weights (t, path, error))
+    return FALSE;
+  prune (t, checkpoints);
+
+  t->last_checkpoint = g_get_monotonic_time ();
+  t->checkpoint_cost += t->last_checkpoint - start;
+  if (t->observer.checkpoint)
+    t->observer.checkpoint (t, t->step, path, t->observer_data);
+  if (out_path)
+    *out_path = g_steal_pointer (&path);
+  return TRUE;
+}
+
+/* ---- reading ---------------------------------------------------------- */
+
+static gboolean
+restore_from (LoomTrainer *t, const char *path, gint64 *events_length, GError **error)
+{
+  g_autofree char *weights = g_build_filename (path, "weights.safetensors", NULL);
+  g_autofree char *optimizer = g_build_filename (path, "optimizer.safetensors", NULL);
+  g_autofree char *state = g_build_filename (path, "state.json", NULL);
+  g_autoptr (JsonParser) parser = json_parser_new ();
+
+  if (!json_parser_load_from_file (parser, state, error))
+    return FALSE;
+  if (!JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is no object.", state);
+      return FALSE;
+    }
+  JsonObject *o = json_node_get_object (json_parser_get_root (parser));
+  if (json_object_get_int_member_with_default (o, "version", 0) != 1)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s was written by another version of Gradloom.", state);
+      return FALSE;
+    }
+  if (!loom_state_load_weights (t->state, weights, FALSE, NULL, error)
+      || !loom_state_load_optimizer (t->state, optimizer, error))
+    return FALSE;
+
+  t->step = json_object_get_int_member_with_default (o, "step", 0);
+  t->epoch = json_object_get_int_member_with_default (o, "epoch", 0);
+  t->place = json_object_get_int_member_with_default (o, "place", 0);
+  t->loss_sum = json_object_get_double_member_with_default (o, "loss_sum", 0);
+  t->sample_sum = json_object_get_double_member_with_default (o, "sample_sum", 0);
+  if (json_object_has_member (o, "hyper"))
+    t->base_lr = json_object_get_double_member_with_default (json_object_get_object_member (o, "hyper"), "base_lr",
+                                                             t->base_lr);
+  JsonArray *metrics = json_object_has_member (o, "metrics") ? json_object_get_array_member (o, "metrics") : NULL;
+  for (guint i = 0; metrics && i < MIN (t->spec->metrics->len, json_array_get_length (metrics)); i++)
+    {
+      JsonObject *m = json_array_get_object_element (metrics, i);
+      t->metric_sum[i] = json_object_get_double_member_with_default (m, "sum", 0);
+      t->metric_weight[i] = json_object_get_double_member_with_default (m, "weight", 0);
+    }
+  *events_length = json_object_get_int_member_with_default (o, "events_length", 0);
+  return TRUE;
+}
+
+gboolean
+trainer_checkpoint_restore (LoomTrainer *t, const char *folder, gint64 *events_length, GError **error)
+{
+  g_autofree char *checkpoints = g_build_filename (folder, "checkpoints", NULL);
+  g_autoptr (GArray) steps = list_steps (checkpoints, FALSE);
+  g_autoptr (GError) first = NULL;
+
+  *events_length = 0;
+  for (guint i = 0; i < steps->len; i++)
+    {
+      g_autofree char *path = g_strdup_printf ("%s/%" G_GINT64_FORMAT, checkpoints, g_array_index (steps, gint64, i));
+      g_autoptr (GError) local = NULL;
+      if (restore_from (t, path, events_length, &local))
+        return TRUE;
+      if (!first)
+        first = g_steal_pointer (&local);
+    }
+  if (first)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "No checkpoint in %s can be used: %s", checkpoints,
+                   first->message);
+      return FALSE;
+    }
+  return TRUE; /* stopped before the first checkpoint: it begins anew, with the same numbers */
+}

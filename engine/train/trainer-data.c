@@ -1,0 +1,61 @@
+/* From a dataset node to an opened data set. */
+#include "engine/train/trainer-private.h"
+
+static const char *
+get_attribute (gconstpointer data, const char *name)
+{
+  return loom_element_get (data, name);
+}
+
+LoomDataset *
+trainer_dataset_open (const LoomNet *net, guint node, const char *folder, GError **error)
+{
+  const LoomElement *element = loom_net_node (net, node)->element;
+  const char *source = loom_element_get (element, "source");
+  LoomDatasetOptions options = { .get = get_attribute, .data = element, .folder = folder };
+
+  if (!source)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "Node %s names no source of data.",
+                   loom_net_node (net, node)->path);
+      return NULL;
+    }
+  return loom_dataset_open (source, &options, error);
+}
+
+GPtrArray *
+trainer_dataset_sample (const LoomDataset *dataset, LoomSplit split, gint64 n, GError **error)
+{
+  const LoomDatasetInfo *info = loom_dataset_info (dataset);
+  g_autoptr (GPtrArray) tensors = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  LoomBinding binding = { 0 };
+
+  n = MIN (n, info->n[split]);
+  binding.value['B' - 'A'] = n;
+  for (guint i = 0; i < info->n_ports; i++)
+    {
+      gint64 dims[LOOM_SHAPE_MAX_RANK];
+      LoomShape shape = loom_shape_bind (&info->port[i].type.shape, &binding);
+      loom_shape_get (&shape, dims);
+      LoomTensor *tensor = loom_tensor_new (info->port[i].type.dtype, shape.rank, dims, error);
+      if (!tensor)
+        return NULL;
+      g_ptr_array_add (tensors, tensor);
+    }
+  g_autofree gint64 *indices = g_new (gint64, n);
+  for (gint64 i = 0; i < n; i++)
+    indices[i] = i;
+  if (!loom_dataset_read (dataset, split, indices, n, (LoomTensor *const *)tensors->pdata, error))
+    return NULL;
+  return g_steal_pointer (&tensors);
+}
+
+LoomSplit
+trainer_dataset_validation (const LoomDataset *dataset)
+{
+  if (loom_dataset_count (dataset, LOOM_SPLIT_VAL) > 0)
+    return LOOM_SPLIT_VAL;
+  if (loom_dataset_count (dataset, LOOM_SPLIT_TEST) > 0)
+    return LOOM_SPLIT_TEST;
+  return LOOM_N_SPLITS;
+}

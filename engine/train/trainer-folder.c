@@ -1,0 +1,246 @@
+/* The folder of a run: graph.xml, run.json, events.jsonl.
+ *
+ * graph.xml is the graph with every option of the command line written into its <train>, so the folder says by
+ * itself what was run. run.json holds what is no part of a graph: device, threads, and the folder against which data
+ * paths are resolved. events.jsonl is appended to and held locked, so that two processes cannot write one run; points
+ * of steps gather in memory and are formatted when there are many, at epochs' ends and at checkpoints. */
+#include "engine/train/trainer-private.h"
+
+#include "engine/core/loom-atomic-file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <json-glib/json-glib.h>
+#include <math.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+const char *
+trainer_number (double x, char *buffer)
+{
+  if (!isfinite (x))
+    return "null";
+  return g_ascii_formatd (buffer, G_ASCII_DTOSTR_BUF_SIZE, "%.9g", x);
+}
+
+static gboolean
+io_error (GError **error, const char *what, const char *path)
+{
+  int code = errno;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s %s: %s%s", what, path, g_strerror (code),
+               code == ENOSPC ? ". Free some space and continue with --resume." : ".");
+  return FALSE;
+}
+
+/* ---- events ----------------------------------------------------------- */
+
+static gboolean
+events_open (LoomTrainer *t, gint64 length, GError **error)
+{
+  g_autofree char *path = g_build_filename (t->folder, "events.jsonl", NULL);
+  int fd = g_open (path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+
+  if (fd < 0)
+    return io_error (error, "Cannot open", path);
+  if (flock (fd, LOCK_EX | LOCK_NB) != 0)
+    {
+      close (fd);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
+                   "Another process is training in %s. Wait until it ends, or choose another folder.", t->folder);
+      return FALSE;
+    }
+  if (ftruncate (fd, length) != 0 || lseek (fd, length, SEEK_SET) < 0)
+    {
+      io_error (error, "Cannot cut", path);
+      close (fd);
+      return FALSE;
+    }
+  t->events.fd = fd;
+  t->events.length = length;
+  t->events.n = 0;
+  return TRUE;
+}
+
+static gboolean
+events_write (LoomTrainer *t, const char *text, gsize n, GError **error)
+{
+  while (n > 0)
+    {
+      gssize written = write (t->events.fd, text, n);
+      if (written < 0 && errno == EINTR)
+        continue;
+      if (written <= 0)
+        return io_error (error, "Cannot write events.jsonl in", t->folder);
+      text += written;
+      n -= written;
+      t->events.length += written;
+    }
+  return TRUE;
+}
+
+gboolean
+trainer_events_flush (LoomTrainer *t, GError **error)
+{
+  char loss[G_ASCII_DTOSTR_BUF_SIZE], lr[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (t->events.fd < 0 || t->events.n == 0)
+    return TRUE;
+  g_autoptr (GString) text = g_string_sized_new (t->events.n * 80);
+  for (guint i = 0; i < t->events.n; i++)
+    {
+      const TrainerPoint *point = &t->events.point[i];
+      g_string_append_printf (
+          text,
+          "{\"event\":\"step\",\"step\":%" G_GINT64_FORMAT ",\"epoch\":%" G_GINT64_FORMAT ",\"loss\":%s,\"lr\":%s}\n",
+          point->step, point->epoch, trainer_number (point->loss, loss), trainer_number (point->lr, lr));
+    }
+  t->events.n = 0;
+  return events_write (t, text->str, text->len, error);
+}
+
+gboolean
+trainer_events_line (LoomTrainer *t, GError **error, const char *format, ...)
+{
+  va_list args;
+
+  if (t->events.fd < 0)
+    return TRUE;
+  if (!trainer_events_flush (t, error))
+    return FALSE;
+  g_autoptr (GString) text = g_string_new (NULL);
+  va_start (args, format);
+  g_string_vprintf (text, format, args);
+  va_end (args);
+  g_string_append_c (text, '\n');
+  return events_write (t, text->str, text->len, error);
+}
+
+gboolean
+trainer_events_eval (LoomTrainer *t, const LoomTrainerEval *eval, GError **error)
+{
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+  g_autoptr (GString) metrics = g_string_new (NULL);
+
+  for (guint i = 0; i < eval->n_metrics; i++)
+    g_string_append_printf (metrics, "%s\"%s\":%s", i ? "," : "", eval->metric_name[i],
+                            trainer_number (eval->metric[i], number));
+  return trainer_events_line (t, error,
+                              "{\"event\":\"eval\",\"split\":\"%s\",\"step\":%" G_GINT64_FORMAT
+                              ",\"epoch\":%" G_GINT64_FORMAT ",\"loss\":%s,\"metrics\":{%s}}",
+                              eval->split, eval->step, eval->epoch, trainer_number (eval->loss, number), metrics->str);
+}
+
+void
+trainer_events_close (TrainerEvents *events)
+{
+  if (events->fd >= 0)
+    close (events->fd);
+  events->fd = -1;
+}
+
+/* ---- the folder ------------------------------------------------------- */
+
+static gboolean
+holds_run (const char *folder)
+{
+  static const char *const marks[] = { "graph.xml", "run.json", "events.jsonl", "checkpoints" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (marks); i++)
+    {
+      g_autofree char *path = g_build_filename (folder, marks[i], NULL);
+      if (g_file_test (path, G_FILE_TEST_EXISTS))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+write_settings (LoomTrainer *t, GError **error)
+{
+  g_autofree char *path = g_build_filename (t->folder, "run.json", NULL);
+  g_autoptr (JsonBuilder) b = json_builder_new ();
+
+  json_builder_begin_object (b);
+  json_builder_set_member_name (b, "version");
+  json_builder_add_int_value (b, 1);
+  json_builder_set_member_name (b, "program");
+  json_builder_add_string_value (b, "gradloom " LOOM_VERSION);
+  json_builder_set_member_name (b, "device");
+  json_builder_add_string_value (b, t->device);
+  json_builder_set_member_name (b, "threads");
+  json_builder_add_int_value (b, t->threads);
+  json_builder_set_member_name (b, "data_folder");
+  if (t->data_folder)
+    json_builder_add_string_value (b, t->data_folder);
+  else
+    json_builder_add_null_value (b);
+  json_builder_end_object (b);
+
+  g_autoptr (JsonNode) root = json_builder_get_root (b);
+  g_autofree char *text = json_to_string (root, TRUE);
+  return loom_file_replace (path, text, strlen (text), error);
+}
+
+gboolean
+trainer_folder_create (LoomTrainer *t, const char *folder, GError **error)
+{
+  if (holds_run (folder))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   "The folder %s already holds a run. Continue it with --resume %s, or choose another --out.", folder,
+                   folder);
+      return FALSE;
+    }
+  g_autofree char *checkpoints = g_build_filename (folder, "checkpoints", NULL);
+  if (g_mkdir_with_parents (checkpoints, 0777) != 0)
+    return io_error (error, "Cannot create the folder", checkpoints);
+  t->folder = g_strdup (folder);
+
+  /* The graph comes last: a folder with a graph.xml has all that --resume needs. */
+  g_autofree char *graph = g_build_filename (folder, "graph.xml", NULL);
+  return events_open (t, 0, error) && write_settings (t, error) && loom_graph_write_file (t->graph, graph, error)
+         && loom_folder_sync (folder, error);
+}
+
+gboolean
+trainer_folder_open (LoomTrainer *t, const char *folder, gint64 events_length, GError **error)
+{
+  g_free (t->folder);
+  t->folder = g_strdup (folder);
+  return events_open (t, events_length, error);
+}
+
+LoomGraph *
+trainer_folder_read (const char *folder, char **device, int *threads, GError **error)
+{
+  g_autofree char *graph_path = g_build_filename (folder, "graph.xml", NULL);
+  g_autofree char *settings_path = g_build_filename (folder, "run.json", NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  g_autoptr (GError) local = NULL;
+
+  if (!g_file_test (graph_path, G_FILE_TEST_EXISTS))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
+                   "There is no run in %s: it has no graph.xml. --resume takes the folder that --out made.", folder);
+      return NULL;
+    }
+  g_autoptr (LoomGraph) graph = loom_graph_read_file (graph_path, faults, error);
+  if (!graph || !loom_faults_to_error (faults, graph_path, error))
+    return NULL;
+  if (!json_parser_load_from_file (parser, settings_path, &local)
+      || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "Cannot read the run's settings %s: %s", settings_path,
+                   local ? local->message : "it is no object");
+      return NULL;
+    }
+  JsonObject *o = json_node_get_object (json_parser_get_root (parser));
+  if (json_object_has_member (o, "data_folder") && !json_object_get_null_member (o, "data_folder"))
+    loom_graph_set_folder (graph, json_object_get_string_member_with_default (o, "data_folder", NULL));
+  *device = g_strdup (json_object_get_string_member_with_default (o, "device", "cpu"));
+  *threads = json_object_get_int_member_with_default (o, "threads", 0);
+  return g_steal_pointer (&graph);
+}

@@ -1,0 +1,460 @@
+/* The loop of a run.
+ *
+ * Between two steps there is one look at an atomic flag, a few sums, and the observer. Nothing is allocated or
+ * formatted, and the clock is read about a thousand times a second however short a step is. What takes longer
+ * (commands, snapshots, evaluation, checkpoints) happens where the flag or the clock says so, always at a place from
+ * which the run could be resumed. */
+#include "engine/train/trainer-private.h"
+
+#include <math.h>
+
+/* ---- time ------------------------------------------------------------- */
+
+#define CLOCK_PERIOD 1000 /* µs that should pass between two looks at the clock */
+
+/* Rate, ETA, and whether a checkpoint is due. Checkpoints may use a tenth of the time at most, after their first
+ * second. */
+static gboolean
+look_at_clock (LoomTrainer *t)
+{
+  gint64 now = g_get_monotonic_time (), elapsed = now - t->last_time;
+  gint64 steps = MAX (1, t->clock_stride);
+
+  if (elapsed < CLOCK_PERIOD / 2)
+    t->clock_stride = MIN (steps * 2, 4096);
+  else if (elapsed > CLOCK_PERIOD * 2)
+    t->clock_stride = MAX (1, steps / 2);
+  t->clock_next = t->step + t->clock_stride;
+
+  if (elapsed > 0 && t->items_since > 0)
+    {
+      /* Exponential mean with a time constant of a second. */
+      double rate = t->items_since * G_USEC_PER_SEC / elapsed;
+      double weight = t->items_per_second > 0 ? -expm1 (-(double)elapsed / G_USEC_PER_SEC) : 1;
+      double left = (double)(t->total_steps - t->step) * loom_loader_n_samples (t->loader) / t->steps_per_epoch;
+      t->items_per_second += weight * (rate - t->items_per_second);
+      t->eta_seconds = t->items_per_second > 0 ? left / t->items_per_second : 0;
+    }
+  t->last_time = now;
+  t->items_since = 0;
+  return now - t->last_checkpoint >= t->checkpoint_interval;
+}
+
+static gboolean
+epoch_checkpoint_fits (LoomTrainer *t)
+{
+  gint64 spent = t->checkpoint_cost;
+  return spent < G_USEC_PER_SEC || spent * 10 < g_get_monotonic_time () - t->start_time || t->epoch >= t->spec->epochs;
+}
+
+/* ---- commands --------------------------------------------------------- */
+
+typedef enum
+{
+  GO_ON,
+  STOP,
+  INTERRUPT
+} Verdict;
+
+static gboolean
+set_hyper (LoomTrainer *t, const char *name, double value, GError **error)
+{
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (g_str_equal (name, "lr"))
+    {
+      t->base_lr = value;
+      t->lr = NAN;
+    }
+  else if (!loom_state_set_scalar (t->state, name, value))
+    return TRUE; /* whoever posts asks loom_trainer_has_hyper() first */
+  return trainer_events_line (t, error,
+                              "{\"event\":\"hyper\",\"step\":%" G_GINT64_FORMAT ",\"name\":\"%s\",\"value\":%s}",
+                              t->step, name, trainer_number (value, number));
+}
+
+static gboolean
+obey (LoomTrainer *t, const TrainerCommand *command, Verdict *verdict, GError **error)
+{
+  switch (command->kind)
+    {
+    case LOOM_COMMAND_PAUSE:
+      t->paused = TRUE;
+      return TRUE;
+    case LOOM_COMMAND_RESUME:
+      t->paused = FALSE;
+      return TRUE;
+    case LOOM_COMMAND_STEP:
+      t->paused = t->single = TRUE;
+      return TRUE;
+    case LOOM_COMMAND_STOP:
+      *verdict = MAX (*verdict, STOP);
+      return TRUE;
+    case LOOM_COMMAND_INTERRUPT:
+      *verdict = INTERRUPT;
+      return TRUE;
+    case LOOM_COMMAND_CHECKPOINT:
+      return trainer_checkpoint_write (t, NULL, error);
+    case LOOM_COMMAND_SET_HYPER:
+      return set_hyper (t, command->name, command->value, error);
+    }
+  g_return_val_if_reached (TRUE);
+}
+
+static void
+answer_requests (LoomTrainer *t)
+{
+  TrainerSnapshotRequest *request;
+
+  while ((request = g_queue_pop_head (&t->requests)))
+    {
+      g_mutex_unlock (&t->lock);
+      trainer_snapshot_answer (t, request);
+      g_mutex_lock (&t->lock);
+      request->done = TRUE;
+      g_cond_broadcast (&t->answered);
+    }
+}
+
+/* Reads both queues, and waits there while the run is paused. FALSE on an error of its own (a checkpoint that
+ * could not be written). */
+static gboolean
+attend (LoomTrainer *t, Verdict *verdict, GError **error)
+{
+  TrainerCommand *command;
+  gboolean ok = TRUE;
+
+  *verdict = GO_ON;
+  g_mutex_lock (&t->lock);
+  for (;;)
+    {
+      while (ok && !t->single && (command = g_queue_pop_head (&t->commands)))
+        {
+          g_mutex_unlock (&t->lock);
+          ok = obey (t, command, verdict, error);
+          g_mutex_lock (&t->lock);
+          g_free (command->name);
+          g_free (command);
+        }
+      answer_requests (t);
+      if (!ok || *verdict != GO_ON || !t->paused || t->single)
+        break;
+      if (!g_queue_is_empty (&t->commands))
+        continue;
+      g_mutex_unlock (&t->lock);
+      ok = trainer_events_flush (t, error);
+      trainer_set_state (t, "paused");
+      g_mutex_lock (&t->lock);
+      if (ok && g_queue_is_empty (&t->commands) && g_queue_is_empty (&t->requests))
+        g_cond_wait (&t->wake, &t->lock);
+      t->clock_next = t->step; /* what passed while waiting was no step's time */
+      t->last_time = g_get_monotonic_time ();
+      t->items_since = 0;
+    }
+  g_atomic_int_set (&t->pending, t->paused || t->single || !g_queue_is_empty (&t->commands));
+  t->single = FALSE;
+  g_mutex_unlock (&t->lock);
+  return ok;
+}
+
+/* ---- evaluation ------------------------------------------------------- */
+
+static void
+feed_batch (TrainerPlan *plan, const LoomBatch *batch)
+{
+  for (guint i = 0; i < plan->n_feeds; i++)
+    loom_exec_feed (plan->exec, plan->feed[i].input, batch->tensors[plan->feed[i].port]->data);
+}
+
+/* TRUE when a command waits that ends the run; evaluation then gives way. */
+static gboolean
+must_end (LoomTrainer *t)
+{
+  gboolean end = FALSE;
+
+  if (!g_atomic_int_get (&t->pending))
+    return FALSE;
+  g_mutex_lock (&t->lock);
+  for (GList *l = t->commands.head; l; l = l->next)
+    {
+      const TrainerCommand *command = l->data;
+      end = end || command->kind == LOOM_COMMAND_INTERRUPT || command->kind == LOOM_COMMAND_STOP;
+    }
+  answer_requests (t);
+  g_mutex_unlock (&t->lock);
+  return end;
+}
+
+/* *gave_way tells that an ending command came before the last batch; nothing is reported then. */
+static gboolean
+evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error)
+{
+  guint n_metrics = t->spec->metrics->len;
+  double loss = 0, samples = 0;
+  g_autofree double *sum = g_new0 (double, 2 * n_metrics + 1);
+  double *weight = sum + n_metrics;
+  const LoomBatch *batch;
+  g_autoptr (GError) local = NULL;
+
+  *gave_way = FALSE;
+  if (!t->eval_loader[split])
+    t->eval_loader[split] = loom_loader_new (t->dataset, split, t->spec->batch_size, FALSE, t->spec->seed, error);
+  if (!t->eval_loader[split])
+    return FALSE;
+  loom_loader_start (t->eval_loader[split], 0, 0);
+  while ((batch = loom_loader_next (t->eval_loader[split], &local)))
+    {
+      TrainerPlan *plan = trainer_plan_get (t, batch->n, FALSE, error);
+      if (!plan)
+        return FALSE;
+      feed_batch (plan, batch);
+      if (!loom_exec_step (plan->exec, error))
+        return FALSE;
+      loss += loom_exec_scalar (plan->exec, plan->loss) * batch->n;
+      samples += batch->n;
+      for (guint i = 0; i < n_metrics; i++)
+        {
+          sum[i] += loom_exec_scalar (plan->exec, plan->metric[i]);
+          weight[i] += plan->step->metric_count[i];
+        }
+      if (must_end (t))
+        {
+          *gave_way = TRUE;
+          loom_loader_reset (t->eval_loader[split]);
+          return TRUE;
+        }
+    }
+  if (local)
+    {
+      g_propagate_error (error, g_steal_pointer (&local));
+      return FALSE;
+    }
+  for (guint i = 0; i < n_metrics; i++)
+    sum[i] /= weight[i];
+  LoomTrainerEval eval = {
+    .split = loom_split_name (split),
+    .step = t->step,
+    .epoch = MIN (t->epoch + 1, t->spec->epochs),
+    .loss = loss / samples,
+    .n_metrics = n_metrics,
+    .metric_name = t->metric_name,
+    .metric = sum,
+  };
+  if (t->observer.eval)
+    t->observer.eval (t, &eval, t->observer_data);
+  return trainer_events_eval (t, &eval, error);
+}
+
+gboolean
+loom_trainer_evaluate (LoomTrainer *t, const char *name, GError **error)
+{
+  gboolean gave_way;
+  LoomSplit split = g_strcmp0 (name, "test") == 0 ? LOOM_SPLIT_TEST : LOOM_SPLIT_VAL;
+
+  if (loom_dataset_count (t->dataset, split) == 0)
+    split = trainer_dataset_validation (t->dataset);
+  if (split == LOOM_N_SPLITS)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "The data set has neither validation nor test samples to evaluate on.");
+      return FALSE;
+    }
+  return evaluate (t, split, &gave_way, error);
+}
+
+/* ---- steps ------------------------------------------------------------ */
+
+static gboolean
+one_step (LoomTrainer *t, const LoomBatch *batch, GError **error)
+{
+  TrainerPlan *plan = trainer_plan_get (t, batch->n, TRUE, error);
+  if (!plan)
+    return FALSE;
+
+  double lr = loom_schedule_factor (&t->spec->schedule, t->base_lr, t->step, t->total_steps);
+  if (lr != t->lr)
+    {
+      loom_state_set_scalar (t->state, "lr", lr);
+      t->lr = lr;
+    }
+  feed_batch (plan, batch);
+  if (!loom_exec_step (plan->exec, error))
+    return FALSE;
+  double loss = loom_exec_scalar (plan->exec, plan->loss);
+  if (!isfinite (loss) || loom_exec_scalar (plan->exec, plan->finite) == 0)
+    {
+      trainer_explain_nan (t, plan, batch, error);
+      return FALSE;
+    }
+
+  t->step++;
+  t->place++;
+  t->loss_sum += loss * batch->n;
+  t->sample_sum += batch->n;
+  t->items_since += batch->n;
+  for (guint i = 0; i < plan->step->n_metrics; i++)
+    {
+      t->metric_sum[i] += loom_exec_scalar (plan->exec, plan->metric[i]);
+      t->metric_weight[i] += plan->step->metric_count[i];
+    }
+  if (t->events.fd >= 0 && (t->event_stride == 1 || t->step % t->event_stride == 0))
+    {
+      t->events.point[t->events.n++] = (TrainerPoint){ t->step, t->epoch + 1, loss, lr };
+      if (t->events.n == TRAINER_POINTS && !trainer_events_flush (t, error))
+        return FALSE;
+    }
+  if (t->step >= t->clock_next && look_at_clock (t) && !trainer_checkpoint_write (t, NULL, error))
+    return FALSE;
+
+  if (t->observer.step)
+    {
+      for (guint i = 0; i < plan->step->n_metrics; i++)
+        t->metric_mean[i] = t->metric_sum[i] / t->metric_weight[i];
+      LoomTrainerStep step = {
+        .step = t->step,
+        .epoch = t->epoch + 1,
+        .steps_per_epoch = t->steps_per_epoch,
+        .total_steps = t->total_steps,
+        .loss = loss,
+        .epoch_loss = t->loss_sum / t->sample_sum,
+        .lr = lr,
+        .grad_norm = loom_exec_scalar (plan->exec, plan->grad_norm),
+        .items_per_second = t->items_per_second,
+        .eta_seconds = t->eta_seconds,
+        .n_metrics = plan->step->n_metrics,
+        .metric_name = t->metric_name,
+        .metric = t->metric_mean,
+      };
+      t->observer.step (t, &step, t->observer_data);
+    }
+  return TRUE;
+}
+
+static void
+begin_epoch (LoomTrainer *t)
+{
+  t->loss_sum = t->sample_sum = 0;
+  for (guint i = 0; i < t->spec->metrics->len; i++)
+    t->metric_sum[i] = t->metric_weight[i] = 0;
+}
+
+/* After an epoch's last step: evaluation, events, checkpoint. The epoch counts as done only after its evaluation, so
+ * that a run resumed in between evaluates again. */
+static gboolean
+end_epoch (LoomTrainer *t, gboolean *gave_way, GError **error)
+{
+  char loss[G_ASCII_DTOSTR_BUF_SIZE];
+  LoomSplit split = trainer_dataset_validation (t->dataset);
+
+  *gave_way = FALSE;
+  if (split != LOOM_N_SPLITS && !evaluate (t, split, gave_way, error))
+    return FALSE;
+  if (*gave_way)
+    return TRUE;
+  gboolean last = t->epoch + 1 >= t->spec->epochs;
+  if (last && split == LOOM_SPLIT_VAL && loom_dataset_count (t->dataset, LOOM_SPLIT_TEST) > 0
+      && !evaluate (t, LOOM_SPLIT_TEST, gave_way, error))
+    return FALSE;
+  if (*gave_way)
+    return TRUE;
+  if (!trainer_events_line (
+          t, error, "{\"event\":\"epoch\",\"epoch\":%" G_GINT64_FORMAT ",\"step\":%" G_GINT64_FORMAT ",\"loss\":%s}",
+          t->epoch + 1, t->step, trainer_number (t->loss_sum / t->sample_sum, loss)))
+    return FALSE;
+  t->epoch++;
+  t->place = 0;
+  return !epoch_checkpoint_fits (t) || trainer_checkpoint_write (t, NULL, error);
+}
+
+static LoomTrainerEnd
+end_run (LoomTrainer *t, Verdict verdict, GError **error)
+{
+  if (!trainer_checkpoint_write (t, NULL, error))
+    return LOOM_TRAINER_FAILED;
+  if (verdict == STOP)
+    return LOOM_TRAINER_STOPPED;
+  if (t->folder)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED,
+                 "Interrupted after step %" G_GINT64_FORMAT ". Continue with: gradloom train --resume %s", t->step,
+                 t->folder);
+  else
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED,
+                 "Interrupted after step %" G_GINT64_FORMAT ". Nothing was kept, because no --out was given.", t->step);
+  return LOOM_TRAINER_INTERRUPTED;
+}
+
+static LoomTrainerEnd
+run (LoomTrainer *t, GError **error)
+{
+  Verdict verdict = GO_ON;
+  g_autoptr (GError) local = NULL;
+
+  while (t->epoch < t->spec->epochs)
+    {
+      if (t->place == 0)
+        begin_epoch (t);
+      if (t->place < t->steps_per_epoch)
+        loom_loader_start (t->loader, t->epoch, t->place);
+      while (t->place < t->steps_per_epoch)
+        {
+          if (g_atomic_int_get (&t->pending))
+            {
+              if (!attend (t, &verdict, error))
+                return LOOM_TRAINER_FAILED;
+              if (verdict != GO_ON)
+                return end_run (t, verdict, error);
+              trainer_set_state (t, "running");
+            }
+          const LoomBatch *batch = loom_loader_next (t->loader, &local);
+          if (!batch)
+            {
+              g_assert (local);
+              g_propagate_error (error, g_steal_pointer (&local));
+              return LOOM_TRAINER_FAILED;
+            }
+          if (!one_step (t, batch, error))
+            return LOOM_TRAINER_FAILED;
+        }
+      gboolean gave_way;
+      if (!end_epoch (t, &gave_way, error))
+        return LOOM_TRAINER_FAILED;
+      t->last_time = g_get_monotonic_time ();
+      t->items_since = 0;
+      if (g_atomic_int_get (&t->pending) && (gave_way || t->epoch < t->spec->epochs || must_end (t)))
+        {
+          if (!attend (t, &verdict, error))
+            return LOOM_TRAINER_FAILED;
+          if (verdict != GO_ON)
+            return end_run (t, verdict, error);
+          trainer_set_state (t, "running");
+        }
+    }
+  return trainer_events_flush (t, error) ? LOOM_TRAINER_DONE : LOOM_TRAINER_FAILED;
+}
+
+LoomTrainerEnd
+loom_trainer_run (LoomTrainer *t, GError **error)
+{
+  static const char *const state[] = { "done", "stopped", "stopped", "failed" };
+
+  g_mutex_lock (&t->lock);
+  t->active = TRUE;
+  g_mutex_unlock (&t->lock);
+  t->start_time = t->last_time = t->last_checkpoint = g_get_monotonic_time ();
+  t->clock_next = t->step + 1;
+  t->clock_stride = 1;
+  trainer_set_state (t, "running");
+
+  LoomTrainerEnd end = run (t, error);
+  /* What happened up to a failure is worth reading, if it can still be written. */
+  if (end == LOOM_TRAINER_FAILED)
+    trainer_events_flush (t, NULL);
+  loom_loader_reset (t->loader);
+
+  g_mutex_lock (&t->lock);
+  t->active = FALSE;
+  answer_requests (t);
+  g_mutex_unlock (&t->lock);
+  trainer_set_state (t, state[end]);
+  return end;
+}

@@ -1,0 +1,82 @@
+/* Finds where a NaN came from.
+ *
+ * The step that went wrong committed nothing, so it can be repeated: eagerly, a primitive at a time, with the same
+ * batch, seed and step. The first value that is not finite names its node. */
+#include "engine/train/trainer-private.h"
+
+#include <math.h>
+
+typedef struct
+{
+  const LoomInstr *instr;
+  double value;
+} Culprit;
+
+static gboolean
+visit (const LoomInstr *instr, guint index, LoomTensor *const *results, gpointer data)
+{
+  Culprit *culprit = data;
+
+  for (guint r = 0; r < instr->n_out; r++)
+    {
+      const LoomTensor *t = results[r];
+      if (!t || !loom_dtype_is_float (t->dtype))
+        continue;
+      for (gint64 i = 0; i < t->count; i++)
+        {
+          double x = loom_tensor_get (t, i);
+          if (!isfinite (x))
+            {
+              *culprit = (Culprit){ instr, x };
+              return FALSE;
+            }
+        }
+    }
+  return TRUE;
+}
+
+/* A weight or a batch that is not finite needs no search. */
+static char *
+bad_start (LoomTrainer *t, const LoomBatch *batch)
+{
+  for (guint p = 0; p < batch->n_tensors; p++)
+    for (gint64 i = 0; loom_dtype_is_float (batch->tensors[p]->dtype) && i < batch->tensors[p]->count; i++)
+      if (!isfinite (loom_tensor_get (batch->tensors[p], i)))
+        return g_strdup_printf (
+            "The data itself holds a value that is not a number, in port %s, sample %" G_GINT64_FORMAT
+            " of the training split",
+            t->port_name[p], batch->samples[i / MAX (1, batch->tensors[p]->count / batch->n)]);
+  return NULL;
+}
+
+void
+trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, GError **error)
+{
+  static const char *const region[LOOM_N_REGIONS] = { "forward pass", "backward pass", "update" };
+  g_autoptr (GError) local = NULL;
+  Culprit culprit = { 0 };
+  g_autofree char *where = bad_start (t, batch);
+
+  loom_state_set_scalar (t->state, "step", t->step);
+  if (!where)
+    {
+      g_autoptr (LoomEager) eager = loom_eager_new (plan->step->program, t->state, t->devices, t->device, &local);
+      if (eager)
+        {
+          for (guint i = 0; i < plan->n_feeds; i++)
+            loom_eager_feed (eager, plan->feed[i].input, batch->tensors[plan->feed[i].port]->data);
+          loom_eager_run (eager, FALSE, visit, &culprit, &local);
+        }
+      if (culprit.instr)
+        where = g_strdup_printf ("It first appeared at node %s (%s, %s)",
+                                 culprit.instr->origin ? culprit.instr->origin : "of the optimiser",
+                                 culprit.instr->prim->name, region[culprit.instr->region]);
+      else
+        where = g_strdup ("Repeating the batch a step at a time did not show where");
+    }
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
+               "The numbers of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT
+               ") are no longer finite. %s. The weights are as before that step; a smaller learning rate, gradient "
+               "clipping or scaled inputs usually help.",
+               t->step + 1, t->epoch + 1, where);
+}

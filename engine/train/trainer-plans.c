@@ -1,0 +1,109 @@
+/* Steps made ready to run, kept by batch size.
+ *
+ * A run needs few of them (the full batch and the last short one, for training and for evaluation), so a scan over an
+ * array finds one; nothing is looked up by name once it exists. */
+#include "engine/train/trainer-private.h"
+
+void
+trainer_plan_free (TrainerPlan *plan)
+{
+  if (!plan)
+    return;
+  loom_exec_free (plan->exec);
+  loom_step_free (plan->step);
+  g_free (plan->metric);
+  g_free (plan->feed);
+  g_free (plan);
+}
+
+gboolean
+trainer_plan_feeds (LoomTrainer *t, LoomProgram *program, guint *n_feeds, TrainerFeed **feeds, GError **error)
+{
+  guint n = loom_program_n_inputs (program);
+  g_autofree TrainerFeed *feed = g_new0 (TrainerFeed, MAX (n, 1));
+
+  for (guint i = 0; i < n; i++)
+    {
+      const char *name = loom_program_get_input (program, i)->name;
+      guint port = 0;
+      guint n_ports = loom_dataset_info (t->dataset)->n_ports;
+      while (port < n_ports && g_strcmp0 (t->port_name[port], name) != 0)
+        port++;
+      if (port == n_ports)
+        {
+          g_set_error (
+              error, LOOM_ERROR, LOOM_ERROR_PORT,
+              "The loss needs “%s”, which no data set brings. Training takes everything from the dataset node; "
+              "make this a parameter or a constant, or use “gradloom run --in”.",
+              name);
+          return FALSE;
+        }
+      feed[i] = (TrainerFeed){ i, port };
+    }
+  *n_feeds = n;
+  *feeds = g_steal_pointer (&feed);
+  return TRUE;
+}
+
+static guint
+find_output (LoomExec *exec, const char *name)
+{
+  int i = loom_exec_find_output (exec, name);
+  g_assert (i >= 0);
+  return i;
+}
+
+static TrainerPlan *
+plan_new (LoomTrainer *t, gint64 batch, gboolean training, GError **error)
+{
+  TrainerPlan *plan = g_new0 (TrainerPlan, 1);
+  LoomPlanOptions options = { .device = t->device };
+
+  plan->step = loom_step_new (t->graph, t->spec, batch, training, error);
+  if (!plan->step)
+    goto fail;
+  LoomPlan *p = loom_plan_new (plan->step->program, t->devices, &options, error);
+  if (!p)
+    goto fail;
+  plan->exec = loom_exec_new (p, t->state, error);
+  if (!plan->exec)
+    goto fail;
+  if (!trainer_plan_feeds (t, plan->step->program, &plan->n_feeds, &plan->feed, error))
+    goto fail;
+
+  plan->loss = find_output (plan->exec, "loss");
+  if (training)
+    {
+      plan->finite = find_output (plan->exec, "finite");
+      plan->grad_norm = find_output (plan->exec, "grad_norm");
+    }
+  plan->metric = g_new0 (guint, MAX (1, plan->step->n_metrics));
+  for (guint i = 0; i < plan->step->n_metrics; i++)
+    {
+      const LoomMetricSpec *m = t->spec->metrics->pdata[i];
+      g_autofree char *name = g_strdup_printf ("metric.%s", m->name);
+      plan->metric[i] = find_output (plan->exec, name);
+    }
+  return plan;
+
+fail:
+  trainer_plan_free (plan);
+  return NULL;
+}
+
+TrainerPlan *
+trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **error)
+{
+  GPtrArray *plans = training ? t->plans : t->eval_plans;
+
+  for (guint i = 0; i < plans->len; i++)
+    {
+      TrainerPlan *plan = plans->pdata[i];
+      if (plan->step->batch == batch)
+        return plan;
+    }
+  TrainerPlan *plan = plan_new (t, batch, training, error);
+  if (plan)
+    g_ptr_array_add (plans, plan);
+  return plan;
+}

@@ -1,0 +1,164 @@
+/* What the files of the trainer share: its struct and its parts.
+ *
+ * loom-trainer.c builds and frees it, trainer-loop.c runs it, trainer-plans.c makes steps ready, trainer-data.c opens
+ * data sets, trainer-folder.c owns the run's folder and events, trainer-checkpoint.c what a run resumes from, and
+ * trainer-snapshot.c what observers look at. */
+#pragma once
+
+#include "engine/data/loom-loader.h"
+#include "engine/train/loom-step.h"
+#include "engine/train/loom-trainer.h"
+
+G_BEGIN_DECLS
+
+/* ---- options ---- */
+
+/* A copy of the graph with the options written into it. */
+LoomGraph *trainer_apply_options (const LoomGraph *graph, const LoomTrainerOptions *options, GError **error);
+
+/* ---- data ---- */
+
+/* Opens what the net's dataset node names. */
+LoomDataset *trainer_dataset_open (const LoomNet *net, guint node, const char *folder, GError **error);
+/* The first n samples of a split in file order: an array of LoomTensor, one a port. */
+GPtrArray *trainer_dataset_sample (const LoomDataset *dataset, LoomSplit split, gint64 n, GError **error);
+/* What evaluation uses: val, else test; LOOM_N_SPLITS when the data has neither. */
+LoomSplit trainer_dataset_validation (const LoomDataset *dataset);
+
+/* ---- steps made ready ---- */
+
+typedef struct
+{
+  guint input, port;
+} TrainerFeed;
+
+typedef struct
+{
+  LoomStep *step;
+  LoomExec *exec;
+  guint loss, finite, grad_norm;
+  guint *metric;
+  guint n_feeds;
+  TrainerFeed *feed;
+} TrainerPlan;
+
+TrainerPlan *trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **error);
+void trainer_plan_free (TrainerPlan *plan);
+/* Program inputs that the data set's ports serve; an input that it does not serve is an error. */
+gboolean trainer_plan_feeds (LoomTrainer *t, LoomProgram *program, guint *n_feeds, TrainerFeed **feeds, GError **error);
+
+/* ---- events ---- */
+
+typedef struct
+{
+  gint64 step, epoch;
+  double loss, lr;
+} TrainerPoint;
+
+#define TRAINER_POINTS 512
+
+typedef struct
+{
+  int fd; /* -1: nothing is written */
+  gint64 length;
+  guint n;
+  TrainerPoint point[TRAINER_POINTS];
+} TrainerEvents;
+
+/* The folder of a new run: refuses one that holds a run already. */
+gboolean trainer_folder_create (LoomTrainer *t, const char *folder, GError **error);
+/* The folder of a run that goes on; events are cut to the length that the checkpoint knew. */
+gboolean trainer_folder_open (LoomTrainer *t, const char *folder, gint64 events_length, GError **error);
+/* Graph and settings of the run in folder. */
+LoomGraph *trainer_folder_read (const char *folder, char **device, int *threads, GError **error);
+gboolean trainer_events_flush (LoomTrainer *t, GError **error);
+gboolean trainer_events_line (LoomTrainer *t, GError **error, const char *format, ...) G_GNUC_PRINTF (3, 4);
+gboolean trainer_events_eval (LoomTrainer *t, const LoomTrainerEval *eval, GError **error);
+void trainer_events_close (TrainerEvents *events);
+/* "1.5", or "null" for what JSON cannot write; buffer is G_ASCII_DTOSTR_BUF_SIZE. */
+const char *trainer_number (double x, char *buffer);
+
+/* ---- checkpoints ---- */
+
+/* Writes one for the place between two steps; path (transfer full) may be NULL. */
+gboolean trainer_checkpoint_write (LoomTrainer *t, char **path, GError **error);
+/* Restores the newest whole one; *events_length is 0 where there is none and the run begins anew. */
+gboolean trainer_checkpoint_restore (LoomTrainer *t, const char *folder, gint64 *events_length, GError **error);
+
+/* ---- snapshots ---- */
+
+typedef struct
+{
+  const char *port;
+  LoomTensor *result;
+  gint64 step;
+  GError *error;
+  gboolean done;
+} TrainerSnapshotRequest;
+
+/* Answers one request, on the compute thread or where none computes. */
+void trainer_snapshot_answer (LoomTrainer *t, TrainerSnapshotRequest *request);
+typedef struct _TrainerSnapshots TrainerSnapshots;
+void trainer_snapshots_free (TrainerSnapshots *self);
+
+/* ---- the trainer ---- */
+
+typedef struct
+{
+  LoomCommandKind kind;
+  char *name;
+  double value;
+} TrainerCommand;
+
+struct _LoomTrainer
+{
+  LoomGraph *graph; /* frozen, with the options written into it */
+  LoomNet *net;     /* symbolic */
+  LoomTrainSpec *spec;
+  LoomDevices *devices;
+  LoomState *state;
+  char *device;
+  int threads;
+  char *data_folder;
+  char *folder; /* the run's; NULL: nothing is written */
+
+  LoomDataset *dataset;
+  char *port_name[LOOM_DATASET_MAX_PORTS]; /* "data.x": what the program calls it */
+  LoomLoader *loader;                      /* of the training split */
+  LoomLoader *eval_loader[LOOM_N_SPLITS];  /* made when first wanted */
+  GPtrArray *plans, *eval_plans;           /* TrainerPlan: a handful */
+  TrainerSnapshots *snapshots;
+
+  /* Place and sums: what a checkpoint holds besides the state. */
+  gint64 step, epoch, place; /* finished steps; epoch from 0; batches done in it */
+  gint64 steps_per_epoch, total_steps;
+  double loss_sum, sample_sum;
+  double *metric_sum, *metric_weight, *metric_mean;
+  const char **metric_name;
+  double base_lr, lr;
+
+  TrainerEvents events;
+  gint64 event_stride; /* a step's point is kept every so many steps, so that events stay bounded */
+
+  /* Time is read rarely: a clock costs as much as a small step's bookkeeping. */
+  gint64 clock_next, clock_steps, clock_stride;
+  gint64 last_time, last_checkpoint, checkpoint_interval, checkpoint_cost, start_time;
+  double items_per_second, eta_seconds, items_since;
+
+  LoomTrainerObserver observer;
+  gpointer observer_data;
+  const char *shown_state;
+
+  GMutex lock;
+  GCond wake, answered;
+  gint pending; /* atomic: look into the queues */
+  GQueue commands, requests;
+  gboolean active, paused, single;
+};
+
+void trainer_set_state (LoomTrainer *t, const char *state);
+/* Names the node where a value that is not finite first appeared in the step that has just failed, with the batch still
+ * fed, and puts the state back to before it. Always an error. */
+void trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, GError **error);
+
+G_END_DECLS
