@@ -1,0 +1,217 @@
+/* Series, plots, colours and files of charts, without a window. */
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "ui/charts/studio-colormap.h"
+#include "ui/charts/studio-plot.h"
+
+static double
+noise (guint i)
+{
+  return sin (i * 0.37) + cos (i * 0.011) * 3 + (i * 2654435761u % 1000) / 1000.;
+}
+
+/* The pyramid says what a plain loop says, for any stretch, and touches few entries. */
+static void
+test_series_pyramid (void)
+{
+  g_autoptr (StudioSeries) s = studio_series_new ();
+  guint n = 70000;
+  for (guint i = 0; i < n; i++)
+    studio_series_append (s, i, i % 977 == 0 ? NAN : noise (i));
+  GRand *random = g_rand_new_with_seed (5);
+  for (int t = 0; t < 300; t++)
+    {
+      guint from = (guint)g_rand_int_range (random, 0, (gint32)n),
+            to = (guint)g_rand_int_range (random, (gint32)from, (gint32)n + 1);
+      double low = INFINITY, high = -INFINITY, got_low = 0, got_high = 0;
+      for (guint i = from; i < to; i++)
+        if (i % 977 != 0)
+          {
+            low = MIN (low, noise (i));
+            high = MAX (high, noise (i));
+          }
+      gboolean any = studio_series_range (s, from, to, &got_low, &got_high);
+      g_assert_cmpint (any, ==, low <= high);
+      g_assert_cmpuint (studio_series_last_cost (s), <=, 16 * 2 * 5);
+      if (any)
+        {
+          g_assert_cmpfloat (got_low, ==, low);
+          g_assert_cmpfloat (got_high, ==, high);
+        }
+    }
+  g_rand_free (random);
+}
+
+/* A resumed run writes over the steps that were not saved. */
+static void
+test_series_truncate (void)
+{
+  g_autoptr (StudioSeries) s = studio_series_new ();
+  for (guint i = 0; i < 1000; i++)
+    studio_series_append (s, i, i);
+  studio_series_append (s, 500, -7);
+  g_assert_cmpuint (studio_series_length (s), ==, 501);
+  for (guint i = 501; i < 900; i++)
+    studio_series_append (s, i, 1);
+  double low, high;
+  g_assert_true (studio_series_range (s, 0, studio_series_length (s), &low, &high));
+  g_assert_cmpfloat (high, ==, 499);
+  g_assert_cmpfloat (low, ==, -7);
+  gsize at;
+  g_assert_true (studio_series_nearest (s, 899.6, &at));
+  double x;
+  studio_series_get (s, at, &x, NULL);
+  g_assert_cmpfloat (x, ==, 899);
+}
+
+static void
+test_nice_step (void)
+{
+  g_assert_cmpfloat_with_epsilon (studio_plot_nice_step (0, 1, 3), 0.5, 1e-12);
+  g_assert_cmpfloat_with_epsilon (studio_plot_nice_step (0, 30, 3), 10, 1e-12);
+  g_assert_cmpfloat_with_epsilon (studio_plot_nice_step (2.1, 2.4, 3), 0.1, 1e-9);
+  g_assert_cmpfloat (studio_plot_nice_step (1, 1, 3), ==, 1);
+}
+
+static StudioPlot *
+sample_plot (guint n)
+{
+  StudioPlot *p = studio_plot_new ("loss");
+  g_autoptr (StudioSeries) train = studio_series_new ();
+  g_autoptr (StudioSeries) val = studio_series_new ();
+  for (guint i = 1; i <= n; i++)
+    studio_series_append (train, i, 2 * exp (-(double)i / n) + 0.1 * noise (i));
+  for (guint i = 1; i <= 4; i++)
+    studio_series_append (val, i * n / 4, 2.2 - i * 0.3);
+  studio_plot_add_curve (p, "train", STUDIO_CURVE_TRAIN, train);
+  studio_plot_add_curve (p, "validation", STUDIO_CURVE_VALIDATION, val);
+  studio_plot_add_mark (p, n / 2., "lr 0.01");
+  return p;
+}
+
+static PangoContext *
+text_context (void)
+{
+  PangoContext *context = pango_font_map_create_context (pango_cairo_font_map_get_default ());
+  PangoFontDescription *font = pango_font_description_from_string ("Sans 11");
+  pango_context_set_font_description (context, font);
+  pango_font_description_free (font);
+  return context;
+}
+
+/* A hundred thousand points cost at most one rectangle a pixel column. */
+static void
+test_plot_columns (void)
+{
+  g_autoptr (StudioPlot) p = sample_plot (100000);
+  g_autoptr (PangoContext) context = text_context ();
+  StudioPlotLook look = { .scale = 1 };
+  cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24, 500, 200);
+  cairo_t *cr = cairo_create (surface);
+  guint rectangles = studio_plot_draw (p, cr, context, &look, 500, 200, 250);
+  g_assert_cmpuint (rectangles, >, 200);
+  g_assert_cmpuint (rectangles, <=, 501);
+  cairo_destroy (cr);
+  cairo_surface_destroy (surface);
+}
+
+static void
+test_plot_words (void)
+{
+  g_autoptr (StudioPlot) p = studio_plot_new ("loss");
+  g_autofree char *empty = studio_plot_describe (p);
+  g_assert_cmpstr (empty, ==, "loss: no points yet");
+  g_autoptr (StudioSeries) s = studio_series_new ();
+  studio_series_append (s, 839, 0.5);
+  studio_series_append (s, 840, 0.412);
+  studio_series_append (s, 841, NAN);
+  studio_plot_add_curve (p, "train", STUDIO_CURVE_TRAIN, s);
+  g_autofree char *words = studio_plot_describe (p);
+  g_assert_cmpstr (words, ==, "loss: train 0.412 at step 840");
+  g_autoptr (StudioSeries) val = studio_series_new ();
+  studio_series_append (val, 840, 0.25);
+  studio_plot_add_curve (p, "validation", STUDIO_CURVE_VALIDATION, val);
+  g_autofree char *csv = studio_plot_to_csv (p);
+  g_assert_cmpstr (csv, ==, "step,loss train,loss validation\n839,0.5,\n840,0.41199999999999998,0.25\n841,,\n");
+}
+
+static void
+test_export (void)
+{
+  g_autoptr (StudioPlot) p = sample_plot (50);
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-charts-XXXXXX", NULL);
+  static const struct
+  {
+    const char *name, *magic;
+  } files[] = { { "a.svg", "<?xml" }, { "a.pdf", "%PDF" }, { "a.png", "\x89PNG" }, { "a.csv", "step," } };
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree char *path = g_build_filename (folder, files[i].name, NULL);
+      g_autofree char *data = NULL;
+      gsize length;
+      g_assert_true (studio_plot_export (p, path, &error));
+      g_assert_no_error (error);
+      g_assert_true (g_file_get_contents (path, &data, &length, NULL));
+      g_assert_cmpuint (length, >, 100);
+      g_assert_true (memcmp (data, files[i].magic, strlen (files[i].magic)) == 0);
+      g_unlink (path);
+    }
+  g_autoptr (GError) error = NULL;
+  g_assert_false (studio_plot_export (p, "picture.bmp", &error));
+  g_assert_nonnull (strstr (error->message, ".svg, .pdf or .png"));
+  g_rmdir (folder);
+}
+
+static double
+luminance (guint32 rgb)
+{
+  return 0.2126 * (rgb >> 16 & 255) + 0.7152 * (rgb >> 8 & 255) + 0.0722 * (rgb & 255);
+}
+
+/* Brighter always means more; NaN has a colour of its own. */
+static void
+test_colormap (void)
+{
+  for (int i = 1; i <= 50; i++)
+    g_assert_cmpfloat (luminance (studio_colormap (i / 50.)), >, luminance (studio_colormap ((i - 1) / 50.)));
+  g_assert_cmpuint (studio_colormap (NAN), ==, 0xffc01c28u);
+  g_assert_cmpuint (studio_colormap (7), ==, studio_colormap (1));
+}
+
+static void
+test_format (void)
+{
+  static const struct
+  {
+    double value;
+    const char *text;
+  } numbers[] = { { 0.412, "0.412" }, { -3.25, "−3.250" }, { 0.01, "0.0100" },
+                  { 1234.5, "1234" }, { 0, "0" },          { 2.5e-7, "2.50e-07" } };
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
+    {
+      g_autofree char *text = studio_format_number (numbers[i].value);
+      g_assert_cmpstr (text, ==, numbers[i].text);
+    }
+  g_autofree char *count = studio_format_count (61706);
+  g_assert_cmpstr (count, ==, "61,706");
+  g_autofree char *bytes = studio_format_bytes (4200000);
+  g_assert_cmpstr (bytes, ==, "4.2 MB");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/charts/series/pyramid", test_series_pyramid);
+  g_test_add_func ("/charts/series/truncate", test_series_truncate);
+  g_test_add_func ("/charts/nice-step", test_nice_step);
+  g_test_add_func ("/charts/plot/columns", test_plot_columns);
+  g_test_add_func ("/charts/plot/words", test_plot_words);
+  g_test_add_func ("/charts/export", test_export);
+  g_test_add_func ("/charts/colormap", test_colormap);
+  g_test_add_func ("/charts/format", test_format);
+  return g_test_run ();
+}

@@ -1,0 +1,167 @@
+/* The model of a run, fed by hand with what a worker would send; no process, no display. */
+#include <math.h>
+#include <signal.h>
+
+#include "ui/run/studio-run.h"
+#include "ui/run/studio-worker.h"
+
+static void
+feed (StudioRun *run, gint64 from, gint64 to, double loss)
+{
+  static const char *const names[] = { "accuracy", NULL };
+  GVariantBuilder b;
+  g_variant_builder_init (&b, G_VARIANT_TYPE ("a(xxddad)"));
+  for (gint64 step = from; step <= to; step++)
+    {
+      GVariantBuilder m;
+      g_variant_builder_init (&m, G_VARIANT_TYPE ("ad"));
+      g_variant_builder_add (&m, "d", 0.5);
+      g_variant_builder_add (&b, "(xxddad)", step, (gint64)1, loss, 0.01, &m);
+    }
+  g_autoptr (GVariant) points = g_variant_ref_sink (g_variant_builder_end (&b));
+  studio_run_take_metrics (run, names, points);
+}
+
+static void
+count_cb (StudioRun *run, guint *n)
+{
+  (*n)++;
+}
+
+static void
+test_points (void)
+{
+  g_autoptr (StudioRun) run = studio_run_new ();
+  guint n = 0;
+  g_signal_connect (run, "points", G_CALLBACK (count_cb), &n);
+  g_assert_true (isnan (studio_run_get_loss (run)));
+  feed (run, 1, 10, 0.7);
+  g_assert_cmpuint (n, ==, 1);
+  g_assert_cmpint (studio_run_get_step (run), ==, 10);
+  g_assert_cmpfloat (studio_run_get_loss (run), ==, 0.7);
+  g_assert_cmpuint (studio_run_n_metrics (run), ==, 1);
+  g_assert_cmpstr (studio_run_get_metric_name (run, 0), ==, "accuracy");
+  g_assert_cmpuint (studio_series_length (studio_run_get_train (run, 0)), ==, 10);
+  g_assert_null (studio_run_get_previous (run, -1));
+}
+
+/* A new run keeps the old curve in grey; one that never made a point does not push it out. */
+static void
+test_previous (void)
+{
+  g_autoptr (StudioRun) run = studio_run_new ();
+  feed (run, 1, 5, 1);
+  studio_run_take_begin (run);
+  g_assert_cmpuint (studio_series_length (studio_run_get_previous (run, -1)), ==, 5);
+  g_assert_cmpuint (studio_series_length (studio_run_get_train (run, -1)), ==, 0);
+  g_assert_true (isnan (studio_run_get_loss (run)));
+  studio_run_take_begin (run);
+  g_assert_cmpuint (studio_series_length (studio_run_get_previous (run, -1)), ==, 5);
+}
+
+static void
+test_evaluation (void)
+{
+  g_autoptr (StudioRun) run = studio_run_new ();
+  static const char *const names[] = { "accuracy", NULL };
+  const double values[] = { 0.87 };
+  g_autoptr (GVariant) v
+      = g_variant_ref_sink (g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, values, 1, sizeof (double)));
+  studio_run_take_evaluation (run, "val", 100, 1, 0.4, names, v);
+  double x, y;
+  studio_series_get (studio_run_get_validation (run, 0), 0, &x, &y);
+  g_assert_cmpfloat (x, ==, 100);
+  g_assert_cmpfloat (y, ==, 0.87);
+  g_assert_cmpstr (studio_run_get_split (run), ==, "val");
+}
+
+static void
+test_states (void)
+{
+  g_autoptr (StudioRun) run = studio_run_new ();
+  g_assert_false (studio_run_is_live (run));
+  studio_run_take_state (run, "preparing", "");
+  g_assert_cmpint (studio_run_get_state (run), ==, STUDIO_RUN_STARTING);
+  g_assert_true (studio_run_is_live (run));
+  g_assert_null (studio_run_get_message (run));
+  studio_run_take_state (run, "running", "");
+  /* A word from a later version changes nothing. */
+  studio_run_take_state (run, "levitating", "");
+  g_assert_cmpint (studio_run_get_state (run), ==, STUDIO_RUN_RUNNING);
+  studio_run_take_end (run, "The worker was ended by signal 9 (Killed).");
+  g_assert_cmpint (studio_run_get_state (run), ==, STUDIO_RUN_LOST);
+  g_assert_cmpstr (studio_run_get_message (run), ==, "The worker was ended by signal 9 (Killed).");
+}
+
+/* A worker that dies when its work was done is no loss. */
+static void
+test_end_after_done (void)
+{
+  g_autoptr (StudioRun) run = studio_run_new ();
+  studio_run_take_state (run, "running", "");
+  studio_run_take_state (run, "done", "");
+  studio_run_take_end (run, "The worker was ended by signal 9 (Killed).");
+  g_assert_cmpint (studio_run_get_state (run), ==, STUDIO_RUN_DONE);
+}
+
+static void
+test_memory (void)
+{
+  g_autoptr (StudioRun) run = studio_run_new ();
+  GVariantBuilder b;
+  g_variant_builder_init (&b, G_VARIANT_TYPE ("a{st}"));
+  g_variant_builder_add (&b, "{st}", "activations", (guint64)700);
+  g_variant_builder_add (&b, "{st}", "parameters", (guint64)300);
+  g_autoptr (GVariant) v = g_variant_ref_sink (g_variant_builder_end (&b));
+  studio_run_take_memory (run, "cpu", v);
+  g_assert_cmpuint (studio_run_n_owners (run), ==, 2);
+  g_assert_cmpstr (studio_run_get_owners (run)[0], ==, "parameters");
+  g_assert_cmpuint (studio_run_get_owner_bytes (run)[1], ==, 700);
+}
+
+static void
+test_resumed_points (void)
+{
+  g_autoptr (StudioRun) run = studio_run_new ();
+  feed (run, 1, 50, 1);
+  studio_run_take_checkpoint (run, 30, "30");
+  g_assert_true (studio_run_has_checkpoint (run));
+  feed (run, 31, 33, 0.5);
+  g_assert_cmpuint (studio_series_length (studio_run_get_train (run, -1)), ==, 33);
+}
+
+static void
+test_sentences (void)
+{
+  g_autofree char *killed = studio_worker_describe_end (TRUE, SIGKILL, NULL);
+  g_assert_cmpstr (killed, ==, "The worker was ended by signal 9 (Killed).");
+  g_autofree char *said = studio_worker_describe_end (FALSE, 3, "out of memory");
+  g_assert_cmpstr (said, ==, "The worker ended with status 3: out of memory");
+}
+
+static void
+test_folder (void)
+{
+  g_autofree char *folder = studio_run_new_folder ("LeNet on Fashion-MNIST / ../x");
+  g_autofree char *leaf = g_path_get_basename (folder);
+  g_assert_true (g_str_has_prefix (leaf, "lenet-on-fashion-mnist-x-"));
+  g_autofree char *nameless = studio_run_new_folder ("…");
+  g_autofree char *nameless_leaf = g_path_get_basename (nameless);
+  g_assert_true (g_str_has_prefix (nameless_leaf, "run-"));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/run/points", test_points);
+  g_test_add_func ("/run/previous", test_previous);
+  g_test_add_func ("/run/evaluation", test_evaluation);
+  g_test_add_func ("/run/states", test_states);
+  g_test_add_func ("/run/end-after-done", test_end_after_done);
+  g_test_add_func ("/run/memory", test_memory);
+  g_test_add_func ("/run/resumed-points", test_resumed_points);
+  g_test_add_func ("/run/sentences", test_sentences);
+  g_test_add_func ("/run/folder", test_folder);
+  return g_test_run ();
+}

@@ -1,0 +1,372 @@
+/* The heat map widget.
+ *
+ * The matrix becomes a Cairo image of one pixel a cell, once per value, and is drawn enlarged without smoothing: cells
+ * stay cells. Files get one rectangle a cell while that is reasonable, so that an SVG scales on a slide. */
+#include "ui/charts/studio-heat-map.h"
+
+#include <adwaita.h>
+#include <math.h>
+
+#include "engine/loom.h"
+#include "ui/charts/studio-colormap.h"
+
+#define CAPTION_HEIGHT   18
+#define LEGEND_HEIGHT    20
+#define LEGEND_BAR       6
+#define MAX_VECTOR_CELLS 16384
+
+struct _StudioHeatMap
+{
+  GtkWidget parent_instance;
+  guint rows, columns;
+  float *values;
+  double min, max;
+  guint n_bad; /* cells that are not finite */
+  gint64 step;
+  char *caption;
+  cairo_surface_t *image;
+  int map_height;
+  double scale;
+};
+
+G_DEFINE_TYPE (StudioHeatMap, studio_heat_map, GTK_TYPE_WIDGET)
+
+static double
+position (const StudioHeatMap *self, double v)
+{
+  if (!isfinite (v))
+    return NAN;
+  return self->max > self->min ? (v - self->min) / (self->max - self->min) : 0.5;
+}
+
+static cairo_surface_t *
+make_image (const StudioHeatMap *self)
+{
+  cairo_surface_t *image = cairo_image_surface_create (CAIRO_FORMAT_RGB24, (int)self->columns, (int)self->rows);
+  cairo_surface_flush (image);
+  guchar *pixels = cairo_image_surface_get_data (image);
+  int stride = cairo_image_surface_get_stride (image);
+  for (guint r = 0; r < self->rows; r++)
+    {
+      guint32 *line = (guint32 *)(void *)(pixels + (gsize)r * stride);
+      for (guint c = 0; c < self->columns; c++)
+        line[c] = studio_colormap (position (self, self->values[(gsize)r * self->columns + c]));
+    }
+  cairo_surface_mark_dirty (image);
+  return image;
+}
+
+static void
+set_rgb (cairo_t *cr, guint32 rgb)
+{
+  cairo_set_source_rgb (cr, (rgb >> 16 & 255) / 255., (rgb >> 8 & 255) / 255., (rgb & 255) / 255.);
+}
+
+static void
+draw_cells (const StudioHeatMap *self, cairo_t *cr, double width, double height)
+{
+  double w = width / self->columns, h = height / self->rows;
+  for (guint r = 0; r < self->rows; r++)
+    for (guint c = 0; c < self->columns; c++)
+      {
+        set_rgb (cr, studio_colormap (position (self, self->values[(gsize)r * self->columns + c])));
+        cairo_rectangle (cr, c * w, r * h, w, h);
+        cairo_fill (cr);
+      }
+}
+
+static void
+draw_image (const StudioHeatMap *self, cairo_t *cr, double width, double height)
+{
+  cairo_save (cr);
+  cairo_scale (cr, width / self->columns, height / self->rows);
+  cairo_set_source_surface (cr, self->image, 0, 0);
+  cairo_pattern_set_filter (cairo_get_source (cr), CAIRO_FILTER_NEAREST);
+  cairo_paint (cr);
+  cairo_restore (cr);
+}
+
+typedef struct
+{
+  StudioHeatMap *self;
+  PangoContext *context;
+  gboolean dark, vector;
+} Drawing;
+
+static void
+draw_words (const Drawing *d, cairo_t *cr, const char *text, double x, double y, double align, double most,
+            double alpha)
+{
+  g_autoptr (PangoLayout) layout = pango_layout_new (d->context);
+  PangoFontDescription *font = pango_font_description_copy (pango_context_get_font_description (d->context));
+  pango_font_description_set_absolute_size (font, 11 * d->self->scale * PANGO_SCALE);
+  pango_layout_set_font_description (layout, font);
+  pango_font_description_free (font);
+  PangoAttrList *attributes = pango_attr_list_new ();
+  pango_attr_list_insert (attributes, pango_attr_font_features_new ("tnum=1"));
+  pango_layout_set_attributes (layout, attributes);
+  pango_attr_list_unref (attributes);
+  pango_layout_set_text (layout, text, -1);
+  int w, h;
+  pango_layout_get_pixel_size (layout, &w, &h);
+  if (w > most)
+    {
+      pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_MIDDLE);
+      pango_layout_set_width (layout, (int)(most * PANGO_SCALE));
+      w = (int)most;
+    }
+  double ink = d->dark ? 1 : 0.14;
+  cairo_set_source_rgba (cr, ink, ink, ink, alpha);
+  cairo_move_to (cr, floor (x - align * w), floor (y - h / 2.));
+  pango_cairo_show_layout (cr, layout);
+}
+
+static void
+draw_legend (const Drawing *d, cairo_t *cr, double width, double y)
+{
+  StudioHeatMap *self = d->self;
+  g_autofree char *low = studio_format_number (self->min), *high = studio_format_number (self->max);
+  double s = self->scale, third = width * 0.36;
+  draw_words (d, cr, low, 0, y, 0, width * 0.3, 0.8);
+  draw_words (d, cr, high, width, y, 1, width * 0.3, 0.8);
+  double left = (width - third) / 2;
+  for (int i = 0; i < (int)third; i++)
+    {
+      set_rgb (cr, studio_colormap (i / (third - 1)));
+      cairo_rectangle (cr, left + i, y - LEGEND_BAR * s / 2, 1.2, LEGEND_BAR * s);
+      cairo_fill (cr);
+    }
+}
+
+static void
+draw_map (cairo_t *cr, double width, double height, gpointer data)
+{
+  const Drawing *d = data;
+  StudioHeatMap *self = d->self;
+  double s = self->scale, top = CAPTION_HEIGHT * s, bottom = height - LEGEND_HEIGHT * s;
+  double ink = d->dark ? 1 : 0.14;
+  draw_words (d, cr, self->caption, 0, top / 2 - 1, 0, width, 0.8);
+  if (self->values == NULL)
+    {
+      cairo_set_source_rgba (cr, ink, ink, ink, 0.06);
+      cairo_rectangle (cr, 0, top, width, bottom - top);
+      cairo_fill (cr);
+      draw_words (d, cr, "shown once it trains", width / 2, (top + bottom) / 2, 0.5, width - 12, 0.72);
+      return;
+    }
+  cairo_save (cr);
+  cairo_translate (cr, 0, top);
+  if (d->vector && (gsize)self->rows * self->columns <= MAX_VECTOR_CELLS)
+    draw_cells (self, cr, width, bottom - top);
+  else
+    draw_image (self, cr, width, bottom - top);
+  cairo_restore (cr);
+  draw_legend (d, cr, width, bottom + LEGEND_HEIGHT * s / 2 + 1);
+}
+
+static void
+heat_map_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
+{
+  StudioHeatMap *self = STUDIO_HEAT_MAP (widget);
+  int width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
+  if (width <= 0 || height <= 0)
+    return;
+  Drawing d = { .self = self,
+                .context = gtk_widget_get_pango_context (widget),
+                .dark = adw_style_manager_get_dark (adw_style_manager_get_default ()) };
+  cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, width, height));
+  draw_map (cr, width, height, &d);
+  cairo_destroy (cr);
+}
+
+static void
+heat_map_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int *minimum, int *natural,
+                  int *minimum_baseline, int *natural_baseline)
+{
+  StudioHeatMap *self = STUDIO_HEAT_MAP (widget);
+  if (orientation == GTK_ORIENTATION_HORIZONTAL)
+    *minimum = *natural = 40;
+  else
+    *minimum = *natural = (int)(self->map_height + (CAPTION_HEIGHT + LEGEND_HEIGHT) * self->scale);
+}
+
+static void
+clear_values (StudioHeatMap *self)
+{
+  g_clear_pointer (&self->values, g_free);
+  g_clear_pointer (&self->image, cairo_surface_destroy);
+  self->rows = self->columns = 0;
+  self->step = -1;
+}
+
+static void
+heat_map_dispose (GObject *object)
+{
+  StudioHeatMap *self = STUDIO_HEAT_MAP (object);
+  g_signal_handlers_disconnect_by_data (adw_style_manager_get_default (), self);
+  clear_values (self);
+  g_clear_pointer (&self->caption, g_free);
+  G_OBJECT_CLASS (studio_heat_map_parent_class)->dispose (object);
+}
+
+static void
+studio_heat_map_class_init (StudioHeatMapClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+  G_OBJECT_CLASS (klass)->dispose = heat_map_dispose;
+  widget_class->snapshot = heat_map_snapshot;
+  widget_class->measure = heat_map_measure;
+  gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
+  gtk_widget_class_set_css_name (widget_class, "heatmap");
+}
+
+static void
+studio_heat_map_init (StudioHeatMap *self)
+{
+  self->map_height = 176;
+  self->scale = 1;
+  self->step = -1;
+  self->caption = g_strdup ("");
+  g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
+}
+
+StudioHeatMap *
+studio_heat_map_new (void)
+{
+  return g_object_new (STUDIO_TYPE_HEAT_MAP, NULL);
+}
+
+static void
+describe (StudioHeatMap *self)
+{
+  g_autofree char *words = NULL;
+  if (self->values != NULL)
+    {
+      g_autofree char *low = studio_format_number (self->min), *high = studio_format_number (self->max);
+      words = g_strdup_printf ("%u rows, %u columns, from %s to %s", self->rows, self->columns, low, high);
+      if (self->n_bad > 0)
+        {
+          g_autofree char *more = g_strdup_printf ("%s, %u cells are no numbers", words, self->n_bad);
+          g_free (words);
+          words = g_steal_pointer (&more);
+        }
+    }
+  else
+    words = g_strdup ("no values yet");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, self->caption,
+                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, words, -1);
+}
+
+void
+studio_heat_map_set (StudioHeatMap *self, const char *what, const char *where, gint64 step, guint rows, guint columns,
+                     const float *values)
+{
+  g_return_if_fail (STUDIO_IS_HEAT_MAP (self) && rows > 0 && columns > 0);
+  clear_values (self);
+  gsize n = (gsize)rows * columns;
+  self->values = g_memdup2 (values, n * sizeof (float));
+  self->rows = rows;
+  self->columns = columns;
+  self->step = step;
+  self->min = INFINITY;
+  self->max = -INFINITY;
+  self->n_bad = 0;
+  for (gsize i = 0; i < n; i++)
+    {
+      if (!isfinite (values[i]))
+        {
+          self->n_bad++;
+          continue;
+        }
+      self->min = MIN (self->min, values[i]);
+      self->max = MAX (self->max, values[i]);
+    }
+  if (self->min > self->max)
+    self->min = self->max = NAN;
+  self->image = make_image (self);
+  g_autofree char *count = studio_format_count ((double)step);
+  g_free (self->caption);
+  self->caption = where != NULL ? g_strdup_printf ("%s · %s · step %s", what, where, count)
+                                : g_strdup_printf ("%s · step %s", what, count);
+  describe (self);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+void
+studio_heat_map_clear (StudioHeatMap *self, const char *what)
+{
+  clear_values (self);
+  g_free (self->caption);
+  self->caption = g_strdup (what);
+  describe (self);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+gboolean
+studio_heat_map_get_range (StudioHeatMap *self, double *min, double *max)
+{
+  if (self->values == NULL)
+    return FALSE;
+  *min = self->min;
+  *max = self->max;
+  return TRUE;
+}
+
+gint64
+studio_heat_map_get_step (StudioHeatMap *self)
+{
+  return self->step;
+}
+
+const char *
+studio_heat_map_get_caption (StudioHeatMap *self)
+{
+  return self->caption;
+}
+
+void
+studio_heat_map_set_map_height (StudioHeatMap *self, int pixels)
+{
+  self->map_height = CLAMP (pixels, 24, 2000);
+  gtk_widget_queue_resize (GTK_WIDGET (self));
+}
+
+void
+studio_heat_map_set_text_scale (StudioHeatMap *self, double scale)
+{
+  self->scale = scale;
+  gtk_widget_queue_resize (GTK_WIDGET (self));
+}
+
+gboolean
+studio_heat_map_export (StudioHeatMap *self, const char *path, GError **error)
+{
+  if (self->values == NULL)
+    {
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                           "The map is empty: train or step once, then save it again.");
+      return FALSE;
+    }
+  if (g_str_has_suffix (path, ".csv"))
+    {
+      g_autoptr (GString) text = g_string_new (NULL);
+      char number[G_ASCII_DTOSTR_BUF_SIZE];
+      for (gsize i = 0; i < (gsize)self->rows * self->columns; i++)
+        {
+          g_string_append (text, g_ascii_formatd (number, sizeof number, "%.9g", self->values[i]));
+          g_string_append_c (text, (i + 1) % self->columns == 0 ? '\n' : ',');
+        }
+      return g_file_set_contents (path, text->str, (gssize)text->len, error);
+    }
+  g_autoptr (PangoContext) context = pango_font_map_create_context (pango_cairo_font_map_get_default ());
+  PangoFontDescription *font = pango_font_description_from_string ("Cantarell, DejaVu Sans, sans-serif 11");
+  pango_context_set_font_description (context, font);
+  pango_font_description_free (font);
+  Drawing d = { .self = self, .context = context, .vector = TRUE };
+  double saved = self->scale;
+  self->scale = 1;
+  gboolean done = studio_export_drawing (path, 352, 352. * self->rows / self->columns + CAPTION_HEIGHT + LEGEND_HEIGHT,
+                                         draw_map, &d, error);
+  self->scale = saved;
+  return done;
+}

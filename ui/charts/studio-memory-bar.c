@@ -1,0 +1,255 @@
+/* The memory bar.
+ *
+ * Six owners in six hues would need a legend that nobody reads; here every owner is one line with its name, its bytes
+ * and the pattern that its stretch of the bar has, so neither colour nor memory is asked of the reader. */
+#include "ui/charts/studio-memory-bar.h"
+
+#include <adwaita.h>
+#include <math.h>
+
+#include "ui/charts/studio-plot.h"
+
+#define MAX_OWNERS 8
+#define BAR_HEIGHT 14
+#define ROW_HEIGHT 20
+
+typedef enum
+{
+  PATTERN_SOLID,
+  PATTERN_RISING,
+  PATTERN_FALLING,
+  PATTERN_DOTS,
+  PATTERN_CROSS,
+  PATTERN_EMPTY
+} Pattern;
+
+typedef struct
+{
+  const char *owner; /* interned */
+  guint64 bytes;
+} Share;
+
+struct _StudioMemoryBar
+{
+  GtkWidget parent_instance;
+  char *device;
+  guint n;
+  Share share[MAX_OWNERS];
+  guint64 total;
+  double scale;
+};
+
+G_DEFINE_TYPE (StudioMemoryBar, studio_memory_bar, GTK_TYPE_WIDGET)
+
+static void
+set_colour (cairo_t *cr, gboolean dark, double alpha)
+{
+  if (dark)
+    cairo_set_source_rgba (cr, 0x99 / 255., 0xc1 / 255., 0xf1 / 255., alpha);
+  else
+    cairo_set_source_rgba (cr, 0x1a / 255., 0x5f / 255., 0xb4 / 255., alpha);
+}
+
+static void
+hatch (cairo_t *cr, double x, double y, double w, double h, gboolean rising, double pitch)
+{
+  for (double at = x - h; at < x + w; at += pitch)
+    {
+      cairo_move_to (cr, at, rising ? y + h : y);
+      cairo_line_to (cr, at + h, rising ? y : y + h);
+    }
+  cairo_stroke (cr);
+}
+
+static void
+draw_share (cairo_t *cr, gboolean dark, guint kind, double x, double y, double w, double h)
+{
+  cairo_save (cr);
+  cairo_rectangle (cr, x, y, w, h);
+  cairo_clip (cr);
+  cairo_set_line_width (cr, 1.5);
+  set_colour (cr, dark, 0.16);
+  cairo_paint (cr);
+  set_colour (cr, dark, 1);
+  switch ((Pattern)(kind % 6))
+    {
+    case PATTERN_SOLID:
+      cairo_paint (cr);
+      break;
+    case PATTERN_RISING:
+      hatch (cr, x, y, w, h, TRUE, 5);
+      break;
+    case PATTERN_FALLING:
+      hatch (cr, x, y, w, h, FALSE, 5);
+      break;
+    case PATTERN_DOTS:
+      for (double dy = y + 2.5; dy < y + h; dy += 5)
+        for (double dx = x + 2.5; dx < x + w; dx += 5)
+          {
+            cairo_arc (cr, dx, dy, 1.2, 0, 2 * G_PI);
+            cairo_fill (cr);
+          }
+      break;
+    case PATTERN_CROSS:
+      hatch (cr, x, y, w, h, TRUE, 7);
+      hatch (cr, x, y, w, h, FALSE, 7);
+      break;
+    case PATTERN_EMPTY:
+      break;
+    }
+  cairo_restore (cr);
+  set_colour (cr, dark, 0.8);
+  cairo_set_line_width (cr, 1);
+  cairo_rectangle (cr, x + 0.5, y + 0.5, MAX (w - 1, 0.5), h - 1);
+  cairo_stroke (cr);
+}
+
+static void
+draw_words (StudioMemoryBar *self, cairo_t *cr, gboolean dark, gboolean strong, const char *text, double x, double y,
+            double align, double alpha)
+{
+  g_autoptr (PangoLayout) layout = gtk_widget_create_pango_layout (GTK_WIDGET (self), text);
+  PangoFontDescription *font
+      = pango_font_description_copy (pango_context_get_font_description (pango_layout_get_context (layout)));
+  pango_font_description_set_absolute_size (font, 11 * self->scale * PANGO_SCALE);
+  pango_font_description_set_weight (font, strong ? PANGO_WEIGHT_SEMIBOLD : PANGO_WEIGHT_NORMAL);
+  pango_layout_set_font_description (layout, font);
+  pango_font_description_free (font);
+  PangoAttrList *attributes = pango_attr_list_new ();
+  pango_attr_list_insert (attributes, pango_attr_font_features_new ("tnum=1"));
+  pango_layout_set_attributes (layout, attributes);
+  pango_attr_list_unref (attributes);
+  int w, h;
+  pango_layout_get_pixel_size (layout, &w, &h);
+  double ink = dark ? 1 : 0.14;
+  cairo_set_source_rgba (cr, ink, ink, ink, alpha);
+  cairo_move_to (cr, floor (x - align * w), floor (y - h / 2.));
+  pango_cairo_show_layout (cr, layout);
+}
+
+static void
+memory_bar_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
+{
+  StudioMemoryBar *self = STUDIO_MEMORY_BAR (widget);
+  double width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget), s = self->scale;
+  gboolean dark = adw_style_manager_get_dark (adw_style_manager_get_default ());
+  cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, (float)width, (float)height));
+  draw_words (self, cr, dark, TRUE, "memory", 0, 9 * s, 0, 0.9);
+  if (self->total == 0)
+    {
+      draw_words (self, cr, dark, FALSE, "known when the run is planned", 0, 36 * s, 0, 0.72);
+      cairo_destroy (cr);
+      return;
+    }
+  g_autofree char *total = studio_format_bytes ((double)self->total);
+  g_autofree char *head = g_strdup_printf ("%s · %s", self->device, total);
+  draw_words (self, cr, dark, FALSE, head, width, 9 * s, 1, 0.9);
+  double x = 0, top = 26 * s;
+  for (guint i = 0; i < self->n; i++)
+    {
+      double w = width * ((double)self->share[i].bytes / (double)self->total);
+      if (w > 0)
+        draw_share (cr, dark, i, x, top, MAX (w, 1), BAR_HEIGHT * s);
+      x += w;
+    }
+  double y = top + (BAR_HEIGHT + 16) * s;
+  for (guint i = 0; i < self->n && y < height - 4; i++)
+    {
+      if (self->share[i].bytes == 0)
+        continue;
+      draw_share (cr, dark, i, 0, y - 5 * s, 10 * s, 10 * s);
+      g_autofree char *bytes = studio_format_bytes ((double)self->share[i].bytes);
+      draw_words (self, cr, dark, FALSE, self->share[i].owner, 18 * s, y, 0, 0.9);
+      draw_words (self, cr, dark, FALSE, bytes, width, y, 1, 0.9);
+      y += ROW_HEIGHT * s;
+    }
+  cairo_destroy (cr);
+}
+
+static void
+memory_bar_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int *minimum, int *natural,
+                    int *minimum_baseline, int *natural_baseline)
+{
+  gboolean wide = orientation == GTK_ORIENTATION_HORIZONTAL;
+  *minimum = wide ? 160 : 60;
+  *natural = wide ? 220 : 180;
+}
+
+static void
+memory_bar_dispose (GObject *object)
+{
+  StudioMemoryBar *self = STUDIO_MEMORY_BAR (object);
+  g_signal_handlers_disconnect_by_data (adw_style_manager_get_default (), self);
+  g_clear_pointer (&self->device, g_free);
+  G_OBJECT_CLASS (studio_memory_bar_parent_class)->dispose (object);
+}
+
+static void
+studio_memory_bar_class_init (StudioMemoryBarClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+  G_OBJECT_CLASS (klass)->dispose = memory_bar_dispose;
+  widget_class->snapshot = memory_bar_snapshot;
+  widget_class->measure = memory_bar_measure;
+  gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
+  gtk_widget_class_set_css_name (widget_class, "memorybar");
+}
+
+static void
+studio_memory_bar_init (StudioMemoryBar *self)
+{
+  self->scale = 1;
+  self->device = g_strdup ("");
+  g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
+  studio_memory_bar_clear (self);
+}
+
+StudioMemoryBar *
+studio_memory_bar_new (void)
+{
+  return g_object_new (STUDIO_TYPE_MEMORY_BAR, NULL);
+}
+
+void
+studio_memory_bar_clear (StudioMemoryBar *self)
+{
+  studio_memory_bar_set (self, "", 0, NULL, NULL);
+}
+
+void
+studio_memory_bar_set (StudioMemoryBar *self, const char *device, guint n, const char *const *owner,
+                       const guint64 *bytes)
+{
+  g_return_if_fail (STUDIO_IS_MEMORY_BAR (self));
+  char *copy = g_strdup (device);
+  g_free (self->device);
+  self->device = copy;
+  self->n = MIN (n, MAX_OWNERS);
+  self->total = 0;
+  g_autoptr (GString) words = g_string_new (NULL);
+  for (guint i = 0; i < self->n; i++)
+    {
+      self->share[i] = (Share){ .owner = g_intern_string (owner[i]), .bytes = bytes[i] };
+      self->total += bytes[i];
+      g_autofree char *size = studio_format_bytes ((double)bytes[i]);
+      g_string_append_printf (words, "%s%s %s", i ? ", " : "", owner[i], size);
+    }
+  g_autofree char *total = studio_format_bytes ((double)self->total);
+  g_autofree char *label = self->total ? g_strdup_printf ("memory of %s: %s", device, total) : g_strdup ("memory");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
+                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, words->len ? words->str : "not known yet", -1);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+guint64
+studio_memory_bar_get_total (StudioMemoryBar *self)
+{
+  return self->total;
+}
+
+void
+studio_memory_bar_set_text_scale (StudioMemoryBar *self, double scale)
+{
+  self->scale = scale;
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}

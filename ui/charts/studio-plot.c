@@ -1,0 +1,571 @@
+/* The drawing of a chart, and its words.
+ *
+ * A curve with more points than pixels becomes one rectangle a pixel column, from the column's minimum to its maximum,
+ * read from the series' pyramid; one with fewer becomes a line. */
+#include "ui/charts/studio-plot.h"
+
+#include <math.h>
+#include <string.h>
+
+static void
+curve_free (gpointer data)
+{
+  StudioCurve *c = data;
+  g_free (c->label);
+  studio_series_unref (c->series);
+  g_free (c);
+}
+
+static void
+mark_free (gpointer data)
+{
+  StudioMark *m = data;
+  g_free (m->label);
+  g_free (m);
+}
+
+StudioPlot *
+studio_plot_new (const char *title)
+{
+  StudioPlot *p = g_new0 (StudioPlot, 1);
+  p->title = g_strdup (title);
+  p->curves = g_ptr_array_new_with_free_func (curve_free);
+  p->marks = g_ptr_array_new_with_free_func (mark_free);
+  p->fixed_min = p->fixed_max = NAN;
+  return p;
+}
+
+void
+studio_plot_free (StudioPlot *p)
+{
+  g_free (p->title);
+  g_ptr_array_unref (p->curves);
+  g_ptr_array_unref (p->marks);
+  g_free (p);
+}
+
+void
+studio_plot_add_curve (StudioPlot *p, const char *label, StudioCurveStyle style, StudioSeries *series)
+{
+  StudioCurve *c = g_new0 (StudioCurve, 1);
+  c->label = g_strdup (label);
+  c->style = style;
+  c->series = studio_series_ref (series);
+  g_ptr_array_add (p->curves, c);
+}
+
+void
+studio_plot_add_mark (StudioPlot *p, double x, const char *label)
+{
+  StudioMark *m = g_new0 (StudioMark, 1);
+  m->x = x;
+  m->label = g_strdup (label);
+  g_ptr_array_add (p->marks, m);
+}
+
+void
+studio_plot_clear (StudioPlot *p)
+{
+  g_ptr_array_set_size (p->curves, 0);
+  g_ptr_array_set_size (p->marks, 0);
+}
+
+gboolean
+studio_plot_bounds (const StudioPlot *p, double *x0, double *x1, double *y0, double *y1)
+{
+  gboolean any = FALSE;
+  for (guint i = 0; i < p->curves->len; i++)
+    {
+      const StudioCurve *c = g_ptr_array_index (p->curves, i);
+      gsize n = studio_series_length (c->series);
+      double first, last, low, high;
+      if (n == 0 || !studio_series_range (c->series, 0, n, &low, &high))
+        continue;
+      studio_series_get (c->series, 0, &first, NULL);
+      studio_series_get (c->series, n - 1, &last, NULL);
+      *x0 = any ? MIN (*x0, first) : first;
+      *x1 = any ? MAX (*x1, last) : last;
+      *y0 = any ? MIN (*y0, low) : low;
+      *y1 = any ? MAX (*y1, high) : high;
+      any = TRUE;
+    }
+  if (!any)
+    return FALSE;
+  if (*x1 <= *x0)
+    *x1 = *x0 + 1;
+  if (!isnan (p->fixed_min))
+    *y0 = MIN (*y0, p->fixed_min);
+  if (!isnan (p->fixed_max))
+    *y1 = MAX (*y1, p->fixed_max);
+  double air = (*y1 - *y0) * 0.06;
+  if (air <= 0)
+    air = *y0 == 0 ? 0.5 : fabs (*y0) * 0.1;
+  if (isnan (p->fixed_min) || *y0 < p->fixed_min)
+    *y0 -= air;
+  if (isnan (p->fixed_max) || *y1 > p->fixed_max)
+    *y1 += air;
+  return TRUE;
+}
+
+double
+studio_plot_nice_step (double min, double max, int wanted)
+{
+  double raw = (max - min) / MAX (wanted, 1);
+  if (!(raw > 0) || !isfinite (raw))
+    return 1;
+  double power = pow (10, floor (log10 (raw)));
+  double f = raw / power;
+  return power * (f <= 1 ? 1 : f <= 2 ? 2 : f <= 5 ? 5 : 10);
+}
+
+/* ---- colours and text -------------------------------------------------- */
+
+static void
+set_ink (cairo_t *cr, const StudioPlotLook *look, double alpha)
+{
+  double v = look->dark ? 1 : 0.14;
+  cairo_set_source_rgba (cr, v, v, v, alpha);
+}
+
+static void
+set_curve_colour (cairo_t *cr, const StudioPlotLook *look, StudioCurveStyle style)
+{
+  switch (style)
+    {
+    case STUDIO_CURVE_TRAIN:
+      if (look->dark)
+        cairo_set_source_rgb (cr, 0x99 / 255., 0xc1 / 255., 0xf1 / 255.);
+      else
+        cairo_set_source_rgb (cr, 0x1a / 255., 0x5f / 255., 0xb4 / 255.);
+      break;
+    case STUDIO_CURVE_VALIDATION:
+      if (look->dark)
+        cairo_set_source_rgb (cr, 0xff / 255., 0xa3 / 255., 0x48 / 255.);
+      else
+        cairo_set_source_rgb (cr, 0xa3 / 255., 0x48 / 255., 0);
+      break;
+    case STUDIO_CURVE_PREVIOUS:
+      set_ink (cr, look, 0.32);
+      break;
+    }
+}
+
+static PangoLayout *
+text_layout (PangoContext *context, double scale, gboolean strong, const char *text)
+{
+  PangoLayout *layout = pango_layout_new (context);
+  PangoFontDescription *font = pango_font_description_copy (pango_context_get_font_description (context));
+  pango_font_description_set_absolute_size (font, 11 * scale * PANGO_SCALE);
+  pango_font_description_set_weight (font, strong ? PANGO_WEIGHT_SEMIBOLD : PANGO_WEIGHT_NORMAL);
+  pango_layout_set_font_description (layout, font);
+  pango_font_description_free (font);
+  PangoAttrList *attributes = pango_attr_list_new ();
+  pango_attr_list_insert (attributes, pango_attr_font_features_new ("tnum=1"));
+  pango_layout_set_attributes (layout, attributes);
+  pango_attr_list_unref (attributes);
+  pango_layout_set_text (layout, text, -1);
+  return layout;
+}
+
+/* Draws text whose left (align 0), middle (0.5) or right (1) edge is at x and whose middle line is at y. */
+static void
+draw_text (cairo_t *cr, PangoContext *context, double scale, gboolean strong, const char *text, double x, double y,
+           double align)
+{
+  g_autoptr (PangoLayout) layout = text_layout (context, scale, strong, text);
+  int w, h;
+  pango_layout_get_pixel_size (layout, &w, &h);
+  cairo_move_to (cr, floor (x - align * w), floor (y - h / 2.));
+  pango_cairo_show_layout (cr, layout);
+}
+
+static double
+text_width (PangoContext *context, double scale, const char *text)
+{
+  g_autoptr (PangoLayout) layout = text_layout (context, scale, FALSE, text);
+  int w;
+  pango_layout_get_pixel_size (layout, &w, NULL);
+  return w;
+}
+
+/* ---- the frame of a drawing -------------------------------------------- */
+
+typedef struct
+{
+  double left, top, right, bottom; /* of the plotting area, pixels */
+  double x0, x1, y0, y1;           /* what it shows */
+} Frame;
+
+static double
+to_x (const Frame *f, double x)
+{
+  return f->left + (x - f->x0) / (f->x1 - f->x0) * (f->right - f->left);
+}
+
+static double
+to_y (const Frame *f, double y)
+{
+  return f->bottom - (y - f->y0) / (f->y1 - f->y0) * (f->bottom - f->top);
+}
+
+static guint
+draw_columns (const StudioSeries *s, cairo_t *cr, const Frame *f)
+{
+  guint rectangles = 0;
+  int first = (int)floor (f->left), last = (int)ceil (f->right);
+  double per_pixel = (f->x1 - f->x0) / (f->right - f->left);
+  gsize from = studio_series_lower_bound (s, f->x0);
+  double previous_low = NAN, previous_high = NAN;
+  for (int column = first; column < last; column++)
+    {
+      gsize to = studio_series_lower_bound (s, f->x0 + (column + 1 - f->left) * per_pixel);
+      double low, high;
+      if (to > from && studio_series_range (s, from, to, &low, &high))
+        {
+          double top = to_y (f, high), bottom = to_y (f, low);
+          /* A column reaches to its neighbour, so that a steep curve does not fall into dots. */
+          if (!isnan (previous_low))
+            {
+              top = MIN (top, previous_low);
+              bottom = MAX (bottom, previous_high);
+            }
+          cairo_rectangle (cr, column, top - 0.75, 1, bottom - top + 1.5);
+          previous_low = to_y (f, low);
+          previous_high = to_y (f, high);
+          rectangles++;
+        }
+      from = to;
+    }
+  cairo_fill (cr);
+  return rectangles;
+}
+
+static void
+draw_line (const StudioSeries *s, cairo_t *cr, const Frame *f)
+{
+  gsize n = studio_series_length (s);
+  gboolean pen = FALSE;
+  for (gsize i = 0; i < n; i++)
+    {
+      double x, y;
+      studio_series_get (s, i, &x, &y);
+      if (!isfinite (y))
+        {
+          pen = FALSE;
+          continue;
+        }
+      if (pen)
+        cairo_line_to (cr, to_x (f, x), to_y (f, y));
+      else
+        cairo_move_to (cr, to_x (f, x), to_y (f, y));
+      pen = TRUE;
+    }
+  cairo_stroke (cr);
+  if (n == 1)
+    {
+      double x, y;
+      studio_series_get (s, 0, &x, &y);
+      if (isfinite (y))
+        {
+          cairo_arc (cr, to_x (f, x), to_y (f, y), 3, 0, 2 * G_PI);
+          cairo_fill (cr);
+        }
+    }
+}
+
+static gboolean
+last_finite (const StudioSeries *s, double *x, double *y)
+{
+  for (gsize i = studio_series_length (s); i > 0; i--)
+    {
+      studio_series_get (s, i - 1, x, y);
+      if (isfinite (*y))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static guint
+draw_curve (const StudioCurve *c, cairo_t *cr, const StudioPlotLook *look, const Frame *f)
+{
+  static const double dashes[] = { 6, 4 };
+  gboolean dashed = c->style == STUDIO_CURVE_VALIDATION;
+  guint rectangles = 0;
+  cairo_save (cr);
+  set_curve_colour (cr, look, c->style);
+  cairo_set_line_width (cr, 1.75 * look->scale);
+  cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
+  if (dashed)
+    cairo_set_dash (cr, dashes, 2, 0);
+  if (studio_series_length (c->series) > 2 * (f->right - f->left) && !dashed)
+    rectangles = draw_columns (c->series, cr, f);
+  else
+    draw_line (c->series, cr, f);
+  double x, y;
+  if (dashed && last_finite (c->series, &x, &y))
+    {
+      cairo_arc (cr, to_x (f, x), to_y (f, y), 2.5 * look->scale, 0, 2 * G_PI);
+      cairo_fill (cr);
+    }
+  cairo_restore (cr);
+  return rectangles;
+}
+
+/* Three hairlines at round values, with their figures on the left. */
+static void
+draw_grid (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, const Frame *f)
+{
+  double step = studio_plot_nice_step (f->y0, f->y1, 3);
+  int drawn = 0;
+  for (double y = ceil (f->y0 / step) * step; y <= f->y1 && drawn < 3; y += step)
+    {
+      double py = floor (to_y (f, y)) + 0.5;
+      set_ink (cr, look, 0.12);
+      cairo_set_line_width (cr, 1);
+      cairo_move_to (cr, f->left, py);
+      cairo_line_to (cr, f->right, py);
+      cairo_stroke (cr);
+      g_autofree char *text = studio_format_number (fabs (y) < step / 1e6 ? 0 : y);
+      set_ink (cr, look, 0.72);
+      draw_text (cr, context, look->scale, FALSE, text, f->left - 6, py, 1);
+      drawn++;
+    }
+}
+
+/* The words at the ends of the lines, pushed apart where they would touch. */
+static void
+draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, const Frame *f)
+{
+  guint n = p->curves->len;
+  g_autofree double *at = g_new (double, n + 1);
+  g_autofree guint *order = g_new (guint, n + 1);
+  guint shown = 0;
+  for (guint i = 0; i < n; i++)
+    {
+      const StudioCurve *c = g_ptr_array_index (p->curves, i);
+      double x, y;
+      if (!last_finite (c->series, &x, &y))
+        continue;
+      at[i] = to_y (f, y);
+      guint k = shown++;
+      for (; k > 0 && at[order[k - 1]] > at[i]; k--)
+        order[k] = order[k - 1];
+      order[k] = i;
+    }
+  double line = 15 * look->scale;
+  for (guint k = 0; k < shown; k++)
+    {
+      double least = k == 0 ? f->top : at[order[k - 1]] + line;
+      at[order[k]] = MAX (at[order[k]], least);
+    }
+  for (guint k = shown; k > 0; k--)
+    {
+      double most = k == shown ? f->bottom : at[order[k]] - line;
+      at[order[k - 1]] = MIN (at[order[k - 1]], most);
+      const StudioCurve *c = g_ptr_array_index (p->curves, order[k - 1]);
+      if (c->style == STUDIO_CURVE_PREVIOUS)
+        set_ink (cr, look, 0.72);
+      else
+        set_curve_colour (cr, look, c->style);
+      draw_text (cr, context, look->scale, FALSE, c->label, f->right + 6, at[order[k - 1]], 0);
+    }
+}
+
+static void
+draw_marks (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, const Frame *f)
+{
+  for (guint i = 0; i < p->marks->len; i++)
+    {
+      const StudioMark *m = g_ptr_array_index (p->marks, i);
+      if (m->x < f->x0 || m->x > f->x1)
+        continue;
+      double x = floor (to_x (f, m->x)) + 0.5;
+      set_ink (cr, look, 0.55);
+      cairo_set_line_width (cr, 1);
+      cairo_move_to (cr, x, f->top);
+      cairo_line_to (cr, x, f->bottom);
+      cairo_stroke (cr);
+      double w = text_width (context, look->scale, m->label);
+      gboolean left = x + 5 + w > f->right;
+      set_ink (cr, look, 0.85);
+      draw_text (cr, context, look->scale, FALSE, m->label, left ? x - 5 : x + 5, f->top + 7 * look->scale,
+                 left ? 1 : 0);
+    }
+}
+
+/* An upright line under the pointer with each curve's value there. */
+static void
+draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, const Frame *f,
+            double hover_x)
+{
+  if (hover_x < f->left || hover_x > f->right)
+    return;
+  double x = f->x0 + (hover_x - f->left) / (f->right - f->left) * (f->x1 - f->x0);
+  g_autoptr (GString) text = g_string_new (NULL);
+  double at = NAN;
+  for (guint i = 0; i < p->curves->len; i++)
+    {
+      const StudioCurve *c = g_ptr_array_index (p->curves, i);
+      gsize k;
+      double px, py;
+      if (!studio_series_nearest (c->series, x, &k))
+        continue;
+      studio_series_get (c->series, k, &px, &py);
+      if (isnan (at))
+        {
+          at = px;
+          g_autofree char *step = studio_format_count (px);
+          g_string_append_printf (text, "step %s", step);
+        }
+      g_autofree char *value = studio_format_number (py);
+      g_string_append_printf (text, " · %s %s", c->label, value);
+      if (isfinite (py))
+        {
+          set_curve_colour (cr, look, c->style);
+          cairo_arc (cr, to_x (f, px), to_y (f, py), 3 * look->scale, 0, 2 * G_PI);
+          cairo_fill (cr);
+        }
+    }
+  if (text->len == 0)
+    return;
+  set_ink (cr, look, 0.35);
+  cairo_set_line_width (cr, 1);
+  cairo_move_to (cr, floor (hover_x) + 0.5, f->top);
+  cairo_line_to (cr, floor (hover_x) + 0.5, f->bottom);
+  cairo_stroke (cr);
+  double w = text_width (context, look->scale, text->str);
+  double tx = CLAMP (hover_x - w / 2, f->left, MAX (f->left, f->right - w));
+  double y = f->bottom + 10 * look->scale;
+  /* The words stand on the ground of the axis figures, which they cover. */
+  if (look->dark)
+    cairo_set_source_rgb (cr, 0.19, 0.19, 0.19);
+  else
+    cairo_set_source_rgb (cr, 0.98, 0.98, 0.98);
+  cairo_rectangle (cr, tx - 4, y - 8 * look->scale, w + 8, 16 * look->scale);
+  cairo_fill (cr);
+  set_ink (cr, look, 0.9);
+  draw_text (cr, context, look->scale, FALSE, text->str, tx, y, 0);
+}
+
+guint
+studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, double width,
+                  double height, double hover_x)
+{
+  double s = look->scale;
+  Frame f = { .top = 26 * s, .bottom = height - 20 * s };
+  set_ink (cr, look, 0.9);
+  draw_text (cr, context, s, TRUE, p->title, 0, 9 * s, 0);
+  if (!studio_plot_bounds (p, &f.x0, &f.x1, &f.y0, &f.y1))
+    {
+      set_ink (cr, look, 0.72);
+      draw_text (cr, context, s, FALSE, "no points yet", width / 2, height / 2, 0.5);
+      return 0;
+    }
+  double figures = 0, words = 0;
+  double step = studio_plot_nice_step (f.y0, f.y1, 3);
+  for (int i = 0; i < 3; i++)
+    {
+      g_autofree char *text = studio_format_number ((ceil (f.y0 / step) + i) * step);
+      figures = MAX (figures, text_width (context, s, text));
+    }
+  for (guint i = 0; i < p->curves->len; i++)
+    words = MAX (words, text_width (context, s, ((StudioCurve *)g_ptr_array_index (p->curves, i))->label));
+  f.left = figures + 6;
+  f.right = width - words - 8;
+  if (f.right - f.left < 24 || f.bottom - f.top < 16)
+    return 0;
+
+  draw_grid (p, cr, context, look, &f);
+  g_autofree char *first = studio_format_count (f.x0), *last = studio_format_count (f.x1);
+  g_autofree char *step_text = g_strdup_printf ("step %s", last);
+  set_ink (cr, look, 0.72);
+  draw_text (cr, context, s, FALSE, first, f.left, f.bottom + 10 * s, 0);
+  draw_text (cr, context, s, FALSE, step_text, f.right, f.bottom + 10 * s, 1);
+
+  guint rectangles = 0;
+  cairo_save (cr);
+  cairo_rectangle (cr, f.left - 4, f.top - 4, f.right - f.left + 8, f.bottom - f.top + 8);
+  cairo_clip (cr);
+  for (guint i = 0; i < p->curves->len; i++)
+    rectangles += draw_curve (g_ptr_array_index (p->curves, i), cr, look, &f);
+  cairo_restore (cr);
+  draw_marks (p, cr, context, look, &f);
+  draw_labels (p, cr, context, look, &f);
+  draw_hover (p, cr, context, look, &f, hover_x);
+  return rectangles;
+}
+
+/* ---- words -------------------------------------------------------------- */
+
+char *
+studio_plot_describe (const StudioPlot *p)
+{
+  g_autoptr (GString) s = g_string_new (NULL);
+  double at = -1;
+  for (guint i = 0; i < p->curves->len; i++)
+    {
+      const StudioCurve *c = g_ptr_array_index (p->curves, i);
+      double x, y;
+      if (!last_finite (c->series, &x, &y))
+        continue;
+      g_autofree char *value = studio_format_number (y);
+      g_string_append_printf (s, "%s%s %s", s->len ? ", " : "", c->label, value);
+      if (c->style != STUDIO_CURVE_PREVIOUS)
+        at = MAX (at, x);
+    }
+  if (s->len == 0)
+    return g_strdup_printf ("%s: no points yet", p->title);
+  if (at >= 0)
+    {
+      g_autofree char *step = studio_format_count (at);
+      g_string_append_printf (s, " at step %s", step);
+    }
+  return g_strdup_printf ("%s: %s", p->title, s->str);
+}
+
+char *
+studio_plot_to_csv (const StudioPlot *p)
+{
+  guint n = p->curves->len;
+  g_autofree gsize *next = g_new0 (gsize, n + 1);
+  GString *s = g_string_new ("step");
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (s, ",%s %s", p->title, ((StudioCurve *)g_ptr_array_index (p->curves, i))->label);
+  g_string_append_c (s, '\n');
+  for (;;)
+    {
+      double x = INFINITY;
+      for (guint i = 0; i < n; i++)
+        {
+          const StudioCurve *c = g_ptr_array_index (p->curves, i);
+          double at;
+          if (next[i] < studio_series_length (c->series))
+            {
+              studio_series_get (c->series, next[i], &at, NULL);
+              x = MIN (x, at);
+            }
+        }
+      if (!isfinite (x))
+        break;
+      char number[G_ASCII_DTOSTR_BUF_SIZE];
+      g_string_append (s, g_ascii_dtostr (number, sizeof number, x));
+      for (guint i = 0; i < n; i++)
+        {
+          const StudioCurve *c = g_ptr_array_index (p->curves, i);
+          double at, y = NAN;
+          if (next[i] < studio_series_length (c->series))
+            {
+              studio_series_get (c->series, next[i], &at, &y);
+              if (at == x)
+                next[i]++;
+              else
+                y = NAN;
+            }
+          g_string_append_c (s, ',');
+          if (isfinite (y))
+            g_string_append (s, g_ascii_dtostr (number, sizeof number, y));
+        }
+      g_string_append_c (s, '\n');
+    }
+  return g_string_free (s, FALSE);
+}

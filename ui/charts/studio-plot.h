@@ -1,0 +1,85 @@
+/* What a chart shows and how it is drawn, without a widget: the same drawing serves the screen, SVG, PDF and PNG.
+ *
+ * The form: no box, three hairline grid lines, labels at the ends of the lines instead of a legend, the training curve
+ * solid, the validation curve dashed, the run before it greyed, marked events as thin upright lines with a word. */
+#pragma once
+
+#include <cairo.h>
+#include <gio/gio.h>
+#include <pango/pangocairo.h>
+
+#include "ui/charts/studio-series.h"
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  STUDIO_CURVE_TRAIN,
+  STUDIO_CURVE_VALIDATION,
+  STUDIO_CURVE_PREVIOUS
+} StudioCurveStyle;
+
+typedef struct
+{
+  char *label; /* "train" */
+  StudioCurveStyle style;
+  StudioSeries *series;
+} StudioCurve;
+
+typedef struct
+{
+  double x;
+  char *label; /* "lr 0.01" */
+} StudioMark;
+
+typedef struct
+{
+  char *title;                 /* "loss" */
+  GPtrArray *curves;           /* StudioCurve, drawn in order */
+  GPtrArray *marks;            /* StudioMark */
+  double fixed_min, fixed_max; /* y range; NaN: from the data */
+} StudioPlot;
+
+typedef struct
+{
+  gboolean dark;
+  double scale; /* of text: 1, in presentation 1.6 */
+} StudioPlotLook;
+
+StudioPlot *studio_plot_new (const char *title);
+void studio_plot_free (StudioPlot *plot);
+void studio_plot_add_curve (StudioPlot *plot, const char *label, StudioCurveStyle style, StudioSeries *series);
+void studio_plot_add_mark (StudioPlot *plot, double x, const char *label);
+void studio_plot_clear (StudioPlot *plot);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioPlot, studio_plot_free)
+
+/* The visible part: x from the first to the last point of all curves, y with a little air. FALSE when there is nothing.
+ */
+gboolean studio_plot_bounds (const StudioPlot *plot, double *x0, double *x1, double *y0, double *y1);
+/* A round step that puts about `wanted` lines between min and max (1, 2, 5 times a power of ten). */
+double studio_plot_nice_step (double min, double max, int wanted);
+/* Draws into width × height with the text of context's font; hover_x is in pixels, negative for none. Returns the
+ * number of rectangles that were filled for curves, at most one a pixel column and curve. */
+guint studio_plot_draw (const StudioPlot *plot, cairo_t *cr, PangoContext *context, const StudioPlotLook *look,
+                        double width, double height, double hover_x);
+/* "loss: train 0.412, validation 0.430 at step 840": for the screen reader. */
+char *studio_plot_describe (const StudioPlot *plot);
+/* step, then one column a curve; an empty field where a curve has no point at that step. */
+char *studio_plot_to_csv (const StudioPlot *plot);
+
+/* Writes what draw paints as .svg, .pdf or .png (by the name's end); anything else is an error that names the three. */
+typedef void (*StudioExportDraw) (cairo_t *cr, double width, double height, gpointer data);
+gboolean studio_export_drawing (const char *path, double width, double height, StudioExportDraw draw, gpointer data,
+                                GError **error);
+/* The same as bytes of an SVG. Equal drawings give equal bytes. */
+GBytes *studio_export_svg_bytes (double width, double height, StudioExportDraw draw, gpointer data, GError **error);
+/* Also .csv. */
+gboolean studio_plot_export (const StudioPlot *plot, const char *path, GError **error);
+
+/* A number for people: four significant figures, no trailing noise. */
+char *studio_format_number (double value);
+/* 4.2 MB, 61,706: sizes and counts for people. */
+char *studio_format_bytes (double bytes);
+char *studio_format_count (double count);
+
+G_END_DECLS

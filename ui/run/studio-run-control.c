@@ -1,0 +1,402 @@
+/* The talk with the worker: starting, commands, and what arrives.
+ *
+ * Every call is asynchronous; a command that comes while the worker is still being spawned is kept and sent when it is
+ * there. A refused call becomes the run's message, never a silent nothing. */
+#include "ui/run/studio-run-private.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "engine/loom.h"
+#include "ui/charts/studio-plot.h"
+
+/* ---- folders ------------------------------------------------------------------- */
+
+/* The name in letters that every file system takes. */
+static char *
+safe_name (const char *name)
+{
+  g_autoptr (GString) s = g_string_new (NULL);
+  for (const char *p = name; *p != '\0' && s->len < 48; p++)
+    {
+      if (g_ascii_isalnum (*p))
+        g_string_append_c (s, g_ascii_tolower (*p));
+      else if (s->len > 0 && s->str[s->len - 1] != '-')
+        g_string_append_c (s, '-');
+    }
+  while (s->len > 0 && s->str[s->len - 1] == '-')
+    g_string_truncate (s, s->len - 1);
+  return s->len ? g_string_free (g_steal_pointer (&s), FALSE) : g_strdup ("run");
+}
+
+char *
+studio_run_new_folder (const char *name)
+{
+  g_autofree char *safe = safe_name (name);
+  g_autoptr (GDateTime) now = g_date_time_new_now_local ();
+  g_autofree char *time = g_date_time_format (now, "%Y%m%d-%H%M%S");
+  g_autofree char *leaf = g_strdup_printf ("%s-%s", safe, time);
+  char *path = g_build_filename (g_get_user_state_dir (), "gradloom", "runs", leaf, NULL);
+  for (int n = 2; g_file_test (path, G_FILE_TEST_EXISTS); n++)
+    {
+      g_free (path);
+      g_autofree char *numbered = g_strdup_printf ("%s-%d", leaf, n);
+      path = g_build_filename (g_get_user_state_dir (), "gradloom", "runs", numbered, NULL);
+    }
+  return path;
+}
+
+/* ---- signals of the worker --------------------------------------------------------- */
+
+static void
+state_changed_cb (LoomBusWorker1 *proxy, const char *state, const char *message, StudioRun *self)
+{
+  studio_run_take_state (self, state, message);
+}
+
+static void
+metrics_cb (LoomBusWorker1 *proxy, const char *const *names, GVariant *points, StudioRun *self)
+{
+  studio_run_take_metrics (self, names, points);
+}
+
+static void
+evaluated_cb (LoomBusWorker1 *proxy, const char *split, gint64 step, gint64 epoch, double loss,
+              const char *const *names, GVariant *values, StudioRun *self)
+{
+  studio_run_take_evaluation (self, split, step, epoch, loss, names, values);
+}
+
+static void
+progress_cb (LoomBusWorker1 *proxy, gint64 step, gint64 total_steps, gint64 epoch, gint64 epochs,
+             double items_per_second, double eta_seconds, StudioRun *self)
+{
+  studio_run_take_progress (self, step, total_steps, epoch, epochs, items_per_second, eta_seconds);
+}
+
+static void
+memory_cb (LoomBusWorker1 *proxy, const char *device, GVariant *bytes, StudioRun *self)
+{
+  studio_run_take_memory (self, device, bytes);
+}
+
+static void
+problem_cb (LoomBusWorker1 *proxy, const char *code, const char *node, const char *port, const char *sentence,
+            StudioRun *self)
+{
+  g_signal_emit_by_name (self, "problem", code, node, port, sentence);
+}
+
+static void
+checkpoint_cb (LoomBusWorker1 *proxy, gint64 step, const char *path, StudioRun *self)
+{
+  studio_run_take_checkpoint (self, step, path);
+}
+
+static void
+drop_worker (StudioRun *self)
+{
+  if (self->worker == NULL)
+    return;
+  g_signal_handlers_disconnect_by_data (studio_worker_get_proxy (self->worker), self);
+  g_signal_handlers_disconnect_by_data (self->worker, self);
+  studio_worker_finish (self->worker);
+  g_clear_object (&self->worker);
+}
+
+static void
+ended_cb (StudioWorker *worker, const char *sentence, StudioRun *self)
+{
+  drop_worker (self);
+  studio_run_take_end (self, sentence);
+}
+
+static void
+adopt_worker (StudioRun *self, StudioWorker *worker)
+{
+  self->worker = g_object_ref (worker);
+  g_signal_connect (worker, "ended", G_CALLBACK (ended_cb), self);
+  LoomBusWorker1 *proxy = studio_worker_get_proxy (worker);
+  g_signal_connect (proxy, "state-changed", G_CALLBACK (state_changed_cb), self);
+  g_signal_connect (proxy, "metrics", G_CALLBACK (metrics_cb), self);
+  g_signal_connect (proxy, "evaluated", G_CALLBACK (evaluated_cb), self);
+  g_signal_connect (proxy, "progress", G_CALLBACK (progress_cb), self);
+  g_signal_connect (proxy, "memory", G_CALLBACK (memory_cb), self);
+  g_signal_connect (proxy, "problem", G_CALLBACK (problem_cb), self);
+  g_signal_connect (proxy, "checkpoint-written", G_CALLBACK (checkpoint_cb), self);
+}
+
+/* ---- starting ------------------------------------------------------------------------ */
+
+typedef struct
+{
+  StudioRun *run;
+  GCancellable *cancellable; /* the start's own: a second start cancels the first */
+  gboolean resume;
+} Start;
+
+static void
+start_free (Start *start)
+{
+  g_object_unref (start->run);
+  g_object_unref (start->cancellable);
+  g_free (start);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Start, start_free)
+
+static void
+fail (StudioRun *self, GError *error)
+{
+  g_dbus_error_strip_remote_error (error);
+  studio_run_set_state (self, STUDIO_RUN_FAILED, error->message);
+}
+
+/* What every reply begins with: TRUE when it is still wanted and no error. */
+static gboolean
+still_wanted (Start *start, GError *error)
+{
+  if (g_cancellable_is_cancelled (start->cancellable))
+    return FALSE;
+  if (error == NULL)
+    return TRUE;
+  /* When the worker died its "ended" says more than the broken call. */
+  if (start->run->worker != NULL && studio_worker_has_ended (start->run->worker))
+    return FALSE;
+  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CLOSED)
+      || g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_NO_REPLY))
+    return FALSE;
+  fail (start->run, error);
+  return FALSE;
+}
+
+static void
+started_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (Start) start = data;
+  g_autoptr (GError) error = NULL;
+  loom_bus_worker1_call_start_finish (LOOM_BUS_WORKER1 (source), result, &error);
+  if (!still_wanted (start, error))
+    return;
+  StudioRun *self = start->run;
+  if (self->step_wanted)
+    {
+      self->step_wanted = FALSE;
+      loom_bus_worker1_call_step_batch (LOOM_BUS_WORKER1 (source), NULL, NULL, NULL);
+    }
+}
+
+static GVariant *
+start_options (StudioRun *self, gboolean resume)
+{
+  GVariantBuilder b;
+  g_variant_builder_init (&b, G_VARIANT_TYPE_VARDICT);
+  const StudioRunOptions *o = &self->options;
+  if (o->epochs > 0)
+    g_variant_builder_add (&b, "{sv}", "epochs", g_variant_new_int64 (o->epochs));
+  if (o->batch_size > 0)
+    g_variant_builder_add (&b, "{sv}", "batch_size", g_variant_new_int64 (o->batch_size));
+  if (o->seed >= 0)
+    g_variant_builder_add (&b, "{sv}", "seed", g_variant_new_int64 (o->seed));
+  if (!isnan (o->lr))
+    g_variant_builder_add (&b, "{sv}", "lr", g_variant_new_double (o->lr));
+  if (self->device != NULL)
+    g_variant_builder_add (&b, "{sv}", "device", g_variant_new_string (self->device));
+  if (o->threads > 0)
+    g_variant_builder_add (&b, "{sv}", "threads", g_variant_new_int32 (o->threads));
+  g_variant_builder_add (&b, "{sv}", "out", g_variant_new_string (self->folder));
+  if (resume)
+    g_variant_builder_add (&b, "{sv}", "resume", g_variant_new_string (self->folder));
+  if (o->paused && !resume)
+    g_variant_builder_add (&b, "{sv}", "paused", g_variant_new_boolean (TRUE));
+  return g_variant_builder_end (&b);
+}
+
+static void
+loaded_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (Start) start = data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) faults = NULL;
+  loom_bus_worker1_call_load_finish (LOOM_BUS_WORKER1 (source), &faults, result, &error);
+  if (!still_wanted (start, error))
+    return;
+  if (g_variant_n_children (faults) > 0)
+    {
+      const char *node, *sentence;
+      g_variant_get_child (faults, 0, "(&s&s&s&s)", NULL, &node, NULL, &sentence);
+      g_autofree char *text = *node != '\0' ? g_strdup_printf ("%s: %s", node, sentence) : g_strdup (sentence);
+      studio_run_set_state (start->run, STUDIO_RUN_FAILED, text);
+      return;
+    }
+  GVariant *options = start_options (start->run, start->resume);
+  GCancellable *cancellable = start->cancellable;
+  loom_bus_worker1_call_start (LOOM_BUS_WORKER1 (source), options, cancellable, started_cb, g_steal_pointer (&start));
+}
+
+static void
+spawned_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (Start) start = data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (StudioWorker) worker = studio_worker_spawn_finish (result, &error);
+  StudioRun *self = start->run;
+  if (g_cancellable_is_cancelled (start->cancellable))
+    {
+      if (worker != NULL)
+        studio_worker_finish (worker);
+      return;
+    }
+  if (worker == NULL)
+    {
+      studio_run_set_state (self, STUDIO_RUN_LOST, error->message);
+      return;
+    }
+  adopt_worker (self, worker);
+  LoomBusWorker1 *proxy = studio_worker_get_proxy (worker);
+  GCancellable *cancellable = start->cancellable;
+  loom_bus_worker1_call_load (proxy, self->graph_xml, self->graph_folder ? self->graph_folder : "", cancellable,
+                              loaded_cb, g_steal_pointer (&start));
+}
+
+static void
+begin (StudioRun *self, gboolean resume)
+{
+  if (self->cancellable != NULL)
+    g_cancellable_cancel (self->cancellable);
+  g_clear_object (&self->cancellable);
+  drop_worker (self);
+  self->cancellable = g_cancellable_new ();
+  Start *start = g_new0 (Start, 1);
+  start->run = g_object_ref (self);
+  start->cancellable = g_object_ref (self->cancellable);
+  start->resume = resume;
+  studio_run_set_state (self, STUDIO_RUN_STARTING, NULL);
+  studio_worker_spawn_async (self->cancellable, spawned_cb, start);
+}
+
+void
+studio_run_start (StudioRun *self, const char *graph_xml, const char *graph_folder, const char *name,
+                  const StudioRunOptions *options)
+{
+  g_return_if_fail (STUDIO_IS_RUN (self) && graph_xml != NULL && options != NULL);
+  char *device = g_strdup (options->device);
+  g_free (self->device);
+  self->device = device;
+  self->options = *options;
+  self->options.device = NULL;
+  g_free (self->graph_xml);
+  self->graph_xml = g_strdup (graph_xml);
+  g_free (self->graph_folder);
+  self->graph_folder = g_strdup (graph_folder);
+  g_free (self->folder);
+  self->folder = studio_run_new_folder (name);
+  self->step_wanted = FALSE;
+  if (g_mkdir_with_parents (self->folder, 0755) != 0)
+    {
+      g_autofree char *text
+          = g_strdup_printf ("The folder %s for the run could not be made: %s.", self->folder, g_strerror (errno));
+      studio_run_set_state (self, STUDIO_RUN_FAILED, text);
+      return;
+    }
+  studio_run_take_begin (self);
+  begin (self, FALSE);
+}
+
+void
+studio_run_continue (StudioRun *self)
+{
+  if (self->graph_xml == NULL || studio_run_is_live (self))
+    return;
+  gboolean resume = self->checkpoint_step >= 0;
+  if (resume)
+    {
+      g_autofree char *step = studio_format_count ((double)self->checkpoint_step);
+      g_autofree char *label = g_strdup_printf ("continued at %s", step);
+      studio_run_add_mark (self, (double)self->checkpoint_step, label);
+    }
+  self->options.paused = FALSE;
+  begin (self, resume);
+}
+
+/* ---- commands -------------------------------------------------------------------------- */
+
+static void
+paused_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (StudioRun) self = data;
+  /* A pause is also saved, so that whatever happens during it costs nothing. */
+  if (loom_bus_worker1_call_pause_finish (LOOM_BUS_WORKER1 (source), result, NULL) && self->worker != NULL)
+    loom_bus_worker1_call_checkpoint (LOOM_BUS_WORKER1 (source), NULL, NULL, NULL);
+}
+
+void
+studio_run_pause (StudioRun *self)
+{
+  if (self->worker != NULL && self->state == STUDIO_RUN_RUNNING)
+    loom_bus_worker1_call_pause (studio_worker_get_proxy (self->worker), NULL, paused_cb, g_object_ref (self));
+}
+
+void
+studio_run_resume (StudioRun *self)
+{
+  if (self->worker != NULL && self->state == STUDIO_RUN_PAUSED)
+    loom_bus_worker1_call_resume (studio_worker_get_proxy (self->worker), NULL, NULL, NULL);
+}
+
+void
+studio_run_step (StudioRun *self)
+{
+  if (self->worker == NULL || self->state == STUDIO_RUN_STARTING)
+    self->step_wanted = TRUE;
+  else
+    loom_bus_worker1_call_step_batch (studio_worker_get_proxy (self->worker), NULL, NULL, NULL);
+}
+
+void
+studio_run_stop (StudioRun *self)
+{
+  if (self->state == STUDIO_RUN_STARTING && self->cancellable != NULL)
+    {
+      g_cancellable_cancel (self->cancellable);
+      drop_worker (self);
+      studio_run_set_state (self, STUDIO_RUN_STOPPED, NULL);
+    }
+  else if (self->worker != NULL && studio_run_is_live (self))
+    loom_bus_worker1_call_stop (studio_worker_get_proxy (self->worker), NULL, NULL, NULL);
+}
+
+void
+studio_run_set_hyper (StudioRun *self, const char *name, double value)
+{
+  if (g_str_equal (name, "lr"))
+    self->options.lr = value;
+  if (self->worker == NULL || !studio_run_is_live (self))
+    return;
+  loom_bus_worker1_call_set_hyper (studio_worker_get_proxy (self->worker), name, value, NULL, NULL, NULL);
+  g_autofree char *label = g_strdup_printf ("%s %g", name, value);
+  studio_run_add_mark (self, (double)self->step, label);
+}
+
+void
+studio_run_close (StudioRun *self)
+{
+  if (self->cancellable != NULL)
+    g_cancellable_cancel (self->cancellable);
+  g_clear_object (&self->cancellable);
+  drop_worker (self);
+}
+
+LoomBusWorker1 *
+studio_run_get_proxy (StudioRun *self)
+{
+  return self->worker != NULL ? studio_worker_get_proxy (self->worker) : NULL;
+}
+
+const char *
+studio_run_get_worker_pid (StudioRun *self)
+{
+  return self->worker != NULL ? studio_worker_get_pid (self->worker) : NULL;
+}

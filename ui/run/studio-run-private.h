@@ -1,0 +1,46 @@
+/* What studio-run.c (the model) and studio-run-control.c (the talk with the worker) share. */
+#pragma once
+
+#include "ui/run/studio-run.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  StudioSeries *train, *validation, *previous;
+} StudioRunCurves;
+
+struct _StudioRun
+{
+  GObject parent_instance;
+  StudioRunState state;
+  char *message;
+
+  gint64 step, total_steps, epoch, epochs;
+  double loss, lr, items_per_second, eta;
+  GPtrArray *metric_names;
+  GArray *metric_values; /* double */
+  StudioRunCurves loss_curves;
+  GArray *metric_curves; /* StudioRunCurves, in order of metric_names */
+  char *split;
+  GPtrArray *marks;
+
+  char *memory_device;
+  GPtrArray *owners; /* interned names, NULL-terminated */
+  GArray *owner_bytes;
+
+  /* what it was started with, for going on */
+  char *graph_xml, *graph_folder, *folder;
+  StudioRunOptions options;
+  char *device;
+  gint64 checkpoint_step;
+
+  StudioWorker *worker;      /* NULL while none is connected */
+  GCancellable *cancellable; /* of the start that is under way */
+  gboolean step_wanted;
+};
+
+void studio_run_set_state (StudioRun *self, StudioRunState state, const char *message);
+void studio_run_add_mark (StudioRun *self, double step, const char *label);
+
+G_END_DECLS

@@ -1,0 +1,486 @@
+/* The model of a run.
+ *
+ * Everything that arrives is small state; the series keep every point, the panel decides how often to look. When a run
+ * begins, the curves of the one before stay as the greyed "previous" ones, because what one wants to see after a change
+ * is the difference. */
+#include "ui/run/studio-run-private.h"
+
+#include <math.h>
+
+#include "engine/loom.h"
+
+G_DEFINE_TYPE (StudioRun, studio_run, G_TYPE_OBJECT)
+
+enum
+{
+  STATE_CHANGED,
+  POINTS,
+  MEMORY_CHANGED,
+  PROBLEM,
+  N_SIGNALS
+};
+static guint signals[N_SIGNALS];
+
+static const char *const state_words[] = {
+  [STUDIO_RUN_IDLE] = "not started", [STUDIO_RUN_STARTING] = "preparing", [STUDIO_RUN_RUNNING] = "training",
+  [STUDIO_RUN_PAUSED] = "paused",    [STUDIO_RUN_DONE] = "done",          [STUDIO_RUN_STOPPED] = "stopped",
+  [STUDIO_RUN_FAILED] = "failed",    [STUDIO_RUN_LOST] = "ended",
+};
+
+static void
+curves_clear (gpointer data)
+{
+  StudioRunCurves *c = data;
+  g_clear_pointer (&c->train, studio_series_unref);
+  g_clear_pointer (&c->validation, studio_series_unref);
+  g_clear_pointer (&c->previous, studio_series_unref);
+}
+
+static void
+mark_free (gpointer data)
+{
+  StudioRunMark *m = data;
+  g_free (m->label);
+  g_free (m);
+}
+
+static void
+run_dispose (GObject *object)
+{
+  StudioRun *self = STUDIO_RUN (object);
+  studio_run_close (self);
+  G_OBJECT_CLASS (studio_run_parent_class)->dispose (object);
+}
+
+static void
+run_finalize (GObject *object)
+{
+  StudioRun *self = STUDIO_RUN (object);
+  curves_clear (&self->loss_curves);
+  g_array_unref (self->metric_curves);
+  g_array_unref (self->metric_values);
+  g_ptr_array_unref (self->metric_names);
+  g_ptr_array_unref (self->marks);
+  g_ptr_array_unref (self->owners);
+  g_array_unref (self->owner_bytes);
+  g_free (self->message);
+  g_free (self->split);
+  g_free (self->memory_device);
+  g_free (self->graph_xml);
+  g_free (self->graph_folder);
+  g_free (self->folder);
+  g_free (self->device);
+  G_OBJECT_CLASS (studio_run_parent_class)->finalize (object);
+}
+
+static guint
+new_signal (const char *name, guint n)
+{
+  GType types[4] = { G_TYPE_STRING, G_TYPE_STRING, G_TYPE_STRING, G_TYPE_STRING };
+  return g_signal_newv (name, STUDIO_TYPE_RUN, G_SIGNAL_RUN_LAST, NULL, NULL, NULL, NULL, G_TYPE_NONE, n, types);
+}
+
+static void
+studio_run_class_init (StudioRunClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = run_dispose;
+  G_OBJECT_CLASS (klass)->finalize = run_finalize;
+  signals[STATE_CHANGED] = new_signal ("state-changed", 0);
+  signals[POINTS] = new_signal ("points", 0);
+  signals[MEMORY_CHANGED] = new_signal ("memory-changed", 0);
+  signals[PROBLEM] = new_signal ("problem", 4);
+}
+
+static void
+forget_numbers (StudioRun *self)
+{
+  self->step = self->total_steps = self->epoch = self->epochs = 0;
+  self->loss = self->lr = self->items_per_second = self->eta = NAN;
+  for (guint i = 0; i < self->metric_values->len; i++)
+    g_array_index (self->metric_values, double, i) = NAN;
+  g_ptr_array_set_size (self->marks, 0);
+  g_clear_pointer (&self->split, g_free);
+}
+
+static void
+studio_run_init (StudioRun *self)
+{
+  self->metric_names = g_ptr_array_new_with_free_func (g_free);
+  self->metric_values = g_array_new (FALSE, TRUE, sizeof (double));
+  self->metric_curves = g_array_new (FALSE, TRUE, sizeof (StudioRunCurves));
+  g_array_set_clear_func (self->metric_curves, curves_clear);
+  self->marks = g_ptr_array_new_with_free_func (mark_free);
+  self->owners = g_ptr_array_new ();
+  self->owner_bytes = g_array_new (FALSE, TRUE, sizeof (guint64));
+  self->memory_device = g_strdup ("");
+  self->loss_curves.train = studio_series_new ();
+  self->loss_curves.validation = studio_series_new ();
+  self->checkpoint_step = -1;
+  forget_numbers (self);
+}
+
+StudioRun *
+studio_run_new (void)
+{
+  return g_object_new (STUDIO_TYPE_RUN, NULL);
+}
+
+void
+studio_run_set_state (StudioRun *self, StudioRunState state, const char *message)
+{
+  char *copy = message != NULL && *message != '\0' ? g_strdup (message) : NULL;
+  gboolean same = state == self->state && g_strcmp0 (copy, self->message) == 0;
+  g_free (self->message);
+  self->message = copy;
+  self->state = state;
+  if (!same)
+    g_signal_emit (self, signals[STATE_CHANGED], 0);
+}
+
+void
+studio_run_add_mark (StudioRun *self, double step, const char *label)
+{
+  StudioRunMark *m = g_new0 (StudioRunMark, 1);
+  m->step = step;
+  m->label = g_strdup (label);
+  g_ptr_array_add (self->marks, m);
+  g_signal_emit (self, signals[POINTS], 0);
+}
+
+/* ---- what arrives ------------------------------------------------------------- */
+
+static void
+begin_curves (StudioRunCurves *c)
+{
+  /* A run that never made a point is not worth remembering over the one before it. */
+  if (studio_series_length (c->train) > 0)
+    {
+      g_clear_pointer (&c->previous, studio_series_unref);
+      c->previous = c->train;
+      c->train = studio_series_new ();
+    }
+  studio_series_unref (c->validation);
+  c->validation = studio_series_new ();
+}
+
+void
+studio_run_take_begin (StudioRun *self)
+{
+  begin_curves (&self->loss_curves);
+  for (guint i = 0; i < self->metric_curves->len; i++)
+    begin_curves (&g_array_index (self->metric_curves, StudioRunCurves, i));
+  forget_numbers (self);
+  g_ptr_array_set_size (self->owners, 0);
+  g_array_set_size (self->owner_bytes, 0);
+  self->checkpoint_step = -1;
+  g_signal_emit (self, signals[POINTS], 0);
+  g_signal_emit (self, signals[MEMORY_CHANGED], 0);
+}
+
+void
+studio_run_take_state (StudioRun *self, const char *state, const char *message)
+{
+  static const struct
+  {
+    const char *word;
+    StudioRunState state;
+  } words[] = {
+    { "preparing", STUDIO_RUN_STARTING }, { "running", STUDIO_RUN_RUNNING }, { "paused", STUDIO_RUN_PAUSED },
+    { "done", STUDIO_RUN_DONE },          { "stopped", STUDIO_RUN_STOPPED }, { "failed", STUDIO_RUN_FAILED },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (words); i++)
+    if (g_str_equal (state, words[i].word))
+      studio_run_set_state (self, words[i].state, message);
+}
+
+/* The curves of this metric, made when it is first heard of. */
+static guint
+metric_index (StudioRun *self, const char *name)
+{
+  for (guint i = 0; i < self->metric_names->len; i++)
+    if (g_str_equal (g_ptr_array_index (self->metric_names, i), name))
+      return i;
+  g_ptr_array_add (self->metric_names, g_strdup (name));
+  double nothing = NAN;
+  g_array_append_val (self->metric_values, nothing);
+  StudioRunCurves c = { .train = studio_series_new (), .validation = studio_series_new () };
+  g_array_append_val (self->metric_curves, c);
+  return self->metric_names->len - 1;
+}
+
+void
+studio_run_take_metrics (StudioRun *self, const char *const *names, GVariant *points)
+{
+  guint n = g_strv_length ((char **)names);
+  g_autofree guint *index = g_new (guint, n + 1);
+  for (guint i = 0; i < n; i++)
+    index[i] = metric_index (self, names[i]);
+
+  GVariantIter iter;
+  gint64 step, epoch;
+  double loss, lr;
+  GVariant *metrics;
+  g_variant_iter_init (&iter, points);
+  while (g_variant_iter_next (&iter, "(xxdd@ad)", &step, &epoch, &loss, &lr, &metrics))
+    {
+      self->step = step;
+      self->epoch = epoch;
+      self->loss = loss;
+      self->lr = lr;
+      studio_series_append (self->loss_curves.train, (double)step, loss);
+      gsize have;
+      const double *value = g_variant_get_fixed_array (metrics, &have, sizeof (double));
+      for (guint i = 0; i < n && i < have; i++)
+        {
+          g_array_index (self->metric_values, double, index[i]) = value[i];
+          studio_series_append (g_array_index (self->metric_curves, StudioRunCurves, index[i]).train, (double)step,
+                                value[i]);
+        }
+      g_variant_unref (metrics);
+    }
+  g_signal_emit (self, signals[POINTS], 0);
+}
+
+void
+studio_run_take_evaluation (StudioRun *self, const char *split, gint64 step, gint64 epoch, double loss,
+                            const char *const *names, GVariant *values)
+{
+  g_free (self->split);
+  self->split = g_strdup (split);
+  studio_series_append (self->loss_curves.validation, (double)step, loss);
+  gsize have;
+  const double *value = g_variant_get_fixed_array (values, &have, sizeof (double));
+  for (guint i = 0; names[i] != NULL && i < have; i++)
+    {
+      guint m = metric_index (self, names[i]);
+      studio_series_append (g_array_index (self->metric_curves, StudioRunCurves, m).validation, (double)step, value[i]);
+    }
+  g_signal_emit (self, signals[POINTS], 0);
+}
+
+void
+studio_run_take_progress (StudioRun *self, gint64 step, gint64 total_steps, gint64 epoch, gint64 epochs,
+                          double items_per_second, double eta_seconds)
+{
+  self->step = MAX (self->step, step);
+  self->total_steps = total_steps;
+  self->epoch = epoch;
+  self->epochs = epochs;
+  self->items_per_second = items_per_second;
+  self->eta = eta_seconds;
+  g_signal_emit (self, signals[POINTS], 0);
+}
+
+void
+studio_run_take_memory (StudioRun *self, const char *device, GVariant *bytes)
+{
+  g_free (self->memory_device);
+  self->memory_device = g_strdup (device);
+  g_ptr_array_set_size (self->owners, 0);
+  g_array_set_size (self->owner_bytes, 0);
+  /* A dictionary has no order; this one is the order of the design. */
+  static const char *const order[] = { "parameters", "gradients", "optimizer", "activations", "workspace", "data" };
+  for (guint i = 0; i < G_N_ELEMENTS (order); i++)
+    {
+      guint64 n;
+      if (!g_variant_lookup (bytes, order[i], "t", &n))
+        continue;
+      g_ptr_array_add (self->owners, (gpointer)order[i]);
+      g_array_append_val (self->owner_bytes, n);
+    }
+  g_signal_emit (self, signals[MEMORY_CHANGED], 0);
+}
+
+void
+studio_run_take_checkpoint (StudioRun *self, gint64 step, const char *path)
+{
+  self->checkpoint_step = step;
+}
+
+void
+studio_run_take_end (StudioRun *self, const char *sentence)
+{
+  /* A worker that dies after its work was done takes nothing along. */
+  if (self->state == STUDIO_RUN_DONE || self->state == STUDIO_RUN_STOPPED || self->state == STUDIO_RUN_FAILED)
+    return;
+  if (sentence != NULL)
+    studio_run_set_state (self, STUDIO_RUN_LOST, sentence);
+  else if (self->state != STUDIO_RUN_IDLE)
+    studio_run_set_state (self, STUDIO_RUN_STOPPED, NULL);
+}
+
+/* ---- what is asked --------------------------------------------------------------- */
+
+StudioRunState
+studio_run_get_state (StudioRun *self)
+{
+  return self->state;
+}
+
+const char *
+studio_run_state_word (StudioRunState state)
+{
+  return state_words[state];
+}
+
+const char *
+studio_run_get_message (StudioRun *self)
+{
+  return self->message;
+}
+
+gboolean
+studio_run_is_live (StudioRun *self)
+{
+  return self->state == STUDIO_RUN_STARTING || self->state == STUDIO_RUN_RUNNING || self->state == STUDIO_RUN_PAUSED;
+}
+
+const char *
+studio_run_get_folder (StudioRun *self)
+{
+  return self->folder;
+}
+
+gboolean
+studio_run_has_checkpoint (StudioRun *self)
+{
+  return self->checkpoint_step >= 0;
+}
+
+gint64
+studio_run_get_checkpoint_step (StudioRun *self)
+{
+  return self->checkpoint_step;
+}
+
+gint64
+studio_run_get_step (StudioRun *self)
+{
+  return self->step;
+}
+
+gint64
+studio_run_get_total_steps (StudioRun *self)
+{
+  return self->total_steps;
+}
+
+gint64
+studio_run_get_epoch (StudioRun *self)
+{
+  return self->epoch;
+}
+
+gint64
+studio_run_get_epochs (StudioRun *self)
+{
+  return self->epochs;
+}
+
+double
+studio_run_get_loss (StudioRun *self)
+{
+  return self->loss;
+}
+
+double
+studio_run_get_lr (StudioRun *self)
+{
+  return self->lr;
+}
+
+double
+studio_run_get_items_per_second (StudioRun *self)
+{
+  return self->items_per_second;
+}
+
+double
+studio_run_get_eta (StudioRun *self)
+{
+  return self->eta;
+}
+
+guint
+studio_run_n_metrics (StudioRun *self)
+{
+  return self->metric_names->len;
+}
+
+const char *
+studio_run_get_metric_name (StudioRun *self, guint i)
+{
+  return g_ptr_array_index (self->metric_names, i);
+}
+
+double
+studio_run_get_metric (StudioRun *self, guint i)
+{
+  return g_array_index (self->metric_values, double, i);
+}
+
+static StudioRunCurves *
+curves_of (StudioRun *self, int metric)
+{
+  return metric < 0 ? &self->loss_curves : &g_array_index (self->metric_curves, StudioRunCurves, (guint)metric);
+}
+
+StudioSeries *
+studio_run_get_train (StudioRun *self, int metric)
+{
+  return curves_of (self, metric)->train;
+}
+
+StudioSeries *
+studio_run_get_validation (StudioRun *self, int metric)
+{
+  return curves_of (self, metric)->validation;
+}
+
+StudioSeries *
+studio_run_get_previous (StudioRun *self, int metric)
+{
+  return curves_of (self, metric)->previous;
+}
+
+const char *
+studio_run_get_split (StudioRun *self)
+{
+  return self->split;
+}
+
+guint
+studio_run_n_marks (StudioRun *self)
+{
+  return self->marks->len;
+}
+
+const StudioRunMark *
+studio_run_get_mark (StudioRun *self, guint i)
+{
+  return g_ptr_array_index (self->marks, i);
+}
+
+guint
+studio_run_n_owners (StudioRun *self)
+{
+  return self->owners->len;
+}
+
+const char *const *
+studio_run_get_owners (StudioRun *self)
+{
+  return (const char *const *)self->owners->pdata;
+}
+
+const guint64 *
+studio_run_get_owner_bytes (StudioRun *self)
+{
+  return (const guint64 *)(void *)self->owner_bytes->data;
+}
+
+const char *
+studio_run_get_memory_device (StudioRun *self)
+{
+  return self->memory_device;
+}

@@ -1,0 +1,128 @@
+/* A training run as Studio knows it: state, curves, evaluations, memory, and the worker that computes it.
+ *
+ * The model has no widgets; panel, canvas and pins only look at it. It can be fed by hand (studio_run_take_…), which is
+ * how tests see every path without a process. */
+#pragma once
+
+#include <gio/gio.h>
+
+#include "ui/charts/studio-series.h"
+#include "ui/run/studio-worker.h"
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  STUDIO_RUN_IDLE,     /* never started */
+  STUDIO_RUN_STARTING, /* the worker is being spawned, loads, plans */
+  STUDIO_RUN_RUNNING,
+  STUDIO_RUN_PAUSED,
+  STUDIO_RUN_DONE,
+  STUDIO_RUN_STOPPED,
+  STUDIO_RUN_FAILED, /* the worker lives and says why */
+  STUDIO_RUN_LOST    /* the worker is gone */
+} StudioRunState;
+
+#define STUDIO_TYPE_RUN (studio_run_get_type ())
+G_DECLARE_FINAL_TYPE (StudioRun, studio_run, STUDIO, RUN, GObject)
+
+/* Signals:
+ *   "state-changed"               state or message
+ *   "points"                      new points, evaluations, progress or marks; at most ten a second
+ *   "memory-changed"
+ *   "problem"(code, node, port, sentence) */
+
+/* What a run is started with; zero, NULL and NaN mean the graph's own. */
+typedef struct
+{
+  gint64 epochs, batch_size;
+  gint64 seed; /* -1: the graph's */
+  double lr;   /* NaN: the graph's */
+  const char *device;
+  int threads;
+  gboolean paused; /* waits for a step or for going on */
+} StudioRunOptions;
+
+#define STUDIO_RUN_OPTIONS_INIT                                                                                        \
+  {                                                                                                                    \
+    .seed = -1, .lr = NAN                                                                                              \
+  }
+
+StudioRun *studio_run_new (void);
+
+/* Starts with this graph (its canonical text), whose relative paths hold in folder. out is the run's folder, to be
+ * made. What was shown becomes the previous run. */
+void studio_run_start (StudioRun *self, const char *graph_xml, const char *graph_folder, const char *name,
+                       const StudioRunOptions *options);
+/* Goes on from the newest checkpoint of a run that was lost, stopped or failed; from the beginning when there is none.
+ */
+void studio_run_continue (StudioRun *self);
+gboolean studio_run_has_checkpoint (StudioRun *self);
+gint64 studio_run_get_checkpoint_step (StudioRun *self); /* -1: none */
+void studio_run_pause (StudioRun *self);
+void studio_run_resume (StudioRun *self);
+void studio_run_step (StudioRun *self);
+void studio_run_stop (StudioRun *self);
+/* Changes a hyper-parameter between two steps and marks it on the curves. */
+void studio_run_set_hyper (StudioRun *self, const char *name, double value);
+/* Lets the worker finish: the window closes. */
+void studio_run_close (StudioRun *self);
+
+StudioRunState studio_run_get_state (StudioRun *self);
+const char *studio_run_get_message (StudioRun *self);   /* a sentence or NULL */
+gboolean studio_run_is_live (StudioRun *self);          /* starting, running or paused */
+const char *studio_run_get_folder (StudioRun *self);    /* NULL before the first start */
+LoomBusWorker1 *studio_run_get_proxy (StudioRun *self); /* NULL while there is no worker */
+const char *studio_run_get_worker_pid (StudioRun *self);
+/* "idle", "running", …: for people. */
+const char *studio_run_state_word (StudioRunState state);
+
+gint64 studio_run_get_step (StudioRun *self);
+gint64 studio_run_get_total_steps (StudioRun *self); /* 0 unknown */
+gint64 studio_run_get_epoch (StudioRun *self);
+gint64 studio_run_get_epochs (StudioRun *self);
+double studio_run_get_loss (StudioRun *self); /* NaN before the first point */
+double studio_run_get_lr (StudioRun *self);
+double studio_run_get_items_per_second (StudioRun *self);
+double studio_run_get_eta (StudioRun *self); /* seconds; NaN unknown */
+/* Names of the metrics: "accuracy". */
+guint studio_run_n_metrics (StudioRun *self);
+const char *studio_run_get_metric_name (StudioRun *self, guint i);
+double studio_run_get_metric (StudioRun *self, guint i); /* training, this epoch so far */
+
+/* Curves. metric -1 is the loss. Never NULL. */
+StudioSeries *studio_run_get_train (StudioRun *self, int metric);
+StudioSeries *studio_run_get_validation (StudioRun *self, int metric);
+StudioSeries *studio_run_get_previous (StudioRun *self, int metric); /* NULL: there was none */
+const char *studio_run_get_split (StudioRun *self); /* "val" or "test": what validation was made on; NULL before one */
+
+typedef struct
+{
+  double step;
+  char *label;
+} StudioRunMark;
+guint studio_run_n_marks (StudioRun *self);
+const StudioRunMark *studio_run_get_mark (StudioRun *self, guint i);
+
+guint studio_run_n_owners (StudioRun *self);
+const char *const *studio_run_get_owners (StudioRun *self);
+const guint64 *studio_run_get_owner_bytes (StudioRun *self);
+const char *studio_run_get_memory_device (StudioRun *self);
+
+/* ---- fed by the worker's signals, and by tests ------------------------------ */
+
+void studio_run_take_begin (StudioRun *self); /* a new run: curves become the previous ones */
+void studio_run_take_state (StudioRun *self, const char *state, const char *message);
+void studio_run_take_metrics (StudioRun *self, const char *const *names, GVariant *points);
+void studio_run_take_evaluation (StudioRun *self, const char *split, gint64 step, gint64 epoch, double loss,
+                                 const char *const *names, GVariant *values);
+void studio_run_take_progress (StudioRun *self, gint64 step, gint64 total_steps, gint64 epoch, gint64 epochs,
+                               double items_per_second, double eta_seconds);
+void studio_run_take_memory (StudioRun *self, const char *device, GVariant *bytes);
+void studio_run_take_checkpoint (StudioRun *self, gint64 step, const char *path);
+void studio_run_take_end (StudioRun *self, const char *sentence);
+
+/* "$XDG_STATE_HOME/gradloom/runs/NAME-20260131-154210", not there yet. */
+char *studio_run_new_folder (const char *name);
+
+G_END_DECLS

@@ -1,0 +1,394 @@
+/* Spawning, connecting to and outliving a worker.
+ *
+ * The magic line is read a byte at a time, so that not one byte of D-Bus that follows it is swallowed; a worker that
+ * prints 64 KiB of noise first is given up. Standard error is always drained (a full pipe would stop the worker) and
+ * its last line kept, since that is where a library says why it died. */
+#include "ui/run/studio-worker.h"
+
+#include <gio/gunixinputstream.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "data/loom-worker-magic.h"
+#include "engine/loom.h"
+
+/* After its connection broke a worker has this long to exit by itself, and its standard error to close. */
+#define GRACE_MS 1500
+#define DRAIN_MS 300
+
+struct _StudioWorker
+{
+  GObject parent_instance;
+  GSubprocess *process;
+  GDBusConnection *connection;
+  LoomBusWorker1 *proxy;
+  GDataInputStream *errors;
+  GCancellable *cancellable; /* of the reading of standard error */
+  char *last_line;
+  GString *noise; /* what came before the magic line */
+  gsize noise_length;
+  guint8 byte;
+  gboolean asked_to_end, exited, drained, ended;
+  guint grace, drain;
+};
+
+G_DEFINE_TYPE (StudioWorker, studio_worker, G_TYPE_OBJECT)
+
+enum
+{
+  ENDED,
+  N_SIGNALS
+};
+static guint signals[N_SIGNALS];
+
+static void
+worker_dispose (GObject *object)
+{
+  StudioWorker *self = STUDIO_WORKER (object);
+  g_clear_handle_id (&self->grace, g_source_remove);
+  g_clear_handle_id (&self->drain, g_source_remove);
+  g_cancellable_cancel (self->cancellable);
+  if (self->connection != NULL)
+    g_signal_handlers_disconnect_by_data (self->connection, self);
+  studio_worker_finish (self);
+  g_clear_object (&self->proxy);
+  g_clear_object (&self->connection);
+  g_clear_object (&self->errors);
+  g_clear_object (&self->process);
+  G_OBJECT_CLASS (studio_worker_parent_class)->dispose (object);
+}
+
+static void
+worker_finalize (GObject *object)
+{
+  StudioWorker *self = STUDIO_WORKER (object);
+  g_clear_object (&self->cancellable);
+  g_free (self->last_line);
+  g_string_free (self->noise, TRUE);
+  G_OBJECT_CLASS (studio_worker_parent_class)->finalize (object);
+}
+
+static void
+studio_worker_class_init (StudioWorkerClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = worker_dispose;
+  G_OBJECT_CLASS (klass)->finalize = worker_finalize;
+  signals[ENDED] = g_signal_new ("ended", STUDIO_TYPE_WORKER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
+                                 G_TYPE_STRING);
+}
+
+static void
+studio_worker_init (StudioWorker *self)
+{
+  self->cancellable = g_cancellable_new ();
+  self->noise = g_string_new (NULL);
+}
+
+/* ---- which program -------------------------------------------------------- */
+
+char *
+studio_worker_find_program (GError **error)
+{
+  const char *named = g_getenv ("GRADLOOM_WORKER");
+  if (named != NULL && *named != '\0')
+    return g_strdup (named);
+  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
+  if (self != NULL)
+    {
+      static const char *const places[]
+          = { "gradloom", "../gradloom/gradloom", "../app/gradloom/gradloom", "../gradloom" };
+      g_autofree char *folder = g_path_get_dirname (self);
+      for (guint i = 0; i < G_N_ELEMENTS (places); i++)
+        {
+          g_autofree char *path = g_build_filename (folder, places[i], NULL);
+          if (g_file_test (path, G_FILE_TEST_IS_EXECUTABLE) && !g_file_test (path, G_FILE_TEST_IS_DIR))
+            return g_steal_pointer (&path);
+        }
+    }
+  char *found = g_find_program_in_path ("gradloom");
+  if (found == NULL)
+    g_set_error_literal (
+        error, LOOM_ERROR, LOOM_ERROR_IO,
+        "The program “gradloom”, which trains for Studio, is neither beside gradloom-studio nor in PATH: "
+        "install it, or name it in GRADLOOM_WORKER.");
+  return found;
+}
+
+/* ---- how it ended ---------------------------------------------------------- */
+
+char *
+studio_worker_describe_end (gboolean signalled, int code, const char *last_line)
+{
+  g_autofree char *what = signalled
+                              ? g_strdup_printf ("The worker was ended by signal %d (%s)", code, g_strsignal (code))
+                              : g_strdup_printf ("The worker ended with status %d", code);
+  if (last_line == NULL || *last_line == '\0')
+    return g_strconcat (what, ".", NULL);
+  return g_strdup_printf ("%s: %s", what, last_line);
+}
+
+static void
+emit_ended (StudioWorker *self)
+{
+  if (self->ended)
+    return;
+  self->ended = TRUE;
+  g_clear_handle_id (&self->grace, g_source_remove);
+  g_clear_handle_id (&self->drain, g_source_remove);
+  gboolean signalled = g_subprocess_get_if_signaled (self->process);
+  int code = signalled                                    ? g_subprocess_get_term_sig (self->process)
+             : g_subprocess_get_if_exited (self->process) ? g_subprocess_get_exit_status (self->process)
+                                                          : -1;
+  g_autofree char *sentence = NULL;
+  if (!self->asked_to_end || signalled)
+    sentence = studio_worker_describe_end (signalled, code, self->last_line);
+  g_object_ref (self);
+  g_signal_emit (self, signals[ENDED], 0, sentence);
+  g_object_unref (self);
+}
+
+static void
+maybe_ended (StudioWorker *self)
+{
+  if (self->exited && self->drained)
+    emit_ended (self);
+}
+
+static gboolean
+drain_over_cb (gpointer data)
+{
+  StudioWorker *self = data;
+  self->drain = 0;
+  emit_ended (self);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+exited_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (StudioWorker) self = data;
+  g_subprocess_wait_finish (G_SUBPROCESS (source), result, NULL);
+  if (self->process == NULL)
+    return;
+  self->exited = TRUE;
+  if (!self->drained && self->drain == 0)
+    self->drain = g_timeout_add (DRAIN_MS, drain_over_cb, self);
+  maybe_ended (self);
+}
+
+static void read_errors (StudioWorker *self);
+
+static void
+error_line_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (StudioWorker) self = data;
+  g_autofree char *line = g_data_input_stream_read_line_finish (G_DATA_INPUT_STREAM (source), result, NULL, NULL);
+  if (self->errors == NULL)
+    return;
+  if (line == NULL)
+    {
+      self->drained = TRUE;
+      maybe_ended (self);
+      return;
+    }
+  g_debug ("worker: %s", line);
+  g_strstrip (line);
+  if (*line != '\0')
+    {
+      g_free (self->last_line);
+      self->last_line = g_utf8_make_valid (line, -1);
+    }
+  read_errors (self);
+}
+
+static void
+read_errors (StudioWorker *self)
+{
+  g_data_input_stream_read_line_async (self->errors, G_PRIORITY_LOW, self->cancellable, error_line_cb,
+                                       g_object_ref (self));
+}
+
+static gboolean
+grace_over_cb (gpointer data)
+{
+  StudioWorker *self = data;
+  self->grace = 0;
+  g_free (self->last_line);
+  self->last_line = g_strdup ("its connection to Studio broke.");
+  g_subprocess_force_exit (self->process);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+closed_cb (GDBusConnection *connection, gboolean remote_vanished, GError *error, StudioWorker *self)
+{
+  if (!self->exited && self->grace == 0 && !self->asked_to_end)
+    self->grace = g_timeout_add (GRACE_MS, grace_over_cb, self);
+}
+
+/* ---- starting --------------------------------------------------------------- */
+
+static void read_magic (GTask *task);
+
+static void
+proxy_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (GTask) task = data;
+  StudioWorker *self = g_task_get_task_data (task);
+  GError *error = NULL;
+  self->proxy = loom_bus_worker1_proxy_new_finish (result, &error);
+  if (self->proxy == NULL)
+    {
+      g_task_return_error (task, error);
+      return;
+    }
+  g_dbus_proxy_set_default_timeout (G_DBUS_PROXY (self->proxy), G_MAXINT);
+  g_task_return_pointer (task, g_object_ref (self), g_object_unref);
+}
+
+static void
+connected_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (GTask) task = data;
+  StudioWorker *self = g_task_get_task_data (task);
+  GError *error = NULL;
+  self->connection = g_dbus_connection_new_finish (result, &error);
+  if (self->connection == NULL)
+    {
+      g_task_return_error (task, error);
+      return;
+    }
+  g_dbus_connection_set_exit_on_close (self->connection, FALSE);
+  g_signal_connect (self->connection, "closed", G_CALLBACK (closed_cb), self);
+  loom_bus_worker1_proxy_new (self->connection,
+                              G_DBUS_PROXY_FLAGS_DO_NOT_LOAD_PROPERTIES | G_DBUS_PROXY_FLAGS_DO_NOT_AUTO_START, NULL,
+                              LOOM_WORKER_OBJECT, g_task_get_cancellable (task), proxy_cb, g_steal_pointer (&task));
+}
+
+static gboolean
+ends_with_magic (const GString *s)
+{
+  gsize n = strlen (LOOM_WORKER_MAGIC);
+  return s->len >= n && memcmp (s->str + s->len - n, LOOM_WORKER_MAGIC, n) == 0;
+}
+
+static void
+give_up (GTask *task, const char *sentence)
+{
+  StudioWorker *self = g_task_get_task_data (task);
+  self->asked_to_end = TRUE;
+  g_subprocess_force_exit (self->process);
+  g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, "%s%s%s", sentence, self->last_line ? " It said: " : "",
+                           self->last_line ? self->last_line : "");
+}
+
+static gboolean
+no_magic_cb (gpointer data)
+{
+  GTask *task = data;
+  give_up (task, "The worker ended before it was ready.");
+  return G_SOURCE_REMOVE;
+}
+
+static void
+magic_byte_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (GTask) task = data;
+  StudioWorker *self = g_task_get_task_data (task);
+  g_autoptr (GError) error = NULL;
+  gssize n = g_input_stream_read_finish (G_INPUT_STREAM (source), result, &error);
+  if (n <= 0)
+    {
+      /* What it said before it died may still be on its way. */
+      g_timeout_add_full (G_PRIORITY_DEFAULT, DRAIN_MS, no_magic_cb, g_steal_pointer (&task), g_object_unref);
+      return;
+    }
+  g_string_append_c (self->noise, (char)self->byte);
+  self->noise_length++;
+  if (self->byte == '\n' && ends_with_magic (self->noise))
+    {
+      g_autoptr (GIOStream) stream = g_simple_io_stream_new (g_subprocess_get_stdout_pipe (self->process),
+                                                             g_subprocess_get_stdin_pipe (self->process));
+      g_dbus_connection_new (stream, NULL, G_DBUS_CONNECTION_FLAGS_NONE, NULL, g_task_get_cancellable (task),
+                             connected_cb, g_steal_pointer (&task));
+      return;
+    }
+  if (self->byte == '\n')
+    g_string_truncate (self->noise, 0);
+  if (self->noise_length > LOOM_WORKER_MAX_NOISE)
+    {
+      give_up (task, "The program that should be a worker printed 64 KiB and never said that it was ready.");
+      return;
+    }
+  read_magic (g_steal_pointer (&task));
+}
+
+/* (transfer full) task. */
+static void
+read_magic (GTask *task)
+{
+  StudioWorker *self = g_task_get_task_data (task);
+  g_input_stream_read_async (g_subprocess_get_stdout_pipe (self->process), &self->byte, 1, G_PRIORITY_DEFAULT,
+                             g_task_get_cancellable (task), magic_byte_cb, task);
+}
+
+void
+studio_worker_spawn_async (GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data)
+{
+  g_autoptr (GTask) task = g_task_new (NULL, cancellable, callback, data);
+  GError *error = NULL;
+  g_autofree char *program = studio_worker_find_program (&error);
+  if (program == NULL)
+    {
+      g_task_return_error (task, error);
+      return;
+    }
+  g_autoptr (StudioWorker) self = g_object_new (STUDIO_TYPE_WORKER, NULL);
+  self->process = g_subprocess_new (G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE
+                                        | G_SUBPROCESS_FLAGS_STDERR_PIPE,
+                                    &error, program, "worker", NULL);
+  if (self->process == NULL)
+    {
+      g_task_return_error (task, error);
+      return;
+    }
+  self->errors = g_data_input_stream_new (g_subprocess_get_stderr_pipe (self->process));
+  read_errors (self);
+  g_subprocess_wait_async (self->process, NULL, exited_cb, g_object_ref (self));
+  g_task_set_task_data (task, g_steal_pointer (&self), g_object_unref);
+  read_magic (g_steal_pointer (&task));
+}
+
+StudioWorker *
+studio_worker_spawn_finish (GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+LoomBusWorker1 *
+studio_worker_get_proxy (StudioWorker *self)
+{
+  return self->proxy;
+}
+
+void
+studio_worker_finish (StudioWorker *self)
+{
+  if (self->asked_to_end || self->process == NULL)
+    return;
+  self->asked_to_end = TRUE;
+  if (self->connection != NULL)
+    g_dbus_connection_close (self->connection, NULL, NULL, NULL);
+}
+
+gboolean
+studio_worker_has_ended (StudioWorker *self)
+{
+  return self->exited;
+}
+
+const char *
+studio_worker_get_pid (StudioWorker *self)
+{
+  return g_subprocess_get_identifier (self->process);
+}

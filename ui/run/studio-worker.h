@@ -1,0 +1,37 @@
+/* A worker process and the connection to it.
+ *
+ * Studio never computes in its own process (DESIGN.md, section 6). Nothing here blocks the main loop, and whatever ends
+ * the worker (exit, signal, a broken connection) arrives as one sentence. One worker serves one run: a new run gets a
+ * clean process, whatever the last one did to its memory. */
+#pragma once
+
+#include <gio/gio.h>
+
+#include "loom-worker-bus.h"
+
+G_BEGIN_DECLS
+
+#define STUDIO_TYPE_WORKER (studio_worker_get_type ())
+G_DECLARE_FINAL_TYPE (StudioWorker, studio_worker, STUDIO, WORKER, GObject)
+
+/* Signal "ended"(const char *sentence), once: sentence is NULL when it was asked to end and did so in order. */
+
+/* The program: $GRADLOOM_WORKER, else `gradloom` beside this program or in its build tree, else in PATH. NULL with an
+ * IO error that says where it was looked for. */
+char *studio_worker_find_program (GError **error);
+
+/* Starts `PROGRAM worker` and waits for its magic line. */
+void studio_worker_spawn_async (GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
+StudioWorker *studio_worker_spawn_finish (GAsyncResult *result, GError **error);
+
+/* Calls have no time limit: planning a large graph may take a while. (transfer none) */
+LoomBusWorker1 *studio_worker_get_proxy (StudioWorker *self);
+/* Closes its input: it finishes the step, writes a checkpoint and exits. */
+void studio_worker_finish (StudioWorker *self);
+gboolean studio_worker_has_ended (StudioWorker *self);
+const char *studio_worker_get_pid (StudioWorker *self); /* NULL once it ended */
+
+/* "The worker was killed (signal 9, Killed)." and the like, from waitpid's status; last_line may be NULL. */
+char *studio_worker_describe_end (gboolean signalled, int code, const char *last_line);
+
+G_END_DECLS
