@@ -88,6 +88,23 @@ is_finite (LoomProgram *p, LoomValue x, LoomDType dtype)
   return loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, none, loom_const (p, value_desc (p, x)->dtype, 0)), dtype);
 }
 
+/* What the forward pass wants to remember (running statistics, counters) is kept only from a finite step: a NaN
+ * destroys nothing, and the step can be repeated to find where it began. */
+static void
+guard_commits (LoomProgram *p, LoomValue finite)
+{
+  LoomValue good = loom_binary (p, LOOM_SCALAR_NE, finite, loom_const (p, value_desc (p, finite)->dtype, 0));
+
+  for (guint i = 0; i < loom_program_n_slots (p); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (p, i);
+
+      if (slot->commit != 0 && slot->kind != LOOM_SLOT_PARAMETER && slot->kind != LOOM_SLOT_OPTIMIZER)
+        loom_program_commit (p, (int)i,
+                             loom_ternary (p, LOOM_SCALAR_SELECT, good, slot->commit, loom_program_read (p, (int)i)));
+    }
+}
+
 static void
 emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOptions *options, guint n, const int *slot,
           const LoomValue *grad)
@@ -116,6 +133,7 @@ emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOption
     }
   step = loom_binary (p, LOOM_SCALAR_ADD, done, loom_const (p, LOOM_I64, 1));
   loom_program_commit (p, loom_program_find_slot (p, "step"), step);
+  guard_commits (p, finite);
   loom_program_output (p, "grad_norm", norm);
   loom_program_output (p, "finite", finite);
 

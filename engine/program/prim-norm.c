@@ -1,2 +1,314 @@
+/* Batch and layer normalisation with their gradients (Ioffe and Szegedy 2015, section 3; Ba et al. 2016).
+ *
+ * Both are x̂ = (x - mean)·rstd, scaled and shifted; they differ in the axes that share statistics and in the shape
+ * of the scale, so one description of those two serves all four expansions. */
 #include "engine/program/prim-private.h"
-const LoomPrim *const loom_prims_norm[] = { NULL };
+
+#define ADD(a, b) loom_binary (p, LOOM_SCALAR_ADD, a, b)
+#define SUB(a, b) loom_binary (p, LOOM_SCALAR_SUB, a, b)
+#define MUL(a, b) loom_binary (p, LOOM_SCALAR_MUL, a, b)
+#define DIV(a, b) loom_binary (p, LOOM_SCALAR_DIV, a, b)
+
+/* How statistics and scale lie beside x. */
+typedef struct
+{
+  guint32 pooled;    /* axes that share one mean and variance */
+  guint32 scale_sum; /* axes that share one weight */
+  int stat_rank;     /* of mean and var, as results */
+  gint64 stat[LOOM_MAX_RANK];
+  gint64 stat_wide[LOOM_MAX_RANK]; /* mean with 1 in pooled places: broadcasts against x */
+  int scale_rank;
+  gint64 scale[LOOM_MAX_RANK];
+  gint64 scale_wide[LOOM_MAX_RANK];
+  double count; /* elements that share statistics */
+} Norm;
+
+static Norm
+layout_of (const LoomTensorDesc *x, const LoomNormAttrs *a, gboolean batch)
+{
+  Norm n = { .count = 1 };
+
+  for (int i = 0; i < x->rank; i++)
+    {
+      gboolean pooled = batch ? i != 1 : i >= x->rank - a->axes;
+      gboolean scaled = batch ? i == 1 : pooled;
+
+      n.stat_wide[i] = pooled ? 1 : x->dim[i];
+      n.scale_wide[i] = scaled ? x->dim[i] : 1;
+      if (pooled)
+        {
+          n.pooled |= 1u << i;
+          n.count *= (double)x->dim[i];
+        }
+      else
+        n.stat[n.stat_rank++] = x->dim[i];
+      if (scaled)
+        n.scale[n.scale_rank++] = x->dim[i];
+      else
+        n.scale_sum |= 1u << i;
+    }
+  return n;
+}
+
+static gboolean
+check_scale (const Norm *n, const LoomTensorDesc *scale, gboolean affine, char **why)
+{
+  LoomTensorDesc want = loom_desc_make (LOOM_F32, n->scale_rank, n->scale);
+
+  if (affine != !desc_is_absent (scale) || (affine && !loom_desc_same_shape (scale, &want)))
+    return loom_prim_refuse (why, "weight and bias do not fit the normalised axes");
+  return TRUE;
+}
+
+static gboolean
+infer_norm (const LoomNormAttrs *a, gboolean batch, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out,
+            guint *n_out, char **why)
+{
+  Norm n;
+
+  if (!loom_prim_arity (n_in, 3, why))
+    return FALSE;
+  if (!loom_dtype_is_float (in[0].dtype) || (batch ? in[0].rank < 2 : a->axes < 1 || a->axes > in[0].rank))
+    return loom_prim_refuse (why, "cannot normalise rank %d", in[0].rank);
+  n = layout_of (&in[0], a, batch);
+  if (!check_scale (&n, &in[1], a->affine, why) || !check_scale (&n, &in[2], a->affine, why))
+    return FALSE;
+  out[0] = in[0];
+  out[1] = out[2] = loom_desc_make (in[0].dtype, n.stat_rank, n.stat);
+  *n_out = 3;
+  return TRUE;
+}
+
+/* g, x, mean, var or rstd, [weight] → dx, [dweight, dbias] */
+static gboolean
+infer_norm_grad (const LoomNormAttrs *a, gboolean batch, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out,
+                 guint *n_out, char **why)
+{
+  Norm n;
+
+  if (!loom_prim_arity (n_in, 5, why))
+    return FALSE;
+  n = layout_of (&in[1], a, batch);
+  if (!loom_desc_same_shape (&in[0], &in[1]) || in[2].rank != n.stat_rank || in[3].rank != n.stat_rank)
+    return loom_prim_refuse (why, "g, x and the statistics do not fit");
+  if (!check_scale (&n, &in[4], a->affine, why))
+    return FALSE;
+  out[0] = in[1];
+  if (a->affine)
+    out[1] = out[2] = loom_desc_make (in[1].dtype, n.scale_rank, n.scale);
+  *n_out = a->affine ? 3 : 1;
+  return TRUE;
+}
+
+static gboolean
+infer_batch (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  return infer_norm (attrs, TRUE, n_in, in, out, n_out, why);
+}
+
+static gboolean
+infer_batch_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
+                  char **why)
+{
+  return infer_norm_grad (attrs, TRUE, n_in, in, out, n_out, why);
+}
+
+static gboolean
+infer_layer (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  return infer_norm (attrs, FALSE, n_in, in, out, n_out, why);
+}
+
+static gboolean
+infer_layer_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
+                  char **why)
+{
+  return infer_norm_grad (attrs, FALSE, n_in, in, out, n_out, why);
+}
+
+/* ---- gradients -------------------------------------------------------- */
+
+/* What reaches x by its statistics: mean gives g/n to each element; var gives 2(x - mean)/n·g; rstd =
+ * (var + eps)^-½ gives -rstd³(x - mean)/n·g. */
+static LoomValue
+through_statistics (const LoomGradCall *call, const Norm *n, gboolean batch)
+{
+  LoomProgram *p = call->p;
+  LoomValue x = call->instr->in[0], sum = 0;
+  LoomTensorDesc d = *value_desc (p, x);
+  LoomValue mean = loom_reshape (p, call->instr->out[1], d.rank, n->stat_wide);
+
+  if (call->grad[1] != 0)
+    {
+      LoomValue g = loom_reshape (p, call->grad[1], d.rank, n->stat_wide);
+
+      sum = loom_expand_to (p, DIV (g, loom_const (p, d.dtype, n->count)), d.rank, d.dim);
+    }
+  if (call->grad[2] != 0)
+    {
+      LoomValue g = loom_reshape (p, call->grad[2], d.rank, n->stat_wide), v;
+
+      if (!batch)
+        {
+          LoomValue rstd = loom_reshape (p, call->instr->out[2], d.rank, n->stat_wide);
+
+          g = MUL (g, MUL (loom_unary (p, LOOM_SCALAR_SQUARE, rstd), rstd));
+        }
+      v = MUL (SUB (x, mean), MUL (g, loom_const (p, d.dtype, (batch ? 2.0 : -1.0) / n->count)));
+      sum = sum == 0 ? v : ADD (sum, v);
+    }
+  return sum;
+}
+
+static gboolean
+gradient_norm (const LoomGradCall *call, gboolean batch)
+{
+  const LoomNormAttrs *a = call->instr->attrs;
+  const LoomInstr *instr = call->instr;
+  LoomProgram *p = call->p;
+  Norm n = layout_of (value_desc (p, instr->in[0]), a, batch);
+
+  if (call->grad[0] != 0)
+    {
+      LoomValue in[5] = { call->grad[0], instr->in[0], instr->out[1], instr->out[2], a->affine ? instr->in[1] : 0 };
+      LoomValue out[3];
+
+      loom_emit (p, loom_prim (batch ? "batch_norm_grad" : "layer_norm_grad"), a, 5, in, out);
+      call->in_grad[0] = out[0];
+      if (a->affine)
+        {
+          call->in_grad[1] = out[1];
+          call->in_grad[2] = out[2];
+        }
+    }
+  if (call->needed[0] && (call->grad[1] != 0 || call->grad[2] != 0))
+    {
+      LoomValue v = through_statistics (call, &n, batch);
+
+      call->in_grad[0] = call->in_grad[0] == 0 ? v : ADD (call->in_grad[0], v);
+    }
+  return TRUE;
+}
+
+static gboolean
+gradient_batch (const LoomGradCall *call)
+{
+  return gradient_norm (call, TRUE);
+}
+
+static gboolean
+gradient_layer (const LoomGradCall *call)
+{
+  return gradient_norm (call, FALSE);
+}
+
+/* ---- expansions ------------------------------------------------------- */
+
+static void
+expand_norm (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out, gboolean batch)
+{
+  const LoomNormAttrs *a = instr->attrs;
+  LoomTensorDesc x = *value_desc (p, in[0]);
+  Norm n = layout_of (&x, a, batch);
+  LoomValue count = loom_const (p, x.dtype, n.count);
+  LoomValue mean = DIV (loom_reduce (p, LOOM_REDUCE_SUM, in[0], n.pooled, TRUE), count);
+  LoomValue centred = SUB (in[0], mean);
+  LoomValue var
+      = DIV (loom_reduce (p, LOOM_REDUCE_SUM, loom_unary (p, LOOM_SCALAR_SQUARE, centred), n.pooled, TRUE), count);
+  LoomValue rstd = loom_unary (p, LOOM_SCALAR_RSQRT, ADD (var, loom_const (p, x.dtype, a->eps)));
+
+  out[0] = MUL (centred, rstd);
+  if (a->affine)
+    out[0] = ADD (MUL (out[0], loom_reshape (p, in[1], x.rank, n.scale_wide)),
+                  loom_reshape (p, in[2], x.rank, n.scale_wide));
+  out[1] = loom_reshape (p, mean, n.stat_rank, n.stat);
+  out[2] = loom_reshape (p, batch ? var : rstd, n.stat_rank, n.stat);
+}
+
+/* dx = rstd·(gw - mean(gw) - x̂·mean(gw·x̂)) with gw = g·weight. */
+static void
+expand_norm_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out, gboolean batch)
+{
+  const LoomNormAttrs *a = instr->attrs;
+  LoomTensorDesc x = *value_desc (p, in[1]);
+  Norm n = layout_of (&x, a, batch);
+  LoomValue count = loom_const (p, x.dtype, n.count), g = in[0], gw = g, mean_gw, mean_gwx;
+  LoomValue mean = loom_reshape (p, in[2], x.rank, n.stat_wide), rstd = loom_reshape (p, in[3], x.rank, n.stat_wide);
+  LoomValue normed;
+
+  if (batch)
+    rstd = loom_unary (p, LOOM_SCALAR_RSQRT, ADD (rstd, loom_const (p, x.dtype, a->eps)));
+  normed = MUL (SUB (in[1], mean), rstd);
+  if (a->affine)
+    gw = MUL (g, loom_reshape (p, in[4], x.rank, n.scale_wide));
+  mean_gw = DIV (loom_reduce (p, LOOM_REDUCE_SUM, gw, n.pooled, TRUE), count);
+  mean_gwx = DIV (loom_reduce (p, LOOM_REDUCE_SUM, MUL (gw, normed), n.pooled, TRUE), count);
+  out[0] = MUL (rstd, SUB (SUB (gw, mean_gw), MUL (normed, mean_gwx)));
+  if (a->affine)
+    {
+      out[1] = loom_reshape (p, loom_reduce (p, LOOM_REDUCE_SUM, MUL (g, normed), n.scale_sum, TRUE), n.scale_rank,
+                             n.scale);
+      out[2] = loom_reshape (p, loom_reduce (p, LOOM_REDUCE_SUM, g, n.scale_sum, TRUE), n.scale_rank, n.scale);
+    }
+}
+
+static void
+expand_batch (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
+{
+  expand_norm (p, instr, in, out, TRUE);
+}
+
+static void
+expand_batch_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
+{
+  expand_norm_grad (p, instr, in, out, TRUE);
+}
+
+static void
+expand_layer (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
+{
+  expand_norm (p, instr, in, out, FALSE);
+}
+
+static void
+expand_layer_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
+{
+  expand_norm_grad (p, instr, in, out, FALSE);
+}
+
+/* ---- listings --------------------------------------------------------- */
+
+static char *
+describe_norm (const void *attrs)
+{
+  const LoomNormAttrs *a = attrs;
+
+  return g_strdup_printf ("eps=%g%s", a->eps, a->affine ? " affine" : "");
+}
+
+static double
+flops_norm (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
+{
+  return 8.0 * (double)loom_desc_count (&out[0]);
+}
+
+#define PRIM(variable, id, text, results, inference, rule, expansion)                                                  \
+  static const LoomPrim variable = { .name = id,                                                                       \
+                                     .doc = text,                                                                      \
+                                     .tier = LOOM_TIER_COMPOSITE,                                                      \
+                                     .attrs_size = sizeof (LoomNormAttrs),                                             \
+                                     .max_out = results,                                                               \
+                                     .infer = inference,                                                               \
+                                     .gradient = rule,                                                                 \
+                                     .expand = expansion,                                                              \
+                                     .describe = describe_norm,                                                        \
+                                     .flops = flops_norm };
+
+PRIM (batch_norm, "batch_norm", "Each channel to mean 0 and variance 1 over the batch; also mean and variance.", 3,
+      infer_batch, gradient_batch, expand_batch)
+PRIM (batch_norm_grad, "batch_norm_grad", "The gradient of batch_norm.", 3, infer_batch_grad, NULL, expand_batch_grad)
+PRIM (layer_norm, "layer_norm", "Each sample to mean 0 and variance 1 over its last axes; also mean and 1/deviation.",
+      3, infer_layer, gradient_layer, expand_layer)
+PRIM (layer_norm_grad, "layer_norm_grad", "The gradient of layer_norm.", 3, infer_layer_grad, NULL, expand_layer_grad)
+
+const LoomPrim *const loom_prims_norm[] = { &batch_norm, &batch_norm_grad, &layer_norm, &layer_norm_grad, NULL };

@@ -1,2 +1,265 @@
-#include "engine/program/prim-private.h"
-const LoomPrim *const loom_prims_pool[] = { NULL };
+/* Pooling over windows: the largest or the mean, with their gradients.
+ *
+ * Output sizes are attributes, because ceil mode is decided by the operator and a window may hang over the edge. */
+#include "engine/program/prim-window.h"
+
+#include <math.h>
+
+static gboolean
+check (const LoomPool2dTo *a, guint n_in, guint want, const LoomTensorDesc *in, char **why)
+{
+  if (!loom_prim_arity (n_in, want, why))
+    return FALSE;
+  if (in[0].rank != 4 || a->kernel.kernel[0] < 1 || a->kernel.kernel[1] < 1)
+    return loom_prim_refuse (why, "needs [N,C,H,W] and a window");
+  return TRUE;
+}
+
+static LoomTensorDesc
+sized (const LoomTensorDesc *like, const LoomPool2dTo *a)
+{
+  LoomTensorDesc d = *like;
+
+  d.dim[2] = a->size[0];
+  d.dim[3] = a->size[1];
+  return d;
+}
+
+static gboolean
+infer_max (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomPool2dTo *a = attrs;
+
+  if (!check (a, n_in, 1, in, why))
+    return FALSE;
+  out[0] = out[1] = sized (&in[0], a);
+  out[1].dtype = a->kernel.kernel[0] * a->kernel.kernel[1] <= 256 ? LOOM_U8 : LOOM_I32;
+  *n_out = 2;
+  return TRUE;
+}
+
+static gboolean
+infer_max_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  if (!check (attrs, n_in, 2, in, why))
+    return FALSE;
+  if (!loom_desc_same_shape (&in[0], &in[1]))
+    return loom_prim_refuse (why, "g and where must have one shape");
+  out[0] = sized (&in[0], attrs);
+  *n_out = 1;
+  return TRUE;
+}
+
+static gboolean
+infer_one (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  if (!check (attrs, n_in, 1, in, why))
+    return FALSE;
+  out[0] = sized (&in[0], attrs);
+  *n_out = 1;
+  return TRUE;
+}
+
+/* The same windows, sized for the gradient's result. */
+static LoomPool2dTo
+to_input (const LoomGradCall *call)
+{
+  LoomPool2dTo a = *(const LoomPool2dTo *)call->instr->attrs;
+  const LoomTensorDesc *x = value_desc (call->p, call->instr->in[0]);
+
+  a.size[0] = x->dim[2];
+  a.size[1] = x->dim[3];
+  return a;
+}
+
+static gboolean
+gradient_max (const LoomGradCall *call)
+{
+  LoomPool2dTo a = to_input (call);
+  LoomValue in[2] = { call->grad[0], call->instr->out[1] };
+
+  if (call->grad[0] != 0)
+    call->in_grad[0] = loom_emit (call->p, loom_prim ("max_pool2d_grad"), &a, 2, in, NULL);
+  return TRUE;
+}
+
+static gboolean
+gradient_avg (const LoomGradCall *call)
+{
+  LoomPool2dTo a = to_input (call);
+
+  call->in_grad[0] = loom_emit (call->p, loom_prim ("avg_pool2d_grad"), &a, 1, &call->grad[0], NULL);
+  return TRUE;
+}
+
+/* ---- expansions ------------------------------------------------------- */
+
+static LoomWindow
+window_of (const LoomPool2dAttrs *a, const gint64 *in, const gint64 *out)
+{
+  LoomWindow w = { 0 };
+
+  for (int i = 0; i < 2; i++)
+    {
+      w.kernel[i] = a->kernel[i];
+      w.stride[i] = a->stride[i];
+      w.dilation[i] = a->dilation[i];
+      w.lead[i] = a->pad[i];
+      w.in[i] = in[i];
+      w.out[i] = out[i];
+    }
+  loom_window_finish (&w);
+  return w;
+}
+
+static void
+expand_max (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
+{
+  const LoomPool2dTo *a = instr->attrs;
+  LoomTensorDesc x = *value_desc (p, in[0]);
+  LoomWindow w = window_of (&a->kernel, &x.dim[2], a->size);
+  LoomArgReduceAttrs arg = { .largest = TRUE, .axis = 2 };
+  gint64 taps = w.kernel[0] * w.kernel[1], dims[5] = { x.dim[0], x.dim[1], 1, a->size[0], a->size[1] };
+  gint64 flat[4] = { dims[0], dims[1], dims[3], dims[4] };
+  g_autofree LoomValue *part = g_new (LoomValue, taps);
+  LoomValue padded = loom_window_pad (p, &w, in[0], -INFINITY), all, where;
+
+  for (gint64 k = 0; k < taps; k++)
+    part[k] = loom_reshape (p, loom_window_take (p, &w, padded, k / w.kernel[1], k % w.kernel[1]), 5, dims);
+  all = loom_concat (p, taps, part, 2);
+  out[0] = loom_reshape (p, loom_reduce (p, LOOM_REDUCE_MAX, all, 1u << 2, TRUE), 4, flat);
+  where = loom_emit (p, loom_prim ("argreduce"), &arg, 1, &all, NULL);
+  out[1] = loom_cast (p, loom_reshape (p, where, 4, flat), taps <= 256 ? LOOM_U8 : LOOM_I32);
+}
+
+static void
+expand_max_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
+{
+  const LoomPool2dTo *a = instr->attrs;
+  LoomTensorDesc g = *value_desc (p, in[0]), where = *value_desc (p, in[1]);
+  LoomWindow w = window_of (&a->kernel, a->size, &g.dim[2]);
+  LoomValue zero = loom_const (p, g.dtype, 0), sum = 0;
+
+  for (gint64 k = 0; k < w.kernel[0] * w.kernel[1]; k++)
+    {
+      LoomValue hit = loom_binary (p, LOOM_SCALAR_EQ, in[1], loom_const (p, where.dtype, (double)k));
+      LoomValue v = loom_ternary (p, LOOM_SCALAR_SELECT, hit, in[0], zero);
+
+      sum = loom_add_to (p, sum, loom_window_put (p, &w, v, k / w.kernel[1], k % w.kernel[1]));
+    }
+  out[0] = loom_window_crop (p, &w, sum);
+}
+
+/* How many places each window divides by, [1,1,P,Q] or a scalar: the sum over windows of a 1 wherever a place counts.
+ */
+static LoomValue
+window_counts (LoomProgram *p, const LoomPool2dAttrs *a, const LoomWindow *w, LoomDType dtype)
+{
+  gint64 start[4] = { 0 }, ones[4] = { 1, 1, w->in[0], w->in[1] }, all[4] = { 1, 1, w->padded[0], w->padded[1] };
+  LoomValue mask, sum = 0;
+
+  if (a->divisor != 0)
+    return loom_const (p, dtype, (double)a->divisor);
+  for (int i = 0; i < 2; i++)
+    {
+      /* Padding counts as far as it was asked for; what hangs over beyond it never does. */
+      if (a->count_include_pad)
+        ones[2 + i] = MIN (w->in[i] + 2 * a->pad[i], w->padded[i]);
+      else
+        start[2 + i] = a->pad[i];
+    }
+  mask = loom_pad (p, loom_fill (p, dtype, 4, ones, 1), start, NULL, all, 0);
+  for (gint64 k = 0; k < w->kernel[0] * w->kernel[1]; k++)
+    sum = loom_add_to (p, sum, loom_window_take (p, w, mask, k / w->kernel[1], k % w->kernel[1]));
+  return sum;
+}
+
+static void
+expand_avg (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
+{
+  const LoomPool2dTo *a = instr->attrs;
+  LoomTensorDesc x = *value_desc (p, in[0]);
+  LoomWindow w = window_of (&a->kernel, &x.dim[2], a->size);
+  LoomValue padded = loom_window_pad (p, &w, in[0], 0), sum = 0;
+
+  for (gint64 k = 0; k < w.kernel[0] * w.kernel[1]; k++)
+    sum = loom_add_to (p, sum, loom_window_take (p, &w, padded, k / w.kernel[1], k % w.kernel[1]));
+  out[0] = loom_binary (p, LOOM_SCALAR_DIV, sum, window_counts (p, &a->kernel, &w, x.dtype));
+}
+
+static void
+expand_avg_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
+{
+  const LoomPool2dTo *a = instr->attrs;
+  LoomTensorDesc g = *value_desc (p, in[0]);
+  LoomWindow w = window_of (&a->kernel, a->size, &g.dim[2]);
+  LoomValue share = loom_binary (p, LOOM_SCALAR_DIV, in[0], window_counts (p, &a->kernel, &w, g.dtype)), sum = 0;
+
+  for (gint64 k = 0; k < w.kernel[0] * w.kernel[1]; k++)
+    sum = loom_add_to (p, sum, loom_window_put (p, &w, share, k / w.kernel[1], k % w.kernel[1]));
+  out[0] = loom_window_crop (p, &w, sum);
+}
+
+/* ---- listings --------------------------------------------------------- */
+
+static char *
+describe_pool (const void *attrs)
+{
+  const LoomPool2dAttrs *a = attrs;
+  g_autofree char *kernel = loom_ints_to_string (2, a->kernel), *stride = loom_ints_to_string (2, a->stride);
+  g_autofree char *pad = loom_ints_to_string (2, a->pad);
+
+  return g_strdup_printf ("kernel=%s stride=%s pad=%s", kernel, stride, pad);
+}
+
+static double
+flops_pool (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
+{
+  const LoomPool2dAttrs *a = attrs;
+
+  return (double)MIN (loom_desc_count (&in[0]), loom_desc_count (&out[0])) * (double)(a->kernel[0] * a->kernel[1]);
+}
+
+static const LoomPrim max_pool = { .name = "max_pool2d",
+                                   .doc = "The largest element of each window, and where it was.",
+                                   .tier = LOOM_TIER_COMPOSITE,
+                                   .attrs_size = sizeof (LoomPool2dTo),
+                                   .max_out = 2,
+                                   .infer = infer_max,
+                                   .gradient = gradient_max,
+                                   .expand = expand_max,
+                                   .describe = describe_pool,
+                                   .flops = flops_pool };
+
+static const LoomPrim max_pool_grad = { .name = "max_pool2d_grad",
+                                        .doc = "Gives each window's gradient to its winner.",
+                                        .tier = LOOM_TIER_COMPOSITE,
+                                        .attrs_size = sizeof (LoomPool2dTo),
+                                        .max_out = 1,
+                                        .infer = infer_max_grad,
+                                        .expand = expand_max_grad,
+                                        .describe = describe_pool,
+                                        .flops = flops_pool };
+
+static const LoomPrim avg_pool = { .name = "avg_pool2d",
+                                   .doc = "The mean of each window.",
+                                   .tier = LOOM_TIER_COMPOSITE,
+                                   .attrs_size = sizeof (LoomPool2dTo),
+                                   .max_out = 1,
+                                   .infer = infer_one,
+                                   .gradient = gradient_avg,
+                                   .expand = expand_avg,
+                                   .describe = describe_pool,
+                                   .flops = flops_pool };
+
+static const LoomPrim avg_pool_grad = { .name = "avg_pool2d_grad",
+                                        .doc = "Shares each window's gradient among its places.",
+                                        .tier = LOOM_TIER_COMPOSITE,
+                                        .attrs_size = sizeof (LoomPool2dTo),
+                                        .max_out = 1,
+                                        .infer = infer_one,
+                                        .expand = expand_avg_grad,
+                                        .describe = describe_pool,
+                                        .flops = flops_pool };
+
+const LoomPrim *const loom_prims_pool[] = { &max_pool, &max_pool_grad, &avg_pool, &avg_pool_grad, NULL };
