@@ -1,0 +1,525 @@
+/* Tables as text: RFC 4180 with a header, one target column or several.
+ *
+ * The file is split in place: fields are pointers into the buffer that was read, so a
+ * million rows cost no million strings. Faults name the line and the column. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+#include "engine/core/loom-fault.h"
+#include "engine/data/loom-dataset-private.h"
+
+/* Enough for a header of tens of thousands of columns; describing reads no more. */
+#define DESCRIBE_BYTES (1 << 20)
+
+static const char *const target_types[] = { "class", "float", NULL };
+
+static const LoomDatasetParam params[] = {
+  { .name = "path", .type = LOOM_DATASET_PATH, .doc = "The file; its first line names the columns." },
+  { .name = "target",
+    .type = LOOM_DATASET_STRING,
+    .doc = "Column to predict; with target_type=\"float\" several, separated by commas." },
+  { .name = "features",
+    .type = LOOM_DATASET_STRING,
+    .def = "",
+    .doc = "Columns of x, separated by commas; all but the target when left out." },
+  { .name = "delimiter", .type = LOOM_DATASET_STRING, .def = ",", .doc = "One character between fields, or tab." },
+  { .name = "target_type",
+    .type = LOOM_DATASET_ENUM,
+    .def = "class",
+    .choices = target_types,
+    .doc = "class: y i64 [B], from whole numbers or names; float: y f32 [B, targets]." },
+  { .name = "val_fraction",
+    .type = LOOM_DATASET_FLOAT,
+    .def = "0",
+    .minimum = 0,
+    .maximum = 0.9,
+    .doc = "Share of the rows for validation." },
+  { .name = "test_fraction",
+    .type = LOOM_DATASET_FLOAT,
+    .def = "0.2",
+    .minimum = 0,
+    .maximum = 0.9,
+    .doc = "Share of the rows for testing." },
+  { .name = "seed",
+    .type = LOOM_DATASET_INT,
+    .def = "0",
+    .minimum = 0,
+    .maximum = 4294967295.0,
+    .doc = "Another seed deals the rows differently." },
+  { .name = NULL },
+};
+
+typedef struct
+{
+  const char *path;
+  char *p, *end; /* *end is 0 and may be written */
+  char delimiter;
+  int line;          /* of p */
+  int row_line;      /* where the last row began */
+  GPtrArray *fields; /* of the last row, pointers into the text */
+} Reader;
+
+/* One field of a row: unquoted and ended in place. Sets *more when another follows. */
+static gboolean
+read_field (Reader *self, gboolean *more, GError **error)
+{
+  char *start = self->p, *to = self->p;
+
+  if (*self->p == '"')
+    {
+      self->p++;
+      for (;;)
+        {
+          if (self->p == self->end)
+            {
+              g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d: a quoted field is not closed.",
+                           self->path, self->row_line);
+              return FALSE;
+            }
+          if (*self->p == '"' && self->p[1] != '"')
+            break;
+          if (*self->p == '"')
+            self->p++;
+          if (*self->p == '\n')
+            self->line++;
+          *to++ = *self->p++;
+        }
+      self->p++;
+    }
+  /* What follows a closing quote belongs to the field, as in spreadsheets. */
+  while (self->p < self->end && *self->p != self->delimiter && *self->p != '\n' && *self->p != '\r')
+    *to++ = *self->p++;
+
+  *more = self->p < self->end && *self->p == self->delimiter;
+  if (*more)
+    self->p++;
+  else
+    {
+      if (self->p < self->end && *self->p == '\r')
+        self->p++;
+      if (self->p < self->end && *self->p == '\n')
+        self->p++;
+      self->line++;
+    }
+  *to = '\0';
+  g_ptr_array_add (self->fields, g_strstrip (start));
+  return TRUE;
+}
+
+/* The next row that is not blank. FALSE without error at the end. */
+static gboolean
+read_row (Reader *self, GError **error)
+{
+  gboolean more = TRUE;
+
+  while (self->p < self->end && (*self->p == '\n' || *self->p == '\r'))
+    {
+      self->line += *self->p == '\n';
+      self->p++;
+    }
+  if (self->p == self->end)
+    return FALSE;
+  g_ptr_array_set_size (self->fields, 0);
+  self->row_line = self->line;
+  while (more)
+    {
+      if (!read_field (self, &more, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Which columns are features and which targets. */
+typedef struct
+{
+  GPtrArray *names;           /* of all columns */
+  GArray *features, *targets; /* guint, indices of columns */
+  gboolean is_class;
+} Columns;
+
+static void
+columns_clear (Columns *self)
+{
+  g_clear_pointer (&self->names, g_ptr_array_unref);
+  g_clear_pointer (&self->features, g_array_unref);
+  g_clear_pointer (&self->targets, g_array_unref);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Columns, columns_clear)
+
+static int
+find_column (const Columns *self, const char *name)
+{
+  for (guint i = 0; i < self->names->len; i++)
+    {
+      if (g_str_equal (g_ptr_array_index (self->names, i), name))
+        return (int)i;
+    }
+  return -1;
+}
+
+/* Appends the columns of a list of names to out. */
+static gboolean
+pick_columns (const Columns *self, const char *list, const char *path, GArray *out, GError **error)
+{
+  g_auto (GStrv) wanted = g_strsplit (list, ",", -1);
+
+  for (char **name = wanted; *name != NULL; name++)
+    {
+      int column = find_column (self, g_strstrip (*name));
+      guint index = (guint)column;
+
+      if (column < 0)
+        {
+          g_autofree const char **candidates = g_new0 (const char *, self->names->len + 1);
+          const char *nearest;
+
+          memcpy (candidates, self->names->pdata, self->names->len * sizeof *candidates);
+          nearest = loom_nearest (*name, candidates);
+          if (nearest != NULL)
+            g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no column “%s”. Did you mean “%s”?", path, *name,
+                         nearest);
+          else
+            g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no column “%s”; its first is “%s”.", path, *name,
+                         candidates[0]);
+          return FALSE;
+        }
+      g_array_append_val (out, index);
+    }
+  return TRUE;
+}
+
+static gboolean
+choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Reader *reader, Columns *columns,
+                GError **error)
+{
+  const char *features = loom_option_string (klass, options, "features");
+  GError *failure = NULL;
+
+  columns->is_class = g_str_equal (loom_option_string (klass, options, "target_type"), "class");
+  columns->names = g_ptr_array_new_with_free_func (g_free);
+  columns->features = g_array_new (FALSE, FALSE, sizeof (guint));
+  columns->targets = g_array_new (FALSE, FALSE, sizeof (guint));
+  if (!read_row (reader, &failure))
+    {
+      if (failure == NULL)
+        g_set_error (&failure, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is empty; its first line must name the columns.",
+                     reader->path);
+      g_propagate_error (error, failure);
+      return FALSE;
+    }
+  for (guint i = 0; i < reader->fields->len; i++)
+    g_ptr_array_add (columns->names, g_strdup (g_ptr_array_index (reader->fields, i)));
+  if (!pick_columns (columns, loom_option_string (klass, options, "target"), reader->path, columns->targets, error))
+    return FALSE;
+  if (columns->is_class && columns->targets->len != 1)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                   "The data set csv has several targets, which are numbers; say target_type=\"float\", or name one.");
+      return FALSE;
+    }
+  if (*features != '\0')
+    return pick_columns (columns, features, reader->path, columns->features, error);
+  for (guint i = 0; i < columns->names->len; i++)
+    {
+      gboolean is_target = FALSE;
+
+      for (guint k = 0; k < columns->targets->len; k++)
+        is_target = is_target || g_array_index (columns->targets, guint, k) == i;
+      if (!is_target)
+        g_array_append_val (columns->features, i);
+    }
+  if (columns->features->len == 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "“%s” has no column beside the target; is delimiter=\"%c\" right?", reader->path, reader->delimiter);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+fill_info (const Columns *columns, LoomDatasetInfo *info)
+{
+  const gint64 n_features = columns->features->len, n_targets = columns->targets->len;
+
+  loom_info_add_port (info, "x", LOOM_F32, 1, &n_features);
+  loom_info_add_port (info, "y", columns->is_class ? LOOM_I64 : LOOM_F32, columns->is_class ? 0 : 1, &n_targets);
+  if (!columns->is_class)
+    info->n_classes = 0;
+}
+
+/* The file, or its first max bytes, as text that ends with 0. */
+static char *
+read_text (const char *path, gsize max, gsize *length, GError **error)
+{
+  g_autofree char *text = NULL;
+  g_autoptr (GError) cause = NULL;
+
+  if (!loom_dataset_check_file (path, NULL, error))
+    return NULL;
+  if (max == 0)
+    {
+      if (!g_file_get_contents (path, &text, length, &cause))
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be read: %s.", path, cause->message);
+          return NULL;
+        }
+      if (!g_utf8_validate (text, *length, NULL))
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no UTF-8 text.", path);
+          return NULL;
+        }
+    }
+  else
+    {
+      FILE *file = fopen (path, "rbe");
+
+      if (file == NULL)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be opened.", path);
+          return NULL;
+        }
+      text = g_malloc0 (max + 1);
+      *length = fread (text, 1, max, file);
+      fclose (file);
+    }
+  return g_steal_pointer (&text);
+}
+
+static gboolean
+init_reader (Reader *self, const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *path,
+             char *text, gsize length, GError **error)
+{
+  const char *delimiter = loom_option_string (klass, options, "delimiter");
+
+  if (g_str_equal (delimiter, "tab") || g_str_equal (delimiter, "\\t"))
+    delimiter = "\t";
+  if (strlen (delimiter) != 1 || *delimiter == '"' || *delimiter == '\n')
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                   "The data set csv has delimiter=\"%s\", which must be one character, or tab.", delimiter);
+      return FALSE;
+    }
+  self->path = path;
+  self->delimiter = *delimiter;
+  self->p = text;
+  self->end = text + length;
+  self->line = 1;
+  self->fields = g_ptr_array_new ();
+  /* Spreadsheets put a byte order mark before the first name. */
+  if (length >= 3 && memcmp (text, "\xef\xbb\xbf", 3) == 0)
+    self->p += 3;
+  return TRUE;
+}
+
+static gboolean
+parse_number (const Reader *reader, const Columns *columns, guint column, float *value, GError **error)
+{
+  const char *text = g_ptr_array_index (reader->fields, column);
+  char *end;
+  double number = g_ascii_strtod (text, &end);
+
+  if (end == text || *end != '\0' || !isfinite (number))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d, column “%s”: “%s” is no number.", reader->path,
+                   reader->row_line, (const char *)g_ptr_array_index (columns->names, column), text);
+      return FALSE;
+    }
+  *value = (float)number;
+  return TRUE;
+}
+
+static gboolean
+append_numbers (const Reader *reader, const Columns *columns, const GArray *which, GArray *out, GError **error)
+{
+  for (guint i = 0; i < which->len; i++)
+    {
+      float value;
+
+      if (!parse_number (reader, columns, g_array_index (which, guint, i), &value, error))
+        return FALSE;
+      g_array_append_val (out, value);
+    }
+  return TRUE;
+}
+
+/* Reads all rows: numbers into x and, for float targets, y; class labels as texts. */
+static gboolean
+read_rows (Reader *reader, const Columns *columns, GArray *x, GArray *y, GPtrArray *labels, GError **error)
+{
+  GError *failure = NULL;
+
+  while (read_row (reader, &failure))
+    {
+      if (reader->fields->len != columns->names->len)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d has %u fields, but the header names %u.",
+                       reader->path, reader->row_line, reader->fields->len, columns->names->len);
+          return FALSE;
+        }
+      if (!append_numbers (reader, columns, columns->features, x, error))
+        return FALSE;
+      if (columns->is_class)
+        {
+          guint column = g_array_index (columns->targets, guint, 0);
+          const char *label = g_ptr_array_index (reader->fields, column);
+
+          if (*label == '\0')
+            {
+              g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d, column “%s” is empty.", reader->path,
+                           reader->row_line, (const char *)g_ptr_array_index (columns->names, column));
+              return FALSE;
+            }
+          g_ptr_array_add (labels, (char *)label);
+        }
+      else if (!append_numbers (reader, columns, columns->targets, y, error))
+        return FALSE;
+    }
+  if (failure != NULL)
+    {
+      g_propagate_error (error, failure);
+      return FALSE;
+    }
+  if (x->len == 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has a header and no rows.", reader->path);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* Labels that are all whole numbers from 0 stay what they are. */
+static gboolean
+keep_numbers (GPtrArray *labels, LoomTensor *y, gint64 *n_classes)
+{
+  *n_classes = 0;
+  for (guint i = 0; i < labels->len; i++)
+    {
+      gint64 value;
+
+      if (!g_ascii_string_to_signed (g_ptr_array_index (labels, i), 10, 0, G_MAXINT32, &value, NULL))
+        return FALSE;
+      ((gint64 *)y->data)[i] = value;
+      *n_classes = MAX (*n_classes, value + 1);
+    }
+  return TRUE;
+}
+
+static int
+compare_texts (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(char *const *)a, *(char *const *)b);
+}
+
+/* Other labels become their places in the sorted list of all, which is returned. */
+static char **
+number_names (GPtrArray *labels, LoomTensor *y, gint64 *n_classes)
+{
+  g_autoptr (GHashTable) places = g_hash_table_new (g_str_hash, g_str_equal);
+  GPtrArray *names = g_ptr_array_new ();
+
+  for (guint i = 0; i < labels->len; i++)
+    {
+      char *label = g_ptr_array_index (labels, i);
+
+      if (g_hash_table_add (places, label))
+        g_ptr_array_add (names, g_strdup (label));
+    }
+  g_ptr_array_sort (names, compare_texts);
+  g_hash_table_remove_all (places);
+  for (guint i = 0; i < names->len; i++)
+    g_hash_table_insert (places, g_ptr_array_index (names, i), GUINT_TO_POINTER (i));
+  for (guint i = 0; i < labels->len; i++)
+    ((gint64 *)y->data)[i] = GPOINTER_TO_UINT (g_hash_table_lookup (places, g_ptr_array_index (labels, i)));
+  *n_classes = names->len;
+  g_ptr_array_add (names, NULL);
+  return (char **)g_ptr_array_free (names, FALSE);
+}
+
+static LoomTensor *
+tensor_from_floats (const GArray *values, gint64 n, gint64 width, GError **error)
+{
+  const gint64 dims[] = { n, width };
+  LoomTensor *t = loom_tensor_new (LOOM_F32, 2, dims, error);
+
+  if (t != NULL)
+    memcpy (t->data, values->data, t->bytes);
+  return t;
+}
+
+static gboolean
+describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info, GError **error)
+{
+  g_autofree char *path = loom_option_path (klass, options, "path");
+  g_autofree char *text = NULL;
+  g_autoptr (GPtrArray) fields = NULL;
+  g_auto (Columns) columns = { NULL };
+  Reader reader = { NULL };
+  gsize length;
+
+  text = read_text (path, DESCRIBE_BYTES, &length, error);
+  if (text == NULL || !init_reader (&reader, klass, options, path, text, length, error))
+    return FALSE;
+  fields = reader.fields;
+  if (!choose_columns (klass, options, &reader, &columns, error))
+    return FALSE;
+  fill_info (&columns, info);
+  return TRUE;
+}
+
+static LoomDataset *
+open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
+{
+  g_autofree char *path = loom_option_path (klass, options, "path");
+  g_autofree char *text = NULL;
+  g_autoptr (GPtrArray) fields = NULL, labels = g_ptr_array_new ();
+  g_autoptr (GArray) x = g_array_new (FALSE, FALSE, sizeof (float)), y = g_array_new (FALSE, FALSE, sizeof (float));
+  g_autoptr (LoomTensor) inputs = NULL, targets = NULL;
+  g_auto (Columns) columns = { NULL };
+  LoomDatasetInfo info = { 0 };
+  Reader reader = { NULL };
+  LoomTensor *data[2];
+  LoomDataset *self;
+  char **class_names = NULL;
+  gint64 n;
+  gsize length;
+
+  text = read_text (path, 0, &length, error);
+  if (text == NULL || !init_reader (&reader, klass, options, path, text, length, error))
+    return NULL;
+  fields = reader.fields;
+  if (!choose_columns (klass, options, &reader, &columns, error) || !read_rows (&reader, &columns, x, y, labels, error))
+    return NULL;
+  fill_info (&columns, &info);
+  n = x->len / columns.features->len;
+  inputs = tensor_from_floats (x, n, columns.features->len, error);
+  targets = columns.is_class ? loom_tensor_new (LOOM_I64, 1, &n, error)
+                             : tensor_from_floats (y, n, columns.targets->len, error);
+  if (inputs == NULL || targets == NULL)
+    return NULL;
+  if (columns.is_class && !keep_numbers (labels, targets, &info.n_classes))
+    class_names = number_names (labels, targets, &info.n_classes);
+
+  self = loom_table_new (klass, &info);
+  self->class_names = class_names;
+  data[0] = inputs;
+  data[1] = targets;
+  loom_table_deal (self, data, (guint64)loom_option_int (klass, options, "seed"),
+                   loom_option_float (klass, options, "val_fraction"),
+                   loom_option_float (klass, options, "test_fraction"));
+  return self;
+}
+
+const LoomDatasetClass loom_dataset_csv = {
+  .name = "csv",
+  .title = "CSV table",
+  .doc = "Rows of numbers with a header line; one column is the class or the value to predict.",
+  .params = params,
+  .describe = describe,
+  .open = open_dataset,
+  .read = loom_table_read,
+  .free = loom_table_free,
+};

@@ -1,0 +1,75 @@
+/* Any pair of IDX files: MNIST, EMNIST, or what one wrote oneself. */
+#include "engine/core/loom-error.h"
+#include "engine/data/loom-idx.h"
+
+static const LoomDatasetParam params[] = {
+  { .name = "images", .type = LOOM_DATASET_PATH, .doc = "IDX file of training images, plain or gzipped." },
+  { .name = "labels", .type = LOOM_DATASET_PATH, .doc = "IDX file of their classes." },
+  { .name = "test_images", .type = LOOM_DATASET_PATH, .def = "", .doc = "IDX file of test images." },
+  { .name = "test_labels", .type = LOOM_DATASET_PATH, .def = "", .doc = "IDX file of their classes." },
+  { .name = NULL },
+};
+
+typedef struct
+{
+  char *path[4];
+} Paths;
+
+static void
+paths_clear (Paths *paths)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (paths->path); i++)
+    g_clear_pointer (&paths->path[i], g_free);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Paths, paths_clear)
+
+static gboolean
+find_files (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Paths *paths, LoomIdxFiles *files,
+            GError **error)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (paths->path); i++)
+    paths->path[i] = loom_option_path (klass, options, params[i].name);
+  files->images = paths->path[0];
+  files->labels = paths->path[1];
+  files->test_images = paths->path[2];
+  files->test_labels = paths->path[3];
+  if ((files->test_images == NULL) != (files->test_labels == NULL))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                   "The data set idx has only one of test_images and test_labels; give both or neither.");
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info, GError **error)
+{
+  g_auto (Paths) paths = { { NULL } };
+  LoomIdxFiles files;
+
+  return find_files (klass, options, &paths, &files, error) && loom_idx_files_describe (&files, info, error);
+}
+
+static LoomDataset *
+open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
+{
+  g_auto (Paths) paths = { { NULL } };
+  LoomIdxFiles files;
+
+  if (!find_files (klass, options, &paths, &files, error))
+    return NULL;
+  return loom_idx_files_open (klass, &files, error);
+}
+
+const LoomDatasetClass loom_dataset_idx = {
+  .name = "idx",
+  .title = "IDX files",
+  .doc = "Images and classes from IDX files, the format of MNIST.",
+  .params = params,
+  .describe = describe,
+  .open = open_dataset,
+  .read = loom_table_read,
+  .free = loom_table_free,
+};

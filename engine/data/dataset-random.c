@@ -1,0 +1,70 @@
+/* Normal numbers for x and y, related by nothing: what the two-layer lesson learns by
+ * heart, and a stand-in of any width when only the speed of a network matters. */
+#include "engine/data/loom-dataset-private.h"
+
+#define STREAM 4
+
+static const LoomDatasetParam params[] = {
+  LOOM_GENERATED_PARAMS ("64", "64"),
+  { .name = "in_features",
+    .type = LOOM_DATASET_INT,
+    .def = "1000",
+    .minimum = 1,
+    .maximum = 10000000,
+    .doc = "How many numbers x has." },
+  { .name = "out_features",
+    .type = LOOM_DATASET_INT,
+    .def = "10",
+    .minimum = 1,
+    .maximum = 10000000,
+    .doc = "How many numbers y has." },
+  { .name = NULL },
+};
+
+static gboolean
+describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info, GError **error)
+{
+  const gint64 in_features = loom_option_int (klass, options, "in_features");
+  const gint64 out_features = loom_option_int (klass, options, "out_features");
+
+  loom_info_add_port (info, "x", LOOM_F32, 1, &in_features);
+  loom_info_add_port (info, "y", LOOM_F32, 1, &out_features);
+  loom_info_set_generated (info, klass, options);
+  info->n_classes = 0;
+  return TRUE;
+}
+
+static void
+make (const LoomGenerator *generator, LoomSampleRandom *random, gint64 i, LoomTensor *const row[])
+{
+  for (int p = 0; p < 2; p++)
+    {
+      gint64 width = row[p]->dim[1];
+      float *values = (float *)row[p]->data + i * width;
+
+      for (gint64 k = 0; k < width; k++)
+        values[k] = loom_sample_normal (random);
+    }
+}
+
+static LoomDataset *
+open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
+{
+  LoomDatasetInfo info = { 0 };
+  const LoomGenerator generator = { .klass = klass, .options = options, .info = &info };
+
+  if (!describe (klass, options, &info, error))
+    return NULL;
+  return loom_table_generate (&generator, STREAM, make, error);
+}
+
+const LoomDatasetClass loom_dataset_random = {
+  .name = "random",
+  .title = "Random numbers",
+  .doc = "x and y from the normal distribution, unrelated: something to learn by heart.",
+  .params = params,
+  .describe = describe,
+  .open = open_dataset,
+  .read = loom_table_read,
+  .free = loom_table_free,
+};

@@ -1,0 +1,101 @@
+/* What a source implements, and what sources share: options, files, tables. */
+#pragma once
+
+#include "engine/data/loom-dataset.h"
+
+G_BEGIN_DECLS
+
+struct _LoomDatasetClass
+{
+  const char *name, *title, *doc;
+  const LoomDatasetParam *params; /* NULL for none */
+  /* Both may rely on options that are present where required and in range. */
+  gboolean (*describe) (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info,
+                        GError **error);
+  LoomDataset *(*open) (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error);
+  gboolean (*read) (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n, LoomTensor *const out[],
+                    GError **error);
+  void (*free) (LoomDataset *self);
+};
+
+/* The head of every data set. */
+struct _LoomDataset
+{
+  const LoomDatasetClass *klass;
+  LoomDatasetInfo info;
+  char **class_names;
+};
+
+/* One option, its default where it is not given. Names must be in the class's params. */
+const char *loom_option_string (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *name);
+gint64 loom_option_int (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *name);
+double loom_option_float (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *name);
+/* A list of count numbers, by repeating a single one; free with g_free. NULL with
+ * SCHEMA when there are neither one nor count. */
+double *loom_option_floats (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *name,
+                            gsize count, GError **error);
+/* The full path of a PATH option; NULL when it is not given. */
+char *loom_option_path (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *name);
+
+/* DATA with the sentence "There is no file “…” …" when it is missing. remedy may be NULL. */
+gboolean loom_dataset_check_file (const char *path, const char *remedy, GError **error);
+
+/* Sets port `name` of a batch: dims are those of one sample. */
+void loom_info_add_port (LoomDatasetInfo *info, const char *name, LoomDType dtype, int rank, const gint64 *dims);
+
+/* A data set whose samples lie in memory: per split one tensor a port, [rows, sample…],
+ * in the port's type, or u8 that is handed out as f32 (divided by 255) or i64. */
+LoomDataset *loom_table_new (const LoomDatasetClass *klass, const LoomDatasetInfo *info);
+/* rows picks n of the tensors' rows (transfer full); NULL: the first n. References are taken. */
+void loom_table_set_split (LoomDataset *self, LoomSplit split, LoomTensor *const data[], guint32 *rows, gint64 n);
+/* Deals rows of one table to the three splits, at random by seed, each in file order. */
+void
+loom_table_deal (LoomDataset *self, LoomTensor *const data[], guint64 seed, double val_fraction, double test_fraction);
+gboolean loom_table_read (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n,
+                          LoomTensor *const out[], GError **error);
+void loom_table_free (LoomDataset *self);
+
+/* Random numbers of sample i of a split: a pure function of seed, stream and place.
+ * stream is a constant of the source. */
+typedef struct
+{
+  guint64 seed, stream, sample;
+  guint64 block;
+  guint32 word[4];
+  guint used;
+} LoomSampleRandom;
+
+LoomSampleRandom loom_sample_random (guint64 seed, guint32 stream, LoomSplit split, gint64 sample);
+float loom_sample_uniform (LoomSampleRandom *self); /* [0, 1) */
+float loom_sample_normal (LoomSampleRandom *self);
+guint32 loom_sample_below (LoomSampleRandom *self, guint32 n); /* 0 … n-1 */
+
+/* What generated sources have in common: n and n_test samples made one by one by a
+ * function that fills row i of the ports' tensors. */
+typedef struct
+{
+  const LoomDatasetClass *klass;
+  const LoomDatasetOptions *options;
+  const LoomDatasetInfo *info;
+  gpointer data;
+} LoomGenerator;
+typedef void (*LoomGenerateSample) (const LoomGenerator *generator, LoomSampleRandom *random, gint64 i,
+                                    LoomTensor *const row[]);
+LoomDataset *
+loom_table_generate (const LoomGenerator *generator, guint32 stream, LoomGenerateSample make, GError **error);
+
+/* clang-format off */
+/* The options that every generated source has. */
+#define LOOM_GENERATED_PARAMS(n_default, n_test_default)                                                       \
+  { .name = "n", .type = LOOM_DATASET_INT, .def = n_default, .minimum = 1, .maximum = 10000000,                \
+    .doc = "Samples to train on." },                                                                           \
+  { .name = "n_test", .type = LOOM_DATASET_INT, .def = n_test_default, .minimum = 1, .maximum = 10000000,      \
+    .doc = "Samples to test on, drawn apart from the others." },                                               \
+  { .name = "seed", .type = LOOM_DATASET_INT, .def = "0", .minimum = 0, .maximum = 4294967295.0,               \
+    .doc = "Another seed draws other samples." }
+/* clang-format on */
+
+/* Sets n of the splits from the options above. */
+void loom_info_set_generated (LoomDatasetInfo *info, const LoomDatasetClass *klass, const LoomDatasetOptions *options);
+
+G_END_DECLS

@@ -1,0 +1,179 @@
+/* The registry of sources, and the doors through which they are described, opened and
+ * read: checks that every source needs stand here once. */
+#include "engine/data/loom-dataset-private.h"
+
+#include "engine/core/loom-error.h"
+#include "engine/core/loom-fault.h"
+#include "engine/data/dataset-list.h"
+#include "engine/data/loom-option.h"
+
+#define DECLARE(name) extern const LoomDatasetClass loom_dataset_##name;
+LOOM_DATASETS (DECLARE)
+#undef DECLARE
+
+#define ADDRESS(name) &loom_dataset_##name,
+static const LoomDatasetClass *const classes[] = { LOOM_DATASETS (ADDRESS) NULL };
+#undef ADDRESS
+
+const char *
+loom_split_name (LoomSplit split)
+{
+  static const char *const names[LOOM_N_SPLITS] = { "train", "val", "test" };
+
+  g_return_val_if_fail (split < LOOM_N_SPLITS, NULL);
+
+  return names[split];
+}
+
+const LoomDatasetClass *const *
+loom_dataset_classes (void)
+{
+  return classes;
+}
+
+const LoomDatasetClass *
+loom_dataset_class (const char *source)
+{
+  for (gsize i = 0; classes[i] != NULL; i++)
+    {
+      if (g_strcmp0 (source, classes[i]->name) == 0)
+        return classes[i];
+    }
+  return NULL;
+}
+
+const char *
+loom_dataset_class_name (const LoomDatasetClass *klass)
+{
+  return klass->name;
+}
+
+const char *
+loom_dataset_class_title (const LoomDatasetClass *klass)
+{
+  return klass->title;
+}
+
+const char *
+loom_dataset_class_doc (const LoomDatasetClass *klass)
+{
+  return klass->doc;
+}
+
+const LoomDatasetParam *
+loom_dataset_class_params (const LoomDatasetClass *klass)
+{
+  static const LoomDatasetParam none[] = { { .name = NULL } };
+
+  return klass->params != NULL ? klass->params : none;
+}
+
+/* The class of a source whose options are all in order, or NULL with SCHEMA. */
+static const LoomDatasetClass *
+find_class (const char *source, const LoomDatasetOptions *options, GError **error)
+{
+  const LoomDatasetClass *klass = loom_dataset_class (source);
+
+  if (klass == NULL)
+    {
+      const char *names[G_N_ELEMENTS (classes)] = { NULL };
+      const char *nearest;
+      g_autofree char *all = NULL;
+
+      for (gsize i = 0; classes[i] != NULL; i++)
+        names[i] = classes[i]->name;
+      nearest = loom_nearest (source, names);
+      all = g_strjoinv (", ", (char **)names);
+      if (nearest != NULL)
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "There is no data set “%s”. Did you mean “%s”?", source,
+                     nearest);
+      else
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "There is no data set “%s”; there are %s.", source, all);
+      return NULL;
+    }
+  return loom_options_check (klass, options, error) ? klass : NULL;
+}
+
+gboolean
+loom_dataset_describe (const char *source, const LoomDatasetOptions *options, LoomDatasetInfo *info, GError **error)
+{
+  static const LoomDatasetOptions none = { NULL };
+  const LoomDatasetInfo empty = { .n = { -1, -1, -1 }, .n_classes = -1 };
+  const LoomDatasetClass *klass;
+
+  g_return_val_if_fail (source != NULL && info != NULL, FALSE);
+
+  *info = empty;
+  if (options == NULL)
+    options = &none;
+  klass = find_class (source, options, error);
+  return klass != NULL && klass->describe (klass, options, info, error);
+}
+
+LoomDataset *
+loom_dataset_open (const char *source, const LoomDatasetOptions *options, GError **error)
+{
+  static const LoomDatasetOptions none = { NULL };
+  const LoomDatasetClass *klass;
+
+  g_return_val_if_fail (source != NULL, NULL);
+
+  if (options == NULL)
+    options = &none;
+  klass = find_class (source, options, error);
+  return klass != NULL ? klass->open (klass, options, error) : NULL;
+}
+
+void
+loom_dataset_free (LoomDataset *self)
+{
+  if (self == NULL)
+    return;
+  g_clear_pointer (&self->class_names, g_strfreev);
+  self->klass->free (self);
+}
+
+const LoomDatasetInfo *
+loom_dataset_info (const LoomDataset *self)
+{
+  return &self->info;
+}
+
+gint64
+loom_dataset_count (const LoomDataset *self, LoomSplit split)
+{
+  g_return_val_if_fail (split < LOOM_N_SPLITS, 0);
+
+  return self->info.n[split];
+}
+
+const char *const *
+loom_dataset_class_names (const LoomDataset *self)
+{
+  return (const char *const *)self->class_names;
+}
+
+gboolean
+loom_dataset_read (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n, LoomTensor *const out[],
+                   GError **error)
+{
+  g_return_val_if_fail (split < LOOM_N_SPLITS, FALSE);
+
+  for (guint i = 0; i < n; i++)
+    g_return_val_if_fail (indices[i] >= 0 && indices[i] < self->info.n[split], FALSE);
+  return self->klass->read (self, split, indices, n, out, error);
+}
+
+void
+loom_info_add_port (LoomDatasetInfo *info, const char *name, LoomDType dtype, int rank, const gint64 *dims)
+{
+  LoomDatasetPort *port = &info->port[info->n_ports++];
+
+  g_assert (info->n_ports <= LOOM_DATASET_MAX_PORTS && rank < LOOM_SHAPE_MAX_RANK);
+  port->name = name;
+  port->type.dtype = dtype;
+  port->type.shape.rank = rank + 1;
+  port->type.shape.dim[0] = loom_dim_symbol ('B');
+  for (int d = 0; d < rank; d++)
+    port->type.shape.dim[d + 1] = loom_dim (dims[d]);
+}

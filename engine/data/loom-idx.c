@@ -1,0 +1,210 @@
+/* Reading IDX files.
+ *
+ * The numbers are decompressed straight into the tensor that keeps them; nothing is
+ * converted before a batch asks for it. */
+#include "engine/data/loom-idx.h"
+
+#include <gio/gio.h>
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+
+#define TYPE_BYTES 0x08
+
+static gboolean G_GNUC_PRINTF (3, 4) refuse (const char *path, GError **error, const char *format, ...)
+{
+  g_autofree char *reason = NULL;
+  va_list args;
+
+  va_start (args, format);
+  reason = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” %s.", path, reason);
+  return FALSE;
+}
+
+/* The content of a file, through gunzip where its first bytes say so. */
+static GInputStream *
+open_stream (const char *path, GError **error)
+{
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+  g_autoptr (GFileInputStream) plain = NULL;
+  g_autoptr (GConverter) gunzip = NULL;
+  g_autoptr (GError) cause = NULL;
+  guint8 magic[2] = { 0 };
+  gsize n;
+
+  if (!loom_dataset_check_file (path, NULL, error))
+    return NULL;
+  plain = g_file_read (file, NULL, &cause);
+  if (plain == NULL || !g_input_stream_read_all (G_INPUT_STREAM (plain), magic, sizeof magic, &n, NULL, &cause)
+      || !g_seekable_seek (G_SEEKABLE (plain), 0, G_SEEK_SET, NULL, &cause))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be read: %s.", path, cause->message);
+      return NULL;
+    }
+  if (magic[0] != 0x1f || magic[1] != 0x8b)
+    return G_INPUT_STREAM (g_steal_pointer (&plain));
+  gunzip = G_CONVERTER (g_zlib_decompressor_new (G_ZLIB_COMPRESSOR_FORMAT_GZIP));
+  return g_converter_input_stream_new (G_INPUT_STREAM (plain), gunzip);
+}
+
+static gboolean
+read_exactly (GInputStream *stream, const char *path, void *data, gsize length, GError **error)
+{
+  g_autoptr (GError) cause = NULL;
+  gsize n;
+
+  if (!g_input_stream_read_all (stream, data, length, &n, NULL, &cause))
+    return refuse (path, error, "is damaged: %s", cause->message);
+  if (n != length)
+    return refuse (path, error, "is truncated: %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT " bytes are there", n, length);
+  return TRUE;
+}
+
+static gboolean
+read_header (GInputStream *stream, const char *path, int *rank, gint64 dims[], GError **error)
+{
+  guint8 head[4], size[4];
+
+  if (!read_exactly (stream, path, head, sizeof head, error))
+    return FALSE;
+  if (head[0] != 0 || head[1] != 0 || head[3] == 0 || head[3] > LOOM_SHAPE_MAX_RANK)
+    return refuse (path, error, "is no IDX file: its first bytes are %02x %02x %02x %02x", head[0], head[1], head[2],
+                   head[3]);
+  if (head[2] != TYPE_BYTES)
+    return refuse (path, error, "is an IDX file of type 0x%02x; unsigned bytes (0x08) can be read", head[2]);
+  *rank = head[3];
+  for (int d = 0; d < *rank; d++)
+    {
+      if (!read_exactly (stream, path, size, sizeof size, error))
+        return FALSE;
+      dims[d] = (gint64)size[0] << 24 | size[1] << 16 | size[2] << 8 | size[3];
+    }
+  return TRUE;
+}
+
+gboolean
+loom_idx_describe (const char *path, int *rank, gint64 dims[LOOM_SHAPE_MAX_RANK], GError **error)
+{
+  g_autoptr (GInputStream) stream = open_stream (path, error);
+
+  return stream != NULL && read_header (stream, path, rank, dims, error);
+}
+
+LoomTensor *
+loom_idx_load (const char *path, GError **error)
+{
+  g_autoptr (GInputStream) stream = open_stream (path, error);
+  g_autoptr (LoomTensor) t = NULL;
+  gint64 dims[LOOM_SHAPE_MAX_RANK];
+  int rank;
+
+  if (stream == NULL || !read_header (stream, path, &rank, dims, error))
+    return NULL;
+  t = loom_tensor_new (LOOM_U8, rank, dims, error);
+  if (t == NULL || !read_exactly (stream, path, t->data, t->bytes, error))
+    return NULL;
+  return g_steal_pointer (&t);
+}
+
+/* The dimensions of one sample of a file of images, a channel added where it has none. */
+static gboolean
+sample_dims (const char *path, int rank, const gint64 *dims, int *sample_rank, gint64 sample[], GError **error)
+{
+  int n = 0;
+
+  if (rank < 2 || rank > 4)
+    return refuse (path, error,
+                   "has %d dimensions; images have 2 (number, values) to 4 (number, channels, height, width)", rank);
+  if (rank == 3)
+    sample[n++] = 1;
+  for (int d = 1; d < rank; d++)
+    sample[n++] = dims[d];
+  *sample_rank = n;
+  return TRUE;
+}
+
+static gboolean
+check_pair (const char *images, const char *labels, gint64 n_images, int labels_rank, gint64 n_labels, GError **error)
+{
+  if (labels_rank != 1)
+    return refuse (labels, error, "has %d dimensions; labels have one", labels_rank);
+  if (n_images != n_labels)
+    return refuse (labels, error, "has %" G_GINT64_FORMAT " labels, but “%s” has %" G_GINT64_FORMAT " images", n_labels,
+                   images, n_images);
+  return TRUE;
+}
+
+gboolean
+loom_idx_files_describe (const LoomIdxFiles *files, LoomDatasetInfo *info, GError **error)
+{
+  gint64 dims[LOOM_SHAPE_MAX_RANK], sample[LOOM_SHAPE_MAX_RANK], labels[LOOM_SHAPE_MAX_RANK];
+  int rank, sample_rank = 0, labels_rank;
+
+  if (!loom_idx_describe (files->images, &rank, dims, error)
+      || !sample_dims (files->images, rank, dims, &sample_rank, sample, error)
+      || !loom_idx_describe (files->labels, &labels_rank, labels, error)
+      || !check_pair (files->images, files->labels, dims[0], labels_rank, labels[0], error))
+    return FALSE;
+  loom_info_add_port (info, "x", LOOM_F32, sample_rank, sample);
+  loom_info_add_port (info, "y", LOOM_I64, 0, NULL);
+  info->n[LOOM_SPLIT_TRAIN] = dims[0];
+  info->n[LOOM_SPLIT_VAL] = 0;
+  info->n[LOOM_SPLIT_TEST] = 0;
+  if (files->test_images != NULL)
+    {
+      if (!loom_idx_describe (files->test_images, &rank, dims, error))
+        return FALSE;
+      info->n[LOOM_SPLIT_TEST] = dims[0];
+    }
+  return TRUE;
+}
+
+static gboolean
+load_split (LoomDataset *self, LoomSplit split, const char *images, const char *labels, GError **error)
+{
+  g_autoptr (LoomTensor) x = NULL, y = NULL;
+  gint64 sample[LOOM_SHAPE_MAX_RANK], dims[LOOM_SHAPE_MAX_RANK];
+  int sample_rank = 0;
+  const LoomShape *expected = &self->info.port[0].type.shape;
+
+  x = loom_idx_load (images, error);
+  y = x != NULL ? loom_idx_load (labels, error) : NULL;
+  if (y == NULL || !check_pair (images, labels, x->dim[0], y->rank, y->dim[0], error)
+      || !sample_dims (images, x->rank, x->dim, &sample_rank, sample, error))
+    return FALSE;
+  dims[0] = x->dim[0];
+  memcpy (dims + 1, sample, sample_rank * sizeof *sample);
+  x->rank = sample_rank + 1;
+  memcpy (x->dim, dims, x->rank * sizeof *dims);
+  for (int d = 1; d < MAX (x->rank, expected->rank); d++)
+    {
+      if (x->rank != expected->rank || x->dim[d] != expected->dim[d].coef)
+        return refuse (images, error, "has samples of another shape than the training images");
+    }
+  for (gint64 i = 0; i < y->count; i++)
+    self->info.n_classes = MAX (self->info.n_classes, ((const guint8 *)y->data)[i] + 1);
+  {
+    LoomTensor *const data[] = { x, y };
+
+    loom_table_set_split (self, split, data, NULL, x->dim[0]);
+  }
+  return TRUE;
+}
+
+LoomDataset *
+loom_idx_files_open (const LoomDatasetClass *klass, const LoomIdxFiles *files, GError **error)
+{
+  g_autoptr (LoomDataset) self = NULL;
+  LoomDatasetInfo info = { 0 };
+
+  if (!loom_idx_files_describe (files, &info, error))
+    return NULL;
+  self = loom_table_new (klass, &info);
+  if (!load_split (self, LOOM_SPLIT_TRAIN, files->images, files->labels, error))
+    return NULL;
+  if (files->test_images != NULL && !load_split (self, LOOM_SPLIT_TEST, files->test_images, files->test_labels, error))
+    return NULL;
+  return g_steal_pointer (&self);
+}

@@ -1,0 +1,21 @@
+/* IDX files, plain or gzipped: the format of MNIST and its relatives (a big-endian
+ * header of type, rank and sizes, then the numbers; described by LeCun, Cortes and
+ * Burges with the MNIST database). */
+#pragma once
+
+#include "engine/data/loom-dataset-private.h"
+
+/* The sizes that the header of an IDX file of bytes states. Reads only the header. */
+gboolean loom_idx_describe (const char *path, int *rank, gint64 dims[LOOM_SHAPE_MAX_RANK], GError **error);
+/* The whole file as u8. */
+LoomTensor *loom_idx_load (const char *path, GError **error);
+
+/* Paths of the four files of a pair of splits; the test ones may both be NULL. */
+typedef struct
+{
+  const char *images, *labels, *test_images, *test_labels;
+} LoomIdxFiles;
+
+/* x f32 [B,C,H,W] (C = 1 for files of rank 3, x f32 [B,D] for rank 2), y i64 [B]. */
+gboolean loom_idx_files_describe (const LoomIdxFiles *files, LoomDatasetInfo *info, GError **error);
+LoomDataset *loom_idx_files_open (const LoomDatasetClass *klass, const LoomIdxFiles *files, GError **error);

@@ -1,0 +1,211 @@
+/* Options of sources: text to values, with sentences for what is wrong. */
+#include "engine/data/loom-option.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+
+const char *
+loom_dataset_options_from_strv (gconstpointer strv, const char *name)
+{
+  for (const char *const *p = strv; p != NULL && p[0] != NULL; p += 2)
+    {
+      if (g_str_equal (p[0], name))
+        return p[1];
+    }
+  return NULL;
+}
+
+static const char *
+given (const LoomDatasetOptions *options, const char *name)
+{
+  return options->get != NULL ? options->get (options->data, name) : NULL;
+}
+
+static const LoomDatasetParam *
+find_param (const LoomDatasetClass *klass, const char *name)
+{
+  for (const LoomDatasetParam *param = klass->params; param != NULL && param->name != NULL; param++)
+    {
+      if (g_str_equal (param->name, name))
+        return param;
+    }
+  g_return_val_if_reached (NULL);
+}
+
+static gboolean
+parse_float (const char *text, double *value)
+{
+  char *end;
+
+  *value = g_ascii_strtod (text, &end);
+  return end != text && *end == '\0' && isfinite (*value) && !g_ascii_isspace (*text);
+}
+
+static gboolean
+check_number (const LoomDatasetClass *klass, const LoomDatasetParam *param, const char *text, double value,
+              GError **error)
+{
+  if ((param->minimum != 0 || param->maximum != 0) && (value < param->minimum || value > param->maximum))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                   "The data set %s has %s=\"%s\", which must lie between %.10g and %.10g.", klass->name, param->name,
+                   text, param->minimum, param->maximum);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+malformed (const LoomDatasetClass *klass, const LoomDatasetParam *param, const char *text, const char *expected,
+           GError **error)
+{
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "The data set %s has %s=\"%s\", which is no %s.", klass->name,
+               param->name, text, expected);
+  return FALSE;
+}
+
+static gboolean
+check_int (const LoomDatasetClass *klass, const LoomDatasetParam *param, const char *text, GError **error)
+{
+  gint64 value;
+
+  if (!g_ascii_string_to_signed (text, 10, G_MININT64, G_MAXINT64, &value, NULL))
+    return malformed (klass, param, text, "whole number", error);
+  return check_number (klass, param, text, (double)value, error);
+}
+
+static gboolean
+check_float (const LoomDatasetClass *klass, const LoomDatasetParam *param, const char *text, GError **error)
+{
+  double value;
+
+  if (!parse_float (text, &value))
+    return malformed (klass, param, text, "number", error);
+  return check_number (klass, param, text, value, error);
+}
+
+static gboolean
+check_floats (const LoomDatasetClass *klass, const LoomDatasetParam *param, const char *text, GError **error)
+{
+  g_auto (GStrv) parts = g_strsplit (text, ",", -1);
+
+  for (char **part = parts; *part != NULL; part++)
+    {
+      if (!check_float (klass, param, g_strstrip (*part), error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+check_enum (const LoomDatasetClass *klass, const LoomDatasetParam *param, const char *text, GError **error)
+{
+  g_autofree char *all = NULL;
+
+  if (g_strv_contains (param->choices, text))
+    return TRUE;
+  all = g_strjoinv (", ", (char **)param->choices);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "The data set %s has %s=\"%s\", which must be one of: %s.",
+               klass->name, param->name, text, all);
+  return FALSE;
+}
+
+static gboolean
+check_text (const LoomDatasetClass *klass, const LoomDatasetParam *param, const char *text, GError **error)
+{
+  return TRUE;
+}
+
+gboolean
+loom_options_check (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
+{
+  static gboolean (*const checks[]) (const LoomDatasetClass *, const LoomDatasetParam *, const char *, GError **) = {
+    [LOOM_DATASET_INT] = check_int,   [LOOM_DATASET_FLOAT] = check_float, [LOOM_DATASET_FLOATS] = check_floats,
+    [LOOM_DATASET_ENUM] = check_enum, [LOOM_DATASET_STRING] = check_text, [LOOM_DATASET_PATH] = check_text,
+  };
+
+  for (const LoomDatasetParam *param = klass->params; param != NULL && param->name != NULL; param++)
+    {
+      const char *text = given (options, param->name);
+
+      if (param->def == NULL && (text == NULL || *text == '\0'))
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "The data set %s needs %s=\"…\": %s", klass->name,
+                       param->name, param->doc);
+          return FALSE;
+        }
+      if (text != NULL && (*text != '\0' || param->def == NULL || *param->def != '\0')
+          && !checks[param->type](klass, param, text, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+const char *
+loom_option_string (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *name)
+{
+  const LoomDatasetParam *param = find_param (klass, name);
+  const char *text = given (options, name);
+
+  return text != NULL ? text : param->def;
+}
+
+gint64
+loom_option_int (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *name)
+{
+  return g_ascii_strtoll (loom_option_string (klass, options, name), NULL, 10);
+}
+
+double
+loom_option_float (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *name)
+{
+  return g_ascii_strtod (loom_option_string (klass, options, name), NULL);
+}
+
+double *
+loom_option_floats (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *name, gsize count,
+                    GError **error)
+{
+  const char *text = loom_option_string (klass, options, name);
+  g_auto (GStrv) parts = g_strsplit (text, ",", -1);
+  gsize n = g_strv_length (parts);
+  double *values;
+
+  if (n != 1 && n != count)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                   "The data set %s has %s=\"%s\" with %" G_GSIZE_FORMAT " numbers; it takes one, or %" G_GSIZE_FORMAT
+                   ".",
+                   klass->name, name, text, n, count);
+      return NULL;
+    }
+  values = g_new (double, count);
+  for (gsize i = 0; i < count; i++)
+    values[i] = g_ascii_strtod (parts[n == 1 ? 0 : i], NULL);
+  return values;
+}
+
+char *
+loom_option_path (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *name)
+{
+  const char *text = loom_option_string (klass, options, name);
+
+  if (text == NULL || *text == '\0')
+    return NULL;
+  if (g_path_is_absolute (text) || options->folder == NULL)
+    return g_strdup (text);
+  return g_build_filename (options->folder, text, NULL);
+}
+
+gboolean
+loom_dataset_check_file (const char *path, const char *remedy, GError **error)
+{
+  if (g_file_test (path, G_FILE_TEST_EXISTS))
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no file “%s”; %s.", path,
+               remedy != NULL ? remedy : "paths start at the folder of the graph file");
+  return FALSE;
+}
