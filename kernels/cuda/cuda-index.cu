@@ -1,0 +1,165 @@
+/* Rows of a table by index, and the sum of rows back into a table.
+ *
+ * The sum is deterministic without sorting: each block owns a few rows of the table,
+ * walks the whole list of indices in order and adds the gradients that are its own.
+ * Every element is added to by one thread, in the order of the list. The walk reads
+ * (rows / rows per block)·indices words, nearly all from the cache. */
+#include "kernels/cuda/cuda-kernels.cuh"
+
+typedef struct
+{
+  LoomKernel base;
+  LoomDevice *device;
+  long long table_rows, width, indices; /* width: elements of a row */
+  size_t element;
+  int rows_per_block;
+} Table;
+
+__device__ static void
+raise_fault (CudaFault *fault, long long value, long long limit)
+{
+  fault->value = value;
+  fault->limit = limit;
+  fault->raised = 1;
+}
+
+/* y is (indices, width). */
+template <typename T>
+__global__ void
+__launch_bounds__ (CUDA_THREADS) gather_kernel (T *y, const T *table, const long long *index, long long indices,
+                                                long long width, long long table_rows, CudaFault *fault)
+{
+  const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+
+  if (at >= indices * width)
+    return;
+  const long long row = index[at / width];
+  if (row < 0 || row >= table_rows)
+    {
+      y[at] = 0;
+      raise_fault (fault, row, table_rows);
+    }
+  else
+    y[at] = table[row * width + at % width];
+}
+
+/* A thread owns one column of its block's rows; g is (indices, width). */
+__global__ static void
+__launch_bounds__ (CUDA_THREADS)
+    scatter_kernel (float *table, const long long *index, const float *g, long long indices, long long width,
+                    long long table_rows, int rows_per_block, CudaFault *fault)
+{
+  __shared__ long long some[CUDA_THREADS];
+  const long long first = (long long)blockIdx.x * rows_per_block,
+                  column = (long long)blockIdx.y * CUDA_THREADS + threadIdx.x;
+  const long long end = first + rows_per_block < table_rows ? first + rows_per_block : table_rows;
+
+  for (long long row = first; row < end && column < width; row++)
+    table[row * width + column] = 0;
+  for (long long base = 0; base < indices; base += CUDA_THREADS)
+    {
+      const int n = indices - base < CUDA_THREADS ? (int)(indices - base) : CUDA_THREADS;
+
+      __syncthreads ();
+      if (threadIdx.x < n)
+        {
+          const long long row = index[base + threadIdx.x];
+
+          some[threadIdx.x] = row;
+          if (row < 0 || row >= table_rows)
+            raise_fault (fault, row, table_rows);
+        }
+      __syncthreads ();
+      for (int k = 0; k < n; k++)
+        if (some[k] >= first && some[k] < end && column < width)
+          table[some[k] * width + column] += g[(base + k) * width + column];
+    }
+}
+
+/* ---- host ------------------------------------------------------------------------------ */
+
+template <typename T>
+static void
+launch_gather (const Table *self, cudaStream_t stream, void *const *buffers)
+{
+  gather_kernel<T><<<blocks_for (self->indices * self->width, CUDA_THREADS), CUDA_THREADS, 0, stream> > > (
+      (T *)buffers[2], (const T *)buffers[0], (const long long *)buffers[1], self->indices, self->width,
+      self->table_rows, self->device->fault_on_device);
+}
+
+static LoomStatus
+gather_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Table *self = (Table *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+
+  if (self->indices * self->width == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  if (self->element == 1)
+    launch_gather<unsigned char> (self, handle, buffers);
+  else if (self->element == 2)
+    launch_gather<unsigned short> (self, handle, buffers);
+  else if (self->element == 4)
+    launch_gather<unsigned int> (self, handle, buffers);
+  else
+    launch_gather<unsigned long long> (self, handle, buffers);
+  return cuda_launched ("gather_rows", message);
+}
+
+static LoomStatus
+scatter_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Table *self = (Table *)base;
+  const dim3 grid (blocks_for (self->table_rows, self->rows_per_block), blocks_for (self->width, CUDA_THREADS));
+
+  if (self->table_rows * self->width == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  scatter_kernel<<<grid, CUDA_THREADS, 0, cuda_stream (self->device, stream)> > > (
+      (float *)buffers[2], (const long long *)buffers[0], (const float *)buffers[1], self->indices, self->width,
+      self->table_rows, self->rows_per_block, self->device->fault_on_device);
+  return cuda_launched ("scatter_add_rows", message);
+}
+
+static LoomStatus
+table_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *table, const LoomTensorDesc *index,
+           const char *name, LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *),
+           LoomKernel **kernel, LoomMessage *message)
+{
+  Table *self;
+
+  if (!cuda_all_plain (spec) || index->dtype != LOOM_I64)
+    return LOOM_STATUS_UNSUPPORTED;
+  if (table->rank < 1)
+    return cuda_fail (message, LOOM_STATUS_INVALID, "a table of rows needs at least one axis");
+  self = kernel_struct<Table> (device, name, run, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->table_rows = table->dim[0];
+  self->width = cuda_extent (table, 1, table->rank);
+  self->indices = loom_desc_count (index);
+  self->element = loom_dtype_size (table->dtype);
+  /* Enough blocks for a large card, yet no more walks over the list than needed. */
+  self->rows_per_block = (int)(self->table_rows / 512 < 1    ? 1
+                               : self->table_rows / 512 > 64 ? 64
+                                                             : self->table_rows / 512);
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
+
+LoomStatus
+cuda_gather_rows_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  if (spec->in[0].dtype != spec->out[0].dtype)
+    return LOOM_STATUS_UNSUPPORTED;
+  return table_new (device, spec, &spec->in[0], &spec->in[1], "own gather_rows", gather_run, kernel, message);
+}
+
+LoomStatus
+cuda_scatter_add_rows_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  if (spec->out[0].dtype != LOOM_F32 || spec->in[1].dtype != LOOM_F32)
+    return LOOM_STATUS_UNSUPPORTED;
+  return table_new (device, spec, &spec->out[0], &spec->in[0], "own scatter_add_rows", scatter_run, kernel, message);
+}

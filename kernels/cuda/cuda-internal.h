@@ -1,0 +1,161 @@
+/* What the files of the CUDA back end share: the device, how a kernel is built and
+ * how faults are told.
+ *
+ * The header is read by C (host code) and by CUDA C++ (own kernels), so it holds
+ * plain structs and functions only. One constructor per primitive, all of one type,
+ * is found through the table in cuda-table.c; a constructor checks the spec, does
+ * all that can be done before the first step and leaves a struct whose first member
+ * is a LoomKernel. */
+#ifndef LOOM_CUDA_INTERNAL_H
+#define LOOM_CUDA_INTERNAL_H
+
+#include <cuda_runtime_api.h>
+
+#include "kernels/backend.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+  /* Written by kernels that meet a row or class that does not exist, in page-locked host
+   * memory that the device sees; the next synchronisation reports and clears it. Several
+   * threads may write at once: any one of them is a true report. */
+  typedef struct
+  {
+    int raised;
+    long long value, limit;
+  } CudaFault;
+
+  typedef struct CudaModuleCache CudaModuleCache;
+
+  struct LoomDevice
+  {
+    int index;
+    int architecture; /* 90 for compute capability 9.0 */
+    int processors;   /* streaming multiprocessors */
+    char name[112];
+    cudaStream_t stream; /* where NULL streams lead */
+    volatile CudaFault *fault;
+    CudaFault *fault_on_device;
+    void *blas;  /* cublasLtHandle_t, made at the first product */
+    void *cudnn; /* cudnnHandle_t, made at the first convolution */
+    CudaModuleCache *modules;
+  };
+
+  struct LoomStream
+  {
+    cudaStream_t handle;
+  };
+
+  struct LoomEvent
+  {
+    cudaEvent_t handle;
+  };
+
+  typedef LoomStatus (*CudaConstructor) (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel,
+                                         LoomMessage *message);
+
+  typedef struct
+  {
+    const char *name;
+    CudaConstructor make;
+  } CudaPrimitive;
+
+  /* Ends at an entry with a NULL name. */
+  extern const CudaPrimitive cuda_primitives[];
+
+  /* ---- messages and launches -------------------------------------------- */
+
+  /* Fills the message as printf does and returns the status; the message may be NULL. */
+  LoomStatus
+  cuda_fail (LoomMessage *message, LoomStatus status, const char *format, ...) __attribute__ ((format (printf, 3, 4)));
+
+  /* LOOM_STATUS_OK for cudaSuccess, else a sentence that begins with what was tried. */
+  LoomStatus cuda_check (cudaError_t error, const char *what, LoomMessage *message);
+
+  /* The status of the kernel launch just made, without waiting for it. */
+  LoomStatus cuda_launched (const char *what, LoomMessage *message);
+
+  static inline cudaStream_t
+  cuda_stream (LoomDevice *device, LoomStream *stream)
+  {
+    return stream != NULL ? stream->handle : device->stream;
+  }
+
+  /* Makes the device current on this thread: run() may be called from any. */
+  static inline void
+  cuda_use (LoomDevice *device)
+  {
+    cudaSetDevice (device->index);
+  }
+
+  /* Device memory that a kernel keeps for tables of addresses; NULL with a message when
+   * there is none. Freed by cudaFree(). */
+  void *cuda_table_new (LoomDevice *device, size_t bytes, LoomMessage *message);
+
+  /* ---- tensor descriptions ---------------------------------------------- */
+
+  /* Element strides of each logical axis as the bytes lie. */
+  void cuda_strides (const LoomTensorDesc *desc, int64_t strides[LOOM_MAX_RANK]);
+
+  /* Every operand is plain and has this dtype. */
+  bool cuda_all_plain (const LoomKernelSpec *spec);
+  bool cuda_same_shape (const LoomTensorDesc *a, const LoomTensorDesc *b);
+
+  /* Product of dim[from … to-1]. */
+  int64_t cuda_extent (const LoomTensorDesc *desc, int from, int to);
+
+  /* ---- constructors ------------------------------------------------------ */
+
+  LoomStatus cuda_elementwise_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_matmul_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_reduce_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_argreduce_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_softmax_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_softmax_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_cross_entropy_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_cross_entropy_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_layer_norm_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_layer_norm_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_batch_norm_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_batch_norm_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_gather_rows_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_scatter_add_rows_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_permute_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_copy_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_expand_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_slice_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_pad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_concat_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_fill_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_iota_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_random_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_grad_stats_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_sgd_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_adam_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_max_pool2d_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_max_pool2d_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_avg_pool2d_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_avg_pool2d_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+#ifdef LOOM_HAVE_CUDNN
+  LoomStatus cuda_conv2d_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_conv2d_input_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_conv2d_weight_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+#endif
+
+  /* Fetches from the driver what loads run-time compiled kernels. */
+  LoomStatus cuda_modules_open (LoomDevice *device, LoomMessage *message);
+
+  /* Called when the device closes; each does nothing when its handle was never made. */
+  void cuda_matmul_close (LoomDevice *device);
+  void cuda_modules_close (LoomDevice *device);
+#ifdef LOOM_HAVE_CUDNN
+  void cuda_conv_close (LoomDevice *device);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

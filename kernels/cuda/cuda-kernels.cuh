@@ -1,0 +1,122 @@
+/* Device helpers that several own kernels share, and the few lines by which a host
+ * struct becomes a LoomKernel.
+ *
+ * Every reduction here has a fixed shape: threads add their strided share in order,
+ * then a tree of fixed form joins the shares. No atomics, so two runs agree to the bit. */
+#ifndef LOOM_CUDA_KERNELS_CUH
+#define LOOM_CUDA_KERNELS_CUH
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/cuda-internal.h"
+
+#define CUDA_THREADS 256
+
+/* ---- on the device ------------------------------------------------------------ */
+
+struct Sum
+{
+  template <typename A>
+  __device__ static A
+  join (A a, A b)
+  {
+    return a + b;
+  }
+};
+
+struct Product
+{
+  template <typename A>
+  __device__ static A
+  join (A a, A b)
+  {
+    return a * b;
+  }
+};
+
+/* NaN wins, as in PyTorch. */
+struct Largest
+{
+  template <typename A>
+  __device__ static A
+  join (A a, A b)
+  {
+    return a != a ? a : (b != b ? b : (a > b ? a : b));
+  }
+};
+
+struct Smallest
+{
+  template <typename A>
+  __device__ static A
+  join (A a, A b)
+  {
+    return a != a ? a : (b != b ? b : (a < b ? a : b));
+  }
+};
+
+/* Joins one value of every thread of a block of THREADS (a multiple of 32, at most 1024);
+ * all threads get the result. */
+template <typename Op, int THREADS, typename A>
+__device__ A
+block_join (A value)
+{
+  __shared__ A shares[32];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+
+  for (int offset = 16; offset > 0; offset /= 2)
+    value = Op::join (value, __shfl_xor_sync (0xffffffffu, value, offset));
+  if (THREADS == 32)
+    return value;
+  /* An earlier call's readers must be done before this call writes. */
+  __syncthreads ();
+  if (lane == 0)
+    shares[warp] = value;
+  __syncthreads ();
+  A result = shares[0];
+  for (int i = 1; i < THREADS / 32; i++)
+    result = Op::join (result, shares[i]);
+  return result;
+}
+
+/* ---- on the host ---------------------------------------------------------------- */
+
+/* A zeroed host struct K, whose first member is `LoomKernel base` and second
+ * `LoomDevice *device`. */
+template <typename K>
+static K *
+kernel_struct (LoomDevice *device, const char *name,
+               LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), LoomMessage *message)
+{
+  K *self = (K *)calloc (1, sizeof (K));
+
+  if (self == NULL)
+    {
+      cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a kernel");
+      return NULL;
+    }
+  self->base.run = run;
+  self->base.free = [] (LoomKernel *kernel) { free (kernel); };
+  self->base.name = name;
+  self->device = device;
+  return self;
+}
+
+static inline unsigned int
+blocks_for (int64_t count, int64_t per_block)
+{
+  return (unsigned int)((count + per_block - 1) / per_block);
+}
+
+/* Every operand has this dtype. */
+static inline bool
+all_of_dtype (const LoomTensorDesc *descs, int n, LoomDType dtype)
+{
+  for (int i = 0; i < n; i++)
+    if (descs[i].dtype != dtype)
+      return false;
+  return true;
+}
+
+#endif

@@ -1,0 +1,509 @@
+/* Primitives that only move elements: copy, permute, expand, slice, pad, concat.
+ *
+ * All are one walk: over the axes of the smaller side, with one set of strides for
+ * reading and one for writing. The walk knows only the size of an element, so four
+ * kernels serve every type. Where both sides are one run of bytes it becomes a plain
+ * copy, which the device's copy engine does best. */
+#include "kernels/cuda/cuda-kernels.cuh"
+
+/* Axes from the slowest to the fastest, in elements. */
+typedef struct
+{
+  int rank;
+  long long count, from_base, to_base;
+  long long dim[LOOM_MAX_RANK], from[LOOM_MAX_RANK], to[LOOM_MAX_RANK];
+} Walk;
+
+typedef struct
+{
+  Walk walk;
+  int input;
+} Part;
+
+typedef struct
+{
+  LoomKernel base;
+  LoomDevice *device;
+  size_t element;
+  int n_in, n_parts;
+  bool fill; /* pad: what the walk does not reach */
+  unsigned long long pattern;
+  long long out_count;
+  Part part[];
+} Move;
+
+template <typename T, typename Index>
+__global__ void
+__launch_bounds__ (CUDA_THREADS) walk_kernel (T *to, const T *from, Walk walk)
+{
+  Index i = (Index)blockIdx.x * CUDA_THREADS + threadIdx.x;
+  long long read = walk.from_base, write = walk.to_base;
+
+  if (i >= walk.count)
+    return;
+  for (int d = walk.rank - 1; d >= 0; d--)
+    {
+      const Index dim = (Index)walk.dim[d], place = i % dim;
+
+      i /= dim;
+      read += place * walk.from[d];
+      write += place * walk.to[d];
+    }
+  to[write] = from[read];
+}
+
+template <typename T>
+__global__ void
+__launch_bounds__ (CUDA_THREADS) fill_kernel (T *to, unsigned long long pattern, long long count)
+{
+  const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+
+  if (i < count)
+    to[i] = (T)pattern;
+}
+
+template <typename T>
+__global__ void
+__launch_bounds__ (CUDA_THREADS)
+    iota_kernel (T *to, long long count, long long inner, long long dim, double start, double step)
+{
+  const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+
+  if (i < count)
+    to[i] = (T)(start + (double)(i / inner % dim) * step);
+}
+
+/* ---- launching ------------------------------------------------------------------- */
+
+template <typename T>
+static void
+launch_walk (cudaStream_t stream, void *to, const void *from, const Walk *walk)
+{
+  const unsigned int blocks = blocks_for (walk->count, CUDA_THREADS);
+
+  if (walk->count < (1LL << 31))
+    walk_kernel<T, unsigned int><<<blocks, CUDA_THREADS, 0, stream> > > ((T *)to, (const T *)from, *walk);
+  else
+    walk_kernel<T, long long><<<blocks, CUDA_THREADS, 0, stream> > > ((T *)to, (const T *)from, *walk);
+}
+
+static void
+launch_fill (cudaStream_t stream, void *to, size_t element, unsigned long long pattern, long long count)
+{
+  const unsigned int blocks = blocks_for (count, CUDA_THREADS);
+
+  if (element == 1)
+    fill_kernel<unsigned char><<<blocks, CUDA_THREADS, 0, stream> > > ((unsigned char *)to, pattern, count);
+  else if (element == 2)
+    fill_kernel<unsigned short><<<blocks, CUDA_THREADS, 0, stream> > > ((unsigned short *)to, pattern, count);
+  else if (element == 4)
+    fill_kernel<unsigned int><<<blocks, CUDA_THREADS, 0, stream> > > ((unsigned int *)to, pattern, count);
+  else
+    fill_kernel<unsigned long long><<<blocks, CUDA_THREADS, 0, stream> > > ((unsigned long long *)to, pattern, count);
+}
+
+static LoomStatus
+move_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Move *self = (Move *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+  char *to = (char *)buffers[self->n_in];
+
+  cuda_use (self->device);
+  if (self->fill && self->out_count != 0)
+    launch_fill (handle, to, self->element, self->pattern, self->out_count);
+  for (int i = 0; i < self->n_parts; i++)
+    {
+      const Walk *walk = &self->part[i].walk;
+      const char *from = (const char *)buffers[self->part[i].input];
+
+      if (walk->count == 0)
+        continue;
+      if (walk->rank == 0 || (walk->rank == 1 && walk->from[0] == 1 && walk->to[0] == 1))
+        {
+          char *target = to + walk->to_base * self->element;
+          const char *source = from + walk->from_base * self->element;
+
+          if (target != source)
+            {
+              LoomStatus status = cuda_check (
+                  cudaMemcpyAsync (target, source, walk->count * self->element, cudaMemcpyDeviceToDevice, handle),
+                  "copying on the CUDA device", message);
+              if (status != LOOM_STATUS_OK)
+                return status;
+            }
+        }
+      else if (self->element == 1)
+        launch_walk<unsigned char> (handle, to, from, walk);
+      else if (self->element == 2)
+        launch_walk<unsigned short> (handle, to, from, walk);
+      else if (self->element == 4)
+        launch_walk<unsigned int> (handle, to, from, walk);
+      else
+        launch_walk<unsigned long long> (handle, to, from, walk);
+    }
+  return cuda_launched ("moving elements on the CUDA device", message);
+}
+
+/* ---- walks ------------------------------------------------------------------------ */
+
+/* Orders the axes as the written bytes lie, drops axes of one element and merges
+ * neighbours. The walk comes with rank, dim, from, to and the bases set. */
+static void
+finish_walk (Walk *walk)
+{
+  int rank = 0;
+
+  walk->count = 1;
+  for (int i = 0; i < walk->rank; i++)
+    walk->count *= walk->dim[i];
+  for (int i = 1; i < walk->rank; i++)
+    for (int k = i; k > 0 && walk->to[k] > walk->to[k - 1]; k--)
+      {
+        long long dim = walk->dim[k], from = walk->from[k], to = walk->to[k];
+
+        walk->dim[k] = walk->dim[k - 1];
+        walk->from[k] = walk->from[k - 1];
+        walk->to[k] = walk->to[k - 1];
+        walk->dim[k - 1] = dim;
+        walk->from[k - 1] = from;
+        walk->to[k - 1] = to;
+      }
+  for (int i = 0; i < walk->rank; i++)
+    {
+      if (walk->dim[i] == 1)
+        continue;
+      if (rank > 0 && walk->from[rank - 1] == walk->from[i] * walk->dim[i]
+          && walk->to[rank - 1] == walk->to[i] * walk->dim[i])
+        {
+          walk->dim[rank - 1] *= walk->dim[i];
+          walk->from[rank - 1] = walk->from[i];
+          walk->to[rank - 1] = walk->to[i];
+          continue;
+        }
+      walk->dim[rank] = walk->dim[i];
+      walk->from[rank] = walk->from[i];
+      walk->to[rank] = walk->to[i];
+      rank++;
+    }
+  walk->rank = rank;
+}
+
+static Move *
+move_new (LoomDevice *device, const LoomKernelSpec *spec, int n_parts, const char *name, LoomMessage *message)
+{
+  Move *self = (Move *)calloc (1, sizeof (Move) + n_parts * sizeof (Part));
+
+  if (self == NULL)
+    {
+      cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a kernel");
+      return NULL;
+    }
+  self->base.run = move_run;
+  self->base.free = [] (LoomKernel *kernel) { free (kernel); };
+  self->base.name = name;
+  self->device = device;
+  self->element = loom_dtype_size (spec->out[0].dtype);
+  self->n_in = spec->n_in;
+  self->n_parts = n_parts;
+  self->out_count = loom_desc_count (&spec->out[0]);
+  for (int i = 0; i < n_parts; i++)
+    self->part[i].input = i;
+  return self;
+}
+
+static bool
+same_dtypes (const LoomKernelSpec *spec)
+{
+  return all_of_dtype (spec->in, spec->n_in, spec->out[0].dtype);
+}
+
+/* What every constructor below begins with: a kernel of one part whose walk has the
+ * shape of `shape` and the natural strides of both sides. */
+static Move *
+one_walk (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *shape, const char *name,
+          int64_t from[LOOM_MAX_RANK], int64_t to[LOOM_MAX_RANK], LoomMessage *message)
+{
+  Move *self = move_new (device, spec, 1, name, message);
+
+  if (self == NULL)
+    return NULL;
+  self->part[0].walk.rank = shape->rank;
+  for (int i = 0; i < shape->rank; i++)
+    self->part[0].walk.dim[i] = shape->dim[i];
+  cuda_strides (&spec->in[0], from);
+  cuda_strides (&spec->out[0], to);
+  return self;
+}
+
+static LoomStatus
+finish_one (Move *self, LoomKernel **kernel)
+{
+  finish_walk (&self->part[0].walk);
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
+
+LoomStatus
+cuda_permute_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomPermuteAttrs *attrs = (const LoomPermuteAttrs *)spec->attrs;
+  int64_t from[LOOM_MAX_RANK], to[LOOM_MAX_RANK];
+  Move *self;
+
+  if (!same_dtypes (spec))
+    return LOOM_STATUS_UNSUPPORTED;
+  self = one_walk (device, spec, &spec->out[0], "own permute", from, to, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  for (int i = 0; i < spec->out[0].rank; i++)
+    {
+      self->part[0].walk.from[i] = from[attrs->perm[i]];
+      self->part[0].walk.to[i] = to[i];
+    }
+  return finish_one (self, kernel);
+}
+
+/* A change of type is an element-wise program that does nothing: its loads and stores
+ * convert. The register must hold both types. */
+static LoomStatus
+cast_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomDType from = spec->in[0].dtype, to = spec->out[0].dtype;
+  LoomElementwiseAttrs attrs;
+  LoomKernelSpec cast = *spec;
+
+  memset (&attrs, 0, sizeof attrs);
+  attrs.compute = LOOM_I64;
+  if (from == LOOM_F64 || to == LOOM_F64)
+    attrs.compute = LOOM_F64;
+  else if (loom_dtype_is_float (from) || loom_dtype_is_float (to))
+    attrs.compute = LOOM_F32;
+  cast.primitive = "elementwise";
+  cast.attrs = &attrs;
+  return cuda_elementwise_new (device, &cast, kernel, message);
+}
+
+LoomStatus
+cuda_copy_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  int64_t from[LOOM_MAX_RANK], to[LOOM_MAX_RANK];
+  Move *self;
+
+  if (loom_desc_count (&spec->in[0]) != loom_desc_count (&spec->out[0]))
+    return cuda_fail (message, LOOM_STATUS_INVALID, "a copy's two sides differ in shape");
+  if (!same_dtypes (spec))
+    return cast_new (device, spec, kernel, message);
+  self = one_walk (device, spec, &spec->out[0], "own copy", from, to, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  for (int i = 0; i < spec->out[0].rank; i++)
+    {
+      self->part[0].walk.from[i] = from[i];
+      self->part[0].walk.to[i] = to[i];
+    }
+  self->base.inplace[0] = spec->in[0].layout == spec->out[0].layout;
+  return finish_one (self, kernel);
+}
+
+LoomStatus
+cuda_expand_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomTensorDesc *x = &spec->in[0], *y = &spec->out[0];
+  const int missing = y->rank - x->rank;
+  int64_t from[LOOM_MAX_RANK], to[LOOM_MAX_RANK];
+  Move *self;
+
+  if (!same_dtypes (spec))
+    return LOOM_STATUS_UNSUPPORTED;
+  if (missing < 0)
+    return cuda_fail (message, LOOM_STATUS_INVALID, "expand cannot lower the rank");
+  self = one_walk (device, spec, y, "own expand", from, to, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  for (int i = 0; i < y->rank; i++)
+    {
+      self->part[0].walk.from[i] = i < missing || x->dim[i - missing] == 1 ? 0 : from[i - missing];
+      self->part[0].walk.to[i] = to[i];
+    }
+  return finish_one (self, kernel);
+}
+
+LoomStatus
+cuda_slice_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomSliceAttrs *attrs = (const LoomSliceAttrs *)spec->attrs;
+  int64_t from[LOOM_MAX_RANK], to[LOOM_MAX_RANK];
+  Move *self;
+
+  if (!same_dtypes (spec))
+    return LOOM_STATUS_UNSUPPORTED;
+  self = one_walk (device, spec, &spec->out[0], "own slice", from, to, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  for (int i = 0; i < spec->out[0].rank; i++)
+    {
+      self->part[0].walk.from_base += attrs->start[i] * from[i];
+      self->part[0].walk.from[i] = attrs->step[i] * from[i];
+      self->part[0].walk.to[i] = to[i];
+    }
+  return finish_one (self, kernel);
+}
+
+LoomStatus
+cuda_concat_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomConcatAttrs *attrs = (const LoomConcatAttrs *)spec->attrs;
+  int64_t from[LOOM_MAX_RANK], to[LOOM_MAX_RANK], place = 0;
+  Move *self;
+
+  if (!same_dtypes (spec))
+    return LOOM_STATUS_UNSUPPORTED;
+  self = move_new (device, spec, spec->n_in, "own concat", message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  cuda_strides (&spec->out[0], to);
+  for (int k = 0; k < spec->n_in; k++)
+    {
+      Walk *walk = &self->part[k].walk;
+
+      cuda_strides (&spec->in[k], from);
+      walk->rank = spec->out[0].rank;
+      walk->to_base = place * to[attrs->axis];
+      for (int i = 0; i < walk->rank; i++)
+        {
+          walk->dim[i] = spec->in[k].dim[i];
+          walk->from[i] = from[i];
+          walk->to[i] = to[i];
+        }
+      place += spec->in[k].dim[attrs->axis];
+      finish_walk (walk);
+    }
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
+
+/* ---- fill, pad and iota -------------------------------------------------------------- */
+
+/* The bits of a value in a type. False for f16, which nothing fills yet. */
+static bool
+pattern_of (LoomDType dtype, double value, unsigned long long *pattern)
+{
+  const float narrow = (float)value;
+  unsigned int bits;
+  const long long whole = loom_dtype_is_float (dtype) ? 0 : (long long)value;
+
+  memcpy (&bits, &narrow, sizeof bits);
+  *pattern = (unsigned long long)whole;
+  if (dtype == LOOM_F64)
+    memcpy (pattern, &value, sizeof *pattern);
+  else if (dtype == LOOM_F32)
+    *pattern = bits;
+  else if (dtype == LOOM_BF16)
+    *pattern = narrow != narrow ? 0x7fc0 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  else if (dtype == LOOM_BOOL)
+    *pattern = value != 0;
+  return dtype != LOOM_F16;
+}
+
+LoomStatus
+cuda_pad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomPadAttrs *attrs = (const LoomPadAttrs *)spec->attrs;
+  int64_t from[LOOM_MAX_RANK], to[LOOM_MAX_RANK];
+  unsigned long long pattern;
+  Move *self;
+
+  if (!same_dtypes (spec) || !pattern_of (spec->out[0].dtype, attrs->value, &pattern))
+    return LOOM_STATUS_UNSUPPORTED;
+  self = one_walk (device, spec, &spec->in[0], "own pad", from, to, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->fill = true;
+  self->pattern = pattern;
+  for (int i = 0; i < spec->in[0].rank; i++)
+    {
+      self->part[0].walk.to_base += attrs->start[i] * to[i];
+      self->part[0].walk.to[i] = attrs->step[i] * to[i];
+      self->part[0].walk.from[i] = from[i];
+    }
+  return finish_one (self, kernel);
+}
+
+LoomStatus
+cuda_fill_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomFillAttrs *attrs = (const LoomFillAttrs *)spec->attrs;
+  unsigned long long pattern;
+  Move *self;
+
+  if (!pattern_of (spec->out[0].dtype, attrs->value, &pattern))
+    return LOOM_STATUS_UNSUPPORTED;
+  self = move_new (device, spec, 0, "own fill", message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->fill = true;
+  self->pattern = pattern;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
+
+typedef struct
+{
+  LoomKernel base;
+  LoomDevice *device;
+  LoomDType dtype;
+  long long count, inner, dim;
+  double start, step;
+} Iota;
+
+template <typename T>
+static void
+launch_iota (const Iota *self, cudaStream_t stream, void *to)
+{
+  iota_kernel<T><<<blocks_for (self->count, CUDA_THREADS), CUDA_THREADS, 0, stream> > > (
+      (T *)to, self->count, self->inner, self->dim, self->start, self->step);
+}
+
+static LoomStatus
+iota_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Iota *self = (Iota *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+
+  if (self->count == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  if (self->dtype == LOOM_F64)
+    launch_iota<double> (self, handle, buffers[0]);
+  else if (self->dtype == LOOM_F32)
+    launch_iota<float> (self, handle, buffers[0]);
+  else if (self->dtype == LOOM_I64)
+    launch_iota<long long> (self, handle, buffers[0]);
+  else
+    launch_iota<int> (self, handle, buffers[0]);
+  return cuda_launched ("iota", message);
+}
+
+LoomStatus
+cuda_iota_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomIotaAttrs *attrs = (const LoomIotaAttrs *)spec->attrs;
+  const LoomTensorDesc *y = &spec->out[0];
+  Iota *self;
+
+  if (!cuda_all_plain (spec)
+      || (y->dtype != LOOM_F64 && y->dtype != LOOM_F32 && y->dtype != LOOM_I64 && y->dtype != LOOM_I32))
+    return LOOM_STATUS_UNSUPPORTED;
+  self = kernel_struct<Iota> (device, "own iota", iota_run, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->dtype = y->dtype;
+  self->count = loom_desc_count (y);
+  self->inner = cuda_extent (y, attrs->axis + 1, y->rank);
+  self->dim = y->dim[attrs->axis];
+  self->start = attrs->start;
+  self->step = attrs->step;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}

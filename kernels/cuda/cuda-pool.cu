@@ -1,0 +1,348 @@
+/* Pooling over windows of [N, C, H, W], both layouts.
+ *
+ * Every kernel gathers: a thread computes one element of what is written and visits the
+ * windows (or the places of its window) that concern it in a fixed order. So the
+ * gradients of overlapping windows need no atomics. */
+#include <math.h>
+
+#include "kernels/cuda/cuda-kernels.cuh"
+
+/* Strides of a rank 4 tensor along N, C, H, W. */
+typedef struct
+{
+  long long stride[4];
+} Lie;
+
+typedef struct
+{
+  LoomKernel base;
+  LoomDevice *device;
+  LoomPool2dAttrs attrs;
+  long long n, c, h, w, p, q; /* x is [n,c,h,w], y [n,c,p,q] */
+  Lie x, y, where;
+  bool wide; /* places as i32 */
+} Pool;
+
+/* What a kernel needs of Pool; the host pointers stay behind. */
+typedef struct
+{
+  LoomPool2dAttrs attrs;
+  long long n, c, h, w, p, q;
+  Lie x, y, where;
+} Window;
+
+/* Splits a linear index over [n, c, rows, columns] in logical order. */
+__device__ static void
+split (long long i, long long c, long long rows, long long columns, long long at[4])
+{
+  at[3] = i % columns;
+  at[2] = i / columns % rows;
+  at[1] = i / columns / rows % c;
+  at[0] = i / columns / rows / c;
+}
+
+__device__ static long long
+place (const Lie &lie, const long long at[4])
+{
+  return at[0] * lie.stride[0] + at[1] * lie.stride[1] + at[2] * lie.stride[2] + at[3] * lie.stride[3];
+}
+
+template <typename W>
+__global__ void
+__launch_bounds__ (CUDA_THREADS) max_pool_kernel (float *y, W *where, const float *x, Window window)
+{
+  const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+  const LoomPool2dAttrs &a = window.attrs;
+  long long at[4], from[4];
+  float best = -INFINITY;
+  int winner = -1;
+
+  if (i >= window.n * window.c * window.p * window.q)
+    return;
+  split (i, window.c, window.p, window.q, at);
+  from[0] = at[0];
+  from[1] = at[1];
+  for (int r = 0; r < a.kernel[0]; r++)
+    for (int s = 0; s < a.kernel[1]; s++)
+      {
+        from[2] = at[2] * a.stride[0] - a.pad[0] + r * a.dilation[0];
+        from[3] = at[3] * a.stride[1] - a.pad[1] + s * a.dilation[1];
+        if (from[2] < 0 || from[2] >= window.h || from[3] < 0 || from[3] >= window.w)
+          continue;
+        const float value = x[place (window.x, from)];
+        /* The first NaN stays: nothing compares greater than it. */
+        if (winner < 0 || value > best || (value != value && best == best))
+          {
+            best = value;
+            winner = r * (int)a.kernel[1] + s;
+          }
+      }
+  y[place (window.y, at)] = best;
+  where[place (window.where, at)] = (W)(winner < 0 ? 0 : winner);
+}
+
+/* The output row whose window has input row `row` at its place r, or -1. */
+__device__ static long long
+covering (long long row, int r, long long stride, long long pad, long long dilation, long long rows)
+{
+  const long long shifted = row + pad - r * dilation;
+
+  if (shifted < 0 || shifted % stride != 0 || shifted / stride >= rows)
+    return -1;
+  return shifted / stride;
+}
+
+template <typename W>
+__global__ void
+__launch_bounds__ (CUDA_THREADS) max_pool_grad_kernel (float *dx, const float *g, const W *where, Window window)
+{
+  const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+  const LoomPool2dAttrs &a = window.attrs;
+  long long at[4], from[4];
+  float sum = 0;
+
+  if (i >= window.n * window.c * window.h * window.w)
+    return;
+  split (i, window.c, window.h, window.w, at);
+  from[0] = at[0];
+  from[1] = at[1];
+  for (int r = 0; r < a.kernel[0]; r++)
+    {
+      from[2] = covering (at[2], r, a.stride[0], a.pad[0], a.dilation[0], window.p);
+      for (int s = 0; s < a.kernel[1] && from[2] >= 0; s++)
+        {
+          from[3] = covering (at[3], s, a.stride[1], a.pad[1], a.dilation[1], window.q);
+          if (from[3] >= 0 && (int)where[place (window.where, from)] == r * (int)a.kernel[1] + s)
+            sum += g[place (window.y, from)];
+        }
+    }
+  dx[place (window.x, at)] = sum;
+}
+
+/* What an average divides by, PyTorch's rule: padding counts up to its edge if at all,
+ * what hangs over beyond it never. */
+__device__ static float
+divisor (const Window &window, long long p, long long q)
+{
+  const LoomPool2dAttrs &a = window.attrs;
+  long long top = p * a.stride[0] - a.pad[0], left = q * a.stride[1] - a.pad[1];
+  long long bottom = top + a.kernel[0], right = left + a.kernel[1];
+
+  if (a.divisor != 0)
+    return (float)a.divisor;
+  if (a.count_include_pad)
+    {
+      bottom = bottom < window.h + a.pad[0] ? bottom : window.h + a.pad[0];
+      right = right < window.w + a.pad[1] ? right : window.w + a.pad[1];
+    }
+  else
+    {
+      bottom = bottom < window.h ? bottom : window.h;
+      right = right < window.w ? right : window.w;
+      top = top > 0 ? top : 0;
+      left = left > 0 ? left : 0;
+    }
+  return (float)((bottom - top) * (right - left));
+}
+
+__global__ static void
+__launch_bounds__ (CUDA_THREADS) avg_pool_kernel (float *y, const float *x, Window window)
+{
+  const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+  const LoomPool2dAttrs &a = window.attrs;
+  long long at[4], from[4];
+  float sum = 0;
+
+  if (i >= window.n * window.c * window.p * window.q)
+    return;
+  split (i, window.c, window.p, window.q, at);
+  from[0] = at[0];
+  from[1] = at[1];
+  for (int r = 0; r < a.kernel[0]; r++)
+    for (int s = 0; s < a.kernel[1]; s++)
+      {
+        from[2] = at[2] * a.stride[0] - a.pad[0] + r;
+        from[3] = at[3] * a.stride[1] - a.pad[1] + s;
+        if (from[2] >= 0 && from[2] < window.h && from[3] >= 0 && from[3] < window.w)
+          sum += x[place (window.x, from)];
+      }
+  y[place (window.y, at)] = sum / divisor (window, at[2], at[3]);
+}
+
+__global__ static void
+__launch_bounds__ (CUDA_THREADS) avg_pool_grad_kernel (float *dx, const float *g, Window window)
+{
+  const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+  const LoomPool2dAttrs &a = window.attrs;
+  long long at[4], from[4];
+  float sum = 0;
+
+  if (i >= window.n * window.c * window.h * window.w)
+    return;
+  split (i, window.c, window.h, window.w, at);
+  from[0] = at[0];
+  from[1] = at[1];
+  for (int r = 0; r < a.kernel[0]; r++)
+    {
+      from[2] = covering (at[2], r, a.stride[0], a.pad[0], 1, window.p);
+      for (int s = 0; s < a.kernel[1] && from[2] >= 0; s++)
+        {
+          from[3] = covering (at[3], s, a.stride[1], a.pad[1], 1, window.q);
+          if (from[3] >= 0)
+            sum += g[place (window.y, from)] / divisor (window, from[2], from[3]);
+        }
+    }
+  dx[place (window.x, at)] = sum;
+}
+
+/* ---- host ---------------------------------------------------------------------------------- */
+
+static Window
+window_of (const Pool *self)
+{
+  return { self->attrs, self->n, self->c, self->h, self->w, self->p, self->q, self->x, self->y, self->where };
+}
+
+static LoomStatus
+max_pool_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Pool *self = (Pool *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+  const long long count = self->n * self->c * self->p * self->q;
+  const unsigned int blocks = blocks_for (count, CUDA_THREADS);
+
+  if (count == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  if (self->wide)
+    max_pool_kernel<int><<<blocks, CUDA_THREADS, 0, handle> > > ((float *)buffers[1], (int *)buffers[2],
+                                                                 (const float *)buffers[0], window_of (self));
+  else
+    max_pool_kernel<unsigned char><<<blocks, CUDA_THREADS, 0, handle> > > (
+        (float *)buffers[1], (unsigned char *)buffers[2], (const float *)buffers[0], window_of (self));
+  return cuda_launched ("max_pool2d", message);
+}
+
+static LoomStatus
+max_pool_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Pool *self = (Pool *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+  const long long count = self->n * self->c * self->h * self->w;
+  const unsigned int blocks = blocks_for (count, CUDA_THREADS);
+
+  if (count == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  if (self->wide)
+    max_pool_grad_kernel<int><<<blocks, CUDA_THREADS, 0, handle> > > ((float *)buffers[2], (const float *)buffers[0],
+                                                                      (const int *)buffers[1], window_of (self));
+  else
+    max_pool_grad_kernel<unsigned char><<<blocks, CUDA_THREADS, 0, handle> > > (
+        (float *)buffers[2], (const float *)buffers[0], (const unsigned char *)buffers[1], window_of (self));
+  return cuda_launched ("max_pool2d_grad", message);
+}
+
+static LoomStatus
+avg_pool_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Pool *self = (Pool *)base;
+  const long long count = self->n * self->c * self->p * self->q;
+
+  if (count == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  avg_pool_kernel<<<blocks_for (count, CUDA_THREADS), CUDA_THREADS, 0, cuda_stream (self->device, stream)> > > (
+      (float *)buffers[1], (const float *)buffers[0], window_of (self));
+  return cuda_launched ("avg_pool2d", message);
+}
+
+static LoomStatus
+avg_pool_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Pool *self = (Pool *)base;
+  const long long count = self->n * self->c * self->h * self->w;
+
+  if (count == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  avg_pool_grad_kernel<<<blocks_for (count, CUDA_THREADS), CUDA_THREADS, 0, cuda_stream (self->device, stream)> > > (
+      (float *)buffers[1], (const float *)buffers[0], window_of (self));
+  return cuda_launched ("avg_pool2d_grad", message);
+}
+
+static Lie
+lie_of (const LoomTensorDesc *desc)
+{
+  int64_t strides[LOOM_MAX_RANK];
+  Lie lie;
+
+  cuda_strides (desc, strides);
+  for (int i = 0; i < 4; i++)
+    lie.stride[i] = strides[i];
+  return lie;
+}
+
+/* where is NULL for averages. */
+static LoomStatus
+pool_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *x, const LoomTensorDesc *y,
+          const LoomTensorDesc *where, const char *name,
+          LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), LoomKernel **kernel,
+          LoomMessage *message)
+{
+  Pool *self;
+
+  if (x->dtype != LOOM_F32 || y->dtype != LOOM_F32
+      || (where != NULL && where->dtype != LOOM_U8 && where->dtype != LOOM_I32))
+    return LOOM_STATUS_UNSUPPORTED;
+  if (x->rank != 4 || y->rank != 4 || x->dim[0] != y->dim[0] || x->dim[1] != y->dim[1]
+      || (where != NULL && !cuda_same_shape (where, y)))
+    return cuda_fail (message, LOOM_STATUS_INVALID, "%s needs operands of rank 4 that agree in N and C",
+                      spec->primitive);
+  self = kernel_struct<Pool> (device, name, run, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->attrs = *(const LoomPool2dAttrs *)spec->attrs;
+  self->n = x->dim[0];
+  self->c = x->dim[1];
+  self->h = x->dim[2];
+  self->w = x->dim[3];
+  self->p = y->dim[2];
+  self->q = y->dim[3];
+  self->x = lie_of (x);
+  self->y = lie_of (y);
+  if (where != NULL)
+    {
+      self->where = lie_of (where);
+      self->wide = where->dtype == LOOM_I32;
+    }
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
+
+LoomStatus
+cuda_max_pool2d_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  return pool_new (device, spec, &spec->in[0], &spec->out[0], &spec->out[1], "own max_pool2d", max_pool_run, kernel,
+                   message);
+}
+
+LoomStatus
+cuda_max_pool2d_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  return pool_new (device, spec, &spec->out[0], &spec->in[0], &spec->in[1], "own max_pool2d_grad", max_pool_grad_run,
+                   kernel, message);
+}
+
+LoomStatus
+cuda_avg_pool2d_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  return pool_new (device, spec, &spec->in[0], &spec->out[0], NULL, "own avg_pool2d", avg_pool_run, kernel, message);
+}
+
+LoomStatus
+cuda_avg_pool2d_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  return pool_new (device, spec, &spec->out[0], &spec->in[0], NULL, "own avg_pool2d_grad", avg_pool_grad_run, kernel,
+                   message);
+}

@@ -1,0 +1,351 @@
+/* Reductions over any set of axes, and the place of the largest element.
+ *
+ * The input's axes are split into those kept and those reduced; a result is then an
+ * offset plus a walk. f32 is accumulated in f64, which costs nothing next to reading
+ * memory. When few results read much, the walk is cut into pieces that separate blocks
+ * take, and a second kernel joins the pieces in order: the cut depends on the shape
+ * alone, so the bits do not depend on the run. */
+#include <limits.h>
+#include <math.h>
+
+#include "kernels/cuda/cuda-kernels.cuh"
+
+typedef struct
+{
+  int rank;
+  long long dim[LOOM_MAX_RANK], stride[LOOM_MAX_RANK];
+} Axes;
+
+typedef struct
+{
+  Axes kept, reduced;
+  long long outputs, reads; /* results, elements each of them reads */
+  int pieces;
+} Shape;
+
+typedef struct
+{
+  LoomKernel base;
+  LoomDevice *device;
+  LoomDType dtype;
+  LoomReduceOp op;
+  Shape shape;
+  bool columns; /* neighbouring results read neighbouring elements */
+} Reduce;
+
+#define COLUMNS 32
+#define LANES   8
+
+__device__ static long long
+place (const Axes &axes, long long i)
+{
+  long long offset = 0;
+
+  for (int d = axes.rank - 1; d >= 0; d--)
+    {
+      offset += i % axes.dim[d] * axes.stride[d];
+      i /= axes.dim[d];
+    }
+  return offset;
+}
+
+__device__ static long long
+piece_begin (const Shape &shape, int piece)
+{
+  return shape.reads * piece / shape.pieces;
+}
+
+/* One block a result and piece. out is (outputs, pieces). */
+template <typename Op, typename T, typename A, typename O>
+__global__ void
+__launch_bounds__ (CUDA_THREADS) rows_kernel (O *out, const T *x, Shape shape, A neutral)
+{
+  const long long result = blockIdx.x, base = place (shape.kept, result);
+  const long long end = piece_begin (shape, blockIdx.y + 1);
+  A value = neutral;
+
+  for (long long r = piece_begin (shape, blockIdx.y) + threadIdx.x; r < end; r += CUDA_THREADS)
+    value = Op::join (value, (A)x[base + place (shape.reduced, r)]);
+  value = block_join<Op, CUDA_THREADS> (value);
+  if (threadIdx.x == 0)
+    out[result * shape.pieces + blockIdx.y] = (O)value;
+}
+
+/* A block takes 32 neighbouring results; eight lanes share each walk. */
+template <typename Op, typename T, typename A, typename O>
+__global__ void
+__launch_bounds__ (COLUMNS *LANES) columns_kernel (O *out, const T *x, Shape shape, A neutral)
+{
+  __shared__ A shares[LANES][COLUMNS];
+  const int column = threadIdx.x % COLUMNS, lane = threadIdx.x / COLUMNS;
+  const long long result = (long long)blockIdx.x * COLUMNS + column;
+  const long long end = piece_begin (shape, blockIdx.y + 1);
+  A value = neutral;
+
+  if (result < shape.outputs)
+    {
+      const long long base = place (shape.kept, result);
+
+      for (long long r = piece_begin (shape, blockIdx.y) + lane; r < end; r += LANES)
+        value = Op::join (value, (A)x[base + place (shape.reduced, r)]);
+    }
+  shares[lane][column] = value;
+  __syncthreads ();
+  if (lane != 0 || result >= shape.outputs)
+    return;
+  for (int i = 1; i < LANES; i++)
+    value = Op::join (value, shares[i][column]);
+  out[result * shape.pieces + blockIdx.y] = (O)value;
+}
+
+/* y (outputs) from pieces (outputs, pieces), joined in order. */
+template <typename Op, typename A, typename O>
+__global__ void
+__launch_bounds__ (CUDA_THREADS) join_kernel (O *y, const A *pieces, long long outputs, int n)
+{
+  const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+
+  if (i >= outputs)
+    return;
+  A value = pieces[i * n];
+  for (int k = 1; k < n; k++)
+    value = Op::join (value, pieces[i * n + k]);
+  y[i] = (O)value;
+}
+
+template <typename Op, typename T, typename A>
+static void
+launch_reduce (const Reduce *self, cudaStream_t stream, void *const *buffers, A neutral)
+{
+  const Shape &shape = self->shape;
+  const T *x = (const T *)buffers[0];
+  const dim3 grid (self->columns ? blocks_for (shape.outputs, COLUMNS) : (unsigned int)shape.outputs, shape.pieces);
+
+  if (shape.pieces > 1)
+    {
+      A *pieces = (A *)buffers[2];
+
+      if (self->columns)
+        columns_kernel<Op, T, A, A><<<grid, COLUMNS * LANES, 0, stream> > > (pieces, x, shape, neutral);
+      else
+        rows_kernel<Op, T, A, A><<<grid, CUDA_THREADS, 0, stream> > > (pieces, x, shape, neutral);
+      join_kernel<Op, A, T><<<blocks_for (shape.outputs, CUDA_THREADS), CUDA_THREADS, 0, stream> > > (
+          (T *)buffers[1], pieces, shape.outputs, shape.pieces);
+    }
+  else if (self->columns)
+    columns_kernel<Op, T, A, T><<<grid, COLUMNS * LANES, 0, stream> > > ((T *)buffers[1], x, shape, neutral);
+  else
+    rows_kernel<Op, T, A, T><<<grid, CUDA_THREADS, 0, stream> > > ((T *)buffers[1], x, shape, neutral);
+}
+
+template <typename T, typename A>
+static void
+launch_op (const Reduce *self, cudaStream_t stream, void *const *buffers, A lowest, A highest)
+{
+  if (self->op == LOOM_REDUCE_SUM)
+    launch_reduce<Sum, T, A> (self, stream, buffers, 0);
+  else if (self->op == LOOM_REDUCE_PROD)
+    launch_reduce<Product, T, A> (self, stream, buffers, 1);
+  else if (self->op == LOOM_REDUCE_MAX)
+    launch_reduce<Largest, T, A> (self, stream, buffers, lowest);
+  else
+    launch_reduce<Smallest, T, A> (self, stream, buffers, highest);
+}
+
+static LoomStatus
+reduce_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Reduce *self = (Reduce *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+
+  if (self->shape.outputs == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  if (self->dtype == LOOM_F32)
+    launch_op<float, double> (self, handle, buffers, -INFINITY, INFINITY);
+  else if (self->dtype == LOOM_F64)
+    launch_op<double, double> (self, handle, buffers, -INFINITY, INFINITY);
+  else
+    launch_op<long long, long long> (self, handle, buffers, LLONG_MIN, LLONG_MAX);
+  return cuda_launched ("reduce", message);
+}
+
+/* Appends an axis, merging it with the one before where that is one walk. */
+static void
+add_axis (Axes *axes, int64_t dim, int64_t stride)
+{
+  const int last = axes->rank - 1;
+
+  if (dim == 1)
+    return;
+  if (axes->rank > 0 && axes->stride[last] == stride * dim)
+    {
+      axes->dim[last] *= dim;
+      axes->stride[last] = stride;
+      return;
+    }
+  axes->dim[axes->rank] = dim;
+  axes->stride[axes->rank] = stride;
+  axes->rank++;
+}
+
+LoomStatus
+cuda_reduce_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomReduceAttrs *attrs = (const LoomReduceAttrs *)spec->attrs;
+  const LoomTensorDesc *x = &spec->in[0];
+  int64_t strides[LOOM_MAX_RANK], blocks, wanted;
+  Reduce *self;
+
+  if (spec->out[0].layout != LOOM_LAYOUT_PLAIN || x->dtype != spec->out[0].dtype
+      || (x->dtype != LOOM_F32 && x->dtype != LOOM_F64 && x->dtype != LOOM_I64))
+    return LOOM_STATUS_UNSUPPORTED;
+  self = kernel_struct<Reduce> (device, "own reduce", reduce_run, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->dtype = x->dtype;
+  self->op = attrs->op;
+  self->shape.outputs = self->shape.reads = 1;
+  cuda_strides (x, strides);
+  for (int i = 0; i < x->rank; i++)
+    {
+      const bool reduced = attrs->axes >> i & 1;
+
+      add_axis (reduced ? &self->shape.reduced : &self->shape.kept, x->dim[i], strides[i]);
+      *(reduced ? &self->shape.reads : &self->shape.outputs) *= x->dim[i];
+    }
+  if (self->shape.outputs > INT_MAX)
+    {
+      free (self);
+      return LOOM_STATUS_UNSUPPORTED;
+    }
+  self->columns
+      = self->shape.kept.rank > 0 && self->shape.kept.stride[self->shape.kept.rank - 1] == 1 && self->shape.outputs > 1;
+  /* About four blocks a processor of a large card, each with at least 2,048 elements a
+   * result; a constant, not this card's size, so that every card gives the same bits. */
+  blocks = self->columns ? (self->shape.outputs + COLUMNS - 1) / COLUMNS : self->shape.outputs;
+  wanted = blocks > 0 && blocks < 512 ? 512 / blocks : 1;
+  if (wanted > self->shape.reads / 2048)
+    wanted = self->shape.reads / 2048;
+  self->shape.pieces = wanted > 1 ? (int)wanted : 1;
+  if (self->shape.pieces > 1)
+    self->base.scratch_bytes = (size_t)self->shape.outputs * self->shape.pieces * sizeof (double);
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
+
+/* ---- argreduce ------------------------------------------------------------------------ */
+
+typedef struct
+{
+  LoomKernel base;
+  LoomDevice *device;
+  LoomDType dtype;
+  bool largest;
+  long long outer, dim, inner;
+} ArgReduce;
+
+/* Whether (a, at i) stands before (b, at j): NaN first, then the better value, then the
+ * earlier place. */
+template <typename T>
+__device__ static bool
+before (T a, long long i, T b, long long j, bool largest)
+{
+  const bool a_nan = a != a, b_nan = b != b;
+
+  if (i < 0 || j < 0)
+    return j < 0 && i >= 0;
+  if (a_nan || b_nan)
+    return a_nan && b_nan ? i < j : a_nan;
+  if (a == b)
+    return i < j;
+  return largest ? a > b : a < b;
+}
+
+/* One warp a result. x is (outer, dim, inner), y (outer, inner). */
+template <typename T>
+__global__ void
+__launch_bounds__ (CUDA_THREADS)
+    argreduce_kernel (long long *y, const T *x, long long outputs, long long dim, long long inner, bool largest)
+{
+  const long long result = (long long)blockIdx.x * (CUDA_THREADS / 32) + threadIdx.x / 32;
+  long long best_at = -1;
+  T best = 0;
+
+  if (result >= outputs)
+    return;
+  const T *row = x + result / inner * dim * inner + result % inner;
+  for (long long i = threadIdx.x % 32; i < dim; i += 32)
+    {
+      const T value = row[i * inner];
+
+      if (before (value, i, best, best_at, largest))
+        {
+          best = value;
+          best_at = i;
+        }
+    }
+  for (int offset = 16; offset > 0; offset /= 2)
+    {
+      const T other = __shfl_xor_sync (0xffffffffu, best, offset);
+      const long long other_at = __shfl_xor_sync (0xffffffffu, best_at, offset);
+
+      if (before (other, other_at, best, best_at, largest))
+        {
+          best = other;
+          best_at = other_at;
+        }
+    }
+  if (threadIdx.x % 32 == 0)
+    y[result] = best_at;
+}
+
+template <typename T>
+static void
+launch_argreduce (const ArgReduce *self, cudaStream_t stream, void *const *buffers)
+{
+  const long long outputs = self->outer * self->inner;
+
+  argreduce_kernel<T><<<blocks_for (outputs, CUDA_THREADS / 32), CUDA_THREADS, 0, stream> > > (
+      (long long *)buffers[1], (const T *)buffers[0], outputs, self->dim, self->inner, self->largest);
+}
+
+static LoomStatus
+argreduce_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  ArgReduce *self = (ArgReduce *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+
+  if (self->outer * self->inner == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  if (self->dtype == LOOM_F32)
+    launch_argreduce<float> (self, handle, buffers);
+  else if (self->dtype == LOOM_F64)
+    launch_argreduce<double> (self, handle, buffers);
+  else
+    launch_argreduce<long long> (self, handle, buffers);
+  return cuda_launched ("argreduce", message);
+}
+
+LoomStatus
+cuda_argreduce_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomArgReduceAttrs *attrs = (const LoomArgReduceAttrs *)spec->attrs;
+  const LoomTensorDesc *x = &spec->in[0];
+  ArgReduce *self;
+
+  if (!cuda_all_plain (spec) || spec->out[0].dtype != LOOM_I64
+      || (x->dtype != LOOM_F32 && x->dtype != LOOM_F64 && x->dtype != LOOM_I64))
+    return LOOM_STATUS_UNSUPPORTED;
+  self = kernel_struct<ArgReduce> (device, "own argreduce", argreduce_run, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->dtype = x->dtype;
+  self->largest = attrs->largest;
+  self->outer = cuda_extent (x, 0, attrs->axis);
+  self->dim = x->dim[attrs->axis];
+  self->inner = cuda_extent (x, attrs->axis + 1, x->rank);
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}

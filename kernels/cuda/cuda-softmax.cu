@@ -1,0 +1,339 @@
+/* Softmax, log-softmax, cross-entropy and their gradients.
+ *
+ * All see their tensors as (outer, C, inner) and give one row, C elements at a stride
+ * of `inner`, to a warp when C is at most 1,024 and to a block otherwise. The largest
+ * element is subtracted before any exponential, as everywhere. */
+#include <math.h>
+
+#include "kernels/cuda/cuda-kernels.cuh"
+
+#define WARP_LIMIT 1024
+
+typedef struct
+{
+  LoomKernel base;
+  LoomDevice *device;
+  long long rows, dim, inner;
+  bool log;
+  long long ignore_index;
+} Rows;
+
+/* THREADS threads, 32 or a whole block, share a row. Only whole groups leave early, so
+ * the joins below always find all their threads. */
+template <int THREADS>
+__device__ static long long
+row_of ()
+{
+  return THREADS == 32 ? (long long)blockIdx.x * (CUDA_THREADS / 32) + threadIdx.x / 32 : blockIdx.x;
+}
+
+template <int THREADS>
+__device__ static int
+first_of ()
+{
+  return threadIdx.x % THREADS;
+}
+
+template <int THREADS>
+__device__ static float
+row_log_sum (const float *x, long long dim, long long inner, float *largest)
+{
+  float most = -INFINITY, sum = 0;
+
+  for (long long i = first_of<THREADS> (); i < dim; i += THREADS)
+    most = Largest::join (most, x[i * inner]);
+  most = block_join<Largest, THREADS> (most);
+  /* A row of -inf alone has no softmax; subtracting 0 leaves NaN in the end, as PyTorch does. */
+  for (long long i = first_of<THREADS> (); i < dim; i += THREADS)
+    sum += expf (x[i * inner] - most);
+  sum = block_join<Sum, THREADS> (sum);
+  *largest = most;
+  return logf (sum);
+}
+
+template <int THREADS>
+__global__ void
+__launch_bounds__ (CUDA_THREADS)
+    softmax_kernel (float *y, const float *x, long long rows, long long dim, long long inner, bool log)
+{
+  const long long row = row_of<THREADS> ();
+  float most, log_sum;
+
+  if (row >= rows)
+    return;
+  const long long base = row / inner * dim * inner + row % inner;
+  log_sum = row_log_sum<THREADS> (x + base, dim, inner, &most);
+  const float scale = expf (-log_sum);
+  for (long long i = first_of<THREADS> (); i < dim; i += THREADS)
+    {
+      const float shifted = x[base + i * inner] - most;
+
+      y[base + i * inner] = log ? shifted - log_sum : expf (shifted) * scale;
+    }
+}
+
+/* softmax: dx = (g - Σ g·y)·y; log-softmax: dx = g - exp(y)·Σ g. */
+template <int THREADS>
+__global__ void
+__launch_bounds__ (CUDA_THREADS) softmax_grad_kernel (float *dx, const float *g, const float *y, long long rows,
+                                                      long long dim, long long inner, bool log)
+{
+  const long long row = row_of<THREADS> ();
+  float sum = 0;
+
+  if (row >= rows)
+    return;
+  const long long base = row / inner * dim * inner + row % inner;
+  for (long long i = first_of<THREADS> (); i < dim; i += THREADS)
+    sum += log ? g[base + i * inner] : g[base + i * inner] * y[base + i * inner];
+  sum = block_join<Sum, THREADS> (sum);
+  for (long long i = first_of<THREADS> (); i < dim; i += THREADS)
+    {
+      const long long at = base + i * inner;
+
+      dx[at] = log ? g[at] - expf (y[at]) * sum : (g[at] - sum) * y[at];
+    }
+}
+
+__device__ static void
+raise_fault (CudaFault *fault, long long value, long long limit)
+{
+  fault->value = value;
+  fault->limit = limit;
+  fault->raised = 1;
+}
+
+template <int THREADS>
+__global__ void
+__launch_bounds__ (CUDA_THREADS)
+    cross_entropy_kernel (float *loss, float *lse, const float *x, const long long *target, long long rows,
+                          long long dim, long long inner, long long ignore_index, CudaFault *fault)
+{
+  const long long row = row_of<THREADS> ();
+  float most, log_sum;
+
+  if (row >= rows)
+    return;
+  const long long base = row / inner * dim * inner + row % inner;
+  log_sum = row_log_sum<THREADS> (x + base, dim, inner, &most);
+  if (first_of<THREADS> () != 0)
+    return;
+  const long long wanted = target[row];
+  lse[row] = most + log_sum;
+  if (wanted == ignore_index)
+    loss[row] = 0;
+  else if (wanted < 0 || wanted >= dim)
+    {
+      loss[row] = NAN;
+      raise_fault (fault, wanted, dim);
+    }
+  else
+    loss[row] = log_sum - (x[base + wanted * inner] - most);
+}
+
+/* One thread an element of dlogits (outer, C, inner). */
+__global__ static void
+__launch_bounds__ (CUDA_THREADS)
+    cross_entropy_grad_kernel (float *dx, const float *x, const long long *target, const float *lse, const float *g,
+                               long long rows, long long dim, long long inner, long long ignore_index, CudaFault *fault)
+{
+  const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+
+  if (at >= rows * dim)
+    return;
+  const long long c = at / inner % dim, row = at / inner / dim * inner + at % inner, wanted = target[row];
+  if (wanted == ignore_index)
+    {
+      dx[at] = 0;
+      return;
+    }
+  if (wanted < 0 || wanted >= dim)
+    raise_fault (fault, wanted, dim);
+  dx[at] = (expf (x[at] - lse[row]) - (c == wanted ? 1.0f : 0.0f)) * g[row];
+}
+
+/* ---- host --------------------------------------------------------------------------- */
+
+static unsigned int
+row_blocks (const Rows *self)
+{
+  return self->dim <= WARP_LIMIT ? blocks_for (self->rows, CUDA_THREADS / 32) : (unsigned int)self->rows;
+}
+
+static LoomStatus
+softmax_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Rows *self = (Rows *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+  const float *x = (const float *)buffers[0];
+  float *y = (float *)buffers[1];
+
+  if (self->rows == 0 || self->dim == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  if (self->dim <= WARP_LIMIT)
+    softmax_kernel<32>
+        <<<row_blocks (self), CUDA_THREADS, 0, handle> > > (y, x, self->rows, self->dim, self->inner, self->log);
+  else
+    softmax_kernel<CUDA_THREADS>
+        <<<row_blocks (self), CUDA_THREADS, 0, handle> > > (y, x, self->rows, self->dim, self->inner, self->log);
+  return cuda_launched ("softmax", message);
+}
+
+static LoomStatus
+softmax_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Rows *self = (Rows *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+  const float *g = (const float *)buffers[0], *y = (const float *)buffers[1];
+  float *dx = (float *)buffers[2];
+
+  if (self->rows == 0 || self->dim == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  if (self->dim <= WARP_LIMIT)
+    softmax_grad_kernel<32>
+        <<<row_blocks (self), CUDA_THREADS, 0, handle> > > (dx, g, y, self->rows, self->dim, self->inner, self->log);
+  else
+    softmax_grad_kernel<CUDA_THREADS>
+        <<<row_blocks (self), CUDA_THREADS, 0, handle> > > (dx, g, y, self->rows, self->dim, self->inner, self->log);
+  return cuda_launched ("softmax_grad", message);
+}
+
+static LoomStatus
+cross_entropy_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Rows *self = (Rows *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+  const float *x = (const float *)buffers[0];
+  const long long *target = (const long long *)buffers[1];
+  float *loss = (float *)buffers[2], *lse = (float *)buffers[3];
+
+  if (self->rows == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  if (self->dim <= WARP_LIMIT)
+    cross_entropy_kernel<32><<<row_blocks (self), CUDA_THREADS, 0, handle> > > (
+        loss, lse, x, target, self->rows, self->dim, self->inner, self->ignore_index, self->device->fault_on_device);
+  else
+    cross_entropy_kernel<CUDA_THREADS><<<row_blocks (self), CUDA_THREADS, 0, handle> > > (
+        loss, lse, x, target, self->rows, self->dim, self->inner, self->ignore_index, self->device->fault_on_device);
+  return cuda_launched ("cross_entropy", message);
+}
+
+static LoomStatus
+cross_entropy_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Rows *self = (Rows *)base;
+
+  if (self->rows * self->dim == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  cross_entropy_grad_kernel<<<blocks_for (self->rows * self->dim, CUDA_THREADS), CUDA_THREADS, 0,
+                              cuda_stream (self->device, stream)> > > (
+      (float *)buffers[4], (const float *)buffers[0], (const long long *)buffers[1], (const float *)buffers[2],
+      (const float *)buffers[3], self->rows, self->dim, self->inner, self->ignore_index, self->device->fault_on_device);
+  return cuda_launched ("cross_entropy_grad", message);
+}
+
+/* A kernel over (outer, C, inner) of the first operand, C being its axis `axis`. */
+static LoomStatus
+rows_new (LoomDevice *device, const LoomKernelSpec *spec, int axis, const char *name,
+          LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), Rows **out,
+          LoomMessage *message)
+{
+  const LoomTensorDesc *x = &spec->in[0];
+  Rows *self;
+
+  if (!cuda_all_plain (spec) || x->dtype != LOOM_F32 || !all_of_dtype (spec->out, spec->n_out, LOOM_F32))
+    return LOOM_STATUS_UNSUPPORTED;
+  if (axis < 0 || axis >= x->rank)
+    return cuda_fail (message, LOOM_STATUS_INVALID, "%s names an axis that its operand lacks", spec->primitive);
+  self = kernel_struct<Rows> (device, name, run, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->dim = x->dim[axis];
+  self->inner = cuda_extent (x, axis + 1, x->rank);
+  self->rows = cuda_extent (x, 0, axis) * self->inner;
+  *out = self;
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+any_softmax_new (LoomDevice *device, const LoomKernelSpec *spec, const char *name,
+                 LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), uint32_t inplace,
+                 LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomSoftmaxAttrs *attrs = (const LoomSoftmaxAttrs *)spec->attrs;
+  Rows *self = NULL;
+  LoomStatus status;
+
+  /* A scalar's softmax is over its one element. */
+  if (spec->in[0].rank == 0)
+    return LOOM_STATUS_UNSUPPORTED;
+  status = rows_new (device, spec, attrs->axis, name, run, &self, message);
+  if (status != LOOM_STATUS_OK)
+    return status;
+  self->log = attrs->log;
+  self->base.inplace[0] = inplace;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
+
+/* Each element is read by the thread that writes it before it is written, and by others
+ * only ahead of a join; so both kernels may work in place. */
+LoomStatus
+cuda_softmax_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  return any_softmax_new (device, spec, "own softmax", softmax_run, 1, kernel, message);
+}
+
+LoomStatus
+cuda_softmax_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  if (spec->n_in != 2 || spec->in[1].dtype != LOOM_F32)
+    return LOOM_STATUS_UNSUPPORTED;
+  return any_softmax_new (device, spec, "own softmax_grad", softmax_grad_run, 3, kernel, message);
+}
+
+static LoomStatus
+any_cross_entropy_new (LoomDevice *device, const LoomKernelSpec *spec, const char *name,
+                       LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), Rows **out,
+                       LoomMessage *message)
+{
+  const LoomCrossEntropyAttrs *attrs = (const LoomCrossEntropyAttrs *)spec->attrs;
+  LoomStatus status;
+
+  if (spec->in[1].dtype != LOOM_I64)
+    return LOOM_STATUS_UNSUPPORTED;
+  status = rows_new (device, spec, 1, name, run, out, message);
+  if (status == LOOM_STATUS_OK)
+    (*out)->ignore_index = attrs->ignore_index;
+  return status;
+}
+
+LoomStatus
+cuda_cross_entropy_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  Rows *self = NULL;
+  LoomStatus status = any_cross_entropy_new (device, spec, "own cross_entropy", cross_entropy_run, &self, message);
+
+  if (status == LOOM_STATUS_OK)
+    *kernel = &self->base;
+  return status;
+}
+
+LoomStatus
+cuda_cross_entropy_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  Rows *self = NULL;
+  LoomStatus status
+      = any_cross_entropy_new (device, spec, "own cross_entropy_grad", cross_entropy_grad_run, &self, message);
+
+  if (status != LOOM_STATUS_OK)
+    return status;
+  /* dlogits may lie over the logits: each element depends on its own alone. */
+  self->base.inplace[0] = 1;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}

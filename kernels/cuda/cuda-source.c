@@ -1,0 +1,489 @@
+/* Writes the CUDA source of an element-wise program and compiles it.
+ *
+ * The formulas are those of scalar.h, turned into text by the preprocessor, so that
+ * no formula is written twice. Shapes and strides of broadcast operands are constants
+ * in the source: the compiler then turns divisions by them into multiplications. */
+#include <inttypes.h>
+#include <nvrtc.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/cuda-source.h"
+
+#define FORMULA(E, name, arity, expression) [LOOM_SCALAR_##E] = #expression,
+static const char *const formulas[LOOM_N_SCALARS] = { LOOM_SCALAR_OPS (FORMULA) };
+#undef FORMULA
+
+static const char *const type_names[LOOM_N_DTYPES] = {
+  [LOOM_F64] = "double",    [LOOM_F32] = "float", [LOOM_F16] = "loom_f16",     [LOOM_BF16] = "loom_bf16",
+  [LOOM_I64] = "long long", [LOOM_I32] = "int",   [LOOM_U8] = "unsigned char", [LOOM_BOOL] = "loom_bool",
+};
+
+/* Functions of the register type. Integers go through double where a function has no
+ * integer form. */
+static const char *const float_functions = "typedef float T;\n"
+                                           "#define LOOM_M_FABS(x) fabsf (x)\n"
+                                           "#define LOOM_M_FLOOR(x) floorf (x)\n"
+                                           "#define LOOM_M_SQRT(x) sqrtf (x)\n"
+                                           "#define LOOM_M_EXP(x) expf (x)\n"
+                                           "#define LOOM_M_LOG(x) logf (x)\n"
+                                           "#define LOOM_M_TANH(x) tanhf (x)\n"
+                                           "#define LOOM_M_ERF(x) erff (x)\n"
+                                           "#define LOOM_M_SIN(x) sinf (x)\n"
+                                           "#define LOOM_M_COS(x) cosf (x)\n"
+                                           "#define LOOM_M_POW(x, y) powf (x, y)\n";
+
+static const char *const double_functions = "typedef double T;\n"
+                                            "#define LOOM_M_FABS(x) fabs (x)\n"
+                                            "#define LOOM_M_FLOOR(x) floor (x)\n"
+                                            "#define LOOM_M_SQRT(x) sqrt (x)\n"
+                                            "#define LOOM_M_EXP(x) exp (x)\n"
+                                            "#define LOOM_M_LOG(x) log (x)\n"
+                                            "#define LOOM_M_TANH(x) tanh (x)\n"
+                                            "#define LOOM_M_ERF(x) erf (x)\n"
+                                            "#define LOOM_M_SIN(x) sin (x)\n"
+                                            "#define LOOM_M_COS(x) cos (x)\n"
+                                            "#define LOOM_M_POW(x, y) pow (x, y)\n";
+
+static const char *const integer_functions = "typedef long long T;\n"
+                                             "#define LOOM_M_FABS(x) ((x) < 0 ? -(x) : (x))\n"
+                                             "#define LOOM_M_FLOOR(x) (x)\n"
+                                             "#define LOOM_M_SQRT(x) ((T) sqrt ((double) (x)))\n"
+                                             "#define LOOM_M_EXP(x) ((T) exp ((double) (x)))\n"
+                                             "#define LOOM_M_LOG(x) ((T) log ((double) (x)))\n"
+                                             "#define LOOM_M_TANH(x) ((T) tanh ((double) (x)))\n"
+                                             "#define LOOM_M_ERF(x) ((T) erf ((double) (x)))\n"
+                                             "#define LOOM_M_SIN(x) ((T) sin ((double) (x)))\n"
+                                             "#define LOOM_M_COS(x) ((T) cos ((double) (x)))\n"
+                                             "#define LOOM_M_POW(x, y) ((T) pow ((double) (x), (double) (y)))\n";
+
+/* Half-width floats are converted by instruction and by bits, which spares the
+ * run-time compiler the toolkit's headers. bf16 rounds to nearest even and keeps NaN. */
+static const char *const conversions
+    = "struct loom_f16 { unsigned short bits; };\n"
+      "struct loom_bf16 { unsigned short bits; };\n"
+      "struct loom_bool { unsigned char bits; };\n"
+      "template <typename D> __device__ __forceinline__ T load (D x) { return (T) x; }\n"
+      "template <> __device__ __forceinline__ T load (loom_bool x) { return (T) (x.bits != 0); }\n"
+      "template <> __device__ __forceinline__ T load (loom_bf16 x)\n"
+      "{ return (T) __uint_as_float ((unsigned) x.bits << 16); }\n"
+      "template <> __device__ __forceinline__ T load (loom_f16 x)\n"
+      "{ float y; asm (\"cvt.f32.f16 %0, %1;\" : \"=f\" (y) : \"h\" (x.bits)); return (T) y; }\n"
+      "template <typename D> __device__ __forceinline__ void store (D &y, T x) { y = (D) x; }\n"
+      "template <> __device__ __forceinline__ void store (unsigned char &y, T x) { y = (unsigned char) (long long) x; "
+      "}\n"
+      "template <> __device__ __forceinline__ void store (loom_bool &y, T x) { y.bits = x != 0; }\n"
+      "template <> __device__ __forceinline__ void store (loom_f16 &y, T x)\n"
+      "{ asm (\"cvt.rn.f16.f32 %0, %1;\" : \"=h\" (y.bits) : \"f\" ((float) x)); }\n"
+      "template <> __device__ __forceinline__ void store (loom_bf16 &y, T x)\n"
+      "{\n"
+      "  unsigned u = __float_as_uint ((float) x);\n"
+      "  y.bits = x != x ? 0x7fc0 : (unsigned short) ((u + 0x7fff + (u >> 16 & 1)) >> 16);\n"
+      "}\n"
+      "template <typename D> struct __align__ (sizeof (D) * 4 < 16 ? sizeof (D) * 4 : 16) Four { D v[4]; };\n";
+
+/* ---- the plan ------------------------------------------------------------- */
+
+static LoomStatus
+refuse (LoomMessage *message, LoomStatus status, const char *text)
+{
+  if (message != NULL)
+    snprintf (message->text, sizeof message->text, "%s", text);
+  return status;
+}
+
+/* Strides of one input along the output's axes, in the order of the output's bytes. */
+static bool
+broadcast_strides (const LoomTensorDesc *in, const LoomTensorDesc *out, const int *order, int64_t *strides)
+{
+  static const int nhwc[4] = { 0, 2, 3, 1 };
+  int64_t own[LOOM_MAX_RANK] = { 0 }, stride = 1;
+  int missing = out->rank - in->rank;
+
+  if (missing < 0)
+    return false;
+  for (int i = in->rank - 1; i >= 0; i--)
+    {
+      int axis = in->layout == LOOM_LAYOUT_NHWC && in->rank == 4 ? nhwc[i] : i;
+
+      own[axis] = stride;
+      stride *= in->dim[axis];
+    }
+  for (int i = 0; i < out->rank; i++)
+    {
+      int axis = order[i] - missing;
+
+      if (axis < 0 || (in->dim[axis] == 1 && out->dim[order[i]] != 1))
+        strides[i] = 0;
+      else if (in->dim[axis] != out->dim[order[i]])
+        return false;
+      else
+        strides[i] = in->dim[axis] == 1 ? 0 : own[axis];
+    }
+  return true;
+}
+
+/* Drops axes of one element and merges neighbours that every operand walks alike. */
+static void
+collapse (CudaElementwisePlan *plan)
+{
+  int rank = 0;
+
+  for (int i = 0; i < plan->rank; i++)
+    {
+      bool merge = rank > 0;
+
+      if (plan->dim[i] == 1)
+        continue;
+      for (int k = 0; k < plan->n_in && merge; k++)
+        merge = plan->stride[k][rank - 1] == plan->stride[k][i] * plan->dim[i];
+      if (merge)
+        {
+          plan->dim[rank - 1] *= plan->dim[i];
+          for (int k = 0; k < plan->n_in; k++)
+            plan->stride[k][rank - 1] = plan->stride[k][i];
+          continue;
+        }
+      plan->dim[rank] = plan->dim[i];
+      for (int k = 0; k < plan->n_in; k++)
+        plan->stride[k][rank] = plan->stride[k][i];
+      rank++;
+    }
+  plan->rank = rank;
+}
+
+/* Whether four neighbours of the output are, in every input, four neighbours that begin
+ * at a multiple of four, or one element. */
+static bool
+four_at_once (const CudaElementwisePlan *plan)
+{
+  int last = plan->rank - 1;
+
+  if (plan->flat)
+    return true;
+  if (plan->dim[last] % 4 != 0)
+    return false;
+  for (int k = 0; k < plan->n_in; k++)
+    {
+      if (plan->stride[k][last] != 0 && plan->stride[k][last] != 1)
+        return false;
+      for (int i = 0; i < last && plan->stride[k][last] == 1; i++)
+        if (plan->stride[k][i] % 4 != 0)
+          return false;
+    }
+  return true;
+}
+
+LoomStatus
+cuda_elementwise_plan (const LoomKernelSpec *spec, CudaElementwisePlan *plan, LoomMessage *message)
+{
+  static const int plain_order[LOOM_MAX_RANK] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+  static const int nhwc_order[LOOM_MAX_RANK] = { 0, 2, 3, 1 };
+  const LoomElementwiseAttrs *program = spec->attrs;
+  const LoomTensorDesc *out = &spec->out[0];
+  const int *order = out->layout == LOOM_LAYOUT_NHWC && out->rank == 4 ? nhwc_order : plain_order;
+
+  if (spec->n_in > LOOM_EW_MAX_IN || spec->n_out < 1 || spec->n_out > LOOM_EW_MAX_OUT || program->n_steps < 0
+      || program->n_steps > LOOM_EW_MAX_STEPS)
+    return refuse (message, LOOM_STATUS_INVALID, "an element-wise call has too many operands or steps");
+  if (program->compute != LOOM_F32 && program->compute != LOOM_F64 && program->compute != LOOM_I64)
+    return refuse (message, LOOM_STATUS_INVALID, "an element-wise call computes in f32, f64 or i64 only");
+
+  memset (plan, 0, sizeof *plan);
+  plan->program = *program;
+  plan->n_in = spec->n_in;
+  plan->n_out = spec->n_out;
+  plan->rank = out->rank;
+  plan->count = loom_desc_count (out);
+  for (int i = 0; i < out->rank; i++)
+    plan->dim[i] = out->dim[order[i]];
+  for (int k = 0; k < spec->n_out; k++)
+    {
+      plan->out_dtype[k] = spec->out[k].dtype;
+      if (spec->out[k].layout != out->layout)
+        return LOOM_STATUS_UNSUPPORTED;
+      if (loom_desc_count (&spec->out[k]) != plan->count)
+        return refuse (message, LOOM_STATUS_INVALID, "the results of an element-wise call differ in shape");
+      if (program->out[k] >= spec->n_in + program->n_steps)
+        return refuse (message, LOOM_STATUS_INVALID, "an element-wise call returns a register that nothing sets");
+    }
+  for (int s = 0; s < program->n_steps; s++)
+    for (int k = 0; k < loom_scalar_arity (program->step[s].op); k++)
+      if (program->step[s].arg[k] >= spec->n_in + s)
+        return refuse (message, LOOM_STATUS_INVALID, "an element-wise step reads a register that is set later");
+  for (int k = 0; k < spec->n_in; k++)
+    {
+      plan->in_dtype[k] = spec->in[k].dtype;
+      if (!broadcast_strides (&spec->in[k], out, order, plan->stride[k]))
+        return refuse (message, LOOM_STATUS_INVALID, "the operands of an element-wise call do not broadcast");
+    }
+
+  collapse (plan);
+  plan->flat = plan->rank <= 1;
+  for (int k = 0; k < plan->n_in && plan->rank == 1; k++)
+    plan->flat = plan->flat && plan->stride[k][0] <= 1;
+  plan->vector = four_at_once (plan) ? 4 : 1;
+  return LOOM_STATUS_OK;
+}
+
+/* ---- the source ------------------------------------------------------------ */
+
+typedef struct
+{
+  char *text;
+  size_t length, room;
+  bool failed;
+} Text;
+
+static void __attribute__ ((format (printf, 2, 3))) add (Text *text, const char *format, ...)
+{
+  va_list args, again;
+  int n;
+
+  va_start (args, format);
+  va_copy (again, args);
+  n = vsnprintf (NULL, 0, format, args);
+  va_end (args);
+  if (n >= 0 && !text->failed && text->length + n + 1 > text->room)
+    {
+      size_t room = (text->length + n + 1) * 2;
+      char *grown = realloc (text->text, room);
+
+      text->failed = grown == NULL;
+      if (grown != NULL)
+        {
+          text->text = grown;
+          text->room = room;
+        }
+    }
+  if (n >= 0 && !text->failed)
+    {
+      vsnprintf (text->text + text->length, n + 1, format, again);
+      text->length += n;
+    }
+  va_end (again);
+}
+
+/* The bits say exactly what the number is, in every locale, infinities included. */
+static void
+add_constant (Text *text, LoomDType compute, double value)
+{
+  uint64_t bits;
+
+  memcpy (&bits, &value, sizeof bits);
+  if (compute == LOOM_I64)
+    add (text, "%" PRId64 "LL", (int64_t)value);
+  else
+    add (text, "(T) __longlong_as_double (0x%" PRIx64 "LL)", bits);
+}
+
+static void
+add_program (Text *text, const CudaElementwisePlan *plan)
+{
+  const LoomElementwiseAttrs *program = &plan->program;
+
+  add (text, "__device__ __forceinline__ void program (");
+  for (int k = 0; k < plan->n_in; k++)
+    add (text, "T r%d, ", k);
+  for (int k = 0; k < plan->n_out; k++)
+    add (text, "%sT &o%d", k != 0 ? ", " : "", k);
+  add (text, ")\n{\n");
+  for (int s = 0; s < program->n_steps; s++)
+    {
+      const LoomElementwiseStep *step = &program->step[s];
+
+      add (text, "  T r%d;\n  {", plan->n_in + s);
+      for (int k = 0; k < loom_scalar_arity (step->op); k++)
+        add (text, " const T %c = r%d;", 'a' + k, step->arg[k]);
+      if (step->op == LOOM_SCALAR_CONST)
+        {
+          add (text, " const T imm = ");
+          add_constant (text, program->compute, step->imm);
+          add (text, ";");
+        }
+      add (text, " r%d = %s; }\n", plan->n_in + s, formulas[step->op]);
+    }
+  for (int k = 0; k < plan->n_out; k++)
+    add (text, "  o%d = r%d;\n", k, program->out[k]);
+  add (text, "}\n");
+}
+
+/* Calls the program for element k of the thread; loaded four by four or one by one. */
+static void
+add_call (Text *text, const CudaElementwisePlan *plan, bool four)
+{
+  int last = plan->rank - 1;
+
+  add (text, "      {\n        T");
+  for (int k = 0; k < plan->n_out; k++)
+    add (text, "%s o%d", k != 0 ? "," : "", k);
+  add (text, ";\n        program (");
+  for (int k = 0; k < plan->n_in; k++)
+    {
+      int64_t stride = plan->rank > 0 ? plan->stride[k][last] : 0;
+
+      if (four && stride != 0)
+        add (text, "load (v%d.v[k]), ", k);
+      else if (four)
+        add (text, "s%d, ", k);
+      else
+        add (text, "load (p%d[a%d + k * %" PRId64 "]), ", k, k, stride);
+    }
+  for (int k = 0; k < plan->n_out; k++)
+    add (text, "%so%d", k != 0 ? ", " : "", k);
+  add (text, ");\n");
+  for (int k = 0; k < plan->n_out; k++)
+    add (text, four ? "        store (w%d.v[k], o%d);\n" : "        store (q%d[i + k], o%d);\n", k, k);
+  add (text, "      }\n");
+}
+
+static void
+add_kernel (Text *text, const CudaElementwisePlan *plan)
+{
+  bool narrow = !plan->flat && plan->count < INT64_C (0x7fffffff) - CUDA_ELEMENTWISE_THREADS * 4;
+
+  add (text, "extern \"C\" __global__ void __launch_bounds__ (%d)\n" CUDA_ELEMENTWISE_ENTRY " (",
+       CUDA_ELEMENTWISE_THREADS);
+  for (int k = 0; k < plan->n_in; k++)
+    add (text, "const %s *p%d, ", type_names[plan->in_dtype[k]], k);
+  for (int k = 0; k < plan->n_out; k++)
+    add (text, "%s *q%d, ", type_names[plan->out_dtype[k]], k);
+  add (text, "long long n, int aligned)\n{\n");
+  add (text, "  typedef %s Index;\n", narrow ? "unsigned" : "long long");
+  add (text, "  const Index i = ((Index) blockIdx.x * %d + threadIdx.x) * %d;\n  if (i >= n)\n    return;\n",
+       CUDA_ELEMENTWISE_THREADS, plan->vector);
+  if (!plan->flat)
+    {
+      add (text, "  Index rest = i;\n");
+      for (int d = plan->rank - 1; d > 0; d--)
+        add (text, "  const Index c%d = rest %% %" PRId64 "; rest /= %" PRId64 ";\n", d, plan->dim[d], plan->dim[d]);
+      add (text, "  const Index c0 = rest;\n");
+    }
+  for (int k = 0; k < plan->n_in; k++)
+    {
+      if (plan->flat)
+        {
+          add (text, "  const Index a%d = %s;\n", k, plan->rank > 0 && plan->stride[k][0] != 0 ? "i" : "0");
+          continue;
+        }
+      add (text, "  const Index a%d = 0", k);
+      for (int d = 0; d < plan->rank; d++)
+        if (plan->stride[k][d] != 0)
+          add (text, " + c%d * %" PRId64, d, plan->stride[k][d]);
+      add (text, ";\n");
+    }
+  if (plan->vector == 4)
+    {
+      add (text, "  if (aligned && i + 4 <= n)\n    {\n");
+      for (int k = 0; k < plan->n_in; k++)
+        if (plan->rank > 0 && plan->stride[k][plan->rank - 1] != 0)
+          add (text, "      const Four<%s> v%d = *(const Four<%s> *) (p%d + a%d);\n", type_names[plan->in_dtype[k]], k,
+               type_names[plan->in_dtype[k]], k, k);
+        else
+          add (text, "      const T s%d = load (p%d[a%d]);\n", k, k, k);
+      for (int k = 0; k < plan->n_out; k++)
+        add (text, "      Four<%s> w%d;\n", type_names[plan->out_dtype[k]], k);
+      add (text, "#pragma unroll\n      for (int k = 0; k < 4; k++)\n");
+      add_call (text, plan, true);
+      for (int k = 0; k < plan->n_out; k++)
+        add (text, "      *(Four<%s> *) (q%d + i) = w%d;\n", type_names[plan->out_dtype[k]], k, k);
+      add (text, "      return;\n    }\n");
+    }
+  add (text, "  for (int k = 0; k < %d && i + k < n; k++)\n", plan->vector);
+  add_call (text, plan, false);
+  add (text, "}\n");
+}
+
+char *
+cuda_elementwise_source (const CudaElementwisePlan *plan)
+{
+  Text text = { NULL };
+
+  add (&text, "%s%s",
+       plan->program.compute == LOOM_I64   ? integer_functions
+       : plan->program.compute == LOOM_F64 ? double_functions
+                                           : float_functions,
+       conversions);
+  add_program (&text, plan);
+  add_kernel (&text, plan);
+  if (text.failed)
+    {
+      free (text.text);
+      return NULL;
+    }
+  return text.text;
+}
+
+/* ---- compilation ------------------------------------------------------------ */
+
+/* The architecture itself when the compiler knows it, else the newest one before it. */
+static int
+known_architecture (int architecture, bool *exact)
+{
+  int n = 0, best = 0, *list;
+
+  *exact = true;
+  if (nvrtcGetNumSupportedArchs (&n) != NVRTC_SUCCESS || n <= 0 || (list = malloc (n * sizeof *list)) == NULL)
+    return architecture;
+  if (nvrtcGetSupportedArchs (list) == NVRTC_SUCCESS)
+    for (int i = 0; i < n; i++)
+      if (list[i] <= architecture && list[i] > best)
+        best = list[i];
+  free (list);
+  *exact = best == architecture;
+  return best != 0 ? best : architecture;
+}
+
+static void
+tell_log (nvrtcProgram program, nvrtcResult result, LoomMessage *message)
+{
+  size_t length = 0;
+  char *log = NULL;
+
+  if (message == NULL)
+    return;
+  if (nvrtcGetProgramLogSize (program, &length) == NVRTC_SUCCESS && length > 1)
+    log = calloc (1, length + 1);
+  if (log != NULL && nvrtcGetProgramLog (program, log) == NVRTC_SUCCESS)
+    log[strcspn (log, "\n")] = '\0';
+  snprintf (message->text, sizeof message->text, "compiling an element-wise kernel failed: %s: %s",
+            nvrtcGetErrorString (result), log != NULL ? log : "no log");
+  free (log);
+}
+
+LoomStatus
+cuda_compile (const char *source, int architecture, char **image, size_t *bytes, LoomMessage *message)
+{
+  nvrtcProgram program = NULL;
+  nvrtcResult result;
+  char target[48];
+  bool exact;
+  int known = known_architecture (architecture, &exact);
+  const char *options[] = { target, "--std=c++17" };
+
+  *image = NULL;
+  *bytes = 0;
+  snprintf (target, sizeof target, "--gpu-architecture=%s_%d", exact ? "sm" : "compute", known);
+  result = nvrtcCreateProgram (&program, source, "loom-elementwise.cu", 0, NULL, NULL);
+  if (result == NVRTC_SUCCESS)
+    result = nvrtcCompileProgram (program, 2, options);
+  if (result == NVRTC_SUCCESS)
+    result = exact ? nvrtcGetCUBINSize (program, bytes) : nvrtcGetPTXSize (program, bytes);
+  if (result == NVRTC_SUCCESS && (*image = malloc (*bytes + 1)) == NULL)
+    result = NVRTC_ERROR_OUT_OF_MEMORY;
+  if (result == NVRTC_SUCCESS)
+    result = exact ? nvrtcGetCUBIN (program, *image) : nvrtcGetPTX (program, *image);
+  if (result != NVRTC_SUCCESS)
+    {
+      tell_log (program, result, message);
+      free (*image);
+      *image = NULL;
+    }
+  if (program != NULL)
+    nvrtcDestroyProgram (&program);
+  return result == NVRTC_SUCCESS               ? LOOM_STATUS_OK
+         : result == NVRTC_ERROR_OUT_OF_MEMORY ? LOOM_STATUS_OUT_OF_MEMORY
+                                               : LOOM_STATUS_DEVICE;
+}

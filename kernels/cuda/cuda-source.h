@@ -1,0 +1,42 @@
+/* From an element-wise program to CUDA source and to machine code, without a device.
+ *
+ * This stands apart from the launching code because run-time compilation needs no
+ * GPU: every formula can be proved to compile on a machine that has none. */
+#ifndef LOOM_CUDA_SOURCE_H
+#define LOOM_CUDA_SOURCE_H
+
+#include "kernels/backend.h"
+
+#define CUDA_ELEMENTWISE_THREADS 256
+#define CUDA_ELEMENTWISE_ENTRY   "loom_elementwise"
+
+/* An element-wise call reduced to what matters for its code: axes in the order of the
+ * output's bytes, those of one element dropped, neighbours merged wherever every
+ * operand allows it. A stride of 0 is a broadcast. */
+typedef struct
+{
+  LoomElementwiseAttrs program;
+  int n_in, n_out;
+  LoomDType in_dtype[LOOM_EW_MAX_IN], out_dtype[LOOM_EW_MAX_OUT];
+  int rank;
+  int64_t dim[LOOM_MAX_RANK];
+  int64_t stride[LOOM_EW_MAX_IN][LOOM_MAX_RANK];
+  int64_t count;
+  bool flat;  /* every operand is one run of elements or a single one; the source is then
+                 the same for every count */
+  int vector; /* elements a thread handles: 4, or 1 where operands do not lie side by side */
+} CudaElementwisePlan;
+
+/* LOOM_STATUS_INVALID with a sentence when the operands do not fit together,
+ * LOOM_STATUS_UNSUPPORTED when outputs differ in layout. */
+LoomStatus cuda_elementwise_plan (const LoomKernelSpec *spec, CudaElementwisePlan *plan, LoomMessage *message);
+
+/* CUDA C++ source of one kernel CUDA_ELEMENTWISE_ENTRY (in…, out…, long long n, int aligned).
+ * Freed by free(); NULL when memory is short. */
+char *cuda_elementwise_source (const CudaElementwisePlan *plan);
+
+/* Compiles for an architecture (90 is sm_90) to an image that the driver loads: machine
+ * code, or PTX where the compiler does not know the architecture yet. Freed by free(). */
+LoomStatus cuda_compile (const char *source, int architecture, char **image, size_t *bytes, LoomMessage *message);
+
+#endif

@@ -1,0 +1,98 @@
+/* Small helpers of the CUDA back end: sentences for faults, strides, tables.
+ *
+ * They stand apart from the vtable so that constructors need nothing of it. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "kernels/cuda/cuda-internal.h"
+
+LoomStatus
+cuda_fail (LoomMessage *message, LoomStatus status, const char *format, ...)
+{
+  if (message != NULL)
+    {
+      va_list args;
+
+      va_start (args, format);
+      vsnprintf (message->text, sizeof message->text, format, args);
+      va_end (args);
+    }
+  return status;
+}
+
+LoomStatus
+cuda_check (cudaError_t error, const char *what, LoomMessage *message)
+{
+  if (error == cudaSuccess)
+    return LOOM_STATUS_OK;
+  /* The runtime remembers an error until asked; ask, lest a later launch be blamed. */
+  cudaGetLastError ();
+  return cuda_fail (message, error == cudaErrorMemoryAllocation ? LOOM_STATUS_OUT_OF_MEMORY : LOOM_STATUS_DEVICE,
+                    "%s failed: %s", what, cudaGetErrorString (error));
+}
+
+LoomStatus
+cuda_launched (const char *what, LoomMessage *message)
+{
+  return cuda_check (cudaGetLastError (), what, message);
+}
+
+void *
+cuda_table_new (LoomDevice *device, size_t bytes, LoomMessage *message)
+{
+  void *memory = NULL;
+
+  cuda_use (device);
+  if (cuda_check (cudaMalloc (&memory, bytes != 0 ? bytes : 1), "taking device memory for a kernel's table", message)
+      != LOOM_STATUS_OK)
+    return NULL;
+  return memory;
+}
+
+void
+cuda_strides (const LoomTensorDesc *desc, int64_t strides[LOOM_MAX_RANK])
+{
+  static const int nhwc[4] = { 0, 2, 3, 1 };
+  int64_t stride = 1;
+
+  for (int i = desc->rank - 1; i >= 0; i--)
+    {
+      int axis = desc->layout == LOOM_LAYOUT_NHWC && desc->rank == 4 ? nhwc[i] : i;
+
+      strides[axis] = stride;
+      stride *= desc->dim[axis];
+    }
+}
+
+bool
+cuda_all_plain (const LoomKernelSpec *spec)
+{
+  for (int i = 0; i < spec->n_in; i++)
+    if (spec->in[i].layout != LOOM_LAYOUT_PLAIN)
+      return false;
+  for (int i = 0; i < spec->n_out; i++)
+    if (spec->out[i].layout != LOOM_LAYOUT_PLAIN)
+      return false;
+  return true;
+}
+
+bool
+cuda_same_shape (const LoomTensorDesc *a, const LoomTensorDesc *b)
+{
+  if (a->rank != b->rank)
+    return false;
+  for (int i = 0; i < a->rank; i++)
+    if (a->dim[i] != b->dim[i])
+      return false;
+  return true;
+}
+
+int64_t
+cuda_extent (const LoomTensorDesc *desc, int from, int to)
+{
+  int64_t n = 1;
+
+  for (int i = from; i < to; i++)
+    n *= desc->dim[i];
+  return n;
+}

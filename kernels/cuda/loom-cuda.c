@@ -1,0 +1,394 @@
+/* The CUDA back end's vtable: devices, memory, streams, events and graphs.
+ *
+ * It is built as a module that is opened at run time, because a machine without
+ * CUDA's libraries must still run Gradloom. The driver library is never linked:
+ * without a driver such a module could not even be opened, whereas the runtime
+ * library answers cudaErrorInsufficientDriver, which becomes a plain sentence. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/cuda-internal.h"
+
+static int
+device_count (LoomMessage *message)
+{
+  /* Left unwritten by the runtime when there is no driver. */
+  int count = 0;
+  cudaError_t error = cudaGetDeviceCount (&count);
+
+  if (error != cudaSuccess)
+    {
+      cudaGetLastError ();
+      cuda_fail (message, LOOM_STATUS_DEVICE, "no CUDA device: %s", cudaGetErrorString (error));
+      return 0;
+    }
+  if (count == 0)
+    cuda_fail (message, LOOM_STATUS_DEVICE, "no CUDA device: the driver lists none");
+  return count;
+}
+
+static void
+device_close (LoomDevice *device)
+{
+  if (device == NULL)
+    return;
+  cuda_use (device);
+  cudaDeviceSynchronize ();
+  cuda_matmul_close (device);
+#ifdef LOOM_HAVE_CUDNN
+  cuda_conv_close (device);
+#endif
+  cuda_modules_close (device);
+  if (device->stream != NULL)
+    cudaStreamDestroy (device->stream);
+  if (device->fault != NULL)
+    cudaFreeHost ((void *)device->fault);
+  free (device);
+}
+
+static LoomStatus
+device_open (int index, int threads, LoomDevice **out, LoomMessage *message)
+{
+  struct cudaDeviceProp properties;
+  LoomDevice *device;
+  LoomStatus status;
+  void *fault = NULL;
+  int count = device_count (message);
+
+  *out = NULL;
+  if (count == 0)
+    return LOOM_STATUS_DEVICE;
+  if (index < 0 || index >= count)
+    return cuda_fail (message, LOOM_STATUS_DEVICE, "there is no device cuda:%d; this machine has %d, counted from 0",
+                      index, count);
+  device = calloc (1, sizeof *device);
+  if (device == NULL)
+    return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left to open cuda:%d", index);
+  device->index = index;
+
+  status = cuda_check (cudaSetDevice (index), "opening the CUDA device", message);
+  if (status == LOOM_STATUS_OK)
+    status = cuda_check (cudaGetDeviceProperties (&properties, index), "asking the CUDA device what it is", message);
+  if (status == LOOM_STATUS_OK)
+    {
+      device->architecture = properties.major * 10 + properties.minor;
+      device->processors = properties.multiProcessorCount;
+      snprintf (device->name, sizeof device->name, "%.96s", properties.name);
+      status = cuda_check (cudaStreamCreateWithFlags (&device->stream, cudaStreamNonBlocking), "making a CUDA stream",
+                           message);
+    }
+  if (status == LOOM_STATUS_OK)
+    status = cuda_check (cudaHostAlloc (&fault, sizeof (CudaFault), cudaHostAllocMapped),
+                         "taking page-locked memory for the device's fault flag", message);
+  if (status == LOOM_STATUS_OK)
+    {
+      memset (fault, 0, sizeof (CudaFault));
+      device->fault = fault;
+      status = cuda_check (cudaHostGetDevicePointer ((void **)&device->fault_on_device, fault, 0),
+                           "mapping the device's fault flag", message);
+    }
+  if (status == LOOM_STATUS_OK)
+    status = cuda_modules_open (device, message);
+  if (status != LOOM_STATUS_OK)
+    {
+      device_close (device);
+      return status;
+    }
+  *out = device;
+  return LOOM_STATUS_OK;
+}
+
+static void
+device_info (LoomDevice *device, LoomDeviceInfo *info)
+{
+  size_t memory_free = 0, memory_total = 0;
+
+  cuda_use (device);
+  memset (info, 0, sizeof *info);
+  if (cudaMemGetInfo (&memory_free, &memory_total) != cudaSuccess)
+    cudaGetLastError ();
+  snprintf (info->name, sizeof info->name, "%s", device->name);
+  info->memory_total = memory_total;
+  info->memory_free = memory_free;
+}
+
+/* ---- memory ------------------------------------------------------------ */
+
+static LoomStatus
+device_alloc (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message)
+{
+  size_t memory_free = 0, memory_total = 0;
+  cudaError_t error;
+
+  cuda_use (device);
+  *memory = NULL;
+  error = cudaMalloc (memory, bytes != 0 ? bytes : 1);
+  if (error == cudaSuccess)
+    return LOOM_STATUS_OK;
+  cudaGetLastError ();
+  *memory = NULL;
+  if (error != cudaErrorMemoryAllocation)
+    return cuda_check (error, "taking memory on the CUDA device", message);
+  if (cudaMemGetInfo (&memory_free, &memory_total) != cudaSuccess)
+    cudaGetLastError ();
+  return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY,
+                    "cuda:%d has no room for %zu bytes: %zu of its %zu bytes are free; use a smaller batch",
+                    device->index, bytes, memory_free, memory_total);
+}
+
+static void
+device_free (LoomDevice *device, void *memory)
+{
+  if (memory == NULL)
+    return;
+  cuda_use (device);
+  cudaFree (memory);
+}
+
+static LoomStatus
+alloc_host (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message)
+{
+  cudaError_t error;
+
+  cuda_use (device);
+  *memory = NULL;
+  error = cudaHostAlloc (memory, bytes != 0 ? bytes : 1, cudaHostAllocPortable);
+  if (error == cudaSuccess)
+    return LOOM_STATUS_OK;
+  cudaGetLastError ();
+  *memory = NULL;
+  return cuda_fail (message, error == cudaErrorMemoryAllocation ? LOOM_STATUS_OUT_OF_MEMORY : LOOM_STATUS_DEVICE,
+                    "the machine gave no %zu bytes of page-locked memory: %s", bytes, cudaGetErrorString (error));
+}
+
+static void
+free_host (LoomDevice *device, void *memory)
+{
+  if (memory == NULL)
+    return;
+  cuda_use (device);
+  cudaFreeHost (memory);
+}
+
+/* ---- streams and events ------------------------------------------------ */
+
+/* Reports, once, what a kernel found wrong in its data. */
+static LoomStatus
+take_fault (LoomDevice *device, LoomMessage *message)
+{
+  volatile CudaFault *fault = device->fault;
+
+  if (!fault->raised)
+    return LOOM_STATUS_OK;
+  fault->raised = 0;
+  return cuda_fail (message, LOOM_STATUS_INDEX, "index %lld is outside 0 … %lld", fault->value, fault->limit - 1);
+}
+
+static LoomStatus
+stream_new (LoomDevice *device, LoomStream **stream, LoomMessage *message)
+{
+  LoomStream *self = calloc (1, sizeof *self);
+  LoomStatus status;
+
+  *stream = NULL;
+  if (self == NULL)
+    return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a CUDA stream");
+  cuda_use (device);
+  status
+      = cuda_check (cudaStreamCreateWithFlags (&self->handle, cudaStreamNonBlocking), "making a CUDA stream", message);
+  if (status != LOOM_STATUS_OK)
+    {
+      free (self);
+      return status;
+    }
+  *stream = self;
+  return LOOM_STATUS_OK;
+}
+
+static void
+stream_free (LoomDevice *device, LoomStream *stream)
+{
+  if (stream == NULL)
+    return;
+  cuda_use (device);
+  cudaStreamDestroy (stream->handle);
+  free (stream);
+}
+
+static LoomStatus
+stream_sync (LoomDevice *device, LoomStream *stream, LoomMessage *message)
+{
+  LoomStatus status;
+
+  cuda_use (device);
+  status = cuda_check (cudaStreamSynchronize (cuda_stream (device, stream)), "waiting for the CUDA device", message);
+  return status != LOOM_STATUS_OK ? status : take_fault (device, message);
+}
+
+static LoomStatus
+event_new (LoomDevice *device, LoomEvent **event, LoomMessage *message)
+{
+  LoomEvent *self = calloc (1, sizeof *self);
+  LoomStatus status;
+
+  *event = NULL;
+  if (self == NULL)
+    return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a CUDA event");
+  cuda_use (device);
+  status
+      = cuda_check (cudaEventCreateWithFlags (&self->handle, cudaEventDisableTiming), "making a CUDA event", message);
+  if (status != LOOM_STATUS_OK)
+    {
+      free (self);
+      return status;
+    }
+  *event = self;
+  return LOOM_STATUS_OK;
+}
+
+static void
+event_free (LoomDevice *device, LoomEvent *event)
+{
+  if (event == NULL)
+    return;
+  cuda_use (device);
+  cudaEventDestroy (event->handle);
+  free (event);
+}
+
+static LoomStatus
+event_record (LoomDevice *device, LoomEvent *event, LoomStream *stream, LoomMessage *message)
+{
+  cuda_use (device);
+  return cuda_check (cudaEventRecord (event->handle, cuda_stream (device, stream)), "recording a CUDA event", message);
+}
+
+static LoomStatus
+event_wait (LoomDevice *device, LoomStream *stream, LoomEvent *event, LoomMessage *message)
+{
+  cuda_use (device);
+  return cuda_check (cudaStreamWaitEvent (cuda_stream (device, stream), event->handle, 0), "waiting for a CUDA event",
+                     message);
+}
+
+/* Without a stream the caller has nothing to wait on, so a copy from or to the host is
+ * then complete, and faults are told, on return. */
+static LoomStatus
+device_copy (LoomDevice *device, LoomStream *stream, void *to, const void *from, size_t bytes, LoomCopyKind kind,
+             LoomMessage *message)
+{
+  static const enum cudaMemcpyKind kinds[] = {
+    [LOOM_COPY_HOST_TO_DEVICE] = cudaMemcpyHostToDevice,
+    [LOOM_COPY_DEVICE_TO_HOST] = cudaMemcpyDeviceToHost,
+    [LOOM_COPY_WITHIN] = cudaMemcpyDeviceToDevice,
+  };
+  LoomStatus status;
+
+  if (bytes == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (device);
+  status = cuda_check (cudaMemcpyAsync (to, from, bytes, kinds[kind], cuda_stream (device, stream)),
+                       "copying to or from the CUDA device", message);
+  if (status != LOOM_STATUS_OK || stream != NULL || kind == LOOM_COPY_WITHIN)
+    return status;
+  return stream_sync (device, NULL, message);
+}
+
+/* ---- kernels ------------------------------------------------------------ */
+
+static LoomStatus
+kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  *kernel = NULL;
+  for (const CudaPrimitive *entry = cuda_primitives; entry->name != NULL; entry++)
+    if (strcmp (entry->name, spec->primitive) == 0)
+      {
+        cuda_use (device);
+        return entry->make (device, spec, kernel, message);
+      }
+  return LOOM_STATUS_UNSUPPORTED;
+}
+
+/* ---- graphs --------------------------------------------------------------- */
+
+static LoomStatus
+capture_begin (LoomDevice *device, LoomStream *stream, LoomMessage *message)
+{
+  cuda_use (device);
+  /* Thread-local, so that another thread that loads data may go on allocating. */
+  return cuda_check (cudaStreamBeginCapture (cuda_stream (device, stream), cudaStreamCaptureModeThreadLocal),
+                     "beginning to record a CUDA graph", message);
+}
+
+static LoomStatus
+capture_end (LoomDevice *device, LoomStream *stream, void **graph, LoomMessage *message)
+{
+  cudaGraph_t recorded = NULL;
+  cudaGraphExec_t executable = NULL;
+  LoomStatus status;
+
+  *graph = NULL;
+  cuda_use (device);
+  status
+      = cuda_check (cudaStreamEndCapture (cuda_stream (device, stream), &recorded), "recording a CUDA graph", message);
+  if (status == LOOM_STATUS_OK)
+    status = cuda_check (cudaGraphInstantiate (&executable, recorded, 0), "preparing a CUDA graph", message);
+  if (recorded != NULL)
+    cudaGraphDestroy (recorded);
+  *graph = executable;
+  return status;
+}
+
+static LoomStatus
+graph_launch (LoomDevice *device, void *graph, LoomStream *stream, LoomMessage *message)
+{
+  cuda_use (device);
+  return cuda_check (cudaGraphLaunch ((cudaGraphExec_t)graph, cuda_stream (device, stream)), "launching a CUDA graph",
+                     message);
+}
+
+static void
+graph_free (LoomDevice *device, void *graph)
+{
+  if (graph == NULL)
+    return;
+  cuda_use (device);
+  cudaGraphExecDestroy ((cudaGraphExec_t)graph);
+}
+
+static const LoomBackend backend = {
+  .abi = LOOM_BACKEND_ABI,
+  .name = "cuda",
+  .device_count = device_count,
+  .device_open = device_open,
+  .device_close = device_close,
+  .device_info = device_info,
+  .alloc = device_alloc,
+  .free = device_free,
+  .alloc_host = alloc_host,
+  .free_host = free_host,
+  .stream_new = stream_new,
+  .stream_free = stream_free,
+  .stream_sync = stream_sync,
+  .event_new = event_new,
+  .event_free = event_free,
+  .event_record = event_record,
+  .event_wait = event_wait,
+  .copy = device_copy,
+  .kernel_new = kernel_new,
+  .capture_begin = capture_begin,
+  .capture_end = capture_end,
+  .graph_launch = graph_launch,
+  .graph_free = graph_free,
+};
+
+/* Named by LOOM_BACKEND_ENTRY; the only symbol that the module shows. */
+__attribute__ ((visibility ("default"))) const LoomBackend *loom_backend_entry (void);
+
+const LoomBackend *
+loom_backend_entry (void)
+{
+  return &backend;
+}
