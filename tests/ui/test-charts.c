@@ -91,22 +91,12 @@ sample_plot (guint n)
   return p;
 }
 
-static PangoContext *
-text_context (void)
-{
-  PangoContext *context = pango_font_map_create_context (pango_cairo_font_map_get_default ());
-  PangoFontDescription *font = pango_font_description_from_string ("Sans 11");
-  pango_context_set_font_description (context, font);
-  pango_font_description_free (font);
-  return context;
-}
-
 /* A hundred thousand points cost at most one rectangle a pixel column. */
 static void
 test_plot_columns (void)
 {
   g_autoptr (StudioPlot) p = sample_plot (100000);
-  g_autoptr (PangoContext) context = text_context ();
+  PangoContext *context = studio_export_context_new ();
   StudioPlotLook look = { .scale = 1 };
   cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24, 500, 200);
   cairo_t *cr = cairo_create (surface);
@@ -115,6 +105,7 @@ test_plot_columns (void)
   g_assert_cmpuint (rectangles, <=, 501);
   cairo_destroy (cr);
   cairo_surface_destroy (surface);
+  g_object_unref (context);
 }
 
 static void

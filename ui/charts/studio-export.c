@@ -105,16 +105,23 @@ studio_export_drawing (const char *path, double width, double height, StudioExpo
   return FALSE;
 }
 
+PangoContext *
+studio_export_context_new (void)
+{
+  PangoContext *context = pango_font_map_create_context (pango_cairo_font_map_get_default ());
+  g_autoptr (PangoFontDescription) font = pango_font_description_from_string ("Cantarell, DejaVu Sans, sans-serif 11");
+  pango_context_set_font_description (context, font);
+  return context;
+}
+
 static void
 draw_plot (cairo_t *cr, double width, double height, gpointer data)
 {
-  g_autoptr (PangoContext) context = pango_font_map_create_context (pango_cairo_font_map_get_default ());
-  PangoFontDescription *font = pango_font_description_from_string ("Cantarell, DejaVu Sans, sans-serif 11");
-  pango_context_set_font_description (context, font);
-  pango_font_description_free (font);
+  PangoContext *context = studio_export_context_new ();
   StudioPlotLook look = { .dark = FALSE, .scale = 1 };
   cairo_translate (cr, 12, 12);
   studio_plot_draw (data, cr, context, &look, width - 24, height - 24, -1);
+  g_object_unref (context);
 }
 
 gboolean

@@ -358,15 +358,13 @@ studio_heat_map_export (StudioHeatMap *self, const char *path, GError **error)
         }
       return g_file_set_contents (path, text->str, (gssize)text->len, error);
     }
-  g_autoptr (PangoContext) context = pango_font_map_create_context (pango_cairo_font_map_get_default ());
-  PangoFontDescription *font = pango_font_description_from_string ("Cantarell, DejaVu Sans, sans-serif 11");
-  pango_context_set_font_description (context, font);
-  pango_font_description_free (font);
+  PangoContext *context = studio_export_context_new ();
   Drawing d = { .self = self, .context = context, .vector = TRUE };
   double saved = self->scale;
   self->scale = 1;
   gboolean done = studio_export_drawing (path, 352, 352. * self->rows / self->columns + CAPTION_HEIGHT + LEGEND_HEIGHT,
                                          draw_map, &d, error);
   self->scale = saved;
+  g_object_unref (context);
   return done;
 }

@@ -73,6 +73,8 @@ gboolean studio_export_drawing (const char *path, double width, double height, S
                                 GError **error);
 /* The same as bytes of an SVG. Equal drawings give equal bytes. */
 GBytes *studio_export_svg_bytes (double width, double height, StudioExportDraw draw, gpointer data, GError **error);
+/* The font of files: the same for everything that is exported. */
+PangoContext *studio_export_context_new (void);
 /* Also .csv. */
 gboolean studio_plot_export (const StudioPlot *plot, const char *path, GError **error);
 
