@@ -25,13 +25,15 @@ int loom_exec_find_input (const LoomExec *exec, const char *name);
  * beyond what the error says; DATA for an index fault (naming the node), DEVICE otherwise. */
 gboolean loom_exec_step (LoomExec *exec, GError **error);
 
+/* Waits for what was launched; on a GPU a fault of the step (an index out of range) may only show here. */
+gboolean loom_exec_sync (LoomExec *exec, GError **error);
+
 /* A program output of the last step, as a tensor of logical (NCHW) order; the fast way for one-element outputs.
  * Outputs of loom_exec stay valid until the next step. */
 LoomTensor *loom_exec_output (LoomExec *exec, guint output, GError **error);
 int loom_exec_find_output (const LoomExec *exec, const char *name);
 double loom_exec_scalar (LoomExec *exec, guint output);
 
-/* Frees the arena while no step is wanted, and gets it again at the next step. */
 gsize loom_exec_arena_bytes (const LoomExec *exec);
 
 /* ---- eager ------------------------------------------------------------ */

@@ -1,0 +1,583 @@
+/* The state of a run: slots by name, in flat buffers on their devices.
+ *
+ * One buffer per device and kind for each program that brought new slots, so addresses never move once they were given
+ * out. Plans hold those addresses; the state outlives them. */
+#include "engine/run/loom-state.h"
+
+#include "engine/interop/loom-safetensors.h"
+#include "kernels/philox.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ALIGNMENT 64
+
+typedef struct {
+  char *name;
+  LoomSlotKind kind;
+  LoomTensorDesc desc;
+  LoomPlanDevice *device;
+  char *address;
+} StateSlot;
+
+typedef struct {
+  LoomPlanDevice *device;
+  void *memory;
+  gsize bytes;
+} Buffer;
+
+struct _LoomState {
+  gatomicrefcount refs;
+  LoomDevices *devices;
+  char *device;
+  guint64 seed;
+  GArray *slots;   /* StateSlot */
+  GArray *buffers; /* Buffer */
+  GHashTable *by_name;
+};
+
+static void
+clear_slot (StateSlot *s)
+{
+  g_free (s->name);
+}
+
+static void
+clear_buffer (Buffer *b)
+{
+  b->device->backend->free (b->device->device, b->memory);
+}
+
+LoomState *
+loom_state_new (LoomDevices *devices, const char *device, guint64 seed)
+{
+  LoomState *state = g_new0 (LoomState, 1);
+
+  g_atomic_ref_count_init (&state->refs);
+  state->devices = loom_devices_ref (devices);
+  state->device = g_strdup (device);
+  state->seed = seed;
+  state->slots = g_array_new (FALSE, TRUE, sizeof (StateSlot));
+  g_array_set_clear_func (state->slots, (GDestroyNotify) clear_slot);
+  state->buffers = g_array_new (FALSE, TRUE, sizeof (Buffer));
+  g_array_set_clear_func (state->buffers, (GDestroyNotify) clear_buffer);
+  state->by_name = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  return state;
+}
+
+LoomState *
+loom_state_ref (LoomState *state)
+{
+  g_atomic_ref_count_inc (&state->refs);
+  return state;
+}
+
+void
+loom_state_unref (LoomState *state)
+{
+  if (state == NULL || !g_atomic_ref_count_dec (&state->refs))
+    return;
+  g_hash_table_unref (state->by_name);
+  g_array_unref (state->slots);
+  g_array_unref (state->buffers);
+  loom_devices_unref (state->devices);
+  g_free (state->device);
+  g_free (state);
+}
+
+static StateSlot *
+slot_at (const LoomState *state, guint i)
+{
+  return &g_array_index (state->slots, StateSlot, i);
+}
+
+int
+loom_state_find (const LoomState *state, const char *name)
+{
+  gpointer index;
+
+  return g_hash_table_lookup_extended (state->by_name, name, NULL, &index) ? GPOINTER_TO_INT (index) : -1;
+}
+
+/* ---- initial values --------------------------------------------------- */
+
+/* FNV-1a, 64 bits (Fowler, Noll, Vo): the stream of random numbers that belongs to a name. */
+static guint64
+hash_name (const char *name)
+{
+  guint64 h = 14695981039346656037u;
+
+  for (; *name != '\0'; name++)
+    h = (h ^ (guint8) *name) * 1099511628211u;
+  return h;
+}
+
+static double
+random_element (guint64 seed, guint64 stream, gint64 i, gboolean normal)
+{
+  guint32 word[4];
+
+  loom_philox (seed, stream, 0, (guint64) i / 4, word);
+  if (!normal)
+    return loom_philox_uniform (word[i % 4]);
+  {
+    double u = loom_philox_uniform (word[i % 4 / 2 * 2]), v = loom_philox_uniform (word[i % 4 / 2 * 2 + 1]);
+    double r = sqrt (-2.0 * log (1.0 - u));
+
+    return i % 2 == 0 ? r * cos (2 * G_PI * v) : r * sin (2 * G_PI * v);
+  }
+}
+
+static void
+fill_initial (LoomTensor *t, const LoomInit *init, guint64 seed, const char *name)
+{
+  guint64 stream = hash_name (name);
+
+  for (gint64 i = 0; i < t->count; i++)
+    switch (init->kind)
+      {
+      case LOOM_INIT_CONSTANT:
+        loom_tensor_set (t, i, init->a);
+        break;
+      case LOOM_INIT_UNIFORM:
+        loom_tensor_set (t, i, init->a + (init->b - init->a) * random_element (seed, stream, i, FALSE));
+        break;
+      case LOOM_INIT_NORMAL:
+        loom_tensor_set (t, i, init->a + init->b * random_element (seed, stream, i, TRUE));
+        break;
+      case LOOM_INIT_DATA:
+        loom_tensor_set (t, i, init->data[i]);
+        break;
+      case LOOM_INIT_ZEROS:
+      default:
+        return; /* a new tensor is zero */
+      }
+}
+
+/* ---- copies ----------------------------------------------------------- */
+
+static gboolean
+device_error (const LoomPlanDevice *device, LoomStatus status, const LoomMessage *message, GError **error)
+{
+  g_set_error (error, LOOM_ERROR, status == LOOM_STATUS_OUT_OF_MEMORY ? LOOM_ERROR_OUT_OF_MEMORY : LOOM_ERROR_DEVICE,
+               "Device %s: %s", device->name, message->text);
+  return FALSE;
+}
+
+static gboolean
+copy_in (StateSlot *s, const void *from, GError **error)
+{
+  const LoomBackend *b = s->device->backend;
+  LoomMessage message = { "" };
+  LoomStatus status;
+  gsize bytes = loom_desc_bytes (&s->desc);
+
+  if (s->device->info.host_memory)
+    {
+      memcpy (s->address, from, bytes);
+      return TRUE;
+    }
+  status = b->copy (s->device->device, NULL, s->address, from, bytes, LOOM_COPY_HOST_TO_DEVICE, &message);
+  if (status == LOOM_STATUS_OK)
+    status = b->stream_sync (s->device->device, NULL, &message);
+  return status == LOOM_STATUS_OK || device_error (s->device, status, &message, error);
+}
+
+static gboolean
+copy_out (StateSlot *s, void *to, GError **error)
+{
+  const LoomBackend *b = s->device->backend;
+  LoomMessage message = { "" };
+  LoomStatus status;
+  gsize bytes = loom_desc_bytes (&s->desc);
+
+  if (s->device->info.host_memory)
+    {
+      memcpy (to, s->address, bytes);
+      return TRUE;
+    }
+  status = b->copy (s->device->device, NULL, to, s->address, bytes, LOOM_COPY_DEVICE_TO_HOST, &message);
+  if (status == LOOM_STATUS_OK)
+    status = b->stream_sync (s->device->device, NULL, &message);
+  return status == LOOM_STATUS_OK || device_error (s->device, status, &message, error);
+}
+
+/* ---- adoption --------------------------------------------------------- */
+
+static gboolean
+check_same (const StateSlot *have, const LoomSlot *want, GError **error)
+{
+  gboolean same = have->desc.dtype == want->dtype && have->desc.rank == want->rank;
+
+  for (int i = 0; same && i < want->rank; i++)
+    same = have->desc.dim[i] == want->dim[i];
+  if (!same)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                 "%s has another shape or type than this run's state. Start a new run for a changed graph.", want->name);
+  return same;
+}
+
+/* Gives the new slots [first, end) of one device and kind a buffer of their own. */
+static gboolean
+allocate (LoomState *state, guint first, LoomPlanDevice *device, LoomSlotKind kind, GError **error)
+{
+  gsize bytes = 0;
+  LoomMessage message = { "" };
+  Buffer buffer = { .device = device };
+
+  for (guint i = first; i < state->slots->len; i++)
+    if (slot_at (state, i)->device == device && slot_at (state, i)->kind == kind)
+      bytes += (loom_desc_bytes (&slot_at (state, i)->desc) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  if (bytes == 0)
+    return TRUE;
+  if (device->backend->alloc (device->device, bytes, &buffer.memory, &message) != LOOM_STATUS_OK)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
+                   "The state needs %.1f MiB on %s, which has %.1f MiB free: %s", (double) bytes / 1048576, device->name,
+                   (double) device->info.memory_free / 1048576, message.text);
+      return FALSE;
+    }
+  buffer.bytes = bytes;
+  g_array_append_val (state->buffers, buffer);
+  bytes = 0;
+  for (guint i = first; i < state->slots->len; i++)
+    if (slot_at (state, i)->device == device && slot_at (state, i)->kind == kind)
+      {
+        slot_at (state, i)->address = (char *) buffer.memory + bytes;
+        bytes += (loom_desc_bytes (&slot_at (state, i)->desc) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+      }
+  return TRUE;
+}
+
+static void
+forget (LoomState *state, guint first)
+{
+  for (guint i = first; i < state->slots->len; i++)
+    g_hash_table_remove (state->by_name, slot_at (state, i)->name);
+  g_array_set_size (state->slots, first);
+}
+
+gboolean
+loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
+{
+  guint first = state->slots->len;
+  g_autoptr (GArray) source = g_array_new (FALSE, FALSE, sizeof (guint));
+
+  for (guint i = 0; i < loom_program_n_slots (program); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (program, i);
+      int have = loom_state_find (state, slot->name);
+      const char *device = slot->read != 0 ? loom_value_info (program, slot->read)->device : NULL;
+      StateSlot s = { .kind = slot->kind };
+
+      if (have >= 0)
+        {
+          if (check_same (slot_at (state, (guint) have), slot, error))
+            continue;
+          forget (state, first);
+          return FALSE;
+        }
+      s.device = loom_devices_get (state->devices, device != NULL ? device : state->device, error);
+      if (s.device == NULL)
+        {
+          forget (state, first);
+          return FALSE;
+        }
+      s.name = g_strdup (slot->name);
+      s.desc.dtype = slot->dtype;
+      s.desc.rank = slot->rank;
+      for (int r = 0; r < slot->rank; r++)
+        s.desc.dim[r] = slot->dim[r];
+      g_array_append_val (state->slots, s);
+      g_array_append_val (source, i);
+      g_hash_table_insert (state->by_name, g_strdup (slot->name), GINT_TO_POINTER ((int) state->slots->len - 1));
+    }
+  for (guint i = first; i < state->slots->len; i++)
+    if (slot_at (state, i)->address == NULL
+        && !allocate (state, first, slot_at (state, i)->device, slot_at (state, i)->kind, error))
+      {
+        forget (state, first);
+        return FALSE;
+      }
+  for (guint i = first; i < state->slots->len; i++)
+    {
+      StateSlot *s = slot_at (state, i);
+      const LoomSlot *slot = loom_program_get_slot (program, g_array_index (source, guint, i - first));
+      gint64 dims[LOOM_MAX_RANK];
+      g_autoptr (LoomTensor) t = NULL;
+
+      for (int r = 0; r < s->desc.rank; r++)
+        dims[r] = s->desc.dim[r];
+      t = loom_tensor_new (s->desc.dtype, s->desc.rank, dims, error);
+      if (t == NULL)
+        return FALSE;
+      fill_initial (t, &slot->init, state->seed, s->name);
+      if (t->bytes > 0 && !copy_in (s, t->data, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* ---- looking ---------------------------------------------------------- */
+
+guint
+loom_state_n_slots (const LoomState *state)
+{
+  return state->slots->len;
+}
+
+void
+loom_state_slot (const LoomState *state, guint i, const char **name, LoomSlotKind *kind, LoomTensorDesc *desc)
+{
+  const StateSlot *s = slot_at (state, i);
+
+  if (name != NULL)
+    *name = s->name;
+  if (kind != NULL)
+    *kind = s->kind;
+  if (desc != NULL)
+    *desc = s->desc;
+}
+
+void *
+loom_state_address (const LoomState *state, guint i)
+{
+  return slot_at (state, i)->address;
+}
+
+static StateSlot *
+find_slot (LoomState *state, const char *name, GError **error)
+{
+  int i = loom_state_find (state, name);
+
+  if (i < 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "This run has no state named %s.", name);
+      return NULL;
+    }
+  return slot_at (state, (guint) i);
+}
+
+LoomTensor *
+loom_state_get (LoomState *state, const char *name, GError **error)
+{
+  StateSlot *s = find_slot (state, name, error);
+  g_autoptr (LoomTensor) t = NULL;
+  gint64 dims[LOOM_MAX_RANK];
+
+  if (s == NULL)
+    return NULL;
+  for (int r = 0; r < s->desc.rank; r++)
+    dims[r] = s->desc.dim[r];
+  t = loom_tensor_new (s->desc.dtype, s->desc.rank, dims, error);
+  if (t == NULL || (t->bytes > 0 && !copy_out (s, t->data, error)))
+    return NULL;
+  return g_steal_pointer (&t);
+}
+
+static char *
+desc_to_string (const LoomTensorDesc *d)
+{
+  gint64 dims[LOOM_MAX_RANK];
+  LoomShape shape;
+
+  for (int r = 0; r < d->rank; r++)
+    dims[r] = d->dim[r];
+  shape = loom_shape (d->rank, dims);
+  return loom_shape_to_string (&shape);
+}
+
+static gboolean
+same_shape (const StateSlot *s, const LoomTensor *t)
+{
+  gboolean same = s->desc.rank == t->rank;
+
+  for (int r = 0; same && r < t->rank; r++)
+    same = s->desc.dim[r] == t->dim[r];
+  return same;
+}
+
+gboolean
+loom_state_set (LoomState *state, const char *name, const LoomTensor *value, GError **error)
+{
+  StateSlot *s = find_slot (state, name, error);
+  g_autoptr (LoomTensor) converted = NULL;
+
+  if (s == NULL)
+    return FALSE;
+  if (!same_shape (s, value) || loom_dtype_is_float (s->desc.dtype) != loom_dtype_is_float (value->dtype))
+    {
+      LoomShape shape = loom_tensor_shape (value);
+      g_autofree char *want = desc_to_string (&s->desc);
+      g_autofree char *got = loom_shape_to_string (&shape);
+
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "%s is %s %s here, but %s %s in the file.", name,
+                   loom_dtype_name (s->desc.dtype), want, loom_dtype_name (value->dtype), got);
+      return FALSE;
+    }
+  converted = loom_tensor_convert (value, s->desc.dtype, !loom_dtype_is_float (s->desc.dtype), error);
+  if (converted == NULL)
+    return FALSE;
+  return converted->bytes == 0 || copy_in (s, converted->data, error);
+}
+
+gboolean
+loom_state_set_scalar (LoomState *state, const char *name, double value)
+{
+  int i = loom_state_find (state, name);
+  StateSlot *s;
+  union {
+    double f64;
+    float f32;
+    gint64 i64;
+  } raw;
+
+  if (i < 0 || loom_desc_count (&slot_at (state, (guint) i)->desc) != 1)
+    return FALSE;
+  s = slot_at (state, (guint) i);
+  if (s->desc.dtype == LOOM_F32)
+    raw.f32 = (float) value;
+  else if (s->desc.dtype == LOOM_F64)
+    raw.f64 = value;
+  else if (s->desc.dtype == LOOM_I64)
+    raw.i64 = (gint64) value;
+  else
+    return FALSE;
+  return copy_in (s, &raw, NULL);
+}
+
+double
+loom_state_get_scalar (LoomState *state, const char *name)
+{
+  g_autoptr (LoomTensor) t = loom_state_get (state, name, NULL);
+
+  return t != NULL && t->count == 1 ? loom_tensor_get (t, 0) : NAN;
+}
+
+void
+loom_state_memory (const LoomState *state, gsize bytes[LOOM_N_OWNERS])
+{
+  static const LoomOwner owner[] = {
+    [LOOM_SLOT_PARAMETER] = LOOM_OWNER_PARAMETERS,
+    [LOOM_SLOT_BUFFER] = LOOM_OWNER_PARAMETERS,
+    [LOOM_SLOT_OPTIMIZER] = LOOM_OWNER_OPTIMIZER,
+    [LOOM_SLOT_SCALAR] = LOOM_OWNER_WORKSPACE,
+  };
+
+  for (int o = 0; o < LOOM_N_OWNERS; o++)
+    bytes[o] = 0;
+  for (guint i = 0; i < state->slots->len; i++)
+    bytes[owner[slot_at (state, i)->kind]]
+        += (loom_desc_bytes (&slot_at (state, i)->desc) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* ---- files ------------------------------------------------------------ */
+
+static gboolean
+is_weight (const StateSlot *s)
+{
+  return s->kind == LOOM_SLOT_PARAMETER || s->kind == LOOM_SLOT_BUFFER;
+}
+
+static gboolean
+save (LoomState *state, const char *path, gboolean weights, GError **error)
+{
+  g_autoptr (GPtrArray) items = loom_named_tensors_new ();
+
+  for (guint i = 0; i < state->slots->len; i++)
+    {
+      const StateSlot *s = slot_at (state, i);
+      g_autoptr (LoomTensor) t = NULL;
+
+      if (is_weight (s) != weights)
+        continue;
+      t = loom_state_get (state, s->name, error);
+      if (t == NULL)
+        return FALSE;
+      g_ptr_array_add (items, loom_named_tensor_new (s->name, t));
+    }
+  return loom_safetensors_save (path, items, NULL, error);
+}
+
+gboolean
+loom_state_save_weights (LoomState *state, const char *path, GError **error)
+{
+  return save (state, path, TRUE, error);
+}
+
+gboolean
+loom_state_save_optimizer (LoomState *state, const char *path, GError **error)
+{
+  return save (state, path, FALSE, error);
+}
+
+/* Every slot of the wanted sort from the file; a line of `wrong` for each that is missing or does not fit, one of `unused` for
+ * each name in the file that nothing here has. */
+static void
+load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *wrong, GString *unused)
+{
+  for (guint i = 0; i < state->slots->len; i++)
+    {
+      const StateSlot *s = slot_at (state, i);
+      g_autoptr (GError) local = NULL;
+      g_autoptr (LoomTensor) t = NULL;
+      int at;
+
+      if (is_weight (s) != weights)
+        continue;
+      at = loom_safetensors_find (file, s->name);
+      t = at >= 0 ? loom_safetensors_tensor (file, (guint) at, &local) : NULL;
+      if (at < 0)
+        {
+          g_autofree char *shape = desc_to_string (&s->desc);
+
+          g_string_append_printf (wrong, "missing: %s (%s)\n", s->name, shape);
+        }
+      else if (t == NULL || !loom_state_set (state, s->name, t, &local))
+        g_string_append_printf (wrong, "mismatched: %s\n", local->message);
+    }
+  for (guint i = 0; i < loom_safetensors_count (file); i++)
+    {
+      const char *name = loom_safetensors_name (file, i);
+      int k = loom_state_find (state, name);
+
+      if (k < 0 || is_weight (slot_at (state, (guint) k)) != weights)
+        g_string_append_printf (unused, "unused: %s\n", name);
+    }
+}
+
+gboolean
+loom_state_load_weights (LoomState *state, const char *path, gboolean partial, char **report, GError **error)
+{
+  g_autoptr (LoomSafetensors) file = loom_safetensors_open (path, error);
+  g_autoptr (GString) wrong = g_string_new (NULL), unused = g_string_new (NULL);
+
+  if (file == NULL)
+    return FALSE;
+  load_into (state, file, TRUE, wrong, unused);
+  if (report != NULL)
+    *report = g_strconcat (wrong->str, unused->str, NULL);
+  if (partial || wrong->len == 0)
+    return TRUE;
+  g_strchomp (wrong->str);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "The weights in %s do not fit this graph:\n%s\nUse --partial to load those that do.", path, wrong->str);
+  return FALSE;
+}
+
+gboolean
+loom_state_load_optimizer (LoomState *state, const char *path, GError **error)
+{
+  g_autoptr (LoomSafetensors) file = loom_safetensors_open (path, error);
+  g_autoptr (GString) wrong = g_string_new (NULL), unused = g_string_new (NULL);
+
+  if (file == NULL)
+    return FALSE;
+  load_into (state, file, FALSE, wrong, unused);
+  if (wrong->len == 0)
+    return TRUE;
+  g_strchomp (wrong->str);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The optimizer state in %s does not fit this graph:\n%s", path,
+               wrong->str);
+  return FALSE;
+}
