@@ -34,8 +34,8 @@ StudioDocument *studio_document_new (void);
 gboolean studio_document_open (StudioDocument *self, const char *path, GError **error);
 /* Replaces the graph by a text, as an untitled document (an example from the resources); folder resolves relative
  * data paths and may be NULL. */
-gboolean studio_document_open_text (StudioDocument *self, const char *text, gssize length, const char *folder,
-                                    GError **error);
+gboolean
+studio_document_open_text (StudioDocument *self, const char *text, gssize length, const char *folder, GError **error);
 /* Replaces the graph by an empty, untitled one. */
 void studio_document_reset (StudioDocument *self);
 /* Writes to path, or where it was opened from when path is NULL. The file is whole or untouched. */
@@ -72,8 +72,8 @@ gboolean studio_document_run_has (StudioDocument *self, const char *path);
 
 /* ---- scope -------------------------------------------------------------- */
 
-LoomElement *studio_document_get_scope (StudioDocument *self);     /* the root, or a module */
-const char *studio_document_get_scope_path (StudioDocument *self); /* "" or "block.0": the instance that is shown */
+LoomElement *studio_document_get_scope (StudioDocument *self);         /* the root, or a module */
+const char *studio_document_get_scope_path (StudioDocument *self);     /* "" or "block.0": the instance that is shown */
 gboolean studio_document_enter (StudioDocument *self, guint64 serial); /* FALSE when it is no module instance */
 void studio_document_leave (StudioDocument *self);                     /* one level up; nothing at the root */
 void studio_document_leave_to (StudioDocument *self, guint depth);     /* 0: the root */
@@ -111,7 +111,7 @@ const char *studio_document_redo_name (StudioDocument *self);
 /* Serials of nodes and wires of the present scope. */
 gboolean studio_document_is_selected (StudioDocument *self, guint64 serial);
 guint studio_document_n_selected (StudioDocument *self);
-guint64 studio_document_get_selected (StudioDocument *self, guint i); /* in order of selection */
+guint64 studio_document_get_selected (StudioDocument *self, guint i);    /* in order of selection */
 void studio_document_select_only (StudioDocument *self, guint64 serial); /* 0: nothing */
 void studio_document_set_selected (StudioDocument *self, guint64 serial, gboolean selected);
 void studio_document_select (StudioDocument *self, const guint64 *serials, guint n);

@@ -16,24 +16,28 @@ typedef struct _StudioJournal StudioJournal;
 /* "$XDG_STATE_HOME/gradloom/journal". */
 char *studio_journal_default_folder (void);
 /* path: the user's file, may be NULL; base: what the serials of the edits are counted in. */
-StudioJournal *studio_journal_new (const char *folder, const char *path, const char *base, gsize length,
-                                   GError **error);
+StudioJournal *
+studio_journal_new (const char *folder, const char *path, const char *base, gsize length, GError **error);
 void studio_journal_append (StudioJournal *self, const char *line);
 /* Ends a transaction: until this line the ones before it do not count. */
 void studio_journal_commit (StudioJournal *self, const char *name);
+/* The user's file now holds all of it. */
+void studio_journal_saved (StudioJournal *self, const char *path);
 void studio_journal_sync (StudioJournal *self); /* now, for tests and for closing */
 const char *studio_journal_get_file (StudioJournal *self);
 void studio_journal_abandon (StudioJournal *self); /* keeps the file, as a crash would */
 void studio_journal_remove (StudioJournal *self);  /* frees, and removes the file */
 
-/* Journals left by crashes, newest first: NULL-terminated file names. */
+/* Journals that crashes left with work in them that is in no file, newest first: NULL-terminated file names. Those
+ * with nothing unsaved are removed on the way. */
 char **studio_journal_orphans (const char *folder);
 
-typedef struct {
+typedef struct
+{
   char *path; /* the user's file, or NULL */
   GBytes *base;
-  GPtrArray *lines;   /* edits of whole transactions, in order */
-  guint n_transactions;
+  GPtrArray *lines;     /* edits of whole transactions, in order */
+  guint n_transactions; /* since the file was saved */
 } StudioJournalContent;
 /* A torn last transaction is left out: it was never finished. */
 StudioJournalContent *studio_journal_read (const char *file, GError **error);

@@ -12,7 +12,8 @@ G_BEGIN_DECLS
 
 #define STUDIO_NO_ITEM G_MAXUINT
 
-typedef struct {
+typedef struct
+{
   const char *name; /* interned */
   const char *doc;  /* static; may be NULL */
   gboolean required;
@@ -23,27 +24,29 @@ typedef struct {
   LoomType type; /* of an output; an input has its wire's */
 } StudioPort;
 
-typedef struct {
+typedef struct
+{
   guint64 serial;
   char *id;
-  char *path;         /* in the shown instance: "block.0.conv" */
-  const LoomOp *op;   /* NULL: a module, or unknown */
-  char *kind;         /* operator's or module's name */
+  char *path;       /* in the shown instance: "block.0.conv" */
+  const LoomOp *op; /* NULL: a module, or unknown */
+  char *kind;       /* operator's or module's name */
   gboolean is_module;
   double x, y, width, height; /* the card, in canvas units */
   char *summary;
-  char *badge;   /* device, where it is not the graph's; else NULL */
-  char *repeat;  /* "×4" or NULL */
-  guint order;   /* place in topological order; G_MAXUINT unknown */
+  char *badge;  /* device, where it is not the graph's; else NULL */
+  char *repeat; /* "×4" or NULL */
+  guint order;  /* place in topological order; G_MAXUINT unknown */
   guint n_inputs, n_outputs;
   StudioPort *input, *output;
-  char *fault;   /* one sentence, NULL when all is well */
+  char *fault; /* one sentence, NULL when all is well */
   gboolean fault_is_warning;
   char *fault_port;
-  char *fix;     /* the button's label, or NULL */
+  char *fix; /* the button's label, or NULL */
 } StudioItem;
 
-typedef struct {
+typedef struct
+{
   guint64 serial;
   guint from, output, to, input; /* indices of items and of their ports */
   gboolean typed;
@@ -52,7 +55,8 @@ typedef struct {
   char *label; /* shape, "B × 10" */
 } StudioLink;
 
-typedef struct {
+typedef struct
+{
   guint n_items, n_links;
   StudioItem *item;
   StudioLink *link;
@@ -67,8 +71,8 @@ StudioScene *studio_scene_new (const LoomGraph *graph, const LoomElement *scope,
 void studio_scene_free (StudioScene *scene);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioScene, studio_scene_free)
 
-guint studio_scene_find (const StudioScene *scene, guint64 serial);          /* item; STUDIO_NO_ITEM */
-guint studio_scene_find_link (const StudioScene *scene, guint64 serial);     /* link; STUDIO_NO_ITEM */
+guint studio_scene_find (const StudioScene *scene, guint64 serial);      /* item; STUDIO_NO_ITEM */
+guint studio_scene_find_link (const StudioScene *scene, guint64 serial); /* link; STUDIO_NO_ITEM */
 guint studio_scene_find_id (const StudioScene *scene, const char *id);
 guint studio_item_find_port (const StudioItem *item, gboolean is_output, const char *name);
 /* Whether a wire may join them: no cycle, dtype and rank not surely refused. */

@@ -15,7 +15,8 @@ G_DECLARE_FINAL_TYPE (StudioCanvas, studio_canvas, STUDIO, CANVAS, GtkWidget)
 
 /* What the palette drags: a boxed operator or module name. */
 #define STUDIO_TYPE_DRAG_OP (studio_drag_op_get_type ())
-typedef struct {
+typedef struct
+{
   char *name;
   gboolean is_module;
 } StudioDragOp;

@@ -1,0 +1,236 @@
+/* The state machine of the pointer. A press decides what a drag would be; four pixels make it one. */
+#include "ui/canvas/canvas-gesture.h"
+
+#include <math.h>
+
+#define THRESHOLD 4.0
+
+void
+studio_gesture_init (StudioGesture *self)
+{
+  *self = (StudioGesture){ .state = STUDIO_GESTURE_IDLE,
+                           .pressed = { STUDIO_HIT_NOTHING, STUDIO_NO_ITEM, STUDIO_NO_ITEM },
+                           .target = { STUDIO_HIT_NOTHING, STUDIO_NO_ITEM, STUDIO_NO_ITEM } };
+}
+
+StudioCommand
+studio_gesture_press (StudioGesture *self, const StudioScene *scene, const StudioView *view, double sx, double sy,
+                      StudioPressFlags flags, gboolean (*is_selected) (guint64, gpointer), gpointer data)
+{
+  StudioCommand command = { STUDIO_DO_NOTHING };
+
+  studio_gesture_init (self);
+  self->start_sx = self->last_sx = sx;
+  self->start_sy = self->last_sy = sy;
+  studio_view_to_canvas (view, sx, sy, &self->start_x, &self->start_y);
+  self->x = self->start_x;
+  self->y = self->start_y;
+  self->extend = (flags & STUDIO_PRESS_EXTEND) != 0;
+  self->free = (flags & STUDIO_PRESS_FREE) != 0;
+  if (flags & STUDIO_PRESS_PAN)
+    {
+      self->state = STUDIO_GESTURE_PANNING;
+      return command;
+    }
+
+  self->state = STUDIO_GESTURE_PRESSED;
+  self->pressed = studio_geometry_hit (scene, view, sx, sy);
+  switch (self->pressed.kind)
+    {
+    case STUDIO_HIT_CARD:
+      self->pressed_serial = scene->item[self->pressed.item].serial;
+      self->anchor_x = scene->item[self->pressed.item].x;
+      self->anchor_y = scene->item[self->pressed.item].y;
+      break;
+    case STUDIO_HIT_LINK:
+      self->pressed_serial = scene->link[self->pressed.item].serial;
+      break;
+    case STUDIO_HIT_FIX:
+      self->pressed_serial = scene->item[self->pressed.item].serial;
+      return command;
+    default:
+      return command;
+    }
+
+  self->was_selected = is_selected != NULL && is_selected (self->pressed_serial, data);
+  command.serial = self->pressed_serial;
+  /* A press on a selected card keeps the selection, for it may be the start of moving all of it; the click that
+   * turns out to be none narrows the selection at the release. */
+  if (self->extend)
+    command.what = STUDIO_DO_TOGGLE;
+  else if (!self->was_selected)
+    command.what = STUDIO_DO_SELECT;
+  return command;
+}
+
+static void
+begin_wiring (StudioGesture *self, const StudioScene *scene)
+{
+  const StudioItem *item = &scene->item[self->pressed.item];
+
+  self->state = STUDIO_GESTURE_WIRING;
+  if (self->pressed.kind == STUDIO_HIT_INPUT && item->input[self->pressed.port].n_links > 0)
+    {
+      /* The input's wire is taken by its end: the output stays. */
+      const StudioLink *link = &scene->link[item->input[self->pressed.port].link];
+
+      self->link = link->serial;
+      self->from_output = TRUE;
+      self->fixed_item = link->from;
+      self->fixed_port = link->output;
+      return;
+    }
+  self->from_output = self->pressed.kind == STUDIO_HIT_OUTPUT;
+  self->fixed_item = self->pressed.item;
+  self->fixed_port = self->pressed.port;
+}
+
+static void
+begin_drag (StudioGesture *self, const StudioScene *scene)
+{
+  switch (self->pressed.kind)
+    {
+    case STUDIO_HIT_CARD:
+      self->state = STUDIO_GESTURE_MOVING;
+      break;
+    case STUDIO_HIT_INPUT:
+    case STUDIO_HIT_OUTPUT:
+      begin_wiring (self, scene);
+      break;
+    case STUDIO_HIT_NOTHING:
+    case STUDIO_HIT_LINK:
+      self->state = STUDIO_GESTURE_BOXING;
+      break;
+    case STUDIO_HIT_FIX:
+      break;
+    }
+}
+
+StudioCommand
+studio_gesture_motion (StudioGesture *self, const StudioScene *scene, const StudioView *view, double sx, double sy,
+                       StudioLit lit, gpointer data)
+{
+  StudioCommand command = { STUDIO_DO_NOTHING };
+
+  if (self->state == STUDIO_GESTURE_IDLE)
+    return command;
+  if (self->state == STUDIO_GESTURE_PANNING)
+    {
+      command.what = STUDIO_DO_PAN;
+      command.dx = sx - self->last_sx;
+      command.dy = sy - self->last_sy;
+      self->last_sx = sx;
+      self->last_sy = sy;
+      return command;
+    }
+  if (self->state == STUDIO_GESTURE_PRESSED)
+    {
+      if (hypot (sx - self->start_sx, sy - self->start_sy) < THRESHOLD)
+        return command;
+      begin_drag (self, scene);
+      if (self->state == STUDIO_GESTURE_PRESSED)
+        return command;
+    }
+
+  self->last_sx = sx;
+  self->last_sy = sy;
+  studio_view_to_canvas (view, sx, sy, &self->x, &self->y);
+  command.what = STUDIO_DO_REDRAW;
+  if (self->state == STUDIO_GESTURE_MOVING)
+    {
+      double x = self->anchor_x + self->x - self->start_x, y = self->anchor_y + self->y - self->start_y;
+
+      /* The card under the pointer comes to lie on the grid and takes the others along as they stand. */
+      self->dx = (self->free ? floor (x + 0.5) : studio_geometry_snap (x)) - self->anchor_x;
+      self->dy = (self->free ? floor (y + 0.5) : studio_geometry_snap (y)) - self->anchor_y;
+    }
+  else if (self->state == STUDIO_GESTURE_BOXING)
+    self->box = studio_rect_between (self->start_x, self->start_y, self->x, self->y);
+  else if (self->state == STUDIO_GESTURE_WIRING)
+    {
+      StudioHit hit = studio_geometry_hit_port (scene, view, !self->from_output, sx, sy);
+
+      if (hit.kind != STUDIO_HIT_NOTHING && lit != NULL && !lit (hit.item, hit.port, data))
+        hit = (StudioHit){ STUDIO_HIT_NOTHING, STUDIO_NO_ITEM, STUDIO_NO_ITEM };
+      self->target = hit;
+    }
+  return command;
+}
+
+static StudioCommand
+finish_wiring (StudioGesture *self, const StudioScene *scene)
+{
+  StudioCommand command = { STUDIO_DO_REDRAW };
+
+  command.link = self->link;
+  if (self->target.kind == STUDIO_HIT_NOTHING)
+    {
+      /* A wire's own end put back where it was is no change; the hit area of the port decides. */
+      command.what = self->link != 0 ? STUDIO_DO_DISCONNECT : STUDIO_DO_WIRE_DROPPED;
+      command.x = self->x;
+      command.y = self->y;
+      command.from = self->from_output ? self->fixed_item : STUDIO_NO_ITEM;
+      command.output = self->fixed_port;
+      command.to = self->from_output ? STUDIO_NO_ITEM : self->fixed_item;
+      command.input = self->fixed_port;
+      return command;
+    }
+  command.what = STUDIO_DO_CONNECT;
+  command.from = self->from_output ? self->fixed_item : self->target.item;
+  command.output = self->from_output ? self->fixed_port : self->target.port;
+  command.to = self->from_output ? self->target.item : self->fixed_item;
+  command.input = self->from_output ? self->target.port : self->fixed_port;
+  if (self->link != 0)
+    {
+      guint link = studio_scene_find_link (scene, self->link);
+
+      if (link != STUDIO_NO_ITEM && scene->link[link].to == command.to && scene->link[link].input == command.input)
+        command.what = STUDIO_DO_REDRAW;
+    }
+  return command;
+}
+
+StudioCommand
+studio_gesture_release (StudioGesture *self, const StudioScene *scene, const StudioView *view)
+{
+  StudioCommand command = { STUDIO_DO_NOTHING };
+
+  switch (self->state)
+    {
+    case STUDIO_GESTURE_PRESSED:
+      if (self->pressed.kind == STUDIO_HIT_FIX)
+        command = (StudioCommand){ STUDIO_DO_FIX, .serial = self->pressed_serial };
+      else if (self->pressed.kind == STUDIO_HIT_NOTHING && !self->extend)
+        command = (StudioCommand){ STUDIO_DO_SELECT };
+      else if ((self->pressed.kind == STUDIO_HIT_CARD || self->pressed.kind == STUDIO_HIT_LINK) && !self->extend
+               && self->was_selected)
+        command = (StudioCommand){ STUDIO_DO_SELECT, .serial = self->pressed_serial };
+      else if ((self->pressed.kind == STUDIO_HIT_INPUT || self->pressed.kind == STUDIO_HIT_OUTPUT))
+        command = (StudioCommand){ STUDIO_DO_SELECT, .serial = scene->item[self->pressed.item].serial };
+      break;
+    case STUDIO_GESTURE_MOVING:
+      command.what = self->dx != 0 || self->dy != 0 ? STUDIO_DO_MOVE : STUDIO_DO_REDRAW;
+      command.dx = self->dx;
+      command.dy = self->dy;
+      break;
+    case STUDIO_GESTURE_BOXING:
+      command.what = STUDIO_DO_SELECT_BOX;
+      command.box = self->box;
+      command.extend = self->extend;
+      break;
+    case STUDIO_GESTURE_WIRING:
+      command = finish_wiring (self, scene);
+      break;
+    case STUDIO_GESTURE_PANNING:
+    case STUDIO_GESTURE_IDLE:
+      break;
+    }
+  studio_gesture_init (self);
+  return command;
+}
+
+void
+studio_gesture_cancel (StudioGesture *self)
+{
+  studio_gesture_init (self);
+}

@@ -1,0 +1,86 @@
+/* The document's insides, for the files that it is split into. */
+#pragma once
+
+#include "ui/studio-document.h"
+#include "ui/studio-journal.h"
+
+G_BEGIN_DECLS
+
+/* One undoable step: what takes it back, in the order in which it was made. */
+typedef struct
+{
+  guint64 id;
+  char *name, *key;
+  gint64 time;
+  GPtrArray *inverses; /* LoomEdit; NULL entries were consumed */
+} StudioStep;
+
+typedef struct
+{
+  guint64 module, instance; /* serials */
+  char *path;
+} StudioScopeEntry;
+
+/* A gap that a deleted node left between two that still stand. */
+typedef struct
+{
+  guint64 from, to;
+  const char *output, *input; /* interned */
+} StudioBridge;
+
+struct _StudioDocument
+{
+  GObject parent_instance;
+
+  LoomGraph *graph;
+  char *path;
+  GBytes *base; /* the text that the serials are counted in */
+  LoomFaults *grammar;
+
+  GPtrArray *undo, *redo;
+  StudioStep *open;
+  guint depth;
+  guint64 last_step_id;
+  char *merge_key; /* of the step that ended last */
+  gboolean in_history;
+
+  GArray *scope; /* StudioScopeEntry, outermost first */
+  GArray *selection;
+
+  LoomNet *net;
+  LoomFaults *faults;
+  guint64 net_version;
+  gboolean net_valid;
+  guint idle;
+  StudioScene *scene;
+  GArray *bridges;
+
+  char *saved_text;
+  gboolean edited, edited_valid;
+
+  LoomGraph *run_graph;
+  char *run_hash;
+  GArray *run_steps;       /* ids of the undo list when the run began */
+  GHashTable *run_meaning; /* id → whether that step changed the meaning */
+  char *hash;              /* of the present graph; NULL: not computed */
+
+  gboolean wants_journal;
+  char *journal_folder;
+  StudioJournal *journal;
+};
+
+/* After the graph changed: drops what was derived, and tells. */
+void studio_document_changed (StudioDocument *self);
+const char *studio_document_hash (StudioDocument *self);
+void studio_document_prune (StudioDocument *self); /* selection and scope of what is no more */
+void studio_scope_entry_clear (StudioScopeEntry *entry);
+/* The bridge over an unwired input, or NULL. */
+const StudioBridge *studio_document_find_bridge (StudioDocument *self, guint64 serial, const char *port);
+char *studio_document_fix_for_fault (const LoomFault *fault, guint64 serial, gpointer self);
+LoomElement *studio_document_node (StudioDocument *self, guint64 serial); /* a node of the present scope */
+/* Writes a card's place inside the open transaction. */
+void studio_document_place (StudioDocument *self, const char *id, double x, double y);
+void studio_document_remove_element (StudioDocument *self, LoomElement *element);
+LoomElement *studio_document_insert (StudioDocument *self, LoomElement *parent, LoomElement *child);
+
+G_END_DECLS

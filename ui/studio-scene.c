@@ -1,0 +1,542 @@
+/* Joins the graph of one scope with what inference knows about it.
+ *
+ * Built anew at every change: 2,000 cards cost about two milliseconds, and a whole array that
+ * never is half updated is worth more than the rest of a millisecond. */
+#include "ui/studio-scene.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ui/canvas/canvas-geometry.h"
+
+typedef struct
+{
+  StudioScene *scene;
+  GPtrArray *inputs, *outputs; /* of each item: GArray of StudioPort while it is built */
+  GHashTable *by_id;
+} Build;
+
+static void
+port_add (GArray *ports, const char *name, const char *doc, gboolean required, gboolean variadic)
+{
+  StudioPort port = { .name = g_intern_string (name),
+                      .doc = doc != NULL ? g_intern_string (doc) : NULL,
+                      .required = required,
+                      .variadic = variadic,
+                      .link = STUDIO_NO_ITEM };
+  g_array_append_val (ports, port);
+}
+
+static guint
+port_find (GArray *ports, const char *name)
+{
+  for (guint i = 0; i < ports->len; i++)
+    if (strcmp (g_array_index (ports, StudioPort, i).name, name) == 0)
+      return i;
+  return STUDIO_NO_ITEM;
+}
+
+/* The port that a wire's end without a name means: the only required one, else the first. */
+static guint
+port_default (GArray *ports)
+{
+  for (guint i = 0; i < ports->len; i++)
+    if (g_array_index (ports, StudioPort, i).required)
+      return i;
+  return ports->len > 0 ? 0 : STUDIO_NO_ITEM;
+}
+
+/* Ports of a module instance are its module_input and module_output nodes. */
+static void
+module_ports (const LoomElement *module, GArray *inputs, GArray *outputs)
+{
+  for (guint i = 0; i < loom_element_n_children (module); i++)
+    {
+      const LoomElement *e = loom_element_child (module, i);
+      const char *op = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "op") : NULL;
+      const char *id = op != NULL ? loom_element_get (e, "id") : NULL;
+
+      if (id == NULL)
+        continue;
+      if (strcmp (op, "module_input") == 0)
+        port_add (inputs, id, NULL, TRUE, FALSE);
+      else if (strcmp (op, "module_output") == 0)
+        port_add (outputs, id, NULL, TRUE, FALSE);
+    }
+}
+
+static gboolean
+is_reserved (const char *name)
+{
+  static const char *const words[]
+      = { "id", "op", "module", "repeat", "share", "device", "dtype", "recompute", "frozen", "mute", "title", NULL };
+  return g_strv_contains (words, name);
+}
+
+/* What can be said of a node that inference did not reach: the attributes as written. */
+static char *
+attributes_summary (const LoomElement *e)
+{
+  GString *s = g_string_new (NULL);
+
+  for (guint i = 0; i < loom_element_n_attributes (e); i++)
+    {
+      const char *name, *value;
+
+      loom_element_attribute (e, i, &name, &value);
+      if (is_reserved (name))
+        continue;
+      g_string_append_printf (s, "%s%s %s", s->len > 0 ? " · " : "", name, value);
+    }
+  return g_string_free (s, FALSE);
+}
+
+static char *
+scoped_path (const char *scope_path, const LoomElement *node, const char *id)
+{
+  g_autofree char *path = scope_path[0] != '\0' ? g_strdup_printf ("%s.%s", scope_path, id) : g_strdup (id);
+
+  /* The first copy stands for all: it is what the canvas can show of a repeat. */
+  if (loom_element_get (node, "repeat") != NULL)
+    return g_strdup_printf ("%s.0", path);
+  return g_steal_pointer (&path);
+}
+
+static void
+add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomElement *e,
+          const LoomNet *net, StudioItem *item)
+{
+  const char *op = loom_element_get (e, "op"), *module = loom_element_get (e, "module");
+  const char *id = loom_element_get (e, "id"), *device = loom_element_get (e, "device");
+  const char *repeat = loom_element_get (e, "repeat");
+  GArray *inputs = g_array_new (FALSE, FALSE, sizeof (StudioPort));
+  GArray *outputs = g_array_new (FALSE, FALSE, sizeof (StudioPort));
+  const LoomNetNode *node = NULL;
+
+  item->serial = loom_element_serial (e);
+  item->id = g_strdup (id != NULL ? id : "");
+  item->path = scoped_path (scope_path, e, item->id);
+  item->is_module = module != NULL;
+  item->kind = g_strdup (module != NULL ? module : op != NULL ? op : "");
+  item->op = op != NULL ? loom_op (op) : NULL;
+  item->badge = g_strdup (device);
+  item->repeat = repeat != NULL ? g_strdup_printf ("×%s", repeat) : NULL;
+  item->order = G_MAXUINT;
+
+  if (net != NULL)
+    {
+      int found = loom_net_find (net, item->path);
+
+      if (found >= 0)
+        {
+          node = loom_net_node (net, found);
+          item->order = found;
+        }
+    }
+
+  if (item->is_module)
+    {
+      const LoomElement *definition = loom_graph_find_module (graph, module);
+
+      if (definition != NULL)
+        module_ports (definition, inputs, outputs);
+    }
+  else if (item->op != NULL)
+    {
+      for (const LoomPortSpec *p = item->op->inputs; p != NULL && p->name != NULL; p++)
+        if (!(p->flags & (LOOM_PORT_WEIGHT | LOOM_PORT_VARIADIC)))
+          port_add (inputs, p->name, p->doc, !(p->flags & LOOM_PORT_OPTIONAL), FALSE);
+      const LoomPortSpec *outs = item->op->outputs;
+      if (node != NULL && node->output_spec != NULL && node->op == item->op)
+        outs = node->output_spec;
+      for (const LoomPortSpec *p = outs; p != NULL && p->name != NULL; p++)
+        port_add (outputs, p->name, p->doc, !(p->flags & LOOM_PORT_OPTIONAL), FALSE);
+    }
+
+  if (node != NULL && node->op == item->op && node->typed)
+    for (guint i = 0; i < outputs->len && i < node->n_outputs; i++)
+      {
+        StudioPort *port = &g_array_index (outputs, StudioPort, i);
+
+        port->typed = TRUE;
+        port->type = node->output[i];
+      }
+  else if (item->is_module && net != NULL)
+    for (guint i = 0; i < outputs->len; i++)
+      {
+        StudioPort *port = &g_array_index (outputs, StudioPort, i);
+        const LoomType *type = loom_net_type_of (net, scope_path, item->serial, port->name);
+
+        if (type != NULL)
+          {
+            port->typed = TRUE;
+            port->type = *type;
+          }
+      }
+  item->summary = node != NULL && node->op == item->op && node->summary != NULL ? g_strdup (node->summary)
+                                                                                : attributes_summary (e);
+
+  g_ptr_array_add (build->inputs, inputs);
+  g_ptr_array_add (build->outputs, outputs);
+}
+
+static gboolean
+is_variadic (const StudioItem *item)
+{
+  return item->op != NULL && item->op->inputs != NULL && item->op->inputs[0].name != NULL
+         && (item->op->inputs[0].flags & LOOM_PORT_VARIADIC);
+}
+
+/* Finds the item and port of a wire's end. A port that is not there is added: the wire exists, so it is shown. */
+static gboolean
+resolve_end (Build *build, const char *end, gboolean is_output, guint *item, guint *port)
+{
+  g_autofree char *id = NULL, *name = NULL;
+  gpointer found;
+  GArray *ports;
+
+  if (end == NULL || !loom_end_split (end, &id, &name))
+    return FALSE;
+  found = g_hash_table_lookup (build->by_id, id);
+  if (found == NULL)
+    return FALSE;
+  *item = GPOINTER_TO_UINT (found) - 1;
+  ports = g_ptr_array_index (is_output ? build->outputs : build->inputs, *item);
+  if (name == NULL)
+    {
+      *port = port_default (ports);
+      if (*port == STUDIO_NO_ITEM)
+        name = g_strdup (is_output ? "out" : is_variadic (&build->scene->item[*item]) ? "0" : "input");
+    }
+  else
+    *port = port_find (ports, name);
+  if (*port == STUDIO_NO_ITEM)
+    {
+      port_add (ports, name, NULL, FALSE, FALSE);
+      *port = ports->len - 1;
+    }
+  return TRUE;
+}
+
+static int
+compare_variadic (gconstpointer a, gconstpointer b)
+{
+  return atoi (((const StudioPort *)a)->name) - atoi (((const StudioPort *)b)->name);
+}
+
+static void
+add_links (Build *build, const LoomElement *scope)
+{
+  StudioScene *scene = build->scene;
+  GArray *links = g_array_new (FALSE, TRUE, sizeof (StudioLink));
+  guint n = loom_element_n_children (scope);
+
+  /* Ports of variadic inputs come from the wires, so they are put in order before any index is taken. */
+  for (guint pass = 0; pass < 2; pass++)
+    {
+      g_array_set_size (links, 0);
+      for (guint i = 0; i < n; i++)
+        {
+          const LoomElement *e = loom_element_child (scope, i);
+          StudioLink link = { 0 };
+
+          if (loom_element_tag (e) != LOOM_TAG_WIRE)
+            continue;
+          if (!resolve_end (build, loom_element_get (e, "from"), TRUE, &link.from, &link.output)
+              || !resolve_end (build, loom_element_get (e, "to"), FALSE, &link.to, &link.input))
+            continue;
+          link.serial = loom_element_serial (e);
+          g_array_append_val (links, link);
+        }
+      if (pass == 0)
+        for (guint k = 0; k < scene->n_items; k++)
+          if (is_variadic (&scene->item[k]))
+            {
+              GArray *ports = g_ptr_array_index (build->inputs, k);
+              g_autofree char *free_name = NULL;
+              int next = 0;
+
+              g_array_sort (ports, compare_variadic);
+              for (guint p = 0; p < ports->len; p++)
+                next = MAX (next, atoi (g_array_index (ports, StudioPort, p).name) + 1);
+              free_name = g_strdup_printf ("%d", next);
+              port_add (ports, free_name, scene->item[k].op->inputs[0].doc, FALSE, TRUE);
+            }
+    }
+  scene->n_links = links->len;
+  scene->link = (StudioLink *)(gpointer)g_array_free (links, FALSE);
+}
+
+static gboolean
+path_is_within (const char *path, const char *item_path, const char *id_path)
+{
+  gsize n = strlen (item_path), m = strlen (id_path);
+
+  return (strncmp (path, item_path, n) == 0 && (path[n] == '\0' || path[n] == '.'))
+         || (strncmp (path, id_path, m) == 0 && (path[m] == '\0' || path[m] == '.'));
+}
+
+static void
+add_faults (StudioScene *scene, const char *scope_path, const LoomFaults *faults, StudioSceneFix fix, gpointer data)
+{
+  for (guint f = 0; f < loom_faults_length (faults); f++)
+    {
+      const LoomFault *fault = loom_faults_get (faults, f);
+
+      if (fault->node == NULL)
+        continue;
+      for (guint i = 0; i < scene->n_items; i++)
+        {
+          StudioItem *item = &scene->item[i];
+          g_autofree char *id_path
+              = scope_path[0] != '\0' ? g_strdup_printf ("%s.%s", scope_path, item->id) : g_strdup (item->id);
+
+          if (!path_is_within (fault->node, item->path, id_path))
+            continue;
+          if (item->fault == NULL || (item->fault_is_warning && !fault->is_warning))
+            {
+              g_free (item->fault);
+              g_free (item->fault_port);
+              g_free (item->fix);
+              item->fault = g_strdup (fault->message);
+              item->fault_port = g_strdup (fault->port);
+              item->fault_is_warning = fault->is_warning;
+              item->fix = fix != NULL ? fix (fault, item->serial, data) : NULL;
+            }
+          else if (item->fix == NULL && fix != NULL && !fault->is_warning)
+            item->fix = fix (fault, item->serial, data);
+          break;
+        }
+    }
+}
+
+/* Positions for cards that the file gives none: as a fresh layout would, without writing it. */
+static void
+add_places (StudioScene *scene, const LoomElement *scope)
+{
+  g_autofree gboolean *missing = g_new0 (gboolean, scene->n_items);
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioItem *item = &scene->item[i];
+      const LoomElement *place = loom_scope_find_place (scope, item->id);
+      const char *x = place != NULL ? loom_element_get (place, "x") : NULL;
+      const char *y = place != NULL ? loom_element_get (place, "y") : NULL;
+
+      if (x != NULL && y != NULL)
+        {
+          item->x = g_ascii_strtod (x, NULL);
+          item->y = g_ascii_strtod (y, NULL);
+          if (isfinite (item->x) && isfinite (item->y) && fabs (item->x) < 1e7 && fabs (item->y) < 1e7)
+            continue;
+        }
+      missing[i] = TRUE;
+      any = TRUE;
+    }
+  if (any)
+    {
+      g_autofree double *xs = g_new (double, scene->n_items), *ys = g_new (double, scene->n_items);
+
+      studio_geometry_layout (scene, xs, ys);
+      for (guint i = 0; i < scene->n_items; i++)
+        if (missing[i])
+          {
+            scene->item[i].x = xs[i];
+            scene->item[i].y = ys[i];
+          }
+    }
+}
+
+StudioScene *
+studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomNet *net,
+                  const LoomFaults *faults, StudioSceneFix fix, gpointer data)
+{
+  StudioScene *scene = g_new0 (StudioScene, 1);
+  Build build = { .scene = scene,
+                  .inputs = g_ptr_array_new (),
+                  .outputs = g_ptr_array_new (),
+                  .by_id = g_hash_table_new (g_str_hash, g_str_equal) };
+  guint n = loom_element_n_children (scope), k = 0;
+
+  for (guint i = 0; i < n; i++)
+    if (loom_element_tag (loom_element_child (scope, i)) == LOOM_TAG_NODE)
+      scene->n_items++;
+  scene->item = g_new0 (StudioItem, scene->n_items);
+  scene->by_serial = g_hash_table_new (g_int64_hash, g_int64_equal);
+  for (guint i = 0; i < n; i++)
+    {
+      const LoomElement *e = loom_element_child (scope, i);
+
+      if (loom_element_tag (e) != LOOM_TAG_NODE)
+        continue;
+      add_item (&build, graph, scope, scope_path, e, net, &scene->item[k]);
+      g_hash_table_insert (scene->by_serial, &scene->item[k].serial, GUINT_TO_POINTER (k + 1));
+      g_hash_table_insert (build.by_id, scene->item[k].id, GUINT_TO_POINTER (k + 1));
+      k++;
+    }
+
+  add_links (&build, scope);
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioItem *item = &scene->item[i];
+      GArray *in = g_ptr_array_index (build.inputs, i), *out = g_ptr_array_index (build.outputs, i);
+
+      item->n_inputs = in->len;
+      item->n_outputs = out->len;
+      item->input = (StudioPort *)(gpointer)g_array_free (in, FALSE);
+      item->output = (StudioPort *)(gpointer)g_array_free (out, FALSE);
+      studio_scene_card_size (item->n_inputs, item->n_outputs, &item->width, &item->height);
+    }
+  for (guint i = 0; i < scene->n_links; i++)
+    {
+      StudioLink *link = &scene->link[i];
+      StudioPort *out = &scene->item[link->from].output[link->output];
+      StudioPort *in = &scene->item[link->to].input[link->input];
+
+      if (out->n_links++ == 0)
+        out->link = i;
+      if (in->n_links++ == 0)
+        in->link = i;
+      link->typed = out->typed;
+      link->type = out->type;
+      in->typed = out->typed;
+      in->type = out->type;
+      if (link->typed)
+        link->label = loom_shape_to_string (&link->type.shape);
+    }
+  if (faults != NULL)
+    add_faults (scene, scope_path, faults, fix, data);
+  for (guint i = 0; i < scene->n_links; i++)
+    {
+      StudioLink *link = &scene->link[i];
+      const StudioItem *to = &scene->item[link->to];
+
+      link->fault = to->fault != NULL && !to->fault_is_warning && to->fault_port != NULL
+                    && strcmp (to->fault_port, to->input[link->input].name) == 0;
+    }
+  add_places (scene, scope);
+
+  g_ptr_array_unref (build.inputs);
+  g_ptr_array_unref (build.outputs);
+  g_hash_table_unref (build.by_id);
+  return scene;
+}
+
+void
+studio_scene_free (StudioScene *scene)
+{
+  if (scene == NULL)
+    return;
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioItem *item = &scene->item[i];
+
+      g_free (item->id);
+      g_free (item->path);
+      g_free (item->kind);
+      g_free (item->summary);
+      g_free (item->badge);
+      g_free (item->repeat);
+      g_free (item->input);
+      g_free (item->output);
+      g_free (item->fault);
+      g_free (item->fault_port);
+      g_free (item->fix);
+    }
+  for (guint i = 0; i < scene->n_links; i++)
+    g_free (scene->link[i].label);
+  g_free (scene->item);
+  g_free (scene->link);
+  g_hash_table_unref (scene->by_serial);
+  g_free (scene);
+}
+
+guint
+studio_scene_find (const StudioScene *scene, guint64 serial)
+{
+  gpointer found = g_hash_table_lookup (scene->by_serial, &serial);
+  return found != NULL ? GPOINTER_TO_UINT (found) - 1 : STUDIO_NO_ITEM;
+}
+
+guint
+studio_scene_find_link (const StudioScene *scene, guint64 serial)
+{
+  for (guint i = 0; i < scene->n_links; i++)
+    if (scene->link[i].serial == serial)
+      return i;
+  return STUDIO_NO_ITEM;
+}
+
+guint
+studio_scene_find_id (const StudioScene *scene, const char *id)
+{
+  for (guint i = 0; i < scene->n_items; i++)
+    if (strcmp (scene->item[i].id, id) == 0)
+      return i;
+  return STUDIO_NO_ITEM;
+}
+
+guint
+studio_item_find_port (const StudioItem *item, gboolean is_output, const char *name)
+{
+  guint n = is_output ? item->n_outputs : item->n_inputs;
+  const StudioPort *port = is_output ? item->output : item->input;
+
+  if (name == NULL)
+    return n > 0 ? 0 : STUDIO_NO_ITEM;
+  for (guint i = 0; i < n; i++)
+    if (strcmp (port[i].name, name) == 0)
+      return i;
+  return STUDIO_NO_ITEM;
+}
+
+gboolean
+studio_scene_can_link (const StudioScene *scene, guint from, guint output, guint to, guint input)
+{
+  g_autofree gboolean *seen = NULL;
+  g_autoptr (GArray) stack = NULL;
+
+  if (from >= scene->n_items || to >= scene->n_items || from == to || output >= scene->item[from].n_outputs
+      || input >= scene->item[to].n_inputs)
+    return FALSE;
+
+  /* A wire that leads back to where it comes from would close a circle. */
+  seen = g_new0 (gboolean, scene->n_items);
+  stack = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_array_append_val (stack, to);
+  seen[to] = TRUE;
+  while (stack->len > 0)
+    {
+      guint at = g_array_index (stack, guint, stack->len - 1);
+
+      g_array_set_size (stack, stack->len - 1);
+      if (at == from)
+        return FALSE;
+      for (guint p = 0; p < scene->item[at].n_outputs; p++)
+        {
+          const StudioPort *port = &scene->item[at].output[p];
+
+          for (guint i = port->link; port->n_links > 0 && i < scene->n_links; i++)
+            if (scene->link[i].from == at && !seen[scene->link[i].to])
+              {
+                seen[scene->link[i].to] = TRUE;
+                g_array_append_val (stack, scene->link[i].to);
+              }
+        }
+    }
+  return TRUE;
+}
+
+void
+studio_scene_card_size (guint n_inputs, guint n_outputs, double *width, double *height)
+{
+  *width = STUDIO_CARD_WIDTH;
+  *height = MAX (STUDIO_CARD_HEIGHT, 8 + STUDIO_PORT_STEP * (double)MAX (n_inputs, n_outputs));
+}
+
+const char *
+studio_item_title (const StudioItem *item)
+{
+  return item->op != NULL ? item->op->title : item->kind;
+}
