@@ -15,7 +15,7 @@
 #include "engine/core/loom-error.h"
 
 #define DEPTH        4
-#define DIRECT_BYTES (128 * 1024)
+#define DIRECT_BYTES (256 * 1024)
 
 typedef struct
 {

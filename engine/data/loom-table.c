@@ -92,6 +92,15 @@ bytes_to_integers (const guint8 *from, gint64 *to, gsize n)
     to[i] = from[i];
 }
 
+static inline void
+fetch_row (const LoomTensor *data, gint64 row, gsize stride)
+{
+  const guint8 *from = (const guint8 *)data->data + row * stride;
+
+  for (gsize k = 0; k < MIN (stride, 1024); k += 64)
+    __builtin_prefetch (from + k);
+}
+
 gboolean
 loom_table_read (const LoomDataset *base, LoomSplit split, const gint64 *indices, guint n, LoomTensor *const out[],
                  GError **error)
@@ -112,6 +121,9 @@ loom_table_read (const LoomDataset *base, LoomSplit split, const gint64 *indices
           const guint8 *from = (const guint8 *)data->data + row * stride;
           guint8 *to = (guint8 *)out[p]->data + i * out_stride;
 
+          /* Shuffled rows lie anywhere in memory: the next is fetched while this one is converted. */
+          if (i + 1 < n)
+            fetch_row (data, table->rows != NULL ? table->rows[indices[i + 1]] : indices[i + 1], stride);
           if (data->dtype == dtype)
             memcpy (to, from, stride);
           else if (dtype == LOOM_F32)

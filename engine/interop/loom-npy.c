@@ -134,6 +134,8 @@ parse_descr (Parser *self, Header *header, GError **error)
 {
   g_autofree char *descr = parse_string (self);
 
+  if (descr == NULL && (self->p == self->end || *self->p != '['))
+    return damaged (self->name, error);
   if (descr == NULL)
     return refuse (self->name, error, "holds records with fields; save each field as an array of its own");
   if (descr[0] == '>')

@@ -1,0 +1,120 @@
+/* Writing whole or not at all: what is left after success, after giving up, and after a full disk. */
+#include "engine/core/loom-atomic-file.h"
+
+#include <glib/gstdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/core/loom-error.h"
+
+typedef struct
+{
+  char *folder, *path;
+} Fixture;
+
+static void
+set_up (Fixture *f, gconstpointer data)
+{
+  f->folder = g_dir_make_tmp ("loom-atomic-XXXXXX", NULL);
+  f->path = g_build_filename (f->folder, "file", NULL);
+}
+
+static void
+tear_down (Fixture *f, gconstpointer data)
+{
+  g_unlink (f->path);
+  g_assert_cmpint (g_rmdir (f->folder), ==, 0); /* nothing else was left behind */
+  g_free (f->folder);
+  g_free (f->path);
+}
+
+static void
+assert_content (const char *path, const char *expected)
+{
+  g_autofree char *content = NULL;
+
+  g_assert_true (g_file_get_contents (path, &content, NULL, NULL));
+  g_assert_cmpstr (content, ==, expected);
+}
+
+static void
+test_replace (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  struct stat info;
+
+  g_assert_true (loom_file_replace (f->path, "one", 3, &error));
+  g_assert_no_error (error);
+  assert_content (f->path, "one");
+  g_assert_cmpint (g_chmod (f->path, 0640), ==, 0);
+  g_assert_true (loom_file_replace (f->path, "three", 5, &error));
+  assert_content (f->path, "three");
+  g_assert_cmpint (g_stat (f->path, &info), ==, 0);
+  g_assert_cmpint (info.st_mode & 0777, ==, 0640);
+}
+
+static void
+test_give_up (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  LoomAtomicFile *file;
+
+  g_assert_true (loom_file_replace (f->path, "old", 3, &error));
+  file = loom_atomic_file_new (f->path, &error);
+  g_assert_true (loom_atomic_file_write (file, "half of the new", 15, &error));
+  assert_content (f->path, "old");
+  loom_atomic_file_free (file);
+  assert_content (f->path, "old");
+}
+
+static void
+test_link (Fixture *f, gconstpointer data)
+{
+  g_autofree char *link_path = g_build_filename (f->folder, "link", NULL);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (loom_file_replace (f->path, "old", 3, &error));
+  g_assert_cmpint (symlink ("file", link_path), ==, 0);
+  g_assert_true (loom_file_replace (link_path, "new", 3, &error));
+  assert_content (f->path, "new");
+  g_assert_true (g_file_test (link_path, G_FILE_TEST_IS_SYMLINK));
+  g_unlink (link_path);
+}
+
+static void
+test_faults (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *nowhere = g_build_filename (f->folder, "no", "file", NULL);
+  g_autofree char *expected = g_strdup_printf ("“%s” could not be written: No such file or directory.", nowhere);
+
+  g_assert_false (loom_file_replace (nowhere, "x", 1, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_IO);
+  g_assert_cmpstr (error->message, ==, expected);
+  g_clear_error (&error);
+
+  g_assert_false (loom_file_replace (f->folder, "x", 1, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_IO);
+  g_clear_error (&error);
+
+  if (!g_file_test ("/dev/full", G_FILE_TEST_EXISTS))
+    {
+      g_test_skip ("there is no /dev/full to play a full disk");
+      return;
+    }
+  g_assert_false (loom_file_replace ("/dev/full", "x", 1, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_IO);
+  g_assert_cmpstr (error->message, ==,
+                   "“/dev/full” could not be written, because the disk is full; free some space and save again.");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add ("/atomic-file/replace", Fixture, NULL, set_up, test_replace, tear_down);
+  g_test_add ("/atomic-file/give-up", Fixture, NULL, set_up, test_give_up, tear_down);
+  g_test_add ("/atomic-file/link", Fixture, NULL, set_up, test_link, tear_down);
+  g_test_add ("/atomic-file/faults", Fixture, NULL, set_up, test_faults, tear_down);
+  return g_test_run ();
+}

@@ -1,0 +1,439 @@
+/* Data sets from files: IDX, CSV, NumPy, text, Fashion-MNIST; good ones and bad ones. */
+#include <gio/gio.h>
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+#include "engine/data/loom-dataset.h"
+#include "engine/interop/loom-npy.h"
+
+typedef struct
+{
+  char *folder;
+  GError *error;
+} Fixture;
+
+static void
+set_up (Fixture *f, gconstpointer data)
+{
+  f->folder = g_dir_make_tmp ("loom-dataset-XXXXXX", NULL);
+}
+
+static void
+tear_down (Fixture *f, gconstpointer data)
+{
+  GDir *dir = g_dir_open (f->folder, 0, NULL);
+  const char *name;
+
+  while ((name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *path = g_build_filename (f->folder, name, NULL);
+
+      g_unlink (path);
+    }
+  g_dir_close (dir);
+  g_rmdir (f->folder);
+  g_free (f->folder);
+  g_clear_error (&f->error);
+}
+
+static void
+write_file (Fixture *f, const char *name, gconstpointer content, gssize length)
+{
+  g_autofree char *path = g_build_filename (f->folder, name, NULL);
+
+  g_assert_true (g_file_set_contents (path, content, length, NULL));
+}
+
+/* Paths are relative to the fixture's folder, as they are to a graph file's. */
+static LoomDatasetOptions
+options (Fixture *f, const char *const *strv)
+{
+  LoomDatasetOptions o = { .get = loom_dataset_options_from_strv, .data = strv, .folder = f->folder };
+
+  return o;
+}
+
+/* Opens with options name, value, …; an error is left in the fixture. */
+static LoomDataset *
+open_source (Fixture *f, const char *source, const char *const *strv)
+{
+  const LoomDatasetOptions o = options (f, strv);
+
+  g_clear_error (&f->error);
+  return loom_dataset_open (source, &o, &f->error);
+}
+
+/* Refused with this sentence, in which @ stands for the folder. */
+static void
+assert_refused (Fixture *f, const char *source, const char *const *strv, const char *message)
+{
+  g_auto (GStrv) parts = g_strsplit (message, "@", -1);
+  g_autofree char *expected = g_strjoinv (f->folder, parts);
+
+  g_assert_null (open_source (f, source, strv));
+  g_assert_cmpstr (f->error->message, ==, expected);
+}
+
+static LoomTensor *
+read_port (const LoomDataset *dataset, LoomSplit split, guint port, gint64 index)
+{
+  const LoomDatasetInfo *info = loom_dataset_info (dataset);
+  LoomTensor *out[LOOM_DATASET_MAX_PORTS] = { NULL };
+
+  for (guint p = 0; p < info->n_ports; p++)
+    {
+      LoomBinding binding = { { 0 } };
+      LoomShape shape;
+      gint64 dims[LOOM_SHAPE_MAX_RANK];
+
+      binding.value['B' - 'A'] = 1;
+      shape = loom_shape_bind (&info->port[p].type.shape, &binding);
+      loom_shape_get (&shape, dims);
+      out[p] = loom_tensor_new (info->port[p].type.dtype, shape.rank, dims, NULL);
+    }
+  g_assert_true (loom_dataset_read (dataset, split, &index, 1, out, NULL));
+  for (guint p = 0; p < info->n_ports; p++)
+    {
+      if (p != port)
+        loom_tensor_unref (out[p]);
+    }
+  return out[port];
+}
+
+static double
+read_value (const LoomDataset *dataset, LoomSplit split, guint port, gint64 index, gint64 element)
+{
+  g_autoptr (LoomTensor) t = read_port (dataset, split, port, index);
+
+  return loom_tensor_get (t, element);
+}
+
+static char *
+port_shape (const LoomDataset *dataset, guint port)
+{
+  return loom_shape_to_attribute (&loom_dataset_info (dataset)->port[port].type.shape);
+}
+
+/* Two pictures of 1 × 2 and their classes. */
+static const guint8 images[] = { 0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 255, 51, 102 };
+static const guint8 labels[] = { 0, 0, 8, 1, 0, 0, 0, 2, 4, 7 };
+
+static void
+write_gzipped (Fixture *f, const char *name, gconstpointer content, gsize length)
+{
+  g_autofree char *path = g_build_filename (f->folder, name, NULL);
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+  g_autoptr (GOutputStream) plain = G_OUTPUT_STREAM (g_file_replace (file, NULL, FALSE, 0, NULL, NULL));
+  g_autoptr (GConverter) gzip = G_CONVERTER (g_zlib_compressor_new (G_ZLIB_COMPRESSOR_FORMAT_GZIP, -1));
+  g_autoptr (GOutputStream) stream = g_converter_output_stream_new (plain, gzip);
+
+  g_assert_true (g_output_stream_write_all (stream, content, length, NULL, NULL, NULL));
+  g_assert_true (g_output_stream_close (stream, NULL, NULL));
+}
+
+static void
+test_idx (Fixture *f, gconstpointer data)
+{
+  static const char *const both[] = { "images",      "i.gz", "labels",      "l", /* */
+                                      "test_images", "i",    "test_labels", "l", NULL };
+  g_autoptr (LoomDataset) dataset = NULL;
+  g_autofree char *shape = NULL;
+
+  write_gzipped (f, "i.gz", images, sizeof images);
+  write_file (f, "i", (const char *)images, sizeof images);
+  write_file (f, "l", (const char *)labels, sizeof labels);
+  dataset = open_source (f, "idx", both);
+  g_assert_no_error (f->error);
+  shape = port_shape (dataset, 0);
+  g_assert_cmpstr (shape, ==, "B,1,1,2");
+  g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_TRAIN), ==, 2);
+  g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_TEST), ==, 2);
+  g_assert_cmpint (loom_dataset_info (dataset)->n_classes, ==, 8);
+  g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TRAIN, 0, 0, 1), ==, 1);
+  g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TEST, 0, 1, 0), ==, (double)(51.0f / 255.0f));
+  g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TRAIN, 1, 1, 0), ==, 7);
+}
+
+static void
+test_idx_bad (Fixture *f, gconstpointer data)
+{
+  static const char *const strv[] = { "images", "i", "labels", "l", NULL };
+  static const char *const half[] = { "images", "i", "labels", "l", "test_images", "i", NULL };
+  guint8 wrong[sizeof labels];
+
+  assert_refused (f, "idx", strv, "There is no file “@/i”; paths start at the folder of the graph file.");
+  write_file (f, "i", (const char *)images, sizeof images - 1);
+  write_file (f, "l", (const char *)labels, sizeof labels);
+  assert_refused (f, "idx", strv, "“@/i” is truncated: 3 of 4 bytes are there.");
+  assert_refused (f, "idx", half,
+                  "The data set idx has only one of test_images and test_labels; give both or neither.");
+  write_file (f, "i", "hello world", -1);
+  assert_refused (f, "idx", strv, "“@/i” is no IDX file: its first bytes are 68 65 6c 6c.");
+  write_file (f, "i", (const char *)images, sizeof images);
+  memcpy (wrong, labels, sizeof wrong);
+  wrong[7] = 3;
+  write_file (f, "l", (const char *)wrong, sizeof wrong);
+  assert_refused (f, "idx", strv, "“@/l” has 3 labels, but “@/i” has 2 images.");
+  wrong[2] = 0x0d;
+  write_file (f, "l", (const char *)wrong, sizeof wrong);
+  assert_refused (f, "idx", strv, "“@/l” is an IDX file of type 0x0d; unsigned bytes (0x08) can be read.");
+  write_file (f, "i", "\x1f\x8b not really gzip", -1);
+  g_assert_null (open_source (f, "idx", strv));
+  g_assert_error (f->error, LOOM_ERROR, LOOM_ERROR_DATA);
+}
+
+static void
+test_csv (Fixture *f, gconstpointer data)
+{
+  static const char *const strv[] = { "path", "a.csv", "target", "kind", "test_fraction", "0", NULL };
+  static const char *const values[]
+      = { "path", "a.csv", "target", "b,a", "target_type", "float", "test_fraction", "0", "features", "a", NULL };
+  g_autoptr (LoomDataset) dataset = NULL;
+  g_autofree char *shape = NULL;
+
+  write_file (f, "a.csv",
+              "\xef\xbb\xbf"
+              "a,\"b\",kind\r\n1,2.5,\"pear, \"\"ripe\"\"\"\r\n\r\n-3e2,4,apple\r\n5,6,apple",
+              -1);
+  dataset = open_source (f, "csv", strv);
+  g_assert_no_error (f->error);
+  g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_TRAIN), ==, 3);
+  g_assert_cmpstr (loom_dataset_class_names (dataset)[0], ==, "apple");
+  g_assert_cmpstr (loom_dataset_class_names (dataset)[1], ==, "pear, \"ripe\"");
+  g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TRAIN, 1, 0, 0), ==, 1);
+  g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TRAIN, 0, 0, 1), ==, 2.5);
+  g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TRAIN, 0, 1, 0), ==, -300);
+  g_clear_pointer (&dataset, loom_dataset_free);
+
+  dataset = open_source (f, "csv", values);
+  g_assert_no_error (f->error);
+  shape = port_shape (dataset, 1);
+  g_assert_cmpstr (shape, ==, "B,2");
+  g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TRAIN, 1, 0, 0), ==, 2.5);
+  g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TRAIN, 1, 0, 1), ==, 1);
+}
+
+/* Every row belongs to one split, in file order, and the seed decides which. */
+static void
+test_csv_splits (Fixture *f, gconstpointer data)
+{
+  static const char *const strv[]
+      = { "path", "a.csv", "target", "y", "val_fraction", "0.2", "test_fraction", "0.3", "delimiter", ";", NULL };
+  g_autoptr (GString) text = g_string_new ("x;y\n");
+  g_autoptr (LoomDataset) dataset = NULL;
+  gboolean seen[50] = { FALSE };
+
+  for (int i = 0; i < 50; i++)
+    g_string_append_printf (text, "%d;%d\n", i, i % 3);
+  write_file (f, "a.csv", text->str, -1);
+  dataset = open_source (f, "csv", strv);
+  g_assert_no_error (f->error);
+  g_assert_null (loom_dataset_class_names (dataset));
+  g_assert_cmpint (loom_dataset_info (dataset)->n_classes, ==, 3);
+  g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_TRAIN), ==, 25);
+  g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_VAL), ==, 10);
+  g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_TEST), ==, 15);
+  for (LoomSplit s = 0; s < LOOM_N_SPLITS; s++)
+    {
+      int last = -1;
+
+      for (gint64 i = 0; i < loom_dataset_count (dataset, s); i++)
+        {
+          int x = (int)read_value (dataset, s, 0, i, 0);
+
+          g_assert_false (seen[x]);
+          g_assert_cmpint (x, >, last);
+          g_assert_cmpint ((int)read_value (dataset, s, 1, i, 0), ==, x % 3);
+          seen[x] = TRUE;
+          last = x;
+        }
+    }
+}
+
+static void
+test_csv_bad (Fixture *f, gconstpointer data)
+{
+  static const char *const strv[] = { "path", "a.csv", "target", "kind", NULL };
+  static const struct
+  {
+    const char *text, *message;
+  } cases[] = {
+    { "a,b,kind\n1,2,0\n1,2\n", "“@/a.csv” line 3 has 2 fields, but the header names 3." },
+    { "a,kind\n\"1\n2\",0\n\n3,4,5\n", "“@/a.csv” line 2, column “a”: “1\n2” is no number." },
+    { "a,kind\n1,0\n\n3,4,5\n", "“@/a.csv” line 4 has 3 fields, but the header names 2." },
+    { "a,kind\n1,0\nabc,1\n", "“@/a.csv” line 3, column “a”: “abc” is no number." },
+    { "a,kind\n1,0\n,1\n", "“@/a.csv” line 3, column “a”: “” is no number." },
+    { "a,kind\nnan,0\n", "“@/a.csv” line 2, column “a”: “nan” is no number." },
+    { "a,kind\n1,\n", "“@/a.csv” line 2, column “kind” is empty." },
+    { "a,kind\n1,\"x\n", "“@/a.csv” line 2: a quoted field is not closed." },
+    { "a,kinds\n1,2\n", "“@/a.csv” has no column “kind”. Did you mean “kinds”?" },
+    { "a,b\n1,2\n", "“@/a.csv” has no column “kind”; its first is “a”." },
+    { "kind\n1\n", "“@/a.csv” has no column beside the target; is delimiter=\",\" right?" },
+    { "a,kind\n", "“@/a.csv” has a header and no rows." },
+    { "", "“@/a.csv” is empty; its first line must name the columns." },
+    { "a,kind\n1,\xff\n", "“@/a.csv” is no UTF-8 text." },
+  };
+
+  assert_refused (f, "csv", strv, "There is no file “@/a.csv”; paths start at the folder of the graph file.");
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      write_file (f, "a.csv", cases[i].text, -1);
+      assert_refused (f, "csv", strv, cases[i].message);
+    }
+}
+
+static void
+save_npy (Fixture *f, const char *name, LoomDType dtype, int rank, gint64 a, gint64 b, gint64 c)
+{
+  const gint64 dims[] = { a, b, c };
+  g_autoptr (LoomTensor) t = loom_tensor_new (dtype, rank, dims, NULL);
+  g_autofree char *path = g_build_filename (f->folder, name, NULL);
+
+  for (gint64 i = 0; i < t->count; i++)
+    loom_tensor_set (t, i, i);
+  g_assert_true (loom_npy_save (path, t, NULL));
+}
+
+static void
+test_npy (Fixture *f, gconstpointer data)
+{
+  static const char *const strv[] = { "x", "x.npy", "y", "y.npy", "test_x", "tx.npy", "test_y", "ty.npy", NULL };
+  static const char *const alone[] = { "x", "x.npy", NULL };
+  static const char *const wrong[] = { "x", "x.npy", "y", "ty.npy", NULL };
+  static const char *const half[] = { "x", "x.npy", "y", "y.npy", "test_x", "tx.npy", NULL };
+  g_autoptr (LoomDataset) dataset = NULL, single = NULL;
+  g_autofree char *shape = NULL;
+
+  save_npy (f, "x.npy", LOOM_U8, 3, 4, 2, 2);
+  save_npy (f, "y.npy", LOOM_I32, 1, 4, 0, 0);
+  save_npy (f, "tx.npy", LOOM_F64, 3, 2, 2, 2);
+  save_npy (f, "ty.npy", LOOM_U8, 1, 2, 0, 0);
+  dataset = open_source (f, "npy", strv);
+  g_assert_no_error (f->error);
+  shape = port_shape (dataset, 0);
+  g_assert_cmpstr (shape, ==, "B,2,2");
+  g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TRAIN, 0, 3, 3), ==, (double)(15.0f / 255.0f));
+  g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TRAIN, 1, 3, 0), ==, 3);
+  g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_TEST), ==, 2);
+  g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TEST, 0, 1, 3), ==, 7);
+  g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TEST, 1, 1, 0), ==, 1);
+  single = open_source (f, "npy", alone);
+  g_assert_cmpuint (loom_dataset_info (single)->n_ports, ==, 1);
+  assert_refused (f, "npy", wrong, "“@/ty.npy” has 2 samples, but x has 4.");
+  assert_refused (f, "npy", half, "The data set npy has only one of test_x and test_y; give both.");
+}
+
+static void
+test_text (Fixture *f, gconstpointer data)
+{
+  static const char *const strv[] = { "path", "t.txt", "context", "3", "stride", "2", "val_fraction", "0.34", NULL };
+  static const char *const missing[] = { "path", "none.txt", NULL };
+  g_autoptr (LoomDataset) dataset = NULL;
+
+  /* Twelve characters: eight to train on, four for validation. */
+  write_file (f, "t.txt", "bänänä bänän", -1);
+  dataset = open_source (f, "text", strv);
+  g_assert_no_error (f->error);
+  g_assert_cmpint (loom_dataset_info (dataset)->n_classes, ==, 4);
+  g_assert_cmpstr (loom_dataset_class_names (dataset)[0], ==, " ");
+  g_assert_cmpstr (loom_dataset_class_names (dataset)[3], ==, "ä");
+  g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_TRAIN), ==, 3);
+  g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_VAL), ==, 1);
+  /* The vocabulary is " bnä"; windows begin at 0, 2 and 4, and validation at 8 ("änän"). */
+  for (int t = 0; t < 3; t++)
+    {
+      const int first[] = { 1, 3, 2, 3 }, last[] = { 2, 3, 0, 1 }, val[] = { 3, 2, 3, 2 };
+
+      g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TRAIN, 0, 0, t), ==, first[t]);
+      g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TRAIN, 1, 0, t), ==, first[t + 1]);
+      g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TRAIN, 0, 2, t), ==, last[t]);
+      g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_TRAIN, 1, 2, t), ==, last[t + 1]);
+      g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_VAL, 0, 0, t), ==, val[t]);
+      g_assert_cmpfloat (read_value (dataset, LOOM_SPLIT_VAL, 1, 0, t), ==, val[t + 1]);
+    }
+  assert_refused (f, "text", missing, "There is no file “@/none.txt”; say path=\"FILE\", a UTF-8 text.");
+  write_file (f, "t.txt", "ab", -1);
+  assert_refused (f, "text", strv, "“@/t.txt” has 2 characters to train on, too few for context=\"3\".");
+}
+
+static void
+test_fashion_mnist_missing (Fixture *f, gconstpointer data)
+{
+  static const char *const strv[] = { "path", "nowhere", NULL };
+  const LoomDatasetOptions o = options (f, strv);
+  LoomDatasetInfo info;
+  g_autofree char *shape = NULL;
+
+  assert_refused (f, "fashion-mnist", strv,
+                  "Fashion-MNIST was not found; looked in “@/nowhere” for train-images-idx3-ubyte.gz and its three "
+                  "companions. Install it with “apt install dataset-fashion-mnist”, or say path=\"FOLDER\".");
+  g_assert_error (f->error, LOOM_ERROR, LOOM_ERROR_DATA);
+  /* A graph can be drawn without the data. */
+  g_assert_false (loom_dataset_describe ("fashion-mnist", &o, &info, NULL));
+  g_assert_cmpuint (info.n_ports, ==, 2);
+  shape = loom_shape_to_attribute (&info.port[0].type.shape);
+  g_assert_cmpstr (shape, ==, "B,1,28,28");
+}
+
+/* The package itself: counts, balance of classes, and a known mean (0.2860 of the training pixels). */
+static void
+test_fashion_mnist (Fixture *f, gconstpointer data)
+{
+  g_autoptr (LoomDataset) dataset = NULL;
+  LoomDatasetInfo info;
+  gint64 count[2][10] = { { 0 } };
+  gint64 image[] = { 1, 1, 28, 28 }, one = 1, start;
+  double sum = 0;
+
+  if (!loom_dataset_describe ("fashion-mnist", NULL, &info, NULL))
+    {
+      g_test_skip ("the package dataset-fashion-mnist is not installed");
+      return;
+    }
+  start = g_get_monotonic_time ();
+  dataset = loom_dataset_open ("fashion-mnist", NULL, &f->error);
+  g_test_message ("opened in %.3f s", (g_get_monotonic_time () - start) / 1e6);
+  g_assert_no_error (f->error);
+  g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_TRAIN), ==, 60000);
+  g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_TEST), ==, 10000);
+  for (int s = 0; s < 2; s++)
+    {
+      LoomSplit split = s == 0 ? LOOM_SPLIT_TRAIN : LOOM_SPLIT_TEST;
+      g_autoptr (LoomTensor) x = loom_tensor_new (LOOM_F32, 4, image, NULL);
+      g_autoptr (LoomTensor) y = loom_tensor_new (LOOM_I64, 1, &one, NULL);
+      LoomTensor *out[] = { x, y };
+
+      for (gint64 i = 0; i < loom_dataset_count (dataset, split); i++)
+        {
+          g_assert_true (loom_dataset_read (dataset, split, &i, 1, out, NULL));
+          count[s][*(gint64 *)y->data]++;
+          for (gint64 k = 0; k < 784 && s == 0; k++)
+            sum += ((float *)x->data)[k];
+        }
+    }
+  for (int k = 0; k < 10; k++)
+    {
+      g_assert_cmpint (count[0][k], ==, 6000);
+      g_assert_cmpint (count[1][k], ==, 1000);
+    }
+  g_assert_cmpfloat_with_epsilon (sum / (60000.0 * 784), 0.2860, 0.0001);
+}
+
+#define ADD(name, function) g_test_add (name, Fixture, NULL, set_up, function, tear_down)
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  ADD ("/files/idx", test_idx);
+  ADD ("/files/idx-bad", test_idx_bad);
+  ADD ("/files/csv", test_csv);
+  ADD ("/files/csv-splits", test_csv_splits);
+  ADD ("/files/csv-bad", test_csv_bad);
+  ADD ("/files/npy", test_npy);
+  ADD ("/files/text", test_text);
+  ADD ("/files/fashion-mnist-missing", test_fashion_mnist_missing);
+  ADD ("/files/fashion-mnist", test_fashion_mnist);
+  return g_test_run ();
+}

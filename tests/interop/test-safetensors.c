@@ -1,0 +1,189 @@
+/* Safetensors: there and back, alignment, and damaged headers with their sentences. */
+#include "engine/interop/loom-safetensors.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+
+static void
+add (GPtrArray *tensors, const char *name, LoomDType dtype, int rank, gint64 a, gint64 b)
+{
+  const gint64 dims[] = { a, b };
+  g_autoptr (LoomTensor) t = loom_tensor_new (dtype, rank, dims, NULL);
+
+  for (gint64 i = 0; i < t->count; i++)
+    loom_tensor_set (t, i, i + 1);
+  g_ptr_array_add (tensors, loom_named_tensor_new (name, t));
+}
+
+static void
+test_round_trip (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("loom-safetensors-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "w.safetensors", NULL);
+  g_autoptr (GPtrArray) tensors = loom_named_tensors_new ();
+  g_autoptr (GHashTable) metadata = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GError) error = NULL;
+  LoomSafetensors *file;
+  g_autoptr (LoomTensor) kept = NULL;
+  g_autofree char *content = NULL;
+  gsize length;
+
+  for (LoomDType dtype = 0; dtype < LOOM_N_DTYPES; dtype++)
+    add (tensors, loom_dtype_name (dtype), dtype, 2, 3, 1);
+  add (tensors, "quote \" and ü", LOOM_F32, 0, 0, 0);
+  add (tensors, "empty", LOOM_F32, 2, 0, 4);
+  g_hash_table_insert (metadata, "format", "pt");
+  g_assert_true (loom_safetensors_save (path, tensors, metadata, &error));
+  g_assert_no_error (error);
+
+  g_assert_true (g_file_get_contents (path, &content, &length, NULL));
+  g_assert_cmpint (content[0] % 8, ==, 0);
+  g_assert_true (g_str_has_prefix (content + 8, "{\"__metadata__\":{\"format\":\"pt\"},"));
+
+  file = loom_safetensors_open (path, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (loom_safetensors_count (file), ==, tensors->len);
+  g_assert_cmpstr (loom_safetensors_metadata (file, "format"), ==, "pt");
+  g_assert_null (loom_safetensors_metadata (file, "none"));
+  g_assert_cmpint (loom_safetensors_find (file, "none"), ==, -1);
+  for (guint i = 0; i < tensors->len; i++)
+    {
+      const LoomNamedTensor *named = g_ptr_array_index (tensors, i);
+      int at = loom_safetensors_find (file, named->name);
+      g_autoptr (LoomTensor) t = loom_safetensors_tensor (file, (guint)at, &error);
+
+      g_assert_cmpstr (loom_safetensors_name (file, (guint)at), ==, named->name);
+      g_assert_true (loom_tensor_equal_bits (t, named->tensor));
+    }
+  /* A tensor outlives its file. */
+  kept = loom_safetensors_tensor (file, (guint)loom_safetensors_find (file, "f32"), &error);
+  loom_safetensors_free (file);
+  g_assert_cmpfloat (loom_tensor_get (kept, 2), ==, 3);
+
+  add (tensors, "f32", LOOM_F32, 1, 1, 0);
+  g_assert_false (loom_safetensors_save (path, tensors, NULL, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+  g_unlink (path);
+  g_rmdir (folder);
+}
+
+static LoomSafetensors *
+parse (const char *header, gsize data_length, GError **error)
+{
+  g_autoptr (GByteArray) content = g_byte_array_new ();
+  g_autoptr (GBytes) bytes = NULL;
+  guint64 length = GUINT64_TO_LE (strlen (header));
+
+  g_byte_array_append (content, (const guint8 *)&length, 8);
+  g_byte_array_append (content, (const guint8 *)header, strlen (header));
+  for (gsize i = 0; i < data_length; i++)
+    g_byte_array_append (content, (const guint8 *)"\0", 1);
+  bytes = g_byte_array_free_to_bytes (g_steal_pointer (&content));
+  return loom_safetensors_open_bytes (bytes, "w", error);
+}
+
+static void
+test_unaligned (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomSafetensors) file = parse ("{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
+                                            "\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[1,5]}}",
+                                            5, &error);
+  g_autoptr (LoomTensor) t = NULL;
+
+  g_assert_no_error (error);
+  t = loom_safetensors_tensor (file, 1, &error);
+  g_assert_cmpint ((guintptr)t->data % 4, ==, 0);
+  g_assert_cmpfloat (loom_tensor_get (t, 0), ==, 0);
+}
+
+#define JSON_FAULT "“w” is no safetensors file, or a damaged one: its header is no JSON of the expected form."
+
+static void
+test_bad (void)
+{
+  static const struct
+  {
+    const char *header, *message;
+  } cases[] = {
+    { "{\"a\":{\"dtype\":\"U8\",\"shape\":[6],\"data_offsets\":[0,6]},"
+      "\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[4,8]}}",
+      "“w” has a damaged header: tensors “a” and “b” overlap." },
+    { "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
+      "\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[4,8]}}",
+      "“w” has a damaged header: nothing owns the 2 bytes before tensor “b”." },
+    { "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}",
+      "“w” has a damaged header: nothing owns its last 6 bytes." },
+    { "{\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,12]}}",
+      "“w” is truncated or damaged: tensor “a” ends at byte 12 of the data, which has 8." },
+    { "{\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}",
+      "“w” has a damaged header: tensor “a” has 8 bytes, but its shape and type need 12." },
+    { "{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387904],\"data_offsets\":[0,8]}}",
+      "“w” has a damaged header: tensor “a” is too large." },
+    { "{\"a\":{\"dtype\":\"F8_E4M3\",\"shape\":[8],\"data_offsets\":[0,8]}}",
+      "“w” holds tensor “a” of type F8_E4M3; F64, F32, F16, BF16, I64, I32, U8 and BOOL can be read." },
+    { "{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}",
+      "“w” has a damaged header: the shape of tensor “a” is no list of at most 8 sizes." },
+    { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]}}",
+      "“w” has a damaged header: the data_offsets of tensor “a” are no range." },
+    { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0.5,8]}}",
+      "“w” has a damaged header: the data_offsets of tensor “a” are no range." },
+    { "{\"a\":{\"shape\":[2],\"data_offsets\":[0,8]}}", "“w” has a damaged header: tensor “a” has no dtype." },
+    { "{\"a\":3}", "“w” has a damaged header at tensor “a”." },
+    { "{\"__metadata__\":{\"a\":1}}", "“w” has a damaged header: __metadata__ is no map of texts." },
+    { "[]", "“w” has a damaged header: it is no JSON object." },
+    { "{\"a\":", JSON_FAULT },
+    { "[[[[[[[[[[[[[[[[", JSON_FAULT },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+
+      g_assert_null (parse (cases[i].header, 8, &error));
+      g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+      g_assert_cmpstr (error->message, ==, cases[i].message);
+    }
+}
+
+static void
+test_files (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) tensors = loom_named_tensors_new ();
+  g_autoptr (GBytes) lie = g_bytes_new_static ("\xff\xff\xff\xff\xff\xff\xff\x7f{}", 10);
+  g_autoptr (GBytes) stump = g_bytes_new_static ("\x02", 1);
+
+  g_assert_null (loom_safetensors_open ("/nonexistent/w", &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_IO);
+  g_clear_error (&error);
+  g_assert_null (loom_safetensors_open_bytes (lie, "w", &error));
+  g_assert_cmpstr (error->message, ==,
+                   "“w” is no safetensors file, or is truncated: its header would be longer than the file.");
+  g_clear_error (&error);
+  g_assert_null (loom_safetensors_open_bytes (stump, "w", &error));
+  g_assert_cmpstr (error->message, ==, "“w” is no safetensors file: it is too short.");
+  g_clear_error (&error);
+
+  add (tensors, "a", LOOM_F32, 1, 4, 0);
+  if (!g_file_test ("/dev/full", G_FILE_TEST_EXISTS))
+    {
+      g_test_skip ("there is no /dev/full to play a full disk");
+      return;
+    }
+  g_assert_false (loom_safetensors_save ("/dev/full", tensors, NULL, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_IO);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/safetensors/round-trip", test_round_trip);
+  g_test_add_func ("/safetensors/unaligned", test_unaligned);
+  g_test_add_func ("/safetensors/bad", test_bad);
+  g_test_add_func ("/safetensors/files", test_files);
+  return g_test_run ();
+}
