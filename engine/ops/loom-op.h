@@ -137,6 +137,9 @@ typedef struct {
 } LoomWeightSpec;
 void loom_infer_weight (LoomInfer *ctx, const LoomWeightSpec *spec);
 
+/* Memory (zeroed) that lives as long as the net: for LoomInit.data. */
+gpointer loom_infer_keep (LoomInfer *ctx, gsize bytes);
+
 /* PyTorch's default for linear and conv weights: uniform in ±1/sqrt(fan_in) (kaiming_uniform with a = √5; also for
  * the bias). */
 LoomInit loom_init_fan_in (gint64 fan_in);

@@ -1,0 +1,437 @@
+/* Order and types: nodes are sorted so that each comes after what feeds it, and infer() runs over them once.
+ *
+ * A node behind a fault stays untyped without a fault of its own: one mistake makes one sentence. */
+#include "engine/ops/net-private.h"
+
+#include <string.h>
+
+/* ---- order ------------------------------------------------------------ */
+
+/* A heap of node numbers, the smallest first: among nodes that could come next the file's order decides. */
+static void
+heap_push (guint *heap, guint *n, guint value)
+{
+  guint i = (*n)++;
+
+  for (; i > 0 && heap[(i - 1) / 2] > value; i = (i - 1) / 2)
+    heap[i] = heap[(i - 1) / 2];
+  heap[i] = value;
+}
+
+static guint
+heap_pop (guint *heap, guint *n)
+{
+  guint top = heap[0], last = heap[--*n], i = 0;
+
+  for (;;)
+    {
+      guint child = 2 * i + 1;
+
+      if (child >= *n)
+        break;
+      child += child + 1 < *n && heap[child + 1] < heap[child];
+      if (heap[child] >= last)
+        break;
+      heap[i] = heap[child];
+      i = child;
+    }
+  heap[i] = last;
+  return top;
+}
+
+static void
+report_cycle (LoomNet *net, guint start, const guint *waiting, guint *seen, guint mark)
+{
+  guint at = start, first;
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autofree char *chain = NULL;
+  const NetNode *n;
+
+  /* Backwards along wires from nodes that wait; every one of them has such a wire, so the way ends in a ring. */
+  while (seen[at] == 0)
+    {
+      seen[at] = mark;
+      n = net->nodes->pdata[at];
+      for (guint i = 0; i < n->node.n_inputs; i++)
+        if (n->node.input[i].node != G_MAXUINT && waiting[n->node.input[i].node] > 0)
+          {
+            at = n->node.input[i].node;
+            break;
+          }
+    }
+  if (seen[at] != mark)
+    return;
+  first = at;
+  do
+    {
+      g_ptr_array_insert (names, 0, (gpointer)((NetNode *)net->nodes->pdata[at])->node.path);
+      n = net->nodes->pdata[at];
+      for (guint i = 0; i < n->node.n_inputs; i++)
+        if (n->node.input[i].node != G_MAXUINT && waiting[n->node.input[i].node] > 0)
+          {
+            at = n->node.input[i].node;
+            break;
+          }
+    }
+  while (at != first && names->len < 20);
+  g_ptr_array_add (names, names->pdata[0]);
+  g_ptr_array_add (names, NULL);
+  chain = g_strjoinv (" → ", (char **)names->pdata);
+  n = net->nodes->pdata[first];
+  loom_net_fault (net, n->node.element, n->node.path, LOOM_ERROR_CYCLE, NULL,
+                  "The wires run in a ring, so nothing can be computed first: %s. Remove one of them.", chain);
+}
+
+static void
+sort_nodes (LoomNet *net)
+{
+  guint n = net->nodes->len, n_heap = 0, done = 0, mark = 0;
+  g_autofree guint *waiting = g_new0 (guint, n + 1), *first = g_new0 (guint, n + 2), *heap = g_new (guint, n + 1);
+  g_autofree guint *seen = g_new0 (guint, n + 1), *followers = NULL;
+  g_autoptr (GPtrArray) sorted = g_ptr_array_sized_new (n);
+
+  net->order = loom_net_alloc (&net->arena, sizeof (guint) * (n + 1));
+  for (guint i = 0; i < n; i++)
+    {
+      const LoomNetNode *node = &((NetNode *)net->nodes->pdata[i])->node;
+
+      for (guint k = 0; k < node->n_inputs; k++)
+        if (node->input[k].node != G_MAXUINT)
+          {
+            waiting[i]++;
+            first[node->input[k].node + 1]++;
+          }
+    }
+  for (guint i = 0; i < n; i++)
+    first[i + 1] += first[i];
+  followers = g_new (guint, first[n] + 1);
+  for (guint i = 0; i < n; i++)
+    {
+      const LoomNetNode *node = &((NetNode *)net->nodes->pdata[i])->node;
+
+      for (guint k = 0; k < node->n_inputs; k++)
+        if (node->input[k].node != G_MAXUINT)
+          followers[first[node->input[k].node] + seen[node->input[k].node]++] = i;
+    }
+  memset (seen, 0, sizeof (guint) * n);
+  for (guint i = 0; i < n; i++)
+    if (waiting[i] == 0)
+      heap_push (heap, &n_heap, i);
+  while (n_heap > 0)
+    {
+      guint i = heap_pop (heap, &n_heap);
+
+      net->order[i] = done++;
+      seen[i] = G_MAXUINT;
+      g_ptr_array_add (sorted, net->nodes->pdata[i]);
+      for (guint k = first[i]; k < first[i + 1]; k++)
+        if (--waiting[followers[k]] == 0)
+          heap_push (heap, &n_heap, followers[k]);
+    }
+  for (guint i = 0; done < n && i < n; i++)
+    if (waiting[i] > 0 && seen[i] == 0)
+      report_cycle (net, i, waiting, seen, ++mark);
+  for (guint i = 0; done < n && i < n; i++)
+    if (waiting[i] > 0)
+      {
+        net->order[i] = sorted->len;
+        ((NetNode *)net->nodes->pdata[i])->broken = TRUE;
+        g_ptr_array_add (sorted, net->nodes->pdata[i]);
+      }
+  for (guint i = 0; i < n; i++)
+    {
+      NetNode *node = sorted->pdata[i];
+      LoomNetSource *input = (LoomNetSource *)node->node.input;
+
+      node->infer.node = i;
+      for (guint k = 0; k < node->node.n_inputs; k++)
+        if (input[k].node != G_MAXUINT)
+          input[k].node = net->order[input[k].node];
+    }
+  g_ptr_array_unref (net->nodes);
+  net->nodes = g_steal_pointer (&sorted);
+}
+
+/* ---- what infer() says ------------------------------------------------------ */
+
+guint
+loom_infer_n_inputs (const LoomInfer *ctx)
+{
+  return ctx->n_inputs;
+}
+
+const LoomType *
+loom_infer_input (const LoomInfer *ctx, guint i)
+{
+  return i < ctx->n_inputs ? ctx->input[i] : NULL;
+}
+
+void
+loom_infer_output (LoomInfer *ctx, guint i, LoomDType dtype, const LoomShape *shape)
+{
+  g_return_if_fail (i < ctx->n_outputs && shape != NULL);
+
+  ctx->output[i].dtype = dtype;
+  ctx->output[i].shape = ctx->binding != NULL ? loom_shape_bind (shape, ctx->binding) : *shape;
+  ctx->output_is_set[i] = TRUE;
+}
+
+const LoomType *
+loom_infer_get_output (const LoomInfer *ctx, guint i)
+{
+  return i < ctx->n_outputs && ctx->output_is_set[i] ? ctx->output + i : NULL;
+}
+
+LoomFault *
+loom_infer_fault (LoomInfer *ctx, LoomErrorCode code, const char *port, const char *format, ...)
+{
+  g_autofree char *message = NULL;
+  va_list args;
+
+  va_start (args, format);
+  message = g_strdup_vprintf (format, args);
+  va_end (args);
+  ctx->has_fault = TRUE;
+  return loom_net_fault (ctx->net, ctx->element, ctx->path, code, port, "%s", message);
+}
+
+gboolean
+loom_infer_has_fault (const LoomInfer *ctx)
+{
+  return ctx->has_fault;
+}
+
+gpointer
+loom_infer_keep (LoomInfer *ctx, gsize bytes)
+{
+  return loom_net_alloc (&ctx->net->arena, bytes);
+}
+
+/* ---- weights ----------------------------------------------------------- */
+
+static int
+find_input (const LoomInfer *ctx, const char *name)
+{
+  const LoomPortSpec *specs = ctx->op->inputs;
+
+  for (guint i = 0; specs != NULL && specs[i].name != NULL && i < ctx->n_inputs; i++)
+    if (specs[i].flags & LOOM_PORT_WEIGHT && strcmp (specs[i].name, name) == 0)
+      return (int)i;
+  return -1;
+}
+
+static void
+check_tied (LoomInfer *ctx, const LoomWeightSpec *spec, const LoomType *type)
+{
+  g_autofree char *want = loom_shape_to_string (&spec->shape), *got = loom_shape_to_string (&type->shape);
+
+  if (!loom_dtype_is_float (type->dtype))
+    loom_infer_fault (ctx, LOOM_ERROR_DTYPE, spec->name, "What is wired into “%s” is %s, but a weight is a float.",
+                      spec->name, loom_dtype_name (type->dtype));
+  else if (!loom_shape_compatible (&spec->shape, &type->shape))
+    loom_infer_fault (ctx, LOOM_ERROR_SHAPE, spec->name, "The weight “%s” must be %s, but what is wired into it is %s.",
+                      spec->name, want, got);
+}
+
+void
+loom_infer_weight (LoomInfer *ctx, const LoomWeightSpec *spec)
+{
+  LoomNet *net = ctx->net;
+  int input = find_input (ctx, spec->name);
+  LoomNetDeclared *declared;
+  LoomNetWeight weight = { .shape = spec->shape, .dtype = spec->dtype, .init = spec->init };
+  g_autofree char *name = NULL;
+  gpointer known;
+
+  /* A node declares few weights: growing by copying is fine. */
+  declared = loom_net_alloc (&net->arena, sizeof (LoomNetDeclared) * (ctx->n_declared + 1));
+  if (ctx->n_declared > 0)
+    memcpy (declared, ctx->declared, sizeof (LoomNetDeclared) * ctx->n_declared);
+  ctx->declared = declared;
+  declared += ctx->n_declared;
+  declared->spec = *spec;
+  declared->spec.name = g_intern_string (spec->name);
+  declared->input = -1;
+  declared->weight = G_MAXUINT;
+
+  name = spec->bare_name ? g_strdup (ctx->weight_path) : g_strconcat (ctx->weight_path, ".", spec->name, NULL);
+  declared->full_name = loom_net_strdup (&net->arena, name);
+  if (input >= 0 && ctx->input[input] != NULL)
+    {
+      check_tied (ctx, spec, ctx->input[input]);
+      declared->input = input;
+      ctx->n_declared++;
+      return;
+    }
+  if (!loom_shape_is_concrete (&spec->shape))
+    {
+      g_autofree char *shape = loom_shape_to_string (&spec->shape);
+
+      loom_infer_fault (
+          ctx, LOOM_ERROR_SHAPE, spec->name,
+          "The weight “%s” would be %s, but a weight's size must be plain numbers. Give the input a fixed "
+          "size on these axes.",
+          spec->name, shape);
+      return;
+    }
+  if (g_hash_table_lookup_extended (net->weight_by_name, name, NULL, &known))
+    {
+      const LoomNetWeight *other = loom_net_weight (net, GPOINTER_TO_UINT (known));
+
+      /* Copies with share="true" meet here. */
+      if (!loom_shape_equal (&other->shape, &spec->shape))
+        {
+          g_autofree char *mine = loom_shape_to_string (&spec->shape), *theirs = loom_shape_to_string (&other->shape);
+
+          loom_infer_fault (
+              ctx, LOOM_ERROR_SHAPE, spec->name,
+              "The copies share the weight “%s”, but here it would be %s and in an earlier copy it is %s.", name, mine,
+              theirs);
+          return;
+        }
+      declared->weight = GPOINTER_TO_UINT (known);
+      ctx->n_declared++;
+      return;
+    }
+  weight.name = g_steal_pointer (&name);
+  weight.is_buffer = spec->is_buffer;
+  weight.frozen = ctx->frozen;
+  weight.node = ctx->node;
+  declared->weight = net->weights->len;
+  g_hash_table_insert (net->weight_by_name, (gpointer)declared->full_name, GUINT_TO_POINTER (net->weights->len));
+  g_array_append_val (net->weights, weight);
+  ctx->n_declared++;
+}
+
+/* ---- costs and summaries ---------------------------------------------------- */
+
+/* A type whose symbols are numbers: as bound, else 1; what is unknown counts as 1 too. */
+static LoomType
+type_with_numbers (const LoomType *type, const LoomBinding *ones)
+{
+  LoomType bound = { .dtype = type->dtype, .shape = loom_shape_bind (&type->shape, ones) };
+
+  for (int d = 0; d < bound.shape.rank; d++)
+    if (loom_dim_is_unknown (bound.shape.dim[d]))
+      bound.shape.dim[d] = loom_dim (1);
+  return bound;
+}
+
+static double
+elements (const LoomType *type)
+{
+  double n = 1;
+
+  for (int d = 0; d < type->shape.rank; d++)
+    n *= (double)type->shape.dim[d].coef;
+  return n;
+}
+
+static void
+compute_cost (LoomNet *net, NetNode *n, const LoomBinding *ones)
+{
+  LoomInfer infer = n->infer;
+  g_autofree LoomType *types = g_new (LoomType, infer.n_inputs + infer.n_outputs + 1);
+  g_autofree const LoomType **input = g_new0 (const LoomType *, infer.n_inputs + 1);
+
+  for (guint i = 0; i < infer.n_inputs; i++)
+    if (infer.input[i] != NULL)
+      {
+        types[i] = type_with_numbers (infer.input[i], ones);
+        input[i] = types + i;
+      }
+  infer.input = input;
+  infer.output = types + infer.n_inputs;
+  for (guint i = 0; i < infer.n_outputs; i++)
+    if (infer.output_is_set[i])
+      {
+        infer.output[i] = type_with_numbers (n->infer.output + i, ones);
+        n->node.cost.bytes += elements (infer.output + i) * (double)loom_dtype_size (infer.output[i].dtype);
+        n->node.cost.flops += elements (infer.output + i);
+      }
+  infer.binding = ones;
+  if (infer.op->flops != NULL)
+    n->node.cost.flops = infer.op->flops (&infer);
+  for (guint i = 0; i < infer.n_declared; i++)
+    {
+      const LoomNetDeclared *declared = infer.declared + i;
+
+      if (declared->weight != G_MAXUINT && !declared->spec.is_buffer
+          && loom_net_weight (net, declared->weight)->node == infer.node)
+        n->node.cost.parameters += (double)loom_dim_value (loom_shape_count (&declared->spec.shape), ones);
+    }
+}
+
+/* What somebody set to something else than the default. */
+static char *
+list_parameters (const LoomInfer *infer)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; infer->op->params != NULL && infer->op->params[i].name != NULL; i++)
+    {
+      const LoomParamSpec *spec = infer->op->params + i;
+      const NetParam *param = infer->params + i;
+
+      if (param->is_good && g_strcmp0 (param->text, spec->def) != 0)
+        g_string_append_printf (text, "%s%s %s", text->len > 0 ? " · " : "", spec->name, param->text);
+    }
+  return g_string_free (text, FALSE);
+}
+
+/* ---- the run over all nodes ------------------------------------------------- */
+
+static guint
+count_errors (const LoomNet *net)
+{
+  return loom_faults_count (net->faults) + loom_faults_count (net->unsaid);
+}
+
+static void
+infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
+{
+  LoomInfer *infer = &n->infer;
+  guint errors;
+
+  for (guint i = 0; i < infer->n_inputs; i++)
+    {
+      const LoomNetSource *source = n->node.input + i;
+      const NetNode *from;
+
+      if (source->node == G_MAXUINT)
+        continue;
+      from = net->nodes->pdata[source->node];
+      if (!from->node.typed)
+        n->broken = TRUE;
+      else
+        infer->input[i] = from->node.output + source->output;
+    }
+  if (n->broken || infer->has_fault)
+    {
+      n->node.summary = list_parameters (infer);
+      return;
+    }
+  errors = count_errors (net);
+  infer->op->infer (infer);
+  /* A warning is no fault: the operator says so after it reported one. */
+  infer->has_fault = count_errors (net) > errors;
+  n->node.typed = !infer->has_fault;
+  for (guint i = 0; i < infer->n_outputs; i++)
+    n->node.typed &= infer->output_is_set[i];
+  if (n->node.typed)
+    compute_cost (net, n, ones);
+  n->node.summary = n->node.typed && infer->op->summary != NULL ? infer->op->summary (infer) : list_parameters (infer);
+}
+
+void
+loom_net_infer_all (LoomNet *net)
+{
+  LoomBinding ones = net->binding;
+
+  for (guint i = 0; i < G_N_ELEMENTS (ones.value); i++)
+    if (ones.value[i] <= 0)
+      ones.value[i] = 1;
+  sort_nodes (net);
+  for (guint i = 0; i < net->nodes->len; i++)
+    infer_node (net, net->nodes->pdata[i], &ones);
+}

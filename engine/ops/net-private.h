@@ -1,0 +1,225 @@
+/* The inside of a net: scopes compiled once, instances of them, and what infer() sees.
+ *
+ * Three steps share these structs. net-scope.c compiles each scope once: names become indexes, and whatever is wrong
+ * with a wire is said once, however often a module is used. net-expand.c makes the instances and follows wires across
+ * their borders. net-infer.c orders the nodes and types them. Everything a net allocates lives in one arena and goes at
+ * once. Lowering (lower.c) reads LoomInfer and LoomNetDeclared. */
+#pragma once
+
+#include "engine/graph/loom-expr.h"
+#include "engine/ops/loom-net.h"
+
+G_BEGIN_DECLS
+
+/* ---- memory ---- */
+typedef struct
+{
+  GPtrArray *blocks;
+  char *next;
+  gsize left;
+} NetArena;
+
+gpointer loom_net_alloc (NetArena *arena, gsize bytes); /* zeroed */
+char *loom_net_strndup (NetArena *arena, const char *text, gsize n);
+char *loom_net_strdup (NetArena *arena, const char *text);
+
+/* ---- arguments of modules ---- */
+typedef struct
+{
+  const char *name;
+  const char *text; /* the value as an attribute would have it; NULL where a fault has it unknown */
+  gboolean is_number, is_module;
+  LoomNumber number;
+} NetArgument;
+
+typedef struct
+{
+  guint n;
+  NetArgument *items;
+} NetEnvironment;
+
+/* ---- scopes ---- */
+typedef struct _NetScope NetScope;
+typedef struct _NetInstance NetInstance;
+
+typedef enum
+{
+  NET_BROKEN,
+  NET_OP,
+  NET_MODULE,
+  NET_INPUT,
+  NET_OUTPUT
+} NetKind;
+
+typedef struct
+{
+  guint from;       /* local node */
+  int output;       /* index of its output; -1: by name, for outputs that depend on parameters */
+  const char *port; /* that name; NULL where it was omitted */
+  const LoomElement *wire;
+} NetWire;
+
+typedef struct
+{
+  NetKind kind;
+  const char *id;
+  const char *path; /* in the first instance: where a fault says it is */
+  const LoomElement *element;
+  const LoomOp *op;
+  NetScope *module;
+  guint port;      /* of NET_INPUT and NET_OUTPUT: which port of the module */
+  guint n_ports;   /* inputs */
+  NetWire **wires; /* by input; NULL where none */
+  gboolean *wrong; /* by input: a wire is there, but it is at fault */
+} NetLocal;
+
+struct _NetScope
+{
+  const LoomElement *element;
+  const char *name; /* of the module; NULL for the graph */
+  gboolean compiling;
+  guint n_locals;
+  NetLocal *locals;
+  guint *inputs, *outputs; /* locals that are ports of the module */
+  guint n_inputs, n_outputs;
+};
+
+/* ---- instances ---- */
+typedef struct
+{
+  guint n;              /* copies */
+  guint first;          /* NET_OP: node of the first one */
+  NetInstance **copies; /* NET_MODULE */
+} NetSlot;
+
+struct _NetInstance
+{
+  NetScope *scope;
+  NetInstance *parent;
+  guint local; /* which node of the parent's scope */
+  guint copy;
+  NetInstance **siblings; /* the copies, this one among them */
+  NetEnvironment arguments;
+  const char *path, *weight_path, *device; /* paths are "" at the root */
+  gboolean frozen;
+  NetSlot *slots; /* by local */
+};
+
+/* ---- nodes ---- */
+typedef struct
+{
+  gboolean is_set, is_good;
+  const char *text;
+  gint64 i;
+  double d;
+  guint n;
+  gint64 *ints;
+  double *floats;
+  LoomShape *shape;
+  LoomDType dtype;
+} NetParam;
+
+/* A weight or buffer that infer() declared. */
+typedef struct
+{
+  LoomWeightSpec spec;
+  const char *full_name;
+  int input;    /* the wired port that stands for it (a tied weight); -1: it has a value of its own */
+  guint weight; /* index among the net's weights; G_MAXUINT when tied */
+} LoomNetDeclared;
+
+struct _LoomInfer
+{
+  LoomNet *net;
+  guint node; /* index in the net */
+  const LoomOp *op;
+  const LoomElement *element;
+  const char *path, *weight_path;
+  gboolean frozen;
+  const NetEnvironment *arguments;
+  const LoomBinding *binding; /* NULL: symbols stay */
+  NetParam *params;           /* op->params' order */
+  gboolean has_fault;
+  guint n_inputs;
+  const LoomType **input; /* NULL where not wired */
+  const LoomPortSpec *output_spec;
+  guint n_outputs;
+  LoomType *output;
+  gboolean *output_is_set;
+  guint n_declared;
+  LoomNetDeclared *declared;
+};
+
+typedef struct
+{
+  LoomNetNode node; /* what the public sees */
+  LoomInfer infer;
+  gboolean broken; /* a wire into it is at fault, so its type cannot be known */
+} NetNode;
+
+typedef struct
+{
+  NetInstance *instance;
+  guint local;
+  int copy; /* -1: all of them */
+} NetPlace;
+
+struct _LoomNet
+{
+  NetArena arena;
+  const LoomGraph *graph; /* while it is made only */
+  LoomFaults *faults;     /* while it is made only */
+  char *folder;
+  LoomBinding binding;
+  gboolean has_binding;
+  LoomFaults *unsaid; /* while it is made only: what other copies complained about before */
+  GHashTable *said;   /* faults already reported: "serial message" */
+  GHashTable *scopes; /* key of module and its module arguments → NetScope */
+  GPtrArray *modules_on_the_way;
+  NetScope *root_scope;
+  NetInstance *root;
+  guint n_expanded;
+  gboolean too_large;
+  GPtrArray *nodes; /* NetNode: in the order of the file, and topological once the net is made */
+  guint *order;     /* from the first of these orders to the second; NULL until then */
+  GArray *weights;  /* LoomNetWeight */
+  GHashTable *weight_by_name;
+  GHashTable *places; /* path → NetPlace */
+  GHashTable *ids;    /* serial → id */
+};
+
+/* One sentence about an element. Of 100 copies of a module only the first one complains: a sentence that was said
+ * before goes to a list that nobody reads, so the result is never NULL. */
+LoomFault *loom_net_fault (LoomNet *net, const LoomElement *element, const char *path, LoomErrorCode code,
+                           const char *port, const char *format, ...) G_GNUC_PRINTF (6, 7);
+const char *loom_net_join (LoomNet *net, const char *path, const char *id); /* interned */
+
+/* net-scope.c: `path` is where a fault says it is. */
+NetScope *loom_net_scope (LoomNet *net, const LoomElement *element, const NetEnvironment *arguments, const char *path);
+/* The index of an output by name (NULL: the only required one), or -1. */
+int loom_net_output_index (const LoomPortSpec *specs, guint n, const char *port);
+guint loom_net_count_ports (const LoomPortSpec *specs);
+
+/* net-expand.c */
+void loom_net_expand (LoomNet *net);
+/* Follows output `output` of a local node to the operator that computes it; FALSE where a fault is on the way. */
+gboolean loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int output, const char *port,
+                          LoomNetSource *source);
+gboolean loom_net_follow_wire (LoomNet *net, NetInstance *instance, const NetWire *wire, LoomNetSource *source);
+
+/* net-params.c: an attribute's text with its expression evaluated; NULL after a fault. */
+const char *loom_net_evaluate (LoomNet *net, const LoomElement *element, const char *path,
+                               const NetEnvironment *arguments, const char *name, const char *text, NetArgument *value);
+void loom_net_parse_params (LoomInfer *infer);
+/* Checks what is reserved on every node; TRUE for a reserved name. */
+gboolean loom_net_is_reserved (const char *name);
+void loom_net_check_reserved (LoomNet *net, const LoomElement *element, const char *path, const LoomOp *op);
+gboolean loom_net_parse_bool (const char *text, gboolean *value);
+
+/* net-infer.c */
+void loom_net_infer_all (LoomNet *net);
+
+/* For lowering. */
+const LoomInfer *loom_net_infer (const LoomNet *net, guint node);
+
+G_END_DECLS
