@@ -82,7 +82,7 @@ template <typename T>
 static void
 launch_gather (const Table *self, cudaStream_t stream, void *const *buffers)
 {
-  gather_kernel<T><<<blocks_for (self->indices * self->width, CUDA_THREADS), CUDA_THREADS, 0, stream> > > (
+  gather_kernel<T><<<blocks_for (self->indices * self->width, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
       (T *)buffers[2], (const T *)buffers[0], (const long long *)buffers[1], self->indices, self->width,
       self->table_rows, self->device->fault_on_device);
 }
@@ -116,7 +116,7 @@ scatter_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMes
   if (self->table_rows * self->width == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  scatter_kernel<<<grid, CUDA_THREADS, 0, cuda_stream (self->device, stream)> > > (
+  scatter_kernel<<<grid, CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
       (float *)buffers[2], (const long long *)buffers[0], (const float *)buffers[1], self->indices, self->width,
       self->table_rows, self->rows_per_block, self->device->fault_on_device);
   return cuda_launched ("scatter_add_rows", message);

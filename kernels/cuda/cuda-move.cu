@@ -82,9 +82,9 @@ launch_walk (cudaStream_t stream, void *to, const void *from, const Walk *walk)
   const unsigned int blocks = blocks_for (walk->count, CUDA_THREADS);
 
   if (walk->count < (1LL << 31))
-    walk_kernel<T, unsigned int><<<blocks, CUDA_THREADS, 0, stream> > > ((T *)to, (const T *)from, *walk);
+    walk_kernel<T, unsigned int><<<blocks, CUDA_THREADS, 0, stream>>> ((T *)to, (const T *)from, *walk);
   else
-    walk_kernel<T, long long><<<blocks, CUDA_THREADS, 0, stream> > > ((T *)to, (const T *)from, *walk);
+    walk_kernel<T, long long><<<blocks, CUDA_THREADS, 0, stream>>> ((T *)to, (const T *)from, *walk);
 }
 
 static void
@@ -93,13 +93,13 @@ launch_fill (cudaStream_t stream, void *to, size_t element, unsigned long long p
   const unsigned int blocks = blocks_for (count, CUDA_THREADS);
 
   if (element == 1)
-    fill_kernel<unsigned char><<<blocks, CUDA_THREADS, 0, stream> > > ((unsigned char *)to, pattern, count);
+    fill_kernel<unsigned char><<<blocks, CUDA_THREADS, 0, stream>>> ((unsigned char *)to, pattern, count);
   else if (element == 2)
-    fill_kernel<unsigned short><<<blocks, CUDA_THREADS, 0, stream> > > ((unsigned short *)to, pattern, count);
+    fill_kernel<unsigned short><<<blocks, CUDA_THREADS, 0, stream>>> ((unsigned short *)to, pattern, count);
   else if (element == 4)
-    fill_kernel<unsigned int><<<blocks, CUDA_THREADS, 0, stream> > > ((unsigned int *)to, pattern, count);
+    fill_kernel<unsigned int><<<blocks, CUDA_THREADS, 0, stream>>> ((unsigned int *)to, pattern, count);
   else
-    fill_kernel<unsigned long long><<<blocks, CUDA_THREADS, 0, stream> > > ((unsigned long long *)to, pattern, count);
+    fill_kernel<unsigned long long><<<blocks, CUDA_THREADS, 0, stream>>> ((unsigned long long *)to, pattern, count);
 }
 
 static LoomStatus
@@ -461,7 +461,7 @@ template <typename T>
 static void
 launch_iota (const Iota *self, cudaStream_t stream, void *to)
 {
-  iota_kernel<T><<<blocks_for (self->count, CUDA_THREADS), CUDA_THREADS, 0, stream> > > (
+  iota_kernel<T><<<blocks_for (self->count, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
       (T *)to, self->count, self->inner, self->dim, self->start, self->step);
 }
 

@@ -221,7 +221,7 @@ batch_norm_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loom
   if (self->batch.channels == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  batch_norm_kernel<<<(unsigned int)self->batch.channels, CUDA_THREADS, 0, cuda_stream (self->device, stream)> > > (
+  batch_norm_kernel<<<(unsigned int)self->batch.channels, CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
       (float *)buffers[out], (float *)buffers[out + 1], (float *)buffers[out + 2], (const float *)buffers[0],
       self->affine ? (const float *)buffers[1] : NULL, self->affine ? (const float *)buffers[2] : NULL, self->batch,
       self->eps);
@@ -238,7 +238,7 @@ batch_norm_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers,
     return LOOM_STATUS_OK;
   cuda_use (self->device);
   batch_norm_grad_kernel<<<(unsigned int)self->batch.channels, CUDA_THREADS, 0,
-                           cuda_stream (self->device, stream)> > > (
+                           cuda_stream (self->device, stream)>>> (
       (float *)buffers[out], self->affine ? (float *)buffers[out + 1] : NULL,
       self->affine ? (float *)buffers[out + 2] : NULL, (const float *)buffers[0], (const float *)buffers[1],
       (const float *)buffers[2], (const float *)buffers[3], self->affine ? (const float *)buffers[4] : NULL,
@@ -255,7 +255,7 @@ layer_norm_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loom
   if (self->rows == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  layer_norm_kernel<<<(unsigned int)self->rows, CUDA_THREADS, 0, cuda_stream (self->device, stream)> > > (
+  layer_norm_kernel<<<(unsigned int)self->rows, CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
       (float *)buffers[out], (float *)buffers[out + 1], (float *)buffers[out + 2], (const float *)buffers[0],
       self->affine ? (const float *)buffers[1] : NULL, self->affine ? (const float *)buffers[2] : NULL, self->columns,
       self->eps);
@@ -279,12 +279,12 @@ layer_norm_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers,
       double *parts = (double *)buffers[out + 3];
 
       layer_norm_parts_kernel<<<dim3 (blocks_for (self->columns, COLUMNS), self->pieces), COLUMNS * LANES, 0,
-                                handle> > > (parts, g, x, mean, rstd, self->rows, self->columns, self->pieces);
-      layer_norm_join_kernel<<<blocks_for (self->columns, CUDA_THREADS), CUDA_THREADS, 0, handle> > > (
+                                handle>>> (parts, g, x, mean, rstd, self->rows, self->columns, self->pieces);
+      layer_norm_join_kernel<<<blocks_for (self->columns, CUDA_THREADS), CUDA_THREADS, 0, handle>>> (
           (float *)buffers[out + 1], (float *)buffers[out + 2], parts, self->columns, self->pieces);
     }
   if (self->rows != 0)
-    layer_norm_grad_kernel<<<(unsigned int)self->rows, CUDA_THREADS, 0, handle> > > (
+    layer_norm_grad_kernel<<<(unsigned int)self->rows, CUDA_THREADS, 0, handle>>> (
         (float *)buffers[out], g, x, mean, rstd, self->affine ? (const float *)buffers[4] : NULL, self->columns);
   return cuda_launched ("layer_norm_grad", message);
 }

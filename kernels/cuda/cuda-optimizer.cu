@@ -62,10 +62,10 @@ random_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
     return LOOM_STATUS_OK;
   cuda_use (self->device);
   if (self->dtype == LOOM_F32)
-    random_kernel<float><<<blocks, CUDA_THREADS, 0, handle> > > ((float *)buffers[2], seed, step, self->count,
+    random_kernel<float><<<blocks, CUDA_THREADS, 0, handle>>> ((float *)buffers[2], seed, step, self->count,
                                                                  self->stream, self->normal);
   else
-    random_kernel<double><<<blocks, CUDA_THREADS, 0, handle> > > ((double *)buffers[2], seed, step, self->count,
+    random_kernel<double><<<blocks, CUDA_THREADS, 0, handle>>> ((double *)buffers[2], seed, step, self->count,
                                                                   self->stream, self->normal);
   return cuda_launched ("random", message);
 }
@@ -265,8 +265,8 @@ grad_stats_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loom
 
   cuda_use (self->device);
   if (self->n_chunks > 0)
-    stats_kernel<<<self->n_chunks, CUDA_THREADS, 0, handle> > > (parts, self->chunks);
-  stats_join_kernel<<<1, CUDA_THREADS, 0, handle> > > (sumsq, finite, parts, self->n_chunks);
+    stats_kernel<<<self->n_chunks, CUDA_THREADS, 0, handle>>> (parts, self->chunks);
+  stats_join_kernel<<<1, CUDA_THREADS, 0, handle>>> (sumsq, finite, parts, self->n_chunks);
   return cuda_launched ("grad_stats", message);
 }
 
@@ -334,7 +334,7 @@ sgd_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage
   if (self->n_chunks == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  sgd_kernel<<<self->n_chunks, CUDA_THREADS, 0, cuda_stream (self->device, stream)> > > (
+  sgd_kernel<<<self->n_chunks, CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
       self->chunks, rates, self->has_momentum, self->nesterov, self->maximize);
   return cuda_launched ("sgd_step", message);
 }
@@ -432,7 +432,7 @@ adam_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessag
   if (self->n_chunks == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  adam_kernel<<<self->n_chunks, CUDA_THREADS, 0, cuda_stream (self->device, stream)> > > (
+  adam_kernel<<<self->n_chunks, CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
       self->chunks, rates, self->decoupled, self->amsgrad, self->maximize);
   return cuda_launched ("adam_step", message);
 }

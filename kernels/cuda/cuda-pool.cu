@@ -215,10 +215,10 @@ max_pool_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMe
     return LOOM_STATUS_OK;
   cuda_use (self->device);
   if (self->wide)
-    max_pool_kernel<int><<<blocks, CUDA_THREADS, 0, handle> > > ((float *)buffers[1], (int *)buffers[2],
+    max_pool_kernel<int><<<blocks, CUDA_THREADS, 0, handle>>> ((float *)buffers[1], (int *)buffers[2],
                                                                  (const float *)buffers[0], window_of (self));
   else
-    max_pool_kernel<unsigned char><<<blocks, CUDA_THREADS, 0, handle> > > (
+    max_pool_kernel<unsigned char><<<blocks, CUDA_THREADS, 0, handle>>> (
         (float *)buffers[1], (unsigned char *)buffers[2], (const float *)buffers[0], window_of (self));
   return cuda_launched ("max_pool2d", message);
 }
@@ -235,10 +235,10 @@ max_pool_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, L
     return LOOM_STATUS_OK;
   cuda_use (self->device);
   if (self->wide)
-    max_pool_grad_kernel<int><<<blocks, CUDA_THREADS, 0, handle> > > ((float *)buffers[2], (const float *)buffers[0],
+    max_pool_grad_kernel<int><<<blocks, CUDA_THREADS, 0, handle>>> ((float *)buffers[2], (const float *)buffers[0],
                                                                       (const int *)buffers[1], window_of (self));
   else
-    max_pool_grad_kernel<unsigned char><<<blocks, CUDA_THREADS, 0, handle> > > (
+    max_pool_grad_kernel<unsigned char><<<blocks, CUDA_THREADS, 0, handle>>> (
         (float *)buffers[2], (const float *)buffers[0], (const unsigned char *)buffers[1], window_of (self));
   return cuda_launched ("max_pool2d_grad", message);
 }
@@ -252,7 +252,7 @@ avg_pool_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMe
   if (count == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  avg_pool_kernel<<<blocks_for (count, CUDA_THREADS), CUDA_THREADS, 0, cuda_stream (self->device, stream)> > > (
+  avg_pool_kernel<<<blocks_for (count, CUDA_THREADS), CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
       (float *)buffers[1], (const float *)buffers[0], window_of (self));
   return cuda_launched ("avg_pool2d", message);
 }
@@ -266,7 +266,7 @@ avg_pool_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, L
   if (count == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  avg_pool_grad_kernel<<<blocks_for (count, CUDA_THREADS), CUDA_THREADS, 0, cuda_stream (self->device, stream)> > > (
+  avg_pool_grad_kernel<<<blocks_for (count, CUDA_THREADS), CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
       (float *)buffers[1], (const float *)buffers[0], window_of (self));
   return cuda_launched ("avg_pool2d_grad", message);
 }

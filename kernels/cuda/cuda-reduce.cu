@@ -126,16 +126,16 @@ launch_reduce (const Reduce *self, cudaStream_t stream, void *const *buffers, A 
       A *pieces = (A *)buffers[2];
 
       if (self->columns)
-        columns_kernel<Op, T, A, A><<<grid, COLUMNS * LANES, 0, stream> > > (pieces, x, shape, neutral);
+        columns_kernel<Op, T, A, A><<<grid, COLUMNS * LANES, 0, stream>>> (pieces, x, shape, neutral);
       else
-        rows_kernel<Op, T, A, A><<<grid, CUDA_THREADS, 0, stream> > > (pieces, x, shape, neutral);
-      join_kernel<Op, A, T><<<blocks_for (shape.outputs, CUDA_THREADS), CUDA_THREADS, 0, stream> > > (
+        rows_kernel<Op, T, A, A><<<grid, CUDA_THREADS, 0, stream>>> (pieces, x, shape, neutral);
+      join_kernel<Op, A, T><<<blocks_for (shape.outputs, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
           (T *)buffers[1], pieces, shape.outputs, shape.pieces);
     }
   else if (self->columns)
-    columns_kernel<Op, T, A, T><<<grid, COLUMNS * LANES, 0, stream> > > ((T *)buffers[1], x, shape, neutral);
+    columns_kernel<Op, T, A, T><<<grid, COLUMNS * LANES, 0, stream>>> ((T *)buffers[1], x, shape, neutral);
   else
-    rows_kernel<Op, T, A, T><<<grid, CUDA_THREADS, 0, stream> > > ((T *)buffers[1], x, shape, neutral);
+    rows_kernel<Op, T, A, T><<<grid, CUDA_THREADS, 0, stream>>> ((T *)buffers[1], x, shape, neutral);
 }
 
 template <typename T, typename A>
@@ -306,7 +306,7 @@ launch_argreduce (const ArgReduce *self, cudaStream_t stream, void *const *buffe
 {
   const long long outputs = self->outer * self->inner;
 
-  argreduce_kernel<T><<<blocks_for (outputs, CUDA_THREADS / 32), CUDA_THREADS, 0, stream> > > (
+  argreduce_kernel<T><<<blocks_for (outputs, CUDA_THREADS / 32), CUDA_THREADS, 0, stream>>> (
       (long long *)buffers[1], (const T *)buffers[0], outputs, self->dim, self->inner, self->largest);
 }
 

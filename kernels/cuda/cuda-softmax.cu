@@ -173,10 +173,10 @@ softmax_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMes
   cuda_use (self->device);
   if (self->dim <= WARP_LIMIT)
     softmax_kernel<32>
-        <<<row_blocks (self), CUDA_THREADS, 0, handle> > > (y, x, self->rows, self->dim, self->inner, self->log);
+        <<<row_blocks (self), CUDA_THREADS, 0, handle>>> (y, x, self->rows, self->dim, self->inner, self->log);
   else
     softmax_kernel<CUDA_THREADS>
-        <<<row_blocks (self), CUDA_THREADS, 0, handle> > > (y, x, self->rows, self->dim, self->inner, self->log);
+        <<<row_blocks (self), CUDA_THREADS, 0, handle>>> (y, x, self->rows, self->dim, self->inner, self->log);
   return cuda_launched ("softmax", message);
 }
 
@@ -193,10 +193,10 @@ softmax_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Lo
   cuda_use (self->device);
   if (self->dim <= WARP_LIMIT)
     softmax_grad_kernel<32>
-        <<<row_blocks (self), CUDA_THREADS, 0, handle> > > (dx, g, y, self->rows, self->dim, self->inner, self->log);
+        <<<row_blocks (self), CUDA_THREADS, 0, handle>>> (dx, g, y, self->rows, self->dim, self->inner, self->log);
   else
     softmax_grad_kernel<CUDA_THREADS>
-        <<<row_blocks (self), CUDA_THREADS, 0, handle> > > (dx, g, y, self->rows, self->dim, self->inner, self->log);
+        <<<row_blocks (self), CUDA_THREADS, 0, handle>>> (dx, g, y, self->rows, self->dim, self->inner, self->log);
   return cuda_launched ("softmax_grad", message);
 }
 
@@ -213,10 +213,10 @@ cross_entropy_run (LoomKernel *base, LoomStream *stream, void *const *buffers, L
     return LOOM_STATUS_OK;
   cuda_use (self->device);
   if (self->dim <= WARP_LIMIT)
-    cross_entropy_kernel<32><<<row_blocks (self), CUDA_THREADS, 0, handle> > > (
+    cross_entropy_kernel<32><<<row_blocks (self), CUDA_THREADS, 0, handle>>> (
         loss, lse, x, target, self->rows, self->dim, self->inner, self->ignore_index, self->device->fault_on_device);
   else
-    cross_entropy_kernel<CUDA_THREADS><<<row_blocks (self), CUDA_THREADS, 0, handle> > > (
+    cross_entropy_kernel<CUDA_THREADS><<<row_blocks (self), CUDA_THREADS, 0, handle>>> (
         loss, lse, x, target, self->rows, self->dim, self->inner, self->ignore_index, self->device->fault_on_device);
   return cuda_launched ("cross_entropy", message);
 }
@@ -230,7 +230,7 @@ cross_entropy_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffe
     return LOOM_STATUS_OK;
   cuda_use (self->device);
   cross_entropy_grad_kernel<<<blocks_for (self->rows * self->dim, CUDA_THREADS), CUDA_THREADS, 0,
-                              cuda_stream (self->device, stream)> > > (
+                              cuda_stream (self->device, stream)>>> (
       (float *)buffers[4], (const float *)buffers[0], (const long long *)buffers[1], (const float *)buffers[2],
       (const float *)buffers[3], self->rows, self->dim, self->inner, self->ignore_index, self->device->fault_on_device);
   return cuda_launched ("cross_entropy_grad", message);
