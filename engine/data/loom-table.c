@@ -77,8 +77,15 @@ loom_table_deal (LoomDataset *self, LoomTensor *const data[], guint64 seed, doub
     }
 }
 
+/* The thread sanitizer cannot start a program in which the linker chooses functions. */
+#ifdef __SANITIZE_THREAD__
+#define VECTOR_CLONES
+#else
+#define VECTOR_CLONES __attribute__ ((target_clones ("avx512f", "avx2", "default")))
+#endif
+
 /* Division, because PyTorch's ToTensor divides too: multiplying by 1/255 differs in the last bit. */
-__attribute__ ((target_clones ("avx512f", "avx2", "default"))) static void
+VECTOR_CLONES static void
 bytes_to_floats (const guint8 *restrict from, float *restrict to, gsize n)
 {
   for (gsize i = 0; i < n; i++)
