@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct _LoomDevices {
+struct _LoomDevices
+{
   gatomicrefcount refs;
   int threads;
   GMutex lock;
@@ -35,7 +36,7 @@ loom_devices_new (int threads)
   g_atomic_ref_count_init (&devices->refs);
   g_mutex_init (&devices->lock);
   devices->threads = threads;
-  devices->open = g_ptr_array_new_with_free_func ((GDestroyNotify) device_free);
+  devices->open = g_ptr_array_new_with_free_func ((GDestroyNotify)device_free);
   devices->modules = g_hash_table_new (g_str_hash, g_str_equal);
   devices->why_not = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
   return devices;
@@ -121,11 +122,11 @@ find_backend (LoomDevices *devices, const char *name, const char **why)
         sentence = g_strdup_printf ("the %s module has no entry point", name);
       else
         {
-          backend = ((LoomBackendEntry) entry) ();
+          backend = ((LoomBackendEntry)entry) ();
           if (backend->abi != LOOM_BACKEND_ABI)
             {
               sentence = g_strdup_printf ("the %s module speaks version %u of the back-end interface, this program %u",
-                                          name, backend->abi, (guint) LOOM_BACKEND_ABI);
+                                          name, backend->abi, (guint)LOOM_BACKEND_ABI);
               backend = NULL;
             }
         }
@@ -133,9 +134,9 @@ find_backend (LoomDevices *devices, const char *name, const char **why)
       g_module_make_resident (module);
     }
   name = g_intern_string (name);
-  g_hash_table_insert (devices->modules, (gpointer) name, (gpointer) backend);
+  g_hash_table_insert (devices->modules, (gpointer)name, (gpointer)backend);
   if (sentence != NULL)
-    g_hash_table_insert (devices->why_not, (gpointer) name, sentence);
+    g_hash_table_insert (devices->why_not, (gpointer)name, sentence);
   *why = sentence;
   return backend;
 }
@@ -149,8 +150,8 @@ split_name (const char *name, char **backend, int *index)
 
   if (colon != NULL && !g_ascii_string_to_unsigned (colon + 1, 10, 0, 1023, &n, NULL))
     return FALSE;
-  *backend = colon != NULL ? g_strndup (name, (gsize) (colon - name)) : g_strdup (name);
-  *index = (int) n;
+  *backend = colon != NULL ? g_strndup (name, (gsize)(colon - name)) : g_strdup (name);
+  *index = (int)n;
   return **backend != '\0';
 }
 
@@ -209,7 +210,8 @@ loom_devices_get (LoomDevices *devices, const char *name, GError **error)
 
   if (!split_name (name, &backend_name, &index))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "“%s” is no device. Devices are cpu, ref, cpu:1, cuda:0.", name);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "“%s” is no device. Devices are cpu, ref, cpu:1, cuda:0.",
+                   name);
       return NULL;
     }
   g_mutex_lock (&devices->lock);

@@ -5,9 +5,8 @@
 #include "engine/plan/plan-private.h"
 
 static const char *const owner_names[LOOM_N_OWNERS] = {
-  [LOOM_OWNER_PARAMETERS] = "parameters",   [LOOM_OWNER_GRADIENTS] = "gradients",
-  [LOOM_OWNER_OPTIMIZER] = "optimizer",     [LOOM_OWNER_ACTIVATIONS] = "activations",
-  [LOOM_OWNER_WORKSPACE] = "workspace",     [LOOM_OWNER_DATA] = "data",
+  [LOOM_OWNER_PARAMETERS] = "parameters",   [LOOM_OWNER_GRADIENTS] = "gradients", [LOOM_OWNER_OPTIMIZER] = "optimizer",
+  [LOOM_OWNER_ACTIVATIONS] = "activations", [LOOM_OWNER_WORKSPACE] = "workspace", [LOOM_OWNER_DATA] = "data",
 };
 
 const char *
@@ -24,7 +23,7 @@ clear_instr (LoomPlanInstr *instr)
   if (instr->kernel != NULL)
     instr->kernel->free (instr->kernel);
   g_free (instr->label);
-  g_free ((guint *) instr->value);
+  g_free ((guint *)instr->value);
 }
 
 static double
@@ -34,10 +33,10 @@ bytes_of (Work *w, const WorkInstr *instr)
 
   for (guint k = 0; k < instr->in->len; k++)
     if (work_in (instr, k) != 0)
-      sum += (double) loom_desc_bytes (&work_value (w, work_in (instr, k))->desc);
+      sum += (double)loom_desc_bytes (&work_value (w, work_in (instr, k))->desc);
   for (guint k = 0; k < instr->out->len; k++)
     if (work_out (instr, k) != 0)
-      sum += (double) loom_desc_bytes (&work_value (w, work_out (instr, k))->desc);
+      sum += (double)loom_desc_bytes (&work_value (w, work_out (instr, k))->desc);
   return sum;
 }
 
@@ -49,9 +48,9 @@ flops_of (Work *w, const WorkInstr *instr)
   if (instr->is_transfer || instr->prim == NULL || instr->out->len == 0)
     return 0;
   if (instr->steps != NULL)
-    return (double) instr->steps->len * (double) loom_desc_count (&work_value (w, work_out (instr, 0))->desc);
+    return (double)instr->steps->len * (double)loom_desc_count (&work_value (w, work_out (instr, 0))->desc);
   if (instr->prim->flops == NULL)
-    return work_out (instr, 0) != 0 ? (double) loom_desc_count (&work_value (w, work_out (instr, 0))->desc) : 0;
+    return work_out (instr, 0) != 0 ? (double)loom_desc_count (&work_value (w, work_out (instr, 0))->desc) : 0;
   in = g_new0 (LoomTensorDesc, instr->in->len + 1);
   out = g_new0 (LoomTensorDesc, instr->out->len + 1);
   for (guint k = 0; k < instr->in->len; k++)
@@ -66,8 +65,13 @@ seal_instr (LoomPlan *plan, Work *w, WorkInstr *from)
 {
   guint n = from->in->len + from->out->len;
   guint *value = g_new (guint, n + 1);
-  LoomPlanInstr to = { .primitive = from->primitive, .origin = from->origin, .region = from->region,
-                       .device = (guint) from->device, .n_in = from->in->len, .n_out = from->out->len, .value = value,
+  LoomPlanInstr to = { .primitive = from->primitive,
+                       .origin = from->origin,
+                       .region = from->region,
+                       .device = (guint)from->device,
+                       .n_in = from->in->len,
+                       .n_out = from->out->len,
+                       .value = value,
                        .scratch = from->scratch_offset };
 
   for (guint k = 0; k < from->in->len; k++)
@@ -93,23 +97,23 @@ seal_values (LoomPlan *plan, Work *w)
 
       if (v > 0 && root->storage >= 0)
         {
-          const WorkStorage *s = &g_array_index (w->storages, WorkStorage, (guint) root->storage);
+          const WorkStorage *s = &g_array_index (w->storages, WorkStorage, (guint)root->storage);
 
-          to.place.device = (guint) s->device;
+          to.place.device = (guint)s->device;
           to.place.offset = s->offset;
-          to.first = (guint) MAX (s->first, 0);
-          to.last = (guint) MAX (s->last, 0);
+          to.first = (guint)MAX (s->first, 0);
+          to.last = (guint)MAX (s->last, 0);
           to.place.kind = LOOM_PLACE_ARENA;
           if (s->slot >= 0)
             {
               to.place.kind = LOOM_PLACE_SLOT;
-              to.place.index = (guint) s->slot;
+              to.place.index = (guint)s->slot;
             }
           else if (s->input >= 0)
             {
-              to.place.kind = g_array_index (w->input_copied, gboolean, (guint) s->input) ? LOOM_PLACE_ARENA
-                                                                                          : LOOM_PLACE_INPUT;
-              to.place.index = (guint) s->input;
+              to.place.kind
+                  = g_array_index (w->input_copied, gboolean, (guint)s->input) ? LOOM_PLACE_ARENA : LOOM_PLACE_INPUT;
+              to.place.index = (guint)s->input;
             }
         }
       g_array_append_val (plan->values, to);
@@ -126,12 +130,12 @@ seal_memory (LoomPlan *plan, Work *w)
       for (guint i = 0; i < w->storages->len; i++)
         {
           const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
-          gboolean arena = s->slot < 0 && (s->input < 0 || g_array_index (w->input_copied, gboolean, (guint) s->input));
+          gboolean arena = s->slot < 0 && (s->input < 0 || g_array_index (w->input_copied, gboolean, (guint)s->input));
 
-          if (s->device == (int) d && arena)
+          if (s->device == (int)d && arena)
             memory.arena = MAX (memory.arena, s->offset + s->bytes);
         }
-      for (int t = -1; t <= (int) w->schedule->len; t++)
+      for (int t = -1; t <= (int)w->schedule->len; t++)
         {
           gsize live[LOOM_N_OWNERS] = { 0 }, sum = 0;
 
@@ -139,8 +143,8 @@ seal_memory (LoomPlan *plan, Work *w)
             {
               const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
 
-              if (s->device != (int) d || s->first > t || s->last < t || s->slot >= 0
-                  || (s->input >= 0 && !g_array_index (w->input_copied, gboolean, (guint) s->input)))
+              if (s->device != (int)d || s->first > t || s->last < t || s->slot >= 0
+                  || (s->input >= 0 && !g_array_index (w->input_copied, gboolean, (guint)s->input)))
                 continue;
               live[s->owner] += s->bytes;
               sum += s->bytes;
@@ -157,7 +161,7 @@ seal_memory (LoomPlan *plan, Work *w)
         {
           const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
 
-          if (s->device == (int) d && s->input >= 0 && !g_array_index (w->input_copied, gboolean, (guint) s->input))
+          if (s->device == (int)d && s->input >= 0 && !g_array_index (w->input_copied, gboolean, (guint)s->input))
             memory.peak[LOOM_OWNER_DATA] += s->bytes;
         }
       g_array_append_val (plan->memory, memory);
@@ -204,10 +208,10 @@ seal (LoomPlan *plan, Work *w)
 
       if (value->commit < 0)
         continue;
-      s = &g_array_index (w->storages, WorkStorage, (guint) work_value (w, work_root (w, v))->storage);
+      s = &g_array_index (w->storages, WorkStorage, (guint)work_value (w, work_root (w, v))->storage);
       if (s->slot != value->commit)
         {
-          guint pair[2] = { v, (guint) value->commit };
+          guint pair[2] = { v, (guint)value->commit };
 
           g_array_append_vals (plan->commit_copy, pair, 2);
         }
@@ -241,7 +245,7 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
   plan->devices = loom_devices_ref (devices);
   plan->plan_devices = g_ptr_array_new ();
   plan->instrs = g_array_new (FALSE, FALSE, sizeof (LoomPlanInstr));
-  g_array_set_clear_func (plan->instrs, (GDestroyNotify) clear_instr);
+  g_array_set_clear_func (plan->instrs, (GDestroyNotify)clear_instr);
   plan->values = g_array_new (FALSE, FALSE, sizeof (LoomPlanValue));
   plan->input_value = g_array_new (FALSE, FALSE, sizeof (guint));
   plan->output_value = g_array_new (FALSE, FALSE, sizeof (guint));

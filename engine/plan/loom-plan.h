@@ -13,7 +13,8 @@ G_BEGIN_DECLS
 typedef struct _LoomPlan LoomPlan;
 
 /* An opened device, shared by plans and runs. */
-typedef struct {
+typedef struct
+{
   char *name; /* "cpu", "cpu:1", "cuda:0", "ref" */
   const LoomBackend *backend;
   LoomDevice *device;
@@ -32,7 +33,8 @@ typedef void (*LoomDeviceFunc) (const char *name, const LoomDeviceInfo *info, co
 void loom_devices_foreach (LoomDevices *devices, LoomDeviceFunc func, gpointer data);
 
 /* Whose a byte is. */
-typedef enum {
+typedef enum
+{
   LOOM_OWNER_PARAMETERS,
   LOOM_OWNER_GRADIENTS,
   LOOM_OWNER_OPTIMIZER,
@@ -43,25 +45,34 @@ typedef enum {
 } LoomOwner;
 const char *loom_owner_name (LoomOwner owner); /* "parameters" */
 
-typedef struct {
-  const char *device;    /* default device: "cpu" */
-  gboolean no_fusion;    /* one kernel a primitive */
-  gboolean no_reuse;     /* every value has a place of its own: what the reusing plan is tested against */
-  gboolean no_layout;    /* plain layout everywhere */
+typedef struct
+{
+  const char *device;      /* default device: "cpu" */
+  gboolean no_fusion;      /* one kernel a primitive */
+  gboolean no_reuse;       /* every value has a place of its own: what the reusing plan is tested against */
+  gboolean no_layout;      /* plain layout everywhere */
   gboolean strict_devices; /* a wire across devices is an error */
 } LoomPlanOptions;
 
 /* Where a value lives. */
-typedef enum { LOOM_PLACE_NONE, LOOM_PLACE_ARENA, LOOM_PLACE_SLOT, LOOM_PLACE_INPUT } LoomPlaceKind;
+typedef enum
+{
+  LOOM_PLACE_NONE,
+  LOOM_PLACE_ARENA,
+  LOOM_PLACE_SLOT,
+  LOOM_PLACE_INPUT
+} LoomPlaceKind;
 
-typedef struct {
+typedef struct
+{
   LoomPlaceKind kind;
-  guint device;  /* index into the plan's devices */
-  gsize offset;  /* in the arena */
-  guint index;   /* of the slot or program input */
+  guint device; /* index into the plan's devices */
+  gsize offset; /* in the arena */
+  guint index;  /* of the slot or program input */
 } LoomPlace;
 
-typedef struct {
+typedef struct
+{
   LoomTensorDesc desc; /* with the physical layout */
   LoomPlace place;
   LoomOwner owner;
@@ -69,20 +80,22 @@ typedef struct {
   guint first, last; /* instructions between which it is alive */
 } LoomPlanValue;
 
-typedef struct {
-  LoomKernel *kernel;  /* owned; NULL for a copy between devices */
+typedef struct
+{
+  LoomKernel *kernel; /* owned; NULL for a copy between devices */
   const char *primitive;
-  char *label;         /* "matmul+bias+relu", "elementwise(mul,add)" */
+  char *label; /* "matmul+bias+relu", "elementwise(mul,add)" */
   const char *origin;
   LoomRegion region;
   guint device;
   guint n_in, n_out;
-  const guint *value;  /* n_in + n_out plan values; G_MAXUINT: absent */
-  gsize scratch;       /* offset in the arena; meaningful where scratch_bytes > 0 */
+  const guint *value; /* n_in + n_out plan values; G_MAXUINT: absent */
+  gsize scratch;      /* offset in the arena; meaningful where scratch_bytes > 0 */
   double flops, bytes;
 } LoomPlanInstr;
 
-typedef struct {
+typedef struct
+{
   gsize peak[LOOM_N_OWNERS]; /* bytes at the moment of the peak, by owner */
   gsize arena;               /* bytes of the arena: what is allocated */
   gsize lower_bound;         /* largest sum of live bytes */

@@ -13,13 +13,13 @@ producer_of (Work *w, guint v)
 {
   int p = work_value (w, v)->producer;
 
-  return p >= 0 && !work_instr (w, (guint) p)->dead ? work_instr (w, (guint) p) : NULL;
+  return p >= 0 && !work_instr (w, (guint)p)->dead ? work_instr (w, (guint)p) : NULL;
 }
 
 static gboolean
 same_dims (const LoomTensorDesc *a, const LoomTensorDesc *b)
 {
-  return a->rank == b->rank && memcmp (a->dim, b->dim, (gsize) a->rank * sizeof a->dim[0]) == 0;
+  return a->rank == b->rank && memcmp (a->dim, b->dim, (gsize)a->rank * sizeof a->dim[0]) == 0;
 }
 
 /* The only living consumer of v, or NULL. */
@@ -69,7 +69,7 @@ take_result (Work *w, WorkInstr *instr, guint index, WorkInstr *consumer)
   guint result = work_out (consumer, 0);
 
   g_array_index (instr->out, guint, 0) = result;
-  work_value (w, result)->producer = (int) index;
+  work_value (w, result)->producer = (int)index;
   consumer->dead = TRUE;
   g_string_append_printf (instr->label, "+%s", consumer->label->str);
 }
@@ -88,7 +88,7 @@ is_ready_before (Work *w, guint v, guint index)
 {
   int p = work_value (w, work_root (w, v))->producer;
 
-  return p < (int) index;
+  return p < (int)index;
 }
 
 static void
@@ -102,13 +102,13 @@ fuse_epilogue (Work *w, guint index)
 
   if (conv)
     {
-      act = &((LoomConv2dAttrs *) instr->attrs)->act;
-      has_bias = &((LoomConv2dAttrs *) instr->attrs)->has_bias;
+      act = &((LoomConv2dAttrs *)instr->attrs)->act;
+      has_bias = &((LoomConv2dAttrs *)instr->attrs)->has_bias;
     }
   else
     {
-      act = &((LoomMatmulAttrs *) instr->attrs)->act;
-      has_bias = &((LoomMatmulAttrs *) instr->attrs)->has_bias;
+      act = &((LoomMatmulAttrs *)instr->attrs)->act;
+      has_bias = &((LoomMatmulAttrs *)instr->attrs)->has_bias;
     }
   for (;;)
     {
@@ -149,6 +149,7 @@ fuse_epilogue (Work *w, guint index)
           work_value (w, flat)->alias = other;
           other = flat;
         }
+      g_array_set_size (instr->in, 2); /* an absent bias may hold its place already */
       g_array_append_val (instr->in, other);
       take_result (w, instr, index, next);
       work_count_uses (w);

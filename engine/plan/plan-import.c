@@ -89,7 +89,7 @@ loom_plan_spec_of_instr (const LoomProgram *program, const LoomInstr *instr, con
                                                      loom_value_info (program, instr->out[0])->desc.dtype);
       attrs_store->n_steps = 1;
       attrs_store->step[0] = (LoomElementwiseStep){ .op = instr->prim->scalar, .arg = { 0, 1, 2 } };
-      attrs_store->out[0] = (uint8_t) instr->n_in;
+      attrs_store->out[0] = (uint8_t)instr->n_in;
       *primitive = "elementwise";
       *attrs = attrs_store;
       return TRUE;
@@ -105,19 +105,19 @@ loom_plan_spec_of_instr (const LoomProgram *program, const LoomInstr *instr, con
 static double
 evaluate (LoomScalarOp op, double a, double b, double c, double imm)
 {
-#define T double
-#define LOOM_M_FABS fabs
+#define T            double
+#define LOOM_M_FABS  fabs
 #define LOOM_M_FLOOR floor
-#define LOOM_M_SQRT sqrt
-#define LOOM_M_EXP exp
-#define LOOM_M_LOG log
-#define LOOM_M_TANH tanh
-#define LOOM_M_ERF erf
-#define LOOM_M_SIN sin
-#define LOOM_M_COS cos
-#define LOOM_M_POW pow
-#define LOOM_CASE(E, name, arity, expr) \
-  case LOOM_SCALAR_##E: \
+#define LOOM_M_SQRT  sqrt
+#define LOOM_M_EXP   exp
+#define LOOM_M_LOG   log
+#define LOOM_M_TANH  tanh
+#define LOOM_M_ERF   erf
+#define LOOM_M_SIN   sin
+#define LOOM_M_COS   cos
+#define LOOM_M_POW   pow
+#define LOOM_CASE(E, name, arity, expr)                                                                                \
+  case LOOM_SCALAR_##E:                                                                                                \
     return expr;
   switch (op)
     {
@@ -148,7 +148,7 @@ find_uniform (Work *w, WorkInstr *instr)
   if (strcmp (instr->primitive, "fill") == 0)
     {
       out->is_uniform = TRUE;
-      out->uniform = ((const LoomFillAttrs *) instr->attrs)->value;
+      out->uniform = ((const LoomFillAttrs *)instr->attrs)->value;
     }
   else if (instr->steps != NULL && loom_dtype_is_float (out->desc.dtype))
     {
@@ -184,10 +184,13 @@ find_uniform (Work *w, WorkInstr *instr)
 static gboolean
 is_mergeable_cast (Work *w, const LoomInstr *instr)
 {
-  const LoomTensorDesc *from = &work_value (w, instr->in[0])->desc, *to = &work_value (w, instr->out[0])->desc;
+  const LoomTensorDesc *from, *to;
 
-  return strcmp (instr->prim->name, "copy") == 0 && from->dtype != to->dtype
-         && to->dtype == loom_program_get_float (w->program);
+  if (strcmp (instr->prim->name, "copy") != 0)
+    return FALSE;
+  from = &work_value (w, instr->in[0])->desc;
+  to = &work_value (w, instr->out[0])->desc;
+  return from->dtype != to->dtype && to->dtype == loom_program_get_float (w->program);
 }
 
 static void
@@ -223,7 +226,7 @@ import_instr (Work *w, const LoomInstr *from)
     }
   for (guint i = 0; i < from->n_out; i++)
     if (from->out[i] != 0)
-      work_value (w, from->out[i])->producer = (int) w->instrs->len;
+      work_value (w, from->out[i])->producer = (int)w->instrs->len;
   g_ptr_array_add (w->instrs, instr);
   find_uniform (w, instr);
 }
@@ -270,20 +273,20 @@ share_common (Work *w)
       for (guint k = 0; k < instr->in->len; k++)
         g_string_append_printf (key, ",%u", work_in (instr, k));
       if (instr->steps != NULL)
-        g_string_append_printf (key, ";%d", (int) g_array_index (instr->steps, WorkStep, 0).op);
+        g_string_append_printf (key, ";%d", (int)g_array_index (instr->steps, WorkStep, 0).op);
       for (guint k = 0; k < instr->out->len; k++)
         if (work_out (instr, k) != 0)
           {
             const LoomTensorDesc *d = &work_value (w, work_out (instr, k))->desc;
 
-            g_string_append_printf (key, ":%d", (int) d->dtype);
+            g_string_append_printf (key, ":%d", (int)d->dtype);
             for (int r = 0; r < d->rank; r++)
-              g_string_append_printf (key, "x%" G_GINT64_FORMAT, (gint64) d->dim[r]);
+              g_string_append_printf (key, "x%" G_GINT64_FORMAT, (gint64)d->dim[r]);
           }
         else
           g_string_append (key, ":-");
       for (gsize b = 0; b < instr->attrs_size; b++)
-        g_string_append_printf (key, "%02x", ((const guint8 *) instr->attrs)[b]);
+        g_string_append_printf (key, "%02x", ((const guint8 *)instr->attrs)[b]);
       if (instr->device_name != NULL)
         g_string_append (key, instr->device_name);
       twin = g_hash_table_lookup (seen, key->str);
@@ -344,7 +347,7 @@ fold_transposes (Work *w)
       for (guint k = 0; k < 2; k++)
         {
           const WorkValue *v = work_value (w, work_in (instr, k));
-          WorkInstr *permute = v->producer >= 0 ? work_instr (w, (guint) v->producer) : NULL;
+          WorkInstr *permute = v->producer >= 0 ? work_instr (w, (guint)v->producer) : NULL;
           LoomMatmulAttrs *attrs = instr->attrs;
           const LoomPermuteAttrs *p;
           int rank = v->desc.rank;
@@ -494,7 +497,7 @@ work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *opt
   w->devices = devices;
   w->options = *options;
   w->values = g_array_new (FALSE, FALSE, sizeof (WorkValue));
-  w->instrs = g_ptr_array_new_with_free_func ((GDestroyNotify) work_instr_free);
+  w->instrs = g_ptr_array_new_with_free_func ((GDestroyNotify)work_instr_free);
   w->schedule = g_ptr_array_new ();
   w->storages = g_array_new (FALSE, FALSE, sizeof (WorkStorage));
   w->plan_devices = g_ptr_array_new ();
@@ -524,7 +527,7 @@ work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *opt
       const LoomSlot *slot = loom_program_get_slot (program, s);
 
       if (slot->commit != 0 && slot->commit != slot->read)
-        work_value (w, slot->commit)->commit = (int) s;
+        work_value (w, slot->commit)->commit = (int)s;
     }
   for (guint i = 0; i < loom_program_n_instrs (program); i++)
     import_instr (w, loom_program_instr (program, i));

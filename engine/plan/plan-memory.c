@@ -1,9 +1,9 @@
 /* Memory: when each value is alive, which may share bytes, and where in the arena each lies.
  *
  * Offsets are found by size: the largest block first, each into the smallest gap that is free during its
- * life (XLA's heap simulator does the same; see also Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
- * Inference", 2020). Setup values live for ever; gradients until the update, because no
- * parameter may change before every gradient is known to be finite. */
+ * life (XLA's heap simulator does the same; see also Pisarchyk and Lee, "Efficient Memory Management for Deep Neural
+ * Net Inference", 2020). Setup values live for ever; gradients until the update, because no parameter may change before
+ * every gradient is known to be finite. */
 #include "engine/plan/plan-private.h"
 
 #define ALIGNMENT 64
@@ -13,17 +13,22 @@ storage_of (Work *w, guint v)
 {
   int s = work_value (w, work_root (w, v))->storage;
 
-  return s < 0 ? NULL : &g_array_index (w->storages, WorkStorage, (guint) s);
+  return s < 0 ? NULL : &g_array_index (w->storages, WorkStorage, (guint)s);
 }
 
 static int
 new_storage (Work *w, gsize bytes, int device, int first, LoomOwner owner)
 {
-  WorkStorage s = { .bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, .first = first, .last = first,
-                    .device = device, .slot = -1, .input = -1, .owner = owner };
+  WorkStorage s = { .bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT,
+                    .first = first,
+                    .last = first,
+                    .device = device,
+                    .slot = -1,
+                    .input = -1,
+                    .owner = owner };
 
   g_array_append_val (w->storages, s);
-  return (int) w->storages->len - 1;
+  return (int)w->storages->len - 1;
 }
 
 /* Position of the last instruction that reads each root value; the end for outputs and pending commits. */
@@ -31,7 +36,7 @@ static int *
 find_last_uses (Work *w)
 {
   int *last = g_new (int, w->values->len);
-  int end = (int) w->schedule->len;
+  int end = (int)w->schedule->len;
 
   for (guint v = 0; v < w->values->len; v++)
     last[v] = -1;
@@ -41,7 +46,7 @@ find_last_uses (Work *w)
 
       for (guint k = 0; k < instr->in->len; k++)
         if (work_in (instr, k) != 0)
-          last[work_root (w, work_in (instr, k))] = MAX (last[work_root (w, work_in (instr, k))], (int) i);
+          last[work_root (w, work_in (instr, k))] = MAX (last[work_root (w, work_in (instr, k))], (int)i);
     }
   for (guint v = 1; v < w->values->len; v++)
     if (work_value (w, v)->is_output)
@@ -74,7 +79,7 @@ static gboolean
 may_write_slot (Work *w, const WorkInstr *instr, guint position, guint result, const int *last)
 {
   const WorkValue *v = work_value (w, work_out (instr, result));
-  const LoomSlot *slot = loom_program_get_slot (w->program, (guint) v->commit);
+  const LoomSlot *slot = loom_program_get_slot (w->program, (guint)v->commit);
   gboolean update = instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_UPDATE);
   guint old;
 
@@ -83,9 +88,9 @@ may_write_slot (Work *w, const WorkInstr *instr, guint position, guint result, c
   old = work_root (w, slot->read);
   if (work_value (w, old)->device != v->device || v->desc.layout != LOOM_LAYOUT_PLAIN)
     return FALSE;
-  if (last[old] < (int) position)
+  if (last[old] < (int)position)
     return TRUE;
-  if (last[old] > (int) position)
+  if (last[old] > (int)position)
     {
       g_assert (!update); /* an optimiser's step comes after every use of its parameters */
       return FALSE;
@@ -115,10 +120,10 @@ take_over (Work *w, WorkInstr *instr, guint position, guint o, const int *last)
       WorkStorage *s;
       gboolean safe = TRUE;
 
-      if (v == 0 || !(instr->kernel->inplace[o] & (1u << k)) || last[work_root (w, v)] != (int) position)
+      if (v == 0 || !(instr->kernel->inplace[o] & (1u << k)) || last[work_root (w, v)] != (int)position)
         continue;
       s = storage_of (w, v);
-      if (s == NULL || s->slot >= 0 || s->input >= 0 || s->first < 0 || s->last > (int) position
+      if (s == NULL || s->slot >= 0 || s->input >= 0 || s->first < 0 || s->last > (int)position
           || loom_desc_bytes (&work_value (w, v)->desc) != loom_desc_bytes (&work_value (w, out)->desc))
         continue;
       /* Every other operand in the same bytes must allow it as well, and no other result may have taken them. */
@@ -150,7 +155,7 @@ static void
 make_storages (Work *w)
 {
   g_autofree int *last = find_last_uses (w);
-  int end = (int) w->schedule->len;
+  int end = (int)w->schedule->len;
 
   for (guint v = 1; v < w->values->len; v++)
     {
@@ -159,9 +164,9 @@ make_storages (Work *w)
       if (value->alias != 0 || (value->slot < 0 && value->input < 0))
         continue;
       value->storage = new_storage (w, loom_desc_bytes (&value->desc), value->device, -1, value->owner);
-      g_array_index (w->storages, WorkStorage, (guint) value->storage).slot = value->slot;
-      g_array_index (w->storages, WorkStorage, (guint) value->storage).input = value->input;
-      g_array_index (w->storages, WorkStorage, (guint) value->storage).last = MAX (last[v], 0);
+      g_array_index (w->storages, WorkStorage, (guint)value->storage).slot = value->slot;
+      g_array_index (w->storages, WorkStorage, (guint)value->storage).input = value->input;
+      g_array_index (w->storages, WorkStorage, (guint)value->storage).last = MAX (last[v], 0);
     }
   for (guint i = 0; i < w->schedule->len; i++)
     {
@@ -177,13 +182,13 @@ make_storages (Work *w)
           value = work_value (w, v);
           if (value->commit >= 0 && may_write_slot (w, instr, i, o, last))
             {
-              value->storage = new_storage (w, loom_desc_bytes (&value->desc), value->device, (int) i, value->owner);
-              g_array_index (w->storages, WorkStorage, (guint) value->storage).slot = value->commit;
+              value->storage = new_storage (w, loom_desc_bytes (&value->desc), value->device, (int)i, value->owner);
+              g_array_index (w->storages, WorkStorage, (guint)value->storage).slot = value->commit;
             }
           else if (value->commit >= 0 || !take_over (w, instr, i, o, last))
-            value->storage = new_storage (w, loom_desc_bytes (&value->desc), value->device,
-                                          instr->setup ? -1 : (int) i, value->owner);
-          extend (w, v, instr->setup || value->commit >= 0 || w->options.no_reuse ? end : MAX (last[v], (int) i));
+            value->storage = new_storage (w, loom_desc_bytes (&value->desc), value->device, instr->setup ? -1 : (int)i,
+                                          value->owner);
+          extend (w, v, instr->setup || value->commit >= 0 || w->options.no_reuse ? end : MAX (last[v], (int)i));
         }
     }
   /* Aliases of committed values: the commit may name a reshape of what was computed. */
@@ -196,12 +201,12 @@ make_storages (Work *w)
 
       if (instr->kernel != NULL && instr->kernel->scratch_bytes > 0)
         {
-          int s = new_storage (w, instr->kernel->scratch_bytes, instr->device, instr->setup ? -1 : (int) i,
+          int s = new_storage (w, instr->kernel->scratch_bytes, instr->device, instr->setup ? -1 : (int)i,
                                LOOM_OWNER_WORKSPACE);
 
           if (instr->setup)
-            g_array_index (w->storages, WorkStorage, (guint) s).last = end;
-          instr->scratch_offset = (gsize) s; /* replaced by the offset once it is known */
+            g_array_index (w->storages, WorkStorage, (guint)s).last = end;
+          instr->scratch_offset = (gsize)s; /* replaced by the offset once it is known */
         }
     }
 }
@@ -211,7 +216,7 @@ make_storages (Work *w)
 static int
 compare_size (gconstpointer a, gconstpointer b)
 {
-  const WorkStorage *x = *(WorkStorage *const *) a, *y = *(WorkStorage *const *) b;
+  const WorkStorage *x = *(WorkStorage *const *)a, *y = *(WorkStorage *const *)b;
 
   if (x->bytes != y->bytes)
     return x->bytes < y->bytes ? 1 : -1;
@@ -221,7 +226,7 @@ compare_size (gconstpointer a, gconstpointer b)
 static int
 compare_offset (gconstpointer a, gconstpointer b)
 {
-  const WorkStorage *x = *(WorkStorage *const *) a, *y = *(WorkStorage *const *) b;
+  const WorkStorage *x = *(WorkStorage *const *)a, *y = *(WorkStorage *const *)b;
 
   return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
@@ -231,7 +236,7 @@ in_arena (Work *w, const WorkStorage *s)
 {
   if (s->slot >= 0)
     return FALSE;
-  return s->input < 0 || g_array_index (w->input_copied, gboolean, (guint) s->input);
+  return s->input < 0 || g_array_index (w->input_copied, gboolean, (guint)s->input);
 }
 
 /* Largest first, best fit among the gaps between those already placed that are alive at the same time. */
@@ -289,7 +294,7 @@ work_assign_memory (Work *w)
             const WorkValue *v = work_value (w, work_root (w, work_in (instr, k)));
 
             if (v->input >= 0 && instr->kernel != NULL && instr->kernel->bind != NULL)
-              g_array_index (w->input_copied, gboolean, (guint) v->input) = TRUE;
+              g_array_index (w->input_copied, gboolean, (guint)v->input) = TRUE;
           }
     }
   for (guint v = 1; v < w->values->len; v++)
@@ -297,17 +302,17 @@ work_assign_memory (Work *w)
       const WorkValue *value = work_value (w, v);
 
       if (value->input >= 0 && value->device >= 0
-          && !((LoomPlanDevice *) g_ptr_array_index (w->plan_devices, (guint) value->device))->info.host_memory)
-        g_array_index (w->input_copied, gboolean, (guint) value->input) = TRUE;
+          && !((LoomPlanDevice *)g_ptr_array_index (w->plan_devices, (guint)value->device))->info.host_memory)
+        g_array_index (w->input_copied, gboolean, (guint)value->input) = TRUE;
     }
   make_storages (w);
   for (guint d = 0; d < w->plan_devices->len; d++)
-    assign_offsets (w, (int) d);
+    assign_offsets (w, (int)d);
   for (guint i = 0; i < w->schedule->len; i++)
     {
       WorkInstr *instr = g_ptr_array_index (w->schedule, i);
 
       if (instr->kernel != NULL && instr->kernel->scratch_bytes > 0)
-        instr->scratch_offset = g_array_index (w->storages, WorkStorage, (guint) instr->scratch_offset).offset;
+        instr->scratch_offset = g_array_index (w->storages, WorkStorage, (guint)instr->scratch_offset).offset;
     }
 }

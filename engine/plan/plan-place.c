@@ -9,7 +9,8 @@
 
 /* Primitives with an image layout of their own: which operands are images. A set bit excludes an operand of rank 4 that
  * is not one (a convolution's weights). */
-static const struct {
+static const struct
+{
   const char *primitive;
   guint32 plain_in, plain_out;
 } image_primitives[] = {
@@ -24,7 +25,8 @@ static const struct {
   { "batch_norm_grad", 0, 0 },
 };
 
-typedef struct {
+typedef struct
+{
   Work *w;
   GPtrArray *order; /* the new instruction list */
 } Placer;
@@ -38,9 +40,9 @@ device_index (Work *w, const char *name, GError **error)
     return -1;
   for (guint i = 0; i < w->plan_devices->len; i++)
     if (g_ptr_array_index (w->plan_devices, i) == device)
-      return (int) i;
+      return (int)i;
   g_ptr_array_add (w->plan_devices, device);
-  return (int) w->plan_devices->len - 1;
+  return (int)w->plan_devices->len - 1;
 }
 
 static int
@@ -52,7 +54,7 @@ device_of_name (Work *w, const char *name, GError **error)
 static LoomPlanDevice *
 device_at (Work *w, int device)
 {
-  return g_ptr_array_index (w->plan_devices, (guint) device);
+  return g_ptr_array_index (w->plan_devices, (guint)device);
 }
 
 /* Where both layouts are the same bytes no copy is needed: one channel, or one pixel. */
@@ -65,7 +67,7 @@ layouts_coincide (const LoomTensorDesc *d)
 static gboolean
 same_dims (const LoomTensorDesc *a, const LoomTensorDesc *b)
 {
-  return a->rank == b->rank && memcmp (a->dim, b->dim, (gsize) a->rank * sizeof a->dim[0]) == 0;
+  return a->rank == b->rank && memcmp (a->dim, b->dim, (gsize)a->rank * sizeof a->dim[0]) == 0;
 }
 
 static void
@@ -77,7 +79,7 @@ append_instr (Placer *p, WorkInstr *instr)
       {
         WorkValue *v = work_value (p->w, work_out (instr, i));
 
-        v->producer = (int) p->order->len - 1;
+        v->producer = (int)p->order->len - 1;
         v->device = instr->device;
       }
 }
@@ -107,8 +109,12 @@ make_kernel (Work *w, WorkInstr *instr, const LoomTensorDesc *in, const LoomTens
 {
   const LoomPlanDevice *device = device_at (w, instr->device);
   LoomElementwiseAttrs elementwise;
-  LoomKernelSpec spec = { .primitive = instr->primitive, .attrs = instr->attrs, .n_in = (int) instr->in->len,
-                          .n_out = (int) instr->out->len, .in = in, .out = out };
+  LoomKernelSpec spec = { .primitive = instr->primitive,
+                          .attrs = instr->attrs,
+                          .n_in = (int)instr->in->len,
+                          .n_out = (int)instr->out->len,
+                          .in = in,
+                          .out = out };
 
   message->text[0] = '\0';
   if (instr->steps != NULL)
@@ -117,7 +123,7 @@ make_kernel (Work *w, WorkInstr *instr, const LoomTensorDesc *in, const LoomTens
 
       memset (&elementwise, 0, sizeof elementwise);
       elementwise.compute = instr->compute;
-      elementwise.n_steps = (int) instr->steps->len;
+      elementwise.n_steps = (int)instr->steps->len;
       for (guint i = 0; i < instr->in->len; i++)
         g_hash_table_insert (reg, GUINT_TO_POINTER (work_in (instr, i)), GUINT_TO_POINTER (i));
       for (guint s = 0; s < instr->steps->len; s++)
@@ -128,12 +134,12 @@ make_kernel (Work *w, WorkInstr *instr, const LoomTensorDesc *in, const LoomTens
           elementwise.step[s].imm = step->imm;
           for (int k = 0; k < loom_scalar_arity (step->op); k++)
             elementwise.step[s].arg[k]
-                = (uint8_t) GPOINTER_TO_UINT (g_hash_table_lookup (reg, GUINT_TO_POINTER (step->arg[k])));
+                = (uint8_t)GPOINTER_TO_UINT (g_hash_table_lookup (reg, GUINT_TO_POINTER (step->arg[k])));
           g_hash_table_insert (reg, GUINT_TO_POINTER (step->result), GUINT_TO_POINTER (instr->in->len + s));
         }
       for (guint o = 0; o < instr->out->len; o++)
-        elementwise.out[o] = (uint8_t) GPOINTER_TO_UINT (
-            g_hash_table_lookup (reg, GUINT_TO_POINTER (work_out (instr, o))));
+        elementwise.out[o]
+            = (uint8_t)GPOINTER_TO_UINT (g_hash_table_lookup (reg, GUINT_TO_POINTER (work_out (instr, o))));
       spec.attrs = &elementwise;
     }
   return device->backend->kernel_new (device->device, &spec, &instr->kernel, message);
@@ -151,11 +157,12 @@ on_device (Placer *p, guint v, int device, GError **error)
     return v;
   if (w->options.strict_devices)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE,
-                   "Expected all tensors on one device, but the value of node %s is on %s and is needed on %s. Give both "
-                   "nodes one device, or take strict_devices away.",
-                   work_value (w, v)->origin != NULL ? work_value (w, v)->origin : "(none)",
-                   device_at (w, work_value (w, root)->device)->name, device_at (w, device)->name);
+      g_set_error (
+          error, LOOM_ERROR, LOOM_ERROR_DEVICE,
+          "Expected all tensors on one device, but the value of node %s is on %s and is needed on %s. Give both "
+          "nodes one device, or take strict_devices away.",
+          work_value (w, v)->origin != NULL ? work_value (w, v)->origin : "(none)",
+          device_at (w, work_value (w, root)->device)->name, device_at (w, device)->name);
       return 0;
     }
   copy = work_value (w, root)->on_device;
@@ -305,7 +312,7 @@ is_setup (Work *w, const WorkInstr *instr, GPtrArray *order)
       if (work_in (instr, i) == 0)
         continue;
       v = work_value (w, work_root (w, work_in (instr, i)));
-      if (v->producer < 0 || !((WorkInstr *) g_ptr_array_index (order, (guint) v->producer))->setup)
+      if (v->producer < 0 || !((WorkInstr *)g_ptr_array_index (order, (guint)v->producer))->setup)
         return FALSE;
     }
   return TRUE;

@@ -9,7 +9,7 @@ append_desc (GString *s, const LoomTensorDesc *d)
   g_string_append (s, loom_dtype_name (d->dtype));
   g_string_append_c (s, '[');
   for (int i = 0; i < d->rank; i++)
-    g_string_append_printf (s, "%s%" G_GINT64_FORMAT, i > 0 ? "×" : "", (gint64) d->dim[i]);
+    g_string_append_printf (s, "%s%" G_GINT64_FORMAT, i > 0 ? "×" : "", (gint64)d->dim[i]);
   g_string_append_c (s, ']');
   if (d->layout == LOOM_LAYOUT_NHWC)
     g_string_append (s, " nhwc");
@@ -39,7 +39,7 @@ append_place (GString *s, const LoomPlan *plan, const LoomPlanValue *v)
 static void
 pad_to (GString *s, gsize line_start, glong column)
 {
-  glong n = g_utf8_strlen (s->str + line_start, (gssize) (s->len - line_start));
+  glong n = g_utf8_strlen (s->str + line_start, (gssize)(s->len - line_start));
 
   for (; n < column; n++)
     g_string_append_c (s, ' ');
@@ -85,8 +85,9 @@ loom_plan_print (const LoomPlan *plan)
 {
   GString *s = g_string_new (NULL);
 
-  g_string_append_printf (s, "%u instructions, %u of them once before the first step "
-                             "(s setup, f forward, b backward, u update)\n",
+  g_string_append_printf (s,
+                          "%u instructions, %u of them once before the first step "
+                          "(s setup, f forward, b backward, u update)\n",
                           plan->instrs->len, plan->n_setup);
   for (guint i = 0; i < plan->instrs->len; i++)
     append_instr (s, plan, i);
@@ -95,11 +96,12 @@ loom_plan_print (const LoomPlan *plan)
       LoomPlanMemory m;
 
       loom_plan_memory (plan, d, &m);
-      g_string_append_printf (s, "\narena on %s: %" G_GSIZE_FORMAT " bytes (lower bound %" G_GSIZE_FORMAT "); at the peak",
+      g_string_append_printf (s,
+                              "\narena on %s: %" G_GSIZE_FORMAT " bytes (lower bound %" G_GSIZE_FORMAT "); at the peak",
                               loom_plan_device (plan, d)->name, m.arena, m.lower_bound);
       for (int o = 0; o < LOOM_N_OWNERS; o++)
         if (m.peak[o] > 0)
-          g_string_append_printf (s, " %s %" G_GSIZE_FORMAT, loom_owner_name ((LoomOwner) o), m.peak[o]);
+          g_string_append_printf (s, " %s %" G_GSIZE_FORMAT, loom_owner_name ((LoomOwner)o), m.peak[o]);
       g_string_append_c (s, '\n');
     }
   return g_string_free (s, FALSE);

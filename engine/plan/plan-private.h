@@ -11,7 +11,8 @@
 
 G_BEGIN_DECLS
 
-typedef struct {
+typedef struct
+{
   LoomTensorDesc desc;
   int producer; /* instruction, -1 for slots and inputs */
   int slot, input;
@@ -27,18 +28,20 @@ typedef struct {
   guint other_layout;      /* the same value in the other layout once a reorder made it, else 0 */
   guint on_device;         /* the newest copy of it on another device, else 0 */
   LoomOwner owner;
-  guint n_uses;            /* operands of living instructions, outputs and commits */
+  guint n_uses; /* operands of living instructions, outputs and commits */
   int storage;
 } WorkValue;
 
-typedef struct {
+typedef struct
+{
   LoomScalarOp op;
   guint arg[3];
   double imm;
   guint result;
 } WorkStep;
 
-typedef struct {
+typedef struct
+{
   const LoomPrim *prim; /* of the first instruction in it; NULL for copies the planner made */
   const char *primitive;
   gpointer attrs;
@@ -55,7 +58,8 @@ typedef struct {
   gsize scratch_offset;
 } WorkInstr;
 
-typedef struct {
+typedef struct
+{
   gsize bytes;
   int first, last; /* positions in the schedule; setup is -1 */
   int device;
@@ -64,7 +68,8 @@ typedef struct {
   gsize offset;
 } WorkStorage;
 
-typedef struct {
+typedef struct
+{
   LoomProgram *program;
   LoomDevices *devices;
   LoomPlanOptions options;
@@ -127,13 +132,14 @@ gboolean loom_plan_spec_of_instr (const LoomProgram *program, const LoomInstr *i
                                   const void **attrs, LoomElementwiseAttrs *attrs_store);
 LoomDType loom_plan_compute_type (LoomDType float_type, guint n_in, const LoomDType *in, LoomDType out);
 
-struct _LoomPlan {
+struct _LoomPlan
+{
   LoomProgram *program;
   LoomDevices *devices;
-  GPtrArray *plan_devices; /* borrowed LoomPlanDevice */
-  GArray *instrs;          /* LoomPlanInstr */
-  guint n_setup;           /* the first ones run once, when the plan is bound */
-  GArray *values;          /* LoomPlanValue */
+  GPtrArray *plan_devices;            /* borrowed LoomPlanDevice */
+  GArray *instrs;                     /* LoomPlanInstr */
+  guint n_setup;                      /* the first ones run once, when the plan is bound */
+  GArray *values;                     /* LoomPlanValue */
   GArray *input_value, *output_value; /* guint */
   GArray *commit_copy;                /* pairs of value, slot: copied when the step ends */
   GArray *memory;                     /* LoomPlanMemory, by device */

@@ -9,7 +9,8 @@
 
 #include "engine/plan/plan-private.h"
 
-struct _LoomEager {
+struct _LoomEager
+{
   LoomProgram *program;
   LoomState *state;
   LoomDevices *devices;
@@ -94,8 +95,8 @@ load_sources (LoomEager *eager, GError **error)
       const LoomValueInfo *info = loom_value_info (eager->program, v);
 
       if (info->slot >= 0)
-        eager->values[v] = loom_state_get (eager->state,
-                                           loom_program_get_slot (eager->program, (guint) info->slot)->name, error);
+        eager->values[v]
+            = loom_state_get (eager->state, loom_program_get_slot (eager->program, (guint)info->slot)->name, error);
       else if (info->input >= 0)
         {
           eager->values[v] = new_tensor (&info->desc, error);
@@ -119,7 +120,7 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, GError **error)
   LoomElementwiseAttrs elementwise;
   g_autofree LoomTensorDesc *in = g_new0 (LoomTensorDesc, instr->n_in + 1);
   g_autofree LoomTensorDesc *out = g_new0 (LoomTensorDesc, instr->n_out + 1);
-  LoomKernelSpec spec = { .n_in = (int) instr->n_in, .n_out = (int) instr->n_out, .in = in, .out = out };
+  LoomKernelSpec spec = { .n_in = (int)instr->n_in, .n_out = (int)instr->n_out, .in = in, .out = out };
   LoomKernel *kernel = NULL;
   LoomMessage message = { "" };
 
@@ -136,7 +137,8 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, GError **error)
       out[k].dtype = LOOM_N_DTYPES;
   if (eager->device->backend->kernel_new (eager->device->device, &spec, &kernel, &message) != LOOM_STATUS_OK)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL, "Node %s needs %s on device %s, which has no such kernel%s%s.",
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL,
+                   "Node %s needs %s on device %s, which has no such kernel%s%s.",
                    instr->origin != NULL ? instr->origin : "(optimizer)", instr->prim->name, eager->device->name,
                    message.text[0] != '\0' ? ": " : "", message.text);
       return NULL;
@@ -148,7 +150,7 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, GError **error)
 static const LoomTensor *
 updated_operand (LoomEager *eager, const LoomInstr *instr, guint result)
 {
-  guint n = (guint) *(const int *) instr->attrs;
+  guint n = (guint) * (const int *)instr->attrs;
   guint list = result / n;
 
   return eager->values[instr->in[(list == 0 ? 0 : list + 1) * n + result % n]];
@@ -194,7 +196,7 @@ run_instr (LoomEager *eager, guint index, GError **error)
   if (instr->prim->flags & LOOM_PRIM_UPDATE)
     for (guint k = 0; k < instr->n_out; k++)
       {
-        guint n = (guint) *(const int *) instr->attrs, list = k / n;
+        guint n = (guint) * (const int *)instr->attrs, list = k / n;
 
         buffers[(list == 0 ? 0 : list + 1) * n + k % n] = buffers[instr->n_in + k];
       }

@@ -10,7 +10,8 @@
 
 #include "engine/plan/plan-private.h"
 
-typedef struct {
+typedef struct
+{
   LoomKernel *kernel;
   LoomStatus (*run) (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
   LoomStream *stream;
@@ -18,7 +19,8 @@ typedef struct {
   const LoomPlanInstr *instr;
 } Row;
 
-typedef struct {
+typedef struct
+{
   void *fed;        /* what the caller gave last */
   GPtrArray *patch; /* void**: places in rows that hold its address */
   void *place;      /* its place in the arena, when it is copied there */
@@ -27,19 +29,22 @@ typedef struct {
   gboolean used;
 } Feed;
 
-typedef struct {
+typedef struct
+{
   void *memory;
   LoomStream *stream;
 } Arena;
 
-typedef struct {
+typedef struct
+{
   void *to;
   const void *from;
   gsize bytes;
   guint device;
 } CommitCopy;
 
-struct _LoomExec {
+struct _LoomExec
+{
   LoomPlan *plan;
   LoomState *state;
   Arena *arenas; /* by device of the plan */
@@ -66,7 +71,7 @@ address_of (LoomExec *exec, guint value, guint *slot_of_program)
   switch (v->place.kind)
     {
     case LOOM_PLACE_ARENA:
-      return (char *) exec->arenas[v->place.device].memory + v->place.offset;
+      return (char *)exec->arenas[v->place.device].memory + v->place.offset;
     case LOOM_PLACE_SLOT:
       return loom_state_address (exec->state, slot_of_program[v->place.index]);
     case LOOM_PLACE_INPUT:
@@ -113,7 +118,7 @@ allocate_arenas (LoomExec *exec, GError **error)
         {
           g_set_error (error, LOOM_ERROR,
                        status == LOOM_STATUS_OUT_OF_MEMORY ? LOOM_ERROR_OUT_OF_MEMORY : LOOM_ERROR_DEVICE,
-                       "A step needs %.1f MiB on %s: %s. A smaller batch needs less.", (double) memory.arena / 1048576,
+                       "A step needs %.1f MiB on %s: %s. A smaller batch needs less.", (double)memory.arena / 1048576,
                        device->name, message.text);
           return FALSE;
         }
@@ -152,7 +157,7 @@ make_rows (LoomExec *exec, guint *slot_of_program)
                              &row->buffers[k]);
         }
       if (instr->kernel != NULL && instr->kernel->scratch_bytes > 0)
-        row->buffers[n] = (char *) exec->arenas[instr->device].memory + instr->scratch;
+        row->buffers[n] = (char *)exec->arenas[instr->device].memory + instr->scratch;
     }
 }
 
@@ -175,7 +180,7 @@ make_feeds (LoomExec *exec)
       feed->device = loom_plan_value (exec->plan, value)->place.device;
       feed->bytes = loom_desc_bytes (&loom_plan_value (exec->plan, value)->desc);
       if (loom_plan_value (exec->plan, value)->place.kind == LOOM_PLACE_ARENA)
-        feed->place = (char *) exec->arenas[feed->device].memory + loom_plan_value (exec->plan, value)->place.offset;
+        feed->place = (char *)exec->arenas[feed->device].memory + loom_plan_value (exec->plan, value)->place.offset;
     }
 }
 
@@ -226,7 +231,8 @@ run_transfer (LoomExec *exec, Row *row, LoomMessage *message, LoomStatus *status
     host = row->buffers[0];
   if (*status == LOOM_STATUS_OK && !b->info.host_memory)
     {
-      *status = b->backend->copy (b->device, row->stream, row->buffers[1], host, bytes, LOOM_COPY_HOST_TO_DEVICE, message);
+      *status
+          = b->backend->copy (b->device, row->stream, row->buffers[1], host, bytes, LOOM_COPY_HOST_TO_DEVICE, message);
       if (*status == LOOM_STATUS_OK && host == exec->bounce)
         *status = b->backend->stream_sync (b->device, row->stream, message);
     }
@@ -293,7 +299,7 @@ loom_exec_new (LoomPlan *plan, LoomState *state, GError **error)
   if (!loom_state_adopt (state, program, error))
     return NULL;
   for (guint i = 0; i < loom_program_n_slots (program); i++)
-    slot_of_program[i] = (guint) loom_state_find (state, loom_program_get_slot (program, i)->name);
+    slot_of_program[i] = (guint)loom_state_find (state, loom_program_get_slot (program, i)->name);
   if (!allocate_arenas (exec, error))
     return NULL;
   make_feeds (exec);
@@ -353,9 +359,9 @@ loom_exec_feed (LoomExec *exec, guint input, const void *data)
   g_return_if_fail (input < exec->n_feeds);
 
   feed = &exec->feeds[input];
-  feed->fed = (void *) data;
+  feed->fed = (void *)data;
   for (guint i = 0; i < feed->patch->len; i++)
-    *(void **) g_ptr_array_index (feed->patch, i) = (void *) data;
+    *(void **)g_ptr_array_index (feed->patch, i) = (void *)data;
 }
 
 int
@@ -365,7 +371,7 @@ loom_exec_find_input (const LoomExec *exec, const char *name)
 
   for (guint i = 0; i < loom_program_n_inputs (program); i++)
     if (strcmp (loom_program_get_input (program, i)->name, name) == 0)
-      return (int) i;
+      return (int)i;
   return -1;
 }
 
@@ -376,7 +382,7 @@ loom_exec_find_output (const LoomExec *exec, const char *name)
 
   for (guint i = 0; i < loom_program_n_outputs (program); i++)
     if (strcmp (loom_program_get_output (program, i)->name, name) == 0)
-      return (int) i;
+      return (int)i;
   return -1;
 }
 
@@ -429,7 +435,8 @@ run_commits (LoomExec *exec, GError **error)
   return TRUE;
 }
 
-/* Records one step as a graph. A device that refuses is asked no more: launching kernel by kernel is slower, not wrong. */
+/* Records one step as a graph. A device that refuses is asked no more: launching kernel by kernel is slower, not wrong.
+ */
 static gboolean
 capture (LoomExec *exec)
 {
@@ -465,8 +472,7 @@ loom_exec_step (LoomExec *exec, GError **error)
     {
       LoomPlanDevice *device = loom_plan_device (exec->plan, 0);
       LoomMessage message = { "" };
-      LoomStatus status
-          = device->backend->graph_launch (device->device, exec->graph, exec->arenas[0].stream, &message);
+      LoomStatus status = device->backend->graph_launch (device->device, exec->graph, exec->arenas[0].stream, &message);
 
       exec->n_steps++;
       return status == LOOM_STATUS_OK || status_error (exec, NULL, status, &message, error);
@@ -506,7 +512,7 @@ output_address (LoomExec *exec, guint output, const LoomPlanValue **value)
     {
       const LoomSlot *slot = loom_program_get_slot (loom_plan_program (exec->plan), info->place.index);
 
-      return loom_state_address (exec->state, (guint) loom_state_find (exec->state, slot->name));
+      return loom_state_address (exec->state, (guint)loom_state_find (exec->state, slot->name));
     }
   return address_of (exec, v, NULL);
 }
@@ -542,8 +548,8 @@ nhwc_to_plain (const LoomTensorDesc *d, const char *from, char *to)
   for (gint64 n = 0; n < d->dim[0]; n++)
     for (gint64 c = 0; c < d->dim[1]; c++)
       for (gint64 p = 0; p < d->dim[2] * d->dim[3]; p++)
-        memcpy (to + (gsize) ((n * d->dim[1] + c) * d->dim[2] * d->dim[3] + p) * size,
-                from + (gsize) ((n * d->dim[2] * d->dim[3] + p) * d->dim[1] + c) * size, size);
+        memcpy (to + (gsize)((n * d->dim[1] + c) * d->dim[2] * d->dim[3] + p) * size,
+                from + (gsize)((n * d->dim[2] * d->dim[3] + p) * d->dim[1] + c) * size, size);
 }
 
 LoomTensor *
@@ -579,7 +585,8 @@ loom_exec_scalar (LoomExec *exec, guint output)
 {
   const LoomPlanValue *value;
   const void *from = output_address (exec, output, &value);
-  union {
+  union
+  {
     double f64;
     float f32;
     gint64 i64;
@@ -597,7 +604,7 @@ loom_exec_scalar (LoomExec *exec, guint output)
     case LOOM_F32:
       return raw.f32;
     case LOOM_I64:
-      return (double) raw.i64;
+      return (double)raw.i64;
     case LOOM_I32:
       return raw.i32;
     default:

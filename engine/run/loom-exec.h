@@ -43,8 +43,8 @@ gsize loom_exec_arena_bytes (const LoomExec *exec);
 typedef struct _LoomEager LoomEager;
 typedef gboolean (*LoomEagerVisit) (const LoomInstr *instr, guint index, LoomTensor *const *results, gpointer data);
 
-LoomEager *loom_eager_new (LoomProgram *program, LoomState *state, LoomDevices *devices, const char *device,
-                           GError **error);
+LoomEager *
+loom_eager_new (LoomProgram *program, LoomState *state, LoomDevices *devices, const char *device, GError **error);
 void loom_eager_free (LoomEager *eager);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomEager, loom_eager_free)
 void loom_eager_feed (LoomEager *eager, guint input, const void *data);

@@ -12,7 +12,8 @@
 
 #define ALIGNMENT 64
 
-typedef struct {
+typedef struct
+{
   char *name;
   LoomSlotKind kind;
   LoomTensorDesc desc;
@@ -20,13 +21,15 @@ typedef struct {
   char *address;
 } StateSlot;
 
-typedef struct {
+typedef struct
+{
   LoomPlanDevice *device;
   void *memory;
   gsize bytes;
 } Buffer;
 
-struct _LoomState {
+struct _LoomState
+{
   gatomicrefcount refs;
   LoomDevices *devices;
   char *device;
@@ -58,9 +61,9 @@ loom_state_new (LoomDevices *devices, const char *device, guint64 seed)
   state->device = g_strdup (device);
   state->seed = seed;
   state->slots = g_array_new (FALSE, TRUE, sizeof (StateSlot));
-  g_array_set_clear_func (state->slots, (GDestroyNotify) clear_slot);
+  g_array_set_clear_func (state->slots, (GDestroyNotify)clear_slot);
   state->buffers = g_array_new (FALSE, TRUE, sizeof (Buffer));
-  g_array_set_clear_func (state->buffers, (GDestroyNotify) clear_buffer);
+  g_array_set_clear_func (state->buffers, (GDestroyNotify)clear_buffer);
   state->by_name = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   return state;
 }
@@ -108,7 +111,7 @@ hash_name (const char *name)
   guint64 h = 14695981039346656037u;
 
   for (; *name != '\0'; name++)
-    h = (h ^ (guint8) *name) * 1099511628211u;
+    h = (h ^ (guint8)*name) * 1099511628211u;
   return h;
 }
 
@@ -117,7 +120,7 @@ random_element (guint64 seed, guint64 stream, gint64 i, gboolean normal)
 {
   guint32 word[4];
 
-  loom_philox (seed, stream, 0, (guint64) i / 4, word);
+  loom_philox (seed, stream, 0, (guint64)i / 4, word);
   if (!normal)
     return loom_philox_uniform (word[i % 4]);
   {
@@ -213,7 +216,8 @@ check_same (const StateSlot *have, const LoomSlot *want, GError **error)
     same = have->desc.dim[i] == want->dim[i];
   if (!same)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                 "%s has another shape or type than this run's state. Start a new run for a changed graph.", want->name);
+                 "%s has another shape or type than this run's state. Start a new run for a changed graph.",
+                 want->name);
   return same;
 }
 
@@ -233,8 +237,8 @@ allocate (LoomState *state, guint first, LoomPlanDevice *device, LoomSlotKind ki
   if (device->backend->alloc (device->device, bytes, &buffer.memory, &message) != LOOM_STATUS_OK)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
-                   "The state needs %.1f MiB on %s, which has %.1f MiB free: %s", (double) bytes / 1048576, device->name,
-                   (double) device->info.memory_free / 1048576, message.text);
+                   "The state needs %.1f MiB on %s, which has %.1f MiB free: %s", (double)bytes / 1048576, device->name,
+                   (double)device->info.memory_free / 1048576, message.text);
       return FALSE;
     }
   buffer.bytes = bytes;
@@ -243,7 +247,7 @@ allocate (LoomState *state, guint first, LoomPlanDevice *device, LoomSlotKind ki
   for (guint i = first; i < state->slots->len; i++)
     if (slot_at (state, i)->device == device && slot_at (state, i)->kind == kind)
       {
-        slot_at (state, i)->address = (char *) buffer.memory + bytes;
+        slot_at (state, i)->address = (char *)buffer.memory + bytes;
         bytes += (loom_desc_bytes (&slot_at (state, i)->desc) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
       }
   return TRUE;
@@ -272,7 +276,7 @@ loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
 
       if (have >= 0)
         {
-          if (check_same (slot_at (state, (guint) have), slot, error))
+          if (check_same (slot_at (state, (guint)have), slot, error))
             continue;
           forget (state, first);
           return FALSE;
@@ -290,7 +294,7 @@ loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
         s.desc.dim[r] = slot->dim[r];
       g_array_append_val (state->slots, s);
       g_array_append_val (source, i);
-      g_hash_table_insert (state->by_name, g_strdup (slot->name), GINT_TO_POINTER ((int) state->slots->len - 1));
+      g_hash_table_insert (state->by_name, g_strdup (slot->name), GINT_TO_POINTER ((int)state->slots->len - 1));
     }
   for (guint i = first; i < state->slots->len; i++)
     if (slot_at (state, i)->address == NULL
@@ -355,7 +359,7 @@ find_slot (LoomState *state, const char *name, GError **error)
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "This run has no state named %s.", name);
       return NULL;
     }
-  return slot_at (state, (guint) i);
+  return slot_at (state, (guint)i);
 }
 
 LoomTensor *
@@ -426,21 +430,22 @@ loom_state_set_scalar (LoomState *state, const char *name, double value)
 {
   int i = loom_state_find (state, name);
   StateSlot *s;
-  union {
+  union
+  {
     double f64;
     float f32;
     gint64 i64;
   } raw;
 
-  if (i < 0 || loom_desc_count (&slot_at (state, (guint) i)->desc) != 1)
+  if (i < 0 || loom_desc_count (&slot_at (state, (guint)i)->desc) != 1)
     return FALSE;
-  s = slot_at (state, (guint) i);
+  s = slot_at (state, (guint)i);
   if (s->desc.dtype == LOOM_F32)
-    raw.f32 = (float) value;
+    raw.f32 = (float)value;
   else if (s->desc.dtype == LOOM_F64)
     raw.f64 = value;
   else if (s->desc.dtype == LOOM_I64)
-    raw.i64 = (gint64) value;
+    raw.i64 = (gint64)value;
   else
     return FALSE;
   return copy_in (s, &raw, NULL);
@@ -511,8 +516,8 @@ loom_state_save_optimizer (LoomState *state, const char *path, GError **error)
   return save (state, path, FALSE, error);
 }
 
-/* Every slot of the wanted sort from the file; a line of `wrong` for each that is missing or does not fit, one of `unused` for
- * each name in the file that nothing here has. */
+/* Every slot of the wanted sort from the file; a line of `wrong` for each that is missing or does not fit, one of
+ * `unused` for each name in the file that nothing here has. */
 static void
 load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *wrong, GString *unused)
 {
@@ -526,7 +531,7 @@ load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *w
       if (is_weight (s) != weights)
         continue;
       at = loom_safetensors_find (file, s->name);
-      t = at >= 0 ? loom_safetensors_tensor (file, (guint) at, &local) : NULL;
+      t = at >= 0 ? loom_safetensors_tensor (file, (guint)at, &local) : NULL;
       if (at < 0)
         {
           g_autofree char *shape = desc_to_string (&s->desc);
@@ -541,7 +546,7 @@ load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *w
       const char *name = loom_safetensors_name (file, i);
       int k = loom_state_find (state, name);
 
-      if (k < 0 || is_weight (slot_at (state, (guint) k)) != weights)
+      if (k < 0 || is_weight (slot_at (state, (guint)k)) != weights)
         g_string_append_printf (unused, "unused: %s\n", name);
     }
 }

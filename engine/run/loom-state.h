@@ -36,11 +36,12 @@ double loom_state_get_scalar (LoomState *state, const char *name);
 /* Bytes by owner: parameters (with buffers), optimizer, and scalars under workspace. */
 void loom_state_memory (const LoomState *state, gsize bytes[LOOM_N_OWNERS]);
 
-/* Weights as safetensors with PyTorch names: parameters and buffers. load: every name and shape must match unless partial;
- * `report`, if not NULL, receives what was missing, unused, mismatched, one line each. */
+/* Weights as safetensors with PyTorch names: parameters and buffers. load: every name and shape must match unless
+ * partial; `report`, if not NULL, receives what was missing, unused, mismatched, one line each. */
 gboolean loom_state_save_weights (LoomState *state, const char *path, GError **error);
 gboolean loom_state_load_weights (LoomState *state, const char *path, gboolean partial, char **report, GError **error);
-gboolean loom_state_save_optimizer (LoomState *state, const char *path, GError **error); /* optimizer and scalar slots */
+gboolean
+loom_state_save_optimizer (LoomState *state, const char *path, GError **error); /* optimizer and scalar slots */
 gboolean loom_state_load_optimizer (LoomState *state, const char *path, GError **error);
 
 G_END_DECLS
