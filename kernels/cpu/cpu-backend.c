@@ -1,0 +1,329 @@
+/* The CPU back end: devices, memory, threads and the choice of instruction set.
+ *
+ * Virtual devices (GRADLOOM_CPU_DEVICES) are the same processor with allocations of
+ * their own, so that programs for several devices can be run and tested anywhere. */
+#include "kernels/cpu/cpu.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
+
+#define DECLARE_ISA(isa)                                                                                               \
+  extern const CpuPrimitive *const cpu_table_##isa[];                                                                  \
+  extern void cpu_apply_##isa (LoomScalarOp act, float *y, int64_t n);
+
+DECLARE_ISA (base)
+#ifdef LOOM_CPU_X86
+DECLARE_ISA (v3)
+DECLARE_ISA (v4)
+#endif
+
+LoomStatus
+cpu_index_fault (LoomMessage *message, const char *what, int64_t index, int64_t limit)
+{
+  snprintf (message->text, sizeof message->text, "%s %lld lies outside 0 … %lld", what, (long long)index,
+            (long long)limit - 1);
+  return LOOM_STATUS_INDEX;
+}
+
+bool
+cpu_all_f32 (const LoomKernelSpec *spec)
+{
+  for (int i = 0; i < spec->n_in + spec->n_out; i++)
+    {
+      LoomDType dtype = i < spec->n_in ? spec->in[i].dtype : spec->out[i - spec->n_in].dtype;
+
+      if (loom_dtype_is_float (dtype) && dtype != LOOM_F32)
+        return false;
+    }
+  return true;
+}
+
+bool
+cpu_all_layout (const LoomKernelSpec *spec, LoomLayout layout)
+{
+  for (int i = 0; i < spec->n_in + spec->n_out; i++)
+    {
+      const LoomTensorDesc *d = i < spec->n_in ? &spec->in[i] : &spec->out[i - spec->n_in];
+
+      if (d->rank == 4 ? d->layout != layout : d->layout != LOOM_LAYOUT_PLAIN)
+        return false;
+    }
+  return true;
+}
+
+/* ---- threads ---------------------------------------------------------- */
+
+static _Thread_local int prepared_for; /* the thread count that this thread's team has */
+
+static void
+flush_denormals (void)
+{
+#ifdef __SSE__
+  _mm_setcsr (_mm_getcsr () | 0x8040u); /* flush to zero, denormals are zero */
+#endif
+}
+
+void
+cpu_thread_prepare (const LoomDevice *device)
+{
+  if (prepared_for == device->threads)
+    return;
+  prepared_for = device->threads;
+  omp_set_dynamic (0);
+  omp_set_num_threads (device->threads);
+#pragma omp parallel num_threads(device->threads)
+  flush_denormals ();
+}
+
+void
+cpu_parallel (int threads, int64_t n, CpuPart part, void *context)
+{
+#pragma omp parallel num_threads(threads)
+  {
+    int64_t me = omp_get_thread_num (), all = omp_get_num_threads ();
+    int64_t from = n * me / all, to = n * (me + 1) / all;
+
+    if (from < to)
+      part (context, from, to);
+  }
+}
+
+/* ---- devices ---------------------------------------------------------- */
+
+static int
+cpu_device_count (LoomMessage *message)
+{
+  const char *wanted = getenv ("GRADLOOM_CPU_DEVICES");
+  int n = wanted != NULL ? atoi (wanted) : 1;
+
+  return n < 1 ? 1 : n > 64 ? 64 : n;
+}
+
+static void
+choose_isa (LoomDevice *device)
+{
+  const char *limit = getenv ("GRADLOOM_CPU_ISA"); /* for tests: base or v3 */
+
+  device->isa = "x86-64";
+  device->primitives = cpu_table_base;
+  device->apply = cpu_apply_base;
+#ifdef LOOM_CPU_X86
+  __builtin_cpu_init ();
+  if (limit != NULL && strcmp (limit, "base") == 0)
+    return;
+  if (__builtin_cpu_supports ("avx2") && __builtin_cpu_supports ("fma") && __builtin_cpu_supports ("bmi2"))
+    {
+      device->isa = "x86-64-v3";
+      device->primitives = cpu_table_v3;
+      device->apply = cpu_apply_v3;
+    }
+  if (limit != NULL && strcmp (limit, "v3") == 0)
+    return;
+  if (__builtin_cpu_supports ("avx512f") && __builtin_cpu_supports ("avx512bw") && __builtin_cpu_supports ("avx512cd")
+      && __builtin_cpu_supports ("avx512dq") && __builtin_cpu_supports ("avx512vl"))
+    {
+      device->isa = "x86-64-v4";
+      device->primitives = cpu_table_v4;
+      device->apply = cpu_apply_v4;
+    }
+#endif
+}
+
+static LoomStatus
+cpu_device_open (int index, int threads, LoomDevice **device, LoomMessage *message)
+{
+  LoomDevice *self;
+
+  if (index < 0 || index >= cpu_device_count (message))
+    {
+      snprintf (message->text, sizeof message->text,
+                "cpu:%d does not exist: there are %d CPU devices (GRADLOOM_CPU_DEVICES sets how many)", index,
+                cpu_device_count (message));
+      return LOOM_STATUS_DEVICE;
+    }
+  self = calloc (1, sizeof *self);
+  if (self == NULL)
+    {
+      snprintf (message->text, sizeof message->text, "no memory left to open cpu:%d", index);
+      return LOOM_STATUS_OUT_OF_MEMORY;
+    }
+  self->index = index;
+  self->threads = threads > 0 ? threads : omp_get_num_procs ();
+  choose_isa (self);
+  *device = self;
+  return LOOM_STATUS_OK;
+}
+
+static void
+cpu_device_close (LoomDevice *device)
+{
+  free (device);
+}
+
+/* The value after ": " of the first line of a /proc file that starts with name. */
+static bool
+proc_entry (const char *path, const char *name, char *value, size_t size)
+{
+  FILE *file = fopen (path, "r");
+  char line[512];
+  bool found = false;
+
+  if (file == NULL)
+    return false;
+  while (!found && fgets (line, sizeof line, file) != NULL)
+    {
+      char *colon = strchr (line, ':');
+
+      if (colon == NULL || strncmp (line, name, strlen (name)) != 0)
+        continue;
+      colon += strspn (colon, ": \t");
+      colon[strcspn (colon, "\n")] = '\0';
+      snprintf (value, size, "%s", colon);
+      found = true;
+    }
+  fclose (file);
+  return found;
+}
+
+static void
+cpu_device_info (LoomDevice *device, LoomDeviceInfo *info)
+{
+  char model[96] = "CPU", text[64];
+
+  memset (info, 0, sizeof *info);
+  proc_entry ("/proc/cpuinfo", "model name", model, sizeof model);
+  snprintf (info->name, sizeof info->name, "%s · %d thread%s", model, device->threads, device->threads == 1 ? "" : "s");
+  if (proc_entry ("/proc/meminfo", "MemTotal", text, sizeof text))
+    info->memory_total = (uint64_t)atoll (text) * 1024;
+  if (proc_entry ("/proc/meminfo", "MemAvailable", text, sizeof text))
+    info->memory_free = (uint64_t)atoll (text) * 1024;
+  info->threads = device->threads;
+  info->host_memory = true;
+  info->prefers_nhwc = true;
+}
+
+static LoomStatus
+cpu_alloc (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message)
+{
+  if (bytes > SIZE_MAX - 128 || (*memory = aligned_alloc (64, (bytes + 127) & ~(size_t)63)) == NULL)
+    {
+      snprintf (message->text, sizeof message->text, "cpu:%d has no %zu bytes of memory left", device->index, bytes);
+      return LOOM_STATUS_OUT_OF_MEMORY;
+    }
+  return LOOM_STATUS_OK;
+}
+
+static void
+cpu_free (LoomDevice *device, void *memory)
+{
+  free (memory);
+}
+
+static LoomStatus
+cpu_copy_bytes (LoomDevice *device, LoomStream *stream, void *to, const void *from, size_t bytes, LoomCopyKind kind,
+                LoomMessage *message)
+{
+  if (bytes > 0)
+    memmove (to, from, bytes);
+  return LOOM_STATUS_OK;
+}
+
+/* ---- kernels ---------------------------------------------------------- */
+
+static LoomStatus
+kernel_run (LoomKernel *kernel, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  CpuKernel *k = (CpuKernel *)kernel;
+
+  if (prepared_for != k->threads)
+    cpu_thread_prepare (k->device);
+  return k->work (k, buffers, message);
+}
+
+static void
+kernel_free (LoomKernel *kernel)
+{
+  CpuKernel *k = (CpuKernel *)kernel;
+
+  if (k->destroy != NULL)
+    k->destroy (k);
+  free (k);
+}
+
+void *
+cpu_kernel_new (size_t size, LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuWork work,
+                LoomMessage *message)
+{
+  size_t head = (size + 63) & ~(size_t)63;
+  size_t descs = (size_t)(spec->n_in + spec->n_out) * sizeof (LoomTensorDesc);
+  CpuKernel *k = aligned_alloc (64, (head + descs + attrs_size + 127) & ~(size_t)63);
+
+  if (k == NULL)
+    {
+      snprintf (message->text, sizeof message->text, "no memory left for a kernel");
+      return NULL;
+    }
+  memset (k, 0, size);
+  k->base.run = kernel_run;
+  k->base.free = kernel_free;
+  k->base.name = "loops";
+  k->work = work;
+  k->device = device;
+  k->threads = device->threads;
+  k->n_in = spec->n_in;
+  k->n_out = spec->n_out;
+  k->in = (LoomTensorDesc *)((char *)k + head);
+  k->out = k->in + spec->n_in;
+  if (spec->n_in > 0)
+    memcpy (k->in, spec->in, (size_t)spec->n_in * sizeof *spec->in);
+  if (spec->n_out > 0)
+    memcpy (k->out, spec->out, (size_t)spec->n_out * sizeof *spec->out);
+  if (attrs_size > 0)
+    k->attrs = memcpy (k->out + spec->n_out, spec->attrs, attrs_size);
+  return k;
+}
+
+static LoomStatus
+cpu_kernel_create (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  CpuKernel *k = NULL;
+  LoomStatus status;
+
+  cpu_thread_prepare (device); /* oneDNN asks for the thread count when it plans */
+  for (int i = 0; device->primitives[i] != NULL; i++)
+    {
+      const CpuPrimitive *primitive = device->primitives[i];
+
+      if (strcmp (primitive->name, spec->primitive) != 0)
+        continue;
+      status = primitive->create (device, spec, primitive->attrs_size, &k, message);
+      if (status == LOOM_STATUS_OK)
+        *kernel = &k->base;
+      return status;
+    }
+  return LOOM_STATUS_UNSUPPORTED;
+}
+
+static const LoomBackend backend = {
+  .abi = LOOM_BACKEND_ABI,
+  .name = "cpu",
+  .device_count = cpu_device_count,
+  .device_open = cpu_device_open,
+  .device_close = cpu_device_close,
+  .device_info = cpu_device_info,
+  .alloc = cpu_alloc,
+  .free = cpu_free,
+  .copy = cpu_copy_bytes,
+  .kernel_new = cpu_kernel_create,
+};
+
+const LoomBackend *
+loom_backend_cpu (void)
+{
+  return &backend;
+}

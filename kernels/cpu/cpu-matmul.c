@@ -1,0 +1,178 @@
+/* matmul: own loops for small products, oneDNN for the rest.
+ *
+ * Below some twenty thousand multiply-adds a call into a library costs more than
+ * the product. The own kernel takes panels of 16 columns of b, copied side by side
+ * where they do not lie so, against 8 rows of a at a time. */
+#include "kernels/cpu/cpu.h"
+
+#include <string.h>
+
+#define PANEL 16
+#define ROWS  8
+#define SMALL 24000 /* multiply-adds; measured with tests/bench, one thread */
+
+typedef float V __attribute__ ((vector_size (64), aligned (4), may_alias));
+
+typedef struct
+{
+  CpuKernel k;
+  int64_t m, n, depth, n_batch;
+  int batch_rank;
+  int64_t batch_dim[LOOM_MAX_RANK], a_batch[LOOM_MAX_RANK], b_batch[LOOM_MAX_RANK];
+  int64_t a_row, a_column;
+  bool trans_b, has_bias;
+  LoomScalarOp act;
+} Small;
+
+#define ROW_CASE(R)                                                                                                    \
+  static inline __attribute__ ((always_inline)) void rows_##R (const float *a, int64_t a_row, int64_t a_column,        \
+                                                               const float *panel, int64_t panel_row, int64_t depth,   \
+                                                               V start, float *y, int64_t n, int64_t columns)          \
+  {                                                                                                                    \
+    V acc[R];                                                                                                          \
+    for (int r = 0; r < R; r++)                                                                                        \
+      acc[r] = start;                                                                                                  \
+    for (int64_t d = 0; d < depth; d++)                                                                                \
+      {                                                                                                                \
+        V v = *(const V *)(panel + d * panel_row);                                                                     \
+        for (int r = 0; r < R; r++)                                                                                    \
+          acc[r] += v * a[r * a_row + d * a_column];                                                                   \
+      }                                                                                                                \
+    for (int r = 0; r < R; r++)                                                                                        \
+      if (columns == PANEL)                                                                                            \
+        *(V *)(y + r * n) = acc[r];                                                                                    \
+      else                                                                                                             \
+        for (int64_t j = 0; j < columns; j++)                                                                          \
+          y[r * n + j] = acc[r][j];                                                                                    \
+  }
+
+ROW_CASE (1)
+ROW_CASE (2)
+ROW_CASE (4)
+ROW_CASE (8)
+
+/* y [m,n] = a·b + bias for one batch entry; pack has room for depth·PANEL. */
+static void
+product (const Small *self, const float *a, const float *b, const float *bias, float *y, float *pack)
+{
+  int64_t m = self->m, n = self->n, depth = self->depth, ar = self->a_row, ac = self->a_column;
+
+  for (int64_t j = 0; j < n; j += PANEL)
+    {
+      int64_t columns = n - j < PANEL ? n - j : PANEL, panel_row = n, i = 0;
+      const float *panel = b + j;
+      V start = { 0 };
+
+      if (self->trans_b || columns < PANEL)
+        {
+          int64_t row = self->trans_b ? 1 : n, column = self->trans_b ? depth : 1;
+          const float *from = self->trans_b ? b + j * depth : b + j;
+
+          for (int64_t d = 0; d < depth; d++)
+            {
+              for (int64_t c = 0; c < columns; c++)
+                pack[d * PANEL + c] = from[d * row + c * column];
+              for (int64_t c = columns; c < PANEL; c++)
+                pack[d * PANEL + c] = 0;
+            }
+          panel = pack;
+          panel_row = PANEL;
+        }
+      for (int64_t c = 0; bias != NULL && c < columns; c++)
+        start[c] = bias[j + c];
+      for (; i + ROWS <= m; i += ROWS)
+        rows_8 (a + i * ar, ar, ac, panel, panel_row, depth, start, y + i * n + j, n, columns);
+      if (m - i >= 4)
+        {
+          rows_4 (a + i * ar, ar, ac, panel, panel_row, depth, start, y + i * n + j, n, columns);
+          i += 4;
+        }
+      if (m - i >= 2)
+        {
+          rows_2 (a + i * ar, ar, ac, panel, panel_row, depth, start, y + i * n + j, n, columns);
+          i += 2;
+        }
+      if (m > i)
+        rows_1 (a + i * ar, ar, ac, panel, panel_row, depth, start, y + i * n + j, n, columns);
+    }
+}
+
+static LoomStatus
+work_small (CpuKernel *k, void *const *b, LoomMessage *message)
+{
+  Small *self = (Small *)k;
+  const float *bias = self->has_bias ? b[2] : NULL;
+  float *y = b[k->n_in], *pack = b[k->n_in + 1];
+  int64_t index[LOOM_MAX_RANK] = { 0 };
+
+  for (int64_t q = 0; q < self->n_batch; q++)
+    {
+      const float *pa = (const float *)b[0] + loom_index_offset (self->batch_rank, index, self->a_batch);
+      const float *pb = (const float *)b[1] + loom_index_offset (self->batch_rank, index, self->b_batch);
+
+      product (self, pa, pb, bias, y + q * self->m * self->n, pack);
+      if (q + 1 < self->n_batch)
+        loom_index_next (self->batch_rank, self->batch_dim, index);
+    }
+  ISA (cpu_apply) (self->act, y, self->n_batch * self->m * self->n);
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel, LoomMessage *message)
+{
+  const LoomMatmulAttrs *at = spec->attrs;
+  const LoomTensorDesc *a = &spec->in[0], *bb = &spec->in[1], *y = &spec->out[0];
+  LoomTensorDesc batch, a_batch, b_batch;
+  Small *self;
+  int64_t size;
+  LoomStatus status;
+
+  if (a->dtype != LOOM_F32 || !cpu_all_f32 (spec) || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN) || a->rank < 2
+      || bb->rank < 2 || y->rank < 2)
+    return LOOM_STATUS_UNSUPPORTED;
+  size = loom_desc_count (y) * a->dim[at->trans_a ? a->rank - 2 : a->rank - 1];
+  if (size > SMALL)
+    {
+      status = cpu_onednn_matmul (device, spec, attrs_size, kernel, message);
+      if (status != LOOM_STATUS_UNSUPPORTED)
+        return status;
+    }
+  self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, work_small, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->m = y->dim[y->rank - 2];
+  self->n = y->dim[y->rank - 1];
+  self->depth = a->dim[at->trans_a ? a->rank - 2 : a->rank - 1];
+  self->a_row = at->trans_a ? 1 : self->depth;
+  self->a_column = at->trans_a ? self->m : 1;
+  self->trans_b = at->trans_b;
+  self->has_bias = at->has_bias;
+  self->act = at->act;
+  batch = *y;
+  a_batch = *a;
+  b_batch = *bb;
+  batch.rank -= 2;
+  a_batch.rank -= 2;
+  b_batch.rank -= 2;
+  if (!loom_broadcast_strides (&a_batch, &batch, self->a_batch)
+      || !loom_broadcast_strides (&b_batch, &batch, self->b_batch))
+    {
+      self->k.base.free (&self->k.base);
+      return LOOM_STATUS_INVALID;
+    }
+  self->n_batch = loom_desc_count (&batch);
+  self->batch_rank = batch.rank;
+  for (int i = 0; i < batch.rank; i++)
+    {
+      self->batch_dim[i] = batch.dim[i];
+      self->a_batch[i] *= self->m * self->depth;
+      self->b_batch[i] *= self->depth * self->n;
+    }
+  self->k.base.scratch_bytes = (size_t)(self->depth * PANEL) * sizeof (float) + 64;
+  self->k.base.name = "own small product";
+  *kernel = &self->k;
+  return LOOM_STATUS_OK;
+}
+
+const CpuPrimitive ISA (cpu_matmul) = { "matmul", sizeof (LoomMatmulAttrs), create };

@@ -1,0 +1,528 @@
+/* Batch and layer normalisation with gradients, own loops: oneDNN 2.6 is slow at plain batch
+ * norm and at layer norm backward.
+ *
+ * Batch norm sees x as [N, C, area] (plain) or [rows, C] (NHWC, or area 1). The NHWC
+ * statistics are taken in chunks of rows, each relative to the first row so that
+ * single precision keeps its digits, and the chunks are added in double in their
+ * order: the result does not depend on the number of threads. */
+#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/cpu-sum.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CHUNK_ROWS 128
+
+typedef struct
+{
+  CpuKernel k;
+  double eps;
+  bool affine, columns;       /* columns: channels lie side by side */
+  int64_t N, C, area, chunks; /* columns: area is 1, N counts rows. Layer norm: N rows of C */
+  double ns;
+} Norm;
+
+typedef struct
+{
+  const Norm *self;
+  const float *x, *g, *mean_in, *var_in, *weight, *bias;
+  float *y, *mean, *var, *dweight, *dbias;
+  float *partial;               /* [chunks, 2, C] */
+  float *scale, *shift, *slope; /* [C] each, for the pass that writes */
+} Call;
+
+/* ---- batch norm, channels side by side -------------------------------- */
+
+/* Per chunk: Σ (x - x₀) and Σ (x - x₀)², or Σ g and Σ g·(x - mean). */
+static void
+part_column_sums (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  int64_t C = call->self->C, N = call->self->N;
+
+  for (int64_t q = from; q < to; q++)
+    {
+      float *first = call->partial + q * 2 * C, *second = first + C;
+      int64_t end = (q + 1) * CHUNK_ROWS < N ? (q + 1) * CHUNK_ROWS : N;
+
+      memset (first, 0, (size_t)(2 * C) * sizeof *first);
+      for (int64_t r = q * CHUNK_ROWS; r < end; r++)
+        {
+          const float *x = call->x + r * C;
+
+          if (call->g == NULL)
+            {
+              const float *origin = call->x;
+
+#pragma GCC ivdep
+              for (int64_t c = 0; c < C; c++)
+                {
+                  float d = x[c] - origin[c];
+
+                  first[c] += d;
+                  second[c] += d * d;
+                }
+            }
+          else
+            {
+              const float *g = call->g + r * C, *mean = call->mean_in;
+
+#pragma GCC ivdep
+              for (int64_t c = 0; c < C; c++)
+                {
+                  first[c] += g[c];
+                  second[c] += g[c] * (x[c] - mean[c]);
+                }
+            }
+        }
+    }
+}
+
+/* y = x·scale + shift. */
+static void
+part_column_apply (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  int64_t C = call->self->C;
+
+  for (int64_t r = from; r < to; r++)
+    {
+      const float *x = call->x + r * C, *scale = call->scale, *shift = call->shift;
+      float *y = call->y + r * C;
+
+#pragma GCC ivdep
+      for (int64_t c = 0; c < C; c++)
+        y[c] = x[c] * scale[c] + shift[c];
+    }
+}
+
+/* dx = g·scale + (x - mean)·slope + shift. */
+static void
+part_column_grad (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  int64_t C = call->self->C;
+
+  for (int64_t r = from; r < to; r++)
+    {
+      const float *x = call->x + r * C, *g = call->g + r * C, *mean = call->mean_in;
+      const float *scale = call->scale, *shift = call->shift, *slope = call->slope;
+      float *y = call->y + r * C;
+
+#pragma GCC ivdep
+      for (int64_t c = 0; c < C; c++)
+        y[c] = g[c] * scale[c] + ((x[c] - mean[c]) * slope[c] + shift[c]);
+    }
+}
+
+/* ---- batch norm, channels as planes ----------------------------------- */
+
+static void
+part_plane (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const Norm *self = call->self;
+  int64_t N = self->N, C = self->C, area = self->area;
+  double m = (double)(N * area);
+
+  for (int64_t c = from; c < to; c++)
+    {
+      double mean = 0, var = 0, part;
+      float scale, shift, rstd;
+
+      for (int64_t n = 0; n < N; n++)
+        {
+          const float *x = call->x + (n * C + c) * area;
+
+          CPU_SUM (part, area, x[i]);
+          mean += part;
+        }
+      mean /= m;
+      for (int64_t n = 0; n < N; n++)
+        {
+          const float *x = call->x + (n * C + c) * area;
+          float centre = (float)mean;
+
+          CPU_SUM (part, area, (x[i] - centre) * (x[i] - centre));
+          var += part;
+        }
+      var /= m;
+      rstd = (float)(1 / sqrt (var + self->eps));
+      scale = self->affine ? rstd * call->weight[c] : rstd;
+      shift = self->affine ? call->bias[c] : 0;
+      for (int64_t n = 0; n < N; n++)
+        {
+          const float *x = call->x + (n * C + c) * area;
+          float *y = call->y + (n * C + c) * area, centre = (float)mean;
+
+#pragma GCC ivdep
+          for (int64_t i = 0; i < area; i++)
+            y[i] = (x[i] - centre) * scale + shift;
+        }
+      call->mean[c] = (float)mean;
+      call->var[c] = (float)var;
+    }
+}
+
+static void
+part_plane_grad (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const Norm *self = call->self;
+  int64_t N = self->N, C = self->C, area = self->area;
+  double m = (double)(N * area);
+
+  for (int64_t c = from; c < to; c++)
+    {
+      float mean = call->mean_in[c], scale, shift, slope;
+      double sum = 0, dot = 0, part, rstd = 1 / sqrt (call->var_in[c] + self->eps);
+
+      for (int64_t n = 0; n < N; n++)
+        {
+          const float *x = call->x + (n * C + c) * area, *g = call->g + (n * C + c) * area;
+
+          CPU_SUM (part, area, g[i]);
+          sum += part;
+          CPU_SUM (part, area, g[i] * (x[i] - mean));
+          dot += part;
+        }
+      scale = (float)((self->affine ? call->weight[c] : 1) * rstd);
+      shift = (float)(-scale * sum / m);
+      slope = (float)(-scale * dot / m * rstd * rstd);
+      for (int64_t n = 0; n < N; n++)
+        {
+          const float *x = call->x + (n * C + c) * area, *g = call->g + (n * C + c) * area;
+          float *y = call->y + (n * C + c) * area;
+
+#pragma GCC ivdep
+          for (int64_t i = 0; i < area; i++)
+            y[i] = g[i] * scale + ((x[i] - mean) * slope + shift);
+        }
+      if (self->affine)
+        {
+          call->dweight[c] = (float)(dot * rstd);
+          call->dbias[c] = (float)sum;
+        }
+    }
+}
+
+static void
+carve (Call *call, float *scratch)
+{
+  int64_t C = call->self->C;
+
+  call->partial = scratch;
+  call->scale = scratch + call->self->chunks * 2 * C;
+  call->shift = call->scale + C;
+  call->slope = call->shift + C;
+}
+
+static void
+chunk_totals (const Call *call, int64_t c, double *first, double *second)
+{
+  int64_t C = call->self->C;
+
+  *first = *second = 0;
+  for (int64_t q = 0; q < call->self->chunks; q++)
+    {
+      *first += (double)call->partial[q * 2 * C + c];
+      *second += (double)call->partial[q * 2 * C + C + c];
+    }
+}
+
+static LoomStatus
+work_batch (CpuKernel *k, void *const *b, LoomMessage *message)
+{
+  Norm *self = (Norm *)k;
+  void *const *out = b + k->n_in;
+  Call call = { .self = self, .x = b[0], .y = out[0], .mean = out[1], .var = out[2] };
+  double m = (double)self->N;
+
+  if (self->affine)
+    {
+      call.weight = b[1];
+      call.bias = b[2];
+    }
+  if (!self->columns)
+    {
+      cpu_share (k, self->ns, self->C, part_plane, &call);
+      return LOOM_STATUS_OK;
+    }
+  carve (&call, out[3]);
+  cpu_share (k, self->ns, self->chunks, part_column_sums, &call);
+  for (int64_t c = 0; c < self->C; c++)
+    {
+      double sum, squares, mean, var, scale;
+
+      chunk_totals (&call, c, &sum, &squares);
+      mean = sum / m;
+      var = squares / m - mean * mean;
+      var = var > 0 || var != var ? var : 0;
+      mean += self->N > 0 ? (double)call.x[c] : 0;
+      scale = (self->affine ? call.weight[c] : 1) / sqrt (var + self->eps);
+      call.mean[c] = (float)mean;
+      call.var[c] = (float)var;
+      call.scale[c] = (float)scale;
+      call.shift[c] = (float)((self->affine ? call.bias[c] : 0) - mean * scale);
+    }
+  cpu_share (k, self->ns, self->N, part_column_apply, &call);
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+work_batch_grad (CpuKernel *k, void *const *b, LoomMessage *message)
+{
+  Norm *self = (Norm *)k;
+  void *const *out = b + k->n_in;
+  Call call = { .self = self, .g = b[0], .x = b[1], .mean_in = b[2], .var_in = b[3], .y = out[0] };
+  double m = (double)self->N;
+
+  if (self->affine)
+    {
+      call.weight = b[4];
+      call.dweight = out[1];
+      call.dbias = out[2];
+    }
+  if (!self->columns)
+    {
+      cpu_share (k, self->ns, self->C, part_plane_grad, &call);
+      return LOOM_STATUS_OK;
+    }
+  carve (&call, out[k->n_out]);
+  cpu_share (k, self->ns, self->chunks, part_column_sums, &call);
+  for (int64_t c = 0; c < self->C; c++)
+    {
+      double sum, dot, rstd = 1 / sqrt (call.var_in[c] + self->eps), scale;
+
+      chunk_totals (&call, c, &sum, &dot);
+      scale = (self->affine ? call.weight[c] : 1) * rstd;
+      call.scale[c] = (float)scale;
+      call.shift[c] = (float)(-scale * sum / m);
+      call.slope[c] = (float)(-scale * dot / m * rstd * rstd);
+      if (self->affine)
+        {
+          call.dweight[c] = (float)(dot * rstd);
+          call.dbias[c] = (float)sum;
+        }
+    }
+  cpu_share (k, self->ns, self->N, part_column_grad, &call);
+  return LOOM_STATUS_OK;
+}
+
+/* ---- layer norm: N rows of C ------------------------------------------- */
+
+static void
+part_layer (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const Norm *self = call->self;
+  int64_t C = self->C;
+
+  for (int64_t r = from; r < to; r++)
+    {
+      const float *x = call->x + r * C, *weight = call->weight, *bias = call->bias;
+      float *y = call->y + r * C, centre, rstd;
+      double mean, var;
+
+      CPU_SUM (mean, C, x[i]);
+      mean /= (double)C;
+      centre = (float)mean;
+      CPU_SUM (var, C, (x[i] - centre) * (x[i] - centre));
+      rstd = (float)(1 / sqrt (var / (double)C + self->eps));
+      if (self->affine)
+#pragma GCC ivdep
+        for (int64_t i = 0; i < C; i++)
+          y[i] = (x[i] - centre) * rstd * weight[i] + bias[i];
+      else
+#pragma GCC ivdep
+        for (int64_t i = 0; i < C; i++)
+          y[i] = (x[i] - centre) * rstd;
+      call->mean[r] = centre;
+      call->var[r] = rstd;
+    }
+}
+
+static void
+part_layer_grad (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const Norm *self = call->self;
+  int64_t C = self->C;
+
+  for (int64_t r = from; r < to; r++)
+    {
+      const float *x = call->x + r * C, *g = call->g + r * C, *weight = call->weight;
+      float *y = call->y + r * C, mean = call->mean_in[r], rstd = call->var_in[r], shift, slope;
+      double sum, dot;
+
+      if (self->affine)
+        {
+          CPU_SUM (sum, C, g[i] * weight[i]);
+          CPU_SUM (dot, C, g[i] * weight[i] * (x[i] - mean));
+        }
+      else
+        {
+          CPU_SUM (sum, C, g[i]);
+          CPU_SUM (dot, C, g[i] * (x[i] - mean));
+        }
+      shift = (float)(sum / (double)C);
+      slope = (float)(dot * rstd * rstd / (double)C);
+      if (self->affine)
+#pragma GCC ivdep
+        for (int64_t i = 0; i < C; i++)
+          y[i] = rstd * (g[i] * weight[i] - shift - (x[i] - mean) * slope);
+      else
+#pragma GCC ivdep
+        for (int64_t i = 0; i < C; i++)
+          y[i] = rstd * (g[i] - shift - (x[i] - mean) * slope);
+    }
+}
+
+/* dweight and dbias: chunks of rows, added in their order. */
+static void
+part_layer_sums (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  int64_t C = call->self->C, N = call->self->N;
+
+  for (int64_t q = from; q < to; q++)
+    {
+      float *first = call->partial + q * 2 * C, *second = first + C;
+      int64_t end = (q + 1) * CHUNK_ROWS < N ? (q + 1) * CHUNK_ROWS : N;
+
+      memset (first, 0, (size_t)(2 * C) * sizeof *first);
+      for (int64_t r = q * CHUNK_ROWS; r < end; r++)
+        {
+          const float *x = call->x + r * C, *g = call->g + r * C;
+          float mean = call->mean_in[r], rstd = call->var_in[r];
+
+#pragma GCC ivdep
+          for (int64_t c = 0; c < C; c++)
+            {
+              first[c] += g[c];
+              second[c] += g[c] * ((x[c] - mean) * rstd);
+            }
+        }
+    }
+}
+
+static LoomStatus
+work_layer (CpuKernel *k, void *const *b, LoomMessage *message)
+{
+  Norm *self = (Norm *)k;
+  void *const *out = b + k->n_in;
+  Call call = { .self = self, .x = b[0], .y = out[0], .mean = out[1], .var = out[2] };
+
+  if (self->affine)
+    {
+      call.weight = b[1];
+      call.bias = b[2];
+    }
+  cpu_share (k, self->ns, self->N, part_layer, &call);
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+work_layer_grad (CpuKernel *k, void *const *b, LoomMessage *message)
+{
+  Norm *self = (Norm *)k;
+  void *const *out = b + k->n_in;
+  Call call = { .self = self, .g = b[0], .x = b[1], .mean_in = b[2], .var_in = b[3], .y = out[0] };
+
+  if (self->affine)
+    {
+      call.weight = b[4];
+      call.partial = out[k->n_out];
+      cpu_share (k, self->ns, self->chunks, part_layer_sums, &call);
+      for (int64_t c = 0; c < self->C; c++)
+        {
+          double sum, dot;
+
+          chunk_totals (&call, c, &sum, &dot);
+          ((float *)out[1])[c] = (float)dot;
+          ((float *)out[2])[c] = (float)sum;
+        }
+    }
+  cpu_share (k, self->ns, self->N, part_layer_grad, &call);
+  return LOOM_STATUS_OK;
+}
+
+/* ---- construction ------------------------------------------------------ */
+
+static LoomStatus
+create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuWork work, Norm **norm,
+        LoomMessage *message)
+{
+  const LoomNormAttrs *a = spec->attrs;
+
+  if (!cpu_all_f32 (spec))
+    return LOOM_STATUS_UNSUPPORTED;
+  *norm = cpu_kernel_new (sizeof **norm, device, spec, attrs_size, work, message);
+  if (*norm == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  (*norm)->eps = a->eps;
+  (*norm)->affine = a->affine;
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+create_batch_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
+                   LoomMessage *message)
+{
+  bool grad = strcmp (spec->primitive, "batch_norm_grad") == 0;
+  const LoomTensorDesc *x = &spec->in[grad];
+  Norm *self;
+  LoomStatus status;
+
+  if (x->rank < 2 || !cpu_all_layout (spec, x->layout))
+    return LOOM_STATUS_UNSUPPORTED;
+  status = create (device, spec, attrs_size, grad ? work_batch_grad : work_batch, &self, message);
+  if (status != LOOM_STATUS_OK)
+    return status;
+  self->N = x->dim[0];
+  self->C = x->dim[1];
+  self->area = loom_dim_product (x, 2, x->rank);
+  self->columns = x->layout == LOOM_LAYOUT_NHWC || self->area == 1;
+  if (self->columns)
+    {
+      self->N *= self->area;
+      self->area = 1;
+      self->chunks = (self->N + CHUNK_ROWS - 1) / CHUNK_ROWS;
+      self->k.base.scratch_bytes = (size_t)((self->chunks * 2 + 3) * self->C) * sizeof (float);
+    }
+  self->ns = 0.2 * (double)loom_desc_count (x);
+  *kernel = &self->k;
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+create_layer_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
+                   LoomMessage *message)
+{
+  const LoomNormAttrs *a = spec->attrs;
+  bool grad = strcmp (spec->primitive, "layer_norm_grad") == 0;
+  const LoomTensorDesc *x = &spec->in[grad];
+  Norm *self;
+  LoomStatus status;
+
+  if (!cpu_all_layout (spec, LOOM_LAYOUT_PLAIN) || a->axes > x->rank)
+    return LOOM_STATUS_UNSUPPORTED;
+  status = create (device, spec, attrs_size, grad ? work_layer_grad : work_layer, &self, message);
+  if (status != LOOM_STATUS_OK)
+    return status;
+  self->N = loom_dim_product (x, 0, x->rank - a->axes);
+  self->C = loom_dim_product (x, x->rank - a->axes, x->rank);
+  if (grad && a->affine)
+    {
+      self->chunks = (self->N + CHUNK_ROWS - 1) / CHUNK_ROWS;
+      self->k.base.scratch_bytes = (size_t)(self->chunks * 2 * self->C) * sizeof (float);
+    }
+  self->ns = 0.3 * (double)loom_desc_count (x);
+  *kernel = &self->k;
+  return LOOM_STATUS_OK;
+}
+
+const CpuPrimitive ISA (cpu_batch_norm) = { "batch_norm", sizeof (LoomNormAttrs), create_batch_norm };
+const CpuPrimitive ISA (cpu_batch_norm_grad) = { "batch_norm_grad", sizeof (LoomNormAttrs), create_batch_norm };
+const CpuPrimitive ISA (cpu_layer_norm) = { "layer_norm", sizeof (LoomNormAttrs), create_layer_norm };
+const CpuPrimitive ISA (cpu_layer_norm_grad) = { "layer_norm_grad", sizeof (LoomNormAttrs), create_layer_norm };

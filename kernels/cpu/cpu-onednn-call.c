@@ -1,0 +1,209 @@
+/* What every oneDNN kernel shares: engine, memories, reorders, execution. */
+#include "kernels/cpu/cpu-onednn.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static dnnl_engine_t engine;
+static dnnl_stream_t stream;
+
+static void
+start (void)
+{
+  if (dnnl_engine_create (&engine, dnnl_cpu, 0) != dnnl_success
+      || dnnl_stream_create (&stream, engine, dnnl_stream_default_flags) != dnnl_success)
+    engine = NULL;
+}
+
+dnnl_engine_t
+onednn_engine (void)
+{
+  pthread_once (&once, start);
+  return engine;
+}
+
+static bool
+bind_buffers (Onednn *self, void *const *b)
+{
+  for (int i = 0; i < self->n_memories; i++)
+    if (dnnl_memory_set_data_handle (self->memory[i].memory, (char *)b[self->memory[i].buffer] + self->memory[i].offset)
+        != dnnl_success)
+      return false;
+  memcpy (self->bound, b, (size_t)(self->k.n_in + self->k.n_out + 1) * sizeof *b);
+  return true;
+}
+
+LoomStatus
+onednn_work (CpuKernel *k, void *const *b, LoomMessage *message)
+{
+  Onednn *self = (Onednn *)k;
+  bool ok = true;
+
+  if (memcmp (self->bound, b, (size_t)(k->n_in + k->n_out) * sizeof *b) != 0
+      || (k->base.scratch_bytes > 0 && self->bound[k->n_in + k->n_out] != b[k->n_in + k->n_out]))
+    ok = bind_buffers (self, b);
+  for (int i = 0; ok && i < self->n_calls; i++)
+    ok = dnnl_primitive_execute (self->call[i].primitive, stream, self->call[i].n_args, self->call[i].arg)
+         == dnnl_success;
+  if (!ok)
+    {
+      snprintf (message->text, sizeof message->text, "oneDNN failed in %s", k->base.name);
+      return LOOM_STATUS_DEVICE;
+    }
+  if (self->act != LOOM_SCALAR_ID)
+    k->device->apply (self->act, b[k->n_in], self->act_count);
+  return LOOM_STATUS_OK;
+}
+
+static void
+destroy (CpuKernel *k)
+{
+  Onednn *self = (Onednn *)k;
+
+  for (int i = 0; i < self->n_calls; i++)
+    dnnl_primitive_destroy (self->call[i].primitive);
+  for (int i = 0; i < self->n_memories; i++)
+    dnnl_memory_destroy (self->memory[i].memory);
+}
+
+Onednn *
+onednn_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, LoomMessage *message)
+{
+  Onednn *self;
+
+  if (onednn_engine () == NULL)
+    {
+      snprintf (message->text, sizeof message->text, "oneDNN has no CPU engine");
+      return NULL;
+    }
+  self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, onednn_work, message);
+  if (self != NULL)
+    {
+      self->k.destroy = destroy;
+      self->act = LOOM_SCALAR_ID;
+      self->act_count = loom_desc_count (&spec->out[0]);
+    }
+  return self;
+}
+
+void
+onednn_free (Onednn *self)
+{
+  self->k.base.free (&self->k.base);
+}
+
+dnnl_memory_t
+onednn_memory (Onednn *self, const dnnl_memory_desc_t *md, int buffer, size_t offset)
+{
+  OnednnMemory *m = &self->memory[self->n_memories];
+
+  if (self->n_memories == ONEDNN_MEMORIES
+      || dnnl_memory_create (&m->memory, md, onednn_engine (), DNNL_MEMORY_NONE) != dnnl_success)
+    return NULL;
+  m->buffer = buffer;
+  m->offset = offset;
+  self->n_memories++;
+  return m->memory;
+}
+
+dnnl_memory_t
+onednn_scratch (Onednn *self, const dnnl_memory_desc_t *md)
+{
+  size_t offset = self->k.base.scratch_bytes;
+
+  self->k.base.scratch_bytes += (dnnl_memory_desc_get_size (md) + 63) & ~(size_t)63;
+  return onednn_memory (self, md, self->k.n_in + self->k.n_out, offset);
+}
+
+bool
+onednn_arg (OnednnCall *call, int arg, dnnl_memory_t memory)
+{
+  if (memory == NULL || call->n_args == ONEDNN_ARGS)
+    return false;
+  call->arg[call->n_args++] = (dnnl_exec_arg_t){ arg, memory };
+  return true;
+}
+
+OnednnCall *
+onednn_call (Onednn *self, dnnl_primitive_desc_t pd)
+{
+  OnednnCall *call = &self->call[self->n_calls];
+  const dnnl_memory_desc_t *md;
+  bool ok = self->n_calls < ONEDNN_CALLS && dnnl_primitive_create (&call->primitive, pd) == dnnl_success;
+
+  if (ok)
+    {
+      self->n_calls++;
+      md = dnnl_primitive_desc_query_md (pd, dnnl_query_scratchpad_md, 0);
+      if (md != NULL && dnnl_memory_desc_get_size (md) > 0)
+        ok = onednn_arg (call, DNNL_ARG_SCRATCHPAD, onednn_scratch (self, md));
+    }
+  dnnl_primitive_desc_destroy (pd);
+  return ok ? call : NULL;
+}
+
+static bool
+reorder (Onednn *self, const dnnl_memory_desc_t *from_md, dnnl_memory_t from, const dnnl_memory_desc_t *to_md,
+         dnnl_memory_t to)
+{
+  dnnl_primitive_attr_t attr = onednn_attr ();
+  dnnl_primitive_desc_t pd;
+  OnednnCall *call;
+  bool ok = from != NULL && to != NULL
+            && dnnl_reorder_primitive_desc_create (&pd, from_md, onednn_engine (), to_md, onednn_engine (), attr)
+                   == dnnl_success;
+
+  dnnl_primitive_attr_destroy (attr);
+  if (!ok)
+    return false;
+  call = onednn_call (self, pd);
+  return call != NULL && onednn_arg (call, DNNL_ARG_FROM, from) && onednn_arg (call, DNNL_ARG_TO, to);
+}
+
+dnnl_memory_t
+onednn_input (Onednn *self, int i, const dnnl_memory_desc_t *given, const dnnl_memory_desc_t *wanted)
+{
+  dnnl_memory_t memory = onednn_memory (self, given, i, 0), other;
+
+  if (memory == NULL || dnnl_memory_desc_equal (given, wanted))
+    return memory;
+  other = onednn_scratch (self, wanted);
+  return reorder (self, given, memory, wanted, other) ? other : NULL;
+}
+
+dnnl_memory_t
+onednn_result (Onednn *self, int i, const dnnl_memory_desc_t *given, const dnnl_memory_desc_t *wanted)
+{
+  return dnnl_memory_desc_equal (given, wanted) ? onednn_memory (self, given, i, 0) : onednn_scratch (self, wanted);
+}
+
+bool
+onednn_output (Onednn *self, int i, dnnl_memory_t from, const dnnl_memory_desc_t *given,
+               const dnnl_memory_desc_t *wanted)
+{
+  if (dnnl_memory_desc_equal (given, wanted))
+    return true;
+  return reorder (self, wanted, from, given, onednn_memory (self, given, i, 0));
+}
+
+dnnl_primitive_attr_t
+onednn_attr (void)
+{
+  dnnl_primitive_attr_t attr = NULL;
+
+  if (dnnl_primitive_attr_create (&attr) == dnnl_success)
+    dnnl_primitive_attr_set_scratchpad_mode (attr, dnnl_scratchpad_mode_user);
+  return attr;
+}
+
+void
+onednn_describe (Onednn *self, const_dnnl_primitive_desc_t pd)
+{
+  const char *implementation = "";
+
+  dnnl_primitive_desc_query (pd, dnnl_query_impl_info_str, 0, (void *)&implementation);
+  snprintf (self->name, sizeof self->name, "onednn %s", implementation);
+  self->k.base.name = self->name;
+}

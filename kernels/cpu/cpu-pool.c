@@ -1,0 +1,320 @@
+/* Pooling in own loops, NHWC (vectors of channels) and plain.
+ *
+ * Both layouts are walked through strides. In NHWC the innermost loop runs over the
+ * channels of one place, which lie side by side; in plain tensors it runs over one
+ * window. Threads share images, so gradients never meet. */
+#include "kernels/cpu/cpu.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CHANNELS 64 /* a block of channels whose running winners stay in registers */
+
+typedef struct
+{
+  CpuKernel k;
+  LoomPool2dAttrs a;
+  bool nhwc, wide; /* wide: where is i32 */
+  int64_t N, C, H, W, P, Q;
+  double ns;
+} Pool;
+
+typedef struct
+{
+  const Pool *self;
+  const float *in;
+  float *out;
+  void *where;
+} Call;
+
+/* The taps of output place p along one axis that fall on the input: from … to-1. */
+static inline void
+taps (int64_t p, int64_t n, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation, int64_t *from, int64_t *to)
+{
+  int64_t start = p * stride - pad;
+
+  *from = start < 0 ? (-start + dilation - 1) / dilation : 0;
+  *to = kernel;
+  while (*to > *from && start + (*to - 1) * dilation >= n)
+    --*to;
+}
+
+#define WHERE_SET(self, where, i, v)                                                                                   \
+  do                                                                                                                   \
+    {                                                                                                                  \
+      if ((self)->wide)                                                                                                \
+        ((int32_t *)(where))[i] = (int32_t)(v);                                                                        \
+      else                                                                                                             \
+        ((uint8_t *)(where))[i] = (uint8_t)(v);                                                                        \
+    }                                                                                                                  \
+  while (0)
+#define WHERE_GET(self, where, i) ((self)->wide ? ((const int32_t *)(where))[i] : ((const uint8_t *)(where))[i])
+
+static void
+max_nhwc_place (const Pool *self, const float *image, float *y, void *where, int64_t o, int64_t p, int64_t q)
+{
+  const LoomPool2dAttrs *a = &self->a;
+  int64_t r0, r1, s0, s1, C = self->C;
+
+  taps (p, self->H, a->kernel[0], a->stride[0], a->pad[0], a->dilation[0], &r0, &r1);
+  taps (q, self->W, a->kernel[1], a->stride[1], a->pad[1], a->dilation[1], &s0, &s1);
+  for (int64_t c0 = 0; c0 < C; c0 += CHANNELS)
+    {
+      int64_t n = C - c0 < CHANNELS ? C - c0 : CHANNELS;
+      float best[CHANNELS];
+      int32_t winner[CHANNELS];
+      bool first = true;
+
+      for (int64_t r = r0; r < r1; r++)
+        for (int64_t s = s0; s < s1; s++)
+          {
+            int64_t h = p * a->stride[0] - a->pad[0] + r * a->dilation[0];
+            int64_t v = q * a->stride[1] - a->pad[1] + s * a->dilation[1];
+            const float *x = image + (h * self->W + v) * C + c0;
+            int32_t tap = (int32_t)(r * a->kernel[1] + s);
+
+            if (first)
+              for (int64_t c = 0; c < n; c++)
+                {
+                  best[c] = x[c];
+                  winner[c] = tap;
+                }
+            else
+              for (int64_t c = 0; c < n; c++)
+                {
+                  int wins = (x[c] > best[c]) | (x[c] != x[c]);
+
+                  best[c] = wins ? x[c] : best[c];
+                  winner[c] = wins ? tap : winner[c];
+                }
+            first = false;
+          }
+      if (first)
+        for (int64_t c = 0; c < n; c++)
+          best[c] = 0, winner[c] = 0;
+      memcpy (y + o * C + c0, best, (size_t)n * sizeof *best);
+      if (self->wide)
+        memcpy ((int32_t *)where + o * C + c0, winner, (size_t)n * sizeof *winner);
+      else
+        for (int64_t c = 0; c < n; c++)
+          ((uint8_t *)where)[o * C + c0 + c] = (uint8_t)winner[c];
+    }
+}
+
+static void
+max_plain_place (const Pool *self, const float *plane, float *y, void *where, int64_t o, int64_t p, int64_t q)
+{
+  const LoomPool2dAttrs *a = &self->a;
+  int64_t r0, r1, s0, s1, winner = -1;
+  float best = 0;
+
+  taps (p, self->H, a->kernel[0], a->stride[0], a->pad[0], a->dilation[0], &r0, &r1);
+  taps (q, self->W, a->kernel[1], a->stride[1], a->pad[1], a->dilation[1], &s0, &s1);
+  for (int64_t r = r0; r < r1; r++)
+    for (int64_t s = s0; s < s1; s++)
+      {
+        float x = plane[(p * a->stride[0] - a->pad[0] + r * a->dilation[0]) * self->W + q * a->stride[1] - a->pad[1]
+                        + s * a->dilation[1]];
+
+        if (winner < 0 || x > best || x != x)
+          {
+            best = x;
+            winner = r * a->kernel[1] + s;
+          }
+      }
+  y[o] = best;
+  WHERE_SET (self, where, o, winner < 0 ? 0 : winner);
+}
+
+static void
+part_max (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const Pool *self = call->self;
+  int64_t in_size = self->nhwc ? self->H * self->W * self->C : self->H * self->W;
+
+  for (int64_t n = from; n < to; n++)
+    for (int64_t p = 0; p < self->P; p++)
+      for (int64_t q = 0; q < self->Q; q++)
+        (self->nhwc ? max_nhwc_place : max_plain_place) (self, call->in + n * in_size, call->out, call->where,
+                                                         (n * self->P + p) * self->Q + q, p, q);
+}
+
+static void
+part_max_grad (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const Pool *self = call->self;
+  const LoomPool2dAttrs *a = &self->a;
+  int64_t C = self->nhwc ? self->C : 1, H = self->H, W = self->W, kw = a->kernel[1];
+  int64_t place[256]; /* where each tap of a small window lies, relative to its corner */
+  bool table = a->kernel[0] * kw <= 256, padded = (a->pad[0] | a->pad[1]) != 0;
+
+  for (int64_t t = 0; table && t < a->kernel[0] * kw; t++)
+    place[t] = (t / kw * a->dilation[0] * W + t % kw * a->dilation[1]) * C;
+  for (int64_t n = from; n < to; n++)
+    {
+      float *dx = call->out + n * H * W * C;
+
+      memset (dx, 0, (size_t)(H * W * C) * sizeof *dx);
+      for (int64_t p = 0; p < self->P; p++)
+        for (int64_t q = 0; q < self->Q; q++)
+          {
+            int64_t o = ((n * self->P + p) * self->Q + q) * C;
+            int64_t h = p * a->stride[0] - a->pad[0], v = q * a->stride[1] - a->pad[1];
+            float *corner = dx + (h * W + v) * C;
+
+            /* The winner of a window that has none is tap 0, which may lie outside. */
+            if (padded && (h < 0 || v < 0 || h >= H || v >= W))
+              {
+                int64_t r0, r1, s0, s1;
+
+                taps (p, H, a->kernel[0], a->stride[0], a->pad[0], a->dilation[0], &r0, &r1);
+                taps (q, W, kw, a->stride[1], a->pad[1], a->dilation[1], &s0, &s1);
+                if (r0 >= r1 || s0 >= s1)
+                  continue;
+              }
+            if (table && !self->wide)
+              for (int64_t c = 0; c < C; c++)
+                corner[place[((const uint8_t *)call->where)[o + c]] + c] += call->in[o + c];
+            else
+              for (int64_t c = 0; c < C; c++)
+                {
+                  int64_t t = WHERE_GET (self, call->where, o + c);
+
+                  corner[(t / kw * a->dilation[0] * W + t % kw * a->dilation[1]) * C + c] += call->in[o + c];
+                }
+          }
+    }
+}
+
+/* As in PyTorch: a window is cut to input plus padding for the divisor that counts
+ * padding, and to the input for what is summed. */
+static int64_t
+window (int64_t p, int64_t n, int64_t kernel, int64_t stride, int64_t pad, bool count_pad, int64_t *from, int64_t *to)
+{
+  int64_t start = p * stride - pad, end = start + kernel < n + pad ? start + kernel : n + pad;
+
+  *from = start > 0 ? start : 0;
+  *to = end < n ? end : n;
+  return count_pad ? end - start : *to - *from;
+}
+
+static void
+part_avg (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const Pool *self = call->self;
+  const LoomPool2dAttrs *a = &self->a;
+  int64_t C = self->nhwc ? self->C : 1, H = self->H, W = self->W;
+  bool backward = call->where != NULL;
+
+  for (int64_t n = from; n < to; n++)
+    {
+      const float *x = call->in + n * H * W * C;
+      float *dx = call->out + n * H * W * C;
+
+      if (backward)
+        memset (dx, 0, (size_t)(H * W * C) * sizeof *dx);
+      for (int64_t p = 0; p < self->P; p++)
+        for (int64_t q = 0; q < self->Q; q++)
+          {
+            int64_t h0, h1, v0, v1, o = ((n * self->P + p) * self->Q + q) * C;
+            int64_t rows = window (p, H, a->kernel[0], a->stride[0], a->pad[0], a->count_include_pad, &h0, &h1);
+            int64_t columns = window (q, W, a->kernel[1], a->stride[1], a->pad[1], a->count_include_pad, &v0, &v1);
+            float factor = 1.0f / (float)(a->divisor != 0 ? a->divisor : rows * columns);
+            float *y = call->out + o;
+
+            if (!backward)
+              for (int64_t c = 0; c < C; c++)
+                y[c] = 0;
+            for (int64_t h = h0; h < h1; h++)
+              for (int64_t v = v0; v < v1; v++)
+                if (backward)
+                  for (int64_t c = 0; c < C; c++)
+                    dx[(h * W + v) * C + c] += call->in[o + c] * factor;
+                else
+                  for (int64_t c = 0; c < C; c++)
+                    y[c] += x[(h * W + v) * C + c];
+            if (!backward && h0 < h1 && v0 < v1)
+              for (int64_t c = 0; c < C; c++)
+                y[c] *= factor;
+          }
+    }
+}
+
+static LoomStatus
+share (Pool *self, CpuPart part, Call *call)
+{
+  cpu_share (&self->k, self->ns, self->nhwc ? self->N : self->N * self->C, part, call);
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+work_max (CpuKernel *k, void *const *b, LoomMessage *message)
+{
+  return share ((Pool *)k, part_max, &(Call){ (Pool *)k, b[0], b[1], b[2] });
+}
+
+static LoomStatus
+work_max_grad (CpuKernel *k, void *const *b, LoomMessage *message)
+{
+  return share ((Pool *)k, part_max_grad, &(Call){ (Pool *)k, b[0], b[2], b[1] });
+}
+
+static LoomStatus
+work_avg (CpuKernel *k, void *const *b, LoomMessage *message)
+{
+  return share ((Pool *)k, part_avg, &(Call){ (Pool *)k, b[0], b[1], NULL });
+}
+
+static LoomStatus
+work_avg_grad (CpuKernel *k, void *const *b, LoomMessage *message)
+{
+  return share ((Pool *)k, part_avg, &(Call){ (Pool *)k, b[0], b[1], b[0] });
+}
+
+static LoomStatus
+create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const LoomTensorDesc *x,
+        const LoomTensorDesc *y, const LoomTensorDesc *where, CpuWork work, CpuKernel **kernel, LoomMessage *message)
+{
+  const LoomPool2dAttrs *a = spec->attrs;
+  bool nhwc = x->layout == LOOM_LAYOUT_NHWC;
+  Pool *self;
+
+  if (!cpu_all_f32 (spec) || x->rank != 4 || !cpu_all_layout (spec, x->layout)
+      || (where != NULL && where->dtype != (a->kernel[0] * a->kernel[1] <= 256 ? LOOM_U8 : LOOM_I32)))
+    return LOOM_STATUS_UNSUPPORTED;
+  self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, work, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->a = *a;
+  self->nhwc = nhwc;
+  self->wide = where != NULL && where->dtype == LOOM_I32;
+  self->N = x->dim[0];
+  self->C = x->dim[1];
+  self->H = x->dim[2];
+  self->W = x->dim[3];
+  self->P = y->dim[2];
+  self->Q = y->dim[3];
+  self->ns = 0.15 * (double)loom_desc_count (x) + (nhwc ? 0.1 : 1.0) * (double)loom_desc_count (y);
+  *kernel = &self->k;
+  return LOOM_STATUS_OK;
+}
+
+#define POOL(name, x, y, where)                                                                                        \
+  static LoomStatus create_##name (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size,                  \
+                                   CpuKernel **kernel, LoomMessage *message)                                           \
+  {                                                                                                                    \
+    return create (device, spec, attrs_size, x, y, where, work_##name, kernel, message);                               \
+  }
+
+POOL (max, &spec->in[0], &spec->out[0], &spec->out[1])
+POOL (max_grad, &spec->out[0], &spec->in[0], &spec->in[1])
+POOL (avg, &spec->in[0], &spec->out[0], NULL)
+POOL (avg_grad, &spec->out[0], &spec->in[0], NULL)
+
+const CpuPrimitive ISA (cpu_max_pool2d) = { "max_pool2d", sizeof (LoomPool2dAttrs), create_max };
+const CpuPrimitive ISA (cpu_max_pool2d_grad) = { "max_pool2d_grad", sizeof (LoomPool2dAttrs), create_max_grad };
+const CpuPrimitive ISA (cpu_avg_pool2d) = { "avg_pool2d", sizeof (LoomPool2dAttrs), create_avg };
+const CpuPrimitive ISA (cpu_avg_pool2d_grad) = { "avg_pool2d_grad", sizeof (LoomPool2dAttrs), create_avg_grad };

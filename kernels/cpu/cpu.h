@@ -1,0 +1,146 @@
+/* Private to kernels/cpu: what a CPU kernel is made of.
+ *
+ * The loops are compiled once for each instruction set (x86-64, -v3, -v4) from the
+ * same files; ISA(name) gives each copy its own symbols and cpu-backend.c picks one
+ * table of primitives when a device is opened. Only cpu_parallel() starts threads.
+ * Floats are f32 alone; data movement takes every type. */
+#ifndef LOOM_CPU_H
+#define LOOM_CPU_H
+
+#include "kernels/backend.h"
+#include "kernels/convert.h"
+#include "kernels/shape.h"
+
+#define ISA_PASTE2(a, b) a##_##b
+#define ISA_PASTE(a, b)  ISA_PASTE2 (a, b)
+#ifdef LOOM_ISA
+#define ISA(name) ISA_PASTE (name, LOOM_ISA)
+#endif
+
+typedef struct CpuKernel CpuKernel;
+
+/* b: buffers in…, out…, scratch as LoomKernel.run gets them. */
+typedef LoomStatus (*CpuWork) (CpuKernel *k, void *const *b, LoomMessage *message);
+
+struct CpuKernel
+{
+  LoomKernel base;
+  CpuWork work;
+  void (*destroy) (CpuKernel *k); /* frees what lies outside the block; may be NULL */
+  LoomDevice *device;
+  int threads;
+  int n_in, n_out;
+  LoomTensorDesc *in, *out;
+  const void *attrs;
+};
+
+typedef struct
+{
+  const char *name;
+  size_t attrs_size;
+  LoomStatus (*create) (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
+                        LoomMessage *message);
+} CpuPrimitive;
+
+struct LoomDevice
+{
+  int index, threads;
+  const CpuPrimitive *const *primitives; /* NULL-terminated, of one instruction set */
+  const char *isa;
+  /* y = act (y) over n elements, in that instruction set. */
+  void (*apply) (LoomScalarOp act, float *y, int64_t n);
+};
+
+/* A zeroed kernel of `size` bytes, of which CpuKernel is the first member, with
+ * copies of the spec's descriptions and attributes in the same block. */
+void *cpu_kernel_new (size_t size, LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuWork work,
+                      LoomMessage *message);
+
+/* Calls part for contiguous shares of 0 … n-1, on as many threads as there are. */
+typedef void (*CpuPart) (void *context, int64_t from, int64_t to);
+void cpu_parallel (int threads, int64_t n, CpuPart part, void *context);
+
+/* Splits the work when it is estimated to last long enough to pay for a fork and a
+ * join, about 20 microseconds. */
+#define CPU_PARALLEL_NS 20000.0
+static inline void
+cpu_share (const CpuKernel *k, double ns, int64_t n, CpuPart part, void *context)
+{
+  if (k->threads > 1 && ns > CPU_PARALLEL_NS && n > 1)
+    cpu_parallel (k->threads, n, part, context);
+  else
+    part (context, 0, n);
+}
+
+LoomStatus cpu_index_fault (LoomMessage *message, const char *what, int64_t index, int64_t limit);
+
+/* True when every floating operand is f32. */
+bool cpu_all_f32 (const LoomKernelSpec *spec);
+/* True when every operand of rank 4 has this layout. */
+bool cpu_all_layout (const LoomKernelSpec *spec, LoomLayout layout);
+
+/* oneDNN's part: cpu-onednn-*.c. UNSUPPORTED when oneDNN declines. */
+LoomStatus cpu_onednn_matmul (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
+                              LoomMessage *message);
+LoomStatus cpu_onednn_conv2d (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
+                              LoomMessage *message);
+LoomStatus cpu_onednn_conv2d_input_grad (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size,
+                                         CpuKernel **kernel, LoomMessage *message);
+LoomStatus cpu_onednn_conv2d_weight_grad (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size,
+                                          CpuKernel **kernel, LoomMessage *message);
+/* oneDNN's workers flush denormals and count as the device wants. */
+void cpu_thread_prepare (const LoomDevice *device);
+
+#ifdef LOOM_ISA
+/* One list, declared and put in the table alike (cpu-table.c). */
+#define CPU_PRIMITIVES(X)                                                                                              \
+  X (elementwise)                                                                                                      \
+  X (reduce)                                                                                                           \
+  X (argreduce)                                                                                                        \
+  X (matmul)                                                                                                           \
+  X (conv2d)                                                                                                           \
+  X (conv2d_input_grad)                                                                                                \
+  X (conv2d_weight_grad)                                                                                               \
+  X (max_pool2d)                                                                                                       \
+  X (max_pool2d_grad)                                                                                                  \
+  X (avg_pool2d)                                                                                                       \
+  X (avg_pool2d_grad)                                                                                                  \
+  X (softmax)                                                                                                          \
+  X (softmax_grad)                                                                                                     \
+  X (cross_entropy)                                                                                                    \
+  X (cross_entropy_grad)                                                                                               \
+  X (batch_norm)                                                                                                       \
+  X (batch_norm_grad)                                                                                                  \
+  X (layer_norm)                                                                                                       \
+  X (layer_norm_grad)                                                                                                  \
+  X (gather_rows)                                                                                                      \
+  X (scatter_add_rows)                                                                                                 \
+  X (permute)                                                                                                          \
+  X (copy)                                                                                                             \
+  X (reorder)                                                                                                          \
+  X (cast)                                                                                                             \
+  X (expand)                                                                                                           \
+  X (slice)                                                                                                            \
+  X (pad)                                                                                                              \
+  X (concat)                                                                                                           \
+  X (fill)                                                                                                             \
+  X (iota)                                                                                                             \
+  X (random)                                                                                                           \
+  X (grad_stats)                                                                                                       \
+  X (sgd_step)                                                                                                         \
+  X (adam_step)
+
+#define CPU_DECLARE(name) extern const CpuPrimitive ISA (cpu_##name);
+CPU_PRIMITIVES (CPU_DECLARE)
+#undef CPU_DECLARE
+
+/* Copies between the element types; elements stride apart on the loading side, 0 to
+ * repeat one. NULL where there is no such type. */
+typedef void (*CpuLoadF32) (float *to, const void *from, int64_t at, int64_t stride, int64_t n);
+typedef void (*CpuStoreF32) (void *to, int64_t at, const float *from, int64_t n);
+CpuLoadF32 ISA (cpu_load_f32) (LoomDType dtype);
+CpuStoreF32 ISA (cpu_store_f32) (LoomDType dtype);
+void ISA (cpu_apply) (LoomScalarOp act, float *y, int64_t n);
+#endif
+
+#endif
