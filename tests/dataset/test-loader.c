@@ -165,7 +165,7 @@ test_ahead (void)
 
   init_counting (&counting, 1000);
   loader = loom_loader_new_with_mode (&counting.base, LOOM_SPLIT_TRAIN, 10, FALSE, 1, LOOM_LOADER_THREAD, NULL);
-  loom_loader_start (loader, 0, 0);
+  loom_loader_start (loader, 0, 50);
   g_assert_nonnull (loom_loader_next (loader, NULL));
   while (g_atomic_int_get (&counting.reads) < 4 && g_get_monotonic_time () < deadline)
     g_usleep (1000);

@@ -57,6 +57,16 @@ test_round_trip (void)
       g_assert_cmpstr (loom_safetensors_name (file, (guint)at), ==, named->name);
       g_assert_true (loom_tensor_equal_bits (t, named->tensor));
     }
+  /* Wide elements first, then by name. */
+  for (guint i = 1; i < loom_safetensors_count (file); i++)
+    {
+      gsize before = loom_dtype_size (loom_safetensors_type (file, i - 1).dtype);
+      gsize size = loom_dtype_size (loom_safetensors_type (file, i).dtype);
+
+      g_assert_cmpuint (before, >=, size);
+      if (before == size && loom_safetensors_type (file, i).shape.dim[0].coef > 0)
+        g_assert_cmpstr (loom_safetensors_name (file, i - 1), <, loom_safetensors_name (file, i));
+    }
   /* A tensor outlives its file. */
   kept = loom_safetensors_tensor (file, (guint)loom_safetensors_find (file, "f32"), &error);
   loom_safetensors_free (file);
