@@ -12,6 +12,7 @@ typedef struct
 {
   const LoomBackend *backend;
   LoomDevice *device;
+  gboolean plain_only; /* the reference knows one layout; the samples are then run in it */
 } Place;
 
 typedef struct
@@ -25,11 +26,37 @@ static Place ref, candidate;
 /* ---- data ------------------------------------------------------------------------------- */
 
 static LoomTensorDesc
-widened (LoomTensorDesc d)
+fitted (LoomTensorDesc d, const Place *place, gboolean wide)
 {
-  if (d.dtype == LOOM_F32)
+  if (wide && d.dtype == LOOM_F32)
     d.dtype = LOOM_F64;
+  if (place->plain_only)
+    d.layout = LOOM_LAYOUT_PLAIN;
   return d;
+}
+
+/* Data stands in logical order on the host. Returns it as the operand's bytes lie, or,
+ * backwards, bytes of the operand in logical order. */
+static gpointer
+laid_out (const LoomTensorDesc *d, gconstpointer data, gboolean backwards)
+{
+  gsize size = loom_dtype_size (d->dtype), count = loom_desc_count (d);
+  guint8 *to = g_malloc0 (count * size + 8);
+
+  for (gsize i = 0; i < count; i++)
+    {
+      gsize at = i;
+
+      if (d->layout == LOOM_LAYOUT_NHWC)
+        {
+          gsize w = i % d->dim[3], h = i / d->dim[3] % d->dim[2];
+          gsize c = i / d->dim[3] / d->dim[2] % d->dim[1], n = i / d->dim[3] / d->dim[2] / d->dim[1];
+
+          at = ((n * d->dim[2] + h) * d->dim[3] + w) * d->dim[1] + c;
+        }
+      memcpy (to + (backwards ? i : at) * size, (const guint8 *)data + (backwards ? at : i) * size, size);
+    }
+  return to;
 }
 
 static double
@@ -88,7 +115,7 @@ message_ok (LoomStatus status, const LoomMessage *message)
   return status == LOOM_STATUS_OK;
 }
 
-/* Runs the call and returns what it wrote. Calls twice when `again`, to see the same bits. */
+/* Runs the call and returns what it wrote, in logical order. */
 static LoomStatus
 execute (const Place *place, const CudaCase *c, gboolean wide, gpointer *inputs, gpointer *outputs)
 {
@@ -103,9 +130,9 @@ execute (const Place *place, const CudaCase *c, gboolean wide, gpointer *inputs,
   LoomStatus status;
 
   for (int i = 0; i < c->n_in; i++)
-    in[i] = wide ? widened (c->in[i]) : c->in[i];
+    in[i] = fitted (c->in[i], place, wide);
   for (int o = 0; o < c->n_out; o++)
-    out[o] = wide ? widened (c->out[o]) : c->out[o];
+    out[o] = fitted (c->out[o], place, wide);
   if (wide && g_str_equal (c->primitive, "elementwise") && elementwise.compute == LOOM_F32)
     {
       elementwise.compute = LOOM_F64;
@@ -117,8 +144,10 @@ execute (const Place *place, const CudaCase *c, gboolean wide, gpointer *inputs,
   OK (status);
   for (int i = 0; i < c->n_in; i++)
     {
+      g_autofree gpointer bytes = laid_out (&in[i], inputs[i], FALSE);
+
       OK (b->alloc (place->device, loom_desc_bytes (&in[i]), &buffers[i], &message));
-      OK (b->copy (place->device, NULL, buffers[i], inputs[i], loom_desc_bytes (&in[i]), LOOM_COPY_HOST_TO_DEVICE,
+      OK (b->copy (place->device, NULL, buffers[i], bytes, loom_desc_bytes (&in[i]), LOOM_COPY_HOST_TO_DEVICE,
                    &message));
     }
   for (int o = 0; o < c->n_out; o++)
@@ -135,9 +164,11 @@ execute (const Place *place, const CudaCase *c, gboolean wide, gpointer *inputs,
     OK (b->stream_sync (place->device, NULL, &message));
   for (int o = 0; o < c->n_out; o++)
     {
-      outputs[o] = g_malloc0 (loom_desc_bytes (&out[o]) + 8);
-      OK (b->copy (place->device, NULL, outputs[o], buffers[c->n_in + o], loom_desc_bytes (&out[o]),
+      g_autofree gpointer bytes = g_malloc0 (loom_desc_bytes (&out[o]) + 8);
+
+      OK (b->copy (place->device, NULL, bytes, buffers[c->n_in + o], loom_desc_bytes (&out[o]),
                    LOOM_COPY_DEVICE_TO_HOST, &message));
+      outputs[o] = laid_out (&out[o], bytes, TRUE);
     }
   for (int i = 0; i < c->n_in + (c->in_place ? 0 : c->n_out); i++)
     b->free (place->device, buffers[i]);
@@ -346,6 +377,7 @@ main (int argc, char **argv)
 
   g_test_init (&argc, &argv, NULL);
   ref.backend = loom_backend_ref ();
+  ref.plain_only = TRUE;
   g_assert_cmpint (ref.backend->device_open (0, 1, &ref.device, &message), ==, LOOM_STATUS_OK);
   module = g_module_open (CUDA_MODULE, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
   if (module == NULL)
