@@ -1,0 +1,249 @@
+/* The architecture as a test: who may include whom, and which symbols a box may ask for.
+ *
+ * Includes are read from the sources, by path from the root. Symbols come from the objects that were built, through nm: a
+ * declaration smuggled past the include rule shows there. The rules stand in one table; a new box is a new row. */
+#include <gio/gio.h>
+#include <string.h>
+
+typedef struct {
+  const char *box;          /* folder; the longest match owns a file */
+  const char *may[12];      /* prefixes of project includes, besides its own folder */
+  const char *system[8];    /* prefixes of system includes that are refused */
+  const char *symbols[8];   /* prefixes of undefined symbols that are refused */
+} Rule;
+
+#define NO_GUI_HEADERS "gtk/", "gdk/", "adwaita", "cairo", "pango/"
+#define NO_GUI         "gtk_", "gdk_", "adw_", "cairo_"
+
+static const Rule rules[] = {
+  { "kernels/ref", { "kernels/" }, { "glib", "gio/", "gtk/", "omp", "oneapi", "dnnl", "cuda" }, { "g_", "omp_", "dnnl_", "loom_graph", "loom_program" } },
+  { "kernels/cpu", { "kernels/" }, { "glib", "gio/", "gtk/", "cuda" }, { "g_", "cuda", "loom_graph", "loom_program" } },
+  { "kernels/cuda", { "kernels/" }, { "glib", "gio/", "gtk/", "dnnl" }, { "g_", "dnnl_" } },
+  { "kernels", { "kernels/" }, { "glib", "gio/", "gtk/" }, { NULL } },
+  { "engine/core", { "kernels/dtype.h" }, { NO_GUI_HEADERS, "libxml/", "json-glib/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
+  { "engine/graph", { "engine/core/" }, { NO_GUI_HEADERS, "json-glib/", "cuda" }, { NO_GUI, "dnnl_", "cuda" } },
+  { "engine/program", { "engine/core/", "kernels/" }, { NO_GUI_HEADERS, "libxml/", "json-glib/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
+  { "engine/ops", { "engine/core/", "engine/graph/", "engine/program/", "engine/data/", "kernels/" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
+  { "engine/plan", { "engine/core/", "engine/program/", "kernels/" }, { NO_GUI_HEADERS, "libxml/", "json-glib/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
+  { "engine/run", { "engine/core/", "engine/program/", "engine/plan/", "engine/interop/", "kernels/" }, { NO_GUI_HEADERS, "libxml/", "json-glib/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
+  { "engine/interop", { "engine/core/" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
+  { "engine/data", { "engine/core/", "engine/interop/", "kernels/philox.h", "kernels/dtype.h" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
+  { "engine/train", { "engine/", "kernels/" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
+  { "engine", { "engine/" }, { NO_GUI_HEADERS, "cuda" }, { NULL } },
+  { "ui", { "engine/loom.h", "data/", "kernels/dtype.h" }, { "cuda", "libxml/", "oneapi", "dnnl" }, { "dnnl_", "cuda", "loom_exec", "loom_trainer", "loom_plan" } },
+  { "app/gradloom-studio", { "ui/", "engine/loom.h" }, { "cuda" }, { "dnnl_" } },
+  { "app", { "engine/", "app/", "data/" }, { NO_GUI_HEADERS, "cuda" }, { NO_GUI, "dnnl_", "cuda" } },
+};
+
+static char *
+root_of (const char *variable)
+{
+  const char *root = g_getenv (variable);
+
+  g_assert_nonnull (root);
+  return g_strdup (root);
+}
+
+static void
+collect (const char *folder, GPtrArray *files, const char *const *suffixes)
+{
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  const char *name;
+
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *path = g_build_filename (folder, name, NULL);
+
+      if (g_file_test (path, G_FILE_TEST_IS_DIR))
+        collect (path, files, suffixes);
+      else
+        for (guint i = 0; suffixes[i] != NULL; i++)
+          if (g_str_has_suffix (name, suffixes[i]))
+            g_ptr_array_add (files, g_steal_pointer (&path));
+    }
+}
+
+static const Rule *
+rule_of (const char *relative)
+{
+  const Rule *best = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (rules); i++)
+    if (g_str_has_prefix (relative, rules[i].box) && relative[strlen (rules[i].box)] == '/'
+        && (best == NULL || strlen (rules[i].box) > strlen (best->box)))
+      best = &rules[i];
+  return best;
+}
+
+static gboolean
+has_prefix_of (const char *text, const char *const *prefixes, guint n)
+{
+  for (guint i = 0; i < n && prefixes[i] != NULL; i++)
+    if (g_str_has_prefix (text, prefixes[i]))
+      return TRUE;
+  return FALSE;
+}
+
+/* One #include line; a sentence when it breaks the rule. */
+static char *
+check_include (const Rule *rule, const char *target, gboolean quoted)
+{
+  g_autofree char *own = g_strconcat (rule->box, "/", NULL);
+
+  if (!quoted)
+    return has_prefix_of (target, rule->system, G_N_ELEMENTS (rule->system))
+               ? g_strdup_printf ("%s must not know <%s>", rule->box, target)
+               : NULL;
+  if (strchr (target, '/') == NULL || g_str_has_prefix (target, own)
+      || has_prefix_of (target, rule->may, G_N_ELEMENTS (rule->may)))
+    return NULL;
+  return g_strdup_printf ("%s must not know \"%s\"", rule->box, target);
+}
+
+static void
+test_includes (void)
+{
+  static const char *const suffixes[] = { ".c", ".h", ".cu", ".cuh", NULL };
+  g_autofree char *root = root_of ("GRADLOOM_SOURCE_ROOT");
+  g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GRegex) include = g_regex_new ("^\\s*#\\s*include\\s+([<\"])([^>\"]+)[>\"]", G_REGEX_MULTILINE, 0, NULL);
+  guint wrong = 0;
+
+  for (guint i = 0; i < 4; i++)
+    {
+      static const char *const tops[] = { "kernels", "engine", "ui", "app" };
+      g_autofree char *folder = g_build_filename (root, tops[i], NULL);
+
+      collect (folder, files, suffixes);
+    }
+  g_assert_cmpuint (files->len, >, 50);
+  for (guint i = 0; i < files->len; i++)
+    {
+      const char *path = g_ptr_array_index (files, i), *relative = path + strlen (root) + 1;
+      const Rule *rule = rule_of (relative);
+      g_autofree char *text = NULL;
+      g_autoptr (GMatchInfo) match = NULL;
+
+      g_assert_nonnull (rule);
+      g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+      for (g_regex_match (include, text, 0, &match); g_match_info_matches (match); g_match_info_next (match, NULL))
+        {
+          g_autofree char *bracket = g_match_info_fetch (match, 1), *target = g_match_info_fetch (match, 2);
+          g_autofree char *fault = check_include (rule, target, bracket[0] == '"');
+
+          if (fault != NULL)
+            {
+              g_test_message ("%s: %s", relative, fault);
+              wrong++;
+            }
+        }
+    }
+  g_assert_cmpuint (wrong, ==, 0);
+}
+
+/* The box whose archive this is: its folder in the build tree is the one in the source tree. */
+static void
+test_symbols (void)
+{
+  static const char *const suffixes[] = { ".a", NULL };
+  g_autofree char *build = root_of ("GRADLOOM_BUILD_ROOT");
+  g_autoptr (GPtrArray) archives = g_ptr_array_new_with_free_func (g_free);
+  guint wrong = 0, seen = 0;
+
+  collect (build, archives, suffixes);
+  for (guint i = 0; i < archives->len; i++)
+    {
+      const char *path = g_ptr_array_index (archives, i), *relative = path + strlen (build) + 1;
+      const Rule *rule = rule_of (relative);
+      g_autofree char *output = NULL;
+      g_auto (GStrv) lines = NULL;
+      const char *argv[] = { "nm", "-u", path, NULL };
+
+      if (rule == NULL)
+        continue;
+      seen++;
+      g_assert_true (g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL,
+                                   NULL, &output, NULL, NULL, NULL));
+      lines = g_strsplit (output, "\n", -1);
+      for (guint l = 0; lines[l] != NULL; l++)
+        {
+          const char *symbol = g_strstrip (lines[l]);
+
+          if (!g_str_has_prefix (symbol, "U "))
+            continue;
+          symbol = g_strchug ((char *) symbol + 2);
+          if (has_prefix_of (symbol, rule->symbols, G_N_ELEMENTS (rule->symbols)))
+            {
+              g_test_message ("%s asks for %s, which %s must not know", relative, symbol, rule->box);
+              wrong++;
+            }
+        }
+    }
+  g_assert_cmpuint (seen, >=, 8);
+  g_assert_cmpuint (wrong, ==, 0);
+}
+
+static char *
+needed_libraries (const char *program)
+{
+  const char *argv[] = { "objdump", "-p", program, NULL };
+  char *output = NULL;
+
+  g_assert_true (g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &output, NULL, NULL, NULL));
+  return output;
+}
+
+/* The command line starts where there is no GTK and no CUDA. */
+static void
+test_command_line_links (void)
+{
+  g_autofree char *build = root_of ("GRADLOOM_BUILD_ROOT");
+  g_autofree char *program = g_build_filename (build, "app", "gradloom", NULL);
+  g_autofree char *needed = NULL;
+
+  g_assert_true (g_file_test (program, G_FILE_TEST_IS_EXECUTABLE));
+  needed = needed_libraries (program);
+  g_assert_nonnull (strstr (needed, "NEEDED"));
+  g_assert_null (strstr (needed, "libgtk"));
+  g_assert_null (strstr (needed, "libadwaita"));
+  g_assert_null (strstr (needed, "libcuda"));
+  g_assert_null (strstr (needed, "libcublas"));
+  g_assert_null (strstr (needed, "libmpi"));
+}
+
+/* Only the programs end a process: below app/ and tests/ nothing calls exit or abort. */
+static void
+test_no_exit (void)
+{
+  static const char *const suffixes[] = { ".c", ".cu", NULL };
+  g_autofree char *root = root_of ("GRADLOOM_SOURCE_ROOT");
+  g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GRegex) call = g_regex_new ("(?<![A-Za-z_0-9>.])(exit|_exit|abort|quick_exit)\\s*\\(", 0, 0, NULL);
+
+  for (guint i = 0; i < 3; i++)
+    {
+      static const char *const tops[] = { "kernels", "engine", "ui" };
+      g_autofree char *folder = g_build_filename (root, tops[i], NULL);
+
+      collect (folder, files, suffixes);
+    }
+  for (guint i = 0; i < files->len; i++)
+    {
+      g_autofree char *text = NULL;
+
+      g_assert_true (g_file_get_contents (g_ptr_array_index (files, i), &text, NULL, NULL));
+      if (g_regex_match (call, text, 0, NULL))
+        g_error ("%s calls exit or abort", (char *) g_ptr_array_index (files, i));
+    }
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/arch/includes", test_includes);
+  g_test_add_func ("/arch/symbols", test_symbols);
+  g_test_add_func ("/arch/command-line-links", test_command_line_links);
+  g_test_add_func ("/arch/no-exit", test_no_exit);
+  return g_test_run ();
+}

@@ -1,0 +1,263 @@
+"""Gradloom against PyTorch on the CPU, in turns.
+
+Both sides hold the same batches in memory, start from the same weights and take whole training steps: forward,
+loss, backward, optimiser. Windows alternate, so that both meet the same noise; a ratio is taken pair by pair, and the
+median and the spread of the ratios are what counts. Before the race, twenty losses of both sides are compared.
+
+PyTorch runs as well as it is known to: fused optimiser, channels_last for convolutions, flushed denormals, the same
+threads. --compile adds torch.compile as a third runner; its warm-up is not counted.
+"""
+
+import argparse
+import json
+import os
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
+<graph xmlns="urn:gradloom:graph" version="1" name="{name}">
+  <node id="data" op="dataset" source="npy" x="x.npy" y="y.npy"/>
+{nodes}
+  <node id="loss" op="cross_entropy"/>
+{wires}
+  <wire from="{last}" to="loss.input"/>
+  <wire from="data.y" to="loss.target"/>
+  <train loss="loss" optimizer="{optimizer}" lr="{lr}" batch_size="{batch}" epochs="1" seed="1"/>
+</graph>
+"""
+
+
+def linear(i, o):
+    return ("linear", {"out_features": o}, lambda: nn.Linear(i, o))
+
+
+def conv(i, o, k, p):
+    return ("conv2d", {"out_channels": o, "kernel_size": k, "padding": p}, lambda: nn.Conv2d(i, o, k, padding=p))
+
+
+RELU = ("relu", {}, nn.ReLU)
+POOL = ("max_pool2d", {"kernel_size": 2}, lambda: nn.MaxPool2d(2))
+FLAT = ("flatten", {}, nn.Flatten)
+
+WORKLOADS = {
+    # Rows of the table of targets: name, input, classes, batch, optimiser, layers, wanted ratio to eager.
+    "iris-mlp-b16": dict(x=(4,), classes=3, batch=16, optimizer="adam", lr=0.001, target=25.0, steps=4000,
+                         layers=[linear(4, 16), RELU, linear(16, 16), RELU, linear(16, 3)]),
+    "mlp-784-128-10-b32": dict(x=(1, 28, 28), classes=10, batch=32, optimizer="adam", lr=0.001, target=2.0, steps=1500,
+                               layers=[FLAT, linear(784, 128), RELU, linear(128, 10)]),
+    "mlp-784-128-10-b128": dict(x=(1, 28, 28), classes=10, batch=128, optimizer="adam", lr=0.001, target=1.5, steps=800,
+                                layers=[FLAT, linear(784, 128), RELU, linear(128, 10)]),
+    "lenet5-b64": dict(x=(1, 28, 28), classes=10, batch=64, optimizer="adam", lr=0.001, target=1.8, steps=200,
+                       layers=[conv(1, 6, 5, 2), RELU, POOL, conv(6, 16, 5, 0), RELU, POOL, FLAT, linear(400, 120), RELU,
+                               linear(120, 84), RELU, linear(84, 10)]),
+}
+
+
+def make_case(name, work, folder):
+    rng = np.random.default_rng(1)
+    n = work["batch"] * 16
+    x = rng.standard_normal((n, *work["x"]), dtype=np.float32)
+    y = rng.integers(0, work["classes"], n, dtype=np.int64)
+    np.save(os.path.join(folder, "x.npy"), x)
+    np.save(os.path.join(folder, "y.npy"), y)
+    nodes, wires, last = [], [], "data.x"
+    modules = []
+    torch.manual_seed(1)
+    weights = {}
+    for i, (op, attributes, make) in enumerate(work["layers"]):
+        node = f"l{i}"
+        text = "".join(f' {k}="{v}"' for k, v in attributes.items())
+        nodes.append(f'  <node id="{node}" op="{op}"{text}/>')
+        wires.append(f'  <wire from="{last}" to="{node}"/>')
+        last = node
+        module = make()
+        modules.append(module)
+        for key, value in module.state_dict().items():
+            weights[f"{node}.{key}"] = value.contiguous()
+    save_file(weights, os.path.join(folder, "weights.safetensors"))
+    graph = os.path.join(folder, "graph.xml")
+    with open(graph, "w", encoding="utf-8") as f:
+        f.write(GRAPH.format(name=name, nodes="\n".join(nodes), wires="\n".join(wires), last=last,
+                             optimizer=work["optimizer"], lr=work["lr"], batch=work["batch"]))
+    return graph, x, y, nn.Sequential(*modules)
+
+
+class Torch:
+    """PyTorch's side: eager, or compiled as a whole step."""
+
+    def __init__(self, model, work, x, y, compiled=False):
+        image = any(op == "conv2d" for op, _, _ in work["layers"])
+        self.model = model.to(memory_format=torch.channels_last) if image else model
+        kind = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[work["optimizer"]]
+        self.optimizer = kind(self.model.parameters(), lr=work["lr"], fused=True)
+        self.loss = nn.CrossEntropyLoss()
+        b = work["batch"]
+        self.batches = []
+        for i in range(len(x) // b):
+            xb = torch.from_numpy(x[i * b:(i + 1) * b].copy())
+            if image:
+                xb = xb.contiguous(memory_format=torch.channels_last)
+            self.batches.append((xb, torch.from_numpy(y[i * b:(i + 1) * b].copy())))
+        self.next = 0
+        self.forward = torch.compile(lambda a, t: self.loss(self.model(a), t)) if compiled else (
+            lambda a, t: self.loss(self.model(a), t))
+
+    def step(self):
+        x, y = self.batches[self.next % len(self.batches)]
+        self.next += 1
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self.forward(x, y)
+        loss.backward()
+        self.optimizer.step()
+        return loss
+
+    def window(self, n):
+        start = time.perf_counter()
+        for _ in range(n):
+            loss = self.step()
+        return time.perf_counter() - start, float(loss)
+
+    def losses(self, n):
+        return [float(self.step()) for _ in range(n)]
+
+
+class Gradloom:
+    def __init__(self, program, graph, folder, batch, threads):
+        self.process = subprocess.Popen(
+            [program, graph, str(batch), os.path.join(folder, "x.npy"), os.path.join(folder, "y.npy"),
+             os.path.join(folder, "weights.safetensors"), str(threads)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.ready = float(self.process.stdout.readline().split()[1])
+
+    def ask(self, text):
+        self.process.stdin.write(text + "\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().split()
+
+    def window(self, n):
+        answer = self.ask(f"step {n}")
+        return float(answer[1]), float(answer[3])
+
+    def losses(self, n):
+        return [float(v) for v in self.ask(f"losses {n}")]
+
+    def memory(self):
+        a = self.ask("memory")
+        return {"arena": int(a[1]), "state": int(a[3]), "rss": int(a[5])}
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def eager_tensor_peak(model, work, x, y):
+    """Bytes of tensors that eager training holds at its peak, by PyTorch's own profiler of allocations."""
+    from torch.profiler import ProfilerActivity, profile
+
+    runner = Torch(model, work, x, y)
+    runner.step()
+    held = sum(p.numel() * p.element_size() for p in runner.model.parameters())
+    held += sum(v.numel() * v.element_size() for s in runner.optimizer.state.values() for v in s.values()
+                if torch.is_tensor(v))
+    runner.optimizer.zero_grad(set_to_none=True)
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as p:
+        runner.step()
+    current = peak = 0
+    for event in p.profiler.kineto_results.events():
+        if event.name() == "[memory]":
+            current += event.nbytes()
+            peak = max(peak, current)
+    batch = runner.batches[0]
+    return held + peak + sum(t.numel() * t.element_size() for t in batch)
+
+
+def spread(values):
+    return f"{min(values):.3g} / {statistics.median(values):.3g} / {max(values):.3g}"
+
+
+def race(name, work, args):
+    with tempfile.TemporaryDirectory() as folder:
+        graph, x, y, model = make_case(name, work, folder)
+        import copy
+        ours = Gradloom(args.program, graph, folder, work["batch"], args.threads)
+        theirs = {"eager": Torch(copy.deepcopy(model), work, x, y)}
+        if args.compile:
+            theirs["compile"] = Torch(copy.deepcopy(model), work, x, y, compiled=True)
+        a = ours.losses(20)
+        result = {"workload": name, "ready_seconds": ours.ready}
+        for key, runner in theirs.items():
+            b = runner.losses(20)
+            worst = max(abs(p - q) / abs(q) for p, q in zip(a, b))
+            result[f"loss_difference_{key}"] = worst
+            if worst > 1e-3:
+                print(f"{name}: the losses differ from PyTorch's ({key}) by {worst:.2g}: no race", file=sys.stderr)
+                print(a, b, file=sys.stderr)
+                return None
+        steps = max(2, int(work["steps"] * args.scale))
+        ours.window(steps // 4 + 1)
+        for runner in theirs.values():
+            runner.window(steps // 8 + 1)
+        own, other = [], {key: [] for key in theirs}
+        for _ in range(args.windows):
+            seconds, _ = ours.window(steps)
+            own.append(steps / seconds)
+            time.sleep(0.05)
+            for key, runner in theirs.items():
+                n = max(2, steps // 4)
+                seconds, _ = runner.window(n)
+                other[key].append(n / seconds)
+                time.sleep(0.05)
+        memory = ours.memory()
+        peak = eager_tensor_peak(copy.deepcopy(model), work, x, y)
+        batch_bytes = x[:work["batch"]].nbytes + y[:work["batch"]].nbytes
+        ours_bytes = memory["arena"] + memory["state"] + batch_bytes
+        print(f"{name}: losses agree within {max(v for k, v in result.items() if k.startswith('loss_')):.1g}; "
+              f"planned and ready in {ours.ready * 1000:.0f} ms")
+        print(f"  steps/s min / median / max    gradloom {spread(own)}")
+        result["gradloom_steps"] = own
+        for key, values in other.items():
+            ratios = [p / q for p, q in zip(own, values)]
+            result[f"{key}_steps"] = values
+            result[f"ratio_{key}"] = ratios
+            goal = f", target {work['target']:g}" if key == "eager" else ""
+            print(f"                                {key:8} {spread(values)}   ratio {spread(ratios)}{goal}")
+        print(f"  tensor bytes at the peak      gradloom {ours_bytes / 1e6:.3f} MB, eager {peak / 1e6:.3f} MB "
+              f"({(1 - ours_bytes / peak) * 100:.0f} % below); processes {memory['rss'] / 1e6:.0f} MB and "
+              f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB")
+        result["bytes"], result["eager_bytes"] = ours_bytes, peak
+        ours.close()
+        return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True, help="the built bench-race")
+    parser.add_argument("--windows", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--scale", type=float, default=1.0, help="multiplies the steps of a window")
+    parser.add_argument("--only", default="", help="a pattern of workloads")
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--json", help="write the figures there")
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    torch.set_flush_denormal(True)
+    print(f"PyTorch {torch.__version__}, {args.threads} threads each, {args.windows} windows in turns")
+    results = [race(n, w, args) for n, w in WORKLOADS.items() if re.search(args.only, n)]
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as f:
+            json.dump(results, f, indent=1)
+    sys.exit(0 if all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()
