@@ -96,7 +96,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
 
   if (options->resume)
     {
-      read = trainer_folder_read (options->resume, &device, &t->threads, error);
+      read = loom_trainer_read_run (options->resume, &device, &t->threads, error);
       if (!read)
         return NULL;
       graph = read;
@@ -253,6 +253,24 @@ const LoomTrainSpec *
 loom_trainer_spec (const LoomTrainer *t)
 {
   return t->spec;
+}
+
+gint64
+loom_trainer_steps (const LoomTrainer *t)
+{
+  return t->step;
+}
+
+gint64
+loom_trainer_total_steps (const LoomTrainer *t)
+{
+  return t->total_steps;
+}
+
+const char *
+loom_trainer_device (const LoomTrainer *t)
+{
+  return t->device;
 }
 
 LoomState *

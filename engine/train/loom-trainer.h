@@ -62,6 +62,8 @@ typedef struct
 /* graph may be NULL when options->resume is set. Opens devices and data, plans, initialises or restores. Errors as
  * their domain says; faults of the graph are one error with all sentences. */
 LoomTrainer *loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GError **error);
+/* The graph of the run in a folder, with the folder that its data paths are relative to, and what it ran on. */
+LoomGraph *loom_trainer_read_run (const char *folder, char **device, int *threads, GError **error);
 void loom_trainer_free (LoomTrainer *trainer);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTrainer, loom_trainer_free)
 void loom_trainer_set_observer (LoomTrainer *trainer, const LoomTrainerObserver *observer, gpointer data);
@@ -104,6 +106,9 @@ LoomTensor *loom_trainer_snapshot (LoomTrainer *trainer, const char *port, gint6
 
 const LoomNet *loom_trainer_net (const LoomTrainer *trainer);
 const LoomTrainSpec *loom_trainer_spec (const LoomTrainer *trainer);
+gint64 loom_trainer_steps (const LoomTrainer *trainer); /* finished ones */
+gint64 loom_trainer_total_steps (const LoomTrainer *trainer);
+const char *loom_trainer_device (const LoomTrainer *trainer);
 LoomState *loom_trainer_state (const LoomTrainer *trainer);
 /* Bytes by owner on the run's device: state and the training plan's peak. */
 void loom_trainer_memory (const LoomTrainer *trainer, gsize bytes[LOOM_N_OWNERS]);

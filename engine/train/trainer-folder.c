@@ -213,7 +213,7 @@ trainer_folder_open (LoomTrainer *t, const char *folder, gint64 events_length, G
 }
 
 LoomGraph *
-trainer_folder_read (const char *folder, char **device, int *threads, GError **error)
+loom_trainer_read_run (const char *folder, char **device, int *threads, GError **error)
 {
   g_autofree char *graph_path = g_build_filename (folder, "graph.xml", NULL);
   g_autofree char *settings_path = g_build_filename (folder, "run.json", NULL);
@@ -223,7 +223,7 @@ trainer_folder_read (const char *folder, char **device, int *threads, GError **e
 
   if (!g_file_test (graph_path, G_FILE_TEST_EXISTS))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                    "There is no run in %s: it has no graph.xml. --resume takes the folder that --out made.", folder);
       return NULL;
     }

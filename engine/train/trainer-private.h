@@ -69,8 +69,6 @@ typedef struct
 gboolean trainer_folder_create (LoomTrainer *t, const char *folder, GError **error);
 /* The folder of a run that goes on; events are cut to the length that the checkpoint knew. */
 gboolean trainer_folder_open (LoomTrainer *t, const char *folder, gint64 events_length, GError **error);
-/* Graph and settings of the run in folder. */
-LoomGraph *trainer_folder_read (const char *folder, char **device, int *threads, GError **error);
 gboolean trainer_events_flush (LoomTrainer *t, GError **error);
 gboolean trainer_events_line (LoomTrainer *t, GError **error, const char *format, ...) G_GNUC_PRINTF (3, 4);
 gboolean trainer_events_eval (LoomTrainer *t, const LoomTrainerEval *eval, GError **error);

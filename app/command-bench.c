@@ -1,0 +1,512 @@
+/* `gradloom bench`: how fast a graph trains, and how fast the devices are.
+ *
+ * What is timed is the whole step (forward, backward, update, with the loss read each time) over batches that are
+ * already in memory. The time is cut into windows, and median, least and most of them are printed, because the machines
+ * that this runs on are noisy. */
+#include "app/command.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_BATCHES 32
+
+/* ---- windows ---------------------------------------------------------- */
+
+static int
+compare_doubles (gconstpointer a, gconstpointer b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y ? 1 : 0;
+}
+
+typedef struct
+{
+  double median, least, most;
+} Spread;
+
+static Spread
+spread_of (double *value, guint n)
+{
+  qsort (value, n, sizeof *value, compare_doubles);
+  return (Spread){ n % 2 ? value[n / 2] : (value[n / 2 - 1] + value[n / 2]) / 2, value[0], value[n - 1] };
+}
+
+typedef gboolean (*Work) (gpointer data, GError **error);
+
+/* Calls of work a second, in n windows of so many seconds after a warm-up. */
+static gboolean
+measure (Work work, gpointer data, guint windows, double seconds, Spread *spread, GError **error)
+{
+  g_autofree double *rate = g_new (double, windows);
+
+  for (guint w = 0; w <= windows; w++) /* the first window is the warm-up */
+    {
+      gint64 start = g_get_monotonic_time (), now = start, calls = 0, stride = 1;
+      gint64 length = (gint64)(seconds * G_USEC_PER_SEC);
+      while (now - start < length)
+        {
+          for (gint64 i = 0; i < stride; i++)
+            if (!work (data, error))
+              return FALSE;
+          calls += stride;
+          now = g_get_monotonic_time ();
+          if (now - start < length / 50 && stride < 1024)
+            stride *= 2;
+        }
+      if (w > 0)
+        rate[w - 1] = (double)calls * G_USEC_PER_SEC / (now - start);
+    }
+  *spread = spread_of (rate, windows);
+  return TRUE;
+}
+
+/* The most memory that this process has ever held, as the kernel counts it. */
+static double
+peak_resident (void)
+{
+  g_autofree char *text = NULL;
+  if (!g_file_get_contents ("/proc/self/status", &text, NULL, NULL))
+    return 0;
+  const char *line = strstr (text, "VmHWM:");
+  return line ? g_ascii_strtoull (line + strlen ("VmHWM:"), NULL, 10) * 1024.0 : 0;
+}
+
+/* ---- a graph ---------------------------------------------------------- */
+
+typedef struct
+{
+  LoomNet *net;
+  LoomTrainSpec *spec;
+  LoomStep *step;
+  LoomDevices *devices;
+  LoomState *state;
+  LoomExec *exec;
+  LoomEager *eager;
+  GPtrArray *batch; /* GPtrArray of LoomTensor, in the order of program inputs */
+  guint next, loss;
+  double last_loss;
+} Bench;
+
+static void
+bench_clear (Bench *b)
+{
+  g_clear_pointer (&b->batch, g_ptr_array_unref);
+  loom_exec_free (b->exec);
+  loom_eager_free (b->eager);
+  g_clear_pointer (&b->state, loom_state_unref);
+  g_clear_pointer (&b->devices, loom_devices_unref);
+  loom_step_free (b->step);
+  loom_train_spec_free (b->spec);
+  loom_net_free (b->net);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
+
+static const char *
+get_attribute (gconstpointer data, const char *name)
+{
+  return loom_element_get (data, name);
+}
+
+/* The first full batches of a shuffled epoch, copied, so that no loader runs while steps are timed. */
+static gboolean
+load_batches (Bench *b, const LoomGraph *graph, gint64 batch_size, GError **error)
+{
+  const LoomElement *element = loom_net_node (b->net, b->spec->dataset_node)->element;
+  LoomDatasetOptions options = { .get = get_attribute, .data = element, .folder = loom_graph_get_folder (graph) };
+  g_autoptr (LoomDataset) dataset = loom_dataset_open (loom_element_get (element, "source"), &options, error);
+  if (!dataset)
+    return FALSE;
+  g_autoptr (LoomLoader) loader = loom_loader_new (dataset, LOOM_SPLIT_TRAIN, batch_size, TRUE, b->spec->seed, error);
+  if (!loader)
+    return FALSE;
+
+  const LoomProgram *p = b->step->program;
+  const LoomBatch *batch;
+  loom_loader_start (loader, 0, 0);
+  b->batch = g_ptr_array_new_with_free_func ((GDestroyNotify)g_ptr_array_unref);
+  while (b->batch->len < MAX_BATCHES && (batch = loom_loader_next (loader, error)) && batch->n == batch_size)
+    {
+      GPtrArray *inputs = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+      g_ptr_array_add (b->batch, inputs);
+      for (guint i = 0; i < loom_program_n_inputs (p); i++)
+        {
+          guint port = 0;
+          for (;; port++)
+            {
+              if (port == batch->n_tensors)
+                {
+                  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "The loss needs “%s”, which no data set brings.",
+                               loom_program_get_input (p, i)->name);
+                  return FALSE;
+                }
+              g_autofree char *name = loom_net_port_name (b->net, b->spec->dataset_node, port);
+              if (g_str_equal (name, loom_program_get_input (p, i)->name))
+                break;
+            }
+          const LoomTensor *from = batch->tensors[port];
+          LoomTensor *t = loom_tensor_new (from->dtype, from->rank, from->dim, error);
+          if (!t)
+            return FALSE;
+          memcpy (t->data, from->data, from->bytes);
+          g_ptr_array_add (inputs, t);
+        }
+    }
+  return TRUE;
+}
+
+static GPtrArray *
+next_batch (Bench *b)
+{
+  GPtrArray *inputs = b->batch->pdata[b->next];
+  b->next = b->next + 1 == b->batch->len ? 0 : b->next + 1;
+  return inputs;
+}
+
+static gboolean
+plan_step (gpointer data, GError **error)
+{
+  Bench *b = data;
+  GPtrArray *inputs = next_batch (b);
+
+  for (guint i = 0; i < inputs->len; i++)
+    loom_exec_feed (b->exec, i, ((LoomTensor *)inputs->pdata[i])->data);
+  if (!loom_exec_step (b->exec, error))
+    return FALSE;
+  b->last_loss = loom_exec_scalar (b->exec, b->loss);
+  return TRUE;
+}
+
+static gboolean
+eager_step (gpointer data, GError **error)
+{
+  Bench *b = data;
+  GPtrArray *inputs = next_batch (b);
+
+  for (guint i = 0; i < inputs->len; i++)
+    loom_eager_feed (b->eager, i, ((LoomTensor *)inputs->pdata[i])->data);
+  if (!loom_eager_run (b->eager, TRUE, NULL, NULL, error))
+    return FALSE;
+  g_autoptr (LoomTensor) loss = loom_eager_output (b->eager, b->loss, error);
+  if (!loss)
+    return FALSE;
+  b->last_loss = loom_tensor_get (loss, 0);
+  return TRUE;
+}
+
+typedef struct
+{
+  const char *device, *executor;
+  gint64 batch_size;
+  int threads, windows;
+  double seconds;
+  gboolean json;
+} BenchOptions;
+
+static gboolean
+prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = command_read_graph (path, error);
+  if (!graph)
+    return FALSE;
+
+  b->net = loom_net_new (graph, NULL, faults);
+  b->spec = loom_train_spec_new (graph, b->net, faults);
+  if (!loom_faults_to_error (faults, path, error))
+    return FALSE;
+  if (!b->spec)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "%s has no <train>, so there is no step to time.", path);
+      return FALSE;
+    }
+  gint64 batch_size = o->batch_size ? o->batch_size : b->spec->batch_size;
+  const char *device = o->device ? o->device : b->spec->device;
+  gint64 start = g_get_monotonic_time ();
+  b->step = loom_step_new (graph, b->spec, batch_size, TRUE, error);
+  if (!b->step)
+    return FALSE;
+  b->devices = loom_devices_new (o->threads);
+  b->state = loom_state_new (b->devices, device, b->spec->seed);
+  if (g_str_equal (o->executor, "eager"))
+    {
+      if (!loom_state_adopt (b->state, b->step->program, error))
+        return FALSE;
+      b->eager = loom_eager_new (b->step->program, b->state, b->devices, device, error);
+    }
+  else
+    {
+      LoomPlanOptions options = { .device = device };
+      LoomPlan *plan = loom_plan_new (b->step->program, b->devices, &options, error);
+      b->exec = plan ? loom_exec_new (plan, b->state, error) : NULL;
+    }
+  if (!b->exec && !b->eager)
+    return FALSE;
+  *ready_ms = (g_get_monotonic_time () - start) / 1000.0;
+  for (guint i = 0; i < loom_program_n_outputs (b->step->program); i++)
+    if (g_str_equal (loom_program_get_output (b->step->program, i)->name, "loss"))
+      b->loss = i;
+  if (!load_batches (b, graph, batch_size, error))
+    return FALSE;
+  if (b->batch->len == 0 || ((GPtrArray *)b->batch->pdata[0])->len != loom_program_n_inputs (b->step->program))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "The data set has no full batch of %" G_GINT64_FORMAT " samples. Choose a smaller --batch-size.",
+                   batch_size);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static double
+planned_bytes (Bench *b)
+{
+  gsize bytes[LOOM_N_OWNERS] = { 0 };
+  double total = 0;
+
+  loom_state_memory (b->state, bytes);
+  for (guint i = 0; i < LOOM_N_OWNERS; i++)
+    total += bytes[i];
+  return total + (b->exec ? loom_exec_arena_bytes (b->exec) : 0);
+}
+
+static int
+bench_graph (const Command *command, const char *path, const BenchOptions *o)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Bench) b = { 0 };
+  Spread s;
+  double ready_ms;
+
+  if (!prepare (&b, path, o, &ready_ms, &error)
+      || !measure (b.exec ? plan_step : eager_step, &b, o->windows, o->seconds, &s, &error))
+    return command_fail (command, g_steal_pointer (&error));
+
+  double n = b.step->batch;
+  if (o->json)
+    {
+      char v[8][G_ASCII_DTOSTR_BUF_SIZE];
+      g_autofree char *name = command_json_string (path);
+      printf ("{\"event\":\"bench\",\"graph\":%s,\"executor\":\"%s\",\"batch_size\":%.0f,\"steps_per_second\":%s,"
+              "\"min\":%s,\"max\":%s,\"items_per_second\":%s,\"planned_bytes\":%.0f,\"peak_resident_bytes\":%.0f,"
+              "\"ready_ms\":%s,\"loss\":%s}\n",
+              name, o->executor, n, command_json_number (s.median, v[0]), command_json_number (s.least, v[1]),
+              command_json_number (s.most, v[2]), command_json_number (s.median * n, v[3]), planned_bytes (&b),
+              peak_resident (), command_json_number (ready_ms, v[4]), command_json_number (b.last_loss, v[5]));
+      return 0;
+    }
+  g_autofree char *planned = command_bytes (planned_bytes (&b)), *resident = command_bytes (peak_resident ());
+  printf ("%s, batch %.0f, %s\n", path, n, o->executor);
+  printf ("steps/s   %.1f  (min %.1f, max %.1f over %d windows of %.1f s)\n", s.median, s.least, s.most, o->windows,
+          o->seconds);
+  printf ("items/s   %.0f\n", s.median * n);
+  printf ("memory    %s planned, %s resident at most\n", planned, resident);
+  printf ("ready in  %.1f ms, data apart\n", ready_ms);
+  return 0;
+}
+
+/* ---- devices ---------------------------------------------------------- */
+
+/* A program of one primitive over zeros, run again and again. */
+typedef struct
+{
+  LoomProgram *program;
+  LoomState *state;
+  LoomExec *exec;
+  GPtrArray *inputs;
+} Probe;
+
+static void
+probe_clear (Probe *probe)
+{
+  loom_exec_free (probe->exec);
+  g_clear_pointer (&probe->state, loom_state_unref);
+  g_clear_pointer (&probe->program, loom_program_unref);
+  g_clear_pointer (&probe->inputs, g_ptr_array_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Probe, probe_clear)
+
+static gboolean
+probe_step (gpointer data, GError **error)
+{
+  return loom_exec_step (((Probe *)data)->exec, error);
+}
+
+static gboolean
+probe_ready (Probe *probe, LoomDevices *devices, const char *device, GError **error)
+{
+  LoomPlanOptions options = { .device = device };
+
+  probe->state = loom_state_new (devices, device, 0);
+  LoomPlan *plan = loom_plan_new (probe->program, devices, &options, error);
+  probe->exec = plan ? loom_exec_new (plan, probe->state, error) : NULL;
+  if (!probe->exec)
+    return FALSE;
+  probe->inputs = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  for (guint i = 0; i < loom_program_n_inputs (probe->program); i++)
+    {
+      const LoomTensorDesc *d
+          = &loom_value_info (probe->program, loom_program_get_input (probe->program, i)->value)->desc;
+      LoomTensor *t = loom_tensor_new (d->dtype, d->rank, (const gint64 *)d->dim, error);
+      if (!t)
+        return FALSE;
+      g_ptr_array_add (probe->inputs, t);
+      loom_exec_feed (probe->exec, i, t->data);
+    }
+  return TRUE;
+}
+
+typedef struct
+{
+  const char *name, *unit;
+  double scale; /* from calls a second to the unit */
+  /* Builds the program; size is smaller on a device that is slow on purpose. */
+  void (*build) (LoomProgram *p, gint64 size);
+  gint64 size, small;
+  double (*work) (gint64 size);
+} ProbeKind;
+
+/* The operands are parameters, so that they lie in the device's memory and no copy is timed. */
+static LoomValue
+resident (LoomProgram *p, const char *name, int rank, const gint64 *dims)
+{
+  LoomInit init = { .kind = LOOM_INIT_ZEROS };
+  return loom_program_read (p, loom_program_slot (p, name, LOOM_SLOT_PARAMETER, LOOM_F32, rank, dims, &init, TRUE));
+}
+
+static void
+build_matmul (LoomProgram *p, gint64 n)
+{
+  gint64 dims[] = { n, n };
+  loom_program_output (p, "y", loom_matmul (p, resident (p, "a", 2, dims), resident (p, "b", 2, dims), FALSE, FALSE));
+}
+
+static double
+matmul_work (gint64 n)
+{
+  return 2.0 * n * n * n;
+}
+
+static void
+build_add (LoomProgram *p, gint64 n)
+{
+  loom_program_output (p, "y", loom_binary (p, LOOM_SCALAR_ADD, resident (p, "a", 1, &n), resident (p, "b", 1, &n)));
+}
+
+static double
+add_work (gint64 n)
+{
+  return 12.0 * n;
+}
+
+static void
+build_copy (LoomProgram *p, gint64 n)
+{
+  loom_program_output (p, "y", loom_unary (p, LOOM_SCALAR_NEG, loom_program_input (p, "x", LOOM_F32, 1, &n)));
+}
+
+static double
+copy_work (gint64 n)
+{
+  return 4.0 * n;
+}
+
+static const ProbeKind probes[] = {
+  { "matmul f32", "GFLOP/s", 1e-9, build_matmul, 1024, 128, matmul_work },
+  { "memory (a + b)", "GB/s", 1e-9, build_add, 1 << 24, 1 << 20, add_work },
+  { "host to device", "GB/s", 1e-9, build_copy, 1 << 24, 1 << 20, copy_work },
+};
+
+typedef struct
+{
+  LoomDevices *devices;
+  const BenchOptions *options;
+  GPtrArray *names;
+} DeviceList;
+
+static void
+list_device (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data)
+{
+  if (!why_not)
+    g_ptr_array_add (((DeviceList *)data)->names, g_strdup (name));
+}
+
+static int
+bench_devices (const Command *command, const BenchOptions *o)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (o->threads);
+  DeviceList list = { devices, o, g_ptr_array_new_with_free_func (g_free) };
+  g_autoptr (GPtrArray) names = list.names;
+
+  loom_devices_foreach (devices, list_device, &list);
+  for (guint d = 0; d < names->len; d++)
+    for (guint i = 0; i < G_N_ELEMENTS (probes); i++)
+      {
+        const ProbeKind *kind = &probes[i];
+        const char *device = names->pdata[d];
+        gint64 size = g_str_equal (device, "ref") ? kind->small : kind->size;
+        g_autoptr (GError) error = NULL;
+        g_auto (Probe) probe = { 0 };
+        Spread s;
+
+        if (o->device && !g_str_equal (o->device, device))
+          continue;
+        probe.program = loom_program_new ();
+        kind->build (probe.program, size);
+        if (!probe_ready (&probe, devices, device, &error)
+            || !measure (probe_step, &probe, o->windows, MIN (o->seconds, 0.2), &s, &error))
+          return command_fail (command, g_steal_pointer (&error));
+        double unit = kind->work (size) * kind->scale;
+        if (o->json)
+          {
+            char v[3][G_ASCII_DTOSTR_BUF_SIZE];
+            printf ("{\"event\":\"device\",\"device\":\"%s\",\"what\":\"%s\",\"unit\":\"%s\",\"median\":%s,\"min\":%s,"
+                    "\"max\":%s}\n",
+                    device, kind->name, kind->unit, command_json_number (s.median * unit, v[0]),
+                    command_json_number (s.least * unit, v[1]), command_json_number (s.most * unit, v[2]));
+          }
+        else
+          printf ("%-8s %-16s %8.1f %s  (min %.1f, max %.1f)\n", device, kind->name, s.median * unit, kind->unit,
+                  s.least * unit, s.most * unit);
+        fflush (stdout);
+      }
+  return 0;
+}
+
+static int
+run_bench (const Command *command, int argc, char **argv)
+{
+  g_autofree char *device = NULL, *executor = NULL;
+  BenchOptions o = { .windows = 7, .seconds = 0.5 };
+  const GOptionEntry entries[] = {
+    { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's)", "D" },
+    { "executor", 0, 0, G_OPTION_ARG_STRING, &executor, "plan (default) or eager", "E" },
+    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &o.batch_size, "Samples a step", "N" },
+    { "threads", 0, 0, G_OPTION_ARG_INT, &o.threads, "Threads of the CPU device (default: all)", "N" },
+    { "windows", 0, 0, G_OPTION_ARG_INT, &o.windows, "Windows (7)", "N" },
+    { "seconds", 0, 0, G_OPTION_ARG_DOUBLE, &o.seconds, "Length of a window (0.5)", "S" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &o.json, "Objects on standard output", NULL },
+    { NULL },
+  };
+  if (!command_parse (command, entries, &argc, &argv))
+    return 2;
+  if (argc != 2)
+    return command_usage (command, "It takes one GRAPH, or the word devices.");
+  if (o.windows < 1 || !(o.seconds > 0) || o.batch_size < 0 || o.threads < 0)
+    return command_usage (command, "--windows, --seconds, --batch-size and --threads take positive numbers.");
+  o.device = device;
+  o.executor = executor ? executor : "plan";
+  if (!g_str_equal (o.executor, "plan") && !g_str_equal (o.executor, "eager"))
+    return command_usage (command, "--executor is plan or eager, not “%s”.", executor);
+  if (g_str_equal (argv[1], "devices"))
+    return bench_devices (command, &o);
+  return bench_graph (command, argv[1], &o);
+}
+
+const Command command_bench = {
+  .name = "bench",
+  .arguments = "GRAPH|devices",
+  .summary = "steps/s, items/s and peak memory; or the devices' measured peaks",
+  .run = run_bench,
+};

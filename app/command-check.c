@@ -1,0 +1,195 @@
+/* `gradloom check`: everything that is wrong with a graph, or a table of what it is. */
+#include "app/command.h"
+
+#include <stdio.h>
+
+static void
+print_faults (const LoomFaults *faults, const char *path, gboolean json)
+{
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    {
+      const LoomFault *f = loom_faults_get (faults, i);
+      if (json)
+        {
+          g_autofree char *message = command_json_string (f->message),
+                          *node = command_json_string (f->node ? f->node : "");
+          g_autofree char *port = command_json_string (f->port ? f->port : "");
+          g_autofree char *fix = command_json_string (f->fix ? f->fix : "");
+          printf ("{\"event\":\"%s\",\"code\":\"%s\",\"line\":%d,\"node\":%s,\"port\":%s,\"message\":%s,\"fix\":%s}\n",
+                  f->is_warning ? "warning" : "fault", loom_error_code_name (f->code), f->line, f->node ? node : "null",
+                  f->port ? port : "null", message, f->fix ? fix : "null");
+          continue;
+        }
+      g_autofree char *text = loom_fault_to_string (f);
+      fprintf (stderr, "%s: %s%s\n", path, f->is_warning ? "warning: " : "", text);
+    }
+}
+
+/* "B × 10", or "x B × 1 × 28 × 28, y B" where there are several. */
+static char *
+shapes_of (const LoomNetNode *node)
+{
+  GString *s = g_string_new (NULL);
+
+  for (guint o = 0; o < node->n_outputs; o++)
+    {
+      g_autofree char *shape = loom_shape_to_string (&node->output[o].shape);
+      g_string_append (s, o ? ", " : "");
+      if (node->n_outputs > 1)
+        g_string_append_printf (s, "%s ", node->output_spec[o].name);
+      g_string_append (s, shape);
+    }
+  return g_string_free (s, FALSE);
+}
+
+static void
+print_padded (const char *text, int width, gboolean right)
+{
+  int space = MAX (0, width - (int)g_utf8_strlen (text, -1));
+  printf ("%*s%s%*s", right ? space : 0, "", text, right ? 0 : space, "");
+}
+
+static void
+print_row (const char *const *cell, const int *width, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      if (i + 1 == n || i >= 3)
+        print_padded (cell[i], width[i], i >= 3);
+      else
+        print_padded (cell[i], width[i], FALSE);
+      printf ("%s", i + 1 == n ? "\n" : "  ");
+    }
+}
+
+static char *
+human_flops (double flops)
+{
+  return flops >= 1e9   ? g_strdup_printf ("%.2f G", flops / 1e9)
+         : flops >= 1e6 ? g_strdup_printf ("%.2f M", flops / 1e6)
+         : flops >= 1e3 ? g_strdup_printf ("%.2f k", flops / 1e3)
+                        : g_strdup_printf ("%.0f", flops);
+}
+
+#define COLUMNS 6
+
+/* net is symbolic, for shapes; bound has the costs of one batch. */
+static void
+print_table (const LoomNet *net, const LoomNet *bound, gint64 batch)
+{
+  static const char *const head[COLUMNS] = { "node", "operator", "shape", "parameters", "FLOPs", "memory" };
+  guint n = loom_net_n_nodes (net);
+  g_autoptr (GPtrArray) cells = g_ptr_array_new_with_free_func (g_free);
+  int width[COLUMNS];
+  double parameters = 0, flops = 0, bytes = 0;
+
+  for (guint c = 0; c < COLUMNS; c++)
+    width[c] = g_utf8_strlen (head[c], -1);
+  for (guint i = 0; i < n; i++)
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+      const LoomCost *cost = &loom_net_node (bound, i)->cost;
+      parameters += cost->parameters;
+      flops += cost->flops;
+      bytes += cost->bytes;
+      g_ptr_array_add (cells, g_strdup (node->path));
+      g_ptr_array_add (cells, g_strdup (node->op->name));
+      g_ptr_array_add (cells, shapes_of (node));
+      g_ptr_array_add (cells, command_count (cost->parameters));
+      g_ptr_array_add (cells, human_flops (cost->flops));
+      g_ptr_array_add (cells, command_bytes (cost->bytes));
+    }
+  g_ptr_array_add (cells, g_strdup ("total"));
+  g_ptr_array_add (cells, g_strdup (""));
+  g_ptr_array_add (cells, g_strdup_printf ("B = %" G_GINT64_FORMAT, batch));
+  g_ptr_array_add (cells, command_count (parameters));
+  g_ptr_array_add (cells, human_flops (flops));
+  g_ptr_array_add (cells, command_bytes (bytes));
+
+  for (guint i = 0; i < cells->len; i++)
+    width[i % COLUMNS] = MAX (width[i % COLUMNS], (int)g_utf8_strlen (cells->pdata[i], -1));
+  print_row (head, width, COLUMNS);
+  for (guint i = 0; i < cells->len; i += COLUMNS)
+    print_row ((const char *const *)cells->pdata + i, width, COLUMNS);
+}
+
+static void
+print_json (const LoomNet *net, const LoomNet *bound)
+{
+  double parameters = 0, flops = 0, bytes = 0;
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+      const LoomCost *cost = &loom_net_node (bound, i)->cost;
+      g_autofree char *path = command_json_string (node->path);
+      parameters += cost->parameters;
+      flops += cost->flops;
+      bytes += cost->bytes;
+      printf ("{\"event\":\"node\",\"node\":%s,\"op\":\"%s\",\"outputs\":[", path, node->op->name);
+      for (guint o = 0; o < node->n_outputs; o++)
+        {
+          g_autofree char *shape = loom_shape_to_attribute (&node->output[o].shape);
+          printf ("%s{\"port\":\"%s\",\"dtype\":\"%s\",\"shape\":\"%s\"}", o ? "," : "", node->output_spec[o].name,
+                  loom_dtype_name (node->output[o].dtype), shape);
+        }
+      printf ("],\"parameters\":%.0f,\"flops\":%s,\"bytes\":%.0f}\n", cost->parameters,
+              command_json_number (cost->flops, number), cost->bytes);
+    }
+  printf ("{\"event\":\"total\",\"parameters\":%.0f,\"flops\":%s,\"bytes\":%.0f}\n", parameters,
+          command_json_number (flops, number), bytes);
+}
+
+static int
+run_check (const Command *command, int argc, char **argv)
+{
+  gint64 batch_size = 0;
+  gboolean json = FALSE;
+  const GOptionEntry entries[] = {
+    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "B for costs (default: the graph's, else 1)", "N" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line on standard output", NULL },
+    { NULL },
+  };
+  if (!command_parse (command, entries, &argc, &argv))
+    return 2;
+  if (argc != 2)
+    return command_usage (command, "It takes one GRAPH.");
+  if (batch_size < 0)
+    return command_usage (command, "--batch-size takes a positive number.");
+
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_file (argv[1], faults, &error);
+  if (!graph)
+    {
+      fprintf (stderr, "gradloom check: %s\n", error->message);
+      return 1;
+    }
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomTrainSpec) spec = NULL;
+  if (loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN))
+    spec = loom_train_spec_new (graph, net, faults);
+  print_faults (faults, argv[1], json);
+  if (loom_faults_count (faults) > 0)
+    return 1;
+
+  LoomBinding binding = { 0 };
+  gint64 batch = batch_size ? batch_size : spec ? spec->batch_size : 1;
+  g_autoptr (LoomFaults) bound_faults = loom_faults_new ();
+  binding.value['B' - 'A'] = batch;
+  g_autoptr (LoomNet) bound = loom_net_new (graph, &binding, bound_faults);
+  if (json)
+    print_json (net, bound);
+  else
+    print_table (net, bound, batch);
+  return 0;
+}
+
+const Command command_check = {
+  .name = "check",
+  .arguments = "GRAPH",
+  .summary = "validate; table of nodes with shape, parameters, FLOPs, memory",
+  .details = "All faults are printed, each with line, node, port and fix; the status is then 1.",
+  .run = run_check,
+};

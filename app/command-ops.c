@@ -1,0 +1,138 @@
+/* `gradloom ops` and `gradloom devices`: what there is. */
+#include "app/command.h"
+
+#include <json-glib/json-glib.h>
+#include <stdio.h>
+
+/* The engine's array, an object a line: so that one program reads all output of --json. */
+static int
+print_json (void)
+{
+  g_autofree char *text = loom_ops_json ();
+  g_autoptr (JsonNode) root = json_from_string (text, NULL);
+  JsonArray *array = json_node_get_array (root);
+
+  for (guint i = 0; i < json_array_get_length (array); i++)
+    {
+      g_autofree char *line = json_to_string (json_array_get_element (array, i), FALSE);
+      puts (line);
+    }
+  return 0;
+}
+
+static void
+print_list (void)
+{
+  const LoomOp *const *ops = loom_ops ();
+
+  for (LoomCategory category = 0; category < LOOM_CATEGORY_HIDDEN; category++)
+    {
+      printf ("%s\n", loom_category_title (category));
+      for (guint i = 0; ops[i]; i++)
+        if (ops[i]->category == category)
+          printf ("  %-16s %s\n", ops[i]->name, ops[i]->doc);
+    }
+}
+
+static int
+run_ops (const Command *command, int argc, char **argv)
+{
+  gboolean json = FALSE, schema = FALSE, markdown = FALSE;
+  const GOptionEntry entries[] = {
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line", NULL },
+    { "schema", 0, 0, G_OPTION_ARG_NONE, &schema, "RELAX NG schema of graph files", NULL },
+    { "markdown", 0, 0, G_OPTION_ARG_NONE, &markdown, "A reference in Markdown", NULL },
+    { NULL },
+  };
+  if (!command_parse (command, entries, &argc, &argv))
+    return 2;
+  if (json + schema + markdown > 1 || argc > 2 || (argc == 2 && (json || schema || markdown)))
+    return command_usage (command, "It takes one NAME, or one of --json, --schema and --markdown.");
+
+  if (json)
+    return print_json ();
+  if (schema || markdown)
+    {
+      g_autofree char *text = schema ? loom_ops_schema () : loom_ops_markdown ();
+      fputs (text, stdout);
+      return 0;
+    }
+  if (argc == 1)
+    {
+      print_list ();
+      return 0;
+    }
+  const LoomOp *op = loom_op (argv[1]);
+  if (!op)
+    {
+      g_autoptr (GPtrArray) names = g_ptr_array_new ();
+      for (guint i = 0; loom_ops ()[i]; i++)
+        g_ptr_array_add (names, (gpointer)loom_ops ()[i]->name);
+      g_ptr_array_add (names, NULL);
+      const char *near = loom_nearest (argv[1], (const char *const *)names->pdata);
+      fprintf (stderr, "gradloom ops: there is no operator “%s”.%s%s%s\n", argv[1], near ? " Did you mean “" : "",
+               near ? near : "", near ? "”?" : "");
+      return 1;
+    }
+  g_autofree char *text = loom_op_help (op);
+  fputs (text, stdout);
+  return 0;
+}
+
+const Command command_ops = {
+  .name = "ops",
+  .arguments = "[NAME]",
+  .summary = "operators: all, one, or the schema of graph files",
+  .run = run_ops,
+};
+
+static void
+device_cb (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data)
+{
+  gboolean json = GPOINTER_TO_INT (data);
+  g_autofree char *quoted = command_json_string (name);
+
+  if (json && why_not)
+    {
+      g_autofree char *reason = command_json_string (why_not);
+      printf ("{\"event\":\"no_device\",\"name\":%s,\"reason\":%s}\n", quoted, reason);
+    }
+  else if (json)
+    {
+      g_autofree char *title = command_json_string (info->name);
+      printf ("{\"event\":\"device\",\"name\":%s,\"title\":%s,\"memory_total\":%" G_GUINT64_FORMAT
+              ",\"memory_free\":%" G_GUINT64_FORMAT ",\"threads\":%d}\n",
+              quoted, title, (guint64)info->memory_total, (guint64)info->memory_free, info->threads);
+    }
+  else if (why_not)
+    printf ("%-8s not here: %s\n", name, why_not);
+  else
+    {
+      g_autofree char *total = command_bytes (info->memory_total), *left = command_bytes (info->memory_free);
+      printf ("%-8s %s, %s of %s free\n", name, info->name, left, total);
+    }
+}
+
+static int
+run_devices (const Command *command, int argc, char **argv)
+{
+  gboolean json = FALSE;
+  const GOptionEntry entries[] = {
+    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line", NULL },
+    { NULL },
+  };
+  if (!command_parse (command, entries, &argc, &argv))
+    return 2;
+  if (argc != 1)
+    return command_usage (command, "It takes no words.");
+  g_autoptr (LoomDevices) devices = loom_devices_new (0);
+  loom_devices_foreach (devices, device_cb, GINT_TO_POINTER (json));
+  return 0;
+}
+
+const Command command_devices = {
+  .name = "devices",
+  .arguments = "",
+  .summary = "devices that can be used, and why others cannot",
+  .run = run_devices,
+};

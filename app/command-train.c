@@ -1,0 +1,355 @@
+/* `gradloom train` and `gradloom eval`: a trainer with a person, a log or a program looking on.
+ *
+ * Signals are taken by a thread of their own that waits for them, so that a step is never disturbed: the first one asks
+ * the trainer to finish its step and write a checkpoint, a second one ends the process at once. */
+#include "app/command.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define REDRAW_US (G_USEC_PER_SEC / 10)
+#define SPARSE_US (5 * G_USEC_PER_SEC)
+#define FLUSH_US  (G_USEC_PER_SEC / 20)
+
+typedef struct
+{
+  gboolean json, terminal, bar_shown;
+  gint64 epochs;
+  gint64 last, epoch_start, shown_epoch;
+  char *device;
+} View;
+
+/* ---- what is shown ---------------------------------------------------- */
+
+static void
+clear_bar (View *view)
+{
+  if (view->bar_shown)
+    fprintf (stderr, "\r\033[K");
+  view->bar_shown = FALSE;
+}
+
+static int
+terminal_width (void)
+{
+  struct winsize size;
+  return ioctl (STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+}
+
+static void
+draw_bar (View *view, const LoomTrainerStep *s)
+{
+  g_autofree char *eta = command_duration (s->eta_seconds);
+  g_autofree char *rate = command_count (s->items_per_second);
+  g_autoptr (GString) text = g_string_new (NULL);
+  gint64 done = s->step - (s->epoch - 1) * s->steps_per_epoch;
+
+  g_string_printf (text, "epoch %d/%d  %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT "  loss %.4f", (int)s->epoch,
+                   (int)view->epochs, done, s->steps_per_epoch, s->epoch_loss);
+  for (guint i = 0; i < s->n_metrics; i++)
+    g_string_append_printf (text, "  %s %.4f", s->metric_name[i], s->metric[i]);
+  g_string_append_printf (text, "  %s items/s  ETA %s", rate, eta);
+  if (!view->terminal)
+    {
+      fprintf (stderr, "%s\n", text->str);
+      return;
+    }
+  int room = MIN (30, terminal_width () - (int)text->len - 4);
+  if (room >= 8)
+    {
+      int filled = (int)(room * (double)s->step / s->total_steps);
+      g_string_append (text, "  ");
+      for (int i = 0; i < room; i++)
+        g_string_append (text, i < filled ? "━" : "─");
+    }
+  fprintf (stderr, "\r\033[K%s", text->str);
+  fflush (stderr);
+  view->bar_shown = TRUE;
+}
+
+static void
+step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
+{
+  View *view = data;
+  gint64 now = g_get_monotonic_time ();
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (view->json)
+    {
+      printf ("{\"event\":\"step\",\"step\":%" G_GINT64_FORMAT ",\"epoch\":%" G_GINT64_FORMAT ",\"loss\":%s}\n",
+              s->step, s->epoch, command_json_number (s->loss, number));
+      if (now - view->last > FLUSH_US)
+        {
+          fflush (stdout);
+          view->last = now;
+        }
+      return;
+    }
+  if (now - view->last < (view->terminal ? REDRAW_US : SPARSE_US))
+    return;
+  view->last = now;
+  draw_bar (view, s);
+}
+
+static void
+eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
+{
+  View *view = data;
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+  gint64 now = g_get_monotonic_time ();
+
+  if (view->json)
+    {
+      printf ("{\"event\":\"eval\",\"split\":\"%s\",\"step\":%" G_GINT64_FORMAT ",\"loss\":%s,\"metrics\":{", e->split,
+              e->step, command_json_number (e->loss, number));
+      for (guint i = 0; i < e->n_metrics; i++)
+        {
+          g_autofree char *name = command_json_string (e->metric_name[i]);
+          printf ("%s%s:%s", i ? "," : "", name, command_json_number (e->metric[i], number));
+        }
+      printf ("}}\n");
+      fflush (stdout);
+      return;
+    }
+  clear_bar (view);
+  if (view->epochs > 0)
+    printf ("epoch %d/%d  ", (int)e->epoch, (int)view->epochs);
+  printf ("%s loss %.4f", e->split, e->loss);
+  for (guint i = 0; i < e->n_metrics; i++)
+    printf ("  %s %.4f", e->metric_name[i], e->metric[i]);
+  if (view->epochs > 0)
+    printf ("  (%.1f s)", (now - view->epoch_start) / 1e6);
+  printf ("\n");
+  fflush (stdout);
+  view->epoch_start = now;
+}
+
+/* ---- signals ---------------------------------------------------------- */
+
+typedef struct
+{
+  LoomTrainer *trainer;
+  sigset_t set;
+  gint signal; /* atomic: the one that came */
+} Signals;
+
+static void *
+wait_for_signals (void *data)
+{
+  Signals *signals = data;
+  int number;
+
+  for (;;)
+    {
+      if (sigwait (&signals->set, &number) != 0)
+        continue;
+      if (g_atomic_int_get (&signals->signal) != 0)
+        _exit (128 + number);
+      g_atomic_int_set (&signals->signal, number);
+      loom_trainer_post (signals->trainer, LOOM_COMMAND_INTERRUPT, NULL, 0);
+    }
+  return NULL;
+}
+
+/* Before any thread is made: all of them inherit the mask. */
+static void
+block_signals (Signals *signals)
+{
+  sigemptyset (&signals->set);
+  sigaddset (&signals->set, SIGINT);
+  sigaddset (&signals->set, SIGTERM);
+  pthread_sigmask (SIG_BLOCK, &signals->set, NULL);
+}
+
+/* ---- train ------------------------------------------------------------ */
+
+static void
+say_plan (LoomTrainer *trainer, const LoomTrainerOptions *options)
+{
+  gsize bytes[LOOM_N_OWNERS] = { 0 }, total = 0;
+  double parameters = 0;
+  const LoomNet *net = loom_trainer_net (trainer);
+
+  loom_trainer_memory (trainer, bytes);
+  for (guint i = 0; i < LOOM_N_OWNERS; i++)
+    total += bytes[i];
+  for (guint i = 0; i < loom_net_n_weights (net); i++)
+    if (!loom_net_weight (net, i)->is_buffer)
+      parameters += MAX (0, loom_dim_value (loom_shape_count (&loom_net_weight (net, i)->shape), NULL));
+  g_autofree char *count = command_count (parameters), *memory = command_bytes (total);
+  fprintf (stderr, "%s parameters, %s planned%s%s%s\n", count, memory, options->out ? ", writing to " : "",
+           options->out ? options->out : "", options->out || options->resume ? "" : ", nothing is kept (no --out)");
+}
+
+static int
+run_train (const Command *command, int argc, char **argv)
+{
+  g_autofree char *device = NULL, *out = NULL, *resume = NULL, *lr = NULL;
+  g_auto (GStrv) set = NULL;
+  gint64 epochs = 0, batch_size = 0, seed = -1;
+  int threads = 0, ranks = 1;
+  double checkpoint_seconds = 0;
+  View view = { 0 };
+  const GOptionEntry entries[] = {
+    { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device: cpu, cpu:1, cuda:0, ref (default: the graph's)", "D" },
+    { "epochs", 0, 0, G_OPTION_ARG_INT64, &epochs, "Epochs (default: the graph's)", "N" },
+    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Samples a step", "N" },
+    { "lr", 0, 0, G_OPTION_ARG_STRING, &lr, "Learning rate", "X" },
+    { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "Seed of weights, order of samples and dropout", "N" },
+    { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &set, "Change one attribute of the graph", "NODE.PARAM=VALUE" },
+    { "out", 0, 0, G_OPTION_ARG_FILENAME, &out, "Run folder, made new", "DIR" },
+    { "resume", 0, 0, G_OPTION_ARG_FILENAME, &resume, "Continue the run in this folder", "DIR" },
+    { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
+    { "checkpoint-seconds", 0, 0, G_OPTION_ARG_DOUBLE, &checkpoint_seconds, "Seconds between checkpoints (30)", "S" },
+    { "ranks", 0, 0, G_OPTION_ARG_INT, &ranks, "Ranks: 1 in this version", "N" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &view.json, "Events on standard output, one object a line", NULL },
+    { NULL },
+  };
+  if (!command_parse (command, entries, &argc, &argv))
+    return 2;
+
+  LoomTrainerOptions options = {
+    .device = device,
+    .threads = threads,
+    .epochs = epochs,
+    .batch_size = batch_size,
+    .lr = NAN,
+    .seed = seed,
+    .set = (const char *const *)set,
+    .out = out,
+    .resume = resume,
+    .checkpoint_seconds = checkpoint_seconds,
+  };
+  if (lr && (!command_float (lr, &options.lr) || options.lr < 0))
+    return command_usage (command, "--lr takes a number that is not negative, not “%s”.", lr);
+  if (epochs < 0 || batch_size < 0 || threads < 0 || checkpoint_seconds < 0)
+    return command_usage (command, "--epochs, --batch-size, --threads and --checkpoint-seconds take positive numbers.");
+  if (ranks != 1)
+    return command_usage (command, "Several ranks come in a later version; --ranks can be 1 only.");
+  if (resume && (argc != 1 || out))
+    return command_usage (command,
+                          "--resume takes graph and folder from the run, so it goes with neither GRAPH nor --out.");
+  if (!resume && argc != 2)
+    return command_usage (command,
+                          argc < 2 ? "Which graph? It takes one GRAPH, or --resume DIR." : "It takes one GRAPH.");
+
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = NULL;
+  Signals signals = { 0 };
+  block_signals (&signals);
+  if (!resume)
+    {
+      graph = command_read_graph (argv[1], &error);
+      if (!graph)
+        return command_fail (command, g_steal_pointer (&error));
+    }
+  g_autoptr (LoomTrainer) trainer = loom_trainer_new (graph, &options, &error);
+  if (!trainer)
+    return command_fail (command, g_steal_pointer (&error));
+
+  LoomTrainerObserver observer = { .step = step_cb, .eval = eval_cb };
+  view.epochs = loom_trainer_spec (trainer)->epochs;
+  view.terminal = isatty (STDERR_FILENO);
+  view.last = view.epoch_start = g_get_monotonic_time ();
+  loom_trainer_set_observer (trainer, &observer, &view);
+  if (!view.json)
+    say_plan (trainer, &options);
+
+  signals.trainer = trainer;
+  pthread_t thread;
+  pthread_create (&thread, NULL, wait_for_signals, &signals);
+  LoomTrainerEnd end = loom_trainer_run (trainer, &error);
+  pthread_cancel (thread);
+  pthread_join (thread, NULL);
+
+  clear_bar (&view);
+  if (view.json && end == LOOM_TRAINER_DONE)
+    printf ("{\"event\":\"done\",\"step\":%" G_GINT64_FORMAT "}\n", loom_trainer_steps (trainer));
+  fflush (stdout);
+  if (end == LOOM_TRAINER_DONE)
+    return 0;
+  int status = command_fail (command, g_steal_pointer (&error));
+  return end == LOOM_TRAINER_INTERRUPTED ? 128 + g_atomic_int_get (&signals.signal) : status;
+}
+
+const Command command_train = {
+  .name = "train",
+  .arguments = "GRAPH | --resume DIR",
+  .summary = "train the graph's <train>, with a progress bar",
+  .details
+  = "The run folder holds graph.xml, events.jsonl, checkpoints/STEP/ and weights.safetensors. A checkpoint is\n"
+    "written at each epoch's end and every 30 seconds; Ctrl-C finishes the step, writes one and leaves with\n"
+    "status 130 (SIGTERM: 143). A resumed run ends with the same bits as one that was never stopped.\n\n"
+    "  gradloom train graphs/models/fashion-lenet.xml --epochs 3 --out run1\n"
+    "  gradloom train --resume run1",
+  .run = run_train,
+};
+
+/* ---- eval ------------------------------------------------------------- */
+
+static int
+run_eval (const Command *command, int argc, char **argv)
+{
+  g_autofree char *device = NULL, *weights = NULL, *report = NULL;
+  gint64 batch_size = 0;
+  int threads = 0;
+  View view = { 0 };
+  const GOptionEntry entries[] = {
+    { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Weights (default: the run's newest)", "F.safetensors" },
+    { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device", "D" },
+    { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Samples at a time", "N" },
+    { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &view.json, "One object on standard output", NULL },
+    { NULL },
+  };
+  if (!command_parse (command, entries, &argc, &argv))
+    return 2;
+  if (argc != 2)
+    return command_usage (command, "It takes one GRAPH or one RUN folder.");
+
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = NULL;
+  if (g_file_test (argv[1], G_FILE_TEST_IS_DIR))
+    {
+      g_autofree char *run_device = NULL;
+      int run_threads;
+      graph = loom_trainer_read_run (argv[1], &run_device, &run_threads, &error);
+      if (!weights)
+        weights = g_build_filename (argv[1], "weights.safetensors", NULL);
+    }
+  else
+    graph = command_read_graph (argv[1], &error);
+  if (!graph)
+    return command_fail (command, g_steal_pointer (&error));
+
+  LoomTrainerOptions options
+      = { .device = device, .threads = threads, .batch_size = batch_size, .lr = NAN, .seed = -1 };
+  g_autoptr (LoomTrainer) trainer = loom_trainer_new (graph, &options, &error);
+  if (!trainer)
+    return command_fail (command, g_steal_pointer (&error));
+  if (!weights)
+    command_warn (command, "no --weights: these are the weights that training begins with.");
+  else if (!loom_state_load_weights (loom_trainer_state (trainer), weights, FALSE, &report, &error))
+    {
+      int status = command_fail (command, g_steal_pointer (&error));
+      return status == 5 ? 1 : status; /* weights that cannot be read are wrong weights */
+    }
+
+  LoomTrainerObserver observer = { .eval = eval_cb };
+  loom_trainer_set_observer (trainer, &observer, &view);
+  if (!loom_trainer_evaluate (trainer, "test", &error))
+    return command_fail (command, g_steal_pointer (&error));
+  return 0;
+}
+
+const Command command_eval = {
+  .name = "eval",
+  .arguments = "GRAPH|RUN",
+  .summary = "loss and metrics over the test samples",
+  .run = run_eval,
+};

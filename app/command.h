@@ -1,0 +1,50 @@
+/* A command of `gradloom`: one descriptor and one function, in a file of its own.
+ *
+ * main() finds the descriptor by name and hands over the words behind it; help, usage and the list of commands derive
+ * from the descriptors. A command returns its exit status (see loom_error_exit_status()). */
+#pragma once
+
+#include "engine/loom.h"
+
+G_BEGIN_DECLS
+
+typedef struct _Command Command;
+
+struct _Command
+{
+  const char *name;
+  const char *arguments; /* "GRAPH" */
+  const char *summary;   /* one line, for the list */
+  const char *details;   /* paragraphs behind the options in --help; may be NULL */
+  /* argv[0] is the command's name. NULL: planned for a later version. */
+  int (*run) (const Command *command, int argc, char **argv);
+};
+
+extern const Command command_check, command_train, command_eval, command_run, command_program, command_plan,
+    command_bench, command_ops, command_devices, command_worker;
+
+/* Parses options (entries end with a NULL name) and leaves the other words in argv[1 …]. FALSE after having said on
+ * standard error what is wrong: the status is then 2. --help prints and leaves the program. */
+gboolean command_parse (const Command *command, const GOptionEntry *entries, int *argc, char ***argv);
+/* Says that the command was used wrongly, with a hint at --help; returns 2. */
+int command_usage (const Command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* Prints "gradloom COMMAND: sentence" and returns the error's exit status; frees the error. */
+int command_fail (const Command *command, GError *error);
+void command_warn (const Command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+/* The one GRAPH argument, read; every fault of grammar is one error. A graph that cannot be read is the graph's fault
+ * (status 1), not the disk's. */
+LoomGraph *command_read_graph (const char *path, GError **error);
+
+/* "text" with quotes and escapes, for lines of JSON. */
+char *command_json_string (const char *text);
+/* A number for JSON: null where it is not finite; buffer is G_ASCII_DTOSTR_BUF_SIZE. */
+const char *command_json_number (double x, char *buffer);
+/* "61,706", "4.2 MB", "1:05". (transfer full) */
+char *command_count (double n);
+char *command_bytes (double n);
+char *command_duration (double seconds);
+/* The device's name for options: NULL stays NULL. FALSE after a usage error was printed. */
+gboolean command_float (const char *text, double *value);
+
+G_END_DECLS

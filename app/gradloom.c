@@ -1,0 +1,99 @@
+/* `gradloom`: finds the command and hands over.
+ *
+ * The table below is all that main() knows. Waits of OpenMP's threads are made passive by the commands that share the
+ * machine with a person; a headless run keeps them spinning, because it owns the machine. */
+#include "app/command.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+static const Command command_export = {
+  .name = "export",
+  .arguments = "GRAPH --to onnx|pytorch|dot|svg|png|pdf [-o FILE]",
+  .summary = "write a graph for other programs",
+};
+static const Command command_import = {
+  .name = "import",
+  .arguments = "MODEL.onnx [-o GRAPH]",
+  .summary = "read another program's model",
+};
+static const Command command_predict = {
+  .name = "predict",
+  .arguments = "RUN FILE…",
+  .summary = "images, rows or text in; classes, values or text out",
+};
+static const Command command_diff = {
+  .name = "diff",
+  .arguments = "A B",
+  .summary = "semantic difference of two graphs",
+};
+
+static const Command *const commands[] = {
+  &command_check,  &command_train,  &command_eval,    &command_run,     &command_program,
+  &command_plan,   &command_bench,  &command_ops,     &command_devices, &command_worker,
+  &command_export, &command_import, &command_predict, &command_diff,
+};
+
+static void
+print_help (FILE *to)
+{
+  fprintf (to, "Usage: gradloom COMMAND …\n\nDraw a network, watch it learn, run it anywhere.\n\n");
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    fprintf (to, "  %-9s %s%s\n", commands[i]->name, commands[i]->summary,
+             commands[i]->run ? "" : " (in a later version)");
+  fprintf (to, "\ngradloom COMMAND --help tells more. Exit status: 0 done; 1 graph, data or weights are wrong;\n"
+               "2 wrong usage; 3 a device failed or ran out of memory; 4 NaN; 5 disk or I/O; 130 and 143\n"
+               "interrupted after a checkpoint.\n");
+}
+
+static const Command *
+find_command (const char *name)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    if (strcmp (commands[i]->name, name) == 0)
+      return commands[i];
+  return NULL;
+}
+
+int
+main (int argc, char **argv)
+{
+  /* Messages may be translated, numbers may not: files and JSON are in the C locale. */
+  setlocale (LC_ALL, "");
+  setlocale (LC_NUMERIC, "C");
+
+  if (argc < 2)
+    {
+      print_help (stderr);
+      return 2;
+    }
+  if (strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0 || strcmp (argv[1], "help") == 0)
+    {
+      print_help (stdout);
+      return 0;
+    }
+  if (strcmp (argv[1], "--version") == 0)
+    {
+      printf ("gradloom %s\n", LOOM_VERSION);
+      return 0;
+    }
+  const Command *command = find_command (argv[1]);
+  if (!command)
+    {
+      const char *names[G_N_ELEMENTS (commands) + 1] = { NULL };
+      for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+        names[i] = commands[i]->name;
+      const char *near = loom_nearest (argv[1], names);
+      fprintf (stderr, "gradloom: there is no command “%s”.%s%s%s See gradloom --help.\n", argv[1],
+               near ? " Did you mean “" : "", near ? near : "", near ? "”?" : "");
+      return 2;
+    }
+  if (!command->run)
+    {
+      fprintf (stderr, "gradloom %s: this command comes in a later version of Gradloom; this is %s.\n", command->name,
+               LOOM_VERSION);
+      return 2;
+    }
+  return command->run (command, argc - 1, argv + 1);
+}

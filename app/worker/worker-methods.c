@@ -1,0 +1,168 @@
+/* The methods of org.gradloom.Worker1: each one a few lines between the bus and the runner. */
+#include "app/worker/worker.h"
+
+#include <math.h>
+
+typedef struct
+{
+  WorkerRunner *runner;
+  LoomGraph *graph; /* the last one loaded without faults; frozen */
+} Methods;
+
+static void
+methods_free (gpointer data, GClosure *closure)
+{
+  Methods *m = data;
+  g_clear_pointer (&m->graph, loom_graph_unref);
+  g_free (m);
+}
+
+static void
+add_faults (GVariantBuilder *b, const LoomFaults *faults)
+{
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    {
+      const LoomFault *f = loom_faults_get (faults, i);
+      if (!f->is_warning)
+        g_variant_builder_add (b, "(ssss)", loom_error_code_name (f->code), f->node ? f->node : "",
+                               f->port ? f->port : "", f->message);
+    }
+}
+
+static gboolean
+load_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char *xml, const char *folder, gpointer data)
+{
+  Methods *m = data;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  GVariantBuilder b;
+
+  g_clear_pointer (&m->graph, loom_graph_unref);
+  g_variant_builder_init (&b, G_VARIANT_TYPE ("a(ssss)"));
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "the graph", faults, &error);
+  if (!graph)
+    g_variant_builder_add (&b, "(ssss)", "PARSE", "", "", error->message);
+  else
+    {
+      if (*folder)
+        loom_graph_set_folder (graph, folder);
+      g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+      g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
+      add_faults (&b, faults);
+      if (loom_faults_count (faults) == 0)
+        m->graph = loom_graph_freeze (graph);
+    }
+  loom_bus_worker1_complete_load (bus, invocation, g_variant_builder_end (&b));
+  return TRUE;
+}
+
+/* Of two ways to leave an option out, a missing key and a key without a value, D-Bus knows the first. */
+static gboolean
+start_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, GVariant *options, gpointer data)
+{
+  Methods *m = data;
+  WorkerStart start = { .seed = -1, .lr = NAN };
+  g_autoptr (GError) error = NULL;
+
+  g_variant_lookup (options, "epochs", "x", &start.epochs);
+  g_variant_lookup (options, "batch_size", "x", &start.batch_size);
+  g_variant_lookup (options, "seed", "x", &start.seed);
+  g_variant_lookup (options, "lr", "d", &start.lr);
+  g_variant_lookup (options, "threads", "i", &start.threads);
+  g_variant_lookup (options, "paused", "b", &start.paused);
+  g_variant_lookup (options, "device", "s", &start.device);
+  g_variant_lookup (options, "out", "s", &start.out);
+  g_variant_lookup (options, "resume", "s", &start.resume);
+
+  if (!m->graph && !start.resume)
+    {
+      g_free (start.device);
+      g_free (start.out);
+      g_dbus_method_invocation_return_error_literal (invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED,
+                                                     "No graph without faults has been loaded.");
+      return TRUE;
+    }
+  if (worker_runner_start (m->runner, m->graph ? loom_graph_ref (m->graph) : NULL, &start, &error))
+    loom_bus_worker1_complete_start (bus, invocation);
+  else
+    g_dbus_method_invocation_return_gerror (invocation, error);
+  return TRUE;
+}
+
+/* Pause, Resume, StepBatch and Stop differ in one word, which the closure carries. */
+typedef struct
+{
+  Methods *methods;
+  LoomCommandKind kind;
+} PostClosure;
+
+static gboolean
+post_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, gpointer data)
+{
+  PostClosure *closure = data;
+  g_autoptr (GError) error = NULL;
+
+  if (worker_runner_post (closure->methods->runner, closure->kind, NULL, 0, &error))
+    g_dbus_method_invocation_return_value (invocation, NULL);
+  else
+    g_dbus_method_invocation_return_gerror (invocation, error);
+  return TRUE;
+}
+
+static void
+connect_post (LoomBusWorker1 *bus, const char *signal, Methods *methods, LoomCommandKind kind)
+{
+  PostClosure *closure = g_new (PostClosure, 1);
+  *closure = (PostClosure){ methods, kind };
+  g_signal_connect_data (bus, signal, G_CALLBACK (post_cb), closure, (GClosureNotify)(GCallback)g_free, 0);
+}
+
+static gboolean
+set_hyper_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char *name, double value, gpointer data)
+{
+  Methods *m = data;
+  g_autoptr (GError) error = NULL;
+
+  if (worker_runner_post (m->runner, LOOM_COMMAND_SET_HYPER, name, value, &error))
+    loom_bus_worker1_complete_set_hyper (bus, invocation);
+  else
+    g_dbus_method_invocation_return_gerror (invocation, error);
+  return TRUE;
+}
+
+static gboolean
+checkpoint_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, gpointer data)
+{
+  Methods *m = data;
+  g_autoptr (GError) error = NULL;
+
+  if (!worker_runner_checkpoint (m->runner, invocation, &error))
+    g_dbus_method_invocation_return_gerror (invocation, error);
+  return TRUE;
+}
+
+static gboolean
+snapshot_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char *port, GVariant *index,
+             guint32 max_bytes, gpointer data)
+{
+  Methods *m = data;
+  worker_runner_snapshot (m->runner, invocation, port, index, max_bytes);
+  return TRUE;
+}
+
+void
+worker_connect_methods (LoomBusWorker1 *bus, WorkerRunner *runner)
+{
+  Methods *m = g_new0 (Methods, 1);
+  m->runner = runner;
+
+  g_signal_connect_data (bus, "handle-load", G_CALLBACK (load_cb), m, methods_free, 0);
+  g_signal_connect (bus, "handle-start", G_CALLBACK (start_cb), m);
+  connect_post (bus, "handle-pause", m, LOOM_COMMAND_PAUSE);
+  connect_post (bus, "handle-resume", m, LOOM_COMMAND_RESUME);
+  connect_post (bus, "handle-step-batch", m, LOOM_COMMAND_STEP);
+  connect_post (bus, "handle-stop", m, LOOM_COMMAND_STOP);
+  g_signal_connect (bus, "handle-set-hyper", G_CALLBACK (set_hyper_cb), m);
+  g_signal_connect (bus, "handle-checkpoint", G_CALLBACK (checkpoint_cb), m);
+  g_signal_connect (bus, "handle-get-snapshot", G_CALLBACK (snapshot_cb), m);
+}

@@ -1,0 +1,331 @@
+/* What the worker says, bounded.
+ *
+ * A signal that Studio does not read stays in this process's memory, so a stopped Studio must not make it grow:
+ * a batch of signals is sent, and the next one only after the last has left the process. Until then points are thinned
+ * out (every second one goes when there are too many), and of all else the newest wins. */
+#include "app/worker/worker.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#define RING     4096 /* points between two looks of the serve thread; a power of two */
+#define MAX_KEPT 8192 /* points that wait for Studio */
+#define MAX_LIST 256  /* evaluations and problems that wait */
+
+typedef struct
+{
+  char *state, *message;
+} State;
+
+typedef struct
+{
+  char *split;
+  gint64 step, epoch;
+  double loss, metric[WORKER_MAX_METRICS];
+} Eval;
+
+typedef struct
+{
+  char *code, *node, *port, *message;
+} Problem;
+
+struct _WorkerOutbox
+{
+  LoomBusWorker1 *bus;
+  GDBusConnection *connection;
+  gboolean in_flight;
+
+  /* Written by the compute thread at head, read by the serve thread at tail. */
+  WorkerPoint ring[RING];
+  atomic_uint head, tail;
+
+  GArray *points; /* serve thread: drained from the ring, not yet sent */
+
+  GMutex lock; /* for all below */
+  char **metric_name;
+  guint n_metrics;
+  gint64 total_steps, epochs;
+  GQueue states, evals, problems;
+  char *memory_device;
+  gsize memory[LOOM_N_OWNERS];
+  gboolean memory_fresh;
+  gint64 checkpoint_step;
+  char *checkpoint_path;
+};
+
+static void
+state_free (State *s)
+{
+  g_free (s->state);
+  g_free (s->message);
+  g_free (s);
+}
+
+static void
+eval_free (Eval *e)
+{
+  g_free (e->split);
+  g_free (e);
+}
+
+static void
+problem_free (Problem *p)
+{
+  g_free (p->code);
+  g_free (p->node);
+  g_free (p->port);
+  g_free (p->message);
+  g_free (p);
+}
+
+WorkerOutbox *
+worker_outbox_new (LoomBusWorker1 *bus, GDBusConnection *connection)
+{
+  WorkerOutbox *o = g_new0 (WorkerOutbox, 1);
+
+  o->bus = g_object_ref (bus);
+  o->connection = g_object_ref (connection);
+  o->points = g_array_new (FALSE, FALSE, sizeof (WorkerPoint));
+  g_mutex_init (&o->lock);
+  g_queue_init (&o->states);
+  g_queue_init (&o->evals);
+  g_queue_init (&o->problems);
+  return o;
+}
+
+void
+worker_outbox_free (WorkerOutbox *o)
+{
+  g_object_unref (o->bus);
+  g_object_unref (o->connection);
+  g_array_unref (o->points);
+  g_strfreev (o->metric_name);
+  g_queue_clear_full (&o->states, (GDestroyNotify)state_free);
+  g_queue_clear_full (&o->evals, (GDestroyNotify)eval_free);
+  g_queue_clear_full (&o->problems, (GDestroyNotify)problem_free);
+  g_free (o->memory_device);
+  g_free (o->checkpoint_path);
+  g_mutex_clear (&o->lock);
+  g_free (o);
+}
+
+void
+worker_outbox_begin (WorkerOutbox *o, const char *const *metric_name, guint n_metrics, gint64 total_steps,
+                     gint64 epochs)
+{
+  g_mutex_lock (&o->lock);
+  g_strfreev (o->metric_name);
+  o->n_metrics = MIN (n_metrics, WORKER_MAX_METRICS);
+  o->metric_name = g_new0 (char *, o->n_metrics + 1);
+  for (guint i = 0; i < o->n_metrics; i++)
+    o->metric_name[i] = g_strdup (metric_name[i]);
+  o->total_steps = total_steps;
+  o->epochs = epochs;
+  g_mutex_unlock (&o->lock);
+}
+
+void
+worker_outbox_point (WorkerOutbox *o, const WorkerPoint *point)
+{
+  unsigned head = atomic_load_explicit (&o->head, memory_order_relaxed);
+  unsigned tail = atomic_load_explicit (&o->tail, memory_order_acquire);
+
+  if (head - tail == RING)
+    return; /* the serve thread is behind by thousands of steps: a curve can miss one */
+  o->ring[head % RING] = *point;
+  atomic_store_explicit (&o->head, head + 1, memory_order_release);
+}
+
+static gboolean
+send_idle (gpointer data)
+{
+  worker_outbox_send (data);
+  return G_SOURCE_REMOVE;
+}
+
+void
+worker_outbox_state (WorkerOutbox *o, const char *state, const char *message)
+{
+  State *s = g_new0 (State, 1);
+  s->state = g_strdup (state);
+  s->message = g_strdup (message ? message : "");
+
+  g_mutex_lock (&o->lock);
+  if (o->states.length == MAX_LIST)
+    state_free (g_queue_pop_head (&o->states));
+  g_queue_push_tail (&o->states, s);
+  g_mutex_unlock (&o->lock);
+  g_idle_add (send_idle, o); /* a pause is seen at once */
+}
+
+void
+worker_outbox_eval (WorkerOutbox *o, const LoomTrainerEval *eval)
+{
+  Eval *e = g_new0 (Eval, 1);
+
+  e->split = g_strdup (eval->split);
+  e->step = eval->step;
+  e->epoch = eval->epoch;
+  e->loss = eval->loss;
+  memcpy (e->metric, eval->metric, MIN (eval->n_metrics, WORKER_MAX_METRICS) * sizeof (double));
+  g_mutex_lock (&o->lock);
+  if (o->evals.length == MAX_LIST)
+    eval_free (g_queue_pop_head (&o->evals));
+  g_queue_push_tail (&o->evals, e);
+  g_mutex_unlock (&o->lock);
+}
+
+void
+worker_outbox_problem (WorkerOutbox *o, const char *code, const char *node, const char *port, const char *message)
+{
+  Problem *p = g_new0 (Problem, 1);
+
+  p->code = g_strdup (code);
+  p->node = g_strdup (node ? node : "");
+  p->port = g_strdup (port ? port : "");
+  p->message = g_strdup (message);
+  g_mutex_lock (&o->lock);
+  if (o->problems.length == MAX_LIST)
+    problem_free (g_queue_pop_head (&o->problems));
+  g_queue_push_tail (&o->problems, p);
+  g_mutex_unlock (&o->lock);
+}
+
+void
+worker_outbox_memory (WorkerOutbox *o, const char *device, const gsize bytes[LOOM_N_OWNERS])
+{
+  g_mutex_lock (&o->lock);
+  g_free (o->memory_device);
+  o->memory_device = g_strdup (device);
+  memcpy (o->memory, bytes, sizeof o->memory);
+  o->memory_fresh = TRUE;
+  g_mutex_unlock (&o->lock);
+}
+
+void
+worker_outbox_checkpoint (WorkerOutbox *o, gint64 step, const char *path)
+{
+  g_mutex_lock (&o->lock);
+  g_free (o->checkpoint_path);
+  o->checkpoint_path = g_strdup (path);
+  o->checkpoint_step = step;
+  g_mutex_unlock (&o->lock);
+}
+
+/* ---- sending ---------------------------------------------------------- */
+
+static void
+drain (WorkerOutbox *o)
+{
+  unsigned tail = atomic_load_explicit (&o->tail, memory_order_relaxed);
+  unsigned head = atomic_load_explicit (&o->head, memory_order_acquire);
+
+  for (; tail != head; tail++)
+    g_array_append_val (o->points, o->ring[tail % RING]);
+  atomic_store_explicit (&o->tail, tail, memory_order_release);
+
+  /* Thinning keeps the newest point, and the shape of the curve. */
+  while (o->points->len > MAX_KEPT)
+    {
+      WorkerPoint *p = (WorkerPoint *)o->points->data;
+      guint n = o->points->len, kept = 0;
+      for (guint i = (n - 1) % 2; i < n; i += 2)
+        p[kept++] = p[i];
+      g_array_set_size (o->points, kept);
+    }
+}
+
+static void
+send_points (WorkerOutbox *o)
+{
+  GVariantBuilder points;
+
+  if (o->points->len == 0)
+    return;
+  g_variant_builder_init (&points, G_VARIANT_TYPE ("a(xxddad)"));
+  for (guint i = 0; i < o->points->len; i++)
+    {
+      const WorkerPoint *p = &g_array_index (o->points, WorkerPoint, i);
+      GVariant *metrics = g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, p->metric, o->n_metrics, sizeof (double));
+      g_variant_builder_add (&points, "(xxdd@ad)", p->step, p->epoch, p->loss, p->lr, metrics);
+    }
+  loom_bus_worker1_emit_metrics (o->bus, (const char *const *)o->metric_name, g_variant_builder_end (&points));
+
+  const WorkerPoint *last = &g_array_index (o->points, WorkerPoint, o->points->len - 1);
+  loom_bus_worker1_emit_progress (o->bus, last->step, o->total_steps, last->epoch, o->epochs, last->items_per_second,
+                                  last->eta_seconds);
+  g_array_set_size (o->points, 0);
+}
+
+static void
+send_rest (WorkerOutbox *o)
+{
+  Eval *e;
+  Problem *p;
+  State *s;
+
+  while ((e = g_queue_pop_head (&o->evals)))
+    {
+      loom_bus_worker1_emit_evaluated (
+          o->bus, e->split, e->step, e->epoch, e->loss, (const char *const *)o->metric_name,
+          g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, e->metric, o->n_metrics, sizeof (double)));
+      eval_free (e);
+    }
+  if (o->memory_fresh)
+    {
+      GVariantBuilder b;
+      g_variant_builder_init (&b, G_VARIANT_TYPE ("a{st}"));
+      for (guint i = 0; i < LOOM_N_OWNERS; i++)
+        g_variant_builder_add (&b, "{st}", loom_owner_name (i), (guint64)o->memory[i]);
+      loom_bus_worker1_emit_memory (o->bus, o->memory_device, g_variant_builder_end (&b));
+      o->memory_fresh = FALSE;
+    }
+  if (o->checkpoint_path)
+    {
+      loom_bus_worker1_emit_checkpoint_written (o->bus, o->checkpoint_step, o->checkpoint_path);
+      g_clear_pointer (&o->checkpoint_path, g_free);
+    }
+  while ((p = g_queue_pop_head (&o->problems)))
+    {
+      loom_bus_worker1_emit_problem (o->bus, p->code, p->node, p->port, p->message);
+      problem_free (p);
+    }
+  /* States last: whoever hears "done" has heard all that came before it. */
+  while ((s = g_queue_pop_head (&o->states)))
+    {
+      loom_bus_worker1_emit_state_changed (o->bus, s->state, s->message);
+      state_free (s);
+    }
+}
+
+static void
+flushed_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  WorkerOutbox *o = data;
+  g_dbus_connection_flush_finish (G_DBUS_CONNECTION (source), result, NULL);
+  o->in_flight = FALSE;
+}
+
+void
+worker_outbox_send (WorkerOutbox *o)
+{
+  drain (o);
+  if (o->in_flight || g_dbus_connection_is_closed (o->connection))
+    return;
+  g_mutex_lock (&o->lock);
+  gboolean any = o->points->len > 0 || !g_queue_is_empty (&o->states) || !g_queue_is_empty (&o->evals)
+                 || !g_queue_is_empty (&o->problems) || o->memory_fresh || o->checkpoint_path;
+  if (any && o->metric_name == NULL)
+    o->metric_name = g_new0 (char *, 1);
+  if (any)
+    {
+      send_points (o);
+      send_rest (o);
+    }
+  g_mutex_unlock (&o->lock);
+  if (any)
+    {
+      o->in_flight = TRUE;
+      g_dbus_connection_flush (o->connection, NULL, flushed_cb, o);
+    }
+}

@@ -1,0 +1,420 @@
+/* The compute thread: it builds trainers and drives them, one after another.
+ *
+ * All OpenMP work of a run is issued by this thread. The trainer stays after its run has ended, so that views can still
+ * be filled; the reader's side of `trainer_lock` is held by whoever asks it for a snapshot. */
+#include "app/worker/worker.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_SNAPSHOT_BYTES (4 * 1024 * 1024)
+
+typedef struct
+{
+  LoomGraph *graph;
+  WorkerStart start;
+} Job;
+
+typedef struct
+{
+  GDBusMethodInvocation *invocation;
+  char *port;
+  gint64 *index;
+  gsize n_index;
+  guint32 max_bytes;
+} SnapshotJob;
+
+struct _WorkerRunner
+{
+  WorkerOutbox *outbox;
+  GThread *thread;
+  GThreadPool *snapshots;
+
+  GRWLock trainer_lock; /* written only to replace the trainer */
+  LoomTrainer *trainer;
+
+  GMutex lock;
+  GCond wake;
+  Job *job;         /* the next run, or the one that is being built */
+  gboolean running; /* from start() until the run has ended */
+  gboolean quit;
+  GQueue checkpoints; /* invocations that wait for a path */
+};
+
+static void
+job_free (Job *job)
+{
+  g_clear_pointer (&job->graph, loom_graph_unref);
+  g_free (job->start.device);
+  g_free (job->start.out);
+  g_free (job->start.resume);
+  g_free (job);
+}
+
+/* ---- what the trainer reports ----------------------------------------- */
+
+static void
+step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
+{
+  WorkerRunner *runner = data;
+  WorkerPoint point = {
+    .step = s->step,
+    .epoch = s->epoch,
+    .loss = s->loss,
+    .lr = s->lr,
+    .items_per_second = s->items_per_second,
+    .eta_seconds = s->eta_seconds,
+  };
+
+  memcpy (point.metric, s->metric, MIN (s->n_metrics, WORKER_MAX_METRICS) * sizeof (double));
+  worker_outbox_point (runner->outbox, &point);
+}
+
+static void
+eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
+{
+  worker_outbox_eval (((WorkerRunner *)data)->outbox, e);
+}
+
+static void
+answer_checkpoints (WorkerRunner *runner, const char *path, const char *why_not)
+{
+  GDBusMethodInvocation *invocation;
+
+  g_mutex_lock (&runner->lock);
+  while ((invocation = g_queue_pop_head (&runner->checkpoints)))
+    {
+      if (path)
+        g_dbus_method_invocation_return_value (invocation, g_variant_new ("(s)", path));
+      else
+        g_dbus_method_invocation_return_error_literal (invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, why_not);
+    }
+  g_mutex_unlock (&runner->lock);
+}
+
+static void
+checkpoint_cb (LoomTrainer *trainer, gint64 step, const char *path, gpointer data)
+{
+  WorkerRunner *runner = data;
+  worker_outbox_checkpoint (runner->outbox, step, path);
+  answer_checkpoints (runner, path, NULL);
+}
+
+static void
+state_cb (LoomTrainer *trainer, const char *state, gpointer data)
+{
+  /* The last states carry the reason, which only the run's caller knows. */
+  if (g_str_equal (state, "running") || g_str_equal (state, "paused"))
+    worker_outbox_state (((WorkerRunner *)data)->outbox, state, NULL);
+}
+
+/* ---- the thread ------------------------------------------------------- */
+
+static void
+fail (WorkerRunner *runner, const GError *error)
+{
+  const char *code = error->domain == LOOM_ERROR ? loom_error_code_name (error->code) : "IO";
+  worker_outbox_problem (runner->outbox, code, NULL, NULL, error->message);
+  worker_outbox_state (runner->outbox, "failed", error->message);
+}
+
+static LoomTrainer *
+build_trainer (WorkerRunner *runner, Job *job, GError **error)
+{
+  LoomTrainerOptions options = {
+    .device = job->start.device,
+    .threads = job->start.threads,
+    .epochs = job->start.epochs,
+    .batch_size = job->start.batch_size,
+    .lr = job->start.lr,
+    .seed = job->start.seed,
+    .out = job->start.out,
+    .resume = job->start.resume,
+  };
+  LoomTrainerObserver observer = { .step = step_cb, .eval = eval_cb, .checkpoint = checkpoint_cb, .state = state_cb };
+  LoomTrainer *trainer = loom_trainer_new (job->graph, &options, error);
+
+  if (trainer)
+    loom_trainer_set_observer (trainer, &observer, runner);
+  return trainer;
+}
+
+static void
+announce (WorkerRunner *runner, LoomTrainer *trainer)
+{
+  const LoomTrainSpec *spec = loom_trainer_spec (trainer);
+  gsize bytes[LOOM_N_OWNERS] = { 0 };
+  const char *name[WORKER_MAX_METRICS];
+  guint n = MIN (spec->metrics->len, WORKER_MAX_METRICS);
+
+  for (guint i = 0; i < n; i++)
+    name[i] = ((LoomMetricSpec *)spec->metrics->pdata[i])->name;
+  worker_outbox_begin (runner->outbox, name, n, loom_trainer_total_steps (trainer), spec->epochs);
+  loom_trainer_memory (trainer, bytes);
+  worker_outbox_memory (runner->outbox, loom_trainer_device (trainer), bytes);
+}
+
+static void
+do_job (WorkerRunner *runner, Job *job)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_rw_lock_writer_lock (&runner->trainer_lock);
+  g_clear_pointer (&runner->trainer, loom_trainer_free);
+  g_rw_lock_writer_unlock (&runner->trainer_lock);
+
+  LoomTrainer *trainer = build_trainer (runner, job, &error);
+  if (!trainer)
+    {
+      fail (runner, error);
+      return;
+    }
+  announce (runner, trainer);
+  if (job->start.paused)
+    loom_trainer_post (trainer, LOOM_COMMAND_PAUSE, NULL, 0);
+
+  g_rw_lock_writer_lock (&runner->trainer_lock);
+  runner->trainer = trainer;
+  g_rw_lock_writer_unlock (&runner->trainer_lock);
+  g_mutex_lock (&runner->lock);
+  if (runner->quit)
+    loom_trainer_post (trainer, LOOM_COMMAND_STOP, NULL, 0);
+  g_mutex_unlock (&runner->lock);
+
+  LoomTrainerEnd end = loom_trainer_run (trainer, &error);
+  if (end == LOOM_TRAINER_DONE)
+    worker_outbox_state (runner->outbox, "done", NULL);
+  else if (end == LOOM_TRAINER_FAILED)
+    fail (runner, error);
+  else
+    worker_outbox_state (runner->outbox, "stopped", error ? error->message : NULL);
+}
+
+static gpointer
+compute (gpointer data)
+{
+  WorkerRunner *runner = data;
+
+  g_mutex_lock (&runner->lock);
+  for (;;)
+    {
+      while (!runner->job && !runner->quit)
+        g_cond_wait (&runner->wake, &runner->lock);
+      if (!runner->job)
+        break;
+      g_mutex_unlock (&runner->lock);
+      do_job (runner, runner->job);
+      answer_checkpoints (runner, NULL, "The run ended before a checkpoint was written.");
+      g_mutex_lock (&runner->lock);
+      g_clear_pointer (&runner->job, job_free);
+      runner->running = FALSE;
+    }
+  g_mutex_unlock (&runner->lock);
+  return NULL;
+}
+
+/* ---- from the serve thread -------------------------------------------- */
+
+static void snapshot_job (gpointer job, gpointer runner);
+
+WorkerRunner *
+worker_runner_new (WorkerOutbox *outbox)
+{
+  WorkerRunner *runner = g_new0 (WorkerRunner, 1);
+
+  runner->outbox = outbox;
+  g_rw_lock_init (&runner->trainer_lock);
+  g_mutex_init (&runner->lock);
+  g_cond_init (&runner->wake);
+  g_queue_init (&runner->checkpoints);
+  runner->snapshots = g_thread_pool_new (snapshot_job, runner, 1, FALSE, NULL);
+  runner->thread = g_thread_new ("compute", compute, runner);
+  return runner;
+}
+
+void
+worker_runner_free (WorkerRunner *runner)
+{
+  g_mutex_lock (&runner->lock);
+  runner->quit = TRUE;
+  g_cond_signal (&runner->wake);
+  g_mutex_unlock (&runner->lock);
+  worker_runner_post (runner, LOOM_COMMAND_STOP, NULL, 0, NULL);
+  g_thread_join (runner->thread);
+  g_thread_pool_free (runner->snapshots, FALSE, TRUE);
+  g_clear_pointer (&runner->trainer, loom_trainer_free);
+  g_rw_lock_clear (&runner->trainer_lock);
+  g_mutex_clear (&runner->lock);
+  g_cond_clear (&runner->wake);
+  g_queue_clear (&runner->checkpoints);
+  g_free (runner);
+}
+
+gboolean
+worker_runner_start (WorkerRunner *runner, LoomGraph *graph, WorkerStart *start, GError **error)
+{
+  Job *job = g_new0 (Job, 1);
+  job->graph = graph;
+  job->start = *start;
+
+  g_mutex_lock (&runner->lock);
+  gboolean idle = !runner->running;
+  if (idle)
+    {
+      runner->running = TRUE;
+      runner->job = job;
+      worker_outbox_state (runner->outbox, "preparing", NULL);
+      g_cond_signal (&runner->wake);
+    }
+  g_mutex_unlock (&runner->lock);
+  if (!idle)
+    {
+      job_free (job);
+      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "A run is going on. Stop it first.");
+    }
+  return idle;
+}
+
+gboolean
+worker_runner_post (WorkerRunner *runner, LoomCommandKind kind, const char *name, double value, GError **error)
+{
+  gboolean ok = FALSE;
+
+  g_rw_lock_reader_lock (&runner->trainer_lock);
+  g_mutex_lock (&runner->lock);
+  if (!runner->running || !runner->trainer)
+    g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "No run is going on.");
+  else if (kind == LOOM_COMMAND_SET_HYPER && !loom_trainer_has_hyper (runner->trainer, name))
+    g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS, "This run has no hyper-parameter “%s”.", name);
+  else if (kind == LOOM_COMMAND_SET_HYPER && !isfinite (value))
+    g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS, "“%s” must be a finite number.", name);
+  else
+    {
+      loom_trainer_post (runner->trainer, kind, name, value);
+      ok = TRUE;
+    }
+  g_mutex_unlock (&runner->lock);
+  g_rw_lock_reader_unlock (&runner->trainer_lock);
+  return ok;
+}
+
+gboolean
+worker_runner_checkpoint (WorkerRunner *runner, GDBusMethodInvocation *invocation, GError **error)
+{
+  g_mutex_lock (&runner->lock);
+  gboolean keeps = runner->running && runner->job && (runner->job->start.out || runner->job->start.resume);
+  if (keeps)
+    g_queue_push_tail (&runner->checkpoints, invocation);
+  g_mutex_unlock (&runner->lock);
+  if (!keeps)
+    {
+      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "No run that has a folder is going on.");
+      return FALSE;
+    }
+  if (worker_runner_post (runner, LOOM_COMMAND_CHECKPOINT, NULL, 0, error))
+    return TRUE;
+  g_mutex_lock (&runner->lock);
+  gboolean mine = g_queue_remove (&runner->checkpoints, invocation);
+  g_mutex_unlock (&runner->lock);
+  if (!mine)
+    g_clear_error (error); /* the run's end has answered it meanwhile */
+  return !mine;
+}
+
+/* ---- snapshots -------------------------------------------------------- */
+
+GVariant *
+worker_downsample (const LoomTensor *value, gint64 step, const gint64 *index, gsize n_index, guint32 max_bytes)
+{
+  int lead = MAX (0, value->rank - 2);
+  gint64 offset = 0, rows = 1, columns = 1;
+  GVariantBuilder shape, full;
+
+  for (int d = 0; d < lead; d++)
+    {
+      gint64 at = d < n_index ? CLAMP (index[d], 0, MAX (0, value->dim[d] - 1)) : 0;
+      offset = offset * value->dim[d] + at;
+    }
+  if (value->rank >= 1)
+    columns = value->dim[value->rank - 1];
+  if (value->rank >= 2)
+    rows = value->dim[value->rank - 2];
+  offset *= rows * columns;
+
+  /* The side that is longer in cells is halved until it fits, so cells stay as square as they were. */
+  gsize limit = MAX (1, MIN (max_bytes, MAX_SNAPSHOT_BYTES) / sizeof (float));
+  gint64 fr = 1, fc = 1;
+  while (((rows + fr - 1) / fr) * ((columns + fc - 1) / fc) > (gint64)limit)
+    {
+      if ((rows + fr - 1) / fr > (columns + fc - 1) / fc)
+        fr *= 2;
+      else
+        fc *= 2;
+    }
+  gint64 out_rows = (rows + fr - 1) / fr, out_columns = (columns + fc - 1) / fc;
+  gsize n = value->count == 0 ? 0 : (gsize)(out_rows * out_columns);
+  float *data = g_new0 (float, MAX (n, 1));
+  for (gsize i = 0; i < n; i++)
+    {
+      gint64 r0 = (gint64)(i / out_columns) * fr, c0 = (gint64)(i % out_columns) * fc, count = 0;
+      double sum = 0;
+      for (gint64 r = r0; r < MIN (rows, r0 + fr); r++)
+        for (gint64 c = c0; c < MIN (columns, c0 + fc); c++, count++)
+          sum += loom_tensor_get (value, offset + r * columns + c);
+      data[i] = (float)(sum / count);
+    }
+
+  g_variant_builder_init (&shape, G_VARIANT_TYPE ("ax"));
+  if (value->rank >= 2)
+    g_variant_builder_add (&shape, "x", out_rows);
+  if (value->rank >= 1)
+    g_variant_builder_add (&shape, "x", out_columns);
+  g_variant_builder_init (&full, G_VARIANT_TYPE ("ax"));
+  for (int d = 0; d < value->rank; d++)
+    g_variant_builder_add (&full, "x", value->dim[d]);
+  GVariant *bytes = g_variant_new_from_data (G_VARIANT_TYPE ("ay"), data, n * sizeof (float), TRUE, g_free, data);
+  return g_variant_new ("(xaxax@ay)", step, &shape, &full, bytes);
+}
+
+static void
+snapshot_job (gpointer data, gpointer user_data)
+{
+  SnapshotJob *job = data;
+  WorkerRunner *runner = user_data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomTensor) value = NULL;
+  gint64 step = 0;
+
+  g_rw_lock_reader_lock (&runner->trainer_lock);
+  if (runner->trainer)
+    value = loom_trainer_snapshot (runner->trainer, job->port, &step, &error);
+  else
+    g_set_error (&error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "Nothing has been trained yet.");
+  g_rw_lock_reader_unlock (&runner->trainer_lock);
+
+  if (value)
+    g_dbus_method_invocation_return_value (job->invocation,
+                                           worker_downsample (value, step, job->index, job->n_index, job->max_bytes));
+  else
+    g_dbus_method_invocation_return_error_literal (job->invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED,
+                                                   error ? error->message : "There is no such value.");
+  g_free (job->port);
+  g_free (job->index);
+  g_free (job);
+}
+
+void
+worker_runner_snapshot (WorkerRunner *runner, GDBusMethodInvocation *invocation, const char *port, GVariant *index,
+                        guint32 max_bytes)
+{
+  SnapshotJob *job = g_new0 (SnapshotJob, 1);
+  gsize n;
+  const gint64 *values = g_variant_get_fixed_array (index, &n, sizeof (gint64));
+
+  job->invocation = invocation;
+  job->port = g_strdup (port);
+  job->index = g_memdup2 (values, n * sizeof (gint64));
+  job->n_index = n;
+  job->max_bytes = max_bytes;
+  g_thread_pool_push (runner->snapshots, job, NULL);
+}

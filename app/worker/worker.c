@@ -1,0 +1,180 @@
+/* `gradloom worker`: descriptors, connection, and the serve thread's loop.
+ *
+ * Descriptors 0 and 1 carry the connection, and one stray print of a library would break it. So before anything else
+ * both move to private numbers, 0 becomes nothing and 1 becomes standard error. The worker lives as long as its
+ * connection: at its end the run finishes its step, writes a checkpoint, and the process leaves. */
+#include "app/command.h"
+#include "app/worker/worker.h"
+
+#include "data/loom-worker-magic.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gio/gunixinputstream.h>
+#include <gio/gunixoutputstream.h>
+#include <glib-unix.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TICK_MS 100
+
+typedef struct
+{
+  GMainLoop *loop;
+  WorkerOutbox *outbox;
+  int status;
+} Worker;
+
+static gboolean
+take_descriptors (int *in, int *out)
+{
+  int nothing = open ("/dev/null", O_RDONLY | O_CLOEXEC);
+
+  *in = fcntl (STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+  *out = fcntl (STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (nothing < 0 || *in < 0 || *out < 0 || dup2 (nothing, STDIN_FILENO) < 0 || dup2 (STDERR_FILENO, STDOUT_FILENO) < 0)
+    return FALSE;
+  close (nothing);
+  return TRUE;
+}
+
+/* Threads of OpenMP that spin would take the processor from Studio. The library reads its settings when it is loaded,
+ * which is before main(), so the program starts itself once more with them. A few microseconds of spinning are left:
+ * without any, small steps pay 50 µs for each parallel region. */
+static void
+wait_passively (char **argv)
+{
+  if (getenv ("OMP_WAIT_POLICY") || getenv ("GOMP_SPINCOUNT"))
+    return;
+  setenv ("GOMP_SPINCOUNT", "10000", 1);
+  char *again[] = { (char *)"gradloom", (char *)"worker", NULL };
+  execv ("/proc/self/exe", again); /* where that fails the worker runs all the same */
+}
+
+static gboolean
+write_magic (int fd)
+{
+  const char *text = LOOM_WORKER_MAGIC;
+  gsize left = strlen (text);
+
+  while (left > 0)
+    {
+      gssize n = write (fd, text, left);
+      if (n < 0 && errno == EINTR)
+        continue;
+      if (n <= 0)
+        return FALSE;
+      text += n;
+      left -= n;
+    }
+  return TRUE;
+}
+
+static gboolean
+tick_cb (gpointer data)
+{
+  worker_outbox_send (((Worker *)data)->outbox);
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+closed_cb (GDBusConnection *connection, gboolean remote, GError *error, gpointer data)
+{
+  g_main_loop_quit (((Worker *)data)->loop);
+}
+
+static gboolean
+terminate_cb (gpointer data)
+{
+  Worker *worker = data;
+  worker->status = 128 + SIGTERM;
+  g_main_loop_quit (worker->loop);
+  return G_SOURCE_CONTINUE;
+}
+
+static int
+serve (const Command *command, int in, int out)
+{
+  g_autoptr (GInputStream) input = g_unix_input_stream_new (in, TRUE);
+  g_autoptr (GOutputStream) output = g_unix_output_stream_new (out, TRUE);
+  g_autoptr (GIOStream) stream = g_simple_io_stream_new (input, output);
+  g_autoptr (LoomBusWorker1) bus = loom_bus_worker1_skeleton_new ();
+  g_autoptr (GError) error = NULL;
+  Worker worker = { 0 };
+
+  g_autoptr (GDBusConnection) connection
+      = g_dbus_connection_new_sync (stream, NULL, G_DBUS_CONNECTION_FLAGS_DELAY_MESSAGE_PROCESSING, NULL, NULL, &error);
+  if (!connection)
+    {
+      fprintf (stderr, "gradloom worker: %s\n", error->message);
+      return 5;
+    }
+  g_dbus_connection_set_exit_on_close (connection, FALSE);
+  worker.loop = g_main_loop_new (NULL, FALSE);
+  worker.outbox = worker_outbox_new (bus, connection);
+  WorkerRunner *runner = worker_runner_new (worker.outbox);
+  worker_connect_methods (bus, runner);
+  g_signal_connect (connection, "closed", G_CALLBACK (closed_cb), &worker);
+  if (!g_dbus_interface_skeleton_export (G_DBUS_INTERFACE_SKELETON (bus), connection, LOOM_WORKER_OBJECT, &error))
+    {
+      fprintf (stderr, "gradloom worker: %s\n", error->message);
+      return 5;
+    }
+  worker_outbox_state (worker.outbox, "idle", NULL);
+  g_dbus_connection_start_message_processing (connection);
+  guint tick = g_timeout_add (TICK_MS, tick_cb, &worker);
+  g_unix_signal_add (SIGTERM, terminate_cb, &worker);
+
+  g_main_loop_run (worker.loop);
+
+  g_source_remove (tick);
+  worker_runner_free (runner);
+  /* What the run's end has put into the outbox may still find a listener. */
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+  if (!g_dbus_connection_is_closed (connection))
+    {
+      worker_outbox_send (worker.outbox);
+      g_dbus_connection_flush_sync (connection, NULL, NULL);
+    }
+  g_main_loop_unref (worker.loop);
+  return worker.status;
+}
+
+static int
+run_worker (const Command *command, int argc, char **argv)
+{
+  const GOptionEntry entries[] = { { NULL } };
+  int in, out;
+
+  if (argc > 1)
+    {
+      if (!command_parse (command, entries, &argc, &argv))
+        return 2;
+      return command_usage (command, "It takes no words.");
+    }
+  wait_passively (argv);
+  if (!take_descriptors (&in, &out))
+    {
+      fprintf (stderr, "gradloom worker: the descriptors of standard input and output cannot be moved: %s.\n",
+               strerror (errno));
+      return 5;
+    }
+  signal (SIGPIPE, SIG_IGN);
+  signal (SIGINT, SIG_IGN); /* Ctrl-C in the terminal of Studio is Studio's */
+  if (!write_magic (out))
+    return 5;
+  if (nice (10) == -1)
+    errno = 0; /* being nice is a courtesy; without it the worker only runs louder */
+  return serve (command, in, out);
+}
+
+const Command command_worker = {
+  .name = "worker",
+  .arguments = "",
+  .summary = "D-Bus on standard input and output, for Studio",
+  .run = run_worker,
+};

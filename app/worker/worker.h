@@ -1,0 +1,80 @@
+/* `gradloom worker`: what its files share.
+ *
+ * Two threads matter. The compute thread (worker-runner.c) builds and drives trainers. The serve thread (worker.c,
+ * worker-methods.c) owns the bus connection and the outbox (worker-outbox.c). Points of steps pass from one to the
+ * other through a lock-free ring; everything that happens seldom passes through the outbox under its lock; commands go
+ * the other way through the trainer's own queue. A third thread waits for snapshots, so that a long step does not hold
+ * up Pause. */
+#pragma once
+
+#include "engine/loom.h"
+
+#include "loom-worker-bus.h"
+
+G_BEGIN_DECLS
+
+/* ---- outbox: what goes out, bounded however long Studio sleeps ---- */
+
+#define WORKER_MAX_METRICS 8
+
+typedef struct
+{
+  gint64 step, epoch;
+  double loss, lr, items_per_second, eta_seconds;
+  double metric[WORKER_MAX_METRICS];
+} WorkerPoint;
+
+typedef struct _WorkerOutbox WorkerOutbox;
+
+WorkerOutbox *worker_outbox_new (LoomBusWorker1 *bus, GDBusConnection *connection);
+void worker_outbox_free (WorkerOutbox *outbox);
+/* A new run: names of metrics and totals of Progress; older points are forgotten. */
+void worker_outbox_begin (WorkerOutbox *outbox, const char *const *metric_name, guint n_metrics, gint64 total_steps,
+                          gint64 epochs);
+/* From the compute thread; never blocks, never allocates. */
+void worker_outbox_point (WorkerOutbox *outbox, const WorkerPoint *point);
+/* From any thread. */
+void worker_outbox_state (WorkerOutbox *outbox, const char *state, const char *message);
+void worker_outbox_eval (WorkerOutbox *outbox, const LoomTrainerEval *eval);
+void
+worker_outbox_problem (WorkerOutbox *outbox, const char *code, const char *node, const char *port, const char *message);
+void worker_outbox_memory (WorkerOutbox *outbox, const char *device, const gsize bytes[LOOM_N_OWNERS]);
+void worker_outbox_checkpoint (WorkerOutbox *outbox, gint64 step, const char *path);
+/* Sends what is waiting, if the last batch has left: called by the serve thread's timer. */
+void worker_outbox_send (WorkerOutbox *outbox);
+
+/* ---- runner: the compute thread ---- */
+
+typedef struct _WorkerRunner WorkerRunner;
+
+typedef struct
+{
+  gint64 epochs, batch_size, seed;
+  double lr;
+  char *device, *out, *resume;
+  int threads;
+  gboolean paused;
+} WorkerStart;
+
+WorkerRunner *worker_runner_new (WorkerOutbox *outbox);
+/* Ends the run properly (step, checkpoint) and joins the thread. */
+void worker_runner_free (WorkerRunner *runner);
+/* Takes both. FALSE when a run is going on. */
+gboolean worker_runner_start (WorkerRunner *runner, LoomGraph *graph, WorkerStart *start, GError **error);
+/* FALSE with a sentence when there is no run to obey. */
+gboolean
+worker_runner_post (WorkerRunner *runner, LoomCommandKind kind, const char *name, double value, GError **error);
+/* The path of the next checkpoint written, through the invocation. */
+gboolean worker_runner_checkpoint (WorkerRunner *runner, GDBusMethodInvocation *invocation, GError **error);
+/* Answers from a thread of its own. */
+void worker_runner_snapshot (WorkerRunner *runner, GDBusMethodInvocation *invocation, const char *port, GVariant *index,
+                             guint32 max_bytes);
+
+/* Picks along leading dimensions until a matrix is left and averages it down to max_bytes of f32. */
+GVariant *
+worker_downsample (const LoomTensor *value, gint64 step, const gint64 *index, gsize n_index, guint32 max_bytes);
+
+/* ---- methods ---- */
+void worker_connect_methods (LoomBusWorker1 *bus, WorkerRunner *runner);
+
+G_END_DECLS
