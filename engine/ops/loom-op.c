@@ -1,0 +1,60 @@
+/* The operator table: which operators there are, found by name.
+ *
+ * The list itself is made by Meson from one line per operator, so nothing is registered at run time. */
+#include "engine/ops/loom-op.h"
+
+#include "engine/ops/op-list.h"
+
+#define DECLARE(name) extern const LoomOp loom_op_##name;
+LOOM_OPS (DECLARE)
+#undef DECLARE
+
+#define ENTRY(name) &loom_op_##name,
+static const LoomOp *const all[] = { LOOM_OPS (ENTRY) NULL };
+#undef ENTRY
+
+const LoomOp *const *
+loom_ops (void)
+{
+  return all;
+}
+
+static gpointer
+build_index (gpointer unused)
+{
+  GHashTable *index = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint i = 0; all[i] != NULL; i++)
+    g_hash_table_insert (index, (gpointer)all[i]->name, (gpointer)all[i]);
+  return index;
+}
+
+const LoomOp *
+loom_op (const char *name)
+{
+  static GOnce once = G_ONCE_INIT;
+
+  return name != NULL ? g_hash_table_lookup (g_once (&once, build_index, NULL), name) : NULL;
+}
+
+const char *
+loom_category_title (LoomCategory category)
+{
+  static const char *const title[LOOM_N_CATEGORIES] = { "Data", "Layers", "Activations", "Maths", "Loss", "Hidden" };
+
+  g_return_val_if_fail (category < LOOM_N_CATEGORIES, NULL);
+
+  return title[category];
+}
+
+LoomInit
+loom_init_fan_in (gint64 fan_in)
+{
+  double bound;
+
+  /* A layer without inputs has nothing to scale by; PyTorch leaves its bias at zero. */
+  if (fan_in <= 0)
+    return (LoomInit){ .kind = LOOM_INIT_ZEROS };
+  bound = 1.0 / __builtin_sqrt ((double)fan_in);
+  return (LoomInit){ .kind = LOOM_INIT_UNIFORM, .a = -bound, .b = bound };
+}

@@ -1,0 +1,325 @@
+/* From a net to a program: the nodes that are wanted, in order, each by its operator's lower().
+ *
+ * What lower() may ask for (inputs, weights, random numbers) is answered here, so an operator never sees slots, ties
+ * or modes. A node whose value comes from outside is not lowered, and neither is what only it needs. */
+#include "engine/ops/net-private.h"
+#include "engine/program/loom-prim.h"
+
+#include <string.h>
+
+typedef struct
+{
+  const LoomNet *net;
+  const LoomLowerOptions *options;
+  LoomProgram *program;
+  LoomValue **value; /* by node, by output; 0 where there is none (yet) */
+  gboolean *needed;  /* by node: has to be lowered */
+  GError *error;
+} Lowering;
+
+struct _LoomLower
+{
+  Lowering *all;
+  const LoomInfer *infer;
+  const LoomNetNode *node;
+  guint index;
+};
+
+/* ---- inside lower() --------------------------------------------------- */
+
+LoomProgram *
+loom_lower_program (LoomLower *ctx)
+{
+  return ctx->all->program;
+}
+
+const LoomInfer *
+loom_lower_infer (const LoomLower *ctx)
+{
+  return ctx->infer;
+}
+
+gboolean
+loom_lower_is_training (const LoomLower *ctx)
+{
+  return ctx->all->options->training;
+}
+
+LoomValue
+loom_lower_input (LoomLower *ctx, guint i)
+{
+  const LoomNetSource *source = i < ctx->node->n_inputs ? &ctx->node->input[i] : NULL;
+
+  if (source == NULL || source->node == G_MAXUINT)
+    return 0;
+  return ctx->all->value[source->node][source->output];
+}
+
+static LoomDType
+program_dtype (const Lowering *l, LoomDType dtype)
+{
+  return dtype == LOOM_F32 ? l->options->float_dtype : dtype;
+}
+
+/* The slot of a declared weight that is not tied, or -1. */
+static int
+slot_of (LoomLower *ctx, const LoomNetDeclared *declared)
+{
+  const LoomNetWeight *weight;
+  gint64 dims[LOOM_SHAPE_MAX_RANK];
+
+  if (declared->weight == G_MAXUINT)
+    return -1;
+  weight = loom_net_weight (ctx->all->net, declared->weight);
+  loom_shape_get (&weight->shape, dims);
+  return loom_program_slot (ctx->all->program, weight->name, weight->is_buffer ? LOOM_SLOT_BUFFER : LOOM_SLOT_PARAMETER,
+                            program_dtype (ctx->all, weight->dtype), weight->shape.rank, dims, &weight->init,
+                            !weight->is_buffer && !weight->frozen);
+}
+
+static const LoomNetDeclared *
+find_declared (const LoomLower *ctx, const char *name)
+{
+  for (guint i = 0; i < ctx->infer->n_declared; i++)
+    {
+      if (g_str_equal (ctx->infer->declared[i].spec.name, name))
+        return &ctx->infer->declared[i];
+    }
+  return NULL;
+}
+
+LoomValue
+loom_lower_weight (LoomLower *ctx, const char *name)
+{
+  const LoomNetDeclared *declared = find_declared (ctx, name);
+  LoomProgram *p = ctx->all->program;
+
+  if (declared == NULL)
+    return 0;
+  /* A tied weight has the type of the others, whatever the wire carries. */
+  if (declared->input >= 0)
+    return loom_cast (p, loom_lower_input (ctx, declared->input), program_dtype (ctx->all, declared->spec.dtype));
+  return loom_program_read (p, slot_of (ctx, declared));
+}
+
+void
+loom_lower_commit (LoomLower *ctx, const char *name, LoomValue value)
+{
+  const LoomNetDeclared *declared = find_declared (ctx, name);
+
+  g_return_if_fail (declared != NULL && declared->spec.is_buffer);
+
+  loom_program_commit (ctx->all->program, slot_of (ctx, declared), value);
+}
+
+LoomValue
+loom_lower_hyper (LoomLower *ctx, const char *name)
+{
+  g_autofree char *slot = g_strconcat (ctx->node->path, ".", name, NULL);
+
+  return loom_program_scalar (ctx->all->program, slot, loom_infer_float (ctx->infer, name));
+}
+
+/* FNV-1a: the stream of random numbers that belongs to a path, the same wherever and whenever it runs. */
+static guint64
+hash_path (const char *path)
+{
+  guint64 h = G_GUINT64_CONSTANT (14695981039346656037);
+
+  for (const char *c = path; *c != '\0'; c++)
+    h = (h ^ (guchar)*c) * G_GUINT64_CONSTANT (1099511628211);
+  return h;
+}
+
+LoomValue
+loom_lower_random (LoomLower *ctx, int rank, const gint64 *dims)
+{
+  LoomProgram *p = ctx->all->program;
+  LoomRandomTo attrs
+      = { .kernel.stream = hash_path (ctx->node->path), .dtype = ctx->all->options->float_dtype, .to.rank = rank };
+  LoomValue in[2] = { loom_program_scalar_i64 (p, "seed", (gint64)ctx->all->options->seed),
+                      loom_program_scalar_i64 (p, "step", 0) };
+
+  for (int i = 0; i < rank; i++)
+    attrs.to.dim[i] = dims[i];
+  return loom_emit (p, loom_prim ("random"), &attrs, 2, in, NULL);
+}
+
+void
+loom_lower_output (LoomLower *ctx, guint i, LoomValue value)
+{
+  g_return_if_fail (i < ctx->node->n_outputs && value != 0);
+
+  ctx->all->value[ctx->index][i] = value;
+}
+
+/* ---- the walk --------------------------------------------------------- */
+
+/* TRUE when this output is handed in by the caller. */
+static gboolean
+is_given (const Lowering *l, guint node, guint output)
+{
+  for (guint i = 0; i < l->options->n_given; i++)
+    {
+      if (l->options->given[i].node == node && l->options->given[i].output == output)
+        return TRUE;
+    }
+  return loom_net_node (l->net, node)->op != NULL && loom_net_node (l->net, node)->op->lower == NULL;
+}
+
+/* The value of an output from outside, as an input of the program. */
+static gboolean
+make_given (Lowering *l, guint node, guint output)
+{
+  const LoomNetNode *n = loom_net_node (l->net, node);
+  g_autofree char *name = loom_net_port_name (l->net, node, output);
+  const LoomType *type = &n->output[output];
+  gint64 dims[LOOM_SHAPE_MAX_RANK];
+
+  if (l->value[node][output] != 0)
+    return TRUE;
+  if (!n->typed)
+    {
+      g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_SHAPE, "%s has no known type, because of a fault in the graph.",
+                   name);
+      return FALSE;
+    }
+  if (!loom_shape_is_concrete (&type->shape))
+    {
+      g_autofree char *shape = loom_shape_to_string (&type->shape);
+
+      g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                   "The shape of %s is %s, but to run every size must be a number. Give the symbols a value.", name,
+                   shape);
+      return FALSE;
+    }
+  loom_shape_get (&type->shape, dims);
+  loom_program_set_origin (l->program, n->path, n->device);
+  l->value[node][output]
+      = loom_program_input (l->program, name, program_dtype (l, type->dtype), type->shape.rank, dims);
+  return TRUE;
+}
+
+/* Marks a node and what feeds it. The net is in topological order, so one pass from the back suffices. */
+static void
+mark_needed (Lowering *l)
+{
+  for (guint i = 0; i < l->options->n_wanted; i++)
+    {
+      const LoomNetSource *want = &l->options->wanted[i];
+
+      if (!is_given (l, want->node, want->output))
+        l->needed[want->node] = TRUE;
+    }
+  for (guint i = loom_net_n_nodes (l->net); i > 0; i--)
+    {
+      const LoomNetNode *n = loom_net_node (l->net, i - 1);
+
+      if (!l->needed[i - 1])
+        continue;
+      for (guint k = 0; k < n->n_inputs; k++)
+        {
+          if (n->input[k].node != G_MAXUINT && !is_given (l, n->input[k].node, n->input[k].output))
+            l->needed[n->input[k].node] = TRUE;
+        }
+    }
+}
+
+static gboolean
+check_node (Lowering *l, const LoomNetNode *n)
+{
+  if (n->op == NULL || !n->typed)
+    {
+      g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                   "Node %s cannot run because of a fault in the graph; “gradloom check” names it.", n->path);
+      return FALSE;
+    }
+  for (guint i = 0; i < n->n_outputs; i++)
+    {
+      g_autofree char *shape = NULL;
+
+      if (loom_shape_is_concrete (&n->output[i].shape))
+        continue;
+      shape = loom_shape_to_string (&n->output[i].shape);
+      g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                   "The shape of %s is %s, but to run every size must be a number. Give the symbols a value.", n->path,
+                   shape);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+lower_node (Lowering *l, guint i)
+{
+  const LoomNetNode *n = loom_net_node (l->net, i);
+  LoomLower ctx = { l, loom_net_infer (l->net, i), n, i };
+
+  for (guint k = 0; k < n->n_inputs; k++)
+    {
+      if (n->input[k].node != G_MAXUINT && is_given (l, n->input[k].node, n->input[k].output)
+          && !make_given (l, n->input[k].node, n->input[k].output))
+        return FALSE;
+    }
+  if (!check_node (l, n))
+    return FALSE;
+  loom_program_set_origin (l->program, n->path, n->device);
+  n->op->lower (&ctx);
+  return TRUE;
+}
+
+/* A node may be lowered for one output while another is given: the given one wins for everybody. */
+static gboolean
+lower_all (Lowering *l)
+{
+  for (guint i = 0; i < loom_net_n_nodes (l->net); i++)
+    {
+      if (l->needed[i] && !lower_node (l, i))
+        return FALSE;
+      for (guint k = 0; l->needed[i] && k < l->options->n_given; k++)
+        {
+          const LoomNetSource *given = &l->options->given[k];
+
+          if (given->node != i)
+            continue;
+          l->value[i][given->output] = 0;
+          if (!make_given (l, i, given->output))
+            return FALSE;
+        }
+    }
+  for (guint k = 0; k < l->options->n_wanted; k++)
+    {
+      const LoomNetSource *want = &l->options->wanted[k];
+
+      if (is_given (l, want->node, want->output) && !make_given (l, want->node, want->output))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+LoomProgram *
+loom_lower (const LoomNet *net, const LoomLowerOptions *options, LoomValue *value_of, GError **error)
+{
+  guint n = loom_net_n_nodes (net);
+  g_autofree gboolean *needed = g_new0 (gboolean, n + 1);
+  g_autofree LoomValue **value = g_new0 (LoomValue *, n + 1);
+  Lowering l = { net, options, loom_program_new (), value, needed, NULL };
+  gboolean ok;
+
+  for (guint i = 0; i < n; i++)
+    value[i] = g_new0 (LoomValue, loom_net_node (net, i)->n_outputs + 1);
+  loom_program_set_float (l.program, options->float_dtype);
+  loom_program_set_region (l.program, LOOM_REGION_FORWARD);
+  mark_needed (&l);
+  ok = lower_all (&l);
+  loom_program_set_origin (l.program, NULL, NULL);
+  for (guint i = 0; ok && i < options->n_wanted; i++)
+    value_of[i] = value[options->wanted[i].node][options->wanted[i].output];
+  for (guint i = 0; i < n; i++)
+    g_free (value[i]);
+  if (ok)
+    return l.program;
+  g_propagate_error (error, l.error);
+  loom_program_unref (l.program);
+  return NULL;
+}

@@ -1,0 +1,312 @@
+/* Rules that many operators share; see op-private.h. */
+#include "engine/ops/op-private.h"
+
+const LoomPortSpec loom_op_port_input[] = { { "input", "A tensor of any shape." }, { NULL } };
+const LoomPortSpec loom_op_port_out[] = { { "out", "The result." }, { NULL } };
+const char *const loom_op_reductions[] = { "mean", "sum", "none", NULL };
+
+/* ---- inference -------------------------------------------------------- */
+
+gboolean
+loom_op_needs_float (LoomInfer *ctx, guint i, const char *port, const char *why)
+{
+  const LoomType *t = loom_infer_input (ctx, i);
+
+  if (loom_dtype_is_float (t->dtype))
+    return TRUE;
+  loom_infer_fault (ctx, LOOM_ERROR_DTYPE, port, "%s; here come whole numbers (%s).", why, loom_dtype_name (t->dtype));
+  return FALSE;
+}
+
+void
+loom_op_infer_same (LoomInfer *ctx)
+{
+  const LoomType *t = loom_infer_input (ctx, 0);
+
+  loom_infer_output (ctx, 0, t->dtype, &t->shape);
+}
+
+void
+loom_op_infer_float (LoomInfer *ctx)
+{
+  const LoomType *t = loom_infer_input (ctx, 0);
+
+  loom_infer_output (ctx, 0, loom_dtype_is_float (t->dtype) ? t->dtype : LOOM_F32, &t->shape);
+}
+
+LoomDType
+loom_op_promote (LoomDType a, LoomDType b)
+{
+  if (MIN (a, b) == LOOM_F16 && MAX (a, b) == LOOM_BF16)
+    return LOOM_F32;
+  return MIN (a, b);
+}
+
+void
+loom_op_infer_binary (LoomInfer *ctx, const char *scalar, gboolean division)
+{
+  const LoomType *a = loom_infer_input (ctx, 0), *b = loom_infer_input (ctx, 1);
+  LoomDType dtype = a->dtype;
+  LoomShape shape = a->shape;
+
+  if (b == NULL && !loom_infer_is_set (ctx, scalar))
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_PORT, scalar,
+                        "A second operand is missing. Wire one in, or give a number as %s.", scalar);
+      return;
+    }
+  if (b != NULL && loom_infer_is_set (ctx, scalar))
+    {
+      LoomFault *fault = loom_infer_fault (
+          ctx, LOOM_ERROR_PORT, scalar, "The second operand is wired and also given as a number; it can be only one.");
+
+      loom_fault_set_fix (fault, scalar, NULL, "Remove the number.");
+      return;
+    }
+  if (b != NULL)
+    {
+      dtype = loom_op_promote (a->dtype, b->dtype);
+      if (!loom_shape_broadcast (&a->shape, &b->shape, &shape))
+        {
+          g_autofree char *sa = loom_shape_to_string (&a->shape), *sb = loom_shape_to_string (&b->shape);
+
+          loom_infer_fault (
+              ctx, LOOM_ERROR_SHAPE, scalar,
+              "%s and %s do not fit together: counted from the right, each pair of sizes must be equal or "
+              "one of them 1.",
+              sa, sb);
+          return;
+        }
+    }
+  else if (!loom_dtype_is_float (dtype))
+    {
+      double value = loom_infer_float (ctx, scalar);
+
+      /* A whole number leaves integers what they are; any other makes them floats. */
+      if (value != (double)(gint64)value)
+        dtype = LOOM_F32;
+    }
+  if (division && !loom_dtype_is_float (dtype))
+    dtype = LOOM_F32;
+  loom_infer_output (ctx, 0, dtype, &shape);
+}
+
+int
+loom_op_axis_of (gint64 dim, int rank)
+{
+  return (int)(dim < 0 ? dim + rank : dim);
+}
+
+gboolean
+loom_op_axis (LoomInfer *ctx, const char *name, gint64 dim, int rank, int *axis)
+{
+  /* PyTorch lets a scalar be asked for its only axis. */
+  int room = MAX (rank, 1);
+
+  if (dim < -room || dim >= room)
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, name,
+                        "There is no dimension %" G_GINT64_FORMAT ": a tensor of %d dimensions has %d to %d.", dim,
+                        rank, -room, room - 1);
+      return FALSE;
+    }
+  *axis = loom_op_axis_of (dim, room);
+  return TRUE;
+}
+
+gboolean
+loom_op_axes (LoomInfer *ctx, const char *name, int rank, guint32 *axes)
+{
+  gint64 dims[LOOM_SHAPE_MAX_RANK];
+  guint n = loom_infer_is_set (ctx, name) ? loom_infer_ints (ctx, name, dims, G_N_ELEMENTS (dims)) : 0;
+
+  *axes = n == 0 ? (1u << rank) - 1 : 0;
+  for (guint i = 0; i < n; i++)
+    {
+      int axis;
+
+      if (!loom_op_axis (ctx, name, dims[i], rank, &axis))
+        return FALSE;
+      if (*axes >> axis & 1)
+        {
+          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, name, "Dimension %d is named twice.", axis);
+          return FALSE;
+        }
+      if (rank > 0)
+        *axes |= 1u << axis;
+    }
+  return TRUE;
+}
+
+guint32
+loom_op_axes_of (const LoomInfer *ctx, const char *name, int rank)
+{
+  gint64 dims[LOOM_SHAPE_MAX_RANK];
+  guint n = loom_infer_is_set (ctx, name) ? loom_infer_ints (ctx, name, dims, G_N_ELEMENTS (dims)) : 0;
+  guint32 axes = 0;
+
+  if (n == 0)
+    return (1u << rank) - 1;
+  for (guint i = 0; rank > 0 && i < n; i++)
+    axes |= 1u << loom_op_axis_of (dims[i], rank);
+  return axes;
+}
+
+LoomShape
+loom_op_reduced_shape (const LoomShape *shape, guint32 axes, gboolean keepdim)
+{
+  LoomShape out = { 0 };
+
+  for (int i = 0; i < shape->rank; i++)
+    {
+      if ((axes >> i & 1) == 0)
+        out.dim[out.rank++] = shape->dim[i];
+      else if (keepdim)
+        out.dim[out.rank++] = loom_dim (1);
+    }
+  return out;
+}
+
+gboolean
+loom_op_windows (LoomDim n, gint64 kernel, gint64 stride, gint64 front, gint64 back, gint64 dilation,
+                 gboolean ceil_mode, LoomDim *out)
+{
+  gint64 reach = dilation * (kernel - 1) + 1, room, windows;
+
+  *out = loom_dim_unknown ();
+  if (!loom_dim_is_known (n))
+    {
+      if (stride == 1 && front + back == reach - 1)
+        *out = n;
+      return TRUE;
+    }
+  room = n.coef + front + back - reach;
+  if (room < 0 && !(ceil_mode && room + stride - 1 >= 0))
+    return FALSE;
+  windows = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
+  if (ceil_mode && (windows - 1) * stride >= n.coef + front)
+    windows--;
+  *out = loom_dim (windows);
+  return windows > 0;
+}
+
+gboolean
+loom_op_rank (LoomInfer *ctx, const char *name, guint i, const char *port, int minimum, int maximum, const char *what,
+              const char *hint)
+{
+  const LoomType *t = loom_infer_input (ctx, i);
+  g_autofree char *shape = NULL;
+
+  if (t->shape.rank >= minimum && t->shape.rank <= maximum)
+    return TRUE;
+  shape = loom_shape_to_string (&t->shape);
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "%s needs %s; here comes %s. %s", name, what, shape, hint);
+  return FALSE;
+}
+
+gboolean
+loom_op_plain_dim (LoomInfer *ctx, const char *name, LoomDim d, const char *what, gint64 *value)
+{
+  LoomShape one = { .rank = 1, .dim = { d } };
+  g_autofree char *text = NULL;
+
+  if (loom_dim_is_known (d))
+    {
+      *value = d.coef;
+      return TRUE;
+    }
+  text = loom_shape_to_string (&one);
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "input",
+                    "%s makes weights for %s, so that must be a fixed number; here it is %s.", name, what,
+                    loom_dim_is_unknown (d) ? "not known yet" : text);
+  return FALSE;
+}
+
+/* ---- lowering --------------------------------------------------------- */
+
+LoomDType
+loom_op_dtype (LoomLower *ctx, LoomDType dtype)
+{
+  return dtype == LOOM_F32 ? loom_program_get_float (loom_lower_program (ctx)) : dtype;
+}
+
+LoomTensorDesc
+loom_op_desc (LoomLower *ctx, LoomValue v)
+{
+  return loom_value_info (loom_lower_program (ctx), v)->desc;
+}
+
+LoomValue
+loom_op_float_input (LoomLower *ctx, guint i)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue v = loom_lower_input (ctx, i);
+
+  if (v == 0 || loom_dtype_is_float (loom_value_info (p, v)->desc.dtype))
+    return v;
+  return loom_cast (p, v, loom_program_get_float (p));
+}
+
+int
+loom_op_output_dims (LoomLower *ctx, guint i, gint64 *dims)
+{
+  const LoomType *t = loom_infer_get_output (loom_lower_infer (ctx), i);
+
+  loom_shape_get (&t->shape, dims);
+  return t->shape.rank;
+}
+
+void
+loom_op_lower_unary (LoomLower *ctx, LoomScalarOp op)
+{
+  loom_lower_output (ctx, 0, loom_unary (loom_lower_program (ctx), op, loom_lower_input (ctx, 0)));
+}
+
+void
+loom_op_lower_float_unary (LoomLower *ctx, LoomScalarOp op)
+{
+  loom_lower_output (ctx, 0, loom_unary (loom_lower_program (ctx), op, loom_op_float_input (ctx, 0)));
+}
+
+LoomValue
+loom_op_const_like (LoomLower *ctx, LoomValue v, double value)
+{
+  return loom_const (loom_lower_program (ctx), loom_op_desc (ctx, v).dtype, value);
+}
+
+void
+loom_op_lower_binary (LoomLower *ctx, const char *scalar, LoomScalarOp op)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  const LoomInfer *infer = loom_lower_infer (ctx);
+  LoomDType dtype = loom_op_dtype (ctx, loom_infer_get_output (infer, 0)->dtype);
+  LoomValue a = loom_cast (p, loom_lower_input (ctx, 0), dtype), b = loom_lower_input (ctx, 1);
+
+  b = b != 0 ? loom_cast (p, b, dtype) : loom_const (p, dtype, loom_infer_float (infer, scalar));
+  loom_lower_output (ctx, 0, loom_binary (p, op, a, b));
+}
+
+/* ---- cost ------------------------------------------------------------- */
+
+static double
+count_of (const LoomType *t)
+{
+  LoomDim n;
+
+  if (t == NULL)
+    return 0;
+  n = loom_shape_count (&t->shape);
+  return loom_dim_is_known (n) ? (double)n.coef : 0;
+}
+
+double
+loom_op_output_count (const LoomInfer *ctx, guint i)
+{
+  return count_of (loom_infer_get_output (ctx, i));
+}
+
+double
+loom_op_input_count (const LoomInfer *ctx, guint i)
+{
+  return count_of (loom_infer_input (ctx, i));
+}

@@ -1,0 +1,34 @@
+/* Detach: the value passes, the gradient does not. */
+#include "engine/ops/op-private.h"
+
+static void
+lower (LoomLower *ctx)
+{
+  loom_lower_output (ctx, 0, loom_detach (loom_lower_program (ctx), loom_lower_input (ctx, 0)));
+}
+
+static double
+flops (const LoomInfer *ctx)
+{
+  return 0;
+}
+
+static const LoomSample samples[] = { { .inputs = { "f32:B,3" } }, { .inputs = { "f32:" } }, { NULL } };
+
+const LoomOp loom_op_detach = {
+  .name = "detach",
+  .title = "Detach",
+  .category = LOOM_CATEGORY_MATHS,
+  .icon = "loom-detach-symbolic",
+  .doc = "Lets values pass and stops gradients.",
+  .details = "What lies before it is treated as given: nothing there learns from what comes after. Use it where a "
+             "network’s own output serves as a target, or to train one part while another stands still.",
+  .formula = "y = x, ∂y/∂x = 0",
+  .reference = "torch.Tensor.detach",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .infer = loom_op_infer_same,
+  .lower = lower,
+  .flops = flops,
+  .samples = samples,
+};

@@ -1,0 +1,94 @@
+/* Flatten: several neighbouring dimensions become one. */
+#include "engine/ops/op-private.h"
+
+static const LoomParamSpec params[] = {
+  { .name = "start_dim",
+    .type = LOOM_PARAM_INT,
+    .def = "1",
+    .minimum = -8,
+    .maximum = 7,
+    .doc = "The first dimension that is merged." },
+  { .name = "end_dim",
+    .type = LOOM_PARAM_INT,
+    .def = "-1",
+    .minimum = -8,
+    .maximum = 7,
+    .doc = "The last dimension that is merged." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  LoomShape shape = { 0 };
+  int first, last;
+
+  /* PyTorch makes a vector of one element of a scalar. */
+  if (x->shape.rank == 0)
+    {
+      shape = loom_shape (1, (gint64[]){ 1 });
+      loom_infer_output (ctx, 0, x->dtype, &shape);
+      return;
+    }
+  if (!loom_op_axis (ctx, "start_dim", loom_infer_int (ctx, "start_dim"), x->shape.rank, &first)
+      || !loom_op_axis (ctx, "end_dim", loom_infer_int (ctx, "end_dim"), x->shape.rank, &last))
+    return;
+  if (last < first)
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "start_dim", "start_dim (%d) lies behind end_dim (%d).", first, last);
+      return;
+    }
+  for (int i = 0; i < x->shape.rank; i++)
+    {
+      if (i > first && i <= last)
+        shape.dim[shape.rank - 1] = loom_dim_mul (shape.dim[shape.rank - 1], x->shape.dim[i]);
+      else
+        shape.dim[shape.rank++] = x->shape.dim[i];
+    }
+  loom_infer_output (ctx, 0, x->dtype, &shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  gint64 dims[LOOM_MAX_RANK];
+  int rank = loom_op_output_dims (ctx, 0, dims);
+
+  loom_lower_output (ctx, 0, loom_reshape (loom_lower_program (ctx), loom_lower_input (ctx, 0), rank, dims));
+}
+
+static double
+flops (const LoomInfer *ctx)
+{
+  return 0;
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3,2,2" } },
+  { .inputs = { "f32:B,3" } },
+  { .params = "start_dim=0", .inputs = { "f32:2,3,4" } },
+  { .params = "start_dim=-3 end_dim=-2", .inputs = { "f32:B,2,3,4" } },
+  { .params = "start_dim=0", .inputs = { "f32:" } },
+  { .inputs = { "f32:0,3,2" } },
+  { NULL },
+};
+
+const LoomOp loom_op_flatten = {
+  .name = "flatten",
+  .title = "Flatten",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-flatten-symbolic",
+  .doc = "Lays several dimensions out as one.",
+  .details = "An image of channels, rows and columns becomes one long row of features, which is what a linear layer "
+             "takes. Nothing is computed; the first dimension, the batch, stays.",
+  .formula = "B × C × H × W → B × C·H·W",
+  .reference = "torch.nn.Flatten",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = flops,
+  .samples = samples,
+};

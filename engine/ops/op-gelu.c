@@ -1,0 +1,54 @@
+/* GELU: x·Φ(x), exactly or by a hyperbolic tangent (Hendrycks and Gimpel 2016). */
+#include "engine/ops/op-private.h"
+
+static const char *const approximations[] = { "none", "tanh", NULL };
+
+static const LoomParamSpec params[] = {
+  { .name = "approximate",
+    .type = LOOM_PARAM_ENUM,
+    .def = "none",
+    .choices = approximations,
+    .doc = "“tanh” uses the formula that GPT-2 was trained with; they differ in the fourth digit." },
+  { NULL },
+};
+
+static void
+lower (LoomLower *ctx)
+{
+  gboolean exact = g_str_equal (loom_infer_string (loom_lower_infer (ctx), "approximate"), "none");
+
+  loom_op_lower_float_unary (ctx, exact ? LOOM_SCALAR_GELU : LOOM_SCALAR_GELU_TANH);
+}
+
+static double
+flops (const LoomInfer *ctx)
+{
+  return 8 * loom_op_output_count (ctx, 0);
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3,4" } },
+  { .params = "approximate=tanh", .inputs = { "f32:B,3,4" } },
+  { .inputs = { "f32:" } },
+  { .params = "approximate=tanh", .inputs = { "f32:0,2" } },
+  { NULL },
+};
+
+const LoomOp loom_op_gelu = {
+  .name = "gelu",
+  .title = "GELU",
+  .category = LOOM_CATEGORY_ACTIVATIONS,
+  .icon = "loom-gelu-symbolic",
+  .doc = "A smooth relative of ReLU that lets slightly negative numbers pass a little.",
+  .details = "Each number is weighted by how likely a normal random number is to lie below it. Smooth everywhere, so "
+             "gradients do not jump; the usual activation in transformers.",
+  .formula = "y = x · Φ(x)",
+  .reference = "torch.nn.GELU",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = loom_op_infer_float,
+  .lower = lower,
+  .flops = flops,
+  .samples = samples,
+};

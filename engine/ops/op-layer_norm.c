@@ -1,0 +1,147 @@
+/* Layer normalisation over the last dimensions, as torch.nn.LayerNorm (Ba et al. 2016). */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input", "Features in the last dimensions." },
+  { "weight", "Ties the scale to another tensor [normalized_shape].", LOOM_PORT_WEIGHT },
+  { "bias", "Ties the shift to another tensor [normalized_shape].", LOOM_PORT_WEIGHT },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "normalized_shape",
+    .type = LOOM_PARAM_INTS,
+    .def = "",
+    .minimum = 1,
+    .maximum = 1e9,
+    .doc = "The last dimensions that are measured together; left out, the last one alone." },
+  { .name = "eps",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "1e-05",
+    .minimum = 0,
+    .maximum = 1,
+    .doc = "Added to the variance, so that equal features do not divide by zero.",
+    .advanced = TRUE },
+  { .name = "elementwise_affine",
+    .type = LOOM_PARAM_BOOL,
+    .def = "true",
+    .doc = "Learns a scale and a shift for each feature." },
+  { .name = "bias",
+    .type = LOOM_PARAM_BOOL,
+    .def = "true",
+    .doc = "Learns a shift, where there is a scale.",
+    .advanced = TRUE },
+  { NULL },
+};
+
+/* How many dimensions are measured together. */
+static int
+n_axes (const LoomInfer *ctx)
+{
+  gint64 given[LOOM_SHAPE_MAX_RANK];
+
+  if (!loom_infer_is_set (ctx, "normalized_shape"))
+    return 1;
+  return (int)loom_infer_ints (ctx, "normalized_shape", given, G_N_ELEMENTS (given));
+}
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  gint64 given[LOOM_SHAPE_MAX_RANK], size[LOOM_SHAPE_MAX_RANK];
+  int axes = n_axes (ctx);
+  LoomShape features;
+
+  if (!loom_op_rank (ctx, "layer_norm", 0, "input", MAX (axes, 1), LOOM_SHAPE_MAX_RANK,
+                     axes > 1 ? "as many dimensions as normalized_shape has" : "features in the last dimension",
+                     "Put a reshape before it.")
+      || !loom_op_needs_float (ctx, 0, "input", "layer_norm needs floats"))
+    return;
+  if (loom_infer_is_set (ctx, "normalized_shape"))
+    loom_infer_ints (ctx, "normalized_shape", given, G_N_ELEMENTS (given));
+  for (int i = 0; i < axes; i++)
+    {
+      LoomDim d = x->shape.dim[x->shape.rank - axes + i];
+
+      if (!loom_op_plain_dim (ctx, "layer_norm", d, "each feature", &size[i]))
+        return;
+      if (loom_infer_is_set (ctx, "normalized_shape") && given[i] != size[i])
+        {
+          g_autofree char *text = loom_shape_to_string (&x->shape);
+
+          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "normalized_shape",
+                            "normalized_shape says %" G_GINT64_FORMAT " where the input %s has %" G_GINT64_FORMAT
+                            ". Leave it out to take the last dimension as it comes.",
+                            given[i], text, size[i]);
+          return;
+        }
+    }
+  features = loom_shape (axes, size);
+  if (loom_infer_bool (ctx, "elementwise_affine"))
+    {
+      loom_infer_weight (ctx, &(LoomWeightSpec){ .name = "weight",
+                                                 .shape = features,
+                                                 .init = { .kind = LOOM_INIT_CONSTANT, .a = 1 },
+                                                 .dtype = LOOM_F32 });
+      if (loom_infer_bool (ctx, "bias"))
+        loom_infer_weight (
+            ctx, &(LoomWeightSpec){
+                     .name = "bias", .shape = features, .init = { .kind = LOOM_INIT_ZEROS }, .dtype = LOOM_F32 });
+    }
+  loom_infer_output (ctx, 0, x->dtype, &x->shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue in[3] = { loom_lower_input (ctx, 0), loom_lower_weight (ctx, "weight"), loom_lower_weight (ctx, "bias") };
+  LoomNormAttrs attrs = { .eps = loom_infer_float (loom_lower_infer (ctx), "eps"),
+                          .axes = n_axes (loom_lower_infer (ctx)),
+                          .affine = in[1] != 0 };
+
+  /* The primitive takes both or none: a scale alone gets a shift of zeros. */
+  if (in[1] != 0 && in[2] == 0)
+    {
+      LoomTensorDesc w = loom_op_desc (ctx, in[1]);
+
+      in[2] = loom_fill (p, w.dtype, w.rank, w.dim, 0);
+    }
+  loom_lower_output (ctx, 0, loom_emit (p, loom_prim ("layer_norm"), &attrs, 3, in, NULL));
+}
+
+static double
+flops (const LoomInfer *ctx)
+{
+  return 8 * loom_op_output_count (ctx, 0);
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,6" } },
+  { .params = "normalized_shape=3,4", .inputs = { "f32:2,3,4" } },
+  { .params = "elementwise_affine=false eps=0.001", .inputs = { "f32:B,T,4" } },
+  { .params = "bias=false", .inputs = { "f32:B,4" } },
+  { .inputs = { "f32:5" } },
+  { NULL },
+};
+
+const LoomOp loom_op_layer_norm = {
+  .name = "layer_norm",
+  .title = "Layer norm",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-layer-norm-symbolic",
+  .doc = "Brings each sample's features to mean 0 and variance 1.",
+  .details
+  = "Every sample is measured alone, so it does not matter who else is in the batch, and training and evaluation "
+    "are the same. The usual norm for sequences: each position’s features are scaled by themselves.",
+  .formula = "y = γ (x - μ) / √(σ² + ε) + β",
+  .reference = "torch.nn.LayerNorm",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = flops,
+  .samples = samples,
+};

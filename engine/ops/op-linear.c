@@ -1,0 +1,110 @@
+/* Linear: y = x Wᵀ + b over the last dimension. */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input", "Features in the last dimension." },
+  { "weight", "Ties the weights to another tensor [out_features, in_features].", LOOM_PORT_WEIGHT },
+  { "bias", "Ties the bias to another tensor [out_features].", LOOM_PORT_WEIGHT },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "out_features",
+    .type = LOOM_PARAM_INT,
+    .minimum = 1,
+    .maximum = 1e9,
+    .unit = "features",
+    .doc = "How many numbers each sample becomes." },
+  { .name = "bias", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Adds a learnt number to each output." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  gint64 in, out = loom_infer_int (ctx, "out_features");
+  LoomShape shape = x->shape;
+
+  if (!loom_op_rank (ctx, "linear", 0, "input", 1, 3, "a matrix, samples × features",
+                     x->shape.rank == 0 ? "Put a reshape before it." : "Put a flatten before it.")
+      || !loom_op_needs_float (ctx, 0, "input", "linear multiplies by weights and needs floats"))
+    return;
+  if (!loom_op_plain_dim (ctx, "linear", x->shape.dim[x->shape.rank - 1], "each input feature", &in))
+    return;
+  loom_infer_weight (ctx, &(LoomWeightSpec){ .name = "weight",
+                                             .shape = loom_shape (2, (gint64[]){ out, in }),
+                                             .init = loom_init_fan_in (in),
+                                             .dtype = LOOM_F32 });
+  if (loom_infer_bool (ctx, "bias"))
+    loom_infer_weight (ctx, &(LoomWeightSpec){ .name = "bias",
+                                               .shape = loom_shape (1, (gint64[]){ out }),
+                                               .init = loom_init_fan_in (in),
+                                               .dtype = LOOM_F32 });
+  shape.dim[shape.rank - 1] = loom_dim (out);
+  loom_infer_output (ctx, 0, x->dtype, &shape);
+}
+
+/* Leading dimensions are rows of one matrix: one product, and one for each gradient. */
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue in[3] = { loom_lower_input (ctx, 0), loom_lower_weight (ctx, "weight"), loom_lower_weight (ctx, "bias") };
+  LoomMatmulAttrs attrs = { .trans_b = true, .has_bias = in[2] != 0, .act = LOOM_SCALAR_ID };
+  LoomTensorDesc x = loom_op_desc (ctx, in[0]);
+  gint64 features = x.dim[x.rank - 1], rows = 1, dims[LOOM_MAX_RANK];
+  int rank = loom_op_output_dims (ctx, 0, dims);
+
+  for (int i = 0; i + 1 < x.rank; i++)
+    rows *= x.dim[i];
+  in[0] = loom_reshape (p, in[0], 2, (gint64[]){ rows, features });
+  loom_lower_output (ctx, 0, loom_reshape (p, loom_emit (p, loom_prim ("matmul"), &attrs, 3, in, NULL), rank, dims));
+}
+
+static double
+flops (const LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+
+  return 2.0 * loom_op_output_count (ctx, 0) * (double)x->shape.dim[x->shape.rank - 1].coef;
+}
+
+static char *
+summary (const LoomInfer *ctx)
+{
+  return g_strdup_printf ("%" G_GINT64_FORMAT " features%s", loom_infer_int (ctx, "out_features"),
+                          loom_infer_bool (ctx, "bias") ? "" : " · no bias");
+}
+
+static const LoomSample samples[] = {
+  { .params = "out_features=5", .inputs = { "f32:B,3" } },
+  { .params = "out_features=5 bias=false", .inputs = { "f32:B,3" } },
+  { .params = "out_features=2", .inputs = { "f32:B,T,3" } },
+  { .params = "out_features=1", .inputs = { "f32:1" } },
+  { .params = "out_features=4", .inputs = { "f32:0,3" } },
+  { .params = "out_features=2", .inputs = { "f32:B,3", "f32:2,3", "f32:2" } },
+  { NULL },
+};
+
+const LoomOp loom_op_linear = {
+  .name = "linear",
+  .title = "Linear",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-linear-symbolic",
+  .doc = "Connects every input feature with every output feature.",
+  .details
+  = "Each output is a weighted sum of all inputs plus a bias: a flat map, learnt. Alone it draws straight "
+    "lines through the data; with an activation between two of them a network can bend. It works on the last "
+    "dimension, so images are flattened first; a second dimension before it, time for instance, is just more samples.",
+  .formula = "y = x Wᵀ + b",
+  .reference = "torch.nn.Linear",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = flops,
+  .samples = samples,
+  .summary = summary,
+};

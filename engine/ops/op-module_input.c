@@ -1,0 +1,33 @@
+/* A module's input: in the flat net a wire, and nothing that computes. */
+#include "engine/ops/op-private.h"
+
+static void
+lower (LoomLower *ctx)
+{
+  loom_lower_output (ctx, 0, loom_lower_input (ctx, 0));
+}
+
+static double
+flops (const LoomInfer *ctx)
+{
+  return 0;
+}
+
+static const LoomSample samples[] = { { .inputs = { "f32:B,3" } }, { NULL } };
+
+const LoomOp loom_op_module_input = {
+  .name = "module_input",
+  .title = "Module input",
+  .category = LOOM_CATEGORY_HIDDEN,
+  .icon = "loom-module-input-symbolic",
+  .doc = "What a module is given, under the name of this node.",
+  .details = "A module’s ports are named by these nodes. Wires from outside end here, and wires inside begin here.",
+  .formula = "y = x",
+  .reference = "forward(self, x)",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .infer = loom_op_infer_same,
+  .lower = lower,
+  .flops = flops,
+  .samples = samples,
+};

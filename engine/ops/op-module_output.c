@@ -1,0 +1,33 @@
+/* A module's output: in the flat net a wire, and nothing that computes. */
+#include "engine/ops/op-private.h"
+
+static void
+lower (LoomLower *ctx)
+{
+  loom_lower_output (ctx, 0, loom_lower_input (ctx, 0));
+}
+
+static double
+flops (const LoomInfer *ctx)
+{
+  return 0;
+}
+
+static const LoomSample samples[] = { { .inputs = { "f32:B,3" } }, { NULL } };
+
+const LoomOp loom_op_module_output = {
+  .name = "module_output",
+  .title = "Module output",
+  .category = LOOM_CATEGORY_HIDDEN,
+  .icon = "loom-module-output-symbolic",
+  .doc = "What a module gives back, under the name of this node.",
+  .details = "A module’s ports are named by these nodes. Wires inside end here, and wires to the outside begin here.",
+  .formula = "y = x",
+  .reference = "return",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .infer = loom_op_infer_same,
+  .lower = lower,
+  .flops = flops,
+  .samples = samples,
+};

@@ -1,0 +1,67 @@
+/* Power: y = xᵉ with a number or a tensor as exponent. */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input", "The base." },
+  { "exponent", "The exponent; its shape may differ where sizes are 1.", LOOM_PORT_OPTIONAL },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "exponent",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "",
+    .doc = "The exponent as a number, where nothing is wired." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  loom_op_infer_binary (ctx, "exponent", TRUE);
+}
+
+/* Squares and square roots have cheaper formulas of their own. */
+static void
+lower (LoomLower *ctx)
+{
+  double exponent = loom_infer_is_set (loom_lower_infer (ctx), "exponent")
+                        ? loom_infer_float (loom_lower_infer (ctx), "exponent")
+                        : 0;
+
+  if (exponent == 2.0)
+    loom_op_lower_float_unary (ctx, LOOM_SCALAR_SQUARE);
+  else if (exponent == 0.5)
+    loom_op_lower_float_unary (ctx, LOOM_SCALAR_SQRT);
+  else
+    loom_op_lower_binary (ctx, "exponent", LOOM_SCALAR_POW);
+}
+
+static const LoomSample samples[] = {
+  { .params = "exponent=2", .inputs = { "f32:B,3" } },
+  { .params = "exponent=3", .inputs = { "f32:B,3" } },
+  { .params = "exponent=0.5", .inputs = { "f32:B,3" }, .range = "positive" },
+  { .params = "exponent=-1.5", .inputs = { "f32:" }, .range = "positive" },
+  { .inputs = { "f32:B,3", "f32:3" }, .range = "positive" },
+  { .inputs = { "f32:B,1", "f32:1,4" }, .range = "positive" },
+  { .params = "exponent=2", .inputs = { "f32:0" } },
+  { NULL },
+};
+
+const LoomOp loom_op_pow = {
+  .name = "pow",
+  .title = "Power",
+  .category = LOOM_CATEGORY_MATHS,
+  .icon = "loom-pow-symbolic",
+  .doc = "Raises every element to a power.",
+  .details = "Exponent 2 squares, ½ takes the root, -1 inverts. A negative base has a power only for whole exponents; "
+             "anything else gives NaN.",
+  .formula = "y = xᵉ",
+  .reference = "torch.pow",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .samples = samples,
+};

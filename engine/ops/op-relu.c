@@ -1,0 +1,34 @@
+/* ReLU: y = max(x, 0). */
+#include "engine/ops/op-private.h"
+
+static void
+lower (LoomLower *ctx)
+{
+  loom_op_lower_unary (ctx, LOOM_SCALAR_RELU);
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3,4" }, .range = "away0" },
+  { .inputs = { "f32:" }, .range = "away0" },
+  { .inputs = { "f32:1" }, .range = "away0" },
+  { .inputs = { "f32:0,3" }, .range = "away0" },
+  { .params = NULL },
+};
+
+const LoomOp loom_op_relu = {
+  .name = "relu",
+  .title = "ReLU",
+  .category = LOOM_CATEGORY_ACTIVATIONS,
+  .icon = "loom-relu-symbolic",
+  .doc = "Lets positive numbers pass and turns negative ones into zero.",
+  .details
+  = "The plainest bend a network can have, and usually the first to try between two layers. Its slope is 1 or 0, so "
+    "gradients neither fade nor grow on their way back; a unit that is negative for every sample learns nothing more.",
+  .formula = "y = max(x, 0)",
+  .reference = "torch.nn.ReLU",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .infer = loom_op_infer_same,
+  .lower = lower,
+  .samples = samples,
+};

@@ -1,0 +1,64 @@
+/* Reshape: the same elements under another shape. */
+#include "engine/ops/op-private.h"
+
+static const LoomParamSpec params[] = {
+  { .name = "shape", .type = LOOM_PARAM_SHAPE, .doc = "The new shape, of numbers and symbols: “B,1,28,28”." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  LoomShape shape = loom_infer_shape (ctx, "shape");
+
+  if (!loom_dim_compatible (loom_shape_count (&x->shape), loom_shape_count (&shape)))
+    {
+      g_autofree char *from = loom_shape_to_string (&x->shape), *to = loom_shape_to_string (&shape);
+
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "shape",
+                        "%s cannot become %s: the number of elements must stay the same.", from, to);
+      return;
+    }
+  loom_infer_output (ctx, 0, x->dtype, &shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  gint64 dims[LOOM_MAX_RANK];
+  int rank = loom_op_output_dims (ctx, 0, dims);
+
+  loom_lower_output (ctx, 0, loom_reshape (loom_lower_program (ctx), loom_lower_input (ctx, 0), rank, dims));
+}
+
+static double
+flops (const LoomInfer *ctx)
+{
+  return 0;
+}
+
+static const LoomSample samples[] = {
+  { .params = "shape=B,1,3,4", .inputs = { "f32:B,12" } }, { .params = "shape=2B,6", .inputs = { "f32:B,12" } },
+  { .params = "shape=6", .inputs = { "f32:2,3" } },        { .params = "shape=0,5", .inputs = { "f32:0,3" } },
+  { .params = "shape=1,1", .inputs = { "f32:" } },         { NULL },
+};
+
+const LoomOp loom_op_reshape = {
+  .name = "reshape",
+  .title = "Reshape",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-reshape-symbolic",
+  .doc = "Reads the same elements, in the same order, as another shape.",
+  .details = "A row of 784 numbers becomes a picture of 28 × 28, or an embedding is split into heads. The order of the "
+             "elements never changes, so to swap dimensions use permute or transpose.",
+  .formula = "y = x, other shape",
+  .reference = "torch.reshape",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = flops,
+  .samples = samples,
+};

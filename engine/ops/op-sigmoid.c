@@ -1,0 +1,33 @@
+/* Sigmoid: y = 1 / (1 + e⁻ˣ). */
+#include "engine/ops/op-private.h"
+
+static void
+lower (LoomLower *ctx)
+{
+  loom_op_lower_float_unary (ctx, LOOM_SCALAR_SIGMOID);
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3,4" }, .range = NULL },
+  { .inputs = { "f32:" }, .range = NULL },
+  { .inputs = { "f32:1" }, .range = NULL },
+  { .inputs = { "f32:0,3" }, .range = NULL },
+  { .params = NULL },
+};
+
+const LoomOp loom_op_sigmoid = {
+  .name = "sigmoid",
+  .title = "Sigmoid",
+  .category = LOOM_CATEGORY_ACTIVATIONS,
+  .icon = "loom-sigmoid-symbolic",
+  .doc = "Squeezes any number into the range from 0 to 1.",
+  .details = "Reads as a probability or as a gate that is more or less open. Far from zero it is almost flat, so "
+             "stacks of it learn slowly; between layers relu or gelu usually serve better.",
+  .formula = "y = 1 / (1 + e⁻ˣ)",
+  .reference = "torch.nn.Sigmoid",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .infer = loom_op_infer_float,
+  .lower = lower,
+  .samples = samples,
+};

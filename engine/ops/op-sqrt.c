@@ -1,0 +1,33 @@
+/* Square root: y = √x. */
+#include "engine/ops/op-private.h"
+
+static void
+lower (LoomLower *ctx)
+{
+  loom_op_lower_float_unary (ctx, LOOM_SCALAR_SQRT);
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3,4" }, .range = "positive" },
+  { .inputs = { "f32:" }, .range = "positive" },
+  { .inputs = { "f32:1" }, .range = "positive" },
+  { .inputs = { "f32:0,3" }, .range = "positive" },
+  { .params = NULL },
+};
+
+const LoomOp loom_op_sqrt = {
+  .name = "sqrt",
+  .title = "Square root",
+  .category = LOOM_CATEGORY_MATHS,
+  .icon = "loom-sqrt-symbolic",
+  .doc = "Takes the square root of every element.",
+  .details = "Of a negative number there is none: the result is NaN. The slope at zero is infinite, so add a small "
+             "number first where zeros can occur.",
+  .formula = "y = √x",
+  .reference = "torch.sqrt",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .infer = loom_op_infer_float,
+  .lower = lower,
+  .samples = samples,
+};

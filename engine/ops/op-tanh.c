@@ -1,0 +1,33 @@
+/* Tanh: y = tanh x. */
+#include "engine/ops/op-private.h"
+
+static void
+lower (LoomLower *ctx)
+{
+  loom_op_lower_float_unary (ctx, LOOM_SCALAR_TANH);
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3,4" }, .range = NULL },
+  { .inputs = { "f32:" }, .range = NULL },
+  { .inputs = { "f32:1" }, .range = NULL },
+  { .inputs = { "f32:0,3" }, .range = NULL },
+  { .params = NULL },
+};
+
+const LoomOp loom_op_tanh = {
+  .name = "tanh",
+  .title = "Tanh",
+  .category = LOOM_CATEGORY_ACTIVATIONS,
+  .icon = "loom-tanh-symbolic",
+  .doc = "Squeezes any number into the range from -1 to 1.",
+  .details = "Like a sigmoid, but centred on zero, which keeps the next layer’s inputs balanced. Common inside "
+             "recurrent cells; flat far from zero, where little is learnt.",
+  .formula = "y = tanh x",
+  .reference = "torch.nn.Tanh",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .infer = loom_op_infer_float,
+  .lower = lower,
+  .samples = samples,
+};
