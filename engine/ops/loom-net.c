@@ -49,17 +49,45 @@ loom_net_strdup (NetArena *arena, const char *text)
 }
 
 const char *
+loom_net_intern (const char *text)
+{
+  static GMutex lock;
+  static GHashTable *known;
+  static GStringChunk *chunk;
+  const char *found;
+
+  g_mutex_lock (&lock);
+  if (known == NULL)
+    {
+      known = g_hash_table_new (g_str_hash, g_str_equal);
+      chunk = g_string_chunk_new (16 * 1024);
+    }
+  found = g_hash_table_lookup (known, text);
+  if (found == NULL)
+    {
+      found = g_string_chunk_insert (chunk, text);
+      g_hash_table_add (known, (gpointer)found);
+    }
+  g_mutex_unlock (&lock);
+  return found;
+}
+
+const char *
 loom_net_join (LoomNet *net, const char *path, const char *id)
 {
+  gsize n = path != NULL ? strlen (path) : 0, m = strlen (id);
   char joined[256];
   g_autofree char *longer = NULL;
+  char *text = joined;
 
-  if (path == NULL || path[0] == 0)
-    return g_intern_string (id);
-  if (g_snprintf (joined, sizeof joined, "%s.%s", path, id) < (int)sizeof joined)
-    return g_intern_string (joined);
-  longer = g_strconcat (path, ".", id, NULL);
-  return g_intern_string (longer);
+  if (n == 0)
+    return loom_net_intern (id);
+  if (n + m + 2 > sizeof joined)
+    text = longer = g_malloc (n + m + 2);
+  memcpy (text, path, n);
+  text[n] = '.';
+  memcpy (text + n + 1, id, m + 1);
+  return loom_net_intern (text);
 }
 
 /* ---- faults ------------------------------------------------------------ */

@@ -40,7 +40,8 @@ is_true (const LoomElement *element, const char *attribute)
 
 /* How many copies: 0 after a fault; *repeated tells whether paths get a number. */
 static guint
-count_copies (LoomNet *net, const NetInstance *instance, const NetLocal *local, const char *path, gboolean *repeated)
+count_copies (LoomNet *net, const NetEnvironment *arguments, const NetLocal *local, const char *path,
+              gboolean *repeated)
 {
   const char *text = loom_element_get (local->element, "repeat");
   NetArgument value;
@@ -49,7 +50,7 @@ count_copies (LoomNet *net, const NetInstance *instance, const NetLocal *local, 
   *repeated = text != NULL;
   if (text == NULL)
     return 1;
-  if (loom_net_evaluate (net, local->element, path, &instance->arguments, "repeat", text, &value) == NULL)
+  if (loom_net_evaluate (net, local->element, path, arguments, "repeat", text, &value) == NULL)
     return 0;
   if (!value.is_number || !value.number.is_int || value.number.i < 1 || value.number.i > MAX_COPIES)
     {
@@ -59,21 +60,6 @@ count_copies (LoomNet *net, const NetInstance *instance, const NetLocal *local, 
       return 0;
     }
   return (guint)value.number.i;
-}
-
-static gboolean
-count_node (LoomNet *net, const NetLocal *local, const char *path)
-{
-  if (net->n_expanded < MAX_NODES)
-    {
-      net->n_expanded++;
-      return TRUE;
-    }
-  if (!net->too_large)
-    loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, "repeat",
-                    "The graph unfolds to more than 1,000,000 nodes. Lower the repeats.");
-  net->too_large = TRUE;
-  return FALSE;
 }
 
 /* ---- operators -------------------------------------------------------------- */
@@ -108,7 +94,7 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   n->node.element = local->element;
   n->node.serial = loom_element_serial (local->element);
   n->node.line = loom_element_line (local->element);
-  n->node.device = device != NULL ? g_intern_string (device) : instance->device;
+  n->node.device = device != NULL ? loom_net_intern (device) : instance->device;
   n->node.n_inputs = local->n_ports;
   n->node.input = loom_net_alloc (&net->arena, sizeof (LoomNetSource) * (local->n_ports + 1));
   n->node.n_outputs = infer->n_outputs;
@@ -174,7 +160,7 @@ set_argument (LoomNet *net, const LoomElement *arg, const LoomElement *node, con
 }
 
 static void
-set_arguments (LoomNet *net, const NetInstance *instance, const NetLocal *local, const char *path,
+set_arguments (LoomNet *net, const NetEnvironment *outer, const NetLocal *local, const char *path,
                NetEnvironment *inner)
 {
   const LoomElement *module = local->module->element;
@@ -187,7 +173,7 @@ set_arguments (LoomNet *net, const NetInstance *instance, const NetLocal *local,
 
       if (loom_element_tag (arg) != LOOM_TAG_ARG || loom_element_get (arg, "name") == NULL)
         continue;
-      set_argument (net, arg, local->element, path, &instance->arguments, inner);
+      set_argument (net, arg, local->element, path, outer, inner);
       g_ptr_array_add (names, (gpointer)loom_element_get (arg, "name"));
     }
   g_ptr_array_add (names, NULL);
@@ -228,17 +214,17 @@ expand_local (LoomNet *net, NetInstance *instance, guint k)
   add_place (net, path, instance, k, -1);
   if (local->kind == NET_INPUT || local->kind == NET_OUTPUT)
     return;
-  n = count_copies (net, instance, local, path, &repeated);
+  n = count_copies (net, &instance->arguments, local, path, &repeated);
   share = is_true (local->element, "share");
   weight_path = instance->weight_path == instance->path ? path : loom_net_join (net, instance->weight_path, local->id);
   device = loom_element_get (local->element, "device");
   if (local->kind == NET_MODULE)
     {
-      set_arguments (net, instance, local, path, &arguments);
+      set_arguments (net, &instance->arguments, local, path, &arguments);
       slot->copies = loom_net_alloc (&net->arena, sizeof (NetInstance *) * (n + 1));
     }
   slot->first = net->nodes->len;
-  for (guint copy = 0; copy < n && count_node (net, local, path); copy++)
+  for (guint copy = 0; copy < n; copy++)
     {
       const char *own = repeated ? join_number (net, path, copy) : path;
       const char *weights = share || !repeated    ? weight_path
@@ -263,7 +249,7 @@ expand_local (LoomNet *net, NetInstance *instance, guint k)
       inner->arguments = arguments;
       inner->path = own;
       inner->weight_path = weights;
-      inner->device = device != NULL ? g_intern_string (device) : instance->device;
+      inner->device = device != NULL ? loom_net_intern (device) : instance->device;
       inner->frozen = instance->frozen || is_true (local->element, "frozen");
       slot->copies[copy] = inner;
       expand_scope (net, inner);
@@ -274,8 +260,41 @@ static void
 expand_scope (LoomNet *net, NetInstance *instance)
 {
   instance->slots = loom_net_alloc (&net->arena, sizeof (NetSlot) * (instance->scope->n_locals + 1));
-  for (guint k = 0; k < instance->scope->n_locals && !net->too_large; k++)
+  for (guint k = 0; k < instance->scope->n_locals; k++)
     expand_local (net, instance, k);
+}
+
+/* How many nodes and modules there will be, before any of them is made. Copies of a module are alike, so one stands for
+ * all; *visits bounds the work where modules hold modules many times over. */
+static double
+count_scope (LoomNet *net, const NetScope *scope, const NetEnvironment *arguments, guint *visits)
+{
+  double total = 0;
+
+  for (guint k = 0; k < scope->n_locals && total <= MAX_NODES; k++)
+    {
+      const NetLocal *local = scope->locals + k;
+      gboolean repeated;
+      double each = 1;
+
+      if ((local->kind != NET_OP && local->kind != NET_MODULE) || ++*visits > MAX_NODES)
+        continue;
+      if (local->kind == NET_MODULE)
+        {
+          NetEnvironment inner = { 0 };
+
+          set_arguments (net, arguments, local, local->path, &inner);
+          each += count_scope (net, local->module, &inner, visits);
+        }
+      total += each * count_copies (net, arguments, local, local->path, &repeated);
+      if (scope->name == NULL && (total > MAX_NODES || *visits > MAX_NODES))
+        {
+          loom_net_fault (net, local->element, local->path, LOOM_ERROR_SCHEMA, "repeat",
+                          "The graph unfolds to more than 1,000,000 nodes here. Lower the repeats.");
+          return MAX_NODES + 1.0;
+        }
+    }
+  return total;
 }
 
 /* ---- wires ---------------------------------------------------------------- */
@@ -479,11 +498,16 @@ void
 loom_net_expand (LoomNet *net)
 {
   NetInstance *root = loom_net_alloc (&net->arena, sizeof (NetInstance));
+  guint visits = 0;
 
   net->root_scope = loom_net_scope (net, loom_graph_root (net->graph), NULL, "");
   root->scope = net->root_scope;
   root->path = root->weight_path = "";
   net->root = root;
+  /* Too large a graph is not made at all: a net of a part of it would only mislead. */
+  root->slots = loom_net_alloc (&net->arena, sizeof (NetSlot) * (root->scope->n_locals + 1));
+  if (count_scope (net, root->scope, &root->arguments, &visits) > MAX_NODES)
+    return;
   expand_scope (net, root);
   connect_scope (net, root);
 }

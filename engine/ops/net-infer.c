@@ -250,7 +250,7 @@ loom_infer_weight (LoomInfer *ctx, const LoomWeightSpec *spec)
   ctx->declared = declared;
   declared += ctx->n_declared;
   declared->spec = *spec;
-  declared->spec.name = g_intern_string (spec->name);
+  declared->spec.name = loom_net_intern (spec->name);
   declared->input = -1;
   declared->weight = G_MAXUINT;
 

@@ -178,8 +178,6 @@ struct _LoomNet
   GPtrArray *modules_on_the_way;
   NetScope *root_scope;
   NetInstance *root;
-  guint n_expanded;
-  gboolean too_large;
   GPtrArray *nodes; /* NetNode: in the order of the file, and topological once the net is made */
   guint *order;     /* from the first of these orders to the second; NULL until then */
   GArray *weights;  /* LoomNetWeight */
@@ -192,6 +190,9 @@ struct _LoomNet
  * before goes to a list that nobody reads, so the result is never NULL. */
 LoomFault *loom_net_fault (LoomNet *net, const LoomElement *element, const char *path, LoomErrorCode code,
                            const char *port, const char *format, ...) G_GNUC_PRINTF (6, 7);
+/* For ever, as programs and events name nodes after their net is gone. Not a GQuark: its table is copied for every
+ * 2,048 new strings, which a graph of a million nodes would turn into gigabytes. */
+const char *loom_net_intern (const char *text);
 const char *loom_net_join (LoomNet *net, const char *path, const char *id); /* interned */
 
 /* net-scope.c: `path` is where a fault says it is. */

@@ -1,0 +1,318 @@
+/* Nets: modules, arguments, repeats, shared and tied weights, wires across borders, order, ports by path. */
+#include "engine/ops/loom-net.h"
+#include "tests/graph/graph-test.h"
+
+#include <string.h>
+
+#define HEAD "<graph xmlns='urn:gradloom:graph' version='1'>"
+
+/* A net as text: a node a line with its type and where its inputs come from, then the weights. */
+static char *
+describe (const LoomNet *net)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *n = loom_net_node (net, i);
+
+      g_string_append_printf (text, "%s %s(", n->path, n->op->name);
+      for (guint k = 0, listed = 0; k < n->n_inputs; k++)
+        if (n->input[k].node != G_MAXUINT)
+          {
+            g_autofree char *name = loom_net_port_name (net, n->input[k].node, n->input[k].output);
+
+            g_assert_cmpuint (n->input[k].node, <, i);
+            g_string_append_printf (text, "%s%s", listed++ > 0 ? ", " : "", name);
+          }
+      g_string_append_c (text, ')');
+      for (guint k = 0; n->typed && k < 1 && k < n->n_outputs; k++)
+        {
+          g_autofree char *shape = loom_shape_to_attribute (&n->output[k].shape);
+
+          g_string_append_printf (text, " %s[%s]", loom_dtype_name (n->output[k].dtype), shape);
+        }
+      g_string_append (text, n->typed ? "\n" : " untyped\n");
+    }
+  for (guint i = 0; i < loom_net_n_weights (net); i++)
+    {
+      const LoomNetWeight *w = loom_net_weight (net, i);
+      g_autofree char *shape = loom_shape_to_attribute (&w->shape);
+
+      g_string_append_printf (text, "%s [%s]%s\n", w->name, shape, w->frozen ? " frozen" : "");
+    }
+  return g_string_free (text, FALSE);
+}
+
+static LoomNet *
+net_from_body (const char *body, LoomGraph **graph_out, LoomFaults **faults_out)
+{
+  g_autofree char *text = g_strconcat (HEAD, body, "</graph>", NULL);
+  g_autoptr (LoomGraph) graph = graph_from_text (text, NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  LoomNet *net = loom_net_new (graph, NULL, faults);
+
+  if (faults_out != NULL)
+    *faults_out = g_steal_pointer (&faults);
+  else
+    {
+      g_autofree char *sentences = faults_as_text (faults);
+
+      g_assert_cmpstr (sentences, ==, "");
+    }
+  if (graph_out != NULL)
+    *graph_out = g_steal_pointer (&graph);
+  return net;
+}
+
+static void
+assert_net (const char *body, const char *expected)
+{
+  g_autoptr (LoomGraph) graph = NULL;
+  g_autoptr (LoomNet) net = net_from_body (body, &graph, NULL);
+  g_autofree char *got = describe (net);
+
+  g_assert_cmpstr (got, ==, expected);
+}
+
+static void
+test_plain (void)
+{
+  assert_net ("<node id='y' op='relu'/><node id='fc' op='linear' out_features='4'/>"
+              "<node id='x' op='input' shape='B,3'/><wire from='x.out' to='fc.input'/><wire from='fc' to='y'/>",
+              "x input() f32[B,3]\nfc linear(x) f32[B,4]\ny relu(fc) f32[B,4]\nfc.weight [4,3]\nfc.bias [4]\n");
+}
+
+#define BLOCK                                                                                                          \
+  "<module name='block'><arg name='n' type='int' default='5'/><node id='x' op='module_input'/>"                        \
+  "<node id='fc' op='linear' out_features='{n}' bias='false'/><node id='y' op='module_output'/>"                       \
+  "<wire from='x' to='fc'/><wire from='fc' to='y'/></module>"
+
+static void
+test_modules (void)
+{
+  assert_net (BLOCK "<node id='x' op='input' shape='B,3'/><node id='a' module='block'/>"
+                    "<node id='b' module='block' n='{3 * 2}' frozen='true'/>"
+                    "<wire from='x' to='a.x'/><wire from='a.y' to='b'/>",
+              "x input() f32[B,3]\na.fc linear(x) f32[B,5]\nb.fc linear(a.fc) f32[B,6]\n"
+              "a.fc.weight [5,3]\nb.fc.weight [6,5] frozen\n");
+}
+
+static void
+test_repeat (void)
+{
+  assert_net (BLOCK "<node id='x' op='input' shape='B,5'/><node id='a' module='block' repeat='2'/>"
+                    "<node id='one' module='block' repeat='1'/><node id='act' op='relu' repeat='2'/>"
+                    "<wire from='x' to='a'/><wire from='a' to='one'/><wire from='one' to='act'/>",
+              "x input() f32[B,5]\na.0.fc linear(x) f32[B,5]\na.1.fc linear(a.0.fc) f32[B,5]\n"
+              "one.0.fc linear(a.1.fc) f32[B,5]\nact.0 relu(one.0.fc) f32[B,5]\nact.1 relu(act.0) f32[B,5]\n"
+              "a.0.fc.weight [5,5]\na.1.fc.weight [5,5]\none.0.fc.weight [5,5]\n");
+}
+
+static void
+test_share (void)
+{
+  assert_net (BLOCK "<node id='x' op='input' shape='B,5'/><node id='a' module='block' repeat='2' share='true'/>"
+                    "<wire from='x' to='a'/>",
+              "x input() f32[B,5]\na.0.fc linear(x) f32[B,5]\na.1.fc linear(a.0.fc) f32[B,5]\na.fc.weight [5,5]\n");
+}
+
+/* The first output feeds the first input; other inputs go to every copy; other outputs are the last copy's. */
+static void
+test_repeat_ports (void)
+{
+  assert_net ("<module name='m'><node id='h' op='module_input'/><node id='c' op='module_input'/>"
+              "<node id='s' op='add'/><node id='r' op='relu'/><node id='next' op='module_output'/>"
+              "<node id='side' op='module_output'/><wire from='h' to='s.input'/><wire from='c' to='s.other'/>"
+              "<wire from='s' to='next'/><wire from='s' to='r'/><wire from='r' to='side'/></module>"
+              "<node id='x' op='input' shape='B,5'/><node id='k' op='input' shape='5'/>"
+              "<node id='m' module='m' repeat='2'/><node id='end' op='add'/>"
+              "<wire from='x' to='m.h'/><wire from='k' to='m.c'/><wire from='m.next' to='end.input'/>"
+              "<wire from='m.side' to='end.other'/>",
+              "x input() f32[B,5]\nk input() f32[5]\nm.0.s add(x, k) f32[B,5]\nm.0.r relu(m.0.s) f32[B,5]\n"
+              "m.1.s add(m.0.s, k) f32[B,5]\nm.1.r relu(m.1.s) f32[B,5]\nend add(m.1.s, m.1.r) f32[B,5]\n");
+}
+
+static void
+test_nesting (void)
+{
+  assert_net (BLOCK "<module name='pair'><arg name='inner' type='module' default='block'/><arg name='w' type='int'/>"
+                    "<node id='i' op='module_input'/><node id='two' module='{inner}' n='{w}' repeat='{w // 2}'/>"
+                    "<node id='o' op='module_output'/><wire from='i' to='two'/><wire from='two' to='o'/></module>"
+                    "<node id='x' op='input' shape='B,4'/><node id='p' module='pair' w='4'/><wire from='x' to='p'/>",
+              "x input() f32[B,4]\np.two.0.fc linear(x) f32[B,4]\np.two.1.fc linear(p.two.0.fc) f32[B,4]\n"
+              "p.two.0.fc.weight [4,4]\np.two.1.fc.weight [4,4]\n");
+}
+
+static void
+test_tied (void)
+{
+  assert_net (
+      "<node id='x' op='input' shape='B,4'/><node id='w' op='parameter' shape='4,4'/>"
+      "<node id='a' op='linear' out_features='4' bias='false'/>"
+      "<node id='b' op='linear' out_features='4' bias='false'/><wire from='x' to='a'/><wire from='a' to='b'/>"
+      "<wire from='w' to='a.weight'/><wire from='w' to='b.weight'/>",
+      "x input() f32[B,4]\nw parameter() f32[4,4]\na linear(x, w) f32[B,4]\nb linear(a, w) f32[B,4]\nw [4,4]\n");
+}
+
+static void
+test_variadic (void)
+{
+  assert_net ("<node id='x' op='input' shape='B,4'/><node id='y' op='input' shape='B,2'/>"
+              "<node id='j' op='concat' dim='1'/><wire from='y' to='j.1'/><wire from='x' to='j.0'/>",
+              "x input() f32[B,4]\ny input() f32[B,2]\nj concat(x, y) f32[B,6]\n");
+}
+
+static void
+test_ports (void)
+{
+  g_autoptr (LoomGraph) graph = NULL;
+  g_autoptr (LoomNet) net
+      = net_from_body (BLOCK "<node id='x' op='input' shape='B,5'/><node id='a' module='block' repeat='2'/>"
+                             "<wire from='x' to='a'/>",
+                       &graph, NULL);
+  static const struct
+  {
+    const char *port, *node;
+  } cases[] = { { "x", "x" },        { "x.out", "x" },          { "a", "a.1.fc" },      { "a.y", "a.1.fc" },
+                { "a.0", "a.0.fc" }, { "a.0.y", "a.0.fc" },     { "a.0.fc", "a.0.fc" }, { "a.1.x", "a.0.fc" },
+                { "a.0.x", "x" },    { "a.1.fc.out", "a.1.fc" } };
+  static const char *const wrong[] = { "z", "x.z", "a.2", "a.0.z", "a.x", "" };
+  const LoomElement *module = loom_graph_find_module (graph, "block");
+  guint64 inner = loom_element_serial (loom_scope_find_node (module, "fc"));
+  guint64 border = loom_element_serial (loom_scope_find_node (module, "x"));
+  guint64 outer = loom_element_serial (loom_scope_find_node (loom_graph_root (graph), "a"));
+  g_autofree char *symbols = loom_net_symbols (net);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      guint output;
+      int node = loom_net_find_port (net, cases[i].port, &output, &error);
+
+      g_assert_no_error (error);
+      g_assert_cmpstr (loom_net_node (net, node)->path, ==, cases[i].node);
+      g_assert_cmpuint (output, ==, 0);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      g_autoptr (GError) error = NULL;
+
+      g_assert_cmpint (loom_net_find_port (net, wrong[i], NULL, &error), ==, -1);
+      g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
+      g_test_message ("%s", error->message);
+    }
+  g_assert_cmpint (loom_net_find (net, "a.1.fc"), >=, 0);
+  g_assert_cmpint (loom_net_find (net, "a"), ==, -1);
+  g_assert_cmpstr (symbols, ==, "B");
+  g_assert_nonnull (loom_net_type_of (net, "a.0", inner, NULL));
+  g_assert_nonnull (loom_net_type_of (net, "a", inner, "out"));
+  g_assert_nonnull (loom_net_type_of (net, "a.1", border, NULL));
+  g_assert_nonnull (loom_net_type_of (net, NULL, outer, NULL));
+  g_assert_nonnull (loom_net_type_of (net, "", outer, "y"));
+  g_assert_null (loom_net_type_of (net, "", outer, "z"));
+  g_assert_null (loom_net_type_of (net, "", inner, NULL));
+}
+
+static void
+test_binding (void)
+{
+  g_autofree char *text
+      = g_strconcat (HEAD, "<node id='x' op='input' shape='B,3'/>",
+                     "<node id='fc' op='linear' out_features='4'/><wire from='x' to='fc'/></graph>", NULL);
+  g_autoptr (LoomGraph) graph = graph_from_text (text, NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  LoomBinding binding = { { 0 } };
+  g_autoptr (LoomNet) net = NULL;
+  g_autofree char *got = NULL;
+
+  binding.value['B' - 'A'] = 8;
+  net = loom_net_new (graph, &binding, faults);
+  got = describe (net);
+  g_assert_cmpstr (got, ==, "x input() f32[8,3]\nfc linear(x) f32[8,4]\nfc.weight [4,3]\nfc.bias [4]\n");
+  g_assert_cmpfloat (loom_net_node (net, 1)->cost.parameters, ==, 16);
+  g_assert_cmpfloat (loom_net_node (net, 1)->cost.bytes, ==, 8 * 4 * 4);
+}
+
+/* One mistake, one sentence: what lies behind it is untyped and silent, and copies do not repeat it. */
+static void
+test_one_sentence (void)
+{
+  g_autoptr (LoomGraph) graph = NULL;
+  g_autoptr (LoomFaults) faults = NULL;
+  g_autoptr (LoomNet) net
+      = net_from_body (BLOCK "<node id='x' op='input' shape='B,5'/><node id='a' module='block' n='-1' repeat='50'/>"
+                             "<node id='r' op='relu'/><wire from='x' to='a'/><wire from='a' to='r'/>",
+                       &graph, &faults);
+
+  g_assert_cmpuint (loom_faults_count (faults), ==, 1);
+  g_assert_cmpstr (loom_faults_get (faults, 0)->node, ==, "a.0.fc");
+  g_assert_false (loom_net_node (net, loom_net_find (net, "r"))->typed);
+}
+
+static void
+test_limits (void)
+{
+  g_autoptr (LoomGraph) graph = NULL;
+  g_autoptr (LoomFaults) faults = NULL;
+  g_autoptr (LoomNet) net = NULL;
+  g_autofree char *sentences = NULL;
+
+  net = net_from_body (BLOCK
+                       "<module name='m'><node id='x' op='module_input'/><node id='b' module='block' repeat='10000'/>"
+                       "<wire from='x' to='b'/></module><node id='x' op='input' shape='B,5'/>"
+                       "<node id='m' module='m' repeat='200'/><wire from='x' to='m'/>",
+                       &graph, &faults);
+  sentences = faults_as_text (faults);
+  g_assert_nonnull (strstr (sentences, "1,000,000"));
+}
+
+/* 2,000 nodes: what Studio does at every edit. Printed, not judged: machines differ. */
+static void
+test_speed (void)
+{
+  g_autoptr (GString) text = g_string_new (HEAD "<node id='x' op='input' shape='B,64'/>");
+  g_autoptr (LoomGraph) graph = NULL;
+  double best = G_MAXDOUBLE;
+
+  for (int i = 0; i < 2000; i++)
+    g_string_append_printf (text,
+                            i % 2 ? "<node id='n%d' op='relu'/>" : "<node id='n%d' op='linear' out_features='64'/>", i);
+  for (int i = 0; i < 2000; i++)
+    g_string_append_printf (text, "<wire from='%c%.0d%s' to='n%d'/>", i ? 'n' : 'x', i > 1 ? i - 1 : 0,
+                            i == 1 ? "0" : "", i);
+  g_string_append (text, "</graph>");
+  graph = graph_from_text (text->str, NULL);
+  for (int k = 0; k < 10; k++)
+    {
+      g_autoptr (LoomFaults) faults = loom_faults_new ();
+      gint64 start = g_get_monotonic_time ();
+      LoomNet *net = loom_net_new (graph, NULL, faults);
+
+      best = MIN (best, (double)(g_get_monotonic_time () - start) / 1000);
+      g_assert_cmpuint (loom_faults_length (faults), ==, 0);
+      g_assert_cmpuint (loom_net_n_nodes (net), ==, 2001);
+      loom_net_free (net);
+    }
+  g_test_message ("a net of 2,001 nodes and 2,000 wires: %.2f ms (best of 10)", best);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/net/plain", test_plain);
+  g_test_add_func ("/net/modules", test_modules);
+  g_test_add_func ("/net/repeat", test_repeat);
+  g_test_add_func ("/net/share", test_share);
+  g_test_add_func ("/net/repeat-ports", test_repeat_ports);
+  g_test_add_func ("/net/nesting", test_nesting);
+  g_test_add_func ("/net/tied", test_tied);
+  g_test_add_func ("/net/variadic", test_variadic);
+  g_test_add_func ("/net/ports", test_ports);
+  g_test_add_func ("/net/binding", test_binding);
+  g_test_add_func ("/net/one-sentence", test_one_sentence);
+  g_test_add_func ("/net/limits", test_limits);
+  g_test_add_func ("/net/speed", test_speed);
+  return g_test_run ();
+}
