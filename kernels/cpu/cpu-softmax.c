@@ -67,7 +67,7 @@ softmax_row (const float *x, float *y, int64_t n, bool log)
 static void
 block_lse (const float *x, int64_t n, int64_t inner, int64_t rows, float *max, float *lse)
 {
-  float sum[BLOCK] = { 0 };
+  double sum[BLOCK] = { 0 };
 
   for (int64_t i = 0; i < rows; i++)
     max[i] = x[i];
@@ -82,9 +82,9 @@ block_lse (const float *x, int64_t n, int64_t inner, int64_t rows, float *max, f
     max[i] = max[i] == -INFINITY ? 0 : max[i];
   for (int64_t j = 0; j < n; j++)
     for (int64_t i = 0; i < rows; i++)
-      sum[i] += cpu_exp (x[j * inner + i] - max[i]);
+      sum[i] += (double)cpu_exp (x[j * inner + i] - max[i]);
   for (int64_t i = 0; i < rows; i++)
-    lse[i] = max[i] + cpu_log (sum[i]);
+    lse[i] = max[i] + cpu_log ((float)sum[i]);
 }
 
 /* Calls BODY with x_at (offset of class 0 of the first row), row (its number) and rows. */
@@ -94,7 +94,7 @@ block_lse (const float *x, int64_t n, int64_t inner, int64_t rows, float *max, f
       int64_t outer_ = block_ / (self)->blocks, inner_ = block_ % (self)->blocks * BLOCK;                              \
       int64_t x_at = outer_ * (self)->n * (self)->inner + inner_, row = outer_ * (self)->inner + inner_;               \
       int64_t rows = (self)->inner - inner_ < BLOCK ? (self)->inner - inner_ : BLOCK;                                  \
-      (void) row;                                                                                                      \
+      (void)row;                                                                                                       \
       __VA_ARGS__                                                                                                      \
     }
 
@@ -135,36 +135,37 @@ part_softmax_grad (void *context, int64_t from, int64_t to)
     const float *g = call->g + x_at;
     const float *y = call->x + x_at;
     float *dx = call->y + x_at;
-    float sum[BLOCK] = { 0 };
+    double sum[BLOCK] = { 0 };
 
     if (inner == 1)
       {
         double total;
+        float shift;
 
         if (self->log)
           CPU_SUM (total, n, g[i]);
         else
           CPU_SUM (total, n, g[i] * y[i]);
-        sum[0] = (float)total;
+        shift = (float)total;
         if (self->log)
           {
-            _Pragma ("GCC ivdep") for (int64_t i = 0; i < n; i++) dx[i] = g[i] - cpu_exp (y[i]) * sum[0];
+            _Pragma ("GCC ivdep") for (int64_t i = 0; i < n; i++) dx[i] = g[i] - cpu_exp (y[i]) * shift;
           }
         else
           {
-            _Pragma ("GCC ivdep") for (int64_t i = 0; i < n; i++) dx[i] = y[i] * (g[i] - sum[0]);
+            _Pragma ("GCC ivdep") for (int64_t i = 0; i < n; i++) dx[i] = y[i] * (g[i] - shift);
           }
         continue;
       }
     for (int64_t j = 0; j < n; j++)
       for (int64_t i = 0; i < rows; i++)
-        sum[i] += self->log ? g[j * inner + i] : g[j * inner + i] * y[j * inner + i];
+        sum[i] += (double)(self->log ? g[j * inner + i] : g[j * inner + i] * y[j * inner + i]);
     for (int64_t j = 0; j < n; j++)
       for (int64_t i = 0; i < rows; i++)
         {
           int64_t e = j * inner + i;
 
-          dx[e] = self->log ? g[e] - cpu_exp (y[e]) * sum[i] : y[e] * (g[e] - sum[i]);
+          dx[e] = self->log ? g[e] - cpu_exp (y[e]) * (float)sum[i] : y[e] * (g[e] - (float)sum[i]);
         }
   })
 }

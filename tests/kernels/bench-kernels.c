@@ -1,0 +1,257 @@
+/* Times single kernels of the CPU back end: the calls that the raced networks make.
+ *
+ *   bench-kernels [THREADS [WORD]]    only lines that contain WORD
+ *
+ * Prints the best of several windows in microseconds, and GFLOP/s of products or
+ * GB/s of the rest. Not a test: timings on a shared machine prove nothing. */
+#include "tests/kernels/kernel-harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Machine cpu;
+static const char *only = "";
+
+static void
+bench (Sample *s, const char *label, LoomLayout layout, double flops)
+{
+  LoomTensorDesc in[SAMPLE_MAX_IN], out[SAMPLE_MAX_OUT];
+  LoomKernelSpec spec = { s->primitive, &s->attrs, s->n_in, s->n_out, in, out };
+  void *buffers[SAMPLE_MAX_IN + SAMPLE_MAX_OUT + 1] = { NULL };
+  LoomMessage message = { "" };
+  LoomKernel *kernel = NULL;
+  double bytes = 0, best = 1e9;
+  int n = s->n_in + s->n_out, repeat = 1;
+
+  if (strstr (label, only) == NULL && strstr (s->primitive, only) == NULL)
+    return;
+  for (int i = 0; i < n; i++)
+    {
+      LoomTensorDesc *d = i < s->n_in ? &in[i] : &out[i - s->n_in];
+      gboolean weight = g_str_has_prefix (s->primitive, "conv")
+                        && (g_str_has_suffix (s->primitive, "weight_grad") ? i == s->n_in : i == 1);
+
+      *d = i < s->n_in ? s->in[i] : s->out[i - s->n_in];
+      if (d->rank == 4 && !weight)
+        d->layout = layout;
+      bytes += (double)loom_desc_bytes (d);
+      g_assert_cmpint (cpu.backend->alloc (cpu.device, loom_desc_bytes (d), &buffers[i], &message), ==, LOOM_STATUS_OK);
+      memset (buffers[i], 0, loom_desc_bytes (d));
+      for (gint64 e = 0; e < loom_desc_count (d); e++)
+        loom_store_double (buffers[i], e, d->dtype,
+                           d->dtype == LOOM_F32 ? 0.1 + (double)(e % 17) * 0.05 : (double)(e % 3));
+    }
+  if (cpu.backend->kernel_new (cpu.device, &spec, &kernel, &message) != LOOM_STATUS_OK)
+    {
+      printf ("%-22s %-26s unsupported %s\n", s->primitive, label, message.text);
+      return;
+    }
+  if (kernel->scratch_bytes > 0)
+    cpu.backend->alloc (cpu.device, kernel->scratch_bytes, &buffers[n], &message);
+  if (kernel->bind != NULL)
+    kernel->bind (kernel, buffers, &message);
+  for (int window = 0; window < 12; window++)
+    {
+      gint64 start = g_get_monotonic_time (), time;
+
+      for (int i = 0; i < repeat; i++)
+        if (kernel->run (kernel, NULL, buffers, &message) != LOOM_STATUS_OK)
+          g_error ("%s", message.text);
+      time = g_get_monotonic_time () - start;
+      if (time < 2000)
+        {
+          repeat *= time < 200 ? 10 : 2;
+          window = -1;
+          continue;
+        }
+      best = MIN (best, (double)time / repeat);
+    }
+  printf ("%-22s %-26s %9.3f us  %7.1f %s  %s%s\n", s->primitive, label, best,
+          flops > 0 ? flops / best * 1e-3 : bytes / best * 1e-3, flops > 0 ? "GFLOP/s" : "GB/s   ", kernel->name,
+          kernel->scratch_bytes > 0 ? " +scratch" : "");
+  for (int i = 0; i <= n; i++)
+    cpu.backend->free (cpu.device, buffers[i]);
+  kernel->free (kernel);
+}
+
+static void
+bench_linear (const char *label, int m, int n, int k)
+{
+  char x[32], w[32], y[32], b[32], name[64];
+  double flops = 2.0 * m * n * k;
+
+  g_snprintf (x, sizeof x, "%d,%d", m, k);
+  g_snprintf (w, sizeof w, "%d,%d", n, k);
+  g_snprintf (y, sizeof y, "%d,%d", m, n);
+  g_snprintf (b, sizeof b, "%d", n);
+  for (int pass = 0; pass < 3; pass++)
+    {
+      Sample s = { .primitive = "matmul", .n_in = pass == 0 ? 3 : 2, .n_out = 1 };
+
+      s.in[0] = desc (LOOM_F32, pass == 0 ? x : y);
+      s.in[1] = desc (LOOM_F32, pass == 1 ? x : w);
+      s.in[2] = desc (LOOM_F32, b);
+      s.out[0] = desc (LOOM_F32, pass == 0 ? y : pass == 1 ? w : x);
+      s.attrs.matmul
+          = (LoomMatmulAttrs){ pass == 1, pass == 0, pass == 0, pass == 0 ? LOOM_SCALAR_RELU : LOOM_SCALAR_ID };
+      g_snprintf (name, sizeof name, "%s %s", label, pass == 0 ? "forward" : pass == 1 ? "dW" : "dx");
+      bench (&s, name, LOOM_LAYOUT_PLAIN, flops);
+    }
+}
+
+static void
+bench_conv (const char *label, int N, int C, int H, int K, int R, int pad)
+{
+  int P = H + 2 * pad - R + 1;
+  LoomTensorDesc x = { LOOM_F32, 0, 4, { N, C, H, H } }, w = { LOOM_F32, 0, 4, { K, C, R, R } };
+  LoomTensorDesc y = { LOOM_F32, 0, 4, { N, K, P, P } }, b = { LOOM_F32, 0, 1, { K } };
+  double flops = 2.0 * N * K * P * P * C * R * R;
+  Sample s = { .primitive = "conv2d", .n_in = 3, .n_out = 1, .in = { x, w, b }, .out = { y } };
+
+  s.attrs.conv = (LoomConv2dAttrs){ { 1, 1 }, { pad, pad, pad, pad }, { 1, 1 }, 1, TRUE, LOOM_SCALAR_RELU };
+  bench (&s, label, LOOM_LAYOUT_NHWC, flops);
+  s = (Sample){
+    .primitive = "conv2d_weight_grad", .attrs = s.attrs, .n_in = 2, .n_out = 2, .in = { y, x }, .out = { w, b }
+  };
+  bench (&s, label, LOOM_LAYOUT_NHWC, flops);
+  s = (Sample){
+    .primitive = "conv2d_input_grad", .attrs = s.attrs, .n_in = 2, .n_out = 1, .in = { y, w }, .out = { x }
+  };
+  bench (&s, label, LOOM_LAYOUT_NHWC, flops);
+}
+
+static void
+bench_pool (const char *label, const char *in, const char *out)
+{
+  LoomTensorDesc x = desc (LOOM_F32, in), y = desc (LOOM_F32, out), where = desc (LOOM_U8, out);
+  Sample s = { .primitive = "max_pool2d", .n_in = 1, .n_out = 2, .in = { x }, .out = { y, where } };
+
+  s.attrs.pool = (LoomPool2dAttrs){ { 2, 2 }, { 2, 2 }, { 0, 0 }, { 1, 1 }, TRUE, 0 };
+  bench (&s, label, LOOM_LAYOUT_NHWC, 0);
+  s = (Sample){
+    .primitive = "max_pool2d_grad", .attrs = s.attrs, .n_in = 2, .n_out = 1, .in = { y, where }, .out = { x }
+  };
+  bench (&s, label, LOOM_LAYOUT_NHWC, 0);
+}
+
+static void
+bench_elementwise (const char *dims, LoomScalarOp op, const char *other)
+{
+  Sample s = { .primitive = "elementwise", .n_out = 1 };
+  char label[80];
+
+  s.n_in = loom_scalar_arity (op);
+  s.in[0] = s.out[0] = desc (LOOM_F32, dims);
+  s.in[1] = desc (LOOM_F32, other);
+  s.attrs.elementwise.compute = LOOM_F32;
+  s.attrs.elementwise.n_steps = 1;
+  s.attrs.elementwise.step[0] = (LoomElementwiseStep){ op, { 0, 1, 0 } };
+  s.attrs.elementwise.out[0] = (uint8_t)s.n_in;
+  g_snprintf (label, sizeof label, "%s %s %s", loom_scalar_name (op), dims, s.n_in > 1 ? other : "");
+  bench (&s, label, LOOM_LAYOUT_PLAIN, 0);
+}
+
+static void
+bench_reduce (const char *in, const char *out, guint axes)
+{
+  Sample s = { .primitive = "reduce", .n_in = 1, .n_out = 1 };
+  char label[80];
+
+  s.in[0] = desc (LOOM_F32, in);
+  s.out[0] = desc (LOOM_F32, out);
+  s.attrs.reduce = (LoomReduceAttrs){ LOOM_REDUCE_SUM, axes };
+  g_snprintf (label, sizeof label, "%s to %s", in, out);
+  bench (&s, label, LOOM_LAYOUT_PLAIN, 0);
+}
+
+static void
+bench_losses (const char *rows, const char *logits)
+{
+  LoomTensorDesc x = desc (LOOM_F32, logits), t = desc (LOOM_I64, rows), l = desc (LOOM_F32, rows);
+  Sample s = { .primitive = "cross_entropy", .n_in = 2, .n_out = 2, .in = { x, t }, .out = { l, l } };
+
+  s.attrs.entropy.ignore_index = -100;
+  bench (&s, logits, LOOM_LAYOUT_PLAIN, 0);
+  s = (Sample){
+    .primitive = "cross_entropy_grad", .attrs = s.attrs, .n_in = 4, .n_out = 1, .in = { x, t, l, l }, .out = { x }
+  };
+  bench (&s, logits, LOOM_LAYOUT_PLAIN, 0);
+}
+
+/* Adam over the tensors named, not adjacent in memory. */
+static void
+bench_adam (const char *label, const char *const *dims)
+{
+  Sample s = { .primitive = "adam_step" };
+  int n = (int)g_strv_length ((char **)dims);
+
+  for (int l = 0; l < 4; l++)
+    for (int t = 0; t < n; t++)
+      s.in[s.n_in++] = desc (LOOM_F32, dims[t]);
+  for (int l = 0; l < 3; l++)
+    for (int t = 0; t < n; t++)
+      s.out[s.n_out++] = desc (LOOM_F32, dims[t]);
+  for (int i = 0; i < 8; i++)
+    s.in[s.n_in++] = desc (i == 7 ? LOOM_I64 : LOOM_F32, "1");
+  s.attrs.adam.n = n;
+  bench (&s, label, LOOM_LAYOUT_PLAIN, 0);
+}
+
+int
+main (int argc, char **argv)
+{
+  static const char *const iris[] = { "16,4", "16", "16,16", "16", "3,16", "3", NULL };
+  static const char *const mlp[] = { "128,784", "128", "10,128", "10", NULL };
+
+  if (argc > 2)
+    only = argv[2];
+  cpu = machine_open (loom_backend_cpu (), argc > 1 ? atoi (argv[1]) : 0);
+  bench_linear ("iris 4-16", 16, 16, 4);
+  bench_linear ("iris 16-16", 16, 16, 16);
+  bench_linear ("iris 16-3", 16, 3, 16);
+  bench_elementwise ("16,16", LOOM_SCALAR_RELU_GRAD, "16,16");
+  bench_reduce ("16,16", "1,16", 1);
+  bench_reduce ("16", "1", 1);
+  bench_losses ("16", "16,3");
+  bench_adam ("iris", iris);
+  bench_linear ("b32 784-128", 32, 128, 784);
+  bench_linear ("b32 128-10", 32, 10, 128);
+  bench_linear ("b128 784-128", 128, 128, 784);
+  bench_linear ("b128 128-10", 128, 10, 128);
+  bench_losses ("128", "128,10");
+  bench_reduce ("128,128", "1,128", 1);
+  bench_adam ("mlp", mlp);
+  bench_conv ("lenet conv1", 64, 1, 28, 6, 5, 2);
+  bench_conv ("lenet conv2", 64, 6, 14, 16, 5, 0);
+  bench_conv ("fashion conv2", 64, 16, 14, 32, 5, 2);
+  bench_pool ("64,6,28,28", "64,6,28,28", "64,6,14,14");
+  bench_pool ("64,32,28,28", "64,32,28,28", "64,32,14,14");
+  bench_elementwise ("64,16,28,28", LOOM_SCALAR_RELU_GRAD, "64,16,28,28");
+  bench_elementwise ("64,16,28,28", LOOM_SCALAR_GELU, "");
+  bench_elementwise ("1000,1000", LOOM_SCALAR_ADD, "1000");
+  bench_reduce ("1000,1000", "1,1", 3);
+  bench_reduce ("1000,1000", "1,1000", 1);
+  bench_reduce ("1000,1000", "1000,1", 2);
+  {
+    LoomTensorDesc x = desc (LOOM_F32, "64,32,32,32"), c = desc (LOOM_F32, "32");
+    Sample s = { .primitive = "batch_norm", .n_in = 3, .n_out = 3, .in = { x, c, c }, .out = { x, c, c } };
+
+    s.attrs.norm = (LoomNormAttrs){ 1e-5, 0, TRUE };
+    bench (&s, "64,32,32,32", LOOM_LAYOUT_NHWC, 0);
+    s = (Sample){ .primitive = "batch_norm_grad",
+                  .attrs = s.attrs,
+                  .n_in = 5,
+                  .n_out = 3,
+                  .in = { x, x, c, c, c },
+                  .out = { x, c, c } };
+    bench (&s, "64,32,32,32", LOOM_LAYOUT_NHWC, 0);
+    s = (Sample){ .primitive = "reorder", .n_in = 1, .n_out = 1, .in = { x }, .out = { x } };
+    s.attrs.permute = (LoomPermuteAttrs){ { 0, 2, 3, 1 } };
+    s.primitive = "permute";
+    s.out[0] = desc (LOOM_F32, "64,32,32,32");
+    bench (&s, "64,32,32,32 NCHW-NHWC", LOOM_LAYOUT_PLAIN, 0);
+  }
+  machine_close (&cpu);
+  return 0;
+}

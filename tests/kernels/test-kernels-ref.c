@@ -1,0 +1,552 @@
+/* The reference itself: values worked out by hand, gradients against central
+ * differences in f64, Philox against its authors' vectors, ten optimiser steps
+ * against the formulas written once more, and the vector functions against libm. */
+#include "tests/kernels/kernel-harness.h"
+#include "kernels/cpu/cpu-math.h"
+#include "kernels/philox.h"
+
+#include <math.h>
+#include <string.h>
+
+static Machine ref;
+
+/* ---- running one kernel on f64 arrays ---------------------------------- */
+
+static void
+run (const Sample *s, double *const *operands)
+{
+  LoomKernelSpec spec = { s->primitive, &s->attrs, s->n_in, s->n_out, s->in, s->out };
+  LoomMessage message = { "" };
+  LoomKernel *kernel = NULL;
+
+  g_assert_cmpint (ref.backend->kernel_new (ref.device, &spec, &kernel, &message), ==, LOOM_STATUS_OK);
+  g_assert_cmpint (kernel->run (kernel, NULL, (void *const *)operands, &message), ==, LOOM_STATUS_OK);
+  kernel->free (kernel);
+}
+
+static void
+add (Sample *s, gboolean output, LoomDType dtype, const char *dims)
+{
+  LoomTensorDesc d = desc (dtype, dims);
+
+  if (output)
+    s->out[s->n_out++] = d;
+  else
+    s->in[s->n_in++] = d;
+}
+
+#define IN(s, dims)  add (s, FALSE, LOOM_F64, dims)
+#define OUT(s, dims) add (s, TRUE, LOOM_F64, dims)
+
+static void
+expect (const double *got, const double *want, int n)
+{
+  for (int i = 0; i < n; i++)
+    if (isnan (want[i]))
+      g_assert_true (isnan (got[i]));
+    else
+      g_assert_cmpfloat_with_epsilon (got[i], want[i], 1e-9);
+}
+
+/* ---- by hand ------------------------------------------------------------ */
+
+static void
+test_conv_by_hand (void)
+{
+  Sample s = { .primitive = "conv2d" };
+  double x[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 }, w[] = { 1, 0, 0, -1 }, bias[] = { 0.5 }, y[4];
+  double want[] = { -3.5, -3.5, -3.5, -3.5 };
+
+  IN (&s, "1,1,3,3");
+  IN (&s, "1,1,2,2");
+  IN (&s, "1");
+  OUT (&s, "1,1,2,2");
+  s.attrs.conv = (LoomConv2dAttrs){ { 1, 1 }, { 0 }, { 1, 1 }, 1, TRUE, LOOM_SCALAR_ID };
+  run (&s, (double *[]){ x, w, bias, y });
+  expect (y, want, 4);
+}
+
+static void
+test_pool_by_hand (void)
+{
+  Sample s = { .primitive = "max_pool2d" };
+  double x[] = { 1, 3, 3, 2, NAN, 0, 7, 7, 5, 7, 1, 1, 0, 2, 1, 1 }, y[4], want[] = { NAN, 7, 7, 1 };
+  guint8 where[4];
+
+  IN (&s, "1,1,4,4");
+  OUT (&s, "1,1,2,2");
+  add (&s, TRUE, LOOM_U8, "1,1,2,2");
+  s.attrs.pool = (LoomPool2dAttrs){ { 2, 2 }, { 2, 2 }, { 0, 0 }, { 1, 1 }, TRUE, 0 };
+  run (&s, (double *[]){ x, y, (double *)where });
+  expect (y, want, 4);
+  g_assert_cmpint (where[0], ==, 2); /* the NaN */
+  g_assert_cmpint (where[1], ==, 2); /* the first of two sevens */
+  g_assert_cmpint (where[2], ==, 1);
+  g_assert_cmpint (where[3], ==, 0);
+}
+
+/* 5 columns, window 2, stride 2, ceil mode: the last window hangs over. */
+static void
+test_avg_ceil_by_hand (void)
+{
+  double x[] = { 1, 2, 3, 4, 5 }, y[3], want[] = { 1.5, 3.5, 5 }, fixed[] = { 0.75, 1.75, 1.25 };
+  Sample s = { .primitive = "avg_pool2d" };
+
+  IN (&s, "1,1,1,5");
+  OUT (&s, "1,1,1,3");
+  s.attrs.pool = (LoomPool2dAttrs){ { 1, 2 }, { 1, 2 }, { 0, 0 }, { 1, 1 }, TRUE, 0 };
+  run (&s, (double *[]){ x, y });
+  expect (y, want, 3);
+  s.attrs.pool.divisor = 4;
+  run (&s, (double *[]){ x, y });
+  expect (y, fixed, 3);
+}
+
+static void
+test_reduce_nan_by_hand (void)
+{
+  double x[] = { 1, NAN, 3, 4, 2, 4 }, y[2], want[] = { NAN, 4 };
+  gint64 where[2];
+  Sample s = { .primitive = "reduce" };
+
+  IN (&s, "2,3");
+  OUT (&s, "2,1");
+  s.attrs.reduce = (LoomReduceAttrs){ LOOM_REDUCE_MAX, 2 };
+  run (&s, (double *[]){ x, y });
+  expect (y, want, 2);
+  s.primitive = "argreduce";
+  s.out[0].dtype = LOOM_I64;
+  s.attrs.argreduce = (LoomArgReduceAttrs){ TRUE, 1 };
+  run (&s, (double *[]){ x, (double *)where });
+  g_assert_cmpint (where[0], ==, 1);
+  g_assert_cmpint (where[1], ==, 0);
+}
+
+static void
+test_entropy_by_hand (void)
+{
+  double x[] = { 0, 0, 1000, 0 }, loss[2], lse[2], want[] = { 0.69314718055994531, 0 };
+  gint64 target[] = { 1, -100 };
+  Sample s = { .primitive = "cross_entropy" };
+
+  IN (&s, "2,2");
+  add (&s, FALSE, LOOM_I64, "2");
+  OUT (&s, "2");
+  OUT (&s, "2");
+  s.attrs.entropy.ignore_index = -100;
+  run (&s, (double *[]){ x, (double *)target, loss, lse });
+  expect (loss, want, 2);
+  g_assert_cmpfloat (lse[1], ==, 1000);
+}
+
+static void
+test_half (void)
+{
+  static const struct
+  {
+    float x;
+    guint16 f16, bf16;
+  } cases[] = { { 1, 0x3c00, 0x3f80 },        { -2.5f, 0xc100, 0xc020 },    { 65504, 0x7bff, 0x4780 },
+                { 65520, 0x7c00, 0x4780 },    { 5.9604645e-8f, 1, 0x3380 }, { 0, 0, 0 },
+                { INFINITY, 0x7c00, 0x7f80 }, { 1.0f / 3, 0x3555, 0x3eab }, { 2049, 0x6800, 0x4500 },
+                { 2051, 0x6802, 0x4500 } };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_assert_cmphex (loom_f16_from_float (cases[i].x), ==, cases[i].f16);
+      g_assert_cmphex (loom_bf16_from_float (cases[i].x), ==, cases[i].bf16);
+    }
+  for (guint h = 0; h < 65536; h++)
+    {
+      float x = loom_f16_to_float ((guint16)h), b = loom_bf16_to_float ((guint16)h);
+
+      if (isnan (x))
+        g_assert_true (isnan (loom_f16_to_float (loom_f16_from_float (x))));
+      else
+        g_assert_cmphex (loom_f16_from_float (x), ==, h);
+      if (isnan (b))
+        g_assert_true (isnan (loom_bf16_to_float (loom_bf16_from_float (b))));
+      else
+        g_assert_cmphex (loom_bf16_from_float (b), ==, h);
+    }
+}
+
+/* Random123's known answer for philox4x32-10 with counter and key 0, and a fixed one
+ * of our own that pins how seed, stream and step enter. */
+static void
+test_philox (void)
+{
+  guint32 word[4], other[4];
+
+  loom_philox (0, 0, 0, 0, word);
+  g_assert_cmphex (word[0], ==, 0x6627e8d5);
+  g_assert_cmphex (word[1], ==, 0xe169c58d);
+  g_assert_cmphex (word[2], ==, 0xbc57ac4c);
+  g_assert_cmphex (word[3], ==, 0x9b00dbd8);
+  for (int i = 0; i < 4; i++)
+    {
+      loom_philox (i == 0, i == 1, i == 2, i == 3, other);
+      g_assert_cmpint (memcmp (word, other, sizeof word), !=, 0);
+    }
+}
+
+/* ---- central differences ------------------------------------------------ */
+
+#define MAX_COUNT 512
+
+/* d(Σ r·forward)/d operand `wrt` against the gradient kernel. The gradient's inputs
+ * are named by a string: 'g' the cotangent, '0'… forward inputs, 'a'… forward
+ * outputs; output `which` is compared. */
+static void
+check_gradient (const Sample *forward, Sample *backward, const char *operands, int wrt, int which, gboolean positive)
+{
+  double in[8][MAX_COUNT], out[4][MAX_COUNT], r[MAX_COUNT], grad[4][MAX_COUNT], *buffers[12], *back[12];
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+  gint64 n_y = loom_desc_count (&forward->out[0]), n_x = loom_desc_count (&forward->in[wrt]);
+  int n = 0;
+
+  for (int i = 0; i < forward->n_in; i++)
+    {
+      buffers[n++] = in[i];
+      if (forward->in[i].dtype == LOOM_I64)
+        {
+          for (gint64 e = 0; e < loom_desc_count (&forward->in[i]); e++)
+            ((gint64 *)in[i])[e] = g_rand_int_range (rand, 0, 3);
+          continue;
+        }
+      for (gint64 e = 0; e < loom_desc_count (&forward->in[i]); e++)
+        in[i][e] = g_rand_double_range (rand, positive ? 0.2 : -2, 2);
+    }
+  for (int i = 0; i < forward->n_out; i++)
+    buffers[n++] = out[i];
+  for (gint64 e = 0; e < n_y; e++)
+    r[e] = g_rand_double_range (rand, -1, 1);
+  run (forward, buffers);
+
+  backward->n_in = 0;
+  for (const char *o = operands; *o != '\0'; o++)
+    {
+      back[backward->n_in] = *o == 'g' ? r : *o >= 'a' ? out[*o - 'a'] : in[*o - '0'];
+      backward->in[backward->n_in++] = *o == 'g'   ? forward->out[0]
+                                       : *o >= 'a' ? forward->out[*o - 'a']
+                                                   : forward->in[*o - '0'];
+    }
+  for (int i = 0; i < backward->n_out; i++)
+    back[backward->n_in + i] = grad[i];
+  run (backward, back);
+
+  for (gint64 e = 0; e < n_x; e++)
+    {
+      const double eps = 1e-6, old = in[wrt][e];
+      double up = 0, down = 0;
+
+      in[wrt][e] = old + eps;
+      run (forward, buffers);
+      for (gint64 i = 0; i < n_y; i++)
+        up += r[i] * out[0][i];
+      in[wrt][e] = old - eps;
+      run (forward, buffers);
+      for (gint64 i = 0; i < n_y; i++)
+        down += r[i] * out[0][i];
+      in[wrt][e] = old;
+      g_assert_cmpfloat_with_epsilon (grad[which][e], (up - down) / (2 * eps),
+                                      1e-7 * (1 + fabs (grad[which][e])) + 2e-8);
+    }
+}
+
+static void
+test_conv_gradients (void)
+{
+  for (int v = 0; v < 3; v++)
+    {
+      static const LoomConv2dAttrs attrs[] = {
+        { { 1, 1 }, { 1, 1, 1, 1 }, { 1, 1 }, 1, TRUE, LOOM_SCALAR_ID },
+        { { 2, 1 }, { 1, 0, 2, 1 }, { 1, 2 }, 2, TRUE, LOOM_SCALAR_ID },
+        { { 1, 2 }, { 0, 0, 0, 0 }, { 2, 1 }, 1, TRUE, LOOM_SCALAR_ID },
+      };
+      static const char *const y[] = { "2,4,5,6", "2,4,3,5", "2,4,1,2" }, *const w[]
+                                                                          = { "4,2,3,3", "4,1,3,3", "4,2,3,3" };
+      Sample f = { .primitive = "conv2d" }, b = { .primitive = "conv2d_input_grad" };
+
+      f.attrs.conv = b.attrs.conv = attrs[v];
+      IN (&f, "2,2,5,6");
+      IN (&f, w[v]);
+      IN (&f, "4");
+      OUT (&f, y[v]);
+      OUT (&b, "2,2,5,6");
+      check_gradient (&f, &b, "g1", 0, 0, FALSE);
+      b.primitive = "conv2d_weight_grad";
+      b.n_out = 0;
+      OUT (&b, w[v]);
+      OUT (&b, "4");
+      check_gradient (&f, &b, "g0", 1, 0, FALSE);
+      check_gradient (&f, &b, "g0", 2, 1, FALSE);
+    }
+}
+
+static void
+test_pool_gradients (void)
+{
+  Sample f = { .primitive = "max_pool2d" }, b = { .primitive = "max_pool2d_grad" };
+  static const LoomPool2dAttrs attrs = { { 3, 2 }, { 2, 1 }, { 1, 1 }, { 1, 1 }, FALSE, 0 };
+
+  f.attrs.pool = b.attrs.pool = attrs;
+  IN (&f, "2,2,5,6");
+  OUT (&f, "2,2,3,7");
+  add (&f, TRUE, LOOM_U8, "2,2,3,7");
+  OUT (&b, "2,2,5,6");
+  check_gradient (&f, &b, "gb", 0, 0, FALSE);
+  f.primitive = "avg_pool2d";
+  b.primitive = "avg_pool2d_grad";
+  f.n_out = 1;
+  for (int count = 0; count < 2; count++)
+    {
+      f.attrs.pool.count_include_pad = b.attrs.pool.count_include_pad = count;
+      check_gradient (&f, &b, "g", 0, 0, FALSE);
+    }
+}
+
+static void
+test_softmax_gradients (void)
+{
+  for (int axis = 0; axis < 3; axis++)
+    for (int log = 0; log < 2; log++)
+      {
+        Sample f = { .primitive = "softmax" }, b = { .primitive = "softmax_grad" };
+
+        f.attrs.softmax = b.attrs.softmax = (LoomSoftmaxAttrs){ axis, log };
+        IN (&f, "3,4,5");
+        OUT (&f, "3,4,5");
+        OUT (&b, "3,4,5");
+        check_gradient (&f, &b, "ga", 0, 0, FALSE);
+      }
+}
+
+static void
+test_entropy_gradient (void)
+{
+  for (int ignore = -1; ignore < 2; ignore++)
+    {
+      Sample f = { .primitive = "cross_entropy" }, b = { .primitive = "cross_entropy_grad" };
+
+      f.attrs.entropy.ignore_index = b.attrs.entropy.ignore_index = ignore;
+      IN (&f, "4,3,5");
+      add (&f, FALSE, LOOM_I64, "4,5");
+      OUT (&f, "4,5");
+      OUT (&f, "4,5");
+      OUT (&b, "4,3,5");
+      check_gradient (&f, &b, "01bg", 0, 0, FALSE);
+    }
+}
+
+static void
+test_norm_gradients (void)
+{
+  Sample f = { .primitive = "batch_norm" }, b = { .primitive = "batch_norm_grad" };
+
+  f.attrs.norm = b.attrs.norm = (LoomNormAttrs){ 1e-3, 2, TRUE };
+  IN (&f, "4,3,2,2");
+  IN (&f, "3");
+  IN (&f, "3");
+  OUT (&f, "4,3,2,2");
+  OUT (&f, "3");
+  OUT (&f, "3");
+  OUT (&b, "4,3,2,2");
+  OUT (&b, "3");
+  OUT (&b, "3");
+  for (int i = 0; i < 3; i++)
+    check_gradient (&f, &b, "g0bc1", i, i, FALSE);
+  f.primitive = "layer_norm";
+  b.primitive = "layer_norm_grad";
+  f.in[1] = f.in[2] = b.out[1] = b.out[2] = desc (LOOM_F64, "2,2");
+  f.out[1] = f.out[2] = desc (LOOM_F64, "4,3");
+  for (int i = 0; i < 3; i++)
+    check_gradient (&f, &b, "g0bc1", i, i, FALSE);
+}
+
+static void
+test_gather_gradient (void)
+{
+  Sample f = { .primitive = "gather_rows" }, b = { .primitive = "scatter_add_rows" };
+
+  IN (&f, "3,4");
+  add (&f, FALSE, LOOM_I64, "2,5");
+  OUT (&f, "2,5,4");
+  OUT (&b, "3,4");
+  check_gradient (&f, &b, "1g", 0, 0, FALSE);
+}
+
+/* Slice and pad are each other's gradient. */
+static void
+test_slice_gradient (void)
+{
+  Sample f = { .primitive = "slice" }, b = { .primitive = "pad" };
+
+  IN (&f, "5,7");
+  OUT (&f, "2,3");
+  OUT (&b, "5,7");
+  f.attrs.slice = (LoomSliceAttrs){ { 1, 0 }, { 2, 3 } };
+  b.attrs.pad = (LoomPadAttrs){ { 1, 0 }, { 2, 3 }, 0 };
+  check_gradient (&f, &b, "g", 0, 0, FALSE);
+}
+
+/* ---- optimisers ---------------------------------------------------------- */
+
+/* Ten steps on w² with both back ends against torch.optim's formulas. */
+static void
+test_optimisers (void)
+{
+  for (int variant = 0; variant < 16; variant++)
+    for (int cpu = 0; cpu < 2; cpu++)
+      {
+        gboolean adam = variant & 1, second = (variant >> 1) & 1, third = (variant >> 2) & 1, maximize = variant >> 3;
+        Machine machine = machine_open (cpu ? loom_backend_cpu () : loom_backend_ref (), 1);
+        float p = 1.5f, g = 0, m = NAN, v = 0, vmax = 0, lr = 0.05f, a = 0.9f, b = adam ? 0.999f : 0.1f, eps = 1e-8f;
+        float decay = 0.01f, scale = 0.5f, finite = 1;
+        double w = 1.5, buf = 0, ev = 0, em = 0, emax = 0;
+        gint64 step;
+        Sample s = { .primitive = adam ? "adam_step" : "sgd_step" };
+        LoomMessage message = { "" };
+        LoomKernel *kernel = NULL;
+        void *buffers[24];
+        int n = 0;
+
+        if (adam)
+          {
+            m = 0;
+            s.attrs.adam = (LoomAdamAttrs){ 1, second, third, maximize };
+          }
+        else
+          s.attrs.sgd = (LoomSgdAttrs){ 1, second || third, third, maximize };
+        {
+          void *lists[] = { &p, &g, &m, &v, &vmax };
+          void *adam_scalars[] = { &lr, &a, &b, &eps, &decay, &scale, &finite, &step };
+          void *sgd_scalars[] = { &lr, &a, &b, &decay, &scale, &finite, &step };
+          int n_lists = adam ? 4 + third : 2 + (second || third), n_scalars = adam ? 8 : 7;
+
+          for (int i = 0; i < n_lists; i++)
+            buffers[n++] = lists[i];
+          for (int i = 0; i < n_scalars; i++)
+            buffers[n++] = adam ? adam_scalars[i] : sgd_scalars[i];
+          s.n_in = n;
+          for (int i = 0; i < n_lists; i++)
+            if (i != 1)
+              {
+                buffers[n++] = lists[i];
+                s.n_out++;
+              }
+        }
+        for (int i = 0; i < s.n_in; i++)
+          s.in[i] = desc (i == s.n_in - 1 ? LOOM_I64 : LOOM_F32, "1");
+        for (int i = 0; i < s.n_out; i++)
+          s.out[i] = desc (LOOM_F32, "1");
+        {
+          LoomKernelSpec spec = { s.primitive, &s.attrs, s.n_in, s.n_out, s.in, s.out };
+
+          g_assert_cmpint (machine.backend->kernel_new (machine.device, &spec, &kernel, &message), ==, LOOM_STATUS_OK);
+        }
+        for (step = 1; step <= 10; step++)
+          {
+            double d;
+
+            g = (float)(4 * w); /* scaled by a half: the gradient of w² */
+            finite = 1;
+            g_assert_cmpint (kernel->run (kernel, NULL, buffers, &message), ==, LOOM_STATUS_OK);
+            d = 2 * w * (maximize ? -1 : 1);
+            if (adam)
+              {
+                if (second)
+                  w *= 1 - 0.05 * 0.01;
+                else
+                  d += 0.01 * w;
+                em = 0.9 * em + 0.1 * d;
+                ev = 0.999 * ev + 0.001 * d * d;
+                emax = MAX (emax, ev);
+                w -= 0.05 * (em / (1 - pow (0.9, (double)step)))
+                     / (sqrt ((third ? emax : ev) / (1 - pow (0.999, (double)step))) + 1e-8);
+              }
+            else
+              {
+                d += 0.01 * w;
+                buf = step == 1 ? d : 0.9 * buf + 0.9 * d;
+                w -= 0.05 * (third ? d + 0.9 * buf : second ? buf : d);
+              }
+            g_assert_cmpfloat_with_epsilon (p, w, 5e-5 * (1 + fabs (w)));
+          }
+        {
+          float before = p;
+
+          finite = 0;
+          g = 100;
+          g_assert_cmpint (kernel->run (kernel, NULL, buffers, &message), ==, LOOM_STATUS_OK);
+          g_assert_true (p == before);
+        }
+        kernel->free (kernel);
+        machine_close (&machine);
+      }
+}
+
+/* ---- vector functions ---------------------------------------------------- */
+
+static double
+ulps (float got, double want)
+{
+  float near = (float)want, unit = nextafterf (fabsf (near), INFINITY) - fabsf (near);
+
+  if (isnan (want) || isinf (near))
+    return (isnan (want) ? isnan (got) != 0 : got == near) ? 0 : 1e9;
+  return fabs (got - want) / unit;
+}
+
+static void
+test_math (void)
+{
+  static const float special[]
+      = { 0, -0.0f, 1, -1, INFINITY, -INFINITY, NAN, 88.7f, 88.8f, 89, 104, 200, 1e30f, -1e30f, 1e-30f };
+  double worst[4] = { 0 };
+
+  for (int i = -400000; i <= 400000; i++)
+    {
+      float x = i < -399986 ? special[i + 400000] : (float)i * (i % 3 == 0 ? 1e-6f : i % 3 == 1 ? 2.2e-4f : 1e-5f);
+      float y = expf (x / 2);
+
+      worst[0] = MAX (worst[0], fabs (x) < 87 || !isfinite (x) || x > 88.7f ? ulps (cpu_exp (x), exp (x)) : 0);
+      worst[1] = MAX (worst[1], isnan (y) ? 0 : ulps (cpu_log (y), log (y)));
+      worst[2] = MAX (worst[2], ulps (cpu_tanh (x), tanh (x)));
+      worst[3] = MAX (worst[3], ulps (cpu_erf (x), erf (x)));
+    }
+  g_test_message ("units in the last place: exp %.2f, log %.2f, tanh %.2f, erf %.2f", worst[0], worst[1], worst[2],
+                  worst[3]);
+  for (int f = 0; f < 4; f++)
+    g_assert_cmpfloat (worst[f], <=, 4);
+  g_assert_true (isnan (cpu_log (-1)) && cpu_log (0) == -INFINITY && isnan (cpu_log (NAN)));
+  g_assert_true (cpu_exp (-INFINITY) == 0 && cpu_exp (-1e30f) == 0);
+}
+
+int
+main (int argc, char **argv)
+{
+  int result;
+
+  g_test_init (&argc, &argv, NULL);
+  ref = machine_open (loom_backend_ref (), 1);
+  g_test_add_func ("/kernels/ref/conv-by-hand", test_conv_by_hand);
+  g_test_add_func ("/kernels/ref/pool-by-hand", test_pool_by_hand);
+  g_test_add_func ("/kernels/ref/avg-ceil-by-hand", test_avg_ceil_by_hand);
+  g_test_add_func ("/kernels/ref/reduce-nan-by-hand", test_reduce_nan_by_hand);
+  g_test_add_func ("/kernels/ref/entropy-by-hand", test_entropy_by_hand);
+  g_test_add_func ("/kernels/ref/half", test_half);
+  g_test_add_func ("/kernels/ref/philox", test_philox);
+  g_test_add_func ("/kernels/ref/conv-gradients", test_conv_gradients);
+  g_test_add_func ("/kernels/ref/pool-gradients", test_pool_gradients);
+  g_test_add_func ("/kernels/ref/softmax-gradients", test_softmax_gradients);
+  g_test_add_func ("/kernels/ref/entropy-gradient", test_entropy_gradient);
+  g_test_add_func ("/kernels/ref/norm-gradients", test_norm_gradients);
+  g_test_add_func ("/kernels/ref/gather-gradient", test_gather_gradient);
+  g_test_add_func ("/kernels/ref/slice-gradient", test_slice_gradient);
+  g_test_add_func ("/kernels/optimisers", test_optimisers);
+  g_test_add_func ("/kernels/math", test_math);
+  result = g_test_run ();
+  machine_close (&ref);
+  return result;
+}
