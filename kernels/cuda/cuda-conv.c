@@ -30,9 +30,8 @@ dnn_check (cudnnStatus_t result, const char *what, LoomMessage *message)
 {
   if (result == CUDNN_STATUS_SUCCESS)
     return LOOM_STATUS_OK;
-  if (result == CUDNN_STATUS_NOT_SUPPORTED)
-    return LOOM_STATUS_UNSUPPORTED;
-  return cuda_fail (message, LOOM_STATUS_DEVICE, "%s failed: %s", what, cudnnGetErrorString (result));
+  return cuda_fail (message, result == CUDNN_STATUS_NOT_SUPPORTED ? LOOM_STATUS_UNSUPPORTED : LOOM_STATUS_DEVICE,
+                    "%s failed: %s", what, cudnnGetErrorString (result));
 }
 
 void

@@ -126,6 +126,7 @@ static LoomStatus
 multi_bind (LoomKernel *base, void *const *buffers, LoomMessage *message)
 {
   Multi *self = (Multi *)base;
+  LoomStatus status;
   int used = 0;
 
   for (int t = 0; t < self->n;)
@@ -157,8 +158,14 @@ multi_bind (LoomKernel *base, void *const *buffers, LoomMessage *message)
   if (used == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  return cuda_check (cudaMemcpy (self->chunks, self->staging, used * sizeof (Chunk), cudaMemcpyHostToDevice),
-                     "telling the CUDA device where the parameters are", message);
+  /* On a stream of ours, and waited for: streams here do not wait for the default one. */
+  status = cuda_check (cudaMemcpyAsync (self->chunks, self->staging, used * sizeof (Chunk), cudaMemcpyHostToDevice,
+                                        self->device->stream),
+                       "telling the CUDA device where the parameters are", message);
+  if (status != LOOM_STATUS_OK)
+    return status;
+  return cuda_check (cudaStreamSynchronize (self->device->stream), "telling the CUDA device where the parameters are",
+                     message);
 }
 
 /* The lists come first among the inputs, each of length n. */
