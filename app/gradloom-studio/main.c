@@ -1,0 +1,13 @@
+/* gradloom-studio: opens the window, and files that are named. */
+#include <glib.h>
+
+#include "ui/studio-application.h"
+
+int
+main (int argc, char **argv)
+{
+  g_set_application_name ("Gradloom Studio");
+  g_set_prgname ("org.gradloom.Studio");
+  g_autoptr (StudioApplication) application = studio_application_new ();
+  return g_application_run (G_APPLICATION (application), argc, argv);
+}

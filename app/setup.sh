@@ -1,0 +1,86 @@
+# What app/run and tests/run share: packages and builds. Sourced, not run.
+#
+# On Debian and its relatives missing packages are installed; elsewhere what is missing is listed, because guessing
+# another distribution's names would fail later and less clearly.
+
+packages_build="meson ninja-build pkg-config gcc libc6-dev libglib2.0-dev libxml2-dev libjson-glib-dev libdnnl-dev
+ libgtk-4-dev libadwaita-1-dev"
+packages_use="dataset-fashion-mnist adwaita-icon-theme librsvg2-common fonts-dejavu-core"
+packages_test="python3 libxml2-utils xvfb xauth xdotool x11-utils imagemagick dbus-daemon at-spi2-core
+ python3-gi python3-pyatspi gir1.2-gtk-4.0 clang llvm binutils procps"
+
+say () { printf '%s\n' "$*" >&2; }
+
+as_root () {
+  if [ "$(id -u)" = 0 ]; then "$@"
+  elif command -v sudo > /dev/null; then sudo "$@"
+  else return 1
+  fi
+}
+
+# Debian: installs those of the packages that are not there yet.
+install_packages () {
+  missing=
+  for package in "$@"; do
+    if [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" != installed ]; then
+      missing="$missing $package"
+    fi
+  done
+  [ -z "$missing" ] && return 0
+  say "Installing:$missing"
+  if ! as_root true 2> /dev/null; then
+    say "These packages are missing, and neither root nor sudo is at hand to install them. As root:"
+    say "  apt-get install --no-install-recommends$missing"
+    return 1
+  fi
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q >&2 || true
+  # shellcheck disable=SC2086
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing >&2
+}
+
+# Anywhere else: lists what is missing, with the least version that is known to work.
+list_missing () {
+  lacking=
+  for tool in meson ninja pkg-config cc gdbus-codegen glib-compile-resources "$@"; do
+    command -v "$tool" > /dev/null || lacking="$lacking
+  the program $tool"
+  done
+  if command -v pkg-config > /dev/null; then
+    for pair in "glib-2.0 2.74" "gio-unix-2.0 2.74" "libxml-2.0 2.9" "json-glib-1.0 1.6" "gtk4 4.8" "libadwaita-1 1.2"; do
+      # shellcheck disable=SC2086
+      set -- $pair
+      pkg-config --atleast-version="$2" "$1" || lacking="$lacking
+  the development files of $1, version $2 or newer"
+    done
+  fi
+  if command -v cc > /dev/null && ! echo '#include <dnnl.h>' | cc -E - > /dev/null 2>&1; then
+    lacking="$lacking
+  the development files of oneDNN (dnnl.h), version 2.6"
+  fi
+  [ -z "$lacking" ] && return 0
+  say "This is no Debian, so nothing is installed by itself. Missing here:$lacking"
+  return 1
+}
+
+provide () { # provide "packages" tools…
+  wanted=$1
+  shift
+  if command -v apt-get > /dev/null && command -v dpkg-query > /dev/null; then
+    # shellcheck disable=SC2086
+    install_packages $wanted
+  else
+    list_missing "$@"
+  fi
+}
+
+# Sets up a build folder once, with these options, and builds.
+build () { # build FOLDER options…
+  folder=$1
+  shift
+  if [ ! -f "$folder/build.ninja" ]; then
+    meson setup "$folder" "$root" "$@" >&2
+  elif ! meson configure "$folder" "$@" > /dev/null 2>&1; then
+    meson setup --wipe "$folder" "$root" "$@" >&2
+  fi
+  meson compile -C "$folder" >&2
+}

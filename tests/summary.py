@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Counts test cases in Meson's log and prints `N passed, N failed, N skipped`.
+
+Meson counts programs; a program here holds many cases, so the TAP lines are counted instead. A program that
+died, ran out of time or announced more cases than it ran counts as one failure more.
+"""
+import json
+import re
+import sys
+
+LINE = re.compile(r'^(ok|not ok)\b\s*\d*\s*(?:-\s*)?(.*?)(?:\s*#\s*(SKIP|TODO)\b\s*(.*))?$', re.IGNORECASE)
+PLAN = re.compile(r'^1\.\.(\d+)')
+
+
+def count(test):
+    """Returns (passed, failed, [(case, reason) skipped]) of one program."""
+    passed = failed = seen = 0
+    skipped = []
+    planned = None
+    for line in test.get('stdout', '').splitlines():
+        plan = PLAN.match(line)
+        if plan:
+            planned = int(plan.group(1))
+        match = LINE.match(line)
+        if not match:
+            continue
+        seen += 1
+        verdict, name, mark, reason = match.groups()
+        if mark and mark.upper() == 'SKIP':
+            skipped.append((name, reason or 'no reason given'))
+        elif verdict == 'ok':
+            passed += 1
+        else:
+            failed += 1
+    result = test['result']
+    if seen == 0:
+        if planned == 0 or result == 'SKIP':
+            text = (test.get('stdout', '') + test.get('stderr', '')).strip().splitlines()
+            return 0, 0, [(test['name'], text[-1] if text else 'no reason given')]
+        return (1, 0, []) if result == 'OK' else (0, 1, [])
+    if failed == 0 and result not in ('OK', 'SKIP', 'EXPECTEDFAIL'):
+        failed += 1
+    return passed, failed, skipped
+
+
+def main():
+    log, status = sys.argv[1], int(sys.argv[2])
+    passed = failed = 0
+    skipped, failures = [], []
+    try:
+        with open(log, encoding='utf-8') as lines:
+            tests = [json.loads(line) for line in lines if line.strip()]
+    except OSError as error:
+        print(f'There is no test log: {error}', file=sys.stderr)
+        return status or 1
+    for test in tests:
+        p, f, s = count(test)
+        passed += p
+        failed += f
+        skipped += [(test['name'], case, reason) for case, reason in s]
+        if f:
+            failures.append(test['name'])
+    for program, case, reason in skipped:
+        print(f'skipped: {program}: {case}: {reason}')
+    for program in failures:
+        print(f'failed: {program}')
+    print(f'{passed} passed, {failed} failed, {len(skipped)} skipped')
+    return 1 if failed or status or passed == 0 else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
