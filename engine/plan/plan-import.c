@@ -268,7 +268,7 @@ share_common (Work *w)
       WorkInstr *twin;
       g_autoptr (GString) key = g_string_new (instr->primitive);
 
-      if (instr->out->len == 0 || (instr->prim->flags & LOOM_PRIM_UPDATE))
+      if (instr->dead || instr->out->len == 0 || (instr->prim->flags & LOOM_PRIM_UPDATE))
         continue;
       for (guint k = 0; k < instr->in->len; k++)
         g_string_append_printf (key, ",%u", work_in (instr, k));

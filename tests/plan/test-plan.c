@@ -1,0 +1,372 @@
+/* The planner on random programs: whatever is fused, shared, aliased or laid over the same bytes, the numbers are those of a
+ * plan that does none of it, no two living values overlap, and the arena stays near its lower bound.
+ *
+ * Seeds are fixed, so a failure repeats; GRADLOOM_PLAN_SEEDS asks for more of them. */
+#include <math.h>
+#include <string.h>
+
+#include "engine/run/loom-exec.h"
+
+typedef struct {
+  LoomProgram *p;
+  GRand *rand;
+  GArray *values; /* LoomValue */
+} Gen;
+
+static LoomValue
+any (Gen *g)
+{
+  return g_array_index (g->values, LoomValue, g_rand_int_range (g->rand, 0, (gint32) g->values->len));
+}
+
+static const LoomTensorDesc *
+desc (Gen *g, LoomValue v)
+{
+  return &loom_value_info (g->p, v)->desc;
+}
+
+static gboolean
+broadcasts (const LoomTensorDesc *a, const LoomTensorDesc *b)
+{
+  for (int i = 1; i <= MIN (a->rank, b->rank); i++)
+    if (a->dim[a->rank - i] != b->dim[b->rank - i] && a->dim[a->rank - i] != 1 && b->dim[b->rank - i] != 1)
+      return FALSE;
+  return TRUE;
+}
+
+static LoomValue
+emit_unary (Gen *g, LoomValue a)
+{
+  static const LoomScalarOp ops[] = { LOOM_SCALAR_TANH, LOOM_SCALAR_SIGMOID, LOOM_SCALAR_RELU, LOOM_SCALAR_NEG,
+                                      LOOM_SCALAR_ABS, LOOM_SCALAR_GELU, LOOM_SCALAR_SIN };
+
+  return loom_unary (g->p, ops[g_rand_int_range (g->rand, 0, G_N_ELEMENTS (ops))], a);
+}
+
+static LoomValue
+emit_binary (Gen *g, LoomValue a)
+{
+  static const LoomScalarOp ops[] = { LOOM_SCALAR_ADD, LOOM_SCALAR_SUB, LOOM_SCALAR_MUL, LOOM_SCALAR_MAX,
+                                      LOOM_SCALAR_MIN, LOOM_SCALAR_RELU_GRAD };
+  LoomValue b = any (g);
+
+  if (!broadcasts (desc (g, a), desc (g, b)))
+    return 0;
+  return loom_binary (g->p, ops[g_rand_int_range (g->rand, 0, G_N_ELEMENTS (ops))], a, b);
+}
+
+static LoomValue
+emit_matmul (Gen *g, LoomValue a)
+{
+  const LoomTensorDesc *d = desc (g, a);
+
+  if (d->rank != 2)
+    return 0;
+  for (int attempt = 0; attempt < 8; attempt++)
+    {
+      LoomValue b = any (g);
+
+      if (desc (g, b)->rank != 2)
+        continue;
+      if (desc (g, b)->dim[0] == d->dim[1])
+        return loom_matmul (g->p, a, b, FALSE, FALSE);
+      if (desc (g, b)->dim[1] == d->dim[1])
+        return g_rand_boolean (g->rand) ? loom_matmul (g->p, a, b, FALSE, TRUE)
+                                        : loom_matmul (g->p, a, loom_permute (g->p, b, (int[]){ 1, 0 }), FALSE, FALSE);
+    }
+  return 0;
+}
+
+static LoomValue
+emit_shape (Gen *g, LoomValue a)
+{
+  const LoomTensorDesc *d = desc (g, a);
+  gint64 count = loom_desc_count (d);
+
+  if (g_rand_boolean (g->rand))
+    return loom_reshape (g->p, a, 1, &count);
+  if (d->rank == 2)
+    return loom_permute (g->p, a, (int[]){ 1, 0 });
+  return 0;
+}
+
+static LoomValue
+emit_reduce (Gen *g, LoomValue a)
+{
+  const LoomTensorDesc *d = desc (g, a);
+
+  if (d->rank == 0)
+    return 0;
+  return loom_reduce (g->p, g_rand_boolean (g->rand) ? LOOM_REDUCE_SUM : LOOM_REDUCE_MAX, a,
+                      1u << g_rand_int_range (g->rand, 0, d->rank), g_rand_boolean (g->rand));
+}
+
+static LoomValue
+emit_constant (Gen *g, LoomValue a)
+{
+  LoomValue c = loom_const (g->p, LOOM_F64, g_rand_double_range (g->rand, -1, 1));
+
+  return loom_binary (g->p, LOOM_SCALAR_ADD, a, loom_unary (g->p, LOOM_SCALAR_TANH, c));
+}
+
+/* n instructions over two inputs and two slots; a few values are outputs, one slot is committed. */
+static LoomProgram *
+random_program (guint32 seed, guint n)
+{
+  static LoomValue (*const emitters[]) (Gen *, LoomValue)
+      = { emit_unary, emit_binary, emit_binary, emit_matmul, emit_shape, emit_reduce, emit_constant };
+  Gen g = { loom_program_new (), g_rand_new_with_seed (seed), g_array_new (FALSE, FALSE, sizeof (LoomValue)) };
+  gint64 dims[2] = { g_rand_int_range (g.rand, 1, 6), g_rand_int_range (g.rand, 1, 6) };
+  LoomInit init = { LOOM_INIT_UNIFORM, -1, 1, NULL };
+  LoomValue v;
+  int slot;
+
+  loom_program_set_float (g.p, LOOM_F64);
+  v = loom_program_input (g.p, "x", LOOM_F64, 2, dims);
+  g_array_append_val (g.values, v);
+  v = loom_program_input (g.p, "z", LOOM_F64, 1, dims + 1);
+  g_array_append_val (g.values, v);
+  slot = loom_program_slot (g.p, "w", LOOM_SLOT_BUFFER, LOOM_F64, 2, dims, &init, FALSE);
+  v = loom_program_read (g.p, slot);
+  g_array_append_val (g.values, v);
+  loom_program_commit (g.p, slot, loom_binary (g.p, LOOM_SCALAR_MUL, v, loom_const (g.p, LOOM_F64, 0.5)));
+  for (guint i = 0; i < n; i++)
+    {
+      v = emitters[g_rand_int_range (g.rand, 0, G_N_ELEMENTS (emitters))](&g, any (&g));
+      if (v != 0)
+        g_array_append_val (g.values, v);
+    }
+  for (guint i = 0; i < 4; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("out%u", i);
+
+      loom_program_output (g.p, name, i == 0 ? g_array_index (g.values, LoomValue, g.values->len - 1) : any (&g));
+    }
+  g_rand_free (g.rand);
+  g_array_unref (g.values);
+  return g.p;
+}
+
+static GPtrArray *
+run (LoomProgram *p, LoomDevices *devices, const LoomPlanOptions *options)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomState) state = loom_state_new (devices, options->device, 5);
+  GPtrArray *results = g_ptr_array_new_with_free_func ((GDestroyNotify) loom_tensor_unref);
+  LoomPlan *plan = loom_plan_new (p, devices, options, &error);
+  g_autoptr (LoomExec) exec = NULL;
+  double x[64], z[64];
+
+  g_assert_no_error (error);
+  exec = loom_exec_new (plan, state, &error);
+  g_assert_no_error (error);
+  for (int i = 0; i < 64; i++)
+    {
+      x[i] = sin (i * 1.7);
+      z[i] = cos (i * 0.9);
+    }
+  loom_exec_feed (exec, 0, x);
+  loom_exec_feed (exec, 1, z);
+  for (int step = 0; step < 2; step++) /* the second step meets the first one's leavings */
+    {
+      loom_exec_step (exec, &error);
+      g_assert_no_error (error);
+    }
+  for (guint o = 0; o < loom_program_n_outputs (p); o++)
+    g_ptr_array_add (results, loom_exec_output (exec, o, &error));
+  g_assert_no_error (error);
+  g_ptr_array_add (results, loom_state_get (state, "w", &error));
+  return results;
+}
+
+static void
+assert_no_overlap (const LoomPlan *plan)
+{
+  for (guint a = 1; a < loom_plan_n_values (plan); a++)
+    for (guint b = a + 1; b < loom_plan_n_values (plan); b++)
+      {
+        const LoomPlanValue *x = loom_plan_value (plan, a), *y = loom_plan_value (plan, b);
+        gsize x_bytes = loom_desc_bytes (&x->desc), y_bytes = loom_desc_bytes (&y->desc);
+
+        if (x->place.kind != LOOM_PLACE_ARENA || y->place.kind != LOOM_PLACE_ARENA || x->last < y->first
+            || y->last < x->first || x->place.offset == y->place.offset)
+          continue;
+        g_assert_true (x->place.offset + x_bytes <= y->place.offset || y->place.offset + y_bytes <= x->place.offset);
+      }
+}
+
+static guint
+n_seeds (void)
+{
+  const char *text = g_getenv ("GRADLOOM_PLAN_SEEDS");
+
+  return text != NULL ? (guint) g_ascii_strtoull (text, NULL, 10) : 300;
+}
+
+static void
+test_random (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+
+  for (guint seed = 1; seed <= n_seeds (); seed++)
+    {
+      g_autoptr (LoomProgram) p = random_program (seed, 10 + seed % 50);
+      LoomPlanOptions tight = { .device = "ref" }, loose = { .device = "ref", .no_fusion = TRUE, .no_reuse = TRUE };
+      g_autoptr (GPtrArray) a = run (p, devices, &tight);
+      g_autoptr (GPtrArray) b = run (p, devices, &loose);
+      g_autoptr (LoomPlan) plan = loom_plan_new (p, devices, &tight, NULL);
+      LoomPlanMemory memory;
+
+      for (guint i = 0; i < a->len; i++)
+        {
+          LoomTensor *x = g_ptr_array_index (a, i), *y = g_ptr_array_index (b, i);
+
+          g_assert_cmpint (x->count, ==, y->count);
+          for (gint64 k = 0; k < x->count; k++)
+            {
+              double u = loom_tensor_get (x, k), v = loom_tensor_get (y, k);
+
+              if (!(fabs (u - v) <= 1e-9 * (1 + fabs (v))) && !(u == v) && !(isnan (u) && isnan (v)))
+                g_error ("seed %u, result %u[%" G_GINT64_FORMAT "]: %.17g is not %.17g", seed, i, k, u, v);
+            }
+        }
+      assert_no_overlap (plan);
+      loom_plan_memory (plan, 0, &memory);
+      g_assert_cmpuint (memory.arena, >=, memory.lower_bound);
+      if ((double) memory.arena > 1.1 * (double) memory.lower_bound + 256)
+        g_error ("seed %u: arena %" G_GSIZE_FORMAT ", lower bound %" G_GSIZE_FORMAT, seed, memory.arena,
+                 memory.lower_bound);
+    }
+}
+
+static guint
+count_label (const LoomPlan *plan, const char *label)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    n += strcmp (loom_plan_instr (plan, i)->label, label) == 0;
+  return n;
+}
+
+/* Bias and activation go into the product; a chain of element-wise work is one kernel; a transpose costs nothing. */
+static void
+test_fusion (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  LoomPlanOptions options = { .device = "ref" };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomPlan) plan = NULL;
+  LoomValue x, w, b, h, y;
+
+  x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ 3, 4 });
+  w = loom_program_input (p, "w", LOOM_F32, 2, (gint64[]){ 5, 4 });
+  b = loom_program_input (p, "b", LOOM_F32, 1, (gint64[]){ 5 });
+  h = loom_matmul (p, x, loom_permute (p, w, (int[]){ 1, 0 }), FALSE, FALSE);
+  h = loom_unary (p, LOOM_SCALAR_RELU, loom_binary (p, LOOM_SCALAR_ADD, h, b));
+  y = loom_binary (p, LOOM_SCALAR_MUL, loom_unary (p, LOOM_SCALAR_SIN, h), loom_const (p, LOOM_F32, 2));
+  y = loom_binary (p, LOOM_SCALAR_ADD, loom_unary (p, LOOM_SCALAR_EXP, y), h);
+  loom_program_output (p, "y", y);
+  plan = loom_plan_new (p, devices, &options, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (loom_plan_n_instrs (plan), ==, 2);
+  g_assert_cmpuint (count_label (plan, "matmul+add+relu"), ==, 1);
+  g_assert_cmpuint (count_label (plan, "fused(sin,mul,exp,add)"), ==, 1);
+}
+
+/* What the backward pass reads keeps its place: a product whose bare result has a second reader is not fused. */
+static void
+test_no_fusion_of_shared (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  LoomPlanOptions options = { .device = "ref" };
+  g_autoptr (LoomPlan) plan = NULL;
+  LoomValue x, h;
+
+  x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ 4, 4 });
+  h = loom_matmul (p, x, x, FALSE, FALSE);
+  loom_program_output (p, "h", h);
+  loom_program_output (p, "y", loom_unary (p, LOOM_SCALAR_RELU, h));
+  plan = loom_plan_new (p, devices, &options, NULL);
+  g_assert_cmpuint (count_label (plan, "matmul"), ==, 1);
+  g_assert_cmpuint (count_label (plan, "relu"), ==, 1);
+}
+
+/* A constant is known before the first step; dead code is gone; equal work is done once. */
+static void
+test_constants_and_sharing (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  LoomPlanOptions options = { .device = "ref" };
+  g_autoptr (LoomPlan) plan = NULL;
+  LoomValue x, a, b;
+
+  x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ 4, 4 });
+  a = loom_matmul (p, x, x, FALSE, FALSE);
+  b = loom_matmul (p, x, x, FALSE, FALSE);
+  loom_unary (p, LOOM_SCALAR_EXP, loom_matmul (p, a, a, FALSE, FALSE));
+  loom_program_output (p, "y", loom_binary (p, LOOM_SCALAR_ADD, a, b));
+  plan = loom_plan_new (p, devices, &options, NULL);
+  g_assert_cmpuint (count_label (plan, "matmul"), ==, 1);
+  g_assert_cmpuint (loom_plan_n_instrs (plan), ==, 2);
+}
+
+static void
+test_devices (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  static const char *const wrong[] = { "gpu", "cpu:x", "cpu:99", "", "cuda:4000", NULL };
+
+  for (guint i = 0; wrong[i] != NULL; i++)
+    {
+      g_autoptr (GError) error = NULL;
+
+      g_assert_null (loom_devices_get (devices, wrong[i], &error));
+      g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE);
+      g_assert_true (g_str_has_suffix (error->message, ".") && strlen (error->message) > 20);
+    }
+  g_assert_true (loom_devices_get (devices, "cpu", NULL) == loom_devices_get (devices, "cpu:0", NULL));
+}
+
+/* A value that crosses devices is copied once and visibly; strict_devices makes it an error. */
+static void
+test_crossing (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  LoomPlanOptions options = { .device = "cpu" };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomPlan) plan = NULL;
+  guint copies = 0;
+  LoomValue x, a, b;
+
+  x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ 4, 4 });
+  a = loom_unary (p, LOOM_SCALAR_EXP, x);
+  loom_program_set_origin (p, "far", "ref");
+  b = loom_matmul (p, a, a, FALSE, FALSE);
+  loom_program_output (p, "y", loom_unary (p, LOOM_SCALAR_RELU, b));
+  plan = loom_plan_new (p, devices, &options, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    copies += loom_plan_instr (plan, i)->kernel == NULL;
+  g_assert_cmpuint (copies, ==, 1);
+  options.strict_devices = TRUE;
+  g_assert_null (loom_plan_new (p, devices, &options, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE);
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/plan/random", test_random);
+  g_test_add_func ("/plan/fusion", test_fusion);
+  g_test_add_func ("/plan/no-fusion-of-shared", test_no_fusion_of_shared);
+  g_test_add_func ("/plan/constants-and-sharing", test_constants_and_sharing);
+  g_test_add_func ("/plan/devices", test_devices);
+  g_test_add_func ("/plan/crossing", test_crossing);
+  return g_test_run ();
+}
