@@ -158,7 +158,11 @@ multi_bind (LoomKernel *base, void *const *buffers, LoomMessage *message)
   if (used == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  /* On a stream of ours, and waited for: streams here do not wait for the default one. */
+  /* A step that still reads the old table is let finish. The new one goes by a stream of
+   * ours and is waited for, since streams here do not wait for the default one. */
+  status = cuda_check (cudaDeviceSynchronize (), "waiting for the CUDA device", message);
+  if (status != LOOM_STATUS_OK)
+    return status;
   status = cuda_check (cudaMemcpyAsync (self->chunks, self->staging, used * sizeof (Chunk), cudaMemcpyHostToDevice,
                                         self->device->stream),
                        "telling the CUDA device where the parameters are", message);

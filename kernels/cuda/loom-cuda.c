@@ -217,13 +217,15 @@ stream_free (LoomDevice *device, LoomStream *stream)
   free (stream);
 }
 
+/* Without a stream everything that was asked of the device is waited for. */
 static LoomStatus
 stream_sync (LoomDevice *device, LoomStream *stream, LoomMessage *message)
 {
   LoomStatus status;
 
   cuda_use (device);
-  status = cuda_check (cudaStreamSynchronize (cuda_stream (device, stream)), "waiting for the CUDA device", message);
+  status = cuda_check (stream != NULL ? cudaStreamSynchronize (stream->handle) : cudaDeviceSynchronize (),
+                       "waiting for the CUDA device", message);
   return status != LOOM_STATUS_OK ? status : take_fault (device, message);
 }
 
@@ -273,8 +275,9 @@ event_wait (LoomDevice *device, LoomStream *stream, LoomEvent *event, LoomMessag
                      message);
 }
 
-/* Without a stream the caller has nothing to wait on, so a copy from or to the host is
- * then complete, and faults are told, on return. */
+/* Without a stream the caller has nothing to order the copy by, so one from or to the
+ * host then waits for all that was launched before it, and is complete, with faults
+ * told, on return. */
 static LoomStatus
 device_copy (LoomDevice *device, LoomStream *stream, void *to, const void *from, size_t bytes, LoomCopyKind kind,
              LoomMessage *message)
@@ -289,6 +292,8 @@ device_copy (LoomDevice *device, LoomStream *stream, void *to, const void *from,
   if (bytes == 0)
     return LOOM_STATUS_OK;
   cuda_use (device);
+  if (stream == NULL && kind != LOOM_COPY_WITHIN && (status = stream_sync (device, NULL, message)) != LOOM_STATUS_OK)
+    return status;
   status = cuda_check (cudaMemcpyAsync (to, from, bytes, kinds[kind], cuda_stream (device, stream)),
                        "copying to or from the CUDA device", message);
   if (status != LOOM_STATUS_OK || stream != NULL || kind == LOOM_COPY_WITHIN)
