@@ -255,6 +255,86 @@ studio_document_connect (StudioDocument *self, guint64 from, const char *output,
   return serial;
 }
 
+/* Whether the operator at the wire's end complains about shapes or types, which it did not before. */
+static gboolean
+refuses (const LoomFaults *faults, const char *path)
+{
+  for (guint f = 0; f < loom_faults_length (faults); f++)
+    {
+      const LoomFault *fault = loom_faults_get (faults, f);
+
+      if (!fault->is_warning && (fault->code == LOOM_ERROR_SHAPE || fault->code == LOOM_ERROR_DTYPE)
+          && g_strcmp0 (fault->node, path) == 0)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+try_link (LoomGraph *trial, const StudioScene *scene, guint64 scope_serial, guint from, guint output, guint to,
+          guint input)
+{
+  LoomElement *scope = loom_graph_by_serial (trial, scope_serial), *old = NULL;
+  const StudioPort *port = &scene->item[to].input[input];
+  g_autofree char *from_text = end_text (&scene->item[from], TRUE, output);
+  g_autofree char *to_text = end_text (&scene->item[to], FALSE, input);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  LoomEdit *undo_old = NULL, *undo_new;
+  LoomNet *net;
+
+  if (port->n_links > 0)
+    old = loom_graph_by_serial (trial, scene->link[port->link].serial);
+  if (old != NULL)
+    undo_old = loom_graph_apply (trial, loom_edit_remove (old));
+  undo_new = loom_graph_apply (
+      trial, loom_edit_insert (scope, loom_element_place_for (scope, LOOM_TAG_WIRE),
+                               loom_element_new (LOOM_TAG_WIRE, "from", from_text, "to", to_text, NULL)));
+  net = loom_net_new (trial, NULL, faults);
+  loom_net_free (net);
+  loom_edit_free (loom_graph_apply (trial, undo_new));
+  if (undo_old != NULL)
+    loom_edit_free (loom_graph_apply (trial, undo_old));
+  return !refuses (faults, scene->item[to].path);
+}
+
+void
+studio_document_compatible_ports (StudioDocument *self, guint64 serial, gboolean from_output, guint port, gboolean *lit,
+                                  const guint *first)
+{
+  const gint64 budget = 30 * 1000;
+  LoomFaults *faults = studio_document_get_faults (self);
+  StudioScene *scene = studio_document_get_scene (self);
+  guint64 scope = loom_element_serial (studio_document_get_scope (self));
+  guint fixed = studio_scene_find (scene, serial);
+  g_autofree gboolean *circle = g_new0 (gboolean, scene->n_items + 1);
+  g_autoptr (LoomGraph) trial = NULL;
+  gint64 start = g_get_monotonic_time ();
+
+  if (fixed == STUDIO_NO_ITEM)
+    return;
+  studio_scene_reach (scene, fixed, from_output, circle);
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      const StudioItem *item = &scene->item[i];
+      guint n = from_output ? item->n_inputs : item->n_outputs;
+
+      for (guint p = 0; p < n; p++)
+        {
+          guint from = from_output ? fixed : i, output = from_output ? port : p;
+          guint to = from_output ? i : fixed, input = from_output ? p : port;
+          gboolean *it = &lit[first[i] + p];
+
+          *it = !circle[i];
+          if (!*it || !scene->item[from].output[output].typed || refuses (faults, scene->item[to].path)
+              || g_get_monotonic_time () - start > budget)
+            continue;
+          if (trial == NULL)
+            trial = loom_graph_copy (self->graph);
+          *it = try_link (trial, scene, scope, from, output, to, input);
+        }
+    }
+}
+
 guint64
 studio_document_reconnect (StudioDocument *self, guint64 wire, guint64 to, const char *input, GError **error)
 {

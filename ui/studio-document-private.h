@@ -46,6 +46,7 @@ struct _StudioDocument
 
   GArray *scope; /* StudioScopeEntry, outermost first */
   GArray *selection;
+  GHashTable *selected; /* the same as a set */
 
   LoomNet *net;
   LoomFaults *faults;

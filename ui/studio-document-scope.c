@@ -51,6 +51,7 @@ scope_moved (StudioDocument *self)
 {
   g_clear_pointer (&self->scene, studio_scene_free);
   g_array_set_size (self->selection, 0);
+  g_hash_table_remove_all (self->selected);
   g_signal_emit_by_name (self, "scope-changed");
   g_signal_emit_by_name (self, "selection-changed");
 }
@@ -161,6 +162,7 @@ studio_document_make_unique (StudioDocument *self)
   /* The place to stand on is exchanged before anybody is told. */
   entry->module = loom_element_serial (copy);
   g_array_set_size (self->selection, 0);
+  g_hash_table_remove_all (self->selected);
   studio_document_begin (self, step);
   studio_document_edit (self, loom_edit_insert (loom_graph_root (self->graph), loom_element_index (module) + 1, copy));
   studio_document_edit (self, loom_edit_set (instance, "module", name));

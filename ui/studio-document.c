@@ -377,6 +377,15 @@ studio_document_redo_name (StudioDocument *self)
 
 /* ---- selection ---------------------------------------------------------- */
 
+/* The set beside the list: the canvas asks about every card and wire in each frame. */
+static void
+rebuild_selected (StudioDocument *self)
+{
+  g_hash_table_remove_all (self->selected);
+  for (guint i = 0; i < self->selection->len; i++)
+    g_hash_table_add (self->selected, g_memdup2 (&g_array_index (self->selection, guint64, i), sizeof (guint64)));
+}
+
 static guint
 selection_index (StudioDocument *self, guint64 serial)
 {
@@ -389,7 +398,7 @@ selection_index (StudioDocument *self, guint64 serial)
 gboolean
 studio_document_is_selected (StudioDocument *self, guint64 serial)
 {
-  return selection_index (self, serial) != G_MAXUINT;
+  return g_hash_table_contains (self->selected, &serial);
 }
 
 guint
@@ -469,6 +478,7 @@ studio_document_prune (StudioDocument *self)
         g_array_remove_index (self->selection, i);
         dropped = TRUE;
       }
+  rebuild_selected (self);
   if (left)
     g_signal_emit (self, signals[SCOPE_CHANGED], 0);
   if (dropped)
@@ -499,6 +509,7 @@ adopt (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base
   g_clear_pointer (&self->merge_key, g_free);
   g_array_set_size (self->scope, 0);
   g_array_set_size (self->selection, 0);
+  rebuild_selected (self);
   g_array_set_size (self->bridges, 0);
   g_free (self->saved_text);
   self->saved_text = loom_graph_write (graph, NULL);
@@ -730,6 +741,7 @@ studio_document_finalize (GObject *object)
   g_ptr_array_unref (self->redo);
   g_array_unref (self->scope);
   g_array_unref (self->selection);
+  g_hash_table_unref (self->selected);
   g_array_unref (self->bridges);
   g_clear_pointer (&self->graph, loom_graph_unref);
   g_clear_pointer (&self->base, g_bytes_unref);
@@ -761,6 +773,8 @@ studio_document_init (StudioDocument *self)
   self->scope = g_array_new (FALSE, TRUE, sizeof (StudioScopeEntry));
   g_array_set_clear_func (self->scope, (GDestroyNotify)studio_scope_entry_clear);
   self->selection = g_array_new (FALSE, FALSE, sizeof (guint64));
+  self->selected = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  g_signal_connect (self, "selection-changed", G_CALLBACK (rebuild_selected), NULL);
   self->bridges = g_array_new (FALSE, FALSE, sizeof (StudioBridge));
   studio_document_reset (self);
 }

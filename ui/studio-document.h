@@ -127,6 +127,11 @@ guint64 studio_document_add_module_instance (StudioDocument *self, const char *m
  * wire's serial, or 0 with a PORT or CYCLE error. */
 guint64 studio_document_connect (StudioDocument *self, guint64 from, const char *output, guint64 to, const char *input,
                                  GError **error);
+/* Which ports may take the other end of a wire at this port: lit[first[item] + port] is set, over inputs when
+ * from_output, else over outputs. Circles are excluded always; shapes and types that the operator would refuse as far
+ * as trying them out takes no longer than a frame or two. */
+void studio_document_compatible_ports (StudioDocument *self, guint64 serial, gboolean from_output, guint port,
+                                       gboolean *lit, const guint *first);
 void studio_document_disconnect (StudioDocument *self, guint64 wire);
 /* Moves a wire's input end elsewhere in one step. */
 guint64 studio_document_reconnect (StudioDocument *self, guint64 wire, guint64 to, const char *input, GError **error);

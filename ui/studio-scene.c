@@ -491,41 +491,52 @@ studio_item_find_port (const StudioItem *item, gboolean is_output, const char *n
   return STUDIO_NO_ITEM;
 }
 
-gboolean
-studio_scene_can_link (const StudioScene *scene, guint from, guint output, guint to, guint input)
+void
+studio_scene_reach (const StudioScene *scene, guint item, gboolean against, gboolean *seen)
 {
-  g_autofree gboolean *seen = NULL;
-  g_autoptr (GArray) stack = NULL;
+  g_autoptr (GArray) stack = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_autofree guint *first = g_new0 (guint, scene->n_items + 2), *link = g_new (guint, scene->n_links + 1);
 
-  if (from >= scene->n_items || to >= scene->n_items || from == to || output >= scene->item[from].n_outputs
-      || input >= scene->item[to].n_inputs)
-    return FALSE;
+  /* Wires by the end that is walked from. */
+  for (guint i = 0; i < scene->n_links; i++)
+    first[(against ? scene->link[i].to : scene->link[i].from) + 2]++;
+  for (guint i = 0; i < scene->n_items; i++)
+    first[i + 2] += first[i + 1];
+  for (guint i = 0; i < scene->n_links; i++)
+    link[first[(against ? scene->link[i].to : scene->link[i].from) + 1]++] = i;
 
-  /* A wire that leads back to where it comes from would close a circle. */
-  seen = g_new0 (gboolean, scene->n_items);
-  stack = g_array_new (FALSE, FALSE, sizeof (guint));
-  g_array_append_val (stack, to);
-  seen[to] = TRUE;
+  g_array_append_val (stack, item);
+  seen[item] = TRUE;
   while (stack->len > 0)
     {
       guint at = g_array_index (stack, guint, stack->len - 1);
 
       g_array_set_size (stack, stack->len - 1);
-      if (at == from)
-        return FALSE;
-      for (guint p = 0; p < scene->item[at].n_outputs; p++)
+      for (guint k = first[at]; k < first[at + 1]; k++)
         {
-          const StudioPort *port = &scene->item[at].output[p];
+          guint there = against ? scene->link[link[k]].from : scene->link[link[k]].to;
 
-          for (guint i = port->link; port->n_links > 0 && i < scene->n_links; i++)
-            if (scene->link[i].from == at && !seen[scene->link[i].to])
-              {
-                seen[scene->link[i].to] = TRUE;
-                g_array_append_val (stack, scene->link[i].to);
-              }
+          if (!seen[there])
+            {
+              seen[there] = TRUE;
+              g_array_append_val (stack, there);
+            }
         }
     }
-  return TRUE;
+}
+
+gboolean
+studio_scene_can_link (const StudioScene *scene, guint from, guint output, guint to, guint input)
+{
+  g_autofree gboolean *seen = NULL;
+
+  if (from >= scene->n_items || to >= scene->n_items || from == to || output >= scene->item[from].n_outputs
+      || input >= scene->item[to].n_inputs)
+    return FALSE;
+  /* A wire that leads back to where it comes from would close a circle. */
+  seen = g_new0 (gboolean, scene->n_items);
+  studio_scene_reach (scene, to, FALSE, seen);
+  return !seen[from];
 }
 
 void

@@ -77,6 +77,8 @@ guint studio_scene_find_id (const StudioScene *scene, const char *id);
 guint studio_item_find_port (const StudioItem *item, gboolean is_output, const char *name);
 /* Whether a wire may join them: no cycle, dtype and rank not surely refused. */
 gboolean studio_scene_can_link (const StudioScene *scene, guint from, guint output, guint to, guint input);
+/* Marks the items that are reached from this one along (or against) the wires, itself among them. */
+void studio_scene_reach (const StudioScene *scene, guint item, gboolean against, gboolean *seen);
 /* Card size from the number of ports: 176 wide, at least 56 high. */
 void studio_scene_card_size (guint n_inputs, guint n_outputs, double *width, double *height);
 /* "Matrix product, softmax …" – name for people: the operator's title, or the module's name. */

@@ -1,0 +1,318 @@
+/* The canvas's commands as class actions, with their keys: one table. */
+#include <math.h>
+#include <string.h>
+
+#include "ui/canvas/studio-canvas-private.h"
+#include "ui/studio-clipboard.h"
+
+typedef void (*Command) (StudioCanvas *self);
+
+static void
+zoom_by (StudioCanvas *self, double factor)
+{
+  studio_canvas_zoom_at (self, self->view.zoom * factor, self->view.width / 2, self->view.height / 2);
+}
+
+static void
+zoom_in (StudioCanvas *self)
+{
+  zoom_by (self, 1.25);
+}
+
+static void
+zoom_out (StudioCanvas *self)
+{
+  zoom_by (self, 0.8);
+}
+
+static void
+zoom_normal (StudioCanvas *self)
+{
+  studio_canvas_zoom_at (self, 1, self->view.width / 2, self->view.height / 2);
+}
+
+static void
+undo (StudioCanvas *self)
+{
+  studio_document_undo (self->document);
+}
+
+static void
+redo (StudioCanvas *self)
+{
+  studio_document_redo (self->document);
+}
+
+static void delete (StudioCanvas *self)
+{
+  studio_document_delete_selection (self->document);
+}
+
+static void
+copy (StudioCanvas *self)
+{
+  g_autofree char *text = studio_clipboard_copy (self->document);
+
+  if (text != NULL)
+    gdk_clipboard_set_text (gtk_widget_get_clipboard (GTK_WIDGET (self)), text);
+}
+
+static void
+cut (StudioCanvas *self)
+{
+  copy (self);
+  delete (self);
+}
+
+static void
+pasted_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (StudioCanvas) self = data;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = gdk_clipboard_read_text_finish (GDK_CLIPBOARD (source), result, &error);
+
+  if (self->document == NULL)
+    return;
+  if (text == NULL || text[0] != '<')
+    studio_canvas_say (self, "There are no nodes on the clipboard.");
+  else if (!studio_clipboard_paste (self->document, text, NAN, NAN, &error))
+    studio_canvas_say (self, error->message);
+}
+
+static void
+paste (StudioCanvas *self)
+{
+  gdk_clipboard_read_text_async (gtk_widget_get_clipboard (GTK_WIDGET (self)), NULL, pasted_cb, g_object_ref (self));
+}
+
+static void
+select_all (StudioCanvas *self)
+{
+  studio_document_select_all (self->document);
+}
+
+static void
+select_none (StudioCanvas *self)
+{
+  studio_document_select_only (self->document, 0);
+}
+
+static void
+duplicate (StudioCanvas *self)
+{
+  studio_document_duplicate (self->document);
+}
+
+static void
+auto_layout (StudioCanvas *self)
+{
+  studio_document_auto_layout (self->document);
+  studio_canvas_zoom_to_fit (self);
+}
+
+static void
+connect_wire (StudioCanvas *self)
+{
+  guint item = studio_canvas_current (self);
+
+  if (item != STUDIO_NO_ITEM)
+    studio_connect_popup (self, item);
+}
+
+static void
+quick_add (StudioCanvas *self)
+{
+  studio_quick_add_popup (self, "", self->view.width / 2, self->view.height / 3, NULL);
+}
+
+static void
+fix (StudioCanvas *self)
+{
+  guint item = studio_canvas_current (self);
+
+  if (item != STUDIO_NO_ITEM)
+    studio_document_apply_fix (self->document, studio_canvas_scene (self)->item[item].serial);
+}
+
+static void
+enter (StudioCanvas *self)
+{
+  guint item = studio_canvas_current (self);
+
+  if (item != STUDIO_NO_ITEM)
+    studio_document_enter (self->document, studio_canvas_scene (self)->item[item].serial);
+}
+
+static void
+leave (StudioCanvas *self)
+{
+  studio_document_leave (self->document);
+}
+
+static void
+make_unique (StudioCanvas *self)
+{
+  studio_document_make_unique (self->document);
+}
+
+static void
+inspect (StudioCanvas *self)
+{
+  guint item = studio_canvas_current (self);
+
+  if (item == STUDIO_NO_ITEM)
+    return;
+  studio_document_select_only (self->document, studio_canvas_scene (self)->item[item].serial);
+  g_signal_emit (self, studio_canvas_signals[STUDIO_CANVAS_INSPECT], 0);
+}
+
+static void
+step_order (StudioCanvas *self, int by)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  guint item = studio_canvas_current (self);
+
+  if (scene->n_items == 0)
+    return;
+  if (item == STUDIO_NO_ITEM)
+    item = by > 0 ? scene->n_items - 1 : 0;
+  studio_canvas_focus_item (self, (item + scene->n_items + by) % scene->n_items, TRUE);
+}
+
+static void
+next (StudioCanvas *self)
+{
+  step_order (self, 1);
+}
+
+static void
+previous (StudioCanvas *self)
+{
+  step_order (self, -1);
+}
+
+static void
+move_by (StudioCanvas *self, double dx, double dy)
+{
+  guint n = studio_document_n_selected (self->document), item = studio_canvas_current (self);
+  g_autofree guint64 *serials = g_new (guint64, n + 1);
+
+  for (guint i = 0; i < n; i++)
+    serials[i] = studio_document_get_selected (self->document, i);
+  if (n == 0 && item != STUDIO_NO_ITEM)
+    serials[n++] = studio_canvas_scene (self)->item[item].serial;
+  studio_document_move (self->document, serials, n, dx, dy);
+}
+
+static void
+move_left (StudioCanvas *self)
+{
+  move_by (self, -STUDIO_GRID, 0);
+}
+
+static void
+move_right (StudioCanvas *self)
+{
+  move_by (self, STUDIO_GRID, 0);
+}
+
+static void
+move_up (StudioCanvas *self)
+{
+  move_by (self, 0, -STUDIO_GRID);
+}
+
+static void
+move_down (StudioCanvas *self)
+{
+  move_by (self, 0, STUDIO_GRID);
+}
+
+static const struct
+{
+  const char *name;
+  Command command;
+  guint key, key2;
+  GdkModifierType mods;
+} commands[] = {
+  { "canvas.zoom-in", zoom_in, GDK_KEY_plus, GDK_KEY_equal, GDK_CONTROL_MASK },
+  { "canvas.zoom-out", zoom_out, GDK_KEY_minus, GDK_KEY_KP_Subtract, GDK_CONTROL_MASK },
+  { "canvas.zoom-normal", zoom_normal, GDK_KEY_0, GDK_KEY_KP_0, GDK_CONTROL_MASK },
+  { "canvas.zoom-to-fit", studio_canvas_zoom_to_fit, GDK_KEY_9, GDK_KEY_KP_9, GDK_CONTROL_MASK },
+  { "canvas.undo", undo, GDK_KEY_z, 0, GDK_CONTROL_MASK },
+  { "canvas.redo", redo, GDK_KEY_z, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK },
+  { "canvas.cut", cut, GDK_KEY_x, 0, GDK_CONTROL_MASK },
+  { "canvas.copy", copy, GDK_KEY_c, 0, GDK_CONTROL_MASK },
+  { "canvas.paste", paste, GDK_KEY_v, 0, GDK_CONTROL_MASK },
+  { "canvas.delete", delete, GDK_KEY_Delete, GDK_KEY_BackSpace, 0 },
+  { "canvas.select-all", select_all, GDK_KEY_a, 0, GDK_CONTROL_MASK },
+  { "canvas.select-none", select_none, GDK_KEY_a, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK },
+  { "canvas.duplicate", duplicate, GDK_KEY_d, 0, GDK_CONTROL_MASK },
+  { "canvas.auto-layout", auto_layout, GDK_KEY_l, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK },
+  { "canvas.connect", connect_wire, 0, 0, 0 },
+  { "canvas.quick-add", quick_add, GDK_KEY_Insert, GDK_KEY_KP_Insert, 0 },
+  { "canvas.fix", fix, GDK_KEY_period, 0, GDK_CONTROL_MASK },
+  { "canvas.enter", enter, GDK_KEY_Down, 0, GDK_CONTROL_MASK },
+  { "canvas.leave", leave, GDK_KEY_Up, 0, GDK_CONTROL_MASK },
+  { "canvas.make-unique", make_unique, 0, 0, 0 },
+  { "canvas.inspect", inspect, GDK_KEY_Return, GDK_KEY_KP_Enter, 0 },
+  { "canvas.next", next, GDK_KEY_Right, 0, GDK_CONTROL_MASK },
+  { "canvas.previous", previous, GDK_KEY_Left, 0, GDK_CONTROL_MASK },
+  { "canvas.move-left", move_left, 0, 0, 0 },
+  { "canvas.move-right", move_right, 0, 0, 0 },
+  { "canvas.move-up", move_up, 0, 0, 0 },
+  { "canvas.move-down", move_down, 0, 0, 0 },
+};
+
+static void
+activate_cb (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+
+  /* A command in the middle of a drag ends the drag without effect. */
+  studio_canvas_end_gesture (self);
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    if (strcmp (commands[i].name, name) == 0)
+      {
+        commands[i].command (self);
+        return;
+      }
+}
+
+static void
+focus_node_cb (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  studio_canvas_focus_path (STUDIO_CANVAS (widget), g_variant_get_string (parameter, NULL));
+}
+
+void
+studio_canvas_class_init_actions (GtkWidgetClass *klass)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    {
+      gtk_widget_class_install_action (klass, commands[i].name, NULL, activate_cb);
+      if (commands[i].key != 0)
+        gtk_widget_class_add_binding_action (klass, commands[i].key, commands[i].mods, commands[i].name, NULL);
+      if (commands[i].key2 != 0)
+        gtk_widget_class_add_binding_action (klass, commands[i].key2, commands[i].mods, commands[i].name, NULL);
+    }
+  gtk_widget_class_add_binding_action (klass, GDK_KEY_y, GDK_CONTROL_MASK, "canvas.redo", NULL);
+  gtk_widget_class_install_action (klass, "node.focus", "s", focus_node_cb);
+}
+
+void
+studio_canvas_update_actions (StudioCanvas *self)
+{
+  GtkWidget *widget = GTK_WIDGET (self);
+  gboolean any = studio_document_n_selected (self->document) > 0;
+  guint depth = studio_document_scope_depth (self->document);
+
+  gtk_widget_action_set_enabled (widget, "canvas.undo", studio_document_undo_name (self->document) != NULL);
+  gtk_widget_action_set_enabled (widget, "canvas.redo", studio_document_redo_name (self->document) != NULL);
+  gtk_widget_action_set_enabled (widget, "canvas.delete", any);
+  gtk_widget_action_set_enabled (widget, "canvas.cut", any);
+  gtk_widget_action_set_enabled (widget, "canvas.copy", any);
+  gtk_widget_action_set_enabled (widget, "canvas.duplicate", any);
+  gtk_widget_action_set_enabled (widget, "canvas.leave", depth > 0);
+  gtk_widget_action_set_enabled (widget, "canvas.make-unique", depth > 0);
+}

@@ -1,0 +1,538 @@
+/* Pointer, keys, scrolling, pinching and dropping: GTK's events into the gesture machine and the actions. */
+#include <math.h>
+#include <string.h>
+
+#include "ui/canvas/studio-canvas-private.h"
+
+static gboolean
+is_selected_cb (guint64 serial, gpointer data)
+{
+  return studio_document_is_selected (STUDIO_CANVAS (data)->document, serial);
+}
+
+/* ---- ports that may take the wire ----------------------------------------- */
+
+gboolean
+studio_canvas_is_wiring (StudioCanvas *self)
+{
+  return self->gesture.state == STUDIO_GESTURE_WIRING;
+}
+
+static void
+light_ports (StudioCanvas *self)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  const StudioGesture *g = &self->gesture;
+  guint n = 0;
+
+  g_free (self->lit);
+  g_free (self->lit_first);
+  self->lit_first = g_new (guint, scene->n_items + 1);
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      self->lit_first[i] = n;
+      n += g->from_output ? scene->item[i].n_inputs : scene->item[i].n_outputs;
+    }
+  self->lit_first[scene->n_items] = n;
+  self->n_lit = scene->n_items;
+  self->lit = g_new0 (gboolean, n + 1);
+  studio_document_compatible_ports (self->document, scene->item[g->fixed_item].serial, g->from_output, g->fixed_port,
+                                    self->lit, self->lit_first);
+}
+
+gboolean
+studio_canvas_port_is_lit (StudioCanvas *self, guint item, gboolean is_output, guint port)
+{
+  const StudioGesture *g = &self->gesture;
+
+  if (is_output == g->from_output)
+    return item == g->fixed_item && port == g->fixed_port;
+  return self->lit != NULL && item < self->n_lit && self->lit_first[item] + port < self->lit_first[item + 1]
+         && self->lit[self->lit_first[item] + port];
+}
+
+static gboolean
+lit_cb (guint item, guint port, gpointer data)
+{
+  StudioCanvas *self = data;
+
+  return studio_canvas_port_is_lit (self, item, !self->gesture.from_output, port);
+}
+
+/* ---- drags ---------------------------------------------------------------- */
+
+static void
+redraw_nodes (StudioCanvas *self)
+{
+  GHashTableIter iter;
+  gpointer node;
+
+  g_hash_table_iter_init (&iter, self->nodes);
+  while (g_hash_table_iter_next (&iter, NULL, &node))
+    if (gtk_widget_get_child_visible (node))
+      studio_node_refresh (node, FALSE);
+}
+
+void
+studio_canvas_end_gesture (StudioCanvas *self)
+{
+  gboolean was_wiring = studio_canvas_is_wiring (self);
+
+  if (self->gesture.state == STUDIO_GESTURE_IDLE)
+    return;
+  if (self->shift_dx != 0 || self->shift_dy != 0)
+    studio_canvas_shift (self, 0, 0);
+  studio_gesture_cancel (&self->gesture);
+  g_clear_pointer (&self->lit, g_free);
+  if (was_wiring)
+    redraw_nodes (self);
+  studio_canvas_redraw_wires (self);
+}
+
+static void
+select_box (StudioCanvas *self, const StudioCommand *command)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  g_autoptr (GArray) serials = g_array_new (FALSE, FALSE, sizeof (guint64));
+
+  for (guint i = 0; command->extend && i < studio_document_n_selected (self->document); i++)
+    {
+      guint64 serial = studio_document_get_selected (self->document, i);
+
+      g_array_append_val (serials, serial);
+    }
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioRect card = studio_geometry_card (&scene->item[i]);
+
+      if (studio_rect_intersects (&card, &command->box)
+          && !(command->extend && studio_document_is_selected (self->document, scene->item[i].serial)))
+        g_array_append_val (serials, scene->item[i].serial);
+    }
+  studio_document_select (self->document, (const guint64 *)(gpointer)serials->data, serials->len);
+}
+
+static void
+connect_ports (StudioCanvas *self, const StudioCommand *command)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  g_autoptr (GError) error = NULL;
+  guint64 from = scene->item[command->from].serial, to = scene->item[command->to].serial, made;
+  const char *output = scene->item[command->from].output[command->output].name;
+  const char *input = scene->item[command->to].input[command->input].name;
+
+  made = command->link != 0 ? studio_document_reconnect (self->document, command->link, to, input, &error)
+                            : studio_document_connect (self->document, from, output, to, input, &error);
+  if (made == 0)
+    studio_canvas_say (self, error->message);
+}
+
+static void
+carry_out (StudioCanvas *self, const StudioCommand *command)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  guint item;
+
+  switch (command->what)
+    {
+    case STUDIO_DO_NOTHING:
+      break;
+    case STUDIO_DO_REDRAW:
+      if (self->gesture.state == STUDIO_GESTURE_MOVING)
+        studio_canvas_shift (self, self->gesture.dx, self->gesture.dy);
+      gtk_widget_queue_draw (GTK_WIDGET (self));
+      break;
+    case STUDIO_DO_SELECT:
+      item = command->serial != 0 ? studio_scene_find (scene, command->serial) : STUDIO_NO_ITEM;
+      studio_document_select_only (self->document, command->serial);
+      if (item != STUDIO_NO_ITEM)
+        {
+          self->last_focus = command->serial;
+          gtk_widget_grab_focus (GTK_WIDGET (studio_canvas_node (self, command->serial)));
+        }
+      else
+        {
+          self->last_focus = 0;
+          gtk_widget_grab_focus (GTK_WIDGET (self));
+        }
+      break;
+    case STUDIO_DO_TOGGLE:
+      studio_document_set_selected (self->document, command->serial,
+                                    !studio_document_is_selected (self->document, command->serial));
+      break;
+    case STUDIO_DO_PAN:
+      self->view.x -= command->dx / self->view.zoom;
+      self->view.y -= command->dy / self->view.zoom;
+      studio_canvas_view_changed (self);
+      break;
+    case STUDIO_DO_MOVE:
+      {
+        guint n = studio_document_n_selected (self->document);
+        g_autofree guint64 *serials = g_new (guint64, n + 1);
+
+        for (guint i = 0; i < n; i++)
+          serials[i] = studio_document_get_selected (self->document, i);
+        studio_document_move (self->document, serials, n, command->dx, command->dy);
+      }
+      break;
+    case STUDIO_DO_SELECT_BOX:
+      select_box (self, command);
+      break;
+    case STUDIO_DO_CONNECT:
+      connect_ports (self, command);
+      break;
+    case STUDIO_DO_DISCONNECT:
+      studio_document_disconnect (self->document, command->link);
+      break;
+    case STUDIO_DO_WIRE_DROPPED:
+      {
+        guint fixed = command->from != STUDIO_NO_ITEM ? command->from : command->to;
+        gboolean from_output = command->from != STUDIO_NO_ITEM;
+        StudioLoose loose = { scene->item[fixed].serial, from_output,
+                              from_output ? scene->item[fixed].output[command->output].name
+                                          : scene->item[fixed].input[command->input].name };
+        double sx, sy;
+
+        studio_view_to_screen (&self->view, command->x, command->y, &sx, &sy);
+        studio_quick_add_popup (self, "", sx, sy, &loose);
+      }
+      break;
+    case STUDIO_DO_FIX:
+      studio_document_apply_fix (self->document, command->serial);
+      break;
+    }
+}
+
+static void
+drag_begin_cb (GtkGestureDrag *drag, double x, double y, StudioCanvas *self)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  guint button = gtk_gesture_single_get_current_button (GTK_GESTURE_SINGLE (drag));
+  GdkModifierType state = gtk_event_controller_get_current_event_state (GTK_EVENT_CONTROLLER (drag));
+  StudioPressFlags flags = 0;
+  StudioCommand command;
+
+  if (button != GDK_BUTTON_PRIMARY && button != GDK_BUTTON_MIDDLE)
+    {
+      gtk_gesture_set_state (GTK_GESTURE (drag), GTK_EVENT_SEQUENCE_DENIED);
+      return;
+    }
+  if (state & (GDK_SHIFT_MASK | GDK_CONTROL_MASK))
+    flags |= STUDIO_PRESS_EXTEND;
+  if (state & GDK_ALT_MASK)
+    flags |= STUDIO_PRESS_FREE;
+  if (button == GDK_BUTTON_MIDDLE || self->space_held)
+    flags |= STUDIO_PRESS_PAN;
+  studio_canvas_end_gesture (self);
+  command = studio_gesture_press (&self->gesture, scene, &self->view, x, y, flags, is_selected_cb, self);
+  if (studio_canvas_focused (self) == NULL)
+    gtk_widget_grab_focus (GTK_WIDGET (self));
+  carry_out (self, &command);
+  if (self->gesture.state == STUDIO_GESTURE_PANNING)
+    gtk_widget_set_cursor_from_name (GTK_WIDGET (self), "grabbing");
+}
+
+static void
+drag_update_cb (GtkGestureDrag *drag, double dx, double dy, StudioCanvas *self)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  StudioGestureState before = self->gesture.state;
+  StudioCommand command;
+  double x, y;
+
+  gtk_gesture_drag_get_start_point (drag, &x, &y);
+  if (before == STUDIO_GESTURE_PRESSED)
+    {
+      command = studio_gesture_motion (&self->gesture, scene, &self->view, x + dx, y + dy, NULL, NULL);
+      if (self->gesture.state == STUDIO_GESTURE_WIRING)
+        {
+          light_ports (self);
+          g_clear_pointer (&self->wires, gsk_render_node_unref);
+          redraw_nodes (self);
+        }
+    }
+  command = studio_gesture_motion (&self->gesture, scene, &self->view, x + dx, y + dy, lit_cb, self);
+  carry_out (self, &command);
+}
+
+static void
+drag_end_cb (GtkGestureDrag *drag, double dx, double dy, StudioCanvas *self)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  StudioGestureState before = self->gesture.state;
+  StudioCommand command;
+
+  if (before == STUDIO_GESTURE_IDLE)
+    return;
+  drag_update_cb (drag, dx, dy, self);
+  /* The scene goes back to what the document says, then the document changes once. */
+  studio_canvas_shift (self, 0, 0);
+  command = studio_gesture_release (&self->gesture, scene, &self->view);
+  g_clear_pointer (&self->lit, g_free);
+  if (before == STUDIO_GESTURE_WIRING)
+    redraw_nodes (self);
+  if (before == STUDIO_GESTURE_PANNING)
+    gtk_widget_set_cursor (GTK_WIDGET (self), NULL);
+  studio_canvas_redraw_wires (self);
+  carry_out (self, &command);
+}
+
+static void
+drag_cancel_cb (GtkGesture *drag, GdkEventSequence *sequence, StudioCanvas *self)
+{
+  gtk_widget_set_cursor (GTK_WIDGET (self), NULL);
+  studio_canvas_end_gesture (self);
+}
+
+static void
+double_click_cb (GtkGestureClick *click, int n_press, double x, double y, StudioCanvas *self)
+{
+  StudioHit hit;
+
+  if (n_press != 2)
+    return;
+  hit = studio_geometry_hit (studio_canvas_scene (self), &self->view, x, y);
+  if (hit.kind == STUDIO_HIT_NOTHING)
+    studio_quick_add_popup (self, "", x, y, NULL);
+  else if (hit.kind == STUDIO_HIT_CARD)
+    {
+      guint64 serial = studio_canvas_scene (self)->item[hit.item].serial;
+
+      studio_canvas_end_gesture (self);
+      if (!studio_document_enter (self->document, serial))
+        gtk_widget_activate_action (GTK_WIDGET (self), "canvas.inspect", NULL);
+    }
+}
+
+/* ---- hovering, scrolling, pinching ---------------------------------------- */
+
+static void
+motion_cb (GtkEventControllerMotion *motion, double x, double y, StudioCanvas *self)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  StudioHit hit;
+  guint hover;
+
+  self->pointer_x = x;
+  self->pointer_y = y;
+  if (self->gesture.state != STUDIO_GESTURE_IDLE)
+    return;
+  hit = studio_geometry_hit (scene, &self->view, x, y);
+  hover = hit.kind == STUDIO_HIT_NOTHING || hit.kind == STUDIO_HIT_LINK ? STUDIO_NO_ITEM : hit.item;
+  gtk_widget_set_cursor_from_name (GTK_WIDGET (self),
+                                   hit.kind == STUDIO_HIT_INPUT || hit.kind == STUDIO_HIT_OUTPUT ? "crosshair"
+                                   : hit.kind == STUDIO_HIT_FIX || hit.kind == STUDIO_HIT_LINK   ? "pointer"
+                                                                                                 : NULL);
+  if (hover != self->hover)
+    {
+      guint both[2] = { self->hover, hover };
+
+      self->hover = hover;
+      for (guint i = 0; i < 2; i++)
+        if (both[i] < scene->n_items)
+          gtk_widget_queue_draw (GTK_WIDGET (studio_canvas_node (self, scene->item[both[i]].serial)));
+    }
+}
+
+static void
+leave_cb (GtkEventControllerMotion *motion, StudioCanvas *self)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  guint before = self->hover;
+
+  self->hover = STUDIO_NO_ITEM;
+  if (before < scene->n_items)
+    gtk_widget_queue_draw (GTK_WIDGET (studio_canvas_node (self, scene->item[before].serial)));
+}
+
+static gboolean
+scroll_cb (GtkEventControllerScroll *scroll, double dx, double dy, StudioCanvas *self)
+{
+  GdkModifierType state = gtk_event_controller_get_current_event_state (GTK_EVENT_CONTROLLER (scroll));
+  GdkEvent *event = gtk_event_controller_get_current_event (GTK_EVENT_CONTROLLER (scroll));
+  /* A wheel counts clicks, a touchpad pixels. */
+  double unit = gdk_scroll_event_get_direction (event) == GDK_SCROLL_SMOOTH
+                        && gdk_device_get_source (gdk_event_get_device (event)) == GDK_SOURCE_TOUCHPAD
+                    ? 1
+                    : 48;
+
+  if (state & GDK_CONTROL_MASK)
+    {
+      studio_canvas_zoom_at (self, self->view.zoom * exp (-dy * unit / 300), self->pointer_x, self->pointer_y);
+      return TRUE;
+    }
+  if ((state & GDK_SHIFT_MASK) && dx == 0)
+    {
+      dx = dy;
+      dy = 0;
+    }
+  self->view.x += dx * unit / self->view.zoom;
+  self->view.y += dy * unit / self->view.zoom;
+  studio_canvas_view_changed (self);
+  return TRUE;
+}
+
+static void
+pinch_begin_cb (GtkGesture *gesture, GdkEventSequence *sequence, StudioCanvas *self)
+{
+  studio_canvas_end_gesture (self);
+  self->zoom_start = self->view.zoom;
+}
+
+static void
+pinch_cb (GtkGestureZoom *gesture, double scale, StudioCanvas *self)
+{
+  double x, y;
+
+  if (!gtk_gesture_get_bounding_box_center (GTK_GESTURE (gesture), &x, &y))
+    return;
+  studio_canvas_zoom_at (self, self->zoom_start * scale, x, y);
+}
+
+/* ---- keys ------------------------------------------------------------------ */
+
+static gboolean
+follow (StudioCanvas *self, StudioDirection direction)
+{
+  guint item = studio_canvas_current (self), next;
+  StudioScene *scene = studio_canvas_scene (self);
+
+  if (item == STUDIO_NO_ITEM)
+    next = scene->n_items > 0 ? 0 : STUDIO_NO_ITEM;
+  else
+    next = studio_geometry_neighbour (scene, item, direction);
+  if (next == STUDIO_NO_ITEM)
+    return FALSE;
+  studio_canvas_focus_item (self, next, TRUE);
+  return TRUE;
+}
+
+static gboolean
+key_pressed_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioCanvas *self)
+{
+  static const struct
+  {
+    guint key, keypad;
+    StudioDirection direction;
+    const char *move;
+  } arrows[] = { { GDK_KEY_Left, GDK_KEY_KP_Left, STUDIO_LEFT, "canvas.move-left" },
+                 { GDK_KEY_Right, GDK_KEY_KP_Right, STUDIO_RIGHT, "canvas.move-right" },
+                 { GDK_KEY_Up, GDK_KEY_KP_Up, STUDIO_UP, "canvas.move-up" },
+                 { GDK_KEY_Down, GDK_KEY_KP_Down, STUDIO_DOWN, "canvas.move-down" } };
+  GdkModifierType mods = state & gtk_accelerator_get_default_mod_mask ();
+  gunichar letter = gdk_keyval_to_unicode (key);
+
+  if (key == GDK_KEY_space && mods == 0)
+    {
+      /* Held, it makes a drag a pan; tapped, it belongs to the window. */
+      self->space_held = TRUE;
+      return FALSE;
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (arrows); i++)
+    if (key == arrows[i].key || key == arrows[i].keypad)
+      {
+        if (mods == GDK_ALT_MASK)
+          return gtk_widget_activate_action (GTK_WIDGET (self), arrows[i].move, NULL);
+        if (mods == 0)
+          {
+            follow (self, arrows[i].direction);
+            return TRUE;
+          }
+        return FALSE;
+      }
+  if (key == GDK_KEY_Escape && self->gesture.state != STUDIO_GESTURE_IDLE)
+    {
+      studio_canvas_end_gesture (self);
+      return TRUE;
+    }
+  if (key == GDK_KEY_Escape && studio_document_n_selected (self->document) > 0 && !self->presentation)
+    {
+      studio_document_select_only (self->document, 0);
+      return TRUE;
+    }
+  if ((mods & ~GDK_SHIFT_MASK) == 0 && !self->presentation)
+    {
+      if ((key == GDK_KEY_c || key == GDK_KEY_C) && studio_canvas_current (self) != STUDIO_NO_ITEM)
+        return gtk_widget_activate_action (GTK_WIDGET (self), "canvas.connect", NULL);
+      if (letter != 0 && g_unichar_isalnum (letter))
+        {
+          char text[8] = "";
+          double x = self->view.width / 2, y = self->view.height / 3;
+
+          text[g_unichar_to_utf8 (letter, text)] = '\0';
+          studio_quick_add_popup (self, text, x, y, NULL);
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+static void
+key_released_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioCanvas *self)
+{
+  if (key == GDK_KEY_space)
+    self->space_held = FALSE;
+}
+
+static void
+focus_left_cb (GtkEventControllerFocus *controller, StudioCanvas *self)
+{
+  self->space_held = FALSE;
+}
+
+/* ---- dropping from the palette ---------------------------------------------- */
+
+static gboolean
+drop_cb (GtkDropTarget *target, const GValue *value, double x, double y, StudioCanvas *self)
+{
+  const StudioDragOp *op = g_value_get_boxed (value);
+  double cx, cy;
+  guint64 serial;
+
+  if (op == NULL)
+    return FALSE;
+  studio_view_to_canvas (&self->view, x, y, &cx, &cy);
+  serial = op->is_module ? studio_document_add_module_instance (self->document, op->name, cx, cy)
+                         : studio_document_add_node (self->document, op->name, cx, cy);
+  if (serial == 0)
+    return FALSE;
+  studio_canvas_focus_item (self, studio_scene_find (studio_canvas_scene (self), serial), FALSE);
+  return TRUE;
+}
+
+void
+studio_canvas_init_input (StudioCanvas *self)
+{
+  GtkWidget *widget = GTK_WIDGET (self);
+  GtkGesture *drag = gtk_gesture_drag_new (), *click = gtk_gesture_click_new (), *pinch = gtk_gesture_zoom_new ();
+  GtkEventController *motion = gtk_event_controller_motion_new (), *key = gtk_event_controller_key_new ();
+  GtkEventController *scroll = gtk_event_controller_scroll_new (GTK_EVENT_CONTROLLER_SCROLL_BOTH_AXES);
+  GtkEventController *focus = gtk_event_controller_focus_new ();
+  GtkDropTarget *drop = gtk_drop_target_new (STUDIO_TYPE_DRAG_OP, GDK_ACTION_COPY);
+
+  gtk_gesture_single_set_button (GTK_GESTURE_SINGLE (drag), 0);
+  g_signal_connect (drag, "drag-begin", G_CALLBACK (drag_begin_cb), self);
+  g_signal_connect (drag, "drag-update", G_CALLBACK (drag_update_cb), self);
+  g_signal_connect (drag, "drag-end", G_CALLBACK (drag_end_cb), self);
+  g_signal_connect (drag, "cancel", G_CALLBACK (drag_cancel_cb), self);
+  gtk_widget_add_controller (widget, GTK_EVENT_CONTROLLER (drag));
+  g_signal_connect (click, "pressed", G_CALLBACK (double_click_cb), self);
+  gtk_gesture_single_set_button (GTK_GESTURE_SINGLE (click), GDK_BUTTON_PRIMARY);
+  gtk_widget_add_controller (widget, GTK_EVENT_CONTROLLER (click));
+  gtk_gesture_group (click, drag);
+  g_signal_connect (pinch, "begin", G_CALLBACK (pinch_begin_cb), self);
+  g_signal_connect (pinch, "scale-changed", G_CALLBACK (pinch_cb), self);
+  gtk_widget_add_controller (widget, GTK_EVENT_CONTROLLER (pinch));
+  g_signal_connect (motion, "motion", G_CALLBACK (motion_cb), self);
+  g_signal_connect (motion, "leave", G_CALLBACK (leave_cb), self);
+  gtk_widget_add_controller (widget, motion);
+  g_signal_connect (scroll, "scroll", G_CALLBACK (scroll_cb), self);
+  gtk_widget_add_controller (widget, scroll);
+  g_signal_connect (key, "key-pressed", G_CALLBACK (key_pressed_cb), self);
+  g_signal_connect (key, "key-released", G_CALLBACK (key_released_cb), self);
+  gtk_widget_add_controller (widget, key);
+  g_signal_connect (focus, "leave", G_CALLBACK (focus_left_cb), self);
+  gtk_widget_add_controller (widget, focus);
+  g_signal_connect (drop, "drop", G_CALLBACK (drop_cb), self);
+  gtk_widget_add_controller (widget, GTK_EVENT_CONTROLLER (drop));
+}

@@ -1,0 +1,90 @@
+/* The canvas's insides, for its files and for its cards. */
+#pragma once
+
+#include "ui/canvas/canvas-gesture.h"
+#include "ui/canvas/canvas-style.h"
+#include "ui/canvas/canvas-wires.h"
+#include "ui/canvas/studio-canvas.h"
+#include "ui/canvas/studio-node.h"
+
+G_BEGIN_DECLS
+
+struct _StudioCanvas
+{
+  GtkWidget parent_instance;
+
+  StudioDocument *document;
+  StudioView view;
+  StudioTheme theme;
+  gboolean theme_valid;
+  gboolean fit_pending; /* until there is a size */
+  gboolean presentation;
+
+  gboolean stale;    /* the document changed since the last sync */
+  GHashTable *nodes; /* &node->serial → StudioNode */
+  GHashTable *icons; /* name → GtkIconPaintable, or NULL */
+  GHashTable *texts; /* pills */
+  GskRenderNode *wires;
+  double shift_dx, shift_dy; /* what the scene's selected cards are moved by while a drag goes on */
+
+  StudioGesture gesture;
+  gboolean *lit; /* while wiring: per input or output port, see lit_first */
+  guint *lit_first;
+  guint n_lit;
+  gboolean space_held;
+  double pointer_x, pointer_y;
+  guint hover;       /* item */
+  double zoom_start; /* pinch */
+  double scroll_x, scroll_y;
+
+  GHashTable *pins, *live; /* path → widget, text */
+  GHashTable *progress;    /* path → double * */
+  GtkWidget *popover;      /* quick-add or connect */
+  guint64 last_focus;      /* serial */
+  char *scope_path;        /* that the view belongs to */
+  GHashTable *views;       /* scope path → StudioView */
+};
+
+extern guint studio_canvas_signals[];
+enum
+{
+  STUDIO_CANVAS_INSPECT,
+  STUDIO_CANVAS_VIEW_CHANGED,
+  STUDIO_CANVAS_STATUS,
+  STUDIO_CANVAS_N_SIGNALS
+};
+
+/* The scene as it is drawn now; nodes and scene agree after it. */
+StudioScene *studio_canvas_scene (StudioCanvas *self);
+void studio_canvas_view_changed (StudioCanvas *self);
+void studio_canvas_redraw_wires (StudioCanvas *self);
+const StudioTheme *studio_canvas_theme (StudioCanvas *self);
+GdkPaintable *studio_canvas_icon (StudioCanvas *self, const char *name);
+StudioNode *studio_canvas_node (StudioCanvas *self, guint64 serial);
+StudioNode *studio_canvas_focused (StudioCanvas *self); /* NULL when no card has the focus */
+/* The item that a key means: the focused card's, else the only selected one. */
+guint studio_canvas_current (StudioCanvas *self);
+void studio_canvas_focus_item (StudioCanvas *self, guint item, gboolean select);
+void studio_canvas_say (StudioCanvas *self, const char *sentence);
+gboolean studio_canvas_port_is_lit (StudioCanvas *self, guint item, gboolean is_output, guint port);
+gboolean studio_canvas_is_wiring (StudioCanvas *self);
+void studio_canvas_shift (StudioCanvas *self, double dx, double dy);
+
+void studio_canvas_init_input (StudioCanvas *self);
+void studio_canvas_end_gesture (StudioCanvas *self);
+void studio_canvas_class_init_actions (GtkWidgetClass *klass);
+void studio_canvas_update_actions (StudioCanvas *self);
+
+/* What could follow a dropped wire: chosen operators are wired at once. */
+typedef struct
+{
+  guint64 serial;
+  gboolean from_output;
+  const char *port; /* interned */
+} StudioLoose;
+
+/* Popovers. at: the point that is pointed at, in pixels; text begins the search. */
+void studio_quick_add_popup (StudioCanvas *self, const char *text, double at_x, double at_y, const StudioLoose *loose);
+void studio_connect_popup (StudioCanvas *self, guint item);
+
+G_END_DECLS

@@ -1,0 +1,866 @@
+/* The canvas widget: keeps one card a node, places them by translation, and draws grid and wires below them.
+ *
+ * Cards are allocated in screen pixels, never under a scaling transform: picking and redrawing
+ * one of 2,000 then touches that one. Cards out of sight are not child-visible. Input stands in
+ * studio-canvas-input.c, commands in studio-canvas-actions.c. */
+#include <math.h>
+#include <string.h>
+
+#include "ui/canvas/studio-canvas-private.h"
+
+guint studio_canvas_signals[STUDIO_CANVAS_N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (StudioCanvas, studio_canvas, GTK_TYPE_WIDGET)
+
+static StudioDragOp *
+studio_drag_op_copy (StudioDragOp *op)
+{
+  return studio_drag_op_new (op->name, op->is_module);
+}
+
+static void
+studio_drag_op_free (StudioDragOp *op)
+{
+  g_free (op->name);
+  g_free (op);
+}
+
+StudioDragOp *
+studio_drag_op_new (const char *name, gboolean is_module)
+{
+  StudioDragOp *op = g_new0 (StudioDragOp, 1);
+
+  op->name = g_strdup (name);
+  op->is_module = is_module;
+  return op;
+}
+
+G_DEFINE_BOXED_TYPE (StudioDragOp, studio_drag_op, studio_drag_op_copy, studio_drag_op_free)
+
+/* ---- agreement with the document ----------------------------------------- */
+
+static gboolean
+is_selected_cb (guint64 serial, gpointer data)
+{
+  return studio_document_is_selected (STUDIO_CANVAS (data)->document, serial);
+}
+
+void
+studio_canvas_redraw_wires (StudioCanvas *self)
+{
+  g_clear_pointer (&self->wires, gsk_render_node_unref);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+StudioNode *
+studio_canvas_node (StudioCanvas *self, guint64 serial)
+{
+  return g_hash_table_lookup (self->nodes, &serial);
+}
+
+static void
+remove_gone (StudioCanvas *self, const StudioScene *scene)
+{
+  GHashTableIter iter;
+  gpointer node;
+  g_autoptr (GPtrArray) gone = g_ptr_array_new ();
+
+  g_hash_table_iter_init (&iter, self->nodes);
+  while (g_hash_table_iter_next (&iter, NULL, &node))
+    if (studio_scene_find (scene, studio_node_get_serial (node)) == STUDIO_NO_ITEM)
+      {
+        g_ptr_array_add (gone, node);
+        g_hash_table_iter_remove (&iter);
+      }
+  for (guint i = 0; i < gone->len; i++)
+    {
+      /* The focus must not fall out of the canvas with the card that had it. */
+      if (gtk_widget_has_focus (gone->pdata[i]))
+        gtk_widget_grab_focus (GTK_WIDGET (self));
+      gtk_accessible_reset_relation (gone->pdata[i], GTK_ACCESSIBLE_RELATION_FLOW_TO);
+      gtk_widget_unparent (gone->pdata[i]);
+    }
+}
+
+static void
+sync_scene (StudioCanvas *self)
+{
+  StudioScene *scene = studio_document_get_scene (self->document);
+  double dx = self->shift_dx, dy = self->shift_dy;
+  g_autofree char *description = NULL;
+
+  self->stale = FALSE;
+  self->shift_dx = self->shift_dy = 0;
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioNode *node = studio_canvas_node (self, scene->item[i].serial);
+
+      if (node == NULL)
+        {
+          node = studio_node_new (self, scene->item[i].serial);
+          gtk_widget_set_parent (GTK_WIDGET (node), GTK_WIDGET (self));
+          g_hash_table_insert (self->nodes, (gpointer)studio_node_peek_serial (node), node);
+        }
+      studio_node_update (node, scene, i, studio_document_is_selected (self->document, scene->item[i].serial));
+    }
+  for (guint i = 0; i < scene->n_items; i++)
+    studio_node_update_accessible (studio_canvas_node (self, scene->item[i].serial), scene,
+                                   studio_document_is_selected (self->document, scene->item[i].serial));
+  remove_gone (self, scene);
+  if (dx != 0 || dy != 0)
+    studio_canvas_shift (self, dx, dy);
+  description = g_strdup_printf ("%u nodes, %u wires", scene->n_items, scene->n_links);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, description, -1);
+  studio_canvas_update_actions (self);
+  studio_canvas_redraw_wires (self);
+  gtk_widget_queue_allocate (GTK_WIDGET (self));
+}
+
+StudioScene *
+studio_canvas_scene (StudioCanvas *self)
+{
+  if (self->stale)
+    sync_scene (self);
+  return studio_document_get_scene (self->document);
+}
+
+static void
+changed_cb (StudioCanvas *self)
+{
+  /* A wire that is being drawn holds indices into the scene that is gone. */
+  studio_canvas_end_gesture (self);
+  self->stale = TRUE;
+  self->hover = STUDIO_NO_ITEM;
+  gtk_widget_queue_allocate (GTK_WIDGET (self));
+}
+
+static void
+net_changed_cb (StudioCanvas *self)
+{
+  sync_scene (self);
+}
+
+static void
+selection_changed_cb (StudioCanvas *self)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioNode *node = studio_canvas_node (self, scene->item[i].serial);
+      gboolean selected = studio_document_is_selected (self->document, scene->item[i].serial);
+
+      if (node == NULL)
+        continue;
+      studio_node_update (node, scene, i, selected);
+      gtk_accessible_update_state (GTK_ACCESSIBLE (node), GTK_ACCESSIBLE_STATE_SELECTED, selected, -1);
+    }
+  studio_canvas_update_actions (self);
+  studio_canvas_redraw_wires (self);
+}
+
+static void
+scope_changed_cb (StudioCanvas *self)
+{
+  const char *path = studio_document_get_scope_path (self->document);
+  StudioView *view;
+
+  studio_canvas_end_gesture (self);
+  if (self->scope_path != NULL)
+    g_hash_table_replace (self->views, g_strdup (self->scope_path), g_memdup2 (&self->view, sizeof self->view));
+  view = g_strcmp0 (path, self->scope_path) != 0 ? g_hash_table_lookup (self->views, path) : NULL;
+  g_free (self->scope_path);
+  self->scope_path = g_strdup (path);
+  sync_scene (self);
+  if (view != NULL)
+    {
+      double width = self->view.width, height = self->view.height;
+
+      self->view = *view;
+      self->view.width = width;
+      self->view.height = height;
+      studio_canvas_view_changed (self);
+    }
+  else
+    studio_canvas_zoom_to_fit (self);
+}
+
+/* ---- view ---------------------------------------------------------------- */
+
+void
+studio_canvas_view_changed (StudioCanvas *self)
+{
+  studio_canvas_redraw_wires (self);
+  gtk_widget_queue_allocate (GTK_WIDGET (self));
+  g_signal_emit (self, studio_canvas_signals[STUDIO_CANVAS_VIEW_CHANGED], 0);
+}
+
+static void
+zoomed (StudioCanvas *self, double before)
+{
+  GHashTableIter iter;
+  gpointer node;
+
+  if (self->view.zoom != before)
+    {
+      g_hash_table_iter_init (&iter, self->nodes);
+      while (g_hash_table_iter_next (&iter, NULL, &node))
+        gtk_widget_queue_draw (node);
+    }
+  studio_canvas_view_changed (self);
+}
+
+double
+studio_canvas_get_zoom (StudioCanvas *self)
+{
+  return self->view.zoom;
+}
+
+void
+studio_canvas_zoom_at (StudioCanvas *self, double zoom, double x, double y)
+{
+  double before = self->view.zoom;
+
+  studio_view_zoom_at (&self->view, zoom, x, y);
+  zoomed (self, before);
+}
+
+void
+studio_canvas_zoom_to_fit (StudioCanvas *self)
+{
+  double before = self->view.zoom;
+  StudioRect bounds;
+
+  if (self->view.width <= 0 || self->view.height <= 0)
+    {
+      self->fit_pending = TRUE;
+      return;
+    }
+  self->fit_pending = FALSE;
+  bounds = studio_geometry_bounds (studio_canvas_scene (self));
+  studio_view_fit (&self->view, &bounds);
+  /* For the back row everything may be larger than life. */
+  if (self->presentation && bounds.width > 0)
+    {
+      double room = MIN (self->view.width / (bounds.width + 48), self->view.height / (bounds.height + 48));
+
+      studio_view_zoom_at (&self->view, CLAMP (room, self->view.zoom, 1.6), self->view.width / 2,
+                           self->view.height / 2);
+    }
+  zoomed (self, before);
+}
+
+void
+studio_canvas_set_presentation (StudioCanvas *self, gboolean on)
+{
+  if (self->presentation == on)
+    return;
+  self->presentation = on;
+  studio_canvas_zoom_to_fit (self);
+}
+
+void
+studio_canvas_get_centre (StudioCanvas *self, double *x, double *y)
+{
+  studio_view_to_canvas (&self->view, self->view.width / 2, self->view.height / 2, x, y);
+}
+
+void
+studio_canvas_shift (StudioCanvas *self, double dx, double dy)
+{
+  StudioScene *scene = studio_document_get_scene (self->document);
+  double by_x = dx - self->shift_dx, by_y = dy - self->shift_dy;
+
+  if (by_x == 0 && by_y == 0)
+    return;
+  self->shift_dx = dx;
+  self->shift_dy = dy;
+  for (guint i = 0; i < scene->n_items; i++)
+    if (studio_document_is_selected (self->document, scene->item[i].serial))
+      {
+        scene->item[i].x += by_x;
+        scene->item[i].y += by_y;
+      }
+  studio_canvas_redraw_wires (self);
+  gtk_widget_queue_allocate (GTK_WIDGET (self));
+}
+
+/* ---- focus --------------------------------------------------------------- */
+
+StudioNode *
+studio_canvas_focused (StudioCanvas *self)
+{
+  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
+  GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
+
+  return focus != NULL && STUDIO_IS_NODE (focus) && gtk_widget_get_parent (focus) == GTK_WIDGET (self)
+             ? STUDIO_NODE (focus)
+             : NULL;
+}
+
+guint
+studio_canvas_current (StudioCanvas *self)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  StudioNode *node = studio_canvas_focused (self);
+
+  if (node != NULL)
+    return studio_node_get_item (node);
+  if (studio_document_n_selected (self->document) == 1)
+    return studio_scene_find (scene, studio_document_get_selected (self->document, 0));
+  return STUDIO_NO_ITEM;
+}
+
+void
+studio_canvas_focus_item (StudioCanvas *self, guint item, gboolean select)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  StudioRect rect;
+  StudioNode *node;
+
+  if (item >= scene->n_items)
+    return;
+  rect = studio_geometry_extent (&scene->item[item]);
+  node = studio_canvas_node (self, scene->item[item].serial);
+  if (self->view.width > 0 && studio_view_reveal (&self->view, &rect))
+    studio_canvas_view_changed (self);
+  gtk_widget_set_child_visible (GTK_WIDGET (node), TRUE);
+  self->last_focus = scene->item[item].serial;
+  gtk_widget_grab_focus (GTK_WIDGET (node));
+  if (select)
+    studio_document_select_only (self->document, self->last_focus);
+}
+
+gboolean
+studio_canvas_focus_path (StudioCanvas *self, const char *path)
+{
+  if (!studio_document_reveal (self->document, path))
+    return FALSE;
+  studio_canvas_focus_item (
+      self, studio_scene_find (studio_canvas_scene (self), studio_document_get_selected (self->document, 0)), FALSE);
+  return TRUE;
+}
+
+static gboolean
+studio_canvas_grab_focus (GtkWidget *widget)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+  StudioNode *node = studio_canvas_node (self, self->last_focus);
+
+  if (node != NULL && gtk_widget_get_child_visible (GTK_WIDGET (node)))
+    return gtk_widget_grab_focus (GTK_WIDGET (node));
+  return GTK_WIDGET_CLASS (studio_canvas_parent_class)->grab_focus (widget);
+}
+
+/* One Tab stop: coming in leads to the card that had the focus, and Tab leads out. */
+static gboolean
+studio_canvas_focus (GtkWidget *widget, GtkDirectionType direction)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+  StudioScene *scene;
+  guint item;
+
+  if (gtk_widget_get_focus_child (widget) != NULL || gtk_widget_has_focus (widget))
+    return FALSE;
+  scene = studio_canvas_scene (self);
+  item = studio_scene_find (scene, self->last_focus);
+  if (item == STUDIO_NO_ITEM && scene->n_items > 0)
+    item = 0;
+  if (item == STUDIO_NO_ITEM)
+    return gtk_widget_grab_focus (widget);
+  studio_canvas_focus_item (self, item, FALSE);
+  return TRUE;
+}
+
+void
+studio_canvas_add (StudioCanvas *self, const char *name, gboolean is_module)
+{
+  double x, y;
+  guint64 serial;
+
+  studio_canvas_get_centre (self, &x, &y);
+  serial = is_module ? studio_document_add_module_instance (self->document, name, x, y)
+                     : studio_document_add_node (self->document, name, x, y);
+  if (serial != 0)
+    studio_canvas_focus_item (self, studio_scene_find (studio_canvas_scene (self), serial), FALSE);
+}
+
+/* ---- drawing ------------------------------------------------------------- */
+
+const StudioTheme *
+studio_canvas_theme (StudioCanvas *self)
+{
+  if (!self->theme_valid)
+    {
+      studio_theme_load (&self->theme, GTK_WIDGET (self));
+      self->theme_valid = TRUE;
+    }
+  return &self->theme;
+}
+
+GdkPaintable *
+studio_canvas_icon (StudioCanvas *self, const char *name)
+{
+  gpointer icon = NULL;
+
+  if (!g_hash_table_lookup_extended (self->icons, name, NULL, &icon))
+    {
+      GtkIconTheme *theme = gtk_icon_theme_get_for_display (gtk_widget_get_display (GTK_WIDGET (self)));
+
+      if (gtk_icon_theme_has_icon (theme, name))
+        icon
+            = gtk_icon_theme_lookup_icon (theme, name, NULL, 16, gtk_widget_get_scale_factor (GTK_WIDGET (self)),
+                                          gtk_widget_get_direction (GTK_WIDGET (self)), GTK_ICON_LOOKUP_FORCE_SYMBOLIC);
+      g_hash_table_insert (self->icons, g_strdup (name), icon);
+    }
+  return icon;
+}
+
+static void
+studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+  StudioScene *scene = studio_canvas_scene (self);
+  const StudioTheme *theme = studio_canvas_theme (self);
+  graphene_rect_t all = GRAPHENE_RECT_INIT (0, 0, self->view.width, self->view.height);
+  const StudioGesture *gesture = &self->gesture;
+
+  gtk_snapshot_push_clip (snapshot, &all);
+  gtk_snapshot_append_color (snapshot, &theme->background, &all);
+  studio_wires_snapshot_grid (snapshot, &self->view, theme);
+  if (self->wires == NULL)
+    self->wires
+        = studio_wires_render (scene, &self->view, theme, gesture->state == STUDIO_GESTURE_WIRING ? gesture->link : 0,
+                               is_selected_cb, self, widget, self->texts);
+  if (self->wires != NULL)
+    gtk_snapshot_append_node (snapshot, self->wires);
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    if (gtk_widget_get_child_visible (child) && !GTK_IS_NATIVE (child))
+      gtk_widget_snapshot_child (widget, child, snapshot);
+
+  if (gesture->state == STUDIO_GESTURE_WIRING && gesture->fixed_item < scene->n_items)
+    {
+      double x0, y0, x1 = gesture->x, y1 = gesture->y;
+      const StudioItem *item = &scene->item[gesture->fixed_item];
+      const StudioPort *port
+          = gesture->from_output ? &item->output[gesture->fixed_port] : &item->input[gesture->fixed_port];
+
+      studio_geometry_port (item, gesture->from_output, gesture->fixed_port, &x0, &y0);
+      if (gesture->target.kind != STUDIO_HIT_NOTHING)
+        studio_geometry_port (&scene->item[gesture->target.item], !gesture->from_output, gesture->target.port, &x1,
+                              &y1);
+      studio_wires_snapshot_loose (snapshot, &self->view, theme, gesture->from_output ? x0 : x1,
+                                   gesture->from_output ? y0 : y1, gesture->from_output ? x1 : x0,
+                                   gesture->from_output ? y1 : y0,
+                                   port->typed ? &theme->dtype[port->type.dtype] : &theme->accent);
+    }
+  if (gesture->state == STUDIO_GESTURE_BOXING)
+    {
+      double x, y;
+      GdkRGBA fill = theme->accent;
+      GskRoundedRect outline;
+      const float one[4] = { 1, 1, 1, 1 };
+      const GdkRGBA colours[4] = { theme->accent, theme->accent, theme->accent, theme->accent };
+      graphene_rect_t r;
+
+      studio_view_to_screen (&self->view, gesture->box.x, gesture->box.y, &x, &y);
+      r = GRAPHENE_RECT_INIT (floor (x), floor (y), ceil (gesture->box.width * self->view.zoom),
+                              ceil (gesture->box.height * self->view.zoom));
+      fill.alpha = 0.12;
+      gtk_snapshot_append_color (snapshot, &fill, &r);
+      gsk_rounded_rect_init_from_rect (&outline, &r, 0);
+      gtk_snapshot_append_border (snapshot, &outline, one, colours);
+    }
+  if (gtk_widget_has_visible_focus (widget))
+    {
+      GskRoundedRect outline;
+      const float two[4] = { 2, 2, 2, 2 };
+      const GdkRGBA colours[4] = { theme->accent, theme->accent, theme->accent, theme->accent };
+
+      gsk_rounded_rect_init_from_rect (&outline, &all, 0);
+      gtk_snapshot_append_border (snapshot, &outline, two, colours);
+    }
+  gtk_snapshot_pop (snapshot);
+}
+
+static void
+allocate_pin (StudioCanvas *self, GtkWidget *pin, const StudioItem *item, const StudioRect *seen)
+{
+  StudioRect fault = studio_geometry_fault (item);
+  double below = item->y + item->height + (fault.height > 0 ? fault.height + STUDIO_FAULT_GAP : 0) + STUDIO_FAULT_GAP;
+  double x, y;
+  int width, minimum, height;
+  GskTransform *transform;
+  StudioRect rect;
+
+  gtk_widget_measure (pin, GTK_ORIENTATION_HORIZONTAL, -1, &minimum, NULL, NULL, NULL);
+  width = MAX (minimum, (int)(item->width * self->view.zoom));
+  gtk_widget_measure (pin, GTK_ORIENTATION_VERTICAL, width, &height, NULL, NULL, NULL);
+  rect = (StudioRect){ item->x, below, width / self->view.zoom, height / self->view.zoom };
+  if (self->view.zoom < STUDIO_ZOOM_DETAIL || !studio_rect_intersects (&rect, seen))
+    {
+      gtk_widget_set_child_visible (pin, FALSE);
+      return;
+    }
+  studio_view_to_screen (&self->view, item->x, below, &x, &y);
+  transform = gsk_transform_translate (NULL, &GRAPHENE_POINT_INIT (floor (x), floor (y)));
+  gtk_widget_set_child_visible (pin, TRUE);
+  gtk_widget_allocate (pin, width, height, -1, transform);
+}
+
+static void
+studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+  StudioScene *scene;
+  StudioRect seen;
+  GHashTableIter iter;
+  gpointer pin;
+
+  if (self->view.width != width || self->view.height != height)
+    {
+      self->view.width = width;
+      self->view.height = height;
+      g_clear_pointer (&self->wires, gsk_render_node_unref);
+    }
+  scene = studio_canvas_scene (self);
+  if (self->fit_pending)
+    studio_canvas_zoom_to_fit (self);
+  seen = studio_view_visible (&self->view);
+  g_hash_table_iter_init (&iter, self->pins);
+  while (g_hash_table_iter_next (&iter, NULL, &pin))
+    gtk_widget_set_child_visible (pin, FALSE);
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      const StudioItem *item = &scene->item[i];
+      GtkWidget *node = GTK_WIDGET (studio_canvas_node (self, item->serial));
+      StudioRect extent = studio_geometry_extent (item);
+      double x, y;
+
+      if (g_hash_table_size (self->pins) > 0 && (pin = g_hash_table_lookup (self->pins, item->path)) != NULL)
+        allocate_pin (self, pin, item, &seen);
+      /* The focused card keeps the focus where it is out of sight. */
+      if (!studio_rect_intersects (&extent, &seen) && !gtk_widget_has_focus (node))
+        {
+          gtk_widget_set_child_visible (node, FALSE);
+          continue;
+        }
+      studio_view_to_screen (&self->view, extent.x, extent.y, &x, &y);
+      gtk_widget_set_child_visible (node, TRUE);
+      gtk_widget_allocate (node, ceil (extent.width * self->view.zoom), ceil (extent.height * self->view.zoom), -1,
+                           gsk_transform_translate (NULL, &GRAPHENE_POINT_INIT (floor (x + 0.5), floor (y + 0.5))));
+    }
+  if (self->popover != NULL)
+    gtk_popover_present (GTK_POPOVER (self->popover));
+}
+
+static void
+studio_canvas_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int *minimum, int *natural,
+                       int *minimum_baseline, int *natural_baseline)
+{
+  *minimum = 120;
+  *natural = orientation == GTK_ORIENTATION_HORIZONTAL ? 760 : 480;
+}
+
+static void
+restyle (StudioCanvas *self, gboolean texts)
+{
+  GHashTableIter iter;
+  gpointer node;
+
+  self->theme_valid = FALSE;
+  if (texts)
+    g_hash_table_remove_all (self->texts);
+  g_hash_table_iter_init (&iter, self->nodes);
+  while (g_hash_table_iter_next (&iter, NULL, &node))
+    studio_node_refresh (node, texts);
+  studio_canvas_redraw_wires (self);
+}
+
+static void
+studio_canvas_css_changed (GtkWidget *widget, GtkCssStyleChange *change)
+{
+  GTK_WIDGET_CLASS (studio_canvas_parent_class)->css_changed (widget, change);
+  restyle (STUDIO_CANVAS (widget), TRUE);
+}
+
+static void
+studio_canvas_system_setting_changed (GtkWidget *widget, GtkSystemSetting setting)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+
+  GTK_WIDGET_CLASS (studio_canvas_parent_class)->system_setting_changed (widget, setting);
+  if (setting == GTK_SYSTEM_SETTING_ICON_THEME)
+    g_hash_table_remove_all (self->icons);
+  restyle (self, TRUE);
+}
+
+static gboolean
+studio_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+  StudioScene *scene = studio_canvas_scene (self);
+  StudioHit hit = studio_geometry_hit (scene, &self->view, x, y);
+  g_autofree char *text = NULL, *shape = NULL;
+
+  if (keyboard || self->gesture.state != STUDIO_GESTURE_IDLE)
+    return FALSE;
+  if (hit.kind == STUDIO_HIT_INPUT || hit.kind == STUDIO_HIT_OUTPUT)
+    {
+      const StudioItem *item = &scene->item[hit.item];
+      const StudioPort *port = hit.kind == STUDIO_HIT_INPUT ? &item->input[hit.port] : &item->output[hit.port];
+
+      shape = port->typed ? loom_shape_to_string (&port->type.shape) : g_strdup ("shape not known yet");
+      text = g_strdup_printf ("%s.%s\n%s%s%s%s%s", item->id, port->name,
+                              port->typed ? loom_dtype_name (port->type.dtype) : "", port->typed ? "  " : "", shape,
+                              port->doc != NULL ? "\n" : "", port->doc != NULL ? port->doc : "");
+    }
+  else if (hit.kind == STUDIO_HIT_CARD)
+    {
+      const StudioItem *item = &scene->item[hit.item];
+
+      text = g_strdup_printf ("%s%s%s%s%s", studio_item_title (item), item->summary[0] != '\0' ? "\n" : "",
+                              item->summary, item->op != NULL && item->op->formula != NULL ? "\n" : "",
+                              item->op != NULL && item->op->formula != NULL ? item->op->formula : "");
+    }
+  else if (hit.kind == STUDIO_HIT_LINK)
+    {
+      const StudioLink *link = &scene->link[hit.item];
+
+      text = g_strdup_printf ("%s → %s\n%s  %s", scene->item[link->from].id, scene->item[link->to].id,
+                              link->typed ? loom_dtype_name (link->type.dtype) : "",
+                              link->label != NULL ? link->label : "shape not known yet");
+    }
+  if (text == NULL)
+    return FALSE;
+  gtk_tooltip_set_text (tooltip, text);
+  return TRUE;
+}
+
+/* ---- what hangs on cards -------------------------------------------------- */
+
+static void
+refresh_path (StudioCanvas *self, const char *path)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+
+  for (guint i = 0; i < scene->n_items; i++)
+    if (strcmp (scene->item[i].path, path) == 0)
+      {
+        StudioNode *node = studio_canvas_node (self, scene->item[i].serial);
+
+        studio_node_refresh (node, TRUE);
+        return;
+      }
+}
+
+void
+studio_canvas_set_pin_widget (StudioCanvas *self, const char *node_path, GtkWidget *widget)
+{
+  GtkWidget *old = g_hash_table_lookup (self->pins, node_path);
+
+  if (old == widget)
+    return;
+  if (old != NULL)
+    {
+      g_hash_table_remove (self->pins, node_path);
+      gtk_widget_unparent (old);
+    }
+  if (widget != NULL)
+    {
+      gtk_widget_set_parent (widget, GTK_WIDGET (self));
+      g_hash_table_insert (self->pins, g_strdup (node_path), widget);
+    }
+  gtk_widget_queue_allocate (GTK_WIDGET (self));
+}
+
+void
+studio_canvas_set_live (StudioCanvas *self, const char *node_path, const char *text)
+{
+  if (g_strcmp0 (g_hash_table_lookup (self->live, node_path), text) == 0)
+    return;
+  if (text != NULL)
+    g_hash_table_replace (self->live, g_strdup (node_path), g_strdup (text));
+  else
+    g_hash_table_remove (self->live, node_path);
+  refresh_path (self, node_path);
+}
+
+void
+studio_canvas_set_progress (StudioCanvas *self, const char *node_path, double fraction)
+{
+  if (fraction >= 0)
+    {
+      double clamped = MIN (fraction, 1);
+
+      g_hash_table_replace (self->progress, g_strdup (node_path), g_memdup2 (&clamped, sizeof clamped));
+    }
+  else if (!g_hash_table_remove (self->progress, node_path))
+    return;
+  refresh_path (self, node_path);
+}
+
+static guint
+find_path (const StudioScene *scene, const char *path)
+{
+  for (guint i = 0; i < scene->n_items; i++)
+    if (strcmp (scene->item[i].path, path) == 0 || strcmp (scene->item[i].id, path) == 0)
+      return i;
+  return STUDIO_NO_ITEM;
+}
+
+gboolean
+studio_canvas_get_card_rect (StudioCanvas *self, const char *node_path, graphene_rect_t *rect)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  guint i = find_path (scene, node_path);
+  double x, y;
+
+  if (i == STUDIO_NO_ITEM)
+    return FALSE;
+  studio_view_to_screen (&self->view, scene->item[i].x, scene->item[i].y, &x, &y);
+  graphene_rect_init (rect, x, y, scene->item[i].width * self->view.zoom, scene->item[i].height * self->view.zoom);
+  return TRUE;
+}
+
+gboolean
+studio_canvas_get_port_point (StudioCanvas *self, const char *node_path, gboolean output, const char *port,
+                              graphene_point_t *point)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  guint i = find_path (scene, node_path), p;
+  double x, y;
+
+  if (i == STUDIO_NO_ITEM || (p = studio_item_find_port (&scene->item[i], output, port)) == STUDIO_NO_ITEM)
+    return FALSE;
+  studio_geometry_port (&scene->item[i], output, p, &x, &y);
+  studio_view_to_screen (&self->view, x, y, &x, &y);
+  graphene_point_init (point, x, y);
+  return TRUE;
+}
+
+void
+studio_canvas_say (StudioCanvas *self, const char *sentence)
+{
+  g_signal_emit (self, studio_canvas_signals[STUDIO_CANVAS_STATUS], 0, sentence);
+}
+
+/* ---- object -------------------------------------------------------------- */
+
+StudioDocument *
+studio_canvas_get_document (StudioCanvas *self)
+{
+  return self->document;
+}
+
+static void
+studio_canvas_dispose (GObject *object)
+{
+  StudioCanvas *self = STUDIO_CANVAS (object);
+  GtkWidget *child;
+
+  if (self->document != NULL)
+    {
+      studio_canvas_end_gesture (self);
+      g_signal_handlers_disconnect_by_data (self->document, self);
+    }
+  if (self->nodes != NULL)
+    g_hash_table_remove_all (self->nodes);
+  self->popover = NULL;
+  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
+    gtk_widget_unparent (child);
+  g_clear_pointer (&self->wires, gsk_render_node_unref);
+  g_clear_object (&self->document);
+  G_OBJECT_CLASS (studio_canvas_parent_class)->dispose (object);
+}
+
+static void
+studio_canvas_finalize (GObject *object)
+{
+  StudioCanvas *self = STUDIO_CANVAS (object);
+
+  g_hash_table_unref (self->nodes);
+  g_hash_table_unref (self->icons);
+  g_hash_table_unref (self->texts);
+  g_hash_table_unref (self->pins);
+  g_hash_table_unref (self->live);
+  g_hash_table_unref (self->progress);
+  g_hash_table_unref (self->views);
+  g_free (self->scope_path);
+  g_free (self->lit);
+  g_free (self->lit_first);
+  G_OBJECT_CLASS (studio_canvas_parent_class)->finalize (object);
+}
+
+static void
+unref_icon (gpointer icon)
+{
+  if (icon != NULL)
+    g_object_unref (icon);
+}
+
+static void
+studio_canvas_class_init (StudioCanvasClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+  GType type = G_TYPE_FROM_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->dispose = studio_canvas_dispose;
+  G_OBJECT_CLASS (klass)->finalize = studio_canvas_finalize;
+  widget_class->snapshot = studio_canvas_snapshot;
+  widget_class->size_allocate = studio_canvas_size_allocate;
+  widget_class->measure = studio_canvas_measure;
+  widget_class->css_changed = studio_canvas_css_changed;
+  widget_class->system_setting_changed = studio_canvas_system_setting_changed;
+  widget_class->query_tooltip = studio_canvas_query_tooltip;
+  widget_class->focus = studio_canvas_focus;
+  widget_class->grab_focus = studio_canvas_grab_focus;
+  studio_canvas_signals[STUDIO_CANVAS_INSPECT]
+      = g_signal_new ("inspect", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  studio_canvas_signals[STUDIO_CANVAS_VIEW_CHANGED]
+      = g_signal_new ("view-changed", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  studio_canvas_signals[STUDIO_CANVAS_STATUS]
+      = g_signal_new ("status", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
+  gtk_widget_class_set_css_name (widget_class, "studiocanvas");
+  gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_LIST);
+  studio_canvas_class_init_actions (widget_class);
+}
+
+static void
+studio_canvas_init (StudioCanvas *self)
+{
+  self->view.zoom = 1;
+  self->hover = STUDIO_NO_ITEM;
+  self->fit_pending = TRUE;
+  self->scope_path = g_strdup ("");
+  self->nodes = g_hash_table_new (g_int64_hash, g_int64_equal);
+  self->icons = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, unref_icon);
+  self->texts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_object_unref);
+  self->pins = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  self->live = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  self->progress = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  self->views = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  studio_gesture_init (&self->gesture);
+  gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
+  gtk_widget_set_has_tooltip (GTK_WIDGET (self), TRUE);
+  gtk_widget_set_hexpand (GTK_WIDGET (self), TRUE);
+  gtk_widget_set_vexpand (GTK_WIDGET (self), TRUE);
+  gtk_widget_set_overflow (GTK_WIDGET (self), GTK_OVERFLOW_HIDDEN);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, "Graph", -1);
+  studio_canvas_init_input (self);
+}
+
+StudioCanvas *
+studio_canvas_new (StudioDocument *document)
+{
+  StudioCanvas *self = g_object_new (STUDIO_TYPE_CANVAS, NULL);
+
+  self->document = g_object_ref (document);
+  g_signal_connect_swapped (document, "changed", G_CALLBACK (changed_cb), self);
+  g_signal_connect_swapped (document, "net-changed", G_CALLBACK (net_changed_cb), self);
+  g_signal_connect_swapped (document, "selection-changed", G_CALLBACK (selection_changed_cb), self);
+  g_signal_connect_swapped (document, "scope-changed", G_CALLBACK (scope_changed_cb), self);
+  sync_scene (self);
+  return self;
+}

@@ -1,0 +1,26 @@
+/* A card on the canvas: one focusable widget without children that draws itself and its ports. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include "ui/canvas/canvas-geometry.h"
+
+G_BEGIN_DECLS
+
+typedef struct _StudioCanvas StudioCanvas;
+
+#define STUDIO_TYPE_NODE (studio_node_get_type ())
+G_DECLARE_FINAL_TYPE (StudioNode, studio_node, STUDIO, NODE, GtkWidget)
+
+StudioNode *studio_node_new (StudioCanvas *canvas, guint64 serial);
+guint64 studio_node_get_serial (StudioNode *self);
+const guint64 *studio_node_peek_serial (StudioNode *self);
+guint studio_node_get_item (StudioNode *self);
+/* Where in the scene its item is now; redraws when what it shows differs. */
+void studio_node_update (StudioNode *self, const StudioScene *scene, guint item, gboolean selected);
+/* Draws anew: theme, live value, ports lit. */
+void studio_node_refresh (StudioNode *self, gboolean texts);
+/* Name, description, state and the cards that it flows to. */
+void studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gboolean selected);
+
+G_END_DECLS
