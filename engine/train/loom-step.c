@@ -45,25 +45,6 @@ loom_step_parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, GAr
   return TRUE;
 }
 
-/* A NaN must destroy nothing: running statistics are committed only where the step is finite, as the optimiser's
- * kernels do it for parameters. */
-static void
-guard_buffers (LoomProgram *p)
-{
-  LoomValue finite = loom_program_find_output (p, "finite");
-
-  loom_program_set_origin (p, NULL, NULL);
-  for (guint i = 0; i < loom_program_n_slots (p); i++)
-    {
-      const LoomSlot *slot = loom_program_get_slot (p, i);
-      if (slot->kind != LOOM_SLOT_BUFFER || slot->commit == 0)
-        continue;
-      LoomValue old = loom_program_read (p, i);
-      LoomValue kept = loom_ternary (p, LOOM_SCALAR_SELECT, loom_cast (p, finite, slot->dtype), slot->commit, old);
-      loom_program_commit (p, i, kept);
-    }
-}
-
 static gboolean
 append_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, GError **error)
 {
@@ -94,10 +75,7 @@ append_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, GError
     .loss = loss,
   };
   loom_program_set_region (p, LOOM_REGION_UPDATE);
-  if (!loom_emit_update (p, &options, slots->len, (const int *)slots->data, (const LoomValue *)grads->data, error))
-    return FALSE;
-  guard_buffers (p);
-  return TRUE;
+  return loom_emit_update (p, &options, slots->len, (const int *)slots->data, (const LoomValue *)grads->data, error);
 }
 
 static gboolean
