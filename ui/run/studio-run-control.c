@@ -389,6 +389,18 @@ studio_run_close (StudioRun *self)
   drop_worker (self);
 }
 
+void
+studio_run_reset (StudioRun *self)
+{
+  studio_run_close (self);
+  g_clear_pointer (&self->graph_xml, g_free);
+  g_clear_pointer (&self->graph_folder, g_free);
+  g_clear_pointer (&self->folder, g_free);
+  studio_run_take_begin (self);
+  studio_run_forget_previous (self);
+  studio_run_set_state (self, STUDIO_RUN_IDLE, NULL);
+}
+
 LoomBusWorker1 *
 studio_run_get_proxy (StudioRun *self)
 {

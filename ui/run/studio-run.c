@@ -178,6 +178,16 @@ studio_run_take_begin (StudioRun *self)
 }
 
 void
+studio_run_forget_previous (StudioRun *self)
+{
+  g_clear_pointer (&self->loss_curves.previous, studio_series_unref);
+  g_array_set_size (self->metric_curves, 0);
+  g_array_set_size (self->metric_values, 0);
+  g_ptr_array_set_size (self->metric_names, 0);
+  g_signal_emit (self, signals[POINTS], 0);
+}
+
+void
 studio_run_take_state (StudioRun *self, const char *state, const char *message)
 {
   static const struct

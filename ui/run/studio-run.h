@@ -65,6 +65,8 @@ void studio_run_step (StudioRun *self);
 void studio_run_stop (StudioRun *self);
 /* Changes a hyper-parameter between two steps and marks it on the curves. */
 void studio_run_set_hyper (StudioRun *self, const char *name, double value);
+/* Forgets everything: another graph was opened. A worker that still trains finishes its step and saves. */
+void studio_run_reset (StudioRun *self);
 /* Lets the worker finish: the window closes. */
 void studio_run_close (StudioRun *self);
 

@@ -1,0 +1,403 @@
+/* The run panel.
+ *
+ * It looks at the model four times a second while numbers arrive, whatever their rate, and at once when the state
+ * changes. Learning rate goes to the running worker; epochs and device belong to the graph, so changing them makes the
+ * run "an earlier version", which the bar above offers to restart. */
+#include "ui/run/studio-run-panel.h"
+
+#include <math.h>
+
+#include "ui/charts/studio-memory-bar.h"
+#include "ui/charts/studio-scalar-pin.h"
+#include "ui/studio-training-settings.h"
+
+#define REFRESH_MS 250
+
+struct _StudioRunPanel
+{
+  GtkWidget parent_instance;
+  StudioDocument *document;
+  StudioRun *run;
+
+  GtkWidget *version_bar, *version_label, *restart_button;
+  GtkWidget *end_bar, *end_label, *continue_button;
+  GtkWidget *strip, *state_label, *speed_label, *epochs_spin, *lr_entry, *device_drop, *export_button;
+  GtkWidget *body, *figures, *charts, *memory_box;
+  StudioScalarPin *step, *epoch, *loss, *metric;
+  StudioChart *loss_chart, *metric_chart;
+  StudioMemoryBar *memory;
+  guint timeout;
+  gboolean dirty;
+  gboolean filling; /* settings are being shown, not changed */
+};
+
+G_DEFINE_TYPE (StudioRunPanel, studio_run_panel, GTK_TYPE_WIDGET)
+
+/* ---- showing --------------------------------------------------------------------- */
+
+static const char *
+validation_label (StudioRun *run)
+{
+  const char *split = studio_run_get_split (run);
+  return g_strcmp0 (split, "test") == 0 ? "test" : "validation";
+}
+
+static void
+fill_chart (StudioRunPanel *self, StudioChart *chart, int metric)
+{
+  StudioPlot *plot = studio_chart_get_plot (chart);
+  studio_plot_clear (plot);
+  StudioSeries *previous = studio_run_get_previous (self->run, metric);
+  if (previous != NULL)
+    studio_plot_add_curve (plot, "before", STUDIO_CURVE_PREVIOUS, previous);
+  StudioSeries *train = studio_run_get_train (self->run, metric);
+  if (studio_series_length (train) > 0)
+    studio_plot_add_curve (plot, "train", STUDIO_CURVE_TRAIN, train);
+  StudioSeries *validation = studio_run_get_validation (self->run, metric);
+  if (studio_series_length (validation) > 0)
+    studio_plot_add_curve (plot, validation_label (self->run), STUDIO_CURVE_VALIDATION, validation);
+  for (guint i = 0; i < studio_run_n_marks (self->run); i++)
+    {
+      const StudioRunMark *m = studio_run_get_mark (self->run, i);
+      studio_plot_add_mark (plot, m->step, m->label);
+    }
+  studio_chart_update (chart);
+}
+
+static void
+show_figures (StudioRunPanel *self)
+{
+  StudioRun *run = self->run;
+  gboolean begun = !isnan (studio_run_get_loss (run));
+  g_autofree char *step = studio_format_count ((double)studio_run_get_step (run));
+  g_autofree char *total = studio_format_count ((double)studio_run_get_total_steps (run));
+  g_autofree char *of_total = studio_run_get_total_steps (run) > 0 ? g_strdup_printf ("of %s", total) : NULL;
+  studio_scalar_pin_set (self->step, begun ? step : NULL, of_total);
+  g_autofree char *epoch = g_strdup_printf ("%" G_GINT64_FORMAT, studio_run_get_epoch (run));
+  g_autofree char *of_epochs
+      = studio_run_get_epochs (run) > 0 ? g_strdup_printf ("of %" G_GINT64_FORMAT, studio_run_get_epochs (run)) : NULL;
+  studio_scalar_pin_set (self->epoch, begun ? epoch : NULL, of_epochs);
+  g_autofree char *loss = begun ? studio_format_number (studio_run_get_loss (run)) : NULL;
+  studio_scalar_pin_set (self->loss, loss, NULL);
+  gboolean has_metric = studio_run_n_metrics (run) > 0;
+  gtk_widget_set_visible (GTK_WIDGET (self->metric), has_metric);
+  gtk_widget_set_visible (GTK_WIDGET (self->metric_chart), has_metric);
+  if (has_metric)
+    {
+      g_autofree char *value = begun ? studio_format_number (studio_run_get_metric (run, 0)) : NULL;
+      studio_scalar_pin_set_caption (self->metric, studio_run_get_metric_name (run, 0));
+      studio_scalar_pin_set (self->metric, value, NULL);
+    }
+}
+
+/* "1,920 items/s · 12 s left". */
+static void
+show_speed (StudioRunPanel *self)
+{
+  g_autoptr (GString) s = g_string_new (NULL);
+  double speed = studio_run_get_items_per_second (self->run), eta = studio_run_get_eta (self->run);
+  if (studio_run_get_state (self->run) == STUDIO_RUN_RUNNING)
+    {
+      if (speed > 0)
+        {
+          g_autofree char *count = studio_format_count (speed);
+          g_string_append_printf (s, "%s items/s", count);
+        }
+      if (isfinite (eta) && eta >= 0)
+        {
+          if (eta >= 90)
+            g_string_append_printf (s, "%s%.0f min left", s->len ? " · " : "", eta / 60);
+          else
+            g_string_append_printf (s, "%s%.0f s left", s->len ? " · " : "", eta);
+        }
+    }
+  gtk_label_set_label (GTK_LABEL (self->speed_label), s->str);
+}
+
+void
+studio_run_panel_refresh (StudioRunPanel *self)
+{
+  self->dirty = FALSE;
+  show_figures (self);
+  show_speed (self);
+  fill_chart (self, self->loss_chart, -1);
+  if (studio_run_n_metrics (self->run) > 0)
+    {
+      StudioPlot *plot = studio_chart_get_plot (self->metric_chart);
+      g_free (plot->title);
+      plot->title = g_strdup (studio_run_get_metric_name (self->run, 0));
+      fill_chart (self, self->metric_chart, 0);
+    }
+}
+
+static gboolean
+refresh_cb (gpointer data)
+{
+  StudioRunPanel *self = data;
+  if (!self->dirty)
+    {
+      self->timeout = 0;
+      return G_SOURCE_REMOVE;
+    }
+  studio_run_panel_refresh (self);
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+points_cb (StudioRun *run, StudioRunPanel *self)
+{
+  self->dirty = TRUE;
+  if (self->timeout != 0)
+    return;
+  studio_run_panel_refresh (self);
+  self->timeout = g_timeout_add (REFRESH_MS, refresh_cb, self);
+}
+
+static void
+memory_cb (StudioRun *run, StudioRunPanel *self)
+{
+  studio_memory_bar_set (self->memory, studio_run_get_memory_device (run), studio_run_n_owners (run),
+                         studio_run_get_owners (run), studio_run_get_owner_bytes (run));
+}
+
+static gboolean
+focus_continue_cb (gpointer data)
+{
+  StudioRunPanel *self = data;
+  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
+  GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
+  /* Enter goes on, unless somebody is typing. */
+  if (root != NULL && (focus == NULL || !GTK_IS_EDITABLE (focus)))
+    gtk_widget_grab_focus (self->continue_button);
+  g_object_unref (self);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+state_cb (StudioRun *run, StudioRunPanel *self)
+{
+  StudioRunState state = studio_run_get_state (run);
+  gtk_label_set_label (GTK_LABEL (self->state_label), studio_run_state_word (state));
+  gboolean bad = state == STUDIO_RUN_LOST || state == STUDIO_RUN_FAILED;
+  if (bad)
+    {
+      const char *message = studio_run_get_message (run);
+      gtk_label_set_label (GTK_LABEL (self->end_label), message != NULL ? message : "The run failed.");
+      gtk_widget_set_tooltip_text (self->end_label, message);
+      gtk_button_set_label (GTK_BUTTON (self->continue_button),
+                            studio_run_has_checkpoint (run) ? "_Continue" : "_Start Again");
+      g_autofree char *step = studio_format_count ((double)studio_run_get_checkpoint_step (run));
+      g_autofree char *from = studio_run_has_checkpoint (run)
+                                  ? g_strdup_printf ("Goes on from the checkpoint of step %s (Enter)", step)
+                                  : g_strdup ("There is no checkpoint yet: starts from the beginning (Enter)");
+      gtk_widget_set_tooltip_text (self->continue_button, from);
+      if (!gtk_revealer_get_reveal_child (GTK_REVEALER (self->end_bar)))
+        g_idle_add (focus_continue_cb, g_object_ref (self));
+    }
+  gtk_revealer_set_reveal_child (GTK_REVEALER (self->end_bar), bad);
+  studio_run_panel_refresh (self);
+  studio_run_panel_update_version (self);
+}
+
+void
+studio_run_panel_update_version (StudioRunPanel *self)
+{
+  guint changes = studio_document_run_changes (self->document);
+  StudioRunState state = studio_run_get_state (self->run);
+  gboolean live = studio_run_is_live (self->run);
+  gboolean show = changes > 0 && state != STUDIO_RUN_IDLE;
+  if (show)
+    {
+      g_autofree char *text = g_strdup_printf ("%s an earlier version · %u %s", live ? "Training" : "Trained", changes,
+                                               changes == 1 ? "change" : "changes");
+      gtk_label_set_label (GTK_LABEL (self->version_label), text);
+    }
+  gtk_revealer_set_reveal_child (GTK_REVEALER (self->version_bar), show);
+}
+
+/* ---- settings ------------------------------------------------------------------------ */
+
+static void
+show_settings (StudioRunPanel *self)
+{
+  self->filling = TRUE;
+  LoomElement *train = loom_element_find (loom_graph_root (studio_document_get_graph (self->document)), LOOM_TAG_TRAIN);
+  const char *epochs = train ? loom_element_get (train, "epochs") : NULL;
+  const char *lr = train ? loom_element_get (train, "lr") : NULL;
+  const char *device = train ? loom_element_get (train, "device") : NULL;
+  gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->epochs_spin), epochs ? g_ascii_strtod (epochs, NULL) : 1);
+  if (!studio_run_is_live (self->run) && !gtk_widget_has_focus (self->lr_entry))
+    gtk_editable_set_text (GTK_EDITABLE (self->lr_entry), lr != NULL ? lr : "0.001");
+  GListModel *devices = gtk_drop_down_get_model (GTK_DROP_DOWN (self->device_drop));
+  for (guint i = 0; devices != NULL && i < g_list_model_get_n_items (devices); i++)
+    if (g_str_equal (gtk_string_list_get_string (GTK_STRING_LIST (devices), i), device ? device : "cpu"))
+      gtk_drop_down_set_selected (GTK_DROP_DOWN (self->device_drop), i);
+  self->filling = FALSE;
+}
+
+static void
+epochs_cb (GtkSpinButton *spin, StudioRunPanel *self)
+{
+  if (self->filling)
+    return;
+  g_autofree char *text = g_strdup_printf ("%d", gtk_spin_button_get_value_as_int (spin));
+  studio_training_set (self->document, "epochs", text);
+}
+
+static void
+device_cb (GtkDropDown *drop, GParamSpec *pspec, StudioRunPanel *self)
+{
+  GObject *item = gtk_drop_down_get_selected_item (drop);
+  if (!self->filling && item != NULL)
+    studio_training_set (self->document, "device", gtk_string_object_get_string (GTK_STRING_OBJECT (item)));
+}
+
+static void
+lr_cb (GtkEntry *entry, StudioRunPanel *self)
+{
+  const char *text = gtk_editable_get_text (GTK_EDITABLE (entry));
+  char *end;
+  double value = g_ascii_strtod (text, &end);
+  gboolean good = *text != '\0' && *end == '\0' && isfinite (value) && value > 0;
+  if (good)
+    gtk_widget_remove_css_class (GTK_WIDGET (entry), "error");
+  else
+    {
+      gtk_widget_add_css_class (GTK_WIDGET (entry), "error");
+      return;
+    }
+  if (studio_run_is_live (self->run))
+    studio_run_set_hyper (self->run, "lr", value);
+  else
+    studio_training_set (self->document, "lr", text);
+}
+
+void
+studio_run_panel_set_devices (StudioRunPanel *self, const char *const *devices)
+{
+  g_autoptr (GtkStringList) list = gtk_string_list_new (devices);
+  self->filling = TRUE;
+  gtk_drop_down_set_model (GTK_DROP_DOWN (self->device_drop), G_LIST_MODEL (list));
+  self->filling = FALSE;
+  show_settings (self);
+}
+
+void
+studio_run_panel_focus_learning_rate (StudioRunPanel *self)
+{
+  gtk_widget_grab_focus (self->lr_entry);
+  gtk_editable_select_region (GTK_EDITABLE (self->lr_entry), 0, -1);
+}
+
+void
+studio_run_panel_set_presentation (StudioRunPanel *self, gboolean on)
+{
+  gtk_widget_set_visible (self->strip, !on);
+  gtk_widget_set_visible (self->memory_box, !on);
+  double scale = on ? 1.6 : 1;
+  studio_chart_set_text_scale (self->loss_chart, scale);
+  studio_chart_set_text_scale (self->metric_chart, scale);
+}
+
+StudioChart *
+studio_run_panel_get_chart (StudioRunPanel *self, gboolean metric)
+{
+  return metric ? self->metric_chart : self->loss_chart;
+}
+
+/* ---- object ----------------------------------------------------------------------------- */
+
+static void
+run_panel_dispose (GObject *object)
+{
+  StudioRunPanel *self = STUDIO_RUN_PANEL (object);
+  g_clear_handle_id (&self->timeout, g_source_remove);
+  if (self->run != NULL)
+    g_signal_handlers_disconnect_by_data (self->run, self);
+  if (self->document != NULL)
+    g_signal_handlers_disconnect_by_data (self->document, self);
+  g_clear_object (&self->run);
+  g_clear_object (&self->document);
+  GtkWidget *child;
+  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
+    gtk_widget_unparent (child);
+  G_OBJECT_CLASS (studio_run_panel_parent_class)->dispose (object);
+}
+
+static void
+studio_run_panel_class_init (StudioRunPanelClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+  G_OBJECT_CLASS (klass)->dispose = run_panel_dispose;
+  gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BOX_LAYOUT);
+  gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_GROUP);
+  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-run-panel.ui");
+#define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioRunPanel, name)
+  CHILD (version_bar);
+  CHILD (version_label);
+  CHILD (restart_button);
+  CHILD (end_bar);
+  CHILD (end_label);
+  CHILD (continue_button);
+  CHILD (strip);
+  CHILD (state_label);
+  CHILD (speed_label);
+  CHILD (epochs_spin);
+  CHILD (lr_entry);
+  CHILD (device_drop);
+  CHILD (export_button);
+  CHILD (body);
+  CHILD (figures);
+  CHILD (charts);
+  CHILD (memory_box);
+#undef CHILD
+}
+
+static StudioScalarPin *
+add_figure (StudioRunPanel *self, const char *caption, int column, int row)
+{
+  StudioScalarPin *figure = studio_scalar_pin_new (caption);
+  gtk_grid_attach (GTK_GRID (self->figures), GTK_WIDGET (figure), column, row, 1, 1);
+  return figure;
+}
+
+static void
+studio_run_panel_init (StudioRunPanel *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (gtk_widget_get_layout_manager (GTK_WIDGET (self))),
+                                  GTK_ORIENTATION_VERTICAL);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, "Run", -1);
+  self->step = add_figure (self, "step", 0, 0);
+  self->epoch = add_figure (self, "epoch", 1, 0);
+  self->loss = add_figure (self, "loss", 0, 1);
+  self->metric = add_figure (self, "accuracy", 1, 1);
+  self->loss_chart = studio_chart_new ("loss");
+  self->metric_chart = studio_chart_new ("accuracy");
+  gtk_box_append (GTK_BOX (self->charts), GTK_WIDGET (self->loss_chart));
+  gtk_box_append (GTK_BOX (self->charts), GTK_WIDGET (self->metric_chart));
+  self->memory = studio_memory_bar_new ();
+  gtk_widget_set_hexpand (GTK_WIDGET (self->memory), TRUE);
+  gtk_box_append (GTK_BOX (self->memory_box), GTK_WIDGET (self->memory));
+  g_signal_connect (self->epochs_spin, "value-changed", G_CALLBACK (epochs_cb), self);
+  g_signal_connect (self->lr_entry, "activate", G_CALLBACK (lr_cb), self);
+  g_signal_connect (self->device_drop, "notify::selected", G_CALLBACK (device_cb), self);
+}
+
+StudioRunPanel *
+studio_run_panel_new (StudioDocument *document, StudioRun *run)
+{
+  StudioRunPanel *self = g_object_new (STUDIO_TYPE_RUN_PANEL, NULL);
+  self->document = g_object_ref (document);
+  self->run = g_object_ref (run);
+  static const char *const only_cpu[] = { "cpu", NULL };
+  studio_run_panel_set_devices (self, only_cpu);
+  g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
+  g_signal_connect (run, "points", G_CALLBACK (points_cb), self);
+  g_signal_connect (run, "memory-changed", G_CALLBACK (memory_cb), self);
+  g_signal_connect_swapped (document, "changed", G_CALLBACK (show_settings), self);
+  g_signal_connect_swapped (document, "changed", G_CALLBACK (studio_run_panel_update_version), self);
+  state_cb (run, self);
+  show_settings (self);
+  return self;
+}

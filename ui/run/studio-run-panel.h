@@ -1,0 +1,26 @@
+/* The run panel: large figures, charts, memory, and what may be changed while it trains. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include "ui/charts/studio-chart.h"
+#include "ui/run/studio-run.h"
+#include "ui/studio-document.h"
+
+G_BEGIN_DECLS
+
+#define STUDIO_TYPE_RUN_PANEL (studio_run_panel_get_type ())
+G_DECLARE_FINAL_TYPE (StudioRunPanel, studio_run_panel, STUDIO, RUN_PANEL, GtkWidget)
+
+StudioRunPanel *studio_run_panel_new (StudioDocument *document, StudioRun *run);
+/* "Training an earlier version · 3 changes" as often as the document may have changed. */
+void studio_run_panel_update_version (StudioRunPanel *self);
+void studio_run_panel_set_devices (StudioRunPanel *self, const char *const *devices);
+void studio_run_panel_set_presentation (StudioRunPanel *self, gboolean on);
+void studio_run_panel_focus_learning_rate (StudioRunPanel *self);
+/* "loss" or the first metric. */
+StudioChart *studio_run_panel_get_chart (StudioRunPanel *self, gboolean metric);
+/* Draws what is known at once instead of at the next quarter second. */
+void studio_run_panel_refresh (StudioRunPanel *self);
+
+G_END_DECLS

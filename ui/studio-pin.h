@@ -1,0 +1,27 @@
+/* Pins: what is watched beside its node while a run goes on, a matrix as a heat map or a scalar as a figure, and the
+ * loss on its own card.
+ *
+ * Which tensors are pinned stands in the graph's <view>; their values are pulled from the worker, one request in flight
+ * a pin, ten a second at most, and never pushed. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include "ui/canvas/studio-canvas.h"
+#include "ui/charts/studio-heat-map.h"
+#include "ui/run/studio-run.h"
+
+G_BEGIN_DECLS
+
+#define STUDIO_TYPE_PINS (studio_pins_get_type ())
+G_DECLARE_FINAL_TYPE (StudioPins, studio_pins, STUDIO, PINS, GObject)
+
+StudioPins *studio_pins_new (StudioDocument *document, StudioCanvas *canvas, StudioRun *run);
+/* Pins the node's output, or takes its pin away: one transaction. */
+void studio_pins_toggle (StudioPins *self, const char *node_path);
+gboolean studio_pins_has (StudioPins *self, const char *node_path);
+/* The heat map of this node, else the first one; NULL when none is pinned. tensor receives its name (transfer none). */
+StudioHeatMap *studio_pins_get_map (StudioPins *self, const char *node_path, const char **tensor);
+void studio_pins_set_presentation (StudioPins *self, gboolean on);
+
+G_END_DECLS

@@ -1,0 +1,13 @@
+/* What an empty canvas says: "Start with data". */
+#pragma once
+
+#include <gtk/gtk.h>
+
+G_BEGIN_DECLS
+
+#define STUDIO_TYPE_START_PAGE (studio_start_page_get_type ())
+G_DECLARE_FINAL_TYPE (StudioStartPage, studio_start_page, STUDIO, START_PAGE, GtkWidget)
+
+StudioStartPage *studio_start_page_new (void);
+
+G_END_DECLS

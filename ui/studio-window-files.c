@@ -1,0 +1,419 @@
+/* Files: open, save, examples, recent ones, recovery, and the question about unsaved changes. */
+#include <glib/gstdio.h>
+
+#include "ui/studio-journal.h"
+#include "ui/studio-window-private.h"
+
+/* ---- unsaved changes ---------------------------------------------------------------------- */
+
+typedef struct
+{
+  StudioWindow *window;
+  StudioWindowThen then;
+  gpointer data;
+  GDestroyNotify destroy;
+} Question;
+
+static void
+question_free (Question *q)
+{
+  if (q->destroy != NULL)
+    q->destroy (q->data);
+  g_object_unref (q->window);
+  g_free (q);
+}
+
+static void choose_to_save (StudioWindow *self, Question *after);
+
+static gboolean
+save_to (StudioWindow *self, const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  if (studio_document_save (self->document, path, &error))
+    {
+      g_autoptr (GFile) file = g_file_new_for_path (studio_document_get_path (self->document));
+      g_autofree char *uri = g_file_get_uri (file);
+      gtk_recent_manager_add_item (gtk_recent_manager_get_default (), uri);
+      return TRUE;
+    }
+  studio_window_toast (self, error->message);
+  return FALSE;
+}
+
+static void
+response_cb (AdwMessageDialog *dialog, const char *response, Question *q)
+{
+  StudioWindow *self = q->window;
+  if (g_str_equal (response, "discard"))
+    q->then (self, q->data);
+  else if (g_str_equal (response, "save"))
+    {
+      if (studio_document_get_path (self->document) == NULL)
+        {
+          choose_to_save (self, q);
+          return;
+        }
+      if (save_to (self, NULL))
+        q->then (self, q->data);
+    }
+  question_free (q);
+}
+
+void
+studio_window_guard (StudioWindow *self, StudioWindowThen then, gpointer data, GDestroyNotify destroy)
+{
+  Question *q = g_new0 (Question, 1);
+  q->window = g_object_ref (self);
+  q->then = then;
+  q->data = data;
+  q->destroy = destroy;
+  if (!studio_document_is_edited (self->document) || studio_document_is_empty (self->document))
+    {
+      then (self, data);
+      question_free (q);
+      return;
+    }
+  g_autofree char *title = studio_document_dup_title (self->document);
+  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), NULL, NULL);
+  adw_message_dialog_format_heading (ADW_MESSAGE_DIALOG (dialog), "Save changes to “%s”?", title);
+  adw_message_dialog_set_body (ADW_MESSAGE_DIALOG (dialog), "What is not saved will be lost.");
+  adw_message_dialog_add_responses (ADW_MESSAGE_DIALOG (dialog), "cancel", "_Cancel", "discard", "_Discard", "save",
+                                    "_Save", NULL);
+  adw_message_dialog_set_response_appearance (ADW_MESSAGE_DIALOG (dialog), "discard", ADW_RESPONSE_DESTRUCTIVE);
+  adw_message_dialog_set_response_appearance (ADW_MESSAGE_DIALOG (dialog), "save", ADW_RESPONSE_SUGGESTED);
+  adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "save");
+  adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "cancel");
+  g_signal_connect (dialog, "response", G_CALLBACK (response_cb), q);
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
+/* ---- open ------------------------------------------------------------------------------------ */
+
+void
+studio_window_new_file (StudioWindow *self)
+{
+  studio_document_reset (self->document);
+  self->start_empty = FALSE;
+  studio_window_setup_run (self);
+  studio_window_update_layout (self);
+  studio_window_update_title (self);
+}
+
+static GtkFileFilter *
+graph_filter (void)
+{
+  GtkFileFilter *filter = gtk_file_filter_new ();
+  gtk_file_filter_set_name (filter, "Graphs");
+  gtk_file_filter_add_pattern (filter, "*.xml");
+  return filter;
+}
+
+static GtkFileChooserNative *
+new_chooser (StudioWindow *self, const char *title, GtkFileChooserAction action, const char *accept)
+{
+  g_clear_object (&self->chooser);
+  self->chooser = gtk_file_chooser_native_new (title, GTK_WINDOW (self), action, accept, "_Cancel");
+  g_autoptr (GtkFileFilter) filter = graph_filter ();
+  gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (self->chooser), filter);
+  const char *path = studio_document_get_path (self->document);
+  if (path != NULL)
+    {
+      g_autofree char *name = g_path_get_dirname (path);
+      g_autoptr (GFile) folder = g_file_new_for_path (name);
+      gtk_file_chooser_set_current_folder (GTK_FILE_CHOOSER (self->chooser), folder, NULL);
+    }
+  return self->chooser;
+}
+
+static void
+open_response_cb (GtkNativeDialog *dialog, int response, StudioWindow *self)
+{
+  if (response != GTK_RESPONSE_ACCEPT)
+    return;
+  g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
+  if (file != NULL)
+    studio_window_open_file (self, file);
+}
+
+void
+studio_window_choose_file (StudioWindow *self)
+{
+  GtkFileChooserNative *chooser = new_chooser (self, "Open a Graph", GTK_FILE_CHOOSER_ACTION_OPEN, "_Open");
+  g_signal_connect (chooser, "response", G_CALLBACK (open_response_cb), self);
+  gtk_native_dialog_show (GTK_NATIVE_DIALOG (chooser));
+}
+
+void
+studio_window_open_example (StudioWindow *self, const char *name)
+{
+  g_autofree char *resource = g_strdup_printf ("/org/gradloom/Studio/examples/%s.xml", name);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GBytes) bytes = g_resources_lookup_data (resource, G_RESOURCE_LOOKUP_FLAGS_NONE, &error);
+  gsize length = 0;
+  const char *text = bytes != NULL ? g_bytes_get_data (bytes, &length) : NULL;
+  if (text == NULL || !studio_document_open_text (self->document, text, (gssize)length, NULL, &error))
+    {
+      studio_window_toast (self, error->message);
+      return;
+    }
+  studio_window_setup_run (self);
+  studio_document_select_only (self->document, 0);
+  studio_window_update_layout (self);
+  studio_window_update_title (self);
+  studio_canvas_zoom_to_fit (self->canvas);
+  gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
+}
+
+/* ---- save -------------------------------------------------------------------------------------- */
+
+/* A word of the toast's line as a shell takes it: quoted only where it must be. */
+static char *
+shell_word (const char *word)
+{
+  for (const char *p = word; *p != '\0'; p++)
+    if (!g_ascii_isalnum (*p) && strchr ("/._-+:@%", *p) == NULL)
+      return g_shell_quote (word);
+  return g_strdup (word);
+}
+
+static void
+copy_cb (AdwToast *toast, StudioWindow *self)
+{
+  gdk_clipboard_set_text (gtk_widget_get_clipboard (GTK_WIDGET (self)), g_object_get_data (G_OBJECT (toast), "line"));
+}
+
+static void
+say_saved (StudioWindow *self)
+{
+  g_autofree char *word = shell_word (studio_document_get_path (self->document));
+  char *line = g_strdup_printf ("gradloom train %s", word);
+  g_autofree char *text = g_markup_printf_escaped ("Saved · %s", line);
+  AdwToast *toast = adw_toast_new (text);
+  g_object_set_data_full (G_OBJECT (toast), "line", line, g_free);
+  adw_toast_set_button_label (toast, "Copy");
+  adw_toast_set_timeout (toast, 8);
+  g_signal_connect (toast, "button-clicked", G_CALLBACK (copy_cb), self);
+  adw_toast_overlay_add_toast (ADW_TOAST_OVERLAY (self->toasts), toast);
+}
+
+void
+studio_window_save (StudioWindow *self)
+{
+  if (studio_document_get_path (self->document) == NULL)
+    studio_window_save_as (self);
+  else if (save_to (self, NULL))
+    say_saved (self);
+}
+
+static void
+save_response_cb (GtkNativeDialog *dialog, int response, StudioWindow *self)
+{
+  Question *after = g_object_steal_data (G_OBJECT (dialog), "after");
+  if (response == GTK_RESPONSE_ACCEPT)
+    {
+      g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
+      g_autofree char *path = file != NULL ? g_file_get_path (file) : NULL;
+      if (path == NULL)
+        studio_window_toast (self, "Only a folder of this computer can take the graph.");
+      else if (save_to (self, path))
+        {
+          if (after != NULL)
+            after->then (self, after->data);
+          else
+            say_saved (self);
+        }
+    }
+  if (after != NULL)
+    question_free (after);
+}
+
+static void
+choose_to_save (StudioWindow *self, Question *after)
+{
+  GtkFileChooserNative *chooser = new_chooser (self, "Save the Graph", GTK_FILE_CHOOSER_ACTION_SAVE, "_Save");
+  const char *path = studio_document_get_path (self->document);
+  g_autofree char *title = studio_document_dup_title (self->document);
+  g_autofree char *name = path != NULL ? g_path_get_basename (path) : g_strconcat (title, ".xml", NULL);
+  if (path == NULL)
+    {
+      for (char *p = name; *p != '\0'; p++)
+        if (*p == ' ' || *p == '/')
+          *p = '-';
+        else
+          *p = g_ascii_tolower (*p);
+    }
+  gtk_file_chooser_set_current_name (GTK_FILE_CHOOSER (chooser), name);
+  g_object_set_data (G_OBJECT (chooser), "after", after);
+  g_signal_connect (chooser, "response", G_CALLBACK (save_response_cb), self);
+  gtk_native_dialog_show (GTK_NATIVE_DIALOG (chooser));
+}
+
+void
+studio_window_save_as (StudioWindow *self)
+{
+  choose_to_save (self, NULL);
+}
+
+/* ---- recent ---------------------------------------------------------------------------------------- */
+
+#define N_RECENT 8
+
+static gint
+newer_first (gconstpointer a, gconstpointer b)
+{
+  return g_date_time_compare (gtk_recent_info_get_modified ((GtkRecentInfo *)b),
+                              gtk_recent_info_get_modified ((GtkRecentInfo *)a));
+}
+
+static gboolean
+is_graph (GtkRecentInfo *info)
+{
+  return g_str_has_suffix (gtk_recent_info_get_uri (info), ".xml") && gtk_recent_info_is_local (info)
+         && gtk_recent_info_has_application (info, g_get_application_name ()) && gtk_recent_info_exists (info);
+}
+
+void
+studio_window_fill_recent (StudioWindow *self)
+{
+  GtkRecentManager *manager = gtk_recent_manager_get_default ();
+  if (adw_split_button_get_menu_model (ADW_SPLIT_BUTTON (self->open_button)) == NULL)
+    g_signal_connect_object (manager, "changed", G_CALLBACK (studio_window_fill_recent), self, G_CONNECT_SWAPPED);
+  GList *items = g_list_sort (gtk_recent_manager_get_items (manager), newer_first);
+  g_autoptr (GMenu) menu = g_menu_new ();
+  int n = 0;
+  for (GList *l = items; l != NULL && n < N_RECENT; l = l->next)
+    {
+      if (!is_graph (l->data))
+        continue;
+      const char *uri = gtk_recent_info_get_uri (l->data);
+      g_autoptr (GMenuItem) item = g_menu_item_new (gtk_recent_info_get_display_name (l->data), NULL);
+      g_menu_item_set_action_and_target (item, "win.open-recent", "s", uri);
+      g_menu_append_item (menu, item);
+      n++;
+    }
+  if (n == 0)
+    g_menu_append (menu, "No recent graphs", "win.none");
+  g_list_free_full (items, (GDestroyNotify)gtk_recent_info_unref);
+  adw_split_button_set_menu_model (ADW_SPLIT_BUTTON (self->open_button), G_MENU_MODEL (menu));
+}
+
+/* ---- recovery ------------------------------------------------------------------------------------------ */
+
+void
+studio_window_offer_recovery (StudioWindow *self)
+{
+  g_autofree char *folder = studio_journal_default_folder ();
+  g_clear_pointer (&self->orphans, g_strfreev);
+  self->orphans = studio_journal_orphans (folder);
+  if (self->orphans == NULL || self->orphans[0] == NULL)
+    return;
+  g_autoptr (StudioJournalContent) content = studio_journal_read (self->orphans[0], NULL);
+  if (content == NULL || content->n_transactions == 0)
+    {
+      studio_window_discard_recovery (self);
+      return;
+    }
+  g_autofree char *name = content->path != NULL ? g_path_get_basename (content->path) : g_strdup ("an unsaved graph");
+  g_autofree char *text = g_strdup_printf ("Studio ended before %u %s to %s %s saved.", content->n_transactions,
+                                           content->n_transactions == 1 ? "change" : "changes", name,
+                                           content->n_transactions == 1 ? "was" : "were");
+  gtk_label_set_label (GTK_LABEL (self->recover_label), text);
+  gtk_revealer_set_reveal_child (GTK_REVEALER (self->recover_bar), TRUE);
+}
+
+static void
+recover_then (StudioWindow *self, gpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  gtk_revealer_set_reveal_child (GTK_REVEALER (self->recover_bar), FALSE);
+  if (self->orphans == NULL || self->orphans[0] == NULL)
+    return;
+  if (!studio_document_recover (self->document, self->orphans[0], &error))
+    studio_window_toast (self, error->message);
+  studio_window_setup_run (self);
+  studio_window_update_layout (self);
+  studio_canvas_zoom_to_fit (self->canvas);
+}
+
+void
+studio_window_recover (StudioWindow *self)
+{
+  studio_window_guard (self, recover_then, NULL, NULL);
+}
+
+void
+studio_window_discard_recovery (StudioWindow *self)
+{
+  if (self->orphans != NULL && self->orphans[0] != NULL)
+    g_unlink (self->orphans[0]);
+  gtk_revealer_set_reveal_child (GTK_REVEALER (self->recover_bar), FALSE);
+}
+
+/* ---- pictures ---------------------------------------------------------------------------------------------- */
+
+/* Beside the graph, else among the user's pictures: no dialog, because a lecturer's hands are full. */
+static char *
+picture_path (StudioWindow *self, const char *what, const char *suffix)
+{
+  const char *path = studio_document_get_path (self->document);
+  g_autofree char *folder = NULL, *stem = NULL;
+  if (path != NULL)
+    {
+      folder = g_path_get_dirname (path);
+      stem = g_path_get_basename (path);
+      char *dot = strrchr (stem, '.');
+      if (dot != NULL)
+        *dot = '\0';
+    }
+  if (folder == NULL || g_access (folder, W_OK) != 0)
+    {
+      const char *pictures = g_get_user_special_dir (G_USER_DIRECTORY_PICTURES);
+      g_free (folder);
+      folder = g_strdup (pictures != NULL ? pictures : g_get_home_dir ());
+    }
+  g_autofree char *name = g_strdup_printf ("%s-%s.%s", stem != NULL ? stem : "gradloom", what, suffix);
+  return g_build_filename (folder, name, NULL);
+}
+
+static void
+say_written (StudioWindow *self, const char *path)
+{
+  g_autofree char *text = g_strdup_printf ("Saved %s", path);
+  studio_window_toast (self, text);
+}
+
+void
+studio_window_export_map (StudioWindow *self)
+{
+  g_autofree char *node = studio_window_dup_selected_path (self);
+  const char *tensor;
+  StudioHeatMap *map = studio_pins_get_map (self->pins, node, &tensor);
+  if (map == NULL)
+    {
+      studio_window_toast (self, "No map is pinned: select a layer and watch it (Ctrl+Shift+W).");
+      return;
+    }
+  g_autofree char *what = g_strdup_printf ("%s-step-%" G_GINT64_FORMAT, tensor, studio_heat_map_get_step (map));
+  g_autofree char *path = picture_path (self, what, "svg");
+  g_autoptr (GError) error = NULL;
+  if (studio_heat_map_export (map, path, &error))
+    say_written (self, path);
+  else
+    studio_window_toast (self, error->message);
+}
+
+/* what: "loss.svg", "metric.csv". */
+void
+studio_window_export_chart (StudioWindow *self, const char *what)
+{
+  const char *dot = strrchr (what, '.');
+  g_return_if_fail (dot != NULL);
+  StudioChart *chart = studio_run_panel_get_chart (self->run_panel, g_str_has_prefix (what, "metric"));
+  const StudioPlot *plot = studio_chart_get_plot (chart);
+  g_autofree char *path = picture_path (self, plot->title, dot + 1);
+  g_autoptr (GError) error = NULL;
+  if (studio_plot_export (plot, path, &error))
+    say_written (self, path);
+  else
+    studio_window_toast (self, error->message);
+}

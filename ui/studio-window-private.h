@@ -1,0 +1,93 @@
+/* What the files of the window share: studio-window.c (parts and layout), -actions.c (the table of commands), -files.c
+ * (open, save, recent, recovery), -run.c (training), -status.c (title, faults, totals), -present.c (the projector). */
+#pragma once
+
+#include "ui/run/studio-run-panel.h"
+#include "ui/studio-inspector.h"
+#include "ui/studio-outline.h"
+#include "ui/studio-palette.h"
+#include "ui/studio-pin.h"
+#include "ui/studio-window.h"
+
+G_BEGIN_DECLS
+
+struct _StudioWindow
+{
+  AdwApplicationWindow parent_instance;
+
+  /* from the template */
+  GtkWidget *toasts, *header, *title, *open_button, *undo_button, *redo_button, *train_button, *step_button,
+      *device_chip;
+  GtkWidget *recover_bar, *recover_label;
+  GtkWidget *split, *left_pane, *left_stack, *left_switcher, *middle, *canvas_overlay, *right_pane;
+  GtkWidget *caption_card, *caption_label, *key_card, *key_label, *lr_card, *lr_card_entry;
+  GtkWidget *status_line, *faults_button, *totals_label, *zoom_button;
+
+  StudioDocument *document;
+  StudioRun *run;
+  StudioCanvas *canvas;
+  StudioPalette *palette;
+  StudioOutline *outline;
+  StudioInspector *inspector;
+  StudioRunPanel *run_panel;
+  StudioPins *pins;
+  GtkWidget *start_page, *faults_list;
+
+  gboolean start_empty; /* "Empty graph": the start page is put away though there is nothing yet */
+  gboolean panel_shown; /* a run was started once */
+  gboolean presenting;
+  gboolean may_close;  /* the user answered */
+  gboolean fit_wanted; /* when the canvas has a size */
+  char **orphans;      /* journals of crashes, newest first */
+  GtkFileChooserNative *chooser;
+  GtkWidget *lr_return; /* what had the focus before the learning rate was asked for */
+};
+
+/* ---- commands (-actions.c) ---- */
+void studio_window_install_actions (StudioWindow *self);
+void studio_window_update_actions (StudioWindow *self);
+
+/* ---- files ---- */
+typedef void (*StudioWindowThen) (StudioWindow *self, gpointer data);
+/* Asks about unsaved changes first; then is called unless the user cancels. data must outlive the question. */
+void studio_window_guard (StudioWindow *self, StudioWindowThen then, gpointer data, GDestroyNotify destroy);
+void studio_window_new_file (StudioWindow *self);
+void studio_window_choose_file (StudioWindow *self);
+void studio_window_save (StudioWindow *self);
+void studio_window_save_as (StudioWindow *self);
+void studio_window_open_example (StudioWindow *self, const char *name);
+void studio_window_offer_recovery (StudioWindow *self);
+void studio_window_recover (StudioWindow *self);
+void studio_window_discard_recovery (StudioWindow *self);
+void studio_window_fill_recent (StudioWindow *self);
+void studio_window_export_map (StudioWindow *self);
+void studio_window_export_chart (StudioWindow *self, const char *what);
+
+/* ---- training ---- */
+void studio_window_train (StudioWindow *self); /* train, pause or go on, as the button says */
+void studio_window_step (StudioWindow *self);
+void studio_window_restart (StudioWindow *self);
+void studio_window_show_run (StudioWindow *self);
+void studio_window_setup_run (StudioWindow *self);
+void studio_window_find_devices (StudioWindow *self);
+void studio_window_set_device (StudioWindow *self, const char *device);
+
+/* ---- title and status line ---- */
+void studio_window_setup_status (StudioWindow *self);
+void studio_window_update_title (StudioWindow *self);
+void studio_window_show_faults (StudioWindow *self);
+
+/* ---- presentation ---- */
+void studio_window_setup_presentation (StudioWindow *self);
+void studio_window_set_presenting (StudioWindow *self, gboolean on);
+void studio_window_ask_learning_rate (StudioWindow *self);
+
+/* ---- window ---- */
+void studio_window_toast (StudioWindow *self, const char *sentence);
+void studio_window_update_layout (StudioWindow *self);
+void studio_window_show_panel (StudioWindow *self);
+/* The path of the one selected node; NULL otherwise. */
+char *studio_window_dup_selected_path (StudioWindow *self);
+void studio_window_dump_geometry (StudioWindow *self);
+
+G_END_DECLS
