@@ -72,6 +72,18 @@ draw_bar (View *view, const LoomTrainerStep *s)
   view->bar_shown = TRUE;
 }
 
+/* An epoch's line: what was trained, to which eval_cb() adds the line of what was evaluated. */
+static void
+print_epoch (View *view, const LoomTrainerStep *s)
+{
+  clear_bar (view);
+  printf ("epoch %d/%d  train loss %.4f", (int)s->epoch, (int)view->epochs, s->epoch_loss);
+  for (guint i = 0; i < s->n_metrics; i++)
+    printf ("  %s %.4f", s->metric_name[i], s->metric[i]);
+  printf ("\n");
+  fflush (stdout);
+}
+
 static void
 step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
 {
@@ -88,6 +100,12 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
           fflush (stdout);
           view->last = now;
         }
+      return;
+    }
+  if (s->step == s->epoch * s->steps_per_epoch)
+    {
+      print_epoch (view, s);
+      view->last = now;
       return;
     }
   if (now - view->last < (view->terminal ? REDRAW_US : SPARSE_US))
