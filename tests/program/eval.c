@@ -1,0 +1,282 @@
+/* The evaluator of the tests; see eval.h. */
+#include "tests/program/eval.h"
+
+#include <math.h>
+#include <string.h>
+
+static LoomTensor *
+new_tensor (const LoomTensorDesc *d)
+{
+  g_autoptr (GError) error = NULL;
+  LoomTensor *t = loom_tensor_new (d->dtype, d->rank, d->dim, &error);
+
+  g_assert_no_error (error);
+  return t;
+}
+
+Eval *
+eval_new (const LoomProgram *p)
+{
+  Eval *e = g_new0 (Eval, 1);
+  LoomMessage message = { "" };
+  const LoomBackend *ref = loom_backend_ref ();
+
+  e->p = p;
+  e->value = g_new0 (LoomTensor *, loom_program_n_values (p) + 1);
+  e->kernel = g_new0 (LoomKernel *, loom_program_n_instrs (p) + 1);
+  if (ref->device_open (0, 1, &e->device, &message) != LOOM_STATUS_OK)
+    g_error ("%s", message.text);
+  for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
+    e->value[v] = new_tensor (&loom_value_info (p, v)->desc);
+  return e;
+}
+
+void
+eval_free (Eval *e)
+{
+  for (guint i = 0; i < loom_program_n_instrs (e->p); i++)
+    {
+      if (e->kernel[i] != NULL)
+        e->kernel[i]->free (e->kernel[i]);
+    }
+  for (LoomValue v = 1; v <= loom_program_n_values (e->p); v++)
+    loom_tensor_unref (e->value[v]);
+  loom_backend_ref ()->device_close (e->device);
+  g_free (e->kernel);
+  g_free (e->value);
+  g_free (e);
+}
+
+LoomTensor *
+eval_tensor (Eval *e, LoomValue v)
+{
+  return e->value[v];
+}
+
+static double
+normal (GRand *rand)
+{
+  double u = 1 - g_rand_double (rand), v = g_rand_double (rand);
+
+  return sqrt (-2 * log (u)) * cos (2 * G_PI * v);
+}
+
+void
+eval_fill (LoomTensor *t, const char *range, GRand *rand)
+{
+  g_autofree gint64 *order = g_new (gint64, t->count + 1);
+  gboolean is_float = loom_dtype_is_float (t->dtype);
+  gint64 classes = 3;
+
+  if (range != NULL && g_str_has_prefix (range, "class:"))
+    classes = g_ascii_strtoll (range + 6, NULL, 10);
+  for (gint64 i = 0; i < t->count; i++)
+    {
+      gint64 k = g_rand_int_range (rand, 0, (gint32)i + 1);
+
+      order[i] = order[k];
+      order[k] = i;
+    }
+  for (gint64 i = 0; i < t->count; i++)
+    {
+      double x = normal (rand);
+
+      if (!is_float)
+        x = g_rand_int_range (rand, 0, t->dtype == LOOM_BOOL ? 2 : (gint32)classes);
+      else if (g_strcmp0 (range, "positive") == 0)
+        x = 0.5 + fabs (x);
+      else if (g_strcmp0 (range, "away0") == 0)
+        x = x < 0 ? x - 0.2 : x + 0.2;
+      else if (g_strcmp0 (range, "distinct") == 0)
+        x = 0.25 * (double)order[i] - 0.1 * (double)t->count;
+      loom_tensor_set (t, i, x);
+    }
+}
+
+void
+eval_fill_all (Eval *e, const char *range, GRand *rand)
+{
+  for (LoomValue v = 1; v <= loom_program_n_values (e->p); v++)
+    {
+      const LoomValueInfo *info = loom_value_info (e->p, v);
+      const LoomSlot *slot = info->slot >= 0 ? loom_program_get_slot (e->p, info->slot) : NULL;
+
+      if (info->input >= 0)
+        eval_fill (e->value[v], range, rand);
+      else if (slot != NULL && slot->kind == LOOM_SLOT_PARAMETER)
+        eval_fill (e->value[v], NULL, rand);
+      else if (slot != NULL)
+        {
+          for (gint64 i = 0; i < e->value[v]->count; i++)
+            loom_tensor_set (e->value[v], i, slot->init.kind == LOOM_INIT_CONSTANT ? slot->init.a : 0);
+        }
+    }
+}
+
+static LoomTensorDesc
+desc_of (const LoomProgram *p, LoomValue v)
+{
+  LoomTensorDesc absent = { .dtype = LOOM_N_DTYPES };
+
+  return v != 0 ? loom_value_info (p, v)->desc : absent;
+}
+
+static LoomKernel *
+make_kernel (Eval *e, const LoomInstr *instr)
+{
+  g_autofree LoomTensorDesc *in = g_new0 (LoomTensorDesc, instr->n_in + 1);
+  g_autofree LoomTensorDesc *out = g_new0 (LoomTensorDesc, instr->n_out + 1);
+  LoomElementwiseAttrs attrs = { .n_steps = 1, .compute = LOOM_I64 };
+  LoomKernelSpec spec = { instr->prim->name, instr->attrs, (int)instr->n_in, (int)instr->n_out, in, out };
+  LoomMessage message = { "" };
+  LoomKernel *kernel = NULL;
+
+  for (guint k = 0; k < instr->n_in; k++)
+    in[k] = desc_of (e->p, instr->in[k]);
+  for (guint k = 0; k < instr->n_out; k++)
+    out[k] = desc_of (e->p, instr->out[k]);
+  if (instr->prim->flags & LOOM_PRIM_ELEMENTWISE)
+    {
+      attrs.step[0] = (LoomElementwiseStep){ .op = instr->prim->scalar, .arg = { 0, 1, 2 } };
+      attrs.out[0] = (guint8)instr->n_in;
+      for (guint k = 0; k < instr->n_in; k++)
+        {
+          if (loom_dtype_is_float (in[k].dtype))
+            attrs.compute = loom_program_get_float (e->p);
+        }
+      spec.primitive = "elementwise";
+      spec.attrs = &attrs;
+    }
+  if (loom_backend_ref ()->kernel_new (e->device, &spec, &kernel, &message) != LOOM_STATUS_OK)
+    g_error ("no reference kernel for %s at %s: %s", instr->prim->name, instr->origin ? instr->origin : "-",
+             message.text);
+  return kernel;
+}
+
+static void
+run_instr (Eval *e, guint i)
+{
+  const LoomInstr *instr = loom_program_instr (e->p, i);
+  g_autofree void **buffers = g_new0 (void *, instr->n_in + instr->n_out + 1);
+  g_autofree void *scratch = NULL;
+  LoomMessage message = { "" };
+  LoomStatus status;
+
+  if (instr->prim->flags & LOOM_PRIM_ALIAS)
+    {
+      memcpy (e->value[instr->out[0]]->data, e->value[instr->in[0]]->data, e->value[instr->in[0]]->bytes);
+      return;
+    }
+  if (e->kernel[i] == NULL)
+    e->kernel[i] = make_kernel (e, instr);
+  for (guint k = 0; k < instr->n_in; k++)
+    buffers[k] = instr->in[k] != 0 ? e->value[instr->in[k]]->data : NULL;
+  for (guint k = 0; k < instr->n_out; k++)
+    buffers[instr->n_in + k] = instr->out[k] != 0 ? e->value[instr->out[k]]->data : NULL;
+  if (instr->prim->flags & LOOM_PRIM_UPDATE)
+    {
+      /* Results lie where their operands do: parameters first, then what follows the gradients. */
+      guint n = (guint) * (const int *)instr->attrs;
+
+      for (guint k = 0; k < instr->n_out; k++)
+        {
+          guint operand = k < n ? k : k + n;
+
+          memcpy (buffers[instr->n_in + k], buffers[operand], e->value[instr->in[operand]]->bytes);
+          buffers[operand] = buffers[instr->n_in + k];
+        }
+    }
+  scratch = g_malloc (e->kernel[i]->scratch_bytes + 1);
+  buffers[instr->n_in + instr->n_out] = e->kernel[i]->scratch_bytes > 0 ? scratch : NULL;
+  status = e->kernel[i]->bind != NULL ? e->kernel[i]->bind (e->kernel[i], buffers, &message) : LOOM_STATUS_OK;
+  if (status == LOOM_STATUS_OK)
+    status = e->kernel[i]->run (e->kernel[i], NULL, buffers, &message);
+  if (status != LOOM_STATUS_OK)
+    g_error ("%s at %s: %s", instr->prim->name, instr->origin ? instr->origin : "-", message.text);
+}
+
+void
+eval_run (Eval *e)
+{
+  for (guint i = 0; i < loom_program_n_instrs (e->p); i++)
+    run_instr (e, i);
+}
+
+double
+eval_scalar (Eval *e, LoomValue v)
+{
+  g_assert_cmpint (e->value[v]->count, ==, 1);
+  return loom_tensor_get (e->value[v], 0);
+}
+
+void
+eval_check_gradients (Eval *e, LoomValue loss, guint n, const LoomValue *wrt, const LoomValue *grads, const char *what)
+{
+  const double h = 1e-5;
+  g_autofree double **said = g_new0 (double *, n + 1);
+
+  eval_run (e);
+  for (guint k = 0; k < n; k++)
+    {
+      LoomTensor *x = e->value[wrt[k]];
+
+      said[k] = g_new0 (double, x->count + 1);
+      for (gint64 i = 0; grads[k] != 0 && i < x->count; i++)
+        said[k][i] = loom_tensor_get (e->value[grads[k]], i);
+    }
+  for (guint k = 0; k < n; k++)
+    {
+      LoomTensor *x = e->value[wrt[k]];
+
+      for (gint64 i = 0; i < x->count; i++)
+        {
+          double at = loom_tensor_get (x, i), up, down, slope;
+
+          loom_tensor_set (x, i, at + h);
+          eval_run (e);
+          up = eval_scalar (e, loss);
+          loom_tensor_set (x, i, at - h);
+          eval_run (e);
+          down = eval_scalar (e, loss);
+          loom_tensor_set (x, i, at);
+          slope = (up - down) / (2 * h);
+          if (!(fabs (slope - said[k][i]) <= 1e-6 + 2e-6 * fabs (slope)))
+            {
+              g_autofree char *listing = loom_program_print (e->p);
+
+              g_test_message ("%s", listing);
+              g_test_message ("%s, operand %u, element %" G_GINT64_FORMAT " (%g): gradient %.10g, difference %.10g",
+                              what, k, i, at, said[k][i], slope);
+              g_test_fail ();
+              k = n;
+              break;
+            }
+        }
+    }
+  for (guint k = 0; said[k] != NULL; k++)
+    g_free (said[k]);
+}
+
+LoomValue
+eval_contract (LoomProgram *p, guint n, const LoomValue *y, GRand *rand)
+{
+  LoomValue sum = 0;
+
+  for (guint k = 0; k < n; k++)
+    {
+      LoomTensorDesc d = loom_value_info (p, y[k])->desc;
+      g_autofree LoomValue *part = NULL;
+      gint64 count = loom_desc_count (&d);
+      LoomValue r, v;
+
+      if (!loom_dtype_is_float (d.dtype) || count == 0)
+        continue;
+      part = g_new (LoomValue, count);
+      for (gint64 i = 0; i < count; i++)
+        part[i] = loom_fill (p, d.dtype, 1, (gint64[]){ 1 }, normal (rand));
+      r = loom_reshape (p, loom_concat (p, (guint)count, part, 0), d.rank, d.dim);
+      v = loom_sum_all (p, loom_binary (p, LOOM_SCALAR_MUL, y[k], r));
+      sum = sum == 0 ? v : loom_binary (p, LOOM_SCALAR_ADD, sum, v);
+    }
+  return sum;
+}

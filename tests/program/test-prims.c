@@ -1,0 +1,517 @@
+/* Every primitive's gradient against central differences in f64, and every composite against its expansion. */
+#include "tests/program/eval.h"
+
+#include <math.h>
+
+typedef struct
+{
+  const char *name, *range;
+  guint n_x;
+  struct
+  {
+    LoomDType dtype;
+    int rank;
+    gint64 dim[5];
+  } x[4];
+  /* Emits the primitive on f64 operands; fills y and returns how many results there are. */
+  guint (*build) (LoomProgram *p, const LoomValue *x, LoomValue *y);
+} Case;
+
+#define F(r, ...)                                                                                                      \
+  {                                                                                                                    \
+    LOOM_F64, r,                                                                                                       \
+    {                                                                                                                  \
+      __VA_ARGS__                                                                                                      \
+    }                                                                                                                  \
+  }
+#define N(r, ...)                                                                                                      \
+  {                                                                                                                    \
+    LOOM_I64, r,                                                                                                       \
+    {                                                                                                                  \
+      __VA_ARGS__                                                                                                      \
+    }                                                                                                                  \
+  }
+#define BUILD(name)          static guint name (LoomProgram *p, const LoomValue *x, LoomValue *y)
+#define EMIT(prim, attrs, n) loom_emit (p, loom_prim (prim), attrs, n, x, y)
+
+BUILD (sum)
+{
+  y[0] = loom_reduce (p, LOOM_REDUCE_SUM, x[0], 5, TRUE);
+  return 1;
+}
+
+BUILD (largest)
+{
+  y[0] = loom_reduce (p, LOOM_REDUCE_MAX, x[0], 2, FALSE);
+  y[1] = loom_reduce (p, LOOM_REDUCE_MIN, x[0], 5, TRUE);
+  return 2;
+}
+
+BUILD (product)
+{
+  y[0] = loom_reduce (p, LOOM_REDUCE_PROD, x[0], 2, FALSE);
+  return 1;
+}
+
+static guint
+product_of (LoomProgram *p, const LoomValue *x, LoomValue *y, gboolean ta, gboolean tb, gboolean bias)
+{
+  LoomMatmulAttrs attrs = { .trans_a = ta, .trans_b = tb, .has_bias = bias, .act = LOOM_SCALAR_ID };
+  LoomValue in[3] = { x[0], x[1], bias ? x[2] : 0 };
+
+  loom_emit (p, loom_prim ("matmul"), &attrs, 3, in, y);
+  return 1;
+}
+
+BUILD (matmul_nn)
+{
+  return product_of (p, x, y, FALSE, FALSE, FALSE);
+}
+
+BUILD (matmul_nt)
+{
+  return product_of (p, x, y, FALSE, TRUE, TRUE);
+}
+
+BUILD (matmul_tn)
+{
+  return product_of (p, x, y, TRUE, FALSE, FALSE);
+}
+
+BUILD (matmul_tt)
+{
+  return product_of (p, x, y, TRUE, TRUE, FALSE);
+}
+
+BUILD (conv)
+{
+  LoomConv2dTo attrs = { .kernel = { { 2, 1 }, { 1, 0, 1, 2 }, { 1, 2 }, 2, true, LOOM_SCALAR_ID } };
+
+  EMIT ("conv2d", &attrs, 3);
+  return 1;
+}
+
+BUILD (conv_plain)
+{
+  LoomConv2dTo attrs = { .kernel = { { 1, 1 }, { 0 }, { 1, 1 }, 1, false, LOOM_SCALAR_ID } };
+  LoomValue in[3] = { x[0], x[1], 0 };
+
+  loom_emit (p, loom_prim ("conv2d"), &attrs, 3, in, y);
+  return 1;
+}
+
+BUILD (conv_input_grad)
+{
+  LoomConv2dTo attrs = { .kernel = { { 2, 1 }, { 1, 0, 1, 1 }, { 1, 1 }, 2, false, LOOM_SCALAR_ID }, .size = { 5, 4 } };
+
+  EMIT ("conv2d_input_grad", &attrs, 2);
+  return 1;
+}
+
+BUILD (conv_weight_grad)
+{
+  LoomConv2dTo attrs = { .kernel = { { 2, 1 }, { 1, 0, 1, 1 }, { 1, 1 }, 2, true, LOOM_SCALAR_ID }, .size = { 3, 3 } };
+
+  EMIT ("conv2d_weight_grad", &attrs, 2);
+  return 2;
+}
+
+BUILD (max_pool)
+{
+  LoomPool2dTo attrs = { .kernel = { { 3, 2 }, { 2, 1 }, { 1, 1 }, { 1, 2 }, false, 0 }, .size = { 3, 4 } };
+
+  EMIT ("max_pool2d", &attrs, 1);
+  return 2;
+}
+
+BUILD (max_pool_grad)
+{
+  LoomPool2dTo attrs = { .kernel = { { 2, 2 }, { 2, 2 }, { 0, 0 }, { 1, 1 }, false, 0 }, .size = { 4, 5 } };
+  LoomValue in[2] = { x[0], loom_cast (p, x[1], LOOM_U8) };
+
+  loom_emit (p, loom_prim ("max_pool2d_grad"), &attrs, 2, in, y);
+  return 1;
+}
+
+/* Ceil mode: the last windows hang over the edge. */
+BUILD (avg_pool)
+{
+  LoomPool2dTo attrs = { .kernel = { { 3, 2 }, { 2, 2 }, { 1, 0 }, { 1, 1 }, true, 0 }, .size = { 3, 3 } };
+
+  EMIT ("avg_pool2d", &attrs, 1);
+  return 1;
+}
+
+BUILD (avg_pool_inside)
+{
+  LoomPool2dTo attrs = { .kernel = { { 3, 3 }, { 2, 2 }, { 1, 1 }, { 1, 1 }, false, 0 }, .size = { 3, 3 } };
+
+  EMIT ("avg_pool2d", &attrs, 1);
+  return 1;
+}
+
+BUILD (avg_pool_grad)
+{
+  LoomPool2dTo attrs = { .kernel = { { 2, 2 }, { 2, 2 }, { 0, 0 }, { 1, 1 }, false, 3 }, .size = { 4, 5 } };
+
+  EMIT ("avg_pool2d_grad", &attrs, 1);
+  return 1;
+}
+
+BUILD (softmax)
+{
+  LoomSoftmaxAttrs attrs = { 1, false };
+
+  EMIT ("softmax", &attrs, 1);
+  return 1;
+}
+
+BUILD (log_softmax)
+{
+  LoomSoftmaxAttrs attrs = { 0, true };
+
+  EMIT ("softmax", &attrs, 1);
+  return 1;
+}
+
+BUILD (softmax_grad)
+{
+  LoomSoftmaxAttrs attrs = { 1, false };
+
+  EMIT ("softmax_grad", &attrs, 2);
+  return 1;
+}
+
+BUILD (log_softmax_grad)
+{
+  LoomSoftmaxAttrs attrs = { 1, true };
+
+  EMIT ("softmax_grad", &attrs, 2);
+  return 1;
+}
+
+BUILD (cross_entropy)
+{
+  LoomCrossEntropyAttrs attrs = { 1 };
+
+  EMIT ("cross_entropy", &attrs, 2);
+  return 2;
+}
+
+BUILD (cross_entropy_grad)
+{
+  LoomCrossEntropyAttrs attrs = { -100 };
+
+  EMIT ("cross_entropy_grad", &attrs, 4);
+  return 1;
+}
+
+BUILD (batch_norm)
+{
+  LoomNormAttrs attrs = { .eps = 0.01, .affine = true };
+
+  EMIT ("batch_norm", &attrs, 3);
+  return 3;
+}
+
+BUILD (layer_norm)
+{
+  LoomNormAttrs attrs = { .eps = 0.01, .axes = 2, .affine = true };
+
+  EMIT ("layer_norm", &attrs, 3);
+  return 3;
+}
+
+BUILD (layer_norm_plain)
+{
+  LoomNormAttrs attrs = { .eps = 0.01, .axes = 1 };
+  LoomValue in[3] = { x[0], 0, 0 };
+
+  loom_emit (p, loom_prim ("layer_norm"), &attrs, 3, in, y);
+  return 3;
+}
+
+/* The backward of a backward goes through the expansion. */
+BUILD (batch_norm_grad)
+{
+  LoomNormAttrs attrs = { .eps = 0.01, .affine = true };
+  LoomValue in[3] = { x[1], x[2], x[2] }, stats[3], grad[5];
+
+  loom_emit (p, loom_prim ("batch_norm"), &attrs, 3, in, stats);
+  grad[0] = x[0];
+  grad[1] = x[1];
+  grad[2] = stats[1];
+  grad[3] = stats[2];
+  grad[4] = x[2];
+  loom_emit (p, loom_prim ("batch_norm_grad"), &attrs, 5, grad, y);
+  return 3;
+}
+
+BUILD (layer_norm_grad)
+{
+  LoomNormAttrs attrs = { .eps = 0.01, .axes = 1, .affine = true };
+  LoomValue in[3] = { x[1], x[2], x[2] }, stats[3], grad[5];
+
+  loom_emit (p, loom_prim ("layer_norm"), &attrs, 3, in, stats);
+  grad[0] = x[0];
+  grad[1] = x[1];
+  grad[2] = stats[1];
+  grad[3] = stats[2];
+  grad[4] = x[2];
+  loom_emit (p, loom_prim ("layer_norm_grad"), &attrs, 5, grad, y);
+  return 3;
+}
+
+BUILD (gather)
+{
+  EMIT ("gather_rows", NULL, 2);
+  return 1;
+}
+
+BUILD (scatter)
+{
+  LoomScatterTo attrs = { 5 };
+
+  EMIT ("scatter_add_rows", &attrs, 2);
+  return 1;
+}
+
+BUILD (moves)
+{
+  LoomValue t = loom_permute (p, x[0], (int[]){ 2, 0, 1 });
+
+  y[0] = loom_slice (p, t, (gint64[]){ 1, 0, 0 }, (gint64[]){ 2, 1, 2 }, (gint64[]){ 2, 2, 2 });
+  y[1] = loom_pad (p, y[0], (gint64[]){ 1, 0, 1 }, (gint64[]){ 1, 1, 2 }, (gint64[]){ 3, 2, 5 }, 0.5);
+  y[2] = loom_concat (p, 2, (LoomValue[]){ y[0], y[0] }, 1);
+  y[3] = loom_reshape (p, y[0], 1, (gint64[]){ 8 });
+  return 4;
+}
+
+BUILD (expand)
+{
+  y[0] = loom_expand_to (p, x[0], 3, (gint64[]){ 2, 3, 4 });
+  return 1;
+}
+
+static const Case cases[] = {
+  { "sum", NULL, 1, { F (3, 2, 3, 2) }, sum },
+  { "max", "distinct", 1, { F (3, 2, 3, 2) }, largest },
+  { "prod", NULL, 1, { F (2, 2, 3) }, product },
+  { "matmul", NULL, 2, { F (3, 2, 3, 4), F (3, 1, 4, 2) }, matmul_nn },
+  { "matmul nt", NULL, 3, { F (2, 3, 4), F (2, 2, 4), F (1, 2) }, matmul_nt },
+  { "matmul tn", NULL, 2, { F (3, 2, 4, 3), F (2, 4, 2) }, matmul_tn },
+  { "matmul tt", NULL, 2, { F (2, 4, 3), F (2, 2, 4) }, matmul_tt },
+  { "conv2d", NULL, 3, { F (4, 2, 4, 5, 6), F (4, 4, 2, 3, 2), F (1, 4) }, conv },
+  { "conv2d plain", NULL, 2, { F (4, 1, 2, 3, 3), F (4, 2, 2, 2, 2) }, conv_plain },
+  { "conv2d_input_grad", NULL, 2, { F (4, 2, 4, 2, 4), F (4, 4, 1, 3, 3) }, conv_input_grad },
+  { "conv2d_weight_grad", NULL, 2, { F (4, 2, 4, 2, 4), F (4, 2, 2, 5, 4) }, conv_weight_grad },
+  { "max_pool2d", "distinct", 1, { F (4, 1, 2, 5, 4) }, max_pool },
+  { "max_pool2d_grad", "class:4", 2, { F (4, 1, 2, 2, 2), N (4, 1, 2, 2, 2) }, max_pool_grad },
+  { "avg_pool2d", NULL, 1, { F (4, 1, 2, 4, 5) }, avg_pool },
+  { "avg_pool2d inside", NULL, 1, { F (4, 1, 2, 5, 5) }, avg_pool_inside },
+  { "avg_pool2d_grad", NULL, 1, { F (4, 1, 2, 2, 2) }, avg_pool_grad },
+  { "softmax", NULL, 1, { F (3, 2, 4, 2) }, softmax },
+  { "log_softmax", NULL, 1, { F (2, 4, 2) }, log_softmax },
+  { "softmax_grad", NULL, 2, { F (2, 2, 4), F (2, 2, 4) }, softmax_grad },
+  { "log_softmax_grad", NULL, 2, { F (2, 2, 4), F (2, 2, 4) }, log_softmax_grad },
+  { "cross_entropy", "class:3", 2, { F (3, 4, 3, 2), N (2, 4, 2) }, cross_entropy },
+  { "cross_entropy_grad", "class:3", 4, { F (2, 4, 3), N (1, 4), F (1, 4), F (1, 4) }, cross_entropy_grad },
+  { "batch_norm", NULL, 3, { F (4, 3, 2, 2, 2), F (1, 2), F (1, 2) }, batch_norm },
+  { "layer_norm", NULL, 3, { F (3, 2, 3, 2), F (2, 3, 2), F (2, 3, 2) }, layer_norm },
+  { "layer_norm plain", NULL, 1, { F (2, 3, 4) }, layer_norm_plain },
+  { "batch_norm_grad", NULL, 3, { F (3, 3, 2, 2), F (3, 3, 2, 2), F (1, 2) }, batch_norm_grad },
+  { "layer_norm_grad", NULL, 3, { F (2, 3, 4), F (2, 3, 4), F (1, 4) }, layer_norm_grad },
+  { "gather_rows", "class:5", 2, { F (2, 5, 2), N (2, 3, 2) }, gather },
+  { "scatter_add_rows", "class:5", 2, { N (1, 4), F (2, 4, 3) }, scatter },
+  { "moves", NULL, 1, { F (3, 2, 3, 4) }, moves },
+  { "expand", NULL, 1, { F (2, 3, 1) }, expand },
+};
+
+static LoomProgram *
+program_of (const Case *c, LoomValue *x, LoomValue *y, guint *n_y)
+{
+  LoomProgram *p = loom_program_new ();
+
+  loom_program_set_float (p, LOOM_F64);
+  for (guint i = 0; i < c->n_x; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("x%u", i);
+
+      x[i] = loom_program_input (p, name, c->x[i].dtype, c->x[i].rank, c->x[i].dim);
+    }
+  *n_y = c->build (p, x, y);
+  return p;
+}
+
+static void
+check_gradient (const Case *c)
+{
+  LoomValue x[4], y[4] = { 0 }, wrt[4], grads[4], loss;
+  guint n_y, n = 0;
+  g_autoptr (LoomProgram) p = program_of (c, x, y, &n_y);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+  g_autoptr (Eval) e = NULL;
+  g_autoptr (GError) error = NULL;
+
+  loss = eval_contract (p, n_y, y, rand);
+  for (guint i = 0; i < c->n_x; i++)
+    {
+      if (c->x[i].dtype == LOOM_F64)
+        wrt[n++] = x[i];
+    }
+  loom_differentiate (p, loss, 0, n, wrt, grads, &error);
+  g_assert_no_error (error);
+  e = eval_new (p);
+  eval_fill_all (e, c->range, rand);
+  eval_check_gradients (e, loss, n, wrt, grads, c->name);
+}
+
+static void
+test_gradients (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    check_gradient (&cases[i]);
+}
+
+/* Every scalar formula, each operand of another shape that broadcasts. */
+static void
+test_scalar_gradients (void)
+{
+  for (const LoomPrim *const *prim = loom_prims (); *prim != NULL; prim++)
+    {
+      g_autoptr (LoomProgram) p = NULL;
+      g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+      g_autoptr (Eval) e = NULL;
+      g_autoptr (GError) error = NULL;
+      static const gint64 dims[3][2] = { { 3, 4 }, { 1, 4 }, { 3, 1 } };
+      LoomValue x[3], grads[3], y, loss;
+      guint n;
+      gboolean positive;
+
+      if (((*prim)->flags & LOOM_PRIM_ELEMENTWISE) == 0)
+        continue;
+      n = loom_scalar_arity ((*prim)->scalar);
+      positive = (*prim)->scalar == LOOM_SCALAR_POW || (*prim)->scalar == LOOM_SCALAR_LOG
+                 || (*prim)->scalar == LOOM_SCALAR_SQRT || (*prim)->scalar == LOOM_SCALAR_RSQRT;
+      p = loom_program_new ();
+      loom_program_set_float (p, LOOM_F64);
+      for (guint k = 0; k < n; k++)
+        x[k] = loom_program_input (p, "x", LOOM_F64, 2, dims[k]);
+      y = loom_emit (p, *prim, NULL, n, x, NULL);
+      if ((*prim)->gradient_is_zero && !loom_dtype_is_float (loom_value_info (p, y)->desc.dtype))
+        y = loom_cast (p, y, LOOM_F64);
+      loss = eval_contract (p, 1, &y, rand);
+      loom_differentiate (p, loss, 0, n, x, grads, &error);
+      g_assert_no_error (error);
+      e = eval_new (p);
+      eval_fill_all (e, positive ? "positive" : "away0", rand);
+      eval_check_gradients (e, loss, n, x, grads, (*prim)->name);
+    }
+}
+
+/* A program and its expansion give the same numbers, and the expansion has no composite left. */
+static void
+test_expansions (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      LoomValue x[4], y[4] = { 0 };
+      guint n_y;
+      g_autoptr (LoomProgram) p = program_of (&cases[i], x, y, &n_y);
+      g_autoptr (LoomProgram) q = NULL;
+      g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+      g_autoptr (Eval) a = NULL, b = NULL;
+
+      for (guint k = 0; k < n_y; k++)
+        loom_program_output (p, (const char *[]){ "0", "1", "2", "3" }[k], y[k]);
+      q = loom_program_expand (p, NULL);
+      for (guint k = 0; k < loom_program_n_instrs (q); k++)
+        g_assert_cmpint (loom_program_instr (q, k)->prim->tier, ==, LOOM_TIER_CORE);
+      a = eval_new (p);
+      b = eval_new (q);
+      eval_fill_all (a, cases[i].range, rand);
+      g_rand_set_seed (rand, 3);
+      eval_fill_all (b, cases[i].range, rand);
+      eval_run (a);
+      eval_run (b);
+      for (guint k = 0; k < n_y; k++)
+        {
+          LoomTensor *ta = eval_tensor (a, y[k]);
+          LoomTensor *tb = eval_tensor (b, loom_program_get_output (q, k)->value);
+
+          g_assert_cmpint (ta->count, ==, tb->count);
+          g_assert_cmpint (ta->dtype, ==, tb->dtype);
+          for (gint64 j = 0; j < ta->count; j++)
+            {
+              double va = loom_tensor_get (ta, j), vb = loom_tensor_get (tb, j);
+
+              if (!(fabs (va - vb) <= 1e-11 * (1 + fabs (va))))
+                {
+                  g_test_message ("%s, result %u, element %" G_GINT64_FORMAT ": %.17g, expanded %.17g", cases[i].name,
+                                  k, j, va, vb);
+                  g_test_fail ();
+                  break;
+                }
+            }
+        }
+    }
+}
+
+/* The gradient of one reduction over given values. */
+static void
+check_reduction (LoomReduceOp op, const double *values, const double *want, int n)
+{
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  g_autoptr (Eval) e = NULL;
+  LoomValue x = loom_program_input (p, "x", LOOM_F32, 1, (gint64[]){ n }), grad;
+
+  g_assert_true (loom_differentiate (p, loom_reduce (p, op, x, 1, FALSE), 0, 1, &x, &grad, NULL));
+  e = eval_new (p);
+  for (int i = 0; i < n; i++)
+    loom_tensor_set (eval_tensor (e, x), i, values[i]);
+  eval_run (e);
+  for (int i = 0; i < n; i++)
+    g_assert_cmpfloat (loom_tensor_get (eval_tensor (e, grad), i), ==, want[i]);
+}
+
+/* Equals share the gradient of a largest element evenly. */
+static void
+test_ties (void)
+{
+  check_reduction (LOOM_REDUCE_MAX, (double[]){ 1, 2, 2, 0 }, (double[]){ 0, 0.5, 0.5, 0 }, 4);
+  check_reduction (LOOM_REDUCE_MIN, (double[]){ 1, 2, 2, 0 }, (double[]){ 0, 0, 0, 1 }, 4);
+}
+
+/* Factors that are 0: where a quotient would be 0/0. */
+static void
+test_zero_factors (void)
+{
+  check_reduction (LOOM_REDUCE_PROD, (double[]){ 2, 0, 3 }, (double[]){ 0, 6, 0 }, 3);
+  check_reduction (LOOM_REDUCE_PROD, (double[]){ 0, 0, 3 }, (double[]){ 0, 0, 0 }, 3);
+}
+
+/* Whatever the table has, a composite can be expanded and every entry says what it is. */
+static void
+test_table (void)
+{
+  for (const LoomPrim *const *prim = loom_prims (); *prim != NULL; prim++)
+    {
+      g_assert_true (loom_prim ((*prim)->name) == *prim);
+      g_assert_nonnull ((*prim)->doc);
+      g_assert_nonnull ((*prim)->infer);
+      g_assert_true ((*prim)->tier == LOOM_TIER_CORE || (*prim)->expand != NULL);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/program/prims/table", test_table);
+  g_test_add_func ("/program/prims/scalar-gradients", test_scalar_gradients);
+  g_test_add_func ("/program/prims/gradients", test_gradients);
+  g_test_add_func ("/program/prims/expansions", test_expansions);
+  g_test_add_func ("/program/prims/ties", test_ties);
+  g_test_add_func ("/program/prims/zero-factors", test_zero_factors);
+  return g_test_run ();
+}
