@@ -1,0 +1,480 @@
+/* Generic tests over the whole operator table: descriptors, shapes, gradients, modes. */
+#include "engine/ops/loom-net.h"
+#include "tests/program/eval.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A sample as a net: inputs i0, i1, … and the operator as node n, all symbols bound. */
+typedef struct
+{
+  LoomGraph *graph;
+  LoomNet *net;
+  LoomFaults *faults;
+  guint n_inputs; /* wired ones */
+  int node;
+} Sample;
+
+static void
+sample_clear (Sample *s)
+{
+  g_clear_pointer (&s->net, loom_net_free);
+  g_clear_pointer (&s->faults, loom_faults_free);
+  g_clear_pointer (&s->graph, loom_graph_unref);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Sample, sample_clear)
+
+static void
+append_node (GString *xml, const LoomOp *op, const LoomSample *sample)
+{
+  g_auto (GStrv) params = g_strsplit (sample->params != NULL ? sample->params : "", " ", -1);
+
+  g_string_append_printf (xml, "  <node id=\"n\" op=\"%s\"", op->name);
+  for (guint i = 0; params[i] != NULL; i++)
+    {
+      char *equals = strchr (params[i], '=');
+
+      if (equals != NULL)
+        g_string_append_printf (xml, " %.*s=\"%s\"", (int)(equals - params[i]), params[i], equals + 1);
+    }
+  g_string_append (xml, "/>\n");
+}
+
+static void
+sample_open (Sample *s, const LoomOp *op, const LoomSample *sample, const LoomBinding *binding)
+{
+  g_autoptr (GString) xml = g_string_new ("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                                          "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"sample\">\n");
+  g_autoptr (GString) wires = g_string_new (NULL);
+  g_autoptr (GError) error = NULL;
+  gboolean variadic = op->inputs != NULL && (op->inputs[0].flags & LOOM_PORT_VARIADIC);
+
+  memset (s, 0, sizeof *s);
+  for (guint i = 0; i < G_N_ELEMENTS (sample->inputs) && sample->inputs[i] != NULL; i++)
+    {
+      g_auto (GStrv) type = g_strsplit (sample->inputs[i], ":", 2);
+
+      if (type[0] == NULL)
+        continue;
+      g_string_append_printf (xml, "  <node id=\"i%u\" op=\"input\" shape=\"%s\" dtype=\"%s\"/>\n", i, type[1],
+                              type[0]);
+      if (variadic)
+        g_string_append_printf (wires, "  <wire from=\"i%u\" to=\"n.%u\"/>\n", i, i);
+      else
+        g_string_append_printf (wires, "  <wire from=\"i%u\" to=\"n.%s\"/>\n", i, op->inputs[i].name);
+      s->n_inputs++;
+    }
+  append_node (xml, op, sample);
+  g_string_append_printf (xml, "%s</graph>\n", wires->str);
+  s->faults = loom_faults_new ();
+  s->graph = loom_graph_read_data (xml->str, xml->len, "sample", s->faults, &error);
+  g_assert_no_error (error);
+  s->net = loom_net_new (s->graph, binding, s->faults);
+  s->node = loom_net_find (s->net, "n");
+  for (guint i = 0; i < loom_faults_length (s->faults); i++)
+    {
+      g_autofree char *text = loom_fault_to_string (loom_faults_get (s->faults, i));
+
+      g_test_message ("%s%s", xml->str, text);
+      g_test_fail ();
+    }
+}
+
+static const LoomBinding bound = { .value = { ['B' - 'A'] = 4, ['T' - 'A'] = 5 } };
+
+/* Calls visit for each sample of each operator. */
+static void
+for_each_sample (void (*visit) (const LoomOp *op, const LoomSample *sample, const char *what))
+{
+  for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
+    {
+      /* What a module is made of exists only inside one. */
+      if ((*op)->category == LOOM_CATEGORY_HIDDEN)
+        continue;
+      for (const LoomSample *s = (*op)->samples; s != NULL && (s->params != NULL || s->inputs[0] != NULL); s++)
+        {
+          g_autofree char *what
+              = g_strdup_printf ("%s %s (%s%s%s)", (*op)->name, s->params != NULL ? s->params : "",
+                                 s->inputs[0] != NULL ? s->inputs[0] : "", s->inputs[1] != NULL ? " " : "",
+                                 s->inputs[1] != NULL ? s->inputs[1] : "");
+
+          visit (*op, s, what);
+        }
+    }
+}
+
+/* ---- descriptors ------------------------------------------------------ */
+
+static gboolean
+is_text (const char *s)
+{
+  return s != NULL && *s != '\0' && g_utf8_validate (s, -1, NULL);
+}
+
+static void
+check_ports (const LoomPortSpec *ports)
+{
+  for (guint i = 0; ports != NULL && ports[i].name != NULL; i++)
+    g_assert_true (is_text (ports[i].doc));
+}
+
+static void
+test_descriptors (void)
+{
+  LoomCategory last = 0;
+  const char *root = g_getenv ("GRADLOOM_SOURCE_ROOT");
+
+  for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
+    {
+      const LoomOp *o = *op;
+      g_autofree char *file = g_strdup_printf ("%s.svg", o->icon);
+      g_autofree char *icon = g_build_filename (root != NULL ? root : ".", "data", "icons", file, NULL);
+
+      g_test_message ("%s", o->name);
+      g_assert_true (loom_op (o->name) == o);
+      g_assert_true (is_text (o->title) && is_text (o->doc) && is_text (o->details) && is_text (o->formula));
+      g_assert_true (is_text (o->reference));
+      g_assert_true (g_str_has_suffix (o->doc, ".") && g_str_has_suffix (o->details, "."));
+      g_assert_true (g_file_test (icon, G_FILE_TEST_IS_REGULAR));
+      /* Palette order: categories do not come back. */
+      g_assert_cmpint (o->category, >=, last);
+      last = o->category;
+      g_assert_nonnull (o->infer);
+      g_assert_nonnull (o->outputs);
+      g_assert_true (o->lower != NULL || o->category == LOOM_CATEGORY_DATA);
+      g_assert_true (o->samples != NULL || o->category == LOOM_CATEGORY_DATA);
+      check_ports (o->inputs);
+      check_ports (o->outputs);
+      for (guint i = 0; o->params != NULL && o->params[i].name != NULL; i++)
+        {
+          const LoomParamSpec *spec = &o->params[i];
+
+          g_assert_true (is_text (spec->doc) && g_str_has_suffix (spec->doc, "."));
+          g_assert_true (spec->minimum <= spec->maximum);
+          g_assert_true (spec->type != LOOM_PARAM_ENUM || g_strv_contains (spec->choices, spec->def));
+        }
+    }
+  g_assert_null (loom_op ("lineal"));
+}
+
+/* ---- shapes ----------------------------------------------------------- */
+
+/* One program of a sample with all its outputs wanted. */
+static LoomProgram *
+lower_sample (const Sample *s, gboolean training, LoomDType dtype, LoomValue *value, guint *n_out)
+{
+  const LoomNetNode *n = loom_net_node (s->net, s->node);
+  LoomNetSource wanted[4];
+  LoomLowerOptions options = { .training = training, .float_dtype = dtype, .n_wanted = n->n_outputs, .wanted = wanted };
+  g_autoptr (GError) error = NULL;
+  LoomProgram *p;
+
+  for (guint i = 0; i < n->n_outputs; i++)
+    wanted[i] = (LoomNetSource){ (guint)s->node, i };
+  p = loom_lower (s->net, &options, value, &error);
+  g_assert_no_error (error);
+  *n_out = n->n_outputs;
+  return p;
+}
+
+static void
+check_shapes (const LoomOp *op, const LoomSample *sample, const char *what)
+{
+  g_auto (Sample) s = { 0 };
+  const LoomNetNode *n;
+
+  g_test_message ("%s", what);
+  sample_open (&s, op, sample, &bound);
+  n = loom_net_node (s.net, s.node);
+  g_assert_true (n->typed);
+  for (int mode = 0; mode < 4; mode++)
+    {
+      LoomValue value[4];
+      guint n_out;
+      LoomDType dtype = mode & 1 ? LOOM_F64 : LOOM_F32;
+      g_autoptr (LoomProgram) p = lower_sample (&s, mode & 2, dtype, value, &n_out);
+      g_autoptr (GRand) rand = g_rand_new_with_seed (5);
+      g_autoptr (Eval) e = eval_new (p);
+
+      eval_fill_all (e, sample->range, rand);
+      eval_run (e);
+      for (guint i = 0; i < n_out; i++)
+        {
+          LoomTensor *t = eval_tensor (e, value[i]);
+          LoomShape shape = loom_tensor_shape (t);
+          LoomDType want = n->output[i].dtype == LOOM_F32 ? dtype : n->output[i].dtype;
+
+          g_assert_true (loom_shape_equal (&shape, &n->output[i].shape));
+          g_assert_cmpstr (loom_dtype_name (t->dtype), ==, loom_dtype_name (want));
+        }
+    }
+}
+
+static void
+test_shapes (void)
+{
+  for_each_sample (check_shapes);
+}
+
+/* Without a binding inference must get through too, and agree once the symbols are bound. */
+static void
+check_symbolic (const LoomOp *op, const LoomSample *sample, const char *what)
+{
+  g_auto (Sample) symbolic = { 0 }, concrete = { 0 };
+  const LoomNetNode *a, *b;
+
+  g_test_message ("%s", what);
+  sample_open (&symbolic, op, sample, NULL);
+  sample_open (&concrete, op, sample, &bound);
+  a = loom_net_node (symbolic.net, symbolic.node);
+  b = loom_net_node (concrete.net, concrete.node);
+  g_assert_true (a->typed && b->typed);
+  g_assert_cmpuint (a->n_outputs, ==, b->n_outputs);
+  for (guint i = 0; i < a->n_outputs; i++)
+    {
+      LoomShape shape = loom_shape_bind (&a->output[i].shape, &bound);
+
+      g_assert_true (loom_shape_compatible (&shape, &b->output[i].shape));
+      g_assert_cmpint (a->output[i].dtype, ==, b->output[i].dtype);
+    }
+  g_assert_cmpfloat (b->cost.flops, >=, 0);
+  g_assert_nonnull (b->summary);
+}
+
+static void
+test_symbolic (void)
+{
+  for_each_sample (check_symbolic);
+}
+
+/* ---- gradients -------------------------------------------------------- */
+
+static void
+check_gradient (const LoomOp *op, const LoomSample *sample, gboolean training, const char *what)
+{
+  g_auto (Sample) s = { 0 };
+  LoomValue value[4], wrt[16], grads[16], loss;
+  guint n_out, n = 0;
+  g_autoptr (LoomProgram) p = NULL;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (9);
+  g_autoptr (Eval) e = NULL;
+  g_autoptr (GError) error = NULL;
+
+  sample_open (&s, op, sample, &bound);
+  p = lower_sample (&s, training, LOOM_F64, value, &n_out);
+  loss = eval_contract (p, n_out, value, rand);
+  if (loss == 0)
+    return;
+  for (LoomValue v = 1; v <= loom_program_n_values (p) && n < G_N_ELEMENTS (wrt); v++)
+    {
+      const LoomValueInfo *info = loom_value_info (p, v);
+
+      if (loom_dtype_is_float (info->desc.dtype)
+          && (info->input >= 0 || (info->slot >= 0 && loom_program_get_slot (p, info->slot)->trainable)))
+        wrt[n++] = v;
+    }
+  loom_differentiate (p, loss, 0, n, wrt, grads, &error);
+  g_assert_no_error (error);
+  e = eval_new (p);
+  eval_fill_all (e, sample->range, rand);
+  eval_check_gradients (e, loss, n, wrt, grads, what);
+}
+
+static void
+check_gradients (const LoomOp *op, const LoomSample *sample, const char *what)
+{
+  /* What it is for: the difference exists and the gradient does not. */
+  if (g_str_equal (op->name, "detach"))
+    return;
+  g_test_message ("%s", what);
+  check_gradient (op, sample, TRUE, what);
+  check_gradient (op, sample, FALSE, what);
+}
+
+static void
+test_gradients (void)
+{
+  for_each_sample (check_gradients);
+}
+
+/* ---- modes ------------------------------------------------------------ */
+
+static void
+run_sample (const char *name, const char *params, const char *input, gboolean training,
+            void (*check) (Eval *e, LoomProgram *p, const LoomValue *value))
+{
+  LoomSample sample = { .params = params, .inputs = { input } };
+  g_auto (Sample) s = { 0 };
+  LoomValue value[4];
+  guint n_out;
+  g_autoptr (LoomProgram) p = NULL;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (2);
+  g_autoptr (Eval) e = NULL;
+
+  sample_open (&s, loom_op (name), &sample, &bound);
+  p = lower_sample (&s, training, LOOM_F64, value, &n_out);
+  e = eval_new (p);
+  eval_fill_all (e, NULL, rand);
+  eval_run (e);
+  check (e, p, value);
+}
+
+static void
+check_dropped (Eval *e, LoomProgram *p, const LoomValue *value)
+{
+  LoomTensor *x = eval_tensor (e, loom_program_get_input (p, 0)->value), *y = eval_tensor (e, value[0]);
+  LoomTensor *mask = eval_tensor (e, value[1]);
+  double kept = 0;
+
+  for (gint64 i = 0; i < y->count; i++)
+    {
+      double m = loom_tensor_get (mask, i);
+
+      g_assert_true (m == 0 || m == 1);
+      g_assert_cmpfloat_with_epsilon (loom_tensor_get (y, i), m * loom_tensor_get (x, i) / 0.75, 1e-12);
+      kept += m;
+    }
+  /* 4000 draws: 0.75 within five deviations. */
+  g_assert_cmpfloat_with_epsilon (kept / (double)y->count, 0.75, 0.035);
+}
+
+static void
+check_passed (Eval *e, LoomProgram *p, const LoomValue *value)
+{
+  LoomTensor *x = eval_tensor (e, loom_program_get_input (p, 0)->value);
+
+  g_assert_true (loom_tensor_equal_bits (x, eval_tensor (e, value[0])));
+}
+
+static void
+check_all_dropped (Eval *e, LoomProgram *p, const LoomValue *value)
+{
+  LoomTensor *y = eval_tensor (e, value[0]);
+
+  for (gint64 i = 0; i < y->count; i++)
+    g_assert_cmpfloat (loom_tensor_get (y, i), ==, 0);
+}
+
+static void
+test_dropout_modes (void)
+{
+  run_sample ("dropout", "p=0.25", "f32:B,1000", TRUE, check_dropped);
+  run_sample ("dropout", "p=0.25", "f32:B,1000", FALSE, check_passed);
+  run_sample ("dropout", "p=0", "f32:B,10", TRUE, check_passed);
+  run_sample ("dropout", "p=1", "f32:B,10", TRUE, check_all_dropped);
+}
+
+static double
+committed (Eval *e, LoomProgram *p, const char *name, gint64 i)
+{
+  const LoomSlot *slot = loom_program_get_slot (p, loom_program_find_slot (p, name));
+
+  g_assert_cmpuint (slot->commit, !=, 0);
+  return loom_tensor_get (eval_tensor (e, slot->commit), i);
+}
+
+/* x is [4,2,3,1]: 12 values a channel. Running values begin at 0 and 1 and move by momentum 0.1. */
+static void
+check_tracked (Eval *e, LoomProgram *p, const LoomValue *value)
+{
+  LoomTensor *x = eval_tensor (e, loom_program_get_input (p, 0)->value);
+
+  for (int c = 0; c < 2; c++)
+    {
+      double sum = 0, squares = 0;
+
+      for (int n = 0; n < 4; n++)
+        for (int h = 0; h < 3; h++)
+          {
+            double v = loom_tensor_get (x, (n * 2 + c) * 3 + h);
+
+            sum += v;
+            squares += v * v;
+          }
+      g_assert_cmpfloat_with_epsilon (committed (e, p, "n.running_mean", c), 0.1 * sum / 12, 1e-12);
+      g_assert_cmpfloat_with_epsilon (committed (e, p, "n.running_var", c), 0.9 + 0.1 * (squares - sum * sum / 12) / 11,
+                                      1e-12);
+    }
+  g_assert_cmpfloat (committed (e, p, "n.num_batches_tracked", 0), ==, 1);
+}
+
+/* With running mean 0 and variance 1 evaluation divides by √(1 + eps). */
+static void
+check_untouched (Eval *e, LoomProgram *p, const LoomValue *value)
+{
+  LoomTensor *x = eval_tensor (e, loom_program_get_input (p, 0)->value), *y = eval_tensor (e, value[0]);
+
+  for (guint i = 0; i < loom_program_n_slots (p); i++)
+    g_assert_cmpuint (loom_program_get_slot (p, i)->commit, ==, 0);
+  for (gint64 i = 0; i < x->count; i++)
+    g_assert_cmpfloat_with_epsilon (loom_tensor_get (y, i), loom_tensor_get (x, i) / sqrt (1 + 1e-5), 1e-12);
+}
+
+static void
+test_batch_norm_modes (void)
+{
+  run_sample ("batch_norm2d", "affine=false", "f32:B,2,3,1", TRUE, check_tracked);
+  run_sample ("batch_norm2d", "affine=false", "f32:B,2,3,1", FALSE, check_untouched);
+}
+
+/* ---- weights ---------------------------------------------------------- */
+
+static const LoomNetWeight *
+find_weight (const Sample *s, const char *name)
+{
+  for (guint i = 0; i < loom_net_n_weights (s->net); i++)
+    {
+      if (g_str_equal (loom_net_weight (s->net, i)->name, name))
+        return loom_net_weight (s->net, i);
+    }
+  g_test_message ("no weight %s", name);
+  g_test_fail ();
+  return NULL;
+}
+
+static void
+check_init (const char *op, const char *params, const char *input, const char *weight, LoomInitKind kind, double a,
+            double b)
+{
+  LoomSample sample = { .params = params, .inputs = { input } };
+  g_auto (Sample) s = { 0 };
+  const LoomNetWeight *w;
+
+  sample_open (&s, loom_op (op), &sample, &bound);
+  w = find_weight (&s, weight);
+  g_assert_nonnull (w);
+  g_assert_cmpint (w->init.kind, ==, kind);
+  g_assert_cmpfloat_with_epsilon (w->init.a, a, 1e-12);
+  g_assert_cmpfloat_with_epsilon (w->init.b, b, 1e-12);
+}
+
+/* PyTorch's defaults: kaiming_uniform with a = √5 is uniform in ±1/√fan_in. */
+static void
+test_initial_values (void)
+{
+  check_init ("linear", "out_features=5", "f32:B,16", "n.weight", LOOM_INIT_UNIFORM, -0.25, 0.25);
+  check_init ("linear", "out_features=5", "f32:B,16", "n.bias", LOOM_INIT_UNIFORM, -0.25, 0.25);
+  check_init ("conv2d", "out_channels=4 kernel_size=2 groups=2", "f32:B,8,5,5", "n.weight", LOOM_INIT_UNIFORM, -0.25,
+              0.25);
+  check_init ("embedding", "num_embeddings=7 embedding_dim=3", "i64:B", "n.weight", LOOM_INIT_NORMAL, 0, 1);
+  check_init ("batch_norm2d", NULL, "f32:B,2,3,3", "n.weight", LOOM_INIT_CONSTANT, 1, 0);
+  check_init ("batch_norm2d", NULL, "f32:B,2,3,3", "n.running_var", LOOM_INIT_CONSTANT, 1, 0);
+  check_init ("batch_norm2d", NULL, "f32:B,2,3,3", "n.num_batches_tracked", LOOM_INIT_ZEROS, 0, 0);
+  check_init ("layer_norm", NULL, "f32:B,6", "n.bias", LOOM_INIT_ZEROS, 0, 0);
+  check_init ("parameter", "shape=2,3 init=uniform low=-2 high=2", NULL, "n", LOOM_INIT_UNIFORM, -2, 2);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/ops/descriptors", test_descriptors);
+  g_test_add_func ("/ops/shapes", test_shapes);
+  g_test_add_func ("/ops/symbolic", test_symbolic);
+  g_test_add_func ("/ops/gradients", test_gradients);
+  g_test_add_func ("/ops/dropout-modes", test_dropout_modes);
+  g_test_add_func ("/ops/batch-norm-modes", test_batch_norm_modes);
+  g_test_add_func ("/ops/initial-values", test_initial_values);
+  return g_test_run ();
+}
