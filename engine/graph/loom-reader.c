@@ -406,16 +406,6 @@ own_start (Reading *r)
   e = loom_element_create (tag);
   e->line = current_line (r);
   read_attributes (r, e);
-  if (tag == LOOM_TAG_NODE)
-    {
-      gboolean has_op = loom_element_get (e, "op") != NULL, has_module = loom_element_get (e, "module") != NULL;
-
-      if (has_op && has_module)
-        add_fault (r, LOOM_ERROR_SCHEMA, e, NULL, "A node is either an operator (op) or a module (module), not both.");
-      else if (!has_op && !has_module)
-        add_fault (r, LOOM_ERROR_SCHEMA, e, NULL,
-                   "A node needs the attribute “op” (an operator) or “module” (a module of this file).");
-    }
   if (parent == NULL)
     {
       kept = r->root = g_steal_pointer (&e);
@@ -460,8 +450,12 @@ read_text (Reading *r)
   if (loom_grammar (e->tag)->has_text)
     g_string_append (r->text, text);
   else if (text[strspn (text, " \t\r\n")] != 0)
-    add_fault (r, LOOM_ERROR_SCHEMA, e, NULL, "<%s> holds no text, but “%.20s” stands in it.", loom_tag_name (e->tag),
-               text + strspn (text, " \t\r\n"));
+    {
+      g_autofree char *start = g_strstrip (g_utf8_substring (text, 0, MIN (g_utf8_strlen (text, -1), 40)));
+
+      add_fault (r, LOOM_ERROR_SCHEMA, e, NULL, "<%s> holds no text, but “%s” stands in it.", loom_tag_name (e->tag),
+                 start);
+    }
 }
 
 static void

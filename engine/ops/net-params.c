@@ -298,13 +298,19 @@ static gboolean
 parse_param (LoomInfer *infer, const LoomParamSpec *spec, const char *text, NetParam *param)
 {
   gboolean boolean;
+  double number;
 
   switch (spec->type)
     {
     case LOOM_PARAM_INT:
       if (parse_int (text, &param->i))
         return in_range (infer, spec, (double)param->i, text);
-      complain (infer, spec->name, "%s is “%.60s”, which is no integer.", spec->name, text);
+      {
+        LoomFault *fault = complain (infer, spec->name, "%s is “%.60s”, which is no integer.", spec->name, text);
+
+        if (parse_float (text, &number))
+          loom_fault_set_fix (fault, NULL, NULL, "In an expression // divides without a rest.");
+      }
       return FALSE;
     case LOOM_PARAM_FLOAT:
       if (parse_float (text, &param->d))
