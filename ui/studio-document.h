@@ -8,8 +8,7 @@
 
 #include <gio/gio.h>
 
-#include "engine/graph/loom-graph.h"
-#include "engine/ops/loom-net.h"
+#include "engine/loom.h"
 #include "ui/studio-scene.h"
 
 G_BEGIN_DECLS

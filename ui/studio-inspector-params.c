@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/core/loom-dim.h"
+#include "engine/loom.h"
 
 static char *
 check_number (const LoomParamSpec *spec, const char *text, gboolean is_int)

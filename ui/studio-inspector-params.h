@@ -1,7 +1,7 @@
 /* Checks and texts of parameters for the inspector: plain C, tested without a display. */
 #pragma once
 
-#include "engine/ops/loom-op.h"
+#include "engine/loom.h"
 
 G_BEGIN_DECLS
 

@@ -16,7 +16,7 @@
 
 #include <glib/gstdio.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/loom.h"
 
 #define MAGIC             "gradloom-journal 1\n"
 #define SYNC_MILLISECONDS 500

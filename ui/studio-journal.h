@@ -7,7 +7,7 @@
 
 #include <gio/gio.h>
 
-#include "engine/graph/loom-graph.h"
+#include "engine/loom.h"
 
 G_BEGIN_DECLS
 

@@ -5,8 +5,7 @@
  * access. It holds no pointers into the graph and so can outlive a change. */
 #pragma once
 
-#include "engine/graph/loom-graph.h"
-#include "engine/ops/loom-net.h"
+#include "engine/loom.h"
 
 G_BEGIN_DECLS
 
