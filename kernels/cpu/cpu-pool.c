@@ -101,6 +101,47 @@ max_nhwc_place (const Pool *self, const float *image, float *y, void *where, int
     }
 }
 
+/* The same for fewer than LANES channels: whole vectors are loaded, the neighbours'
+ * channels in the upper lanes are computed and left. Needs LANES readable floats
+ * from every tap on. */
+#define LANES 16
+
+typedef float V __attribute__ ((vector_size (64), aligned (4), may_alias));
+typedef int32_t VI __attribute__ ((vector_size (64), aligned (4), may_alias));
+
+static inline void
+max_few_place (const Pool *self, const float *image, float *y, uint8_t *where, int64_t o, int64_t p, int64_t q,
+               int64_t r0, int64_t r1, int64_t s0, int64_t s1)
+{
+  const LoomPool2dAttrs *a = &self->a;
+  int64_t C = self->C;
+  V best = { 0 };
+  VI winner = { 0 };
+  bool first = true;
+
+  for (int64_t r = r0; r < r1; r++)
+    for (int64_t s = s0; s < s1; s++)
+      {
+        V x = *(const V *)(image
+                           + ((p * a->stride[0] - a->pad[0] + r * a->dilation[0]) * self->W + q * a->stride[1]
+                              - a->pad[1] + s * a->dilation[1])
+                                 * C);
+        VI tap = (VI){ 0 } + (int32_t)(r * a->kernel[1] + s);
+        VI wins = (VI)((x > best) | (x != x));
+
+        if (first)
+          wins = ~(VI){ 0 };
+
+        best = (V)((wins & (VI)x) | (~wins & (VI)best));
+        winner = (wins & tap) | (~wins & winner);
+        first = false;
+      }
+  for (int64_t c = 0; c < C; c++)
+    y[o * C + c] = best[c];
+  for (int64_t c = 0; c < C; c++)
+    where[o * C + c] = (uint8_t)winner[c];
+}
+
 static void
 max_plain_place (const Pool *self, const float *plane, float *y, void *where, int64_t o, int64_t p, int64_t q)
 {
@@ -132,12 +173,33 @@ part_max (void *context, int64_t from, int64_t to)
   const Call *call = context;
   const Pool *self = call->self;
   int64_t in_size = self->nhwc ? self->H * self->W * self->C : self->H * self->W;
+  bool few = self->nhwc && self->C < LANES && !self->wide;
+  const float *end = call->in + (self->nhwc ? self->N : self->N * self->C) * in_size - LANES;
+  const LoomPool2dAttrs *a = &self->a;
 
   for (int64_t n = from; n < to; n++)
     for (int64_t p = 0; p < self->P; p++)
       for (int64_t q = 0; q < self->Q; q++)
-        (self->nhwc ? max_nhwc_place : max_plain_place) (self, call->in + n * in_size, call->out, call->where,
-                                                         (n * self->P + p) * self->Q + q, p, q);
+        if (few)
+          {
+            const float *image = call->in + n * in_size;
+            int64_t r0, r1, s0, s1, o = (n * self->P + p) * self->Q + q;
+
+            taps (p, self->H, a->kernel[0], a->stride[0], a->pad[0], a->dilation[0], &r0, &r1);
+            taps (q, self->W, a->kernel[1], a->stride[1], a->pad[1], a->dilation[1], &s0, &s1);
+            if (r0 < r1 && s0 < s1
+                && image
+                           + ((p * a->stride[0] - a->pad[0] + (r1 - 1) * a->dilation[0]) * self->W + q * a->stride[1]
+                              - a->pad[1] + (s1 - 1) * a->dilation[1])
+                                 * self->C
+                       <= end)
+              max_few_place (self, image, call->out, call->where, o, p, q, r0, r1, s0, s1);
+            else
+              max_nhwc_place (self, image, call->out, call->where, o, p, q);
+          }
+        else
+          (self->nhwc ? max_nhwc_place : max_plain_place) (self, call->in + n * in_size, call->out, call->where,
+                                                           (n * self->P + p) * self->Q + q, p, q);
 }
 
 static void

@@ -2,18 +2,20 @@
  *
  * Where the classes lie side by side (inner = 1) a row is vectorised along itself;
  * otherwise blocks of neighbouring rows are, one class after the other. The second
- * form is the general one with blocks of 1. */
+ * form also serves short rows (a classifier's logits): a block of them is turned on
+ * its side in a local buffer, so that the vectors run over the batch. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/cpu-math.h"
 #include "kernels/cpu/cpu-sum.h"
 
 #define BLOCK 64
+#define SHORT 64 /* rows up to this long are turned */
 
 typedef struct
 {
   CpuKernel k;
   int64_t outer, n, inner, blocks;
-  bool log;
+  bool log, turned;
   int64_t ignore_index;
   double ns;
 } Rows;
@@ -87,40 +89,93 @@ block_lse (const float *x, int64_t n, int64_t inner, int64_t rows, float *max, f
     lse[i] = max[i] + cpu_log ((float)sum[i]);
 }
 
+/* rows of n elements to and from n rows of BLOCK elements. */
+static void
+turn (float *to, const float *from, int64_t rows, int64_t n)
+{
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < n; j++)
+      to[j * BLOCK + i] = from[i * n + j];
+}
+
+static void
+turn_back (float *to, const float *from, int64_t rows, int64_t n)
+{
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < n; j++)
+      to[i * n + j] = from[j * BLOCK + i];
+}
+
 /* Calls BODY with x_at (offset of class 0 of the first row), row (its number) and rows. */
 #define FOR_BLOCKS(self, from, to, ...)                                                                                \
   for (int64_t block_ = (from); block_ < (to); block_++)                                                               \
     {                                                                                                                  \
       int64_t outer_ = block_ / (self)->blocks, inner_ = block_ % (self)->blocks * BLOCK;                              \
-      int64_t x_at = outer_ * (self)->n * (self)->inner + inner_, row = outer_ * (self)->inner + inner_;               \
+      int64_t x_at = outer_ * (self)->n * (self)->inner + inner_ * ((self)->turned ? (self)->n : 1);                   \
+      int64_t row = outer_ * (self)->inner + inner_;                                                                   \
       int64_t rows = (self)->inner - inner_ < BLOCK ? (self)->inner - inner_ : BLOCK;                                  \
-      (void)row;                                                                                                       \
+      (void)row, (void)rows;                                                                                           \
       __VA_ARGS__                                                                                                      \
     }
+
+static void
+part_softmax_long (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const Rows *self = call->self;
+
+  FOR_BLOCKS (self, from, to, softmax_row (call->x + x_at, call->y + x_at, self->n, self->log);)
+}
 
 static void
 part_softmax (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Rows *self = call->self;
-  int64_t n = self->n, inner = self->inner;
+  int64_t n = self->n, apart = self->turned ? BLOCK : self->inner;
+  float local[SHORT * BLOCK];
 
   FOR_BLOCKS (self, from, to, {
     float max[BLOCK], lse[BLOCK];
+    const float *x = self->turned ? local : call->x + x_at;
+    float *y = self->turned ? local : call->y + x_at;
 
-    if (inner == 1)
-      {
-        softmax_row (call->x + x_at, call->y + x_at, n, self->log);
-        continue;
-      }
-    block_lse (call->x + x_at, n, inner, rows, max, lse);
+    if (self->turned)
+      turn (local, call->x + x_at, rows, n);
+    block_lse (x, n, apart, rows, max, lse);
     for (int64_t j = 0; j < n; j++)
-      for (int64_t i = 0; i < rows; i++)
-        {
-          float v = call->x[x_at + j * inner + i] - lse[i];
+      _Pragma ("GCC ivdep") for (int64_t i = 0; i < rows; i++)
+      {
+        float v = x[j * apart + i] - lse[i];
 
-          call->y[x_at + j * inner + i] = self->log ? v : cpu_exp (v);
-        }
+        y[j * apart + i] = self->log ? v : cpu_exp (v);
+      }
+    if (self->turned)
+      turn_back (call->y + x_at, local, rows, n);
+  })
+}
+
+static void
+part_softmax_grad_long (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const Rows *self = call->self;
+  int64_t n = self->n;
+
+  FOR_BLOCKS (self, from, to, {
+    const float *g = call->g + x_at;
+    const float *y = call->x + x_at;
+    float *dx = call->y + x_at;
+    double total;
+    float shift;
+
+    if (self->log)
+      CPU_SUM (total, n, g[i]);
+    else
+      CPU_SUM (total, n, g[i] * y[i]);
+    shift = (float)total;
+    _Pragma ("GCC ivdep") for (int64_t i = 0; i < n; i++) dx[i]
+        = self->log ? g[i] - cpu_exp (y[i]) * shift : y[i] * (g[i] - shift);
   })
 }
 
@@ -129,44 +184,32 @@ part_softmax_grad (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Rows *self = call->self;
-  int64_t n = self->n, inner = self->inner;
+  int64_t n = self->n, apart = self->turned ? BLOCK : self->inner;
+  float local_g[SHORT * BLOCK], local_y[SHORT * BLOCK];
 
   FOR_BLOCKS (self, from, to, {
-    const float *g = call->g + x_at;
-    const float *y = call->x + x_at;
-    float *dx = call->y + x_at;
+    const float *g = self->turned ? local_g : call->g + x_at;
+    const float *y = self->turned ? local_y : call->x + x_at;
+    float *dx = self->turned ? local_g : call->y + x_at;
     double sum[BLOCK] = { 0 };
 
-    if (inner == 1)
+    if (self->turned)
       {
-        double total;
-        float shift;
-
-        if (self->log)
-          CPU_SUM (total, n, g[i]);
-        else
-          CPU_SUM (total, n, g[i] * y[i]);
-        shift = (float)total;
-        if (self->log)
-          {
-            _Pragma ("GCC ivdep") for (int64_t i = 0; i < n; i++) dx[i] = g[i] - cpu_exp (y[i]) * shift;
-          }
-        else
-          {
-            _Pragma ("GCC ivdep") for (int64_t i = 0; i < n; i++) dx[i] = y[i] * (g[i] - shift);
-          }
-        continue;
+        turn (local_g, call->g + x_at, rows, n);
+        turn (local_y, call->x + x_at, rows, n);
       }
     for (int64_t j = 0; j < n; j++)
       for (int64_t i = 0; i < rows; i++)
-        sum[i] += (double)(self->log ? g[j * inner + i] : g[j * inner + i] * y[j * inner + i]);
+        sum[i] += (double)(self->log ? g[j * apart + i] : g[j * apart + i] * y[j * apart + i]);
     for (int64_t j = 0; j < n; j++)
-      for (int64_t i = 0; i < rows; i++)
-        {
-          int64_t e = j * inner + i;
+      _Pragma ("GCC ivdep") for (int64_t i = 0; i < rows; i++)
+      {
+        int64_t e = j * apart + i;
 
-          dx[e] = self->log ? g[e] - cpu_exp (y[e]) * (float)sum[i] : y[e] * (g[e] - (float)sum[i]);
-        }
+        dx[e] = self->log ? g[e] - cpu_exp (y[e]) * (float)sum[i] : y[e] * (g[e] - (float)sum[i]);
+      }
+    if (self->turned)
+      turn_back (call->y + x_at, local_g, rows, n);
   })
 }
 
@@ -175,21 +218,26 @@ part_entropy (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Rows *self = call->self;
-  int64_t n = self->n, inner = self->inner;
+  int64_t n = self->n, apart = self->turned ? BLOCK : self->inner;
+  bool one = self->inner == 1;
+  float local[SHORT * BLOCK];
 
   FOR_BLOCKS (self, from, to, {
     float max[BLOCK];
     float *lse = call->lse + row;
+    const float *x = self->turned ? local : call->x + x_at;
 
-    if (inner == 1)
-      lse[0] = softmax_row (call->x + x_at, NULL, n, false);
+    if (self->turned)
+      turn (local, call->x + x_at, rows, n);
+    if (one)
+      lse[0] = softmax_row (x, NULL, n, false);
     else
-      block_lse (call->x + x_at, n, inner, rows, max, lse);
+      block_lse (x, n, apart, rows, max, lse);
     for (int64_t i = 0; i < rows; i++)
       {
         int64_t t = call->target[row + i];
 
-        call->y[row + i] = t == self->ignore_index ? 0 : lse[i] - call->x[x_at + t * inner + i];
+        call->y[row + i] = t == self->ignore_index ? 0 : lse[i] - x[t * apart + i];
       }
   })
 }
@@ -199,17 +247,20 @@ part_entropy_grad (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Rows *self = call->self;
-  int64_t n = self->n, inner = self->inner;
+  int64_t n = self->n, apart = self->turned ? BLOCK : self->inner;
+  float local[SHORT * BLOCK];
 
   FOR_BLOCKS (self, from, to, {
-    const float *x = call->x + x_at;
+    const float *x = self->turned ? local : call->x + x_at;
     const float *lse = call->lse_in + row;
-    float *dx = call->y + x_at;
+    float *dx = self->turned ? local : call->y + x_at;
     float g[BLOCK] = { 0 };
 
+    if (self->turned)
+      turn (local, call->x + x_at, rows, n);
     for (int64_t i = 0; i < rows; i++)
       g[i] = call->target[row + i] == self->ignore_index ? 0 : call->g[row + i];
-    if (inner == 1)
+    if (self->inner == 1)
       {
         float scale = g[0];
         float shift = lse[0];
@@ -218,18 +269,21 @@ part_entropy_grad (void *context, int64_t from, int64_t to)
       }
     else
       for (int64_t j = 0; j < n; j++)
-        for (int64_t i = 0; i < rows; i++)
-          dx[j * inner + i] = cpu_exp (x[j * inner + i] - lse[i]) * g[i];
+        _Pragma ("GCC ivdep") for (int64_t i = 0; i < rows; i++) dx[j * apart + i]
+            = cpu_exp (x[j * apart + i] - lse[i]) * g[i];
     for (int64_t i = 0; i < rows; i++)
       {
         int64_t t = call->target[row + i];
 
         if (t != self->ignore_index)
-          dx[t * inner + i] = (cpu_exp (x[t * inner + i] - lse[i]) - 1.0f) * g[i];
+          dx[t * apart + i]
+              = (cpu_exp (call->x[self->turned ? x_at + i * n + t : x_at + t * apart + i] - lse[i]) - 1.0f) * g[i];
         else /* whatever the logits are, NaN included */
           for (int64_t j = 0; j < n; j++)
-            dx[j * inner + i] = 0;
+            dx[j * apart + i] = 0;
       }
+    if (self->turned)
+      turn_back (call->y + x_at, local, rows, n);
   })
 }
 
@@ -253,13 +307,14 @@ share (Rows *self, CpuPart part, Call *call)
 static LoomStatus
 work_softmax (CpuKernel *k, void *const *b, LoomMessage *message)
 {
-  return share ((Rows *)k, part_softmax, &(Call){ .x = b[0], .y = b[1] });
+  return share ((Rows *)k, ((Rows *)k)->inner == 1 ? part_softmax_long : part_softmax, &(Call){ .x = b[0], .y = b[1] });
 }
 
 static LoomStatus
 work_softmax_grad (CpuKernel *k, void *const *b, LoomMessage *message)
 {
-  return share ((Rows *)k, part_softmax_grad, &(Call){ .g = b[0], .x = b[1], .y = b[2] });
+  return share ((Rows *)k, ((Rows *)k)->inner == 1 ? part_softmax_grad_long : part_softmax_grad,
+                &(Call){ .g = b[0], .x = b[1], .y = b[2] });
 }
 
 static LoomStatus
@@ -298,6 +353,12 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, int a
   self->outer = loom_dim_product (x, 0, axis);
   self->n = x->dim[axis];
   self->inner = loom_dim_product (x, axis + 1, x->rank);
+  self->turned = self->inner == 1 && self->n <= SHORT && self->outer > 1;
+  if (self->turned)
+    {
+      self->inner = self->outer;
+      self->outer = 1;
+    }
   self->blocks = (self->inner + BLOCK - 1) / BLOCK;
   if (self->n == 0)
     self->outer = 0;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define LANES     32
-#define SUM_BLOCK 4096
+#define SUM_BLOCK 1024
 
 /* Σ x[i], or Σ f(i) for any expression over i. */
 #define CPU_SUM(result, n, expression)                                                                                 \

@@ -146,7 +146,7 @@ reduce_samples (GPtrArray *all)
               if ((loom_desc_count (&x) == 0 && extreme) || (special && !extreme)
                   || (op == LOOM_REDUCE_PROD && loom_desc_count (&x) > 500))
                 continue;
-              s = sample_add (all, "reduce", 1e-5, "op %d of %s over %x%s", op, shape[v], axes,
+              s = sample_add (all, "reduce", 2e-5, "op %d of %s over %x%s", op, shape[v], axes,
                               special ? " special" : "");
               in (s, x, special ? FILL_SPECIAL : FILL_NORMAL, 0);
               out (s, x);
