@@ -16,7 +16,7 @@ infer_fill (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
 static char *
 describe_fill (const void *attrs)
 {
-  return g_strdup_printf ("%.17g", ((const LoomFillTo *)attrs)->kernel.value);
+  return g_strdup_printf ("%.9g", ((const LoomFillTo *)attrs)->kernel.value);
 }
 
 static const LoomPrim fill = { .name = "fill",
