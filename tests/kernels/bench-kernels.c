@@ -223,6 +223,7 @@ main (int argc, char **argv)
   bench_reduce ("128,128", "1,128", 1);
   bench_adam ("mlp", mlp);
   bench_conv ("lenet conv1", 64, 1, 28, 6, 5, 2);
+  bench_conv ("fashion conv1", 64, 1, 28, 16, 5, 2);
   bench_conv ("lenet conv2", 64, 6, 14, 16, 5, 0);
   bench_conv ("fashion conv2", 64, 16, 14, 32, 5, 2);
   bench_pool ("64,6,28,28", "64,6,28,28", "64,6,14,14");
