@@ -49,10 +49,10 @@ draw_bar (View *view, const LoomTrainerStep *s)
   g_autoptr (GString) text = g_string_new (NULL);
   gint64 done = s->step - (s->epoch - 1) * s->steps_per_epoch;
 
-  g_string_printf (text, "epoch %d/%d  %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT "  loss %.4f", (int)s->epoch,
+  g_string_printf (text, "epoch %d/%d  %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT "  loss %.5g", (int)s->epoch,
                    (int)view->epochs, done, s->steps_per_epoch, s->epoch_loss);
   for (guint i = 0; i < s->n_metrics; i++)
-    g_string_append_printf (text, "  %s %.4f", s->metric_name[i], s->metric[i]);
+    g_string_append_printf (text, "  %s %.5g", s->metric_name[i], s->metric[i]);
   g_string_append_printf (text, "  %s items/s  ETA %s", rate, eta);
   if (!view->terminal)
     {
@@ -77,9 +77,9 @@ static void
 print_epoch (View *view, const LoomTrainerStep *s)
 {
   clear_bar (view);
-  printf ("epoch %d/%d  train loss %.4f", (int)s->epoch, (int)view->epochs, s->epoch_loss);
+  printf ("epoch %d/%d  train loss %.5g", (int)s->epoch, (int)view->epochs, s->epoch_loss);
   for (guint i = 0; i < s->n_metrics; i++)
-    printf ("  %s %.4f", s->metric_name[i], s->metric[i]);
+    printf ("  %s %.5g", s->metric_name[i], s->metric[i]);
   printf ("\n");
   fflush (stdout);
 }
@@ -137,9 +137,9 @@ eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
   clear_bar (view);
   if (view->epochs > 0)
     printf ("epoch %d/%d  ", (int)e->epoch, (int)view->epochs);
-  printf ("%s loss %.4f", e->split, e->loss);
+  printf ("%s loss %.5g", e->split, e->loss);
   for (guint i = 0; i < e->n_metrics; i++)
-    printf ("  %s %.4f", e->metric_name[i], e->metric[i]);
+    printf ("  %s %.5g", e->metric_name[i], e->metric[i]);
   if (view->epochs > 0)
     printf ("  (%.1f s)", (now - view->epoch_start) / 1e6);
   printf ("\n");

@@ -1,0 +1,615 @@
+/* The worker as Studio meets it: spawned, spoken to over its pipes, stopped, stalled, killed.
+ *
+ * Each test has a worker of its own. Prints of libraries before the magic line and after it, a client that no longer
+ * reads, and the end of input are the cases that break such a connection in practice. */
+#include <fcntl.h>
+#include <gio/gio.h>
+#include <gio/gunixinputstream.h>
+#include <gio/gunixoutputstream.h>
+#include <glib/gstdio.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "data/loom-worker-magic.h"
+#include "loom-worker-bus.h"
+
+#define WAIT_MS 30000
+
+typedef struct
+{
+  GPid pid;
+  int in, out; /* the worker's standard input and output, at our end */
+  GDBusConnection *connection;
+  LoomBusWorker1 *bus;
+  char *folder;
+  /* what signals said */
+  GString *states;
+  char *state, *message, *problem;
+  gint64 points, last_step, evals, checkpoints;
+  double last_loss, last_lr;
+  gboolean memory, closed;
+} Fixture;
+
+static const char *const GRAPH
+    = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
+      "<node id=\"data\" op=\"dataset\" source=\"spirals\"/>"
+      "<node id=\"hidden\" op=\"linear\" out_features=\"16\"/>"
+      "<node id=\"act\" op=\"relu\"/>"
+      "<node id=\"scores\" op=\"linear\" out_features=\"2\"/>"
+      "<node id=\"loss\" op=\"cross_entropy\"/>"
+      "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"act\"/><wire from=\"act\" to=\"scores\"/>"
+      "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
+      "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"64\" epochs=\"3\" seed=\"1\">"
+      "<metric type=\"accuracy\" input=\"scores\" target=\"data.y\"/></train></graph>";
+
+/* ---- signals ---------------------------------------------------------- */
+
+static void
+state_cb (LoomBusWorker1 *bus, const char *state, const char *message, gpointer data)
+{
+  Fixture *f = data;
+  g_free (f->state);
+  g_free (f->message);
+  f->state = g_strdup (state);
+  f->message = g_strdup (message);
+  g_string_append_printf (f->states, "%s ", state);
+}
+
+static void
+metrics_cb (LoomBusWorker1 *bus, const char *const *names, GVariant *points, gpointer data)
+{
+  Fixture *f = data;
+  GVariantIter iter;
+  gint64 step, epoch;
+  double loss, lr;
+  GVariant *metric;
+
+  g_variant_iter_init (&iter, points);
+  while (g_variant_iter_next (&iter, "(xxdd@ad)", &step, &epoch, &loss, &lr, &metric))
+    {
+      g_assert_cmpint (step, >, f->last_step);
+      g_assert_cmpuint (g_variant_n_children (metric), ==, 1);
+      g_assert_cmpstr (names[0], ==, "accuracy");
+      f->last_step = step;
+      f->last_loss = loss;
+      f->last_lr = lr;
+      f->points++;
+      g_variant_unref (metric);
+    }
+}
+
+static void
+evaluated_cb (LoomBusWorker1 *bus, const char *split, gint64 step, gint64 epoch, double loss, const char *const *names,
+              GVariant *values, gpointer data)
+{
+  g_assert_cmpstr (split, ==, "test");
+  ((Fixture *)data)->evals++;
+}
+
+static void
+memory_cb (LoomBusWorker1 *bus, const char *device, GVariant *bytes, gpointer data)
+{
+  guint64 parameters = 0;
+  g_assert_true (g_variant_lookup (bytes, "parameters", "t", &parameters));
+  g_assert_cmpuint (parameters, >, 0);
+  ((Fixture *)data)->memory = TRUE;
+}
+
+static void
+problem_cb (LoomBusWorker1 *bus, const char *code, const char *node, const char *port, const char *message,
+            gpointer data)
+{
+  Fixture *f = data;
+  g_free (f->problem);
+  f->problem = g_strdup_printf ("%s: %s", code, message);
+}
+
+static void
+checkpoint_cb (LoomBusWorker1 *bus, gint64 step, const char *path, gpointer data)
+{
+  ((Fixture *)data)->checkpoints++;
+}
+
+static void
+closed_cb (GDBusConnection *connection, gboolean remote, GError *error, gpointer data)
+{
+  ((Fixture *)data)->closed = TRUE;
+}
+
+/* ---- a worker --------------------------------------------------------- */
+
+static gboolean
+timeout_cb (gpointer data)
+{
+  *(gboolean *)data = TRUE;
+  return G_SOURCE_CONTINUE;
+}
+
+/* Turns the main loop until the condition holds. */
+#define WAIT_UNTIL(condition)                                                                                          \
+  G_STMT_START                                                                                                         \
+  {                                                                                                                    \
+    gboolean late_ = FALSE;                                                                                            \
+    guint id_ = g_timeout_add (WAIT_MS, timeout_cb, &late_);                                                           \
+    while (!(condition) && !late_)                                                                                     \
+      g_main_context_iteration (NULL, TRUE);                                                                           \
+    g_source_remove (id_);                                                                                             \
+    if (!(condition))                                                                                                  \
+      g_error ("waited in vain for %s", #condition);                                                                   \
+  }                                                                                                                    \
+  G_STMT_END
+
+/* Reads up to the magic line and returns what stood before it. */
+static char *
+read_magic (int fd)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  char c;
+
+  while (text->len < LOOM_WORKER_MAX_NOISE)
+    {
+      ssize_t n = read (fd, &c, 1);
+      g_assert_cmpint (n, ==, 1);
+      g_string_append_c (text, c);
+      if (g_str_has_suffix (text->str, LOOM_WORKER_MAGIC))
+        return g_strndup (text->str, text->len - strlen (LOOM_WORKER_MAGIC));
+    }
+  g_error ("no magic line in %s", text->str);
+}
+
+static void
+spawn (Fixture *f, const char *const *argv)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_spawn_async_with_pipes (NULL, (char **)argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, &f->pid, &f->in, &f->out,
+                            NULL, &error);
+  g_assert_no_error (error);
+  fcntl (f->in, F_SETFD, FD_CLOEXEC);
+  fcntl (f->out, F_SETFD, FD_CLOEXEC);
+  f->states = g_string_new (NULL);
+  f->folder = g_dir_make_tmp ("gradloom-worker-XXXXXX", &error);
+  g_assert_no_error (error);
+}
+
+static char *
+program_path (void)
+{
+  return g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
+}
+
+static void
+connect_bus (Fixture *f)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GInputStream) input = g_unix_input_stream_new (f->out, TRUE);
+  g_autoptr (GOutputStream) output = g_unix_output_stream_new (f->in, TRUE);
+  g_autoptr (GIOStream) stream = g_simple_io_stream_new (input, output);
+
+  f->connection
+      = g_dbus_connection_new_sync (stream, NULL, G_DBUS_CONNECTION_FLAGS_DELAY_MESSAGE_PROCESSING, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_signal_connect (f->connection, "closed", G_CALLBACK (closed_cb), f);
+  f->bus = loom_bus_worker1_proxy_new_sync (
+      f->connection, G_DBUS_PROXY_FLAGS_DO_NOT_LOAD_PROPERTIES | G_DBUS_PROXY_FLAGS_DO_NOT_AUTO_START, NULL,
+      LOOM_WORKER_OBJECT, NULL, &error);
+  g_assert_no_error (error);
+  g_signal_connect (f->bus, "state-changed", G_CALLBACK (state_cb), f);
+  g_signal_connect (f->bus, "metrics", G_CALLBACK (metrics_cb), f);
+  g_signal_connect (f->bus, "evaluated", G_CALLBACK (evaluated_cb), f);
+  g_signal_connect (f->bus, "memory", G_CALLBACK (memory_cb), f);
+  g_signal_connect (f->bus, "problem", G_CALLBACK (problem_cb), f);
+  g_signal_connect (f->bus, "checkpoint-written", G_CALLBACK (checkpoint_cb), f);
+  g_dbus_connection_start_message_processing (f->connection);
+}
+
+static void
+set_up (Fixture *f, gconstpointer data)
+{
+  g_autofree char *program = program_path ();
+  const char *argv[] = { program, "worker", NULL };
+
+  spawn (f, argv);
+  g_autofree char *noise = read_magic (f->out);
+  g_assert_cmpstr (noise, ==, "");
+  connect_bus (f);
+}
+
+static int
+reap (Fixture *f)
+{
+  int status = 0;
+
+  for (int i = 0; i < WAIT_MS / 10 && f->pid; i++)
+    {
+      if (waitpid (f->pid, &status, WNOHANG) == f->pid)
+        {
+          f->pid = 0;
+          return status;
+        }
+      g_usleep (10000);
+    }
+  g_error ("the worker does not end");
+}
+
+static void
+remove_tree (const char *path)
+{
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  const char *name;
+
+  while (dir && (name = g_dir_read_name (dir)))
+    {
+      g_autofree char *child = g_build_filename (path, name, NULL);
+      remove_tree (child);
+    }
+  g_remove (path);
+}
+
+static void
+tear_down (Fixture *f, gconstpointer data)
+{
+  g_clear_object (&f->bus);
+  if (f->connection)
+    g_dbus_connection_close_sync (f->connection, NULL, NULL);
+  g_clear_object (&f->connection);
+  if (f->pid)
+    {
+      kill (f->pid, SIGKILL);
+      reap (f);
+    }
+  remove_tree (f->folder);
+  g_free (f->folder);
+  g_free (f->state);
+  g_free (f->message);
+  g_free (f->problem);
+  g_string_free (f->states, TRUE);
+}
+
+static void
+load (Fixture *f, const char *xml, guint n_faults)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) faults = NULL;
+
+  loom_bus_worker1_call_load_sync (f->bus, xml, "", &faults, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (g_variant_n_children (faults), ==, n_faults);
+}
+
+static void
+start (Fixture *f, gint64 epochs, gboolean paused, gboolean resume, GError **error)
+{
+  GVariantBuilder b;
+
+  g_variant_builder_init (&b, G_VARIANT_TYPE ("a{sv}"));
+  if (epochs)
+    g_variant_builder_add (&b, "{sv}", "epochs", g_variant_new_int64 (epochs));
+  g_variant_builder_add (&b, "{sv}", "paused", g_variant_new_boolean (paused));
+  g_autofree char *run = g_build_filename (f->folder, "run", NULL);
+  g_variant_builder_add (&b, "{sv}", resume ? "resume" : "out", g_variant_new_string (run));
+  loom_bus_worker1_call_start_sync (f->bus, g_variant_builder_end (&b), NULL, error);
+}
+
+static void
+start_ok (Fixture *f, gint64 epochs, gboolean paused)
+{
+  g_autoptr (GError) error = NULL;
+  start (f, epochs, paused, FALSE, &error);
+  g_assert_no_error (error);
+}
+
+#define CALL(f, method, ...)                                                                                           \
+  G_STMT_START                                                                                                         \
+  {                                                                                                                    \
+    g_autoptr (GError) error_ = NULL;                                                                                  \
+    loom_bus_worker1_call_##method##_sync ((f)->bus, ##__VA_ARGS__, NULL, &error_);                                    \
+    g_assert_no_error (error_);                                                                                        \
+  }                                                                                                                    \
+  G_STMT_END
+
+static gboolean
+state_is (Fixture *f, const char *state)
+{
+  return g_strcmp0 (f->state, state) == 0;
+}
+
+/* ---- tests ------------------------------------------------------------ */
+
+static void
+test_whole_run (Fixture *f, gconstpointer data)
+{
+  load (f, GRAPH, 0);
+  start_ok (f, 0, FALSE);
+  WAIT_UNTIL (state_is (f, "done"));
+  g_assert_nonnull (strstr (f->states->str, "preparing running done"));
+  g_assert_cmpint (f->points, ==, 48);
+  g_assert_cmpint (f->last_step, ==, 48);
+  g_assert_cmpint (f->evals, ==, 3);
+  g_assert_true (f->memory);
+  g_assert_cmpint (f->checkpoints, >, 0);
+  g_autofree char *weights = g_build_filename (f->folder, "run", "weights.safetensors", NULL);
+  g_assert_true (g_file_test (weights, G_FILE_TEST_EXISTS));
+
+  /* The same folder is refused, in a sentence, and the worker lives on. */
+  start_ok (f, 0, FALSE);
+  WAIT_UNTIL (state_is (f, "failed"));
+  g_assert_nonnull (strstr (f->problem, "already holds a run"));
+}
+
+static void
+test_faults (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+
+  load (f, "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"a\" op=\"liner\"/></graph>", 1);
+  load (f, "no graph at all", 1);
+  start (f, 0, FALSE, FALSE, &error);
+  g_assert_nonnull (error);
+  g_clear_error (&error);
+  loom_bus_worker1_call_pause_sync (f->bus, NULL, &error);
+  g_assert_nonnull (error);
+}
+
+static gint64
+snapshot (Fixture *f, const char *port, guint32 max_bytes, gint64 *shape, gsize *n_shape, gint64 *full_count,
+          gsize *n_bytes, float *first)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) dims = NULL, full = NULL, bytes = NULL;
+  gint64 step;
+  gsize n;
+
+  loom_bus_worker1_call_get_snapshot_sync (f->bus, port, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0), max_bytes,
+                                           &step, &dims, &full, &bytes, NULL, &error);
+  g_assert_no_error (error);
+  const gint64 *d = g_variant_get_fixed_array (dims, n_shape, sizeof (gint64));
+  memcpy (shape, d, *n_shape * sizeof (gint64));
+  const gint64 *whole = g_variant_get_fixed_array (full, &n, sizeof (gint64));
+  *full_count = 1;
+  for (gsize i = 0; i < n; i++)
+    *full_count *= whole[i];
+  const float *values = g_variant_get_fixed_array (bytes, n_bytes, 1);
+  if (first)
+    *first = values[0];
+  return step;
+}
+
+static void
+test_commands (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *path = NULL;
+  gint64 shape[8], full;
+  gsize rank, bytes;
+  float before, after;
+
+  load (f, GRAPH, 0);
+  start_ok (f, 1000000, TRUE);
+  WAIT_UNTIL (state_is (f, "paused"));
+  g_assert_cmpint (f->points, ==, 0);
+
+  g_assert_cmpint (snapshot (f, "hidden.weight", 4096, shape, &rank, &full, &bytes, &before), ==, 0);
+  g_assert_cmpuint (rank, ==, 2);
+  g_assert_cmpint (shape[0], ==, 16);
+  g_assert_cmpint (shape[1], ==, 2);
+  g_assert_cmpuint (bytes, ==, 16 * 2 * 4);
+
+  CALL (f, step_batch);
+  WAIT_UNTIL (f->points == 1);
+  CALL (f, step_batch);
+  WAIT_UNTIL (f->points == 2);
+  g_assert_cmpint (f->last_step, ==, 2);
+  g_assert_cmpint (snapshot (f, "hidden.weight", 4096, shape, &rank, &full, &bytes, &after), ==, 2);
+  g_assert_true (before != after);
+
+  /* Downsampled to what was asked for, and never more. */
+  g_assert_cmpint (snapshot (f, "act", 64, shape, &rank, &full, &bytes, NULL), ==, 2);
+  g_assert_cmpint (full, ==, 32 * 16);
+  g_assert_cmpuint (bytes, <=, 64);
+  g_assert_cmpuint (bytes, ==, shape[0] * shape[1] * 4);
+  snapshot (f, "loss", 64, shape, &rank, &full, &bytes, NULL);
+  g_assert_cmpuint (rank, ==, 0);
+  snapshot (f, "grad:hidden.weight", 4096, shape, &rank, &full, &bytes, NULL);
+  g_assert_cmpuint (bytes, ==, 16 * 2 * 4);
+
+  CALL (f, set_hyper, "lr", 0.5);
+  loom_bus_worker1_call_set_hyper_sync (f->bus, "lrr", 0.5, NULL, &error);
+  g_assert_nonnull (error);
+  CALL (f, step_batch);
+  WAIT_UNTIL (f->points == 3);
+  g_assert_cmpfloat (f->last_lr, ==, 0.5);
+
+  CALL (f, checkpoint, &path);
+  g_assert_true (g_str_has_suffix (path, "/checkpoints/3"));
+  g_assert_true (g_file_test (path, G_FILE_TEST_IS_DIR));
+
+  CALL (f, resume);
+  WAIT_UNTIL (f->last_step > 50);
+  g_assert_true (state_is (f, "running"));
+  CALL (f, pause);
+  WAIT_UNTIL (state_is (f, "paused"));
+  CALL (f, stop);
+  WAIT_UNTIL (state_is (f, "stopped"));
+  /* A view can still be filled when the run is over. */
+  snapshot (f, "scores", 4096, shape, &rank, &full, &bytes, NULL);
+  g_assert_cmpint (full, ==, 64);
+}
+
+static void
+test_nan (Fixture *f, gconstpointer data)
+{
+  load (f, GRAPH, 0);
+  start_ok (f, 1000, TRUE);
+  WAIT_UNTIL (state_is (f, "paused"));
+  CALL (f, set_hyper, "lr", 1e38);
+  CALL (f, resume);
+  WAIT_UNTIL (state_is (f, "failed"));
+  g_assert_nonnull (f->problem);
+  g_assert_true (g_str_has_prefix (f->problem, "NAN: "));
+}
+
+/* Studio went away: the run finishes its step, writes a checkpoint, and the process ends by itself. */
+static void
+test_end_of_input (Fixture *f, gconstpointer data)
+{
+  load (f, GRAPH, 0);
+  start_ok (f, 1000000, FALSE);
+  WAIT_UNTIL (f->last_step > 10);
+  g_dbus_connection_close_sync (f->connection, NULL, NULL);
+  int status = reap (f);
+  g_assert_true (WIFEXITED (status));
+  g_assert_cmpint (WEXITSTATUS (status), ==, 0);
+  g_autofree char *weights = g_build_filename (f->folder, "run", "weights.safetensors", NULL);
+  g_assert_true (g_file_test (weights, G_FILE_TEST_EXISTS));
+}
+
+/* A killed worker is noticed at once, and another one goes on where it was. */
+static void
+test_kill (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *path = NULL;
+  g_autofree char *program = program_path ();
+  const char *argv[] = { program, "worker", NULL };
+  Fixture next = { 0 };
+
+  load (f, GRAPH, 0);
+  start_ok (f, 1000000, FALSE);
+  WAIT_UNTIL (f->last_step > 10);
+  CALL (f, checkpoint, &path);
+  gint64 seen = g_ascii_strtoll (strrchr (path, '/') + 1, NULL, 10);
+  kill (f->pid, SIGKILL);
+  WAIT_UNTIL (f->closed);
+  reap (f);
+
+  spawn (&next, argv);
+  remove_tree (next.folder);
+  g_free (next.folder);
+  next.folder = g_strdup (f->folder);
+  g_autofree char *noise = read_magic (next.out);
+  connect_bus (&next);
+  start (&next, 0, TRUE, TRUE, &error);
+  g_assert_no_error (error);
+  WAIT_UNTIL (state_is (&next, "paused"));
+  CALL (&next, step_batch);
+  WAIT_UNTIL (next.points == 1);
+  g_assert_cmpint (next.last_step, >, seen);
+  tear_down (&next, NULL);
+}
+
+static gint64
+resident_kib (GPid pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/status", (int)pid);
+  g_autofree char *text = NULL;
+
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  return g_ascii_strtoll (strstr (text, "VmRSS:") + strlen ("VmRSS:"), NULL, 10);
+}
+
+static gint64
+events_length (Fixture *f)
+{
+  g_autofree char *path = g_build_filename (f->folder, "run", "events.jsonl", NULL);
+  GStatBuf st;
+
+  g_assert_cmpint (g_stat (path, &st), ==, 0);
+  return st.st_size;
+}
+
+/* What a stopped Studio looks like: a client that asked for a long run and then stands still. It is this program again,
+ * in a process of its own, because a forked one would have lost GDBus's thread. */
+static int
+be_client (const char *in, const char *out, const char *folder)
+{
+  Fixture f = { .in = atoi (in), .out = atoi (out), .states = g_string_new (NULL) };
+
+  f.folder = g_strdup (folder);
+  connect_bus (&f);
+  load (&f, GRAPH, 0);
+  start_ok (&f, 200000, FALSE);
+  WAIT_UNTIL (f.last_step > 10);
+  raise (SIGSTOP);
+  return 0;
+}
+
+static void
+test_stalled_client (Fixture *f, gconstpointer data)
+{
+  g_autofree char *program = program_path ();
+  const char *argv[] = { program, "worker", NULL };
+  int status;
+
+  spawn (f, argv);
+  g_autofree char *noise = read_magic (f->out);
+  g_autofree char *in = g_strdup_printf ("%d", f->in), *out = g_strdup_printf ("%d", f->out);
+  pid_t client = fork ();
+  if (client == 0)
+    {
+      fcntl (f->in, F_SETFD, 0);
+      fcntl (f->out, F_SETFD, 0);
+      execl ("/proc/self/exe", "test-worker", "--client", in, out, f->folder, NULL);
+      _exit (127);
+    }
+  close (f->in);
+  close (f->out);
+  g_assert_cmpint (waitpid (client, &status, WUNTRACED), ==, client);
+  g_assert_true (WIFSTOPPED (status));
+
+  /* The first second fills what is bounded: the pipe, the batch in flight, the points that wait. */
+  g_usleep (1500000);
+  gint64 early = resident_kib (f->pid), early_length = events_length (f);
+  g_usleep (3000000);
+  gint64 late = resident_kib (f->pid);
+  g_test_message ("resident: %" G_GINT64_FORMAT " KiB, later %" G_GINT64_FORMAT " KiB", early, late);
+  g_assert_cmpint (late - early, <, 4096);
+  g_assert_cmpint (events_length (f), >, early_length); /* it trains on */
+
+  kill (client, SIGKILL);
+  waitpid (client, &status, 0);
+  status = reap (f);
+  g_assert_true (WIFEXITED (status));
+}
+
+/* A library that prints before main() does so into the pipe, one that prints later does not. */
+static void
+test_stray_prints (Fixture *f, gconstpointer data)
+{
+  g_autofree char *program = program_path ();
+  g_autofree char *script = g_strdup_printf ("echo stray; exec '%s' worker", program);
+  const char *argv[] = { "/bin/sh", "-c", script, NULL };
+
+  /* oneDNN prints a line for each primitive it runs: to standard output. */
+  g_setenv ("DNNL_VERBOSE", "1", TRUE);
+  spawn (f, argv);
+  g_unsetenv ("DNNL_VERBOSE");
+  g_autofree char *noise = read_magic (f->out);
+  g_assert_true (g_str_has_prefix (noise, "stray\n"));
+  connect_bus (f);
+  load (f, GRAPH, 0);
+  start_ok (f, 2, FALSE);
+  WAIT_UNTIL (state_is (f, "done"));
+  g_assert_false (f->closed);
+}
+
+int
+main (int argc, char **argv)
+{
+  if (argc == 5 && g_str_equal (argv[1], "--client"))
+    return be_client (argv[2], argv[3], argv[4]);
+  g_test_init (&argc, &argv, NULL);
+  g_test_add ("/worker/whole-run", Fixture, NULL, set_up, test_whole_run, tear_down);
+  g_test_add ("/worker/faults", Fixture, NULL, set_up, test_faults, tear_down);
+  g_test_add ("/worker/commands", Fixture, NULL, set_up, test_commands, tear_down);
+  g_test_add ("/worker/nan", Fixture, NULL, set_up, test_nan, tear_down);
+  g_test_add ("/worker/end-of-input", Fixture, NULL, set_up, test_end_of_input, tear_down);
+  g_test_add ("/worker/kill", Fixture, NULL, set_up, test_kill, tear_down);
+  g_test_add ("/worker/stray-prints", Fixture, NULL, NULL, test_stray_prints, tear_down);
+  g_test_add ("/worker/stalled-client", Fixture, NULL, NULL, test_stalled_client, tear_down);
+  return g_test_run ();
+}
