@@ -29,7 +29,7 @@ static const struct
   { "win.redo", { "<Control><Shift>z", "<Control>y" } },
   { "win.find", { "<Control>f" } },
   { "win.train", { "<Control>Return", "<Control>KP_Enter" } },
-  { "win.step", { "<Control>period" } },
+  { "win.step", { "<Control><Shift>Return" } },
   { "win.stop", { "<Control><Shift>period", "<Control>greater" } },
   { "win.learning-rate", { "<Control>l" } },
   { "win.watch", { "<Control><Shift>w" } },
@@ -37,8 +37,8 @@ static const struct
   { "win.previous-pane", { "<Shift>F6" } },
   { "win.present", { "F11" } },
   { "win.export-map", { "<Control><Shift>e" } },
-  { "win.zoom-to-fit", { "<Control>0" } },
-  { "win.zoom-normal", { "<Control>1" } },
+  { "win.zoom-to-fit", { "<Control>9" } },
+  { "win.zoom-normal", { "<Control>0" } },
   { "win.zoom-in", { "<Control>plus", "<Control>equal" } },
   { "win.zoom-out", { "<Control>minus" } },
   { "win.show-help-overlay", { "<Control>question", "F1" } },
@@ -75,8 +75,8 @@ static const GActionEntry app_actions[] = {
 static void
 application_startup (GApplication *application)
 {
-  g_resources_register (gradloom_get_resource ());
-  g_resources_register (gradloom_icons_get_resource ());
+  gradloom_register_resource ();
+  gradloom_icons_register_resource ();
   G_APPLICATION_CLASS (studio_application_parent_class)->startup (application);
   gtk_window_set_default_icon_name ("org.gradloom.Studio");
   g_action_map_add_action_entries (G_ACTION_MAP (application), app_actions, G_N_ELEMENTS (app_actions), application);

@@ -160,7 +160,7 @@ studio_window_open_example (StudioWindow *self, const char *name)
   studio_document_select_only (self->document, 0);
   studio_window_update_layout (self);
   studio_window_update_title (self);
-  studio_canvas_zoom_to_fit (self->canvas);
+  studio_window_fit_soon (self);
   gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
 }
 
@@ -332,7 +332,7 @@ recover_then (StudioWindow *self, gpointer data)
     studio_window_toast (self, error->message);
   studio_window_setup_run (self);
   studio_window_update_layout (self);
-  studio_canvas_zoom_to_fit (self->canvas);
+  studio_window_fit_soon (self);
 }
 
 void

@@ -52,19 +52,6 @@ state_cb (StudioRun *run, StudioWindow *self)
   show_keys (self);
 }
 
-static gboolean
-fit_cb (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
-{
-  /* The canvas has its new size one frame after the panes went. */
-  StudioWindow *self = data;
-  int *frames = g_object_get_data (G_OBJECT (self), "present-frames");
-  if (frames != NULL && (*frames)++ < 2)
-    return G_SOURCE_CONTINUE;
-  g_object_set_data (G_OBJECT (self), "present-frames", NULL);
-  studio_canvas_zoom_to_fit (self->canvas);
-  return G_SOURCE_REMOVE;
-}
-
 void
 studio_window_set_presenting (StudioWindow *self, gboolean on)
 {
@@ -90,8 +77,7 @@ studio_window_set_presenting (StudioWindow *self, gboolean on)
   show_keys (self);
   show_caption (self);
   gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
-  g_object_set_data_full (G_OBJECT (self), "present-frames", g_new0 (int, 1), g_free);
-  gtk_widget_add_tick_callback (GTK_WIDGET (self->canvas), fit_cb, self, NULL);
+  studio_window_fit_soon (self);
 }
 
 /* ---- the learning rate ------------------------------------------------------------------------- */

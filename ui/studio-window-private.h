@@ -36,9 +36,9 @@ struct _StudioWindow
   gboolean start_empty; /* "Empty graph": the start page is put away though there is nothing yet */
   gboolean panel_shown; /* a run was started once */
   gboolean presenting;
-  gboolean may_close;  /* the user answered */
-  gboolean fit_wanted; /* when the canvas has a size */
-  char **orphans;      /* journals of crashes, newest first */
+  gboolean may_close; /* the user answered */
+  int fit_frames;     /* until the canvas has its size and is fitted; 0: not wanted */
+  char **orphans;     /* journals of crashes, newest first */
   GtkFileChooserNative *chooser;
   GtkWidget *lr_return; /* what had the focus before the learning rate was asked for */
 };
@@ -86,6 +86,8 @@ void studio_window_ask_learning_rate (StudioWindow *self);
 void studio_window_toast (StudioWindow *self, const char *sentence);
 void studio_window_update_layout (StudioWindow *self);
 void studio_window_show_panel (StudioWindow *self);
+/* Fits the graph into the canvas once the layout has settled. */
+void studio_window_fit_soon (StudioWindow *self);
 /* The path of the one selected node; NULL otherwise. */
 char *studio_window_dup_selected_path (StudioWindow *self);
 void studio_window_dump_geometry (StudioWindow *self);

@@ -202,7 +202,7 @@ set_devices (StudioWindow *self, const char *const *devices)
   studio_run_panel_set_devices (self->run_panel, devices);
 }
 
-/* One JSON object a line, the device's name under "device" or "name". */
+/* One JSON object a line: {"event":"device","name":"cpu",…}; other events are devices that are not there. */
 static void
 devices_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
@@ -219,10 +219,9 @@ devices_cb (GObject *source, GAsyncResult *result, gpointer data)
       if (node == NULL || !JSON_NODE_HOLDS_OBJECT (node))
         continue;
       JsonObject *object = json_node_get_object (node);
-      const char *name = json_object_get_string_member_with_default (object, "device", NULL);
-      if (name == NULL)
-        name = json_object_get_string_member_with_default (object, "name", NULL);
-      if (name != NULL && json_object_get_boolean_member_with_default (object, "available", TRUE))
+      const char *event = json_object_get_string_member_with_default (object, "event", "");
+      const char *name = json_object_get_string_member_with_default (object, "name", NULL);
+      if (g_str_equal (event, "device") && name != NULL)
         g_ptr_array_add (names, g_strdup (name));
     }
   if (names->len == 0)

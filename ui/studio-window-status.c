@@ -127,7 +127,14 @@ update_faults (StudioWindow *self)
   else
     text = g_strdup_printf ("⚠ %u %s", errors, errors == 1 ? "fault" : "faults");
   gtk_menu_button_set_label (GTK_MENU_BUTTON (self->faults_button), text);
-  gtk_widget_set_sensitive (self->faults_button, all > 0);
+  if (all == 0)
+    {
+      GtkWidget *row = gtk_list_box_row_new ();
+      GtkWidget *label = gtk_label_new ("Nothing is wrong with the graph.");
+      gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), label);
+      gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (row), FALSE);
+      gtk_list_box_append (GTK_LIST_BOX (self->faults_list), row);
+    }
   if (errors > 0)
     gtk_widget_add_css_class (self->faults_button, "has-faults");
   else
@@ -153,7 +160,7 @@ row_activated_cb (GtkListBox *list, GtkListBoxRow *row, StudioWindow *self)
 void
 studio_window_show_faults (StudioWindow *self)
 {
-  if (gtk_widget_get_sensitive (self->faults_button) && gtk_widget_get_mapped (self->faults_button))
+  if (gtk_widget_get_mapped (self->faults_button))
     gtk_menu_button_popup (GTK_MENU_BUTTON (self->faults_button));
 }
 

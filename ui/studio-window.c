@@ -30,25 +30,26 @@ studio_window_dup_selected_path (StudioWindow *self)
 
 /* ---- what is seen -------------------------------------------------------------------- */
 
+/* A pane that came or went changes the canvas's size only in the next frame or two. */
+#define SETTLE_FRAMES 3
+
 static gboolean
 fit_cb (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
 {
   StudioWindow *self = STUDIO_WINDOW (data);
-  if (gtk_widget_get_width (GTK_WIDGET (self->canvas)) <= 1)
+  if (gtk_widget_get_width (widget) <= 1 || --self->fit_frames > 0)
     return G_SOURCE_CONTINUE;
-  self->fit_wanted = FALSE;
+  self->fit_frames = 0;
   studio_canvas_zoom_to_fit (self->canvas);
   return G_SOURCE_REMOVE;
 }
 
-/* Fits once the present layout has settled. */
-static void
-fit_soon (StudioWindow *self)
+void
+studio_window_fit_soon (StudioWindow *self)
 {
-  if (self->fit_wanted)
-    return;
-  self->fit_wanted = TRUE;
-  gtk_widget_add_tick_callback (GTK_WIDGET (self->canvas), fit_cb, self, NULL);
+  if (self->fit_frames == 0)
+    gtk_widget_add_tick_callback (GTK_WIDGET (self->canvas), fit_cb, self, NULL);
+  self->fit_frames = SETTLE_FRAMES;
 }
 
 void
@@ -77,7 +78,7 @@ studio_window_show_panel (StudioWindow *self)
   int wanted = self->presenting ? PANEL_HEIGHT * 5 / 4 : PANEL_HEIGHT;
   if (height > wanted)
     gtk_paned_set_position (GTK_PANED (self->split), height - wanted);
-  fit_soon (self);
+  studio_window_fit_soon (self);
 }
 
 /* ---- the document's news --------------------------------------------------------------- */
@@ -135,7 +136,7 @@ studio_window_open_file (StudioWindow *self, GFile *file)
   studio_window_setup_run (self);
   studio_document_select_only (self->document, 0);
   studio_window_update_layout (self);
-  fit_soon (self);
+  studio_window_fit_soon (self);
   gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
 }
 

@@ -1,7 +1,7 @@
 /* The drawing of a chart, and its words.
  *
- * A curve with more points than pixels becomes one rectangle a pixel column, from the column's minimum to its maximum,
- * read from the series' pyramid; one with fewer becomes a line. */
+ * A curve with more points than pixels becomes one pale rectangle a pixel column, from the column's minimum to its
+ * maximum, under the line of its means, all read from the series' pyramid; one with fewer becomes a line. */
 #include "ui/charts/studio-plot.h"
 
 #include <math.h>
@@ -79,7 +79,7 @@ studio_plot_bounds (const StudioPlot *p, double *x0, double *x1, double *y0, dou
       const StudioCurve *c = g_ptr_array_index (p->curves, i);
       gsize n = studio_series_length (c->series);
       double first, last, low, high;
-      if (n == 0 || !studio_series_range (c->series, 0, n, &low, &high))
+      if (n == 0 || !studio_series_range (c->series, 0, n, &low, &high, NULL))
         continue;
       studio_series_get (c->series, 0, &first, NULL);
       studio_series_get (c->series, n - 1, &last, NULL);
@@ -107,15 +107,25 @@ studio_plot_bounds (const StudioPlot *p, double *x0, double *x1, double *y0, dou
   return TRUE;
 }
 
+static int
+lines_between (double min, double max, double step)
+{
+  return (int)(floor (max / step) - ceil (min / step)) + 1;
+}
+
 double
 studio_plot_nice_step (double min, double max, int wanted)
 {
-  double raw = (max - min) / MAX (wanted, 1);
+  static const double mantissa[] = { 5, 2.5, 2, 1 };
+  double raw = max - min;
   if (!(raw > 0) || !isfinite (raw))
     return 1;
-  double power = pow (10, floor (log10 (raw)));
-  double f = raw / power;
-  return power * (f <= 1 ? 1 : f <= 2 ? 2 : f <= 5 ? 5 : 10);
+  /* From coarse to fine: the first that gives enough lines. */
+  for (double power = pow (10, ceil (log10 (raw))); power > 0; power /= 10)
+    for (guint i = 0; i < G_N_ELEMENTS (mantissa); i++)
+      if (lines_between (min, max, power * mantissa[i]) >= wanted)
+        return power * mantissa[i];
+  return raw;
 }
 
 /* ---- colours and text -------------------------------------------------- */
@@ -208,35 +218,60 @@ to_y (const Frame *f, double y)
   return f->bottom - (y - f->y0) / (f->y1 - f->y0) * (f->bottom - f->top);
 }
 
+/* The means of neighbouring columns are averaged too (a window of 2 per cent of the width): a batch's loss jumps, its
+ * course does not. */
+static void
+smooth_line (const double *mean, int first, int n, cairo_t *cr, const Frame *f)
+{
+  int reach = MAX (n / 100, 1);
+  gboolean pen = FALSE;
+  for (int i = 0; i < n; i++)
+    {
+      double sum = 0;
+      int count = 0;
+      for (int k = MAX (i - reach, 0); k <= MIN (i + reach, n - 1); k++)
+        if (!isnan (mean[k]))
+          {
+            sum += mean[k];
+            count++;
+          }
+      if (count == 0)
+        continue;
+      if (pen)
+        cairo_line_to (cr, first + i + 0.5, to_y (f, sum / count));
+      else
+        cairo_move_to (cr, first + i + 0.5, to_y (f, sum / count));
+      pen = TRUE;
+    }
+}
+
+/* Where points are denser than pixels: a pale rectangle a column from minimum to maximum, and over them the means as
+ * the line that the eye follows. */
 static guint
 draw_columns (const StudioSeries *s, cairo_t *cr, const Frame *f)
 {
   guint rectangles = 0;
   int first = (int)floor (f->left), last = (int)ceil (f->right);
   double per_pixel = (f->x1 - f->x0) / (f->right - f->left);
+  g_autofree double *mean = g_new (double, (gsize)(last - first) + 1);
   gsize from = studio_series_lower_bound (s, f->x0);
-  double previous_low = NAN, previous_high = NAN;
+  cairo_push_group (cr);
   for (int column = first; column < last; column++)
     {
       gsize to = studio_series_lower_bound (s, f->x0 + (column + 1 - f->left) * per_pixel);
       double low, high;
-      if (to > from && studio_series_range (s, from, to, &low, &high))
+      mean[column - first] = NAN;
+      if (to > from && studio_series_range (s, from, to, &low, &high, &mean[column - first]))
         {
-          double top = to_y (f, high), bottom = to_y (f, low);
-          /* A column reaches to its neighbour, so that a steep curve does not fall into dots. */
-          if (!isnan (previous_low))
-            {
-              top = MIN (top, previous_low);
-              bottom = MAX (bottom, previous_high);
-            }
-          cairo_rectangle (cr, column, top - 0.75, 1, bottom - top + 1.5);
-          previous_low = to_y (f, low);
-          previous_high = to_y (f, high);
+          cairo_rectangle (cr, column, to_y (f, high), 1, MAX (to_y (f, low) - to_y (f, high), 1));
           rectangles++;
         }
       from = to;
     }
   cairo_fill (cr);
+  cairo_pop_group_to_source (cr);
+  cairo_paint_with_alpha (cr, 0.28);
+  smooth_line (mean, first, last - first, cr, f);
   return rectangles;
 }
 
@@ -298,7 +333,11 @@ draw_curve (const StudioCurve *c, cairo_t *cr, const StudioPlotLook *look, const
   if (dashed)
     cairo_set_dash (cr, dashes, 2, 0);
   if (studio_series_length (c->series) > 2 * (f->right - f->left) && !dashed)
-    rectangles = draw_columns (c->series, cr, f);
+    {
+      rectangles = draw_columns (c->series, cr, f);
+      set_curve_colour (cr, look, c->style);
+      cairo_stroke (cr);
+    }
   else
     draw_line (c->series, cr, f);
   double x, y;
@@ -311,13 +350,12 @@ draw_curve (const StudioCurve *c, cairo_t *cr, const StudioPlotLook *look, const
   return rectangles;
 }
 
-/* Three hairlines at round values, with their figures on the left. */
+/* Hairlines at round values (three, four at most where round steps want it), with their figures on the left. */
 static void
 draw_grid (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, const Frame *f)
 {
   double step = studio_plot_nice_step (f->y0, f->y1, 3);
-  int drawn = 0;
-  for (double y = ceil (f->y0 / step) * step; y <= f->y1 && drawn < 3; y += step)
+  for (double y = ceil (f->y0 / step) * step; y <= f->y1; y += step)
     {
       double py = floor (to_y (f, y)) + 0.5;
       set_ink (cr, look, 0.12);
@@ -328,7 +366,6 @@ draw_grid (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studio
       g_autofree char *text = studio_format_number (fabs (y) < step / 1e6 ? 0 : y);
       set_ink (cr, look, 0.72);
       draw_text (cr, context, look->scale, FALSE, text, f->left - 6, py, 1);
-      drawn++;
     }
 }
 
@@ -463,9 +500,9 @@ studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const
     }
   double figures = 0, words = 0;
   double step = studio_plot_nice_step (f.y0, f.y1, 3);
-  for (int i = 0; i < 3; i++)
+  for (double y = ceil (f.y0 / step) * step; y <= f.y1; y += step)
     {
-      g_autofree char *text = studio_format_number ((ceil (f.y0 / step) + i) * step);
+      g_autofree char *text = studio_format_number (y);
       figures = MAX (figures, text_width (context, s, text));
     }
   for (guint i = 0; i < p->curves->len; i++)

@@ -56,7 +56,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioPlot, studio_plot_free)
 /* The visible part: x from the first to the last point of all curves, y with a little air. FALSE when there is nothing.
  */
 gboolean studio_plot_bounds (const StudioPlot *plot, double *x0, double *x1, double *y0, double *y1);
-/* A round step that puts about `wanted` lines between min and max (1, 2, 5 times a power of ten). */
+/* The widest round step (1, 2, 2.5, 5 times a power of ten) that puts at least `wanted` lines between min and max. */
 double studio_plot_nice_step (double min, double max, int wanted);
 /* Draws into width × height with the text of context's font; hover_x is in pixels, negative for none. Returns the
  * number of rectangles that were filled for curves, at most one a pixel column and curve. */

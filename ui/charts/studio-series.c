@@ -16,7 +16,11 @@ typedef struct
 typedef struct
 {
   double min, max; /* min > max: nothing finite in it */
+  double sum;
+  double n; /* of finite points */
 } Extent;
+
+static const Extent nothing = { INFINITY, -INFINITY, 0, 0 };
 
 struct _StudioSeries
 {
@@ -56,17 +60,20 @@ studio_series_unref (StudioSeries *s)
 }
 
 static void
-extend (Extent *e, double min, double max)
+extend (Extent *e, const Extent *by)
 {
-  e->min = MIN (e->min, min);
-  e->max = MAX (e->max, max);
+  e->min = MIN (e->min, by->min);
+  e->max = MAX (e->max, by->max);
+  e->sum += by->sum;
+  e->n += by->n;
 }
 
 static void
 extend_by_point (Extent *e, double y)
 {
+  const Extent point = { y, y, y, 1 };
   if (isfinite (y))
-    extend (e, y, y);
+    extend (e, &point);
 }
 
 /* Builds the entries that the last append completed, from the bottom up. */
@@ -76,15 +83,14 @@ complete_levels (StudioSeries *s)
   gsize below = s->points->len;
   for (int k = 0; k < MAX_LEVEL && below % FANOUT == 0; k++)
     {
-      Extent e = { INFINITY, -INFINITY };
+      Extent e = nothing;
       for (gsize i = below - FANOUT; i < below; i++)
         {
           if (k == 0)
             extend_by_point (&e, g_array_index (s->points, Point, i).y);
           else
             {
-              Extent child = g_array_index (s->level[k - 1], Extent, i);
-              extend (&e, child.min, child.max);
+              extend (&e, &g_array_index (s->level[k - 1], Extent, i));
             }
         }
       if (s->level[k] == NULL)
@@ -181,9 +187,9 @@ block_level (const StudioSeries *s, gsize i, gsize to)
 }
 
 gboolean
-studio_series_range (const StudioSeries *s, gsize from, gsize to, double *min, double *max)
+studio_series_range (const StudioSeries *s, gsize from, gsize to, double *min, double *max, double *mean)
 {
-  Extent e = { INFINITY, -INFINITY };
+  Extent e = nothing;
   gsize cost = 0;
   to = MIN (to, s->points->len);
   for (gsize i = from; i < to; cost++)
@@ -196,8 +202,7 @@ studio_series_range (const StudioSeries *s, gsize from, gsize to, double *min, d
           gsize size = FANOUT;
           for (int j = 0; j < k; j++)
             size *= FANOUT;
-          Extent block = g_array_index (s->level[k], Extent, i / size);
-          extend (&e, block.min, block.max);
+          extend (&e, &g_array_index (s->level[k], Extent, i / size));
           i += size;
         }
     }
@@ -206,6 +211,8 @@ studio_series_range (const StudioSeries *s, gsize from, gsize to, double *min, d
     return FALSE;
   *min = e.min;
   *max = e.max;
+  if (mean != NULL)
+    *mean = e.sum / e.n;
   return TRUE;
 }
 

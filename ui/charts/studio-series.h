@@ -1,5 +1,5 @@
-/* A growing series of points (x never falls) with a pyramid of minima and maxima, so that a chart of a million points
- * costs as much as one of a thousand.
+/* A growing series of points (x never falls) with a pyramid of minima, maxima and sums, so that a chart of a million
+ * points costs as much as one of a thousand.
  *
  * Level 0 is the points; each entry of level k covers FANOUT entries of level k - 1. Appending touches one entry a
  * level only where one is completed, hence amortised O(1); asking for the range of any stretch touches at most
@@ -28,8 +28,8 @@ void studio_series_get (const StudioSeries *series, gsize i, double *x, double *
 gsize studio_series_lower_bound (const StudioSeries *series, double x);
 /* The point nearest to x; FALSE when empty. */
 gboolean studio_series_nearest (const StudioSeries *series, double x, gsize *index);
-/* Extrema over [from, to); FALSE when no point there is finite. */
-gboolean studio_series_range (const StudioSeries *series, gsize from, gsize to, double *min, double *max);
+/* Extrema and mean (may be NULL) of the finite points in [from, to); FALSE when there are none. */
+gboolean studio_series_range (const StudioSeries *series, gsize from, gsize to, double *min, double *max, double *mean);
 /* How many entries the last call of studio_series_range looked at: what tests hold the pyramid to. */
 gsize studio_series_last_cost (const StudioSeries *series);
 

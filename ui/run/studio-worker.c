@@ -260,9 +260,10 @@ connected_cb (GObject *source, GAsyncResult *result, gpointer data)
     }
   g_dbus_connection_set_exit_on_close (self->connection, FALSE);
   g_signal_connect (self->connection, "closed", G_CALLBACK (closed_cb), self);
+  GCancellable *cancellable = g_task_get_cancellable (task);
   loom_bus_worker1_proxy_new (self->connection,
                               G_DBUS_PROXY_FLAGS_DO_NOT_LOAD_PROPERTIES | G_DBUS_PROXY_FLAGS_DO_NOT_AUTO_START, NULL,
-                              LOOM_WORKER_OBJECT, g_task_get_cancellable (task), proxy_cb, g_steal_pointer (&task));
+                              LOOM_WORKER_OBJECT, cancellable, proxy_cb, g_steal_pointer (&task));
 }
 
 static gboolean
@@ -309,8 +310,9 @@ magic_byte_cb (GObject *source, GAsyncResult *result, gpointer data)
     {
       g_autoptr (GIOStream) stream = g_simple_io_stream_new (g_subprocess_get_stdout_pipe (self->process),
                                                              g_subprocess_get_stdin_pipe (self->process));
-      g_dbus_connection_new (stream, NULL, G_DBUS_CONNECTION_FLAGS_NONE, NULL, g_task_get_cancellable (task),
-                             connected_cb, g_steal_pointer (&task));
+      GCancellable *cancellable = g_task_get_cancellable (task);
+      g_dbus_connection_new (stream, NULL, G_DBUS_CONNECTION_FLAGS_NONE, NULL, cancellable, connected_cb,
+                             g_steal_pointer (&task));
       return;
     }
   if (self->byte == '\n')
