@@ -511,6 +511,8 @@ foreign_event (Reading *r, int type)
 static gboolean
 stop (Reading *r, const char *why)
 {
+  /* The parser reads ahead, and what it complained about may lie behind. */
+  g_free (r->broken);
   r->broken = g_strdup (why);
   r->broken_line = current_line (r);
   return FALSE;
@@ -631,9 +633,7 @@ has_document_type (const char *data, gsize length, int *line)
         }
       if (stop_at == NULL)
         return FALSE;
-      s = stop_at + 2;
-      if (*s == '>')
-        s++;
+      s = stop_at + (*stop_at == '-' ? 3 : 2);
     }
   return FALSE;
 }
