@@ -18,28 +18,28 @@ infer (LoomInfer *ctx)
   loom_op_infer_same (ctx);
 }
 
-/* Selections and not max(min(x)): at a bound itself the slope is 1, and NaN stays NaN, as in PyTorch. The upper bound
- * is applied last, so it wins where the bounds are crossed. */
+/* Elements inside a bound, the bound itself included, are taken as they are and get the gradient; the others come from
+ * behind a barrier and get none, and NaN stays NaN, as in PyTorch. The upper bound is applied last, so it wins where
+ * the bounds are crossed. */
+static LoomValue
+hold (LoomLower *ctx, LoomValue x, const char *name, LoomScalarOp inside, LoomScalarOp bound)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue limit;
+
+  if (!loom_infer_is_set (loom_lower_infer (ctx), name))
+    return x;
+  limit = loom_op_const_like (ctx, x, loom_infer_float (loom_lower_infer (ctx), name));
+  return loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, inside, x, limit), x,
+                       loom_binary (p, bound, loom_detach (p, x), limit));
+}
+
 static void
 lower (LoomLower *ctx)
 {
-  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
-  LoomProgram *p = loom_lower_program (ctx);
-  LoomValue y = loom_lower_input (ctx, 0);
+  LoomValue y = hold (ctx, loom_lower_input (ctx, 0), "min", LOOM_SCALAR_GE, LOOM_SCALAR_MAX);
 
-  if (loom_infer_is_set (infer_ctx, "min"))
-    {
-      LoomValue low = loom_op_const_like (ctx, y, loom_infer_float (infer_ctx, "min"));
-
-      y = loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_LT, y, low), low, y);
-    }
-  if (loom_infer_is_set (infer_ctx, "max"))
-    {
-      LoomValue high = loom_op_const_like (ctx, y, loom_infer_float (infer_ctx, "max"));
-
-      y = loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_GT, y, high), high, y);
-    }
-  loom_lower_output (ctx, 0, y);
+  loom_lower_output (ctx, 0, hold (ctx, y, "max", LOOM_SCALAR_LE, LOOM_SCALAR_MIN));
 }
 
 static const LoomSample samples[] = {

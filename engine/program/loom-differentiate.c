@@ -52,13 +52,16 @@ mark_active (Sweep *s, guint first, guint end)
 static void
 accumulate (Sweep *s, LoomValue v, LoomValue g)
 {
-  const LoomTensorDesc *want = value_desc (s->p, v);
+  const LoomTensorDesc *want = value_desc (s->p, v), *have = value_desc (s->p, g);
   LoomValue *sum = grad_of (s, v);
 
-  /* Undoes what broadcasting and promotion did to this operand. */
-  if (!loom_desc_same_shape (want, value_desc (s->p, g)))
+  /* A rule may leave a cotangent unrepeated where the operand was larger; otherwise it is what broadcasting made of
+   * the operand, and is summed. */
+  if (!loom_desc_same_shape (want, have))
     {
-      if (loom_desc_count (value_desc (s->p, g)) < loom_desc_count (want))
+      LoomTensorDesc both = { 0 };
+
+      if (loom_desc_broadcast (have, want, &both) && loom_desc_same_shape (&both, want))
         g = loom_expand_to (s->p, g, want->rank, want->dim);
       else
         g = loom_sum_to (s->p, g, want->rank, want->dim);

@@ -269,13 +269,19 @@ eval_contract (LoomProgram *p, guint n, const LoomValue *y, GRand *rand)
       gint64 count = loom_desc_count (&d);
       LoomValue r, v;
 
-      if (!loom_dtype_is_float (d.dtype) || count == 0)
+      if (!loom_dtype_is_float (d.dtype))
         continue;
-      part = g_new (LoomValue, count);
+      /* Of no elements the sum is 0, and so must all gradients be. */
+      part = g_new (LoomValue, count + 1);
       for (gint64 i = 0; i < count; i++)
         part[i] = loom_fill (p, d.dtype, 1, (gint64[]){ 1 }, normal (rand));
-      r = loom_reshape (p, loom_concat (p, (guint)count, part, 0), d.rank, d.dim);
-      v = loom_sum_all (p, loom_binary (p, LOOM_SCALAR_MUL, y[k], r));
+      v = y[k];
+      if (count > 0)
+        {
+          r = loom_reshape (p, loom_concat (p, (guint)count, part, 0), d.rank, d.dim);
+          v = loom_binary (p, LOOM_SCALAR_MUL, v, r);
+        }
+      v = loom_sum_all (p, v);
       sum = sum == 0 ? v : loom_binary (p, LOOM_SCALAR_ADD, sum, v);
     }
   return sum;
