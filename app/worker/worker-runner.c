@@ -35,8 +35,9 @@ struct _WorkerRunner
 
   GMutex lock;
   GCond wake;
-  Job *job;         /* the next run, or the one that is being built */
+  Job *job;         /* the next run */
   gboolean running; /* from start() until the run has ended */
+  gboolean keeps;   /* it has a folder */
   gboolean quit;
   GQueue checkpoints; /* invocations that wait for a path */
 };
@@ -110,6 +111,15 @@ state_cb (LoomTrainer *trainer, const char *state, gpointer data)
 
 /* ---- the thread ------------------------------------------------------- */
 
+/* Before the last state is told: whoever hears it may start the next run at once. */
+static void
+mark_ended (WorkerRunner *runner)
+{
+  g_mutex_lock (&runner->lock);
+  runner->running = FALSE;
+  g_mutex_unlock (&runner->lock);
+}
+
 static void
 fail (WorkerRunner *runner, const GError *error)
 {
@@ -166,6 +176,7 @@ do_job (WorkerRunner *runner, Job *job)
   LoomTrainer *trainer = build_trainer (runner, job, &error);
   if (!trainer)
     {
+      mark_ended (runner);
       fail (runner, error);
       return;
     }
@@ -182,6 +193,8 @@ do_job (WorkerRunner *runner, Job *job)
   g_mutex_unlock (&runner->lock);
 
   LoomTrainerEnd end = loom_trainer_run (trainer, &error);
+  mark_ended (runner);
+  answer_checkpoints (runner, NULL, "The run ended before a checkpoint was written.");
   if (end == LOOM_TRAINER_DONE)
     worker_outbox_state (runner->outbox, "done", NULL);
   else if (end == LOOM_TRAINER_FAILED)
@@ -202,12 +215,11 @@ compute (gpointer data)
         g_cond_wait (&runner->wake, &runner->lock);
       if (!runner->job)
         break;
+      Job *job = g_steal_pointer (&runner->job);
       g_mutex_unlock (&runner->lock);
-      do_job (runner, runner->job);
-      answer_checkpoints (runner, NULL, "The run ended before a checkpoint was written.");
+      do_job (runner, job);
+      job_free (job);
       g_mutex_lock (&runner->lock);
-      g_clear_pointer (&runner->job, job_free);
-      runner->running = FALSE;
     }
   g_mutex_unlock (&runner->lock);
   return NULL;
@@ -262,6 +274,7 @@ worker_runner_start (WorkerRunner *runner, LoomGraph *graph, WorkerStart *start,
   if (idle)
     {
       runner->running = TRUE;
+      runner->keeps = start->out || start->resume;
       runner->job = job;
       worker_outbox_state (runner->outbox, "preparing", NULL);
       g_cond_signal (&runner->wake);
@@ -302,7 +315,7 @@ gboolean
 worker_runner_checkpoint (WorkerRunner *runner, GDBusMethodInvocation *invocation, GError **error)
 {
   g_mutex_lock (&runner->lock);
-  gboolean keeps = runner->running && runner->job && (runner->job->start.out || runner->job->start.resume);
+  gboolean keeps = runner->running && runner->keeps;
   if (keeps)
     g_queue_push_tail (&runner->checkpoints, invocation);
   g_mutex_unlock (&runner->lock);
