@@ -541,29 +541,36 @@ fault_is_at (const LoomFault *fault, const StudioItem *item)
          && (fault->node[n] == '\0' || fault->node[n] == '.');
 }
 
+/* Wires the input to what fed it before the nodes between were deleted. */
+static gboolean
+cross_bridge (StudioDocument *self, guint64 serial, const char *port)
+{
+  const StudioBridge *found = studio_document_find_bridge (self, serial, port);
+  StudioBridge bridge;
+  gboolean done;
+
+  if (found == NULL)
+    return FALSE;
+  bridge = *found;
+  studio_document_begin (self, "Reconnect");
+  done = studio_document_connect (self, bridge.from, bridge.output, bridge.to, bridge.input, NULL) != 0;
+  studio_document_end (self);
+  return done;
+}
+
 gboolean
 studio_document_apply_fault_fix (StudioDocument *self, const LoomFault *fault)
 {
   g_autofree char *node = g_strdup (fault->node), *port = g_strdup (fault->port);
   g_autofree char *attribute = g_strdup (fault->fix_attribute), *value = g_strdup (fault->fix_value);
   LoomErrorCode code = fault->code;
-  const StudioBridge *bridge;
   guint64 serial;
 
   if (node == NULL || !studio_document_reveal (self, node))
     return FALSE;
   serial = studio_document_get_selected (self, 0);
-  if (code == LOOM_ERROR_PORT && attribute == NULL
-      && (bridge = studio_document_find_bridge (self, serial, port)) != NULL)
-    {
-      StudioBridge b = *bridge;
-      gboolean done;
-
-      studio_document_begin (self, "Reconnect");
-      done = studio_document_connect (self, b.from, b.output, b.to, b.input, NULL) != 0;
-      studio_document_end (self);
-      return done;
-    }
+  if (code == LOOM_ERROR_PORT && attribute == NULL && cross_bridge (self, serial, port))
+    return TRUE;
   if (attribute == NULL)
     return FALSE;
   studio_document_set_attribute (self, serial, attribute, value);
@@ -596,8 +603,12 @@ studio_document_apply_fix (StudioDocument *self, guint64 serial)
         {
           g_autofree char *label = studio_document_fix_for_fault (fault, serial, self);
 
-          if (g_strcmp0 (label, scene->item[i].fix) == 0)
-            return studio_document_apply_fault_fix (self, fault);
+          if (g_strcmp0 (label, scene->item[i].fix) != 0)
+            continue;
+          /* A module's missing input is told of a node inside; the wire is missing here. */
+          if (fault->fix_attribute == NULL && cross_bridge (self, serial, fault->port))
+            return TRUE;
+          return studio_document_apply_fault_fix (self, fault);
         }
     }
   return FALSE;

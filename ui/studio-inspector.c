@@ -262,8 +262,10 @@ add_fact (GtkWidget *group, GPtrArray *rows, const char *title, const char *valu
 
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), title);
   gtk_label_set_selectable (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
   gtk_label_set_xalign (GTK_LABEL (label), 1);
+  gtk_label_set_justify (GTK_LABEL (label), GTK_JUSTIFY_RIGHT);
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
+  gtk_label_set_width_chars (GTK_LABEL (label), MIN (18, (int)g_utf8_strlen (value, -1)));
   gtk_widget_add_css_class (label, "numeric");
   gtk_widget_set_can_focus (label, FALSE);
   gtk_widget_set_tooltip_text (row, tooltip);

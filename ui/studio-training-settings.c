@@ -496,6 +496,10 @@ studio_training_settings_init (StudioTrainingSettings *self)
 {
   self->rows = g_ptr_array_new_with_free_func (row_free);
   self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+  gtk_widget_set_margin_top (self->box, 12);
+  gtk_widget_set_margin_bottom (self->box, 12);
+  gtk_widget_set_margin_start (self->box, 12);
+  gtk_widget_set_margin_end (self->box, 12);
   gtk_widget_set_parent (self->box, GTK_WIDGET (self));
 }
 

@@ -407,10 +407,14 @@ studio_canvas_icon (StudioCanvas *self, const char *name)
     {
       GtkIconTheme *theme = gtk_icon_theme_get_for_display (gtk_widget_get_display (GTK_WIDGET (self)));
 
-      if (gtk_icon_theme_has_icon (theme, name))
-        icon
-            = gtk_icon_theme_lookup_icon (theme, name, NULL, 16, gtk_widget_get_scale_factor (GTK_WIDGET (self)),
-                                          gtk_widget_get_direction (GTK_WIDGET (self)), GTK_ICON_LOOKUP_FORCE_SYMBOLIC);
+      GtkIconPaintable *found
+          = gtk_icon_theme_lookup_icon (theme, name, NULL, 16, gtk_widget_get_scale_factor (GTK_WIDGET (self)),
+                                        gtk_widget_get_direction (GTK_WIDGET (self)), GTK_ICON_LOOKUP_FORCE_SYMBOLIC);
+
+      /* A theme that lacks it gives a broken picture, which would say that something is wrong with the layer. */
+      if (g_strcmp0 (gtk_icon_paintable_get_icon_name (found), "image-missing") == 0)
+        g_clear_object (&found);
+      icon = found;
       g_hash_table_insert (self->icons, g_strdup (name), icon);
     }
   return icon;

@@ -10,7 +10,8 @@
 #include "engine/loom.h"
 #include "ui/charts/studio-colormap.h"
 
-#define CAPTION_HEIGHT   18
+#define NATURAL_WIDTH    162
+#define CAPTION_LINE     15
 #define LEGEND_HEIGHT    20
 #define LEGEND_BAR       6
 #define MAX_VECTOR_CELLS 16384
@@ -23,7 +24,8 @@ struct _StudioHeatMap
   double min, max;
   guint n_bad; /* cells that are not finite */
   gint64 step;
-  char *caption;
+  char *caption; /* both lines, for a screen reader */
+  char *what, *when;
   cairo_surface_t *image;
   int map_height;
   double scale;
@@ -121,11 +123,22 @@ draw_words (const Drawing *d, cairo_t *cr, const char *text, double x, double y,
   pango_cairo_show_layout (cr, layout);
 }
 
+/* Two figures; what is nothing beside the map's range is 0. */
+static char *
+short_number (double v, double range)
+{
+  if (fabs (v) * 1000 < range)
+    return g_strdup ("0");
+  char *text = g_strdup_printf (fabs (v) >= 100 && fabs (v) < 1e5 ? "%.0f" : "%.2g", v);
+  return text;
+}
+
 static void
 draw_legend (const Drawing *d, cairo_t *cr, double width, double y)
 {
   StudioHeatMap *self = d->self;
-  g_autofree char *low = studio_format_number (self->min), *high = studio_format_number (self->max);
+  g_autofree char *low = short_number (self->min, self->max - self->min);
+  g_autofree char *high = short_number (self->max, self->max - self->min);
   double s = self->scale, third = width * 0.36;
   draw_words (d, cr, low, 0, y, 0, width * 0.3, 0.8);
   draw_words (d, cr, high, width, y, 1, width * 0.3, 0.8);
@@ -143,15 +156,16 @@ draw_map (cairo_t *cr, double width, double height, gpointer data)
 {
   const Drawing *d = data;
   StudioHeatMap *self = d->self;
-  double s = self->scale, top = CAPTION_HEIGHT * s, bottom = height - LEGEND_HEIGHT * s;
+  double s = self->scale, top = 2 * CAPTION_LINE * s, bottom = height - LEGEND_HEIGHT * s;
   double ink = d->dark ? 1 : 0.14;
-  draw_words (d, cr, self->caption, 0, top / 2 - 1, 0, width, 0.8);
+  draw_words (d, cr, self->what, 0, top * 0.25 - 1, 0, width, 0.9);
+  draw_words (d, cr, self->when, 0, top * 0.75 - 1, 0, width, 0.72);
   if (self->values == NULL)
     {
       cairo_set_source_rgba (cr, ink, ink, ink, 0.06);
       cairo_rectangle (cr, 0, top, width, bottom - top);
       cairo_fill (cr);
-      draw_words (d, cr, "shown once it trains", width / 2, (top + bottom) / 2, 0.5, width - 12, 0.72);
+      draw_words (d, cr, "no values yet", width / 2, (top + bottom) / 2, 0.5, width - 12, 0.72);
       return;
     }
   cairo_save (cr);
@@ -179,15 +193,26 @@ heat_map_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   cairo_destroy (cr);
 }
 
+static GtkSizeRequestMode
+heat_map_request_mode (GtkWidget *widget)
+{
+  return GTK_SIZE_REQUEST_HEIGHT_FOR_WIDTH;
+}
+
+/* The map keeps its shape when the canvas is zoomed; words keep their size. */
 static void
 heat_map_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int *minimum, int *natural,
                   int *minimum_baseline, int *natural_baseline)
 {
   StudioHeatMap *self = STUDIO_HEAT_MAP (widget);
   if (orientation == GTK_ORIENTATION_HORIZONTAL)
-    *minimum = *natural = 40;
-  else
-    *minimum = *natural = (int)(self->map_height + (CAPTION_HEIGHT + LEGEND_HEIGHT) * self->scale);
+    {
+      *minimum = 40;
+      *natural = NATURAL_WIDTH;
+      return;
+    }
+  double shrink = for_size > 0 ? for_size / (double)NATURAL_WIDTH : 1;
+  *minimum = *natural = (int)(self->map_height * shrink + (2 * CAPTION_LINE + LEGEND_HEIGHT) * self->scale);
 }
 
 static void
@@ -199,6 +224,18 @@ clear_values (StudioHeatMap *self)
   self->step = -1;
 }
 
+/* (transfer full) when. */
+static void
+set_words (StudioHeatMap *self, const char *what, char *when)
+{
+  g_free (self->caption);
+  g_free (self->what);
+  g_free (self->when);
+  self->what = g_strdup (what);
+  self->when = when;
+  self->caption = *when != '\0' ? g_strdup_printf ("%s · %s", what, when) : g_strdup (what);
+}
+
 static void
 heat_map_dispose (GObject *object)
 {
@@ -206,6 +243,8 @@ heat_map_dispose (GObject *object)
   g_signal_handlers_disconnect_by_data (adw_style_manager_get_default (), self);
   clear_values (self);
   g_clear_pointer (&self->caption, g_free);
+  g_clear_pointer (&self->what, g_free);
+  g_clear_pointer (&self->when, g_free);
   G_OBJECT_CLASS (studio_heat_map_parent_class)->dispose (object);
 }
 
@@ -216,6 +255,7 @@ studio_heat_map_class_init (StudioHeatMapClass *klass)
   G_OBJECT_CLASS (klass)->dispose = heat_map_dispose;
   widget_class->snapshot = heat_map_snapshot;
   widget_class->measure = heat_map_measure;
+  widget_class->get_request_mode = heat_map_request_mode;
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
   gtk_widget_class_set_css_name (widget_class, "heatmap");
 }
@@ -223,10 +263,10 @@ studio_heat_map_class_init (StudioHeatMapClass *klass)
 static void
 studio_heat_map_init (StudioHeatMap *self)
 {
-  self->map_height = 176;
+  self->map_height = NATURAL_WIDTH;
   self->scale = 1;
   self->step = -1;
-  self->caption = g_strdup ("");
+  set_words (self, "", g_strdup (""));
   g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
 }
 
@@ -296,8 +336,7 @@ void
 studio_heat_map_clear (StudioHeatMap *self, const char *what)
 {
   clear_values (self);
-  g_free (self->caption);
-  self->caption = g_strdup (what);
+  set_words (self, what, g_strdup (""));
   describe (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
@@ -362,8 +401,8 @@ studio_heat_map_export (StudioHeatMap *self, const char *path, GError **error)
   Drawing d = { .self = self, .context = context, .vector = TRUE };
   double saved = self->scale;
   self->scale = 1;
-  gboolean done = studio_export_drawing (path, 352, 352. * self->rows / self->columns + CAPTION_HEIGHT + LEGEND_HEIGHT,
-                                         draw_map, &d, error);
+  gboolean done = studio_export_drawing (
+      path, 352, 352. * self->rows / self->columns + 2 * CAPTION_LINE + LEGEND_HEIGHT, draw_map, &d, error);
   self->scale = saved;
   g_object_unref (context);
   return done;

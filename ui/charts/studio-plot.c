@@ -320,6 +320,12 @@ last_finite (const StudioSeries *s, double *x, double *y)
   return FALSE;
 }
 
+static gboolean
+is_dense (const StudioCurve *c, const Frame *f)
+{
+  return c->style != STUDIO_CURVE_VALIDATION && studio_series_length (c->series) > 2 * (f->right - f->left);
+}
+
 static guint
 draw_curve (const StudioCurve *c, cairo_t *cr, const StudioPlotLook *look, const Frame *f)
 {
@@ -332,7 +338,7 @@ draw_curve (const StudioCurve *c, cairo_t *cr, const StudioPlotLook *look, const
   cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
   if (dashed)
     cairo_set_dash (cr, dashes, 2, 0);
-  if (studio_series_length (c->series) > 2 * (f->right - f->left) && !dashed)
+  if (is_dense (c, f))
     {
       rectangles = draw_columns (c->series, cr, f);
       set_curve_colour (cr, look, c->style);
@@ -369,6 +375,19 @@ draw_grid (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studio
     }
 }
 
+/* Where a curve's drawn line ends: the last point, or the mean of the last hundredth of a dense one. */
+static gboolean
+line_end (const StudioCurve *c, const Frame *f, double *y)
+{
+  double x, low, high;
+  if (!last_finite (c->series, &x, y))
+    return FALSE;
+  gsize n = studio_series_length (c->series);
+  if (is_dense (c, f))
+    studio_series_range (c->series, n - MAX (n / 100, 1), n, &low, &high, y);
+  return TRUE;
+}
+
 /* The words at the ends of the lines, pushed apart where they would touch. */
 static void
 draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, const Frame *f)
@@ -380,8 +399,8 @@ draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Stud
   for (guint i = 0; i < n; i++)
     {
       const StudioCurve *c = g_ptr_array_index (p->curves, i);
-      double x, y;
-      if (!last_finite (c->series, &x, &y))
+      double y;
+      if (!line_end (c, f, &y))
         continue;
       at[i] = to_y (f, y);
       guint k = shown++;
