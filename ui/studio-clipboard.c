@@ -245,8 +245,7 @@ studio_clipboard_paste (StudioDocument *document, const char *text, double x, do
       copy = loom_element_copy (e);
       loom_element_set_detached (copy, "id", now);
       rename_modules (copy, names);
-      serial = loom_element_serial (copy);
-      studio_document_insert (document, scope, copy);
+      serial = loom_element_serial (studio_document_insert (document, scope, copy));
       g_array_append_val (serials, serial);
       place = loom_scope_find_place (root, id);
       studio_document_place (document, now, place_value (place, "x") + dx, place_value (place, "y") + dy);

@@ -159,14 +159,14 @@ add_element (StudioDocument *self, LoomElement *node, const char *what, double x
 {
   LoomElement *scope = studio_document_get_scope (self);
   g_autofree char *name = g_strdup_printf ("Add %s", what), *id = loom_scope_free_id (scope, what);
-  guint64 serial = loom_element_serial (node);
+  guint64 serial;
 
   x -= STUDIO_CARD_WIDTH / 2;
   y -= STUDIO_CARD_HEIGHT / 2;
   studio_geometry_free_place (studio_document_get_scene (self), &x, &y);
   loom_element_set_detached (node, "id", id);
   studio_document_begin (self, name);
-  studio_document_insert (self, scope, node);
+  serial = loom_element_serial (studio_document_insert (self, scope, node));
   studio_document_place (self, id, x, y);
   studio_document_end (self);
   studio_document_select_only (self, serial);
@@ -245,12 +245,11 @@ studio_document_connect (StudioDocument *self, guint64 from, const char *output,
   to_text = end_text (&scene->item[t], FALSE, i);
   name = g_strdup_printf ("Connect %s to %s", scene->item[f].id, scene->item[t].id);
   wire = loom_element_new (LOOM_TAG_WIRE, "from", from_text, "to", to_text, NULL);
-  serial = loom_element_serial (wire);
 
   studio_document_begin (self, name);
   if (old != 0)
     studio_document_remove_element (self, loom_graph_by_serial (self->graph, old));
-  studio_document_insert (self, scope, wire);
+  serial = loom_element_serial (studio_document_insert (self, scope, wire));
   studio_document_end (self);
   return serial;
 }

@@ -159,12 +159,12 @@ studio_document_make_unique (StudioDocument *self)
   copy = loom_element_copy (module);
   loom_element_set_detached (copy, "name", name);
   step = g_strdup_printf ("Make %s unique", old);
-  /* The place to stand on is exchanged before anybody is told. */
-  entry->module = loom_element_serial (copy);
   g_array_set_size (self->selection, 0);
   g_hash_table_remove_all (self->selected);
   studio_document_begin (self, step);
   studio_document_edit (self, loom_edit_insert (loom_graph_root (self->graph), loom_element_index (module) + 1, copy));
+  /* The place to stand on is exchanged before anybody is told. */
+  entry->module = loom_element_serial (loom_graph_find_module (self->graph, name));
   studio_document_edit (self, loom_edit_set (instance, "module", name));
   studio_document_end (self);
   g_signal_emit_by_name (self, "scope-changed");

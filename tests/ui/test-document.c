@@ -1,0 +1,592 @@
+/* The document: random edits and undo, journal and recovery, paste, reconnecting, runs, modules. No display. */
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "ui/studio-clipboard.h"
+#include "ui/studio-document.h"
+#include "ui/studio-inspector-params.h"
+#include "ui/studio-journal.h"
+
+static const char chain[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                            "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"chain\">\n"
+                            "  <module name=\"block\">\n"
+                            "    <arg name=\"width\" type=\"int\" default=\"8\"/>\n"
+                            "    <node id=\"in\" op=\"module_input\"/>\n"
+                            "    <node id=\"fc\" op=\"linear\" out_features=\"{width}\"/>\n"
+                            "    <node id=\"out\" op=\"module_output\"/>\n"
+                            "    <wire from=\"in\" to=\"fc\"/>\n"
+                            "    <wire from=\"fc\" to=\"out\"/>\n"
+                            "  </module>\n"
+                            "  <node id=\"x\" op=\"input\" shape=\"B,8\"/>\n"
+                            "  <node id=\"fc\" op=\"linear\" out_features=\"4\"/>\n"
+                            "  <node id=\"act\" op=\"relu\"/>\n"
+                            "  <node id=\"b1\" module=\"block\"/>\n"
+                            "  <node id=\"b2\" module=\"block\" width=\"3\"/>\n"
+                            "  <wire from=\"x\" to=\"fc\"/>\n"
+                            "  <wire from=\"fc\" to=\"act\"/>\n"
+                            "  <wire from=\"act\" to=\"b1\"/>\n"
+                            "  <wire from=\"b1\" to=\"b2\"/>\n"
+                            "</graph>\n";
+
+static StudioDocument *
+load (const char *text)
+{
+  StudioDocument *document = studio_document_new ();
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (studio_document_open_text (document, text, -1, NULL, &error));
+  g_assert_no_error (error);
+  return document;
+}
+
+static char *
+text_of (StudioDocument *document)
+{
+  return loom_graph_write (studio_document_get_graph (document), NULL);
+}
+
+static guint64
+serial_of (StudioDocument *document, const char *id)
+{
+  StudioScene *scene = studio_document_get_scene (document);
+  guint i = studio_scene_find_id (scene, id);
+
+  return i != STUDIO_NO_ITEM ? scene->item[i].serial : 0;
+}
+
+static void
+random_edit (StudioDocument *document, GRand *rand)
+{
+  static const char *const ops[] = { "linear", "relu", "add", "concat", "flatten" };
+  StudioScene *scene = studio_document_get_scene (document);
+  guint n = scene->n_items, a = n > 0 ? g_rand_int_range (rand, 0, n) : 0,
+        b = n > 0 ? g_rand_int_range (rand, 0, n) : 0;
+
+  switch (n == 0 ? 0 : g_rand_int_range (rand, 0, 10))
+    {
+    case 0:
+    case 1:
+      studio_document_add_node (document, ops[g_rand_int_range (rand, 0, G_N_ELEMENTS (ops))],
+                                g_rand_int_range (rand, -500, 500), g_rand_int_range (rand, -500, 500));
+      break;
+    case 2:
+    case 3:
+      if (scene->item[a].n_outputs > 0 && scene->item[b].n_inputs > 0)
+        studio_document_connect (document, scene->item[a].serial, scene->item[a].output[0].name, scene->item[b].serial,
+                                 scene->item[b].input[g_rand_int_range (rand, 0, scene->item[b].n_inputs)].name, NULL);
+      break;
+    case 4:
+      if (scene->n_links > 0)
+        studio_document_disconnect (document, scene->link[g_rand_int_range (rand, 0, scene->n_links)].serial);
+      break;
+    case 5:
+      {
+        guint64 both[2] = { scene->item[a].serial, scene->item[b].serial };
+
+        studio_document_select (document, both, a == b ? 1 : 2);
+        studio_document_move (document, both, a == b ? 1 : 2, 24, -12);
+      }
+      break;
+    case 6:
+      {
+        g_autofree char *value = g_strdup_printf ("%d", g_rand_int_range (rand, 1, 99));
+
+        studio_document_set_attribute (document, scene->item[a].serial, "out_features", value);
+      }
+      break;
+    case 7:
+      {
+        g_autofree char *id = g_strdup_printf ("n%d", g_rand_int_range (rand, 0, 1000));
+
+        studio_document_rename (document, scene->item[a].serial, id, NULL);
+      }
+      break;
+    case 8:
+      studio_document_select_only (document, scene->item[a].serial);
+      studio_document_duplicate (document);
+      break;
+    default:
+      studio_document_select_only (document, scene->item[a].serial);
+      studio_document_delete_selection (document);
+      break;
+    }
+}
+
+static void
+test_undo_all (void)
+{
+  for (guint seed = 1; seed <= 8; seed++)
+    {
+      g_autoptr (StudioDocument) document = load (chain);
+      g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+      g_autofree char *before = text_of (document), *edited = NULL, *undone = NULL, *redone = NULL;
+
+      for (guint i = 0; i < 120; i++)
+        random_edit (document, rand);
+      edited = text_of (document);
+      g_assert_cmpstr (edited, !=, before);
+      g_assert_true (studio_document_is_edited (document));
+      while (studio_document_undo (document))
+        ;
+      undone = text_of (document);
+      g_assert_cmpstr (undone, ==, before);
+      g_assert_false (studio_document_is_edited (document));
+      while (studio_document_redo (document))
+        ;
+      redone = text_of (document);
+      g_assert_cmpstr (redone, ==, edited);
+    }
+}
+
+/* Whatever one does, no wire may hang in the air: what is written reads back without a fault of grammar. */
+static void
+test_no_torn_wires (void)
+{
+  g_autoptr (StudioDocument) document = load (chain);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+
+  for (guint i = 0; i < 200; i++)
+    {
+      StudioScene *scene;
+      LoomElement *root;
+      guint wires = 0;
+
+      random_edit (document, rand);
+      scene = studio_document_get_scene (document);
+      root = loom_graph_root (studio_document_get_graph (document));
+      for (guint c = 0; c < loom_element_n_children (root); c++)
+        wires += loom_element_tag (loom_element_child (root, c)) == LOOM_TAG_WIRE;
+      g_assert_cmpuint (scene->n_links, ==, wires);
+    }
+}
+
+static void
+test_names_and_merging (void)
+{
+  g_autoptr (StudioDocument) document = load (chain);
+  guint64 fc = serial_of (document, "fc");
+  g_autofree char *before = text_of (document), *after = NULL;
+
+  g_assert_null (studio_document_undo_name (document));
+  studio_document_set_attribute (document, fc, "out_features", "3");
+  studio_document_set_attribute (document, fc, "out_features", "32");
+  g_assert_cmpstr (studio_document_undo_name (document), ==, "Set out_features of fc");
+  g_assert_true (studio_document_undo (document));
+  after = text_of (document);
+  g_assert_cmpstr (after, ==, before); /* typing two digits is one step */
+  g_assert_cmpstr (studio_document_redo_name (document), ==, "Set out_features of fc");
+  studio_document_begin (document, "Nothing");
+  studio_document_end (document);
+  g_assert_cmpstr (studio_document_redo_name (document), ==, "Set out_features of fc");
+}
+
+static void
+test_shapes_follow (void)
+{
+  g_autoptr (StudioDocument) document = load (chain);
+  StudioScene *scene;
+
+  studio_document_set_attribute (document, serial_of (document, "fc"), "out_features", "32");
+  studio_document_get_net (document);
+  scene = studio_document_get_scene (document);
+  g_assert_cmpstr (scene->link[1].label, ==, "B × 32");
+  g_assert_cmpstr (scene->link[3].label, ==, "B × 8"); /* out of a module */
+}
+
+static void
+test_reconnect (void)
+{
+  g_autoptr (StudioDocument) document = load (chain);
+  StudioScene *scene;
+  guint64 b1;
+  g_autofree char *label = NULL, *before = text_of (document), *after = NULL;
+  guint i;
+
+  studio_document_select_only (document, serial_of (document, "act"));
+  studio_document_delete_selection (document);
+  g_assert_cmpuint (studio_document_n_selected (document), ==, 0);
+  studio_document_get_net (document);
+  b1 = serial_of (document, "b1");
+  scene = studio_document_get_scene (document);
+  i = studio_scene_find (scene, b1);
+  g_assert_nonnull (scene->item[i].fault);
+  label = studio_document_dup_fix_label (document, b1);
+  g_assert_cmpstr (label, ==, "Reconnect");
+  g_assert_true (studio_document_apply_fix (document, b1));
+  studio_document_get_net (document);
+  scene = studio_document_get_scene (document);
+  i = studio_scene_find (scene, b1);
+  g_assert_null (scene->item[i].fault);
+  g_assert_cmpuint (scene->link[scene->item[i].input[0].link].from, ==, studio_scene_find_id (scene, "fc"));
+  g_assert_cmpstr (studio_document_undo_name (document), ==, "Reconnect");
+  g_assert_true (studio_document_undo (document));
+  g_assert_true (studio_document_undo (document));
+  after = text_of (document);
+  g_assert_cmpstr (after, ==, before);
+}
+
+static void
+test_connect_rules (void)
+{
+  g_autoptr (StudioDocument) document = load (chain);
+  g_autoptr (GError) error = NULL;
+  guint64 wire;
+
+  g_assert_cmpuint (studio_document_connect (document, serial_of (document, "b2"), "out", serial_of (document, "fc"),
+                                             "input", &error),
+                    ==, 0);
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_CYCLE);
+  g_clear_error (&error);
+  g_assert_cmpuint (studio_document_connect (document, serial_of (document, "fc"), "nothing",
+                                             serial_of (document, "b2"), "in", &error),
+                    ==, 0);
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
+  /* An input takes one wire: the new one replaces the old in one step. */
+  wire = studio_document_connect (document, serial_of (document, "x"), NULL, serial_of (document, "act"), NULL, NULL);
+  g_assert_cmpuint (wire, !=, 0);
+  g_assert_cmpuint (studio_document_get_scene (document)->n_links, ==, 4);
+  wire = studio_document_reconnect (document, wire, serial_of (document, "b2"), "in", NULL);
+  g_assert_cmpuint (wire, !=, 0);
+  g_assert_cmpuint (studio_document_get_scene (document)->n_links, ==, 3);
+  g_assert_true (studio_document_undo (document));
+  g_assert_cmpuint (studio_document_get_scene (document)->n_links, ==, 4);
+}
+
+static void
+test_variadic (void)
+{
+  g_autoptr (StudioDocument) document = load (chain);
+  guint64 join = studio_document_add_node (document, "concat", 0, 400);
+  StudioScene *scene;
+  guint i;
+
+  for (guint k = 0; k < 3; k++)
+    {
+      static const char *const from[] = { "x", "fc", "act" };
+      g_autofree char *port = g_strdup_printf ("%u", k);
+
+      g_assert_cmpuint (studio_document_connect (document, serial_of (document, from[k]), NULL, join, port, NULL), !=,
+                        0);
+    }
+  scene = studio_document_get_scene (document);
+  i = studio_scene_find (scene, join);
+  g_assert_cmpuint (scene->item[i].n_inputs, ==, 4); /* one is always free */
+  studio_document_disconnect (document, scene->link[scene->item[i].input[1].link].serial);
+  scene = studio_document_get_scene (document);
+  i = studio_scene_find (scene, join);
+  g_assert_cmpuint (scene->item[i].n_inputs, ==, 3);
+  g_assert_cmpuint (scene->item[i].input[1].n_links, ==, 1); /* no gap */
+  g_assert_cmpuint (scene->link[scene->item[i].input[1].link].from, ==, studio_scene_find_id (scene, "act"));
+}
+
+static void
+test_rename (void)
+{
+  g_autoptr (StudioDocument) document = load (chain);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (studio_document_rename (document, serial_of (document, "fc"), "a b", &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA);
+  g_clear_error (&error);
+  g_assert_false (studio_document_rename (document, serial_of (document, "fc"), "act", &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA);
+  g_assert_true (studio_document_rename (document, serial_of (document, "fc"), "hidden", NULL));
+  g_assert_cmpuint (studio_document_get_scene (document)->n_links, ==, 4);
+  g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
+  /* A module's port: wires outside follow. */
+  g_assert_true (studio_document_enter (document, serial_of (document, "b1")));
+  g_assert_true (studio_document_rename (document, serial_of (document, "in"), "value", NULL));
+  studio_document_leave (document);
+  g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
+}
+
+static void
+test_paste (void)
+{
+  g_autoptr (StudioDocument) document = load (chain), other = load (chain);
+  g_autofree char *text = NULL, *alone = NULL;
+  g_autoptr (GError) error = NULL;
+  LoomGraph *graph = studio_document_get_graph (document);
+  guint64 pair[2] = { serial_of (document, "act"), serial_of (document, "b1") };
+
+  g_assert_null (studio_clipboard_copy (document));
+  studio_document_select (document, pair, 2);
+  text = studio_clipboard_copy (document);
+  g_assert_true (studio_clipboard_paste (document, text, NAN, NAN, &error));
+  g_assert_no_error (error);
+  /* The same definition is shared, names are new, and the wire between the two came along. */
+  g_assert_cmpuint (studio_document_n_selected (document), ==, 2);
+  g_assert_cmpuint (serial_of (document, "act_2"), !=, 0);
+  g_assert_cmpuint (serial_of (document, "b1_2"), !=, 0);
+  g_assert_null (loom_graph_find_module (graph, "block_2"));
+  g_assert_cmpuint (studio_document_get_scene (document)->n_links, ==, 5);
+
+  /* A definition that differs comes under another name. */
+  g_assert_true (studio_document_enter (other, serial_of (other, "b1")));
+  studio_document_set_attribute (other, serial_of (other, "fc"), "out_features", "77");
+  studio_document_leave (other);
+  g_assert_true (studio_clipboard_paste (other, text, 0, 0, &error));
+  g_assert_no_error (error);
+  g_assert_nonnull (loom_graph_find_module (studio_document_get_graph (other), "block_2"));
+  g_assert_cmpstr (
+      loom_element_get (loom_graph_by_serial (studio_document_get_graph (other), serial_of (other, "b1_2")), "module"),
+      ==, "block_2");
+  g_assert_true (studio_document_undo (other));
+  g_assert_null (loom_graph_find_module (studio_document_get_graph (other), "block_2"));
+
+  /* A module does not go into itself. */
+  studio_document_select_only (document, serial_of (document, "b1"));
+  alone = studio_clipboard_copy (document);
+  g_assert_true (studio_document_enter (document, serial_of (document, "b1")));
+  g_assert_false (studio_clipboard_paste (document, alone, 0, 0, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_CYCLE);
+  g_clear_error (&error);
+  g_assert_false (studio_clipboard_paste (document, "not XML at all", 0, 0, &error));
+  g_assert_nonnull (error);
+}
+
+static void
+test_scopes (void)
+{
+  g_autoptr (StudioDocument) document = load (chain);
+  g_autofree char *path = NULL;
+
+  g_assert_false (studio_document_enter (document, serial_of (document, "fc")));
+  g_assert_true (studio_document_enter (document, serial_of (document, "b2")));
+  g_assert_cmpstr (studio_document_get_scope_path (document), ==, "b2");
+  path = studio_document_dup_node_path (document, serial_of (document, "fc"));
+  g_assert_cmpstr (path, ==, "b2.fc");
+  g_assert_cmpuint (studio_document_module_uses (document, "block"), ==, 2);
+  g_assert_true (studio_document_make_unique (document));
+  g_assert_cmpuint (studio_document_module_uses (document, "block"), ==, 1);
+  g_assert_cmpuint (studio_document_module_uses (document, "block_2"), ==, 1);
+  g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
+  /* Undone, the definition that one stood in is no more: one stands outside. */
+  g_assert_true (studio_document_undo (document));
+  g_assert_cmpuint (studio_document_scope_depth (document), ==, 0);
+  g_assert_true (studio_document_reveal (document, "b1.fc"));
+  g_assert_cmpstr (studio_document_get_scope_path (document), ==, "b1");
+  g_assert_cmpuint (studio_document_n_selected (document), ==, 1);
+  g_assert_false (studio_document_reveal (document, "b1.none"));
+}
+
+static void
+test_run (void)
+{
+  g_autoptr (StudioDocument) document = load (chain);
+  guint64 fc = serial_of (document, "fc"), act = serial_of (document, "act");
+
+  studio_document_set_attribute (document, fc, "out_features", "5");
+  studio_document_mark_run (document);
+  g_assert_cmpuint (studio_document_run_changes (document), ==, 0);
+  studio_document_move (document, &act, 1, 24, 24);
+  g_assert_cmpuint (studio_document_run_changes (document), ==, 0); /* a place is no meaning */
+  studio_document_set_attribute (document, fc, "out_features", "32");
+  g_assert_cmpuint (studio_document_run_changes (document), ==, 1);
+  g_assert_false (studio_document_run_has (document, "fc"));
+  g_assert_true (studio_document_run_has (document, "act"));
+  studio_document_add_node (document, "relu", 0, 0);
+  g_assert_cmpuint (studio_document_run_changes (document), ==, 2);
+  g_assert_true (studio_document_undo (document));
+  g_assert_true (studio_document_undo (document));
+  g_assert_cmpuint (studio_document_run_changes (document), ==, 0);
+  g_assert_true (studio_document_undo (document)); /* the move */
+  g_assert_true (studio_document_undo (document)); /* what stood before the run */
+  g_assert_cmpuint (studio_document_run_changes (document), ==, 1);
+}
+
+static void
+test_compatible (void)
+{
+  g_autoptr (StudioDocument) document = load (chain);
+  guint64 wide, sum;
+  StudioScene *scene;
+  g_autofree guint *first = NULL;
+  g_autofree gboolean *lit = NULL;
+  guint n = 0, i;
+
+  wide = studio_document_add_node (document, "linear", 900, 0);
+  studio_document_set_attribute (document, wide, "out_features", "5");
+  studio_document_connect (document, serial_of (document, "x"), NULL, wide, "input", NULL);
+  sum = studio_document_add_node (document, "add", 900, 200);
+  studio_document_connect (document, serial_of (document, "fc"), NULL, sum, "input", NULL);
+  studio_document_get_net (document);
+  scene = studio_document_get_scene (document);
+  first = g_new (guint, scene->n_items + 1);
+  for (i = 0; i < scene->n_items; i++)
+    {
+      first[i] = n;
+      n += scene->item[i].n_inputs;
+    }
+  first[i] = n;
+  lit = g_new0 (gboolean, n + 1);
+  /* Five features do not add to four, but may replace them; a circle is never lit. */
+  studio_document_compatible_ports (document, wide, TRUE, 0, lit, first);
+  scene = studio_document_get_scene (document);
+  i = studio_scene_find (scene, sum);
+  g_assert_false (lit[first[i] + 1]);
+  g_assert_false (lit[first[studio_scene_find (scene, wide)]]);
+  g_assert_true (lit[first[studio_scene_find_id (scene, "act")]]);
+}
+
+/* ---- journal ------------------------------------------------------------ */
+
+static void
+remove_folder (const char *folder)
+{
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  const char *name;
+
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *file = g_build_filename (folder, name, NULL);
+
+      g_unlink (file);
+    }
+  g_rmdir (folder);
+}
+
+static void
+test_journal (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-journal-XXXXXX", NULL), *lost = NULL, *found = NULL, *base = NULL;
+  g_autoptr (StudioDocument) document = load (chain), next = NULL;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) orphans = NULL;
+  g_autofree char *torn = NULL;
+  gsize length;
+  FILE *file;
+
+  base = text_of (document);
+  g_assert_true (studio_document_keep_journal (document, folder, &error));
+  for (guint i = 0; i < 80; i++)
+    random_edit (document, rand);
+  studio_document_undo (document);
+  studio_document_undo (document);
+  studio_document_redo (document);
+  lost = text_of (document);
+  orphans = studio_journal_orphans (folder);
+  g_assert_cmpuint (g_strv_length (orphans), ==, 0); /* its writer lives */
+  g_clear_object (&document);                        /* without closing: a crash */
+
+  g_strfreev (orphans);
+  orphans = studio_journal_orphans (folder);
+  g_assert_cmpuint (g_strv_length (orphans), ==, 1);
+  /* The crash tore the last line. */
+  file = fopen (orphans[0], "a");
+  fputs ("e half an ed", file);
+  fclose (file);
+
+  next = studio_document_new ();
+  g_assert_true (studio_document_keep_journal (next, folder, &error));
+  g_assert_true (studio_document_recover (next, orphans[0], &error));
+  g_assert_no_error (error);
+  found = text_of (next);
+  g_assert_cmpstr (found, ==, lost);
+  g_assert_cmpstr (studio_document_undo_name (next), ==, "Recover unsaved work");
+  g_assert_true (studio_document_undo (next));
+  g_free (found);
+  found = text_of (next);
+  g_assert_cmpstr (found, ==, base);
+  studio_document_redo (next);
+  g_assert_false (g_file_test (orphans[0], G_FILE_TEST_EXISTS)); /* the new journal took it over */
+  studio_document_close (next);
+  g_strfreev (orphans);
+  orphans = studio_journal_orphans (folder);
+  g_assert_cmpuint (g_strv_length (orphans), ==, 0);
+
+  torn = g_build_filename (folder, "9.journal", NULL);
+  g_assert_true (g_file_set_contents (torn, "gradloom-journal 1\npath -\nbase 999\nshort", -1, NULL));
+  g_assert_null (studio_journal_read (torn, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PARSE);
+  g_clear_error (&error);
+  g_assert_true (g_file_get_contents (torn, &base, &length, NULL));
+  remove_folder (folder);
+}
+
+static void
+test_save (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-save-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "net.xml", NULL), *title = NULL;
+  g_autoptr (StudioDocument) document = load (chain), again = NULL;
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) orphans = NULL;
+
+  g_assert_true (studio_document_keep_journal (document, folder, &error));
+  studio_document_add_node (document, "relu", 0, 300);
+  g_assert_true (studio_document_is_edited (document));
+  g_assert_true (studio_document_save (document, path, &error));
+  g_assert_false (studio_document_is_edited (document));
+  studio_document_undo (document);
+  g_assert_true (studio_document_is_edited (document));
+  studio_document_redo (document);
+  g_assert_false (studio_document_is_edited (document)); /* the same content, not the same count */
+  g_assert_true (studio_document_save (document, NULL, &error));
+  g_clear_object (&document);
+  orphans = studio_journal_orphans (folder);
+  g_assert_cmpuint (g_strv_length (orphans), ==, 0); /* nothing was lost with it */
+  again = studio_document_new ();
+  g_assert_true (studio_document_open (again, path, &error));
+  g_assert_cmpuint (serial_of (again, "relu"), !=, 0);
+  title = studio_document_dup_title (again);
+  g_assert_cmpstr (title, ==, "chain");
+  g_assert_false (studio_document_open (again, "/nowhere/at/all.xml", &error));
+  g_assert_nonnull (error);
+  g_assert_cmpuint (serial_of (again, "relu"), !=, 0); /* what was open stays */
+  remove_folder (folder);
+}
+
+static void
+test_params (void)
+{
+  static const LoomParamSpec width = { .name = "width", .type = LOOM_PARAM_INT, .minimum = 1, .maximum = 64 };
+  static const LoomParamSpec kernel = { .name = "kernel", .type = LOOM_PARAM_INTS, .length = 2, .def = "3" };
+  static const LoomParamSpec shape = { .name = "shape", .type = LOOM_PARAM_SHAPE };
+  static const struct
+  {
+    const LoomParamSpec *spec;
+    const char *text;
+    gboolean good;
+  } cases[] = { { &width, "8", TRUE },       { &width, "0", FALSE },        { &width, "65", FALSE },
+                { &width, "", FALSE },       { &width, "8x", FALSE },       { &width, "{n}", TRUE },
+                { &kernel, "", TRUE },       { &kernel, "3,5", TRUE },      { &kernel, "3", TRUE },
+                { &kernel, "1,2,3", FALSE }, { &shape, "B,1,28,28", TRUE }, { &shape, "-1", FALSE } };
+  g_autofree char *title = studio_param_title ("out_features"), *count = studio_count_text (61706);
+  g_autofree char *bytes = studio_bytes_text (4200000);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *wrong = studio_param_check (cases[i].spec, cases[i].text);
+
+      g_test_message ("%s = “%s”: %s", cases[i].spec->name, cases[i].text, wrong != NULL ? wrong : "good");
+      g_assert_true ((wrong == NULL) == cases[i].good);
+    }
+  g_assert_cmpstr (title, ==, "Out features");
+  g_assert_cmpstr (count, ==, "61,706");
+  g_assert_cmpstr (bytes, ==, "4.2 MB");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/ui/document/undo-all", test_undo_all);
+  g_test_add_func ("/ui/document/no-torn-wires", test_no_torn_wires);
+  g_test_add_func ("/ui/document/names-and-merging", test_names_and_merging);
+  g_test_add_func ("/ui/document/shapes-follow", test_shapes_follow);
+  g_test_add_func ("/ui/document/reconnect", test_reconnect);
+  g_test_add_func ("/ui/document/connect-rules", test_connect_rules);
+  g_test_add_func ("/ui/document/variadic", test_variadic);
+  g_test_add_func ("/ui/document/rename", test_rename);
+  g_test_add_func ("/ui/document/paste", test_paste);
+  g_test_add_func ("/ui/document/scopes", test_scopes);
+  g_test_add_func ("/ui/document/run", test_run);
+  g_test_add_func ("/ui/document/compatible", test_compatible);
+  g_test_add_func ("/ui/document/journal", test_journal);
+  g_test_add_func ("/ui/document/save", test_save);
+  g_test_add_func ("/ui/document/params", test_params);
+  return g_test_run ();
+}

@@ -1,0 +1,273 @@
+/* The pointer's state machine, fed with events as the widget would. No display. */
+#include "ui/canvas/canvas-gesture.h"
+
+static const char pair[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                           "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                           "  <node id=\"x\" op=\"input\" shape=\"B,8\"/>\n"
+                           "  <node id=\"fc\" op=\"linear\" out_features=\"4\"/>\n"
+                           "  <node id=\"act\" op=\"relu\"/>\n"
+                           "  <wire from=\"x\" to=\"fc\"/>\n"
+                           "  <layout>\n"
+                           "    <place node=\"x\" x=\"0\" y=\"0\"/>\n"
+                           "    <place node=\"fc\" x=\"300\" y=\"0\"/>\n"
+                           "    <place node=\"act\" x=\"600\" y=\"0\"/>\n"
+                           "  </layout>\n"
+                           "</graph>\n";
+
+typedef struct
+{
+  StudioScene *scene;
+  StudioView view;
+  StudioGesture gesture;
+  guint64 selected; /* the one thing that is */
+} Fixture;
+
+static void
+set_up (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (pair, strlen (pair), "test", faults, &error);
+  g_autoptr (LoomNet) net = NULL;
+
+  g_assert_no_error (error);
+  net = loom_net_new (graph, NULL, faults);
+  f->scene = studio_scene_new (graph, loom_graph_root (graph), "", net, faults, NULL, NULL);
+  f->view = (StudioView){ 1, 0, 0, 1000, 600 };
+  studio_gesture_init (&f->gesture);
+}
+
+static void
+tear_down (Fixture *f, gconstpointer data)
+{
+  studio_scene_free (f->scene);
+}
+
+static gboolean
+is_selected (guint64 serial, gpointer data)
+{
+  return serial == ((Fixture *)data)->selected;
+}
+
+static gboolean
+all_lit (guint item, guint port, gpointer data)
+{
+  return TRUE;
+}
+
+static gboolean
+none_lit (guint item, guint port, gpointer data)
+{
+  return FALSE;
+}
+
+static StudioCommand
+press (Fixture *f, double x, double y, StudioPressFlags flags)
+{
+  return studio_gesture_press (&f->gesture, f->scene, &f->view, x, y, flags, is_selected, f);
+}
+
+static StudioCommand
+drag (Fixture *f, double x, double y, StudioLit lit)
+{
+  return studio_gesture_motion (&f->gesture, f->scene, &f->view, x, y, lit, f);
+}
+
+static StudioCommand
+release (Fixture *f)
+{
+  StudioCommand command = studio_gesture_release (&f->gesture, f->scene, &f->view);
+
+  g_assert_cmpint (f->gesture.state, ==, STUDIO_GESTURE_IDLE);
+  return command;
+}
+
+static guint64
+serial_of (Fixture *f, const char *id)
+{
+  return f->scene->item[studio_scene_find_id (f->scene, id)].serial;
+}
+
+static void
+test_click (Fixture *f, gconstpointer data)
+{
+  StudioCommand c = press (f, 380, 20, 0);
+
+  g_assert_cmpint (c.what, ==, STUDIO_DO_SELECT);
+  g_assert_cmpuint (c.serial, ==, serial_of (f, "fc"));
+  g_assert_cmpint (release (f).what, ==, STUDIO_DO_NOTHING);
+  /* Of several that are selected a plain click leaves one, at the release. */
+  f->selected = serial_of (f, "fc");
+  g_assert_cmpint (press (f, 380, 20, 0).what, ==, STUDIO_DO_NOTHING);
+  c = release (f);
+  g_assert_cmpint (c.what, ==, STUDIO_DO_SELECT);
+  g_assert_cmpuint (c.serial, ==, f->selected);
+  c = press (f, 380, 20, STUDIO_PRESS_EXTEND);
+  g_assert_cmpint (c.what, ==, STUDIO_DO_TOGGLE);
+  g_assert_cmpint (release (f).what, ==, STUDIO_DO_NOTHING);
+  press (f, 500, 400, 0);
+  c = release (f);
+  g_assert_cmpint (c.what, ==, STUDIO_DO_SELECT);
+  g_assert_cmpuint (c.serial, ==, 0);
+}
+
+static void
+test_move (Fixture *f, gconstpointer data)
+{
+  StudioCommand c;
+
+  press (f, 380, 20, 0);
+  g_assert_cmpint (drag (f, 382, 21, NULL).what, ==, STUDIO_DO_NOTHING); /* a tremble is no drag */
+  g_assert_cmpint (f->gesture.state, ==, STUDIO_GESTURE_PRESSED);
+  g_assert_cmpint (drag (f, 400, 50, NULL).what, ==, STUDIO_DO_REDRAW);
+  g_assert_cmpint (f->gesture.state, ==, STUDIO_GESTURE_MOVING);
+  c = release (f);
+  g_assert_cmpint (c.what, ==, STUDIO_DO_MOVE);
+  g_assert_cmpfloat (c.dx, ==, 24);
+  g_assert_cmpfloat (c.dy, ==, 36);
+  press (f, 380, 20, STUDIO_PRESS_FREE);
+  drag (f, 387, 31, NULL);
+  c = release (f);
+  g_assert_cmpfloat (c.dx, ==, 7);
+  g_assert_cmpfloat (c.dy, ==, 11);
+  /* Back to where it was: nothing for the undo list. */
+  press (f, 380, 20, 0);
+  drag (f, 480, 20, NULL);
+  drag (f, 381, 20, NULL);
+  g_assert_cmpint (release (f).what, ==, STUDIO_DO_REDRAW);
+}
+
+static void
+test_box (Fixture *f, gconstpointer data)
+{
+  StudioCommand c;
+
+  press (f, 290, 300, 0);
+  drag (f, 700, -10, NULL);
+  g_assert_cmpint (f->gesture.state, ==, STUDIO_GESTURE_BOXING);
+  c = release (f);
+  g_assert_cmpint (c.what, ==, STUDIO_DO_SELECT_BOX);
+  g_assert_cmpfloat (c.box.x, ==, 290);
+  g_assert_cmpfloat (c.box.width, ==, 410);
+  g_assert_false (c.extend);
+}
+
+static void
+test_pan (Fixture *f, gconstpointer data)
+{
+  StudioCommand c;
+
+  press (f, 380, 20, STUDIO_PRESS_PAN);
+  g_assert_cmpint (f->gesture.state, ==, STUDIO_GESTURE_PANNING);
+  c = drag (f, 390, 25, NULL);
+  g_assert_cmpint (c.what, ==, STUDIO_DO_PAN);
+  g_assert_cmpfloat (c.dx, ==, 10);
+  c = drag (f, 391, 25, NULL);
+  g_assert_cmpfloat (c.dx, ==, 1);
+  g_assert_cmpint (release (f).what, ==, STUDIO_DO_NOTHING);
+}
+
+static void
+test_wire (Fixture *f, gconstpointer data)
+{
+  guint fc = studio_scene_find_id (f->scene, "fc"), act = studio_scene_find_id (f->scene, "act");
+  StudioCommand c;
+
+  press (f, 476, 28, 0);
+  g_assert_cmpint (f->gesture.pressed.kind, ==, STUDIO_HIT_OUTPUT);
+  drag (f, 520, 40, all_lit);
+  g_assert_cmpint (f->gesture.state, ==, STUDIO_GESTURE_WIRING);
+  g_assert_cmpint (f->gesture.target.kind, ==, STUDIO_HIT_NOTHING);
+  drag (f, 595, 30, all_lit);
+  g_assert_cmpint (f->gesture.target.kind, ==, STUDIO_HIT_INPUT);
+  c = release (f);
+  g_assert_cmpint (c.what, ==, STUDIO_DO_CONNECT);
+  g_assert_cmpuint (c.from, ==, fc);
+  g_assert_cmpuint (c.to, ==, act);
+  g_assert_cmpuint (c.link, ==, 0);
+  /* From an input backwards to an output. */
+  press (f, 600, 28, 0);
+  drag (f, 480, 28, all_lit);
+  c = release (f);
+  g_assert_cmpint (c.what, ==, STUDIO_DO_CONNECT);
+  g_assert_cmpuint (c.from, ==, fc);
+  g_assert_cmpuint (c.to, ==, act);
+  /* A port that is not lit takes nothing. */
+  press (f, 476, 28, 0);
+  drag (f, 520, 40, none_lit);
+  drag (f, 595, 30, none_lit);
+  c = release (f);
+  g_assert_cmpint (c.what, ==, STUDIO_DO_WIRE_DROPPED);
+  g_assert_cmpuint (c.from, ==, fc);
+}
+
+static void
+test_rewire (Fixture *f, gconstpointer data)
+{
+  guint x = studio_scene_find_id (f->scene, "x"), act = studio_scene_find_id (f->scene, "act");
+  StudioCommand c;
+
+  /* The wired input gives its end away. */
+  press (f, 300, 28, 0);
+  g_assert_cmpint (f->gesture.pressed.kind, ==, STUDIO_HIT_INPUT);
+  drag (f, 340, 200, all_lit);
+  g_assert_cmpuint (f->gesture.link, ==, f->scene->link[0].serial);
+  drag (f, 600, 28, all_lit);
+  c = release (f);
+  g_assert_cmpint (c.what, ==, STUDIO_DO_CONNECT);
+  g_assert_cmpuint (c.from, ==, x);
+  g_assert_cmpuint (c.to, ==, act);
+  g_assert_cmpuint (c.link, ==, f->scene->link[0].serial);
+  press (f, 300, 28, 0);
+  drag (f, 340, 200, all_lit);
+  c = release (f);
+  g_assert_cmpint (c.what, ==, STUDIO_DO_DISCONNECT);
+  g_assert_cmpuint (c.link, ==, f->scene->link[0].serial);
+  /* Put back it is no change. */
+  press (f, 300, 28, 0);
+  drag (f, 340, 200, all_lit);
+  drag (f, 301, 28, all_lit);
+  g_assert_cmpint (release (f).what, ==, STUDIO_DO_REDRAW);
+}
+
+static void
+test_cancel (Fixture *f, gconstpointer data)
+{
+  press (f, 476, 28, 0);
+  drag (f, 595, 30, all_lit);
+  studio_gesture_cancel (&f->gesture);
+  g_assert_cmpint (release (f).what, ==, STUDIO_DO_NOTHING);
+  g_assert_cmpint (drag (f, 1, 1, all_lit).what, ==, STUDIO_DO_NOTHING);
+}
+
+static void
+test_fix (Fixture *f, gconstpointer data)
+{
+  StudioItem *item = &f->scene->item[studio_scene_find_id (f->scene, "act")];
+  StudioRect button;
+  StudioCommand c;
+
+  item->fault = g_strdup ("The input is not wired.");
+  item->fix = g_strdup ("Reconnect");
+  button = studio_geometry_fix_button (item);
+  g_assert_cmpint (press (f, button.x + 5, button.y + 5, 0).what, ==, STUDIO_DO_NOTHING);
+  c = release (f);
+  g_assert_cmpint (c.what, ==, STUDIO_DO_FIX);
+  g_assert_cmpuint (c.serial, ==, item->serial);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+#define ADD(name, func) g_test_add ("/ui/gesture/" name, Fixture, NULL, set_up, func, tear_down)
+  ADD ("click", test_click);
+  ADD ("move", test_move);
+  ADD ("box", test_box);
+  ADD ("pan", test_pan);
+  ADD ("wire", test_wire);
+  ADD ("rewire", test_rewire);
+  ADD ("cancel", test_cancel);
+  ADD ("fix", test_fix);
+  return g_test_run ();
+}
