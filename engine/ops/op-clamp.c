@@ -18,9 +18,9 @@ infer (LoomInfer *ctx)
   loom_op_infer_same (ctx);
 }
 
-/* Elements inside a bound, the bound itself included, are taken as they are and get the gradient; the others come from
- * behind a barrier and get none, and NaN stays NaN, as in PyTorch. The upper bound is applied last, so it wins where
- * the bounds are crossed. */
+/* Elements strictly inside a bound are taken as they are and get the gradient; the others come from behind a barrier
+ * and get none, the bound itself included, and NaN stays NaN, as PyTorch 2.15 was seen to do (earlier versions let the
+ * gradient pass at the bound). The upper bound is applied last, so it wins where the bounds are crossed. */
 static LoomValue
 hold (LoomLower *ctx, LoomValue x, const char *name, LoomScalarOp inside, LoomScalarOp bound)
 {
@@ -37,9 +37,9 @@ hold (LoomLower *ctx, LoomValue x, const char *name, LoomScalarOp inside, LoomSc
 static void
 lower (LoomLower *ctx)
 {
-  LoomValue y = hold (ctx, loom_lower_input (ctx, 0), "min", LOOM_SCALAR_GE, LOOM_SCALAR_MAX);
+  LoomValue y = hold (ctx, loom_lower_input (ctx, 0), "min", LOOM_SCALAR_GT, LOOM_SCALAR_MAX);
 
-  loom_lower_output (ctx, 0, hold (ctx, y, "max", LOOM_SCALAR_LE, LOOM_SCALAR_MIN));
+  loom_lower_output (ctx, 0, hold (ctx, y, "max", LOOM_SCALAR_LT, LOOM_SCALAR_MIN));
 }
 
 static const LoomSample samples[] = {
