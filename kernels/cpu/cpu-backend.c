@@ -81,6 +81,12 @@ cpu_thread_prepare (const LoomDevice *device)
 }
 
 void
+cpu_thread_limit (int threads)
+{
+  omp_set_num_threads (threads);
+}
+
+void
 cpu_parallel (int threads, int64_t n, CpuPart part, void *context)
 {
 #pragma omp parallel num_threads(threads)

@@ -6,6 +6,9 @@
 #include "kernels/cpu/cpu.h"
 
 #include <string.h>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 
 #define PANEL 16
 #define ROWS  8
@@ -23,6 +26,32 @@ typedef struct
   bool trans_b, has_bias;
   LoomScalarOp act;
 } Small;
+
+/* The first n of a vector's elements; the others are neither read nor written. */
+static inline __attribute__ ((always_inline)) V
+load_part (const float *from, int64_t n)
+{
+#ifdef __AVX512F__
+  return (V)_mm512_maskz_loadu_ps ((__mmask16)((1u << n) - 1), from);
+#else
+  V v = { 0 };
+
+  for (int64_t i = 0; i < n; i++)
+    v[i] = from[i];
+  return v;
+#endif
+}
+
+static inline __attribute__ ((always_inline)) void
+store_part (float *to, V v, int64_t n)
+{
+#ifdef __AVX512F__
+  _mm512_mask_storeu_ps (to, (__mmask16)((1u << n) - 1), (__m512)v);
+#else
+  for (int64_t i = 0; i < n; i++)
+    to[i] = v[i];
+#endif
+}
 
 #define ROW_CASE(R)                                                                                                    \
   static inline __attribute__ ((always_inline)) void rows_##R (const float *a, int64_t a_row, int64_t a_column,        \
@@ -42,8 +71,7 @@ typedef struct
       if (columns == PANEL)                                                                                            \
         *(V *)(y + r * n) = acc[r];                                                                                    \
       else                                                                                                             \
-        for (int64_t j = 0; j < columns; j++)                                                                          \
-          y[r * n + j] = acc[r][j];                                                                                    \
+        store_part (y + r * n, acc[r], columns);                                                                       \
   }
 
 ROW_CASE (1)
@@ -65,21 +93,24 @@ product (const Small *self, const float *a, const float *b, const float *bias, f
 
       if (self->trans_b || columns < PANEL)
         {
-          int64_t row = self->trans_b ? 1 : n, column = self->trans_b ? depth : 1;
-          const float *from = self->trans_b ? b + j * depth : b + j;
+          if (self->trans_b)
+            for (int64_t d = 0; d < depth; d++)
+              {
+                const float *from = b + j * depth + d;
 
-          for (int64_t d = 0; d < depth; d++)
-            {
-              for (int64_t c = 0; c < columns; c++)
-                pack[d * PANEL + c] = from[d * row + c * column];
-              for (int64_t c = columns; c < PANEL; c++)
-                pack[d * PANEL + c] = 0;
-            }
+                for (int64_t c = 0; c < columns; c++)
+                  pack[d * PANEL + c] = from[c * depth];
+                for (int64_t c = columns; c < PANEL; c++)
+                  pack[d * PANEL + c] = 0;
+              }
+          else
+            for (int64_t d = 0; d < depth; d++)
+              *(V *)(pack + d * PANEL) = load_part (b + j + d * n, columns);
           panel = pack;
           panel_row = PANEL;
         }
-      for (int64_t c = 0; bias != NULL && c < columns; c++)
-        start[c] = bias[j + c];
+      if (bias != NULL)
+        start = load_part (bias + j, columns);
       for (; i + ROWS <= m; i += ROWS)
         rows_8 (a + i * ar, ar, ac, panel, panel_row, depth, start, y + i * n + j, n, columns);
       if (m - i >= 4)

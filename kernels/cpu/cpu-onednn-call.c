@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What one core does with middling shapes; only the order of magnitude counts. */
+#define FLOPS_PER_NS 100.0
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static dnnl_engine_t engine;
 static dnnl_stream_t stream;
@@ -44,9 +47,13 @@ onednn_work (CpuKernel *k, void *const *b, LoomMessage *message)
   if (memcmp (self->bound, b, (size_t)(k->n_in + k->n_out) * sizeof *b) != 0
       || (k->base.scratch_bytes > 0 && self->bound[k->n_in + k->n_out] != b[k->n_in + k->n_out]))
     ok = bind_buffers (self, b);
+  if (self->alone)
+    cpu_thread_limit (1);
   for (int i = 0; ok && i < self->n_calls; i++)
     ok = dnnl_primitive_execute (self->call[i].primitive, stream, self->call[i].n_args, self->call[i].arg)
          == dnnl_success;
+  if (self->alone)
+    cpu_thread_limit (k->threads);
   if (!ok)
     {
       snprintf (message->text, sizeof message->text, "oneDNN failed in %s", k->base.name);
@@ -69,7 +76,7 @@ destroy (CpuKernel *k)
 }
 
 Onednn *
-onednn_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, LoomMessage *message)
+onednn_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, double flops, LoomMessage *message)
 {
   Onednn *self;
 
@@ -84,14 +91,25 @@ onednn_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, L
       self->k.destroy = destroy;
       self->act = LOOM_SCALAR_ID;
       self->act_count = loom_desc_count (&spec->out[0]);
+      self->alone = device->threads > 1 && flops / FLOPS_PER_NS < CPU_PARALLEL_NS;
+      if (self->alone)
+        cpu_thread_limit (1);
     }
   return self;
 }
 
-void
-onednn_free (Onednn *self)
+LoomStatus
+onednn_finish (Onednn *self, bool ok, CpuKernel **kernel)
 {
-  self->k.base.free (&self->k.base);
+  if (self->alone)
+    cpu_thread_limit (self->k.threads);
+  if (!ok)
+    {
+      self->k.base.free (&self->k.base);
+      return LOOM_STATUS_UNSUPPORTED;
+    }
+  *kernel = &self->k;
+  return LOOM_STATUS_OK;
 }
 
 dnnl_memory_t

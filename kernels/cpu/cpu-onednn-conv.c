@@ -87,16 +87,11 @@ md_of (dnnl_primitive_desc_t pd, int arg)
   return dnnl_primitive_desc_query_md (pd, dnnl_query_exec_arg_md, arg);
 }
 
-static LoomStatus
-finish (Onednn *self, bool ok, CpuKernel **kernel)
+/* Multiply-adds twice, by w's and y's descriptions. */
+static double
+work_of (const LoomTensorDesc *w, const LoomTensorDesc *y)
 {
-  if (!ok)
-    {
-      onednn_free (self);
-      return LOOM_STATUS_UNSUPPORTED;
-    }
-  *kernel = &self->k;
-  return LOOM_STATUS_OK;
+  return 2 * (double)loom_desc_count (y) * (double)loom_dim_product (w, 1, 4);
 }
 
 /* Relu as a post-operation: leaky with the smallest denormal for a slope, because with
@@ -155,7 +150,7 @@ create_forward (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_siz
 
   if (!describe (&c, a, &spec->in[0], &spec->in[1], &spec->out[0]))
     return LOOM_STATUS_UNSUPPORTED;
-  self = onednn_new (device, spec, attrs_size, message);
+  self = onednn_new (device, spec, attrs_size, work_of (&spec->in[1], &spec->out[0]), message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   attr = onednn_attr ();
@@ -164,7 +159,7 @@ create_forward (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_siz
   pd = forward_pd (&c, c.bias_or_null, attr);
   dnnl_primitive_attr_destroy (attr);
   if (pd == NULL)
-    return finish (self, false, kernel);
+    return onednn_finish (self, false, kernel);
   onednn_describe (self, pd);
   x_md = *md_of (pd, DNNL_ARG_SRC);
   w_md = *md_of (pd, DNNL_ARG_WEIGHTS);
@@ -173,12 +168,12 @@ create_forward (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_siz
   w = onednn_input (self, 1, &c.w, &w_md);
   y = onednn_result (self, spec->n_in, &c.y, &y_md);
   call = onednn_call (self, pd);
-  return finish (self,
-                 call != NULL && onednn_arg (call, DNNL_ARG_SRC, x) && onednn_arg (call, DNNL_ARG_WEIGHTS, w)
-                     && onednn_arg (call, DNNL_ARG_DST, y)
-                     && (!a->has_bias || onednn_arg (call, DNNL_ARG_BIAS, onednn_memory (self, &c.bias, 2, 0)))
-                     && onednn_output (self, spec->n_in, y, &c.y, &y_md),
-                 kernel);
+  return onednn_finish (self,
+                        call != NULL && onednn_arg (call, DNNL_ARG_SRC, x) && onednn_arg (call, DNNL_ARG_WEIGHTS, w)
+                            && onednn_arg (call, DNNL_ARG_DST, y)
+                            && (!a->has_bias || onednn_arg (call, DNNL_ARG_BIAS, onednn_memory (self, &c.bias, 2, 0)))
+                            && onednn_output (self, spec->n_in, y, &c.y, &y_md),
+                        kernel);
 }
 
 LoomStatus
@@ -209,7 +204,7 @@ cpu_onednn_conv2d_input_grad (LoomDevice *device, const LoomKernelSpec *spec, si
 
   if (!describe (&c, a, &spec->out[0], &spec->in[1], &spec->in[0]))
     return LOOM_STATUS_UNSUPPORTED;
-  self = onednn_new (device, spec, attrs_size, message);
+  self = onednn_new (device, spec, attrs_size, work_of (&spec->in[1], &spec->in[0]), message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   attr = onednn_attr ();
@@ -223,7 +218,7 @@ cpu_onednn_conv2d_input_grad (LoomDevice *device, const LoomKernelSpec *spec, si
   if (hint != NULL)
     dnnl_primitive_desc_destroy (hint);
   if (!ok)
-    return finish (self, false, kernel);
+    return onednn_finish (self, false, kernel);
   onednn_describe (self, pd);
   g_md = *md_of (pd, DNNL_ARG_DIFF_DST);
   w_md = *md_of (pd, DNNL_ARG_WEIGHTS);
@@ -232,10 +227,11 @@ cpu_onednn_conv2d_input_grad (LoomDevice *device, const LoomKernelSpec *spec, si
   w = onednn_input (self, 1, &c.w, &w_md);
   dx = onednn_result (self, 2, &c.x, &dx_md);
   call = onednn_call (self, pd);
-  return finish (self,
-                 call != NULL && onednn_arg (call, DNNL_ARG_DIFF_DST, g) && onednn_arg (call, DNNL_ARG_WEIGHTS, w)
-                     && onednn_arg (call, DNNL_ARG_DIFF_SRC, dx) && onednn_output (self, 2, dx, &c.x, &dx_md),
-                 kernel);
+  return onednn_finish (self,
+                        call != NULL && onednn_arg (call, DNNL_ARG_DIFF_DST, g)
+                            && onednn_arg (call, DNNL_ARG_WEIGHTS, w) && onednn_arg (call, DNNL_ARG_DIFF_SRC, dx)
+                            && onednn_output (self, 2, dx, &c.x, &dx_md),
+                        kernel);
 }
 
 LoomStatus
@@ -255,7 +251,7 @@ cpu_onednn_conv2d_weight_grad (LoomDevice *device, const LoomKernelSpec *spec, s
 
   if (!describe (&c, a, &spec->in[1], &spec->out[0], &spec->in[0]))
     return LOOM_STATUS_UNSUPPORTED;
-  self = onednn_new (device, spec, attrs_size, message);
+  self = onednn_new (device, spec, attrs_size, work_of (&spec->out[0], &spec->in[0]), message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   attr = onednn_attr ();
@@ -270,7 +266,7 @@ cpu_onednn_conv2d_weight_grad (LoomDevice *device, const LoomKernelSpec *spec, s
   if (hint != NULL)
     dnnl_primitive_desc_destroy (hint);
   if (!ok)
-    return finish (self, false, kernel);
+    return onednn_finish (self, false, kernel);
   onednn_describe (self, pd);
   g_md = *md_of (pd, DNNL_ARG_DIFF_DST);
   x_md = *md_of (pd, DNNL_ARG_SRC);
@@ -279,10 +275,11 @@ cpu_onednn_conv2d_weight_grad (LoomDevice *device, const LoomKernelSpec *spec, s
   x = onednn_input (self, 1, &c.x, &x_md);
   dw = onednn_result (self, 2, &c.w, &dw_md);
   call = onednn_call (self, pd);
-  return finish (self,
-                 call != NULL && onednn_arg (call, DNNL_ARG_DIFF_DST, g) && onednn_arg (call, DNNL_ARG_SRC, x)
-                     && onednn_arg (call, DNNL_ARG_DIFF_WEIGHTS, dw)
-                     && (!a->has_bias || onednn_arg (call, DNNL_ARG_DIFF_BIAS, onednn_memory (self, &c.bias, 3, 0)))
-                     && onednn_output (self, 2, dw, &c.w, &dw_md),
-                 kernel);
+  return onednn_finish (
+      self,
+      call != NULL && onednn_arg (call, DNNL_ARG_DIFF_DST, g) && onednn_arg (call, DNNL_ARG_SRC, x)
+          && onednn_arg (call, DNNL_ARG_DIFF_WEIGHTS, dw)
+          && (!a->has_bias || onednn_arg (call, DNNL_ARG_DIFF_BIAS, onednn_memory (self, &c.bias, 3, 0)))
+          && onednn_output (self, 2, dw, &c.w, &dw_md),
+      kernel);
 }

@@ -37,7 +37,8 @@ cpu_onednn_matmul (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
                    LoomMessage *message)
 {
   const LoomMatmulAttrs *a = spec->attrs;
-  const LoomTensorDesc *y = &spec->out[0];
+  const LoomTensorDesc *y = &spec->out[0], *x = &spec->in[0];
+  int64_t depth = x->dim[a->trans_a ? x->rank - 2 : x->rank - 1];
   dnnl_memory_desc_t amd, bmd, cmd, ymd;
   dnnl_dims_t bias_dims;
   dnnl_matmul_desc_t desc;
@@ -54,7 +55,7 @@ cpu_onednn_matmul (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
       || dnnl_memory_desc_init_by_strides (&cmd, y->rank, bias_dims, dnnl_f32, NULL) != dnnl_success
       || dnnl_matmul_desc_init (&desc, &amd, &bmd, a->has_bias ? &cmd : NULL, &ymd) != dnnl_success)
     return LOOM_STATUS_UNSUPPORTED;
-  self = onednn_new (device, spec, attrs_size, message);
+  self = onednn_new (device, spec, attrs_size, 2 * (double)(loom_desc_count (y) * depth), message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   attr = onednn_attr ();
@@ -69,12 +70,6 @@ cpu_onednn_matmul (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
            && onednn_arg (call, DNNL_ARG_DST, onednn_memory (self, &ymd, spec->n_in, 0))
            && (!a->has_bias || onednn_arg (call, DNNL_ARG_BIAS, onednn_memory (self, &cmd, 2, 0)));
     }
-  if (!ok)
-    {
-      onednn_free (self);
-      return LOOM_STATUS_UNSUPPORTED;
-    }
   self->act = a->act;
-  *kernel = &self->k;
-  return LOOM_STATUS_OK;
+  return onednn_finish (self, ok, kernel);
 }

@@ -39,13 +39,17 @@ typedef struct
   void *bound[ONEDNN_BUFFERS];
   LoomScalarOp act; /* applied in own loops to output 0 afterwards */
   int64_t act_count;
+  bool alone; /* too little work to share: one thread plans and runs it */
   char name[80];
 } Onednn;
 
 dnnl_engine_t onednn_engine (void);
 LoomStatus onednn_work (CpuKernel *k, void *const *b, LoomMessage *message);
-Onednn *onednn_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, LoomMessage *message);
-void onednn_free (Onednn *self);
+/* flops: the work of one run, which decides whether threads share it. Each
+ * onednn_new() is followed by one onednn_finish(), which keeps or frees the kernel. */
+Onednn *
+onednn_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, double flops, LoomMessage *message);
+LoomStatus onednn_finish (Onednn *self, bool ok, CpuKernel **kernel);
 
 /* A memory over a buffer at an offset, NULL on failure. */
 dnnl_memory_t onednn_memory (Onednn *self, const dnnl_memory_desc_t *md, int buffer, size_t offset);

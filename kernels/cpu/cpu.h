@@ -90,6 +90,8 @@ LoomStatus cpu_onednn_conv2d_weight_grad (LoomDevice *device, const LoomKernelSp
                                           CpuKernel **kernel, LoomMessage *message);
 /* oneDNN's workers flush denormals and count as the device wants. */
 void cpu_thread_prepare (const LoomDevice *device);
+/* How many threads the next parallel regions of this thread take: oneDNN asks that. */
+void cpu_thread_limit (int threads);
 
 #ifdef LOOM_ISA
 /* One list, declared and put in the table alike (cpu-table.c). */
