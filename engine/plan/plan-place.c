@@ -121,6 +121,7 @@ make_kernel (Work *w, WorkInstr *instr, const LoomTensorDesc *in, const LoomTens
     {
       g_autoptr (GHashTable) reg = g_hash_table_new (NULL, NULL);
 
+      g_assert (instr->out->len <= LOOM_EW_MAX_OUT && instr->steps->len <= LOOM_EW_MAX_STEPS);
       memset (&elementwise, 0, sizeof elementwise);
       elementwise.compute = instr->compute;
       elementwise.n_steps = (int)instr->steps->len;
@@ -137,7 +138,7 @@ make_kernel (Work *w, WorkInstr *instr, const LoomTensorDesc *in, const LoomTens
                 = (uint8_t)GPOINTER_TO_UINT (g_hash_table_lookup (reg, GUINT_TO_POINTER (step->arg[k])));
           g_hash_table_insert (reg, GUINT_TO_POINTER (step->result), GUINT_TO_POINTER (instr->in->len + s));
         }
-      for (guint o = 0; o < instr->out->len; o++)
+      for (guint o = 0; o < MIN (instr->out->len, LOOM_EW_MAX_OUT); o++)
         elementwise.out[o]
             = (uint8_t)GPOINTER_TO_UINT (g_hash_table_lookup (reg, GUINT_TO_POINTER (work_out (instr, o))));
       spec.attrs = &elementwise;
