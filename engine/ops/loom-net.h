@@ -62,8 +62,9 @@ const LoomNetWeight *loom_net_weight (const LoomNet *net, guint i);
 char *loom_net_port_name (const LoomNet *net, guint node, guint output);
 /* Symbols that occur in any type, as a string "BT". */
 char *loom_net_symbols (const LoomNet *net);
-/* The type a module instance's or node's output has, for a wire in the scope the user sees: by element serial
- * (first copy of a repeat). NULL where unknown. */
+/* The type a module instance's or node's output has, for a wire in the scope the user sees: by the node's serial. A
+ * repeated node gives its last copy's, as its wires do. instance_path is NULL or "" at the root; a repeated module may be
+ * named without its copy number, which means the first one. NULL where unknown. */
 const LoomType *loom_net_type_of (const LoomNet *net, const char *instance_path, guint64 serial, const char *port);
 
 /* ---- lowering --------------------------------------------------------- */
