@@ -1,0 +1,260 @@
+/* Every command: on every example, on nothing, and on what is wrong. */
+#include "tests/cli/cli.h"
+
+#include <json-glib/json-glib.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static const char *const examples[]
+    = { "lessons/xyz-sum.xml",     "lessons/linear-regression.xml", "lessons/two-layer-relu.xml",
+        "lessons/spirals.xml",     "lessons/self-attention.xml",    "models/fashion-mlp.xml",
+        "models/fashion-lenet.xml" };
+
+static void
+test_examples (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (examples); i++)
+    {
+      g_autofree char *path = cli_example (examples[i]);
+      g_auto (CliResult) check = cli ("check", path, NULL);
+      g_auto (CliResult) program = cli ("program", path, NULL);
+      g_auto (CliResult) plan = cli ("plan", path, NULL);
+      g_assert_cmpstr (check.err, ==, "");
+      g_assert_cmpint (check.status, ==, 0);
+      g_assert_nonnull (strstr (check.out, "total"));
+      g_assert_cmpint (program.status, ==, 0);
+      g_assert_nonnull (strstr (program.out, "backward"));
+      g_assert_cmpint (plan.status, ==, 0);
+      g_assert_nonnull (strstr (plan.out, "arena"));
+    }
+}
+
+/* Every line of --json is an object with an event. Returns how many have this one. */
+static guint
+count_events (const char *text, const char *event)
+{
+  g_auto (GStrv) line = g_strsplit (text, "\n", -1);
+  guint n = 0;
+
+  for (guint i = 0; line[i]; i++)
+    {
+      if (!line[i][0])
+        continue;
+      g_autoptr (GError) error = NULL;
+      g_autoptr (JsonNode) node = json_from_string (line[i], &error);
+      g_assert_no_error (error);
+      g_assert_true (JSON_NODE_HOLDS_OBJECT (node));
+      n += g_strcmp0 (json_object_get_string_member (json_node_get_object (node), "event"), event) == 0;
+    }
+  return n;
+}
+
+static void
+test_check_json (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+  g_auto (CliResult) r = cli ("check", "--json", path, NULL);
+  g_assert_cmpuint (count_events (r.out, "node"), ==, 6);
+  g_assert_cmpuint (count_events (r.out, "total"), ==, 1);
+
+  cli_write ("bad.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n<node id=\"a\" op=\"liner\"/>\n"
+                        "<node id=\"b\" op=\"relu\"/>\n</graph>\n");
+  g_auto (CliResult) bad = cli ("check", "--json", "bad.xml", NULL);
+  g_assert_cmpint (bad.status, ==, 1);
+  g_assert_cmpuint (count_events (bad.out, "fault"), ==, 2); /* all at once, not the first alone */
+  g_auto (CliResult) text = cli ("check", "bad.xml", NULL);
+  g_assert_cmpint (text.status, ==, 1);
+  g_assert_nonnull (strstr (text.err, "bad.xml: line 2"));
+  g_assert_nonnull (strstr (text.err, "linear"));
+}
+
+static void
+test_words (void)
+{
+  static const char *const commands[]
+      = { "check", "train", "eval", "run", "program", "plan", "bench", "ops", "devices", "worker" };
+  static const char *const later[] = { "export", "import", "predict", "diff" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    {
+      g_auto (CliResult) help = cli (commands[i], "--help", NULL);
+      g_assert_cmpint (help.status, ==, 0);
+      g_assert_nonnull (strstr (help.out, commands[i]));
+      cli_expect (2, commands[i], commands[i], "--no-such-option");
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (later); i++)
+    cli_expect (2, "later version", later[i], "x");
+  cli_expect (2, "Did you mean “train”", "trian");
+  cli_expect (2, "Which graph", "train");
+  cli_expect (2, "one GRAPH", "check");
+  cli_expect (2, "--resume", "train", "--resume", "a", "b");
+  cli_expect (2, "later version", "train", "--ranks", "4", "x.xml");
+  cli_expect (2, "--lr", "train", "--lr", "fast", "x.xml");
+  cli_expect (1, "nowhere.xml", "train", "nowhere.xml");
+  cli_expect (1, "nowhere.xml", "check", "nowhere.xml");
+  cli_expect (1, NULL, "train", "--resume", "nowhere");
+  cli_expect (2, "plan or eager", "bench", "x.xml", "--executor", "lazy");
+  g_auto (CliResult) version = cli ("--version", NULL);
+  g_assert_true (g_str_has_prefix (version.out, "gradloom "));
+}
+
+static void
+test_ops (void)
+{
+  g_auto (CliResult) list = cli ("ops", NULL);
+  g_assert_nonnull (strstr (list.out, "cross_entropy"));
+  g_auto (CliResult) one = cli ("ops", "linear", NULL);
+  g_assert_nonnull (strstr (one.out, "out_features"));
+  cli_expect (1, "Did you mean “linear”", "ops", "linea");
+  g_auto (CliResult) schema = cli ("ops", "--schema", NULL);
+  g_assert_nonnull (strstr (schema.out, "relaxng"));
+  g_auto (CliResult) json = cli ("ops", "--json", NULL);
+  g_auto (GStrv) line = g_strsplit (json.out, "\n", -1);
+  for (guint i = 0; line[i]; i++)
+    {
+      g_autoptr (JsonNode) node = line[i][0] ? json_from_string (line[i], NULL) : NULL;
+      g_assert_true (!line[i][0] || JSON_NODE_HOLDS_OBJECT (node));
+    }
+  g_auto (CliResult) markdown = cli ("ops", "--markdown", NULL);
+  g_assert_nonnull (strstr (markdown.out, "linear"));
+}
+
+static void
+test_devices (void)
+{
+  g_auto (CliResult) text = cli ("devices", NULL);
+  g_assert_cmpint (text.status, ==, 0);
+  g_assert_nonnull (strstr (text.out, "cpu"));
+  g_assert_nonnull (strstr (text.out, "ref"));
+  g_auto (CliResult) json = cli ("devices", "--json", NULL);
+  g_assert_cmpuint (count_events (json.out, "device"), >=, 2);
+}
+
+static void
+test_train (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+  g_auto (CliResult) a = cli ("train", path, "--epochs", "3", "--json", "--out", "run1", NULL);
+  g_assert_cmpint (a.status, ==, 0);
+  g_assert_cmpuint (count_events (a.out, "step"), ==, 48);
+  g_assert_cmpuint (count_events (a.out, "eval"), ==, 3);
+  g_assert_cmpuint (count_events (a.out, "done"), ==, 1);
+  g_assert_cmpstr (a.err, ==, ""); /* no progress bar where nobody looks, and nothing else either */
+  g_assert_true (g_file_test ("run1/weights.safetensors", G_FILE_TEST_EXISTS));
+
+  /* The run's own graph says all that was asked for: it repeats the curve digit for digit. */
+  g_auto (CliResult) b = cli ("train", "run1/graph.xml", "--json", NULL);
+  g_assert_cmpstr (a.out, ==, b.out);
+  cli_expect (2, "already holds a run", "train", path, "--out", "run1");
+
+  g_auto (CliResult) text = cli ("train", path, "--epochs", "2", "--set", "hidden.out_features=8", NULL);
+  g_assert_cmpint (text.status, ==, 0);
+  g_assert_nonnull (strstr (text.out, "test"));
+  g_assert_nonnull (strstr (text.out, "accuracy"));
+  g_auto (CliResult) eval = cli ("eval", "run1", "--json", NULL);
+  g_assert_cmpuint (count_events (eval.out, "eval"), ==, 1);
+  /* What was trained is what is evaluated. */
+  const char *line = strstr (a.out, "\"step\":48,\"loss\"")
+                         ? strstr (a.out, "\"event\":\"eval\",\"split\":\"test\",\"step\":48")
+                         : NULL;
+  g_assert_nonnull (line);
+  g_autofree char *metrics = g_strndup (strstr (line, "\"metrics\""),
+                                        strchr (strstr (line, "\"metrics\""), '}') - strstr (line, "\"metrics\""));
+  g_assert_nonnull (strstr (eval.out, metrics));
+  cli_expect (1, NULL, "eval", path, "--weights", "nowhere.safetensors");
+  cli_expect (3, "cuda", "train", path, "--device", "cuda:99");
+  g_autofree char *line_graph = cli_example ("lessons/linear-regression.xml");
+  cli_expect (4, "no longer finite", "train", line_graph, "--lr", "1000");
+}
+
+static int
+interrupt (int number)
+{
+  g_autofree char *program = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+  g_autofree char *out = g_strdup_printf ("signal-%d", number);
+  const char *argv[] = { program, "train", path, "--epochs", "1000000", "--json", "--out", out, NULL };
+  g_autofree char *checkpoint = g_build_filename (out, "checkpoints", "16", NULL);
+  GPid pid;
+  int status;
+
+  g_assert_true (g_spawn_async (NULL, (char **)argv, NULL,
+                                G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL | G_SPAWN_DO_NOT_REAP_CHILD,
+                                NULL, NULL, &pid, NULL));
+  for (int i = 0; i < 1000 && !g_file_test (checkpoint, G_FILE_TEST_EXISTS); i++)
+    g_usleep (10000);
+  kill (pid, number);
+  g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
+  g_autofree char *weights = g_build_filename (out, "weights.safetensors", NULL);
+  g_assert_true (g_file_test (weights, G_FILE_TEST_EXISTS));
+  return WIFEXITED (status) ? WEXITSTATUS (status) : -1;
+}
+
+static void
+test_signals (void)
+{
+  g_assert_cmpint (interrupt (SIGINT), ==, 130);
+  g_assert_cmpint (interrupt (SIGTERM), ==, 143);
+}
+
+static void
+test_full_disk (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+  /* Room for the graph, none for the run: files may grow to one kilobyte in the child. */
+  g_autofree char *program = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
+  g_autofree char *script = g_strdup_printf (
+      "trap '' XFSZ; ulimit -f 8; exec '%s' train '%s' --set hidden.out_features=4096 --epochs 2 --out full", program,
+      path);
+  const char *argv[] = { "/bin/sh", "-c", script, NULL };
+  g_autofree char *err = NULL;
+  int status;
+
+  g_assert_true (
+      g_spawn_sync (NULL, (char **)argv, NULL, G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL, &err, &status, NULL));
+  g_assert_true (WIFEXITED (status));
+  g_assert_cmpint (WEXITSTATUS (status), ==, 5);
+  /* Whole or not at all. */
+  g_assert_false (g_file_test ("full/weights.safetensors", G_FILE_TEST_EXISTS));
+  g_assert_false (g_file_test ("full/checkpoints/16", G_FILE_TEST_EXISTS));
+}
+
+static void
+test_bench (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml"), *no_train = cli_example ("lessons/xyz-sum.xml");
+  static const char *const executors[] = { "plan", "eager" };
+
+  for (guint i = 0; i < 2; i++)
+    {
+      g_auto (CliResult) r
+          = cli ("bench", path, "--windows", "2", "--seconds", "0.02", "--json", "--executor", executors[i], NULL);
+      g_assert_cmpint (r.status, ==, 0);
+      g_assert_cmpuint (count_events (r.out, "bench"), ==, 1);
+      g_assert_nonnull (strstr (r.out, "\"steps_per_second\":"));
+    }
+  g_auto (CliResult) devices = cli ("bench", "devices", "--device", "ref", "--windows", "1", "--seconds", "0.01", NULL);
+  g_assert_cmpint (devices.status, ==, 0);
+  g_assert_nonnull (strstr (devices.out, "GFLOP/s"));
+  cli_expect (1, "<train>", "bench", no_train);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  cli_enter ();
+  g_test_add_func ("/cli/examples", test_examples);
+  g_test_add_func ("/cli/check-json", test_check_json);
+  g_test_add_func ("/cli/words", test_words);
+  g_test_add_func ("/cli/ops", test_ops);
+  g_test_add_func ("/cli/devices", test_devices);
+  g_test_add_func ("/cli/train", test_train);
+  g_test_add_func ("/cli/signals", test_signals);
+  g_test_add_func ("/cli/full-disk", test_full_disk);
+  g_test_add_func ("/cli/bench", test_bench);
+  int status = g_test_run ();
+  cli_leave ();
+  return status;
+}

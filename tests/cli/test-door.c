@@ -1,0 +1,330 @@
+/* `gradloom run`, the door: FORMATS.md sentence by sentence, and gradients against differences through the door alone.
+ */
+#include "tests/cli/cli.h"
+
+#include <math.h>
+#include <string.h>
+
+static char *xyz;
+
+static const double X[12] = { 0.5, -1, 2, 0.25, 3, -0.75, 1.5, -2, 0.125, 4, -0.5, 1 };
+static const gint64 XY[2] = { 3, 4 };
+
+static void
+test_values (void)
+{
+  cli_save ("x.npy", LOOM_F64, 2, XY, X);
+  g_auto (CliResult) r = cli ("run", xyz, "--in", "x=x.npy", "--out", "s=s.npy", "--out", "product.out=p.npy", "--grad",
+                              "s", "--grads", "g.st", "--save-weights", "w.st", NULL);
+  g_assert_cmpstr (r.err, ==, "");
+  g_assert_cmpstr (r.out, ==, ""); /* nothing on success */
+  g_assert_cmpint (r.status, ==, 0);
+
+  g_autoptr (LoomTensor) s = cli_load ("s.npy"), p = cli_load ("p.npy");
+  g_autoptr (LoomTensor) y = cli_weight ("w.st", "y"), z = cli_weight ("w.st", "z");
+  g_autoptr (LoomTensor) gx = cli_weight ("g.st", "input:x"), gy = cli_weight ("g.st", "y");
+  g_autoptr (LoomTensor) gz = cli_weight ("g.st", "z");
+  double sum = 0;
+  g_assert_cmpint (s->rank, ==, 0);
+  g_assert_cmpint (s->dtype, ==, LOOM_F32);
+  for (int i = 0; i < 12; i++)
+    {
+      sum += X[i] * loom_tensor_get (y, i) + loom_tensor_get (z, i);
+      g_assert_cmpfloat_with_epsilon (loom_tensor_get (p, i), X[i] * loom_tensor_get (y, i), 1e-5);
+      g_assert_cmpfloat_with_epsilon (loom_tensor_get (gx, i), loom_tensor_get (y, i), 1e-6);
+      g_assert_cmpfloat_with_epsilon (loom_tensor_get (gy, i), X[i], 1e-6);
+      g_assert_cmpfloat (loom_tensor_get (gz, i), ==, 1);
+    }
+  g_assert_cmpfloat_with_epsilon (loom_tensor_get (s, 0), sum, 1e-4);
+
+  g_auto (CliResult) json = cli ("run", xyz, "--in", "x=x.npy", "--out", "product=p.npy", "--json", NULL);
+  g_assert_cmpstr (
+      json.out, ==,
+      "{\"event\":\"output\",\"port\":\"product\",\"shape\":[3,4],\"dtype\":\"f32\",\"file\":\"p.npy\"}\n");
+  g_auto (CliResult) wide = cli ("run", xyz, "--in", "x=x.npy", "--out", "product=p.npy", "--dtype", "f64", NULL);
+  g_assert_cmpint (wide.status, ==, 0);
+  g_autoptr (LoomTensor) p64 = cli_load ("p.npy");
+  g_assert_cmpint (p64->dtype, ==, LOOM_F64);
+}
+
+static void
+test_usage (void)
+{
+  cli_expect (2, "Nothing was asked for", "run", xyz);
+  cli_expect (2, "Nothing was asked for", "run", xyz, "--in", "x=x.npy");
+  cli_expect (2, "--grad", "run", xyz, "--in", "x=x.npy", "--out", "s=s.npy", "--grads", "g.st");
+  cli_expect (2, "FILE.npy", "run", xyz, "--in", "x", "--out", "s=s.npy");
+  cli_expect (2, "eval or train", "run", xyz, "--out", "s=s.npy", "--mode", "test");
+  cli_expect (2, "f32 or f64", "run", xyz, "--out", "s=s.npy", "--dtype", "f16");
+  cli_expect (2, "ref", "run", xyz, "--in", "x=x.npy", "--out", "s=s.npy", "--dtype", "f64", "--device", "cpu");
+  cli_expect (2, "one GRAPH", "run", "--out", "s=s.npy");
+  cli_expect (2, "--grad-output", "run", xyz, "--in", "x=x.npy", "--grad", "product", "--grads", "g.st");
+  cli_expect (2, "twice", "run", xyz, "--in", "x=x.npy", "--in", "x.out=x.npy", "--out", "s=s.npy");
+}
+
+static void
+test_bad_inputs (void)
+{
+  static const gint64 other[2] = { 4, 3 };
+  double ints[12], halves[12];
+
+  for (int i = 0; i < 12; i++)
+    {
+      ints[i] = i - 6;
+      halves[i] = i + 0.5;
+    }
+  cli_save ("x.npy", LOOM_F32, 2, XY, X);
+  cli_save ("turned.npy", LOOM_F32, 2, other, X);
+  cli_save ("ints.npy", LOOM_I64, 2, XY, ints);
+  cli_save ("flags.npy", LOOM_BOOL, 2, XY, (double[12]){ 1, 0, 1 });
+  cli_save ("halves.npy", LOOM_F16, 2, XY, halves);
+  cli_expect (1, "x", "run", xyz, "--out", "s=s.npy"); /* a missing input */
+  cli_expect (1, "3 × 4", "run", xyz, "--in", "x=turned.npy", "--out", "s=s.npy");
+  cli_expect (1, "nowhere.npy", "run", xyz, "--in", "x=nowhere.npy", "--out", "s=s.npy");
+  cli_expect (1, "nobody", "run", xyz, "--in", "nobody=x.npy", "--out", "s=s.npy");
+  cli_expect (1, "nobody", "run", xyz, "--in", "x=x.npy", "--out", "nobody=s.npy");
+  cli_expect (5, NULL, "run", xyz, "--in", "x=x.npy", "--out", "s=no/such/folder/s.npy");
+  cli_expect (3, "cuda", "run", xyz, "--in", "x=x.npy", "--out", "s=s.npy", "--device", "cuda:99");
+
+  /* Integers and other floats convert. */
+  cli_expect (0, NULL, "run", xyz, "--in", "x=ints.npy", "--out", "x=back.npy");
+  g_autoptr (LoomTensor) back = cli_load ("back.npy");
+  g_assert_cmpint (back->dtype, ==, LOOM_F32);
+  g_assert_cmpfloat (loom_tensor_get (back, 0), ==, -6);
+  cli_expect (0, NULL, "run", xyz, "--in", "x=halves.npy", "--out", "x=back.npy");
+  cli_expect (0, NULL, "run", xyz, "--in", "x=flags.npy", "--out", "x=back.npy");
+  /* 2²⁴ + 1 has no f32. */
+  ints[3] = 16777217;
+  cli_save ("large.npy", LOOM_I64, 2, XY, ints);
+  cli_expect (1, NULL, "run", xyz, "--in", "x=large.npy", "--out", "s=s.npy");
+  cli_expect (0, NULL, "run", xyz, "--in", "x=large.npy", "--out", "s=s.npy", "--dtype", "f64");
+
+  g_autofree char *spirals = cli_example ("lessons/spirals.xml");
+  static const gint64 five[1] = { 5 };
+  cli_save ("y.npy", LOOM_F32, 1, five, X);
+  cli_expect (1, "i64", "run", spirals, "--in", "data.y=y.npy", "--out", "loss=s.npy");
+  cli_save ("y.npy", LOOM_I32, 1, five, (double[5]){ 0, 1, 2, 0, 0 }); /* there is no class 2 */
+  cli_expect (1, NULL, "run", spirals, "--in", "data.y=y.npy", "--out", "loss=s.npy");
+}
+
+static void
+test_inner_ports (void)
+{
+  g_autofree char *spirals = cli_example ("lessons/spirals.xml");
+  static const gint64 dims[2] = { 5, 2 };
+  static const gint64 y_dims[1] = { 5 };
+
+  /* Without data the first batch of test, in file order; B comes from <train>. */
+  cli_expect (0, NULL, "run", spirals, "--out", "data.x=x.npy", "--out", "data.y=y.npy", "--out", "scores=o.npy");
+  g_autoptr (LoomTensor) all = cli_load ("o.npy"), y = cli_load ("y.npy");
+  g_assert_cmpint (all->dim[0], ==, 64);
+  g_assert_cmpint (y->dtype, ==, LOOM_I64);
+  /* Given back by hand it is the same. */
+  cli_expect (0, NULL, "run", spirals, "--in", "data.x=x.npy", "--out", "scores=o2.npy");
+  g_autoptr (LoomTensor) again = cli_load ("o2.npy");
+  g_assert_true (loom_tensor_equal_bits (all, again));
+
+  /* An inner port given: only what follows is computed, and B is its 5. */
+  cli_save ("scores.npy", LOOM_F32, 2, dims, X);
+  cli_save ("five.npy", LOOM_I64, 1, y_dims, (double[5]){ 0, 1, 0, 1, 1 });
+  cli_expect (0, NULL, "run", spirals, "--in", "scores=scores.npy", "--in", "data.y=five.npy", "--out", "loss=l.npy",
+              "--grad", "loss", "--grads", "g.st");
+  g_autoptr (LoomTensor) loss = cli_load ("l.npy");
+  double expected = 0;
+  for (int i = 0; i < 5; i++)
+    {
+      int target = (int[]){ 0, 1, 0, 1, 1 }[i];
+      double a = X[2 * i], b = X[2 * i + 1];
+      expected -= (target ? b : a) - log (exp (a) + exp (b));
+    }
+  g_assert_cmpfloat_with_epsilon (loom_tensor_get (loss, 0), expected / 5, 1e-5);
+  /* Weights that are not reached are there, as zeros; so is no gradient of integers. */
+  g_autoptr (LoomTensor) zero = cli_weight ("g.st", "hidden.weight"), gs = cli_weight ("g.st", "input:scores");
+  g_assert_nonnull (zero);
+  g_assert_nonnull (gs);
+  for (gint64 i = 0; i < zero->count; i++)
+    g_assert_cmpfloat (loom_tensor_get (zero, i), ==, 0);
+  g_assert_null (cli_weight ("g.st", "input:data.y"));
+}
+
+static void
+test_weights (void)
+{
+  g_autofree char *spirals = cli_example ("lessons/spirals.xml");
+
+  cli_expect (0, NULL, "run", spirals, "--save-weights", "a.st", "--seed", "5");
+  cli_expect (0, NULL, "run", spirals, "--save-weights", "b.st", "--seed", "5", "--out", "scores=o.npy");
+  g_autoptr (LoomTensor) a = cli_weight ("a.st", "hidden.weight"), b = cli_weight ("b.st", "hidden.weight");
+  g_assert_true (loom_tensor_equal_bits (a, b)); /* seed and name alone */
+  g_assert_cmpint (a->dim[0], ==, 4);            /* PyTorch's [out, in] */
+  g_assert_cmpint (a->dim[1], ==, 2);
+  cli_expect (0, NULL, "run", spirals, "--save-weights", "c.st", "--seed", "6");
+  g_autoptr (LoomTensor) c = cli_weight ("c.st", "hidden.weight");
+  g_assert_false (loom_tensor_equal_bits (a, c));
+
+  cli_expect (0, NULL, "run", spirals, "--weights", "a.st", "--save-weights", "d.st", "--seed", "6");
+  g_autoptr (LoomTensor) d = cli_weight ("d.st", "hidden.weight");
+  g_assert_true (loom_tensor_equal_bits (a, d));
+
+  g_autofree char *other = cli_example ("lessons/self-attention.xml");
+  cli_expect (1, "w_q is missing", "run", other, "--weights", "a.st", "--out", "y=y.npy");
+  cli_expect (1, "--partial", "run", other, "--weights", "a.st", "--out", "y=y.npy");
+  cli_expect (0, "no weight “hidden.weight”", "run", other, "--weights", "a.st", "--partial", "--out", "y=y.npy");
+  cli_expect (1, NULL, "run", spirals, "--weights", "nowhere.st", "--out", "scores=y.npy");
+  cli_write ("broken.st", "no safetensors");
+  cli_expect (1, NULL, "run", spirals, "--weights", "broken.st", "--out", "scores=y.npy");
+}
+
+/* Dropout, and one update of running statistics, in training mode. */
+static void
+test_mode_train (void)
+{
+  static const gint64 dims[4] = { 2, 3, 2, 2 };
+  double x[24];
+
+  for (int i = 0; i < 24; i++)
+    x[i] = sin (i * 1.7) + i % 3;
+  cli_save ("x.npy", LOOM_F32, 4, dims, x);
+  cli_write ("norm.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
+                         "<node id=\"x\" op=\"input\" shape=\"B,3,2,2\"/><node id=\"norm\" op=\"batch_norm2d\"/>"
+                         "<node id=\"drop\" op=\"dropout\" p=\"0.5\"/>"
+                         "<wire from=\"x\" to=\"norm\"/><wire from=\"norm\" to=\"drop\"/></graph>");
+  cli_expect (0, NULL, "run", "norm.xml", "--in", "x=x.npy", "--out", "drop.out=o.npy", "--out", "norm=n.npy", "--out",
+              "drop.mask=m.npy", "--mode", "train", "--save-weights", "w.st");
+  g_autoptr (LoomTensor) o = cli_load ("o.npy"), n = cli_load ("n.npy"), m = cli_load ("m.npy");
+  int kept = 0;
+  for (int i = 0; i < 24; i++)
+    {
+      double mask = loom_tensor_get (m, i);
+      g_assert_true (mask == 0 || mask == 1);
+      kept += mask == 1;
+      g_assert_cmpfloat_with_epsilon (loom_tensor_get (o, i), mask * 2 * loom_tensor_get (n, i), 1e-6);
+    }
+  g_assert_cmpint (kept, >, 4);
+  g_assert_cmpint (kept, <, 20);
+
+  g_autoptr (LoomTensor) tracked = cli_weight ("w.st", "norm.num_batches_tracked");
+  g_autoptr (LoomTensor) mean = cli_weight ("w.st", "norm.running_mean");
+  g_assert_cmpint (tracked->dtype, ==, LOOM_I64);
+  g_assert_cmpfloat (loom_tensor_get (tracked, 0), ==, 1);
+  for (int c = 0; c < 3; c++)
+    {
+      double sum = 0;
+      for (int b = 0; b < 2; b++)
+        for (int k = 0; k < 4; k++)
+          sum += x[b * 12 + c * 4 + k];
+      g_assert_cmpfloat_with_epsilon (loom_tensor_get (mean, c), 0.1 * sum / 8, 1e-5);
+    }
+  /* Evaluation updates nothing and drops nothing. */
+  cli_expect (0, NULL, "run", "norm.xml", "--in", "x=x.npy", "--out", "drop.out=o.npy", "--out", "norm=n.npy",
+              "--save-weights", "w.st");
+  g_autoptr (LoomTensor) o2 = cli_load ("o.npy"), n2 = cli_load ("n.npy");
+  g_assert_true (loom_tensor_equal_bits (o2, n2));
+  g_autoptr (LoomTensor) tracked2 = cli_weight ("w.st", "norm.num_batches_tracked");
+  g_assert_cmpfloat (loom_tensor_get (tracked2, 0), ==, 0);
+}
+
+/* ---- gradients -------------------------------------------------------- */
+
+/* One number: the cotangent's product with the port, at the weights in a file. */
+static double
+contract (const char *graph, const char *port, const char *in, const LoomTensor *cotangent)
+{
+  cli_expect (0, NULL, "run", graph, "--in", in, "--weights", "moved.st", "--out", port, "--dtype", "f64", "--mode",
+              "train");
+  g_autoptr (LoomTensor) t = cli_load ("fd.npy");
+  double sum = 0;
+  for (gint64 i = 0; i < t->count; i++)
+    sum += loom_tensor_get (t, i) * loom_tensor_get (cotangent, i);
+  return sum;
+}
+
+/* Central differences with a random cotangent: the direction is one element of one weight at a time. */
+static void
+test_differences (void)
+{
+  static const gint64 dims[4] = { 3, 2, 6, 6 }, out_dims[2] = { 3, 5 };
+  const double eps = 1e-6;
+  double x[216], g[15];
+
+  for (int i = 0; i < 216; i++)
+    x[i] = sin (i * 0.37) * 2;
+  for (int i = 0; i < 15; i++)
+    g[i] = cos (i * 2.3);
+  cli_save ("x.npy", LOOM_F64, 4, dims, x);
+  cli_save ("go.npy", LOOM_F64, 2, out_dims, g);
+  cli_write (
+      "net.xml",
+      "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
+      "<module name=\"block\"><arg name=\"c\" type=\"int\"/><node id=\"x\" op=\"module_input\"/>"
+      "<node id=\"conv\" op=\"conv2d\" out_channels=\"{c * 2}\" kernel_size=\"3\" padding=\"1\"/>"
+      "<node id=\"norm\" op=\"batch_norm2d\"/><node id=\"act\" op=\"gelu\"/><node id=\"y\" op=\"module_output\"/>"
+      "<wire from=\"x\" to=\"conv\"/><wire from=\"conv\" to=\"norm\"/><wire from=\"norm\" to=\"act\"/>"
+      "<wire from=\"act\" to=\"y\"/></module>"
+      "<node id=\"x\" op=\"input\" shape=\"B,2,6,6\"/><node id=\"b\" module=\"block\" c=\"2\" repeat=\"2\"/>"
+      "<node id=\"pool\" op=\"avg_pool2d\" kernel_size=\"2\"/><node id=\"flat\" op=\"flatten\"/>"
+      "<node id=\"fc\" op=\"linear\" out_features=\"5\"/><node id=\"p\" op=\"softmax\" dim=\"1\"/>"
+      "<wire from=\"x\" to=\"b\"/><wire from=\"b\" to=\"pool\"/><wire from=\"pool\" to=\"flat\"/>"
+      "<wire from=\"flat\" to=\"fc\"/><wire from=\"fc\" to=\"p\"/></graph>");
+  cli_expect (0, NULL, "run", "net.xml", "--in", "x=x.npy", "--grad", "p", "--grad-output", "go.npy", "--grads", "g.st",
+              "--wrt", "b", "--save-weights", "w.st", "--dtype", "f64", "--mode", "train", "--seed", "11");
+
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomSafetensors) grads = loom_safetensors_open ("g.st", &error);
+  g_assert_no_error (error);
+  g_autoptr (LoomTensor) cotangent = cli_load ("go.npy");
+  guint checked = 0;
+  for (guint k = 0; k < loom_safetensors_count (grads); k++)
+    {
+      const char *name = loom_safetensors_name (grads, k);
+      if (g_str_has_prefix (name, "input:"))
+        continue;
+      g_autoptr (LoomTensor) grad = loom_safetensors_tensor (grads, k, NULL);
+      gint64 at = grad->count * 2 / 3;
+      double value[2];
+      for (int side = 0; side < 2; side++)
+        {
+          g_autoptr (LoomSafetensors) weights = loom_safetensors_open ("w.st", &error);
+          g_autoptr (GPtrArray) moved = loom_named_tensors_new ();
+          for (guint i = 0; i < loom_safetensors_count (weights); i++)
+            {
+              g_autoptr (LoomTensor) t = loom_safetensors_tensor (weights, i, &error);
+              g_autoptr (LoomTensor) copy = loom_tensor_convert (t, t->dtype, FALSE, &error);
+              g_autoptr (LoomTensor) own = loom_tensor_new (copy->dtype, copy->rank, copy->dim, &error);
+              memcpy (own->data, copy->data, copy->bytes);
+              if (g_str_equal (loom_safetensors_name (weights, i), name))
+                loom_tensor_set (own, at, loom_tensor_get (own, at) + (side ? eps : -eps));
+              g_ptr_array_add (moved, loom_named_tensor_new (loom_safetensors_name (weights, i), own));
+            }
+          loom_safetensors_save ("moved.st", moved, NULL, &error);
+          g_assert_no_error (error);
+          value[side] = contract ("net.xml", "p=fd.npy", "x=x.npy", cotangent);
+        }
+      double difference = (value[1] - value[0]) / (2 * eps);
+      g_test_message ("%s[%d]: %.9g, differences %.9g", name, (int)at, loom_tensor_get (grad, at), difference);
+      g_assert_cmpfloat_with_epsilon (loom_tensor_get (grad, at), difference, 1e-7 + 1e-6 * fabs (difference));
+      checked++;
+    }
+  g_assert_cmpuint (checked, ==, 10); /* two blocks of conv and norm with two weights each, and fc */
+  g_assert_nonnull (cli_weight ("g.st", "input:x"));
+  g_assert_nonnull (cli_weight ("g.st", "input:b"));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  cli_enter ();
+  xyz = cli_example ("lessons/xyz-sum.xml");
+  g_test_add_func ("/door/values", test_values);
+  g_test_add_func ("/door/usage", test_usage);
+  g_test_add_func ("/door/bad-inputs", test_bad_inputs);
+  g_test_add_func ("/door/inner-ports", test_inner_ports);
+  g_test_add_func ("/door/weights", test_weights);
+  g_test_add_func ("/door/mode-train", test_mode_train);
+  g_test_add_func ("/door/differences", test_differences);
+  int status = g_test_run ();
+  g_free (xyz);
+  cli_leave ();
+  return status;
+}
