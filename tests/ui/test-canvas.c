@@ -1,0 +1,355 @@
+/* The canvas and its panes on a virtual screen: every type, the class actions, what a screen reader is told. */
+#include <adwaita.h>
+#include <string.h>
+
+#include "ui/canvas/studio-canvas.h"
+#include "ui/canvas/studio-node.h"
+#include "ui/studio-inspector.h"
+#include "ui/studio-outline.h"
+#include "ui/studio-palette.h"
+
+static const char spiral[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                             "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                             "  <module name=\"block\">\n"
+                             "    <node id=\"in\" op=\"module_input\"/>\n"
+                             "    <node id=\"fc\" op=\"linear\" out_features=\"8\"/>\n"
+                             "    <node id=\"out\" op=\"module_output\"/>\n"
+                             "    <wire from=\"in\" to=\"fc\"/>\n"
+                             "    <wire from=\"fc\" to=\"out\"/>\n"
+                             "  </module>\n"
+                             "  <node id=\"x\" op=\"input\" shape=\"B,8\"/>\n"
+                             "  <node id=\"block\" module=\"block\"/>\n"
+                             "  <node id=\"act\" op=\"relu\"/>\n"
+                             "  <node id=\"fc\" op=\"linear\" out_features=\"4\"/>\n"
+                             "  <wire from=\"x\" to=\"block\"/>\n"
+                             "  <wire from=\"block\" to=\"act\"/>\n"
+                             "  <wire from=\"act\" to=\"fc\"/>\n"
+                             "</graph>\n";
+
+typedef struct
+{
+  StudioDocument *document;
+  GtkWidget *window;
+  StudioCanvas *canvas;
+  StudioPalette *palette;
+  StudioInspector *inspector;
+  StudioOutline *outline;
+} Fixture;
+
+static void
+settle (void)
+{
+  gint64 end = g_get_monotonic_time () + 120 * 1000;
+
+  while (g_get_monotonic_time () < end)
+    {
+      while (g_main_context_iteration (NULL, FALSE))
+        ;
+      g_usleep (2000);
+    }
+}
+
+static void
+set_up (Fixture *f, gconstpointer data)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
+  g_autoptr (GError) error = NULL;
+
+  f->document = studio_document_new ();
+  g_assert_true (studio_document_open_text (f->document, spiral, -1, NULL, &error));
+  f->canvas = studio_canvas_new (f->document);
+  f->palette = studio_palette_new (f->document, f->canvas);
+  f->inspector = studio_inspector_new (f->document);
+  f->outline = studio_outline_new (f->document);
+  f->window = gtk_window_new ();
+  gtk_window_set_default_size (GTK_WINDOW (f->window), 1200, 700);
+  gtk_box_append (GTK_BOX (box), GTK_WIDGET (f->palette));
+  gtk_box_append (GTK_BOX (box), GTK_WIDGET (f->outline));
+  gtk_box_append (GTK_BOX (box), GTK_WIDGET (f->canvas));
+  gtk_box_append (GTK_BOX (box), GTK_WIDGET (f->inspector));
+  gtk_box_append (GTK_BOX (box), studio_canvas_breadcrumb_new (f->canvas));
+  gtk_window_set_child (GTK_WINDOW (f->window), box);
+  gtk_window_present (GTK_WINDOW (f->window));
+  settle ();
+}
+
+static void
+tear_down (Fixture *f, gconstpointer data)
+{
+  gtk_window_destroy (GTK_WINDOW (f->window));
+  settle ();
+  g_assert_finalize_object (f->document);
+}
+
+static void
+act (Fixture *f, const char *action)
+{
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->canvas), action, NULL));
+  settle ();
+}
+
+static GtkWidget *
+card (Fixture *f, const char *id)
+{
+  StudioScene *scene = studio_document_get_scene (f->document);
+  guint i = studio_scene_find_id (scene, id);
+
+  g_assert_cmpuint (i, !=, STUDIO_NO_ITEM);
+  for (GtkWidget *child = gtk_widget_get_first_child (GTK_WIDGET (f->canvas)); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    if (STUDIO_IS_NODE (child) && studio_node_get_serial (STUDIO_NODE (child)) == scene->item[i].serial)
+      return child;
+  g_assert_not_reached ();
+}
+
+static guint
+count_cards (Fixture *f)
+{
+  guint n = 0;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (GTK_WIDGET (f->canvas)); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    n += STUDIO_IS_NODE (child);
+  return n;
+}
+
+static void
+test_accessible (Fixture *f, gconstpointer data)
+{
+  GtkWidget *fc = card (f, "fc"), *act_card = card (f, "act");
+
+  gtk_test_accessible_assert_role (f->canvas, GTK_ACCESSIBLE_ROLE_LIST);
+  gtk_test_accessible_assert_role (fc, GTK_ACCESSIBLE_ROLE_LIST_ITEM);
+  gtk_test_accessible_assert_property (fc, GTK_ACCESSIBLE_PROPERTY_LABEL, "fc, Linear");
+  gtk_test_accessible_assert_property (fc, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, "B × 4; from act");
+  gtk_test_accessible_assert_state (fc, GTK_ACCESSIBLE_STATE_INVALID, GTK_ACCESSIBLE_INVALID_FALSE);
+  gtk_test_accessible_assert_state (fc, GTK_ACCESSIBLE_STATE_SELECTED, FALSE);
+  g_assert_true (gtk_test_accessible_has_relation (GTK_ACCESSIBLE (act_card), GTK_ACCESSIBLE_RELATION_FLOW_TO));
+  g_assert_false (gtk_test_accessible_has_relation (GTK_ACCESSIBLE (fc), GTK_ACCESSIBLE_RELATION_FLOW_TO));
+
+  g_assert_true (studio_canvas_focus_path (f->canvas, "act"));
+  settle ();
+  gtk_test_accessible_assert_state (act_card, GTK_ACCESSIBLE_STATE_SELECTED, TRUE);
+  act (f, "canvas.delete");
+  gtk_test_accessible_assert_state (fc, GTK_ACCESSIBLE_STATE_INVALID, GTK_ACCESSIBLE_INVALID_TRUE);
+  g_assert_false (
+      gtk_test_accessible_has_relation (GTK_ACCESSIBLE (card (f, "block")), GTK_ACCESSIBLE_RELATION_FLOW_TO));
+}
+
+static void
+test_actions (Fixture *f, gconstpointer data)
+{
+  double zoom = studio_canvas_get_zoom (f->canvas);
+  g_autofree char *before = loom_graph_write (studio_document_get_graph (f->document), NULL), *after = NULL;
+
+  g_assert_cmpuint (count_cards (f), ==, 4);
+  act (f, "canvas.zoom-in");
+  g_assert_cmpfloat (studio_canvas_get_zoom (f->canvas), >, zoom);
+  act (f, "canvas.zoom-out");
+  g_assert_cmpfloat_with_epsilon (studio_canvas_get_zoom (f->canvas), zoom, 1e-9);
+  act (f, "canvas.zoom-normal");
+  g_assert_cmpfloat (studio_canvas_get_zoom (f->canvas), ==, 1);
+  act (f, "canvas.zoom-to-fit");
+  act (f, "canvas.select-all");
+  g_assert_cmpuint (studio_document_n_selected (f->document), ==, 4);
+  act (f, "canvas.duplicate");
+  g_assert_cmpuint (count_cards (f), ==, 8);
+  act (f, "canvas.copy");
+  act (f, "canvas.cut");
+  g_assert_cmpuint (count_cards (f), ==, 4);
+  act (f, "canvas.paste");
+  g_assert_cmpuint (count_cards (f), ==, 8);
+  act (f, "canvas.move-left");
+  act (f, "canvas.auto-layout");
+  act (f, "canvas.select-none");
+  g_assert_cmpuint (studio_document_n_selected (f->document), ==, 0);
+  while (studio_document_undo_name (f->document) != NULL)
+    act (f, "canvas.undo");
+  after = loom_graph_write (studio_document_get_graph (f->document), NULL);
+  g_assert_cmpstr (after, ==, before);
+  g_assert_cmpuint (count_cards (f), ==, 4);
+  act (f, "canvas.redo");
+  g_assert_cmpuint (count_cards (f), ==, 8);
+}
+
+static void
+test_modules (Fixture *f, gconstpointer data)
+{
+  g_assert_true (studio_canvas_focus_path (f->canvas, "block"));
+  act (f, "canvas.enter");
+  g_assert_cmpuint (count_cards (f), ==, 3);
+  g_assert_cmpstr (studio_document_get_scope_path (f->document), ==, "block");
+  act (f, "canvas.leave");
+  g_assert_cmpuint (count_cards (f), ==, 4);
+  g_assert_true (studio_canvas_focus_path (f->canvas, "block.fc"));
+  g_assert_cmpuint (studio_document_scope_depth (f->document), ==, 1);
+}
+
+static void
+test_fix (Fixture *f, gconstpointer data)
+{
+  g_assert_true (studio_canvas_focus_path (f->canvas, "act"));
+  act (f, "canvas.delete");
+  g_assert_true (studio_canvas_focus_path (f->canvas, "fc"));
+  g_assert_cmpuint (loom_faults_count (studio_document_get_faults (f->document)), >, 0);
+  act (f, "canvas.fix");
+  g_assert_cmpuint (loom_faults_count (studio_document_get_faults (f->document)), ==, 0);
+  g_assert_cmpstr (studio_document_undo_name (f->document), ==, "Reconnect");
+}
+
+static void
+test_focus (Fixture *f, gconstpointer data)
+{
+  GtkWidget *focus;
+
+  g_assert_true (studio_canvas_focus_path (f->canvas, "act"));
+  settle ();
+  focus = gtk_window_get_focus (GTK_WINDOW (f->window));
+  g_assert_true (focus == card (f, "act"));
+  /* One Tab stop: from a card Tab leads out of the canvas, and back to that card. */
+  gtk_widget_child_focus (f->window, GTK_DIR_TAB_FORWARD);
+  focus = gtk_window_get_focus (GTK_WINDOW (f->window));
+  g_assert_false (gtk_widget_is_ancestor (focus, GTK_WIDGET (f->canvas)));
+  gtk_widget_child_focus (f->window, GTK_DIR_TAB_BACKWARD);
+  g_assert_true (gtk_window_get_focus (GTK_WINDOW (f->window)) == card (f, "act"));
+  g_assert_true (gtk_widget_activate_action (GTK_WIDGET (f->canvas), "node.focus", "s", "x"));
+  g_assert_true (gtk_window_get_focus (GTK_WINDOW (f->window)) == card (f, "x"));
+  act (f, "canvas.next");
+  g_assert_true (gtk_window_get_focus (GTK_WINDOW (f->window)) == card (f, "block"));
+  /* The card that is deleted hands its focus to the canvas. */
+  act (f, "canvas.delete");
+  focus = gtk_window_get_focus (GTK_WINDOW (f->window));
+  g_assert_true (focus == GTK_WIDGET (f->canvas) || gtk_widget_is_ancestor (focus, GTK_WIDGET (f->canvas)));
+}
+
+static void
+test_popovers (Fixture *f, gconstpointer data)
+{
+  act (f, "canvas.quick-add");
+  g_assert_true (studio_canvas_focus_path (f->canvas, "fc"));
+  act (f, "canvas.connect");
+  act (f, "canvas.connect");
+  g_assert_true (studio_canvas_focus_path (f->canvas, "x"));
+  act (f, "canvas.connect");
+}
+
+static void
+test_hangs (Fixture *f, gconstpointer data)
+{
+  GtkWidget *pin = gtk_label_new ("a value");
+  graphene_rect_t at;
+  graphene_point_t port;
+
+  act (f, "canvas.zoom-to-fit");
+  act (f, "canvas.zoom-normal");
+  studio_canvas_set_pin_widget (f->canvas, "fc", pin);
+  studio_canvas_set_live (f->canvas, "fc", "loss 0.342");
+  studio_canvas_set_progress (f->canvas, "fc", 0.5);
+  g_assert_true (studio_canvas_focus_path (f->canvas, "fc"));
+  settle ();
+  g_assert_true (gtk_widget_get_child_visible (pin));
+  g_assert_true (studio_canvas_get_card_rect (f->canvas, "fc", &at));
+  g_assert_cmpfloat (gtk_widget_get_width (pin), >=, at.size.width - 1);
+  g_assert_true (studio_canvas_get_port_point (f->canvas, "fc", FALSE, "input", &port));
+  g_assert_cmpfloat_with_epsilon (port.x, at.origin.x, 0.01);
+  g_assert_false (studio_canvas_get_port_point (f->canvas, "fc", FALSE, "none", &port));
+  studio_canvas_set_pin_widget (f->canvas, "fc", NULL);
+  studio_canvas_set_live (f->canvas, "fc", NULL);
+  studio_canvas_set_progress (f->canvas, "fc", -1);
+  settle ();
+}
+
+static GtkWidget *
+find_labelled (GtkWidget *parent, GType type, const char *placeholder)
+{
+  for (GtkWidget *child = gtk_widget_get_first_child (parent); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    {
+      GtkWidget *found;
+
+      if (G_TYPE_CHECK_INSTANCE_TYPE (child, type)
+          && g_strcmp0 (gtk_entry_get_placeholder_text (GTK_ENTRY (child)), placeholder) == 0)
+        return child;
+      found = find_labelled (child, type, placeholder);
+      if (found != NULL)
+        return found;
+    }
+  return NULL;
+}
+
+static void
+test_inspector (Fixture *f, gconstpointer data)
+{
+  GtkWidget *entry;
+  StudioScene *scene;
+
+  g_assert_true (studio_canvas_focus_path (f->canvas, "fc"));
+  settle ();
+  entry = find_labelled (GTK_WIDGET (f->inspector), GTK_TYPE_ENTRY, "needed");
+  g_assert_nonnull (entry);
+  g_assert_cmpstr (gtk_editable_get_text (GTK_EDITABLE (entry)), ==, "4");
+  gtk_editable_set_text (GTK_EDITABLE (entry), "32");
+  settle ();
+  studio_document_get_net (f->document);
+  scene = studio_document_get_scene (f->document);
+  g_assert_cmpstr (scene->item[studio_scene_find_id (scene, "fc")].summary, !=, NULL);
+  g_assert_cmpint (scene->item[studio_scene_find_id (scene, "fc")].output[0].type.shape.dim[1].coef, ==, 32);
+  /* Nonsense is said and not written. */
+  gtk_editable_set_text (GTK_EDITABLE (entry), "32x");
+  settle ();
+  gtk_test_accessible_assert_state (entry, GTK_ACCESSIBLE_STATE_INVALID, GTK_ACCESSIBLE_INVALID_TRUE);
+  g_assert_cmpstr (studio_document_undo_name (f->document), ==, "Set out_features of fc");
+  g_assert_true (studio_document_undo (f->document));
+  settle ();
+  g_assert_cmpstr (gtk_editable_get_text (GTK_EDITABLE (entry)), ==, "4");
+  studio_document_select_only (f->document, 0);
+  studio_inspector_set_empty_widget (f->inspector, gtk_label_new ("training"));
+  settle ();
+}
+
+static void
+test_zooms (Fixture *f, gconstpointer data)
+{
+  GdkPaintable *paintable = gtk_widget_paintable_new (GTK_WIDGET (f->canvas));
+
+  /* Each level of detail, light and dark, is drawn once without a warning. */
+  for (guint dark = 0; dark < 2; dark++)
+    {
+      adw_style_manager_set_color_scheme (adw_style_manager_get_default (),
+                                          dark ? ADW_COLOR_SCHEME_FORCE_DARK : ADW_COLOR_SCHEME_FORCE_LIGHT);
+      for (double zoom = 0.1; zoom <= 4; zoom *= 1.5)
+        {
+          GtkSnapshot *snapshot = gtk_snapshot_new ();
+          GskRenderNode *node;
+
+          studio_canvas_zoom_at (f->canvas, zoom, 100, 100);
+          studio_document_select_all (f->document);
+          settle ();
+          gdk_paintable_snapshot (paintable, snapshot, 800, 600);
+          node = gtk_snapshot_free_to_node (snapshot);
+          g_assert_nonnull (node);
+          gsk_render_node_unref (node);
+        }
+    }
+  adw_style_manager_set_color_scheme (adw_style_manager_get_default (), ADW_COLOR_SCHEME_DEFAULT);
+  g_object_unref (paintable);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_setenv ("GTK_A11Y", "test", TRUE);
+  gtk_test_init (&argc, &argv, NULL);
+  adw_init ();
+#define ADD(name, func) g_test_add ("/ui/canvas/" name, Fixture, NULL, set_up, func, tear_down)
+  ADD ("accessible", test_accessible);
+  ADD ("actions", test_actions);
+  ADD ("modules", test_modules);
+  ADD ("fix", test_fix);
+  ADD ("focus", test_focus);
+  ADD ("popovers", test_popovers);
+  ADD ("hangs", test_hangs);
+  ADD ("inspector", test_inspector);
+  ADD ("zooms", test_zooms);
+  return g_test_run ();
+}
