@@ -1,0 +1,186 @@
+/* Lowering: only what is wanted, values from outside, tied and frozen weights, sizes that are not known. */
+#include "engine/ops/loom-net.h"
+#include "tests/program/eval.h"
+
+#include <string.h>
+
+static const char text[] = "<graph xmlns='urn:gradloom:graph' version='1' name='lower'>"
+                           "<node id='x' op='input' shape='B,3'/>"
+                           "<node id='w' op='parameter' shape='3,3'/>"
+                           "<node id='a' op='linear' out_features='3' bias='false'/>"
+                           "<node id='act' op='relu'/>"
+                           "<node id='b' op='linear' out_features='3' frozen='true'/>"
+                           "<node id='c' op='linear' out_features='2' device='cpu'/>"
+                           "<node id='stop' op='detach'/>"
+                           "<node id='sum' op='sum'/>"
+                           "<wire from='x' to='a.input'/><wire from='w' to='a.weight'/>"
+                           "<wire from='a' to='act'/>"
+                           "<wire from='act' to='b.input'/><wire from='w' to='b.weight'/>"
+                           "<wire from='b' to='c.input'/>"
+                           "<wire from='x' to='stop'/>"
+                           "<wire from='c' to='sum'/>"
+                           "</graph>";
+
+typedef struct
+{
+  LoomGraph *graph;
+  LoomFaults *faults;
+  LoomNet *net;
+} Fixture;
+
+static void
+set_up (Fixture *f, gconstpointer data)
+{
+  const LoomBinding *binding = data;
+  g_autoptr (GError) error = NULL;
+
+  f->faults = loom_faults_new ();
+  f->graph = loom_graph_read_data (text, strlen (text), "lower", f->faults, &error);
+  g_assert_no_error (error);
+  f->net = loom_net_new (f->graph, binding, f->faults);
+  for (guint i = 0; i < loom_faults_length (f->faults); i++)
+    g_test_message ("%s", loom_faults_get (f->faults, i)->message);
+  g_assert_cmpuint (loom_faults_length (f->faults), ==, 0);
+}
+
+static void
+tear_down (Fixture *f, gconstpointer data)
+{
+  loom_net_free (f->net);
+  loom_faults_free (f->faults);
+  loom_graph_unref (f->graph);
+}
+
+static LoomNetSource
+source (Fixture *f, const char *path)
+{
+  int node = loom_net_find (f->net, path);
+
+  g_assert_cmpint (node, >=, 0);
+  return (LoomNetSource){ (guint)node, 0 };
+}
+
+static LoomProgram *
+lower (Fixture *f, const char *wanted, const char *given, LoomValue *value, GError **error)
+{
+  LoomNetSource want = source (f, wanted), have;
+  LoomLowerOptions options = { .training = TRUE, .float_dtype = LOOM_F64, .n_wanted = 1, .wanted = &want };
+
+  if (given != NULL)
+    {
+      have = source (f, given);
+      options.n_given = 1;
+      options.given = &have;
+    }
+  return loom_lower (f->net, &options, value, error);
+}
+
+/* One slot serves both layers, and its gradient is the sum of both uses. */
+static void
+test_ties (Fixture *f, gconstpointer data)
+{
+  LoomValue loss, wrt[2], grads[2];
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomProgram) p = lower (f, "sum", NULL, &loss, &error);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (4);
+  g_autoptr (Eval) e = NULL;
+
+  g_assert_no_error (error);
+  g_assert_cmpint (loom_program_find_slot (p, "a.weight"), ==, -1);
+  g_assert_cmpint (loom_program_find_slot (p, "b.weight"), ==, -1);
+  wrt[0] = loom_program_read (p, loom_program_find_slot (p, "w"));
+  wrt[1] = loom_program_read (p, loom_program_find_slot (p, "b.bias"));
+  loom_differentiate (p, loss, 0, 2, wrt, grads, &error);
+  g_assert_no_error (error);
+  e = eval_new (p);
+  eval_fill_all (e, NULL, rand);
+  eval_check_gradients (e, loss, 2, wrt, grads, "tied");
+}
+
+/* frozen belongs to the layer's own weights, not to what is wired in. */
+static void
+test_frozen (Fixture *f, gconstpointer data)
+{
+  LoomValue loss;
+  g_autoptr (LoomProgram) p = lower (f, "sum", NULL, &loss, NULL);
+
+  g_assert_true (loom_program_get_slot (p, loom_program_find_slot (p, "w"))->trainable);
+  g_assert_false (loom_program_get_slot (p, loom_program_find_slot (p, "b.bias"))->trainable);
+  g_assert_true (loom_program_get_slot (p, loom_program_find_slot (p, "c.bias"))->trainable);
+}
+
+static void
+test_wanted_only (Fixture *f, gconstpointer data)
+{
+  LoomValue value;
+  g_autoptr (LoomProgram) p = lower (f, "act", NULL, &value, NULL);
+
+  g_assert_cmpint (loom_program_find_slot (p, "c.weight"), ==, -1);
+  g_assert_cmpuint (loom_program_n_inputs (p), ==, 1);
+  g_assert_cmpstr (loom_program_get_input (p, 0)->name, ==, "x");
+  g_assert_cmpstr (loom_value_info (p, value)->origin, ==, "act");
+}
+
+/* A value from outside cuts off what would compute it. */
+static void
+test_given (Fixture *f, gconstpointer data)
+{
+  LoomValue value;
+  g_autoptr (LoomProgram) p = lower (f, "c", "b", &value, NULL);
+
+  g_assert_cmpuint (loom_program_n_inputs (p), ==, 1);
+  g_assert_cmpstr (loom_program_get_input (p, 0)->name, ==, "b");
+  g_assert_cmpint (loom_program_find_slot (p, "w"), ==, -1);
+  g_assert_cmpstr (loom_value_info (p, value)->device, ==, "cpu");
+}
+
+/* What is wanted may itself be given: it is handed through. */
+static void
+test_given_and_wanted (Fixture *f, gconstpointer data)
+{
+  LoomValue value;
+  g_autoptr (LoomProgram) p = lower (f, "b", "b", &value, NULL);
+
+  g_assert_cmpuint (loom_program_n_instrs (p), ==, 0);
+  g_assert_cmpuint (value, ==, loom_program_get_input (p, 0)->value);
+}
+
+static void
+test_detach (Fixture *f, gconstpointer data)
+{
+  LoomValue value, x, grad = 1;
+  g_autoptr (LoomProgram) p = lower (f, "stop", NULL, &value, NULL);
+
+  x = loom_program_get_input (p, 0)->value;
+  g_assert_true (loom_differentiate (p, loom_sum_all (p, value), 0, 1, &x, &grad, NULL));
+  g_assert_cmpuint (grad, ==, 0);
+}
+
+/* Without a size for B there is nothing to run. */
+static void
+test_unbound (Fixture *f, gconstpointer data)
+{
+  LoomValue value;
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (lower (f, "sum", NULL, &value, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE);
+  g_assert_nonnull (strstr (error->message, "B × 3"));
+}
+
+int
+main (int argc, char **argv)
+{
+  static const LoomBinding bound = { .value = { ['B' - 'A'] = 4 } };
+
+  g_test_init (&argc, &argv, NULL);
+#define ADD(name, data, test) g_test_add ("/ops/lower/" name, Fixture, data, set_up, test, tear_down)
+  ADD ("ties", &bound, test_ties);
+  ADD ("frozen", &bound, test_frozen);
+  ADD ("wanted-only", &bound, test_wanted_only);
+  ADD ("given", &bound, test_given);
+  ADD ("given-and-wanted", &bound, test_given_and_wanted);
+  ADD ("detach", &bound, test_detach);
+  ADD ("unbound", NULL, test_unbound);
+  return g_test_run ();
+}
