@@ -110,7 +110,7 @@ mutate (GByteArray *bytes, GPtrArray *corpus, GRand *rand)
         guint tail_length = bytes->len - at;
 
         g_byte_array_set_size (bytes, at);
-        g_byte_array_append (bytes, data, (guint)n);
+        g_byte_array_append (bytes, data, (guint)length);
         g_byte_array_append (bytes, tail, tail_length);
       }
       break;
