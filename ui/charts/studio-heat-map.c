@@ -6,6 +6,7 @@
 
 #include <adwaita.h>
 #include <math.h>
+#include <string.h>
 
 #include "engine/loom.h"
 #include "ui/charts/studio-colormap.h"
@@ -26,6 +27,7 @@ struct _StudioHeatMap
   gint64 step;
   char *caption; /* both lines, for a screen reader */
   char *what, *when;
+  const char *step_words; /* the end of when: what is left of it on a narrow card */
   cairo_surface_t *image;
   int map_height;
   double scale;
@@ -95,11 +97,11 @@ typedef struct
   gboolean dark, vector;
 } Drawing;
 
-static void
-draw_words (const Drawing *d, cairo_t *cr, const char *text, double x, double y, double align, double most,
-            double alpha)
+/* (transfer full). */
+static PangoLayout *
+words_layout (const Drawing *d, const char *text)
 {
-  g_autoptr (PangoLayout) layout = pango_layout_new (d->context);
+  PangoLayout *layout = pango_layout_new (d->context);
   PangoFontDescription *font = pango_font_description_copy (pango_context_get_font_description (d->context));
   pango_font_description_set_absolute_size (font, 11 * d->self->scale * PANGO_SCALE);
   pango_layout_set_font_description (layout, font);
@@ -109,6 +111,23 @@ draw_words (const Drawing *d, cairo_t *cr, const char *text, double x, double y,
   pango_layout_set_attributes (layout, attributes);
   pango_attr_list_unref (attributes);
   pango_layout_set_text (layout, text, -1);
+  return layout;
+}
+
+static gboolean
+fits (const Drawing *d, const char *text, double width)
+{
+  g_autoptr (PangoLayout) layout = words_layout (d, text);
+  int w;
+  pango_layout_get_pixel_size (layout, &w, NULL);
+  return w <= width;
+}
+
+static void
+draw_words (const Drawing *d, cairo_t *cr, const char *text, double x, double y, double align, double most,
+            double alpha)
+{
+  g_autoptr (PangoLayout) layout = words_layout (d, text);
   int w, h;
   pango_layout_get_pixel_size (layout, &w, &h);
   if (w > most)
@@ -123,14 +142,12 @@ draw_words (const Drawing *d, cairo_t *cr, const char *text, double x, double y,
   pango_cairo_show_layout (cr, layout);
 }
 
-/* Two figures; what is nothing beside the map's range is 0. */
+/* As many decimals as the range needs to be told apart: there is no room for more. */
 static char *
 short_number (double v, double range)
 {
-  if (fabs (v) * 1000 < range)
-    return g_strdup ("0");
-  char *text = g_strdup_printf (fabs (v) >= 100 && fabs (v) < 1e5 ? "%.0f" : "%.2g", v);
-  return text;
+  const char *format = range >= 100 ? "%.0f" : range >= 10 ? "%.1f" : range >= 0.1 ? "%.2f" : "%.2g";
+  return g_strdup_printf (format, v);
 }
 
 static void
@@ -159,7 +176,7 @@ draw_map (cairo_t *cr, double width, double height, gpointer data)
   double s = self->scale, top = 2 * CAPTION_LINE * s, bottom = height - LEGEND_HEIGHT * s;
   double ink = d->dark ? 1 : 0.14;
   draw_words (d, cr, self->what, 0, top * 0.25 - 1, 0, width, 0.9);
-  draw_words (d, cr, self->when, 0, top * 0.75 - 1, 0, width, 0.72);
+  draw_words (d, cr, fits (d, self->when, width) ? self->when : self->step_words, 0, top * 0.75 - 1, 0, width, 0.72);
   if (self->values == NULL)
     {
       cairo_set_source_rgba (cr, ink, ink, ink, 0.06);
@@ -233,6 +250,9 @@ set_words (StudioHeatMap *self, const char *what, char *when)
   g_free (self->when);
   self->what = g_strdup (what);
   self->when = when;
+  self->step_words = strstr (when, "step ");
+  if (self->step_words == NULL)
+    self->step_words = when;
   self->caption = *when != '\0' ? g_strdup_printf ("%s · %s", what, when) : g_strdup (what);
 }
 
@@ -325,9 +345,8 @@ studio_heat_map_set (StudioHeatMap *self, const char *what, const char *where, g
     self->min = self->max = NAN;
   self->image = make_image (self);
   g_autofree char *count = studio_format_count ((double)step);
-  g_free (self->caption);
-  self->caption = where != NULL ? g_strdup_printf ("%s · %s · step %s", what, where, count)
-                                : g_strdup_printf ("%s · step %s", what, count);
+  set_words (self, what,
+             where != NULL ? g_strdup_printf ("%s · step %s", where, count) : g_strdup_printf ("step %s", count));
   describe (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }

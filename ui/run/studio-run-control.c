@@ -54,6 +54,12 @@ static void
 state_changed_cb (LoomBusWorker1 *proxy, const char *state, const char *message, StudioRun *self)
 {
   studio_run_take_state (self, state, message);
+  /* A run that was started for one batch waits, planned, until it is asked for it. */
+  if (self->step_wanted && self->state == STUDIO_RUN_PAUSED)
+    {
+      self->step_wanted = FALSE;
+      loom_bus_worker1_call_step_batch (proxy, NULL, NULL, NULL);
+    }
 }
 
 static void
@@ -178,14 +184,7 @@ started_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autoptr (Start) start = data;
   g_autoptr (GError) error = NULL;
   loom_bus_worker1_call_start_finish (LOOM_BUS_WORKER1 (source), result, &error);
-  if (!still_wanted (start, error))
-    return;
-  StudioRun *self = start->run;
-  if (self->step_wanted)
-    {
-      self->step_wanted = FALSE;
-      loom_bus_worker1_call_step_batch (LOOM_BUS_WORKER1 (source), NULL, NULL, NULL);
-    }
+  still_wanted (start, error);
 }
 
 static GVariant *

@@ -1,0 +1,89 @@
+"""The lecturer's minute (STUDIO.md's second script): the projector, the mouse left alone."""
+import os
+import shutil
+import signal
+import sys
+import time
+
+import studio
+from studio import Report, Studio
+
+
+def body(t):
+    with Studio("lecturer") as s:
+        s.end()
+        path = os.path.join(s.folder, "self-attention.xml")
+        shutil.copy(os.path.join(studio.SOURCE, "graphs", "lessons", "self-attention.xml"), path)
+        with open(path, "rb") as f:
+            text = f.read()
+        s.arguments = [path]
+        s.launch()
+        g = s.wait("graph", lambda g: "attention" in g.cards, 1)
+        t.ok(g.state["map_step"] == "-1" and g.number("faults") == 0, "the graph stands there with an empty map")
+
+        s.key("F11")
+        g = s.wait("presentation", lambda g: g.state["presenting"] == "1", 1)
+        t.ok(not g.find("Train") and g.has("learning rate"), "panes are gone, keys are shown")
+
+        walked = []
+        for _ in range(3):
+            s.key("Right")
+            time.sleep(0.15)
+            walked.append(s.look().state["selected"])
+        t.ok(len(set(walked)) == 3 and "-" not in walked, "Right walks along the wires: " + ", ".join(walked))
+        g = s.look()
+        t.ok(g.has("×"), "the caption has formula and shape")
+
+        s.key("space")
+        g = s.wait("one batch", lambda g: g.state["run"] == "paused" and g.number("map_step") == 1, 3)
+        t.ok(g.number("step") == 1 and g.number("map_high") < 0.6, "one batch; the map is near uniform")
+
+        s.key("ctrl+Return")
+        g = s.wait("map moves", lambda g: g.state["run"] == "training" and g.number("map_step") > 5, 2)
+        begin, seen = time.monotonic(), set()
+        while time.monotonic() - begin < 2:
+            g = s.look() or g
+            seen.add(g.state["map_step"])
+        t.ok(len(seen) >= 5, "the map follows: %d pictures in 2 s" % len(seen))
+
+        s.key("l")
+        time.sleep(0.2)
+        s.type("0.01")
+        s.key("Return")
+        g = s.wait("mark", lambda g: g.number("marks") == 1, 1)
+        t.ok(True, "the new learning rate is marked on the curve")
+
+        s.key("space")
+        g = s.wait("pause", lambda g: g.state["run"] == "paused", 0.1)
+        g = s.wait("frozen", lambda g: g.state["map_step"] == g.state["step"], 1)
+        frozen = g.state["map_step"]
+        t.ok(s.look().state["map_step"] == frozen, "the picture freezes on step " + frozen)
+
+        s.wait("checkpoint", lambda g: g.number("checkpoint") >= 0, 2)
+        os.kill(int(g.state["pid"]), signal.SIGKILL)
+        g = s.wait("worker's end", lambda g: g.state["run"] == "ended", 1)
+        t.ok("attention" in g.cards and g.state["map_step"] == frozen, "canvas and last map stay")
+        g = s.wait("bar", lambda g: g.has("signal 9") and g.find("Continue"), 1)
+        t.ok("Button" in g.state["focus"], "one sentence, and Continue, which Enter presses")
+
+        s.key("Return")
+        g = s.wait("continued", lambda g: g.state["run"] == "training" and g.number("step") > float(frozen), 3)
+        t.ok(True, "Enter goes on from the checkpoint")
+        s.key("space")
+        s.wait("pause", lambda g: g.state["run"] == "paused", 1)
+
+        s.key("ctrl+shift+e")
+        deadline = time.monotonic() + 5
+        pictures = []
+        while not pictures and time.monotonic() < deadline:
+            pictures = [n for n in os.listdir(s.folder) if n.endswith(".svg")]
+            time.sleep(0.1)
+        t.ok(pictures, "the map is saved: %s" % pictures)
+        s.key("Escape")
+        s.wait("window", lambda g: g.state["presenting"] == "0", 1)
+        with open(path, "rb") as f:
+            t.ok(f.read() == text, "the file is byte-equal")
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))

@@ -1,0 +1,86 @@
+"""The newcomer's minute (STUDIO.md's first script): empty settings, an example, Train, a change, Restart, a mistake that
+is mended, undo, save, and the same curve on the command line."""
+import json
+import os
+import subprocess
+import sys
+import time
+
+import studio
+from studio import Report, Studio, inside
+
+
+def losses(path):
+    with open(path) as f:
+        events = [json.loads(line) for line in f]
+    return [e["loss"] for e in events if e.get("event") == "step"]
+
+
+def body(t):
+    with Studio("newcomer") as s:
+        g = s.wait("empty state", lambda g: g.has("Start with data"), 1)
+        t.ok(g.has("or just type a layer’s name") and g.find("Empty graph"), "an empty canvas says how to begin")
+
+        s.click(g.find("Two spirals")[0])
+        g = s.wait("six cards", lambda g: len(g.cards) == 6 and len(g.wires) == 6, 4)
+        t.ok(all(inside(r, g.canvas) for r in g.cards.values()), "the example fits the canvas")
+        t.ok(g.number("faults") == 0 and all(w[2] for w in g.wires), "shapes stand on every wire, and no fault")
+
+        s.click(g.find("Train")[0])
+        g = s.wait("first point", lambda g: g.number("points") >= 1, 1)
+        t.ok(g.find("step") and g.find("epoch"), "the run panel rose")
+        first = g.number("loss")
+        g = s.wait("loss falls", lambda g: g.number("loss") < 0.95 * first, 7)
+        t.ok(True, "the loss falls: %.3f to %.3f" % (first, g.number("loss")))
+
+        s.click(g.cards["hidden"])
+        g = s.wait("inspector", lambda g: g.find("4", x0=g.canvas[0] + g.canvas[2]), 2)
+        s.click(g.find("4", x0=g.canvas[0] + g.canvas[2])[0], 3)
+        s.key("ctrl+a")
+        s.type("32")
+        s.key("Return")
+        g = s.wait("shape on the wire", lambda g: ("hidden", "act", "B × 32") in g.wires, 1)
+        g = s.wait("earlier version", lambda g: g.has("an earlier version · 1 change"), 1)
+        t.ok(g.number("changes") == 1, "the run is known to be an earlier version")
+
+        s.click(g.find("Restart")[0])
+        g = s.wait("second curve", lambda g: g.number("previous") > 0 and g.number("points") > 20, 3)
+        t.ok(g.number("changes") == 0, "the second curve is drawn over the first, greyed")
+        folder = g.state["folder"]
+
+        before = (sorted(g.cards), sorted(g.wires))
+        s.click(g.cards["act"])
+        s.key("Delete")
+        g = s.wait("fault", lambda g: "act" not in g.cards and g.number("faults") > 0, 1)
+        t.ok(g.faults, "a card says what is missing: %s" % list(g.faults.values())[:1])
+        s.click(g.cards[next(iter(g.faults))])
+        s.key("ctrl+period")
+        g = s.wait("mended", lambda g: g.number("faults") == 0, 1)
+        t.ok(("hidden", "scores", "B × 32") in g.wires, "Reconnect mends it in one step")
+        s.key("ctrl+z", "ctrl+z")
+        g = s.wait("undone", lambda g: (sorted(g.cards), sorted(g.wires)) == before, 2)
+        t.ok(g.number("changes") == 0, "undone twice, the graph is what it was")
+
+        path = os.path.join(s.folder, "spirals.xml")
+        s.key("ctrl+s")
+        time.sleep(2)  # the dialog takes the keyboard, so that nothing can be asked
+        s.key("ctrl+a")
+        s.type(path)
+        s.key("Return")
+        g = s.wait("toast", lambda g: g.has("gradloom train"), 5)
+        t.ok(os.path.exists(path) and g.find("Copy"), "the toast shows the line, with Copy")
+
+        s.wait("enough steps", lambda g: g.number("step") >= 60 or g.state["run"] == "done", 10)
+        out = os.path.join(s.folder, "again")
+        gradloom = os.path.join(studio.BUILD, "app", "gradloom")
+        done = subprocess.run([gradloom, "train", path, "--out", out, "--epochs", "10"], capture_output=True, text=True)
+        t.ok(done.returncode == 0, "the line runs headless %s" % done.stderr[-200:])
+        s.key("ctrl+shift+period")
+        s.wait("stopped", lambda g: g.state["run"] in ("stopped", "done"), 3)
+        seen, again = losses(os.path.join(folder, "events.jsonl")), losses(os.path.join(out, "events.jsonl"))
+        n = min(len(seen), len(again))
+        t.ok(n >= 50 and seen[:n] == again[:n], "and repeats the curve bit for bit (%d steps)" % n)
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))
