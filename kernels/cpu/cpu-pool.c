@@ -202,6 +202,33 @@ part_max (void *context, int64_t from, int64_t to)
                                                            (n * self->P + p) * self->Q + q, p, q);
 }
 
+/* Windows that do not overlap: every place of dx is written once, by whole vectors
+ * of channels, instead of being cleared and then added to. */
+static void
+max_grad_apart (const Pool *self, const float *g, const uint8_t *where, float *dx, int64_t n)
+{
+  int64_t C = self->C, H = self->H, W = self->W, kh = self->a.kernel[0], kw = self->a.kernel[1];
+
+  dx += n * H * W * C;
+  if (self->P * kh < H || self->Q * kw < W)
+    memset (dx, 0, (size_t)(H * W * C) * sizeof *dx);
+  for (int64_t p = 0; p < self->P; p++)
+    for (int64_t r = 0; r < kh; r++)
+      for (int64_t q = 0; q < self->Q; q++)
+        for (int64_t s = 0; s < kw; s++)
+          {
+            int64_t o = ((n * self->P + p) * self->Q + q) * C;
+            const float *from = g + o;
+            const uint8_t *winner = where + o;
+            float *to = dx + ((p * kh + r) * W + q * kw + s) * C;
+            uint8_t tap = (uint8_t)(r * kw + s);
+
+#pragma GCC ivdep
+            for (int64_t c = 0; c < C; c++)
+              to[c] = winner[c] == tap ? from[c] : 0.0f;
+          }
+}
+
 static void
 part_max_grad (void *context, int64_t from, int64_t to)
 {
@@ -212,6 +239,13 @@ part_max_grad (void *context, int64_t from, int64_t to)
   int64_t place[256]; /* where each tap of a small window lies, relative to its corner */
   bool table = a->kernel[0] * kw <= 256, padded = (a->pad[0] | a->pad[1]) != 0;
 
+  if (self->nhwc && C >= 8 && table && !self->wide && !padded && a->stride[0] == a->kernel[0] && a->stride[1] == kw
+      && a->dilation[0] == 1 && a->dilation[1] == 1 && self->P * a->kernel[0] <= H && self->Q * kw <= W)
+    {
+      for (int64_t n = from; n < to; n++)
+        max_grad_apart (self, call->in, call->where, call->out, n);
+      return;
+    }
   for (int64_t t = 0; table && t < a->kernel[0] * kw; t++)
     place[t] = (t / kw * a->dilation[0] * W + t % kw * a->dilation[1]) * C;
   for (int64_t n = from; n < to; n++)
