@@ -150,7 +150,7 @@ test_mutations (void)
 {
   g_autoptr (GPtrArray) corpus = load_corpus ();
   const char *more = g_getenv ("GRADLOOM_FUZZ_ROUNDS");
-  guint rounds = more != NULL ? (guint)g_ascii_strtoull (more, NULL, 10) : 2000;
+  guint rounds = more != NULL ? (guint)g_ascii_strtoull (more, NULL, 10) : 20000;
 
   for (guint round = 0; round < rounds; round++)
     {
