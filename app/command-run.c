@@ -252,8 +252,8 @@ read_input (Run *r, Door *door, GError **error)
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "--in %s: the type of this port is not known.", door->port);
       return FALSE;
     }
-  if (loom_dtype_is_float (want))
-    want = r->float_dtype;
+  if (want == LOOM_F32)
+    want = r->float_dtype; /* as lowering has it; what is called f64 or bf16 in the graph stays that */
   g_autoptr (LoomTensor) t = loom_npy_load (door->file, &local);
   if (!t)
     {

@@ -15,7 +15,6 @@
 #include <glib-unix.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,19 +38,6 @@ take_descriptors (int *in, int *out)
     return FALSE;
   close (nothing);
   return TRUE;
-}
-
-/* Threads of OpenMP that spin would take the processor from Studio. The library reads its settings when it is loaded,
- * which is before main(), so the program starts itself once more with them. A few microseconds of spinning are left:
- * without any, small steps pay 50 µs for each parallel region. */
-static void
-wait_passively (char **argv)
-{
-  if (getenv ("OMP_WAIT_POLICY") || getenv ("GOMP_SPINCOUNT"))
-    return;
-  setenv ("GOMP_SPINCOUNT", "10000", 1);
-  char *again[] = { (char *)"gradloom", (char *)"worker", NULL };
-  execv ("/proc/self/exe", again); /* where that fails the worker runs all the same */
 }
 
 static gboolean
@@ -156,7 +142,6 @@ run_worker (const Command *command, int argc, char **argv)
         return 2;
       return command_usage (command, "It takes no words.");
     }
-  wait_passively (argv);
   if (!take_descriptors (&in, &out))
     {
       fprintf (stderr, "gradloom worker: the descriptors of standard input and output cannot be moved: %s.\n",
