@@ -143,7 +143,7 @@ seal_memory (LoomPlan *plan, Work *w)
             {
               const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
 
-              if (s->device != (int)d || s->first > t || s->last < t || s->slot >= 0
+              if (s->device != (int)d || s->first > t || s->last < t || s->slot >= 0 || s->block >= 0
                   || (s->input >= 0 && !g_array_index (w->input_copied, gboolean, (guint)s->input)))
                 continue;
               live[s->owner] += s->bytes;

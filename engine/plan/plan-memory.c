@@ -25,6 +25,7 @@ new_storage (Work *w, gsize bytes, int device, int first, LoomOwner owner)
                     .device = device,
                     .slot = -1,
                     .input = -1,
+                    .block = -1,
                     .owner = owner };
 
   g_array_append_val (w->storages, s);
@@ -112,7 +113,8 @@ take_over (Work *w, WorkInstr *instr, guint position, guint o, const int *last)
 {
   guint out = work_out (instr, o);
 
-  if (w->options.no_reuse || instr->kernel == NULL || o >= LOOM_EW_MAX_OUT || instr->setup)
+  if (w->options.no_reuse || instr->kernel == NULL || o >= LOOM_EW_MAX_OUT || instr->setup
+      || work_value (w, out)->owner == LOOM_OWNER_GRADIENTS)
     return FALSE;
   for (guint k = 0; k < instr->in->len && k < 32; k++)
     {
@@ -224,11 +226,20 @@ compare_size (gconstpointer a, gconstpointer b)
 }
 
 static int
-compare_offset (gconstpointer a, gconstpointer b)
+compare_area (gconstpointer a, gconstpointer b)
+{
+  const WorkStorage *x = *(WorkStorage *const *)a, *y = *(WorkStorage *const *)b;
+  double ax = (double)x->bytes * (x->last - x->first + 1), ay = (double)y->bytes * (y->last - y->first + 1);
+
+  return ax != ay ? (ax < ay ? 1 : -1) : compare_size (a, b);
+}
+
+static int
+compare_birth (gconstpointer a, gconstpointer b)
 {
   const WorkStorage *x = *(WorkStorage *const *)a, *y = *(WorkStorage *const *)b;
 
-  return x->offset < y->offset ? -1 : x->offset > y->offset;
+  return x->first != y->first ? (x->first < y->first ? -1 : 1) : compare_size (a, b);
 }
 
 static gboolean
@@ -239,25 +250,57 @@ in_arena (Work *w, const WorkStorage *s)
   return s->input < 0 || g_array_index (w->input_copied, gboolean, (guint)s->input);
 }
 
-/* Largest first, best fit among the gaps between those already placed that are alive at the same time. */
+/* Gives the gradients that one update reads a block of their own, in the order of the parameters, so that a
+ * collective, a norm or a kernel meets one flat buffer. The block lives from the first of them to the update. */
 static void
-assign_offsets (Work *w, int device)
+flatten_gradients (Work *w)
 {
-  g_autoptr (GPtrArray) todo = g_ptr_array_new ();
-  g_autoptr (GPtrArray) placed = g_ptr_array_new ();
-
-  for (guint i = 0; i < w->storages->len; i++)
+  for (guint i = 0; i < w->schedule->len; i++)
     {
-      WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+      WorkInstr *instr = g_ptr_array_index (w->schedule, i);
+      int block = -1;
+      gsize at = 0;
 
-      if (s->device == device && in_arena (w, s) && s->bytes > 0)
-        g_ptr_array_add (todo, s);
+      if (instr->prim == NULL || !(instr->prim->flags & LOOM_PRIM_UPDATE))
+        continue;
+      for (guint k = 0; k < instr->in->len; k++)
+        {
+          WorkStorage *s = work_in (instr, k) != 0 ? storage_of (w, work_in (instr, k)) : NULL;
+          WorkStorage *b;
+
+          if (s == NULL || s->owner != LOOM_OWNER_GRADIENTS || s->slot >= 0 || s->input >= 0 || s->first < 0
+              || s->block >= 0)
+            continue;
+          if (block < 0)
+            {
+              block = new_storage (w, 0, s->device, s->first, LOOM_OWNER_GRADIENTS);
+              s = storage_of (w, work_in (instr, k)); /* the array may have moved */
+            }
+          b = &g_array_index (w->storages, WorkStorage, (guint)block);
+          if (s->device != b->device)
+            continue;
+          s->block = block;
+          s->offset = at;
+          at += s->bytes;
+          b->bytes = at;
+          b->first = MIN (b->first, s->first);
+          b->last = MAX (b->last, s->last);
+        }
     }
-  g_ptr_array_sort (todo, compare_size);
+}
+
+/* Puts each of `todo`, in this order, into the smallest gap that is free while it lives; the bytes needed in all. */
+static gsize
+fit (GPtrArray *todo)
+{
+  g_autoptr (GPtrArray) placed = g_ptr_array_new ();
+  gsize top = 0;
+
   for (guint i = 0; i < todo->len; i++)
     {
       WorkStorage *s = g_ptr_array_index (todo, i);
       gsize best = G_MAXSIZE, best_gap = G_MAXSIZE, cursor = 0;
+      guint at = 0;
 
       for (guint k = 0; k < placed->len; k++)
         {
@@ -273,8 +316,49 @@ assign_offsets (Work *w, int device)
           cursor = MAX (cursor, o->offset + o->bytes);
         }
       s->offset = best != G_MAXSIZE ? best : cursor;
-      g_ptr_array_add (placed, s);
-      g_ptr_array_sort (placed, compare_offset);
+      top = MAX (top, s->offset + s->bytes);
+      while (at < placed->len && ((WorkStorage *)g_ptr_array_index (placed, at))->offset <= s->offset)
+        at++;
+      g_ptr_array_insert (placed, (int)at, s);
+    }
+  return top;
+}
+
+/* Largest first is nearly always best; where it is not, taking the longest lived times size, or those that are born
+ * first, may be. A plan is made once, so all are tried and the smallest arena is kept. */
+static void
+assign_offsets (Work *w, int device)
+{
+  static int (*const orders[]) (gconstpointer, gconstpointer) = { compare_size, compare_area, compare_birth };
+  g_autoptr (GPtrArray) todo = g_ptr_array_new ();
+  g_autofree gsize *kept = NULL;
+  gsize least = G_MAXSIZE;
+
+  for (guint i = 0; i < w->storages->len; i++)
+    {
+      WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+
+      if (s->device == device && in_arena (w, s) && s->bytes > 0 && s->block < 0)
+        g_ptr_array_add (todo, s);
+    }
+  kept = g_new (gsize, w->storages->len + 1);
+  for (guint order = 0; order < G_N_ELEMENTS (orders); order++)
+    {
+      gsize top;
+
+      g_ptr_array_sort (todo, orders[order]);
+      top = fit (todo);
+      if (top >= least)
+        continue;
+      least = top;
+      for (guint i = 0; i < w->storages->len; i++)
+        kept[i] = g_array_index (w->storages, WorkStorage, i).offset;
+    }
+  for (guint i = 0; i < todo->len; i++)
+    {
+      WorkStorage *s = g_ptr_array_index (todo, i);
+
+      s->offset = kept[s - (WorkStorage *)(gpointer)w->storages->data];
     }
 }
 
@@ -306,8 +390,17 @@ work_assign_memory (Work *w)
         g_array_index (w->input_copied, gboolean, (guint)value->input) = TRUE;
     }
   make_storages (w);
+  if (!w->options.no_reuse)
+    flatten_gradients (w);
   for (guint d = 0; d < w->plan_devices->len; d++)
     assign_offsets (w, (int)d);
+  for (guint i = 0; i < w->storages->len; i++)
+    {
+      WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+
+      if (s->block >= 0)
+        s->offset += g_array_index (w->storages, WorkStorage, (guint)s->block).offset;
+    }
   for (guint i = 0; i < w->schedule->len; i++)
     {
       WorkInstr *instr = g_ptr_array_index (w->schedule, i);

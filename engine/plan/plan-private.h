@@ -64,6 +64,7 @@ typedef struct
   int first, last; /* positions in the schedule; setup is -1 */
   int device;
   int slot, input; /* not in the arena when either is ≥ 0 */
+  int block;       /* the storage it is a part of, at `offset` in it, else -1 */
   LoomOwner owner;
   gsize offset;
 } WorkStorage;

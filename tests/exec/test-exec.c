@@ -299,6 +299,37 @@ test_memory (void)
       }
 }
 
+/* Gradients that one update reads lie side by side, in the order of the parameters, each at a multiple of 64 bytes. */
+static void
+test_flat_gradients (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (2);
+  g_autoptr (LoomProgram) p = conv_net (LOOM_F32, "adam");
+  LoomPlanOptions options = { .device = "cpu" };
+  g_autoptr (LoomPlan) plan = loom_plan_new (p, devices, &options, NULL);
+  guint seen = 0;
+
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (plan, i);
+      gsize next = 0;
+
+      if (strcmp (instr->primitive, "adam_step") != 0)
+        continue;
+      for (guint k = 0; k < instr->n_in; k++)
+        {
+          const LoomPlanValue *v = loom_plan_value (plan, instr->value[k]);
+
+          if (v->owner != LOOM_OWNER_GRADIENTS)
+            continue;
+          if (seen++ > 0)
+            g_assert_cmpuint (v->place.offset, ==, next);
+          next = v->place.offset + (loom_desc_bytes (&v->desc) + 63) / 64 * 64;
+        }
+    }
+  g_assert_cmpuint (seen, ==, 9);
+}
+
 /* A NaN in the batch changes nothing that is remembered. */
 static void
 test_nan_keeps_state (void)
@@ -367,6 +398,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/run/mlp", test_mlp);
   g_test_add_func ("/run/conv", test_conv);
   g_test_add_func ("/run/memory", test_memory);
+  g_test_add_func ("/run/flat-gradients", test_flat_gradients);
   g_test_add_func ("/run/nan-keeps-state", test_nan_keeps_state);
   g_test_add_func ("/run/bad-label", test_bad_label);
   return g_test_run ();
