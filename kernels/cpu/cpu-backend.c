@@ -113,18 +113,18 @@ cpu_device_count (LoomMessage *message)
 static void
 choose_isa (LoomDevice *device)
 {
-  const char *limit = getenv ("GRADLOOM_CPU_ISA"); /* for tests: base or v3 */
-
-  device->isa = "x86-64";
+  device->isa = "own loops, generic";
   device->primitives = cpu_table_base;
   device->apply = cpu_apply_base;
 #ifdef LOOM_CPU_X86
+  const char *limit = getenv ("GRADLOOM_CPU_ISA"); /* for tests: base or v3 */
+
   __builtin_cpu_init ();
   if (limit != NULL && strcmp (limit, "base") == 0)
     return;
   if (__builtin_cpu_supports ("avx2") && __builtin_cpu_supports ("fma") && __builtin_cpu_supports ("bmi2"))
     {
-      device->isa = "x86-64-v3";
+      device->isa = "own loops, x86-64-v3";
       device->primitives = cpu_table_v3;
       device->apply = cpu_apply_v3;
     }
@@ -133,7 +133,7 @@ choose_isa (LoomDevice *device)
   if (__builtin_cpu_supports ("avx512f") && __builtin_cpu_supports ("avx512bw") && __builtin_cpu_supports ("avx512cd")
       && __builtin_cpu_supports ("avx512dq") && __builtin_cpu_supports ("avx512vl"))
     {
-      device->isa = "x86-64-v4";
+      device->isa = "own loops, x86-64-v4";
       device->primitives = cpu_table_v4;
       device->apply = cpu_apply_v4;
     }
@@ -277,7 +277,7 @@ cpu_kernel_new (size_t size, LoomDevice *device, const LoomKernelSpec *spec, siz
   memset (k, 0, size);
   k->base.run = kernel_run;
   k->base.free = kernel_free;
-  k->base.name = "loops";
+  k->base.name = device->isa;
   k->work = work;
   k->device = device;
   k->threads = device->threads;

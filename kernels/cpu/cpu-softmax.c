@@ -78,7 +78,7 @@ block_lse (const float *x, int64_t n, int64_t inner, int64_t rows, float *max, f
       {
         float v = x[j * inner + i];
 
-        max[i] = (v > max[i]) | (v != v) ? v : max[i];
+        max[i] = ((v > max[i]) | (v != v)) ? v : max[i];
       }
   for (int64_t i = 0; i < rows; i++)
     max[i] = max[i] == -INFINITY ? 0 : max[i];

@@ -57,7 +57,7 @@ cpu_row_max (const float *x, int64_t n)
           {
             float v = x[i + l];
 
-            lane[l] = (v > lane[l]) | (v != v) ? v : lane[l];
+            lane[l] = ((v > lane[l]) | (v != v)) ? v : lane[l];
           }
       for (int l = 0; l < LANES; l++)
         best = lane[l] > best || lane[l] != lane[l] ? lane[l] : best;
@@ -84,7 +84,7 @@ cpu_row_min (const float *x, int64_t n)
           {
             float v = x[i + l];
 
-            lane[l] = (v < lane[l]) | (v != v) ? v : lane[l];
+            lane[l] = ((v < lane[l]) | (v != v)) ? v : lane[l];
           }
       for (int l = 0; l < LANES; l++)
         best = lane[l] < best || lane[l] != lane[l] ? lane[l] : best;

@@ -46,7 +46,7 @@ struct LoomDevice
 {
   int index, threads;
   const CpuPrimitive *const *primitives; /* NULL-terminated, of one instruction set */
-  const char *isa;
+  const char *isa; /* for `gradloom plan` */
   /* y = act (y) over n elements, in that instruction set. */
   void (*apply) (LoomScalarOp act, float *y, int64_t n);
 };
