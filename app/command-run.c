@@ -519,6 +519,46 @@ append_gradients (Run *r, GError **error)
 }
 
 static gboolean
+is_given (Run *r, guint node, guint output)
+{
+  for (guint i = 0; i < r->ins->len; i++)
+    {
+      const Door *door = r->ins->pdata[i];
+      if (door->source.node == node && door->source.output == output)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* An input that is needed and not given, in the words of this command: lowering would only see a symbol without a
+ * value. */
+static gboolean
+check_given (Run *r, guint n_wanted, const LoomNetSource *wanted, GError **error)
+{
+  g_autofree gboolean *needed = g_new0 (gboolean, loom_net_n_nodes (r->net) + 1);
+
+  for (guint i = 0; i < n_wanted; i++)
+    if (!is_given (r, wanted[i].node, wanted[i].output))
+      needed[wanted[i].node] = TRUE;
+  for (guint i = loom_net_n_nodes (r->net); i-- > 0;)
+    {
+      const LoomNetNode *node = loom_net_node (r->net, i);
+      if (!needed[i])
+        continue;
+      if (node->op && g_str_equal (node->op->name, "input"))
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                       "“%s” is needed for what was asked. Give it with --in %s=FILE.npy.", node->path, node->path);
+          return FALSE;
+        }
+      for (guint k = 0; k < node->n_inputs; k++)
+        if (node->input[k].node != G_MAXUINT && !is_given (r, node->input[k].node, node->input[k].output))
+          needed[node->input[k].node] = TRUE;
+    }
+  return TRUE;
+}
+
+static gboolean
 build_program (Run *r, GError **error)
 {
   GPtrArray *lists[] = { r->outs, r->wrts, r->ins };
@@ -540,6 +580,8 @@ build_program (Run *r, GError **error)
       wanted[n++] = ((Door *)lists[l]->pdata[i])->source;
   for (guint i = 0; i < r->ins->len; i++)
     given[i] = ((Door *)r->ins->pdata[i])->source;
+  if (!check_given (r, n, wanted, error))
+    return FALSE;
 
   LoomLowerOptions options = {
     .training = g_strcmp0 (r->mode, "train") == 0,
