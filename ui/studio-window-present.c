@@ -230,7 +230,10 @@ words_of (GtkWidget *widget)
   if (GTK_IS_LABEL (widget))
     return gtk_label_get_text (GTK_LABEL (widget));
   if (GTK_IS_EDITABLE (widget))
-    return gtk_editable_get_text (GTK_EDITABLE (widget));
+    {
+      const char *text = gtk_editable_get_text (GTK_EDITABLE (widget));
+      return *text != '\0' ? text : "(empty)";
+    }
   return gtk_widget_get_tooltip_text (widget);
 }
 

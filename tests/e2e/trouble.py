@@ -1,0 +1,138 @@
+"""What goes wrong around a run: a worker that prints, a Studio that is stopped, a worker that dies or is not there, a
+Studio that is killed with unsaved work."""
+import os
+import signal
+import sys
+import time
+
+import studio
+from studio import Report, Studio
+
+GRADLOOM = os.path.join(studio.BUILD, "app", "gradloom")
+SPIRALS = os.path.join(studio.SOURCE, "graphs", "lessons", "self-attention.xml")
+
+
+def script(folder, text):
+    path = os.path.join(folder, "worker.sh")
+    with open(path, "w") as f:
+        f.write("#!/bin/sh\n" + text)
+    os.chmod(path, 0o755)
+    return path
+
+
+def resident(pid):
+    with open("/proc/%s/status" % pid) as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS")) / 1024
+
+
+def alive(pid):
+    try:
+        with open("/proc/%s/stat" % pid) as f:
+            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def restart(s, worker=None, arguments=(SPIRALS,)):
+    s.end()
+    if worker is not None:
+        s.env["GRADLOOM_WORKER"] = worker
+    else:
+        s.env.pop("GRADLOOM_WORKER", None)
+    s.arguments = list(arguments)
+    s.launch()
+    return s.wait("graph", lambda g: len(g.cards) > 0, 2)
+
+
+def noise(t, s):
+    restart(s, script(s.folder, "[ \"$1\" = worker ] && echo 'a library says hello' && printf 'and once more'\n"
+                      "exec '%s' \"$@\"\n" % GRADLOOM))
+    s.key("ctrl+Return")
+    g = s.wait("points", lambda g: g.number("points") > 10, 3)
+    t.ok(g.state["run"] == "training", "a stray print before the magic line does no harm")
+
+
+def flood(t, s):
+    restart(s, script(s.folder, "[ \"$1\" = worker ] && exec yes\nexec '%s' \"$@\"\n" % GRADLOOM))
+    s.key("ctrl+Return")
+    g = s.wait("given up", lambda g: g.state["run"] == "ended", 5)
+    t.ok(g.has("64 KiB"), "a program that only prints is given up with a sentence")
+
+
+def stopped_studio(t, s):
+    restart(s)
+    s.key("ctrl+Return")
+    g = s.wait("points", lambda g: g.number("points") > 10, 3)
+    worker, before = g.state["pid"], resident(g.state["pid"])
+    pid = s.studio_pid()
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(6)
+    during = resident(worker)
+    os.kill(pid, signal.SIGCONT)
+    t.ok(during < before + 40, "with Studio stopped for 6 s the worker stays small: %.0f to %.0f MB" % (before, during))
+    step = g.number("step")
+    g = s.wait("goes on", lambda g: g.number("step") > step, 3)
+    t.ok(alive(worker), "and the run goes on when Studio does")
+
+
+def killed_worker(t, s):
+    g = s.look()
+    os.kill(int(g.state["pid"]), signal.SIGSEGV)
+    g = s.wait("ended", lambda g: g.state["run"] == "ended" and g.has("signal 11"), 2)
+    t.ok(len(g.cards) == 16, "a crash of the worker leaves the canvas, and says its signal")
+    s.click(g.find("Train")[0])
+    g = s.wait("trains again", lambda g: g.state["run"] == "training" and g.number("points") > 5, 3)
+    t.ok(g.number("previous") > 0, "Train works again, over the old curve in grey")
+
+
+def closed_studio(t, s):
+    g = s.look()
+    worker, folder = g.state["pid"], g.state["folder"]
+    s.key("ctrl+q")
+    deadline = time.monotonic() + 10
+    while alive(worker) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    t.ok(not alive(worker), "a closed Studio takes its worker along")
+    t.ok(os.listdir(os.path.join(folder, "checkpoints")), "which wrote a checkpoint first")
+
+
+def missing_worker(t, s):
+    restart(s, os.path.join(s.folder, "nothing-here"))
+    s.key("ctrl+Return")
+    g = s.wait("said", lambda g: g.state["run"] in ("ended", "failed") and g.has("nothing-here"), 2)
+    t.ok(len(g.cards) == 16, "a worker that is not there is named")
+
+
+def recovery(t, s):
+    path = os.path.join(s.folder, "graph.xml")
+    with open(SPIRALS) as f:
+        text = f.read()
+    with open(path, "w") as f:
+        f.write(text)
+    g = restart(s, None, [path])
+    s.click(g.cards["root_d"])
+    s.key("Delete")
+    s.wait("deleted", lambda g: "root_d" not in g.cards, 1)
+    time.sleep(1.5)
+    os.kill(s.studio_pid(), signal.SIGKILL)
+    s.session.wait()
+    s.arguments = []
+    s.launch()
+    g = s.wait("offer", lambda g: g.find("Recover"), 2)
+    s.click(g.find("Recover")[0])
+    g = s.wait("recovered", lambda g: len(g.cards) == 15, 2)
+    t.ok("root_d" not in g.cards, "what a killed Studio had not saved is offered and comes back")
+    s.key("ctrl+z")
+    g = s.wait("undone", lambda g: len(g.cards) == 16, 1)
+    with open(path) as f:
+        t.ok(f.read() == text, "the recovery can be undone, and the file was never written")
+
+
+def body(t):
+    with Studio("trouble", SPIRALS) as s:
+        for part in (noise, flood, stopped_studio, killed_worker, closed_studio, missing_worker, recovery):
+            part(t, s)
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))

@@ -1,0 +1,192 @@
+/* The window and its own widgets on a virtual display: every type can be made, says what it is to a screen reader, and
+ * is let go of without a leak of signals. */
+#include <adwaita.h>
+#include <glib/gstdio.h>
+
+#include "gradloom-icons.h"
+#include "gradloom-resources.h"
+#include "ui/charts/studio-chart.h"
+#include "ui/charts/studio-heat-map.h"
+#include "ui/charts/studio-memory-bar.h"
+#include "ui/charts/studio-scalar-pin.h"
+#include "ui/run/studio-run-panel.h"
+#include "ui/studio-start-page.h"
+#include "ui/studio-training-settings.h"
+#include "ui/studio-window.h"
+
+static const char graph_text[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                                 "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"Test\">\n"
+                                 "  <node id=\"data\" op=\"dataset\" source=\"spirals\"/>\n"
+                                 "  <node id=\"fc\" op=\"linear\" out_features=\"2\"/>\n"
+                                 "  <node id=\"loss\" op=\"cross_entropy\"/>\n"
+                                 "  <wire from=\"data.x\" to=\"fc\"/>\n"
+                                 "  <wire from=\"fc\" to=\"loss.input\"/>\n"
+                                 "  <wire from=\"data.y\" to=\"loss.target\"/>\n"
+                                 "</graph>\n";
+
+static StudioDocument *
+sample_document (void)
+{
+  StudioDocument *document = studio_document_new ();
+  g_autoptr (GError) error = NULL;
+  g_assert_true (studio_document_open_text (document, graph_text, -1, NULL, &error));
+  g_assert_no_error (error);
+  return document;
+}
+
+static void
+sink_and_drop (gpointer widget)
+{
+  g_object_add_weak_pointer (widget, &widget);
+  g_object_unref (g_object_ref_sink (widget));
+  g_assert_null (widget);
+}
+
+static void
+test_heat_map (void)
+{
+  StudioHeatMap *map = g_object_ref_sink (studio_heat_map_new ());
+  studio_heat_map_clear (map, "attention");
+  g_assert_cmpint (studio_heat_map_get_step (map), ==, -1);
+  const float values[] = { 0, 0.25f, 0.5f, 1 };
+  studio_heat_map_set (map, "attention", "head 1", 840, 2, 2, values);
+  g_assert_cmpstr (studio_heat_map_get_caption (map), ==, "attention · head 1 · step 840");
+  gtk_test_accessible_assert_property (map, GTK_ACCESSIBLE_PROPERTY_LABEL, "attention · head 1 · step 840");
+  gtk_test_accessible_assert_property (map, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, "2 rows, 2 columns, from 0 to 1.000");
+  g_autofree char *path = g_build_filename (g_get_tmp_dir (), "gradloom-test-map.csv", NULL);
+  g_autofree char *text = NULL;
+  g_assert_true (studio_heat_map_export (map, path, NULL));
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  g_assert_cmpstr (text, ==, "0,0.25\n0.5,1\n");
+  g_unlink (path);
+  g_object_unref (map);
+}
+
+static void
+test_chart (void)
+{
+  StudioChart *chart = g_object_ref_sink (studio_chart_new ("loss"));
+  g_autoptr (StudioSeries) series = studio_series_new ();
+  studio_series_append (series, 840, 0.412);
+  studio_plot_add_curve (studio_chart_get_plot (chart), "train", STUDIO_CURVE_TRAIN, series);
+  studio_chart_update (chart);
+  gtk_test_accessible_assert_property (chart, GTK_ACCESSIBLE_PROPERTY_LABEL, "loss chart");
+  gtk_test_accessible_assert_property (chart, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, "loss: train 0.412 at step 840");
+  g_object_unref (chart);
+}
+
+static void
+test_small_widgets (void)
+{
+  StudioMemoryBar *bar = g_object_ref_sink (studio_memory_bar_new ());
+  const char *const owners[] = { "parameters", "activations" };
+  const guint64 bytes[] = { 1000, 3000 };
+  studio_memory_bar_set (bar, "cpu", 2, owners, bytes);
+  g_assert_cmpuint (studio_memory_bar_get_total (bar), ==, 4000);
+  gtk_test_accessible_assert_property (bar, GTK_ACCESSIBLE_PROPERTY_LABEL, "memory of cpu: 4.0 KB");
+  g_object_unref (bar);
+  StudioScalarPin *pin = g_object_ref_sink (studio_scalar_pin_new ("loss"));
+  studio_scalar_pin_set (pin, "0.412", NULL);
+  gtk_test_accessible_assert_property (pin, GTK_ACCESSIBLE_PROPERTY_LABEL, "loss 0.412");
+  g_object_unref (pin);
+  sink_and_drop (studio_start_page_new ());
+}
+
+/* Training settings and the run panel change the same element through the document, and undo takes it back. */
+static void
+test_settings (void)
+{
+  g_autoptr (StudioDocument) document = sample_document ();
+  g_autoptr (StudioRun) run = studio_run_new ();
+  g_autoptr (GError) error = NULL;
+  GtkWidget *settings = GTK_WIDGET (studio_training_settings_new (document));
+  g_object_ref_sink (settings);
+  GtkWidget *panel = g_object_ref_sink (GTK_WIDGET (studio_run_panel_new (document, run)));
+  g_assert_true (studio_training_ensure (document, &error));
+  LoomElement *train = loom_element_find (loom_graph_root (studio_document_get_graph (document)), LOOM_TAG_TRAIN);
+  g_assert_cmpstr (loom_element_get (train, "loss"), ==, "loss");
+  LoomElement *metric = loom_element_find (train, LOOM_TAG_METRIC);
+  g_assert_nonnull (metric);
+  g_assert_cmpstr (loom_element_get (metric, "input"), ==, "fc");
+  g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
+  studio_training_set (document, "lr", "0.5");
+  g_assert_cmpstr (loom_element_get (train, "lr"), ==, "0.5");
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+  studio_document_undo (document);
+  train = loom_element_find (loom_graph_root (studio_document_get_graph (document)), LOOM_TAG_TRAIN);
+  g_assert_cmpstr (loom_element_get (train, "lr"), ==, "0.001");
+  g_object_unref (panel);
+  g_object_unref (settings);
+}
+
+/* Without a loss there is a sentence, and no <train>. */
+static void
+test_nothing_to_train (void)
+{
+  g_autoptr (StudioDocument) document = studio_document_new ();
+  g_autoptr (GError) error = NULL;
+  g_assert_false (studio_training_ensure (document, &error));
+  g_assert_nonnull (strstr (error->message, "cross_entropy"));
+  g_assert_null (studio_document_undo_name (document));
+}
+
+/* Every operator's icon is in the resources; a missing one shows as a broken picture. */
+static void
+test_icons (void)
+{
+  GtkIconTheme *theme = gtk_icon_theme_get_for_display (gdk_display_get_default ());
+  gtk_icon_theme_add_resource_path (theme, "/org/gradloom/Studio/icons");
+  for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
+    if ((*op)->category != LOOM_CATEGORY_HIDDEN && !gtk_icon_theme_has_icon (theme, (*op)->icon))
+      g_error ("no icon %s for %s", (*op)->icon, (*op)->name);
+}
+
+static void
+activate_cb (GtkApplication *application, int *commands)
+{
+  StudioWindow *window = studio_window_new (ADW_APPLICATION (application));
+  gtk_window_present (GTK_WINDOW (window));
+  g_auto (GStrv) names = g_action_group_list_actions (G_ACTION_GROUP (window));
+  *commands = (int)g_strv_length (names);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "example", g_variant_new_string ("spirals"));
+  g_assert_false (studio_document_is_empty (studio_window_get_document (window)));
+  g_assert_cmpuint (loom_faults_count (studio_document_get_faults (studio_window_get_document (window))), ==, 0);
+  for (int on = 0; on < 2; on++)
+    {
+      g_action_group_activate_action (G_ACTION_GROUP (window), "present", NULL);
+      while (g_main_context_iteration (NULL, FALSE))
+        ;
+    }
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
+static void
+test_window (void)
+{
+  int commands = 0;
+  g_autoptr (AdwApplication) application = adw_application_new ("org.gradloom.Test", G_APPLICATION_NON_UNIQUE);
+  g_signal_connect (application, "activate", G_CALLBACK (activate_cb), &commands);
+  g_assert_cmpint (g_application_run (G_APPLICATION (application), 0, NULL), ==, 0);
+  g_assert_cmpint (commands, >, 25);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autofree char *home = g_dir_make_tmp ("gradloom-window-XXXXXX", NULL);
+  g_setenv ("XDG_STATE_HOME", home, TRUE);
+  g_setenv ("XDG_DATA_HOME", home, TRUE);
+  gtk_test_init (&argc, &argv, NULL);
+  adw_init ();
+  gradloom_register_resource ();
+  gradloom_icons_register_resource ();
+  g_test_add_func ("/window/heat-map", test_heat_map);
+  g_test_add_func ("/window/chart", test_chart);
+  g_test_add_func ("/window/small-widgets", test_small_widgets);
+  g_test_add_func ("/window/settings", test_settings);
+  g_test_add_func ("/window/nothing-to-train", test_nothing_to_train);
+  g_test_add_func ("/window/icons", test_icons);
+  g_test_add_func ("/window/window", test_window);
+  return g_test_run ();
+}
