@@ -145,7 +145,8 @@ trainer_events_close (TrainerEvents *events)
 static gboolean
 holds_run (const char *folder)
 {
-  static const char *const marks[] = { "graph.xml", "run.json", "events.jsonl", "checkpoints" };
+  /* Without a graph.xml it was killed before there was anything to continue. */
+  static const char *const marks[] = { "graph.xml", "weights.safetensors" };
 
   for (guint i = 0; i < G_N_ELEMENTS (marks); i++)
     {
