@@ -246,6 +246,8 @@ studio_wires_render (const StudioScene *scene, const StudioView *view, const Stu
       cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, view->width, view->height));
 
       cairo_set_line_cap (cr, CAIRO_LINE_CAP_BUTT);
+      /* A fifth of a pixel is not seen, and halves the lines that a curve becomes. */
+      cairo_set_tolerance (cr, 0.25);
       if (view->zoom < STUDIO_ZOOM_DETAIL)
         draw_lines (cr, scene, view, theme, hidden, is_selected, data);
       else
@@ -278,20 +280,34 @@ studio_wires_snapshot_grid (GtkSnapshot *snapshot, const StudioView *view, const
 {
   double fade = CLAMP ((view->zoom - 0.4) / 0.2, 0, 1), step = STUDIO_GRID * view->zoom;
   double size = view->zoom >= 1.5 ? 3 : 2, x0, y0;
-  cairo_t *cr;
 
   if (fade <= 0)
     return;
-  cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, view->width, view->height));
   x0 = (ceil (view->x / STUDIO_GRID) * STUDIO_GRID - view->x) * view->zoom;
   y0 = (ceil (view->y / STUDIO_GRID) * STUDIO_GRID - view->y) * view->zoom;
-  /* Whole pixels: boxes are filled without a scan converter. */
-  for (double y = y0; y < view->height; y += step)
+  {
+    /* Every row is the same: one is drawn, and copied down. Whole pixels, so that dots are boxes without blur. */
+    int width = MAX (1, (int)ceil (view->width)), height = (int)size;
+    cairo_surface_t *row = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, width, height);
+    cairo_t *dots = cairo_create (row), *cr;
+
     for (double x = x0; x < view->width; x += step)
-      cairo_rectangle (cr, floor (x) - 1, floor (y) - 1, size, size);
-  cairo_set_source_rgba (cr, theme->dot.red, theme->dot.green, theme->dot.blue, MIN (1, theme->dot.alpha * 1.6) * fade);
-  cairo_fill (cr);
-  cairo_destroy (cr);
+      cairo_rectangle (dots, floor (x) - 1, 0, size, size);
+    cairo_set_source_rgba (dots, theme->dot.red, theme->dot.green, theme->dot.blue,
+                           MIN (1, theme->dot.alpha * 1.6) * fade);
+    cairo_fill (dots);
+    cairo_destroy (dots);
+    cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, view->width, view->height));
+    for (double y = y0; y < view->height; y += step)
+      {
+        cairo_set_source_surface (cr, row, 0, floor (y) - 1);
+        cairo_pattern_set_filter (cairo_get_source (cr), CAIRO_FILTER_NEAREST);
+        cairo_rectangle (cr, 0, floor (y) - 1, width, height);
+        cairo_fill (cr);
+      }
+    cairo_destroy (cr);
+    cairo_surface_destroy (row);
+  }
 }
 
 void

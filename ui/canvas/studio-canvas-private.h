@@ -20,10 +20,11 @@ struct _StudioCanvas
   gboolean fit_pending; /* until there is a size */
   gboolean presentation;
 
-  gboolean stale;    /* the document changed since the last sync */
-  GHashTable *nodes; /* &node->serial → StudioNode */
-  GHashTable *icons; /* name → GtkIconPaintable, or NULL */
-  GHashTable *texts; /* pills */
+  gboolean stale;      /* the document changed since the last sync */
+  GHashTable *nodes;   /* &node->serial → StudioNode */
+  GHashTable *icons;   /* name → GtkIconPaintable, or NULL */
+  GHashTable *texts;   /* pills */
+  GHashTable *sprites; /* look → cairo_surface_t of cards' frames at this zoom */
   GskRenderNode *wires;
   double shift_dx, shift_dy; /* what the scene's selected cards are moved by while a drag goes on */
 

@@ -160,6 +160,22 @@ selection_changed_cb (StudioCanvas *self)
 }
 
 static void
+zoomed (StudioCanvas *self, double before)
+{
+  GHashTableIter iter;
+  gpointer node;
+
+  if (self->view.zoom != before)
+    {
+      g_hash_table_remove_all (self->sprites);
+      g_hash_table_iter_init (&iter, self->nodes);
+      while (g_hash_table_iter_next (&iter, NULL, &node))
+        gtk_widget_queue_draw (node);
+    }
+  studio_canvas_view_changed (self);
+}
+
+static void
 scope_changed_cb (StudioCanvas *self)
 {
   const char *path = studio_document_get_scope_path (self->document);
@@ -179,7 +195,7 @@ scope_changed_cb (StudioCanvas *self)
       self->view = *view;
       self->view.width = width;
       self->view.height = height;
-      studio_canvas_view_changed (self);
+      zoomed (self, -1);
     }
   else
     studio_canvas_zoom_to_fit (self);
@@ -193,21 +209,6 @@ studio_canvas_view_changed (StudioCanvas *self)
   studio_canvas_redraw_wires (self);
   gtk_widget_queue_allocate (GTK_WIDGET (self));
   g_signal_emit (self, studio_canvas_signals[STUDIO_CANVAS_VIEW_CHANGED], 0);
-}
-
-static void
-zoomed (StudioCanvas *self, double before)
-{
-  GHashTableIter iter;
-  gpointer node;
-
-  if (self->view.zoom != before)
-    {
-      g_hash_table_iter_init (&iter, self->nodes);
-      while (g_hash_table_iter_next (&iter, NULL, &node))
-        gtk_widget_queue_draw (node);
-    }
-  studio_canvas_view_changed (self);
 }
 
 double
@@ -574,6 +575,7 @@ restyle (StudioCanvas *self, gboolean texts)
   gpointer node;
 
   self->theme_valid = FALSE;
+  g_hash_table_remove_all (self->sprites);
   if (texts)
     g_hash_table_remove_all (self->texts);
   g_hash_table_iter_init (&iter, self->nodes);
@@ -787,6 +789,7 @@ studio_canvas_finalize (GObject *object)
   g_hash_table_unref (self->nodes);
   g_hash_table_unref (self->icons);
   g_hash_table_unref (self->texts);
+  g_hash_table_unref (self->sprites);
   g_hash_table_unref (self->pins);
   g_hash_table_unref (self->live);
   g_hash_table_unref (self->progress);
@@ -841,6 +844,7 @@ studio_canvas_init (StudioCanvas *self)
   self->nodes = g_hash_table_new (g_int64_hash, g_int64_equal);
   self->icons = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, unref_icon);
   self->texts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_object_unref);
+  self->sprites = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)cairo_surface_destroy);
   self->pins = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->live = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   self->progress = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);

@@ -269,43 +269,31 @@ snapshot_icon (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, 
   gtk_snapshot_restore (snapshot);
 }
 
+/* ---- the picture below the texts ------------------------------------------ */
+
 static void
-studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
+port_key (GString *key, const StudioItem *item, const StudioPort *port, gboolean is_output)
 {
-  StudioNode *self = STUDIO_NODE (widget);
-  const StudioItem *item = own_item (self);
-  const StudioTheme *theme;
-  double zoom, *progress, text_y;
-  gboolean fault, focus, names;
-  graphene_rect_t card;
+  gboolean bad
+      = item->fault != NULL && !item->fault_is_warning && !is_output && g_strcmp0 (item->fault_port, port->name) == 0;
+
+  g_string_append_c (key, bad ? '!' : port->typed ? 'a' + (char)port->type.dtype : '?');
+  g_string_append_c (key, port->n_links > 0 ? '+' : '-');
+}
+
+/* Everything that cards of one kind have in common: frame, bar, icon, ports. */
+static void
+snapshot_frame (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, const StudioTheme *theme,
+                gboolean fault, double icon_y)
+{
+  graphene_rect_t card = GRAPHENE_RECT_INIT (0, 0, item->width, item->height);
   GskRoundedRect outline;
-  int h1, h2;
 
-  if (item == NULL)
-    return;
-  theme = studio_canvas_theme (self->canvas);
-  zoom = self->canvas->view.zoom;
-  if (zoom < STUDIO_ZOOM_DETAIL)
-    {
-      snapshot_plain (self, snapshot, item, theme, zoom);
-      return;
-    }
-  ensure_texts (self, item);
-  fault = item->fault != NULL && !item->fault_is_warning;
-  focus = gtk_widget_has_visible_focus (widget);
-  names = studio_canvas_is_wiring (self->canvas) || self->canvas->hover == self->item;
-  gtk_snapshot_scale (snapshot, zoom, zoom);
-  gtk_snapshot_translate (snapshot, &GRAPHENE_POINT_INIT (MARGIN, MARGIN));
-
-  card = GRAPHENE_RECT_INIT (0, 0, item->width, item->height);
   gsk_rounded_rect_init_from_rect (&outline, &card, STUDIO_CARD_RADIUS);
   gtk_snapshot_push_rounded_clip (snapshot, &outline);
   gtk_snapshot_append_color (snapshot, &theme->card, &card);
   gtk_snapshot_append_color (snapshot, studio_theme_category (theme, item),
-                             &GRAPHENE_RECT_INIT (0, 0, 3, item->height));
-  progress = g_hash_table_lookup (self->canvas->progress, item->path);
-  if (progress != NULL)
-    gtk_snapshot_append_color (snapshot, &theme->accent, &GRAPHENE_RECT_INIT (3, 0, (item->width - 3) * *progress, 3));
+                             &GRAPHENE_RECT_INIT (0, 0, 4, item->height));
   gtk_snapshot_pop (snapshot);
   /* A module is a stack of cards: a second line above says so. */
   if (item->is_module)
@@ -326,14 +314,109 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   if (fault && self->selected)
     append_box (snapshot, &GRAPHENE_RECT_INIT (2, 2, item->width - 4, item->height - 4), STUDIO_CARD_RADIUS - 2, NULL,
                 2, &theme->accent);
-  if (focus)
-    append_box (snapshot, &GRAPHENE_RECT_INIT (-5, -5, item->width + 10, item->height + 10), STUDIO_CARD_RADIUS + 5,
-                NULL, 2, &theme->accent);
+  snapshot_icon (self, snapshot, item, theme, 14, icon_y);
+  if (studio_canvas_is_wiring (self->canvas))
+    return;
+  for (guint p = 0; p < item->n_inputs; p++)
+    snapshot_port (self, snapshot, item, FALSE, p, theme, FALSE);
+  for (guint p = 0; p < item->n_outputs; p++)
+    snapshot_port (self, snapshot, item, TRUE, p, theme, FALSE);
+}
 
+/* Curves are what drawing without a graphics card spends its time on, and most cards differ in their texts alone: so
+ * the frame is rasterised once per look and zoom, and then copied. */
+static cairo_surface_t *
+frame_picture (StudioNode *self, const StudioItem *item, const StudioTheme *theme, gboolean fault, double icon_y,
+               double zoom, int factor)
+{
+  g_autoptr (GString) key = g_string_new (NULL);
+  GHashTable *sprites = self->canvas->sprites;
+  gboolean wiring = studio_canvas_is_wiring (self->canvas);
+  cairo_surface_t *surface;
+
+  g_string_printf (key, "%s %d %g %d %d %d %d|", item->op != NULL ? item->op->name : "", item->is_module, icon_y, fault,
+                   self->selected, factor, wiring);
+  for (guint p = 0; p < item->n_inputs; p++)
+    port_key (key, item, &item->input[p], FALSE);
+  g_string_append_c (key, '|');
+  for (guint p = 0; p < item->n_outputs; p++)
+    port_key (key, item, &item->output[p], TRUE);
+
+  surface = g_hash_table_lookup (sprites, key->str);
+  if (surface == NULL)
+    {
+      int width = ceil ((item->width + 2 * MARGIN) * zoom) * factor;
+      int height = ceil ((item->height + 2 * MARGIN) * zoom) * factor;
+      GtkSnapshot *snapshot = gtk_snapshot_new ();
+      GskRenderNode *node;
+      cairo_t *cr;
+
+      surface = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, width, height);
+      cr = cairo_create (surface);
+      gtk_snapshot_scale (snapshot, zoom * factor, zoom * factor);
+      gtk_snapshot_translate (snapshot, &GRAPHENE_POINT_INIT (MARGIN, MARGIN));
+      snapshot_frame (self, snapshot, item, theme, fault, icon_y);
+      node = gtk_snapshot_free_to_node (snapshot);
+      if (node != NULL)
+        {
+          gsk_render_node_draw (node, cr);
+          gsk_render_node_unref (node);
+        }
+      cairo_destroy (cr);
+      cairo_surface_set_device_scale (surface, factor, factor);
+      g_hash_table_insert (sprites, g_strdup (key->str), surface);
+    }
+  return surface;
+}
+
+static void
+studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
+{
+  StudioNode *self = STUDIO_NODE (widget);
+  const StudioItem *item = own_item (self);
+  const StudioTheme *theme;
+  cairo_surface_t *frame;
+  cairo_t *cr;
+  double zoom, *progress, text_y;
+  gboolean fault, names, wiring;
+  int h1, h2, factor;
+
+  if (item == NULL)
+    return;
+  theme = studio_canvas_theme (self->canvas);
+  zoom = self->canvas->view.zoom;
+  if (zoom < STUDIO_ZOOM_DETAIL)
+    {
+      snapshot_plain (self, snapshot, item, theme, zoom);
+      return;
+    }
+  ensure_texts (self, item);
+  fault = item->fault != NULL && !item->fault_is_warning;
+  wiring = studio_canvas_is_wiring (self->canvas);
+  names = wiring || self->canvas->hover == self->item;
+  factor = gtk_widget_get_scale_factor (widget);
   pango_layout_get_pixel_size (self->name, NULL, &h1);
   pango_layout_get_pixel_size (self->summary, NULL, &h2);
   text_y = floor ((item->height - h1 - h2 - 3) / 2);
-  snapshot_icon (self, snapshot, item, theme, 14, text_y + floor ((h1 - 16) / 2.0));
+
+  frame = frame_picture (self, item, theme, fault, text_y + floor ((h1 - 16) / 2.0), zoom, factor);
+  cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, ceil ((item->width + 2 * MARGIN) * zoom),
+                                                                 ceil ((item->height + 2 * MARGIN) * zoom)));
+  cairo_set_source_surface (cr, frame, 0, 0);
+  cairo_pattern_set_filter (cairo_get_source (cr), CAIRO_FILTER_NEAREST);
+  cairo_paint (cr);
+  cairo_destroy (cr);
+  gtk_snapshot_scale (snapshot, zoom, zoom);
+  gtk_snapshot_translate (snapshot, &GRAPHENE_POINT_INIT (MARGIN, MARGIN));
+  progress = g_hash_table_lookup (self->canvas->progress, item->path);
+  if (progress != NULL)
+    gtk_snapshot_append_color (
+        snapshot, &theme->accent,
+        &GRAPHENE_RECT_INIT (STUDIO_CARD_RADIUS, 0, (item->width - 2 * STUDIO_CARD_RADIUS) * *progress, 3));
+  if (gtk_widget_has_visible_focus (widget))
+    append_box (snapshot, &GRAPHENE_RECT_INIT (-5, -5, item->width + 10, item->height + 10), STUDIO_CARD_RADIUS + 5,
+                NULL, 2, &theme->accent);
+
   append_text (snapshot, self->name, 36, text_y, &theme->text);
   if (self->badge != NULL)
     {
@@ -345,10 +428,14 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   append_text (snapshot, self->summary, 14, text_y + h1 + 3,
                live_text (self, item) != NULL ? &theme->text : &theme->dim);
 
-  for (guint p = 0; p < item->n_inputs; p++)
-    snapshot_port (self, snapshot, item, FALSE, p, theme, names);
-  for (guint p = 0; p < item->n_outputs; p++)
-    snapshot_port (self, snapshot, item, TRUE, p, theme, names);
+  /* Ports that are named or lit are drawn over those of the frame. */
+  if (names)
+    {
+      for (guint p = 0; p < item->n_inputs; p++)
+        snapshot_port (self, snapshot, item, FALSE, p, theme, TRUE);
+      for (guint p = 0; p < item->n_outputs; p++)
+        snapshot_port (self, snapshot, item, TRUE, p, theme, TRUE);
+    }
   if (item->fault != NULL)
     snapshot_fault (self, snapshot, item, theme);
 }
