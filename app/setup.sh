@@ -4,7 +4,7 @@
 # another distribution's names would fail later and less clearly.
 
 packages_build="meson ninja-build pkg-config gcc libc6-dev libglib2.0-dev libxml2-dev libjson-glib-dev libdnnl-dev
- libgtk-4-dev libadwaita-1-dev"
+ libgtk-4-dev libadwaita-1-dev libxml2-utils"
 packages_use="dataset-fashion-mnist adwaita-icon-theme librsvg2-common fonts-dejavu-core"
 packages_test="python3 xvfb xdotool imagemagick dbus-daemon at-spi2-core procps"
 
@@ -40,7 +40,7 @@ install_packages () {
 # Anywhere else: lists what is missing, with the least version that is known to work.
 list_missing () {
   lacking=
-  for tool in meson ninja pkg-config cc gdbus-codegen glib-compile-resources "$@"; do
+  for tool in meson ninja pkg-config cc gdbus-codegen glib-compile-resources xmllint "$@"; do
     command -v "$tool" > /dev/null || lacking="$lacking
   the program $tool"
   done
