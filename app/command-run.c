@@ -211,6 +211,26 @@ open_graph (Run *r, const char *path, GError **error)
   return !r->grad_door || resolve (r, r->grad_door, error);
 }
 
+/* The one symbol of a dimension that has no value yet, or 0; *factor is what the rest of it multiplies to. */
+static char
+open_symbol (Run *r, LoomDim d, gint64 *factor)
+{
+  char open = 0;
+
+  *factor = d.coef;
+  for (int i = 0; i < LOOM_DIM_MAX_SYMBOLS && d.symbol[i]; i++)
+    {
+      gint64 value = r->binding.value[d.symbol[i] - 'A'];
+      if (value == 0 && open)
+        return 0;
+      if (value == 0)
+        open = d.symbol[i];
+      else
+        *factor *= value;
+    }
+  return open;
+}
+
 /* Compares a tensor with a port's type, binding symbols on the way: coef·symbol = n gives the symbol. */
 static gboolean
 bind_shape (Run *r, const Door *door, const LoomTensor *t, GError **error)
@@ -223,12 +243,16 @@ bind_shape (Run *r, const Door *door, const LoomTensor *t, GError **error)
       LoomDim d = type->shape.dim[i];
       if (loom_dim_is_unknown (d))
         continue;
-      gint64 value = loom_dim_value (d, &r->binding);
+      gint64 value = loom_dim_value (d, &r->binding), factor;
+      char symbol = open_symbol (r, d, &factor);
       if (value >= 0)
         fits = value == t->dim[i];
-      else if (d.symbol[0] && !d.symbol[1] && d.coef > 0 && t->dim[i] % d.coef == 0)
-        r->binding.value[d.symbol[0] - 'A'] = t->dim[i] / d.coef;
-      /* A product of several unbound symbols is compared once inference has bound all of them. */
+      else if (symbol && factor > 0)
+        {
+          fits = t->dim[i] % factor == 0;
+          r->binding.value[symbol - 'A'] = t->dim[i] / factor;
+        }
+      /* A product of several unbound symbols waits for an input that binds all but one of them. */
     }
   if (fits)
     return TRUE;
@@ -277,6 +301,42 @@ read_input (Run *r, Door *door, GError **error)
   return TRUE;
 }
 
+/* Once more, as an input or a data set may have said what a symbol of an input before it is. */
+static gboolean
+bind_again (Run *r, GError **error)
+{
+  for (guint i = 0; i < r->ins->len; i++)
+    {
+      const Door *door = r->ins->pdata[i];
+      if (!bind_shape (r, door, door->tensor, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Lowering would name the shape only, and not the file that leaves it open. */
+static gboolean
+check_bound (Run *r, GError **error)
+{
+  for (guint i = 0; i < r->ins->len; i++)
+    {
+      const Door *door = r->ins->pdata[i];
+      const LoomShape *shape = &door_node (r->symbolic, door)->output[door->source.output].shape;
+      for (int k = 0; k < shape->rank; k++)
+        if (!loom_dim_is_unknown (shape->dim[k]) && loom_dim_value (shape->dim[k], &r->binding) < 0)
+          {
+            g_autofree char *text = loom_shape_to_string (shape);
+            g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                         "--in %s: the port is %s, and %s does not say what each of its symbols is%s.", door->port,
+                         text, door->file,
+                         door->tensor->dim[k] == 0 ? "; a size of 0 needs a 0 in the graph's shape"
+                                                   : ". Give an input with --in that does");
+            return FALSE;
+          }
+    }
+  return TRUE;
+}
+
 static gboolean
 read_inputs (Run *r, GError **error)
 {
@@ -295,7 +355,7 @@ read_inputs (Run *r, GError **error)
       if (!read_input (r, door, error))
         return FALSE;
     }
-  return TRUE;
+  return bind_again (r, error);
 }
 
 /* ---- data sets -------------------------------------------------------- */
@@ -855,8 +915,9 @@ work (Run *r, const char *path, GError **error)
   if (!open_graph (r, path, error) || !read_inputs (r, error))
     return FALSE;
   bind_batch (r);
-  return build_program (r, error) && execute (r, error) && write_outputs (r, error)
-         && (!r->grads || write_gradients (r, error)) && (!r->save_weights || save_weights (r, error));
+  return bind_again (r, error) && check_bound (r, error) && build_program (r, error) && execute (r, error)
+         && write_outputs (r, error) && (!r->grads || write_gradients (r, error))
+         && (!r->save_weights || save_weights (r, error));
 }
 
 static int

@@ -67,6 +67,9 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
     .eta_seconds = s->eta_seconds,
   };
 
+  /* The run ends here with an error that says so; a curve has no place for it. */
+  if (!isfinite (s->loss))
+    return;
   memcpy (point.metric, s->metric, MIN (s->n_metrics, WORKER_MAX_METRICS) * sizeof (double));
   worker_outbox_point (runner->outbox, &point);
 }

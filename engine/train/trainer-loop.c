@@ -264,6 +264,31 @@ loom_trainer_evaluate (LoomTrainer *t, const char *name, GError **error)
 
 /* ---- steps ------------------------------------------------------------ */
 
+static void
+tell_step (LoomTrainer *t, TrainerPlan *plan, gint64 number, double loss, double lr)
+{
+  if (!t->observer.step)
+    return;
+  for (guint i = 0; i < plan->step->n_metrics; i++)
+    t->metric_mean[i] = t->metric_sum[i] / t->metric_weight[i];
+  LoomTrainerStep step = {
+    .step = number,
+    .epoch = t->epoch + 1,
+    .steps_per_epoch = t->steps_per_epoch,
+    .total_steps = t->total_steps,
+    .loss = loss,
+    .epoch_loss = t->loss_sum / t->sample_sum,
+    .lr = lr,
+    .grad_norm = loom_exec_scalar (plan->exec, plan->grad_norm),
+    .items_per_second = t->items_per_second,
+    .eta_seconds = t->eta_seconds,
+    .n_metrics = plan->step->n_metrics,
+    .metric_name = t->metric_name,
+    .metric = t->metric_mean,
+  };
+  t->observer.step (t, &step, t->observer_data);
+}
+
 static gboolean
 one_step (LoomTrainer *t, const LoomBatch *batch, GError **error)
 {
@@ -283,6 +308,9 @@ one_step (LoomTrainer *t, const LoomBatch *batch, GError **error)
   double loss = loom_exec_scalar (plan->exec, plan->loss);
   if (!isfinite (loss) || loom_exec_scalar (plan->exec, plan->finite) == 0)
     {
+      /* A curve shows where it ends; what has happened to it is the error's to say. */
+      if (!isfinite (loss))
+        tell_step (t, plan, t->step + 1, loss, lr);
       trainer_explain_nan (t, plan, batch, error);
       return FALSE;
     }
@@ -306,27 +334,7 @@ one_step (LoomTrainer *t, const LoomBatch *batch, GError **error)
   if (t->step >= t->clock_next && look_at_clock (t) && !trainer_checkpoint_write (t, NULL, error))
     return FALSE;
 
-  if (t->observer.step)
-    {
-      for (guint i = 0; i < plan->step->n_metrics; i++)
-        t->metric_mean[i] = t->metric_sum[i] / t->metric_weight[i];
-      LoomTrainerStep step = {
-        .step = t->step,
-        .epoch = t->epoch + 1,
-        .steps_per_epoch = t->steps_per_epoch,
-        .total_steps = t->total_steps,
-        .loss = loss,
-        .epoch_loss = t->loss_sum / t->sample_sum,
-        .lr = lr,
-        .grad_norm = loom_exec_scalar (plan->exec, plan->grad_norm),
-        .items_per_second = t->items_per_second,
-        .eta_seconds = t->eta_seconds,
-        .n_metrics = plan->step->n_metrics,
-        .metric_name = t->metric_name,
-        .metric = t->metric_mean,
-      };
-      t->observer.step (t, &step, t->observer_data);
-    }
+  tell_step (t, plan, t->step, loss, lr);
   return TRUE;
 }
 
