@@ -213,7 +213,8 @@ add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec)
   gtk_accessible_update_property (GTK_ACCESSIBLE (row->editor), GTK_ACCESSIBLE_PROPERTY_LABEL, title,
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, spec->doc != NULL ? spec->doc : "", -1);
   adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), row->editor);
-  if (spec->unit != NULL)
+  /* "Out features" needs no "features" behind it. */
+  if (spec->unit != NULL && strstr (spec->name, spec->unit) == NULL)
     {
       GtkWidget *unit = gtk_label_new (spec->unit);
 

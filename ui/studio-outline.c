@@ -243,7 +243,7 @@ bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
   g_autofree char *order = g_strdup_printf ("%u", row->order), *label = NULL, *second = NULL;
 
   second = row->fault != NULL      ? g_strdup (row->fault)
-           : row->shape[0] != '\0' ? g_strdup_printf ("%s · %s", row->title, row->shape)
+           : row->shape[0] != '\0' ? g_strdup_printf ("%s · %s", row->shape, row->title)
                                    : g_strdup (row->title);
   gtk_label_set_text (g_object_get_data (G_OBJECT (box), "order"), order);
   gtk_label_set_text (g_object_get_data (G_OBJECT (box), "name"), row->path);

@@ -53,7 +53,9 @@ drag_prepare_cb (GtkDragSource *source, double x, double y, GtkListBoxRow *row)
 static void
 drag_begin_cb (GtkDragSource *source, GdkDrag *drag, GtkWidget *row)
 {
-  g_autoptr (GdkPaintable) icon = gtk_widget_paintable_new (row);
+  g_autoptr (GdkPaintable) live = gtk_widget_paintable_new (row);
+  /* A still picture: the row may be laid out anew while it is dragged. */
+  g_autoptr (GdkPaintable) icon = gdk_paintable_get_current_image (live);
 
   gtk_drag_source_set_icon (source, icon, 12, 12);
 }

@@ -143,11 +143,15 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
     }
   else if (item->op != NULL)
     {
-      for (const LoomPortSpec *p = item->op->inputs; p != NULL && p->name != NULL; p++)
+      /* A module's border shows one side only: the other is outside. */
+      gboolean is_entry = strcmp (item->op->name, "module_input") == 0;
+      gboolean is_exit = strcmp (item->op->name, "module_output") == 0;
+
+      for (const LoomPortSpec *p = is_entry ? NULL : item->op->inputs; p != NULL && p->name != NULL; p++)
         if (!(p->flags & (LOOM_PORT_WEIGHT | LOOM_PORT_VARIADIC)))
           port_add (inputs, p->name, p->doc, !(p->flags & LOOM_PORT_OPTIONAL), FALSE);
-      const LoomPortSpec *outs = item->op->outputs;
-      if (node != NULL && node->output_spec != NULL && node->op == item->op)
+      const LoomPortSpec *outs = is_exit ? NULL : item->op->outputs;
+      if (node != NULL && node->output_spec != NULL && node->op == item->op && !is_exit)
         outs = node->output_spec;
       for (const LoomPortSpec *p = outs; p != NULL && p->name != NULL; p++)
         port_add (outputs, p->name, p->doc, !(p->flags & LOOM_PORT_OPTIONAL), FALSE);
@@ -161,7 +165,7 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
         port->typed = TRUE;
         port->type = node->output[i];
       }
-  else if (item->is_module && net != NULL)
+  else if (node == NULL && net != NULL)
     for (guint i = 0; i < outputs->len; i++)
       {
         StudioPort *port = &g_array_index (outputs, StudioPort, i);

@@ -116,9 +116,9 @@ studio_geometry_fault (const StudioItem *item)
 
   if (item->fault == NULL)
     return (StudioRect){ item->x, item->y + item->height, 0, 0 };
-  /* The room is taken from the length of the sentence, so that hit testing needs no font: thirty letters a line at
+  /* The room is taken from the length of the sentence, so that hit testing needs no font: 32 letters a line at
    * the caption's size, at most five lines, the rest ellipsized. */
-  lines = CLAMP (ceil (g_utf8_strlen (item->fault, -1) / 30.0), 1, 5);
+  lines = CLAMP (ceil (g_utf8_strlen (item->fault, -1) / 32.0), 1, 5);
   return (StudioRect){ item->x, item->y + item->height + STUDIO_FAULT_GAP, STUDIO_FAULT_WIDTH,
                        12 + 16 * lines + (item->fix != NULL ? 32 : 0) };
 }

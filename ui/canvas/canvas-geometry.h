@@ -19,7 +19,7 @@ G_BEGIN_DECLS
 #define STUDIO_ZOOM_DETAIL 0.5 /* below: rectangles and straight lines */
 #define STUDIO_ZOOM_PILLS  0.7
 #define STUDIO_FAULT_GAP   8.0
-#define STUDIO_FAULT_WIDTH 208.0
+#define STUDIO_FAULT_WIDTH 220.0
 
 typedef struct
 {

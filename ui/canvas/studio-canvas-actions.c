@@ -64,6 +64,16 @@ cut (StudioCanvas *self)
   delete (self);
 }
 
+/* The keyboard goes on with what just came. */
+static void
+focus_selected (StudioCanvas *self)
+{
+  guint item = studio_scene_find (studio_canvas_scene (self), studio_document_get_selected (self->document, 0));
+
+  if (item != STUDIO_NO_ITEM)
+    studio_canvas_focus_item (self, item, FALSE);
+}
+
 static void
 pasted_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
@@ -77,6 +87,8 @@ pasted_cb (GObject *source, GAsyncResult *result, gpointer data)
     studio_canvas_say (self, "There are no nodes on the clipboard.");
   else if (!studio_clipboard_paste (self->document, text, NAN, NAN, &error))
     studio_canvas_say (self, error->message);
+  else
+    focus_selected (self);
 }
 
 static void
@@ -101,6 +113,7 @@ static void
 duplicate (StudioCanvas *self)
 {
   studio_document_duplicate (self->document);
+  focus_selected (self);
 }
 
 static void
