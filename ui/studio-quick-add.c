@@ -22,6 +22,7 @@ typedef struct
 {
   char *name, *search;
   gboolean is_module;
+  gboolean is_second; /* offered only where something was typed, and after the others */
   guint64 from, to;
   const char *output, *input;
 } Choice;
@@ -82,6 +83,8 @@ filter_cb (GtkListBoxRow *row, gpointer data)
 {
   Chooser *self = data;
 
+  if (row_choice (row)->is_second && (self->words == NULL || self->words[0] == '\0'))
+    return FALSE;
   return self->words == NULL || strstr (row_choice (row)->search, self->words) != NULL;
 }
 
@@ -90,8 +93,10 @@ static int
 sort_cb (GtkListBoxRow *a, GtkListBoxRow *b, gpointer data)
 {
   Chooser *self = data;
-  gboolean p, q;
+  gboolean p = row_choice (a)->is_second, q = row_choice (b)->is_second;
 
+  if (p != q)
+    return p - q;
   if (self->words == NULL || self->words[0] == '\0')
     return 0;
   p = g_str_has_prefix (row_choice (a)->search, self->words);
@@ -302,13 +307,46 @@ chooser_show (Chooser *self, const char *text, double at_x, double at_y)
   gtk_editable_set_position (GTK_EDITABLE (self->entry), -1);
 }
 
+/* Rows for everything that can be added. */
+static void
+add_layers (Chooser *self, gboolean is_second)
+{
+  StudioDocument *document = self->canvas->document;
+  LoomElement *root = loom_graph_root (studio_document_get_graph (document));
+
+  for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
+    {
+      Choice *choice;
+
+      if ((*op)->category == LOOM_CATEGORY_HIDDEN && studio_document_scope_depth (document) == 0)
+        continue;
+      choice = add_row (self, (*op)->icon, (*op)->title,
+                        is_second ? "new, connected" : loom_category_title ((*op)->category), (*op)->name);
+      choice->is_second = is_second;
+      choice->name = g_strdup ((*op)->name);
+    }
+  for (guint i = 0; i < loom_element_n_children (root); i++)
+    {
+      const LoomElement *e = loom_element_child (root, i);
+
+      if (loom_element_tag (e) == LOOM_TAG_MODULE && loom_element_get (e, "name") != NULL)
+        {
+          Choice *choice = add_row (self, "view-grid-symbolic", loom_element_get (e, "name"),
+                                    is_second ? "new, connected" : "Module", NULL);
+
+          choice->is_second = is_second;
+          choice->name = g_strdup (loom_element_get (e, "name"));
+          choice->is_module = TRUE;
+        }
+    }
+}
+
 void
 studio_quick_add_popup (StudioCanvas *canvas, const char *text, double at_x, double at_y, const StudioLoose *loose)
 {
   Chooser *self = chooser_new (canvas, "Add a layer");
   StudioScene *scene = studio_canvas_scene (canvas);
   guint current = studio_canvas_current (canvas);
-  LoomElement *root = loom_graph_root (studio_document_get_graph (canvas->document));
 
   if (loose != NULL)
     {
@@ -324,27 +362,7 @@ studio_quick_add_popup (StudioCanvas *canvas, const char *text, double at_x, dou
       self->x = scene->item[current].x + STUDIO_CARD_WIDTH * 1.5 + 64;
       self->y = scene->item[current].y + STUDIO_CARD_HEIGHT / 2;
     }
-  for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
-    {
-      Choice *choice;
-
-      if ((*op)->category == LOOM_CATEGORY_HIDDEN && studio_document_scope_depth (canvas->document) == 0)
-        continue;
-      choice = add_row (self, (*op)->icon, (*op)->title, loom_category_title ((*op)->category), (*op)->name);
-      choice->name = g_strdup ((*op)->name);
-    }
-  for (guint i = 0; i < loom_element_n_children (root); i++)
-    {
-      const LoomElement *e = loom_element_child (root, i);
-
-      if (loom_element_tag (e) == LOOM_TAG_MODULE && loom_element_get (e, "name") != NULL)
-        {
-          Choice *choice = add_row (self, "view-grid-symbolic", loom_element_get (e, "name"), "Module", NULL);
-
-          choice->name = g_strdup (loom_element_get (e, "name"));
-          choice->is_module = TRUE;
-        }
-    }
+  add_layers (self, FALSE);
   chooser_show (self, text, at_x, at_y);
 }
 
@@ -407,6 +425,15 @@ studio_connect_popup (StudioCanvas *canvas, guint item)
   if (mine->n_outputs == 0)
     for (guint p = 0; p < mine->n_inputs; p++)
       add_wires (self, scene, item, FALSE, p);
+  /* C also begins "conv2d": what names no port here names a new layer, which is wired at once. */
+  self->x = mine->x + STUDIO_CARD_WIDTH * 1.5 + 64;
+  self->y = mine->y + STUDIO_CARD_HEIGHT / 2;
+  if (mine->n_outputs > 0)
+    {
+      self->has_loose = TRUE;
+      self->loose = (StudioLoose){ mine->serial, TRUE, mine->output[0].name };
+    }
+  add_layers (self, TRUE);
   studio_view_to_screen (&canvas->view, mine->x + mine->width / 2, mine->y + mine->height, &x, &y);
   chooser_show (self, "", x, y);
 }
