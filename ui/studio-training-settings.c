@@ -30,6 +30,7 @@ typedef struct
   char *def;
   GtkWidget *widget; /* GtkEntry, GtkSwitch or GtkDropDown */
   const char *const *choices;
+  gboolean gone; /* its widget was taken away; the focus's leaving may be told only afterwards */
 } Row;
 
 /* ---- the element ------------------------------------------------------------------- */
@@ -169,7 +170,7 @@ static void
 apply (Row *row, const char *value)
 {
   StudioTrainingSettings *self = row->settings;
-  if (self->filling || g_strcmp0 (value, value_of (row)) == 0)
+  if (row->gone || self->filling || g_strcmp0 (value, value_of (row)) == 0)
     return;
   if (row->tag == LOOM_TAG_TRAIN)
     studio_training_set (self->document, row->attribute, value);
@@ -180,6 +181,8 @@ apply (Row *row, const char *value)
 static void
 entry_done (Row *row)
 {
+  if (row->gone)
+    return;
   const char *text = gtk_editable_get_text (GTK_EDITABLE (row->widget));
   char *end;
   double value = g_ascii_strtod (text, &end);
@@ -270,6 +273,8 @@ new_row (StudioTrainingSettings *self, GtkWidget *grid, int at, LoomTag tag, con
   gtk_accessible_update_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
   gtk_grid_attach (GTK_GRID (grid), label, 0, at, 1, 1);
   gtk_grid_attach (GTK_GRID (grid), widget, 1, at, 1, 1);
+  /* The row lives as long as its widget, whose signals may still come after it left the window. */
+  g_object_set_data_full (G_OBJECT (widget), "row", row, row_free);
   g_ptr_array_add (self->rows, row);
   return row;
 }
@@ -384,12 +389,20 @@ schedule_type (StudioTrainingSettings *self)
 }
 
 static void
+forget_rows (StudioTrainingSettings *self)
+{
+  for (guint i = 0; i < self->rows->len; i++)
+    ((Row *)g_ptr_array_index (self->rows, i))->gone = TRUE;
+  g_ptr_array_set_size (self->rows, 0);
+}
+
+static void
 build (StudioTrainingSettings *self)
 {
   GtkWidget *child;
+  forget_rows (self);
   while ((child = gtk_widget_get_first_child (self->box)) != NULL)
     gtk_box_remove (GTK_BOX (self->box), child);
-  g_ptr_array_set_size (self->rows, 0);
 
   GtkWidget *grid = add_group (self, "Training");
   int at = 0;
@@ -477,6 +490,8 @@ training_settings_dispose (GObject *object)
   StudioTrainingSettings *self = STUDIO_TRAINING_SETTINGS (object);
   if (self->document != NULL)
     g_signal_handlers_disconnect_by_data (self->document, self);
+  if (self->rows != NULL)
+    forget_rows (self);
   g_clear_pointer (&self->box, gtk_widget_unparent);
   g_clear_object (&self->document);
   g_clear_pointer (&self->rows, g_ptr_array_unref);
@@ -494,7 +509,7 @@ studio_training_settings_class_init (StudioTrainingSettingsClass *klass)
 static void
 studio_training_settings_init (StudioTrainingSettings *self)
 {
-  self->rows = g_ptr_array_new_with_free_func (row_free);
+  self->rows = g_ptr_array_new ();
   self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
   gtk_widget_set_margin_top (self->box, 12);
   gtk_widget_set_margin_bottom (self->box, 12);

@@ -44,11 +44,14 @@ studio_window_update_title (StudioWindow *self)
         memory += studio_run_get_owner_bytes (self->run)[i];
       g_autofree char *count = studio_format_count (parameters);
       g_autofree char *size = studio_format_bytes (memory > 0 ? (double)memory : bytes);
-      g_string_append_printf (under, "%s%s parameters · %s", under->len ? " · " : "", count, size);
+      g_string_append_printf (under, "%s%s parameters", under->len ? " · " : "", count);
+      if (memory > 0 || bytes > 0)
+        g_string_append_printf (under, " · %s", size);
       double flops = 0;
       for (guint i = 0; i < loom_net_n_nodes (net); i++)
         flops += loom_net_node (net, i)->cost.flops;
-      g_string_append_printf (totals, "%u layers · %s parameters", loom_net_n_nodes (net), count);
+      guint layers = loom_net_n_nodes (net);
+      g_string_append_printf (totals, "%u %s · %s parameters", layers, layers == 1 ? "layer" : "layers", count);
       if (flops > 0)
         {
           static const char *const unit[] = { "", "k", "M", "G", "T" };

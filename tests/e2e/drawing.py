@@ -14,6 +14,7 @@ def drop(s, title, x, y):
     s.click(search[0], 3)
     s.key("ctrl+a", "BackSpace")
     s.type(title)
+    time.sleep(0.4)  # a search waits for the end of typing
     g = s.wait("palette row", lambda g: g.find(title, kind="Label", x1=g.canvas[0]), 1)
     row = g.find(title, kind="Label", x1=g.canvas[0])[0]
     s.drag(middle(row), (g.canvas[0] + x, g.canvas[1] + y))
@@ -28,15 +29,20 @@ def wire(s, output, target):
     return s.wait("wire %s to %s" % (output, target), lambda g: len(g.wires) == n + 1, 2)
 
 
-def set_parameter(s, card, old, new):
-    """Types a parameter into the inspector of a card."""
+def set_parameter(s, card, label, value):
+    """Types a parameter into the inspector of a card (or, without one, a training setting): the entry stands right of
+    its label."""
     g = s.look()
-    s.click(g.cards[card])
-    g = s.wait("inspector of " + card, lambda g: g.find(old, x0=g.canvas[0] + g.canvas[2]), 2)
-    s.click(g.find(old, x0=g.canvas[0] + g.canvas[2])[0], 3)
+    s.click(g.cards[card] if card else (g.canvas[0] + g.canvas[2] - 30, g.canvas[1] + 30))
+    right = g.canvas[0] + g.canvas[2]
+    g = s.wait("settings of " + (card or "the training"),
+               lambda g: g.find(label, x0=right) and g.state["selected"] == (card or "-"), 2)
+    y = middle(g.find(label, x0=right)[0])[1]
+    s.click((right + 204, y))
     s.key("ctrl+a")
-    s.type(new)
+    s.type(value)
     s.key("Return")
+    time.sleep(0.2)
 
 
 def body(t):
@@ -50,6 +56,8 @@ def body(t):
         g = s.look()
         t.ok(g.number("faults") > 0, "what is not wired yet is said on the cards: %d" % g.number("faults"))
 
+        set_parameter(s, data, "Source", "spirals")
+        set_parameter(s, linear, "Out features", "2")
         wire(s, data + ".x", linear + ".input")
         wire(s, linear + ".out", act + ".input")
         wire(s, act + ".out", loss + ".input")
@@ -57,24 +65,26 @@ def body(t):
         g = s.wait("no fault", lambda g: g.number("faults") == 0, 2)
         t.ok(all(w[2] for w in g.wires), "four wires by dragging, each with its shape: %s" % [w[2] for w in g.wires])
 
+        set_parameter(s, None, "Epochs", "3000")
+        g = s.look()
+        t.ok(g.number("faults") == 0, "training settings without a card selected: 3000 epochs")
         s.click(g.find("Train")[0])
         g = s.wait("first point", lambda g: g.number("points") >= 1, 2)
         first = g.number("points")
         g = s.wait("curve", lambda g: g.number("points") > first, 2)
         t.ok(True, "Train, and the curve moves: %d points" % g.number("points"))
 
-        if g.state["run"] == "training":
-            s.key("ctrl+Return")
-            g = s.wait("paused", lambda g: g.state["run"] in ("paused", "done"), 1)
-            still = g.state["step"]
-            time.sleep(0.5)
-            t.ok(s.look().state["step"] == still, "a pause holds step " + still)
-            s.key("ctrl+Return")
-            g = s.wait("goes on", lambda g: g.state["run"] == "done" or g.number("step") > float(still), 2)
-        if g.state["run"] == "training":
-            s.key("ctrl+shift+period")
-            g = s.wait("stopped", lambda g: g.state["run"] in ("stopped", "done"), 2)
-        t.ok(g.state["run"] in ("stopped", "done"), "the run " + g.state["run"])
+        s.click(g.find("Pause")[0])
+        g = s.wait("paused", lambda g: g.state["run"] == "paused", 1)
+        still = g.state["step"]
+        time.sleep(0.5)
+        g = s.look()
+        t.ok(g.state["step"] == still, "a pause holds step " + still)
+        s.click(g.find("Resume")[0])
+        g = s.wait("goes on", lambda g: g.number("step") > float(still), 2)
+        s.key("ctrl+shift+period")
+        g = s.wait("stopped", lambda g: g.state["run"] == "stopped", 2)
+        t.ok(g.number("step") < 3000 * 16, "the run stops when asked, at step " + g.state["step"])
 
         s.key(*["ctrl+z"] * 40)
         g = s.wait("empty again", lambda g: not g.cards, 2)

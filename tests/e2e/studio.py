@@ -192,7 +192,15 @@ class Studio:
         subprocess.run(["import", "-window", "root", path], env=self.env, stderr=subprocess.DEVNULL)
 
     def look(self):
-        """The present geometry; None while the window does not answer."""
+        """The present geometry."""
+        for _ in range(8):
+            g = self.ask()
+            if g is not None:
+                return g
+        raise Failed("the window does not answer")
+
+    def ask(self):
+        """The present geometry; None when the window does not answer within 0.7 s (a dialog has the keyboard)."""
         while not self.lines.empty():
             self.lines.get()
         self.xdotool("key", "ctrl+alt+shift+d")
@@ -202,7 +210,7 @@ class Studio:
                 line = self.lines.get(timeout=0.2)
             except queue.Empty:
                 if self.session.poll() is not None:
-                    raise Failed("Studio ended: " + "".join(self.log[-3:]))
+                    raise Failed("Studio ended with status %s" % self.session.poll())
                 continue
             if line == "geometry end":
                 return Geometry(lines)
@@ -215,7 +223,7 @@ class Studio:
         begin = time.monotonic()
         g = None
         while time.monotonic() - begin < max(seconds, 1) * PATIENCE:
-            g = self.look() or g
+            g = self.ask() or g
             if g is not None and condition(g):
                 print("# %s after %.1f s (script: %g s)" % (what, time.monotonic() - begin, seconds))
                 return g
