@@ -592,7 +592,13 @@ studio_document_save (StudioDocument *self, const char *path, GError **error)
   self->saved_text = loom_graph_write (self->graph, NULL);
   self->edited = FALSE;
   self->edited_valid = TRUE;
-  g_clear_pointer (&self->grammar, loom_faults_free);
+  if (self->grammar != NULL && loom_faults_length (self->grammar) > 0)
+    {
+      /* The file is well formed now: what was said about the old one is over. */
+      g_clear_pointer (&self->grammar, loom_faults_free);
+      self->net_valid = FALSE;
+      infer (self);
+    }
   g_clear_pointer (&self->merge_key, g_free);
   if (self->journal != NULL)
     studio_journal_saved (self->journal, self->path);

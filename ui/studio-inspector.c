@@ -197,6 +197,8 @@ add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec)
         GtkEventController *key = gtk_event_controller_key_new ();
 
         row->editor = gtk_entry_new ();
+        /* Ctrl+Z belongs to the document, which has the same steps and more. */
+        gtk_editable_set_enable_undo (GTK_EDITABLE (row->editor), FALSE);
         gtk_editable_set_width_chars (GTK_EDITABLE (row->editor), 9);
         gtk_editable_set_max_width_chars (GTK_EDITABLE (row->editor), 12);
         gtk_editable_set_alignment (GTK_EDITABLE (row->editor), spec->type == LOOM_PARAM_STRING ? 0 : 1);
