@@ -276,7 +276,8 @@ test_variadic (void)
   scene = studio_document_get_scene (document);
   i = studio_scene_find (scene, join);
   g_assert_cmpuint (scene->item[i].n_inputs, ==, 3);
-  g_assert_cmpuint (scene->item[i].input[1].n_links, ==, 1); /* no gap */
+  g_assert_cmpuint (scene->item[i].input[1].n_links, ==, 1);
+  g_assert_cmpstr (scene->item[i].input[1].name, ==, "1"); /* no gap */
   g_assert_cmpuint (scene->link[scene->item[i].input[1].link].from, ==, studio_scene_find_id (scene, "act"));
 }
 
@@ -473,9 +474,9 @@ test_journal (void)
   g_strfreev (orphans);
   orphans = studio_journal_orphans (folder);
   g_assert_cmpuint (g_strv_length (orphans), ==, 1);
-  /* The crash tore the last line. */
+  /* The crash tore the last transaction, and its last line. */
   file = fopen (orphans[0], "a");
-  fputs ("e half an ed", file);
+  fputs ("e a whole line without an end\ne half an ed", file);
   fclose (file);
 
   next = studio_document_new ();
