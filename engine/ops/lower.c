@@ -145,11 +145,47 @@ loom_lower_random (LoomLower *ctx, int rank, const gint64 *dims)
   return loom_emit (p, loom_prim ("random"), &attrs, 2, in, NULL);
 }
 
+static gboolean
+is_wanted (const Lowering *l, guint node, guint output)
+{
+  for (guint k = 0; k < l->options->n_wanted; k++)
+    if (l->options->wanted[k].node == node && l->options->wanted[k].output == output)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+is_input_value (const LoomLower *ctx, LoomValue value)
+{
+  for (guint k = 0; k < ctx->node->n_inputs; k++)
+    {
+      const LoomNetSource *from = &ctx->node->input[k];
+
+      if (from->node != G_MAXUINT && ctx->all->value[from->node][from->output] == value)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* The same elements under a value of their own. Dropout in evaluation, a permutation of nothing: such an output that is
+ * looked at must not be its input, or the gradient of the one would count the other uses of the other. */
+static LoomValue
+same_again (LoomProgram *p, LoomValue value)
+{
+  const LoomTensorDesc *desc = &loom_value_info (p, value)->desc;
+  LoomDims to = { .rank = desc->rank };
+
+  memcpy (to.dim, desc->dim, sizeof to.dim);
+  return loom_emit (p, loom_prim ("reshape"), &to, 1, &value, NULL);
+}
+
 void
 loom_lower_output (LoomLower *ctx, guint i, LoomValue value)
 {
   g_return_if_fail (i < ctx->node->n_outputs && value != 0);
 
+  if (is_wanted (ctx->all, ctx->index, i) && is_input_value (ctx, value))
+    value = same_again (ctx->all->program, value);
   ctx->all->value[ctx->index][i] = value;
 }
 

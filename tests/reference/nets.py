@@ -1,7 +1,7 @@
 """Whole graphs against PyTorch: random nets of every kind of operator, and what modules, repeats and tied weights mean.
 
 A random net draws its operators one by one on whatever tensors are there already, so values are used several times, die
-early, are transposed and broadcast: what fusion, sharing of memory and layouts have to survive. Outputs of inner ports and
+early, are transposed and broadcast, but for operators that jump, where a rounding error is a big one: what fusion, sharing of memory and layouts have to survive. Outputs of inner ports and
 all gradients are compared, in f64 on ref and in f32 on the CPU."""
 
 import argparse
@@ -65,9 +65,9 @@ class Net:
         name, value = x
         choose = self.rng.choice
         if kind <= 2:
-            op = str(choose(["relu", "tanh", "sigmoid", "gelu", "abs", "neg", "detach", "floor"], p=[.2, .2, .15, .2, .1, .1, .03, .02]))
+            op = str(choose(["relu", "tanh", "sigmoid", "gelu", "abs", "neg", "detach"], p=[.2, .2, .15, .2, .1, .1, .05]))
             fn = {"relu": F.relu, "tanh": torch.tanh, "sigmoid": torch.sigmoid, "gelu": F.gelu, "abs": torch.abs, "neg": torch.neg,
-                  "detach": lambda v: v.detach(), "floor": torch.floor}[op]
+                  "detach": lambda v: v.detach()}[op]
             self.add(op, [name], lambda _: fn(value))
         elif kind <= 5:
             others = []
@@ -185,7 +185,8 @@ def random_net(seed):
     net = Net(seed, bool(seed % 2))
     for shape in ([(4, 6), (3, 2, 8, 8)], [(2, 5, 4), (5, 4)], [(2, 3, 9, 9)], [(4, 16, 6, 6), (6,)], [(33, 20), (20, 7)])[seed % 5]:
         net.input(*shape)
-    while net.count < 18:
+    size = int(net.rng.integers(8, 41))
+    while net.count < size:
         net.grow()
     return net
 
