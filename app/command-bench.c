@@ -415,7 +415,7 @@ copy_work (gint64 n)
 static const ProbeKind probes[] = {
   { "matmul f32", "GFLOP/s", 1e-9, build_matmul, 1024, 128, matmul_work },
   { "memory (a + b)", "GB/s", 1e-9, build_add, 1 << 24, 1 << 20, add_work },
-  { "host to device", "GB/s", 1e-9, build_copy, 1 << 24, 1 << 20, copy_work },
+  { "input from host", "GB/s", 1e-9, build_copy, 1 << 24, 1 << 20, copy_work },
 };
 
 typedef struct

@@ -306,8 +306,9 @@ test_differences (void)
       checked++;
     }
   g_assert_cmpuint (checked, ==, 10); /* two blocks of conv and norm with two weights each, and fc */
-  g_assert_nonnull (cli_weight ("g.st", "input:x"));
-  g_assert_nonnull (cli_weight ("g.st", "input:b"));
+  g_autoptr (LoomTensor) of_x = cli_weight ("g.st", "input:x"), of_b = cli_weight ("g.st", "input:b");
+  g_assert_nonnull (of_x);
+  g_assert_nonnull (of_b);
 }
 
 int

