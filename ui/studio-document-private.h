@@ -82,6 +82,12 @@ LoomElement *studio_document_node (StudioDocument *self, guint64 serial); /* a n
 /* Writes a card's place inside the open transaction. */
 void studio_document_place (StudioDocument *self, const char *id, double x, double y);
 void studio_document_remove_element (StudioDocument *self, LoomElement *element);
+/* Sets an attribute inside the open transaction, if it differs. */
+void studio_document_put (StudioDocument *self, LoomElement *e, const char *attribute, const char *value);
+/* Numbers of a variadic input's wires have no gaps: after one is gone the later ones move up. */
+void studio_document_close_gaps (StudioDocument *self, LoomElement *scope, const char *id);
+void studio_document_infer (StudioDocument *self); /* now, if the idle has not come yet */
+void studio_document_rebuild_selected (StudioDocument *self);
 LoomElement *studio_document_insert (StudioDocument *self, LoomElement *parent, LoomElement *child);
 
 G_END_DECLS

@@ -1,8 +1,8 @@
-/* The document's core: file, transactions, undo, inference, selection and journal.
+/* The document's core: transactions, undo, inference and selection.
  *
- * Commands stand in studio-document-commands.c, scopes and the comparison with a run in
- * studio-document-scope.c. Undo keeps inverse primitives instead of copies of the graph, so a
- * step costs what it changed. */
+ * Files and the journal stand in studio-document-file.c, commands in studio-document-commands.c and -wires.c,
+ * scopes and the comparison with a run in studio-document-scope.c. Undo keeps inverse primitives instead of copies of
+ * the graph, so a step costs what it changed. */
 #include "ui/studio-document-private.h"
 
 #include <errno.h>
@@ -84,8 +84,8 @@ add_grammar_faults (LoomFaults *to, const LoomFaults *from)
     }
 }
 
-static void
-infer (StudioDocument *self)
+void
+studio_document_infer (StudioDocument *self)
 {
   LoomFaults *faults;
   gboolean same;
@@ -116,7 +116,7 @@ idle_cb (gpointer data)
 
   self->idle = 0;
   g_object_ref (self);
-  infer (self);
+  studio_document_infer (self);
   if (!was_valid && studio_document_is_edited (self) != was)
     g_signal_emit (self, signals[FILE_CHANGED], 0);
   g_object_unref (self);
@@ -146,14 +146,14 @@ studio_document_get_graph (StudioDocument *self)
 LoomNet *
 studio_document_get_net (StudioDocument *self)
 {
-  infer (self);
+  studio_document_infer (self);
   return self->net;
 }
 
 LoomFaults *
 studio_document_get_faults (StudioDocument *self)
 {
-  infer (self);
+  studio_document_infer (self);
   return self->faults;
 }
 
@@ -378,8 +378,8 @@ studio_document_redo_name (StudioDocument *self)
 /* ---- selection ---------------------------------------------------------- */
 
 /* The set beside the list: the canvas asks about every card and wire in each frame. */
-static void
-rebuild_selected (StudioDocument *self)
+void
+studio_document_rebuild_selected (StudioDocument *self)
 {
   g_hash_table_remove_all (self->selected);
   for (guint i = 0; i < self->selection->len; i++)
@@ -478,248 +478,11 @@ studio_document_prune (StudioDocument *self)
         g_array_remove_index (self->selection, i);
         dropped = TRUE;
       }
-  rebuild_selected (self);
+  studio_document_rebuild_selected (self);
   if (left)
     g_signal_emit (self, signals[SCOPE_CHANGED], 0);
   if (dropped)
     g_signal_emit (self, signals[SELECTION_CHANGED], 0);
-}
-
-/* ---- file --------------------------------------------------------------- */
-
-static void
-adopt (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base, const char *path)
-{
-  if (self->journal != NULL)
-    studio_journal_remove (g_steal_pointer (&self->journal));
-  g_clear_pointer (&self->net, loom_net_free);
-  g_clear_pointer (&self->graph, loom_graph_unref);
-  g_clear_pointer (&self->grammar, loom_faults_free);
-  g_clear_pointer (&self->base, g_bytes_unref);
-  self->graph = graph;
-  self->grammar = grammar;
-  self->base = base;
-  if (path != self->path)
-    {
-      g_free (self->path);
-      self->path = g_strdup (path);
-    }
-  g_ptr_array_set_size (self->undo, 0);
-  g_ptr_array_set_size (self->redo, 0);
-  g_clear_pointer (&self->merge_key, g_free);
-  g_array_set_size (self->scope, 0);
-  g_array_set_size (self->selection, 0);
-  rebuild_selected (self);
-  g_array_set_size (self->bridges, 0);
-  g_free (self->saved_text);
-  self->saved_text = loom_graph_write (graph, NULL);
-  studio_document_changed (self);
-  infer (self);
-  g_signal_emit (self, signals[SCOPE_CHANGED], 0);
-  g_signal_emit (self, signals[SELECTION_CHANGED], 0);
-  g_signal_emit (self, signals[FILE_CHANGED], 0);
-}
-
-gboolean
-studio_document_open_text (StudioDocument *self, const char *text, gssize length, const char *folder, GError **error)
-{
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  LoomGraph *graph;
-
-  if (length < 0)
-    length = strlen (text);
-  graph = loom_graph_read_data (text, length, "the example", faults, error);
-  if (graph == NULL)
-    return FALSE;
-  if (folder != NULL)
-    loom_graph_set_folder (graph, folder);
-  adopt (self, graph, g_steal_pointer (&faults), g_bytes_new (text, length), NULL);
-  return TRUE;
-}
-
-gboolean
-studio_document_open (StudioDocument *self, const char *path, GError **error)
-{
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autofree char *text = NULL, *absolute = g_canonicalize_filename (path, NULL);
-  gsize length = 0;
-  LoomGraph *graph;
-
-  graph = loom_graph_read_file (absolute, faults, error);
-  if (graph == NULL)
-    return FALSE;
-  if (!g_file_get_contents (absolute, &text, &length, error))
-    {
-      loom_graph_unref (graph);
-      return FALSE;
-    }
-  adopt (self, graph, g_steal_pointer (&faults), g_bytes_new_take (g_steal_pointer (&text), length), absolute);
-  return TRUE;
-}
-
-void
-studio_document_reset (StudioDocument *self)
-{
-  static const char empty[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                              "<graph xmlns=\"" LOOM_GRAPH_NAMESPACE "\" version=\"1\"/>\n";
-  g_autoptr (GError) error = NULL;
-
-  if (!studio_document_open_text (self, empty, -1, NULL, &error))
-    g_error ("The empty graph cannot be read: %s", error->message);
-}
-
-gboolean
-studio_document_save (StudioDocument *self, const char *path, GError **error)
-{
-  g_autofree char *absolute = NULL, *folder = NULL;
-
-  if (path == NULL)
-    path = self->path;
-  g_return_val_if_fail (path != NULL, FALSE);
-  absolute = g_canonicalize_filename (path, NULL);
-  if (!loom_graph_write_file (self->graph, absolute, error))
-    return FALSE;
-  g_free (self->path);
-  self->path = g_steal_pointer (&absolute);
-  folder = g_path_get_dirname (self->path);
-  if (g_strcmp0 (folder, loom_graph_get_folder (self->graph)) != 0)
-    {
-      /* Relative data paths mean something else now. */
-      loom_graph_set_folder (self->graph, folder);
-      studio_document_changed (self);
-    }
-  g_free (self->saved_text);
-  self->saved_text = loom_graph_write (self->graph, NULL);
-  self->edited = FALSE;
-  self->edited_valid = TRUE;
-  if (self->grammar != NULL && loom_faults_length (self->grammar) > 0)
-    {
-      /* The file is well formed now: what was said about the old one is over. */
-      g_clear_pointer (&self->grammar, loom_faults_free);
-      self->net_valid = FALSE;
-      infer (self);
-    }
-  g_clear_pointer (&self->merge_key, g_free);
-  if (self->journal != NULL)
-    studio_journal_saved (self->journal, self->path);
-  g_signal_emit (self, signals[FILE_CHANGED], 0);
-  return TRUE;
-}
-
-const char *
-studio_document_get_path (StudioDocument *self)
-{
-  return self->path;
-}
-
-char *
-studio_document_dup_title (StudioDocument *self)
-{
-  const char *name = loom_element_get (loom_graph_root (self->graph), "name");
-
-  if (name != NULL && name[0] != '\0')
-    return g_strdup (name);
-  if (self->path != NULL)
-    return g_path_get_basename (self->path);
-  return g_strdup ("Untitled");
-}
-
-gboolean
-studio_document_is_edited (StudioDocument *self)
-{
-  if (!self->edited_valid)
-    {
-      g_autofree char *text = loom_graph_write (self->graph, NULL);
-
-      self->edited = strcmp (text, self->saved_text) != 0;
-      self->edited_valid = TRUE;
-    }
-  return self->edited;
-}
-
-gboolean
-studio_document_is_empty (StudioDocument *self)
-{
-  return loom_element_find (loom_graph_root (self->graph), LOOM_TAG_NODE) == NULL;
-}
-
-/* ---- journal ------------------------------------------------------------ */
-
-gboolean
-studio_document_keep_journal (StudioDocument *self, const char *folder, GError **error)
-{
-  g_autofree char *standard = folder == NULL ? studio_journal_default_folder () : g_strdup (folder);
-
-  g_return_val_if_fail (self->undo->len == 0 && self->redo->len == 0, FALSE);
-  if (g_mkdir_with_parents (standard, 0700) != 0)
-    {
-      int code = errno;
-
-      g_set_error (error, G_IO_ERROR, g_io_error_from_errno (code),
-                   "The folder %s for unsaved work cannot be made: %s.", standard, g_strerror (code));
-      return FALSE;
-    }
-  g_free (self->journal_folder);
-  self->journal_folder = g_steal_pointer (&standard);
-  self->wants_journal = TRUE;
-  return TRUE;
-}
-
-gboolean
-studio_document_recover (StudioDocument *self, const char *journal, GError **error)
-{
-  g_autoptr (StudioJournalContent) content = studio_journal_read (journal, error);
-  g_autoptr (LoomFaults) faults = NULL;
-  g_autofree char *folder = NULL;
-  LoomGraph *graph;
-  gsize length;
-  const char *base;
-  g_autoptr (GError) wrong = NULL;
-
-  if (content == NULL)
-    return FALSE;
-  faults = loom_faults_new ();
-  base = g_bytes_get_data (content->base, &length);
-  graph = loom_graph_read_data (base, length, journal, faults, error);
-  if (graph == NULL)
-    return FALSE;
-  if (content->path != NULL)
-    {
-      folder = g_path_get_dirname (content->path);
-      loom_graph_set_folder (graph, folder);
-    }
-  adopt (self, graph, g_steal_pointer (&faults), g_bytes_ref (content->base), content->path);
-
-  studio_document_begin (self, "Recover unsaved work");
-  for (guint i = 0; i < content->lines->len && wrong == NULL; i++)
-    {
-      LoomEdit *edit = loom_edit_from_line (self->graph, g_ptr_array_index (content->lines, i), &wrong);
-
-      if (edit != NULL)
-        studio_document_edit (self, edit);
-    }
-  studio_document_end (self);
-  if (wrong != NULL)
-    {
-      /* What could be replayed is kept, and so is the old journal. */
-      g_propagate_prefixed_error (error, g_steal_pointer (&wrong), "The last of the unsaved work could not be read: ");
-      return FALSE;
-    }
-  if (self->journal != NULL)
-    {
-      studio_journal_sync (self->journal);
-      g_unlink (journal);
-    }
-  infer (self);
-  return TRUE;
-}
-
-void
-studio_document_close (StudioDocument *self)
-{
-  if (self->journal != NULL)
-    studio_journal_remove (g_steal_pointer (&self->journal));
-  self->wants_journal = FALSE;
 }
 
 /* ---- object ------------------------------------------------------------- */
@@ -780,7 +543,7 @@ studio_document_init (StudioDocument *self)
   g_array_set_clear_func (self->scope, (GDestroyNotify)studio_scope_entry_clear);
   self->selection = g_array_new (FALSE, FALSE, sizeof (guint64));
   self->selected = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-  g_signal_connect (self, "selection-changed", G_CALLBACK (rebuild_selected), NULL);
+  g_signal_connect (self, "selection-changed", G_CALLBACK (studio_document_rebuild_selected), NULL);
   self->bridges = g_array_new (FALSE, FALSE, sizeof (StudioBridge));
   studio_document_reset (self);
 }

@@ -71,6 +71,10 @@ gboolean studio_canvas_port_is_lit (StudioCanvas *self, guint item, gboolean is_
 gboolean studio_canvas_is_wiring (StudioCanvas *self);
 void studio_canvas_shift (StudioCanvas *self, double dx, double dy);
 
+/* Virtual functions of the widget that stand in another file. */
+gboolean studio_canvas_focus_vfunc (GtkWidget *widget, GtkDirectionType direction);
+gboolean studio_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip);
+
 void studio_canvas_init_input (StudioCanvas *self);
 void studio_canvas_end_gesture (StudioCanvas *self);
 void studio_canvas_class_init_actions (GtkWidgetClass *klass);

@@ -286,62 +286,6 @@ studio_canvas_shift (StudioCanvas *self, double dx, double dy)
   gtk_widget_queue_allocate (GTK_WIDGET (self));
 }
 
-/* ---- focus --------------------------------------------------------------- */
-
-StudioNode *
-studio_canvas_focused (StudioCanvas *self)
-{
-  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
-  GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
-
-  return focus != NULL && STUDIO_IS_NODE (focus) && gtk_widget_get_parent (focus) == GTK_WIDGET (self)
-             ? STUDIO_NODE (focus)
-             : NULL;
-}
-
-guint
-studio_canvas_current (StudioCanvas *self)
-{
-  StudioScene *scene = studio_canvas_scene (self);
-  StudioNode *node = studio_canvas_focused (self);
-
-  if (node != NULL)
-    return studio_node_get_item (node);
-  if (studio_document_n_selected (self->document) == 1)
-    return studio_scene_find (scene, studio_document_get_selected (self->document, 0));
-  return STUDIO_NO_ITEM;
-}
-
-void
-studio_canvas_focus_item (StudioCanvas *self, guint item, gboolean select)
-{
-  StudioScene *scene = studio_canvas_scene (self);
-  StudioRect rect;
-  StudioNode *node;
-
-  if (item >= scene->n_items)
-    return;
-  rect = studio_geometry_extent (&scene->item[item]);
-  node = studio_canvas_node (self, scene->item[item].serial);
-  if (self->view.width > 0 && studio_view_reveal (&self->view, &rect))
-    studio_canvas_view_changed (self);
-  gtk_widget_set_child_visible (GTK_WIDGET (node), TRUE);
-  self->last_focus = scene->item[item].serial;
-  gtk_widget_grab_focus (GTK_WIDGET (node));
-  if (select)
-    studio_document_select_only (self->document, self->last_focus);
-}
-
-gboolean
-studio_canvas_focus_path (StudioCanvas *self, const char *path)
-{
-  if (!studio_document_reveal (self->document, path))
-    return FALSE;
-  studio_canvas_focus_item (
-      self, studio_scene_find (studio_canvas_scene (self), studio_document_get_selected (self->document, 0)), FALSE);
-  return TRUE;
-}
-
 static gboolean
 studio_canvas_grab_focus (GtkWidget *widget)
 {
@@ -351,39 +295,6 @@ studio_canvas_grab_focus (GtkWidget *widget)
   if (node != NULL && gtk_widget_get_child_visible (GTK_WIDGET (node)))
     return gtk_widget_grab_focus (GTK_WIDGET (node));
   return GTK_WIDGET_CLASS (studio_canvas_parent_class)->grab_focus (widget);
-}
-
-/* One Tab stop: coming in leads to the card that had the focus, and Tab leads out. */
-static gboolean
-studio_canvas_focus (GtkWidget *widget, GtkDirectionType direction)
-{
-  StudioCanvas *self = STUDIO_CANVAS (widget);
-  StudioScene *scene;
-  guint item;
-
-  if (gtk_widget_get_focus_child (widget) != NULL || gtk_widget_has_focus (widget))
-    return FALSE;
-  scene = studio_canvas_scene (self);
-  item = studio_scene_find (scene, self->last_focus);
-  if (item == STUDIO_NO_ITEM && scene->n_items > 0)
-    item = 0;
-  if (item == STUDIO_NO_ITEM)
-    return gtk_widget_grab_focus (widget);
-  studio_canvas_focus_item (self, item, FALSE);
-  return TRUE;
-}
-
-void
-studio_canvas_add (StudioCanvas *self, const char *name, gboolean is_module)
-{
-  double x, y;
-  guint64 serial;
-
-  studio_canvas_get_centre (self, &x, &y);
-  serial = is_module ? studio_document_add_module_instance (self->document, name, x, y)
-                     : studio_document_add_node (self->document, name, x, y);
-  if (serial != 0)
-    studio_canvas_focus_item (self, studio_scene_find (studio_canvas_scene (self), serial), FALSE);
 }
 
 /* ---- drawing ------------------------------------------------------------- */
@@ -602,150 +513,6 @@ studio_canvas_system_setting_changed (GtkWidget *widget, GtkSystemSetting settin
   restyle (self, TRUE);
 }
 
-static gboolean
-studio_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip)
-{
-  StudioCanvas *self = STUDIO_CANVAS (widget);
-  StudioScene *scene = studio_canvas_scene (self);
-  StudioHit hit = studio_geometry_hit (scene, &self->view, x, y);
-  g_autofree char *text = NULL, *shape = NULL;
-
-  if (keyboard || self->gesture.state != STUDIO_GESTURE_IDLE)
-    return FALSE;
-  if (hit.kind == STUDIO_HIT_INPUT || hit.kind == STUDIO_HIT_OUTPUT)
-    {
-      const StudioItem *item = &scene->item[hit.item];
-      const StudioPort *port = hit.kind == STUDIO_HIT_INPUT ? &item->input[hit.port] : &item->output[hit.port];
-
-      shape = port->typed ? loom_shape_to_string (&port->type.shape) : g_strdup ("shape not known yet");
-      text = g_strdup_printf ("%s.%s\n%s%s%s%s%s", item->id, port->name,
-                              port->typed ? loom_dtype_name (port->type.dtype) : "", port->typed ? "  " : "", shape,
-                              port->doc != NULL ? "\n" : "", port->doc != NULL ? port->doc : "");
-    }
-  else if (hit.kind == STUDIO_HIT_CARD)
-    {
-      const StudioItem *item = &scene->item[hit.item];
-
-      text = g_strdup_printf ("%s%s%s%s%s", studio_item_title (item), item->summary[0] != '\0' ? "\n" : "",
-                              item->summary, item->op != NULL && item->op->formula != NULL ? "\n" : "",
-                              item->op != NULL && item->op->formula != NULL ? item->op->formula : "");
-    }
-  else if (hit.kind == STUDIO_HIT_LINK)
-    {
-      const StudioLink *link = &scene->link[hit.item];
-
-      text = g_strdup_printf ("%s → %s\n%s  %s", scene->item[link->from].id, scene->item[link->to].id,
-                              link->typed ? loom_dtype_name (link->type.dtype) : "",
-                              link->label != NULL ? link->label : "shape not known yet");
-    }
-  if (text == NULL)
-    return FALSE;
-  gtk_tooltip_set_text (tooltip, text);
-  return TRUE;
-}
-
-/* ---- what hangs on cards -------------------------------------------------- */
-
-static void
-refresh_path (StudioCanvas *self, const char *path)
-{
-  StudioScene *scene = studio_canvas_scene (self);
-
-  for (guint i = 0; i < scene->n_items; i++)
-    if (strcmp (scene->item[i].path, path) == 0)
-      {
-        StudioNode *node = studio_canvas_node (self, scene->item[i].serial);
-
-        studio_node_refresh (node, TRUE);
-        return;
-      }
-}
-
-void
-studio_canvas_set_pin_widget (StudioCanvas *self, const char *node_path, GtkWidget *widget)
-{
-  GtkWidget *old = g_hash_table_lookup (self->pins, node_path);
-
-  if (old == widget)
-    return;
-  if (old != NULL)
-    {
-      g_hash_table_remove (self->pins, node_path);
-      gtk_widget_unparent (old);
-    }
-  if (widget != NULL)
-    {
-      gtk_widget_set_parent (widget, GTK_WIDGET (self));
-      g_hash_table_insert (self->pins, g_strdup (node_path), widget);
-    }
-  gtk_widget_queue_allocate (GTK_WIDGET (self));
-}
-
-void
-studio_canvas_set_live (StudioCanvas *self, const char *node_path, const char *text)
-{
-  if (g_strcmp0 (g_hash_table_lookup (self->live, node_path), text) == 0)
-    return;
-  if (text != NULL)
-    g_hash_table_replace (self->live, g_strdup (node_path), g_strdup (text));
-  else
-    g_hash_table_remove (self->live, node_path);
-  refresh_path (self, node_path);
-}
-
-void
-studio_canvas_set_progress (StudioCanvas *self, const char *node_path, double fraction)
-{
-  if (fraction >= 0)
-    {
-      double clamped = MIN (fraction, 1);
-
-      g_hash_table_replace (self->progress, g_strdup (node_path), g_memdup2 (&clamped, sizeof clamped));
-    }
-  else if (!g_hash_table_remove (self->progress, node_path))
-    return;
-  refresh_path (self, node_path);
-}
-
-static guint
-find_path (const StudioScene *scene, const char *path)
-{
-  for (guint i = 0; i < scene->n_items; i++)
-    if (strcmp (scene->item[i].path, path) == 0 || strcmp (scene->item[i].id, path) == 0)
-      return i;
-  return STUDIO_NO_ITEM;
-}
-
-gboolean
-studio_canvas_get_card_rect (StudioCanvas *self, const char *node_path, graphene_rect_t *rect)
-{
-  StudioScene *scene = studio_canvas_scene (self);
-  guint i = find_path (scene, node_path);
-  double x, y;
-
-  if (i == STUDIO_NO_ITEM)
-    return FALSE;
-  studio_view_to_screen (&self->view, scene->item[i].x, scene->item[i].y, &x, &y);
-  graphene_rect_init (rect, x, y, scene->item[i].width * self->view.zoom, scene->item[i].height * self->view.zoom);
-  return TRUE;
-}
-
-gboolean
-studio_canvas_get_port_point (StudioCanvas *self, const char *node_path, gboolean output, const char *port,
-                              graphene_point_t *point)
-{
-  StudioScene *scene = studio_canvas_scene (self);
-  guint i = find_path (scene, node_path), p;
-  double x, y;
-
-  if (i == STUDIO_NO_ITEM || (p = studio_item_find_port (&scene->item[i], output, port)) == STUDIO_NO_ITEM)
-    return FALSE;
-  studio_geometry_port (&scene->item[i], output, p, &x, &y);
-  studio_view_to_screen (&self->view, x, y, &x, &y);
-  graphene_point_init (point, x, y);
-  return TRUE;
-}
-
 void
 studio_canvas_say (StudioCanvas *self, const char *sentence)
 {
@@ -821,7 +588,7 @@ studio_canvas_class_init (StudioCanvasClass *klass)
   widget_class->css_changed = studio_canvas_css_changed;
   widget_class->system_setting_changed = studio_canvas_system_setting_changed;
   widget_class->query_tooltip = studio_canvas_query_tooltip;
-  widget_class->focus = studio_canvas_focus;
+  widget_class->focus = studio_canvas_focus_vfunc;
   widget_class->grab_focus = studio_canvas_grab_focus;
   studio_canvas_signals[STUDIO_CANVAS_INSPECT]
       = g_signal_new ("inspect", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
