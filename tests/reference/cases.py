@@ -211,7 +211,7 @@ CONVS = [((4, 3, 6, 5), 4, dict(kernel_size=3)), ((2, 2, 5, 5), 4, dict(kernel_s
          ((1, 2, 9, 9), 2, dict(kernel_size=(3, 4), padding="same", dilation=2)),
          ((2, 4, 5, 5), 4, dict(kernel_size=2, dilation=2, groups=2, padding="valid")),
          ((2, 4, 6, 6), 8, dict(kernel_size=3, groups=4, padding=1)), ((2, 6, 6, 6), 6, dict(kernel_size=3, groups=6)),
-         ((1, 1, 1, 1), 3, dict(kernel_size=1)), ((0, 2, 3, 3), 3, dict(kernel_size=1)), ((2, 3, 8, 8), 5, dict(kernel_size=3, stride=2)),
+         ((1, 1, 1, 1), 3, dict(kernel_size=1)), ((0, 2, 3, 3), 3, dict(kernel_size=1)), ((0, 1, 5, 5), 6, dict(kernel_size=3, padding=1)), ((2, 3, 8, 8), 5, dict(kernel_size=3, stride=2)),
          ((2, 3, 7, 7), 5, dict(kernel_size=3, stride=3, padding=2)), ((2, 16, 9, 9), 32, dict(kernel_size=3, padding=1)),
          ((3, 32, 8, 8), 16, dict(kernel_size=1)), ((2, 1, 28, 28), 6, dict(kernel_size=5, padding=2)),
          ((2, 2, 3, 3), 2, dict(kernel_size=3, padding=3)), ((2, 2, 9, 7), 3, dict(kernel_size=(1, 3), stride=(1, 2), dilation=(1, 2))),
