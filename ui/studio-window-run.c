@@ -47,6 +47,8 @@ start (StudioWindow *self, gboolean paused)
   options.paused = paused;
   studio_document_mark_run (self->document);
   studio_run_start (self->run, xml, loom_graph_get_folder (graph), name, &options);
+  g_autofree char *hash = loom_graph_hash (graph);
+  studio_run_remember (self->run, hash);
   if (paused)
     studio_run_step (self->run);
   studio_window_show_panel (self);
@@ -159,6 +161,16 @@ studio_window_setup_run (StudioWindow *self)
       studio_run_reset (self->run);
       self->panel_shown = FALSE;
       studio_document_unmark_run (self->document);
+    }
+  LoomGraph *graph = studio_document_get_graph (self->document);
+  if (studio_document_get_path (self->document) != NULL)
+    {
+      g_autofree char *hash = loom_graph_hash (graph);
+      if (studio_run_find_cut_off (self->run, hash, loom_graph_get_folder (graph)))
+        {
+          studio_document_mark_run (self->document);
+          studio_window_show_panel (self);
+        }
     }
   state_cb (self->run, self);
 }

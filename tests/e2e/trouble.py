@@ -94,6 +94,12 @@ def closed_studio(t, s):
         time.sleep(0.1)
     t.ok(not alive(worker), "a closed Studio takes its worker along")
     t.ok(os.listdir(os.path.join(folder, "checkpoints")), "which wrote a checkpoint first")
+    g = restart(s)
+    g = s.wait("offer", lambda g: g.find("Continue") and g.has("newest checkpoint"), 2)
+    begin = g.number("checkpoint")
+    s.click(g.find("Continue")[0])
+    g = s.wait("continued", lambda g: g.state["run"] == "training" and g.number("step") > begin > 0, 3)
+    t.ok(g.state["folder"] == folder, "the next start offers to continue, and does")
 
 
 def missing_worker(t, s):

@@ -304,6 +304,87 @@ studio_run_start (StudioRun *self, const char *graph_xml, const char *graph_fold
   begin (self, FALSE);
 }
 
+/* ---- runs that outlived a Studio ---------------------------------------------------------- */
+
+/* Beside the run's own files: which graph it trains. It is removed when the run ends as it should. */
+#define NOTE "studio-unfinished"
+
+void
+studio_run_remember (StudioRun *self, const char *graph_hash)
+{
+  g_autofree char *note = g_build_filename (self->folder, NOTE, NULL);
+  g_file_set_contents (note, graph_hash, -1, NULL);
+}
+
+void
+studio_run_forget_note (StudioRun *self)
+{
+  if (self->folder == NULL)
+    return;
+  g_autofree char *note = g_build_filename (self->folder, NOTE, NULL);
+  g_unlink (note);
+}
+
+/* The highest step under checkpoints/; -1 when there is none. */
+static gint64
+newest_checkpoint (const char *folder)
+{
+  g_autofree char *path = g_build_filename (folder, "checkpoints", NULL);
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  gint64 newest = -1;
+  const char *name;
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      char *end;
+      gint64 step = g_ascii_strtoll (name, &end, 10);
+      if (end != name && *end == '\0')
+        newest = MAX (newest, step);
+    }
+  return newest;
+}
+
+gboolean
+studio_run_find_cut_off (StudioRun *self, const char *graph_hash, const char *graph_folder)
+{
+  g_autofree char *runs = g_build_filename (g_get_user_state_dir (), "gradloom", "runs", NULL);
+  g_autoptr (GDir) dir = g_dir_open (runs, 0, NULL);
+  g_autofree char *found = NULL;
+  gint64 when = 0, step = -1;
+  const char *name;
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *folder = g_build_filename (runs, name, NULL);
+      g_autofree char *note = g_build_filename (folder, NOTE, NULL);
+      g_autofree char *hash = NULL;
+      GStatBuf info;
+      if (!g_file_get_contents (note, &hash, NULL, NULL) || !g_str_equal (hash, graph_hash) || g_stat (note, &info) != 0
+          || info.st_mtime < when || newest_checkpoint (folder) < 0)
+        continue;
+      when = info.st_mtime;
+      step = newest_checkpoint (folder);
+      g_free (found);
+      found = g_steal_pointer (&folder);
+    }
+  g_autofree char *file = found != NULL ? g_build_filename (found, "graph.xml", NULL) : NULL;
+  g_autofree char *xml = NULL;
+  if (file == NULL || !g_file_get_contents (file, &xml, NULL, NULL))
+    return FALSE;
+  g_free (self->folder);
+  self->folder = g_steal_pointer (&found);
+  g_free (self->graph_xml);
+  self->graph_xml = g_steal_pointer (&xml);
+  g_free (self->graph_folder);
+  self->graph_folder = g_strdup (graph_folder);
+  self->options = (StudioRunOptions)STUDIO_RUN_OPTIONS_INIT;
+  g_clear_pointer (&self->device, g_free);
+  self->checkpoint_step = step;
+  g_autofree char *count = studio_format_count ((double)step);
+  g_autofree char *text
+      = g_strdup_printf ("The last run of this graph ended early; its newest checkpoint is of step %s.", count);
+  studio_run_set_state (self, STUDIO_RUN_LOST, text);
+  return TRUE;
+}
+
 void
 studio_run_continue (StudioRun *self)
 {

@@ -41,6 +41,7 @@ struct _StudioRun
 };
 
 void studio_run_set_state (StudioRun *self, StudioRunState state, const char *message);
+void studio_run_forget_note (StudioRun *self);
 void studio_run_forget_previous (StudioRun *self);
 void studio_run_add_mark (StudioRun *self, double step, const char *label);
 

@@ -201,6 +201,8 @@ studio_run_take_state (StudioRun *self, const char *state, const char *message)
   for (guint i = 0; i < G_N_ELEMENTS (words); i++)
     if (g_str_equal (state, words[i].word))
       studio_run_set_state (self, words[i].state, message);
+  if (self->state == STUDIO_RUN_DONE || self->state == STUDIO_RUN_STOPPED)
+    studio_run_forget_note (self);
 }
 
 /* The curves of this metric, made when it is first heard of. */

@@ -57,6 +57,11 @@ void studio_run_start (StudioRun *self, const char *graph_xml, const char *graph
 /* Goes on from the newest checkpoint of a run that was lost, stopped or failed; from the beginning when there is none.
  */
 void studio_run_continue (StudioRun *self);
+/* The newest run of this graph (by the hash of its meaning) that was cut off after a checkpoint becomes what
+ * studio_run_continue goes on with; FALSE when there is none. */
+gboolean studio_run_find_cut_off (StudioRun *self, const char *graph_hash, const char *graph_folder);
+/* Call at the start of a run, so that the next Studio can find it. */
+void studio_run_remember (StudioRun *self, const char *graph_hash);
 gboolean studio_run_has_checkpoint (StudioRun *self);
 gint64 studio_run_get_checkpoint_step (StudioRun *self); /* -1: none */
 void studio_run_pause (StudioRun *self);
