@@ -185,6 +185,8 @@ loom_dim_bind (LoomDim d, const LoomBinding *binding)
     {
       gint64 value = binding->value[d.symbol[i] - 'A'];
 
+      if (value == LOOM_BOUND_TO_ZERO)
+        return loom_dim (0);
       if (value <= 0)
         rest[n++] = d.symbol[i];
       else if (__builtin_mul_overflow (coef, value, &coef))

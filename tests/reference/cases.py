@@ -74,6 +74,7 @@ for approximate in ("none", "tanh"):
         case("gelu", {"approximate": approximate}, [normal(*shape)],
              lambda x, w, a=approximate: F.gelu(x[0], approximate=a))
     case("gelu", {"approximate": approximate}, [EDGES], lambda x, w, a=approximate: F.gelu(x[0], approximate=a))
+case("relu", {}, [normal(0, 5)], lambda x, w: F.relu(x[0]), shapes=["B,5"])
 case("gelu", {}, [normal(3, 4)], lambda x, w: F.gelu(x[0]))
 for low, high in ((-0.5, 0.5), (0.1, None), (None, 0.2), (1.0, -1.0), (0, 6)):
     params = {k: v for k, v in (("min", low), ("max", high)) if v is not None}
