@@ -1,0 +1,304 @@
+/* `gradloom run`: ports resolved, inputs read, symbols bound by them, data sets opened where they are needed. */
+#include "app/run-private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- graph and inputs ------------------------------------------------- */
+
+static const LoomNetNode *
+door_node (const LoomNet *net, const Door *door)
+{
+  return loom_net_node (net, door->source.node);
+}
+
+static gboolean
+resolve (Run *r, Door *door, GError **error)
+{
+  int node = loom_net_find_port (r->symbolic, door->port, &door->source.output, error);
+  if (node < 0)
+    return FALSE;
+  door->source.node = node;
+  return TRUE;
+}
+
+/* Data that cannot be found is only a fault where a request needs it; everything else that is wrong with the graph is
+ * one. */
+gboolean
+run_check_faults (Run *r, GError **error)
+{
+  for (guint i = 0; i < loom_faults_length (r->faults); i++)
+    {
+      const LoomFault *fault = loom_faults_get (r->faults, i);
+      if (!fault->is_warning && fault->code != LOOM_ERROR_DATA && fault->code != LOOM_ERROR_IO)
+        return loom_faults_to_error (r->faults, NULL, error);
+    }
+  return TRUE;
+}
+
+gboolean
+run_open_graph (Run *r, const char *path, GError **error)
+{
+  g_autoptr (LoomFaults) train_faults = loom_faults_new ();
+
+  r->graph = command_read_graph (path, error);
+  if (!r->graph)
+    return FALSE;
+  r->faults = loom_faults_new ();
+  r->symbolic = loom_net_new (r->graph, NULL, r->faults);
+  if (!run_check_faults (r, error))
+    return FALSE;
+
+  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (r->graph, r->symbolic, train_faults);
+  r->seed_value = r->seed >= 0 ? (guint64)r->seed : spec ? spec->seed : 0;
+  r->batch_size = spec ? spec->batch_size : 64;
+
+  for (guint i = 0; i < r->ins->len; i++)
+    if (!resolve (r, r->ins->pdata[i], error))
+      return FALSE;
+  for (guint i = 0; i < r->outs->len; i++)
+    if (!resolve (r, r->outs->pdata[i], error))
+      return FALSE;
+  for (guint i = 0; i < r->wrts->len; i++)
+    if (!resolve (r, r->wrts->pdata[i], error))
+      return FALSE;
+  return !r->grad_door || resolve (r, r->grad_door, error);
+}
+
+/* The one symbol of a dimension that has no value yet, or 0; *factor is what the rest of it multiplies to. */
+static char
+open_symbol (Run *r, LoomDim d, gint64 *factor)
+{
+  char open = 0;
+
+  *factor = d.coef;
+  for (int i = 0; i < LOOM_DIM_MAX_SYMBOLS && d.symbol[i]; i++)
+    {
+      gint64 value = r->binding.value[d.symbol[i] - 'A'];
+      if (value == 0 && open)
+        return 0;
+      if (value == 0)
+        open = d.symbol[i];
+      else
+        *factor *= value == LOOM_BOUND_TO_ZERO ? 0 : value;
+    }
+  return open;
+}
+
+/* Compares a tensor with a port's type, binding symbols on the way: coef·symbol = n gives the symbol. */
+static gboolean
+bind_shape (Run *r, const Door *door, const LoomTensor *t, GError **error)
+{
+  const LoomType *type = &door_node (r->symbolic, door)->output[door->source.output];
+  gboolean fits = t->rank == type->shape.rank;
+
+  for (int i = 0; fits && i < t->rank; i++)
+    {
+      LoomDim d = type->shape.dim[i];
+      if (loom_dim_is_unknown (d))
+        continue;
+      gint64 value = loom_dim_value (d, &r->binding), factor;
+      char symbol = open_symbol (r, d, &factor);
+      if (value >= 0)
+        fits = value == t->dim[i];
+      else if (symbol && factor > 0)
+        {
+          fits = t->dim[i] % factor == 0;
+          r->binding.value[symbol - 'A'] = t->dim[i] == 0 ? LOOM_BOUND_TO_ZERO : t->dim[i] / factor;
+        }
+      /* A product of several unbound symbols waits for an input that binds all but one of them. */
+    }
+  if (fits)
+    return TRUE;
+  LoomShape shape = loom_tensor_shape (t);
+  g_autofree char *got = loom_shape_to_string (&shape), *want = loom_shape_to_string (&type->shape);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "--in %s: the port is %s, but %s is %s%s.", door->port, want,
+               door->file, got,
+               r->binding.value['B' - 'A'] ? " (B is what an input before it, or its own first dimension, says)" : "");
+  return FALSE;
+}
+
+static gboolean
+read_input (Run *r, Door *door, GError **error)
+{
+  const LoomNetNode *node = door_node (r->symbolic, door);
+  LoomDType want = node->output[door->source.output].dtype;
+  g_autoptr (GError) local = NULL;
+
+  if (!node->typed)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "--in %s: the type of this port is not known.", door->port);
+      return FALSE;
+    }
+  if (want == LOOM_F32)
+    want = r->float_dtype; /* as lowering has it; what is called f64 or bf16 in the graph stays that */
+  g_autoptr (LoomTensor) t = loom_npy_load (door->file, &local);
+  if (!t)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "--in %s: %s", door->port, local->message);
+      return FALSE;
+    }
+  if (loom_dtype_is_float (t->dtype) && !loom_dtype_is_float (want))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DTYPE, "--in %s: the port takes %s, but %s holds %s.", door->port,
+                   loom_dtype_name (want), door->file, loom_dtype_name (t->dtype));
+      return FALSE;
+    }
+  if (!bind_shape (r, door, t, error))
+    return FALSE;
+  door->tensor = loom_tensor_convert (t, want, !loom_dtype_is_float (t->dtype), &local);
+  if (!door->tensor)
+    {
+      g_propagate_prefixed_error (error, g_steal_pointer (&local), "--in %s: ", door->port);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* Once more, as an input or a data set may have said what a symbol of an input before it is. */
+gboolean
+run_bind_again (Run *r, GError **error)
+{
+  for (guint i = 0; i < r->ins->len; i++)
+    {
+      const Door *door = r->ins->pdata[i];
+      if (!bind_shape (r, door, door->tensor, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Lowering would name the shape only, and not the file that leaves it open. */
+gboolean
+run_check_bound (Run *r, GError **error)
+{
+  for (guint i = 0; i < r->ins->len; i++)
+    {
+      const Door *door = r->ins->pdata[i];
+      const LoomShape *shape = &door_node (r->symbolic, door)->output[door->source.output].shape;
+      for (int k = 0; k < shape->rank; k++)
+        if (!loom_dim_is_unknown (shape->dim[k]) && loom_dim_value (shape->dim[k], &r->binding) < 0)
+          {
+            g_autofree char *text = loom_shape_to_string (shape);
+            g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                         "--in %s: the port is %s, and %s does not say what each of its symbols is. Give an input with "
+                         "--in that does.",
+                         door->port, text, door->file);
+            return FALSE;
+          }
+    }
+  return TRUE;
+}
+
+gboolean
+run_read_inputs (Run *r, GError **error)
+{
+  for (guint i = 0; i < r->ins->len; i++)
+    {
+      Door *door = r->ins->pdata[i];
+      for (guint k = 0; k < i; k++)
+        {
+          Door *other = r->ins->pdata[k];
+          if (other->source.node == door->source.node && other->source.output == door->source.output)
+            {
+              g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--in %s is given twice.", door->port);
+              return FALSE;
+            }
+        }
+      if (!read_input (r, door, error))
+        return FALSE;
+    }
+  return run_bind_again (r, error);
+}
+
+/* ---- data sets -------------------------------------------------------- */
+
+static const char *
+get_attribute (gconstpointer data, const char *name)
+{
+  return loom_element_get (data, name);
+}
+
+static LoomSplit
+first_split (const LoomDatasetInfo *info)
+{
+  static const LoomSplit order[] = { LOOM_SPLIT_TEST, LOOM_SPLIT_VAL, LOOM_SPLIT_TRAIN };
+
+  for (guint i = 0; i < G_N_ELEMENTS (order); i++)
+    if (info->n[order[i]] > 0)
+      return order[i];
+  return LOOM_SPLIT_TEST;
+}
+
+static LoomDataset *
+open_dataset (Run *r, guint node, GError **error)
+{
+  const LoomElement *element = loom_net_node (r->symbolic, node)->element;
+  LoomDatasetOptions options = { .get = get_attribute, .data = element, .folder = loom_graph_get_folder (r->graph) };
+  const char *source = loom_element_get (element, "source");
+
+  return loom_dataset_open (source ? source : "", &options, error);
+}
+
+gboolean
+run_is_dataset (const LoomNet *net, guint node)
+{
+  const LoomOp *op = loom_net_node (net, node)->op;
+  return op && g_str_equal (op->name, "dataset");
+}
+
+/* B is what inputs say; where none says so, the first batch of a data set. */
+void
+run_bind_batch (Run *r)
+{
+  if (r->binding.value['B' - 'A'] != 0)
+    return;
+  for (guint i = 0; i < loom_net_n_nodes (r->symbolic); i++)
+    {
+      if (!run_is_dataset (r->symbolic, i))
+        continue;
+      g_autoptr (LoomDataset) dataset = open_dataset (r, i, NULL);
+      if (!dataset)
+        continue;
+      const LoomDatasetInfo *info = loom_dataset_info (dataset);
+      r->binding.value['B' - 'A'] = MIN (r->batch_size, info->n[first_split (info)]);
+      return;
+    }
+}
+
+LoomTensor *
+run_read_dataset_port (Run *r, guint node, guint port, GError **error)
+{
+  g_autoptr (LoomDataset) dataset = open_dataset (r, node, error);
+  if (!dataset)
+    return NULL;
+  const LoomDatasetInfo *info = loom_dataset_info (dataset);
+  LoomSplit split = first_split (info);
+  gint64 n = MAX (r->binding.value['B' - 'A'], 0);
+  if (n > info->n[split])
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "Node %s: the inputs say B = %" G_GINT64_FORMAT ", but the %s split has %" G_GINT64_FORMAT
+                   " samples only. Give this port with --in too.",
+                   loom_net_node (r->symbolic, node)->path, n, loom_split_name (split), info->n[split]);
+      return NULL;
+    }
+  g_autoptr (GPtrArray) tensors = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  for (guint i = 0; i < info->n_ports; i++)
+    {
+      gint64 dims[LOOM_SHAPE_MAX_RANK];
+      LoomShape shape = loom_shape_bind (&info->port[i].type.shape, &r->binding);
+      loom_shape_get (&shape, dims);
+      LoomTensor *t = loom_tensor_new (info->port[i].type.dtype, shape.rank, dims, error);
+      if (!t)
+        return NULL;
+      g_ptr_array_add (tensors, t);
+    }
+  g_autofree gint64 *index = g_new (gint64, MAX (n, 1));
+  for (gint64 i = 0; i < n; i++)
+    index[i] = i;
+  if (!loom_dataset_read (dataset, split, index, n, (LoomTensor *const *)tensors->pdata, error))
+    return NULL;
+  LoomTensor *t = tensors->pdata[port];
+  return loom_tensor_convert (t, loom_dtype_is_float (t->dtype) ? r->float_dtype : t->dtype, FALSE, error);
+}

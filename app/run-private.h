@@ -1,0 +1,64 @@
+/* What the files of `gradloom run` share: one request, from its words to its answers.
+ *
+ * command-run.c reads the words, run-inputs.c resolves ports and reads what is given, run-program.c builds what is
+ * asked for, and run-step.c computes it and writes it down. */
+#pragma once
+
+#include "app/command.h"
+
+G_BEGIN_DECLS
+
+/* One --in, --out, --wrt or --grad: a port and perhaps a file. */
+typedef struct
+{
+  char *port, *file;
+  LoomNetSource source;
+  LoomTensor *tensor; /* of an input, in the port's type */
+  LoomValue value;
+  gboolean given;
+} Door;
+
+typedef struct
+{
+  const Command *command;
+  /* options */
+  char *weights, *grad, *grad_output, *grads, *mode, *device, *dtype, *save_weights;
+  char **in, **out, **wrt;
+  gint64 seed;
+  int threads;
+  gboolean partial, json;
+  /* work */
+  LoomGraph *graph;
+  LoomFaults *faults;
+  LoomNet *symbolic, *net;
+  LoomBinding binding;
+  LoomDType float_dtype;
+  guint64 seed_value;
+  gint64 batch_size; /* of <train> */
+  GPtrArray *ins, *outs, *wrts;
+  Door *grad_door;
+  LoomTensor *cotangent;
+  GPtrArray *data; /* LoomTensor of dataset ports, kept while the step runs */
+  LoomDevices *devices;
+  LoomState *state;
+  LoomProgram *program;
+  LoomExec *exec;
+} Run;
+
+gboolean run_check_faults (Run *r, GError **error);
+gboolean run_open_graph (Run *r, const char *path, GError **error);
+gboolean run_read_inputs (Run *r, GError **error);
+void run_bind_batch (Run *r);
+gboolean run_bind_again (Run *r, GError **error);
+gboolean run_check_bound (Run *r, GError **error);
+gboolean run_is_dataset (const LoomNet *net, guint node);
+LoomTensor *run_read_dataset_port (Run *r, guint node, guint port, GError **error);
+gboolean run_is_trainable (const LoomNetWeight *weight);
+LoomDType run_weight_dtype (Run *r, const LoomNetWeight *weight);
+gboolean run_build_program (Run *r, GError **error);
+gboolean run_save_weights (Run *r, GError **error);
+gboolean run_execute (Run *r, GError **error);
+gboolean run_write_outputs (Run *r, GError **error);
+gboolean run_write_gradients (Run *r, GError **error);
+
+G_END_DECLS

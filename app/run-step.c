@@ -1,0 +1,233 @@
+/* `gradloom run`: weights in, one step, answers out. Files are written at the end, so a failure leaves no half of an
+ * answer. */
+#include "app/run-private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- weights ---------------------------------------------------------- */
+
+static gboolean
+load_weights (Run *r, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  g_autoptr (LoomSafetensors) file = loom_safetensors_open (r->weights, &local);
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  g_autoptr (GHashTable) used = g_hash_table_new (g_str_hash, g_str_equal);
+
+  if (!file)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "--weights: %s", local->message);
+      return FALSE;
+    }
+  for (guint i = 0; i < loom_net_n_weights (r->net); i++)
+    {
+      const LoomNetWeight *weight = loom_net_weight (r->net, i);
+      int index = loom_safetensors_find (file, weight->name);
+      g_autofree char *want = loom_shape_to_string (&weight->shape);
+      if (index < 0)
+        {
+          g_string_append_printf (wrong, "\n  %s is missing (%s)", weight->name, want);
+          continue;
+        }
+      g_hash_table_add (used, weight->name);
+      LoomType type = loom_safetensors_type (file, index);
+      if (!loom_shape_equal (&type.shape, &weight->shape))
+        {
+          g_autofree char *got = loom_shape_to_string (&type.shape);
+          g_string_append_printf (wrong, "\n  %s is %s, the graph's is %s", weight->name, got, want);
+          continue;
+        }
+      if (loom_dtype_is_float (type.dtype) != loom_dtype_is_float (weight->dtype))
+        {
+          g_string_append_printf (wrong, "\n  %s is %s, the graph's is %s", weight->name, loom_dtype_name (type.dtype),
+                                  loom_dtype_name (weight->dtype));
+          continue;
+        }
+      g_autoptr (LoomTensor) raw = loom_safetensors_tensor (file, index, error);
+      if (!raw)
+        return FALSE;
+      g_autoptr (LoomTensor) t
+          = loom_tensor_convert (raw, run_weight_dtype (r, weight), !loom_dtype_is_float (raw->dtype), error);
+      if (!t || !loom_state_set (r->state, weight->name, t, error))
+        return FALSE;
+    }
+  for (guint i = 0; i < loom_safetensors_count (file); i++)
+    if (!g_hash_table_contains (used, loom_safetensors_name (file, i)))
+      command_warn (r->command, "%s: the graph has no weight “%s”.", r->weights, loom_safetensors_name (file, i));
+  if (wrong->len == 0)
+    return TRUE;
+  if (r->partial)
+    {
+      command_warn (r->command, "these weights keep their initial values:%s", wrong->str);
+      return TRUE;
+    }
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s does not fit the graph (--partial allows it):%s", r->weights,
+               wrong->str);
+  return FALSE;
+}
+
+gboolean
+run_save_weights (Run *r, GError **error)
+{
+  g_autoptr (GPtrArray) tensors = loom_named_tensors_new ();
+
+  for (guint i = 0; i < loom_net_n_weights (r->net); i++)
+    {
+      const LoomNetWeight *weight = loom_net_weight (r->net, i);
+      g_autoptr (LoomTensor) t = loom_state_get (r->state, weight->name, error);
+      if (!t)
+        return FALSE;
+      g_ptr_array_add (tensors, loom_named_tensor_new (weight->name, t));
+    }
+  return loom_safetensors_save (r->save_weights, tensors, NULL, error);
+}
+
+/* ---- the step --------------------------------------------------------- */
+
+static gboolean
+feed (Run *r, GError **error)
+{
+  r->data = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  for (guint i = 0; i < loom_program_n_inputs (r->program); i++)
+    {
+      const char *name = loom_program_get_input (r->program, i)->name;
+      LoomTensor *t = g_str_equal (name, "--grad-output") ? r->cotangent : NULL;
+      for (guint k = 0; !t && k < r->ins->len; k++)
+        {
+          const Door *door = r->ins->pdata[k];
+          g_autofree char *port = loom_net_port_name (r->net, door->source.node, door->source.output);
+          if (g_str_equal (port, name))
+            t = door->tensor;
+        }
+      if (!t)
+        {
+          guint output;
+          int node = loom_net_find_port (r->net, name, &output, error);
+          if (node < 0)
+            return FALSE;
+          if (!run_is_dataset (r->net, node))
+            {
+              g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                           "“%s” is needed for what was asked. Give it with --in %s=FILE.npy.", name, name);
+              return FALSE;
+            }
+          t = run_read_dataset_port (r, node, output, error);
+          if (!t)
+            return FALSE;
+          g_ptr_array_add (r->data, t);
+        }
+      const LoomTensorDesc *desc = &loom_value_info (r->program, loom_program_get_input (r->program, i)->value)->desc;
+      if (loom_desc_count (desc) != t->count || loom_dtype_size (desc->dtype) * t->count != t->bytes)
+        {
+          LoomShape got = loom_tensor_shape (t), want = loom_shape (desc->rank, (const gint64 *)desc->dim);
+          g_autofree char *got_text = loom_shape_to_string (&got), *want_text = loom_shape_to_string (&want);
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "“%s” is %s here, but %s was given.", name, want_text,
+                       got_text);
+          return FALSE;
+        }
+      loom_exec_feed (r->exec, i, t->data);
+    }
+  return TRUE;
+}
+
+gboolean
+run_execute (Run *r, GError **error)
+{
+  const char *device = r->device ? r->device : r->float_dtype == LOOM_F64 ? "ref" : "cpu";
+  LoomPlanOptions options = { .device = device };
+
+  r->devices = loom_devices_new (r->threads);
+  if (!loom_devices_get (r->devices, device, error))
+    return FALSE;
+  r->state = loom_state_new (r->devices, device, r->seed_value);
+  if (!loom_state_adopt (r->state, r->program, error) || (r->weights && !load_weights (r, error)))
+    return FALSE;
+  if (loom_program_n_outputs (r->program) == 0)
+    return TRUE; /* --save-weights alone */
+  LoomPlan *plan = loom_plan_new (r->program, r->devices, &options, error);
+  if (!plan)
+    return FALSE;
+  r->exec = loom_exec_new (plan, r->state, error);
+  return r->exec && feed (r, error) && loom_exec_step (r->exec, error);
+}
+
+static LoomTensor *
+get_output (Run *r, const char *prefix, const char *name, GError **error)
+{
+  g_autofree char *full = g_strdup_printf ("%s:%s", prefix, name);
+  int i = r->exec ? loom_exec_find_output (r->exec, full) : -1;
+  return i < 0 ? NULL : loom_exec_output (r->exec, i, error);
+}
+
+gboolean
+run_write_outputs (Run *r, GError **error)
+{
+  for (guint i = 0; i < r->outs->len; i++)
+    {
+      const Door *door = r->outs->pdata[i];
+      g_autoptr (LoomTensor) t = get_output (r, "out", door->port, error);
+      if (!t || !loom_npy_save (door->file, t, error))
+        return FALSE;
+      if (!r->json)
+        continue;
+      g_autofree char *port = command_json_string (door->port), *file = command_json_string (door->file);
+      printf ("{\"event\":\"output\",\"port\":%s,\"shape\":[", port);
+      for (int k = 0; k < t->rank; k++)
+        printf ("%s%" G_GINT64_FORMAT, k ? "," : "", t->dim[k]);
+      printf ("],\"dtype\":\"%s\",\"file\":%s}\n", loom_dtype_name (t->dtype), file);
+    }
+  return TRUE;
+}
+
+static gboolean
+add_gradient (Run *r, GPtrArray *tensors, const char *name, LoomDType dtype, int rank, const gint64 *dims,
+              GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  g_autoptr (LoomTensor) t = NULL;
+
+  for (guint i = 0; i < tensors->len; i++)
+    if (g_str_equal (((LoomNamedTensor *)tensors->pdata[i])->name, name))
+      return TRUE;
+  t = get_output (r, "grad", name, &local);
+  if (local)
+    {
+      g_propagate_error (error, g_steal_pointer (&local));
+      return FALSE;
+    }
+  if (!t)
+    t = loom_tensor_new (dtype, rank, dims, error); /* not reached: zeros */
+  if (!t)
+    return FALSE;
+  g_ptr_array_add (tensors, loom_named_tensor_new (name, t));
+  return TRUE;
+}
+
+gboolean
+run_write_gradients (Run *r, GError **error)
+{
+  g_autoptr (GPtrArray) tensors = loom_named_tensors_new ();
+  GPtrArray *lists[] = { r->ins, r->wrts };
+
+  for (guint i = 0; i < loom_net_n_weights (r->net); i++)
+    {
+      const LoomNetWeight *weight = loom_net_weight (r->net, i);
+      gint64 dims[LOOM_SHAPE_MAX_RANK];
+      loom_shape_get (&weight->shape, dims);
+      if (run_is_trainable (weight)
+          && !add_gradient (r, tensors, weight->name, r->float_dtype, weight->shape.rank, dims, error))
+        return FALSE;
+    }
+  for (guint l = 0; l < G_N_ELEMENTS (lists); l++)
+    for (guint i = 0; i < lists[l]->len; i++)
+      {
+        const Door *door = lists[l]->pdata[i];
+        const LoomTensorDesc *desc = &loom_value_info (r->program, door->value)->desc;
+        g_autofree char *name = g_strdup_printf ("input:%s", door->port);
+        if (loom_dtype_is_float (desc->dtype)
+            && !add_gradient (r, tensors, name, desc->dtype, desc->rank, (const gint64 *)desc->dim, error))
+          return FALSE;
+      }
+  return loom_safetensors_save (r->grads, tensors, NULL, error);
+}
