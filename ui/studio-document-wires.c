@@ -208,7 +208,7 @@ studio_document_compatible_ports (StudioDocument *self, guint64 serial, gboolean
   for (guint i = 0; i < scene->n_items; i++)
     {
       const StudioItem *item = &scene->item[i];
-      guint n = from_output ? item->n_inputs : item->n_outputs;
+      guint n = MIN (from_output ? item->n_inputs : item->n_outputs, first[i + 1] - first[i]);
 
       for (guint p = 0; p < n; p++)
         {

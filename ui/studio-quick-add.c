@@ -123,10 +123,15 @@ search_cb (Chooser *self)
 static void
 join_loose (StudioDocument *document, const StudioLoose *loose, guint64 serial)
 {
-  StudioScene *scene = studio_document_get_scene (document);
-  guint fixed = studio_scene_find (scene, loose->serial), made = studio_scene_find (scene, serial), n, port;
+  StudioScene *scene;
+  guint fixed, made, n, port;
   g_autofree guint *first = NULL;
   g_autofree gboolean *lit = NULL;
+
+  studio_document_get_net (document);
+  scene = studio_document_get_scene (document);
+  fixed = studio_scene_find (scene, loose->serial);
+  made = studio_scene_find (scene, serial);
 
   if (fixed == STUDIO_NO_ITEM || made == STUDIO_NO_ITEM)
     return;

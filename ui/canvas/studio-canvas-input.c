@@ -21,9 +21,19 @@ studio_canvas_is_wiring (StudioCanvas *self)
 static void
 light_ports (StudioCanvas *self)
 {
-  StudioScene *scene = studio_canvas_scene (self);
+  StudioScene *scene;
   const StudioGesture *g = &self->gesture;
   guint n = 0;
+
+  studio_document_get_net (self->document);
+  scene = studio_canvas_scene (self);
+  if (g->fixed_item >= scene->n_items
+      || g->fixed_port >= (g->from_output ? scene->item[g->fixed_item].n_outputs : scene->item[g->fixed_item].n_inputs))
+    {
+      /* Inference has just found that this port is none. */
+      studio_gesture_cancel (&self->gesture);
+      return;
+    }
 
   g_free (self->lit);
   g_free (self->lit_first);
@@ -250,6 +260,7 @@ drag_update_cb (GtkGestureDrag *drag, double dx, double dy, StudioCanvas *self)
           g_clear_pointer (&self->wires, gsk_render_node_unref);
           redraw_nodes (self);
         }
+      scene = studio_canvas_scene (self);
     }
   command = studio_gesture_motion (&self->gesture, scene, &self->view, x + dx, y + dy, lit_cb, self);
   carry_out (self, &command);
