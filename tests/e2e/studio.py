@@ -96,7 +96,8 @@ class Studio:
                         XDG_STATE_HOME=os.path.join(home, "state"), XDG_DATA_HOME=os.path.join(home, "data"),
                         XDG_CONFIG_HOME=os.path.join(home, "config"), XDG_CACHE_HOME=os.path.join(home, "cache"),
                         XDG_RUNTIME_DIR=self.folder, NO_AT_BRIDGE="1")
-        self.env.pop("G_DEBUG", None)
+        # A complaint of GLib about wrong use is a fault here; a warning about the machine's set-up is not.
+        self.env["G_DEBUG"] = "fatal-criticals"
         self.env.pop("WAYLAND_DISPLAY", None)
         self.env.update(self.extra)
         # The pointer starts outside, so that no tooltip covers what is looked at.

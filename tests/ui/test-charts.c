@@ -75,7 +75,7 @@ test_nice_step (void)
 {
   g_assert_cmpfloat_with_epsilon (studio_plot_nice_step (0, 1, 3), 0.5, 1e-12);
   g_assert_cmpfloat_with_epsilon (studio_plot_nice_step (0, 30, 3), 10, 1e-12);
-  g_assert_cmpfloat_with_epsilon (studio_plot_nice_step (2.12, 2.39, 3), 0.1, 1e-9);
+  g_assert_cmpfloat_with_epsilon (studio_plot_nice_step (2.09, 2.41, 3), 0.1, 1e-9);
   g_assert_cmpfloat (studio_plot_nice_step (1, 1, 3), ==, 1);
 }
 
