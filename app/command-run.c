@@ -105,6 +105,8 @@ check_words (Run *r)
     return command_usage (r->command, "--dtype is f32 or f64, not “%s”.", r->dtype);
   if (r->seed < -1)
     return command_usage (r->command, "--seed takes a number that is not negative.");
+  if (r->threads < 0)
+    return command_usage (r->command, "--threads takes a number that is not negative.");
   if (r->partial && !r->weights)
     return command_usage (r->command, "--partial says how to read --weights, which is not given.");
   r->float_dtype = g_strcmp0 (r->dtype, "f64") == 0 ? LOOM_F64 : LOOM_F32;
