@@ -191,6 +191,13 @@ loom_lower_output (LoomLower *ctx, guint i, LoomValue value)
 
 /* ---- the walk --------------------------------------------------------- */
 
+/* f64 is computed on one device only, whatever the node names. */
+static void
+set_origin (Lowering *l, const LoomNetNode *n)
+{
+  loom_program_set_origin (l->program, n->path, l->options->float_dtype == LOOM_F64 ? NULL : n->device);
+}
+
 /* TRUE when this output is handed in by the caller. */
 static gboolean
 is_given (const Lowering *l, guint node, guint output)
@@ -230,7 +237,7 @@ make_given (Lowering *l, guint node, guint output)
       return FALSE;
     }
   loom_shape_get (&type->shape, dims);
-  loom_program_set_origin (l->program, n->path, n->device);
+  set_origin (l, n);
   l->value[node][output]
       = loom_program_input (l->program, name, program_dtype (l, type->dtype), type->shape.rank, dims);
   return TRUE;
@@ -299,7 +306,7 @@ lower_node (Lowering *l, guint i)
     }
   if (!check_node (l, n))
     return FALSE;
-  loom_program_set_origin (l->program, n->path, n->device);
+  set_origin (l, n);
   n->op->lower (&ctx);
   return TRUE;
 }

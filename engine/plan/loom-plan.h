@@ -52,7 +52,6 @@ typedef struct
   gboolean no_reuse;       /* every value has a place of its own: what the reusing plan is tested against */
   gboolean no_layout;      /* plain layout everywhere */
   gboolean strict_devices; /* a wire across devices is an error */
-  gboolean single_device;  /* nodes' own devices do not count: f64, which only one has */
 } LoomPlanOptions;
 
 /* Where a value lives. */

@@ -48,7 +48,7 @@ device_index (Work *w, const char *name, GError **error)
 static int
 device_of_name (Work *w, const char *name, GError **error)
 {
-  return device_index (w, name != NULL && !w->options.single_device ? name : w->options.device, error);
+  return device_index (w, name != NULL ? name : w->options.device, error);
 }
 
 static LoomPlanDevice *
