@@ -148,7 +148,7 @@ move_pane (StudioWindow *self, int by)
       int i = ((at + by * k) % 4 + 4) % 4;
       if (!visible_pane (self, i, &pane))
         continue;
-      if (pane == self->right_pane)
+      if (pane == self->right_pane && studio_document_n_selected (self->document) > 0)
         studio_inspector_focus (self->inspector);
       else if (!gtk_widget_child_focus (pane, GTK_DIR_TAB_FORWARD))
         continue;

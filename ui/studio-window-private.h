@@ -36,9 +36,10 @@ struct _StudioWindow
   gboolean start_empty; /* "Empty graph": the start page is put away though there is nothing yet */
   gboolean panel_shown; /* a run was started once */
   gboolean presenting;
-  gboolean may_close; /* the user answered */
-  int fit_frames;     /* until the canvas has its size and is fitted; 0: not wanted */
-  char **orphans;     /* journals of crashes, newest first */
+  gboolean zoom_shown; /* soon: an idle is on its way */
+  gboolean may_close;  /* the user answered */
+  int fit_frames;      /* until the canvas has its size and is fitted; 0: not wanted */
+  char **orphans;      /* journals of crashes, newest first */
   GtkFileChooserNative *chooser;
   GtkWidget *lr_return; /* what had the focus before the learning rate was asked for */
 };

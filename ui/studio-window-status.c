@@ -167,11 +167,27 @@ studio_window_show_faults (StudioWindow *self)
     gtk_menu_button_popup (GTK_MENU_BUTTON (self->faults_button));
 }
 
+static gboolean
+show_zoom_cb (gpointer data)
+{
+  g_autoptr (StudioWindow) self = data;
+  self->zoom_shown = FALSE;
+  if (self->document == NULL)
+    return G_SOURCE_REMOVE;
+  g_autofree char *text = g_strdup_printf ("%.0f %%", studio_canvas_get_zoom (self->canvas) * 100);
+  if (g_strcmp0 (gtk_menu_button_get_label (GTK_MENU_BUTTON (self->zoom_button)), text) != 0)
+    gtk_menu_button_set_label (GTK_MENU_BUTTON (self->zoom_button), text);
+  return G_SOURCE_REMOVE;
+}
+
+/* The view may change while the canvas is being allocated, when no label may ask for another size. */
 static void
 zoom_cb (StudioCanvas *canvas, StudioWindow *self)
 {
-  g_autofree char *text = g_strdup_printf ("%.0f %%", studio_canvas_get_zoom (canvas) * 100);
-  gtk_menu_button_set_label (GTK_MENU_BUTTON (self->zoom_button), text);
+  if (self->zoom_shown)
+    return;
+  self->zoom_shown = TRUE;
+  g_idle_add (show_zoom_cb, g_object_ref (self));
 }
 
 void
