@@ -92,6 +92,7 @@ struct _LoomOp {
   const LoomPortSpec *inputs, *outputs; /* end with name NULL; NULL for none */
   const LoomPortSpec *(*dynamic_outputs) (const LoomInfer *ctx); /* dataset: ports depend on the source; else NULL */
   const LoomParamSpec *params;                                   /* end with name NULL; NULL for none */
+  LoomScalarOp scalar;                                           /* the formula of an element-wise operator */
   void (*infer) (LoomInfer *ctx);
   void (*lower) (LoomLower *ctx);
   double (*flops) (const LoomInfer *ctx); /* with bound symbols; NULL: one per output element */
@@ -104,6 +105,7 @@ const LoomOp *const *loom_ops (void); /* NULL-terminated, palette order */
 const LoomOp *loom_op (const char *name);
 
 /* ---- inside infer() --------------------------------------------------- */
+const LoomOp *loom_infer_op (const LoomInfer *ctx); /* the operator itself, for code that several share */
 /* Values of parameters, converted and range-checked before infer() runs. Names must be in op->params. */
 gint64 loom_infer_int (const LoomInfer *ctx, const char *name);
 double loom_infer_float (const LoomInfer *ctx, const char *name);

@@ -500,6 +500,12 @@ loom_infer_dtype (const LoomInfer *ctx, const char *name)
   return get_param (ctx, name)->dtype;
 }
 
+const LoomOp *
+loom_infer_op (const LoomInfer *ctx)
+{
+  return ctx->op;
+}
+
 gboolean
 loom_infer_is_set (const LoomInfer *ctx, const char *name)
 {

@@ -18,77 +18,12 @@ loom_op_needs_float (LoomInfer *ctx, guint i, const char *port, const char *why)
   return FALSE;
 }
 
-void
-loom_op_infer_same (LoomInfer *ctx)
-{
-  const LoomType *t = loom_infer_input (ctx, 0);
-
-  loom_infer_output (ctx, 0, t->dtype, &t->shape);
-}
-
-void
-loom_op_infer_float (LoomInfer *ctx)
-{
-  const LoomType *t = loom_infer_input (ctx, 0);
-
-  loom_infer_output (ctx, 0, loom_dtype_is_float (t->dtype) ? t->dtype : LOOM_F32, &t->shape);
-}
-
 LoomDType
 loom_op_promote (LoomDType a, LoomDType b)
 {
   if (MIN (a, b) == LOOM_F16 && MAX (a, b) == LOOM_BF16)
     return LOOM_F32;
   return MIN (a, b);
-}
-
-void
-loom_op_infer_binary (LoomInfer *ctx, const char *scalar, gboolean division)
-{
-  const LoomType *a = loom_infer_input (ctx, 0), *b = loom_infer_input (ctx, 1);
-  LoomDType dtype = a->dtype;
-  LoomShape shape = a->shape;
-
-  if (b == NULL && !loom_infer_is_set (ctx, scalar))
-    {
-      loom_infer_fault (ctx, LOOM_ERROR_PORT, scalar,
-                        "A second operand is missing. Wire one in, or give a number as %s.", scalar);
-      return;
-    }
-  if (b != NULL && loom_infer_is_set (ctx, scalar))
-    {
-      LoomFault *fault = loom_infer_fault (
-          ctx, LOOM_ERROR_PORT, scalar, "The second operand is wired and also given as a number; it can be only one.");
-
-      loom_fault_set_fix (fault, scalar, NULL, "Remove the number.");
-      return;
-    }
-  if (b != NULL)
-    {
-      dtype = loom_op_promote (a->dtype, b->dtype);
-      if (!loom_shape_broadcast (&a->shape, &b->shape, &shape))
-        {
-          g_autofree char *sa = loom_shape_to_string (&a->shape), *sb = loom_shape_to_string (&b->shape);
-
-          loom_infer_fault (
-              ctx, LOOM_ERROR_SHAPE, scalar,
-              "%s and %s do not fit together: counted from the right, each pair of sizes must be equal or "
-              "one of them 1.",
-              sa, sb);
-          return;
-        }
-    }
-  else if (!loom_dtype_is_float (dtype))
-    {
-      double value = loom_infer_float (ctx, scalar);
-
-      /* A whole number leaves integers what they are; any other makes them floats. */
-      if (value != (double)(gint64)value)
-        dtype = LOOM_F32;
-    }
-  if (division && !loom_dtype_is_float (dtype))
-    dtype = LOOM_F32;
-  loom_infer_output (ctx, 0, dtype, &shape);
 }
 
 int
@@ -256,34 +191,10 @@ loom_op_output_dims (LoomLower *ctx, guint i, gint64 *dims)
   return t->shape.rank;
 }
 
-void
-loom_op_lower_unary (LoomLower *ctx, LoomScalarOp op)
-{
-  loom_lower_output (ctx, 0, loom_unary (loom_lower_program (ctx), op, loom_lower_input (ctx, 0)));
-}
-
-void
-loom_op_lower_float_unary (LoomLower *ctx, LoomScalarOp op)
-{
-  loom_lower_output (ctx, 0, loom_unary (loom_lower_program (ctx), op, loom_op_float_input (ctx, 0)));
-}
-
 LoomValue
 loom_op_const_like (LoomLower *ctx, LoomValue v, double value)
 {
   return loom_const (loom_lower_program (ctx), loom_op_desc (ctx, v).dtype, value);
-}
-
-void
-loom_op_lower_binary (LoomLower *ctx, const char *scalar, LoomScalarOp op)
-{
-  LoomProgram *p = loom_lower_program (ctx);
-  const LoomInfer *infer = loom_lower_infer (ctx);
-  LoomDType dtype = loom_op_dtype (ctx, loom_infer_get_output (infer, 0)->dtype);
-  LoomValue a = loom_cast (p, loom_lower_input (ctx, 0), dtype), b = loom_lower_input (ctx, 1);
-
-  b = b != 0 ? loom_cast (p, b, dtype) : loom_const (p, dtype, loom_infer_float (infer, scalar));
-  loom_lower_output (ctx, 0, loom_binary (p, op, a, b));
 }
 
 /* ---- cost ------------------------------------------------------------- */

@@ -17,7 +17,7 @@ lower (LoomLower *ctx)
 {
   gboolean exact = g_str_equal (loom_infer_string (loom_lower_infer (ctx), "approximate"), "none");
 
-  loom_op_lower_float_unary (ctx, exact ? LOOM_SCALAR_GELU : LOOM_SCALAR_GELU_TANH);
+  loom_op_emit_unary (ctx, exact ? LOOM_SCALAR_GELU : LOOM_SCALAR_GELU_TANH);
 }
 
 static double

@@ -1,20 +1,6 @@
 /* Logarithm: y = ln x. */
 #include "engine/ops/op-private.h"
 
-static void
-lower (LoomLower *ctx)
-{
-  loom_op_lower_float_unary (ctx, LOOM_SCALAR_LOG);
-}
-
-static const LoomSample samples[] = {
-  { .inputs = { "f32:B,3,4" }, .range = "positive" },
-  { .inputs = { "f32:" }, .range = "positive" },
-  { .inputs = { "f32:1" }, .range = "positive" },
-  { .inputs = { "f32:0,3" }, .range = "positive" },
-  { .params = NULL },
-};
-
 const LoomOp loom_op_log = {
   .name = "log",
   .title = "Logarithm",
@@ -28,6 +14,7 @@ const LoomOp loom_op_log = {
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .infer = loom_op_infer_float,
-  .lower = lower,
-  .samples = samples,
+  .scalar = LOOM_SCALAR_LOG,
+  .lower = loom_op_lower_unary,
+  .samples = loom_op_samples_positive,
 };

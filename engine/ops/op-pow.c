@@ -15,12 +15,6 @@ static const LoomParamSpec params[] = {
   { NULL },
 };
 
-static void
-infer (LoomInfer *ctx)
-{
-  loom_op_infer_binary (ctx, "exponent", TRUE);
-}
-
 /* Squares and square roots have cheaper formulas of their own. */
 static void
 lower (LoomLower *ctx)
@@ -30,11 +24,11 @@ lower (LoomLower *ctx)
                         : 0;
 
   if (exponent == 2.0)
-    loom_op_lower_float_unary (ctx, LOOM_SCALAR_SQUARE);
+    loom_op_emit_unary (ctx, LOOM_SCALAR_SQUARE);
   else if (exponent == 0.5)
-    loom_op_lower_float_unary (ctx, LOOM_SCALAR_SQRT);
+    loom_op_emit_unary (ctx, LOOM_SCALAR_SQRT);
   else
-    loom_op_lower_binary (ctx, "exponent", LOOM_SCALAR_POW);
+    loom_op_lower_binary (ctx);
 }
 
 static const LoomSample samples[] = {
@@ -61,7 +55,8 @@ const LoomOp loom_op_pow = {
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,
-  .infer = infer,
+  .scalar = LOOM_SCALAR_POW,
+  .infer = loom_op_infer_division,
   .lower = lower,
   .samples = samples,
 };

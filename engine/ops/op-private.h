@@ -9,6 +9,12 @@ G_BEGIN_DECLS
 
 /* One input called "input" and one output called "out". */
 extern const LoomPortSpec loom_op_port_input[], loom_op_port_out[];
+/* Two operands, input and other, and the attribute "other" for a number in place of the second. */
+extern const LoomPortSpec loom_op_port_operands[];
+extern const LoomParamSpec loom_op_param_other[];
+/* Samples of element-wise operators, by which numbers they take. */
+extern const LoomSample loom_op_samples_any[], loom_op_samples_away0[], loom_op_samples_positive[];
+extern const LoomSample loom_op_samples_pairs[], loom_op_samples_positive_pairs[];
 /* The attribute "reduction" of losses. */
 extern const char *const loom_op_reductions[];
 
@@ -20,9 +26,10 @@ gboolean loom_op_needs_float (LoomInfer *ctx, guint i, const char *port, const c
 void loom_op_infer_same (LoomInfer *ctx);
 /* The same with integers made floats, as exp() of an integer is. */
 void loom_op_infer_float (LoomInfer *ctx);
-/* Output 0 is input 0 broadcast with input 1, or with the scalar attribute `scalar` where nothing is wired. division:
- * integers become floats. */
-void loom_op_infer_binary (LoomInfer *ctx, const char *scalar, gboolean division);
+/* Output 0 is input 0 broadcast with input 1, or with the number in the attribute of that port's name where nothing is
+ * wired. Where a division is, integers become floats. */
+void loom_op_infer_binary (LoomInfer *ctx);
+void loom_op_infer_division (LoomInfer *ctx);
 /* The wider of two types, as the program's primitives promote. */
 LoomDType loom_op_promote (LoomDType a, LoomDType b);
 /* Axis `dim` of a rank, counted from the back when negative; FALSE with a SHAPE fault at parameter `name`. */
@@ -54,9 +61,11 @@ LoomValue loom_op_float_input (LoomLower *ctx, guint i);
 /* Dims of output i, which are numbers by now; returns the rank. */
 int loom_op_output_dims (LoomLower *ctx, guint i, gint64 *dims);
 LoomTensorDesc loom_op_desc (LoomLower *ctx, LoomValue v);
-void loom_op_lower_unary (LoomLower *ctx, LoomScalarOp op);       /* same type */
-void loom_op_lower_float_unary (LoomLower *ctx, LoomScalarOp op); /* float */
-void loom_op_lower_binary (LoomLower *ctx, const char *scalar, LoomScalarOp op);
+/* The operator's .scalar, in the type of output 0. */
+void loom_op_lower_unary (LoomLower *ctx);
+void loom_op_lower_binary (LoomLower *ctx);
+/* The same for an operator that chooses its formula by a parameter. */
+void loom_op_emit_unary (LoomLower *ctx, LoomScalarOp op);
 /* A constant of the type of v. */
 LoomValue loom_op_const_like (LoomLower *ctx, LoomValue v, double value);
 

@@ -1,20 +1,6 @@
 /* ReLU: y = max(x, 0). */
 #include "engine/ops/op-private.h"
 
-static void
-lower (LoomLower *ctx)
-{
-  loom_op_lower_unary (ctx, LOOM_SCALAR_RELU);
-}
-
-static const LoomSample samples[] = {
-  { .inputs = { "f32:B,3,4" }, .range = "away0" },
-  { .inputs = { "f32:" }, .range = "away0" },
-  { .inputs = { "f32:1" }, .range = "away0" },
-  { .inputs = { "f32:0,3" }, .range = "away0" },
-  { .params = NULL },
-};
-
 const LoomOp loom_op_relu = {
   .name = "relu",
   .title = "ReLU",
@@ -29,6 +15,7 @@ const LoomOp loom_op_relu = {
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .infer = loom_op_infer_same,
-  .lower = lower,
-  .samples = samples,
+  .scalar = LOOM_SCALAR_RELU,
+  .lower = loom_op_lower_unary,
+  .samples = loom_op_samples_away0,
 };

@@ -1,20 +1,6 @@
 /* Tanh: y = tanh x. */
 #include "engine/ops/op-private.h"
 
-static void
-lower (LoomLower *ctx)
-{
-  loom_op_lower_float_unary (ctx, LOOM_SCALAR_TANH);
-}
-
-static const LoomSample samples[] = {
-  { .inputs = { "f32:B,3,4" }, .range = NULL },
-  { .inputs = { "f32:" }, .range = NULL },
-  { .inputs = { "f32:1" }, .range = NULL },
-  { .inputs = { "f32:0,3" }, .range = NULL },
-  { .params = NULL },
-};
-
 const LoomOp loom_op_tanh = {
   .name = "tanh",
   .title = "Tanh",
@@ -28,6 +14,7 @@ const LoomOp loom_op_tanh = {
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .infer = loom_op_infer_float,
-  .lower = lower,
-  .samples = samples,
+  .scalar = LOOM_SCALAR_TANH,
+  .lower = loom_op_lower_unary,
+  .samples = loom_op_samples_any,
 };
