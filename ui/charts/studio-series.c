@@ -221,3 +221,15 @@ studio_series_last_cost (const StudioSeries *s)
 {
   return s->last_cost;
 }
+
+gboolean
+studio_series_last (const StudioSeries *s, double *x, double *y)
+{
+  for (gsize i = s->points->len; i > 0; i--)
+    {
+      studio_series_get (s, i - 1, x, y);
+      if (isfinite (*y))
+        return TRUE;
+    }
+  return FALSE;
+}

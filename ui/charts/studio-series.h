@@ -30,6 +30,8 @@ gsize studio_series_lower_bound (const StudioSeries *series, double x);
 gboolean studio_series_nearest (const StudioSeries *series, double x, gsize *index);
 /* Extrema and mean (may be NULL) of the finite points in [from, to); FALSE when there are none. */
 gboolean studio_series_range (const StudioSeries *series, gsize from, gsize to, double *min, double *max, double *mean);
+/* The last finite point; FALSE when there is none. */
+gboolean studio_series_last (const StudioSeries *series, double *x, double *y);
 /* How many entries the last call of studio_series_range looked at: what tests hold the pyramid to. */
 gsize studio_series_last_cost (const StudioSeries *series);
 

@@ -1,0 +1,418 @@
+/* The drawing of a chart.
+ *
+ * A curve with more points than pixels becomes one pale rectangle a pixel column, from the column's minimum to its
+ * maximum, under the line of its means, all read from the series' pyramid; one with fewer becomes a line. */
+#include "ui/charts/studio-plot.h"
+
+#include <math.h>
+
+/* ---- colours and text -------------------------------------------------- */
+
+static void
+set_ink (cairo_t *cr, const StudioPlotLook *look, double alpha)
+{
+  double v = look->dark ? 1 : 0.14;
+  cairo_set_source_rgba (cr, v, v, v, alpha);
+}
+
+static void
+set_curve_colour (cairo_t *cr, const StudioPlotLook *look, StudioCurveStyle style)
+{
+  switch (style)
+    {
+    case STUDIO_CURVE_TRAIN:
+      if (look->dark)
+        cairo_set_source_rgb (cr, 0x99 / 255., 0xc1 / 255., 0xf1 / 255.);
+      else
+        cairo_set_source_rgb (cr, 0x1a / 255., 0x5f / 255., 0xb4 / 255.);
+      break;
+    case STUDIO_CURVE_VALIDATION:
+      if (look->dark)
+        cairo_set_source_rgb (cr, 0xff / 255., 0xa3 / 255., 0x48 / 255.);
+      else
+        cairo_set_source_rgb (cr, 0xa3 / 255., 0x48 / 255., 0);
+      break;
+    case STUDIO_CURVE_PREVIOUS:
+      set_ink (cr, look, 0.32);
+      break;
+    }
+}
+
+static PangoLayout *
+text_layout (PangoContext *context, double scale, gboolean strong, const char *text)
+{
+  PangoLayout *layout = pango_layout_new (context);
+  PangoFontDescription *font = pango_font_description_copy (pango_context_get_font_description (context));
+  pango_font_description_set_absolute_size (font, 11 * scale * PANGO_SCALE);
+  pango_font_description_set_weight (font, strong ? PANGO_WEIGHT_SEMIBOLD : PANGO_WEIGHT_NORMAL);
+  pango_layout_set_font_description (layout, font);
+  pango_font_description_free (font);
+  PangoAttrList *attributes = pango_attr_list_new ();
+  pango_attr_list_insert (attributes, pango_attr_font_features_new ("tnum=1"));
+  pango_layout_set_attributes (layout, attributes);
+  pango_attr_list_unref (attributes);
+  pango_layout_set_text (layout, text, -1);
+  return layout;
+}
+
+/* Draws text whose left (align 0), middle (0.5) or right (1) edge is at x and whose middle line is at y. */
+static void
+draw_text (cairo_t *cr, PangoContext *context, double scale, gboolean strong, const char *text, double x, double y,
+           double align)
+{
+  g_autoptr (PangoLayout) layout = text_layout (context, scale, strong, text);
+  int w, h;
+  pango_layout_get_pixel_size (layout, &w, &h);
+  cairo_move_to (cr, floor (x - align * w), floor (y - h / 2.));
+  pango_cairo_show_layout (cr, layout);
+}
+
+static double
+text_width (PangoContext *context, double scale, const char *text)
+{
+  g_autoptr (PangoLayout) layout = text_layout (context, scale, FALSE, text);
+  int w;
+  pango_layout_get_pixel_size (layout, &w, NULL);
+  return w;
+}
+
+/* ---- the frame of a drawing -------------------------------------------- */
+
+typedef struct
+{
+  double left, top, right, bottom; /* of the plotting area, pixels */
+  double x0, x1, y0, y1;           /* what it shows */
+} Frame;
+
+static double
+to_x (const Frame *f, double x)
+{
+  return f->left + (x - f->x0) / (f->x1 - f->x0) * (f->right - f->left);
+}
+
+static double
+to_y (const Frame *f, double y)
+{
+  return f->bottom - (y - f->y0) / (f->y1 - f->y0) * (f->bottom - f->top);
+}
+
+/* The means of neighbouring columns are averaged too (a window of 2 per cent of the width): a batch's loss jumps, its
+ * course does not. */
+static void
+smooth_line (const double *mean, int first, int n, cairo_t *cr, const Frame *f)
+{
+  int reach = MAX (n / 100, 1);
+  gboolean pen = FALSE;
+  for (int i = 0; i < n; i++)
+    {
+      double sum = 0;
+      int count = 0;
+      for (int k = MAX (i - reach, 0); k <= MIN (i + reach, n - 1); k++)
+        if (!isnan (mean[k]))
+          {
+            sum += mean[k];
+            count++;
+          }
+      if (count == 0)
+        continue;
+      if (pen)
+        cairo_line_to (cr, first + i + 0.5, to_y (f, sum / count));
+      else
+        cairo_move_to (cr, first + i + 0.5, to_y (f, sum / count));
+      pen = TRUE;
+    }
+}
+
+/* Where points are denser than pixels: a pale rectangle a column from minimum to maximum, and over them the means as
+ * the line that the eye follows. */
+static guint
+draw_columns (const StudioSeries *s, cairo_t *cr, const Frame *f)
+{
+  guint rectangles = 0;
+  int first = (int)floor (f->left), last = (int)ceil (f->right);
+  double per_pixel = (f->x1 - f->x0) / (f->right - f->left);
+  g_autofree double *mean = g_new (double, (gsize)(last - first) + 1);
+  gsize from = studio_series_lower_bound (s, f->x0);
+  cairo_push_group (cr);
+  for (int column = first; column < last; column++)
+    {
+      gsize to = studio_series_lower_bound (s, f->x0 + (column + 1 - f->left) * per_pixel);
+      double low, high;
+      mean[column - first] = NAN;
+      if (to > from && studio_series_range (s, from, to, &low, &high, &mean[column - first]))
+        {
+          cairo_rectangle (cr, column, to_y (f, high), 1, MAX (to_y (f, low) - to_y (f, high), 1));
+          rectangles++;
+        }
+      from = to;
+    }
+  cairo_fill (cr);
+  cairo_pop_group_to_source (cr);
+  cairo_paint_with_alpha (cr, 0.28);
+  smooth_line (mean, first, last - first, cr, f);
+  return rectangles;
+}
+
+static void
+draw_line (const StudioSeries *s, cairo_t *cr, const Frame *f)
+{
+  gsize n = studio_series_length (s);
+  gboolean pen = FALSE;
+  for (gsize i = 0; i < n; i++)
+    {
+      double x, y;
+      studio_series_get (s, i, &x, &y);
+      if (!isfinite (y))
+        {
+          pen = FALSE;
+          continue;
+        }
+      if (pen)
+        cairo_line_to (cr, to_x (f, x), to_y (f, y));
+      else
+        cairo_move_to (cr, to_x (f, x), to_y (f, y));
+      pen = TRUE;
+    }
+  cairo_stroke (cr);
+  if (n == 1)
+    {
+      double x, y;
+      studio_series_get (s, 0, &x, &y);
+      if (isfinite (y))
+        {
+          cairo_arc (cr, to_x (f, x), to_y (f, y), 3, 0, 2 * G_PI);
+          cairo_fill (cr);
+        }
+    }
+}
+
+static gboolean
+is_dense (const StudioCurve *c, const Frame *f)
+{
+  return c->style != STUDIO_CURVE_VALIDATION && studio_series_length (c->series) > 2 * (f->right - f->left);
+}
+
+static guint
+draw_curve (const StudioCurve *c, cairo_t *cr, const StudioPlotLook *look, const Frame *f)
+{
+  static const double dashes[] = { 6, 4 };
+  gboolean dashed = c->style == STUDIO_CURVE_VALIDATION;
+  guint rectangles = 0;
+  cairo_save (cr);
+  set_curve_colour (cr, look, c->style);
+  cairo_set_line_width (cr, 1.75 * look->scale);
+  cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
+  if (dashed)
+    cairo_set_dash (cr, dashes, 2, 0);
+  if (is_dense (c, f))
+    {
+      rectangles = draw_columns (c->series, cr, f);
+      set_curve_colour (cr, look, c->style);
+      cairo_stroke (cr);
+    }
+  else
+    draw_line (c->series, cr, f);
+  double x, y;
+  if (dashed && studio_series_last (c->series, &x, &y))
+    {
+      cairo_arc (cr, to_x (f, x), to_y (f, y), 2.5 * look->scale, 0, 2 * G_PI);
+      cairo_fill (cr);
+    }
+  cairo_restore (cr);
+  return rectangles;
+}
+
+/* Hairlines at round values (three, four at most where round steps want it), with their figures on the left. */
+static void
+draw_grid (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, const Frame *f)
+{
+  double step = studio_plot_nice_step (f->y0, f->y1, 3);
+  for (double y = ceil (f->y0 / step) * step; y <= f->y1; y += step)
+    {
+      double py = floor (to_y (f, y)) + 0.5;
+      set_ink (cr, look, 0.12);
+      cairo_set_line_width (cr, 1);
+      cairo_move_to (cr, f->left, py);
+      cairo_line_to (cr, f->right, py);
+      cairo_stroke (cr);
+      g_autofree char *text = studio_format_number (fabs (y) < step / 1e6 ? 0 : y);
+      set_ink (cr, look, 0.72);
+      draw_text (cr, context, look->scale, FALSE, text, f->left - 6, py, 1);
+    }
+}
+
+/* Where a curve's drawn line ends: the last point, or the mean of the last hundredth of a dense one. */
+static gboolean
+line_end (const StudioCurve *c, const Frame *f, double *y)
+{
+  double x, low, high;
+  if (!studio_series_last (c->series, &x, y))
+    return FALSE;
+  gsize n = studio_series_length (c->series);
+  if (is_dense (c, f))
+    studio_series_range (c->series, n - MAX (n / 100, 1), n, &low, &high, y);
+  return TRUE;
+}
+
+/* The words at the ends of the lines, pushed apart where they would touch. */
+static void
+draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, const Frame *f)
+{
+  guint n = p->curves->len;
+  g_autofree double *at = g_new (double, n + 1);
+  g_autofree guint *order = g_new (guint, n + 1);
+  guint shown = 0;
+  for (guint i = 0; i < n; i++)
+    {
+      const StudioCurve *c = g_ptr_array_index (p->curves, i);
+      double y;
+      if (!line_end (c, f, &y))
+        continue;
+      at[i] = to_y (f, y);
+      guint k = shown++;
+      for (; k > 0 && at[order[k - 1]] > at[i]; k--)
+        order[k] = order[k - 1];
+      order[k] = i;
+    }
+  double line = 15 * look->scale;
+  for (guint k = 0; k < shown; k++)
+    {
+      double least = k == 0 ? f->top : at[order[k - 1]] + line;
+      at[order[k]] = MAX (at[order[k]], least);
+    }
+  for (guint k = shown; k > 0; k--)
+    {
+      double most = k == shown ? f->bottom : at[order[k]] - line;
+      at[order[k - 1]] = MIN (at[order[k - 1]], most);
+      const StudioCurve *c = g_ptr_array_index (p->curves, order[k - 1]);
+      if (c->style == STUDIO_CURVE_PREVIOUS)
+        set_ink (cr, look, 0.72);
+      else
+        set_curve_colour (cr, look, c->style);
+      draw_text (cr, context, look->scale, FALSE, c->label, f->right + 6, at[order[k - 1]], 0);
+    }
+}
+
+static void
+draw_marks (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, const Frame *f)
+{
+  for (guint i = 0; i < p->marks->len; i++)
+    {
+      const StudioMark *m = g_ptr_array_index (p->marks, i);
+      if (m->x < f->x0 || m->x > f->x1)
+        continue;
+      double x = floor (to_x (f, m->x)) + 0.5;
+      set_ink (cr, look, 0.55);
+      cairo_set_line_width (cr, 1);
+      cairo_move_to (cr, x, f->top);
+      cairo_line_to (cr, x, f->bottom);
+      cairo_stroke (cr);
+      double w = text_width (context, look->scale, m->label);
+      gboolean left = x + 5 + w > f->right;
+      set_ink (cr, look, 0.85);
+      draw_text (cr, context, look->scale, FALSE, m->label, left ? x - 5 : x + 5, f->top + 7 * look->scale,
+                 left ? 1 : 0);
+    }
+}
+
+/* An upright line under the pointer with each curve's value there. */
+static void
+draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, const Frame *f,
+            double hover_x)
+{
+  if (hover_x < f->left || hover_x > f->right)
+    return;
+  double x = f->x0 + (hover_x - f->left) / (f->right - f->left) * (f->x1 - f->x0);
+  g_autoptr (GString) text = g_string_new (NULL);
+  double at = NAN;
+  for (guint i = 0; i < p->curves->len; i++)
+    {
+      const StudioCurve *c = g_ptr_array_index (p->curves, i);
+      gsize k;
+      double px, py;
+      if (!studio_series_nearest (c->series, x, &k))
+        continue;
+      studio_series_get (c->series, k, &px, &py);
+      if (isnan (at))
+        {
+          at = px;
+          g_autofree char *step = studio_format_count (px);
+          g_string_append_printf (text, "step %s", step);
+        }
+      g_autofree char *value = studio_format_number (py);
+      g_string_append_printf (text, " · %s %s", c->label, value);
+      if (isfinite (py))
+        {
+          set_curve_colour (cr, look, c->style);
+          cairo_arc (cr, to_x (f, px), to_y (f, py), 3 * look->scale, 0, 2 * G_PI);
+          cairo_fill (cr);
+        }
+    }
+  if (text->len == 0)
+    return;
+  set_ink (cr, look, 0.35);
+  cairo_set_line_width (cr, 1);
+  cairo_move_to (cr, floor (hover_x) + 0.5, f->top);
+  cairo_line_to (cr, floor (hover_x) + 0.5, f->bottom);
+  cairo_stroke (cr);
+  double w = text_width (context, look->scale, text->str);
+  double tx = CLAMP (hover_x - w / 2, f->left, MAX (f->left, f->right - w));
+  double y = f->bottom + 10 * look->scale;
+  /* The words stand on the ground of the axis figures, which they cover. */
+  if (look->dark)
+    cairo_set_source_rgb (cr, 0.19, 0.19, 0.19);
+  else
+    cairo_set_source_rgb (cr, 0.98, 0.98, 0.98);
+  cairo_rectangle (cr, tx - 4, y - 8 * look->scale, w + 8, 16 * look->scale);
+  cairo_fill (cr);
+  set_ink (cr, look, 0.9);
+  draw_text (cr, context, look->scale, FALSE, text->str, tx, y, 0);
+}
+
+guint
+studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, double width,
+                  double height, double hover_x)
+{
+  double s = look->scale;
+  Frame f = { .top = 26 * s, .bottom = height - 20 * s };
+  set_ink (cr, look, 0.9);
+  draw_text (cr, context, s, TRUE, p->title, 0, 9 * s, 0);
+  if (!studio_plot_bounds (p, &f.x0, &f.x1, &f.y0, &f.y1))
+    {
+      set_ink (cr, look, 0.72);
+      draw_text (cr, context, s, FALSE, "no points yet", width / 2, height / 2, 0.5);
+      return 0;
+    }
+  double figures = 0, words = 0;
+  double step = studio_plot_nice_step (f.y0, f.y1, 3);
+  for (double y = ceil (f.y0 / step) * step; y <= f.y1; y += step)
+    {
+      g_autofree char *text = studio_format_number (y);
+      figures = MAX (figures, text_width (context, s, text));
+    }
+  for (guint i = 0; i < p->curves->len; i++)
+    words = MAX (words, text_width (context, s, ((StudioCurve *)g_ptr_array_index (p->curves, i))->label));
+  f.left = figures + 6;
+  f.right = width - words - 8;
+  if (f.right - f.left < 24 || f.bottom - f.top < 16)
+    return 0;
+
+  draw_grid (p, cr, context, look, &f);
+  g_autofree char *first = studio_format_count (f.x0), *last = studio_format_count (f.x1);
+  g_autofree char *step_text = g_strdup_printf ("step %s", last);
+  set_ink (cr, look, 0.72);
+  draw_text (cr, context, s, FALSE, first, f.left, f.bottom + 10 * s, 0);
+  draw_text (cr, context, s, FALSE, step_text, f.right, f.bottom + 10 * s, 1);
+
+  guint rectangles = 0;
+  cairo_save (cr);
+  cairo_rectangle (cr, f.left - 4, f.top - 4, f.right - f.left + 8, f.bottom - f.top + 8);
+  cairo_clip (cr);
+  for (guint i = 0; i < p->curves->len; i++)
+    rectangles += draw_curve (g_ptr_array_index (p->curves, i), cr, look, &f);
+  cairo_restore (cr);
+  draw_marks (p, cr, context, look, &f);
+  draw_labels (p, cr, context, look, &f);
+  draw_hover (p, cr, context, look, &f, hover_x);
+  return rectangles;
+}
