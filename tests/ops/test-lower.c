@@ -61,10 +61,10 @@ source (Fixture *f, const char *path)
 }
 
 static LoomProgram *
-lower (Fixture *f, const char *wanted, const char *given, LoomValue *value, GError **error)
+lower_in (Fixture *f, LoomDType dtype, const char *wanted, const char *given, LoomValue *value, GError **error)
 {
   LoomNetSource want = source (f, wanted), have;
-  LoomLowerOptions options = { .training = TRUE, .float_dtype = LOOM_F64, .n_wanted = 1, .wanted = &want };
+  LoomLowerOptions options = { .training = TRUE, .float_dtype = dtype, .n_wanted = 1, .wanted = &want };
 
   if (given != NULL)
     {
@@ -73,6 +73,12 @@ lower (Fixture *f, const char *wanted, const char *given, LoomValue *value, GErr
       options.given = &have;
     }
   return loom_lower (f->net, &options, value, error);
+}
+
+static LoomProgram *
+lower (Fixture *f, const char *wanted, const char *given, LoomValue *value, GError **error)
+{
+  return lower_in (f, LOOM_F64, wanted, given, value, error);
 }
 
 /* One slot serves both layers, and its gradient is the sum of both uses. */
@@ -131,7 +137,19 @@ test_given (Fixture *f, gconstpointer data)
   g_assert_cmpuint (loom_program_n_inputs (p), ==, 1);
   g_assert_cmpstr (loom_program_get_input (p, 0)->name, ==, "b");
   g_assert_cmpint (loom_program_find_slot (p, "w"), ==, -1);
+}
+
+/* A node's own device counts in f32; f64 is left to the one device that has it. */
+static void
+test_device (Fixture *f, gconstpointer data)
+{
+  LoomValue value;
+  g_autoptr (LoomProgram) p = lower_in (f, LOOM_F32, "c", "b", &value, NULL);
+  g_autoptr (LoomProgram) q = NULL;
+
   g_assert_cmpstr (loom_value_info (p, value)->device, ==, "cpu");
+  q = lower_in (f, LOOM_F64, "c", "b", &value, NULL);
+  g_assert_null (loom_value_info (q, value)->device);
 }
 
 /* What is wanted may itself be given: it is handed through. */
@@ -179,6 +197,7 @@ main (int argc, char **argv)
   ADD ("frozen", &bound, test_frozen);
   ADD ("wanted-only", &bound, test_wanted_only);
   ADD ("given", &bound, test_given);
+  ADD ("device", &bound, test_device);
   ADD ("given-and-wanted", &bound, test_given_and_wanted);
   ADD ("detach", &bound, test_detach);
   ADD ("unbound", NULL, test_unbound);
