@@ -21,6 +21,7 @@ adopt (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base
   g_clear_pointer (&self->grammar, loom_faults_free);
   g_clear_pointer (&self->base, g_bytes_unref);
   self->graph = graph;
+  self->n_dropped = loom_graph_n_dropped (graph);
   self->grammar = grammar;
   self->base = base;
   if (path != self->path)
@@ -105,6 +106,7 @@ studio_document_save (StudioDocument *self, const char *path, GError **error)
     return FALSE;
   g_free (self->path);
   self->path = g_steal_pointer (&absolute);
+  self->n_dropped = 0;
   folder = g_path_get_dirname (self->path);
   if (g_strcmp0 (folder, loom_graph_get_folder (self->graph)) != 0)
     {
@@ -128,6 +130,12 @@ studio_document_save (StudioDocument *self, const char *path, GError **error)
     studio_journal_saved (self->journal, self->path);
   g_signal_emit_by_name (self, "file-changed");
   return TRUE;
+}
+
+guint
+studio_document_dropped_parts (StudioDocument *self)
+{
+  return self->n_dropped;
 }
 
 const char *

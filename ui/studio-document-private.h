@@ -36,6 +36,7 @@ struct _StudioDocument
   char *path;
   GBytes *base; /* the text that the serials are counted in */
   LoomFaults *grammar;
+  guint n_dropped; /* parts of the file that the reader left out */
 
   GPtrArray *undo, *redo;
   StudioStep *open;

@@ -39,6 +39,9 @@ studio_document_open_text (StudioDocument *self, const char *text, gssize length
 void studio_document_reset (StudioDocument *self);
 /* Writes to path, or where it was opened from when path is NULL. The file is whole or untouched. */
 gboolean studio_document_save (StudioDocument *self, const char *path, GError **error);
+/* How many parts of the file at the document's path were not understood when it was read, and would be lost by saving
+ * over it. 0 once it was saved. */
+guint studio_document_dropped_parts (StudioDocument *self);
 const char *studio_document_get_path (StudioDocument *self); /* NULL: never saved */
 char *studio_document_dup_title (StudioDocument *self);      /* the graph's name, else the file's, else "Untitled" */
 /* TRUE when the content differs from what was opened or saved; undoing back to it makes it FALSE. */

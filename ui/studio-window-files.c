@@ -24,6 +24,7 @@ question_free (Question *q)
 }
 
 static void choose_to_save (StudioWindow *self, Question *after);
+static void save_asking (StudioWindow *self, const char *path, Question *after);
 
 static gboolean
 save_to (StudioWindow *self, const char *path)
@@ -53,8 +54,8 @@ response_cb (AdwMessageDialog *dialog, const char *response, Question *q)
           choose_to_save (self, q);
           return;
         }
-      if (save_to (self, NULL))
-        q->then (self, q->data);
+      save_asking (self, NULL, q);
+      return;
     }
   question_free (q);
 }
@@ -201,8 +202,66 @@ studio_window_save (StudioWindow *self)
 {
   if (studio_document_get_path (self->document) == NULL)
     studio_window_save_as (self);
-  else if (save_to (self, NULL))
-    say_saved (self);
+  else
+    save_asking (self, NULL, NULL);
+}
+
+/* Takes after, which may be NULL. */
+static void
+finish_save (StudioWindow *self, const char *path, Question *after)
+{
+  if (save_to (self, path))
+    {
+      if (after != NULL)
+        after->then (self, after->data);
+      else
+        say_saved (self);
+    }
+  if (after != NULL)
+    question_free (after);
+}
+
+static void
+overwrite_response_cb (AdwMessageDialog *dialog, const char *response, StudioWindow *self)
+{
+  Question *after = g_object_steal_data (G_OBJECT (dialog), "after");
+  if (g_str_equal (response, "overwrite"))
+    finish_save (self, NULL, after);
+  else if (g_str_equal (response, "copy"))
+    choose_to_save (self, after);
+  else if (after != NULL)
+    question_free (after);
+}
+
+/* Saves to path, NULL for where the document came from. What the reader did not understand is not in the graph, so
+ * writing over that very file would lose it: that is asked first. */
+static void
+save_asking (StudioWindow *self, const char *path, Question *after)
+{
+  guint n = studio_document_dropped_parts (self->document);
+  if (n == 0 || (path != NULL && g_strcmp0 (path, studio_document_get_path (self->document)) != 0))
+    {
+      finish_save (self, path, after);
+      return;
+    }
+  g_autofree char *name = g_path_get_basename (studio_document_get_path (self->document));
+  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), NULL, NULL);
+  adw_message_dialog_format_heading (ADW_MESSAGE_DIALOG (dialog), "Overwrite “%s”?", name);
+  if (n == 1)
+    adw_message_dialog_set_body (ADW_MESSAGE_DIALOG (dialog),
+                                 "One part of this file was not understood and would be lost.");
+  else
+    adw_message_dialog_format_body (ADW_MESSAGE_DIALOG (dialog),
+                                    "%u parts of this file were not understood and would be lost.", n);
+  adw_message_dialog_add_responses (ADW_MESSAGE_DIALOG (dialog), "cancel", "_Cancel", "overwrite", "_Overwrite", "copy",
+                                    "_Save a Copy…", NULL);
+  adw_message_dialog_set_response_appearance (ADW_MESSAGE_DIALOG (dialog), "overwrite", ADW_RESPONSE_DESTRUCTIVE);
+  adw_message_dialog_set_response_appearance (ADW_MESSAGE_DIALOG (dialog), "copy", ADW_RESPONSE_SUGGESTED);
+  adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "copy");
+  adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "cancel");
+  g_object_set_data (G_OBJECT (dialog), "after", after);
+  g_signal_connect (dialog, "response", G_CALLBACK (overwrite_response_cb), self);
+  gtk_window_present (GTK_WINDOW (dialog));
 }
 
 static void
@@ -215,12 +274,10 @@ save_response_cb (GtkNativeDialog *dialog, int response, StudioWindow *self)
       g_autofree char *path = file != NULL ? g_file_get_path (file) : NULL;
       if (path == NULL)
         studio_window_toast (self, "Only a folder of this computer can take the graph.");
-      else if (save_to (self, path))
+      else
         {
-          if (after != NULL)
-            after->then (self, after->data);
-          else
-            say_saved (self);
+          save_asking (self, path, after);
+          return;
         }
     }
   if (after != NULL)

@@ -227,6 +227,12 @@ loom_graph_is_frozen (const LoomGraph *graph)
   return graph->frozen;
 }
 
+guint
+loom_graph_n_dropped (const LoomGraph *graph)
+{
+  return graph->n_dropped;
+}
+
 const char *
 loom_graph_get_folder (const LoomGraph *graph)
 {

@@ -76,6 +76,10 @@ char *loom_graph_write (const LoomGraph *graph, gsize *length);
 /* Whole or not at all. */
 gboolean loom_graph_write_file (const LoomGraph *graph, const char *path, GError **error);
 
+/* How many parts of what was read are not in the graph, because the reader refused them: writing it over its file
+ * would lose them. 0 for a graph that was not read; a copy does not know. */
+guint loom_graph_n_dropped (const LoomGraph *graph);
+
 const char *loom_graph_get_folder (const LoomGraph *graph); /* NULL when it has none */
 void loom_graph_set_folder (LoomGraph *graph, const char *folder);
 /* SHA-256 of the meaning: all but doc, comments, foreign elements, layout, view, lesson. */

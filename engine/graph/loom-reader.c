@@ -26,7 +26,8 @@ typedef struct
   GPtrArray *open; /* LoomElement; own elements whose end has not come */
   GString *text;   /* of the innermost open element that has text */
   guint n_elements;
-  char *broken; /* the parser's complaint */
+  guint n_dropped; /* parts that are left out */
+  char *broken;    /* the parser's complaint */
   int broken_line;
   /* An element of another namespace is copied as text. */
   GString *foreign;
@@ -455,6 +456,7 @@ read_text (Reading *r)
 
       add_fault (r, LOOM_ERROR_SCHEMA, e, NULL, "<%s> holds no text, but “%s” stands in it.", loom_tag_name (e->tag),
                  start);
+      r->n_dropped++;
     }
 }
 
@@ -464,7 +466,10 @@ read_comment (Reading *r, GPtrArray *before)
   LoomElement *e;
 
   if (r->open->len > 0 && loom_grammar (((LoomElement *)r->open->pdata[r->open->len - 1])->tag)->has_text)
-    return;
+    {
+      r->n_dropped++;
+      return;
+    }
   e = loom_element_create (LOOM_TAG_COMMENT);
   e->line = current_line (r);
   loom_element_set_content (e, or_empty (xmlTextReaderConstValue (r->xml)));
@@ -516,6 +521,15 @@ stop (Reading *r, const char *why)
   r->broken = g_strdup (why);
   r->broken_line = current_line (r);
   return FALSE;
+}
+
+/* The element that the reader stands on, with all that is in it. */
+static void
+leave_out (Reading *r, int depth)
+{
+  r->n_dropped++;
+  if (xmlTextReaderIsEmptyElement (r->xml) != 1)
+    r->skip_depth = depth + 1;
 }
 
 /* One event of the reader; FALSE stops with r->broken set. */
@@ -577,11 +591,11 @@ read_event (Reading *r, GPtrArray *before)
                 if (r->bindings->len == 0)
                   foreign_finish (r);
               }
-            else if (xmlTextReaderIsEmptyElement (r->xml) != 1)
-              r->skip_depth = depth + 1;
+            else
+              leave_out (r, depth);
           }
-        else if (!own_start (r) && xmlTextReaderIsEmptyElement (r->xml) != 1)
-          r->skip_depth = depth + 1;
+        else if (!own_start (r))
+          leave_out (r, depth);
       }
       break;
     case XML_READER_TYPE_END_ELEMENT:
@@ -595,6 +609,10 @@ read_event (Reading *r, GPtrArray *before)
       break;
     case XML_READER_TYPE_COMMENT:
       read_comment (r, before);
+      break;
+    case XML_READER_TYPE_PROCESSING_INSTRUCTION:
+      /* An instruction to another program: harmless, so no fault, but the writer has no place for it. */
+      r->n_dropped++;
       break;
     default:
       break;
@@ -645,6 +663,7 @@ loom_graph_read_data (const char *data, gsize length, const char *name_for_error
   g_autoptr (GPtrArray) before = NULL;
   const char *invalid;
   int line, status = 0;
+  LoomGraph *graph;
 
   g_return_val_if_fail ((data != NULL || length == 0) && faults != NULL, NULL);
 
@@ -706,7 +725,11 @@ loom_graph_read_data (const char *data, gsize length, const char *name_for_error
   g_string_free (r.text, TRUE);
   g_string_free (r.foreign, TRUE);
   g_free (r.broken);
-  return r.root != NULL ? loom_graph_create (r.root) : NULL;
+  if (r.root == NULL)
+    return NULL;
+  graph = loom_graph_create (r.root);
+  graph->n_dropped = r.n_dropped;
+  return graph;
 }
 
 LoomGraph *

@@ -538,6 +538,37 @@ test_save (void)
   remove_folder (folder);
 }
 
+/* What the reader refused is counted until it is lost, or safe in another file. */
+static void
+test_dropped (void)
+{
+  static const char broken[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                               "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                               "  <node id=\"x\" op=\"input\" shape=\"B,8\" odd=\"1\"/>\n"
+                               "  <nod id=\"y\" op=\"relu\"><doc>inside</doc></nod>\n"
+                               "  <node op=\"relu\"/>\n"
+                               "  stray\n"
+                               "</graph>\n";
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-dropped-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "net.xml", NULL),
+                  *copy = g_build_filename (folder, "copy.xml", NULL);
+  g_autofree char *text = NULL;
+  g_autoptr (StudioDocument) document = load (chain);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_cmpuint (studio_document_dropped_parts (document), ==, 0);
+  g_assert_true (g_file_set_contents (path, broken, -1, &error));
+  g_assert_true (studio_document_open (document, path, &error));
+  g_assert_cmpuint (studio_document_dropped_parts (document), ==, 3);
+  studio_document_add_node (document, "relu", 0, 300);
+  g_assert_cmpuint (studio_document_dropped_parts (document), ==, 3);
+  g_assert_true (studio_document_save (document, copy, &error));
+  g_assert_cmpuint (studio_document_dropped_parts (document), ==, 0);
+  g_assert_true (g_file_get_contents (path, &text, NULL, &error));
+  g_assert_cmpstr (text, ==, broken);
+  remove_folder (folder);
+}
+
 static void
 test_params (void)
 {
@@ -586,6 +617,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ui/document/compatible", test_compatible);
   g_test_add_func ("/ui/document/journal", test_journal);
   g_test_add_func ("/ui/document/save", test_save);
+  g_test_add_func ("/ui/document/dropped", test_dropped);
   g_test_add_func ("/ui/document/params", test_params);
   return g_test_run ();
 }
