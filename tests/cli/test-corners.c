@@ -1,0 +1,217 @@
+/* Corners of `gradloom run` that graphs of lessons do not reach: sizes that one input says for another, empty batches,
+ * element types beside f32, outputs that are their inputs, modules and ties, and numbers that are not finite. */
+#include "tests/cli/cli.h"
+
+#include <json-glib/json-glib.h>
+#include <math.h>
+#include <string.h>
+
+#define HEAD "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"corner\">\n"
+#define TAIL "</graph>\n"
+
+static const double ones[16] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+
+#define DIMS(...)                                                                                                      \
+  (const gint64[])                                                                                                     \
+  {                                                                                                                    \
+    __VA_ARGS__                                                                                                        \
+  }
+
+static void
+test_missing (void)
+{
+  cli_write ("g.xml", HEAD "<node id=\"x\" op=\"input\" shape=\"B,3\"/>\n<node id=\"r\" op=\"relu\"/>\n"
+                           "<wire from=\"x\" to=\"r\"/>\n" TAIL);
+  cli_expect (1, "--in x=FILE.npy", "run", "g.xml", "--out", "r=o.npy");
+  cli_expect (2, NULL, "run", "g.xml", "--out", "r=o.npy", "--threads", "-1");
+  cli_save ("x.npy", LOOM_F32, 2, DIMS (2, 3), ones);
+  cli_expect (5, NULL, "run", "g.xml", "--in", "x=x.npy", "--out", "r=nowhere/o.npy");
+  cli_expect (2, "twice", "run", "g.xml", "--in", "x=x.npy", "--in", "x.out=x.npy", "--out", "r=o.npy");
+}
+
+/* B·T alone says neither; with B it says T, in whichever order they are given. */
+static void
+test_symbols (void)
+{
+  cli_write ("g.xml", HEAD "<node id=\"x\" op=\"input\" shape=\"B,T,2\"/>\n<node id=\"z\" op=\"input\" shape=\"B\"/>\n"
+                           "<node id=\"flat\" op=\"flatten\" start_dim=\"0\" end_dim=\"1\"/>\n"
+                           "<node id=\"r\" op=\"relu\"/>\n<wire from=\"x\" to=\"flat\"/>\n"
+                           "<wire from=\"flat\" to=\"r\"/>\n" TAIL);
+  cli_save ("flat.npy", LOOM_F32, 2, DIMS (6, 2), ones);
+  cli_save ("z.npy", LOOM_F32, 1, DIMS (3), ones);
+  cli_save ("odd.npy", LOOM_F32, 1, DIMS (4), ones);
+  cli_expect (1, "flat.npy", "run", "g.xml", "--in", "flat=flat.npy", "--out", "r=o.npy");
+  cli_expect (0, NULL, "run", "g.xml", "--in", "flat=flat.npy", "--in", "z=z.npy", "--out", "r=o.npy");
+  cli_expect (0, NULL, "run", "g.xml", "--in", "z=z.npy", "--in", "flat=flat.npy", "--out", "r=o.npy");
+  cli_expect (1, "B·T", "run", "g.xml", "--in", "z=odd.npy", "--in", "flat=flat.npy", "--out", "r=o.npy");
+}
+
+static void
+test_empty (void)
+{
+  cli_write ("g.xml",
+             HEAD "<node id=\"x\" op=\"input\" shape=\"B,2,4,4\"/>\n"
+                  "<node id=\"c\" op=\"conv2d\" out_channels=\"3\" kernel_size=\"3\"/>\n"
+                  "<node id=\"r\" op=\"relu\"/>\n<wire from=\"x\" to=\"c\"/>\n<wire from=\"c\" to=\"r\"/>\n" TAIL);
+  cli_save ("x.npy", LOOM_F32, 4, DIMS (0, 2, 4, 4), ones);
+  cli_save ("c.npy", LOOM_F32, 4, DIMS (0, 3, 2, 2), ones);
+  cli_expect (0, NULL, "run", "g.xml", "--in", "x=x.npy", "--out", "r=o.npy", "--grad", "r", "--grad-output", "c.npy",
+              "--grads", "g.st");
+  g_autoptr (LoomTensor) o = cli_load ("o.npy"), weight = cli_weight ("g.st", "c.weight");
+  g_assert_cmpint (o->rank, ==, 4);
+  g_assert_cmpint (o->dim[0], ==, 0);
+  g_assert_cmpint (weight->count, ==, 54);
+  for (gint64 i = 0; i < weight->count; i++)
+    g_assert_cmpfloat (loom_tensor_get (weight, i), ==, 0);
+}
+
+/* A port is written in its own type, bf16 as f4; --dtype is about f32. */
+static void
+test_types (void)
+{
+  static const struct
+  {
+    const char *name;
+    LoomDType out;
+  } types[] = { { "f16", LOOM_F16 }, { "bf16", LOOM_F32 }, { "f64", LOOM_F64 }, { "f32", LOOM_F32 } };
+
+  cli_save ("x.npy", LOOM_F32, 1, DIMS (2), (double[]){ 0.5, -3 });
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++)
+    {
+      g_autofree char *text
+          = g_strdup_printf (HEAD "<node id=\"x\" op=\"input\" shape=\"2\" dtype=\"%s\"/>\n" TAIL, types[i].name);
+      cli_write ("g.xml", text);
+      cli_expect (0, NULL, "run", "g.xml", "--in", "x=x.npy", "--out", "x=o.npy");
+      g_autoptr (LoomTensor) o = cli_load ("o.npy");
+      g_assert_cmpint (o->dtype, ==, types[i].out);
+      g_assert_cmpfloat (loom_tensor_get (o, 1), ==, -3);
+    }
+}
+
+/* Dropout in evaluation hands its input through, but the gradient of its port is of what follows it only. */
+static void
+test_passing_on (void)
+{
+  cli_write ("g.xml",
+             HEAD "<node id=\"x\" op=\"input\" shape=\"3\" />\n<node id=\"h\" op=\"mul\" other=\"2\"/>\n"
+                  "<node id=\"d\" op=\"dropout\"/>\n<node id=\"sum\" op=\"add\"/>\n<wire from=\"x\" to=\"h\"/>\n"
+                  "<wire from=\"h\" to=\"d\"/>\n<wire from=\"d\" to=\"sum.input\"/>\n"
+                  "<wire from=\"h\" to=\"sum.other\"/>\n" TAIL);
+  cli_save ("x.npy", LOOM_F32, 1, DIMS (3), ones);
+  cli_expect (0, NULL, "run", "g.xml", "--in", "x=x.npy", "--grad", "sum", "--grad-output", "x.npy", "--wrt", "d",
+              "--wrt", "h", "--grads", "g.st");
+  g_autoptr (LoomTensor) d = cli_weight ("g.st", "input:d"), h = cli_weight ("g.st", "input:h");
+  g_autoptr (LoomTensor) x = cli_weight ("g.st", "input:x");
+  g_assert_cmpfloat (loom_tensor_get (d, 0), ==, 1);
+  g_assert_cmpfloat (loom_tensor_get (h, 0), ==, 2);
+  g_assert_cmpfloat (loom_tensor_get (x, 0), ==, 4);
+}
+
+/* f64 is on ref, also where a node names another device that may not even be there. */
+static void
+test_double (void)
+{
+  cli_write ("g.xml", HEAD "<node id=\"x\" op=\"input\" shape=\"B,3\"/>\n"
+                           "<node id=\"fc\" op=\"linear\" out_features=\"2\" device=\"cpu:7\"/>\n"
+                           "<wire from=\"x\" to=\"fc\"/>\n" TAIL);
+  cli_save ("x.npy", LOOM_F32, 2, DIMS (2, 3), ones);
+  cli_expect (3, "cpu:7", "run", "g.xml", "--in", "x=x.npy", "--out", "fc=o.npy");
+  cli_expect (0, NULL, "run", "g.xml", "--in", "x=x.npy", "--out", "fc=o.npy", "--dtype", "f64");
+  g_autoptr (LoomTensor) o = cli_load ("o.npy");
+  g_assert_cmpint (o->dtype, ==, LOOM_F64);
+  cli_expect (2, "ref", "run", "g.xml", "--in", "x=x.npy", "--out", "fc=o.npy", "--dtype", "f64", "--device", "cpu");
+}
+
+/* Names of weights of repeated, shared and tied layers. */
+static void
+test_names (void)
+{
+  static const char *const there[] = { "a.0.fc.weight", "a.1.fc.weight", "one.0.fc.weight", "s.fc.weight", "table" };
+  static const char *const absent[] = { "a.fc.weight", "s.0.fc.weight", "head.weight", "table.out", "one.fc.weight" };
+
+  cli_write ("g.xml",
+             HEAD "<module name=\"block\">\n<node id=\"x\" op=\"module_input\"/>\n"
+                  "<node id=\"fc\" op=\"linear\" out_features=\"3\"/>\n<node id=\"y\" op=\"module_output\"/>\n"
+                  "<wire from=\"x\" to=\"fc\"/>\n<wire from=\"fc\" to=\"y\"/>\n</module>\n"
+                  "<node id=\"x\" op=\"input\" shape=\"B,3\"/>\n<node id=\"a\" module=\"block\" repeat=\"2\"/>\n"
+                  "<node id=\"one\" module=\"block\" repeat=\"1\"/>\n"
+                  "<node id=\"s\" module=\"block\" repeat=\"2\" share=\"true\"/>\n"
+                  "<node id=\"table\" op=\"parameter\" shape=\"5,3\"/>\n"
+                  "<node id=\"head\" op=\"linear\" out_features=\"5\" bias=\"false\"/>\n"
+                  "<wire from=\"x\" to=\"a\"/>\n<wire from=\"a\" to=\"one\"/>\n<wire from=\"one\" to=\"s\"/>\n"
+                  "<wire from=\"s\" to=\"head.input\"/>\n<wire from=\"table\" to=\"head.weight\"/>\n" TAIL);
+  cli_expect (0, NULL, "run", "g.xml", "--save-weights", "w.st");
+  for (guint i = 0; i < G_N_ELEMENTS (there); i++)
+    {
+      g_autoptr (LoomTensor) t = cli_weight ("w.st", there[i]);
+      g_assert_nonnull (t);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (absent); i++)
+    g_assert_null (cli_weight ("w.st", absent[i]));
+  cli_save ("x.npy", LOOM_F32, 2, DIMS (2, 3), ones);
+  cli_expect (0, NULL, "run", "g.xml", "--in", "x=x.npy", "--out", "a.1.fc=p.npy", "--out", "a.y=q.npy", "--out",
+              "a=r.npy");
+  g_autoptr (LoomTensor) p = cli_load ("p.npy"), q = cli_load ("q.npy"), r = cli_load ("r.npy");
+  g_assert_true (loom_tensor_equal_bits (p, q));
+  g_assert_true (loom_tensor_equal_bits (p, r));
+  cli_expect (1, NULL, "run", "g.xml", "--in", "x=x.npy", "--out", "a.fc=p.npy");
+  cli_expect (1, NULL, "run", "g.xml", "--in", "x=x.npy", "--out", "a.2.fc=p.npy");
+}
+
+/* A loss that is not a number is null in JSON, and the status is 4; in `run` it is a number like any other. */
+static void
+test_not_finite (void)
+{
+  cli_save ("x.npy", LOOM_F32, 2, DIMS (4, 2), (double[8]){ -1, -1, -1, -1, -1, -1, -1, -1 });
+  cli_write ("g.xml", HEAD "<node id=\"d\" op=\"dataset\" source=\"npy\" x=\"x.npy\"/>\n"
+                           "<node id=\"p\" op=\"parameter\" shape=\"1\" init=\"ones\"/>\n<node id=\"m\" op=\"mul\"/>\n"
+                           "<node id=\"l\" op=\"log\"/>\n<node id=\"loss\" op=\"mean\"/>\n"
+                           "<wire from=\"d.x\" to=\"m.input\"/>\n<wire from=\"p\" to=\"m.other\"/>\n"
+                           "<wire from=\"m\" to=\"l\"/>\n<wire from=\"l\" to=\"loss\"/>\n"
+                           "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"4\" epochs=\"1\"/>\n" TAIL);
+  g_auto (CliResult) r = cli ("train", "g.xml", "--json", "--out", "run", NULL);
+  g_assert_cmpint (r.status, ==, 4);
+  g_assert_nonnull (strstr (r.out, "\"loss\":null"));
+  g_assert_nonnull (strstr (r.err, "node l"));
+  cli_expect (0, NULL, "run", "g.xml", "--out", "loss=o.npy");
+  g_autoptr (LoomTensor) o = cli_load ("o.npy");
+  g_assert_true (isnan (loom_tensor_get (o, 0)));
+}
+
+/* One object a line, each of them JSON by itself. */
+static void
+test_json_lines (void)
+{
+  g_auto (CliResult) r = cli ("ops", "--json", NULL);
+  g_auto (GStrv) lines = g_strsplit (g_strchomp (r.out), "\n", -1);
+
+  g_assert_cmpuint (g_strv_length (lines), >, 40);
+  for (guint i = 0; lines[i]; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (JsonNode) node = json_from_string (lines[i], &error);
+      g_assert_no_error (error);
+      g_assert_true (JSON_NODE_HOLDS_OBJECT (node));
+      /* json-glib reads 1e+30.0, which is none. */
+      g_assert_false (g_regex_match_simple ("e[+-]?[0-9]+\\.", lines[i], 0, 0));
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  cli_enter ();
+  g_test_add_func ("/corners/missing", test_missing);
+  g_test_add_func ("/corners/symbols", test_symbols);
+  g_test_add_func ("/corners/empty", test_empty);
+  g_test_add_func ("/corners/types", test_types);
+  g_test_add_func ("/corners/passing-on", test_passing_on);
+  g_test_add_func ("/corners/double", test_double);
+  g_test_add_func ("/corners/names", test_names);
+  g_test_add_func ("/corners/not-finite", test_not_finite);
+  g_test_add_func ("/corners/json-lines", test_json_lines);
+  int status = g_test_run ();
+  cli_leave ();
+  return status;
+}
