@@ -40,10 +40,8 @@ infer (LoomInfer *ctx)
   LoomShape channels, scalar = loom_shape_scalar ();
   gint64 c;
 
-  if (!loom_op_rank (ctx, "batch_norm2d", 0, "input", 4, 4, "images, batch × channels × height × width",
-                     "For other shapes use layer_norm.")
-      || !loom_op_needs_float (ctx, 0, "input", "batch_norm2d needs floats")
-      || !loom_op_plain_dim (ctx, "batch_norm2d", x->shape.dim[1], "each channel", &c))
+  if (!loom_op_images (ctx, "For other shapes use layer_norm.", NULL)
+      || !loom_op_plain_dim (ctx, x->shape.dim[1], "each channel", &c))
     return;
   channels = loom_shape (1, &c);
   if (loom_infer_bool (ctx, "affine"))

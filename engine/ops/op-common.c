@@ -14,7 +14,9 @@ loom_op_needs_float (LoomInfer *ctx, guint i, const char *port, const char *why)
 
   if (loom_dtype_is_float (t->dtype))
     return TRUE;
-  loom_infer_fault (ctx, LOOM_ERROR_DTYPE, port, "%s; here come whole numbers (%s).", why, loom_dtype_name (t->dtype));
+  loom_infer_fault (ctx, LOOM_ERROR_DTYPE, port, "%s %s%sneeds floats; here come whole numbers (%s).",
+                    loom_infer_op (ctx)->name, why != NULL ? why : "", why != NULL ? " and " : "",
+                    loom_dtype_name (t->dtype));
   return FALSE;
 }
 
@@ -103,31 +105,7 @@ loom_op_reduced_shape (const LoomShape *shape, guint32 axes, gboolean keepdim)
 }
 
 gboolean
-loom_op_windows (LoomDim n, gint64 kernel, gint64 stride, gint64 front, gint64 back, gint64 dilation,
-                 gboolean ceil_mode, LoomDim *out)
-{
-  gint64 reach = dilation * (kernel - 1) + 1, room, windows;
-
-  *out = loom_dim_unknown ();
-  if (!loom_dim_is_known (n))
-    {
-      if (stride == 1 && front + back == reach - 1)
-        *out = n;
-      return TRUE;
-    }
-  room = n.coef + front + back - reach;
-  if (room < 0 && !(ceil_mode && room + stride - 1 >= 0))
-    return FALSE;
-  windows = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
-  if (ceil_mode && (windows - 1) * stride >= n.coef + front)
-    windows--;
-  *out = loom_dim (windows);
-  return windows > 0;
-}
-
-gboolean
-loom_op_rank (LoomInfer *ctx, const char *name, guint i, const char *port, int minimum, int maximum, const char *what,
-              const char *hint)
+loom_op_rank (LoomInfer *ctx, guint i, const char *port, int minimum, int maximum, const char *what, const char *hint)
 {
   const LoomType *t = loom_infer_input (ctx, i);
   g_autofree char *shape = NULL;
@@ -135,12 +113,20 @@ loom_op_rank (LoomInfer *ctx, const char *name, guint i, const char *port, int m
   if (t->shape.rank >= minimum && t->shape.rank <= maximum)
     return TRUE;
   shape = loom_shape_to_string (&t->shape);
-  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "%s needs %s; here comes %s. %s", name, what, shape, hint);
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "%s needs %s; here comes %s. %s", loom_infer_op (ctx)->name, what,
+                    shape, hint);
   return FALSE;
 }
 
 gboolean
-loom_op_plain_dim (LoomInfer *ctx, const char *name, LoomDim d, const char *what, gint64 *value)
+loom_op_images (LoomInfer *ctx, const char *hint, const char *why)
+{
+  return loom_op_rank (ctx, 0, "input", 4, 4, "images, batch × channels × height × width", hint)
+         && loom_op_needs_float (ctx, 0, "input", why);
+}
+
+gboolean
+loom_op_plain_dim (LoomInfer *ctx, LoomDim d, const char *what, gint64 *value)
 {
   LoomShape one = { .rank = 1, .dim = { d } };
   g_autofree char *text = NULL;
@@ -152,8 +138,8 @@ loom_op_plain_dim (LoomInfer *ctx, const char *name, LoomDim d, const char *what
     }
   text = loom_shape_to_string (&one);
   loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "input",
-                    "%s makes weights for %s, so that must be a fixed number; here it is %s.", name, what,
-                    loom_dim_is_unknown (d) ? "not known yet" : text);
+                    "%s makes weights for %s, so that must be a fixed number; here it is %s.",
+                    loom_infer_op (ctx)->name, what, loom_dim_is_unknown (d) ? "not known yet" : text);
   return FALSE;
 }
 
@@ -171,17 +157,6 @@ loom_op_desc (LoomLower *ctx, LoomValue v)
   return loom_value_info (loom_lower_program (ctx), v)->desc;
 }
 
-LoomValue
-loom_op_float_input (LoomLower *ctx, guint i)
-{
-  LoomProgram *p = loom_lower_program (ctx);
-  LoomValue v = loom_lower_input (ctx, i);
-
-  if (v == 0 || loom_dtype_is_float (loom_value_info (p, v)->desc.dtype))
-    return v;
-  return loom_cast (p, v, loom_program_get_float (p));
-}
-
 int
 loom_op_output_dims (LoomLower *ctx, guint i, gint64 *dims)
 {
@@ -189,6 +164,21 @@ loom_op_output_dims (LoomLower *ctx, guint i, gint64 *dims)
 
   loom_shape_get (&t->shape, dims);
   return t->shape.rank;
+}
+
+void
+loom_op_lower_same (LoomLower *ctx)
+{
+  loom_lower_output (ctx, 0, loom_lower_input (ctx, 0));
+}
+
+void
+loom_op_lower_reshape (LoomLower *ctx)
+{
+  gint64 dims[LOOM_MAX_RANK];
+  int rank = loom_op_output_dims (ctx, 0, dims);
+
+  loom_lower_output (ctx, 0, loom_reshape (loom_lower_program (ctx), loom_lower_input (ctx, 0), rank, dims));
 }
 
 LoomValue
@@ -220,4 +210,16 @@ double
 loom_op_input_count (const LoomInfer *ctx, guint i)
 {
   return count_of (loom_infer_input (ctx, i));
+}
+
+double
+loom_op_no_flops (const LoomInfer *ctx)
+{
+  return 0;
+}
+
+double
+loom_op_input_flops (const LoomInfer *ctx)
+{
+  return loom_op_input_count (ctx, 0);
 }

@@ -24,7 +24,7 @@ infer (LoomInfer *ctx)
   LoomDType dtype = first->dtype;
   int axis;
 
-  if (!loom_op_rank (ctx, "concat", 0, "0", 1, LOOM_SHAPE_MAX_RANK, "tensors with at least one dimension",
+  if (!loom_op_rank (ctx, 0, "0", 1, LOOM_SHAPE_MAX_RANK, "tensors with at least one dimension",
                      "Put a reshape before it.")
       || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), shape.rank, &axis))
     return;
@@ -66,12 +66,6 @@ lower (LoomLower *ctx)
                      loom_concat (p, n, part, loom_op_axis_of (loom_infer_int (infer_ctx, "dim"), y->shape.rank)));
 }
 
-static double
-flops (const LoomInfer *ctx)
-{
-  return 0;
-}
-
 static const LoomSample samples[] = {
   { .params = "dim=1", .inputs = { "f32:B,3", "f32:B,2", "f32:B,1" } },
   { .inputs = { "f32:2,3", "f32:1,3" } },
@@ -97,6 +91,6 @@ const LoomOp loom_op_concat = {
   .params = params,
   .infer = infer,
   .lower = lower,
-  .flops = flops,
+  .flops = loom_op_no_flops,
   .samples = samples,
 };

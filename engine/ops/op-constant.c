@@ -78,12 +78,6 @@ lower (LoomLower *ctx)
   loom_lower_output (ctx, 0, loom_reshape (p, loom_concat (p, n_parts, part, 0), rank, dims));
 }
 
-static double
-flops (const LoomInfer *ctx)
-{
-  return 0;
-}
-
 static const LoomSample samples[] = {
   { .params = "value=2.5" },         { .params = "value=1,0,0,1 shape=2,2" },   { .params = "value=1,2,3" },
   { .params = "value=0 shape=B,3" }, { .params = "value=3 shape=2 dtype=i64" }, { NULL },
@@ -103,6 +97,6 @@ const LoomOp loom_op_constant = {
   .params = params,
   .infer = infer,
   .lower = lower,
-  .flops = flops,
+  .flops = loom_op_no_flops,
   .samples = samples,
 };

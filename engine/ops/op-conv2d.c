@@ -127,9 +127,7 @@ infer (LoomInfer *ctx)
   LoomInit init;
   Window w;
 
-  if (!loom_op_rank (ctx, "conv2d", 0, "input", 4, 4, "images, batch × channels × height × width",
-                     "Put a reshape before it.")
-      || !loom_op_needs_float (ctx, 0, "input", "conv2d multiplies by weights and needs floats"))
+  if (!loom_op_images (ctx, "Put a reshape before it.", "multiplies by weights"))
     return;
   if (!window_of (ctx, &w))
     {
@@ -142,7 +140,7 @@ infer (LoomInfer *ctx)
                             "padding", "0", "Use 0.");
       return;
     }
-  if (!loom_op_plain_dim (ctx, "conv2d", x->shape.dim[1], "each input channel", &in))
+  if (!loom_op_plain_dim (ctx, x->shape.dim[1], "each input channel", &in))
     return;
   if (in % w.groups != 0 || out % w.groups != 0)
     {
@@ -153,20 +151,9 @@ infer (LoomInfer *ctx)
       return;
     }
   shape.dim[1] = loom_dim (out);
-  for (int i = 0; i < 2; i++)
-    {
-      if (!loom_op_windows (x->shape.dim[2 + i], w.kernel[i], w.stride[i], w.pad[2 * i], w.pad[2 * i + 1],
-                            w.dilation[i], FALSE, &shape.dim[2 + i]))
-        {
-          g_autofree char *text = loom_shape_to_string (&x->shape);
-
-          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "kernel_size",
-                            "A window of %" G_GINT64_FORMAT " × %" G_GINT64_FORMAT
-                            " does not fit into %s. Use a smaller kernel or more padding.",
-                            w.kernel[0], w.kernel[1], text);
-          return;
-        }
-    }
+  if (!loom_op_windows (ctx, w.kernel, w.stride, w.pad, w.dilation, FALSE, "Use a smaller kernel or more padding.",
+                        &shape))
+    return;
   init = loom_init_fan_in (in / w.groups * w.kernel[0] * w.kernel[1]);
   loom_infer_weight (
       ctx, &(LoomWeightSpec){ .name = "weight",

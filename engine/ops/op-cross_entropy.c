@@ -30,8 +30,8 @@ infer (LoomInfer *ctx)
   LoomShape want;
   g_autofree char *sx = loom_shape_to_string (&x->shape), *st = loom_shape_to_string (&t->shape);
 
-  if (!loom_op_needs_float (ctx, 0, "input", "cross_entropy compares scores and needs floats")
-      || !loom_op_rank (ctx, "cross_entropy", 0, "input", 1, LOOM_SHAPE_MAX_RANK, "scores, batch × classes",
+  if (!loom_op_needs_float (ctx, 0, "input", "compares scores")
+      || !loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "scores, batch × classes",
                         "Put a linear with one output per class before it."))
     return;
   if (loom_dtype_is_float (t->dtype) || t->dtype == LOOM_BOOL)

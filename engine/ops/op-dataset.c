@@ -86,12 +86,6 @@ infer (LoomInfer *ctx)
     loom_infer_output (ctx, i, info.port[i].type.dtype, &info.port[i].type.shape);
 }
 
-static double
-flops (const LoomInfer *ctx)
-{
-  return 0;
-}
-
 /* It has no lower(): batches are inputs of the program. */
 const LoomOp loom_op_dataset = {
   .name = "dataset",
@@ -108,5 +102,5 @@ const LoomOp loom_op_dataset = {
   .dynamic_outputs = outputs,
   .params = params,
   .infer = infer,
-  .flops = flops,
+  .flops = loom_op_no_flops,
 };

@@ -23,7 +23,7 @@ infer (LoomInfer *ctx)
 {
   const LoomType *x = loom_infer_input (ctx, 0);
 
-  if (!loom_op_needs_float (ctx, 0, "input", "dropout scales what it keeps and needs floats"))
+  if (!loom_op_needs_float (ctx, 0, "input", "scales what it keeps"))
     return;
   loom_infer_output (ctx, 0, x->dtype, &x->shape);
   loom_infer_output (ctx, 1, x->dtype, &x->shape);

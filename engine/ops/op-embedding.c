@@ -37,7 +37,7 @@ infer (LoomInfer *ctx)
                         loom_dtype_name (x->dtype));
       return;
     }
-  if (!loom_op_rank (ctx, "embedding", 0, "input", 0, LOOM_SHAPE_MAX_RANK - 1, "at most seven dimensions",
+  if (!loom_op_rank (ctx, 0, "input", 0, LOOM_SHAPE_MAX_RANK - 1, "at most seven dimensions",
                      "Put a reshape before it."))
     return;
   loom_infer_weight (ctx, &(LoomWeightSpec){ .name = "weight",
@@ -54,12 +54,6 @@ lower (LoomLower *ctx)
   LoomValue in[2] = { loom_lower_weight (ctx, "weight"), loom_lower_input (ctx, 0) };
 
   loom_lower_output (ctx, 0, loom_emit (loom_lower_program (ctx), loom_prim ("gather_rows"), NULL, 2, in, NULL));
-}
-
-static double
-flops (const LoomInfer *ctx)
-{
-  return 0;
 }
 
 static const LoomSample samples[] = {
@@ -87,6 +81,6 @@ const LoomOp loom_op_embedding = {
   .params = params,
   .infer = infer,
   .lower = lower,
-  .flops = flops,
+  .flops = loom_op_no_flops,
   .samples = samples,
 };

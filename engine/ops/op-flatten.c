@@ -49,21 +49,6 @@ infer (LoomInfer *ctx)
   loom_infer_output (ctx, 0, x->dtype, &shape);
 }
 
-static void
-lower (LoomLower *ctx)
-{
-  gint64 dims[LOOM_MAX_RANK];
-  int rank = loom_op_output_dims (ctx, 0, dims);
-
-  loom_lower_output (ctx, 0, loom_reshape (loom_lower_program (ctx), loom_lower_input (ctx, 0), rank, dims));
-}
-
-static double
-flops (const LoomInfer *ctx)
-{
-  return 0;
-}
-
 static const LoomSample samples[] = {
   { .inputs = { "f32:B,3,2,2" } },
   { .inputs = { "f32:B,3" } },
@@ -88,7 +73,7 @@ const LoomOp loom_op_flatten = {
   .outputs = loom_op_port_out,
   .params = params,
   .infer = infer,
-  .lower = lower,
-  .flops = flops,
+  .lower = loom_op_lower_reshape,
+  .flops = loom_op_no_flops,
   .samples = samples,
 };

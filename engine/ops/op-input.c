@@ -17,12 +17,6 @@ infer (LoomInfer *ctx)
   loom_infer_output (ctx, 0, loom_infer_dtype (ctx, "dtype"), &shape);
 }
 
-static double
-flops (const LoomInfer *ctx)
-{
-  return 0;
-}
-
 /* It has no lower(): its value is always an input of the program. */
 const LoomOp loom_op_input = {
   .name = "input",
@@ -38,5 +32,5 @@ const LoomOp loom_op_input = {
   .outputs = loom_op_port_out,
   .params = params,
   .infer = infer,
-  .flops = flops,
+  .flops = loom_op_no_flops,
 };

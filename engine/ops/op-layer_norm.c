@@ -53,10 +53,10 @@ infer (LoomInfer *ctx)
   int axes = n_axes (ctx);
   LoomShape features;
 
-  if (!loom_op_rank (ctx, "layer_norm", 0, "input", MAX (axes, 1), LOOM_SHAPE_MAX_RANK,
+  if (!loom_op_rank (ctx, 0, "input", MAX (axes, 1), LOOM_SHAPE_MAX_RANK,
                      axes > 1 ? "as many dimensions as normalized_shape has" : "features in the last dimension",
                      "Put a reshape before it.")
-      || !loom_op_needs_float (ctx, 0, "input", "layer_norm needs floats"))
+      || !loom_op_needs_float (ctx, 0, "input", NULL))
     return;
   if (loom_infer_is_set (ctx, "normalized_shape"))
     loom_infer_ints (ctx, "normalized_shape", given, G_N_ELEMENTS (given));
@@ -64,7 +64,7 @@ infer (LoomInfer *ctx)
     {
       LoomDim d = x->shape.dim[x->shape.rank - axes + i];
 
-      if (!loom_op_plain_dim (ctx, "layer_norm", d, "each feature", &size[i]))
+      if (!loom_op_plain_dim (ctx, d, "each feature", &size[i]))
         return;
       if (loom_infer_is_set (ctx, "normalized_shape") && given[i] != size[i])
         {

@@ -26,11 +26,11 @@ infer (LoomInfer *ctx)
   gint64 in, out = loom_infer_int (ctx, "out_features");
   LoomShape shape = x->shape;
 
-  if (!loom_op_rank (ctx, "linear", 0, "input", 1, 3, "a matrix, samples × features",
+  if (!loom_op_rank (ctx, 0, "input", 1, 3, "a matrix, samples × features",
                      x->shape.rank == 0 ? "Put a reshape before it." : "Put a flatten before it.")
-      || !loom_op_needs_float (ctx, 0, "input", "linear multiplies by weights and needs floats"))
+      || !loom_op_needs_float (ctx, 0, "input", "multiplies by weights"))
     return;
-  if (!loom_op_plain_dim (ctx, "linear", x->shape.dim[x->shape.rank - 1], "each input feature", &in))
+  if (!loom_op_plain_dim (ctx, x->shape.dim[x->shape.rank - 1], "each input feature", &in))
     return;
   loom_infer_weight (ctx, &(LoomWeightSpec){ .name = "weight",
                                              .shape = loom_shape (2, (gint64[]){ out, in }),

@@ -16,11 +16,9 @@ infer (LoomInfer *ctx)
   g_autofree char *sa = loom_shape_to_string (&a->shape), *sb = loom_shape_to_string (&b->shape);
   LoomDim ka, kb;
 
-  if (!loom_op_rank (ctx, "matmul", 0, "input", 1, LOOM_SHAPE_MAX_RANK, "vectors or matrices", "For numbers use mul.")
-      || !loom_op_rank (ctx, "matmul", 1, "other", 1, LOOM_SHAPE_MAX_RANK, "vectors or matrices",
-                        "For numbers use mul.")
-      || !loom_op_needs_float (ctx, 0, "input", "matmul needs floats")
-      || !loom_op_needs_float (ctx, 1, "other", "matmul needs floats"))
+  if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "vectors or matrices", "For numbers use mul.")
+      || !loom_op_rank (ctx, 1, "other", 1, LOOM_SHAPE_MAX_RANK, "vectors or matrices", "For numbers use mul.")
+      || !loom_op_needs_float (ctx, 0, "input", NULL) || !loom_op_needs_float (ctx, 1, "other", NULL))
     return;
   ka = a->shape.dim[a->shape.rank - 1];
   kb = b->shape.dim[MAX (b->shape.rank - 2, 0)];

@@ -97,12 +97,6 @@ lower (LoomLower *ctx)
     lower_along (ctx, x, loom_op_axis_of (loom_infer_int (infer_ctx, "dim"), rank));
 }
 
-static double
-flops (const LoomInfer *ctx)
-{
-  return loom_op_input_count (ctx, 0);
-}
-
 static const LoomSample samples[] = {
   { .inputs = { "f32:B,3,4" }, .range = "distinct" },
   { .params = "dim=1", .inputs = { "f32:B,3,4" }, .range = "distinct" },
@@ -130,6 +124,6 @@ const LoomOp loom_op_max = {
   .params = params,
   .infer = infer,
   .lower = lower,
-  .flops = flops,
+  .flops = loom_op_input_flops,
   .samples = samples,
 };

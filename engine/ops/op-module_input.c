@@ -1,18 +1,6 @@
 /* A module's input: in the flat net a wire, and nothing that computes. */
 #include "engine/ops/op-private.h"
 
-static void
-lower (LoomLower *ctx)
-{
-  loom_lower_output (ctx, 0, loom_lower_input (ctx, 0));
-}
-
-static double
-flops (const LoomInfer *ctx)
-{
-  return 0;
-}
-
 static const LoomSample samples[] = { { .inputs = { "f32:B,3" } }, { NULL } };
 
 const LoomOp loom_op_module_input = {
@@ -27,7 +15,7 @@ const LoomOp loom_op_module_input = {
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .infer = loom_op_infer_same,
-  .lower = lower,
-  .flops = flops,
+  .lower = loom_op_lower_same,
+  .flops = loom_op_no_flops,
   .samples = samples,
 };

@@ -3,18 +3,6 @@
 
 static const LoomPortSpec inputs[] = { { "input", "The result." }, { NULL } };
 
-static void
-lower (LoomLower *ctx)
-{
-  loom_lower_output (ctx, 0, loom_lower_input (ctx, 0));
-}
-
-static double
-flops (const LoomInfer *ctx)
-{
-  return 0;
-}
-
 static const LoomSample samples[] = { { .inputs = { "f32:B,3" } }, { .inputs = { "i64:" } }, { NULL } };
 
 const LoomOp loom_op_output = {
@@ -31,7 +19,7 @@ const LoomOp loom_op_output = {
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .infer = loom_op_infer_same,
-  .lower = lower,
-  .flops = flops,
+  .lower = loom_op_lower_same,
+  .flops = loom_op_no_flops,
   .samples = samples,
 };

@@ -60,12 +60,6 @@ lower (LoomLower *ctx)
   loom_lower_output (ctx, 0, loom_lower_weight (ctx, "out"));
 }
 
-static double
-flops (const LoomInfer *ctx)
-{
-  return 0;
-}
-
 static const LoomSample samples[] = {
   { .params = "shape=3,4" },
   { .params = "shape=5 init=uniform low=-0.5 high=0.5" },
@@ -90,6 +84,6 @@ const LoomOp loom_op_parameter = {
   .params = params,
   .infer = infer,
   .lower = lower,
-  .flops = flops,
+  .flops = loom_op_no_flops,
   .samples = samples,
 };

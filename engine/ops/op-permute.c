@@ -56,12 +56,6 @@ lower (LoomLower *ctx)
   loom_lower_output (ctx, 0, loom_permute (loom_lower_program (ctx), loom_lower_input (ctx, 0), perm));
 }
 
-static double
-flops (const LoomInfer *ctx)
-{
-  return 0;
-}
-
 static const LoomSample samples[] = {
   { .params = "dims=0,2,1", .inputs = { "f32:B,T,3" } },
   { .params = "dims=3,0,-2,1", .inputs = { "f32:2,3,4,5" } },
@@ -85,6 +79,6 @@ const LoomOp loom_op_permute = {
   .params = params,
   .infer = infer,
   .lower = lower,
-  .flops = flops,
+  .flops = loom_op_no_flops,
   .samples = samples,
 };

@@ -23,21 +23,6 @@ infer (LoomInfer *ctx)
   loom_infer_output (ctx, 0, x->dtype, &shape);
 }
 
-static void
-lower (LoomLower *ctx)
-{
-  gint64 dims[LOOM_MAX_RANK];
-  int rank = loom_op_output_dims (ctx, 0, dims);
-
-  loom_lower_output (ctx, 0, loom_reshape (loom_lower_program (ctx), loom_lower_input (ctx, 0), rank, dims));
-}
-
-static double
-flops (const LoomInfer *ctx)
-{
-  return 0;
-}
-
 static const LoomSample samples[] = {
   { .params = "shape=B,1,3,4", .inputs = { "f32:B,12" } }, { .params = "shape=2B,6", .inputs = { "f32:B,12" } },
   { .params = "shape=6", .inputs = { "f32:2,3" } },        { .params = "shape=0,5", .inputs = { "f32:0,3" } },
@@ -58,7 +43,7 @@ const LoomOp loom_op_reshape = {
   .outputs = loom_op_port_out,
   .params = params,
   .infer = infer,
-  .lower = lower,
-  .flops = flops,
+  .lower = loom_op_lower_reshape,
+  .flops = loom_op_no_flops,
   .samples = samples,
 };

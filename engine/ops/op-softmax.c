@@ -12,45 +12,10 @@ static const LoomParamSpec params[] = {
 };
 
 static void
-infer (LoomInfer *ctx)
-{
-  const LoomType *x = loom_infer_input (ctx, 0);
-  int axis;
-
-  if (loom_op_needs_float (ctx, 0, "input", "softmax needs floats")
-      && loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis))
-    loom_infer_output (ctx, 0, x->dtype, &x->shape);
-}
-
-static void
 lower (LoomLower *ctx)
 {
-  LoomProgram *p = loom_lower_program (ctx);
-  LoomValue x = loom_lower_input (ctx, 0), y;
-  LoomTensorDesc d = loom_op_desc (ctx, x);
-  int axis = loom_op_axis_of (loom_infer_int (loom_lower_infer (ctx), "dim"), MAX (d.rank, 1));
-  LoomSoftmaxAttrs attrs = { .axis = axis, .log = false };
-  LoomValue row = d.rank > 0 ? x : loom_reshape (p, x, 1, (gint64[]){ 1 });
-
-  y = loom_emit (p, loom_prim ("softmax"), &attrs, 1, &row, NULL);
-  loom_lower_output (ctx, 0, loom_reshape (p, y, d.rank, d.dim));
+  loom_op_lower_softmax (ctx, FALSE);
 }
-
-static double
-flops (const LoomInfer *ctx)
-{
-  return 5 * loom_op_output_count (ctx, 0);
-}
-
-static const LoomSample samples[] = {
-  { .inputs = { "f32:B,5" } },
-  { .params = "dim=1", .inputs = { "f32:B,3,4" } },
-  { .params = "dim=0", .inputs = { "f32:3,2" } },
-  { .params = "dim=-1", .inputs = { "f32:2,1" } },
-  { .inputs = { "f32:0,3" } },
-  { .inputs = { "f32:" } },
-  { NULL },
-};
 
 const LoomOp loom_op_softmax = {
   .name = "softmax",
@@ -66,8 +31,8 @@ const LoomOp loom_op_softmax = {
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .params = params,
-  .infer = infer,
+  .infer = loom_op_infer_softmax,
   .lower = lower,
-  .flops = flops,
-  .samples = samples,
+  .flops = loom_op_softmax_flops,
+  .samples = loom_op_samples_softmax,
 };

@@ -43,12 +43,6 @@ lower (LoomLower *ctx)
   loom_lower_output (ctx, 0, loom_permute (loom_lower_program (ctx), loom_lower_input (ctx, 0), perm));
 }
 
-static double
-flops (const LoomInfer *ctx)
-{
-  return 0;
-}
-
 static const LoomSample samples[] = {
   { .inputs = { "f32:B,T,3" } },
   { .params = "dim0=0 dim1=1", .inputs = { "f32:3,4" } },
@@ -73,6 +67,6 @@ const LoomOp loom_op_transpose = {
   .params = params,
   .infer = infer,
   .lower = lower,
-  .flops = flops,
+  .flops = loom_op_no_flops,
   .samples = samples,
 };

@@ -1,0 +1,99 @@
+/* What operators along dimensions share: sums and means fold some away, softmax and its logarithm run along one.
+ *
+ * Their files say what is theirs: the type of a sum of integers, the division of a mean, the logarithm. */
+#include "engine/ops/op-private.h"
+
+/* ---- reductions ------------------------------------------------------- */
+
+const LoomParamSpec loom_op_param_reduced[] = {
+  { .name = "dim",
+    .type = LOOM_PARAM_INTS,
+    .def = "",
+    .minimum = -8,
+    .maximum = 7,
+    .doc = "The dimensions that vanish; left out, all of them." },
+  { .name = "keepdim", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Leaves a size of 1 where a dimension was." },
+  { NULL },
+};
+
+const LoomSample loom_op_samples_reduced[] = {
+  { .inputs = { "f32:B,3,4" } },
+  { .params = "dim=1", .inputs = { "f32:B,3,4" } },
+  { .params = "dim=0,-1 keepdim=true", .inputs = { "f32:B,3,4" } },
+  { .params = "dim=-2 keepdim=true", .inputs = { "f32:2,1,4" } },
+  { .inputs = { "f32:" } },
+  { .params = "dim=1", .inputs = { "f32:0,3" } },
+  { NULL },
+};
+
+void
+loom_op_infer_reduced (LoomInfer *ctx, LoomDType whole)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  LoomShape shape;
+  guint32 axes;
+
+  if (!loom_op_axes (ctx, "dim", x->shape.rank, &axes))
+    return;
+  shape = loom_op_reduced_shape (&x->shape, axes, loom_infer_bool (ctx, "keepdim"));
+  loom_infer_output (ctx, 0, loom_dtype_is_float (x->dtype) ? x->dtype : whole, &shape);
+}
+
+LoomValue
+loom_op_sums (LoomLower *ctx, double *count)
+{
+  const LoomInfer *infer = loom_lower_infer (ctx);
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomDType dtype = loom_op_dtype (ctx, loom_infer_get_output (infer, 0)->dtype);
+  LoomValue x = loom_cast (p, loom_lower_input (ctx, 0), dtype);
+  LoomTensorDesc d = loom_op_desc (ctx, x);
+  guint32 axes = loom_op_axes_of (infer, "dim", d.rank);
+
+  *count = 1;
+  for (int i = 0; i < d.rank; i++)
+    *count *= axes >> i & 1 ? (double)d.dim[i] : 1;
+  return loom_reduce (p, LOOM_REDUCE_SUM, x, axes, loom_infer_bool (infer, "keepdim"));
+}
+
+/* ---- softmax ---------------------------------------------------------- */
+
+const LoomSample loom_op_samples_softmax[] = {
+  { .inputs = { "f32:B,5" } },
+  { .params = "dim=1", .inputs = { "f32:B,3,4" } },
+  { .params = "dim=0", .inputs = { "f32:3,2" } },
+  { .params = "dim=-1", .inputs = { "f32:2,1" } },
+  { .inputs = { "f32:0,3" } },
+  { .inputs = { "f32:" } },
+  { NULL },
+};
+
+void
+loom_op_infer_softmax (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  int axis;
+
+  if (loom_op_needs_float (ctx, 0, "input", NULL)
+      && loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis))
+    loom_infer_output (ctx, 0, x->dtype, &x->shape);
+}
+
+void
+loom_op_lower_softmax (LoomLower *ctx, gboolean log)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_lower_input (ctx, 0), y;
+  LoomTensorDesc d = loom_op_desc (ctx, x);
+  int axis = loom_op_axis_of (loom_infer_int (loom_lower_infer (ctx), "dim"), MAX (d.rank, 1));
+  LoomSoftmaxAttrs attrs = { .axis = axis, .log = log };
+  LoomValue row = d.rank > 0 ? x : loom_reshape (p, x, 1, (gint64[]){ 1 });
+
+  y = loom_emit (p, loom_prim ("softmax"), &attrs, 1, &row, NULL);
+  loom_lower_output (ctx, 0, loom_reshape (p, y, d.rank, d.dim));
+}
+
+double
+loom_op_softmax_flops (const LoomInfer *ctx)
+{
+  return 5 * loom_op_output_count (ctx, 0);
+}
