@@ -16,9 +16,11 @@ struct _StudioInspector
 
   StudioDocument *document;
   GtkWidget *stack, *box, *empty;
-  guint64 serial;  /* of the node that is shown */
-  char *shown;     /* its operator or module: what the rows were built for */
-  GPtrArray *rows; /* Row */
+  guint64 serial;     /* of the node that is shown */
+  char *shown;        /* its operator or module: what the rows were built for */
+  GPtrArray *rows;    /* Row */
+  GtkWidget *options; /* of a dataset: the group of its source's options; NULL for other nodes */
+  char *source;       /* that they were built for */
   GtkWidget *name, *name_row, *fault, *output_group, *cost_group;
   GPtrArray *output_rows, *cost_rows;
   gboolean updating;
@@ -33,6 +35,7 @@ typedef struct
   GtkWidget *row, *editor;
   char *doc;
   const char *const *choices;
+  gboolean is_option; /* of a dataset's source: goes when another is chosen */
 } Row;
 
 static const char *const dtype_names[] = { "f64", "f32", "f16", "bf16", "i64", "i32", "u8", "bool", NULL };
@@ -124,6 +127,43 @@ switch_cb (GtkSwitch *toggle, GParamSpec *pspec, Row *row)
   commit (row, gtk_switch_get_active (toggle) ? "true" : "false");
 }
 
+/* A value out of the list beside an entry. */
+static void
+suggestion_cb (GSimpleAction *action, GVariant *value, Row *row)
+{
+  const char *text = g_variant_get_string (value, NULL);
+
+  gtk_editable_set_text (GTK_EDITABLE (row->editor), text);
+  gtk_widget_grab_focus (row->editor);
+}
+
+/* An entry that takes any text can offer some: a button beside it opens their list. */
+static GtkWidget *
+new_suggestions (Row *row, const char *title)
+{
+  GtkWidget *button = gtk_menu_button_new ();
+  g_autoptr (GMenu) menu = g_menu_new ();
+  g_autoptr (GSimpleActionGroup) group = g_simple_action_group_new ();
+  g_autoptr (GSimpleAction) action = g_simple_action_new ("set", G_VARIANT_TYPE_STRING);
+  g_autofree char *label = g_strdup_printf ("Choices of %s", title);
+
+  for (guint i = 0; row->choices[i] != NULL; i++)
+    {
+      g_autoptr (GMenuItem) item = g_menu_item_new (row->choices[i][0] != '\0' ? row->choices[i] : "default", NULL);
+
+      g_menu_item_set_action_and_target (item, "choice.set", "s", row->choices[i]);
+      g_menu_append_item (menu, item);
+    }
+  g_signal_connect (action, "activate", G_CALLBACK (suggestion_cb), row);
+  g_action_map_add_action (G_ACTION_MAP (group), G_ACTION (action));
+  gtk_widget_insert_action_group (button, "choice", G_ACTION_GROUP (group));
+  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (button), G_MENU_MODEL (menu));
+  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
+  gtk_widget_add_css_class (button, "flat");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+  return button;
+}
+
 static void
 choice_cb (GtkDropDown *drop, GParamSpec *pspec, Row *row)
 {
@@ -202,7 +242,9 @@ add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec)
         gtk_editable_set_width_chars (GTK_EDITABLE (row->editor), 9);
         gtk_editable_set_max_width_chars (GTK_EDITABLE (row->editor), 12);
         gtk_editable_set_alignment (GTK_EDITABLE (row->editor), spec->type == LOOM_PARAM_STRING ? 0 : 1);
-        gtk_entry_set_placeholder_text (GTK_ENTRY (row->editor), spec->def != NULL ? spec->def : "needed");
+        gtk_entry_set_placeholder_text (GTK_ENTRY (row->editor), spec->def == NULL       ? "needed"
+                                                                 : spec->choices != NULL ? "default"
+                                                                                         : spec->def);
         gtk_widget_add_css_class (row->editor, "numeric");
         g_signal_connect (row->editor, "changed", G_CALLBACK (entry_changed_cb), row);
         g_signal_connect (key, "key-pressed", G_CALLBACK (entry_key_cb), row);
@@ -215,6 +257,11 @@ add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec)
   gtk_accessible_update_property (GTK_ACCESSIBLE (row->editor), GTK_ACCESSIBLE_PROPERTY_LABEL, title,
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, spec->doc != NULL ? spec->doc : "", -1);
   adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), row->editor);
+  if (spec->type == LOOM_PARAM_STRING && spec->choices != NULL)
+    {
+      row->choices = spec->choices;
+      adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), new_suggestions (row, title));
+    }
   /* "Out features" needs no "features" behind it. */
   if (spec->unit != NULL && strstr (spec->name, spec->unit) == NULL)
     {
@@ -335,6 +382,8 @@ refresh_facts (StudioInspector *self, const StudioItem *item)
   add_fact (self->cost_group, self->cost_rows, "Output memory", bytes, "For one sample");
 }
 
+static void refresh_options (StudioInspector *self);
+
 static void
 refresh (StudioInspector *self)
 {
@@ -352,6 +401,8 @@ refresh (StudioInspector *self)
   if (strcmp (gtk_editable_get_text (GTK_EDITABLE (self->name)), scene->item[i].id) != 0
       && gtk_widget_get_focus_child (self->name) == NULL)
     gtk_editable_set_text (GTK_EDITABLE (self->name), scene->item[i].id);
+  if (self->options != NULL)
+    refresh_options (self);
   for (guint r = 0; r < self->rows->len; r++)
     refresh_row (self->rows->pdata[r]);
   gtk_label_set_text (GTK_LABEL (self->fault), scene->item[i].fault != NULL ? scene->item[i].fault : "");
@@ -412,13 +463,97 @@ add_name (StudioInspector *self, GtkWidget *group, const StudioItem *item)
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), self->name_row);
 }
 
+/* ---- data sets ------------------------------------------------------------------ */
+
+/* The sources there are, for the list beside the entry. Made once. */
+static const char *const *
+source_names (void)
+{
+  static const char **names;
+
+  if (names == NULL)
+    {
+      const LoomDatasetClass *const *classes = loom_dataset_classes ();
+      guint n = 0;
+
+      while (classes[n] != NULL)
+        n++;
+      names = g_new0 (const char *, n + 1);
+      for (guint i = 0; i < n; i++)
+        names[i] = loom_dataset_class_name (classes[i]);
+    }
+  return names;
+}
+
+static LoomParamSpec
+option_spec (const LoomDatasetParam *param)
+{
+  static const LoomParamType types[] = {
+    [LOOM_DATASET_INT] = LOOM_PARAM_INT,       [LOOM_DATASET_FLOAT] = LOOM_PARAM_FLOAT,
+    [LOOM_DATASET_FLOATS] = LOOM_PARAM_FLOATS, [LOOM_DATASET_ENUM] = LOOM_PARAM_ENUM,
+    [LOOM_DATASET_STRING] = LOOM_PARAM_STRING, [LOOM_DATASET_PATH] = LOOM_PARAM_STRING,
+  };
+
+  return (LoomParamSpec){ .name = param->name,
+                          .type = types[param->type],
+                          .def = param->def,
+                          .minimum = param->minimum,
+                          .maximum = param->maximum,
+                          .choices = param->type == LOOM_DATASET_ENUM ? param->choices : NULL,
+                          .doc = param->doc };
+}
+
+/* Rows for the options of the source that is chosen now; those of the one before go, and the entry for the source, in
+ * which one may be typing, stays. */
+static void
+refresh_options (StudioInspector *self)
+{
+  LoomElement *e = element (self);
+  const char *source = e != NULL ? loom_element_get (e, "source") : NULL;
+  const LoomDatasetClass *klass = source != NULL ? loom_dataset_class (source) : NULL;
+  const LoomDatasetParam *param;
+
+  if (g_strcmp0 (source, self->source) == 0)
+    return;
+  g_free (self->source);
+  self->source = g_strdup (source);
+  for (guint i = self->rows->len; i-- > 0;)
+    {
+      Row *row = self->rows->pdata[i];
+
+      if (!row->is_option)
+        continue;
+      adw_preferences_group_remove (ADW_PREFERENCES_GROUP (self->options), row->row);
+      g_ptr_array_remove_index (self->rows, i);
+    }
+  param = klass != NULL ? loom_dataset_class_params (klass) : NULL;
+  gtk_widget_set_visible (self->options, param != NULL && param->name != NULL);
+  if (klass == NULL)
+    return;
+  adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (self->options), loom_dataset_class_title (klass));
+  adw_preferences_group_set_description (ADW_PREFERENCES_GROUP (self->options), loom_dataset_class_doc (klass));
+  for (; param != NULL && param->name != NULL; param++)
+    {
+      LoomParamSpec spec = option_spec (param);
+
+      add_param (self, self->options, &spec)->is_option = TRUE;
+    }
+}
+
 static void
 add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
 {
   GtkWidget *advanced = NULL;
 
   for (const LoomParamSpec *spec = op->params; spec != NULL && spec->name != NULL; spec++)
-    if (!spec->advanced)
+    if (op == loom_op ("dataset") && strcmp (spec->name, "source") == 0)
+      {
+        LoomParamSpec source = *spec;
+
+        source.choices = source_names ();
+        add_param (self, group, &source);
+      }
+    else if (!spec->advanced)
       add_param (self, group, spec);
     else
       {
@@ -431,6 +566,30 @@ add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
       }
   if (advanced != NULL)
     adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), advanced);
+}
+
+/* ---- what every node has ---------------------------------------------------------- */
+
+static void
+add_reserved (StudioInspector *self)
+{
+  static const char *const devices[] = { "", "cpu", "cpu:1", "cpu:2", "cpu:3", "cuda:0", "cuda:1", "ref", NULL };
+  static const LoomParamSpec specs[] = {
+    { .name = "title", .type = LOOM_PARAM_STRING, .def = "", .doc = "What the card shows instead of the name." },
+    { .name = "device",
+      .type = LOOM_PARAM_STRING,
+      .def = "",
+      .choices = devices,
+      .doc = "Where it is computed; the training's device where nothing is given." },
+    { .name = "frozen",
+      .type = LOOM_PARAM_BOOL,
+      .def = "false",
+      .doc = "Its weights stay as they are while the others are trained." },
+  };
+  GtkWidget *group = add_group (self, "Node");
+
+  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
+    add_param (self, group, &specs[i]);
 }
 
 /* A module's parameters are its arguments. */
@@ -491,6 +650,8 @@ clear (StudioInspector *self)
   g_ptr_array_set_size (self->output_rows, 0);
   g_ptr_array_set_size (self->cost_rows, 0);
   self->name = NULL;
+  self->options = NULL;
+  g_clear_pointer (&self->source, g_free);
   /* Entries tell of their end; there must be no node that they could still change. */
   self->updating = TRUE;
   self->serial = 0;
@@ -528,8 +689,14 @@ build_node (StudioInspector *self, const StudioItem *item)
     add_operator_params (self, group, item->op);
   else if (item->is_module)
     add_module_params (self, group, item->kind);
+  if (item->op != NULL && item->op == loom_op ("dataset"))
+    {
+      self->options = add_group (self, "Options");
+      gtk_widget_set_visible (self->options, FALSE);
+    }
   self->output_group = add_group (self, "Output");
   self->cost_group = add_group (self, "Cost");
+  add_reserved (self);
   if (item->op != NULL)
     add_documentation (self, item->op);
   refresh (self);
@@ -617,6 +784,7 @@ studio_inspector_dispose (GObject *object)
     gtk_widget_unparent (child);
   g_clear_object (&self->document);
   g_clear_pointer (&self->shown, g_free);
+  g_clear_pointer (&self->source, g_free);
   G_OBJECT_CLASS (studio_inspector_parent_class)->dispose (object);
 }
 

@@ -108,7 +108,7 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
 {
   const char *op = loom_element_get (e, "op"), *module = loom_element_get (e, "module");
   const char *id = loom_element_get (e, "id"), *device = loom_element_get (e, "device");
-  const char *repeat = loom_element_get (e, "repeat");
+  const char *repeat = loom_element_get (e, "repeat"), *title = loom_element_get (e, "title");
   GArray *inputs = g_array_new (FALSE, FALSE, sizeof (StudioPort));
   GArray *outputs = g_array_new (FALSE, FALSE, sizeof (StudioPort));
   const LoomNetNode *node = NULL;
@@ -119,6 +119,8 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
   item->is_module = module != NULL;
   item->kind = g_strdup (module != NULL ? module : op != NULL ? op : "");
   item->op = op != NULL ? loom_op (op) : NULL;
+  item->title = g_strdup (title != NULL && title[0] != '\0' ? title : item->id);
+  item->frozen = g_strcmp0 (loom_element_get (e, "frozen"), "true") == 0;
   item->badge = g_strdup (device);
   item->repeat = repeat != NULL ? g_strdup_printf ("×%s", repeat) : NULL;
   item->order = G_MAXUINT;
@@ -440,6 +442,7 @@ studio_scene_free (StudioScene *scene)
       g_free (item->path);
       g_free (item->kind);
       g_free (item->summary);
+      g_free (item->title);
       g_free (item->badge);
       g_free (item->repeat);
       g_free (item->input);

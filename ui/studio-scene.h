@@ -33,9 +33,11 @@ typedef struct
   gboolean is_module;
   double x, y, width, height; /* the card, in canvas units */
   char *summary;
-  char *badge;  /* device, where it is not the graph's; else NULL */
-  char *repeat; /* "×4" or NULL */
-  guint order;  /* place in topological order; G_MAXUINT unknown */
+  char *title;     /* what the card shows as its name: the node's title, else its id */
+  gboolean frozen; /* its weights are not trained */
+  char *badge;     /* device, where it is not the graph's; else NULL */
+  char *repeat;    /* "×4" or NULL */
+  guint order;     /* place in topological order; G_MAXUINT unknown */
   guint n_inputs, n_outputs;
   StudioPort *input, *output;
   char *fault; /* one sentence, NULL when all is well */

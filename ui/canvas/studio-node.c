@@ -24,7 +24,8 @@ struct _StudioNode
 
 G_DEFINE_FINAL_TYPE (StudioNode, studio_node, GTK_TYPE_WIDGET)
 
-#define MARGIN 8.0 /* studio_geometry_extent's */
+#define FROZEN_SIZE 12.0
+#define MARGIN      8.0 /* studio_geometry_extent's */
 
 static const StudioItem *
 own_item (StudioNode *self)
@@ -95,7 +96,9 @@ ensure_texts (StudioNode *self, const StudioItem *item)
       pango_layout_get_pixel_size (self->badge, &w, NULL);
       room -= w + 6;
     }
-  self->name = make_layout (self, item->id, 1, PANGO_WEIGHT_SEMIBOLD, MAX (room, 24), 1);
+  if (item->frozen)
+    room -= FROZEN_SIZE + 6;
+  self->name = make_layout (self, item->title, 1, PANGO_WEIGHT_SEMIBOLD, MAX (room, 24), 1);
   self->summary
       = make_layout (self,
                      live != NULL               ? live
@@ -248,6 +251,29 @@ snapshot_fault (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item,
     }
 }
 
+/* A snowflake: six arms with a fork each. */
+static void
+snapshot_frozen (GtkSnapshot *snapshot, double x, double y, const GdkRGBA *colour)
+{
+  cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (x, y, FROZEN_SIZE, FROZEN_SIZE));
+  double r = FROZEN_SIZE / 2;
+
+  cairo_translate (cr, x + r, y + r);
+  gdk_cairo_set_source_rgba (cr, colour);
+  cairo_set_line_width (cr, 1.1);
+  for (int arm = 0; arm < 6; arm++)
+    {
+      cairo_move_to (cr, 0, 0);
+      cairo_line_to (cr, 0, 0.5 - r);
+      cairo_move_to (cr, -2, 1.2 - r);
+      cairo_line_to (cr, 0, 3.2 - r);
+      cairo_line_to (cr, 2, 1.2 - r);
+      cairo_rotate (cr, G_PI / 3);
+    }
+  cairo_stroke (cr);
+  cairo_destroy (cr);
+}
+
 static void
 snapshot_icon (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, const StudioTheme *theme, double x,
                double y)
@@ -379,7 +405,7 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   cairo_t *cr;
   double zoom, *progress, text_y;
   gboolean fault, names, wiring;
-  int h1, h2, factor;
+  int h1, h2, factor, badge = 0;
 
   if (item == NULL)
     return;
@@ -420,11 +446,15 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   append_text (snapshot, self->name, 36, text_y, &theme->text);
   if (self->badge != NULL)
     {
-      int w, h;
+      int h;
 
-      pango_layout_get_pixel_size (self->badge, &w, &h);
-      append_text (snapshot, self->badge, item->width - 14 - w, text_y + (h1 - h) / 2.0, &theme->dim);
+      pango_layout_get_pixel_size (self->badge, &badge, &h);
+      append_text (snapshot, self->badge, item->width - 14 - badge, text_y + (h1 - h) / 2.0, &theme->dim);
+      badge += 6;
     }
+  if (item->frozen)
+    snapshot_frozen (snapshot, item->width - 14 - badge - FROZEN_SIZE, text_y + floor ((h1 - FROZEN_SIZE) / 2),
+                     &theme->dim);
   append_text (snapshot, self->summary, 14, text_y + h1 + 3,
                live_text (self, item) != NULL ? &theme->text : &theme->dim);
 
@@ -457,7 +487,9 @@ item_digest (const StudioItem *item, const char *live)
   h = mix (h, item->kind);
   h = mix (h, item->path);
   h = mix (h, item->summary);
+  h = mix (h, item->title);
   h = mix (h, item->badge);
+  h = h * 31 + item->frozen;
   h = mix (h, item->repeat);
   h = mix (h, item->fault);
   h = mix (h, item->fault_port);
@@ -528,7 +560,9 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
 {
   const StudioItem *item = &scene->item[self->item];
   GtkAccessible *accessible = GTK_ACCESSIBLE (self);
-  g_autofree char *label = g_strdup_printf ("%s, %s", item->id, studio_item_title (item));
+  gboolean titled = strcmp (item->title, item->id) != 0;
+  g_autofree char *label = g_strdup_printf ("%s%s%s%s, %s", item->id, titled ? " (" : "", titled ? item->title : "",
+                                            titled ? ")" : "", studio_item_title (item));
   g_autoptr (GString) description = g_string_new (NULL);
   gboolean fault = item->fault != NULL && !item->fault_is_warning;
   GList *targets = NULL;
@@ -543,6 +577,10 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
       }
   if (description->len == 0)
     g_string_append (description, "shape not known");
+  if (item->badge != NULL)
+    g_string_append_printf (description, "; on %s", item->badge);
+  if (item->frozen)
+    g_string_append (description, "; frozen");
   if (item->fault != NULL)
     g_string_append_printf (description, "; %s: %s", fault ? "fault" : "warning", item->fault);
   add_neighbours (description, scene, self->item, FALSE);
