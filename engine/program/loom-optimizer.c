@@ -35,16 +35,17 @@ loom_optim_hyper (const LoomOptimizerCall *call, const char *name)
   g_return_val_if_reached (0);
 }
 
-LoomValue
-loom_optim_scalar (const LoomOptimizerCall *call, const char *name)
+static LoomValue
+scalar (const LoomOptimizerCall *call, guint k)
 {
-  g_autofree char *slot = g_strconcat (call->prefix, name, NULL);
+  g_autofree char *slot = g_strconcat (call->prefix, call->optimizer->hyper[k].name, NULL);
 
-  return loom_program_scalar (call->p, slot, loom_optim_hyper (call, name));
+  return loom_program_scalar (call->p, slot, call->hyper[k]);
 }
 
-int
-loom_optim_state (const LoomOptimizerCall *call, const char *kind, guint i)
+/* The slot of a state tensor of parameter i. */
+static int
+state (const LoomOptimizerCall *call, const char *kind, guint i)
 {
   const LoomSlot *parameter = loom_program_get_slot (call->p, call->slot[i]);
   g_autofree char *name = g_strdup_printf ("optimizer.%s.%s", kind, parameter->name);
@@ -55,27 +56,36 @@ loom_optim_state (const LoomOptimizerCall *call, const char *kind, guint i)
 
 void
 loom_optim_emit (const LoomOptimizerCall *call, const char *prim, const void *attrs, guint n_states,
-                 const char *const *states, guint n_scalars, const LoomValue *scalars)
+                 const char *const *states)
 {
-  guint n = call->n, n_in = (2 + n_states) * n + n_scalars;
-  g_autofree LoomValue *in = g_new0 (LoomValue, n_in);
-  g_autofree LoomValue *out = g_new0 (LoomValue, (1 + n_states) * n);
+  const LoomHyper *hyper = call->optimizer->hyper;
+  guint n = call->n, n_in = (2 + n_states) * n, n_hyper = 0;
+  g_autofree LoomValue *in = NULL, *out = g_new0 (LoomValue, (1 + n_states) * n);
 
+  while (hyper[n_hyper].name != NULL)
+    n_hyper++;
+  in = g_new0 (LoomValue, n_in + n_hyper + 3);
+  for (guint k = 0; k < n_hyper; k++)
+    {
+      if (!hyper[k].is_bool)
+        in[n_in++] = scalar (call, k);
+    }
+  in[n_in++] = call->grad_scale;
+  in[n_in++] = call->finite;
+  in[n_in++] = call->step;
   for (guint i = 0; i < n; i++)
     {
       in[i] = loom_program_read (call->p, call->slot[i]);
       in[n + i] = call->grad[i];
       for (guint k = 0; k < n_states; k++)
-        in[(2 + k) * n + i] = loom_program_read (call->p, loom_optim_state (call, states[k], i));
+        in[(2 + k) * n + i] = loom_program_read (call->p, state (call, states[k], i));
     }
-  for (guint i = 0; i < n_scalars; i++)
-    in[(2 + n_states) * n + i] = scalars[i];
   loom_emit (call->p, loom_prim (prim), attrs, n_in, in, out);
   for (guint i = 0; i < n; i++)
     {
       loom_program_commit (call->p, call->slot[i], out[i]);
       for (guint k = 0; k < n_states; k++)
-        loom_program_commit (call->p, loom_optim_state (call, states[k], i), out[(1 + k) * n + i]);
+        loom_program_commit (call->p, state (call, states[k], i), out[(1 + k) * n + i]);
     }
 }
 

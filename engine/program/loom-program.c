@@ -17,6 +17,8 @@ struct _LoomProgram
   GPtrArray *inputs;   /* LoomProgramInput */
   GPtrArray *outputs;  /* LoomProgramOutput */
   GHashTable *slot_of; /* name → index + 1 */
+  /* Paths and devices, each once. Not quarks: their table is never freed, and copied whenever it grows. */
+  GStringChunk *strings;
 };
 
 static void
@@ -62,6 +64,7 @@ loom_program_new (void)
   p->inputs = g_ptr_array_new_with_free_func (free_named);
   p->outputs = g_ptr_array_new_with_free_func (free_named);
   p->slot_of = g_hash_table_new (g_str_hash, g_str_equal);
+  p->strings = g_string_chunk_new (1024);
   return p;
 }
 
@@ -83,6 +86,7 @@ loom_program_unref (LoomProgram *p)
   g_ptr_array_unref (p->slots);
   g_ptr_array_unref (p->inputs);
   g_ptr_array_unref (p->outputs);
+  g_string_chunk_free (p->strings);
   g_free (p);
 }
 
@@ -115,8 +119,8 @@ loom_program_get_region (const LoomProgram *p)
 void
 loom_program_set_origin (LoomProgram *p, const char *path, const char *device)
 {
-  p->origin = g_intern_string (path);
-  p->device = g_intern_string (device);
+  p->origin = path != NULL ? g_string_chunk_insert_const (p->strings, path) : NULL;
+  p->device = device != NULL ? g_string_chunk_insert_const (p->strings, device) : NULL;
 }
 
 void

@@ -86,8 +86,8 @@ typedef struct
   guint producer;      /* index of the instruction; G_MAXUINT for inputs and slots */
   guint16 result;      /* which of its results */
   LoomRegion region;
-  const char *origin; /* interned path of the node it belongs to; NULL for none */
-  const char *device; /* interned, as the node asked for ("cuda:0"); NULL for the graph's */
+  const char *origin; /* path of the node it belongs to, owned by the program; NULL for none */
+  const char *device; /* likewise, as the node asked for ("cuda:0"); NULL for the graph's */
   int slot;           /* index of the slot it reads, else -1 */
   int input;          /* index of the program input it is, else -1 */
 } LoomValueInfo;

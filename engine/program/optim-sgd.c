@@ -2,30 +2,16 @@
 #include "engine/program/optim-private.h"
 
 static const LoomHyper hyper[] = {
-  { .name = "lr", .value = 0.001, .minimum = 0, .maximum = 1e6, .doc = "Learning rate: the length of a step." },
+  LOOM_HYPER_LR,
   { .name = "momentum", .value = 0, .minimum = 0, .maximum = 1, .doc = "How much of the last step goes on." },
   { .name = "dampening",
     .value = 0,
     .minimum = 0,
     .maximum = 1,
     .doc = "Keeps this share of the gradient out of the momentum." },
-  { .name = "weight_decay",
-    .value = 0,
-    .minimum = 0,
-    .maximum = 1e6,
-    .doc = "Pulls weights to zero: this times the weight joins the gradient." },
-  { .name = "nesterov",
-    .value = 0,
-    .minimum = 0,
-    .maximum = 1,
-    .is_bool = TRUE,
-    .doc = "Looks one momentum step ahead." },
-  { .name = "maximize",
-    .value = 0,
-    .minimum = 0,
-    .maximum = 1,
-    .is_bool = TRUE,
-    .doc = "Climbs instead of descending." },
+  LOOM_HYPER_WEIGHT_DECAY (0, LOOM_DECAY_BY_GRADIENT),
+  LOOM_HYPER_FLAG ("nesterov", "Looks one momentum step ahead."),
+  LOOM_HYPER_MAXIMIZE,
   { .name = NULL },
 };
 
@@ -39,15 +25,8 @@ emit (const LoomOptimizerCall *call)
                          .momentum = momentum,
                          .nesterov = momentum && loom_optim_hyper (call, "nesterov") != 0,
                          .maximize = loom_optim_hyper (call, "maximize") != 0 };
-  LoomValue scalars[] = { loom_optim_scalar (call, "lr"),
-                          loom_optim_scalar (call, "momentum"),
-                          loom_optim_scalar (call, "dampening"),
-                          loom_optim_scalar (call, "weight_decay"),
-                          call->grad_scale,
-                          call->finite,
-                          call->step };
 
-  loom_optim_emit (call, "sgd_step", &attrs, momentum ? 1 : 0, states, G_N_ELEMENTS (scalars), scalars);
+  loom_optim_emit (call, "sgd_step", &attrs, momentum ? 1 : 0, states);
 }
 
 const LoomOptimizer loom_optim_sgd = {

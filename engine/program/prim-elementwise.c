@@ -308,12 +308,8 @@ RULE (grad_select)
 
 RULE (grad_fma)
 {
-  if (call->needed[0])
-    call->in_grad[0] = B (MUL, G, X (1));
-  if (call->needed[1])
-    call->in_grad[1] = B (MUL, G, X (0));
   call->in_grad[2] = G;
-  return TRUE;
+  return grad_mul (call);
 }
 
 #undef X

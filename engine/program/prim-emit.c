@@ -140,8 +140,9 @@ loom_reduce (LoomProgram *p, LoomReduceOp op, LoomValue a, guint32 axes, gboolea
   return keepdim ? a : loom_reshape (p, a, rank, dims);
 }
 
-LoomValue
-loom_reshape (LoomProgram *p, LoomValue a, int rank, const gint64 *dims)
+/* a under other dimensions, by "reshape" or "expand": nothing where they are its own, and a fill is filled anew. */
+static LoomValue
+under (LoomProgram *p, const char *prim, LoomValue a, int rank, const gint64 *dims)
 {
   LoomDims to = { .rank = rank };
   LoomTensorDesc desc = loom_desc_make (value_desc (p, a)->dtype, rank, dims);
@@ -153,23 +154,19 @@ loom_reshape (LoomProgram *p, LoomValue a, int rank, const gint64 *dims)
     return a;
   if (loom_value_is_fill (p, a, &value))
     return loom_fill (p, desc.dtype, rank, dims, value);
-  return loom_emit (p, loom_prim ("reshape"), &to, 1, &a, NULL);
+  return loom_emit (p, loom_prim (prim), &to, 1, &a, NULL);
+}
+
+LoomValue
+loom_reshape (LoomProgram *p, LoomValue a, int rank, const gint64 *dims)
+{
+  return under (p, "reshape", a, rank, dims);
 }
 
 LoomValue
 loom_expand_to (LoomProgram *p, LoomValue a, int rank, const gint64 *dims)
 {
-  LoomDims to = { .rank = rank };
-  LoomTensorDesc desc = loom_desc_make (value_desc (p, a)->dtype, rank, dims);
-  double value;
-
-  for (int i = 0; i < rank; i++)
-    to.dim[i] = dims[i];
-  if (loom_desc_same_shape (&desc, value_desc (p, a)))
-    return a;
-  if (loom_value_is_fill (p, a, &value))
-    return loom_fill (p, desc.dtype, rank, dims, value);
-  return loom_emit (p, loom_prim ("expand"), &to, 1, &a, NULL);
+  return under (p, "expand", a, rank, dims);
 }
 
 LoomValue
