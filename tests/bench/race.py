@@ -125,10 +125,10 @@ class Torch:
         start = time.perf_counter()
         for _ in range(n):
             loss = self.step()
-        return time.perf_counter() - start, float(loss)
+        return time.perf_counter() - start, float(loss.detach())
 
     def losses(self, n):
-        return [float(self.step()) for _ in range(n)]
+        return [float(self.step().detach()) for _ in range(n)]
 
 
 class Gradloom:
@@ -136,7 +136,9 @@ class Gradloom:
         self.process = subprocess.Popen(
             [program, graph, str(batch), os.path.join(folder, "x.npy"), os.path.join(folder, "y.npy"),
              os.path.join(folder, "weights.safetensors"), str(threads)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            # What the gradloom program sets for itself: OpenMP's threads spin shortly, then sleep.
+            env={**os.environ, "GOMP_SPINCOUNT": os.environ.get("GOMP_SPINCOUNT", "10000")})
         self.ready = float(self.process.stdout.readline().split()[1])
 
     def ask(self, text):
