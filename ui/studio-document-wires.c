@@ -189,6 +189,25 @@ try_link (LoomGraph *trial, const StudioScene *scene, guint64 scope_serial, guin
   return !refuses (faults, scene->item[to].path);
 }
 
+/* Whether the tensor can be the weight that this port stands for: the layer has it, in the same shape. */
+static gboolean
+ties (const LoomNet *net, const StudioItem *item, guint input, const StudioPort *from)
+{
+  g_autofree char *name = NULL;
+
+  if (!from->typed || net == NULL)
+    return FALSE;
+  name = g_strdup_printf ("%s.%s", item->path, item->input[input].name);
+  for (guint i = 0; i < loom_net_n_weights (net); i++)
+    {
+      const LoomNetWeight *weight = loom_net_weight (net, i);
+
+      if (strcmp (weight->name, name) == 0)
+        return weight->dtype == from->type.dtype && loom_shape_equal (&weight->shape, &from->type.shape);
+    }
+  return FALSE;
+}
+
 void
 studio_document_compatible_ports (StudioDocument *self, guint64 serial, gboolean from_output, guint port, gboolean *lit,
                                   const guint *first)
@@ -208,7 +227,7 @@ studio_document_compatible_ports (StudioDocument *self, guint64 serial, gboolean
   for (guint i = 0; i < scene->n_items; i++)
     {
       const StudioItem *item = &scene->item[i];
-      guint n = MIN (from_output ? item->n_inputs : item->n_outputs, first[i + 1] - first[i]);
+      guint n = MIN (from_output ? item->n_offered : item->n_outputs, first[i + 1] - first[i]);
 
       for (guint p = 0; p < n; p++)
         {
@@ -217,6 +236,11 @@ studio_document_compatible_ports (StudioDocument *self, guint64 serial, gboolean
           gboolean *it = &lit[first[i] + p];
 
           *it = !circle[i];
+          if (from_output && p >= item->n_inputs)
+            {
+              *it = *it && ties (self->net, item, p, &scene->item[fixed].output[port]);
+              continue;
+            }
           if (!*it || !scene->item[from].output[output].typed || refuses (faults, scene->item[to].path)
               || g_get_monotonic_time () - start > budget)
             continue;

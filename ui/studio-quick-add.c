@@ -384,7 +384,7 @@ add_wires (Chooser *self, StudioScene *scene, guint item, gboolean from_output, 
   for (guint i = 0; i < scene->n_items; i++)
     {
       first[i] = n;
-      n += from_output ? scene->item[i].n_inputs : scene->item[i].n_outputs;
+      n += from_output ? scene->item[i].n_offered : scene->item[i].n_outputs;
     }
   first[scene->n_items] = n;
   lit = g_new0 (gboolean, n + 1);

@@ -9,6 +9,16 @@
 
 #include "ui/canvas/canvas-geometry.h"
 
+/* The port of this name that ties one of the operator's weights, or NULL. */
+static const LoomPortSpec *
+weight_spec (const LoomOp *op, const char *name)
+{
+  for (const LoomPortSpec *p = op != NULL ? op->inputs : NULL; p != NULL && p->name != NULL; p++)
+    if ((p->flags & LOOM_PORT_WEIGHT) && strcmp (p->name, name) == 0)
+      return p;
+  return NULL;
+}
+
 typedef struct
 {
   StudioScene *scene;
@@ -218,8 +228,11 @@ resolve_end (Build *build, const char *end, gboolean is_output, guint *item, gui
     *port = port_find (ports, name);
   if (*port == STUDIO_NO_ITEM)
     {
-      port_add (ports, name, NULL, FALSE, FALSE);
+      const LoomPortSpec *weight = is_output ? NULL : weight_spec (build->scene->item[*item].op, name);
+
+      port_add (ports, name, weight != NULL ? weight->doc : NULL, FALSE, FALSE);
       *port = ports->len - 1;
+      g_array_index (ports, StudioPort, *port).weight = weight != NULL;
     }
   return TRUE;
 }
@@ -389,6 +402,13 @@ studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *
       GArray *in = g_ptr_array_index (build.inputs, i), *out = g_ptr_array_index (build.outputs, i);
 
       item->n_inputs = in->len;
+      for (const LoomPortSpec *p = item->op != NULL ? item->op->inputs : NULL; p != NULL && p->name != NULL; p++)
+        if ((p->flags & LOOM_PORT_WEIGHT) && port_find (in, p->name) == STUDIO_NO_ITEM)
+          {
+            port_add (in, p->name, p->doc, FALSE, FALSE);
+            g_array_index (in, StudioPort, in->len - 1).weight = TRUE;
+          }
+      item->n_offered = in->len;
       item->n_outputs = out->len;
       item->input = (StudioPort *)(gpointer)g_array_free (in, FALSE);
       item->output = (StudioPort *)(gpointer)g_array_free (out, FALSE);
@@ -487,7 +507,7 @@ studio_scene_find_id (const StudioScene *scene, const char *id)
 guint
 studio_item_find_port (const StudioItem *item, gboolean is_output, const char *name)
 {
-  guint n = is_output ? item->n_outputs : item->n_inputs;
+  guint n = is_output ? item->n_outputs : item->n_offered;
   const StudioPort *port = is_output ? item->output : item->input;
 
   if (name == NULL)
@@ -538,7 +558,7 @@ studio_scene_can_link (const StudioScene *scene, guint from, guint output, guint
   g_autofree gboolean *seen = NULL;
 
   if (from >= scene->n_items || to >= scene->n_items || from == to || output >= scene->item[from].n_outputs
-      || input >= scene->item[to].n_inputs)
+      || input >= scene->item[to].n_offered)
     return FALSE;
   /* A wire that leads back to where it comes from would close a circle. */
   seen = g_new0 (gboolean, scene->n_items);

@@ -17,6 +17,7 @@ typedef struct
   const char *doc;  /* static; may be NULL */
   gboolean required;
   gboolean variadic; /* the free end of a variadic input */
+  gboolean weight;   /* an input that ties a weight to another tensor */
   guint n_links;     /* wires that end here */
   guint link;        /* the first of them; STUDIO_NO_ITEM */
   gboolean typed;
@@ -39,6 +40,7 @@ typedef struct
   char *repeat;    /* "×4" or NULL */
   guint order;     /* place in topological order; G_MAXUINT unknown */
   guint n_inputs, n_outputs;
+  guint n_offered; /* inputs and, behind them, weights that a wire could tie: shown while one is drawn */
   StudioPort *input, *output;
   char *fault; /* one sentence, NULL when all is well */
   gboolean fault_is_warning;

@@ -538,6 +538,60 @@ test_save (void)
   remove_folder (folder);
 }
 
+/* A tensor of a weight's shape can be wired to it; one of another shape, or to a weight that the layer lacks, not. */
+static void
+test_ties (void)
+{
+  static const char text[] = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
+                             "<node id=\"x\" op=\"input\" shape=\"B,4\"/>"
+                             "<node id=\"w\" op=\"parameter\" shape=\"4,4\"/>"
+                             "<node id=\"b\" op=\"parameter\" shape=\"4\"/>"
+                             "<node id=\"fc\" op=\"linear\" out_features=\"4\"/>"
+                             "<node id=\"plain\" op=\"linear\" out_features=\"4\" bias=\"false\"/>"
+                             "<wire from=\"x\" to=\"fc\"/><wire from=\"x\" to=\"plain\"/></graph>";
+  g_autoptr (StudioDocument) document = load (text);
+  StudioScene *scene;
+  guint first[6] = { 0 };
+  gboolean lit[64];
+  g_autoptr (GError) error = NULL;
+  guint64 wire;
+
+  for (guint turn = 0; turn < 2; turn++)
+    {
+      guint fc, plain;
+
+      studio_document_get_net (document);
+      scene = studio_document_get_scene (document);
+      fc = studio_scene_find_id (scene, "fc");
+      plain = studio_scene_find_id (scene, "plain");
+      g_assert_cmpuint (scene->item[fc].n_inputs, ==, 1);
+      g_assert_cmpuint (scene->item[fc].n_offered, ==, 3);
+      for (guint i = 0; i < scene->n_items; i++)
+        first[i + 1] = first[i] + scene->item[i].n_offered;
+      memset (lit, 0, sizeof lit);
+      studio_document_compatible_ports (document, serial_of (document, turn == 0 ? "w" : "b"), TRUE, 0, lit, first);
+      g_assert_true (lit[first[fc] + 1] == (turn == 0));
+      g_assert_true (lit[first[fc] + 2] == (turn == 1));
+      g_assert_true (lit[first[plain] + 1] == (turn == 0));
+      g_assert_false (lit[first[plain] + 2]);
+    }
+  wire = studio_document_connect (document, serial_of (document, "w"), "out", serial_of (document, "fc"), "weight",
+                                  &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (wire, !=, 0);
+  g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
+  scene = studio_document_get_scene (document);
+  {
+    const StudioItem *item = &scene->item[studio_scene_find_id (scene, "fc")];
+
+    /* The tied weight is an input like others now. */
+    g_assert_cmpuint (item->n_inputs, ==, 2);
+    g_assert_cmpuint (item->n_offered, ==, 3);
+    g_assert_cmpstr (item->input[1].name, ==, "weight");
+    g_assert_true (item->input[1].weight && item->input[1].n_links == 1);
+  }
+}
+
 /* What the reader refused is counted until it is lost, or safe in another file. */
 static void
 test_dropped (void)
@@ -617,6 +671,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ui/document/compatible", test_compatible);
   g_test_add_func ("/ui/document/journal", test_journal);
   g_test_add_func ("/ui/document/save", test_save);
+  g_test_add_func ("/ui/document/ties", test_ties);
   g_test_add_func ("/ui/document/dropped", test_dropped);
   g_test_add_func ("/ui/document/params", test_params);
   return g_test_run ();

@@ -166,6 +166,13 @@ studio_geometry_port (const StudioItem *item, gboolean is_output, guint port, do
 {
   guint n = is_output ? item->n_outputs : item->n_inputs;
 
+  if (!is_output && port >= n)
+    {
+      /* Weights that are offered stand at the lower edge, so that the inputs need not move for them. */
+      *x = item->x + STUDIO_PORT_STEP * (port - n + 1.5);
+      *y = item->y + item->height;
+      return;
+    }
   *x = item->x + (is_output ? item->width : 0);
   *y = item->y + item->height / 2 + (port - (n - 1.0) / 2) * STUDIO_PORT_STEP;
 }
@@ -246,8 +253,8 @@ studio_curve_distance (const StudioCurve *c, double x, double y)
   return best;
 }
 
-StudioHit
-studio_geometry_hit_port (const StudioScene *scene, const StudioView *view, gboolean is_output, double sx, double sy)
+static StudioHit
+hit_ports (const StudioScene *scene, const StudioView *view, gboolean is_output, gboolean offered, double sx, double sy)
 {
   StudioHit best = { STUDIO_HIT_NOTHING, STUDIO_NO_ITEM, STUDIO_NO_ITEM };
   double x, y, reach = STUDIO_PORT_STEP / 2 / view->zoom, nearest = G_MAXDOUBLE;
@@ -256,10 +263,11 @@ studio_geometry_hit_port (const StudioScene *scene, const StudioView *view, gboo
   for (guint i = scene->n_items; i-- > 0;)
     {
       const StudioItem *item = &scene->item[i];
-      guint n = is_output ? item->n_outputs : item->n_inputs;
-      double edge = item->x + (is_output ? item->width : 0);
+      guint n = is_output ? item->n_outputs : offered ? item->n_offered : item->n_inputs;
+      double edge = item->x + (is_output ? item->width : 0), right = n > item->n_inputs ? item->width : 0;
 
-      if (n == 0 || fabs (x - edge) > reach || y < item->y - reach || y > item->y + item->height + reach)
+      if (n == 0 || x < edge - reach || x > edge + reach + (is_output ? 0 : right) || y < item->y - reach
+          || y > item->y + item->height + reach)
         continue;
       for (guint p = 0; p < n; p++)
         {
@@ -280,6 +288,12 @@ studio_geometry_hit_port (const StudioScene *scene, const StudioView *view, gboo
 }
 
 StudioHit
+studio_geometry_hit_port (const StudioScene *scene, const StudioView *view, gboolean is_output, double sx, double sy)
+{
+  return hit_ports (scene, view, is_output, TRUE, sx, sy);
+}
+
+StudioHit
 studio_geometry_hit (const StudioScene *scene, const StudioView *view, double sx, double sy)
 {
   StudioHit nothing = { STUDIO_HIT_NOTHING, STUDIO_NO_ITEM, STUDIO_NO_ITEM };
@@ -288,8 +302,8 @@ studio_geometry_hit (const StudioScene *scene, const StudioView *view, double sx
   /* Where cards are too small to show ports, a press means the card. */
   if (view->zoom >= STUDIO_ZOOM_DETAIL)
     {
-      StudioHit out = studio_geometry_hit_port (scene, view, TRUE, sx, sy);
-      StudioHit in = studio_geometry_hit_port (scene, view, FALSE, sx, sy);
+      StudioHit out = hit_ports (scene, view, TRUE, FALSE, sx, sy);
+      StudioHit in = hit_ports (scene, view, FALSE, FALSE, sx, sy);
 
       if (out.kind != STUDIO_HIT_NOTHING)
         return out;

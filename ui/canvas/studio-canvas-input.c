@@ -41,7 +41,7 @@ light_ports (StudioCanvas *self)
   for (guint i = 0; i < scene->n_items; i++)
     {
       self->lit_first[i] = n;
-      n += g->from_output ? scene->item[i].n_inputs : scene->item[i].n_outputs;
+      n += g->from_output ? scene->item[i].n_offered : scene->item[i].n_outputs;
     }
   self->lit_first[scene->n_items] = n;
   self->n_lit = scene->n_items;

@@ -177,7 +177,10 @@ snapshot_port (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, 
       = item->fault != NULL && !item->fault_is_warning && !is_output && g_strcmp0 (item->fault_port, port->name) == 0;
   GdkRGBA colour = bad ? theme->error : port->typed ? theme->dtype[port->type.dtype] : theme->untyped;
   double x, y, r = STUDIO_PORT_RADIUS;
+  gboolean offered = !is_output && p >= item->n_inputs;
 
+  if (offered)
+    r = 4;
   studio_geometry_port (item, is_output, p, &x, &y);
   x -= item->x;
   y -= item->y;
@@ -204,6 +207,12 @@ snapshot_port (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, 
       {
         double left = is_output ? x + 10 : x - 10 - w - 8;
 
+        if (offered)
+          {
+            /* Below the port, and of several in steps, so that no name covers another. */
+            left = x - 6;
+            y += 10 + h / 2.0 + (p - item->n_inputs) * (h + 4);
+          }
         append_box (snapshot, &GRAPHENE_RECT_INIT (left, y - h / 2.0 - 1, w + 8, h + 2), 4, &theme->background, 1,
                     &theme->pill);
         /* The one layout is drawn as it is now: a copy, because the snapshot keeps glyphs and not the layout. */
@@ -465,6 +474,9 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
         snapshot_port (self, snapshot, item, FALSE, p, theme, TRUE);
       for (guint p = 0; p < item->n_outputs; p++)
         snapshot_port (self, snapshot, item, TRUE, p, theme, TRUE);
+      for (guint p = item->n_inputs; wiring && p < item->n_offered; p++)
+        if (studio_canvas_port_is_lit (self->canvas, self->item, FALSE, p))
+          snapshot_port (self, snapshot, item, FALSE, p, theme, TRUE);
     }
   if (item->fault != NULL)
     snapshot_fault (self, snapshot, item, theme);
