@@ -49,9 +49,9 @@ typedef struct
 
 /* x is uniform in [-1, 1). */
 static void
-make (const LoomGenerator *generator, LoomSampleRandom *random, gint64 i, LoomTensor *const row[])
+make (gconstpointer data, LoomSampleRandom *random, gint64 i, LoomTensor *const row[])
 {
-  const Line *line = generator->data;
+  const Line *line = data;
   float *x = (float *)row[0]->data + i * line->n_features;
   double y = line->bias;
 
@@ -66,19 +66,17 @@ make (const LoomGenerator *generator, LoomSampleRandom *random, gint64 i, LoomTe
 static LoomDataset *
 open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
 {
-  LoomDatasetInfo info = { 0 };
   g_autofree double *weight = NULL;
   Line line = {
     .n_features = loom_option_int (klass, options, "n_features"),
     .bias = loom_option_float (klass, options, "bias"),
     .noise = loom_option_float (klass, options, "noise"),
   };
-  const LoomGenerator generator = { .klass = klass, .options = options, .info = &info, .data = &line };
 
-  if (!describe (klass, options, &info, error))
-    return NULL;
   line.weight = weight = loom_option_floats (klass, options, "weight", line.n_features, error);
-  return loom_table_generate (&generator, STREAM, make, error);
+  if (weight == NULL)
+    return NULL;
+  return loom_table_generate (klass, options, STREAM, make, &line, error);
 }
 
 const LoomDatasetClass loom_dataset_linear = {

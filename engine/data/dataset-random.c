@@ -35,7 +35,7 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
 }
 
 static void
-make (const LoomGenerator *generator, LoomSampleRandom *random, gint64 i, LoomTensor *const row[])
+make (gconstpointer data, LoomSampleRandom *random, gint64 i, LoomTensor *const row[])
 {
   for (int p = 0; p < 2; p++)
     {
@@ -50,12 +50,7 @@ make (const LoomGenerator *generator, LoomSampleRandom *random, gint64 i, LoomTe
 static LoomDataset *
 open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
 {
-  LoomDatasetInfo info = { 0 };
-  const LoomGenerator generator = { .klass = klass, .options = options, .info = &info };
-
-  if (!describe (klass, options, &info, error))
-    return NULL;
-  return loom_table_generate (&generator, STREAM, make, error);
+  return loom_table_generate (klass, options, STREAM, make, NULL, error);
 }
 
 const LoomDatasetClass loom_dataset_random = {

@@ -71,9 +71,9 @@ typedef struct
 } Task;
 
 static void
-make (const LoomGenerator *generator, LoomSampleRandom *random, gint64 i, LoomTensor *const row[])
+make (gconstpointer data, LoomSampleRandom *random, gint64 i, LoomTensor *const row[])
 {
-  const Task *task = generator->data;
+  const Task *task = data;
   gint64 channels = task->values + task->length + 1;
   float *x = (float *)row[0]->data + i * task->length * channels;
   gint64 *y = (gint64 *)row[1]->data + i * task->length;
@@ -96,7 +96,6 @@ static LoomDataset *
 open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
 {
   const char *name = loom_option_string (klass, options, "task");
-  LoomDatasetInfo info = { 0 };
   Task task = {
     .length = loom_option_int (klass, options, "length"),
     .values = loom_option_int (klass, options, "values"),
@@ -104,11 +103,8 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
               : g_str_equal (name, "previous") ? previous
                                                : NULL,
   };
-  const LoomGenerator generator = { .klass = klass, .options = options, .info = &info, .data = &task };
 
-  if (!describe (klass, options, &info, error))
-    return NULL;
-  return loom_table_generate (&generator, STREAM, make, error);
+  return loom_table_generate (klass, options, STREAM, make, &task, error);
 }
 
 const LoomDatasetClass loom_dataset_tokens = {

@@ -71,18 +71,10 @@ float loom_sample_normal (LoomSampleRandom *self);
 guint32 loom_sample_below (LoomSampleRandom *self, guint32 n); /* 0 … n-1 */
 
 /* What generated sources have in common: n and n_test samples made one by one by a
- * function that fills row i of the ports' tensors. */
-typedef struct
-{
-  const LoomDatasetClass *klass;
-  const LoomDatasetOptions *options;
-  const LoomDatasetInfo *info;
-  gpointer data;
-} LoomGenerator;
-typedef void (*LoomGenerateSample) (const LoomGenerator *generator, LoomSampleRandom *random, gint64 i,
-                                    LoomTensor *const row[]);
-LoomDataset *
-loom_table_generate (const LoomGenerator *generator, guint32 stream, LoomGenerateSample make, GError **error);
+ * function that fills row i of the ports' tensors. data is what the source hands through. */
+typedef void (*LoomGenerateSample) (gconstpointer data, LoomSampleRandom *random, gint64 i, LoomTensor *const row[]);
+LoomDataset *loom_table_generate (const LoomDatasetClass *klass, const LoomDatasetOptions *options, guint32 stream,
+                                  LoomGenerateSample make, gconstpointer data, GError **error);
 
 /* clang-format off */
 /* The options that every generated source has. */
@@ -93,9 +85,17 @@ loom_table_generate (const LoomGenerator *generator, guint32 stream, LoomGenerat
     .doc = "Samples to test on, drawn apart from the others." },                                               \
   { .name = "seed", .type = LOOM_DATASET_INT, .def = "0", .minimum = 0, .maximum = 4294967295.0,               \
     .doc = "Another seed draws other samples." }
+/* What y is where points of the plane belong to one of two classes. */
+#define LOOM_TARGET_TYPE_PARAM                                                                                 \
+  { .name = "target_type", .type = LOOM_DATASET_ENUM, .def = "class", .choices = loom_target_types,            \
+    .doc = "class: y i64 [B]; float: y f32 [B,1], for losses with one output." }
 /* clang-format on */
+extern const char *const loom_target_types[];
 
 /* Sets n of the splits from the options above. */
 void loom_info_set_generated (LoomDatasetInfo *info, const LoomDatasetClass *klass, const LoomDatasetOptions *options);
+/* describe() of generated points of the plane in two classes. */
+gboolean loom_info_set_points (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info,
+                               GError **error);
 
 G_END_DECLS

@@ -164,12 +164,36 @@ loom_info_set_generated (LoomDatasetInfo *info, const LoomDatasetClass *klass, c
   info->n[LOOM_SPLIT_TEST] = loom_option_int (klass, options, "n_test");
 }
 
+const char *const loom_target_types[] = { "class", "float", NULL };
+
+gboolean
+loom_info_set_points (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info,
+                      GError **error)
+{
+  const gint64 two = 2, one = 1;
+  gboolean is_class = g_str_equal (loom_option_string (klass, options, "target_type"), "class");
+
+  loom_info_add_port (info, "x", LOOM_F32, 1, &two);
+  loom_info_add_port (info, "y", is_class ? LOOM_I64 : LOOM_F32, is_class ? 0 : 1, &one);
+  loom_info_set_generated (info, klass, options);
+  info->n_classes = 2;
+  return TRUE;
+}
+
+/* What generate_split() needs of a source. */
+typedef struct
+{
+  const LoomDatasetInfo *info;
+  guint64 seed;
+  guint32 stream;
+  LoomGenerateSample make;
+  gconstpointer data;
+} Generator;
+
 static gboolean
-generate_split (const LoomGenerator *generator, LoomDataset *self, LoomSplit split, guint32 stream,
-                LoomGenerateSample make, GError **error)
+generate_split (LoomDataset *self, LoomSplit split, const Generator *generator, GError **error)
 {
   const LoomDatasetInfo *info = generator->info;
-  guint64 seed = (guint64)loom_option_int (generator->klass, generator->options, "seed");
   LoomTensor *data[LOOM_DATASET_MAX_PORTS] = { NULL };
   gboolean complete = TRUE;
 
@@ -189,9 +213,9 @@ generate_split (const LoomGenerator *generator, LoomDataset *self, LoomSplit spl
     {
       for (gint64 i = 0; i < info->n[split]; i++)
         {
-          LoomSampleRandom random = loom_sample_random (seed, stream, split, i);
+          LoomSampleRandom random = loom_sample_random (generator->seed, generator->stream, split, i);
 
-          make (generator, &random, i, data);
+          generator->make (generator->data, &random, i, data);
         }
       loom_table_set_split (self, split, data, NULL, info->n[split]);
     }
@@ -201,12 +225,18 @@ generate_split (const LoomGenerator *generator, LoomDataset *self, LoomSplit spl
 }
 
 LoomDataset *
-loom_table_generate (const LoomGenerator *generator, guint32 stream, LoomGenerateSample make, GError **error)
+loom_table_generate (const LoomDatasetClass *klass, const LoomDatasetOptions *options, guint32 stream,
+                     LoomGenerateSample make, gconstpointer data, GError **error)
 {
-  g_autoptr (LoomDataset) self = loom_table_new (generator->klass, generator->info);
+  LoomDatasetInfo info = { 0 };
+  const Generator generator = { &info, (guint64)loom_option_int (klass, options, "seed"), stream, make, data };
+  g_autoptr (LoomDataset) self = NULL;
 
-  if (!generate_split (generator, self, LOOM_SPLIT_TRAIN, stream, make, error)
-      || !generate_split (generator, self, LOOM_SPLIT_TEST, stream, make, error))
+  if (!klass->describe (klass, options, &info, error))
+    return NULL;
+  self = loom_table_new (klass, &info);
+  if (!generate_split (self, LOOM_SPLIT_TRAIN, &generator, error)
+      || !generate_split (self, LOOM_SPLIT_TEST, &generator, error))
     return NULL;
   return g_steal_pointer (&self);
 }

@@ -8,27 +8,21 @@
 
 /* ---- indexes of scopes ---------------------------------------------------- */
 
-/* The scope whose table lists e, which of the two tables, and under what name. */
-static LoomElement *
-indexed_by (LoomElement *e, gboolean *is_place, const char **name)
+/* The table that lists e, and under what name; NULL for what no table lists. */
+static ScopeIndex *
+index_of (LoomElement *e, const char **name)
 {
-  LoomElement *scope;
+  gboolean is_place = e->tag == LOOM_TAG_PLACE;
+  LoomElement *scope = e->parent;
 
-  if (e->tag == LOOM_TAG_NODE)
-    {
-      *is_place = FALSE;
-      *name = loom_element_get (e, "id");
-      scope = e->parent;
-    }
-  else if (e->tag == LOOM_TAG_PLACE)
-    {
-      *is_place = TRUE;
-      *name = loom_element_get (e, "node");
-      scope = e->parent != NULL ? e->parent->parent : NULL;
-    }
-  else
+  if (e->tag != LOOM_TAG_NODE && !is_place)
     return NULL;
-  return *name != NULL && scope != NULL && loom_element_is_scope (scope) ? scope : NULL;
+  *name = loom_element_get (e, is_place ? "node" : "id");
+  if (is_place && scope != NULL)
+    scope = scope->parent;
+  if (*name == NULL || scope == NULL || !loom_element_is_scope (scope))
+    return NULL;
+  return is_place ? scope->places : scope->nodes;
 }
 
 static ScopeIndex *
@@ -43,14 +37,11 @@ scope_index_new (void)
 static void
 index_add (LoomElement *e)
 {
-  gboolean is_place;
   const char *name;
-  LoomElement *scope = indexed_by (e, &is_place, &name);
-  ScopeIndex *index;
+  ScopeIndex *index = index_of (e, &name);
 
-  if (scope == NULL)
+  if (index == NULL)
     return;
-  index = is_place ? scope->places : scope->nodes;
   if (g_hash_table_contains (index->table, name))
     index->after_duplicate = TRUE;
   else
@@ -60,14 +51,11 @@ index_add (LoomElement *e)
 static void
 index_remove (LoomElement *e)
 {
-  gboolean is_place;
   const char *name;
-  LoomElement *scope = indexed_by (e, &is_place, &name);
-  ScopeIndex *index;
+  ScopeIndex *index = index_of (e, &name);
 
-  if (scope == NULL)
+  if (index == NULL)
     return;
-  index = is_place ? scope->places : scope->nodes;
   if (g_hash_table_lookup (index->table, name) == e)
     g_hash_table_remove (index->table, name);
 }
