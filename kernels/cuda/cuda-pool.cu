@@ -31,14 +31,20 @@ typedef struct
   Lie x, y, where;
 } Window;
 
-/* Splits a linear index over [n, c, rows, columns] in logical order. */
-__device__ static void
-split (long long i, long long c, long long rows, long long columns, long long at[4])
+/* Where this thread's element stands in [n, c, rows, columns], and in `from` the image and channel of what concerns it;
+ * false behind the last element. */
+__device__ static bool
+locate (const Window &window, long long rows, long long columns, long long at[4], long long from[4])
 {
+  const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+
+  if (i >= window.n * window.c * rows * columns)
+    return false;
   at[3] = i % columns;
   at[2] = i / columns % rows;
-  at[1] = i / columns / rows % c;
-  at[0] = i / columns / rows / c;
+  from[1] = at[1] = i / columns / rows % window.c;
+  from[0] = at[0] = i / columns / rows / window.c;
+  return true;
 }
 
 __device__ static long long
@@ -51,17 +57,13 @@ template <typename W>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) max_pool_kernel (float *y, W *where, const float *x, Window window)
 {
-  const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
   const LoomPool2dAttrs &a = window.attrs;
   long long at[4], from[4];
   float best = -INFINITY;
   int winner = -1;
 
-  if (i >= window.n * window.c * window.p * window.q)
+  if (!locate (window, window.p, window.q, at, from))
     return;
-  split (i, window.c, window.p, window.q, at);
-  from[0] = at[0];
-  from[1] = at[1];
   for (int r = 0; r < a.kernel[0]; r++)
     for (int s = 0; s < a.kernel[1]; s++)
       {
@@ -96,16 +98,12 @@ template <typename W>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) max_pool_grad_kernel (float *dx, const float *g, const W *where, Window window)
 {
-  const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
   const LoomPool2dAttrs &a = window.attrs;
   long long at[4], from[4];
   float sum = 0;
 
-  if (i >= window.n * window.c * window.h * window.w)
+  if (!locate (window, window.h, window.w, at, from))
     return;
-  split (i, window.c, window.h, window.w, at);
-  from[0] = at[0];
-  from[1] = at[1];
   for (int r = 0; r < a.kernel[0]; r++)
     {
       from[2] = covering (at[2], r, a.stride[0], a.pad[0], a.dilation[0], window.p);
@@ -148,16 +146,12 @@ divisor (const Window &window, long long p, long long q)
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) avg_pool_kernel (float *y, const float *x, Window window)
 {
-  const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
   const LoomPool2dAttrs &a = window.attrs;
   long long at[4], from[4];
   float sum = 0;
 
-  if (i >= window.n * window.c * window.p * window.q)
+  if (!locate (window, window.p, window.q, at, from))
     return;
-  split (i, window.c, window.p, window.q, at);
-  from[0] = at[0];
-  from[1] = at[1];
   for (int r = 0; r < a.kernel[0]; r++)
     for (int s = 0; s < a.kernel[1]; s++)
       {
@@ -172,16 +166,12 @@ __launch_bounds__ (CUDA_THREADS) avg_pool_kernel (float *y, const float *x, Wind
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) avg_pool_grad_kernel (float *dx, const float *g, Window window)
 {
-  const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
   const LoomPool2dAttrs &a = window.attrs;
   long long at[4], from[4];
   float sum = 0;
 
-  if (i >= window.n * window.c * window.h * window.w)
+  if (!locate (window, window.h, window.w, at, from))
     return;
-  split (i, window.c, window.h, window.w, at);
-  from[0] = at[0];
-  from[1] = at[1];
   for (int r = 0; r < a.kernel[0]; r++)
     {
       from[2] = covering (at[2], r, a.stride[0], a.pad[0], 1, window.p);
@@ -197,77 +187,84 @@ __launch_bounds__ (CUDA_THREADS) avg_pool_grad_kernel (float *dx, const float *g
 
 /* ---- host ---------------------------------------------------------------------------------- */
 
-static Window
-window_of (const Pool *self)
+typedef struct
 {
-  return { self->attrs, self->n, self->c, self->h, self->w, self->p, self->q, self->x, self->y, self->where };
+  unsigned int blocks;
+  cudaStream_t stream;
+  Window window;
+} Launch;
+
+/* A thread for each element of y, or of dx where back is true; false when there is none to compute. */
+static bool
+prepare (const Pool *self, LoomStream *stream, bool back, Launch *launch)
+{
+  const long long count = self->n * self->c * (back ? self->h * self->w : self->p * self->q);
+
+  if (count == 0)
+    return false;
+  cuda_use (self->device);
+  launch->blocks = blocks_for (count, CUDA_THREADS);
+  launch->stream = cuda_stream (self->device, stream);
+  launch->window = { self->attrs, self->n, self->c, self->h, self->w, self->p, self->q, self->x, self->y, self->where };
+  return true;
 }
 
 static LoomStatus
 max_pool_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
-  Pool *self = (Pool *)base;
-  cudaStream_t handle = cuda_stream (self->device, stream);
-  const long long count = self->n * self->c * self->p * self->q;
-  const unsigned int blocks = blocks_for (count, CUDA_THREADS);
+  const Pool *self = (const Pool *)base;
+  const float *x = (const float *)buffers[0];
+  float *y = (float *)buffers[1];
+  Launch to;
 
-  if (count == 0)
+  if (!prepare (self, stream, false, &to))
     return LOOM_STATUS_OK;
-  cuda_use (self->device);
   if (self->wide)
-    max_pool_kernel<int><<<blocks, CUDA_THREADS, 0, handle>>> ((float *)buffers[1], (int *)buffers[2],
-                                                                 (const float *)buffers[0], window_of (self));
+    max_pool_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> (y, (int *)buffers[2], x, to.window);
   else
-    max_pool_kernel<unsigned char><<<blocks, CUDA_THREADS, 0, handle>>> (
-        (float *)buffers[1], (unsigned char *)buffers[2], (const float *)buffers[0], window_of (self));
+    max_pool_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> (y, (unsigned char *)buffers[2], x, to.window);
   return cuda_launched ("max_pool2d", message);
 }
 
 static LoomStatus
 max_pool_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
-  Pool *self = (Pool *)base;
-  cudaStream_t handle = cuda_stream (self->device, stream);
-  const long long count = self->n * self->c * self->h * self->w;
-  const unsigned int blocks = blocks_for (count, CUDA_THREADS);
+  const Pool *self = (const Pool *)base;
+  const float *g = (const float *)buffers[0];
+  const void *where = buffers[1];
+  float *dx = (float *)buffers[2];
+  Launch to;
 
-  if (count == 0)
+  if (!prepare (self, stream, true, &to))
     return LOOM_STATUS_OK;
-  cuda_use (self->device);
   if (self->wide)
-    max_pool_grad_kernel<int><<<blocks, CUDA_THREADS, 0, handle>>> ((float *)buffers[2], (const float *)buffers[0],
-                                                                      (const int *)buffers[1], window_of (self));
+    max_pool_grad_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> (dx, g, (const int *)where, to.window);
   else
-    max_pool_grad_kernel<unsigned char><<<blocks, CUDA_THREADS, 0, handle>>> (
-        (float *)buffers[2], (const float *)buffers[0], (const unsigned char *)buffers[1], window_of (self));
+    max_pool_grad_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> (dx, g, (const unsigned char *)where, to.window);
   return cuda_launched ("max_pool2d_grad", message);
 }
 
 static LoomStatus
 avg_pool_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
-  Pool *self = (Pool *)base;
-  const long long count = self->n * self->c * self->p * self->q;
+  Launch to;
 
-  if (count == 0)
+  if (!prepare ((const Pool *)base, stream, false, &to))
     return LOOM_STATUS_OK;
-  cuda_use (self->device);
-  avg_pool_kernel<<<blocks_for (count, CUDA_THREADS), CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
-      (float *)buffers[1], (const float *)buffers[0], window_of (self));
+  avg_pool_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> ((float *)buffers[1], (const float *)buffers[0],
+                                                              to.window);
   return cuda_launched ("avg_pool2d", message);
 }
 
 static LoomStatus
 avg_pool_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
-  Pool *self = (Pool *)base;
-  const long long count = self->n * self->c * self->h * self->w;
+  Launch to;
 
-  if (count == 0)
+  if (!prepare ((const Pool *)base, stream, true, &to))
     return LOOM_STATUS_OK;
-  cuda_use (self->device);
-  avg_pool_grad_kernel<<<blocks_for (count, CUDA_THREADS), CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
-      (float *)buffers[1], (const float *)buffers[0], window_of (self));
+  avg_pool_grad_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> ((float *)buffers[1], (const float *)buffers[0],
+                                                                   to.window);
   return cuda_launched ("avg_pool2d_grad", message);
 }
 
