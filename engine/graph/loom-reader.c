@@ -5,10 +5,9 @@
  * wrong with the grammar is collected, not the first fault alone; an element that
  * makes no sense is left out with all that it holds. What attributes of nodes mean
  * is not judged here. */
-#include "engine/graph/graph-private.h"
+#include "engine/graph/reader-private.h"
 
 #include <glib/gstdio.h>
-#include <libxml/xmlreader.h>
 #include <string.h>
 
 #define MAX_BYTES     (64 * 1024 * 1024)
@@ -16,24 +15,6 @@
 #define MAX_ELEMENTS  1000000
 #define MAX_ATTRIBUTE (1024 * 1024)
 #define MAX_FAULTS    1000
-
-typedef struct
-{
-  xmlTextReaderPtr xml;
-  const char *file;
-  LoomFaults *faults;
-  LoomElement *root;
-  GPtrArray *open; /* LoomElement; own elements whose end has not come */
-  GString *text;   /* of the innermost open element that has text */
-  guint n_elements;
-  guint n_dropped; /* parts that are left out */
-  char *broken;    /* the parser's complaint */
-  int broken_line;
-  /* An element of another namespace is copied as text. */
-  GString *foreign;
-  GPtrArray *bindings; /* declared inside it: "prefix=uri", NULL at each element's start */
-  int skip_depth;      /* while > 0: below an element that was left out, opened at this reader depth + 1 */
-} Reading;
 
 static int
 current_line (const Reading *r)
@@ -77,80 +58,8 @@ error_cb (void *data, xmlErrorPtr error)
   r->broken_line = error->line;
 }
 
-/* ---- elements of other namespaces, as text -------------------------------- */
-
-static const char *
-binding_of (const Reading *r, const char *prefix)
-{
-  gsize n = strlen (prefix);
-
-  for (guint i = r->bindings->len; i > 0; i--)
-    {
-      const char *binding = r->bindings->pdata[i - 1];
-
-      if (binding != NULL && strncmp (binding, prefix, n) == 0 && binding[n] == '=')
-        return binding + n + 1;
-    }
-  return prefix[0] == 0 ? LOOM_GRAPH_NAMESPACE : NULL;
-}
-
-static void
-put_markup (GString *out, const char *text)
-{
-  for (const char *s = text; *s != 0; s++)
-    switch (*s)
-      {
-      case '&':
-        g_string_append (out, "&amp;");
-        break;
-      case '<':
-        g_string_append (out, "&lt;");
-        break;
-      case '>':
-        g_string_append (out, "&gt;");
-        break;
-      case '"':
-        g_string_append (out, "&quot;");
-        break;
-      case '\r':
-        g_string_append (out, "&#13;");
-        break;
-      default:
-        g_string_append_c (out, *s);
-      }
-}
-
-static void
-put_value (GString *out, const char *text)
-{
-  g_autoptr (GString) escaped = g_string_new (NULL);
-
-  put_markup (escaped, text);
-  g_string_replace (escaped, "\n", "&#10;", 0);
-  g_string_replace (escaped, "\t", "&#9;", 0);
-  g_string_append (out, escaped->str);
-}
-
-static void
-declare_if_needed (Reading *r, const char *prefix, const char *uri)
-{
-  if (strcmp (prefix, "xml") == 0 || g_strcmp0 (binding_of (r, prefix), uri) == 0)
-    return;
-  g_string_append (r->foreign, prefix[0] != 0 ? " xmlns:" : " xmlns");
-  g_string_append_printf (r->foreign, "%s=\"", prefix);
-  put_value (r->foreign, uri);
-  g_string_append_c (r->foreign, '"');
-  g_ptr_array_add (r->bindings, g_strconcat (prefix, "=", uri, NULL));
-}
-
-static const char *
-or_empty (const xmlChar *text)
-{
-  return text != NULL ? (const char *)text : "";
-}
-
-static gboolean
-attribute_fits (Reading *r, const char *value)
+gboolean
+loom_reading_attribute_fits (Reading *r, const char *value)
 {
   if (strlen (value) <= MAX_ATTRIBUTE)
     return TRUE;
@@ -160,60 +69,6 @@ attribute_fits (Reading *r, const char *value)
       r->broken_line = current_line (r);
     }
   return FALSE;
-}
-
-static void
-close_bindings (Reading *r)
-{
-  while (r->bindings->len > 0)
-    {
-      gboolean mark = r->bindings->pdata[r->bindings->len - 1] == NULL;
-
-      g_ptr_array_set_size (r->bindings, (int)r->bindings->len - 1);
-      if (mark)
-        break;
-    }
-}
-
-static void
-foreign_start (Reading *r)
-{
-  gboolean empty = xmlTextReaderIsEmptyElement (r->xml) == 1;
-  GString *attributes = g_string_new (NULL);
-
-  g_ptr_array_add (r->bindings, NULL);
-  g_string_append_printf (r->foreign, "<%s", (const char *)xmlTextReaderConstName (r->xml));
-  declare_if_needed (r, or_empty (xmlTextReaderConstPrefix (r->xml)),
-                     or_empty (xmlTextReaderConstNamespaceUri (r->xml)));
-  while (xmlTextReaderMoveToNextAttribute (r->xml) == 1)
-    {
-      const char *value = or_empty (xmlTextReaderConstValue (r->xml));
-
-      if (xmlTextReaderIsNamespaceDecl (r->xml) == 1 || !attribute_fits (r, value))
-        continue;
-      if (xmlTextReaderConstPrefix (r->xml) != NULL)
-        declare_if_needed (r, or_empty (xmlTextReaderConstPrefix (r->xml)),
-                           or_empty (xmlTextReaderConstNamespaceUri (r->xml)));
-      g_string_append_printf (attributes, " %s=\"", (const char *)xmlTextReaderConstName (r->xml));
-      put_value (attributes, value);
-      g_string_append_c (attributes, '"');
-    }
-  xmlTextReaderMoveToElement (r->xml);
-  g_string_append (r->foreign, attributes->str);
-  g_string_append (r->foreign, empty ? "/>" : ">");
-  g_string_free (attributes, TRUE);
-  if (empty)
-    close_bindings (r);
-}
-
-static void
-foreign_finish (Reading *r)
-{
-  LoomElement *e = loom_element_create (LOOM_TAG_FOREIGN);
-
-  e->text = g_ref_string_new (r->foreign->str);
-  loom_element_attach (r->open->pdata[r->open->len - 1], G_MAXUINT, e);
-  g_string_truncate (r->foreign, 0);
 }
 
 /* ---- own elements --------------------------------------------------------- */
@@ -235,7 +90,7 @@ read_attributes (Reading *r, LoomElement *e)
       const char *prefix = (const char *)xmlTextReaderConstPrefix (r->xml);
       const char *value = or_empty (xmlTextReaderConstValue (r->xml));
 
-      if (xmlTextReaderIsNamespaceDecl (r->xml) == 1 || !attribute_fits (r, value))
+      if (xmlTextReaderIsNamespaceDecl (r->xml) == 1 || !loom_reading_attribute_fits (r, value))
         continue;
       if (prefix != NULL)
         {
@@ -489,30 +344,6 @@ read_comment (Reading *r, GPtrArray *before)
 
 /* ---- the loop ------------------------------------------------------------- */
 
-static void
-foreign_event (Reading *r, int type)
-{
-  switch (type)
-    {
-    case XML_READER_TYPE_ELEMENT:
-      foreign_start (r);
-      break;
-    case XML_READER_TYPE_END_ELEMENT:
-      g_string_append_printf (r->foreign, "</%s>", (const char *)xmlTextReaderConstName (r->xml));
-      close_bindings (r);
-      break;
-    case XML_READER_TYPE_COMMENT:
-      g_string_append_printf (r->foreign, "<!--%s-->", or_empty (xmlTextReaderConstValue (r->xml)));
-      break;
-    case XML_READER_TYPE_PROCESSING_INSTRUCTION:
-      g_string_append_printf (r->foreign, "<?%s %s?>", (const char *)xmlTextReaderConstName (r->xml),
-                              or_empty (xmlTextReaderConstValue (r->xml)));
-      break;
-    default:
-      put_markup (r->foreign, or_empty (xmlTextReaderConstValue (r->xml)));
-    }
-}
-
 static gboolean
 stop (Reading *r, const char *why)
 {
@@ -530,6 +361,37 @@ leave_out (Reading *r, int depth)
   r->n_dropped++;
   if (xmlTextReaderIsEmptyElement (r->xml) != 1)
     r->skip_depth = depth + 1;
+}
+
+static gboolean
+element_start (Reading *r, int depth)
+{
+  const char *uri = or_empty (xmlTextReaderConstNamespaceUri (r->xml));
+  const char *name = (const char *)xmlTextReaderConstLocalName (r->xml);
+  gboolean is_own = strcmp (uri, LOOM_GRAPH_NAMESPACE) == 0;
+  const LoomElement *parent;
+
+  if (r->root == NULL && (!is_own || strcmp (name, "graph") != 0))
+    {
+      g_autofree char *why
+          = g_strdup_printf ("the root element is <%.40s>, not <graph xmlns=\"" LOOM_GRAPH_NAMESPACE "\">", name);
+
+      return stop (r, why);
+    }
+  if (is_own)
+    {
+      if (!own_start (r))
+        leave_out (r, depth);
+      return TRUE;
+    }
+  parent = r->open->pdata[r->open->len - 1];
+  if (uri[0] == 0)
+    add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "<%.40s> belongs to no namespace, so nobody knows it.", name);
+  if (uri[0] != 0 && !loom_grammar (parent->tag)->has_text)
+    loom_reading_copy_foreign (r);
+  else
+    leave_out (r, depth);
+  return TRUE;
 }
 
 /* One event of the reader; FALSE stops with r->broken set. */
@@ -558,45 +420,15 @@ read_event (Reading *r, GPtrArray *before)
     }
   if (r->bindings->len > 0)
     {
-      foreign_event (r, type);
-      if (r->bindings->len == 0)
-        foreign_finish (r);
+      loom_reading_copy_foreign (r);
       return TRUE;
     }
 
   switch (type)
     {
     case XML_READER_TYPE_ELEMENT:
-      {
-        const char *uri = or_empty (xmlTextReaderConstNamespaceUri (r->xml));
-        const char *name = (const char *)xmlTextReaderConstLocalName (r->xml);
-
-        if (r->root == NULL && (strcmp (uri, LOOM_GRAPH_NAMESPACE) != 0 || strcmp (name, "graph") != 0))
-          {
-            g_autofree char *why
-                = g_strdup_printf ("the root element is <%.40s>, not <graph xmlns=\"" LOOM_GRAPH_NAMESPACE "\">", name);
-
-            return stop (r, why);
-          }
-        if (strcmp (uri, LOOM_GRAPH_NAMESPACE) != 0)
-          {
-            LoomElement *parent = r->open->pdata[r->open->len - 1];
-
-            if (uri[0] == 0)
-              add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "<%.40s> belongs to no namespace, so nobody knows it.",
-                         name);
-            if (uri[0] != 0 && !loom_grammar (parent->tag)->has_text)
-              {
-                foreign_start (r);
-                if (r->bindings->len == 0)
-                  foreign_finish (r);
-              }
-            else
-              leave_out (r, depth);
-          }
-        else if (!own_start (r))
-          leave_out (r, depth);
-      }
+      if (!element_start (r, depth))
+        return FALSE;
       break;
     case XML_READER_TYPE_END_ELEMENT:
       own_end (r);

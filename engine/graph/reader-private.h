@@ -1,0 +1,42 @@
+/* What the reader's two files share: where a reading stands, and attributes that are too long.
+ *
+ * Private to loom-reader.c and loom-reader-foreign.c, so that libxml2 shows nowhere else. */
+#pragma once
+
+#include "engine/graph/graph-private.h"
+
+#include <libxml/xmlreader.h>
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  xmlTextReaderPtr xml;
+  const char *file;
+  LoomFaults *faults;
+  LoomElement *root;
+  GPtrArray *open; /* LoomElement; own elements whose end has not come */
+  GString *text;   /* of the innermost open element that has text */
+  guint n_elements;
+  guint n_dropped; /* parts that are left out */
+  char *broken;    /* the parser's complaint */
+  int broken_line;
+  /* An element of another namespace is copied as text. */
+  GString *foreign;
+  GPtrArray *bindings; /* declared inside it: "prefix=uri", NULL at each element's start */
+  int skip_depth;      /* while > 0: below an element that was left out, opened at this reader depth + 1 */
+} Reading;
+
+static inline const char *
+or_empty (const xmlChar *text)
+{
+  return text != NULL ? (const char *)text : "";
+}
+
+/* FALSE with r->broken set for a value longer than 1 MiB. */
+gboolean loom_reading_attribute_fits (Reading *r, const char *value);
+/* Copies what the parser stands on, an element of another namespace or an event inside one; at the end of the
+ * outermost, that becomes a child of the innermost open element. While r->bindings is not empty, events belong here. */
+void loom_reading_copy_foreign (Reading *r);
+
+G_END_DECLS
