@@ -31,8 +31,8 @@ studio_document_put (StudioDocument *self, LoomElement *e, const char *attribute
     studio_document_edit (self, loom_edit_set (e, attribute, value));
 }
 
-static char *
-coordinate (double v)
+char *
+studio_document_coordinate (double v)
 {
   char buffer[G_ASCII_DTOSTR_BUF_SIZE];
 
@@ -59,7 +59,7 @@ void
 studio_document_place (StudioDocument *self, const char *id, double x, double y)
 {
   LoomElement *scope = studio_document_get_scope (self), *place = loom_scope_find_place (scope, id);
-  g_autofree char *sx = coordinate (x), *sy = coordinate (y);
+  g_autofree char *sx = studio_document_coordinate (x), *sy = studio_document_coordinate (y);
 
   if (place == NULL)
     {
@@ -199,7 +199,7 @@ studio_document_delete_selection (StudioDocument *self)
   g_autoptr (GPtrArray) gone = g_ptr_array_new (), routes = g_ptr_array_new ();
   g_autoptr (GHashTable) thin = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   g_autofree char *name = NULL;
-  guint n_nodes = 0, n_wires = 0;
+  guint n_nodes = 0, n_wires = 0, n_remarks = 0;
   const char *only = NULL;
 
   for (guint l = 0; l < scene->n_links; l++)
@@ -228,7 +228,13 @@ studio_document_delete_selection (StudioDocument *self)
         g_ptr_array_add (gone, place);
       g_ptr_array_add (gone, loom_graph_by_serial (self->graph, scene->item[i].serial));
     }
-  if (n_nodes + n_wires == 0)
+  for (guint r = 0; r < scene->n_remarks; r++)
+    if (studio_document_is_selected (self, scene->remark[r].serial))
+      {
+        g_ptr_array_add (gone, loom_graph_by_serial (self->graph, scene->remark[r].serial));
+        n_remarks++;
+      }
+  if (gone->len == 0)
     return;
 
   for (guint i = 0; layout != NULL && i < loom_element_n_children (layout); i++)
@@ -249,6 +255,7 @@ studio_document_delete_selection (StudioDocument *self)
 
   name = n_nodes == 1   ? g_strdup_printf ("Delete %s", only)
          : n_nodes > 1  ? g_strdup_printf ("Delete %u nodes", n_nodes)
+         : n_wires == 0 ? g_strdup (n_remarks == 1 ? "Delete note or frame" : "Delete notes and frames")
          : n_wires == 1 ? g_strdup ("Delete wire")
                         : g_strdup_printf ("Delete %u wires", n_wires);
   note_bridges (self, scene);
@@ -357,23 +364,26 @@ studio_document_move (StudioDocument *self, const guint64 *serials, guint n, dou
 {
   StudioScene *scene = studio_document_get_scene (self);
   LoomElement *scope = studio_document_get_scope (self);
-  g_autofree char *name = n == 1 ? NULL : g_strdup_printf ("Move %u nodes", n);
-  g_autofree gboolean *moves = g_new0 (gboolean, scene->n_items);
-  guint count = 0;
+  g_autofree char *name = NULL;
+  g_autofree gboolean *moves = g_new0 (gboolean, scene->n_items + 1);
+  g_autofree gboolean *remarks = g_new0 (gboolean, scene->n_remarks + 1);
+  guint count = 0, others = 0, one = 0;
 
-  for (guint k = 0; k < n; k++)
-    {
-      guint i = studio_scene_find (scene, serials[k]);
-
-      if (i == STUDIO_NO_ITEM || moves[i])
-        continue;
-      moves[i] = TRUE;
-      count++;
-      if (name == NULL)
-        name = g_strdup_printf ("Move %s", scene->item[i].id);
-    }
-  if (count == 0 || (dx == 0 && dy == 0))
+  studio_document_moving (self, serials, n, moves, remarks);
+  for (guint i = 0; i < scene->n_items; i++)
+    if (moves[i])
+      {
+        count++;
+        one = i;
+      }
+  for (guint r = 0; r < scene->n_remarks; r++)
+    others += remarks[r];
+  if (count + others == 0 || (dx == 0 && dy == 0))
     return;
+  name = count == 1 && others == 0 ? g_strdup_printf ("Move %s", scene->item[one].id)
+         : others == 0             ? g_strdup_printf ("Move %u nodes", count)
+         : count == 0              ? g_strdup ("Move note or frame")
+                                   : g_strdup ("Move frame");
   studio_document_begin (self, name);
   for (guint i = 0; i < scene->n_items; i++)
     {
@@ -385,6 +395,16 @@ studio_document_move (StudioDocument *self, const guint64 *serials, guint n, dou
         /* Cards without a place stand where the layout put them; they must not jump now that some have one. */
         studio_document_place (self, item->id, item->x, item->y);
     }
+  for (guint r = 0; r < scene->n_remarks; r++)
+    if (remarks[r])
+      {
+        LoomElement *e = loom_graph_by_serial (self->graph, scene->remark[r].serial);
+        g_autofree char *x = studio_document_coordinate (scene->remark[r].x + dx);
+        g_autofree char *y = studio_document_coordinate (scene->remark[r].y + dy);
+
+        studio_document_put (self, e, "x", x);
+        studio_document_put (self, e, "y", y);
+      }
   studio_document_end (self);
 }
 

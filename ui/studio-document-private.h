@@ -82,6 +82,7 @@ char *studio_document_fix_for_fault (const LoomFault *fault, guint64 serial, gpo
 LoomElement *studio_document_node (StudioDocument *self, guint64 serial); /* a node of the present scope */
 /* Writes a card's place inside the open transaction. */
 void studio_document_place (StudioDocument *self, const char *id, double x, double y);
+char *studio_document_coordinate (double v); /* as a file writes it */
 void studio_document_remove_element (StudioDocument *self, LoomElement *element);
 /* Sets an attribute inside the open transaction, if it differs. */
 void studio_document_put (StudioDocument *self, LoomElement *e, const char *attribute, const char *value);

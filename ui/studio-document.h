@@ -138,6 +138,12 @@ void studio_document_disconnect (StudioDocument *self, guint64 wire);
 /* Moves a wire's input end elsewhere in one step. */
 guint64 studio_document_reconnect (StudioDocument *self, guint64 wire, guint64 to, const char *input, GError **error);
 void studio_document_delete_selection (StudioDocument *self);
+/* A frame around the selected cards, or around x, y where none is; a note with its corner there. Selected; gives the
+ * serial. */
+guint64 studio_document_add_frame (StudioDocument *self, const char *title, double x, double y);
+guint64 studio_document_add_note (StudioDocument *self, const char *text, double x, double y);
+/* Sets those items and remarks of the scene that move when these serials do: a frame takes along what it holds. */
+void studio_document_moving (StudioDocument *self, const guint64 *serials, guint n, gboolean *items, gboolean *remarks);
 void studio_document_move (StudioDocument *self, const guint64 *serials, guint n, double dx, double dy);
 /* value NULL removes the attribute; nothing happens when it has that value. Consecutive changes of one attribute of
  * one node within a second are one step. */

@@ -703,6 +703,31 @@ build_node (StudioInspector *self, const StudioItem *item)
 }
 
 static void
+build_remark (StudioInspector *self, const StudioRemark *remark)
+{
+  static const LoomParamSpec specs[] = {
+    { .name = "title", .type = LOOM_PARAM_STRING, .def = "" },
+    { .name = "width", .type = LOOM_PARAM_FLOAT, .minimum = 48, .maximum = 1e6, .doc = "In pixels at 100 %" },
+    { .name = "height", .type = LOOM_PARAM_FLOAT, .minimum = 48, .maximum = 1e6, .doc = "In pixels at 100 %" },
+    { .name = "color", .type = LOOM_PARAM_STRING, .def = "", .doc = "A name or #rrggbb" },
+  };
+  GtkWidget *group;
+
+  add_label (self, remark->is_note ? "Note" : "Frame", "title-4");
+  if (remark->is_note)
+    {
+      add_label (self, "Enter edits the text, Ctrl and Enter ends that.", "dim-label");
+      return;
+    }
+  self->serial = remark->serial;
+  group = add_group (self, "");
+  self->updating = TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
+    refresh_row (add_param (self, group, &specs[i]));
+  self->updating = FALSE;
+}
+
+static void
 build_link (StudioInspector *self, const StudioScene *scene, const StudioLink *link)
 {
   g_autofree char *from
@@ -732,6 +757,14 @@ selection_changed_cb (StudioInspector *self)
       refresh (self);
       return;
     }
+  if (serial != 0 && serial == self->serial && studio_scene_find_remark (scene, serial) != STUDIO_NO_ITEM)
+    {
+      self->updating = TRUE;
+      for (guint r = 0; r < self->rows->len; r++)
+        refresh_row (self->rows->pdata[r]);
+      self->updating = FALSE;
+      return;
+    }
   clear (self);
   g_clear_pointer (&self->shown, g_free);
   if (n == 0)
@@ -746,9 +779,11 @@ selection_changed_cb (StudioInspector *self)
     }
   else if (n == 1)
     {
-      guint link = studio_scene_find_link (scene, serial);
+      guint link = studio_scene_find_link (scene, serial), remark = studio_scene_find_remark (scene, serial);
 
-      if (link != STUDIO_NO_ITEM)
+      if (remark != STUDIO_NO_ITEM)
+        build_remark (self, &scene->remark[remark]);
+      else if (link != STUDIO_NO_ITEM)
         build_link (self, scene, &scene->link[link]);
     }
   else

@@ -367,6 +367,55 @@ add_places (StudioScene *scene, const LoomElement *scope)
     }
 }
 
+static double
+number (const LoomElement *e, const char *name, double least)
+{
+  const char *text = loom_element_get (e, name);
+  double value = text != NULL ? g_ascii_strtod (text, NULL) : 0;
+
+  return isfinite (value) && fabs (value) < 1e7 ? MAX (value, least) : least;
+}
+
+static void
+add_remarks (StudioScene *scene, const LoomElement *scope)
+{
+  const LoomElement *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
+  guint n = layout != NULL ? loom_element_n_children (layout) : 0;
+
+  for (guint i = 0; i < n; i++)
+    {
+      LoomTag tag = loom_element_tag (loom_element_child (layout, i));
+
+      scene->n_remarks += tag == LOOM_TAG_FRAME || tag == LOOM_TAG_NOTE;
+    }
+  scene->remark = g_new0 (StudioRemark, scene->n_remarks);
+  for (guint pass = 0, k = 0; pass < 2; pass++)
+    for (guint i = 0; i < n; i++)
+      {
+        const LoomElement *e = loom_element_child (layout, i);
+        const char *text;
+        StudioRemark *remark;
+
+        if (loom_element_tag (e) != (pass == 0 ? LOOM_TAG_FRAME : LOOM_TAG_NOTE))
+          continue;
+        remark = &scene->remark[k++];
+        remark->serial = loom_element_serial (e);
+        remark->is_note = pass == 1;
+        text = loom_element_get (e, remark->is_note ? "text" : "title");
+        remark->text = g_strdup (text != NULL ? text : "");
+        remark->color = g_strdup (loom_element_get (e, "color"));
+        remark->x = number (e, "x", -1e7);
+        remark->y = number (e, "y", -1e7);
+        if (remark->is_note)
+          studio_geometry_note_size (remark->text, &remark->width, &remark->height);
+        else
+          {
+            remark->width = number (e, "width", 48);
+            remark->height = number (e, "height", 48);
+          }
+      }
+}
+
 StudioScene *
 studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomNet *net,
                   const LoomFaults *faults, StudioSceneFix fix, gpointer data)
@@ -442,6 +491,7 @@ studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *
                     && strcmp (to->fault_port, to->input[link->input].name) == 0;
     }
   add_places (scene, scope);
+  add_remarks (scene, scope);
 
   g_ptr_array_unref (build.inputs);
   g_ptr_array_unref (build.outputs);
@@ -473,6 +523,12 @@ studio_scene_free (StudioScene *scene)
     }
   for (guint i = 0; i < scene->n_links; i++)
     g_free (scene->link[i].label);
+  for (guint i = 0; i < scene->n_remarks; i++)
+    {
+      g_free (scene->remark[i].text);
+      g_free (scene->remark[i].color);
+    }
+  g_free (scene->remark);
   g_free (scene->item);
   g_free (scene->link);
   g_hash_table_unref (scene->by_serial);
@@ -491,6 +547,15 @@ studio_scene_find_link (const StudioScene *scene, guint64 serial)
 {
   for (guint i = 0; i < scene->n_links; i++)
     if (scene->link[i].serial == serial)
+      return i;
+  return STUDIO_NO_ITEM;
+}
+
+guint
+studio_scene_find_remark (const StudioScene *scene, guint64 serial)
+{
+  for (guint i = 0; i < scene->n_remarks; i++)
+    if (scene->remark[i].serial == serial)
       return i;
   return STUDIO_NO_ITEM;
 }

@@ -58,11 +58,22 @@ typedef struct
   char *label; /* shape, "B × 10" */
 } StudioLink;
 
+/* A frame or a note of the layout. */
 typedef struct
 {
-  guint n_items, n_links;
+  guint64 serial;
+  gboolean is_note;
+  double x, y, width, height;
+  char *text;  /* of a note; the title of a frame */
+  char *color; /* of a frame; or NULL */
+} StudioRemark;
+
+typedef struct
+{
+  guint n_items, n_links, n_remarks;
   StudioItem *item;
   StudioLink *link;
+  StudioRemark *remark;  /* frames before notes: the order of drawing */
   GHashTable *by_serial; /* &item.serial → index + 1 */
 } StudioScene;
 
@@ -74,8 +85,9 @@ StudioScene *studio_scene_new (const LoomGraph *graph, const LoomElement *scope,
 void studio_scene_free (StudioScene *scene);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioScene, studio_scene_free)
 
-guint studio_scene_find (const StudioScene *scene, guint64 serial);      /* item; STUDIO_NO_ITEM */
-guint studio_scene_find_link (const StudioScene *scene, guint64 serial); /* link; STUDIO_NO_ITEM */
+guint studio_scene_find (const StudioScene *scene, guint64 serial);        /* item; STUDIO_NO_ITEM */
+guint studio_scene_find_link (const StudioScene *scene, guint64 serial);   /* link; STUDIO_NO_ITEM */
+guint studio_scene_find_remark (const StudioScene *scene, guint64 serial); /* STUDIO_NO_ITEM */
 guint studio_scene_find_id (const StudioScene *scene, const char *id);
 guint studio_item_find_port (const StudioItem *item, gboolean is_output, const char *name);
 /* Whether a wire may join them: no cycle, dtype and rank not surely refused. */

@@ -89,8 +89,8 @@ studio_rect_between (double x0, double y0, double x1, double y1)
   return (StudioRect){ MIN (x0, x1), MIN (y0, y1), fabs (x1 - x0), fabs (y1 - y0) };
 }
 
-static StudioRect
-rect_union (StudioRect a, StudioRect b)
+StudioRect
+studio_rect_union (StudioRect a, StudioRect b)
 {
   double x = MIN (a.x, b.x), y = MIN (a.y, b.y);
 
@@ -139,12 +139,31 @@ studio_geometry_extent (const StudioItem *item)
   StudioRect r = studio_geometry_card (item), fault = studio_geometry_fault (item);
 
   if (fault.height > 0)
-    r = rect_union (r, fault);
+    r = studio_rect_union (r, fault);
   r.x -= 8;
   r.y -= 8;
   r.width += 16;
   r.height += 16;
   return r;
+}
+
+void
+studio_geometry_note_size (const char *text, double *width, double *height)
+{
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  double n = 0;
+
+  for (guint i = 0; lines[i] != NULL; i++)
+    n += MAX (1, ceil (g_utf8_strlen (lines[i], -1) / 26.0));
+  *width = STUDIO_NOTE_WIDTH;
+  *height = 16 + 17 * CLAMP (n, 1, 40);
+}
+
+gboolean
+studio_geometry_is_within (const StudioRemark *frame, double x, double y, double width, double height)
+{
+  return x >= frame->x && y >= frame->y && x + width <= frame->x + frame->width
+         && y + height <= frame->y + frame->height;
 }
 
 StudioRect
@@ -156,7 +175,14 @@ studio_geometry_bounds (const StudioScene *scene)
     {
       StudioRect e = studio_geometry_extent (&scene->item[i]);
 
-      r = i == 0 ? e : rect_union (r, e);
+      r = i == 0 ? e : studio_rect_union (r, e);
+    }
+  for (guint i = 0; i < scene->n_remarks; i++)
+    {
+      const StudioRemark *m = &scene->remark[i];
+      StudioRect e = { m->x, m->y, m->width, m->height };
+
+      r = i == 0 && scene->n_items == 0 ? e : studio_rect_union (r, e);
     }
   return r;
 }
@@ -335,6 +361,19 @@ studio_geometry_hit (const StudioScene *scene, const StudioView *view, double sx
           nearest = d;
           best = (StudioHit){ STUDIO_HIT_LINK, i, STUDIO_NO_ITEM };
         }
+    }
+  if (best.kind != STUDIO_HIT_NOTHING)
+    return best;
+  for (guint i = scene->n_remarks; i-- > 0;)
+    {
+      const StudioRemark *m = &scene->remark[i];
+      double edge = 5 / view->zoom;
+      StudioRect outer = { m->x - edge / 2, m->y - edge / 2, m->width + edge, m->height + edge };
+      StudioRect inner
+          = { m->x + edge, m->y + STUDIO_FRAME_TITLE, m->width - 2 * edge, m->height - STUDIO_FRAME_TITLE - edge };
+
+      if (rect_contains (outer, x, y) && (m->is_note || !rect_contains (inner, x, y)))
+        return (StudioHit){ STUDIO_HIT_REMARK, i, STUDIO_NO_ITEM };
     }
   return best;
 }

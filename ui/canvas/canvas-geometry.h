@@ -20,6 +20,8 @@ G_BEGIN_DECLS
 #define STUDIO_ZOOM_PILLS  0.7
 #define STUDIO_FAULT_GAP   8.0
 #define STUDIO_FAULT_WIDTH 220.0
+#define STUDIO_FRAME_TITLE 30.0 /* height of the strip that a frame is taken by */
+#define STUDIO_NOTE_WIDTH  208.0
 
 typedef struct
 {
@@ -45,6 +47,7 @@ gboolean studio_view_reveal (StudioView *view, const StudioRect *rect);
 
 double studio_geometry_snap (double v);
 gboolean studio_rect_intersects (const StudioRect *a, const StudioRect *b);
+StudioRect studio_rect_union (StudioRect a, StudioRect b);
 StudioRect studio_rect_between (double x0, double y0, double x1, double y1);
 
 StudioRect studio_geometry_card (const StudioItem *item);
@@ -52,6 +55,9 @@ StudioRect studio_geometry_card (const StudioItem *item);
 StudioRect studio_geometry_extent (const StudioItem *item);
 StudioRect studio_geometry_fault (const StudioItem *item);      /* height 0: none */
 StudioRect studio_geometry_fix_button (const StudioItem *item); /* height 0: none */
+/* The room for a note's text, from its length: no font is asked. */
+void studio_geometry_note_size (const char *text, double *width, double *height);
+gboolean studio_geometry_is_within (const StudioRemark *frame, double x, double y, double width, double height);
 StudioRect studio_geometry_bounds (const StudioScene *scene);
 void studio_geometry_port (const StudioItem *item, gboolean is_output, guint port, double *x, double *y);
 
@@ -73,7 +79,8 @@ typedef enum
   STUDIO_HIT_INPUT,
   STUDIO_HIT_OUTPUT,
   STUDIO_HIT_LINK,
-  STUDIO_HIT_FIX
+  STUDIO_HIT_FIX,
+  STUDIO_HIT_REMARK /* item is its index; a frame is hit by its title and its border */
 } StudioHitKind;
 
 typedef struct

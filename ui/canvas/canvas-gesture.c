@@ -42,6 +42,11 @@ studio_gesture_press (StudioGesture *self, const StudioScene *scene, const Studi
       self->anchor_x = scene->item[self->pressed.item].x;
       self->anchor_y = scene->item[self->pressed.item].y;
       break;
+    case STUDIO_HIT_REMARK:
+      self->pressed_serial = scene->remark[self->pressed.item].serial;
+      self->anchor_x = scene->remark[self->pressed.item].x;
+      self->anchor_y = scene->remark[self->pressed.item].y;
+      break;
     case STUDIO_HIT_LINK:
       self->pressed_serial = scene->link[self->pressed.item].serial;
       break;
@@ -91,6 +96,7 @@ begin_drag (StudioGesture *self, const StudioScene *scene)
   switch (self->pressed.kind)
     {
     case STUDIO_HIT_CARD:
+    case STUDIO_HIT_REMARK:
       self->state = STUDIO_GESTURE_MOVING;
       break;
     case STUDIO_HIT_INPUT:
@@ -202,8 +208,9 @@ studio_gesture_release (StudioGesture *self, const StudioScene *scene, const Stu
         command = (StudioCommand){ STUDIO_DO_FIX, .serial = self->pressed_serial };
       else if (self->pressed.kind == STUDIO_HIT_NOTHING && !self->extend)
         command = (StudioCommand){ STUDIO_DO_SELECT };
-      else if ((self->pressed.kind == STUDIO_HIT_CARD || self->pressed.kind == STUDIO_HIT_LINK) && !self->extend
-               && self->was_selected)
+      else if ((self->pressed.kind == STUDIO_HIT_CARD || self->pressed.kind == STUDIO_HIT_LINK
+                || self->pressed.kind == STUDIO_HIT_REMARK)
+               && !self->extend && self->was_selected)
         command = (StudioCommand){ STUDIO_DO_SELECT, .serial = self->pressed_serial };
       else if ((self->pressed.kind == STUDIO_HIT_INPUT || self->pressed.kind == STUDIO_HIT_OUTPUT))
         command = (StudioCommand){ STUDIO_DO_SELECT, .serial = scene->item[self->pressed.item].serial };

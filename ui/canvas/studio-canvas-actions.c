@@ -171,8 +171,13 @@ make_unique (StudioCanvas *self)
 static void
 inspect (StudioCanvas *self)
 {
-  guint item = studio_canvas_current (self);
+  guint item = studio_canvas_current (self), remark = studio_canvas_current_remark (self);
 
+  if (remark != STUDIO_NO_ITEM)
+    {
+      studio_remark_edit (self, remark);
+      return;
+    }
   if (item == STUDIO_NO_ITEM)
     return;
   studio_document_select_only (self->document, studio_canvas_scene (self)->item[item].serial);
@@ -183,13 +188,21 @@ static void
 step_order (StudioCanvas *self, int by)
 {
   StudioScene *scene = studio_canvas_scene (self);
-  guint item = studio_canvas_current (self);
+  guint item = studio_canvas_current (self), remark = studio_canvas_current_remark (self);
+  guint n = scene->n_items + scene->n_remarks;
 
-  if (scene->n_items == 0)
+  /* Cards first, then frames and notes. */
+  if (n == 0)
     return;
+  if (remark != STUDIO_NO_ITEM)
+    item = scene->n_items + remark;
   if (item == STUDIO_NO_ITEM)
-    item = by > 0 ? scene->n_items - 1 : 0;
-  studio_canvas_focus_item (self, (item + scene->n_items + by) % scene->n_items, TRUE);
+    item = by > 0 ? n - 1 : 0;
+  item = (item + n + by) % n;
+  if (item < scene->n_items)
+    studio_canvas_focus_item (self, item, TRUE);
+  else
+    studio_canvas_focus_remark (self, item - scene->n_items);
 }
 
 static void
@@ -215,6 +228,15 @@ move_by (StudioCanvas *self, double dx, double dy)
   if (n == 0 && item != STUDIO_NO_ITEM)
     serials[n++] = studio_canvas_scene (self)->item[item].serial;
   studio_document_move (self->document, serials, n, dx, dy);
+}
+
+static void
+add_note (StudioCanvas *self)
+{
+  double x, y;
+
+  studio_canvas_get_centre (self, &x, &y);
+  studio_canvas_add_note (self, x - STUDIO_NOTE_WIDTH / 2, y);
 }
 
 static void
@@ -271,6 +293,8 @@ static const struct
   { "canvas.inspect", inspect, GDK_KEY_Return, GDK_KEY_KP_Enter, 0 },
   { "canvas.next", next, GDK_KEY_Right, 0, GDK_CONTROL_MASK },
   { "canvas.previous", previous, GDK_KEY_Left, 0, GDK_CONTROL_MASK },
+  { "canvas.add-frame", studio_canvas_add_frame, GDK_KEY_g, 0, GDK_CONTROL_MASK },
+  { "canvas.add-note", add_note, GDK_KEY_m, 0, GDK_CONTROL_MASK },
   { "canvas.move-left", move_left, 0, 0, 0 },
   { "canvas.move-right", move_right, 0, 0, 0 },
   { "canvas.move-up", move_up, 0, 0, 0 },

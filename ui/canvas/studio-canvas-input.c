@@ -119,6 +119,17 @@ select_box (StudioCanvas *self, const StudioCommand *command)
           && !(command->extend && studio_document_is_selected (self->document, scene->item[i].serial)))
         g_array_append_val (serials, scene->item[i].serial);
     }
+  for (guint i = 0; i < scene->n_remarks; i++)
+    {
+      const StudioRemark *m = &scene->remark[i];
+      StudioRemark box
+          = { .x = command->box.x, .y = command->box.y, .width = command->box.width, .height = command->box.height };
+
+      /* Frames are large: only a box around all of one means it. */
+      if (studio_geometry_is_within (&box, m->x, m->y, m->width, m->height)
+          && !(command->extend && studio_document_is_selected (self->document, m->serial)))
+        g_array_append_val (serials, m->serial);
+    }
   studio_document_select (self->document, (const guint64 *)(gpointer)serials->data, serials->len);
 }
 
@@ -162,8 +173,10 @@ carry_out (StudioCanvas *self, const StudioCommand *command)
         }
       else
         {
+          gpointer remark = g_hash_table_lookup (self->remarks, &command->serial);
+
           self->last_focus = 0;
-          gtk_widget_grab_focus (GTK_WIDGET (self));
+          gtk_widget_grab_focus (remark != NULL ? remark : GTK_WIDGET (self));
         }
       break;
     case STUDIO_DO_TOGGLE:
@@ -235,7 +248,7 @@ drag_begin_cb (GtkGestureDrag *drag, double x, double y, StudioCanvas *self)
     flags |= STUDIO_PRESS_PAN;
   studio_canvas_end_gesture (self);
   command = studio_gesture_press (&self->gesture, scene, &self->view, x, y, flags, is_selected_cb, self);
-  if (studio_canvas_focused (self) == NULL)
+  if (studio_canvas_focused (self) == NULL && self->gesture.pressed.kind != STUDIO_HIT_REMARK)
     gtk_widget_grab_focus (GTK_WIDGET (self));
   carry_out (self, &command);
   if (self->gesture.state == STUDIO_GESTURE_PANNING)
@@ -305,6 +318,11 @@ double_click_cb (GtkGestureClick *click, int n_press, double x, double y, Studio
   hit = studio_geometry_hit (studio_canvas_scene (self), &self->view, x, y);
   if (hit.kind == STUDIO_HIT_NOTHING)
     studio_quick_add_popup (self, "", x, y, NULL);
+  else if (hit.kind == STUDIO_HIT_REMARK)
+    {
+      studio_canvas_end_gesture (self);
+      studio_remark_edit (self, hit.item);
+    }
   else if (hit.kind == STUDIO_HIT_CARD)
     {
       guint64 serial = studio_canvas_scene (self)->item[hit.item].serial;
@@ -329,7 +347,9 @@ motion_cb (GtkEventControllerMotion *motion, double x, double y, StudioCanvas *s
   if (self->gesture.state != STUDIO_GESTURE_IDLE)
     return;
   hit = studio_geometry_hit (scene, &self->view, x, y);
-  hover = hit.kind == STUDIO_HIT_NOTHING || hit.kind == STUDIO_HIT_LINK ? STUDIO_NO_ITEM : hit.item;
+  hover = hit.kind == STUDIO_HIT_NOTHING || hit.kind == STUDIO_HIT_LINK || hit.kind == STUDIO_HIT_REMARK
+              ? STUDIO_NO_ITEM
+              : hit.item;
   gtk_widget_set_cursor_from_name (GTK_WIDGET (self),
                                    hit.kind == STUDIO_HIT_INPUT || hit.kind == STUDIO_HIT_OUTPUT ? "crosshair"
                                    : hit.kind == STUDIO_HIT_FIX || hit.kind == STUDIO_HIT_LINK   ? "pointer"
