@@ -200,20 +200,7 @@ loom_net_check_reserved (LoomNet *net, const LoomElement *element, const char *p
 
 /* ---- one parameter ---------------------------------------------------------- */
 
-static LoomFault *complain (LoomInfer *infer, const char *name, const char *format, ...) G_GNUC_PRINTF (3, 4);
-
-static LoomFault *
-complain (LoomInfer *infer, const char *name, const char *format, ...)
-{
-  g_autofree char *message = NULL;
-  va_list args;
-
-  va_start (args, format);
-  message = g_strdup_vprintf (format, args);
-  va_end (args);
-  infer->has_fault = TRUE;
-  return loom_net_fault (infer->net, infer->element, infer->path, LOOM_ERROR_SCHEMA, name, "%s", message);
-}
+#define complain(infer, name, ...) loom_infer_fault (infer, LOOM_ERROR_SCHEMA, name, __VA_ARGS__)
 
 static gboolean
 in_range (LoomInfer *infer, const LoomParamSpec *spec, double value, const char *text)
