@@ -367,6 +367,37 @@ add_places (StudioScene *scene, const LoomElement *scope)
     }
 }
 
+/* What each card does of the whole net's work: nodes inside a module, and all copies of a repeat, count for its card.
+ */
+static void
+add_costs (StudioScene *scene, GHashTable *by_id, const char *scope_path, const LoomNet *net)
+{
+  gsize skip = scope_path[0] != '\0' ? strlen (scope_path) + 1 : 0;
+  double total = 0;
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+      char id[128];
+      gsize n;
+      gpointer found;
+
+      total += node->cost.flops;
+      if (skip > 0 && (strncmp (node->path, scope_path, skip - 1) != 0 || node->path[skip - 1] != '.'))
+        continue;
+      n = strcspn (node->path + skip, ".");
+      if (n >= sizeof id)
+        continue;
+      memcpy (id, node->path + skip, n);
+      id[n] = '\0';
+      found = g_hash_table_lookup (by_id, id);
+      if (found != NULL)
+        scene->item[GPOINTER_TO_UINT (found) - 1].cost += node->cost.flops;
+    }
+  for (guint i = 0; total > 0 && i < scene->n_items; i++)
+    scene->item[i].cost /= total;
+}
+
 static double
 number (const LoomElement *e, const char *name, double least)
 {
@@ -492,6 +523,8 @@ studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *
     }
   add_places (scene, scope);
   add_remarks (scene, scope);
+  if (net != NULL)
+    add_costs (scene, build.by_id, scope_path, net);
 
   g_ptr_array_unref (build.inputs);
   g_ptr_array_unref (build.outputs);

@@ -34,6 +34,7 @@ typedef struct
   gboolean is_module;
   double x, y, width, height; /* the card, in canvas units */
   char *summary;
+  double cost;     /* share of the whole net's operations, 0 … 1 */
   char *title;     /* what the card shows as its name: the node's title, else its id */
   gboolean frozen; /* its weights are not trained */
   char *badge;     /* device, where it is not the graph's; else NULL */

@@ -334,6 +334,8 @@ studio_canvas_class_init_actions (GtkWidgetClass *klass)
         gtk_widget_class_add_binding_action (klass, commands[i].key2, commands[i].mods, commands[i].name, NULL);
     }
   gtk_widget_class_add_binding_action (klass, GDK_KEY_y, GDK_CONTROL_MASK, "canvas.redo", NULL);
+  gtk_widget_class_install_property_action (klass, "canvas.show-cost", "show-cost");
+  gtk_widget_class_add_binding_action (klass, GDK_KEY_c, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "canvas.show-cost", NULL);
   gtk_widget_class_install_action (klass, "node.focus", "s", focus_node_cb);
 }
 

@@ -132,6 +132,12 @@ studio_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard,
       text = g_strdup_printf ("%s%s%s%s%s", studio_item_title (item), item->summary[0] != '\0' ? "\n" : "",
                               item->summary, item->op != NULL && item->op->formula != NULL ? "\n" : "",
                               item->op != NULL && item->op->formula != NULL ? item->op->formula : "");
+      if (item->cost > 0)
+        {
+          g_autofree char *short_text = g_steal_pointer (&text);
+
+          text = g_strdup_printf ("%s\n%.1f %% of the net's operations", short_text, item->cost * 100);
+        }
     }
   else if (hit.kind == STUDIO_HIT_LINK)
     {

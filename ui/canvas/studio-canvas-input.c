@@ -255,18 +255,69 @@ drag_begin_cb (GtkGestureDrag *drag, double x, double y, StudioCanvas *self)
     gtk_widget_set_cursor_from_name (GTK_WIDGET (self), "grabbing");
 }
 
+#define PAN_EDGE  28.0  /* pixels from the border where a drag begins to move the view */
+#define PAN_SPEED 700.0 /* pixels a second at the border itself */
+
+/* How far the pointer is into the border, -1 … 1, and up to twice that beyond it. */
+static double
+edge_depth (double at, double size)
+{
+  if (at < PAN_EDGE)
+    return -CLAMP ((PAN_EDGE - at) / PAN_EDGE, 0, 2);
+  if (at > size - PAN_EDGE)
+    return CLAMP ((at - size + PAN_EDGE) / PAN_EDGE, 0, 2);
+  return 0;
+}
+
+static void drag_to (StudioCanvas *self, double x, double y);
+
+static gboolean
+pan_cb (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+  gint64 now = gdk_frame_clock_get_frame_time (clock);
+  double dx = edge_depth (self->drag_x, self->view.width), dy = edge_depth (self->drag_y, self->view.height);
+  double seconds = self->pan_time > 0 ? MIN ((now - self->pan_time) / 1e6, 0.1) : 0;
+  StudioGestureState state = self->gesture.state;
+
+  self->pan_time = now;
+  if ((dx == 0 && dy == 0)
+      || (state != STUDIO_GESTURE_MOVING && state != STUDIO_GESTURE_WIRING && state != STUDIO_GESTURE_BOXING))
+    {
+      self->pan_tick = 0;
+      return G_SOURCE_REMOVE;
+    }
+  self->view.x += dx * PAN_SPEED * seconds / self->view.zoom;
+  self->view.y += dy * PAN_SPEED * seconds / self->view.zoom;
+  studio_canvas_view_changed (self);
+  drag_to (self, self->drag_x, self->drag_y);
+  return G_SOURCE_CONTINUE;
+}
+
+/* At the edge the view moves on, so that a card or a wire can be taken further than one screen. */
 static void
-drag_update_cb (GtkGestureDrag *drag, double dx, double dy, StudioCanvas *self)
+watch_edge (StudioCanvas *self)
+{
+  if (self->pan_tick != 0 || self->gesture.state == STUDIO_GESTURE_IDLE || self->gesture.state == STUDIO_GESTURE_PRESSED
+      || self->gesture.state == STUDIO_GESTURE_PANNING
+      || (edge_depth (self->drag_x, self->view.width) == 0 && edge_depth (self->drag_y, self->view.height) == 0))
+    return;
+  self->pan_time = 0;
+  self->pan_tick = gtk_widget_add_tick_callback (GTK_WIDGET (self), pan_cb, NULL, NULL);
+}
+
+static void
+drag_to (StudioCanvas *self, double x, double y)
 {
   StudioScene *scene = studio_canvas_scene (self);
   StudioGestureState before = self->gesture.state;
   StudioCommand command;
-  double x, y;
 
-  gtk_gesture_drag_get_start_point (drag, &x, &y);
+  self->drag_x = x;
+  self->drag_y = y;
   if (before == STUDIO_GESTURE_PRESSED)
     {
-      command = studio_gesture_motion (&self->gesture, scene, &self->view, x + dx, y + dy, NULL, NULL);
+      command = studio_gesture_motion (&self->gesture, scene, &self->view, x, y, NULL, NULL);
       if (self->gesture.state == STUDIO_GESTURE_WIRING)
         {
           light_ports (self);
@@ -275,8 +326,18 @@ drag_update_cb (GtkGestureDrag *drag, double dx, double dy, StudioCanvas *self)
         }
       scene = studio_canvas_scene (self);
     }
-  command = studio_gesture_motion (&self->gesture, scene, &self->view, x + dx, y + dy, lit_cb, self);
+  command = studio_gesture_motion (&self->gesture, scene, &self->view, x, y, lit_cb, self);
   carry_out (self, &command);
+}
+
+static void
+drag_update_cb (GtkGestureDrag *drag, double dx, double dy, StudioCanvas *self)
+{
+  double x, y;
+
+  gtk_gesture_drag_get_start_point (drag, &x, &y);
+  drag_to (self, x + dx, y + dy);
+  watch_edge (self);
 }
 
 static void

@@ -20,6 +20,7 @@ struct _StudioCanvas
   gboolean theme_valid;
   gboolean fit_pending; /* until there is a size */
   gboolean presentation;
+  gboolean show_cost;
 
   gboolean stale;      /* the document changed since the last sync */
   GHashTable *nodes;   /* &node->serial → StudioNode */
@@ -36,6 +37,9 @@ struct _StudioCanvas
   guint *lit_first;
   guint n_lit;
   gboolean space_held;
+  double drag_x, drag_y; /* where a drag's pointer is, in pixels */
+  guint pan_tick;        /* while it is at the canvas's edge */
+  gint64 pan_time;
   double pointer_x, pointer_y;
   guint hover;       /* item */
   double zoom_start; /* pinch */

@@ -616,6 +616,38 @@ studio_canvas_get_document (StudioCanvas *self)
   return self->document;
 }
 
+enum
+{
+  PROP_SHOW_COST = 1
+};
+
+static void
+studio_canvas_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  if (id == PROP_SHOW_COST)
+    g_value_set_boolean (value, STUDIO_CANVAS (object)->show_cost);
+  else
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+}
+
+static void
+studio_canvas_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  StudioCanvas *self = STUDIO_CANVAS (object);
+  GHashTableIter iter;
+  gpointer node;
+
+  if (id != PROP_SHOW_COST)
+    {
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      return;
+    }
+  self->show_cost = g_value_get_boolean (value);
+  g_hash_table_iter_init (&iter, self->nodes);
+  while (g_hash_table_iter_next (&iter, NULL, &node))
+    gtk_widget_queue_draw (node);
+}
+
 static void
 studio_canvas_dispose (GObject *object)
 {
@@ -625,6 +657,9 @@ studio_canvas_dispose (GObject *object)
   if (self->document != NULL)
     {
       studio_canvas_end_gesture (self);
+      if (self->pan_tick != 0)
+        gtk_widget_remove_tick_callback (GTK_WIDGET (self), self->pan_tick);
+      self->pan_tick = 0;
       g_signal_handlers_disconnect_by_data (self->document, self);
     }
   if (self->nodes != NULL)
@@ -675,6 +710,11 @@ studio_canvas_class_init (StudioCanvasClass *klass)
 
   G_OBJECT_CLASS (klass)->dispose = studio_canvas_dispose;
   G_OBJECT_CLASS (klass)->finalize = studio_canvas_finalize;
+  G_OBJECT_CLASS (klass)->get_property = studio_canvas_get_property;
+  G_OBJECT_CLASS (klass)->set_property = studio_canvas_set_property;
+  g_object_class_install_property (
+      G_OBJECT_CLASS (klass), PROP_SHOW_COST,
+      g_param_spec_boolean ("show-cost", NULL, NULL, FALSE, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS));
   widget_class->snapshot = studio_canvas_snapshot;
   widget_class->size_allocate = studio_canvas_size_allocate;
   widget_class->measure = studio_canvas_measure;

@@ -448,6 +448,18 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
     gtk_snapshot_append_color (
         snapshot, &theme->accent,
         &GRAPHENE_RECT_INIT (STUDIO_CARD_RADIUS, 0, (item->width - 2 * STUDIO_CARD_RADIUS) * *progress, 3));
+  if (self->canvas->show_cost && item->cost > 0)
+    {
+      GskRoundedRect outline;
+
+      gsk_rounded_rect_init_from_rect (&outline, &GRAPHENE_RECT_INIT (0, 0, item->width, item->height),
+                                       STUDIO_CARD_RADIUS);
+      gtk_snapshot_push_rounded_clip (snapshot, &outline);
+      gtk_snapshot_append_color (snapshot, &theme->pill, &GRAPHENE_RECT_INIT (0, item->height - 3, item->width, 3));
+      gtk_snapshot_append_color (snapshot, &theme->accent,
+                                 &GRAPHENE_RECT_INIT (0, item->height - 3, MAX (item->width * item->cost, 4), 3));
+      gtk_snapshot_pop (snapshot);
+    }
   if (gtk_widget_has_visible_focus (widget))
     append_box (snapshot, &GRAPHENE_RECT_INIT (-5, -5, item->width + 10, item->height + 10), STUDIO_CARD_RADIUS + 5,
                 NULL, 2, &theme->accent);
@@ -502,6 +514,7 @@ item_digest (const StudioItem *item, const char *live)
   h = mix (h, item->title);
   h = mix (h, item->badge);
   h = h * 31 + item->frozen;
+  h = h * 31 + (guint)(item->cost * 1000);
   h = mix (h, item->repeat);
   h = mix (h, item->fault);
   h = mix (h, item->fault_port);
