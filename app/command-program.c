@@ -19,7 +19,7 @@ open_ends (const LoomNet *net)
         {
           const LoomNetNode *node = loom_net_node (net, k);
           for (guint j = 0; !used && j < node->n_inputs; j++)
-            used = node->input[j].node == i;
+            used = node->input[j].node == i && !loom_net_is_weight (net, &node->input[j]);
         }
       const LoomNetNode *node = loom_net_node (net, i);
       if (used || node->n_outputs == 0)

@@ -54,8 +54,18 @@ run_open_graph (Run *r, const char *path, GError **error)
   r->batch_size = spec ? spec->batch_size : 64;
 
   for (guint i = 0; i < r->ins->len; i++)
-    if (!resolve (r, r->ins->pdata[i], error))
-      return FALSE;
+    {
+      Door *door = r->ins->pdata[i];
+      if (!resolve (r, door, error))
+        return FALSE;
+      if (loom_net_is_weight (r->symbolic, &door->source))
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
+                       "--in %s: this is a weight and no port. Give it with --weights FILE.safetensors --partial.",
+                       door->port);
+          return FALSE;
+        }
+    }
   for (guint i = 0; i < r->outs->len; i++)
     if (!resolve (r, r->outs->pdata[i], error))
       return FALSE;

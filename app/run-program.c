@@ -153,7 +153,7 @@ check_given (Run *r, guint n_wanted, const LoomNetSource *wanted, GError **error
   g_autofree gboolean *needed = g_new0 (gboolean, loom_net_n_nodes (r->net) + 1);
 
   for (guint i = 0; i < n_wanted; i++)
-    if (!is_given (r, wanted[i].node, wanted[i].output))
+    if (!is_given (r, wanted[i].node, wanted[i].output) && !loom_net_is_weight (r->net, &wanted[i]))
       needed[wanted[i].node] = TRUE;
   for (guint i = loom_net_n_nodes (r->net); i-- > 0;)
     {
@@ -167,7 +167,8 @@ check_given (Run *r, guint n_wanted, const LoomNetSource *wanted, GError **error
           return FALSE;
         }
       for (guint k = 0; k < node->n_inputs; k++)
-        if (node->input[k].node != G_MAXUINT && !is_given (r, node->input[k].node, node->input[k].output))
+        if (node->input[k].node != G_MAXUINT && !is_given (r, node->input[k].node, node->input[k].output)
+            && !loom_net_is_weight (r->net, &node->input[k]))
           needed[node->input[k].node] = TRUE;
     }
   return TRUE;

@@ -287,6 +287,21 @@ list_outputs (const LoomNet *net, const NetPlace *place, GPtrArray *names)
     }
 }
 
+gboolean
+loom_net_is_weight (const LoomNet *net, const LoomNetSource *source)
+{
+  return source->node != G_MAXUINT && source->output >= loom_net_node (net, source->node)->n_outputs;
+}
+
+/* FALSE where the weight is not there with these parameters. */
+static gboolean
+is_there (const LoomNet *net, const LoomNetSource *source)
+{
+  const NetNode *n = net->nodes->pdata[source->node];
+
+  return !loom_net_is_weight (net, source) || !n->node.typed || n->infer.output_is_set[source->output];
+}
+
 static gboolean
 follow_place (const LoomNet *net, const NetPlace *place, const char *port, LoomNetSource *source)
 {
@@ -350,7 +365,7 @@ loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError 
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "There is no node or port “%s”.", port);
       return -1;
     }
-  if (follow_place (net, place, rest, &source))
+  if (follow_place (net, place, rest, &source) && is_there (net, &source))
     {
       if (output != NULL)
         *output = source.output;
@@ -379,8 +394,10 @@ loom_net_port_name (const LoomNet *net, guint node, guint output)
 {
   const LoomNetNode *n = loom_net_node (net, node);
 
-  g_return_val_if_fail (n != NULL && output < n->n_outputs, NULL);
+  g_return_val_if_fail (n != NULL && output < n->n_outputs + loom_net_count_weights (n->op), NULL);
 
+  if (output >= n->n_outputs)
+    return g_strconcat (n->path, ".", loom_net_weight_name (n->op, output - n->n_outputs), NULL);
   if (loom_net_output_index (n->output_spec, n->n_outputs, NULL) == (int)output)
     return g_strdup (n->path);
   return g_strconcat (n->path, ".", n->output_spec[output].name, NULL);
@@ -439,5 +456,5 @@ loom_net_type_of (const LoomNet *net, const char *instance_path, guint64 serial,
   if (place == NULL || !follow_place (net, place, port, &source))
     return NULL;
   node = loom_net_node (net, source.node);
-  return node->typed && source.output < node->n_outputs ? node->output + source.output : NULL;
+  return node->typed && is_there (net, &source) ? node->output + source.output : NULL;
 }

@@ -24,7 +24,9 @@ typedef struct {
 
 typedef struct {
   guint node;   /* G_MAXUINT: not wired */
-  guint output; /* of that node */
+  /* Of that node. From n_outputs on these are its weights and buffers, which a wire reads as they are when a step
+   * begins: this needs none of the node's inputs, and the node may come later. */
+  guint output;
 } LoomNetSource;
 
 typedef struct {
@@ -58,6 +60,8 @@ int loom_net_find (const LoomNet *net, const char *path); /* -1 */
 int loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError **error);
 guint loom_net_n_weights (const LoomNet *net);
 const LoomNetWeight *loom_net_weight (const LoomNet *net, guint i);
+/* Whether a source is a weight or buffer of its node and not an output. */
+gboolean loom_net_is_weight (const LoomNet *net, const LoomNetSource *source);
 /* Name of an output port for people and events: "fc" when it is the only one, else "data.x". */
 char *loom_net_port_name (const LoomNet *net, guint node, guint output);
 /* Symbols that occur in any type, as a string "BT". */
@@ -76,7 +80,7 @@ typedef struct {
   guint n_wanted;
   const LoomNetSource *wanted;
   /* Ports whose value comes from outside although their node could compute it (--in). They become program
-   * inputs named PATH.PORT. Dataset and input nodes always do. */
+   * inputs named PATH.PORT. Dataset and input nodes always do; weights never, they are slots. */
   guint n_given;
   const LoomNetSource *given;
   guint64 seed; /* start of the slot "seed" */

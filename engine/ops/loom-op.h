@@ -90,6 +90,7 @@ struct _LoomOp {
   const char *formula;   /* Unicode: "y = x Wᵀ + b" */
   const char *reference; /* "torch.nn.Linear" */
   const LoomPortSpec *inputs, *outputs; /* end with name NULL; NULL for none */
+  const char *const *buffers; /* that infer() may declare, ends with NULL; NULL for none. Wires may read them. */
   const LoomPortSpec *(*dynamic_outputs) (const LoomInfer *ctx); /* dataset: ports depend on the source; else NULL */
   const LoomParamSpec *params;                                   /* end with name NULL; NULL for none */
   LoomScalarOp scalar;                                           /* the formula of an element-wise operator */

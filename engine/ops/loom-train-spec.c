@@ -170,7 +170,7 @@ find_dataset (Reading *r, LoomTrainSpec *spec)
   g_autofree gboolean *needed = g_new0 (gboolean, loom_net_n_nodes (r->net) + 1);
   const LoomNetNode *first = NULL;
 
-  needed[spec->loss.node] = TRUE;
+  needed[spec->loss.node] = !loom_net_is_weight (r->net, &spec->loss);
   for (guint i = spec->loss.node + 1; i-- > 0;)
     {
       const LoomNetNode *n = loom_net_node (r->net, i);
@@ -178,7 +178,7 @@ find_dataset (Reading *r, LoomTrainSpec *spec)
       if (!needed[i])
         continue;
       for (guint k = 0; k < n->n_inputs; k++)
-        if (n->input[k].node < i)
+        if (n->input[k].node < i && !loom_net_is_weight (r->net, &n->input[k]))
           needed[n->input[k].node] = TRUE;
       if (n->op->dynamic_outputs == NULL)
         continue;

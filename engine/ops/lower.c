@@ -45,6 +45,60 @@ loom_lower_is_training (const LoomLower *ctx)
   return ctx->all->options->training;
 }
 
+static LoomDType
+program_dtype (const Lowering *l, LoomDType dtype)
+{
+  return dtype == LOOM_F32 ? l->options->float_dtype : dtype;
+}
+
+/* The slot of a declared weight that is not tied, or -1. */
+static int
+slot_of (Lowering *l, const LoomNetDeclared *declared)
+{
+  const LoomNetWeight *weight;
+  gint64 dims[LOOM_SHAPE_MAX_RANK];
+
+  if (declared->weight == G_MAXUINT)
+    return -1;
+  weight = loom_net_weight (l->net, declared->weight);
+  loom_shape_get (&weight->shape, dims);
+  return loom_program_slot (l->program, weight->name, weight->is_buffer ? LOOM_SLOT_BUFFER : LOOM_SLOT_PARAMETER,
+                            program_dtype (l, weight->dtype), weight->shape.rank, dims, &weight->init,
+                            !weight->is_buffer && !weight->frozen);
+}
+
+static const LoomNetDeclared *
+find_declared (const LoomInfer *infer, const char *name)
+{
+  for (guint i = 0; i < infer->n_declared; i++)
+    {
+      if (g_str_equal (infer->declared[i].spec.name, name))
+        return &infer->declared[i];
+    }
+  return NULL;
+}
+
+/* The value of a weight that a wire reads, or that is wanted; FALSE where its node is at fault. */
+static gboolean
+read_weight (Lowering *l, const LoomNetSource *source)
+{
+  const LoomNetNode *n = loom_net_node (l->net, source->node);
+  LoomValue *value = &l->value[source->node][source->output];
+  const LoomNetDeclared *declared = find_declared (loom_net_infer (l->net, source->node),
+                                                   loom_net_weight_name (n->op, source->output - n->n_outputs));
+
+  if (declared == NULL || declared->weight == G_MAXUINT)
+    {
+      g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                   "The weights of %s are not known because of a fault in the graph; “gradloom check” names it.",
+                   n->path);
+      return FALSE;
+    }
+  if (*value == 0)
+    *value = loom_program_read (l->program, slot_of (l, declared));
+  return TRUE;
+}
+
 LoomValue
 loom_lower_input (LoomLower *ctx, guint i)
 {
@@ -55,43 +109,10 @@ loom_lower_input (LoomLower *ctx, guint i)
   return ctx->all->value[source->node][source->output];
 }
 
-static LoomDType
-program_dtype (const Lowering *l, LoomDType dtype)
-{
-  return dtype == LOOM_F32 ? l->options->float_dtype : dtype;
-}
-
-/* The slot of a declared weight that is not tied, or -1. */
-static int
-slot_of (LoomLower *ctx, const LoomNetDeclared *declared)
-{
-  const LoomNetWeight *weight;
-  gint64 dims[LOOM_SHAPE_MAX_RANK];
-
-  if (declared->weight == G_MAXUINT)
-    return -1;
-  weight = loom_net_weight (ctx->all->net, declared->weight);
-  loom_shape_get (&weight->shape, dims);
-  return loom_program_slot (ctx->all->program, weight->name, weight->is_buffer ? LOOM_SLOT_BUFFER : LOOM_SLOT_PARAMETER,
-                            program_dtype (ctx->all, weight->dtype), weight->shape.rank, dims, &weight->init,
-                            !weight->is_buffer && !weight->frozen);
-}
-
-static const LoomNetDeclared *
-find_declared (const LoomLower *ctx, const char *name)
-{
-  for (guint i = 0; i < ctx->infer->n_declared; i++)
-    {
-      if (g_str_equal (ctx->infer->declared[i].spec.name, name))
-        return &ctx->infer->declared[i];
-    }
-  return NULL;
-}
-
 LoomValue
 loom_lower_weight (LoomLower *ctx, const char *name)
 {
-  const LoomNetDeclared *declared = find_declared (ctx, name);
+  const LoomNetDeclared *declared = find_declared (ctx->infer, name);
   LoomProgram *p = ctx->all->program;
 
   if (declared == NULL)
@@ -99,17 +120,17 @@ loom_lower_weight (LoomLower *ctx, const char *name)
   /* A tied weight has the type of the others, whatever the wire carries. */
   if (declared->input >= 0)
     return loom_cast (p, loom_lower_input (ctx, declared->input), program_dtype (ctx->all, declared->spec.dtype));
-  return loom_program_read (p, slot_of (ctx, declared));
+  return loom_program_read (p, slot_of (ctx->all, declared));
 }
 
 void
 loom_lower_commit (LoomLower *ctx, const char *name, LoomValue value)
 {
-  const LoomNetDeclared *declared = find_declared (ctx, name);
+  const LoomNetDeclared *declared = find_declared (ctx->infer, name);
 
   g_return_if_fail (declared != NULL && declared->spec.is_buffer);
 
-  loom_program_commit (ctx->all->program, slot_of (ctx, declared), value);
+  loom_program_commit (ctx->all->program, slot_of (ctx->all, declared), value);
 }
 
 LoomValue
@@ -202,6 +223,8 @@ set_origin (Lowering *l, const LoomNetNode *n)
 static gboolean
 is_given (const Lowering *l, guint node, guint output)
 {
+  if (output >= loom_net_node (l->net, node)->n_outputs)
+    return FALSE;
   for (guint i = 0; i < l->options->n_given; i++)
     {
       if (l->options->given[i].node == node && l->options->given[i].output == output)
@@ -251,7 +274,7 @@ mark_needed (Lowering *l)
     {
       const LoomNetSource *want = &l->options->wanted[i];
 
-      if (!is_given (l, want->node, want->output))
+      if (!is_given (l, want->node, want->output) && !loom_net_is_weight (l->net, want))
         l->needed[want->node] = TRUE;
     }
   for (guint i = loom_net_n_nodes (l->net); i > 0; i--)
@@ -262,7 +285,8 @@ mark_needed (Lowering *l)
         continue;
       for (guint k = 0; k < n->n_inputs; k++)
         {
-          if (n->input[k].node != G_MAXUINT && !is_given (l, n->input[k].node, n->input[k].output))
+          if (n->input[k].node != G_MAXUINT && !is_given (l, n->input[k].node, n->input[k].output)
+              && !loom_net_is_weight (l->net, &n->input[k]))
             l->needed[n->input[k].node] = TRUE;
         }
     }
@@ -307,6 +331,11 @@ lower_node (Lowering *l, guint i)
   if (!check_node (l, n))
     return FALSE;
   set_origin (l, n);
+  for (guint k = 0; k < n->n_inputs; k++)
+    {
+      if (loom_net_is_weight (l->net, &n->input[k]) && !read_weight (l, &n->input[k]))
+        return FALSE;
+    }
   n->op->lower (&ctx);
   return TRUE;
 }
@@ -323,7 +352,7 @@ lower_all (Lowering *l)
         {
           const LoomNetSource *given = &l->options->given[k];
 
-          if (given->node != i)
+          if (given->node != i || loom_net_is_weight (l->net, given))
             continue;
           l->value[i][given->output] = 0;
           if (!make_given (l, i, given->output))
@@ -334,6 +363,8 @@ lower_all (Lowering *l)
     {
       const LoomNetSource *want = &l->options->wanted[k];
 
+      if (loom_net_is_weight (l->net, want) && !read_weight (l, want))
+        return FALSE;
       if (is_given (l, want->node, want->output) && !make_given (l, want->node, want->output))
         return FALSE;
     }
@@ -350,7 +381,11 @@ loom_lower (const LoomNet *net, const LoomLowerOptions *options, LoomValue *valu
   gboolean ok;
 
   for (guint i = 0; i < n; i++)
-    value[i] = g_new0 (LoomValue, loom_net_node (net, i)->n_outputs + 1);
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+
+      value[i] = g_new0 (LoomValue, node->n_outputs + (node->op != NULL ? loom_net_count_weights (node->op) : 0) + 1);
+    }
   loom_program_set_float (l.program, options->float_dtype);
   loom_program_set_region (l.program, LOOM_REGION_FORWARD);
   mark_needed (&l);

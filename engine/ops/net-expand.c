@@ -52,6 +52,8 @@ count_copies (LoomNet *net, const NetEnvironment *arguments, const NetLocal *loc
     return 1;
   if (loom_net_evaluate (net, local->element, path, arguments, "repeat", text, &value) == NULL)
     return 0;
+  if (loom_expr_is (text))
+    loom_net_make_whole (net, &value);
   if (!value.is_number || !value.number.is_int || value.number.i < 1 || value.number.i > MAX_COPIES)
     {
       fault = loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, "repeat",
@@ -70,6 +72,7 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   NetNode *n = loom_net_alloc (&net->arena, sizeof (NetNode));
   const char *device = loom_element_get (local->element, "device");
   LoomInfer *infer = &n->infer;
+  guint n_readable;
 
   infer->net = net;
   infer->op = local->op;
@@ -86,8 +89,9 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   if (local->op->dynamic_outputs != NULL)
     infer->output_spec = infer->has_fault ? NULL : local->op->dynamic_outputs (infer);
   infer->n_outputs = loom_net_count_ports (infer->output_spec);
-  infer->output = loom_net_alloc (&net->arena, sizeof (LoomType) * (infer->n_outputs + 1));
-  infer->output_is_set = loom_net_alloc (&net->arena, sizeof (gboolean) * (infer->n_outputs + 1));
+  n_readable = infer->n_outputs + loom_net_count_weights (local->op);
+  infer->output = loom_net_alloc (&net->arena, sizeof (LoomType) * (n_readable + 1));
+  infer->output_is_set = loom_net_alloc (&net->arena, sizeof (gboolean) * (n_readable + 1));
 
   n->node.path = path;
   n->node.op = local->op;
@@ -125,7 +129,7 @@ set_argument (LoomNet *net, const LoomElement *arg, const LoomElement *node, con
               const NetEnvironment *outer, NetEnvironment *inner)
 {
   static const char *const types[] = { "int", "float", "bool", "string", "module", NULL };
-  const char *type = loom_element_get (arg, "type"), *given;
+  const char *type = loom_element_get (arg, "type"), *given, *written;
   NetArgument *item = inner->items + inner->n;
   NetArgument value = { 0 };
 
@@ -138,16 +142,22 @@ set_argument (LoomNet *net, const LoomElement *arg, const LoomElement *node, con
       type = NULL;
     }
   given = loom_element_get (node, item->name);
+  written = given != NULL ? given : loom_element_get (arg, "default");
   if (given != NULL)
     given = loom_net_evaluate (net, node, path, outer, item->name, given, &value);
   else if (loom_element_get (arg, "default") != NULL)
     given = loom_net_evaluate (net, arg, path, inner, "default", loom_element_get (arg, "default"), &value);
   else
     loom_net_fault (net, node, path, LOOM_ERROR_SCHEMA, item->name, "The module needs the argument “%s”.", item->name);
+  if (given != NULL && written != NULL && loom_expr_is (written) && g_strcmp0 (type, "int") == 0)
+    loom_net_make_whole (net, &value);
   if (given != NULL && !fits_type (type, &value))
     {
-      loom_net_fault (net, node, path, LOOM_ERROR_SCHEMA, item->name, "%s is “%.60s”, which is no %s.", item->name,
-                      value.text, type);
+      LoomFault *fault = loom_net_fault (net, node, path, LOOM_ERROR_SCHEMA, item->name,
+                                         "%s is “%.60s”, which is no %s.", item->name, value.text, type);
+
+      if (value.is_number && strcmp (type, "int") == 0)
+        loom_fault_set_fix (fault, NULL, NULL, "In an expression // divides without a rest.");
       given = NULL;
     }
   if (given != NULL)
@@ -349,6 +359,61 @@ report_ring (LoomNet *net, const NetInstance *instance, guint local)
                     "The wires through “%s” run in a ring: what goes in is only what comes out.", l->id);
 }
 
+static void
+report_copy (LoomNet *net, const NetInstance *instance, const NetLocal *l, int copy, guint n)
+{
+  if (net->faults != NULL && n > 0)
+    loom_net_fault (net, l->element, loom_net_join (net, instance->path, l->id), LOOM_ERROR_PORT, NULL,
+                    "A wire names copy %d of “%s”, but there are %u, numbered from 0.", copy, l->id, n);
+}
+
+/* To a weight: through modules down to its node, and from there along the wire that it is tied by, where there is one.
+ * *done when it is the node's own weight. */
+static gboolean
+go_to_weight (LoomNet *net, Step *step, int *index, gboolean *done)
+{
+  const NetLocal *l = step->instance->scope->locals + step->local, *inner;
+  const NetSlot *slot = step->instance->slots + step->local;
+  int copy;
+  const char *way = loom_net_skip_copy (l, step->port, &copy);
+  gsize n = strcspn (way, ".");
+
+  *done = FALSE;
+  if (copy >= 0)
+    step->copy = copy;
+  if (copy >= 0 && (guint)copy >= slot->n)
+    {
+      report_copy (net, step->instance, l, copy, slot->n);
+      return FALSE;
+    }
+  if (l->kind == NET_OP)
+    {
+      *index = loom_net_weight_index (l->op, way);
+      for (guint i = 0; *index >= 0 && i < l->n_ports; i++)
+        if (loom_net_is_weight_port (l->op, i) && strcmp (l->op->inputs[i].name, way) == 0)
+          {
+            if (l->wires[i] != NULL)
+              return go_along (l->wires[i], step->instance, step);
+            if (l->wrong[i])
+              return FALSE;
+          }
+      *done = TRUE;
+      return *index >= 0;
+    }
+  if (slot->n == 0 || way[n] == 0)
+    return FALSE;
+  step->instance = slot->copies[step->copy >= 0 ? (guint)step->copy : slot->n - 1];
+  inner = loom_net_find_local (step->instance->scope, way, n);
+  if (inner == NULL)
+    return FALSE;
+  *step = (Step){ .instance = step->instance,
+                  .local = (guint)(inner - step->instance->scope->locals),
+                  .copy = -1,
+                  .output = -1,
+                  .port = way + n + 1 };
+  return TRUE;
+}
+
 gboolean
 loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int output, const char *port,
                  LoomNetSource *source)
@@ -361,8 +426,19 @@ loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int
     {
       const NetLocal *l = step.instance->scope->locals + step.local;
       const NetSlot *slot = step.instance->slots + step.local;
+      int weight = -1;
+      gboolean done = TRUE;
 
-      if (l->kind == NET_OP)
+      /* A name that is no output's is a weight's. */
+      if (step.output == -1 && step.port != NULL
+          && (l->kind == NET_MODULE
+              || (l->kind == NET_OP && l->op->dynamic_outputs == NULL
+                  && loom_net_output_index (l->op->outputs, loom_net_count_ports (l->op->outputs), step.port) < 0)))
+        {
+          if (!go_to_weight (net, &step, &weight, &done))
+            return FALSE;
+        }
+      if (done && l->kind == NET_OP)
         {
           const NetNode *n;
           guint which = step.copy >= 0 ? (guint)step.copy : slot->n - 1;
@@ -379,12 +455,17 @@ loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int
               source->output = 0;
               return TRUE;
             }
+          if (weight >= 0)
+            {
+              source->output = n->infer.n_outputs + (guint)weight;
+              return TRUE;
+            }
           if (step.output == -1)
             step.output = loom_net_output_index (n->infer.output_spec, n->infer.n_outputs, step.port);
           source->output = (guint)step.output;
           return step.output >= 0 && (guint)step.output < n->infer.n_outputs;
         }
-      if (l->kind == NET_MODULE)
+      else if (done && l->kind == NET_MODULE)
         {
           guint which = step.copy >= 0 ? (guint)step.copy : slot->n - 1;
 
@@ -392,11 +473,12 @@ loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int
               || !enter (slot->copies[which], (guint)step.output, &step))
             return FALSE;
         }
-      else if (l->kind != NET_INPUT || !leave (l->port, &step))
+      else if (done && (l->kind != NET_INPUT || !leave (l->port, &step)))
         return FALSE;
 
       /* Modules that only pass a value on can form a ring without any operator: Brent's way to notice. */
-      if (step.instance == mark.instance && step.local == mark.local && step.output == mark.output)
+      if (step.instance == mark.instance && step.local == mark.local && step.output == mark.output
+          && g_strcmp0 (step.port, mark.port) == 0)
         {
           report_ring (net, step.instance, step.local);
           return FALSE;
@@ -427,7 +509,7 @@ report_dynamic (LoomNet *net, NetInstance *instance, const NetWire *wire)
   const LoomInfer *infer;
   g_autoptr (GString) list = g_string_new (NULL);
 
-  if (source->kind != NET_OP || wire->output >= 0 || slot->n == 0)
+  if (source->kind != NET_OP || source->op->dynamic_outputs == NULL || wire->output >= 0 || slot->n == 0)
     return;
   infer = &((NetNode *)net->nodes->pdata[slot->first])->infer;
   if (infer->n_outputs == 0 || loom_net_output_index (infer->output_spec, infer->n_outputs, wire->port) >= 0)

@@ -7,6 +7,16 @@
 
 /* ---- order ------------------------------------------------------------ */
 
+/* Whether a node waits for what is wired into an input. A weight that stands for another is only compared with it, in
+ * the end, so a tie never makes a ring: the first layer may use what the last one learns. */
+static gboolean
+waits_for (const LoomNet *net, const LoomNetNode *n, guint input)
+{
+  const LoomNetSource *source = n->input + input;
+
+  return source->node != G_MAXUINT && !(loom_net_is_weight (net, source) && loom_net_is_weight_port (n->op, input));
+}
+
 /* A heap of node numbers, the smallest first: among nodes that could come next the file's order decides. */
 static void
 heap_push (guint *heap, guint *n, guint value)
@@ -39,6 +49,18 @@ heap_pop (guint *heap, guint *n)
   return top;
 }
 
+/* The source of an input that waits itself; G_MAXUINT for none. */
+static guint
+waiting_source (const LoomNet *net, guint node, const guint *waiting)
+{
+  const LoomNetNode *n = loom_net_node (net, node);
+
+  for (guint i = 0; i < n->n_inputs; i++)
+    if (waits_for (net, n, i) && waiting[n->input[i].node] > 0)
+      return n->input[i].node;
+  return G_MAXUINT;
+}
+
 static void
 report_cycle (LoomNet *net, guint start, const guint *waiting, guint *seen, guint mark)
 {
@@ -51,13 +73,8 @@ report_cycle (LoomNet *net, guint start, const guint *waiting, guint *seen, guin
   while (seen[at] == 0)
     {
       seen[at] = mark;
-      n = net->nodes->pdata[at];
-      for (guint i = 0; i < n->node.n_inputs; i++)
-        if (n->node.input[i].node != G_MAXUINT && waiting[n->node.input[i].node] > 0)
-          {
-            at = n->node.input[i].node;
-            break;
-          }
+      at = waiting_source (net, at, waiting);
+      g_return_if_fail (at != G_MAXUINT);
     }
   if (seen[at] != mark)
     return;
@@ -65,13 +82,7 @@ report_cycle (LoomNet *net, guint start, const guint *waiting, guint *seen, guin
   do
     {
       g_ptr_array_insert (names, 0, (gpointer)((NetNode *)net->nodes->pdata[at])->node.path);
-      n = net->nodes->pdata[at];
-      for (guint i = 0; i < n->node.n_inputs; i++)
-        if (n->node.input[i].node != G_MAXUINT && waiting[n->node.input[i].node] > 0)
-          {
-            at = n->node.input[i].node;
-            break;
-          }
+      at = waiting_source (net, at, waiting);
     }
   while (at != first && names->len < 20);
   g_ptr_array_add (names, names->pdata[0]);
@@ -96,7 +107,7 @@ sort_nodes (LoomNet *net)
       const LoomNetNode *node = &((NetNode *)net->nodes->pdata[i])->node;
 
       for (guint k = 0; k < node->n_inputs; k++)
-        if (node->input[k].node != G_MAXUINT)
+        if (waits_for (net, node, k))
           {
             waiting[i]++;
             first[node->input[k].node + 1]++;
@@ -110,7 +121,7 @@ sort_nodes (LoomNet *net)
       const LoomNetNode *node = &((NetNode *)net->nodes->pdata[i])->node;
 
       for (guint k = 0; k < node->n_inputs; k++)
-        if (node->input[k].node != G_MAXUINT)
+        if (waits_for (net, node, k))
           followers[first[node->input[k].node] + seen[node->input[k].node]++] = i;
     }
   memset (seen, 0, sizeof (guint) * n);
@@ -220,6 +231,18 @@ find_input (const LoomInfer *ctx, const char *name)
   return -1;
 }
 
+/* What a wire from this weight carries. */
+static void
+set_readable (LoomInfer *ctx, const LoomWeightSpec *spec)
+{
+  int index = loom_net_weight_index (ctx->op, spec->name);
+
+  if (index < 0)
+    return;
+  ctx->output[ctx->n_outputs + (guint)index] = (LoomType){ .dtype = spec->dtype, .shape = spec->shape };
+  ctx->output_is_set[ctx->n_outputs + (guint)index] = TRUE;
+}
+
 static void
 check_tied (LoomInfer *ctx, const LoomWeightSpec *spec, const LoomType *type)
 {
@@ -231,6 +254,48 @@ check_tied (LoomInfer *ctx, const LoomWeightSpec *spec, const LoomType *type)
   else if (!loom_shape_compatible (&spec->shape, &type->shape))
     loom_infer_fault (ctx, LOOM_ERROR_SHAPE, spec->name, "The weight “%s” must be %s, but what is wired into it is %s.",
                       spec->name, want, got);
+}
+
+/* FALSE after a fault: whether the weight is there depends on parameters of its node. */
+static gboolean
+check_weight_source (LoomInfer *ctx, guint input, const LoomNetSource *source)
+{
+  const NetNode *from = ctx->net->nodes->pdata[source->node];
+
+  if (from->infer.output_is_set[source->output])
+    return TRUE;
+  loom_infer_fault (ctx, LOOM_ERROR_PORT, ctx->op->inputs[input].name,
+                    "A wire leads here from the weight “%s” of “%s”, but as its parameters are, “%s” has none.",
+                    loom_net_weight_name (from->node.op, source->output - from->node.n_outputs), from->node.path,
+                    from->node.path);
+  return FALSE;
+}
+
+/* Weights that stand for others, once every node is typed. */
+static void
+check_ties (LoomNet *net, NetNode *n)
+{
+  LoomInfer *infer = &n->infer;
+
+  for (guint i = 0; i < infer->n_declared; i++)
+    {
+      int input = infer->declared[i].input;
+      const LoomNetSource *source = input >= 0 ? n->node.input + input : NULL;
+      const NetNode *from;
+
+      if (source == NULL || infer->input[input] != NULL)
+        continue;
+      from = net->nodes->pdata[source->node];
+      if (!from->node.typed)
+        continue;
+      infer->has_fault = FALSE;
+      if (check_weight_source (infer, (guint)input, source))
+        {
+          infer->input[input] = from->node.output + source->output;
+          check_tied (infer, &infer->declared[i].spec, infer->input[input]);
+        }
+      n->node.typed &= !infer->has_fault;
+    }
 }
 
 void
@@ -256,9 +321,11 @@ loom_infer_weight (LoomInfer *ctx, const LoomWeightSpec *spec)
 
   name = spec->bare_name ? g_strdup (ctx->weight_path) : g_strconcat (ctx->weight_path, ".", spec->name, NULL);
   declared->full_name = loom_net_strdup (&net->arena, name);
-  if (input >= 0 && ctx->input[input] != NULL)
+  set_readable (ctx, spec);
+  if (input >= 0 && loom_net_node (net, ctx->node)->input[input].node != G_MAXUINT)
     {
-      check_tied (ctx, spec, ctx->input[input]);
+      if (ctx->input[input] != NULL)
+        check_tied (ctx, spec, ctx->input[input]);
       declared->input = input;
       ctx->n_declared++;
       return;
@@ -401,9 +468,11 @@ infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
       if (source->node == G_MAXUINT)
         continue;
       from = net->nodes->pdata[source->node];
+      if (!waits_for (net, &n->node, i))
+        continue;
       if (!from->node.typed)
         n->broken = TRUE;
-      else
+      else if (!loom_net_is_weight (net, source) || check_weight_source (infer, i, source))
         infer->input[i] = from->node.output + source->output;
     }
   if (n->broken || infer->has_fault)
@@ -434,4 +503,6 @@ loom_net_infer_all (LoomNet *net)
   sort_nodes (net);
   for (guint i = 0; i < net->nodes->len; i++)
     infer_node (net, net->nodes->pdata[i], &ones);
+  for (guint i = 0; i < net->nodes->len; i++)
+    check_ties (net, net->nodes->pdata[i]);
 }

@@ -144,6 +144,18 @@ loom_net_evaluate (LoomNet *net, const LoomElement *element, const char *path, c
   return value->text;
 }
 
+void
+loom_net_make_whole (LoomNet *net, NetArgument *value)
+{
+  double d = value->number.d;
+
+  /* Beyond 2^53 a float does not tell which integer it is. */
+  if (!value->is_number || value->number.is_int || d != floor (d) || fabs (d) > 9007199254740992.0)
+    return;
+  value->number = (LoomNumber){ .is_int = TRUE, .i = (gint64)d };
+  value->text = number_text (net, value->number);
+}
+
 /* ---- reserved attributes ---------------------------------------------------- */
 
 static const char *const reserved[]
@@ -254,8 +266,12 @@ parse_list (LoomInfer *infer, const LoomParamSpec *spec, const char *text, NetPa
 
       if (ints ? !parse_int (item, param->ints + i) : !parse_float (item, param->floats + i))
         {
-          complain (infer, spec->name, "%s is “%.60s”, which is no list of %s such as “%s”.", spec->name, text,
-                    ints ? "integers" : "numbers", ints ? "3,3" : "0.5,1");
+          LoomFault *fault = complain (infer, spec->name, "%s is “%.60s”, which is no list of %s such as “%s”.",
+                                       spec->name, text, ints ? "integers" : "numbers", ints ? "3,3" : "0.5,1");
+          double number;
+
+          if (ints && parse_float (text, &number))
+            loom_fault_set_fix (fault, NULL, NULL, "In an expression // divides without a rest.");
           return FALSE;
         }
       if (!in_range (infer, spec, ints ? (double)param->ints[i] : param->floats[i], item))
@@ -385,8 +401,10 @@ loom_net_parse_params (LoomInfer *infer)
           NetArgument value;
 
           infer->params[k].is_set = TRUE;
-          infer->params[k].text
-              = loom_net_evaluate (infer->net, infer->element, infer->path, infer->arguments, name, text, &value);
+          loom_net_evaluate (infer->net, infer->element, infer->path, infer->arguments, name, text, &value);
+          if (loom_expr_is (text) && (specs[k].type == LOOM_PARAM_INT || specs[k].type == LOOM_PARAM_INTS))
+            loom_net_make_whole (infer->net, &value);
+          infer->params[k].text = value.text;
         }
       /* Where outputs depend on parameters (a data set), the operator knows more names than its table. */
       else if (!loom_net_is_reserved (name) && strchr (name, ':') == NULL && infer->op->dynamic_outputs == NULL)

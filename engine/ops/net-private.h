@@ -54,8 +54,8 @@ typedef enum
 typedef struct
 {
   guint from;       /* local node */
-  int output;       /* index of its output; -1: by name, for outputs that depend on parameters */
-  const char *port; /* that name; NULL where it was omitted */
+  int output;       /* index of its output; -1: by name, for weights and for outputs that depend on parameters */
+  const char *port; /* that name, or the way to a weight ("0.conv.weight" in a module); NULL where it was omitted */
   const LoomElement *wire;
 } NetWire;
 
@@ -144,7 +144,7 @@ struct _LoomInfer
   const LoomType **input; /* NULL where not wired */
   const LoomPortSpec *output_spec;
   guint n_outputs;
-  LoomType *output;
+  LoomType *output; /* weights and buffers behind the outputs, in the order of loom_net_weight_name() */
   gboolean *output_is_set;
   guint n_declared;
   LoomNetDeclared *declared;
@@ -201,6 +201,16 @@ NetScope *loom_net_scope (LoomNet *net, const LoomElement *element, const NetEnv
 int loom_net_output_index (const LoomPortSpec *specs, guint n, const char *port);
 guint loom_net_count_ports (const LoomPortSpec *specs);
 
+/* Weights and buffers of an operator, as its table lists them: ports that a weight may serve, then buffers. */
+guint loom_net_count_weights (const LoomOp *op);
+const char *loom_net_weight_name (const LoomOp *op, guint k);
+int loom_net_weight_index (const LoomOp *op, const char *name);
+gboolean loom_net_is_weight_port (const LoomOp *op, guint input);
+/* Steps on the way to a weight: past the number of a copy (-1 where none is given), and to a node of a scope by the
+ * first n letters. */
+const char *loom_net_skip_copy (const NetLocal *local, const char *way, int *copy);
+const NetLocal *loom_net_find_local (const NetScope *scope, const char *way, gsize n);
+
 /* net-expand.c */
 void loom_net_expand (LoomNet *net);
 /* Follows output `output` of a local node to the operator that computes it; FALSE where a fault is on the way. */
@@ -211,6 +221,8 @@ gboolean loom_net_follow_wire (LoomNet *net, NetInstance *instance, const NetWir
 /* net-params.c: an attribute's text with its expression evaluated; NULL after a fault. */
 const char *loom_net_evaluate (LoomNet *net, const LoomElement *element, const char *path,
                                const NetEnvironment *arguments, const char *name, const char *text, NetArgument *value);
+/* Where an integer is asked for, a float that is one exactly becomes it: {channels / 2}. */
+void loom_net_make_whole (LoomNet *net, NetArgument *value);
 void loom_net_parse_params (LoomInfer *infer);
 /* Checks what is reserved on every node; TRUE for a reserved name. */
 gboolean loom_net_is_reserved (const char *name);

@@ -44,6 +44,100 @@ loom_net_output_index (const LoomPortSpec *specs, guint n, const char *port)
   return -1;
 }
 
+/* ---- weights as sources --------------------------------------------------- */
+
+gboolean
+loom_net_is_weight_port (const LoomOp *op, guint input)
+{
+  /* All inputs of a variadic operator have one entry. */
+  return op->inputs != NULL && !(op->inputs[0].flags & LOOM_PORT_VARIADIC)
+         && op->inputs[input].flags & LOOM_PORT_WEIGHT;
+}
+
+const char *
+loom_net_weight_name (const LoomOp *op, guint k)
+{
+  for (guint i = 0; op->inputs != NULL && op->inputs[i].name != NULL; i++)
+    if (op->inputs[i].flags & LOOM_PORT_WEIGHT && k-- == 0)
+      return op->inputs[i].name;
+  for (guint i = 0; op->buffers != NULL && op->buffers[i] != NULL; i++)
+    if (k-- == 0)
+      return op->buffers[i];
+  return NULL;
+}
+
+guint
+loom_net_count_weights (const LoomOp *op)
+{
+  guint n = 0;
+
+  for (guint i = 0; op->inputs != NULL && op->inputs[i].name != NULL; i++)
+    n += (op->inputs[i].flags & LOOM_PORT_WEIGHT) != 0;
+  for (guint i = 0; op->buffers != NULL && op->buffers[i] != NULL; i++)
+    n++;
+  return n;
+}
+
+int
+loom_net_weight_index (const LoomOp *op, const char *name)
+{
+  const char *each;
+
+  for (guint k = 0; (each = loom_net_weight_name (op, k)) != NULL; k++)
+    if (strcmp (each, name) == 0)
+      return (int)k;
+  return -1;
+}
+
+const char *
+loom_net_skip_copy (const NetLocal *local, const char *way, int *copy)
+{
+  gsize n = strspn (way, G_CSET_DIGITS);
+
+  *copy = -1;
+  if (n == 0 || n > 6 || way[n] != '.' || loom_element_get (local->element, "repeat") == NULL)
+    return way;
+  *copy = atoi (way);
+  return way + n + 1;
+}
+
+const NetLocal *
+loom_net_find_local (const NetScope *scope, const char *way, gsize n)
+{
+  for (guint i = 0; i < scope->n_locals; i++)
+    {
+      const char *id = scope->locals[i].id;
+
+      if (id != NULL && strncmp (id, way, n) == 0 && id[n] == 0)
+        return scope->locals + i;
+    }
+  return NULL;
+}
+
+/* Whether a wire's end leads to a weight of the node, or of a node in the module. */
+static gboolean
+leads_to_weight (const NetLocal *local, const char *way)
+{
+  while (way != NULL)
+    {
+      int copy;
+      gsize n;
+
+      way = loom_net_skip_copy (local, way, &copy);
+      if (local->kind == NET_OP)
+        return loom_net_weight_index (local->op, way) >= 0;
+      n = strcspn (way, ".");
+      if (local->kind != NET_MODULE || way[n] == 0)
+        return FALSE;
+      local = loom_net_find_local (local->module, way, n);
+      /* A node with a fault of its own has been reported. */
+      if (local == NULL || local->kind == NET_BROKEN)
+        return local != NULL;
+      way += n + 1;
+    }
+  return FALSE;
+}
+
 /* ---- words for faults ------------------------------------------------------- */
 
 static void
@@ -63,10 +157,17 @@ add_port_fault (LoomNet *net, const NetLocal *local, const char *path, const Loo
                             "“%s” has several %ss; the wire must name one of: %s.", local->id, side, list);
   else
     {
-      const char *near = loom_nearest (port, (const char *const *)names->pdata);
+      const char *near;
 
       fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, port, "“%s” has no %s “%s”. It has: %s.", local->id,
                               side, port, list);
+      /* Weights can be read too, but a list of outputs is not where one looks for them. */
+      g_ptr_array_set_size (names, (int)names->len - 1);
+      if (local->kind == NET_OP && strcmp (side, "output") == 0)
+        for (guint k = 0; loom_net_weight_name (local->op, k) != NULL; k++)
+          g_ptr_array_add (names, (gpointer)loom_net_weight_name (local->op, k));
+      g_ptr_array_add (names, NULL);
+      near = loom_nearest (port, (const char *const *)names->pdata);
       if (fault != NULL && near != NULL)
         loom_fault_set_fix (fault, NULL, NULL, "Did you mean %s=\"%s.%s\"?", attribute, local->id, near);
     }
@@ -289,6 +390,9 @@ find_output (LoomNet *net, const NetLocal *local, const char *path, NetWire *wir
             wire->output = (int)i;
             return TRUE;
           }
+      wire->output = -1;
+      if (leads_to_weight (local, wire->port))
+        return TRUE;
       add_port_fault (net, local, path, wire->wire, "from", "output", wire->port,
                       port_names (NULL, 0, module, module->outputs, module->n_outputs));
       return FALSE;
@@ -301,7 +405,7 @@ find_output (LoomNet *net, const NetLocal *local, const char *path, NetWire *wir
       if (local->op->dynamic_outputs != NULL)
         return TRUE;
       wire->output = loom_net_output_index (local->op->outputs, n, wire->port);
-      if (wire->output >= 0)
+      if (wire->output >= 0 || leads_to_weight (local, wire->port))
         return TRUE;
       add_port_fault (net, local, path, wire->wire, "from", "output", wire->port,
                       port_names (local->op->outputs, n, NULL, NULL, 0));

@@ -8,6 +8,8 @@ static const LoomPortSpec inputs[] = {
   { NULL },
 };
 
+static const char *const buffers[] = { "running_mean", "running_var", "num_batches_tracked", NULL };
+
 static const LoomParamSpec params[] = {
   { .name = "eps",
     .type = LOOM_PARAM_FLOAT,
@@ -156,6 +158,7 @@ const LoomOp loom_op_batch_norm2d = {
   .formula = "y = γ (x - μ) / √(σ² + ε) + β",
   .reference = "torch.nn.BatchNorm2d",
   .inputs = inputs,
+  .buffers = buffers,
   .outputs = loom_op_port_out,
   .params = params,
   .infer = infer,

@@ -1,11 +1,19 @@
 /* Clamp: values held between two bounds. */
 #include "engine/ops/op-private.h"
 
+#include <math.h>
+
 static const LoomParamSpec params[] = {
   { .name = "min", .type = LOOM_PARAM_FLOAT, .def = "", .doc = "Anything smaller becomes this." },
   { .name = "max", .type = LOOM_PARAM_FLOAT, .def = "", .doc = "Anything larger becomes this." },
   { NULL },
 };
+
+static gboolean
+is_fraction (const LoomInfer *ctx, const char *name)
+{
+  return loom_infer_is_set (ctx, name) && loom_infer_float (ctx, name) != floor (loom_infer_float (ctx, name));
+}
 
 static void
 infer (LoomInfer *ctx)
@@ -15,7 +23,11 @@ infer (LoomInfer *ctx)
       loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "min", "clamp needs a bound: give min, max or both.");
       return;
     }
-  loom_op_infer_same (ctx);
+  /* A bound between whole numbers makes integers floats, for else it could not be kept. */
+  if (is_fraction (ctx, "min") || is_fraction (ctx, "max"))
+    loom_op_infer_float (ctx);
+  else
+    loom_op_infer_same (ctx);
 }
 
 /* Elements strictly inside a bound are taken as they are and get the gradient; the others come from behind a barrier
@@ -37,7 +49,10 @@ hold (LoomLower *ctx, LoomValue x, const char *name, LoomScalarOp inside, LoomSc
 static void
 lower (LoomLower *ctx)
 {
-  LoomValue y = hold (ctx, loom_lower_input (ctx, 0), "min", LOOM_SCALAR_GT, LOOM_SCALAR_MAX);
+  LoomDType dtype = loom_op_dtype (ctx, loom_infer_get_output (loom_lower_infer (ctx), 0)->dtype);
+  LoomValue y = loom_cast (loom_lower_program (ctx), loom_lower_input (ctx, 0), dtype);
+
+  y = hold (ctx, y, "min", LOOM_SCALAR_GT, LOOM_SCALAR_MAX);
 
   loom_lower_output (ctx, 0, hold (ctx, y, "max", LOOM_SCALAR_LT, LOOM_SCALAR_MIN));
 }
@@ -48,6 +63,8 @@ static const LoomSample samples[] = {
   { .params = "max=0.2", .inputs = { "f32:" } },
   { .params = "min=1 max=-1", .inputs = { "f32:4" } },
   { .params = "min=0", .inputs = { "f32:0" } },
+  { .params = "min=1 max=3", .inputs = { "i64:B" }, .range = "class:5" },
+  { .params = "min=0.5 max=3", .inputs = { "i64:B" }, .range = "class:5" },
   { NULL },
 };
 

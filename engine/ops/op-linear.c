@@ -19,6 +19,19 @@ static const LoomParamSpec params[] = {
   { NULL },
 };
 
+/* Four dimensions are images, where a flatten is most likely what is missing; but a row of pixels may be meant. */
+static void
+warn_of_images (LoomInfer *ctx, const LoomShape *shape)
+{
+  LoomShape last = { .rank = 1, .dim = { shape->dim[shape->rank - 1] } };
+  g_autofree char *all = loom_shape_to_string (shape), *one = loom_shape_to_string (&last);
+
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "input",
+                    "linear works on the last dimension, %s, only; to use all of %s put a flatten before it.", one, all)
+      ->is_warning
+      = TRUE;
+}
+
 static void
 infer (LoomInfer *ctx)
 {
@@ -26,8 +39,8 @@ infer (LoomInfer *ctx)
   gint64 in, out = loom_infer_int (ctx, "out_features");
   LoomShape shape = x->shape;
 
-  if (!loom_op_rank (ctx, 0, "input", 1, 3, "a matrix, samples × features",
-                     x->shape.rank == 0 ? "Put a reshape before it." : "Put a flatten before it.")
+  if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "features in a last dimension",
+                     "Put a reshape before it.")
       || !loom_op_needs_float (ctx, 0, "input", "multiplies by weights"))
     return;
   if (!loom_op_plain_dim (ctx, x->shape.dim[x->shape.rank - 1], "each input feature", &in))
@@ -41,6 +54,8 @@ infer (LoomInfer *ctx)
                                                .shape = loom_shape (1, (gint64[]){ out }),
                                                .init = loom_init_fan_in (in),
                                                .dtype = LOOM_F32 });
+  if (shape.rank == 4)
+    warn_of_images (ctx, &shape);
   shape.dim[shape.rank - 1] = loom_dim (out);
   loom_infer_output (ctx, 0, x->dtype, &shape);
 }
@@ -81,6 +96,7 @@ static const LoomSample samples[] = {
   { .params = "out_features=5", .inputs = { "f32:B,3" } },
   { .params = "out_features=5 bias=false", .inputs = { "f32:B,3" } },
   { .params = "out_features=2", .inputs = { "f32:B,T,3" } },
+  { .params = "out_features=2", .inputs = { "f32:2,1,B,2,3" } },
   { .params = "out_features=1", .inputs = { "f32:1" } },
   { .params = "out_features=4", .inputs = { "f32:0,3" } },
   { .params = "out_features=2", .inputs = { "f32:B,3", "f32:2,3", "f32:2" } },
@@ -96,7 +112,7 @@ const LoomOp loom_op_linear = {
   .details
   = "Each output is a weighted sum of all inputs plus a bias: a flat map, learnt. Alone it draws straight "
     "lines through the data; with an activation between two of them a network can bend. It works on the last "
-    "dimension, so images are flattened first; a second dimension before it, time for instance, is just more samples.",
+    "dimension, so images are flattened first; any dimension before it, time for instance, is just more samples.",
   .formula = "y = x Wᵀ + b",
   .reference = "torch.nn.Linear",
   .inputs = inputs,

@@ -9,6 +9,7 @@ typedef struct
   LoomErrorCode code;
   const char *node, *port; /* port may be NULL */
   const char *says[3];     /* parts of the sentence */
+  gboolean is_warning;     /* the node works all the same */
 } Fault;
 
 #define X(shape)      "<node id='x' op='input' shape='" shape "'/>"
@@ -22,7 +23,8 @@ static const Fault faults[] = {
     LOOM_ERROR_SHAPE,
     "n",
     "input",
-    { "linear needs a matrix", "B × 16 × 5 × 5", "Put a flatten before it" } },
+    { "last dimension, 5, only", "B × 16 × 5 × 5 put a flatten before it" },
+    .is_warning = TRUE },
   { X ("B,T") ONE ("linear' out_features='10'"), LOOM_ERROR_SHAPE, "n", "input", { "fixed number", "it is T" } },
   { I ("B,3") "<node id='n' op='linear' out_features='2'/><wire from='i' to='n'/>",
     LOOM_ERROR_DTYPE,
@@ -127,6 +129,9 @@ check_fault (const Fault *fault)
   g_assert_cmpuint (loom_faults_length (list), ==, 1);
   found = loom_faults_get (list, 0);
   g_assert_cmpint (found->code, ==, fault->code);
+  g_assert_cmpint (found->is_warning, ==, fault->is_warning);
+  if (loom_net_find (net, fault->node) >= 0)
+    g_assert_cmpint (loom_net_node (net, loom_net_find (net, fault->node))->typed, ==, fault->is_warning);
   g_assert_cmpstr (found->node, ==, fault->node);
   g_assert_cmpstr (found->port, ==, fault->port);
   for (guint i = 0; i < G_N_ELEMENTS (fault->says) && fault->says[i] != NULL; i++)
