@@ -22,7 +22,8 @@ typedef struct
 {
   char *name, *search;
   gboolean is_module;
-  gboolean is_second; /* offered only where something was typed, and after the others */
+  gboolean is_note, is_frame; /* no layer, but something beside them */
+  gboolean is_second;         /* offered only where something was typed, and after the others */
   guint64 from, to;
   const char *output, *input;
 } Choice;
@@ -172,6 +173,18 @@ choose (Chooser *self, GtkListBoxRow *row)
   g_autoptr (GError) error = NULL;
   guint64 serial;
 
+  if (choice->is_note || choice->is_frame)
+    {
+      gboolean is_note = choice->is_note;
+      double x = self->x, y = self->y;
+
+      gtk_popover_popdown (GTK_POPOVER (self->popover));
+      if (is_note)
+        studio_canvas_add_note (canvas, x, y);
+      else
+        studio_canvas_add_frame (canvas);
+      return;
+    }
   if (choice->name == NULL)
     {
       guint64 from = choice->from, to = choice->to, focus = self->serial;
@@ -368,6 +381,11 @@ studio_quick_add_popup (StudioCanvas *canvas, const char *text, double at_x, dou
       self->y = scene->item[current].y + STUDIO_CARD_HEIGHT / 2;
     }
   add_layers (self, FALSE);
+  if (loose == NULL)
+    {
+      add_row (self, "document-edit-symbolic", "Note", "Beside the layers", NULL)->is_note = TRUE;
+      add_row (self, "view-fullscreen-symbolic", "Frame", "Around the selection", NULL)->is_frame = TRUE;
+    }
   chooser_show (self, text, at_x, at_y);
 }
 

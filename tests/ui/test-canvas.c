@@ -4,6 +4,7 @@
 
 #include "ui/canvas/studio-canvas.h"
 #include "ui/canvas/studio-node.h"
+#include "ui/canvas/studio-remark.h"
 #include "ui/studio-inspector.h"
 #include "ui/studio-outline.h"
 #include "ui/studio-palette.h"
@@ -335,6 +336,40 @@ test_zooms (Fixture *f, gconstpointer data)
   g_object_unref (paintable);
 }
 
+static GtkWidget *
+remark_view (Fixture *f)
+{
+  for (GtkWidget *child = gtk_widget_get_first_child (GTK_WIDGET (f->canvas)); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    if (STUDIO_IS_REMARK_VIEW (child))
+      return child;
+  return NULL;
+}
+
+/* A frame around two cards is there for the screen reader and the keyboard, and goes without a trace. */
+static void
+test_frames (Fixture *f, gconstpointer data)
+{
+  StudioScene *scene = studio_document_get_scene (f->document);
+  guint64 two[2] = { scene->item[0].serial, scene->item[1].serial };
+
+  studio_document_select (f->document, two, 2);
+  g_assert_null (remark_view (f));
+  act (f, "canvas.add-frame");
+  g_assert_nonnull (remark_view (f));
+  gtk_test_accessible_assert_property (GTK_ACCESSIBLE (remark_view (f)), GTK_ACCESSIBLE_PROPERTY_LABEL, "Frame Frame");
+  gtk_test_accessible_assert_property (GTK_ACCESSIBLE (remark_view (f)), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
+                                       "holds x, block");
+  gtk_test_accessible_assert_state (GTK_ACCESSIBLE (remark_view (f)), GTK_ACCESSIBLE_STATE_SELECTED, TRUE);
+  act (f, "canvas.delete");
+  g_assert_null (remark_view (f));
+  act (f, "canvas.undo");
+  act (f, "canvas.undo");
+  g_assert_null (studio_document_undo_name (f->document));
+  act (f, "canvas.show-cost");
+  act (f, "canvas.show-cost");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -351,5 +386,6 @@ main (int argc, char **argv)
   ADD ("hangs", test_hangs);
   ADD ("inspector", test_inspector);
   ADD ("zooms", test_zooms);
+  ADD ("frames", test_frames);
   return g_test_run ();
 }

@@ -59,8 +59,10 @@ closed_cb (GtkPopover *popover, Edit *edit)
 {
   StudioCanvas *canvas = edit->canvas;
 
-  if (canvas->popover == GTK_WIDGET (popover))
-    canvas->popover = NULL;
+  /* Closed because the canvas itself goes: there is nothing to write to any more. */
+  if (canvas->popover != GTK_WIDGET (popover))
+    return;
+  canvas->popover = NULL;
   commit (edit);
   studio_canvas_focus_remark (canvas, studio_scene_find_remark (studio_canvas_scene (canvas), edit->serial));
   g_idle_add (unparent_idle, g_object_ref (popover));
