@@ -14,6 +14,8 @@ G_BEGIN_DECLS
 
 #define LOOM_DIM_MAX_SYMBOLS 3
 #define LOOM_SHAPE_MAX_RANK 8
+/* No tensor may have more: sums of a program's bytes then stay far from overflowing 64 bits. */
+#define LOOM_MAX_ELEMENTS (G_GINT64_CONSTANT (1) << 46)
 
 typedef struct {
   gint64 coef;                       /* -1: unknown; otherwise ≥ 0 */

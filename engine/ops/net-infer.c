@@ -177,6 +177,22 @@ loom_infer_input (const LoomInfer *ctx, guint i)
   return i < ctx->n_inputs ? ctx->input[i] : NULL;
 }
 
+/* Bytes are counted in 64 bits everywhere below, so what could overflow them is refused where it is drawn. */
+static void
+check_size (LoomInfer *ctx, const char *port, const LoomShape *shape)
+{
+  double elements = 1;
+  g_autofree char *text = NULL;
+
+  for (int i = 0; i < shape->rank; i++)
+    elements *= loom_dim_is_unknown (shape->dim[i]) ? 1 : (double)shape->dim[i].coef;
+  if (elements <= LOOM_MAX_ELEMENTS)
+    return;
+  text = loom_shape_to_string (shape);
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "%s is more than any machine holds (%.2g elements). Use smaller sizes.",
+                    text, elements);
+}
+
 void
 loom_infer_output (LoomInfer *ctx, guint i, LoomDType dtype, const LoomShape *shape)
 {
@@ -185,6 +201,7 @@ loom_infer_output (LoomInfer *ctx, guint i, LoomDType dtype, const LoomShape *sh
   ctx->output[i].dtype = dtype;
   ctx->output[i].shape = ctx->binding != NULL ? loom_shape_bind (shape, ctx->binding) : *shape;
   ctx->output_is_set[i] = TRUE;
+  check_size (ctx, NULL, &ctx->output[i].shape);
 }
 
 const LoomType *
@@ -315,6 +332,7 @@ loom_infer_weight (LoomInfer *ctx, const LoomWeightSpec *spec)
   ctx->declared = declared;
   declared += ctx->n_declared;
   declared->spec = *spec;
+  check_size (ctx, spec->name, &spec->shape);
   declared->spec.name = loom_net_intern (spec->name);
   declared->input = -1;
   declared->weight = G_MAXUINT;

@@ -231,6 +231,8 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
     defaults = *options;
   if (defaults.device == NULL)
     defaults.device = "cpu";
+  if (!loom_program_is_countable (program, error))
+    return NULL;
   w = work_new (program, devices, &defaults);
   work_fuse (w);
   if (!work_place (w, error))

@@ -320,6 +320,14 @@ is_setup (Work *w, const WorkInstr *instr, GPtrArray *order)
 }
 
 static gboolean
+is_trained (Work *w, guint v)
+{
+  int slot = work_value (w, work_root (w, v))->slot;
+
+  return slot >= 0 && loom_program_get_slot (w->program, (guint)slot)->kind != LOOM_SLOT_SCALAR;
+}
+
+static gboolean
 place_instr (Placer *p, WorkInstr *instr, GError **error)
 {
   Work *w = p->w;
@@ -345,6 +353,15 @@ place_instr (Placer *p, WorkInstr *instr, GError **error)
         return FALSE;
       if (moved != v)
         {
+          /* An update works in place, so a copy of a parameter is nothing that it could update. */
+          if (instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_UPDATE) && is_trained (w, v))
+            {
+              g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE,
+                           "%s on %s was asked to update %s, which lives on another device.", instr->label->str,
+                           device_at (w, instr->device)->name,
+                           loom_program_get_slot (w->program, (guint)work_value (w, work_root (w, v))->slot)->name);
+              return FALSE;
+            }
           g_array_index (instr->in, guint, k) = moved;
           for (guint s = 0; instr->steps != NULL && s < instr->steps->len; s++)
             for (int a = 0; a < 3; a++)
@@ -399,6 +416,29 @@ place_instr (Placer *p, WorkInstr *instr, GError **error)
   return TRUE;
 }
 
+/* A slot takes its next value where it lives. */
+static gboolean
+settle_commit (Placer *p, guint v, GError **error)
+{
+  Work *w = p->w;
+  int commit = work_value (w, v)->commit;
+  const LoomSlot *slot = loom_program_get_slot (w->program, (guint)commit);
+  int device = slot->read != 0 ? work_value (w, work_root (w, slot->read))->device : device_of_name (w, NULL, error);
+  guint moved;
+
+  if (device < 0)
+    return FALSE;
+  moved = on_device (p, v, device, error);
+  if (moved == 0)
+    return FALSE;
+  if (moved != v)
+    {
+      work_value (w, v)->commit = -1;
+      work_value (w, moved)->commit = commit;
+    }
+  return TRUE;
+}
+
 /* Outputs and commits that are reshapes of an NHWC value need the plain bytes. */
 static gboolean
 settle_results (Placer *p, GError **error)
@@ -414,6 +454,8 @@ settle_results (Placer *p, GError **error)
         if (work_value (w, root)->producer < 0 && work_value (w, root)->slot < 0 && work_value (w, root)->input < 0)
           continue;
         if (!settle_alias (p, v, error))
+          return FALSE;
+        if (work_value (w, v)->commit >= 0 && !settle_commit (p, v, error))
           return FALSE;
       }
   return TRUE;

@@ -99,7 +99,7 @@ is_finite (LoomProgram *p, LoomValue x, LoomDType dtype)
 }
 
 /* What the forward pass wants to remember (running statistics, counters) is kept only from a finite step: a NaN
- * destroys nothing, and the step can be repeated to find where it began. */
+ * destroys nothing, and the step can be repeated to find where it began. Each choice is made where the slot lives. */
 static void
 guard_commits (LoomProgram *p, LoomValue finite)
 {
@@ -109,9 +109,80 @@ guard_commits (LoomProgram *p, LoomValue finite)
     {
       const LoomSlot *slot = loom_program_get_slot (p, i);
 
-      if (slot->commit != 0 && slot->kind != LOOM_SLOT_PARAMETER && slot->kind != LOOM_SLOT_OPTIMIZER)
-        loom_program_commit (p, (int)i,
-                             loom_ternary (p, LOOM_SCALAR_SELECT, good, slot->commit, loom_program_read (p, (int)i)));
+      if (slot->commit == 0 || slot->kind == LOOM_SLOT_PARAMETER || slot->kind == LOOM_SLOT_OPTIMIZER)
+        continue;
+      loom_program_set_origin (p, NULL, loom_value_info (p, loom_program_read (p, (int)i))->device);
+      loom_program_commit (p, (int)i,
+                           loom_ternary (p, LOOM_SCALAR_SELECT, good, slot->commit, loom_program_read (p, (int)i)));
+    }
+  loom_program_set_origin (p, NULL, NULL);
+}
+
+/* One device's parameters. */
+typedef struct
+{
+  const char *device;
+  guint n;
+  int *slot;
+  LoomValue *grad;
+} Share;
+
+static void
+clear_share (gpointer data)
+{
+  Share *share = data;
+
+  g_free (share->slot);
+  g_free (share->grad);
+}
+
+/* Parameters are updated where they live, so each device has statistics and a step of its own. The order of devices
+ * is that of their first parameter. */
+static GArray *
+share_out (LoomProgram *p, guint n, const int *slot, const LoomValue *grad)
+{
+  GArray *shares = g_array_new (FALSE, TRUE, sizeof (Share));
+
+  g_array_set_clear_func (shares, clear_share);
+  for (guint i = 0; i < n; i++)
+    {
+      const char *device = loom_value_info (p, loom_program_read (p, slot[i]))->device;
+      Share *share = NULL;
+
+      for (guint k = 0; k < shares->len && share == NULL; k++)
+        {
+          if (g_strcmp0 (g_array_index (shares, Share, k).device, device) == 0)
+            share = &g_array_index (shares, Share, k);
+        }
+      if (share == NULL)
+        {
+          Share first = { .device = device, .slot = g_new (int, n), .grad = g_new (LoomValue, n) };
+
+          g_array_append_val (shares, first);
+          share = &g_array_index (shares, Share, shares->len - 1);
+        }
+      share->slot[share->n] = slot[i];
+      share->grad[share->n++] = grad[i];
+    }
+  return shares;
+}
+
+/* The sum of squares of all gradients, and whether all are finite, over every device. */
+static void
+emit_stats (LoomProgram *p, const GArray *shares, LoomValue *sum_of_squares, LoomValue *finite)
+{
+  *sum_of_squares = *finite = 0;
+  for (guint k = 0; k < shares->len; k++)
+    {
+      const Share *share = &g_array_index (shares, Share, k);
+      LoomGradStatsAttrs attrs = { (int)share->n };
+      LoomValue stats[2];
+
+      loom_program_set_origin (p, NULL, share->device);
+      loom_emit (p, loom_prim ("grad_stats"), &attrs, share->n, share->grad, stats);
+      loom_program_set_origin (p, NULL, NULL);
+      *sum_of_squares = k == 0 ? stats[0] : loom_binary (p, LOOM_SCALAR_ADD, *sum_of_squares, stats[0]);
+      *finite = k == 0 ? stats[1] : loom_binary (p, LOOM_SCALAR_MUL, *finite, stats[1]);
     }
 }
 
@@ -119,14 +190,13 @@ static void
 emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOptions *options, guint n, const int *slot,
           const LoomValue *grad)
 {
+  g_autoptr (GArray) shares = share_out (p, n, slot, grad);
   LoomDType dtype = loom_program_get_float (p);
-  LoomGradStatsAttrs attrs = { (int)n };
-  LoomValue stats[2], norm, finite, scale, step;
+  LoomValue sum_of_squares, norm, finite, scale, step;
   LoomValue done = loom_program_scalar_i64 (p, "step", 0);
 
-  loom_emit (p, loom_prim ("grad_stats"), &attrs, n, grad, stats);
-  norm = loom_unary (p, LOOM_SCALAR_SQRT, stats[0]);
-  finite = stats[1];
+  emit_stats (p, shares, &sum_of_squares, &finite);
+  norm = loom_unary (p, LOOM_SCALAR_SQRT, sum_of_squares);
   if (options->loss != 0)
     {
       LoomValue loss = loom_reshape (p, options->loss, 0, NULL);
@@ -147,16 +217,29 @@ emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOption
   loom_program_output (p, "grad_norm", norm);
   loom_program_output (p, "finite", finite);
 
-  optimizer->emit (&(LoomOptimizerCall){ .p = p,
-                                         .optimizer = optimizer,
-                                         .n = n,
-                                         .slot = slot,
-                                         .grad = grad,
-                                         .hyper = options->hyper,
-                                         .prefix = "",
-                                         .grad_scale = scale,
-                                         .finite = finite,
-                                         .step = step });
+  for (guint i = 0; optimizer->hyper[i].name != NULL; i++)
+    {
+      /* Hyper-parameters live on the graph's device, whoever reads them first. */
+      if (!optimizer->hyper[i].is_bool)
+        loom_program_scalar (p, optimizer->hyper[i].name, options->hyper[i]);
+    }
+  for (guint k = 0; k < shares->len; k++)
+    {
+      const Share *share = &g_array_index (shares, Share, k);
+
+      loom_program_set_origin (p, NULL, share->device);
+      optimizer->emit (&(LoomOptimizerCall){ .p = p,
+                                             .optimizer = optimizer,
+                                             .n = share->n,
+                                             .slot = share->slot,
+                                             .grad = share->grad,
+                                             .hyper = options->hyper,
+                                             .prefix = "",
+                                             .grad_scale = scale,
+                                             .finite = finite,
+                                             .step = step });
+    }
+  loom_program_set_origin (p, NULL, NULL);
 }
 
 gboolean

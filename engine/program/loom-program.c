@@ -19,6 +19,7 @@ struct _LoomProgram
   GHashTable *slot_of; /* name → index + 1 */
   /* Paths and devices, each once. Not quarks: their table is never freed, and copied whenever it grows. */
   GStringChunk *strings;
+  char *too_large; /* a sentence, once a value had more elements than can be counted */
 };
 
 static void
@@ -87,6 +88,7 @@ loom_program_unref (LoomProgram *p)
   g_ptr_array_unref (p->inputs);
   g_ptr_array_unref (p->outputs);
   g_string_chunk_free (p->strings);
+  g_free (p->too_large);
   g_free (p);
 }
 
@@ -130,11 +132,36 @@ loom_program_get_origin (const LoomProgram *p, const char **path, const char **d
   *device = p->device;
 }
 
+/* What broadcasting makes inside a node (a gradient, an expansion) can be larger than any port of the graph. Such a
+ * value is kept, so that building goes on, and the program says that it cannot be planned. */
+static void
+check_size (LoomProgram *p, const LoomTensorDesc *desc)
+{
+  double elements = 1;
+
+  for (int i = 0; i < desc->rank; i++)
+    elements *= (double)desc->dim[i];
+  if (elements > LOOM_MAX_ELEMENTS && p->too_large == NULL)
+    p->too_large
+        = g_strdup_printf ("Node %s needs a tensor of %.2g elements, more than any machine holds. Use smaller sizes.",
+                           p->origin != NULL ? p->origin : "(none)", elements);
+}
+
+gboolean
+loom_program_is_countable (const LoomProgram *p, GError **error)
+{
+  if (p->too_large == NULL)
+    return TRUE;
+  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_SHAPE, p->too_large);
+  return FALSE;
+}
+
 static LoomValue
 add_value (LoomProgram *p, const LoomTensorDesc *desc)
 {
   LoomValueInfo *info = g_new0 (LoomValueInfo, 1);
 
+  check_size (p, desc);
   info->desc = *desc;
   info->producer = G_MAXUINT;
   info->region = p->region;

@@ -139,6 +139,10 @@ LoomValue loom_program_scalar_i64 (LoomProgram *p, const char *name, gint64 init
 void loom_program_output (LoomProgram *p, const char *name, LoomValue value);
 LoomValue loom_program_find_output (const LoomProgram *p, const char *name);
 
+/* FALSE, with a SHAPE error naming the node, when some value has more elements than LOOM_MAX_ELEMENTS: planners and
+ * executors ask before they count bytes. */
+gboolean loom_program_is_countable (const LoomProgram *p, GError **error);
+
 /* ---- looking ---------------------------------------------------------- */
 guint loom_program_n_values (const LoomProgram *p); /* values are 1 … n */
 const LoomValueInfo *loom_value_info (const LoomProgram *p, LoomValue v);

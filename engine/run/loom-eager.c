@@ -28,6 +28,8 @@ loom_eager_new (LoomProgram *program, LoomState *state, LoomDevices *devices, co
   LoomPlanDevice *d = loom_devices_get (devices, device, error);
   LoomEager *eager;
 
+  if (!loom_program_is_countable (program, error))
+    return NULL;
   if (d != NULL && !d->info.host_memory)
     d = loom_devices_get (devices, "cpu", error);
   if (d == NULL || !loom_state_adopt (state, program, error))

@@ -253,9 +253,11 @@ allocate (LoomState *state, guint first, LoomPlanDevice *device, LoomSlotKind ki
   return TRUE;
 }
 
+/* Takes back what a failed adoption has added: slots from `first` on, buffers from `first_buffer` on. */
 static void
-forget (LoomState *state, guint first)
+forget (LoomState *state, guint first, guint first_buffer)
 {
+  g_array_set_size (state->buffers, first_buffer);
   for (guint i = first; i < state->slots->len; i++)
     g_hash_table_remove (state->by_name, slot_at (state, i)->name);
   g_array_set_size (state->slots, first);
@@ -264,7 +266,7 @@ forget (LoomState *state, guint first)
 gboolean
 loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
 {
-  guint first = state->slots->len;
+  guint first = state->slots->len, first_buffer = state->buffers->len;
   g_autoptr (GArray) source = g_array_new (FALSE, FALSE, sizeof (guint));
 
   for (guint i = 0; i < loom_program_n_slots (program); i++)
@@ -278,13 +280,13 @@ loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
         {
           if (check_same (slot_at (state, (guint)have), slot, error))
             continue;
-          forget (state, first);
+          forget (state, first, first_buffer);
           return FALSE;
         }
       s.device = loom_devices_get (state->devices, device != NULL ? device : state->device, error);
       if (s.device == NULL)
         {
-          forget (state, first);
+          forget (state, first, first_buffer);
           return FALSE;
         }
       s.name = g_strdup (slot->name);
@@ -300,7 +302,7 @@ loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
     if (slot_at (state, i)->address == NULL
         && !allocate (state, first, slot_at (state, i)->device, slot_at (state, i)->kind, error))
       {
-        forget (state, first);
+        forget (state, first, first_buffer);
         return FALSE;
       }
   for (guint i = first; i < state->slots->len; i++)
@@ -313,11 +315,13 @@ loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
       for (int r = 0; r < s->desc.rank; r++)
         dims[r] = s->desc.dim[r];
       t = loom_tensor_new (s->desc.dtype, s->desc.rank, dims, error);
-      if (t == NULL)
-        return FALSE;
-      fill_initial (t, &slot->init, state->seed, s->name);
-      if (t->bytes > 0 && !copy_in (s, t->data, error))
-        return FALSE;
+      if (t != NULL)
+        fill_initial (t, &slot->init, state->seed, s->name);
+      if (t == NULL || (t->bytes > 0 && !copy_in (s, t->data, error)))
+        {
+          forget (state, first, first_buffer);
+          return FALSE;
+        }
     }
   return TRUE;
 }

@@ -56,6 +56,9 @@ finish (LoomProgram *p, LoomValue logits, const char *optimizer, GArray *slots)
   g_assert_no_error (error);
 }
 
+/* The device of the second layer, NULL for the graph's: a test of parameters that live elsewhere sets it. */
+static const char *far_device;
+
 static LoomProgram *
 mlp (LoomDType dtype, const char *optimizer)
 {
@@ -72,7 +75,7 @@ mlp (LoomDType dtype, const char *optimizer)
   h = loom_unary (p, LOOM_SCALAR_RELU, h);
   loom_program_set_origin (p, "gelu", NULL);
   h = loom_unary (p, LOOM_SCALAR_GELU, h);
-  loom_program_set_origin (p, "fc2", NULL);
+  loom_program_set_origin (p, "fc2", far_device);
   h = loom_matmul (p, h, weight (p, "fc2.weight", 2, (gint64[]){ 4, 16 }, slots), FALSE, TRUE);
   h = loom_binary (p, LOOM_SCALAR_ADD, h, weight (p, "fc2.bias", 1, (gint64[]){ 4 }, slots));
   finish (p, h, optimizer, slots);
@@ -271,6 +274,52 @@ test_conv (void)
   compare (conv_net, "adam");
 }
 
+/* A layer on another device is trained there: the numbers are those of one device, for every optimiser. */
+static void
+test_two_devices (void)
+{
+  static const char *const optimizers[] = { "sgd", "adam", "adamw" };
+
+  g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
+  for (guint i = 0; i < G_N_ELEMENTS (optimizers); i++)
+    {
+      g_autoptr (LoomProgram) near = mlp (LOOM_F32, optimizers[i]);
+      g_autoptr (LoomProgram) far = NULL;
+      double one[10], two[10];
+      g_autoptr (LoomState) a = NULL;
+      g_autoptr (LoomState) b = NULL;
+
+      far_device = "cpu:1";
+      far = mlp (LOOM_F32, optimizers[i]);
+      far_device = NULL;
+      a = train_plan (near, "cpu", TRUE, TRUE, one);
+      b = train_plan (far, "cpu", TRUE, TRUE, two);
+      for (int s = 0; s < 10; s++)
+        g_assert_cmpfloat_with_epsilon (one[s], two[s], 1e-5);
+      assert_states_near (a, b, 1e-4);
+    }
+  g_unsetenv ("GRADLOOM_CPU_DEVICES");
+}
+
+/* A value that no machine holds is refused before any byte is counted. */
+static void
+test_too_large (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  LoomPlanOptions options = { .device = "cpu" };
+  g_autoptr (GError) error = NULL;
+  LoomValue x, y;
+
+  x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ G_GINT64_CONSTANT (1) << 40, 1 });
+  y = loom_program_input (p, "y", LOOM_F32, 2, (gint64[]){ 1, G_GINT64_CONSTANT (1) << 40 });
+  loom_program_set_origin (p, "huge", NULL);
+  loom_program_output (p, "z", loom_binary (p, LOOM_SCALAR_ADD, x, y));
+  g_assert_null (loom_plan_new (p, devices, &options, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE);
+  g_assert_nonnull (strstr (error->message, "huge"));
+}
+
 /* No two values that are alive together overlap, and the arena is at most 10 % above the lower bound. */
 static void
 test_memory (void)
@@ -397,6 +446,8 @@ main (int argc, char *argv[])
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/run/mlp", test_mlp);
   g_test_add_func ("/run/conv", test_conv);
+  g_test_add_func ("/run/two-devices", test_two_devices);
+  g_test_add_func ("/run/too-large", test_too_large);
   g_test_add_func ("/run/memory", test_memory);
   g_test_add_func ("/run/flat-gradients", test_flat_gradients);
   g_test_add_func ("/run/nan-keeps-state", test_nan_keeps_state);
