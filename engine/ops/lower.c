@@ -78,6 +78,13 @@ find_declared (const LoomInfer *infer, const char *name)
   return NULL;
 }
 
+/* f64 is computed on one device only, whatever the node names. */
+static void
+set_origin (Lowering *l, const LoomNetNode *n)
+{
+  loom_program_set_origin (l->program, n->path, l->options->float_dtype == LOOM_F64 ? NULL : n->device);
+}
+
 /* The value of a weight that a wire reads, or that is wanted; FALSE where its node is at fault. */
 static gboolean
 read_weight (Lowering *l, const LoomNetSource *source)
@@ -94,8 +101,10 @@ read_weight (Lowering *l, const LoomNetSource *source)
                    n->path);
       return FALSE;
     }
-  if (*value == 0)
-    *value = loom_program_read (l->program, slot_of (l, declared));
+  if (*value != 0)
+    return TRUE;
+  set_origin (l, n);
+  *value = loom_program_read (l->program, slot_of (l, declared));
   return TRUE;
 }
 
@@ -212,13 +221,6 @@ loom_lower_output (LoomLower *ctx, guint i, LoomValue value)
 
 /* ---- the walk --------------------------------------------------------- */
 
-/* f64 is computed on one device only, whatever the node names. */
-static void
-set_origin (Lowering *l, const LoomNetNode *n)
-{
-  loom_program_set_origin (l->program, n->path, l->options->float_dtype == LOOM_F64 ? NULL : n->device);
-}
-
 /* TRUE when this output is handed in by the caller. */
 static gboolean
 is_given (const Lowering *l, guint node, guint output)
@@ -330,12 +332,12 @@ lower_node (Lowering *l, guint i)
     }
   if (!check_node (l, n))
     return FALSE;
-  set_origin (l, n);
   for (guint k = 0; k < n->n_inputs; k++)
     {
       if (loom_net_is_weight (l->net, &n->input[k]) && !read_weight (l, &n->input[k]))
         return FALSE;
     }
+  set_origin (l, n);
   n->op->lower (&ctx);
   return TRUE;
 }

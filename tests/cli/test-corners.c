@@ -158,6 +158,83 @@ test_names (void)
   cli_expect (1, NULL, "run", "g.xml", "--in", "x=x.npy", "--out", "a.2.fc=p.npy");
 }
 
+/* A head that reads its embedding's own weight is the same network as both with one parameter. */
+static void
+test_tied_layers (void)
+{
+  static const char layers[] = "<node id=\"x\" op=\"input\" shape=\"B\" dtype=\"i64\"/>\n"
+                               "<node id=\"emb\" op=\"embedding\" num_embeddings=\"4\" embedding_dim=\"3\"/>\n"
+                               "<node id=\"fc\" op=\"linear\" out_features=\"3\"/>\n<node id=\"t\" op=\"tanh\"/>\n"
+                               "<node id=\"head\" op=\"linear\" out_features=\"4\"/>\n"
+                               "<wire from=\"x\" to=\"emb\"/>\n<wire from=\"emb\" to=\"fc\"/>\n"
+                               "<wire from=\"fc\" to=\"t\"/>\n<wire from=\"t\" to=\"head\"/>\n";
+  g_autofree char *tied = g_strconcat (HEAD, layers, "<wire from=\"emb.weight\" to=\"head.weight\"/>\n" TAIL, NULL);
+  g_autofree char *twin = g_strconcat (HEAD "<node id=\"w\" op=\"parameter\" shape=\"4,3\"/>\n", layers,
+                                       "<wire from=\"w\" to=\"emb.weight\"/>\n"
+                                       "<wire from=\"w\" to=\"head.weight\"/>\n" TAIL,
+                                       NULL);
+
+  cli_write ("tied.xml", tied);
+  cli_write ("twin.xml", twin);
+  cli_save ("x.npy", LOOM_I64, 1, DIMS (3), (double[]){ 2, 0, 2 });
+  cli_save ("c.npy", LOOM_F32, 2, DIMS (3, 4), (double[]){ 1, -2, 3, 0.5, 1, 1, -1, 2, 0, 3, 1, -1 });
+  cli_expect (0, NULL, "run", "tied.xml", "--in", "x=x.npy", "--out", "head=a.npy", "--out", "emb.weight=w.npy",
+              "--grad", "head", "--grad-output", "c.npy", "--grads", "a.st", "--save-weights", "w.st");
+  cli_expect (0, NULL, "run", "twin.xml", "--in", "x=x.npy", "--in", "w=w.npy", "--weights", "w.st", "--partial",
+              "--out", "head=b.npy", "--grad", "head", "--grad-output", "c.npy", "--grads", "b.st");
+  g_autoptr (LoomTensor) a = cli_load ("a.npy"), b = cli_load ("b.npy"), w = cli_load ("w.npy");
+  g_autoptr (LoomTensor) saved = cli_weight ("w.st", "emb.weight"), ga = cli_weight ("a.st", "emb.weight");
+  g_autoptr (LoomTensor) gb = cli_weight ("b.st", "input:w");
+  g_assert_true (loom_tensor_equal_bits (a, b));
+  g_assert_true (loom_tensor_equal_bits (w, saved));
+  g_assert_null (cli_weight ("w.st", "head.weight"));
+  g_assert_null (cli_weight ("a.st", "head.weight"));
+  g_assert_cmpint (ga->count, ==, 12);
+  for (gint64 i = 0; i < 12; i++)
+    g_assert_cmpfloat_with_epsilon (loom_tensor_get (ga, i), loom_tensor_get (gb, i), 1e-5);
+  /* Row 2 is looked up twice and row 3 never; the head gives every row a gradient. */
+  g_assert_cmpfloat (loom_tensor_get (ga, 9), !=, 0);
+  /* A tied name reads what it is tied to; a weight is loaded, not fed. */
+  cli_expect (0, NULL, "run", "tied.xml", "--out", "head.weight=h.npy");
+  g_autoptr (LoomTensor) h = cli_load ("h.npy");
+  g_assert_true (loom_tensor_equal_bits (h, w));
+  cli_expect (1, "--weights", "run", "tied.xml", "--in", "emb.weight=w.npy", "--out", "head.weight=h.npy");
+  cli_expect (0, NULL, "program", "tied.xml");
+}
+
+/* Where PyTorch takes something, so does the graph: rows of images in a linear layer, with a warning, and a bound
+ * between whole numbers. */
+static void
+test_as_pytorch (void)
+{
+  cli_write ("g.xml", HEAD "<node id=\"x\" op=\"input\" shape=\"B,1,2,2\"/>\n"
+                           "<node id=\"fc\" op=\"linear\" out_features=\"3\"/>\n"
+                           "<wire from=\"x\" to=\"fc\"/>\n" TAIL);
+  cli_save ("x.npy", LOOM_F32, 4, DIMS (2, 1, 2, 2), ones);
+  cli_expect (0, NULL, "run", "g.xml", "--in", "x=x.npy", "--out", "fc=o.npy");
+  g_autoptr (LoomTensor) o = cli_load ("o.npy");
+  g_assert_cmpint (o->rank, ==, 4);
+  g_assert_cmpint (o->dim[3], ==, 3);
+  g_auto (CliResult) r = cli ("check", "g.xml", NULL);
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_true (strstr (r.err, "put a flatten before it") || strstr (r.out, "put a flatten before it"));
+
+  cli_write ("c.xml", HEAD "<node id=\"x\" op=\"input\" shape=\"4\" dtype=\"i64\"/>\n"
+                           "<node id=\"c\" op=\"clamp\" min=\"0.5\" max=\"2\"/>\n"
+                           "<node id=\"w\" op=\"clamp\" min=\"1\" max=\"2\"/>\n"
+                           "<wire from=\"x\" to=\"c\"/>\n<wire from=\"x\" to=\"w\"/>\n" TAIL);
+  cli_save ("i.npy", LOOM_I64, 1, DIMS (4), (double[]){ -3, 0, 1, 7 });
+  cli_expect (0, NULL, "run", "c.xml", "--in", "x=i.npy", "--out", "c=c.npy", "--out", "w=w.npy");
+  g_autoptr (LoomTensor) c = cli_load ("c.npy"), w = cli_load ("w.npy");
+  g_assert_cmpint (c->dtype, ==, LOOM_F32);
+  g_assert_cmpint (w->dtype, ==, LOOM_I64);
+  for (guint i = 0; i < 4; i++)
+    {
+      g_assert_cmpfloat (loom_tensor_get (c, i), ==, ((double[]){ 0.5, 0.5, 1, 2 })[i]);
+      g_assert_cmpfloat (loom_tensor_get (w, i), ==, ((double[]){ 1, 1, 1, 2 })[i]);
+    }
+}
+
 /* A loss that is not a number is null in JSON, and the status is 4; in `run` it is a number like any other. */
 static void
 test_not_finite (void)
@@ -209,6 +286,8 @@ main (int argc, char **argv)
   g_test_add_func ("/corners/passing-on", test_passing_on);
   g_test_add_func ("/corners/double", test_double);
   g_test_add_func ("/corners/names", test_names);
+  g_test_add_func ("/corners/tied-layers", test_tied_layers);
+  g_test_add_func ("/corners/as-pytorch", test_as_pytorch);
   g_test_add_func ("/corners/not-finite", test_not_finite);
   g_test_add_func ("/corners/json-lines", test_json_lines);
   int status = g_test_run ();

@@ -22,7 +22,7 @@ describe (const LoomNet *net)
           {
             g_autofree char *name = loom_net_port_name (net, n->input[k].node, n->input[k].output);
 
-            g_assert_cmpuint (n->input[k].node, <, i);
+            g_assert_true (n->input[k].node < i || loom_net_is_weight (net, n->input + k));
             g_string_append_printf (text, "%s%s", listed++ > 0 ? ", " : "", name);
           }
       g_string_append_c (text, ')');
@@ -153,6 +153,96 @@ test_tied (void)
       "<node id='b' op='linear' out_features='4' bias='false'/><wire from='x' to='a'/><wire from='a' to='b'/>"
       "<wire from='w' to='a.weight'/><wire from='w' to='b.weight'/>",
       "x input() f32[B,4]\nw parameter() f32[4,4]\na linear(x, w) f32[B,4]\nb linear(a, w) f32[B,4]\nw [4,4]\n");
+}
+
+#define LINEAR(id, out) "<node id='" id "' op='linear' out_features='" out "' bias='false'/>"
+#define WIRE(from, to)  "<wire from='" from "' to='" to "'/>"
+#define X               "<node id='x' op='input' shape='B,4'/>"
+
+/* A layer's own weight as the source of a wire: before or behind what uses it, through other ties, through borders. */
+static void
+test_tied_to_layer (void)
+{
+  /* Behind, and before: only a slot is read, so nothing runs in a ring. */
+  assert_net (X LINEAR ("a", "4") LINEAR ("b", "4") WIRE ("x", "a") WIRE ("a", "b") WIRE ("a.weight", "b.weight"),
+              "x input() f32[B,4]\na linear(x) f32[B,4]\nb linear(a, a.weight) f32[B,4]\na.weight [4,4]\n");
+  assert_net (X LINEAR ("a", "4") LINEAR ("b", "4") WIRE ("x", "a") WIRE ("a", "b") WIRE ("b.weight", "a.weight"),
+              "x input() f32[B,4]\na linear(x, b.weight) f32[B,4]\nb linear(a) f32[B,4]\nb.weight [4,4]\n");
+  /* A tied one leads on to what it is tied to. */
+  assert_net (X LINEAR ("a", "4") LINEAR ("b", "4") LINEAR ("c", "4") WIRE ("x", "a") WIRE ("a", "b") WIRE ("b", "c")
+                  WIRE ("b.weight", "a.weight") WIRE ("c.weight", "b.weight"),
+              "x input() f32[B,4]\na linear(x, c.weight) f32[B,4]\nb linear(a, c.weight) f32[B,4]\n"
+              "c linear(b) f32[B,4]\nc.weight [4,4]\n");
+  /* Into any input; such a node needs the type, so it comes behind. */
+  assert_net (X "<node id='t' op='transpose' dim0='0' dim1='1'/>" LINEAR ("e", "2") LINEAR ("d", "4") WIRE ("x", "e")
+                  WIRE ("e", "d") WIRE ("e.weight", "t") WIRE ("t", "d.weight"),
+              "x input() f32[B,4]\ne linear(x) f32[B,2]\nt transpose(e.weight) f32[4,2]\nd linear(e, t) f32[B,4]\n"
+              "e.weight [2,4]\n");
+  /* A copy by its number, the last one without, and modules on the way in and out. */
+  assert_net (
+      "<module name='m'><node id='x' op='module_input'/><node id='f' op='linear' out_features='4' bias='false' "
+      "repeat='2'/><node id='y' op='module_output'/><node id='w' op='module_output'/>" WIRE ("x", "f") WIRE ("f", "y")
+          WIRE ("f.0.weight", "w") "</module>" X "<node id='m' module='m' repeat='2'/>" LINEAR ("a", "4")
+              LINEAR ("b", "4") LINEAR ("c", "4") WIRE ("x", "m") WIRE ("x", "a") WIRE ("x", "b") WIRE ("x", "c")
+                  WIRE ("m.0.f.1.weight", "a.weight") WIRE ("m.f.weight", "b.weight") WIRE ("m.w", "c.weight"),
+      "x input() f32[B,4]\nm.0.f.0 linear(x) f32[B,4]\nm.0.f.1 linear(m.0.f.0) f32[B,4]\n"
+      "m.1.f.0 linear(m.0.f.1) f32[B,4]\nm.1.f.1 linear(m.1.f.0) f32[B,4]\na linear(x, m.0.f.1.weight) f32[B,4]\n"
+      "b linear(x, m.1.f.1.weight) f32[B,4]\nc linear(x, m.1.f.0.weight) f32[B,4]\n"
+      "m.0.f.0.weight [4,4]\nm.0.f.1.weight [4,4]\nm.1.f.0.weight [4,4]\nm.1.f.1.weight [4,4]\n");
+  /* Buffers too. */
+  assert_net ("<node id='x' op='input' shape='B,2,3,3'/><node id='bn' op='batch_norm2d' affine='false'/>"
+              "<node id='r' op='neg'/>" WIRE ("x", "bn") WIRE ("bn.running_mean", "r"),
+              "x input() f32[B,2,3,3]\nbn batch_norm2d(x) f32[B,2,3,3]\nr neg(bn.running_mean) f32[2]\n"
+              "bn.running_mean [2]\nbn.running_var [2]\nbn.num_batches_tracked []\n");
+}
+
+/* Wires of different weights of one module may follow each other without being a ring. */
+static void
+test_tied_by_turns (void)
+{
+  assert_net ("<module name='m'><node id='x' op='module_input'/><node id='w' op='module_input'/>" LINEAR ("a", "4")
+                  LINEAR ("b", "4") "<node id='y' op='module_output'/>" WIRE ("x", "a") WIRE ("a", "b") WIRE ("b", "y")
+                      WIRE ("w", "a.weight") "</module>" X "<node id='m' module='m'/>" LINEAR ("h", "4")
+                          WIRE ("x", "m.x") WIRE ("m.b.weight", "m.w") WIRE ("m", "h") WIRE ("m.a.weight", "h.weight"),
+              "x input() f32[B,4]\nm.a linear(x, m.b.weight) f32[B,4]\nm.b linear(m.a) f32[B,4]\n"
+              "h linear(m.b, m.b.weight) f32[B,4]\nm.b.weight [4,4]\n");
+}
+
+/* Studio asks for a weight's type by the node, others by its path. */
+static void
+test_weight_as_port (void)
+{
+  g_autoptr (LoomGraph) graph = NULL;
+  g_autoptr (LoomNet) net = net_from_body (X LINEAR ("a", "3") WIRE ("x", "a"), &graph, NULL);
+  guint64 serial = loom_element_serial (loom_scope_find_node (loom_graph_root (graph), "a"));
+  const LoomType *type = loom_net_type_of (net, "", serial, "weight");
+  g_autoptr (GError) error = NULL;
+  LoomNetSource source;
+  g_autofree char *name = NULL, *shape = NULL;
+
+  g_assert_nonnull (type);
+  shape = loom_shape_to_attribute (&type->shape);
+  g_assert_cmpstr (shape, ==, "3,4");
+  g_assert_null (loom_net_type_of (net, "", serial, "bias"));
+  source.node = (guint)loom_net_find_port (net, "a.weight", &source.output, &error);
+  g_assert_no_error (error);
+  g_assert_true (loom_net_is_weight (net, &source));
+  name = loom_net_port_name (net, source.node, source.output);
+  g_assert_cmpstr (name, ==, "a.weight");
+  g_assert_cmpint (loom_net_find_port (net, "a.bias", NULL, &error), ==, -1);
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
+}
+
+/* An integer may be calculated with /, where nothing is left over. */
+static void
+test_whole_numbers (void)
+{
+  assert_net ("<module name='m'><arg name='c' type='int'/><node id='x' op='module_input'/>"
+              "<node id='f' op='linear' out_features='{c / 2}' bias='false' repeat='{c / 4}'/>"
+              "<node id='y' op='module_output'/>" WIRE ("x", "f")
+                  WIRE ("f", "y") "</module>" X "<node id='m' module='m' c='{16 / 2}'/>" WIRE ("x", "m"),
+              "x input() f32[B,4]\nm.f.0 linear(x) f32[B,4]\nm.f.1 linear(m.f.0) f32[B,4]\nm.f.0.weight [4,4]\n"
+              "m.f.1.weight [4,4]\n");
 }
 
 static void
@@ -308,6 +398,10 @@ main (int argc, char **argv)
   g_test_add_func ("/net/repeat-ports", test_repeat_ports);
   g_test_add_func ("/net/nesting", test_nesting);
   g_test_add_func ("/net/tied", test_tied);
+  g_test_add_func ("/net/tied-to-layer", test_tied_to_layer);
+  g_test_add_func ("/net/tied-by-turns", test_tied_by_turns);
+  g_test_add_func ("/net/weight-as-port", test_weight_as_port);
+  g_test_add_func ("/net/whole-numbers", test_whole_numbers);
   g_test_add_func ("/net/variadic", test_variadic);
   g_test_add_func ("/net/ports", test_ports);
   g_test_add_func ("/net/binding", test_binding);

@@ -103,6 +103,50 @@ test_ties (Fixture *f, gconstpointer data)
   eval_check_gradients (e, loss, 2, wrt, grads, "tied");
 }
 
+/* Layers tied to each other's own weights, the first one to the last, and one through a transpose: each is one slot,
+ * and its gradient is the sum of all uses. */
+static void
+test_ties_to_layers (void)
+{
+  static const char tied[] = "<graph xmlns='urn:gradloom:graph' version='1' name='tied'>"
+                             "<node id='x' op='input' shape='B,3'/>"
+                             "<node id='a' op='linear' out_features='3'/><node id='act' op='tanh'/>"
+                             "<node id='enc' op='linear' out_features='2'/>"
+                             "<node id='flip' op='transpose' dim0='0' dim1='1'/>"
+                             "<node id='dec' op='linear' out_features='3'/><node id='c' op='linear' out_features='3'/>"
+                             "<node id='m' op='mul'/><node id='sum' op='sum'/>"
+                             "<wire from='x' to='a'/><wire from='c.weight' to='a.weight'/>"
+                             "<wire from='a' to='act'/><wire from='act' to='enc'/>"
+                             "<wire from='enc.weight' to='flip'/><wire from='flip' to='dec.weight'/>"
+                             "<wire from='enc' to='dec'/><wire from='dec' to='c'/>"
+                             "<wire from='c' to='m.input'/><wire from='c' to='m.other'/>"
+                             "<wire from='m' to='sum'/></graph>";
+  static const LoomBinding bound = { .value = { ['B' - 'A'] = 4 } };
+  static const char *const names[] = { "c.weight", "enc.weight", "a.bias" };
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (tied, strlen (tied), "tied", faults, &error);
+  g_autoptr (LoomNet) net = loom_net_new (graph, &bound, faults);
+  LoomNetSource want = { .node = (guint)loom_net_find (net, "sum") };
+  LoomLowerOptions options = { .training = TRUE, .float_dtype = LOOM_F64, .n_wanted = 1, .wanted = &want };
+  LoomValue loss, wrt[G_N_ELEMENTS (names)], grads[G_N_ELEMENTS (names)];
+  g_autoptr (LoomProgram) p = loom_lower (net, &options, &loss, &error);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+  g_autoptr (Eval) e = NULL;
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (loom_faults_length (faults), ==, 0);
+  g_assert_cmpint (loom_program_find_slot (p, "a.weight"), ==, -1);
+  g_assert_cmpint (loom_program_find_slot (p, "dec.weight"), ==, -1);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    wrt[i] = loom_program_read (p, loom_program_find_slot (p, names[i]));
+  loom_differentiate (p, loss, 0, G_N_ELEMENTS (names), wrt, grads, &error);
+  g_assert_no_error (error);
+  e = eval_new (p);
+  eval_fill_all (e, NULL, rand);
+  eval_check_gradients (e, loss, G_N_ELEMENTS (names), wrt, grads, "tied to layers");
+}
+
 /* frozen belongs to the layer's own weights, not to what is wired in. */
 static void
 test_frozen (Fixture *f, gconstpointer data)
@@ -194,6 +238,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
 #define ADD(name, data, test) g_test_add ("/ops/lower/" name, Fixture, data, set_up, test, tear_down)
   ADD ("ties", &bound, test_ties);
+  g_test_add_func ("/ops/lower/ties-to-layers", test_ties_to_layers);
   ADD ("frozen", &bound, test_frozen);
   ADD ("wanted-only", &bound, test_wanted_only);
   ADD ("given", &bound, test_given);
