@@ -452,49 +452,12 @@ read_event (Reading *r, GPtrArray *before)
   return r->broken == NULL;
 }
 
-/* A document type is refused before the parser sees it: what it declares would be read before the
- * reader reports it. Only the prolog can hold one. */
-static gboolean
-has_document_type (const char *data, gsize length, int *line)
-{
-  const char *s = data, *end = data + length;
-
-  if (length >= 3 && memcmp (s, "\xEF\xBB\xBF", 3) == 0)
-    s += 3;
-  while (s < end)
-    {
-      const char *stop_at = NULL;
-
-      if (g_ascii_isspace (*s))
-        {
-          s++;
-          continue;
-        }
-      if (end - s >= 4 && memcmp (s, "<!--", 4) == 0)
-        stop_at = g_strstr_len (s + 4, end - s - 4, "-->");
-      else if (end - s >= 2 && memcmp (s, "<?", 2) == 0)
-        stop_at = g_strstr_len (s + 2, end - s - 2, "?>");
-      else if (end - s >= 2 && memcmp (s, "<!", 2) == 0)
-        {
-          *line = 1;
-          for (const char *c = data; c < s; c++)
-            *line += *c == '\n';
-          return TRUE;
-        }
-      if (stop_at == NULL)
-        return FALSE;
-      s = stop_at + (*stop_at == '-' ? 3 : 2);
-    }
-  return FALSE;
-}
-
 LoomGraph *
 loom_graph_read_data (const char *data, gsize length, const char *name_for_errors, LoomFaults *faults, GError **error)
 {
   Reading r = { .file = name_for_errors != NULL ? name_for_errors : "the graph", .faults = faults };
   g_autoptr (GPtrArray) before = NULL;
-  const char *invalid;
-  int line, status = 0;
+  int status = 0;
   LoomGraph *graph;
 
   g_return_val_if_fail ((data != NULL || length == 0) && faults != NULL, NULL);
@@ -509,21 +472,8 @@ loom_graph_read_data (const char *data, gsize length, const char *name_for_error
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: the file is empty.", r.file);
       return NULL;
     }
-  if (!g_utf8_validate (data, (gssize)length, &invalid))
-    {
-      line = 1;
-      for (const char *c = data; c < invalid; c++)
-        line += *c == '\n';
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: line %d: this is not UTF-8 text. Save it as UTF-8.",
-                   r.file, line);
-      return NULL;
-    }
-  if (has_document_type (data, length, &line))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE,
-                   "%s: line %d: a document type (<!DOCTYPE …>) is not allowed in a graph; remove it.", r.file, line);
-      return NULL;
-    }
+  if (!loom_reading_check_text (r.file, data, length, error))
+    return NULL;
 
   r.xml = xmlReaderForMemory (data, (int)length, r.file, "UTF-8", XML_PARSE_NONET | XML_PARSE_BIG_LINES);
   g_assert (r.xml != NULL);

@@ -1,6 +1,6 @@
-/* What the reader's two files share: where a reading stands, and attributes that are too long.
+/* What the reader's files share: where a reading stands, and attributes that are too long.
  *
- * Private to loom-reader.c and loom-reader-foreign.c, so that libxml2 shows nowhere else. */
+ * Private to loom-reader*.c, so that libxml2 shows nowhere else. */
 #pragma once
 
 #include "engine/graph/graph-private.h"
@@ -38,5 +38,9 @@ gboolean loom_reading_attribute_fits (Reading *r, const char *value);
 /* Copies what the parser stands on, an element of another namespace or an event inside one; at the end of the
  * outermost, that becomes a child of the innermost open element. While r->bindings is not empty, events belong here. */
 void loom_reading_copy_foreign (Reading *r);
+
+/* What must be known before the parser may see the text: UTF-8, no document type, no element with too many attributes.
+ */
+gboolean loom_reading_check_text (const char *file, const char *data, gsize length, GError **error);
 
 G_END_DECLS

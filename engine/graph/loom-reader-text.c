@@ -1,0 +1,103 @@
+/* What is refused in a graph file before the XML parser sees it.
+ *
+ * The parser itself is no guard here: what a document type declares is read before the reader reports it, and the
+ * parser compares each attribute of an element with all others, so that one element with many of them keeps it busy
+ * for minutes before anything can be said. One pass over the text finds both. */
+#include "engine/graph/reader-private.h"
+
+#include <string.h>
+
+/* An operator has at most some dozens of parameters. */
+#define MAX_ATTRIBUTES 256
+
+static int
+line_of (const char *data, const char *place)
+{
+  int line = 1;
+
+  for (const char *c = data; c < place; c++)
+    line += *c == '\n';
+  return line;
+}
+
+static const char *
+find (const char *s, const char *end, const char *what)
+{
+  const char *found = memmem (s, (gsize)(end - s), what, strlen (what));
+
+  return found != NULL ? found + strlen (what) : end;
+}
+
+static gboolean
+begins (const char *s, const char *end, const char *what)
+{
+  return (gsize)(end - s) >= strlen (what) && memcmp (s, what, strlen (what)) == 0;
+}
+
+/* Goes over one tag and returns what is behind it; n counts its attributes. Quotes hide everything up to their pair. */
+static const char *
+skip_tag (const char *s, const char *end, guint *n)
+{
+  *n = 0;
+  while (s < end && *s != '>')
+    {
+      if (*s == '"' || *s == '\'')
+        {
+          const char *pair = memchr (s + 1, *s, (gsize)(end - s - 1));
+
+          if (pair == NULL)
+            return end;
+          s = pair;
+        }
+      else if (*s == '=')
+        (*n)++;
+      s++;
+    }
+  return s;
+}
+
+gboolean
+loom_reading_check_text (const char *file, const char *data, gsize length, GError **error)
+{
+  const char *s = data, *end = data + length, *invalid;
+  gboolean in_prolog = TRUE;
+  guint n;
+
+  if (!g_utf8_validate (data, (gssize)length, &invalid))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: line %d: this is not UTF-8 text. Save it as UTF-8.", file,
+                   line_of (data, invalid));
+      return FALSE;
+    }
+  while ((s = memchr (s, '<', (gsize)(end - s))) != NULL)
+    {
+      const char *tag = s;
+
+      if (begins (s, end, "<!--"))
+        s = find (s + 4, end, "-->");
+      else if (begins (s, end, "<?"))
+        s = find (s + 2, end, "?>");
+      else if (begins (s, end, "<![CDATA["))
+        s = find (s, end, "]]>");
+      else if (begins (s, end, "<!") && in_prolog)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE,
+                       "%s: line %d: a document type (<!DOCTYPE …>) is not allowed in a graph; remove it.", file,
+                       line_of (data, tag));
+          return FALSE;
+        }
+      else
+        {
+          s = skip_tag (s + 1, end, &n);
+          in_prolog = FALSE;
+          if (n > MAX_ATTRIBUTES)
+            {
+              g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE,
+                           "%s: line %d: this element has %u attributes; more than %d are not read.", file,
+                           line_of (data, tag), n, MAX_ATTRIBUTES);
+              return FALSE;
+            }
+        }
+    }
+  return TRUE;
+}
