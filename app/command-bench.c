@@ -237,7 +237,7 @@ prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GE
     }
   else
     {
-      LoomPlanOptions options = { .device = device };
+      LoomPlanOptions options = { .device = device, .strict_devices = loom_graph_strict_devices (graph) };
       LoomPlan *plan = loom_plan_new (b->step->program, b->devices, &options, error);
       b->exec = plan ? loom_exec_new (plan, b->state, error) : NULL;
     }

@@ -113,6 +113,7 @@ typedef struct
   LoomStep *step;
   LoomProgram *program;
   char *device;
+  gboolean strict_devices;
 } Listing;
 
 static void
@@ -134,6 +135,7 @@ build (const char *path, gint64 batch, gboolean evaluation, Listing *l, GError *
 
   if (!graph)
     return FALSE;
+  l->strict_devices = loom_graph_strict_devices (graph);
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   if (!loom_faults_to_error (faults, path, error))
     return FALSE;
@@ -211,7 +213,11 @@ run_plan (const Command *command, int argc, char **argv)
   if (!build (argv[1], batch, evaluation, &l, &error))
     return command_fail (command, g_steal_pointer (&error));
   g_autoptr (LoomDevices) devices = loom_devices_new (threads);
-  LoomPlanOptions options = { .device = device ? device : l.device ? l.device : "cpu", .no_fusion = no_fusion };
+  LoomPlanOptions options = { .device = device     ? device
+                                        : l.device ? l.device
+                                                   : "cpu",
+                              .no_fusion = no_fusion,
+                              .strict_devices = l.strict_devices };
   g_autoptr (LoomPlan) plan = loom_plan_new (l.program, devices, &options, &error);
   if (!plan)
     return command_fail (command, g_steal_pointer (&error));

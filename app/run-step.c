@@ -135,7 +135,7 @@ gboolean
 run_execute (Run *r, GError **error)
 {
   const char *device = r->device ? r->device : r->float_dtype == LOOM_F64 ? "ref" : "cpu";
-  LoomPlanOptions options = { .device = device };
+  LoomPlanOptions options = { .device = device, .strict_devices = loom_graph_strict_devices (r->graph) };
 
   r->devices = loom_devices_new (r->threads);
   if (!loom_devices_get (r->devices, device, error))

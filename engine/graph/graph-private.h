@@ -74,7 +74,8 @@ typedef struct
   const char *name;
   const char *const *required;
   const char *const *optional;
-  gboolean any_attribute; /* others are parameters, judged by the operator table or by whoever reads them */
+  const char *const *booleans; /* those of them that are true or false */
+  gboolean any_attribute;      /* others are parameters, judged by the operator table or by whoever reads them */
   gboolean has_text;
   guint32 parents; /* bit per tag */
   int order;       /* among siblings; equal orders may mix */

@@ -117,6 +117,22 @@ check_scope (const LoomElement *scope, LoomFaults *faults)
     }
 }
 
+static void
+check_booleans (const LoomElement *e, LoomFaults *faults)
+{
+  const char *const *names = loom_grammar (e->tag)->booleans;
+
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      const char *value = loom_element_get (e, names[i]);
+
+      if (value != NULL && strcmp (value, "true") != 0 && strcmp (value, "false") != 0)
+        loom_faults_add (faults, LOOM_ERROR_SCHEMA, e->line, NULL, names[i],
+                         "<%s> has %s=\"%.40s\", which must be true or false.", loom_tag_name (e->tag), names[i],
+                         value);
+    }
+}
+
 void
 loom_graph_check (const LoomGraph *graph, LoomFaults *faults)
 {
@@ -124,6 +140,7 @@ loom_graph_check (const LoomGraph *graph, LoomFaults *faults)
 
   g_return_if_fail (graph != NULL && faults != NULL);
 
+  check_booleans (graph->root, faults);
   check_scope (graph->root, faults);
   for (guint i = 0; i < loom_element_n_children (graph->root); i++)
     {

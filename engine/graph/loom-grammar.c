@@ -13,7 +13,10 @@
 #define NAMES(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 static const GrammarRule rules[LOOM_N_TAGS] = {
-  [LOOM_TAG_GRAPH] = { .name = "graph", .required = NAMES ("version"), .optional = NAMES ("name") },
+  [LOOM_TAG_GRAPH] = { .name = "graph",
+                       .required = NAMES ("version"),
+                       .optional = NAMES ("name", "strict_devices"),
+                       .booleans = NAMES ("strict_devices") },
   [LOOM_TAG_DOC] = { .name = "doc", .has_text = TRUE, .parents = SCOPES, .order = 1, .once = TRUE },
   [LOOM_TAG_MODULE] = { .name = "module", .required = NAMES ("name"), .parents = BIT (LOOM_TAG_GRAPH), .order = 2 },
   [LOOM_TAG_ARG] = { .name = "arg",

@@ -259,6 +259,14 @@ loom_graph_find_module (const LoomGraph *graph, const char *name)
   return NULL;
 }
 
+gboolean
+loom_graph_strict_devices (const LoomGraph *graph)
+{
+  g_return_val_if_fail (graph != NULL, FALSE);
+
+  return g_strcmp0 (loom_element_get (graph->root, "strict_devices"), "true") == 0;
+}
+
 guint64
 loom_graph_version (const LoomGraph *graph)
 {

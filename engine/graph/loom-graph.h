@@ -87,6 +87,8 @@ char *loom_graph_hash (const LoomGraph *graph);
 
 LoomElement *loom_graph_root (const LoomGraph *graph); /* tag GRAPH */
 LoomElement *loom_graph_find_module (const LoomGraph *graph, const char *name);
+/* strict_devices="true": a wire across devices is an error, not a copy. */
+gboolean loom_graph_strict_devices (const LoomGraph *graph);
 /* Grows by one at each change. */
 guint64 loom_graph_version (const LoomGraph *graph);
 
@@ -150,7 +152,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomEdit, loom_edit_free)
  * reverse order, whatever happened between. Never fails on a graph that the edit was made for. */
 LoomEdit *loom_graph_apply (LoomGraph *graph, LoomEdit *edit);
 
-/* Where in `parent` an element of this tag belongs by FORMATS.md's order (doc, modules, nodes, wires,
+/* Where in `parent` an element of this tag belongs by the file's order (doc, modules, nodes, wires,
  * train, lessons, layout, view): after the last sibling of its kind. */
 guint loom_element_place_for (const LoomElement *parent, LoomTag tag);
 

@@ -213,7 +213,13 @@ put_element (GString *out, LoomTag tag)
   for (guint i = 0; rule->required != NULL && rule->required[i] != NULL; i++)
     put_line (out, 3, "<attribute name=\"%s\"/>", rule->required[i]);
   for (guint i = 0; rule->optional != NULL && rule->optional[i] != NULL; i++)
-    put_line (out, 3, "<optional><attribute name=\"%s\"/></optional>", rule->optional[i]);
+    if (rule->booleans != NULL && g_strv_contains (rule->booleans, rule->optional[i]))
+      put_line (out, 3,
+                "<optional><attribute name=\"%s\"><choice><value>true</value><value>false</value></choice></attribute>"
+                "</optional>",
+                rule->optional[i]);
+    else
+      put_line (out, 3, "<optional><attribute name=\"%s\"/></optional>", rule->optional[i]);
   if (rule->any_attribute)
     put_any_attribute (out, 3, rule->required, rule->optional);
   put_foreign_attributes (out, 3);

@@ -57,7 +57,7 @@ static TrainerPlan *
 plan_new (LoomTrainer *t, gint64 batch, gboolean training, GError **error)
 {
   TrainerPlan *plan = g_new0 (TrainerPlan, 1);
-  LoomPlanOptions options = { .device = t->device };
+  LoomPlanOptions options = { .device = t->device, .strict_devices = loom_graph_strict_devices (t->graph) };
 
   plan->step = loom_step_new (t->graph, t->spec, batch, training, error);
   if (!plan->step)

@@ -274,6 +274,31 @@ test_json_lines (void)
     }
 }
 
+/* A value crosses devices by a copy; strict_devices makes it an error that names both, for whatever makes a plan. */
+static void
+test_strict_devices (void)
+{
+  static const char nodes[]
+      = "<node id=\"d\" op=\"dataset\" source=\"xor\"/>\n"
+        "<node id=\"a\" op=\"linear\" out_features=\"4\"/>\n"
+        "<node id=\"b\" op=\"linear\" out_features=\"2\" device=\"ref\"/>\n<node id=\"l\" op=\"cross_entropy\"/>\n"
+        "<wire from=\"d.x\" to=\"a\"/>\n<wire from=\"a\" to=\"b\"/>\n<wire from=\"b\" to=\"l.input\"/>\n"
+        "<wire from=\"d.y\" to=\"l.target\"/>\n"
+        "<train loss=\"l\" optimizer=\"sgd\" lr=\"0.1\" epochs=\"1\" batch_size=\"100\"/>\n";
+  g_autofree char *loose = g_strconcat (HEAD, nodes, TAIL, NULL);
+  g_autofree char *strict
+      = g_strconcat ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\" strict_devices=\"true\">", nodes, TAIL, NULL);
+
+  cli_write ("loose.xml", loose);
+  cli_write ("strict.xml", strict);
+  cli_expect (0, NULL, "run", "loose.xml", "--out", "b=o.npy");
+  cli_expect (0, NULL, "plan", "loose.xml");
+  cli_expect (0, NULL, "train", "loose.xml", "--out", "loose");
+  cli_expect (3, "node a is on cpu and is needed on ref", "run", "strict.xml", "--out", "b=o.npy");
+  cli_expect (3, "node a is on cpu and is needed on ref", "plan", "strict.xml");
+  cli_expect (3, "node a is on cpu and is needed on ref", "train", "strict.xml", "--out", "strict");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -290,6 +315,7 @@ main (int argc, char **argv)
   g_test_add_func ("/corners/as-pytorch", test_as_pytorch);
   g_test_add_func ("/corners/not-finite", test_not_finite);
   g_test_add_func ("/corners/json-lines", test_json_lines);
+  g_test_add_func ("/corners/strict-devices", test_strict_devices);
   int status = g_test_run ();
   cli_leave ();
   return status;
