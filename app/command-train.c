@@ -275,6 +275,8 @@ run_train (const Command *command, int argc, char **argv)
   view.terminal = isatty (STDERR_FILENO);
   view.last = view.epoch_start = g_get_monotonic_time ();
   loom_trainer_set_observer (trainer, &observer, &view);
+  if (loom_trainer_notes (trainer))
+    command_warn (command, "%s", loom_trainer_notes (trainer));
   if (!view.json)
     say_plan (trainer, &options);
 

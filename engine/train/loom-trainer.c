@@ -5,6 +5,7 @@
 #include "engine/train/trainer-private.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 static gboolean
@@ -26,6 +27,25 @@ check_graph (LoomTrainer *t, GError **error)
   t->metric_weight = g_new0 (double, n + 1);
   t->metric_mean = g_new0 (double, n + 1);
   return TRUE;
+}
+
+/* Weights, the order of samples and the place in an epoch hang on these, so a run cannot go on with others; the number
+ * of epochs and the learning rate belong to what is still to come. */
+static gboolean
+check_resume (const LoomTrainerOptions *options, GError **error)
+{
+  const char *option = options->batch_size > 0           ? "--batch-size"
+                       : options->seed >= 0              ? "--seed"
+                       : options->set && options->set[0] ? "--set"
+                                                         : NULL;
+
+  if (!option)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+               "A resumed run cannot change %s: it goes on with the graph, batch size and seed that it began with. "
+               "Leave it out, or start a new run with --out. (--epochs, --lr, --device and --threads can change.)",
+               option);
+  return FALSE;
 }
 
 /* The learning rate that <train> asks for; schedules start from it. */
@@ -94,8 +114,11 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   t->checkpoint_interval
       = (gint64)((options->checkpoint_seconds > 0 ? options->checkpoint_seconds : 30) * G_USEC_PER_SEC);
 
+  t->notes = g_string_new (NULL);
   if (options->resume)
     {
+      if (!check_resume (options, error))
+        return NULL;
       read = loom_trainer_read_run (options->resume, &device, &t->threads, error);
       if (!read)
         return NULL;
@@ -121,8 +144,9 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
 
   if (options->resume)
     {
+      gboolean again = options->epochs > 0 || !isnan (options->lr) || options->device || options->threads > 0;
       if (!trainer_checkpoint_restore (t, options->resume, &events_length, error)
-          || !trainer_folder_open (t, options->resume, events_length, error))
+          || !trainer_folder_open (t, options->resume, events_length, again, error))
         return NULL;
       if (!isnan (options->lr))
         t->base_lr = options->lr;
@@ -161,6 +185,8 @@ loom_trainer_free (LoomTrainer *t)
   g_free (t->device);
   g_free (t->data_folder);
   g_free (t->folder);
+  if (t->notes)
+    g_string_free (t->notes, TRUE);
   while ((command = g_queue_pop_head (&t->commands)))
     {
       g_free (command->name);
@@ -241,6 +267,24 @@ loom_trainer_snapshot (LoomTrainer *t, const char *port, gint64 *step, GError **
   if (request.error)
     g_propagate_error (error, request.error);
   return request.result;
+}
+
+void
+trainer_note (LoomTrainer *t, const char *format, ...)
+{
+  va_list args;
+
+  if (t->notes->len > 0)
+    g_string_append_c (t->notes, '\n');
+  va_start (args, format);
+  g_string_append_vprintf (t->notes, format, args);
+  va_end (args);
+}
+
+const char *
+loom_trainer_notes (const LoomTrainer *t)
+{
+  return t->notes->len > 0 ? t->notes->str : NULL;
 }
 
 const LoomNet *

@@ -23,7 +23,8 @@ typedef struct
   gint64 seed;               /* -1: the graph's */
   const char *const *set;    /* "NODE.PARAM=VALUE", NULL-terminated; may be NULL */
   const char *out;           /* run folder; NULL: nothing is written */
-  const char *resume;        /* a run folder: graph, options and place come from its newest whole checkpoint */
+  const char *resume;        /* a run folder: graph, options and place come from its newest whole checkpoint.
+                              * batch_size, seed and set cannot be given with it: USAGE error */
   double checkpoint_seconds; /* 0: 30; checkpoints also at each epoch's end */
 } LoomTrainerOptions;
 
@@ -64,6 +65,9 @@ typedef struct
 LoomTrainer *loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GError **error);
 /* The graph of the run in a folder, with the folder that its data paths are relative to, and what it ran on. */
 LoomGraph *loom_trainer_read_run (const char *folder, char **device, int *threads, GError **error);
+/* What whoever started it should read though it is no error (a damaged checkpoint was passed over, bits may differ), a
+ * line each; NULL when there is nothing. */
+const char *loom_trainer_notes (const LoomTrainer *trainer);
 void loom_trainer_free (LoomTrainer *trainer);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTrainer, loom_trainer_free)
 void loom_trainer_set_observer (LoomTrainer *trainer, const LoomTrainerObserver *observer, gpointer data);

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
-#include <json-glib/json-glib.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -106,7 +106,10 @@ static void
 add_double (JsonBuilder *b, const char *name, double value)
 {
   json_builder_set_member_name (b, name);
-  json_builder_add_double_value (b, value);
+  if (isfinite (value))
+    json_builder_add_double_value (b, value);
+  else
+    json_builder_add_null_value (b); /* JSON has no other word for it */
 }
 
 static void
@@ -296,6 +299,95 @@ trainer_checkpoint_write (LoomTrainer *t, char **out_path, GError **error)
 
 /* ---- reading ---------------------------------------------------------- */
 
+/* What state.json says, checked whole before anything is taken from it. */
+typedef struct
+{
+  gint64 step, epoch, place, events_length;
+  double loss_sum, sample_sum, base_lr;
+  double *metric; /* sum and weight of each */
+} Place;
+
+static void
+place_clear (Place *place)
+{
+  g_free (place->metric);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Place, place_clear)
+
+static gboolean
+read_place (LoomTrainer *t, const TrainerJson *json, Place *p, GError **error)
+{
+  const gint64 many = (gint64)1 << 52;
+  guint n_metrics = t->spec->metrics->len;
+  JsonArray *metrics;
+  TrainerJson hyper;
+
+  if (!trainer_json_int (json, "step", 0, many, &p->step, error)
+      || !trainer_json_int (json, "epoch", 0, many, &p->epoch, error)
+      || !trainer_json_int (json, "place", 0, t->steps_per_epoch, &p->place, error)
+      || !trainer_json_int (json, "events_length", 0, G_MAXINT64, &p->events_length, error)
+      || !trainer_json_double (json, "loss_sum", TRUE, &p->loss_sum, error)
+      || !trainer_json_double (json, "sample_sum", FALSE, &p->sample_sum, error)
+      || !trainer_json_object (json, "hyper", &hyper, error)
+      || !trainer_json_double (&hyper, "base_lr", FALSE, &p->base_lr, error)
+      || !trainer_json_objects (json, "metrics", n_metrics, &metrics, error))
+    return FALSE;
+  if (p->epoch > many / t->steps_per_epoch || p->step != p->epoch * t->steps_per_epoch + p->place)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%s does not fit this run: step %" G_GINT64_FORMAT " is not batch %" G_GINT64_FORMAT
+                   " of epoch %" G_GINT64_FORMAT " with %" G_GINT64_FORMAT
+                   " batches an epoch. Is the training data the same as before?",
+                   json->path, p->step, p->place, p->epoch + 1, t->steps_per_epoch);
+      return FALSE;
+    }
+  p->metric = g_new0 (double, 2 * n_metrics + 1);
+  for (guint i = 0; i < n_metrics; i++)
+    {
+      TrainerJson m = { json->path, json_array_get_object_element (metrics, i) };
+      if (!trainer_json_double (&m, "sum", TRUE, &p->metric[2 * i], error)
+          || !trainer_json_double (&m, "weight", FALSE, &p->metric[2 * i + 1], error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Order and size of batches come from these two, so a run cannot go on with others. */
+static gboolean
+check_same_run (LoomTrainer *t, const TrainerJson *json, GError **error)
+{
+  gint64 batch_size, seed;
+
+  if (!trainer_json_int (json, "batch_size", 1, G_MAXINT64, &batch_size, error)
+      || !trainer_json_int (json, "seed", G_MININT64, G_MAXINT64, &seed, error))
+    return FALSE;
+  if (batch_size == t->spec->batch_size && seed == (gint64)t->spec->seed)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "%s was written with batch_size %" G_GINT64_FORMAT " and seed %" G_GINT64_FORMAT
+               ", but the run's graph.xml says %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT
+               ". Put the former back, or start a new run.",
+               json->path, batch_size, seed, t->spec->batch_size, (gint64)t->spec->seed);
+  return FALSE;
+}
+
+static void
+note_differences (LoomTrainer *t, const TrainerJson *json)
+{
+  const char *device;
+  gint64 threads;
+
+  if (!trainer_json_string (json, "device", &device, NULL)
+      || !trainer_json_int (json, "threads", 0, G_MAXINT, &threads, NULL))
+    return;
+  if (!g_str_equal (device, t->device))
+    trainer_note (t, "the run goes on on %s, not on %s as before: its last bits may differ.", t->device, device);
+  else if (threads != t->threads)
+    trainer_note (t,
+                  "the run goes on with %d threads, not with %" G_GINT64_FORMAT " as before: its last bits may differ.",
+                  t->threads, threads);
+}
+
 static gboolean
 restore_from (LoomTrainer *t, const char *path, gint64 *events_length, GError **error)
 {
@@ -303,40 +395,36 @@ restore_from (LoomTrainer *t, const char *path, gint64 *events_length, GError **
   g_autofree char *optimizer = g_build_filename (path, "optimizer.safetensors", NULL);
   g_autofree char *state = g_build_filename (path, "state.json", NULL);
   g_autoptr (JsonParser) parser = json_parser_new ();
+  g_auto (Place) place = { 0 };
+  TrainerJson json;
+  gint64 version;
 
-  if (!json_parser_load_from_file (parser, state, error))
+  if (!trainer_json_root (parser, state, &json, error)
+      || !trainer_json_int (&json, "version", 0, G_MAXINT64, &version, error))
     return FALSE;
-  if (!JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is no object.", state);
-      return FALSE;
-    }
-  JsonObject *o = json_node_get_object (json_parser_get_root (parser));
-  if (json_object_get_int_member_with_default (o, "version", 0) != 1)
+  if (version != 1)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s was written by another version of Gradloom.", state);
       return FALSE;
     }
-  if (!loom_state_load_weights (t->state, weights, FALSE, NULL, error)
+  if (!check_same_run (t, &json, error) || !read_place (t, &json, &place, error)
+      || !loom_state_load_weights (t->state, weights, FALSE, NULL, error)
       || !loom_state_load_optimizer (t->state, optimizer, error))
     return FALSE;
 
-  t->step = json_object_get_int_member_with_default (o, "step", 0);
-  t->epoch = json_object_get_int_member_with_default (o, "epoch", 0);
-  t->place = json_object_get_int_member_with_default (o, "place", 0);
-  t->loss_sum = json_object_get_double_member_with_default (o, "loss_sum", 0);
-  t->sample_sum = json_object_get_double_member_with_default (o, "sample_sum", 0);
-  if (json_object_has_member (o, "hyper"))
-    t->base_lr = json_object_get_double_member_with_default (json_object_get_object_member (o, "hyper"), "base_lr",
-                                                             t->base_lr);
-  JsonArray *metrics = json_object_has_member (o, "metrics") ? json_object_get_array_member (o, "metrics") : NULL;
-  for (guint i = 0; metrics && i < MIN (t->spec->metrics->len, json_array_get_length (metrics)); i++)
+  t->step = place.step;
+  t->epoch = place.epoch;
+  t->place = place.place;
+  t->loss_sum = place.loss_sum;
+  t->sample_sum = place.sample_sum;
+  t->base_lr = place.base_lr;
+  for (guint i = 0; i < t->spec->metrics->len; i++)
     {
-      JsonObject *m = json_array_get_object_element (metrics, i);
-      t->metric_sum[i] = json_object_get_double_member_with_default (m, "sum", 0);
-      t->metric_weight[i] = json_object_get_double_member_with_default (m, "weight", 0);
+      t->metric_sum[i] = place.metric[2 * i];
+      t->metric_weight[i] = place.metric[2 * i + 1];
     }
-  *events_length = json_object_get_int_member_with_default (o, "events_length", 0);
+  *events_length = place.events_length;
+  note_differences (t, &json);
   return TRUE;
 }
 
@@ -354,6 +442,8 @@ trainer_checkpoint_restore (LoomTrainer *t, const char *folder, gint64 *events_l
       g_autoptr (GError) local = NULL;
       if (restore_from (t, path, events_length, &local))
         return TRUE;
+      if (i + 1 < steps->len)
+        trainer_note (t, "%s The checkpoint before it is taken.", local->message);
       if (!first)
         first = g_steal_pointer (&local);
     }

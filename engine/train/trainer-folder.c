@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
-#include <json-glib/json-glib.h>
 #include <math.h>
 #include <string.h>
 #include <sys/file.h>
@@ -51,6 +50,9 @@ events_open (LoomTrainer *t, gint64 length, GError **error)
                    "Another process is training in %s. Wait until it ends, or choose another folder.", t->folder);
       return FALSE;
     }
+  /* Somebody may have shortened the file; a gap of zero bytes would be worse than the lost lines. */
+  gint64 end = lseek (fd, 0, SEEK_END);
+  length = MIN (length, MAX (end, 0));
   if (ftruncate (fd, length) != 0 || lseek (fd, length, SEEK_SET) < 0)
     {
       io_error (error, "Cannot cut", path);
@@ -206,11 +208,17 @@ trainer_folder_create (LoomTrainer *t, const char *folder, GError **error)
 }
 
 gboolean
-trainer_folder_open (LoomTrainer *t, const char *folder, gint64 events_length, GError **error)
+trainer_folder_open (LoomTrainer *t, const char *folder, gint64 events_length, gboolean changed, GError **error)
 {
+  g_autofree char *graph = g_build_filename (folder, "graph.xml", NULL);
+
   g_free (t->folder);
   t->folder = g_strdup (folder);
-  return events_open (t, events_length, error);
+  if (!events_open (t, events_length, error))
+    return FALSE;
+  return !changed
+         || (write_settings (t, error) && loom_graph_write_file (t->graph, graph, error)
+             && loom_folder_sync (folder, error));
 }
 
 LoomGraph *
@@ -220,7 +228,9 @@ loom_trainer_read_run (const char *folder, char **device, int *threads, GError *
   g_autofree char *settings_path = g_build_filename (folder, "run.json", NULL);
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (JsonParser) parser = json_parser_new ();
-  g_autoptr (GError) local = NULL;
+  TrainerJson json;
+  const char *device_name, *data_folder = NULL;
+  gint64 n_threads;
 
   if (!g_file_test (graph_path, G_FILE_TEST_EXISTS))
     {
@@ -231,17 +241,16 @@ loom_trainer_read_run (const char *folder, char **device, int *threads, GError *
   g_autoptr (LoomGraph) graph = loom_graph_read_file (graph_path, faults, error);
   if (!graph || !loom_faults_to_error (faults, graph_path, error))
     return NULL;
-  if (!json_parser_load_from_file (parser, settings_path, &local)
-      || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "Cannot read the run's settings %s: %s", settings_path,
-                   local ? local->message : "it is no object");
-      return NULL;
-    }
-  JsonObject *o = json_node_get_object (json_parser_get_root (parser));
-  if (json_object_has_member (o, "data_folder") && !json_object_get_null_member (o, "data_folder"))
-    loom_graph_set_folder (graph, json_object_get_string_member_with_default (o, "data_folder", NULL));
-  *device = g_strdup (json_object_get_string_member_with_default (o, "device", "cpu"));
-  *threads = json_object_get_int_member_with_default (o, "threads", 0);
+  if (!trainer_json_root (parser, settings_path, &json, error)
+      || !trainer_json_string (&json, "device", &device_name, error)
+      || !trainer_json_int (&json, "threads", 0, G_MAXINT, &n_threads, error))
+    return NULL;
+  JsonNode *node = json_object_get_member (json.object, "data_folder");
+  if (node && !JSON_NODE_HOLDS_NULL (node) && !trainer_json_string (&json, "data_folder", &data_folder, error))
+    return NULL;
+  if (data_folder)
+    loom_graph_set_folder (graph, data_folder);
+  *device = g_strdup (device_name);
+  *threads = (int)n_threads;
   return g_steal_pointer (&graph);
 }

@@ -9,6 +9,8 @@
 #include "engine/train/loom-step.h"
 #include "engine/train/loom-trainer.h"
 
+#include <json-glib/json-glib.h>
+
 G_BEGIN_DECLS
 
 /* ---- options ---- */
@@ -67,14 +69,37 @@ typedef struct
 
 /* The folder of a new run: refuses one that holds a run already. */
 gboolean trainer_folder_create (LoomTrainer *t, const char *folder, GError **error);
-/* The folder of a run that goes on; events are cut to the length that the checkpoint knew. */
-gboolean trainer_folder_open (LoomTrainer *t, const char *folder, gint64 events_length, GError **error);
+/* The folder of a run that goes on; events are cut to the length that the checkpoint knew. Where options have changed
+ * what runs, the folder's graph.xml and run.json are written anew. */
+gboolean
+trainer_folder_open (LoomTrainer *t, const char *folder, gint64 events_length, gboolean changed, GError **error);
 gboolean trainer_events_flush (LoomTrainer *t, GError **error);
 gboolean trainer_events_line (LoomTrainer *t, GError **error, const char *format, ...) G_GNUC_PRINTF (3, 4);
 gboolean trainer_events_eval (LoomTrainer *t, const LoomTrainerEval *eval, GError **error);
 void trainer_events_close (TrainerEvents *events);
 /* "1.5", or "null" for what JSON cannot write; buffer is G_ASCII_DTOSTR_BUF_SIZE. */
 const char *trainer_number (double x, char *buffer);
+
+/* ---- members of JSON files ---- */
+
+/* An object of a file; every reader below fails with DATA, naming the file and the member. */
+typedef struct
+{
+  const char *path;
+  JsonObject *object;
+} TrainerJson;
+
+/* Also IO, where the file cannot be read. The parser owns what is read; path must live as long. */
+gboolean trainer_json_root (JsonParser *parser, const char *path, TrainerJson *value, GError **error);
+gboolean
+trainer_json_int (const TrainerJson *json, const char *name, gint64 min, gint64 max, gint64 *value, GError **error);
+/* Finite, or where it may be null, NaN for that. */
+gboolean
+trainer_json_double (const TrainerJson *json, const char *name, gboolean may_be_null, double *value, GError **error);
+gboolean trainer_json_string (const TrainerJson *json, const char *name, const char **value, GError **error);
+gboolean trainer_json_object (const TrainerJson *json, const char *name, TrainerJson *value, GError **error);
+/* A list of exactly n objects. */
+gboolean trainer_json_objects (const TrainerJson *json, const char *name, guint n, JsonArray **value, GError **error);
 
 /* ---- checkpoints ---- */
 
@@ -135,6 +160,8 @@ struct _LoomTrainer
   const char **metric_name;
   double base_lr, lr;
 
+  GString *notes; /* what its owner should read, a line each */
+
   TrainerEvents events;
   gint64 event_stride; /* a step's point is kept every so many steps, so that events stay bounded */
 
@@ -155,6 +182,7 @@ struct _LoomTrainer
 };
 
 void trainer_set_state (LoomTrainer *t, const char *state);
+void trainer_note (LoomTrainer *t, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Names the node where a value that is not finite first appeared in the step that has just failed, with the batch still
  * fed, and puts the state back to before it. Always an error. */
 void trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, GError **error);

@@ -1,0 +1,125 @@
+/* Members of the run folder's JSON files, read strictly.
+ *
+ * The files lie where anybody can edit or damage them, and json-glib answers a member of another type with a warning
+ * and a zero. Here each is checked for type and range, and what is wrong is one sentence that names file and member. */
+#include "engine/train/trainer-private.h"
+
+#include <math.h>
+
+static gboolean
+wrong (const TrainerJson *json, const char *name, const char *what, GError **error)
+{
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is damaged: its “%s” %s.", json->path, name, what);
+  return FALSE;
+}
+
+static JsonNode *
+member (const TrainerJson *json, const char *name, GError **error)
+{
+  JsonNode *node = json_object_get_member (json->object, name);
+
+  if (!node)
+    wrong (json, name, "is missing", error);
+  return node;
+}
+
+gboolean
+trainer_json_int (const TrainerJson *json, const char *name, gint64 min, gint64 max, gint64 *value, GError **error)
+{
+  JsonNode *node = member (json, name, error);
+
+  if (!node)
+    return FALSE;
+  if (!JSON_NODE_HOLDS_VALUE (node) || json_node_get_value_type (node) != G_TYPE_INT64)
+    return wrong (json, name, "is no whole number", error);
+  *value = json_node_get_int (node);
+  if (*value >= min && *value <= max)
+    return TRUE;
+  g_autofree char *range
+      = g_strdup_printf ("is %" G_GINT64_FORMAT ", outside %" G_GINT64_FORMAT " … %" G_GINT64_FORMAT, *value, min, max);
+  return wrong (json, name, range, error);
+}
+
+gboolean
+trainer_json_double (const TrainerJson *json, const char *name, gboolean may_be_null, double *value, GError **error)
+{
+  JsonNode *node = member (json, name, error);
+
+  if (!node)
+    return FALSE;
+  if (may_be_null && JSON_NODE_HOLDS_NULL (node))
+    {
+      *value = NAN;
+      return TRUE;
+    }
+  GType type = JSON_NODE_HOLDS_VALUE (node) ? json_node_get_value_type (node) : G_TYPE_INVALID;
+  if (type != G_TYPE_INT64 && type != G_TYPE_DOUBLE)
+    return wrong (json, name, "is no number", error);
+  *value = json_node_get_double (node);
+  return isfinite (*value) || wrong (json, name, "is not finite", error);
+}
+
+gboolean
+trainer_json_string (const TrainerJson *json, const char *name, const char **value, GError **error)
+{
+  JsonNode *node = member (json, name, error);
+
+  if (!node)
+    return FALSE;
+  if (!JSON_NODE_HOLDS_VALUE (node) || json_node_get_value_type (node) != G_TYPE_STRING)
+    return wrong (json, name, "is no text", error);
+  *value = json_node_get_string (node);
+  return TRUE;
+}
+
+gboolean
+trainer_json_object (const TrainerJson *json, const char *name, TrainerJson *value, GError **error)
+{
+  JsonNode *node = member (json, name, error);
+
+  if (!node)
+    return FALSE;
+  if (!JSON_NODE_HOLDS_OBJECT (node))
+    return wrong (json, name, "is no object", error);
+  *value = (TrainerJson){ json->path, json_node_get_object (node) };
+  return TRUE;
+}
+
+gboolean
+trainer_json_objects (const TrainerJson *json, const char *name, guint n, JsonArray **value, GError **error)
+{
+  JsonNode *node = member (json, name, error);
+
+  if (!node)
+    return FALSE;
+  if (!JSON_NODE_HOLDS_ARRAY (node))
+    return wrong (json, name, "is no list", error);
+  *value = json_node_get_array (node);
+  if (json_array_get_length (*value) != n)
+    return wrong (json, name, "has not as many entries as the graph", error);
+  for (guint i = 0; i < n; i++)
+    if (!JSON_NODE_HOLDS_OBJECT (json_array_get_element (*value, i)))
+      return wrong (json, name, "holds something that is no object", error);
+  return TRUE;
+}
+
+gboolean
+trainer_json_root (JsonParser *parser, const char *path, TrainerJson *value, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+
+  if (!json_parser_load_from_file (parser, path, &local))
+    {
+      g_set_error (error, LOOM_ERROR, local->domain == JSON_PARSER_ERROR ? LOOM_ERROR_DATA : LOOM_ERROR_IO,
+                   "Cannot read %s: %s", path, local->message);
+      return FALSE;
+    }
+  JsonNode *root = json_parser_get_root (parser);
+  if (!root || !JSON_NODE_HOLDS_OBJECT (root))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is damaged: it is no object.", path);
+      return FALSE;
+    }
+  *value = (TrainerJson){ path, json_node_get_object (root) };
+  return TRUE;
+}
