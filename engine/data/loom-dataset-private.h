@@ -18,6 +18,11 @@ struct _LoomDatasetClass
   void (*free) (LoomDataset *self);
 };
 
+/* klass->describe, or what it said before when no file has changed since. May be called from several threads at once.
+ */
+gboolean loom_describe_cached (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info,
+                               GError **error);
+
 /* The head of every data set. */
 struct _LoomDataset
 {

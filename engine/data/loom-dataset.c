@@ -107,7 +107,7 @@ loom_dataset_describe (const char *source, const LoomDatasetOptions *options, Lo
   if (options == NULL)
     options = &none;
   klass = find_class (source, options, error);
-  return klass != NULL && klass->describe (klass, options, info, error);
+  return klass != NULL && loom_describe_cached (klass, options, info, error);
 }
 
 LoomDataset *

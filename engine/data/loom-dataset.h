@@ -3,7 +3,8 @@
  * A source ("fashion-mnist", "csv", "spirals") is one descriptor with its options; a
  * data set is an opened source. It has splits of samples and one to four ports, each
  * a batch of one tensor a sample: images x f32 [B,C,H,W] in 0..1, classes y i64 [B].
- * Describing is cheap enough for every edit of a graph: it never reads all the data. */
+ * Describing is cheap enough for every edit of a graph: it never reads all the data, and a file that has not changed
+ * is not opened again. */
 #pragma once
 
 #include "engine/core/loom-tensor.h"

@@ -1,7 +1,8 @@
 /* Dataset: batches of samples, from a source of engine/data.
  *
  * Its ports are the source's, so they depend on attributes; the source is asked at every edit, which it answers
- * without reading the data. */
+ * without reading the data, and from memory while its files stay as they are. */
+#include "engine/data/dataset-list.h"
 #include "engine/data/loom-dataset.h"
 #include "engine/ops/op-private.h"
 
@@ -12,9 +13,7 @@ static const LoomPortSpec usual[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "source",
-    .type = LOOM_PARAM_STRING,
-    .doc = "Where samples come from: fashion-mnist, idx, csv, npy, text, spirals, xor, linear, random or tokens." },
+  { .name = "source", .type = LOOM_PARAM_STRING, .doc = "Where samples come from, one of: " LOOM_DATASET_NAMES "." },
   { NULL },
 };
 

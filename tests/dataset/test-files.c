@@ -2,6 +2,7 @@
 #include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <utime.h>
 
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset.h"
@@ -420,6 +421,43 @@ test_fashion_mnist (Fixture *f, gconstpointer data)
   g_assert_cmpfloat_with_epsilon (sum / (60000.0 * 784), 0.2860, 0.0001);
 }
 
+/* Writes in place, so that only the time can tell. */
+static gint64
+features_at (Fixture *f, const char *text, gint64 time)
+{
+  g_autofree char *path = g_build_filename (f->folder, "d.csv", NULL);
+  const char *const strv[] = { "path", "d.csv", "target", "t", NULL };
+  const LoomDatasetOptions o = options (f, strv);
+  struct utimbuf times = { time, time };
+  LoomDatasetInfo info;
+  FILE *file = g_fopen (path, "w");
+
+  g_assert_nonnull (file);
+  fputs (text, file);
+  fclose (file);
+  if (time != 0)
+    g_assert_cmpint (g_utime (path, &times), ==, 0);
+  g_clear_error (&f->error);
+  if (!loom_dataset_describe ("csv", &o, &info, &f->error))
+    return -1;
+  g_assert_no_error (f->error);
+  return loom_dim_value (info.port[0].type.shape.dim[1], NULL);
+}
+
+/* A file at rest is described once; one that changed, or has only just been written, is read again. */
+static void
+test_describe_twice (Fixture *f, gconstpointer data)
+{
+  g_assert_cmpint (features_at (f, "a,b,c,t\n1,2,3,4\n", 1000), ==, 3);
+  g_assert_cmpint (features_at (f, "abc,b,t\n1,234,4\n", 1000), ==, 3);
+  g_assert_cmpint (features_at (f, "abc,b,t\n1,234,4\n", 1001), ==, 2);
+  g_assert_cmpint (features_at (f, "abc,b,u\n1,234,4\n", 1002), ==, -1);
+  g_assert_cmpint (features_at (f, "abc,b,t\n1,234,4\n", 1002), ==, -1);
+  g_assert_error (f->error, LOOM_ERROR, LOOM_ERROR_DATA);
+  g_assert_cmpint (features_at (f, "a,b,c,t\n1,2,3,4\n", 0), ==, 3);
+  g_assert_cmpint (features_at (f, "abc,b,t\n1,234,4\n", 0), ==, 2);
+}
+
 #define ADD(name, function) g_test_add (name, Fixture, NULL, set_up, function, tear_down)
 
 int
@@ -431,6 +469,7 @@ main (int argc, char **argv)
   ADD ("/files/csv", test_csv);
   ADD ("/files/csv-splits", test_csv_splits);
   ADD ("/files/csv-bad", test_csv_bad);
+  ADD ("/files/describe-twice", test_describe_twice);
   ADD ("/files/npy", test_npy);
   ADD ("/files/text", test_text);
   ADD ("/files/fashion-mnist-missing", test_fashion_mnist_missing);

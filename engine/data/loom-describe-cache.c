@@ -1,0 +1,104 @@
+/* Descriptions of sources whose files have not changed.
+ *
+ * Every edit of a graph asks its data sets for their ports, in Studio on the thread that draws. A file that was
+ * described once is then only looked at (modification time, size, inode), not opened. Kept are few; a file that changed
+ * a moment ago could change again without its time showing it, so it is read each time until it has come to rest. */
+#include "engine/data/loom-dataset-private.h"
+
+#include <glib/gstdio.h>
+
+#define MAX_KEPT 64
+/* Coarser than the clocks of file systems that keep whole seconds. */
+#define REST_SECONDS 3
+
+typedef struct
+{
+  LoomDatasetInfo info;
+  GError *error; /* why it could not be described, or NULL */
+} Description;
+
+static GMutex mutex;
+static GHashTable *kept;
+
+static void
+description_free (gpointer data)
+{
+  Description *d = data;
+
+  g_clear_error (&d->error);
+  g_free (d);
+}
+
+/* Source, options and the state of each file; NULL when there is no file, or one that is no plain file at rest. */
+static char *
+make_key (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
+{
+  g_autoptr (GString) key = g_string_new (klass->name);
+  gint64 now = g_get_real_time () / G_USEC_PER_SEC;
+  gboolean has_file = FALSE;
+
+  for (const LoomDatasetParam *param = klass->params; param != NULL && param->name != NULL; param++)
+    {
+      const char *text = loom_option_string (klass, options, param->name);
+      g_autofree char *path = NULL;
+      GStatBuf state;
+
+      if (param->type != LOOM_DATASET_PATH)
+        {
+          g_string_append_printf (key, "\n%s", text != NULL ? text : "");
+          continue;
+        }
+      path = loom_option_path (klass, options, param->name);
+      g_string_append_printf (key, "\n%s", path != NULL ? path : "");
+      if (path == NULL)
+        continue;
+      if (g_stat (path, &state) != 0 || !S_ISREG (state.st_mode)
+          || (state.st_mtim.tv_sec <= now && now - state.st_mtim.tv_sec < REST_SECONDS))
+        return NULL;
+      g_string_append_printf (key, "\n%" G_GINT64_FORMAT ".%ld %" G_GINT64_FORMAT " %" G_GUINT64_FORMAT,
+                              (gint64)state.st_mtim.tv_sec, state.st_mtim.tv_nsec, (gint64)state.st_size,
+                              (guint64)state.st_ino);
+      has_file = TRUE;
+    }
+  return has_file ? g_string_free (g_steal_pointer (&key), FALSE) : NULL;
+}
+
+gboolean
+loom_describe_cached (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info,
+                      GError **error)
+{
+  g_autofree char *key = make_key (klass, options);
+  Description *d;
+  gboolean fine;
+
+  if (key == NULL)
+    return klass->describe (klass, options, info, error);
+
+  g_mutex_lock (&mutex);
+  if (kept == NULL)
+    kept = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, description_free);
+  d = g_hash_table_lookup (kept, key);
+  if (d != NULL)
+    {
+      *info = d->info;
+      fine = d->error == NULL;
+      if (!fine && error != NULL)
+        *error = g_error_copy (d->error);
+      g_mutex_unlock (&mutex);
+      return fine;
+    }
+  g_mutex_unlock (&mutex);
+
+  /* Not under the lock: another thread's known file need not wait for this one. */
+  d = g_new0 (Description, 1);
+  fine = klass->describe (klass, options, info, &d->error);
+  d->info = *info;
+  if (!fine && error != NULL)
+    *error = g_error_copy (d->error);
+  g_mutex_lock (&mutex);
+  if (g_hash_table_size (kept) >= MAX_KEPT)
+    g_hash_table_remove_all (kept);
+  g_hash_table_replace (kept, g_steal_pointer (&key), d);
+  g_mutex_unlock (&mutex);
+  return fine;
+}
