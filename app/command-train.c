@@ -252,6 +252,10 @@ run_train (const Command *command, int argc, char **argv)
   if (resume && (argc != 1 || out))
     return command_usage (command,
                           "--resume takes graph and folder from the run, so it goes with neither GRAPH nor --out.");
+  if (resume && (batch_size > 0 || seed >= 0 || set))
+    return command_usage (command, "--resume goes on with the batch size, seed and graph that the run began with, so "
+                                   "it goes with neither --batch-size nor --seed nor --set. Leave them out, or start a "
+                                   "new run with --out.");
   if (!resume && argc != 2)
     return command_usage (command,
                           argc < 2 ? "Which graph? It takes one GRAPH, or --resume DIR." : "It takes one GRAPH.");

@@ -234,6 +234,8 @@ allocate (LoomState *state, guint first, LoomPlanDevice *device, LoomSlotKind ki
       bytes += (loom_desc_bytes (&slot_at (state, i)->desc) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   if (bytes == 0)
     return TRUE;
+  if (!loom_plan_device_has_room (device, bytes, "The state of this graph", error))
+    return FALSE;
   if (device->backend->alloc (device->device, bytes, &buffer.memory, &message) != LOOM_STATUS_OK)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
@@ -430,10 +432,9 @@ loom_state_set (LoomState *state, const char *name, const LoomTensor *value, GEr
 }
 
 gboolean
-loom_state_set_scalar (LoomState *state, const char *name, double value)
+loom_state_set_scalar_at (LoomState *state, guint i, double value)
 {
-  int i = loom_state_find (state, name);
-  StateSlot *s;
+  StateSlot *s = slot_at (state, i);
   union
   {
     double f64;
@@ -441,9 +442,8 @@ loom_state_set_scalar (LoomState *state, const char *name, double value)
     gint64 i64;
   } raw;
 
-  if (i < 0 || loom_desc_count (&slot_at (state, (guint)i)->desc) != 1)
+  if (loom_desc_count (&s->desc) != 1)
     return FALSE;
-  s = slot_at (state, (guint)i);
   if (s->desc.dtype == LOOM_F32)
     raw.f32 = (float)value;
   else if (s->desc.dtype == LOOM_F64)
@@ -453,6 +453,14 @@ loom_state_set_scalar (LoomState *state, const char *name, double value)
   else
     return FALSE;
   return copy_in (s, &raw, NULL);
+}
+
+gboolean
+loom_state_set_scalar (LoomState *state, const char *name, double value)
+{
+  int i = loom_state_find (state, name);
+
+  return i >= 0 && loom_state_set_scalar_at (state, (guint)i, value);
 }
 
 double

@@ -30,20 +30,20 @@ check_graph (LoomTrainer *t, GError **error)
 }
 
 /* Weights, the order of samples and the place in an epoch hang on these, so a run cannot go on with others; the number
- * of epochs and the learning rate belong to what is still to come. */
+ * of epochs and the learning rate belong to what is still to come. spec is of the run's own graph. */
 static gboolean
-check_resume (const LoomTrainerOptions *options, GError **error)
+check_resume (const LoomTrainSpec *spec, const LoomTrainerOptions *options, GError **error)
 {
-  const char *option = options->batch_size > 0           ? "--batch-size"
-                       : options->seed >= 0              ? "--seed"
-                       : options->set && options->set[0] ? "--set"
-                                                         : NULL;
+  const char *option = options->batch_size > 0 && options->batch_size != spec->batch_size ? "the batch size"
+                       : options->seed >= 0 && (guint64)options->seed != spec->seed       ? "the seed"
+                       : options->set && options->set[0]                                  ? "the graph (--set)"
+                                                                                          : NULL;
 
   if (!option)
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                "A resumed run cannot change %s: it goes on with the graph, batch size and seed that it began with. "
-               "Leave it out, or start a new run with --out. (--epochs, --lr, --device and --threads can change.)",
+               "Leave it out, or start a new run. (Epochs, learning rate, device and threads can change.)",
                option);
   return FALSE;
 }
@@ -91,7 +91,10 @@ open_devices (LoomTrainer *t, GError **error)
   t->threads = device->info.threads;
   t->state = loom_state_new (t->devices, t->device, t->spec->seed);
   gint64 batch = MIN (t->spec->batch_size, loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN));
-  return trainer_plan_get (t, batch, TRUE, error) != NULL;
+  if (!trainer_plan_get (t, batch, TRUE, error))
+    return FALSE;
+  t->lr_slot = loom_state_find (t->state, "lr");
+  return TRUE;
 }
 
 LoomTrainer *
@@ -117,8 +120,6 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   t->notes = g_string_new (NULL);
   if (options->resume)
     {
-      if (!check_resume (options, error))
-        return NULL;
       read = loom_trainer_read_run (options->resume, &device, &t->threads, error);
       if (!read)
         return NULL;
@@ -128,14 +129,21 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   if (options->threads > 0)
     t->threads = options->threads;
 
-  g_autoptr (LoomGraph) changed = trainer_apply_options (graph, options, error);
+  LoomTrainerOptions applied = *options;
+  if (options->resume)
+    {
+      applied.batch_size = 0;
+      applied.seed = -1;
+      applied.set = NULL;
+    }
+  g_autoptr (LoomGraph) changed = trainer_apply_options (graph, &applied, error);
   if (!changed)
     return NULL;
   t->graph = loom_graph_freeze (changed);
   /* The run's own graph.xml lies elsewhere, so a relative folder would lose its meaning there. */
   if (loom_graph_get_folder (graph))
     t->data_folder = g_canonicalize_filename (loom_graph_get_folder (graph), NULL);
-  if (!check_graph (t, error))
+  if (!check_graph (t, error) || (options->resume && !check_resume (t->spec, options, error)))
     return NULL;
   t->device = g_strdup (options->device ? options->device : device ? device : t->spec->device);
   t->base_lr = spec_lr (t->spec);
@@ -323,13 +331,12 @@ loom_trainer_state (const LoomTrainer *t)
   return t->state;
 }
 
+/* The peaks of one plan's arenas. Each plan has arenas of its own, so those of several add up. */
 void
-loom_trainer_memory (const LoomTrainer *t, gsize bytes[LOOM_N_OWNERS])
+trainer_add_arenas (const LoomExec *exec, gsize bytes[LOOM_N_OWNERS])
 {
-  loom_state_memory (t->state, bytes);
-  if (t->plans->len == 0)
-    return;
-  const LoomPlan *plan = loom_exec_plan (((TrainerPlan *)t->plans->pdata[0])->exec);
+  const LoomPlan *plan = loom_exec_plan (exec);
+
   for (guint d = 0; d < loom_plan_n_devices (plan); d++)
     {
       LoomPlanMemory memory;
@@ -337,4 +344,17 @@ loom_trainer_memory (const LoomTrainer *t, gsize bytes[LOOM_N_OWNERS])
       for (guint i = 0; i < LOOM_N_OWNERS; i++)
         bytes[i] += memory.peak[i];
     }
+}
+
+void
+loom_trainer_memory (const LoomTrainer *t, gsize bytes[LOOM_N_OWNERS])
+{
+  const GPtrArray *lists[] = { t->plans, t->eval_plans };
+
+  loom_state_memory (t->state, bytes);
+  for (guint l = 0; l < G_N_ELEMENTS (lists); l++)
+    for (guint i = 0; i < lists[l]->len; i++)
+      trainer_add_arenas (((TrainerPlan *)lists[l]->pdata[i])->exec, bytes);
+  if (t->snapshots)
+    trainer_snapshots_memory (t->snapshots, bytes);
 }

@@ -24,7 +24,7 @@ typedef struct
   const char *const *set;    /* "NODE.PARAM=VALUE", NULL-terminated; may be NULL */
   const char *out;           /* run folder; NULL: nothing is written */
   const char *resume;        /* a run folder: graph, options and place come from its newest whole checkpoint.
-                              * batch_size, seed and set cannot be given with it: USAGE error */
+                              * a change of batch_size or seed, and any set, is then a USAGE error */
   double checkpoint_seconds; /* 0: 30; checkpoints also at each epoch's end */
 } LoomTrainerOptions;
 
@@ -57,7 +57,8 @@ typedef struct
   void (*eval) (LoomTrainer *trainer, const LoomTrainerEval *eval, gpointer data);
   void (*checkpoint) (LoomTrainer *trainer, gint64 step, const char *path, gpointer data);
   void (*state) (LoomTrainer *trainer, const char *state,
-                 gpointer data); /* preparing running paused done stopped failed */
+                 gpointer data);                        /* preparing running paused done stopped failed */
+  void (*memory) (LoomTrainer *trainer, gpointer data); /* another plan is live: loom_trainer_memory() has changed */
 } LoomTrainerObserver;
 
 /* graph may be NULL when options->resume is set. Opens devices and data, plans, initialises or restores. Errors as
@@ -114,7 +115,8 @@ gint64 loom_trainer_steps (const LoomTrainer *trainer); /* finished ones */
 gint64 loom_trainer_total_steps (const LoomTrainer *trainer);
 const char *loom_trainer_device (const LoomTrainer *trainer);
 LoomState *loom_trainer_state (const LoomTrainer *trainer);
-/* Bytes by owner on the run's device: state and the training plan's peak. */
+/* Bytes by owner on the run's devices: state, and the arenas of every plan that is live (training, the last short
+ * batch, evaluation, snapshots). On the compute thread, or where nothing runs. */
 void loom_trainer_memory (const LoomTrainer *trainer, gsize bytes[LOOM_N_OWNERS]);
 
 G_END_DECLS

@@ -101,6 +101,12 @@ obey (LoomTrainer *t, const TrainerCommand *command, Verdict *verdict, GError **
   g_return_val_if_reached (TRUE);
 }
 
+static gboolean
+is_ending (const TrainerCommand *command)
+{
+  return command->kind == LOOM_COMMAND_INTERRUPT || command->kind == LOOM_COMMAND_STOP;
+}
+
 static void
 answer_requests (LoomTrainer *t)
 {
@@ -117,9 +123,11 @@ answer_requests (LoomTrainer *t)
 }
 
 /* Reads both queues, and waits there while the run is paused. FALSE on an error of its own (a checkpoint that
- * could not be written). */
+ * could not be written). Where a command ends the run, verdict says so; with leave_ending the command stays in the
+ * queue, for the caller that gives way and the one that ends. A single step stays asked for until the caller that makes
+ * it takes t->single. */
 static gboolean
-attend (LoomTrainer *t, Verdict *verdict, GError **error)
+attend (LoomTrainer *t, gboolean leave_ending, Verdict *verdict, GError **error)
 {
   TrainerCommand *command;
   gboolean ok = TRUE;
@@ -128,8 +136,14 @@ attend (LoomTrainer *t, Verdict *verdict, GError **error)
   g_mutex_lock (&t->lock);
   for (;;)
     {
-      while (ok && !t->single && (command = g_queue_pop_head (&t->commands)))
+      while (ok && !t->single && (command = g_queue_peek_head (&t->commands)))
         {
+          if (leave_ending && is_ending (command))
+            {
+              *verdict = STOP;
+              break;
+            }
+          g_queue_pop_head (&t->commands);
           g_mutex_unlock (&t->lock);
           ok = obey (t, command, verdict, error);
           g_mutex_lock (&t->lock);
@@ -152,7 +166,6 @@ attend (LoomTrainer *t, Verdict *verdict, GError **error)
       t->items_since = 0;
     }
   g_atomic_int_set (&t->pending, t->paused || t->single || !g_queue_is_empty (&t->commands));
-  t->single = FALSE;
   g_mutex_unlock (&t->lock);
   return ok;
 }
@@ -176,13 +189,33 @@ must_end (LoomTrainer *t)
     return FALSE;
   g_mutex_lock (&t->lock);
   for (GList *l = t->commands.head; l; l = l->next)
-    {
-      const TrainerCommand *command = l->data;
-      end = end || command->kind == LOOM_COMMAND_INTERRUPT || command->kind == LOOM_COMMAND_STOP;
-    }
+    end = end || is_ending (l->data);
   answer_requests (t);
   g_mutex_unlock (&t->lock);
   return end;
+}
+
+/* Between two batches of an evaluation: the run may be paused here as between two steps, a command that ends it makes
+ * the evaluation give way, and a single step that is asked for waits until the evaluation is over. */
+static gboolean
+attend_evaluation (LoomTrainer *t, gboolean *gave_way, GError **error)
+{
+  Verdict verdict = GO_ON;
+
+  *gave_way = FALSE;
+  if (!g_atomic_int_get (&t->pending))
+    return TRUE;
+  if (!t->active || t->single)
+    {
+      *gave_way = must_end (t);
+      return TRUE;
+    }
+  if (!attend (t, TRUE, &verdict, error))
+    return FALSE;
+  *gave_way = verdict != GO_ON;
+  if (!*gave_way)
+    trainer_set_state (t, "running");
+  return TRUE;
 }
 
 /* *gave_way tells that an ending command came before the last batch; nothing is reported then. */
@@ -217,9 +250,10 @@ evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error)
           sum[i] += loom_exec_scalar (plan->exec, plan->metric[i]);
           weight[i] += plan->step->metric_count[i];
         }
-      if (must_end (t))
+      if (!attend_evaluation (t, gave_way, error))
+        return FALSE;
+      if (*gave_way)
         {
-          *gave_way = TRUE;
           loom_loader_reset (t->eval_loader[split]);
           return TRUE;
         }
@@ -299,7 +333,8 @@ one_step (LoomTrainer *t, const LoomBatch *batch, GError **error)
   double lr = loom_schedule_factor (&t->spec->schedule, t->base_lr, t->step, t->total_steps);
   if (lr != t->lr)
     {
-      loom_state_set_scalar (t->state, "lr", lr);
+      if (t->lr_slot >= 0)
+        loom_state_set_scalar_at (t->state, t->lr_slot, lr);
       t->lr = lr;
     }
   feed_batch (plan, batch);
@@ -407,10 +442,11 @@ run (LoomTrainer *t, GError **error)
         {
           if (g_atomic_int_get (&t->pending))
             {
-              if (!attend (t, &verdict, error))
+              if (!attend (t, FALSE, &verdict, error))
                 return LOOM_TRAINER_FAILED;
               if (verdict != GO_ON)
                 return end_run (t, verdict, error);
+              t->single = FALSE; /* this is it */
               trainer_set_state (t, "running");
             }
           const LoomBatch *batch = loom_loader_next (t->loader, &local);
@@ -430,7 +466,7 @@ run (LoomTrainer *t, GError **error)
       t->items_since = 0;
       if (g_atomic_int_get (&t->pending) && (gave_way || t->epoch < t->spec->epochs || must_end (t)))
         {
-          if (!attend (t, &verdict, error))
+          if (!attend (t, FALSE, &verdict, error))
             return LOOM_TRAINER_FAILED;
           if (verdict != GO_ON)
             return end_run (t, verdict, error);

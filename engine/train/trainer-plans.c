@@ -104,6 +104,10 @@ trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **erro
     }
   TrainerPlan *plan = plan_new (t, batch, training, error);
   if (plan)
-    g_ptr_array_add (plans, plan);
+    {
+      g_ptr_array_add (plans, plan);
+      if (t->observer.memory)
+        t->observer.memory (t, t->observer_data);
+    }
   return plan;
 }

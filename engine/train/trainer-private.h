@@ -159,6 +159,7 @@ struct _LoomTrainer
   double *metric_sum, *metric_weight, *metric_mean;
   const char **metric_name;
   double base_lr, lr;
+  int lr_slot; /* in the state; -1: the optimiser has none */
 
   GString *notes; /* what its owner should read, a line each */
 
@@ -180,6 +181,10 @@ struct _LoomTrainer
   GQueue commands, requests;
   gboolean active, paused, single;
 };
+
+/* Adds the arenas of the snapshots' plans. */
+void trainer_snapshots_memory (const TrainerSnapshots *self, gsize bytes[LOOM_N_OWNERS]);
+void trainer_add_arenas (const LoomExec *exec, gsize bytes[LOOM_N_OWNERS]);
 
 void trainer_set_state (LoomTrainer *t, const char *state);
 void trainer_note (LoomTrainer *t, const char *format, ...) G_GNUC_PRINTF (2, 3);

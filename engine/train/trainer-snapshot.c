@@ -47,6 +47,13 @@ trainer_snapshots_free (TrainerSnapshots *self)
   g_free (self);
 }
 
+void
+trainer_snapshots_memory (const TrainerSnapshots *self, gsize bytes[LOOM_N_OWNERS])
+{
+  for (guint i = 0; i < self->looks->len; i++)
+    trainer_add_arenas (((const Look *)self->looks->pdata[i])->exec, bytes);
+}
+
 static TrainerSnapshots *
 get_snapshots (LoomTrainer *t, GError **error)
 {
@@ -161,6 +168,8 @@ find_look (LoomTrainer *t, const char *port, GError **error)
       g_ptr_array_insert (s->looks, 0, look);
       if (s->looks->len > KEEP)
         g_ptr_array_set_size (s->looks, KEEP);
+      if (t->active && t->observer.memory)
+        t->observer.memory (t, t->observer_data);
     }
   return look;
 }

@@ -144,10 +144,10 @@ test_refused (Fixture *f, gconstpointer data)
   LoomTrainerOptions o = again (f);
 
   o.batch_size = 32;
-  refuse (&o, 2, "--batch-size");
+  refuse (&o, 2, "the batch size");
   o = again (f);
-  o.seed = 3;
-  refuse (&o, 2, "--seed");
+  o.seed = 4;
+  refuse (&o, 2, "the seed");
   o = again (f);
   o.set = set;
   refuse (&o, 2, "--set");

@@ -1,0 +1,158 @@
+/* What may happen inside an evaluation: a pause, a single step, an end; and what plans cost that came to be later. */
+#include "engine/loom.h"
+
+#include <math.h>
+#include <string.h>
+
+/* 1000 samples in batches of 96; the 1000 test samples are evaluated in eleven batches. */
+static const char *const GRAPH
+    = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
+      "<node id=\"data\" op=\"dataset\" source=\"spirals\"/><node id=\"hidden\" op=\"linear\" out_features=\"16\"/>"
+      "<node id=\"act\" op=\"tanh\"/><node id=\"scores\" op=\"linear\" out_features=\"2\"/>"
+      "<node id=\"loss\" op=\"cross_entropy\"/>"
+      "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"act\"/><wire from=\"act\" to=\"scores\"/>"
+      "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
+      "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"96\" epochs=\"2\" seed=\"3\"/></graph>";
+
+typedef struct
+{
+  LoomCommandKind then; /* posted when the pause is there */
+  gboolean paused_in_evaluation, resumed;
+  gint64 pauses, evals, steps, step_at_second_pause;
+  guint memories;
+  gsize most;
+  double eval_loss;
+} Seen;
+
+static LoomTrainer *
+trainer_new (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (GRAPH, strlen (GRAPH), "test", faults, &error);
+  g_assert_no_error (error);
+  LoomTrainerOptions o = { .lr = NAN, .seed = -1, .threads = 1 };
+  LoomTrainer *trainer = loom_trainer_new (graph, &o, &error);
+  g_assert_no_error (error);
+  return trainer;
+}
+
+static gsize
+memory (LoomTrainer *trainer)
+{
+  gsize bytes[LOOM_N_OWNERS], sum = 0;
+  loom_trainer_memory (trainer, bytes);
+  for (guint i = 0; i < LOOM_N_OWNERS; i++)
+    sum += bytes[i];
+  return sum;
+}
+
+static void
+step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
+{
+  Seen *seen = data;
+  seen->steps = s->step;
+  if (s->step == 11 && seen->then != LOOM_COMMAND_CHECKPOINT)
+    loom_trainer_post (trainer, LOOM_COMMAND_PAUSE, NULL, 0);
+}
+
+static void
+eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
+{
+  Seen *seen = data;
+  seen->evals++;
+  seen->eval_loss = e->loss;
+}
+
+static void
+state_cb (LoomTrainer *trainer, const char *state, gpointer data)
+{
+  Seen *seen = data;
+
+  if (!g_str_equal (state, "paused"))
+    return;
+  seen->pauses++;
+  if (seen->pauses == 1)
+    {
+      seen->paused_in_evaluation = seen->steps == 11 && seen->evals == 0;
+      loom_trainer_post (trainer, seen->then, NULL, 0);
+      return;
+    }
+  seen->step_at_second_pause = seen->steps;
+  loom_trainer_post (trainer, LOOM_COMMAND_RESUME, NULL, 0);
+}
+
+static void
+memory_cb (LoomTrainer *trainer, gpointer data)
+{
+  Seen *seen = data;
+  gsize now = memory (trainer);
+  g_assert_cmpuint (now, >, seen->most);
+  seen->most = now;
+  seen->memories++;
+}
+
+static const LoomTrainerObserver observer
+    = { .step = step_cb, .eval = eval_cb, .state = state_cb, .memory = memory_cb };
+
+static LoomTensor *
+run (LoomCommandKind then, Seen *seen, LoomTrainerEnd expected)
+{
+  g_autoptr (LoomTrainer) trainer = trainer_new ();
+  g_autoptr (GError) error = NULL;
+
+  *seen = (Seen){ .then = then, .most = memory (trainer) };
+  loom_trainer_set_observer (trainer, &observer, seen);
+  g_assert_cmpint (loom_trainer_run (trainer, &error), ==, expected);
+  return loom_state_get (loom_trainer_state (trainer), "hidden.weight", NULL);
+}
+
+static void
+test_pause (void)
+{
+  Seen plain, paused, stepped, stopped;
+  g_autoptr (LoomTensor) a = run (LOOM_COMMAND_CHECKPOINT, &plain, LOOM_TRAINER_DONE);
+  g_autoptr (LoomTensor) b = run (LOOM_COMMAND_RESUME, &paused, LOOM_TRAINER_DONE);
+  g_autoptr (LoomTensor) c = run (LOOM_COMMAND_STEP, &stepped, LOOM_TRAINER_DONE);
+  g_autoptr (LoomTensor) d = run (LOOM_COMMAND_STOP, &stopped, LOOM_TRAINER_STOPPED);
+
+  g_assert_cmpint (plain.pauses, ==, 0);
+  g_assert_cmpint (paused.pauses, ==, 1);
+  g_assert_true (paused.paused_in_evaluation);
+  g_assert_cmpint (paused.evals, ==, 2);
+  g_assert_cmpfloat (paused.eval_loss, ==, plain.eval_loss);
+  g_assert_true (loom_tensor_equal_bits (a, b));
+
+  /* A single step, asked for inside the evaluation, is one training step. */
+  g_assert_cmpint (stepped.pauses, ==, 2);
+  g_assert_cmpint (stepped.step_at_second_pause, ==, 12);
+  g_assert_true (loom_tensor_equal_bits (a, c));
+
+  g_assert_true (stopped.paused_in_evaluation);
+  g_assert_cmpint (stopped.steps, ==, 11);
+  g_assert_cmpint (stopped.evals, ==, 0);
+}
+
+/* Training's full batch is planned at once; the short batch, and evaluation's two, come later and count too. */
+static void
+test_memory (void)
+{
+  Seen seen;
+  g_autoptr (LoomTensor) weight = run (LOOM_COMMAND_CHECKPOINT, &seen, LOOM_TRAINER_DONE);
+  g_assert_cmpuint (seen.memories, ==, 3);
+
+  g_autoptr (LoomTrainer) trainer = trainer_new ();
+  gsize before = memory (trainer);
+  g_autoptr (LoomTensor) act = loom_trainer_snapshot (trainer, "act", NULL, NULL);
+  g_assert_nonnull (act);
+  g_assert_cmpuint (memory (trainer), >, before);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/pause/in-evaluation", test_pause);
+  g_test_add_func ("/pause/memory", test_memory);
+  return g_test_run ();
+}
