@@ -56,6 +56,72 @@ load_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char *xml
   return TRUE;
 }
 
+/* What Start knows: a key, its type, and where it goes. */
+static const struct
+{
+  const char *key, *type;
+  gsize offset;
+} start_option[] = {
+  { "epochs", "x", G_STRUCT_OFFSET (WorkerStart, epochs) },
+  { "batch_size", "x", G_STRUCT_OFFSET (WorkerStart, batch_size) },
+  { "seed", "x", G_STRUCT_OFFSET (WorkerStart, seed) },
+  { "lr", "d", G_STRUCT_OFFSET (WorkerStart, lr) },
+  { "at_least", "d", G_STRUCT_OFFSET (WorkerStart, at_least) },
+  { "threads", "i", G_STRUCT_OFFSET (WorkerStart, threads) },
+  { "paused", "b", G_STRUCT_OFFSET (WorkerStart, paused) },
+  { "device", "s", G_STRUCT_OFFSET (WorkerStart, device) },
+  { "out", "s", G_STRUCT_OFFSET (WorkerStart, out) },
+  { "resume", "s", G_STRUCT_OFFSET (WorkerStart, resume) },
+};
+
+static gboolean
+read_option (WorkerStart *start, const char *key, GVariant *value, GError **error)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (start_option); i++)
+    {
+      if (!g_str_equal (key, start_option[i].key))
+        continue;
+      if (!g_variant_is_of_type (value, G_VARIANT_TYPE (start_option[i].type)))
+        {
+          g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS,
+                       "The option “%s” is of type “%s”, and must be of type “%s”.", key,
+                       g_variant_get_type_string (value), start_option[i].type);
+          return FALSE;
+        }
+      /* A dictionary may name a key twice: the last one holds, and the first one's string must not be lost. */
+      if (*start_option[i].type == 's')
+        g_free (G_STRUCT_MEMBER (char *, start, start_option[i].offset));
+      g_variant_get (value, start_option[i].type, G_STRUCT_MEMBER_P (start, start_option[i].offset));
+      return TRUE;
+    }
+  g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS, "Start knows no option “%s”.", key);
+  return FALSE;
+}
+
+static gboolean
+read_options (WorkerStart *start, GVariant *options, GError **error)
+{
+  GVariantIter iter;
+  const char *key;
+  GVariant *value;
+
+  g_variant_iter_init (&iter, options);
+  while (g_variant_iter_next (&iter, "{&sv}", &key, &value))
+    {
+      gboolean known = read_option (start, key, value, error);
+      g_variant_unref (value);
+      if (!known)
+        return FALSE;
+    }
+  if (!worker_pace_is_valid (start->at_least))
+    {
+      g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS, "“at_least” must be from 0 to %g seconds.",
+                   WORKER_PACE_MAX_SECONDS);
+      return FALSE;
+    }
+  return TRUE;
+}
+
 /* Of two ways to leave an option out, a missing key and a key without a value, D-Bus knows the first. */
 static gboolean
 start_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, GVariant *options, gpointer data)
@@ -64,20 +130,15 @@ start_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, GVariant *opti
   WorkerStart start = { .seed = -1, .lr = NAN };
   g_autoptr (GError) error = NULL;
 
-  g_variant_lookup (options, "epochs", "x", &start.epochs);
-  g_variant_lookup (options, "batch_size", "x", &start.batch_size);
-  g_variant_lookup (options, "seed", "x", &start.seed);
-  g_variant_lookup (options, "lr", "d", &start.lr);
-  g_variant_lookup (options, "threads", "i", &start.threads);
-  g_variant_lookup (options, "paused", "b", &start.paused);
-  g_variant_lookup (options, "device", "s", &start.device);
-  g_variant_lookup (options, "out", "s", &start.out);
-  g_variant_lookup (options, "resume", "s", &start.resume);
-
+  if (!read_options (&start, options, &error))
+    {
+      worker_start_clear (&start);
+      g_dbus_method_invocation_return_gerror (invocation, error);
+      return TRUE;
+    }
   if (!m->graph && !start.resume)
     {
-      g_free (start.device);
-      g_free (start.out);
+      worker_start_clear (&start);
       g_dbus_method_invocation_return_error_literal (invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED,
                                                      "No graph without faults has been loaded.");
       return TRUE;
@@ -131,6 +192,22 @@ set_hyper_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char
 }
 
 static gboolean
+set_pace_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, double seconds, gpointer data)
+{
+  Methods *m = data;
+  g_autoptr (GError) error = NULL;
+
+  if (!worker_pace_is_valid (seconds))
+    g_dbus_method_invocation_return_error (invocation, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS,
+                                           "A pace must be from 0 to %g seconds.", WORKER_PACE_MAX_SECONDS);
+  else if (worker_runner_set_pace (m->runner, seconds, &error))
+    loom_bus_worker1_complete_set_pace (bus, invocation);
+  else
+    g_dbus_method_invocation_return_gerror (invocation, error);
+  return TRUE;
+}
+
+static gboolean
 checkpoint_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, gpointer data)
 {
   Methods *m = data;
@@ -163,6 +240,7 @@ worker_connect_methods (LoomBusWorker1 *bus, WorkerRunner *runner)
   connect_post (bus, "handle-step-batch", m, LOOM_COMMAND_STEP);
   connect_post (bus, "handle-stop", m, LOOM_COMMAND_STOP);
   g_signal_connect (bus, "handle-set-hyper", G_CALLBACK (set_hyper_cb), m);
+  g_signal_connect (bus, "handle-set-pace", G_CALLBACK (set_pace_cb), m);
   g_signal_connect (bus, "handle-checkpoint", G_CALLBACK (checkpoint_cb), m);
   g_signal_connect (bus, "handle-get-snapshot", G_CALLBACK (snapshot_cb), m);
 }

@@ -35,13 +35,16 @@ struct _WorkerOutbox
   GDBusConnection *connection;
   gboolean in_flight;
 
+  guint run; /* the compute thread's: stamps points */
+
   /* Written by the compute thread at head, read by the serve thread at tail. */
   WorkerPoint ring[RING];
   atomic_uint head, tail;
 
   GArray *points; /* serve thread: drained from the ring, not yet sent */
 
-  GMutex lock; /* for all below */
+  GMutex lock;     /* for all below */
+  guint shown_run; /* points of other runs are dropped */
   char **metric_name;
   guint n_metrics;
   gint64 total_steps, epochs;
@@ -114,6 +117,8 @@ worker_outbox_begin (WorkerOutbox *o, const char *const *metric_name, guint n_me
                      gint64 epochs)
 {
   g_mutex_lock (&o->lock);
+  o->shown_run = ++o->run;
+  g_queue_clear_full (&o->evals, (GDestroyNotify)eval_free);
   g_strfreev (o->metric_name);
   o->n_metrics = MIN (n_metrics, WORKER_MAX_METRICS);
   o->metric_name = g_new0 (char *, o->n_metrics + 1);
@@ -133,6 +138,7 @@ worker_outbox_point (WorkerOutbox *o, const WorkerPoint *point)
   if (head - tail == RING)
     return; /* the serve thread is behind by thousands of steps: a curve can miss one */
   o->ring[head % RING] = *point;
+  o->ring[head % RING].run = o->run;
   atomic_store_explicit (&o->head, head + 1, memory_order_release);
 }
 
@@ -236,6 +242,17 @@ drain (WorkerOutbox *o)
 }
 
 static void
+forget_older_runs (WorkerOutbox *o)
+{
+  guint old = 0;
+
+  while (old < o->points->len && g_array_index (o->points, WorkerPoint, old).run != o->shown_run)
+    old++;
+  if (old > 0)
+    g_array_remove_range (o->points, 0, old);
+}
+
+static void
 send_points (WorkerOutbox *o)
 {
   GVariantBuilder points;
@@ -313,6 +330,7 @@ worker_outbox_send (WorkerOutbox *o)
   if (o->in_flight || g_dbus_connection_is_closed (o->connection))
     return;
   g_mutex_lock (&o->lock);
+  forget_older_runs (o);
   gboolean any = o->points->len > 0 || !g_queue_is_empty (&o->states) || !g_queue_is_empty (&o->evals)
                  || !g_queue_is_empty (&o->problems) || o->memory_fresh || o->checkpoint_path;
   if (any && o->metric_name == NULL)

@@ -40,15 +40,22 @@ struct _WorkerRunner
   gboolean keeps;   /* it has a folder */
   gboolean quit;
   GQueue checkpoints; /* invocations that wait for a path */
+  WorkerPace pace;
 };
+
+void
+worker_start_clear (WorkerStart *start)
+{
+  g_free (start->device);
+  g_free (start->out);
+  g_free (start->resume);
+}
 
 static void
 job_free (Job *job)
 {
   g_clear_pointer (&job->graph, loom_graph_unref);
-  g_free (job->start.device);
-  g_free (job->start.out);
-  g_free (job->start.resume);
+  worker_start_clear (&job->start);
   g_free (job);
 }
 
@@ -72,6 +79,7 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
     return;
   memcpy (point.metric, s->metric, MIN (s->n_metrics, WORKER_MAX_METRICS) * sizeof (double));
   worker_outbox_point (runner->outbox, &point);
+  worker_pace_wait (&runner->pace, s->step, s->total_steps);
 }
 
 static void
@@ -145,11 +153,20 @@ build_trainer (WorkerRunner *runner, Job *job, GError **error)
     .resume = job->start.resume,
   };
   LoomTrainerObserver observer = { .step = step_cb, .eval = eval_cb, .checkpoint = checkpoint_cb, .state = state_cb };
-  LoomTrainer *trainer = loom_trainer_new (job->graph, &options, error);
+  g_autoptr (LoomTrainer) trainer = loom_trainer_new (job->graph, &options, error);
 
-  if (trainer)
-    loom_trainer_set_observer (trainer, &observer, runner);
-  return trainer;
+  if (!trainer)
+    return NULL;
+  guint n_metrics = loom_trainer_spec (trainer)->metrics->len;
+  if (n_metrics > WORKER_MAX_METRICS)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   "The graph has %u metrics; at most %d can be watched. Remove some, or train with “gradloom train”.",
+                   n_metrics, WORKER_MAX_METRICS);
+      return NULL;
+    }
+  loom_trainer_set_observer (trainer, &observer, runner);
+  return g_steal_pointer (&trainer);
 }
 
 static void
@@ -277,6 +294,7 @@ worker_runner_start (WorkerRunner *runner, LoomGraph *graph, WorkerStart *start,
   if (idle)
     {
       runner->running = TRUE;
+      worker_pace_ask (&runner->pace, start->at_least);
       runner->keeps = start->out || start->resume;
       runner->job = job;
       worker_outbox_state (runner->outbox, "preparing", NULL);
@@ -312,6 +330,19 @@ worker_runner_post (WorkerRunner *runner, LoomCommandKind kind, const char *name
   g_mutex_unlock (&runner->lock);
   g_rw_lock_reader_unlock (&runner->trainer_lock);
   return ok;
+}
+
+gboolean
+worker_runner_set_pace (WorkerRunner *runner, double seconds, GError **error)
+{
+  g_mutex_lock (&runner->lock);
+  gboolean running = runner->running;
+  if (running)
+    worker_pace_ask (&runner->pace, seconds);
+  g_mutex_unlock (&runner->lock);
+  if (!running)
+    g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "No run is going on.");
+  return running;
 }
 
 gboolean

@@ -15,20 +15,23 @@ G_BEGIN_DECLS
 
 /* ---- outbox: what goes out, bounded however long Studio sleeps ---- */
 
-#define WORKER_MAX_METRICS 8
+/* A run with more is refused, so that no curve is missing without a word. */
+#define WORKER_MAX_METRICS 16
 
 typedef struct
 {
   gint64 step, epoch;
   double loss, lr, items_per_second, eta_seconds;
   double metric[WORKER_MAX_METRICS];
+  guint run; /* the outbox's own */
 } WorkerPoint;
 
 typedef struct _WorkerOutbox WorkerOutbox;
 
 WorkerOutbox *worker_outbox_new (LoomBusWorker1 *bus, GDBusConnection *connection);
 void worker_outbox_free (WorkerOutbox *outbox);
-/* A new run: names of metrics and totals of Progress; older points are forgotten. */
+/* A new run, from the compute thread: names of metrics and totals of Progress. Points and evaluations of the run before
+ * that were not sent yet are forgotten: they have other metrics, and their steps begin anew. */
 void worker_outbox_begin (WorkerOutbox *outbox, const char *const *metric_name, guint n_metrics, gint64 total_steps,
                           gint64 epochs);
 /* From the compute thread; never blocks, never allocates. */
@@ -43,6 +46,25 @@ void worker_outbox_checkpoint (WorkerOutbox *outbox, gint64 step, const char *pa
 /* Sends what is waiting, if the last batch has left: called by the serve thread's timer. */
 void worker_outbox_send (WorkerOutbox *outbox);
 
+/* ---- pace: how fast a run may go at most ---- */
+
+#define WORKER_PACE_MAX_SECONDS 86400.0
+
+typedef struct
+{
+  int wanted_ms; /* any thread, atomically */
+  int ms;        /* the compute thread's from here on: what the line is drawn for */
+  gint64 first, base;
+} WorkerPace;
+
+gboolean worker_pace_is_valid (double seconds);
+/* From any thread: the whole run shall take at least so many seconds; 0: as fast as it can. */
+void worker_pace_ask (WorkerPace *pace, double seconds);
+/* When a finished step of so many in all may be followed by the next one (µs, monotonic); now or earlier: at once. */
+gint64 worker_pace_due (WorkerPace *pace, gint64 step, gint64 total, gint64 now);
+/* Waits for that. */
+void worker_pace_wait (WorkerPace *pace, gint64 step, gint64 total);
+
 /* ---- runner: the compute thread ---- */
 
 typedef struct _WorkerRunner WorkerRunner;
@@ -51,19 +73,24 @@ typedef struct
 {
   gint64 epochs, batch_size, seed;
   double lr;
+  double at_least; /* seconds; 0: as fast as it can */
   char *device, *out, *resume;
   int threads;
   gboolean paused;
 } WorkerStart;
 
+void worker_start_clear (WorkerStart *start);
+
 WorkerRunner *worker_runner_new (WorkerOutbox *outbox);
 /* Ends the run properly (step, checkpoint) and joins the thread. */
 void worker_runner_free (WorkerRunner *runner);
-/* Takes both. FALSE when a run is going on. */
+/* Takes both, whatever it answers. FALSE when a run is going on. */
 gboolean worker_runner_start (WorkerRunner *runner, LoomGraph *graph, WorkerStart *start, GError **error);
 /* FALSE with a sentence when there is no run to obey. */
 gboolean
 worker_runner_post (WorkerRunner *runner, LoomCommandKind kind, const char *name, double value, GError **error);
+/* Another pace for the run that goes on. */
+gboolean worker_runner_set_pace (WorkerRunner *runner, double seconds, GError **error);
 /* The path of the next checkpoint written, through the invocation. */
 gboolean worker_runner_checkpoint (WorkerRunner *runner, GDBusMethodInvocation *invocation, GError **error);
 /* Answers from a thread of its own. */

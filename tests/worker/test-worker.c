@@ -446,6 +446,108 @@ test_commands (Fixture *f, gconstpointer data)
 }
 
 static void
+start_paced (Fixture *f, const char *folder, gint64 epochs, double at_least)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *run = g_build_filename (f->folder, folder, NULL);
+  GVariantBuilder b;
+
+  g_variant_builder_init (&b, G_VARIANT_TYPE ("a{sv}"));
+  g_variant_builder_add (&b, "{sv}", "epochs", g_variant_new_int64 (epochs));
+  g_variant_builder_add (&b, "{sv}", "at_least", g_variant_new_double (at_least));
+  g_variant_builder_add (&b, "{sv}", "out", g_variant_new_string (run));
+  f->last_step = 0;
+  f->points = 0;
+  loom_bus_worker1_call_start_sync (f->bus, g_variant_builder_end (&b), NULL, &error);
+  g_assert_no_error (error);
+}
+
+/* A run that is stretched takes so long, makes its points all along, and ends with the same numbers. */
+static void
+test_pace (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+
+  load (f, GRAPH, 0);
+  start_paced (f, "fast", 3, 0);
+  WAIT_UNTIL (state_is (f, "done"));
+  double loss = f->last_loss;
+
+  start_paced (f, "slow", 3, 2);
+  WAIT_UNTIL (state_is (f, "running"));
+  gint64 begin = g_get_monotonic_time ();
+  WAIT_UNTIL (f->last_step >= 12);
+  g_assert_cmpint (f->last_step, <, 40);
+  WAIT_UNTIL (state_is (f, "done"));
+  double seconds = (g_get_monotonic_time () - begin) / 1e6;
+  g_test_message ("a run of at least 2 s took %.2f s", seconds);
+  g_assert_cmpfloat (seconds, >, 1.7);
+  g_assert_cmpint (f->points, ==, 48);
+  g_assert_cmpfloat (f->last_loss, ==, loss);
+
+  /* However slow it shall be, no step waits long: commands are heard, and the pace can be taken back. */
+  start_paced (f, "slowest", 1000, 86400);
+  WAIT_UNTIL (f->last_step > 2);
+  begin = g_get_monotonic_time ();
+  CALL (f, pause);
+  WAIT_UNTIL (state_is (f, "paused"));
+  g_test_message ("paused after %.0f ms", (g_get_monotonic_time () - begin) / 1e3);
+  CALL (f, resume);
+  WAIT_UNTIL (state_is (f, "running"));
+  gint64 step = f->last_step;
+  begin = g_get_monotonic_time ();
+  WAIT_UNTIL (f->last_step >= step + 10);
+  g_assert_cmpfloat ((g_get_monotonic_time () - begin) / 1e6, >, 0.3);
+  CALL (f, set_pace, 0);
+  WAIT_UNTIL (state_is (f, "done"));
+  loom_bus_worker1_call_set_pace_sync (f->bus, 1, NULL, &error);
+  g_assert_nonnull (error);
+}
+
+static void
+refuse_option (Fixture *f, const char *key, GVariant *value)
+{
+  g_autoptr (GError) error = NULL;
+  GVariantBuilder b;
+
+  g_variant_builder_init (&b, G_VARIANT_TYPE ("a{sv}"));
+  g_variant_builder_add (&b, "{sv}", key, value);
+  loom_bus_worker1_call_start_sync (f->bus, g_variant_builder_end (&b), NULL, &error);
+  g_assert_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS);
+  g_assert_nonnull (strstr (error->message, key));
+}
+
+static void
+test_options (Fixture *f, gconstpointer data)
+{
+  load (f, GRAPH, 0);
+  refuse_option (f, "epochs", g_variant_new_int32 (3));
+  refuse_option (f, "lr", g_variant_new_string ("0.1"));
+  refuse_option (f, "epoch", g_variant_new_int64 (3));
+  refuse_option (f, "at_least", g_variant_new_double (-1));
+  refuse_option (f, "at_least", g_variant_new_double (NAN));
+  start_ok (f, 1, FALSE);
+  WAIT_UNTIL (state_is (f, "done"));
+}
+
+/* More metrics than a signal carries are refused with their number, not cut off. */
+static void
+test_many_metrics (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GString) xml = g_string_new (GRAPH);
+  g_autoptr (GString) metrics = g_string_new (NULL);
+
+  for (int i = 0; i < 20; i++)
+    g_string_append_printf (metrics, "<metric name=\"m%d\" type=\"accuracy\" input=\"scores\" target=\"data.y\"/>", i);
+  char *end = strstr (xml->str, "</train>");
+  g_string_insert (xml, end - xml->str, metrics->str);
+  load (f, xml->str, 0);
+  start_ok (f, 1, FALSE);
+  WAIT_UNTIL (state_is (f, "failed"));
+  g_assert_nonnull (strstr (f->problem, "21 metrics"));
+}
+
+static void
 test_nan (Fixture *f, gconstpointer data)
 {
   load (f, GRAPH, 0);
@@ -612,6 +714,9 @@ main (int argc, char **argv)
   g_test_add ("/worker/whole-run", Fixture, NULL, set_up, test_whole_run, tear_down);
   g_test_add ("/worker/faults", Fixture, NULL, set_up, test_faults, tear_down);
   g_test_add ("/worker/commands", Fixture, NULL, set_up, test_commands, tear_down);
+  g_test_add ("/worker/pace", Fixture, NULL, set_up, test_pace, tear_down);
+  g_test_add ("/worker/options", Fixture, NULL, set_up, test_options, tear_down);
+  g_test_add ("/worker/many-metrics", Fixture, NULL, set_up, test_many_metrics, tear_down);
   g_test_add ("/worker/nan", Fixture, NULL, set_up, test_nan, tear_down);
   g_test_add ("/worker/end-of-input", Fixture, NULL, set_up, test_end_of_input, tear_down);
   g_test_add ("/worker/kill", Fixture, NULL, set_up, test_kill, tear_down);

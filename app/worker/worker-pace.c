@@ -1,0 +1,68 @@
+/* The pace of a run that somebody watches.
+ *
+ * A lesson of a few thousand tiny steps is over before an eye has found the curve. So a run can be asked to take at
+ * least so many seconds, and its steps are spread evenly over them: step k is due at base + (k − first) · seconds /
+ * total. Only the time between steps changes, never a number. No step waits longer than WORKER_PACE_MAX_WAIT, which
+ * bounds both how slow a run becomes and how late a command is heard; what was lost to an evaluation or a pause is not
+ * made up for in a burst. */
+#include "app/worker/worker.h"
+
+#define MAX_WAIT   (50 * 1000)  /* µs a step */
+#define SLICE      (20 * 1000)  /* µs between two looks at the pace that is asked for */
+#define LEAST_WAIT 1000         /* µs: shorter waits are not worth a sleep, the next step's will hold them */
+#define MAX_BEHIND (100 * 1000) /* µs */
+
+void
+worker_pace_ask (WorkerPace *pace, double seconds)
+{
+  g_atomic_int_set (&pace->wanted_ms, (int)(seconds * 1000));
+}
+
+gboolean
+worker_pace_is_valid (double seconds)
+{
+  return seconds >= 0 && seconds <= WORKER_PACE_MAX_SECONDS; /* not for NaN */
+}
+
+gint64
+worker_pace_due (WorkerPace *pace, gint64 step, gint64 total, gint64 now)
+{
+  int wanted = g_atomic_int_get (&pace->wanted_ms);
+
+  if (wanted != pace->ms || step < pace->first)
+    {
+      pace->ms = wanted;
+      pace->first = step - 1;
+      pace->base = now;
+    }
+  if (wanted <= 0 || total <= 0)
+    return now;
+  gint64 due = pace->base + (gint64)((double)(step - pace->first) * wanted * 1000 / (double)total);
+  if (now - due > MAX_BEHIND)
+    {
+      pace->first = step;
+      pace->base = due = now;
+    }
+  /* A step that may not wait for its whole due time moves the line as well, or the next ones would never get there. */
+  else if (due - now > MAX_WAIT)
+    {
+      pace->first = step;
+      pace->base = due = now + MAX_WAIT;
+    }
+  return due;
+}
+
+void
+worker_pace_wait (WorkerPace *pace, gint64 step, gint64 total)
+{
+  if (g_atomic_int_get (&pace->wanted_ms) == 0 && pace->ms == 0)
+    return;
+  gint64 now = g_get_monotonic_time (), due = worker_pace_due (pace, step, total, now);
+  if (due - now < LEAST_WAIT)
+    return;
+  while (now < due && g_atomic_int_get (&pace->wanted_ms) == pace->ms)
+    {
+      g_usleep ((gulong)MIN (due - now, SLICE));
+      now = g_get_monotonic_time ();
+    }
+}
