@@ -140,10 +140,12 @@ leads_to_weight (const NetLocal *local, const char *way)
 
 /* ---- words for faults ------------------------------------------------------- */
 
+/* Takes names. */
 static void
 add_port_fault (LoomNet *net, const NetLocal *local, const char *path, const LoomElement *wire, const char *attribute,
                 const char *side, const char *port, GPtrArray *names)
 {
+  g_autoptr (GPtrArray) taken = names;
   LoomFault *fault;
   g_autofree char *list = NULL;
 
