@@ -1,12 +1,12 @@
 # What app/run and tests/run share: packages and builds. Sourced, not run.
 #
-# On Debian and its relatives missing packages are installed; elsewhere what is missing is listed, because guessing
-# another distribution's names would fail later and less clearly.
+# On Debian and its relatives missing packages are installed; elsewhere, and for packages that apt does not know, what is
+# missing is listed, because guessing another distribution's names would fail later and less clearly.
 
 packages_build="meson ninja-build pkg-config gcc libc6-dev libglib2.0-dev libxml2-dev libjson-glib-dev libdnnl-dev
  libgtk-4-dev libadwaita-1-dev libxml2-utils"
 packages_use="dataset-fashion-mnist adwaita-icon-theme librsvg2-common fonts-dejavu-core"
-packages_test="python3 xvfb xdotool imagemagick dbus-daemon at-spi2-core procps"
+packages_test="python3 xvfb xdotool imagemagick dbus-daemon at-spi2-core procps clang libclang-rt-dev"
 
 say () { printf '%s\n' "$*" >&2; }
 
@@ -17,7 +17,7 @@ as_root () {
   fi
 }
 
-# Debian: installs those of the packages that are not there yet.
+# Debian: installs those of the packages that are not there yet. 2: apt does not know some; the others are installed.
 install_packages () {
   missing=
   for package in "$@"; do
@@ -33,11 +33,24 @@ install_packages () {
     return 1
   fi
   as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q >&2 || true
-  # shellcheck disable=SC2086
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing >&2
+  known= unknown=
+  for package in $missing; do
+    if [ -n "$(apt-cache madison "$package" 2> /dev/null)" ]; then
+      known="$known $package"
+    else
+      unknown="$unknown $package"
+    fi
+  done
+  if [ -n "$known" ]; then
+    # shellcheck disable=SC2086
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $known >&2 || return 1
+  fi
+  [ -z "$unknown" ] && return 0
+  say "apt knows no package of these names here:$unknown"
+  return 2
 }
 
-# Anywhere else: lists what is missing, with the least version that is known to work.
+# Where packages are not installed by themselves: lists what is missing, with the least version that is known to work.
 list_missing () {
   lacking=
   for tool in meson ninja pkg-config cc gdbus-codegen glib-compile-resources xmllint "$@"; do
@@ -57,7 +70,7 @@ list_missing () {
   the development files of oneDNN (dnnl.h), version 2.6"
   fi
   [ -z "$lacking" ] && return 0
-  say "This is no Debian, so nothing is installed by itself. Missing here:$lacking"
+  say "Please install what is missing here:$lacking"
   return 1
 }
 
@@ -65,11 +78,13 @@ provide () { # provide "packages" tools…
   wanted=$1
   shift
   if command -v apt-get > /dev/null && command -v dpkg-query > /dev/null; then
+    known_all=0
     # shellcheck disable=SC2086
-    install_packages $wanted
-  else
-    list_missing "$@"
+    install_packages $wanted || known_all=$?
+    # A package of another name, or of one that is only good to have, may be there all the same.
+    [ "$known_all" = 2 ] || return "$known_all"
   fi
+  list_missing "$@"
 }
 
 # Sets up a build folder once, with these options, and builds.
