@@ -1,4 +1,5 @@
 /* The model of a run, fed by hand with what a worker would send; no process, no display. */
+#include <glib/gstdio.h>
 #include <math.h>
 #include <signal.h>
 
@@ -150,9 +151,51 @@ test_folder (void)
   g_assert_true (g_str_has_prefix (nameless_leaf, "run-"));
 }
 
+/* The trainer takes no folder that holds a run: without a checkpoint there is nothing to go on with in the old one, and
+ * starting again in it would be refused for ever. */
+static void
+test_start_again (void)
+{
+  g_setenv ("GRADLOOM_WORKER", "/nothing-here/gradloom", TRUE);
+  g_autoptr (StudioRun) run = studio_run_new ();
+  StudioRunOptions options = STUDIO_RUN_OPTIONS_INIT;
+  studio_run_start (run, "<graph/>", NULL, "again", &options);
+  g_autofree char *first = g_strdup (studio_run_get_folder (run));
+  studio_run_remember (run, "hash");
+  feed (run, 1, 5, 1);
+  studio_run_take_end (run, "The worker was ended by signal 9 (Killed).");
+
+  studio_run_continue (run);
+  g_autofree char *second = g_strdup (studio_run_get_folder (run));
+  g_assert_cmpstr (second, !=, first);
+  g_assert_true (g_file_test (second, G_FILE_TEST_IS_DIR));
+  g_assert_true (studio_run_is_live (run));
+  g_assert_cmpuint (studio_series_length (studio_run_get_train (run, -1)), ==, 0);
+  g_assert_cmpuint (studio_series_length (studio_run_get_previous (run, -1)), ==, 5);
+  g_autofree char *left = g_build_filename (first, "studio-unfinished", NULL);
+  g_autofree char *note = g_build_filename (second, "studio-unfinished", NULL);
+  g_assert_false (g_file_test (left, G_FILE_TEST_EXISTS));
+  g_assert_true (g_file_test (note, G_FILE_TEST_EXISTS));
+
+  /* With a checkpoint it goes on where it was. */
+  feed (run, 1, 40, 1);
+  studio_run_take_checkpoint (run, 30, "30");
+  studio_run_take_end (run, "The worker was ended by signal 9 (Killed).");
+  studio_run_continue (run);
+  g_assert_cmpstr (studio_run_get_folder (run), ==, second);
+  g_assert_cmpuint (studio_series_length (studio_run_get_train (run, -1)), ==, 40);
+  while (studio_run_is_live (run))
+    g_main_context_iteration (NULL, TRUE);
+  g_unlink (note);
+  g_rmdir (first);
+  g_rmdir (second);
+}
+
 int
 main (int argc, char **argv)
 {
+  g_autofree char *home = g_dir_make_tmp ("gradloom-run-XXXXXX", NULL);
+  g_setenv ("XDG_STATE_HOME", home, TRUE); /* before GLib looks at it for the first time */
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/run/points", test_points);
   g_test_add_func ("/run/previous", test_previous);
@@ -163,5 +206,6 @@ main (int argc, char **argv)
   g_test_add_func ("/run/resumed-points", test_resumed_points);
   g_test_add_func ("/run/sentences", test_sentences);
   g_test_add_func ("/run/folder", test_folder);
+  g_test_add_func ("/run/start-again", test_start_again);
   return g_test_run ();
 }

@@ -48,6 +48,64 @@ studio_run_new_folder (const char *name)
   return path;
 }
 
+/* ---- answers to commands --------------------------------------------------------- */
+
+typedef struct
+{
+  StudioRun *run;
+  char *mark; /* what the curves say when it was obeyed; may be NULL */
+} Command;
+
+static Command *
+command_new (StudioRun *self, const char *mark)
+{
+  Command *command = g_new0 (Command, 1);
+  command->run = g_object_ref (self);
+  command->mark = g_strdup (mark);
+  return command;
+}
+
+static void
+command_free (Command *command)
+{
+  g_object_unref (command->run);
+  g_free (command->mark);
+  g_free (command);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Command, command_free)
+
+/* TRUE when the worker obeyed. An answer of a worker that the run has let go of means nothing, and a broken connection
+ * has its own news. */
+static gboolean
+obeyed (Command *command, GObject *source, GAsyncResult *result)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) answer = g_dbus_proxy_call_finish (G_DBUS_PROXY (source), result, &error);
+  StudioRun *self = command->run;
+  if (self->worker == NULL || G_OBJECT (studio_worker_get_proxy (self->worker)) != source)
+    return FALSE;
+  if (answer == NULL)
+    {
+      if (g_dbus_error_is_remote_error (error) && !g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_NO_REPLY))
+        {
+          g_dbus_error_strip_remote_error (error);
+          g_signal_emit_by_name (self, "problem", "REFUSED", "", "", error->message);
+        }
+      return FALSE;
+    }
+  if (command->mark != NULL)
+    studio_run_add_mark (self, (double)self->step, command->mark);
+  return TRUE;
+}
+
+static void
+obeyed_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (Command) command = data;
+  obeyed (command, source, result);
+}
+
 /* ---- signals of the worker --------------------------------------------------------- */
 
 static void
@@ -58,8 +116,10 @@ state_changed_cb (LoomBusWorker1 *proxy, const char *state, const char *message,
   if (self->step_wanted && self->state == STUDIO_RUN_PAUSED)
     {
       self->step_wanted = FALSE;
-      loom_bus_worker1_call_step_batch (proxy, NULL, NULL, NULL);
+      loom_bus_worker1_call_step_batch (proxy, NULL, obeyed_cb, command_new (self, NULL));
     }
+  if (self->state != STUDIO_RUN_STARTING)
+    self->pause_wanted = FALSE;
 }
 
 static void
@@ -205,10 +265,12 @@ start_options (StudioRun *self, gboolean resume)
     g_variant_builder_add (&b, "{sv}", "device", g_variant_new_string (self->device));
   if (o->threads > 0)
     g_variant_builder_add (&b, "{sv}", "threads", g_variant_new_int32 (o->threads));
+  if (self->pace > 0)
+    g_variant_builder_add (&b, "{sv}", "at_least", g_variant_new_double (self->pace));
   g_variant_builder_add (&b, "{sv}", "out", g_variant_new_string (self->folder));
   if (resume)
     g_variant_builder_add (&b, "{sv}", "resume", g_variant_new_string (self->folder));
-  if (o->paused && !resume)
+  if ((o->paused && !resume) || self->pause_wanted)
     g_variant_builder_add (&b, "{sv}", "paused", g_variant_new_boolean (TRUE));
   return g_variant_builder_end (&b);
 }
@@ -224,13 +286,19 @@ loaded_cb (GObject *source, GAsyncResult *result, gpointer data)
     return;
   if (g_variant_n_children (faults) > 0)
     {
-      const char *node, *sentence;
+      const char *code, *node, *port, *sentence;
+      for (gsize i = 0; i < g_variant_n_children (faults); i++)
+        {
+          g_variant_get_child (faults, i, "(&s&s&s&s)", &code, &node, &port, &sentence);
+          g_signal_emit_by_name (start->run, "problem", code, node, port, sentence);
+        }
       g_variant_get_child (faults, 0, "(&s&s&s&s)", NULL, &node, NULL, &sentence);
       g_autofree char *text = *node != '\0' ? g_strdup_printf ("%s: %s", node, sentence) : g_strdup (sentence);
       studio_run_set_state (start->run, STUDIO_RUN_FAILED, text);
       return;
     }
   GVariant *options = start_options (start->run, start->resume);
+  start->run->start_sent = TRUE;
   GCancellable *cancellable = start->cancellable;
   loom_bus_worker1_call_start (LOOM_BUS_WORKER1 (source), options, cancellable, started_cb, g_steal_pointer (&start));
 }
@@ -272,8 +340,38 @@ begin (StudioRun *self, gboolean resume)
   start->run = g_object_ref (self);
   start->cancellable = g_object_ref (self->cancellable);
   start->resume = resume;
+  self->start_sent = self->pause_wanted = FALSE;
   studio_run_set_state (self, STUDIO_RUN_STARTING, NULL);
   studio_worker_spawn_async (self->cancellable, spawned_cb, start);
+}
+
+/* Beside the run's own files: which graph it trains. It is removed when the run ends as it should. */
+#define NOTE "studio-unfinished"
+
+/* In a folder that nothing was ever written to: the trainer takes no other, so that no run overwrites another. The note
+ * goes along, so that the next Studio finds this attempt as it would have found the one before. */
+static void
+start_from_the_beginning (StudioRun *self)
+{
+  g_autofree char *old = g_steal_pointer (&self->folder);
+  g_autofree char *note = old != NULL ? g_build_filename (old, NOTE, NULL) : NULL;
+  g_autofree char *hash = NULL;
+  self->folder = studio_run_new_folder (self->name != NULL ? self->name : "run");
+  self->step_wanted = FALSE;
+  if (g_mkdir_with_parents (self->folder, 0755) != 0)
+    {
+      g_autofree char *text
+          = g_strdup_printf ("The folder %s for the run could not be made: %s.", self->folder, g_strerror (errno));
+      studio_run_set_state (self, STUDIO_RUN_FAILED, text);
+      return;
+    }
+  if (note != NULL && g_file_get_contents (note, &hash, NULL, NULL))
+    {
+      g_unlink (note);
+      studio_run_remember (self, hash);
+    }
+  studio_run_take_begin (self);
+  begin (self, FALSE);
 }
 
 void
@@ -290,24 +388,14 @@ studio_run_start (StudioRun *self, const char *graph_xml, const char *graph_fold
   self->graph_xml = g_strdup (graph_xml);
   g_free (self->graph_folder);
   self->graph_folder = g_strdup (graph_folder);
-  g_free (self->folder);
-  self->folder = studio_run_new_folder (name);
-  self->step_wanted = FALSE;
-  if (g_mkdir_with_parents (self->folder, 0755) != 0)
-    {
-      g_autofree char *text
-          = g_strdup_printf ("The folder %s for the run could not be made: %s.", self->folder, g_strerror (errno));
-      studio_run_set_state (self, STUDIO_RUN_FAILED, text);
-      return;
-    }
-  studio_run_take_begin (self);
-  begin (self, FALSE);
+  char *copy = g_strdup (name);
+  g_free (self->name);
+  self->name = copy;
+  g_clear_pointer (&self->folder, g_free); /* the run that has it keeps its note */
+  start_from_the_beginning (self);
 }
 
 /* ---- runs that outlived a Studio ---------------------------------------------------------- */
-
-/* Beside the run's own files: which graph it trains. It is removed when the run ends as it should. */
-#define NOTE "studio-unfinished"
 
 void
 studio_run_remember (StudioRun *self, const char *graph_hash)
@@ -390,15 +478,16 @@ studio_run_continue (StudioRun *self)
 {
   if (self->graph_xml == NULL || studio_run_is_live (self))
     return;
-  gboolean resume = self->checkpoint_step >= 0;
-  if (resume)
-    {
-      g_autofree char *step = studio_format_count ((double)self->checkpoint_step);
-      g_autofree char *label = g_strdup_printf ("continued at %s", step);
-      studio_run_add_mark (self, (double)self->checkpoint_step, label);
-    }
   self->options.paused = FALSE;
-  begin (self, resume);
+  if (self->checkpoint_step < 0)
+    {
+      start_from_the_beginning (self);
+      return;
+    }
+  g_autofree char *step = studio_format_count ((double)self->checkpoint_step);
+  g_autofree char *label = g_strdup_printf ("continued at %s", step);
+  studio_run_add_mark (self, (double)self->checkpoint_step, label);
+  begin (self, TRUE);
 }
 
 /* ---- commands -------------------------------------------------------------------------- */
@@ -406,24 +495,49 @@ studio_run_continue (StudioRun *self)
 static void
 paused_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
-  g_autoptr (StudioRun) self = data;
+  g_autoptr (Command) command = data;
   /* A pause is also saved, so that whatever happens during it costs nothing. */
-  if (loom_bus_worker1_call_pause_finish (LOOM_BUS_WORKER1 (source), result, NULL) && self->worker != NULL)
-    loom_bus_worker1_call_checkpoint (LOOM_BUS_WORKER1 (source), NULL, NULL, NULL);
+  if (obeyed (command, source, result))
+    loom_bus_worker1_call_checkpoint (LOOM_BUS_WORKER1 (source), NULL, obeyed_cb, command_new (command->run, NULL));
+}
+
+static void
+want_pause (StudioRun *self, gboolean pause)
+{
+  self->pause_wanted = pause;
+  if (self->start_sent)
+    {
+      LoomBusWorker1 *proxy = studio_worker_get_proxy (self->worker);
+      if (pause)
+        loom_bus_worker1_call_pause (proxy, NULL, obeyed_cb, command_new (self, NULL));
+      else
+        loom_bus_worker1_call_resume (proxy, NULL, obeyed_cb, command_new (self, NULL));
+    }
+  g_signal_emit_by_name (self, "state-changed");
 }
 
 void
 studio_run_pause (StudioRun *self)
 {
-  if (self->worker != NULL && self->state == STUDIO_RUN_RUNNING)
-    loom_bus_worker1_call_pause (studio_worker_get_proxy (self->worker), NULL, paused_cb, g_object_ref (self));
+  if (self->state == STUDIO_RUN_STARTING)
+    want_pause (self, TRUE);
+  else if (self->worker != NULL && self->state == STUDIO_RUN_RUNNING)
+    loom_bus_worker1_call_pause (studio_worker_get_proxy (self->worker), NULL, paused_cb, command_new (self, NULL));
+}
+
+gboolean
+studio_run_is_pause_wanted (StudioRun *self)
+{
+  return self->pause_wanted;
 }
 
 void
 studio_run_resume (StudioRun *self)
 {
-  if (self->worker != NULL && self->state == STUDIO_RUN_PAUSED)
-    loom_bus_worker1_call_resume (studio_worker_get_proxy (self->worker), NULL, NULL, NULL);
+  if (self->state == STUDIO_RUN_STARTING && self->pause_wanted)
+    want_pause (self, FALSE);
+  else if (self->worker != NULL && self->state == STUDIO_RUN_PAUSED)
+    loom_bus_worker1_call_resume (studio_worker_get_proxy (self->worker), NULL, obeyed_cb, command_new (self, NULL));
 }
 
 void
@@ -432,7 +546,8 @@ studio_run_step (StudioRun *self)
   if (self->worker == NULL || self->state == STUDIO_RUN_STARTING)
     self->step_wanted = TRUE;
   else
-    loom_bus_worker1_call_step_batch (studio_worker_get_proxy (self->worker), NULL, NULL, NULL);
+    loom_bus_worker1_call_step_batch (studio_worker_get_proxy (self->worker), NULL, obeyed_cb,
+                                      command_new (self, NULL));
 }
 
 void
@@ -445,19 +560,32 @@ studio_run_stop (StudioRun *self)
       studio_run_set_state (self, STUDIO_RUN_STOPPED, NULL);
     }
   else if (self->worker != NULL && studio_run_is_live (self))
-    loom_bus_worker1_call_stop (studio_worker_get_proxy (self->worker), NULL, NULL, NULL);
+    loom_bus_worker1_call_stop (studio_worker_get_proxy (self->worker), NULL, obeyed_cb, command_new (self, NULL));
 }
 
 void
 studio_run_set_hyper (StudioRun *self, const char *name, double value)
 {
-  if (g_str_equal (name, "lr"))
-    self->options.lr = value;
   if (self->worker == NULL || !studio_run_is_live (self))
     return;
-  loom_bus_worker1_call_set_hyper (studio_worker_get_proxy (self->worker), name, value, NULL, NULL, NULL);
   g_autofree char *label = g_strdup_printf ("%s %g", name, value);
-  studio_run_add_mark (self, (double)self->step, label);
+  loom_bus_worker1_call_set_hyper (studio_worker_get_proxy (self->worker), name, value, NULL, obeyed_cb,
+                                   command_new (self, label));
+}
+
+void
+studio_run_set_pace (StudioRun *self, double seconds)
+{
+  self->pace = seconds;
+  if (self->worker != NULL && self->start_sent && studio_run_is_live (self))
+    loom_bus_worker1_call_set_pace (studio_worker_get_proxy (self->worker), seconds, NULL, obeyed_cb,
+                                    command_new (self, NULL));
+}
+
+double
+studio_run_get_pace (StudioRun *self)
+{
+  return self->pace;
 }
 
 void

@@ -30,14 +30,16 @@ struct _StudioRun
   GArray *owner_bytes;
 
   /* what it was started with, for going on */
-  char *graph_xml, *graph_folder, *folder;
+  char *graph_xml, *graph_folder, *folder, *name;
   StudioRunOptions options;
   char *device;
   gint64 checkpoint_step;
 
   StudioWorker *worker;      /* NULL while none is connected */
   GCancellable *cancellable; /* of the start that is under way */
-  gboolean step_wanted;
+  double pace;               /* seconds a run takes at least */
+  gboolean step_wanted, pause_wanted;
+  gboolean start_sent; /* commands reach the run from here on */
 };
 
 void studio_run_set_state (StudioRun *self, StudioRunState state, const char *message);

@@ -69,6 +69,7 @@ run_finalize (GObject *object)
   g_free (self->graph_xml);
   g_free (self->graph_folder);
   g_free (self->folder);
+  g_free (self->name);
   g_free (self->device);
   G_OBJECT_CLASS (studio_run_parent_class)->finalize (object);
 }
