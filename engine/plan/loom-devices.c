@@ -250,3 +250,24 @@ loom_devices_foreach (LoomDevices *devices, LoomDeviceFunc func, gpointer data)
         }
     }
 }
+
+/* Below this the question costs more than the answer is worth: reading what is free takes a file or a driver call. */
+#define SMALL (64u << 20)
+
+gboolean
+loom_plan_device_has_room (LoomPlanDevice *device, gsize bytes, const char *what, GError **error)
+{
+  g_autofree char *wanted = NULL, *there = NULL;
+
+  if (bytes < SMALL)
+    return TRUE;
+  device->backend->device_info (device->device, &device->info);
+  if (device->info.memory_free == 0 || bytes <= device->info.memory_free)
+    return TRUE;
+  wanted = g_format_size (bytes);
+  there = g_format_size (device->info.memory_free);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
+               "%s needs %s on %s, which has %s free. Use a smaller batch, smaller layers, or another device.", what,
+               wanted, device->name, there);
+  return FALSE;
+}

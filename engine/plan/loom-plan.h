@@ -32,6 +32,9 @@ LoomPlanDevice *loom_devices_get (LoomDevices *devices, const char *name, GError
 typedef void (*LoomDeviceFunc) (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data);
 void loom_devices_foreach (LoomDevices *devices, LoomDeviceFunc func, gpointer data);
 
+/* FALSE with OUT_OF_MEMORY when the device has fewer than `bytes` free now. A system that overcommits would grant them and kill the process when they are touched. what: "A step" */
+gboolean loom_plan_device_has_room (LoomPlanDevice *device, gsize bytes, const char *what, GError **error);
+
 /* Whose a byte is. */
 typedef enum
 {

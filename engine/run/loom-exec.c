@@ -110,6 +110,8 @@ allocate_arenas (LoomExec *exec, GError **error)
       LoomStatus status = LOOM_STATUS_OK;
 
       loom_plan_memory (exec->plan, d, &memory);
+      if (!loom_plan_device_has_room (device, memory.arena, "A step", error))
+        return FALSE;
       if (memory.arena > 0)
         status = device->backend->alloc (device->device, memory.arena, &exec->arenas[d].memory, &message);
       if (status == LOOM_STATUS_OK && !device->info.host_memory && device->backend->stream_new != NULL)
@@ -296,12 +298,11 @@ loom_exec_new (LoomPlan *plan, LoomState *state, GError **error)
 
   exec->plan = plan;
   exec->state = loom_state_ref (state);
-  if (!loom_state_adopt (state, program, error))
+  /* The arena first: it is what is too large most often, and asking for it is cheaper than filling weights. */
+  if (!allocate_arenas (exec, error) || !loom_state_adopt (state, program, error))
     return NULL;
   for (guint i = 0; i < loom_program_n_slots (program); i++)
     slot_of_program[i] = (guint)loom_state_find (state, loom_program_get_slot (program, i)->name);
-  if (!allocate_arenas (exec, error))
-    return NULL;
   make_feeds (exec);
   make_rows (exec, slot_of_program);
   make_commits (exec, slot_of_program);

@@ -316,6 +316,17 @@ loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
 
       for (int r = 0; r < s->desc.rank; r++)
         dims[r] = s->desc.dim[r];
+      if (s->device->info.host_memory)
+        {
+          /* In place: large weights would not fit twice. */
+          g_autoptr (GBytes) there = g_bytes_new_static (s->address, loom_desc_bytes (&s->desc));
+
+          if (loom_desc_count (&s->desc) > 0)
+            memset (s->address, 0, loom_desc_bytes (&s->desc));
+          t = loom_tensor_new_from_bytes (s->desc.dtype, s->desc.rank, dims, there, 0);
+          fill_initial (t, &slot->init, state->seed, s->name);
+          continue;
+        }
       t = loom_tensor_new (s->desc.dtype, s->desc.rank, dims, error);
       if (t != NULL)
         fill_initial (t, &slot->init, state->seed, s->name);

@@ -140,6 +140,8 @@ choose_isa (LoomDevice *device)
 #endif
 }
 
+#define CPU_MAX_THREADS 1024
+
 static LoomStatus
 cpu_device_open (int index, int threads, LoomDevice **device, LoomMessage *message)
 {
@@ -150,6 +152,15 @@ cpu_device_open (int index, int threads, LoomDevice **device, LoomMessage *messa
       snprintf (message->text, sizeof message->text,
                 "cpu:%d does not exist: there are %d CPU devices (GRADLOOM_CPU_DEVICES sets how many)", index,
                 cpu_device_count (message));
+      return LOOM_STATUS_DEVICE;
+    }
+  /* OpenMP itself crashes where the system cannot give it its threads, and more of them than processors only wait. */
+  if (threads > CPU_MAX_THREADS)
+    {
+      snprintf (message->text, sizeof message->text,
+                "%d threads are too many; at most %d can be used, and this machine "
+                "has %d processors",
+                threads, CPU_MAX_THREADS, omp_get_num_procs ());
       return LOOM_STATUS_DEVICE;
     }
   self = calloc (1, sizeof *self);
