@@ -277,9 +277,29 @@ activate_cb (GSimpleAction *action, GVariant *parameter, gpointer data)
       commands[i].run (self, parameter);
 }
 
+static void
+speed_cb (GSimpleAction *action, GVariant *state, gpointer data)
+{
+  const char *speed = g_variant_get_string (state, NULL);
+  if (!g_str_equal (speed, "watch") && !g_str_equal (speed, "full"))
+    return;
+  g_simple_action_set_state (action, state);
+  studio_window_set_speed (data, speed);
+}
+
+static void
+install_speed (StudioWindow *self)
+{
+  const GActionEntry entry = { .name = "speed", .parameter_type = "s", .state = "'watch'", .change_state = speed_cb };
+  g_action_map_add_action_entries (G_ACTION_MAP (self), &entry, 1, self);
+  g_action_group_change_action_state (G_ACTION_GROUP (self), "speed",
+                                      g_variant_new_string (studio_window_get_speed ()));
+}
+
 void
 studio_window_install_actions (StudioWindow *self)
 {
+  install_speed (self);
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     {
       const GActionEntry entry

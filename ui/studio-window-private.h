@@ -69,6 +69,9 @@ void studio_window_train (StudioWindow *self); /* train, pause or go on, as the 
 void studio_window_step (StudioWindow *self);
 void studio_window_restart (StudioWindow *self);
 void studio_window_show_run (StudioWindow *self);
+/* "watch": short runs are stretched; "full": as fast as they can. */
+void studio_window_set_speed (StudioWindow *self, const char *speed);
+const char *studio_window_get_speed (void);
 void studio_window_setup_run (StudioWindow *self);
 void studio_window_find_devices (StudioWindow *self);
 void studio_window_set_device (StudioWindow *self, const char *device);

@@ -66,6 +66,10 @@ studio_window_train (StudioWindow *self)
       studio_run_resume (self->run);
       break;
     case STUDIO_RUN_STARTING:
+      if (studio_run_is_pause_wanted (self->run))
+        studio_run_resume (self->run);
+      else
+        studio_run_pause (self->run);
       break;
     case STUDIO_RUN_IDLE:
     case STUDIO_RUN_DONE:
@@ -110,19 +114,40 @@ studio_window_show_run (StudioWindow *self)
   studio_window_open_file (other, file);
 }
 
+/* ---- how fast ------------------------------------------------------------------------------- */
+
+#define WATCH_SECONDS 30
+
+/* Remembered while the program runs: a window that is opened later begins as the last one was set. */
+static gboolean full_speed;
+
+void
+studio_window_set_speed (StudioWindow *self, const char *speed)
+{
+  full_speed = g_str_equal (speed, "full");
+  studio_run_set_pace (self->run, full_speed ? 0 : WATCH_SECONDS);
+  studio_run_panel_set_speed (self->run_panel, speed);
+}
+
+const char *
+studio_window_get_speed (void)
+{
+  return full_speed ? "full" : "watch";
+}
+
 /* ---- the run's news --------------------------------------------------------------------------- */
 
 static void
 state_cb (StudioRun *run, StudioWindow *self)
 {
   StudioRunState state = studio_run_get_state (run);
-  gboolean running = state == STUDIO_RUN_RUNNING || state == STUDIO_RUN_STARTING;
-  gtk_button_set_label (GTK_BUTTON (self->train_button), running                      ? "Pause"
-                                                         : state == STUDIO_RUN_PAUSED ? "Resume"
-                                                                                      : "Train");
-  gtk_widget_set_tooltip_text (self->train_button, running                      ? "Pause (Ctrl+Enter)"
-                                                   : state == STUDIO_RUN_PAUSED ? "Go on (Ctrl+Enter)"
-                                                                                : "Train (Ctrl+Enter)");
+  gboolean pausing = state == STUDIO_RUN_STARTING && studio_run_is_pause_wanted (run);
+  gboolean running = state == STUDIO_RUN_RUNNING || (state == STUDIO_RUN_STARTING && !pausing);
+  gboolean paused = state == STUDIO_RUN_PAUSED || pausing;
+  gtk_button_set_label (GTK_BUTTON (self->train_button), running ? "Pause" : paused ? "Resume" : "Train");
+  gtk_widget_set_tooltip_text (self->train_button, running  ? "Pause (Ctrl+Enter)"
+                                                   : paused ? "Go on (Ctrl+Enter)"
+                                                            : "Train (Ctrl+Enter)");
   if (running)
     gtk_widget_remove_css_class (self->train_button, "suggested-action");
   else

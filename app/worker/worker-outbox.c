@@ -2,7 +2,11 @@
  *
  * A signal that Studio does not read stays in this process's memory, so a stopped Studio must not make it grow:
  * a batch of signals is sent, and the next one only after the last has left the process. Until then points are thinned
- * out (every second one goes when there are too many), and of all else the newest wins. */
+ * out evenly, and of all else the newest wins.
+ *
+ * The serve thread may come late, too: a run of tiny steps with a thread on each core leaves it little time. So a full
+ * ring is no reason to drop what follows, which would leave a hole in the curve and, at the end of a run, the last
+ * numbers untold: the compute thread then thins out on its own side, until the serve thread has come. */
 #include "app/worker/worker.h"
 
 #include <stdatomic.h>
@@ -29,6 +33,14 @@ typedef struct
   char *code, *node, *port, *message;
 } Problem;
 
+/* Points of a run, at most `room` of them: of each `stride` steps the last one. The newest is always among them. */
+typedef struct
+{
+  WorkerPoint *point;
+  guint n, room;
+  gint64 stride;
+} Thinned;
+
 struct _WorkerOutbox
 {
   LoomBusWorker1 *bus;
@@ -41,7 +53,13 @@ struct _WorkerOutbox
   WorkerPoint ring[RING];
   atomic_uint head, tail;
 
-  GArray *points; /* serve thread: drained from the ring, not yet sent */
+  /* What did not fit into the ring, all newer than what is in it: while there is some, no point goes into the ring. The
+   * serve thread holds held_lock only to copy. */
+  GMutex held_lock;
+  Thinned held;
+  atomic_uint n_held;
+
+  Thinned points; /* serve thread: drained, not yet sent */
 
   GMutex lock;     /* for all below */
   guint shown_run; /* points of other runs are dropped */
@@ -55,6 +73,45 @@ struct _WorkerOutbox
   gint64 checkpoint_step;
   char *checkpoint_path;
 };
+
+static void
+thinned_init (Thinned *t, guint room)
+{
+  *t = (Thinned){ g_new (WorkerPoint, room), 0, room, 1 };
+}
+
+static void
+thinned_clear (Thinned *t)
+{
+  t->n = 0;
+  t->stride = 1;
+}
+
+static void
+thinned_put (Thinned *t, const WorkerPoint *point)
+{
+  WorkerPoint *last = t->n > 0 ? &t->point[t->n - 1] : NULL;
+
+  if (last && last->run == point->run && last->step / t->stride == point->step / t->stride)
+    *last = *point;
+  else
+    t->point[t->n++] = *point;
+  /* One stride for all: halving only what is old would make it sparser each time, until it is a hole. */
+  while (t->n == t->room)
+    {
+      guint n = t->n;
+      t->stride *= 2;
+      t->n = 1;
+      for (guint i = 1; i < n; i++)
+        {
+          WorkerPoint *kept = &t->point[t->n - 1];
+          if (kept->run == t->point[i].run && kept->step / t->stride == t->point[i].step / t->stride)
+            *kept = t->point[i];
+          else
+            t->point[t->n++] = t->point[i];
+        }
+    }
+}
 
 static void
 state_free (State *s)
@@ -88,7 +145,9 @@ worker_outbox_new (LoomBusWorker1 *bus, GDBusConnection *connection)
 
   o->bus = g_object_ref (bus);
   o->connection = g_object_ref (connection);
-  o->points = g_array_new (FALSE, FALSE, sizeof (WorkerPoint));
+  thinned_init (&o->held, RING);
+  thinned_init (&o->points, MAX_KEPT);
+  g_mutex_init (&o->held_lock);
   g_mutex_init (&o->lock);
   g_queue_init (&o->states);
   g_queue_init (&o->evals);
@@ -101,13 +160,15 @@ worker_outbox_free (WorkerOutbox *o)
 {
   g_object_unref (o->bus);
   g_object_unref (o->connection);
-  g_array_unref (o->points);
+  g_free (o->held.point);
+  g_free (o->points.point);
   g_strfreev (o->metric_name);
   g_queue_clear_full (&o->states, (GDestroyNotify)state_free);
   g_queue_clear_full (&o->evals, (GDestroyNotify)eval_free);
   g_queue_clear_full (&o->problems, (GDestroyNotify)problem_free);
   g_free (o->memory_device);
   g_free (o->checkpoint_path);
+  g_mutex_clear (&o->held_lock);
   g_mutex_clear (&o->lock);
   g_free (o);
 }
@@ -134,12 +195,20 @@ worker_outbox_point (WorkerOutbox *o, const WorkerPoint *point)
 {
   unsigned head = atomic_load_explicit (&o->head, memory_order_relaxed);
   unsigned tail = atomic_load_explicit (&o->tail, memory_order_acquire);
+  WorkerPoint stamped = *point;
 
-  if (head - tail == RING)
-    return; /* the serve thread is behind by thousands of steps: a curve can miss one */
-  o->ring[head % RING] = *point;
-  o->ring[head % RING].run = o->run;
-  atomic_store_explicit (&o->head, head + 1, memory_order_release);
+  stamped.run = o->run;
+  /* Only this thread makes n_held anything but zero, so a zero that it sees stays one. */
+  if (head - tail < RING && atomic_load_explicit (&o->n_held, memory_order_acquire) == 0)
+    {
+      o->ring[head % RING] = stamped;
+      atomic_store_explicit (&o->head, head + 1, memory_order_release);
+      return;
+    }
+  g_mutex_lock (&o->held_lock);
+  thinned_put (&o->held, &stamped);
+  atomic_store_explicit (&o->n_held, o->held.n, memory_order_release);
+  g_mutex_unlock (&o->held_lock);
 }
 
 static gboolean
@@ -223,22 +292,18 @@ worker_outbox_checkpoint (WorkerOutbox *o, gint64 step, const char *path)
 static void
 drain (WorkerOutbox *o)
 {
+  g_mutex_lock (&o->held_lock);
   unsigned tail = atomic_load_explicit (&o->tail, memory_order_relaxed);
   unsigned head = atomic_load_explicit (&o->head, memory_order_acquire);
 
   for (; tail != head; tail++)
-    g_array_append_val (o->points, o->ring[tail % RING]);
+    thinned_put (&o->points, &o->ring[tail % RING]);
   atomic_store_explicit (&o->tail, tail, memory_order_release);
-
-  /* Thinning keeps the newest point, and the shape of the curve. */
-  while (o->points->len > MAX_KEPT)
-    {
-      WorkerPoint *p = (WorkerPoint *)o->points->data;
-      guint n = o->points->len, kept = 0;
-      for (guint i = (n - 1) % 2; i < n; i += 2)
-        p[kept++] = p[i];
-      g_array_set_size (o->points, kept);
-    }
+  for (guint i = 0; i < o->held.n; i++)
+    thinned_put (&o->points, &o->held.point[i]);
+  thinned_clear (&o->held);
+  atomic_store_explicit (&o->n_held, 0, memory_order_release);
+  g_mutex_unlock (&o->held_lock);
 }
 
 static void
@@ -246,10 +311,12 @@ forget_older_runs (WorkerOutbox *o)
 {
   guint old = 0;
 
-  while (old < o->points->len && g_array_index (o->points, WorkerPoint, old).run != o->shown_run)
+  while (old < o->points.n && o->points.point[old].run != o->shown_run)
     old++;
-  if (old > 0)
-    g_array_remove_range (o->points, 0, old);
+  if (old == 0)
+    return;
+  o->points.n -= old;
+  memmove (o->points.point, o->points.point + old, o->points.n * sizeof (WorkerPoint));
 }
 
 static void
@@ -257,21 +324,21 @@ send_points (WorkerOutbox *o)
 {
   GVariantBuilder points;
 
-  if (o->points->len == 0)
+  if (o->points.n == 0)
     return;
   g_variant_builder_init (&points, G_VARIANT_TYPE ("a(xxddad)"));
-  for (guint i = 0; i < o->points->len; i++)
+  for (guint i = 0; i < o->points.n; i++)
     {
-      const WorkerPoint *p = &g_array_index (o->points, WorkerPoint, i);
+      const WorkerPoint *p = &o->points.point[i];
       GVariant *metrics = g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, p->metric, o->n_metrics, sizeof (double));
       g_variant_builder_add (&points, "(xxdd@ad)", p->step, p->epoch, p->loss, p->lr, metrics);
     }
   loom_bus_worker1_emit_metrics (o->bus, (const char *const *)o->metric_name, g_variant_builder_end (&points));
 
-  const WorkerPoint *last = &g_array_index (o->points, WorkerPoint, o->points->len - 1);
+  const WorkerPoint *last = &o->points.point[o->points.n - 1];
   loom_bus_worker1_emit_progress (o->bus, last->step, o->total_steps, last->epoch, o->epochs, last->items_per_second,
                                   last->eta_seconds);
-  g_array_set_size (o->points, 0);
+  thinned_clear (&o->points);
 }
 
 static void
@@ -326,12 +393,17 @@ flushed_cb (GObject *source, GAsyncResult *result, gpointer data)
 void
 worker_outbox_send (WorkerOutbox *o)
 {
-  drain (o);
-  if (o->in_flight || g_dbus_connection_is_closed (o->connection))
-    return;
+  /* Under the lock, so that no state is sent whose points were put after this look at them: "done" comes after the last
+   * numbers. */
   g_mutex_lock (&o->lock);
+  drain (o);
   forget_older_runs (o);
-  gboolean any = o->points->len > 0 || !g_queue_is_empty (&o->states) || !g_queue_is_empty (&o->evals)
+  if (o->in_flight || g_dbus_connection_is_closed (o->connection))
+    {
+      g_mutex_unlock (&o->lock);
+      return;
+    }
+  gboolean any = o->points.n > 0 || !g_queue_is_empty (&o->states) || !g_queue_is_empty (&o->evals)
                  || !g_queue_is_empty (&o->problems) || o->memory_fresh || o->checkpoint_path;
   if (any && o->metric_name == NULL)
     o->metric_name = g_new0 (char *, 1);

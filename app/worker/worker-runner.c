@@ -38,7 +38,9 @@ struct _WorkerRunner
   Job *job;         /* the next run */
   gboolean running; /* from start() until the run has ended */
   gboolean keeps;   /* it has a folder */
+  gboolean ready;   /* trainer is this run's; until then commands wait in early */
   gboolean quit;
+  GArray *early;      /* LoomCommandKind */
   GQueue checkpoints; /* invocations that wait for a path */
   WorkerPace pace;
 };
@@ -127,7 +129,7 @@ static void
 mark_ended (WorkerRunner *runner)
 {
   g_mutex_lock (&runner->lock);
-  runner->running = FALSE;
+  runner->running = runner->ready = FALSE;
   g_mutex_unlock (&runner->lock);
 }
 
@@ -208,6 +210,9 @@ do_job (WorkerRunner *runner, Job *job)
   runner->trainer = trainer;
   g_rw_lock_writer_unlock (&runner->trainer_lock);
   g_mutex_lock (&runner->lock);
+  for (guint i = 0; i < runner->early->len; i++)
+    loom_trainer_post (trainer, g_array_index (runner->early, LoomCommandKind, i), NULL, 0);
+  runner->ready = TRUE;
   if (runner->quit)
     loom_trainer_post (trainer, LOOM_COMMAND_STOP, NULL, 0);
   g_mutex_unlock (&runner->lock);
@@ -259,6 +264,7 @@ worker_runner_new (WorkerOutbox *outbox)
   g_mutex_init (&runner->lock);
   g_cond_init (&runner->wake);
   g_queue_init (&runner->checkpoints);
+  runner->early = g_array_new (FALSE, FALSE, sizeof (LoomCommandKind));
   runner->snapshots = g_thread_pool_new (snapshot_job, runner, 1, FALSE, NULL);
   runner->thread = g_thread_new ("compute", compute, runner);
   return runner;
@@ -279,6 +285,7 @@ worker_runner_free (WorkerRunner *runner)
   g_mutex_clear (&runner->lock);
   g_cond_clear (&runner->wake);
   g_queue_clear (&runner->checkpoints);
+  g_array_unref (runner->early);
   g_free (runner);
 }
 
@@ -294,6 +301,8 @@ worker_runner_start (WorkerRunner *runner, LoomGraph *graph, WorkerStart *start,
   if (idle)
     {
       runner->running = TRUE;
+      runner->ready = FALSE;
+      g_array_set_size (runner->early, 0);
       worker_pace_ask (&runner->pace, start->at_least);
       runner->keeps = start->out || start->resume;
       runner->job = job;
@@ -316,8 +325,16 @@ worker_runner_post (WorkerRunner *runner, LoomCommandKind kind, const char *name
 
   g_rw_lock_reader_lock (&runner->trainer_lock);
   g_mutex_lock (&runner->lock);
-  if (!runner->running || !runner->trainer)
+  if (!runner->running)
     g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "No run is going on.");
+  else if (!runner->ready && (kind == LOOM_COMMAND_SET_HYPER || kind == LOOM_COMMAND_CHECKPOINT))
+    g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "The run is still being prepared. Try again in a moment.");
+  else if (!runner->ready)
+    {
+      /* Planning may take a while; what is asked for meanwhile holds from the first step on. */
+      g_array_append_val (runner->early, kind);
+      ok = TRUE;
+    }
   else if (kind == LOOM_COMMAND_SET_HYPER && !loom_trainer_has_hyper (runner->trainer, name))
     g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS, "This run has no hyper-parameter “%s”.", name);
   else if (kind == LOOM_COMMAND_SET_HYPER && !isfinite (value))

@@ -54,6 +54,7 @@ typedef struct
 {
   StudioRun *run;
   char *mark; /* what the curves say when it was obeyed; may be NULL */
+  double lr;  /* the learning rate from then on; NaN: as it was */
 } Command;
 
 static Command *
@@ -62,6 +63,7 @@ command_new (StudioRun *self, const char *mark)
   Command *command = g_new0 (Command, 1);
   command->run = g_object_ref (self);
   command->mark = g_strdup (mark);
+  command->lr = NAN;
   return command;
 }
 
@@ -94,6 +96,8 @@ obeyed (Command *command, GObject *source, GAsyncResult *result)
         }
       return FALSE;
     }
+  if (!isnan (command->lr))
+    self->options.lr = command->lr;
   if (command->mark != NULL)
     studio_run_add_mark (self, (double)self->step, command->mark);
   return TRUE;
@@ -505,7 +509,7 @@ static void
 want_pause (StudioRun *self, gboolean pause)
 {
   self->pause_wanted = pause;
-  if (self->start_sent)
+  if (self->start_sent && self->worker != NULL)
     {
       LoomBusWorker1 *proxy = studio_worker_get_proxy (self->worker);
       if (pause)
@@ -569,8 +573,10 @@ studio_run_set_hyper (StudioRun *self, const char *name, double value)
   if (self->worker == NULL || !studio_run_is_live (self))
     return;
   g_autofree char *label = g_strdup_printf ("%s %g", name, value);
-  loom_bus_worker1_call_set_hyper (studio_worker_get_proxy (self->worker), name, value, NULL, obeyed_cb,
-                                   command_new (self, label));
+  Command *command = command_new (self, label);
+  if (g_str_equal (name, "lr"))
+    command->lr = value;
+  loom_bus_worker1_call_set_hyper (studio_worker_get_proxy (self->worker), name, value, NULL, obeyed_cb, command);
 }
 
 void

@@ -21,7 +21,7 @@ struct _StudioRunPanel
 
   GtkWidget *version_bar, *version_label, *restart_button;
   GtkWidget *end_bar, *end_label, *continue_button;
-  GtkWidget *strip, *state_label, *speed_label, *epochs_spin, *lr_entry, *device_drop, *export_button;
+  GtkWidget *strip, *state_label, *speed_label, *epochs_spin, *lr_entry, *device_drop, *pace_drop, *export_button;
   GtkWidget *body, *figures, *charts, *memory_box;
   StudioScalarPin *step, *epoch, *loss, *metric;
   StudioChart *loss_chart, *metric_chart;
@@ -252,6 +252,27 @@ device_cb (GtkDropDown *drop, GParamSpec *pspec, StudioRunPanel *self)
     studio_training_set (self->document, "device", gtk_string_object_get_string (GTK_STRING_OBJECT (item)));
 }
 
+/* In the order of the drop-down's words. */
+static const char *const speeds[] = { "watch", "full" };
+
+static void
+pace_cb (GtkDropDown *drop, GParamSpec *pspec, StudioRunPanel *self)
+{
+  guint i = gtk_drop_down_get_selected (drop);
+  if (!self->filling && i < G_N_ELEMENTS (speeds))
+    gtk_widget_activate_action (GTK_WIDGET (self), "win.speed", "s", speeds[i]);
+}
+
+void
+studio_run_panel_set_speed (StudioRunPanel *self, const char *speed)
+{
+  self->filling = TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS (speeds); i++)
+    if (g_str_equal (speeds[i], speed))
+      gtk_drop_down_set_selected (GTK_DROP_DOWN (self->pace_drop), i);
+  self->filling = FALSE;
+}
+
 static void
 lr_cb (GtkEntry *entry, StudioRunPanel *self)
 {
@@ -345,6 +366,7 @@ studio_run_panel_class_init (StudioRunPanelClass *klass)
   CHILD (epochs_spin);
   CHILD (lr_entry);
   CHILD (device_drop);
+  CHILD (pace_drop);
   CHILD (export_button);
   CHILD (body);
   CHILD (figures);
@@ -381,6 +403,7 @@ studio_run_panel_init (StudioRunPanel *self)
   gtk_box_append (GTK_BOX (self->memory_box), GTK_WIDGET (self->memory));
   g_signal_connect (self->epochs_spin, "value-changed", G_CALLBACK (epochs_cb), self);
   g_signal_connect (self->lr_entry, "activate", G_CALLBACK (lr_cb), self);
+  g_signal_connect (self->pace_drop, "notify::selected", G_CALLBACK (pace_cb), self);
   g_signal_connect (self->device_drop, "notify::selected", G_CALLBACK (device_cb), self);
 }
 

@@ -16,6 +16,8 @@ StudioRunPanel *studio_run_panel_new (StudioDocument *document, StudioRun *run);
 /* "Training an earlier version · 3 changes" as often as the document may have changed. */
 void studio_run_panel_update_version (StudioRunPanel *self);
 void studio_run_panel_set_devices (StudioRunPanel *self, const char *const *devices);
+/* Shows "watch" or "full"; choosing one activates win.speed. */
+void studio_run_panel_set_speed (StudioRunPanel *self, const char *speed);
 void studio_run_panel_set_presentation (StudioRunPanel *self, gboolean on);
 void studio_run_panel_focus_learning_rate (StudioRunPanel *self);
 /* "loss" or the first metric. */

@@ -30,7 +30,7 @@ G_DECLARE_FINAL_TYPE (StudioRun, studio_run, STUDIO, RUN, GObject)
  *   "state-changed"               state or message
  *   "points"                      new points, evaluations, progress or marks; at most ten a second
  *   "memory-changed"
- *   "problem"(code, node, port, sentence) */
+ *   "problem"(code, node, port, sentence)  of the graph or the run; code "REFUSED": a command that was not obeyed */
 
 /* What a run is started with; zero, NULL and NaN mean the graph's own. */
 typedef struct
@@ -64,11 +64,16 @@ gboolean studio_run_find_cut_off (StudioRun *self, const char *graph_hash, const
 void studio_run_remember (StudioRun *self, const char *graph_hash);
 gboolean studio_run_has_checkpoint (StudioRun *self);
 gint64 studio_run_get_checkpoint_step (StudioRun *self); /* -1: none */
+/* While a run is being prepared, it then waits before its first step. */
 void studio_run_pause (StudioRun *self);
+gboolean studio_run_is_pause_wanted (StudioRun *self);
 void studio_run_resume (StudioRun *self);
 void studio_run_step (StudioRun *self);
 void studio_run_stop (StudioRun *self);
-/* Changes a hyper-parameter between two steps and marks it on the curves. */
+/* This run and the next ones take at least so many seconds, their steps spread evenly; 0: as fast as they can. */
+void studio_run_set_pace (StudioRun *self, double seconds);
+double studio_run_get_pace (StudioRun *self);
+/* Changes a hyper-parameter between two steps and, when the worker has accepted it, marks it on the curves. */
 void studio_run_set_hyper (StudioRun *self, const char *name, double value);
 /* Forgets everything: another graph was opened. A worker that still trains finishes its step and saves. */
 void studio_run_reset (StudioRun *self);
