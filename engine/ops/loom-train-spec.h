@@ -1,4 +1,4 @@
-/* <train> in typed form: what FORMATS.md's TRAIN says, checked, with defaults. */
+/* <train> in typed form: what graphs/README.md says of it, checked, with defaults. */
 #pragma once
 
 #include "engine/ops/loom-net.h"

@@ -3,7 +3,7 @@
  * Weights are plain OIHW outside; inside they take the format that oneDNN likes best
  * for the shape, by way of a reorder into scratch, which is cheap beside the
  * convolution. NHWC activations are used as they lie; plain ones are reordered too
- * (plain backward passes are three times slower, PLATFORM.md). */
+ * (its plain backward passes took three times as long when measured). */
 #include "kernels/cpu/cpu-onednn.h"
 
 #ifdef __SSE__

@@ -1,4 +1,4 @@
-"""The lecturer's minute (STUDIO.md's second script): the projector, the mouse left alone."""
+"""The lecturer's minute: the projector, the mouse left alone."""
 import os
 import shutil
 import signal

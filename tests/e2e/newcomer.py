@@ -1,4 +1,4 @@
-"""The newcomer's minute (STUDIO.md's first script): empty settings, an example, Train, a change, Restart, a mistake that
+"""The newcomer's minute: empty settings, an example, Train, a change, Restart, a mistake that
 is mended, undo, save, and the same curve on the command line."""
 import json
 import os

@@ -1,4 +1,4 @@
-/* What the tests of this folder share: the example that DESIGN's page on the file format uses, and files as text. */
+/* What the tests of this folder share: one example with a bit of everything, and files as text. */
 #pragma once
 
 #include "engine/graph/loom-graph.h"

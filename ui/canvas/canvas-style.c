@@ -1,7 +1,7 @@
 /* Colours and line patterns of the canvas.
  *
- * A type is told by its pattern as well as by its colour (STUDIO.md, The window, 8); the
- * colours are at least 5.5:1 on the window's background. */
+ * A type is told by its pattern as well as by its colour; the colours are at least
+ * 5.5:1 on the window's background. */
 #include "ui/canvas/canvas-style.h"
 
 #include <adwaita.h>

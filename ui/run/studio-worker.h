@@ -1,6 +1,6 @@
 /* A worker process and the connection to it.
  *
- * Studio never computes in its own process (DESIGN.md, section 6). Nothing here blocks the main loop, and whatever ends
+ * Studio never computes in its own process. Nothing here blocks the main loop, and whatever ends
  * the worker (exit, signal, a broken connection) arrives as one sentence. One worker serves one run: a new run gets a
  * clean process, whatever the last one did to its memory. */
 #pragma once
