@@ -3,6 +3,8 @@
 
 #include "ui/studio-window-private.h"
 
+#define FAULTS_WIDTH 400
+
 /* ---- title and totals ------------------------------------------------------------------------ */
 
 static double
@@ -85,13 +87,14 @@ fault_row (StudioWindow *self, const LoomFault *fault, guint i)
   gtk_widget_set_margin_start (box, 6);
   gtk_widget_set_margin_end (box, 6);
   GtkWidget *icon
-      = gtk_image_new_from_icon_name (fault->is_warning ? "dialog-information-symbolic" : "dialog-error-symbolic");
+      = gtk_image_new_from_icon_name (fault->is_warning ? "dialog-information-symbolic" : "dialog-warning-symbolic");
   gtk_widget_set_valign (icon, GTK_ALIGN_START);
   gtk_box_append (GTK_BOX (box), icon);
   g_autofree char *text
       = fault->node != NULL ? g_strdup_printf ("%s: %s", fault->node, fault->message) : g_strdup (fault->message);
   GtkWidget *label = gtk_label_new (text);
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_label_set_max_width_chars (GTK_LABEL (label), 48);
   gtk_widget_set_hexpand (label, TRUE);
@@ -134,6 +137,7 @@ update_faults (StudioWindow *self)
     {
       GtkWidget *row = gtk_list_box_row_new ();
       GtkWidget *label = gtk_label_new ("Nothing is wrong with the graph.");
+      g_object_set (label, "margin-top", 12, "margin-bottom", 12, NULL);
       gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), label);
       gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (row), FALSE);
       gtk_list_box_append (GTK_LIST_BOX (self->faults_list), row);
@@ -199,6 +203,8 @@ studio_window_setup_status (StudioWindow *self)
   GtkWidget *scroll = gtk_scrolled_window_new ();
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroll), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
   gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (scroll), TRUE);
+  /* A popover is as narrow as it may be, and a wrapping label may be a word wide: sentences are given their room. */
+  gtk_widget_set_size_request (scroll, FAULTS_WIDTH, -1);
   gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (scroll), 400);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroll), self->faults_list);
   GtkWidget *popover = gtk_popover_new ();
