@@ -177,6 +177,30 @@ place_value (const LoomElement *place, const char *attribute)
   return isfinite (v) ? v : 0;
 }
 
+/* One dot right and below, and one more for each copy that lies there already: a copy is never hidden by another. */
+static double
+free_offset (const StudioScene *scene, LoomElement *root)
+{
+  for (double by = STUDIO_GRID;; by += STUDIO_GRID)
+    {
+      gboolean taken = FALSE;
+
+      for (guint i = 0; i < loom_element_n_children (root) && !taken; i++)
+        {
+          const LoomElement *e = loom_element_child (root, i), *place;
+
+          if (loom_element_tag (e) != LOOM_TAG_NODE)
+            continue;
+          place = loom_scope_find_place (root, loom_element_get (e, "id"));
+          for (guint k = 0; k < scene->n_items && !taken; k++)
+            taken = fabs (scene->item[k].x - place_value (place, "x") - by) < STUDIO_SNAP
+                    && fabs (scene->item[k].y - place_value (place, "y") - by) < STUDIO_SNAP;
+        }
+      if (!taken)
+        return by;
+    }
+}
+
 gboolean
 studio_clipboard_paste (StudioDocument *document, const char *text, double x, double y, GError **error)
 {
@@ -210,8 +234,9 @@ studio_clipboard_paste (StudioDocument *document, const char *text, double x, do
       g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PARSE, "There are no nodes on the clipboard.");
       return FALSE;
     }
-  dx = isnan (x) ? 2 * STUDIO_GRID : studio_geometry_snap (x - left);
-  dy = isnan (y) ? 2 * STUDIO_GRID : studio_geometry_snap (y - top);
+  dx = isnan (x) ? free_offset (studio_document_get_scene (document), root) : studio_geometry_snap (x - left);
+  dy = isnan (y) ? isnan (x) ? dx : free_offset (studio_document_get_scene (document), root)
+                 : studio_geometry_snap (y - top);
 
   step = n == 1 ? g_strdup ("Paste a node") : g_strdup_printf ("Paste %u nodes", n);
   studio_document_begin (document, step);

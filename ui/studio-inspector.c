@@ -47,6 +47,13 @@ row_free (Row *row)
   g_free (row);
 }
 
+enum
+{
+  LEFT,
+  N_SIGNALS
+};
+static guint signals[N_SIGNALS];
+
 static LoomElement *
 element (StudioInspector *self)
 {
@@ -89,6 +96,26 @@ entry_changed_cb (GtkEditable *entry, Row *row)
   say (row, wrong);
   if (wrong == NULL)
     commit (row, text);
+}
+
+/* Enter: the value stands already, so the keyboard is done here. A value that is none keeps it. */
+static void
+entry_activate_cb (GtkEntry *entry, Row *row)
+{
+  g_autofree char *text = g_strstrip (g_strdup (gtk_editable_get_text (GTK_EDITABLE (entry))));
+  g_autofree char *wrong = studio_param_check (&row->spec, text);
+
+  if (wrong == NULL)
+    g_signal_emit (row->inspector, signals[LEFT], 0);
+}
+
+static gboolean
+key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioInspector *self)
+{
+  if (key != GDK_KEY_Escape || (state & gtk_accelerator_get_default_mod_mask ()) != 0)
+    return FALSE;
+  g_signal_emit (self, signals[LEFT], 0);
+  return TRUE;
 }
 
 /* Up and Down count in whole numbers, as a spin button would, without its two buttons. */
@@ -247,6 +274,7 @@ add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec)
                                                                                          : spec->def);
         gtk_widget_add_css_class (row->editor, "numeric");
         g_signal_connect (row->editor, "changed", G_CALLBACK (entry_changed_cb), row);
+        g_signal_connect (row->editor, "activate", G_CALLBACK (entry_activate_cb), row);
         g_signal_connect (key, "key-pressed", G_CALLBACK (entry_key_cb), row);
         gtk_event_controller_set_propagation_phase (key, GTK_PHASE_CAPTURE);
         gtk_widget_add_controller (row->editor, key);
@@ -411,18 +439,28 @@ refresh (StudioInspector *self)
   self->updating = FALSE;
 }
 
-static void
+static gboolean
 rename_node (StudioInspector *self)
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *id = g_strstrip (g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->name))));
 
   if (self->updating || element (self) == NULL)
-    return;
-  if (studio_document_rename (self->document, self->serial, id, &error))
-    adw_action_row_set_subtitle (ADW_ACTION_ROW (self->name_row), "");
-  else
-    adw_action_row_set_subtitle (ADW_ACTION_ROW (self->name_row), error->message);
+    return FALSE;
+  if (!studio_document_rename (self->document, self->serial, id, &error))
+    {
+      adw_action_row_set_subtitle (ADW_ACTION_ROW (self->name_row), error->message);
+      return FALSE;
+    }
+  adw_action_row_set_subtitle (ADW_ACTION_ROW (self->name_row), "");
+  return TRUE;
+}
+
+static void
+name_activate_cb (StudioInspector *self)
+{
+  if (rename_node (self))
+    g_signal_emit (self, signals[LEFT], 0);
 }
 
 static void
@@ -455,7 +493,7 @@ add_name (StudioInspector *self, GtkWidget *group, const StudioItem *item)
   gtk_editable_set_max_width_chars (GTK_EDITABLE (self->name), 14);
   gtk_widget_set_valign (self->name, GTK_ALIGN_CENTER);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->name), GTK_ACCESSIBLE_PROPERTY_LABEL, "Name", -1);
-  g_signal_connect_swapped (self->name, "activate", G_CALLBACK (rename_node), self);
+  g_signal_connect_swapped (self->name, "activate", G_CALLBACK (name_activate_cb), self);
   g_signal_connect_swapped (focus, "leave", G_CALLBACK (name_left_cb), self);
   gtk_widget_add_controller (self->name, focus);
   adw_action_row_add_suffix (ADW_ACTION_ROW (self->name_row), self->name);
@@ -839,6 +877,9 @@ studio_inspector_class_init (StudioInspectorClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = studio_inspector_dispose;
   G_OBJECT_CLASS (klass)->finalize = studio_inspector_finalize;
+  /* The keyboard is done with a field and goes back to where it came from. */
+  signals[LEFT]
+      = g_signal_new ("left", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
   gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "studioinspector");
 }
@@ -847,7 +888,10 @@ static void
 studio_inspector_init (StudioInspector *self)
 {
   GtkWidget *scroller = gtk_scrolled_window_new ();
+  GtkEventController *key = gtk_event_controller_key_new ();
 
+  g_signal_connect (key, "key-pressed", G_CALLBACK (key_cb), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), key);
   self->rows = g_ptr_array_new_with_free_func ((GDestroyNotify)row_free);
   self->output_rows = g_ptr_array_new ();
   self->cost_rows = g_ptr_array_new ();

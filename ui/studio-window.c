@@ -60,6 +60,7 @@ studio_window_update_layout (StudioWindow *self)
     self->start_empty = FALSE;
   gboolean start = empty && !self->start_empty;
   gtk_widget_set_visible (self->start_page, start && !self->presenting);
+  studio_canvas_set_bare (self->canvas, start && !self->presenting);
   gtk_widget_set_visible (self->left_pane, !self->presenting);
   gtk_widget_set_visible (self->right_pane, !self->presenting && !empty);
   gtk_widget_set_visible (self->status_line, !self->presenting);
@@ -210,6 +211,8 @@ studio_window_init (StudioWindow *self)
   g_signal_connect (self->canvas, "inspect", G_CALLBACK (inspect_cb), self);
   g_signal_connect (self->canvas, "status", G_CALLBACK (status_cb), self);
   g_signal_connect (self->outline, "activated", G_CALLBACK (outline_activated_cb), self);
+  /* Out of a field the keyboard goes back to the card that it came from. */
+  g_signal_connect_swapped (self->inspector, "left", G_CALLBACK (gtk_widget_grab_focus), self->canvas);
   g_autoptr (GError) error = NULL;
   studio_window_offer_recovery (self);
   if (!studio_document_keep_journal (self->document, NULL, &error))

@@ -2,6 +2,7 @@
 #include "ui/canvas/canvas-geometry.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 void
@@ -116,10 +117,11 @@ studio_geometry_fault (const StudioItem *item)
 
   if (item->fault == NULL)
     return (StudioRect){ item->x, item->y + item->height, 0, 0 };
-  /* The room is taken from the length of the sentence, so that hit testing needs no font: 32 letters a line at
-   * the caption's size, at most five lines, the rest ellipsized. */
-  lines = CLAMP (ceil (g_utf8_strlen (item->fault, -1) / 32.0), 1, 5);
-  return (StudioRect){ item->x, item->y + item->height + STUDIO_FAULT_GAP, STUDIO_FAULT_WIDTH,
+  /* As wide as the card, so that it never lies under the next one. The room is taken from the length of the
+   * sentence, so that hit testing needs no font: six units a letter at the caption's size, at most five lines, the
+   * rest ellipsized. */
+  lines = CLAMP (ceil (g_utf8_strlen (item->fault, -1) * 6.0 / (item->width - 34)), 1, 5);
+  return (StudioRect){ item->x, item->y + item->height + STUDIO_FAULT_GAP, item->width,
                        12 + 16 * lines + (item->fix != NULL ? 32 : 0) };
 }
 
@@ -231,6 +233,17 @@ studio_curve_at (const StudioCurve *c, double t, double *x, double *y)
 
   *x = a * c->x[0] + b * c->x[1] + d * c->x[2] + e * c->x[3];
   *y = a * c->y[0] + b * c->y[1] + d * c->y[2] + e * c->y[3];
+}
+
+gboolean
+studio_curve_pill_at (const StudioCurve *c, guint choice, double *x, double *y)
+{
+  static const double at[] = { 0.5, 0.36, 0.64, 0.24, 0.76, 0.14, 0.86 };
+
+  if (choice >= G_N_ELEMENTS (at))
+    return FALSE;
+  studio_curve_at (c, at[choice], x, y);
+  return TRUE;
 }
 
 StudioRect
@@ -530,27 +543,49 @@ studio_geometry_layout (const StudioScene *scene, double *x, double *y)
     }
 }
 
+static gboolean
+is_free (const StudioScene *scene, double x, double y)
+{
+  StudioRect place = { x - 6, y - 6, STUDIO_CARD_WIDTH + 12, STUDIO_CARD_HEIGHT + 12 };
+
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioRect card = studio_geometry_card (&scene->item[i]), fault = studio_geometry_fault (&scene->item[i]);
+
+      if (studio_rect_intersects (&card, &place) || (fault.height > 0 && studio_rect_intersects (&fault, &place)))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Squares around the wish, one snap larger each time: of the first that holds a free place the nearest is taken, and
+ * of equals the one to the right or below, which is where graphs grow. */
 void
 studio_geometry_free_place (const StudioScene *scene, double *x, double *y)
 {
-  gboolean moved = TRUE;
+  enum
+  {
+    RINGS = 200
+  };
+  double x0 = studio_geometry_snap (*x), y0 = studio_geometry_snap (*y);
 
-  *x = studio_geometry_snap (*x);
-  *y = studio_geometry_snap (*y);
-  for (int tries = 0; moved && tries < 500; tries++)
+  *x = x0;
+  *y = y0;
+  if (is_free (scene, x0, y0))
+    return;
+  for (int ring = 1; ring <= RINGS; ring++)
     {
-      StudioRect place = { *x - 6, *y - 6, STUDIO_CARD_WIDTH + 12, STUDIO_CARD_HEIGHT + 12 };
+      int nearest = G_MAXINT;
 
-      moved = FALSE;
-      for (guint i = 0; i < scene->n_items && !moved; i++)
-        {
-          StudioRect card = studio_geometry_card (&scene->item[i]);
-
-          if (studio_rect_intersects (&card, &place))
+      for (int dy = ring; dy >= -ring; dy--)
+        for (int dx = ring; dx >= -ring; dx -= abs (dy) == ring ? 1 : 2 * ring)
+          if (dx * dx + dy * dy < nearest && is_free (scene, x0 + dx * STUDIO_SNAP, y0 + dy * STUDIO_SNAP))
             {
-              *y = studio_geometry_snap (card.y + card.height + 2 * STUDIO_GRID);
-              moved = TRUE;
+              nearest = dx * dx + dy * dy;
+              *x = x0 + dx * STUDIO_SNAP;
+              *y = y0 + dy * STUDIO_SNAP;
             }
-        }
+      if (nearest < G_MAXINT)
+        return;
     }
 }

@@ -19,7 +19,6 @@ G_BEGIN_DECLS
 #define STUDIO_ZOOM_DETAIL 0.5 /* below: rectangles and straight lines */
 #define STUDIO_ZOOM_PILLS  0.7
 #define STUDIO_FAULT_GAP   8.0
-#define STUDIO_FAULT_WIDTH 220.0
 #define STUDIO_FRAME_TITLE 30.0 /* height of the strip that a frame is taken by */
 #define STUDIO_NOTE_WIDTH  208.0
 
@@ -68,6 +67,8 @@ typedef struct
 } StudioCurve;
 StudioCurve studio_geometry_curve (double x0, double y0, double x1, double y1);
 StudioCurve studio_geometry_link (const StudioScene *scene, guint link);
+/* Where a wire's shape may stand, the best first; FALSE when there is no such choice. */
+gboolean studio_curve_pill_at (const StudioCurve *curve, guint choice, double *x, double *y);
 void studio_curve_at (const StudioCurve *curve, double t, double *x, double *y);
 StudioRect studio_curve_bounds (const StudioCurve *curve);
 double studio_curve_distance (const StudioCurve *curve, double x, double y);

@@ -158,18 +158,6 @@ draw_lines (cairo_t *cr, const StudioScene *scene, const StudioView *view, const
     }
 }
 
-/* "B × 1 × 28" as "B×1×28". */
-char *
-studio_shape_compact (const char *label)
-{
-  GString *s = g_string_new (NULL);
-
-  for (const char *p = label; *p != '\0'; p++)
-    if (*p != ' ')
-      g_string_append_c (s, *p);
-  return g_string_free (s, FALSE);
-}
-
 static PangoLayout *
 pill_layout (const char *text, GtkWidget *widget, GHashTable *layouts)
 {
@@ -189,29 +177,39 @@ pill_layout (const char *text, GtkWidget *widget, GHashTable *layouts)
   return layout;
 }
 
+static gboolean
+is_clear (const GArray *placed, const StudioRect *r)
+{
+  for (guint i = 0; i < placed->len; i++)
+    if (studio_rect_intersects (&g_array_index (placed, StudioRect, i), r))
+      return FALSE;
+  return TRUE;
+}
+
+/* placed: where others stand already, in canvas units. */
 static void
 snapshot_pill (GtkSnapshot *snapshot, const StudioView *view, const StudioTheme *theme, const StudioLink *link,
-               const StudioCurve *curve, GtkWidget *widget, GHashTable *layouts)
+               const StudioCurve *curve, GtkWidget *widget, GHashTable *layouts, GArray *placed)
 {
   double x, y, sx, sy, gap = fabs (curve->x[3] - curve->x[0]);
   PangoLayout *layout = pill_layout (link->label, widget, layouts);
-  gboolean raised = FALSE;
+  StudioRect room;
+  gboolean raised;
   int w, h;
 
-  /* The whole text where it fits between the cards, without blanks where it does not, and above the wire where that
-   * is still too long: a shape that is cut off says something false. */
+  /* Between the cards where it fits there, and above the wire where it is too long: a shape that is cut off says
+   * something false. */
   pango_layout_get_pixel_size (layout, &w, &h);
-  if (w + 12 > gap - 8)
+  raised = w + 12 > gap - 4 && curve->x[3] > curve->x[0];
+  for (guint choice = 0; studio_curve_pill_at (curve, choice, &x, &y); choice++)
     {
-      g_autofree char *compact = studio_shape_compact (link->label);
-
-      layout = pill_layout (compact, widget, layouts);
-      pango_layout_get_pixel_size (layout, &w, &h);
-      raised = w + 12 > gap - 4 && curve->x[3] > curve->x[0];
+      if (raised)
+        y = MIN (curve->y[0], curve->y[3]) - STUDIO_CARD_HEIGHT / 2 - h / 2.0 - 6 - choice * (h + 6);
+      room = (StudioRect){ x - w / 2.0 - 8, y - h / 2.0 - 4, w + 16, h + 8 };
+      if (is_clear (placed, &room))
+        break;
     }
-  studio_curve_at (curve, 0.5, &x, &y);
-  if (raised)
-    y = MIN (curve->y[0], curve->y[3]) - STUDIO_CARD_HEIGHT / 2 - h / 2.0 - 6;
+  g_array_append_val (placed, room);
   studio_view_to_screen (view, x, y, &sx, &sy);
 
   gtk_snapshot_save (snapshot);
@@ -236,10 +234,9 @@ snapshot_pill (GtkSnapshot *snapshot, const StudioView *view, const StudioTheme 
 
 GskRenderNode *
 studio_wires_render (const StudioScene *scene, const StudioView *view, const StudioTheme *theme, guint64 hidden,
-                     StudioIsSelected is_selected, gpointer data, GtkWidget *widget, GHashTable *layouts)
+                     StudioIsSelected is_selected, gpointer data)
 {
   GtkSnapshot *snapshot = gtk_snapshot_new ();
-  StudioRect seen = studio_view_visible (view);
 
   if (scene->n_links > 0 && view->width > 0 && view->height > 0)
     {
@@ -253,24 +250,34 @@ studio_wires_render (const StudioScene *scene, const StudioView *view, const Stu
       else
         draw_curves (cr, scene, view, theme, hidden, is_selected, data);
       cairo_destroy (cr);
-      if (view->zoom >= STUDIO_ZOOM_PILLS)
-        for (guint i = 0; i < scene->n_links; i++)
-          {
-            const StudioLink *link = &scene->link[i];
-            StudioCurve curve;
-            StudioRect bounds;
+    }
+  return gtk_snapshot_free_to_node (snapshot);
+}
 
-            if (link->label == NULL || link->serial == hidden)
-              continue;
-            curve = studio_geometry_link (scene, i);
-            bounds = studio_curve_bounds (&curve);
-            bounds.x -= 64;
-            bounds.width += 128;
-            bounds.y -= 64;
-            bounds.height += 72;
-            if (studio_rect_intersects (&bounds, &seen))
-              snapshot_pill (snapshot, view, theme, link, &curve, widget, layouts);
-          }
+GskRenderNode *
+studio_wires_render_pills (const StudioScene *scene, const StudioView *view, const StudioTheme *theme, guint named,
+                           GtkWidget *widget, GHashTable *layouts)
+{
+  GtkSnapshot *snapshot = gtk_snapshot_new ();
+  StudioRect seen = studio_view_visible (view);
+  g_autoptr (GArray) placed = g_array_new (FALSE, FALSE, sizeof (StudioRect));
+
+  for (guint i = 0; i < scene->n_links && view->zoom >= STUDIO_ZOOM_PILLS; i++)
+    {
+      const StudioLink *link = &scene->link[i];
+      StudioCurve curve;
+      StudioRect bounds;
+
+      if (link->label == NULL || link->from == named || link->to == named)
+        continue;
+      curve = studio_geometry_link (scene, i);
+      bounds = studio_curve_bounds (&curve);
+      bounds.x -= 64;
+      bounds.width += 128;
+      bounds.y -= 64;
+      bounds.height += 72;
+      if (studio_rect_intersects (&bounds, &seen))
+        snapshot_pill (snapshot, view, theme, link, &curve, widget, layouts, placed);
     }
   return gtk_snapshot_free_to_node (snapshot);
 }

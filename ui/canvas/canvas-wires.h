@@ -10,15 +10,17 @@ G_BEGIN_DECLS
 
 typedef gboolean (*StudioIsSelected) (guint64 serial, gpointer data);
 
-/* Wires that cross the view, with their shapes at the middle from STUDIO_ZOOM_PILLS on. hidden: a wire whose end is
- * being dragged, or 0. layouts caches texts (char * → PangoLayout) between calls. (transfer full), may be NULL. */
-GskRenderNode *
-studio_wires_render (const StudioScene *scene, const StudioView *view, const StudioTheme *theme, guint64 hidden,
-                     StudioIsSelected is_selected, gpointer data, GtkWidget *widget, GHashTable *layouts);
+/* Wires that cross the view. hidden: one whose end is being dragged, or 0. (transfer full), may be NULL. */
+GskRenderNode *studio_wires_render (const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
+                                    guint64 hidden, StudioIsSelected is_selected, gpointer data);
+/* Their shapes, from STUDIO_ZOOM_PILLS on, each where it covers no other. named: the item whose ports are named, which
+ * stand where the shapes of its wires would; or STUDIO_NO_ITEM. layouts caches texts (char * → PangoLayout) between
+ * calls. (transfer full), may be NULL. */
+GskRenderNode *studio_wires_render_pills (const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
+                                          guint named, GtkWidget *widget, GHashTable *layouts);
 void studio_wires_snapshot_grid (GtkSnapshot *snapshot, const StudioView *view, const StudioTheme *theme);
 /* The wire that is being drawn, from the fixed end to the pointer. */
 void studio_wires_snapshot_loose (GtkSnapshot *snapshot, const StudioView *view, const StudioTheme *theme, double x0,
                                   double y0, double x1, double y1, const GdkRGBA *colour);
-char *studio_shape_compact (const char *label);
 
 G_END_DECLS

@@ -45,8 +45,12 @@ rebuild (Breadcrumb *self)
   for (guint i = 0; i < depth; i++)
     {
       g_autofree char *name = studio_document_dup_scope_name (document, i);
-      GtkWidget *button = gtk_button_new_with_label (name);
+      GtkWidget *button = gtk_button_new (), *label = gtk_label_new (name);
 
+      /* A long title must not decide how narrow the window may be. */
+      gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
+      gtk_button_set_child (GTK_BUTTON (button), label);
+      gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
       gtk_widget_add_css_class (button, "flat");
       g_object_set_data (G_OBJECT (button), "depth", GUINT_TO_POINTER (i));
       g_signal_connect (button, "clicked", G_CALLBACK (level_cb), self);
@@ -59,7 +63,7 @@ rebuild (Breadcrumb *self)
     GtkWidget *label = gtk_label_new (module);
 
     gtk_widget_add_css_class (label, "heading");
-    gtk_widget_set_margin_start (label, 6);
+    gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
     gtk_box_append (GTK_BOX (self->box), label);
   }
   text = g_strdup_printf (uses == 1 ? "· %u use" : "· %u uses", uses);
@@ -71,7 +75,6 @@ rebuild (Breadcrumb *self)
       gtk_widget_set_tooltip_text (button, "Give this place a definition of its own");
       gtk_widget_add_css_class (button, "flat");
       g_signal_connect (button, "clicked", G_CALLBACK (unique_cb), self);
-      add_label (self, "·");
       gtk_box_append (GTK_BOX (self->box), button);
     }
 }

@@ -160,6 +160,7 @@ static void
 leave (StudioCanvas *self)
 {
   studio_document_leave (self->document);
+  focus_selected (self);
 }
 
 static void

@@ -3,6 +3,8 @@
 
 #include "ui/canvas/studio-canvas-private.h"
 
+#define QUIET (1500 * G_TIME_SPAN_MILLISECOND)
+
 /* ---- what hangs on cards -------------------------------------------------- */
 
 static void
@@ -105,6 +107,22 @@ studio_canvas_get_port_point (StudioCanvas *self, const char *node_path, gboolea
   return TRUE;
 }
 
+void
+studio_canvas_quiet (StudioCanvas *self)
+{
+  self->quiet_until = g_get_monotonic_time () + QUIET;
+}
+
+/* In a field, a tooltip of the canvas would come from a pointer that was left lying there. */
+static gboolean
+is_typing (StudioCanvas *self)
+{
+  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
+  GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
+
+  return focus != NULL && GTK_IS_EDITABLE (focus);
+}
+
 gboolean
 studio_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip)
 {
@@ -113,7 +131,8 @@ studio_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard,
   StudioHit hit = studio_geometry_hit (scene, &self->view, x, y);
   g_autofree char *text = NULL, *shape = NULL;
 
-  if (keyboard || self->gesture.state != STUDIO_GESTURE_IDLE)
+  if (keyboard || self->gesture.state != STUDIO_GESTURE_IDLE || self->popover != NULL
+      || g_get_monotonic_time () < self->quiet_until || is_typing (self))
     return FALSE;
   if (hit.kind == STUDIO_HIT_INPUT || hit.kind == STUDIO_HIT_OUTPUT)
     {

@@ -90,6 +90,7 @@ studio_canvas_end_gesture (StudioCanvas *self)
 
   if (self->gesture.state == STUDIO_GESTURE_IDLE)
     return;
+  studio_canvas_quiet (self);
   if (self->shift_dx != 0 || self->shift_dy != 0)
     studio_canvas_shift (self, 0, 0);
   studio_gesture_cancel (&self->gesture);
@@ -321,7 +322,7 @@ drag_to (StudioCanvas *self, double x, double y)
       if (self->gesture.state == STUDIO_GESTURE_WIRING)
         {
           light_ports (self);
-          g_clear_pointer (&self->wires, gsk_render_node_unref);
+          studio_canvas_redraw_wires (self);
           redraw_nodes (self);
         }
       scene = studio_canvas_scene (self);
@@ -349,6 +350,7 @@ drag_end_cb (GtkGestureDrag *drag, double dx, double dy, StudioCanvas *self)
 
   if (before == STUDIO_GESTURE_IDLE)
     return;
+  studio_canvas_quiet (self);
   drag_update_cb (drag, dx, dy, self);
   /* The scene goes back to what the document says, then the document changes once. */
   studio_canvas_shift (self, 0, 0);
@@ -396,6 +398,22 @@ double_click_cb (GtkGestureClick *click, int n_press, double x, double y, Studio
 
 /* ---- hovering, scrolling, pinching ---------------------------------------- */
 
+void
+studio_canvas_set_hover (StudioCanvas *self, guint item)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  guint both[2] = { self->hover, item };
+
+  if (item == self->hover)
+    return;
+  self->hover = item;
+  for (guint i = 0; i < 2; i++)
+    if (both[i] < scene->n_items)
+      gtk_widget_queue_draw (GTK_WIDGET (studio_canvas_node (self, scene->item[both[i]].serial)));
+  g_clear_pointer (&self->pills, gsk_render_node_unref);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
 static void
 motion_cb (GtkEventControllerMotion *motion, double x, double y, StudioCanvas *self)
 {
@@ -415,26 +433,13 @@ motion_cb (GtkEventControllerMotion *motion, double x, double y, StudioCanvas *s
                                    hit.kind == STUDIO_HIT_INPUT || hit.kind == STUDIO_HIT_OUTPUT ? "crosshair"
                                    : hit.kind == STUDIO_HIT_FIX || hit.kind == STUDIO_HIT_LINK   ? "pointer"
                                                                                                  : NULL);
-  if (hover != self->hover)
-    {
-      guint both[2] = { self->hover, hover };
-
-      self->hover = hover;
-      for (guint i = 0; i < 2; i++)
-        if (both[i] < scene->n_items)
-          gtk_widget_queue_draw (GTK_WIDGET (studio_canvas_node (self, scene->item[both[i]].serial)));
-    }
+  studio_canvas_set_hover (self, hover);
 }
 
 static void
 leave_cb (GtkEventControllerMotion *motion, StudioCanvas *self)
 {
-  StudioScene *scene = studio_canvas_scene (self);
-  guint before = self->hover;
-
-  self->hover = STUDIO_NO_ITEM;
-  if (before < scene->n_items)
-    gtk_widget_queue_draw (GTK_WIDGET (studio_canvas_node (self, scene->item[before].serial)));
+  studio_canvas_set_hover (self, STUDIO_NO_ITEM);
 }
 
 static gboolean
@@ -499,6 +504,13 @@ follow (StudioCanvas *self, StudioDirection direction)
   return TRUE;
 }
 
+/* With a card selected the keys that lead out of a module mean the card. */
+static gboolean
+may_leave (StudioCanvas *self)
+{
+  return studio_document_scope_depth (self->document) > 0 && studio_document_n_selected (self->document) == 0;
+}
+
 static gboolean
 key_pressed_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioCanvas *self)
 {
@@ -523,6 +535,8 @@ key_pressed_cb (GtkEventControllerKey *controller, guint key, guint code, GdkMod
   for (guint i = 0; i < G_N_ELEMENTS (arrows); i++)
     if (key == arrows[i].key || key == arrows[i].keypad)
       {
+        if (mods == GDK_ALT_MASK && arrows[i].direction == STUDIO_UP && may_leave (self))
+          return gtk_widget_activate_action (GTK_WIDGET (self), "canvas.leave", NULL);
         if (mods == GDK_ALT_MASK)
           return gtk_widget_activate_action (GTK_WIDGET (self), arrows[i].move, NULL);
         if (mods == 0)
@@ -542,6 +556,8 @@ key_pressed_cb (GtkEventControllerKey *controller, guint key, guint code, GdkMod
       studio_document_select_only (self->document, 0);
       return TRUE;
     }
+  if ((key == GDK_KEY_Escape || key == GDK_KEY_BackSpace) && mods == 0 && !self->presentation && may_leave (self))
+    return gtk_widget_activate_action (GTK_WIDGET (self), "canvas.leave", NULL);
   if ((mods & ~GDK_SHIFT_MASK) == 0 && !self->presentation)
     {
       if ((key == GDK_KEY_c || key == GDK_KEY_C) && studio_canvas_current (self) != STUDIO_NO_ITEM)

@@ -19,7 +19,9 @@ struct _StudioCanvas
   StudioTheme theme;
   gboolean theme_valid;
   gboolean fit_pending; /* until there is a size */
+  gboolean fitted;      /* nothing was moved since the graph was fitted */
   gboolean presentation;
+  gboolean bare; /* no dots */
   gboolean show_cost;
 
   gboolean stale;      /* the document changed since the last sync */
@@ -28,7 +30,8 @@ struct _StudioCanvas
   GHashTable *icons;   /* name → GtkIconPaintable, or NULL */
   GHashTable *texts;   /* pills */
   GHashTable *sprites; /* look → cairo_surface_t of cards' frames at this zoom */
-  GskRenderNode *wires;
+  GskRenderNode *wires, *pills;
+  gint64 quiet_until;                      /* no tooltip before */
   gboolean *moving_items, *moving_remarks; /* what a drag moves; NULL while there is none */
   double shift_dx, shift_dy;               /* what the scene's selected cards are moved by while a drag goes on */
 
@@ -65,6 +68,10 @@ enum
 /* The scene as it is drawn now; nodes and scene agree after it. */
 StudioScene *studio_canvas_scene (StudioCanvas *self);
 void studio_canvas_view_changed (StudioCanvas *self);
+/* Another card is under the pointer: its ports are named, and shapes make room. */
+void studio_canvas_set_hover (StudioCanvas *self, guint item);
+/* Somebody is working: no tooltip over it for a moment. */
+void studio_canvas_quiet (StudioCanvas *self);
 void studio_canvas_redraw_wires (StudioCanvas *self);
 const StudioTheme *studio_canvas_theme (StudioCanvas *self);
 GdkPaintable *studio_canvas_icon (StudioCanvas *self, const char *name);

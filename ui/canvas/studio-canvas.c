@@ -49,6 +49,7 @@ void
 studio_canvas_redraw_wires (StudioCanvas *self)
 {
   g_clear_pointer (&self->wires, gsk_render_node_unref);
+  g_clear_pointer (&self->pills, gsk_render_node_unref);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
@@ -170,6 +171,8 @@ changed_cb (StudioCanvas *self)
   studio_canvas_end_gesture (self);
   self->stale = TRUE;
   self->hover = STUDIO_NO_ITEM;
+  self->fitted = FALSE;
+  studio_canvas_quiet (self);
   gtk_widget_queue_allocate (GTK_WIDGET (self));
 }
 
@@ -249,6 +252,7 @@ scope_changed_cb (StudioCanvas *self)
 void
 studio_canvas_view_changed (StudioCanvas *self)
 {
+  self->fitted = FALSE;
   studio_canvas_redraw_wires (self);
   gtk_widget_queue_allocate (GTK_WIDGET (self));
   g_signal_emit (self, studio_canvas_signals[STUDIO_CANVAS_VIEW_CHANGED], 0);
@@ -292,6 +296,7 @@ studio_canvas_zoom_to_fit (StudioCanvas *self)
                            self->view.height / 2);
     }
   zoomed (self, before);
+  self->fitted = TRUE;
 }
 
 void
@@ -301,6 +306,15 @@ studio_canvas_set_presentation (StudioCanvas *self, gboolean on)
     return;
   self->presentation = on;
   studio_canvas_zoom_to_fit (self);
+}
+
+void
+studio_canvas_set_bare (StudioCanvas *self, gboolean bare)
+{
+  if (self->bare == bare)
+    return;
+  self->bare = bare;
+  gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
 void
@@ -406,7 +420,8 @@ studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 
   gtk_snapshot_push_clip (snapshot, &all);
   gtk_snapshot_append_color (snapshot, &theme->background, &all);
-  studio_wires_snapshot_grid (snapshot, &self->view, theme);
+  if (!self->bare)
+    studio_wires_snapshot_grid (snapshot, &self->view, theme);
   for (guint i = 0; i < scene->n_remarks; i++)
     {
       GtkWidget *view = g_hash_table_lookup (self->remarks, &scene->remark[i].serial);
@@ -415,11 +430,15 @@ studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
         gtk_widget_snapshot_child (widget, view, snapshot);
     }
   if (self->wires == NULL)
-    self->wires
-        = studio_wires_render (scene, &self->view, theme, gesture->state == STUDIO_GESTURE_WIRING ? gesture->link : 0,
-                               is_selected_cb, self, widget, self->texts);
+    self->wires = studio_wires_render (
+        scene, &self->view, theme, gesture->state == STUDIO_GESTURE_WIRING ? gesture->link : 0, is_selected_cb, self);
   if (self->wires != NULL)
     gtk_snapshot_append_node (snapshot, self->wires);
+  /* While one wires, the names of ports stand everywhere that shapes would. */
+  if (self->pills == NULL && gesture->state != STUDIO_GESTURE_WIRING)
+    self->pills = studio_wires_render_pills (scene, &self->view, theme, self->hover, widget, self->texts);
+  if (self->pills != NULL && gesture->state != STUDIO_GESTURE_WIRING)
+    gtk_snapshot_append_node (snapshot, self->pills);
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
        child = gtk_widget_get_next_sibling (child))
     if (gtk_widget_get_child_visible (child) && !GTK_IS_NATIVE (child) && !STUDIO_IS_REMARK_VIEW (child))
@@ -506,9 +525,13 @@ studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int basel
 
   if (self->view.width != width || self->view.height != height)
     {
+      /* Who looked at all of the graph goes on seeing all of it. */
+      if (self->fitted)
+        self->fit_pending = TRUE;
       self->view.width = width;
       self->view.height = height;
       g_clear_pointer (&self->wires, gsk_render_node_unref);
+      g_clear_pointer (&self->pills, gsk_render_node_unref);
     }
   scene = studio_canvas_scene (self);
   if (self->fit_pending)
@@ -670,6 +693,7 @@ studio_canvas_dispose (GObject *object)
   while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
     gtk_widget_unparent (child);
   g_clear_pointer (&self->wires, gsk_render_node_unref);
+  g_clear_pointer (&self->pills, gsk_render_node_unref);
   g_clear_object (&self->document);
   G_OBJECT_CLASS (studio_canvas_parent_class)->dispose (object);
 }

@@ -1,6 +1,6 @@
 /* The canvas: the document's present scope as cards and wires, to be looked at and edited.
  *
- * Each card is one focusable widget without children (STUDIO.md, Canvas). Every command is a
+ * Each card is one focusable widget without children. Every command is a
  * class action, so keys, menus, tests and screen readers run the same code. */
 #pragma once
 
@@ -43,6 +43,8 @@ void studio_canvas_add (StudioCanvas *self, const char *name, gboolean is_module
 /* Focuses the card of this path, entering modules as needed, and brings it into view. */
 gboolean studio_canvas_focus_path (StudioCanvas *self, const char *path);
 /* Text 1.6 times as large, for the back row. */
+/* Without dots: while a page with words lies over the canvas. */
+void studio_canvas_set_bare (StudioCanvas *self, gboolean bare);
 void studio_canvas_set_presentation (StudioCanvas *self, gboolean on);
 
 /* Hangs a widget of the card's width under the card (a pin); NULL takes it away. It is shown while its node is. */
