@@ -119,7 +119,7 @@ studio_count_text (double n)
 char *
 studio_bytes_text (double bytes)
 {
-  static const char *const units[] = { "B", "KB", "MB", "GB", "TB" };
+  static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
   guint u = 0;
 
   while (bytes >= 1000 && u + 1 < G_N_ELEMENTS (units))

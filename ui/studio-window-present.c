@@ -14,7 +14,7 @@ show_keys (StudioWindow *self)
 {
   StudioRunState state = studio_run_get_state (self->run);
   gboolean running = state == STUDIO_RUN_RUNNING || state == STUDIO_RUN_STARTING;
-  g_autofree char *text = g_strdup_printf (HINTS, running ? "pause" : "one batch", running ? "pause" : "train");
+  g_autofree char *text = g_strdup_printf (HINTS, running ? "pause" : "step", running ? "pause" : "train");
   gtk_label_set_markup (GTK_LABEL (self->key_label), text);
 }
 

@@ -83,7 +83,7 @@ test_small_widgets (void)
   const guint64 bytes[] = { 1000, 3000 };
   studio_memory_bar_set (bar, "cpu", 2, owners, bytes);
   g_assert_cmpuint (studio_memory_bar_get_total (bar), ==, 4000);
-  gtk_test_accessible_assert_property (bar, GTK_ACCESSIBLE_PROPERTY_LABEL, "memory of cpu: 4.0 KB");
+  gtk_test_accessible_assert_property (bar, GTK_ACCESSIBLE_PROPERTY_LABEL, "memory of cpu: 4.0 kB");
   g_object_unref (bar);
   StudioScalarPin *pin = g_object_ref_sink (studio_scalar_pin_new ("loss"));
   studio_scalar_pin_set (pin, "0.412", NULL);

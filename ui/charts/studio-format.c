@@ -34,7 +34,7 @@ studio_format_number (double v)
 char *
 studio_format_bytes (double bytes)
 {
-  static const char *const unit[] = { "B", "KB", "MB", "GB", "TB" };
+  static const char *const unit[] = { "B", "kB", "MB", "GB", "TB" };
   guint u = 0;
   while (bytes >= 1000 && u + 1 < G_N_ELEMENTS (unit))
     {
