@@ -120,6 +120,41 @@ seal_values (LoomPlan *plan, Work *w)
     }
 }
 
+/* The moment at which most bytes are alive, by sweeping over births and deaths. */
+static void
+find_peak (Work *w, guint device, LoomPlanMemory *memory)
+{
+  guint n = w->schedule->len + 3; /* time -1 stands at 0 */
+  g_autofree gssize *change = g_new0 (gssize, n * LOOM_N_OWNERS);
+  gssize live[LOOM_N_OWNERS] = { 0 };
+
+  for (guint i = 0; i < w->storages->len; i++)
+    {
+      const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+
+      if (s->device != (int)device || s->slot >= 0 || s->block >= 0
+          || (s->input >= 0 && !g_array_index (w->input_copied, gboolean, (guint)s->input)))
+        continue;
+      change[(guint)(s->first + 1) * LOOM_N_OWNERS + s->owner] += (gssize)s->bytes;
+      change[(guint)MIN (s->last + 2, (int)n - 1) * LOOM_N_OWNERS + s->owner] -= (gssize)s->bytes;
+    }
+  for (guint t = 0; t + 1 < n; t++)
+    {
+      gsize sum = 0;
+
+      for (int o = 0; o < LOOM_N_OWNERS; o++)
+        {
+          live[o] += change[t * LOOM_N_OWNERS + (guint)o];
+          sum += (gsize)live[o];
+        }
+      if (sum <= memory->lower_bound)
+        continue;
+      memory->lower_bound = sum;
+      for (int o = 0; o < LOOM_N_OWNERS; o++)
+        memory->peak[o] = (gsize)live[o];
+    }
+}
+
 static void
 seal_memory (LoomPlan *plan, Work *w)
 {
@@ -135,27 +170,7 @@ seal_memory (LoomPlan *plan, Work *w)
           if (s->device == (int)d && arena)
             memory.arena = MAX (memory.arena, s->offset + s->bytes);
         }
-      for (int t = -1; t <= (int)w->schedule->len; t++)
-        {
-          gsize live[LOOM_N_OWNERS] = { 0 }, sum = 0;
-
-          for (guint i = 0; i < w->storages->len; i++)
-            {
-              const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
-
-              if (s->device != (int)d || s->first > t || s->last < t || s->slot >= 0 || s->block >= 0
-                  || (s->input >= 0 && !g_array_index (w->input_copied, gboolean, (guint)s->input)))
-                continue;
-              live[s->owner] += s->bytes;
-              sum += s->bytes;
-            }
-          if (sum > memory.lower_bound)
-            {
-              memory.lower_bound = sum;
-              for (int o = 0; o < LOOM_N_OWNERS; o++)
-                memory.peak[o] = live[o];
-            }
-        }
+      find_peak (w, d, &memory);
       /* Feeds that are read in place belong to the caller, but they are part of what a step needs. */
       for (guint i = 0; i < w->storages->len; i++)
         {

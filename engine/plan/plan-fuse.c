@@ -22,6 +22,17 @@ same_dims (const LoomTensorDesc *a, const LoomTensorDesc *b)
   return a->rank == b->rank && memcmp (a->dim, b->dim, (gsize)a->rank * sizeof a->dim[0]) == 0;
 }
 
+/* One reader of v less, and of what v is an alias of: counting anew after each merge would make planning quadratic. */
+static void
+forget_use (Work *w, guint v)
+{
+  guint root = work_root (w, v);
+
+  work_value (w, v)->n_uses--;
+  if (root != v)
+    work_value (w, root)->n_uses--;
+}
+
 /* The only living consumer of v, or NULL. */
 static WorkInstr *
 only_consumer (Work *w, guint v, guint *index)
@@ -68,6 +79,7 @@ take_result (Work *w, WorkInstr *instr, guint index, WorkInstr *consumer)
 {
   guint result = work_out (consumer, 0);
 
+  work_value (w, work_out (instr, 0))->n_uses = 0;
   g_array_index (instr->out, guint, 0) = result;
   work_value (w, result)->producer = (int)index;
   consumer->dead = TRUE;
@@ -129,7 +141,6 @@ fuse_epilogue (Work *w, guint index)
         {
           *act = step->op;
           take_result (w, instr, index, next);
-          work_count_uses (w);
           return;
         }
       if (*has_bias || step->op != LOOM_SCALAR_ADD || (step->arg[0] != v && step->arg[1] != v))
@@ -147,12 +158,12 @@ fuse_epilogue (Work *w, guint index)
           guint flat = work_new_value (w, &vector, work_value (w, other));
 
           work_value (w, flat)->alias = other;
+          work_value (w, flat)->n_uses = 1;
           other = flat;
         }
       g_array_set_size (instr->in, 2); /* an absent bias may hold its place already */
       g_array_append_val (instr->in, other);
       take_result (w, instr, index, next);
-      work_count_uses (w);
     }
 }
 
@@ -210,7 +221,11 @@ merge_into (Work *w, WorkInstr *from, WorkInstr *into, guint joint)
       gboolean seen = x == joint;
 
       for (guint k = 0; k < inputs->len && !seen; k++)
-        seen = g_array_index (inputs, guint, k) == x;
+        if (g_array_index (inputs, guint, k) == x)
+          {
+            seen = TRUE;
+            forget_use (w, x); /* both read it; one reader is left */
+          }
       if (!seen)
         g_array_append_val (inputs, x);
     }
@@ -219,6 +234,7 @@ merge_into (Work *w, WorkInstr *from, WorkInstr *into, guint joint)
   g_string_prepend_c (into->label, ',');
   g_string_prepend (into->label, from->label->str);
   from->dead = TRUE;
+  work_value (w, joint)->n_uses = 0;
   return TRUE;
 }
 
@@ -235,11 +251,7 @@ fuse_chain (Work *w, WorkInstr *instr)
           guint v = work_in (instr, i);
           WorkInstr *from = producer_of (w, v);
 
-          if (from != NULL && merge_into (w, from, instr, v))
-            {
-              work_count_uses (w);
-              changed = TRUE;
-            }
+          changed = from != NULL && merge_into (w, from, instr, v);
         }
     }
 }

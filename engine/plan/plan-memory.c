@@ -342,7 +342,8 @@ assign_offsets (Work *w, int device)
         g_ptr_array_add (todo, s);
     }
   kept = g_new (gsize, w->storages->len + 1);
-  for (guint order = 0; order < G_N_ELEMENTS (orders); order++)
+  /* The work grows with the square of the blocks, so a very large plan is content with the first order. */
+  for (guint order = 0; order < (todo->len > 2000 ? 1 : G_N_ELEMENTS (orders)); order++)
     {
       gsize top;
 
