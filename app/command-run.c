@@ -2,7 +2,7 @@
  *
  * The order of work: resolve ports and read every input, so that symbols are bound by what was given; lower only what
  * is asked for, in evaluation or training mode; append gradients; run one step; write everything at the end, so that a
- * failure leaves no half of an answer. */
+ * failure leaves no part of an answer. */
 #include "app/run-private.h"
 
 #include <stdio.h>
@@ -33,6 +33,7 @@ run_free (Run *r)
   g_strfreev (r->in);
   g_strfreev (r->out);
   g_strfreev (r->wrt);
+  g_clear_pointer (&r->files, g_ptr_array_unref);
   loom_exec_free (r->exec);
   g_clear_pointer (&r->program, loom_program_unref);
   g_clear_pointer (&r->state, loom_state_unref);
@@ -123,7 +124,7 @@ work (Run *r, const char *path, GError **error)
   run_bind_batch (r);
   return run_bind_again (r, error) && run_check_bound (r, error) && run_build_program (r, error)
          && run_execute (r, error) && run_write_outputs (r, error) && (!r->grads || run_write_gradients (r, error))
-         && (!r->save_weights || run_save_weights (r, error));
+         && (!r->save_weights || run_save_weights (r, error)) && run_commit (r, error);
 }
 
 static int
@@ -161,7 +162,11 @@ run_run (const Command *command, int argc, char **argv)
 
   g_autoptr (GError) error = NULL;
   if (!work (&r, argv[1], &error))
-    return command_fail (command, g_steal_pointer (&error));
+    {
+      run_name_files (&r, error);
+      return command_fail (command, g_steal_pointer (&error));
+    }
+  run_print_outputs (&r);
   return 0;
 }
 

@@ -41,18 +41,26 @@ terminal_width (void)
   return ioctl (STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
 }
 
+/* For people: the sign of a NaN says nothing. */
+static const char *
+readable (double x, char *buffer)
+{
+  return isnan (x) ? "nan" : g_ascii_formatd (buffer, G_ASCII_DTOSTR_BUF_SIZE, "%.5g", x);
+}
+
 static void
 draw_bar (View *view, const LoomTrainerStep *s)
 {
   g_autofree char *eta = command_duration (s->eta_seconds);
   g_autofree char *rate = command_count (s->items_per_second);
   g_autoptr (GString) text = g_string_new (NULL);
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
   gint64 done = s->step - (s->epoch - 1) * s->steps_per_epoch;
 
-  g_string_printf (text, "epoch %d/%d  %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT "  loss %.5g", (int)s->epoch,
-                   (int)view->epochs, done, s->steps_per_epoch, s->epoch_loss);
+  g_string_printf (text, "epoch %d/%d  %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT "  loss %s", (int)s->epoch,
+                   (int)view->epochs, done, s->steps_per_epoch, readable (s->epoch_loss, number));
   for (guint i = 0; i < s->n_metrics; i++)
-    g_string_append_printf (text, "  %s %.5g", s->metric_name[i], s->metric[i]);
+    g_string_append_printf (text, "  %s %s", s->metric_name[i], readable (s->metric[i], number));
   g_string_append_printf (text, "  %s items/s  ETA %s", rate, eta);
   if (!view->terminal)
     {
@@ -76,10 +84,12 @@ draw_bar (View *view, const LoomTrainerStep *s)
 static void
 print_epoch (View *view, const LoomTrainerStep *s)
 {
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+
   clear_bar (view);
-  printf ("epoch %d/%d  train loss %.5g", (int)s->epoch, (int)view->epochs, s->epoch_loss);
+  printf ("epoch %d/%d  train loss %s", (int)s->epoch, (int)view->epochs, readable (s->epoch_loss, number));
   for (guint i = 0; i < s->n_metrics; i++)
-    printf ("  %s %.5g", s->metric_name[i], s->metric[i]);
+    printf ("  %s %s", s->metric_name[i], readable (s->metric[i], number));
   printf ("\n");
   fflush (stdout);
 }
@@ -137,9 +147,9 @@ eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
   clear_bar (view);
   if (view->epochs > 0)
     printf ("epoch %d/%d  ", (int)e->epoch, (int)view->epochs);
-  printf ("%s loss %.5g", e->split, e->loss);
+  printf ("%s loss %s", e->split, readable (e->loss, number));
   for (guint i = 0; i < e->n_metrics; i++)
-    printf ("  %s %.5g", e->metric_name[i], e->metric[i]);
+    printf ("  %s %s", e->metric_name[i], readable (e->metric[i], number));
   if (view->epochs > 0)
     printf ("  (%.1f s)", (now - view->epoch_start) / 1e6);
   printf ("\n");

@@ -1,6 +1,7 @@
 /* `gradloom`: finds the command and hands over. The table below is all that main() knows. */
 #include "app/command.h"
 
+#include <limits.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +67,13 @@ spin_shortly (char **argv)
   if (getenv ("OMP_WAIT_POLICY") || getenv ("GOMP_SPINCOUNT"))
     return;
   setenv ("GOMP_SPINCOUNT", "10000", 1);
-  execv ("/proc/self/exe", argv); /* where that fails the program runs all the same */
+  /* By its own path, since the kernel names a process by the last part of what was executed. */
+  char path[PATH_MAX];
+  ssize_t length = readlink ("/proc/self/exe", path, sizeof path - 1);
+  if (length <= 0)
+    return;
+  path[length] = 0;
+  execv (path, argv); /* where that fails the program runs all the same */
 }
 
 int

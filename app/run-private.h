@@ -13,7 +13,7 @@ typedef struct
 {
   char *port, *file;
   LoomNetSource source;
-  LoomTensor *tensor; /* of an input, in the port's type */
+  LoomTensor *tensor; /* of an input, in the port's type; of an output, what was written */
   LoomValue value;
   gboolean given;
 } Door;
@@ -43,6 +43,7 @@ typedef struct
   LoomState *state;
   LoomProgram *program;
   LoomExec *exec;
+  GPtrArray *files; /* written, but not yet under their names */
 } Run;
 
 gboolean run_check_faults (Run *r, GError **error);
@@ -59,6 +60,12 @@ gboolean run_build_program (Run *r, GError **error);
 gboolean run_save_weights (Run *r, GError **error);
 gboolean run_execute (Run *r, GError **error);
 gboolean run_write_outputs (Run *r, GError **error);
+void run_print_outputs (Run *r);
+/* Where to write what will be path once run_commit() is reached; freeing the run before discards it. */
+const char *run_stage (Run *r, const char *path);
+gboolean run_commit (Run *r, GError **error);
+/* Puts the names that were asked for into a sentence about files that are not yet under them. */
+void run_name_files (Run *r, GError *error);
 gboolean run_write_gradients (Run *r, GError **error);
 
 G_END_DECLS

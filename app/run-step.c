@@ -80,7 +80,7 @@ run_save_weights (Run *r, GError **error)
         return FALSE;
       g_ptr_array_add (tensors, loom_named_tensor_new (weight->name, t));
     }
-  return loom_safetensors_save (r->save_weights, tensors, NULL, error);
+  return loom_safetensors_save (run_stage (r, r->save_weights), tensors, NULL, error);
 }
 
 /* ---- the step --------------------------------------------------------- */
@@ -165,19 +165,28 @@ run_write_outputs (Run *r, GError **error)
 {
   for (guint i = 0; i < r->outs->len; i++)
     {
-      const Door *door = r->outs->pdata[i];
+      Door *door = r->outs->pdata[i];
       g_autoptr (LoomTensor) t = get_output (r, "out", door->port, error);
-      if (!t || !loom_npy_save (door->file, t, error))
+      if (!t || !loom_npy_save (run_stage (r, door->file), t, error))
         return FALSE;
-      if (!r->json)
-        continue;
+      door->tensor = g_steal_pointer (&t);
+    }
+  return TRUE;
+}
+
+void
+run_print_outputs (Run *r)
+{
+  for (guint i = 0; r->json && i < r->outs->len; i++)
+    {
+      const Door *door = r->outs->pdata[i];
+      const LoomTensor *t = door->tensor;
       g_autofree char *port = command_json_string (door->port), *file = command_json_string (door->file);
       printf ("{\"event\":\"output\",\"port\":%s,\"shape\":[", port);
       for (int k = 0; k < t->rank; k++)
         printf ("%s%" G_GINT64_FORMAT, k ? "," : "", t->dim[k]);
       printf ("],\"dtype\":\"%s\",\"file\":%s}\n", loom_dtype_name (t->dtype), file);
     }
-  return TRUE;
 }
 
 static gboolean
@@ -229,5 +238,5 @@ run_write_gradients (Run *r, GError **error)
             && !add_gradient (r, tensors, name, desc->dtype, desc->rank, (const gint64 *)desc->dim, error))
           return FALSE;
       }
-  return loom_safetensors_save (r->grads, tensors, NULL, error);
+  return loom_safetensors_save (run_stage (r, r->grads), tensors, NULL, error);
 }

@@ -329,7 +329,13 @@ parse_number (const Reader *reader, const Columns *columns, guint column, float 
       return FALSE;
     }
   *value = (float)number;
-  return TRUE;
+  if (isfinite (*value))
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "“%s” line %d, column “%s”: %s is larger than single precision holds (3.4e38). Scale the column, or "
+               "leave it out.",
+               reader->path, reader->row_line, (const char *)g_ptr_array_index (columns->names, column), text);
+  return FALSE;
 }
 
 static gboolean

@@ -7,7 +7,10 @@
  *
  * Handing a batch from thread to thread costs some ten microseconds and takes the
  * processor from the computation when all cores are at work; DIRECT_BYTES is about
- * what is converted in that time. */
+ * what is converted in that time. Measured with 64 pictures of Fashion-MNIST a batch
+ * (201 KB), two processors and an epoch of `gradloom train`: the MLP takes 0.5 s read
+ * directly and 0.75 s through the thread, LeNet 3.9 s and 4.2 s; with one computing
+ * thread and a processor to spare the two differ by less than repetitions do. */
 #include "engine/data/loom-loader.h"
 
 #include <string.h>

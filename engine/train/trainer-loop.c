@@ -179,6 +179,20 @@ feed_batch (TrainerPlan *plan, const LoomBatch *batch)
     loom_exec_feed (plan->exec, plan->feed[i].input, batch->tensors[plan->feed[i].port]->data);
 }
 
+/* A number of the data that picks a class or a row and lies outside is a DATA error, which says where and which. */
+static gboolean
+add_remedy (GError **error)
+{
+  if (!error || !g_error_matches (*error, LOOM_ERROR, LOOM_ERROR_DATA))
+    return FALSE;
+  char *message = g_strdup_printf ("%s. Check the numbers in the data, or give the layer that they pick from (the last "
+                                   "one before the loss, or the embedding) as many outputs.",
+                                   (*error)->message);
+  g_free ((*error)->message);
+  (*error)->message = message;
+  return FALSE;
+}
+
 /* TRUE when a command waits that ends the run; evaluation then gives way. */
 static gboolean
 must_end (LoomTrainer *t)
@@ -242,7 +256,7 @@ evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error)
         return FALSE;
       feed_batch (plan, batch);
       if (!loom_exec_step (plan->exec, error))
-        return FALSE;
+        return add_remedy (error);
       loss += loom_exec_scalar (plan->exec, plan->loss) * batch->n;
       samples += batch->n;
       for (guint i = 0; i < n_metrics; i++)
@@ -339,7 +353,7 @@ one_step (LoomTrainer *t, const LoomBatch *batch, GError **error)
     }
   feed_batch (plan, batch);
   if (!loom_exec_step (plan->exec, error))
-    return FALSE;
+    return add_remedy (error);
   double loss = loom_exec_scalar (plan->exec, plan->loss);
   if (!isfinite (loss) || loom_exec_scalar (plan->exec, plan->finite) == 0)
     {

@@ -255,6 +255,57 @@ test_not_finite (void)
   g_assert_true (isnan (loom_tensor_get (o, 0)));
 }
 
+/* What people read: nan without a sign, a remedy for a class that is none, the program's name in a list of processes.
+ */
+static void
+test_sentences (void)
+{
+  static const char *const nan_graph
+      = HEAD "<node id=\"d\" op=\"dataset\" source=\"npy\" x=\"x.npy\"/>\n"
+             "<node id=\"p\" op=\"parameter\" shape=\"1\" init=\"ones\"/>\n<node id=\"m\" op=\"mul\"/>\n"
+             "<node id=\"l\" op=\"log\"/>\n<node id=\"loss\" op=\"mean\"/>\n"
+             "<wire from=\"d.x\" to=\"m.input\"/>\n<wire from=\"p\" to=\"m.other\"/>\n"
+             "<wire from=\"m\" to=\"l\"/>\n<wire from=\"l\" to=\"loss\"/>\n"
+             "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"4\" epochs=\"1\"/>\n" TAIL;
+  cli_save ("x.npy", LOOM_F32, 2, DIMS (4, 2), (double[8]){ -1, -1, -1, -1, -1, -1, -1, -1 });
+  cli_write ("g.xml", nan_graph);
+  g_auto (CliResult) r = cli ("train", "g.xml", NULL);
+  g_assert_cmpint (r.status, ==, 4);
+  g_assert_nonnull (strstr (r.out, "loss nan"));
+  g_assert_null (strstr (r.out, "-nan"));
+
+  cli_save ("y.npy", LOOM_I64, 1, DIMS (4), (double[]){ 0, 1, 2, 7 });
+  cli_write ("k.xml", HEAD "<node id=\"d\" op=\"dataset\" source=\"npy\" x=\"x.npy\" y=\"y.npy\"/>\n"
+                           "<node id=\"fc\" op=\"linear\" out_features=\"3\"/>\n"
+                           "<node id=\"loss\" op=\"cross_entropy\"/>\n<wire from=\"d.x\" to=\"fc\"/>\n"
+                           "<wire from=\"fc\" to=\"loss.input\"/>\n<wire from=\"d.y\" to=\"loss.target\"/>\n"
+                           "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"4\" epochs=\"1\"/>\n" TAIL);
+  cli_expect (1, "Check the numbers in the data", "train", "k.xml", "--device", "cpu");
+  cli_expect (1, "Check the numbers in the data", "train", "k.xml", "--device", "ref");
+
+  /* The program starts itself once more when it is loaded. */
+  const char *shell
+      = "unset OMP_WAIT_POLICY GOMP_SPINCOUNT; \"$GRADLOOM_BUILD_ROOT/app/gradloom\" train \"$0\" --epochs "
+        "100000 >/dev/null 2>&1 & p=$!; sleep 1; cat /proc/$p/comm; kill $p; wait $p 2>/dev/null; true";
+  g_autofree char *spirals = cli_example ("lessons/spirals.xml");
+  const char *argv[] = { "sh", "-c", shell, spirals, NULL };
+  g_autofree char *out = NULL;
+  g_autoptr (GError) error = NULL;
+  g_spawn_sync (NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &out, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (out, ==, "gradloom\n");
+}
+
+/* What a resumed run cannot do, it refuses before it reads anything. */
+static void
+test_resume_words (void)
+{
+  cli_expect (2, "--resume", "train", "--resume", "nowhere", "--batch-size", "3");
+  cli_expect (2, "--resume", "train", "--resume", "nowhere", "--seed", "3");
+  cli_expect (2, "--resume", "train", "--resume", "nowhere", "--set", "a.b=3");
+  cli_expect (1, "no run in", "train", "--resume", "nowhere", "--epochs", "3");
+}
+
 /* One object a line, each of them JSON by itself. */
 static void
 test_json_lines (void)
@@ -314,6 +365,8 @@ main (int argc, char **argv)
   g_test_add_func ("/corners/tied-layers", test_tied_layers);
   g_test_add_func ("/corners/as-pytorch", test_as_pytorch);
   g_test_add_func ("/corners/not-finite", test_not_finite);
+  g_test_add_func ("/corners/sentences", test_sentences);
+  g_test_add_func ("/corners/resume-words", test_resume_words);
   g_test_add_func ("/corners/json-lines", test_json_lines);
   g_test_add_func ("/corners/strict-devices", test_strict_devices);
   int status = g_test_run ();

@@ -1,4 +1,5 @@
-/* `gradloom run`, the door: FORMATS.md sentence by sentence, and gradients against differences through the door alone.
+/* `gradloom run`, the door: graphs/README.md sentence by sentence, and gradients against differences through the door
+ * alone.
  */
 #include "tests/cli/cli.h"
 
@@ -45,6 +46,30 @@ test_values (void)
   g_assert_cmpint (wide.status, ==, 0);
   g_autoptr (LoomTensor) p64 = cli_load ("p.npy");
   g_assert_cmpint (p64->dtype, ==, LOOM_F64);
+}
+
+/* One of two files cannot be written: then neither is there, and an old one is as it was. */
+static void
+test_all_or_none (void)
+{
+  g_autofree char *text = NULL;
+
+  cli_save ("x.npy", LOOM_F64, 2, XY, X);
+  cli_write ("old.npy", "old");
+  cli_expect (5, "“nowhere/s.npy” could not be written", "run", xyz, "--in", "x=x.npy", "--out", "product=new.npy",
+              "--out", "s=nowhere/s.npy");
+  cli_expect (5, "“nowhere/g.st” could not be written", "run", xyz, "--in", "x=x.npy", "--out", "product=new.npy",
+              "--out", "s=old.npy", "--grad", "s", "--grads", "nowhere/g.st");
+  g_assert_false (g_file_test ("new.npy", G_FILE_TEST_EXISTS));
+  g_assert_true (g_file_get_contents ("old.npy", &text, NULL, NULL));
+  g_assert_cmpstr (text, ==, "old");
+  g_autoptr (GDir) dir = g_dir_open (".", 0, NULL);
+  for (const char *name; (name = g_dir_read_name (dir));)
+    g_assert_false (g_str_has_suffix (name, ".part"));
+  cli_expect (0, NULL, "run", xyz, "--in", "x=x.npy", "--out", "product=new.npy", "--out", "s=old.npy");
+  g_autoptr (LoomTensor) s = cli_load ("old.npy"), p = cli_load ("new.npy");
+  g_assert_cmpint (s->rank, ==, 0);
+  g_assert_cmpint (p->rank, ==, 2);
 }
 
 static void
@@ -318,6 +343,7 @@ main (int argc, char **argv)
   cli_enter ();
   xyz = cli_example ("lessons/xyz-sum.xml");
   g_test_add_func ("/door/values", test_values);
+  g_test_add_func ("/door/all-or-none", test_all_or_none);
   g_test_add_func ("/door/usage", test_usage);
   g_test_add_func ("/door/bad-inputs", test_bad_inputs);
   g_test_add_func ("/door/inner-ports", test_inner_ports);

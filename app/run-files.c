@@ -1,0 +1,83 @@
+/* The files that `gradloom run` leaves: all of them or none.
+ *
+ * Each is written under another name beside its place, and only when all are whole do they take their names. What is no
+ * regular file (a pipe, /dev/stdout) cannot be replaced and is written in place. */
+#include "app/run-private.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct
+{
+  char *shown, *target, *temporary; /* temporary is NULL once it has its name */
+} File;
+
+static void
+file_free (File *file)
+{
+  if (file->temporary)
+    g_unlink (file->temporary);
+  g_free (file->temporary);
+  g_free (file->target);
+  g_free (file->shown);
+  g_free (file);
+}
+
+const char *
+run_stage (Run *r, const char *path)
+{
+  struct stat info;
+  gboolean exists = stat (path, &info) == 0;
+
+  if (!r->files)
+    r->files = g_ptr_array_new_with_free_func ((GDestroyNotify)file_free);
+  if (exists && !S_ISREG (info.st_mode))
+    return path;
+  File *file = g_new0 (File, 1);
+  char *real = exists ? realpath (path, NULL) : NULL;
+  file->shown = g_strdup (path);
+  file->target = g_strdup (real ? real : path);
+  free (real);
+  file->temporary = g_strdup_printf ("%s.%d-%u.part", file->target, (int)getpid (), r->files->len);
+  g_ptr_array_add (r->files, file);
+  return file->temporary;
+}
+
+gboolean
+run_commit (Run *r, GError **error)
+{
+  for (guint i = 0; r->files && i < r->files->len; i++)
+    {
+      File *file = r->files->pdata[i];
+      struct stat info;
+      if (stat (file->target, &info) == 0)
+        chmod (file->temporary, info.st_mode & 07777); /* as the file that it replaces */
+      if (rename (file->temporary, file->target) != 0)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be written: %s.", file->shown,
+                       g_strerror (errno));
+          return FALSE;
+        }
+      g_clear_pointer (&file->temporary, g_free);
+    }
+  return TRUE;
+}
+
+void
+run_name_files (Run *r, GError *error)
+{
+  for (guint i = 0; r->files && i < r->files->len; i++)
+    {
+      const File *file = r->files->pdata[i];
+      if (!file->temporary || !strstr (error->message, file->temporary))
+        continue;
+      g_auto (GStrv) part = g_strsplit (error->message, file->temporary, -1);
+      g_free (error->message);
+      error->message = g_strjoinv (file->shown, part);
+    }
+}
