@@ -469,7 +469,7 @@ bench_devices (const Command *command, const BenchOptions *o)
         else
           printf ("%-8s %-16s %8.1f %s  (min %.1f, max %.1f)\n", device, kind->name, s.median * unit, kind->unit,
                   s.least * unit, s.most * unit);
-        fflush (stdout);
+        command_flush ();
       }
   return 0;
 }
@@ -493,8 +493,6 @@ run_bench (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH, or the word devices.");
-  if (o.windows < 1 || !(o.seconds > 0) || o.batch_size < 0 || o.threads < 0)
-    return command_usage (command, "--windows, --seconds, --batch-size and --threads take positive numbers.");
   o.device = device;
   o.executor = executor ? executor : "plan";
   if (!g_str_equal (o.executor, "plan") && !g_str_equal (o.executor, "eager"))

@@ -2,6 +2,7 @@
 #include "app/command.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 static void
 print_faults (const LoomFaults *faults, const char *path, gboolean json)
@@ -21,7 +22,7 @@ print_faults (const LoomFaults *faults, const char *path, gboolean json)
           continue;
         }
       g_autofree char *text = loom_fault_to_string (f);
-      fprintf (stderr, "%s: %s%s\n", path, f->is_warning ? "warning: " : "", text);
+      fprintf (stderr, "%s: %s\n", path, text);
     }
 }
 
@@ -141,6 +142,43 @@ print_json (const LoomNet *net, const LoomNet *bound)
           command_json_number (flops, number), bytes);
 }
 
+/* What stays in memory for as long as a graph is trained, whatever the batch: parameters and the optimiser's state. */
+static double
+standing_bytes (const LoomGraph *graph, const LoomTrainSpec *spec, const LoomNet *bound, gint64 batch)
+{
+  g_autoptr (LoomStep) step = spec ? loom_step_new (graph, spec, batch, TRUE, NULL) : NULL;
+  double bytes = 0;
+
+  if (!step)
+    {
+      for (guint i = 0; i < loom_net_n_nodes (bound); i++)
+        bytes += 4 * loom_net_node (bound, i)->cost.parameters;
+      return bytes;
+    }
+  for (guint i = 0; i < loom_program_n_slots (step->program); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (step->program, i);
+      double size = loom_dtype_size (slot->dtype);
+
+      for (int d = 0; d < slot->rank; d++)
+        size *= slot->dim[d];
+      bytes += size;
+    }
+  return bytes;
+}
+
+static void
+warn_of_memory (const Command *command, double bytes, gboolean trains)
+{
+  double memory = (double)sysconf (_SC_PHYS_PAGES) * sysconf (_SC_PAGESIZE);
+
+  if (memory <= 0 || bytes <= memory)
+    return;
+  g_autofree char *needed = command_bytes (bytes), *there = command_bytes (memory);
+  command_warn (command, "the parameters%s need %s, but this machine has %s of memory. Make layers smaller.",
+                trains ? " and the optimiser's state" : "", needed, there);
+}
+
 static int
 run_check (const Command *command, int argc, char **argv)
 {
@@ -155,8 +193,6 @@ run_check (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH.");
-  if (batch_size < 0)
-    return command_usage (command, "--batch-size takes a positive number.");
 
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
@@ -183,6 +219,7 @@ run_check (const Command *command, int argc, char **argv)
     print_json (net, bound);
   else
     print_table (net, bound, batch);
+  warn_of_memory (command, standing_bytes (graph, spec, bound, batch), spec != NULL);
   return 0;
 }
 

@@ -205,8 +205,6 @@ run_plan (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH.");
-  if (batch < 0 || threads < 0)
-    return command_usage (command, "--batch-size and --threads take positive numbers.");
 
   g_autoptr (GError) error = NULL;
   g_auto (Listing) l = { 0 };

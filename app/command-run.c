@@ -100,14 +100,12 @@ check_words (Run *r)
     return command_usage (r->command, "Nothing was asked for: give --out, --grad or --save-weights.");
   if ((r->grads || r->wrt || r->grad_output) && !r->grad)
     return command_usage (r->command, "--grads, --wrt and --grad-output need --grad PORT: the gradients of what?");
+  if (r->grad && !r->grads)
+    return command_usage (r->command, "--grad needs --grads F.safetensors to write to.");
   if (r->mode && !g_str_equal (r->mode, "eval") && !g_str_equal (r->mode, "train"))
     return command_usage (r->command, "--mode is eval or train, not “%s”.", r->mode);
   if (r->dtype && !g_str_equal (r->dtype, "f32") && !g_str_equal (r->dtype, "f64"))
     return command_usage (r->command, "--dtype is f32 or f64, not “%s”.", r->dtype);
-  if (r->seed < -1)
-    return command_usage (r->command, "--seed takes a number that is not negative.");
-  if (r->threads < 0)
-    return command_usage (r->command, "--threads takes a number that is not negative.");
   if (r->partial && !r->weights)
     return command_usage (r->command, "--partial says how to read --weights, which is not given.");
   r->float_dtype = g_strcmp0 (r->dtype, "f64") == 0 ? LOOM_F64 : LOOM_F32;

@@ -19,6 +19,7 @@
 typedef struct
 {
   gboolean json, terminal, bar_shown;
+  gboolean lost; /* standard output cannot be written */
   gint64 epochs;
   gint64 last, epoch_start, shown_epoch;
   char *device;
@@ -80,9 +81,19 @@ draw_bar (View *view, const LoomTrainerStep *s)
   view->bar_shown = TRUE;
 }
 
+/* Nobody reads what is trained on behind a full disk: the run is asked to finish its step and write a checkpoint. */
+static void
+flush (View *view, LoomTrainer *trainer)
+{
+  if (command_flush () || view->lost)
+    return;
+  view->lost = TRUE;
+  loom_trainer_post (trainer, LOOM_COMMAND_INTERRUPT, NULL, 0);
+}
+
 /* An epoch's line: what was trained, to which eval_cb() adds the line of what was evaluated. */
 static void
-print_epoch (View *view, const LoomTrainerStep *s)
+print_epoch (View *view, LoomTrainer *trainer, const LoomTrainerStep *s)
 {
   char number[G_ASCII_DTOSTR_BUF_SIZE];
 
@@ -91,7 +102,7 @@ print_epoch (View *view, const LoomTrainerStep *s)
   for (guint i = 0; i < s->n_metrics; i++)
     printf ("  %s %s", s->metric_name[i], readable (s->metric[i], number));
   printf ("\n");
-  fflush (stdout);
+  flush (view, trainer);
 }
 
 static void
@@ -107,14 +118,14 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
               s->step, s->epoch, command_json_number (s->loss, number));
       if (now - view->last > FLUSH_US)
         {
-          fflush (stdout);
+          flush (view, trainer);
           view->last = now;
         }
       return;
     }
   if (s->step == s->epoch * s->steps_per_epoch)
     {
-      print_epoch (view, s);
+      print_epoch (view, trainer, s);
       view->last = now;
       return;
     }
@@ -141,7 +152,7 @@ eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
           printf ("%s%s:%s", i ? "," : "", name, command_json_number (e->metric[i], number));
         }
       printf ("}}\n");
-      fflush (stdout);
+      flush (view, trainer);
       return;
     }
   clear_bar (view);
@@ -153,7 +164,7 @@ eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
   if (view->epochs > 0)
     printf ("  (%.1f s)", (now - view->epoch_start) / 1e6);
   printf ("\n");
-  fflush (stdout);
+  flush (view, trainer);
   view->epoch_start = now;
 }
 
@@ -255,8 +266,6 @@ run_train (const Command *command, int argc, char **argv)
   };
   if (lr && (!command_float (lr, &options.lr) || options.lr < 0))
     return command_usage (command, "--lr takes a number that is not negative, not “%s”.", lr);
-  if (epochs < 0 || batch_size < 0 || threads < 0 || checkpoint_seconds < 0)
-    return command_usage (command, "--epochs, --batch-size, --threads and --checkpoint-seconds take positive numbers.");
   if (ranks != 1)
     return command_usage (command, "Several ranks come in a later version; --ranks can be 1 only.");
   if (resume && (argc != 1 || out))
@@ -293,6 +302,13 @@ run_train (const Command *command, int argc, char **argv)
     command_warn (command, "%s", loom_trainer_notes (trainer));
   if (!view.json)
     say_plan (trainer, &options);
+  if (resume && !view.json && loom_trainer_steps (trainer) >= loom_trainer_total_steps (trainer))
+    {
+      printf ("This run is complete (%" G_GINT64_FORMAT " steps, %" G_GINT64_FORMAT
+              " epoch%s). Give --epochs M to train on.\n",
+              loom_trainer_steps (trainer), view.epochs, view.epochs == 1 ? "" : "s");
+      return 0;
+    }
 
   signals.trainer = trainer;
   pthread_t thread;
@@ -304,10 +320,12 @@ run_train (const Command *command, int argc, char **argv)
   clear_bar (&view);
   if (view.json && end == LOOM_TRAINER_DONE)
     printf ("{\"event\":\"done\",\"step\":%" G_GINT64_FORMAT "}\n", loom_trainer_steps (trainer));
-  fflush (stdout);
+  command_flush ();
   if (end == LOOM_TRAINER_DONE)
     return 0;
   int status = command_fail (command, g_steal_pointer (&error));
+  if (end == LOOM_TRAINER_INTERRUPTED && view.lost && g_atomic_int_get (&signals.signal) == 0)
+    return 0; /* command_finish() knows better */
   return end == LOOM_TRAINER_INTERRUPTED ? 128 + g_atomic_int_get (&signals.signal) : status;
 }
 
@@ -332,9 +350,11 @@ run_eval (const Command *command, int argc, char **argv)
   g_autofree char *device = NULL, *weights = NULL, *report = NULL;
   gint64 batch_size = 0;
   int threads = 0;
+  gboolean partial = FALSE;
   View view = { 0 };
   const GOptionEntry entries[] = {
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Weights (default: the run's newest)", "F.safetensors" },
+    { "partial", 0, 0, G_OPTION_ARG_NONE, &partial, "Allow weights that are missing or do not fit", NULL },
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device", "D" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Samples at a time", "N" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
@@ -368,11 +388,13 @@ run_eval (const Command *command, int argc, char **argv)
     return command_fail (command, g_steal_pointer (&error));
   if (!weights)
     command_warn (command, "no --weights: these are the weights that training begins with.");
-  else if (!loom_state_load_weights (loom_trainer_state (trainer), weights, FALSE, &report, &error))
+  else if (!loom_state_load_weights (loom_trainer_state (trainer), weights, partial, &report, &error))
     {
       int status = command_fail (command, g_steal_pointer (&error));
       return status == 5 ? 1 : status; /* weights that cannot be read are wrong weights */
     }
+  else if (report && *report)
+    command_warn (command, "%s holds not what the graph has:\n%s", weights, g_strchomp (report));
 
   LoomTrainerObserver observer = { .eval = eval_cb };
   loom_trainer_set_observer (trainer, &observer, &view);

@@ -1,10 +1,103 @@
 /* What all commands share: options, errors, numbers for people and for JSON. */
 #include "app/command.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Numbers that mean something only from a least value on, in whichever command they stand. */
+static const struct
+{
+  const char *option;
+  gint64 least;
+} limits[] = {
+  { "epochs", 1 }, { "batch-size", 1 }, { "threads", 1 }, { "windows", 1 },
+  { "seed", 0 },   { "seconds", 1 },    { "ranks", 1 },   { "checkpoint-seconds", 1 },
+};
+
+static int
+find_limit (const GOptionEntry *entry)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (limits); i++)
+    if (strcmp (limits[i].option, entry->long_name) == 0)
+      return (int)i;
+  return -1;
+}
+
+/* Defaults are often 0 or -1 for "not given", so a given 0 or -1 would be taken for silence. While the words are parsed
+ * each such variable holds a number that nobody types, which afterwards tells a given number from none. */
+static void
+mark_numbers (const GOptionEntry *entries, gint64 *whole, double *real)
+{
+  for (guint i = 0; entries[i].long_name; i++)
+    {
+      gpointer data = entries[i].arg_data;
+
+      if (find_limit (entries + i) < 0)
+        continue;
+      if (entries[i].arg == G_OPTION_ARG_INT64)
+        {
+          whole[i] = *(gint64 *)data;
+          *(gint64 *)data = G_MININT64;
+        }
+      else if (entries[i].arg == G_OPTION_ARG_INT)
+        {
+          whole[i] = *(int *)data;
+          *(int *)data = G_MININT;
+        }
+      else if (entries[i].arg == G_OPTION_ARG_DOUBLE)
+        {
+          real[i] = *(double *)data;
+          *(double *)data = NAN;
+        }
+    }
+}
+
+/* The name of an option that was given too small a number, else NULL; defaults are put back. */
+static const char *
+check_numbers (const GOptionEntry *entries, const gint64 *whole, const double *real, gint64 *least)
+{
+  const char *wrong = NULL;
+
+  for (guint i = 0; entries[i].long_name; i++)
+    {
+      gpointer data = entries[i].arg_data;
+      int limit = find_limit (entries + i);
+      gboolean bad = FALSE;
+
+      if (limit < 0)
+        continue;
+      if (entries[i].arg == G_OPTION_ARG_INT64)
+        {
+          if (*(gint64 *)data == G_MININT64)
+            *(gint64 *)data = whole[i];
+          else
+            bad = *(gint64 *)data < limits[limit].least;
+        }
+      else if (entries[i].arg == G_OPTION_ARG_INT)
+        {
+          if (*(int *)data == G_MININT)
+            *(int *)data = (int)whole[i];
+          else
+            bad = *(int *)data < limits[limit].least;
+        }
+      else if (entries[i].arg == G_OPTION_ARG_DOUBLE)
+        {
+          if (isnan (*(double *)data))
+            *(double *)data = real[i];
+          else
+            bad = !(*(double *)data > 0) || isinf (*(double *)data);
+        }
+      if (bad && !wrong)
+        {
+          wrong = entries[i].long_name;
+          *least = limits[limit].least;
+        }
+    }
+  return wrong;
+}
 
 gboolean
 command_parse (const Command *command, const GOptionEntry *entries, int *argc, char ***argv)
@@ -18,8 +111,25 @@ command_parse (const Command *command, const GOptionEntry *entries, int *argc, c
   if (command->details)
     g_option_context_set_description (context, command->details);
   g_option_context_add_main_entries (context, entries, NULL);
+
+  guint n = 0;
+  while (entries[n].long_name)
+    n++;
+  g_autofree gint64 *whole = g_new0 (gint64, n + 1);
+  g_autofree double *real = g_new0 (double, n + 1);
+  mark_numbers (entries, whole, real);
   if (g_option_context_parse (context, argc, argv, &error))
     {
+      gint64 least = 0;
+      const char *wrong = check_numbers (entries, whole, real, &least);
+
+      if (wrong)
+        {
+          command_usage (command,
+                         least > 0 ? "--%s takes a positive number." : "--%s takes a number that is not negative.",
+                         wrong);
+          return FALSE;
+        }
       /* "--" ends the options and is no word of its own. */
       if (*argc > 1 && strcmp ((*argv)[1], "--") == 0)
         {
@@ -60,6 +170,37 @@ command_warn (const Command *command, const char *format, ...)
   g_autofree char *text = g_strdup_vprintf (format, args);
   va_end (args);
   fprintf (stderr, "gradloom %s: warning: %s\n", command->name, text);
+}
+
+/* The first reason for which something did not reach standard output; 0: none is known. */
+static int output_errno;
+
+gboolean
+command_flush (void)
+{
+  if (fflush (stdout) != 0 && output_errno == 0)
+    output_errno = errno;
+  return !ferror (stdout);
+}
+
+int
+command_finish (int status)
+{
+  gboolean lost = !command_flush ();
+
+  if (fclose (stdout) != 0)
+    {
+      lost = TRUE;
+      if (output_errno == 0)
+        output_errno = errno;
+    }
+  /* Who closed the other end of a pipe has seen enough; a standard output that was closed from the start is no loss
+   * unless something was written. */
+  if (!lost || output_errno == EPIPE)
+    return status;
+  fprintf (stderr, "gradloom: Standard output could not be written%s%s.\n", output_errno ? ": " : "",
+           output_errno ? g_strerror (output_errno) : "");
+  return status == 0 || status >= 128 ? 5 : status;
 }
 
 LoomGraph *

@@ -24,12 +24,18 @@ extern const Command command_check, command_train, command_eval, command_run, co
     command_bench, command_ops, command_devices, command_worker;
 
 /* Parses options (entries end with a NULL name) and leaves the other words in argv[1 …]. FALSE after having said on
- * standard error what is wrong: the status is then 2. --help prints and leaves the program. */
+ * standard error what is wrong: the status is then 2. Counts such as --epochs and --threads must be positive and a
+ * --seed not negative where they are given; the variables keep their values where they are not. --help prints and leaves the program. */
 gboolean command_parse (const Command *command, const GOptionEntry *entries, int *argc, char ***argv);
 /* Says that the command was used wrongly, with a hint at --help; returns 2. */
 int command_usage (const Command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Prints "gradloom COMMAND: sentence" and returns the error's exit status; frees the error. */
 int command_fail (const Command *command, GError *error);
+/* Hands on what was printed. FALSE: standard output cannot be written, so going on is in vain. */
+gboolean command_flush (void);
+/* At a command's end, once: closes standard output. Returns the exit status, which is 5 where output was lost and
+ * nothing else went wrong; a pipe whose reader has left is no loss. */
+int command_finish (int status);
 void command_warn (const Command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
 /* The one GRAPH argument, read; every fault of grammar is one error. A graph that cannot be read is the graph's fault

@@ -93,12 +93,12 @@ main (int argc, char **argv)
   if (strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0 || strcmp (argv[1], "help") == 0)
     {
       print_help (stdout);
-      return 0;
+      return command_finish (0);
     }
   if (strcmp (argv[1], "--version") == 0)
     {
       printf ("gradloom %s\n", LOOM_VERSION);
-      return 0;
+      return command_finish (0);
     }
   const Command *command = find_command (argv[1]);
   if (!command)
@@ -117,5 +117,5 @@ main (int argc, char **argv)
                LOOM_VERSION);
       return 2;
     }
-  return command->run (command, argc - 1, argv + 1);
+  return command_finish (command->run (command, argc - 1, argv + 1));
 }

@@ -27,7 +27,7 @@ set_io_error (GError **error, const char *path, int errnum)
 {
   if (errnum == ENOSPC || errnum == EDQUOT)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
-                 "“%s” could not be written, because the disk is full; free some space and save again.", path);
+                 "“%s” could not be written, because the disk is full; free some space and try again.", path);
   else
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be written: %s.", path, g_strerror (errnum));
   return FALSE;

@@ -35,6 +35,43 @@ loom_faults_free (LoomFaults *faults)
   g_free (faults);
 }
 
+#define LONGEST_QUOTE 60 /* characters */
+
+char *
+loom_shorten_quotes (const char *sentence)
+{
+  static const char open[] = "“", close[] = "”";
+  g_autofree char *valid = g_utf8_make_valid (sentence, -1);
+  GString *text = g_string_new (NULL);
+  const char *s = valid, *begin, *end;
+
+  while ((begin = strstr (s, open)) != NULL && (end = strstr (begin, close)) != NULL)
+    {
+      begin += strlen (open);
+      g_string_append_len (text, s, begin - s);
+      if (g_utf8_strlen (begin, end - begin) > LONGEST_QUOTE)
+        {
+          g_string_append_len (text, begin, g_utf8_offset_to_pointer (begin, LONGEST_QUOTE - 1) - begin);
+          g_string_append (text, "…");
+        }
+      else
+        g_string_append_len (text, begin, end - begin);
+      g_string_append (text, close);
+      s = end + strlen (close);
+    }
+  g_string_append (text, s);
+  return g_string_free (text, FALSE);
+}
+
+/* What a fault says quotes files, and a file may hold anything of any length. */
+static char *
+format_shortened (const char *format, va_list args)
+{
+  g_autofree char *whole = g_strdup_vprintf (format, args);
+
+  return loom_shorten_quotes (whole);
+}
+
 LoomFault *
 loom_faults_add (LoomFaults *faults, LoomErrorCode code, int line, const char *node, const char *port,
                  const char *format, ...)
@@ -50,7 +87,7 @@ loom_faults_add (LoomFaults *faults, LoomErrorCode code, int line, const char *n
   fault->node = g_strdup (node);
   fault->port = g_strdup (port);
   va_start (args, format);
-  fault->message = g_strdup_vprintf (format, args);
+  fault->message = format_shortened (format, args);
   va_end (args);
   g_ptr_array_add (faults->items, fault);
   return fault;
@@ -65,7 +102,7 @@ loom_fault_set_fix (LoomFault *fault, const char *attribute, const char *value, 
 
   g_free (fault->fix);
   va_start (args, format);
-  fault->fix = g_strdup_vprintf (format, args);
+  fault->fix = format_shortened (format, args);
   va_end (args);
   g_free (fault->fix_attribute);
   fault->fix_attribute = g_strdup (attribute);
@@ -97,20 +134,34 @@ loom_faults_get (const LoomFaults *faults, guint i)
   return g_ptr_array_index (faults->items, i);
 }
 
+static void
+append_place (GString *text, const char *before, const char *name)
+{
+  g_autofree char *valid = g_utf8_make_valid (name, -1);
+  glong n = g_utf8_strlen (valid, -1);
+
+  /* A path through modules ends with what tells it from its neighbours. */
+  if (n > LONGEST_QUOTE)
+    g_string_append_printf (text, "%s…%s", before, g_utf8_offset_to_pointer (valid, n - LONGEST_QUOTE + 1));
+  else
+    g_string_append_printf (text, "%s%s", before, valid);
+}
+
 char *
 loom_fault_to_string (const LoomFault *fault)
 {
+  gboolean has_node = fault->node != NULL && fault->node[0] != 0, has_port = fault->port != NULL && fault->port[0] != 0;
   GString *text = g_string_new (NULL);
 
   if (fault->line > 0)
     g_string_append_printf (text, "line %d: ", fault->line);
   if (fault->is_warning)
     g_string_append (text, "warning: ");
-  if (fault->node != NULL)
-    g_string_append_printf (text, "node %s", fault->node);
-  if (fault->port != NULL)
-    g_string_append_printf (text, "%s%s", fault->node != NULL ? ", " : "", fault->port);
-  if (fault->node != NULL || fault->port != NULL)
+  if (has_node)
+    append_place (text, "node ", fault->node);
+  if (has_port)
+    append_place (text, has_node ? ", " : "", fault->port);
+  if (has_node || has_port)
     g_string_append (text, ": ");
   g_string_append (text, fault->message);
   if (fault->fix != NULL)

@@ -28,6 +28,10 @@ typedef struct {
   GPtrArray *items; /* LoomFault, in order of discovery */
 } LoomFaults;
 
+/* A copy in which what stands in “quotes” is cut at 60 characters, with an ellipsis, and bytes that are no UTF-8 are
+ * replaced. Faults are worded through it. (transfer full) */
+char *loom_shorten_quotes (const char *sentence);
+
 LoomFaults *loom_faults_new (void);
 void loom_faults_free (LoomFaults *faults);
 /* Appends; node and port may be NULL. The result is owned by the list, and its fix

@@ -54,7 +54,11 @@ error_cb (void *data, xmlErrorPtr error)
 
   if (error->level < XML_ERR_ERROR || r->broken != NULL)
     return;
-  r->broken = g_strstrip (g_strdup (error->message != NULL ? error->message : "unknown fault"));
+  /* The library calls a file empty that holds words but no element. */
+  if (error->code == XML_ERR_DOCUMENT_EMPTY)
+    r->broken = g_strdup ("it does not begin with an element, as a graph does with <graph>");
+  else
+    r->broken = g_strstrip (g_strdup (error->message != NULL ? error->message : "unknown fault"));
   r->broken_line = error->line;
 }
 

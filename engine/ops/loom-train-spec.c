@@ -52,8 +52,14 @@ read_number (Reading *r, const LoomElement *e, const char *attribute, double fal
     complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%.40s”, which is no %s.", attribute, text,
               whole ? "integer" : "number");
   else if (value < minimum || value > maximum)
-    complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is %s; it must be from %g to %g.", attribute, text, minimum,
-              maximum);
+    {
+      LoomFault *fault = complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is %s; it must be from %g to %g.", attribute,
+                                   text, minimum, maximum);
+      char nearest[G_ASCII_DTOSTR_BUF_SIZE];
+
+      g_ascii_formatd (nearest, sizeof nearest, whole ? "%.0f" : "%.9g", value < minimum ? minimum : maximum);
+      loom_fault_set_fix (fault, attribute, nearest, "Set it to %s.", nearest);
+    }
   else
     return value;
   return fallback;

@@ -58,7 +58,10 @@ count_copies (LoomNet *net, const NetEnvironment *arguments, const NetLocal *loc
     {
       fault = loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, "repeat",
                               "repeat is “%.40s”; it must be an integer from 1 to 10,000.", value.text);
-      loom_fault_set_fix (fault, "repeat", "1", "Set it to 1.");
+      if (value.is_number && (value.number.is_int ? value.number.i > MAX_COPIES : value.number.d > MAX_COPIES))
+        loom_fault_set_fix (fault, "repeat", G_STRINGIFY (MAX_COPIES), "Set it to " G_STRINGIFY (MAX_COPIES) ".");
+      else
+        loom_fault_set_fix (fault, "repeat", "1", "Set it to 1.");
       return 0;
     }
   return (guint)value.number.i;

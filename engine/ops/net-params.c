@@ -372,7 +372,7 @@ report_unknown (LoomInfer *infer, const char *name)
     g_ptr_array_add (names, (gpointer)infer->op->params[i].name);
   g_ptr_array_add (names, NULL);
   near = loom_nearest (name, (const char *const *)names->pdata);
-  fault = complain (infer, name, "“%s” has no parameter “%.60s”.", infer->op->name, name);
+  fault = complain (infer, name, "A %s node has no parameter “%s”.", infer->op->name, name);
   if (near != NULL)
     loom_fault_set_fix (fault, NULL, NULL, "Did you mean “%s”?", near);
   else
@@ -418,7 +418,7 @@ loom_net_parse_params (LoomInfer *infer)
         {
           if (specs[k].def == NULL)
             {
-              complain (infer, specs[k].name, "“%s” needs the parameter “%s”.", infer->op->name, specs[k].name);
+              complain (infer, specs[k].name, "This %s node needs the parameter “%s”.", infer->op->name, specs[k].name);
               continue;
             }
           param->text = specs[k].def;

@@ -16,6 +16,20 @@ static const LoomParamSpec params[] = {
   { NULL },
 };
 
+/* B×1 against B is a difference of every sample with every other, which trains to the mean and says nothing. */
+static void
+warn_of_shapes (LoomInfer *ctx, const LoomShape *x, const LoomShape *t, const LoomShape *both)
+{
+  g_autofree char *sx = loom_shape_to_string (x), *st = loom_shape_to_string (t), *all = loom_shape_to_string (both);
+
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "target",
+                    "The output is %s but the target is %s, so each is repeated to %s before they are compared. To "
+                    "compare element with element give both one shape: put a reshape or a flatten before one of them.",
+                    sx, st, all)
+      ->is_warning
+      = TRUE;
+}
+
 static void
 infer (LoomInfer *ctx)
 {
@@ -31,6 +45,8 @@ infer (LoomInfer *ctx)
                         "%s cannot be compared with %s: output and target need the same shape.", sx, st);
       return;
     }
+  if (!loom_shape_equal (&x->shape, &t->shape))
+    warn_of_shapes (ctx, &x->shape, &t->shape, &shape);
   if (!loom_dtype_is_float (dtype))
     dtype = LOOM_F32;
   if (!g_str_equal (loom_infer_string (ctx, "reduction"), "none"))

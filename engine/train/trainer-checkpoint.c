@@ -257,12 +257,9 @@ copy_weights (LoomTrainer *t, const char *path, GError **error)
   return g_file_get_contents (from, &data, &length, error) && loom_file_replace (to, data, length, error);
 }
 
-gboolean
-trainer_checkpoint_write (LoomTrainer *t, char **out_path, GError **error)
+static gboolean
+write_checkpoint (LoomTrainer *t, char **out_path, GError **error)
 {
-  if (!t->folder)
-    return TRUE;
-
   g_autofree char *checkpoints = g_build_filename (t->folder, "checkpoints", NULL);
   g_autofree char *path = g_strdup_printf ("%s/%" G_GINT64_FORMAT, checkpoints, t->step);
   g_autofree char *fresh = g_strdup_printf ("%s/.new-%" G_GINT64_FORMAT, checkpoints, t->step);
@@ -295,6 +292,28 @@ trainer_checkpoint_write (LoomTrainer *t, char **out_path, GError **error)
   if (out_path)
     *out_path = g_steal_pointer (&path);
   return TRUE;
+}
+
+/* A file alone is written again after a full disk; a run is continued. */
+gboolean
+trainer_checkpoint_write (LoomTrainer *t, char **out_path, GError **error)
+{
+  static const char advice[] = "free some space and try again.";
+  g_autoptr (GError) local = NULL;
+  const char *found;
+
+  if (!t->folder || write_checkpoint (t, out_path, &local))
+    return TRUE;
+  found = strstr (local->message, advice);
+  if (found)
+    {
+      g_autofree char *before = g_strndup (local->message, found - local->message);
+      g_set_error (error, local->domain, local->code,
+                   "%sfree some space and continue with: gradloom train --resume %s", before, t->folder);
+    }
+  else
+    g_propagate_error (error, g_steal_pointer (&local));
+  return FALSE;
 }
 
 /* ---- reading ---------------------------------------------------------- */

@@ -220,6 +220,92 @@ test_full_disk (void)
   g_assert_false (g_file_test ("full/checkpoints/16", G_FILE_TEST_EXISTS));
 }
 
+/* A number that is given is never taken for one that is not. */
+static void
+test_numbers (void)
+{
+  static const char *const wrong[][4] = {
+    { "train", "--seed", "-5", "not negative" },          { "train", "--epochs", "0", "--epochs takes a positive" },
+    { "train", "--batch-size", "0", "positive" },         { "train", "--threads", "0", "--threads takes a positive" },
+    { "train", "--checkpoint-seconds", "0", "positive" }, { "eval", "--threads", "-1", "positive" },
+    { "check", "--batch-size", "0", "positive" },         { "bench", "--windows", "0", "positive" },
+    { "plan", "--batch-size", "0", "positive" },          { "run", "--seed", "-1", "not negative" },
+  };
+  g_autofree char *path = cli_example ("lessons/linear-regression.xml");
+
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
+    cli_expect (2, wrong[i][3], wrong[i][0], path, wrong[i][1], wrong[i][2]);
+  cli_expect (2, "--grads F.safetensors", "run", path, "--grad", "loss");
+}
+
+static void
+test_lost_output (void)
+{
+  g_autofree char *program = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
+  g_autofree char *path = cli_example ("lessons/linear-regression.xml");
+  static const struct
+  {
+    const char *words, *to;
+    int status;
+  } cases[] = {
+    { "check '%s'", ">/dev/full", 5 },
+    { "check '%s' --json", ">/dev/full", 5 },
+    { "program '%s'", ">/dev/full", 5 },
+    /* It would take days; the first line that is lost ends it. */
+    { "train '%s' --json --epochs 10000000", ">/dev/full", 5 },
+    { "check nowhere.xml # '%s'", "\n", 1 },
+    { "ops --markdown # '%s'", "\n", 0 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *words = g_strdup_printf (cases[i].words, path);
+      g_autofree char *script = g_strdup_printf ("'%s' %s %s", program, words, cases[i].to);
+      const char *argv[] = { "/bin/sh", "-c", script, NULL };
+      g_autofree char *err = NULL;
+      int status;
+
+      g_assert_true (
+          g_spawn_sync (NULL, (char **)argv, NULL, G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL, &err, &status, NULL));
+      g_assert_true (WIFEXITED (status));
+      g_assert_cmpint (WEXITSTATUS (status), ==, cases[i].status);
+      g_assert_true ((cases[i].status == 5) == (strstr (err, "Standard output could not be written") != NULL));
+    }
+  /* A reader that left has seen enough. */
+  g_autofree char *script = g_strdup_printf ("trap '' PIPE; '%s' check '%s' | true", program, path);
+  const char *argv[] = { "/bin/sh", "-c", script, NULL };
+  g_autofree char *err = NULL;
+  g_assert_true (
+      g_spawn_sync (NULL, (char **)argv, NULL, G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL, &err, NULL, NULL));
+  g_assert_cmpstr (err, ==, "");
+}
+
+static void
+test_sentences (void)
+{
+  g_autofree char *line = cli_example ("lessons/linear-regression.xml"), *spirals = cli_example ("lessons/spirals.xml");
+
+  cli_expect (0, NULL, "train", line, "--epochs", "1", "--out", "complete");
+  g_auto (CliResult) again = cli ("train", "--resume", "complete", NULL);
+  g_assert_cmpint (again.status, ==, 0);
+  g_assert_nonnull (strstr (again.out, "This run is complete (7 steps, 1 epoch). Give --epochs M to train on."));
+
+  /* The remedy that is named is one. */
+  cli_expect (1, "--partial", "eval", spirals, "--weights", "complete/weights.safetensors");
+  cli_expect (0, "warning", "eval", spirals, "--weights", "complete/weights.safetensors", "--partial");
+
+  cli_write ("complete/run.json", "{");
+  cli_expect (1, "complete/run.json", "train", "--resume", "complete");
+
+  cli_write ("huge.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"huge\">\n"
+                         "<node id=\"x\" op=\"input\" shape=\"B,1000000\"/>\n"
+                         "<node id=\"fc\" op=\"linear\" out_features=\"1000000\" bias=\"false\"/>\n"
+                         "<wire from=\"x\" to=\"fc\"/>\n</graph>\n");
+  cli_expect (0, "this machine has", "check", "huge.xml");
+  g_auto (CliResult) small = cli ("check", line, NULL);
+  g_assert_cmpstr (small.err, ==, "");
+}
+
 static void
 test_bench (void)
 {
@@ -253,6 +339,9 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/train", test_train);
   g_test_add_func ("/cli/signals", test_signals);
   g_test_add_func ("/cli/full-disk", test_full_disk);
+  g_test_add_func ("/cli/numbers", test_numbers);
+  g_test_add_func ("/cli/lost-output", test_lost_output);
+  g_test_add_func ("/cli/sentences", test_sentences);
   g_test_add_func ("/cli/bench", test_bench);
   int status = g_test_run ();
   cli_leave ();

@@ -105,7 +105,7 @@ test_faults (Fixture *f, gconstpointer data)
   g_assert_false (loom_file_replace ("/dev/full", "x", 1, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_IO);
   g_assert_cmpstr (error->message, ==,
-                   "“/dev/full” could not be written, because the disk is full; free some space and save again.");
+                   "“/dev/full” could not be written, because the disk is full; free some space and try again.");
 }
 
 int

@@ -76,8 +76,10 @@ sample_open (Sample *s, const LoomOp *op, const LoomSample *sample, const LoomBi
     {
       g_autofree char *text = loom_fault_to_string (loom_faults_get (s->faults, i));
 
+      /* A warning is allowed: shapes that broadcast are worth a sample and a sentence. */
       g_test_message ("%s%s", xml->str, text);
-      g_test_fail ();
+      if (!loom_faults_get (s->faults, i)->is_warning)
+        g_test_fail ();
     }
 }
 
