@@ -43,6 +43,7 @@ struct _WorkerRunner
   GArray *early;      /* LoomCommandKind */
   GQueue checkpoints; /* invocations that wait for a path */
   WorkerPace pace;
+  WorkerWindow window;
 };
 
 void
@@ -80,6 +81,7 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
   if (!isfinite (s->loss))
     return;
   memcpy (point.metric, s->metric, MIN (s->n_metrics, WORKER_MAX_METRICS) * sizeof (double));
+  worker_window_take (&runner->window, s->step, s->epoch, s->steps_per_epoch, point.metric);
   worker_outbox_point (runner->outbox, &point);
   worker_pace_wait (&runner->pace, s->step, s->total_steps);
 }
@@ -182,6 +184,7 @@ announce (WorkerRunner *runner, LoomTrainer *trainer)
   for (guint i = 0; i < n; i++)
     name[i] = ((LoomMetricSpec *)spec->metrics->pdata[i])->name;
   worker_outbox_begin (runner->outbox, name, n, loom_trainer_total_steps (trainer), spec->epochs);
+  worker_window_begin (&runner->window, n);
   loom_trainer_memory (trainer, bytes);
   worker_outbox_memory (runner->outbox, loom_trainer_device (trainer), bytes);
 }

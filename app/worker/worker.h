@@ -34,7 +34,7 @@ void worker_outbox_free (WorkerOutbox *outbox);
  * that were not sent yet are forgotten: they have other metrics, and their steps begin anew. */
 void worker_outbox_begin (WorkerOutbox *outbox, const char *const *metric_name, guint n_metrics, gint64 total_steps,
                           gint64 epochs);
-/* From the compute thread; never blocks, never allocates. */
+/* From the compute thread; never allocates, and waits at most while the serve thread copies what is new. */
 void worker_outbox_point (WorkerOutbox *outbox, const WorkerPoint *point);
 /* From any thread. */
 void worker_outbox_state (WorkerOutbox *outbox, const char *state, const char *message);
@@ -45,6 +45,23 @@ void worker_outbox_memory (WorkerOutbox *outbox, const char *device, const gsize
 void worker_outbox_checkpoint (WorkerOutbox *outbox, gint64 step, const char *path);
 /* Sends what is waiting, if the last batch has left: called by the serve thread's timer. */
 void worker_outbox_send (WorkerOutbox *outbox);
+
+/* ---- window: what the curve of a training metric shows ---- */
+
+#define WORKER_WINDOW 256
+
+typedef struct
+{
+  gint64 epoch, place, steps;
+  guint n_metrics;
+  gboolean has_before, from_start;
+  double sum[WORKER_MAX_METRICS];
+  double now[WORKER_MAX_METRICS][WORKER_WINDOW + 1], before[WORKER_MAX_METRICS][WORKER_WINDOW + 1];
+} WorkerWindow;
+
+void worker_window_begin (WorkerWindow *window, guint n_metrics);
+/* mean: of the epoch (from 1) so far, after this step; becomes the mean over the last steps_per_epoch steps. */
+void worker_window_take (WorkerWindow *window, gint64 step, gint64 epoch, gint64 steps_per_epoch, double *mean);
 
 /* ---- pace: how fast a run may go at most ---- */
 

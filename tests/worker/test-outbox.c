@@ -1,0 +1,220 @@
+/* The outbox, with a run that makes points faster than they leave: what a reader of the curve must still get.
+ *
+ * The serve thread is this one, which comes when the test says so; that is how a machine too busy to let it come looks.
+ */
+#include "app/worker/worker.h"
+
+#include "data/loom-worker-magic.h"
+
+#include <sys/socket.h>
+
+typedef struct
+{
+  GDBusConnection *near, *far;
+  LoomBusWorker1 *skeleton, *proxy;
+  WorkerOutbox *outbox;
+  gint64 points, last, widest, progress, evals;
+  gboolean done;
+} Fixture;
+
+static void
+metrics_cb (LoomBusWorker1 *bus, const char *const *names, GVariant *points, Fixture *f)
+{
+  GVariantIter iter;
+  gint64 step;
+
+  g_assert_false (f->done);
+  g_variant_iter_init (&iter, points);
+  while (g_variant_iter_next (&iter, "(xxddad)", &step, NULL, NULL, NULL, NULL))
+    {
+      g_assert_cmpint (step, >, f->last);
+      f->widest = MAX (f->widest, step - f->last);
+      f->last = step;
+      f->points++;
+    }
+}
+
+static void
+progress_cb (LoomBusWorker1 *bus, gint64 step, gint64 total, gint64 epoch, gint64 epochs, double items, double eta,
+             Fixture *f)
+{
+  g_assert_false (f->done);
+  f->progress = step;
+}
+
+static void
+evaluated_cb (LoomBusWorker1 *bus, const char *split, gint64 step, gint64 epoch, double loss, const char *const *names,
+              GVariant *values, Fixture *f)
+{
+  g_assert_false (f->done);
+  f->evals++;
+}
+
+static void
+state_cb (LoomBusWorker1 *bus, const char *state, const char *message, Fixture *f)
+{
+  f->done = g_str_equal (state, "done");
+}
+
+static GDBusConnection *
+end_of (int fd)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GSocket) socket = g_socket_new_from_fd (fd, &error);
+  g_assert_no_error (error);
+  g_autoptr (GSocketConnection) stream = g_socket_connection_factory_create_connection (socket);
+  GDBusConnection *connection
+      = g_dbus_connection_new_sync (G_IO_STREAM (stream), NULL, G_DBUS_CONNECTION_FLAGS_NONE, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_dbus_connection_set_exit_on_close (connection, FALSE);
+  return connection;
+}
+
+static void
+set_up (Fixture *f, gconstpointer data)
+{
+  static const char *const names[] = { "accuracy" };
+  g_autoptr (GError) error = NULL;
+  int fd[2];
+
+  g_assert_cmpint (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), ==, 0);
+  f->near = end_of (fd[0]);
+  f->far = end_of (fd[1]);
+  f->skeleton = loom_bus_worker1_skeleton_new ();
+  g_dbus_interface_skeleton_export (G_DBUS_INTERFACE_SKELETON (f->skeleton), f->near, LOOM_WORKER_OBJECT, &error);
+  g_assert_no_error (error);
+  f->proxy = loom_bus_worker1_proxy_new_sync (
+      f->far, G_DBUS_PROXY_FLAGS_DO_NOT_LOAD_PROPERTIES | G_DBUS_PROXY_FLAGS_DO_NOT_AUTO_START, NULL,
+      LOOM_WORKER_OBJECT, NULL, &error);
+  g_assert_no_error (error);
+  g_signal_connect (f->proxy, "metrics", G_CALLBACK (metrics_cb), f);
+  g_signal_connect (f->proxy, "progress", G_CALLBACK (progress_cb), f);
+  g_signal_connect (f->proxy, "evaluated", G_CALLBACK (evaluated_cb), f);
+  g_signal_connect (f->proxy, "state-changed", G_CALLBACK (state_cb), f);
+  f->outbox = worker_outbox_new (f->skeleton, f->near);
+  worker_outbox_begin (f->outbox, names, 1, 1000000, 1);
+}
+
+static void
+tear_down (Fixture *f, gconstpointer data)
+{
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+  g_dbus_interface_skeleton_unexport (G_DBUS_INTERFACE_SKELETON (f->skeleton));
+  g_dbus_connection_close_sync (f->near, NULL, NULL);
+  g_dbus_connection_close_sync (f->far, NULL, NULL);
+  worker_outbox_free (f->outbox);
+  g_object_unref (f->proxy);
+  g_object_unref (f->skeleton);
+  g_object_unref (f->near);
+  g_object_unref (f->far);
+}
+
+static void
+put (Fixture *f, gint64 from, gint64 to)
+{
+  for (gint64 step = from; step <= to; step++)
+    {
+      const WorkerPoint point = { .step = step, .epoch = 1, .loss = 1, .lr = 0.1 };
+      worker_outbox_point (f->outbox, &point);
+    }
+}
+
+static void
+end_and_listen (Fixture *f, gint64 step)
+{
+  const double accuracy = 0.9;
+  const LoomTrainerEval eval
+      = { .split = "test", .step = step, .epoch = 1, .loss = 1, .n_metrics = 1, .metric = &accuracy };
+  gint64 deadline = g_get_monotonic_time () + 20 * G_USEC_PER_SEC;
+
+  worker_outbox_eval (f->outbox, &eval);
+  worker_outbox_state (f->outbox, "done", NULL);
+  while (!f->done && g_get_monotonic_time () < deadline)
+    {
+      worker_outbox_send (f->outbox);
+      g_main_context_iteration (NULL, FALSE);
+    }
+  g_assert_true (f->done);
+  g_assert_cmpint (f->last, ==, step);
+  g_assert_cmpint (f->progress, ==, step);
+  g_assert_cmpint (f->evals, ==, 1);
+}
+
+/* Far more points than the ring holds before anybody looks: the last is there, and no stretch of them is missing. */
+static void
+test_late (Fixture *f, gconstpointer data)
+{
+  put (f, 1, 100001);
+  end_and_listen (f, 100001);
+  g_assert_cmpint (f->widest, <=, 128);
+}
+
+/* The batch before does not leave: however long, what waits is bounded and thinned alike at both ends. */
+static void
+test_stuck (Fixture *f, gconstpointer data)
+{
+  put (f, 1, 1);
+  worker_outbox_send (f->outbox);
+  for (gint64 step = 2; step < 400000; step += 2000)
+    {
+      put (f, step, step + 1999);
+      worker_outbox_send (f->outbox);
+    }
+  end_and_listen (f, 400001);
+  g_assert_cmpint (f->points, <=, 8193);
+  g_assert_cmpint (f->widest, <=, 128);
+}
+
+/* Points that come slowly enough all arrive. */
+static void
+test_whole (Fixture *f, gconstpointer data)
+{
+  put (f, 1, 4096);
+  end_and_listen (f, 4096);
+  g_assert_cmpint (f->points, ==, 4096);
+}
+
+/* Accuracy rises from 0.1 by 0.001 a step: the mean of the epoch so far falls back at the start of each epoch, the
+ * curve must not, and at an epoch's end it is that epoch's mean. */
+static void
+check_window (gint64 steps)
+{
+  g_autofree WorkerWindow *w = g_new0 (WorkerWindow, 1);
+  double last = 0, sum = 0;
+
+  worker_window_begin (w, 1);
+  for (gint64 step = 1; step <= 3 * steps; step++)
+    {
+      gint64 place = (step - 1) % steps + 1;
+      double value = 0.1 + 0.8 * (double)step / (double)(3 * steps);
+      sum = place == 1 ? value : sum + value;
+      double mean = sum / (double)place, shown = mean;
+      worker_window_take (w, step, (step - 1) / steps + 1, steps, &shown);
+      g_assert_cmpfloat (shown, >=, last - 1e-12);
+      if (step > 1)
+        g_assert_cmpfloat (shown - last, <, 1.7 * 0.8 / (double)(3 * steps));
+      if (place == steps || step <= steps)
+        g_assert_cmpfloat_with_epsilon (shown, mean, 1e-12);
+      last = shown;
+    }
+}
+
+static void
+test_window (void)
+{
+  check_window (7);
+  check_window (256);
+  check_window (10007);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add ("/outbox/late", Fixture, NULL, set_up, test_late, tear_down);
+  g_test_add ("/outbox/stuck", Fixture, NULL, set_up, test_stuck, tear_down);
+  g_test_add ("/outbox/whole", Fixture, NULL, set_up, test_whole, tear_down);
+  g_test_add_func ("/window/rising", test_window);
+  return g_test_run ();
+}
