@@ -165,8 +165,7 @@ build_trainer (WorkerRunner *runner, Job *job, GError **error)
   if (n_metrics > WORKER_MAX_METRICS)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "The graph has %u metrics; at most %d can be watched. Remove some, or train with “gradloom train”.",
-                   n_metrics, WORKER_MAX_METRICS);
+                   "The graph has %u metrics; at most %d can be watched. Remove some.", n_metrics, WORKER_MAX_METRICS);
       return NULL;
     }
   loom_trainer_set_observer (trainer, &observer, runner);

@@ -29,7 +29,7 @@ io_error (GError **error, const char *what, const char *path)
 {
   int code = errno;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s %s: %s%s", what, path, g_strerror (code),
-               code == ENOSPC ? ". Free some space and continue with --resume." : ".");
+               code == ENOSPC ? ". Free some space, then continue the run." : ".");
   return FALSE;
 }
 
@@ -192,8 +192,7 @@ trainer_folder_create (LoomTrainer *t, const char *folder, GError **error)
   if (holds_run (folder))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "The folder %s already holds a run. Continue it with --resume %s, or choose another --out.", folder,
-                   folder);
+                   "The folder %s already holds a run. Continue that run, or choose another folder.", folder);
       return FALSE;
     }
   g_autofree char *checkpoints = g_build_filename (folder, "checkpoints", NULL);
@@ -234,8 +233,7 @@ loom_trainer_read_run (const char *folder, char **device, int *threads, GError *
 
   if (!g_file_test (graph_path, G_FILE_TEST_EXISTS))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "There is no run in %s: it has no graph.xml. --resume takes the folder that --out made.", folder);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no run in %s: it has no graph.xml.", folder);
       return NULL;
     }
   g_autoptr (LoomGraph) graph = loom_graph_read_file (graph_path, faults, error);

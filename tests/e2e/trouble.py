@@ -10,6 +10,7 @@ from studio import Report, Studio
 
 GRADLOOM = os.path.join(studio.BUILD, "app", "gradloom")
 SPIRALS = os.path.join(studio.SOURCE, "graphs", "lessons", "self-attention.xml")
+LENET = os.path.join(studio.SOURCE, "graphs", "models", "fashion-lenet.xml")
 
 
 def script(folder, text):
@@ -109,6 +110,20 @@ def missing_worker(t, s):
     t.ok(len(g.cards) == 16, "a worker that is not there is named")
 
 
+def killed_early(t, s):
+    """Before the first checkpoint: there is nothing to go on with, and the folder belongs to the run that was lost."""
+    restart(s, None, [LENET])
+    s.key("ctrl+Return")
+    g = s.wait("points", lambda g: g.state["run"] == "training" and g.number("points") > 2, 10)
+    first = g.state["folder"]
+    os.kill(int(g.state["pid"]), signal.SIGKILL)
+    g = s.wait("ended", lambda g: g.state["run"] == "ended" and g.find("Start Again"), 3)
+    s.click(g.find("Start Again")[0])
+    g = s.wait("trains again", lambda g: g.state["run"] in ("training", "failed"), 10)
+    t.ok(g.state["run"] == "training" and g.state["folder"] != first, "Start Again begins in a folder of its own")
+    t.ok(not g.has("--resume"), "and nothing on screen speaks of options of a command line")
+
+
 def recovery(t, s):
     path = os.path.join(s.folder, "graph.xml")
     with open(SPIRALS) as f:
@@ -136,7 +151,7 @@ def recovery(t, s):
 
 def body(t):
     with Studio("trouble", SPIRALS) as s:
-        for part in (noise, flood, stopped_studio, killed_worker, closed_studio, missing_worker, recovery):
+        for part in (noise, flood, stopped_studio, killed_worker, closed_studio, missing_worker, killed_early, recovery):
             part(t, s)
 
 

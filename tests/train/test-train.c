@@ -363,7 +363,7 @@ test_folder (Fixture *f, gconstpointer data)
 
   g_assert_null (trainer_new (GRAPH, &o, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
-  g_assert_nonnull (strstr (error->message, "--resume"));
+  g_assert_nonnull (strstr (error->message, "already holds a run"));
   g_clear_error (&error);
 
   /* Two processes cannot write one run: the first still holds it. */
