@@ -46,6 +46,7 @@ def body(t):
             seen.add(g.state["map_step"])
         t.ok(len(seen) >= 5, "the map follows: %d pictures in 2 s" % len(seen))
 
+        t.ok(g.state["run"] == "training", "a short run is stretched, so that it still trains while one speaks")
         s.key("l")
         time.sleep(0.2)
         s.type("0.01")
@@ -54,7 +55,8 @@ def body(t):
         t.ok(True, "the new learning rate is marked on the curve")
 
         s.key("space")
-        g = s.wait("pause", lambda g: g.state["run"] == "paused", 0.1)
+        g = s.wait("pause", lambda g: g.state["run"] == "paused", 1)
+        t.pause(g)
         g = s.wait("frozen", lambda g: g.state["map_step"] == g.state["step"], 1)
         frozen = g.state["map_step"]
         t.ok(s.look().state["map_step"] == frozen, "the picture freezes on step " + frozen)

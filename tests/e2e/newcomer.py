@@ -2,6 +2,7 @@
 is mended, undo, save, and the same curve on the command line."""
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -70,10 +71,14 @@ def body(t):
         g = s.wait("toast", lambda g: g.has("gradloom train"), 5)
         t.ok(os.path.exists(path) and g.find("Copy"), "the toast shows the line, with Copy")
 
+        said = next(n for k, n, r in g.widgets if "gradloom train" in n)
+        line = shlex.split(said[said.index("gradloom train"):])
+        t.ok(line[2] == path, "the line names the file: " + " ".join(line))
         s.wait("enough steps", lambda g: g.number("step") >= 60 or g.state["run"] == "done", 10)
+        # The line as it stands there, where the program is in the path; only what it computes is kept, to be compared.
         out = os.path.join(s.folder, "again")
-        gradloom = os.path.join(studio.BUILD, "app", "gradloom")
-        done = subprocess.run([gradloom, "train", path, "--out", out, "--epochs", "10"], capture_output=True, text=True)
+        env = dict(s.env, PATH=os.path.join(studio.BUILD, "app") + ":" + os.environ["PATH"])
+        done = subprocess.run(line + ["--out", out], capture_output=True, text=True, env=env)
         t.ok(done.returncode == 0, "the line runs headless %s" % done.stderr[-200:])
         s.key("ctrl+shift+period")
         s.wait("stopped", lambda g: g.state["run"] in ("stopped", "done"), 3)

@@ -116,6 +116,11 @@ static void
 state_changed_cb (LoomBusWorker1 *proxy, const char *state, const char *message, StudioRun *self)
 {
   studio_run_take_state (self, state, message);
+  if (self->state == STUDIO_RUN_PAUSED && self->pause_asked != 0)
+    {
+      self->pause_ms = (double)(g_get_monotonic_time () - self->pause_asked) / 1000;
+      self->pause_asked = 0;
+    }
   /* A run that was started for one batch waits, planned, until it is asked for it. */
   if (self->step_wanted && self->state == STUDIO_RUN_PAUSED)
     {
@@ -526,7 +531,16 @@ studio_run_pause (StudioRun *self)
   if (self->state == STUDIO_RUN_STARTING)
     want_pause (self, TRUE);
   else if (self->worker != NULL && self->state == STUDIO_RUN_RUNNING)
-    loom_bus_worker1_call_pause (studio_worker_get_proxy (self->worker), NULL, paused_cb, command_new (self, NULL));
+    {
+      self->pause_asked = g_get_monotonic_time ();
+      loom_bus_worker1_call_pause (studio_worker_get_proxy (self->worker), NULL, paused_cb, command_new (self, NULL));
+    }
+}
+
+double
+studio_run_get_pause_ms (StudioRun *self)
+{
+  return self->pause_ms;
 }
 
 gboolean

@@ -47,6 +47,8 @@ fill_chart (StudioRunPanel *self, StudioChart *chart, int metric)
 {
   StudioPlot *plot = studio_chart_get_plot (chart);
   studio_plot_clear (plot);
+  gint64 total = studio_run_get_total_steps (self->run);
+  plot->x_end = total > 0 ? (double)total : NAN;
   StudioSeries *previous = studio_run_get_previous (self->run, metric);
   if (previous != NULL)
     studio_plot_add_curve (plot, "before", STUDIO_CURVE_PREVIOUS, previous);
@@ -73,6 +75,8 @@ show_figures (StudioRunPanel *self)
   g_autofree char *total = studio_format_count ((double)studio_run_get_total_steps (run));
   g_autofree char *of_total = studio_run_get_total_steps (run) > 0 ? g_strdup_printf ("of %s", total) : NULL;
   studio_scalar_pin_set (self->step, begun ? step : NULL, of_total);
+  /* As wide from the first step on as it will be at the last, so that the charts beside it stay where they are. */
+  studio_scalar_pin_set_width (self->step, of_total != NULL ? (int)g_utf8_strlen (total, -1) : 0);
   g_autofree char *epoch = g_strdup_printf ("%" G_GINT64_FORMAT, studio_run_get_epoch (run));
   g_autofree char *of_epochs
       = studio_run_get_epochs (run) > 0 ? g_strdup_printf ("of %" G_GINT64_FORMAT, studio_run_get_epochs (run)) : NULL;
@@ -148,7 +152,10 @@ points_cb (StudioRun *run, StudioRunPanel *self)
 {
   self->dirty = TRUE;
   if (self->timeout != 0)
-    return;
+    {
+      show_figures (self); /* the card of the loss shows the same number in the same moment */
+      return;
+    }
   studio_run_panel_refresh (self);
   self->timeout = g_timeout_add (REFRESH_MS, refresh_cb, self);
 }

@@ -39,6 +39,8 @@ struct _StudioRun
   GCancellable *cancellable; /* of the start that is under way */
   double pace;               /* seconds a run takes at least */
   gboolean step_wanted, pause_wanted;
+  gint64 pause_asked; /* monotonic; 0: not asked */
+  double pause_ms;
   gboolean start_sent; /* commands reach the run from here on */
 };
 

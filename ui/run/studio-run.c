@@ -117,6 +117,7 @@ studio_run_init (StudioRun *self)
   self->loss_curves.train = studio_series_new ();
   self->loss_curves.validation = studio_series_new ();
   self->checkpoint_step = -1;
+  self->pause_ms = -1;
   forget_numbers (self);
 }
 

@@ -67,6 +67,8 @@ gint64 studio_run_get_checkpoint_step (StudioRun *self); /* -1: none */
 /* While a run is being prepared, it then waits before its first step. */
 void studio_run_pause (StudioRun *self);
 gboolean studio_run_is_pause_wanted (StudioRun *self);
+/* Milliseconds from the last studio_run_pause() of a running run to its pause; negative when there was none. */
+double studio_run_get_pause_ms (StudioRun *self);
 void studio_run_resume (StudioRun *self);
 void studio_run_step (StudioRun *self);
 void studio_run_stop (StudioRun *self);
