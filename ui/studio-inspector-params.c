@@ -87,11 +87,25 @@ studio_param_check (const LoomParamSpec *spec, const char *text)
   return NULL;
 }
 
+/* Names too short to speak for themselves; the name in a file stays beside the words, for those who know it. */
+static const struct
+{
+  const char *name, *title;
+} titles[] = {
+  { "p", "Dropout rate (p)" },         { "n", "Samples (n)" },       { "n_test", "Test samples (n_test)" },
+  { "eps", "Epsilon (eps)" },          { "dim", "Dimension (dim)" }, { "keepdim", "Keep dimension (keepdim)" },
+  { "dtype", "Element type (dtype)" },
+};
+
 char *
 studio_param_title (const char *name)
 {
-  char *title = g_strdelimit (g_strdup (name), "_", ' ');
+  char *title;
 
+  for (guint i = 0; i < G_N_ELEMENTS (titles); i++)
+    if (strcmp (titles[i].name, name) == 0)
+      return g_strdup (titles[i].title);
+  title = g_strdelimit (g_strdup (name), "_", ' ');
   title[0] = g_ascii_toupper (title[0]);
   return title;
 }

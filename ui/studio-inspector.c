@@ -10,6 +10,8 @@
 
 #include "ui/studio-inspector-params.h"
 
+#define FIELD_WIDTH 124
+
 struct _StudioInspector
 {
   GtkWidget parent_instance;
@@ -23,6 +25,7 @@ struct _StudioInspector
   char *source;       /* that they were built for */
   GtkWidget *name, *name_row, *fault, *output_group, *cost_group;
   GPtrArray *output_rows, *cost_rows;
+  char *wrong; /* what is said of the value that is being typed; NULL: nothing */
   gboolean updating;
 };
 
@@ -73,10 +76,33 @@ commit (Row *row, const char *value)
   studio_document_set_attribute (self->document, self->serial, row->spec.name, value);
 }
 
+/* One place for what is wrong, below the group: a sentence that comes and goes must not move the field that it is
+ * about. */
+static void
+show_fault (StudioInspector *self)
+{
+  StudioScene *scene = studio_document_get_scene (self->document);
+  guint i = studio_scene_find (scene, self->serial);
+  const char *fault = self->wrong != NULL ? self->wrong : i != STUDIO_NO_ITEM ? scene->item[i].fault : NULL;
+
+  if (self->fault == NULL)
+    return;
+  gtk_label_set_text (GTK_LABEL (self->fault), fault != NULL ? fault : "");
+  gtk_widget_set_visible (self->fault, fault != NULL);
+}
+
+static void
+set_wrong (StudioInspector *self, const char *title, const char *wrong)
+{
+  g_free (self->wrong);
+  self->wrong = wrong != NULL ? g_strdup_printf ("%s: %s", title, wrong) : NULL;
+  show_fault (self);
+}
+
 static void
 say (Row *row, const char *wrong)
 {
-  adw_action_row_set_subtitle (ADW_ACTION_ROW (row->row), wrong != NULL ? wrong : "");
+  set_wrong (row->inspector, adw_preferences_row_get_title (ADW_PREFERENCES_ROW (row->row)), wrong);
   if (wrong != NULL)
     gtk_widget_add_css_class (row->row, "error");
   else
@@ -231,6 +257,44 @@ refresh_row (Row *row)
     }
 }
 
+/* Says what a row is for, but not over the field that one is typing in. */
+static gboolean
+query_tooltip_cb (GtkWidget *row, int x, int y, gboolean keyboard, GtkTooltip *tooltip, const char *doc)
+{
+  if (keyboard || gtk_widget_get_focus_child (row) != NULL)
+    return FALSE;
+  gtk_tooltip_set_text (tooltip, doc);
+  return TRUE;
+}
+
+static void
+free_doc (gpointer doc, GClosure *closure)
+{
+  g_free (doc);
+}
+
+static void
+explain (GtkWidget *row, const char *doc)
+{
+  if (doc == NULL)
+    return;
+  gtk_widget_set_has_tooltip (row, TRUE);
+  g_signal_connect_data (row, "query-tooltip", G_CALLBACK (query_tooltip_cb), g_strdup (doc), free_doc, 0);
+}
+
+/* All fields are of one width and aligned to the right, as the numbers in them are. */
+static void
+shape_field (GtkWidget *editor)
+{
+  if (GTK_IS_EDITABLE (editor))
+    {
+      gtk_editable_set_width_chars (GTK_EDITABLE (editor), 4);
+      gtk_editable_set_max_width_chars (GTK_EDITABLE (editor), 8);
+      gtk_editable_set_alignment (GTK_EDITABLE (editor), 1);
+    }
+  gtk_widget_set_size_request (editor, FIELD_WIDTH, -1);
+}
+
 static Row *
 add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec)
 {
@@ -241,7 +305,7 @@ add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec)
   row->spec = *spec;
   row->row = adw_action_row_new ();
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row->row), title);
-  gtk_widget_set_tooltip_text (row->row, spec->doc);
+  explain (row->row, spec->doc);
   switch (spec->type)
     {
     case LOOM_PARAM_BOOL:
@@ -266,9 +330,6 @@ add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec)
         row->editor = gtk_entry_new ();
         /* Ctrl+Z belongs to the document, which has the same steps and more. */
         gtk_editable_set_enable_undo (GTK_EDITABLE (row->editor), FALSE);
-        gtk_editable_set_width_chars (GTK_EDITABLE (row->editor), 9);
-        gtk_editable_set_max_width_chars (GTK_EDITABLE (row->editor), 12);
-        gtk_editable_set_alignment (GTK_EDITABLE (row->editor), spec->type == LOOM_PARAM_STRING ? 0 : 1);
         gtk_entry_set_placeholder_text (GTK_ENTRY (row->editor), spec->def == NULL       ? "needed"
                                                                  : spec->choices != NULL ? "default"
                                                                                          : spec->def);
@@ -281,6 +342,8 @@ add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec)
       }
       break;
     }
+  if (spec->type != LOOM_PARAM_BOOL)
+    shape_field (row->editor);
   gtk_widget_set_valign (row->editor, GTK_ALIGN_CENTER);
   gtk_accessible_update_property (GTK_ACCESSIBLE (row->editor), GTK_ACCESSIBLE_PROPERTY_LABEL, title,
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, spec->doc != NULL ? spec->doc : "", -1);
@@ -346,7 +409,7 @@ add_fact (GtkWidget *group, GPtrArray *rows, const char *title, const char *valu
   gtk_label_set_width_chars (GTK_LABEL (label), MIN (18, (int)g_utf8_strlen (value, -1)));
   gtk_widget_add_css_class (label, "numeric");
   gtk_widget_set_can_focus (label, FALSE);
-  gtk_widget_set_tooltip_text (row, tooltip);
+  explain (row, tooltip);
   adw_action_row_add_suffix (ADW_ACTION_ROW (row), label);
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row);
   g_ptr_array_add (rows, row);
@@ -433,8 +496,7 @@ refresh (StudioInspector *self)
     refresh_options (self);
   for (guint r = 0; r < self->rows->len; r++)
     refresh_row (self->rows->pdata[r]);
-  gtk_label_set_text (GTK_LABEL (self->fault), scene->item[i].fault != NULL ? scene->item[i].fault : "");
-  gtk_widget_set_visible (self->fault, scene->item[i].fault != NULL);
+  show_fault (self);
   refresh_facts (self, &scene->item[i]);
   self->updating = FALSE;
 }
@@ -449,10 +511,10 @@ rename_node (StudioInspector *self)
     return FALSE;
   if (!studio_document_rename (self->document, self->serial, id, &error))
     {
-      adw_action_row_set_subtitle (ADW_ACTION_ROW (self->name_row), error->message);
+      set_wrong (self, "Name", error->message);
       return FALSE;
     }
-  adw_action_row_set_subtitle (ADW_ACTION_ROW (self->name_row), "");
+  set_wrong (self, NULL, NULL);
   return TRUE;
 }
 
@@ -476,7 +538,7 @@ name_left_cb (StudioInspector *self)
   if (id != NULL)
     {
       gtk_editable_set_text (GTK_EDITABLE (self->name), id);
-      adw_action_row_set_subtitle (ADW_ACTION_ROW (self->name_row), "");
+      set_wrong (self, NULL, NULL);
     }
 }
 
@@ -489,8 +551,7 @@ add_name (StudioInspector *self, GtkWidget *group, const StudioItem *item)
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->name_row), "Name");
   self->name = gtk_entry_new ();
   gtk_editable_set_text (GTK_EDITABLE (self->name), item->id);
-  gtk_editable_set_width_chars (GTK_EDITABLE (self->name), 9);
-  gtk_editable_set_max_width_chars (GTK_EDITABLE (self->name), 14);
+  shape_field (self->name);
   gtk_widget_set_valign (self->name, GTK_ALIGN_CENTER);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->name), GTK_ACCESSIBLE_PROPERTY_LABEL, "Name", -1);
   g_signal_connect_swapped (self->name, "activate", G_CALLBACK (name_activate_cb), self);
@@ -688,6 +749,8 @@ clear (StudioInspector *self)
   g_ptr_array_set_size (self->output_rows, 0);
   g_ptr_array_set_size (self->cost_rows, 0);
   self->name = NULL;
+  self->fault = NULL;
+  g_clear_pointer (&self->wrong, g_free);
   self->options = NULL;
   g_clear_pointer (&self->source, g_free);
   /* Entries tell of their end; there must be no node that they could still change. */
@@ -720,7 +783,6 @@ build_node (StudioInspector *self, const StudioItem *item)
       gtk_label_set_selectable (GTK_LABEL (label), TRUE);
       gtk_widget_set_can_focus (label, FALSE);
     }
-  self->fault = add_label (self, "", "error");
   group = add_group (self, "Parameters");
   add_name (self, group, item);
   if (item->op != NULL)
@@ -732,6 +794,7 @@ build_node (StudioInspector *self, const StudioItem *item)
       self->options = add_group (self, "Options");
       gtk_widget_set_visible (self->options, FALSE);
     }
+  self->fault = add_label (self, "", "error");
   self->output_group = add_group (self, "Output");
   self->cost_group = add_group (self, "Cost");
   add_reserved (self);
@@ -853,11 +916,13 @@ studio_inspector_dispose (GObject *object)
     g_signal_handlers_disconnect_by_data (self->document, self);
   self->updating = TRUE;
   self->serial = 0;
+  self->fault = NULL;
   while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
     gtk_widget_unparent (child);
   g_clear_object (&self->document);
   g_clear_pointer (&self->shown, g_free);
   g_clear_pointer (&self->source, g_free);
+  g_clear_pointer (&self->wrong, g_free);
   G_OBJECT_CLASS (studio_inspector_parent_class)->dispose (object);
 }
 
