@@ -546,7 +546,8 @@ studio_geometry_layout (const StudioScene *scene, double *x, double *y)
 static gboolean
 is_free (const StudioScene *scene, double x, double y)
 {
-  StudioRect place = { x - 6, y - 6, STUDIO_CARD_WIDTH + 12, STUDIO_CARD_HEIGHT + 12 };
+  /* What is new is not wired yet, and says so in two lines below itself. */
+  StudioRect place = { x - 6, y - 6, STUDIO_CARD_WIDTH + 12, STUDIO_CARD_HEIGHT + STUDIO_FAULT_GAP + 44 + 12 };
 
   for (guint i = 0; i < scene->n_items; i++)
     {

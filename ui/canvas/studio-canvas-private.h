@@ -24,6 +24,8 @@ struct _StudioCanvas
   gboolean bare; /* no dots */
   gboolean show_cost;
 
+  gboolean allocating; /* just now */
+  guint sync_tick;     /* before the next frame */
   gboolean stale;      /* the document changed since the last sync */
   GHashTable *nodes;   /* &node->serial → StudioNode */
   GHashTable *remarks; /* serial → StudioRemarkView */

@@ -120,6 +120,15 @@ forget_moving (StudioCanvas *self)
   g_clear_pointer (&self->moving_remarks, g_free);
 }
 
+/* While cards are being placed they need not be told to be placed again, and asking then would leave the widgets
+ * around the canvas without a size in the very frame that draws them. */
+static void
+place_again (StudioCanvas *self)
+{
+  if (!self->allocating)
+    gtk_widget_queue_allocate (GTK_WIDGET (self));
+}
+
 static void
 sync_scene (StudioCanvas *self)
 {
@@ -153,7 +162,7 @@ sync_scene (StudioCanvas *self)
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, description, -1);
   studio_canvas_update_actions (self);
   studio_canvas_redraw_wires (self);
-  gtk_widget_queue_allocate (GTK_WIDGET (self));
+  place_again (self);
 }
 
 StudioScene *
@@ -162,6 +171,17 @@ studio_canvas_scene (StudioCanvas *self)
   if (self->stale)
     sync_scene (self);
   return studio_document_get_scene (self->document);
+}
+
+/* Before the frame's layout: cards that go ask for a layout, which is too late in the middle of one. */
+static gboolean
+sync_cb (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+
+  self->sync_tick = 0;
+  studio_canvas_scene (self);
+  return G_SOURCE_REMOVE;
 }
 
 static void
@@ -173,6 +193,8 @@ changed_cb (StudioCanvas *self)
   self->hover = STUDIO_NO_ITEM;
   self->fitted = FALSE;
   studio_canvas_quiet (self);
+  if (self->sync_tick == 0)
+    self->sync_tick = gtk_widget_add_tick_callback (GTK_WIDGET (self), sync_cb, NULL, NULL);
   gtk_widget_queue_allocate (GTK_WIDGET (self));
 }
 
@@ -254,7 +276,7 @@ studio_canvas_view_changed (StudioCanvas *self)
 {
   self->fitted = FALSE;
   studio_canvas_redraw_wires (self);
-  gtk_widget_queue_allocate (GTK_WIDGET (self));
+  place_again (self);
   g_signal_emit (self, studio_canvas_signals[STUDIO_CANVAS_VIEW_CHANGED], 0);
 }
 
@@ -533,9 +555,11 @@ studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int basel
       g_clear_pointer (&self->wires, gsk_render_node_unref);
       g_clear_pointer (&self->pills, gsk_render_node_unref);
     }
+  self->allocating = TRUE;
   scene = studio_canvas_scene (self);
   if (self->fit_pending)
     studio_canvas_zoom_to_fit (self);
+  self->allocating = FALSE;
   seen = studio_view_visible (&self->view);
   g_hash_table_iter_init (&iter, self->pins);
   while (g_hash_table_iter_next (&iter, NULL, &pin))
@@ -683,6 +707,9 @@ studio_canvas_dispose (GObject *object)
       if (self->pan_tick != 0)
         gtk_widget_remove_tick_callback (GTK_WIDGET (self), self->pan_tick);
       self->pan_tick = 0;
+      if (self->sync_tick != 0)
+        gtk_widget_remove_tick_callback (GTK_WIDGET (self), self->sync_tick);
+      self->sync_tick = 0;
       g_signal_handlers_disconnect_by_data (self->document, self);
     }
   if (self->nodes != NULL)
