@@ -155,7 +155,7 @@ const LoomOp loom_op_batch_norm2d = {
   = "Layers learn faster when their inputs keep one scale while the layers before them change. In training each "
     "batch is measured; running averages are kept on the side and used in evaluation, so a sample's result then "
     "no longer depends on its neighbours.",
-  .formula = "y = γ (x - μ) / √(σ² + ε) + β",
+  .formula = "y = γ (x − μ) / √(σ² + ε) + β",
   .reference = "torch.nn.BatchNorm2d",
   .inputs = inputs,
   .buffers = buffers,

@@ -112,7 +112,7 @@ const LoomOp loom_op_cross_entropy = {
   .details = "The loss for choosing among classes. Scores become probabilities inside, and the loss is minus the "
              "logarithm of the right one's: 0 when it is certain, ln(classes) when it guesses. Its gradient is simply "
              "the probabilities minus the truth.",
-  .formula = "L = ln Σⱼ eˣʲ - xₜ",
+  .formula = "L = ln Σⱼ eˣʲ − xₜ",
   .reference = "torch.nn.CrossEntropyLoss",
   .inputs = inputs,
   .outputs = loom_op_port_out,

@@ -78,7 +78,7 @@ const LoomOp loom_op_dropout = {
   = "At every step each element is dropped with probability p and the rest is scaled up by 1 / (1 - p), so sums "
     "stay what they were on average. A network cannot lean on single units and overfits less. In evaluation it "
     "lets everything pass.",
-  .formula = "y = m · x / (1 - p), m ~ Bernoulli(1 - p)",
+  .formula = "y = m · x / (1 − p), m ~ Bernoulli(1 − p)",
   .reference = "torch.nn.Dropout",
   .inputs = loom_op_port_input,
   .outputs = outputs,

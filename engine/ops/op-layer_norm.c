@@ -135,7 +135,7 @@ const LoomOp loom_op_layer_norm = {
   .details
   = "Every sample is measured alone, so it does not matter who else is in the batch, and training and evaluation "
     "are the same. The usual norm for sequences: each position’s features are scaled by themselves.",
-  .formula = "y = γ (x - μ) / √(σ² + ε) + β",
+  .formula = "y = γ (x − μ) / √(σ² + ε) + β",
   .reference = "torch.nn.LayerNorm",
   .inputs = inputs,
   .outputs = loom_op_port_out,

@@ -25,7 +25,7 @@ const LoomOp loom_op_log_softmax = {
   .doc = "The logarithm of softmax, computed without losing digits.",
   .details
   = "Probabilities near zero vanish in f32; their logarithms do not. Use it where log probabilities are added up.",
-  .formula = "yᵢ = xᵢ - ln Σⱼ eˣʲ",
+  .formula = "yᵢ = xᵢ − ln Σⱼ eˣʲ",
   .reference = "torch.nn.LogSoftmax",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,

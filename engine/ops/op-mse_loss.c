@@ -94,7 +94,7 @@ const LoomOp loom_op_mse_loss = {
   .details
   = "The loss for predicting numbers. Large errors count much more than small ones, and the gradient is the error "
     "itself, so the pull weakens as the network comes close.",
-  .formula = "L = mean (x - t)²",
+  .formula = "L = mean (x − t)²",
   .reference = "torch.nn.MSELoss",
   .inputs = inputs,
   .outputs = loom_op_port_out,

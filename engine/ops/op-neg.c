@@ -8,7 +8,7 @@ const LoomOp loom_op_neg = {
   .icon = "loom-neg-symbolic",
   .doc = "Changes the sign of every element.",
   .details = "Turns a quantity to be maximised into one to be minimised, or a sum into a difference.",
-  .formula = "y = -x",
+  .formula = "y = −x",
   .reference = "torch.neg",
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,

@@ -9,7 +9,7 @@ const LoomOp loom_op_sub = {
   .doc = "Subtracts a tensor or a number.",
   .details = "The difference of two paths, an error for instance. Shapes need not be equal: counted from the right, a "
              "size of 1 is repeated as often as the other operand asks.",
-  .formula = "y = a - b",
+  .formula = "y = a − b",
   .reference = "torch.sub",
   .inputs = loom_op_port_operands,
   .outputs = loom_op_port_out,
