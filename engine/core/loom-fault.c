@@ -35,7 +35,8 @@ loom_faults_free (LoomFaults *faults)
   g_free (faults);
 }
 
-#define LONGEST_QUOTE 60 /* characters */
+#define LONGEST_QUOTE 60  /* characters */
+#define LONGEST_PATH  400 /* a file is found by all of its path */
 
 char *
 loom_shorten_quotes (const char *sentence)
@@ -49,9 +50,10 @@ loom_shorten_quotes (const char *sentence)
     {
       begin += strlen (open);
       g_string_append_len (text, s, begin - s);
-      if (g_utf8_strlen (begin, end - begin) > LONGEST_QUOTE)
+      glong longest = *begin == '/' ? LONGEST_PATH : LONGEST_QUOTE;
+      if (g_utf8_strlen (begin, end - begin) > longest)
         {
-          g_string_append_len (text, begin, g_utf8_offset_to_pointer (begin, LONGEST_QUOTE - 1) - begin);
+          g_string_append_len (text, begin, g_utf8_offset_to_pointer (begin, longest - 1) - begin);
           g_string_append (text, "…");
         }
       else

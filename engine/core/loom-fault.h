@@ -28,8 +28,8 @@ typedef struct {
   GPtrArray *items; /* LoomFault, in order of discovery */
 } LoomFaults;
 
-/* A copy in which what stands in “quotes” is cut at 60 characters, with an ellipsis, and bytes that are no UTF-8 are
- * replaced. Faults are worded through it. (transfer full) */
+/* A copy in which what stands in “quotes” is cut at 60 characters (absolute paths at 400), with an ellipsis,
+ * and bytes that are no UTF-8 are replaced. Faults are worded through it. (transfer full) */
 char *loom_shorten_quotes (const char *sentence);
 
 LoomFaults *loom_faults_new (void);

@@ -18,6 +18,14 @@ check_graph (LoomTrainer *t, GError **error)
   if (!loom_faults_to_error (faults, NULL, error))
     return FALSE;
   g_assert (t->spec);
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    {
+      /* Only warnings are left, and notes are shown as such. */
+      LoomFault plain = *loom_faults_get (faults, i);
+      plain.is_warning = FALSE;
+      g_autofree char *text = loom_fault_to_string (&plain);
+      trainer_note (t, "%s", text);
+    }
 
   guint n = t->spec->metrics->len;
   t->metric_name = g_new0 (const char *, n + 1);

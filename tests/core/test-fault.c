@@ -29,6 +29,19 @@ test_wording (void)
 }
 
 static void
+test_quotes (void)
+{
+  g_autofree char *many = g_strnfill (100, 'a'), *kept = g_strnfill (59, 'a');
+  g_autofree char *path = g_strconcat ("/", many, NULL);
+  g_autofree char *said = g_strdup_printf ("x “%s” and “%s” and “b”.", many, path);
+  g_autofree char *expected = g_strdup_printf ("x “%s…” and “%s” and “b”.", kept, path);
+  g_autofree char *shortened = loom_shorten_quotes (said), *valid = loom_shorten_quotes ("“\xe2\x80”");
+
+  g_assert_cmpstr (shortened, ==, expected);
+  g_assert_true (g_utf8_validate (valid, -1, NULL));
+}
+
+static void
 test_nearest (void)
 {
   const char *const words[] = { "relu", "gelu", "linear", "conv2d", "max", "mean", NULL };
@@ -57,6 +70,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/fault/wording", test_wording);
   g_test_add_func ("/fault/nearest", test_nearest);
+  g_test_add_func ("/fault/quotes", test_quotes);
   g_test_add_func ("/fault/error-codes", test_error_codes);
   return g_test_run ();
 }
