@@ -112,6 +112,27 @@ test_plot_columns (void)
   g_object_unref (context);
 }
 
+/* A run before that was a hundred times as long does not stretch the axis beyond the run that is being watched. */
+static void
+test_plot_axis (void)
+{
+  g_autoptr (StudioPlot) p = studio_plot_new ("loss");
+  g_autoptr (StudioSeries) before = studio_series_new (), now = studio_series_new ();
+  double x0, x1, y0, y1;
+  for (int i = 1; i <= 10000; i++)
+    studio_series_append (before, i, i <= 100 ? 1 : 50);
+  studio_series_append (now, 1, 1.5);
+  studio_series_append (now, 2, 1.4);
+  studio_plot_add_curve (p, "before", STUDIO_CURVE_PREVIOUS, before);
+  studio_plot_add_curve (p, "train", STUDIO_CURVE_TRAIN, now);
+  g_assert_true (studio_plot_bounds (p, &x0, &x1, &y0, &y1));
+  g_assert_cmpfloat (x1, ==, 10000);
+  p->x_end = 100;
+  g_assert_true (studio_plot_bounds (p, &x0, &x1, &y0, &y1));
+  g_assert_cmpfloat (x1, ==, 100);
+  g_assert_cmpfloat (y1, <, 2); /* what is not shown takes no room upward either */
+}
+
 static void
 test_plot_words (void)
 {
@@ -204,6 +225,7 @@ main (int argc, char **argv)
   g_test_add_func ("/charts/series/truncate", test_series_truncate);
   g_test_add_func ("/charts/nice-step", test_nice_step);
   g_test_add_func ("/charts/plot/columns", test_plot_columns);
+  g_test_add_func ("/charts/plot/axis", test_plot_axis);
   g_test_add_func ("/charts/plot/words", test_plot_words);
   g_test_add_func ("/charts/export", test_export);
   g_test_add_func ("/charts/colormap", test_colormap);

@@ -204,6 +204,12 @@ draw_curve (const StudioCurve *c, cairo_t *cr, const StudioPlotLook *look, const
   cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
   if (dashed)
     cairo_set_dash (cr, dashes, 2, 0);
+  /* Only the run before may reach beyond what is shown. */
+  if (c->style == STUDIO_CURVE_PREVIOUS)
+    {
+      cairo_rectangle (cr, f->left, f->top, f->right - f->left, f->bottom - f->top);
+      cairo_clip (cr);
+    }
   if (is_dense (c, f))
     {
       rectangles = draw_columns (c->series, cr, f);
@@ -248,7 +254,11 @@ line_end (const StudioCurve *c, const Frame *f, double *y)
   double x, low, high;
   if (!studio_series_last (c->series, &x, y))
     return FALSE;
-  gsize n = studio_series_length (c->series);
+  gsize n = studio_series_lower_bound (c->series, nextafter (f->x1, INFINITY));
+  if (n == 0)
+    return FALSE;
+  if (n < studio_series_length (c->series))
+    studio_series_get (c->series, n - 1, &x, y);
   if (is_dense (c, f))
     studio_series_range (c->series, n - MAX (n / 100, 1), n, &low, &high, y);
   return TRUE;

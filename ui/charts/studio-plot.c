@@ -28,7 +28,7 @@ studio_plot_new (const char *title)
   p->title = g_strdup (title);
   p->curves = g_ptr_array_new_with_free_func (curve_free);
   p->marks = g_ptr_array_new_with_free_func (mark_free);
-  p->fixed_min = p->fixed_max = NAN;
+  p->fixed_min = p->fixed_max = p->x_end = NAN;
   return p;
 }
 
@@ -67,6 +67,15 @@ studio_plot_clear (StudioPlot *p)
   g_ptr_array_set_size (p->marks, 0);
 }
 
+/* A run before that was much longer would leave the one that is being watched a sliver at the left. */
+gsize
+studio_plot_shown_points (const StudioPlot *p, const StudioCurve *c)
+{
+  if (c->style != STUDIO_CURVE_PREVIOUS || isnan (p->x_end))
+    return studio_series_length (c->series);
+  return studio_series_lower_bound (c->series, nextafter (p->x_end, INFINITY));
+}
+
 gboolean
 studio_plot_bounds (const StudioPlot *p, double *x0, double *x1, double *y0, double *y1)
 {
@@ -74,7 +83,7 @@ studio_plot_bounds (const StudioPlot *p, double *x0, double *x1, double *y0, dou
   for (guint i = 0; i < p->curves->len; i++)
     {
       const StudioCurve *c = g_ptr_array_index (p->curves, i);
-      gsize n = studio_series_length (c->series);
+      gsize n = studio_plot_shown_points (p, c);
       double first, last, low, high;
       if (n == 0 || !studio_series_range (c->series, 0, n, &low, &high, NULL))
         continue;

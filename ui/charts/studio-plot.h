@@ -38,6 +38,7 @@ typedef struct
   GPtrArray *curves;           /* StudioCurve, drawn in order */
   GPtrArray *marks;            /* StudioMark */
   double fixed_min, fixed_max; /* y range; NaN: from the data */
+  double x_end;                /* the run before is shown only up to here; NaN: wholly */
 } StudioPlot;
 
 typedef struct
@@ -53,6 +54,8 @@ void studio_plot_add_mark (StudioPlot *plot, double x, const char *label);
 void studio_plot_clear (StudioPlot *plot);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioPlot, studio_plot_free)
 
+/* How many points of the curve, from its first, are shown. */
+gsize studio_plot_shown_points (const StudioPlot *plot, const StudioCurve *curve);
 /* The visible part: x from the first to the last point of all curves, y with a little air. FALSE when there is nothing.
  */
 gboolean studio_plot_bounds (const StudioPlot *plot, double *x0, double *x1, double *y0, double *y1);

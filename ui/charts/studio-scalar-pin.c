@@ -85,6 +85,12 @@ studio_scalar_pin_set (StudioScalarPin *self, const char *figure, const char *de
 }
 
 void
+studio_scalar_pin_set_width (StudioScalarPin *self, int characters)
+{
+  gtk_label_set_width_chars (GTK_LABEL (self->figure), characters > 0 ? characters : -1);
+}
+
+void
 studio_scalar_pin_set_caption (StudioScalarPin *self, const char *caption)
 {
   gtk_label_set_label (GTK_LABEL (self->caption), caption);
