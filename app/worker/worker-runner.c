@@ -135,12 +135,42 @@ mark_ended (WorkerRunner *runner)
   g_mutex_unlock (&runner->lock);
 }
 
+/* Where data comes from, when the data is what is wrong. */
+static const char *
+dataset_node (LoomGraph *graph)
+{
+  LoomElement *root = loom_graph_root (graph);
+
+  for (guint i = 0; i < loom_element_n_children (root); i++)
+    {
+      LoomElement *e = loom_element_child (root, i);
+      if (loom_element_tag (e) == LOOM_TAG_NODE && g_strcmp0 (loom_element_get (e, "op"), "dataset") == 0)
+        return loom_element_get (e, "id");
+    }
+  return NULL;
+}
+
+/* trainer may be NULL: it could not be built. */
 static void
-fail (WorkerRunner *runner, const GError *error)
+fail (WorkerRunner *runner, const Job *job, const LoomTrainer *trainer, const GError *error)
 {
   const char *code = error->domain == LOOM_ERROR ? loom_error_code_name (error->code) : "IO";
-  worker_outbox_problem (runner->outbox, code, NULL, NULL, error->message);
+  const char *port = NULL, *node = trainer ? loom_trainer_get_culprit (trainer, &port) : NULL;
+
+  if (!node && job->graph && g_error_matches (error, LOOM_ERROR, LOOM_ERROR_DATA))
+    node = dataset_node (job->graph);
+  worker_outbox_problem (runner->outbox, code, node, port, error->message);
   worker_outbox_state (runner->outbox, "failed", error->message);
+}
+
+/* Called where the compute thread is, or before the run: the bytes are not being changed meanwhile. */
+static void
+memory_cb (LoomTrainer *trainer, gpointer data)
+{
+  gsize bytes[LOOM_N_OWNERS] = { 0 };
+
+  loom_trainer_memory (trainer, bytes);
+  worker_outbox_memory (((WorkerRunner *)data)->outbox, loom_trainer_device (trainer), bytes);
 }
 
 static LoomTrainer *
@@ -156,7 +186,8 @@ build_trainer (WorkerRunner *runner, Job *job, GError **error)
     .out = job->start.out,
     .resume = job->start.resume,
   };
-  LoomTrainerObserver observer = { .step = step_cb, .eval = eval_cb, .checkpoint = checkpoint_cb, .state = state_cb };
+  LoomTrainerObserver observer
+      = { .step = step_cb, .eval = eval_cb, .checkpoint = checkpoint_cb, .state = state_cb, .memory = memory_cb };
   g_autoptr (LoomTrainer) trainer = loom_trainer_new (job->graph, &options, error);
 
   if (!trainer)
@@ -176,7 +207,6 @@ static void
 announce (WorkerRunner *runner, LoomTrainer *trainer)
 {
   const LoomTrainSpec *spec = loom_trainer_spec (trainer);
-  gsize bytes[LOOM_N_OWNERS] = { 0 };
   const char *name[WORKER_MAX_METRICS];
   guint n = MIN (spec->metrics->len, WORKER_MAX_METRICS);
 
@@ -184,8 +214,7 @@ announce (WorkerRunner *runner, LoomTrainer *trainer)
     name[i] = ((LoomMetricSpec *)spec->metrics->pdata[i])->name;
   worker_outbox_begin (runner->outbox, name, n, loom_trainer_total_steps (trainer), spec->epochs);
   worker_window_begin (&runner->window, n);
-  loom_trainer_memory (trainer, bytes);
-  worker_outbox_memory (runner->outbox, loom_trainer_device (trainer), bytes);
+  memory_cb (trainer, runner);
 }
 
 static void
@@ -201,7 +230,7 @@ do_job (WorkerRunner *runner, Job *job)
   if (!trainer)
     {
       mark_ended (runner);
-      fail (runner, error);
+      fail (runner, job, NULL, error);
       return;
     }
   announce (runner, trainer);
@@ -225,7 +254,7 @@ do_job (WorkerRunner *runner, Job *job)
   if (end == LOOM_TRAINER_DONE)
     worker_outbox_state (runner->outbox, "done", NULL);
   else if (end == LOOM_TRAINER_FAILED)
-    fail (runner, error);
+    fail (runner, job, trainer, error);
   else
     worker_outbox_state (runner->outbox, "stopped", error ? error->message : NULL);
 }

@@ -201,6 +201,8 @@ loom_trainer_free (LoomTrainer *t)
   g_free (t->device);
   g_free (t->data_folder);
   g_free (t->folder);
+  g_free (t->culprit_node);
+  g_free (t->culprit_port);
   if (t->notes)
     g_string_free (t->notes, TRUE);
   while ((command = g_queue_pop_head (&t->commands)))
@@ -295,6 +297,14 @@ trainer_note (LoomTrainer *t, const char *format, ...)
   va_start (args, format);
   g_string_append_vprintf (t->notes, format, args);
   va_end (args);
+}
+
+const char *
+loom_trainer_get_culprit (const LoomTrainer *t, const char **port)
+{
+  if (port)
+    *port = t->culprit_port;
+  return t->culprit_node;
 }
 
 const char *

@@ -85,6 +85,9 @@ typedef enum
  * a checkpoint and returns INTERRUPTED with CANCELLED. A NaN loss gives NAN: the batch is repeated eagerly and the node
  * named where it first appeared; state is as before that step. */
 LoomTrainerEnd loom_trainer_run (LoomTrainer *trainer, GError **error);
+/* Where the run failed: a node's path, and the name of its output in *port where that is known (NULL otherwise; port
+ * may be NULL). NULL when the failure belongs to no node, or there was none. */
+const char *loom_trainer_get_culprit (const LoomTrainer *trainer, const char **port);
 /* Evaluates a split over all its samples ("val" falls back to "test"). */
 gboolean loom_trainer_evaluate (LoomTrainer *trainer, const char *split, GError **error);
 

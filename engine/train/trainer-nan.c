@@ -35,6 +35,16 @@ visit (const LoomInstr *instr, guint index, LoomTensor *const *results, gpointer
   return TRUE;
 }
 
+/* For whoever shows the failure where it happened. */
+static void
+blame (LoomTrainer *t, const char *node, const char *port)
+{
+  g_free (t->culprit_node);
+  g_free (t->culprit_port);
+  t->culprit_node = g_strdup (node);
+  t->culprit_port = g_strdup (port);
+}
+
 /* A weight or a batch that is not finite needs no search. */
 static char *
 bad_start (LoomTrainer *t, const LoomBatch *batch)
@@ -42,10 +52,13 @@ bad_start (LoomTrainer *t, const LoomBatch *batch)
   for (guint p = 0; p < batch->n_tensors; p++)
     for (gint64 i = 0; loom_dtype_is_float (batch->tensors[p]->dtype) && i < batch->tensors[p]->count; i++)
       if (!isfinite (loom_tensor_get (batch->tensors[p], i)))
-        return g_strdup_printf (
-            "The data itself holds a value that is not a number, in port %s, sample %" G_GINT64_FORMAT
-            " of the training split",
-            t->port_name[p], batch->samples[i / MAX (1, batch->tensors[p]->count / batch->n)]);
+        {
+          blame (t, loom_net_node (t->net, (guint)t->spec->dataset_node)->path, strrchr (t->port_name[p], '.') + 1);
+          return g_strdup_printf (
+              "The data itself holds a value that is not a number, in port %s, sample %" G_GINT64_FORMAT
+              " of the training split",
+              t->port_name[p], batch->samples[i / MAX (1, batch->tensors[p]->count / batch->n)]);
+        }
   return NULL;
 }
 
@@ -67,6 +80,8 @@ trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, 
             loom_eager_feed (eager, plan->feed[i].input, batch->tensors[plan->feed[i].port]->data);
           loom_eager_run (eager, FALSE, visit, &culprit, &local);
         }
+      if (culprit.instr && culprit.instr->origin)
+        blame (t, culprit.instr->origin, NULL);
       if (culprit.instr)
         where = g_strdup_printf ("It first appeared at node %s (%s, %s)",
                                  culprit.instr->origin ? culprit.instr->origin : "of the optimiser",

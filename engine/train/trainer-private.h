@@ -161,6 +161,8 @@ struct _LoomTrainer
   double base_lr, lr;
   int lr_slot; /* in the state; -1: the optimiser has none */
 
+  char *culprit_node, *culprit_port; /* where it failed */
+
   GString *notes; /* what its owner should read, a line each */
 
   TrainerEvents events;

@@ -28,7 +28,7 @@ typedef struct
   char *folder;
   /* what signals said */
   GString *states;
-  char *state, *message, *problem;
+  char *state, *message, *problem, *culprit;
   gint64 points, last_step, evals, checkpoints;
   double last_loss, last_lr;
   gboolean memory, closed;
@@ -106,6 +106,8 @@ problem_cb (LoomBusWorker1 *bus, const char *code, const char *node, const char 
   Fixture *f = data;
   g_free (f->problem);
   f->problem = g_strdup_printf ("%s: %s", code, message);
+  g_free (f->culprit);
+  f->culprit = g_strdup (node);
 }
 
 static void
@@ -271,6 +273,7 @@ tear_down (Fixture *f, gconstpointer data)
   g_free (f->state);
   g_free (f->message);
   g_free (f->problem);
+  g_free (f->culprit);
   g_string_free (f->states, TRUE);
 }
 
@@ -504,6 +507,22 @@ test_pace (Fixture *f, gconstpointer data)
   g_assert_nonnull (error);
 }
 
+/* What is asked for while the run is being prepared holds from its first step on. */
+static void
+test_early_pause (Fixture *f, gconstpointer data)
+{
+  load (f, GRAPH, 0);
+  start_ok (f, 1000, FALSE);
+  CALL (f, pause);
+  WAIT_UNTIL (state_is (f, "paused"));
+  gint64 step = f->last_step;
+  g_assert_cmpint (step, <, 16000);
+  CALL (f, step_batch);
+  WAIT_UNTIL (f->last_step == step + 1);
+  CALL (f, stop);
+  WAIT_UNTIL (state_is (f, "stopped"));
+}
+
 static void
 refuse_option (Fixture *f, const char *key, GVariant *value)
 {
@@ -558,6 +577,10 @@ test_nan (Fixture *f, gconstpointer data)
   WAIT_UNTIL (state_is (f, "failed"));
   g_assert_nonnull (f->problem);
   g_assert_true (g_str_has_prefix (f->problem, "NAN: "));
+  /* The node is named apart from the sentence, so that its card can show it. */
+  g_autofree char *named = g_strdup_printf ("at node %s (", f->culprit);
+  g_assert_cmpstr (f->culprit, !=, "");
+  g_assert_nonnull (strstr (f->problem, named));
 }
 
 /* Studio went away: the run finishes its step, writes a checkpoint, and the process ends by itself. */
@@ -715,6 +738,7 @@ main (int argc, char **argv)
   g_test_add ("/worker/faults", Fixture, NULL, set_up, test_faults, tear_down);
   g_test_add ("/worker/commands", Fixture, NULL, set_up, test_commands, tear_down);
   g_test_add ("/worker/pace", Fixture, NULL, set_up, test_pace, tear_down);
+  g_test_add ("/worker/early-pause", Fixture, NULL, set_up, test_early_pause, tear_down);
   g_test_add ("/worker/options", Fixture, NULL, set_up, test_options, tear_down);
   g_test_add ("/worker/many-metrics", Fixture, NULL, set_up, test_many_metrics, tear_down);
   g_test_add ("/worker/nan", Fixture, NULL, set_up, test_nan, tear_down);
