@@ -279,10 +279,17 @@ find_labelled (GtkWidget *parent, GType type, const char *placeholder)
 }
 
 static void
+count_cb (gpointer inspector, guint *left)
+{
+  ++*left;
+}
+
+static void
 test_inspector (Fixture *f, gconstpointer data)
 {
   GtkWidget *entry;
   StudioScene *scene;
+  guint left = 0;
 
   g_assert_true (studio_canvas_focus_path (f->canvas, "fc"));
   settle ();
@@ -295,9 +302,15 @@ test_inspector (Fixture *f, gconstpointer data)
   scene = studio_document_get_scene (f->document);
   g_assert_cmpstr (scene->item[studio_scene_find_id (scene, "fc")].summary, !=, NULL);
   g_assert_cmpint (scene->item[studio_scene_find_id (scene, "fc")].output[0].type.shape.dim[1].coef, ==, 32);
+  /* Enter gives the keyboard back; while the value is none, it stays. */
+  g_signal_connect (f->inspector, "left", G_CALLBACK (count_cb), &left);
+  g_signal_emit_by_name (entry, "activate");
+  g_assert_cmpuint (left, ==, 1);
   /* Nonsense is said and not written. */
   gtk_editable_set_text (GTK_EDITABLE (entry), "32x");
   settle ();
+  g_signal_emit_by_name (entry, "activate");
+  g_assert_cmpuint (left, ==, 1);
   gtk_test_accessible_assert_state (entry, GTK_ACCESSIBLE_STATE_INVALID, GTK_ACCESSIBLE_INVALID_TRUE);
   g_assert_cmpstr (studio_document_undo_name (f->document), ==, "Set out_features of fc");
   g_assert_true (studio_document_undo (f->document));
