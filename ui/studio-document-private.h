@@ -62,9 +62,11 @@ struct _StudioDocument
 
   LoomGraph *run_graph;
   char *run_hash;
-  GArray *run_steps;       /* ids of the undo list when the run began */
-  GHashTable *run_meaning; /* id → whether that step changed the meaning */
-  char *hash;              /* of the present graph; NULL: not computed */
+  GArray *run_steps; /* ids of the undo list when the run began */
+  LoomErrorCode run_fault_code;
+  char *run_fault_node, *run_fault_port, *run_fault_message; /* NULL: the run has no fault */
+  GHashTable *run_meaning;                                   /* id → whether that step changed the meaning */
+  char *hash;                                                /* of the present graph; NULL: not computed */
 
   gboolean wants_journal;
   char *journal_folder;

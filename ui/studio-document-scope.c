@@ -245,9 +245,39 @@ studio_document_mark_run (StudioDocument *self)
   g_clear_pointer (&self->merge_key, g_free);
 }
 
+static void
+forget_run_fault (StudioDocument *self)
+{
+  g_clear_pointer (&self->run_fault_node, g_free);
+  g_clear_pointer (&self->run_fault_port, g_free);
+  g_clear_pointer (&self->run_fault_message, g_free);
+}
+
+void
+studio_document_set_run_fault (StudioDocument *self, const char *code, const char *node, const char *port,
+                               const char *message)
+{
+  if (node == NULL && self->run_fault_node == NULL)
+    return;
+  forget_run_fault (self);
+  if (node != NULL)
+    {
+      self->run_fault_node = g_strdup (node);
+      self->run_fault_port = port != NULL && *port != '\0' ? g_strdup (port) : NULL;
+      self->run_fault_message = g_strdup (message);
+      self->run_fault_code = LOOM_ERROR_DATA;
+      for (int c = 0; c <= LOOM_ERROR_USAGE; c++)
+        if (g_strcmp0 (loom_error_code_name (c), code) == 0)
+          self->run_fault_code = c;
+    }
+  self->net_valid = FALSE;
+  studio_document_infer (self);
+}
+
 void
 studio_document_unmark_run (StudioDocument *self)
 {
+  forget_run_fault (self);
   g_clear_pointer (&self->run_graph, loom_graph_unref);
   g_clear_pointer (&self->run_hash, g_free);
   g_clear_pointer (&self->run_steps, g_array_unref);

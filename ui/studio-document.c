@@ -97,6 +97,9 @@ studio_document_infer (StudioDocument *self)
   add_grammar_faults (faults, self->grammar);
   g_clear_pointer (&self->net, loom_net_free);
   self->net = loom_net_new (self->graph, NULL, faults);
+  if (self->run_fault_node != NULL && studio_document_run_has (self, self->run_fault_node))
+    loom_faults_add (faults, self->run_fault_code, 0, self->run_fault_node, self->run_fault_port, "%s",
+                     self->run_fault_message);
   self->net_version = loom_graph_version (self->graph);
   self->net_valid = TRUE;
   same = same_faults (self->faults, faults);

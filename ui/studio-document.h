@@ -66,6 +66,10 @@ StudioScene *studio_document_get_scene (StudioDocument *self);
 void studio_document_mark_run (StudioDocument *self);
 /* Call when there is no run any more. */
 void studio_document_unmark_run (StudioDocument *self);
+/* A failure of the run that belongs to a node (code as in "NAN") stands among the faults while the node is as the run
+ * has it. node NULL: none any more. */
+void studio_document_set_run_fault (StudioDocument *self, const char *code, const char *node, const char *port,
+                                    const char *message);
 /* How many transactions lie between the run's graph and the present one; 0 while they mean the same (layout and
  * view are no meaning). */
 guint studio_document_run_changes (StudioDocument *self);

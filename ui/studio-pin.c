@@ -97,6 +97,31 @@ part_of (gsize full_rank)
   return full_rank < G_N_ELEMENTS (words) ? words[full_rank] : "first of each";
 }
 
+/* A heat map has no more cells than a screen has pixels: longer sides are averaged in blocks. NULL: it fits. */
+#define MAX_SIDE 4096
+
+static float *
+reduce (const float *value, gint64 *rows, gint64 *columns)
+{
+  gint64 fr = (*rows + MAX_SIDE - 1) / MAX_SIDE, fc = (*columns + MAX_SIDE - 1) / MAX_SIDE;
+  if (fr == 1 && fc == 1)
+    return NULL;
+  gint64 r_out = (*rows + fr - 1) / fr, c_out = (*columns + fc - 1) / fc;
+  float *out = g_new (float, (gsize)(r_out * c_out));
+  for (gint64 i = 0; i < r_out * c_out; i++)
+    {
+      gint64 r0 = i / c_out * fr, c0 = i % c_out * fc, n = 0;
+      double sum = 0;
+      for (gint64 r = r0; r < MIN (*rows, r0 + fr); r++)
+        for (gint64 c = c0; c < MIN (*columns, c0 + fc); c++, n++)
+          sum += value[r * *columns + c];
+      out[i] = (float)(sum / (double)n);
+    }
+  *rows = r_out;
+  *columns = c_out;
+  return out;
+}
+
 static void
 show_values (Pin *pin, gint64 step, GVariant *shape, GVariant *full_shape, GVariant *data)
 {
@@ -104,13 +129,14 @@ show_values (Pin *pin, gint64 step, GVariant *shape, GVariant *full_shape, GVari
   const gint64 *dim = g_variant_get_fixed_array (shape, &rank, sizeof (gint64));
   const float *value = g_variant_get_fixed_array (data, &bytes, 1);
   gint64 rows = rank >= 2 ? dim[rank - 2] : 1, columns = rank >= 1 ? dim[rank - 1] : 1;
-  if (rows <= 0 || columns <= 0 || rows > 4096 || columns > G_MAXINT / 4096
-      || bytes < (gsize)(rows * columns) * sizeof (float))
+  if (rows <= 0 || columns <= 0 || bytes / sizeof (float) / (gsize)columns < (gsize)rows)
     return;
   pin->shown_step = step;
   if (pin->is_map)
     {
-      studio_heat_map_set (pin->map, pin->tensor, part_of (full_rank), step, (guint)rows, (guint)columns, value);
+      g_autofree float *small = reduce (value, &rows, &columns);
+      studio_heat_map_set (pin->map, pin->tensor, part_of (full_rank), step, (guint)rows, (guint)columns,
+                           small != NULL ? small : value);
       return;
     }
   g_autofree char *figure = studio_format_number (value[0]);

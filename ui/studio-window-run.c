@@ -31,6 +31,8 @@ static void
 start (StudioWindow *self, gboolean paused)
 {
   g_autoptr (GError) error = NULL;
+  /* What went wrong in the last run is no reason against another one. */
+  studio_document_set_run_fault (self->document, NULL, NULL, NULL, NULL);
   if (!is_sound (self))
     return;
   if (!studio_training_ensure (self->document, &error))
@@ -152,6 +154,8 @@ state_cb (StudioRun *run, StudioWindow *self)
     gtk_widget_remove_css_class (self->train_button, "suggested-action");
   else
     gtk_widget_add_css_class (self->train_button, "suggested-action");
+  if (state == STUDIO_RUN_STARTING || state == STUDIO_RUN_RUNNING)
+    studio_document_set_run_fault (self->document, NULL, NULL, NULL, NULL);
   studio_window_update_actions (self);
 }
 
@@ -159,6 +163,12 @@ static void
 problem_cb (StudioRun *run, const char *code, const char *node, const char *port, const char *sentence,
             StudioWindow *self)
 {
+  /* The card says it; where no card does, a toast. */
+  if (node != NULL && *node != '\0' && studio_document_run_has (self->document, node))
+    {
+      studio_document_set_run_fault (self->document, code, node, port, sentence);
+      return;
+    }
   g_autofree char *text
       = node != NULL && *node != '\0' ? g_strdup_printf ("%s: %s", node, sentence) : g_strdup (sentence);
   studio_window_toast (self, text);

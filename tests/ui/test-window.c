@@ -120,6 +120,29 @@ test_settings (void)
   g_object_unref (settings);
 }
 
+/* A failure of a run stands on its card until another run begins or the card is changed. */
+static void
+test_run_fault (void)
+{
+  g_autoptr (StudioDocument) document = sample_document ();
+  studio_document_mark_run (document);
+  studio_document_set_run_fault (document, "NAN", "fc", "", "The numbers are no longer finite.");
+  LoomFaults *faults = studio_document_get_faults (document);
+  g_assert_cmpuint (loom_faults_count (faults), ==, 1);
+  g_assert_cmpstr (loom_faults_get (faults, 0)->node, ==, "fc");
+  g_assert_cmpint (loom_faults_get (faults, 0)->code, ==, LOOM_ERROR_NAN);
+  g_assert_false (studio_document_is_edited (document));
+  studio_document_set_run_fault (document, NULL, NULL, NULL, NULL);
+  g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
+  studio_document_set_run_fault (document, "NAN", "fc", "", "The numbers are no longer finite.");
+  LoomElement *fc = loom_element_child (loom_graph_root (studio_document_get_graph (document)), 1);
+  g_assert_cmpstr (loom_element_get (fc, "id"), ==, "fc");
+  studio_document_begin (document, "Change");
+  studio_document_edit (document, loom_edit_set (fc, "out_features", "3"));
+  studio_document_end (document);
+  g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
+}
+
 /* Without a loss there is a sentence, and no <train>. */
 static void
 test_nothing_to_train (void)
@@ -152,6 +175,18 @@ activate_cb (GtkApplication *application, int *commands)
   g_action_group_activate_action (G_ACTION_GROUP (window), "example", g_variant_new_string ("spirals"));
   g_assert_false (studio_document_is_empty (studio_window_get_document (window)));
   g_assert_cmpuint (loom_faults_count (studio_document_get_faults (studio_window_get_document (window))), ==, 0);
+  /* A lesson is stretched unless one wants it fast; a window that is opened later begins as this one was set. */
+  StudioRun *run = studio_window_get_run (window);
+  g_assert_cmpfloat (studio_run_get_pace (run), ==, 30);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "speed", g_variant_new_string ("full"));
+  g_assert_cmpfloat (studio_run_get_pace (run), ==, 0);
+  StudioWindow *other = studio_window_new (ADW_APPLICATION (application));
+  g_assert_cmpfloat (studio_run_get_pace (studio_window_get_run (other)), ==, 0);
+  gtk_window_destroy (GTK_WINDOW (other));
+  g_action_group_activate_action (G_ACTION_GROUP (window), "speed", g_variant_new_string ("walking"));
+  g_assert_cmpfloat (studio_run_get_pace (run), ==, 0);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "speed", g_variant_new_string ("watch"));
+  g_assert_cmpfloat (studio_run_get_pace (run), ==, 30);
   for (int on = 0; on < 2; on++)
     {
       g_action_group_activate_action (G_ACTION_GROUP (window), "present", NULL);
@@ -186,6 +221,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window/chart", test_chart);
   g_test_add_func ("/window/small-widgets", test_small_widgets);
   g_test_add_func ("/window/settings", test_settings);
+  g_test_add_func ("/window/run-fault", test_run_fault);
   g_test_add_func ("/window/nothing-to-train", test_nothing_to_train);
   g_test_add_func ("/window/icons", test_icons);
   g_test_add_func ("/window/window", test_window);

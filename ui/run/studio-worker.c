@@ -15,6 +15,8 @@
 /* After its connection broke a worker has this long to exit by itself, and its standard error to close. */
 #define GRACE_MS 1500
 #define DRAIN_MS 300
+/* One that was let go of finishes its step and writes a checkpoint; one that still lives after this hangs. */
+#define LET_GO_SECONDS 120
 
 struct _StudioWorker
 {
@@ -29,7 +31,7 @@ struct _StudioWorker
   gsize noise_length;
   guint8 byte;
   gboolean asked_to_end, exited, drained, ended;
-  guint grace, drain;
+  guint grace, drain, let_go;
 };
 
 G_DEFINE_TYPE (StudioWorker, studio_worker, G_TYPE_OBJECT)
@@ -41,6 +43,15 @@ enum
 };
 static guint signals[N_SIGNALS];
 
+static gboolean
+let_go_over_cb (gpointer data)
+{
+  StudioWorker *self = data;
+  self->let_go = 0;
+  g_subprocess_force_exit (self->process);
+  return G_SOURCE_REMOVE;
+}
+
 static void
 worker_dispose (GObject *object)
 {
@@ -51,6 +62,7 @@ worker_dispose (GObject *object)
   if (self->connection != NULL)
     g_signal_handlers_disconnect_by_data (self->connection, self);
   studio_worker_finish (self);
+  g_clear_handle_id (&self->let_go, g_source_remove);
   g_clear_object (&self->proxy);
   g_clear_object (&self->connection);
   g_clear_object (&self->errors);
@@ -171,6 +183,7 @@ exited_cb (GObject *source, GAsyncResult *result, gpointer data)
   if (self->process == NULL)
     return;
   self->exited = TRUE;
+  g_clear_handle_id (&self->let_go, g_source_remove);
   if (!self->drained && self->drain == 0)
     self->drain = g_timeout_add (DRAIN_MS, drain_over_cb, self);
   maybe_ended (self);
@@ -381,6 +394,8 @@ studio_worker_finish (StudioWorker *self)
   self->asked_to_end = TRUE;
   if (self->connection != NULL)
     g_dbus_connection_close (self->connection, NULL, NULL, NULL);
+  if (!self->exited && self->let_go == 0)
+    self->let_go = g_timeout_add_seconds (LET_GO_SECONDS, let_go_over_cb, self);
 }
 
 gboolean
