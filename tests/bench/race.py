@@ -234,7 +234,7 @@ def race(name, work, args):
             goal = f", target {work['target']:g}" if key == "eager" else ""
             print(f"                                {key:8} {spread(values)}   ratio {spread(ratios)}{goal}")
         print(f"  tensor bytes at the peak      gradloom {ours_bytes / 1e6:.3f} MB, eager {peak / 1e6:.3f} MB "
-              f"({(1 - ours_bytes / peak) * 100:.0f} % below); processes {memory['rss'] / 1e6:.0f} MB and "
+              f"({abs(1 - ours_bytes / peak) * 100:.0f} % {'below' if ours_bytes < peak else 'above'}); processes {memory['rss'] / 1e6:.0f} MB and "
               f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB")
         result["bytes"], result["eager_bytes"] = ours_bytes, peak
         ours.close()
