@@ -87,14 +87,18 @@ provide () { # provide "packages" tools…
   list_missing "$@"
 }
 
-# Sets up a build folder once, with these options, and builds.
+# Sets up a build folder once, with these options, and builds. Says nothing where there is nothing to do: changing
+# options, even to what they are, would make Meson look at everything again.
 build () { # build FOLDER options…
   folder=$1
   shift
   if [ ! -f "$folder/build.ninja" ]; then
     meson setup "$folder" "$root" "$@" >&2
-  elif ! meson configure "$folder" "$@" > /dev/null 2>&1; then
-    meson setup --wipe "$folder" "$root" "$@" >&2
+  elif [ "$(cat "$folder/.options" 2> /dev/null)" != "$*" ]; then
+    meson configure "$folder" "$@" > /dev/null 2>&1 || meson setup --wipe "$folder" "$root" "$@" >&2
   fi
-  meson compile -C "$folder" >&2
+  printf '%s\n' "$*" > "$folder/.options"
+  if ! ninja -C "$folder" -n 2> /dev/null | grep -q 'no work to do'; then
+    meson compile -C "$folder" >&2
+  fi
 }
