@@ -40,7 +40,11 @@ loom_op (const char *name)
 const char *
 loom_category_title (LoomCategory category)
 {
-  static const char *const title[LOOM_N_CATEGORIES] = { "Data", "Layers", "Activations", "Maths", "Loss", "Hidden" };
+  static const char *const title[LOOM_N_CATEGORIES] = {
+    [LOOM_CATEGORY_DATA] = "Data",   [LOOM_CATEGORY_LAYERS] = "Layers",     [LOOM_CATEGORY_ACTIVATIONS] = "Activations",
+    [LOOM_CATEGORY_MATHS] = "Maths", [LOOM_CATEGORY_LOGIC] = "Logic",       [LOOM_CATEGORY_SHAPE] = "Shape",
+    [LOOM_CATEGORY_LOSS] = "Loss",   [LOOM_CATEGORY_TRAINING] = "Training", [LOOM_CATEGORY_HIDDEN] = "Hidden",
+  };
 
   g_return_val_if_fail (category < LOOM_N_CATEGORIES, NULL);
 

@@ -13,13 +13,16 @@ G_BEGIN_DECLS
 
 typedef struct _LoomOp LoomOp;
 
-/* Palette order: Data, Layers, Activations, Maths, Loss. */
+/* Palette order. Maths is what computes numbers, Logic what asks about them, Shape what moves or picks them. */
 typedef enum {
   LOOM_CATEGORY_DATA,
   LOOM_CATEGORY_LAYERS,
   LOOM_CATEGORY_ACTIVATIONS,
   LOOM_CATEGORY_MATHS,
+  LOOM_CATEGORY_LOGIC,
+  LOOM_CATEGORY_SHAPE,
   LOOM_CATEGORY_LOSS,
+  LOOM_CATEGORY_TRAINING, /* a step drawn by hand: gradient, assign, detach */
   LOOM_CATEGORY_HIDDEN, /* module_input and the like: not in the palette */
   LOOM_N_CATEGORIES
 } LoomCategory;

@@ -78,7 +78,7 @@ static const LoomSample samples[] = {
 const LoomOp loom_op_concat = {
   .name = "concat",
   .title = "Concatenate",
-  .category = LOOM_CATEGORY_LAYERS,
+  .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-concat-symbolic",
   .doc = "Joins tensors one after the other along a dimension.",
   .details

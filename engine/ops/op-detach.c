@@ -12,7 +12,7 @@ static const LoomSample samples[] = { { .inputs = { "f32:B,3" } }, { .inputs = {
 const LoomOp loom_op_detach = {
   .name = "detach",
   .title = "Detach",
-  .category = LOOM_CATEGORY_MATHS,
+  .category = LOOM_CATEGORY_TRAINING,
   .icon = "loom-detach-symbolic",
   .doc = "Lets values pass and stops gradients.",
   .details = "What lies before it is treated as given: nothing there learns from what comes after. Use it where a "

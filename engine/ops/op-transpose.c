@@ -54,7 +54,7 @@ static const LoomSample samples[] = {
 const LoomOp loom_op_transpose = {
   .name = "transpose",
   .title = "Transpose",
-  .category = LOOM_CATEGORY_MATHS,
+  .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-transpose-symbolic",
   .doc = "Swaps two dimensions; by default the last two.",
   .details

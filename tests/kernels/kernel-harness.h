@@ -80,6 +80,19 @@ void machine_close (Machine *machine);
 /* "f32" and "2,3,4" to a plain description; "" is a scalar. */
 LoomTensorDesc desc (LoomDType dtype, const char *dims);
 
+#define F     LOOM_F32
+#define TIGHT 4e-6 /* what few operations on f32 may lose */
+
+/* Adds a sample named "PRIMITIVE FORMAT…"; its attributes, operands and results follow. */
+Sample *
+sample_add (GPtrArray *all, const char *primitive, double tolerance, const char *format, ...) G_GNUC_PRINTF (4, 5);
+void sample_in (Sample *s, LoomTensorDesc d, Fill kind, double value);
+void sample_out (Sample *s, LoomTensorDesc d);
+
+/* Each family's samples, samples-<family>.c: for every primitive its attributes, broadcasts, sizes 0 and 1, odd sizes
+ * that leave remainders in vector loops, and sizes that go to threads. */
+void samples_first (GPtrArray *all);
+
 /* All samples of all primitives (kernel-samples.c). */
 GPtrArray *samples_new (void);
 

@@ -29,6 +29,8 @@ static const struct
 static const Pair categories[LOOM_N_CATEGORIES + 1] = {
   [LOOM_CATEGORY_DATA] = { "#1c71d8", "#62a0ea" },        [LOOM_CATEGORY_LAYERS] = { "#26a269", "#57e389" },
   [LOOM_CATEGORY_ACTIVATIONS] = { "#c88800", "#f8e45c" }, [LOOM_CATEGORY_MATHS] = { "#9141ac", "#c061cb" },
+  [LOOM_CATEGORY_LOGIC] = { "#63452c", "#cdab8f" },       [LOOM_CATEGORY_SHAPE] = { "#2190a4", "#5bc8d8" },
+  [LOOM_CATEGORY_TRAINING] = { "#a51d2d", "#f66151" },
   [LOOM_CATEGORY_LOSS] = { "#e66100", "#ffa348" },        [LOOM_CATEGORY_HIDDEN] = { "#77767b", "#9a9996" },
   [LOOM_N_CATEGORIES] = { "#5e5c64", "#deddda" },
 };
