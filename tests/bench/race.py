@@ -19,84 +19,17 @@ import sys
 import tempfile
 import time
 
-import numpy as np
 import torch
-from safetensors.torch import save_file
 from torch import nn
 
-GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
-<graph xmlns="urn:gradloom:graph" version="1" name="{name}">
-  <node id="data" op="dataset" source="npy" x="x.npy" y="y.npy"/>
-{nodes}
-  <node id="loss" op="cross_entropy"/>
-{wires}
-  <wire from="{last}" to="loss.input"/>
-  <wire from="data.y" to="loss.target"/>
-  <train loss="loss" optimizer="{optimizer}" lr="{lr}" batch_size="{batch}" epochs="1" seed="1"/>
-</graph>
-"""
-
-
-def linear(i, o):
-    return ("linear", {"out_features": o}, lambda: nn.Linear(i, o))
-
-
-def conv(i, o, k, p):
-    return ("conv2d", {"out_channels": o, "kernel_size": k, "padding": p}, lambda: nn.Conv2d(i, o, k, padding=p))
-
-
-RELU = ("relu", {}, nn.ReLU)
-POOL = ("max_pool2d", {"kernel_size": 2}, lambda: nn.MaxPool2d(2))
-FLAT = ("flatten", {}, nn.Flatten)
-
-WORKLOADS = {
-    # Rows of the table of targets: name, input, classes, batch, optimiser, layers, wanted ratio to eager.
-    "iris-mlp-b16": dict(x=(4,), classes=3, batch=16, optimizer="adam", lr=0.001, target=25.0, steps=4000,
-                         layers=[linear(4, 16), RELU, linear(16, 16), RELU, linear(16, 3)]),
-    "mlp-784-128-10-b32": dict(x=(1, 28, 28), classes=10, batch=32, optimizer="adam", lr=0.001, target=2.0, steps=1500,
-                               layers=[FLAT, linear(784, 128), RELU, linear(128, 10)]),
-    "mlp-784-128-10-b128": dict(x=(1, 28, 28), classes=10, batch=128, optimizer="adam", lr=0.001, target=1.5, steps=800,
-                                layers=[FLAT, linear(784, 128), RELU, linear(128, 10)]),
-    "lenet5-b64": dict(x=(1, 28, 28), classes=10, batch=64, optimizer="adam", lr=0.001, target=1.8, steps=200,
-                       layers=[conv(1, 6, 5, 2), RELU, POOL, conv(6, 16, 5, 0), RELU, POOL, FLAT, linear(400, 120), RELU,
-                               linear(120, 84), RELU, linear(84, 10)]),
-}
-
-
-def make_case(name, work, folder):
-    rng = np.random.default_rng(1)
-    n = work["batch"] * 16
-    x = rng.standard_normal((n, *work["x"]), dtype=np.float32)
-    y = rng.integers(0, work["classes"], n, dtype=np.int64)
-    np.save(os.path.join(folder, "x.npy"), x)
-    np.save(os.path.join(folder, "y.npy"), y)
-    nodes, wires, last = [], [], "data.x"
-    modules = []
-    torch.manual_seed(1)
-    weights = {}
-    for i, (op, attributes, make) in enumerate(work["layers"]):
-        node = f"l{i}"
-        text = "".join(f' {k}="{v}"' for k, v in attributes.items())
-        nodes.append(f'  <node id="{node}" op="{op}"{text}/>')
-        wires.append(f'  <wire from="{last}" to="{node}"/>')
-        last = node
-        module = make()
-        modules.append(module)
-        for key, value in module.state_dict().items():
-            weights[f"{node}.{key}"] = value.contiguous()
-    save_file(weights, os.path.join(folder, "weights.safetensors"))
-    graph = os.path.join(folder, "graph.xml")
-    with open(graph, "w", encoding="utf-8") as f:
-        f.write(GRAPH.format(name=name, nodes="\n".join(nodes), wires="\n".join(wires), last=last,
-                             optimizer=work["optimizer"], lr=work["lr"], batch=work["batch"]))
-    return graph, x, y, nn.Sequential(*modules)
+from workloads import WORKLOADS, make_case
 
 
 class Torch:
     """PyTorch's side: eager, or compiled as a whole step."""
 
     def __init__(self, model, work, x, y, compiled=False):
-        image = any(op == "conv2d" for op, _, _ in work["layers"])
+        image = any(isinstance(m, nn.Conv2d) for m in model.modules())
         self.model = model.to(memory_format=torch.channels_last) if image else model
         kind = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[work["optimizer"]]
         self.optimizer = kind(self.model.parameters(), lr=work["lr"], fused=True)
@@ -195,13 +128,14 @@ def race(name, work, args):
         theirs = {"eager": Torch(copy.deepcopy(model), work, x, y)}
         if args.compile:
             theirs["compile"] = Torch(copy.deepcopy(model), work, x, y, compiled=True)
-        a = ours.losses(20)
+        n_losses = work.get("losses", 20)
+        a = ours.losses(n_losses)
         result = {"workload": name, "ready_seconds": ours.ready}
         for key, runner in theirs.items():
-            b = runner.losses(20)
+            b = runner.losses(n_losses)
             worst = max(abs(p - q) / abs(q) for p, q in zip(a, b))
             result[f"loss_difference_{key}"] = worst
-            if worst > 1e-3:
+            if worst > work.get("loose", 1e-3):
                 print(f"{name}: the losses differ from PyTorch's ({key}) by {worst:.2g}: no race", file=sys.stderr)
                 print(a, b, file=sys.stderr)
                 return None
@@ -231,7 +165,7 @@ def race(name, work, args):
             ratios = [p / q for p, q in zip(own, values)]
             result[f"{key}_steps"] = values
             result[f"ratio_{key}"] = ratios
-            goal = f", target {work['target']:g}" if key == "eager" else ""
+            goal = f", target {work['target' if key == 'eager' else 'compiled']:g}"
             print(f"                                {key:8} {spread(values)}   ratio {spread(ratios)}{goal}")
         print(f"  tensor bytes at the peak      gradloom {ours_bytes / 1e6:.3f} MB, eager {peak / 1e6:.3f} MB "
               f"({abs(1 - ours_bytes / peak) * 100:.0f} % {'below' if ours_bytes < peak else 'above'}); processes {memory['rss'] / 1e6:.0f} MB and "

@@ -1,0 +1,170 @@
+"""The networks of the race, each as a graph file and as a PyTorch module with weights of the same names."""
+
+import os
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+from torch import nn
+from torch.nn import functional as F
+
+GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
+<graph xmlns="urn:gradloom:graph" version="1" name="{name}">
+  <node id="data" op="dataset" source="npy" x="x.npy" y="y.npy"/>
+{nodes}
+  <node id="loss" op="cross_entropy"/>
+{wires}
+  <wire from="{last}" to="loss.input"/>
+  <wire from="data.y" to="loss.target"/>
+  <train loss="loss" optimizer="{optimizer}" lr="{lr}" batch_size="{batch}" epochs="1" seed="1"/>
+</graph>
+"""
+
+
+def node(name, op, **attributes):
+    text = "".join(f' {k}="{v}"' for k, v in attributes.items())
+    return f'  <node id="{name}" op="{op}"{text}/>\n'
+
+
+def wire(a, b):
+    return f'  <wire from="{a}" to="{b}"/>\n'
+
+
+# ---- chains of layers ----
+
+
+def linear(i, o):
+    return ("linear", {"out_features": o}, lambda: nn.Linear(i, o))
+
+
+def conv(i, o, k, p):
+    return ("conv2d", {"out_channels": o, "kernel_size": k, "padding": p}, lambda: nn.Conv2d(i, o, k, padding=p))
+
+
+def norm(c):
+    return ("batch_norm2d", {}, lambda: nn.BatchNorm2d(c))
+
+
+RELU = ("relu", {}, nn.ReLU)
+POOL = ("max_pool2d", {"kernel_size": 2}, lambda: nn.MaxPool2d(2))
+FLAT = ("flatten", {}, nn.Flatten)
+
+
+def chain(layers):
+    """The text of nodes and wires, the last node, and the module."""
+    text, last, modules = "", "data.x", []
+    for i, (op, attributes, make) in enumerate(layers):
+        text += node(f"l{i}", op, **attributes) + wire(last, f"l{i}")
+        last = f"l{i}"
+        modules.append(make())
+    model = nn.Sequential(*modules)
+    names = {key: f"l{key}" for key in model.state_dict()}
+    return text, last, model, names
+
+
+# ---- ResNet-18 for images of 32 x 32 (He et al. 2015, with a first layer of 3 x 3 and no pooling after it) ----
+
+
+class Block(nn.Module):
+    def __init__(self, i, o, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(i, o, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(o)
+        self.conv2 = nn.Conv2d(o, o, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(o)
+        self.cut = stride != 1 or i != o
+        if self.cut:
+            self.conv3 = nn.Conv2d(i, o, 1, stride, bias=False)
+            self.bn3 = nn.BatchNorm2d(o)
+
+    def forward(self, x):
+        y = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
+        return F.relu(y + (self.bn3(self.conv3(x)) if self.cut else x))
+
+
+class ResNet18(nn.Module):
+    WIDTHS = ((64, 1), (64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), (512, 1))
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 64, 3, 1, 1, bias=False)
+        self.bn = nn.BatchNorm2d(64)
+        widths = [64] + [w for w, _ in self.WIDTHS]
+        self.blocks = nn.ModuleList(Block(i, o, s) for i, (o, s) in zip(widths, self.WIDTHS))
+        self.fc = nn.Linear(512, 10)
+
+    def forward(self, x):
+        x = F.relu(self.bn(self.conv(x)))
+        for block in self.blocks:
+            x = block(x)
+        return self.fc(x.mean((2, 3)))
+
+
+def resnet18():
+    model, text = ResNet18(), ""
+
+    def add(name, op, *sources, **attributes):
+        nonlocal text
+        text += node(name, op, **attributes)
+        for port, source in zip(("input", "other"), sources):
+            text += wire(source, f"{name}.{port}")
+        return name
+
+    def conv_norm(name, k, source, o, kernel, stride):
+        x = add(f"{name}conv{k}", "conv2d", source, out_channels=o, kernel_size=kernel, stride=stride,
+                padding=kernel // 2, bias="false")
+        return add(f"{name}bn{k}", "batch_norm2d", x)
+
+    x = add("relu", "relu", conv_norm("", "", "data.x", 64, 3, 1))
+    for i, (block, (o, stride)) in enumerate(zip(model.blocks, ResNet18.WIDTHS)):
+        name = f"b{i}_"
+        y = add(f"{name}relu1", "relu", conv_norm(name, 1, x, o, 3, stride))
+        y = conv_norm(name, 2, y, o, 3, 1)
+        x = add(f"{name}relu2", "relu", add(f"{name}add", "add", y,
+                                            conv_norm(name, 3, x, o, 1, stride) if block.cut else x))
+    add("fc", "linear", add("mean", "mean", x, dim="2,3"), out_features=10)
+    return text, "fc", model, {key: key.replace("blocks.", "b").replace(".conv", "_conv").replace(".bn", "_bn")
+                               if key.startswith("blocks.") else key for key in model.state_dict()}
+
+
+# ---- the table ----
+
+WORKLOADS = {
+    # Rows of the table of targets: input, classes, batch, optimiser, layers, wanted ratios to eager and to compile. `loose`:
+    # PyTorch's own f32 leaves its f64 by that much where batch norm is.
+    "iris-mlp-b16": dict(x=(4,), classes=3, batch=16, optimizer="adam", lr=0.001, target=25.0, compiled=5.0, steps=4000,
+                         layers=[linear(4, 16), RELU, linear(16, 16), RELU, linear(16, 3)]),
+    "mlp-784-128-10-b32": dict(x=(1, 28, 28), classes=10, batch=32, optimizer="adam", lr=0.001, target=2.0, compiled=1.5,
+                               steps=1500, layers=[FLAT, linear(784, 128), RELU, linear(128, 10)]),
+    "mlp-784-128-10-b128": dict(x=(1, 28, 28), classes=10, batch=128, optimizer="adam", lr=0.001, target=1.5, compiled=1.0,
+                                steps=800, layers=[FLAT, linear(784, 128), RELU, linear(128, 10)]),
+    "lenet5-b64": dict(x=(1, 28, 28), classes=10, batch=64, optimizer="adam", lr=0.001, target=1.8, compiled=1.4, steps=200,
+                       layers=[conv(1, 6, 5, 2), RELU, POOL, conv(6, 16, 5, 0), RELU, POOL, FLAT, linear(400, 120), RELU,
+                               linear(120, 84), RELU, linear(84, 10)]),
+    "cifar-conv-bn-b64": dict(x=(3, 32, 32), classes=10, batch=64, optimizer="adam", lr=0.001, target=1.8, compiled=1.4,
+                              steps=40, loose=5e-3,
+                              layers=[conv(3, 32, 3, 1), norm(32), RELU, POOL, conv(32, 64, 3, 1), norm(64), RELU, POOL,
+                                      conv(64, 128, 3, 1), norm(128), RELU, POOL, FLAT, linear(2048, 10)]),
+    "resnet18-b128": dict(x=(3, 32, 32), classes=10, batch=128, optimizer="sgd", lr=0.01, target=1.3, compiled=1.1, steps=4,
+                          batches=2, losses=4, loose=5e-3, build=resnet18),
+}
+
+
+def make_case(name, work, folder):
+    rng = np.random.default_rng(1)
+    n = work["batch"] * work.get("batches", 16)
+    x = rng.standard_normal((n, *work["x"]), dtype=np.float32)
+    y = rng.integers(0, work["classes"], n, dtype=np.int64)
+    np.save(os.path.join(folder, "x.npy"), x)
+    np.save(os.path.join(folder, "y.npy"), y)
+    torch.manual_seed(1)
+    text, last, model, names = work["build"]() if "build" in work else chain(work["layers"])
+    save_file({names[key]: value.contiguous() for key, value in model.state_dict().items()},
+              os.path.join(folder, "weights.safetensors"))
+    graph = os.path.join(folder, "graph.xml")
+    lines = text.splitlines(keepends=True)
+    with open(graph, "w", encoding="utf-8") as f:
+        f.write(GRAPH.format(name=name, nodes="".join(v for v in lines if "<node" in v).rstrip("\n"),
+                             wires="".join(v for v in lines if "<wire" in v).rstrip("\n"), last=last,
+                             optimizer=work["optimizer"], lr=work["lr"], batch=work["batch"]))
+    return graph, x, y, model
