@@ -18,17 +18,37 @@
   X (ABS,     "abs",     1, LOOM_M_FABS (a))                                                 \
   X (SIGN,    "sign",    1, (T) (a > 0) - (T) (a < 0))                                       \
   X (FLOOR,   "floor",   1, LOOM_M_FLOOR (a))                                                \
+  X (CEIL,    "ceil",    1, LOOM_M_CEIL (a))                                                 \
+  X (ROUND,   "round",   1, LOOM_M_RINT (a))                    /* halves to even */         \
+  X (TRUNC,   "trunc",   1, LOOM_M_TRUNC (a))                                                \
   X (SQRT,    "sqrt",    1, LOOM_M_SQRT (a))                                                 \
   X (RSQRT,   "rsqrt",   1, (T) 1 / LOOM_M_SQRT (a))                                         \
   X (RECIP,   "recip",   1, (T) 1 / a)                                                       \
   X (SQUARE,  "square",  1, a * a)                                                           \
   X (EXP,     "exp",     1, LOOM_M_EXP (a))                                                  \
+  X (EXP2,    "exp2",    1, LOOM_M_EXP2 (a))                                                 \
+  X (EXPM1,   "expm1",   1, LOOM_M_EXPM1 (a))                                                \
   X (LOG,     "log",     1, LOOM_M_LOG (a))                                                  \
+  X (LOG2,    "log2",    1, LOOM_M_LOG2 (a))                                                 \
+  X (LOG10,   "log10",   1, LOOM_M_LOG10 (a))                                                \
+  X (LOG1P,   "log1p",   1, LOOM_M_LOG1P (a))                                                \
   X (TANH,    "tanh",    1, LOOM_M_TANH (a))                                                 \
   X (SIGMOID, "sigmoid", 1, (T) 1 / ((T) 1 + LOOM_M_EXP (-a)))                               \
   X (ERF,     "erf",     1, LOOM_M_ERF (a))                                                  \
   X (SIN,     "sin",     1, LOOM_M_SIN (a))                                                  \
   X (COS,     "cos",     1, LOOM_M_COS (a))                                                  \
+  X (TAN,     "tan",     1, LOOM_M_TAN (a))                                                  \
+  X (ASIN,    "asin",    1, LOOM_M_ASIN (a))                                                 \
+  X (ACOS,    "acos",    1, LOOM_M_ACOS (a))                                                 \
+  X (ATAN,    "atan",    1, LOOM_M_ATAN (a))                                                 \
+  X (SINH,    "sinh",    1, LOOM_M_SINH (a))                                                 \
+  X (COSH,    "cosh",    1, LOOM_M_COSH (a))                                                 \
+  X (ASINH,   "asinh",   1, LOOM_M_ASINH (a))                                                \
+  X (ACOSH,   "acosh",   1, LOOM_M_ACOSH (a))                                                \
+  X (ATANH,   "atanh",   1, LOOM_M_ATANH (a))                                                \
+  X (ISNAN,   "isnan",   1, (T) (a != a))                                                    \
+  X (ISINF,   "isinf",   1, (T) ((a == a) & (a - a != 0)))                                   \
+  X (NOT,     "not",     1, (T) (a == 0))                                                    \
   X (RELU,    "relu",    1, (a > 0 ? a : (a != a ? a : (T) 0)))                              \
   X (GELU,    "gelu",    1, (T) 0.5 * a * ((T) 1 + LOOM_M_ERF (a * (T) 0.70710678118654752440))) \
   X (GELU_TANH, "gelu_tanh", 1, (T) 0.5 * a * ((T) 1 + LOOM_M_TANH ((T) 0.79788456080286535588 * (a + (T) 0.044715 * a * a * a)))) \
@@ -36,7 +56,14 @@
   X (SUB,     "sub",     2, a - b)                                                           \
   X (MUL,     "mul",     2, a * b)                                                           \
   X (DIV,     "div",     2, a / b)                                                           \
+  X (DIV_TRUNC, "div_trunc", 2, LOOM_M_DIV_TRUNC (a, b))                                     \
+  X (DIV_FLOOR, "div_floor", 2, LOOM_M_DIV_FLOOR (a, b))                                     \
+  /* What is left of a division: fmod has the sign of a, mod that of b. */                   \
+  X (FMOD,    "fmod",    2, LOOM_M_FMOD (a, b))                                              \
+  X (MOD,     "mod",     2, (LOOM_M_FMOD (a, b) != 0 && (LOOM_M_FMOD (a, b) < 0) != (b < 0)  \
+                             ? LOOM_M_FMOD (a, b) + b : LOOM_M_FMOD (a, b)))                 \
   X (POW,     "pow",     2, LOOM_M_POW (a, b))                                               \
+  X (ATAN2,   "atan2",   2, LOOM_M_ATAN2 (a, b))                                             \
   X (MAX,     "max",     2, (a != a ? a : (b != b ? b : (a > b ? a : b))))                   \
   X (MIN,     "min",     2, (a != a ? a : (b != b ? b : (a < b ? a : b))))                   \
   X (EQ,      "eq",      2, (T) (a == b))                                                    \
@@ -45,6 +72,10 @@
   X (LE,      "le",      2, (T) (a <= b))                                                    \
   X (GT,      "gt",      2, (T) (a > b))                                                     \
   X (GE,      "ge",      2, (T) (a >= b))                                                    \
+  /* NaN is not zero, so it counts as true, as in PyTorch. */                                \
+  X (AND,     "and",     2, (T) ((a != 0) & (b != 0)))                                       \
+  X (OR,      "or",      2, (T) ((a != 0) | (b != 0)))                                       \
+  X (XOR,     "xor",     2, (T) ((a != 0) != (b != 0)))                                      \
   /* Gradients that are cheaper from the result b than from the argument. */                 \
   X (RELU_GRAD,    "relu_grad",    2, (b > 0 ? a : (T) 0))      /* a = g, b = y */           \
   X (SIGMOID_GRAD, "sigmoid_grad", 2, a * b * ((T) 1 - b))                                   \
@@ -67,6 +98,28 @@ loom_scalar_arity (LoomScalarOp op)
   static const unsigned char arity_of[LOOM_N_SCALARS] = { LOOM_SCALAR_OPS (LOOM_SCALAR_ARITY) };
 #undef LOOM_SCALAR_ARITY
   return arity_of[op];
+}
+
+/* Which arguments have a result: what benches and tests draw their numbers from. */
+typedef enum {
+  LOOM_DOMAIN_ALL,
+  LOOM_DOMAIN_POSITIVE,
+  LOOM_DOMAIN_UNIT,   /* between -1 and 1 */
+  LOOM_DOMAIN_ABOVE_1
+} LoomScalarDomain;
+
+static inline LoomScalarDomain
+loom_scalar_domain (LoomScalarOp op)
+{
+  static const unsigned char domain_of[LOOM_N_SCALARS] = {
+    [LOOM_SCALAR_SQRT] = LOOM_DOMAIN_POSITIVE,  [LOOM_SCALAR_RSQRT] = LOOM_DOMAIN_POSITIVE,
+    [LOOM_SCALAR_LOG] = LOOM_DOMAIN_POSITIVE,   [LOOM_SCALAR_LOG2] = LOOM_DOMAIN_POSITIVE,
+    [LOOM_SCALAR_LOG10] = LOOM_DOMAIN_POSITIVE, [LOOM_SCALAR_LOG1P] = LOOM_DOMAIN_POSITIVE,
+    [LOOM_SCALAR_POW] = LOOM_DOMAIN_POSITIVE,   [LOOM_SCALAR_ASIN] = LOOM_DOMAIN_UNIT,
+    [LOOM_SCALAR_ACOS] = LOOM_DOMAIN_UNIT,      [LOOM_SCALAR_ATANH] = LOOM_DOMAIN_UNIT,
+    [LOOM_SCALAR_ACOSH] = LOOM_DOMAIN_ABOVE_1,
+  };
+  return (LoomScalarDomain) domain_of[op];
 }
 
 static inline const char *

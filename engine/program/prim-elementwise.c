@@ -125,6 +125,37 @@ RULE (grad_log)
   return TRUE;
 }
 
+/* d 2ᵃ / da = ln 2 · 2ᵃ */
+RULE (grad_exp2)
+{
+  call->in_grad[0] = B (MUL, B (MUL, G, K (M_LN2)), Y);
+  return TRUE;
+}
+
+RULE (grad_expm1)
+{
+  call->in_grad[0] = B (MUL, G, B (ADD, Y, K (1)));
+  return TRUE;
+}
+
+RULE (grad_log2)
+{
+  call->in_grad[0] = B (DIV, B (MUL, G, K (M_LOG2E)), X (0));
+  return TRUE;
+}
+
+RULE (grad_log10)
+{
+  call->in_grad[0] = B (DIV, B (MUL, G, K (M_LOG10E)), X (0));
+  return TRUE;
+}
+
+RULE (grad_log1p)
+{
+  call->in_grad[0] = B (DIV, G, B (ADD, X (0), K (1)));
+  return TRUE;
+}
+
 RULE (grad_tanh)
 {
   call->in_grad[0] = B (TANH_GRAD, G, Y);
@@ -153,6 +184,68 @@ RULE (grad_sin)
 RULE (grad_cos)
 {
   call->in_grad[0] = U (NEG, B (MUL, G, U (SIN, X (0))));
+  return TRUE;
+}
+
+/* tan' = 1 + tan² */
+RULE (grad_tan)
+{
+  call->in_grad[0] = B (MUL, G, T (FMA, Y, Y, K (1)));
+  return TRUE;
+}
+
+/* 1/√(1 - a²) */
+static LoomValue
+arc_slope (const LoomGradCall *call)
+{
+  return U (RSQRT, B (SUB, K (1), U (SQUARE, X (0))));
+}
+
+RULE (grad_asin)
+{
+  call->in_grad[0] = B (MUL, G, arc_slope (call));
+  return TRUE;
+}
+
+RULE (grad_acos)
+{
+  call->in_grad[0] = U (NEG, B (MUL, G, arc_slope (call)));
+  return TRUE;
+}
+
+RULE (grad_atan)
+{
+  call->in_grad[0] = B (DIV, G, T (FMA, X (0), X (0), K (1)));
+  return TRUE;
+}
+
+RULE (grad_sinh)
+{
+  call->in_grad[0] = B (MUL, G, U (COSH, X (0)));
+  return TRUE;
+}
+
+RULE (grad_cosh)
+{
+  call->in_grad[0] = B (MUL, G, U (SINH, X (0)));
+  return TRUE;
+}
+
+RULE (grad_asinh)
+{
+  call->in_grad[0] = B (MUL, G, U (RSQRT, T (FMA, X (0), X (0), K (1))));
+  return TRUE;
+}
+
+RULE (grad_acosh)
+{
+  call->in_grad[0] = B (MUL, G, U (RSQRT, T (FMA, X (0), X (0), K (-1))));
+  return TRUE;
+}
+
+RULE (grad_atanh)
+{
+  call->in_grad[0] = B (DIV, G, B (SUB, K (1), U (SQUARE, X (0))));
   return TRUE;
 }
 
@@ -218,6 +311,38 @@ RULE (grad_div)
     call->in_grad[0] = g;
   if (call->needed[1])
     call->in_grad[1] = U (NEG, B (MUL, g, Y));
+  return TRUE;
+}
+
+/* a - b·q, where the whole number q has no slope. */
+static gboolean
+grad_rest (const LoomGradCall *call, LoomScalarOp quotient)
+{
+  call->in_grad[0] = G;
+  if (call->needed[1])
+    call->in_grad[1] = U (NEG, B (MUL, G, loom_binary (call->p, quotient, X (0), X (1))));
+  return TRUE;
+}
+
+RULE (grad_fmod)
+{
+  return grad_rest (call, LOOM_SCALAR_DIV_TRUNC);
+}
+
+RULE (grad_mod)
+{
+  return grad_rest (call, LOOM_SCALAR_DIV_FLOOR);
+}
+
+/* The angle of (b, a): its slopes are b/(a² + b²) and -a/(a² + b²). */
+RULE (grad_atan2)
+{
+  LoomValue g = B (DIV, G, T (FMA, X (0), X (0), U (SQUARE, X (1))));
+
+  if (call->needed[0])
+    call->in_grad[0] = B (MUL, g, X (1));
+  if (call->needed[1])
+    call->in_grad[1] = U (NEG, B (MUL, g, X (0)));
   return TRUE;
 }
 
@@ -344,17 +469,37 @@ PRIM (NEG, neg, same, grad_neg, "-a")
 PRIM (ABS, abs, same, grad_abs, "|a|")
 FLAT (SIGN, sign, same, "-1, 0 or 1")
 FLAT (FLOOR, floor, same, "The largest integer that is not above a.")
+FLAT (CEIL, ceil, same, "The smallest integer that is not below a.")
+FLAT (ROUND, round, same, "The nearest integer; of two, the even one.")
+FLAT (TRUNC, trunc, same, "a without its fraction.")
 PRIM (SQRT, sqrt, float, grad_sqrt, "√a")
 PRIM (RSQRT, rsqrt, float, grad_rsqrt, "1/√a")
 PRIM (RECIP, recip, float, grad_recip, "1/a")
 PRIM (SQUARE, square, same, grad_square, "a²")
 PRIM (EXP, exp, float, grad_exp, "eᵃ")
+PRIM (EXP2, exp2, float, grad_exp2, "2ᵃ")
+PRIM (EXPM1, expm1, float, grad_expm1, "eᵃ - 1, exact near 0")
 PRIM (LOG, log, float, grad_log, "ln a")
+PRIM (LOG2, log2, float, grad_log2, "log₂ a")
+PRIM (LOG10, log10, float, grad_log10, "log₁₀ a")
+PRIM (LOG1P, log1p, float, grad_log1p, "ln (1 + a), exact near 0")
 PRIM (TANH, tanh, float, grad_tanh, "tanh a")
 PRIM (SIGMOID, sigmoid, float, grad_sigmoid, "1/(1 + e⁻ᵃ)")
 PRIM (ERF, erf, float, grad_erf, "The error function.")
 PRIM (SIN, sin, float, grad_sin, "sin a")
 PRIM (COS, cos, float, grad_cos, "cos a")
+PRIM (TAN, tan, float, grad_tan, "tan a")
+PRIM (ASIN, asin, float, grad_asin, "The angle whose sine is a.")
+PRIM (ACOS, acos, float, grad_acos, "The angle whose cosine is a.")
+PRIM (ATAN, atan, float, grad_atan, "The angle whose tangent is a.")
+PRIM (SINH, sinh, float, grad_sinh, "sinh a")
+PRIM (COSH, cosh, float, grad_cosh, "cosh a")
+PRIM (ASINH, asinh, float, grad_asinh, "The number whose sinh is a.")
+PRIM (ACOSH, acosh, float, grad_acosh, "The number, not below 0, whose cosh is a.")
+PRIM (ATANH, atanh, float, grad_atanh, "The number whose tanh is a.")
+FLAT (ISNAN, isnan, compare, "Whether a is not a number.")
+FLAT (ISINF, isinf, compare, "Whether a is infinite.")
+FLAT (NOT, not, compare, "Whether a is 0.")
 PRIM (RELU, relu, same, grad_relu, "max(a, 0)")
 PRIM (GELU, gelu, float, grad_gelu, "a·Φ(a)")
 PRIM (GELU_TANH, gelu_tanh, float, grad_gelu_tanh, "a·Φ(a), Φ by a hyperbolic tangent")
@@ -362,7 +507,12 @@ PRIM (ADD, add, same, grad_add, "a + b")
 PRIM (SUB, sub, same, grad_sub, "a - b")
 PRIM (MUL, mul, same, grad_mul, "a·b")
 PRIM (DIV, div, float, grad_div, "a/b")
+FLAT (DIV_TRUNC, div_trunc, same, "a/b without its fraction")
+FLAT (DIV_FLOOR, div_floor, same, "a/b rounded down")
+PRIM (FMOD, fmod, same, grad_fmod, "What is left of a/b, with a's sign.")
+PRIM (MOD, mod, same, grad_mod, "What is left of a/b, with b's sign.")
 PRIM (POW, pow, same, grad_pow, "aᵇ")
+PRIM (ATAN2, atan2, float, grad_atan2, "The angle of the point (b, a).")
 PRIM (MAX, max, same, grad_max, "The larger of a and b.")
 PRIM (MIN, min, same, grad_min, "The smaller of a and b.")
 FLAT (EQ, eq, compare, "a = b")
@@ -371,6 +521,9 @@ FLAT (LT, lt, compare, "a < b")
 FLAT (LE, le, compare, "a ≤ b")
 FLAT (GT, gt, compare, "a > b")
 FLAT (GE, ge, compare, "a ≥ b")
+FLAT (AND, and, compare, "Whether neither a nor b is 0.")
+FLAT (OR, or, compare, "Whether a or b is not 0.")
+FLAT (XOR, xor, compare, "Whether exactly one of a and b is not 0.")
 PRIM (RELU_GRAD, relu_grad, float, grad_relu_grad, "a where b > 0, else 0")
 PRIM (SIGMOID_GRAD, sigmoid_grad, float, grad_sigmoid_grad, "a·b·(1 - b)")
 PRIM (TANH_GRAD, tanh_grad, float, grad_tanh_grad, "a·(1 - b²)")
@@ -378,9 +531,14 @@ PRIM (SELECT, select, select, grad_select, "b where a, else c")
 PRIM (FMA, fma, same, grad_fma, "a·b + c")
 
 const LoomPrim *const loom_prims_elementwise[]
-    = { &prim_id,     &prim_neg,    &prim_abs,  &prim_sign, &prim_floor,     &prim_sqrt,         &prim_rsqrt,
-        &prim_recip,  &prim_square, &prim_exp,  &prim_log,  &prim_tanh,      &prim_sigmoid,      &prim_erf,
-        &prim_sin,    &prim_cos,    &prim_relu, &prim_gelu, &prim_gelu_tanh, &prim_add,          &prim_sub,
-        &prim_mul,    &prim_div,    &prim_pow,  &prim_max,  &prim_min,       &prim_eq,           &prim_ne,
-        &prim_lt,     &prim_le,     &prim_gt,   &prim_ge,   &prim_relu_grad, &prim_sigmoid_grad, &prim_tanh_grad,
-        &prim_select, &prim_fma,    NULL };
+    = { &prim_id,        &prim_neg,   &prim_abs,       &prim_sign,         &prim_floor,     &prim_sqrt,
+        &prim_rsqrt,     &prim_recip, &prim_square,    &prim_exp,          &prim_log,       &prim_tanh,
+        &prim_sigmoid,   &prim_erf,   &prim_sin,       &prim_cos,          &prim_relu,      &prim_gelu,
+        &prim_gelu_tanh, &prim_add,   &prim_sub,       &prim_mul,          &prim_div,       &prim_pow,
+        &prim_max,       &prim_min,   &prim_eq,        &prim_ne,           &prim_lt,        &prim_le,
+        &prim_gt,        &prim_ge,    &prim_relu_grad, &prim_sigmoid_grad, &prim_tanh_grad, &prim_select,
+        &prim_fma,       &prim_ceil,  &prim_round,     &prim_trunc,        &prim_exp2,      &prim_expm1,
+        &prim_log2,      &prim_log10, &prim_log1p,     &prim_tan,          &prim_asin,      &prim_acos,
+        &prim_atan,      &prim_sinh,  &prim_cosh,      &prim_asinh,        &prim_acosh,     &prim_atanh,
+        &prim_isnan,     &prim_isinf, &prim_not,       &prim_div_trunc,    &prim_div_floor, &prim_fmod,
+        &prim_mod,       &prim_atan2, &prim_and,       &prim_or,           &prim_xor,       NULL };

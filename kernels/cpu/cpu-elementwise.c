@@ -8,6 +8,7 @@
  * every broadcast and layout, and a tiny tensor costs one indirect call a step. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/cpu-math.h"
+#include "kernels/integer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,16 +17,37 @@
 
 /* ---- the loops -------------------------------------------------------- */
 
-#define LOOM_M_FABS(x)   fabsf (x)
-#define LOOM_M_FLOOR(x)  floorf (x)
-#define LOOM_M_SQRT(x)   sqrtf (x)
-#define LOOM_M_EXP(x)    cpu_exp (x)
-#define LOOM_M_LOG(x)    cpu_log (x)
-#define LOOM_M_TANH(x)   cpu_tanh (x)
-#define LOOM_M_ERF(x)    cpu_erf (x)
-#define LOOM_M_SIN(x)    sinf (x)
-#define LOOM_M_COS(x)    cosf (x)
-#define LOOM_M_POW(x, y) powf (x, y)
+#define LOOM_M_FABS(x)         fabsf (x)
+#define LOOM_M_FLOOR(x)        floorf (x)
+#define LOOM_M_SQRT(x)         sqrtf (x)
+#define LOOM_M_EXP(x)          cpu_exp (x)
+#define LOOM_M_LOG(x)          cpu_log (x)
+#define LOOM_M_TANH(x)         cpu_tanh (x)
+#define LOOM_M_ERF(x)          cpu_erf (x)
+#define LOOM_M_SIN(x)          sinf (x)
+#define LOOM_M_COS(x)          cosf (x)
+#define LOOM_M_POW(x, y)       powf (x, y)
+#define LOOM_M_CEIL(x)         ceilf (x)
+#define LOOM_M_RINT(x)         rintf (x)
+#define LOOM_M_TRUNC(x)        truncf (x)
+#define LOOM_M_EXP2(x)         exp2f (x)
+#define LOOM_M_EXPM1(x)        expm1f (x)
+#define LOOM_M_LOG2(x)         log2f (x)
+#define LOOM_M_LOG10(x)        log10f (x)
+#define LOOM_M_LOG1P(x)        log1pf (x)
+#define LOOM_M_TAN(x)          tanf (x)
+#define LOOM_M_ASIN(x)         asinf (x)
+#define LOOM_M_ACOS(x)         acosf (x)
+#define LOOM_M_ATAN(x)         atanf (x)
+#define LOOM_M_SINH(x)         sinhf (x)
+#define LOOM_M_COSH(x)         coshf (x)
+#define LOOM_M_ASINH(x)        asinhf (x)
+#define LOOM_M_ACOSH(x)        acoshf (x)
+#define LOOM_M_ATANH(x)        atanhf (x)
+#define LOOM_M_FMOD(x, y)      fmodf (x, y)
+#define LOOM_M_ATAN2(x, y)     atan2f (x, y)
+#define LOOM_M_DIV_TRUNC(x, y) truncf ((x) / (y))
+#define LOOM_M_DIV_FLOOR(x, y) floorf ((x) / (y))
 
 /* y may be a, b or c itself; never a shifted view, hence ivdep. */
 #define LOOP(suffix, type, E, expr)                                                                                    \
@@ -55,6 +77,20 @@ static const LoopF32 loops_f32[LOOM_N_SCALARS] = { LOOM_SCALAR_OPS (LOOP_F32_ROW
   X (ABS, a < 0 ? -a : a)                                                                                              \
   X (SIGN, (T)(a > 0) - (T)(a < 0))                                                                                    \
   X (FLOOR, a)                                                                                                         \
+  X (CEIL, a)                                                                                                          \
+  X (ROUND, a)                                                                                                         \
+  X (TRUNC, a)                                                                                                         \
+  X (ISNAN, 0)                                                                                                         \
+  X (ISINF, 0)                                                                                                         \
+  X (NOT, (T)(a == 0))                                                                                                 \
+  X (AND, (T)((a != 0) & (b != 0)))                                                                                    \
+  X (OR, (T)((a != 0) | (b != 0)))                                                                                     \
+  X (XOR, (T)((a != 0) != (b != 0)))                                                                                   \
+  X (DIV_TRUNC, loom_int_div_trunc (a, b))                                                                             \
+  X (DIV_FLOOR, loom_int_div_floor (a, b))                                                                             \
+  X (FMOD, loom_int_fmod (a, b))                                                                                       \
+  X (MOD, a - b * loom_int_div_floor (a, b) * (b != 0))                                                                \
+  X (POW, loom_int_pow (a, b))                                                                                         \
   X (SQUARE, a *a)                                                                                                     \
   X (RELU, a > 0 ? a : 0)                                                                                              \
   X (ADD, a + b)                                                                                                       \

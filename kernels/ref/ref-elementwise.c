@@ -1,21 +1,43 @@
 /* elementwise: the program of scalars run at one element after the other.
  *
  * Formulas come from kernels/scalar.h, expanded for float, double and int64_t. */
+#include "kernels/integer.h"
 #include "kernels/ref/ref.h"
 
 #include <stdlib.h>
 #include <tgmath.h>
 
-#define LOOM_M_FABS(x)   fabs (x)
-#define LOOM_M_FLOOR(x)  floor (x)
-#define LOOM_M_SQRT(x)   sqrt (x)
-#define LOOM_M_EXP(x)    exp (x)
-#define LOOM_M_LOG(x)    log (x)
-#define LOOM_M_TANH(x)   tanh (x)
-#define LOOM_M_ERF(x)    erf (x)
-#define LOOM_M_SIN(x)    sin (x)
-#define LOOM_M_COS(x)    cos (x)
-#define LOOM_M_POW(x, y) pow (x, y)
+#define LOOM_M_FABS(x)         fabs (x)
+#define LOOM_M_FLOOR(x)        floor (x)
+#define LOOM_M_SQRT(x)         sqrt (x)
+#define LOOM_M_EXP(x)          exp (x)
+#define LOOM_M_LOG(x)          log (x)
+#define LOOM_M_TANH(x)         tanh (x)
+#define LOOM_M_ERF(x)          erf (x)
+#define LOOM_M_SIN(x)          sin (x)
+#define LOOM_M_COS(x)          cos (x)
+#define LOOM_M_POW(x, y)       pow (x, y)
+#define LOOM_M_CEIL(x)         ceil (x)
+#define LOOM_M_RINT(x)         rint (x)
+#define LOOM_M_TRUNC(x)        trunc (x)
+#define LOOM_M_EXP2(x)         exp2 (x)
+#define LOOM_M_EXPM1(x)        expm1 (x)
+#define LOOM_M_LOG2(x)         log2 (x)
+#define LOOM_M_LOG10(x)        log10 (x)
+#define LOOM_M_LOG1P(x)        log1p (x)
+#define LOOM_M_TAN(x)          tan (x)
+#define LOOM_M_ASIN(x)         asin (x)
+#define LOOM_M_ACOS(x)         acos (x)
+#define LOOM_M_ATAN(x)         atan (x)
+#define LOOM_M_SINH(x)         sinh (x)
+#define LOOM_M_COSH(x)         cosh (x)
+#define LOOM_M_ASINH(x)        asinh (x)
+#define LOOM_M_ACOSH(x)        acosh (x)
+#define LOOM_M_ATANH(x)        atanh (x)
+#define LOOM_M_FMOD(x, y)      fmod (x, y)
+#define LOOM_M_ATAN2(x, y)     atan2 (x, y)
+#define LOOM_M_DIV_TRUNC(x, y) trunc ((x) / (y))
+#define LOOM_M_DIV_FLOOR(x, y) floor ((x) / (y))
 
 #define SCALAR_CASE(E, name, arity, expr)                                                                              \
   case LOOM_SCALAR_##E:                                                                                                \
@@ -38,22 +60,33 @@ SCALAR_FUNCTION (double, f64)
 SCALAR_FUNCTION (float, f32)
 
 /* Integers: the operations that keep integers integers. */
-#define INTEGER_OPS                                                                                                    \
-  ((UINT64_C (1) << LOOM_SCALAR_ID) | (UINT64_C (1) << LOOM_SCALAR_CONST) | (UINT64_C (1) << LOOM_SCALAR_NEG)          \
-   | (UINT64_C (1) << LOOM_SCALAR_ABS) | (UINT64_C (1) << LOOM_SCALAR_SIGN) | (UINT64_C (1) << LOOM_SCALAR_FLOOR)      \
-   | (UINT64_C (1) << LOOM_SCALAR_SQUARE) | (UINT64_C (1) << LOOM_SCALAR_RELU) | (UINT64_C (1) << LOOM_SCALAR_ADD)     \
-   | (UINT64_C (1) << LOOM_SCALAR_SUB) | (UINT64_C (1) << LOOM_SCALAR_MUL) | (UINT64_C (1) << LOOM_SCALAR_MAX)         \
-   | (UINT64_C (1) << LOOM_SCALAR_MIN) | (UINT64_C (1) << LOOM_SCALAR_EQ) | (UINT64_C (1) << LOOM_SCALAR_NE)           \
-   | (UINT64_C (1) << LOOM_SCALAR_LT) | (UINT64_C (1) << LOOM_SCALAR_LE) | (UINT64_C (1) << LOOM_SCALAR_GT)            \
-   | (UINT64_C (1) << LOOM_SCALAR_GE) | (UINT64_C (1) << LOOM_SCALAR_RELU_GRAD) | (UINT64_C (1) << LOOM_SCALAR_SELECT) \
-   | (UINT64_C (1) << LOOM_SCALAR_FMA))
+static const bool integer_ops[LOOM_N_SCALARS] = {
+  [LOOM_SCALAR_ID] = true,        [LOOM_SCALAR_CONST] = true,  [LOOM_SCALAR_NEG] = true,
+  [LOOM_SCALAR_ABS] = true,       [LOOM_SCALAR_SIGN] = true,   [LOOM_SCALAR_FLOOR] = true,
+  [LOOM_SCALAR_CEIL] = true,      [LOOM_SCALAR_ROUND] = true,  [LOOM_SCALAR_TRUNC] = true,
+  [LOOM_SCALAR_SQUARE] = true,    [LOOM_SCALAR_RELU] = true,   [LOOM_SCALAR_ISNAN] = true,
+  [LOOM_SCALAR_ISINF] = true,     [LOOM_SCALAR_NOT] = true,    [LOOM_SCALAR_ADD] = true,
+  [LOOM_SCALAR_SUB] = true,       [LOOM_SCALAR_MUL] = true,    [LOOM_SCALAR_DIV_TRUNC] = true,
+  [LOOM_SCALAR_DIV_FLOOR] = true, [LOOM_SCALAR_FMOD] = true,   [LOOM_SCALAR_MOD] = true,
+  [LOOM_SCALAR_POW] = true,       [LOOM_SCALAR_MAX] = true,    [LOOM_SCALAR_MIN] = true,
+  [LOOM_SCALAR_EQ] = true,        [LOOM_SCALAR_NE] = true,     [LOOM_SCALAR_LT] = true,
+  [LOOM_SCALAR_LE] = true,        [LOOM_SCALAR_GT] = true,     [LOOM_SCALAR_GE] = true,
+  [LOOM_SCALAR_AND] = true,       [LOOM_SCALAR_OR] = true,     [LOOM_SCALAR_XOR] = true,
+  [LOOM_SCALAR_RELU_GRAD] = true, [LOOM_SCALAR_SELECT] = true, [LOOM_SCALAR_FMA] = true,
+};
 
-/* Division and the transcendental functions are for floats alone (INTEGER_OPS);
+/* Division and the transcendental functions are for floats alone (integer_ops);
  * their expansions must compile all the same. */
 #undef LOOM_M_FABS
-#define LOOM_M_FABS(x) llabs (x)
 #undef LOOM_M_FLOOR
-#define LOOM_M_FLOOR(x) (x)
+#undef LOOM_M_POW
+#undef LOOM_M_FMOD
+#undef LOOM_M_ATAN2
+#undef LOOM_M_DIV_TRUNC
+#undef LOOM_M_DIV_FLOOR
+#undef LOOM_M_CEIL
+#undef LOOM_M_RINT
+#undef LOOM_M_TRUNC
 #undef LOOM_M_SQRT
 #undef LOOM_M_EXP
 #undef LOOM_M_LOG
@@ -61,15 +94,51 @@ SCALAR_FUNCTION (float, f32)
 #undef LOOM_M_ERF
 #undef LOOM_M_SIN
 #undef LOOM_M_COS
-#undef LOOM_M_POW
-#define LOOM_M_SQRT(x)   (x)
-#define LOOM_M_EXP(x)    (x)
-#define LOOM_M_LOG(x)    (x)
-#define LOOM_M_TANH(x)   (x)
-#define LOOM_M_ERF(x)    (x)
-#define LOOM_M_SIN(x)    (x)
-#define LOOM_M_COS(x)    (x)
-#define LOOM_M_POW(x, y) (x)
+#undef LOOM_M_EXP2
+#undef LOOM_M_EXPM1
+#undef LOOM_M_LOG2
+#undef LOOM_M_LOG10
+#undef LOOM_M_LOG1P
+#undef LOOM_M_TAN
+#undef LOOM_M_ASIN
+#undef LOOM_M_ACOS
+#undef LOOM_M_ATAN
+#undef LOOM_M_SINH
+#undef LOOM_M_COSH
+#undef LOOM_M_ASINH
+#undef LOOM_M_ACOSH
+#undef LOOM_M_ATANH
+#define LOOM_M_FABS(x)         llabs (x)
+#define LOOM_M_FLOOR(x)        (x)
+#define LOOM_M_CEIL(x)         (x)
+#define LOOM_M_RINT(x)         (x)
+#define LOOM_M_TRUNC(x)        (x)
+#define LOOM_M_DIV_TRUNC(x, y) loom_int_div_trunc (x, y)
+#define LOOM_M_DIV_FLOOR(x, y) loom_int_div_floor (x, y)
+#define LOOM_M_FMOD(x, y)      loom_int_fmod (x, y)
+#define LOOM_M_POW(x, y)       loom_int_pow (x, y)
+#define LOOM_M_SQRT(x)         (x)
+#define LOOM_M_EXP(x)          (x)
+#define LOOM_M_LOG(x)          (x)
+#define LOOM_M_TANH(x)         (x)
+#define LOOM_M_ERF(x)          (x)
+#define LOOM_M_SIN(x)          (x)
+#define LOOM_M_COS(x)          (x)
+#define LOOM_M_EXP2(x)         (x)
+#define LOOM_M_EXPM1(x)        (x)
+#define LOOM_M_LOG2(x)         (x)
+#define LOOM_M_LOG10(x)        (x)
+#define LOOM_M_LOG1P(x)        (x)
+#define LOOM_M_TAN(x)          (x)
+#define LOOM_M_ASIN(x)         (x)
+#define LOOM_M_ACOS(x)         (x)
+#define LOOM_M_ATAN(x)         (x)
+#define LOOM_M_SINH(x)         (x)
+#define LOOM_M_COSH(x)         (x)
+#define LOOM_M_ASINH(x)        (x)
+#define LOOM_M_ACOSH(x)        (x)
+#define LOOM_M_ATANH(x)        (x)
+#define LOOM_M_ATAN2(x, y)     (x)
 SCALAR_FUNCTION (int64_t, i64)
 
 #define T                     double
@@ -106,7 +175,7 @@ choose (const LoomKernelSpec *spec)
   if (a->compute == LOOM_I64)
     {
       for (int s = 0; s < a->n_steps; s++)
-        if (!((INTEGER_OPS >> a->step[s].op) & 1))
+        if (!integer_ops[a->step[s].op])
           return NULL;
       return elementwise_i64;
     }

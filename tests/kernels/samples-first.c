@@ -29,14 +29,16 @@ elementwise_samples (GPtrArray *all)
       for (int special = 0; special < 2; special++)
         {
           int arity = loom_scalar_arity ((LoomScalarOp)op);
-          gboolean positive
-              = op == LOOM_SCALAR_LOG || op == LOOM_SCALAR_SQRT || op == LOOM_SCALAR_RSQRT || op == LOOM_SCALAR_POW;
-          Fill kind = special ? FILL_SPECIAL : positive ? FILL_POSITIVE : FILL_NORMAL;
+          static const Fill fills[] = { [LOOM_DOMAIN_ALL] = FILL_NORMAL,
+                                        [LOOM_DOMAIN_POSITIVE] = FILL_POSITIVE,
+                                        [LOOM_DOMAIN_UNIT] = FILL_UNIT,
+                                        [LOOM_DOMAIN_ABOVE_1] = FILL_POSITIVE };
+          Fill kind = special ? FILL_SPECIAL : fills[loom_scalar_domain ((LoomScalarOp)op)];
           Sample *s;
 
-          /* Large arguments of sin and cos are libm's affair, and at a value such as
+          /* Large arguments of sin, cos and tan are libm's affair, and at a value such as
            * -0.5·20 gelu cancels to nothing in both. */
-          if (special && (op == LOOM_SCALAR_SIN || op == LOOM_SCALAR_COS || v > 4))
+          if (special && (op == LOOM_SCALAR_SIN || op == LOOM_SCALAR_COS || op == LOOM_SCALAR_TAN || v > 4))
             continue;
           s = sample_add (all, "elementwise", op == LOOM_SCALAR_POW ? 1e-5 : TIGHT, "%s %s%s",
                           loom_scalar_name ((LoomScalarOp)op), shape[v][3], special ? " special" : "");
@@ -494,6 +496,28 @@ move_samples (GPtrArray *all)
       sample_in (s, desc (types[t], "2,6,5,4"), FILL_CLASS, 100);
       sample_out (s, desc (types[t], "2,3,5,2"));
       s->attrs.slice = (LoomSliceAttrs){ { 0, 1, 0, 1 }, { 1, 2, 1, 1 } };
+      s->nhwc = TRUE;
+      s = sample_add (all, "slice", 0, "backwards %s", loom_dtype_name (types[t]));
+      sample_in (s, desc (types[t], "4,9,7"), FILL_CLASS, 100);
+      sample_out (s, desc (types[t], "2,9,7"));
+      s->attrs.slice = (LoomSliceAttrs){ { 3, 8, 6 }, { -2, -1, -1 } };
+      s = sample_add (all, "slice", 0, "last axis backwards %s", loom_dtype_name (types[t]));
+      sample_in (s, desc (types[t], "33,70"), FILL_CLASS, 100);
+      sample_out (s, desc (types[t], "33,70"));
+      s->attrs.slice = (LoomSliceAttrs){ { 0, 69 }, { 1, -1 } };
+      s = sample_add (all, "slice", 0, "channels backwards %s", loom_dtype_name (types[t]));
+      sample_in (s, desc (types[t], "2,6,5,4"), FILL_CLASS, 100);
+      sample_out (s, desc (types[t], "2,6,5,4"));
+      s->attrs.slice = (LoomSliceAttrs){ { 0, 5, 0, 3 }, { 1, -1, 1, -1 } };
+      s->nhwc = TRUE;
+      s = sample_add (all, "pad", 0, "backwards %s", loom_dtype_name (types[t]));
+      sample_in (s, desc (types[t], "2,4,7"), FILL_CLASS, 100);
+      sample_out (s, desc (types[t], "4,9,7"));
+      s->attrs.pad = (LoomPadAttrs){ { 3, 8, 6 }, { -2, -1, -1 }, 3 };
+      s = sample_add (all, "pad", 0, "channels backwards %s", loom_dtype_name (types[t]));
+      sample_in (s, desc (types[t], "2,6,5,3"), FILL_CLASS, 100);
+      sample_out (s, desc (types[t], "2,6,5,4"));
+      s->attrs.pad = (LoomPadAttrs){ { 0, 5, 4, 3 }, { 1, -1, -1, -1 }, 1 };
       s->nhwc = TRUE;
       s = sample_add (all, "pad", 0, "steps %s", loom_dtype_name (types[t]));
       sample_in (s, desc (types[t], "2,4,3"), FILL_CLASS, 100);

@@ -85,6 +85,10 @@ eval_fill (LoomTensor *t, const char *range, GRand *rand)
         x = g_rand_int_range (rand, 0, t->dtype == LOOM_BOOL ? 2 : (gint32)classes);
       else if (g_strcmp0 (range, "positive") == 0)
         x = 0.5 + fabs (x);
+      else if (g_strcmp0 (range, "unit") == 0)
+        x = 0.9 * sin (x);
+      else if (g_strcmp0 (range, "above1") == 0)
+        x = 1.2 + fabs (x);
       else if (g_strcmp0 (range, "away0") == 0)
         x = x < 0 ? x - 0.2 : x + 0.2;
       else if (g_strcmp0 (range, "distinct") == 0)

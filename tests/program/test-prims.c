@@ -386,13 +386,14 @@ test_scalar_gradients (void)
       static const gint64 dims[3][2] = { { 3, 4 }, { 1, 4 }, { 3, 1 } };
       LoomValue x[3], grads[3], y, loss;
       guint n;
-      gboolean positive;
+      static const char *const ranges[] = { [LOOM_DOMAIN_ALL] = "away0",
+                                            [LOOM_DOMAIN_POSITIVE] = "positive",
+                                            [LOOM_DOMAIN_UNIT] = "unit",
+                                            [LOOM_DOMAIN_ABOVE_1] = "above1" };
 
       if (((*prim)->flags & LOOM_PRIM_ELEMENTWISE) == 0)
         continue;
       n = loom_scalar_arity ((*prim)->scalar);
-      positive = (*prim)->scalar == LOOM_SCALAR_POW || (*prim)->scalar == LOOM_SCALAR_LOG
-                 || (*prim)->scalar == LOOM_SCALAR_SQRT || (*prim)->scalar == LOOM_SCALAR_RSQRT;
       p = loom_program_new ();
       loom_program_set_float (p, LOOM_F64);
       for (guint k = 0; k < n; k++)
@@ -404,7 +405,7 @@ test_scalar_gradients (void)
       loom_differentiate (p, loss, 0, n, x, grads, &error);
       g_assert_no_error (error);
       e = eval_new (p);
-      eval_fill_all (e, positive ? "positive" : "away0", rand);
+      eval_fill_all (e, ranges[loom_scalar_domain ((*prim)->scalar)], rand);
       eval_check_gradients (e, loss, n, x, grads, (*prim)->name);
     }
 }

@@ -1,0 +1,54 @@
+/* Whole-number arithmetic that C leaves undefined or rounds another way: what the
+ * integer forms of scalar.h's formulas call.
+ *
+ * A division by zero gives 0 here: a kernel cannot raise an error for one element.
+ * The smallest integer divided by -1 wraps, as addition and multiplication do. */
+#ifndef LOOM_INTEGER_H
+#define LOOM_INTEGER_H
+
+#include <stdint.h>
+
+static inline int64_t
+loom_int_neg (int64_t a)
+{
+  return (int64_t) - (uint64_t)a;
+}
+
+/* Rounded towards 0, as C's division. */
+static inline int64_t
+loom_int_div_trunc (int64_t a, int64_t b)
+{
+  return b == 0 ? 0 : b == -1 ? loom_int_neg (a) : a / b;
+}
+
+/* What loom_int_div_trunc() leaves; it has the sign of a. */
+static inline int64_t
+loom_int_fmod (int64_t a, int64_t b)
+{
+  return b == 0 || b == -1 ? 0 : a % b;
+}
+
+/* Rounded down. */
+static inline int64_t
+loom_int_div_floor (int64_t a, int64_t b)
+{
+  int64_t rest = loom_int_fmod (a, b);
+
+  return loom_int_div_trunc (a, b) - (rest != 0 && (rest < 0) != (b < 0));
+}
+
+/* a^b by squaring, wrapping; a negative power of anything but ±1 is 0. */
+static inline int64_t
+loom_int_pow (int64_t a, int64_t b)
+{
+  uint64_t y = 1, square = (uint64_t)a;
+
+  if (b < 0)
+    return a == 1 ? 1 : a == -1 ? ((b & 1) != 0 ? -1 : 1) : 0;
+  for (; b > 0; b >>= 1, square *= square)
+    if ((b & 1) != 0)
+      y *= square;
+  return (int64_t)y;
+}
+
+#endif
