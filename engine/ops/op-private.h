@@ -107,6 +107,16 @@ void loom_op_lower_pool (LoomLower *ctx, LoomPool2dTo a);
 double loom_op_pool_flops (const LoomInfer *ctx);
 char *loom_op_pool_summary (const LoomInfer *ctx);
 
+/* ---- padding, see family-pad.c ---------------------------------------- */
+
+/* v with `front` more places before and `back` behind along one axis, fewer where negative. mode is "constant" or
+ * "zeros" (then value fills them), "reflect", "replicate" or "circular". */
+LoomValue loom_op_pad_value (LoomProgram *p, LoomValue v, int axis, gint64 front, gint64 back, const char *mode,
+                             double value);
+/* Whether an axis of that size has enough places to be padded so: reflect needs more than the padding, circular as
+ * many, replicate one. */
+gboolean loom_op_pad_fits (LoomDim size, gint64 front, gint64 back, const char *mode);
+
 /* ---- along dimensions, see family-axis.c ------------------------------ */
 
 /* "dim" and "keepdim" of reductions, and their samples. */

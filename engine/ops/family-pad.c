@@ -1,0 +1,96 @@
+/* What stands around a tensor: one axis longer, in each of PyTorch's ways of filling the new places.
+ *
+ * Filling with a number is one primitive. The other ways copy elements that are there, so they are slices of the axis
+ * put side by side, and their gradients come with them. Padding several axes one after another gives what padding all
+ * at once gives, corners included. */
+#include "engine/ops/op-private.h"
+
+/* n places of v from `at` on, along the axis. */
+static LoomValue
+piece (LoomProgram *p, LoomValue v, int axis, gint64 at, gint64 n)
+{
+  LoomTensorDesc d = loom_value_info (p, v)->desc;
+  gint64 start[LOOM_MAX_RANK] = { 0 };
+
+  start[axis] = at;
+  d.dim[axis] = n;
+  return loom_slice (p, v, start, NULL, d.dim);
+}
+
+/* The place at `at`, n times. */
+static LoomValue
+repeated (LoomProgram *p, LoomValue v, int axis, gint64 at, gint64 n)
+{
+  LoomTensorDesc d = loom_value_info (p, v)->desc;
+
+  d.dim[axis] = n;
+  return loom_expand_to (p, piece (p, v, axis, at, 1), d.rank, d.dim);
+}
+
+/* What stands on one side of the axis, as parts for a concat: the n places before the first one, or behind the last. */
+static void
+append_side (LoomProgram *p, LoomValue v, int axis, gint64 n, gboolean behind, const char *mode, GArray *parts)
+{
+  gint64 size = loom_value_info (p, v)->desc.dim[axis];
+  LoomValue part;
+
+  if (n <= 0)
+    return;
+  if (g_str_equal (mode, "replicate"))
+    part = repeated (p, v, axis, behind ? size - 1 : 0, n);
+  else if (g_str_equal (mode, "circular"))
+    part = piece (p, v, axis, behind ? 0 : size - n, n);
+  else
+    {
+      /* Mirrored at the edge, which is not repeated: places n … 1 in front, size - 2 … size - 1 - n behind. */
+      for (gint64 i = 0; i < n; i++)
+        {
+          part = piece (p, v, axis, behind ? size - 2 - i : n - i, 1);
+          g_array_append_val (parts, part);
+        }
+      return;
+    }
+  g_array_append_val (parts, part);
+}
+
+LoomValue
+loom_op_pad_value (LoomProgram *p, LoomValue v, int axis, gint64 front, gint64 back, const char *mode, double value)
+{
+  g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  LoomTensorDesc d = loom_value_info (p, v)->desc;
+  gint64 start[LOOM_MAX_RANK] = { 0 };
+
+  if (front < 0 || back < 0)
+    {
+      v = piece (p, v, axis, MAX (-front, 0), d.dim[axis] + MIN (front, 0) + MIN (back, 0));
+      front = MAX (front, 0);
+      back = MAX (back, 0);
+      d = loom_value_info (p, v)->desc;
+    }
+  if (front == 0 && back == 0)
+    return v;
+  if (g_str_equal (mode, "constant") || g_str_equal (mode, "zeros"))
+    {
+      start[axis] = front;
+      d.dim[axis] += front + back;
+      return loom_pad (p, v, start, NULL, d.dim, value);
+    }
+  append_side (p, v, axis, front, FALSE, mode, parts);
+  g_array_append_val (parts, v);
+  append_side (p, v, axis, back, TRUE, mode, parts);
+  return loom_concat (p, parts->len, &g_array_index (parts, LoomValue, 0), axis);
+}
+
+gboolean
+loom_op_pad_fits (LoomDim size, gint64 front, gint64 back, const char *mode)
+{
+  gint64 most = MAX (front, back);
+
+  if (!loom_dim_is_known (size) || most <= 0)
+    return TRUE;
+  if (g_str_equal (mode, "reflect"))
+    return most < size.coef;
+  if (g_str_equal (mode, "circular"))
+    return most <= size.coef;
+  return !g_str_equal (mode, "replicate") || size.coef > 0;
+}
