@@ -109,6 +109,65 @@ gradient_conv2d (const LoomGradCall *call)
   return TRUE;
 }
 
+/* dx = A(w)ᵀ g is linear in both: its gradient by g is the convolution itself, that by w the kernel's gradient with g
+ * and dx's cotangent in the places of g and x. */
+static gboolean
+gradient_input_grad (const LoomGradCall *call)
+{
+  const LoomInstr *instr = call->instr;
+  LoomProgram *p = call->p;
+  LoomConv2dTo attrs = *(const LoomConv2dTo *)instr->attrs;
+  const LoomTensorDesc *w = value_desc (p, instr->in[1]);
+
+  if (call->needed[0])
+    {
+      LoomValue in[3] = { call->grad[0], instr->in[1], 0 };
+
+      call->in_grad[0] = loom_emit (p, loom_prim ("conv2d"), &attrs, 3, in, NULL);
+    }
+  if (call->needed[1])
+    {
+      LoomValue in[2] = { instr->in[0], call->grad[0] };
+
+      attrs.size[0] = w->dim[2];
+      attrs.size[1] = w->dim[3];
+      call->in_grad[1] = loom_emit (p, loom_prim ("conv2d_weight_grad"), &attrs, 2, in, NULL);
+    }
+  return TRUE;
+}
+
+/* dw and dbias are linear in g, with x for a kernel's input: what they are told reaches g as a convolution of x with
+ * their cotangents, and x as an input's gradient with dw's cotangent for a kernel. */
+static gboolean
+gradient_weight_grad (const LoomGradCall *call)
+{
+  const LoomInstr *instr = call->instr;
+  LoomProgram *p = call->p;
+  LoomConv2dTo attrs = *(const LoomConv2dTo *)instr->attrs;
+  LoomTensorDesc g = *value_desc (p, instr->in[0]), x = *value_desc (p, instr->in[1]);
+  LoomValue to_bias = attrs.kernel.has_bias ? call->grad[1] : 0;
+
+  attrs.kernel.has_bias = to_bias != 0 && call->grad[0] != 0;
+  if (call->needed[0] && call->grad[0] != 0)
+    {
+      LoomValue in[3] = { instr->in[1], call->grad[0], to_bias };
+
+      call->in_grad[0] = loom_emit (p, loom_prim ("conv2d"), &attrs, 3, in, NULL);
+    }
+  else if (call->needed[0])
+    call->in_grad[0] = loom_expand_to (p, loom_reshape (p, to_bias, 4, (gint64[]){ 1, g.dim[1], 1, 1 }), 4, g.dim);
+  if (call->needed[1] && call->grad[0] != 0)
+    {
+      LoomValue in[2] = { instr->in[0], call->grad[0] };
+
+      attrs.kernel.has_bias = FALSE;
+      attrs.size[0] = x.dim[2];
+      attrs.size[1] = x.dim[3];
+      call->in_grad[1] = loom_emit (p, loom_prim ("conv2d_input_grad"), &attrs, 2, in, NULL);
+    }
+  return TRUE;
+}
+
 /* ---- expansions ------------------------------------------------------- */
 
 static LoomWindow
@@ -280,6 +339,7 @@ static const LoomPrim input_grad = { .name = "conv2d_input_grad",
                                      .attrs_size = sizeof (LoomConv2dTo),
                                      .max_out = 1,
                                      .infer = infer_input_grad,
+                                     .gradient = gradient_input_grad,
                                      .expand = expand_input_grad,
                                      .describe = describe_conv2d,
                                      .flops = flops_input_grad };
@@ -290,6 +350,7 @@ static const LoomPrim weight_grad = { .name = "conv2d_weight_grad",
                                       .attrs_size = sizeof (LoomConv2dTo),
                                       .max_out = 2,
                                       .infer = infer_weight_grad,
+                                      .gradient = gradient_weight_grad,
                                       .expand = expand_weight_grad,
                                       .describe = describe_conv2d,
                                       .flops = flops_weight_grad };
