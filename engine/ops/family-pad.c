@@ -5,16 +5,25 @@
  * at once gives, corners included. */
 #include "engine/ops/op-private.h"
 
-/* n places of v from `at` on, along the axis. */
+/* n places of v from `at` on along the axis, a step of 1 or -1 apart. */
+static LoomValue
+walk (LoomProgram *p, LoomValue v, int axis, gint64 at, gint64 n, gint64 by)
+{
+  LoomTensorDesc d = loom_value_info (p, v)->desc;
+  gint64 start[LOOM_MAX_RANK] = { 0 }, step[LOOM_MAX_RANK];
+
+  for (int i = 0; i < d.rank; i++)
+    step[i] = 1;
+  start[axis] = at;
+  step[axis] = by;
+  d.dim[axis] = n;
+  return loom_slice (p, v, start, step, d.dim);
+}
+
 static LoomValue
 piece (LoomProgram *p, LoomValue v, int axis, gint64 at, gint64 n)
 {
-  LoomTensorDesc d = loom_value_info (p, v)->desc;
-  gint64 start[LOOM_MAX_RANK] = { 0 };
-
-  start[axis] = at;
-  d.dim[axis] = n;
-  return loom_slice (p, v, start, NULL, d.dim);
+  return walk (p, v, axis, at, n, 1);
 }
 
 /* The place at `at`, n times. */
@@ -27,38 +36,27 @@ repeated (LoomProgram *p, LoomValue v, int axis, gint64 at, gint64 n)
   return loom_expand_to (p, piece (p, v, axis, at, 1), d.rank, d.dim);
 }
 
-/* What stands on one side of the axis, as parts for a concat: the n places before the first one, or behind the last. */
-static void
-append_side (LoomProgram *p, LoomValue v, int axis, gint64 n, gboolean behind, const char *mode, GArray *parts)
+/* What stands on one side of the axis: the n places before the first one, or behind the last. */
+static LoomValue
+side (LoomProgram *p, LoomValue v, int axis, gint64 n, gboolean behind, const char *mode)
 {
   gint64 size = loom_value_info (p, v)->desc.dim[axis];
-  LoomValue part;
 
-  if (n <= 0)
-    return;
   if (g_str_equal (mode, "replicate"))
-    part = repeated (p, v, axis, behind ? size - 1 : 0, n);
-  else if (g_str_equal (mode, "circular"))
-    part = piece (p, v, axis, behind ? 0 : size - n, n);
-  else
-    {
-      /* Mirrored at the edge, which is not repeated: places n … 1 in front, size - 2 … size - 1 - n behind. */
-      for (gint64 i = 0; i < n; i++)
-        {
-          part = piece (p, v, axis, behind ? size - 2 - i : n - i, 1);
-          g_array_append_val (parts, part);
-        }
-      return;
-    }
-  g_array_append_val (parts, part);
+    return repeated (p, v, axis, behind ? size - 1 : 0, n);
+  if (g_str_equal (mode, "circular"))
+    return piece (p, v, axis, behind ? 0 : size - n, n);
+  /* Mirrored at the edge, which is not repeated: places n … 1 in front, size - 2 … size - 1 - n behind. */
+  return walk (p, v, axis, behind ? size - 2 : n, n, -1);
 }
 
 LoomValue
 loom_op_pad_value (LoomProgram *p, LoomValue v, int axis, gint64 front, gint64 back, const char *mode, double value)
 {
-  g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (LoomValue));
   LoomTensorDesc d = loom_value_info (p, v)->desc;
   gint64 start[LOOM_MAX_RANK] = { 0 };
+  LoomValue part[3];
+  guint n = 0;
 
   if (front < 0 || back < 0)
     {
@@ -75,10 +73,12 @@ loom_op_pad_value (LoomProgram *p, LoomValue v, int axis, gint64 front, gint64 b
       d.dim[axis] += front + back;
       return loom_pad (p, v, start, NULL, d.dim, value);
     }
-  append_side (p, v, axis, front, FALSE, mode, parts);
-  g_array_append_val (parts, v);
-  append_side (p, v, axis, back, TRUE, mode, parts);
-  return loom_concat (p, parts->len, &g_array_index (parts, LoomValue, 0), axis);
+  if (front > 0)
+    part[n++] = side (p, v, axis, front, FALSE, mode);
+  part[n++] = v;
+  if (back > 0)
+    part[n++] = side (p, v, axis, back, TRUE, mode);
+  return loom_concat (p, n, part, axis);
 }
 
 gboolean
