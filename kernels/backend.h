@@ -88,11 +88,16 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  cross_entropy      logits, target → loss,lse LoomCrossEntropyAttrs
  *  cross_entropy_grad logits, target, lse, g → dlogits
  *  batch_norm         x, [weight, bias] → y, mean, var      LoomNormAttrs
- *  batch_norm_grad    g, x, mean, var, [weight] → dx, [dweight, dbias]
+ *  batch_norm_grad    g, x, mean, var, [weight], [bias] → dx, [dweight, dbias]
+ *  batch_norm_apply   x, mean, var, [weight, bias] → y      LoomNormAttrs
  *  layer_norm         x, [weight, bias] → y, mean, rstd     LoomNormAttrs
  *  layer_norm_grad    g, x, mean, rstd, [weight] → dx, [dweight, dbias]
  *  gather_rows        table, index → y          none
  *  scatter_add_rows   index, g → table          none
+ *  gather             x, index → y              LoomGatherAttrs
+ *  scatter            base, index, src → y      LoomScatterAttrs
+ *  sort               x → y, where              LoomSortAttrs
+ *  cumsum             x → y                     LoomCumsumAttrs
  *  permute            x → y                     LoomPermuteAttrs
  *  copy               x → y (same shape; layouts and dtypes may differ: also
  *                     `reorder`, `cast`; a float becomes an integer by
@@ -106,6 +111,8 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  random             seed, step → y            LoomRandomAttrs
  *  grad_stats         g… → sumsq, finite        none
  *  sgd_step, adam_step                          see below
+ *  rmsprop_step, adagrad_step, adadelta_step, nadam_step, adamax_step,
+ *  radam_step, lion_step, lamb_step, lars_step  LoomStepAttrs, see below
  */
 
 /* elementwise: a little straight-line program over scalars, applied at every
@@ -200,19 +207,57 @@ typedef struct {
 
 /* batch_norm: statistics over every axis but 1, biased variance; mean and var
  * are [C]. layer_norm: over the last `axes` axes; mean and rstd have the
- * leading shape. affine: weight and bias are there. */
+ * leading shape. affine: weight and bias are there. batch_norm_apply makes y again from statistics that are known.
+ *
+ * act, of the three batch norms, is LOOM_SCALAR_ID or LOOM_SCALAR_RELU. With RELU y is max(0, ·), and batch_norm_grad gets
+ * bias as its last operand when affine and lets g pass only where y, which it works out anew, is above 0: so nobody has to
+ * keep y for it. */
 typedef struct {
   double eps;
   int axes; /* layer_norm only */
   bool affine;
+  LoomScalarOp act;
 } LoomNormAttrs;
+
+/* gather: y[…,i,…] = x[…,index[…,i,…],…] along one axis (torch.gather). index is
+ * i64 or i32, has x's rank and is no longer than x along every other axis; y has
+ * its shape. An index outside 0 … n-1 makes run() return LOOM_STATUS_INDEX. */
+typedef struct {
+  int axis;
+} LoomGatherAttrs;
+
+/* scatter: y is base, and then y[…,index[…,i,…],…] takes src[…,i,…] in the order
+ * of i, so of several that meet in one place the last one stays (torch.scatter),
+ * or all are combined with what is there. src has index's shape, for which
+ * gather's rules hold. y may lie at base's address. Max and min let NaN win. */
+typedef enum { LOOM_SCATTER_REPLACE, LOOM_SCATTER_ADD, LOOM_SCATTER_MUL, LOOM_SCATTER_MAX, LOOM_SCATTER_MIN } LoomScatterMode;
+
+typedef struct {
+  int axis;
+  LoomScatterMode mode;
+} LoomScatterAttrs;
+
+/* sort: along one axis, and where (i64) each element stood; equals keep their
+ * order, also in a descending sort. NaN is larger than anything else, as in
+ * PyTorch. */
+typedef struct {
+  int axis;
+  bool descending;
+} LoomSortAttrs;
+
+/* cumsum: y[…,i,…] = Σ x[…,k,…] over k ≤ i; over k < i when exclusive; from the
+ * other end when reverse. Floats accumulate in f64, integers in i64. */
+typedef struct {
+  int axis;
+  bool exclusive, reverse;
+} LoomCumsumAttrs;
 
 typedef struct {
   int perm[LOOM_MAX_RANK]; /* y.dim[i] = x.dim[perm[i]] */
 } LoomPermuteAttrs;
 
 typedef struct {
-  int64_t start[LOOM_MAX_RANK], step[LOOM_MAX_RANK]; /* step ≥ 1 */
+  int64_t start[LOOM_MAX_RANK], step[LOOM_MAX_RANK]; /* step is not 0; below 0 it walks backwards */
 } LoomSliceAttrs;
 
 /* The gradient of slice: x is placed at start with the step in between, the
@@ -272,6 +317,39 @@ typedef struct {
   bool decoupled; /* AdamW */
   bool amsgrad, maximize;
 } LoomAdamAttrs;
+
+/* The other optimisers' steps: p…, g…, then each state's list in the order below, then scalars as named, and after
+ * them grad_scale, finite, step → p'…, each state's list. All else is as above; formulas in kernels/optim.h.
+ *   rmsprop_step  square_avg, [momentum_buffer], [grad_avg]; lr, alpha, eps, weight_decay, momentum
+ *   adagrad_step  sum; lr, lr_decay, weight_decay, eps
+ *   adadelta_step square_avg, acc_delta; lr, rho, eps, weight_decay
+ *   nadam_step    exp_avg, exp_avg_sq; lr, beta1, beta2, eps, weight_decay, momentum_decay, mu_product
+ *   adamax_step   exp_avg, exp_inf; lr, beta1, beta2, eps, weight_decay
+ *   radam_step    exp_avg, exp_avg_sq; as adamax
+ *   lion_step     exp_avg; lr, beta1, beta2, weight_decay
+ *   lamb_step     exp_avg, exp_avg_sq; as adamax
+ *   lars_step     momentum_buffer; lr, momentum, weight_decay, trust_coefficient, eps
+ * mu_product is the product up to and with this step's mu. */
+typedef enum {
+  LOOM_STEP_RMSPROP,
+  LOOM_STEP_ADAGRAD,
+  LOOM_STEP_ADADELTA,
+  LOOM_STEP_NADAM,
+  LOOM_STEP_ADAMAX,
+  LOOM_STEP_RADAM,
+  LOOM_STEP_LION,
+  LOOM_STEP_LAMB,
+  LOOM_STEP_LARS,
+  LOOM_N_STEPS
+} LoomStepKind;
+
+typedef struct {
+  int n;
+  LoomStepKind kind;
+  bool maximize;
+  bool decoupled;          /* nadam and radam */
+  bool momentum, centered; /* rmsprop's optional states */
+} LoomStepAttrs;
 
 /* ---- kernels ---------------------------------------------------------- */
 

@@ -1,35 +1,19 @@
 /* grad_stats and the optimiser steps over many tensors in one pass.
  *
- * bind() turns the tensors into ranges of addresses, merging neighbours, since
- * parameters, gradients and states usually lie flat; a step is then a few long
- * vectorised loops. Formulas as in ref-optim.inc.c, in f32. */
+ * A step is a few long vectorised loops over what cpu-multi.h makes of the tensors.
+ * Formulas as in ref-optim.inc.c, in f32. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/cpu-multi.h"
 #include "kernels/cpu/cpu-sum.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define LISTS 5 /* p, g, m, v, vmax or p, g, buf */
-#define PIECE 8192
-
 typedef struct
 {
-  float *list[LISTS];
-  int64_t n;
-} Range;
-
-typedef struct
-{
-  CpuKernel k;
-  int n_tensors, lists;
+  CpuMulti m;
   LoomSgdAttrs sgd;
   LoomAdamAttrs adam;
-  Range *range;
-  int n_ranges;
-  bool bound;
-  int64_t pieces; /* of PIECE elements at most, all ranges together */
-  double ns;
 } Optim;
 
 typedef struct
@@ -41,62 +25,14 @@ typedef struct
   uint32_t *exponent;
 } Call;
 
-static LoomStatus
-bind (LoomKernel *kernel, void *const *b, LoomMessage *message)
-{
-  Optim *self = (Optim *)kernel;
-  int n = self->n_tensors;
-
-  self->n_ranges = 0;
-  self->pieces = 0;
-  for (int t = 0; t < n; t++)
-    {
-      Range range = { .n = loom_desc_count (&self->k.in[t]) },
-            *last = self->n_ranges > 0 ? &self->range[self->n_ranges - 1] : NULL;
-      bool joins = last != NULL;
-
-      if (range.n == 0)
-        continue;
-      for (int l = 0; l < self->lists; l++)
-        {
-          range.list[l] = b[l * n + t];
-          joins = joins && last->list[l] + last->n == range.list[l];
-        }
-      if (joins)
-        last->n += range.n;
-      else
-        self->range[self->n_ranges++] = range;
-    }
-  for (int r = 0; r < self->n_ranges; r++)
-    self->pieces += (self->range[r].n + PIECE - 1) / PIECE;
-  self->bound = true;
-  return LOOM_STATUS_OK;
-}
-
-/* Calls body for pieces from … to-1, each within one range. */
-static void
-for_pieces (const Call *call, int64_t from, int64_t to,
-            void (*body) (const Call *call, float *const *list, int64_t at, int64_t n, int64_t piece))
-{
-  const Optim *self = call->self;
-  int64_t piece = 0;
-
-  for (int r = 0; r < self->n_ranges && piece < to; r++)
-    {
-      const Range *range = &self->range[r];
-      int64_t pieces = (range->n + PIECE - 1) / PIECE;
-
-      for (int64_t i = from > piece ? from - piece : 0; i < pieces && piece + i < to; i++)
-        body (call, range->list, i * PIECE, range->n - i * PIECE < PIECE ? range->n - i * PIECE : PIECE, piece + i);
-      piece += pieces;
-    }
-}
-
 /* ---- sgd --------------------------------------------------------------- */
 
 static void
-sgd_piece (const Call *call, float *const *list, int64_t at, int64_t n, int64_t piece)
+sgd_piece (void *context, const CpuPiece *piece)
 {
+  const Call *call = context;
+  float *const *list = piece->list;
+  int64_t at = piece->at, n = piece->n;
   const LoomSgdAttrs *a = &call->self->sgd;
   float *p = list[0] + at, *g = list[1] + at, *buf = a->momentum ? list[2] + at : NULL;
   float lr = call->lr, momentum = call->momentum, fresh = 1 - call->dampening, decay = call->decay;
@@ -127,14 +63,14 @@ sgd_piece (const Call *call, float *const *list, int64_t at, int64_t n, int64_t 
 static void
 part_sgd (void *context, int64_t from, int64_t to)
 {
-  for_pieces (context, from, to, sgd_piece);
+  cpu_multi_pieces (&((const Call *)context)->self->m, from, to, sgd_piece, context);
 }
 
 static LoomStatus
 work_sgd (CpuKernel *k, void *const *b, LoomMessage *message)
 {
   Optim *self = (Optim *)k;
-  void *const *scalar = b + self->lists * self->n_tensors;
+  void *const *scalar = b + self->m.lists * self->m.n_tensors;
   Call call = {
     .self = self,
     .lr = *(float *)scalar[0],
@@ -147,17 +83,20 @@ work_sgd (CpuKernel *k, void *const *b, LoomMessage *message)
 
   if (*(float *)scalar[5] == 0)
     return LOOM_STATUS_OK;
-  if (!self->bound)
-    bind (&k->base, b, message);
-  cpu_share (k, self->ns, self->pieces, part_sgd, &call);
+  if (!self->m.bound)
+    cpu_multi_bind (&k->base, b, message);
+  cpu_share (k, self->m.ns, self->m.pieces, part_sgd, &call);
   return LOOM_STATUS_OK;
 }
 
 /* ---- adam -------------------------------------------------------------- */
 
 static void
-adam_piece (const Call *call, float *const *list, int64_t at, int64_t n, int64_t piece)
+adam_piece (void *context, const CpuPiece *piece)
 {
+  const Call *call = context;
+  float *const *list = piece->list;
+  int64_t at = piece->at, n = piece->n;
   const LoomAdamAttrs *a = &call->self->adam;
   float *p = list[0] + at, *g = list[1] + at, *m = list[2] + at, *v = list[3] + at;
   float *vmax = a->amsgrad ? list[4] + at : NULL;
@@ -194,7 +133,7 @@ adam_piece (const Call *call, float *const *list, int64_t at, int64_t n, int64_t
 static void
 part_adam (void *context, int64_t from, int64_t to)
 {
-  for_pieces (context, from, to, adam_piece);
+  cpu_multi_pieces (&((const Call *)context)->self->m, from, to, adam_piece, context);
 }
 
 /* x^n for whole n ≥ 0, by squaring: a tenth of pow()'s time, and tiny models notice. */
@@ -213,7 +152,7 @@ static LoomStatus
 work_adam (CpuKernel *k, void *const *b, LoomMessage *message)
 {
   Optim *self = (Optim *)k;
-  void *const *scalar = b + self->lists * self->n_tensors;
+  void *const *scalar = b + self->m.lists * self->m.n_tensors;
   int64_t step = *(int64_t *)scalar[7];
   Call call = {
     .self = self,
@@ -227,20 +166,22 @@ work_adam (CpuKernel *k, void *const *b, LoomMessage *message)
 
   if (*(float *)scalar[6] == 0)
     return LOOM_STATUS_OK;
-  if (!self->bound)
-    bind (&k->base, b, message);
+  if (!self->m.bound)
+    cpu_multi_bind (&k->base, b, message);
   call.step_size = (float)(call.lr / (1 - power (call.beta1, step)));
   call.root = (float)(1 / sqrt (1 - power (call.beta2, step)));
-  cpu_share (k, self->ns, self->pieces, part_adam, &call);
+  cpu_share (k, self->m.ns, self->m.pieces, part_adam, &call);
   return LOOM_STATUS_OK;
 }
 
 /* ---- grad_stats -------------------------------------------------------- */
 
 static void
-stats_piece (const Call *call, float *const *list, int64_t at, int64_t n, int64_t piece)
+stats_piece (void *context, const CpuPiece *piece)
 {
-  const float *g = list[0] + at;
+  const Call *call = context;
+  const float *g = piece->list[0] + piece->at;
+  int64_t n = piece->n;
   double lane[16] = { 0 }, sum = 0;
   uint32_t worst[16] = { 0 }, all = 0;
   int64_t i = 0;
@@ -265,14 +206,14 @@ stats_piece (const Call *call, float *const *list, int64_t at, int64_t n, int64_
       sum += (double)g[i] * (double)g[i];
       all = magnitude > all ? magnitude : all;
     }
-  call->sum[piece] = sum;
-  call->exponent[piece] = all;
+  call->sum[piece->piece] = sum;
+  call->exponent[piece->piece] = all;
 }
 
 static void
 part_stats (void *context, int64_t from, int64_t to)
 {
-  for_pieces (context, from, to, stats_piece);
+  cpu_multi_pieces (&((const Call *)context)->self->m, from, to, stats_piece, context);
 }
 
 static LoomStatus
@@ -283,11 +224,11 @@ work_stats (CpuKernel *k, void *const *b, LoomMessage *message)
   double sum = 0;
   uint32_t worst = 0;
 
-  if (!self->bound)
-    bind (&k->base, b, message);
-  call.exponent = (uint32_t *)(call.sum + self->pieces);
-  cpu_share (k, self->ns, self->pieces, part_stats, &call);
-  for (int64_t i = 0; i < self->pieces; i++)
+  if (!self->m.bound)
+    cpu_multi_bind (&k->base, b, message);
+  call.exponent = (uint32_t *)(call.sum + self->m.pieces);
+  cpu_share (k, self->m.ns, self->m.pieces, part_stats, &call);
+  for (int64_t i = 0; i < self->m.pieces; i++)
     {
       sum += call.sum[i];
       worst = call.exponent[i] > worst ? call.exponent[i] : worst;
@@ -299,45 +240,20 @@ work_stats (CpuKernel *k, void *const *b, LoomMessage *message)
 
 /* ---- construction ------------------------------------------------------ */
 
-static void
-destroy (CpuKernel *k)
-{
-  free (((Optim *)k)->range);
-}
-
 static LoomStatus
 create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, int n, int lists, int scalars, CpuWork work,
         Optim **optim, CpuKernel **kernel, LoomMessage *message)
 {
-  Optim *self;
-  int64_t pieces = 0;
+  CpuMulti *multi;
+  LoomStatus status
+      = cpu_multi_new (sizeof (Optim), device, spec, attrs_size, n, lists, scalars, work, &multi, message);
 
-  if (!cpu_all_f32 (spec) || spec->n_in != lists * n + scalars)
-    return LOOM_STATUS_UNSUPPORTED;
-  self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, work, message);
-  if (self == NULL)
-    return LOOM_STATUS_OUT_OF_MEMORY;
-  self->k.destroy = destroy;
-  self->k.base.bind = bind;
-  self->n_tensors = n;
-  self->lists = lists;
-  self->range = calloc ((size_t)n + 1, sizeof *self->range);
-  if (self->range == NULL)
-    {
-      self->k.base.free (&self->k.base);
-      return LOOM_STATUS_OUT_OF_MEMORY;
-    }
-  for (int t = 0; t < n; t++)
-    {
-      int64_t count = loom_desc_count (&spec->in[t]);
-
-      pieces += (count + PIECE - 1) / PIECE;
-      self->ns += 0.15 * (double)(count * lists);
-    }
+  if (status != LOOM_STATUS_OK)
+    return status;
   if (scalars == 0)
-    self->k.base.scratch_bytes = (size_t)pieces * (sizeof (double) + sizeof (uint32_t)) + 64;
-  *optim = self;
-  *kernel = &self->k;
+    multi->k.base.scratch_bytes = (size_t)multi->pieces * (sizeof (double) + sizeof (uint32_t)) + 64;
+  *optim = (Optim *)multi;
+  *kernel = &multi->k;
   return LOOM_STATUS_OK;
 }
 

@@ -113,10 +113,15 @@ void cpu_thread_limit (int threads);
   X (cross_entropy_grad)                                                                                               \
   X (batch_norm)                                                                                                       \
   X (batch_norm_grad)                                                                                                  \
+  X (batch_norm_apply)                                                                                                 \
   X (layer_norm)                                                                                                       \
   X (layer_norm_grad)                                                                                                  \
   X (gather_rows)                                                                                                      \
   X (scatter_add_rows)                                                                                                 \
+  X (gather)                                                                                                           \
+  X (scatter)                                                                                                          \
+  X (sort)                                                                                                             \
+  X (cumsum)                                                                                                           \
   X (permute)                                                                                                          \
   X (copy)                                                                                                             \
   X (reorder)                                                                                                          \
@@ -130,7 +135,16 @@ void cpu_thread_limit (int threads);
   X (random)                                                                                                           \
   X (grad_stats)                                                                                                       \
   X (sgd_step)                                                                                                         \
-  X (adam_step)
+  X (adam_step)                                                                                                        \
+  X (rmsprop_step)                                                                                                     \
+  X (adagrad_step)                                                                                                     \
+  X (adadelta_step)                                                                                                    \
+  X (nadam_step)                                                                                                       \
+  X (adamax_step)                                                                                                      \
+  X (radam_step)                                                                                                       \
+  X (lion_step)                                                                                                        \
+  X (lamb_step)                                                                                                        \
+  X (lars_step)
 
 #define CPU_DECLARE(name) extern const CpuPrimitive ISA (cpu_##name);
 CPU_PRIMITIVES (CPU_DECLARE)

@@ -1,0 +1,134 @@
+/* The formulas of optim.h over one element of type T, named FN (name), with FN (sqrt) the type's square root.
+ *
+ * p is the weight and d the gradient after the common prelude; s0, s1, s2 are the element's states and are changed;
+ * c are the step's numbers. The result is the new weight. Included once for each type, without a guard. */
+
+LOOM_OPTIM_FN T
+FN (rmsprop) (T p, T d, T *s0, T *s1, T *s2, const T *c)
+{
+  *s0 = c[1] * *s0 + (1 - c[1]) * d * d;
+  return p - c[0] * d / (FN (sqrt) (*s0) + c[2]);
+}
+
+LOOM_OPTIM_FN T
+FN (rmsprop_momentum) (T p, T d, T *s0, T *s1, T *s2, const T *c)
+{
+  *s0 = c[1] * *s0 + (1 - c[1]) * d * d;
+  *s1 = c[3] * *s1 + d / (FN (sqrt) (*s0) + c[2]);
+  return p - c[0] * *s1;
+}
+
+/* The spread about the running mean; rounding may carry it below 0, where it counts as 0. */
+LOOM_OPTIM_FN T
+FN (spread) (T square, T mean)
+{
+  T spread = square - mean * mean;
+
+  return FN (sqrt) (spread > 0 ? spread : 0);
+}
+
+LOOM_OPTIM_FN T
+FN (rmsprop_centered) (T p, T d, T *s0, T *s1, T *s2, const T *c)
+{
+  *s0 = c[1] * *s0 + (1 - c[1]) * d * d;
+  *s1 += (d - *s1) * (1 - c[1]);
+  return p - c[0] * d / (FN (spread) (*s0, *s1) + c[2]);
+}
+
+LOOM_OPTIM_FN T
+FN (rmsprop_momentum_centered) (T p, T d, T *s0, T *s1, T *s2, const T *c)
+{
+  *s0 = c[1] * *s0 + (1 - c[1]) * d * d;
+  *s2 += (d - *s2) * (1 - c[1]);
+  *s1 = c[3] * *s1 + d / (FN (spread) (*s0, *s2) + c[2]);
+  return p - c[0] * *s1;
+}
+
+LOOM_OPTIM_FN T
+FN (adagrad) (T p, T d, T *s0, T *s1, T *s2, const T *c)
+{
+  *s0 += d * d;
+  return p - c[0] * d / (FN (sqrt) (*s0) + c[1]);
+}
+
+LOOM_OPTIM_FN T
+FN (adadelta) (T p, T d, T *s0, T *s1, T *s2, const T *c)
+{
+  T delta;
+
+  *s0 = c[1] * *s0 + (1 - c[1]) * d * d;
+  delta = FN (sqrt) (*s1 + c[2]) / FN (sqrt) (*s0 + c[2]) * d;
+  *s1 = c[1] * *s1 + (1 - c[1]) * delta * delta;
+  return p - c[0] * delta;
+}
+
+LOOM_OPTIM_FN T
+FN (nadam) (T p, T d, T *s0, T *s1, T *s2, const T *c)
+{
+  *s0 += (d - *s0) * (1 - c[2]);
+  *s1 = c[3] * *s1 + (1 - c[3]) * d * d;
+  return p - (c[0] * d + c[1] * *s0) / (FN (sqrt) (*s1) * c[4] + c[5]);
+}
+
+LOOM_OPTIM_FN T
+FN (adamax) (T p, T d, T *s0, T *s1, T *s2, const T *c)
+{
+  T old = c[2] * *s1, fresh = (d < 0 ? -d : d) + c[3];
+
+  *s0 += (d - *s0) * (1 - c[1]);
+  *s1 = old > fresh ? old : fresh;
+  return p - c[0] * *s0 / *s1;
+}
+
+LOOM_OPTIM_FN T
+FN (radam) (T p, T d, T *s0, T *s1, T *s2, const T *c)
+{
+  T adaptive;
+
+  *s0 += (d - *s0) * (1 - c[1]);
+  *s1 = c[2] * *s1 + (1 - c[2]) * d * d;
+  adaptive = c[4] / (FN (sqrt) (*s1) + c[3]);
+  return p - c[0] * *s0 * (c[4] > 0 ? adaptive : 1);
+}
+
+LOOM_OPTIM_FN T
+FN (lion) (T p, T d, T *s0, T *s1, T *s2, const T *c)
+{
+  T update = c[1] * *s0 + (1 - c[1]) * d;
+
+  *s0 = c[2] * *s0 + (1 - c[2]) * d;
+  return p - c[0] * ((T)(update > 0) - (T)(update < 0));
+}
+
+LOOM_OPTIM_FN T
+FN (lamb_update) (T p, T m, T v, const T *c)
+{
+  return m * c[5] / (FN (sqrt) (v) * c[6] + c[3]) + c[4] * p;
+}
+
+LOOM_OPTIM_FN T
+FN (lamb_measure) (T p, T g, T *s0, T *s1, T *s2, const T *c)
+{
+  *s0 = c[1] * *s0 + (1 - c[1]) * g;
+  *s1 = c[2] * *s1 + (1 - c[2]) * g * g;
+  return FN (lamb_update) (p, *s0, *s1, c);
+}
+
+LOOM_OPTIM_FN T
+FN (lamb) (T p, T d, T *s0, T *s1, T *s2, const T *c)
+{
+  return p - c[0] * FN (lamb_update) (p, *s0, *s1, c);
+}
+
+LOOM_OPTIM_FN T
+FN (lars_measure) (T p, T g, T *s0, T *s1, T *s2, const T *c)
+{
+  return g;
+}
+
+LOOM_OPTIM_FN T
+FN (lars) (T p, T d, T *s0, T *s1, T *s2, const T *c)
+{
+  *s0 = c[1] * *s0 + c[0] * d;
+  return p - *s0;
+}

@@ -1,0 +1,35 @@
+/* The optimisers of kernels/optim.h in plain loops: one loop for all, which asks a table for the formula. */
+#include "kernels/ref/ref.h"
+
+#include "kernels/optim.h"
+
+typedef void (*Rates) (const LoomStepAttrs *a, const double *h, double step, LoomStepRates *r);
+typedef double (*Trust) (const LoomStepRates *r, double weight, double measured);
+
+#define sqrt_f32 sqrtf
+#define sqrt_f64 sqrt
+
+#define T        float
+#define FN(name) name##_f32
+#include "ref-steps.inc.c"
+#undef T
+#undef FN
+#define T        double
+#define FN(name) name##_f64
+#include "ref-steps.inc.c"
+
+static RefWork
+choose_step (const LoomKernelSpec *spec)
+{
+  const LoomStepAttrs *a = spec->attrs;
+  int states = loom_step_states (a), scalars = loom_step_scalars (a);
+
+  if (spec->n_in != (2 + states) * a->n + scalars + 3 || spec->n_out != (1 + states) * a->n)
+    return NULL;
+  return REF_PICK (spec->in[spec->n_in - 2].dtype, optim_step);
+}
+
+#define STEP(name_, scalars)                                                                                           \
+  const RefPrimitive ref_##name_##_step                                                                                \
+      = { .name = #name_ "_step", .attrs_size = sizeof (LoomStepAttrs), .choose = choose_step };
+LOOM_STEPS (STEP)
