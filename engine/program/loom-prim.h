@@ -130,6 +130,34 @@ typedef struct
 
 /* reshape and expand have LoomDims itself. */
 
+/* A straight-line program of scalars that somebody wrote as formulas: registers 0 … n_in-1 are inputs, register
+ * n_in + k is the result of step k. Unlike LoomElementwiseAttrs it is no kernel's: it is emitted as primitives. */
+#define LOOM_FORMULA_MAX_IN 16
+#define LOOM_FORMULA_MAX_OUT 16
+#define LOOM_FORMULA_MAX_STEPS 192
+
+typedef struct
+{
+  guint n_in, n_steps, n_out;
+  LoomElementwiseStep step[LOOM_FORMULA_MAX_STEPS];
+  guint8 out[LOOM_FORMULA_MAX_OUT]; /* registers */
+} LoomFormula;
+
+/* Whether a register holds bools: a comparison, or what “and” and “or” make of two. Inputs are floats. */
+gboolean loom_formula_is_bool (const LoomFormula *formula, guint reg);
+/* Emits it on the given inputs, which are floats, with constants of the given type, and fills out[0 … n_out-1]. */
+void loom_formula_emit (LoomProgram *p, const LoomFormula *formula, LoomDType dtype, const LoomValue *in,
+                        LoomValue *out);
+
+/* custom_gradient: y, x…, saved… → y, the first operand under a gradient of the user's own. `backward` takes the
+ * cotangent of y, the n_inputs x, the saved values in their order and y itself last, and gives the cotangent of each
+ * x. */
+typedef struct
+{
+  guint n_inputs;
+  LoomFormula backward;
+} LoomCustomGradientAttrs;
+
 /* Every primitive, for generic tests and listings; NULL-terminated. */
 const LoomPrim *const *loom_prims (void);
 const LoomPrim *loom_prim (const char *name); /* NULL when there is none */
@@ -148,12 +176,19 @@ LoomValue loom_matmul (LoomProgram *p, LoomValue a, LoomValue b, gboolean trans_
 LoomValue loom_reduce (LoomProgram *p, LoomReduceOp op, LoomValue a, guint32 axes, gboolean keepdim);
 LoomValue loom_reshape (LoomProgram *p, LoomValue a, int rank, const gint64 *dims);
 LoomValue loom_expand_to (LoomProgram *p, LoomValue a, int rank, const gint64 *dims);
-/* Elements start, start + step, … (counts of them in `to`) along each axis. */
+/* Elements start, start + step, … (counts of them in `to`) along each axis; a step below 0 walks backwards. */
 LoomValue loom_slice (LoomProgram *p, LoomValue a, const gint64 *start, const gint64 *step, const gint64 *to);
 /* The opposite: a is placed at start with the step in between, in a tensor of shape `to` filled with value. */
 LoomValue
 loom_pad (LoomProgram *p, LoomValue a, const gint64 *start, const gint64 *step, const gint64 *to, double value);
 LoomValue loom_concat (LoomProgram *p, guint n, const LoomValue *parts, int axis);
+/* Along an axis by index, see LoomGatherAttrs and LoomScatterAttrs; base and src have one type. */
+LoomValue loom_gather (LoomProgram *p, LoomValue x, LoomValue index, int axis);
+LoomValue
+loom_scatter (LoomProgram *p, LoomValue base, LoomValue index, LoomValue src, int axis, LoomScatterMode mode);
+/* Sorted along an axis; where (may be NULL) receives the positions. */
+LoomValue loom_sort (LoomProgram *p, LoomValue x, int axis, gboolean descending, LoomValue *where);
+LoomValue loom_cumsum (LoomProgram *p, LoomValue x, int axis, gboolean exclusive, gboolean reverse);
 /* The same value behind a barrier that no gradient passes. */
 LoomValue loom_detach (LoomProgram *p, LoomValue a);
 /* A description for error messages: "f32 [4, 3]"; free it. */

@@ -17,14 +17,24 @@ extern const LoomPrim *const loom_prims_softmax[];
 extern const LoomPrim *const loom_prims_loss[];
 extern const LoomPrim *const loom_prims_norm[];
 extern const LoomPrim *const loom_prims_gather[];
+extern const LoomPrim *const loom_prims_index[];
 extern const LoomPrim *const loom_prims_shape[];
 extern const LoomPrim *const loom_prims_source[];
 extern const LoomPrim *const loom_prims_update[];
+extern const LoomPrim *const loom_prims_custom[];
+extern const LoomPrim *const loom_prims_linalg[];
 
 static inline const LoomTensorDesc *
 value_desc (const LoomProgram *p, LoomValue v)
 {
   return &loom_value_info (p, v)->desc;
+}
+
+/* What a short float is computed, summed and kept statistics in. */
+static inline LoomDType
+dtype_wide (LoomDType dtype)
+{
+  return dtype == LOOM_F16 || dtype == LOOM_BF16 ? LOOM_F32 : dtype;
 }
 
 static inline gboolean
@@ -45,5 +55,26 @@ gboolean loom_prim_refuse (char **why, const char *format, ...) G_GNUC_PRINTF (2
 gboolean loom_prim_arity (guint n_in, guint n, char **why);
 /* "[a, b]" of a list of integers, for describe(). */
 char *loom_ints_to_string (guint n, const gint64 *values);
+
+/* ---- program-rewrite.c: passes from program to program --------------------- */
+
+typedef struct
+{
+  const LoomProgram *from;
+  LoomProgram *to;
+  GArray *map; /* LoomValue of `to` by value of `from` */
+} LoomRewrite;
+
+/* A new program with the same slots and inputs. */
+void loom_rewrite_begin (LoomRewrite *r, const LoomProgram *from);
+LoomValue loom_rewrite_value (const LoomRewrite *r, LoomValue v);
+/* What is emitted next has this instruction's region, node and device. */
+void loom_rewrite_place (LoomRewrite *r, const LoomInstr *instr);
+/* out[k] of `to` stands for the instruction's result k. */
+void loom_rewrite_results (LoomRewrite *r, const LoomInstr *instr, const LoomValue *out);
+/* The instruction as it is, with these operands of `to`. */
+void loom_rewrite_copy (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in);
+/* The same commits and outputs; returns `to`. */
+LoomProgram *loom_rewrite_end (LoomRewrite *r);
 
 G_END_DECLS

@@ -42,6 +42,10 @@ typedef union
   LoomSoftmaxAttrs softmax;
   LoomCrossEntropyAttrs entropy;
   LoomNormAttrs norm;
+  LoomGatherAttrs gather;
+  LoomScatterAttrs scatter;
+  LoomSortAttrs sort;
+  LoomCumsumAttrs cumsum;
   LoomPermuteAttrs permute;
   LoomSliceAttrs slice;
   LoomPadAttrs pad;
@@ -92,6 +96,7 @@ void sample_out (Sample *s, LoomTensorDesc d);
 /* Each family's samples, samples-<family>.c: for every primitive its attributes, broadcasts, sizes 0 and 1, odd sizes
  * that leave remainders in vector loops, and sizes that go to threads. */
 void samples_first (GPtrArray *all);
+void samples_index (GPtrArray *all);
 
 /* All samples of all primitives (kernel-samples.c). */
 GPtrArray *samples_new (void);

@@ -375,6 +375,36 @@ softmax_samples (GPtrArray *all)
 }
 
 static void
+batch_norm_samples (GPtrArray *all, const char *shape, int affine, gboolean relu)
+{
+  static const char *const primitives[] = { "batch_norm", "batch_norm_grad", "batch_norm_apply" };
+  LoomTensorDesc x = desc (F, shape), c = { F, 0, 1, { x.dim[1] } };
+
+  for (int v = 0; v < 3; v++)
+    {
+      gboolean grad = v == 1;
+      Sample *s = sample_add (all, primitives[v], grad ? 1e-4 : 2e-5, "%s%s%s", shape, affine ? " affine" : "",
+                              relu ? " relu" : "");
+
+      sample_in (s, x, FILL_NORMAL, 0);
+      if (grad)
+        sample_in (s, x, FILL_NORMAL, 0);
+      if (v > 0)
+        {
+          sample_in (s, c, FILL_NORMAL, 0);
+          sample_in (s, c, FILL_POSITIVE, 0);
+        }
+      for (int i = 0; i < (grad && !relu ? 1 : 2) * affine; i++)
+        sample_in (s, c, FILL_NORMAL, 0);
+      sample_out (s, x);
+      for (int i = 0; i < (grad ? 2 * affine : v == 0 ? 2 : 0); i++)
+        sample_out (s, c);
+      s->attrs.norm = (LoomNormAttrs){ .eps = 1e-5, .affine = affine, .act = relu ? LOOM_SCALAR_RELU : LOOM_SCALAR_ID };
+      s->nhwc = TRUE;
+    }
+}
+
+static void
 norm_samples (GPtrArray *all)
 {
   static const char *const batch[] = { "4,3", "3,5,7", "2,6,5,5", "16,40,13,13", "1,2,1,2" };
@@ -382,32 +412,8 @@ norm_samples (GPtrArray *all)
 
   for (int affine = 0; affine < 2; affine++)
     {
-      for (int v = 0; v < (int)G_N_ELEMENTS (batch); v++)
-        {
-          LoomTensorDesc x = desc (F, batch[v]), c = { F, 0, 1, { x.dim[1] } };
-          Sample *s = sample_add (all, "batch_norm", 2e-5, "%s%s", batch[v], affine ? " affine" : "");
-
-          sample_in (s, x, FILL_POSITIVE, 0);
-          for (int i = 0; i < 2 * affine; i++)
-            sample_in (s, c, FILL_NORMAL, 0);
-          sample_out (s, x);
-          sample_out (s, c);
-          sample_out (s, c);
-          s->attrs.norm = (LoomNormAttrs){ .eps = 1e-5, .affine = affine };
-          s->nhwc = TRUE;
-          s = sample_add (all, "batch_norm_grad", 1e-4, "%s%s", batch[v], affine ? " affine" : "");
-          sample_in (s, x, FILL_NORMAL, 0);
-          sample_in (s, x, FILL_NORMAL, 0);
-          sample_in (s, c, FILL_NORMAL, 0);
-          sample_in (s, c, FILL_POSITIVE, 0);
-          if (affine)
-            sample_in (s, c, FILL_NORMAL, 0);
-          sample_out (s, x);
-          for (int i = 0; i < 2 * affine; i++)
-            sample_out (s, c);
-          s->attrs.norm = (LoomNormAttrs){ .eps = 1e-5, .affine = affine };
-          s->nhwc = TRUE;
-        }
+      for (int v = 0; v < 2 * (int)G_N_ELEMENTS (batch); v++)
+        batch_norm_samples (all, batch[v / 2], affine, v % 2 != 0);
       for (int v = 0; v < (int)G_N_ELEMENTS (layer); v++)
         {
           LoomTensorDesc x = desc (F, layer[v]);

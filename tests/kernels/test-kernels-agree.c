@@ -159,11 +159,12 @@ test_bits (void)
 static void
 test_index (void)
 {
-  static const char *const victims[] = { "gather_rows", "scatter_add_rows", "cross_entropy", "cross_entropy_grad" };
+  static const char *const victims[] = { "gather_rows", "scatter_add_rows", "cross_entropy", "cross_entropy_grad",
+                                         "gather",      "scatter" };
   Machine machine[2] = { machine_open (loom_backend_ref (), 1), machine_open (loom_backend_cpu (), 2) };
 
   for (guint i = 0; i < samples->len; i++)
-    for (int v = 0; v < 4; v++)
+    for (int v = 0; v < (int)G_N_ELEMENTS (victims); v++)
       {
         const Sample *s = g_ptr_array_index (samples, i);
         int operand = v == 1 ? 0 : 1;

@@ -276,6 +276,48 @@ BUILD (scatter)
   return 1;
 }
 
+BUILD (gather_axis)
+{
+  y[0] = loom_gather (p, x[0], x[1], 1);
+  return 1;
+}
+
+/* Indices of three values among five places: some meet, and some places keep what they had. */
+BUILD (scatter_replace)
+{
+  y[0] = loom_scatter (p, x[0], x[1], x[2], 1, LOOM_SCATTER_REPLACE);
+  return 1;
+}
+
+BUILD (scatter_add)
+{
+  y[0] = loom_scatter (p, x[0], x[1], x[2], 1, LOOM_SCATTER_ADD);
+  return 1;
+}
+
+BUILD (scatter_extremes)
+{
+  y[0] = loom_scatter (p, x[0], x[1], x[2], 0, LOOM_SCATTER_MAX);
+  y[1] = loom_scatter (p, x[0], x[1], x[2], 0, LOOM_SCATTER_MIN);
+  return 2;
+}
+
+BUILD (sorted)
+{
+  y[0] = loom_sort (p, x[0], 1, FALSE, NULL);
+  y[1] = loom_sort (p, x[0], 0, TRUE, NULL);
+  return 2;
+}
+
+BUILD (running_sums)
+{
+  y[0] = loom_cumsum (p, x[0], 1, FALSE, FALSE);
+  y[1] = loom_cumsum (p, x[0], 0, TRUE, FALSE);
+  y[2] = loom_cumsum (p, x[0], 2, FALSE, TRUE);
+  y[3] = loom_cumsum (p, x[0], 1, TRUE, TRUE);
+  return 4;
+}
+
 BUILD (moves)
 {
   LoomValue t = loom_permute (p, x[0], (int[]){ 2, 0, 1 });
@@ -323,6 +365,12 @@ static const Case cases[] = {
   { "layer_norm_grad", NULL, 3, { F (2, 3, 4), F (2, 3, 4), F (1, 4) }, layer_norm_grad },
   { "gather_rows", "class:5", 2, { F (2, 5, 2), N (2, 3, 2) }, gather },
   { "scatter_add_rows", "class:5", 2, { N (1, 4), F (2, 4, 3) }, scatter },
+  { "gather", "class:5", 2, { F (3, 2, 5, 3), N (3, 2, 4, 2) }, gather_axis },
+  { "scatter replace", "class:3", 3, { F (3, 2, 5, 3), N (3, 2, 4, 2), F (3, 2, 4, 2) }, scatter_replace },
+  { "scatter add", "class:3", 3, { F (2, 3, 5), N (2, 3, 6), F (2, 3, 6) }, scatter_add },
+  { "scatter max", "class:3", 3, { F (2, 5, 2), N (2, 4, 2), F (2, 4, 2) }, scatter_extremes },
+  { "sort", "distinct", 1, { F (3, 2, 5, 3) }, sorted },
+  { "cumsum", NULL, 1, { F (3, 2, 3, 4) }, running_sums },
   { "moves", NULL, 1, { F (3, 2, 3, 4) }, moves },
   { "expand", NULL, 1, { F (2, 3, 1) }, expand },
 };
