@@ -284,6 +284,8 @@ work_fuse (Work *w)
       if (!instr->dead && (strcmp (instr->primitive, "matmul") == 0 || strcmp (instr->primitive, "conv2d") == 0))
         fuse_epilogue (w, i);
     }
+  work_fuse_norms (w);
+  work_count_uses (w);
   for (guint i = 0; i < w->instrs->len; i++)
     if (!work_instr (w, i)->dead && work_instr (w, i)->steps != NULL)
       fuse_chain (w, work_instr (w, i));

@@ -23,6 +23,7 @@ static const struct
   { "avg_pool2d_grad", 0, 0 },
   { "batch_norm", 0, 0 },
   { "batch_norm_grad", 0, 0 },
+  { "batch_norm_apply", 0, 0 },
 };
 
 typedef struct

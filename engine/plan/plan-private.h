@@ -51,6 +51,7 @@ typedef struct
   LoomDType compute; /* elementwise only */
   LoomRegion region;
   const char *origin, *device_name;
+  guint recomputation;
   int device;
   gboolean dead, setup, is_transfer;
   LoomKernel *kernel;
@@ -120,6 +121,9 @@ void work_remove_dead (Work *w);
 
 /* plan-fuse.c: epilogues and element-wise chains. */
 void work_fuse (Work *w);
+
+/* plan-norm.c: batch normalisation with the ReLU behind it, and its result made again for the backward pass. */
+void work_fuse_norms (Work *w);
 
 /* plan-place.c: devices, layouts, copies, kernels, and the schedule. */
 gboolean work_place (Work *w, GError **error);

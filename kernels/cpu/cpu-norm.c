@@ -4,7 +4,10 @@
  * Batch norm sees x as [N, C, area] (plain) or [rows, C] (NHWC, or area 1). The NHWC
  * statistics are taken in chunks of rows, each relative to the first row so that
  * single precision keeps its digits, and the chunks are added in double in their
- * order: the result does not depend on the number of threads. */
+ * order: the result does not depend on the number of threads.
+ *
+ * With a ReLU behind it the gradient works out anew, from x and the statistics, where the ReLU was open: two more
+ * operations an element in loops that wait for memory, and nobody has to keep the ReLU's result. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/cpu-sum.h"
 
@@ -17,7 +20,7 @@ typedef struct
 {
   CpuKernel k;
   double eps;
-  bool affine, columns;       /* columns: channels lie side by side */
+  bool affine, relu, columns; /* columns: channels lie side by side */
   int64_t N, C, area, chunks; /* columns: area is 1, N counts rows. Layer norm: N rows of C */
   double ns;
 } Norm;
@@ -29,6 +32,7 @@ typedef struct
   float *y, *mean, *var, *dweight, *dbias;
   float *partial;               /* [chunks, 2, C] */
   float *scale, *shift, *slope; /* [C] each, for the pass that writes */
+  float *opening, *threshold;   /* [C] each: the ReLU is open where x·opening + threshold > 0 */
 } Call;
 
 /* ---- batch norm, channels side by side -------------------------------- */
@@ -63,7 +67,7 @@ part_column_sums (void *context, int64_t from, int64_t to)
                   second[c] += d * d;
                 }
             }
-          else
+          else if (!call->self->relu)
             {
               const float *g = call->g + r * C, *mean = call->mean_in;
 
@@ -72,6 +76,20 @@ part_column_sums (void *context, int64_t from, int64_t to)
                 {
                   first[c] += g[c];
                   second[c] += g[c] * (x[c] - mean[c]);
+                }
+            }
+          else
+            {
+              const float *g = call->g + r * C, *mean = call->mean_in;
+              const float *opening = call->opening, *threshold = call->threshold;
+
+#pragma GCC ivdep
+              for (int64_t c = 0; c < C; c++)
+                {
+                  float open = x[c] * opening[c] + threshold[c] > 0 ? g[c] : 0;
+
+                  first[c] += open;
+                  second[c] += open * (x[c] - mean[c]);
                 }
             }
         }
@@ -90,9 +108,18 @@ part_column_apply (void *context, int64_t from, int64_t to)
       const float *x = call->x + r * C, *scale = call->scale, *shift = call->shift;
       float *y = call->y + r * C;
 
+      if (call->self->relu)
 #pragma GCC ivdep
-      for (int64_t c = 0; c < C; c++)
-        y[c] = x[c] * scale[c] + shift[c];
+        for (int64_t c = 0; c < C; c++)
+          {
+            float v = x[c] * scale[c] + shift[c];
+
+            y[c] = v < 0 ? 0 : v;
+          }
+      else
+#pragma GCC ivdep
+        for (int64_t c = 0; c < C; c++)
+          y[c] = x[c] * scale[c] + shift[c];
     }
 }
 
@@ -107,15 +134,38 @@ part_column_grad (void *context, int64_t from, int64_t to)
     {
       const float *x = call->x + r * C, *g = call->g + r * C, *mean = call->mean_in;
       const float *scale = call->scale, *shift = call->shift, *slope = call->slope;
+      const float *opening = call->opening, *threshold = call->threshold;
       float *y = call->y + r * C;
 
+      if (call->self->relu)
 #pragma GCC ivdep
-      for (int64_t c = 0; c < C; c++)
-        y[c] = g[c] * scale[c] + ((x[c] - mean[c]) * slope[c] + shift[c]);
+        for (int64_t c = 0; c < C; c++)
+          {
+            float open = x[c] * opening[c] + threshold[c] > 0 ? g[c] : 0;
+
+            y[c] = open * scale[c] + ((x[c] - mean[c]) * slope[c] + shift[c]);
+          }
+      else
+#pragma GCC ivdep
+        for (int64_t c = 0; c < C; c++)
+          y[c] = g[c] * scale[c] + ((x[c] - mean[c]) * slope[c] + shift[c]);
     }
 }
 
 /* ---- batch norm, channels as planes ----------------------------------- */
+
+/* y = x·scale + shift, and no less than floor (negative infinity, or 0 for a ReLU). NaN stays. */
+static void
+apply_plane (const float *restrict x, float *y, int64_t area, float centre, float scale, float shift, float floor)
+{
+#pragma GCC ivdep
+  for (int64_t i = 0; i < area; i++)
+    {
+      float v = (x[i] - centre) * scale + shift;
+
+      y[i] = v < floor ? floor : v;
+    }
+}
 
 static void
 part_plane (void *context, int64_t from, int64_t to)
@@ -151,16 +201,29 @@ part_plane (void *context, int64_t from, int64_t to)
       scale = self->affine ? rstd * call->weight[c] : rstd;
       shift = self->affine ? call->bias[c] : 0;
       for (int64_t n = 0; n < N; n++)
-        {
-          const float *x = call->x + (n * C + c) * area;
-          float *y = call->y + (n * C + c) * area, centre = (float)mean;
-
-#pragma GCC ivdep
-          for (int64_t i = 0; i < area; i++)
-            y[i] = (x[i] - centre) * scale + shift;
-        }
+        apply_plane (call->x + (n * C + c) * area, call->y + (n * C + c) * area, area, (float)mean, scale, shift,
+                     self->relu ? 0 : -INFINITY);
       call->mean[c] = (float)mean;
       call->var[c] = (float)var;
+    }
+}
+
+/* The same from statistics that are given. */
+static void
+part_plane_apply (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const Norm *self = call->self;
+  int64_t C = self->C, area = self->area;
+
+  for (int64_t q = from; q < to; q++)
+    {
+      int64_t c = q % C;
+      float rstd = (float)(1 / sqrt (call->var_in[c] + self->eps));
+
+      apply_plane (call->x + q * area, call->y + q * area, area, call->mean_in[c],
+                   self->affine ? rstd * call->weight[c] : rstd, self->affine ? call->bias[c] : 0,
+                   self->relu ? 0 : -INFINITY);
     }
 }
 
@@ -176,17 +239,26 @@ part_plane_grad (void *context, int64_t from, int64_t to)
     {
       float mean = call->mean_in[c], scale, shift, slope;
       double sum = 0, dot = 0, part, rstd = 1 / sqrt (call->var_in[c] + self->eps);
+      /* Without a ReLU everything is open: 0·x + 1 > 0, save where x is not finite, and there the sums are not either.
+       */
+      float opening = 0, threshold = 1;
 
+      scale = (float)((self->affine ? call->weight[c] : 1) * rstd);
+      if (self->relu)
+        {
+          opening = scale;
+          threshold = self->affine ? call->bias[c] : 0;
+        }
+#define OPEN(i) ((x[i] - mean) * opening + threshold > 0 ? g[i] : 0)
       for (int64_t n = 0; n < N; n++)
         {
           const float *x = call->x + (n * C + c) * area, *g = call->g + (n * C + c) * area;
 
-          CPU_SUM (part, area, g[i]);
+          CPU_SUM (part, area, OPEN (i));
           sum += part;
-          CPU_SUM (part, area, g[i] * (x[i] - mean));
+          CPU_SUM (part, area, OPEN (i) * (x[i] - mean));
           dot += part;
         }
-      scale = (float)((self->affine ? call->weight[c] : 1) * rstd);
       shift = (float)(-scale * sum / m);
       slope = (float)(-scale * dot / m * rstd * rstd);
       for (int64_t n = 0; n < N; n++)
@@ -196,8 +268,9 @@ part_plane_grad (void *context, int64_t from, int64_t to)
 
 #pragma GCC ivdep
           for (int64_t i = 0; i < area; i++)
-            y[i] = g[i] * scale + ((x[i] - mean) * slope + shift);
+            y[i] = OPEN (i) * scale + ((x[i] - mean) * slope + shift);
         }
+#undef OPEN
       if (self->affine)
         {
           call->dweight[c] = (float)(dot * rstd);
@@ -215,6 +288,8 @@ carve (Call *call, float *scratch)
   call->scale = scratch + call->self->chunks * 2 * C;
   call->shift = call->scale + C;
   call->slope = call->shift + C;
+  call->opening = call->slope + C;
+  call->threshold = call->opening + C;
 }
 
 static void
@@ -270,6 +345,35 @@ work_batch (CpuKernel *k, void *const *b, LoomMessage *message)
 }
 
 static LoomStatus
+work_batch_apply (CpuKernel *k, void *const *b, LoomMessage *message)
+{
+  Norm *self = (Norm *)k;
+  void *const *out = b + k->n_in;
+  Call call = { .self = self, .x = b[0], .mean_in = b[1], .var_in = b[2], .y = out[0] };
+
+  if (self->affine)
+    {
+      call.weight = b[3];
+      call.bias = b[4];
+    }
+  if (!self->columns)
+    {
+      cpu_share (k, self->ns, self->N * self->C, part_plane_apply, &call);
+      return LOOM_STATUS_OK;
+    }
+  carve (&call, out[1]);
+  for (int64_t c = 0; c < self->C; c++)
+    {
+      double scale = (self->affine ? call.weight[c] : 1) / sqrt (call.var_in[c] + self->eps);
+
+      call.scale[c] = (float)scale;
+      call.shift[c] = (float)((self->affine ? call.bias[c] : 0) - call.mean_in[c] * scale);
+    }
+  cpu_share (k, self->ns, self->N, part_column_apply, &call);
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
 work_batch_grad (CpuKernel *k, void *const *b, LoomMessage *message)
 {
   Norm *self = (Norm *)k;
@@ -280,6 +384,7 @@ work_batch_grad (CpuKernel *k, void *const *b, LoomMessage *message)
   if (self->affine)
     {
       call.weight = b[4];
+      call.bias = self->relu ? b[5] : NULL;
       call.dweight = out[1];
       call.dbias = out[2];
     }
@@ -289,6 +394,13 @@ work_batch_grad (CpuKernel *k, void *const *b, LoomMessage *message)
       return LOOM_STATUS_OK;
     }
   carve (&call, out[k->n_out]);
+  for (int64_t c = 0; c < self->C && self->relu; c++)
+    {
+      double scale = (self->affine ? call.weight[c] : 1) / sqrt (call.var_in[c] + self->eps);
+
+      call.opening[c] = (float)scale;
+      call.threshold[c] = (float)((self->affine ? call.bias[c] : 0) - call.mean_in[c] * scale);
+    }
   cpu_share (k, self->ns, self->chunks, part_column_sums, &call);
   for (int64_t c = 0; c < self->C; c++)
     {
@@ -462,6 +574,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuWo
     return LOOM_STATUS_OUT_OF_MEMORY;
   (*norm)->eps = a->eps;
   (*norm)->affine = a->affine;
+  (*norm)->relu = a->act == LOOM_SCALAR_RELU;
   return LOOM_STATUS_OK;
 }
 
@@ -470,13 +583,18 @@ create_batch_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
                    LoomMessage *message)
 {
   bool grad = strcmp (spec->primitive, "batch_norm_grad") == 0;
+  bool apply = strcmp (spec->primitive, "batch_norm_apply") == 0;
   const LoomTensorDesc *x = &spec->in[grad];
   Norm *self;
   LoomStatus status;
 
   if (x->rank < 2 || !cpu_all_layout (spec, x->layout))
     return LOOM_STATUS_UNSUPPORTED;
-  status = create (device, spec, attrs_size, grad ? work_batch_grad : work_batch, &self, message);
+  status = create (device, spec, attrs_size,
+                   grad    ? work_batch_grad
+                   : apply ? work_batch_apply
+                           : work_batch,
+                   &self, message);
   if (status != LOOM_STATUS_OK)
     return status;
   self->N = x->dim[0];
@@ -488,8 +606,11 @@ create_batch_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
       self->N *= self->area;
       self->area = 1;
       self->chunks = (self->N + CHUNK_ROWS - 1) / CHUNK_ROWS;
-      self->k.base.scratch_bytes = (size_t)((self->chunks * 2 + 3) * self->C) * sizeof (float);
+      self->k.base.scratch_bytes = (size_t)((self->chunks * 2 + 5) * self->C) * sizeof (float);
     }
+  /* Sums come first and the pass that writes reads each element once before it, so dx may lie at g or at x. */
+  if (grad)
+    self->k.base.inplace[0] = 3;
   self->ns = 0.2 * (double)loom_desc_count (x);
   *kernel = &self->k;
   return LOOM_STATUS_OK;
@@ -524,5 +645,6 @@ create_layer_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
 
 const CpuPrimitive ISA (cpu_batch_norm) = { "batch_norm", sizeof (LoomNormAttrs), create_batch_norm };
 const CpuPrimitive ISA (cpu_batch_norm_grad) = { "batch_norm_grad", sizeof (LoomNormAttrs), create_batch_norm };
+const CpuPrimitive ISA (cpu_batch_norm_apply) = { "batch_norm_apply", sizeof (LoomNormAttrs), create_batch_norm };
 const CpuPrimitive ISA (cpu_layer_norm) = { "layer_norm", sizeof (LoomNormAttrs), create_layer_norm };
 const CpuPrimitive ISA (cpu_layer_norm_grad) = { "layer_norm_grad", sizeof (LoomNormAttrs), create_layer_norm };

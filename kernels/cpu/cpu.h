@@ -49,6 +49,9 @@ struct LoomDevice
   const char *isa; /* for `gradloom plan` */
   /* y = act (y) over n elements, in that instruction set. */
   void (*apply) (LoomScalarOp act, float *y, int64_t n);
+  /* Runs of bf16 and f16 from and to f32, likewise. */
+  void (*widen) (float *to, const void *from, LoomDType type, int64_t n);
+  void (*narrow) (void *to, LoomDType type, const float *from, int64_t n);
 };
 
 /* A zeroed kernel of `size` bytes, of which CpuKernel is the first member, with
@@ -157,6 +160,8 @@ typedef void (*CpuStoreF32) (void *to, int64_t at, const float *from, int64_t n)
 CpuLoadF32 ISA (cpu_load_f32) (LoomDType dtype);
 CpuStoreF32 ISA (cpu_store_f32) (LoomDType dtype);
 void ISA (cpu_apply) (LoomScalarOp act, float *y, int64_t n);
+void ISA (cpu_widen) (float *to, const void *from, LoomDType type, int64_t n);
+void ISA (cpu_narrow) (void *to, LoomDType type, const float *from, int64_t n);
 #endif
 
 #endif

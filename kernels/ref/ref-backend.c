@@ -3,6 +3,7 @@
  * It is there to be obviously right. The other back ends are tested against it, and
  * gradients are tested on it in f64; nothing here is tuned. */
 #include "kernels/ref/ref.h"
+#include "kernels/widen.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,6 +168,20 @@ kernel_free (LoomKernel *kernel)
   free (kernel); /* attributes and descriptions lie in the same block */
 }
 
+static void
+widen (float *to, const void *from, LoomDType type, int64_t n)
+{
+  for (int64_t i = 0; i < n; i++)
+    to[i] = (float)loom_load_double (from, i, type);
+}
+
+static void
+narrow (void *to, LoomDType type, const float *from, int64_t n)
+{
+  for (int64_t i = 0; i < n; i++)
+    loom_store_double (to, i, type, from[i]);
+}
+
 static LoomStatus
 ref_kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
@@ -182,6 +197,8 @@ ref_kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ker
       primitive = primitives[i];
   if (primitive == NULL)
     return LOOM_STATUS_UNSUPPORTED;
+  if (!primitive->mixed_floats && loom_spec_has_short (spec))
+    return loom_widened_new (loom_backend_ref (), device, spec, widen, narrow, kernel, message);
 
   for (int i = 0; i < n; i++)
     {

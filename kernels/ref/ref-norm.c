@@ -26,6 +26,12 @@ choose_batch_grad (const LoomKernelSpec *spec)
 }
 
 static RefWork
+choose_batch_apply (const LoomKernelSpec *spec)
+{
+  return REF_PICK (spec->in[0].dtype, batch_norm_apply);
+}
+
+static RefWork
 choose_layer (const LoomKernelSpec *spec)
 {
   return REF_PICK (spec->in[0].dtype, layer_norm);
@@ -47,6 +53,12 @@ const RefPrimitive ref_batch_norm_grad = {
   .name = "batch_norm_grad",
   .attrs_size = sizeof (LoomNormAttrs),
   .choose = choose_batch_grad,
+};
+
+const RefPrimitive ref_batch_norm_apply = {
+  .name = "batch_norm_apply",
+  .attrs_size = sizeof (LoomNormAttrs),
+  .choose = choose_batch_apply,
 };
 
 const RefPrimitive ref_layer_norm = {

@@ -26,11 +26,50 @@ FN (batch_norm) (const RefKernel *k, void *const *b, LoomMessage *message)
       scale = weight != NULL ? weight[c] * rstd : rstd;
       for (int64_t n = 0; n < N; n++)
         for (int64_t i = 0; i < area; i++)
-          y[(n * C + c) * area + i] = (T)((px[(n * C + c) * area + i] - mean) * scale + (bias != NULL ? bias[c] : 0));
+          {
+            T v = (T)((px[(n * C + c) * area + i] - mean) * scale + (bias != NULL ? bias[c] : 0));
+
+            y[(n * C + c) * area + i] = a->act == LOOM_SCALAR_RELU && v < 0 ? 0 : v;
+          }
       out_mean[c] = (T)mean;
       out_var[c] = (T)var;
     }
   return LOOM_STATUS_OK;
+}
+
+/* y from given statistics. */
+static LoomStatus
+FN (batch_norm_apply) (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  const LoomNormAttrs *a = k->attrs;
+  const LoomTensorDesc *x = &k->in[0];
+  int64_t N = x->dim[0], C = x->dim[1], area = loom_dim_product (x, 2, x->rank);
+  const T *px = b[0], *mean = b[1], *var = b[2], *weight = a->affine ? b[3] : NULL, *bias = a->affine ? b[4] : NULL;
+  T *y = b[k->n_in];
+
+  for (int64_t c = 0; c < C; c++)
+    {
+      double rstd = 1 / sqrt (var[c] + a->eps);
+
+      for (int64_t n = 0; n < N; n++)
+        for (int64_t i = 0; i < area; i++)
+          {
+            int64_t e = (n * C + c) * area + i;
+            T v = (T)((px[e] - mean[c]) * rstd * (weight != NULL ? weight[c] : 1) + (bias != NULL ? bias[c] : 0));
+
+            y[e] = a->act == LOOM_SCALAR_RELU && v < 0 ? 0 : v;
+          }
+    }
+  return LOOM_STATUS_OK;
+}
+
+/* What of g comes through the activation behind the normalisation. */
+static double
+FN (norm_gate) (const LoomNormAttrs *a, double g, double xhat, const T *weight, const T *bias, int64_t c)
+{
+  if (a->act != LOOM_SCALAR_RELU)
+    return g;
+  return xhat * (weight != NULL ? weight[c] : 1) + (bias != NULL ? bias[c] : 0) > 0 ? g : 0;
 }
 
 /* dx = weight·rstd·(g - mean(g) - x̂·mean(g·x̂)), dweight = Σ g·x̂, dbias = Σ g. */
@@ -40,7 +79,8 @@ FN (batch_norm_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
   const LoomNormAttrs *a = k->attrs;
   const LoomTensorDesc *x = &k->in[1];
   int64_t N = x->dim[0], C = x->dim[1], area = loom_dim_product (x, 2, x->rank);
-  const T *g = b[0], *px = b[1], *mean = b[2], *var = b[3], *weight = a->affine ? b[4] : NULL;
+  const T *pg = b[0], *px = b[1], *mean = b[2], *var = b[3], *weight = a->affine ? b[4] : NULL;
+  const T *bias = a->affine && a->act == LOOM_SCALAR_RELU ? b[5] : NULL;
   T *dx = b[k->n_in];
 
   for (int64_t c = 0; c < C; c++)
@@ -52,16 +92,18 @@ FN (batch_norm_grad) (const RefKernel *k, void *const *b, LoomMessage *message)
           {
             int64_t e = (n * C + c) * area + i;
 
-            sum += g[e];
-            dot += g[e] * (px[e] - mean[c]) * rstd;
+            double g = FN (norm_gate) (a, pg[e], (px[e] - mean[c]) * rstd, weight, bias, c);
+
+            sum += g;
+            dot += g * (px[e] - mean[c]) * rstd;
           }
       for (int64_t n = 0; n < N; n++)
         for (int64_t i = 0; i < area; i++)
           {
             int64_t e = (n * C + c) * area + i;
-            double xhat = (px[e] - mean[c]) * rstd;
+            double xhat = (px[e] - mean[c]) * rstd, g = FN (norm_gate) (a, pg[e], xhat, weight, bias, c);
 
-            dx[e] = (T)((weight != NULL ? weight[c] : 1) * rstd * (g[e] - sum / m - xhat * dot / m));
+            dx[e] = (T)((weight != NULL ? weight[c] : 1) * rstd * (g - sum / m - xhat * dot / m));
           }
       if (a->affine)
         {
