@@ -40,6 +40,15 @@ loom_op_infer_reduced (LoomInfer *ctx, LoomDType whole)
 }
 
 LoomValue
+loom_op_reduce (LoomLower *ctx, LoomReduceOp op, LoomValue x)
+{
+  const LoomInfer *infer = loom_lower_infer (ctx);
+
+  return loom_reduce (loom_lower_program (ctx), op, x, loom_op_axes_of (infer, "dim", loom_op_desc (ctx, x).rank),
+                      loom_infer_bool (infer, "keepdim"));
+}
+
+LoomValue
 loom_op_sums (LoomLower *ctx, double *count)
 {
   const LoomInfer *infer = loom_lower_infer (ctx);
@@ -53,6 +62,87 @@ loom_op_sums (LoomLower *ctx, double *count)
   for (int i = 0; i < d.rank; i++)
     *count *= axes >> i & 1 ? (double)d.dim[i] : 1;
   return loom_reduce (p, LOOM_REDUCE_SUM, x, axes, loom_infer_bool (infer, "keepdim"));
+}
+
+/* ---- spread ----------------------------------------------------------- */
+
+const LoomParamSpec loom_op_param_spread[] = {
+  { .name = "dim",
+    .type = LOOM_PARAM_INTS,
+    .def = "",
+    .minimum = -8,
+    .maximum = 7,
+    .doc = "The dimensions that vanish; left out, all of them." },
+  { .name = "correction",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "1",
+    .doc = "Taken off the number of elements: 1 for a sample of something larger, 0 for all there is." },
+  { .name = "keepdim", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Leaves a size of 1 where a dimension was." },
+  { NULL },
+};
+
+const LoomSample loom_op_samples_spread[] = {
+  { .inputs = { "f32:B,3,4" } },
+  { .params = "dim=1", .inputs = { "f32:B,3,4" } },
+  { .params = "dim=0,-1 keepdim=true correction=0", .inputs = { "f32:B,3,4" } },
+  { .params = "dim=-1 correction=1.5", .inputs = { "f32:2,5" } },
+  { .params = "dim=1", .inputs = { "f32:0,3" } },
+  { NULL },
+};
+
+/* In two passes: differences from the mean keep the digits that a difference of squares would lose. */
+LoomValue
+loom_op_variance (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_op_operand (ctx, 0), mean, squares;
+  LoomTensorDesc d = loom_op_desc (ctx, x);
+  guint32 axes = loom_op_axes_of (loom_lower_infer (ctx), "dim", d.rank);
+  double count = 1;
+
+  for (int i = 0; i < d.rank; i++)
+    count *= axes >> i & 1 ? (double)d.dim[i] : 1;
+  mean = loom_binary (p, LOOM_SCALAR_DIV, loom_reduce (p, LOOM_REDUCE_SUM, x, axes, TRUE),
+                      loom_op_const_like (ctx, x, count));
+  squares = loom_unary (p, LOOM_SCALAR_SQUARE, loom_binary (p, LOOM_SCALAR_SUB, x, mean));
+  count = MAX (count - loom_infer_float (loom_lower_infer (ctx), "correction"), 0);
+  return loom_binary (p, LOOM_SCALAR_DIV, loom_op_reduce (ctx, LOOM_REDUCE_SUM, squares),
+                      loom_op_const_like (ctx, x, count));
+}
+
+LoomValue
+loom_op_root (LoomProgram *p, LoomValue s)
+{
+  LoomDType dtype = loom_value_info (p, s)->desc.dtype;
+  LoomValue zero = loom_const (p, dtype, 0), flat = loom_binary (p, LOOM_SCALAR_EQ, s, zero);
+  LoomValue safe = loom_ternary (p, LOOM_SCALAR_SELECT, flat, loom_const (p, dtype, 1), s);
+
+  return loom_ternary (p, LOOM_SCALAR_SELECT, flat, zero, loom_unary (p, LOOM_SCALAR_SQRT, safe));
+}
+
+/* ---- any and all ------------------------------------------------------ */
+
+const LoomSample loom_op_samples_asked_along[] = {
+  { .inputs = { "bool:B,3,4" } },
+  { .params = "dim=1", .inputs = { "i64:B,3,4" }, .range = "class:2" },
+  { .params = "dim=0,-1 keepdim=true", .inputs = { "bool:B,3,4" } },
+  { .inputs = { "f32:" } },
+  { .params = "dim=1", .inputs = { "f32:0,3" } },
+  { .params = "dim=0", .inputs = { "bool:0,3" } },
+  { NULL },
+};
+
+void
+loom_op_infer_asked_along (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  LoomShape shape;
+  guint32 axes;
+
+  if (!loom_op_axes (ctx, "dim", x->shape.rank, &axes))
+    return;
+  shape = loom_op_reduced_shape (&x->shape, axes, loom_infer_bool (ctx, "keepdim"));
+  loom_infer_output (ctx, 0, LOOM_BOOL, &shape);
 }
 
 /* ---- softmax ---------------------------------------------------------- */
@@ -78,18 +168,29 @@ loom_op_infer_softmax (LoomInfer *ctx)
     loom_infer_output (ctx, 0, x->dtype, &x->shape);
 }
 
-void
-loom_op_lower_softmax (LoomLower *ctx, gboolean log)
+static void
+lower_softmax (LoomLower *ctx, LoomValue x, gboolean log)
 {
   LoomProgram *p = loom_lower_program (ctx);
-  LoomValue x = loom_lower_input (ctx, 0), y;
   LoomTensorDesc d = loom_op_desc (ctx, x);
   int axis = loom_op_axis_of (loom_infer_int (loom_lower_infer (ctx), "dim"), MAX (d.rank, 1));
   LoomSoftmaxAttrs attrs = { .axis = axis, .log = log };
-  LoomValue row = d.rank > 0 ? x : loom_reshape (p, x, 1, (gint64[]){ 1 });
+  LoomValue row = d.rank > 0 ? x : loom_reshape (p, x, 1, (gint64[]){ 1 }), y;
 
   y = loom_emit (p, loom_prim ("softmax"), &attrs, 1, &row, NULL);
   loom_lower_output (ctx, 0, loom_reshape (p, y, d.rank, d.dim));
+}
+
+void
+loom_op_lower_softmax (LoomLower *ctx, gboolean log)
+{
+  lower_softmax (ctx, loom_lower_input (ctx, 0), log);
+}
+
+void
+loom_op_lower_softmin (LoomLower *ctx)
+{
+  lower_softmax (ctx, loom_unary (loom_lower_program (ctx), LOOM_SCALAR_NEG, loom_lower_input (ctx, 0)), FALSE);
 }
 
 double

@@ -43,8 +43,28 @@ const LoomParamSpec loom_op_param_other[] = {
 const LoomSample loom_op_samples_any[] = SAMPLES (NULL);
 const LoomSample loom_op_samples_away0[] = SAMPLES ("away0");
 const LoomSample loom_op_samples_positive[] = SAMPLES ("positive");
+const LoomSample loom_op_samples_unit[] = SAMPLES ("unit");
+const LoomSample loom_op_samples_above1[] = SAMPLES ("above1");
 const LoomSample loom_op_samples_pairs[] = PAIRS (NULL);
 const LoomSample loom_op_samples_positive_pairs[] = PAIRS ("positive");
+
+const LoomSample loom_op_samples_compared[] = {
+  { .inputs = { "f32:B,3,4", "f32:B,3,1" } },
+  { .inputs = { "i64:B,3", "i64:3" }, .range = "class:3" },
+  { .inputs = { "i64:3", "f32:2,1" }, .range = "class:3" },
+  { .inputs = { "bool:4", "bool:4" } },
+  { .params = "other=1", .inputs = { "i64:B,3" }, .range = "class:3" },
+  { .params = "other=0.5", .inputs = { "f32:B,3" } },
+  { .params = "other=0.5", .inputs = { "i64:" }, .range = "class:3" },
+  { .inputs = { "f32:0,3", "f32:3" } },
+  { NULL },
+};
+
+const LoomSample loom_op_samples_asked[] = {
+  { .inputs = { "f32:B,3,4" } }, { .inputs = { "i64:B,3" }, .range = "class:2" },
+  { .inputs = { "bool:4" } },    { .inputs = { "f32:" } },
+  { .inputs = { "f32:0,3" } },   { NULL },
+};
 
 /* ---- inference -------------------------------------------------------- */
 
@@ -71,19 +91,20 @@ second (const LoomInfer *ctx)
   return loom_infer_op (ctx)->inputs[1].name;
 }
 
-static void
-infer_pair (LoomInfer *ctx, gboolean division)
+/* The wider type of the pair and the shape that they have together; FALSE with a fault where there is none. */
+static gboolean
+pair_type (LoomInfer *ctx, LoomDType *dtype, LoomShape *shape)
 {
   const char *scalar = second (ctx);
   const LoomType *a = loom_infer_input (ctx, 0), *b = loom_infer_input (ctx, 1);
-  LoomDType dtype = a->dtype;
-  LoomShape shape = a->shape;
 
+  *dtype = a->dtype;
+  *shape = a->shape;
   if (b == NULL && !loom_infer_is_set (ctx, scalar))
     {
       loom_infer_fault (ctx, LOOM_ERROR_PORT, scalar,
                         "A second operand is missing. Wire one in, or give a number as %s.", scalar);
-      return;
+      return FALSE;
     }
   if (b != NULL && loom_infer_is_set (ctx, scalar))
     {
@@ -91,12 +112,12 @@ infer_pair (LoomInfer *ctx, gboolean division)
           ctx, LOOM_ERROR_PORT, scalar, "The second operand is wired and also given as a number; it can be only one.");
 
       loom_fault_set_fix (fault, scalar, NULL, "Remove the number.");
-      return;
+      return FALSE;
     }
   if (b != NULL)
     {
-      dtype = loom_op_promote (a->dtype, b->dtype);
-      if (!loom_shape_broadcast (&a->shape, &b->shape, &shape))
+      *dtype = loom_op_promote (a->dtype, b->dtype);
+      if (!loom_shape_broadcast (&a->shape, &b->shape, shape))
         {
           g_autofree char *sa = loom_shape_to_string (&a->shape), *sb = loom_shape_to_string (&b->shape);
 
@@ -105,39 +126,63 @@ infer_pair (LoomInfer *ctx, gboolean division)
               "%s and %s do not fit together: counted from the right, each pair of sizes must be equal or "
               "one of them 1.",
               sa, sb);
-          return;
+          return FALSE;
         }
     }
-  else if (!loom_dtype_is_float (dtype))
+  else if (!loom_dtype_is_float (*dtype))
     {
       double value = loom_infer_float (ctx, scalar);
 
-      /* A whole number leaves integers what they are; any other makes them floats. */
+      /* A whole number leaves integers what they are and makes them of truth values; any other makes floats. */
       if (value != (double)(gint64)value)
-        dtype = LOOM_F32;
+        *dtype = LOOM_F32;
+      else if (*dtype == LOOM_BOOL)
+        *dtype = LOOM_I64;
     }
-  if (division && !loom_dtype_is_float (dtype))
-    dtype = LOOM_F32;
-  loom_infer_output (ctx, 0, dtype, &shape);
+  return TRUE;
 }
 
 void
 loom_op_infer_binary (LoomInfer *ctx)
 {
-  infer_pair (ctx, FALSE);
+  LoomDType dtype;
+  LoomShape shape;
+
+  if (pair_type (ctx, &dtype, &shape))
+    loom_infer_output (ctx, 0, dtype, &shape);
 }
 
 void
 loom_op_infer_division (LoomInfer *ctx)
 {
-  infer_pair (ctx, TRUE);
+  LoomDType dtype;
+  LoomShape shape;
+
+  if (pair_type (ctx, &dtype, &shape))
+    loom_infer_output (ctx, 0, loom_dtype_is_float (dtype) ? dtype : LOOM_F32, &shape);
+}
+
+void
+loom_op_infer_compare (LoomInfer *ctx)
+{
+  LoomDType dtype;
+  LoomShape shape;
+
+  if (pair_type (ctx, &dtype, &shape))
+    loom_infer_output (ctx, 0, LOOM_BOOL, &shape);
+}
+
+void
+loom_op_infer_question (LoomInfer *ctx)
+{
+  loom_infer_output (ctx, 0, LOOM_BOOL, &loom_infer_input (ctx, 0)->shape);
 }
 
 /* ---- lowering --------------------------------------------------------- */
 
-/* Input i in the type of the result, which infer() has made a float where the formula needs one. */
-static LoomValue
-operand (LoomLower *ctx, guint i)
+/* infer() has made the type of the result a float where the formula needs one. */
+LoomValue
+loom_op_operand (LoomLower *ctx, guint i)
 {
   LoomDType dtype = loom_op_dtype (ctx, loom_infer_get_output (loom_lower_infer (ctx), 0)->dtype);
   LoomValue v = loom_lower_input (ctx, i);
@@ -151,7 +196,7 @@ operand (LoomLower *ctx, guint i)
 void
 loom_op_emit_unary (LoomLower *ctx, LoomScalarOp op)
 {
-  loom_lower_output (ctx, 0, loom_unary (loom_lower_program (ctx), op, operand (ctx, 0)));
+  loom_lower_output (ctx, 0, loom_unary (loom_lower_program (ctx), op, loom_op_operand (ctx, 0)));
 }
 
 void
@@ -163,8 +208,49 @@ loom_op_lower_unary (LoomLower *ctx)
 void
 loom_op_lower_binary (LoomLower *ctx)
 {
-  LoomValue a = operand (ctx, 0), b = operand (ctx, 1);
+  LoomValue a = loom_op_operand (ctx, 0), b = loom_op_operand (ctx, 1);
 
   loom_lower_output (ctx, 0,
                      loom_binary (loom_lower_program (ctx), loom_infer_op (loom_lower_infer (ctx))->scalar, a, b));
+}
+
+void
+loom_op_lower_question (LoomLower *ctx)
+{
+  loom_lower_output (
+      ctx, 0,
+      loom_unary (loom_lower_program (ctx), loom_infer_op (loom_lower_infer (ctx))->scalar, loom_lower_input (ctx, 0)));
+}
+
+/* A number is compared as a whole number with integers, unless it is a fraction. */
+void
+loom_op_lower_compare (LoomLower *ctx)
+{
+  const LoomInfer *infer = loom_lower_infer (ctx);
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue a = loom_lower_input (ctx, 0), b = loom_lower_input (ctx, 1);
+
+  if (b == 0)
+    {
+      double value = loom_infer_float (infer, second (infer));
+      LoomDType dtype = loom_op_desc (ctx, a).dtype;
+
+      if (!loom_dtype_is_float (dtype))
+        dtype = value == (double)(gint64)value ? LOOM_I64 : loom_program_get_float (p);
+      b = loom_const (p, dtype, value);
+    }
+  loom_lower_output (ctx, 0, loom_binary (p, loom_infer_op (infer)->scalar, a, b));
+}
+
+/* Elements strictly inside a bound are taken as they are and get the gradient; the others come from behind a barrier
+ * and get none, the bound itself included, and NaN stays NaN, as PyTorch 2.15 was seen to do (earlier versions let the
+ * gradient pass at the bound). */
+LoomValue
+loom_op_hold (LoomLower *ctx, LoomValue x, double limit, LoomScalarOp inside, LoomScalarOp bound)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue edge = loom_op_const_like (ctx, x, limit);
+
+  return loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, inside, x, edge), x,
+                       loom_binary (p, bound, loom_detach (p, x), edge));
 }

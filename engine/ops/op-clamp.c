@@ -30,31 +30,18 @@ infer (LoomInfer *ctx)
     loom_op_infer_same (ctx);
 }
 
-/* Elements strictly inside a bound are taken as they are and get the gradient; the others come from behind a barrier
- * and get none, the bound itself included, and NaN stays NaN, as PyTorch 2.15 was seen to do (earlier versions let the
- * gradient pass at the bound). The upper bound is applied last, so it wins where the bounds are crossed. */
-static LoomValue
-hold (LoomLower *ctx, LoomValue x, const char *name, LoomScalarOp inside, LoomScalarOp bound)
-{
-  LoomProgram *p = loom_lower_program (ctx);
-  LoomValue limit;
-
-  if (!loom_infer_is_set (loom_lower_infer (ctx), name))
-    return x;
-  limit = loom_op_const_like (ctx, x, loom_infer_float (loom_lower_infer (ctx), name));
-  return loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, inside, x, limit), x,
-                       loom_binary (p, bound, loom_detach (p, x), limit));
-}
-
+/* The upper bound is applied last, so it wins where the bounds are crossed. */
 static void
 lower (LoomLower *ctx)
 {
-  LoomDType dtype = loom_op_dtype (ctx, loom_infer_get_output (loom_lower_infer (ctx), 0)->dtype);
-  LoomValue y = loom_cast (loom_lower_program (ctx), loom_lower_input (ctx, 0), dtype);
+  const LoomInfer *bounds = loom_lower_infer (ctx);
+  LoomValue y = loom_op_operand (ctx, 0);
 
-  y = hold (ctx, y, "min", LOOM_SCALAR_GT, LOOM_SCALAR_MAX);
-
-  loom_lower_output (ctx, 0, hold (ctx, y, "max", LOOM_SCALAR_LT, LOOM_SCALAR_MIN));
+  if (loom_infer_is_set (bounds, "min"))
+    y = loom_op_hold (ctx, y, loom_infer_float (bounds, "min"), LOOM_SCALAR_GT, LOOM_SCALAR_MAX);
+  if (loom_infer_is_set (bounds, "max"))
+    y = loom_op_hold (ctx, y, loom_infer_float (bounds, "max"), LOOM_SCALAR_LT, LOOM_SCALAR_MIN);
+  loom_lower_output (ctx, 0, y);
 }
 
 static const LoomSample samples[] = {

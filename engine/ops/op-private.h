@@ -14,7 +14,10 @@ extern const LoomPortSpec loom_op_port_operands[];
 extern const LoomParamSpec loom_op_param_other[];
 /* Samples of element-wise operators, by which numbers they take. */
 extern const LoomSample loom_op_samples_any[], loom_op_samples_away0[], loom_op_samples_positive[];
+extern const LoomSample loom_op_samples_unit[], loom_op_samples_above1[];
 extern const LoomSample loom_op_samples_pairs[], loom_op_samples_positive_pairs[];
+/* The same with whole numbers among them, for comparisons and questions. */
+extern const LoomSample loom_op_samples_compared[], loom_op_samples_asked[];
 /* The attribute "reduction" of losses. */
 extern const char *const loom_op_reductions[];
 
@@ -30,6 +33,9 @@ void loom_op_infer_float (LoomInfer *ctx);
  * wired. Where a division is, integers become floats. */
 void loom_op_infer_binary (LoomInfer *ctx);
 void loom_op_infer_division (LoomInfer *ctx);
+/* The same for what is true or false of each element, or of each pair. */
+void loom_op_infer_question (LoomInfer *ctx);
+void loom_op_infer_compare (LoomInfer *ctx);
 /* The wider of two types, as the program's primitives promote. */
 LoomDType loom_op_promote (LoomDType a, LoomDType b);
 /* Axis `dim` of a rank, counted from the back when negative; FALSE with a SHAPE fault at parameter `name`. */
@@ -41,15 +47,9 @@ guint32 loom_op_axes_of (const LoomInfer *ctx, const char *name, int rank);
 int loom_op_axis_of (gint64 dim, int rank);
 /* Shape with the given axes removed, or 1 there. */
 LoomShape loom_op_reduced_shape (const LoomShape *shape, guint32 axes, gboolean keepdim);
-/* Sizes 2 and 3 of shape become the number of windows that fit along height and width; unknown for a symbol, unless
- * the size is kept. pad is top, bottom, left, right. FALSE with a fault that ends with the hint when none fits. */
-gboolean loom_op_windows (LoomInfer *ctx, const gint64 kernel[2], const gint64 stride[2], const gint64 pad[4],
-                          const gint64 dilation[2], gboolean ceil_mode, const char *hint, LoomShape *shape);
 /* Rank faults in one voice: FALSE after "NAME needs WHAT; here comes SHAPE. HINT". */
 gboolean
 loom_op_rank (LoomInfer *ctx, guint i, const char *port, int minimum, int maximum, const char *what, const char *hint);
-/* The same for images [batch, channels, height, width] of floats as input 0. */
-gboolean loom_op_images (LoomInfer *ctx, const char *hint, const char *why);
 /* A dimension that becomes a weight's size; FALSE with a fault when it is not a plain number. */
 gboolean loom_op_plain_dim (LoomInfer *ctx, LoomDim d, const char *what, gint64 *value);
 
@@ -65,6 +65,13 @@ void loom_op_lower_unary (LoomLower *ctx);
 void loom_op_lower_binary (LoomLower *ctx);
 /* The same for an operator that chooses its formula by a parameter. */
 void loom_op_emit_unary (LoomLower *ctx, LoomScalarOp op);
+/* .scalar of operands that keep their own types; the result is bool. */
+void loom_op_lower_question (LoomLower *ctx);
+void loom_op_lower_compare (LoomLower *ctx);
+/* Input i in the type of output 0, or the number in the attribute of that port's name where nothing is wired. */
+LoomValue loom_op_operand (LoomLower *ctx, guint i);
+/* x no smaller (GT, MAX) or no larger (LT, MIN) than the limit; what had to be moved gets no gradient. */
+LoomValue loom_op_hold (LoomLower *ctx, LoomValue x, double limit, LoomScalarOp inside, LoomScalarOp bound);
 /* Output 0 is input 0, or input 0 in the shape of output 0. */
 void loom_op_lower_same (LoomLower *ctx);
 void loom_op_lower_reshape (LoomLower *ctx);
@@ -80,33 +87,6 @@ double loom_op_input_count (const LoomInfer *ctx, guint i);
 double loom_op_no_flops (const LoomInfer *ctx);
 double loom_op_input_flops (const LoomInfer *ctx);
 
-/* ---- pooling, see family-pool.c --------------------------------------- */
-
-/* Parameters that all poolings have. */
-extern const LoomPortSpec loom_op_port_images[];
-#define LOOM_OP_POOL_KERNEL                                                                                            \
-  {                                                                                                                    \
-    .name = "kernel_size", .type = LOOM_PARAM_INTS, .length = 2, .minimum = 1, .maximum = 10000, .unit = "pixels",     \
-    .doc = "Height and width of the window."                                                                           \
-  }
-#define LOOM_OP_POOL_STRIDE                                                                                            \
-  {                                                                                                                    \
-    .name = "stride", .type = LOOM_PARAM_INTS, .def = "", .length = 2, .minimum = 1, .maximum = 10000,                 \
-    .unit = "pixels", .doc = "How far the window moves; left out, as far as it is wide."                               \
-  }
-#define LOOM_OP_POOL_CEIL_MODE                                                                                         \
-  {                                                                                                                    \
-    .name = "ceil_mode", .type = LOOM_PARAM_BOOL, .def = "false",                                                      \
-    .doc = "Lets a last window hang over the edge instead of leaving pixels out.", .advanced = TRUE                    \
-  }
-/* Window, stride and padding; what else an operator has it fills in itself. */
-LoomPool2dTo loom_op_pool (const LoomInfer *ctx);
-void loom_op_infer_pool (LoomInfer *ctx, const LoomPool2dTo *a);
-/* The primitive has the operator's name. */
-void loom_op_lower_pool (LoomLower *ctx, LoomPool2dTo a);
-double loom_op_pool_flops (const LoomInfer *ctx);
-char *loom_op_pool_summary (const LoomInfer *ctx);
-
 /* ---- padding, see family-pad.c ---------------------------------------- */
 
 /* v with `front` more places before and `back` behind along one axis, fewer where negative. mode is "constant" or
@@ -117,6 +97,35 @@ LoomValue loom_op_pad_value (LoomProgram *p, LoomValue v, int axis, gint64 front
  * many, replicate one. */
 gboolean loom_op_pad_fits (LoomDim size, gint64 front, gint64 back, const char *mode);
 
+/* ---- activations, see family-activation.c ----------------------------- */
+
+/* "alpha", 1 where it is left out. */
+extern const LoomParamSpec loom_op_param_alpha[];
+/* What is not above 0 becomes down·(e^(rate·x) - 1), the rest up·x. */
+void loom_op_lower_elu (LoomLower *ctx, double down, double up, double rate);
+/* ln(1 + e^(βx))/β, and x itself where βx is above the threshold. */
+LoomValue loom_op_softplus (LoomProgram *p, LoomValue x, double beta, double threshold);
+double loom_op_smooth_flops (const LoomInfer *ctx);
+
+/* ---- extremes, see family-extreme.c ----------------------------------- */
+
+/* Ports, parameters and samples of max and min, which find a position too when they search along one dimension. */
+extern const LoomPortSpec loom_op_port_found[];
+extern const LoomParamSpec loom_op_param_searched[];
+extern const LoomSample loom_op_samples_searched[];
+const LoomPortSpec *loom_op_outputs_found (const LoomInfer *ctx);
+void loom_op_infer_found (LoomInfer *ctx);
+void loom_op_lower_found (LoomLower *ctx, gboolean largest);
+/* amax and amin: values along any dimensions, whose equals share the gradient. */
+extern const LoomSample loom_op_samples_extreme[];
+void loom_op_infer_extreme (LoomInfer *ctx);
+void loom_op_lower_extreme (LoomLower *ctx, gboolean largest);
+/* argmax and argmin. */
+void loom_op_infer_position (LoomInfer *ctx);
+void loom_op_lower_position (LoomLower *ctx, gboolean largest);
+/* FALSE with a fault where a reduction over these axes would look for an extreme among no elements. */
+gboolean loom_op_has_elements (LoomInfer *ctx, guint32 axes);
+
 /* ---- along dimensions, see family-axis.c ------------------------------ */
 
 /* "dim" and "keepdim" of reductions, and their samples. */
@@ -126,10 +135,59 @@ extern const LoomSample loom_op_samples_reduced[];
 void loom_op_infer_reduced (LoomInfer *ctx, LoomDType whole);
 /* The sums in the type of output 0, and of how many elements each is one. */
 LoomValue loom_op_sums (LoomLower *ctx, double *count);
-/* Softmax along "dim", or its logarithm. */
+/* Input 0 in the type of output 0, and what is left of a value of that shape. */
+LoomValue loom_op_reduce (LoomLower *ctx, LoomReduceOp op, LoomValue x);
+/* The variance that var and std are about; "correction" lessens the number of elements. */
+extern const LoomParamSpec loom_op_param_spread[];
+extern const LoomSample loom_op_samples_spread[];
+LoomValue loom_op_variance (LoomLower *ctx);
+/* √s for s ≥ 0, with no slope at 0, where a length or a deviation has none. */
+LoomValue loom_op_root (LoomProgram *p, LoomValue s);
+/* any and all: bool along dimensions. */
+extern const LoomSample loom_op_samples_asked_along[];
+void loom_op_infer_asked_along (LoomInfer *ctx);
+/* Softmax along "dim", or its logarithm; softmin is that of the negated input. */
 extern const LoomSample loom_op_samples_softmax[];
 void loom_op_infer_softmax (LoomInfer *ctx);
 void loom_op_lower_softmax (LoomLower *ctx, gboolean log);
+void loom_op_lower_softmin (LoomLower *ctx);
 double loom_op_softmax_flops (const LoomInfer *ctx);
+
+/* ---- parts and copies of tensors, see family-shape.c ------------------- */
+
+#define LOOM_OP_MAX_PARTS 64
+/* Ports "0" … "n-1" for operators with as many outputs, at most LOOM_OP_MAX_PARTS; for dynamic_outputs. */
+const LoomPortSpec *loom_op_numbered_ports (guint n);
+/* The optional input "like", whose shape (and type) a tensor made of nothing takes over. */
+extern const LoomPortSpec loom_op_port_like[];
+/* What Python's start:end:step leaves of a size, NULL for what is left out: how many elements, and the first one
+ * where that is certain. Unknown for a symbol, unless all of it is meant. step is not 0. */
+LoomDim loom_op_cut_size (LoomDim size, const gint64 *start, const gint64 *end, gint64 step, gint64 *first);
+/* `count` elements along one axis from start on; a step below 0 walks backwards. */
+LoomValue loom_op_cut (LoomProgram *p, LoomValue v, int axis, gint64 start, gint64 count, gint64 step);
+/* A tensor several times along an axis: one copy after the other, or each element times over. */
+LoomValue loom_op_copies (LoomProgram *p, LoomValue v, int axis, gint64 times, gboolean each);
+/* start, start + step, … along one axis of a tensor whose other sizes are 1. */
+LoomValue
+loom_op_count_along (LoomProgram *p, LoomDType dtype, int rank, int axis, gint64 n, double start, double step);
+/* bool [rows, columns]: where row + diagonal `op` column. */
+LoomValue
+loom_op_band (LoomProgram *p, gint64 rows, gint64 columns, gint64 diagonal, LoomScalarOp op);
+/* The diagonal of the last two axes of [ …, rows, columns ] as the last axis. */
+LoomValue loom_op_diagonal_of (LoomProgram *p, LoomValue v, gint64 offset);
+gint64 loom_op_diagonal_size (gint64 rows, gint64 columns, gint64 offset);
+/* A shape for the elements of `from`, in which one size may be unknown: −1 in the parameter of that name. It is found
+ * where it can be; FALSE with a fault where the number of elements does not fit. */
+gboolean loom_op_fill_in (LoomInfer *ctx, const char *name, const LoomShape *from, LoomShape *shape);
+/* v under the dims of output i. */
+void loom_op_put (LoomLower *ctx, guint i, LoomValue v);
+/* Output i is input 0 cut along an axis, where i - 1 ends. Output shapes are known by then. */
+void loom_op_lower_parts (LoomLower *ctx, int axis);
+/* Tensors of one number: shape from "shape" or from the port "like", type from "dtype", else from "like", else f32. */
+extern const LoomParamSpec loom_op_param_filled[];
+void loom_op_infer_filled (LoomInfer *ctx);
+void loom_op_lower_filled (LoomLower *ctx, double value);
+
+/* ---- losses, see family-loss.c ----------------------------------------- */
 
 G_END_DECLS
