@@ -5,7 +5,10 @@
 #include "engine/program/optim-private.h"
 #include "engine/program/prim-private.h"
 
-static const LoomOptimizer *const all[] = { &loom_optim_sgd, &loom_optim_adam, &loom_optim_adamw, NULL };
+static const LoomOptimizer *const all[]
+    = { &loom_optim_sgd,      &loom_optim_adam,  &loom_optim_adamw,  &loom_optim_rmsprop, &loom_optim_adagrad,
+        &loom_optim_adadelta, &loom_optim_nadam, &loom_optim_adamax, &loom_optim_radam,   &loom_optim_lion,
+        &loom_optim_lamb,     &loom_optim_lars,  &loom_optim_lbfgs,  &loom_optim_newton,  NULL };
 
 const LoomOptimizer *const *
 loom_optimizers (void)
@@ -24,52 +27,76 @@ loom_optimizer (const char *name)
   return NULL;
 }
 
+int
+loom_optimizer_find (const LoomOptimizer *optimizer, const char *name)
+{
+  for (guint i = 0; optimizer->hyper[i].name != NULL; i++)
+    {
+      if (g_str_equal (optimizer->hyper[i].name, name))
+        return (int)i;
+    }
+  return -1;
+}
+
+gboolean
+loom_optimizer_is_live (const LoomOptimizer *optimizer, const double *hyper, guint k)
+{
+  const LoomHyper *h = &optimizer->hyper[k];
+
+  if (h->is_bool || h->is_fixed)
+    return FALSE;
+  return h->needs == NULL || hyper[loom_optimizer_find (optimizer, h->needs)] != 0;
+}
+
 double
 loom_optim_hyper (const LoomOptimizerCall *call, const char *name)
 {
-  for (guint i = 0; call->optimizer->hyper[i].name != NULL; i++)
-    {
-      if (g_str_equal (call->optimizer->hyper[i].name, name))
-        return call->hyper[i];
-    }
-  g_return_val_if_reached (0);
+  int k = loom_optimizer_find (call->optimizer, name);
+
+  g_return_val_if_fail (k >= 0, 0);
+  return call->hyper[k];
 }
 
-static LoomValue
-scalar (const LoomOptimizerCall *call, guint k)
+LoomValue
+loom_optim_scalar (const LoomOptimizerCall *call, guint k)
 {
-  g_autofree char *slot = g_strconcat (call->prefix, call->optimizer->hyper[k].name, NULL);
+  const char *prefix = call->own & ((guint64)1 << k) ? call->prefix : "";
+  g_autofree char *slot = g_strconcat (prefix, call->optimizer->hyper[k].name, NULL);
 
+  if (!loom_optimizer_is_live (call->optimizer, call->hyper, k))
+    return loom_const (call->p, loom_program_get_float (call->p), call->hyper[k]);
   return loom_program_scalar (call->p, slot, call->hyper[k]);
 }
 
 /* The slot of a state tensor of parameter i. */
 static int
-state (const LoomOptimizerCall *call, const char *kind, guint i)
+state (const LoomOptimizerCall *call, const LoomOptimStep *step, guint k, guint i)
 {
+  LoomInit init = { .kind = step->start == 0 ? LOOM_INIT_ZEROS : LOOM_INIT_CONSTANT, .a = step->start };
   const LoomSlot *parameter = loom_program_get_slot (call->p, call->slot[i]);
-  g_autofree char *name = g_strdup_printf ("optimizer.%s.%s", kind, parameter->name);
+  g_autofree char *name = g_strdup_printf ("optimizer.%s.%s", step->states[k], parameter->name);
 
-  return loom_program_slot (call->p, name, LOOM_SLOT_OPTIMIZER, parameter->dtype, parameter->rank, parameter->dim, NULL,
-                            FALSE);
+  return loom_program_slot (call->p, name, LOOM_SLOT_OPTIMIZER, parameter->dtype, parameter->rank, parameter->dim,
+                            &init, FALSE);
 }
 
 void
-loom_optim_emit (const LoomOptimizerCall *call, const char *prim, const void *attrs, guint n_states,
-                 const char *const *states)
+loom_optim_emit (const LoomOptimizerCall *call, const LoomOptimStep *step)
 {
   const LoomHyper *hyper = call->optimizer->hyper;
-  guint n = call->n, n_in = (2 + n_states) * n, n_hyper = 0;
+  guint n = call->n, n_states = step->n_states, n_in = (2 + n_states) * n, n_hyper = 0;
   g_autofree LoomValue *in = NULL, *out = g_new0 (LoomValue, (1 + n_states) * n);
 
   while (hyper[n_hyper].name != NULL)
     n_hyper++;
-  in = g_new0 (LoomValue, n_in + n_hyper + 3);
+  in = g_new0 (LoomValue, n_in + n_hyper + 4);
   for (guint k = 0; k < n_hyper; k++)
     {
-      if (!hyper[k].is_bool)
-        in[n_in++] = scalar (call, k);
+      if (!hyper[k].is_bool && !hyper[k].is_fixed)
+        in[n_in++] = loom_optim_scalar (call, k);
     }
+  if (step->n_extra > 0)
+    in[n_in++] = step->extra;
   in[n_in++] = call->grad_scale;
   in[n_in++] = call->finite;
   in[n_in++] = call->step;
@@ -78,15 +105,30 @@ loom_optim_emit (const LoomOptimizerCall *call, const char *prim, const void *at
       in[i] = loom_program_read (call->p, call->slot[i]);
       in[n + i] = call->grad[i];
       for (guint k = 0; k < n_states; k++)
-        in[(2 + k) * n + i] = loom_program_read (call->p, state (call, states[k], i));
+        in[(2 + k) * n + i] = loom_program_read (call->p, state (call, step, k, i));
     }
-  loom_emit (call->p, loom_prim (prim), attrs, n_in, in, out);
+  loom_emit (call->p, loom_prim (step->prim), step->attrs, n_in, in, out);
   for (guint i = 0; i < n; i++)
     {
       loom_program_commit (call->p, call->slot[i], out[i]);
       for (guint k = 0; k < n_states; k++)
-        loom_program_commit (call->p, state (call, states[k], i), out[(1 + k) * n + i]);
+        loom_program_commit (call->p, state (call, step, k, i), out[(1 + k) * n + i]);
     }
+}
+
+void
+loom_optim_emit_step (const LoomOptimizerCall *call, LoomStepAttrs attrs, const LoomOptimStep *step)
+{
+  LoomOptimStep whole = *step;
+  g_autofree char *prim = g_strconcat (call->optimizer->name, "_step", NULL);
+  int decoupled = loom_optimizer_find (call->optimizer, "decoupled_weight_decay");
+
+  attrs.n = (int)call->n;
+  attrs.maximize = loom_optim_hyper (call, "maximize") != 0;
+  attrs.decoupled = decoupled >= 0 && call->hyper[decoupled] != 0;
+  whole.prim = prim;
+  whole.attrs = &attrs;
+  loom_optim_emit (call, &whole);
 }
 
 /* 1 when x - x is 0, which neither infinity nor NaN gives. */
@@ -118,10 +160,11 @@ guard_commits (LoomProgram *p, LoomValue finite)
   loom_program_set_origin (p, NULL, NULL);
 }
 
-/* One device's parameters. */
+/* One device's parameters of one group. */
 typedef struct
 {
   const char *device;
+  guint group; /* as in LoomUpdateOptions */
   guint n;
   int *slot;
   LoomValue *grad;
@@ -136,10 +179,10 @@ clear_share (gpointer data)
   g_free (share->grad);
 }
 
-/* Parameters are updated where they live, so each device has statistics and a step of its own. The order of devices
- * is that of their first parameter. */
+/* Parameters are updated where they live, so each device has statistics and a step of its own, and each group too. The
+ * order is that of the first parameters. */
 static GArray *
-share_out (LoomProgram *p, guint n, const int *slot, const LoomValue *grad)
+share_out (LoomProgram *p, guint n, const int *slot, const LoomValue *grad, const guint *group_of)
 {
   GArray *shares = g_array_new (FALSE, TRUE, sizeof (Share));
 
@@ -147,16 +190,19 @@ share_out (LoomProgram *p, guint n, const int *slot, const LoomValue *grad)
   for (guint i = 0; i < n; i++)
     {
       const char *device = loom_value_info (p, loom_program_read (p, slot[i]))->device;
+      guint group = group_of != NULL ? group_of[i] : 0;
       Share *share = NULL;
 
       for (guint k = 0; k < shares->len && share == NULL; k++)
         {
-          if (g_strcmp0 (g_array_index (shares, Share, k).device, device) == 0)
+          const Share *one = &g_array_index (shares, Share, k);
+
+          if (one->group == group && g_strcmp0 (one->device, device) == 0)
             share = &g_array_index (shares, Share, k);
         }
       if (share == NULL)
         {
-          Share first = { .device = device, .slot = g_new (int, n), .grad = g_new (LoomValue, n) };
+          Share first = { .device = device, .group = group, .slot = g_new (int, n), .grad = g_new (LoomValue, n) };
 
           g_array_append_val (shares, first);
           share = &g_array_index (shares, Share, shares->len - 1);
@@ -186,60 +232,142 @@ emit_stats (LoomProgram *p, const GArray *shares, LoomValue *sum_of_squares, Loo
     }
 }
 
+/* finite as a flag over gradients and the loss, and the gradients' norm, both as outputs. */
 static void
-emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOptions *options, guint n, const int *slot,
-          const LoomValue *grad)
+emit_outcome (LoomProgram *p, const GArray *shares, LoomValue loss, LoomValue *norm, LoomValue *finite)
 {
-  g_autoptr (GArray) shares = share_out (p, n, slot, grad);
+  LoomValue sum_of_squares;
+
+  emit_stats (p, shares, &sum_of_squares, finite);
+  *norm = loom_unary (p, LOOM_SCALAR_SQRT, sum_of_squares);
+  if (loss != 0)
+    {
+      LoomValue scalar = loom_reshape (p, loss, 0, NULL);
+
+      *finite = loom_binary (p, LOOM_SCALAR_MUL, *finite, is_finite (p, scalar, loom_program_get_float (p)));
+    }
+  guard_commits (p, *finite);
+  loom_program_output (p, "grad_norm", *norm);
+  loom_program_output (p, "finite", *finite);
+}
+
+/* Each gradient's elements to -limit … limit. */
+static void
+clip_values (LoomProgram *p, GArray *shares, double limit)
+{
+  LoomValue most = loom_program_scalar (p, "clip_value", limit);
+
+  for (guint k = 0; k < shares->len; k++)
+    {
+      Share *share = &g_array_index (shares, Share, k);
+
+      loom_program_set_origin (p, NULL, share->device);
+      for (guint i = 0; i < share->n; i++)
+        {
+          LoomValue below = loom_binary (p, LOOM_SCALAR_MIN, share->grad[i], most);
+
+          share->grad[i] = loom_binary (p, LOOM_SCALAR_MAX, below, loom_unary (p, LOOM_SCALAR_NEG, most));
+        }
+    }
+  loom_program_set_origin (p, NULL, NULL);
+}
+
+/* What all gradients are multiplied by. */
+static LoomValue
+clip_norm (LoomProgram *p, LoomValue norm, double limit)
+{
   LoomDType dtype = loom_program_get_float (p);
-  LoomValue sum_of_squares, norm, finite, scale, step;
-  LoomValue done = loom_program_scalar_i64 (p, "step", 0);
+  LoomValue most = loom_program_scalar (p, "clip_norm", limit);
+  LoomValue safe = loom_binary (p, LOOM_SCALAR_ADD, norm, loom_const (p, dtype, 1e-6));
 
-  emit_stats (p, shares, &sum_of_squares, &finite);
-  norm = loom_unary (p, LOOM_SCALAR_SQRT, sum_of_squares);
-  if (options->loss != 0)
-    {
-      LoomValue loss = loom_reshape (p, options->loss, 0, NULL);
+  return loom_binary (p, LOOM_SCALAR_MIN, loom_const (p, dtype, 1), loom_binary (p, LOOM_SCALAR_DIV, most, safe));
+}
 
-      finite = loom_binary (p, LOOM_SCALAR_MUL, finite, is_finite (p, loss, dtype));
-    }
-  scale = loom_const (p, dtype, 1);
-  if (options->clip_norm > 0)
-    {
-      LoomValue limit = loom_program_scalar (p, "clip_norm", options->clip_norm);
-      LoomValue safe = loom_binary (p, LOOM_SCALAR_ADD, norm, loom_const (p, dtype, 1e-6));
-
-      scale = loom_binary (p, LOOM_SCALAR_MIN, scale, loom_binary (p, LOOM_SCALAR_DIV, limit, safe));
-    }
-  step = loom_binary (p, LOOM_SCALAR_ADD, done, loom_const (p, LOOM_I64, 1));
-  loom_program_commit (p, loom_program_find_slot (p, "step"), step);
-  guard_commits (p, finite);
-  loom_program_output (p, "grad_norm", norm);
-  loom_program_output (p, "finite", finite);
-
+/* Hyper-parameters live on the graph's device, whoever reads them first. */
+static void
+declare_scalars (LoomProgram *p, const LoomOptimizer *optimizer, const double *hyper, const char *prefix, guint64 own)
+{
   for (guint i = 0; optimizer->hyper[i].name != NULL; i++)
     {
-      /* Hyper-parameters live on the graph's device, whoever reads them first. */
-      if (!optimizer->hyper[i].is_bool)
-        loom_program_scalar (p, optimizer->hyper[i].name, options->hyper[i]);
+      g_autofree char *slot = g_strconcat (prefix, optimizer->hyper[i].name, NULL);
+
+      if ((own & ((guint64)1 << i)) && loom_optimizer_is_live (optimizer, hyper, i))
+        loom_program_scalar (p, slot, hyper[i]);
     }
+}
+
+static void
+emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOptions *options, guint n, const int *slot,
+          const LoomValue *grad, const guint *group_of)
+{
+  g_autoptr (GArray) shares = share_out (p, n, slot, grad, group_of);
+  LoomValue norm, finite, scale = loom_const (p, loom_program_get_float (p), 1), step;
+  LoomValue done = loom_program_scalar_i64 (p, "step", 0);
+
+  emit_outcome (p, shares, options->loss, &norm, &finite);
+  if (options->clip_value > 0)
+    {
+      clip_values (p, shares, options->clip_value);
+      if (options->clip_norm > 0)
+        {
+          LoomValue sum_of_squares, same;
+
+          emit_stats (p, shares, &sum_of_squares, &same);
+          norm = loom_unary (p, LOOM_SCALAR_SQRT, sum_of_squares);
+        }
+    }
+  if (options->clip_norm > 0)
+    scale = clip_norm (p, norm, options->clip_norm);
+  step = loom_binary (p, LOOM_SCALAR_ADD, done, loom_const (p, LOOM_I64, 1));
+  loom_program_commit (p, loom_program_find_slot (p, "step"), step);
+
+  declare_scalars (p, optimizer, options->hyper, "", ~(guint64)0);
   for (guint k = 0; k < shares->len; k++)
     {
       const Share *share = &g_array_index (shares, Share, k);
+      const LoomUpdateGroup none = { .prefix = "", .hyper = options->hyper };
+      const LoomUpdateGroup *group = share->group > 0 ? &options->groups[share->group - 1] : &none;
 
+      declare_scalars (p, optimizer, group->hyper, group->prefix, group->own);
       loom_program_set_origin (p, NULL, share->device);
       optimizer->emit (&(LoomOptimizerCall){ .p = p,
                                              .optimizer = optimizer,
                                              .n = share->n,
                                              .slot = share->slot,
                                              .grad = share->grad,
-                                             .hyper = options->hyper,
-                                             .prefix = "",
+                                             .hyper = group->hyper,
+                                             .prefix = group->prefix,
+                                             .own = group->own,
                                              .grad_scale = scale,
                                              .finite = finite,
                                              .step = step });
+      loom_program_set_origin (p, NULL, NULL);
     }
+}
+
+void
+loom_emit_gradients (LoomProgram *p, const LoomOptimizer *optimizer, const double *hyper, LoomValue loss, guint n,
+                     const int *slot, const LoomValue *grad)
+{
+  g_autoptr (GArray) shares = share_out (p, n, slot, grad, NULL);
+  LoomRegion region = loom_program_get_region (p);
+  const char *origin, *device;
+  LoomValue norm, finite;
+
+  loom_program_get_origin (p, &origin, &device);
+  loom_program_set_region (p, LOOM_REGION_UPDATE);
   loom_program_set_origin (p, NULL, NULL);
+  loom_program_scalar_i64 (p, "step", 0);
+  emit_outcome (p, shares, loss, &norm, &finite);
+  declare_scalars (p, optimizer, hyper, "", ~(guint64)0);
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *name = g_strconcat ("gradient.", loom_program_get_slot (p, (guint)slot[i])->name, NULL);
+
+      loom_program_output (p, name, grad[i]);
+    }
+  loom_program_set_region (p, region);
+  loom_program_set_origin (p, origin, device);
 }
 
 gboolean
@@ -249,13 +377,16 @@ loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, con
   const LoomOptimizer *optimizer = loom_optimizer (options->optimizer);
   g_autofree int *slots = g_new (int, n + 1);
   g_autofree LoomValue *grads = g_new (LoomValue, n + 1);
+  g_autofree guint *group_of = g_new0 (guint, n + 1);
   LoomRegion region = loom_program_get_region (p);
   const char *origin, *device;
   guint k = 0;
 
-  if (optimizer == NULL)
+  if (optimizer == NULL || optimizer->emit == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "There is no optimizer “%s”: use sgd, adam or adamw.",
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   optimizer == NULL ? "There is no optimizer “%s”: use sgd, adam or adamw."
+                                     : "The optimizer “%s” is no part of a program: it is driven from outside.",
                    options->optimizer);
       return FALSE;
     }
@@ -265,6 +396,7 @@ loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, con
       if (grad[i] == 0)
         continue;
       slots[k] = slot[i];
+      group_of[k] = options->group_of != NULL ? options->group_of[i] : 0;
       grads[k++] = grad[i];
     }
   if (k == 0)
@@ -276,7 +408,7 @@ loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, con
   loom_program_get_origin (p, &origin, &device);
   loom_program_set_region (p, LOOM_REGION_UPDATE);
   loom_program_set_origin (p, NULL, NULL);
-  emit_all (p, optimizer, options, k, slots, grads);
+  emit_all (p, optimizer, options, k, slots, grads, group_of);
   loom_program_set_region (p, region);
   loom_program_set_origin (p, origin, device);
   return TRUE;

@@ -10,7 +10,11 @@ typedef struct
   const char *name; /* PyTorch's: "lr", "weight_decay", "momentum", "beta1" … */
   double value;     /* default */
   double minimum, maximum;
-  gboolean is_bool; /* nesterov, amsgrad: fixed when the program is built */
+  gboolean is_bool;  /* nesterov, amsgrad: fixed when the program is built */
+  gboolean is_fixed; /* a number that is fixed then, too */
+  gboolean is_whole; /* a number of things */
+  const char *needs; /* the hyper-parameter that must not begin with 0, or this one is fixed: without momentum there is
+                      * no buffer that a momentum set later could use. NULL: none */
   const char *doc;
 } LoomHyper;
 
@@ -25,7 +29,8 @@ typedef struct
   const int *slot;       /* parameters' slots */
   const LoomValue *grad; /* 0: no gradient, the parameter is left alone by the caller */
   const double *hyper;   /* values in the order of optimizer->hyper */
-  const char *prefix;    /* scalar slots are named prefix + name: "" or "group1." */
+  const char *prefix;    /* the group's own scalar slots are named prefix + name: "" or "group1." */
+  guint64 own;           /* bit k: hyper[k] is the group's own; others are those of all parameters */
   LoomValue grad_scale, finite, step;
 } LoomOptimizerCall;
 
@@ -33,26 +38,49 @@ struct _LoomOptimizer
 {
   const char *name, *title, *doc, *reference; /* "torch.optim.Adam" */
   const LoomHyper *hyper;                     /* ends with name NULL */
+  /* NULL where the step is no part of a program, because it evaluates the loss as often as it likes (lbfgs, newton):
+   * then engine/train drives it from outside. */
   void (*emit) (const LoomOptimizerCall *call);
 };
 
 const LoomOptimizer *const *loom_optimizers (void); /* NULL-terminated */
 const LoomOptimizer *loom_optimizer (const char *name);
+/* The index of a hyper-parameter, -1 where there is none. */
+int loom_optimizer_find (const LoomOptimizer *optimizer, const char *name);
+/* Whether hyper[k] may change while it trains: then it is a scalar slot. */
+gboolean loom_optimizer_is_live (const LoomOptimizer *optimizer, const double *hyper, guint k);
+
+/* Parameters with hyper-parameters of their own. */
+typedef struct
+{
+  const char *prefix;  /* "group1.": of its scalar slots */
+  guint64 own;         /* bit k: hyper[k] differs from the others' */
+  const double *hyper; /* all, in the optimiser's order */
+} LoomUpdateGroup;
 
 /* The whole update region: grad_stats over all gradients, the finite flag (1 when all gradients and the loss are
- * finite), clipping by global norm when clip_norm > 0 (torch.nn.utils.clip_grad_norm_: scale = min(1,
- * c / (norm + 1e-6)); c is the scalar slot "clip_norm"), step counter, and the optimiser's step. The step slot ("step",
- * i64) counts finished steps; it is committed step + 1. Outputs "grad_norm" and "finite" are declared. Hyper-parameters
+ * finite), clipping, step counter, and the optimiser's step. Clipping by value (torch.nn.utils.clip_grad_value_: each
+ * element to -c … c, the scalar slot "clip_value") comes before clipping by the norm of all gradients together
+ * (clip_grad_norm_: scale = min(1, c / (norm + 1e-6)), slot "clip_norm"). The step slot ("step", i64) counts finished
+ * steps; it is committed step + 1. Outputs "grad_norm" (before clipping) and "finite" are declared. Hyper-parameters
  * become scalar slots. */
 typedef struct
 {
   const char *optimizer;
-  const double *hyper; /* in the optimiser's order */
-  double clip_norm;    /* 0: none */
+  const double *hyper;          /* in the optimiser's order */
+  double clip_norm, clip_value; /* 0: none */
   LoomValue loss;
+  const LoomUpdateGroup *groups;
+  const guint *group_of; /* of each parameter: 0 for none, else 1 + its place in groups; NULL: none has one */
 } LoomUpdateOptions;
 
 gboolean loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, const int *slot,
                            const LoomValue *grad, GError **error);
+
+/* What a step from outside needs instead: "grad_norm", "finite" and each gradient as the output "gradient.PARAMETER",
+ * unclipped, and the optimiser's numbers as scalar slots. What the forward pass remembers is guarded as above; the step
+ * slot is left to the driver. */
+void loom_emit_gradients (LoomProgram *p, const LoomOptimizer *optimizer, const double *hyper, LoomValue loss, guint n,
+                          const int *slot, const LoomValue *grad);
 
 G_END_DECLS

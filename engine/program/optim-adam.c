@@ -12,7 +12,9 @@ loom_optim_emit_adam (const LoomOptimizerCall *call, gboolean decoupled)
                           .amsgrad = loom_optim_hyper (call, "amsgrad") != 0,
                           .maximize = loom_optim_hyper (call, "maximize") != 0 };
 
-  loom_optim_emit (call, "adam_step", &attrs, attrs.amsgrad ? 3 : 2, states);
+  loom_optim_emit (
+      call,
+      &(LoomOptimStep){ .prim = "adam_step", .attrs = &attrs, .n_states = attrs.amsgrad ? 3 : 2, .states = states });
 }
 
 static void

@@ -6,14 +6,28 @@
 
 G_BEGIN_DECLS
 
-extern const LoomOptimizer loom_optim_sgd, loom_optim_adam, loom_optim_adamw;
+extern const LoomOptimizer loom_optim_sgd, loom_optim_adam, loom_optim_adamw, loom_optim_rmsprop, loom_optim_adagrad,
+    loom_optim_adadelta, loom_optim_nadam, loom_optim_adamax, loom_optim_radam, loom_optim_lion, loom_optim_lamb,
+    loom_optim_lars, loom_optim_lbfgs, loom_optim_newton;
 
 /* ---- hyper-parameters that several have ------------------------------- */
 
 /* clang-format off */
-#define LOOM_HYPER_LR                                                                                     \
-  { .name = "lr", .value = 0.001, .minimum = 0, .maximum = 1e6,                                           \
+#define LOOM_HYPER_LR_OF(start)                                                                           \
+  { .name = "lr", .value = start, .minimum = 0, .maximum = 1e6,                                           \
     .doc = "Learning rate: the length of a step." }
+#define LOOM_HYPER_LR LOOM_HYPER_LR_OF (0.001)
+#define LOOM_HYPER_EPS(start)                                                                             \
+  { .name = "eps", .value = start, .minimum = 0, .maximum = 1, .doc = "Keeps the division away from zero." }
+#define LOOM_HYPER_BETA1                                                                                  \
+  { .name = "beta1", .value = 0.9, .minimum = 0, .maximum = 1,                                            \
+    .doc = "Memory of the running mean of gradients." }
+#define LOOM_HYPER_BETA2(start, text)                                                                     \
+  { .name = "beta2", .value = start, .minimum = 0, .maximum = 1, .doc = text }
+#define LOOM_OF_SQUARES "Memory of the running mean of their squares."
+#define LOOM_HYPER_MOMENTUM(start)                                                                        \
+  { .name = "momentum", .value = start, .minimum = 0, .maximum = 1, .needs = "momentum",                  \
+    .doc = "How much of the last step goes on." }
 #define LOOM_HYPER_WEIGHT_DECAY(start, text)                                                              \
   { .name = "weight_decay", .value = start, .minimum = 0, .maximum = 1e6, .doc = text }
 #define LOOM_HYPER_FLAG(flag, text)                                                                       \
@@ -25,11 +39,9 @@ extern const LoomOptimizer loom_optim_sgd, loom_optim_adam, loom_optim_adamw;
 #define LOOM_HYPER_ADAM(decay, decay_text)                                                                \
   {                                                                                                       \
     LOOM_HYPER_LR,                                                                                        \
-    { .name = "beta1", .value = 0.9, .minimum = 0, .maximum = 1,                                          \
-      .doc = "Memory of the running mean of gradients." },                                                \
-    { .name = "beta2", .value = 0.999, .minimum = 0, .maximum = 1,                                        \
-      .doc = "Memory of the running mean of their squares." },                                            \
-    { .name = "eps", .value = 1e-8, .minimum = 0, .maximum = 1, .doc = "Keeps the division away from zero." }, \
+    LOOM_HYPER_BETA1,                                                                                     \
+    LOOM_HYPER_BETA2 (0.999, LOOM_OF_SQUARES),                                                            \
+    LOOM_HYPER_EPS (1e-8),                                                                                \
     LOOM_HYPER_WEIGHT_DECAY (decay, decay_text),                                                          \
     LOOM_HYPER_FLAG ("amsgrad", "Divides by the largest second moment so far."),                          \
     LOOM_HYPER_MAXIMIZE,                                                                                  \
@@ -41,11 +53,26 @@ extern const LoomOptimizer loom_optim_sgd, loom_optim_adam, loom_optim_adamw;
 
 /* A hyper-parameter's start value. */
 double loom_optim_hyper (const LoomOptimizerCall *call, const char *name);
-/* One step over all tensors, its results committed to parameters and states, which begin with zeros. The hyper-
- * parameters that are numbers become scalar slots and the primitive's operands, in the table's order, and after them
- * the gradients' scale, the finite flag and the step. */
-void loom_optim_emit (const LoomOptimizerCall *call, const char *prim, const void *attrs, guint n_states,
-                      const char *const *states);
+/* A step's primitive and what it keeps of each parameter. */
+typedef struct
+{
+  const char *prim;
+  const void *attrs;
+  guint n_states;
+  const char *const *states;
+  double start;    /* with which the states begin */
+  guint n_extra;   /* scalars that the optimiser computes itself */
+  LoomValue extra; /* one at most */
+} LoomOptimStep;
+
+/* One step over all tensors, its results committed to parameters and states. The hyper-parameters that are numbers
+ * become the primitive's operands in the table's order, from scalar slots where they may change, and after them the
+ * extra one, the gradients' scale, the finite flag and the step. */
+void loom_optim_emit (const LoomOptimizerCall *call, const LoomOptimStep *step);
+/* The same for the steps of kernels/optim.h: fills in the number of tensors, maximize and decoupled_weight_decay. */
+void loom_optim_emit_step (const LoomOptimizerCall *call, LoomStepAttrs attrs, const LoomOptimStep *step);
+/* The scalar slot of hyper-parameter k, or a constant where it is fixed. */
+LoomValue loom_optim_scalar (const LoomOptimizerCall *call, guint k);
 /* The step of Adam (optim-adam.c); decoupled: the decay stays apart from the gradient, as AdamW has it. */
 void loom_optim_emit_adam (const LoomOptimizerCall *call, gboolean decoupled);
 

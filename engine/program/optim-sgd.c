@@ -3,11 +3,12 @@
 
 static const LoomHyper hyper[] = {
   LOOM_HYPER_LR,
-  { .name = "momentum", .value = 0, .minimum = 0, .maximum = 1, .doc = "How much of the last step goes on." },
+  LOOM_HYPER_MOMENTUM (0),
   { .name = "dampening",
     .value = 0,
     .minimum = 0,
     .maximum = 1,
+    .needs = "momentum",
     .doc = "Keeps this share of the gradient out of the momentum." },
   LOOM_HYPER_WEIGHT_DECAY (0, LOOM_DECAY_BY_GRADIENT),
   LOOM_HYPER_FLAG ("nesterov", "Looks one momentum step ahead."),
@@ -26,7 +27,8 @@ emit (const LoomOptimizerCall *call)
                          .nesterov = momentum && loom_optim_hyper (call, "nesterov") != 0,
                          .maximize = loom_optim_hyper (call, "maximize") != 0 };
 
-  loom_optim_emit (call, "sgd_step", &attrs, momentum ? 1 : 0, states);
+  loom_optim_emit (
+      call, &(LoomOptimStep){ .prim = "sgd_step", .attrs = &attrs, .n_states = momentum ? 1 : 0, .states = states });
 }
 
 const LoomOptimizer loom_optim_sgd = {

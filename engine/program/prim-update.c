@@ -3,6 +3,8 @@
  * They end a program, so they have no gradient; results lie at their operands' addresses. */
 #include "engine/program/prim-private.h"
 
+#include "kernels/optim.h"
+
 static gboolean
 infer_grad_stats (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
                   char **why)
@@ -43,13 +45,13 @@ static const LoomPrim grad_stats = { .name = "grad_stats",
 
 /* lists: p, g and `states` more of n tensors each, then the scalars; results: p and the states. */
 static gboolean
-infer_step (int n, guint states, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+infer_step (int n, guint states, guint scalars, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
+            char **why)
 {
-  const guint scalars = 7;
   guint lists = 2 + states;
   guint k = 0;
 
-  if (!loom_prim_arity (n_in, lists * n + scalars + (states > 1 ? 1 : 0), why))
+  if (!loom_prim_arity (n_in, lists * n + scalars, why))
     return FALSE;
   for (guint list = 0; list < lists; list++)
     {
@@ -77,7 +79,7 @@ infer_sgd (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDe
 {
   const LoomSgdAttrs *a = attrs;
 
-  return infer_step (a->n, a->momentum ? 1 : 0, n_in, in, out, n_out, why);
+  return infer_step (a->n, a->momentum ? 1 : 0, 7, n_in, in, out, n_out, why);
 }
 
 static char *
@@ -103,7 +105,7 @@ infer_adam (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
 {
   const LoomAdamAttrs *a = attrs;
 
-  return infer_step (a->n, a->amsgrad ? 3 : 2, n_in, in, out, n_out, why);
+  return infer_step (a->n, a->amsgrad ? 3 : 2, 8, n_in, in, out, n_out, why);
 }
 
 static char *
@@ -124,4 +126,33 @@ static const LoomPrim adam_step = { .name = "adam_step",
                                     .describe = describe_adam,
                                     .flops = flops_per_operand };
 
-const LoomPrim *const loom_prims_update[] = { &grad_stats, &sgd_step, &adam_step, NULL };
+static gboolean
+infer_other (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  const LoomStepAttrs *a = attrs;
+
+  return infer_step (a->n, (guint)loom_step_states (a), (guint)loom_step_scalars (a) + 3, n_in, in, out, n_out, why);
+}
+
+static char *
+describe_other (const void *attrs)
+{
+  const LoomStepAttrs *a = attrs;
+
+  return g_strdup_printf ("n=%d%s%s%s%s", a->n, a->momentum ? " momentum" : "", a->centered ? " centered" : "",
+                          a->decoupled ? " decoupled" : "", a->maximize ? " maximize" : "");
+}
+
+#define STEP(name_, scalars)                                                                                           \
+  static const LoomPrim name_##_step = { .name = #name_ "_step",                                                       \
+                                         .doc = "A step of " #name_ " on many tensors.",                               \
+                                         .tier = LOOM_TIER_CORE,                                                       \
+                                         .flags = LOOM_PRIM_UPDATE,                                                    \
+                                         .attrs_size = sizeof (LoomStepAttrs),                                         \
+                                         .infer = infer_other,                                                         \
+                                         .describe = describe_other,                                                   \
+                                         .flops = flops_per_operand };
+LOOM_STEPS (STEP)
+
+#define ENTRY(name, scalars) &name##_step,
+const LoomPrim *const loom_prims_update[] = { &grad_stats, &sgd_step, &adam_step, LOOM_STEPS (ENTRY) NULL };

@@ -1,0 +1,34 @@
+/* LARS: momentum with a learning rate for each tensor from its norms (You, Gitman and Ginsburg 2017). */
+#include "engine/program/optim-private.h"
+
+static const LoomHyper hyper[] = {
+  LOOM_HYPER_LR_OF (0.1),
+  { .name = "momentum", .value = 0.9, .minimum = 0, .maximum = 1, .doc = "How much of the last step goes on." },
+  LOOM_HYPER_WEIGHT_DECAY (0, LOOM_DECAY_BY_GRADIENT),
+  { .name = "trust_coefficient",
+    .value = 0.001,
+    .minimum = 0,
+    .maximum = 1e6,
+    .doc = "A tensor's step as a share of its weights' norm." },
+  LOOM_HYPER_EPS (1e-8),
+  LOOM_HYPER_MAXIMIZE,
+  { .name = NULL },
+};
+
+static void
+emit (const LoomOptimizerCall *call)
+{
+  static const char *const states[] = { "momentum_buffer" };
+
+  loom_optim_emit_step (call, (LoomStepAttrs){ .kind = LOOM_STEP_LARS },
+                        &(LoomOptimStep){ .n_states = G_N_ELEMENTS (states), .states = states });
+}
+
+const LoomOptimizer loom_optim_lars = {
+  .name = "lars",
+  .title = "LARS",
+  .doc = "Momentum whose step for each tensor is a share of its weights' norm: for large batches.",
+  .reference = "You, Gitman and Ginsburg 2017, arXiv:1708.03888",
+  .hyper = hyper,
+  .emit = emit,
+};

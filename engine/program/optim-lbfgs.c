@@ -1,0 +1,50 @@
+/* L-BFGS: a quasi-Newton step from the last gradients' differences, as torch.optim.LBFGS. Its step is taken by
+ * engine/train, which evaluates the loss as often as the line search asks. */
+#include "engine/program/optim-private.h"
+
+static const LoomHyper hyper[] = {
+  LOOM_HYPER_LR_OF (1),
+  { .name = "max_iter",
+    .value = 20,
+    .minimum = 1,
+    .maximum = 1e6,
+    .is_fixed = TRUE,
+    .is_whole = TRUE,
+    .doc = "Iterations that one step may take." },
+  { .name = "max_eval",
+    .value = 0,
+    .minimum = 0,
+    .maximum = 1e9,
+    .is_fixed = TRUE,
+    .is_whole = TRUE,
+    .doc = "Evaluations of the loss that one step may take; 0 means max_iter times 1.25." },
+  { .name = "tolerance_grad",
+    .value = 1e-7,
+    .minimum = 0,
+    .maximum = 1e6,
+    .is_fixed = TRUE,
+    .doc = "A step ends where no element of the gradient is larger." },
+  { .name = "tolerance_change",
+    .value = 1e-9,
+    .minimum = 0,
+    .maximum = 1e6,
+    .is_fixed = TRUE,
+    .doc = "A step ends where weights or loss change less." },
+  { .name = "history_size",
+    .value = 100,
+    .minimum = 1,
+    .maximum = 10000,
+    .is_fixed = TRUE,
+    .is_whole = TRUE,
+    .doc = "How many differences of gradients are kept: so many copies of all weights, twice." },
+  LOOM_HYPER_FLAG ("strong_wolfe", "Searches along each direction until the strong Wolfe conditions hold."),
+  { .name = NULL },
+};
+
+const LoomOptimizer loom_optim_lbfgs = {
+  .name = "lbfgs",
+  .title = "L-BFGS",
+  .doc = "Learns the loss's curvature from past gradients. For small problems and one batch of all samples.",
+  .reference = "torch.optim.LBFGS",
+  .hyper = hyper,
+};

@@ -1,0 +1,21 @@
+/* Newton's method: the Hessian by differentiating twice, and one step to where its parabola is lowest. Its step
+ * is taken by engine/train. */
+#include "engine/program/optim-private.h"
+
+static const LoomHyper hyper[] = {
+  LOOM_HYPER_LR_OF (1),
+  { .name = "damping",
+    .value = 0,
+    .minimum = 0,
+    .maximum = 1e12,
+    .doc = "Added to the Hessian's diagonal; raised by itself while the Hessian curves downwards." },
+  { .name = NULL },
+};
+
+const LoomOptimizer loom_optim_newton = {
+  .name = "newton",
+  .title = "Newton",
+  .doc = "Steps to the lowest point of the parabola through the loss. For a few hundred weights at most.",
+  .reference = "Nocedal and Wright 2006, section 3.3",
+  .hyper = hyper,
+};
