@@ -116,6 +116,7 @@ make_again (Work *w, const WorkInstr *norm, guint first)
     }
   g_array_append_vals (apply->in, in, attrs->affine ? 5 : 3);
   g_array_append_val (apply->out, again);
+  apply->prim = norm->prim; /* it is the same work but for the statistics */
   apply->region = LOOM_REGION_BACKWARD;
   apply->origin = norm->origin;
   apply->device_name = norm->device_name;
