@@ -197,7 +197,7 @@ eager_step (gpointer data, GError **error)
 
 typedef struct
 {
-  const char *device, *executor;
+  const char *device, *executor, *precision;
   gint64 batch_size;
   int threads, windows;
   double seconds;
@@ -212,6 +212,9 @@ prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GE
   if (!graph)
     return FALSE;
 
+  LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+  if (o->precision && train)
+    loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "precision", o->precision)));
   b->net = loom_net_new (graph, NULL, faults);
   b->spec = loom_train_spec_new (graph, b->net, faults);
   if (!loom_faults_to_error (faults, path, error))
@@ -289,11 +292,11 @@ bench_graph (const Command *command, const char *path, const BenchOptions *o)
       char v[8][G_ASCII_DTOSTR_BUF_SIZE];
       g_autofree char *name = command_json_string (path);
       printf ("{\"event\":\"bench\",\"graph\":%s,\"executor\":\"%s\",\"batch_size\":%.0f,\"steps_per_second\":%s,"
-              "\"min\":%s,\"max\":%s,\"items_per_second\":%s,\"planned_bytes\":%.0f,\"peak_resident_bytes\":%.0f,"
+              "\"min\":%s,\"max\":%s,\"items_per_second\":%s,\"planned_bytes\":%.0f,\"arena_bytes\":%.0f,\"peak_resident_bytes\":%.0f,"
               "\"ready_ms\":%s,\"loss\":%s}\n",
               name, o->executor, n, command_json_number (s.median, v[0]), command_json_number (s.least, v[1]),
               command_json_number (s.most, v[2]), command_json_number (s.median * n, v[3]), planned_bytes (&b),
-              peak_resident (), command_json_number (ready_ms, v[4]), command_json_number (b.last_loss, v[5]));
+              b.exec ? (double)loom_exec_arena_bytes (b.exec) : 0, peak_resident (), command_json_number (ready_ms, v[4]), command_json_number (b.last_loss, v[5]));
       return 0;
     }
   g_autofree char *planned = command_bytes (planned_bytes (&b)), *resident = command_bytes (peak_resident ());
@@ -477,11 +480,12 @@ bench_devices (const Command *command, const BenchOptions *o)
 static int
 run_bench (const Command *command, int argc, char **argv)
 {
-  g_autofree char *device = NULL, *executor = NULL;
+  g_autofree char *device = NULL, *executor = NULL, *precision = NULL;
   BenchOptions o = { .windows = 7, .seconds = 0.5 };
   const GOptionEntry entries[] = {
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's)", "D" },
     { "executor", 0, 0, G_OPTION_ARG_STRING, &executor, "plan (default) or eager", "E" },
+    { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16 or f16 (default: the graph's)", "P" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &o.batch_size, "Samples a step", "N" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &o.threads, "Threads of the CPU device (default: all)", "N" },
     { "windows", 0, 0, G_OPTION_ARG_INT, &o.windows, "Windows (7)", "N" },
@@ -494,6 +498,7 @@ run_bench (const Command *command, int argc, char **argv)
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH, or the word devices.");
   o.device = device;
+  o.precision = precision;
   o.executor = executor ? executor : "plan";
   if (!g_str_equal (o.executor, "plan") && !g_str_equal (o.executor, "eager"))
     return command_usage (command, "--executor is plan or eager, not “%s”.", executor);

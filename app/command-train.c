@@ -228,7 +228,7 @@ say_plan (LoomTrainer *trainer, const LoomTrainerOptions *options)
 static int
 run_train (const Command *command, int argc, char **argv)
 {
-  g_autofree char *device = NULL, *out = NULL, *resume = NULL, *lr = NULL;
+  g_autofree char *device = NULL, *out = NULL, *resume = NULL, *lr = NULL, *precision = NULL;
   g_auto (GStrv) set = NULL;
   gint64 epochs = 0, batch_size = 0, seed = -1;
   int threads = 0, ranks = 1;
@@ -239,6 +239,7 @@ run_train (const Command *command, int argc, char **argv)
     { "epochs", 0, 0, G_OPTION_ARG_INT64, &epochs, "Epochs (default: the graph's)", "N" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Samples a step", "N" },
     { "lr", 0, 0, G_OPTION_ARG_STRING, &lr, "Learning rate", "X" },
+    { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16 or f16 for large products", "P" },
     { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "Seed of weights, order of samples and dropout", "N" },
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &set, "Change one attribute of the graph", "NODE.PARAM=VALUE" },
     { "out", 0, 0, G_OPTION_ARG_FILENAME, &out, "Run folder, made new", "DIR" },
@@ -254,6 +255,7 @@ run_train (const Command *command, int argc, char **argv)
 
   LoomTrainerOptions options = {
     .device = device,
+    .precision = precision,
     .threads = threads,
     .epochs = epochs,
     .batch_size = batch_size,
@@ -271,9 +273,9 @@ run_train (const Command *command, int argc, char **argv)
   if (resume && (argc != 1 || out))
     return command_usage (command,
                           "--resume takes graph and folder from the run, so it goes with neither GRAPH nor --out.");
-  if (resume && (batch_size > 0 || seed >= 0 || set))
+  if (resume && (batch_size > 0 || seed >= 0 || set || precision))
     return command_usage (command, "--resume goes on with the batch size, seed and graph that the run began with, so "
-                                   "it goes with neither --batch-size nor --seed nor --set. Leave them out, or start a "
+                                   "it goes with neither --batch-size nor --seed nor --precision nor --set. Leave them out, or start a "
                                    "new run with --out.");
   if (!resume && argc != 2)
     return command_usage (command,

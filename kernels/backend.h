@@ -109,6 +109,10 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  fill               → y                       LoomFillAttrs
  *  iota               → y                       LoomIotaAttrs
  *  random             seed, step → y            LoomRandomAttrs
+ *  cholesky           a → l                     none
+ *  triangular_solve   a, b → x                  LoomTriangularSolveAttrs
+ *  solve              a, b → x, lu, perm        LoomSolveAttrs
+ *  det                a → d, lu                 none
  *  grad_stats         g… → sumsq, finite        none
  *  sgd_step, adam_step                          see below
  *  rmsprop_step, adagrad_step, adadelta_step, nadam_step, adamax_step,
@@ -132,6 +136,7 @@ typedef struct {
   LoomScalarOp op;
   uint8_t arg[3]; /* registers */
   double imm;     /* of LOOM_SCALAR_CONST */
+  LoomDType round; /* F16 or BF16: the result is rounded to it at once, as if it had been stored; else not */
 } LoomElementwiseStep;
 
 typedef struct {
@@ -279,6 +284,18 @@ typedef struct {
   int axis; /* y[…,i,…] = start + i·step along this axis */
   double start, step;
 } LoomIotaAttrs;
+
+/* Linear algebra on batches of square matrices a […,n,n], b and x […,n,m], all with the same leading axes. cholesky
+ * gives the lower factor of (a + aᵀ)/2. solve finds x with a·x = b, or aᵀ·x = b, by elimination with partial pivoting;
+ * lu […,n,n] and perm i64 […,n] are room to work in, and keep the factors. A matrix without a solution (singular, not
+ * positive definite) gives NaN throughout; the det […] of a singular one is 0. */
+typedef struct {
+  bool upper, transpose, unitriangular; /* op (a)·x = b; the other half of a is not read */
+} LoomTriangularSolveAttrs;
+
+typedef struct {
+  bool transpose;
+} LoomSolveAttrs;
 
 /* Philox 4x32-10 (kernels/philox.h): element i is a function of (seed, stream,
  * step, i) alone, so it is the same on every device and for any thread count.

@@ -174,6 +174,8 @@ loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *fa
   net->weight_by_name = g_hash_table_new (g_str_hash, g_str_equal);
   net->places = g_hash_table_new (g_str_hash, g_str_equal);
   net->ids = g_hash_table_new (NULL, NULL);
+  net->recomputed = g_hash_table_new (g_str_hash, g_str_equal);
+  net->dtypes = g_hash_table_new (g_str_hash, g_str_equal);
 
   loom_graph_check (graph, faults);
   loom_net_expand (net);
@@ -200,6 +202,8 @@ loom_net_free (LoomNet *net)
   g_array_unref (net->weights);
   g_hash_table_unref (net->places);
   g_hash_table_unref (net->ids);
+  g_hash_table_unref (net->recomputed);
+  g_hash_table_unref (net->dtypes);
   g_hash_table_unref (net->scopes);
   g_free (net->folder);
   g_ptr_array_unref (net->arena.blocks);
@@ -207,6 +211,18 @@ loom_net_free (LoomNet *net)
 }
 
 /* ---- looking ---------------------------------------------------------- */
+
+GHashTable *
+loom_net_recomputed (const LoomNet *net)
+{
+  return net->recomputed;
+}
+
+GHashTable *
+loom_net_dtypes (const LoomNet *net)
+{
+  return net->dtypes;
+}
 
 guint
 loom_net_n_nodes (const LoomNet *net)

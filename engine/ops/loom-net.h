@@ -37,6 +37,7 @@ typedef struct {
   int line;
   const char *device;         /* interned; NULL: the graph's */
   guint n_inputs;             /* variadic ones counted; otherwise the number of specs (weights' ports among them) */
+  const LoomPortSpec *input_spec;
   const LoomNetSource *input;
   guint n_outputs;
   const LoomPortSpec *output_spec;
@@ -64,6 +65,11 @@ const LoomNetWeight *loom_net_weight (const LoomNet *net, guint i);
 gboolean loom_net_is_weight (const LoomNet *net, const LoomNetSource *source);
 /* Name of an output port for people and events: "fc" when it is the only one, else "data.x". */
 char *loom_net_port_name (const LoomNet *net, guint node, guint output);
+/* Paths of the nodes and module instances, each copy apart, with recompute="true": a set. */
+GHashTable *loom_net_recomputed (const LoomNet *net);
+/* path → GUINT_TO_POINTER (LoomDType + 1) of the nodes that compute in a type of their own, by dtype="…" on them or on a
+ * module around them. */
+GHashTable *loom_net_dtypes (const LoomNet *net);
 /* Symbols that occur in any type, as a string "BT". */
 char *loom_net_symbols (const LoomNet *net);
 /* The type a module instance's or node's output has, for a wire in the scope the user sees: by the node's serial. A
@@ -75,6 +81,8 @@ const LoomType *loom_net_type_of (const LoomNet *net, const char *instance_path,
 
 typedef struct {
   gboolean training;
+  /* Whether nodes that change state (assign) are lowered too, wanted or not: in a step that commits. */
+  gboolean effects;
   LoomDType float_dtype; /* LOOM_F32 or LOOM_F64 */
   /* Only what these need is lowered: n pairs of node and output. */
   guint n_wanted;

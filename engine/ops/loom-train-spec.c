@@ -186,7 +186,7 @@ find_dataset (Reading *r, LoomTrainSpec *spec)
       for (guint k = 0; k < n->n_inputs; k++)
         if (n->input[k].node < i && !loom_net_is_weight (r->net, &n->input[k]))
           needed[n->input[k].node] = TRUE;
-      if (n->op->dynamic_outputs == NULL)
+      if (n->op->dynamic_outputs == NULL || n->op->lower != NULL)
         continue;
       if (first != NULL)
         complain (r, r->element, LOOM_ERROR_SCHEMA, "loss",
@@ -371,6 +371,22 @@ read_children (Reading *r, LoomTrainSpec *spec)
     }
 }
 
+static LoomDType
+read_precision (Reading *r)
+{
+  static const LoomDType types[] = { LOOM_F32, LOOM_BF16, LOOM_F16 };
+  const char *text = loom_element_get (r->element, "precision");
+
+  for (guint i = 0; text != NULL && i < G_N_ELEMENTS (types); i++)
+    if (strcmp (text, loom_dtype_name (types[i])) == 0)
+      return types[i];
+  if (text != NULL)
+    loom_fault_set_fix (complain (r, r->element, LOOM_ERROR_SCHEMA, "precision",
+                                  "precision is “%.40s”; it must be f32, bf16 or f16.", text),
+                        "precision", "bf16", "Set it to bf16.");
+  return LOOM_F32;
+}
+
 static void
 refuse_later (Reading *r, const char *attribute, const char *only)
 {
@@ -404,7 +420,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   spec->seed = read_seed (&r);
   device = loom_element_get (r.element, "device");
   spec->device = g_strdup (device != NULL ? device : "cpu");
-  refuse_later (&r, "precision", "f32");
+  spec->precision = read_precision (&r);
   refuse_later (&r, "accumulate", "1");
   read_optimizer (&r, spec);
   read_children (&r, spec);

@@ -31,6 +31,8 @@ typedef struct {
   gint64 epochs, batch_size;
   guint64 seed;
   char *device; /* "cpu" */
+  LoomDType precision;    /* of products in a training step: F32, BF16 or F16 */
+  gboolean keep_all;      /* recompute="…" is not obeyed: what its saving is compared with. Never read from a file */
   double clip_norm;
   LoomSchedule schedule;
   GPtrArray *metrics; /* LoomMetricSpec */

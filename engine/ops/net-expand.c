@@ -86,6 +86,7 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   infer->arguments = &instance->arguments;
   infer->binding = net->has_binding ? &net->binding : NULL;
   infer->n_inputs = local->n_ports;
+  infer->input_spec = local->inputs;
   infer->input = loom_net_alloc (&net->arena, sizeof (LoomType *) * (local->n_ports + 1));
   loom_net_parse_params (infer);
   infer->output_spec = local->op->outputs;
@@ -103,6 +104,7 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   n->node.line = loom_element_line (local->element);
   n->node.device = device != NULL ? loom_net_intern (device) : instance->device;
   n->node.n_inputs = local->n_ports;
+  n->node.input_spec = local->inputs;
   n->node.input = loom_net_alloc (&net->arena, sizeof (LoomNetSource) * (local->n_ports + 1));
   n->node.n_outputs = infer->n_outputs;
   n->node.output_spec = infer->output_spec;
@@ -211,6 +213,32 @@ set_arguments (LoomNet *net, const NetEnvironment *outer, const NetLocal *local,
 
 /* ---- scopes --------------------------------------------------------------- */
 
+/* What a node is computed in, where that is not the graph's type: its own word or that of the innermost module around it.
+ * An operator with a parameter of this name (input, constant) means its elements by it. */
+static const char *
+dtype_of (const NetInstance *instance, const NetLocal *local)
+{
+  const char *dtype = loom_element_get (local->element, "dtype");
+
+  for (guint i = 0; local->kind == NET_OP && local->op->params != NULL && local->op->params[i].name != NULL; i++)
+    if (strcmp (local->op->params[i].name, "dtype") == 0)
+      return instance->dtype;
+  return dtype != NULL ? loom_net_intern (dtype) : instance->dtype;
+}
+
+/* What the passes over programs ask of a path. */
+static void
+note_wishes (LoomNet *net, const NetInstance *instance, const NetLocal *local, const char *path)
+{
+  const char *dtype = dtype_of (instance, local);
+
+  if (is_true (local->element, "recompute"))
+    g_hash_table_add (net->recomputed, (gpointer)path);
+  for (guint t = 0; dtype != NULL && t < LOOM_N_DTYPES; t++)
+    if (local->kind == NET_OP && strcmp (dtype, loom_dtype_name ((LoomDType)t)) == 0)
+      g_hash_table_insert (net->dtypes, (gpointer)path, GUINT_TO_POINTER (t + 1));
+}
+
 static void
 expand_local (LoomNet *net, NetInstance *instance, guint k)
 {
@@ -248,6 +276,7 @@ expand_local (LoomNet *net, NetInstance *instance, guint k)
       slot->n = copy + 1;
       if (repeated)
         add_place (net, own, instance, k, (int)copy);
+      note_wishes (net, instance, local, own);
       if (local->kind == NET_OP)
         {
           add_node (net, instance, local, own, weights);
@@ -264,6 +293,7 @@ expand_local (LoomNet *net, NetInstance *instance, guint k)
       inner->weight_path = weights;
       inner->device = device != NULL ? loom_net_intern (device) : instance->device;
       inner->frozen = instance->frozen || is_true (local->element, "frozen");
+      inner->dtype = dtype_of (instance, local);
       slot->copies[copy] = inner;
       expand_scope (net, inner);
     }

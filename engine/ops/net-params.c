@@ -171,6 +171,7 @@ void
 loom_net_check_reserved (LoomNet *net, const LoomElement *element, const char *path, const LoomOp *op)
 {
   static const char *const booleans[] = { "share", "recompute", "frozen", "mute", NULL };
+  static const char *const computed_in[] = { "f32", "bf16", "f16", NULL };
   const char *text;
   gboolean value, own_dtype = FALSE;
 
@@ -193,11 +194,12 @@ loom_net_check_reserved (LoomNet *net, const LoomElement *element, const char *p
   for (guint i = 0; op != NULL && op->params != NULL && op->params[i].name != NULL; i++)
     own_dtype |= strcmp (op->params[i].name, "dtype") == 0;
   text = loom_element_get (element, "dtype");
-  if (text != NULL && !own_dtype && strcmp (text, "f32") != 0)
-    loom_fault_set_fix (
-        loom_net_fault (net, element, path, LOOM_ERROR_DTYPE, "dtype",
-                        "This version of Gradloom computes a node in f32 only, but here stands “%.20s”.", text),
-        "dtype", NULL, "Remove it.");
+  if (text != NULL && !own_dtype && !g_strv_contains (computed_in, text))
+    loom_fault_set_fix (loom_net_fault (net, element, path, LOOM_ERROR_DTYPE, "dtype",
+                                        "A node computes in f32, bf16 or f16, but here stands “%.20s”. (For f64 there "
+                                        "is “gradloom run --dtype f64”.)",
+                                        text),
+                        "dtype", NULL, "Remove it.");
   text = loom_element_get (element, "device");
   if (text != NULL)
     {
@@ -297,6 +299,26 @@ parse_choice (LoomInfer *infer, const LoomParamSpec *spec, const char *text, con
   return FALSE;
 }
 
+/* "2,-1,T", where −1 stands for a size that the operator finds out: it becomes an unknown dimension. */
+static gboolean
+parse_open_shape (const char *text, LoomShape *shape)
+{
+  g_auto (GStrv) items = g_strsplit (text, ",", -1);
+  LoomShape open = { 0 };
+
+  for (guint i = 0; items[i] != NULL; i++)
+    {
+      LoomShape one = { .rank = 1, .dim = { loom_dim_unknown () } };
+
+      if (open.rank == LOOM_SHAPE_MAX_RANK
+          || (strcmp (g_strstrip (items[i]), "-1") != 0 && (!loom_shape_parse (items[i], &one) || one.rank != 1)))
+        return FALSE;
+      open.dim[open.rank++] = one.dim[0];
+    }
+  *shape = open;
+  return TRUE;
+}
+
 static gboolean
 parse_param (LoomInfer *infer, const LoomParamSpec *spec, const char *text, NetParam *param)
 {
@@ -335,7 +357,7 @@ parse_param (LoomInfer *infer, const LoomParamSpec *spec, const char *text, NetP
       return parse_list (infer, spec, text, param);
     case LOOM_PARAM_SHAPE:
       param->shape = loom_net_alloc (&infer->net->arena, sizeof (LoomShape));
-      if (loom_shape_parse (text, param->shape))
+      if (spec->minimum < 0 ? parse_open_shape (text, param->shape) : loom_shape_parse (text, param->shape))
         return TRUE;
       complain (infer, spec->name, "%s is “%.60s”, which is no shape such as “B,1,28,28”.", spec->name, text);
       return FALSE;
@@ -406,8 +428,9 @@ loom_net_parse_params (LoomInfer *infer)
             loom_net_make_whole (infer->net, &value);
           infer->params[k].text = value.text;
         }
-      /* Where outputs depend on parameters (a data set), the operator knows more names than its table. */
-      else if (!loom_net_is_reserved (name) && strchr (name, ':') == NULL && infer->op->dynamic_outputs == NULL)
+      /* A data set knows more names than its table: its source's. */
+      else if (!loom_net_is_reserved (name) && strchr (name, ':') == NULL
+               && (infer->op->dynamic_outputs == NULL || infer->op->lower != NULL))
         report_unknown (infer, name);
     }
   for (guint k = 0; k < n; k++)

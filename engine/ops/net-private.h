@@ -67,6 +67,7 @@ typedef struct
   const LoomElement *element;
   const LoomOp *op;
   NetScope *module;
+  const LoomPortSpec *inputs; /* of NET_OP */
   guint port;      /* of NET_INPUT and NET_OUTPUT: which port of the module */
   guint n_ports;   /* inputs */
   NetWire **wires; /* by input; NULL where none */
@@ -102,7 +103,8 @@ struct _NetInstance
   NetEnvironment arguments;
   const char *path, *weight_path, *device; /* paths are "" at the root */
   gboolean frozen;
-  NetSlot *slots; /* by local */
+  const char *dtype; /* what its nodes compute in, as it is written; NULL: the graph's */
+  NetSlot *slots;    /* by local */
 };
 
 /* ---- nodes ---- */
@@ -141,6 +143,7 @@ struct _LoomInfer
   NetParam *params;           /* op->params' order */
   gboolean has_fault;
   guint n_inputs;
+  const LoomPortSpec *input_spec;
   const LoomType **input; /* NULL where not wired */
   const LoomPortSpec *output_spec;
   guint n_outputs;
@@ -184,6 +187,7 @@ struct _LoomNet
   GHashTable *weight_by_name;
   GHashTable *places; /* path → NetPlace */
   GHashTable *ids;    /* serial → id */
+  GHashTable *recomputed, *dtypes; /* as loom_net_recomputed() and loom_net_dtypes() have them */
 };
 
 /* One sentence about an element. Of 100 copies of a module only the first one complains: a sentence that was said

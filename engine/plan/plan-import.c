@@ -200,8 +200,9 @@ find_uniform (Work *w, WorkInstr *instr)
 
 /* ---- import ----------------------------------------------------------- */
 
-/* Whether the element-wise form of a conversion keeps its meaning when it is merged: to a float from anything. A
- * truncation to an integer would be lost in a float register, so that one stays a kernel of its own. */
+/* Whether the element-wise form of a conversion keeps its meaning when it is merged: to the registers' float from anything,
+ * and between it and a short float, to which a step can round. A truncation to an integer would be lost in a float
+ * register, so that one stays a kernel of its own. */
 static gboolean
 is_mergeable_cast (Work *w, const LoomInstr *instr)
 {
@@ -211,7 +212,9 @@ is_mergeable_cast (Work *w, const LoomInstr *instr)
     return FALSE;
   from = &work_value (w, instr->in[0])->desc;
   to = &work_value (w, instr->out[0])->desc;
-  return from->dtype != to->dtype && to->dtype == loom_program_get_float (w->program);
+  return from->dtype != to->dtype
+         && (to->dtype == loom_program_get_float (w->program)
+             || (loom_dtype_is_float (from->dtype) && (to->dtype == LOOM_BF16 || to->dtype == LOOM_F16)));
 }
 
 static void
@@ -227,8 +230,10 @@ import_instr (Work *w, const LoomInstr *from)
   instr->region = from->region;
   instr->origin = from->origin;
   instr->device_name = from->device;
+  instr->recomputation = from->recomputation;
   g_string_assign (instr->label, cast ? "cast" : prim->name);
-  g_array_append_vals (instr->in, from->in, from->n_in);
+  /* What else an alias names is there for its gradient, which has been taken by now. */
+  g_array_append_vals (instr->in, from->in, prim->flags & LOOM_PRIM_ALIAS ? 1 : from->n_in);
   g_array_append_vals (instr->out, from->out, from->n_out);
   if (elementwise)
     {
@@ -310,6 +315,7 @@ share_common (Work *w)
         g_string_append_printf (key, "%02x", ((const guint8 *)instr->attrs)[b]);
       if (instr->device_name != NULL)
         g_string_append (key, instr->device_name);
+      g_string_append_printf (key, "#%u", instr->recomputation);
       twin = g_hash_table_lookup (seen, key->str);
       if (twin == NULL)
         {

@@ -104,6 +104,45 @@ no_kernel_error (Work *w, const WorkInstr *instr, const LoomMessage *message, Lo
   return FALSE;
 }
 
+static gboolean
+is_result (const WorkInstr *instr, guint v)
+{
+  for (guint o = 0; o < instr->out->len; o++)
+    if (work_out (instr, o) == v)
+      return TRUE;
+  return FALSE;
+}
+
+/* What a step's result must be rounded to before another step reads it: a short float that would have been stored as
+ * one. So a chain has the bits of its links, however it was fused. */
+static LoomDType
+rounding (Work *w, const WorkInstr *instr, guint s)
+{
+  guint result = g_array_index (instr->steps, WorkStep, s).result;
+  LoomDType dtype = work_value (w, result)->desc.dtype;
+
+  if (dtype != LOOM_BF16 && dtype != LOOM_F16)
+    return LOOM_F64;
+  for (guint k = s + 1; k < instr->steps->len; k++)
+    for (int a = 0; a < loom_scalar_arity (g_array_index (instr->steps, WorkStep, k).op); a++)
+      if (g_array_index (instr->steps, WorkStep, k).arg[a] == result)
+        return dtype;
+  return LOOM_F64;
+}
+
+/* A conversion that the registers have made already (their type is f32), or that the store makes. The step stays where
+ * it is all that the kernel does. */
+static gboolean
+is_free_cast (Work *w, const WorkInstr *instr, guint s)
+{
+  const WorkStep *step = &g_array_index (instr->steps, WorkStep, s);
+  const LoomTensorDesc *from = &work_value (w, step->arg[0])->desc, *to = &work_value (w, step->result)->desc;
+
+  return step->op == LOOM_SCALAR_ID && instr->steps->len > 1 && loom_dtype_is_float (from->dtype)
+         && loom_dtype_is_float (to->dtype) && from->dtype != to->dtype && instr->compute == LOOM_F32
+         && rounding (w, instr, s) == LOOM_F64 && (s > 0 || !is_result (instr, step->result));
+}
+
 /* The kernel for the instruction with operands described by in and out. */
 static LoomStatus
 make_kernel (Work *w, WorkInstr *instr, const LoomTensorDesc *in, const LoomTensorDesc *out, LoomMessage *message)
@@ -125,19 +164,26 @@ make_kernel (Work *w, WorkInstr *instr, const LoomTensorDesc *in, const LoomTens
       g_assert (instr->out->len <= LOOM_EW_MAX_OUT && instr->steps->len <= LOOM_EW_MAX_STEPS);
       memset (&elementwise, 0, sizeof elementwise);
       elementwise.compute = instr->compute;
-      elementwise.n_steps = (int)instr->steps->len;
       for (guint i = 0; i < instr->in->len; i++)
         g_hash_table_insert (reg, GUINT_TO_POINTER (work_in (instr, i)), GUINT_TO_POINTER (i));
       for (guint s = 0; s < instr->steps->len; s++)
         {
           const WorkStep *step = &g_array_index (instr->steps, WorkStep, s);
+          LoomElementwiseStep *to = &elementwise.step[elementwise.n_steps];
 
-          elementwise.step[s].op = step->op;
-          elementwise.step[s].imm = step->imm;
+          if (is_free_cast (w, instr, s))
+            {
+              g_hash_table_insert (reg, GUINT_TO_POINTER (step->result),
+                                   g_hash_table_lookup (reg, GUINT_TO_POINTER (step->arg[0])));
+              continue;
+            }
+          to->op = step->op;
+          to->imm = step->imm;
+          to->round = rounding (w, instr, s);
           for (int k = 0; k < loom_scalar_arity (step->op); k++)
-            elementwise.step[s].arg[k]
-                = (uint8_t)GPOINTER_TO_UINT (g_hash_table_lookup (reg, GUINT_TO_POINTER (step->arg[k])));
-          g_hash_table_insert (reg, GUINT_TO_POINTER (step->result), GUINT_TO_POINTER (instr->in->len + s));
+            to->arg[k] = (uint8_t)GPOINTER_TO_UINT (g_hash_table_lookup (reg, GUINT_TO_POINTER (step->arg[k])));
+          g_hash_table_insert (reg, GUINT_TO_POINTER (step->result),
+                               GUINT_TO_POINTER (instr->in->len + (guint)elementwise.n_steps++));
         }
       for (guint o = 0; o < MIN (instr->out->len, LOOM_EW_MAX_OUT); o++)
         elementwise.out[o]

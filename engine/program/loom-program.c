@@ -11,6 +11,7 @@ struct _LoomProgram
   LoomDType float_dtype;
   LoomRegion region;
   const char *origin, *device;
+  guint recomputation;
   GPtrArray *values;   /* LoomValueInfo; index 0 is the value 0 and NULL */
   GPtrArray *instrs;   /* LoomInstr */
   GPtrArray *slots;    /* LoomSlot */
@@ -132,6 +133,12 @@ loom_program_get_origin (const LoomProgram *p, const char **path, const char **d
   *device = p->device;
 }
 
+void
+loom_program_set_recomputation (LoomProgram *p, guint number)
+{
+  p->recomputation = number;
+}
+
 /* What broadcasting makes inside a node (a gradient, an expansion) can be larger than any port of the graph. Such a
  * value is kept, so that building goes on, and the program says that it cannot be planned. */
 static void
@@ -202,6 +209,7 @@ loom_emit (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, 
   instr->region = p->region;
   instr->origin = p->origin;
   instr->device = p->device;
+  instr->recomputation = p->recomputation;
   for (guint i = 0; i < n_out; i++)
     {
       LoomValueInfo *info;

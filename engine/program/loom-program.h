@@ -101,6 +101,7 @@ typedef struct
   LoomRegion region;
   const char *origin;
   const char *device;
+  guint recomputation; /* 0, or the number of the scope that computes again; never shared with equal instructions of others */
 } LoomInstr;
 
 LoomProgram *loom_program_new (void);
@@ -117,6 +118,7 @@ void loom_program_set_region (LoomProgram *p, LoomRegion region);
 LoomRegion loom_program_get_region (const LoomProgram *p);
 void loom_program_set_origin (LoomProgram *p, const char *path, const char *device);
 void loom_program_get_origin (const LoomProgram *p, const char **path, const char **device);
+void loom_program_set_recomputation (LoomProgram *p, guint number);
 
 /* ---- building --------------------------------------------------------- */
 
@@ -166,6 +168,19 @@ char *loom_program_print (const LoomProgram *p);
  * way has no gradient (argmax, comparisons stop silently: their gradient is zero). */
 gboolean loom_differentiate (LoomProgram *p, LoomValue of, LoomValue seed, guint n, const LoomValue *wrt,
                              LoomValue *grads, GError **error);
+
+/* ---- passes ------------------------------------------------------------ */
+
+/* A copy in which what was computed inside a scope (a set of node paths) is not kept for the backward pass but computed
+ * again there (program-recompute.c). Same values to the bit; slots, inputs and outputs keep their indices. */
+LoomProgram *loom_program_recompute (const LoomProgram *p, GHashTable *scopes);
+
+/* A copy of a forward program in mixed precision, as torch.autocast has it (program-precision.c): products and
+ * convolutions in the short type (F16 or BF16), what needs range or digits in f32, the rest as its operands. dtype_of: node
+ * path → GUINT_TO_POINTER (LoomDType + 1) where a node has a type of its own; may be NULL. values[n] are of p and become
+ * those of the copy. */
+LoomProgram *
+loom_program_autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_of, guint n, LoomValue *values);
 
 /* A copy with every composite replaced by its expansion into core primitives; what eager f64 oracles and
  * second derivatives use. */

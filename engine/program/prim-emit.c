@@ -91,7 +91,8 @@ loom_fill (LoomProgram *p, LoomDType dtype, int rank, const gint64 *dims, double
 LoomValue
 loom_const (LoomProgram *p, LoomDType dtype, double value)
 {
-  return loom_fill (p, dtype, 0, NULL, value);
+  /* Never short: what is computed with it would begin with its rounding. */
+  return loom_fill (p, dtype_wide (dtype), 0, NULL, value);
 }
 
 LoomValue
@@ -135,6 +136,9 @@ loom_reduce (LoomProgram *p, LoomReduceOp op, LoomValue a, guint32 axes, gboolea
       else if (x.dim[i] != 1)
         trivial = FALSE;
     }
+  /* Sums of short floats stay f32: whoever takes one has more to add, or asks for its own type. */
+  if (!trivial && op != LOOM_REDUCE_MAX && op != LOOM_REDUCE_MIN)
+    a = loom_cast (p, a, dtype_wide (x.dtype));
   if (!trivial)
     a = loom_emit (p, loom_prim ("reduce"), &attrs, 1, &a, NULL);
   return keepdim ? a : loom_reshape (p, a, rank, dims);
@@ -215,7 +219,7 @@ loom_slice (LoomProgram *p, LoomValue a, const gint64 *start, const gint64 *step
       attrs.kernel.start[i] = start[i];
       attrs.kernel.step[i] = step != NULL ? step[i] : 1;
       attrs.to.dim[i] = to[i];
-      same = same && to[i] == x.dim[i];
+      same = same && to[i] == x.dim[i] && attrs.kernel.step[i] > 0;
     }
   return same ? a : loom_emit (p, loom_prim ("slice"), &attrs, 1, &a, NULL);
 }
@@ -232,7 +236,7 @@ loom_pad (LoomProgram *p, LoomValue a, const gint64 *start, const gint64 *step, 
       attrs.kernel.start[i] = start[i];
       attrs.kernel.step[i] = step != NULL ? step[i] : 1;
       attrs.to.dim[i] = to[i];
-      same = same && to[i] == x.dim[i];
+      same = same && to[i] == x.dim[i] && attrs.kernel.step[i] > 0;
     }
   return same ? a : loom_emit (p, loom_prim ("pad"), &attrs, 1, &a, NULL);
 }

@@ -74,7 +74,7 @@ infer_norm (const LoomNormAttrs *a, gboolean batch, guint n_in, const LoomTensor
   if (!check_scale (&n, &in[1], a->affine, why) || !check_scale (&n, &in[2], a->affine, why))
     return FALSE;
   out[0] = in[0];
-  out[1] = out[2] = loom_desc_make (in[0].dtype, n.stat_rank, n.stat);
+  out[1] = out[2] = loom_desc_make (dtype_wide (in[0].dtype), n.stat_rank, n.stat);
   *n_out = 3;
   return TRUE;
 }
@@ -95,7 +95,7 @@ infer_norm_grad (const LoomNormAttrs *a, gboolean batch, guint n_in, const LoomT
     return FALSE;
   out[0] = in[1];
   if (a->affine)
-    out[1] = out[2] = loom_desc_make (in[1].dtype, n.scale_rank, n.scale);
+    out[1] = out[2] = loom_desc_make (dtype_wide (in[1].dtype), n.scale_rank, n.scale);
   *n_out = a->affine ? 3 : 1;
   return TRUE;
 }

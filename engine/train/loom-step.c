@@ -109,6 +109,13 @@ append_metrics (LoomStep *step, const LoomTrainSpec *spec, const LoomValue *valu
   return TRUE;
 }
 
+static void
+replace_program (LoomStep *step, LoomProgram *program)
+{
+  loom_program_unref (step->program);
+  step->program = program;
+}
+
 LoomStep *
 loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, gboolean training, GError **error)
 {
@@ -143,6 +150,9 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
   if (!step->program)
     return NULL;
 
+  if (spec->precision != LOOM_F32 || g_hash_table_size (loom_net_dtypes (step->net)) > 0)
+    replace_program (step, loom_program_autocast (step->program, spec->precision, loom_net_dtypes (step->net), n_wanted,
+                                                  value));
   LoomProgram *p = step->program;
   loom_program_set_origin (p, NULL, NULL);
   LoomTensorDesc desc = loom_value_info (p, value[0])->desc;
@@ -160,5 +170,7 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
     return NULL;
   if (training && !append_update (p, spec, loss, error))
     return NULL;
+  if (training && !spec->keep_all && g_hash_table_size (loom_net_recomputed (step->net)) > 0)
+    replace_program (step, loom_program_recompute (p, loom_net_recomputed (step->net)));
   return g_steal_pointer (&step);
 }

@@ -20,6 +20,7 @@ typedef struct
   gint64 epochs;             /* 0: the graph's */
   gint64 batch_size;         /* 0: the graph's */
   double lr;                 /* NaN: the graph's */
+  const char *precision;     /* "f32", "bf16", "f16"; NULL: the graph's */
   gint64 seed;               /* -1: the graph's */
   const char *const *set;    /* "NODE.PARAM=VALUE", NULL-terminated; may be NULL */
   const char *out;           /* run folder; NULL: nothing is written */

@@ -107,6 +107,8 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
     set_int (graph, train, "seed", options->seed);
   if (options->device)
     set_attribute (graph, train, "device", options->device);
+  if (options->precision)
+    set_attribute (graph, train, "precision", options->precision);
   if (!isnan (options->lr))
     set_attribute (graph, train, "lr", g_ascii_dtostr (number, sizeof number, options->lr));
   return g_steal_pointer (&graph);

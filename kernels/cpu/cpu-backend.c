@@ -3,6 +3,7 @@
  * Virtual devices (GRADLOOM_CPU_DEVICES) are the same processor with allocations of
  * their own, so that programs for several devices can be run and tested anywhere. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/widen.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -14,7 +15,9 @@
 
 #define DECLARE_ISA(isa)                                                                                               \
   extern const CpuPrimitive *const cpu_table_##isa[];                                                                  \
-  extern void cpu_apply_##isa (LoomScalarOp act, float *y, int64_t n);
+  extern void cpu_apply_##isa (LoomScalarOp act, float *y, int64_t n);                                                 \
+  extern void cpu_widen_##isa (float *to, const void *from, LoomDType type, int64_t n);                                \
+  extern void cpu_narrow_##isa (void *to, LoomDType type, const float *from, int64_t n);
 
 DECLARE_ISA (base)
 #ifdef LOOM_CPU_X86
@@ -116,6 +119,8 @@ choose_isa (LoomDevice *device)
   device->isa = "own loops, generic";
   device->primitives = cpu_table_base;
   device->apply = cpu_apply_base;
+  device->widen = cpu_widen_base;
+  device->narrow = cpu_narrow_base;
 #ifdef LOOM_CPU_X86
   const char *limit = getenv ("GRADLOOM_CPU_ISA"); /* for tests: base or v3 */
 
@@ -127,6 +132,8 @@ choose_isa (LoomDevice *device)
       device->isa = "own loops, x86-64-v3";
       device->primitives = cpu_table_v3;
       device->apply = cpu_apply_v3;
+      device->widen = cpu_widen_v3;
+      device->narrow = cpu_narrow_v3;
     }
   if (limit != NULL && strcmp (limit, "v3") == 0)
     return;
@@ -136,6 +143,8 @@ choose_isa (LoomDevice *device)
       device->isa = "own loops, x86-64-v4";
       device->primitives = cpu_table_v4;
       device->apply = cpu_apply_v4;
+      device->widen = cpu_widen_v4;
+      device->narrow = cpu_narrow_v4;
     }
 #endif
 }
@@ -305,6 +314,20 @@ cpu_kernel_new (size_t size, LoomDevice *device, const LoomKernelSpec *spec, siz
   return k;
 }
 
+/* Loops are f32; bf16 goes through them where nothing better is there. f16 is stored and converted but not computed with:
+ * without its own instructions it would have f16's narrow range and none of its speed. */
+static LoomStatus
+widened (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  for (int i = 0; i < spec->n_in + spec->n_out; i++)
+    if ((i < spec->n_in ? spec->in[i] : spec->out[i - spec->n_in]).dtype == LOOM_F16)
+      {
+        snprintf (message->text, sizeof message->text, "a CPU computes in f32 and bf16, not in f16; take bf16");
+        return LOOM_STATUS_UNSUPPORTED;
+      }
+  return loom_widened_new (loom_backend_cpu (), device, spec, device->widen, device->narrow, kernel, message);
+}
+
 static LoomStatus
 cpu_kernel_create (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
@@ -321,7 +344,8 @@ cpu_kernel_create (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **
       status = primitive->create (device, spec, primitive->attrs_size, &k, message);
       if (status == LOOM_STATUS_OK)
         *kernel = &k->base;
-      return status;
+      return status == LOOM_STATUS_UNSUPPORTED && loom_spec_has_short (spec) ? widened (device, spec, kernel, message)
+                                                                             : status;
     }
   return LOOM_STATUS_UNSUPPORTED;
 }

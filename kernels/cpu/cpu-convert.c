@@ -75,3 +75,15 @@ ISA (cpu_store_f32) (LoomDType dtype)
   };
   return storer[dtype];
 }
+
+void
+ISA (cpu_widen) (float *to, const void *from, LoomDType type, int64_t n)
+{
+  ISA (cpu_load_f32) (type) (to, from, 0, 1, n);
+}
+
+void
+ISA (cpu_narrow) (void *to, LoomDType type, const float *from, int64_t n)
+{
+  ISA (cpu_store_f32) (type) (to, 0, from, n);
+}

@@ -146,7 +146,8 @@ typedef struct
     LoopI64 i64;
   } loop;
   uint8_t arg[3];
-  int8_t direct; /* the output that the result is written to at once, or -1 */
+  int8_t direct;                       /* the output that the result is written to at once, or -1 */
+  void (*round) (float *y, int64_t n); /* or NULL */
   double imm;
 } Step;
 
@@ -201,6 +202,16 @@ typedef struct
   void *const *b;
 } Call;
 
+#define ROUND(name, to, from)                                                                                          \
+  static void name (float *y, int64_t n)                                                                               \
+  {                                                                                                                    \
+    for (int64_t i = 0; i < n; i++)                                                                                    \
+      y[i] = from (to (y[i]));                                                                                         \
+  }
+
+ROUND (round_bf16, loom_bf16_from_float, loom_bf16_to_float)
+ROUND (round_f16, loom_f16_from_float, loom_f16_to_float)
+
 static void
 part_f32 (void *context, int64_t first_tile, int64_t end_tile)
 {
@@ -240,6 +251,8 @@ part_f32 (void *context, int64_t first_tile, int64_t end_tile)
 
           reg[n_in + s] = y; /* a step without operands names itself */
           step->loop.f32 (y, reg[step->arg[0]], reg[step->arg[1]], reg[step->arg[2]], (float)step->imm, n);
+          if (step->round != NULL)
+            step->round (y, n);
         }
       for (int o = 0; o < self->k.n_out; o++)
         if (self->stored[o])
@@ -445,6 +458,9 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
                                : arity > 0 ? a->step[s].arg[0]
                                            : (uint8_t)(spec->n_in + s);
       self->step[s].imm = a->step[s].imm;
+      self->step[s].round = a->step[s].round == LOOM_BF16  ? round_bf16
+                            : a->step[s].round == LOOM_F16 ? round_f16
+                                                           : NULL;
       cost += op == LOOM_SCALAR_POW || op == LOOM_SCALAR_SIN || op == LOOM_SCALAR_COS          ? 10
               : op >= LOOM_SCALAR_EXP && op <= LOOM_SCALAR_GELU_TANH && op != LOOM_SCALAR_RELU ? 0.5
                                                                                                : 0.05;

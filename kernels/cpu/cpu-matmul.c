@@ -159,6 +159,8 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
   int64_t size;
   LoomStatus status;
 
+  if (a->dtype == LOOM_BF16 && cpu_all_layout (spec, LOOM_LAYOUT_PLAIN))
+    return cpu_onednn_matmul (device, spec, attrs_size, kernel, message);
   if (a->dtype != LOOM_F32 || !cpu_all_f32 (spec) || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN) || a->rank < 2
       || bb->rank < 2 || y->rank < 2)
     return LOOM_STATUS_UNSUPPORTED;

@@ -4,6 +4,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
 
 /* What one core does with middling shapes; only the order of magnitude counts. */
 #define FLOPS_PER_NS 100.0
@@ -224,4 +227,51 @@ onednn_describe (Onednn *self, const_dnnl_primitive_desc_t pd)
   dnnl_primitive_desc_query (pd, dnnl_query_impl_info_str, 0, (void *)&implementation);
   snprintf (self->name, sizeof self->name, "onednn %s", implementation);
   self->k.base.name = self->name;
+}
+
+/* Relu as a post-operation: leaky with the smallest denormal for a slope, because with
+ * slope 0 oneDNN turns NaN into 0, and a diverged network would look well. The slope
+ * counts as 0 when it is multiplied, since denormals are flushed (cpu-backend.c), but
+ * must not when oneDNN looks at it: what has it is created with flushing off. */
+#define RELU_SLOPE 1.4e-45f
+
+unsigned
+onednn_denormals_on (void)
+{
+#ifdef __SSE__
+  unsigned old = _mm_getcsr ();
+
+  _mm_setcsr (old & ~0x8040u);
+  return old;
+#else
+  return 0;
+#endif
+}
+
+void
+onednn_denormals_restore (unsigned old)
+{
+#ifdef __SSE__
+  _mm_setcsr (old);
+#endif
+}
+
+bool
+onednn_fuse_relu (dnnl_primitive_attr_t attr)
+{
+  dnnl_post_ops_t ops;
+  bool ok = dnnl_post_ops_create (&ops) == dnnl_success;
+
+  if (!ok)
+    return false;
+  ok = dnnl_post_ops_append_eltwise (ops, 1.0f, dnnl_eltwise_relu, RELU_SLOPE, 0) == dnnl_success
+       && dnnl_primitive_attr_set_post_ops (attr, ops) == dnnl_success;
+  dnnl_post_ops_destroy (ops);
+  return ok;
+}
+
+dnnl_data_type_t
+onednn_type (LoomDType dtype)
+{
+  return dtype == LOOM_BF16 ? dnnl_bf16 : dtype == LOOM_F32 ? dnnl_f32 : dnnl_data_type_undef;
 }

@@ -6,16 +6,13 @@
  * (its plain backward passes took three times as long when measured). */
 #include "kernels/cpu/cpu-onednn.h"
 
-#ifdef __SSE__
-#include <xmmintrin.h>
-#endif
-
 typedef struct
 {
   dnnl_memory_desc_t x, w, y, bias;       /* as they lie outside */
   dnnl_memory_desc_t any_x, any_w, any_y; /* as oneDNN may choose */
   dnnl_dims_t stride, dilation, pad_from, pad_to;
   const dnnl_memory_desc_t *bias_or_null;
+  LoomDType bias_type;
 } Conv;
 
 static bool
@@ -30,9 +27,19 @@ describe_activation (const LoomTensorDesc *d, dnnl_memory_desc_t *md, dnnl_memor
         return false;
       dims[i] = d->dim[i];
     }
-  return dnnl_memory_desc_init_by_tag (md, 4, dims, dnnl_f32, nhwc ? dnnl_nhwc : dnnl_nchw) == dnnl_success
-         && dnnl_memory_desc_init_by_tag (any, 4, dims, dnnl_f32, nhwc ? dnnl_nhwc : dnnl_format_tag_any)
+  return dnnl_memory_desc_init_by_tag (md, 4, dims, onednn_type (d->dtype), nhwc ? dnnl_nhwc : dnnl_nchw)
+             == dnnl_success
+         && dnnl_memory_desc_init_by_tag (any, 4, dims, onednn_type (d->dtype), nhwc ? dnnl_nhwc : dnnl_format_tag_any)
                 == dnnl_success;
+}
+
+/* All f32, or activations and weights bf16, where the gradient of the weights may be f32. */
+static bool
+is_mixture (const LoomTensorDesc *x, const LoomTensorDesc *w, const LoomTensorDesc *y)
+{
+  return x->dtype == y->dtype
+         && (x->dtype == LOOM_F32 ? w->dtype == LOOM_F32
+                                  : x->dtype == LOOM_BF16 && (w->dtype == LOOM_BF16 || w->dtype == LOOM_F32));
 }
 
 static bool
@@ -42,8 +49,8 @@ describe (Conv *c, const LoomConv2dAttrs *a, const LoomTensorDesc *x, const Loom
   int rank = grouped ? 5 : 4;
   dnnl_dims_t dims, bias = { y->dim[1] };
 
-  if (x->dtype != LOOM_F32 || w->dtype != LOOM_F32 || y->dtype != LOOM_F32 || w->layout != LOOM_LAYOUT_PLAIN
-      || !describe_activation (x, &c->x, &c->any_x) || !describe_activation (y, &c->y, &c->any_y))
+  if (!is_mixture (x, w, y) || w->layout != LOOM_LAYOUT_PLAIN || !describe_activation (x, &c->x, &c->any_x)
+      || !describe_activation (y, &c->y, &c->any_y))
     return false;
   dims[0] = a->groups;
   dims[grouped] = w->dim[0] / a->groups;
@@ -61,9 +68,11 @@ describe (Conv *c, const LoomConv2dAttrs *a, const LoomTensorDesc *x, const Loom
       c->pad_to[i] = a->pad[2 * i + 1];
     }
   c->bias_or_null = a->has_bias ? &c->bias : NULL;
-  return dnnl_memory_desc_init_by_tag (&c->w, rank, dims, dnnl_f32, grouped ? dnnl_goihw : dnnl_oihw) == dnnl_success
-         && dnnl_memory_desc_init_by_tag (&c->any_w, rank, dims, dnnl_f32, dnnl_format_tag_any) == dnnl_success
-         && dnnl_memory_desc_init_by_tag (&c->bias, 1, bias, dnnl_f32, dnnl_x) == dnnl_success;
+  return dnnl_memory_desc_init_by_tag (&c->w, rank, dims, onednn_type (w->dtype), grouped ? dnnl_goihw : dnnl_oihw)
+             == dnnl_success
+         && dnnl_memory_desc_init_by_tag (&c->any_w, rank, dims, onednn_type (w->dtype), dnnl_format_tag_any)
+                == dnnl_success
+         && dnnl_memory_desc_init_by_tag (&c->bias, 1, bias, onednn_type (c->bias_type), dnnl_x) == dnnl_success;
 }
 
 static dnnl_primitive_desc_t
@@ -94,47 +103,6 @@ work_of (const LoomTensorDesc *w, const LoomTensorDesc *y)
   return 2 * (double)loom_desc_count (y) * (double)loom_dim_product (w, 1, 4);
 }
 
-/* Relu as a post-operation: leaky with the smallest denormal for a slope, because with
- * slope 0 oneDNN turns NaN into 0, and a diverged network would look well. The slope
- * counts as 0 when it is multiplied, since denormals are flushed (cpu-backend.c), but
- * must not when oneDNN looks at it: conv2d is created with flushing off. */
-#define RELU_SLOPE 1.4e-45f
-
-static unsigned
-denormals_on (void)
-{
-#ifdef __SSE__
-  unsigned old = _mm_getcsr ();
-
-  _mm_setcsr (old & ~0x8040u);
-  return old;
-#else
-  return 0;
-#endif
-}
-
-static void
-denormals_restore (unsigned old)
-{
-#ifdef __SSE__
-  _mm_setcsr (old);
-#endif
-}
-
-static bool
-fuse_relu (dnnl_primitive_attr_t attr)
-{
-  dnnl_post_ops_t ops;
-  bool ok = dnnl_post_ops_create (&ops) == dnnl_success;
-
-  if (!ok)
-    return false;
-  ok = dnnl_post_ops_append_eltwise (ops, 1.0f, dnnl_eltwise_relu, RELU_SLOPE, 0) == dnnl_success
-       && dnnl_primitive_attr_set_post_ops (attr, ops) == dnnl_success;
-  dnnl_post_ops_destroy (ops);
-  return ok;
-}
-
 static LoomStatus
 create_forward (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
                 LoomMessage *message)
@@ -146,7 +114,7 @@ create_forward (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_siz
   dnnl_memory_t x, w, y;
   OnednnCall *call;
   Onednn *self;
-  Conv c;
+  Conv c = { .bias_type = a->has_bias ? spec->in[2].dtype : LOOM_F32 };
 
   if (!describe (&c, a, &spec->in[0], &spec->in[1], &spec->out[0]))
     return LOOM_STATUS_UNSUPPORTED;
@@ -154,8 +122,13 @@ create_forward (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_siz
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   attr = onednn_attr ();
-  if (a->act != LOOM_SCALAR_RELU || !fuse_relu (attr))
+  if (a->act != LOOM_SCALAR_RELU || !onednn_fuse_relu (attr))
     self->act = a->act;
+  if (self->act != LOOM_SCALAR_ID && spec->out[0].dtype != LOOM_F32) /* the own pass is over f32 */
+    {
+      dnnl_primitive_attr_destroy (attr);
+      return onednn_finish (self, false, kernel);
+    }
   pd = forward_pd (&c, c.bias_or_null, attr);
   dnnl_primitive_attr_destroy (attr);
   if (pd == NULL)
@@ -180,10 +153,10 @@ LoomStatus
 cpu_onednn_conv2d (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
                    LoomMessage *message)
 {
-  unsigned old = denormals_on ();
+  unsigned old = onednn_denormals_on ();
   LoomStatus status = create_forward (device, spec, attrs_size, kernel, message);
 
-  denormals_restore (old);
+  onednn_denormals_restore (old);
   return status;
 }
 
@@ -199,7 +172,7 @@ cpu_onednn_conv2d_input_grad (LoomDevice *device, const LoomKernelSpec *spec, si
   dnnl_memory_t g, w, dx;
   OnednnCall *call;
   Onednn *self;
-  Conv c;
+  Conv c = { .bias_type = LOOM_F32 };
   bool ok;
 
   if (!describe (&c, a, &spec->out[0], &spec->in[1], &spec->in[0]))
@@ -246,7 +219,7 @@ cpu_onednn_conv2d_weight_grad (LoomDevice *device, const LoomKernelSpec *spec, s
   dnnl_memory_t g, x, dw;
   OnednnCall *call;
   Onednn *self;
-  Conv c;
+  Conv c = { .bias_type = a->has_bias ? spec->out[1].dtype : LOOM_F32 };
   bool ok;
 
   if (!describe (&c, a, &spec->in[1], &spec->out[0], &spec->in[0]))

@@ -29,7 +29,7 @@ describe (dnnl_memory_desc_t *md, const LoomTensorDesc *x, int rank, bool transp
       dims[rank - 2] = d;
       strides[rank - 2] = s;
     }
-  return dnnl_memory_desc_init_by_strides (md, rank, dims, dnnl_f32, strides) == dnnl_success;
+  return dnnl_memory_desc_init_by_strides (md, rank, dims, onednn_type (x->dtype), strides) == dnnl_success;
 }
 
 LoomStatus
@@ -46,19 +46,27 @@ cpu_onednn_matmul (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
   dnnl_primitive_desc_t pd = NULL;
   OnednnCall *call;
   Onednn *self;
+  unsigned denormals;
   bool ok;
 
   for (int i = 0; i < y->rank; i++)
     bias_dims[i] = i == y->rank - 1 ? y->dim[i] : 1;
   if (!describe (&amd, &spec->in[0], y->rank, a->trans_a) || !describe (&bmd, &spec->in[1], y->rank, a->trans_b)
       || !describe (&ymd, y, y->rank, false)
-      || dnnl_memory_desc_init_by_strides (&cmd, y->rank, bias_dims, dnnl_f32, NULL) != dnnl_success
+      || dnnl_memory_desc_init_by_strides (&cmd, y->rank, bias_dims,
+                                           onednn_type (a->has_bias ? spec->in[2].dtype : LOOM_F32), NULL)
+             != dnnl_success
       || dnnl_matmul_desc_init (&desc, &amd, &bmd, a->has_bias ? &cmd : NULL, &ymd) != dnnl_success)
     return LOOM_STATUS_UNSUPPORTED;
   self = onednn_new (device, spec, attrs_size, 2 * (double)(loom_desc_count (y) * depth), message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
+  denormals = onednn_denormals_on ();
   attr = onednn_attr ();
+  if (y->dtype != LOOM_F32 && a->act == LOOM_SCALAR_RELU && onednn_fuse_relu (attr))
+    self->act = LOOM_SCALAR_ID;
+  else
+    self->act = a->act;
   ok = dnnl_primitive_desc_create (&pd, &desc, attr, onednn_engine (), NULL) == dnnl_success;
   dnnl_primitive_attr_destroy (attr);
   if (ok)
@@ -70,6 +78,7 @@ cpu_onednn_matmul (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
            && onednn_arg (call, DNNL_ARG_DST, onednn_memory (self, &ymd, spec->n_in, 0))
            && (!a->has_bias || onednn_arg (call, DNNL_ARG_BIAS, onednn_memory (self, &cmd, 2, 0)));
     }
-  self->act = a->act;
-  return onednn_finish (self, ok, kernel);
+  onednn_denormals_restore (denormals);
+  /* The own pass is over f32. */
+  return onednn_finish (self, ok && (y->dtype == LOOM_F32 || self->act == LOOM_SCALAR_ID), kernel);
 }

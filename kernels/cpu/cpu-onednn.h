@@ -66,6 +66,12 @@ bool onednn_output (Onednn *self, int i, dnnl_memory_t from, const dnnl_memory_d
 dnnl_memory_t onednn_result (Onednn *self, int i, const dnnl_memory_desc_t *given, const dnnl_memory_desc_t *wanted);
 /* Attributes with scratchpad_mode_user; the caller destroys them. */
 dnnl_primitive_attr_t onednn_attr (void);
+/* A relu behind the primitive that keeps NaN. Whoever uses it creates the primitive between the two calls below. */
+bool onednn_fuse_relu (dnnl_primitive_attr_t attr);
+unsigned onednn_denormals_on (void);
+void onednn_denormals_restore (unsigned old);
+/* f32 and bf16; undefined for all else. */
+dnnl_data_type_t onednn_type (LoomDType dtype);
 void onednn_describe (Onednn *self, const_dnnl_primitive_desc_t pd);
 
 #endif

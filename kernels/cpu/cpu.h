@@ -136,6 +136,10 @@ void cpu_thread_limit (int threads);
   X (fill)                                                                                                             \
   X (iota)                                                                                                             \
   X (random)                                                                                                           \
+  X (cholesky)                                                                                                         \
+  X (triangular_solve)                                                                                                 \
+  X (solve)                                                                                                            \
+  X (det)                                                                                                              \
   X (grad_stats)                                                                                                       \
   X (sgd_step)                                                                                                         \
   X (adam_step)                                                                                                        \

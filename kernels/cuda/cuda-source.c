@@ -368,6 +368,9 @@ add_program (Text *text, const CudaElementwisePlan *plan)
           add (text, ";");
         }
       add (text, " r%d = %s; }\n", plan->n_in + s, formulas[step->op]);
+      if (step->round == LOOM_F16 || step->round == LOOM_BF16)
+        add (text, "  { loom_%s rounded; store (rounded, r%d); r%d = load (rounded); }\n",
+             loom_dtype_name (step->round), plan->n_in + s, plan->n_in + s);
     }
   for (int k = 0; k < plan->n_out; k++)
     add (text, "  o%d = r%d;\n", k, program->out[k]);

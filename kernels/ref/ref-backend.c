@@ -46,7 +46,7 @@ static const RefPrimitive *const primitives[] = {
   &ref_concat,
   &ref_fill,
   &ref_iota,
-  &ref_random,
+  &ref_random, &ref_cholesky, &ref_triangular_solve, &ref_solve, &ref_det,
   &ref_grad_stats,
   &ref_sgd_step,
   &ref_adam_step,

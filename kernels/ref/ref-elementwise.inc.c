@@ -22,6 +22,13 @@ FN (elementwise) (const RefKernel *k, void *const *b, LoomMessage *message)
 
           reg[k->n_in + s]
               = FN (ref_scalar) (step->op, reg[step->arg[0]], reg[step->arg[1]], reg[step->arg[2]], (T)step->imm);
+          if (step->round == LOOM_F16 || step->round == LOOM_BF16)
+            {
+              uint16_t rounded;
+
+              STORE (&rounded, 0, step->round, reg[k->n_in + s]);
+              reg[k->n_in + s] = (T)LOAD (&rounded, 0, step->round);
+            }
         }
       for (int o = 0; o < k->n_out; o++)
         STORE (b[k->n_in + o], e, k->out[o].dtype, reg[a->out[o]]);

@@ -1,0 +1,246 @@
+/* Mixed precision: a forward program whose large products are computed on short floats (bf16, f16) while parameters,
+ * statistics and losses stay f32 (Micikevicius et al., "Mixed Precision Training", 2018; the lists follow
+ * torch.autocast on a CPU).
+ *
+ * The pass runs before differentiation, so gradients flow back through the same casts and arrive at the parameters in
+ * f32. A parameter's cast is one instruction however often the parameter is used. Element-wise work follows its
+ * operands: what cannot round, or rounds once, is said in the short type; any longer formula goes up to f32 and comes
+ * back, so that its gradient, too, is computed in f32 and rounded where it leaves. The planner joins all that into one
+ * pass over memory, in which going up costs nothing. */
+#include "engine/program/prim-private.h"
+
+typedef enum
+{
+  SHORT, /* its first two operands go down; a bias stays as it is */
+  WIDE,  /* every operand goes up */
+  NORM,  /* the first operand stays as it is, the rest goes up: statistics and scale are f32 beside it */
+  ONCE   /* element-wise: the result is an operand, or is rounded once, and so is its gradient */
+} Policy;
+
+/* Whoever is not listed follows its operands: element-wise work as the head of this file says, all else in their type
+ * where they have one, in f32 where they differ. */
+static const struct
+{
+  const char *prim;
+  Policy policy;
+} policies[] = {
+  { "matmul", SHORT },
+  { "conv2d", SHORT },
+  { "conv_transpose2d", SHORT },
+  { "conv2d_input_grad", SHORT },
+  { "batch_norm", NORM },
+  { "layer_norm", NORM },
+  { "softmax", WIDE },
+  { "cross_entropy", WIDE },
+  { "reduce", WIDE },
+  { "scan", WIDE },
+  { "cumsum", WIDE },
+  { "exp", WIDE },
+  { "exp2", WIDE },
+  { "expm1", WIDE },
+  { "log", WIDE },
+  { "log2", WIDE },
+  { "log10", WIDE },
+  { "log1p", WIDE },
+  { "pow", WIDE },
+  { "id", ONCE },
+  { "neg", ONCE },
+  { "abs", ONCE },
+  { "sign", ONCE },
+  { "floor", ONCE },
+  { "relu", ONCE },
+  { "sigmoid", ONCE },
+  { "tanh", ONCE },
+  { "add", ONCE },
+  { "sub", ONCE },
+  { "mul", ONCE },
+  { "max", ONCE },
+  { "min", ONCE },
+  { "select", ONCE },
+  { "eq", ONCE },
+  { "ne", ONCE },
+  { "lt", ONCE },
+  { "le", ONCE },
+  { "gt", ONCE },
+  { "ge", ONCE },
+};
+
+typedef struct
+{
+  LoomRewrite r;
+  LoomDType dtype;
+  GHashTable *dtype_of; /* borrowed, may be NULL */
+  GHashTable *casts;    /* (value, type) of the new program → its cast */
+  gboolean *weak;       /* by value of the old program: made of no data (a constant, a mask), so it widens nothing */
+} Pass;
+
+static gboolean
+is_short (LoomDType dtype)
+{
+  return dtype == LOOM_F16 || dtype == LOOM_BF16;
+}
+
+static LoomDType
+type_of (Pass *pass, LoomValue v)
+{
+  return v == 0 ? LOOM_N_DTYPES : value_desc (pass->r.to, v)->dtype;
+}
+
+/* v in another float type, made once. What comes from a slot belongs to no node: a weight's copy serves all its
+ * readers, and no scope computes it again. */
+static LoomValue
+in_type (Pass *pass, LoomValue v, LoomDType dtype)
+{
+  LoomProgram *to = pass->r.to;
+  const LoomValueInfo *info = loom_value_info (to, v);
+  gpointer key = GUINT_TO_POINTER (v * LOOM_N_DTYPES + dtype);
+  LoomValue cast = GPOINTER_TO_UINT (g_hash_table_lookup (pass->casts, key));
+  const char *origin, *device;
+
+  if (info->desc.dtype == dtype)
+    return v;
+  if (cast != 0)
+    return cast;
+  loom_program_get_origin (to, &origin, &device);
+  loom_program_set_origin (to, info->slot >= 0 ? NULL : info->origin, info->device);
+  cast = loom_cast (to, v, dtype);
+  loom_program_set_origin (to, origin, device);
+  g_hash_table_insert (pass->casts, key, GUINT_TO_POINTER (cast));
+  return cast;
+}
+
+/* Its policy, or -1. */
+static int
+policy_of (const LoomPrim *prim)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (policies); i++)
+    if (g_str_equal (policies[i].prim, prim->name))
+      return (int)policies[i].policy;
+  return -1;
+}
+
+/* The short type that the node computes in, or F32. */
+static LoomDType
+wish (Pass *pass, const LoomInstr *instr)
+{
+  guint own = 0;
+
+  if (pass->dtype_of != NULL && instr->origin != NULL)
+    own = GPOINTER_TO_UINT (g_hash_table_lookup (pass->dtype_of, instr->origin));
+  return own != 0 ? (LoomDType)(own - 1) : pass->dtype;
+}
+
+static void
+widen (Pass *pass, guint n, LoomValue *in, guint from)
+{
+  for (guint k = from; k < n; k++)
+    if (is_short (type_of (pass, in[k])))
+      in[k] = in_type (pass, in[k], LOOM_F32);
+}
+
+/* The one short type of what carries data among the operands; F32 when there is none, or they differ, or one is wide.
+ */
+static LoomDType
+followed_type (Pass *pass, const LoomInstr *instr, const LoomValue *in)
+{
+  LoomDType followed = LOOM_N_DTYPES;
+
+  for (guint k = 0; k < instr->n_in; k++)
+    {
+      LoomDType dtype = type_of (pass, in[k]);
+
+      if (in[k] == 0 || !loom_dtype_is_float (dtype) || pass->weak[instr->in[k]])
+        continue;
+      if (followed != LOOM_N_DTYPES && followed != dtype)
+        return LOOM_F32;
+      followed = dtype;
+    }
+  return followed != LOOM_N_DTYPES && is_short (followed) ? followed : LOOM_F32;
+}
+
+/* Casts operands as the policy says; the type that a float result takes afterwards, or N_DTYPES to leave it. */
+static LoomDType
+settle_operands (Pass *pass, const LoomInstr *instr, LoomValue *in)
+{
+  int policy = policy_of (instr->prim);
+  LoomDType type = wish (pass, instr), followed;
+  gboolean uniform = TRUE;
+
+  if (policy == WIDE || !is_short (type))
+    {
+      widen (pass, instr->n_in, in, 0);
+      return LOOM_N_DTYPES;
+    }
+  if (policy == SHORT)
+    {
+      for (guint k = 0; k < MIN (instr->n_in, 2); k++)
+        if (in[k] != 0 && loom_dtype_is_float (type_of (pass, in[k])))
+          in[k] = in_type (pass, in[k], type);
+      return LOOM_N_DTYPES;
+    }
+  if (policy == NORM)
+    {
+      widen (pass, instr->n_in, in, 1);
+      return LOOM_N_DTYPES;
+    }
+  followed = followed_type (pass, instr, in);
+  for (guint k = 0; k < instr->n_in; k++)
+    uniform
+        = uniform && (in[k] == 0 || type_of (pass, in[k]) == followed || !loom_dtype_is_float (type_of (pass, in[k])));
+  if (uniform && (policy == ONCE || !(instr->prim->flags & LOOM_PRIM_ELEMENTWISE)))
+    return LOOM_N_DTYPES;
+  widen (pass, instr->n_in, in, 0);
+  return is_short (followed) && (instr->prim->flags & LOOM_PRIM_ELEMENTWISE) ? followed : LOOM_N_DTYPES;
+}
+
+static void
+copy_instr (Pass *pass, const LoomInstr *instr)
+{
+  g_autofree LoomValue *in = g_new0 (LoomValue, instr->n_in + 1);
+  g_autofree LoomValue *out = g_new0 (LoomValue, instr->n_out + 1);
+  gboolean weak = TRUE;
+  LoomDType result;
+
+  for (guint k = 0; k < instr->n_in; k++)
+    {
+      in[k] = loom_rewrite_value (&pass->r, instr->in[k]);
+      weak = weak && (in[k] == 0 || pass->weak[instr->in[k]] || !loom_dtype_is_float (type_of (pass, in[k])));
+    }
+  for (guint k = 0; k < instr->n_out; k++)
+    if (instr->out[k] != 0)
+      pass->weak[instr->out[k]] = weak;
+  loom_rewrite_place (&pass->r, instr);
+  result = settle_operands (pass, instr, in);
+  loom_emit (pass->r.to, instr->prim, instr->attrs, instr->n_in, in, out);
+  if (result != LOOM_N_DTYPES && loom_dtype_is_float (type_of (pass, out[0])))
+    out[0] = in_type (pass, out[0], result);
+  loom_rewrite_results (&pass->r, instr, out);
+}
+
+LoomProgram *
+loom_program_autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_of, guint n, LoomValue *values)
+{
+  Pass pass = { .dtype = dtype, .dtype_of = dtype_of };
+
+  loom_rewrite_begin (&pass.r, p);
+  pass.casts = g_hash_table_new (NULL, NULL);
+  pass.weak = g_new0 (gboolean, loom_program_n_values (p) + 1);
+  for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
+    {
+      const LoomValueInfo *info = loom_value_info (p, v);
+
+      pass.weak[v] = info->slot >= 0 && loom_program_get_slot (p, (guint)info->slot)->kind == LOOM_SLOT_SCALAR;
+    }
+  for (guint i = 0; i < loom_program_n_instrs (p); i++)
+    copy_instr (&pass, loom_program_instr (p, i));
+  /* What is looked at from outside (a loss, what a metric counts) is f32 again. */
+  for (guint i = 0; i < n; i++)
+    {
+      values[i] = loom_rewrite_value (&pass.r, values[i]);
+      if (values[i] != 0 && is_short (type_of (&pass, values[i])))
+        values[i] = in_type (&pass, values[i], LOOM_F32);
+    }
+  g_free (pass.weak);
+  g_hash_table_unref (pass.casts);
+  return loom_rewrite_end (&pass.r);
+}

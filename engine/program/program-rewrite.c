@@ -1,0 +1,94 @@
+/* What passes from program to program share: a second program that begins with the same slots and inputs, a map from
+ * the values of the first to those of the second, and the same commits and outputs at the end.
+ *
+ * A pass is then only what it does with instructions. Slots keep their order and inputs theirs, so whoever holds an
+ * index of the first program may use it with the second. */
+#include "engine/program/prim-private.h"
+
+/* Values from outside, in the order in which they were made, so that listings of the two forms read alike. */
+static void
+copy_sources (LoomProgram *to, const LoomProgram *p, GArray *map)
+{
+  for (guint i = 0; i < loom_program_n_slots (p); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (p, i);
+
+      loom_program_slot (to, slot->name, slot->kind, slot->dtype, slot->rank, slot->dim, &slot->init, slot->trainable);
+    }
+  for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
+    {
+      const LoomValueInfo *info = loom_value_info (p, v);
+
+      loom_program_set_region (to, info->region);
+      loom_program_set_origin (to, info->origin, info->device);
+      if (info->slot >= 0)
+        g_array_index (map, LoomValue, v) = loom_program_read (to, info->slot);
+      else if (info->input >= 0)
+        g_array_index (map, LoomValue, v) = loom_program_input (to, loom_program_get_input (p, info->input)->name,
+                                                                info->desc.dtype, info->desc.rank, info->desc.dim);
+    }
+}
+
+void
+loom_rewrite_begin (LoomRewrite *r, const LoomProgram *from)
+{
+  r->from = from;
+  r->to = loom_program_new ();
+  r->map = g_array_new (FALSE, TRUE, sizeof (LoomValue));
+  g_array_set_size (r->map, loom_program_n_values (from) + 1);
+  loom_program_set_float (r->to, loom_program_get_float (from));
+  copy_sources (r->to, from, r->map);
+}
+
+LoomValue
+loom_rewrite_value (const LoomRewrite *r, LoomValue v)
+{
+  return v == 0 ? 0 : g_array_index (r->map, LoomValue, v);
+}
+
+void
+loom_rewrite_place (LoomRewrite *r, const LoomInstr *instr)
+{
+  loom_program_set_region (r->to, instr->region);
+  loom_program_set_origin (r->to, instr->origin, instr->device);
+  loom_program_set_recomputation (r->to, instr->recomputation);
+}
+
+void
+loom_rewrite_results (LoomRewrite *r, const LoomInstr *instr, const LoomValue *out)
+{
+  for (guint k = 0; k < instr->n_out; k++)
+    if (instr->out[k] != 0)
+      g_array_index (r->map, LoomValue, instr->out[k]) = out[k];
+}
+
+void
+loom_rewrite_copy (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in)
+{
+  g_autofree LoomValue *out = g_new0 (LoomValue, instr->n_out + 1);
+
+  loom_rewrite_place (r, instr);
+  loom_emit (r->to, instr->prim, instr->attrs, instr->n_in, in, out);
+  loom_rewrite_results (r, instr, out);
+}
+
+LoomProgram *
+loom_rewrite_end (LoomRewrite *r)
+{
+  for (guint i = 0; i < loom_program_n_slots (r->from); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (r->from, i);
+
+      if (slot->commit != 0)
+        loom_program_commit (r->to, (int)i, loom_rewrite_value (r, slot->commit));
+    }
+  for (guint i = 0; i < loom_program_n_outputs (r->from); i++)
+    {
+      const LoomProgramOutput *output = loom_program_get_output (r->from, i);
+
+      loom_program_output (r->to, output->name, loom_rewrite_value (r, output->value));
+    }
+  loom_program_set_recomputation (r->to, 0);
+  g_clear_pointer (&r->map, g_array_unref);
+  return g_steal_pointer (&r->to);
+}

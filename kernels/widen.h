@@ -1,0 +1,135 @@
+/* A kernel for short floats (bf16, f16) made of the one for f32: operands are widened in scratch, results rounded from
+ * there.
+ *
+ * So every primitive takes short floats wherever it takes f32, whatever the mixture, and rounds each result once. It
+ * costs the scratch and two passes over memory; where that matters a back end has a kernel of its own and never comes
+ * here. Plain C for back ends on the host. */
+#ifndef LOOM_WIDEN_H
+#define LOOM_WIDEN_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/backend.h"
+
+/* n elements from and to a short type. */
+typedef void (*LoomWiden) (float *to, const void *from, LoomDType type, int64_t n);
+typedef void (*LoomNarrow) (void *to, LoomDType type, const float *from, int64_t n);
+
+typedef struct
+{
+  LoomKernel base;
+  LoomKernel *inner;
+  LoomWiden widen;
+  LoomNarrow narrow;
+  int n_in, n;
+  size_t inner_scratch;  /* where the inner kernel's own begins */
+  LoomTensorDesc *given; /* n, as they lie outside */
+  size_t *offset;        /* n: of the widened ones in the scratch */
+  void **buffer;         /* n + 1 */
+} LoomWidened;
+
+static inline bool
+loom_dtype_is_short (LoomDType dtype)
+{
+  return dtype == LOOM_F16 || dtype == LOOM_BF16;
+}
+
+static inline bool
+loom_spec_has_short (const LoomKernelSpec *spec)
+{
+  for (int i = 0; i < spec->n_in + spec->n_out; i++)
+    if (loom_dtype_is_short ((i < spec->n_in ? spec->in[i] : spec->out[i - spec->n_in]).dtype))
+      return true;
+  return false;
+}
+
+static inline LoomStatus
+loom_widened_run (LoomKernel *kernel, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  LoomWidened *self = (LoomWidened *)kernel;
+  char *scratch = buffers[self->n];
+  LoomStatus status;
+
+  for (int i = 0; i < self->n; i++)
+    {
+      self->buffer[i] = buffers[i];
+      if (!loom_dtype_is_short (self->given[i].dtype) || buffers[i] == NULL)
+        continue;
+      self->buffer[i] = scratch + self->offset[i];
+      if (i < self->n_in)
+        self->widen (self->buffer[i], buffers[i], self->given[i].dtype, loom_desc_count (&self->given[i]));
+    }
+  self->buffer[self->n] = self->inner->scratch_bytes > 0 ? scratch + self->inner_scratch : NULL;
+  status = self->inner->run (self->inner, stream, self->buffer, message);
+  for (int i = self->n_in; i < self->n && status == LOOM_STATUS_OK; i++)
+    if (loom_dtype_is_short (self->given[i].dtype) && buffers[i] != NULL)
+      self->narrow (buffers[i], self->given[i].dtype, self->buffer[i], loom_desc_count (&self->given[i]));
+  return status;
+}
+
+static inline void
+loom_widened_free (LoomKernel *kernel)
+{
+  LoomWidened *self = (LoomWidened *)kernel;
+
+  if (self->inner != NULL)
+    self->inner->free (self->inner);
+  free (self->given);
+  free (self->offset);
+  free (self->buffer);
+  free (self);
+}
+
+/* backend->kernel_new() is asked for the same with f32 in place of every short float. */
+static inline LoomStatus
+loom_widened_new (const LoomBackend *backend, LoomDevice *device, const LoomKernelSpec *spec, LoomWiden widen,
+                  LoomNarrow narrow, LoomKernel **kernel, LoomMessage *message)
+{
+  int n = spec->n_in + spec->n_out;
+  LoomWidened *self = calloc (1, sizeof *self);
+  LoomTensorDesc *wide = calloc ((size_t)n + 1, sizeof *wide);
+  LoomKernelSpec inner = *spec;
+  LoomStatus status = LOOM_STATUS_OUT_OF_MEMORY;
+
+  if (self != NULL)
+    {
+      self->given = calloc ((size_t)n + 1, sizeof *self->given);
+      self->offset = calloc ((size_t)n + 1, sizeof *self->offset);
+      self->buffer = calloc ((size_t)n + 1, sizeof *self->buffer);
+    }
+  if (self != NULL && wide != NULL && self->given != NULL && self->offset != NULL && self->buffer != NULL)
+    {
+      for (int i = 0; i < n; i++)
+        {
+          wide[i] = self->given[i] = i < spec->n_in ? spec->in[i] : spec->out[i - spec->n_in];
+          if (!loom_dtype_is_short (wide[i].dtype))
+            continue;
+          wide[i].dtype = LOOM_F32;
+          self->offset[i] = self->inner_scratch;
+          self->inner_scratch += (loom_desc_bytes (&wide[i]) + 63) & ~(size_t)63;
+        }
+      inner.in = wide;
+      inner.out = wide + spec->n_in;
+      status = backend->kernel_new (device, &inner, &self->inner, message);
+    }
+  free (wide);
+  if (status != LOOM_STATUS_OK)
+    {
+      if (self != NULL)
+        loom_widened_free (&self->base);
+      return status;
+    }
+  self->n_in = spec->n_in;
+  self->n = n;
+  self->widen = widen;
+  self->narrow = narrow;
+  self->base.run = loom_widened_run;
+  self->base.free = loom_widened_free;
+  self->base.scratch_bytes = self->inner_scratch + self->inner->scratch_bytes;
+  self->base.name = self->inner->name;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
+
+#endif
