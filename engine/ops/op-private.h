@@ -104,7 +104,7 @@ extern const LoomParamSpec loom_op_param_alpha[];
 /* What is not above 0 becomes down·(e^(rate·x) - 1), the rest up·x. */
 void loom_op_lower_elu (LoomLower *ctx, double down, double up, double rate);
 /* ln(1 + e^(βx))/β, and x itself where βx is above the threshold. */
-LoomValue loom_op_softplus (LoomProgram *p, LoomValue x, double beta, double threshold);
+LoomValue loom_op_emit_softplus (LoomProgram *p, LoomValue x, double beta, double threshold);
 double loom_op_smooth_flops (const LoomInfer *ctx);
 
 /* ---- extremes, see family-extreme.c ----------------------------------- */
@@ -187,6 +187,36 @@ void loom_op_lower_parts (LoomLower *ctx, int axis);
 extern const LoomParamSpec loom_op_param_filled[];
 void loom_op_infer_filled (LoomInfer *ctx);
 void loom_op_lower_filled (LoomLower *ctx, double value);
+
+/* ---- picking and putting by position, see family-index.c --------------- */
+
+/* "dim", the last where it is left out; "out" and "indices". */
+extern const LoomParamSpec loom_op_param_dim_last[];
+extern const LoomPortSpec loom_op_port_ordered[];
+/* FALSE with a fault unless input i is an index, or unless inputs i and k have one type. */
+gboolean loom_op_whole (LoomInfer *ctx, guint i, const char *port);
+gboolean loom_op_same_dtype (LoomInfer *ctx, guint i, guint k, const char *port);
+/* The same unless input i has the rank of `whole` and is nowhere longer than it but along the axis. */
+gboolean loom_op_points_into (LoomInfer *ctx, guint i, const char *port, const LoomShape *whole, int axis);
+LoomValue loom_op_at_least_1d (LoomProgram *p, LoomValue v);
+/* The front part of v that has the shape of another value; a scalar is repeated. */
+LoomValue loom_op_part_like (LoomProgram *p, LoomValue v, LoomValue like);
+/* x[…, index, …]: the axis becomes the dimensions of the index. The second is the row of each in a table [outer·n, …]. */
+LoomValue loom_op_pick_rows (LoomProgram *p, LoomValue x, LoomValue index, int axis);
+LoomValue loom_op_flat_rows (LoomProgram *p, LoomValue index, gint64 outer, gint64 n);
+/* Running sums, products and extremes along "dim". */
+void loom_op_infer_running (LoomInfer *ctx);
+LoomValue loom_op_running_product (LoomProgram *p, LoomValue x, int axis);
+LoomValue loom_op_running_extreme (LoomProgram *p, LoomValue x, int axis, gboolean largest);
+void loom_op_infer_running_extreme (LoomInfer *ctx);
+void loom_op_lower_running_extreme (LoomLower *ctx, gboolean largest);
+/* What is put has an element for each place of the index; FALSE with a fault. */
+gboolean loom_op_covers (LoomInfer *ctx, guint i, const char *port, const LoomShape *index);
+void loom_op_lower_scatter (LoomLower *ctx, LoomValue src, LoomScatterMode mode);
+LoomValue loom_op_sorted (LoomLower *ctx, LoomValue *where);
+/* How many elements are not 0 (i64, rank 0), and the places of n that are, counted in the flat order. */
+LoomValue loom_op_count_true (LoomProgram *p, LoomValue x);
+LoomValue loom_op_true_places (LoomProgram *p, LoomValue x, gint64 n);
 
 /* ---- losses, see family-loss.c ----------------------------------------- */
 

@@ -54,7 +54,7 @@ def reference(case, names, cotangent_rng):
     everything = {**weights, **buffers}
     outputs = case.fn(inputs, everything)
     outputs = outputs if isinstance(outputs, dict) else {"out": outputs}
-    first = outputs["out"]
+    first = next(iter(outputs.values()))
     grads, cotangent = {}, None
     if case.grad and first.is_floating_point():
         cotangent = None if first.numel() == 1 else torch.from_numpy(
@@ -67,7 +67,7 @@ def reference(case, names, cotangent_rng):
                                         else torch.ones_like(first), allow_unused=True)
         else:
             found = [None] * len(wanted)
-        grads = {k: (torch.zeros_like(v) if g is None else g).numpy() for (k, v), g in zip(wanted.items(), found)}
+        grads = {k: (torch.zeros_like(v) if g is None else g).detach().numpy() for (k, v), g in zip(wanted.items(), found)}
     return ({k: v.detach().numpy() for k, v in outputs.items()}, grads,
             cotangent.numpy() if cotangent is not None else None,
             {k: everything[k].detach().numpy() for k in case.after})
@@ -77,14 +77,14 @@ def check(program, case, op, dtype):
     """A list of (what, difference or a sentence); empty differences pass."""
     text, names = write_graph(case, op)
     outputs, grads, cotangent, after = reference(case, names, np.random.default_rng(3))
-    wants_grad = case.grad and np.issubdtype(outputs["out"].dtype, np.floating)
-    ports = {"out": "n"} if len(outputs) == 1 else {k: f"n.{k}" for k in outputs}
+    wants_grad = case.grad and np.issubdtype(next(iter(outputs.values())).dtype, np.floating)
+    ports = {k: "n" if len(outputs) == 1 else f"n.{k}" for k in outputs}
     options = ["--dtype", dtype, "--mode", case.mode, "--threads", "1"]
     weights = {("n." + k if k else "n"): v for k, v in {**case.weights, **case.buffers}.items()}
     try:
         ours, our_grads, saved = door.run(
             program, text, {n: v for n, v in zip(names, case.inputs) if n}, list(ports.values()),
-            ports["out"] if wants_grad else None, cotangent, (), weights or None, options, bool(after))
+            next(iter(ports.values())) if wants_grad else None, cotangent, (), weights or None, options, bool(after))
     except Failed as failure:
         return [("run", str(failure))]
     found = []

@@ -1,0 +1,302 @@
+/* What operators that pick and put by position share: rules of an index, and rows along any axis.
+ *
+ * The primitives work on rank 1 and more, and point with an index of the tensor's rank. What PyTorch allows beyond
+ * (scalars, a list of rows, indices that broadcast) is brought to that form here. */
+#include "engine/ops/op-private.h"
+
+const LoomParamSpec loom_op_param_dim_last[] = {
+  { .name = "dim",
+    .type = LOOM_PARAM_INT,
+    .def = "-1",
+    .minimum = -8,
+    .maximum = 7,
+    .doc = "The dimension along which it works; -1 is the last." },
+  { NULL },
+};
+
+const LoomPortSpec loom_op_port_ordered[] = {
+  { "out", "The elements in their new order." },
+  { "indices", "Where each of them was.", LOOM_PORT_OPTIONAL },
+  { NULL },
+};
+
+gboolean
+loom_op_whole (LoomInfer *ctx, guint i, const char *port)
+{
+  LoomDType dtype = loom_infer_input (ctx, i)->dtype;
+
+  if (dtype == LOOM_I64 || dtype == LOOM_I32)
+    return TRUE;
+  loom_infer_fault (ctx, LOOM_ERROR_DTYPE, port,
+                    "An index is a whole number of type i64 or i32; here comes %s. Put a cast before it, or wire what "
+                    "finds positions (argmax, sort).",
+                    loom_dtype_name (dtype));
+  return FALSE;
+}
+
+gboolean
+loom_op_same_dtype (LoomInfer *ctx, guint i, guint k, const char *port)
+{
+  const LoomType *a = loom_infer_input (ctx, i), *b = loom_infer_input (ctx, k);
+
+  if (a->dtype == b->dtype)
+    return TRUE;
+  loom_infer_fault (ctx, LOOM_ERROR_DTYPE, port,
+                    "What is put into a tensor of %s must have its type; here comes %s. Put a cast before it.",
+                    loom_dtype_name (a->dtype), loom_dtype_name (b->dtype));
+  return FALSE;
+}
+
+/* TRUE where a is surely longer than b. */
+static gboolean
+is_longer (LoomDim a, LoomDim b)
+{
+  return loom_dim_is_known (a) && loom_dim_is_known (b) && a.coef > b.coef;
+}
+
+gboolean
+loom_op_points_into (LoomInfer *ctx, guint i, const char *port, const LoomShape *whole, int axis)
+{
+  const LoomShape *index = &loom_infer_input (ctx, i)->shape;
+  gboolean fits = MAX (index->rank, 1) == MAX (whole->rank, 1);
+  g_autofree char *a = NULL, *b = NULL;
+
+  for (int d = 0; fits && d < index->rank && d < whole->rank; d++)
+    fits = d == axis || !is_longer (index->dim[d], whole->dim[d]);
+  if (fits)
+    return TRUE;
+  a = loom_shape_to_string (index);
+  b = loom_shape_to_string (whole);
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port,
+                    "“%s” is %s and points into %s along dimension %d. It needs as many dimensions, and may be longer "
+                    "only along that one.",
+                    port, a, b, axis);
+  return FALSE;
+}
+
+LoomValue
+loom_op_at_least_1d (LoomProgram *p, LoomValue v)
+{
+  const LoomTensorDesc *d = &loom_value_info (p, v)->desc;
+
+  return d->rank > 0 ? v : loom_reshape (p, v, 1, (gint64[]){ 1 });
+}
+
+LoomValue
+loom_op_part_like (LoomProgram *p, LoomValue v, LoomValue like)
+{
+  LoomTensorDesc d = loom_value_info (p, v)->desc, to = loom_value_info (p, like)->desc;
+  gint64 start[LOOM_MAX_RANK] = { 0 };
+
+  if (d.rank == 0)
+    return loom_expand_to (p, v, to.rank, to.dim);
+  return loom_slice (p, v, start, NULL, to.dim);
+}
+
+/* One table of rows for all places before the axis: place o's row r is row o·n + r of it. The index first picks from
+ * 0 … n-1, which refuses what lies outside. */
+LoomValue
+loom_op_flat_rows (LoomProgram *p, LoomValue index, gint64 outer, gint64 n)
+{
+  LoomTensorDesc d = loom_value_info (p, index)->desc;
+  LoomValue in[2] = { loom_op_count_along (p, LOOM_I64, 1, 0, n, 0, 1), index }, picked, first;
+  gint64 dims[2] = { 1, loom_desc_count (&d) };
+
+  if (outer == 1)
+    return loom_reshape (p, index, 1, dims + 1);
+  picked = loom_emit (p, loom_prim ("gather_rows"), NULL, 2, in, NULL);
+  first = loom_op_count_along (p, LOOM_I64, 2, 0, outer, 0, (double)n);
+  dims[0] = outer * dims[1];
+  return loom_reshape (
+      p, loom_binary (p, LOOM_SCALAR_ADD, first, loom_reshape (p, picked, 2, (gint64[]){ 1, dims[1] })), 1, dims);
+}
+
+LoomValue
+loom_op_pick_rows (LoomProgram *p, LoomValue x, LoomValue index, int axis)
+{
+  LoomTensorDesc d = loom_value_info (p, x)->desc, i = loom_value_info (p, index)->desc;
+  gint64 outer = 1, inner = 1, dims[LOOM_MAX_RANK];
+  LoomValue in[2];
+  int rank = 0;
+
+  for (int k = 0; k < axis; k++)
+    outer *= dims[rank++] = d.dim[k];
+  for (int k = 0; k < i.rank; k++)
+    dims[rank++] = i.dim[k];
+  for (int k = axis + 1; k < d.rank; k++)
+    inner *= dims[rank++] = d.dim[k];
+  in[0] = loom_reshape (p, x, 2, (gint64[]){ outer * d.dim[axis], inner });
+  in[1] = loom_op_flat_rows (p, index, outer, d.dim[axis]);
+  return loom_reshape (p, loom_emit (p, loom_prim ("gather_rows"), NULL, 2, in, NULL), rank, dims);
+}
+
+/* ---- running along an axis ---------------------------------------------- */
+
+/* i bool and short integers become i64, as PyTorch's running sums and products do. */
+void
+loom_op_infer_running (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  int axis;
+
+  if (loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis))
+    loom_infer_output (ctx, 0, loom_dtype_is_float (x->dtype) ? x->dtype : LOOM_I64, &x->shape);
+}
+
+/* v moved by `by` places along the axis; what comes in at the front is `value`. */
+static LoomValue
+shifted (LoomProgram *p, LoomValue v, int axis, gint64 by, double value)
+{
+  LoomTensorDesc d = loom_value_info (p, v)->desc;
+  gint64 start[LOOM_MAX_RANK] = { 0 }, step[LOOM_MAX_RANK], to[LOOM_MAX_RANK];
+
+  for (int i = 0; i < d.rank; i++)
+    {
+      step[i] = 1;
+      to[i] = d.dim[i];
+    }
+  to[axis] = d.dim[axis] - by;
+  v = loom_slice (p, v, start, step, to);
+  start[axis] = by;
+  to[axis] = d.dim[axis];
+  return loom_pad (p, v, start, step, to, value);
+}
+
+/* After the step of distance 1, 2, 4 … an element knows the product of the 2, 4, 8 … that end with it. Zeros need no
+ * care: nothing is divided, here or in the gradient. */
+LoomValue
+loom_op_running_product (LoomProgram *p, LoomValue x, int axis)
+{
+  gint64 n = loom_value_info (p, x)->desc.dim[axis];
+
+  for (gint64 by = 1; by < n; by *= 2)
+    x = loom_binary (p, LOOM_SCALAR_MUL, x, shifted (p, x, axis, by, 1));
+  return x;
+}
+
+/* The position of the latest extreme so far, found by the same doubling; NaN wins and stays. */
+LoomValue
+loom_op_running_extreme (LoomProgram *p, LoomValue x, int axis, gboolean largest)
+{
+  LoomTensorDesc d = loom_value_info (p, x)->desc;
+  LoomValue best = loom_detach (p, x);
+  LoomValue where
+      = loom_expand_to (p, loom_op_count_along (p, LOOM_I64, d.rank, axis, d.dim[axis], 0, 1), d.rank, d.dim);
+
+  for (gint64 by = 1; by < d.dim[axis]; by *= 2)
+    {
+      LoomValue other = shifted (p, best, axis, by, 0), place = shifted (p, where, axis, by, -1);
+      LoomValue mine = loom_binary (p, largest ? LOOM_SCALAR_GE : LOOM_SCALAR_LE, best, other);
+
+      if (loom_dtype_is_float (d.dtype))
+        {
+          mine = loom_binary (p, LOOM_SCALAR_AND, mine, loom_binary (p, LOOM_SCALAR_EQ, other, other));
+          mine = loom_binary (p, LOOM_SCALAR_OR, mine, loom_binary (p, LOOM_SCALAR_NE, best, best));
+        }
+      mine = loom_binary (p, LOOM_SCALAR_OR, mine, loom_binary (p, LOOM_SCALAR_LT, place, loom_const (p, LOOM_I64, 0)));
+      best = loom_ternary (p, LOOM_SCALAR_SELECT, mine, best, other);
+      where = loom_ternary (p, LOOM_SCALAR_SELECT, mine, where, place);
+    }
+  return where;
+}
+
+/* Output 0 and 1: the running extreme and where it stands. */
+void
+loom_op_lower_running_extreme (LoomLower *ctx, gboolean largest)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_lower_input (ctx, 0), row = loom_op_at_least_1d (p, x), where;
+  LoomTensorDesc d = loom_op_desc (ctx, x);
+  int axis = loom_op_axis_of (loom_infer_int (loom_lower_infer (ctx), "dim"), MAX (d.rank, 1));
+
+  where = loom_op_running_extreme (p, row, axis, largest);
+  loom_lower_output (ctx, 0, loom_reshape (p, loom_gather (p, row, where, axis), d.rank, d.dim));
+  loom_lower_output (ctx, 1, loom_reshape (p, where, d.rank, d.dim));
+}
+
+void
+loom_op_infer_running_extreme (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  int axis;
+
+  if (!loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis))
+    return;
+  loom_infer_output (ctx, 0, x->dtype, &x->shape);
+  loom_infer_output (ctx, 1, LOOM_I64, &x->shape);
+}
+
+/* ---- places of a truth --------------------------------------------------- */
+
+LoomValue
+loom_op_count_true (LoomProgram *p, LoomValue x)
+{
+  LoomTensorDesc d = loom_value_info (p, x)->desc;
+  LoomValue zero = loom_const (p, d.dtype, 0);
+
+  return loom_sum_all (p, loom_cast (p, loom_binary (p, LOOM_SCALAR_NE, x, zero), LOOM_I64));
+}
+
+/* Each place that holds writes its number to where the count so far says; the others write behind the end. */
+LoomValue
+loom_op_true_places (LoomProgram *p, LoomValue x, gint64 n)
+{
+  LoomTensorDesc d = loom_value_info (p, x)->desc;
+  gint64 m = loom_desc_count (&d), zero = 0;
+  LoomValue holds, order;
+
+  if (n == 0 || m == 0)
+    return loom_fill (p, LOOM_I64, 1, &zero, 0);
+  x = loom_reshape (p, x, 1, &m);
+  holds = loom_binary (p, LOOM_SCALAR_NE, x, loom_const (p, d.dtype, 0));
+  order = loom_cumsum (p, loom_cast (p, holds, LOOM_I64), 0, TRUE, FALSE);
+  order = loom_ternary (p, LOOM_SCALAR_SELECT, holds, order, loom_const (p, LOOM_I64, (double)n));
+  order = loom_scatter (p, loom_fill (p, LOOM_I64, 1, (gint64[]){ n + 1 }, 0), order,
+                        loom_op_count_along (p, LOOM_I64, 1, 0, m, 0, 1), 0, LOOM_SCATTER_REPLACE);
+  return loom_slice (p, order, &zero, NULL, &n);
+}
+
+/* ---- scatter and sort ---------------------------------------------------- */
+
+gboolean
+loom_op_covers (LoomInfer *ctx, guint i, const char *port, const LoomShape *index)
+{
+  const LoomShape *shape = &loom_infer_input (ctx, i)->shape;
+  gboolean fits = shape->rank == index->rank;
+  g_autofree char *a = NULL, *b = NULL;
+
+  for (int d = 0; fits && d < index->rank; d++)
+    fits = !is_longer (index->dim[d], shape->dim[d]);
+  if (fits)
+    return TRUE;
+  a = loom_shape_to_string (shape);
+  b = loom_shape_to_string (index);
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port,
+                    "“%s” is %s, but the index is %s and needs an element for each of its places.", port, a, b);
+  return FALSE;
+}
+
+/* Input 0 with src, or its front part, put along "dim" by the index of input 1. */
+void
+loom_op_lower_scatter (LoomLower *ctx, LoomValue src, LoomScatterMode mode)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_lower_input (ctx, 0), index = loom_op_at_least_1d (p, loom_lower_input (ctx, 1)), y;
+  LoomTensorDesc d = loom_op_desc (ctx, x);
+  int axis = loom_op_axis_of (loom_infer_int (loom_lower_infer (ctx), "dim"), MAX (d.rank, 1));
+
+  y = loom_scatter (p, loom_op_at_least_1d (p, x), index, loom_op_part_like (p, src, index), axis, mode);
+  loom_lower_output (ctx, 0, loom_reshape (p, y, d.rank, d.dim));
+}
+
+/* Input 0 sorted along "dim", of rank 1 where it is a scalar. */
+LoomValue
+loom_op_sorted (LoomLower *ctx, LoomValue *where)
+{
+  const LoomInfer *infer = loom_lower_infer (ctx);
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_op_at_least_1d (p, loom_lower_input (ctx, 0));
+  int axis = loom_op_axis_of (loom_infer_int (infer, "dim"), loom_op_desc (ctx, x).rank);
+
+  return loom_sort (p, x, axis, loom_infer_bool (infer, "descending"), where);
+}

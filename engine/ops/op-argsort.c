@@ -1,0 +1,68 @@
+/* Argsort: the positions that would sort a tensor. */
+#include "engine/ops/op-private.h"
+
+static const LoomParamSpec params[] = {
+  { .name = "dim",
+    .type = LOOM_PARAM_INT,
+    .def = "-1",
+    .minimum = -8,
+    .maximum = 7,
+    .doc = "The dimension along which it sorts; -1 is the last." },
+  { .name = "descending", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "The largest first." },
+  { .name = "stable",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Equals keep their order. They do here in any case, as the sort is stable.",
+    .advanced = TRUE },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  int axis;
+
+  if (loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis))
+    loom_infer_output (ctx, 0, LOOM_I64, &x->shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomTensorDesc d = loom_op_desc (ctx, loom_lower_input (ctx, 0));
+  LoomValue where;
+
+  loom_op_sorted (ctx, &where);
+  loom_lower_output (ctx, 0, loom_reshape (loom_lower_program (ctx), where, d.rank, d.dim));
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,5" }, .range = "distinct" },
+  { .params = "dim=0 descending=true", .inputs = { "f32:4,3" }, .range = "distinct" },
+  { .params = "dim=1 stable=true", .inputs = { "f32:2,6,3" }, .range = "distinct" },
+  { .inputs = { "f32:1" }, .range = "distinct" },
+  { .inputs = { "f32:0" }, .range = "distinct" },
+  { .inputs = { "f32:" }, .range = "distinct" },
+  { .inputs = { "i64:B,5" } },
+  { NULL },
+};
+
+const LoomOp loom_op_argsort = {
+  .name = "argsort",
+  .title = "Argsort",
+  .category = LOOM_CATEGORY_SHAPE,
+  .icon = "loom-sort-symbolic",
+  .doc = "Finds the positions that bring a tensor into order.",
+  .details = "What sort tells as indices, alone: the first is the position of the smallest element. Put into "
+             "take_along_dim it orders a second tensor by the first. Positions have no gradient.",
+  .formula = "x[y[0]] ≤ x[y[1]] ≤ …",
+  .reference = "torch.argsort",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_input_flops,
+  .samples = samples,
+};

@@ -1,0 +1,52 @@
+/* Cumprod: running products along a dimension. */
+#include "engine/ops/op-private.h"
+
+static const LoomParamSpec params[] = {
+  { .name = "dim", .type = LOOM_PARAM_INT, .minimum = -8, .maximum = 7, .doc = "The dimension along which it runs." },
+  { NULL },
+};
+
+static void
+lower (LoomLower *ctx)
+{
+  const LoomInfer *infer = loom_lower_infer (ctx);
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomDType dtype = loom_op_dtype (ctx, loom_infer_get_output (infer, 0)->dtype);
+  LoomValue x = loom_cast (p, loom_lower_input (ctx, 0), dtype);
+  LoomTensorDesc d = loom_op_desc (ctx, x);
+  int axis = loom_op_axis_of (loom_infer_int (infer, "dim"), MAX (d.rank, 1));
+
+  x = loom_op_running_product (p, loom_op_at_least_1d (p, x), axis);
+  loom_lower_output (ctx, 0, loom_reshape (p, x, d.rank, d.dim));
+}
+
+static const LoomSample samples[] = {
+  { .params = "dim=1", .inputs = { "f32:B,5" }, .range = "distinct" },
+  { .params = "dim=0", .inputs = { "f32:7,3" }, .range = "distinct" },
+  { .params = "dim=-2", .inputs = { "f32:2,4,3" }, .range = "distinct" },
+  { .params = "dim=0", .inputs = { "f32:1" }, .range = "distinct" },
+  { .params = "dim=0", .inputs = { "f32:0" }, .range = "distinct" },
+  { .params = "dim=0", .inputs = { "f32:" }, .range = "distinct" },
+  { .params = "dim=1", .inputs = { "i64:B,5" } },
+  { NULL },
+};
+
+const LoomOp loom_op_cumprod = {
+  .name = "cumprod",
+  .title = "Running Product",
+  .category = LOOM_CATEGORY_MATHS,
+  .icon = "loom-cumsum-symbolic",
+  .doc = "Multiplies elements along a dimension, with every product on the way.",
+  .details
+  = "The chance that nothing has happened so far is a running product of chances; so are the weights of a "
+    "discounted return. It is made of as many passes as the length has binary digits, and needs no division, so "
+    "a zero on the way is no trouble for the gradient.",
+  .formula = "yᵢ = x₀ · x₁ · … · xᵢ",
+  .reference = "torch.cumprod",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = loom_op_infer_running,
+  .lower = lower,
+  .samples = samples,
+};

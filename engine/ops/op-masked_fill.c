@@ -1,0 +1,92 @@
+/* Masked fill: a number in place of what a mask marks. */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input", "A tensor of any shape." },
+  { "mask", "True where the number comes; its shape broadcasts." },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "value", .type = LOOM_PARAM_STRING, .doc = "The number that is put there; -inf and inf are allowed." },
+  { NULL },
+};
+
+static gboolean
+read_value (const LoomInfer *ctx, double *value)
+{
+  const char *text = loom_infer_string (ctx, "value");
+  char *end;
+
+  *value = g_ascii_strtod (text, &end);
+  return end != text && *end == '\0';
+}
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0), *mask = loom_infer_input (ctx, 1);
+  LoomShape shape;
+  double value;
+
+  if (!read_value (ctx, &value))
+    loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "value", "“%s” is not a number. Write one as -1.5, inf or -inf.",
+                      loom_infer_string (ctx, "value"));
+  else if (!loom_dtype_is_float (x->dtype) && value != (double)(gint64)CLAMP (value, -9e15, 9e15))
+    loom_infer_fault (ctx, LOOM_ERROR_DTYPE, "value",
+                      "A tensor of whole numbers (%s) cannot hold %s. Use a whole number, or a cast before it.",
+                      loom_dtype_name (x->dtype), loom_infer_string (ctx, "value"));
+  else if (mask->dtype != LOOM_BOOL)
+    loom_infer_fault (ctx, LOOM_ERROR_DTYPE, "mask",
+                      "A mask is true or false; here comes %s. Wire a comparison, such as eq or gt.",
+                      loom_dtype_name (mask->dtype));
+  else if (!loom_shape_broadcast (&x->shape, &mask->shape, &shape))
+    {
+      g_autofree char *a = loom_shape_to_string (&x->shape), *b = loom_shape_to_string (&mask->shape);
+
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "mask",
+                        "The mask is %s and the input %s. Counted from the right, sizes must be equal or 1.", b, a);
+    }
+  else
+    loom_infer_output (ctx, 0, x->dtype, &shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_lower_input (ctx, 0);
+  double value;
+
+  read_value (loom_lower_infer (ctx), &value);
+  loom_lower_output (
+      ctx, 0, loom_ternary (p, LOOM_SCALAR_SELECT, loom_lower_input (ctx, 1), loom_op_const_like (ctx, x, value), x));
+}
+
+static const LoomSample samples[] = {
+  { .params = "value=-1.5", .inputs = { "f32:B,5", "bool:B,5" } },
+  { .params = "value=0", .inputs = { "f32:B,5", "bool:5" } },
+  { .params = "value=2", .inputs = { "f32:1,3", "bool:2,1" } },
+  { .params = "value=7", .inputs = { "i64:B", "bool:" } },
+  { .params = "value=7", .inputs = { "f32:0", "bool:0" } },
+  { NULL },
+};
+
+const LoomOp loom_op_masked_fill = {
+  .name = "masked_fill",
+  .title = "Masked Fill",
+  .category = LOOM_CATEGORY_LOGIC,
+  .icon = "loom-mask-symbolic",
+  .doc = "Puts a number wherever a mask is true.",
+  .details
+  = "Attention must not look at what comes later: scores there are filled with -inf, and the softmax makes zeros "
+    "of them. What was filled gets no gradient.",
+  .formula = "y = value where mask, else x",
+  .reference = "torch.Tensor.masked_fill",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .samples = samples,
+};

@@ -1,0 +1,68 @@
+/* Scatter add: elements added into a tensor by their index. */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input", "What the result begins with." },
+  { "index", "Positions along the dimension, i64; as many dimensions as the input." },
+  { "src", "What is added; at least as large as the index." },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "dim",
+    .type = LOOM_PARAM_INT,
+    .minimum = -8,
+    .maximum = 7,
+    .doc = "The dimension along which the index points." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  const LoomShape *index = &loom_infer_input (ctx, 1)->shape;
+  int axis;
+
+  if (!loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis) || !loom_op_whole (ctx, 1, "index")
+      || !loom_op_points_into (ctx, 1, "index", &x->shape, axis))
+    return;
+  if (!loom_op_same_dtype (ctx, 0, 2, "src") || !loom_op_covers (ctx, 2, "src", index))
+    return;
+  loom_infer_output (ctx, 0, x->dtype, &x->shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  loom_op_lower_scatter (ctx, loom_lower_input (ctx, 2), LOOM_SCATTER_ADD);
+}
+
+static const LoomSample samples[] = {
+  { .params = "dim=1", .inputs = { "f32:B,5", "i64:B,3", "f32:B,3" }, .range = "class:5" },
+  { .params = "dim=0", .inputs = { "f32:4,3", "i64:6,2", "f32:7,3" }, .range = "class:4" },
+  { .params = "dim=-2", .inputs = { "f32:2,4,3", "i64:2,7,3", "f32:2,7,3" }, .range = "class:4" },
+  { .params = "dim=0", .inputs = { "f32:5", "i64:0", "f32:0" }, .range = "class:5" },
+  { .params = "dim=0", .inputs = { "f32:", "i64:", "f32:" }, .range = "class:1" },
+  { NULL },
+};
+
+const LoomOp loom_op_scatter_add = {
+  .name = "scatter_add",
+  .title = "Scatter Add",
+  .category = LOOM_CATEGORY_SHAPE,
+  .icon = "loom-scatter-symbolic",
+  .doc = "Adds elements into a tensor at the positions that an index names.",
+  .details = "The opposite of gather: each element of src is added to the place that the index gives it, several into "
+             "one place if the index says so. Counting, histograms and messages between the nodes of a graph are made "
+             "of it. Sums are taken in the order of the index, so a run repeats its bits.",
+  .formula = "y = x;  y[i, index[i,j]] += src[i,j] for dim = 1",
+  .reference = "torch.scatter_add",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_input_flops,
+  .samples = samples,
+};

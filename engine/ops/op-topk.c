@@ -1,0 +1,90 @@
+/* Top k: the largest (or smallest) elements along a dimension. */
+#include "engine/ops/op-private.h"
+
+static const LoomParamSpec params[] = {
+  { .name = "k", .type = LOOM_PARAM_INT, .minimum = 0, .maximum = 1e9, .doc = "How many elements are kept." },
+  { .name = "dim",
+    .type = LOOM_PARAM_INT,
+    .def = "-1",
+    .minimum = -8,
+    .maximum = 7,
+    .doc = "The dimension that is searched; -1 is the last." },
+  { .name = "largest", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "The largest elements; else the smallest." },
+  { .name = "sorted",
+    .type = LOOM_PARAM_BOOL,
+    .def = "true",
+    .doc = "The results come in order. They do here in any case.",
+    .advanced = TRUE },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  gint64 k = loom_infer_int (ctx, "k");
+  LoomShape shape = x->shape;
+  int axis;
+
+  if (!loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), shape.rank, &axis))
+    return;
+  if (shape.rank == 0 ? k != 1 : loom_dim_is_known (shape.dim[axis]) && k > shape.dim[axis].coef)
+    {
+      g_autofree char *text = loom_shape_to_string (&shape);
+
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "k",
+                        "There are no %" G_GINT64_FORMAT " elements to keep along dimension %d of %s. Use another k.",
+                        k, axis, text);
+      return;
+    }
+  if (shape.rank > 0)
+    shape.dim[axis] = loom_dim (k);
+  loom_infer_output (ctx, 0, x->dtype, &shape);
+  loom_infer_output (ctx, 1, LOOM_I64, &shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_op_at_least_1d (p, loom_lower_input (ctx, 0)), where, y;
+  LoomTensorDesc d = loom_op_desc (ctx, x);
+  int axis = loom_op_axis_of (loom_infer_int (infer_ctx, "dim"), d.rank);
+  gint64 start[LOOM_MAX_RANK] = { 0 }, dims[LOOM_MAX_RANK];
+  int rank = loom_op_output_dims (ctx, 0, dims);
+
+  y = loom_sort (p, x, axis, loom_infer_bool (infer_ctx, "largest"), &where);
+  d.dim[axis] = loom_infer_int (infer_ctx, "k");
+  loom_lower_output (ctx, 0, loom_reshape (p, loom_slice (p, y, start, NULL, d.dim), rank, dims));
+  loom_lower_output (ctx, 1, loom_reshape (p, loom_slice (p, where, start, NULL, d.dim), rank, dims));
+}
+
+static const LoomSample samples[] = {
+  { .params = "k=3", .inputs = { "f32:B,5" }, .range = "distinct" },
+  { .params = "k=2 dim=0 largest=false", .inputs = { "f32:4,3" }, .range = "distinct" },
+  { .params = "k=6 dim=1 sorted=false", .inputs = { "f32:2,6,3" }, .range = "distinct" },
+  { .params = "k=0", .inputs = { "f32:3" }, .range = "distinct" },
+  { .params = "k=1", .inputs = { "f32:" }, .range = "distinct" },
+  { .params = "k=2", .inputs = { "f32:0,3" }, .range = "distinct" },
+  { NULL },
+};
+
+const LoomOp loom_op_topk = {
+  .name = "topk",
+  .title = "Top k",
+  .category = LOOM_CATEGORY_SHAPE,
+  .icon = "loom-sort-symbolic",
+  .doc = "Keeps the k largest (or smallest) elements along a dimension, with their positions.",
+  .details = "The five most likely words, the three best classes: what is left when one is not enough and all are too "
+             "many. Of equal elements the earlier one comes first. Only what was kept gets a gradient.",
+  .formula = "y = the k largest of x, in order",
+  .reference = "torch.topk",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_ordered,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_input_flops,
+  .samples = samples,
+};
