@@ -96,4 +96,27 @@ loom_dim_product (const LoomTensorDesc *d, int from, int to)
   return n;
 }
 
+/* The last two axes as a matrix, and how many such there are. */
+static inline int64_t
+loom_matrix_rows (const LoomTensorDesc *d)
+{
+  return d->dim[d->rank - 2];
+}
+
+static inline int64_t
+loom_matrix_columns (const LoomTensorDesc *d)
+{
+  return d->dim[d->rank - 1];
+}
+
+static inline int64_t
+loom_matrix_count (const LoomTensorDesc *d)
+{
+  int64_t n = 1;
+
+  for (int i = 0; i + 2 < d->rank; i++)
+    n *= d->dim[i];
+  return n;
+}
+
 #endif

@@ -159,7 +159,7 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
       gboolean is_entry = strcmp (item->op->name, "module_input") == 0;
       gboolean is_exit = strcmp (item->op->name, "module_output") == 0;
 
-      for (const LoomPortSpec *p = is_entry ? NULL : item->op->inputs; p != NULL && p->name != NULL; p++)
+      for (const LoomPortSpec *p = is_entry ? NULL : loom_op_inputs (item->op, e); p != NULL && p->name != NULL; p++)
         if (!(p->flags & (LOOM_PORT_WEIGHT | LOOM_PORT_VARIADIC)))
           port_add (inputs, p->name, p->doc, !(p->flags & LOOM_PORT_OPTIONAL), FALSE);
       const LoomPortSpec *outs = is_exit ? NULL : item->op->outputs;

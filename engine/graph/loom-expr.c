@@ -135,27 +135,36 @@ arithmetic (Parser *p, char operation, LoomNumber a, LoomNumber b)
   return r;
 }
 
-static LoomNumber
-parse_number (Parser *p)
+/* By hand, so that neither hexadecimal nor "inf" slips through. */
+gsize
+loom_expr_number_length (const char *text, gboolean *is_int)
 {
-  gsize digits = strspn (p->s, "0123456789");
-  g_autofree char *text = NULL;
-  char *after;
-  gsize n = digits;
+  gsize digits = strspn (text, G_CSET_DIGITS), n = digits;
 
-  /* The end of the number by hand, so that neither hexadecimal nor "inf" slips through. */
-  if (p->s[n] == '.')
-    n += 1 + strspn (p->s + n + 1, "0123456789");
-  if (p->s[n] == 'e' || p->s[n] == 'E')
+  *is_int = TRUE;
+  if (text[n] == '.' && (digits > 0 || g_ascii_isdigit (text[n + 1])))
+    n += 1 + strspn (text + n + 1, G_CSET_DIGITS);
+  if (n > 0 && (text[n] == 'e' || text[n] == 'E'))
     {
-      gsize sign = p->s[n + 1] == '+' || p->s[n + 1] == '-';
-      gsize exponent = strspn (p->s + n + 1 + sign, "0123456789");
+      gsize sign = text[n + 1] == '+' || text[n + 1] == '-';
+      gsize exponent = strspn (text + n + 1 + sign, G_CSET_DIGITS);
 
       if (exponent > 0)
         n += 1 + sign + exponent;
     }
-  text = g_strndup (p->s, n);
-  if (n == digits)
+  *is_int = n == digits;
+  return n;
+}
+
+static LoomNumber
+parse_number (Parser *p)
+{
+  gboolean is_int;
+  gsize n = loom_expr_number_length (p->s, &is_int);
+  g_autofree char *text = g_strndup (p->s, n);
+  char *after;
+
+  if (is_int)
     {
       gint64 i;
 

@@ -16,6 +16,9 @@ typedef struct
 /* Looks a name up; FALSE when there is no such argument. */
 typedef gboolean (*LoomExprLookup) (const char *name, LoomNumber *value, gpointer data);
 
+/* How many letters from the start of text are a number, "12", "0.5", ".5" or "1e-3"; 0 when none is there. *is_int
+ * tells whether it has neither point nor exponent. */
+gsize loom_expr_number_length (const char *text, gboolean *is_int);
 /* TRUE if the whole attribute is "{…}". */
 gboolean loom_expr_is (const char *text);
 /* Evaluates "{…}" (or the inside). Faults (syntax with position, unknown name, division by zero, overflow)

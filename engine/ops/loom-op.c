@@ -37,6 +37,12 @@ loom_op (const char *name)
   return name != NULL ? g_hash_table_lookup (g_once (&once, build_index, NULL), name) : NULL;
 }
 
+const LoomPortSpec *
+loom_op_inputs (const LoomOp *op, const LoomElement *node)
+{
+  return op->dynamic_inputs != NULL && node != NULL ? op->dynamic_inputs (node) : op->inputs;
+}
+
 const char *
 loom_category_title (LoomCategory category)
 {

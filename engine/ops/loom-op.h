@@ -12,6 +12,7 @@
 G_BEGIN_DECLS
 
 typedef struct _LoomOp LoomOp;
+typedef struct _LoomElement LoomElement; /* engine/graph */
 
 /* Palette order. Maths is what computes numbers, Logic what asks about them, Shape what moves or picks them. */
 typedef enum {
@@ -36,7 +37,7 @@ typedef enum {
   LOOM_PARAM_ENUM,   /* choices */
   LOOM_PARAM_INTS,   /* "3,3"; one value stands for all `length` */
   LOOM_PARAM_FLOATS,
-  LOOM_PARAM_SHAPE,  /* "B,1,28,28" */
+  LOOM_PARAM_SHAPE,  /* "B,1,28,28"; where minimum is -1 a size may be -1 and is unknown to infer() */
   LOOM_PARAM_DTYPE,
   LOOM_PARAM_STRING
 } LoomParamType;
@@ -56,7 +57,8 @@ typedef struct {
 typedef enum {
   LOOM_PORT_OPTIONAL = 1 << 0,
   LOOM_PORT_VARIADIC = 1 << 1, /* ports 0, 1, 2 …; must be the only input spec */
-  LOOM_PORT_WEIGHT = 1 << 2    /* an input that a weight of this name serves when nothing is wired */
+  LOOM_PORT_WEIGHT = 1 << 2,   /* an input that a weight of this name serves when nothing is wired */
+  LOOM_PORT_WRT = 1 << 3       /* gradients are taken with respect to what is wired here */
 } LoomPortFlags;
 
 typedef struct {
@@ -71,7 +73,7 @@ typedef struct {
   const char *inputs[6]; /* "f32:B,3,8,8", in port order; variadic: as many as given; "" skips an optional one.
                             B is bound to 4, T to 5. */
   const char *range;     /* "positive", "distinct" (for max), "class:10" per first integer input, "away0" (not near
-                            0), or NULL: normal */
+                            0), "unit" (between -1 and 1), "above1", or NULL: normal */
 } LoomSample;
 
 typedef struct _LoomInfer LoomInfer;
@@ -94,9 +96,14 @@ struct _LoomOp {
   const char *reference; /* "torch.nn.Linear" */
   const LoomPortSpec *inputs, *outputs; /* end with name NULL; NULL for none */
   const char *const *buffers; /* that infer() may declare, ends with NULL; NULL for none. Wires may read them. */
-  const LoomPortSpec *(*dynamic_outputs) (const LoomInfer *ctx); /* dataset: ports depend on the source; else NULL */
+  const LoomPortSpec *(*dynamic_outputs) (const LoomInfer *ctx); /* where ports depend on parameters (dataset, split) or on how many inputs are wired; else NULL. Called before types are known */
+  /* Inputs that depend on what is written at the node (a formula's names), in lists that live for ever; `inputs` is then
+   * what a fresh node has. None of them is variadic or a weight. Ask by loom_op_inputs(). */
+  const LoomPortSpec *(*dynamic_inputs) (const LoomElement *node);
   const LoomParamSpec *params;                                   /* end with name NULL; NULL for none */
   LoomScalarOp scalar;                                           /* the formula of an element-wise operator */
+  /* Lowered in a training step even where nothing wants its outputs: it changes state (assign). */
+  gboolean has_effect;
   void (*infer) (LoomInfer *ctx);
   void (*lower) (LoomLower *ctx);
   double (*flops) (const LoomInfer *ctx); /* with bound symbols; NULL: one per output element */
@@ -107,6 +114,8 @@ struct _LoomOp {
 
 const LoomOp *const *loom_ops (void); /* NULL-terminated, palette order */
 const LoomOp *loom_op (const char *name);
+/* The inputs of a node of this operator, whose <node> may be NULL for a fresh one. */
+const LoomPortSpec *loom_op_inputs (const LoomOp *op, const LoomElement *node);
 
 /* ---- inside infer() --------------------------------------------------- */
 const LoomOp *loom_infer_op (const LoomInfer *ctx); /* the operator itself, for code that several share */
@@ -128,6 +137,8 @@ const char *loom_infer_folder (const LoomInfer *ctx); /* the graph file's folder
  * so required inputs are always there; optional ones may be NULL. */
 guint loom_infer_n_inputs (const LoomInfer *ctx); /* variadic count */
 const LoomType *loom_infer_input (const LoomInfer *ctx, guint i);
+/* Whether what is wired into input i is a weight or buffer of another node; its full name goes to *name. */
+gboolean loom_infer_input_is_state (const LoomInfer *ctx, guint i, const char **name);
 void loom_infer_output (LoomInfer *ctx, guint i, LoomDType dtype, const LoomShape *shape);
 const LoomType *loom_infer_get_output (const LoomInfer *ctx, guint i); /* for flops() and summary() */
 
@@ -160,6 +171,7 @@ LoomProgram *loom_lower_program (LoomLower *ctx);
 /* The same node with every symbol bound: parameters and types. */
 const LoomInfer *loom_lower_infer (const LoomLower *ctx);
 gboolean loom_lower_is_training (const LoomLower *ctx);
+gboolean loom_lower_has_effects (const LoomLower *ctx); /* a training step that commits: see has_effect */
 LoomValue loom_lower_input (LoomLower *ctx, guint i); /* 0 when an optional one is not wired */
 /* A declared weight or buffer: what is wired into its port, else the slot's value. 0 when it was not declared. */
 LoomValue loom_lower_weight (LoomLower *ctx, const char *name);
@@ -170,5 +182,9 @@ LoomValue loom_lower_hyper (LoomLower *ctx, const char *name);
 /* Uniform [0,1) numbers keyed on seed, this node's path and the step. */
 LoomValue loom_lower_random (LoomLower *ctx, int rank, const gint64 *dims);
 void loom_lower_output (LoomLower *ctx, guint i, LoomValue value);
+/* The state slot that is wired into input i, where loom_infer_input_is_state() holds. */
+int loom_lower_input_slot (LoomLower *ctx, guint i);
+/* What only shows here (no gradient passes a node on the way): lowering ends with it. Takes the error. */
+void loom_lower_fail (LoomLower *ctx, GError *error);
 
 G_END_DECLS

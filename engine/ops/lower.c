@@ -14,6 +14,7 @@ typedef struct
   LoomProgram *program;
   LoomValue **value; /* by node, by output; 0 where there is none (yet) */
   gboolean *needed;  /* by node: has to be lowered */
+  GHashTable *wrt;   /* keys of sources that gradients are taken with respect to */
   GError *error;
 } Lowering;
 
@@ -43,6 +44,12 @@ gboolean
 loom_lower_is_training (const LoomLower *ctx)
 {
   return ctx->all->options->training;
+}
+
+gboolean
+loom_lower_has_effects (const LoomLower *ctx)
+{
+  return ctx->all->options->effects;
 }
 
 static LoomDType
@@ -175,9 +182,31 @@ loom_lower_random (LoomLower *ctx, int rank, const gint64 *dims)
   return loom_emit (p, loom_prim ("random"), &attrs, 2, in, NULL);
 }
 
+static gpointer
+source_key (guint node, guint output)
+{
+  return GSIZE_TO_POINTER (((gsize)node << 8 | (output & 255)) + 1);
+}
+
+/* What a gradient is taken with respect to must be a value of its own, as what is looked at. */
+static void
+collect_wrt (Lowering *l)
+{
+  for (guint i = 0; i < loom_net_n_nodes (l->net); i++)
+    {
+      const LoomNetNode *n = loom_net_node (l->net, i);
+
+      for (guint k = 0; l->needed[i] && k < n->n_inputs && !(n->input_spec[0].flags & LOOM_PORT_VARIADIC); k++)
+        if (n->input_spec[k].flags & LOOM_PORT_WRT && n->input[k].node != G_MAXUINT)
+          g_hash_table_add (l->wrt, source_key (n->input[k].node, n->input[k].output));
+    }
+}
+
 static gboolean
 is_wanted (const Lowering *l, guint node, guint output)
 {
+  if (g_hash_table_contains (l->wrt, source_key (node, output)))
+    return TRUE;
   for (guint k = 0; k < l->options->n_wanted; k++)
     if (l->options->wanted[k].node == node && l->options->wanted[k].output == output)
       return TRUE;
@@ -217,6 +246,21 @@ loom_lower_output (LoomLower *ctx, guint i, LoomValue value)
   if (is_wanted (ctx->all, ctx->index, i) && is_input_value (ctx, value))
     value = same_again (ctx->all->program, value);
   ctx->all->value[ctx->index][i] = value;
+}
+
+int
+loom_lower_input_slot (LoomLower *ctx, guint i)
+{
+  return loom_value_info (ctx->all->program, loom_lower_input (ctx, i))->slot;
+}
+
+void
+loom_lower_fail (LoomLower *ctx, GError *error)
+{
+  if (ctx->all->error == NULL)
+    ctx->all->error = error;
+  else
+    g_error_free (error);
 }
 
 /* ---- the walk --------------------------------------------------------- */
@@ -283,6 +327,8 @@ mark_needed (Lowering *l)
     {
       const LoomNetNode *n = loom_net_node (l->net, i - 1);
 
+      if (l->options->effects && n->op != NULL && n->op->has_effect)
+        l->needed[i - 1] = TRUE;
       if (!l->needed[i - 1])
         continue;
       for (guint k = 0; k < n->n_inputs; k++)
@@ -339,7 +385,7 @@ lower_node (Lowering *l, guint i)
     }
   set_origin (l, n);
   n->op->lower (&ctx);
-  return TRUE;
+  return l->error == NULL;
 }
 
 /* A node may be lowered for one output while another is given: the given one wins for everybody. */
@@ -376,10 +422,11 @@ lower_all (Lowering *l)
 LoomProgram *
 loom_lower (const LoomNet *net, const LoomLowerOptions *options, LoomValue *value_of, GError **error)
 {
+  g_autoptr (GHashTable) wrt = g_hash_table_new (NULL, NULL);
   guint n = loom_net_n_nodes (net);
   g_autofree gboolean *needed = g_new0 (gboolean, n + 1);
   g_autofree LoomValue **value = g_new0 (LoomValue *, n + 1);
-  Lowering l = { net, options, loom_program_new (), value, needed, NULL };
+  Lowering l = { net, options, loom_program_new (), value, needed, wrt, NULL };
   gboolean ok;
 
   for (guint i = 0; i < n; i++)
@@ -391,6 +438,7 @@ loom_lower (const LoomNet *net, const LoomLowerOptions *options, LoomValue *valu
   loom_program_set_float (l.program, options->float_dtype);
   loom_program_set_region (l.program, LOOM_REGION_FORWARD);
   mark_needed (&l);
+  collect_wrt (&l);
   ok = lower_all (&l);
   loom_program_set_origin (l.program, NULL, NULL);
   for (guint i = 0; ok && i < options->n_wanted; i++)

@@ -177,6 +177,34 @@ loom_infer_input (const LoomInfer *ctx, guint i)
   return i < ctx->n_inputs ? ctx->input[i] : NULL;
 }
 
+gboolean
+loom_infer_input_is_state (const LoomInfer *ctx, guint i, const char **name)
+{
+  const LoomNetSource *source = loom_net_node (ctx->net, ctx->node)->input + i;
+  const NetNode *from;
+  const char *weight;
+
+  if (i >= ctx->n_inputs || source->node == G_MAXUINT)
+    return FALSE;
+  from = ctx->net->nodes->pdata[source->node];
+  weight = loom_net_is_weight (ctx->net, source)
+               ? loom_net_weight_name (from->node.op, source->output - from->node.n_outputs)
+               : NULL;
+  for (guint k = 0; k < from->infer.n_declared; k++)
+    {
+      const LoomNetDeclared *declared = from->infer.declared + k;
+
+      /* A node that is a tensor of its own (op="parameter") gives it as its output. */
+      if (declared->weight == G_MAXUINT
+          || (weight != NULL ? strcmp (declared->spec.name, weight) != 0 : !declared->spec.bare_name))
+        continue;
+      if (name != NULL)
+        *name = declared->full_name;
+      return TRUE;
+    }
+  return FALSE;
+}
+
 /* Bytes are counted in 64 bits everywhere below, so what could overflow them is refused where it is drawn. */
 static void
 check_size (LoomInfer *ctx, const char *port, const LoomShape *shape)
@@ -281,7 +309,7 @@ check_weight_source (LoomInfer *ctx, guint input, const LoomNetSource *source)
 
   if (from->infer.output_is_set[source->output])
     return TRUE;
-  loom_infer_fault (ctx, LOOM_ERROR_PORT, ctx->op->inputs[input].name,
+  loom_infer_fault (ctx, LOOM_ERROR_PORT, ctx->input_spec[ctx->input_spec[0].flags & LOOM_PORT_VARIADIC ? 0 : input].name,
                     "A wire leads here from the weight “%s” of “%s”, but as its parameters are, “%s” has none.",
                     loom_net_weight_name (from->node.op, source->output - from->node.n_outputs), from->node.path,
                     from->node.path);

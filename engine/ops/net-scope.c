@@ -49,8 +49,8 @@ loom_net_output_index (const LoomPortSpec *specs, guint n, const char *port)
 gboolean
 loom_net_is_weight_port (const LoomOp *op, guint input)
 {
-  /* All inputs of a variadic operator have one entry. */
-  return op->inputs != NULL && !(op->inputs[0].flags & LOOM_PORT_VARIADIC)
+  /* All inputs of a variadic operator have one entry, and those that depend on the node are no weights. */
+  return op->inputs != NULL && op->dynamic_inputs == NULL && !(op->inputs[0].flags & LOOM_PORT_VARIADIC)
          && op->inputs[input].flags & LOOM_PORT_WEIGHT;
 }
 
@@ -330,7 +330,7 @@ compile_node (LoomNet *net, NetScope *scope, NetLocal *local, const NetEnvironme
 static int
 input_index (LoomNet *net, const NetLocal *local, const char *path, const LoomElement *wire, const char *port)
 {
-  const LoomPortSpec *specs = local->kind == NET_OP ? local->op->inputs : NULL;
+  const LoomPortSpec *specs = local->inputs;
   guint n = loom_net_count_ports (specs);
   int index = -1;
 
@@ -516,7 +516,7 @@ static void
 check_inputs (LoomNet *net, NetLocal *local)
 {
   const char *path = local->path;
-  const LoomPortSpec *specs = local->kind == NET_OP ? local->op->inputs : NULL;
+  const LoomPortSpec *specs = local->inputs;
   guint n = loom_net_count_ports (specs);
 
   if (n == 1 && specs[0].flags & LOOM_PORT_VARIADIC)
@@ -591,8 +591,9 @@ prepare_ports (LoomNet *net, NetScope *scope)
         n = local->module->n_inputs;
       else if (local->kind == NET_OP)
         {
-          n = loom_net_count_ports (local->op->inputs);
-          if (n == 1 && local->op->inputs[0].flags & LOOM_PORT_VARIADIC)
+          local->inputs = loom_op_inputs (local->op, local->element);
+          n = loom_net_count_ports (local->inputs);
+          if (n == 1 && local->inputs[0].flags & LOOM_PORT_VARIADIC)
             n = 0;
         }
       if (n > 0)

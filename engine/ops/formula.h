@@ -1,0 +1,49 @@
+/* Formulas that a person types: "x * sigmoid(beta * x)", or several statements "t = exp(x); y = t / (1 + t)".
+ *
+ * Private to engine/ops. Names are found without parsing, so that a node keeps its ports while somebody is in the
+ * middle of a word. */
+#pragma once
+
+#include "engine/ops/loom-op.h"
+
+G_BEGIN_DECLS
+
+/* What went wrong, and where. */
+typedef struct
+{
+  char *message; /* a sentence that shows the place; NULL: nothing */
+  char *fix;     /* the remedy as a sentence; may be NULL */
+  char *text;    /* the whole formula with the remedy applied; may be NULL */
+} FormulaFault;
+
+void formula_fault_clear (FormulaFault *fault);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (FormulaFault, formula_fault_clear)
+
+/* Names and what they stand for, first come first: a register of the formula that is being made. */
+typedef struct
+{
+  GPtrArray *names;  /* char * */
+  GArray *registers; /* guint8 */
+} FormulaScope;
+
+void formula_scope_init (FormulaScope *scope);
+void formula_scope_clear (FormulaScope *scope);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (FormulaScope, formula_scope_clear)
+void formula_scope_add (FormulaScope *scope, const char *name, guint8 reg);
+/* The register; -1 where the name is not known. */
+int formula_scope_find (const FormulaScope *scope, const char *name);
+
+/* The names that a text uses before it gives them a value, in the order in which they appear. */
+GPtrArray *formula_free_names (const char *text);
+/* The same as input ports that live for ever: at most LOOM_FORMULA_MAX_IN. */
+const LoomPortSpec *formula_ports (const char *text);
+
+/* One formula; its register, or -1 with a fault. Steps are appended to `formula`; n_in must be set before. */
+int formula_parse (const char *text, const FormulaScope *scope, LoomFormula *formula, FormulaFault *fault);
+/* Statements "name = formula" separated by ";", each of which adds its name to the scope, once. Names of `inputs`
+ * (NULL for none) are the exception: a value for them goes to `targets`, and to look them up still gives the input,
+ * because a gradient is written under its input's name. */
+gboolean formula_parse_statements (const char *text, FormulaScope *scope, const FormulaScope *inputs,
+                                   FormulaScope *targets, LoomFormula *formula, FormulaFault *fault);
+
+G_END_DECLS

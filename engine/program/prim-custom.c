@@ -1,0 +1,104 @@
+/* Formulas of the user's own: emitting them, and the primitive that puts a formula in the place of a gradient.
+ *
+ * custom_gradient passes its first operand on unchanged, so it costs nothing once a program is differentiated; the
+ * other operands are only there for the rule. The rule emits the backward formula as plain primitives, which therefore
+ * has derivatives itself. */
+#include "engine/program/prim-private.h"
+
+gboolean
+loom_formula_is_bool (const LoomFormula *formula, guint reg)
+{
+  const LoomElementwiseStep *step;
+
+  if (reg < formula->n_in)
+    return FALSE;
+  step = formula->step + (reg - formula->n_in);
+  if (step->op >= LOOM_SCALAR_EQ && step->op <= LOOM_SCALAR_GE)
+    return TRUE;
+  return (step->op == LOOM_SCALAR_MIN || step->op == LOOM_SCALAR_MAX) && loom_formula_is_bool (formula, step->arg[0])
+         && loom_formula_is_bool (formula, step->arg[1]);
+}
+
+/* Operand i of a step: what was compared counts as 1 or 0 in arithmetic, so that two of them can be 2. */
+static LoomValue
+operand (LoomProgram *p, const LoomFormula *formula, guint k, guint i, LoomDType dtype, const LoomValue *value)
+{
+  const LoomElementwiseStep *step = formula->step + k;
+  gboolean keeps = (step->op == LOOM_SCALAR_SELECT && i == 0) || loom_formula_is_bool (formula, formula->n_in + k);
+
+  return keeps ? value[step->arg[i]] : loom_cast (p, value[step->arg[i]], dtype);
+}
+
+void
+loom_formula_emit (LoomProgram *p, const LoomFormula *formula, LoomDType dtype, const LoomValue *in, LoomValue *out)
+{
+  LoomValue value[LOOM_FORMULA_MAX_IN + LOOM_FORMULA_MAX_STEPS];
+
+  g_return_if_fail (formula->n_in <= LOOM_FORMULA_MAX_IN && formula->n_steps <= LOOM_FORMULA_MAX_STEPS);
+
+  memcpy (value, in, formula->n_in * sizeof *in);
+  for (guint k = 0; k < formula->n_steps; k++)
+    {
+      const LoomElementwiseStep *step = formula->step + k;
+      LoomValue *to = value + formula->n_in + k;
+
+      int arity = loom_scalar_arity (step->op);
+      LoomValue arg[3];
+
+      for (int i = 0; i < arity; i++)
+        arg[i] = operand (p, formula, k, (guint)i, dtype, value);
+      if (arity == 0)
+        *to = loom_const (p, dtype, step->imm);
+      else if (arity == 1)
+        *to = loom_unary (p, step->op, arg[0]);
+      else if (arity == 2)
+        *to = loom_binary (p, step->op, arg[0], arg[1]);
+      else
+        *to = loom_ternary (p, step->op, arg[0], arg[1], arg[2]);
+    }
+  for (guint k = 0; k < formula->n_out; k++)
+    out[k] = value[formula->out[k]];
+}
+
+static gboolean
+infer_custom_gradient (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
+                       char **why)
+{
+  const LoomCustomGradientAttrs *a = attrs;
+
+  if (n_in + 1 != a->backward.n_in || a->n_inputs != a->backward.n_out)
+    return loom_prim_refuse (why, "has %u operands, but its formula takes %u", n_in, a->backward.n_in - 1);
+  if (!loom_dtype_is_float (in[0].dtype))
+    return loom_prim_refuse (why, "needs a float operand");
+  out[0] = in[0];
+  *n_out = 1;
+  return TRUE;
+}
+
+/* The last register is the result itself and not the first operand: where the formula uses it, a second derivative
+ * comes through here again. */
+static gboolean
+gradient_custom_gradient (const LoomGradCall *call)
+{
+  const LoomCustomGradientAttrs *a = call->instr->attrs;
+  LoomValue in[LOOM_FORMULA_MAX_IN];
+  guint n = call->instr->n_in;
+
+  in[0] = call->grad[0];
+  for (guint k = 1; k < n; k++)
+    in[k] = call->instr->in[k];
+  in[n] = call->instr->out[0];
+  loom_formula_emit (call->p, &a->backward, value_desc (call->p, in[n])->dtype, in, call->in_grad + 1);
+  return TRUE;
+}
+
+static const LoomPrim custom_gradient = { .name = "custom_gradient",
+                                          .doc = "The first operand, whose gradient is a formula of the user's.",
+                                          .tier = LOOM_TIER_CORE,
+                                          .flags = LOOM_PRIM_ALIAS,
+                                          .attrs_size = sizeof (LoomCustomGradientAttrs),
+                                          .max_out = 1,
+                                          .infer = infer_custom_gradient,
+                                          .gradient = gradient_custom_gradient };
+
+const LoomPrim *const loom_prims_custom[] = { &custom_gradient, NULL };

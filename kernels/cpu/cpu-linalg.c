@@ -1,0 +1,115 @@
+/* cholesky, triangular_solve, solve, det: matrices of a batch are shared out to threads, each is done by one
+ * (kernels/linalg.inc.h). */
+#include "kernels/cpu/cpu.h"
+
+#include <math.h>
+
+#define T        float
+#define FN(name) one_##name
+#include "kernels/linalg.inc.h"
+
+typedef struct
+{
+  CpuKernel k;
+  int64_t n, m, count;
+  double ns;
+  CpuPart part;
+} Linalg;
+
+typedef struct
+{
+  const Linalg *self;
+  void *const *b;
+} Call;
+
+static void
+part_cholesky (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  int64_t n = call->self->n;
+
+  for (int64_t q = from; q < to; q++)
+    one_cholesky (n, (const float *)call->b[0] + q * n * n, (float *)call->b[1] + q * n * n);
+}
+
+static void
+part_triangular (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const LoomTriangularSolveAttrs *at = call->self->k.attrs;
+  int64_t n = call->self->n, m = call->self->m;
+
+  for (int64_t q = from; q < to; q++)
+    one_triangular (n, m, (const float *)call->b[0] + q * n * n, at->upper, at->transpose, at->unitriangular,
+                    (const float *)call->b[1] + q * n * m, (float *)call->b[2] + q * n * m);
+}
+
+static void
+part_solve (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const LoomSolveAttrs *at = call->self->k.attrs;
+  int64_t n = call->self->n, m = call->self->m;
+
+  for (int64_t q = from; q < to; q++)
+    one_solve (n, m, (const float *)call->b[0] + q * n * n, at->transpose, (const float *)call->b[1] + q * n * m,
+               (float *)call->b[2] + q * n * m, (float *)call->b[3] + q * n * n, (int64_t *)call->b[4] + q * n);
+}
+
+static void
+part_det (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  int64_t n = call->self->n;
+
+  for (int64_t q = from; q < to; q++)
+    ((float *)call->b[1])[q] = one_det (n, (const float *)call->b[0] + q * n * n, (float *)call->b[2] + q * n * n);
+}
+
+static LoomStatus
+work (CpuKernel *k, void *const *b, LoomMessage *message)
+{
+  const Linalg *self = (const Linalg *)k;
+  Call call = { self, b };
+
+  cpu_share (k, self->ns, self->count, self->part, &call);
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuPart part, CpuKernel **kernel,
+        LoomMessage *message)
+{
+  Linalg *self;
+
+  if (!cpu_all_f32 (spec) || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN))
+    return LOOM_STATUS_UNSUPPORTED;
+  self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, work, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->n = loom_matrix_rows (&spec->in[0]);
+  self->m = spec->n_in > 1 ? loom_matrix_columns (&spec->in[1]) : 0;
+  self->count = loom_matrix_count (&spec->in[0]);
+  self->ns = (double)self->count * (double)self->n * (double)self->n * (double)(self->n + self->m);
+  self->part = part;
+  *kernel = &self->k;
+  return LOOM_STATUS_OK;
+}
+
+#define CREATE(name)                                                                                                   \
+  static LoomStatus create_##name (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size,                  \
+                                   CpuKernel **kernel, LoomMessage *message)                                           \
+  {                                                                                                                    \
+    return create (device, spec, attrs_size, part_##name, kernel, message);                                            \
+  }
+
+CREATE (cholesky)
+CREATE (triangular)
+CREATE (solve)
+CREATE (det)
+
+const CpuPrimitive ISA (cpu_cholesky) = { "cholesky", 0, create_cholesky };
+const CpuPrimitive ISA (cpu_triangular_solve)
+    = { "triangular_solve", sizeof (LoomTriangularSolveAttrs), create_triangular };
+const CpuPrimitive ISA (cpu_solve) = { "solve", sizeof (LoomSolveAttrs), create_solve };
+const CpuPrimitive ISA (cpu_det) = { "det", 0, create_det };

@@ -1,0 +1,47 @@
+/* Batches of matrices for type T. */
+
+static LoomStatus
+FN (cholesky) (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  int64_t n = loom_matrix_rows (&k->in[0]), count = loom_matrix_count (&k->in[0]);
+
+  for (int64_t q = 0; q < count; q++)
+    ONE (cholesky) (n, (const T *)b[0] + q * n * n, (T *)b[1] + q * n * n);
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+FN (triangular_solve) (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  const LoomTriangularSolveAttrs *at = k->attrs;
+  int64_t n = loom_matrix_rows (&k->in[0]), m = loom_matrix_columns (&k->in[1]), count = loom_matrix_count (&k->in[0]);
+
+  for (int64_t q = 0; q < count; q++)
+    ONE (triangular)
+    (n, m, (const T *)b[0] + q * n * n, at->upper, at->transpose, at->unitriangular, (const T *)b[1] + q * n * m,
+     (T *)b[2] + q * n * m);
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+FN (solve) (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  const LoomSolveAttrs *at = k->attrs;
+  int64_t n = loom_matrix_rows (&k->in[0]), m = loom_matrix_columns (&k->in[1]), count = loom_matrix_count (&k->in[0]);
+
+  for (int64_t q = 0; q < count; q++)
+    ONE (solve)
+    (n, m, (const T *)b[0] + q * n * n, at->transpose, (const T *)b[1] + q * n * m, (T *)b[2] + q * n * m,
+     (T *)b[3] + q * n * n, (int64_t *)b[4] + q * n);
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+FN (det) (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  int64_t n = loom_matrix_rows (&k->in[0]), count = loom_matrix_count (&k->in[0]);
+
+  for (int64_t q = 0; q < count; q++)
+    ((T *)b[1])[q] = ONE (det) (n, (const T *)b[0] + q * n * n, (T *)b[2] + q * n * n);
+  return LOOM_STATUS_OK;
+}
