@@ -96,7 +96,9 @@ struct _LoomOp {
   const char *reference; /* "torch.nn.Linear" */
   const LoomPortSpec *inputs, *outputs; /* end with name NULL; NULL for none */
   const char *const *buffers; /* that infer() may declare, ends with NULL; NULL for none. Wires may read them. */
-  const LoomPortSpec *(*dynamic_outputs) (const LoomInfer *ctx); /* where ports depend on parameters (dataset, split) or on how many inputs are wired; else NULL. Called before types are known */
+  /* Where ports depend on parameters (dataset, split) or on how many inputs are wired, else NULL. It is asked before
+   * types are known. */
+  const LoomPortSpec *(*dynamic_outputs) (const LoomInfer *ctx);
   /* Inputs that depend on what is written at the node (a formula's names), in lists that live for ever; `inputs` is then
    * what a fresh node has. None of them is variadic or a weight. Ask by loom_op_inputs(). */
   const LoomPortSpec *(*dynamic_inputs) (const LoomElement *node);

@@ -2,7 +2,11 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "shape", .type = LOOM_PARAM_SHAPE, .doc = "The new shape, of numbers and symbols: “B,1,28,28”." },
+  { .name = "shape",
+    .type = LOOM_PARAM_SHAPE,
+    .minimum = -1,
+    .maximum = -1,
+    .doc = "The new shape, of numbers and symbols: “B,1,28,28”; one size may be −1 and is found out." },
   { NULL },
 };
 
@@ -12,21 +16,17 @@ infer (LoomInfer *ctx)
   const LoomType *x = loom_infer_input (ctx, 0);
   LoomShape shape = loom_infer_shape (ctx, "shape");
 
-  if (!loom_dim_compatible (loom_shape_count (&x->shape), loom_shape_count (&shape)))
-    {
-      g_autofree char *from = loom_shape_to_string (&x->shape), *to = loom_shape_to_string (&shape);
-
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "shape",
-                        "%s cannot become %s: the number of elements must stay the same.", from, to);
-      return;
-    }
+  if (!loom_op_fill_in (ctx, "shape", &x->shape, &shape))
+    return;
   loom_infer_output (ctx, 0, x->dtype, &shape);
 }
 
 static const LoomSample samples[] = {
   { .params = "shape=B,1,3,4", .inputs = { "f32:B,12" } }, { .params = "shape=2B,6", .inputs = { "f32:B,12" } },
   { .params = "shape=6", .inputs = { "f32:2,3" } },        { .params = "shape=0,5", .inputs = { "f32:0,3" } },
-  { .params = "shape=1,1", .inputs = { "f32:" } },         { NULL },
+  { .params = "shape=1,1", .inputs = { "f32:" } },         { .params = "shape=B,-1", .inputs = { "f32:B,3,4" } },
+  { .params = "shape=-1,4", .inputs = { "f32:B,3,4" } },   { .params = "shape=-1", .inputs = { "f32:" } },
+  { .params = "shape=-1,5", .inputs = { "f32:0,5" } },     { NULL },
 };
 
 const LoomOp loom_op_reshape = {

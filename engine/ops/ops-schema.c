@@ -121,7 +121,7 @@ put_op (GString *out, const LoomOp *op)
   for (guint i = 0; reserved[i] != NULL; i++)
     if (!g_strv_contains ((const char *const *)own->pdata, reserved[i]))
       put_line (out, 4, "<optional><attribute name=\"%s\"/></optional>", reserved[i]);
-  if (op->dynamic_outputs != NULL)
+  if (op->dynamic_outputs != NULL && op->lower == NULL)
     {
       g_autoptr (GPtrArray) taken = g_ptr_array_new ();
 

@@ -175,11 +175,13 @@ static const LoomPrim permute = { .name = "permute",
 
 /* ---- slice and pad: each the other's gradient --------------------------- */
 
-/* TRUE when n elements from start with this step lie inside size. */
+/* TRUE when n elements from start with this step, which may lead backwards, lie inside size. */
 static gboolean
 fits (gint64 n, gint64 start, gint64 step, gint64 size)
 {
-  return n >= 0 && start >= 0 && step >= 1 && (n == 0 || start + (n - 1) * step < size);
+  gint64 last = start + (n - 1) * step;
+
+  return n >= 0 && step != 0 && (n == 0 || (MIN (start, last) >= 0 && MAX (start, last) < size));
 }
 
 static gboolean

@@ -84,6 +84,15 @@ copy_tiles (const Copy *c, char *y, const char *x, Line line)
       }
 }
 
+/* Whether the last two axes are done in tiles: x lies together along the last but one. */
+static bool
+in_tiles (const Copy *c)
+{
+  int64_t sx = c->x[c->rank - 1];
+
+  return c->rank >= 2 && sx != 1 && sx != 0 && c->x[c->rank - 2] == 1 && c->dim[c->rank - 2] > 1;
+}
+
 /* Runs the copy for a share of its outermost axes. */
 static void
 part_copy (void *context, int64_t from, int64_t to)
@@ -91,7 +100,7 @@ part_copy (void *context, int64_t from, int64_t to)
   const Call *call = context;
   const Copy *c = call->copy;
   int64_t size = (int64_t)c->size, n = c->dim[c->rank - 1], sx = c->x[c->rank - 1], sy = c->y[c->rank - 1];
-  bool tiles = c->rank >= 2 && sx != 1 && sx != 0 && c->x[c->rank - 2] == 1 && c->dim[c->rank - 2] > 1;
+  bool tiles = in_tiles (c);
   int outer = c->rank - (tiles ? 2 : 1);
   Line line = line_of (c->size);
 
@@ -120,8 +129,7 @@ static void
 run_copy (const CpuKernel *k, const Copy *c, const void *x, void *y, double ns)
 {
   Call call = { c, x, y };
-  bool tiles = c->rank >= 2 && c->x[c->rank - 1] > 1 && c->x[c->rank - 2] == 1 && c->dim[c->rank - 2] > 1;
-  int64_t inner = c->dim[c->rank - 1] * (tiles ? c->dim[c->rank - 2] : 1);
+  int64_t inner = c->dim[c->rank - 1] * (in_tiles (c) ? c->dim[c->rank - 2] : 1);
 
   if (c->count == 0)
     return;
@@ -143,7 +151,7 @@ plan_copy (Copy *c, const LoomTensorDesc *shape, const int64_t *x, const int64_t
 
       if (shape->dim[d] == 1)
         continue;
-      while (at > 0 && y[order[at - 1]] < y[d])
+      while (at > 0 && llabs (y[order[at - 1]]) < llabs (y[d]))
         {
           order[at] = order[at - 1];
           at--;

@@ -1,0 +1,243 @@
+/* What operators that cut, repeat and make tensors share: regular parts of an axis, copies along it, counters, bands
+ * of a matrix, and numbered outputs.
+ *
+ * Everything is lowered to slice, pad, expand, reshape and iota, which are each other's gradients. */
+#include "engine/ops/op-private.h"
+
+const LoomPortSpec loom_op_port_like[] = {
+  { "like", "A tensor whose shape is taken over; its numbers do not matter.", LOOM_PORT_OPTIONAL },
+  { NULL },
+};
+
+/* The lists lie in one triangle, made once and kept for good: list n begins at n·(n + 1)/2 and ends with a zero. */
+static gpointer
+make_ports (gpointer unused)
+{
+  LoomPortSpec *all = g_new0 (LoomPortSpec, (LOOM_OP_MAX_PARTS + 1) * (LOOM_OP_MAX_PARTS + 2) / 2);
+
+  for (guint n = 1; n <= LOOM_OP_MAX_PARTS; n++)
+    {
+      for (guint i = 0; i < n; i++)
+        {
+          g_autofree char *name = g_strdup_printf ("%u", i);
+
+          all[n * (n + 1) / 2 + i].name = g_intern_string (name);
+          all[n * (n + 1) / 2 + i].doc = "One of the parts, in order.";
+        }
+    }
+  return all;
+}
+
+const LoomPortSpec *
+loom_op_numbered_ports (guint n)
+{
+  static GOnce once = G_ONCE_INIT;
+  const LoomPortSpec *all = g_once (&once, make_ports, NULL);
+
+  n = MIN (n, LOOM_OP_MAX_PARTS);
+  return all + n * (n + 1) / 2;
+}
+
+gboolean
+loom_op_fill_in (LoomInfer *ctx, const char *name, const LoomShape *from, LoomShape *shape)
+{
+  LoomDim rest = loom_dim (1), count = loom_shape_count (from);
+  int open = -1, n_open = 0;
+  g_autofree char *have = loom_shape_to_string (from), *want = loom_shape_to_string (shape);
+
+  for (int i = 0; i < shape->rank; i++)
+    {
+      if (loom_dim_is_unknown (shape->dim[i]))
+        {
+          open = i;
+          n_open++;
+        }
+      else
+        rest = loom_dim_mul (rest, shape->dim[i]);
+    }
+  if (n_open > 1)
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, name, "Only one size can be −1: the others decide about it.");
+      return FALSE;
+    }
+  if (open < 0 && loom_dim_compatible (count, rest))
+    return TRUE;
+  /* Of symbols it may divide once they are numbers, so the size stays unknown until then. */
+  if (open >= 0
+      && (loom_dim_div (count, rest, &shape->dim[open]) || !loom_dim_is_known (count) || !loom_dim_is_known (rest)))
+    return TRUE;
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, name, "%s cannot become %s: the number of elements must stay the same.",
+                    have, want);
+  return FALSE;
+}
+
+/* ---- parts of an axis ------------------------------------------------- */
+
+LoomDim
+loom_op_cut_size (LoomDim size, const gint64 *start, const gint64 *end, gint64 step, gint64 *first)
+{
+  gint64 n = size.coef, low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1, from, to, count;
+
+  *first = 0;
+  if (!loom_dim_is_known (size))
+    {
+      gboolean whole = (start == NULL || (step > 0 && *start == 0)) && end == NULL && ABS (step) == 1;
+
+      return whole ? size : loom_dim_unknown ();
+    }
+  from = start == NULL ? (step > 0 ? 0 : n - 1) : CLAMP (*start < 0 ? *start + n : *start, low, high);
+  to = end == NULL ? (step > 0 ? n : -1) : CLAMP (*end < 0 ? *end + n : *end, low, high);
+  count = step > 0 ? to - from : from - to;
+  if (count <= 0)
+    return loom_dim (0);
+  *first = from;
+  return loom_dim ((count - 1) / ABS (step) + 1);
+}
+
+LoomValue
+loom_op_cut (LoomProgram *p, LoomValue v, int axis, gint64 start, gint64 count, gint64 step)
+{
+  LoomTensorDesc x = loom_value_info (p, v)->desc;
+  gint64 starts[LOOM_MAX_RANK] = { 0 }, steps[LOOM_MAX_RANK];
+
+  for (int i = 0; i < x.rank; i++)
+    steps[i] = 1;
+  starts[axis] = start;
+  steps[axis] = step;
+  x.dim[axis] = count;
+  return loom_slice (p, v, starts, steps, x.dim);
+}
+
+/* The axis is set beside an axis of 1 that is expanded, with everything before and behind merged: rank 3 is enough. */
+LoomValue
+loom_op_copies (LoomProgram *p, LoomValue v, int axis, gint64 times, gboolean each)
+{
+  LoomTensorDesc x = loom_value_info (p, v)->desc;
+  gint64 before = 1, behind = 1, n = x.dim[axis];
+
+  if (times == 1)
+    return v;
+  for (int i = 0; i < axis; i++)
+    before *= x.dim[i];
+  for (int i = axis + 1; i < x.rank; i++)
+    behind *= x.dim[i];
+  if (each)
+    {
+      before *= n;
+      n = 1;
+    }
+  v = loom_reshape (p, v, 3, (gint64[]){ before, 1, n * behind });
+  v = loom_expand_to (p, v, 3, (gint64[]){ before, times, n * behind });
+  x.dim[axis] *= times;
+  return loom_reshape (p, v, x.rank, x.dim);
+}
+
+/* ---- counters and bands ------------------------------------------------ */
+
+LoomValue
+loom_op_count_along (LoomProgram *p, LoomDType dtype, int rank, int axis, gint64 n, double start, double step)
+{
+  LoomIotaTo attrs = { .kernel = { .axis = axis, .start = start, .step = step }, .dtype = dtype, .to.rank = rank };
+
+  for (int i = 0; i < rank; i++)
+    attrs.to.dim[i] = i == axis ? n : 1;
+  return loom_emit (p, loom_prim ("iota"), &attrs, 0, NULL, NULL);
+}
+
+LoomValue
+loom_op_band (LoomProgram *p, gint64 rows, gint64 columns, gint64 diagonal, LoomScalarOp op)
+{
+  LoomValue row = loom_op_count_along (p, LOOM_I64, 2, 0, rows, (double)diagonal, 1);
+
+  return loom_binary (p, op, row, loom_op_count_along (p, LOOM_I64, 2, 1, columns, 0, 1));
+}
+
+gint64
+loom_op_diagonal_size (gint64 rows, gint64 columns, gint64 offset)
+{
+  gint64 n = offset >= 0 ? MIN (rows, columns - offset) : MIN (rows + offset, columns);
+
+  return MAX (n, 0);
+}
+
+/* With the rows laid one behind the other, neighbours on a diagonal are columns + 1 apart. */
+LoomValue
+loom_op_diagonal_of (LoomProgram *p, LoomValue v, gint64 offset)
+{
+  LoomTensorDesc x = loom_value_info (p, v)->desc;
+  gint64 rows = x.dim[x.rank - 2], columns = x.dim[x.rank - 1];
+  gint64 n = loom_op_diagonal_size (rows, columns, offset), start = offset >= 0 ? offset : -offset * columns;
+
+  x.rank--;
+  x.dim[x.rank - 1] = rows * columns;
+  v = loom_reshape (p, v, x.rank, x.dim);
+  return loom_op_cut (p, v, x.rank - 1, n > 0 ? start : 0, n, columns + 1);
+}
+
+void
+loom_op_put (LoomLower *ctx, guint i, LoomValue v)
+{
+  gint64 dims[LOOM_MAX_RANK];
+  int rank = loom_op_output_dims (ctx, i, dims);
+
+  loom_lower_output (ctx, i, loom_reshape (loom_lower_program (ctx), v, rank, dims));
+}
+
+void
+loom_op_lower_parts (LoomLower *ctx, int axis)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_lower_input (ctx, 0);
+  gint64 start = 0;
+
+  for (guint i = 0; loom_infer_get_output (loom_lower_infer (ctx), i) != NULL; i++)
+    {
+      gint64 dims[LOOM_MAX_RANK];
+
+      loom_op_output_dims (ctx, i, dims);
+      loom_lower_output (ctx, i, loom_op_cut (p, x, axis, start, dims[axis], 1));
+      start += dims[axis];
+    }
+}
+
+/* ---- tensors of one number --------------------------------------------- */
+
+const LoomParamSpec loom_op_param_filled[] = {
+  { .name = "shape",
+    .type = LOOM_PARAM_SHAPE,
+    .def = "",
+    .doc = "Sizes of the dimensions; left out, a single number or the shape of what is wired into “like”." },
+  { .name = "dtype",
+    .type = LOOM_PARAM_DTYPE,
+    .def = "",
+    .doc = "The type of the elements; left out, that of “like”, else f32.",
+    .advanced = TRUE },
+  { NULL },
+};
+
+void
+loom_op_infer_filled (LoomInfer *ctx)
+{
+  const LoomType *like = loom_infer_input (ctx, 0);
+  LoomShape shape = like != NULL ? like->shape : loom_infer_shape (ctx, "shape");
+  LoomDType dtype = like != NULL ? like->dtype : LOOM_F32;
+
+  if (like != NULL && loom_infer_is_set (ctx, "shape"))
+    {
+      loom_fault_set_fix (loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "shape",
+                                            "The shape is given and also wired as “like”; it can be only one."),
+                          "shape", NULL, "Remove the attribute.");
+      return;
+    }
+  loom_infer_output (ctx, 0, loom_infer_is_set (ctx, "dtype") ? loom_infer_dtype (ctx, "dtype") : dtype, &shape);
+}
+
+void
+loom_op_lower_filled (LoomLower *ctx, double value)
+{
+  LoomDType dtype = loom_op_dtype (ctx, loom_infer_get_output (loom_lower_infer (ctx), 0)->dtype);
+  gint64 dims[LOOM_MAX_RANK];
+  int rank = loom_op_output_dims (ctx, 0, dims);
+
+  loom_lower_output (ctx, 0, loom_fill (loom_lower_program (ctx), dtype, rank, dims, value));
+}

@@ -1,0 +1,110 @@
+/* Arange: numbers at even distances, from start to before end. */
+#include "engine/ops/op-private.h"
+
+#include <math.h>
+
+static const LoomParamSpec params[] = {
+  { .name = "start", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "The first number." },
+  { .name = "end",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "",
+    .doc = "The first number that is not reached any more; left out where “like” is wired." },
+  { .name = "step", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "From each number to the next; may be negative." },
+  { .name = "dim",
+    .type = LOOM_PARAM_INT,
+    .def = "-1",
+    .minimum = -8,
+    .maximum = 7,
+    .doc = "Which size of “like” says how many numbers." },
+  { .name = "dtype",
+    .type = LOOM_PARAM_DTYPE,
+    .def = "",
+    .doc = "The type; left out, i64 where all numbers are whole, else f32." },
+  { NULL },
+};
+
+static gboolean
+is_whole (const LoomInfer *ctx, const char *name)
+{
+  double value = loom_infer_float (ctx, name);
+
+  return !loom_infer_is_set (ctx, name) || value == floor (value);
+}
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *like = loom_infer_input (ctx, 0);
+  double start = loom_infer_float (ctx, "start"), end = loom_infer_float (ctx, "end");
+  double step = loom_infer_float (ctx, "step"), n = step != 0 ? ceil ((end - start) / step) : 0;
+  gboolean whole = is_whole (ctx, "start") && is_whole (ctx, "end") && is_whole (ctx, "step");
+  LoomShape shape = { .rank = 1 };
+  int axis;
+
+  if ((like != NULL) == loom_infer_is_set (ctx, "end"))
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "end",
+                        "arange needs to know where to stop: give end, or wire a tensor into “like”, but not both.");
+      return;
+    }
+  if (like == NULL && (step == 0 || n < 0 || n > LOOM_MAX_ELEMENTS))
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "step", "From %g to %g one does not come by steps of %g.", start, end,
+                        step);
+      return;
+    }
+  if (like == NULL)
+    shape.dim[0] = loom_dim ((gint64)n);
+  else if (!loom_op_rank (ctx, 0, "like", 1, LOOM_SHAPE_MAX_RANK, "a tensor with at least one dimension",
+                          "A single number has no size.")
+           || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), like->shape.rank, &axis))
+    return;
+  else
+    shape.dim[0] = like->shape.dim[axis];
+  loom_infer_output (ctx, 0,
+                     loom_infer_is_set (ctx, "dtype") ? loom_infer_dtype (ctx, "dtype")
+                     : whole                          ? LOOM_I64
+                                                      : LOOM_F32,
+                     &shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
+  LoomDType dtype = loom_op_dtype (ctx, loom_infer_get_output (infer_ctx, 0)->dtype);
+  gint64 dims[LOOM_MAX_RANK];
+
+  loom_op_output_dims (ctx, 0, dims);
+  loom_lower_output (ctx, 0,
+                     loom_op_count_along (loom_lower_program (ctx), dtype, 1, 0, dims[0],
+                                          loom_infer_float (infer_ctx, "start"), loom_infer_float (infer_ctx, "step")));
+}
+
+static const LoomSample samples[] = {
+  { .params = "end=5" },
+  { .params = "start=1 end=0 step=-0.25" },
+  { .params = "start=3 end=3" },
+  { .params = "dim=1", .inputs = { "i64:B,T" }, .range = "class:5" },
+  { .params = "start=1 dtype=f32", .inputs = { "f32:3" } },
+  { NULL },
+};
+
+const LoomOp loom_op_arange = {
+  .name = "arange",
+  .title = "Range",
+  .category = LOOM_CATEGORY_DATA,
+  .icon = "loom-arange-symbolic",
+  .doc = "Counts: start, start + step, and so on.",
+  .details = "The positions 0, 1, 2 … of the words of a sentence, for an embedding of places: wire the sentence "
+             "into “like” and it is as long as that. With start, end and step it is Python’s range.",
+  .formula = "yᵢ = start + i · step",
+  .reference = "torch.arange",
+  .inputs = loom_op_port_like,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_no_flops,
+  .samples = samples,
+};

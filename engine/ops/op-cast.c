@@ -1,0 +1,52 @@
+/* Cast: the same numbers in another element type. */
+#include "engine/ops/op-private.h"
+
+static const LoomParamSpec params[] = {
+  { .name = "dtype",
+    .type = LOOM_PARAM_DTYPE,
+    .doc = "The new type; f32 means the type that the program computes in." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  loom_infer_output (ctx, 0, loom_infer_dtype (ctx, "dtype"), &loom_infer_input (ctx, 0)->shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomDType dtype = loom_op_dtype (ctx, loom_infer_dtype (loom_lower_infer (ctx), "dtype"));
+
+  loom_lower_output (ctx, 0, loom_cast (loom_lower_program (ctx), loom_lower_input (ctx, 0), dtype));
+}
+
+static const LoomSample samples[] = {
+  { .params = "dtype=f32", .inputs = { "i64:B,3" }, .range = "class:5" },
+  { .params = "dtype=i64", .inputs = { "f32:B,3" } },
+  { .params = "dtype=bool", .inputs = { "f32:2" } },
+  { .params = "dtype=f32", .inputs = { "f32:B,3" } },
+  { .params = "dtype=u8", .inputs = { "bool:" } },
+  { .params = "dtype=f32", .inputs = { "bool:0,2" } },
+  { NULL },
+};
+
+const LoomOp loom_op_cast = {
+  .name = "cast",
+  .title = "Cast",
+  .category = LOOM_CATEGORY_SHAPE,
+  .icon = "loom-cast-symbolic",
+  .doc = "Turns numbers into another type.",
+  .details = "Class numbers become floats to calculate with, a comparison becomes ones and zeros. A float loses "
+             "what is behind its point when it becomes an integer, and there its gradient ends.",
+  .formula = "y = (type) x",
+  .reference = "torch.Tensor.to",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_no_flops,
+  .samples = samples,
+};

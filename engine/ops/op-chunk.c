@@ -1,0 +1,112 @@
+/* Chunk: a tensor cut along a dimension into so many parts of one size. */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec usual[] = {
+  { "0", "The first part." },
+  { "1", "The second part." },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "chunks",
+    .type = LOOM_PARAM_INT,
+    .def = "2",
+    .minimum = 1,
+    .maximum = LOOM_OP_MAX_PARTS,
+    .doc = "How many parts; the last one may be shorter." },
+  { .name = "dim",
+    .type = LOOM_PARAM_INT,
+    .def = "0",
+    .minimum = -8,
+    .maximum = 7,
+    .doc = "The dimension that is cut." },
+  { NULL },
+};
+
+static const LoomPortSpec *
+outputs (const LoomInfer *ctx)
+{
+  return loom_op_numbered_ports ((guint)loom_infer_int (ctx, "chunks"));
+}
+
+/* Parts are as long as the first, rounded up, so that 5 in 4 parts would be 2, 2 and 1: three, as in PyTorch. */
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  gint64 n = loom_infer_int (ctx, "chunks"), part = 0;
+  LoomShape shape = x->shape;
+  LoomDim size, each = loom_dim_unknown ();
+  int axis;
+
+  if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "a tensor with at least one dimension",
+                     "A single number has no parts.")
+      || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis))
+    return;
+  size = shape.dim[axis];
+  if (loom_dim_is_known (size))
+    {
+      gint64 makes;
+
+      part = (size.coef + n - 1) / n;
+      makes = part > 0 ? (size.coef - 1) / part + 1 : n;
+      if (makes != n)
+        {
+          g_autofree char *right = g_strdup_printf ("%" G_GINT64_FORMAT, makes);
+          LoomFault *fault = loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "chunks",
+                                               "A dimension of size %" G_GINT64_FORMAT " cut into %" G_GINT64_FORMAT
+                                               " parts makes only %s: each is %" G_GINT64_FORMAT " long.",
+                                               size.coef, n, right, part);
+
+          loom_fault_set_fix (fault, "chunks", right, "Set it to %s.", right);
+          return;
+        }
+    }
+  else
+    loom_dim_div (size, loom_dim (n), &each);
+  for (guint i = 0; i < n; i++)
+    {
+      shape.dim[axis] = each;
+      if (loom_dim_is_known (size))
+        shape.dim[axis] = loom_dim (i < n - 1 ? part : size.coef - part * (n - 1));
+      loom_infer_output (ctx, i, x->dtype, &shape);
+    }
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
+
+  loom_op_lower_parts (
+      ctx, loom_op_axis_of (loom_infer_int (infer_ctx, "dim"), loom_infer_input (infer_ctx, 0)->shape.rank));
+}
+
+static const LoomSample samples[] = {
+  { .params = "dim=1", .inputs = { "f32:B,4" } },
+  { .params = "chunks=3 dim=-1", .inputs = { "f32:2,8" } },
+  { .params = "chunks=1", .inputs = { "f32:3" } },
+  { .inputs = { "f32:B,2" } },
+  { .inputs = { "f32:0,2" } },
+  { NULL },
+};
+
+const LoomOp loom_op_chunk = {
+  .name = "chunk",
+  .title = "Chunk",
+  .category = LOOM_CATEGORY_SHAPE,
+  .icon = "loom-split-symbolic",
+  .doc = "Cuts a tensor into a number of equal parts.",
+  .details = "Like split, but told by how many parts there shall be. Channels in two halves, of which one opens and "
+             "closes the other, are a gated unit.",
+  .formula = "y₀, y₁, … = [y₀ | y₁ | …] = x",
+  .reference = "torch.chunk",
+  .inputs = loom_op_port_input,
+  .outputs = usual,
+  .dynamic_outputs = outputs,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_no_flops,
+  .samples = samples,
+};

@@ -1,0 +1,85 @@
+/* Diag: a row becomes a diagonal matrix, a matrix its diagonal. */
+#include "engine/ops/op-private.h"
+
+static const LoomParamSpec params[] = {
+  { .name = "diagonal",
+    .type = LOOM_PARAM_INT,
+    .def = "0",
+    .minimum = -100000,
+    .maximum = 100000,
+    .doc = "0 is the main diagonal, 1 the one above it, −1 the one below." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  gint64 k = loom_infer_int (ctx, "diagonal");
+  LoomShape shape = { .rank = 1, .dim = { loom_dim_unknown () } };
+  const LoomDim *size = x->shape.dim;
+
+  if (!loom_op_rank (ctx, 0, "input", 1, 2, "a row or a matrix", "For several matrices use diagonal."))
+    return;
+  if (x->shape.rank == 1)
+    {
+      shape.rank = 2;
+      shape.dim[0] = shape.dim[1] = loom_dim_add (size[0], ABS (k));
+    }
+  else if (loom_dim_is_known (size[0]) && loom_dim_is_known (size[1]))
+    shape.dim[0] = loom_dim (loom_op_diagonal_size (size[0].coef, size[1].coef, k));
+  loom_infer_output (ctx, 0, x->dtype, &shape);
+}
+
+/* The way back places elements as far apart as neighbours on a diagonal lie in memory. */
+static void
+lower (LoomLower *ctx)
+{
+  gint64 k = loom_infer_int (loom_lower_infer (ctx), "diagonal");
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_lower_input (ctx, 0);
+  LoomTensorDesc d = loom_op_desc (ctx, x);
+  gint64 n, start, step, count;
+
+  if (d.rank == 2)
+    {
+      loom_lower_output (ctx, 0, loom_op_diagonal_of (p, x, k));
+      return;
+    }
+  n = d.dim[0] + ABS (k);
+  start = d.dim[0] == 0 ? 0 : k >= 0 ? k : -k * n;
+  step = n + 1;
+  count = n * n;
+  loom_op_put (ctx, 0,
+               d.dim[0] == 0 ? loom_fill (p, d.dtype, 1, &count, 0) : loom_pad (p, x, &start, &step, &count, 0));
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:3" } },
+  { .params = "diagonal=1", .inputs = { "f32:3" } },
+  { .params = "diagonal=-2", .inputs = { "f32:2" } },
+  { .params = "diagonal=1", .inputs = { "f32:3,4" } },
+  { .params = "diagonal=-1", .inputs = { "f32:3,3" } },
+  { .inputs = { "f32:1" } },
+  { .inputs = { "f32:B" } },
+  { NULL },
+};
+
+const LoomOp loom_op_diag = {
+  .name = "diag",
+  .title = "Diagonal matrix",
+  .category = LOOM_CATEGORY_SHAPE,
+  .icon = "loom-eye-symbolic",
+  .doc = "Puts a row onto the diagonal of a matrix, or takes it from there.",
+  .details = "With one dimension it makes a square matrix that is 0 elsewhere, so that a product with it scales "
+             "each row; with two dimensions it goes the way back.",
+  .formula = "yᵢᵢ = xᵢ",
+  .reference = "torch.diag",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_no_flops,
+  .samples = samples,
+};

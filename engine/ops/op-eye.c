@@ -1,0 +1,57 @@
+/* Eye: a matrix with ones on its diagonal. */
+#include "engine/ops/op-private.h"
+
+static const LoomParamSpec params[] = {
+  { .name = "n", .type = LOOM_PARAM_INT, .minimum = 0, .maximum = 100000000, .doc = "How many rows." },
+  { .name = "m",
+    .type = LOOM_PARAM_INT,
+    .def = "",
+    .minimum = 0,
+    .maximum = 100000000,
+    .doc = "How many columns; left out, as many as rows." },
+  { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "f32", .doc = "The type of the elements.", .advanced = TRUE },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  gint64 n = loom_infer_int (ctx, "n");
+  LoomShape shape = loom_shape (2, (gint64[]){ n, loom_infer_is_set (ctx, "m") ? loom_infer_int (ctx, "m") : n });
+
+  loom_infer_output (ctx, 0, loom_infer_dtype (ctx, "dtype"), &shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  gint64 dims[LOOM_MAX_RANK];
+
+  loom_op_output_dims (ctx, 0, dims);
+  loom_lower_output (ctx, 0,
+                     loom_cast (p, loom_op_band (p, dims[0], dims[1], 0, LOOM_SCALAR_EQ),
+                                loom_op_dtype (ctx, loom_infer_dtype (loom_lower_infer (ctx), "dtype"))));
+}
+
+static const LoomSample samples[] = {
+  { .params = "n=3" }, { .params = "n=2 m=4 dtype=i64" }, { .params = "n=4 m=1" }, { .params = "n=0" }, { NULL },
+};
+
+const LoomOp loom_op_eye = {
+  .name = "eye",
+  .title = "Identity matrix",
+  .category = LOOM_CATEGORY_DATA,
+  .icon = "loom-eye-symbolic",
+  .doc = "A matrix with ones on its diagonal and zeros elsewhere.",
+  .details = "The matrix that changes nothing when one multiplies with it. Its rows are the classes one-hot, and "
+             "added to a product it keeps what was there.",
+  .formula = "yᵢⱼ = 1 where i = j, else 0",
+  .reference = "torch.eye",
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_no_flops,
+  .samples = samples,
+};

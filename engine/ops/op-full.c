@@ -1,0 +1,50 @@
+/* Full: a tensor of one number. */
+#include "engine/ops/op-private.h"
+
+static const LoomParamSpec params[] = {
+  { .name = "fill_value", .type = LOOM_PARAM_FLOAT, .doc = "The number." },
+  { .name = "shape",
+    .type = LOOM_PARAM_SHAPE,
+    .def = "",
+    .doc = "Sizes of the dimensions; left out, a single number or the shape of what is wired into “like”." },
+  { .name = "dtype",
+    .type = LOOM_PARAM_DTYPE,
+    .def = "",
+    .doc = "The type of the elements; left out, that of “like”, else f32.",
+    .advanced = TRUE },
+  { NULL },
+};
+
+static void
+lower (LoomLower *ctx)
+{
+  loom_op_lower_filled (ctx, loom_infer_float (loom_lower_infer (ctx), "fill_value"));
+}
+
+static const LoomSample samples[] = {
+  { .params = "fill_value=2.5 shape=B,3" },
+  { .params = "fill_value=7 shape=2 dtype=i64" },
+  { .params = "fill_value=-1", .inputs = { "f32:B,2" } },
+  { .params = "fill_value=1 dtype=bool", .inputs = { "f32:0,2" } },
+  { .params = "fill_value=3" },
+  { NULL },
+};
+
+const LoomOp loom_op_full = {
+  .name = "full",
+  .title = "Full",
+  .category = LOOM_CATEGORY_DATA,
+  .icon = "loom-constant-symbolic",
+  .doc = "A tensor of one number everywhere.",
+  .details = "As constant, with a shape that may be taken from another tensor: a target of 0.9 for each sample of "
+             "a batch, say.",
+  .formula = "y = c",
+  .reference = "torch.full",
+  .inputs = loom_op_port_like,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = loom_op_infer_filled,
+  .lower = lower,
+  .flops = loom_op_no_flops,
+  .samples = samples,
+};

@@ -1,0 +1,158 @@
+/* Slice: a regular part of a tensor, as Python's start:end:step in square brackets. */
+#include "engine/ops/op-private.h"
+
+static const LoomParamSpec params[] = {
+  { .name = "dim",
+    .type = LOOM_PARAM_INTS,
+    .def = "0",
+    .minimum = -8,
+    .maximum = 7,
+    .doc
+    = "The dimension that is cut, or several: the other lists then have a number for each of them, or one for all." },
+  { .name = "start",
+    .type = LOOM_PARAM_INTS,
+    .def = "",
+    .doc = "The first element, counted from 0; a negative number counts from the end. Left out, from the beginning." },
+  { .name = "end",
+    .type = LOOM_PARAM_INTS,
+    .def = "",
+    .doc
+    = "The first element that is left out again; a negative number counts from the end, one that is too large means "
+      "the end. Left out, to the end." },
+  { .name = "step",
+    .type = LOOM_PARAM_INTS,
+    .def = "1",
+    .doc = "2 takes every second element; a negative step walks backwards." },
+  { NULL },
+};
+
+typedef struct
+{
+  guint n;
+  gint64 dim[LOOM_MAX_RANK], start[LOOM_MAX_RANK], end[LOOM_MAX_RANK], step[LOOM_MAX_RANK];
+  gboolean has_start, has_end;
+} Cut;
+
+/* A list with a number for each of the n dimensions; how many it has, when that is neither one nor n. */
+static guint
+read_list (const LoomInfer *ctx, const char *name, guint n, gint64 *values)
+{
+  guint count = loom_infer_ints (ctx, name, values, LOOM_MAX_RANK);
+
+  for (guint i = 1; count == 1 && i < n; i++)
+    values[i] = values[0];
+  return count == 1 || count == n ? 0 : count;
+}
+
+/* NULL, or the parameter that is at fault, with how many numbers it has. */
+static const char *
+read_cut (const LoomInfer *ctx, Cut *cut, guint *wrong)
+{
+  cut->n = MIN (loom_infer_ints (ctx, "dim", cut->dim, LOOM_MAX_RANK), LOOM_MAX_RANK);
+  cut->has_start = loom_infer_is_set (ctx, "start");
+  cut->has_end = loom_infer_is_set (ctx, "end");
+  if (cut->has_start && (*wrong = read_list (ctx, "start", cut->n, cut->start)) != 0)
+    return "start";
+  if (cut->has_end && (*wrong = read_list (ctx, "end", cut->n, cut->end)) != 0)
+    return "end";
+  return (*wrong = read_list (ctx, "step", cut->n, cut->step)) != 0 ? "step" : NULL;
+}
+
+static LoomDim
+size_of (const Cut *cut, guint i, LoomDim size, gint64 *first)
+{
+  return loom_op_cut_size (size, cut->has_start ? &cut->start[i] : NULL, cut->has_end ? &cut->end[i] : NULL,
+                           cut->step[i], first);
+}
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  LoomShape shape = x->shape;
+  guint32 seen = 0;
+  Cut cut;
+  guint wrong;
+  const char *name = read_cut (ctx, &cut, &wrong);
+
+  if (name != NULL)
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, name, "%s has %u numbers, but dim names %u dimensions.", name, wrong,
+                        cut.n);
+      return;
+    }
+  if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "a tensor with at least one dimension",
+                     "A single number has no parts."))
+    return;
+  for (guint i = 0; i < cut.n; i++)
+    {
+      gint64 first;
+      int axis;
+
+      if (!loom_op_axis (ctx, "dim", cut.dim[i], x->shape.rank, &axis))
+        return;
+      if (seen >> axis & 1 || cut.step[i] == 0)
+        {
+          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, seen >> axis & 1 ? "dim" : "step",
+                            seen >> axis & 1 ? "A dimension is named twice." : "A step of 0 goes nowhere.");
+          return;
+        }
+      seen |= 1u << axis;
+      shape.dim[axis] = size_of (&cut, i, x->shape.dim[axis], &first);
+    }
+  loom_infer_output (ctx, 0, x->dtype, &shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_lower_input (ctx, 0);
+  LoomTensorDesc d = loom_op_desc (ctx, x);
+  gint64 start[LOOM_MAX_RANK] = { 0 }, step[LOOM_MAX_RANK];
+  Cut cut;
+  guint wrong;
+
+  read_cut (loom_lower_infer (ctx), &cut, &wrong);
+  for (int i = 0; i < d.rank; i++)
+    step[i] = 1;
+  for (guint i = 0; i < cut.n; i++)
+    {
+      int axis = loom_op_axis_of (cut.dim[i], d.rank);
+
+      step[axis] = cut.step[i];
+      d.dim[axis] = size_of (&cut, i, loom_dim (d.dim[axis]), &start[axis]).coef;
+    }
+  loom_lower_output (ctx, 0, loom_slice (p, x, start, step, d.dim));
+}
+
+static const LoomSample samples[] = {
+  { .params = "dim=1 start=1 end=3", .inputs = { "f32:B,4,2" } },
+  { .params = "start=-2", .inputs = { "f32:5" } },
+  { .params = "dim=1,2 start=0,1 end=3,9 step=2", .inputs = { "f32:B,4,5" } },
+  { .params = "dim=-1 step=-1", .inputs = { "f32:B,4" } },
+  { .params = "dim=0,1 start=4,-1 end=-9,0 step=-2,-1", .inputs = { "f32:5,3" } },
+  { .params = "start=2 end=1", .inputs = { "f32:3,2" } },
+  { .params = "start=1", .inputs = { "i64:B" }, .range = "class:5" },
+  { NULL },
+};
+
+const LoomOp loom_op_slice = {
+  .name = "slice",
+  .title = "Slice",
+  .category = LOOM_CATEGORY_SHAPE,
+  .icon = "loom-slice-symbolic",
+  .doc = "Cuts a part out of a tensor.",
+  .details
+  = "Takes the elements from start up to, but not including, end. Every second row, the first ten columns, all "
+    "but the last word: what is not taken gets a gradient of zero. Several dimensions can be cut at once.",
+  .formula = "y = x[start : end : step]",
+  .reference = "torch.Tensor.__getitem__",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_no_flops,
+  .samples = samples,
+};

@@ -1,0 +1,161 @@
+/* Split: a tensor cut along a dimension into parts of a given size, or of sizes of their own.
+ *
+ * Ports must be known before shapes are, so where only the size of a part is given the number of parts is given, too,
+ * and inference says when it is another. */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec usual[] = {
+  { "0", "The first part." },
+  { "1", "The second part." },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "split_size",
+    .type = LOOM_PARAM_INT,
+    .def = "",
+    .minimum = 1,
+    .maximum = 9e15,
+    .doc = "How long each part is; the last one may be shorter." },
+  { .name = "parts",
+    .type = LOOM_PARAM_INT,
+    .def = "2",
+    .minimum = 1,
+    .maximum = LOOM_OP_MAX_PARTS,
+    .doc = "How many parts of that size there are." },
+  { .name = "sections",
+    .type = LOOM_PARAM_INTS,
+    .def = "",
+    .minimum = 0,
+    .maximum = 9e15,
+    .doc = "Instead of one size for all, the size of each part: “2,3,1”." },
+  { .name = "dim",
+    .type = LOOM_PARAM_INT,
+    .def = "0",
+    .minimum = -8,
+    .maximum = 7,
+    .doc = "The dimension that is cut." },
+  { NULL },
+};
+
+static const LoomPortSpec *
+outputs (const LoomInfer *ctx)
+{
+  gint64 sizes[LOOM_OP_MAX_PARTS];
+
+  return loom_op_numbered_ports (loom_infer_is_set (ctx, "sections")
+                                     ? loom_infer_ints (ctx, "sections", sizes, LOOM_OP_MAX_PARTS)
+                                     : (guint)loom_infer_int (ctx, "parts"));
+}
+
+static void
+infer_sections (LoomInfer *ctx, LoomShape shape, LoomDType dtype, int axis)
+{
+  gint64 sizes[LOOM_OP_MAX_PARTS], sum = 0;
+  guint n = loom_infer_ints (ctx, "sections", sizes, LOOM_OP_MAX_PARTS);
+  LoomDim size = shape.dim[axis];
+
+  if (n > LOOM_OP_MAX_PARTS)
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "sections", "%u parts are too many; split makes at most %d.", n,
+                        LOOM_OP_MAX_PARTS);
+      return;
+    }
+  for (guint i = 0; i < n; i++)
+    {
+      sum += sizes[i];
+      shape.dim[axis] = loom_dim (sizes[i]);
+      loom_infer_output (ctx, i, dtype, &shape);
+    }
+  if (loom_dim_is_known (size) && size.coef != sum)
+    loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "sections",
+                      "The parts are %" G_GINT64_FORMAT
+                      " long together, but dimension %d has the size %" G_GINT64_FORMAT ".",
+                      sum, axis, size.coef);
+}
+
+static void
+infer_sizes (LoomInfer *ctx, LoomShape shape, LoomDType dtype, int axis)
+{
+  gint64 part = loom_infer_int (ctx, "split_size"), n = loom_infer_int (ctx, "parts");
+  LoomDim size = shape.dim[axis];
+
+  if (loom_dim_is_known (size) && MAX ((size.coef - 1) / part + 1, 1) != n)
+    {
+      g_autofree char *right = g_strdup_printf ("%" G_GINT64_FORMAT, MAX ((size.coef - 1) / part + 1, 1));
+      LoomFault *fault = loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "parts",
+                                           "A dimension of size %" G_GINT64_FORMAT " in parts of %" G_GINT64_FORMAT
+                                           " makes %s of them, not %" G_GINT64_FORMAT ".",
+                                           size.coef, part, right, n);
+
+      loom_fault_set_fix (fault, "parts", right, "Set it to %s.", right);
+      return;
+    }
+  for (guint i = 0; i < n; i++)
+    {
+      shape.dim[axis] = loom_dim (part);
+      if (i == n - 1)
+        shape.dim[axis] = loom_dim_is_known (size) ? loom_dim (size.coef - part * (n - 1)) : loom_dim_unknown ();
+      loom_infer_output (ctx, i, dtype, &shape);
+    }
+}
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  int axis;
+
+  if (loom_infer_is_set (ctx, "sections") == loom_infer_is_set (ctx, "split_size"))
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "split_size",
+                        "split needs either the size of its parts (split_size) or the size of each (sections).");
+      return;
+    }
+  if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "a tensor with at least one dimension",
+                     "A single number has no parts.")
+      || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis))
+    return;
+  if (loom_infer_is_set (ctx, "sections"))
+    infer_sections (ctx, x->shape, x->dtype, axis);
+  else
+    infer_sizes (ctx, x->shape, x->dtype, axis);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
+
+  loom_op_lower_parts (
+      ctx, loom_op_axis_of (loom_infer_int (infer_ctx, "dim"), loom_infer_input (infer_ctx, 0)->shape.rank));
+}
+
+static const LoomSample samples[] = {
+  { .params = "split_size=2 dim=1", .inputs = { "f32:B,4" } },
+  { .params = "split_size=2 parts=3 dim=-1", .inputs = { "f32:2,5" } },
+  { .params = "sections=1,0,3", .inputs = { "f32:4,2" } },
+  { .params = "split_size=9 parts=1", .inputs = { "f32:4,2" } },
+  { .params = "sections=1,2", .inputs = { "i64:3" }, .range = "class:5" },
+  { NULL },
+};
+
+const LoomOp loom_op_split = {
+  .name = "split",
+  .title = "Split",
+  .category = LOOM_CATEGORY_SHAPE,
+  .icon = "loom-split-symbolic",
+  .doc = "Cuts a tensor into several along a dimension.",
+  .details = "The opposite of concatenate: one wide product becomes queries, keys and values, or the four gates of a "
+             "recurrent cell. Each part is an output of its own, numbered from 0.",
+  .formula = "y₀, y₁, … = [y₀ | y₁ | …] = x",
+  .reference = "torch.split",
+  .inputs = loom_op_port_input,
+  .outputs = usual,
+  .dynamic_outputs = outputs,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_no_flops,
+  .samples = samples,
+};

@@ -1,0 +1,59 @@
+/* Squeeze: dimensions of size 1 vanish. */
+#include "engine/ops/op-private.h"
+
+static const LoomParamSpec params[] = {
+  { .name = "dim",
+    .type = LOOM_PARAM_INTS,
+    .def = "",
+    .minimum = -8,
+    .maximum = 7,
+    .doc
+    = "Which dimensions, where their size is 1; left out, all of that size, the batch too when it is one sample." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  LoomShape shape;
+  guint32 axes;
+
+  if (!loom_op_axes (ctx, "dim", x->shape.rank, &axes))
+    return;
+  for (int i = 0; i < x->shape.rank; i++)
+    {
+      if (!loom_dim_equal (x->shape.dim[i], loom_dim (1)))
+        axes &= ~(1u << i);
+    }
+  shape = loom_op_reduced_shape (&x->shape, axes, FALSE);
+  loom_infer_output (ctx, 0, x->dtype, &shape);
+}
+
+static const LoomSample samples[] = {
+  { .params = "dim=1", .inputs = { "f32:B,1,3" } },
+  { .params = "dim=0,-1", .inputs = { "f32:1,3,1" } },
+  { .params = "dim=1", .inputs = { "f32:B,3" } },
+  { .inputs = { "f32:1,2,1,3" } },
+  { .inputs = { "f32:" } },
+  { NULL },
+};
+
+const LoomOp loom_op_squeeze = {
+  .name = "squeeze",
+  .title = "Squeeze",
+  .category = LOOM_CATEGORY_SHAPE,
+  .icon = "loom-squeeze-symbolic",
+  .doc = "Drops dimensions of size 1.",
+  .details = "A layer with one output per sample gives B × 1; without the 1 it has the shape of its targets. Name the "
+             "dimension, so that a batch of a single sample keeps its own.",
+  .formula = "B × 1 × C → B × C",
+  .reference = "torch.squeeze",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = loom_op_lower_reshape,
+  .flops = loom_op_no_flops,
+  .samples = samples,
+};

@@ -1,0 +1,99 @@
+/* Unbind: each place along a dimension as a tensor of its own. */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec usual[] = {
+  { "0", "The first place." },
+  { "1", "The second place." },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "parts",
+    .type = LOOM_PARAM_INT,
+    .def = "2",
+    .minimum = 1,
+    .maximum = LOOM_OP_MAX_PARTS,
+    .doc = "The size of the dimension, which is how many outputs there are." },
+  { .name = "dim",
+    .type = LOOM_PARAM_INT,
+    .def = "0",
+    .minimum = -8,
+    .maximum = 7,
+    .doc = "The dimension that is taken apart." },
+  { NULL },
+};
+
+static const LoomPortSpec *
+outputs (const LoomInfer *ctx)
+{
+  return loom_op_numbered_ports ((guint)loom_infer_int (ctx, "parts"));
+}
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  gint64 n = loom_infer_int (ctx, "parts");
+  LoomShape shape;
+  LoomDim size;
+  int axis;
+
+  if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "a tensor with at least one dimension",
+                     "A single number has no parts.")
+      || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis))
+    return;
+  size = x->shape.dim[axis];
+  if (loom_dim_is_known (size) && size.coef != n)
+    {
+      g_autofree char *right = g_strdup_printf ("%" G_GINT64_FORMAT, size.coef);
+      LoomFault *fault = loom_infer_fault (
+          ctx, LOOM_ERROR_SHAPE, "parts",
+          "Dimension %d has the size %s, so it comes apart into %s outputs, not %" G_GINT64_FORMAT ".", axis, right,
+          right, n);
+
+      loom_fault_set_fix (fault, "parts", right, "Set it to %s.", right);
+      return;
+    }
+  shape = loom_op_reduced_shape (&x->shape, 1u << axis, FALSE);
+  for (guint i = 0; i < n; i++)
+    loom_infer_output (ctx, i, x->dtype, &shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_lower_input (ctx, 0);
+  int axis = loom_op_axis_of (loom_infer_int (infer_ctx, "dim"), loom_op_desc (ctx, x).rank);
+
+  for (guint i = 0; i < loom_infer_int (infer_ctx, "parts"); i++)
+    loom_op_put (ctx, i, loom_op_cut (p, x, axis, i, 1, 1));
+}
+
+static const LoomSample samples[] = {
+  { .params = "parts=3 dim=1", .inputs = { "f32:B,3,2" } },
+  { .inputs = { "f32:2" } },
+  { .params = "parts=1 dim=-1", .inputs = { "f32:B,1" } },
+  { NULL },
+};
+
+const LoomOp loom_op_unbind = {
+  .name = "unbind",
+  .title = "Unbind",
+  .category = LOOM_CATEGORY_SHAPE,
+  .icon = "loom-split-symbolic",
+  .doc = "Takes a dimension apart into one output for each place.",
+  .details
+  = "The opposite of stack: a pair of coordinates becomes two numbers, a picture three separate colour planes.",
+  .formula = "yᵢ = x[…, i, …]",
+  .reference = "torch.unbind",
+  .inputs = loom_op_port_input,
+  .outputs = usual,
+  .dynamic_outputs = outputs,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_no_flops,
+  .samples = samples,
+};
