@@ -158,6 +158,8 @@ check_given (Run *r, guint n_wanted, const LoomNetSource *wanted, GError **error
   for (guint i = loom_net_n_nodes (r->net); i-- > 0;)
     {
       const LoomNetNode *node = loom_net_node (r->net, i);
+      if (node->op && node->op->has_effect && g_strcmp0 (r->mode, "train") == 0)
+        needed[i] = TRUE;
       if (!needed[i])
         continue;
       if (node->op && g_str_equal (node->op->name, "input"))
@@ -201,6 +203,7 @@ run_build_program (Run *r, GError **error)
 
   LoomLowerOptions options = {
     .training = g_strcmp0 (r->mode, "train") == 0,
+    .effects = g_strcmp0 (r->mode, "train") == 0,
     .float_dtype = r->float_dtype,
     .n_wanted = n,
     .wanted = wanted,

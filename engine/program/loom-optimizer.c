@@ -6,9 +6,10 @@
 #include "engine/program/prim-private.h"
 
 static const LoomOptimizer *const all[]
-    = { &loom_optim_sgd,      &loom_optim_adam,  &loom_optim_adamw,  &loom_optim_rmsprop, &loom_optim_adagrad,
-        &loom_optim_adadelta, &loom_optim_nadam, &loom_optim_adamax, &loom_optim_radam,   &loom_optim_lion,
-        &loom_optim_lamb,     &loom_optim_lars,  &loom_optim_lbfgs,  &loom_optim_newton,  NULL };
+    = { &loom_optim_sgd,     &loom_optim_adam,     &loom_optim_adamw, &loom_optim_rmsprop,
+        &loom_optim_adagrad, &loom_optim_adadelta, &loom_optim_nadam, &loom_optim_adamax,
+        &loom_optim_radam,   &loom_optim_lion,     &loom_optim_lamb,  &loom_optim_lars,
+        &loom_optim_lbfgs,   &loom_optim_newton,   &loom_optim_none,  NULL };
 
 const LoomOptimizer *const *
 loom_optimizers (void)
@@ -151,7 +152,9 @@ guard_commits (LoomProgram *p, LoomValue finite)
     {
       const LoomSlot *slot = loom_program_get_slot (p, i);
 
-      if (slot->commit == 0 || slot->kind == LOOM_SLOT_PARAMETER || slot->kind == LOOM_SLOT_OPTIMIZER)
+      /* Optimisers guard what they write, and have not written yet: a parameter with a value is one that the graph
+       * assigns to. */
+      if (slot->commit == 0 || slot->kind == LOOM_SLOT_OPTIMIZER)
         continue;
       loom_program_set_origin (p, NULL, loom_value_info (p, loom_program_read (p, (int)i))->device);
       loom_program_commit (p, (int)i,
@@ -217,7 +220,8 @@ share_out (LoomProgram *p, guint n, const int *slot, const LoomValue *grad, cons
 static void
 emit_stats (LoomProgram *p, const GArray *shares, LoomValue *sum_of_squares, LoomValue *finite)
 {
-  *sum_of_squares = *finite = 0;
+  *sum_of_squares = loom_const (p, loom_program_get_float (p), 0);
+  *finite = loom_const (p, loom_program_get_float (p), 1);
   for (guint k = 0; k < shares->len; k++)
     {
       const Share *share = &g_array_index (shares, Share, k);
@@ -399,7 +403,7 @@ loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, con
       group_of[k] = options->group_of != NULL ? options->group_of[i] : 0;
       grads[k++] = grad[i];
     }
-  if (k == 0)
+  if (k == 0 && !optimizer->takes_no_gradients)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
                    "The loss depends on no trainable weight. Wire it behind a layer that has weights.");

@@ -10,9 +10,10 @@ typedef struct
   const char *name; /* PyTorch's: "lr", "weight_decay", "momentum", "beta1" … */
   double value;     /* default */
   double minimum, maximum;
-  gboolean is_bool;  /* nesterov, amsgrad: fixed when the program is built */
-  gboolean is_fixed; /* a number that is fixed then, too */
-  gboolean is_whole; /* a number of things */
+  gboolean is_bool;         /* nesterov, amsgrad: fixed when the program is built */
+  gboolean is_fixed;        /* a number that is fixed then, too */
+  gboolean is_whole;        /* a number of things */
+  const char *const *words; /* fixed: the place of a word in this list; NULL: a number */
   const char *needs; /* the hyper-parameter that must not begin with 0, or this one is fixed: without momentum there is
                       * no buffer that a momentum set later could use. NULL: none */
   const char *doc;
@@ -41,6 +42,7 @@ struct _LoomOptimizer
   /* NULL where the step is no part of a program, because it evaluates the loss as often as it likes (lbfgs, newton):
    * then engine/train drives it from outside. */
   void (*emit) (const LoomOptimizerCall *call);
+  gboolean takes_no_gradients; /* weights change by other means ("none": the graph assigns to them) */
 };
 
 const LoomOptimizer *const *loom_optimizers (void); /* NULL-terminated */

@@ -8,7 +8,7 @@ G_BEGIN_DECLS
 
 extern const LoomOptimizer loom_optim_sgd, loom_optim_adam, loom_optim_adamw, loom_optim_rmsprop, loom_optim_adagrad,
     loom_optim_adadelta, loom_optim_nadam, loom_optim_adamax, loom_optim_radam, loom_optim_lion, loom_optim_lamb,
-    loom_optim_lars, loom_optim_lbfgs, loom_optim_newton;
+    loom_optim_lars, loom_optim_lbfgs, loom_optim_newton, loom_optim_none;
 
 /* ---- hyper-parameters that several have ------------------------------- */
 

@@ -49,18 +49,25 @@ static gboolean
 append_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, GError **error)
 {
   g_autoptr (GArray) all_slots = NULL, all_grads = NULL;
-  if (!loom_step_parameter_gradients (p, loss, 0, &all_slots, &all_grads, error))
+  if (spec->optimizer->takes_no_gradients)
+    {
+      all_slots = g_array_new (FALSE, FALSE, sizeof (int));
+      all_grads = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+    }
+  else if (!loom_step_parameter_gradients (p, loss, 0, &all_slots, &all_grads, error))
     return FALSE;
 
   g_autoptr (GArray) slots = g_array_new (FALSE, FALSE, sizeof (int));
   g_autoptr (GArray) grads = g_array_new (FALSE, FALSE, sizeof (LoomValue));
   for (guint i = 0; i < all_grads->len; i++)
-    if (g_array_index (all_grads, LoomValue, i) != 0)
+    /* What the graph assigns to is no business of the optimiser. */
+    if (g_array_index (all_grads, LoomValue, i) != 0
+        && loom_program_get_slot (p, (guint)g_array_index (all_slots, int, i))->commit == 0)
       {
         g_array_append_val (slots, g_array_index (all_slots, int, i));
         g_array_append_val (grads, g_array_index (all_grads, LoomValue, i));
       }
-  if (slots->len == 0)
+  if (slots->len == 0 && !spec->optimizer->takes_no_gradients)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
                    "The loss depends on no trainable weight, so there is nothing to train. Wire a layer with weights "
@@ -141,6 +148,7 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
     }
   LoomLowerOptions options = {
     .training = training,
+    .effects = training,
     .float_dtype = LOOM_F32,
     .n_wanted = n_wanted,
     .wanted = wanted,

@@ -1,0 +1,19 @@
+/* No optimiser: weights change by the assign nodes of the graph alone. */
+#include "engine/program/optim-private.h"
+
+static const LoomHyper hyper[] = { { .name = NULL } };
+
+static void
+emit (const LoomOptimizerCall *call)
+{
+}
+
+const LoomOptimizer loom_optim_none = {
+  .name = "none",
+  .title = "None",
+  .doc = "Changes nothing itself: the graph's assign nodes do.",
+  .reference = "torch.Tensor.copy_",
+  .hyper = hyper,
+  .emit = emit,
+  .takes_no_gradients = TRUE,
+};
