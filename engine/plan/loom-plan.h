@@ -54,6 +54,7 @@ typedef struct
   gboolean no_fusion;      /* one kernel a primitive */
   gboolean no_reuse;       /* every value has a place of its own: what the reusing plan is tested against */
   gboolean no_layout;      /* plain layout everywhere */
+  gboolean flat_gradients; /* one block in the parameters' order, for whoever wants to reduce it whole; costs memory */
   gboolean strict_devices; /* a wire across devices is an error */
 } LoomPlanOptions;
 

@@ -86,9 +86,13 @@ take_result (Work *w, WorkInstr *instr, guint index, WorkInstr *consumer)
   g_string_append_printf (instr->label, "+%s", consumer->label->str);
 }
 
+/* Behind a short float only what commutes with rounding: a product then has the same bits with its activation and
+ * without, as it is computed again for the backward pass. */
 static gboolean
-is_epilogue_activation (LoomScalarOp op)
+is_epilogue_activation (LoomScalarOp op, LoomDType dtype)
 {
+  if (dtype == LOOM_BF16 || dtype == LOOM_F16)
+    return op == LOOM_SCALAR_RELU;
   return op == LOOM_SCALAR_RELU || op == LOOM_SCALAR_SIGMOID || op == LOOM_SCALAR_TANH || op == LOOM_SCALAR_GELU
          || op == LOOM_SCALAR_GELU_TANH;
 }
@@ -137,7 +141,7 @@ fuse_epilogue (Work *w, guint index)
       if (!same_dims (&work_value (w, work_out (next, 0))->desc, d)
           || work_value (w, work_out (next, 0))->desc.dtype != d->dtype)
         return;
-      if (loom_scalar_arity (step->op) == 1 && step->arg[0] == v && is_epilogue_activation (step->op))
+      if (loom_scalar_arity (step->op) == 1 && step->arg[0] == v && is_epilogue_activation (step->op, d->dtype))
         {
           *act = step->op;
           take_result (w, instr, index, next);
@@ -286,6 +290,7 @@ work_fuse (Work *w)
     }
   work_fuse_norms (w);
   work_count_uses (w);
+  work_settle_casts (w);
   for (guint i = 0; i < w->instrs->len; i++)
     if (!work_instr (w, i)->dead && work_instr (w, i)->steps != NULL)
       fuse_chain (w, work_instr (w, i));
@@ -299,6 +304,7 @@ work_fuse (Work *w)
           g_string_append_c (instr->label, ')');
         }
     }
+  work_make_again (w);
   work_remove_dead (w);
   work_count_uses (w);
 }

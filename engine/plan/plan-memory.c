@@ -391,7 +391,7 @@ work_assign_memory (Work *w)
         g_array_index (w->input_copied, gboolean, (guint)value->input) = TRUE;
     }
   make_storages (w);
-  if (!w->options.no_reuse)
+  if (w->options.flat_gradients)
     flatten_gradients (w);
   for (guint d = 0; d < w->plan_devices->len; d++)
     assign_offsets (w, (int)d);

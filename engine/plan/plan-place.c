@@ -138,9 +138,9 @@ is_free_cast (Work *w, const WorkInstr *instr, guint s)
   const WorkStep *step = &g_array_index (instr->steps, WorkStep, s);
   const LoomTensorDesc *from = &work_value (w, step->arg[0])->desc, *to = &work_value (w, step->result)->desc;
 
-  return step->op == LOOM_SCALAR_ID && instr->steps->len > 1 && loom_dtype_is_float (from->dtype)
-         && loom_dtype_is_float (to->dtype) && from->dtype != to->dtype && instr->compute == LOOM_F32
-         && rounding (w, instr, s) == LOOM_F64 && (s > 0 || !is_result (instr, step->result));
+  return step->op == LOOM_SCALAR_ID && instr->steps->len > 1 && loom_dtype_is_float (to->dtype)
+         && from->dtype != to->dtype && instr->compute == LOOM_F32 && rounding (w, instr, s) == LOOM_F64
+         && (s > 0 || !is_result (instr, step->result));
 }
 
 /* The kernel for the instruction with operands described by in and out. */

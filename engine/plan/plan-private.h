@@ -122,8 +122,14 @@ void work_remove_dead (Work *w);
 /* plan-fuse.c: epilogues and element-wise chains. */
 void work_fuse (Work *w);
 
-/* plan-norm.c: batch normalisation with the ReLU behind it, and its result made again for the backward pass. */
+/* plan-norm.c: batch normalisation with the ReLU behind it. */
 void work_fuse_norms (Work *w);
+
+/* plan-again.c: what is cheap is made a second time for the backward pass instead of being kept. */
+void work_make_again (Work *w);
+
+/* plan-cast.c: conversions that loads, stores and products make on the way. */
+void work_settle_casts (Work *w);
 
 /* plan-place.c: devices, layouts, copies, kernels, and the schedule. */
 gboolean work_place (Work *w, GError **error);
