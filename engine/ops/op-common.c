@@ -119,13 +119,6 @@ loom_op_rank (LoomInfer *ctx, guint i, const char *port, int minimum, int maximu
 }
 
 gboolean
-loom_op_images (LoomInfer *ctx, const char *hint, const char *why)
-{
-  return loom_op_rank (ctx, 0, "input", 4, 4, "images, batch × channels × height × width", hint)
-         && loom_op_needs_float (ctx, 0, "input", why);
-}
-
-gboolean
 loom_op_plain_dim (LoomInfer *ctx, LoomDim d, const char *what, gint64 *value)
 {
   LoomShape one = { .rank = 1, .dim = { d } };

@@ -20,15 +20,36 @@ static const LoomParamSpec params[] = {
     .maximum = 1e9,
     .unit = "features",
     .doc = "How many numbers describe each of them." },
+  { .name = "padding_idx",
+    .type = LOOM_PARAM_INT,
+    .def = "",
+    .minimum = -1e9,
+    .maximum = 1e9,
+    .doc = "A number that means nothing, to fill short sequences up with: its row begins as zeros and never learns; "
+           "counted from the end when negative.",
+    .advanced = TRUE },
   { NULL },
 };
+
+/* The row for padding, or -1. */
+static gint64
+padding_row (const LoomInfer *ctx)
+{
+  gint64 row = loom_infer_is_set (ctx, "padding_idx") ? loom_infer_int (ctx, "padding_idx") : -1;
+
+  if (row < 0 && loom_infer_is_set (ctx, "padding_idx"))
+    row += loom_infer_int (ctx, "num_embeddings");
+  return row;
+}
 
 static void
 infer (LoomInfer *ctx)
 {
   const LoomType *x = loom_infer_input (ctx, 0);
   gint64 size[2] = { loom_infer_int (ctx, "num_embeddings"), loom_infer_int (ctx, "embedding_dim") };
+  gint64 row = padding_row (ctx);
   LoomShape shape = x->shape;
+  LoomInit init = { .kind = LOOM_INIT_NORMAL, .a = 0, .b = 1 };
 
   if (loom_dtype_is_float (x->dtype) || x->dtype == LOOM_BOOL)
     {
@@ -40,10 +61,20 @@ infer (LoomInfer *ctx)
   if (!loom_op_rank (ctx, 0, "input", 0, LOOM_SHAPE_MAX_RANK - 1, "at most seven dimensions",
                      "Put a reshape before it."))
     return;
-  loom_infer_weight (ctx, &(LoomWeightSpec){ .name = "weight",
-                                             .shape = loom_shape (2, size),
-                                             .init = { .kind = LOOM_INIT_NORMAL, .a = 0, .b = 1 },
-                                             .dtype = LOOM_F32 });
+  if (loom_infer_is_set (ctx, "padding_idx"))
+    {
+      if (row < 0 || row >= size[0])
+        {
+          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "padding_idx",
+                            "There is no row %" G_GINT64_FORMAT " in a table of %" G_GINT64_FORMAT " rows.",
+                            loom_infer_int (ctx, "padding_idx"), size[0]);
+          return;
+        }
+      init.zero_from = row * size[1];
+      init.zero_count = size[1];
+    }
+  loom_infer_weight (
+      ctx, &(LoomWeightSpec){ .name = "weight", .shape = loom_shape (2, size), .init = init, .dtype = LOOM_F32 });
   shape.dim[shape.rank++] = loom_dim (size[1]);
   loom_infer_output (ctx, 0, LOOM_F32, &shape);
 }
@@ -51,14 +82,29 @@ infer (LoomInfer *ctx)
 static void
 lower (LoomLower *ctx)
 {
+  LoomProgram *p = loom_lower_program (ctx);
   LoomValue in[2] = { loom_lower_weight (ctx, "weight"), loom_lower_input (ctx, 0) };
+  LoomValue rows = loom_emit (p, loom_prim ("gather_rows"), NULL, 2, in, NULL);
+  gint64 padding = padding_row (loom_lower_infer (ctx)), dims[LOOM_MAX_RANK];
 
-  loom_lower_output (ctx, 0, loom_emit (loom_lower_program (ctx), loom_prim ("gather_rows"), NULL, 2, in, NULL));
+  if (padding >= 0)
+    {
+      LoomTensorDesc index = loom_op_desc (ctx, in[1]);
+      LoomValue is_padding = loom_binary (p, LOOM_SCALAR_EQ, in[1], loom_const (p, index.dtype, (double)padding));
+
+      /* The same numbers, but where they are padding's no gradient comes back. */
+      memcpy (dims, index.dim, sizeof dims);
+      dims[index.rank] = 1;
+      rows = loom_ternary (p, LOOM_SCALAR_SELECT, loom_reshape (p, is_padding, index.rank + 1, dims),
+                           loom_detach (p, rows), rows);
+    }
+  loom_lower_output (ctx, 0, rows);
 }
 
 static const LoomSample samples[] = {
   { .params = "num_embeddings=10 embedding_dim=3", .inputs = { "i64:B,T" }, .range = "class:10" },
   { .params = "num_embeddings=4 embedding_dim=1", .inputs = { "i64:B" }, .range = "class:4" },
+  { .params = "num_embeddings=4 embedding_dim=2 padding_idx=-1", .inputs = { "i64:B,T" }, .range = "class:3" },
   { .params = "num_embeddings=5 embedding_dim=2", .inputs = { "i64:" }, .range = "class:5" },
   { .params = "num_embeddings=5 embedding_dim=2", .inputs = { "i64:0" }, .range = "class:5" },
   { NULL },

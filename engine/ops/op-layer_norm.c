@@ -1,5 +1,5 @@
 /* Layer normalisation over the last dimensions, as torch.nn.LayerNorm (Ba et al. 2016). */
-#include "engine/ops/op-private.h"
+#include "engine/ops/op-layers.h"
 
 static const LoomPortSpec inputs[] = {
   { "input", "Features in the last dimensions." },
@@ -34,50 +34,14 @@ static const LoomParamSpec params[] = {
   { NULL },
 };
 
-/* How many dimensions are measured together. */
-static int
-n_axes (const LoomInfer *ctx)
-{
-  gint64 given[LOOM_SHAPE_MAX_RANK];
-
-  if (!loom_infer_is_set (ctx, "normalized_shape"))
-    return 1;
-  return (int)loom_infer_ints (ctx, "normalized_shape", given, G_N_ELEMENTS (given));
-}
-
 static void
 infer (LoomInfer *ctx)
 {
   const LoomType *x = loom_infer_input (ctx, 0);
-  gint64 given[LOOM_SHAPE_MAX_RANK], size[LOOM_SHAPE_MAX_RANK];
-  int axes = n_axes (ctx);
   LoomShape features;
 
-  if (!loom_op_rank (ctx, 0, "input", MAX (axes, 1), LOOM_SHAPE_MAX_RANK,
-                     axes > 1 ? "as many dimensions as normalized_shape has" : "features in the last dimension",
-                     "Put a reshape before it.")
-      || !loom_op_needs_float (ctx, 0, "input", NULL))
+  if (!loom_op_features (ctx, &features))
     return;
-  if (loom_infer_is_set (ctx, "normalized_shape"))
-    loom_infer_ints (ctx, "normalized_shape", given, G_N_ELEMENTS (given));
-  for (int i = 0; i < axes; i++)
-    {
-      LoomDim d = x->shape.dim[x->shape.rank - axes + i];
-
-      if (!loom_op_plain_dim (ctx, d, "each feature", &size[i]))
-        return;
-      if (loom_infer_is_set (ctx, "normalized_shape") && given[i] != size[i])
-        {
-          g_autofree char *text = loom_shape_to_string (&x->shape);
-
-          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "normalized_shape",
-                            "normalized_shape says %" G_GINT64_FORMAT " where the input %s has %" G_GINT64_FORMAT
-                            ". Leave it out to take the last dimension as it comes.",
-                            given[i], text, size[i]);
-          return;
-        }
-    }
-  features = loom_shape (axes, size);
   if (loom_infer_bool (ctx, "elementwise_affine"))
     {
       loom_infer_weight (ctx, &(LoomWeightSpec){ .name = "weight",
@@ -98,7 +62,7 @@ lower (LoomLower *ctx)
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue in[3] = { loom_lower_input (ctx, 0), loom_lower_weight (ctx, "weight"), loom_lower_weight (ctx, "bias") };
   LoomNormAttrs attrs = { .eps = loom_infer_float (loom_lower_infer (ctx), "eps"),
-                          .axes = n_axes (loom_lower_infer (ctx)),
+                          .axes = loom_op_n_features (loom_lower_infer (ctx)),
                           .affine = in[1] != 0 };
 
   /* The primitive takes both or none: a scale alone gets a shift of zeros. */
@@ -109,12 +73,6 @@ lower (LoomLower *ctx)
       in[2] = loom_fill (p, w.dtype, w.rank, w.dim, 0);
     }
   loom_lower_output (ctx, 0, loom_emit (p, loom_prim ("layer_norm"), &attrs, 3, in, NULL));
-}
-
-static double
-flops (const LoomInfer *ctx)
-{
-  return 8 * loom_op_output_count (ctx, 0);
 }
 
 static const LoomSample samples[] = {
@@ -142,6 +100,6 @@ const LoomOp loom_op_layer_norm = {
   .params = params,
   .infer = infer,
   .lower = lower,
-  .flops = flops,
+  .flops = loom_op_norm_flops,
   .samples = samples,
 };

@@ -36,6 +36,8 @@ void loom_op_infer_division (LoomInfer *ctx);
 /* The same for what is true or false of each element, or of each pair. */
 void loom_op_infer_question (LoomInfer *ctx);
 void loom_op_infer_compare (LoomInfer *ctx);
+/* Whether a number can stand among integers. */
+gboolean loom_op_is_whole (double value);
 /* The wider of two types, as the program's primitives promote. */
 LoomDType loom_op_promote (LoomDType a, LoomDType b);
 /* Axis `dim` of a rank, counted from the back when negative; FALSE with a SHAPE fault at parameter `name`. */
@@ -219,5 +221,53 @@ LoomValue loom_op_count_true (LoomProgram *p, LoomValue x);
 LoomValue loom_op_true_places (LoomProgram *p, LoomValue x, gint64 n);
 
 /* ---- losses, see family-loss.c ----------------------------------------- */
+
+/* The ports input and target, and the attribute "reduction". */
+extern const LoomPortSpec loom_op_port_compared[];
+extern const LoomParamSpec loom_op_param_reduction[];
+#define LOOM_OP_REDUCTION                                                                                              \
+  {                                                                                                                    \
+    .name = "reduction", .type = LOOM_PARAM_ENUM, .def = "mean", .choices = loom_op_reductions,                        \
+    .doc = "One number for everything (mean or sum), or one for each element."                                         \
+  }
+#define LOOM_OP_CLASS_WEIGHT                                                                                           \
+  {                                                                                                                    \
+    .name = "weight", .type = LOOM_PARAM_FLOATS, .def = "",                                                            \
+    .doc = "How much each class counts: “1,2,0.5”, a number for each. Rare classes deserve more.", .advanced = TRUE    \
+  }
+/* Inputs 0 to n-1 compared element by element: one shape for all, with a warning where sizes of 1 are repeated. FALSE
+ * after a fault. dtype is their common float type. */
+gboolean loom_op_infer_compared (LoomInfer *ctx, guint n, LoomDType *dtype, LoomShape *shape);
+/* Output 0: the shape of the losses, or one number, as "reduction" says. */
+void loom_op_infer_loss (LoomInfer *ctx, LoomDType dtype, const LoomShape *each);
+/* The infer() of losses of input and target alone. */
+void loom_op_infer_pair_loss (LoomInfer *ctx);
+/* Input i in the float type of the loss; a constant for gradients in the second form, 0 where it is not wired. */
+LoomValue loom_op_loss_input (LoomLower *ctx, guint i);
+LoomValue loom_op_loss_constant (LoomLower *ctx, guint i);
+/* Output 0 from the losses one by one; the mean is over all of them. */
+void loom_op_put_loss (LoomLower *ctx, LoomValue each);
+/* The same, where the mean is a sum divided by a count that depends on the data, a scalar. */
+void loom_op_put_counted_loss (LoomLower *ctx, LoomValue each, LoomValue count);
+/* ln(1 + exp(-x)), for no x too large to compute, with the right slope everywhere. */
+LoomValue loom_op_logistic_loss (LoomProgram *p, LoomValue x);
+/* max(x, 0), with the slope 0 at 0. */
+LoomValue loom_op_at_least_zero (LoomProgram *p, LoomValue x);
+/* (Σ |x|ᵖ)^(1/p) along an axis that stays with size 1; the slope of the length of a zero vector is 0, as PyTorch has it. */
+LoomValue loom_op_norm_along (LoomProgram *p, LoomValue x, int axis, double power);
+/* max(x, least), whose slope is that of x everywhere. */
+LoomValue loom_op_hold_up (LoomProgram *p, LoomValue x, double least);
+/* The weights of C classes from port i or the attribute "weight": FALSE after a fault. 0 from the second where there
+ * are none; else [C], for which no gradient is computed. */
+gboolean loom_op_infer_class_weight (LoomInfer *ctx, guint i, LoomDim classes);
+LoomValue loom_op_class_weight (LoomLower *ctx, guint i);
+/* How much each target counts: its class's weight (1 where there are none), and 0 where it is `ignored`. `safe` gets the
+ * classes with 0 in place of ignored ones, `counts` whether a target is not ignored. */
+LoomValue loom_op_target_weight (LoomLower *ctx, LoomValue target, gint64 ignored, LoomDType dtype,
+                                 LoomValue class_weight, LoomValue *safe, LoomValue *counts);
+/* FALSE after a fault: targets must be whole numbers, of the shape of `scores` without dimension 1. */
+gboolean loom_op_infer_classes (LoomInfer *ctx, LoomShape *each);
+/* [N, d…] → [N, 1, d…] */
+LoomValue loom_op_with_class_axis (LoomProgram *p, LoomValue v);
 
 G_END_DECLS

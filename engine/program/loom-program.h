@@ -51,6 +51,7 @@ typedef struct
   LoomInitKind kind;
   double a, b;
   const double *data; /* borrowed: lives as long as the net that made it; copied into the slot */
+  gint64 zero_from, zero_count; /* these elements begin as 0 whatever the kind: an embedding's row for padding */
 } LoomInit;
 
 typedef struct
@@ -135,6 +136,8 @@ int loom_program_slot (LoomProgram *p, const char *name, LoomSlotKind kind, Loom
                        const gint64 *dims, const LoomInit *init, gboolean trainable);
 LoomValue loom_program_read (LoomProgram *p, int slot);
 void loom_program_commit (LoomProgram *p, int slot, LoomValue value);
+/* Every slot keeps its value: the program only looks. */
+void loom_program_forget_commits (LoomProgram *p);
 /* A scalar slot of the program's float type (or i64 for "seed" and "step") with its start value. */
 LoomValue loom_program_scalar (LoomProgram *p, const char *name, double initial);
 LoomValue loom_program_scalar_i64 (LoomProgram *p, const char *name, gint64 initial);

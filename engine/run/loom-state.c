@@ -155,6 +155,8 @@ fill_initial (LoomTensor *t, const LoomInit *init, guint64 seed, const char *nam
       default:
         return; /* a new tensor is zero */
       }
+  for (gint64 i = init->zero_from; i < init->zero_from + init->zero_count; i++)
+    loom_tensor_set (t, i, 0);
 }
 
 /* ---- copies ----------------------------------------------------------- */

@@ -1,0 +1,57 @@
+/* Dropout of elements and of whole channels: one mask, which is drawn small and repeated. */
+#include "engine/ops/op-layers.h"
+
+const LoomPortSpec loom_op_port_dropped[] = {
+  { "out", "What is left." },
+  { "mask", "1 where something was kept, 0 where it was dropped.", LOOM_PORT_OPTIONAL },
+  { NULL },
+};
+
+const LoomParamSpec loom_op_param_dropped[] = {
+  { .name = "p",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "0.5",
+    .minimum = 0,
+    .maximum = 1,
+    .doc = "The share that is dropped; may be changed while training runs.",
+    .hyper = TRUE },
+  { NULL },
+};
+
+LoomValue
+loom_op_dropout_mask (LoomLower *ctx, LoomValue *scale)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_lower_input (ctx, 0), rate, mask, keep;
+  LoomDType dtype = loom_op_desc (ctx, x).dtype;
+  gint64 dims[LOOM_MAX_RANK];
+  int rank = loom_op_output_dims (ctx, 1, dims);
+
+  if (!loom_lower_is_training (ctx))
+    {
+      loom_lower_output (ctx, 0, x);
+      loom_lower_output (ctx, 1, loom_fill (p, dtype, rank, dims, 1));
+      return 0;
+    }
+  rate = loom_cast (p, loom_lower_hyper (ctx, "p"), dtype);
+  mask = loom_cast (p, loom_binary (p, LOOM_SCALAR_GE, loom_lower_random (ctx, rank, dims), rate), dtype);
+  keep = loom_binary (p, LOOM_SCALAR_SUB, loom_const (p, dtype, 1), rate);
+  /* The guard makes p = 1 give zeros, not 0/0. */
+  *scale
+      = loom_ternary (p, LOOM_SCALAR_SELECT, keep, loom_unary (p, LOOM_SCALAR_RECIP, keep), loom_const (p, dtype, 0));
+  loom_lower_output (ctx, 1, mask);
+  return mask;
+}
+
+void
+loom_op_lower_dropout (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue scale, mask = loom_op_dropout_mask (ctx, &scale);
+
+  if (mask == 0)
+    return;
+  loom_lower_output (
+      ctx, 0,
+      loom_binary (p, LOOM_SCALAR_MUL, loom_binary (p, LOOM_SCALAR_MUL, loom_lower_input (ctx, 0), mask), scale));
+}

@@ -1,0 +1,36 @@
+/* Adaptive average pooling 2D, as torch.nn.AdaptiveAvgPool2d. */
+#include "engine/ops/op-layers.h"
+
+static const LoomParamSpec params[] = {
+  LOOM_OP_ADAPTIVE_PARAMS (2),
+  { NULL },
+};
+
+static const LoomSample samples[] = {
+  { .params = "output_size=2", .inputs = { "f32:B,2,6,4" } },
+  { .params = "output_size=3", .inputs = { "f32:B,2,7,5" } },
+  { .params = "output_size=1", .inputs = { "f32:B,2,5,3" } },
+  { .params = "output_size=5,2", .inputs = { "f32:B,2,3,4" } },
+  { NULL },
+};
+
+const LoomOp loom_op_adaptive_avg_pool2d = {
+  .name = "adaptive_avg_pool2d",
+  .title = "Adaptive average pooling 2D",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-avg-pool2d-symbolic",
+  .doc = "Divides the image into a given number of windows and keeps the mean of each.",
+  .details = "Whatever size comes in, the same size goes out, so that a linear layer can follow although "
+             "inputs differ in size. Where the sizes do not divide, neighbouring windows overlap by one "
+             "place. With output_size 1 it is global pooling: one number for each channel.",
+  .formula = "yᵢ = mean of x from ⌊i·n/m⌋ to ⌈(i+1)·n/m⌉",
+  .reference = "torch.nn.AdaptiveAvgPool2d",
+  .inputs = loom_op_port_images,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = loom_op_infer_adaptive,
+  .lower = loom_op_lower_adaptive_avg,
+  .flops = loom_op_input_flops,
+  .samples = samples,
+  .summary = loom_op_adaptive_summary,
+};

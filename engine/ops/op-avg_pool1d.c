@@ -1,0 +1,37 @@
+/* Average pooling 1D, as torch.nn.AvgPool1d. */
+#include "engine/ops/op-layers.h"
+
+static const LoomParamSpec params[] = {
+  LOOM_OP_AVG_POOL_PARAMS (1),
+  { NULL },
+};
+
+static const LoomSample samples[] = {
+  { .params = "kernel_size=2", .inputs = { "f32:2,3,6" } },
+  { .params = "kernel_size=3 stride=2 padding=1", .inputs = { "f32:2,2,7" } },
+  { .params = "kernel_size=3 stride=2 padding=1 count_include_pad=false", .inputs = { "f32:2,2,7" } },
+  { .params = "kernel_size=2 stride=2 ceil_mode=true", .inputs = { "f32:1,2,5" } },
+  { .params = "kernel_size=3 stride=2 padding=1 ceil_mode=true", .inputs = { "f32:1,2,6" } },
+  { NULL },
+};
+
+const LoomOp loom_op_avg_pool1d = {
+  .name = "avg_pool1d",
+  .title = "Average pooling 1D",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-avg-pool2d-symbolic",
+  .doc = "Replaces each window by its mean and so makes sequences smaller.",
+  .details = "A gentler way to shrink than taking the largest: everything in the window has a say, and each "
+             "place gets an equal share of the gradient. With a window as large as the sequence it sums a "
+             "channel up in one number.",
+  .formula = "yᵢ = mean over window(i) of x",
+  .reference = "torch.nn.AvgPool1d",
+  .inputs = loom_op_port_signals,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = loom_op_infer_pool,
+  .lower = loom_op_lower_avg_pool,
+  .flops = loom_op_pool_flops,
+  .samples = samples,
+  .summary = loom_op_pool_summary,
+};

@@ -1,0 +1,45 @@
+/* Batch normalisation of volumes, as torch.nn.BatchNorm3d (Ioffe and Szegedy 2015). */
+#include "engine/ops/op-layers.h"
+
+static const LoomParamSpec params[] = {
+  LOOM_OP_NORM_PARAMS ("true", "true"),
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  if (!loom_op_space (ctx, 3, "For other shapes use batch_norm1d or batch_norm2d.", NULL))
+    return;
+  loom_op_infer_channel_norm (ctx);
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,2,2,3,2" } },
+  { .params = "affine=false", .inputs = { "f32:2,2,1,3,3" } },
+  { .params = "momentum=0.3 eps=0.001", .inputs = { "f32:3,2,2,1,2" } },
+  { .params = "track_running_stats=false", .inputs = { "f32:2,3,2,1,2" } },
+  { .params = "momentum=none", .inputs = { "f32:B,2,2,3,2" } },
+  { NULL },
+};
+
+const LoomOp loom_op_batch_norm3d = {
+  .name = "batch_norm3d",
+  .title = "Batch norm 3D",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-batch-norm2d-symbolic",
+  .doc = "Brings each channel to mean 0 and variance 1 over the batch.",
+  .details = "Layers learn faster when their inputs keep one scale while the layers before them change. In "
+             "training each batch is measured; running averages are kept on the side and used in evaluation, "
+             "so a sample’s result then no longer depends on its neighbours.",
+  .formula = "y = γ (x − μ) / √(σ² + ε) + β",
+  .reference = "torch.nn.BatchNorm3d",
+  .inputs = loom_op_port_norm_volumes,
+  .buffers = loom_op_norm_buffers,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = loom_op_lower_batch_norm,
+  .flops = loom_op_norm_flops,
+  .samples = samples,
+};

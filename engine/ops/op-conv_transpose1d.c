@@ -1,0 +1,45 @@
+/* Transposed convolution over sequences, as torch.nn.ConvTranspose1d. */
+#include "engine/ops/op-layers.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input", "Sequences [batch, channels, length]." },
+  { "weight", "Ties the kernels to another tensor [in, out / groups, length].", LOOM_PORT_WEIGHT },
+  { "bias", "Ties the bias to another tensor [out_channels].", LOOM_PORT_WEIGHT },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  LOOM_OP_CONV_TRANSPOSE_PARAMS (1),
+  { NULL },
+};
+
+static const LoomSample samples[] = {
+  { .params = "out_channels=4 kernel_size=3", .inputs = { "f32:B,3,5" } },
+  { .params = "out_channels=4 kernel_size=3 stride=2 padding=1 output_padding=1 groups=2", .inputs = { "f32:2,2,4" } },
+  { .params = "out_channels=2 kernel_size=2 dilation=3 output_padding=2 bias=false", .inputs = { "f32:2,2,3" } },
+  { .params = "out_channels=3 kernel_size=1", .inputs = { "f32:1,1,1" } },
+  { .params = "out_channels=3 kernel_size=2", .inputs = { "f32:0,2,3" } },
+  { NULL },
+};
+
+const LoomOp loom_op_conv_transpose1d = {
+  .name = "conv_transpose1d",
+  .title = "Transposed convolution 1D",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-conv-transpose1d-symbolic",
+  .doc = "Stamps learnt kernels along a longer sequence, as strong as each input says.",
+  .details = "The way back from a strided convolution: every input step writes a short pattern, and with "
+             "stride 2 the sequence becomes twice as long. It is what a convolution does to gradients, used "
+             "forwards; where the kernel is no multiple of the stride the stamps overlap unevenly, which "
+             "shows as a checkerboard.",
+  .formula = "y = bₖ + Σ꜀ W꜀ₖ stamped at every place of x꜀",
+  .reference = "torch.nn.ConvTranspose1d",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = loom_op_infer_conv_transpose,
+  .lower = loom_op_lower_conv_transpose,
+  .flops = loom_op_conv_transpose_flops,
+  .samples = samples,
+  .summary = loom_op_conv_summary,
+};

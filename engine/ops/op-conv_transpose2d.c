@@ -1,0 +1,46 @@
+/* Transposed convolution over images, as torch.nn.ConvTranspose2d. */
+#include "engine/ops/op-layers.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input", "Images [batch, channels, height, width]." },
+  { "weight", "Ties the kernels to another tensor [in, out / groups, height, width].", LOOM_PORT_WEIGHT },
+  { "bias", "Ties the bias to another tensor [out_channels].", LOOM_PORT_WEIGHT },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  LOOM_OP_CONV_TRANSPOSE_PARAMS (2),
+  { NULL },
+};
+
+static const LoomSample samples[] = {
+  { .params = "out_channels=4 kernel_size=3", .inputs = { "f32:B,3,4,3" } },
+  { .params = "out_channels=2 kernel_size=3,2 stride=2,1 padding=1,0 output_padding=1,0", .inputs = { "f32:2,2,3,4" } },
+  { .params = "out_channels=4 kernel_size=2 stride=2 groups=2 bias=false", .inputs = { "f32:1,4,2,3" } },
+  { .params = "out_channels=2 kernel_size=3 dilation=2 output_padding=1", .inputs = { "f32:1,2,3,2" } },
+  { .params = "out_channels=3 kernel_size=1", .inputs = { "f32:1,1,1,1" } },
+  { .params = "out_channels=3 kernel_size=2", .inputs = { "f32:0,2,3,3" } },
+  { NULL },
+};
+
+const LoomOp loom_op_conv_transpose2d = {
+  .name = "conv_transpose2d",
+  .title = "Transposed convolution 2D",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-conv-transpose2d-symbolic",
+  .doc = "Stamps learnt kernels over a larger image, as strong as each input pixel says.",
+  .details = "The way back from a strided convolution, for networks that draw: every input pixel writes a "
+             "little picture, and with stride 2 the image becomes twice as large. It is what a convolution "
+             "does to gradients, used forwards; where the kernel is no multiple of the stride the stamps "
+             "overlap unevenly, which shows as a checkerboard.",
+  .formula = "y = bₖ + Σ꜀ W꜀ₖ stamped at every place of x꜀",
+  .reference = "torch.nn.ConvTranspose2d",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = loom_op_infer_conv_transpose,
+  .lower = loom_op_lower_conv_transpose,
+  .flops = loom_op_conv_transpose_flops,
+  .samples = samples,
+  .summary = loom_op_conv_summary,
+};

@@ -1,0 +1,45 @@
+/* Transposed convolution over volumes, as torch.nn.ConvTranspose3d. */
+#include "engine/ops/op-layers.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input", "Volumes [batch, channels, depth, height, width]." },
+  { "weight", "Ties the kernels to another tensor [in, out / groups, depth, height, width].", LOOM_PORT_WEIGHT },
+  { "bias", "Ties the bias to another tensor [out_channels].", LOOM_PORT_WEIGHT },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  LOOM_OP_CONV_TRANSPOSE_PARAMS (3),
+  { NULL },
+};
+
+static const LoomSample samples[] = {
+  { .params = "out_channels=2 kernel_size=2", .inputs = { "f32:B,2,2,2,3" } },
+  { .params = "out_channels=2 kernel_size=3,2,1 stride=2,1,2 padding=1,1,0 output_padding=1,0,1 groups=2",
+    .inputs = { "f32:1,2,2,3,2" } },
+  { .params = "out_channels=3 kernel_size=1 bias=false", .inputs = { "f32:1,1,1,1,1" } },
+  { .params = "out_channels=3 kernel_size=2", .inputs = { "f32:0,2,3,2,2" } },
+  { NULL },
+};
+
+const LoomOp loom_op_conv_transpose3d = {
+  .name = "conv_transpose3d",
+  .title = "Transposed convolution 3D",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-conv-transpose3d-symbolic",
+  .doc = "Stamps learnt kernels into a larger volume, as strong as each input place says.",
+  .details = "The way back from a strided convolution of scans or films: every place writes a little block, "
+             "and with stride 2 each dimension becomes twice as long. It is what a convolution does to "
+             "gradients, used forwards; where the kernel is no multiple of the stride the stamps overlap "
+             "unevenly, which shows as a checkerboard.",
+  .formula = "y = bₖ + Σ꜀ W꜀ₖ stamped at every place of x꜀",
+  .reference = "torch.nn.ConvTranspose3d",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = loom_op_infer_conv_transpose,
+  .lower = loom_op_lower_conv_transpose,
+  .flops = loom_op_conv_transpose_flops,
+  .samples = samples,
+  .summary = loom_op_conv_summary,
+};

@@ -1,0 +1,103 @@
+/* Group normalisation, as torch.nn.GroupNorm (Wu and He 2018). */
+#include "engine/ops/op-layers.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input", "Features [batch, channels] and any sizes after them." },
+  { "weight", "Ties the scale to another tensor [channels].", LOOM_PORT_WEIGHT },
+  { "bias", "Ties the shift to another tensor [channels].", LOOM_PORT_WEIGHT },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "num_groups",
+    .type = LOOM_PARAM_INT,
+    .minimum = 1,
+    .maximum = 1e6,
+    .unit = "groups",
+    .doc = "How many groups the channels are split into." },
+  { .name = "eps",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "1e-05",
+    .minimum = 0,
+    .maximum = 1,
+    .doc = "Added to the variance, so that a constant group does not divide by zero.",
+    .advanced = TRUE },
+  { .name = "affine", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Learns a scale and a shift for each channel." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  gint64 c, groups = loom_infer_int (ctx, "num_groups");
+
+  if (!loom_op_rank (ctx, 0, "input", 2, LOOM_SHAPE_MAX_RANK, "features, batch × channels × any sizes",
+                     "Put a reshape before it.")
+      || !loom_op_needs_float (ctx, 0, "input", NULL) || !loom_op_plain_dim (ctx, x->shape.dim[1], "each channel", &c))
+    return;
+  if (c % groups != 0)
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "num_groups",
+                        "%" G_GINT64_FORMAT " channels cannot be split into %" G_GINT64_FORMAT " equal groups.", c,
+                        groups);
+      return;
+    }
+  if (loom_infer_bool (ctx, "affine"))
+    {
+      LoomWeightSpec scale = {
+        .name = "weight", .shape = loom_shape (1, &c), .init = { .kind = LOOM_INIT_CONSTANT, .a = 1 }, .dtype = LOOM_F32
+      };
+      LoomWeightSpec shift
+          = { .name = "bias", .shape = scale.shape, .init = { .kind = LOOM_INIT_ZEROS }, .dtype = LOOM_F32 };
+
+      loom_infer_weight (ctx, &scale);
+      loom_infer_weight (ctx, &shift);
+    }
+  loom_infer_output (ctx, 0, x->dtype, &x->shape);
+}
+
+/* A group's elements lie side by side, so each is a row of a layer norm. */
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
+  LoomValue x = loom_lower_input (ctx, 0), y;
+  LoomTensorDesc d = loom_op_desc (ctx, x);
+  gint64 rows = d.dim[0] * loom_infer_int (infer_ctx, "num_groups"), count = loom_desc_count (&d);
+
+  y = loom_reshape (p, x, 2, (gint64[]){ rows, count / MAX (rows, 1) });
+  y = loom_op_normalise (p, y, 1, loom_infer_float (infer_ctx, "eps"));
+  loom_lower_output (ctx, 0,
+                     loom_op_scale_channels (p, loom_reshape (p, y, d.rank, d.dim), loom_lower_weight (ctx, "weight"),
+                                             loom_lower_weight (ctx, "bias")));
+}
+
+static const LoomSample samples[] = {
+  { .params = "num_groups=2", .inputs = { "f32:B,4,3" } },
+  { .params = "num_groups=1 affine=false", .inputs = { "f32:2,3,2,2" } },
+  { .params = "num_groups=3 eps=0.001", .inputs = { "f32:2,6" } },
+  { .params = "num_groups=4", .inputs = { "f32:2,4,2,1,3" } },
+  { NULL },
+};
+
+const LoomOp loom_op_group_norm = {
+  .name = "group_norm",
+  .title = "Group norm",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-group-norm-symbolic",
+  .doc = "Brings each group of channels of each sample to mean 0 and variance 1.",
+  .details = "Between instance norm (each channel alone) and layer norm (all channels together): a sample’s "
+             "channels are measured in groups. It does not look at the batch, so it works with batches of one "
+             "or two, where batch norm is lost.",
+  .formula = "y = γ (x − μ) / √(σ² + ε) + β",
+  .reference = "torch.nn.GroupNorm",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_norm_flops,
+  .samples = samples,
+};

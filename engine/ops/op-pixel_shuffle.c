@@ -1,0 +1,84 @@
+/* Pixel shuffle, as torch.nn.PixelShuffle (Shi et al. 2016). */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input", "Images [batch, channels, height, width]; more or fewer dimensions may come before the channels." },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "upscale_factor",
+    .type = LOOM_PARAM_INT,
+    .minimum = 1,
+    .maximum = 10000,
+    .doc = "Height and width of a block, r." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  gint64 r = loom_infer_int (ctx, "upscale_factor");
+  LoomShape shape = x->shape;
+  int c = shape.rank - 3;
+
+  if (!loom_op_rank (ctx, 0, "input", 3, LOOM_SHAPE_MAX_RANK, "images, channels × height × width last",
+                     "Put a reshape before it."))
+    return;
+  if (!loom_dim_div (shape.dim[c], loom_dim (r * r), &shape.dim[c]) && !loom_dim_is_unknown (shape.dim[c]))
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "upscale_factor",
+                        "The channels must be a multiple of upscale_factor squared, %" G_GINT64_FORMAT ".", r * r);
+      return;
+    }
+  shape.dim[c + 1] = loom_dim_mul (shape.dim[c + 1], loom_dim (r));
+  shape.dim[c + 2] = loom_dim_mul (shape.dim[c + 2], loom_dim (r));
+  loom_infer_output (ctx, 0, x->dtype, &shape);
+}
+
+/* [N, C, r, r, H, W] → [N, C, H, r, W, r], with N for all dimensions before the channels. */
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  gint64 r = loom_infer_int (loom_lower_infer (ctx), "upscale_factor"), dims[LOOM_MAX_RANK], n = 1;
+  int rank = loom_op_output_dims (ctx, 0, dims);
+  const gint64 *last = dims + rank - 3;
+  LoomValue v;
+
+  for (int i = 0; i < rank - 3; i++)
+    n *= dims[i];
+  v = loom_reshape (p, loom_lower_input (ctx, 0), 6, (gint64[]){ n, last[0], r, r, last[1] / r, last[2] / r });
+  v = loom_permute (p, v, (int[]){ 0, 1, 4, 2, 5, 3 });
+  loom_lower_output (ctx, 0, loom_reshape (p, v, rank, dims));
+}
+
+static const LoomSample samples[] = {
+  { .params = "upscale_factor=2", .inputs = { "f32:B,8,2,3" } },
+  { .params = "upscale_factor=1", .inputs = { "f32:1,2,2" } },
+  { .params = "upscale_factor=3", .inputs = { "f32:2,1,18,1,2" } },
+  { .params = "upscale_factor=2", .inputs = { "i64:2,4,1,2" } },
+  { .params = "upscale_factor=2", .inputs = { "f32:0,4,1,1" } },
+  { NULL },
+};
+
+const LoomOp loom_op_pixel_shuffle = {
+  .name = "pixel_shuffle",
+  .title = "Pixel shuffle",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-pixel-shuffle-symbolic",
+  .doc = "Lays channels out as blocks of pixels: the image becomes larger and shallower.",
+  .details = "A network that enlarges images computes r² channels at the small size, where convolutions are "
+             "cheap, and this lays them out as r × r pixels each. Nothing is computed, elements only change "
+             "places.",
+  .formula = "[C·r², H, W] → [C, H·r, W·r]",
+  .reference = "torch.nn.PixelShuffle",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_no_flops,
+  .samples = samples,
+};

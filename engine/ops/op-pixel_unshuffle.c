@@ -1,0 +1,84 @@
+/* The opposite of pixel shuffle, as torch.nn.PixelUnshuffle (Shi et al. 2016). */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input", "Images [batch, channels, height, width]; more or fewer dimensions may come before the channels." },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "downscale_factor",
+    .type = LOOM_PARAM_INT,
+    .minimum = 1,
+    .maximum = 10000,
+    .doc = "Height and width of a block, r." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  gint64 r = loom_infer_int (ctx, "downscale_factor");
+  LoomShape shape = x->shape;
+  int c = shape.rank - 3;
+
+  if (!loom_op_rank (ctx, 0, "input", 3, LOOM_SHAPE_MAX_RANK, "images, channels × height × width last",
+                     "Put a reshape before it."))
+    return;
+  for (int i = 1; i <= 2; i++)
+    {
+      if (loom_dim_div (shape.dim[c + i], loom_dim (r), &shape.dim[c + i]) || loom_dim_is_unknown (shape.dim[c + i]))
+        continue;
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "downscale_factor",
+                        "Height and width must be multiples of downscale_factor, %" G_GINT64_FORMAT ".", r);
+      return;
+    }
+  shape.dim[c] = loom_dim_mul (shape.dim[c], loom_dim (r * r));
+  loom_infer_output (ctx, 0, x->dtype, &shape);
+}
+
+/* [N, C, H, r, W, r] → [N, C, r, r, H, W], with N for all dimensions before the channels. */
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  gint64 r = loom_infer_int (loom_lower_infer (ctx), "downscale_factor"), dims[LOOM_MAX_RANK], n = 1;
+  int rank = loom_op_output_dims (ctx, 0, dims);
+  const gint64 *last = dims + rank - 3;
+  LoomValue v;
+
+  for (int i = 0; i < rank - 3; i++)
+    n *= dims[i];
+  v = loom_reshape (p, loom_lower_input (ctx, 0), 6, (gint64[]){ n, last[0] / (r * r), last[1], r, last[2], r });
+  v = loom_permute (p, v, (int[]){ 0, 1, 3, 5, 2, 4 });
+  loom_lower_output (ctx, 0, loom_reshape (p, v, rank, dims));
+}
+
+static const LoomSample samples[] = {
+  { .params = "downscale_factor=2", .inputs = { "f32:B,2,4,6" } },
+  { .params = "downscale_factor=1", .inputs = { "f32:1,2,2" } },
+  { .params = "downscale_factor=3", .inputs = { "f32:2,1,2,3,3" } },
+  { .params = "downscale_factor=2", .inputs = { "i64:2,1,2,4" } },
+  { .params = "downscale_factor=2", .inputs = { "f32:0,1,2,2" } },
+  { NULL },
+};
+
+const LoomOp loom_op_pixel_unshuffle = {
+  .name = "pixel_unshuffle",
+  .title = "Pixel unshuffle",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-pixel-shuffle-symbolic",
+  .doc = "Packs blocks of pixels into channels: the image becomes smaller and deeper.",
+  .details = "Nothing is computed and nothing is lost: each block of r × r pixels becomes r² channels of one "
+             "pixel. A way to shrink an image in which the next layer still sees every pixel.",
+  .formula = "[C, H·r, W·r] → [C·r², H, W]",
+  .reference = "torch.nn.PixelUnshuffle",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_no_flops,
+  .samples = samples,
+};

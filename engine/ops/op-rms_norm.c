@@ -1,0 +1,103 @@
+/* Root-mean-square normalisation, as torch.nn.RMSNorm (Zhang and Sennrich 2019). */
+#include "engine/ops/op-layers.h"
+
+#include <float.h>
+
+static const LoomPortSpec inputs[] = {
+  { "input", "Features in the last dimensions." },
+  { "weight", "Ties the scale to another tensor [normalized_shape].", LOOM_PORT_WEIGHT },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "normalized_shape",
+    .type = LOOM_PARAM_INTS,
+    .def = "",
+    .minimum = 1,
+    .maximum = 1e9,
+    .doc = "The last dimensions that are measured together; left out, the last one alone." },
+  { .name = "eps",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "",
+    .minimum = 0,
+    .maximum = 1,
+    .doc = "Added to the mean square; left out, the smallest step of the floats at 1.",
+    .advanced = TRUE },
+  { .name = "elementwise_affine", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Learns a scale for each feature." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  LoomShape features;
+
+  if (!loom_op_features (ctx, &features))
+    return;
+  if (loom_infer_bool (ctx, "elementwise_affine"))
+    loom_infer_weight (ctx, &(LoomWeightSpec){ .name = "weight",
+                                               .shape = features,
+                                               .init = { .kind = LOOM_INIT_CONSTANT, .a = 1 },
+                                               .dtype = LOOM_F32 });
+  loom_infer_output (ctx, 0, x->dtype, &x->shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
+  LoomValue x = loom_lower_input (ctx, 0), weight = loom_lower_weight (ctx, "weight"), square;
+  LoomTensorDesc d = loom_op_desc (ctx, x);
+  double count = 1, eps = d.dtype == LOOM_F64 ? DBL_EPSILON : FLT_EPSILON;
+  guint32 axes = 0;
+
+  if (loom_infer_is_set (infer_ctx, "eps"))
+    eps = loom_infer_float (infer_ctx, "eps");
+  for (int i = d.rank - loom_op_n_features (infer_ctx); i < d.rank; i++)
+    {
+      axes |= 1u << i;
+      count *= (double)d.dim[i];
+    }
+  square = loom_reduce (p, LOOM_REDUCE_SUM, loom_unary (p, LOOM_SCALAR_SQUARE, x), axes, TRUE);
+  square = loom_binary (p, LOOM_SCALAR_DIV, square, loom_const (p, d.dtype, count));
+  square = loom_binary (p, LOOM_SCALAR_ADD, square, loom_const (p, d.dtype, eps));
+  x = loom_binary (p, LOOM_SCALAR_MUL, x, loom_unary (p, LOOM_SCALAR_RSQRT, square));
+  if (weight != 0)
+    x = loom_binary (p, LOOM_SCALAR_MUL, x, weight);
+  loom_lower_output (ctx, 0, x);
+}
+
+static double
+flops (const LoomInfer *ctx)
+{
+  return 5 * loom_op_output_count (ctx, 0);
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,6" } },
+  { .params = "normalized_shape=3,4", .inputs = { "f32:2,3,4" } },
+  { .params = "elementwise_affine=false eps=0.001", .inputs = { "f32:B,T,4" } },
+  { .inputs = { "f32:5" } },
+  { NULL },
+};
+
+const LoomOp loom_op_rms_norm = {
+  .name = "rms_norm",
+  .title = "RMS norm",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-rms-norm-symbolic",
+  .doc = "Scales each sample’s features to a root mean square of 1.",
+  .details = "Layer norm without the mean: only the length of the feature vector is fixed, its direction "
+             "stays. Cheaper, and as good in large language models, where it has taken layer norm’s place.",
+  .formula = "y = γ x / √(mean(x²) + ε)",
+  .reference = "torch.nn.RMSNorm",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = flops,
+  .samples = samples,
+};
