@@ -31,7 +31,7 @@ loom_op_lower_elu (LoomLower *ctx, double down, double up, double rate)
 }
 
 LoomValue
-loom_op_softplus (LoomProgram *p, LoomValue x, double beta, double threshold)
+loom_op_emit_softplus (LoomProgram *p, LoomValue x, double beta, double threshold)
 {
   LoomDType dtype = loom_value_info (p, x)->desc.dtype;
   LoomValue scale = loom_const (p, dtype, beta);

@@ -3,6 +3,8 @@
  * Most of them differ only in a scalar formula, so their files name it as .scalar and take the rest from here. */
 #include "engine/ops/op-private.h"
 
+#include <math.h>
+
 const LoomPortSpec loom_op_port_operands[] = {
   { "input", "The first operand." },
   { "other", "The second operand; its shape may differ where sizes are 1.", LOOM_PORT_OPTIONAL },
@@ -84,6 +86,12 @@ loom_op_infer_float (LoomInfer *ctx)
   loom_infer_output (ctx, 0, loom_dtype_is_float (t->dtype) ? t->dtype : LOOM_F32, &t->shape);
 }
 
+gboolean
+loom_op_is_whole (double value)
+{
+  return fabs (value) < 9.2e18 && value == floor (value);
+}
+
 /* A number that stands for the second operand is an attribute of that port's name. */
 static const char *
 second (const LoomInfer *ctx)
@@ -134,7 +142,7 @@ pair_type (LoomInfer *ctx, LoomDType *dtype, LoomShape *shape)
       double value = loom_infer_float (ctx, scalar);
 
       /* A whole number leaves integers what they are and makes them of truth values; any other makes floats. */
-      if (value != (double)(gint64)value)
+      if (!loom_op_is_whole (value))
         *dtype = LOOM_F32;
       else if (*dtype == LOOM_BOOL)
         *dtype = LOOM_I64;
@@ -236,7 +244,7 @@ loom_op_lower_compare (LoomLower *ctx)
       LoomDType dtype = loom_op_desc (ctx, a).dtype;
 
       if (!loom_dtype_is_float (dtype))
-        dtype = value == (double)(gint64)value ? LOOM_I64 : loom_program_get_float (p);
+        dtype = loom_op_is_whole (value) ? LOOM_I64 : loom_program_get_float (p);
       b = loom_const (p, dtype, value);
     }
   loom_lower_output (ctx, 0, loom_binary (p, loom_infer_op (infer)->scalar, a, b));

@@ -108,6 +108,9 @@ struct _LoomOp {
   gboolean has_effect;
   void (*infer) (LoomInfer *ctx);
   void (*lower) (LoomLower *ctx);
+  /* Where the size of what comes out depends on the data (nonzero): an i64 scalar that counts it. Such a node has a symbol
+   * of its own, loom_infer_own_dim(), which is bound before it is lowered. NULL: sizes follow from types. */
+  LoomValue (*measure) (LoomLower *ctx);
   double (*flops) (const LoomInfer *ctx); /* with bound symbols; NULL: one per output element */
   const LoomSample *samples;              /* end with inputs and params all NULL; NULL only for data operators */
   /* "16 channels · 3×3 · pad 1": the card's second row. NULL: the engine lists what differs from the defaults. */
@@ -142,6 +145,8 @@ const LoomType *loom_infer_input (const LoomInfer *ctx, guint i);
 /* Whether what is wired into input i is a weight or buffer of another node; its full name goes to *name. */
 gboolean loom_infer_input_is_state (const LoomInfer *ctx, guint i, const char **name);
 void loom_infer_output (LoomInfer *ctx, guint i, LoomDType dtype, const LoomShape *shape);
+/* The size that only data tells, of an operator with measure(). */
+LoomDim loom_infer_own_dim (const LoomInfer *ctx);
 const LoomType *loom_infer_get_output (const LoomInfer *ctx, guint i); /* for flops() and summary() */
 
 /* Declares a weight (or buffer): its name is the node's path + "." + name, its type float. It needs a plain

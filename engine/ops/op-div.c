@@ -1,21 +1,77 @@
 /* Divide: y = a / b, with broadcasting. */
 #include "engine/ops/op-private.h"
 
+static const char *const roundings[] = { "none", "trunc", "floor", NULL };
+
+static const LoomParamSpec params[] = {
+  { .name = "other",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "",
+    .doc = "A number as the second operand, where nothing is wired." },
+  { .name = "rounding_mode",
+    .type = LOOM_PARAM_ENUM,
+    .def = "none",
+    .choices = roundings,
+    .doc = "“trunc” drops the fraction of the result, “floor” rounds it down.",
+    .advanced = TRUE },
+  { NULL },
+};
+
+static gboolean
+is_exact (const LoomInfer *ctx)
+{
+  return g_str_equal (loom_infer_string (ctx, "rounding_mode"), "none");
+}
+
+/* Rounded quotients of whole numbers are whole. */
+static void
+infer (LoomInfer *ctx)
+{
+  if (is_exact (ctx))
+    loom_op_infer_division (ctx);
+  else
+    loom_op_infer_binary (ctx);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
+  LoomScalarOp op = is_exact (infer_ctx)                                                    ? LOOM_SCALAR_DIV
+                    : g_str_equal (loom_infer_string (infer_ctx, "rounding_mode"), "floor") ? LOOM_SCALAR_DIV_FLOOR
+                                                                                            : LOOM_SCALAR_DIV_TRUNC;
+  LoomValue a = loom_op_operand (ctx, 0), b = loom_op_operand (ctx, 1);
+
+  loom_lower_output (ctx, 0, loom_binary (loom_lower_program (ctx), op, a, b));
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3,4", "f32:B,3,4" }, .range = "positive" },
+  { .inputs = { "f32:B,3,1", "f32:4" }, .range = "positive" },
+  { .inputs = { "f32:", "f32:2,3" }, .range = "positive" },
+  { .inputs = { "f32:0,3", "f32:3" }, .range = "positive" },
+  { .params = "other=2.5", .inputs = { "f32:B,3" } },
+  { .params = "other=2", .inputs = { "i64:B,3" }, .range = "class:9" },
+  { .params = "other=0.7 rounding_mode=trunc", .inputs = { "f32:B,3" } },
+  { .params = "other=2 rounding_mode=floor", .inputs = { "i64:B,3" }, .range = "class:9" },
+  { NULL },
+};
+
 const LoomOp loom_op_div = {
   .name = "div",
   .title = "Divide",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-div-symbolic",
   .doc = "Divides element by element.",
-  .details = "Whole numbers become floats. Division by zero gives infinity or NaN. Shapes need not be equal: counted "
+  .details = "Whole numbers become floats, unless the result is rounded. Division by zero gives infinity or NaN. "
+             "Shapes need not be equal: counted "
              "from the right, a size of 1 is repeated as often as the other operand asks.",
   .formula = "y = a / b",
   .reference = "torch.div",
   .inputs = loom_op_port_operands,
   .outputs = loom_op_port_out,
-  .params = loom_op_param_other,
-  .scalar = LOOM_SCALAR_DIV,
-  .infer = loom_op_infer_division,
-  .lower = loom_op_lower_binary,
-  .samples = loom_op_samples_positive_pairs,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .samples = samples,
 };

@@ -15,6 +15,17 @@ static const LoomParamSpec params[] = {
   { NULL },
 };
 
+/* Whole powers of whole numbers are whole; a negative power is a fraction. */
+static void
+infer (LoomInfer *ctx)
+{
+  if (loom_infer_input (ctx, 1) == NULL && loom_infer_is_set (ctx, "exponent")
+      && loom_infer_float (ctx, "exponent") < 0)
+    loom_op_infer_division (ctx);
+  else
+    loom_op_infer_binary (ctx);
+}
+
 /* Squares and square roots have cheaper formulas of their own. */
 static void
 lower (LoomLower *ctx)
@@ -39,6 +50,8 @@ static const LoomSample samples[] = {
   { .inputs = { "f32:B,3", "f32:3" }, .range = "positive" },
   { .inputs = { "f32:B,1", "f32:1,4" }, .range = "positive" },
   { .params = "exponent=2", .inputs = { "f32:0" } },
+  { .params = "exponent=3", .inputs = { "i64:B,3" }, .range = "class:5" },
+  { .params = "exponent=-1", .inputs = { "i64:B,3" }, .range = "class:5" },
   { NULL },
 };
 
@@ -56,7 +69,7 @@ const LoomOp loom_op_pow = {
   .outputs = loom_op_port_out,
   .params = params,
   .scalar = LOOM_SCALAR_POW,
-  .infer = loom_op_infer_division,
+  .infer = infer,
   .lower = lower,
   .samples = samples,
 };

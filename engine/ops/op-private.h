@@ -206,6 +206,8 @@ LoomValue loom_op_part_like (LoomProgram *p, LoomValue v, LoomValue like);
 /* x[…, index, …]: the axis becomes the dimensions of the index. The second is the row of each in a table [outer·n, …]. */
 LoomValue loom_op_pick_rows (LoomProgram *p, LoomValue x, LoomValue index, int axis);
 LoomValue loom_op_flat_rows (LoomProgram *p, LoomValue index, gint64 outer, gint64 n);
+/* The places that coordinates along the last dimension of an index name in x, as rows of a table. */
+LoomValue loom_op_coordinates (LoomProgram *p, LoomValue x, LoomValue index, int batch, gint64 table[2]);
 /* Running sums, products and extremes along "dim". */
 void loom_op_infer_running (LoomInfer *ctx);
 LoomValue loom_op_running_product (LoomProgram *p, LoomValue x, int axis);

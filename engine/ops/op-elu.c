@@ -1,0 +1,35 @@
+/* ELU (Clevert et al. 2015). */
+#include "engine/ops/op-private.h"
+
+static void
+lower (LoomLower *ctx)
+{
+  loom_op_lower_elu (ctx, loom_infer_float (loom_lower_infer (ctx), "alpha"), 1, 1);
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3,4" }, .range = "away0" },
+  { .params = "alpha=0.5", .inputs = { "f32:B,3,4" }, .range = "away0" },
+  { .inputs = { "f32:" }, .range = "away0" },
+  { .inputs = { "f32:0,3" } },
+  { NULL },
+};
+
+const LoomOp loom_op_elu = {
+  .name = "elu",
+  .title = "ELU",
+  .category = LOOM_CATEGORY_ACTIVATIONS,
+  .icon = "loom-elu-symbolic",
+  .doc = "Lets positive numbers pass and bends negative ones towards −alpha.",
+  .details = "Smooth where ReLU has a corner, and never flat at once: negative numbers still have a slope, and "
+             "their mean comes nearer to zero.",
+  .formula = "y = x for x > 0, else α (eˣ − 1)",
+  .reference = "torch.nn.ELU",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = loom_op_param_alpha,
+  .infer = loom_op_infer_float,
+  .lower = lower,
+  .flops = loom_op_smooth_flops,
+  .samples = samples,
+};

@@ -1,0 +1,20 @@
+/* The error function. */
+#include "engine/ops/op-private.h"
+
+const LoomOp loom_op_erf = {
+  .name = "erf",
+  .title = "Error function",
+  .category = LOOM_CATEGORY_MATHS,
+  .icon = "loom-sigmoid-symbolic",
+  .doc = "Measures how much of a bell curve lies between −x√2 and x√2.",
+  .details = "The running total of the normal distribution, scaled to end at −1 and 1. The exact gelu is made "
+             "of it.",
+  .formula = "y = 2/√π · ∫₀ˣ e⁻ᵗ² dt",
+  .reference = "torch.erf",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .infer = loom_op_infer_float,
+  .scalar = LOOM_SCALAR_ERF,
+  .lower = loom_op_lower_unary,
+  .samples = loom_op_samples_any,
+};

@@ -1,0 +1,19 @@
+/* Power of two: y = 2ˣ. */
+#include "engine/ops/op-private.h"
+
+const LoomOp loom_op_exp2 = {
+  .name = "exp2",
+  .title = "Power of 2",
+  .category = LOOM_CATEGORY_MATHS,
+  .icon = "loom-exp-symbolic",
+  .doc = "Raises 2 to the power of every element.",
+  .details = "Doubles with every step of one. The same curve as eˣ but wider; its slope is ln 2 times itself.",
+  .formula = "y = 2ˣ",
+  .reference = "torch.exp2",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .infer = loom_op_infer_float,
+  .scalar = LOOM_SCALAR_EXP2,
+  .lower = loom_op_lower_unary,
+  .samples = loom_op_samples_any,
+};

@@ -1,0 +1,20 @@
+/* Whether one element is at least another. */
+#include "engine/ops/op-private.h"
+
+const LoomOp loom_op_ge = {
+  .name = "ge",
+  .title = "Greater or equal",
+  .category = LOOM_CATEGORY_LOGIC,
+  .icon = "loom-lt-symbolic",
+  .doc = "Asks of each pair whether the first is greater or equal.",
+  .details = "The mask of what reaches a bound, the bound included. It has no slope, so no gradient passes.",
+  .formula = "y = (a ≥ b)",
+  .reference = "torch.ge",
+  .inputs = loom_op_port_operands,
+  .outputs = loom_op_port_out,
+  .params = loom_op_param_other,
+  .scalar = LOOM_SCALAR_GE,
+  .infer = loom_op_infer_compare,
+  .lower = loom_op_lower_compare,
+  .samples = loom_op_samples_compared,
+};

@@ -1,0 +1,31 @@
+/* Hard sigmoid: a sigmoid of three straight lines. */
+#include "engine/ops/op-private.h"
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_op_operand (ctx, 0), y;
+
+  y = loom_binary (p, LOOM_SCALAR_ADD, x, loom_op_const_like (ctx, x, 3));
+  y = loom_op_hold (ctx, y, 0, LOOM_SCALAR_GT, LOOM_SCALAR_MAX);
+  y = loom_op_hold (ctx, y, 6, LOOM_SCALAR_LT, LOOM_SCALAR_MIN);
+  loom_lower_output (ctx, 0, loom_binary (p, LOOM_SCALAR_DIV, y, loom_op_const_like (ctx, x, 6)));
+}
+
+const LoomOp loom_op_hardsigmoid = {
+  .name = "hardsigmoid",
+  .title = "Hard sigmoid",
+  .category = LOOM_CATEGORY_ACTIVATIONS,
+  .icon = "loom-sigmoid-symbolic",
+  .doc = "A sigmoid made of straight lines.",
+  .details = "0 up to −3, 1 from 3 on and a straight line between: no exponential, so it is cheap on small "
+             "devices.",
+  .formula = "y = min(max(x + 3, 0), 6) / 6",
+  .reference = "torch.nn.Hardsigmoid",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .infer = loom_op_infer_float,
+  .lower = lower,
+  .samples = loom_op_samples_any,
+};

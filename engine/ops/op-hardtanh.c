@@ -1,0 +1,45 @@
+/* Hard tanh: a line between two bounds. */
+#include "engine/ops/op-private.h"
+
+static const LoomParamSpec params[] = {
+  { .name = "min_val", .type = LOOM_PARAM_FLOAT, .def = "-1", .doc = "Anything smaller becomes this." },
+  { .name = "max_val", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "Anything larger becomes this." },
+  { NULL },
+};
+
+static void
+lower (LoomLower *ctx)
+{
+  const LoomInfer *bounds = loom_lower_infer (ctx);
+  LoomValue x = loom_op_operand (ctx, 0), y;
+
+  y = loom_op_hold (ctx, x, loom_infer_float (bounds, "min_val"), LOOM_SCALAR_GT, LOOM_SCALAR_MAX);
+  loom_lower_output (ctx, 0,
+                     loom_op_hold (ctx, y, loom_infer_float (bounds, "max_val"), LOOM_SCALAR_LT, LOOM_SCALAR_MIN));
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3,4" }, .range = "away0" },
+  { .params = "min_val=-0.5 max_val=2", .inputs = { "f32:B,3,4" }, .range = "away0" },
+  { .inputs = { "f32:" }, .range = "away0" },
+  { .inputs = { "f32:0,3" } },
+  { NULL },
+};
+
+const LoomOp loom_op_hardtanh = {
+  .name = "hardtanh",
+  .title = "Hard tanh",
+  .category = LOOM_CATEGORY_ACTIVATIONS,
+  .icon = "loom-clamp-symbolic",
+  .doc = "Lets numbers between two bounds pass and holds the others there.",
+  .details = "A tanh of straight lines. Outside the bounds the slope is 0, so units that have gone there learn "
+             "nothing more.",
+  .formula = "y = min(max(x, min_val), max_val)",
+  .reference = "torch.nn.Hardtanh",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = loom_op_infer_float,
+  .lower = lower,
+  .samples = samples,
+};

@@ -1,0 +1,86 @@
+/* L2 penalty: λ times the sum of all squares. */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec inputs[] = {
+  { "0", "Weights, of any shapes; as many as are wired.", LOOM_PORT_VARIADIC },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "lambda",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "0.0005",
+    .minimum = 0,
+    .maximum = 1e30,
+    .doc = "How strongly the squares count.",
+    .hyper = TRUE },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  LoomShape scalar = loom_shape_scalar ();
+
+  for (guint i = 0; i < loom_infer_n_inputs (ctx); i++)
+    {
+      g_autofree char *port = g_strdup_printf ("%u", i);
+
+      if (!loom_op_needs_float (ctx, i, port, "penalises weights"))
+        return;
+    }
+  loom_infer_output (ctx, 0, LOOM_F32, &scalar);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue sum = 0;
+
+  for (guint i = 0; i < loom_infer_n_inputs (loom_lower_infer (ctx)); i++)
+    {
+      LoomValue w = loom_cast (p, loom_lower_input (ctx, i), loom_program_get_float (p));
+      LoomValue squares = loom_sum_all (p, loom_unary (p, LOOM_SCALAR_SQUARE, w));
+
+      sum = sum == 0 ? squares : loom_binary (p, LOOM_SCALAR_ADD, sum, squares);
+    }
+  loom_lower_output (ctx, 0, loom_binary (p, LOOM_SCALAR_MUL, sum, loom_lower_hyper (ctx, "lambda")));
+}
+
+static double
+flops (const LoomInfer *ctx)
+{
+  double n = 0;
+
+  for (guint i = 0; i < loom_infer_n_inputs (ctx); i++)
+    n += 2 * loom_op_input_count (ctx, i);
+  return n;
+}
+
+static const LoomSample samples[] = {
+  { .params = "lambda=0.1", .inputs = { "f32:3,4", "f32:3", "f32:" } },
+  { .inputs = { "f32:2,2" } },
+  { .inputs = { "f32:0" } },
+  { NULL },
+};
+
+const LoomOp loom_op_l2_penalty = {
+  .name = "l2_penalty",
+  .title = "L2 penalty",
+  .category = LOOM_CATEGORY_LOSS,
+  .icon = "loom-l2-penalty-symbolic",
+  .doc = "Adds up the squares of all weights that are wired in, times lambda.",
+  .details = "Added to a loss it holds weights small: of all the networks that fit the data it prefers the "
+             "plain one. Its gradient pulls each weight towards zero by 2 · lambda times itself, which for "
+             "plain gradient descent is weight decay.",
+  .formula = "L = λ Σ w²",
+  .reference = "torch.linalg.vector_norm",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = flops,
+  .samples = samples,
+};

@@ -1,0 +1,20 @@
+/* Logarithm to base 10. */
+#include "engine/ops/op-private.h"
+
+const LoomOp loom_op_log10 = {
+  .name = "log10",
+  .title = "Logarithm to base 10",
+  .category = LOOM_CATEGORY_MATHS,
+  .icon = "loom-log-symbolic",
+  .doc = "Says which power of 10 every element is.",
+  .details = "Its whole part counts digits, so it suits scales that cover many orders of magnitude. There is "
+             "none of zero or below.",
+  .formula = "y = log₁₀ x",
+  .reference = "torch.log10",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .infer = loom_op_infer_float,
+  .scalar = LOOM_SCALAR_LOG10,
+  .lower = loom_op_lower_unary,
+  .samples = loom_op_samples_positive,
+};

@@ -1,0 +1,34 @@
+/* Product over all or some dimensions. */
+#include "engine/ops/op-private.h"
+
+static void
+infer (LoomInfer *ctx)
+{
+  loom_op_infer_reduced (ctx, LOOM_I64);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  loom_lower_output (ctx, 0, loom_op_reduce (ctx, LOOM_REDUCE_PROD, loom_op_operand (ctx, 0)));
+}
+
+const LoomOp loom_op_prod = {
+  .name = "prod",
+  .title = "Product",
+  .category = LOOM_CATEGORY_MATHS,
+  .icon = "loom-prod-symbolic",
+  .doc = "Multiplies all elements, or those along some dimensions.",
+  .details = "The likelihood of independent events is a product; so many factors soon leave the range of "
+             "floats that one adds logarithms instead. Each factor’s gradient is the product of the others, "
+             "zeros among them included.",
+  .formula = "y = Π x",
+  .reference = "torch.prod",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = loom_op_param_reduced,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_input_flops,
+  .samples = loom_op_samples_reduced,
+};

@@ -1,0 +1,19 @@
+/* Reciprocal: y = 1/x. */
+#include "engine/ops/op-private.h"
+
+const LoomOp loom_op_reciprocal = {
+  .name = "reciprocal",
+  .title = "Reciprocal",
+  .category = LOOM_CATEGORY_MATHS,
+  .icon = "loom-reciprocal-symbolic",
+  .doc = "Divides 1 by every element.",
+  .details = "Turns a factor into a divisor. Near zero it grows without bound, and so does its gradient.",
+  .formula = "y = 1 / x",
+  .reference = "torch.reciprocal",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .infer = loom_op_infer_float,
+  .scalar = LOOM_SCALAR_RECIP,
+  .lower = loom_op_lower_unary,
+  .samples = loom_op_samples_away0,
+};

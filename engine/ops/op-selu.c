@@ -1,0 +1,28 @@
+/* SELU (Klambauer et al. 2017). */
+#include "engine/ops/op-private.h"
+
+static void
+lower (LoomLower *ctx)
+{
+  const double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946;
+
+  loom_op_lower_elu (ctx, alpha * scale, scale, 1);
+}
+
+const LoomOp loom_op_selu = {
+  .name = "selu",
+  .title = "SELU",
+  .category = LOOM_CATEGORY_ACTIVATIONS,
+  .icon = "loom-elu-symbolic",
+  .doc = "An ELU with two constants that keep mean 0 and variance 1.",
+  .details = "With weights drawn at the right scale (normal, variance 1/n) a deep stack of linear layers and "
+             "SELUs normalises itself: activations drift towards mean 0 and variance 1 without a norm layer.",
+  .formula = "y = λ (x for x > 0, else α (eˣ − 1))",
+  .reference = "torch.nn.SELU",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .infer = loom_op_infer_float,
+  .lower = lower,
+  .flops = loom_op_smooth_flops,
+  .samples = loom_op_samples_away0,
+};

@@ -1,0 +1,29 @@
+/* SiLU, also called swish: x·σ(x). */
+#include "engine/ops/op-private.h"
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_op_operand (ctx, 0);
+
+  loom_lower_output (ctx, 0, loom_binary (p, LOOM_SCALAR_MUL, x, loom_unary (p, LOOM_SCALAR_SIGMOID, x)));
+}
+
+const LoomOp loom_op_silu = {
+  .name = "silu",
+  .title = "SiLU",
+  .category = LOOM_CATEGORY_ACTIVATIONS,
+  .icon = "loom-silu-symbolic",
+  .doc = "Weighs every number by its own sigmoid.",
+  .details = "A smooth relative of ReLU that dips a little below zero before it rises. Found by search and "
+             "used in image networks and in the gates of language models.",
+  .formula = "y = x · σ(x)",
+  .reference = "torch.nn.SiLU",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .infer = loom_op_infer_float,
+  .lower = lower,
+  .flops = loom_op_smooth_flops,
+  .samples = loom_op_samples_any,
+};

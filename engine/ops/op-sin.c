@@ -1,0 +1,20 @@
+/* Sine. */
+#include "engine/ops/op-private.h"
+
+const LoomOp loom_op_sin = {
+  .name = "sin",
+  .title = "Sine",
+  .category = LOOM_CATEGORY_MATHS,
+  .icon = "loom-sin-symbolic",
+  .doc = "Computes the sine of every element, an angle in radians.",
+  .details = "A wave between −1 and 1 that repeats every 2π. Positions in a sentence are written as sines and "
+             "cosines of many wavelengths, so that a network can tell near from far.",
+  .formula = "y = sin x",
+  .reference = "torch.sin",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .infer = loom_op_infer_float,
+  .scalar = LOOM_SCALAR_SIN,
+  .lower = loom_op_lower_unary,
+  .samples = loom_op_samples_any,
+};

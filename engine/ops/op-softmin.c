@@ -1,0 +1,30 @@
+/* Softmin along a dimension. */
+#include "engine/ops/op-private.h"
+
+static const LoomParamSpec params[] = {
+  { .name = "dim",
+    .type = LOOM_PARAM_INT,
+    .def = "-1",
+    .minimum = -8,
+    .maximum = 7,
+    .doc = "The dimension along which the results sum to 1." },
+  { NULL },
+};
+
+const LoomOp loom_op_softmin = {
+  .name = "softmin",
+  .title = "Softmin",
+  .category = LOOM_CATEGORY_ACTIVATIONS,
+  .icon = "loom-softmax-symbolic",
+  .doc = "Turns scores into shares that sum to 1, the smallest score first.",
+  .details = "The softmax of the negated scores: with distances as scores the nearest gets the largest share.",
+  .formula = "yᵢ = e⁻ˣⁱ / Σⱼ e⁻ˣʲ",
+  .reference = "torch.nn.Softmin",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = loom_op_infer_softmax,
+  .lower = loom_op_lower_softmin,
+  .flops = loom_op_softmax_flops,
+  .samples = loom_op_samples_softmax,
+};

@@ -1,0 +1,51 @@
+/* Softplus: ln(1 + e^(βx))/β. */
+#include "engine/ops/op-private.h"
+
+static const LoomParamSpec params[] = {
+  { .name = "beta", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "How sharp the bend is." },
+  { .name = "threshold",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "20",
+    .advanced = TRUE,
+    .doc = "Above this, times beta, the line is straight, so that the exponential does not overflow." },
+  { NULL },
+};
+
+static void
+lower (LoomLower *ctx)
+{
+  const LoomInfer *params_of = loom_lower_infer (ctx);
+
+  loom_lower_output (ctx, 0,
+                     loom_op_emit_softplus (loom_lower_program (ctx), loom_op_operand (ctx, 0),
+                                            loom_infer_float (params_of, "beta"),
+                                            loom_infer_float (params_of, "threshold")));
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3,4" }, .range = "away0" },
+  { .params = "beta=2", .inputs = { "f32:B,3,4" }, .range = "away0" },
+  { .params = "beta=0.5 threshold=30", .inputs = { "f32:B,3,4" }, .range = "away0" },
+  { .inputs = { "f32:" }, .range = "away0" },
+  { .inputs = { "f32:0,3" } },
+  { NULL },
+};
+
+const LoomOp loom_op_softplus = {
+  .name = "softplus",
+  .title = "Softplus",
+  .category = LOOM_CATEGORY_ACTIVATIONS,
+  .icon = "loom-softplus-symbolic",
+  .doc = "A ReLU with a round corner; always positive.",
+  .details = "Turns any number into a positive one, a variance or a rate for instance. The larger beta, the "
+             "sharper the bend. Its slope is the sigmoid.",
+  .formula = "y = ln(1 + e^(βx)) / β",
+  .reference = "torch.nn.Softplus",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = loom_op_infer_float,
+  .lower = lower,
+  .flops = loom_op_smooth_flops,
+  .samples = samples,
+};

@@ -1,0 +1,47 @@
+/* Soft shrink: every number nearer to zero. */
+#include "engine/ops/op-private.h"
+
+static const LoomParamSpec params[] = {
+  { .name = "lambd", .type = LOOM_PARAM_FLOAT, .def = "0.5", .doc = "How large a number must be to survive." },
+  { NULL },
+};
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_op_operand (ctx, 0), lambd, zero, above, below;
+
+  lambd = loom_op_const_like (ctx, x, loom_infer_float (loom_lower_infer (ctx), "lambd"));
+  zero = loom_binary (p, LOOM_SCALAR_MUL, x, loom_op_const_like (ctx, x, 0));
+  above = loom_binary (p, LOOM_SCALAR_GT, x, lambd);
+  below = loom_binary (p, LOOM_SCALAR_LT, x, loom_unary (p, LOOM_SCALAR_NEG, lambd));
+  zero = loom_ternary (p, LOOM_SCALAR_SELECT, below, loom_binary (p, LOOM_SCALAR_ADD, x, lambd), zero);
+  loom_lower_output (ctx, 0,
+                     loom_ternary (p, LOOM_SCALAR_SELECT, above, loom_binary (p, LOOM_SCALAR_SUB, x, lambd), zero));
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3,4" }, .range = "away0" },
+  { .params = "lambd=1", .inputs = { "f32:B,3,4" }, .range = "away0" },
+  { .inputs = { "f32:" }, .range = "away0" },
+  { .inputs = { "f32:0,3" } },
+  { NULL },
+};
+
+const LoomOp loom_op_softshrink = {
+  .name = "softshrink",
+  .title = "Soft shrink",
+  .category = LOOM_CATEGORY_ACTIVATIONS,
+  .icon = "loom-shrink-symbolic",
+  .doc = "Moves every number towards zero by λ; small ones become zero.",
+  .details = "The step that an L1 penalty asks for: sparse codes are found by repeating it.",
+  .formula = "y = sign(x) · max(|x| − λ, 0)",
+  .reference = "torch.nn.Softshrink",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = loom_op_infer_float,
+  .lower = lower,
+  .samples = samples,
+};

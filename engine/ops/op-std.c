@@ -1,0 +1,33 @@
+/* Standard deviation over all or some dimensions. */
+#include "engine/ops/op-private.h"
+
+static void
+infer (LoomInfer *ctx)
+{
+  loom_op_infer_reduced (ctx, LOOM_F32);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  loom_lower_output (ctx, 0, loom_op_root (loom_lower_program (ctx), loom_op_variance (ctx)));
+}
+
+const LoomOp loom_op_std = {
+  .name = "std",
+  .title = "Standard deviation",
+  .category = LOOM_CATEGORY_MATHS,
+  .icon = "loom-var-symbolic",
+  .doc = "Measures how far elements spread around their mean.",
+  .details = "The root of the variance, in the unit of the numbers themselves. Watch it behind the layers of a "
+             "deep network: it should neither fade nor grow. Where all elements are equal its gradient is 0.",
+  .formula = "y = √(Σ (x − μ)² / (n − correction))",
+  .reference = "torch.std",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = loom_op_param_spread,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_input_flops,
+  .samples = loom_op_samples_spread,
+};

@@ -1,0 +1,45 @@
+/* Threshold: a number in place of what is too small. */
+#include "engine/ops/op-private.h"
+
+static const LoomParamSpec params[] = {
+  { .name = "threshold", .type = LOOM_PARAM_FLOAT, .doc = "What is above this passes." },
+  { .name = "value", .type = LOOM_PARAM_FLOAT, .doc = "What everything else becomes." },
+  { NULL },
+};
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_op_operand (ctx, 0), keep;
+
+  keep = loom_binary (p, LOOM_SCALAR_GT, x,
+                      loom_op_const_like (ctx, x, loom_infer_float (loom_lower_infer (ctx), "threshold")));
+  loom_lower_output (ctx, 0,
+                     loom_ternary (p, LOOM_SCALAR_SELECT, keep, x,
+                                   loom_op_const_like (ctx, x, loom_infer_float (loom_lower_infer (ctx), "value"))));
+}
+
+static const LoomSample samples[] = {
+  { .params = "threshold=0.1 value=20", .inputs = { "f32:B,3,4" }, .range = "away0" },
+  { .params = "threshold=-0.1 value=-3", .inputs = { "f32:" }, .range = "away0" },
+  { .params = "threshold=0 value=0", .inputs = { "f32:0,3" } },
+  { NULL },
+};
+
+const LoomOp loom_op_threshold = {
+  .name = "threshold",
+  .title = "Threshold",
+  .category = LOOM_CATEGORY_ACTIVATIONS,
+  .icon = "loom-relu-symbolic",
+  .doc = "Replaces everything up to a threshold by a fixed number.",
+  .details = "ReLU is the threshold at 0 with the value 0. What is replaced gets no gradient.",
+  .formula = "y = x for x > threshold, else value",
+  .reference = "torch.nn.Threshold",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = loom_op_infer_float,
+  .lower = lower,
+  .samples = samples,
+};

@@ -1,0 +1,34 @@
+/* Variance over all or some dimensions. */
+#include "engine/ops/op-private.h"
+
+static void
+infer (LoomInfer *ctx)
+{
+  loom_op_infer_reduced (ctx, LOOM_F32);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  loom_lower_output (ctx, 0, loom_op_variance (ctx));
+}
+
+const LoomOp loom_op_var = {
+  .name = "var",
+  .title = "Variance",
+  .category = LOOM_CATEGORY_MATHS,
+  .icon = "loom-var-symbolic",
+  .doc = "Measures how far elements spread around their mean, squared.",
+  .details = "The mean squared distance from the mean. Of a sample one divides by one less than its size, "
+             "since the mean was taken from the same numbers; layers that normalise divide by the whole size, "
+             "correction 0.",
+  .formula = "y = Σ (x − μ)² / (n − correction)",
+  .reference = "torch.var",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = loom_op_param_spread,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_input_flops,
+  .samples = loom_op_samples_spread,
+};

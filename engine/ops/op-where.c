@@ -1,0 +1,125 @@
+/* Where: one of two elements, as a condition says. */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec inputs[] = {
+  { "condition", "True, or not 0, where input is taken." },
+  { "input", "What is taken where the condition holds.", LOOM_PORT_OPTIONAL },
+  { "other", "What is taken elsewhere.", LOOM_PORT_OPTIONAL },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "input",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "",
+    .doc = "A number that is taken where the condition holds, where nothing is wired." },
+  { .name = "other",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "",
+    .doc = "A number that is taken elsewhere, where nothing is wired." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  LoomShape shape = loom_infer_input (ctx, 0)->shape;
+  LoomDType dtype = LOOM_BOOL;
+  gboolean number = FALSE, fraction = FALSE;
+
+  for (guint i = 1; i < 3; i++)
+    {
+      const char *name = inputs[i].name;
+      const LoomType *t = loom_infer_input (ctx, i);
+      LoomShape both;
+
+      if (t == NULL && !loom_infer_is_set (ctx, name))
+        {
+          loom_infer_fault (ctx, LOOM_ERROR_PORT, name, "There is no %s. Wire one in, or give a number as %s.", name,
+                            name);
+          return;
+        }
+      if (t != NULL && loom_infer_is_set (ctx, name))
+        {
+          LoomFault *fault = loom_infer_fault (ctx, LOOM_ERROR_PORT, name,
+                                               "%s is wired and also given as a number; it can be only one.", name);
+
+          loom_fault_set_fix (fault, name, NULL, "Remove the number.");
+          return;
+        }
+      if (t == NULL)
+        {
+          number = TRUE;
+          fraction = fraction || !loom_op_is_whole (loom_infer_float (ctx, name));
+          continue;
+        }
+      dtype = loom_op_promote (dtype, t->dtype);
+      if (!loom_shape_broadcast (&shape, &t->shape, &both))
+        {
+          g_autofree char *a = loom_shape_to_string (&shape), *b = loom_shape_to_string (&t->shape);
+
+          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, name,
+                            "%s and %s do not fit together: counted from the right, each pair of sizes must be equal "
+                            "or one of them 1.",
+                            a, b);
+          return;
+        }
+      shape = both;
+    }
+  /* Two numbers are floats; one is what its tensor is, unless it is a fraction. */
+  if (!loom_dtype_is_float (dtype)
+      && (fraction || (loom_infer_input (ctx, 1) == NULL && loom_infer_input (ctx, 2) == NULL)))
+    dtype = LOOM_F32;
+  else if (dtype == LOOM_BOOL && number)
+    dtype = LOOM_I64;
+  loom_infer_output (ctx, 0, dtype, &shape);
+}
+
+static LoomValue
+choice (LoomLower *ctx, guint i)
+{
+  LoomDType dtype = loom_op_dtype (ctx, loom_infer_get_output (loom_lower_infer (ctx), 0)->dtype);
+  LoomValue v = loom_lower_input (ctx, i);
+
+  if (v == 0)
+    return loom_const (loom_lower_program (ctx), dtype, loom_infer_float (loom_lower_infer (ctx), inputs[i].name));
+  return loom_cast (loom_lower_program (ctx), v, dtype);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomValue condition = loom_lower_input (ctx, 0), a = choice (ctx, 1), b = choice (ctx, 2);
+
+  loom_lower_output (ctx, 0, loom_ternary (loom_lower_program (ctx), LOOM_SCALAR_SELECT, condition, a, b));
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "bool:B,3,4", "f32:B,3,4", "f32:B,3,4" } },
+  { .inputs = { "bool:4", "f32:B,3,1", "f32:3,4" } },
+  { .params = "other=-1", .inputs = { "bool:B,3", "f32:3", "" } },
+  { .params = "input=0.5", .inputs = { "bool:B,3", "", "i64:3" } },
+  { .params = "input=1 other=0", .inputs = { "bool:B,3" } },
+  { .inputs = { "i64:3", "i64:3", "i64:" }, .range = "class:2" },
+  { .inputs = { "bool:0,3", "f32:3", "f32:" } },
+  { NULL },
+};
+
+const LoomOp loom_op_where = {
+  .name = "where",
+  .title = "Where",
+  .category = LOOM_CATEGORY_LOGIC,
+  .icon = "loom-where-symbolic",
+  .doc = "Takes each element from one of two tensors, as a condition says.",
+  .details = "A choice for each place: a mask and minus infinity before a softmax, or one formula on the left "
+             "of a bend and another on the right. The gradient goes to whichever was taken. Both are computed, "
+             "so a NaN in the branch that is not taken does no harm here, but its gradient may.",
+  .formula = "y = a where c, else b",
+  .reference = "torch.where",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .samples = samples,
+};
