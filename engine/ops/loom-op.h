@@ -73,7 +73,8 @@ typedef struct {
   const char *inputs[6]; /* "f32:B,3,8,8", in port order; variadic: as many as given; "" skips an optional one.
                             B is bound to 4, T to 5. */
   const char *range;     /* "positive", "distinct" (for max), "class:10" per first integer input, "away0" (not near
-                            0), "unit" (between -1 and 1), "above1", or NULL: normal */
+                            0), "unit" (between -1 and 1), "probability" (between 0 and 1),
+                            "above1", or NULL: normal */
 } LoomSample;
 
 typedef struct _LoomInfer LoomInfer;

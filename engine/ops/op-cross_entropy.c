@@ -3,7 +3,9 @@
 
 static const LoomPortSpec inputs[] = {
   { "input", "Scores [batch, classes, …], before any softmax." },
-  { "target", "The right class of each sample, whole numbers [batch, …]." },
+  { "target",
+    "The right class of each sample, whole numbers [batch, …]; or a probability for each class, as the input." },
+  { "weight", "How much each class counts [classes].", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -20,6 +22,14 @@ static const LoomParamSpec params[] = {
     .maximum = 9e15,
     .doc = "Samples of this class do not count.",
     .advanced = TRUE },
+  { .name = "label_smoothing",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "0",
+    .minimum = 0,
+    .maximum = 1,
+    .doc = "How much of the target's certainty is spread over all classes, so that scores need not grow for ever.",
+    .advanced = TRUE },
+  LOOM_OP_CLASS_WEIGHT,
   { NULL },
 };
 
@@ -27,62 +37,97 @@ static void
 infer (LoomInfer *ctx)
 {
   const LoomType *x = loom_infer_input (ctx, 0), *t = loom_infer_input (ctx, 1);
-  LoomShape want;
-  g_autofree char *sx = loom_shape_to_string (&x->shape), *st = loom_shape_to_string (&t->shape);
+  LoomShape each;
 
   if (!loom_op_needs_float (ctx, 0, "input", "compares scores")
       || !loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "scores, batch × classes",
-                        "Put a linear with one output per class before it."))
+                        "Put a linear with one output per class before it.")
+      || !loom_op_infer_class_weight (ctx, 2, x->shape.dim[x->shape.rank == 1 ? 0 : 1]))
     return;
-  if (loom_dtype_is_float (t->dtype) || t->dtype == LOOM_BOOL)
-    {
-      loom_infer_fault (ctx, LOOM_ERROR_DTYPE, "target",
-                        "The target must be class numbers (i64); here comes %s. For numbers use mse_loss.",
-                        loom_dtype_name (t->dtype));
-      return;
-    }
-  want = loom_op_reduced_shape (&x->shape, x->shape.rank == 1 ? 1u : 2u, FALSE);
-  if (!loom_shape_compatible (&want, &t->shape))
-    {
-      g_autofree char *sw = loom_shape_to_string (&want);
-
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "target", "Scores %s need class numbers %s; here comes %s.%s", sx, sw,
-                        st, x->shape.rank > 2 && t->shape.rank == 1 ? " Put a flatten before the last linear." : "");
-      return;
-    }
-  if (!g_str_equal (loom_infer_string (ctx, "reduction"), "none"))
-    want = loom_shape_scalar ();
-  loom_infer_output (ctx, 0, x->dtype, &want);
+  /* A float target of the scores' own shape gives a probability for each class. */
+  if (loom_dtype_is_float (t->dtype) && loom_shape_compatible (&x->shape, &t->shape))
+    each = loom_op_reduced_shape (&x->shape, x->shape.rank == 1 ? 1u : 2u, FALSE);
+  else if (!loom_op_infer_classes (ctx, &each))
+    return;
+  loom_op_infer_loss (ctx, x->dtype, &each);
 }
 
-/* The mean is over the samples that count, as PyTorch has it; a batch of none gives NaN. */
+/* Σ over the classes of a with weights w [C], or without where w is 0; [N, C, d…] → [N, d…]. */
+static LoomValue
+sum_classes (LoomProgram *p, LoomValue a, LoomValue w)
+{
+  LoomTensorDesc d = loom_value_info (p, a)->desc;
+  gint64 dims[LOOM_MAX_RANK];
+
+  for (int i = 0; i < d.rank; i++)
+    dims[i] = i == 1 ? d.dim[1] : 1;
+  if (w != 0)
+    a = loom_binary (p, LOOM_SCALAR_MUL, a, loom_reshape (p, w, d.rank, dims));
+  return loom_reduce (p, LOOM_REDUCE_SUM, a, 1u << 1, FALSE);
+}
+
+/* -Σ t ln softmax(x), where t is a probability for each class. PyTorch's mean is over samples, whatever they weigh. */
+static void
+lower_probabilities (LoomLower *ctx, LoomValue x, LoomValue t, double smoothing)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomSoftmaxAttrs attrs = { .axis = 1, .log = true };
+  LoomTensorDesc d = loom_op_desc (ctx, x);
+  LoomValue y = loom_emit (p, loom_prim ("softmax"), &attrs, 1, &x, NULL);
+
+  if (smoothing > 0)
+    t = loom_ternary (p, LOOM_SCALAR_FMA, t, loom_op_const_like (ctx, x, 1 - smoothing),
+                      loom_op_const_like (ctx, x, smoothing / (double)d.dim[1]));
+  y = loom_unary (p, LOOM_SCALAR_NEG,
+                  sum_classes (p, loom_binary (p, LOOM_SCALAR_MUL, t, y), loom_op_class_weight (ctx, 2)));
+  loom_op_put_loss (ctx, y);
+}
+
+/* The mean is over the samples that count, as PyTorch has it; a batch of none gives NaN. The composite knows neither
+ * weights nor smoothing, so its losses are weighed, and what is spread over all classes is added from its ln Σ exp. */
+static void
+lower_classes (LoomLower *ctx, LoomValue x, LoomValue t, double smoothing)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomCrossEntropyAttrs attrs = { .ignore_index = loom_infer_int (loom_lower_infer (ctx), "ignore_index") };
+  LoomValue in[2] = { x, t }, out[2], class_weight = loom_op_class_weight (ctx, 2), w, safe, counts, y;
+  LoomTensorDesc d = loom_op_desc (ctx, x);
+
+  y = loom_emit (p, loom_prim ("cross_entropy"), &attrs, 2, in, out);
+  w = loom_op_target_weight (ctx, t, attrs.ignore_index, d.dtype, class_weight, &safe, &counts);
+  if (class_weight != 0)
+    y = loom_binary (p, LOOM_SCALAR_MUL, y, w);
+  if (smoothing > 0)
+    {
+      LoomValue all
+          = sum_classes (p, loom_binary (p, LOOM_SCALAR_SUB, loom_op_with_class_axis (p, out[1]), x), class_weight);
+
+      all = loom_ternary (p, LOOM_SCALAR_SELECT, counts, all, loom_op_const_like (ctx, x, 0));
+      all = loom_binary (p, LOOM_SCALAR_MUL, all, loom_op_const_like (ctx, x, smoothing / (double)d.dim[1]));
+      y = loom_ternary (p, LOOM_SCALAR_FMA, y, loom_op_const_like (ctx, x, 1 - smoothing), all);
+    }
+  loom_op_put_counted_loss (ctx, y, loom_sum_all (p, w));
+}
+
 static void
 lower (LoomLower *ctx)
 {
-  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
-  const char *reduction = loom_infer_string (infer_ctx, "reduction");
+  double smoothing = loom_infer_float (loom_lower_infer (ctx), "label_smoothing");
   LoomProgram *p = loom_lower_program (ctx);
-  LoomCrossEntropyAttrs attrs = { .ignore_index = loom_infer_int (infer_ctx, "ignore_index") };
-  LoomValue in[2] = { loom_lower_input (ctx, 0), loom_cast (p, loom_lower_input (ctx, 1), LOOM_I64) }, out[2], y;
-  LoomTensorDesc x = loom_op_desc (ctx, in[0]);
-  gint64 dims[LOOM_MAX_RANK];
-  int rank = loom_op_output_dims (ctx, 0, dims);
+  LoomValue x = loom_lower_input (ctx, 0), t = loom_lower_input (ctx, 1);
+  LoomTensorDesc d = loom_op_desc (ctx, x);
+  gboolean classes = !loom_dtype_is_float (loom_op_desc (ctx, t).dtype);
 
-  if (x.rank == 1)
+  t = loom_cast (p, t, classes ? LOOM_I64 : d.dtype);
+  if (d.rank == 1)
     {
-      in[0] = loom_reshape (p, in[0], 2, (gint64[]){ 1, x.dim[0] });
-      in[1] = loom_reshape (p, in[1], 1, (gint64[]){ 1 });
+      x = loom_reshape (p, x, 2, (gint64[]){ 1, d.dim[0] });
+      t = classes ? loom_reshape (p, t, 1, (gint64[]){ 1 }) : loom_reshape (p, t, 2, (gint64[]){ 1, d.dim[0] });
     }
-  y = loom_emit (p, loom_prim ("cross_entropy"), &attrs, 2, in, out);
-  if (!g_str_equal (reduction, "none"))
-    y = loom_sum_all (p, y);
-  if (g_str_equal (reduction, "mean"))
-    {
-      LoomValue counts = loom_binary (p, LOOM_SCALAR_NE, in[1], loom_const (p, LOOM_I64, (double)attrs.ignore_index));
-
-      y = loom_binary (p, LOOM_SCALAR_DIV, y, loom_sum_all (p, loom_cast (p, counts, x.dtype)));
-    }
-  loom_lower_output (ctx, 0, loom_reshape (p, y, rank, dims));
+  if (classes)
+    lower_classes (ctx, x, t, smoothing);
+  else
+    lower_probabilities (ctx, x, t, smoothing);
 }
 
 static double
@@ -100,6 +145,11 @@ static const LoomSample samples[] = {
   { .inputs = { "f32:4", "i64:" }, .range = "class:4" },
   { .params = "reduction=sum", .inputs = { "f32:0,4", "i64:0" }, .range = "class:4" },
   { .inputs = { "f32:1,1", "i64:1" }, .range = "class:1" },
+  { .params = "label_smoothing=0.1 weight=1,2,0.5", .inputs = { "f32:B,3", "i64:B" }, .range = "class:3" },
+  { .params = "label_smoothing=0.2 ignore_index=0", .inputs = { "f32:2,3,T", "i64:2,T", "f32:3" }, .range = "class:3" },
+  { .params = "reduction=none", .inputs = { "f32:B,3", "f32:B,3", "f32:3" } },
+  { .params = "label_smoothing=0.3", .inputs = { "f32:2,3,T", "f32:2,3,T" } },
+  { .inputs = { "f32:4", "f32:4" } },
   { NULL },
 };
 

@@ -87,6 +87,8 @@ eval_fill (LoomTensor *t, const char *range, GRand *rand)
         x = 0.5 + fabs (x);
       else if (g_strcmp0 (range, "unit") == 0)
         x = 0.9 * sin (x);
+      else if (g_strcmp0 (range, "probability") == 0)
+        x = 0.5 + 0.4 * sin (x);
       else if (g_strcmp0 (range, "above1") == 0)
         x = 1.2 + fabs (x);
       else if (g_strcmp0 (range, "away0") == 0)

@@ -1,0 +1,94 @@
+/* Binary cross-entropy of probabilities, as torch.nn.functional.binary_cross_entropy. */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input", "Probabilities, between 0 and 1." },
+  { "target", "What they should be: 0, 1 or in between." },
+  { "weight", "How much each element counts; repeated where its sizes are 1.", LOOM_PORT_OPTIONAL },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  LOOM_OP_REDUCTION,
+  { NULL },
+};
+
+/* The smallest number whose logarithm is not below −100. */
+#define TINY 3.720075976020836e-44
+
+/* max(ln x, −100), whose slope is 0 where it is held. */
+static LoomValue
+held_log (LoomLower *ctx, LoomValue x)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue held = loom_binary (p, LOOM_SCALAR_LT, x, loom_op_const_like (ctx, x, TINY));
+  LoomValue log
+      = loom_unary (p, LOOM_SCALAR_LOG, loom_ternary (p, LOOM_SCALAR_SELECT, held, loom_op_const_like (ctx, x, 1), x));
+
+  return loom_ternary (p, LOOM_SCALAR_SELECT, held, loom_op_const_like (ctx, x, -100), log);
+}
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *w = loom_infer_input (ctx, 2);
+  LoomDType dtype;
+  LoomShape shape, both;
+
+  if (!loom_op_infer_compared (ctx, 2, &dtype, &shape))
+    return;
+  if (w != NULL && (!loom_shape_broadcast (&shape, &w->shape, &both) || !loom_shape_compatible (&shape, &both)))
+    {
+      g_autofree char *sx = loom_shape_to_string (&shape), *sw = loom_shape_to_string (&w->shape);
+
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "weight", "Weights of %s do not fit losses of %s.", sw, sx);
+      return;
+    }
+  loom_op_infer_loss (ctx, dtype, &shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_op_loss_input (ctx, 0), t = loom_op_loss_input (ctx, 1);
+  LoomValue w = loom_op_loss_constant (ctx, 2), loss;
+
+  loss = loom_unary (
+      p, LOOM_SCALAR_NEG,
+      loom_binary (p, LOOM_SCALAR_ADD, loom_binary (p, LOOM_SCALAR_MUL, t, held_log (ctx, x)),
+                   loom_binary (p, LOOM_SCALAR_MUL, loom_binary (p, LOOM_SCALAR_SUB, loom_op_const_like (ctx, x, 1), t),
+                                held_log (ctx, loom_binary (p, LOOM_SCALAR_SUB, loom_op_const_like (ctx, x, 1), x)))));
+  if (w != 0)
+    loss = loom_binary (p, LOOM_SCALAR_MUL, loss, w);
+  loom_op_put_loss (ctx, loss);
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3", "f32:B,3" }, .range = "probability" },
+  { .params = "reduction=sum", .inputs = { "f32:B,3", "f32:B,3", "f32:3" }, .range = "probability" },
+  { .params = "reduction=none", .inputs = { "f32:2", "f32:2" }, .range = "probability" },
+  { .inputs = { "f32:", "f32:" }, .range = "probability" },
+  { .params = "reduction=sum", .inputs = { "f32:0,2", "f32:0,2" } },
+  { NULL },
+};
+
+const LoomOp loom_op_binary_cross_entropy = {
+  .name = "binary_cross_entropy",
+  .title = "Binary cross-entropy (BCE)",
+  .category = LOOM_CATEGORY_LOSS,
+  .icon = "loom-bce-loss-symbolic",
+  .doc = "Says how surprised the network is, where each answer is yes or no.",
+  .details = "The input is a probability between 0 and 1, from a sigmoid, and the target is 0 or 1 or in between. "
+             "A logarithm counts at least −100, so that an answer that is surely wrong still has a loss. Trained "
+             "from scores, binary_cross_entropy_with_logits is more accurate.",
+  .formula = "L = −mean (t · ln x + (1 − t) · ln(1 − x))",
+  .reference = "torch.nn.BCELoss",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_input_flops,
+  .samples = samples,
+};

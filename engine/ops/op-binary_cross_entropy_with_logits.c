@@ -1,0 +1,92 @@
+/* Binary cross-entropy of scores, as torch.nn.functional.binary_cross_entropy_with_logits. */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input", "Scores, before any sigmoid." },
+  { "target", "What should come of them: 0, 1 or in between." },
+  { "weight", "How much each element counts; repeated where its sizes are 1.", LOOM_PORT_OPTIONAL },
+  { "pos_weight", "How much a yes counts against a no, for each answer.", LOOM_PORT_OPTIONAL },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  LOOM_OP_REDUCTION,
+  { NULL },
+};
+
+static gboolean
+fits (LoomInfer *ctx, guint i, const char *port, const LoomShape *shape)
+{
+  const LoomType *w = loom_infer_input (ctx, i);
+  LoomShape both;
+  g_autofree char *sx = NULL, *sw = NULL;
+
+  if (w == NULL || (loom_shape_broadcast (shape, &w->shape, &both) && loom_shape_compatible (shape, &both)))
+    return TRUE;
+  sx = loom_shape_to_string (shape);
+  sw = loom_shape_to_string (&w->shape);
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "Weights of %s do not fit losses of %s.", sw, sx);
+  return FALSE;
+}
+
+static void
+infer (LoomInfer *ctx)
+{
+  LoomDType dtype;
+  LoomShape shape;
+
+  if (loom_op_infer_compared (ctx, 2, &dtype, &shape) && fits (ctx, 2, "weight", &shape)
+      && fits (ctx, 3, "pos_weight", &shape))
+    loom_op_infer_loss (ctx, dtype, &shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_op_loss_input (ctx, 0), t = loom_op_loss_input (ctx, 1);
+  LoomValue w = loom_op_loss_constant (ctx, 2), pos = loom_op_loss_constant (ctx, 3), soft, loss;
+
+  soft = loom_op_logistic_loss (p, x);
+  if (pos != 0)
+    soft = loom_binary (p, LOOM_SCALAR_MUL, soft,
+                        loom_ternary (p, LOOM_SCALAR_FMA,
+                                      loom_binary (p, LOOM_SCALAR_SUB, pos, loom_op_const_like (ctx, x, 1)), t,
+                                      loom_op_const_like (ctx, x, 1)));
+  loss = loom_binary (
+      p, LOOM_SCALAR_ADD,
+      loom_binary (p, LOOM_SCALAR_MUL, loom_binary (p, LOOM_SCALAR_SUB, loom_op_const_like (ctx, x, 1), t), x), soft);
+  if (w != 0)
+    loss = loom_binary (p, LOOM_SCALAR_MUL, loss, w);
+  loom_op_put_loss (ctx, loss);
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3", "f32:B,3" } },
+  { .params = "reduction=sum", .inputs = { "f32:B,3", "f32:B,3", "f32:3" } },
+  { .params = "reduction=none", .inputs = { "f32:B,3", "f32:B,3", "", "f32:3" } },
+  { .inputs = { "f32:2,3", "i64:2,3", "f32:2,1", "f32:3" }, .range = "class:2" },
+  { .inputs = { "f32:", "f32:" } },
+  { .params = "reduction=sum", .inputs = { "f32:0,2", "f32:0,2" } },
+  { NULL },
+};
+
+const LoomOp loom_op_binary_cross_entropy_with_logits = {
+  .name = "binary_cross_entropy_with_logits",
+  .title = "Binary cross-entropy with logits",
+  .category = LOOM_CATEGORY_LOSS,
+  .icon = "loom-bce-loss-symbolic",
+  .doc = "Says how surprised the network is, where each answer is yes or no, from its scores.",
+  .details = "A sigmoid and the binary cross-entropy (BCE) in one, exact for scores of any size. Several answers "
+             "may be yes at once: tags of a picture, say. pos_weight makes a missed yes cost more than a false "
+             "one.",
+  .formula = "L = mean ((1 − t) · x + (1 + (p − 1) · t) · ln(1 + e⁻ˣ))",
+  .reference = "torch.nn.BCEWithLogitsLoss",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_input_flops,
+  .samples = samples,
+};

@@ -1,0 +1,80 @@
+/* Gaussian negative log likelihood, as torch.nn.functional.gaussian_nll_loss. */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input", "The mean that the network says." },
+  { "target", "What came." },
+  { "var", "The variance that the network says, positive." },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  LOOM_OP_REDUCTION,
+  { .name = "full",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Adds ½ ln 2π, so that the loss is a likelihood.",
+    .advanced = TRUE },
+  { .name = "eps",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "1e-6",
+    .minimum = 1e-300,
+    .maximum = 1e300,
+    .doc = "The smallest variance that is calculated with.",
+    .advanced = TRUE },
+  { NULL },
+};
+
+static const double log_two_pi = 1.8378770664093453;
+
+static void
+infer (LoomInfer *ctx)
+{
+  LoomDType dtype;
+  LoomShape shape;
+
+  if (loom_op_infer_compared (ctx, 3, &dtype, &shape))
+    loom_op_infer_loss (ctx, dtype, &shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_op_loss_input (ctx, 0), t = loom_op_loss_input (ctx, 1);
+  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
+  LoomValue v = loom_op_hold_up (p, loom_op_loss_input (ctx, 2), loom_infer_float (infer_ctx, "eps")), loss;
+
+  loss = loom_binary (
+      p, LOOM_SCALAR_ADD, loom_unary (p, LOOM_SCALAR_LOG, v),
+      loom_binary (p, LOOM_SCALAR_DIV, loom_unary (p, LOOM_SCALAR_SQUARE, loom_binary (p, LOOM_SCALAR_SUB, x, t)), v));
+  if (loom_infer_bool (infer_ctx, "full"))
+    loss = loom_binary (p, LOOM_SCALAR_ADD, loss, loom_op_const_like (ctx, x, log_two_pi));
+  loom_op_put_loss (ctx, loom_binary (p, LOOM_SCALAR_MUL, loss, loom_op_const_like (ctx, x, 0.5)));
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3", "f32:B,3", "f32:B,3" }, .range = "positive" },
+  { .params = "full=true reduction=none", .inputs = { "f32:B,3", "f32:B,3", "f32:B,1" }, .range = "positive" },
+  { .params = "reduction=sum", .inputs = { "f32:2", "f32:2", "f32:2" }, .range = "positive" },
+  { NULL },
+};
+
+const LoomOp loom_op_gaussian_nll_loss = {
+  .name = "gaussian_nll_loss",
+  .title = "Gaussian NLL",
+  .category = LOOM_CATEGORY_LOSS,
+  .icon = "loom-poisson-symbolic",
+  .doc = "Fits a number together with how sure one can be of it.",
+  .details = "The network says a mean and a variance. An error costs less where it said that it is unsure, but "
+             "being unsure costs, too, so it learns where its predictions are good.",
+  .formula = "L = mean ½(ln v + (x − t)² / v)",
+  .reference = "torch.nn.GaussianNLLLoss",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_input_flops,
+  .samples = samples,
+};

@@ -1,0 +1,66 @@
+/* Margin ranking loss, as torch.nn.functional.margin_ranking_loss. */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input1", "The first score." },
+  { "input2", "The second score." },
+  { "target", "1 where the first one shall be larger, −1 where the second one shall." },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  LOOM_OP_REDUCTION,
+  { .name = "margin",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "0",
+    .doc = "By how much one score shall lie before the other." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  LoomDType dtype;
+  LoomShape shape;
+
+  if (loom_op_infer_compared (ctx, 3, &dtype, &shape))
+    loom_op_infer_loss (ctx, dtype, &shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_op_loss_input (ctx, 0), y = loom_op_loss_input (ctx, 1);
+
+  x = loom_binary (p, LOOM_SCALAR_MUL, loom_op_loss_input (ctx, 2), loom_binary (p, LOOM_SCALAR_SUB, y, x));
+  x = loom_binary (p, LOOM_SCALAR_ADD, x,
+                   loom_op_const_like (ctx, x, loom_infer_float (loom_lower_infer (ctx), "margin")));
+  loom_op_put_loss (ctx, loom_op_at_least_zero (p, x));
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3", "f32:B,3", "f32:B,3" } },
+  { .params = "margin=0.5 reduction=none", .inputs = { "f32:B", "f32:B", "i64:B" }, .range = "class:2" },
+  { .params = "reduction=sum", .inputs = { "f32:", "f32:", "f32:" } },
+  { NULL },
+};
+
+const LoomOp loom_op_margin_ranking_loss = {
+  .name = "margin_ranking_loss",
+  .title = "Margin ranking",
+  .category = LOOM_CATEGORY_LOSS,
+  .icon = "loom-hinge-loss-symbolic",
+  .doc = "Puts one of two scores before the other.",
+  .details = "Where the target is 1 the first score shall be larger than the second one by the margin, where it is "
+             "−1 smaller: what a search engine learns from clicks.",
+  .formula = "L = mean max(0, −t · (x₁ − x₂) + m)",
+  .reference = "torch.nn.MarginRankingLoss",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_input_flops,
+  .samples = samples,
+};

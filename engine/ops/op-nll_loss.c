@@ -1,0 +1,86 @@
+/* Negative log likelihood of class numbers, as torch.nn.functional.nll_loss. */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input", "Logarithms of probabilities [batch, classes, …], from a log_softmax." },
+  { "target", "The right class of each sample, whole numbers [batch, …]." },
+  { "weight", "How much each class counts [classes].", LOOM_PORT_OPTIONAL },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  LOOM_OP_REDUCTION,
+  LOOM_OP_CLASS_WEIGHT,
+  { .name = "ignore_index",
+    .type = LOOM_PARAM_INT,
+    .def = "-100",
+    .minimum = -9e15,
+    .maximum = 9e15,
+    .doc = "Samples of this class do not count.",
+    .advanced = TRUE },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  LoomShape each;
+
+  if (loom_op_needs_float (ctx, 0, "input", "reads logarithms of probabilities")
+      && loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "logarithms of probabilities, batch × classes",
+                       "Put a log_softmax before it.")
+      && loom_op_infer_classes (ctx, &each)
+      && loom_op_infer_class_weight (ctx, 2, x->shape.dim[x->shape.rank == 1 ? 0 : 1]))
+    loom_op_infer_loss (ctx, x->dtype, &each);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_op_loss_input (ctx, 0), t = loom_cast (p, loom_lower_input (ctx, 1), LOOM_I64), safe, counts, w, y;
+  LoomTensorDesc d = loom_op_desc (ctx, x);
+
+  if (d.rank == 1)
+    {
+      x = loom_reshape (p, x, 2, (gint64[]){ 1, d.dim[0] });
+      t = loom_reshape (p, t, 1, (gint64[]){ 1 });
+    }
+  w = loom_op_target_weight (ctx, t, loom_infer_int (loom_lower_infer (ctx), "ignore_index"), d.dtype,
+                             loom_op_class_weight (ctx, 2), &safe, &counts);
+  y = loom_gather (p, x, loom_op_with_class_axis (p, safe), 1);
+  d = loom_op_desc (ctx, t);
+  y = loom_unary (p, LOOM_SCALAR_NEG, loom_reshape (p, y, d.rank, d.dim));
+  y = loom_ternary (p, LOOM_SCALAR_SELECT, counts, loom_binary (p, LOOM_SCALAR_MUL, y, w),
+                    loom_op_const_like (ctx, y, 0));
+  loom_op_put_counted_loss (ctx, y, loom_sum_all (p, w));
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,5", "i64:B" }, .range = "class:5" },
+  { .params = "reduction=sum weight=1,2,0.5", .inputs = { "f32:B,3", "i64:B" }, .range = "class:3" },
+  { .params = "reduction=none ignore_index=0", .inputs = { "f32:2,3,T", "i64:2,T", "f32:3" }, .range = "class:3" },
+  { .inputs = { "f32:4", "i64:" }, .range = "class:4" },
+  { .params = "reduction=sum", .inputs = { "f32:0,4", "i64:0" }, .range = "class:4" },
+  { NULL },
+};
+
+const LoomOp loom_op_nll_loss = {
+  .name = "nll_loss",
+  .title = "Negative log likelihood (NLL)",
+  .category = LOOM_CATEGORY_LOSS,
+  .icon = "loom-cross-entropy-symbolic",
+  .doc = "Takes the logarithm of the right class’s probability as loss.",
+  .details = "The second half of the cross-entropy: the input are logarithms of probabilities, from a log_softmax. "
+             "Rare classes can be given more weight, and samples without a label can be left out.",
+  .formula = "L = −Σ wₜ · xₜ / Σ wₜ",
+  .reference = "torch.nn.NLLLoss",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_input_flops,
+  .samples = samples,
+};

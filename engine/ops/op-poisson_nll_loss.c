@@ -1,0 +1,88 @@
+/* Poisson negative log likelihood, as torch.nn.functional.poisson_nll_loss. */
+#include "engine/ops/op-private.h"
+
+static const LoomParamSpec params[] = {
+  LOOM_OP_REDUCTION,
+  { .name = "log_input", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "The input is the logarithm of the rate." },
+  { .name = "full",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Adds Stirling’s approximation of ln t!, so that the loss is a likelihood.",
+    .advanced = TRUE },
+  { .name = "eps",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "1e-8",
+    .minimum = 0,
+    .maximum = 1e300,
+    .doc = "Keeps the logarithm away from 0 where the input is a rate.",
+    .advanced = TRUE },
+  { NULL },
+};
+
+static const double log_two_pi = 1.8378770664093453;
+
+/* t ln t − t + ½ ln 2πt where t > 1, else 0. */
+static LoomValue
+stirling (LoomLower *ctx, LoomValue t)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue many = loom_binary (p, LOOM_SCALAR_GT, t, loom_op_const_like (ctx, t, 1));
+  LoomValue safe = loom_ternary (p, LOOM_SCALAR_SELECT, many, t, loom_op_const_like (ctx, t, 1));
+  LoomValue log = loom_unary (p, LOOM_SCALAR_LOG, safe);
+  LoomValue half
+      = loom_binary (p, LOOM_SCALAR_MUL, loom_binary (p, LOOM_SCALAR_ADD, log, loom_op_const_like (ctx, t, log_two_pi)),
+                     loom_op_const_like (ctx, t, 0.5));
+  LoomValue sum = loom_binary (
+      p, LOOM_SCALAR_ADD, loom_binary (p, LOOM_SCALAR_SUB, loom_binary (p, LOOM_SCALAR_MUL, safe, log), safe), half);
+
+  return loom_ternary (p, LOOM_SCALAR_SELECT, many, sum, loom_op_const_like (ctx, t, 0));
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_op_loss_input (ctx, 0), t = loom_op_loss_input (ctx, 1);
+  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
+  LoomValue loss;
+
+  if (loom_infer_bool (infer_ctx, "log_input"))
+    loss = loom_binary (p, LOOM_SCALAR_SUB, loom_unary (p, LOOM_SCALAR_EXP, x), loom_binary (p, LOOM_SCALAR_MUL, t, x));
+  else
+    loss = loom_binary (
+        p, LOOM_SCALAR_SUB, x,
+        loom_binary (p, LOOM_SCALAR_MUL, t,
+                     loom_unary (p, LOOM_SCALAR_LOG,
+                                 loom_binary (p, LOOM_SCALAR_ADD, x,
+                                              loom_op_const_like (ctx, x, loom_infer_float (infer_ctx, "eps"))))));
+  if (loom_infer_bool (infer_ctx, "full"))
+    loss = loom_binary (p, LOOM_SCALAR_ADD, loss, stirling (ctx, t));
+  loom_op_put_loss (ctx, loss);
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3", "f32:B,3" }, .range = "positive" },
+  { .params = "log_input=false full=true", .inputs = { "f32:B,3", "f32:B,3" }, .range = "positive" },
+  { .params = "reduction=none full=true", .inputs = { "f32:B,3", "i64:B,3" }, .range = "class:5" },
+  { .params = "reduction=sum eps=0.01 log_input=false", .inputs = { "f32:2", "f32:2" }, .range = "positive" },
+  { NULL },
+};
+
+const LoomOp loom_op_poisson_nll_loss = {
+  .name = "poisson_nll_loss",
+  .title = "Poisson NLL",
+  .category = LOOM_CATEGORY_LOSS,
+  .icon = "loom-poisson-symbolic",
+  .doc = "Fits a count: how often something happens.",
+  .details = "The target is a count (calls in an hour, clicks in a day), the input its rate or the logarithm of "
+             "it. Large counts may miss by more than small ones, as chance has it.",
+  .formula = "L = mean (eˣ − t · x)",
+  .reference = "torch.nn.PoissonNLLLoss",
+  .inputs = loom_op_port_compared,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = loom_op_infer_pair_loss,
+  .lower = lower,
+  .flops = loom_op_input_flops,
+  .samples = samples,
+};

@@ -1,0 +1,99 @@
+/* Triplet loss, as torch.nn.functional.triplet_margin_loss. */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec inputs[] = {
+  { "anchor", "The vectors that are compared." },
+  { "positive", "Vectors of the same kind." },
+  { "negative", "Vectors of another kind." },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  LOOM_OP_REDUCTION,
+  { .name = "margin", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "By how much the positive shall be nearer." },
+  { .name = "p",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "2",
+    .minimum = 1e-3,
+    .maximum = 1e3,
+    .doc = "How distances are measured: 2 as the crow flies, 1 along streets." },
+  { .name = "eps",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "1e-6",
+    .doc = "Added to each difference, so that no distance is exactly 0.",
+    .advanced = TRUE },
+  { .name = "swap", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Measures the negative from the positive, too." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  LoomDType dtype;
+  LoomShape shape;
+
+  if (!loom_op_infer_compared (ctx, 3, &dtype, &shape)
+      || !loom_op_rank (ctx, 0, "anchor", 1, LOOM_SHAPE_MAX_RANK, "vectors", "Put an unsqueeze before it."))
+    return;
+  shape = loom_op_reduced_shape (&shape, 1u << (shape.rank - 1), FALSE);
+  loom_op_infer_loss (ctx, dtype, &shape);
+}
+
+static LoomValue
+distance (LoomLower *ctx, LoomValue a, LoomValue b)
+{
+  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue d = loom_binary (p, LOOM_SCALAR_SUB, a, b);
+
+  d = loom_binary (p, LOOM_SCALAR_ADD, d, loom_op_const_like (ctx, d, loom_infer_float (infer_ctx, "eps")));
+  return loom_op_norm_along (p, d, loom_op_desc (ctx, d).rank - 1, loom_infer_float (infer_ctx, "p"));
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue anchor = loom_op_loss_input (ctx, 0), like = loom_op_loss_input (ctx, 1);
+  LoomValue unlike = loom_op_loss_input (ctx, 2), near = distance (ctx, anchor, like);
+  LoomValue far = distance (ctx, anchor, unlike), loss;
+  LoomTensorDesc d;
+
+  if (loom_infer_bool (infer_ctx, "swap"))
+    far = loom_binary (p, LOOM_SCALAR_MIN, far, distance (ctx, like, unlike));
+  loss = loom_binary (p, LOOM_SCALAR_SUB, near, far);
+  loss
+      = loom_op_at_least_zero (p, loom_binary (p, LOOM_SCALAR_ADD, loss,
+                                               loom_op_const_like (ctx, loss, loom_infer_float (infer_ctx, "margin"))));
+  d = loom_op_desc (ctx, loss);
+  loom_op_put_loss (ctx, loom_reshape (p, loss, d.rank - 1, d.dim));
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3", "f32:B,3", "f32:B,3" } },
+  { .params = "p=1 margin=2 reduction=none", .inputs = { "f32:B,3", "f32:B,3", "f32:B,3" } },
+  { .params = "swap=true reduction=sum", .inputs = { "f32:B,3", "f32:B,3", "f32:B,3" } },
+  { .params = "margin=3 p=3", .inputs = { "f32:3", "f32:3", "f32:3" } },
+  { NULL },
+};
+
+const LoomOp loom_op_triplet_margin_loss = {
+  .name = "triplet_margin_loss",
+  .title = "Triplet margin",
+  .category = LOOM_CATEGORY_LOSS,
+  .icon = "loom-triplet-symbolic",
+  .doc = "Brings an anchor nearer to what is like it than to what is not.",
+  .details = "Three vectors: an anchor, a positive of the same kind and a negative of another one. The positive "
+             "shall be nearer by the margin; faces are recognised so. With swap the negative is also measured from "
+             "the positive and the shorter distance counts.",
+  .formula = "L = mean max(0, ‖a − p‖ − ‖a − n‖ + m)",
+  .reference = "torch.nn.TripletMarginLoss",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_input_flops,
+  .samples = samples,
+};
