@@ -281,6 +281,8 @@ work_fuse (Work *w)
   work_count_uses (w);
   if (w->options.no_fusion)
     return;
+  work_move_relus (w);
+  work_count_uses (w);
   for (guint i = 0; i < w->instrs->len; i++)
     {
       WorkInstr *instr = work_instr (w, i);

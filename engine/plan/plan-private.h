@@ -125,6 +125,9 @@ void work_fuse (Work *w);
 /* plan-norm.c: batch normalisation with the ReLU behind it. */
 void work_fuse_norms (Work *w);
 
+/* plan-pool.c: a ReLU in front of a maximum over windows moves behind it. */
+void work_move_relus (Work *w);
+
 /* plan-again.c: what is cheap is made a second time for the backward pass instead of being kept. */
 void work_make_again (Work *w);
 
