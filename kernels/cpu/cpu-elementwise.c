@@ -31,16 +31,16 @@
 #define LOOM_M_RINT(x)         rintf (x)
 #define LOOM_M_TRUNC(x)        truncf (x)
 #define LOOM_M_EXP2(x)         exp2f (x)
-#define LOOM_M_EXPM1(x)        expm1f (x)
+#define LOOM_M_EXPM1(x)        cpu_expm1 (x)
 #define LOOM_M_LOG2(x)         log2f (x)
 #define LOOM_M_LOG10(x)        log10f (x)
-#define LOOM_M_LOG1P(x)        log1pf (x)
+#define LOOM_M_LOG1P(x)        cpu_log1p (x)
 #define LOOM_M_TAN(x)          tanf (x)
 #define LOOM_M_ASIN(x)         asinf (x)
 #define LOOM_M_ACOS(x)         acosf (x)
 #define LOOM_M_ATAN(x)         atanf (x)
-#define LOOM_M_SINH(x)         sinhf (x)
-#define LOOM_M_COSH(x)         coshf (x)
+#define LOOM_M_SINH(x)         cpu_sinh (x)
+#define LOOM_M_COSH(x)         cpu_cosh (x)
 #define LOOM_M_ASINH(x)        asinhf (x)
 #define LOOM_M_ACOSH(x)        acoshf (x)
 #define LOOM_M_ATANH(x)        atanhf (x)
@@ -356,6 +356,21 @@ merge_axes (Elementwise *self)
   return true;
 }
 
+/* Other operands may keep the axes apart; this one still lies as the output does. */
+static bool
+lies_as_output (const Elementwise *self, const Operand *o)
+{
+  int64_t expected = 1;
+
+  for (int d = self->rank - 1; d >= 0; d--)
+    {
+      if (o->stride[d] != expected)
+        return false;
+      expected *= self->dim[d];
+    }
+  return true;
+}
+
 /* A step may write its output at once unless a later one still reads an operand
  * that lies at the output's address. */
 static void
@@ -413,31 +428,18 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
   for (int i = 0; i < spec->n_in; i++)
     {
       Operand *o = &self->operand[i];
+      bool alike = lies_as_output (self, o) && loom_desc_count (&spec->in[i]) == self->count;
 
       o->load = ISA (cpu_load_f32) (spec->in[i].dtype);
       bytes += (double)loom_desc_bytes (&spec->in[i]);
       o->kind = OPERAND_STRIDED;
       if (loom_desc_count (&spec->in[i]) == 1)
         o->kind = OPERAND_SCALAR;
-      else if (self->rank == 1 && o->stride[0] == 1 && spec->in[i].dtype == LOOM_F32)
+      else if (alike && spec->in[i].dtype == LOOM_F32)
         o->kind = OPERAND_DIRECT;
-      if (o->kind == OPERAND_STRIDED && self->rank > 1 && spec->in[i].dtype == LOOM_F32
-          && loom_desc_count (&spec->in[i]) == self->count)
-        {
-          /* Other operands keep the axes apart; this one may still lie as the output does. */
-          int64_t expected = 1;
-          bool same = true;
-
-          for (int d = self->rank - 1; d >= 0; d--)
-            {
-              same = same && o->stride[d] == expected;
-              expected *= self->dim[d];
-            }
-          if (same)
-            o->kind = OPERAND_DIRECT;
-        }
+      /* A tile is loaded before any of it is stored. */
       for (int k = 0; k < spec->n_out; k++)
-        if ((o->kind == OPERAND_DIRECT || !f32) && loom_desc_count (&spec->in[i]) == self->count
+        if ((o->kind == OPERAND_DIRECT || alike || !f32) && loom_desc_count (&spec->in[i]) == self->count
             && spec->in[i].dtype == spec->out[k].dtype && spec->in[i].layout == spec->out[k].layout
             && loom_desc_same_shape (&spec->in[i], &spec->out[k]))
           self->k.base.inplace[k] |= 1u << i;

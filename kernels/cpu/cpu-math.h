@@ -1,4 +1,4 @@
-/* Exponential, logarithm, tanh and erf in f32 that a compiler can vectorise: no
+/* Exponential, logarithm, hyperbolic functions and erf in f32 that a compiler can vectorise: no
  * branches, no tables, no calls.
  *
  * Argument reduction and polynomials are those of Cephes (S. L. Moshier, single
@@ -40,6 +40,57 @@ cpu_exp (float x)
          * loom_float_from_bits ((uint32_t)(i - half + 127) << 23);
 }
 
+/* factor·(e^x - 1): e^r - 1 has all its digits before 2^n comes in, and the 1 is taken off what 2^n is then, so nothing
+ * cancels near 0. The factor, a power of 2, goes into the last scaling, so that half of an overflow need not be one. */
+static inline float
+cpu_expm1_times (float x, float factor)
+{
+  const float magic = 12582912.0f;
+  float y = x < -104.0f ? -104.0f : x, t, n, r, p, first;
+  int32_t i, half;
+
+  y = y > 90.0f ? 90.0f : y;
+  t = y * 1.44269504088896341f + magic;
+  n = t - magic;
+  i = (int32_t)(loom_float_bits (t) - 0x4b400000u);
+  r = y - n * 0.693359375f;
+  r = r - n * -2.12194440e-4f;
+  p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r;
+  half = i >> 1;
+  first = loom_float_from_bits ((uint32_t)(half + 127) << 23);
+  p = p * first + (first - loom_float_from_bits ((uint32_t)(half - i + 127) << 23));
+  return p * (loom_float_from_bits ((uint32_t)(i - half + 127) << 23) * factor);
+}
+
+static inline float
+cpu_expm1 (float x)
+{
+  return cpu_expm1_times (x, 1.0f);
+}
+
+/* With h = (e^|x| - 1)/2 the sine is h + h/(2h + 1) and the cosine h + 1/2 + 1/(4h + 2). */
+static inline float
+cpu_sinh (float x)
+{
+  float h = cpu_expm1_times (fabsf (x), 0.5f);
+
+  return copysignf (h + h / (h + h + 1.0f < INFINITY ? h + h + 1.0f : 1e38f), x);
+}
+
+static inline float
+cpu_cosh (float x)
+{
+  float h = cpu_expm1_times (fabsf (x), 0.5f);
+
+  return h + (0.5f + 0.5f / (h + h + 1.0f));
+}
+
 static inline float
 cpu_log (float x)
 {
@@ -63,6 +114,16 @@ cpu_log (float x)
   y = x < INFINITY ? y : x;          /* +inf and NaN stay */
   y = x > 0 ? y : (x < 0 ? NAN : y); /* below 0 there is none */
   return x == 0 ? -INFINITY : y;
+}
+
+/* ln(1 + x): what rounding took from u = 1 + x is put back by the slope 1/u. */
+static inline float
+cpu_log1p (float x)
+{
+  float u = 1.0f + x, y = cpu_log (u) + (x - (u - 1.0f)) / u;
+
+  y = x < INFINITY ? y : x;
+  return x == -1.0f ? -INFINITY : y;
 }
 
 static inline float

@@ -503,7 +503,7 @@ test_math (void)
 {
   static const float special[]
       = { 0, -0.0f, 1, -1, INFINITY, -INFINITY, NAN, 88.7f, 88.8f, 89, 104, 200, 1e30f, -1e30f, 1e-30f };
-  double worst[4] = { 0 };
+  double worst[8] = { 0 };
 
   for (int i = -400000; i <= 400000; i++)
     {
@@ -514,12 +514,18 @@ test_math (void)
       worst[1] = MAX (worst[1], isnan (y) ? 0 : ulps (cpu_log (y), log (y)));
       worst[2] = MAX (worst[2], ulps (cpu_tanh (x), tanh (x)));
       worst[3] = MAX (worst[3], ulps (cpu_erf (x), erf (x)));
+      worst[4] = MAX (worst[4], ulps (cpu_expm1 (x), expm1 (x)));
+      worst[5] = MAX (worst[5], x < -1 ? 0 : ulps (cpu_log1p (x), log1p (x)));
+      worst[6] = MAX (worst[6], ulps (cpu_sinh (x), sinh (x)));
+      worst[7] = MAX (worst[7], ulps (cpu_cosh (x), cosh (x)));
     }
-  g_test_message ("units in the last place: exp %.2f, log %.2f, tanh %.2f, erf %.2f", worst[0], worst[1], worst[2],
-                  worst[3]);
-  for (int f = 0; f < 4; f++)
+  g_test_message ("units in the last place: exp %.2f, log %.2f, tanh %.2f, erf %.2f, expm1 %.2f, "
+                  "log1p %.2f, sinh %.2f, cosh %.2f",
+                  worst[0], worst[1], worst[2], worst[3], worst[4], worst[5], worst[6], worst[7]);
+  for (int f = 0; f < 8; f++)
     g_assert_cmpfloat (worst[f], <=, 4);
   g_assert_true (isnan (cpu_log (-1)) && cpu_log (0) == -INFINITY && isnan (cpu_log (NAN)));
+  g_assert_true (cpu_log1p (-1) == -INFINITY && isnan (cpu_log1p (-2)) && cpu_expm1 (-INFINITY) == -1);
   g_assert_true (cpu_exp (-INFINITY) == 0 && cpu_exp (-1e30f) == 0);
 }
 
