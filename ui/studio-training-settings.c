@@ -430,6 +430,8 @@ build (StudioTrainingSettings *self)
         }
       else if (h->is_bool)
         add_switch (self, grid, at++, LOOM_TAG_TRAIN, h->name, title, h->value != 0 ? "true" : "false", h->doc);
+      else if (h->words != NULL)
+        add_drop (self, grid, at++, LOOM_TAG_TRAIN, h->name, title, h->words[(int)h->value], h->doc, h->words);
       else
         add_entry (self, grid, at++, LOOM_TAG_TRAIN, h->name, title, number, h->doc);
     }

@@ -2,26 +2,14 @@
  *
  * Everything is checked here, in one place and with sentences, so that the trainer can rely on it and Studio can show
  * the faults while nobody trains. */
-#include "engine/ops/net-private.h"
-
-#include "engine/ops/loom-train-spec.h"
+#include "engine/ops/train-private.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef struct
-{
-  const LoomElement *element;
-  const LoomNet *net;
-  LoomFaults *faults;
-  gboolean failed;
-} Reading;
-
-static LoomFault *complain (Reading *r, const LoomElement *e, LoomErrorCode code, const char *attribute,
-                            const char *format, ...) G_GNUC_PRINTF (5, 6);
-
-static LoomFault *
-complain (Reading *r, const LoomElement *e, LoomErrorCode code, const char *attribute, const char *format, ...)
+LoomFault *
+train_complain (TrainReading *r, const LoomElement *e, LoomErrorCode code, const char *attribute, const char *format,
+                ...)
 {
   g_autofree char *message = NULL;
   va_list args;
@@ -36,9 +24,9 @@ complain (Reading *r, const LoomElement *e, LoomErrorCode code, const char *attr
 
 /* ---- numbers ------------------------------------------------------------ */
 
-static double
-read_number (Reading *r, const LoomElement *e, const char *attribute, double fallback, double minimum, double maximum,
-             gboolean whole)
+double
+train_number (TrainReading *r, const LoomElement *e, const char *attribute, double fallback, double minimum,
+              double maximum, gboolean whole)
 {
   const char *text = loom_element_get (e, attribute);
   char *end;
@@ -49,12 +37,12 @@ read_number (Reading *r, const LoomElement *e, const char *attribute, double fal
   value = g_ascii_strtod (text, &end);
   if (end == text || *end != 0 || text[strspn (text, "0123456789+-.eE")] != 0 || !isfinite (value)
       || (whole && value != floor (value)))
-    complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%.40s”, which is no %s.", attribute, text,
-              whole ? "integer" : "number");
+    train_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%.40s”, which is no %s.", attribute, text,
+                    whole ? "integer" : "number");
   else if (value < minimum || value > maximum)
     {
-      LoomFault *fault = complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is %s; it must be from %g to %g.", attribute,
-                                   text, minimum, maximum);
+      LoomFault *fault = train_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is %s; it must be from %g to %g.",
+                                         attribute, text, minimum, maximum);
       char nearest[G_ASCII_DTOSTR_BUF_SIZE];
 
       g_ascii_formatd (nearest, sizeof nearest, whole ? "%.0f" : "%.9g", value < minimum ? minimum : maximum);
@@ -65,14 +53,36 @@ read_number (Reading *r, const LoomElement *e, const char *attribute, double fal
   return fallback;
 }
 
+guint
+train_word (TrainReading *r, const LoomElement *e, const char *attribute, guint fallback, const char *const *words)
+{
+  const char *text = loom_element_get (e, attribute), *near;
+  g_autofree char *list = NULL;
+  LoomFault *fault;
+
+  if (text == NULL)
+    return fallback;
+  for (guint i = 0; words[i] != NULL; i++)
+    if (strcmp (words[i], text) == 0)
+      return i;
+  list = g_strjoinv (", ", (char **)words);
+  near = loom_nearest (text, words);
+  fault = train_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%.40s”; it must be one of: %s.", attribute, text,
+                          list);
+  if (near != NULL)
+    loom_fault_set_fix (fault, attribute, near, "Set it to %s.", near);
+  return fallback;
+}
+
 static guint64
-read_seed (Reading *r)
+read_seed (TrainReading *r)
 {
   const char *text = loom_element_get (r->element, "seed");
   guint64 seed = 0;
 
   if (text != NULL && !g_ascii_string_to_unsigned (text, 10, 0, G_MAXINT64, &seed, NULL))
-    complain (r, r->element, LOOM_ERROR_SCHEMA, "seed", "seed is “%.40s”, which is no whole number from 0 on.", text);
+    train_complain (r, r->element, LOOM_ERROR_SCHEMA, "seed", "seed is “%.40s”, which is no whole number from 0 on.",
+                    text);
   return seed;
 }
 
@@ -87,8 +97,8 @@ is_known (const char *name, const char *const *known, const LoomOptimizer *optim
   return FALSE;
 }
 
-static void
-check_names (Reading *r, const LoomElement *e, const char *const *known, const LoomOptimizer *optimizer)
+void
+train_check_names (TrainReading *r, const LoomElement *e, const char *const *known, const LoomOptimizer *optimizer)
 {
   for (guint i = 0; i < loom_element_n_attributes (e); i++)
     {
@@ -107,10 +117,10 @@ check_names (Reading *r, const LoomElement *e, const char *const *known, const L
       g_ptr_array_add (names, NULL);
       near = loom_nearest (name, (const char *const *)names->pdata);
       if (optimizer != NULL)
-        fault = complain (r, e, LOOM_ERROR_SCHEMA, name, "there is no attribute “%s” for the optimiser “%s”.", name,
-                          optimizer->name);
+        fault = train_complain (r, e, LOOM_ERROR_SCHEMA, name, "there is no attribute “%s” for the optimiser “%s”.",
+                                name, optimizer->name);
       else
-        fault = complain (r, e, LOOM_ERROR_SCHEMA, name, "there is no attribute “%s”.", name);
+        fault = train_complain (r, e, LOOM_ERROR_SCHEMA, name, "there is no attribute “%s”.", name);
       if (near != NULL)
         loom_fault_set_fix (fault, NULL, NULL, "Did you mean “%s”?", near);
     }
@@ -119,7 +129,7 @@ check_names (Reading *r, const LoomElement *e, const char *const *known, const L
 /* ---- ports ------------------------------------------------------------ */
 
 static gboolean
-read_port (Reading *r, const LoomElement *e, const char *attribute, LoomNetSource *source)
+read_port (TrainReading *r, const LoomElement *e, const char *attribute, LoomNetSource *source)
 {
   const char *text = loom_element_get (e, attribute);
   g_autoptr (GError) error = NULL;
@@ -127,14 +137,14 @@ read_port (Reading *r, const LoomElement *e, const char *attribute, LoomNetSourc
 
   if (text == NULL)
     {
-      complain (r, e, LOOM_ERROR_SCHEMA, attribute, "the attribute “%s” is missing; it names a port of the graph.",
-                attribute);
+      train_complain (r, e, LOOM_ERROR_SCHEMA, attribute,
+                      "the attribute “%s” is missing; it names a port of the graph.", attribute);
       return FALSE;
     }
   node = loom_net_find_port (r->net, text, &source->output, &error);
   if (node < 0)
     {
-      complain (r, e, LOOM_ERROR_PORT, attribute, "%s", error->message);
+      train_complain (r, e, LOOM_ERROR_PORT, attribute, "%s", error->message);
       return FALSE;
     }
   source->node = (guint)node;
@@ -142,7 +152,7 @@ read_port (Reading *r, const LoomElement *e, const char *attribute, LoomNetSourc
 }
 
 static void
-check_loss (Reading *r, const LoomNetSource *loss)
+check_loss (TrainReading *r, const LoomNetSource *loss)
 {
   const LoomNetNode *n = loom_net_node (r->net, loss->node);
   const LoomType *type;
@@ -160,18 +170,18 @@ check_loss (Reading *r, const LoomNetSource *loss)
     {
       g_autofree char *shape = loom_shape_to_string (&type->shape);
 
-      complain (r, r->element, LOOM_ERROR_SHAPE, "loss",
-                "the loss must be one number, but “%s” is %s. Put a mean or a loss behind it.",
-                loom_element_get (r->element, "loss"), shape);
+      train_complain (r, r->element, LOOM_ERROR_SHAPE, "loss",
+                      "the loss must be one number, but “%s” is %s. Put a mean or a loss behind it.",
+                      loom_element_get (r->element, "loss"), shape);
     }
   else if (!loom_dtype_is_float (type->dtype))
-    complain (r, r->element, LOOM_ERROR_DTYPE, "loss", "the loss must be a float, but “%s” is %s.",
-              loom_element_get (r->element, "loss"), loom_dtype_name (type->dtype));
+    train_complain (r, r->element, LOOM_ERROR_DTYPE, "loss", "the loss must be a float, but “%s” is %s.",
+                    loom_element_get (r->element, "loss"), loom_dtype_name (type->dtype));
 }
 
 /* The data set that the loss depends on; its samples make an epoch. */
 static void
-find_dataset (Reading *r, LoomTrainSpec *spec)
+find_dataset (TrainReading *r, LoomTrainSpec *spec)
 {
   g_autofree gboolean *needed = g_new0 (gboolean, loom_net_n_nodes (r->net) + 1);
   const LoomNetNode *first = NULL;
@@ -189,126 +199,120 @@ find_dataset (Reading *r, LoomTrainSpec *spec)
       if (n->op->dynamic_outputs == NULL || n->op->lower != NULL)
         continue;
       if (first != NULL)
-        complain (r, r->element, LOOM_ERROR_SCHEMA, "loss",
-                  "the loss depends on two data sets, “%s” and “%s”; this version of Gradloom trains on one.", n->path,
-                  first->path);
+        train_complain (r, r->element, LOOM_ERROR_SCHEMA, "loss",
+                        "the loss depends on two data sets, “%s” and “%s”; this version of Gradloom trains on one.",
+                        n->path, first->path);
       first = n;
       spec->dataset_node = i;
     }
   if (first == NULL)
-    complain (r, r->element, LOOM_ERROR_DATA, "loss",
-              "the loss depends on no data set, so there is nothing to train on. Add a “dataset” node and wire it.");
+    train_complain (
+        r, r->element, LOOM_ERROR_DATA, "loss",
+        "the loss depends on no data set, so there is nothing to train on. Add a “dataset” node and wire it.");
 }
 
 /* ---- parts ------------------------------------------------------------ */
 
-static void
-read_optimizer (Reading *r, LoomTrainSpec *spec)
+/* betas="0.9,0.999" stands for beta1 and beta2. */
+static gboolean
+read_betas (TrainReading *r, double beta[2])
 {
-  static const char *const known[]
-      = { "loss", "optimizer", "epochs", "batch_size", "seed", "precision", "device", "accumulate", "betas", NULL };
-  const char *name = loom_element_get (r->element, "optimizer"), *betas = loom_element_get (r->element, "betas");
-  const LoomOptimizer *const *all = loom_optimizers ();
+  const char *text = loom_element_get (r->element, "betas");
+  g_auto (GStrv) parts = NULL;
+  char *end[2] = { NULL, NULL };
+  gboolean good;
+
+  if (text == NULL)
+    return FALSE;
+  parts = g_strsplit (text, ",", -1);
+  good = g_strv_length (parts) == 2;
+  for (guint i = 0; good && i < 2; i++)
+    {
+      beta[i] = g_ascii_strtod (parts[i], &end[i]);
+      good = end[i] != parts[i] && *end[i] == 0 && beta[i] >= 0 && beta[i] < 1;
+    }
+  if (!good)
+    train_complain (r, r->element, LOOM_ERROR_SCHEMA, "betas",
+                    "betas is “%.40s”; it must be two numbers from 0 to below 1, as “0.9,0.999”.", text);
+  return good;
+}
+
+static const LoomOptimizer *
+find_optimizer (TrainReading *r)
+{
+  const char *name = loom_element_get (r->element, "optimizer"), *near;
+  const LoomOptimizer *found = loom_optimizer (name != NULL ? name : "sgd");
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autofree char *list = NULL;
+  LoomFault *fault;
+
+  if (found != NULL)
+    return found;
+  for (const LoomOptimizer *const *one = loom_optimizers (); *one != NULL; one++)
+    g_ptr_array_add (names, (gpointer)(*one)->name);
+  g_ptr_array_add (names, NULL);
+  near = loom_nearest (name, (const char *const *)names->pdata);
+  list = g_strjoinv (", ", (char **)names->pdata);
+  fault = train_complain (r, r->element, LOOM_ERROR_SCHEMA, "optimizer",
+                          "there is no optimiser “%.40s”. There are: %s.", name, list);
+  if (near != NULL)
+    loom_fault_set_fix (fault, "optimizer", near, "Did you mean “%s”?", near);
+  return NULL;
+}
+
+static double
+read_hyper (TrainReading *r, const LoomHyper *hyper)
+{
+  const char *text = loom_element_get (r->element, hyper->name);
+  gboolean flag;
+
+  if (hyper->words != NULL)
+    return train_word (r, r->element, hyper->name, (guint)hyper->value, hyper->words);
+  if (!hyper->is_bool)
+    return train_number (r, r->element, hyper->name, hyper->value, hyper->minimum, hyper->maximum, hyper->is_whole);
+  if (text == NULL)
+    return hyper->value;
+  if (loom_net_parse_bool (text, &flag))
+    return flag;
+  train_complain (r, r->element, LOOM_ERROR_SCHEMA, hyper->name, "%s is “%.40s”; it must be true or false.",
+                  hyper->name, text);
+  return hyper->value;
+}
+
+static void
+read_optimizer (TrainReading *r, LoomTrainSpec *spec)
+{
+  static const char *const known[] = { "loss",   "optimizer",  "epochs",        "batch_size", "seed", "precision",
+                                       "device", "accumulate", "lr_batch_size", "betas",      NULL };
   guint n = 0;
-  double beta[2] = { 0.9, 0.999 };
-  gboolean has_betas = FALSE;
+  double beta[2] = { 0, 0 }, base;
+  gboolean has_betas;
 
-  spec->optimizer = loom_optimizer (name != NULL ? name : "sgd");
+  spec->optimizer = find_optimizer (r);
   if (spec->optimizer == NULL)
-    {
-      g_autoptr (GPtrArray) names = g_ptr_array_new ();
-      g_autofree char *list = NULL;
-      const char *near;
-      LoomFault *fault;
-
-      for (guint i = 0; all[i] != NULL; i++)
-        g_ptr_array_add (names, (gpointer)all[i]->name);
-      g_ptr_array_add (names, NULL);
-      near = loom_nearest (name, (const char *const *)names->pdata);
-      list = g_strjoinv (", ", (char **)names->pdata);
-      fault = complain (r, r->element, LOOM_ERROR_SCHEMA, "optimizer", "there is no optimiser “%.40s”. There are: %s.",
-                        name, list);
-      if (near != NULL)
-        loom_fault_set_fix (fault, "optimizer", near, "Did you mean “%s”?", near);
-      return;
-    }
-  check_names (r, r->element, known, spec->optimizer);
-  if (betas != NULL)
-    {
-      g_auto (GStrv) parts = g_strsplit (betas, ",", -1);
-      char *end[2] = { NULL, NULL };
-
-      has_betas = g_strv_length (parts) == 2;
-      for (guint i = 0; has_betas && i < 2; i++)
-        {
-          beta[i] = g_ascii_strtod (parts[i], &end[i]);
-          if (end[i] == parts[i] || *end[i] != 0 || !(beta[i] >= 0 && beta[i] < 1))
-            has_betas = FALSE;
-        }
-      if (!has_betas)
-        complain (r, r->element, LOOM_ERROR_SCHEMA, "betas",
-                  "betas is “%.40s”; it must be two numbers from 0 to below 1, as “0.9,0.999”.", betas);
-    }
+    return;
+  train_check_names (r, r->element, known, spec->optimizer);
+  has_betas = read_betas (r, beta);
+  if (has_betas && loom_optimizer_find (spec->optimizer, "beta1") < 0)
+    train_complain (r, r->element, LOOM_ERROR_SCHEMA, "betas", "the optimiser “%s” has no betas; leave them out.",
+                    spec->optimizer->name);
+  base = train_number (r, r->element, "lr_batch_size", (double)spec->batch_size, 1, 1e9, TRUE);
+  spec->lr_scale = (double)spec->batch_size / base;
   while (spec->optimizer->hyper[n].name != NULL)
     n++;
   spec->hyper = g_new0 (double, n + 1);
   for (guint i = 0; i < n; i++)
     {
       const LoomHyper *hyper = spec->optimizer->hyper + i;
-      const char *text = loom_element_get (r->element, hyper->name);
-      gboolean flag;
 
-      if (hyper->is_bool)
-        {
-          spec->hyper[i] = hyper->value;
-          if (text != NULL && !loom_net_parse_bool (text, &flag))
-            complain (r, r->element, LOOM_ERROR_SCHEMA, hyper->name, "%s is “%.40s”; it must be true or false.",
-                      hyper->name, text);
-          else if (text != NULL)
-            spec->hyper[i] = flag;
-          continue;
-        }
-      spec->hyper[i] = read_number (r, r->element, hyper->name, hyper->value, hyper->minimum, hyper->maximum, FALSE);
-      if (has_betas && strcmp (hyper->name, "beta1") == 0)
+      spec->hyper[i] = read_hyper (r, hyper);
+      if (strcmp (hyper->name, "lr") == 0)
+        spec->hyper[i] *= spec->lr_scale;
+      else if (has_betas && strcmp (hyper->name, "beta1") == 0)
         spec->hyper[i] = beta[0];
       else if (has_betas && strcmp (hyper->name, "beta2") == 0)
         spec->hyper[i] = beta[1];
     }
-}
-
-static const char *const schedule_names[] = { "constant", "step", "cosine", "linear", NULL };
-
-static void
-read_schedule (Reading *r, const LoomElement *e, LoomSchedule *schedule)
-{
-  static const char *const known[] = { "type", "warmup_steps", "step_size", "gamma", "min_lr", "end_factor", NULL };
-  const char *type = loom_element_get (e, "type");
-
-  check_names (r, e, known, NULL);
-  if (type == NULL)
-    type = "constant";
-  if (g_strv_contains (schedule_names, type))
-    {
-      while (strcmp (schedule_names[schedule->type], type) != 0)
-        schedule->type++;
-    }
-  else
-    {
-      const char *near = loom_nearest (type, schedule_names);
-      LoomFault *fault = complain (r, e, LOOM_ERROR_SCHEMA, "type",
-                                   "there is no schedule “%.40s”. There are: constant, step, cosine, linear.", type);
-
-      if (near != NULL)
-        loom_fault_set_fix (fault, NULL, NULL, "Did you mean “%s”?", near);
-    }
-  schedule->warmup_steps = (gint64)read_number (r, e, "warmup_steps", 0, 0, 1e12, TRUE);
-  schedule->step_size = (gint64)read_number (r, e, "step_size", 0, 1, 1e12, TRUE);
-  schedule->gamma = read_number (r, e, "gamma", 0.1, 0, 1e6, FALSE);
-  schedule->min_lr = read_number (r, e, "min_lr", 0, 0, 1e6, FALSE);
-  schedule->end_factor = read_number (r, e, "end_factor", 0, 0, 1e6, FALSE);
-  if (schedule->type == LOOM_SCHEDULE_STEP && schedule->step_size < 1)
-    complain (r, e, LOOM_ERROR_SCHEMA, "step_size",
-              "the schedule “step” needs step_size: after how many steps the rate is multiplied by gamma.");
 }
 
 static void
@@ -322,37 +326,45 @@ metric_free (gpointer data)
 }
 
 static void
-read_metric (Reading *r, const LoomElement *e, LoomTrainSpec *spec)
+read_metric (TrainReading *r, const LoomElement *e, LoomTrainSpec *spec)
 {
   static const char *const known[] = { "type", "input", "target", "name", NULL };
   const char *type = loom_element_get (e, "type"), *name = loom_element_get (e, "name");
   LoomMetricSpec *metric = g_new0 (LoomMetricSpec, 1);
 
-  check_names (r, e, known, NULL);
+  train_check_names (r, e, known, NULL);
   metric->type = g_strdup (type != NULL ? type : "");
   metric->name = g_strdup (name != NULL ? name : metric->type);
   read_port (r, e, "input", &metric->input);
   read_port (r, e, "target", &metric->target);
   for (guint i = 0; i < spec->metrics->len; i++)
     if (strcmp (((LoomMetricSpec *)spec->metrics->pdata[i])->name, metric->name) == 0)
-      complain (r, e, LOOM_ERROR_SCHEMA, "name", "two metrics are called “%s”. Give one of them a name of its own.",
-                metric->name);
+      train_complain (r, e, LOOM_ERROR_SCHEMA, "name",
+                      "two metrics are called “%s”. Give one of them a name of its own.", metric->name);
   g_ptr_array_add (spec->metrics, metric);
 }
 
+/* max_norm is the name that the first files have for norm. */
 static void
-read_clip (Reading *r, const LoomElement *e, LoomTrainSpec *spec)
+read_clip (TrainReading *r, const LoomElement *e, LoomTrainSpec *spec)
 {
-  static const char *const known[] = { "max_norm", NULL };
+  static const char *const known[] = { "norm", "max_norm", "value", NULL };
+  const char *norm = loom_element_get (e, "norm") != NULL ? "norm" : "max_norm";
 
-  check_names (r, e, known, NULL);
-  if (loom_element_get (e, "max_norm") == NULL)
-    complain (r, e, LOOM_ERROR_SCHEMA, "max_norm", "the attribute “max_norm” is missing: the largest gradient norm.");
-  spec->clip_norm = read_number (r, e, "max_norm", 0, 0, 1e12, FALSE);
+  train_check_names (r, e, known, NULL);
+  if (loom_element_get (e, norm) == NULL && loom_element_get (e, "value") == NULL)
+    train_complain (r, e, LOOM_ERROR_SCHEMA, "norm",
+                    "neither “norm” is there, the largest norm of all gradients together, nor “value”, the largest of "
+                    "an element.");
+  spec->clip_norm = train_number (r, e, norm, 0, 0, 1e12, FALSE);
+  spec->clip_value = train_number (r, e, "value", 0, 0, 1e12, FALSE);
+  if (spec->optimizer != NULL && spec->optimizer->emit == NULL && (spec->clip_norm > 0 || spec->clip_value > 0))
+    train_complain (r, e, LOOM_ERROR_SCHEMA, NULL, "“%s” searches along the true gradient; take the clipping away.",
+                    spec->optimizer->name);
 }
 
 static void
-read_children (Reading *r, LoomTrainSpec *spec)
+read_children (TrainReading *r, LoomTrainSpec *spec)
 {
   for (guint i = 0; i < loom_element_n_children (r->element); i++)
     {
@@ -360,43 +372,45 @@ read_children (Reading *r, LoomTrainSpec *spec)
       LoomTag tag = loom_element_tag (e);
 
       if (tag == LOOM_TAG_SCHEDULE)
-        read_schedule (r, e, &spec->schedule);
+        train_read_schedule (r, e, spec);
       else if (tag == LOOM_TAG_METRIC)
         read_metric (r, e, spec);
       else if (tag == LOOM_TAG_CLIP)
         read_clip (r, e, spec);
-      else if (tag == LOOM_TAG_GROUP || tag == LOOM_TAG_PARALLEL)
-        complain (r, e, LOOM_ERROR_SCHEMA, NULL,
-                  "this is part of the file format, but not in this version of Gradloom.");
+      else if (tag == LOOM_TAG_GROUP)
+        train_read_group (r, e, spec);
+      else if (tag == LOOM_TAG_PARALLEL)
+        train_complain (r, e, LOOM_ERROR_SCHEMA, NULL,
+                        "this is part of the file format, but not in this version of Gradloom.");
     }
 }
 
 static LoomDType
-read_precision (Reading *r)
+read_precision (TrainReading *r)
 {
-  static const LoomDType types[] = { LOOM_F32, LOOM_BF16, LOOM_F16 };
+  static const LoomDType types[] = { LOOM_F32, LOOM_BF16, LOOM_F16, LOOM_F64 };
   const char *text = loom_element_get (r->element, "precision");
 
   for (guint i = 0; text != NULL && i < G_N_ELEMENTS (types); i++)
     if (strcmp (text, loom_dtype_name (types[i])) == 0)
       return types[i];
   if (text != NULL)
-    loom_fault_set_fix (complain (r, r->element, LOOM_ERROR_SCHEMA, "precision",
-                                  "precision is “%.40s”; it must be f32, bf16 or f16.", text),
+    loom_fault_set_fix (train_complain (r, r->element, LOOM_ERROR_SCHEMA, "precision",
+                                        "precision is “%.40s”; it must be f32, bf16, f16 or f64.", text),
                         "precision", "bf16", "Set it to bf16.");
   return LOOM_F32;
 }
 
 static void
-refuse_later (Reading *r, const char *attribute, const char *only)
+refuse_later (TrainReading *r, const char *attribute, const char *only)
 {
   const char *text = loom_element_get (r->element, attribute);
 
   if (text != NULL && strcmp (text, only) != 0)
-    complain (r, r->element, LOOM_ERROR_SCHEMA, attribute,
-              "%s=\"%.40s\" is not in this version of Gradloom, which knows "
-              "%s only.",
-              attribute, text, only);
+    train_complain (r, r->element, LOOM_ERROR_SCHEMA, attribute,
+                    "%s=\"%.40s\" is not in this version of Gradloom, which knows "
+                    "%s only.",
+                    attribute, text, only);
 }
 
 /* ---- the whole ------------------------------------------------------------ */
@@ -404,7 +418,7 @@ refuse_later (Reading *r, const char *attribute, const char *only)
 LoomTrainSpec *
 loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *faults)
 {
-  Reading r = { .net = net, .faults = faults };
+  TrainReading r = { .net = net, .faults = faults };
   g_autoptr (LoomTrainSpec) spec = NULL;
   const char *device;
 
@@ -415,12 +429,18 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
     return NULL;
   spec = g_new0 (LoomTrainSpec, 1);
   spec->metrics = g_ptr_array_new_with_free_func (metric_free);
-  spec->epochs = (gint64)read_number (&r, r.element, "epochs", 1, 1, 1e9, TRUE);
-  spec->batch_size = (gint64)read_number (&r, r.element, "batch_size", 32, 1, 1e9, TRUE);
+  spec->groups = g_ptr_array_new_with_free_func (train_group_free);
+  spec->epochs = (gint64)train_number (&r, r.element, "epochs", 1, 1, 1e9, TRUE);
+  spec->batch_size = (gint64)train_number (&r, r.element, "batch_size", 32, 1, 1e9, TRUE);
   spec->seed = read_seed (&r);
   device = loom_element_get (r.element, "device");
   spec->device = g_strdup (device != NULL ? device : "cpu");
   spec->precision = read_precision (&r);
+  if (spec->precision == LOOM_F64 && strcmp (spec->device, "ref") != 0)
+    loom_fault_set_fix (train_complain (&r, r.element, LOOM_ERROR_SCHEMA, "precision",
+                                        "precision=\"f64\" computes on the device “ref” only, not on “%s”.",
+                                        spec->device),
+                        "device", "ref", "Set device to ref.");
   refuse_later (&r, "accumulate", "1");
   read_optimizer (&r, spec);
   read_children (&r, spec);
@@ -438,31 +458,9 @@ loom_train_spec_free (LoomTrainSpec *spec)
   if (spec == NULL)
     return;
   g_clear_pointer (&spec->metrics, g_ptr_array_unref);
+  g_clear_pointer (&spec->groups, g_ptr_array_unref);
+  loom_schedule_clear (&spec->schedule);
   g_free (spec->hyper);
   g_free (spec->device);
   g_free (spec);
-}
-
-double
-loom_schedule_factor (const LoomSchedule *s, double lr, gint64 step, gint64 total_steps)
-{
-  double progress;
-  gint64 left;
-
-  if (step < s->warmup_steps)
-    return lr * (double)(step + 1) / (double)s->warmup_steps;
-  step -= s->warmup_steps;
-  left = MAX (total_steps - s->warmup_steps, 1);
-  progress = MIN ((double)step / (double)left, 1.0);
-  switch (s->type)
-    {
-    case LOOM_SCHEDULE_STEP:
-      return lr * pow (s->gamma, (double)(step / MAX (s->step_size, 1)));
-    case LOOM_SCHEDULE_COSINE:
-      return s->min_lr + (lr - s->min_lr) * (1 + cos (G_PI * progress)) / 2;
-    case LOOM_SCHEDULE_LINEAR:
-      return lr * (1 + (s->end_factor - 1) * progress);
-    default:
-      return lr;
-    }
 }

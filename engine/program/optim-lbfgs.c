@@ -2,6 +2,8 @@
  * engine/train, which evaluates the loss as often as the line search asks. */
 #include "engine/program/optim-private.h"
 
+static const char *const searches[] = { "none", "strong_wolfe", NULL };
+
 static const LoomHyper hyper[] = {
   LOOM_HYPER_LR_OF (1),
   { .name = "max_iter",
@@ -37,7 +39,12 @@ static const LoomHyper hyper[] = {
     .is_fixed = TRUE,
     .is_whole = TRUE,
     .doc = "How many differences of gradients are kept: so many copies of all weights, twice." },
-  LOOM_HYPER_FLAG ("strong_wolfe", "Searches along each direction until the strong Wolfe conditions hold."),
+  { .name = "line_search_fn",
+    .value = 0,
+    .is_fixed = TRUE,
+    .words = searches,
+    .doc = "How far a step goes: lr alone, or until the strong Wolfe conditions hold." },
+  LOOM_HYPER_MAXIMIZE,
   { .name = NULL },
 };
 

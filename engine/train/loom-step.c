@@ -5,6 +5,7 @@
 #include "engine/train/loom-step.h"
 
 #include "engine/program/loom-optimizer.h"
+#include "engine/train/loom-driver.h"
 
 void
 loom_step_free (LoomStep *step)
@@ -17,9 +18,18 @@ loom_step_free (LoomStep *step)
   g_free (step);
 }
 
-gboolean
-loom_step_parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, GArray **slots, GArray **grads,
-                               GError **error)
+static gboolean
+is_frozen (const LoomTrainSpec *spec, const LoomSlot *slot)
+{
+  guint group = spec != NULL ? loom_train_spec_group_of (spec, slot->name) : 0;
+
+  return group > 0 && ((const LoomTrainGroup *)spec->groups->pdata[group - 1])->frozen;
+}
+
+/* What a group freezes is not differentiated either; spec may be NULL. */
+static gboolean
+parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, const LoomTrainSpec *spec, GArray **slots,
+                     GArray **grads, GError **error)
 {
   g_autoptr (GArray) slot_of = g_array_new (FALSE, FALSE, sizeof (int));
   g_autoptr (GArray) wrt = g_array_new (FALSE, FALSE, sizeof (LoomValue));
@@ -27,7 +37,7 @@ loom_step_parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, GAr
   for (guint i = 0; i < loom_program_n_slots (p); i++)
     {
       const LoomSlot *slot = loom_program_get_slot (p, i);
-      if (slot->kind != LOOM_SLOT_PARAMETER || !slot->trainable || slot->read == 0)
+      if (slot->kind != LOOM_SLOT_PARAMETER || !slot->trainable || slot->read == 0 || is_frozen (spec, slot))
         continue;
       int index = i;
       LoomValue value = slot->read;
@@ -45,27 +55,42 @@ loom_step_parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, GAr
   return TRUE;
 }
 
+gboolean
+loom_step_parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, GArray **slots, GArray **grads,
+                               GError **error)
+{
+  return parameter_gradients (p, of, seed, NULL, slots, grads, error);
+}
+
 static gboolean
 append_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, GError **error)
 {
+  gboolean scaled = spec->precision == LOOM_F16;
   g_autoptr (GArray) all_slots = NULL, all_grads = NULL;
   if (spec->optimizer->takes_no_gradients)
     {
       all_slots = g_array_new (FALSE, FALSE, sizeof (int));
       all_grads = g_array_new (FALSE, FALSE, sizeof (LoomValue));
     }
-  else if (!loom_step_parameter_gradients (p, loss, 0, &all_slots, &all_grads, error))
+  else if (!parameter_gradients (p, loss, scaled ? loom_loss_scale (p) : 0, spec, &all_slots, &all_grads, error))
     return FALSE;
 
   g_autoptr (GArray) slots = g_array_new (FALSE, FALSE, sizeof (int));
   g_autoptr (GArray) grads = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  g_autoptr (GArray) group_of = g_array_new (FALSE, FALSE, sizeof (guint));
   for (guint i = 0; i < all_grads->len; i++)
     /* What the graph assigns to is no business of the optimiser. */
     if (g_array_index (all_grads, LoomValue, i) != 0
         && loom_program_get_slot (p, (guint)g_array_index (all_slots, int, i))->commit == 0)
       {
-        g_array_append_val (slots, g_array_index (all_slots, int, i));
-        g_array_append_val (grads, g_array_index (all_grads, LoomValue, i));
+        int slot = g_array_index (all_slots, int, i);
+        guint group = loom_train_spec_group_of (spec, loom_program_get_slot (p, (guint)slot)->name);
+        g_array_append_val (slots, slot);
+        LoomValue grad = g_array_index (all_grads, LoomValue, i);
+        if (scaled)
+          grad = loom_loss_unscale (p, grad);
+        g_array_append_val (grads, grad);
+        g_array_append_val (group_of, group);
       }
   if (slots->len == 0 && !spec->optimizer->takes_no_gradients)
     {
@@ -75,14 +100,35 @@ append_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, GError
       return FALSE;
     }
 
+  const LoomDriver *driver = loom_driver (spec->optimizer->name);
+  if (driver != NULL)
+    {
+      loom_emit_gradients (p, spec->optimizer, spec->hyper, loss, slots->len, (const int *)slots->data,
+                           (const LoomValue *)grads->data);
+      return driver->extend (p, spec, slots->len, (const int *)slots->data, (const LoomValue *)grads->data, error);
+    }
+
+  g_autofree LoomUpdateGroup *groups = g_new0 (LoomUpdateGroup, spec->groups->len + 1);
+  for (guint i = 0; i < spec->groups->len; i++)
+    {
+      const LoomTrainGroup *group = spec->groups->pdata[i];
+      groups[i] = (LoomUpdateGroup){ .prefix = group->prefix, .own = group->own, .hyper = group->hyper };
+    }
   LoomUpdateOptions options = {
     .optimizer = spec->optimizer->name,
     .hyper = spec->hyper,
     .clip_norm = spec->clip_norm,
+    .clip_value = spec->clip_value,
+    .groups = groups,
+    .group_of = (const guint *)group_of->data,
     .loss = loss,
   };
   loom_program_set_region (p, LOOM_REGION_UPDATE);
-  return loom_emit_update (p, &options, slots->len, (const int *)slots->data, (const LoomValue *)grads->data, error);
+  if (!loom_emit_update (p, &options, slots->len, (const int *)slots->data, (const LoomValue *)grads->data, error))
+    return FALSE;
+  if (scaled)
+    loom_loss_scale_update (p, loom_program_find_output (p, "finite"));
+  return TRUE;
 }
 
 static gboolean
@@ -149,7 +195,7 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
   LoomLowerOptions options = {
     .training = training,
     .effects = training,
-    .float_dtype = LOOM_F32,
+    .float_dtype = spec->precision == LOOM_F64 ? LOOM_F64 : LOOM_F32,
     .n_wanted = n_wanted,
     .wanted = wanted,
     .seed = spec->seed,
@@ -158,9 +204,10 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
   if (!step->program)
     return NULL;
 
-  if (spec->precision != LOOM_F32 || g_hash_table_size (loom_net_dtypes (step->net)) > 0)
-    replace_program (step, loom_program_autocast (step->program, spec->precision, loom_net_dtypes (step->net), n_wanted,
-                                                  value));
+  if ((spec->precision != LOOM_F32 && spec->precision != LOOM_F64)
+      || g_hash_table_size (loom_net_dtypes (step->net)) > 0)
+    replace_program (
+        step, loom_program_autocast (step->program, spec->precision, loom_net_dtypes (step->net), n_wanted, value));
   LoomProgram *p = step->program;
   loom_program_set_origin (p, NULL, NULL);
   LoomTensorDesc desc = loom_value_info (p, value[0])->desc;

@@ -66,6 +66,38 @@ spec_lr (const LoomTrainSpec *spec)
   return 0;
 }
 
+static void
+clear_rate (TrainerRate *rate)
+{
+  g_free (rate->slot_name);
+}
+
+/* What a schedule sets before each step: rates of groups, and the momentum. */
+static void
+find_rates (LoomTrainer *t)
+{
+  static const char *const momenta[] = { "momentum", "beta1" };
+  int lr = loom_optimizer_find (t->spec->optimizer, "lr");
+
+  t->rates = g_array_new (FALSE, TRUE, sizeof (TrainerRate));
+  g_array_set_clear_func (t->rates, (GDestroyNotify)clear_rate);
+  for (guint i = 0; i < t->spec->groups->len; i++)
+    {
+      const LoomTrainGroup *group = t->spec->groups->pdata[i];
+      TrainerRate rate = { .now = NAN };
+      if (lr < 0 || !(group->own & ((guint64)1 << lr)))
+        continue;
+      rate.slot_name = g_strconcat (group->prefix, "lr", NULL);
+      rate.slot = loom_state_find (t->state, rate.slot_name);
+      rate.base = group->hyper[lr];
+      g_array_append_val (t->rates, rate);
+    }
+  t->momentum = NAN;
+  t->momentum_slot = -1;
+  for (guint i = 0; i < G_N_ELEMENTS (momenta) && t->momentum_slot < 0; i++)
+    t->momentum_slot = loom_state_find (t->state, momenta[i]);
+}
+
 static gboolean
 open_data (LoomTrainer *t, GError **error)
 {
@@ -85,6 +117,8 @@ open_data (LoomTrainer *t, GError **error)
     return FALSE;
   t->steps_per_epoch = loom_loader_n_batches (t->loader);
   t->total_steps = t->steps_per_epoch * t->spec->epochs;
+  t->spec->schedule.steps_per_epoch = t->steps_per_epoch;
+  t->driver = loom_driver (t->spec->optimizer->name);
   t->event_stride = MAX (1, t->total_steps / 20000);
   return TRUE;
 }
@@ -102,6 +136,7 @@ open_devices (LoomTrainer *t, GError **error)
   if (!trainer_plan_get (t, batch, TRUE, error))
     return FALSE;
   t->lr_slot = loom_state_find (t->state, "lr");
+  find_rates (t);
   return TRUE;
 }
 
@@ -165,7 +200,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
           || !trainer_folder_open (t, options->resume, events_length, again, error))
         return NULL;
       if (!isnan (options->lr))
-        t->base_lr = options->lr;
+        t->base_lr = spec_lr (t->spec);
     }
   else if (options->out && !trainer_folder_create (t, options->out, error))
     return NULL;
@@ -190,6 +225,7 @@ loom_trainer_free (LoomTrainer *t)
     g_free (t->port_name[i]);
   g_clear_pointer (&t->state, loom_state_unref);
   g_clear_pointer (&t->devices, loom_devices_unref);
+  g_clear_pointer (&t->rates, g_array_unref);
   loom_train_spec_free (t->spec);
   loom_net_free (t->net);
   g_clear_pointer (&t->graph, loom_graph_unref);

@@ -122,16 +122,23 @@ add_string (JsonBuilder *b, const char *name, const char *value)
 static void
 add_schedule (JsonBuilder *b, const LoomTrainSpec *spec)
 {
-  static const char *const type[] = { "constant", "step", "cosine", "linear" };
+  const LoomSchedule *s = &spec->schedule;
 
   json_builder_set_member_name (b, "schedule");
   json_builder_begin_object (b);
-  add_string (b, "type", type[spec->schedule.type]);
-  add_int (b, "warmup_steps", spec->schedule.warmup_steps);
-  add_int (b, "step_size", spec->schedule.step_size);
-  add_double (b, "gamma", spec->schedule.gamma);
-  add_double (b, "min_lr", spec->schedule.min_lr);
-  add_double (b, "end_factor", spec->schedule.end_factor);
+  add_string (b, "type", s->klass ? s->klass->name : "constant");
+  add_int (b, "warmup_steps", s->warmup_steps);
+  for (guint i = 0; s->klass && s->klass->param[i].name; i++)
+    add_double (b, s->klass->param[i].name, s->param[i]);
+  json_builder_end_object (b);
+  if (!s->klass || !s->klass->watches_loss)
+    return;
+  json_builder_set_member_name (b, "plateau");
+  json_builder_begin_object (b);
+  add_double (b, "best", s->plateau.best);
+  add_int (b, "bad", s->plateau.bad);
+  add_int (b, "cooldown", s->plateau.cooldown);
+  add_int (b, "reductions", s->plateau.reductions);
   json_builder_end_object (b);
 }
 
@@ -142,6 +149,12 @@ add_hyper (JsonBuilder *b, LoomTrainer *t)
   json_builder_set_member_name (b, "hyper");
   json_builder_begin_object (b);
   add_double (b, "base_lr", t->base_lr);
+  for (guint i = 0; i < t->rates->len; i++)
+    {
+      const TrainerRate *rate = &g_array_index (t->rates, TrainerRate, i);
+      g_autofree char *base = g_strconcat ("base_", rate->slot_name, NULL);
+      add_double (b, base, rate->base);
+    }
   for (guint i = 0; i < loom_state_n_slots (t->state); i++)
     {
       const char *name;
@@ -407,6 +420,36 @@ note_differences (LoomTrainer *t, const TrainerJson *json)
                   t->threads, threads);
 }
 
+/* What schedules of groups start from, and what "plateau" remembers. */
+static gboolean
+restore_rates (LoomTrainer *t, const TrainerJson *json, GError **error)
+{
+  const gint64 many = (gint64)1 << 52;
+  LoomPlateau p = { 0 };
+  TrainerJson hyper, plateau;
+
+  if (!trainer_json_object (json, "hyper", &hyper, error))
+    return FALSE;
+  for (guint i = 0; i < t->rates->len; i++)
+    {
+      TrainerRate *rate = &g_array_index (t->rates, TrainerRate, i);
+      g_autofree char *base = g_strconcat ("base_", rate->slot_name, NULL);
+      if (!trainer_json_double (&hyper, base, FALSE, &rate->base, error))
+        return FALSE;
+      rate->now = NAN;
+    }
+  if (!t->spec->schedule.klass || !t->spec->schedule.klass->watches_loss)
+    return TRUE;
+  if (!trainer_json_object (json, "plateau", &plateau, error)
+      || !trainer_json_double (&plateau, "best", TRUE, &p.best, error)
+      || !trainer_json_int (&plateau, "bad", 0, many, &p.bad, error)
+      || !trainer_json_int (&plateau, "cooldown", 0, many, &p.cooldown, error)
+      || !trainer_json_int (&plateau, "reductions", 0, many, &p.reductions, error))
+    return FALSE;
+  t->spec->schedule.plateau = p;
+  return TRUE;
+}
+
 static gboolean
 restore_from (LoomTrainer *t, const char *path, gint64 *events_length, GError **error)
 {
@@ -427,6 +470,7 @@ restore_from (LoomTrainer *t, const char *path, gint64 *events_length, GError **
       return FALSE;
     }
   if (!check_same_run (t, &json, error) || !read_place (t, &json, &place, error)
+      || !restore_rates (t, &json, error)
       || !loom_state_load_weights (t->state, weights, FALSE, NULL, error)
       || !loom_state_load_optimizer (t->state, optimizer, error))
     return FALSE;

@@ -56,6 +56,18 @@ typedef enum
   INTERRUPT
 } Verdict;
 
+static TrainerRate *
+find_rate (LoomTrainer *t, const char *name)
+{
+  for (guint i = 0; i < t->rates->len; i++)
+    {
+      TrainerRate *rate = &g_array_index (t->rates, TrainerRate, i);
+      if (g_str_equal (rate->slot_name, name))
+        return rate;
+    }
+  return NULL;
+}
+
 static gboolean
 set_hyper (LoomTrainer *t, const char *name, double value, GError **error)
 {
@@ -65,6 +77,11 @@ set_hyper (LoomTrainer *t, const char *name, double value, GError **error)
     {
       t->base_lr = value;
       t->lr = NAN;
+    }
+  else if (find_rate (t, name))
+    {
+      find_rate (t, name)->base = value;
+      find_rate (t, name)->now = NAN;
     }
   else if (!loom_state_set_scalar (t->state, name, value))
     return TRUE; /* whoever posts asks loom_trainer_has_hyper() first */
@@ -176,7 +193,7 @@ static void
 feed_batch (TrainerPlan *plan, const LoomBatch *batch)
 {
   for (guint i = 0; i < plan->n_feeds; i++)
-    loom_exec_feed (plan->exec, plan->feed[i].input, batch->tensors[plan->feed[i].port]->data);
+    loom_exec_feed (plan->exec, plan->feed[i].input, trainer_feed_data (&plan->feed[i], batch->tensors[plan->feed[i].port]));
 }
 
 /* A number of the data that picks a class or a row and lies outside is a DATA error, which says where and which. */
@@ -279,6 +296,7 @@ evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error)
     }
   for (guint i = 0; i < n_metrics; i++)
     sum[i] /= weight[i];
+  t->eval_loss = loss / samples;
   LoomTrainerEval eval = {
     .split = loom_split_name (split),
     .step = t->step,
@@ -313,7 +331,7 @@ loom_trainer_evaluate (LoomTrainer *t, const char *name, GError **error)
 /* ---- steps ------------------------------------------------------------ */
 
 static void
-tell_step (LoomTrainer *t, TrainerPlan *plan, gint64 number, double loss, double lr)
+tell_step (LoomTrainer *t, TrainerPlan *plan, gint64 number, double loss, double lr, double grad_norm)
 {
   if (!t->observer.step)
     return;
@@ -327,7 +345,7 @@ tell_step (LoomTrainer *t, TrainerPlan *plan, gint64 number, double loss, double
     .loss = loss,
     .epoch_loss = t->loss_sum / t->sample_sum,
     .lr = lr,
-    .grad_norm = loom_exec_scalar (plan->exec, plan->grad_norm),
+    .grad_norm = grad_norm,
     .items_per_second = t->items_per_second,
     .eta_seconds = t->eta_seconds,
     .n_metrics = plan->step->n_metrics,
@@ -337,6 +355,42 @@ tell_step (LoomTrainer *t, TrainerPlan *plan, gint64 number, double loss, double
   t->observer.step (t, &step, t->observer_data);
 }
 
+static void
+set_rates (LoomTrainer *t)
+{
+  const LoomSchedule *schedule = &t->spec->schedule;
+  double lr = loom_schedule_factor (schedule, t->base_lr, t->step, t->total_steps);
+  double momentum = loom_schedule_momentum (schedule, t->step, t->total_steps);
+
+  if (lr != t->lr)
+    {
+      if (t->lr_slot >= 0)
+        loom_state_set_scalar_at (t->state, t->lr_slot, lr);
+      t->lr = lr;
+    }
+  for (guint i = 0; i < t->rates->len; i++)
+    {
+      TrainerRate *rate = &g_array_index (t->rates, TrainerRate, i);
+      double now = loom_schedule_factor (schedule, rate->base, t->step, t->total_steps);
+      if (now != rate->now && rate->slot >= 0)
+        loom_state_set_scalar_at (t->state, rate->slot, now);
+      rate->now = now;
+    }
+  if (!isnan (momentum) && momentum != t->momentum && t->momentum_slot >= 0)
+    {
+      loom_state_set_scalar_at (t->state, t->momentum_slot, momentum);
+      t->momentum = momentum;
+    }
+}
+
+/* In f16 a gradient that is not finite is most often the loss's scale at work, which the step has halved and left all else
+ * as it was; the run goes on until no scale is left to blame. */
+static gboolean
+is_overflow (LoomTrainer *t)
+{
+  return t->spec->precision == LOOM_F16 && loom_state_get_scalar (t->state, "loss_scale") >= 1;
+}
+
 static gboolean
 one_step (LoomTrainer *t, const LoomBatch *batch, GError **error)
 {
@@ -344,22 +398,17 @@ one_step (LoomTrainer *t, const LoomBatch *batch, GError **error)
   if (!plan)
     return FALSE;
 
-  double lr = loom_schedule_factor (&t->spec->schedule, t->base_lr, t->step, t->total_steps);
-  if (lr != t->lr)
-    {
-      if (t->lr_slot >= 0)
-        loom_state_set_scalar_at (t->state, t->lr_slot, lr);
-      t->lr = lr;
-    }
+  set_rates (t);
+  double lr = t->lr;
   feed_batch (plan, batch);
   if (!loom_exec_step (plan->exec, error))
     return add_remedy (error);
-  double loss = loom_exec_scalar (plan->exec, plan->loss);
-  if (!isfinite (loss) || loom_exec_scalar (plan->exec, plan->finite) == 0)
+  double loss = loom_exec_scalar (plan->exec, plan->loss), grad_norm = loom_exec_scalar (plan->exec, plan->grad_norm);
+  if (!isfinite (loss) || (loom_exec_scalar (plan->exec, plan->finite) == 0 && !is_overflow (t)))
     {
       /* A curve shows where it ends; what has happened to it is the error's to say. */
       if (!isfinite (loss))
-        tell_step (t, plan, t->step + 1, loss, lr);
+        tell_step (t, plan, t->step + 1, loss, lr, grad_norm);
       trainer_explain_nan (t, plan, batch, error);
       return FALSE;
     }
@@ -374,6 +423,13 @@ one_step (LoomTrainer *t, const LoomBatch *batch, GError **error)
       t->metric_sum[i] += loom_exec_scalar (plan->exec, plan->metric[i]);
       t->metric_weight[i] += plan->step->metric_count[i];
     }
+  /* Outputs are the driver's from here on. */
+  if (t->driver)
+    {
+      if (!t->driver->advance (&(LoomDriverCall){ plan->exec, t->state, t->spec }, error))
+        return FALSE;
+      loom_state_set_scalar (t->state, "step", (double)t->step);
+    }
   if (t->events.fd >= 0 && (t->event_stride == 1 || t->step % t->event_stride == 0))
     {
       t->events.point[t->events.n++] = (TrainerPoint){ t->step, t->epoch + 1, loss, lr };
@@ -383,7 +439,7 @@ one_step (LoomTrainer *t, const LoomBatch *batch, GError **error)
   if (t->step >= t->clock_next && look_at_clock (t) && !trainer_checkpoint_write (t, NULL, error))
     return FALSE;
 
-  tell_step (t, plan, t->step, loss, lr);
+  tell_step (t, plan, t->step, loss, lr, grad_norm);
   return TRUE;
 }
 
@@ -408,6 +464,7 @@ end_epoch (LoomTrainer *t, gboolean *gave_way, GError **error)
     return FALSE;
   if (*gave_way)
     return TRUE;
+  double validation = t->eval_loss;
   gboolean last = t->epoch + 1 >= t->spec->epochs;
   if (last && split == LOOM_SPLIT_VAL && loom_dataset_count (t->dataset, LOOM_SPLIT_TEST) > 0
       && !evaluate (t, LOOM_SPLIT_TEST, gave_way, error))
@@ -418,6 +475,7 @@ end_epoch (LoomTrainer *t, gboolean *gave_way, GError **error)
           t, error, "{\"event\":\"epoch\",\"epoch\":%" G_GINT64_FORMAT ",\"step\":%" G_GINT64_FORMAT ",\"loss\":%s}",
           t->epoch + 1, t->step, trainer_number (t->loss_sum / t->sample_sum, loss)))
     return FALSE;
+  loom_schedule_observe (&t->spec->schedule, split != LOOM_N_SPLITS ? validation : t->loss_sum / t->sample_sum);
   t->epoch++;
   t->place = 0;
   return !epoch_checkpoint_fits (t) || trainer_checkpoint_write (t, NULL, error);

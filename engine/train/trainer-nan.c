@@ -77,7 +77,7 @@ trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, 
       if (eager)
         {
           for (guint i = 0; i < plan->n_feeds; i++)
-            loom_eager_feed (eager, plan->feed[i].input, batch->tensors[plan->feed[i].port]->data);
+            loom_eager_feed (eager, plan->feed[i].input, trainer_feed_data (&plan->feed[i], batch->tensors[plan->feed[i].port]));
           loom_eager_run (eager, FALSE, visit, &culprit, &local);
         }
       if (culprit.instr && culprit.instr->origin)

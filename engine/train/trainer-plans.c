@@ -4,11 +4,41 @@
  * array finds one; nothing is looked up by name once it exists. */
 #include "engine/train/trainer-private.h"
 
+const void *
+trainer_feed_data (const TrainerFeed *feed, const LoomTensor *tensor)
+{
+  if (!feed->wide)
+    return tensor->data;
+  for (gint64 i = 0; i < tensor->count; i++)
+    ((double *)feed->wide->data)[i] = ((const float *)tensor->data)[i];
+  return feed->wide->data;
+}
+
+static gboolean
+widen_feeds (TrainerPlan *plan, GError **error)
+{
+  LoomProgram *p = plan->step->program;
+
+  for (guint i = 0; i < plan->n_feeds; i++)
+    {
+      const LoomTensorDesc *desc = &loom_value_info (p, loom_program_get_input (p, plan->feed[i].input)->value)->desc;
+      gint64 count = loom_desc_count (desc);
+      if (desc->dtype != LOOM_F64)
+        continue;
+      plan->feed[i].wide = loom_tensor_new (LOOM_F64, 1, &count, error);
+      if (!plan->feed[i].wide)
+        return FALSE;
+    }
+  return TRUE;
+}
+
 void
 trainer_plan_free (TrainerPlan *plan)
 {
   if (!plan)
     return;
+  for (guint i = 0; i < plan->n_feeds; i++)
+    g_clear_pointer (&plan->feed[i].wide, loom_tensor_unref);
   loom_exec_free (plan->exec);
   loom_step_free (plan->step);
   g_free (plan->metric);
@@ -22,10 +52,14 @@ trainer_plan_feeds (LoomTrainer *t, LoomProgram *program, guint *n_feeds, Traine
   guint n = loom_program_n_inputs (program);
   g_autofree TrainerFeed *feed = g_new0 (TrainerFeed, MAX (n, 1));
 
+  guint used = 0;
+
   for (guint i = 0; i < n; i++)
     {
       const char *name = loom_program_get_input (program, i)->name;
       guint port = 0;
+      if (g_str_has_prefix (name, "optimizer."))
+        continue; /* its driver feeds that */
       guint n_ports = loom_dataset_info (t->dataset)->n_ports;
       while (port < n_ports && g_strcmp0 (t->port_name[port], name) != 0)
         port++;
@@ -38,9 +72,9 @@ trainer_plan_feeds (LoomTrainer *t, LoomProgram *program, guint *n_feeds, Traine
               name);
           return FALSE;
         }
-      feed[i] = (TrainerFeed){ i, port };
+      feed[used++] = (TrainerFeed){ .input = i, .port = port };
     }
-  *n_feeds = n;
+  *n_feeds = used;
   *feeds = g_steal_pointer (&feed);
   return TRUE;
 }
@@ -68,7 +102,7 @@ plan_new (LoomTrainer *t, gint64 batch, gboolean training, GError **error)
   plan->exec = loom_exec_new (p, t->state, error);
   if (!plan->exec)
     goto fail;
-  if (!trainer_plan_feeds (t, plan->step->program, &plan->n_feeds, &plan->feed, error))
+  if (!trainer_plan_feeds (t, plan->step->program, &plan->n_feeds, &plan->feed, error) || !widen_feeds (plan, error))
     goto fail;
 
   plan->loss = find_output (plan->exec, "loss");

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "engine/data/loom-loader.h"
+#include "engine/train/loom-driver.h"
 #include "engine/train/loom-step.h"
 #include "engine/train/loom-trainer.h"
 
@@ -32,7 +33,11 @@ LoomSplit trainer_dataset_validation (const LoomDataset *dataset);
 typedef struct
 {
   guint input, port;
+  LoomTensor *wide; /* of a plan that computes in f64: where f32 data are widened to; else NULL */
 } TrainerFeed;
+
+/* A batch's tensor as the feed's input takes it. */
+const void *trainer_feed_data (const TrainerFeed *feed, const LoomTensor *tensor);
 
 typedef struct
 {
@@ -133,6 +138,14 @@ typedef struct
   double value;
 } TrainerCommand;
 
+/* A group's learning rate: what the schedule starts from, and what the slot holds. */
+typedef struct
+{
+  char *slot_name;
+  int slot;
+  double base, now;
+} TrainerRate;
+
 struct _LoomTrainer
 {
   LoomGraph *graph; /* frozen, with the options written into it */
@@ -160,6 +173,11 @@ struct _LoomTrainer
   const char **metric_name;
   double base_lr, lr;
   int lr_slot; /* in the state; -1: the optimiser has none */
+  GArray *rates; /* TrainerRate: of groups that have a rate of their own */
+  int momentum_slot; /* which a schedule cycles; -1: none */
+  double momentum;
+  double eval_loss; /* of the last evaluation */
+  const LoomDriver *driver; /* NULL: the optimiser is part of the program */
 
   char *culprit_node, *culprit_port; /* where it failed */
 

@@ -64,6 +64,17 @@ get_snapshots (LoomTrainer *t, GError **error)
       = trainer_dataset_sample (t->dataset, split == LOOM_N_SPLITS ? LOOM_SPLIT_TRAIN : split, SAMPLE, error);
   if (!sample)
     return NULL;
+  for (guint i = 0; t->spec->precision == LOOM_F64 && i < sample->len; i++)
+    {
+      LoomTensor *one = sample->pdata[i];
+      if (one->dtype != LOOM_F32)
+        continue;
+      LoomTensor *wide = loom_tensor_convert (one, LOOM_F64, FALSE, error);
+      if (!wide)
+        return NULL;
+      sample->pdata[i] = wide;
+      loom_tensor_unref (one);
+    }
   t->snapshots = g_new0 (TrainerSnapshots, 1);
   t->snapshots->n = ((LoomTensor *)sample->pdata[0])->dim[0];
   t->snapshots->sample = g_steal_pointer (&sample);
@@ -77,7 +88,7 @@ build_program (LoomTrainer *t, const LoomNet *net, const char *port, GError **er
 {
   LoomNetSource wanted = t->spec->loss;
   LoomValue value;
-  LoomLowerOptions options = { .float_dtype = LOOM_F32, .n_wanted = 1, .wanted = &wanted, .seed = t->spec->seed };
+  LoomLowerOptions options = { .float_dtype = t->spec->precision == LOOM_F64 ? LOOM_F64 : LOOM_F32, .n_wanted = 1, .wanted = &wanted, .seed = t->spec->seed };
   gboolean is_gradient = g_str_has_prefix (port, "grad:");
 
   if (!is_gradient)

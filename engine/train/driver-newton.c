@@ -1,0 +1,182 @@
+/* Newton's method on small problems: the Hessian by differentiating twice, a factorisation, one step (Nocedal and
+ * Wright 2006, section 3.3, with multiples of the identity added as in algorithm 3.3).
+ *
+ * The program has, besides the gradients g, the input v for each parameter and the gradients of Σ g·v, which are H·v: a
+ * column of the Hessian for each unit vector. Its cost is a forward and three backward passes a weight, and memory for
+ * all pairs of weights. */
+#include "engine/train/loom-driver.h"
+
+#include "engine/program/loom-prim.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Pairs of so many weights are 32 MiB. */
+#define MOST_WEIGHTS 2000
+
+static gboolean
+extend (LoomProgram *p, const LoomTrainSpec *spec, guint n, const int *slot, const LoomValue *grad, GError **error)
+{
+  g_autofree LoomValue *wrt = g_new0 (LoomValue, n + 1), *product = g_new0 (LoomValue, n + 1);
+  LoomRegion region = loom_program_get_region (p);
+  LoomValue sum = 0;
+  gint64 total = 0;
+
+  for (guint i = 0; i < n; i++)
+    total += (gint64)loom_desc_count (&loom_value_info (p, grad[i])->desc);
+  if (total > MOST_WEIGHTS)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                   "The optimizer “newton” works with all pairs of weights and takes %d weights at most; this graph "
+                   "trains %" G_GINT64_FORMAT ". Use “lbfgs”, or freeze some.",
+                   MOST_WEIGHTS, total);
+      return FALSE;
+    }
+  loom_program_set_region (p, LOOM_REGION_BACKWARD);
+  for (guint i = 0; i < n; i++)
+    {
+      LoomTensorDesc desc = loom_value_info (p, grad[i])->desc;
+      g_autofree char *name
+          = g_strconcat ("optimizer.direction.", loom_program_get_slot (p, (guint)slot[i])->name, NULL);
+      LoomValue v = loom_program_input (p, name, desc.dtype, desc.rank, desc.dim), part;
+
+      part = loom_sum_all (p, loom_binary (p, LOOM_SCALAR_MUL, grad[i], v));
+      sum = i == 0 ? part : loom_binary (p, LOOM_SCALAR_ADD, sum, part);
+      wrt[i] = loom_program_read (p, slot[i]);
+    }
+  if (!loom_differentiate (p, sum, 0, n, wrt, product, error))
+    return FALSE;
+  for (guint i = 0; i < n; i++)
+    {
+      LoomTensorDesc desc = loom_value_info (p, grad[i])->desc;
+      g_autofree char *name = g_strconcat ("product.", loom_program_get_slot (p, (guint)slot[i])->name, NULL);
+
+      /* A gradient that does not depend on any weight curves nowhere. */
+      if (product[i] == 0)
+        product[i] = loom_fill (p, desc.dtype, desc.rank, desc.dim, 0);
+      loom_program_output (p, name, product[i]);
+    }
+  loom_program_set_region (p, region);
+  return TRUE;
+}
+
+/* The directions' inputs, as host memory. */
+typedef struct
+{
+  LoomTensor **tensor;
+  guint n;
+} Directions;
+
+static void
+directions_clear (Directions *d)
+{
+  for (guint i = 0; i < d->n; i++)
+    loom_tensor_unref (d->tensor[i]);
+  g_free (d->tensor);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Directions, directions_clear)
+
+static void
+set_element (LoomTensor *t, gsize i, double value)
+{
+  if (t->dtype == LOOM_F64)
+    ((double *)t->data)[i] = value;
+  else
+    ((float *)t->data)[i] = (float)value;
+}
+
+/* h is (n, n); symmetric but for rounding, so the mean of both halves is taken. */
+static gboolean
+hessian (const LoomDriverCall *call, const LoomDriverSpace *space, Directions *v, double *h, GError **error)
+{
+  gsize n = space->n, at = 0;
+
+  for (guint t = 0; t < space->n_tensors; at += space->count[t++])
+    for (gsize i = 0; i < space->count[t]; i++)
+      {
+        set_element (v->tensor[t], i, 1);
+        if (!loom_exec_step (call->exec, error) || !loom_driver_gather (space, "product", h + (at + i) * n, error))
+          return FALSE;
+        set_element (v->tensor[t], i, 0);
+      }
+  for (gsize i = 0; i < n; i++)
+    for (gsize k = 0; k < i; k++)
+      h[i * n + k] = h[k * n + i] = (h[i * n + k] + h[k * n + i]) / 2;
+  return TRUE;
+}
+
+/* Solves (h + damping·I)·x = b by Cholesky's factorisation in l; FALSE where that is not positive definite. */
+static gboolean
+solve (const double *h, double damping, double *l, const double *b, double *x, gsize n)
+{
+  for (gsize i = 0; i < n; i++)
+    for (gsize k = 0; k <= i; k++)
+      {
+        double sum = h[i * n + k] + (i == k ? damping : 0);
+
+        for (gsize j = 0; j < k; j++)
+          sum -= l[i * n + j] * l[k * n + j];
+        if (i == k && !(sum > 0))
+          return FALSE;
+        l[i * n + k] = i == k ? sqrt (sum) : sum / l[k * n + k];
+      }
+  for (gsize i = 0; i < n; i++)
+    {
+      x[i] = b[i];
+      for (gsize j = 0; j < i; j++)
+        x[i] -= l[i * n + j] * x[j];
+      x[i] /= l[i * n + i];
+    }
+  for (gsize i = n; i-- > 0;)
+    {
+      for (gsize j = i + 1; j < n; j++)
+        x[i] -= l[j * n + i] * x[j];
+      x[i] /= l[i * n + i];
+    }
+  return TRUE;
+}
+
+static gboolean
+advance (const LoomDriverCall *call, GError **error)
+{
+  g_autoptr (LoomDriverSpace) space = loom_driver_space_new (call);
+  gsize n = space->n;
+  g_autofree double *x = g_new (double, n + 1), *g = g_new (double, n + 1), *d = g_new (double, n + 1);
+  g_autofree double *h = g_new (double, n *n + 1), *l = g_new (double, n *n + 1);
+  double lr = loom_driver_hyper (call, "lr"), damping = loom_driver_hyper (call, "damping"), scale = 0;
+  g_auto (Directions) v = { .tensor = g_new0 (LoomTensor *, space->n_tensors + 1) };
+
+  if (!loom_driver_get_weights (space, x, error) || !loom_driver_gather (space, "gradient", g, error))
+    return FALSE;
+  for (; v.n < space->n_tensors; v.n++)
+    {
+      g_autofree char *name = g_strconcat ("optimizer.direction.", space->name[v.n], NULL);
+      LoomTensor *t = loom_state_get (call->state, space->name[v.n], error);
+
+      if (t == NULL)
+        return FALSE;
+      v.tensor[v.n] = t;
+      memset (t->data, 0, t->bytes);
+      loom_exec_feed (call->exec, (guint)loom_exec_find_input (call->exec, name), t->data);
+    }
+  if (!hessian (call, space, &v, h, error))
+    return FALSE;
+  for (gsize i = 0; i < n; i++)
+    scale = MAX (scale, fabs (h[i * n + i]));
+  while (!solve (h, damping, l, g, d, n))
+    {
+      /* A saddle or a plain: more of the gradient's own direction. */
+      damping = MAX (damping * 10, scale > 0 ? scale * 1e-6 : 1e-6);
+      if (!isfinite (damping))
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                       "The Hessian is not finite, so Newton's method has no step to take. Use “lbfgs” or “sgd”.");
+          return FALSE;
+        }
+    }
+  for (gsize i = 0; i < n; i++)
+    x[i] -= lr * d[i];
+  return loom_driver_set_weights (space, x, error);
+}
+
+const LoomDriver loom_driver_newton = { .optimizer = "newton", .extend = extend, .advance = advance };

@@ -1,0 +1,67 @@
+/* Optimisers that drive the program from outside, because one step evaluates the loss many times: lbfgs and newton.
+ *
+ * The program of such a step ends with the gradients ("gradient.PARAMETER") and updates nothing; a driver runs it as
+ * often as it likes and writes the parameters itself. What it remembers lies in the state's slots like any optimiser's,
+ * so that checkpoints hold it. Its arithmetic is in f64, over all parameters as one vector. */
+#pragma once
+
+#include "engine/ops/loom-train-spec.h"
+#include "engine/run/loom-exec.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  LoomExec *exec;
+  LoomState *state;
+  const LoomTrainSpec *spec;
+} LoomDriverCall;
+
+typedef struct
+{
+  const char *optimizer;
+  /* Appends what it needs to a program that has the gradients: state slots, further outputs. */
+  gboolean (*extend) (LoomProgram *p, const LoomTrainSpec *spec, guint n, const int *slot, const LoomValue *grad,
+                      GError **error);
+  /* One step, after the loss and its gradients were evaluated once at the current weights. */
+  gboolean (*advance) (const LoomDriverCall *call, GError **error);
+} LoomDriver;
+
+extern const LoomDriver loom_driver_lbfgs, loom_driver_newton;
+
+/* NULL where the optimiser is part of the program. */
+const LoomDriver *loom_driver (const char *optimizer);
+
+/* ---- what drivers share ------------------------------------------------ */
+
+/* All trained parameters as one vector, in the order of the program's outputs. */
+typedef struct
+{
+  const LoomDriverCall *call;
+  guint n_tensors;
+  guint *output;      /* of each tensor's gradient */
+  const char **name;  /* the parameters' */
+  gsize *count;       /* elements of each */
+  gsize n;            /* of all together */
+  guint loss, finite; /* outputs */
+} LoomDriverSpace;
+
+LoomDriverSpace *loom_driver_space_new (const LoomDriverCall *call);
+void loom_driver_space_free (LoomDriverSpace *space);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomDriverSpace, loom_driver_space_free)
+
+gboolean loom_driver_get_weights (const LoomDriverSpace *space, double *x, GError **error);
+gboolean loom_driver_set_weights (const LoomDriverSpace *space, const double *x, GError **error);
+/* The last evaluation's loss and, where prefix is "gradient", gradients: outputs PREFIX.PARAMETER. */
+double loom_driver_loss (const LoomDriverSpace *space);
+gboolean loom_driver_gather (const LoomDriverSpace *space, const char *prefix, double *g, GError **error);
+/* Loss and gradients at x, which the state then holds. A loss that is not finite is +∞, with gradients of 0. */
+gboolean loom_driver_evaluate (const LoomDriverSpace *space, const double *x, double *loss, double *g, GError **error);
+double loom_driver_hyper (const LoomDriverCall *call, const char *name);
+
+/* A driver's memory: an f64 slot "optimizer.KIND.all". */
+void loom_driver_slot (LoomProgram *p, const char *kind, int rank, const gint64 *dims);
+gboolean loom_driver_load (const LoomDriverCall *call, const char *kind, LoomTensor **tensor, GError **error);
+gboolean loom_driver_save (const LoomDriverCall *call, const char *kind, const LoomTensor *tensor, GError **error);
+
+G_END_DECLS
