@@ -13,11 +13,6 @@ static const Command command_export = {
   .arguments = "GRAPH --to onnx|pytorch|dot|svg|png|pdf [-o FILE]",
   .summary = "write a graph for other programs",
 };
-static const Command command_import = {
-  .name = "import",
-  .arguments = "MODEL.onnx [-o GRAPH]",
-  .summary = "read another program's model",
-};
 static const Command command_predict = {
   .name = "predict",
   .arguments = "RUN FILE…",

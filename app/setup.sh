@@ -4,9 +4,10 @@
 # missing is listed, because guessing another distribution's names would fail later and less clearly.
 
 packages_build="meson ninja-build pkg-config gcc libc6-dev libglib2.0-dev libxml2-dev libjson-glib-dev libdnnl-dev
- libgtk-4-dev libadwaita-1-dev libxml2-utils"
+ libgtk-4-dev libadwaita-1-dev libxml2-utils libprotobuf-c-dev protobuf-c-compiler libonnx-dev"
 packages_use="dataset-fashion-mnist adwaita-icon-theme librsvg2-common fonts-dejavu-core"
-packages_test="python3 xvfb xdotool imagemagick dbus-daemon at-spi2-core procps clang libclang-rt-dev"
+packages_test="python3 xvfb xdotool imagemagick dbus-daemon at-spi2-core procps clang libclang-rt-dev
+ libonnx-testdata"
 
 say () { printf '%s\n' "$*" >&2; }
 

@@ -26,6 +26,7 @@ static const Rule rules[] = {
   { "engine/ops", { "engine/core/", "engine/graph/", "engine/program/", "engine/data/", "kernels/" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/plan", { "engine/core/", "engine/program/", "kernels/" }, { NO_GUI_HEADERS, "libxml/", "json-glib/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/run", { "engine/core/", "engine/program/", "engine/plan/", "engine/interop/", "kernels/" }, { NO_GUI_HEADERS, "libxml/", "json-glib/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
+  { "engine/interop/onnx", { "engine/core/", "engine/graph/", "engine/ops/", "engine/interop/" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/interop", { "engine/core/" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/data", { "engine/core/", "engine/interop/", "kernels/philox.h", "kernels/dtype.h" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/train", { "engine/", "kernels/" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },

@@ -74,7 +74,7 @@ test_words (void)
 {
   static const char *const commands[]
       = { "check", "train", "eval", "run", "program", "plan", "bench", "ops", "devices", "worker" };
-  static const char *const later[] = { "export", "import", "predict", "diff" };
+  static const char *const later[] = { "export", "predict", "diff" };
 
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     {

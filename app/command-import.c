@@ -1,0 +1,148 @@
+/* `gradloom import`: an ONNX model becomes a graph and, beside it, its weights. */
+#include "app/command.h"
+
+#include "engine/interop/onnx/loom-onnx.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct
+{
+  char *output;
+} Options;
+
+/* "dir/model.onnx" → "model.xml" in the current folder: a model may lie where one cannot write. */
+static char *
+default_output (const char *path)
+{
+  g_autofree char *base = g_path_get_basename (path);
+  char *dot = strrchr (base, '.');
+
+  if (dot && dot != base)
+    *dot = 0;
+  return g_strconcat (base, ".xml", NULL);
+}
+
+static char *
+weights_path (const char *graph)
+{
+  g_autofree char *stem = g_strdup (graph);
+
+  if (g_str_has_suffix (stem, ".xml"))
+    stem[strlen (stem) - 4] = 0;
+  return g_strconcat (stem, ".safetensors", NULL);
+}
+
+static void
+print_ports (const char *title, const GPtrArray *ports)
+{
+  for (guint i = 0; i < ports->len; i++)
+    {
+      const LoomOnnxPort *port = ports->pdata[i];
+      g_autofree char *shape = loom_shape_to_string (&port->type.shape);
+      if (port->node)
+        printf ("%s %s: %s, %s\n", title, port->node, shape, loom_dtype_name (port->type.dtype));
+      else
+        printf ("%s %s is not needed\n", title, port->name);
+    }
+}
+
+static void
+print_summary (const LoomOnnx *model, const char *path, const char *output, const char *weights)
+{
+  double numbers = 0;
+
+  for (guint i = 0; i < model->weights->len; i++)
+    numbers += (double)((const LoomNamedTensor *)model->weights->pdata[i])->tensor->count;
+  printf ("%s, operator set %" G_GINT64_FORMAT ":\n", path, model->opset);
+  for (guint i = 0; i < model->mapped->len; i++)
+    printf ("  %s\n", (const char *)model->mapped->pdata[i]);
+  print_ports ("input", model->inputs);
+  print_ports ("output", model->outputs);
+  printf ("wrote %s", output);
+  if (model->weights->len > 0)
+    {
+      g_autofree char *count = command_count (numbers);
+      printf (" and %s (%u tensors, %s numbers)", weights, model->weights->len, count);
+    }
+  printf ("\nTo run it:\n  gradloom run %s", output);
+  if (model->weights->len > 0)
+    printf (" --weights %s --partial", weights);
+  for (guint i = 0; i < model->inputs->len; i++)
+    {
+      const LoomOnnxPort *port = model->inputs->pdata[i];
+      if (port->node)
+        printf (" --in %s=%s.npy", port->node, port->node);
+    }
+  if (model->outputs->len > 0)
+    {
+      const LoomOnnxPort *port = model->outputs->pdata[0];
+      printf (" --out %s=%s.npy", port->node, port->node);
+    }
+  printf ("\n");
+}
+
+/* The weights first: a graph without its weights would look whole and compute nonsense. */
+static gboolean
+write_files (const LoomOnnx *model, const char *output, const char *weights, GError **error)
+{
+  if (model->weights->len > 0 && !loom_safetensors_save (weights, model->weights, NULL, error))
+    return FALSE;
+  return loom_graph_write_file (model->graph, output, error);
+}
+
+static int
+run (const Command *command, int argc, char **argv)
+{
+  Options options = { 0 };
+  const GOptionEntry entries[] = {
+    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
+      "The graph to write; its weights go beside it (default: MODEL.xml here)", "GRAPH" },
+    { NULL },
+  };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomOnnx) model = NULL;
+
+  if (!command_parse (command, entries, &argc, &argv))
+    return 2;
+  g_autofree char *output = options.output;
+  if (argc != 2)
+    return command_usage (command, argc < 2 ? "a MODEL.onnx is missing." : "there is one model too many.");
+  if (!output)
+    output = default_output (argv[1]);
+  g_autofree char *weights = weights_path (output);
+
+  model = loom_onnx_read_file (argv[1], NULL, faults, &error);
+  if (!model && !error)
+    {
+      for (guint i = 0; i < loom_faults_length (faults); i++)
+        {
+          g_autofree char *text = loom_fault_to_string (loom_faults_get (faults, i));
+          fprintf (stderr, "%s: %s\n", argv[1], text);
+        }
+      fprintf (stderr, "gradloom import: %u parts of this model have no counterpart here; nothing was written.\n",
+               loom_faults_length (faults));
+      return 1;
+    }
+  if (!model)
+    {
+      int status = error->code == LOOM_ERROR_USAGE ? 2 : 1;
+      command_fail (command, g_steal_pointer (&error));
+      return status;
+    }
+  if (!write_files (model, output, weights, &error))
+    return command_fail (command, g_steal_pointer (&error));
+  print_summary (model, argv[1], output, weights);
+  return 0;
+}
+
+const Command command_import = {
+  .name = "import",
+  .arguments = "MODEL.onnx [-o GRAPH]",
+  .summary = "turn an ONNX model into a graph",
+  .details = "Writes the graph as XML and its weights beside it as safetensors. Operators that have no counterpart\n"
+             "are listed all at once, and nothing is written then. What a model computes from sizes alone becomes\n"
+             "attributes, so sizes must be fixed where a shape is computed; names of open sizes become symbols.",
+  .run = run,
+};

@@ -1,0 +1,50 @@
+/* ONNX models, read into graphs.
+ *
+ * An operator of ONNX becomes one of ours or a few of them; numbers that only say how something is done (axes,
+ * shapes, paddings) become attributes, and weights become the layers' own or op="parameter" nodes. A file may come from
+ * anybody: its structure is checked before anything is allocated for it, and numbers outside the file are refused. */
+#pragma once
+
+#include "engine/core/loom-fault.h"
+#include "engine/core/loom-tensor.h"
+#include "engine/graph/loom-graph.h"
+#include "engine/interop/loom-safetensors.h"
+
+G_BEGIN_DECLS
+
+/* An input or output of the model. */
+typedef struct
+{
+  char *name;    /* in the model */
+  char *node;    /* of the graph; NULL for an input that nothing needs, or that became attributes */
+  LoomType type; /* dimensions that the model names are symbols */
+} LoomOnnxPort;
+
+typedef struct
+{
+  LoomGraph *graph;
+  GPtrArray *weights; /* LoomNamedTensor, for loom_safetensors_save() */
+  GPtrArray *inputs;  /* LoomOnnxPort */
+  GPtrArray *outputs; /* LoomOnnxPort */
+  GPtrArray *mapped;  /* "Conv → conv2d", each pair once with its count, in order of appearance */
+  gint64 opset;       /* of ONNX's own operators */
+} LoomOnnx;
+
+/* Whether this build has the reader; without it the functions below fail with a sentence. */
+gboolean loom_onnx_available (void);
+
+/* Reads a model. NULL with error for what is no model (IO or DATA), and NULL without one where faults were added: every
+ * operator or value that cannot be translated, with the name of its node. given (name, or "#0", "#1" … by place, →
+ * LoomTensor; may be NULL) holds values of inputs that may be built into the graph where they are needed as attributes;
+ * inputs that carry data stay inputs all the same. */
+LoomOnnx *loom_onnx_read_file (const char *path, GHashTable *given, LoomFaults *faults, GError **error);
+LoomOnnx *loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors, GHashTable *given,
+                               LoomFaults *faults, GError **error);
+void loom_onnx_free (LoomOnnx *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomOnnx, loom_onnx_free)
+
+/* A tensor in a file of its own (.pb), as ONNX keeps examples. Types that we lack are widened: i8, i16, u16, u32 and
+ * u64 become i64. name (may be NULL) receives the tensor's name. */
+LoomTensor *loom_onnx_read_tensor (const char *path, char **name, GError **error);
+
+G_END_DECLS

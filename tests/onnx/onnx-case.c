@@ -1,0 +1,241 @@
+/* A case is imported with its inputs' values at hand, so that what ONNX passes as a tensor and we as an attribute
+ * (axes, shapes, sizes) can become one; what carries data stays an input of the graph. It is then run on `ref`, in
+ * double where the model computes in double, and on `cpu` in single precision, and every output is compared. */
+#include "tests/onnx/onnx-case.h"
+
+#include "engine/ops/loom-net.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ONNX's runner allows 1e-3 and 1e-7. */
+#define RELATIVE 1e-4
+#define ABSOLUTE 1e-6
+
+typedef struct
+{
+  GHashTable *inputs; /* name → LoomTensor */
+  GPtrArray *outputs; /* LoomTensor, in the model's order */
+  gboolean has_double;
+} CaseData;
+
+static void
+case_data_free (CaseData *data)
+{
+  g_hash_table_unref (data->inputs);
+  g_ptr_array_unref (data->outputs);
+  g_free (data);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (CaseData, case_data_free)
+
+static CaseData *
+read_data (const char *folder, GError **error)
+{
+  g_autoptr (CaseData) data = g_new0 (CaseData, 1);
+
+  data->inputs = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)loom_tensor_unref);
+  data->outputs = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  for (guint kind = 0; kind < 2; kind++)
+    for (guint i = 0;; i++)
+      {
+        g_autofree char *path = g_strdup_printf ("%s/%s_%u.pb", folder, kind ? "output" : "input", i), *name = NULL;
+        if (!g_file_test (path, G_FILE_TEST_EXISTS))
+          break;
+        LoomTensor *t = loom_onnx_read_tensor (path, &name, error);
+        if (!t)
+          return NULL;
+        data->has_double = data->has_double || t->dtype == LOOM_F64;
+        if (kind)
+          g_ptr_array_add (data->outputs, t);
+        else
+          g_hash_table_replace (data->inputs, name && *name ? g_strdup (name) : g_strdup_printf ("#%u", i), t);
+      }
+  return g_steal_pointer (&data);
+}
+
+/* ---- comparing -------------------------------------------------------- */
+
+static gboolean
+close_enough (double is, double should)
+{
+  if (isnan (should) || isinf (should))
+    return isnan (should) ? isnan (is) : is == should;
+  return fabs (is - should) <= ABSOLUTE + RELATIVE * fabs (should);
+}
+
+static char *
+compare (const LoomTensor *is, const LoomTensor *should, const char *name, const char *device)
+{
+  LoomShape a = loom_tensor_shape (is), b = loom_tensor_shape (should);
+  gboolean is_float = loom_dtype_is_float (should->dtype);
+
+  if (!loom_shape_equal (&a, &b))
+    {
+      g_autofree char *sa = loom_shape_to_string (&a), *sb = loom_shape_to_string (&b);
+      return g_strdup_printf ("%s on %s is %s, not %s", name, device, sa, sb);
+    }
+  if (loom_dtype_is_float (is->dtype) ? !is_float : is->dtype != should->dtype)
+    return g_strdup_printf ("%s on %s is %s, not %s", name, device, loom_dtype_name (is->dtype),
+                            loom_dtype_name (should->dtype));
+  for (gint64 i = 0; i < is->count; i++)
+    {
+      double x = loom_tensor_get (is, i), y = loom_tensor_get (should, i);
+      if (is_float ? !close_enough (x, y) : x != y)
+        return g_strdup_printf ("%s on %s: element %" G_GINT64_FORMAT " is %.9g, not %.9g", name, device, i, x, y);
+    }
+  return NULL;
+}
+
+/* ---- running ---------------------------------------------------------- */
+
+typedef struct
+{
+  const LoomOnnx *model;
+  const CaseData *data;
+  LoomDevices *devices;
+  const char *device;
+  LoomDType dtype;
+} Job;
+
+static LoomProgram *
+build (const Job *job, const LoomNet *net, GError **error)
+{
+  guint n = job->model->outputs->len;
+  g_autofree LoomNetSource *wanted = g_new0 (LoomNetSource, n + 1);
+  g_autofree LoomValue *value = g_new0 (LoomValue, n + 1);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const LoomOnnxPort *port = job->model->outputs->pdata[i];
+      wanted[i].node = (guint)loom_net_find (net, port->node);
+    }
+  LoomLowerOptions options = { .float_dtype = job->dtype, .n_wanted = n, .wanted = wanted };
+  LoomProgram *program = loom_lower (net, &options, value, error);
+  for (guint i = 0; program && i < n; i++)
+    loom_program_output (program, ((LoomOnnxPort *)job->model->outputs->pdata[i])->node, value[i]);
+  return program;
+}
+
+/* Inputs in the program's types, kept while the step runs. */
+static gboolean
+feed (const Job *job, LoomExec *exec, const LoomProgram *program, GPtrArray *kept, GError **error)
+{
+  for (guint i = 0; i < job->model->inputs->len; i++)
+    {
+      const LoomOnnxPort *port = job->model->inputs->pdata[i];
+      int at = port->node ? loom_exec_find_input (exec, port->node) : -1;
+      g_autofree char *place = g_strdup_printf ("#%u", i);
+      const LoomTensor *t = g_hash_table_lookup (job->data->inputs, port->name);
+      t = t ? t : g_hash_table_lookup (job->data->inputs, place);
+      if (at < 0)
+        continue;
+      if (!t)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "the case gives no “%s”", port->name);
+          return FALSE;
+        }
+      LoomDType dtype = port->type.dtype == LOOM_F32 ? job->dtype : port->type.dtype;
+      LoomTensor *converted = loom_tensor_convert (t, dtype, FALSE, error);
+      if (!converted)
+        return FALSE;
+      g_ptr_array_add (kept, converted);
+      loom_exec_feed (exec, (guint)at, converted->data);
+    }
+  return TRUE;
+}
+
+static gboolean
+load_weights (const Job *job, LoomState *state, GError **error)
+{
+  for (guint i = 0; i < job->model->weights->len; i++)
+    {
+      const LoomNamedTensor *weight = job->model->weights->pdata[i];
+      if (loom_state_find (state, weight->name) >= 0 && !loom_state_set (state, weight->name, weight->tensor, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* NULL where every output is right. */
+static char *
+run_on (const Job *job)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) kept = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  static const LoomBinding none;
+  g_autoptr (LoomNet) net = loom_net_new (job->model->graph, &none, faults);
+  LoomPlanOptions options = { .device = job->device };
+
+  if (!loom_faults_to_error (faults, NULL, &error))
+    return g_strdup_printf ("its graph has a fault: %s", error->message);
+  g_autoptr (LoomProgram) program = build (job, net, &error);
+  g_autoptr (LoomState) state = loom_state_new (job->devices, job->device, 0);
+  LoomPlan *plan = program ? loom_plan_new (program, job->devices, &options, &error) : NULL;
+  g_autoptr (LoomExec) exec = plan ? loom_exec_new (plan, state, &error) : NULL;
+  if (!exec || !load_weights (job, state, &error) || !feed (job, exec, program, kept, &error)
+      || !loom_exec_step (exec, &error))
+    return g_strdup_printf ("%s: %s", job->device, error->message);
+  for (guint i = 0; i < job->model->outputs->len && i < job->data->outputs->len; i++)
+    {
+      const LoomOnnxPort *port = job->model->outputs->pdata[i];
+      g_autoptr (LoomTensor) is = loom_exec_output (exec, (guint)loom_exec_find_output (exec, port->node), &error);
+      if (!is)
+        return g_strdup_printf ("%s: %s", job->device, error->message);
+      char *why = compare (is, job->data->outputs->pdata[i], port->name, job->device);
+      if (why)
+        return why;
+    }
+  return NULL;
+}
+
+static CaseVerdict
+run_data (LoomDevices *devices, const char *folder, const char *data_folder, char **why)
+{
+  g_autofree char *path = g_build_filename (folder, "model.onnx", NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CaseData) data = read_data (data_folder, &error);
+  g_autoptr (LoomOnnx) model = NULL;
+
+  if (data)
+    model = loom_onnx_read_file (path, data->inputs, faults, &error);
+  if (!model && !error)
+    loom_faults_to_error (faults, NULL, &error);
+  if (!model)
+    {
+      *why = g_strdup (error->message);
+      g_strdelimit (*why, "\n", ' ');
+      return CASE_UNSUPPORTED;
+    }
+  Job job = {
+    .model = model, .data = data, .devices = devices, .device = "ref", .dtype = data->has_double ? LOOM_F64 : LOOM_F32
+  };
+  *why = run_on (&job);
+  if (*why)
+    return CASE_FAILED;
+  job.device = "cpu";
+  job.dtype = LOOM_F32;
+  *why = run_on (&job);
+  return *why ? CASE_FAILED : CASE_PASSED;
+}
+
+CaseVerdict
+case_run (LoomDevices *devices, const char *folder, char **why)
+{
+  CaseVerdict verdict = CASE_UNSUPPORTED;
+
+  *why = g_strdup ("it has no data");
+  for (guint i = 0;; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("test_data_set_%u", i);
+      g_autofree char *data = g_build_filename (folder, name, NULL);
+      if (!g_file_test (data, G_FILE_TEST_IS_DIR))
+        return verdict;
+      g_clear_pointer (why, g_free);
+      verdict = run_data (devices, folder, data, why);
+      if (verdict != CASE_PASSED)
+        return verdict;
+    }
+}

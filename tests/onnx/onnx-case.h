@@ -1,0 +1,20 @@
+/* One case of ONNX's own tests: a model, inputs and the outputs that are right. */
+#pragma once
+
+#include "engine/interop/onnx/loom-onnx.h"
+#include "engine/run/loom-exec.h"
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  CASE_PASSED,
+  CASE_FAILED,     /* it was imported, and something is wrong */
+  CASE_UNSUPPORTED /* the importer refused it, or its data are of a type that we lack */
+} CaseVerdict;
+
+/* Runs the case in this folder on each device, with every set of data that it has. *why says what is wrong otherwise.
+ * (transfer full) */
+CaseVerdict case_run (LoomDevices *devices, const char *folder, char **why);
+
+G_END_DECLS
