@@ -1,0 +1,18 @@
+/* What operators on matrices share: squares, batches that broadcast, and transposing the last two axes. */
+#pragma once
+
+#include "engine/ops/op-private.h"
+
+G_BEGIN_DECLS
+
+/* FALSE with a fault unless input i holds square matrices of floats. */
+gboolean loom_op_square (LoomInfer *ctx, guint i, const char *port);
+/* The leading axes of inputs 0 and 1, all but the last two, broadcast; FALSE with a fault. */
+gboolean loom_op_lead (LoomInfer *ctx, const LoomShape *a, const LoomShape *b, LoomShape *lead);
+LoomValue loom_op_transposed (LoomProgram *p, LoomValue a);
+/* Both with the same leading axes. */
+void loom_op_batch (LoomProgram *p, LoomValue *a, LoomValue *b);
+/* n³ for each matrix of input 0. */
+double loom_op_cubic_flops (const LoomInfer *ctx);
+
+G_END_DECLS

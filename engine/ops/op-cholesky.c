@@ -1,0 +1,55 @@
+/* Cholesky: the square root of a symmetric positive matrix as a triangle. */
+#include "engine/ops/family-linalg.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input", "Symmetric matrices [… , n, n], such as covariances." },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "upper", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Gives the upper triangle U with UᵀU = A." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  if (loom_op_square (ctx, 0, "input"))
+    loom_op_infer_same (ctx);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue a = loom_lower_input (ctx, 0), l = loom_emit (p, loom_prim ("cholesky"), NULL, 1, &a, NULL);
+
+  loom_lower_output (ctx, 0, loom_infer_bool (loom_lower_infer (ctx), "upper") ? loom_op_transposed (p, l) : l);
+}
+
+/* Random matrices are not positive; tests/reference compares those that are, with gradients. */
+static const LoomSample samples[] = {
+  { .inputs = { "f32:0,0" } },
+  { .params = "upper=true", .inputs = { "f32:B,1,1" }, .range = "positive" },
+  { NULL },
+};
+
+const LoomOp loom_op_cholesky = {
+  .name = "cholesky",
+  .title = "Cholesky",
+  .category = LOOM_CATEGORY_MATHS,
+  .icon = "loom-solve-symbolic",
+  .doc = "Splits a symmetric positive matrix into a triangle times its transpose.",
+  .details = "It turns independent random numbers into correlated ones, and makes systems with such a matrix cheap to "
+             "solve. Both halves of the matrix count alike: what is split is (A + Aᵀ)/2. A matrix that is not positive "
+             "definite gives NaN.",
+  .formula = "A = L Lᵀ",
+  .reference = "torch.linalg.cholesky",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_cubic_flops,
+  .samples = samples,
+};

@@ -1,0 +1,50 @@
+/* Determinants. */
+#include "engine/ops/family-linalg.h"
+
+static const LoomPortSpec inputs[] = { { "input", "Square matrices [… , n, n]." }, { NULL } };
+
+static void
+infer (LoomInfer *ctx)
+{
+  LoomShape shape = loom_infer_input (ctx, 0)->shape;
+
+  if (!loom_op_square (ctx, 0, "input"))
+    return;
+  shape.rank -= 2;
+  loom_infer_output (ctx, 0, loom_infer_input (ctx, 0)->dtype, &shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomValue a = loom_lower_input (ctx, 0);
+
+  loom_lower_output (ctx, 0, loom_emit (loom_lower_program (ctx), loom_prim ("det"), NULL, 1, &a, NULL));
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:3,3" } },
+  { .inputs = { "f32:B,2,2" } },
+  { .inputs = { "f32:1,1" } },
+  { .inputs = { "f32:2,0,0" } },
+  { NULL },
+};
+
+const LoomOp loom_op_det = {
+  .name = "det",
+  .title = "Determinant",
+  .category = LOOM_CATEGORY_MATHS,
+  .icon = "loom-solve-symbolic",
+  .doc = "The determinant of a matrix: how much it stretches volumes.",
+  .details
+  = "It is zero for a singular matrix and negative where the matrix mirrors. Flows and Gaussian densities need its "
+    "logarithm. The gradient goes by the inverse, so for a singular matrix it is NaN.",
+  .formula = "y = det A",
+  .reference = "torch.linalg.det",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_cubic_flops,
+  .samples = samples,
+};

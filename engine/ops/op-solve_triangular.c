@@ -1,0 +1,91 @@
+/* Systems of equations whose matrix is a triangle: solved row by row. */
+#include "engine/ops/family-linalg.h"
+
+static const LoomPortSpec inputs[] = {
+  { "a", "Triangular matrices [… , n, n]; the other half is not looked at." },
+  { "b", "The right sides [… , n, m]." },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "upper", .type = LOOM_PARAM_BOOL, .doc = "Whether the triangle is the upper or the lower one." },
+  { .name = "left", .type = LOOM_PARAM_BOOL, .def = "true", .doc = "Solves A X = B; false solves X A = B." },
+  { .name = "unitriangular",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Takes the diagonal for ones, whatever stands there.",
+    .advanced = TRUE },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *a = loom_infer_input (ctx, 0), *b = loom_infer_input (ctx, 1);
+  g_autofree char *sa = loom_shape_to_string (&a->shape), *sb = loom_shape_to_string (&b->shape);
+  gboolean left = loom_infer_bool (ctx, "left");
+  LoomShape lead;
+
+  if (!loom_op_square (ctx, 0, "a") || !loom_op_needs_float (ctx, 1, "b", NULL)
+      || !loom_op_rank (ctx, 1, "b", 2, LOOM_SHAPE_MAX_RANK, "right sides [… , n, m]", "Unsqueeze a vector first."))
+    return;
+  if (!loom_dim_compatible (a->shape.dim[a->shape.rank - 1], b->shape.dim[b->shape.rank - (left ? 2 : 1)]))
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "b",
+                        "The matrices are %s and the right sides %s: both must have the same number of %s.", sa, sb,
+                        left ? "rows" : "columns");
+      return;
+    }
+  if (!loom_op_lead (ctx, &a->shape, &b->shape, &lead))
+    return;
+  lead.dim[lead.rank++] = b->shape.dim[b->shape.rank - 2];
+  lead.dim[lead.rank++] = b->shape.dim[b->shape.rank - 1];
+  loom_infer_output (ctx, 0, loom_op_promote (a->dtype, b->dtype), &lead);
+}
+
+/* X A = B is Aᵀ Xᵀ = Bᵀ. */
+static void
+lower (LoomLower *ctx)
+{
+  const LoomInfer *infer = loom_lower_infer (ctx);
+  gboolean left = loom_infer_bool (infer, "left");
+  const LoomTriangularSolveAttrs attrs = { .upper = loom_infer_bool (infer, "upper"),
+                                           .transpose = !left,
+                                           .unitriangular = loom_infer_bool (infer, "unitriangular") };
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue in[2] = { loom_op_operand (ctx, 0), loom_op_operand (ctx, 1) }, x;
+
+  if (!left)
+    in[1] = loom_op_transposed (p, in[1]);
+  loom_op_batch (p, &in[0], &in[1]);
+  x = loom_emit (p, loom_prim ("triangular_solve"), &attrs, 2, in, NULL);
+  loom_lower_output (ctx, 0, left ? x : loom_op_transposed (p, x));
+}
+
+static const LoomSample samples[] = {
+  { .params = "upper=false unitriangular=true", .inputs = { "f32:3,3", "f32:3,2" } },
+  { .params = "upper=true", .inputs = { "f32:B,2,2", "f32:2,3" }, .range = "positive" },
+  { .params = "upper=true left=false", .inputs = { "f32:2,2", "f32:B,3,2" }, .range = "positive" },
+  { .params = "upper=false left=false unitriangular=true", .inputs = { "f32:3,3", "f32:1,3" } },
+  { NULL },
+};
+
+const LoomOp loom_op_solve_triangular = {
+  .name = "solve_triangular",
+  .title = "Solve triangular",
+  .category = LOOM_CATEGORY_MATHS,
+  .icon = "loom-solve-symbolic",
+  .doc = "Solves a system whose matrix is a triangle.",
+  .details
+  = "With the factor of a Cholesky decomposition two such systems, one with it and one with its transpose, solve "
+    "the whole. Zeros on the diagonal give infinities or NaN.",
+  .formula = "A X = B",
+  .reference = "torch.linalg.solve_triangular",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_cubic_flops,
+  .samples = samples,
+};
