@@ -163,3 +163,74 @@ for mode in ("eval", "train"):
 for n, shape in ((1, (4, 8, 5)), (2, (4, 8, 3, 2)), (3, (2, 3, 2, 2, 2))):
     for p in (None, 0.25, 0, 1):
         case(f"dropout{n}d", {} if p is None else {"p": p}, [normal(*shape)], lambda x, w: x[0] * 1)
+
+for shape, groups in (((4, 4, 3), 2), ((2, 3, 2, 2), 1), ((2, 6), 3), ((2, 4, 2, 1, 3), 4), ((1, 32, 7, 5), 8)):
+    for params in ({}, {"affine": False}, {"eps": 0.01}):
+        weights = {"weight": normal(shape[1]), "bias": normal(shape[1])} if params.get("affine", True) else {}
+        case("group_norm", {"num_groups": groups, **params}, [normal(*shape) + 1],
+             lambda x, w, g=groups, e=params.get("eps", 1e-5): F.group_norm(x[0], g, w.get("weight"), w.get("bias"), e),
+             # Two elements become 1 and -1 whatever they are: their gradient is what rounding leaves of nothing.
+             weights=weights, scale=1 if np.prod(shape[1:]) > 2 * groups else 1000)
+case("group_norm", {"num_groups": 2}, [normal(4, 4, 3)], lambda x, w: F.group_norm(x[0], 2, w["weight"], w["bias"]),
+     weights={"weight": normal(4), "bias": normal(4)}, shapes=["B,4,3"])
+for shape, normalized in (((4, 6), None), ((2, 3, 4), (3, 4)), ((4, 5, 4), None), ((5,), None), ((33, 65), (65,)), ((2, 3), None), ((0, 3), None)):
+    features = normalized or shape[-1:]
+    for params in ({}, {"elementwise_affine": False, "eps": 0.001}, {"eps": 0.1}):
+        weights = {"weight": normal(*features)} if params.get("elementwise_affine", True) else {}
+        case("rms_norm", {**({"normalized_shape": normalized} if normalized else {}), **params}, [normal(*shape)],
+             lambda x, w, f=features, e=params.get("eps"): F.rms_norm(x[0], f, w.get("weight"), e), weights=weights)
+for shape, params in (((4, 5, 2, 3), dict(size=3)), ((2, 4, 3), dict(size=2, alpha=0.5, beta=0.5, k=2)), ((2, 3, 2, 1, 2), dict(size=5, alpha=1)),
+                      ((2, 8, 4, 4), dict(size=1, alpha=2, beta=1.5)), ((2, 16, 4, 4), dict(size=5, alpha=1e-4, beta=0.75, k=2))):
+    case("local_response_norm", params, [normal(*shape)], lambda x, w, p=params: F.local_response_norm(x[0], **p))
+
+# ---- rows, pairs, places ----
+
+for shape, n, d, padding in (((4, 5), 10, 3, 0), ((4,), 4, 2, -1), ((), 3, 2, 1), ((2, 3, 4), 5, 8, 4)):
+    case("embedding", {"num_embeddings": n, "embedding_dim": d, "padding_idx": padding}, [whole(n, *shape)],
+         lambda x, w, p=padding: F.embedding(x[0], w["weight"], p), weights={"weight": normal(n, d)})
+case("embedding", {"num_embeddings": 3, "embedding_dim": 2, "padding_idx": 1}, [np.array([1, 1, 0, 2, 1])],
+     lambda x, w: F.embedding(x[0], w["weight"], 1), weights={"weight": normal(3, 2)})
+for lead, i, j, out in (((4,), 2, 4, 3), ((4, 5), 3, 1, 2), ((), 3, 2, 2), ((0,), 3, 2, 2), ((33,), 17, 9, 12)):
+    for bias in (True, False):
+        weights = {"weight": normal(out, i, j), **({"bias": normal(out)} if bias else {})}
+        case("bilinear", {"out_features": out, "bias": bias}, [normal(*lead, i), normal(*lead, j)],
+             lambda x, w: F.bilinear(x[0], x[1], w["weight"], w.get("bias")), weights=weights)
+for shape in SHAPES:
+    case("identity", {}, [normal(*shape)], lambda x, w: x[0] * 1)
+case("identity", {}, [whole(9, 3)], lambda x, w: x[0] * 1)
+# Of an empty batch PyTorch's own gradient has the wrong shape.
+for shape, r in (((4, 8, 2, 3), 2), ((1, 2, 2), 1), ((2, 1, 18, 1, 2), 3), ((0, 4, 1, 1), 2), ((2, 16, 5, 4), 4)):
+    case("pixel_shuffle", {"upscale_factor": r}, [normal(*shape)], lambda x, w, r=r: F.pixel_shuffle(x[0], r), grad=shape[0] > 0)
+for shape, r in (((4, 2, 4, 6), 2), ((1, 2, 2), 1), ((2, 1, 2, 3, 3), 3), ((0, 1, 2, 2), 2), ((2, 3, 8, 12), 4)):
+    case("pixel_unshuffle", {"downscale_factor": r}, [normal(*shape)], lambda x, w, r=r: F.pixel_unshuffle(x[0], r), grad=shape[0] > 0)
+case("pixel_shuffle", {"upscale_factor": 2}, [whole(9, 2, 4, 1, 2)], lambda x, w: F.pixel_shuffle(x[0], 2))
+
+
+def enlarge(params):
+    theirs = {k: (list(v) if isinstance(v, tuple) else v) for k, v in params.items()}
+    return lambda x, w: F.interpolate(x[0], **theirs)
+
+
+SIZES = {1: [dict(size=7), dict(size=3), dict(scale_factor=2), dict(scale_factor=1.5), dict(size=5), dict(scale_factor=1.3), dict(scale_factor=0.5), dict(size=1)],
+         2: [dict(size=7), dict(size=(3, 8)), dict(scale_factor=2), dict(scale_factor=(1.5, 2)), dict(scale_factor=(3, 0.6)), dict(size=(4, 5)), dict(size=1)],
+         3: [dict(size=4), dict(size=(3, 5, 2)), dict(scale_factor=2), dict(scale_factor=(1.5, 2, 1))]}
+for n, shape in ((1, (2, 3, 5)), (2, (2, 3, 4, 5)), (3, (2, 2, 2, 3, 4))):
+    for params in SIZES[n]:
+        for mode in ("nearest", "nearest-exact"):
+            case("upsample", {**params, "mode": mode}, [normal(*shape)], enlarge({**params, "mode": mode}))
+        for mode in {1: ("linear",), 2: ("bilinear", "bicubic"), 3: ("trilinear",)}[n]:
+            for align in (False, True):
+                both = {**params, "mode": mode, "align_corners": align}
+                case("upsample", both, [normal(*shape)], enlarge(both))
+case("upsample", {"scale_factor": 2}, [normal(4, 3, 2, 2)], enlarge({"scale_factor": 2}), shapes=["B,3,2,2"])
+case("upsample", {"scale_factor": 2, "mode": "bilinear", "align_corners": True}, [normal(2, 4, 33, 31)],
+     enlarge({"scale_factor": 2, "mode": "bilinear", "align_corners": True}))
+case("upsample", {"size": (64, 37), "mode": "bicubic"}, [normal(1, 2, 19, 23)], enlarge({"size": (64, 37), "mode": "bicubic"}))
+case("upsample", {"size": (64, 37)}, [normal(1, 2, 19, 23)], enlarge({"size": (64, 37)}))
+case("upsample", {"size": 4}, [normal(0, 2, 2, 2)], lambda x, w: x[0].reshape(0, 2, 1, 4).expand(0, 2, 4, 4))
+case("upsample", {"scale_factor": 2}, [np.array([[[nan, 1, inf, -inf]]], np.float32)], enlarge({"scale_factor": 2}), grad=False)
+for p in (None, 0.25, 0, 1):
+    case("alpha_dropout", {} if p is None else {"p": p}, [normal(4, 8)], lambda x, w: x[0] * 1)
+for shape, params in (((4, 2, 3, 4), dict(kernel_size=2)), ((1, 2, 4, 5), dict(kernel_size=(3, 2), padding=(1, 0), stride=(2, 1), dilation=(1, 2))),
+                      ((0, 1, 2, 2), dict(kernel_size=1)), ((2, 3, 8, 8), dict(kernel_size=4, stride=4)), ((2, 3, 5, 5), dict(kernel_size=3, padding=3))):
+    case("unfold", params, [normal(*shape)], lambda x, w, p=params: F.unfold(x[0], **p))

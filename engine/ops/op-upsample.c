@@ -1,0 +1,378 @@
+/* Upsample: another number of places along each dimension, as torch.nn.Upsample (and torch.nn.functional.interpolate).
+ *
+ * Dimensions are resized one after another. Each is brought to the front, where its places are rows: a new place
+ * gathers one, two or four old ones and weighs them, and its gradient scatters. Which ones it gathers is computed in
+ * whole numbers, because a position that should fall exactly on a place must not fall a rounding beside it. A whole
+ * factor of the nearest is a repetition and gathers nothing. */
+#include "engine/ops/op-layers.h"
+
+#include <math.h>
+
+static const LoomPortSpec inputs[] = {
+  { "input", "Sequences, images or volumes: [batch, channels] and one to three sizes." },
+  { NULL },
+};
+
+static const char *const modes[] = { "nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear", NULL };
+
+static const LoomParamSpec params[] = {
+  { .name = "size",
+    .type = LOOM_PARAM_INTS,
+    .def = "",
+    .minimum = 1,
+    .maximum = 1e6,
+    .unit = "pixels",
+    .doc = "The sizes that come out: one for all, or one for each; or give scale_factor." },
+  { .name = "scale_factor",
+    .type = LOOM_PARAM_FLOATS,
+    .def = "",
+    .minimum = 1e-6,
+    .maximum = 1e6,
+    .doc = "How much larger it becomes: one factor for all dimensions, or one for each; or give size." },
+  { .name = "mode",
+    .type = LOOM_PARAM_ENUM,
+    .def = "nearest",
+    .choices = modes,
+    .doc = "How a new place is made: as the nearest old one, or mixed of its neighbours along one dimension (linear), "
+           "two (bilinear, smoother: bicubic) or three (trilinear)." },
+  { .name = "align_corners",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Lets the corners’ centres lie on each other, not the corners themselves; not for the nearest.",
+    .advanced = TRUE },
+  { NULL },
+};
+
+/* One number for all dimensions or one for each; FALSE for any other count. */
+static gboolean
+sizes_of (const LoomInfer *ctx, int n, gint64 *size)
+{
+  gint64 given[LOOM_SHAPE_MAX_RANK];
+  guint count = loom_infer_ints (ctx, "size", given, G_N_ELEMENTS (given));
+
+  for (int i = 0; i < n; i++)
+    size[i] = given[count == 1 ? 0 : i];
+  return count == 1 || (int)count == n;
+}
+
+static gboolean
+factors_of (const LoomInfer *ctx, int n, double *factor)
+{
+  double given[LOOM_SHAPE_MAX_RANK];
+  guint count = loom_infer_floats (ctx, "scale_factor", given, G_N_ELEMENTS (given));
+
+  for (int i = 0; i < n; i++)
+    factor[i] = given[count == 1 ? 0 : i];
+  return count == 1 || (int)count == n;
+}
+
+/* How many neighbours along each dimension a new place is made of. */
+static int
+taps_of (const char *mode)
+{
+  return g_str_has_prefix (mode, "nearest") ? 1 : g_str_equal (mode, "bicubic") ? 4 : 2;
+}
+
+/* ---- inference -------------------------------------------------------- */
+
+static gboolean
+check_mode (LoomInfer *ctx, int n)
+{
+  static const char *const mixing[] = { "linear", "bilinear", "trilinear" };
+  const char *mode = loom_infer_string (ctx, "mode");
+  int taps = taps_of (mode);
+
+  if (taps == 1 && loom_infer_bool (ctx, "align_corners"))
+    {
+      loom_fault_set_fix (loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "align_corners",
+                                            "align_corners means something for mixing modes only, not for “%s”.", mode),
+                          "align_corners", "false", "Take it away.");
+      return FALSE;
+    }
+  if (taps == 1 || g_str_equal (mode, mixing[n - 1]) || (taps == 4 && n == 2))
+    return TRUE;
+  loom_fault_set_fix (loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "mode",
+                                        "Mode “%s” is for another number of dimensions than the %d that come here.",
+                                        mode, n),
+                      "mode", mixing[n - 1], "Use the one for these dimensions.");
+  return FALSE;
+}
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  int n = x->shape.rank - 2;
+  gboolean by_size = loom_infer_is_set (ctx, "size");
+  gint64 size[LOOM_SHAPE_MAX_RANK];
+  double factor[LOOM_SHAPE_MAX_RANK];
+  LoomShape shape = x->shape;
+
+  if (!loom_op_rank (ctx, 0, "input", 3, 5, "batch × channels × one to three sizes", "Put a reshape before it.")
+      || !loom_op_needs_float (ctx, 0, "input", "mixes neighbours"))
+    return;
+  if (by_size == loom_infer_is_set (ctx, "scale_factor"))
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "size", "upsample needs either size or scale_factor, and not both.");
+      return;
+    }
+  if (!(by_size ? sizes_of (ctx, n, size) : factors_of (ctx, n, factor)))
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, by_size ? "size" : "scale_factor",
+                        "Give one number for all dimensions, or %d: one for each.", n);
+      return;
+    }
+  if (!check_mode (ctx, n))
+    return;
+  for (int i = 0; i < n; i++)
+    {
+      LoomDim *d = &shape.dim[2 + i];
+
+      if (loom_dim_is_known (*d) && d->coef == 0)
+        {
+          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "input", "upsample needs something to enlarge; here a size is 0.");
+          return;
+        }
+      if (by_size)
+        *d = loom_dim (size[i]);
+      else if (factor[i] == floor (factor[i]))
+        *d = loom_dim_mul (*d, loom_dim ((gint64)factor[i]));
+      else
+        *d = loom_dim_is_known (*d) ? loom_dim ((gint64)floor ((double)d->coef * factor[i])) : loom_dim_unknown ();
+      if (loom_dim_is_known (*d) && d->coef == 0)
+        {
+          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "scale_factor", "Nothing is left at a scale_factor of %g.",
+                            factor[i]);
+          return;
+        }
+    }
+  loom_infer_output (ctx, 0, x->dtype, &shape);
+}
+
+/* ---- lowering --------------------------------------------------------- */
+
+/* Old places for each new one, as a fraction. */
+typedef struct
+{
+  gint64 num, den;
+} Ratio;
+
+/* 1/factor. Factors that people write are fractions of small numbers; others are close to one of 2²⁰. */
+static Ratio
+inverse (double factor)
+{
+  gint64 den = 1;
+
+  while (den <= 1000 && fabs (factor * (double)den - round (factor * (double)den)) > 1e-9 * (double)den)
+    den++;
+  if (den > 1000)
+    den = 1 << 20;
+  return (Ratio){ den, MAX ((gint64)round (factor * (double)den), 1) };
+}
+
+static LoomValue
+whole (LoomProgram *p, gint64 value)
+{
+  return loom_const (p, LOOM_I64, (double)value);
+}
+
+/* floor(v / by) of whole numbers, and the rest. The quotient of what divides is a whole number, which rounding finds
+ * even where a float is short of digits. */
+static LoomValue
+divide (LoomProgram *p, LoomValue v, gint64 by, LoomDType real, LoomValue *rest)
+{
+  LoomValue q;
+
+  *rest = loom_binary (p, LOOM_SCALAR_MOD, v, whole (p, by));
+  q = loom_cast (p, loom_binary (p, LOOM_SCALAR_SUB, v, *rest), real);
+  q = loom_binary (p, LOOM_SCALAR_DIV, q, loom_const (p, real, (double)by));
+  q = loom_unary (p, LOOM_SCALAR_FLOOR, loom_binary (p, LOOM_SCALAR_ADD, q, loom_const (p, real, 0.5)));
+  return loom_cast (p, q, LOOM_I64);
+}
+
+/* For each of `out` new places its position among `in` old ones: [out] whole numbers, and what is beyond them, [out]
+ * from 0 to 1 (0 for the nearest, where it does not matter). */
+static LoomValue
+positions (LoomProgram *p, const char *mode, gboolean align, Ratio r, gint64 in, gint64 out, LoomDType real,
+           LoomValue *beyond)
+{
+  LoomIotaTo iota = { .kernel = { .step = 1 }, .dtype = LOOM_I64, .to = { .rank = 1, .dim = { out } } };
+  LoomValue place, rest;
+  gint64 by;
+
+  if (align)
+    {
+      /* o·(in - 1)/(out - 1) */
+      iota.kernel.step = (double)(out > 1 ? in - 1 : 0);
+      by = MAX (out - 1, 1);
+    }
+  else if (g_str_equal (mode, "nearest"))
+    {
+      iota.kernel.step = (double)r.num;
+      by = r.den;
+    }
+  else
+    {
+      /* (o + ½)·num/den, less ½ where neighbours are mixed */
+      iota.kernel.step = (double)(2 * r.num);
+      iota.kernel.start = (double)(r.num - (taps_of (mode) > 1 ? r.den : 0));
+      by = 2 * r.den;
+    }
+  place = loom_emit (p, loom_prim ("iota"), &iota, 0, NULL, NULL);
+  if (taps_of (mode) == 2)
+    place = loom_binary (p, LOOM_SCALAR_MAX, place, whole (p, 0));
+  place = divide (p, place, by, real, &rest);
+  *beyond = loom_binary (p, LOOM_SCALAR_DIV, loom_cast (p, rest, real), loom_const (p, real, (double)by));
+  return place;
+}
+
+/* Keys' cubic with a = -¾ (Keys 1981) at distance t + `from`, 0 ≤ t ≤ 1: inner is for the two nearest places. */
+static LoomValue
+cubic (LoomProgram *p, LoomValue t, gboolean inner, LoomDType real)
+{
+  const double a = -0.75;
+  const double c[4] = { inner ? 1 : -4 * a, inner ? 0 : 8 * a, inner ? -(a + 3) : -5 * a, inner ? a + 2 : a };
+  LoomValue sum = loom_const (p, real, c[3]);
+
+  for (int k = 2; k >= 0; k--)
+    sum = loom_ternary (p, LOOM_SCALAR_FMA, sum, t, loom_const (p, real, c[k]));
+  return sum;
+}
+
+/* The weight of tap k of n at a position t beyond the place. */
+static LoomValue
+weight_of (LoomProgram *p, int k, int n, LoomValue t, LoomDType real)
+{
+  LoomValue one = loom_const (p, real, 1), other = loom_binary (p, LOOM_SCALAR_SUB, one, t);
+
+  if (n == 2)
+    return k == 0 ? other : t;
+  if (k == 1 || k == 2)
+    return cubic (p, k == 1 ? t : other, TRUE, real);
+  return cubic (p, loom_binary (p, LOOM_SCALAR_ADD, k == 0 ? t : other, one), FALSE, real);
+}
+
+/* x with its first axis resized. */
+static LoomValue
+resize_rows (LoomProgram *p, const char *mode, gboolean align, Ratio r, LoomValue x, gint64 out)
+{
+  LoomTensorDesc d = loom_value_info (p, x)->desc;
+  int taps = taps_of (mode);
+  gint64 in = d.dim[0], column[LOOM_MAX_RANK] = { out, 1, 1, 1, 1 };
+  LoomValue beyond, place = positions (p, mode, align, r, in, out, d.dtype, &beyond), sum = 0;
+
+  beyond = loom_reshape (p, beyond, d.rank, column);
+  for (int k = 0; k < taps; k++)
+    {
+      gint64 shift = taps == 4 ? k - 1 : k;
+      LoomValue index = loom_binary (p, LOOM_SCALAR_ADD, place, whole (p, shift)), row;
+
+      index = loom_binary (p, LOOM_SCALAR_MAX, index, whole (p, 0));
+      index = loom_binary (p, LOOM_SCALAR_MIN, index, whole (p, in - 1));
+      row = loom_emit (p, loom_prim ("gather_rows"), NULL, 2, (LoomValue[]){ x, index }, NULL);
+      if (taps > 1)
+        row = loom_binary (p, LOOM_SCALAR_MUL, row, weight_of (p, k, taps, beyond, d.dtype));
+      sum = sum == 0 ? row : loom_binary (p, LOOM_SCALAR_ADD, sum, row);
+    }
+  return sum;
+}
+
+/* Each place of the last axis `times` times. */
+static LoomValue
+repeat_last (LoomProgram *p, LoomValue x, gint64 times)
+{
+  LoomTensorDesc d = loom_value_info (p, x)->desc;
+  gint64 n = loom_desc_count (&d);
+
+  x = loom_expand_to (p, loom_reshape (p, x, 2, (gint64[]){ n, 1 }), 2, (gint64[]){ n, times });
+  d.dim[d.rank - 1] *= times;
+  return loom_reshape (p, x, d.rank, d.dim);
+}
+
+/* Sizes are resized from the last to the first; each is rotated to the front before, so that in the end all are in
+ * front of batch and channels, in their order. */
+static void
+lower (LoomLower *ctx)
+{
+  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
+  LoomProgram *p = loom_lower_program (ctx);
+  const char *mode = loom_infer_string (infer_ctx, "mode");
+  gboolean align = loom_infer_bool (infer_ctx, "align_corners"), by_size = loom_infer_is_set (infer_ctx, "size");
+  LoomValue x = loom_lower_input (ctx, 0);
+  gint64 dims[LOOM_MAX_RANK];
+  double factor[LOOM_SHAPE_MAX_RANK] = { 0 };
+  int rank = loom_op_output_dims (ctx, 0, dims), n = rank - 2, forward[LOOM_MAX_RANK], back[LOOM_MAX_RANK];
+
+  if (!by_size)
+    factors_of (infer_ctx, n, factor);
+  for (int i = 0; i < rank; i++)
+    {
+      forward[i] = (i + rank - 1) % rank;
+      back[i] = (i + n) % rank;
+    }
+  for (int i = n - 1; i >= 0; i--)
+    {
+      LoomTensorDesc d = loom_op_desc (ctx, x);
+      gint64 in = d.dim[rank - 1], out = dims[2 + i];
+      Ratio r = by_size || (double)out == (double)in * factor[i] ? (Ratio){ in, out } : inverse (factor[i]);
+
+      if (taps_of (mode) == 1 && out % in == 0 && r.num == in)
+        x = loom_permute (p, repeat_last (p, x, out / in), forward);
+      else
+        x = resize_rows (p, mode, align, r, loom_permute (p, x, forward), out);
+    }
+  loom_lower_output (ctx, 0, loom_permute (p, x, back));
+}
+
+static double
+flops (const LoomInfer *ctx)
+{
+  int taps = taps_of (loom_infer_string (ctx, "mode"));
+
+  return taps == 1 ? 0 : 2 * loom_op_output_count (ctx, 0) * (double)taps;
+}
+
+static char *
+summary (const LoomInfer *ctx)
+{
+  gboolean by_size = loom_infer_is_set (ctx, "size");
+
+  return g_strdup_printf ("%s %s · %s", by_size ? "to" : "×",
+                          loom_infer_attribute (ctx, by_size ? "size" : "scale_factor"),
+                          loom_infer_string (ctx, "mode"));
+}
+
+static const LoomSample samples[] = {
+  { .params = "scale_factor=2", .inputs = { "f32:B,2,2,3" } },
+  { .params = "size=5", .inputs = { "f32:2,2,3" } },
+  { .params = "size=3,5 mode=bilinear", .inputs = { "f32:B,2,2,3" } },
+  { .params = "scale_factor=2 mode=bilinear align_corners=true", .inputs = { "f32:1,2,3,2" } },
+  { .params = "scale_factor=1.5 mode=linear", .inputs = { "f32:2,2,5" } },
+  { .params = "size=2,3,4 mode=trilinear", .inputs = { "f32:1,1,2,2,3" } },
+  { .params = "scale_factor=2,1.5 mode=bicubic", .inputs = { "f32:1,2,3,4" } },
+  { .params = "scale_factor=0.5,3 mode=nearest-exact", .inputs = { "f32:1,2,4,2" } },
+  { .params = "size=4", .inputs = { "f32:0,2,2,2" } },
+  { NULL },
+};
+
+const LoomOp loom_op_upsample = {
+  .name = "upsample",
+  .title = "Upsample",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-upsample-symbolic",
+  .doc = "Enlarges sequences, images or volumes by repeating or mixing their places.",
+  .details
+  = "Nothing is learnt: the nearest old place is taken as it is, which leaves blocks, or neighbours are mixed, "
+    "which is smooth. Followed by a convolution it is the calmer way to draw large images, because no stamps "
+    "overlap as in a transposed convolution. It makes smaller, too.",
+  .formula = "yᵢ = Σ wᵢⱼ xⱼ over the neighbours j of i · n/m",
+  .reference = "torch.nn.Upsample",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = flops,
+  .samples = samples,
+  .summary = summary,
+};
