@@ -2,7 +2,7 @@
 #include "engine/ops/family-linalg.h"
 
 gboolean
-loom_op_square (LoomInfer *ctx, guint i, const char *port)
+loom_op_matrix_square (LoomInfer *ctx, guint i, const char *port)
 {
   const LoomType *t = loom_infer_input (ctx, i);
   g_autofree char *shape = loom_shape_to_string (&t->shape);
@@ -19,7 +19,7 @@ loom_op_square (LoomInfer *ctx, guint i, const char *port)
 }
 
 gboolean
-loom_op_lead (LoomInfer *ctx, const LoomShape *a, const LoomShape *b, LoomShape *lead)
+loom_op_matrix_lead (LoomInfer *ctx, const LoomShape *a, const LoomShape *b, LoomShape *lead)
 {
   LoomShape x = *a, y = *b;
   g_autofree char *sa = loom_shape_to_string (a), *sb = loom_shape_to_string (b);
@@ -34,7 +34,7 @@ loom_op_lead (LoomInfer *ctx, const LoomShape *a, const LoomShape *b, LoomShape 
 }
 
 LoomValue
-loom_op_transposed (LoomProgram *p, LoomValue a)
+loom_op_matrix_transposed (LoomProgram *p, LoomValue a)
 {
   int rank = loom_value_info (p, a)->desc.rank, perm[LOOM_MAX_RANK];
 
@@ -44,7 +44,7 @@ loom_op_transposed (LoomProgram *p, LoomValue a)
 }
 
 void
-loom_op_batch (LoomProgram *p, LoomValue *a, LoomValue *b)
+loom_op_matrix_batch (LoomProgram *p, LoomValue *a, LoomValue *b)
 {
   LoomTensorDesc da = loom_value_info (p, *a)->desc, db = loom_value_info (p, *b)->desc;
   int rank = MAX (da.rank, db.rank);

@@ -6,12 +6,12 @@
 G_BEGIN_DECLS
 
 /* FALSE with a fault unless input i holds square matrices of floats. */
-gboolean loom_op_square (LoomInfer *ctx, guint i, const char *port);
+gboolean loom_op_matrix_square (LoomInfer *ctx, guint i, const char *port);
 /* The leading axes of inputs 0 and 1, all but the last two, broadcast; FALSE with a fault. */
-gboolean loom_op_lead (LoomInfer *ctx, const LoomShape *a, const LoomShape *b, LoomShape *lead);
-LoomValue loom_op_transposed (LoomProgram *p, LoomValue a);
+gboolean loom_op_matrix_lead (LoomInfer *ctx, const LoomShape *a, const LoomShape *b, LoomShape *lead);
+LoomValue loom_op_matrix_transposed (LoomProgram *p, LoomValue a);
 /* Both with the same leading axes. */
-void loom_op_batch (LoomProgram *p, LoomValue *a, LoomValue *b);
+void loom_op_matrix_batch (LoomProgram *p, LoomValue *a, LoomValue *b);
 /* n³ for each matrix of input 0. */
 double loom_op_cubic_flops (const LoomInfer *ctx);
 

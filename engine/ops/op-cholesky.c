@@ -14,7 +14,7 @@ static const LoomParamSpec params[] = {
 static void
 infer (LoomInfer *ctx)
 {
-  if (loom_op_square (ctx, 0, "input"))
+  if (loom_op_matrix_square (ctx, 0, "input"))
     loom_op_infer_same (ctx);
 }
 
@@ -24,7 +24,7 @@ lower (LoomLower *ctx)
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue a = loom_lower_input (ctx, 0), l = loom_emit (p, loom_prim ("cholesky"), NULL, 1, &a, NULL);
 
-  loom_lower_output (ctx, 0, loom_infer_bool (loom_lower_infer (ctx), "upper") ? loom_op_transposed (p, l) : l);
+  loom_lower_output (ctx, 0, loom_infer_bool (loom_lower_infer (ctx), "upper") ? loom_op_matrix_transposed (p, l) : l);
 }
 
 /* Random matrices are not positive; tests/reference compares those that are, with gradients. */

@@ -8,7 +8,7 @@ infer (LoomInfer *ctx)
 {
   LoomShape shape = loom_infer_input (ctx, 0)->shape;
 
-  if (!loom_op_square (ctx, 0, "input"))
+  if (!loom_op_matrix_square (ctx, 0, "input"))
     return;
   shape.rank -= 2;
   loom_infer_output (ctx, 0, loom_infer_input (ctx, 0)->dtype, &shape);

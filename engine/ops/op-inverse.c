@@ -6,7 +6,7 @@ static const LoomPortSpec inputs[] = { { "input", "Square matrices [… , n, n].
 static void
 infer (LoomInfer *ctx)
 {
-  if (loom_op_square (ctx, 0, "input"))
+  if (loom_op_matrix_square (ctx, 0, "input"))
     loom_op_infer_same (ctx);
 }
 

@@ -29,7 +29,7 @@ infer (LoomInfer *ctx)
   LoomShape shape = b->shape, lead;
   gboolean vector;
 
-  if (!loom_op_square (ctx, 0, "a") || !loom_op_needs_float (ctx, 1, "b", NULL)
+  if (!loom_op_matrix_square (ctx, 0, "a") || !loom_op_needs_float (ctx, 1, "b", NULL)
       || !loom_op_rank (ctx, 1, "b", 1, LOOM_SHAPE_MAX_RANK, "right sides [… , n, m]", "For numbers use div."))
     return;
   vector = is_vector (&a->shape, &b->shape);
@@ -41,7 +41,7 @@ infer (LoomInfer *ctx)
                         "The matrices are %s and the right sides %s: both must have the same number of rows.", sa, sb);
       return;
     }
-  if (!loom_op_lead (ctx, &a->shape, &shape, &lead))
+  if (!loom_op_matrix_lead (ctx, &a->shape, &shape, &lead))
     return;
   lead.dim[lead.rank++] = a->shape.dim[a->shape.rank - 1];
   if (!vector)
@@ -54,7 +54,7 @@ lower (LoomLower *ctx)
 {
   const LoomSolveAttrs attrs = { .transpose = FALSE };
   LoomProgram *p = loom_lower_program (ctx);
-  LoomValue in[2] = { loom_op_operand (ctx, 0), loom_op_operand (ctx, 1) };
+  LoomValue in[2] = { loom_op_matrix_operand (ctx, 0), loom_op_matrix_operand (ctx, 1) };
   LoomTensorDesc b = loom_op_desc (ctx, in[1]);
   gint64 dims[LOOM_MAX_RANK];
   int rank = loom_op_output_dims (ctx, 0, dims);
@@ -65,7 +65,7 @@ lower (LoomLower *ctx)
       b.dim[b.rank++] = 1;
       in[1] = loom_reshape (p, in[1], b.rank, b.dim);
     }
-  loom_op_batch (p, &in[0], &in[1]);
+  loom_op_matrix_batch (p, &in[0], &in[1]);
   loom_lower_output (ctx, 0, loom_reshape (p, loom_emit (p, loom_prim ("solve"), &attrs, 2, in, NULL), rank, dims));
 }
 

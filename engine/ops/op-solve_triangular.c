@@ -26,7 +26,7 @@ infer (LoomInfer *ctx)
   gboolean left = loom_infer_bool (ctx, "left");
   LoomShape lead;
 
-  if (!loom_op_square (ctx, 0, "a") || !loom_op_needs_float (ctx, 1, "b", NULL)
+  if (!loom_op_matrix_square (ctx, 0, "a") || !loom_op_needs_float (ctx, 1, "b", NULL)
       || !loom_op_rank (ctx, 1, "b", 2, LOOM_SHAPE_MAX_RANK, "right sides [… , n, m]", "Unsqueeze a vector first."))
     return;
   if (!loom_dim_compatible (a->shape.dim[a->shape.rank - 1], b->shape.dim[b->shape.rank - (left ? 2 : 1)]))
@@ -36,7 +36,7 @@ infer (LoomInfer *ctx)
                         left ? "rows" : "columns");
       return;
     }
-  if (!loom_op_lead (ctx, &a->shape, &b->shape, &lead))
+  if (!loom_op_matrix_lead (ctx, &a->shape, &b->shape, &lead))
     return;
   lead.dim[lead.rank++] = b->shape.dim[b->shape.rank - 2];
   lead.dim[lead.rank++] = b->shape.dim[b->shape.rank - 1];
@@ -53,13 +53,13 @@ lower (LoomLower *ctx)
                                            .transpose = !left,
                                            .unitriangular = loom_infer_bool (infer, "unitriangular") };
   LoomProgram *p = loom_lower_program (ctx);
-  LoomValue in[2] = { loom_op_operand (ctx, 0), loom_op_operand (ctx, 1) }, x;
+  LoomValue in[2] = { loom_op_matrix_operand (ctx, 0), loom_op_matrix_operand (ctx, 1) }, x;
 
   if (!left)
-    in[1] = loom_op_transposed (p, in[1]);
-  loom_op_batch (p, &in[0], &in[1]);
+    in[1] = loom_op_matrix_transposed (p, in[1]);
+  loom_op_matrix_batch (p, &in[0], &in[1]);
   x = loom_emit (p, loom_prim ("triangular_solve"), &attrs, 2, in, NULL);
-  loom_lower_output (ctx, 0, left ? x : loom_op_transposed (p, x));
+  loom_lower_output (ctx, 0, left ? x : loom_op_matrix_transposed (p, x));
 }
 
 static const LoomSample samples[] = {
