@@ -227,16 +227,16 @@ constant (LoomProgram *p, LoomValue like, double value)
   return loom_const (p, loom_value_info (p, like)->desc.dtype, value);
 }
 
-/* ln(1 + exp(-|x|)) + max(-x, 0). Both choices are made at the same place, so that the slopes on either side of 0 meet
- * there in -1/2. */
+/* ln(1 + exp(-|x|)) + max(∓x, 0). Both choices are made at the same place, so that the slopes on either side of 0 meet
+ * there in ∓1/2. */
 LoomValue
-loom_op_logistic_loss (LoomProgram *p, LoomValue x)
+loom_op_logistic_loss (LoomProgram *p, LoomValue x, gboolean large)
 {
-  LoomValue below = loom_binary (p, LOOM_SCALAR_LT, x, constant (p, x, 0)), minus = loom_unary (p, LOOM_SCALAR_NEG, x);
-  LoomValue tail = loom_unary (p, LOOM_SCALAR_EXP, loom_ternary (p, LOOM_SCALAR_SELECT, below, x, minus));
+  LoomValue zero = constant (p, x, 0), below = loom_binary (p, LOOM_SCALAR_LT, x, zero);
+  LoomValue minus = loom_unary (p, LOOM_SCALAR_NEG, x), size = loom_ternary (p, LOOM_SCALAR_SELECT, below, x, minus);
 
-  return loom_binary (p, LOOM_SCALAR_ADD, loom_unary (p, LOOM_SCALAR_LOG1P, tail),
-                      loom_ternary (p, LOOM_SCALAR_SELECT, below, minus, constant (p, x, 0)));
+  return loom_binary (p, LOOM_SCALAR_ADD, loom_unary (p, LOOM_SCALAR_LOG1P, loom_unary (p, LOOM_SCALAR_EXP, size)),
+                      loom_ternary (p, LOOM_SCALAR_SELECT, below, large ? minus : zero, large ? zero : x));
 }
 
 LoomValue

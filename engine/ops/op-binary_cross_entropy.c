@@ -13,19 +13,17 @@ static const LoomParamSpec params[] = {
   { NULL },
 };
 
-/* The smallest number whose logarithm is not below −100. */
-#define TINY 3.720075976020836e-44
-
-/* max(ln x, −100), whose slope is 0 where it is held. */
+/* max(ln x, −100), whose slope is 0 where it is held. The logarithm of 0 is not taken: its slope is infinite. */
 static LoomValue
 held_log (LoomLower *ctx, LoomValue x)
 {
   LoomProgram *p = loom_lower_program (ctx);
-  LoomValue held = loom_binary (p, LOOM_SCALAR_LT, x, loom_op_const_like (ctx, x, TINY));
-  LoomValue log
-      = loom_unary (p, LOOM_SCALAR_LOG, loom_ternary (p, LOOM_SCALAR_SELECT, held, loom_op_const_like (ctx, x, 1), x));
+  LoomValue least = loom_op_const_like (ctx, x, -100), zero, log, held;
 
-  return loom_ternary (p, LOOM_SCALAR_SELECT, held, loom_op_const_like (ctx, x, -100), log);
+  zero = loom_binary (p, LOOM_SCALAR_EQ, x, loom_op_const_like (ctx, x, 0));
+  log = loom_unary (p, LOOM_SCALAR_LOG, loom_ternary (p, LOOM_SCALAR_SELECT, zero, loom_op_const_like (ctx, x, 1), x));
+  held = loom_binary (p, LOOM_SCALAR_OR, zero, loom_binary (p, LOOM_SCALAR_LT, log, least));
+  return loom_ternary (p, LOOM_SCALAR_SELECT, held, least, log);
 }
 
 static void

@@ -40,22 +40,19 @@ infer (LoomInfer *ctx)
     loom_op_infer_loss (ctx, dtype, &shape);
 }
 
+/* Neither a yes nor a no is computed from the other, so that nothing cancels however sure the network is. */
 static void
 lower (LoomLower *ctx)
 {
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue x = loom_op_loss_input (ctx, 0), t = loom_op_loss_input (ctx, 1);
-  LoomValue w = loom_op_loss_constant (ctx, 2), pos = loom_op_loss_constant (ctx, 3), soft, loss;
+  LoomValue w = loom_op_loss_constant (ctx, 2), pos = loom_op_loss_constant (ctx, 3), loss, no;
 
-  soft = loom_op_logistic_loss (p, x);
+  no = loom_binary (p, LOOM_SCALAR_MUL, loom_binary (p, LOOM_SCALAR_SUB, loom_op_const_like (ctx, x, 1), t),
+                    loom_op_logistic_loss (p, x, FALSE));
   if (pos != 0)
-    soft = loom_binary (p, LOOM_SCALAR_MUL, soft,
-                        loom_ternary (p, LOOM_SCALAR_FMA,
-                                      loom_binary (p, LOOM_SCALAR_SUB, pos, loom_op_const_like (ctx, x, 1)), t,
-                                      loom_op_const_like (ctx, x, 1)));
-  loss = loom_binary (
-      p, LOOM_SCALAR_ADD,
-      loom_binary (p, LOOM_SCALAR_MUL, loom_binary (p, LOOM_SCALAR_SUB, loom_op_const_like (ctx, x, 1), t), x), soft);
+    t = loom_binary (p, LOOM_SCALAR_MUL, t, pos);
+  loss = loom_ternary (p, LOOM_SCALAR_FMA, t, loom_op_logistic_loss (p, x, TRUE), no);
   if (w != 0)
     loss = loom_binary (p, LOOM_SCALAR_MUL, loss, w);
   loom_op_put_loss (ctx, loss);
@@ -80,7 +77,7 @@ const LoomOp loom_op_binary_cross_entropy_with_logits = {
   .details = "A sigmoid and the binary cross-entropy (BCE) in one, exact for scores of any size. Several answers "
              "may be yes at once: tags of a picture, say. pos_weight makes a missed yes cost more than a false "
              "one.",
-  .formula = "L = mean ((1 − t) · x + (1 + (p − 1) · t) · ln(1 + e⁻ˣ))",
+  .formula = "L = mean (p · t · ln(1 + e⁻ˣ) + (1 − t) · ln(1 + eˣ))",
   .reference = "torch.nn.BCEWithLogitsLoss",
   .inputs = inputs,
   .outputs = loom_op_port_out,

@@ -1,36 +1,35 @@
-/* L2 penalty: the squares of weights, as a loss of their own. */
+/* L2 penalty: λ times the sum of all squares. */
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "0", "Weights, or any floats; as many as are wired.", LOOM_PORT_VARIADIC },
+  { "0", "Weights, of any shapes; as many as are wired.", LOOM_PORT_VARIADIC },
   { NULL },
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "strength",
+  { .name = "lambda",
     .type = LOOM_PARAM_FLOAT,
-    .def = "0.01",
+    .def = "0.0005",
     .minimum = 0,
-    .maximum = 1e300,
-    .doc = "How much the squares count against the other losses, λ." },
+    .maximum = 1e30,
+    .doc = "How strongly the squares count.",
+    .hyper = TRUE },
   { NULL },
 };
 
 static void
 infer (LoomInfer *ctx)
 {
-  LoomShape shape = loom_shape_scalar ();
-  LoomDType dtype = loom_infer_input (ctx, 0)->dtype;
+  LoomShape scalar = loom_shape_scalar ();
 
   for (guint i = 0; i < loom_infer_n_inputs (ctx); i++)
     {
       g_autofree char *port = g_strdup_printf ("%u", i);
 
-      if (!loom_op_needs_float (ctx, i, port, "squares weights"))
+      if (!loom_op_needs_float (ctx, i, port, "penalises weights"))
         return;
-      dtype = loom_op_promote (dtype, loom_infer_input (ctx, i)->dtype);
     }
-  loom_infer_output (ctx, 0, dtype, &shape);
+  loom_infer_output (ctx, 0, LOOM_F32, &scalar);
 }
 
 static void
@@ -41,19 +40,28 @@ lower (LoomLower *ctx)
 
   for (guint i = 0; i < loom_infer_n_inputs (loom_lower_infer (ctx)); i++)
     {
-      LoomValue square = loom_sum_all (p, loom_unary (p, LOOM_SCALAR_SQUARE, loom_op_loss_input (ctx, i)));
+      LoomValue w = loom_cast (p, loom_lower_input (ctx, i), loom_program_get_float (p));
+      LoomValue squares = loom_sum_all (p, loom_unary (p, LOOM_SCALAR_SQUARE, w));
 
-      sum = sum != 0 ? loom_binary (p, LOOM_SCALAR_ADD, sum, square) : square;
+      sum = sum == 0 ? squares : loom_binary (p, LOOM_SCALAR_ADD, sum, squares);
     }
-  sum = loom_binary (p, LOOM_SCALAR_MUL, sum,
-                     loom_op_const_like (ctx, sum, loom_infer_float (loom_lower_infer (ctx), "strength")));
-  loom_lower_output (ctx, 0, sum);
+  loom_lower_output (ctx, 0, loom_binary (p, LOOM_SCALAR_MUL, sum, loom_lower_hyper (ctx, "lambda")));
+}
+
+static double
+flops (const LoomInfer *ctx)
+{
+  double n = 0;
+
+  for (guint i = 0; i < loom_infer_n_inputs (ctx); i++)
+    n += 2 * loom_op_input_count (ctx, i);
+  return n;
 }
 
 static const LoomSample samples[] = {
-  { .inputs = { "f32:3,4" } },
-  { .params = "strength=0.5", .inputs = { "f32:2,3", "f32:3", "f32:" } },
-  { .params = "strength=1", .inputs = { "f32:0,2" } },
+  { .params = "lambda=0.1", .inputs = { "f32:3,4", "f32:3", "f32:" } },
+  { .inputs = { "f32:2,2" } },
+  { .inputs = { "f32:0" } },
   { NULL },
 };
 
@@ -62,17 +70,17 @@ const LoomOp loom_op_l2_penalty = {
   .title = "L2 penalty",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-l2-penalty-symbolic",
-  .doc = "Adds up the squares of what is wired in, times a strength.",
-  .details = "Wire weights into it (a layer’s “weight” is an output, too) and add the result to the loss: large "
-             "weights then cost something, and the network prefers small ones. What is called weight decay, drawn "
-             "into the graph; with half the strength it is the same as weight_decay of sgd.",
-  .formula = "L = λ · Σ w²",
-  .reference = "torch.nn.utils.parameters_to_vector",
+  .doc = "Adds up the squares of all weights that are wired in, times lambda.",
+  .details = "Added to a loss it holds weights small: of all the networks that fit the data it prefers the "
+             "plain one. Its gradient pulls each weight towards zero by 2 · lambda times itself, which for "
+             "plain gradient descent is weight decay.",
+  .formula = "L = λ Σ w²",
+  .reference = "torch.linalg.vector_norm",
   .inputs = inputs,
   .outputs = loom_op_port_out,
   .params = params,
   .infer = infer,
   .lower = lower,
-  .flops = loom_op_input_flops,
+  .flops = flops,
   .samples = samples,
 };

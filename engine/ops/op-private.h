@@ -251,8 +251,9 @@ LoomValue loom_op_loss_constant (LoomLower *ctx, guint i);
 void loom_op_put_loss (LoomLower *ctx, LoomValue each);
 /* The same, where the mean is a sum divided by a count that depends on the data, a scalar. */
 void loom_op_put_counted_loss (LoomLower *ctx, LoomValue each, LoomValue count);
-/* ln(1 + exp(-x)), for no x too large to compute, with the right slope everywhere. */
-LoomValue loom_op_logistic_loss (LoomProgram *p, LoomValue x);
+/* ln(1 + exp(-x)), the loss of a score x that should be large, or ln(1 + exp(x)), of one that should be small: for no x
+ * too large to compute, with the right slope everywhere. */
+LoomValue loom_op_logistic_loss (LoomProgram *p, LoomValue x, gboolean large);
 /* max(x, 0), with the slope 0 at 0. */
 LoomValue loom_op_at_least_zero (LoomProgram *p, LoomValue x);
 /* (Σ |x|ᵖ)^(1/p) along an axis that stays with size 1; the slope of the length of a zero vector is 0, as PyTorch has it. */
