@@ -58,6 +58,11 @@ gboolean run_is_trainable (const LoomNetWeight *weight);
 LoomDType run_weight_dtype (Run *r, const LoomNetWeight *weight);
 gboolean run_build_program (Run *r, GError **error);
 gboolean run_save_weights (Run *r, GError **error);
+/* State with the graph's weights in it: those that the program declares. Once only; later calls do nothing. */
+gboolean run_open_state (Run *r, LoomProgram *program, GError **error);
+const char *run_device (const Run *r);
+/* Feeds every input of a program by its name. data is the Run. */
+gboolean run_feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error);
 gboolean run_execute (Run *r, GError **error);
 gboolean run_write_outputs (Run *r, GError **error);
 void run_print_outputs (Run *r);

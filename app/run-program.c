@@ -20,14 +20,14 @@ run_weight_dtype (Run *r, const LoomNetWeight *weight)
 
 /* Every weight of the graph is a slot, also those that nothing requested needs: they are loaded and saved. */
 static void
-declare_weights (Run *r)
+declare_weights (Run *r, LoomProgram *p)
 {
   for (guint i = 0; i < loom_net_n_weights (r->net); i++)
     {
       const LoomNetWeight *weight = loom_net_weight (r->net, i);
       gint64 dims[LOOM_SHAPE_MAX_RANK];
       loom_shape_get (&weight->shape, dims);
-      loom_program_slot (r->program, weight->name, weight->is_buffer ? LOOM_SLOT_BUFFER : LOOM_SLOT_PARAMETER,
+      loom_program_slot (p, weight->name, weight->is_buffer ? LOOM_SLOT_BUFFER : LOOM_SLOT_PARAMETER,
                          run_weight_dtype (r, weight), weight->shape.rank, dims, &weight->init,
                          run_is_trainable (weight));
     }
@@ -176,6 +176,33 @@ check_given (Run *r, guint n_wanted, const LoomNetSource *wanted, GError **error
   return TRUE;
 }
 
+static gboolean
+bind_net (Run *r, GError **error)
+{
+  g_clear_pointer (&r->faults, loom_faults_free);
+  g_clear_pointer (&r->net, loom_net_free);
+  r->faults = loom_faults_new ();
+  r->net = loom_net_new (r->graph, &r->binding, r->faults);
+  return run_check_faults (r, error);
+}
+
+/* Where the data decides how large something is, that is counted first, from the same inputs and weights. */
+static gboolean
+find_sizes (Run *r, const LoomLowerOptions *options, GError **error)
+{
+  LoomPlanOptions plan = { .device = run_device (r), .strict_devices = loom_graph_strict_devices (r->graph) };
+
+  if (loom_net_open_size (r->net, options) < 0)
+    return TRUE;
+  g_autoptr (LoomProgram) weights = loom_program_new ();
+  loom_program_set_float (weights, r->float_dtype);
+  declare_weights (r, weights);
+  if (!run_open_state (r, weights, error))
+    return FALSE;
+  g_autoptr (LoomSizes) sizes = loom_sizes_new (r->graph, options, &plan, r->devices, r->state);
+  return loom_sizes_resolve (sizes, &r->binding, run_feed, r, error) && bind_net (r, error);
+}
+
 gboolean
 run_build_program (Run *r, GError **error)
 {
@@ -185,10 +212,7 @@ run_build_program (Run *r, GError **error)
   g_autofree LoomNetSource *given = g_new0 (LoomNetSource, r->ins->len + 1);
   g_autofree LoomValue *value = g_new0 (LoomValue, n_wanted + 1);
 
-  g_clear_pointer (&r->faults, loom_faults_free);
-  r->faults = loom_faults_new ();
-  r->net = loom_net_new (r->graph, &r->binding, r->faults);
-  if (!run_check_faults (r, error))
+  if (!bind_net (r, error))
     return FALSE;
 
   if (r->grad_door)
@@ -211,6 +235,8 @@ run_build_program (Run *r, GError **error)
     .given = given,
     .seed = r->seed_value,
   };
+  if (!find_sizes (r, &options, error))
+    return FALSE;
   g_autoptr (GError) local = NULL;
   r->program = loom_lower (r->net, &options, value, &local);
   if (!r->program)
@@ -237,6 +263,6 @@ run_build_program (Run *r, GError **error)
       if (!loom_program_find_output (r->program, name))
         loom_program_output (r->program, name, door->value);
     }
-  declare_weights (r);
+  declare_weights (r, r->program);
   return !r->grad_door || append_gradients (r, error);
 }

@@ -85,13 +85,16 @@ run_save_weights (Run *r, GError **error)
 
 /* ---- the step --------------------------------------------------------- */
 
-static gboolean
-feed (Run *r, GError **error)
+gboolean
+run_feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
 {
-  r->data = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
-  for (guint i = 0; i < loom_program_n_inputs (r->program); i++)
+  Run *r = data;
+
+  if (!r->data)
+    r->data = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  for (guint i = 0; i < loom_program_n_inputs (program); i++)
     {
-      const char *name = loom_program_get_input (r->program, i)->name;
+      const char *name = loom_program_get_input (program, i)->name;
       LoomTensor *t = g_str_equal (name, "--grad-output") ? r->cotangent : NULL;
       for (guint k = 0; !t && k < r->ins->len; k++)
         {
@@ -117,7 +120,7 @@ feed (Run *r, GError **error)
             return FALSE;
           g_ptr_array_add (r->data, t);
         }
-      const LoomTensorDesc *desc = &loom_value_info (r->program, loom_program_get_input (r->program, i)->value)->desc;
+      const LoomTensorDesc *desc = &loom_value_info (program, loom_program_get_input (program, i)->value)->desc;
       if (loom_desc_count (desc) != t->count || loom_dtype_size (desc->dtype) * t->count != t->bytes)
         {
           LoomShape got = loom_tensor_shape (t), want = loom_shape (desc->rank, (const gint64 *)desc->dim);
@@ -126,22 +129,35 @@ feed (Run *r, GError **error)
                        got_text);
           return FALSE;
         }
-      loom_exec_feed (r->exec, i, t->data);
+      loom_exec_feed (exec, i, t->data);
     }
   return TRUE;
+}
+
+const char *
+run_device (const Run *r)
+{
+  return r->device ? r->device : r->float_dtype == LOOM_F64 ? "ref" : "cpu";
+}
+
+gboolean
+run_open_state (Run *r, LoomProgram *program, GError **error)
+{
+  if (r->state)
+    return TRUE;
+  r->devices = loom_devices_new (r->threads);
+  if (!loom_devices_get (r->devices, run_device (r), error))
+    return FALSE;
+  r->state = loom_state_new (r->devices, run_device (r), r->seed_value);
+  return loom_state_adopt (r->state, program, error) && (!r->weights || load_weights (r, error));
 }
 
 gboolean
 run_execute (Run *r, GError **error)
 {
-  const char *device = r->device ? r->device : r->float_dtype == LOOM_F64 ? "ref" : "cpu";
-  LoomPlanOptions options = { .device = device, .strict_devices = loom_graph_strict_devices (r->graph) };
+  LoomPlanOptions options = { .device = run_device (r), .strict_devices = loom_graph_strict_devices (r->graph) };
 
-  r->devices = loom_devices_new (r->threads);
-  if (!loom_devices_get (r->devices, device, error))
-    return FALSE;
-  r->state = loom_state_new (r->devices, device, r->seed_value);
-  if (!loom_state_adopt (r->state, r->program, error) || (r->weights && !load_weights (r, error)))
+  if (!run_open_state (r, r->program, error) || !loom_state_adopt (r->state, r->program, error))
     return FALSE;
   if (loom_program_n_outputs (r->program) == 0)
     return TRUE; /* --save-weights alone */
@@ -149,7 +165,7 @@ run_execute (Run *r, GError **error)
   if (!plan)
     return FALSE;
   r->exec = loom_exec_new (plan, r->state, error);
-  return r->exec && feed (r, error) && loom_exec_step (r->exec, error);
+  return r->exec && run_feed (r->program, r->exec, r, error) && loom_exec_step (r->exec, error);
 }
 
 static LoomTensor *

@@ -15,5 +15,6 @@
 #include "engine/ops/loom-train-spec.h"
 #include "engine/plan/loom-plan.h"
 #include "engine/run/loom-exec.h"
+#include "engine/train/loom-sizes.h"
 #include "engine/train/loom-step.h"
 #include "engine/train/loom-trainer.h"

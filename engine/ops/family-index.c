@@ -300,3 +300,54 @@ loom_op_sorted (LoomLower *ctx, LoomValue *where)
 
   return loom_sort (p, x, axis, loom_infer_bool (infer, "descending"), where);
 }
+
+/* ---- coordinates ---------------------------------------------------------- */
+
+/* table is [places, elements of a slice]. Each coordinate is looked up in a list of what it stands for in that table,
+ * which refuses one that lies outside; negative ones are brought there before. */
+LoomValue
+loom_op_coordinates (LoomProgram *p, LoomValue x, LoomValue index, int batch, gint64 table[2])
+{
+  LoomTensorDesc d = loom_value_info (p, x)->desc, i = loom_value_info (p, index)->desc;
+  gint64 depth = i.dim[i.rank - 1], inner = 1, start[LOOM_MAX_RANK] = { 0 }, to[LOOM_MAX_RANK];
+  gint64 groups = 1, rows = loom_desc_count (&i) / MAX (depth, 1);
+  LoomValue place = 0;
+
+  for (int k = 0; k < batch; k++)
+    groups *= d.dim[k];
+  for (int k = 0; depth == 0 && k < i.rank - 1; k++)
+    rows = k == 0 ? i.dim[0] : rows * i.dim[k];
+  if (depth == 0 && i.rank == 1)
+    rows = 1;
+  table[0] = table[1] = 1;
+  for (int k = 0; k < d.rank; k++)
+    table[k < batch + depth ? 0 : 1] *= d.dim[k];
+  for (int k = 0; k < i.rank; k++)
+    to[k] = i.dim[k];
+  to[i.rank - 1] = 1;
+  for (int k = (int)depth - 1; k >= 0; k--)
+    {
+      gint64 n = d.dim[batch + k];
+      LoomValue at, in[2] = { loom_op_count_along (p, LOOM_I64, 1, 0, n, 0, (double)inner), 0 };
+
+      start[i.rank - 1] = k;
+      at = loom_reshape (p, loom_slice (p, index, start, NULL, to), 1, &rows);
+      at = loom_cast (p, at, LOOM_I64);
+      in[1] = loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_LT, at, loom_const (p, LOOM_I64, 0)),
+                            loom_binary (p, LOOM_SCALAR_ADD, at, loom_const (p, LOOM_I64, (double)n)), at);
+      at = loom_emit (p, loom_prim ("gather_rows"), NULL, 2, in, NULL);
+      place = place == 0 ? at : loom_binary (p, LOOM_SCALAR_ADD, place, at);
+      inner *= n;
+    }
+  if (place == 0)
+    place = loom_fill (p, LOOM_I64, 1, &rows, 0);
+  if (groups > 1)
+    {
+      gint64 grid[2] = { groups, rows / groups };
+
+      place = loom_binary (p, LOOM_SCALAR_ADD, loom_reshape (p, place, 2, grid),
+                           loom_op_count_along (p, LOOM_I64, 2, 0, groups, 0, (double)inner));
+      place = loom_reshape (p, place, 1, &rows);
+    }
+  return place;
+}

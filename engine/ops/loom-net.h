@@ -44,6 +44,7 @@ typedef struct {
   const LoomType *output;  /* meaningless where !typed */
   gboolean typed;          /* inference reached it without a fault */
   LoomCost cost;           /* symbols bound as given, B = 1 where unbound */
+  char own_symbol;         /* stands for a size that only data tells, see LoomOp.measure; 0: none */
   char *summary;           /* card's second row */
 } LoomNetNode;
 
@@ -98,6 +99,14 @@ typedef struct {
  * that is not bound). Program inputs are named PATH.PORT ("data.x"; "x.out" → "x" as loom_net_port_name does).
  * value_of[k] receives the value of wanted[k]. */
 LoomProgram *loom_lower (const LoomNet *net, const LoomLowerOptions *options, LoomValue *value_of, GError **error);
+
+/* Sizes that data tells. The first node, in the order of computing, that is needed for what is wanted and whose own
+ * symbol the net's binding leaves open; -1 when there is none. Once its symbol is bound, in a new net of the same graph
+ * with the same node numbers, what comes next can be asked. */
+int loom_net_open_size (const LoomNet *net, const LoomLowerOptions *options);
+/* The program that counts it: size receives an i64 scalar. Nothing in it changes state. */
+LoomProgram *
+loom_lower_size (const LoomNet *net, const LoomLowerOptions *options, guint node, LoomValue *size, GError **error);
 
 /* ---- texts that derive from the operator table ------------------------ */
 char *loom_ops_schema (void);   /* RELAX NG (XML syntax) */

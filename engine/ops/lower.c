@@ -419,8 +419,19 @@ lower_all (Lowering *l)
   return TRUE;
 }
 
-LoomProgram *
-loom_lower (const LoomNet *net, const LoomLowerOptions *options, LoomValue *value_of, GError **error)
+static LoomValue
+measure_node (Lowering *l, guint i)
+{
+  const LoomNetNode *n = loom_net_node (l->net, i);
+  LoomLower ctx = { l, loom_net_infer (l->net, i), n, i };
+
+  set_origin (l, n);
+  return n->op->measure (&ctx);
+}
+
+/* measured: a node whose size is asked for in place of what is wanted, which is then what feeds it; -1 for none. */
+static LoomProgram *
+lower (const LoomNet *net, const LoomLowerOptions *options, int measured, LoomValue *value_of, GError **error)
 {
   g_autoptr (GHashTable) wrt = g_hash_table_new (NULL, NULL);
   guint n = loom_net_n_nodes (net);
@@ -440,8 +451,10 @@ loom_lower (const LoomNet *net, const LoomLowerOptions *options, LoomValue *valu
   mark_needed (&l);
   collect_wrt (&l);
   ok = lower_all (&l);
+  if (ok && measured >= 0)
+    *value_of = measure_node (&l, (guint)measured);
   loom_program_set_origin (l.program, NULL, NULL);
-  for (guint i = 0; ok && i < options->n_wanted; i++)
+  for (guint i = 0; ok && measured < 0 && i < options->n_wanted; i++)
     value_of[i] = value[options->wanted[i].node][options->wanted[i].output];
   for (guint i = 0; i < n; i++)
     g_free (value[i]);
@@ -450,4 +463,48 @@ loom_lower (const LoomNet *net, const LoomLowerOptions *options, LoomValue *valu
   g_propagate_error (error, l.error);
   loom_program_unref (l.program);
   return NULL;
+}
+
+LoomProgram *
+loom_lower (const LoomNet *net, const LoomLowerOptions *options, LoomValue *value_of, GError **error)
+{
+  return lower (net, options, -1, value_of, error);
+}
+
+LoomProgram *
+loom_lower_size (const LoomNet *net, const LoomLowerOptions *options, guint node, LoomValue *size, GError **error)
+{
+  const LoomNetNode *n = loom_net_node (net, node);
+  g_autofree LoomNetSource *feeds = g_new0 (LoomNetSource, n->n_inputs + 1);
+  LoomLowerOptions feeding = *options;
+  LoomProgram *p;
+
+  feeding.n_wanted = 0;
+  feeding.wanted = feeds;
+  feeding.effects = FALSE;
+  for (guint k = 0; k < n->n_inputs; k++)
+    if (n->input[k].node != G_MAXUINT)
+      feeds[feeding.n_wanted++] = n->input[k];
+  p = lower (net, &feeding, (int)node, size, error);
+  if (p != NULL)
+    loom_program_forget_commits (p);
+  return p;
+}
+
+int
+loom_net_open_size (const LoomNet *net, const LoomLowerOptions *options)
+{
+  guint n = loom_net_n_nodes (net);
+  g_autofree gboolean *needed = g_new0 (gboolean, n + 1);
+  Lowering l = { .net = net, .options = options, .needed = needed };
+
+  mark_needed (&l);
+  for (guint i = 0; i < n; i++)
+    {
+      char symbol = loom_net_node (net, i)->own_symbol;
+
+      if (needed[i] && symbol != 0 && net->binding.value[symbol - 'A'] == 0)
+        return (int)i;
+    }
+  return -1;
 }

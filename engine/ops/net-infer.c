@@ -232,6 +232,12 @@ loom_infer_output (LoomInfer *ctx, guint i, LoomDType dtype, const LoomShape *sh
   check_size (ctx, NULL, &ctx->output[i].shape);
 }
 
+LoomDim
+loom_infer_own_dim (const LoomInfer *ctx)
+{
+  return loom_dim_symbol (ctx->own_symbol);
+}
+
 const LoomType *
 loom_infer_get_output (const LoomInfer *ctx, guint i)
 {
@@ -492,6 +498,49 @@ list_parameters (const LoomInfer *infer)
   return g_string_free (text, FALSE);
 }
 
+/* ---- sizes that data tells --------------------------------------------------- */
+
+/* Symbols that users and data sets may mean something by, besides those that parameters of this graph name. */
+#define COMMON_SYMBOLS "BCHTW"
+
+static void
+take_symbols (const NetNode *n, gboolean *taken)
+{
+  const LoomParamSpec *spec = n->infer.op->params;
+
+  for (guint i = 0; spec != NULL && spec[i].name != NULL; i++)
+    if (spec[i].type == LOOM_PARAM_SHAPE && n->infer.params != NULL && n->infer.params[i].shape != NULL)
+      for (int d = 0; d < n->infer.params[i].shape->rank; d++)
+        for (int s = 0; s < LOOM_DIM_MAX_SYMBOLS; s++)
+          if (g_ascii_isupper (n->infer.params[i].shape->dim[d].symbol[s]))
+            taken[n->infer.params[i].shape->dim[d].symbol[s] - 'A'] = TRUE;
+}
+
+/* The same letters for the same graph, whatever is bound: a binding names them. */
+static void
+give_symbols (LoomNet *net)
+{
+  static const char letters[] = "NMKUVQPSLRGIJDEFXYZAO";
+  gboolean taken[26] = { FALSE };
+  guint next = 0;
+
+  for (const char *c = COMMON_SYMBOLS; *c != '\0'; c++)
+    taken[*c - 'A'] = TRUE;
+  for (guint i = 0; i < net->nodes->len; i++)
+    take_symbols (net->nodes->pdata[i], taken);
+  for (guint i = 0; i < net->nodes->len; i++)
+    {
+      NetNode *n = net->nodes->pdata[i];
+
+      if (n->infer.op->measure == NULL)
+        continue;
+      while (letters[next] != '\0' && taken[letters[next] - 'A'])
+        next++;
+      n->infer.own_symbol = n->node.own_symbol = letters[next];
+      next += letters[next] != '\0';
+    }
+}
+
 /* ---- the run over all nodes ------------------------------------------------- */
 
 static guint
@@ -527,7 +576,12 @@ infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
       return;
     }
   errors = count_errors (net);
-  infer->op->infer (infer);
+  if (infer->op->measure != NULL && infer->own_symbol == 0)
+    loom_infer_fault (infer, LOOM_ERROR_SHAPE, NULL,
+                      "There are more results whose size the data decides than there are letters for them. Compute some "
+                      "of them in a graph of their own.");
+  else
+    infer->op->infer (infer);
   /* A warning is no fault: the operator says so after it reported one. */
   infer->has_fault = count_errors (net) > errors;
   n->node.typed = !infer->has_fault;
@@ -547,6 +601,7 @@ loom_net_infer_all (LoomNet *net)
     if (ones.value[i] <= 0)
       ones.value[i] = 1;
   sort_nodes (net);
+  give_symbols (net);
   for (guint i = 0; i < net->nodes->len; i++)
     infer_node (net, net->nodes->pdata[i], &ones);
   for (guint i = 0; i < net->nodes->len; i++)

@@ -140,6 +140,7 @@ struct _LoomInfer
   gboolean frozen;
   const NetEnvironment *arguments;
   const LoomBinding *binding; /* NULL: symbols stay */
+  char own_symbol;            /* of an operator with measure(); 0: the alphabet was used up */
   NetParam *params;           /* op->params' order */
   gboolean has_fault;
   guint n_inputs;

@@ -297,6 +297,13 @@ loom_program_commit (LoomProgram *p, int index, LoomValue value)
   slot->commit = value;
 }
 
+void
+loom_program_forget_commits (LoomProgram *p)
+{
+  for (guint i = 0; i < p->slots->len; i++)
+    ((LoomSlot *)p->slots->pdata[i])->commit = 0;
+}
+
 LoomValue
 loom_program_scalar (LoomProgram *p, const char *name, double initial)
 {

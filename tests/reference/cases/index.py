@@ -134,3 +134,59 @@ for a, b in (((4, 5), (4, 5)), ((4, 5), (5,)), ((1, 3), (2, 1)), ((), ()), ((0,)
         case("masked_fill", {"value": value}, [normal(*a), mask(*b)],
              lambda x, w, v=value: torch.masked_fill(x[0], x[1], v))
 case("masked_fill", {"value": 7}, [whole(9, 4, 5), mask(4, 5)], lambda x, w: torch.masked_fill(x[0], x[1], 7))
+
+# ---- sizes that the data decides ----
+
+for a, b in (((4, 5), (4, 5)), ((2, 3), (3,)), ((1, 3), (2, 1)), ((0,), (0,)), ((), ()), ((33, 65), (33, 65)), ((5,), ())):
+    case("masked_select", {}, [normal(*a), mask(*b)], lambda x, w: torch.masked_select(x[0], x[1]))
+    case("masked_select", {}, [normal(*a), np.zeros(b, bool)], lambda x, w: torch.masked_select(x[0], x[1]))
+    case("masked_select", {}, [normal(*a), np.ones(b, bool)], lambda x, w: torch.masked_select(x[0], x[1]))
+case("masked_select", {}, [whole(9, 4, 5), mask(4, 5)], lambda x, w: torch.masked_select(x[0], x[1]), shapes=["B,5", "B,5"])
+for shape in ((5,), (4, 3), (2, 3, 4), (0,), (2, 0), (), (1,), (33, 65)):
+    case("nonzero", {}, [whole(3, *shape)], lambda x, w: torch.nonzero(x[0]))
+    case("nonzero", {}, [np.round(normal(*shape))], lambda x, w: torch.nonzero(x[0]))
+    case("nonzero", {}, [mask(*shape)], lambda x, w: torch.nonzero(x[0]))
+    case("nonzero", {}, [np.zeros(shape, np.float32)], lambda x, w: torch.nonzero(x[0]))
+case("nonzero", {}, [values(nan, 0, -0.0, inf)], lambda x, w: torch.nonzero(x[0]))
+
+
+def different(x, inverse, counts):
+    y, i, c = torch.unique(x, return_inverse=True, return_counts=True)
+    return {"out": y, **({"inverse": i} if inverse else {}), **({"counts": c} if counts else {})}
+
+
+for shape in ((7,), (4, 5), (), (1,), (0,), (2, 3, 4), (33, 65)):
+    for high in (1, 3, 1000):
+        for inverse, counts in ((False, False), (True, False), (False, True), (True, True)):
+            case("unique", {"return_inverse": inverse, "return_counts": counts}, [whole(high, *shape)],
+                 lambda x, w, i=inverse, c=counts: different(x[0], i, c), grad=False)
+            case("unique", {"return_inverse": inverse, "return_counts": counts}, [np.round(normal(*shape) * 2)],
+                 lambda x, w, i=inverse, c=counts: different(x[0], i, c), grad=False)
+case("unique", {"return_inverse": True, "return_counts": True}, [values(1, nan, inf, 2, nan, 1, -inf)],
+     lambda x, w: different(x[0], True, True), grad=False)
+case("unique", {"return_inverse": True, "return_counts": True}, [mask(9)], lambda x, w: different(x[0], True, True))
+
+# ---- coordinates ----
+
+
+def at(indices, batch=0):
+    """The list of index tensors that names the places of ONNX's GatherND."""
+    lead = [torch.arange(n).reshape([-1 if k == j else 1 for k in range(indices.dim() - 1)])
+            for j, n in enumerate(indices.shape[:batch])]
+    return tuple(lead) + tuple(indices[..., k] for k in range(indices.shape[-1]))
+
+
+for shape, index, batch in (((4, 3), (5, 2), 0), ((4, 3, 2), (6, 5, 1), 0), ((4, 3, 2), (2, 1, 2), 0), ((4, 3, 2), (7, 3), 0),
+                            ((4, 3, 2), (4, 5, 1), 1), ((2, 3, 3), (2, 2), 1), ((2, 3, 4, 5), (2, 3, 6, 1), 2), ((4,), (0, 1), 0)):
+    indices = np.stack([rng.integers(-n, n, index[:-1]) for n in shape[batch:batch + index[-1]]], -1)
+    case("gather_nd", {"batch_dims": batch}, [normal(*shape), indices], lambda x, w, b=batch: x[0][at(x[1], b)])
+    if batch == 0:
+        updates = normal(*index[:-1], *shape[index[-1]:])
+        case("scatter_nd", {"reduction": "add"}, [normal(*shape), indices, updates],
+             lambda x, w: x[0].index_put(at(x[1]), x[2], accumulate=True))
+once = np.array([[2, 1], [-4, 0], [3, 2]])
+case("scatter_nd", {}, [normal(4, 3), once, normal(3)], lambda x, w: x[0].index_put(at(x[1]), x[2]))
+case("scatter_nd", {}, [normal(4, 3, 2), once[:, :1], normal(3, 3, 2)], lambda x, w: x[0].index_put(at(x[1]), x[2]))
+for reduction, name in (("mul", "prod"), ("max", "amax"), ("min", "amin")):
+    case("scatter_nd", {"reduction": reduction}, [normal(4, 2), np.array([[1], [3], [1]]), normal(3, 2)],
+         lambda x, w, n=name: torch.scatter_reduce(x[0], 0, x[1].expand(3, 2), x[2], n), grad=name != "prod")

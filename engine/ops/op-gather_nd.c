@@ -1,0 +1,105 @@
+/* Gather by coordinates: elements or slices of a tensor, each by where it stands. */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input", "The tensor that is picked from." },
+  { "indices", "Coordinates along the last dimension, i64; negative ones count from the end." },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "batch_dims",
+    .type = LOOM_PARAM_INT,
+    .def = "0",
+    .minimum = 0,
+    .maximum = 7,
+    .doc = "How many leading dimensions both have in common; coordinates then count within one of them." },
+  { NULL },
+};
+
+static gboolean
+check (LoomInfer *ctx, int batch, int *depth)
+{
+  const LoomShape *x = &loom_infer_input (ctx, 0)->shape, *index = &loom_infer_input (ctx, 1)->shape;
+  g_autofree char *a = loom_shape_to_string (x), *b = loom_shape_to_string (index);
+
+  if (!loom_op_whole (ctx, 1, "indices"))
+    return FALSE;
+  if (index->rank < 1 || !loom_dim_is_known (index->dim[index->rank - 1]) || batch >= MIN (x->rank, index->rank)
+      || index->dim[index->rank - 1].coef > x->rank - batch)
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "indices",
+                        "The last dimension of the indices holds the coordinates of one place, at most as many as the "
+                        "input has dimensions; here come indices %s for an input %s.",
+                        b, a);
+      return FALSE;
+    }
+  *depth = (int)index->dim[index->rank - 1].coef;
+  return TRUE;
+}
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  const LoomShape *index = &loom_infer_input (ctx, 1)->shape;
+  int batch = (int)loom_infer_int (ctx, "batch_dims"), depth;
+  LoomShape shape = *index;
+
+  if (!check (ctx, batch, &depth))
+    return;
+  shape.rank--;
+  for (int i = batch + depth; i < x->shape.rank; i++)
+    {
+      if (shape.rank == LOOM_SHAPE_MAX_RANK)
+        {
+          loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "indices", "The result would have more than eight dimensions.");
+          return;
+        }
+      shape.dim[shape.rank++] = x->shape.dim[i];
+    }
+  loom_infer_output (ctx, 0, x->dtype, &shape);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue in[2], x = loom_lower_input (ctx, 0);
+  int batch = (int)loom_infer_int (loom_lower_infer (ctx), "batch_dims");
+  gint64 dims[LOOM_MAX_RANK], table[2];
+  int rank = loom_op_output_dims (ctx, 0, dims);
+
+  in[1] = loom_op_coordinates (p, x, loom_lower_input (ctx, 1), batch, table);
+  in[0] = loom_reshape (p, x, 2, table);
+  loom_lower_output (ctx, 0, loom_reshape (p, loom_emit (p, loom_prim ("gather_rows"), NULL, 2, in, NULL), rank, dims));
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:4,3", "i64:B,2" }, .range = "class:3" },
+  { .inputs = { "f32:4,3,2", "i64:B,5,1" }, .range = "class:4" },
+  { .params = "batch_dims=1", .inputs = { "f32:B,3,2", "i64:B,5,1" }, .range = "class:3" },
+  { .params = "batch_dims=1", .inputs = { "f32:2,3,3", "i64:2,2" }, .range = "class:3" },
+  { .inputs = { "f32:4", "i64:0,1" }, .range = "class:4" },
+  { NULL },
+};
+
+const LoomOp loom_op_gather_nd = {
+  .name = "gather_nd",
+  .title = "Gather by Coordinates",
+  .category = LOOM_CATEGORY_SHAPE,
+  .icon = "loom-gather-symbolic",
+  .doc = "Picks elements or slices of a tensor by their coordinates.",
+  .details
+  = "Each row of the indices names one place: with as many coordinates as the tensor has dimensions an element, "
+    "with fewer the slice that is left. What nonzero lists can be picked with it.",
+  .formula = "y[i, …] = x[indices[i, 0], indices[i, 1], …]",
+  .reference = "ONNX GatherND",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .flops = loom_op_no_flops,
+  .samples = samples,
+};

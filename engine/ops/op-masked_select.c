@@ -1,0 +1,89 @@
+/* Masked select: the elements that a mask marks, as a list. */
+#include "engine/ops/op-private.h"
+
+static const LoomPortSpec inputs[] = {
+  { "input", "A tensor of any shape." },
+  { "mask", "True for the elements that are taken; the shapes broadcast." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0), *mask = loom_infer_input (ctx, 1);
+  LoomShape shape, list = { .rank = 1, .dim = { loom_infer_own_dim (ctx) } };
+
+  if (mask->dtype != LOOM_BOOL)
+    loom_infer_fault (ctx, LOOM_ERROR_DTYPE, "mask",
+                      "A mask is true or false; here comes %s. Wire a comparison, such as eq or gt.",
+                      loom_dtype_name (mask->dtype));
+  else if (!loom_shape_broadcast (&x->shape, &mask->shape, &shape))
+    {
+      g_autofree char *a = loom_shape_to_string (&x->shape), *b = loom_shape_to_string (&mask->shape);
+
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "mask",
+                        "The mask is %s and the input %s. Counted from the right, sizes must be equal or 1.", b, a);
+    }
+  else
+    loom_infer_output (ctx, 0, x->dtype, &list);
+}
+
+/* Input i repeated to the shape that both broadcast to. */
+static LoomValue
+spread (LoomLower *ctx, guint i)
+{
+  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
+  gint64 dims[LOOM_MAX_RANK];
+  LoomShape shape;
+
+  loom_shape_broadcast (&loom_infer_input (infer_ctx, 0)->shape, &loom_infer_input (infer_ctx, 1)->shape, &shape);
+  loom_shape_get (&shape, dims);
+  return loom_expand_to (loom_lower_program (ctx), loom_lower_input (ctx, i), shape.rank, dims);
+}
+
+static LoomValue
+measure (LoomLower *ctx)
+{
+  return loom_op_count_true (loom_lower_program (ctx), spread (ctx, 1));
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = spread (ctx, 0);
+  LoomTensorDesc d = loom_op_desc (ctx, x);
+  gint64 n, count = loom_desc_count (&d);
+
+  loom_op_output_dims (ctx, 0, &n);
+  loom_lower_output (ctx, 0,
+                     loom_gather (p, loom_reshape (p, x, 1, &count), loom_op_true_places (p, spread (ctx, 1), n), 0));
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3", "bool:B,3" } },
+  { .inputs = { "f32:2,3", "bool:3" } },
+  { .inputs = { "i64:0", "bool:0" } },
+  { NULL },
+};
+
+const LoomOp loom_op_masked_select = {
+  .name = "masked_select",
+  .title = "Masked Select",
+  .category = LOOM_CATEGORY_LOGIC,
+  .icon = "loom-mask-symbolic",
+  .doc = "Takes the elements that a mask marks, as one list.",
+  .details
+  = "How long the list is only the data tells: its size is a letter of its own until the graph runs. The "
+    "gradient goes back to the elements that were taken. Where a fixed size will do, where and masked_fill are "
+    "the faster way.",
+  .formula = "y = x where mask, in the order of x",
+  .reference = "torch.masked_select",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .infer = infer,
+  .lower = lower,
+  .measure = measure,
+  .flops = loom_op_input_flops,
+  .samples = samples,
+};
