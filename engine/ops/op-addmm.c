@@ -59,11 +59,10 @@ static void
 lower (LoomLower *ctx)
 {
   LoomProgram *p = loom_lower_program (ctx);
-  LoomValue y = times (
-      ctx, loom_matmul (p, loom_op_matrix_operand (ctx, 1), loom_op_matrix_operand (ctx, 2), FALSE, FALSE), "alpha");
+  LoomValue y = times (ctx, loom_matmul (p, loom_op_operand (ctx, 1), loom_op_operand (ctx, 2), FALSE, FALSE), "alpha");
 
   if (loom_infer_float (loom_lower_infer (ctx), "beta") != 0)
-    y = loom_binary (p, LOOM_SCALAR_ADD, y, times (ctx, loom_op_matrix_operand (ctx, 0), "beta"));
+    y = loom_binary (p, LOOM_SCALAR_ADD, y, times (ctx, loom_op_operand (ctx, 0), "beta"));
   loom_lower_output (ctx, 0, y);
 }
 

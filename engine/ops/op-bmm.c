@@ -35,9 +35,8 @@ infer (LoomInfer *ctx)
 static void
 lower (LoomLower *ctx)
 {
-  loom_lower_output (ctx, 0,
-                     loom_matmul (loom_lower_program (ctx), loom_op_matrix_operand (ctx, 0),
-                                  loom_op_matrix_operand (ctx, 1), FALSE, FALSE));
+  loom_lower_output (
+      ctx, 0, loom_matmul (loom_lower_program (ctx), loom_op_operand (ctx, 0), loom_op_operand (ctx, 1), FALSE, FALSE));
 }
 
 static double

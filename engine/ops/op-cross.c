@@ -66,7 +66,7 @@ static void
 lower (LoomLower *ctx)
 {
   LoomProgram *p = loom_lower_program (ctx);
-  LoomValue a = loom_op_matrix_operand (ctx, 0), b = loom_op_matrix_operand (ctx, 1), left, right;
+  LoomValue a = loom_op_operand (ctx, 0), b = loom_op_operand (ctx, 1), left, right;
   int axis = loom_op_axis_of (loom_infer_int (loom_lower_infer (ctx), "dim"), loom_op_desc (ctx, a).rank);
 
   left = loom_binary (p, LOOM_SCALAR_MUL, turned (p, a, axis, 1), turned (p, b, axis, 2));

@@ -27,9 +27,8 @@ lower (LoomLower *ctx)
 {
   LoomProgram *p = loom_lower_program (ctx);
 
-  loom_lower_output (ctx, 0,
-                     loom_sum_all (p, loom_binary (p, LOOM_SCALAR_MUL, loom_op_matrix_operand (ctx, 0),
-                                                   loom_op_matrix_operand (ctx, 1))));
+  loom_lower_output (
+      ctx, 0, loom_sum_all (p, loom_binary (p, LOOM_SCALAR_MUL, loom_op_operand (ctx, 0), loom_op_operand (ctx, 1))));
 }
 
 static const LoomSample samples[] = {

@@ -25,7 +25,7 @@ static void
 lower (LoomLower *ctx)
 {
   LoomProgram *p = loom_lower_program (ctx);
-  LoomValue a = loom_op_matrix_operand (ctx, 0), b = loom_op_matrix_operand (ctx, 1);
+  LoomValue a = loom_op_operand (ctx, 0), b = loom_op_operand (ctx, 1);
 
   a = loom_reshape (p, a, 2, (gint64[]){ loom_op_desc (ctx, a).dim[0], 1 });
   loom_lower_output (ctx, 0, loom_binary (p, LOOM_SCALAR_MUL, a, b));

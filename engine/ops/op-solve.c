@@ -54,7 +54,7 @@ lower (LoomLower *ctx)
 {
   const LoomSolveAttrs attrs = { .transpose = FALSE };
   LoomProgram *p = loom_lower_program (ctx);
-  LoomValue in[2] = { loom_op_matrix_operand (ctx, 0), loom_op_matrix_operand (ctx, 1) };
+  LoomValue in[2] = { loom_op_operand (ctx, 0), loom_op_operand (ctx, 1) };
   LoomTensorDesc b = loom_op_desc (ctx, in[1]);
   gint64 dims[LOOM_MAX_RANK];
   int rank = loom_op_output_dims (ctx, 0, dims);

@@ -53,7 +53,7 @@ lower (LoomLower *ctx)
                                            .transpose = !left,
                                            .unitriangular = loom_infer_bool (infer, "unitriangular") };
   LoomProgram *p = loom_lower_program (ctx);
-  LoomValue in[2] = { loom_op_matrix_operand (ctx, 0), loom_op_matrix_operand (ctx, 1) }, x;
+  LoomValue in[2] = { loom_op_operand (ctx, 0), loom_op_operand (ctx, 1) }, x;
 
   if (!left)
     in[1] = loom_op_matrix_transposed (p, in[1]);
