@@ -323,7 +323,12 @@ emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOption
   if (options->clip_norm > 0)
     scale = clip_norm (p, norm, options->clip_norm);
   step = loom_binary (p, LOOM_SCALAR_ADD, done, loom_const (p, LOOM_I64, 1));
-  loom_program_commit (p, loom_program_find_slot (p, "step"), step);
+  /* A step that is not finite is none: what comes next counts from where this one began. */
+  loom_program_commit (
+      p, loom_program_find_slot (p, "step"),
+      loom_ternary (p, LOOM_SCALAR_SELECT,
+                    loom_binary (p, LOOM_SCALAR_NE, finite, loom_const (p, loom_program_get_float (p), 0)), step,
+                    done));
 
   declare_scalars (p, optimizer, options->hyper, "", ~(guint64)0);
   for (guint k = 0; k < shares->len; k++)

@@ -244,3 +244,42 @@ loom_program_autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_
   g_hash_table_unref (pass.casts);
   return loom_rewrite_end (&pass.r);
 }
+
+/* ---- loss scaling ------------------------------------------------------------ */
+
+/* torch.amp.GradScaler's numbers. */
+#define FIRST_SCALE 65536.0
+#define GROWTH      2.0
+#define BACKOFF     0.5
+#define INTERVAL    2000.0
+
+LoomValue
+loom_loss_scale (LoomProgram *p)
+{
+  return loom_program_scalar (p, "loss_scale", FIRST_SCALE);
+}
+
+LoomValue
+loom_loss_unscale (LoomProgram *p, LoomValue grad)
+{
+  return loom_binary (p, LOOM_SCALAR_MUL, grad, loom_unary (p, LOOM_SCALAR_RECIP, loom_loss_scale (p)));
+}
+
+void
+loom_loss_scale_update (LoomProgram *p, LoomValue finite)
+{
+  LoomDType dtype = loom_program_get_float (p);
+  LoomValue scale = loom_loss_scale (p), good = loom_program_scalar (p, "good_steps", 0);
+  LoomValue more = loom_binary (p, LOOM_SCALAR_ADD, good, loom_const (p, dtype, 1));
+  LoomValue due = loom_binary (p, LOOM_SCALAR_GE, more, loom_const (p, dtype, INTERVAL));
+  LoomValue grown = loom_binary (p, LOOM_SCALAR_MUL, scale, loom_const (p, dtype, GROWTH));
+  LoomValue shrunk = loom_binary (p, LOOM_SCALAR_MUL, scale, loom_const (p, dtype, BACKOFF)), none;
+
+  none = loom_const (p, dtype, 0);
+  grown = loom_ternary (p, LOOM_SCALAR_SELECT, due, grown, scale);
+  more = loom_ternary (p, LOOM_SCALAR_SELECT, due, none, more);
+  loom_program_commit (p, loom_program_find_slot (p, "loss_scale"),
+                       loom_ternary (p, LOOM_SCALAR_SELECT, finite, grown, shrunk));
+  loom_program_commit (p, loom_program_find_slot (p, "good_steps"),
+                       loom_ternary (p, LOOM_SCALAR_SELECT, finite, more, none));
+}

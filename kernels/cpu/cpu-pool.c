@@ -15,6 +15,7 @@ typedef struct
   CpuKernel k;
   LoomPool2dAttrs a;
   bool nhwc, wide; /* wide: where is i32 */
+  bool brief;      /* bf16: an image at a time goes through f32 */
   int64_t N, C, H, W, P, Q;
   double ns;
 } Pool;
@@ -339,35 +340,86 @@ part_avg (void *context, int64_t from, int64_t to)
     }
 }
 
-static LoomStatus
-share (Pool *self, CpuPart part, Call *call)
+/* What threads share: images, or planes of them. */
+static int64_t
+count_items (const Pool *self)
 {
-  cpu_share (&self->k, self->ns, self->nhwc ? self->N : self->N * self->C, part, call);
+  return self->nhwc ? self->N : self->N * self->C;
+}
+
+typedef struct
+{
+  Call call;
+  CpuPart part;
+  bool backward;
+  char *scratch; /* for each thread one item before and after, in f32 */
+} BriefCall;
+
+static size_t
+brief_scratch (const Pool *self)
+{
+  int64_t channels = self->nhwc ? self->C : 1;
+  size_t floats = (size_t)(channels * (self->H * self->W + self->P * self->Q) + LANES);
+
+  return (floats * sizeof (float) + 63) & ~(size_t)63;
+}
+
+static void
+part_brief (void *context, int64_t from, int64_t to)
+{
+  const BriefCall *brief = context;
+  const Pool *self = brief->call.self;
+  const LoomDevice *device = self->k.device;
+  int64_t threads = self->k.threads, items = count_items (self), channels = self->nhwc ? self->C : 1;
+  int64_t x = channels * self->H * self->W, y = channels * self->P * self->Q;
+  int64_t n_in = brief->backward ? y : x, n_out = brief->backward ? x : y;
+  /* Shares begin at items·t/threads for thread t, so this is t again. */
+  float *in = (float *)(brief->scratch + (size_t)((from * threads + items - 1) / items) * brief_scratch (self));
+  float *out = in + n_in + LANES;
+
+  for (int64_t i = from; i < to; i++)
+    {
+      char *where = brief->call.where;
+      Call call = { self, in, out, where != NULL ? where + i * y * (self->wide ? 4 : 1) : NULL };
+
+      device->widen (in, (const uint16_t *)(const void *)brief->call.in + i * n_in, LOOM_BF16, n_in);
+      brief->part (&call, 0, 1);
+      device->narrow ((uint16_t *)(void *)brief->call.out + i * n_out, LOOM_BF16, out, n_out);
+    }
+}
+
+static LoomStatus
+share (Pool *self, CpuPart part, bool backward, void *scratch, Call *call)
+{
+  BriefCall brief = { *call, part, backward, scratch };
+
+  cpu_share (&self->k, self->ns, count_items (self), self->brief ? part_brief : part,
+             self->brief ? (void *)&brief : call);
   return LOOM_STATUS_OK;
 }
 
 static LoomStatus
 work_max (CpuKernel *k, void *const *b, LoomMessage *message)
 {
-  return share ((Pool *)k, part_max, &(Call){ (Pool *)k, b[0], b[1], b[2] });
+  return share ((Pool *)k, part_max, false, b[3], &(Call){ (Pool *)k, b[0], b[1], b[2] });
 }
 
 static LoomStatus
 work_max_grad (CpuKernel *k, void *const *b, LoomMessage *message)
 {
-  return share ((Pool *)k, part_max_grad, &(Call){ (Pool *)k, b[0], b[2], b[1] });
+  return share ((Pool *)k, part_max_grad, true, b[3], &(Call){ (Pool *)k, b[0], b[2], b[1] });
 }
 
 static LoomStatus
 work_avg (CpuKernel *k, void *const *b, LoomMessage *message)
 {
-  return share ((Pool *)k, part_avg, &(Call){ (Pool *)k, b[0], b[1], NULL });
+  return share ((Pool *)k, part_avg, false, b[2], &(Call){ (Pool *)k, b[0], b[1], NULL });
 }
 
 static LoomStatus
 work_avg_grad (CpuKernel *k, void *const *b, LoomMessage *message)
 {
-  return share ((Pool *)k, part_avg, &(Call){ (Pool *)k, b[0], b[1], b[0] });
+  return share ((Pool *)k, part_avg, true, b[2], &(Call){ (Pool *)k, b[0], b[1], b[0] });
 }
 
 static LoomStatus
@@ -378,7 +430,8 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
   bool nhwc = x->layout == LOOM_LAYOUT_NHWC;
   Pool *self;
 
-  if (!cpu_all_f32 (spec) || x->rank != 4 || !cpu_all_layout (spec, x->layout)
+  if ((x->dtype != LOOM_F32 && x->dtype != LOOM_BF16) || y->dtype != x->dtype || x->rank != 4
+      || !cpu_all_layout (spec, x->layout)
       || (where != NULL && where->dtype != (a->kernel[0] * a->kernel[1] <= 256 ? LOOM_U8 : LOOM_I32)))
     return LOOM_STATUS_UNSUPPORTED;
   self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, work, message);
@@ -393,6 +446,9 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
   self->W = x->dim[3];
   self->P = y->dim[2];
   self->Q = y->dim[3];
+  self->brief = x->dtype == LOOM_BF16;
+  if (self->brief)
+    self->k.base.scratch_bytes = brief_scratch (self) * (size_t)self->k.threads;
   self->ns = 0.15 * (double)loom_desc_count (x) + (nhwc ? 0.1 : 1.0) * (double)loom_desc_count (y);
   *kernel = &self->k;
   return LOOM_STATUS_OK;

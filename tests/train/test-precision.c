@@ -1,0 +1,294 @@
+/* Steps in mixed precision, and steps that compute marked nodes again for the backward pass.
+ *
+ * Recomputation must not change a bit, so pairs of runs are compared byte for byte; it must save memory, so arenas are
+ * compared too. Precision changes bits and must not change what is learnt. */
+#include "engine/loom.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Two layers in a module, marked or not, twice; dropout so that random numbers are drawn again, and a normalisation so
+ * that running statistics would be committed twice. */
+static char *
+chain_graph (const char *outer, const char *inner, const char *precision)
+{
+  return g_strdup_printf (
+      "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
+      "<module name=\"layer\"><node id=\"x\" op=\"module_input\"/>"
+      "<node id=\"conv\" op=\"conv2d\" out_channels=\"8\" kernel_size=\"3\" padding=\"1\"/>"
+      "<node id=\"norm\" op=\"batch_norm2d\"/><node id=\"act\" op=\"gelu\"/>"
+      "<node id=\"drop\" op=\"dropout\" p=\"0.25\"/><node id=\"y\" op=\"module_output\"/>"
+      "<wire from=\"x\" to=\"conv\"/><wire from=\"conv\" to=\"norm\"/><wire from=\"norm\" to=\"act\"/>"
+      "<wire from=\"act\" to=\"drop\"/><wire from=\"drop\" to=\"y\"/></module>"
+      "<module name=\"block\"><node id=\"x\" op=\"module_input\"/>"
+      "<node id=\"l\" module=\"layer\" repeat=\"3\"%s/><node id=\"y\" op=\"module_output\"/>"
+      "<wire from=\"x\" to=\"l\"/><wire from=\"l\" to=\"y\"/></module>"
+      "<node id=\"data\" op=\"dataset\" source=\"random\" in_features=\"200\" out_features=\"4\"/>"
+      "<node id=\"img\" op=\"reshape\" shape=\"B,2,10,10\"/><wire from=\"data.x\" to=\"img\"/>"
+      "<node id=\"b\" module=\"block\" repeat=\"3\"%s/>"
+      "<node id=\"flat\" op=\"flatten\"/><node id=\"head\" op=\"linear\" out_features=\"4\"/>"
+      "<node id=\"loss\" op=\"mse_loss\"/>"
+      "<wire from=\"img\" to=\"b\"/><wire from=\"b\" to=\"flat\"/><wire from=\"flat\" to=\"head\"/>"
+      "<wire from=\"head\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
+      "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"16\" seed=\"5\" precision=\"%s\"/></graph>",
+      inner, outer, precision);
+}
+
+typedef struct
+{
+  GArray *losses;  /* double */
+  GByteArray *end; /* every slot after the last step */
+  gsize arena;
+  double scale; /* "loss_scale" at the end; NaN where there is none */
+} Run;
+
+static void
+run_clear (Run *run)
+{
+  g_array_unref (run->losses);
+  g_byte_array_unref (run->end);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Run, run_clear)
+
+typedef struct
+{
+  const char *device;
+  gboolean keep_all, no_fusion, poison;
+  int steps;
+  double first_scale; /* 0: the default */
+} Manner;
+
+/* Values from -1 to 1, the same in every run. */
+static LoomTensor *
+make_input (const LoomProgram *p, guint i)
+{
+  const LoomTensorDesc *d = &loom_value_info (p, loom_program_get_input (p, i)->value)->desc;
+  LoomTensor *t = loom_tensor_new (d->dtype, d->rank, (const gint64 *)d->dim, NULL);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7 + i);
+
+  for (gint64 k = 0; k < loom_desc_count (d); k++)
+    ((float *)t->data)[k] = (float)g_rand_double_range (rand, -1, 1);
+  return t;
+}
+
+static void
+take_steps (Run *run, LoomExec *exec, LoomState *state, const LoomProgram *p, int steps)
+{
+  g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < loom_program_n_inputs (p); i++)
+    {
+      g_ptr_array_add (inputs, make_input (p, i));
+      loom_exec_feed (exec, i, ((LoomTensor *)inputs->pdata[i])->data);
+    }
+  for (int s = 0; s < steps; s++)
+    {
+      g_assert_true (loom_exec_step (exec, &error));
+      g_assert_no_error (error);
+      double loss = loom_exec_scalar (exec, (guint)loom_exec_find_output (exec, "loss"));
+      g_array_append_val (run->losses, loss);
+    }
+  for (guint i = 0; i < loom_state_n_slots (state); i++)
+    {
+      const char *name;
+      LoomSlotKind kind;
+      LoomTensorDesc desc;
+      loom_state_slot (state, i, &name, &kind, &desc);
+      g_autoptr (LoomTensor) t = loom_state_get (state, name, &error);
+      g_assert_no_error (error);
+      g_byte_array_append (run->end, t->data, (guint)t->bytes);
+    }
+  run->scale = loom_state_find (state, "loss_scale") >= 0 ? loom_state_get_scalar (state, "loss_scale") : NAN;
+}
+
+static void
+run_graph (const char *xml, const Manner *m, Run *run)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "test", faults, &error);
+  g_assert_no_error (error);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
+  loom_faults_to_error (faults, "test", &error);
+  g_assert_no_error (error);
+  spec->keep_all = m->keep_all;
+  g_autoptr (LoomStep) step = loom_step_new (graph, spec, 16, TRUE, &error);
+  g_assert_no_error (error);
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomState) state = loom_state_new (devices, m->device, spec->seed);
+  LoomPlanOptions options = { .device = m->device, .no_fusion = m->no_fusion };
+  LoomPlan *plan = loom_plan_new (step->program, devices, &options, &error);
+  g_assert_no_error (error);
+  LoomPlanMemory memory;
+  loom_plan_memory (plan, 0, &memory);
+  run->arena = memory.arena;
+  run->losses = g_array_new (FALSE, FALSE, sizeof (double));
+  run->end = g_byte_array_new ();
+  g_autoptr (LoomExec) exec = loom_exec_new (plan, state, &error);
+  g_assert_no_error (error);
+  if (m->first_scale > 0)
+    g_assert_true (loom_state_set_scalar (state, "loss_scale", m->first_scale));
+  take_steps (run, exec, state, step->program, m->steps);
+}
+
+static void
+assert_same_bits (const Run *a, const Run *b)
+{
+  g_assert_cmpmem (a->losses->data, a->losses->len * sizeof (double), b->losses->data,
+                   b->losses->len * sizeof (double));
+  g_assert_cmpmem (a->end->data, a->end->len, b->end->data, b->end->len);
+}
+
+/* ---- recomputation ----------------------------------------------------- */
+
+static void
+test_recompute (gconstpointer precision)
+{
+  static const char *const marks[][2] = { { " recompute=\"true\"", "" },
+                                          { "", " recompute=\"true\"" },
+                                          { " recompute=\"true\"", " recompute=\"true\"" } };
+  static const char *const devices[] = { "cpu", "ref" };
+
+  for (guint d = 0; d < G_N_ELEMENTS (devices); d++)
+    {
+      gsize least = G_MAXSIZE;
+      for (guint k = 0; k < G_N_ELEMENTS (marks); k++)
+        {
+          g_autofree char *xml = chain_graph (marks[k][0], marks[k][1], precision);
+          g_auto (Run) kept = { 0 }, again = { 0 };
+
+          run_graph (xml, &(Manner){ .device = devices[d], .keep_all = TRUE, .steps = 4 }, &kept);
+          run_graph (xml, &(Manner){ .device = devices[d], .steps = 4 }, &again);
+          g_test_message ("%s, %s%s%s: arena %zu, kept %zu", devices[d], (const char *)precision, marks[k][0],
+                          marks[k][1], again.arena, kept.arena);
+          assert_same_bits (&kept, &again);
+          g_assert_cmpuint (again.arena * 10, <, kept.arena * 9);
+          least = MIN (least, again.arena);
+        }
+      g_assert_cmpuint (least, >, 0);
+    }
+}
+
+/* ---- mixed precision ------------------------------------------------------ */
+
+/* What a chain of links computes does not depend on how they were joined, in short types as in long ones. */
+static void
+test_fusion (void)
+{
+  g_autofree char *xml = chain_graph ("", "", "bf16");
+  g_auto (Run) fused = { 0 }, single = { 0 };
+
+  run_graph (xml, &(Manner){ .device = "ref", .steps = 3 }, &fused);
+  run_graph (xml, &(Manner){ .device = "ref", .steps = 3, .no_fusion = TRUE }, &single);
+  for (guint i = 0; i < fused.losses->len; i++)
+    g_assert_cmpfloat_with_epsilon (g_array_index (fused.losses, double, i), g_array_index (single.losses, double, i),
+                                    2e-2);
+}
+
+static void
+test_devices_agree (void)
+{
+  static const char *const precisions[] = { "f32", "bf16" };
+
+  for (guint k = 0; k < G_N_ELEMENTS (precisions); k++)
+    {
+      g_autofree char *xml = chain_graph ("", "", precisions[k]);
+      g_auto (Run) cpu = { 0 }, ref = { 0 };
+
+      run_graph (xml, &(Manner){ .device = "cpu", .steps = 1 }, &cpu);
+      run_graph (xml, &(Manner){ .device = "ref", .steps = 1 }, &ref);
+      g_assert_cmpfloat_with_epsilon (g_array_index (cpu.losses, double, 0), g_array_index (ref.losses, double, 0),
+                                      k == 0 ? 1e-5 : 2e-2);
+    }
+}
+
+/* The same is learnt, and master weights stay f32: their bytes are as many. */
+static void
+test_learns (gconstpointer precision)
+{
+  g_autofree char *short_xml = chain_graph ("", "", precision), *long_xml = chain_graph ("", "", "f32");
+  g_auto (Run) brief = { 0 }, full = { 0 };
+  const char *device = g_str_equal (precision, "f16") ? "ref" : "cpu";
+
+  run_graph (short_xml, &(Manner){ .device = device, .steps = 12 }, &brief);
+  run_graph (long_xml, &(Manner){ .device = device, .steps = 12 }, &full);
+  double first = g_array_index (full.losses, double, 0), last = g_array_index (full.losses, double, 11);
+  double short_last = g_array_index (brief.losses, double, 11);
+  g_test_message ("loss %g to %g in f32, to %g in %s", first, last, short_last, (const char *)precision);
+  g_assert_cmpfloat (last, <, first);
+  g_assert_cmpfloat (fabs (short_last - last), <, 0.1 * (first - last) + 0.05);
+  /* f16 has two scalars more. */
+  g_assert_cmpuint (brief.end->len, ==, full.end->len + (g_str_equal (precision, "f16") ? 8 : 0));
+}
+
+static void
+test_loss_scale (void)
+{
+  g_autofree char *xml = chain_graph ("", "", "f16");
+  g_auto (Run) calm = { 0 }, wild = { 0 }, none = { 0 };
+
+  run_graph (xml, &(Manner){ .device = "ref", .steps = 2, .first_scale = 128 }, &calm);
+  g_assert_cmpfloat (calm.scale, ==, 128);
+  /* 2^40 overflows every gradient: the steps change nothing but the scale. */
+  run_graph (xml, &(Manner){ .device = "ref", .steps = 3, .first_scale = 1099511627776.0 }, &wild);
+  g_assert_cmpfloat (wild.scale, ==, 1099511627776.0 / 8);
+  run_graph (xml, &(Manner){ .device = "ref", .steps = 0, .first_scale = 1099511627776.0 / 8 }, &none);
+  g_assert_cmpmem (wild.end->data, wild.end->len, none.end->data, none.end->len);
+}
+
+static void
+test_f16_is_refused (void)
+{
+  g_autofree char *xml = chain_graph ("", "", "f16");
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "test", faults, &error);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
+  g_autoptr (LoomStep) step = loom_step_new (graph, spec, 16, TRUE, &error);
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  LoomPlanOptions options = { .device = "cpu" };
+
+  g_assert_no_error (error);
+  g_assert_null (loom_plan_new (step->program, devices, &options, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL);
+  g_assert_nonnull (strstr (error->message, "take bf16"));
+}
+
+/* dtype="…" on a node or a module: a type of its own within the graph's. */
+static void
+test_node_dtype (void)
+{
+  g_autofree char *whole = chain_graph ("", "", "bf16"), *none = chain_graph ("", "", "f32");
+  g_autofree char *opposite = chain_graph (" dtype=\"f32\"", "", "f32"),
+                  *part = chain_graph (" dtype=\"bf16\"", "", "f32");
+  g_auto (Run) a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
+  const Manner m = { .device = "cpu", .steps = 2 };
+
+  run_graph (whole, &m, &a);
+  run_graph (none, &m, &b);
+  run_graph (opposite, &m, &c);
+  run_graph (part, &m, &d);
+  assert_same_bits (&b, &c);
+  g_assert_cmpfloat (g_array_index (d.losses, double, 0), !=, g_array_index (b.losses, double, 0));
+  g_assert_cmpfloat (g_array_index (d.losses, double, 0), !=, g_array_index (a.losses, double, 0));
+  g_assert_cmpfloat_with_epsilon (g_array_index (d.losses, double, 0), g_array_index (b.losses, double, 0), 5e-2);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_data_func ("/precision/recompute/f32", "f32", test_recompute);
+  g_test_add_data_func ("/precision/recompute/bf16", "bf16", test_recompute);
+  g_test_add_func ("/precision/fusion", test_fusion);
+  g_test_add_func ("/precision/devices-agree", test_devices_agree);
+  g_test_add_data_func ("/precision/learns/bf16", "bf16", test_learns);
+  g_test_add_data_func ("/precision/learns/f16", "f16", test_learns);
+  g_test_add_func ("/precision/loss-scale", test_loss_scale);
+  g_test_add_func ("/precision/f16-is-refused", test_f16_is_refused);
+  g_test_add_func ("/precision/node-dtype", test_node_dtype);
+  return g_test_run ();
+}
