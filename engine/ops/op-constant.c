@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 /* What a person types into an attribute; larger tables belong into a file. */
-#define MAX_VALUES 256
+#define MAX_VALUES 4096
 
 static const LoomParamSpec params[] = {
   { .name = "value",
@@ -16,17 +16,11 @@ static const LoomParamSpec params[] = {
   { NULL },
 };
 
-static guint
-values_of (const LoomInfer *ctx, double values[MAX_VALUES + 1])
-{
-  return loom_infer_floats (ctx, "value", values, MAX_VALUES + 1);
-}
-
 static void
 infer (LoomInfer *ctx)
 {
-  double values[MAX_VALUES + 1];
-  guint n = values_of (ctx, values);
+  double first;
+  guint n = loom_infer_floats (ctx, "value", &first, 1);
   LoomShape shape = loom_infer_shape (ctx, "shape");
   LoomDim count;
 
@@ -50,37 +44,61 @@ infer (LoomInfer *ctx)
   loom_infer_output (ctx, 0, loom_infer_dtype (ctx, "dtype"), &shape);
 }
 
-/* A list becomes runs of equal numbers put one after the other, so a program needs no literal of its own. */
+/* How many of n numbers go on as the first two begin, each by the same step. */
+static guint
+run_length (const double *values, guint n, gboolean may_count)
+{
+  double step = n > 1 ? values[1] - values[0] : 0;
+  guint length = 1;
+
+  if (step != 0 && !may_count)
+    return 1;
+  while (length < n && values[length] == values[0] + (double)length * step)
+    length++;
+  /* Two numbers are always a run, but what comes after the first may be a longer one. */
+  return length == 2 && step != 0 ? 1 : length;
+}
+
+/* A list becomes runs of equal numbers or of even steps put one after the other, so a program needs no literal of its
+ * own, and a table of places 0, 1, 2 … is one counter. */
 static void
 lower (LoomLower *ctx)
 {
+  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
   LoomProgram *p = loom_lower_program (ctx);
-  LoomDType dtype = loom_op_dtype (ctx, loom_infer_dtype (loom_lower_infer (ctx), "dtype"));
-  double values[MAX_VALUES + 1];
-  guint n = values_of (loom_lower_infer (ctx), values), n_parts = 0;
-  LoomValue part[MAX_VALUES];
+  LoomDType dtype = loom_op_dtype (ctx, loom_infer_dtype (infer_ctx, "dtype"));
+  double first;
+  guint n = loom_infer_floats (infer_ctx, "value", &first, 1), n_parts = 0;
+  g_autofree double *values = g_new (double, n);
+  g_autofree LoomValue *part = g_new (LoomValue, n);
   gint64 dims[LOOM_MAX_RANK];
   int rank = loom_op_output_dims (ctx, 0, dims);
 
   if (n == 1)
     {
-      loom_lower_output (ctx, 0, loom_fill (p, dtype, rank, dims, values[0]));
+      loom_lower_output (ctx, 0, loom_fill (p, dtype, rank, dims, first));
       return;
     }
-  for (guint i = 0; i < n;)
+  loom_infer_floats (infer_ctx, "value", values, n);
+  for (guint i = 0, length; i < n; i += length)
     {
-      guint first = i;
-
-      while (i < n && values[i] == values[first])
-        i++;
-      part[n_parts++] = loom_fill (p, dtype, 1, (gint64[]){ i - first }, values[first]);
+      length = run_length (values + i, n - i, dtype == LOOM_F64 || dtype == LOOM_F32 || dtype == LOOM_I64);
+      part[n_parts++] = length > 1 && values[i + 1] != values[i]
+                            ? loom_op_count_along (p, dtype, 1, 0, length, values[i], values[i + 1] - values[i])
+                            : loom_fill (p, dtype, 1, (gint64[]){ length }, values[i]);
     }
   loom_lower_output (ctx, 0, loom_reshape (p, loom_concat (p, n_parts, part, 0), rank, dims));
 }
 
 static const LoomSample samples[] = {
-  { .params = "value=2.5" },         { .params = "value=1,0,0,1 shape=2,2" },   { .params = "value=1,2,3" },
-  { .params = "value=0 shape=B,3" }, { .params = "value=3 shape=2 dtype=i64" }, { NULL },
+  { .params = "value=2.5" },
+  { .params = "value=1,0,0,1 shape=2,2" },
+  { .params = "value=1,2,3" },
+  { .params = "value=0,1,2,3,3,5,1,1,1" },
+  { .params = "value=1,0,1 dtype=bool" },
+  { .params = "value=0 shape=B,3" },
+  { .params = "value=3 shape=2 dtype=i64" },
+  { NULL },
 };
 
 const LoomOp loom_op_constant = {

@@ -75,7 +75,7 @@ const LoomOp loom_op_tile = {
   .icon = "loom-expand-symbolic",
   .doc = "Repeats a whole tensor along its dimensions, copy after copy.",
   .details = "Lays copies side by side as tiles on a floor; 1,2 repeats the columns once more and leaves the rows. The "
-             "gradient is summed back over the copies. (Tensor.repeat does the same.)",
+             "gradient is summed back over the copies. PyTorch calls it repeat, too.",
   .formula = "1 2 → 1 2 1 2",
   .reference = "torch.tile",
   .inputs = loom_op_port_input,

@@ -158,3 +158,9 @@ for args in ((0, 1, 5), (2, -2, 1), (0, 1, 0), (-3, 7, 2), (0, 1, 1000)):
 case("constant", dict(value="1,0,1", dtype="bool"), [], lambda x, w: torch.tensor([True, False, True]))
 case("constant", dict(value="-1,300,7", dtype="i32"), [], lambda x, w: torch.tensor([-1, 300, 7], dtype=torch.int32))
 case("constant", dict(value="9007199254740991,-5", dtype="i64"), [], lambda x, w: torch.tensor([9007199254740991, -5]))
+case("constant", dict(value=",".join(map(str, range(4096))), dtype="i64"), [], lambda x, w: torch.arange(4096))
+table = rng.standard_normal(1000)
+case("constant", dict(value=",".join(map(repr, table.tolist())), shape="10,100"), [], lambda x, w: torch.from_numpy(table).reshape(10, 100))
+case("constant", dict(value="3,3,3,1,2,3,4,4,6,8,9,-1", dtype="i32"), [], lambda x, w: torch.tensor([3, 3, 3, 1, 2, 3, 4, 4, 6, 8, 9, -1], dtype=torch.int32))
+case("constant", dict(value="0.1,0.2,0.3,0.4,0.5,2.5,4.5,6.5"), [],
+     lambda x, w: torch.tensor([0.1, 0.2, 0.3, 0.4, 0.5, 2.5, 4.5, 6.5], dtype=torch.float64))
