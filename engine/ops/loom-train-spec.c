@@ -415,6 +415,32 @@ refuse_later (TrainReading *r, const char *attribute, const char *only)
 
 /* ---- the whole ------------------------------------------------------------ */
 
+/* A step is planned before it sees its batch, so nothing in it may be as large as the batch says. */
+static void
+check_sizes (TrainReading *r, const LoomTrainSpec *spec)
+{
+  g_autoptr (GArray) wanted = g_array_new (FALSE, FALSE, sizeof (LoomNetSource));
+  LoomLowerOptions options = { 0 };
+  int node;
+
+  g_array_append_val (wanted, spec->loss);
+  for (guint i = 0; i < spec->metrics->len; i++)
+    {
+      const LoomMetricSpec *m = spec->metrics->pdata[i];
+
+      g_array_append_val (wanted, m->input);
+      g_array_append_val (wanted, m->target);
+    }
+  options.n_wanted = wanted->len;
+  options.wanted = (const LoomNetSource *)wanted->data;
+  node = loom_net_open_size (r->net, &options);
+  if (node >= 0)
+    train_complain (r, r->element, LOOM_ERROR_SHAPE, "loss",
+                    "How large “%s” (%s) is only the data tells, and a step of training is planned before it sees them. "
+                    "Put where or masked_fill in its place, which keep their size; “gradloom run” computes it as it is.",
+                    loom_net_node (r->net, (guint)node)->path, loom_net_node (r->net, (guint)node)->op->name);
+}
+
 LoomTrainSpec *
 loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *faults)
 {
@@ -447,6 +473,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   if (read_port (&r, r.element, "loss", &spec->loss))
     {
       check_loss (&r, &spec->loss);
+      check_sizes (&r, spec);
       find_dataset (&r, spec);
     }
   return r.failed ? NULL : g_steal_pointer (&spec);

@@ -356,9 +356,16 @@ check_node (Lowering *l, const LoomNetNode *n)
       if (loom_shape_is_concrete (&n->output[i].shape))
         continue;
       shape = loom_shape_to_string (&n->output[i].shape);
-      g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "The shape of %s is %s, but to run every size must be a number. Give the symbols a value.", n->path,
-                   shape);
+      if (n->own_symbol != 0 && l->net->binding.value[n->own_symbol - 'A'] == 0)
+        g_set_error (
+            &l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+            "The shape of %s is %s, and how much %c is only the data tells: “gradloom run” counts it and plans "
+            "what follows for that number.",
+            n->path, shape, n->own_symbol);
+      else
+        g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                     "The shape of %s is %s, but to run every size must be a number. Give the symbols a value.",
+                     n->path, shape);
       return FALSE;
     }
   return TRUE;
