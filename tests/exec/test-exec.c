@@ -419,6 +419,34 @@ test_nan_keeps_state (void)
 }
 
 /* A label that is no class stops the step with a sentence that names the node. */
+/* Rows that begin as zeros stand among others that begin as they would without them. */
+static void
+test_zero_rows (void)
+{
+  const gint64 dims[2] = { 5, 3 };
+  g_autoptr (LoomDevices) devices = loom_devices_new (0);
+  g_autoptr (LoomTensor) all = NULL, some = NULL;
+  g_autoptr (GError) error = NULL;
+
+  for (int zeros = 0; zeros < 2; zeros++)
+    {
+      g_autoptr (LoomProgram) p = loom_program_new ();
+      g_autoptr (LoomState) state = loom_state_new (devices, "cpu", 7);
+      LoomInit init = { .kind = LOOM_INIT_NORMAL, .a = 2, .b = 1, .zero_from = 6, .zero_count = zeros ? 3 : 0 };
+
+      loom_program_read (p, loom_program_slot (p, "w", LOOM_SLOT_PARAMETER, LOOM_F32, 2, dims, &init, TRUE));
+      loom_state_adopt (state, p, &error);
+      g_assert_no_error (error);
+      *(zeros ? &some : &all) = loom_state_get (state, "w", &error);
+      g_assert_no_error (error);
+    }
+  for (gint64 i = 0; i < all->count; i++)
+    {
+      g_assert_cmpfloat (loom_tensor_get (all, i), !=, 0);
+      g_assert_cmpfloat (loom_tensor_get (some, i), ==, i / 3 == 2 ? 0 : loom_tensor_get (all, i));
+    }
+}
+
 static void
 test_bad_label (void)
 {
@@ -451,6 +479,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/run/memory", test_memory);
   g_test_add_func ("/run/flat-gradients", test_flat_gradients);
   g_test_add_func ("/run/nan-keeps-state", test_nan_keeps_state);
+  g_test_add_func ("/run/zero-rows", test_zero_rows);
   g_test_add_func ("/run/bad-label", test_bad_label);
   return g_test_run ();
 }

@@ -201,8 +201,10 @@ case("identity", {}, [whole(9, 3)], lambda x, w: x[0] * 1)
 # Of an empty batch PyTorch's own gradient has the wrong shape.
 for shape, r in (((4, 8, 2, 3), 2), ((1, 2, 2), 1), ((2, 1, 18, 1, 2), 3), ((0, 4, 1, 1), 2), ((2, 16, 5, 4), 4)):
     case("pixel_shuffle", {"upscale_factor": r}, [normal(*shape)], lambda x, w, r=r: F.pixel_shuffle(x[0], r), grad=shape[0] > 0)
-for shape, r in (((4, 2, 4, 6), 2), ((1, 2, 2), 1), ((2, 1, 2, 3, 3), 3), ((0, 1, 2, 2), 2), ((2, 3, 8, 12), 4)):
-    case("pixel_unshuffle", {"downscale_factor": r}, [normal(*shape)], lambda x, w, r=r: F.pixel_unshuffle(x[0], r), grad=shape[0] > 0)
+for shape, r in (((4, 2, 4, 6), 2), ((1, 2, 2), 1), ((2, 1, 2, 3, 3), 3), ((2, 3, 8, 12), 4)):
+    case("pixel_unshuffle", {"downscale_factor": r}, [normal(*shape)], lambda x, w, r=r: F.pixel_unshuffle(x[0], r))
+# PyTorch leaves an empty one as it is.
+case("pixel_unshuffle", {"downscale_factor": 2}, [normal(0, 1, 2, 2)], lambda x, w: x[0].reshape(0, 4, 1, 1))
 case("pixel_shuffle", {"upscale_factor": 2}, [whole(9, 2, 4, 1, 2)], lambda x, w: F.pixel_shuffle(x[0], 2))
 
 
