@@ -112,6 +112,7 @@ typedef struct
   LoomNet *net;
   LoomStep *step;
   LoomProgram *program;
+  LoomStep *keeping; /* the step without recomputation, where the graph asks for it */
   char *device;
   gboolean strict_devices;
 } Listing;
@@ -122,13 +123,14 @@ listing_clear (Listing *l)
   if (!l->step)
     g_clear_pointer (&l->program, loom_program_unref);
   loom_step_free (l->step);
+  loom_step_free (l->keeping);
   loom_net_free (l->net);
   g_free (l->device);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Listing, listing_clear)
 
 static gboolean
-build (const char *path, gint64 batch, gboolean evaluation, Listing *l, GError **error)
+build (const char *path, gint64 batch, gboolean evaluation, const char *precision, Listing *l, GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomGraph) graph = command_read_graph (path, error);
@@ -136,10 +138,13 @@ build (const char *path, gint64 batch, gboolean evaluation, Listing *l, GError *
   if (!graph)
     return FALSE;
   l->strict_devices = loom_graph_strict_devices (graph);
+  LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+  if (precision && train)
+    loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "precision", precision)));
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   if (!loom_faults_to_error (faults, path, error))
     return FALSE;
-  if (!loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN))
+  if (!train)
     {
       l->program = program_of_ends (graph, batch ? batch : 1, &l->net, error);
       return l->program != NULL;
@@ -149,6 +154,13 @@ build (const char *path, gint64 batch, gboolean evaluation, Listing *l, GError *
     return FALSE;
   l->step = loom_step_new (graph, spec, batch ? batch : spec->batch_size, !evaluation, error);
   l->program = l->step ? l->step->program : NULL;
+  if (l->program && !evaluation && g_hash_table_size (loom_net_recomputed (net)) > 0)
+    {
+      spec->keep_all = TRUE;
+      l->keeping = loom_step_new (graph, spec, l->step->batch, TRUE, error);
+      if (!l->keeping)
+        return FALSE;
+    }
   l->device = g_strdup (spec->device);
   return l->program != NULL;
 }
@@ -158,9 +170,11 @@ run_program (const Command *command, int argc, char **argv)
 {
   gint64 batch = 0;
   gboolean evaluation = FALSE;
+  g_autofree char *precision = NULL;
   const GOptionEntry entries[] = {
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch, "B (default: the graph's, else 1)", "N" },
     { "eval", 0, 0, G_OPTION_ARG_NONE, &evaluation, "The evaluation step instead of the training step", NULL },
+    { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16 or f16 (default: the graph's)", "P" },
     { NULL },
   };
   if (!command_parse (command, entries, &argc, &argv))
@@ -172,7 +186,7 @@ run_program (const Command *command, int argc, char **argv)
   g_auto (Listing) l = { 0 };
   if (batch < 0)
     return command_usage (command, "--batch-size takes a positive number.");
-  if (!build (argv[1], batch, evaluation, &l, &error))
+  if (!build (argv[1], batch, evaluation, precision, &l, &error))
     return command_fail (command, g_steal_pointer (&error));
   g_autofree char *text = loom_program_print (l.program);
   fputs (text, stdout);
@@ -186,17 +200,38 @@ const Command command_program = {
   .run = run_program,
 };
 
+/* What recomputation saves on each device: the arena of the step that keeps everything beside this one's. */
+static gboolean
+print_saving (const Listing *l, const LoomPlan *plan, LoomDevices *devices, const LoomPlanOptions *options,
+              GError **error)
+{
+  g_autoptr (LoomPlan) keeping = loom_plan_new (l->keeping->program, devices, options, error);
+
+  if (!keeping)
+    return FALSE;
+  for (guint d = 0; d < MIN (loom_plan_n_devices (plan), loom_plan_n_devices (keeping)); d++)
+    {
+      LoomPlanMemory now, before;
+      loom_plan_memory (plan, d, &now);
+      loom_plan_memory (keeping, d, &before);
+      printf ("recomputation saves %" G_GSSIZE_FORMAT " bytes on %s: without it the arena has %" G_GSIZE_FORMAT "\n",
+              (gssize)before.arena - (gssize)now.arena, loom_plan_device (plan, d)->name, before.arena);
+    }
+  return TRUE;
+}
+
 static int
 run_plan (const Command *command, int argc, char **argv)
 {
   gint64 batch = 0;
   gboolean evaluation = FALSE, no_fusion = FALSE;
   int threads = 0;
-  g_autofree char *device = NULL;
+  g_autofree char *device = NULL, *precision = NULL;
   const GOptionEntry entries[] = {
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's, else cpu)", "D" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch, "B (default: the graph's, else 1)", "N" },
     { "eval", 0, 0, G_OPTION_ARG_NONE, &evaluation, "The evaluation step instead of the training step", NULL },
+    { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16 or f16 (default: the graph's)", "P" },
     { "no-fusion", 0, 0, G_OPTION_ARG_NONE, &no_fusion, "One kernel a primitive", NULL },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
     { NULL },
@@ -208,7 +243,7 @@ run_plan (const Command *command, int argc, char **argv)
 
   g_autoptr (GError) error = NULL;
   g_auto (Listing) l = { 0 };
-  if (!build (argv[1], batch, evaluation, &l, &error))
+  if (!build (argv[1], batch, evaluation, precision, &l, &error))
     return command_fail (command, g_steal_pointer (&error));
   g_autoptr (LoomDevices) devices = loom_devices_new (threads);
   LoomPlanOptions options = { .device = device     ? device
@@ -221,6 +256,8 @@ run_plan (const Command *command, int argc, char **argv)
     return command_fail (command, g_steal_pointer (&error));
   g_autofree char *text = loom_plan_print (plan);
   fputs (text, stdout);
+  if (l.keeping && !print_saving (&l, plan, devices, &options, &error))
+    return command_fail (command, g_steal_pointer (&error));
   return 0;
 }
 

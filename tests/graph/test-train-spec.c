@@ -76,7 +76,7 @@ test_faults (void)
     { "<train loss='loss' epochs='0'/>", "*epochs is 0*" },
     { "<train loss='loss' epochs='1.5'/>", "*integer*" },
     { "<train loss='loss' optimizer='adam' betas='0.9'/>", "*two numbers*" },
-    { "<train loss='loss' precision='bf16'/>", "*bf16*not in this version*" },
+    { "<train loss='loss' precision='i8'/>", "*“i8”*bf16*" },
     { "<train loss='loss'><schedule type='cosin'/></train>", "*“cosin”*“cosine”*" },
     { "<train loss='loss'><schedule type='step'/></train>", "*step_size*" },
     { "<train loss='loss'><metric type='accuracy' input='fc' target='data.z'/></train>", "*“data” has no output “z”*" },
