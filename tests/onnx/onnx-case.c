@@ -4,13 +4,25 @@
 #include "tests/onnx/onnx-case.h"
 
 #include "engine/ops/loom-net.h"
+#include "engine/train/loom-sizes.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ONNX's runner allows 1e-3 and 1e-7. */
-#define RELATIVE 1e-4
+/* ONNX's own runner allows 1e-3 and 1e-7. */
+#define RELATIVE 1e-5
 #define ABSOLUTE 1e-6
+
+/* Cases that need ONNX's own tolerance, and why. */
+static const struct
+{
+  const char *pattern;
+  double tolerance;
+  const char *why;
+} loose[] = {
+  { "*window*", 1e-3, "ONNX computes its windows with 3.1415 for π" },
+  { "*FLOAT_to_BFLOAT16*", 1.0 / 128, "the package cut digits off where ONNX now rounds to nearest even" },
+};
 
 typedef struct
 {
@@ -57,16 +69,29 @@ read_data (const char *folder, GError **error)
 /* ---- comparing -------------------------------------------------------- */
 
 static gboolean
-close_enough (double is, double should)
+close_enough (double is, double should, double tolerance)
 {
   if (isnan (should) || isinf (should))
     return isnan (should) ? isnan (is) : is == should;
-  return fabs (is - should) <= ABSOLUTE + RELATIVE * fabs (should);
+  return fabs (is - should) <= ABSOLUTE + tolerance * fabs (should);
+}
+
+/* The package keeps bf16 as its bits, in uint16, because NumPy has no such type. */
+static LoomTensor *
+from_bits (const LoomTensor *t)
+{
+  LoomTensor *y = loom_tensor_new (LOOM_BF16, t->rank, t->dim, NULL);
+
+  for (gint64 i = 0; i < t->count; i++)
+    ((guint16 *)y->data)[i] = (guint16)((const gint64 *)t->data)[i];
+  return y;
 }
 
 static char *
-compare (const LoomTensor *is, const LoomTensor *should, const char *name, const char *device)
+compare (const LoomTensor *is, const LoomTensor *given, const char *name, const char *device, double tolerance)
 {
+  g_autoptr (LoomTensor) bits = is->dtype == LOOM_BF16 && given->dtype == LOOM_I64 ? from_bits (given) : NULL;
+  const LoomTensor *should = bits ? bits : given;
   LoomShape a = loom_tensor_shape (is), b = loom_tensor_shape (should);
   gboolean is_float = loom_dtype_is_float (should->dtype);
 
@@ -81,7 +106,7 @@ compare (const LoomTensor *is, const LoomTensor *should, const char *name, const
   for (gint64 i = 0; i < is->count; i++)
     {
       double x = loom_tensor_get (is, i), y = loom_tensor_get (should, i);
-      if (is_float ? !close_enough (x, y) : x != y)
+      if (is_float ? !close_enough (x, y, tolerance) : x != y)
         return g_strdup_printf ("%s on %s: element %" G_GINT64_FORMAT " is %.9g, not %.9g", name, device, i, x, y);
     }
   return NULL;
@@ -96,31 +121,15 @@ typedef struct
   LoomDevices *devices;
   const char *device;
   LoomDType dtype;
+  double tolerance;
+  GPtrArray *kept; /* inputs in the program's types, while the step runs */
 } Job;
 
-static LoomProgram *
-build (const Job *job, const LoomNet *net, GError **error)
-{
-  guint n = job->model->outputs->len;
-  g_autofree LoomNetSource *wanted = g_new0 (LoomNetSource, n + 1);
-  g_autofree LoomValue *value = g_new0 (LoomValue, n + 1);
-
-  for (guint i = 0; i < n; i++)
-    {
-      const LoomOnnxPort *port = job->model->outputs->pdata[i];
-      wanted[i].node = (guint)loom_net_find (net, port->node);
-    }
-  LoomLowerOptions options = { .float_dtype = job->dtype, .n_wanted = n, .wanted = wanted };
-  LoomProgram *program = loom_lower (net, &options, value, error);
-  for (guint i = 0; program && i < n; i++)
-    loom_program_output (program, ((LoomOnnxPort *)job->model->outputs->pdata[i])->node, value[i]);
-  return program;
-}
-
-/* Inputs in the program's types, kept while the step runs. */
 static gboolean
-feed (const Job *job, LoomExec *exec, const LoomProgram *program, GPtrArray *kept, GError **error)
+feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
 {
+  Job *job = data;
+
   for (guint i = 0; i < job->model->inputs->len; i++)
     {
       const LoomOnnxPort *port = job->model->inputs->pdata[i];
@@ -136,10 +145,11 @@ feed (const Job *job, LoomExec *exec, const LoomProgram *program, GPtrArray *kep
           return FALSE;
         }
       LoomDType dtype = port->type.dtype == LOOM_F32 ? job->dtype : port->type.dtype;
-      LoomTensor *converted = loom_tensor_convert (t, dtype, FALSE, error);
+      gboolean bits = dtype == LOOM_BF16 && t->dtype == LOOM_I64;
+      LoomTensor *converted = bits ? from_bits (t) : loom_tensor_convert (t, dtype, FALSE, error);
       if (!converted)
         return FALSE;
-      g_ptr_array_add (kept, converted);
+      g_ptr_array_add (job->kept, converted);
       loom_exec_feed (exec, (guint)at, converted->data);
     }
   return TRUE;
@@ -157,24 +167,51 @@ load_weights (const Job *job, LoomState *state, GError **error)
   return TRUE;
 }
 
+/* Sizes that only the data tell (nonzero, unique) are counted before. */
+static LoomProgram *
+build (Job *job, LoomFaults *faults, LoomState *state, GError **error)
+{
+  guint n = job->model->outputs->len;
+  g_autofree LoomNetSource *wanted = g_new0 (LoomNetSource, n + 1);
+  g_autofree LoomValue *value = g_new0 (LoomValue, n + 1);
+  LoomBinding binding = { 0 };
+  g_autoptr (LoomNet) net = loom_net_new (job->model->graph, &binding, faults);
+
+  if (!loom_faults_to_error (faults, NULL, error))
+    return NULL;
+  for (guint i = 0; i < n; i++)
+    wanted[i].node = (guint)loom_net_find (net, ((LoomOnnxPort *)job->model->outputs->pdata[i])->node);
+  LoomLowerOptions options = { .float_dtype = job->dtype, .n_wanted = n, .wanted = wanted };
+  if (loom_net_open_size (net, &options) >= 0)
+    {
+      LoomPlanOptions plan = { .device = job->device };
+      g_autoptr (LoomSizes) sizes = loom_sizes_new (job->model->graph, &options, &plan, job->devices, state);
+      if (!loom_sizes_resolve (sizes, &binding, feed, job, error))
+        return NULL;
+      g_clear_pointer (&net, loom_net_free);
+      net = loom_net_new (job->model->graph, &binding, faults);
+    }
+  LoomProgram *program = loom_lower (net, &options, value, error);
+  for (guint i = 0; program && i < n; i++)
+    loom_program_output (program, ((LoomOnnxPort *)job->model->outputs->pdata[i])->node, value[i]);
+  return program;
+}
+
 /* NULL where every output is right. */
 static char *
-run_on (const Job *job)
+run_on (Job *job)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (GError) error = NULL;
   g_autoptr (GPtrArray) kept = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
-  static const LoomBinding none;
-  g_autoptr (LoomNet) net = loom_net_new (job->model->graph, &none, faults);
   LoomPlanOptions options = { .device = job->device };
 
-  if (!loom_faults_to_error (faults, NULL, &error))
-    return g_strdup_printf ("its graph has a fault: %s", error->message);
-  g_autoptr (LoomProgram) program = build (job, net, &error);
+  job->kept = kept;
   g_autoptr (LoomState) state = loom_state_new (job->devices, job->device, 0);
+  g_autoptr (LoomProgram) program = build (job, faults, state, &error);
   LoomPlan *plan = program ? loom_plan_new (program, job->devices, &options, &error) : NULL;
   g_autoptr (LoomExec) exec = plan ? loom_exec_new (plan, state, &error) : NULL;
-  if (!exec || !load_weights (job, state, &error) || !feed (job, exec, program, kept, &error)
+  if (!exec || !load_weights (job, state, &error) || !feed (program, exec, job, &error)
       || !loom_exec_step (exec, &error))
     return g_strdup_printf ("%s: %s", job->device, error->message);
   for (guint i = 0; i < job->model->outputs->len && i < job->data->outputs->len; i++)
@@ -183,7 +220,7 @@ run_on (const Job *job)
       g_autoptr (LoomTensor) is = loom_exec_output (exec, (guint)loom_exec_find_output (exec, port->node), &error);
       if (!is)
         return g_strdup_printf ("%s: %s", job->device, error->message);
-      char *why = compare (is, job->data->outputs->pdata[i], port->name, job->device);
+      char *why = compare (is, job->data->outputs->pdata[i], port->name, job->device, job->tolerance);
       if (why)
         return why;
     }
@@ -209,14 +246,22 @@ run_data (LoomDevices *devices, const char *folder, const char *data_folder, cha
       g_strdelimit (*why, "\n", ' ');
       return CASE_UNSUPPORTED;
     }
-  Job job = {
-    .model = model, .data = data, .devices = devices, .device = "ref", .dtype = data->has_double ? LOOM_F64 : LOOM_F32
-  };
+  Job job = { .model = model,
+              .data = data,
+              .devices = devices,
+              .device = "ref",
+              .dtype = data->has_double ? LOOM_F64 : LOOM_F32,
+              .tolerance = RELATIVE };
+  for (guint i = 0; i < G_N_ELEMENTS (loose); i++)
+    if (g_pattern_match_simple (loose[i].pattern, folder))
+      job.tolerance = loose[i].tolerance;
   *why = run_on (&job);
   if (*why)
     return CASE_FAILED;
+  /* Only `ref` computes in double, and such a model may count on its range. */
+  if (data->has_double)
+    return CASE_PASSED;
   job.device = "cpu";
-  job.dtype = LOOM_F32;
   *why = run_on (&job);
   return *why ? CASE_FAILED : CASE_PASSED;
 }

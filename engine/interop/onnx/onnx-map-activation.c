@@ -75,7 +75,8 @@ map_shrink (OnnxCtx *c)
   onnx_out (c, 0, onnx_binary (c, "add", high, low));
 }
 
-/* The slope of a channel is [C, 1, 1] in ONNX and [C] in PyTorch; any other shape is put together. */
+/* The slope of a channel is [C, 1, 1] in ONNX since opset 7 and [C] before and in PyTorch; any other shape is put
+ * together. */
 static void
 map_prelu (OnnxCtx *c)
 {
@@ -83,7 +84,10 @@ map_prelu (OnnxCtx *c)
   const LoomTensor *t = onnx_is_constant (c, 1) ? onnx_const_or_null (c, 1) : NULL;
   gint64 channels = x->type.shape.rank > 1 && loom_dim_is_known (x->type.shape.dim[1]) ? x->type.shape.dim[1].coef : 1;
 
-  if (t && (t->count == 1 || (t->count == channels && t->rank == x->type.shape.rank - 1 && t->dim[0] == channels)))
+  if (t
+      && (t->count == 1
+          || (t->count == channels && (t->rank == x->type.shape.rank - 1 || onnx_opset (c) < 7)
+              && t->dim[0] == channels)))
     {
       const OnnxWire *y
           = onnx_emit (c, "prelu", ONNX_IN (x), "num_parameters", onnx_text (c, "%" G_GINT64_FORMAT, t->count), NULL);
@@ -94,7 +98,15 @@ map_prelu (OnnxCtx *c)
       onnx_out (c, 0, y);
       return;
     }
-  const OnnxWire *slope = onnx_in (c, 1), *down = onnx_unary (c, "relu", onnx_unary (c, "neg", x));
+  const OnnxWire *slope = onnx_in (c, 1);
+  if (onnx_opset (c) < 7 && slope->type.shape.rank == 1 && x->type.shape.rank > 1)
+    {
+      LoomShape shape = { .rank = x->type.shape.rank - 1, .dim = { slope->type.shape.dim[0] } };
+      for (int i = 1; i < shape.rank; i++)
+        shape.dim[i] = loom_dim (1);
+      slope = onnx_reshape (c, slope, &shape);
+    }
+  const OnnxWire *down = onnx_unary (c, "relu", onnx_unary (c, "neg", x));
   if (loom_dtype_is_float (x->type.dtype))
     onnx_out (c, 0, onnx_binary (c, "sub", onnx_unary (c, "relu", x), onnx_binary (c, "mul", slope, down)));
   else

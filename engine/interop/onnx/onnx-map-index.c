@@ -70,7 +70,8 @@ map_gather_elements (OnnxCtx *c)
 static const char *
 reduction (OnnxCtx *c)
 {
-  static const char *const words[][2] = { { "add", "sum" }, { "mul", "prod" }, { "max", "amax" }, { "min", "amin" } };
+  static const char *const words[][2]
+      = { { "add", "add" }, { "mul", "multiply" }, { "max", "amax" }, { "min", "amin" } };
   const char *word = onnx_attr_string (c, "reduction", "none");
 
   for (guint i = 0; i < G_N_ELEMENTS (words); i++)
@@ -87,12 +88,7 @@ map_scatter_elements (OnnxCtx *c)
   const char *how = reduction (c), *dim = onnx_text (c, "%d", axis);
 
   index = from_the_end (c, 1, index, onnx_dim (c, x, axis));
-  if (how && g_str_equal (how, "sum"))
-    onnx_out (c, 0, onnx_emit (c, "scatter_add", ONNX_IN (x, index, source), "dim", dim, NULL));
-  else if (how && loom_op ("scatter_reduce"))
-    onnx_out (c, 0, onnx_emit (c, "scatter_reduce", ONNX_IN (x, index, source), "dim", dim, "reduce", how, NULL));
-  else
-    onnx_out (c, 0, onnx_emit (c, "scatter", ONNX_IN (x, index, source), "dim", dim, "reduce", how, NULL));
+  onnx_out (c, 0, onnx_emit (c, "scatter", ONNX_IN (x, index, source), "dim", dim, "reduce", how, NULL));
 }
 
 static void
@@ -109,7 +105,9 @@ map_scatter_nd (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0), *index = onnx_cast (c, onnx_in (c, 1), LOOM_I64);
 
-  onnx_out (c, 0, onnx_emit (c, "scatter_nd", ONNX_IN (x, index, onnx_in (c, 2)), "reduce", reduction (c), NULL));
+  onnx_out (c, 0,
+            onnx_emit (c, "scatter_nd", ONNX_IN (x, index, onnx_in (c, 2)), "reduction",
+                       onnx_attr_string (c, "reduction", NULL), NULL));
 }
 
 static void
@@ -121,7 +119,7 @@ map_top_k (OnnxCtx *c)
 
   y = onnx_emit (c, "topk", ONNX_IN (x), "k", int_text (c, k), "dim", int_text (c, onnx_attr_int (c, "axis", -1)),
                  "largest", onnx_attr_int (c, "largest", 1) ? NULL : "false", NULL);
-  onnx_out (c, 0, onnx_sibling (c, y, "values"));
+  onnx_out (c, 0, y);
   onnx_out (c, 1, onnx_sibling (c, y, "indices"));
 }
 
