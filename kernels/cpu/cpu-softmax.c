@@ -33,7 +33,7 @@ typedef struct
 static float
 softmax_row (const float *x, float *y, int64_t n, bool log)
 {
-  float max = cpu_row_max (x, n), sum, lse;
+  float max = cpu_row_max (x, n), sum, rest;
   double total;
 
   if (max == -INFINITY)
@@ -48,13 +48,14 @@ softmax_row (const float *x, float *y, int64_t n, bool log)
       CPU_SUM (total, n, y[i]);
     }
   sum = (float)total;
-  lse = max + cpu_log (sum);
+  /* Added to a large maximum the logarithm would lose its digits, so it is taken off what is left of x. */
+  rest = cpu_log (sum);
   if (y == NULL)
-    return lse;
+    return max + rest;
   if (log)
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++)
-      y[i] = x[i] - lse;
+      y[i] = (x[i] - max) - rest;
   else
     {
       float scale = 1.0f / sum;
@@ -62,12 +63,13 @@ softmax_row (const float *x, float *y, int64_t n, bool log)
       for (int64_t i = 0; i < n; i++)
         y[i] *= scale;
     }
-  return lse;
+  return max + rest;
 }
 
-/* Up to BLOCK neighbouring rows, classes `inner` apart: lse of each. */
+/* Up to BLOCK neighbouring rows, classes `inner` apart: the largest of each, and log Σ exp of what is above or below
+ * it. */
 static void
-block_lse (const float *x, int64_t n, int64_t inner, int64_t rows, float *max, float *lse)
+block_lse (const float *x, int64_t n, int64_t inner, int64_t rows, float *max, float *rest)
 {
   double sum[BLOCK] = { 0 };
 
@@ -86,7 +88,7 @@ block_lse (const float *x, int64_t n, int64_t inner, int64_t rows, float *max, f
     for (int64_t i = 0; i < rows; i++)
       sum[i] += (double)cpu_exp (x[j * inner + i] - max[i]);
   for (int64_t i = 0; i < rows; i++)
-    lse[i] = max[i] + cpu_log ((float)sum[i]);
+    rest[i] = cpu_log ((float)sum[i]);
 }
 
 /* rows of n elements to and from n rows of BLOCK elements. */
@@ -136,17 +138,17 @@ part_softmax (void *context, int64_t from, int64_t to)
   float local[SHORT * BLOCK];
 
   FOR_BLOCKS (self, from, to, {
-    float max[BLOCK], lse[BLOCK];
+    float max[BLOCK], rest[BLOCK];
     const float *x = self->turned ? local : call->x + x_at;
     float *y = self->turned ? local : call->y + x_at;
 
     if (self->turned)
       turn (local, call->x + x_at, rows, n);
-    block_lse (x, n, apart, rows, max, lse);
+    block_lse (x, n, apart, rows, max, rest);
     for (int64_t j = 0; j < n; j++)
       _Pragma ("GCC ivdep") for (int64_t i = 0; i < rows; i++)
       {
-        float v = x[j * apart + i] - lse[i];
+        float v = (x[j * apart + i] - max[i]) - rest[i];
 
         y[j * apart + i] = self->log ? v : cpu_exp (v);
       }
@@ -232,7 +234,11 @@ part_entropy (void *context, int64_t from, int64_t to)
     if (one)
       lse[0] = softmax_row (x, NULL, n, false);
     else
-      block_lse (x, n, apart, rows, max, lse);
+      {
+        block_lse (x, n, apart, rows, max, lse);
+        for (int64_t i = 0; i < rows; i++)
+          lse[i] += max[i];
+      }
     for (int64_t i = 0; i < rows; i++)
       {
         int64_t t = call->target[row + i];
