@@ -64,7 +64,7 @@ lower (LoomLower *ctx)
 
 static const LoomSample samples[] = {
   { .inputs = { "f32:B,3", "f32:B,3" }, .range = "probability" },
-  { .params = "reduction=sum", .inputs = { "f32:B,3", "f32:B,3", "f32:3" }, .range = "probability" },
+  { .params = "reduction=sum", .inputs = { "f32:B,3", "f32:B,3", "i64:3" }, .range = "probability" },
   { .params = "reduction=none", .inputs = { "f32:2", "f32:2" }, .range = "probability" },
   { .inputs = { "f32:", "f32:" }, .range = "probability" },
   { .params = "reduction=sum", .inputs = { "f32:0,2", "f32:0,2" } },

@@ -60,9 +60,9 @@ lower (LoomLower *ctx)
 
 static const LoomSample samples[] = {
   { .inputs = { "f32:B,3", "f32:B,3" } },
-  { .params = "reduction=sum", .inputs = { "f32:B,3", "f32:B,3", "f32:3" } },
-  { .params = "reduction=none", .inputs = { "f32:B,3", "f32:B,3", "", "f32:3" } },
-  { .inputs = { "f32:2,3", "i64:2,3", "f32:2,1", "f32:3" }, .range = "class:2" },
+  { .params = "reduction=sum", .inputs = { "f32:B,3", "f32:B,3", "i64:3" } },
+  { .params = "reduction=none", .inputs = { "f32:B,3", "f32:B,3", "", "i64:3" } },
+  { .inputs = { "f32:2,3", "i64:2,3", "i64:2,1", "i64:3" }, .range = "class:2" },
   { .inputs = { "f32:", "f32:" } },
   { .params = "reduction=sum", .inputs = { "f32:0,2", "f32:0,2" } },
   { NULL },

@@ -60,7 +60,7 @@ lower (LoomLower *ctx)
 static const LoomSample samples[] = {
   { .inputs = { "f32:B,5", "i64:B" }, .range = "class:5" },
   { .params = "reduction=sum weight=1,2,0.5", .inputs = { "f32:B,3", "i64:B" }, .range = "class:3" },
-  { .params = "reduction=none ignore_index=0", .inputs = { "f32:2,3,T", "i64:2,T", "f32:3" }, .range = "class:3" },
+  { .params = "reduction=none ignore_index=0", .inputs = { "f32:2,3,T", "i64:2,T", "i64:3" }, .range = "class:3" },
   { .inputs = { "f32:4", "i64:" }, .range = "class:4" },
   { .params = "reduction=sum", .inputs = { "f32:0,4", "i64:0" }, .range = "class:4" },
   { NULL },

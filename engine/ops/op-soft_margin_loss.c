@@ -11,11 +11,11 @@ lower (LoomLower *ctx)
 }
 
 static const LoomSample samples[] = {
-  { .inputs = { "f32:B,3", "f32:B,3" } },
-  { .params = "reduction=sum", .inputs = { "f32:B,3", "f32:B,3" } },
-  { .params = "reduction=none", .inputs = { "f32:B,3", "f32:B,1" } },
-  { .inputs = { "f32:", "f32:" } },
-  { .params = "reduction=sum", .inputs = { "f32:0,2", "f32:0,2" } },
+  { .inputs = { "f32:B,3", "i64:B,3" } },
+  { .params = "reduction=sum", .inputs = { "f32:B,3", "i64:B,3" } },
+  { .params = "reduction=none", .inputs = { "f32:B,3", "i64:B,1" } },
+  { .inputs = { "f32:", "i64:" } },
+  { .params = "reduction=sum", .inputs = { "f32:0,2", "i64:0,2" } },
   { NULL },
 };
 
