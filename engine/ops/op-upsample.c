@@ -2,8 +2,8 @@
  *
  * Dimensions are resized one after another. Each is brought to the front, where its places are rows: a new place
  * gathers one, two or four old ones and weighs them, and its gradient scatters. Which ones it gathers is computed in
- * whole numbers, because a position that should fall exactly on a place must not fall a rounding beside it. A whole
- * factor of the nearest is a repetition and gathers nothing. */
+ * whole numbers, because a position that should fall exactly on a place must not fall a rounding beside it. Whole
+ * factors of the nearest are repetitions and gather nothing. */
 #include "engine/ops/op-layers.h"
 
 #include <math.h>
@@ -277,16 +277,41 @@ resize_rows (LoomProgram *p, const char *mode, gboolean align, Ratio r, LoomValu
   return sum;
 }
 
-/* Each place of the last axis `times` times. */
+/* Images [N,C,H,W] with each pixel repeated: it is what averaging would tell its input, undivided. That primitive works
+ * on images as they lie. */
 static LoomValue
-repeat_last (LoomProgram *p, LoomValue x, gint64 times)
+repeat_pixels (LoomProgram *p, LoomValue x, gint64 down, gint64 across)
 {
   LoomTensorDesc d = loom_value_info (p, x)->desc;
-  gint64 n = loom_desc_count (&d);
+  LoomPool2dTo a
+      = { .kernel = { .kernel = { down, across }, .stride = { down, across }, .dilation = { 1, 1 }, .divisor = 1 },
+          .size = { d.dim[2] * down, d.dim[3] * across } };
 
-  x = loom_expand_to (p, loom_reshape (p, x, 2, (gint64[]){ n, 1 }), 2, (gint64[]){ n, times });
-  d.dim[d.rank - 1] *= times;
-  return loom_reshape (p, x, d.rank, d.dim);
+  if (down == 1 && across == 1)
+    return x;
+  return loom_emit (p, loom_prim ("avg_pool2d_grad"), &a, 1, &x, NULL);
+}
+
+/* Whole factors of the nearest. A volume's rows and columns are those of images of C·D channels, and its depths the
+ * rows of images whose columns are all places of a depth. */
+static LoomValue
+repeat (LoomProgram *p, LoomValue x, int rank, const gint64 *dims)
+{
+  LoomTensorDesc d = loom_value_info (p, x)->desc;
+  gint64 times[LOOM_MAX_RANK];
+
+  for (int i = 0; i < rank; i++)
+    times[i] = dims[i] / MAX (d.dim[i], 1);
+  if (rank == 5)
+    {
+      x = loom_reshape (p, x, 4, (gint64[]){ d.dim[0], d.dim[1] * d.dim[2], d.dim[3], d.dim[4] });
+      x = loom_reshape (p, repeat_pixels (p, x, times[3], times[4]), 4,
+                        (gint64[]){ d.dim[0], d.dim[1], d.dim[2], dims[3] * dims[4] });
+      x = repeat_pixels (p, x, times[2], 1);
+    }
+  else
+    x = repeat_pixels (p, loom_op_as_images (p, x), rank == 4 ? times[2] : 1, times[rank - 1]);
+  return loom_reshape (p, x, rank, dims);
 }
 
 /* Sizes are resized from the last to the first; each is rotated to the front before, so that in the end all are in
@@ -302,9 +327,19 @@ lower (LoomLower *ctx)
   gint64 dims[LOOM_MAX_RANK];
   double factor[LOOM_SHAPE_MAX_RANK] = { 0 };
   int rank = loom_op_output_dims (ctx, 0, dims), n = rank - 2, forward[LOOM_MAX_RANK], back[LOOM_MAX_RANK];
+  gboolean repeats = taps_of (mode) == 1;
+  LoomTensorDesc from = loom_op_desc (ctx, x);
 
   if (!by_size)
     factors_of (infer_ctx, n, factor);
+  for (int i = 0; i < n; i++)
+    repeats = repeats && dims[2 + i] % from.dim[2 + i] == 0
+              && (by_size || (double)dims[2 + i] == (double)from.dim[2 + i] * factor[i]);
+  if (repeats)
+    {
+      loom_lower_output (ctx, 0, repeat (p, x, rank, dims));
+      return;
+    }
   for (int i = 0; i < rank; i++)
     {
       forward[i] = (i + rank - 1) % rank;
@@ -316,10 +351,7 @@ lower (LoomLower *ctx)
       gint64 in = d.dim[rank - 1], out = dims[2 + i];
       Ratio r = by_size || (double)out == (double)in * factor[i] ? (Ratio){ in, out } : inverse (factor[i]);
 
-      if (taps_of (mode) == 1 && out % in == 0 && r.num == in)
-        x = loom_permute (p, repeat_last (p, x, out / in), forward);
-      else
-        x = resize_rows (p, mode, align, r, loom_permute (p, x, forward), out);
+      x = resize_rows (p, mode, align, r, loom_permute (p, x, forward), out);
     }
   loom_lower_output (ctx, 0, loom_permute (p, x, back));
 }

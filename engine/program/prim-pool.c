@@ -92,6 +92,16 @@ gradient_avg (const LoomGradCall *call)
   return TRUE;
 }
 
+/* Sharing out is the transpose of averaging, so what it is told is averaged. */
+static gboolean
+gradient_avg_grad (const LoomGradCall *call)
+{
+  LoomPool2dTo a = to_input (call);
+
+  call->in_grad[0] = loom_emit (call->p, loom_prim ("avg_pool2d"), &a, 1, &call->grad[0], NULL);
+  return TRUE;
+}
+
 /* ---- expansions ------------------------------------------------------- */
 
 static LoomWindow
@@ -258,6 +268,7 @@ static const LoomPrim avg_pool_grad = { .name = "avg_pool2d_grad",
                                         .attrs_size = sizeof (LoomPool2dTo),
                                         .max_out = 1,
                                         .infer = infer_one,
+                                        .gradient = gradient_avg_grad,
                                         .expand = expand_avg_grad,
                                         .describe = describe_pool,
                                         .flops = flops_pool };
