@@ -28,6 +28,15 @@ loom_int_fmod (int64_t a, int64_t b)
   return b == 0 || b == -1 ? 0 : a % b;
 }
 
+/* What loom_int_div_floor() leaves; it has the sign of b. */
+static inline int64_t
+loom_int_mod (int64_t a, int64_t b)
+{
+  int64_t rest = loom_int_fmod (a, b);
+
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
 /* Rounded down. */
 static inline int64_t
 loom_int_div_floor (int64_t a, int64_t b)

@@ -11,13 +11,14 @@ static void
 lower (LoomLower *ctx)
 {
   LoomProgram *p = loom_lower_program (ctx);
-  LoomValue x = loom_op_operand (ctx, 0), keep;
+  const LoomInfer *given = loom_lower_infer (ctx);
+  LoomValue x = loom_op_operand (ctx, 0), replaced;
 
-  keep = loom_binary (p, LOOM_SCALAR_GT, x,
-                      loom_op_const_like (ctx, x, loom_infer_float (loom_lower_infer (ctx), "threshold")));
+  /* Asked this way round NaN is kept. */
+  replaced = loom_binary (p, LOOM_SCALAR_LE, x, loom_op_const_like (ctx, x, loom_infer_float (given, "threshold")));
   loom_lower_output (ctx, 0,
-                     loom_ternary (p, LOOM_SCALAR_SELECT, keep, x,
-                                   loom_op_const_like (ctx, x, loom_infer_float (loom_lower_infer (ctx), "value"))));
+                     loom_ternary (p, LOOM_SCALAR_SELECT, replaced,
+                                   loom_op_const_like (ctx, x, loom_infer_float (given, "value")), x));
 }
 
 static const LoomSample samples[] = {

@@ -89,7 +89,7 @@ static const LoopF32 loops_f32[LOOM_N_SCALARS] = { LOOM_SCALAR_OPS (LOOP_F32_ROW
   X (DIV_TRUNC, loom_int_div_trunc (a, b))                                                                             \
   X (DIV_FLOOR, loom_int_div_floor (a, b))                                                                             \
   X (FMOD, loom_int_fmod (a, b))                                                                                       \
-  X (MOD, a - b * loom_int_div_floor (a, b) * (b != 0))                                                                \
+  X (MOD, loom_int_mod (a, b))                                                                                         \
   X (POW, loom_int_pow (a, b))                                                                                         \
   X (SQUARE, a *a)                                                                                                     \
   X (RELU, a > 0 ? a : 0)                                                                                              \

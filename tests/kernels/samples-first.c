@@ -79,16 +79,27 @@ elementwise_samples (GPtrArray *all)
       a->out[1] = 7;
       a->out[2] = 4;
     }
-  for (int op = 0; op < 3; op++)
-    {
-      static const LoomScalarOp ops[] = { LOOM_SCALAR_EQ, LOOM_SCALAR_ADD, LOOM_SCALAR_MAX };
-      Sample *s = sample_add (all, "elementwise", 0, "i64 %s", loom_scalar_name (ops[op]));
+  {
+    static const LoomScalarOp ops[] = { LOOM_SCALAR_EQ,   LOOM_SCALAR_AND, LOOM_SCALAR_OR,        LOOM_SCALAR_XOR,
+                                        LOOM_SCALAR_ADD,  LOOM_SCALAR_MAX, LOOM_SCALAR_DIV_TRUNC, LOOM_SCALAR_DIV_FLOOR,
+                                        LOOM_SCALAR_FMOD, LOOM_SCALAR_MOD, LOOM_SCALAR_POW };
 
-      sample_in (s, desc (LOOM_I64, "41,5"), FILL_CLASS, 4);
-      sample_in (s, desc (LOOM_U8, "5"), FILL_CLASS, 4);
-      sample_out (s, desc (op == 0 ? LOOM_BOOL : LOOM_I64, "41,5"));
-      s->attrs.elementwise = (LoomElementwiseAttrs){ LOOM_I64, 1, { { ops[op], { 0, 1 } } }, { 2 } };
-    }
+    for (int op = 0; op < (int)G_N_ELEMENTS (ops); op++)
+      for (int sign = 0; sign < 3; sign++) /* of the first operand, of the second; a third step makes the outer one */
+        {
+          Sample *s = sample_add (all, "elementwise", 0, "i64 %s signs %d", loom_scalar_name (ops[op]), sign);
+
+          sample_in (s, desc (LOOM_I64, "41,5"), FILL_CLASS, 9);
+          sample_in (s, desc (LOOM_U8, "5"), FILL_CLASS, 4);
+          sample_out (s, desc (op < 4 ? LOOM_BOOL : LOOM_I64, "41,5"));
+          s->attrs.elementwise = (LoomElementwiseAttrs){ LOOM_I64,
+                                                         3,
+                                                         { { sign & 1 ? LOOM_SCALAR_NEG : LOOM_SCALAR_ID, { 0 } },
+                                                           { sign & 2 ? LOOM_SCALAR_NEG : LOOM_SCALAR_ID, { 1 } },
+                                                           { ops[op], { 2, 3 } } },
+                                                         { 4 } };
+        }
+  }
 }
 
 /* ---- reductions -------------------------------------------------------- */

@@ -2,6 +2,7 @@
  * differences in f64, Philox against its authors' vectors, ten optimiser steps
  * against the formulas written once more, and the vector functions against libm. */
 #include "tests/kernels/kernel-harness.h"
+#include "kernels/integer.h"
 #include "kernels/cpu/cpu-math.h"
 #include "kernels/philox.h"
 
@@ -529,6 +530,30 @@ test_math (void)
   g_assert_true (cpu_exp (-INFINITY) == 0 && cpu_exp (-1e30f) == 0);
 }
 
+/* Rounding towards 0 and down, what each leaves, and where C has no answer. */
+static void
+test_integers (void)
+{
+  static const gint64 by_hand[][6] = {
+    /* a, b, a/b towards 0, what it leaves, a/b rounded down, a to the power of b */
+    { 7, 3, 2, 1, 2, 343 },   { -7, 3, -2, -1, -3, -343 },
+    { 7, -3, -2, 1, -3, 0 },  { -7, -3, 2, -1, 2, 0 },
+    { 6, 3, 2, 0, 2, 216 },   { -6, 3, -2, 0, -2, -216 },
+    { 5, 0, 0, 0, 0, 1 },     { 0, 5, 0, 0, 0, 0 },
+    { -1, -3, 0, -1, 0, -1 }, { G_MININT64, -1, G_MININT64, 0, G_MININT64, 0 },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (by_hand); i++)
+    {
+      const gint64 *v = by_hand[i];
+
+      g_assert_cmpint (loom_int_div_trunc (v[0], v[1]), ==, v[2]);
+      g_assert_cmpint (loom_int_fmod (v[0], v[1]), ==, v[3]);
+      g_assert_cmpint (loom_int_div_floor (v[0], v[1]), ==, v[4]);
+      g_assert_cmpint (loom_int_pow (v[0], v[1]), ==, v[5]);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -552,6 +577,7 @@ main (int argc, char **argv)
   g_test_add_func ("/kernels/ref/slice-gradient", test_slice_gradient);
   g_test_add_func ("/kernels/optimisers", test_optimisers);
   g_test_add_func ("/kernels/math", test_math);
+  g_test_add_func ("/kernels/integers", test_integers);
   result = g_test_run ();
   machine_close (&ref);
   return result;

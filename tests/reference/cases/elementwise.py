@@ -13,6 +13,11 @@ def above1(*shape):
     return (rng.random(shape) * 3 + 1.05).astype(np.float32)
 
 
+# PyTorch's own has the slope 1/6 in f32 even where everything else is f64.
+def hardsigmoid(x):
+    return F.relu6(x + 3) / 6
+
+
 UNARY = {
     "ceil": (torch.ceil, normal), "trunc": (torch.trunc, normal), "sign": (torch.sign, normal), "round": (torch.round, normal),
     "reciprocal": (torch.reciprocal, normal), "rsqrt": (torch.rsqrt, positive), "square": (torch.square, normal),
@@ -21,7 +26,7 @@ UNARY = {
     "tan": (torch.tan, unit), "asin": (torch.asin, unit), "acos": (torch.acos, unit), "atan": (torch.atan, normal),
     "sinh": (torch.sinh, normal), "cosh": (torch.cosh, normal), "asinh": (torch.asinh, normal), "acosh": (torch.acosh, above1),
     "atanh": (torch.atanh, unit), "erf": (torch.erf, normal), "silu": (F.silu, normal), "selu": (F.selu, normal),
-    "softsign": (F.softsign, normal), "hardsigmoid": (F.hardsigmoid, lambda *s: normal(*s) * 3),
+    "softsign": (F.softsign, normal), "hardsigmoid": (hardsigmoid, lambda *s: normal(*s) * 3),
     "hardswish": (F.hardswish, lambda *s: normal(*s) * 3), "relu6": (F.relu6, lambda *s: normal(*s) * 5),
     "mish": (F.mish, normal), "logsigmoid": (F.logsigmoid, normal), "tanhshrink": (F.tanhshrink, normal),
 }
