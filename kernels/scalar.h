@@ -108,6 +108,7 @@ typedef enum {
   LOOM_DOMAIN_ABOVE_1
 } LoomScalarDomain;
 
+#ifndef __cplusplus /* whose arrays cannot be filled by index */
 static inline LoomScalarDomain
 loom_scalar_domain (LoomScalarOp op)
 {
@@ -121,6 +122,7 @@ loom_scalar_domain (LoomScalarOp op)
   };
   return (LoomScalarDomain) domain_of[op];
 }
+#endif
 
 static inline const char *
 loom_scalar_name (LoomScalarOp op)

@@ -1,0 +1,418 @@
+/* gather, scatter, sort and cumsum along an axis.
+ *
+ * All are deterministic without atomics. A scatter and a running sum give each lane (all places
+ * that differ along the axis alone) to one thread, which walks it in order. A sort counts, for
+ * every element, how many must come before it: n² comparisons a row, all of them independent and
+ * read from the cache, which needs no scratch and is stable by nature; rows of some ten thousand
+ * elements are well served by it. */
+#include "kernels/cuda/cuda-kernels.cuh"
+
+/* Shape of the index (or of x), and where a place of it lies in the tensor that is pointed into. */
+typedef struct
+{
+  int rank, axis;
+  long long dim[LOOM_MAX_RANK], stride[LOOM_MAX_RANK];
+  long long outer, n, inner, limit, step;
+} Places;
+
+typedef struct
+{
+  LoomKernel base;
+  LoomDevice *device;
+  Places places;
+  long long bytes; /* of the base of a scatter */
+  LoomDType dtype;
+  size_t element;
+  bool narrow, descending, exclusive, reverse;
+  LoomScatterMode mode;
+} Place;
+
+__device__ static void
+raise_fault (CudaFault *fault, long long value, long long limit)
+{
+  fault->value = value;
+  fault->limit = limit;
+  fault->raised = 1;
+}
+
+/* Offset in the tensor of the lane through (outer o, inner j). */
+__device__ static long long
+lane_start (const Places &p, long long o, long long j)
+{
+  long long at = 0;
+
+  for (int d = p.rank - 1; d > p.axis; d--)
+    {
+      at += j % p.dim[d] * p.stride[d];
+      j /= p.dim[d];
+    }
+  for (int d = p.axis - 1; d >= 0; d--)
+    {
+      at += o % p.dim[d] * p.stride[d];
+      o /= p.dim[d];
+    }
+  return at;
+}
+
+template <typename T, typename I>
+__global__ void
+__launch_bounds__ (CUDA_THREADS) gather_kernel (T *y, const T *x, const I *index, Places p, CudaFault *fault)
+{
+  const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+
+  if (at >= p.outer * p.n * p.inner)
+    return;
+  const long long i = index[at];
+  if (i < 0 || i >= p.limit)
+    {
+      y[at] = 0;
+      raise_fault (fault, i, p.limit);
+    }
+  else
+    y[at] = x[lane_start (p, at / p.inner / p.n, at % p.inner) + i * p.step];
+}
+
+template <LoomScatterMode MODE, typename T>
+__device__ static T
+combine (T old, T fresh)
+{
+  if (MODE == LOOM_SCATTER_ADD)
+    return old + fresh;
+  if (MODE == LOOM_SCATTER_MUL)
+    return old * fresh;
+  if (MODE == LOOM_SCATTER_MAX)
+    return fresh > old || fresh != fresh ? fresh : old;
+  if (MODE == LOOM_SCATTER_MIN)
+    return fresh < old || fresh != fresh ? fresh : old;
+  return fresh;
+}
+
+template <LoomScatterMode MODE, typename T, typename I>
+__global__ void
+__launch_bounds__ (CUDA_THREADS) scatter_kernel (T *y, const T *src, const I *index, Places p, CudaFault *fault)
+{
+  const long long lane = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+
+  if (lane >= p.outer * p.inner)
+    return;
+  const long long o = lane / p.inner, j = lane % p.inner, start = lane_start (p, o, j);
+  for (long long i = 0; i < p.n; i++)
+    {
+      const long long e = (o * p.n + i) * p.inner + j, to = index[e];
+
+      if (to < 0 || to >= p.limit)
+        raise_fault (fault, to, p.limit);
+      else
+        y[start + to * p.step] = combine<MODE, T> (y[start + to * p.step], src[e]);
+    }
+}
+
+/* NaN is larger than all else. */
+template <typename T>
+__device__ static bool
+is_less (T a, T b)
+{
+  return a < b || (a == a && b != b);
+}
+
+template <typename T>
+__global__ void
+__launch_bounds__ (CUDA_THREADS) sort_kernel (T *y, long long *where, const T *x, Places p, bool descending)
+{
+  const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+
+  if (at >= p.outer * p.n * p.inner)
+    return;
+  const long long me = at / p.inner % p.n, start = at - me * p.inner;
+  const T mine = x[at];
+  long long place = 0;
+  for (long long i = 0; i < p.n; i++)
+    {
+      const T other = x[start + i * p.inner];
+      const bool before = descending ? is_less (mine, other) : is_less (other, mine);
+      const bool after = descending ? is_less (other, mine) : is_less (mine, other);
+
+      place += before || (!after && i < me);
+    }
+  y[start + place * p.inner] = mine;
+  where[start + place * p.inner] = me;
+}
+
+template <typename T, typename S>
+__global__ void
+__launch_bounds__ (CUDA_THREADS) cumsum_kernel (T *y, const T *x, Places p, bool exclusive, bool reverse)
+{
+  const long long lane = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+  S sum = 0;
+
+  if (lane >= p.outer * p.inner)
+    return;
+  for (long long k = 0; k < p.n; k++)
+    {
+      const long long i = reverse ? p.n - 1 - k : k;
+      const long long at = (lane / p.inner * p.n + i) * p.inner + lane % p.inner;
+      const S before = sum;
+
+      sum += x[at];
+      y[at] = (T)(exclusive ? before : sum);
+    }
+}
+
+/* ---- host ------------------------------------------------------------------------------ */
+
+template <typename T>
+static void
+launch_gather (const Place *self, cudaStream_t stream, void *const *b)
+{
+  const unsigned int blocks = blocks_for (self->places.outer * self->places.n * self->places.inner, CUDA_THREADS);
+
+  if (self->narrow)
+    gather_kernel<T, int><<<blocks, CUDA_THREADS, 0, stream>>> (
+        (T *)b[2], (const T *)b[0], (const int *)b[1], self->places, self->device->fault_on_device);
+  else
+    gather_kernel<T, long long><<<blocks, CUDA_THREADS, 0, stream>>> (
+        (T *)b[2], (const T *)b[0], (const long long *)b[1], self->places, self->device->fault_on_device);
+}
+
+static LoomStatus
+gather_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Place *self = (Place *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+
+  if (self->places.outer * self->places.n * self->places.inner == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  if (self->element == 1)
+    launch_gather<unsigned char> (self, handle, buffers);
+  else if (self->element == 2)
+    launch_gather<unsigned short> (self, handle, buffers);
+  else if (self->element == 4)
+    launch_gather<unsigned int> (self, handle, buffers);
+  else
+    launch_gather<unsigned long long> (self, handle, buffers);
+  return cuda_launched ("gather", message);
+}
+
+template <LoomScatterMode MODE, typename T>
+static void
+launch_scatter (const Place *self, cudaStream_t stream, void *const *b)
+{
+  const unsigned int blocks = blocks_for (self->places.outer * self->places.inner, CUDA_THREADS);
+
+  if (self->narrow)
+    scatter_kernel<MODE, T, int><<<blocks, CUDA_THREADS, 0, stream>>> (
+        (T *)b[3], (const T *)b[2], (const int *)b[1], self->places, self->device->fault_on_device);
+  else
+    scatter_kernel<MODE, T, long long><<<blocks, CUDA_THREADS, 0, stream>>> (
+        (T *)b[3], (const T *)b[2], (const long long *)b[1], self->places, self->device->fault_on_device);
+}
+
+template <typename T>
+static void
+launch_combine (const Place *self, cudaStream_t stream, void *const *b)
+{
+  if (self->mode == LOOM_SCATTER_ADD)
+    launch_scatter<LOOM_SCATTER_ADD, T> (self, stream, b);
+  else if (self->mode == LOOM_SCATTER_MUL)
+    launch_scatter<LOOM_SCATTER_MUL, T> (self, stream, b);
+  else if (self->mode == LOOM_SCATTER_MAX)
+    launch_scatter<LOOM_SCATTER_MAX, T> (self, stream, b);
+  else
+    launch_scatter<LOOM_SCATTER_MIN, T> (self, stream, b);
+}
+
+static LoomStatus
+scatter_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Place *self = (Place *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+
+  cuda_use (self->device);
+  if (buffers[3] != buffers[0] && self->bytes > 0
+      && cudaMemcpyAsync (buffers[3], buffers[0], (size_t)self->bytes, cudaMemcpyDeviceToDevice, handle) != cudaSuccess)
+    return cuda_fail (message, LOOM_STATUS_DEVICE, "scatter could not copy its base");
+  if (self->places.outer * self->places.n * self->places.inner == 0)
+    return LOOM_STATUS_OK;
+  if (self->mode == LOOM_SCATTER_REPLACE && self->element == 1)
+    launch_scatter<LOOM_SCATTER_REPLACE, unsigned char> (self, handle, buffers);
+  else if (self->mode == LOOM_SCATTER_REPLACE && self->element == 2)
+    launch_scatter<LOOM_SCATTER_REPLACE, unsigned short> (self, handle, buffers);
+  else if (self->mode == LOOM_SCATTER_REPLACE && self->element == 4)
+    launch_scatter<LOOM_SCATTER_REPLACE, unsigned int> (self, handle, buffers);
+  else if (self->mode == LOOM_SCATTER_REPLACE)
+    launch_scatter<LOOM_SCATTER_REPLACE, unsigned long long> (self, handle, buffers);
+  else if (self->dtype == LOOM_F32)
+    launch_combine<float> (self, handle, buffers);
+  else if (self->dtype == LOOM_I64)
+    launch_combine<long long> (self, handle, buffers);
+  else
+    launch_combine<int> (self, handle, buffers);
+  return cuda_launched ("scatter", message);
+}
+
+template <typename T>
+static void
+launch_sort (const Place *self, cudaStream_t stream, void *const *b)
+{
+  const unsigned int blocks = blocks_for (self->places.outer * self->places.n * self->places.inner, CUDA_THREADS);
+
+  sort_kernel<T><<<blocks, CUDA_THREADS, 0, stream>>> ((T *)b[1], (long long *)b[2], (const T *)b[0], self->places,
+                                                       self->descending);
+}
+
+static LoomStatus
+sort_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Place *self = (Place *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+
+  if (self->places.outer * self->places.n * self->places.inner == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  if (self->dtype == LOOM_F32)
+    launch_sort<float> (self, handle, buffers);
+  else if (self->dtype == LOOM_I64)
+    launch_sort<long long> (self, handle, buffers);
+  else if (self->dtype == LOOM_I32)
+    launch_sort<int> (self, handle, buffers);
+  else
+    launch_sort<unsigned char> (self, handle, buffers);
+  return cuda_launched ("sort", message);
+}
+
+template <typename T, typename S>
+static void
+launch_cumsum (const Place *self, cudaStream_t stream, void *const *b)
+{
+  const unsigned int blocks = blocks_for (self->places.outer * self->places.inner, CUDA_THREADS);
+
+  cumsum_kernel<T, S><<<blocks, CUDA_THREADS, 0, stream>>> ((T *)b[1], (const T *)b[0], self->places, self->exclusive,
+                                                            self->reverse);
+}
+
+static LoomStatus
+cumsum_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Place *self = (Place *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+
+  if (self->places.outer * self->places.n * self->places.inner == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  if (self->dtype == LOOM_F32)
+    launch_cumsum<float, double> (self, handle, buffers);
+  else if (self->dtype == LOOM_I64)
+    launch_cumsum<long long, long long> (self, handle, buffers);
+  else
+    launch_cumsum<int, long long> (self, handle, buffers);
+  return cuda_launched ("cumsum", message);
+}
+
+/* index is the shape that is walked, x the tensor that it points into. */
+static Place *
+place_new (LoomDevice *device, const LoomTensorDesc *index, const LoomTensorDesc *x, int axis, const char *name,
+           LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), LoomMessage *message)
+{
+  Place *self = kernel_struct<Place> (device, name, run, message);
+  long long stride = 1;
+
+  if (self == NULL)
+    return NULL;
+  self->places.rank = index->rank;
+  self->places.axis = axis;
+  for (int d = index->rank - 1; d >= 0; d--)
+    {
+      self->places.dim[d] = index->dim[d];
+      self->places.stride[d] = stride;
+      stride *= x->dim[d];
+    }
+  self->places.outer = cuda_extent (index, 0, axis);
+  self->places.n = index->dim[axis];
+  self->places.inner = cuda_extent (index, axis + 1, index->rank);
+  self->places.limit = x->dim[axis];
+  self->places.step = self->places.stride[axis];
+  self->dtype = x->dtype;
+  self->element = loom_dtype_size (x->dtype);
+  self->bytes = (long long)loom_desc_bytes (x);
+  return self;
+}
+
+static bool
+is_index (const LoomTensorDesc *d)
+{
+  return d->dtype == LOOM_I64 || d->dtype == LOOM_I32;
+}
+
+LoomStatus
+cuda_gather_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomGatherAttrs *attrs = (const LoomGatherAttrs *)spec->attrs;
+  Place *self;
+
+  if (!cuda_all_plain (spec) || !is_index (&spec->in[1]) || spec->in[0].dtype != spec->out[0].dtype)
+    return LOOM_STATUS_UNSUPPORTED;
+  self = place_new (device, &spec->in[1], &spec->in[0], attrs->axis, "own gather", gather_run, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->narrow = spec->in[1].dtype == LOOM_I32;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
+
+LoomStatus
+cuda_scatter_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomScatterAttrs *attrs = (const LoomScatterAttrs *)spec->attrs;
+  const LoomDType dtype = spec->out[0].dtype;
+  Place *self;
+
+  if (!cuda_all_plain (spec) || !is_index (&spec->in[1]) || spec->in[0].dtype != dtype || spec->in[2].dtype != dtype
+      || (attrs->mode != LOOM_SCATTER_REPLACE && dtype != LOOM_F32 && dtype != LOOM_I64 && dtype != LOOM_I32))
+    return LOOM_STATUS_UNSUPPORTED;
+  self = place_new (device, &spec->in[1], &spec->out[0], attrs->axis, "own scatter", scatter_run, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->narrow = spec->in[1].dtype == LOOM_I32;
+  self->mode = attrs->mode;
+  self->base.inplace[0] = 1;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
+
+LoomStatus
+cuda_sort_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomSortAttrs *attrs = (const LoomSortAttrs *)spec->attrs;
+  Place *self;
+
+  if (!cuda_all_plain (spec) || spec->in[0].dtype != spec->out[0].dtype || spec->out[1].dtype != LOOM_I64
+      || (loom_dtype_is_float (spec->in[0].dtype) && spec->in[0].dtype != LOOM_F32))
+    return LOOM_STATUS_UNSUPPORTED;
+  self = place_new (device, &spec->in[0], &spec->in[0], attrs->axis, "own sort", sort_run, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->descending = attrs->descending;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
+
+LoomStatus
+cuda_cumsum_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomCumsumAttrs *attrs = (const LoomCumsumAttrs *)spec->attrs;
+  const LoomDType dtype = spec->out[0].dtype;
+  Place *self;
+
+  if (!cuda_all_plain (spec) || spec->in[0].dtype != dtype
+      || (dtype != LOOM_F32 && dtype != LOOM_I64 && dtype != LOOM_I32))
+    return LOOM_STATUS_UNSUPPORTED;
+  self = place_new (device, &spec->in[0], &spec->in[0], attrs->axis, "own cumsum", cumsum_run, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->exclusive = attrs->exclusive;
+  self->reverse = attrs->reverse;
+  self->base.inplace[0] = 1;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
