@@ -105,6 +105,8 @@ take_wide_result (Work *w, guint index, guint o)
 void
 work_settle_casts (Work *w)
 {
+  absorb_widening (w);
+  work_remove_dead (w);
   work_count_uses (w);
   for (guint i = 0; i < w->instrs->len; i++)
     {
@@ -117,7 +119,5 @@ work_settle_casts (Work *w)
         for (guint o = 0; o < instr->out->len; o++)
           take_wide_result (w, i, o);
     }
-  absorb_widening (w);
-  work_remove_dead (w);
   work_count_uses (w);
 }

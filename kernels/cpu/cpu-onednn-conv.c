@@ -219,7 +219,7 @@ cpu_onednn_conv2d_weight_grad (LoomDevice *device, const LoomKernelSpec *spec, s
   dnnl_memory_t g, x, dw;
   OnednnCall *call;
   Onednn *self;
-  Conv c = { .bias_type = a->has_bias ? spec->out[1].dtype : LOOM_F32 };
+  Conv forward, c = { .bias_type = a->has_bias ? spec->out[1].dtype : LOOM_F32 };
   bool ok;
 
   if (!describe (&c, a, &spec->in[1], &spec->out[0], &spec->in[0]))
@@ -228,7 +228,10 @@ cpu_onednn_conv2d_weight_grad (LoomDevice *device, const LoomKernelSpec *spec, s
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   attr = onednn_attr ();
-  hint = forward_pd (&c, c.bias_or_null, attr);
+  /* The forward pass that this belongs to has weights of the activations' type, whatever their gradient's is. */
+  forward = c;
+  forward.any_w.data_type = forward.any_x.data_type;
+  hint = forward_pd (&forward, forward.bias_or_null, attr);
   ok = hint != NULL
        && dnnl_dilated_convolution_backward_weights_desc_init (&desc, dnnl_convolution_direct, &c.any_x, &c.any_w,
                                                                c.bias_or_null, &c.any_y, c.stride, c.dilation,
