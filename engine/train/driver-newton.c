@@ -1,7 +1,7 @@
 /* Newton's method on small problems: the Hessian by differentiating twice, a factorisation, one step (Nocedal and
  * Wright 2006, section 3.3, with multiples of the identity added as in algorithm 3.3).
  *
- * The program has, besides the gradients g, the input v for each parameter and the gradients of Σ g·v, which are H·v: a
+ * The program has, besides the gradients g, a slot v for each parameter and the gradients of Σ g·v, which are H·v: a
  * column of the Hessian for each unit vector. Its cost is a forward and three backward passes a weight, and memory for
  * all pairs of weights. */
 #include "engine/train/loom-driver.h"
@@ -13,6 +13,12 @@
 
 /* Pairs of so many weights are 32 MiB. */
 #define MOST_WEIGHTS 2000
+
+static char *
+direction_name (const char *parameter)
+{
+  return g_strconcat ("optimizer.direction.", parameter, NULL);
+}
 
 static gboolean
 extend (LoomProgram *p, const LoomTrainSpec *spec, guint n, const int *slot, const LoomValue *grad, GError **error)
@@ -36,9 +42,9 @@ extend (LoomProgram *p, const LoomTrainSpec *spec, guint n, const int *slot, con
   for (guint i = 0; i < n; i++)
     {
       LoomTensorDesc desc = loom_value_info (p, grad[i])->desc;
-      g_autofree char *name
-          = g_strconcat ("optimizer.direction.", loom_program_get_slot (p, (guint)slot[i])->name, NULL);
-      LoomValue v = loom_program_input (p, name, desc.dtype, desc.rank, desc.dim), part;
+      g_autofree char *name = direction_name (loom_program_get_slot (p, (guint)slot[i])->name);
+      int direction = loom_program_slot (p, name, LOOM_SLOT_OPTIMIZER, desc.dtype, desc.rank, desc.dim, NULL, FALSE);
+      LoomValue v = loom_program_read (p, direction), part;
 
       part = loom_sum_all (p, loom_binary (p, LOOM_SCALAR_MUL, grad[i], v));
       sum = i == 0 ? part : loom_binary (p, LOOM_SCALAR_ADD, sum, part);
@@ -60,44 +66,36 @@ extend (LoomProgram *p, const LoomTrainSpec *spec, guint n, const int *slot, con
   return TRUE;
 }
 
-/* The directions' inputs, as host memory. */
-typedef struct
+/* Tensor t's direction becomes its i-th unit vector, or nothing where i is its count. */
+static gboolean
+point (const LoomDriverSpace *space, guint t, gsize i, GError **error)
 {
-  LoomTensor **tensor;
-  guint n;
-} Directions;
+  g_autofree char *name = direction_name (space->name[t]);
+  g_autoptr (LoomTensor) v = loom_state_get (space->call->state, name, error);
 
-static void
-directions_clear (Directions *d)
-{
-  for (guint i = 0; i < d->n; i++)
-    loom_tensor_unref (d->tensor[i]);
-  g_free (d->tensor);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Directions, directions_clear)
-
-static void
-set_element (LoomTensor *t, gsize i, double value)
-{
-  if (t->dtype == LOOM_F64)
-    ((double *)t->data)[i] = value;
-  else
-    ((float *)t->data)[i] = (float)value;
+  if (v == NULL)
+    return FALSE;
+  memset (v->data, 0, v->bytes);
+  if (i < space->count[t])
+    loom_tensor_set (v, (gint64)i, 1);
+  return loom_state_set (space->call->state, name, v, error);
 }
 
 /* h is (n, n); symmetric but for rounding, so the mean of both halves is taken. */
 static gboolean
-hessian (const LoomDriverCall *call, const LoomDriverSpace *space, Directions *v, double *h, GError **error)
+hessian (const LoomDriverSpace *space, double *h, GError **error)
 {
   gsize n = space->n, at = 0;
 
   for (guint t = 0; t < space->n_tensors; at += space->count[t++])
-    for (gsize i = 0; i < space->count[t]; i++)
+    for (gsize i = 0; i <= space->count[t]; i++)
       {
-        set_element (v->tensor[t], i, 1);
-        if (!loom_exec_step (call->exec, error) || !loom_driver_gather (space, "product", h + (at + i) * n, error))
+        if (!point (space, t, i, error))
           return FALSE;
-        set_element (v->tensor[t], i, 0);
+        if (i < space->count[t]
+            && (!loom_exec_step (space->call->exec, error)
+                || !loom_driver_gather (space, "product", h + (at + i) * n, error)))
+          return FALSE;
       }
   for (gsize i = 0; i < n; i++)
     for (gsize k = 0; k < i; k++)
@@ -144,22 +142,9 @@ advance (const LoomDriverCall *call, GError **error)
   g_autofree double *x = g_new (double, n + 1), *g = g_new (double, n + 1), *d = g_new (double, n + 1);
   g_autofree double *h = g_new (double, n *n + 1), *l = g_new (double, n *n + 1);
   double lr = loom_driver_hyper (call, "lr"), damping = loom_driver_hyper (call, "damping"), scale = 0;
-  g_auto (Directions) v = { .tensor = g_new0 (LoomTensor *, space->n_tensors + 1) };
 
-  if (!loom_driver_get_weights (space, x, error) || !loom_driver_gather (space, "gradient", g, error))
-    return FALSE;
-  for (; v.n < space->n_tensors; v.n++)
-    {
-      g_autofree char *name = g_strconcat ("optimizer.direction.", space->name[v.n], NULL);
-      LoomTensor *t = loom_state_get (call->state, space->name[v.n], error);
-
-      if (t == NULL)
-        return FALSE;
-      v.tensor[v.n] = t;
-      memset (t->data, 0, t->bytes);
-      loom_exec_feed (call->exec, (guint)loom_exec_find_input (call->exec, name), t->data);
-    }
-  if (!hessian (call, space, &v, h, error))
+  if (!loom_driver_get_weights (space, x, error) || !loom_driver_gather (space, "gradient", g, error)
+      || !hessian (space, h, error))
     return FALSE;
   for (gsize i = 0; i < n; i++)
     scale = MAX (scale, fabs (h[i * n + i]));

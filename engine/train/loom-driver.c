@@ -65,7 +65,7 @@ static void
 widen (const LoomTensor *t, double *to)
 {
   for (gint64 i = 0; i < t->count; i++)
-    to[i] = t->dtype == LOOM_F64 ? ((const double *)t->data)[i] : ((const float *)t->data)[i];
+    to[i] = loom_tensor_get (t, i);
 }
 
 gboolean
@@ -90,12 +90,7 @@ loom_driver_set_weights (const LoomDriverSpace *space, const double *x, GError *
       if (!t)
         return FALSE;
       for (gint64 k = 0; k < t->count; k++)
-        {
-          if (t->dtype == LOOM_F64)
-            ((double *)t->data)[k] = x[k];
-          else
-            ((float *)t->data)[k] = (float)x[k];
-        }
+        loom_tensor_set (t, k, x[k]);
       if (!loom_state_set (space->call->state, space->name[i], t, error))
         return FALSE;
     }

@@ -52,14 +52,10 @@ trainer_plan_feeds (LoomTrainer *t, LoomProgram *program, guint *n_feeds, Traine
   guint n = loom_program_n_inputs (program);
   g_autofree TrainerFeed *feed = g_new0 (TrainerFeed, MAX (n, 1));
 
-  guint used = 0;
-
   for (guint i = 0; i < n; i++)
     {
       const char *name = loom_program_get_input (program, i)->name;
       guint port = 0;
-      if (g_str_has_prefix (name, "optimizer."))
-        continue; /* its driver feeds that */
       guint n_ports = loom_dataset_info (t->dataset)->n_ports;
       while (port < n_ports && g_strcmp0 (t->port_name[port], name) != 0)
         port++;
@@ -72,9 +68,9 @@ trainer_plan_feeds (LoomTrainer *t, LoomProgram *program, guint *n_feeds, Traine
               name);
           return FALSE;
         }
-      feed[used++] = (TrainerFeed){ .input = i, .port = port };
+      feed[i] = (TrainerFeed){ .input = i, .port = port };
     }
-  *n_feeds = used;
+  *n_feeds = n;
   *feeds = g_steal_pointer (&feed);
   return TRUE;
 }
