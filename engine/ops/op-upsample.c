@@ -298,7 +298,7 @@ static LoomValue
 repeat (LoomProgram *p, LoomValue x, int rank, const gint64 *dims)
 {
   LoomTensorDesc d = loom_value_info (p, x)->desc;
-  gint64 times[LOOM_MAX_RANK];
+  gint64 times[LOOM_MAX_RANK] = { 0 };
 
   for (int i = 0; i < rank; i++)
     times[i] = dims[i] / MAX (d.dim[i], 1);

@@ -368,9 +368,53 @@ check_all_dropped (Eval *e, LoomProgram *p, const LoomValue *value)
     g_assert_cmpfloat (loom_tensor_get (y, i), ==, 0);
 }
 
+/* x is [4,500,2,3]: one number of the mask for each channel of each sample. */
+static void
+check_channels_dropped (Eval *e, LoomProgram *p, const LoomValue *value)
+{
+  LoomTensor *x = eval_tensor (e, loom_program_get_input (p, 0)->value), *y = eval_tensor (e, value[0]);
+  LoomTensor *mask = eval_tensor (e, value[1]);
+  double kept = 0;
+
+  g_assert_cmpint (mask->count, ==, 2000);
+  for (gint64 i = 0; i < y->count; i++)
+    g_assert_cmpfloat_with_epsilon (loom_tensor_get (y, i),
+                                    loom_tensor_get (mask, i / 6) * loom_tensor_get (x, i) / 0.75, 1e-12);
+  for (gint64 i = 0; i < mask->count; i++)
+    kept += loom_tensor_get (mask, i);
+  /* 2000 draws: 0.75 within five deviations. */
+  g_assert_cmpfloat_with_epsilon (kept / (double)mask->count, 0.75, 0.05);
+}
+
+/* Of normal numbers mean and variance stay: 4000 of them within five deviations, wide ones for the fourth moment. */
+static void
+check_alpha (Eval *e, LoomProgram *p, const LoomValue *value)
+{
+  LoomTensor *x = eval_tensor (e, loom_program_get_input (p, 0)->value), *y = eval_tensor (e, value[0]);
+  LoomTensor *mask = eval_tensor (e, value[1]);
+  const double v = -1.7580993408473766, a = 1 / sqrt (0.75 * (1 + 0.25 * v * v)), b = -a * 0.25 * v;
+  double sum = 0, squares = 0, n = (double)y->count;
+
+  for (gint64 i = 0; i < y->count; i++)
+    {
+      double in = loom_tensor_get (mask, i) != 0 ? loom_tensor_get (x, i) : v, out = loom_tensor_get (y, i);
+
+      g_assert_cmpfloat_with_epsilon (out, a * in + b, 1e-12);
+      sum += out;
+      squares += out * out;
+    }
+  g_assert_cmpfloat_with_epsilon (sum / n, 0, 0.1);
+  g_assert_cmpfloat_with_epsilon (squares / n, 1, 0.2);
+}
+
 static void
 test_dropout_modes (void)
 {
+  run_sample ("dropout2d", "p=0.25", "f32:B,500,2,3", TRUE, check_channels_dropped);
+  run_sample ("dropout2d", "p=0.25", "f32:B,5,2,3", FALSE, check_passed);
+  run_sample ("dropout1d", "p=1", "f32:B,10,3", TRUE, check_all_dropped);
+  run_sample ("alpha_dropout", "p=0.25", "f32:B,1000", TRUE, check_alpha);
+  run_sample ("alpha_dropout", "p=1", "f32:B,10", TRUE, check_all_dropped);
   run_sample ("dropout", "p=0.25", "f32:B,1000", TRUE, check_dropped);
   run_sample ("dropout", "p=0.25", "f32:B,1000", FALSE, check_passed);
   run_sample ("dropout", "p=0", "f32:B,10", TRUE, check_passed);
