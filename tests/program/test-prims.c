@@ -506,6 +506,129 @@ test_expansions (void)
     }
 }
 
+/* ---- second derivatives ------------------------------------------------ */
+
+/* The gradient of Σ r·(gradient), which is a product with the matrix of second derivatives, against differences of the
+ * first gradient. */
+static void
+check_second (LoomProgram *program, LoomValue loss, guint n, const LoomValue *wrt, const char *range, const char *what)
+{
+  g_autoptr (LoomProgram) p = loom_program_ref (program);
+  LoomValue first[4], second[4], used[4], contracted;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+  g_autoptr (Eval) e = NULL;
+  g_autoptr (GError) error = NULL;
+  guint n_used = 0;
+
+  loom_differentiate (p, loss, 0, n, wrt, first, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < n; i++)
+    if (first[i] != 0)
+      used[n_used++] = first[i];
+  contracted = eval_contract (p, n_used, used, rand);
+  if (contracted == 0)
+    return;
+  if (!loom_differentiate (p, contracted, 0, n, wrt, second, &error))
+    {
+      g_test_message ("%s: %s", what, error->message);
+      g_test_fail ();
+      return;
+    }
+  e = eval_new (p);
+  eval_fill_all (e, range, rand);
+  eval_check_gradients (e, contracted, n, wrt, second, what);
+}
+
+static LoomValue
+square_matrix (LoomProgram *p, LoomValue x, gboolean symmetric)
+{
+  LoomValue y = loom_matmul (p, x, x, FALSE, TRUE), i[2], attrs_line[2];
+  LoomTensorDesc d = loom_value_info (p, x)->desc;
+
+  for (int axis = 0; axis < 2; axis++)
+    {
+      LoomIotaTo line = { .kernel = { .axis = axis, .step = 1 }, .dtype = d.dtype, .to = { 2, { 1, 1 } } };
+
+      line.to.dim[axis] = d.dim[d.rank - 1];
+      attrs_line[axis] = loom_emit (p, loom_prim ("iota"), &line, 0, NULL, NULL);
+    }
+  i[0] = loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, attrs_line[0], attrs_line[1]), d.dtype);
+  i[1] = loom_binary (p, LOOM_SCALAR_MUL, i[0], loom_const (p, d.dtype, 3));
+  return loom_binary (p, LOOM_SCALAR_ADD, symmetric ? y : x, i[1]);
+}
+
+/* Matrices that have a solution are made of any: 3 + x xᵀ, or 3 + x. */
+static void
+check_linalg (const char *prim, gboolean symmetric, guint n_in, const void *attrs, const char *what)
+{
+  for (int order = 1; order <= 2; order++)
+    {
+      g_autoptr (LoomProgram) p = loom_program_new ();
+      LoomValue x[2], in[2], out[3] = { 0 }, grads[2], loss;
+      g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+      g_autoptr (GError) error = NULL;
+
+      loom_program_set_float (p, LOOM_F64);
+      x[0] = loom_program_input (p, "a", LOOM_F64, 3, (gint64[]){ 2, 3, 3 });
+      x[1] = in[1] = loom_program_input (p, "b", LOOM_F64, 3, (gint64[]){ 2, 3, 2 });
+      in[0] = square_matrix (p, x[0], symmetric);
+      loom_emit (p, loom_prim (prim), attrs, n_in, in, out);
+      loss = eval_contract (p, 1, out, rand);
+      if (order == 2)
+        {
+          check_second (p, loss, n_in, x, NULL, what);
+          continue;
+        }
+      loom_differentiate (p, loss, 0, n_in, x, grads, &error);
+      g_assert_no_error (error);
+      {
+        g_autoptr (Eval) e = eval_new (p);
+
+        eval_fill_all (e, NULL, rand);
+        eval_check_gradients (e, loss, n_in, x, grads, what);
+      }
+    }
+}
+
+static void
+test_linalg (void)
+{
+  check_linalg ("cholesky", TRUE, 1, NULL, "cholesky");
+  check_linalg ("det", FALSE, 1, NULL, "det");
+  for (int t = 0; t < 2; t++)
+    {
+      LoomSolveAttrs solve = { .transpose = t };
+
+      check_linalg ("solve", FALSE, 2, &solve, t ? "solve transpose" : "solve");
+      for (int k = 0; k < 4; k++)
+        {
+          LoomTriangularSolveAttrs triangle = { .upper = k & 1, .transpose = t, .unitriangular = k & 2 };
+
+          check_linalg ("triangular_solve", FALSE, 2, &triangle, "triangular_solve");
+        }
+    }
+}
+
+static void
+test_second (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      const Case *c = &cases[i];
+      LoomValue x[4], y[4] = { 0 }, wrt[4];
+      guint n_y, n = 0;
+      g_autoptr (LoomProgram) p = program_of (c, x, y, &n_y);
+      g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+      LoomValue loss = eval_contract (p, n_y, y, rand);
+
+      for (guint k = 0; k < c->n_x; k++)
+        if (c->x[k].dtype == LOOM_F64)
+          wrt[n++] = x[k];
+      if (loss != 0 && n > 0)
+        check_second (p, loss, n, wrt, c->range, c->name);
+    }
+}
+
 /* The gradient of one reduction over given values. */
 static void
 check_reduction (LoomReduceOp op, const double *values, const double *want, int n)
@@ -560,6 +683,8 @@ main (int argc, char **argv)
   g_test_add_func ("/program/prims/scalar-gradients", test_scalar_gradients);
   g_test_add_func ("/program/prims/gradients", test_gradients);
   g_test_add_func ("/program/prims/expansions", test_expansions);
+  g_test_add_func ("/program/prims/linalg", test_linalg);
+  g_test_add_func ("/program/prims/second", test_second);
   g_test_add_func ("/program/prims/ties", test_ties);
   g_test_add_func ("/program/prims/zero-factors", test_zero_factors);
   return g_test_run ();

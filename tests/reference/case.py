@@ -15,10 +15,11 @@ class Case:
     door must save alike."""
 
     def __init__(self, op, params, inputs, fn, weights=None, buffers=None, mode="eval", shapes=None, after=(), scale=1.0,
-                 grad=True, only=None):
+                 grad=True, only=None, ports=None):
         self.op, self.params, self.inputs, self.fn = op, params, inputs, fn
         self.weights, self.buffers = weights or {}, buffers or {}
         self.mode, self.shapes, self.after, self.scale, self.grad, self.only = mode, shapes, after, scale, grad, only
+        self.ports = ports  # of operators whose inputs depend on a parameter
 
     def title(self):
         params = " ".join(f"{k}={v}" for k, v in self.params.items())

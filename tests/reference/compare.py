@@ -40,7 +40,8 @@ def write_graph(case, op):
             continue
         shape = case.shapes[i] if case.shapes else ",".join(map(str, value.shape))
         text += node(name, "input", shape=shape, dtype=door.NAMES[value.dtype])
-        wires += wire(name, f"n.{i if variadic else op['inputs'][i]['name']}")
+        port = case.ports[i] if case.ports else i if variadic else op["inputs"][i]["name"]
+        wires += wire(name, f"n.{port}")
     return graph(text + node("n", case.op, **case.params) + wires), names
 
 

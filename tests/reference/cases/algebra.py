@@ -88,13 +88,13 @@ ONE = {
 }
 for formula, fn in ONE.items():
     for shape in ((), (7,), (0, 3), (2, 3, 4)):
-        case("expression", {"formula": formula}, [normal(*shape)], lambda x, w, fn=fn: fn(x[0]))
+        case("expression", {"formula": formula}, [normal(*shape)], lambda x, w, fn=fn: fn(x[0]), ports=["x"])
 for a, b in (((2, 3), (2, 3)), ((4, 1, 3), (2, 1)), ((), (3,)), ((0, 3), (1,))):
     case("expression", {"formula": "a * sigmoid(b * a)"}, [normal(*a), normal(*b)],
-         lambda x, w: x[0] * torch.sigmoid(x[1] * x[0]))
+         lambda x, w: x[0] * torch.sigmoid(x[1] * x[0]), ports=["a", "b"])
     case("expression", {"formula": "log(a) / b ** a"}, [positive(*a), positive(*b)],
-         lambda x, w: torch.log(x[0]) / x[1] ** x[0])
-case("expression", {"formula": "n / 2 + x"}, [whole(9, 3), normal(3)], lambda x, w: x[0] / 2 + x[1])
+         lambda x, w: torch.log(x[0]) / x[1] ** x[0], ports=["a", "b"])
+case("expression", {"formula": "n / 2 + x"}, [whole(9, 3), normal(3)], lambda x, w: x[0] / 2 + x[1], ports=["n", "x"])
 
 
 class Product(torch.autograd.Function):
@@ -113,6 +113,6 @@ class Product(torch.autograd.Function):
 
 for shape in ((), (5,), (2, 3), (0, 2)):
     case("custom_function", {"forward": "y = a * b", "backward": "a = grad * b; b = 10 * grad_y * a"},
-         [normal(*shape), normal(*shape)], lambda x, w: Product.apply(x[0], x[1]))
+         [normal(*shape), normal(*shape)], lambda x, w: Product.apply(x[0], x[1]), ports=["a", "b"])
     case("custom_function", {"forward": "t = exp(x); y = log(1 + t)", "backward": "s = t / (1 + t); x = grad * s"},
-         [normal(*shape)], lambda x, w: F.softplus(x[0]))
+         [normal(*shape)], lambda x, w: F.softplus(x[0]), ports=["x"])
