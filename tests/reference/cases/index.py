@@ -190,3 +190,10 @@ case("scatter_nd", {}, [normal(4, 3, 2), once[:, :1], normal(3, 3, 2)], lambda x
 for reduction, name in (("mul", "prod"), ("max", "amax"), ("min", "amin")):
     case("scatter_nd", {"reduction": reduction}, [normal(4, 2), np.array([[1], [3], [1]]), normal(3, 2)],
          lambda x, w, n=name: torch.scatter_reduce(x[0], 0, x[1].expand(3, 2), x[2], n), grad=name != "prod")
+for shape, n, dim in (((5, 3), 7, 0), ((4, 5, 2), 7, 1), ((2, 3, 4), 3, -1), ((5,), 0, 0), ((300, 40), 90, 1)):
+    slices = list(shape)
+    slices[dim] = n
+    for alpha in (1, -0.5):
+        case("index_add", {"dim": dim, "alpha": alpha}, [normal(*shape), whole(shape[dim], n), normal(*slices)],
+             lambda x, w, d=dim, a=alpha: torch.index_add(x[0], d, x[1], x[2], alpha=a))
+case("index_add", {"dim": 1}, [whole(9, 2, 4), whole(4, 3), whole(9, 2, 3)], lambda x, w: torch.index_add(x[0], 1, x[1], x[2]))
