@@ -449,6 +449,11 @@ onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weigh
 
   if (c->failed)
     return &stand_in;
+  if (onnx_has_open (c->all, t))
+    {
+      onnx_fail (c, "it computes with a size that is open. Export the model with fixed sizes.");
+      return &stand_in;
+    }
   if (t->count == 0
       || (all_finite (t) && !(is_weight && is_float && t->count > 1) && (all_equal (t) || t->count <= MAX_CONSTANT)))
     {

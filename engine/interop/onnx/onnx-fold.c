@@ -25,8 +25,93 @@ typedef struct
   LoomTensor *(*fold) (const Fold *f);
   double (*number) (double a, double b);
   gint64 (*integer) (gint64 a, gint64 b);
-  gboolean asks; /* the result is bool */
+  gboolean (*size) (LoomDim a, LoomDim b, LoomDim *y); /* of open sizes; FALSE where it has no symbol */
+  gboolean asks;                                       /* the result is bool */
 } FoldRow;
+
+/* ---- open sizes ------------------------------------------------------- */
+
+/* More than any tensor has elements. */
+#define FIRST_OPEN (G_GINT64_CONSTANT (1) << 61)
+
+gint64
+onnx_open_number (OnnxImport *all, LoomDim dim)
+{
+  for (guint i = 0; i < all->open->len; i++)
+    if (loom_dim_equal (g_array_index (all->open, LoomDim, i), dim))
+      return FIRST_OPEN + i;
+  g_array_append_val (all->open, dim);
+  return FIRST_OPEN + all->open->len - 1;
+}
+
+gboolean
+onnx_open_dim (const OnnxImport *all, gint64 number, LoomDim *dim)
+{
+  if (number < FIRST_OPEN || number - FIRST_OPEN >= all->open->len)
+    return FALSE;
+  *dim = g_array_index (all->open, LoomDim, number - FIRST_OPEN);
+  return TRUE;
+}
+
+gboolean
+onnx_has_open (const OnnxImport *all, const LoomTensor *t)
+{
+  LoomDim dim;
+
+  for (gint64 i = 0; t->dtype == LOOM_I64 && all->open->len > 0 && i < t->count; i++)
+    if (onnx_open_dim (all, ((const gint64 *)t->data)[i], &dim))
+      return TRUE;
+  return FALSE;
+}
+
+/* A size as a number; FALSE where it is neither known nor a symbol. */
+static gboolean
+number_of (OnnxImport *all, LoomDim dim, gint64 *number)
+{
+  if (loom_dim_is_unknown (dim))
+    return FALSE;
+  *number = loom_dim_is_known (dim) ? dim.coef : onnx_open_number (all, dim);
+  return TRUE;
+}
+
+static LoomDim
+dim_of (const OnnxImport *all, gint64 number)
+{
+  LoomDim dim = loom_dim (number);
+
+  onnx_open_dim (all, number, &dim);
+  return dim;
+}
+
+static gboolean
+d_mul (LoomDim a, LoomDim b, LoomDim *y)
+{
+  *y = loom_dim_mul (a, b);
+  return a.coef >= 0 && b.coef >= 0;
+}
+
+static gboolean
+d_div (LoomDim a, LoomDim b, LoomDim *y)
+{
+  return a.coef >= 0 && b.coef > 0 && loom_dim_div (a, b, y);
+}
+
+static gboolean
+d_add (LoomDim a, LoomDim b, LoomDim *y)
+{
+  *y = loom_dim_sum (a, b);
+  return a.coef >= 0 && b.coef >= 0;
+}
+
+/* Only -1, "what is left", is surely no size. */
+static gboolean
+d_equal (LoomDim a, LoomDim b, LoomDim *y)
+{
+  gboolean same = loom_dim_equal (a, b);
+
+  *y = loom_dim (same);
+  return same || a.coef < 0 || b.coef < 0;
+}
 
 /* ---- parts ------------------------------------------------------------ */
 
@@ -159,7 +244,7 @@ shape_of (const Fold *f, LoomShape *shape)
     *shape = value->wire->type.shape;
   else
     return FALSE;
-  return loom_shape_is_concrete (shape);
+  return TRUE;
 }
 
 static LoomTensor *
@@ -174,7 +259,11 @@ fold_shape (const Fold *f)
   end = CLAMP (end < 0 ? end + rank : end, 0, rank);
   LoomTensor *t = make (LOOM_I64, 1, (gint64[]){ MAX (0, end - start) });
   for (gint64 i = 0; i < t->count; i++)
-    ((gint64 *)t->data)[i] = shape.dim[start + i].coef;
+    if (!number_of (f->all, shape.dim[start + i], (gint64 *)t->data + i))
+      {
+        loom_tensor_unref (t);
+        return NULL;
+      }
   return t;
 }
 
@@ -186,7 +275,8 @@ fold_size (const Fold *f)
   if (!shape_of (f, &shape))
     return NULL;
   LoomTensor *t = make (LOOM_I64, 0, NULL);
-  *(gint64 *)t->data = loom_shape_count (&shape).coef;
+  if (!number_of (f->all, loom_shape_count (&shape), t->data))
+    g_clear_pointer (&t, loom_tensor_unref);
   return t;
 }
 
@@ -279,7 +369,7 @@ fold_cast (const Fold *f)
 {
   LoomDType dtype;
 
-  if (!onnx_dtype ((int)attr_int (f, "to", 0), &dtype))
+  if (!onnx_dtype ((int)attr_int (f, "to", 0), &dtype) || (dtype != LOOM_I64 && onnx_has_open (f->all, f->in[0])))
     return NULL;
   return loom_tensor_convert (f->in[0], dtype, FALSE, NULL);
 }
@@ -356,14 +446,11 @@ fold_reduce_prod (const Fold *f)
   if (x->rank != 1 || x->dtype != LOOM_I64 || ints (f, "axes", 1, axes) > 1)
     return NULL;
   LoomTensor *y = make (LOOM_I64, attr_int (f, "keepdims", 1) != 0, (gint64[]){ 1 });
-  gint64 *to = y->data;
-  *to = 1;
+  LoomDim product = loom_dim (1);
   for (gint64 i = 0; i < x->count; i++)
-    if (__builtin_mul_overflow (*to, onnx_tensor_int (x, i), to))
-      {
-        loom_tensor_unref (y);
-        return NULL;
-      }
+    product = loom_dim_mul (product, dim_of (f->all, onnx_tensor_int (x, i)));
+  if (!number_of (f->all, product, y->data))
+    g_clear_pointer (&y, loom_tensor_unref);
   return y;
 }
 
@@ -522,10 +609,23 @@ fold_arithmetic (const Fold *f, const FoldRow *row)
   gboolean whole = row->integer && !loom_dtype_is_float (a->dtype);
   if (y && !whole && !row->number)
     g_clear_pointer (&y, loom_tensor_unref);
+  gboolean open = onnx_has_open (f->all, a) || onnx_has_open (f->all, b);
   for (gint64 i = 0; y && i < y->count; i++)
     {
-      gint64 ia = a->count == 1 ? 0 : i, ib = b->count == 1 ? 0 : i;
-      if (whole && y->dtype == LOOM_I64)
+      gint64 ia = a->count == 1 ? 0 : i, ib = b->count == 1 ? 0 : i, number;
+      LoomDim size;
+      if (open)
+        {
+          if (!row->size
+              || !row->size (dim_of (f->all, onnx_tensor_int (a, ia)), dim_of (f->all, onnx_tensor_int (b, ib)), &size)
+              || !number_of (f->all, size, &number))
+            g_clear_pointer (&y, loom_tensor_unref);
+          else if (row->asks)
+            loom_tensor_set (y, i, (double)number);
+          else
+            ((gint64 *)y->data)[i] = number;
+        }
+      else if (whole && y->dtype == LOOM_I64)
         ((gint64 *)y->data)[i] = row->integer (onnx_tensor_int (a, ia), onnx_tensor_int (b, ib));
       else if (whole)
         loom_tensor_set (y, i, (double)row->integer (onnx_tensor_int (a, ia), onnx_tensor_int (b, ib)));
@@ -551,10 +651,10 @@ static const FoldRow rows[] = {
   { "Concat", fold_concat },
   { "ReduceProd", fold_reduce_prod },
   { "Where", fold_where },
-  { "Add", NULL, n_add, i_add },
+  { "Add", NULL, n_add, i_add, d_add },
   { "Sub", NULL, n_sub, i_sub },
-  { "Mul", NULL, n_mul, i_mul },
-  { "Div", NULL, n_div, i_div },
+  { "Mul", NULL, n_mul, i_mul, d_mul },
+  { "Div", NULL, n_div, i_div, d_div },
   { "Mod", NULL, NULL, i_mod },
   { "Min", NULL, n_min, i_min },
   { "Max", NULL, n_max, i_max },
@@ -562,10 +662,10 @@ static const FoldRow rows[] = {
   { "Floor", NULL, n_floor, i_same },
   { "Ceil", NULL, n_ceil, i_same },
   { "Sqrt", NULL, n_sqrt, NULL },
-  { "Equal", NULL, n_equal, NULL, TRUE },
-  { "Less", NULL, n_less, NULL, TRUE },
-  { "Greater", NULL, n_greater, NULL, TRUE },
-  { "Not", NULL, n_not, NULL, TRUE },
+  { "Equal", NULL, n_equal, NULL, d_equal, TRUE },
+  { "Less", NULL, n_less, NULL, NULL, TRUE },
+  { "Greater", NULL, n_greater, NULL, NULL, TRUE },
+  { "Not", NULL, n_not, NULL, NULL, TRUE },
 };
 
 LoomTensor *

@@ -77,7 +77,7 @@ onnx_attr_ints (OnnxCtx *c, const char *name, gint64 *values, guint max)
 }
 
 guint
-onnx_ints (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, gboolean *present)
+onnx_sizes (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, gboolean *present)
 {
   *present = onnx_has_attr (c, name);
   if (*present)
@@ -96,6 +96,27 @@ onnx_ints (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, g
   for (gint64 i = 0; i < t->count; i++)
     values[i] = onnx_tensor_int (t, i);
   return (guint)t->count;
+}
+
+guint
+onnx_ints (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, gboolean *present)
+{
+  guint n = onnx_sizes (c, name, input, values, max, present);
+  LoomDim dim;
+
+  for (guint i = 0; i < n; i++)
+    if (onnx_open_dim (c->all, values[i], &dim))
+      onnx_fail (c, "its “%s” depends on a size that is open. Export the model with fixed sizes.", name);
+  return c->failed ? 0 : n;
+}
+
+LoomDim
+onnx_size (OnnxCtx *c, gint64 number)
+{
+  LoomDim dim = loom_dim (number);
+
+  onnx_open_dim (c->all, number, &dim);
+  return dim;
 }
 
 int
@@ -653,6 +674,7 @@ loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors
   all.pool = g_string_chunk_new (4096);
   all.symbols = g_ptr_array_new_with_free_func (g_free);
   g_ptr_array_set_size (all.symbols, 26);
+  all.open = g_array_new (FALSE, FALSE, sizeof (LoomDim));
   all.mapped = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   all.mapped_order = g_ptr_array_new_with_free_func (g_free);
   result = g_new0 (LoomOnnx, 1);
@@ -672,6 +694,7 @@ loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors
   g_ptr_array_unref (all.mapped_order);
   g_hash_table_unref (all.mapped);
   g_ptr_array_unref (all.symbols);
+  g_array_unref (all.open);
   g_string_chunk_free (all.pool);
   g_ptr_array_unref (all.nodes);
   g_ptr_array_unref (all.wires);

@@ -18,7 +18,7 @@ map_reshape (OnnxCtx *c)
   const OnnxWire *x = onnx_in (c, 0);
   gint64 dims[LOOM_SHAPE_MAX_RANK];
   gboolean present, allow_zero = onnx_attr_int (c, "allowzero", 0) != 0;
-  guint n = onnx_ints (c, "shape", 1, dims, LOOM_SHAPE_MAX_RANK, &present);
+  guint n = onnx_sizes (c, "shape", 1, dims, LOOM_SHAPE_MAX_RANK, &present);
   LoomShape shape = { .rank = (int)n };
   LoomDim rest = loom_shape_count (&x->type.shape);
   int open = -1;
@@ -28,7 +28,7 @@ map_reshape (OnnxCtx *c)
       if (dims[i] == 0 && !allow_zero && (int)i < x->type.shape.rank)
         shape.dim[i] = x->type.shape.dim[i];
       else if (dims[i] >= 0)
-        shape.dim[i] = loom_dim (dims[i]);
+        shape.dim[i] = onnx_size (c, dims[i]);
       else
         open = (int)i;
     }
@@ -235,8 +235,11 @@ map_expand (OnnxCtx *c)
   const OnnxWire *x = onnx_in (c, 0);
   gint64 dims[LOOM_SHAPE_MAX_RANK];
   gboolean present;
-  guint n = onnx_ints (c, "shape", 1, dims, LOOM_SHAPE_MAX_RANK, &present);
-  LoomShape shape = loom_shape ((int)n, dims), out;
+  guint n = onnx_sizes (c, "shape", 1, dims, LOOM_SHAPE_MAX_RANK, &present);
+  LoomShape shape = { .rank = (int)n }, out;
+
+  for (guint i = 0; i < n; i++)
+    shape.dim[i] = onnx_size (c, dims[i]);
 
   if (!loom_shape_broadcast (&x->type.shape, &shape, &out))
     onnx_fail (c, "its input does not stretch to that shape.");
@@ -345,17 +348,18 @@ map_range (OnnxCtx *c)
                        "dtype", loom_dtype_name (dtype), NULL));
 }
 
-/* Sizes that are known become a constant; an open size is only known when the model runs. */
+/* Reached only where folding could not tell. */
 static void
 map_shape (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0);
 
-  if (!loom_shape_is_concrete (&x->type.shape))
-    onnx_fail (c, "the size of its input is open, and numbers made of it cannot become attributes. Export the model "
-                  "with fixed sizes.");
+  LoomTensor *t = c->failed || x->type.shape.rank < 0 ? NULL : onnx_fold (c->all, c->node, TRUE, 0);
+
+  if (t)
+    onnx_out_tensor (c, 0, t);
   else
-    onnx_out_tensor (c, 0, onnx_fold (c->all, c->node, TRUE, 0));
+    onnx_fail (c, "a size of its input is only known when the model runs.");
 }
 
 /* A constant of the node itself, of a size that folding left alone. */
@@ -379,10 +383,12 @@ map_constant_of_shape (OnnxCtx *c)
   g_autoptr (LoomTensor) t = a && a->t ? onnx_tensor_read (a->t, "its value", NULL) : NULL;
   gint64 dims[LOOM_SHAPE_MAX_RANK];
   gboolean present;
-  guint n = onnx_ints (c, "input", 0, dims, LOOM_SHAPE_MAX_RANK, &present);
-  LoomShape shape = loom_shape ((int)n, dims);
+  guint n = onnx_sizes (c, "input", 0, dims, LOOM_SHAPE_MAX_RANK, &present);
+  LoomShape shape = { .rank = (int)n };
   LoomDType dtype = t ? t->dtype == LOOM_F64 ? LOOM_F32 : t->dtype : LOOM_F32;
 
+  for (guint i = 0; i < n; i++)
+    shape.dim[i] = onnx_size (c, dims[i]);
   onnx_out (c, 0,
             onnx_emit (c, "constant", 0, NULL, "value",
                        onnx_number (c, t && t->count == 1 ? loom_tensor_get (t, 0) : 0), "shape", onnx_dims (c, &shape),

@@ -85,6 +85,7 @@ struct _OnnxImport
   GHashTable *given;
   LoomFaults *faults;
   GStringChunk *pool;
+  GArray *open;       /* LoomDim of open sizes that folding met, see onnx_open_number() */
   GPtrArray *symbols; /* dim_param of 'A' + … ; NULL where free */
   GHashTable *mapped; /* "Conv → conv2d" → count */
   GPtrArray *mapped_order;
@@ -121,6 +122,12 @@ gint64 onnx_tensor_int (const LoomTensor *t, gint64 i);
 LoomTensor *onnx_fold (OnnxImport *all, const Onnx__NodeProto *node, gboolean given, guint depth);
 /* The same for a value. (transfer none) */
 const LoomTensor *onnx_known (OnnxImport *all, const char *name, gboolean given, guint depth);
+
+/* A size that has a symbol travels through the folding of shapes as a number that no real size has; the second tells
+ * whether a number is one, and which. */
+gint64 onnx_open_number (OnnxImport *all, LoomDim dim);
+gboolean onnx_open_dim (const OnnxImport *all, gint64 number, LoomDim *dim);
+gboolean onnx_has_open (const OnnxImport *all, const LoomTensor *t);
 
 /* ---- onnx-emit.c ------------------------------------------------------ */
 void onnx_wire_failed (OnnxWire *wire);
@@ -190,6 +197,10 @@ guint onnx_attr_ints (OnnxCtx *c, const char *name, gint64 *values, guint max);
 /* The same from an attribute or, since some opset, an input of known value (input < 0: attribute only). present says
  * whether either was there. */
 guint onnx_ints (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, gboolean *present);
+/* The same for sizes, where the numbers of open sizes are allowed. */
+guint onnx_sizes (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, gboolean *present);
+/* Such a number as a dimension. */
+LoomDim onnx_size (OnnxCtx *c, gint64 number);
 /* Axis within a rank, negative from the end; fails the node where it is out of range. */
 int onnx_axis (OnnxCtx *c, gint64 axis, int rank);
 gint64 onnx_opset (OnnxCtx *c);
