@@ -56,6 +56,7 @@ typedef union
   LoomGradStatsAttrs stats;
   LoomSgdAttrs sgd;
   LoomAdamAttrs adam;
+  LoomStepAttrs step;
 } SampleAttrs;
 
 typedef struct
@@ -96,6 +97,7 @@ void sample_out (Sample *s, LoomTensorDesc d);
 /* Each family's samples, samples-<family>.c: for every primitive its attributes, broadcasts, sizes 0 and 1, odd sizes
  * that leave remainders in vector loops, and sizes that go to threads. */
 void samples_first (GPtrArray *all);
+void samples_optim (GPtrArray *all);
 void samples_index (GPtrArray *all);
 
 /* All samples of all primitives (kernel-samples.c). */

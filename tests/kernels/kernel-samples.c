@@ -6,6 +6,7 @@
 /* One line a file. */
 static void (*const families[]) (GPtrArray *all) = {
   samples_first,
+  samples_optim,
   samples_index,
 };
 

@@ -1,0 +1,61 @@
+/* The samples of the optimisers in kernels/optim.h: every choice of states, first and later steps, a step that must not
+ * be taken, tensors of no element and of several pieces, and scalars from which each formula comes out finite. */
+#include "tests/kernels/kernel-harness.h"
+
+#include "kernels/optim.h"
+
+static const char *const shapes[] = { "5", "33,7", "0", "20000" };
+
+static void
+step_sample (GPtrArray *all, const char *primitive, LoomStepAttrs attrs, int step, int finite)
+{
+  const int n = G_N_ELEMENTS (shapes);
+  int states, scalars;
+  Sample *s;
+
+  attrs.n = n;
+  states = loom_step_states (&attrs);
+  scalars = loom_step_scalars (&attrs);
+  s = sample_add (all, primitive, 2e-5, "%d%d%d%d step %d finite %d", attrs.maximize, attrs.decoupled, attrs.momentum,
+                  attrs.centered, step, finite);
+  s->attrs.step = attrs;
+  for (int l = 0; l < 2 + states; l++)
+    for (int t = 0; t < n; t++)
+      sample_in (s, desc (F, shapes[t]), l < 2 ? FILL_NORMAL : FILL_POSITIVE, 0);
+  for (int l = 0; l < 2 + states; l++)
+    for (int t = 0; t < n && l != 1; t++)
+      {
+        s->alias[s->n_out] = l * n + t;
+        sample_out (s, desc (F, shapes[t]));
+      }
+  s->in_place = s->n_out;
+  sample_in (s, desc (F, ""), FILL_VALUE, 0.05);
+  for (int i = 1; i < scalars; i++)
+    sample_in (s, desc (F, ""), FILL_VALUE, i == 1 ? 0.875 : i == 2 ? 0.9375 : 0.125);
+  sample_in (s, desc (F, ""), FILL_VALUE, 0.5);
+  sample_in (s, desc (F, ""), FILL_VALUE, finite);
+  sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, step);
+}
+
+void
+samples_optim (GPtrArray *all)
+{
+#define NAME(name, scalars) #name "_step",
+  static const char *const names[LOOM_N_STEPS] = { LOOM_STEPS (NAME) };
+#undef NAME
+
+  for (int kind = 0; kind < LOOM_N_STEPS; kind++)
+    for (int variant = 0; variant < 4; variant++)
+      for (int step = 1; step <= 9; step += 4)
+        for (int finite = 0; finite < 2; finite++)
+          {
+            gboolean rmsprop = kind == LOOM_STEP_RMSPROP, decay = kind == LOOM_STEP_NADAM || kind == LOOM_STEP_RADAM;
+            LoomStepAttrs attrs = { .kind = (LoomStepKind)kind,
+                                    .maximize = variant == 3,
+                                    .decoupled = decay && (variant & 1),
+                                    .momentum = rmsprop && (variant & 1),
+                                    .centered = rmsprop && (variant & 2) };
+
+            step_sample (all, names[kind], attrs, step, finite);
+          }
+}
