@@ -1,4 +1,5 @@
 /* `gradloom check`: everything that is wrong with a graph, or a table of what it is. */
+#include "app/check-gradients.h"
 #include "app/command.h"
 
 #include <stdio.h>
@@ -183,15 +184,17 @@ static int
 run_check (const Command *command, int argc, char **argv)
 {
   gint64 batch_size = 0;
-  gboolean json = FALSE;
+  gboolean json = FALSE, gradcheck = FALSE;
   const GOptionEntry entries[] = {
+    { "gradcheck", 0, 0, G_OPTION_ARG_NONE, &gradcheck, "Compare gradients (of NODE alone) with finite differences",
+      NULL },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "B for costs (default: the graph's, else 1)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line on standard output", NULL },
     { NULL },
   };
   if (!command_parse (command, entries, &argc, &argv))
     return 2;
-  if (argc != 2)
+  if (argc != 2 && !(gradcheck && argc == 3))
     return command_usage (command, "It takes one GRAPH.");
 
   g_autoptr (GError) error = NULL;
@@ -211,10 +214,12 @@ run_check (const Command *command, int argc, char **argv)
     return 1;
 
   LoomBinding binding = { 0 };
-  gint64 batch = batch_size ? batch_size : spec ? spec->batch_size : 1;
+  gint64 batch = batch_size ? batch_size : gradcheck ? 3 : spec ? spec->batch_size : 1;
   g_autoptr (LoomFaults) bound_faults = loom_faults_new ();
   binding.value['B' - 'A'] = batch;
   g_autoptr (LoomNet) bound = loom_net_new (graph, &binding, bound_faults);
+  if (gradcheck)
+    return check_gradients (command, bound, argv[2], json);
   if (json)
     print_json (net, bound);
   else

@@ -46,12 +46,17 @@ lower (LoomLower *ctx)
   int slot = loom_lower_input_slot (ctx, 0);
   LoomValue value;
 
-  g_return_if_fail (slot >= 0);
-
   value = loom_cast (p, loom_lower_input (ctx, 1), loom_op_desc (ctx, loom_lower_input (ctx, 0)).dtype);
   loom_lower_output (ctx, 0, value);
   if (!loom_lower_has_effects (ctx))
     return;
+  if (slot < 0)
+    {
+      loom_lower_fail (ctx, g_error_new (LOOM_ERROR, LOOM_ERROR_PORT,
+                                         "An assign leads to a value that is given from outside, so it cannot be kept. "
+                                         "Give the other inputs, or use the mode eval."));
+      return;
+    }
   if (loom_program_get_slot (p, (guint)slot)->commit != 0)
     {
       loom_lower_fail (ctx, g_error_new (LOOM_ERROR, LOOM_ERROR_PORT,
