@@ -2,11 +2,13 @@
  *
  * Sums are carried in f64, as PyTorch's are, so that a long row does not drift. Where
  * the axis is not the last one, neighbouring columns are summed together: sixteen
- * accumulators fill vectors. Threads share columns and never a row, so the bits do not
+ * accumulators fill vectors. Where it is, four rows go side by side, because each sum
+ * has to wait for the one before it. Threads share columns and never a row, so the bits do not
  * depend on how many there are. */
 #include "kernels/cpu/cpu.h"
 
 #define COLUMNS 16
+#define ROWS    4
 
 typedef struct
 {
@@ -24,6 +26,28 @@ typedef struct
   void *y;
 } Call;
 
+/* m rows of n elements, n apart, from their first to their last or back. */
+#define SUM_ROWS(T, SUM)                                                                                               \
+  static inline                                                                                                        \
+      __attribute__ ((always_inline)) void rows_##T (const T *x, T *y, int64_t n, int m, bool exclusive, bool reverse) \
+  {                                                                                                                    \
+    SUM sum[ROWS] = { 0 };                                                                                             \
+                                                                                                                       \
+    for (int64_t k = 0; k < n; k++)                                                                                    \
+      for (int r = 0; r < m; r++)                                                                                      \
+        {                                                                                                              \
+          int64_t at = r * n + (reverse ? n - 1 - k : k);                                                              \
+          SUM before = sum[r];                                                                                         \
+                                                                                                                       \
+          sum[r] += x[at];                                                                                             \
+          y[at] = (T)(exclusive ? before : sum[r]);                                                                    \
+        }                                                                                                              \
+  }
+
+SUM_ROWS (float, double)
+SUM_ROWS (int64_t, int64_t)
+SUM_ROWS (int32_t, int64_t)
+
 #define CUMSUM(T, SUM)                                                                                                 \
   static void cumsum_##T (void *context, int64_t from, int64_t to)                                                     \
   {                                                                                                                    \
@@ -31,6 +55,14 @@ typedef struct
     const Cumsum *self = call->self;                                                                                   \
     int64_t n = self->n, inner = self->inner, step = self->reverse ? -inner : inner;                                   \
                                                                                                                        \
+    if (inner == 1)                                                                                                    \
+      {                                                                                                                \
+        for (; from + ROWS <= to; from += ROWS)                                                                        \
+          rows_##T ((const T *)call->x + from * n, (T *)call->y + from * n, n, ROWS, self->exclusive, self->reverse);  \
+        for (; from < to; from++)                                                                                      \
+          rows_##T ((const T *)call->x + from * n, (T *)call->y + from * n, n, 1, self->exclusive, self->reverse);     \
+        return;                                                                                                        \
+      }                                                                                                                \
     for (int64_t b = from; b < to; b++)                                                                                \
       {                                                                                                                \
         int64_t first = b % self->blocks * COLUMNS, wide = inner - first < COLUMNS ? inner - first : COLUMNS;          \

@@ -135,6 +135,15 @@ work_gather (CpuKernel *k, void *const *b, LoomMessage *message)
 #define MAX(old, new) ((new) > (old) || (new) != (new) ? (new) : (old))
 #define MIN(old, new) ((new) < (old) || (new) != (new) ? (new) : (old))
 
+/* A lane of its own, where the axis is the last one: what is walked lies together. */
+#define SCATTER_LANE(T, MODE, I)                                                                                       \
+  for (int64_t i = 0; i < self->n; i++)                                                                                \
+    {                                                                                                                  \
+      T *at = base + ((const I *)call->index)[lane * self->n + i];                                                     \
+                                                                                                                       \
+      *at = (T)MODE (*at, src[lane * self->n + i]);                                                                    \
+    }
+
 #define SCATTER(T, MODE)                                                                                               \
   static void scatter_##MODE##_##T (void *context, int64_t from, int64_t to)                                           \
   {                                                                                                                    \
@@ -149,15 +158,24 @@ work_gather (CpuKernel *k, void *const *b, LoomMessage *message)
         int64_t o = lane / inner, first = lane % inner, end = first + to - lane < inner ? first + to - lane : inner;   \
         T *base = y + outer_start (self, o);                                                                           \
                                                                                                                        \
-        for (int64_t i = 0; i < self->n; i++)                                                                          \
-          for (int64_t j = first; j < end; j++)                                                                        \
-            {                                                                                                          \
-              int64_t e = (o * self->n + i) * inner + j;                                                               \
-              T *at = base + index_at (call->index, self->narrow, e) * self->step                                      \
-                      + (self->lane != NULL ? self->lane[j] : j);                                                      \
+        if (inner == 1 && self->step == 1 && self->narrow)                                                             \
+          {                                                                                                            \
+            SCATTER_LANE (T, MODE, int32_t)                                                                            \
+          }                                                                                                            \
+        else if (inner == 1 && self->step == 1)                                                                        \
+          {                                                                                                            \
+            SCATTER_LANE (T, MODE, int64_t)                                                                            \
+          }                                                                                                            \
+        else                                                                                                           \
+          for (int64_t i = 0; i < self->n; i++)                                                                        \
+            for (int64_t j = first; j < end; j++)                                                                      \
+              {                                                                                                        \
+                int64_t e = (o * self->n + i) * inner + j;                                                             \
+                T *at = base + index_at (call->index, self->narrow, e) * self->step                                    \
+                        + (self->lane != NULL ? self->lane[j] : j);                                                    \
                                                                                                                        \
-              *at = (T)MODE (*at, src[e]);                                                                             \
-            }                                                                                                          \
+                *at = (T)MODE (*at, src[e]);                                                                           \
+              }                                                                                                        \
         lane += end - first;                                                                                           \
       }                                                                                                                \
   }
