@@ -53,7 +53,7 @@ test_reads (void)
   g_assert_cmpint (spec->batch_size, ==, 5);
   g_assert_cmpuint (spec->seed, ==, 9);
   g_assert_cmpfloat (spec->clip_norm, ==, 2.5);
-  g_assert_cmpint (spec->schedule.type, ==, LOOM_SCHEDULE_COSINE);
+  g_assert_cmpstr (spec->schedule.klass->name, ==, "cosine");
   g_assert_cmpint (spec->schedule.warmup_steps, ==, 3);
   g_assert_cmpuint (spec->metrics->len, ==, 1);
   g_assert_cmpstr (((LoomMetricSpec *)spec->metrics->pdata[0])->name, ==, "accuracy");
@@ -80,7 +80,20 @@ test_faults (void)
     { "<train loss='loss'><schedule type='cosin'/></train>", "*“cosin”*“cosine”*" },
     { "<train loss='loss'><schedule type='step'/></train>", "*step_size*" },
     { "<train loss='loss'><metric type='accuracy' input='fc' target='data.z'/></train>", "*“data” has no output “z”*" },
-    { "<train loss='loss'><group match='fc'/></train>", "*not in this version*" },
+    { "<train loss='loss'><group match='fd.weight'/></train>", "*matches “fd.weight”*“fc.weight”*" },
+    { "<train loss='loss'><group match='fc' lr='-1'/></train>", "*lr is -1*" },
+    { "<train loss='loss'><group match='fc' frozen='yes'/></train>", "*true or false*" },
+    { "<train loss='loss' optimizer='lbfgs'><group match='fc' lr='1'/></train>", "*“lbfgs” has no lr for a group*" },
+    { "<train loss='loss' optimizer='lbfgs'><clip norm='1'/></train>", "*take the clipping away*" },
+    { "<train loss='loss' optimizer='lbfgs' line_search_fn='strong'/>", "*none, strong_wolfe*" },
+    { "<train loss='loss' betas='0.9,0.99'/>", "*“sgd” has no betas*" },
+    { "<train loss='loss'><clip/></train>", "*neither “norm”*“value”*" },
+    { "<train loss='loss'><schedule type='multistep' milestones='5,3'/></train>", "*ascending*" },
+    { "<train loss='loss'><schedule type='exponential'/></train>", "*needs gamma*" },
+    { "<train loss='loss'><schedule type='plateau' mode='least'/></train>", "*min, max*" },
+    { "<train loss='loss' lr='0'><schedule type='one_cycle' max_lr='1'/></train>", "*learning rate above 0*" },
+    { "<train loss='loss'><schedule type='linear' gamma='1'/></train>", "*“gamma”*" },
+    { "<train loss='loss' precision='f64'/>", "*“ref” only*" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -103,26 +116,108 @@ test_none (void)
   g_assert_cmpstr (sentences, ==, "");
 }
 
+/* The schedule of a <train> whose lr is 1. */
+static double
+rate (const char *schedule, gint64 step, gint64 total)
+{
+  g_autofree char *train = g_strdup_printf ("<train loss='loss' lr='1'><schedule %s/></train>", schedule);
+  g_autofree char *sentences = NULL;
+  g_autoptr (LoomTrainSpec) spec = read_spec (train, &sentences);
+
+  g_assert_nonnull (spec);
+  spec->schedule.steps_per_epoch = 10;
+  return loom_schedule_factor (&spec->schedule, 1, step, total);
+}
+
 static void
 test_schedules (void)
 {
-  LoomSchedule s = { .type = LOOM_SCHEDULE_CONSTANT, .warmup_steps = 4 };
+  static const struct
+  {
+    const char *schedule;
+    gint64 step, total;
+    double wanted;
+  } cases[] = {
+    { "warmup_steps='4'", 0, 100, 0.25 },
+    { "warmup_steps='4'", 3, 100, 1 },
+    { "warmup_steps='4'", 50, 100, 1 },
+    { "type='constant' factor='0.5' total_iters='3'", 2, 100, 0.5 },
+    { "type='constant' factor='0.5' total_iters='3'", 3, 100, 1 },
+    { "type='step' step_size='10' gamma='0.5'", 9, 100, 1 },
+    { "type='step' step_size='10' gamma='0.5'", 20, 100, 0.25 },
+    { "type='step' step_size='2' gamma='0.5' interval='epoch'", 19, 100, 1 },
+    { "type='step' step_size='2' gamma='0.5' interval='epoch'", 20, 100, 0.5 },
+    { "type='multistep' milestones='3,5' gamma='0.5'", 5, 100, 0.25 },
+    { "type='exponential' gamma='0.5'", 3, 100, 0.125 },
+    { "type='cosine' min_lr='0.1' warmup_steps='10'", 10, 110, 1 },
+    { "type='cosine' eta_min='0.1' warmup_steps='10'", 60, 110, 0.55 },
+    { "type='cosine' eta_min='0.1' warmup_steps='10'", 110, 110, 0.1 },
+    { "type='cosine_warm_restarts' T_0='4' T_mult='2'", 4, 100, 1 },
+    { "type='cosine_warm_restarts' T_0='4' T_mult='2'", 8, 100, 0.5 },
+    { "type='linear' end_factor='0.5'", 50, 100, 0.75 },
+    { "type='polynomial' power='2'", 50, 100, 0.25 },
+    { "type='one_cycle' max_lr='2' pct_start='0.5' div_factor='4'", 0, 100, 0.5 },
+    { "type='one_cycle' max_lr='2' pct_start='0.5' div_factor='4'", 49, 100, 2 },
+    { "type='cyclic' max_lr='3' step_size_up='4'", 2, 100, 2 },
+    { "type='cyclic' max_lr='3' step_size_up='4' mode='triangular2'", 12, 100, 2 },
+    { "type='plateau'", 50, 100, 1 },
+  };
 
-  g_assert_cmpfloat (loom_schedule_factor (&s, 2, 0, 100), ==, 0.5);
-  g_assert_cmpfloat (loom_schedule_factor (&s, 2, 3, 100), ==, 2);
-  g_assert_cmpfloat (loom_schedule_factor (&s, 2, 50, 100), ==, 2);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    if (fabs (rate (cases[i].schedule, cases[i].step, cases[i].total) - cases[i].wanted) > 1e-12)
+      g_error ("%s at %" G_GINT64_FORMAT " is %.17g, not %g", cases[i].schedule, cases[i].step,
+               rate (cases[i].schedule, cases[i].step, cases[i].total), cases[i].wanted);
+}
 
-  s = (LoomSchedule){ .type = LOOM_SCHEDULE_STEP, .step_size = 10, .gamma = 0.5 };
-  g_assert_cmpfloat (loom_schedule_factor (&s, 1, 9, 100), ==, 1);
-  g_assert_cmpfloat (loom_schedule_factor (&s, 1, 20, 100), ==, 0.25);
+static void
+test_plateau (void)
+{
+  g_autofree char *sentences = NULL;
+  g_autoptr (LoomTrainSpec) spec = read_spec (
+      "<train loss='loss' lr='1'><schedule type='plateau' factor='0.5' patience='1' cooldown='1'/></train>",
+      &sentences);
+  const double loss[] = { 3, 2, 2, 2, 2, 2, 2, NAN };
+  const gboolean falls[] = { FALSE, FALSE, FALSE, TRUE, FALSE, FALSE, TRUE, FALSE };
 
-  s = (LoomSchedule){ .type = LOOM_SCHEDULE_COSINE, .min_lr = 0.1, .warmup_steps = 10 };
-  g_assert_cmpfloat_with_epsilon (loom_schedule_factor (&s, 1, 10, 110), 1, 1e-15);
-  g_assert_cmpfloat_with_epsilon (loom_schedule_factor (&s, 1, 60, 110), 0.55, 1e-15);
-  g_assert_cmpfloat_with_epsilon (loom_schedule_factor (&s, 1, 110, 110), 0.1, 1e-15);
+  g_assert_nonnull (spec);
+  for (guint i = 0; i < G_N_ELEMENTS (loss); i++)
+    g_assert_cmpint (loom_schedule_observe (&spec->schedule, loss[i]), ==, falls[i]);
+  g_assert_cmpfloat (loom_schedule_factor (&spec->schedule, 1, 0, 10), ==, 0.25);
+}
 
-  s = (LoomSchedule){ .type = LOOM_SCHEDULE_LINEAR, .end_factor = 0.5 };
-  g_assert_cmpfloat_with_epsilon (loom_schedule_factor (&s, 1, 50, 100), 0.75, 1e-15);
+static void
+test_groups (void)
+{
+  g_autofree char *sentences = NULL, *none = NULL;
+  g_autoptr (LoomTrainSpec) spec = read_spec (
+      "<train loss='loss' lr='0.1' batch_size='32' lr_batch_size='64'><group match='*.bias' frozen='true'/>"
+      "<group match='fc' lr='0.5'/><clip norm='1' value='2'/></train>",
+      &sentences);
+  static const struct
+  {
+    const char *match;
+    guint weight, bias;
+  } cases[] = { { "fc", 1, 1 },     { "fc.w*", 1, 0 }, { "*", 1, 1 },    { "**", 1, 1 },       { "?c.bias", 0, 1 },
+                { "**bias", 0, 1 }, { "f*t", 0, 0 },   { "f**t", 1, 0 }, { "fc.weigh?", 1, 0 } };
+
+  g_assert_nonnull (spec);
+  g_assert_cmpfloat (hyper (spec, "lr"), ==, 0.05);
+  g_assert_cmpfloat (spec->clip_norm, ==, 1);
+  g_assert_cmpfloat (spec->clip_value, ==, 2);
+  g_assert_cmpuint (loom_train_spec_group_of (spec, "fc.bias"), ==, 1);
+  g_assert_cmpuint (loom_train_spec_group_of (spec, "fc.weight"), ==, 2);
+  g_assert_cmpuint (loom_train_spec_group_of (spec, "fc2.weight"), ==, 0);
+  g_assert_cmpfloat (((LoomTrainGroup *)spec->groups->pdata[1])->hyper[0], ==, 0.25);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      LoomTrainGroup group = { .match = (char *)cases[i].match };
+      g_autoptr (GPtrArray) groups = g_ptr_array_new ();
+      LoomTrainSpec plain = { .groups = groups };
+
+      g_ptr_array_add (groups, &group);
+      g_assert_cmpuint (loom_train_spec_group_of (&plain, "fc.weight"), ==, cases[i].weight);
+      g_assert_cmpuint (loom_train_spec_group_of (&plain, "fc.bias"), ==, cases[i].bias);
+    }
 }
 
 int
@@ -133,5 +228,7 @@ main (int argc, char **argv)
   g_test_add_func ("/train-spec/faults", test_faults);
   g_test_add_func ("/train-spec/none", test_none);
   g_test_add_func ("/train-spec/schedules", test_schedules);
+  g_test_add_func ("/train-spec/plateau", test_plateau);
+  g_test_add_func ("/train-spec/groups", test_groups);
   return g_test_run ();
 }
