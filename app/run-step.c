@@ -152,6 +152,16 @@ run_open_state (Run *r, LoomProgram *program, GError **error)
   return loom_state_adopt (r->state, program, error) && (!r->weights || load_weights (r, error));
 }
 
+/* Whether a step changes state: the graph assigns to a weight. */
+static gboolean
+commits_anything (const LoomProgram *program)
+{
+  for (guint i = 0; i < loom_program_n_slots (program); i++)
+    if (loom_program_get_slot (program, i)->commit != 0)
+      return TRUE;
+  return FALSE;
+}
+
 gboolean
 run_execute (Run *r, GError **error)
 {
@@ -159,7 +169,7 @@ run_execute (Run *r, GError **error)
 
   if (!run_open_state (r, r->program, error) || !loom_state_adopt (r->state, r->program, error))
     return FALSE;
-  if (loom_program_n_outputs (r->program) == 0)
+  if (loom_program_n_outputs (r->program) == 0 && !commits_anything (r->program))
     return TRUE; /* --save-weights alone */
   LoomPlan *plan = loom_plan_new (r->program, r->devices, &options, error);
   if (!plan)

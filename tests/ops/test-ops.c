@@ -36,9 +36,29 @@ append_node (GString *xml, const LoomOp *op, const LoomSample *sample)
       char *equals = strchr (params[i], '=');
 
       if (equals != NULL)
-        g_string_append_printf (xml, " %.*s=\"%s\"", (int)(equals - params[i]), params[i], equals + 1);
+        {
+          g_autofree char *value = g_markup_escape_text (equals + 1, -1);
+
+          g_string_append_printf (xml, " %.*s=\"%s\"", (int)(equals - params[i]), params[i], value);
+        }
     }
   g_string_append (xml, "/>\n");
+}
+
+/* The inputs of a node whose ports depend on its parameters. */
+static const LoomPortSpec *
+ports_of (const LoomOp *op, const LoomSample *sample)
+{
+  g_autoptr (GString) xml = g_string_new ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"sample\">\n");
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = NULL;
+
+  if (op->dynamic_inputs == NULL)
+    return op->inputs;
+  append_node (xml, op, sample);
+  g_string_append (xml, "</graph>");
+  graph = loom_graph_read_data (xml->str, xml->len, "sample", faults, NULL);
+  return loom_op_inputs (op, loom_scope_find_node (loom_graph_root (graph), "n"));
 }
 
 static void
@@ -48,6 +68,7 @@ sample_open (Sample *s, const LoomOp *op, const LoomSample *sample, const LoomBi
                                           "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"sample\">\n");
   g_autoptr (GString) wires = g_string_new (NULL);
   g_autoptr (GError) error = NULL;
+  const LoomPortSpec *ports = ports_of (op, sample);
   gboolean variadic = op->inputs != NULL && (op->inputs[0].flags & LOOM_PORT_VARIADIC);
 
   memset (s, 0, sizeof *s);
@@ -62,7 +83,7 @@ sample_open (Sample *s, const LoomOp *op, const LoomSample *sample, const LoomBi
       if (variadic)
         g_string_append_printf (wires, "  <wire from=\"i%u\" to=\"n.%u\"/>\n", i, i);
       else
-        g_string_append_printf (wires, "  <wire from=\"i%u\" to=\"n.%s\"/>\n", i, op->inputs[i].name);
+        g_string_append_printf (wires, "  <wire from=\"i%u\" to=\"n.%s\"/>\n", i, ports[i].name);
       s->n_inputs++;
     }
   append_node (xml, op, sample);
