@@ -65,7 +65,8 @@ lower (LoomLower *ctx)
                                          loom_program_get_slot (p, (guint)slot)->name));
       return;
     }
-  loom_program_commit (p, slot, value);
+  /* State that becomes other state is read before anything is written, or two that change places would be one. */
+  loom_program_commit (p, slot, loom_unary (p, LOOM_SCALAR_ID, value));
 }
 
 /* A target is state, which a lone sample has none of: tests/ops tries it in graphs. */
