@@ -15,12 +15,14 @@
 #include <string.h>
 
 #define CHUNK_ROWS 128
+#define BRIEF_MOST 2048 /* channels of a bf16 row that is widened on the stack */
 
 typedef struct
 {
   CpuKernel k;
   double eps;
   bool affine, relu, columns; /* columns: channels lie side by side */
+  bool brief;                 /* x, g and what is written are bf16; columns only */
   int64_t N, C, area, chunks; /* columns: area is 1, N counts rows. Layer norm: N rows of C */
   double ns;
 } Norm;
@@ -37,27 +39,48 @@ typedef struct
 
 /* ---- batch norm, channels side by side -------------------------------- */
 
+/* Row r of x or g in f32: where it lies, or widened into the buffer. */
+static inline const float *
+row (const Call *call, const float *base, int64_t r, float *buffer)
+{
+  int64_t C = call->self->C;
+
+  if (!call->self->brief)
+    return base + r * C;
+  call->self->k.device->widen (buffer, (const uint16_t *)(const void *)base + r * C, LOOM_BF16, C);
+  return buffer;
+}
+
+static inline void
+put_row (const Call *call, int64_t r, const float *buffer)
+{
+  int64_t C = call->self->C;
+
+  if (call->self->brief)
+    call->self->k.device->narrow ((uint16_t *)(void *)call->y + r * C, LOOM_BF16, buffer, C);
+}
+
 /* Per chunk: Σ (x - x₀) and Σ (x - x₀)², or Σ g and Σ g·(x - mean). */
 static void
 part_column_sums (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   int64_t C = call->self->C, N = call->self->N;
+  float x_buffer[BRIEF_MOST], other[BRIEF_MOST];
 
   for (int64_t q = from; q < to; q++)
     {
+      const float *origin = call->g == NULL ? row (call, call->x, 0, other) : NULL;
       float *first = call->partial + q * 2 * C, *second = first + C;
       int64_t end = (q + 1) * CHUNK_ROWS < N ? (q + 1) * CHUNK_ROWS : N;
 
       memset (first, 0, (size_t)(2 * C) * sizeof *first);
       for (int64_t r = q * CHUNK_ROWS; r < end; r++)
         {
-          const float *x = call->x + r * C;
+          const float *x = row (call, call->x, r, x_buffer);
 
           if (call->g == NULL)
             {
-              const float *origin = call->x;
-
 #pragma GCC ivdep
               for (int64_t c = 0; c < C; c++)
                 {
@@ -69,7 +92,7 @@ part_column_sums (void *context, int64_t from, int64_t to)
             }
           else if (!call->self->relu)
             {
-              const float *g = call->g + r * C, *mean = call->mean_in;
+              const float *g = row (call, call->g, r, other), *mean = call->mean_in;
 
 #pragma GCC ivdep
               for (int64_t c = 0; c < C; c++)
@@ -80,7 +103,7 @@ part_column_sums (void *context, int64_t from, int64_t to)
             }
           else
             {
-              const float *g = call->g + r * C, *mean = call->mean_in;
+              const float *g = row (call, call->g, r, other), *mean = call->mean_in;
               const float *opening = call->opening, *threshold = call->threshold;
 
 #pragma GCC ivdep
@@ -102,11 +125,12 @@ part_column_apply (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   int64_t C = call->self->C;
+  float x_buffer[BRIEF_MOST];
 
   for (int64_t r = from; r < to; r++)
     {
-      const float *x = call->x + r * C, *scale = call->scale, *shift = call->shift;
-      float *y = call->y + r * C;
+      const float *x = row (call, call->x, r, x_buffer), *scale = call->scale, *shift = call->shift;
+      float *y = call->self->brief ? x_buffer : call->y + r * C;
 
       if (call->self->relu)
 #pragma GCC ivdep
@@ -120,6 +144,7 @@ part_column_apply (void *context, int64_t from, int64_t to)
 #pragma GCC ivdep
         for (int64_t c = 0; c < C; c++)
           y[c] = x[c] * scale[c] + shift[c];
+      put_row (call, r, y);
     }
 }
 
@@ -129,13 +154,14 @@ part_column_grad (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   int64_t C = call->self->C;
+  float x_buffer[BRIEF_MOST], g_buffer[BRIEF_MOST];
 
   for (int64_t r = from; r < to; r++)
     {
-      const float *x = call->x + r * C, *g = call->g + r * C, *mean = call->mean_in;
+      const float *x = row (call, call->x, r, x_buffer), *g = row (call, call->g, r, g_buffer), *mean = call->mean_in;
       const float *scale = call->scale, *shift = call->shift, *slope = call->slope;
       const float *opening = call->opening, *threshold = call->threshold;
-      float *y = call->y + r * C;
+      float *y = call->self->brief ? x_buffer : call->y + r * C;
 
       if (call->self->relu)
 #pragma GCC ivdep
@@ -149,6 +175,7 @@ part_column_grad (void *context, int64_t from, int64_t to)
 #pragma GCC ivdep
         for (int64_t c = 0; c < C; c++)
           y[c] = g[c] * scale[c] + ((x[c] - mean[c]) * slope[c] + shift[c]);
+      put_row (call, r, y);
     }
 }
 
@@ -333,7 +360,7 @@ work_batch (CpuKernel *k, void *const *b, LoomMessage *message)
       mean = sum / m;
       var = squares / m - mean * mean;
       var = var > 0 || var != var ? var : 0;
-      mean += self->N > 0 ? (double)call.x[c] : 0;
+      mean += self->N > 0 ? loom_load_double (call.x, c, k->in[0].dtype) : 0;
       scale = (self->affine ? call.weight[c] : 1) / sqrt (var + self->eps);
       call.mean[c] = (float)mean;
       call.var[c] = (float)var;
@@ -562,20 +589,39 @@ work_layer_grad (CpuKernel *k, void *const *b, LoomMessage *message)
 /* ---- construction ------------------------------------------------------ */
 
 static LoomStatus
-create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuWork work, Norm **norm,
+create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuWork work, bool brief, Norm **norm,
         LoomMessage *message)
 {
   const LoomNormAttrs *a = spec->attrs;
 
-  if (!cpu_all_f32 (spec))
+  if (!cpu_all_f32 (spec) && !brief)
     return LOOM_STATUS_UNSUPPORTED;
   *norm = cpu_kernel_new (sizeof **norm, device, spec, attrs_size, work, message);
   if (*norm == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
+  (*norm)->brief = brief;
   (*norm)->eps = a->eps;
   (*norm)->affine = a->affine;
   (*norm)->relu = a->act == LOOM_SCALAR_RELU;
   return LOOM_STATUS_OK;
+}
+
+/* x, [g] and what is written in bf16, channels side by side, statistics and scale in f32. */
+static bool
+is_brief (const LoomKernelSpec *spec, bool grad)
+{
+  const LoomTensorDesc *x = &spec->in[grad];
+
+  if (x->dtype != LOOM_BF16 || spec->in[0].dtype != LOOM_BF16 || spec->out[0].dtype != LOOM_BF16
+      || x->dim[1] > BRIEF_MOST || (x->layout != LOOM_LAYOUT_NHWC && loom_dim_product (x, 2, x->rank) != 1))
+    return false;
+  for (int i = 1 + grad; i < spec->n_in; i++)
+    if (spec->in[i].dtype != LOOM_F32 && spec->in[i].dtype != LOOM_N_DTYPES)
+      return false;
+  for (int i = 1; i < spec->n_out; i++)
+    if (spec->out[i].dtype != LOOM_F32 && spec->out[i].dtype != LOOM_N_DTYPES)
+      return false;
+  return true;
 }
 
 static LoomStatus
@@ -594,7 +640,7 @@ create_batch_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
                    grad    ? work_batch_grad
                    : apply ? work_batch_apply
                            : work_batch,
-                   &self, message);
+                   is_brief (spec, grad), &self, message);
   if (status != LOOM_STATUS_OK)
     return status;
   self->N = x->dim[0];
@@ -628,7 +674,7 @@ create_layer_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
 
   if (!cpu_all_layout (spec, LOOM_LAYOUT_PLAIN) || a->axes > x->rank)
     return LOOM_STATUS_UNSUPPORTED;
-  status = create (device, spec, attrs_size, grad ? work_layer_grad : work_layer, &self, message);
+  status = create (device, spec, attrs_size, grad ? work_layer_grad : work_layer, false, &self, message);
   if (status != LOOM_STATUS_OK)
     return status;
   self->N = loom_dim_product (x, 0, x->rank - a->axes);
