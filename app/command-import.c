@@ -43,7 +43,7 @@ print_ports (const char *title, const GPtrArray *ports)
       if (port->node)
         printf ("%s %s: %s, %s\n", title, port->node, shape, loom_dtype_name (port->type.dtype));
       else
-        printf ("%s %s is not needed\n", title, port->name);
+        printf ("%s %s is needed by nothing\n", title, port->name);
     }
 }
 
@@ -67,7 +67,7 @@ print_summary (const LoomOnnx *model, const char *path, const char *output, cons
     }
   printf ("\nTo run it:\n  gradloom run %s", output);
   if (model->weights->len > 0)
-    printf (" --weights %s --partial", weights);
+    printf (" --weights %s", weights);
   for (guint i = 0; i < model->inputs->len; i++)
     {
       const LoomOnnxPort *port = model->inputs->pdata[i];
@@ -121,8 +121,7 @@ run (const Command *command, int argc, char **argv)
           g_autofree char *text = loom_fault_to_string (loom_faults_get (faults, i));
           fprintf (stderr, "%s: %s\n", argv[1], text);
         }
-      fprintf (stderr, "gradloom import: %u parts of this model have no counterpart here; nothing was written.\n",
-               loom_faults_length (faults));
+      fprintf (stderr, "gradloom import: what is listed above has no counterpart here; nothing was written.\n");
       return 1;
     }
   if (!model)

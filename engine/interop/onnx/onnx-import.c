@@ -5,7 +5,11 @@
  * else, so that all that is unsupported is told at once. */
 #include "engine/interop/onnx/onnx-private.h"
 
+#include <errno.h>
+#include <math.h>
 #include <string.h>
+
+#include <glib/gstdio.h>
 
 /* A chain of computed constants is a handful of nodes long; this bounds the search for one. */
 #define MAX_FOLD_DEPTH 64
@@ -41,12 +45,28 @@ onnx_attr_int (OnnxCtx *c, const char *name, gint64 def)
   return a && a->has_i ? a->i : a && a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT ? 0 : def;
 }
 
+/* Attributes are floats; 0.9 was meant by what is 0.899999976 in double. */
+static double
+as_written (float x)
+{
+  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+
+  for (int digits = 6; digits < 9 && isfinite (x); digits++)
+    {
+      g_autofree char *format = g_strdup_printf ("%%.%dg", digits);
+      g_ascii_formatd (buffer, sizeof buffer, format, (double)x);
+      if ((float)g_ascii_strtod (buffer, NULL) == x)
+        return g_ascii_strtod (buffer, NULL);
+    }
+  return (double)x;
+}
+
 double
 onnx_attr_float (OnnxCtx *c, const char *name, double def)
 {
   const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
 
-  return a && a->has_f ? a->f : a && a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT ? 0 : def;
+  return a && a->has_f ? as_written (a->f) : a && a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT ? 0 : def;
 }
 
 const char *
@@ -712,7 +732,9 @@ loom_onnx_read_file (const char *path, GHashTable *given, LoomFaults *faults, GE
 
   if (!file)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, local->message);
+      gboolean there = g_access (path, R_OK) == 0;
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path,
+                   there ? local->message : g_strerror (errno));
       return NULL;
     }
   return loom_onnx_read_data (g_mapped_file_get_contents (file), g_mapped_file_get_length (file), path, given, faults,

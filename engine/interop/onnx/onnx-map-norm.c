@@ -50,7 +50,7 @@ map_batch_norm (OnnxCtx *c)
     {
       const OnnxWire *w = onnx_weight (c, 1), *b = onnx_weight (c, 2);
       y = onnx_emit (c, onnx_text (c, "batch_norm%dd", MAX (n, 1)), ONNX_IN (x, w, b), "eps", onnx_number (c, eps),
-                     "momentum", onnx_number (c, 1 - momentum), NULL);
+                     "momentum", onnx_number (c, (double)(float)(1 - momentum)), NULL);
       onnx_own (c, y, "running_mean", (LoomTensor *)onnx_const (c, 3, "mean"));
       onnx_own (c, y, "running_var", (LoomTensor *)onnx_const (c, 4, "var"));
       gint64 none = 0;
