@@ -204,8 +204,9 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
   if (!step->program)
     return NULL;
 
-  if ((spec->precision != LOOM_F32 && spec->precision != LOOM_F64)
-      || g_hash_table_size (loom_net_dtypes (step->net)) > 0)
+  /* f64 is for looking closely, and computes everything in it. */
+  if (spec->precision != LOOM_F64
+      && (spec->precision != LOOM_F32 || g_hash_table_size (loom_net_dtypes (step->net)) > 0))
     replace_program (
         step, loom_program_autocast (step->program, spec->precision, loom_net_dtypes (step->net), n_wanted, value));
   LoomProgram *p = step->program;
