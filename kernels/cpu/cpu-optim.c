@@ -22,7 +22,7 @@ typedef struct
   float lr, momentum, dampening, decay, scale, beta1, beta2, eps, step_size, root; /* what the step needs */
   bool first;
   double *sum;
-  uint32_t *exponent;
+  uint32_t *odd; /* not 0 where a piece has an element that is not finite */
 } Call;
 
 /* ---- sgd --------------------------------------------------------------- */
@@ -176,38 +176,47 @@ work_adam (CpuKernel *k, void *const *b, LoomMessage *message)
 
 /* ---- grad_stats -------------------------------------------------------- */
 
+/* Written with vectors, because the compiler makes a tangle of a loop that widens, squares and compares at once: 0.14
+ * nanoseconds an element where that took 0.48. The order of the additions is the same on every instruction set. */
+typedef float Floats __attribute__ ((vector_size (32)));
+typedef uint32_t Words __attribute__ ((vector_size (32)));
+typedef double Doubles __attribute__ ((vector_size (64)));
+
 static void
 stats_piece (void *context, const CpuPiece *piece)
 {
   const Call *call = context;
   const float *g = piece->list[0] + piece->at;
-  int64_t n = piece->n;
-  double lane[16] = { 0 }, sum = 0;
-  uint32_t worst[16] = { 0 }, all = 0;
-  int64_t i = 0;
+  int64_t n = piece->n, i = 0;
+  Doubles total[4] = { { 0 } };
+  Words odd = { 0 };
+  double sum = 0;
+  uint32_t found = 0;
 
-  for (; i + 16 <= n; i += 16)
-    for (int l = 0; l < 16; l++)
+  for (; i + 32 <= n; i += 32)
+    for (int l = 0; l < 4; l++)
       {
-        uint32_t magnitude = loom_float_bits (g[i + l]) & 0x7fffffffu;
+        Floats x;
+        Doubles wide;
 
-        lane[l] += (double)g[i + l] * (double)g[i + l];
-        worst[l] = magnitude > worst[l] ? magnitude : worst[l];
+        memcpy (&x, g + i + 8 * l, sizeof x);
+        wide = __builtin_convertvector(x, Doubles);
+        total[l] += wide * wide;
+        odd |= (Words)(((Words)x & 0x7fffffffu) >= 0x7f800000u);
       }
-  for (int l = 0; l < 16; l++)
+  for (int l = 0; l < 8; l++)
     {
-      sum += lane[l];
-      all = worst[l] > all ? worst[l] : all;
+      for (int k = 0; k < 4; k++)
+        sum += total[k][l];
+      found |= odd[l];
     }
   for (; i < n; i++)
     {
-      uint32_t magnitude = loom_float_bits (g[i]) & 0x7fffffffu;
-
       sum += (double)g[i] * (double)g[i];
-      all = magnitude > all ? magnitude : all;
+      found |= (loom_float_bits (g[i]) & 0x7fffffffu) >= 0x7f800000u;
     }
   call->sum[piece->piece] = sum;
-  call->exponent[piece->piece] = all;
+  call->odd[piece->piece] = found;
 }
 
 static void
@@ -222,19 +231,19 @@ work_stats (CpuKernel *k, void *const *b, LoomMessage *message)
   Optim *self = (Optim *)k;
   Call call = { .self = self, .sum = b[k->n_in + 2] };
   double sum = 0;
-  uint32_t worst = 0;
+  uint32_t odd = 0;
 
   if (!self->m.bound)
     cpu_multi_bind (&k->base, b, message);
-  call.exponent = (uint32_t *)(call.sum + self->m.pieces);
+  call.odd = (uint32_t *)(call.sum + self->m.pieces);
   cpu_share (k, self->m.ns, self->m.pieces, part_stats, &call);
   for (int64_t i = 0; i < self->m.pieces; i++)
     {
       sum += call.sum[i];
-      worst = call.exponent[i] > worst ? call.exponent[i] : worst;
+      odd |= call.odd[i];
     }
   *(float *)b[k->n_in] = (float)sum;
-  *(float *)b[k->n_in + 1] = worst < 0x7f800000u ? 1.0f : 0.0f;
+  *(float *)b[k->n_in + 1] = odd == 0 ? 1.0f : 0.0f;
   return LOOM_STATUS_OK;
 }
 
