@@ -100,6 +100,14 @@ pick_nearest (OnnxCtx *c, const Ways *w, const Side *s, const OnnxWire *x, int a
 }
 
 /* x is brought to [..., in], multiplied by [in, out], and brought back. */
+static gboolean
+is_outside (const Ways *w, const Side *s, gint64 i)
+{
+  double at = position (w, s, i);
+
+  return g_str_equal (w->where, "tf_crop_and_resize") && (at < 0 || at > (double)s->in - 1);
+}
+
 static const OnnxWire *
 multiply (OnnxCtx *c, const Ways *w, const Side *s, const OnnxWire *x, int axis)
 {
@@ -109,17 +117,8 @@ multiply (OnnxCtx *c, const Ways *w, const Side *s, const OnnxWire *x, int axis)
   gint64 order[LOOM_SHAPE_MAX_RANK];
 
   for (gint64 i = 0; i < s->out; i++)
-    {
-      double at = position (w, s, i);
-      gboolean outside = at < 0 || at > (double)s->in - 1;
-      if (outside && g_str_equal (w->where, "tf_crop_and_resize"))
-        {
-          if (w->extrapolation != 0)
-            onnx_fail (c, "it looks outside of the image for a value other than 0.");
-          continue;
-        }
+    if (!is_outside (w, s, i))
       fill_row (w, s, i, rows);
-    }
   for (gint64 i = 0; i < s->out; i++)
     for (gint64 k = 0; k < s->in; k++)
       loom_tensor_set (matrix, k * s->out + i, loom_tensor_get (rows, i * s->in + k));
@@ -128,6 +127,33 @@ multiply (OnnxCtx *c, const Ways *w, const Side *s, const OnnxWire *x, int axis)
   x = onnx_permute (c, x, order);
   x = onnx_binary (c, "matmul", x, onnx_tensor_wire (c, matrix, "interpolation", FALSE));
   return onnx_permute (c, x, order);
+}
+
+/* A region may reach beyond the image; what lies there has one value. */
+static const OnnxWire *
+fill_outside (OnnxCtx *c, const Ways *w, const Side *side, const OnnxWire *x)
+{
+  int rank = x->type.shape.rank;
+
+  for (int d = 0; d < rank && w->extrapolation != 0; d++)
+    {
+      LoomShape line = { .rank = rank };
+      g_autoptr (LoomTensor) outside = loom_tensor_new (LOOM_BOOL, 1, &side[d].out, NULL);
+      gboolean any = FALSE;
+      for (gint64 i = 0; i < side[d].out; i++)
+        {
+          ((guint8 *)outside->data)[i] = is_outside (w, &side[d], i);
+          any = any || is_outside (w, &side[d], i);
+        }
+      for (int i = 0; i < rank; i++)
+        line.dim[i] = loom_dim (i == d ? side[d].out : 1);
+      if (any)
+        x = onnx_emit (c, "where",
+                       ONNX_IN (onnx_reshape (c, onnx_tensor_wire (c, outside, "outside", FALSE), &line),
+                                onnx_constant (c, w->extrapolation, LOOM_F32), x),
+                       NULL);
+    }
+  return x;
 }
 
 /* ---- as PyTorch's ----------------------------------------------------- */
@@ -203,7 +229,7 @@ resize (OnnxCtx *c, const OnnxWire *x, const Ways *w, const Side *side)
   for (int i = 0; i < rank && !c->failed; i++)
     if (side[i].in != side[i].out || g_str_equal (w->where, "tf_crop_and_resize"))
       x = g_str_equal (w->mode, "nearest") ? pick_nearest (c, w, &side[i], x, i) : multiply (c, w, &side[i], x, i);
-  onnx_out (c, 0, x);
+  onnx_out (c, 0, fill_outside (c, w, side, x));
 }
 
 /* Inputs are X, scales in opset 10 and X, roi, scales, sizes since 11; the last dimension's scale stands last. */

@@ -226,22 +226,46 @@ map_reverse_sequence (OnnxCtx *c)
   onnx_out (c, 0, onnx_emit (c, "gather", ONNX_IN (x, index), "dim", onnx_text (c, "%d", time), NULL));
 }
 
+/* Where each different element stands first: the least of the positions that were put to it. */
+static const OnnxWire *
+first_places (OnnxCtx *c, const OnnxWire *inverse, const OnnxWire *counts)
+{
+  LoomShape line = { .rank = 1, .dim = { loom_shape_count (&inverse->type.shape) } };
+  gint64 n = loom_dim_is_known (line.dim[0]) ? line.dim[0].coef : -1;
+
+  if (n < 0)
+    {
+      onnx_fail (c, "the first places are only told of an input of known size.");
+      return inverse;
+    }
+  const OnnxWire *far = onnx_with_number (c, "add", onnx_with_number (c, "mul", counts, 0), (double)n);
+  const OnnxWire *place = onnx_emit (c, "arange", 0, NULL, "end", int_text (c, n), NULL);
+  return onnx_emit (c, "scatter", ONNX_IN (far, onnx_reshape (c, inverse, &line), place), "dim", "0", "reduce", "amin",
+                    NULL);
+}
+
 static void
 map_unique (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0), *y;
-  const char *dim = onnx_has_attr (c, "axis") ? int_text (c, onnx_attr_int (c, "axis", 0)) : NULL;
-  static const char *const ports[] = { "out", "index", "inverse", "counts" };
+  gboolean first = onnx_has_output (c, 1), inverse = first || onnx_has_output (c, 2),
+           counts = first || onnx_has_output (c, 3);
+  LoomShape line = { .rank = 1, .dim = { loom_shape_count (&x->type.shape) } };
 
-  if (!onnx_attr_int (c, "sorted", 1))
+  if (!onnx_attr_int (c, "sorted", 1) || onnx_has_attr (c, "axis"))
     {
-      onnx_fail (c, "in order of appearance (sorted=0) it is not known here.");
+      onnx_fail (c, "%s it is not known here.", onnx_has_attr (c, "axis") ? "along an axis" : "in order of appearance");
       return;
     }
-  y = onnx_emit (c, "unique", ONNX_IN (x), "dim", dim, NULL);
-  for (guint i = 0; i < 4; i++)
-    if (onnx_has_output (c, i))
-      onnx_out (c, i, i == 0 ? y : onnx_sibling (c, y, ports[i]));
+  y = onnx_emit (c, "unique", ONNX_IN (onnx_reshape (c, x, &line)), "return_inverse", inverse ? "true" : NULL,
+                 "return_counts", counts ? "true" : NULL, NULL);
+  onnx_out (c, 0, y);
+  if (first)
+    onnx_out (c, 1, first_places (c, onnx_sibling (c, y, "inverse"), onnx_sibling (c, y, "counts")));
+  if (onnx_has_output (c, 2))
+    onnx_out (c, 2, onnx_sibling (c, y, "inverse"));
+  if (onnx_has_output (c, 3))
+    onnx_out (c, 3, onnx_sibling (c, y, "counts"));
 }
 
 const OnnxMap onnx_map_index[] = {

@@ -234,8 +234,7 @@ map_max_pool (OnnxCtx *c)
     }
   y = onnx_emit (c, onnx_text (c, "max_pool%dd", w.n), ONNX_IN (in), "kernel_size", onnx_list (c, w.n, w.kernel),
                  "stride", onnx_list (c, w.n, w.stride), "padding", onnx_window_padding (c, &w, TRUE), "dilation",
-                 onnx_list (c, w.n, w.dilation), "ceil_mode", onnx_attr_int (c, "ceil_mode", 0) ? "true" : NULL,
-                 "return_indices", onnx_has_output (c, 1) ? "true" : NULL, NULL);
+                 onnx_list (c, w.n, w.dilation), "ceil_mode", onnx_attr_int (c, "ceil_mode", 0) ? "true" : NULL, NULL);
   if (onnx_has_output (c, 1))
     onnx_out (c, 1, global_places (c, onnx_sibling (c, y, "indices"), x));
   onnx_out (c, 0, onnx_cast (c, y, x->type.dtype));

@@ -1,4 +1,5 @@
-/* ONNX's optimisers, one step as a formula. Ours are part of training and no operators, so they are written out.
+/* ONNX's operators for training: gradients, and optimisers, one step as a formula. Ours are part of training and no
+ * operators, so they are written out.
  *
  * Inputs are R (rate), T (steps so far), then the tensors, their gradients and their states, each in one block.
  * Formulas: ONNX operator specification, ai.onnx.preview.training. */
@@ -98,7 +99,26 @@ map_momentum (OnnxCtx *c)
     }
 }
 
+/* The derivative of y with respect to each input; a tensor counts as the sum of its elements. */
+static void
+map_gradient (OnnxCtx *c)
+{
+  const OnnxValue *y = g_hash_table_lookup (c->all->values, onnx_attr_string (c, "y", ""));
+  const OnnxWire *seed = NULL;
+
+  if (!y || !y->wire || y->failed)
+    {
+      onnx_fail (c, "nothing before it computes its “y”.");
+      return;
+    }
+  if (y->wire->type.shape.rank > 0)
+    seed = onnx_emit (c, "constant", 0, NULL, "value", "1", "shape", onnx_dims (c, &y->wire->type.shape), NULL);
+  for (guint i = 0; i < onnx_n_inputs (c); i++)
+    onnx_out (c, i, onnx_emit (c, "gradient", ONNX_IN (y->wire, onnx_in (c, i), seed), NULL));
+}
+
 const OnnxMap onnx_map_training[] = {
+  { "Gradient", "gradient", map_gradient, DOMAIN },
   { "Adagrad", NULL, map_adagrad, DOMAIN },
   { "Adam", NULL, map_adam, DOMAIN },
   { "Momentum", NULL, map_momentum, DOMAIN },
