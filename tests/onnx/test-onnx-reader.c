@@ -257,6 +257,46 @@ test_open_sizes (void)
   g_assert_null (strstr (xml, "constant"));
 }
 
+/* A product with weights and the sum behind it are one layer; a product that is also read without the sum is not. */
+static void
+test_linear (void)
+{
+  static const gint64 in[] = { -1, 4 }, out[] = { -1, 3 }, weight[] = { 4, 3 }, bias[] = { 3 };
+
+  for (int shared = 0; shared < 2; shared++)
+    {
+      GByteArray *g = g_byte_array_new ();
+      g_autoptr (LoomFaults) faults = loom_faults_new ();
+      g_autoptr (GError) error = NULL;
+
+      put_part (g, 5, tensor ("w", 2, weight, 12, 0));
+      put_part (g, 5, tensor ("b", 1, bias, 3, 7));
+      put_part (g, 11, port ("x", 2, in));
+      put_part (g, 1, node ("MatMul", "dense", "x w", "p"));
+      put_part (g, 1, node ("Add", "plus", "b p", "y"));
+      put_part (g, 12, port ("y", 2, out));
+      if (shared)
+        put_part (g, 12, port ("p", 2, out));
+      g_autoptr (GByteArray) bytes = model (g, 13);
+      g_autoptr (LoomOnnx) read = loom_onnx_read_data (bytes->data, bytes->len, "m.onnx", NULL, faults, &error);
+      g_assert_no_error (error);
+      g_assert_nonnull (read);
+      g_autofree char *xml = loom_graph_write (read->graph, NULL);
+      g_assert_true ((strstr (xml, "op=\"add\"") != NULL) == shared);
+      g_assert_nonnull (strstr (xml, shared ? "op=\"linear\" out_features=\"3\" bias=\"false\"/>"
+                                            : "op=\"linear\" out_features=\"3\"/>"));
+      const LoomNamedTensor *first = read->weights->pdata[0], *second = read->weights->pdata[1];
+      const LoomNamedTensor *w = g_str_equal (first->name, "dense.weight") ? first : second;
+      g_assert_cmpstr (w->name, ==, "dense.weight");
+      /* [in, out] was 0 1 2, 3 4 5, …; a row of [out, in] is a column of it. */
+      g_assert_cmpfloat (loom_tensor_get (w->tensor, 1), ==, 3);
+      g_assert_cmpint (w->tensor->dim[0], ==, 3);
+      g_autoptr (LoomNet) net = loom_net_new (read->graph, NULL, faults);
+      g_assert_cmpuint (loom_faults_count (faults), ==, 0);
+      g_assert_cmpuint (loom_net_n_weights (net), ==, 2);
+    }
+}
+
 /* All at once, each with its node. */
 static void
 test_unsupported (void)
@@ -383,6 +423,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/onnx-reader/graph", test_graph);
   g_test_add_func ("/onnx-reader/open-sizes", test_open_sizes);
+  g_test_add_func ("/onnx-reader/linear", test_linear);
   g_test_add_func ("/onnx-reader/unsupported", test_unsupported);
   g_test_add_func ("/onnx-reader/lies", test_lies);
   g_test_add_func ("/onnx-reader/truncated", test_truncated);

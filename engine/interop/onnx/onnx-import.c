@@ -606,12 +606,25 @@ find_opset (OnnxImport *all, GError **error)
   return FALSE;
 }
 
+static void
+count_use (OnnxImport *all, const char *name)
+{
+  g_hash_table_insert (all->uses, (gpointer)name,
+                       GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (all->uses, name)) + 1));
+}
+
 static gboolean
 import_graph (OnnxImport *all, LoomOnnx *result)
 {
   const Onnx__GraphProto *graph = all->model->graph;
   gboolean failed = FALSE;
 
+  for (gsize i = 0; i < graph->n_node; i++)
+    for (gsize k = 0; k < graph->node[i]->n_input; k++)
+      count_use (all, graph->node[i]->input[k]);
+  for (gsize i = 0; i < graph->n_output; i++)
+    if (graph->output[i]->name)
+      count_use (all, graph->output[i]->name);
   for (gsize i = 0; i < graph->n_initializer; i++)
     add_initializer (all, graph->initializer[i]);
   for (gsize i = 0; i < graph->n_sparse_initializer; i++)
@@ -689,6 +702,7 @@ loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors
     }
   all.values = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, value_free);
   all.ids = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  all.uses = g_hash_table_new (g_str_hash, g_str_equal);
   all.nodes = g_ptr_array_new_with_free_func ((GDestroyNotify)onnx_node_free);
   all.wires = g_ptr_array_new_with_free_func (g_free);
   all.pool = g_string_chunk_new (4096);
@@ -719,6 +733,7 @@ loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors
   g_ptr_array_unref (all.nodes);
   g_ptr_array_unref (all.wires);
   g_hash_table_unref (all.ids);
+  g_hash_table_unref (all.uses);
   g_hash_table_unref (all.values);
   onnx__model_proto__free_unpacked (all.model, NULL);
   return done ? g_steal_pointer (&result) : NULL;

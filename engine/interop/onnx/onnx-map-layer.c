@@ -189,7 +189,68 @@ map_gemm (OnnxCtx *c)
   onnx_out (c, 0, y);
 }
 
+/* ---- MatMul and Add --------------------------------------------------- */
+
+/* A product with a matrix of weights is a linear layer; exporters write one so where there are more than two
+ * dimensions. */
+static void
+map_matmul (OnnxCtx *c)
+{
+  const OnnxWire *a = onnx_in (c, 0);
+
+  if (!c->failed && is_free_weight (c, 1, 2) && a->type.shape.rank > 0 && onnx_const_or_null (c, 1)->count > 0)
+    {
+      const OnnxWire *w = turned_weight (c, 1);
+      onnx_out (c, 0,
+                onnx_emit (c, "linear", ONNX_IN (a, w, NULL), "out_features", count_text (c, onnx_dim (c, w, 0)),
+                           "bias", "false", NULL));
+    }
+  else
+    onnx_out (c, 0, onnx_binary (c, "matmul", a, onnx_in (c, 1)));
+}
+
+/* Where "bias" stands among a node's attributes, or -1. */
+static int
+find_no_bias (const OnnxNode *node)
+{
+  for (guint i = 0; i + 1 < node->attributes->len; i += 2)
+    if (g_str_equal (node->attributes->pdata[i], "bias") && g_str_equal (node->attributes->pdata[i + 1], "false"))
+      return (int)i;
+  return -1;
+}
+
+gboolean
+onnx_map_bias (OnnxCtx *c)
+{
+  for (guint k = 0; k < 2 && onnx_n_inputs (c) == 2 && !c->failed; k++)
+    {
+      const char *name = c->node->input[k];
+      const OnnxValue *product = g_hash_table_lookup (c->all->values, name);
+      OnnxNode *node = product && product->wire ? product->wire->node : NULL;
+      if (!node || !g_str_equal (node->op->name, "linear") || !g_str_equal (product->wire->port, "out")
+          || find_no_bias (node) < 0 || GPOINTER_TO_UINT (g_hash_table_lookup (c->all->uses, name)) != 1
+          || !is_free_weight (c, 1 - k, 1))
+        continue;
+      OnnxValue *bias = g_hash_table_lookup (c->all->values, c->node->input[1 - k]);
+      const LoomShape *shape = &node->out[0].type.shape;
+      if (!loom_dim_equal (shape->dim[shape->rank - 1], loom_dim (bias->constant->count)))
+        continue;
+      g_ptr_array_remove_range (node->attributes, (guint)find_no_bias (node), 2);
+      onnx_own (c, &node->out[0], "bias", bias->constant);
+      OnnxWire *wire = g_new0 (OnnxWire, 1);
+      *wire = (OnnxWire){ .node = node,
+                          .port = g_intern_static_string ("bias"),
+                          .type = { LOOM_F32, loom_tensor_shape (bias->constant) } };
+      g_ptr_array_add (c->all->wires, wire);
+      bias->wire = wire;
+      onnx_out (c, 0, &node->out[0]);
+      return TRUE;
+    }
+  return FALSE;
+}
+
 const OnnxMap onnx_map_layer[] = {
+  { "MatMul", "linear", map_matmul },
   { "Conv", "conv2d", map_conv },
   { "ConvTranspose", "conv_transpose2d", map_conv_transpose },
   { "Gemm", "linear", map_gemm },

@@ -26,6 +26,8 @@ second_operand (OnnxCtx *c, const OnnxWire *a)
 static void
 map_pair (OnnxCtx *c)
 {
+  if (g_str_equal (c->map->op, "add") && onnx_map_bias (c))
+    return;
   const OnnxWire *a = onnx_in (c, 0), *b = second_operand (c, a);
 
   onnx_out (c, 0, onnx_binary (c, c->map->op, a, b));
@@ -191,7 +193,6 @@ const OnnxMap onnx_map_math[] = {
   { "Sqrt", "sqrt" },
   { "Tan", "tan" },
   { "Det", "det" },
-  { "MatMul", "matmul" },
   { "Add", "add", map_pair },
   { "Sub", "sub", map_pair },
   { "Mul", "mul", map_pair },

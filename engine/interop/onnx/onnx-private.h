@@ -79,6 +79,7 @@ struct _OnnxImport
   Onnx__ModelProto *model;
   gint64 opset;
   GHashTable *values; /* name → OnnxValue */
+  GHashTable *uses;   /* name → how many nodes and outputs read it */
   GHashTable *ids;    /* taken */
   GPtrArray *nodes;   /* OnnxNode */
   GPtrArray *wires;   /* OnnxWire that are not a node's output */
@@ -215,6 +216,8 @@ extern const OnnxMap onnx_map_math[], onnx_map_logic[], onnx_map_activation[], o
     onnx_map_pool[], onnx_map_reduce[], onnx_map_shape[], onnx_map_index[], onnx_map_loss[], onnx_map_image[],
     onnx_map_training[], onnx_map_signal[], onnx_map_quant[];
 void onnx_map_grid_sample (OnnxCtx *c);
+/* Add behind a linear that has no bias yet, of a weight that fits one: TRUE where it became that. */
+gboolean onnx_map_bias (OnnxCtx *c);
 
 /* ---- onnx-graph.c ----------------------------------------------------- */
 char *onnx_clean_name (const char *name);
