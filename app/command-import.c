@@ -43,7 +43,10 @@ print_ports (const char *title, const GPtrArray *ports)
       if (port->node)
         printf ("%s %s: %s, %s\n", title, port->node, shape, loom_dtype_name (port->type.dtype));
       else
-        printf ("%s %s is needed by nothing\n", title, port->name);
+        {
+          g_autofree char *quoted = g_strdup_printf ("“%s”", port->name), *name = loom_shorten_quotes (quoted);
+          printf ("%s %s is needed by nothing\n", title, name);
+        }
     }
 }
 

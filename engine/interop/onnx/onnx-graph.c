@@ -176,7 +176,12 @@ add_weights (const OnnxNode *node, GPtrArray *weights)
 LoomGraph *
 onnx_write_graph (OnnxImport *all, const char *name, GPtrArray *weights)
 {
-  LoomGraph *graph = loom_graph_new (name && *name ? name : "model");
+  g_autofree char *title = g_utf8_make_valid (name && *name ? name : "model", -1);
+  /* XML has no control characters. */
+  for (char *p = title; *p; p++)
+    if (g_ascii_iscntrl (*p))
+      *p = ' ';
+  LoomGraph *graph = loom_graph_new (title);
 
   mark_live (all);
   place (all);

@@ -111,11 +111,18 @@ is_outside (const Ways *w, const Side *s, gint64 i)
 static const OnnxWire *
 multiply (OnnxCtx *c, const Ways *w, const Side *s, const OnnxWire *x, int axis)
 {
-  g_autoptr (LoomTensor) rows = loom_tensor_new (LOOM_F64, 2, (gint64[]){ s->out, s->in }, NULL);
-  g_autoptr (LoomTensor) matrix = loom_tensor_new (LOOM_F32, 2, (gint64[]){ s->in, s->out }, NULL);
+  gboolean fits = s->in * s->out <= 1 << 24;
+  g_autoptr (LoomTensor) rows = fits ? loom_tensor_new (LOOM_F64, 2, (gint64[]){ s->out, s->in }, NULL) : NULL;
+  g_autoptr (LoomTensor) matrix = fits ? loom_tensor_new (LOOM_F32, 2, (gint64[]){ s->in, s->out }, NULL) : NULL;
   int rank = x->type.shape.rank;
   gint64 order[LOOM_SHAPE_MAX_RANK];
 
+  if (!rows || !matrix)
+    {
+      onnx_fail (c, "from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " places it needs too large a matrix.", s->in,
+                 s->out);
+      return x;
+    }
   for (gint64 i = 0; i < s->out; i++)
     if (!is_outside (w, s, i))
       fill_row (w, s, i, rows);

@@ -58,6 +58,13 @@ map_conv_transpose (OnnxCtx *c)
   guint n_shape = onnx_attr_ints (c, "output_shape", shape, 8);
   if (!onnx_window_read (c, &window, NULL, n))
     return;
+  for (int i = 0; i < 8; i++)
+    if (groups < 1 || groups > 1000000 || extra[i % 3] < 0 || extra[i % 3] > 1000000 || shape[i] < 0
+        || shape[i] > G_MAXINT32)
+      {
+        onnx_fail (c, "its sizes are impossible.");
+        return;
+      }
   const char *mode = onnx_attr_string (c, "auto_pad", "NOTSET");
   gboolean same = g_str_has_prefix (mode, "SAME"), fits = TRUE;
   for (int i = 0; i < n; i++)
@@ -114,6 +121,12 @@ turned_weight (OnnxCtx *c, guint i)
       value = g_new0 (OnnxValue, 1);
       value->name = g_steal_pointer (&name);
       value->constant = loom_tensor_new (t->dtype, 2, (gint64[]){ t->dim[1], t->dim[0] }, NULL);
+      if (!value->constant)
+        {
+          g_free (value->name);
+          g_free (value);
+          return onnx_in (c, i);
+        }
       for (gint64 r = 0; r < t->dim[0]; r++)
         for (gint64 k = 0; k < t->dim[1]; k++)
           loom_tensor_set (value->constant, k * t->dim[0] + r, loom_tensor_get (t, r * t->dim[1] + k));

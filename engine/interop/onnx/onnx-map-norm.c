@@ -147,7 +147,7 @@ static void
 map_lrn (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0), *y = onnx_binary (c, "mul", x, x);
-  gint64 size = onnx_attr_int (c, "size", 1), before = (size - 1) / 2;
+  gint64 size = MAX (0, onnx_attr_int (c, "size", 1)), before = (size - 1) / 2;
   gint64 begin[LOOM_SHAPE_MAX_RANK] = { 0, 0, before }, end[LOOM_SHAPE_MAX_RANK] = { 0, 0, size - 1 - before };
   LoomShape image = { .rank = 4, .dim = { loom_dim (1), loom_dim (1), loom_dim (1), loom_dim (1) } };
 

@@ -30,7 +30,7 @@ onnx_window_read (OnnxCtx *c, OnnxWindow *w, const OnnxWire *x, int n)
       w->begin[i] = pads[i];
       w->end[i] = pads[i + n];
       if (w->stride[i] < 1 || w->dilation[i] < 1 || w->kernel[i] < 1 || w->begin[i] < 0 || w->end[i] < 0
-          || MAX (w->kernel[i], w->dilation[i]) > 1000000 || MAX (w->begin[i], w->end[i]) > 1000000)
+          || MAX (MAX (w->kernel[i], w->dilation[i]), w->stride[i]) > 1000000 || MAX (w->begin[i], w->end[i]) > 1000000)
         onnx_fail (c, "its window has impossible sizes.");
     }
   /* Enough padding that each stride makes one result; an odd one goes to the end or the beginning. */

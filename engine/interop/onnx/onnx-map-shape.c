@@ -271,7 +271,7 @@ map_depth_to_space (OnnxCtx *c)
   int n = (int)onnx_dim (c, x, 0), ch = (int)onnx_dim (c, x, 1), h = (int)onnx_dim (c, x, 2),
       w = (int)onnx_dim (c, x, 3);
 
-  if (c->failed || b < 1 || b > ch || ch % (b * b) != 0)
+  if (c->failed || b < 1 || b > 1024 || ch % (b * b) != 0 || h > 1 << 20 || w > 1 << 20)
     {
       onnx_fail (c, "its block size does not fit %d channels.", ch);
       return;
@@ -296,7 +296,7 @@ map_space_to_depth (OnnxCtx *c)
   int n = (int)onnx_dim (c, x, 0), ch = (int)onnx_dim (c, x, 1), h = (int)onnx_dim (c, x, 2),
       w = (int)onnx_dim (c, x, 3);
 
-  if (c->failed || k < 1 || k > 10000 || h % k || w % k)
+  if (c->failed || k < 1 || k > 1024 || h % k || w % k || (gint64)ch * k * k > 1 << 30)
     {
       onnx_fail (c, "its block size does not fit %d by %d.", h, w);
       return;
@@ -327,6 +327,7 @@ map_eye_like (OnnxCtx *c)
   LoomShape down = loom_shape (2, (gint64[]){ rows, 1 });
   LoomDType dtype = x->type.dtype;
 
+  k = CLAMP (k, -G_MAXINT32, G_MAXINT32);
   if (onnx_has_attr (c, "dtype") && !onnx_wire_dtype ((int)onnx_attr_int (c, "dtype", 1), &dtype))
     onnx_fail (c, "it makes %s, which graphs have no type for.", onnx_type_name ((int)onnx_attr_int (c, "dtype", 1)));
   const OnnxWire *row = onnx_emit (c, "arange", 0, NULL, "start", int_text (c, k), "end", int_text (c, rows + k), NULL);
@@ -411,6 +412,11 @@ map_center_crop_pad (OnnxCtx *c)
     {
       int axis = onnx_axis (c, has_axes ? axes[i] : (gint64)i, x->type.shape.rank);
       gint64 size = onnx_dim (c, x, axis);
+      if (want[i] < 0)
+        {
+          onnx_fail (c, "its shape is impossible.");
+          return;
+        }
       if (size > want[i])
         x = onnx_slice (c, x, axis, (size - want[i]) / 2, (size - want[i]) / 2 + want[i], 1);
       begin[axis] = MAX (0, want[i] - size) / 2;

@@ -150,8 +150,13 @@ map_stft (OnnxCtx *c)
       return;
     }
   gint64 frames = (signal - length) / step + 1, count = frames * length;
-  g_autoptr (LoomTensor) index = loom_tensor_new (LOOM_I64, 1, &count, NULL);
-  for (gint64 i = 0; index && i < count; i++)
+  g_autoptr (LoomTensor) index = count <= 1 << 24 ? loom_tensor_new (LOOM_I64, 1, &count, NULL) : NULL;
+  if (!index)
+    {
+      onnx_fail (c, "it has too many frames.");
+      return;
+    }
+  for (gint64 i = 0; i < count; i++)
     ((gint64 *)index->data)[i] = i / length * step + i % length;
   LoomShape shape = loom_shape (3, (gint64[]){ 1, frames, length });
   shape.dim[0] = x->type.shape.dim[0];
