@@ -135,6 +135,82 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
   draw_bar (view, s);
 }
 
+/* Rows are what is, columns what was said. */
+static void
+print_matrix (const char *name, const LoomTrainerMatrix *matrix)
+{
+  double most = 1;
+
+  for (guint k = 0; k < matrix->n * matrix->n; k++)
+    most = MAX (most, matrix->value[k]);
+  int width = MAX (4, (int)log10 (most) + 1);
+  if (matrix->n > 0)
+    printf ("%s (a row for each class, a column for each answer):\n", name);
+  for (guint k = 0; k < matrix->n * matrix->n; k++)
+    printf ("%s%*.0f%s", k % matrix->n == 0 ? "" : " ", width, matrix->value[k],
+            k % matrix->n == matrix->n - 1 ? "\n" : "");
+}
+
+static void
+early_stop_cb (LoomTrainer *trainer, const LoomTrainerWatch *watch, gpointer data)
+{
+  View *view = data;
+  const LoomTrainSpec *spec = loom_trainer_spec (trainer);
+  const char *monitor = spec->monitor < 0 ? "loss" : ((LoomMetricSpec *)spec->metrics->pdata[spec->monitor])->name;
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+  clear_bar (view);
+  if (view->json)
+    {
+      g_autofree char *name = command_json_string (monitor);
+      printf ("{\"event\":\"early_stop\",\"step\":%" G_GINT64_FORMAT ",\"epoch\":%" G_GINT64_FORMAT
+              ",\"monitor\":%s,\"best\":%s,\"best_epoch\":%" G_GINT64_FORMAT "}\n",
+              loom_trainer_steps (trainer), watch->best_epoch + watch->bad, name,
+              command_json_number (watch->best, number), watch->best_epoch);
+    }
+  else
+    printf ("stopped early: %" G_GINT64_FORMAT " epoch%s without a better %s than %s of epoch %" G_GINT64_FORMAT "\n",
+            watch->bad, watch->bad == 1 ? "" : "s", monitor, readable (watch->best, number), watch->best_epoch);
+  flush (view, trainer);
+}
+
+/* ---- weights to begin from -------------------------------------------- */
+
+static void
+print_items (const char *what, const GPtrArray *items)
+{
+  for (guint i = 0; i < items->len; i++)
+    {
+      const LoomTransferItem *item = items->pdata[i];
+      if (item->here && item->there && strcmp (item->here, item->there) != 0)
+        fprintf (stderr, "  %s: %s is %s here, %s in the file\n", what, item->name, item->here, item->there);
+      else
+        fprintf (stderr, "  %s: %s %s\n", what, item->name, item->here ? item->here : item->there);
+    }
+}
+
+/* What a run began from: for people in lines, for programs as an event. */
+static void
+say_transfer (View *view, LoomTrainer *trainer)
+{
+  const LoomTransfer *transfer = loom_trainer_transfer (trainer);
+
+  if (!transfer)
+    return;
+  if (view->json)
+    {
+      g_autofree char *text = loom_transfer_to_json (transfer);
+      printf ("{\"event\":\"weights\",%s}\n", text);
+      return;
+    }
+  fprintf (stderr, "weights of %s: %u loaded, %u missing, %u unused, %u mismatched\n", transfer->file,
+           transfer->loaded->len, transfer->missing->len, transfer->unused->len, transfer->mismatched->len);
+  print_items ("loaded", transfer->loaded);
+  print_items ("missing, begins anew", transfer->missing);
+  print_items ("unused", transfer->unused);
+  print_items ("mismatched, begins anew", transfer->mismatched);
+}
+
 static void
 eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
 {
@@ -149,7 +225,8 @@ eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
       for (guint i = 0; i < e->n_metrics; i++)
         {
           g_autofree char *name = command_json_string (e->metric_name[i]);
-          printf ("%s%s:%s", i ? "," : "", name, command_json_number (e->metric[i], number));
+          g_autofree char *value = loom_trainer_metric_to_json (e, i);
+          printf ("%s%s:%s", i ? "," : "", name, value);
         }
       printf ("}}\n");
       flush (view, trainer);
@@ -164,6 +241,9 @@ eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
   if (view->epochs > 0)
     printf ("  (%.1f s)", (now - view->epoch_start) / 1e6);
   printf ("\n");
+  /* While it trains the diagonal's share says enough. */
+  for (guint i = 0; view->epochs == 0 && i < e->n_metrics; i++)
+    print_matrix (e->metric_name[i], &e->matrix[i]);
   flush (view, trainer);
   view->epoch_start = now;
 }
@@ -229,6 +309,7 @@ static int
 run_train (const Command *command, int argc, char **argv)
 {
   g_autofree char *device = NULL, *out = NULL, *resume = NULL, *lr = NULL, *precision = NULL;
+  g_autofree char *weights = NULL, *match = NULL;
   g_auto (GStrv) set = NULL;
   gint64 epochs = 0, batch_size = 0, seed = -1;
   int threads = 0, ranks = 1;
@@ -242,6 +323,9 @@ run_train (const Command *command, int argc, char **argv)
     { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16 or f16 for large products", "P" },
     { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "Seed of weights, order of samples and dropout", "N" },
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &set, "Change one attribute of the graph", "NODE.PARAM=VALUE" },
+    { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Begin from the weights that fit, and list the others",
+      "F.safetensors" },
+    { "match", 0, 0, G_OPTION_ARG_STRING, &match, "Take only weights whose path matches: 'backbone.*,stem'", "PATTERN" },
     { "out", 0, 0, G_OPTION_ARG_FILENAME, &out, "Run folder, made new", "DIR" },
     { "resume", 0, 0, G_OPTION_ARG_FILENAME, &resume, "Continue the run in this folder", "DIR" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
@@ -262,6 +346,8 @@ run_train (const Command *command, int argc, char **argv)
     .lr = NAN,
     .seed = seed,
     .set = (const char *const *)set,
+    .weights = weights,
+    .match = match,
     .out = out,
     .resume = resume,
     .checkpoint_seconds = checkpoint_seconds,
@@ -273,10 +359,10 @@ run_train (const Command *command, int argc, char **argv)
   if (resume && (argc != 1 || out))
     return command_usage (command,
                           "--resume takes graph and folder from the run, so it goes with neither GRAPH nor --out.");
-  if (resume && (batch_size > 0 || seed >= 0 || set || precision))
-    return command_usage (command, "--resume goes on with the batch size, seed and graph that the run began with, so "
-                                   "it goes with neither --batch-size nor --seed nor --precision nor --set. Leave them out, or start a "
-                                   "new run with --out.");
+  if (resume && (batch_size > 0 || seed >= 0 || set || precision || weights || match))
+    return command_usage (command, "--resume goes on with the batch size, seed, graph and weights that the run has, so "
+                                   "it goes with none of --batch-size, --seed, --precision, --set, --weights and "
+                                   "--match. Leave them out, or start a new run with --out.");
   if (!resume && argc != 2)
     return command_usage (command,
                           argc < 2 ? "Which graph? It takes one GRAPH, or --resume DIR." : "It takes one GRAPH.");
@@ -295,20 +381,22 @@ run_train (const Command *command, int argc, char **argv)
   if (!trainer)
     return command_fail (command, g_steal_pointer (&error));
 
-  LoomTrainerObserver observer = { .step = step_cb, .eval = eval_cb };
+  LoomTrainerObserver observer = { .step = step_cb, .eval = eval_cb, .early_stop = early_stop_cb };
   view.epochs = loom_trainer_spec (trainer)->epochs;
   view.terminal = isatty (STDERR_FILENO);
   view.last = view.epoch_start = g_get_monotonic_time ();
   loom_trainer_set_observer (trainer, &observer, &view);
   if (loom_trainer_notes (trainer))
     command_warn (command, "%s", loom_trainer_notes (trainer));
+  say_transfer (&view, trainer);
   if (!view.json)
     say_plan (trainer, &options);
-  if (resume && !view.json && loom_trainer_steps (trainer) >= loom_trainer_total_steps (trainer))
+  if (resume && !view.json && loom_trainer_is_over (trainer))
     {
+      gboolean early = loom_trainer_steps (trainer) < loom_trainer_total_steps (trainer);
       printf ("This run is complete (%" G_GINT64_FORMAT " steps, %" G_GINT64_FORMAT
-              " epoch%s). Give --epochs M to train on.\n",
-              loom_trainer_steps (trainer), view.epochs, view.epochs == 1 ? "" : "s");
+              " epoch%s%s). Give --epochs M to train on.\n",
+              loom_trainer_steps (trainer), view.epochs, view.epochs == 1 ? "" : "s", early ? " at most, stopped early" : "");
       return 0;
     }
 
@@ -339,12 +427,29 @@ const Command command_train = {
   = "The run folder holds graph.xml, events.jsonl, checkpoints/STEP/ and weights.safetensors. A checkpoint is\n"
     "written at each epoch's end and every 30 seconds; Ctrl-C finishes the step, writes one and leaves with\n"
     "status 130 (SIGTERM: 143). A resumed run ends with the same bits as one that was never stopped.\n\n"
+    "Of <train>: accumulate=\"N\" makes a step of N batches; ema=\"0.999\" keeps a moving average of the weights, which\n"
+    "validation and test use and which is written to weights-ema.safetensors; patience=\"5\" ends training after 5\n"
+    "epochs without a better validation loss (or monitor=\"METRIC\"), the best weights are weights-best.safetensors.\n\n"
+    "--weights begins from a file: weights of the same name and shape are taken, all others are listed. With a\n"
+    "<group match=\"…\" frozen=\"true\"/> they stay as they are while new layers learn.\n\n"
     "  gradloom train graphs/models/fashion-lenet.xml --epochs 3 --out run1\n"
-    "  gradloom train --resume run1",
+    "  gradloom train --resume run1\n"
+    "  gradloom train graphs/lessons/transfer-learning.xml --weights run1/weights.safetensors --match 'block*'",
   .run = run_train,
 };
 
 /* ---- eval ------------------------------------------------------------- */
+
+/* What validation was computed from: the moving averages where the run keeps some. */
+static char *
+newest_weights (const char *run)
+{
+  g_autofree char *averages = g_build_filename (run, "weights-ema.safetensors", NULL);
+
+  if (g_file_test (averages, G_FILE_TEST_EXISTS))
+    return g_steal_pointer (&averages);
+  return g_build_filename (run, "weights.safetensors", NULL);
+}
 
 static int
 run_eval (const Command *command, int argc, char **argv)
@@ -355,7 +460,8 @@ run_eval (const Command *command, int argc, char **argv)
   gboolean partial = FALSE;
   View view = { 0 };
   const GOptionEntry entries[] = {
-    { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Weights (default: the run's newest)", "F.safetensors" },
+    { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Weights (default: the run's newest averages, else weights)",
+      "F.safetensors" },
     { "partial", 0, 0, G_OPTION_ARG_NONE, &partial, "Allow weights that are missing or do not fit", NULL },
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device", "D" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Samples at a time", "N" },
@@ -376,7 +482,7 @@ run_eval (const Command *command, int argc, char **argv)
       int run_threads;
       graph = loom_trainer_read_run (argv[1], &run_device, &run_threads, &error);
       if (!weights)
-        weights = g_build_filename (argv[1], "weights.safetensors", NULL);
+        weights = newest_weights (argv[1]);
     }
   else
     graph = command_read_graph (argv[1], &error);
@@ -409,5 +515,9 @@ const Command command_eval = {
   .name = "eval",
   .arguments = "GRAPH|RUN",
   .summary = "loss and metrics over the test samples",
+  .details = "Loss and every <metric> of <train> over the test samples, or the validation samples where there are none. A\n"
+             "confusion matrix is printed in rows of what is and columns of what was said; --json has it as nested lists.\n\n"
+             "  gradloom eval run1\n"
+             "  gradloom eval run1 --weights run1/weights-best.safetensors",
   .run = run_eval,
 };

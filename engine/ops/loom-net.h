@@ -93,6 +93,7 @@ typedef struct {
   guint n_given;
   const LoomNetSource *given;
   guint64 seed; /* start of the slot "seed" */
+  const char *draws; /* the i64 slot by which random numbers differ from step to step; NULL: "step" */
 } LoomLowerOptions;
 
 /* The net must be free of faults on the way to what is wanted, and concrete there (SHAPE error naming the symbol

@@ -128,8 +128,8 @@ train_check_names (TrainReading *r, const LoomElement *e, const char *const *kno
 
 /* ---- ports ------------------------------------------------------------ */
 
-static gboolean
-read_port (TrainReading *r, const LoomElement *e, const char *attribute, LoomNetSource *source)
+gboolean
+train_read_port (TrainReading *r, const LoomElement *e, const char *attribute, LoomNetSource *source)
 {
   const char *text = loom_element_get (e, attribute);
   g_autoptr (GError) error = NULL;
@@ -282,8 +282,10 @@ read_hyper (TrainReading *r, const LoomHyper *hyper)
 static void
 read_optimizer (TrainReading *r, LoomTrainSpec *spec)
 {
-  static const char *const known[] = { "loss",   "optimizer",  "epochs",        "batch_size", "seed", "precision",
-                                       "device", "accumulate", "lr_batch_size", "betas",      NULL };
+  static const char *const known[]
+      = { "loss",          "optimizer", "epochs", "batch_size", "seed",      "precision", "device",  "accumulate",
+          "lr_batch_size", "betas",     "ema",    "patience",   "min_delta", "monitor",   "weights", "match",
+          NULL };
   guint n = 0;
   double beta[2] = { 0, 0 }, base;
   gboolean has_betas;
@@ -296,8 +298,8 @@ read_optimizer (TrainReading *r, LoomTrainSpec *spec)
   if (has_betas && loom_optimizer_find (spec->optimizer, "beta1") < 0)
     train_complain (r, r->element, LOOM_ERROR_SCHEMA, "betas", "the optimiser “%s” has no betas; leave them out.",
                     spec->optimizer->name);
-  base = train_number (r, r->element, "lr_batch_size", (double)spec->batch_size, 1, 1e9, TRUE);
-  spec->lr_scale = (double)spec->batch_size / base;
+  base = (double)spec->batch_size * (double)spec->accumulate;
+  spec->lr_scale = base / train_number (r, r->element, "lr_batch_size", base, 1, 1e9, TRUE);
   while (spec->optimizer->hyper[n].name != NULL)
     n++;
   spec->hyper = g_new0 (double, n + 1);
@@ -313,35 +315,6 @@ read_optimizer (TrainReading *r, LoomTrainSpec *spec)
       else if (has_betas && strcmp (hyper->name, "beta2") == 0)
         spec->hyper[i] = beta[1];
     }
-}
-
-static void
-metric_free (gpointer data)
-{
-  LoomMetricSpec *metric = data;
-
-  g_free (metric->type);
-  g_free (metric->name);
-  g_free (metric);
-}
-
-static void
-read_metric (TrainReading *r, const LoomElement *e, LoomTrainSpec *spec)
-{
-  static const char *const known[] = { "type", "input", "target", "name", NULL };
-  const char *type = loom_element_get (e, "type"), *name = loom_element_get (e, "name");
-  LoomMetricSpec *metric = g_new0 (LoomMetricSpec, 1);
-
-  train_check_names (r, e, known, NULL);
-  metric->type = g_strdup (type != NULL ? type : "");
-  metric->name = g_strdup (name != NULL ? name : metric->type);
-  read_port (r, e, "input", &metric->input);
-  read_port (r, e, "target", &metric->target);
-  for (guint i = 0; i < spec->metrics->len; i++)
-    if (strcmp (((LoomMetricSpec *)spec->metrics->pdata[i])->name, metric->name) == 0)
-      train_complain (r, e, LOOM_ERROR_SCHEMA, "name",
-                      "two metrics are called “%s”. Give one of them a name of its own.", metric->name);
-  g_ptr_array_add (spec->metrics, metric);
 }
 
 /* max_norm is the name that the first files have for norm. */
@@ -374,7 +347,7 @@ read_children (TrainReading *r, LoomTrainSpec *spec)
       if (tag == LOOM_TAG_SCHEDULE)
         train_read_schedule (r, e, spec);
       else if (tag == LOOM_TAG_METRIC)
-        read_metric (r, e, spec);
+        train_read_metric (r, e, spec);
       else if (tag == LOOM_TAG_CLIP)
         read_clip (r, e, spec);
       else if (tag == LOOM_TAG_GROUP)
@@ -399,18 +372,6 @@ read_precision (TrainReading *r)
                                         "precision is “%.40s”; it must be f32, bf16, f16 or f64.", text),
                         "precision", "bf16", "Set it to bf16.");
   return LOOM_F32;
-}
-
-static void
-refuse_later (TrainReading *r, const char *attribute, const char *only)
-{
-  const char *text = loom_element_get (r->element, attribute);
-
-  if (text != NULL && strcmp (text, only) != 0)
-    train_complain (r, r->element, LOOM_ERROR_SCHEMA, attribute,
-                    "%s=\"%.40s\" is not in this version of Gradloom, which knows "
-                    "%s only.",
-                    attribute, text, only);
 }
 
 /* ---- the whole ------------------------------------------------------------ */
@@ -454,7 +415,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   if (r.element == NULL)
     return NULL;
   spec = g_new0 (LoomTrainSpec, 1);
-  spec->metrics = g_ptr_array_new_with_free_func (metric_free);
+  spec->metrics = g_ptr_array_new_with_free_func (train_metric_free);
   spec->groups = g_ptr_array_new_with_free_func (train_group_free);
   spec->epochs = (gint64)train_number (&r, r.element, "epochs", 1, 1, 1e9, TRUE);
   spec->batch_size = (gint64)train_number (&r, r.element, "batch_size", 32, 1, 1e9, TRUE);
@@ -467,10 +428,11 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
                                         "precision=\"f64\" computes on the device “ref” only, not on “%s”.",
                                         spec->device),
                         "device", "ref", "Set device to ref.");
-  refuse_later (&r, "accumulate", "1");
+  spec->accumulate = (gint64)train_number (&r, r.element, "accumulate", 1, 1, 1e6, TRUE);
   read_optimizer (&r, spec);
   read_children (&r, spec);
-  if (read_port (&r, r.element, "loss", &spec->loss))
+  train_read_course (&r, spec);
+  if (train_read_port (&r, r.element, "loss", &spec->loss))
     {
       check_loss (&r, &spec->loss);
       check_sizes (&r, spec);
@@ -489,5 +451,7 @@ loom_train_spec_free (LoomTrainSpec *spec)
   loom_schedule_clear (&spec->schedule);
   g_free (spec->hyper);
   g_free (spec->device);
+  g_free (spec->weights);
+  g_free (spec->match);
   g_free (spec);
 }

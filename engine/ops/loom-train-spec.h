@@ -1,6 +1,7 @@
 /* <train> in typed form: what graphs/README.md says of it, checked, with defaults. */
 #pragma once
 
+#include "engine/ops/loom-metric.h"
 #include "engine/ops/loom-net.h"
 #include "engine/ops/loom-schedule.h"
 #include "engine/program/loom-optimizer.h"
@@ -8,9 +9,10 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  char *type;  /* "accuracy" */
+  const LoomMetric *metric;
+  LoomMetricOptions options;
   LoomNetSource input, target;
-  char *name;
+  char *name; /* as in events: the type, where the file says no other */
 } LoomMetricSpec;
 
 /* <group>: parameters by their paths. */
@@ -37,6 +39,14 @@ typedef struct {
   GPtrArray *groups; /* LoomTrainGroup */
   GPtrArray *metrics; /* LoomMetricSpec */
   guint dataset_node; /* the dataset whose samples make an epoch */
+  gint64 accumulate;   /* batches whose gradients make a step: 1 or more */
+  double ema;          /* decay of the weights' moving average; 0: none */
+  gboolean keep_best;  /* the weights of the best epoch are kept beside the last ones */
+  gint64 patience;     /* epochs without a better one after which it ends; 0: never */
+  double min_delta;    /* what a better one must be better by */
+  int monitor;         /* the metric that says which is better; -1: the loss */
+  char *weights;       /* a file to begin from; NULL: none. Relative to the graph's folder */
+  char *match;         /* patterns of the weights that are taken from it, with commas; NULL: all */
 } LoomTrainSpec;
 
 /* Faults name <train>'s line and attribute. NULL if there are errors or no <train>. */
@@ -44,6 +54,8 @@ LoomTrainSpec *loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, 
 void loom_train_spec_free (LoomTrainSpec *spec);
 /* The first group that a weight's path matches, counted from 1; 0 where none does. */
 guint loom_train_spec_group_of (const LoomTrainSpec *spec, const char *path);
+/* Whether this weight is to be taken from the file that training begins from. */
+gboolean loom_train_spec_takes (const LoomTrainSpec *spec, const char *path);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTrainSpec, loom_train_spec_free)
 
 G_END_DECLS

@@ -174,8 +174,9 @@ loom_lower_random (LoomLower *ctx, int rank, const gint64 *dims)
   LoomProgram *p = ctx->all->program;
   LoomRandomTo attrs
       = { .kernel.stream = hash_path (ctx->node->path), .dtype = ctx->all->options->float_dtype, .to.rank = rank };
+  const char *draws = ctx->all->options->draws;
   LoomValue in[2] = { loom_program_scalar_i64 (p, "seed", (gint64)ctx->all->options->seed),
-                      loom_program_scalar_i64 (p, "step", 0) };
+                      loom_program_scalar_i64 (p, draws != NULL ? draws : "step", 0) };
 
   for (int i = 0; i < rank; i++)
     attrs.to.dim[i] = dims[i];

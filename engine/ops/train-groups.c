@@ -19,8 +19,8 @@ train_group_free (gpointer data)
 /* `*` is any run of characters without a point, `**` any run at all, `?` one character that is no point. What stands
  * below a match matches as well, so that a node's or a module's path is enough. reached[i] tells whether what was read
  * of the pattern can end before character i of the path: the work is the product of both lengths, whatever is written. */
-static gboolean
-matches (const char *pattern, const char *path)
+gboolean
+train_matches (const char *pattern, const char *path)
 {
   gsize n = strlen (path);
   g_autofree gboolean *reached = g_new0 (gboolean, n + 2);
@@ -55,7 +55,7 @@ loom_train_spec_group_of (const LoomTrainSpec *spec, const char *path)
 {
   for (guint i = 0; i < spec->groups->len; i++)
     {
-      if (matches (((const LoomTrainGroup *)spec->groups->pdata[i])->match, path))
+      if (train_matches (((const LoomTrainGroup *)spec->groups->pdata[i])->match, path))
         return i + 1;
     }
   return 0;
@@ -76,7 +76,7 @@ check_match (TrainReading *r, const LoomElement *e, const char *match)
 
       if (weight->is_buffer)
         continue;
-      if (matches (match, weight->name))
+      if (train_matches (match, weight->name))
         return;
       /* The node's path, and the weight's. */
       name = g_strdup (weight->name);

@@ -30,5 +30,14 @@ train_check_names (TrainReading *r, const LoomElement *e, const char *const *kno
 void train_read_schedule (TrainReading *r, const LoomElement *e, LoomTrainSpec *spec);
 void train_read_group (TrainReading *r, const LoomElement *e, LoomTrainSpec *spec);
 void train_group_free (gpointer group);
+gboolean train_matches (const char *pattern, const char *path);
+
+/* train-metrics.c */
+void train_read_metric (TrainReading *r, const LoomElement *e, LoomTrainSpec *spec);
+void train_metric_free (gpointer metric);
+gboolean train_read_port (TrainReading *r, const LoomElement *e, const char *attribute, LoomNetSource *source);
+
+/* train-course.c: after the optimiser and the metrics */
+void train_read_course (TrainReading *r, LoomTrainSpec *spec);
 
 G_END_DECLS

@@ -422,3 +422,79 @@ loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, con
   loom_program_set_origin (p, origin, device);
   return TRUE;
 }
+
+void
+loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n, const int *slot, const LoomValue *grad)
+{
+  g_autoptr (GArray) shares = share_out (p, n, slot, grad, NULL);
+  LoomRegion region = loom_program_get_region (p);
+  const char *origin, *device;
+  LoomValue weight, first, norm, finite;
+
+  loom_program_get_origin (p, &origin, &device);
+  loom_program_set_region (p, LOOM_REGION_UPDATE);
+  loom_program_set_origin (p, NULL, NULL);
+  emit_outcome (p, shares, loss, &norm, &finite);
+  weight = loom_program_scalar (p, "accumulate_weight", 1);
+  first = loom_binary (p, LOOM_SCALAR_NE, loom_program_scalar (p, "accumulate_first", 1),
+                       loom_const (p, loom_program_get_float (p), 0));
+  for (guint i = 0; i < n; i++)
+    {
+      const LoomSlot *parameter = loom_program_get_slot (p, (guint)slot[i]);
+      g_autofree char *name = g_strconcat (LOOM_SLOT_ACCUMULATE, parameter->name, NULL);
+      LoomDType dtype = parameter->dtype;
+      LoomValue sum, before;
+      int k;
+
+      loom_program_set_origin (p, NULL, loom_value_info (p, loom_program_read (p, slot[i]))->device);
+      k = loom_program_slot (p, name, LOOM_SLOT_OPTIMIZER, dtype, parameter->rank, parameter->dim, NULL, FALSE);
+      before = loom_ternary (p, LOOM_SCALAR_SELECT, first, loom_const (p, dtype, 0), loom_program_read (p, k));
+      sum = loom_binary (p, LOOM_SCALAR_MUL, loom_cast (p, grad[i], dtype), loom_cast (p, weight, dtype));
+      loom_program_commit (p, k, loom_binary (p, LOOM_SCALAR_ADD, before, sum));
+    }
+  loom_program_set_region (p, region);
+  loom_program_set_origin (p, origin, device);
+}
+
+void
+loom_emit_average (LoomProgram *p, double decay)
+{
+  LoomRegion region = loom_program_get_region (p);
+  guint n = loom_program_n_slots (p);
+  const char *origin, *device;
+  LoomValue good, first;
+
+  loom_program_get_origin (p, &origin, &device);
+  loom_program_set_region (p, LOOM_REGION_UPDATE);
+  loom_program_set_origin (p, NULL, NULL);
+  good = loom_binary (p, LOOM_SCALAR_NE, loom_program_find_output (p, "finite"),
+                      loom_const (p, loom_program_get_float (p), 0));
+  first = loom_binary (p, LOOM_SCALAR_EQ, loom_program_scalar_i64 (p, "step", 0), loom_const (p, LOOM_I64, 0));
+  for (guint i = 0; i < n; i++)
+    {
+      const LoomSlot *parameter = loom_program_get_slot (p, i);
+      LoomDType dtype = parameter->dtype;
+      LoomValue now = parameter->commit, before, way, next;
+      g_autofree char *name = NULL;
+      int k;
+
+      if (parameter->kind != LOOM_SLOT_PARAMETER || now == 0)
+        continue;
+      name = g_strconcat (LOOM_SLOT_EMA, parameter->name, NULL);
+      loom_program_set_origin (p, NULL, loom_value_info (p, loom_program_read (p, (int)i))->device);
+      k = loom_program_slot (p, name, LOOM_SLOT_OPTIMIZER, dtype, parameter->rank, parameter->dim, NULL, FALSE);
+      before = loom_program_read (p, k);
+      /* From the nearer end, as torch.lerp does. */
+      way = loom_binary (p, LOOM_SCALAR_SUB, now, before);
+      if (1 - decay < 0.5)
+        next = loom_binary (p, LOOM_SCALAR_ADD, before,
+                            loom_binary (p, LOOM_SCALAR_MUL, way, loom_const (p, dtype, 1 - decay)));
+      else
+        next = loom_binary (p, LOOM_SCALAR_SUB, now,
+                            loom_binary (p, LOOM_SCALAR_MUL, way, loom_const (p, dtype, decay)));
+      next = loom_ternary (p, LOOM_SCALAR_SELECT, first, now, next);
+      loom_program_commit (p, k, loom_ternary (p, LOOM_SCALAR_SELECT, good, next, before));
+    }
+  loom_program_set_region (p, region);
+  loom_program_set_origin (p, origin, device);
+}

@@ -85,4 +85,20 @@ gboolean loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, gui
 void loom_emit_gradients (LoomProgram *p, const LoomOptimizer *optimizer, const double *hyper, LoomValue loss, guint n,
                           const int *slot, const LoomValue *grad);
 
+/* Slots of the two below: OPTIMIZER ones, an element for each of a parameter's. What is accumulated means nothing
+ * between two steps, and is not kept. */
+#define LOOM_SLOT_ACCUMULATE "optimizer.accumulate."
+#define LOOM_SLOT_EMA        "optimizer.ema."
+
+/* What a batch does that is only a part of a step: each gradient, times the scalar "accumulate_weight" (its share of
+ * the step's samples), is added to the slot LOOM_SLOT_ACCUMULATE + PARAMETER, which is taken for 0 where the scalar
+ * "accumulate_first" is not 0. "grad_norm" and "finite" of this batch are declared, and what the forward pass remembers
+ * is guarded as above. The update is a program of its own, whose gradients are these slots. */
+void loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n, const int *slot, const LoomValue *grad);
+
+/* After loom_emit_update: the moving average of every parameter that the program changes, torch.optim.swa_utils.
+ * get_ema_multi_avg_fn: the first step copies, each further one moves it by (1 - decay) of the way. A step that is not
+ * finite leaves it alone. */
+void loom_emit_average (LoomProgram *p, double decay);
+
 G_END_DECLS

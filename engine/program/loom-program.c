@@ -298,6 +298,19 @@ loom_program_commit (LoomProgram *p, int index, LoomValue value)
 }
 
 void
+loom_program_rename_slot (LoomProgram *p, int index, const char *name)
+{
+  LoomSlot *slot = p->slots->pdata[index];
+
+  g_return_if_fail (loom_program_find_slot (p, name) < 0);
+
+  g_hash_table_remove (p->slot_of, slot->name);
+  g_free (slot->name);
+  slot->name = g_strdup (name);
+  g_hash_table_insert (p->slot_of, slot->name, GUINT_TO_POINTER ((guint)index + 1));
+}
+
+void
 loom_program_forget_commits (LoomProgram *p)
 {
   for (guint i = 0; i < p->slots->len; i++)

@@ -136,6 +136,8 @@ int loom_program_slot (LoomProgram *p, const char *name, LoomSlotKind kind, Loom
                        const gint64 *dims, const LoomInit *init, gboolean trainable);
 LoomValue loom_program_read (LoomProgram *p, int slot);
 void loom_program_commit (LoomProgram *p, int slot, LoomValue value);
+/* The program reads and writes the state under another name, which no other slot of it has. */
+void loom_program_rename_slot (LoomProgram *p, int slot, const char *name);
 /* Every slot keeps its value: the program only looks. */
 void loom_program_forget_commits (LoomProgram *p);
 /* A scalar slot of the program's float type (or i64 for "seed" and "step") with its start value. */

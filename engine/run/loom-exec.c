@@ -203,6 +203,14 @@ make_commits (LoomExec *exec, guint *slot_of_program)
 
       g_array_append_val (exec->commits, copy);
     }
+  /* What is given from outside and kept as it is: its address is only known once it is fed. */
+  for (guint i = 0; i < exec->commits->len; i++)
+    {
+      const LoomPlanValue *v = loom_plan_value (exec->plan, g_array_index (pairs, guint, 2 * i));
+
+      if (v->place.kind == LOOM_PLACE_INPUT)
+        g_ptr_array_add (exec->feeds[v->place.index].patch, &g_array_index (exec->commits, CommitCopy, i).from);
+    }
 }
 
 static gboolean
@@ -611,6 +619,27 @@ loom_exec_scalar (LoomExec *exec, guint output)
     default:
       return raw.u8;
     }
+}
+
+gboolean
+loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to)
+{
+  const LoomPlanValue *value;
+  const void *from = output_address (exec, output, &value);
+  LoomDType dtype = value->desc.dtype;
+
+  if (loom_desc_count (&value->desc) != n || value->desc.rank > 3 || (dtype != LOOM_F32 && dtype != LOOM_F64)
+      || !fetch (exec, value, from, to, NULL))
+    return FALSE;
+  /* Widened where they lie, from the last to the first: none is overwritten before it is read. */
+  for (guint i = dtype == LOOM_F32 ? n : 0; i-- > 0;)
+    {
+      float narrow;
+
+      memcpy (&narrow, (const char *)to + i * sizeof narrow, sizeof narrow);
+      to[i] = narrow;
+    }
+  return TRUE;
 }
 
 gsize

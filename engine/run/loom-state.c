@@ -5,6 +5,7 @@
 #include "engine/run/loom-state.h"
 
 #include "engine/interop/loom-safetensors.h"
+#include "engine/program/loom-optimizer.h"
 #include "kernels/philox.h"
 
 #include <math.h>
@@ -509,19 +510,27 @@ is_weight (const StateSlot *s)
   return s->kind == LOOM_SLOT_PARAMETER || s->kind == LOOM_SLOT_BUFFER;
 }
 
+/* What is gathered within a step is nothing between two. */
 static gboolean
-save (LoomState *state, const char *path, gboolean weights, GError **error)
+is_kept (const StateSlot *s)
+{
+  return !g_str_has_prefix (s->name, LOOM_SLOT_ACCUMULATE);
+}
+
+static gboolean
+save (LoomState *state, const char *path, gboolean weights, const char *prefix, GError **error)
 {
   g_autoptr (GPtrArray) items = loom_named_tensors_new ();
 
   for (guint i = 0; i < state->slots->len; i++)
     {
       const StateSlot *s = slot_at (state, i);
+      g_autofree char *other = g_strconcat (prefix, s->name, NULL);
       g_autoptr (LoomTensor) t = NULL;
 
-      if (is_weight (s) != weights)
+      if (is_weight (s) != weights || !is_kept (s))
         continue;
-      t = loom_state_get (state, s->name, error);
+      t = loom_state_get (state, loom_state_find (state, other) >= 0 ? other : s->name, error);
       if (t == NULL)
         return FALSE;
       g_ptr_array_add (items, loom_named_tensor_new (s->name, t));
@@ -532,13 +541,19 @@ save (LoomState *state, const char *path, gboolean weights, GError **error)
 gboolean
 loom_state_save_weights (LoomState *state, const char *path, GError **error)
 {
-  return save (state, path, TRUE, error);
+  return save (state, path, TRUE, "", error);
+}
+
+gboolean
+loom_state_save_weights_of (LoomState *state, const char *prefix, const char *path, GError **error)
+{
+  return save (state, path, TRUE, prefix, error);
 }
 
 gboolean
 loom_state_save_optimizer (LoomState *state, const char *path, GError **error)
 {
-  return save (state, path, FALSE, error);
+  return save (state, path, FALSE, "", error);
 }
 
 /* Every slot of the wanted sort from the file; a line of `wrong` for each that is missing or does not fit, one of
@@ -553,7 +568,7 @@ load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *w
       g_autoptr (LoomTensor) t = NULL;
       int at;
 
-      if (is_weight (s) != weights)
+      if (is_weight (s) != weights || !is_kept (s))
         continue;
       at = loom_safetensors_find (file, s->name);
       t = at >= 0 ? loom_safetensors_tensor (file, (guint)at, &local) : NULL;

@@ -7,6 +7,8 @@
 #include "engine/program/loom-optimizer.h"
 #include "engine/train/loom-driver.h"
 
+#include <string.h>
+
 void
 loom_step_free (LoomStep *step)
 {
@@ -15,6 +17,7 @@ loom_step_free (LoomStep *step)
   loom_program_unref (step->program);
   loom_net_free (step->net);
   g_free (step->metric_count);
+  g_free (step->metric_size);
   g_free (step);
 }
 
@@ -62,6 +65,40 @@ loom_step_parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, GAr
   return parameter_gradients (p, of, seed, NULL, slots, grads, error);
 }
 
+/* The optimiser's step over n parameters, and the weights' average behind it. */
+static gboolean
+emit_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, guint n, const int *slot, const LoomValue *grad,
+             GError **error)
+{
+  g_autofree guint *group_of = g_new0 (guint, n + 1);
+  g_autofree LoomUpdateGroup *groups = g_new0 (LoomUpdateGroup, spec->groups->len + 1);
+
+  for (guint i = 0; i < n; i++)
+    group_of[i] = loom_train_spec_group_of (spec, loom_program_get_slot (p, (guint)slot[i])->name);
+  for (guint i = 0; i < spec->groups->len; i++)
+    {
+      const LoomTrainGroup *group = spec->groups->pdata[i];
+      groups[i] = (LoomUpdateGroup){ .prefix = group->prefix, .own = group->own, .hyper = group->hyper };
+    }
+  LoomUpdateOptions options = {
+    .optimizer = spec->optimizer->name,
+    .hyper = spec->hyper,
+    .clip_norm = spec->clip_norm,
+    .clip_value = spec->clip_value,
+    .groups = groups,
+    .group_of = group_of,
+    .loss = loss,
+  };
+  loom_program_set_region (p, LOOM_REGION_UPDATE);
+  if (!loom_emit_update (p, &options, n, slot, grad, error))
+    return FALSE;
+  if (spec->precision == LOOM_F16)
+    loom_loss_scale_update (p, loom_program_find_output (p, "finite"));
+  if (spec->ema > 0)
+    loom_emit_average (p, spec->ema);
+  return TRUE;
+}
+
 static gboolean
 append_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, GError **error)
 {
@@ -77,20 +114,17 @@ append_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, GError
 
   g_autoptr (GArray) slots = g_array_new (FALSE, FALSE, sizeof (int));
   g_autoptr (GArray) grads = g_array_new (FALSE, FALSE, sizeof (LoomValue));
-  g_autoptr (GArray) group_of = g_array_new (FALSE, FALSE, sizeof (guint));
   for (guint i = 0; i < all_grads->len; i++)
     /* What the graph assigns to is no business of the optimiser. */
     if (g_array_index (all_grads, LoomValue, i) != 0
         && loom_program_get_slot (p, (guint)g_array_index (all_slots, int, i))->commit == 0)
       {
         int slot = g_array_index (all_slots, int, i);
-        guint group = loom_train_spec_group_of (spec, loom_program_get_slot (p, (guint)slot)->name);
         g_array_append_val (slots, slot);
         LoomValue grad = g_array_index (all_grads, LoomValue, i);
         if (scaled)
           grad = loom_loss_unscale (p, grad);
         g_array_append_val (grads, grad);
-        g_array_append_val (group_of, group);
       }
   if (slots->len == 0 && !spec->optimizer->takes_no_gradients)
     {
@@ -100,35 +134,64 @@ append_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, GError
       return FALSE;
     }
 
+  const int *slot = (const int *)slots->data;
+  const LoomValue *grad = (const LoomValue *)grads->data;
   const LoomDriver *driver = loom_driver (spec->optimizer->name);
   if (driver != NULL)
     {
-      loom_emit_gradients (p, spec->optimizer, spec->hyper, loss, slots->len, (const int *)slots->data,
-                           (const LoomValue *)grads->data);
-      return driver->extend (p, spec, slots->len, (const int *)slots->data, (const LoomValue *)grads->data, error);
+      loom_emit_gradients (p, spec->optimizer, spec->hyper, loss, slots->len, slot, grad);
+      return driver->extend (p, spec, slots->len, slot, grad, error);
     }
-
-  g_autofree LoomUpdateGroup *groups = g_new0 (LoomUpdateGroup, spec->groups->len + 1);
-  for (guint i = 0; i < spec->groups->len; i++)
+  if (spec->accumulate > 1)
     {
-      const LoomTrainGroup *group = spec->groups->pdata[i];
-      groups[i] = (LoomUpdateGroup){ .prefix = group->prefix, .own = group->own, .hyper = group->hyper };
+      loom_emit_accumulate (p, loss, slots->len, slot, grad);
+      return TRUE;
     }
-  LoomUpdateOptions options = {
-    .optimizer = spec->optimizer->name,
-    .hyper = spec->hyper,
-    .clip_norm = spec->clip_norm,
-    .clip_value = spec->clip_value,
-    .groups = groups,
-    .group_of = (const guint *)group_of->data,
-    .loss = loss,
-  };
-  loom_program_set_region (p, LOOM_REGION_UPDATE);
-  if (!loom_emit_update (p, &options, slots->len, (const int *)slots->data, (const LoomValue *)grads->data, error))
-    return FALSE;
-  if (scaled)
-    loom_loss_scale_update (p, loom_program_find_output (p, "finite"));
-  return TRUE;
+  return emit_update (p, spec, loss, slots->len, slot, grad, error);
+}
+
+LoomProgram *
+loom_step_update_program (const LoomStep *step, const LoomTrainSpec *spec, GError **error)
+{
+  const LoomProgram *from = step->program;
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  g_autoptr (GArray) slots = g_array_new (FALSE, FALSE, sizeof (int));
+  g_autoptr (GArray) grads = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+
+  loom_program_set_float (p, loom_program_get_float (from));
+  for (guint i = 0; i < loom_program_n_slots (from); i++)
+    {
+      const LoomSlot *sum = loom_program_get_slot (from, i), *of;
+      if (sum->kind != LOOM_SLOT_OPTIMIZER || !g_str_has_prefix (sum->name, LOOM_SLOT_ACCUMULATE))
+        continue;
+      of = loom_program_get_slot (from,
+                                  (guint)loom_program_find_slot (from, sum->name + strlen (LOOM_SLOT_ACCUMULATE)));
+      loom_program_set_origin (p, NULL, loom_value_info (from, of->read)->device);
+      int slot = loom_program_slot (p, of->name, of->kind, of->dtype, of->rank, of->dim, &of->init, of->trainable);
+      loom_program_read (p, slot);
+      LoomValue grad = loom_program_read (
+          p, loom_program_slot (p, sum->name, sum->kind, sum->dtype, sum->rank, sum->dim, NULL, FALSE));
+      g_array_append_val (slots, slot);
+      g_array_append_val (grads, grad);
+    }
+  loom_program_set_origin (p, NULL, NULL);
+  if (!emit_update (p, spec, 0, slots->len, (const int *)slots->data, (const LoomValue *)grads->data, error))
+    return NULL;
+  return g_steal_pointer (&p);
+}
+
+void
+loom_step_use_averages (LoomStep *step, gboolean (*has) (gpointer data, const char *slot), gpointer data)
+{
+  LoomProgram *p = step->program;
+
+  for (guint i = 0; i < loom_program_n_slots (p); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (p, i);
+      g_autofree char *average = g_strconcat (LOOM_SLOT_EMA, slot->name, NULL);
+      if (slot->kind == LOOM_SLOT_PARAMETER && has (data, average))
+        loom_program_rename_slot (p, (int)i, average);
+    }
 }
 
 static gboolean
@@ -138,26 +201,23 @@ append_metrics (LoomStep *step, const LoomTrainSpec *spec, const LoomValue *valu
 
   step->n_metrics = spec->metrics->len;
   step->metric_count = g_new0 (gint64, MAX (1, step->n_metrics));
+  step->metric_size = g_new0 (guint, MAX (1, step->n_metrics));
   for (guint i = 0; i < spec->metrics->len; i++)
     {
       const LoomMetricSpec *m = spec->metrics->pdata[i];
-      const LoomMetric *metric = loom_metric (m->type);
+      const LoomMetric *metric = m->metric;
       g_autofree char *why = NULL;
-      if (!metric)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "There is no metric “%s”.", m->type);
-          return FALSE;
-        }
       LoomTensorDesc input = loom_value_info (p, value[2 * i])->desc;
       LoomTensorDesc target = loom_value_info (p, value[2 * i + 1])->desc;
-      if (!metric->check (&input, &target, &why))
+      if (!metric->check (&m->options, &input, &target, &why))
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "Metric “%s” cannot be computed: %s.", m->name, why);
           return FALSE;
         }
       step->metric_count[i] = metric->count (&input, &target);
+      step->metric_size[i] = loom_metric_size (metric, &input, &target);
       g_autofree char *name = g_strdup_printf ("metric.%s", m->name);
-      loom_program_output (p, name, metric->emit (p, value[2 * i], value[2 * i + 1]));
+      loom_program_output (p, name, metric->emit (p, &m->options, value[2 * i], value[2 * i + 1]));
     }
   return TRUE;
 }
@@ -199,6 +259,7 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
     .n_wanted = n_wanted,
     .wanted = wanted,
     .seed = spec->seed,
+    .draws = training && spec->accumulate > 1 ? LOOM_STEP_DRAWS : NULL,
   };
   step->program = loom_lower (step->net, &options, value, error);
   if (!step->program)

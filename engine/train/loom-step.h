@@ -5,7 +5,6 @@
 #pragma once
 
 #include "engine/ops/loom-train-spec.h"
-#include "engine/train/loom-metric.h"
 
 G_BEGIN_DECLS
 
@@ -16,14 +15,21 @@ typedef struct
   gint64 batch;
   guint n_metrics;
   gint64 *metric_count; /* things that one batch sums, for each metric */
+  guint *metric_size;   /* statistics that it gives */
 } LoomStep;
 
-/* Program outputs are "loss" (rank 0), "metric.NAME" for each of the spec's metrics (a sum over the batch), and for
+/* Program outputs are "loss" (rank 0), "metric.NAME" for each of the spec's metrics (statistics of the batch), and for
  * training "finite" and "grad_norm". Training commits nothing that is not finite: parameters by the optimiser's own
- * rule, running statistics by a selection here. */
+ * rule, running statistics by a selection here. Where the spec accumulates, the program only gathers gradients (see
+ * loom_emit_accumulate), and its random numbers differ by the slot LOOM_STEP_DRAWS. */
+#define LOOM_STEP_DRAWS "accumulate_batch"
 LoomStep *
 loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, gboolean training, GError **error);
 void loom_step_free (LoomStep *step);
+/* The rest of a step that accumulates: updates from what was gathered, whatever the size of its batches. */
+LoomProgram *loom_step_update_program (const LoomStep *step, const LoomTrainSpec *spec, GError **error);
+/* An evaluation reads the moving averages of weights instead of the weights, where has() knows the average's slot. */
+void loom_step_use_averages (LoomStep *step, gboolean (*has) (gpointer data, const char *slot), gpointer data);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomStep, loom_step_free)
 
 /* Appends gradients of `of` for every trainable parameter that the program reads. The arrays are of LoomValue and of

@@ -31,9 +31,9 @@ check_graph (LoomTrainer *t, GError **error)
   t->metric_name = g_new0 (const char *, n + 1);
   for (guint i = 0; i < n; i++)
     t->metric_name[i] = ((LoomMetricSpec *)t->spec->metrics->pdata[i])->name;
-  t->metric_sum = g_new0 (double, n + 1);
-  t->metric_weight = g_new0 (double, n + 1);
-  t->metric_mean = g_new0 (double, n + 1);
+  t->metric_value = g_new0 (double, n + 1);
+  t->eval_value = g_new0 (double, n + 1);
+  t->watch.best = NAN;
   return TRUE;
 }
 
@@ -45,6 +45,7 @@ check_resume (const LoomTrainSpec *spec, const LoomTrainerOptions *options, GErr
   const char *option = options->batch_size > 0 && options->batch_size != spec->batch_size ? "the batch size"
                        : options->seed >= 0 && (guint64)options->seed != spec->seed       ? "the seed"
                        : options->set && options->set[0]                                  ? "the graph (--set)"
+                       : options->weights || options->match                               ? "the weights to begin from"
                                                                                           : NULL;
 
   if (!option)
@@ -115,7 +116,7 @@ open_data (LoomTrainer *t, GError **error)
   t->loader = loom_loader_new (t->dataset, LOOM_SPLIT_TRAIN, t->spec->batch_size, TRUE, t->spec->seed, error);
   if (!t->loader)
     return FALSE;
-  t->steps_per_epoch = loom_loader_n_batches (t->loader);
+  t->steps_per_epoch = (loom_loader_n_batches (t->loader) + t->spec->accumulate - 1) / t->spec->accumulate;
   t->total_steps = t->steps_per_epoch * t->spec->epochs;
   t->spec->schedule.steps_per_epoch = t->steps_per_epoch;
   t->driver = loom_driver (t->spec->optimizer->name);
@@ -133,8 +134,10 @@ open_devices (LoomTrainer *t, GError **error)
   t->threads = device->info.threads;
   t->state = loom_state_new (t->devices, t->device, t->spec->seed);
   gint64 batch = MIN (t->spec->batch_size, loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN));
-  if (!trainer_plan_get (t, batch, TRUE, error))
+  TrainerPlan *plan = trainer_plan_get (t, batch, TRUE, error);
+  if (!plan || !trainer_plan_update (t, error))
     return FALSE;
+  t->metrics = trainer_metrics_new (t->spec, plan->step);
   t->lr_slot = loom_state_find (t->state, "lr");
   find_rates (t);
   return TRUE;
@@ -178,6 +181,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
       applied.batch_size = 0;
       applied.seed = -1;
       applied.set = NULL;
+      applied.weights = applied.match = NULL;
     }
   g_autoptr (LoomGraph) changed = trainer_apply_options (graph, &applied, error);
   if (!changed)
@@ -201,9 +205,20 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
         return NULL;
       if (!isnan (options->lr))
         t->base_lr = spec_lr (t->spec);
+      if (options->epochs > 0 && t->epoch < t->spec->epochs)
+        t->watch.over = FALSE; /* who asks for more epochs means it */
     }
-  else if (options->out && !trainer_folder_create (t, options->out, error))
+  /* A run that was killed before its first checkpoint begins anew, weights and all. */
+  if (events_length == 0 && t->step == 0 && !trainer_transfer (t, error))
     return NULL;
+  if (!options->resume && options->out && !trainer_folder_create (t, options->out, error))
+    return NULL;
+  if (t->transfer)
+    {
+      g_autofree char *text = loom_transfer_to_json (t->transfer);
+      if (!trainer_events_line (t, error, "{\"event\":\"weights\",%s}", text))
+        return NULL;
+    }
   return g_steal_pointer (&t);
 }
 
@@ -217,6 +232,8 @@ loom_trainer_free (LoomTrainer *t)
   trainer_snapshots_free (t->snapshots);
   g_ptr_array_unref (t->plans);
   g_ptr_array_unref (t->eval_plans);
+  loom_exec_free (t->update);
+  g_clear_pointer (&t->update_program, loom_program_unref);
   for (guint i = 0; i < LOOM_N_SPLITS; i++)
     loom_loader_free (t->eval_loader[i]);
   loom_loader_free (t->loader);
@@ -231,9 +248,10 @@ loom_trainer_free (LoomTrainer *t)
   g_clear_pointer (&t->graph, loom_graph_unref);
   trainer_events_close (&t->events);
   g_free (t->metric_name);
-  g_free (t->metric_sum);
-  g_free (t->metric_weight);
-  g_free (t->metric_mean);
+  trainer_metrics_free (t->metrics);
+  trainer_transfer_free (t->transfer);
+  g_free (t->metric_value);
+  g_free (t->eval_value);
   g_free (t->device);
   g_free (t->data_folder);
   g_free (t->folder);
@@ -373,6 +391,18 @@ loom_trainer_total_steps (const LoomTrainer *t)
   return t->total_steps;
 }
 
+gboolean
+loom_trainer_is_over (const LoomTrainer *t)
+{
+  return t->epoch >= t->spec->epochs || t->watch.over;
+}
+
+const LoomTransfer *
+loom_trainer_transfer (const LoomTrainer *t)
+{
+  return t->transfer;
+}
+
 const char *
 loom_trainer_device (const LoomTrainer *t)
 {
@@ -409,6 +439,8 @@ loom_trainer_memory (const LoomTrainer *t, gsize bytes[LOOM_N_OWNERS])
   for (guint l = 0; l < G_N_ELEMENTS (lists); l++)
     for (guint i = 0; i < lists[l]->len; i++)
       trainer_add_arenas (((TrainerPlan *)lists[l]->pdata[i])->exec, bytes);
+  if (t->update)
+    trainer_add_arenas (t->update, bytes);
   if (t->snapshots)
     trainer_snapshots_memory (t->snapshots, bytes);
 }

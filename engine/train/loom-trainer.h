@@ -23,9 +23,11 @@ typedef struct
   const char *precision;     /* "f32", "bf16", "f16"; NULL: the graph's */
   gint64 seed;               /* -1: the graph's */
   const char *const *set;    /* "NODE.PARAM=VALUE", NULL-terminated; may be NULL */
+  const char *weights;       /* safetensors to begin from; NULL: the graph's */
+  const char *match;         /* patterns of what is taken from it; NULL: the graph's */
   const char *out;           /* run folder; NULL: nothing is written */
   const char *resume;        /* a run folder: graph, options and place come from its newest whole checkpoint.
-                              * a change of batch_size or seed, and any set, is then a USAGE error */
+                              * a change of batch_size or seed, any set, and weights are then a USAGE error */
   double checkpoint_seconds; /* 0: 30; checkpoints also at each epoch's end */
 } LoomTrainerOptions;
 
@@ -42,6 +44,13 @@ typedef struct
   const double *metric; /* of this epoch so far */
 } LoomTrainerStep;
 
+/* n × n numbers in rows; n is 0 where a metric is a number alone. */
+typedef struct
+{
+  guint n;
+  const double *value;
+} LoomTrainerMatrix;
+
 typedef struct
 {
   const char *split; /* "val" or "test" */
@@ -49,13 +58,38 @@ typedef struct
   double loss;
   guint n_metrics;
   const char *const *metric_name;
-  const double *metric;
+  const double *metric;            /* of a matrix, its diagonal's share */
+  const LoomTrainerMatrix *matrix; /* one for each metric */
 } LoomTrainerEval;
+
+/* Which epoch was best, by <train>'s monitor. */
+typedef struct
+{
+  double best;       /* NaN before the first */
+  gint64 best_epoch; /* from 1 */
+  gint64 bad;        /* epochs since */
+  gboolean over;     /* as many as <train> has patience for: the run has ended */
+} LoomTrainerWatch;
+
+/* What was taken from the file that a run began from. */
+typedef struct
+{
+  char *name;
+  char *here, *there; /* shapes, NULL where it is not; of a mismatch may be types, too */
+} LoomTransferItem;
+
+typedef struct
+{
+  char *file;
+  GPtrArray *loaded, *missing, *unused, *mismatched; /* LoomTransferItem */
+} LoomTransfer;
 
 typedef struct
 {
   void (*step) (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data);
   void (*eval) (LoomTrainer *trainer, const LoomTrainerEval *eval, gpointer data);
+  /* Training ends before its last epoch. */
+  void (*early_stop) (LoomTrainer *trainer, const LoomTrainerWatch *watch, gpointer data);
   void (*checkpoint) (LoomTrainer *trainer, gint64 step, const char *path, gpointer data);
   void (*state) (LoomTrainer *trainer, const char *state,
                  gpointer data);                        /* preparing running paused done stopped failed */
@@ -89,7 +123,8 @@ LoomTrainerEnd loom_trainer_run (LoomTrainer *trainer, GError **error);
 /* Where the run failed: a node's path, and the name of its output in *port where that is known (NULL otherwise; port
  * may be NULL). NULL when the failure belongs to no node, or there was none. */
 const char *loom_trainer_get_culprit (const LoomTrainer *trainer, const char **port);
-/* Evaluates a split over all its samples ("val" falls back to "test"). */
+/* Evaluates a split over all its samples ("val" falls back to "test"): the moving averages of the weights where <train>
+ * keeps some and there was a step, else the weights. */
 gboolean loom_trainer_evaluate (LoomTrainer *trainer, const char *split, GError **error);
 
 /* Commands, from any thread, read between steps; each change is written into events.jsonl. */
@@ -117,6 +152,14 @@ const LoomNet *loom_trainer_net (const LoomTrainer *trainer);
 const LoomTrainSpec *loom_trainer_spec (const LoomTrainer *trainer);
 gint64 loom_trainer_steps (const LoomTrainer *trainer); /* finished ones */
 gint64 loom_trainer_total_steps (const LoomTrainer *trainer);
+/* Whether nothing is left to do: all epochs are done, or it has ended early. */
+gboolean loom_trainer_is_over (const LoomTrainer *trainer);
+/* NULL where it began from no file, or goes on from a checkpoint. */
+const LoomTransfer *loom_trainer_transfer (const LoomTrainer *trainer);
+/* {"loaded":[…],"missing":[…],…} without the outer braces, for a line of JSON. */
+char *loom_transfer_to_json (const LoomTransfer *transfer);
+/* A metric's value for JSON: a number, null, or rows of numbers in brackets. */
+char *loom_trainer_metric_to_json (const LoomTrainerEval *eval, guint i);
 const char *loom_trainer_device (const LoomTrainer *trainer);
 LoomState *loom_trainer_state (const LoomTrainer *trainer);
 /* Bytes by owner on the run's devices: state, and the arenas of every plan that is live (training, the last short

@@ -142,6 +142,52 @@ add_schedule (JsonBuilder *b, const LoomTrainSpec *spec)
   json_builder_end_object (b);
 }
 
+static void
+add_watch (JsonBuilder *b, const LoomTrainerWatch *watch)
+{
+  json_builder_set_member_name (b, "early_stopping");
+  json_builder_begin_object (b);
+  add_double (b, "best", watch->best);
+  add_int (b, "best_epoch", watch->best_epoch);
+  add_int (b, "bad", watch->bad);
+  add_int (b, "over", watch->over);
+  json_builder_end_object (b);
+}
+
+/* "sum" where there is one statistic, a list of all where there are more. */
+static void
+add_metrics (JsonBuilder *b, LoomTrainer *t)
+{
+  const TrainerMetrics *m = t->metrics;
+
+  json_builder_set_member_name (b, "metrics");
+  json_builder_begin_array (b);
+  for (guint i = 0; i < m->n; i++)
+    {
+      json_builder_begin_object (b);
+      add_string (b, "name", t->metric_name[i]);
+      if (m->size[i] == 1)
+        add_double (b, "sum", m->total[m->at[i]]);
+      else
+        {
+          json_builder_set_member_name (b, "statistics");
+          json_builder_begin_array (b);
+          for (guint k = 0; k < m->size[i]; k++)
+            {
+              double value = m->total[m->at[i] + k];
+              if (isfinite (value))
+                json_builder_add_double_value (b, value);
+              else
+                json_builder_add_null_value (b);
+            }
+          json_builder_end_array (b);
+        }
+      add_double (b, "weight", m->weight[i]);
+      json_builder_end_object (b);
+    }
+  json_builder_end_array (b);
+}
+
 /* Every float scalar slot is a hyper-parameter in force. */
 static void
 add_hyper (JsonBuilder *b, LoomTrainer *t)
@@ -199,6 +245,7 @@ write_state_json (LoomTrainer *t, const char *path, GError **error)
   add_int (b, "epoch", t->epoch);
   add_int (b, "place", t->place);
   add_int (b, "batch_size", t->spec->batch_size);
+  add_int (b, "accumulate", t->spec->accumulate);
   add_int (b, "seed", (gint64)t->spec->seed);
   add_string (b, "device", t->device);
   add_int (b, "threads", t->threads);
@@ -207,17 +254,9 @@ write_state_json (LoomTrainer *t, const char *path, GError **error)
   add_hyper (b, t);
   add_double (b, "loss_sum", t->loss_sum);
   add_double (b, "sample_sum", t->sample_sum);
-  json_builder_set_member_name (b, "metrics");
-  json_builder_begin_array (b);
-  for (guint i = 0; i < t->spec->metrics->len; i++)
-    {
-      json_builder_begin_object (b);
-      add_string (b, "name", t->metric_name[i]);
-      add_double (b, "sum", t->metric_sum[i]);
-      add_double (b, "weight", t->metric_weight[i]);
-      json_builder_end_object (b);
-    }
-  json_builder_end_array (b);
+  add_metrics (b, t);
+  if (t->spec->keep_best)
+    add_watch (b, &t->watch);
   add_algorithms (b, t);
   add_int (b, "events_length", t->events.length);
   json_builder_end_object (b);
@@ -273,6 +312,14 @@ copy_weights (LoomTrainer *t, const char *path, GError **error)
   return g_file_get_contents (from, &data, &length, error) && loom_file_replace (to, data, length, error);
 }
 
+gboolean
+trainer_checkpoint_weights (LoomTrainer *t, const char *name, GError **error)
+{
+  g_autofree char *path = t->folder ? g_build_filename (t->folder, name, NULL) : NULL;
+
+  return !path || loom_state_save_weights_of (t->state, trainer_has_averages (t) ? LOOM_SLOT_EMA : "", path, error);
+}
+
 static gboolean
 write_checkpoint (LoomTrainer *t, char **out_path, GError **error)
 {
@@ -297,7 +344,8 @@ write_checkpoint (LoomTrainer *t, char **out_path, GError **error)
       remove_folder (fresh);
       return FALSE;
     }
-  if (!loom_folder_sync (checkpoints, error) || !copy_weights (t, path, error))
+  if (!loom_folder_sync (checkpoints, error) || !copy_weights (t, path, error)
+      || (trainer_has_averages (t) && !trainer_checkpoint_weights (t, "weights-ema.safetensors", error)))
     return FALSE;
   prune (t, checkpoints);
 
@@ -324,8 +372,8 @@ trainer_checkpoint_write (LoomTrainer *t, char **out_path, GError **error)
   if (found)
     {
       g_autofree char *before = g_strndup (local->message, found - local->message);
-      g_set_error (error, local->domain, local->code,
-                   "%sfree some space and continue with: gradloom train --resume %s", before, t->folder);
+      g_set_error (error, local->domain, local->code, "%sfree some space and continue with: gradloom train --resume %s",
+                   before, t->folder);
     }
   else
     g_propagate_error (error, g_steal_pointer (&local));
@@ -339,7 +387,8 @@ typedef struct
 {
   gint64 step, epoch, place, events_length;
   double loss_sum, sample_sum, base_lr;
-  double *metric; /* sum and weight of each */
+  double *metric; /* all statistics, then the weights */
+  LoomTrainerWatch watch;
 } Place;
 
 static void
@@ -348,6 +397,32 @@ place_clear (Place *place)
   g_free (place->metric);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Place, place_clear)
+
+static guint
+count_statistics (const TrainerMetrics *m)
+{
+  return m->n > 0 ? m->at[m->n - 1] + m->size[m->n - 1] : 0;
+}
+
+/* Who has edited patience into a run's graph begins to watch from there. */
+static gboolean
+read_watch (LoomTrainer *t, const TrainerJson *json, LoomTrainerWatch *watch, GError **error)
+{
+  TrainerJson object;
+  gint64 over;
+
+  *watch = (LoomTrainerWatch){ .best = NAN };
+  if (!t->spec->keep_best || !json_object_has_member (json->object, "early_stopping"))
+    return TRUE;
+  if (!trainer_json_object (json, "early_stopping", &object, error)
+      || !trainer_json_double (&object, "best", TRUE, &watch->best, error)
+      || !trainer_json_int (&object, "best_epoch", 0, G_MAXINT64, &watch->best_epoch, error)
+      || !trainer_json_int (&object, "bad", 0, G_MAXINT64, &watch->bad, error)
+      || !trainer_json_int (&object, "over", 0, 1, &over, error))
+    return FALSE;
+  watch->over = over != 0;
+  return TRUE;
+}
 
 static gboolean
 read_place (LoomTrainer *t, const TrainerJson *json, Place *p, GError **error)
@@ -376,26 +451,39 @@ read_place (LoomTrainer *t, const TrainerJson *json, Place *p, GError **error)
                    json->path, p->step, p->place, p->epoch + 1, t->steps_per_epoch);
       return FALSE;
     }
-  p->metric = g_new0 (double, 2 * n_metrics + 1);
+  p->metric = g_new0 (double, count_statistics (t->metrics) + n_metrics + 1);
   for (guint i = 0; i < n_metrics; i++)
     {
       TrainerJson m = { json->path, json_array_get_object_element (metrics, i) };
-      if (!trainer_json_double (&m, "sum", TRUE, &p->metric[2 * i], error)
-          || !trainer_json_double (&m, "weight", FALSE, &p->metric[2 * i + 1], error))
+      guint size = t->metrics->size[i];
+      double *total = p->metric + t->metrics->at[i];
+      if (!(size == 1 ? trainer_json_double (&m, "sum", TRUE, total, error)
+                      : trainer_json_doubles (&m, "statistics", size, total, error))
+          || !trainer_json_double (&m, "weight", FALSE, p->metric + count_statistics (t->metrics) + i, error))
         return FALSE;
     }
-  return TRUE;
+  return read_watch (t, json, &p->watch, error);
 }
 
 /* Order and size of batches come from these two, so a run cannot go on with others. */
 static gboolean
 check_same_run (LoomTrainer *t, const TrainerJson *json, GError **error)
 {
-  gint64 batch_size, seed;
+  gint64 batch_size, seed, accumulate = 1;
 
   if (!trainer_json_int (json, "batch_size", 1, G_MAXINT64, &batch_size, error)
-      || !trainer_json_int (json, "seed", G_MININT64, G_MAXINT64, &seed, error))
+      || !trainer_json_int (json, "seed", G_MININT64, G_MAXINT64, &seed, error)
+      || (json_object_has_member (json->object, "accumulate")
+          && !trainer_json_int (json, "accumulate", 1, G_MAXINT64, &accumulate, error)))
     return FALSE;
+  if (accumulate != t->spec->accumulate)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%s was written with accumulate %" G_GINT64_FORMAT ", but the run's graph.xml says %" G_GINT64_FORMAT
+                   ". Put the former back, or start a new run.",
+                   json->path, accumulate, t->spec->accumulate);
+      return FALSE;
+    }
   if (batch_size == t->spec->batch_size && seed == (gint64)t->spec->seed)
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
@@ -472,8 +560,7 @@ restore_from (LoomTrainer *t, const char *path, gint64 *events_length, GError **
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s was written by another version of Gradloom.", state);
       return FALSE;
     }
-  if (!check_same_run (t, &json, error) || !read_place (t, &json, &place, error)
-      || !restore_rates (t, &json, error)
+  if (!check_same_run (t, &json, error) || !read_place (t, &json, &place, error) || !restore_rates (t, &json, error)
       || !loom_state_load_weights (t->state, weights, FALSE, NULL, error)
       || !loom_state_load_optimizer (t->state, optimizer, error))
     return FALSE;
@@ -484,11 +571,9 @@ restore_from (LoomTrainer *t, const char *path, gint64 *events_length, GError **
   t->loss_sum = place.loss_sum;
   t->sample_sum = place.sample_sum;
   t->base_lr = place.base_lr;
-  for (guint i = 0; i < t->spec->metrics->len; i++)
-    {
-      t->metric_sum[i] = place.metric[2 * i];
-      t->metric_weight[i] = place.metric[2 * i + 1];
-    }
+  t->watch = place.watch;
+  memcpy (t->metrics->total, place.metric, count_statistics (t->metrics) * sizeof (double));
+  memcpy (t->metrics->weight, place.metric + count_statistics (t->metrics), t->metrics->n * sizeof (double));
   *events_length = place.events_length;
   note_differences (t, &json);
   return TRUE;

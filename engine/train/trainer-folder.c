@@ -126,8 +126,10 @@ trainer_events_eval (LoomTrainer *t, const LoomTrainerEval *eval, GError **error
   g_autoptr (GString) metrics = g_string_new (NULL);
 
   for (guint i = 0; i < eval->n_metrics; i++)
-    g_string_append_printf (metrics, "%s\"%s\":%s", i ? "," : "", eval->metric_name[i],
-                            trainer_number (eval->metric[i], number));
+    {
+      g_autofree char *value = loom_trainer_metric_to_json (eval, i);
+      g_string_append_printf (metrics, "%s\"%s\":%s", i ? "," : "", eval->metric_name[i], value);
+    }
   return trainer_events_line (t, error,
                               "{\"event\":\"eval\",\"split\":\"%s\",\"step\":%" G_GINT64_FORMAT
                               ",\"epoch\":%" G_GINT64_FORMAT ",\"loss\":%s,\"metrics\":{%s}}",

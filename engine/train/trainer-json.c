@@ -60,6 +60,29 @@ trainer_json_double (const TrainerJson *json, const char *name, gboolean may_be_
 }
 
 gboolean
+trainer_json_doubles (const TrainerJson *json, const char *name, guint n, double *value, GError **error)
+{
+  JsonNode *node = member (json, name, error);
+
+  if (!node)
+    return FALSE;
+  if (!JSON_NODE_HOLDS_ARRAY (node) || json_array_get_length (json_node_get_array (node)) != n)
+    return wrong (json, name, "is no list of as many numbers as the graph has classes or columns for", error);
+  for (guint i = 0; i < n; i++)
+    {
+      JsonNode *one = json_array_get_element (json_node_get_array (node), i);
+      GType type = JSON_NODE_HOLDS_VALUE (one) ? json_node_get_value_type (one) : G_TYPE_INVALID;
+      if (JSON_NODE_HOLDS_NULL (one))
+        value[i] = NAN;
+      else if (type == G_TYPE_INT64 || type == G_TYPE_DOUBLE)
+        value[i] = json_node_get_double (one);
+      else
+        return wrong (json, name, "holds something that is no number", error);
+    }
+  return TRUE;
+}
+
+gboolean
 trainer_json_string (const TrainerJson *json, const char *name, const char **value, GError **error)
 {
   JsonNode *node = member (json, name, error);

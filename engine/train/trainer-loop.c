@@ -44,7 +44,7 @@ static gboolean
 epoch_checkpoint_fits (LoomTrainer *t)
 {
   gint64 spent = t->checkpoint_cost;
-  return spent < G_USEC_PER_SEC || spent * 10 < g_get_monotonic_time () - t->start_time || t->epoch >= t->spec->epochs;
+  return spent < G_USEC_PER_SEC || spent * 10 < g_get_monotonic_time () - t->start_time || loom_trainer_is_over (t);
 }
 
 /* ---- commands --------------------------------------------------------- */
@@ -193,7 +193,8 @@ static void
 feed_batch (TrainerPlan *plan, const LoomBatch *batch)
 {
   for (guint i = 0; i < plan->n_feeds; i++)
-    loom_exec_feed (plan->exec, plan->feed[i].input, trainer_feed_data (&plan->feed[i], batch->tensors[plan->feed[i].port]));
+    loom_exec_feed (plan->exec, plan->feed[i].input,
+                    trainer_feed_data (&plan->feed[i], batch->tensors[plan->feed[i].port]));
 }
 
 /* A number of the data that picks a class or a row and lies outside is a DATA error, which says where and which. */
@@ -255,8 +256,7 @@ evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error)
 {
   guint n_metrics = t->spec->metrics->len;
   double loss = 0, samples = 0;
-  g_autofree double *sum = g_new0 (double, 2 * n_metrics + 1);
-  double *weight = sum + n_metrics;
+  g_autoptr (TrainerMetrics) metrics = NULL;
   const LoomBatch *batch;
   g_autoptr (GError) local = NULL;
 
@@ -276,11 +276,10 @@ evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error)
         return add_remedy (error);
       loss += loom_exec_scalar (plan->exec, plan->loss) * batch->n;
       samples += batch->n;
-      for (guint i = 0; i < n_metrics; i++)
-        {
-          sum[i] += loom_exec_scalar (plan->exec, plan->metric[i]);
-          weight[i] += plan->step->metric_count[i];
-        }
+      if (!metrics)
+        metrics = trainer_metrics_new (t->spec, plan->step);
+      if (!trainer_metrics_take (metrics, plan, error))
+        return FALSE;
       if (!attend_evaluation (t, gave_way, error))
         return FALSE;
       if (*gave_way)
@@ -294,8 +293,10 @@ evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error)
       g_propagate_error (error, g_steal_pointer (&local));
       return FALSE;
     }
+  g_autofree LoomTrainerMatrix *matrix = g_new0 (LoomTrainerMatrix, n_metrics + 1);
+  trainer_metrics_values (metrics, t->eval_value);
   for (guint i = 0; i < n_metrics; i++)
-    sum[i] /= weight[i];
+    matrix[i] = (LoomTrainerMatrix){ trainer_metrics_matrix (metrics, i), metrics->total + metrics->at[i] };
   t->eval_loss = loss / samples;
   LoomTrainerEval eval = {
     .split = loom_split_name (split),
@@ -304,7 +305,8 @@ evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error)
     .loss = loss / samples,
     .n_metrics = n_metrics,
     .metric_name = t->metric_name,
-    .metric = sum,
+    .metric = t->eval_value,
+    .matrix = matrix,
   };
   if (t->observer.eval)
     t->observer.eval (t, &eval, t->observer_data);
@@ -331,12 +333,11 @@ loom_trainer_evaluate (LoomTrainer *t, const char *name, GError **error)
 /* ---- steps ------------------------------------------------------------ */
 
 static void
-tell_step (LoomTrainer *t, TrainerPlan *plan, gint64 number, double loss, double lr, double grad_norm)
+tell_step (LoomTrainer *t, gint64 number, double loss, double lr, double grad_norm)
 {
   if (!t->observer.step)
     return;
-  for (guint i = 0; i < plan->step->n_metrics; i++)
-    t->metric_mean[i] = t->metric_sum[i] / t->metric_weight[i];
+  trainer_metrics_values (t->metrics, t->metric_value);
   LoomTrainerStep step = {
     .step = number,
     .epoch = t->epoch + 1,
@@ -348,9 +349,9 @@ tell_step (LoomTrainer *t, TrainerPlan *plan, gint64 number, double loss, double
     .grad_norm = grad_norm,
     .items_per_second = t->items_per_second,
     .eta_seconds = t->eta_seconds,
-    .n_metrics = plan->step->n_metrics,
+    .n_metrics = t->metrics->n,
     .metric_name = t->metric_name,
-    .metric = t->metric_mean,
+    .metric = t->metric_value,
   };
   t->observer.step (t, &step, t->observer_data);
 }
@@ -383,46 +384,86 @@ set_rates (LoomTrainer *t)
     }
 }
 
-/* In f16 a gradient that is not finite is most often the loss's scale at work, which the step has halved and left all else
- * as it was; the run goes on until no scale is left to blame. */
+/* In f16 a gradient that is not finite is most often the loss's scale at work, which the step has halved and left all
+ * else as it was; the run goes on until no scale is left to blame. */
 static gboolean
 is_overflow (LoomTrainer *t)
 {
   return t->spec->precision == LOOM_F16 && loom_state_get_scalar (t->state, "loss_scale") >= 1;
 }
 
+/* Runs a batch, and where it is only a part of a step, tells it which: `all` are the step's samples. */
 static gboolean
-one_step (LoomTrainer *t, const LoomBatch *batch, GError **error)
+one_batch (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, gint64 part, double all, GError **error)
 {
-  TrainerPlan *plan = trainer_plan_get (t, batch->n, TRUE, error);
-  if (!plan)
-    return FALSE;
+  if (t->update)
+    {
+      loom_state_set_scalar_at (t->state, (guint)t->first_slot, part == 0);
+      loom_state_set_scalar_at (t->state, (guint)t->weight_slot, (double)batch->n / all);
+      if (t->draws_slot >= 0)
+        loom_state_set_scalar_at (t->state, (guint)t->draws_slot, (double)(t->step * t->spec->accumulate + part));
+    }
+  feed_batch (plan, batch);
+  return loom_exec_step (plan->exec, error) || add_remedy (error);
+}
+
+/* The batches of a step, and the step from their gradients. */
+static gboolean
+one_step (LoomTrainer *t, GError **error)
+{
+  gint64 parts = t->spec->accumulate, before = t->place * parts * t->spec->batch_size;
+  double all = (double)MIN (parts * t->spec->batch_size, loom_loader_n_samples (t->loader) - before);
+  double loss = 0, samples = 0, lr, grad_norm = 0;
+  gboolean finite = TRUE;
+  TrainerPlan *plan = NULL;
 
   set_rates (t);
-  double lr = t->lr;
-  feed_batch (plan, batch);
-  if (!loom_exec_step (plan->exec, error))
-    return add_remedy (error);
-  double loss = loom_exec_scalar (plan->exec, plan->loss), grad_norm = loom_exec_scalar (plan->exec, plan->grad_norm);
-  if (!isfinite (loss) || (loom_exec_scalar (plan->exec, plan->finite) == 0 && !is_overflow (t)))
+  lr = t->lr;
+  for (gint64 part = 0; samples < all; part++)
     {
-      /* A curve shows where it ends; what has happened to it is the error's to say. */
-      if (!isfinite (loss))
-        tell_step (t, plan, t->step + 1, loss, lr, grad_norm);
-      trainer_explain_nan (t, plan, batch, error);
-      return FALSE;
+      const LoomBatch *batch = loom_loader_next (t->loader, error);
+      if (!batch)
+        return FALSE;
+      plan = trainer_plan_get (t, batch->n, TRUE, error);
+      if (!plan || !one_batch (t, plan, batch, part, all, error))
+        return FALSE;
+      double own = loom_exec_scalar (plan->exec, plan->loss);
+      grad_norm = loom_exec_scalar (plan->exec, plan->grad_norm);
+      finite = loom_exec_scalar (plan->exec, plan->finite) != 0 || is_overflow (t);
+      loss = part == 0 && batch->n == all ? own : loss + own * ((double)batch->n / all);
+      samples += (double)batch->n;
+      if (!isfinite (own) || !finite)
+        {
+          /* A curve shows where it ends; what has happened to it is the error's to say. */
+          if (!isfinite (own))
+            tell_step (t, t->step + 1, own, lr, grad_norm);
+          trainer_explain_nan (t, plan, batch, error);
+          return FALSE;
+        }
+      if (!trainer_metrics_take (t->metrics, plan, error))
+        return FALSE;
+    }
+  if (t->update)
+    {
+      if (!loom_exec_step (t->update, error))
+        return FALSE;
+      grad_norm = loom_exec_scalar (t->update, t->update_norm);
+      if (loom_exec_scalar (t->update, t->update_finite) == 0 && !is_overflow (t))
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
+                       "The gradients of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT
+                       ") are finite batch by batch, but not their sum. The weights are as before that step; a smaller "
+                       "loss helps.",
+                       t->step + 1, t->epoch + 1);
+          return FALSE;
+        }
     }
 
   t->step++;
   t->place++;
-  t->loss_sum += loss * batch->n;
-  t->sample_sum += batch->n;
-  t->items_since += batch->n;
-  for (guint i = 0; i < plan->step->n_metrics; i++)
-    {
-      t->metric_sum[i] += loom_exec_scalar (plan->exec, plan->metric[i]);
-      t->metric_weight[i] += plan->step->metric_count[i];
-    }
+  t->loss_sum += loss * all;
+  t->sample_sum += all;
+  t->items_since += all;
   /* Outputs are the driver's from here on. */
   if (t->driver)
     {
@@ -439,7 +480,7 @@ one_step (LoomTrainer *t, const LoomBatch *batch, GError **error)
   if (t->step >= t->clock_next && look_at_clock (t) && !trainer_checkpoint_write (t, NULL, error))
     return FALSE;
 
-  tell_step (t, plan, t->step, loss, lr, grad_norm);
+  tell_step (t, t->step, loss, lr, grad_norm);
   return TRUE;
 }
 
@@ -447,8 +488,35 @@ static void
 begin_epoch (LoomTrainer *t)
 {
   t->loss_sum = t->sample_sum = 0;
-  for (guint i = 0; i < t->spec->metrics->len; i++)
-    t->metric_sum[i] = t->metric_weight[i] = 0;
+  trainer_metrics_clear (t->metrics);
+}
+
+/* What <train> watches of this epoch: on the validation samples, or where there are none, on those trained on. */
+static double
+watched (LoomTrainer *t, gboolean evaluated)
+{
+  int monitor = t->spec->monitor;
+
+  if (evaluated)
+    return monitor < 0 ? t->eval_loss : t->eval_value[monitor];
+  trainer_metrics_values (t->metrics, t->metric_value);
+  return monitor < 0 ? t->loss_sum / t->sample_sum : t->metric_value[monitor];
+}
+
+static gboolean
+tell_early_stop (LoomTrainer *t, GError **error)
+{
+  char best[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (!t->watch.over)
+    return TRUE;
+  if (t->observer.early_stop)
+    t->observer.early_stop (t, &t->watch, t->observer_data);
+  return trainer_events_line (t, error,
+                              "{\"event\":\"early_stop\",\"step\":%" G_GINT64_FORMAT ",\"epoch\":%" G_GINT64_FORMAT
+                              ",\"monitor\":\"%s\",\"best\":%s,\"best_epoch\":%" G_GINT64_FORMAT "}",
+                              t->step, t->epoch + 1, t->spec->monitor < 0 ? "loss" : t->metric_name[t->spec->monitor],
+                              trainer_number (t->watch.best, best), t->watch.best_epoch);
 }
 
 /* After an epoch's last step: evaluation, events, checkpoint. The epoch counts as done only after its evaluation, so
@@ -465,7 +533,11 @@ end_epoch (LoomTrainer *t, gboolean *gave_way, GError **error)
   if (*gave_way)
     return TRUE;
   double validation = t->eval_loss;
-  gboolean last = t->epoch + 1 >= t->spec->epochs;
+  LoomTrainerWatch watch = t->watch;
+  if (t->spec->keep_best && trainer_watch_epoch (t->spec, &watch, t->epoch + 1, watched (t, split != LOOM_N_SPLITS))
+      && !trainer_checkpoint_weights (t, "weights-best.safetensors", error))
+    return FALSE;
+  gboolean last = t->epoch + 1 >= t->spec->epochs || watch.over;
   if (last && split == LOOM_SPLIT_VAL && loom_dataset_count (t->dataset, LOOM_SPLIT_TEST) > 0
       && !evaluate (t, LOOM_SPLIT_TEST, gave_way, error))
     return FALSE;
@@ -474,6 +546,9 @@ end_epoch (LoomTrainer *t, gboolean *gave_way, GError **error)
   if (!trainer_events_line (
           t, error, "{\"event\":\"epoch\",\"epoch\":%" G_GINT64_FORMAT ",\"step\":%" G_GINT64_FORMAT ",\"loss\":%s}",
           t->epoch + 1, t->step, trainer_number (t->loss_sum / t->sample_sum, loss)))
+    return FALSE;
+  t->watch = watch;
+  if (!tell_early_stop (t, error))
     return FALSE;
   loom_schedule_observe (&t->spec->schedule, split != LOOM_N_SPLITS ? validation : t->loss_sum / t->sample_sum);
   t->epoch++;
@@ -502,14 +577,13 @@ static LoomTrainerEnd
 run (LoomTrainer *t, GError **error)
 {
   Verdict verdict = GO_ON;
-  g_autoptr (GError) local = NULL;
 
-  while (t->epoch < t->spec->epochs)
+  while (!loom_trainer_is_over (t))
     {
       if (t->place == 0)
         begin_epoch (t);
       if (t->place < t->steps_per_epoch)
-        loom_loader_start (t->loader, t->epoch, t->place);
+        loom_loader_start (t->loader, t->epoch, t->place * t->spec->accumulate);
       while (t->place < t->steps_per_epoch)
         {
           if (g_atomic_int_get (&t->pending))
@@ -521,14 +595,7 @@ run (LoomTrainer *t, GError **error)
               t->single = FALSE; /* this is it */
               trainer_set_state (t, "running");
             }
-          const LoomBatch *batch = loom_loader_next (t->loader, &local);
-          if (!batch)
-            {
-              g_assert (local);
-              g_propagate_error (error, g_steal_pointer (&local));
-              return LOOM_TRAINER_FAILED;
-            }
-          if (!one_step (t, batch, error))
+          if (!one_step (t, error))
             return LOOM_TRAINER_FAILED;
         }
       gboolean gave_way;
@@ -536,7 +603,7 @@ run (LoomTrainer *t, GError **error)
         return LOOM_TRAINER_FAILED;
       t->last_time = g_get_monotonic_time ();
       t->items_since = 0;
-      if (g_atomic_int_get (&t->pending) && (gave_way || t->epoch < t->spec->epochs || must_end (t)))
+      if (g_atomic_int_get (&t->pending) && (gave_way || !loom_trainer_is_over (t) || must_end (t)))
         {
           if (!attend (t, FALSE, &verdict, error))
             return LOOM_TRAINER_FAILED;

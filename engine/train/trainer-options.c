@@ -107,6 +107,14 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
     set_int (graph, train, "seed", options->seed);
   if (options->device)
     set_attribute (graph, train, "device", options->device);
+  if (options->weights)
+    {
+      /* The path is relative to where the person stands, not to the graph. */
+      g_autofree char *path = g_canonicalize_filename (options->weights, NULL);
+      set_attribute (graph, train, "weights", path);
+    }
+  if (options->match)
+    set_attribute (graph, train, "match", options->match);
   if (options->precision)
     set_attribute (graph, train, "precision", options->precision);
   if (!isnan (options->lr))

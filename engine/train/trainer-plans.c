@@ -83,8 +83,20 @@ find_output (LoomExec *exec, const char *name)
   return i;
 }
 
+gboolean
+trainer_has_averages (LoomTrainer *t)
+{
+  return t->spec->ema > 0 && loom_state_get_scalar (t->state, "step") > 0;
+}
+
+static gboolean
+has_slot (gpointer state, const char *slot)
+{
+  return loom_state_find (state, slot) >= 0;
+}
+
 static TrainerPlan *
-plan_new (LoomTrainer *t, gint64 batch, gboolean training, GError **error)
+plan_new (LoomTrainer *t, gint64 batch, gboolean training, gboolean averaged, GError **error)
 {
   TrainerPlan *plan = g_new0 (TrainerPlan, 1);
   LoomPlanOptions options = { .device = t->device, .strict_devices = loom_graph_strict_devices (t->graph) };
@@ -92,6 +104,9 @@ plan_new (LoomTrainer *t, gint64 batch, gboolean training, GError **error)
   plan->step = loom_step_new (t->graph, t->spec, batch, training, error);
   if (!plan->step)
     goto fail;
+  plan->averaged = averaged;
+  if (averaged)
+    loom_step_use_averages (plan->step, has_slot, t->state);
   LoomPlan *p = loom_plan_new (plan->step->program, t->devices, &options, error);
   if (!p)
     goto fail;
@@ -125,14 +140,15 @@ TrainerPlan *
 trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **error)
 {
   GPtrArray *plans = training ? t->plans : t->eval_plans;
+  gboolean averaged = !training && trainer_has_averages (t);
 
   for (guint i = 0; i < plans->len; i++)
     {
       TrainerPlan *plan = plans->pdata[i];
-      if (plan->step->batch == batch)
+      if (plan->step->batch == batch && plan->averaged == averaged)
         return plan;
     }
-  TrainerPlan *plan = plan_new (t, batch, training, error);
+  TrainerPlan *plan = plan_new (t, batch, training, averaged, error);
   if (plan)
     {
       g_ptr_array_add (plans, plan);
@@ -140,4 +156,27 @@ trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **erro
         t->observer.memory (t, t->observer_data);
     }
   return plan;
+}
+
+gboolean
+trainer_plan_update (LoomTrainer *t, GError **error)
+{
+  LoomPlanOptions options = { .device = t->device, .strict_devices = loom_graph_strict_devices (t->graph) };
+
+  t->weight_slot = t->first_slot = t->draws_slot = -1;
+  if (t->spec->accumulate == 1)
+    return TRUE;
+  t->update_program = loom_step_update_program (((TrainerPlan *)t->plans->pdata[0])->step, t->spec, error);
+  if (!t->update_program)
+    return FALSE;
+  LoomPlan *plan = loom_plan_new (t->update_program, t->devices, &options, error);
+  t->update = plan ? loom_exec_new (plan, t->state, error) : NULL;
+  if (!t->update)
+    return FALSE;
+  t->update_finite = find_output (t->update, "finite");
+  t->update_norm = find_output (t->update, "grad_norm");
+  t->weight_slot = loom_state_find (t->state, "accumulate_weight");
+  t->first_slot = loom_state_find (t->state, "accumulate_first");
+  t->draws_slot = loom_state_find (t->state, LOOM_STEP_DRAWS);
+  return TRUE;
 }

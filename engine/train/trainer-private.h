@@ -2,7 +2,8 @@
  *
  * loom-trainer.c builds and frees it, trainer-loop.c runs it, trainer-plans.c makes steps ready, trainer-data.c opens
  * data sets, trainer-folder.c owns the run's folder and events, trainer-checkpoint.c what a run resumes from, and
- * trainer-snapshot.c what observers look at. */
+ * trainer-snapshot.c what observers look at; trainer-metrics.c gathers metrics, trainer-watch.c knows the best epoch, and
+ * trainer-transfer.c the weights that were there before. */
 #pragma once
 
 #include "engine/data/loom-loader.h"
@@ -43,6 +44,7 @@ typedef struct
 {
   LoomStep *step;
   LoomExec *exec;
+  gboolean averaged; /* an evaluation of the weights' moving averages */
   guint loss, finite, grad_norm;
   guint *metric;
   guint n_feeds;
@@ -51,8 +53,45 @@ typedef struct
 
 TrainerPlan *trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **error);
 void trainer_plan_free (TrainerPlan *plan);
+/* Where batches are accumulated: makes t->update ready, the step's other half. */
+gboolean trainer_plan_update (LoomTrainer *t, GError **error);
+/* Whether there are moving averages yet: there is one after the first step. */
+gboolean trainer_has_averages (LoomTrainer *t);
 /* Program inputs that the data set's ports serve; an input that it does not serve is an error. */
 gboolean trainer_plan_feeds (LoomTrainer *t, LoomProgram *program, guint *n_feeds, TrainerFeed **feeds, GError **error);
+
+/* ---- metrics ---- */
+
+/* Statistics of an epoch so far, or of an evaluation. */
+typedef struct
+{
+  const LoomTrainSpec *spec;
+  guint n;
+  guint *size, *at; /* of each metric in total[] */
+  double *total, *weight;
+  double *batch; /* room for one batch's */
+} TrainerMetrics;
+
+TrainerMetrics *trainer_metrics_new (const LoomTrainSpec *spec, const LoomStep *step);
+void trainer_metrics_free (TrainerMetrics *metrics);
+void trainer_metrics_clear (TrainerMetrics *metrics);
+/* After a step of the plan, which had the same metrics. */
+gboolean trainer_metrics_take (TrainerMetrics *metrics, TrainerPlan *plan, GError **error);
+/* The values so far. */
+void trainer_metrics_values (const TrainerMetrics *metrics, double *value);
+/* The rows and columns of the i-th metric, 0 where it is no matrix. */
+guint trainer_metrics_matrix (const TrainerMetrics *metrics, guint i);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TrainerMetrics, trainer_metrics_free)
+
+/* ---- best and last epoch ---- */
+
+/* Notes an epoch's value in *watch, of which `watch` is a copy. TRUE where it is the best so far. */
+gboolean trainer_watch_epoch (const LoomTrainSpec *spec, LoomTrainerWatch *watch, gint64 epoch, double value);
+
+/* ---- weights to begin from ---- */
+
+gboolean trainer_transfer (LoomTrainer *t, GError **error);
+void trainer_transfer_free (LoomTransfer *transfer);
 
 /* ---- events ---- */
 
@@ -101,6 +140,8 @@ trainer_json_int (const TrainerJson *json, const char *name, gint64 min, gint64 
 /* Finite, or where it may be null, NaN for that. */
 gboolean
 trainer_json_double (const TrainerJson *json, const char *name, gboolean may_be_null, double *value, GError **error);
+/* A list of exactly n numbers; null is NaN. */
+gboolean trainer_json_doubles (const TrainerJson *json, const char *name, guint n, double *value, GError **error);
 gboolean trainer_json_string (const TrainerJson *json, const char *name, const char **value, GError **error);
 gboolean trainer_json_object (const TrainerJson *json, const char *name, TrainerJson *value, GError **error);
 /* A list of exactly n objects. */
@@ -110,6 +151,8 @@ gboolean trainer_json_objects (const TrainerJson *json, const char *name, guint 
 
 /* Writes one for the place between two steps; path (transfer full) may be NULL. */
 gboolean trainer_checkpoint_write (LoomTrainer *t, char **path, GError **error);
+/* The weights, or their moving averages where there are some, as a file of the run's folder, if it has one. */
+gboolean trainer_checkpoint_weights (LoomTrainer *t, const char *name, GError **error);
 /* Restores the newest whole one; *events_length is 0 where there is none and the run begins anew. */
 gboolean trainer_checkpoint_restore (LoomTrainer *t, const char *folder, gint64 *events_length, GError **error);
 
@@ -163,20 +206,27 @@ struct _LoomTrainer
   LoomLoader *loader;                      /* of the training split */
   LoomLoader *eval_loader[LOOM_N_SPLITS];  /* made when first wanted */
   GPtrArray *plans, *eval_plans;           /* TrainerPlan: a handful */
+  LoomProgram *update_program;             /* where batches are accumulated; else NULL, as is update */
+  LoomExec *update;
+  guint update_finite, update_norm;
+  int weight_slot, first_slot, draws_slot; /* what a batch of a step that accumulates is told; -1: none */
   TrainerSnapshots *snapshots;
 
   /* Place and sums: what a checkpoint holds besides the state. */
-  gint64 step, epoch, place; /* finished steps; epoch from 0; batches done in it */
+  gint64 step, epoch, place; /* finished steps; epoch from 0; steps done in it */
   gint64 steps_per_epoch, total_steps;
   double loss_sum, sample_sum;
-  double *metric_sum, *metric_weight, *metric_mean;
+  TrainerMetrics *metrics;
+  double *metric_value; /* room for an observer's */
   const char **metric_name;
+  LoomTrainerWatch watch;
+  LoomTransfer *transfer; /* NULL: it began from nothing but the seed */
   double base_lr, lr;
   int lr_slot; /* in the state; -1: the optimiser has none */
   GArray *rates; /* TrainerRate: of groups that have a rate of their own */
   int momentum_slot; /* which a schedule cycles; -1: none */
   double momentum;
-  double eval_loss; /* of the last evaluation */
+  double eval_loss, *eval_value; /* of the last evaluation: loss and metrics */
   const LoomDriver *driver; /* NULL: the optimiser is part of the program */
 
   char *culprit_node, *culprit_port; /* where it failed */

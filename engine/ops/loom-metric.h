@@ -1,0 +1,79 @@
+/* Metrics: what is watched beside the loss, a descriptor each.
+ *
+ * A metric is computed inside the program, as one more output of the step, so that watching it costs the run no work
+ * on the host. It emits statistics of the batch, most often a sum; those of an epoch's batches are put together as
+ * doubles, and the value follows from them at the end: precision or R² of an epoch is no mean over its batches. */
+#pragma once
+
+#include "engine/program/loom-prim.h"
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  LOOM_AVERAGE_MACRO, /* the mean over classes that occur */
+  LOOM_AVERAGE_MICRO, /* over all samples, whatever their class */
+  LOOM_AVERAGE_BINARY /* of class 1 of two */
+} LoomAverage;
+
+typedef struct
+{
+  gint64 k;
+  LoomAverage average;
+  double threshold; /* above it a single score means yes */
+} LoomMetricOptions;
+
+/* Which of them a metric takes. */
+typedef enum
+{
+  LOOM_METRIC_K = 1 << 0,
+  LOOM_METRIC_AVERAGE = 1 << 1,
+  LOOM_METRIC_THRESHOLD = 1 << 2
+} LoomMetricTakes;
+
+typedef struct
+{
+  const char *name, *alias; /* <metric type="…"/>; alias may be NULL */
+  const char *doc;
+  gboolean rising;    /* larger is better */
+  gboolean is_matrix; /* the statistics are n × n counts, which are shown whole; the value is their diagonal's share */
+  LoomMetricTakes takes;
+  /* Whether it can be computed for these operands; on FALSE *why (free it) says what it needs. */
+  gboolean (*check) (const LoomMetricOptions *options, const LoomTensorDesc *input, const LoomTensorDesc *target,
+                     char **why);
+  /* How many statistics; NULL: one. */
+  guint (*size) (const LoomTensorDesc *input, const LoomTensorDesc *target);
+  /* The batch's statistics in the program's float type: rank 0 where it is one, else rank 1. */
+  LoomValue (*emit) (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target);
+  /* How many things one batch sums: its weight. */
+  gint64 (*count) (const LoomTensorDesc *input, const LoomTensorDesc *target);
+  /* Takes a batch's statistics into the total, whose weight is that of before; NULL: they are sums. */
+  void (*merge) (double *total, double total_weight, const double *batch, double batch_weight, guint size);
+  /* The value of an epoch; NULL: the sum over the weight. */
+  double (*finish) (const LoomMetricOptions *options, const double *total, guint size, double weight);
+} LoomMetric;
+
+extern const LoomMetric loom_metric_precision, loom_metric_recall, loom_metric_f1, loom_metric_confusion_matrix;
+
+const LoomMetric *const *loom_metrics (void); /* NULL-terminated */
+const LoomMetric *loom_metric (const char *name);
+
+guint loom_metric_size (const LoomMetric *metric, const LoomTensorDesc *input, const LoomTensorDesc *target);
+void loom_metric_merge (const LoomMetric *metric, double *total, double *total_weight, const double *batch,
+                        double batch_weight, guint size);
+double loom_metric_value (const LoomMetric *metric, const LoomMetricOptions *options, const double *total, guint size,
+                          double weight);
+
+/* ---- what metrics of classes share -------------------------------------- */
+
+/* input is scores (N, C, d…) or, where it has the target's own shape, one score for each element; target is class
+ * numbers (N, d…). */
+gboolean loom_metric_check_classes (const LoomMetricOptions *options, const LoomTensorDesc *input,
+                                    const LoomTensorDesc *target, char **why);
+guint loom_metric_n_classes (const LoomTensorDesc *input, const LoomTensorDesc *target);
+/* The class that each sample is given, and its own, both i64 (rows, 1). */
+void loom_metric_decide (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target,
+                         LoomValue *given, LoomValue *own);
+gint64 loom_metric_count_target (const LoomTensorDesc *input, const LoomTensorDesc *target);
+
+G_END_DECLS

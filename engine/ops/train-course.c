@@ -1,0 +1,125 @@
+/* Reads what shapes a run beside the optimiser: the weights it begins from, the average it keeps of them, and when it
+ * ends before its last epoch. */
+#include "engine/ops/train-private.h"
+
+#include <string.h>
+
+/* Optimisers that are no part of the program take a step of their own making. */
+static void
+check_driven (TrainReading *r, const LoomTrainSpec *spec)
+{
+  if (spec->optimizer == NULL)
+    return;
+  if (spec->accumulate > 1 && (spec->optimizer->emit == NULL || spec->optimizer->takes_no_gradients))
+    loom_fault_set_fix (train_complain (r, r->element, LOOM_ERROR_SCHEMA, "accumulate",
+                                        "the optimiser “%s” takes a step from each batch, so there is nothing to "
+                                        "accumulate. Leave it out, or make batch_size larger.",
+                                        spec->optimizer->name),
+                        "accumulate", "1", "Set it to 1.");
+  if (spec->ema > 0 && spec->optimizer->emit == NULL)
+    train_complain (r, r->element, LOOM_ERROR_SCHEMA, "ema",
+                    "an average over the steps of “%s” is of no use: each of its steps goes as far as it can. Leave "
+                    "ema out.",
+                    spec->optimizer->name);
+}
+
+/* "loss", or a metric's name. */
+static void
+read_monitor (TrainReading *r, LoomTrainSpec *spec)
+{
+  const char *name = loom_element_get (r->element, "monitor"), *near;
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autofree char *list = NULL;
+  LoomFault *fault;
+
+  spec->monitor = -1;
+  if (name == NULL || strcmp (name, "loss") == 0)
+    return;
+  g_ptr_array_add (names, (gpointer) "loss");
+  for (guint i = 0; i < spec->metrics->len; i++)
+    {
+      const LoomMetricSpec *metric = spec->metrics->pdata[i];
+
+      if (strcmp (metric->name, name) == 0)
+        {
+          spec->monitor = (int)i;
+          return;
+        }
+      g_ptr_array_add (names, metric->name);
+    }
+  g_ptr_array_add (names, NULL);
+  near = loom_nearest (name, (const char *const *)names->pdata);
+  list = g_strjoinv (", ", (char **)names->pdata);
+  fault = train_complain (r, r->element, LOOM_ERROR_SCHEMA, "monitor",
+                          "monitor is “%.40s”, which is neither “loss” nor the name of a metric here. It can be: %s.",
+                          name, list);
+  if (near != NULL)
+    loom_fault_set_fix (fault, "monitor", near, "Did you mean “%s”?", near);
+}
+
+static void
+read_stopping (TrainReading *r, LoomTrainSpec *spec)
+{
+  spec->keep_best
+      = loom_element_get (r->element, "patience") != NULL || loom_element_get (r->element, "monitor") != NULL;
+  spec->patience = (gint64)train_number (r, r->element, "patience", 0, 1, 1e9, TRUE);
+  spec->min_delta = train_number (r, r->element, "min_delta", 0, 0, 1e30, FALSE);
+  if (loom_element_get (r->element, "min_delta") != NULL && !spec->keep_best)
+    train_complain (r, r->element, LOOM_ERROR_SCHEMA, "min_delta",
+                    "min_delta says what a better epoch is, but nothing watches for one. Set patience, the epochs "
+                    "without a better one after which training ends.");
+  read_monitor (r, spec);
+}
+
+/* Every pattern must name something: a slip of the pen would else leave weights as they are. */
+static void
+read_match (TrainReading *r, LoomTrainSpec *spec)
+{
+  const char *text = loom_element_get (r->element, "match");
+  g_auto (GStrv) pattern = g_strsplit (text != NULL ? text : "", ",", -1);
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+  spec->weights = g_strdup (loom_element_get (r->element, "weights"));
+  spec->match = g_strdup (text);
+  if (spec->weights != NULL && spec->weights[0] == 0)
+    train_complain (r, r->element, LOOM_ERROR_SCHEMA, "weights", "weights is empty; it names a safetensors file.");
+  for (guint i = 0; i < loom_net_n_weights (r->net); i++)
+    g_ptr_array_add (names, (gpointer)loom_net_weight (r->net, i)->name);
+  for (guint k = 0; pattern[k] != NULL; k++)
+    {
+      const char *one = g_strstrip (pattern[k]), *near;
+      LoomFault *fault;
+      guint i = 0;
+
+      while (i < names->len && !train_matches (one, names->pdata[i]))
+        i++;
+      if (i < names->len)
+        continue;
+      g_ptr_array_add (names, NULL);
+      near = loom_nearest (one, (const char *const *)names->pdata);
+      g_ptr_array_set_size (names, (int)names->len - 1);
+      fault = train_complain (r, r->element, LOOM_ERROR_SCHEMA, "match", "no weight's path matches “%.80s”.", one);
+      if (near != NULL)
+        loom_fault_set_fix (fault, "match", near, "Did you mean “%s”?", near);
+    }
+}
+
+gboolean
+loom_train_spec_takes (const LoomTrainSpec *spec, const char *path)
+{
+  g_auto (GStrv) pattern = g_strsplit (spec->match != NULL ? spec->match : "**", ",", -1);
+
+  for (guint k = 0; pattern[k] != NULL; k++)
+    if (train_matches (g_strstrip (pattern[k]), path))
+      return TRUE;
+  return FALSE;
+}
+
+void
+train_read_course (TrainReading *r, LoomTrainSpec *spec)
+{
+  spec->ema = train_number (r, r->element, "ema", 0, 0, 1, FALSE);
+  check_driven (r, spec);
+  read_stopping (r, spec);
+  read_match (r, spec);
+}

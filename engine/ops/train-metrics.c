@@ -1,0 +1,79 @@
+/* Reads <metric>: its type, the options that type takes, and the two ports it compares. */
+#include "engine/ops/train-private.h"
+
+#include <string.h>
+
+void
+train_metric_free (gpointer data)
+{
+  LoomMetricSpec *metric = data;
+
+  g_free (metric->name);
+  g_free (metric);
+}
+
+static const LoomMetric *
+find_type (TrainReading *r, const LoomElement *e, const char *type)
+{
+  const LoomMetric *found = loom_metric (type);
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autofree char *list = NULL;
+  const char *near;
+  LoomFault *fault;
+
+  if (found != NULL)
+    return found;
+  for (const LoomMetric *const *one = loom_metrics (); *one != NULL; one++)
+    g_ptr_array_add (names, (gpointer)(*one)->name);
+  g_ptr_array_add (names, NULL);
+  near = loom_nearest (type, (const char *const *)names->pdata);
+  list = g_strjoinv (", ", (char **)names->pdata);
+  fault = train_complain (r, e, LOOM_ERROR_SCHEMA, "type", "there is no metric “%.40s”. There are: %s.", type, list);
+  if (near != NULL)
+    loom_fault_set_fix (fault, "type", near, "Did you mean “%s”?", near);
+  return NULL;
+}
+
+static void
+read_options (TrainReading *r, const LoomElement *e, LoomMetricSpec *metric)
+{
+  static const char *const averages[] = { "macro", "micro", "binary", NULL };
+  const char *known[8] = { "type", "input", "target", "name" };
+  guint n = 4;
+
+  if (metric->metric->takes & LOOM_METRIC_K)
+    known[n++] = "k";
+  if (metric->metric->takes & LOOM_METRIC_AVERAGE)
+    known[n++] = "average";
+  if (metric->metric->takes & LOOM_METRIC_THRESHOLD)
+    known[n++] = "threshold";
+  train_check_names (r, e, known, NULL);
+  metric->options.k = (gint64)train_number (r, e, "k", 5, 1, 1e9, TRUE);
+  metric->options.average = train_word (r, e, "average", LOOM_AVERAGE_MACRO, averages);
+  metric->options.threshold = train_number (r, e, "threshold", 0.5, -1e30, 1e30, FALSE);
+}
+
+void
+train_read_metric (TrainReading *r, const LoomElement *e, LoomTrainSpec *spec)
+{
+  const char *type = loom_element_get (e, "type"), *name = loom_element_get (e, "name");
+  const LoomMetric *found = type != NULL ? find_type (r, e, type) : NULL;
+  LoomMetricSpec *metric;
+
+  if (found == NULL)
+    {
+      r->failed = TRUE; /* a type that is missing is the grammar's fault */
+      return;
+    }
+  metric = g_new0 (LoomMetricSpec, 1);
+  metric->metric = found;
+  metric->name = g_strdup (name != NULL ? name : type);
+  read_options (r, e, metric);
+  train_read_port (r, e, "input", &metric->input);
+  train_read_port (r, e, "target", &metric->target);
+  for (guint i = 0; i < spec->metrics->len; i++)
+    if (strcmp (((LoomMetricSpec *)spec->metrics->pdata[i])->name, metric->name) == 0)
+      train_complain (r, e, LOOM_ERROR_SCHEMA, "name",
+                      "two metrics are called “%s”. Give one of them a name of its own.", metric->name);
+  g_ptr_array_add (spec->metrics, metric);
+}

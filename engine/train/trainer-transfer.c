@@ -1,0 +1,211 @@
+/* Weights from a file to begin from: those that the graph has by the same name and shape, and a list of all others.
+ *
+ * Nothing but a file that serves nobody is an error, because a head that is new in the graph, or old in the file, is
+ * what transfer learning is about; the list says which weights those are. */
+#include "engine/train/trainer-private.h"
+
+#include "engine/interop/loom-safetensors.h"
+
+static void
+item_free (gpointer data)
+{
+  LoomTransferItem *item = data;
+
+  g_free (item->name);
+  g_free (item->here);
+  g_free (item->there);
+  g_free (item);
+}
+
+static void
+transfer_free (LoomTransfer *transfer)
+{
+  g_free (transfer->file);
+  g_ptr_array_unref (transfer->loaded);
+  g_ptr_array_unref (transfer->missing);
+  g_ptr_array_unref (transfer->unused);
+  g_ptr_array_unref (transfer->mismatched);
+  g_free (transfer);
+}
+
+void
+trainer_transfer_free (LoomTransfer *transfer)
+{
+  g_clear_pointer (&transfer, transfer_free);
+}
+
+static void
+add (GPtrArray *list, const char *name, const char *here, const char *there)
+{
+  LoomTransferItem *item = g_new0 (LoomTransferItem, 1);
+
+  item->name = g_strdup (name);
+  item->here = g_strdup (here);
+  item->there = g_strdup (there);
+  g_ptr_array_add (list, item);
+}
+
+static char *
+describe_here (LoomDType dtype, const LoomTensorDesc *desc, gboolean with_type)
+{
+  LoomShape shape = loom_shape (desc->rank, (const gint64 *)desc->dim);
+  g_autofree char *text = loom_shape_to_string (&shape);
+
+  return with_type ? g_strdup_printf ("%s %s", loom_dtype_name (dtype), text) : g_steal_pointer (&text);
+}
+
+/* Takes weight i of the state from the file, and says where it went. */
+static gboolean
+take (LoomTrainer *t, LoomTransfer *transfer, LoomSafetensors *file, const char *name, const LoomTensorDesc *desc,
+      GError **error)
+{
+  int at = loom_safetensors_find (file, name);
+  g_autofree char *here = NULL, *there = NULL;
+
+  if (at < 0)
+    {
+      here = describe_here (desc->dtype, desc, FALSE);
+      add (transfer->missing, name, here, NULL);
+      return TRUE;
+    }
+  LoomType type = loom_safetensors_type (file, (guint)at);
+  gint64 dims[LOOM_SHAPE_MAX_RANK];
+  gboolean same = type.shape.rank == desc->rank,
+           kin = loom_dtype_is_float (type.dtype) == loom_dtype_is_float (desc->dtype);
+  loom_shape_get (&type.shape, dims);
+  for (int i = 0; same && i < desc->rank; i++)
+    same = dims[i] == desc->dim[i];
+  if (!same || !kin)
+    {
+      g_autofree char *shape = loom_shape_to_string (&type.shape);
+      here = describe_here (desc->dtype, desc, !kin);
+      there = kin ? g_steal_pointer (&shape) : g_strdup_printf ("%s %s", loom_dtype_name (type.dtype), shape);
+      add (transfer->mismatched, name, here, there);
+      return TRUE;
+    }
+  g_autoptr (LoomTensor) tensor = loom_safetensors_tensor (file, (guint)at, error);
+  if (!tensor || !loom_state_set (t->state, name, tensor, error))
+    return FALSE;
+  here = describe_here (desc->dtype, desc, FALSE);
+  add (transfer->loaded, name, here, here);
+  return TRUE;
+}
+
+static gboolean
+is_weight (LoomTrainer *t, const char *name)
+{
+  int i = loom_state_find (t->state, name);
+  LoomSlotKind kind = LOOM_SLOT_SCALAR;
+
+  if (i >= 0)
+    loom_state_slot (t->state, (guint)i, NULL, &kind, NULL);
+  return kind == LOOM_SLOT_PARAMETER || kind == LOOM_SLOT_BUFFER;
+}
+
+gboolean
+trainer_transfer (LoomTrainer *t, GError **error)
+{
+  g_autofree char *path = NULL;
+  g_autoptr (LoomSafetensors) file = NULL;
+  LoomTransfer *transfer;
+
+  if (!t->spec->weights)
+    return TRUE;
+  path = g_canonicalize_filename (t->spec->weights, t->data_folder);
+  file = loom_safetensors_open (path, error);
+  if (!file)
+    {
+      g_prefix_error (error, "The weights to begin from: ");
+      return FALSE;
+    }
+  t->transfer = transfer = g_new0 (LoomTransfer, 1);
+  transfer->file = g_strdup (path);
+  transfer->loaded = g_ptr_array_new_with_free_func (item_free);
+  transfer->missing = g_ptr_array_new_with_free_func (item_free);
+  transfer->unused = g_ptr_array_new_with_free_func (item_free);
+  transfer->mismatched = g_ptr_array_new_with_free_func (item_free);
+  for (guint i = 0; i < loom_state_n_slots (t->state); i++)
+    {
+      const char *name;
+      LoomTensorDesc desc;
+      loom_state_slot (t->state, i, &name, NULL, &desc);
+      if (is_weight (t, name) && loom_train_spec_takes (t->spec, name) && !take (t, transfer, file, name, &desc, error))
+        return FALSE;
+    }
+  for (guint i = 0; i < loom_safetensors_count (file); i++)
+    {
+      const char *name = loom_safetensors_name (file, i);
+      LoomType type = loom_safetensors_type (file, i);
+      g_autofree char *shape = loom_shape_to_string (&type.shape);
+      if (!is_weight (t, name) || !loom_train_spec_takes (t->spec, name))
+        add (transfer->unused, name, NULL, shape);
+    }
+  if (transfer->loaded->len > 0)
+    return TRUE;
+  const LoomTransferItem *first = transfer->mismatched->len > 0 ? transfer->mismatched->pdata[0] : NULL;
+  g_autofree char *example
+      = first ? g_strdup_printf ("%s is %s here and %s there", first->name, first->here, first->there)
+        : transfer->unused->len > 0 && transfer->missing->len > 0
+            ? g_strdup_printf ("the graph has %s, the file %s", ((LoomTransferItem *)transfer->missing->pdata[0])->name,
+                               ((LoomTransferItem *)transfer->unused->pdata[0])->name)
+            : g_strdup ("one of the two has none");
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "No weight of %s fits this graph%s: %s. Name layers as in the file, or choose another file.", path,
+               t->spec->match ? " and the pattern" : "", example);
+  return FALSE;
+}
+
+/* ---- as JSON ---------------------------------------------------------- */
+
+static void
+add_text (GString *text, const char *name, const char *value)
+{
+  g_string_append_printf (text, "\"%s\":\"", name);
+  for (const char *c = value; *c; c++)
+    {
+      if (*c == '"' || *c == '\\')
+        g_string_append_c (text, '\\');
+      if ((guchar)*c < 32)
+        g_string_append_printf (text, "\\u%04x", *c);
+      else
+        g_string_append_c (text, *c);
+    }
+  g_string_append_c (text, '"');
+}
+
+static void
+add_list (GString *text, const char *name, const GPtrArray *list)
+{
+  g_string_append_printf (text, ",\"%s\":[", name);
+  for (guint i = 0; i < list->len; i++)
+    {
+      const LoomTransferItem *item = list->pdata[i];
+      g_string_append (text, i > 0 ? ",{" : "{");
+      add_text (text, "name", item->name);
+      if (item->here)
+        {
+          g_string_append_c (text, ',');
+          add_text (text, "shape", item->here);
+        }
+      if (item->there && item->there != item->here)
+        {
+          g_string_append_c (text, ',');
+          add_text (text, "file_shape", item->there);
+        }
+      g_string_append_c (text, '}');
+    }
+  g_string_append_c (text, ']');
+}
+
+char *
+loom_transfer_to_json (const LoomTransfer *transfer)
+{
+  GString *text = g_string_new (NULL);
+
+  add_text (text, "file", transfer->file);
+  add_list (text, "loaded", transfer->loaded);
+  add_list (text, "missing", transfer->missing);
+  add_list (text, "unused", transfer->unused);
+  add_list (text, "mismatched", transfer->mismatched);
+  return g_string_free (text, FALSE);
+}

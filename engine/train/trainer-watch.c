@@ -1,0 +1,25 @@
+/* Which epoch was best, and whether it is time to end: after torch's and Keras's early stopping.
+ *
+ * An epoch is better where its value beats the best by more than min_delta; one that is not a number never is. */
+#include "engine/train/trainer-private.h"
+
+#include <math.h>
+
+gboolean
+trainer_watch_epoch (const LoomTrainSpec *spec, LoomTrainerWatch *watch, gint64 epoch, double value)
+{
+  const LoomMetricSpec *metric = spec->monitor >= 0 ? spec->metrics->pdata[spec->monitor] : NULL;
+  double gain = metric && metric->metric->rising ? value - watch->best : watch->best - value;
+  gboolean better = !isnan (value) && (isnan (watch->best) || gain > spec->min_delta);
+
+  if (better)
+    {
+      watch->best = value;
+      watch->best_epoch = epoch;
+      watch->bad = 0;
+    }
+  else
+    watch->bad++;
+  watch->over = spec->patience > 0 && watch->bad >= spec->patience;
+  return better;
+}
