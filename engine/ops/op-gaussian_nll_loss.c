@@ -4,7 +4,7 @@
 static const LoomPortSpec inputs[] = {
   { "input", "The mean that the network says." },
   { "target", "What came." },
-  { "var", "The variance that the network says, positive." },
+  { "var", "The variance that the network says, positive; one for each number, or one for each row." },
   { NULL },
 };
 
@@ -27,13 +27,28 @@ static const LoomParamSpec params[] = {
 
 static const double log_two_pi = 1.8378770664093453;
 
+/* Shaped like the means without their last dimension, a variance is the whole row's, as PyTorch has it: where both ways
+ * of reading it fit (5 variances for 5 × 5 means), it is not stretched over rows as broadcasting would. */
+static gboolean
+has_one_per_row (const LoomInfer *ctx)
+{
+  const LoomShape *x = &loom_infer_input (ctx, 0)->shape, *v = &loom_infer_input (ctx, 2)->shape;
+
+  if (v->rank + 1 != x->rank)
+    return FALSE;
+  for (int i = 0; i < v->rank; i++)
+    if (!loom_dim_equal (v->dim[i], x->dim[i]))
+      return FALSE;
+  return TRUE;
+}
+
 static void
 infer (LoomInfer *ctx)
 {
   LoomDType dtype;
   LoomShape shape;
 
-  if (loom_op_infer_compared (ctx, 3, &dtype, &shape))
+  if (loom_op_infer_compared (ctx, has_one_per_row (ctx) ? 2 : 3, &dtype, &shape))
     loom_op_infer_loss (ctx, dtype, &shape);
 }
 
@@ -44,7 +59,13 @@ lower (LoomLower *ctx)
   LoomValue x = loom_op_loss_input (ctx, 0), t = loom_op_loss_input (ctx, 1);
   const LoomInfer *infer_ctx = loom_lower_infer (ctx);
   LoomValue v = loom_op_hold_up (p, loom_op_loss_input (ctx, 2), loom_infer_float (infer_ctx, "eps")), loss;
+  LoomTensorDesc row = loom_op_desc (ctx, v);
 
+  if (has_one_per_row (loom_lower_infer (ctx)))
+    {
+      row.dim[row.rank] = 1;
+      v = loom_reshape (p, v, row.rank + 1, row.dim);
+    }
   loss = loom_binary (
       p, LOOM_SCALAR_ADD, loom_unary (p, LOOM_SCALAR_LOG, v),
       loom_binary (p, LOOM_SCALAR_DIV, loom_unary (p, LOOM_SCALAR_SQUARE, loom_binary (p, LOOM_SCALAR_SUB, x, t)), v));
@@ -57,6 +78,7 @@ static const LoomSample samples[] = {
   { .inputs = { "f32:B,3", "f32:B,3", "f32:B,3" }, .range = "positive" },
   { .params = "full=true reduction=none", .inputs = { "f32:B,3", "f32:B,3", "f32:B,1" }, .range = "positive" },
   { .params = "reduction=sum", .inputs = { "f32:2", "f32:2", "f32:2" }, .range = "positive" },
+  { .params = "reduction=none", .inputs = { "f32:B,3,3", "f32:B,3,3", "f32:B,3" }, .range = "positive" },
   { NULL },
 };
 

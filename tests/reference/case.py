@@ -12,14 +12,20 @@ class Case:
     """fn(inputs, weights) gives the output, or a dictionary of outputs by port; gradients are taken of the first.
 
     `weights` are trainable, `buffers` are not; `after` names what fn left in the dictionary of weights and buffers that the
-    door must save alike."""
+    door must save alike. Where the operator needs others around it, `nodes` are those, as (name, operator, parameters), and
+    `wires` all wires, as (from, to); weights then go by their whole names."""
 
     def __init__(self, op, params, inputs, fn, weights=None, buffers=None, mode="eval", shapes=None, after=(), scale=1.0,
-                 grad=True, only=None, ports=None):
+                 grad=True, only=None, ports=None, nodes=(), wires=()):
         self.op, self.params, self.inputs, self.fn = op, params, inputs, fn
         self.weights, self.buffers = weights or {}, buffers or {}
         self.mode, self.shapes, self.after, self.scale, self.grad, self.only = mode, shapes, after, scale, grad, only
         self.ports = ports  # of operators whose inputs depend on a parameter
+        self.nodes, self.wires = nodes, wires
+
+    def weight_name(self, name):
+        """What the door calls a weight or buffer."""
+        return name if self.nodes else f"n.{name}" if name else "n"
 
     def title(self):
         params = " ".join(f"{k}={v}" for k, v in self.params.items())

@@ -40,16 +40,19 @@ def write_graph(case, op):
             continue
         shape = case.shapes[i] if case.shapes else ",".join(map(str, value.shape))
         text += node(name, "input", shape=shape, dtype=door.NAMES[value.dtype])
-        port = case.ports[i] if case.ports else i if variadic else op["inputs"][i]["name"]
-        wires += wire(name, f"n.{port}")
+        if not case.nodes:
+            port = case.ports[i] if case.ports else i if variadic else op["inputs"][i]["name"]
+            wires += wire(name, f"n.{port}")
+    text += "".join(node(name, kind, **params) for name, kind, params in case.nodes)
+    wires += "".join(wire(*w) for w in case.wires)
     return graph(text + node("n", case.op, **case.params) + wires), names
 
 
 def reference(case, names, cotangent_rng):
     """PyTorch's outputs, gradients by the names of graphs/README.md, and cotangent (None for a single number)."""
     inputs = [None if v is None else torch.from_numpy(np.array(v)) for v in case.inputs]
-    inputs = [v.double().requires_grad_() if v is not None and v.is_floating_point() else v for v in inputs]
-    weights = {k: torch.from_numpy(np.array(v)).double().requires_grad_() for k, v in case.weights.items()}
+    inputs = [v.double().requires_grad_(case.grad) if v is not None and v.is_floating_point() else v for v in inputs]
+    weights = {k: torch.from_numpy(np.array(v)).double().requires_grad_(case.grad) for k, v in case.weights.items()}
     buffers = {k: torch.from_numpy(np.array(v)) for k, v in case.buffers.items()}
     buffers = {k: v.double() if v.is_floating_point() else v for k, v in buffers.items()}
     everything = {**weights, **buffers}
@@ -60,7 +63,7 @@ def reference(case, names, cotangent_rng):
     if case.grad and first.is_floating_point():
         cotangent = None if first.numel() == 1 else torch.from_numpy(
             cotangent_rng.standard_normal(tuple(first.shape)).astype(np.float32)).double()
-        wanted = {("n." + k if k else "n"): v for k, v in weights.items()}
+        wanted = {case.weight_name(k): v for k, v in weights.items()}
         wanted.update({f"input:{name}": v for name, v in zip(names, inputs)
                        if v is not None and v.is_floating_point()})
         if first.requires_grad and wanted:
@@ -81,7 +84,7 @@ def check(program, case, op, dtype):
     wants_grad = case.grad and np.issubdtype(next(iter(outputs.values())).dtype, np.floating)
     ports = {k: "n" if len(outputs) == 1 else f"n.{k}" for k in outputs}
     options = ["--dtype", dtype, "--mode", case.mode, "--threads", "1"]
-    weights = {("n." + k if k else "n"): v for k, v in {**case.weights, **case.buffers}.items()}
+    weights = {case.weight_name(k): v for k, v in {**case.weights, **case.buffers}.items()}
     try:
         ours, our_grads, saved = door.run(
             program, text, {n: v for n, v in zip(names, case.inputs) if n}, list(ports.values()),
@@ -103,7 +106,7 @@ def check(program, case, op, dtype):
         for name in set(grads) & set(our_grads):
             found.append((f"gradient of {name}", difference(our_grads[name], grads[name])))
     for name, expected in after.items():
-        got = saved[f"n.{name}"]
+        got = saved[case.weight_name(name)]
         if (got.dtype == np.int64) != (expected.dtype == np.int64):
             found.append((name, f"is saved as {got.dtype}"))
         found.append((name, difference(got, expected)))

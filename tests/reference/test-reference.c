@@ -1,0 +1,176 @@
+/* Every operator against what PyTorch computed for it: data/OPERATOR.safetensors, written by make.py.
+ *
+ * Each sample runs on `ref` in f64, where only another order of summation may show, and on `cpu` in f32. Neither Python
+ * nor PyTorch is needed. An operator without samples fails unless it is named below with the reason. */
+#include "tests/reference/reference-sample.h"
+
+#include <math.h>
+
+#define F64_TOLERANCE 1e-9
+#define F32_TOLERANCE 1e-5
+
+/* Operators that compute nothing of their own, or whose proof lies elsewhere. */
+static const struct
+{
+  const char *name, *why;
+} without[] = {
+  { "dataset", "it delivers data; tests/dataset and the trajectories read it" },
+  { "input", "every sample's tensors come through it" },
+  { "module_input", "modules are made flat before anything is computed; tests/reference/nets.py compares them" },
+  { "module_output", "modules are made flat before anything is computed; tests/reference/nets.py compares them" },
+};
+
+/* Operators whose formula is not PyTorch's to the last digit, and how far that may show. */
+static const struct
+{
+  const char *name;
+  double f64, f32;
+  const char *why;
+} loose[] = {
+  { "hardsigmoid", 1e-7, 1e-5, "PyTorch's gradient in f64 is a sixth that was rounded to f32" },
+};
+
+typedef struct
+{
+  LoomDevices *devices;
+  guint samples, of_pytorch;
+  double worst[2];
+} Fixture;
+
+static Fixture fixture;
+
+static char *
+data_path (const char *name)
+{
+  g_autofree char *file = g_strconcat (name, ".safetensors", NULL);
+
+  return g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "reference", "data", file, NULL);
+}
+
+static const char *
+reason (const char *name)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (without); i++)
+    if (g_str_equal (without[i].name, name))
+      return without[i].why;
+  return NULL;
+}
+
+static double
+tolerance (const char *name, LoomDType dtype)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (loose); i++)
+    if (g_str_equal (loose[i].name, name))
+      return dtype == LOOM_F64 ? loose[i].f64 : loose[i].f32;
+  return dtype == LOOM_F64 ? F64_TOLERANCE : F32_TOLERANCE;
+}
+
+static guint
+run_sample (const char *op, const Sample *sample)
+{
+  static const struct
+  {
+    const char *device;
+    LoomDType dtype;
+  } ways[] = { { "ref", LOOM_F64 }, { "cpu", LOOM_F32 } };
+  guint failed = 0;
+
+  for (guint k = 0; k < G_N_ELEMENTS (ways); k++)
+    {
+      SampleManner manner = { .devices = fixture.devices,
+                              .device = ways[k].device,
+                              .dtype = ways[k].dtype,
+                              .tolerance = tolerance (op, ways[k].dtype) };
+      g_autofree char *why = sample_run (sample, &manner);
+      if (manner.tolerance == (k == 0 ? F64_TOLERANCE : F32_TOLERANCE))
+        fixture.worst[k] = fmax (fixture.worst[k], manner.worst);
+      if (!why)
+        continue;
+      g_test_message ("FAILED on %s: sample %s, %s (%s): %s", ways[k].device, sample->number,
+                      json_object_get_string_member (sample->about, "title"),
+                      json_object_get_string_member (sample->about, "source"), why);
+      failed++;
+    }
+  return failed;
+}
+
+static void
+test_operator (gconstpointer data)
+{
+  const char *op = data;
+  g_autofree char *path = data_path (op);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomSafetensors) file = loom_safetensors_open (path, &error);
+  guint n = 0, own = 0, failed = 0;
+
+  g_assert_no_error (error);
+  g_assert_cmpstr (loom_safetensors_metadata (file, "operator"), ==, op);
+  for (;; n++)
+    {
+      g_autofree char *number = g_strdup_printf ("%u", n);
+      const char *text = loom_safetensors_metadata (file, number);
+      if (!text)
+        break;
+      g_autoptr (JsonNode) about = json_from_string (text, &error);
+      g_assert_no_error (error);
+      Sample sample = { .file = file, .number = number, .about = json_node_get_object (about) };
+      own += g_str_equal (json_object_get_string_member (sample.about, "source"), "cases");
+      failed += run_sample (op, &sample);
+    }
+  fixture.samples += n;
+  fixture.of_pytorch += n - own;
+  g_test_message ("%s: %u samples, %u of them PyTorch's own", op, n, n - own);
+  g_assert_cmpuint (n, >, 0);
+  g_assert_cmpuint (failed, ==, 0);
+}
+
+/* Nothing is left out without a word, and nothing that is excused has samples after all. */
+static void
+test_complete (void)
+{
+  const LoomOp *const *ops = loom_ops ();
+  guint missing = 0;
+
+  for (guint i = 0; ops[i]; i++)
+    {
+      g_autofree char *path = data_path (ops[i]->name);
+      gboolean there = g_file_test (path, G_FILE_TEST_EXISTS);
+      if (there == (reason (ops[i]->name) != NULL))
+        {
+          g_test_message (there ? "%s has samples and a reason to have none"
+                                : "%s has no samples, and no reason is given",
+                          ops[i]->name);
+          missing++;
+        }
+    }
+  g_assert_cmpuint (missing, ==, 0);
+}
+
+static void
+test_count (void)
+{
+  g_test_message ("%u samples, %u of them PyTorch's own; worst %.1e in f64, %.1e in f32", fixture.samples,
+                  fixture.of_pytorch, fixture.worst[0], fixture.worst[1]);
+}
+
+int
+main (int argc, char **argv)
+{
+  const LoomOp *const *ops = loom_ops ();
+  int status;
+
+  g_test_init (&argc, &argv, NULL);
+  g_test_set_nonfatal_assertions ();
+  fixture.devices = loom_devices_new (1);
+  for (guint i = 0; ops[i]; i++)
+    {
+      g_autofree char *file = data_path (ops[i]->name), *path = g_strdup_printf ("/reference/%s", ops[i]->name);
+      if (g_file_test (file, G_FILE_TEST_EXISTS))
+        g_test_add_data_func (path, ops[i]->name, test_operator);
+    }
+  g_test_add_func ("/reference/complete", test_complete);
+  g_test_add_func ("/reference/count", test_count);
+  status = g_test_run ();
+  loom_devices_unref (fixture.devices);
+  return status;
+}
