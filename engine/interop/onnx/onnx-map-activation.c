@@ -45,20 +45,11 @@ map_hard_sigmoid (OnnxCtx *c)
 }
 
 static void
-map_softsign (OnnxCtx *c)
-{
-  const OnnxWire *x = onnx_in (c, 0);
-
-  onnx_out (c, 0, onnx_binary (c, "div", x, onnx_with_number (c, "add", onnx_unary (c, "abs", x), 1)));
-}
-
-static void
 map_thresholded_relu (OnnxCtx *c)
 {
-  const OnnxWire *x = onnx_in (c, 0);
-  const OnnxWire *passes = onnx_with_number (c, "gt", x, onnx_attr_float (c, "alpha", 1));
-
-  onnx_out (c, 0, onnx_binary (c, "mul", x, onnx_cast (c, passes, x->type.dtype)));
+  onnx_out (c, 0,
+            onnx_emit (c, "threshold", ONNX_IN (onnx_in (c, 0)), "threshold",
+                       onnx_number (c, onnx_attr_float (c, "alpha", 1)), "value", "0", NULL));
 }
 
 /* x - bias above lambd, x + bias below -lambd, 0 between. */
@@ -67,6 +58,13 @@ map_shrink (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0);
   double lambd = onnx_attr_float (c, "lambd", 0.5), bias = onnx_attr_float (c, "bias", 0);
+  if (lambd >= 0 && (bias == 0 || bias == lambd))
+    {
+      onnx_out (
+          c, 0,
+          onnx_emit (c, bias == 0 ? "hardshrink" : "softshrink", ONNX_IN (x), "lambd", onnx_number (c, lambd), NULL));
+      return;
+    }
   const OnnxWire *above = onnx_cast (c, onnx_with_number (c, "gt", x, lambd), LOOM_F32);
   const OnnxWire *below = onnx_cast (c, onnx_with_number (c, "lt", x, -lambd), LOOM_F32);
   const OnnxWire *high = onnx_binary (c, "mul", above, onnx_with_number (c, "sub", x, bias));
@@ -189,8 +187,8 @@ const OnnxMap onnx_map_activation[] = {
   { "Selu", "selu", map_selu },
   { "Celu", "elu", map_celu },
   { "HardSigmoid", "clamp", map_hard_sigmoid },
-  { "Softsign", "div", map_softsign },
-  { "ThresholdedRelu", "mul", map_thresholded_relu },
+  { "Softsign", "softsign" },
+  { "ThresholdedRelu", "threshold", map_thresholded_relu },
   { "Shrink", "where", map_shrink },
   { "PRelu", "prelu", map_prelu },
   { "Softmax", "softmax", map_softmax },

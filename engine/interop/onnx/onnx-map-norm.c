@@ -146,7 +146,7 @@ map_layer_norm (OnnxCtx *c)
 static void
 map_lrn (OnnxCtx *c)
 {
-  const OnnxWire *x = onnx_in (c, 0), *y = onnx_binary (c, "mul", x, x);
+  const OnnxWire *x = onnx_in (c, 0), *y;
   gint64 size = MAX (0, onnx_attr_int (c, "size", 1)), before = (size - 1) / 2;
   gint64 begin[LOOM_SHAPE_MAX_RANK] = { 0, 0, before }, end[LOOM_SHAPE_MAX_RANK] = { 0, 0, size - 1 - before };
   LoomShape image = { .rank = 4, .dim = { loom_dim (1), loom_dim (1), loom_dim (1), loom_dim (1) } };
@@ -156,11 +156,21 @@ map_lrn (OnnxCtx *c)
       onnx_fail (c, "it needs batch and channels.");
       return;
     }
+  /* An odd number of neighbours lies evenly, where PyTorch and ONNX agree. */
+  if (size % 2 == 1)
+    {
+      onnx_out (c, 0,
+                onnx_emit (c, "local_response_norm", ONNX_IN (x), "size", onnx_text (c, "%" G_GINT64_FORMAT, size),
+                           "alpha", onnx_number (c, onnx_attr_float (c, "alpha", 1e-4)), "beta",
+                           onnx_number (c, onnx_attr_float (c, "beta", 0.75)), "k",
+                           onnx_number (c, onnx_attr_float (c, "bias", 1)), NULL));
+      return;
+    }
   image.dim[0] = x->type.shape.dim[0];
   image.dim[2] = x->type.shape.dim[1];
   for (int i = 2; i < x->type.shape.rank; i++)
     image.dim[3] = loom_dim_mul (image.dim[3], x->type.shape.dim[i]);
-  y = onnx_pad (c, onnx_reshape (c, y, &image), begin, end, "constant", "0");
+  y = onnx_pad (c, onnx_reshape (c, onnx_binary (c, "mul", x, x), &image), begin, end, "constant", "0");
   y = onnx_emit (c, "avg_pool2d", ONNX_IN (y), "kernel_size", onnx_text (c, "%" G_GINT64_FORMAT ",1", size), "stride",
                  "1", NULL);
   y = onnx_with_number (c, "mul", onnx_reshape (c, y, &x->type.shape), onnx_attr_float (c, "alpha", 1e-4));

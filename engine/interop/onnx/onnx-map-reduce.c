@@ -107,27 +107,13 @@ map_log_sum (OnnxCtx *c)
   onnx_out (c, 0, onnx_unary (c, "log", reduce (c, "sum", x, &a)));
 }
 
-/* The largest is taken out first, so that nothing overflows: m + log Σ exp(x - m). */
 static void
 map_log_sum_exp (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0);
-  Axes a = axes_of (c, x->type.shape.rank), kept = a;
+  Axes a = axes_of (c, x->type.shape.rank);
 
-  kept.keep = TRUE;
-  const OnnxWire *top = onnx_unary (c, "detach", one_by_one (c, "max", x, &kept));
-  const OnnxWire *sum = reduce (c, "sum", onnx_unary (c, "exp", onnx_binary (c, "sub", x, top)), &kept);
-  const OnnxWire *y = onnx_binary (c, "add", onnx_unary (c, "log", sum), top);
-  LoomShape shape = { 0 };
-  for (int i = 0; i < x->type.shape.rank && !a.none; i++)
-    {
-      gboolean gone = a.n == 0;
-      for (guint k = 0; k < a.n; k++)
-        gone = gone || a.axis[k] == i;
-      if (!gone)
-        shape.dim[shape.rank++] = x->type.shape.dim[i];
-    }
-  onnx_out (c, 0, a.keep || a.none ? y : onnx_reshape (c, y, &shape));
+  onnx_out (c, 0, reduce (c, "logsumexp", x, &a));
 }
 
 /* The last of several equal ones is the first one seen from the other end. */
@@ -157,7 +143,7 @@ const OnnxMap onnx_map_reduce[] = {
   { "ReduceL2", "sum", map_l2 },
   { "ReduceSumSquare", "sum", map_sum_square },
   { "ReduceLogSum", "sum", map_log_sum },
-  { "ReduceLogSumExp", "sum", map_log_sum_exp },
+  { "ReduceLogSumExp", "logsumexp", map_log_sum_exp },
   { "ArgMax", "argmax", map_arg },
   { "ArgMin", "argmin", map_arg },
   { NULL },
