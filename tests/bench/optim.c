@@ -1,6 +1,6 @@
 /* The engine's side of the race of optimisers alone: a process that updates tensors on command.
  *
- * The program is an update region and nothing else: gradients are read from memory that does not change. It is the
+ * The program is an update region and nothing else: gradients are buffers that never change. It is the
  * update that training has, so the norm of all gradients and the look for a NaN are in it.
  *
  * usage: bench-optim OPTIMISER TENSORS ELEMENTS THREADS
@@ -35,11 +35,12 @@ make_program (const LoomOptimizer *optimizer, guint n, gint64 size, GError **err
     hyper[i] = optimizer->hyper[i].value;
   for (guint i = 0; i < n; i++)
     {
-      g_autofree char *name = g_strdup_printf ("p%u", i), *input = g_strdup_printf ("g%u", i);
+      g_autofree char *name = g_strdup_printf ("p%u", i), *gradient = g_strdup_printf ("g%u", i);
 
       slot[i] = loom_program_slot (p, name, LOOM_SLOT_PARAMETER, LOOM_F32, 1, &size, &init, TRUE);
       loom_program_read (p, slot[i]);
-      grad[i] = loom_program_input (p, input, LOOM_F32, 1, &size);
+      grad[i]
+          = loom_program_read (p, loom_program_slot (p, gradient, LOOM_SLOT_BUFFER, LOOM_F32, 1, &size, &init, FALSE));
     }
   loom_program_set_region (p, LOOM_REGION_UPDATE);
   if (!loom_emit_update (p, &options, n, slot, grad, error))
@@ -55,7 +56,6 @@ main (int argc, char *argv[])
   g_autoptr (LoomProgram) program = NULL;
   g_autoptr (LoomState) state = NULL;
   g_autoptr (LoomExec) exec = NULL;
-  g_autofree float *gradients = NULL;
   const LoomOptimizer *optimizer;
   LoomPlanOptions options = { .device = "cpu" };
   gint64 size;
@@ -75,15 +75,6 @@ main (int argc, char *argv[])
   state = loom_state_new (devices, "cpu", 1);
   exec = loom_exec_new (loom_plan_new (program, devices, &options, &error), state, &error);
   fail_on (error);
-  gradients = g_new (float, (gsize)n *(gsize)size);
-  for (gsize i = 0; i < (gsize)n * (gsize)size; i++)
-    gradients[i] = (float)((double)(i * 2654435761u % 1000) / 1000 - 0.5);
-  for (guint i = 0; i < n; i++)
-    {
-      g_autofree char *input = g_strdup_printf ("g%u", i);
-
-      loom_exec_feed (exec, (guint)loom_exec_find_input (exec, input), gradients + (gsize)i * (gsize)size);
-    }
   printf ("ready\n");
   fflush (stdout);
   while (fgets (line, sizeof line, stdin) != NULL)
