@@ -490,7 +490,8 @@ run_eval (const Command *command, int argc, char **argv)
     return command_fail (command, g_steal_pointer (&error));
 
   LoomTrainerOptions options
-      = { .device = device, .threads = threads, .batch_size = batch_size, .lr = NAN, .seed = -1 };
+      = { .device = device, .threads = threads, .batch_size = batch_size, .lr = NAN, .seed = -1,
+          .weights = weights ? "" : NULL };
   g_autoptr (LoomTrainer) trainer = loom_trainer_new (graph, &options, &error);
   if (!trainer)
     return command_fail (command, g_steal_pointer (&error));

@@ -23,7 +23,7 @@ typedef struct
   const char *precision;     /* "f32", "bf16", "f16"; NULL: the graph's */
   gint64 seed;               /* -1: the graph's */
   const char *const *set;    /* "NODE.PARAM=VALUE", NULL-terminated; may be NULL */
-  const char *weights;       /* safetensors to begin from; NULL: the graph's */
+  const char *weights;       /* safetensors to begin from; NULL: the graph's; "": none */
   const char *match;         /* patterns of what is taken from it; NULL: the graph's */
   const char *out;           /* run folder; NULL: nothing is written */
   const char *resume;        /* a run folder: graph, options and place come from its newest whole checkpoint.

@@ -110,7 +110,7 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
   if (options->weights)
     {
       /* The path is relative to where the person stands, not to the graph. */
-      g_autofree char *path = g_canonicalize_filename (options->weights, NULL);
+      g_autofree char *path = options->weights[0] ? g_canonicalize_filename (options->weights, NULL) : NULL;
       set_attribute (graph, train, "weights", path);
     }
   if (options->match)

@@ -275,6 +275,181 @@ test_damaged_settings (Fixture *f, gconstpointer data)
     }
 }
 
+/* ---- everything in <train> survives ----------------------------------- */
+
+/* Dropout and batch norm are in it, because their random numbers and statistics are what resuming gets wrong. 400
+ * samples. */
+#define NET                                                                                                            \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
+  "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"400\"/>"                                                    \
+  "<node id=\"hidden\" op=\"linear\" out_features=\"16\"/><node id=\"norm\" op=\"batch_norm1d\"/>"                     \
+  "<node id=\"act\" op=\"relu\"/><node id=\"drop\" op=\"dropout\" p=\"0.2\"/>"                                         \
+  "<node id=\"scores\" op=\"linear\" out_features=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>"                     \
+  "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"norm\"/><wire from=\"norm\" to=\"act\"/>"           \
+  "<wire from=\"act\" to=\"drop\"/><wire from=\"drop\" to=\"scores\"/>"                                                \
+  "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
+#define METRICS                                                                                                        \
+  "<metric type=\"accuracy\" input=\"scores\" target=\"data.y\"/>"                                                     \
+  "<metric type=\"confusion_matrix\" input=\"scores\" target=\"data.y\"/>"                                             \
+  "<metric type=\"f1\" input=\"scores\" target=\"data.y\"/>"                                                           \
+  "<metric type=\"perplexity\" input=\"scores\" target=\"data.y\"/>"                                                   \
+  "<metric type=\"r2_score\" input=\"hidden\" target=\"act\"/></train></graph>"
+
+/* The loss scale to begin with, in f16: one that overflows until it was halved some times. */
+#define LARGE_SCALE 16777216.0
+
+static const struct
+{
+  const char *name, *xml;
+  gint64 stop[4]; /* after these steps; 0: no more */
+  double scale;
+  gboolean early; /* it ends before its last epoch */
+} features[] = {
+  { "accumulate",
+    NET "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"16\" accumulate=\"3\" epochs=\"4\" "
+        "seed=\"3\" ema=\"0.9\"><clip norm=\"0.2\"/><schedule type=\"cosine\"/>" METRICS,
+    { 4, 9, 13, 30 } },
+  { "early-stopping",
+    NET "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.5\" momentum=\"0.9\" batch_size=\"64\" epochs=\"60\" seed=\"4\" "
+        "ema=\"0.5\" patience=\"4\" min_delta=\"0.01\" monitor=\"accuracy\">"
+        "<schedule type=\"plateau\" factor=\"0.5\" patience=\"1\"/>" METRICS,
+    { 3, 16, 30, 31 },
+    .early = TRUE },
+  { "lbfgs",
+    NET "<train loss=\"loss\" optimizer=\"lbfgs\" lr=\"0.5\" max_iter=\"4\" history_size=\"5\" batch_size=\"400\" "
+        "epochs=\"8\" seed=\"5\" patience=\"8\">" METRICS,
+    { 2, 3, 6, 0 } },
+  { "f16",
+    NET
+    "<train loss=\"loss\" optimizer=\"adamw\" lr=\"0.01\" batch_size=\"32\" accumulate=\"2\" epochs=\"5\" seed=\"6\" "
+    "device=\"ref\" precision=\"f16\" ema=\"0.8\" patience=\"5\"><clip value=\"0.1\" norm=\"1\"/>" METRICS,
+    { 3, 10, 20, 0 },
+    .scale = LARGE_SCALE },
+};
+
+static void
+stop_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
+{
+  if (s->step == *(const gint64 *)data)
+    loom_trainer_post (trainer, LOOM_COMMAND_STOP, NULL, 0);
+}
+
+static LoomTrainer *
+begin_feature (guint k, const char *out)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  const char *xml = features[k].xml;
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "test", faults, &error);
+  LoomTrainerOptions o = { .lr = NAN, .seed = -1, .out = out, .threads = 1 };
+
+  g_assert_no_error (error);
+  LoomTrainer *trainer = loom_trainer_new (graph, &o, &error);
+  g_assert_no_error (error);
+  if (features[k].scale > 0)
+    g_assert_true (loom_state_set_scalar (loom_trainer_state (trainer), "loss_scale", features[k].scale));
+  return trainer;
+}
+
+static void
+run_until (LoomTrainer *trainer, gint64 stop)
+{
+  static const LoomTrainerObserver observer = { .step = stop_cb };
+  g_autoptr (GError) error = NULL;
+
+  loom_trainer_set_observer (trainer, &observer, &stop);
+  LoomTrainerEnd end = loom_trainer_run (trainer, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (end, ==, LOOM_TRAINER_STOPPED);
+  g_assert_cmpint (loom_trainer_steps (trainer), ==, stop);
+}
+
+/* As a process that was killed leaves it: without its last checkpoint. */
+static void
+lose_checkpoint (const char *run, gint64 step)
+{
+  g_autofree char *path = g_strdup_printf ("%s/checkpoints/%" G_GINT64_FORMAT, run, step);
+
+  g_assert_true (g_file_test (path, G_FILE_TEST_IS_DIR));
+  remove_tree (path);
+}
+
+static void
+assert_same (const char *a, const char *b, const char *name)
+{
+  g_autofree char *pa = g_build_filename (a, name, NULL), *pb = g_build_filename (b, name, NULL);
+  g_autofree char *ta = NULL, *tb = NULL;
+  gsize na = 0, nb = 0;
+
+  g_assert_cmpint (g_file_get_contents (pa, &ta, &na, NULL), ==, g_file_get_contents (pb, &tb, &nb, NULL));
+  if (na != nb || memcmp (ta ? ta : "", tb ? tb : "", na) != 0)
+    g_error ("%s differs", name);
+}
+
+static void
+test_features (gconstpointer data)
+{
+  guint k = GPOINTER_TO_UINT (data);
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-resume-XXXXXX", NULL);
+  g_autofree char *whole = g_build_filename (folder, "whole", NULL), *parts = g_build_filename (folder, "parts", NULL);
+  gint64 steps;
+
+  {
+    g_autoptr (LoomTrainer) trainer = begin_feature (k, whole);
+    finish (trainer);
+    steps = loom_trainer_steps (trainer);
+    g_assert_true (loom_trainer_is_over (trainer));
+    g_assert_cmpint (steps < loom_trainer_total_steps (trainer), ==, features[k].early);
+    if (features[k].scale > 0)
+      g_assert_cmpfloat (loom_state_get_scalar (loom_trainer_state (trainer), "loss_scale"), <, features[k].scale);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (features[k].stop) && features[k].stop[i] > 0; i++)
+    {
+      LoomTrainerOptions o = { .lr = NAN, .seed = -1, .resume = parts };
+      g_autoptr (LoomTrainer) trainer = i == 0 ? begin_feature (k, parts) : resume (&o);
+      run_until (trainer, features[k].stop[i]);
+      g_clear_pointer (&trainer, loom_trainer_free);
+      if (i % 2 == 1)
+        lose_checkpoint (parts, features[k].stop[i]);
+    }
+  LoomTrainerOptions o = { .lr = NAN, .seed = -1, .resume = parts };
+  g_autoptr (LoomTrainer) trainer = resume (&o);
+  finish (trainer);
+  g_assert_cmpint (loom_trainer_steps (trainer), ==, steps);
+  g_clear_pointer (&trainer, loom_trainer_free);
+
+  static const char *const files[]
+      = { "weights.safetensors", "weights-ema.safetensors", "weights-best.safetensors", "events.jsonl" };
+  static const char *const kept[] = { "weights.safetensors", "optimizer.safetensors", "state.json" };
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    assert_same (whole, parts, files[i]);
+  for (guint i = 0; i < G_N_ELEMENTS (kept); i++)
+    {
+      g_autofree char *name = g_strdup_printf ("checkpoints/%" G_GINT64_FORMAT "/%s", steps, kept[i]);
+      assert_same (whole, parts, name);
+    }
+
+  /* Nothing is left to do, and it says so. */
+  trainer = resume (&o);
+  g_assert_true (loom_trainer_is_over (trainer));
+  finish (trainer);
+  g_assert_cmpint (loom_trainer_steps (trainer), ==, steps);
+  g_clear_pointer (&trainer, loom_trainer_free);
+  remove_tree (folder);
+}
+
+static void
+test_accumulate_changed (Fixture *f, gconstpointer data)
+{
+  g_autofree char *xml = read_text (f, "graph.xml");
+  g_auto (GStrv) part = g_strsplit (xml, "batch_size=\"96\"", 2);
+  g_autofree char *other = g_strjoinv ("batch_size=\"96\" accumulate=\"2\"", part);
+  LoomTrainerOptions o = again (f);
+
+  write_text (f, "graph.xml", other);
+  refuse (&o, 1, "accumulate 1");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -284,5 +459,11 @@ main (int argc, char **argv)
   ADD ("/resume/allowed", test_allowed);
   ADD ("/resume/damaged", test_damaged);
   ADD ("/resume/damaged-settings", test_damaged_settings);
+  ADD ("/resume/accumulate-changed", test_accumulate_changed);
+  for (guint k = 0; k < G_N_ELEMENTS (features); k++)
+    {
+      g_autofree char *path = g_strconcat ("/resume/features/", features[k].name, NULL);
+      g_test_add_data_func (path, GUINT_TO_POINTER (k), test_features);
+    }
   return g_test_run ();
 }
