@@ -163,7 +163,8 @@ loom_op_infer_conv (LoomInfer *ctx)
   LoomShape shape = x->shape;
   Conv c;
 
-  if (!loom_op_space (ctx, n, "Put a reshape before it.", "multiplies by weights"))
+  if (!loom_op_space (ctx, n, "Put a reshape before it.", "multiplies by weights")
+      || !loom_op_needs_weight_type (ctx, 0, "input"))
     return;
   if (!plain_of (ctx, &c))
     {
@@ -198,6 +199,7 @@ loom_op_infer_conv_transpose (LoomInfer *ctx)
   LoomShape shape = x->shape;
 
   if (!loom_op_space (ctx, c.w.n, "Put a reshape before it.", "multiplies by weights")
+      || !loom_op_needs_weight_type (ctx, 0, "input")
       || !loom_op_plain_dim (ctx, x->shape.dim[1], "each input channel", &in))
     return;
   for (int i = 0; i < c.w.n; i++)

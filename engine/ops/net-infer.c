@@ -217,8 +217,8 @@ check_size (LoomInfer *ctx, const char *port, const LoomShape *shape)
   if (elements <= LOOM_MAX_ELEMENTS)
     return;
   text = loom_shape_to_string (shape);
-  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port, "%s is more than any machine holds (%.2g elements). Use smaller sizes.",
-                    text, elements);
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, port,
+                    "%s is more than any machine holds (%.2g elements). Use smaller sizes.", text, elements);
 }
 
 void
@@ -302,6 +302,10 @@ check_tied (LoomInfer *ctx, const LoomWeightSpec *spec, const LoomType *type)
   if (!loom_dtype_is_float (type->dtype))
     loom_infer_fault (ctx, LOOM_ERROR_DTYPE, spec->name, "What is wired into “%s” is %s, but a weight is a float.",
                       spec->name, loom_dtype_name (type->dtype));
+  else if (spec->dtype == LOOM_F32 && type->dtype != LOOM_F32)
+    loom_infer_fault (ctx, LOOM_ERROR_DTYPE, spec->name,
+                      "What is wired into “%s” is %s, but weights are f32. Put a cast to f32 between.", spec->name,
+                      loom_dtype_name (type->dtype));
   else if (!loom_shape_compatible (&spec->shape, &type->shape))
     loom_infer_fault (ctx, LOOM_ERROR_SHAPE, spec->name, "The weight “%s” must be %s, but what is wired into it is %s.",
                       spec->name, want, got);
@@ -315,10 +319,10 @@ check_weight_source (LoomInfer *ctx, guint input, const LoomNetSource *source)
 
   if (from->infer.output_is_set[source->output])
     return TRUE;
-  loom_infer_fault (ctx, LOOM_ERROR_PORT, ctx->input_spec[ctx->input_spec[0].flags & LOOM_PORT_VARIADIC ? 0 : input].name,
-                    "A wire leads here from the weight “%s” of “%s”, but as its parameters are, “%s” has none.",
-                    loom_net_weight_name (from->node.op, source->output - from->node.n_outputs), from->node.path,
-                    from->node.path);
+  loom_infer_fault (
+      ctx, LOOM_ERROR_PORT, ctx->input_spec[ctx->input_spec[0].flags & LOOM_PORT_VARIADIC ? 0 : input].name,
+      "A wire leads here from the weight “%s” of “%s”, but as its parameters are, “%s” has none.",
+      loom_net_weight_name (from->node.op, source->output - from->node.n_outputs), from->node.path, from->node.path);
   return FALSE;
 }
 
@@ -577,9 +581,10 @@ infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
     }
   errors = count_errors (net);
   if (infer->op->measure != NULL && infer->own_symbol == 0)
-    loom_infer_fault (infer, LOOM_ERROR_SHAPE, NULL,
-                      "There are more results whose size the data decides than there are letters for them. Compute some "
-                      "of them in a graph of their own.");
+    loom_infer_fault (
+        infer, LOOM_ERROR_SHAPE, NULL,
+        "There are more results whose size the data decides than there are letters for them. Compute some "
+        "of them in a graph of their own.");
   else
     infer->op->infer (infer);
   /* A warning is no fault: the operator says so after it reported one. */

@@ -32,8 +32,7 @@ infer (LoomInfer *ctx)
                      "Put a reshape before it.")
       || !loom_op_rank (ctx, 1, "input2", 1, LOOM_SHAPE_MAX_RANK, "features in a last dimension",
                         "Put a reshape before it.")
-      || !loom_op_needs_float (ctx, 0, "input1", "multiplies by weights")
-      || !loom_op_needs_float (ctx, 1, "input2", "multiplies by weights")
+      || !loom_op_needs_weight_type (ctx, 0, "input1") || !loom_op_needs_weight_type (ctx, 1, "input2")
       || !loom_op_plain_dim (ctx, shape.dim[shape.rank - 1], "each input feature", &first)
       || !loom_op_plain_dim (ctx, other.dim[other.rank - 1], "each input feature", &second))
     return;

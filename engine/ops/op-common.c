@@ -20,6 +20,23 @@ loom_op_needs_float (LoomInfer *ctx, guint i, const char *port, const char *why)
   return FALSE;
 }
 
+gboolean
+loom_op_needs_weight_type (LoomInfer *ctx, guint i, const char *port)
+{
+  LoomDType dtype = loom_infer_input (ctx, i)->dtype;
+
+  if (!loom_op_needs_float (ctx, i, port, "multiplies by weights"))
+    return FALSE;
+  if (dtype == LOOM_F32)
+    return TRUE;
+  loom_infer_fault (
+      ctx, LOOM_ERROR_DTYPE, port,
+      "%s multiplies by weights, which are f32; here comes %s. Put a cast to f32 before it; to compute in "
+      "another type give the node dtype=\"…\", or precision=\"…\" to <train>.",
+      loom_infer_op (ctx)->name, loom_dtype_name (dtype));
+  return FALSE;
+}
+
 LoomDType
 loom_op_promote (LoomDType a, LoomDType b)
 {

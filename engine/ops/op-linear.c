@@ -41,7 +41,7 @@ infer (LoomInfer *ctx)
 
   if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "features in a last dimension",
                      "Put a reshape before it.")
-      || !loom_op_needs_float (ctx, 0, "input", "multiplies by weights"))
+      || !loom_op_needs_weight_type (ctx, 0, "input"))
     return;
   if (!loom_op_plain_dim (ctx, x->shape.dim[x->shape.rank - 1], "each input feature", &in))
     return;

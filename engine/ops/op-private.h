@@ -25,6 +25,8 @@ extern const char *const loom_op_reductions[];
 
 /* FALSE with a DTYPE fault unless input i is a float: "NAME WHY and needs floats", or no reason for NULL. */
 gboolean loom_op_needs_float (LoomInfer *ctx, guint i, const char *port, const char *why);
+/* The same for what is multiplied by the node's weights, whose type it must have: a product takes operands of one type. */
+gboolean loom_op_needs_weight_type (LoomInfer *ctx, guint i, const char *port);
 /* Output 0 is what input 0 is. */
 void loom_op_infer_same (LoomInfer *ctx);
 /* The same with integers made floats, as exp() of an integer is. */
