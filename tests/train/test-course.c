@@ -1,0 +1,471 @@
+/* What shapes a run beside its optimiser: accumulated batches, averaged weights, an early end, weights of another run.
+ */
+#include "engine/loom.h"
+
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+/* 300 samples: with 8 × 4 the last step of an epoch has a whole and a short batch, and 4 × 8 leaves three. */
+#define NET                                                                                                            \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
+  "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"300\"/>"                                                    \
+  "<node id=\"hidden\" op=\"linear\" out_features=\"12\"/><node id=\"act\" op=\"tanh\"/>"                              \
+  "<node id=\"scores\" op=\"linear\" out_features=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>"                     \
+  "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"act\"/><wire from=\"act\" to=\"scores\"/>"          \
+  "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
+#define METRICS                                                                                                        \
+  "<metric type=\"accuracy\" input=\"scores\" target=\"data.y\"/>"                                                     \
+  "<metric type=\"confusion_matrix\" input=\"scores\" target=\"data.y\"/></train></graph>"
+
+static const char *const weight_names[] = { "hidden.weight", "hidden.bias", "scores.weight", "scores.bias" };
+
+static LoomTrainer *
+trainer_new (const char *train, const LoomTrainerOptions *options, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autofree char *xml = g_strconcat (NET, train, METRICS, NULL);
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "test", faults, error);
+  LoomTrainerOptions o = { .threads = 1 };
+
+  g_assert_nonnull (graph);
+  if (options)
+    o = *options;
+  o.lr = NAN;
+  o.seed = -1;
+  return loom_trainer_new (graph, &o, error);
+}
+
+static LoomTrainer *
+trainer_ok (const char *train, const LoomTrainerOptions *options)
+{
+  g_autoptr (GError) error = NULL;
+  LoomTrainer *trainer = trainer_new (train, options, &error);
+
+  g_assert_no_error (error);
+  return trainer;
+}
+
+static void
+finish (LoomTrainer *trainer)
+{
+  g_autoptr (GError) error = NULL;
+  LoomTrainerEnd end = loom_trainer_run (trainer, &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpint (end, ==, LOOM_TRAINER_DONE);
+}
+
+static double
+largest_difference (LoomTrainer *a, LoomTrainer *b, const char *name, const char *other)
+{
+  g_autoptr (LoomTensor) x = loom_state_get (loom_trainer_state (a), name, NULL);
+  g_autoptr (LoomTensor) y = loom_state_get (loom_trainer_state (b), other, NULL);
+  double most = 0;
+
+  g_assert_nonnull (x);
+  g_assert_nonnull (y);
+  for (gint64 i = 0; i < x->count; i++)
+    most = MAX (most, fabs (loom_tensor_get (x, i) - loom_tensor_get (y, i)));
+  return most;
+}
+
+/* ---- accumulation ------------------------------------------------------ */
+
+typedef struct
+{
+  double loss[64], norm[64], epoch_loss[64], accuracy[64];
+} Curve;
+
+static void
+curve_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
+{
+  Curve *c = data;
+
+  c->loss[s->step] = s->loss;
+  c->norm[s->step] = s->grad_norm;
+  c->epoch_loss[s->step] = s->epoch_loss;
+  c->accuracy[s->step] = s->metric[0];
+}
+
+static void
+test_accumulate (void)
+{
+  /* Each has 10 steps an epoch. The clipping bites, so that it must act on the sum. */
+  static const char *const parts[] = { "batch_size=\"8\" accumulate=\"4\"", "batch_size=\"4\" accumulate=\"8\"",
+                                       "batch_size=\"16\" accumulate=\"2\"" };
+  static const char *const optimizers[]
+      = { "optimizer=\"adam\" lr=\"0.01\"", "optimizer=\"sgd\" lr=\"0.1\" momentum=\"0.9\"",
+          "optimizer=\"adamw\" lr=\"0.01\" ema=\"0.9\" lr_batch_size=\"32\"" };
+  static const char *const clips[] = { "<clip norm=\"0.05\"/>", "", "<clip value=\"0.01\" norm=\"0.02\"/>" };
+  const LoomTrainerObserver observer = { .step = curve_cb };
+
+  for (guint k = 0; k < G_N_ELEMENTS (optimizers); k++)
+    {
+      const char *format = "<train loss=\"loss\" device=\"ref\" precision=\"f64\" epochs=\"3\" seed=\"2\" %s %s>%s";
+      g_autofree char *train = g_strdup_printf (format, optimizers[k], "batch_size=\"32\"", clips[k]);
+      g_autoptr (LoomTrainer) whole = trainer_ok (train, NULL);
+      g_autofree Curve *one = g_new0 (Curve, 1);
+
+      loom_trainer_set_observer (whole, &observer, one);
+      finish (whole);
+      g_assert_cmpint (loom_trainer_steps (whole), ==, 30);
+      for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
+        {
+          g_autofree char *train_parts = g_strdup_printf (format, optimizers[k], parts[i], clips[k]);
+          g_autoptr (LoomTrainer) trainer = trainer_ok (train_parts, NULL);
+          g_autofree Curve *other = g_new0 (Curve, 1);
+
+          loom_trainer_set_observer (trainer, &observer, other);
+          finish (trainer);
+          g_assert_cmpint (loom_trainer_steps (trainer), ==, 30);
+          for (guint w = 0; w < G_N_ELEMENTS (weight_names); w++)
+            g_assert_cmpfloat (largest_difference (whole, trainer, weight_names[w], weight_names[w]), <, 1e-10);
+          for (int s = 1; s <= 30; s++)
+            {
+              g_assert_cmpfloat_with_epsilon (one->loss[s], other->loss[s], 1e-10);
+              g_assert_cmpfloat_with_epsilon (one->norm[s], other->norm[s], 1e-10);
+              g_assert_cmpfloat_with_epsilon (one->epoch_loss[s], other->epoch_loss[s], 1e-10);
+              g_assert_cmpfloat_with_epsilon (one->accuracy[s], other->accuracy[s], 1e-10);
+            }
+        }
+    }
+}
+
+/* Random numbers of the batches of one step are not the same. */
+static void
+test_draws (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  static const char xml[]
+      = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"linear\" "
+        "n=\"32\"/>"
+        "<node id=\"one\" op=\"linear\" out_features=\"1\"/><node id=\"ones\" op=\"constant\" value=\"1\" "
+        "shape=\"64\"/>"
+        "<node id=\"drop\" op=\"dropout\" p=\"0.5\"/><node id=\"kept\" op=\"sum\"/>"
+        "<node id=\"fit\" op=\"mse_loss\"/><node id=\"loss\" op=\"add\"/>"
+        "<wire from=\"data.x\" to=\"one\"/><wire from=\"ones\" to=\"drop\"/><wire from=\"drop\" to=\"kept\"/>"
+        "<wire from=\"one\" to=\"fit.input\"/><wire from=\"data.y\" to=\"fit.target\"/>"
+        "<wire from=\"fit\" to=\"loss.input\"/><wire from=\"kept\" to=\"loss.other\"/>"
+        "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0\" batch_size=\"8\" accumulate=\"4\" epochs=\"1\">"
+        "<metric type=\"mse\" name=\"square\" input=\"drop\" target=\"ones\"/></train></graph>";
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "test", faults, &error);
+  g_assert_no_error (error);
+  LoomTrainerOptions o = { .lr = NAN, .seed = -1, .threads = 1 };
+  g_autoptr (LoomTrainer) trainer = loom_trainer_new (graph, &o, &error);
+  g_assert_no_error (error);
+  finish (trainer);
+  /* The counter of the last batch: step 0, part 3. */
+  g_assert_cmpfloat (loom_state_get_scalar (loom_trainer_state (trainer), "accumulate_batch"), ==, 3);
+}
+
+/* ---- averages ---------------------------------------------------------- */
+
+typedef struct
+{
+  double *mean[G_N_ELEMENTS (weight_names)], decay, eval_loss;
+} Averages;
+
+static void
+average_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
+{
+  Averages *a = data;
+
+  for (guint w = 0; w < G_N_ELEMENTS (weight_names); w++)
+    {
+      g_autoptr (LoomTensor) t = loom_state_get (loom_trainer_state (trainer), weight_names[w], NULL);
+      if (!a->mean[w])
+        a->mean[w] = g_new0 (double, t->count);
+      for (gint64 i = 0; i < t->count; i++)
+        a->mean[w][i] = s->step == 1 ? loom_tensor_get (t, i)
+                                     : a->decay * a->mean[w][i] + (1 - a->decay) * loom_tensor_get (t, i);
+    }
+}
+
+static void
+eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
+{
+  ((Averages *)data)->eval_loss = e->loss;
+}
+
+static void
+test_average (void)
+{
+  static const double decays[] = { 0.9, 0.3, 1 };
+  const LoomTrainerObserver observer = { .step = average_cb, .eval = eval_cb };
+
+  for (guint d = 0; d < G_N_ELEMENTS (decays); d++)
+    {
+      g_autofree char *train = g_strdup_printf ("<train loss=\"loss\" device=\"ref\" precision=\"f64\" epochs=\"2\" "
+                                                "optimizer=\"adam\" lr=\"0.1\" batch_size=\"64\" ema=\"%g\">",
+                                                decays[d]);
+      g_autoptr (LoomTrainer) trainer = trainer_ok (train, NULL);
+      g_autoptr (GError) error = NULL;
+      Averages a = { .decay = decays[d] };
+
+      loom_trainer_set_observer (trainer, &observer, &a);
+      /* Before the first step there is nothing to average. */
+      g_assert_true (loom_trainer_evaluate (trainer, "test", &error));
+      double first = a.eval_loss;
+      finish (trainer);
+      for (guint w = 0; w < G_N_ELEMENTS (weight_names); w++)
+        {
+          g_autofree char *slot = g_strconcat ("optimizer.ema.", weight_names[w], NULL);
+          g_autoptr (LoomTensor) t = loom_state_get (loom_trainer_state (trainer), slot, &error);
+          g_assert_no_error (error);
+          for (gint64 i = 0; i < t->count; i++)
+            g_assert_cmpfloat_with_epsilon (loom_tensor_get (t, i), a.mean[w][i], 1e-12);
+        }
+
+      /* Evaluation was of the averages: the same weights in a run without them evaluate alike. */
+      g_autoptr (LoomTrainer) plain = trainer_ok (
+          "<train loss=\"loss\" device=\"ref\" precision=\"f64\" optimizer=\"adam\" batch_size=\"64\">", NULL);
+      Averages b = { 0 };
+      const LoomTrainerObserver only = { .eval = eval_cb };
+      loom_trainer_set_observer (plain, &only, &b);
+      g_assert_true (loom_trainer_evaluate (plain, "test", &error));
+      g_assert_cmpfloat (b.eval_loss, ==, first);
+      for (guint w = 0; w < G_N_ELEMENTS (weight_names); w++)
+        {
+          g_autofree char *slot = g_strconcat ("optimizer.ema.", weight_names[w], NULL);
+          g_autoptr (LoomTensor) t = loom_state_get (loom_trainer_state (trainer), slot, &error);
+          g_assert_true (loom_state_set (loom_trainer_state (plain), weight_names[w], t, &error));
+          g_assert_cmpfloat (largest_difference (trainer, trainer, slot, weight_names[w]), >, 0);
+          g_free (a.mean[w]);
+        }
+      g_assert_true (loom_trainer_evaluate (plain, "test", &error));
+      g_assert_cmpfloat (b.eval_loss, ==, a.eval_loss);
+      g_assert_cmpfloat (b.eval_loss, !=, first);
+    }
+}
+
+/* ---- an early end ------------------------------------------------------- */
+
+typedef struct
+{
+  double value[100];
+  gint64 epoch, told, tests;
+  gboolean of_loss;
+  LoomTrainerWatch watch;
+} Watched;
+
+static void
+watched_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
+{
+  Watched *w = data;
+
+  w->value[e->epoch] = w->of_loss ? e->loss : e->metric[0];
+  w->epoch = e->epoch;
+}
+
+static void
+early_cb (LoomTrainer *trainer, const LoomTrainerWatch *watch, gpointer data)
+{
+  Watched *w = data;
+
+  w->told++;
+  w->watch = *watch;
+}
+
+static void
+test_early_stop (void)
+{
+  static const struct
+  {
+    const char *attributes;
+    gint64 patience;
+    double min_delta;
+    gboolean of_loss;
+  } cases[] = { { "patience=\"3\"", 3, 0, TRUE },
+                { "patience=\"2\" min_delta=\"0.05\"", 2, 0.05, TRUE },
+                { "patience=\"4\" min_delta=\"0.02\" monitor=\"accuracy\"", 4, 0.02, FALSE } };
+  const LoomTrainerObserver observer = { .eval = watched_cb, .early_stop = early_cb };
+
+  for (guint k = 0; k < G_N_ELEMENTS (cases); k++)
+    {
+      g_autofree char *folder = g_dir_make_tmp ("gradloom-course-XXXXXX", NULL);
+      g_autofree char *out = g_build_filename (folder, "run", NULL);
+      g_autofree char *path = g_build_filename (out, "weights-best.safetensors", NULL);
+      g_autofree char *train = g_strdup_printf ("<train loss=\"loss\" optimizer=\"sgd\" lr=\"1\" momentum=\"0.9\" "
+                                                "batch_size=\"64\" epochs=\"99\" %s>",
+                                                cases[k].attributes);
+      LoomTrainerOptions o = { .threads = 1, .out = out };
+      g_autoptr (LoomTrainer) trainer = trainer_ok (train, &o);
+      g_autoptr (GError) error = NULL;
+      Watched w = { .of_loss = cases[k].of_loss };
+      gint64 best = 1, end = 1;
+
+      loom_trainer_set_observer (trainer, &observer, &w);
+      finish (trainer);
+      for (end = 2; end <= 99; end++)
+        {
+          double gain = w.of_loss ? w.value[best] - w.value[end] : w.value[end] - w.value[best];
+          if (gain > cases[k].min_delta)
+            best = end;
+          if (end - best >= cases[k].patience)
+            break;
+        }
+      g_assert_cmpint (end, <, 99); /* else nothing ended early */
+      g_assert_cmpint (w.epoch, ==, end);
+      g_assert_cmpint (w.told, ==, 1);
+      g_assert_cmpint (w.watch.best_epoch, ==, best);
+      g_assert_cmpint (w.watch.bad, ==, cases[k].patience);
+      g_assert_cmpfloat (w.watch.best, ==, w.value[best]);
+
+      /* The file holds the best epoch's weights: they evaluate to the best value again. */
+      Watched again = { .of_loss = cases[k].of_loss };
+      g_autoptr (LoomTrainer) other = trainer_ok (train, NULL);
+      g_assert_true (loom_state_load_weights (loom_trainer_state (other), path, FALSE, NULL, &error));
+      loom_trainer_set_observer (other, &observer, &again);
+      g_assert_true (loom_trainer_evaluate (other, "test", &error));
+      g_assert_cmpfloat (again.value[1], ==, w.value[best]);
+
+      /* Whoever asks for more epochs gets them. */
+      g_clear_pointer (&trainer, loom_trainer_free);
+      LoomTrainerOptions more = { .threads = 1, .resume = out, .lr = NAN, .seed = -1, .epochs = 100 };
+      trainer = loom_trainer_new (NULL, &more, &error);
+      g_assert_no_error (error);
+      g_assert_false (loom_trainer_is_over (trainer));
+      g_clear_pointer (&trainer, loom_trainer_free);
+      const char *argv[] = { "rm", "-r", folder, NULL };
+      g_spawn_sync (NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL, NULL);
+    }
+}
+
+/* ---- weights of another run --------------------------------------------- */
+
+static const LoomTransferItem *
+find_item (const GPtrArray *list, const char *name)
+{
+  for (guint i = 0; i < list->len; i++)
+    if (g_str_equal (((LoomTransferItem *)list->pdata[i])->name, name))
+      return list->pdata[i];
+  return NULL;
+}
+
+static void
+put (GPtrArray *file, const char *name, LoomDType dtype, gint64 a, gint64 b)
+{
+  const gint64 dims[2] = { a, b };
+  g_autoptr (LoomTensor) t = loom_tensor_new (dtype, b > 0 ? 2 : 1, dims, NULL);
+
+  for (gint64 i = 0; i < t->count; i++)
+    loom_tensor_set (t, i, 0.25);
+  g_ptr_array_add (file, loom_named_tensor_new (name, t));
+}
+
+static void
+test_transfer (void)
+{
+  g_autoptr (GPtrArray) file = loom_named_tensors_new ();
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-course-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "w.safetensors", NULL), *json = NULL;
+  g_autoptr (GError) error = NULL;
+  static const char plain[] = "<train loss=\"loss\" batch_size=\"64\">";
+  LoomTrainerOptions o = { .threads = 1, .weights = path };
+
+  put (file, "hidden.weight", LOOM_F64, 12, 2); /* any float type */
+  put (file, "hidden.bias", LOOM_I64, 12, 0);
+  put (file, "scores.weight", LOOM_F32, 3, 12);
+  put (file, "head.weight", LOOM_F32, 5, 0);
+  g_assert_true (loom_safetensors_save (path, file, NULL, &error));
+
+  g_autoptr (LoomTrainer) trainer = trainer_ok (plain, &o);
+  const LoomTransfer *t = loom_trainer_transfer (trainer);
+  g_assert_nonnull (t);
+  g_assert_cmpuint (t->loaded->len, ==, 1);
+  g_assert_cmpuint (t->missing->len, ==, 1);
+  g_assert_cmpuint (t->unused->len, ==, 1);
+  g_assert_cmpuint (t->mismatched->len, ==, 2);
+  g_assert_nonnull (find_item (t->loaded, "hidden.weight"));
+  g_assert_cmpstr (find_item (t->missing, "scores.bias")->here, ==, "2");
+  g_assert_cmpstr (find_item (t->unused, "head.weight")->there, ==, "5");
+  g_assert_cmpstr (find_item (t->mismatched, "scores.weight")->here, ==, "2 × 12");
+  g_assert_cmpstr (find_item (t->mismatched, "scores.weight")->there, ==, "3 × 12");
+  g_assert_cmpstr (find_item (t->mismatched, "hidden.bias")->there, ==, "i64 12");
+  json = loom_transfer_to_json (t);
+  g_assert_nonnull (strstr (json, "\"mismatched\":[{\"name\":\"hidden.bias\",\"shape\":\"f32 12\","
+                                  "\"file_shape\":\"i64 12\"},"));
+
+  /* What is not taken begins as it would without the file. */
+  g_autoptr (LoomTrainer) none = trainer_ok (plain, NULL);
+  g_autoptr (LoomTensor) taken = loom_state_get (loom_trainer_state (trainer), "hidden.weight", &error);
+  g_assert_null (loom_trainer_transfer (none));
+  g_assert_cmpfloat (loom_tensor_get (taken, 5), ==, 0.25);
+  g_assert_cmpfloat (largest_difference (trainer, none, "scores.weight", "scores.weight"), ==, 0);
+  g_assert_cmpfloat (largest_difference (trainer, none, "hidden.bias", "hidden.bias"), ==, 0);
+
+  /* A pattern: all else is neither taken nor missing. */
+  g_clear_pointer (&trainer, loom_trainer_free);
+  o.match = "hidden.w*";
+  trainer = trainer_ok (plain, &o);
+  t = loom_trainer_transfer (trainer);
+  g_assert_cmpuint (t->loaded->len, ==, 1);
+  g_assert_cmpuint (t->missing->len, ==, 0);
+  g_assert_cmpuint (t->mismatched->len, ==, 0);
+  g_assert_cmpuint (t->unused->len, ==, 3);
+
+  /* Nothing that fits, no such weight, no such file. */
+  static const struct
+  {
+    const char *match, *says;
+  } wrong[] = { { "scores", "No weight of*scores.weight is 2 × 12 here and 3 × 12 there*" },
+                { "hiden.weight", "*no weight's path matches “hiden.weight”*“hidden.weight”*" },
+                { NULL, "The weights to begin from: *" } };
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      o.match = wrong[i].match;
+      if (!wrong[i].match)
+        g_remove (path);
+      g_assert_null (trainer_new (plain, &o, &error));
+      if (!g_pattern_match_simple (wrong[i].says, error->message))
+        g_error ("“%s” is not “%s”", error->message, wrong[i].says);
+      g_clear_error (&error);
+    }
+  g_rmdir (folder);
+}
+
+/* Begun from a file, killed before the first checkpoint, gone on with: the file counts again, but only then. */
+static void
+test_transfer_resume (void)
+{
+  g_autoptr (GPtrArray) file = loom_named_tensors_new ();
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-course-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "w.safetensors", NULL);
+  g_autofree char *out = g_build_filename (folder, "run", NULL);
+  g_autoptr (GError) error = NULL;
+  LoomTrainerOptions o = { .threads = 1, .weights = path, .out = out };
+  LoomTrainerOptions again = { .threads = 1, .resume = out, .lr = NAN, .seed = -1 };
+
+  put (file, "hidden.weight", LOOM_F32, 12, 2);
+  g_assert_true (loom_safetensors_save (path, file, NULL, &error));
+  g_autoptr (LoomTrainer) trainer = trainer_ok ("<train loss=\"loss\" batch_size=\"64\" epochs=\"2\">", &o);
+  g_clear_pointer (&trainer, loom_trainer_free);
+  trainer = loom_trainer_new (NULL, &again, &error);
+  g_assert_no_error (error);
+  g_autoptr (LoomTensor) taken = loom_state_get (loom_trainer_state (trainer), "hidden.weight", &error);
+  g_assert_cmpfloat (loom_tensor_get (taken, 5), ==, 0.25);
+  finish (trainer);
+  g_clear_pointer (&trainer, loom_trainer_free);
+  g_remove (path);
+  trainer = loom_trainer_new (NULL, &again, &error);
+  g_assert_no_error (error);
+  g_assert_null (loom_trainer_transfer (trainer));
+  g_clear_pointer (&trainer, loom_trainer_free);
+  const char *argv[] = { "rm", "-r", folder, NULL };
+  g_spawn_sync (NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL, NULL);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/course/accumulate", test_accumulate);
+  g_test_add_func ("/course/draws", test_draws);
+  g_test_add_func ("/course/average", test_average);
+  g_test_add_func ("/course/early-stop", test_early_stop);
+  g_test_add_func ("/course/transfer", test_transfer);
+  g_test_add_func ("/course/transfer-resume", test_transfer_resume);
+  return g_test_run ();
+}
