@@ -8,6 +8,7 @@
 #include <adwaita.h>
 #include <string.h>
 
+#include "ui/studio-formula-field.h"
 #include "ui/studio-inspector-params.h"
 
 #define FIELD_WIDTH 124
@@ -57,6 +58,17 @@ enum
 };
 static guint signals[N_SIGNALS];
 
+static LoomElement *element (StudioInspector *self);
+
+/* What a field has, as it would be written. */
+static char *
+editor_text (Row *row)
+{
+  return g_strstrip (STUDIO_IS_FORMULA_FIELD (row->editor)
+                         ? studio_formula_field_dup_text (STUDIO_FORMULA_FIELD (row->editor))
+                         : g_strdup (gtk_editable_get_text (GTK_EDITABLE (row->editor))));
+}
+
 static LoomElement *
 element (StudioInspector *self)
 {
@@ -87,6 +99,15 @@ show_fault (StudioInspector *self)
 
   if (self->fault == NULL)
     return;
+  for (guint r = 0; r < self->rows->len; r++)
+    {
+      Row *row = self->rows->pdata[r];
+      gboolean mine = i != STUDIO_NO_ITEM && g_strcmp0 (scene->item[i].fault_port, row->spec.name) == 0;
+
+      if (STUDIO_IS_FORMULA_FIELD (row->editor))
+        studio_formula_field_mark (STUDIO_FORMULA_FIELD (row->editor),
+                                   mine ? studio_formula_fault_position (fault) : -1);
+    }
   gtk_label_set_text (GTK_LABEL (self->fault), fault != NULL ? fault : "");
   gtk_widget_set_visible (self->fault, fault != NULL);
 }
@@ -142,6 +163,21 @@ key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierTyp
     return FALSE;
   g_signal_emit (self, signals[LEFT], 0);
   return TRUE;
+}
+
+static void
+formula_changed_cb (StudioFormulaField *field, Row *row)
+{
+  g_autofree char *text = editor_text (row);
+
+  if (!row->inspector->updating)
+    commit (row, text);
+}
+
+static void
+formula_done_cb (StudioFormulaField *field, Row *row)
+{
+  g_signal_emit (row->inspector, signals[LEFT], 0);
 }
 
 /* Up and Down count in whole numbers, as a spin button would, without its two buttons. */
@@ -243,9 +279,16 @@ refresh_row (Row *row)
         if (strcmp (row->choices[i], shown) == 0)
           gtk_drop_down_set_selected (GTK_DROP_DOWN (row->editor), i);
     }
+  else if (STUDIO_IS_FORMULA_FIELD (row->editor))
+    {
+      g_autofree char *text = editor_text (row);
+
+      if (strcmp (text, shown) != 0 && !(value == NULL && text[0] == '\0'))
+        studio_formula_field_set_text (STUDIO_FORMULA_FIELD (row->editor), shown);
+    }
   else
     {
-      g_autofree char *text = g_strstrip (g_strdup (gtk_editable_get_text (GTK_EDITABLE (row->editor))));
+      g_autofree char *text = editor_text (row);
       g_autofree char *wrong = studio_param_check (&row->spec, text);
       gboolean means_default = value == NULL && (text[0] == '\0' || g_strcmp0 (text, row->spec.def) == 0);
       GtkWidget *focus = gtk_widget_get_focus_child (row->editor);
@@ -293,6 +336,32 @@ shape_field (GtkWidget *editor)
       gtk_editable_set_alignment (GTK_EDITABLE (editor), 1);
     }
   gtk_widget_set_size_request (editor, FIELD_WIDTH, -1);
+}
+
+/* A formula has the whole width below its name. */
+static void
+add_formula (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec)
+{
+  Row *row = g_new0 (Row, 1);
+  g_autofree char *title = studio_param_title (spec->name);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *label = gtk_label_new (title);
+
+  row->inspector = self;
+  row->spec = *spec;
+  row->row = adw_preferences_row_new ();
+  row->editor = GTK_WIDGET (studio_formula_field_new (title, spec->def != NULL && strchr (spec->def, '=') != NULL));
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row->row), title);
+  gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (row->row), FALSE);
+  explain (label, spec->doc);
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  g_object_set (box, "margin-top", 12, "margin-bottom", 12, "margin-start", 12, "margin-end", 12, NULL);
+  gtk_box_append (GTK_BOX (box), label);
+  gtk_box_append (GTK_BOX (box), row->editor);
+  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row->row), box);
+  g_signal_connect (row->editor, "changed", G_CALLBACK (formula_changed_cb), row);
+  g_signal_connect (row->editor, "done", G_CALLBACK (formula_done_cb), row);
+  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row->row);
+  g_ptr_array_add (self->rows, row);
 }
 
 static Row *
@@ -652,6 +721,9 @@ add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
         source.choices = source_names ();
         add_param (self, group, &source);
       }
+    /* Text from which the inputs follow is a formula. */
+    else if (op->dynamic_inputs != NULL && spec->type == LOOM_PARAM_STRING && spec->choices == NULL)
+      add_formula (self, group, spec);
     else if (!spec->advanced)
       add_param (self, group, spec);
     else
@@ -669,9 +741,20 @@ add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
 
 /* ---- what every node has ---------------------------------------------------------- */
 
-static void
-add_reserved (StudioInspector *self)
+/* An operator's own parameter of this name comes first: cast has a dtype. */
+static gboolean
+has_param (const LoomOp *op, const char *name)
 {
+  for (const LoomParamSpec *spec = op != NULL ? op->params : NULL; spec != NULL && spec->name != NULL; spec++)
+    if (strcmp (spec->name, name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+add_reserved (StudioInspector *self, const LoomOp *op)
+{
+  static const char *const precisions[] = { "", "f32", "bf16", "f16", NULL };
   static const char *const devices[] = { "", "cpu", "cpu:1", "cpu:2", "cpu:3", "cuda:0", "cuda:1", "ref", NULL };
   static const LoomParamSpec specs[] = {
     { .name = "title", .type = LOOM_PARAM_STRING, .def = "", .doc = "What the card shows instead of the name." },
@@ -684,11 +767,21 @@ add_reserved (StudioInspector *self)
       .type = LOOM_PARAM_BOOL,
       .def = "false",
       .doc = "Its weights stay as they are while the others are trained." },
+    { .name = "dtype",
+      .type = LOOM_PARAM_STRING,
+      .def = "",
+      .choices = precisions,
+      .doc = "What it is computed in while training; the training's precision where nothing is given." },
+    { .name = "recompute",
+      .type = LOOM_PARAM_BOOL,
+      .def = "false",
+      .doc = "Nothing of it is kept for the backward pass but computed again there: slower, with less memory." },
   };
   GtkWidget *group = add_group (self, "Node");
 
   for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
-    add_param (self, group, &specs[i]);
+    if (!has_param (op, specs[i].name))
+      add_param (self, group, &specs[i]);
 }
 
 /* A module's parameters are its arguments. */
@@ -797,7 +890,7 @@ build_node (StudioInspector *self, const StudioItem *item)
   self->fault = add_label (self, "", "error");
   self->output_group = add_group (self, "Output");
   self->cost_group = add_group (self, "Cost");
-  add_reserved (self);
+  add_reserved (self, item->op);
   if (item->op != NULL)
     add_documentation (self, item->op);
   refresh (self);
@@ -1001,8 +1094,12 @@ studio_inspector_set_empty_widget (StudioInspector *self, GtkWidget *widget)
 void
 studio_inspector_focus (StudioInspector *self)
 {
-  if (self->rows->len > 0)
-    gtk_widget_grab_focus (((Row *)g_ptr_array_index (self->rows, 0))->editor);
+  GtkWidget *first = self->rows->len > 0 ? ((Row *)g_ptr_array_index (self->rows, 0))->editor : NULL;
+
+  if (first != NULL && STUDIO_IS_FORMULA_FIELD (first))
+    studio_formula_field_focus (STUDIO_FORMULA_FIELD (first));
+  else if (first != NULL)
+    gtk_widget_grab_focus (first);
   else if (self->name != NULL)
     gtk_widget_grab_focus (self->name);
 }

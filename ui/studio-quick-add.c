@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "ui/canvas/studio-canvas-private.h"
+#include "ui/studio-search.h"
 
 typedef struct
 {
   StudioCanvas *canvas; /* the popover's parent */
   GtkWidget *popover, *entry, *list;
-  char *words; /* lower case, what is searched for */
+  char *words; /* what is searched for */
+  guint n_rows;
   StudioLoose loose;
   gboolean has_loose;
   double x, y; /* canvas coordinates for the new card */
@@ -20,7 +22,9 @@ typedef struct
 /* What a row stands for. */
 typedef struct
 {
-  char *name, *search;
+  char *name;
+  StudioSearchKey *key;
+  guint order, rank;
   gboolean is_module;
   gboolean is_note, is_frame; /* no layer, but something beside them */
   gboolean is_second;         /* offered only where something was typed, and after the others */
@@ -32,7 +36,7 @@ static void
 choice_free (Choice *choice)
 {
   g_free (choice->name);
-  g_free (choice->search);
+  studio_search_key_free (choice->key);
   g_free (choice);
 }
 
@@ -52,15 +56,16 @@ row_choice (GtkListBoxRow *row)
 }
 
 static Choice *
-add_row (Chooser *self, const char *icon, const char *title, const char *subtitle, const char *more)
+add_row (Chooser *self, const char *icon, const char *title, const char *subtitle, StudioSearchKey *key)
 {
   GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
   GtkWidget *image = gtk_image_new_from_icon_name (icon), *label = gtk_label_new (title),
             *side = gtk_label_new (subtitle);
   Choice *choice = g_new0 (Choice, 1);
-  g_autofree char *search = g_strjoin (" ", title, subtitle, more, NULL);
 
-  choice->search = g_utf8_casefold (search, -1);
+  choice->key = key;
+  choice->order = self->n_rows++;
+  choice->rank = 1;
   gtk_widget_set_hexpand (label, TRUE);
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_label_set_ellipsize (GTK_LABEL (side), PANGO_ELLIPSIZE_END);
@@ -86,23 +91,20 @@ filter_cb (GtkListBoxRow *row, gpointer data)
 
   if (row_choice (row)->is_second && (self->words == NULL || self->words[0] == '\0'))
     return FALSE;
-  return self->words == NULL || strstr (row_choice (row)->search, self->words) != NULL;
+  return row_choice (row)->rank > 0;
 }
 
-/* Names that begin with what was typed come first. */
+/* The best match first, and ports that are there before layers that would be new. */
 static int
 sort_cb (GtkListBoxRow *a, GtkListBoxRow *b, gpointer data)
 {
-  Chooser *self = data;
-  gboolean p = row_choice (a)->is_second, q = row_choice (b)->is_second;
+  Choice *p = row_choice (a), *q = row_choice (b);
 
-  if (p != q)
-    return p - q;
-  if (self->words == NULL || self->words[0] == '\0')
-    return 0;
-  p = g_str_has_prefix (row_choice (a)->search, self->words);
-  q = g_str_has_prefix (row_choice (b)->search, self->words);
-  return q - p;
+  if (p->is_second != q->is_second)
+    return p->is_second - q->is_second;
+  if (p->rank != q->rank)
+    return p->rank < q->rank ? 1 : -1;
+  return p->order < q->order ? -1 : p->order > q->order;
 }
 
 static void
@@ -111,7 +113,9 @@ search_cb (Chooser *self)
   GtkListBoxRow *row = NULL;
 
   g_free (self->words);
-  self->words = g_utf8_casefold (gtk_editable_get_text (GTK_EDITABLE (self->entry)), -1);
+  self->words = g_strstrip (g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->entry))));
+  for (int i = 0; (row = gtk_list_box_get_row_at_index (GTK_LIST_BOX (self->list), i)) != NULL; i++)
+    row_choice (row)->rank = studio_search_rank (row_choice (row)->key, self->words);
   gtk_list_box_invalidate_filter (GTK_LIST_BOX (self->list));
   gtk_list_box_invalidate_sort (GTK_LIST_BOX (self->list));
   for (int i = 0; (row = gtk_list_box_get_row_at_index (GTK_LIST_BOX (self->list), i)) != NULL; i++)
@@ -338,8 +342,9 @@ add_layers (Chooser *self, gboolean is_second)
 
       if ((*op)->category == LOOM_CATEGORY_HIDDEN && studio_document_scope_depth (document) == 0)
         continue;
-      choice = add_row (self, (*op)->icon, (*op)->title,
-                        is_second ? "new, connected" : loom_category_title ((*op)->category), (*op)->name);
+      choice
+          = add_row (self, (*op)->icon, (*op)->title,
+                     is_second ? "new, connected" : loom_category_title ((*op)->category), studio_search_key_new (*op));
       choice->is_second = is_second;
       choice->name = g_strdup ((*op)->name);
     }
@@ -349,8 +354,9 @@ add_layers (Chooser *self, gboolean is_second)
 
       if (loom_element_tag (e) == LOOM_TAG_MODULE && loom_element_get (e, "name") != NULL)
         {
-          Choice *choice = add_row (self, "view-grid-symbolic", loom_element_get (e, "name"),
-                                    is_second ? "new, connected" : "Module", NULL);
+          const char *name = loom_element_get (e, "name");
+          Choice *choice = add_row (self, "view-grid-symbolic", name, is_second ? "new, connected" : "Module",
+                                    studio_search_key_new_text (name, name, "module"));
 
           choice->is_second = is_second;
           choice->name = g_strdup (loom_element_get (e, "name"));
@@ -383,8 +389,14 @@ studio_quick_add_popup (StudioCanvas *canvas, const char *text, double at_x, dou
   add_layers (self, FALSE);
   if (loose == NULL)
     {
-      add_row (self, "document-edit-symbolic", "Note", "Beside the layers", NULL)->is_note = TRUE;
-      add_row (self, "view-fullscreen-symbolic", "Frame", "Around the selection", NULL)->is_frame = TRUE;
+      add_row (self, "document-edit-symbolic", "Note", "Beside the layers",
+               studio_search_key_new_text ("note", "Note", "comment text"))
+          ->is_note
+          = TRUE;
+      add_row (self, "view-fullscreen-symbolic", "Frame", "Around the selection",
+               studio_search_key_new_text ("frame", "Frame", "group box"))
+          ->is_frame
+          = TRUE;
     }
   chooser_show (self, text, at_x, at_y);
 }
@@ -418,9 +430,9 @@ add_wires (Chooser *self, StudioScene *scene, guint item, gboolean from_output, 
         if (!lit[first[i] + p])
           continue;
         title = g_strdup_printf ("%s.%s", other->id, theirs->name);
-        choice
-            = add_row (self, other->op != NULL ? other->op->icon : "view-grid-symbolic", title,
-                       from_output ? (theirs->n_links > 0 ? "replaces a wire" : own) : own, studio_item_title (other));
+        choice = add_row (self, other->op != NULL ? other->op->icon : "view-grid-symbolic", title,
+                          from_output ? (theirs->n_links > 0 ? "replaces a wire" : own) : own,
+                          studio_search_key_new_text (title, studio_item_title (other), own));
         choice->from = from_output ? mine->serial : other->serial;
         choice->output = from_output ? own : theirs->name;
         choice->to = from_output ? other->serial : mine->serial;

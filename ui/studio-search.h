@@ -1,0 +1,25 @@
+/* How well an operator matches what somebody types: what the palette and quick-add rank their rows by. */
+#pragma once
+
+#include "engine/loom.h"
+
+G_BEGIN_DECLS
+
+/* What a row is found by, made once for each row. */
+typedef struct _StudioSearchKey StudioSearchKey;
+
+StudioSearchKey *studio_search_key_new (const LoomOp *op);
+/* Of what is no operator: a module, a note. Any of them may be NULL. */
+StudioSearchKey *studio_search_key_new_text (const char *name, const char *title, const char *doc);
+void studio_search_key_free (StudioSearchKey *key);
+
+/* 0: does not match; larger is better. Everything matches an empty text. Several words must all be found. */
+guint studio_search_rank (const StudioSearchKey *key, const char *text);
+
+/* The layers of a first course, which are shown before the others. */
+gboolean studio_search_is_usual (const char *name);
+/* The two lists of names that are kept here, to be held against the operator table by a test. Both end with NULL. */
+const char *const *studio_search_usual_names (void);
+const char *const *studio_search_known_names (void);
+
+G_END_DECLS
