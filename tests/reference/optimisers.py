@@ -110,7 +110,8 @@ def attributes(options):
 class Run:
     """One training of the small net, here and in PyTorch from the same weights."""
 
-    def __init__(self, program, folder, optimizer, options, f64, inner="", steps=STEPS, extra="", loss="cross_entropy"):
+    def __init__(self, program, folder, optimizer, options, f64, inner="", steps=STEPS, extra="", loss="cross_entropy",
+                 batch=SHAPE[0]):
         rng = np.random.default_rng(7)
         x = rng.standard_normal(SHAPE).astype(np.float32)
         y = rng.integers(0, CLASSES, SHAPE[0], dtype=np.int64)
@@ -120,7 +121,7 @@ class Run:
         text += node("b", "linear", out_features=CLASSES) + node("loss", loss)
         text += wire("data.x", "a") + wire("a", "t") + wire("t", "b") + wire("b", "loss.input") + wire("data.y", "loss.target")
         device = ' device="ref" precision="f64"' if f64 else ""
-        text += (f'  <train loss="loss" optimizer="{optimizer}" epochs="{steps}" batch_size="{SHAPE[0]}" seed="5"{device}'
+        text += (f'  <train loss="loss" optimizer="{optimizer}" epochs="{steps}" batch_size="{batch}" seed="5"{device}'
                  f'{attributes(options)}{extra}>{inner}</train>\n')
         self.path = os.path.join(folder, "graph.xml")
         with open(self.path, "w", encoding="utf-8") as file:
