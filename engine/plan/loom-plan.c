@@ -210,12 +210,7 @@ seal (LoomPlan *plan, Work *w)
       v = used ? v : G_MAXUINT;
       g_array_append_val (plan->input_value, v);
     }
-  for (guint i = 0; i < loom_program_n_outputs (w->program); i++)
-    {
-      guint v = loom_program_get_output (w->program, i)->value;
-
-      g_array_append_val (plan->output_value, v);
-    }
+  g_array_append_vals (plan->output_value, w->output_value->data, w->output_value->len);
   for (guint v = 1; v < w->values->len; v++)
     {
       const WorkValue *value = work_value (w, v);

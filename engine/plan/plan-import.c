@@ -200,9 +200,9 @@ find_uniform (Work *w, WorkInstr *instr)
 
 /* ---- import ----------------------------------------------------------- */
 
-/* Whether the element-wise form of a conversion keeps its meaning when it is merged: to the registers' float from anything,
- * and between it and a short float, to which a step can round. A truncation to an integer would be lost in a float
- * register, so that one stays a kernel of its own. */
+/* Whether the element-wise form of a conversion keeps its meaning when it is merged: to the registers' float from
+ * anything, and between it and a short float, to which a step can round. A truncation to an integer would be lost in a
+ * float register, so that one stays a kernel of its own. */
 static gboolean
 is_mergeable_cast (Work *w, const LoomInstr *instr)
 {
@@ -514,6 +514,50 @@ simplify_uniform (Work *w)
     }
 }
 
+/* An output that is state is what it was when the step began, so it is copied out of the slot's place before anything
+ * is written there. */
+static void
+copy_state_outputs (Work *w)
+{
+  g_autoptr (GPtrArray) copies = g_ptr_array_new ();
+  guint n = w->values->len;
+
+  for (guint o = 0; o < w->output_value->len; o++)
+    {
+      guint v = g_array_index (w->output_value, guint, o), root = work_root (w, v), copy;
+      int slot = work_value (w, root)->slot;
+      const LoomSlot *s = slot >= 0 ? loom_program_get_slot (w->program, (guint)slot) : NULL;
+      LoomTensorDesc desc;
+      WorkInstr *instr;
+
+      if (s == NULL || s->commit == 0 || s->commit == s->read)
+        continue;
+      desc = work_value (w, v)->desc;
+      copy = work_new_value (w, &desc, NULL);
+      *work_value (w, copy) = *work_value (w, v);
+      work_value (w, copy)->slot = work_value (w, copy)->input = work_value (w, copy)->commit = -1;
+      work_value (w, copy)->alias = 0;
+      work_value (w, copy)->producer = (int)copies->len;
+      work_value (w, copy)->owner = LOOM_OWNER_ACTIVATIONS;
+      work_value (w, copy)->is_output = TRUE;
+      work_value (w, v)->is_output = FALSE;
+      g_array_index (w->output_value, guint, o) = copy;
+      instr = work_new_instr (w, "copy", NULL, 0);
+      instr->prim = loom_prim ("copy");
+      instr->origin = work_value (w, v)->origin;
+      instr->device_name = work_value (w, v)->device_name;
+      g_string_assign (instr->label, "copy");
+      g_array_append_val (instr->in, v);
+      g_array_append_val (instr->out, copy);
+      g_ptr_array_add (copies, instr);
+    }
+  for (guint v = 1; v < n && copies->len > 0; v++)
+    if (work_value (w, v)->producer >= 0)
+      work_value (w, v)->producer += (int)copies->len;
+  for (guint i = 0; i < copies->len; i++)
+    g_ptr_array_insert (w->instrs, (int)i, g_ptr_array_index (copies, i));
+}
+
 Work *
 work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options)
 {
@@ -530,6 +574,7 @@ work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *opt
   w->plan_devices = g_ptr_array_new ();
   w->input_copied = g_array_new (FALSE, TRUE, sizeof (gboolean));
   g_array_set_size (w->input_copied, loom_program_n_inputs (program));
+  w->output_value = g_array_new (FALSE, FALSE, sizeof (guint));
 
   g_array_append_val (w->values, none);
   for (guint v = 1; v <= loom_program_n_values (program); v++)
@@ -548,7 +593,12 @@ work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *opt
       g_array_append_val (w->values, value);
     }
   for (guint o = 0; o < loom_program_n_outputs (program); o++)
-    work_value (w, loom_program_get_output (program, o)->value)->is_output = TRUE;
+    {
+      guint v = loom_program_get_output (program, o)->value;
+
+      work_value (w, v)->is_output = TRUE;
+      g_array_append_val (w->output_value, v);
+    }
   for (guint s = 0; s < loom_program_n_slots (program); s++)
     {
       const LoomSlot *slot = loom_program_get_slot (program, s);
@@ -568,6 +618,7 @@ work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *opt
       inline_uniform (w);
     }
   find_aliases (w);
+  copy_state_outputs (w);
   work_remove_dead (w);
   return w;
 }
@@ -583,5 +634,6 @@ work_free (Work *w)
   g_array_unref (w->storages);
   g_ptr_array_unref (w->plan_devices);
   g_array_unref (w->input_copied);
+  g_array_unref (w->output_value);
   g_free (w);
 }

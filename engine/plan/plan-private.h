@@ -81,6 +81,7 @@ typedef struct
   GArray *storages;    /* WorkStorage */
   GPtrArray *plan_devices;
   GArray *input_copied; /* gboolean by program input: it has a place in the arena */
+  GArray *output_value; /* guint by program output */
 } Work;
 
 static inline WorkValue *
