@@ -279,13 +279,27 @@ read_hyper (TrainReading *r, const LoomHyper *hyper)
   return hyper->value;
 }
 
+/* As PyTorch refuses nesterov without momentum: it would do nothing, and somebody expects something of it. */
+static void
+check_flags (TrainReading *r, const LoomTrainSpec *spec)
+{
+  for (guint i = 0; spec->optimizer->hyper[i].name != NULL; i++)
+    {
+      const LoomHyper *hyper = spec->optimizer->hyper + i;
+
+      if (hyper->is_bool && hyper->needs != NULL && spec->hyper[i] != 0
+          && spec->hyper[loom_optimizer_find (spec->optimizer, hyper->needs)] == 0)
+        train_complain (r, r->element, LOOM_ERROR_SCHEMA, hyper->name,
+                        "%s needs a %s above 0. Set one, or leave %s out.", hyper->name, hyper->needs, hyper->name);
+    }
+}
+
 static void
 read_optimizer (TrainReading *r, LoomTrainSpec *spec)
 {
-  static const char *const known[]
-      = { "loss",          "optimizer", "epochs", "batch_size", "seed",      "precision", "device",  "accumulate",
-          "lr_batch_size", "betas",     "ema",    "patience",   "min_delta", "monitor",   "weights", "match",
-          NULL };
+  static const char *const known[] = { "loss",      "optimizer",  "epochs",        "batch_size", "seed", "precision",
+                                       "device",    "accumulate", "lr_batch_size", "betas",      "ema",  "patience",
+                                       "min_delta", "monitor",    "weights",       "match",      NULL };
   guint n = 0;
   double beta[2] = { 0, 0 }, base;
   gboolean has_betas;
@@ -315,6 +329,7 @@ read_optimizer (TrainReading *r, LoomTrainSpec *spec)
       else if (has_betas && strcmp (hyper->name, "beta2") == 0)
         spec->hyper[i] = beta[1];
     }
+  check_flags (r, spec);
 }
 
 /* max_norm is the name that the first files have for norm. */
@@ -396,10 +411,11 @@ check_sizes (TrainReading *r, const LoomTrainSpec *spec)
   options.wanted = (const LoomNetSource *)wanted->data;
   node = loom_net_open_size (r->net, &options);
   if (node >= 0)
-    train_complain (r, r->element, LOOM_ERROR_SHAPE, "loss",
-                    "How large “%s” (%s) is only the data tells, and a step of training is planned before it sees them. "
-                    "Put where or masked_fill in its place, which keep their size; “gradloom run” computes it as it is.",
-                    loom_net_node (r->net, (guint)node)->path, loom_net_node (r->net, (guint)node)->op->name);
+    train_complain (
+        r, r->element, LOOM_ERROR_SHAPE, "loss",
+        "How large “%s” (%s) is only the data tells, and a step of training is planned before it sees them. "
+        "Put where or masked_fill in its place, which keep their size; “gradloom run” computes it as it is.",
+        loom_net_node (r->net, (guint)node)->path, loom_net_node (r->net, (guint)node)->op->name);
 }
 
 LoomTrainSpec *

@@ -15,7 +15,7 @@ typedef struct
   gboolean is_whole;        /* a number of things */
   const char *const *words; /* fixed: the place of a word in this list; NULL: a number */
   const char *needs; /* the hyper-parameter that must not begin with 0, or this one is fixed: without momentum there is
-                      * no buffer that a momentum set later could use. NULL: none */
+                      * no buffer that a momentum set later could use. What is_bool is refused then. NULL: none */
   const char *doc;
 } LoomHyper;
 

@@ -11,7 +11,12 @@ static const LoomHyper hyper[] = {
     .needs = "momentum",
     .doc = "Keeps this share of the gradient out of the momentum." },
   LOOM_HYPER_WEIGHT_DECAY (0, LOOM_DECAY_BY_GRADIENT),
-  LOOM_HYPER_FLAG ("nesterov", "Looks one momentum step ahead."),
+  { .name = "nesterov",
+    .minimum = 0,
+    .maximum = 1,
+    .is_bool = TRUE,
+    .needs = "momentum",
+    .doc = "Looks one momentum step ahead." },
   LOOM_HYPER_MAXIMIZE,
   { .name = NULL },
 };

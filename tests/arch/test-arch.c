@@ -238,6 +238,50 @@ test_no_exit (void)
     }
 }
 
+/* op-NAME.c defines loom_op_NAME, a const LoomOp. A function of that name in a shared file would link only until somebody
+ * adds the operator, so the names of operators and of functions must not meet. */
+static void
+test_operator_names (void)
+{
+  static const char *const suffixes[] = { ".c", ".h", NULL };
+  g_autofree char *root = root_of ("GRADLOOM_SOURCE_ROOT"), *folder = g_build_filename (root, "engine", NULL);
+  g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GHashTable) operators = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GRegex) function = g_regex_new ("\\bloom_op_([a-z0-9_]+) \\(", 0, 0, NULL);
+  guint wrong = 0, functions = 0;
+
+  collect (folder, files, suffixes);
+  for (guint i = 0; i < files->len; i++)
+    {
+      g_autofree char *name = g_path_get_basename (g_ptr_array_index (files, i));
+
+      if (g_str_has_prefix (name, "op-") && g_str_has_suffix (name, ".c"))
+        g_hash_table_add (operators, g_strndup (name + 3, strlen (name) - 5));
+    }
+  g_assert_cmpuint (g_hash_table_size (operators), >, 200);
+  for (guint i = 0; i < files->len; i++)
+    {
+      const char *path = g_ptr_array_index (files, i);
+      g_autofree char *text = NULL;
+      g_autoptr (GMatchInfo) match = NULL;
+
+      g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+      for (g_regex_match (function, text, 0, &match); g_match_info_matches (match); g_match_info_next (match, NULL))
+        {
+          g_autofree char *name = g_match_info_fetch (match, 1);
+
+          functions++;
+          if (g_hash_table_contains (operators, name))
+            {
+              g_test_message ("%s has a function loom_op_%s; that is the name of an operator", path + strlen (root) + 1, name);
+              wrong++;
+            }
+        }
+    }
+  g_assert_cmpuint (functions, >, 50);
+  g_assert_cmpuint (wrong, ==, 0);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -246,5 +290,6 @@ main (int argc, char *argv[])
   g_test_add_func ("/arch/symbols", test_symbols);
   g_test_add_func ("/arch/command-line-links", test_command_line_links);
   g_test_add_func ("/arch/no-exit", test_no_exit);
+  g_test_add_func ("/arch/operator-names", test_operator_names);
   return g_test_run ();
 }

@@ -44,12 +44,13 @@ test_quotes (void)
 static void
 test_nearest (void)
 {
-  const char *const words[] = { "relu", "gelu", "linear", "conv2d", "max", "mean", NULL };
+  const char *const words[] = { "relu", "gelu", "linear", "conv2d", "max", "mean", "all", "nll_loss", NULL };
 
   g_assert_cmpstr (loom_nearest ("liner", words), ==, "linear");
   g_assert_cmpstr (loom_nearest ("Linear", words), ==, "linear");
   g_assert_cmpstr (loom_nearest ("conv", words), ==, "conv2d");
   g_assert_cmpstr (loom_nearest ("rleu", words), ==, "relu");
+  g_assert_cmpstr (loom_nearest ("nll", words), ==, "nll_loss");
   g_assert_cmpstr (loom_nearest ("transformer", words), ==, NULL);
   g_assert_cmpstr (loom_nearest ("x", words), ==, NULL);
   g_assert_cmpstr (loom_nearest ("", words), ==, NULL);
