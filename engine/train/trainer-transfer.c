@@ -107,15 +107,17 @@ trainer_transfer (LoomTrainer *t, GError **error)
 {
   g_autofree char *path = NULL;
   g_autoptr (LoomSafetensors) file = NULL;
+  g_autoptr (GError) local = NULL;
   LoomTransfer *transfer;
 
   if (!t->spec->weights)
     return TRUE;
   path = g_canonicalize_filename (t->spec->weights, t->data_folder);
-  file = loom_safetensors_open (path, error);
+  file = loom_safetensors_open (path, &local);
   if (!file)
     {
-      g_prefix_error (error, "The weights to begin from: ");
+      /* Whoever names a wrong file has made a mistake in the graph or on the line; the disk is not at fault. */
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The weights to begin from: %s", local->message);
       return FALSE;
     }
   t->transfer = transfer = g_new0 (LoomTransfer, 1);

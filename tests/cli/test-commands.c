@@ -1,15 +1,16 @@
 /* Every command: on every example, on nothing, and on what is wrong. */
 #include "tests/cli/cli.h"
 
+#include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 
 static const char *const examples[]
-    = { "lessons/xyz-sum.xml",     "lessons/linear-regression.xml", "lessons/two-layer-relu.xml",
-        "lessons/spirals.xml",     "lessons/self-attention.xml",    "models/fashion-mlp.xml",
-        "models/fashion-lenet.xml" };
+    = { "lessons/xyz-sum.xml",    "lessons/linear-regression.xml", "lessons/two-layer-relu.xml",
+        "lessons/spirals.xml",    "lessons/self-attention.xml",    "lessons/transfer-learning.xml",
+        "models/fashion-mlp.xml", "models/fashion-lenet.xml" };
 
 static void
 test_examples (void)
@@ -326,6 +327,150 @@ test_bench (void)
   cli_expect (1, "<train>", "bench", no_train);
 }
 
+#define COURSE                                                                                                         \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"                                                               \
+  "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"200\"/>\n"                                                  \
+  "<node id=\"hidden\" op=\"linear\" out_features=\"8\"/><node id=\"act\" op=\"tanh\"/>\n"                             \
+  "<node id=\"%s\" op=\"linear\" out_features=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>\n"                       \
+  "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"act\"/><wire from=\"act\" to=\"%s\"/>\n"            \
+  "<wire from=\"%s\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>\n"                                  \
+  "<train loss=\"loss\" optimizer=\"sgd\" lr=\"1\" momentum=\"0.9\" batch_size=\"16\" accumulate=\"2\" "               \
+  "epochs=\"%d\" seed=\"1\" ema=\"0.9\" patience=\"2\">%s\n"                                                           \
+  "<metric type=\"confusion_matrix\" input=\"%s\" target=\"data.y\"/>"                                                 \
+  "<metric type=\"f1\" average=\"binary\" input=\"%s\" target=\"data.y\"/></train>\n</graph>\n"
+
+static void
+write_course (const char *name, const char *head, int epochs, const char *inner)
+{
+  g_autofree char *text = g_strdup_printf (COURSE, head, head, head, epochs, inner, head, head);
+
+  cli_write (name, text);
+}
+
+/* The events of one kind, as objects; the caller owns the list. */
+static GPtrArray *
+events_of (const char *text, const char *event)
+{
+  g_auto (GStrv) line = g_strsplit (text, "\n", -1);
+  GPtrArray *found = g_ptr_array_new_with_free_func ((GDestroyNotify)json_object_unref);
+
+  for (guint i = 0; line[i]; i++)
+    {
+      g_autoptr (JsonNode) node = line[i][0] ? json_from_string (line[i], NULL) : NULL;
+      if (node && g_strcmp0 (json_object_get_string_member (json_node_get_object (node), "event"), event) == 0)
+        g_ptr_array_add (found, json_object_ref (json_node_get_object (node)));
+    }
+  return found;
+}
+
+static char *
+read_events (const char *run)
+{
+  g_autofree char *path = g_build_filename (run, "events.jsonl", NULL);
+  char *text = NULL;
+
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  return text;
+}
+
+/* Metrics with their matrix, an early end, and what is kept of the best and of the average. */
+static void
+test_course (void)
+{
+  write_course ("course.xml", "scores", 90, "");
+  g_auto (CliResult) run = cli ("train", "course.xml", "--json", "--out", "course", NULL);
+  g_assert_cmpint (run.status, ==, 0);
+  g_autoptr (GPtrArray) evals = events_of (run.out, "eval"), stops = events_of (run.out, "early_stop");
+  g_assert_cmpuint (evals->len, <, 90);
+  g_assert_cmpuint (stops->len, ==, 1);
+  JsonObject *stop = stops->pdata[0], *last = evals->pdata[evals->len - 1];
+  gint64 best = json_object_get_int_member (stop, "best_epoch");
+  g_assert_cmpint (best + 2, ==, evals->len);
+  g_assert_cmpfloat (json_object_get_double_member (stop, "best"), ==,
+                     json_object_get_double_member (evals->pdata[best - 1], "loss"));
+  g_assert_cmpstr (json_object_get_string_member (stop, "monitor"), ==, "loss");
+
+  JsonArray *matrix
+      = json_object_get_array_member (json_object_get_object_member (last, "metrics"), "confusion_matrix");
+  gint64 sum = 0;
+  g_assert_cmpuint (json_array_get_length (matrix), ==, 2);
+  for (guint i = 0; i < 4; i++)
+    sum += json_array_get_int_element (json_array_get_array_element (matrix, i / 2), i % 2);
+  g_assert_cmpint (sum, ==, 500);
+  g_autofree char *events = read_events ("course");
+  g_autoptr (GPtrArray) kept = events_of (events, "early_stop"), kept_evals = events_of (events, "eval");
+  g_assert_cmpuint (kept->len, ==, 1);
+  g_assert_cmpuint (kept_evals->len, ==, evals->len);
+
+  /* eval takes the averages, which validation saw; the best weights are a file of their own. */
+  g_auto (CliResult) eval = cli ("eval", "course", "--json", NULL);
+  g_autoptr (GPtrArray) again = events_of (eval.out, "eval");
+  g_assert_cmpfloat (json_object_get_double_member (again->pdata[0], "loss"), ==,
+                     json_object_get_double_member (last, "loss"));
+  g_auto (CliResult) best_eval = cli ("eval", "course", "--weights", "course/weights-best.safetensors", "--json", NULL);
+  g_autoptr (GPtrArray) best_again = events_of (best_eval.out, "eval");
+  g_assert_cmpfloat (json_object_get_double_member (best_again->pdata[0], "loss"), ==,
+                     json_object_get_double_member (stop, "best"));
+  g_auto (CliResult) text = cli ("eval", "course", NULL);
+  g_assert_nonnull (strstr (text.out, "confusion_matrix (a row for each class"));
+  g_assert_nonnull (strstr (text.out, "  f1 0."));
+
+  g_auto (CliResult) over = cli ("train", "--resume", "course", NULL);
+  g_assert_nonnull (strstr (over.out, "stopped early"));
+  write_course ("course.xml", "scores", 90, "");
+  g_auto (CliResult) told = cli ("train", "course.xml", NULL);
+  g_assert_nonnull (strstr (told.out, "stopped early: 2 epochs without a better loss than"));
+}
+
+static void
+test_transfer (void)
+{
+  write_course ("donor.xml", "scores", 2, "");
+  cli_expect (0, NULL, "train", "donor.xml", "--out", "donor");
+  g_autoptr (LoomTensor) given = cli_weight ("donor/weights.safetensors", "hidden.weight");
+
+  /* A new head, and features that stay as they were. */
+  write_course ("heir.xml", "head", 2, "<group match=\"hidden\" frozen=\"true\"/>");
+  g_auto (CliResult) json
+      = cli ("train", "heir.xml", "--weights", "donor/weights.safetensors", "--json", "--out", "heir", NULL);
+  g_assert_cmpint (json.status, ==, 0);
+  g_autoptr (GPtrArray) told = events_of (json.out, "weights");
+  g_assert_cmpuint (told->len, ==, 1);
+  JsonObject *t = told->pdata[0];
+  g_assert_cmpuint (json_array_get_length (json_object_get_array_member (t, "loaded")), ==, 2);
+  g_assert_cmpuint (json_array_get_length (json_object_get_array_member (t, "missing")), ==, 2);
+  g_assert_cmpuint (json_array_get_length (json_object_get_array_member (t, "unused")), ==, 2);
+  g_assert_cmpuint (json_array_get_length (json_object_get_array_member (t, "mismatched")), ==, 0);
+  g_autofree char *events = read_events ("heir");
+  g_autoptr (GPtrArray) kept = events_of (events, "weights");
+  g_assert_cmpuint (kept->len, ==, 1);
+  g_autoptr (LoomTensor) now = cli_weight ("heir/weights.safetensors", "hidden.weight");
+  g_assert_cmpmem (given->data, given->bytes, now->data, now->bytes);
+
+  g_auto (CliResult) text
+      = cli ("train", "heir.xml", "--weights", "donor/weights.safetensors", "--match", "hidden.w*", NULL);
+  g_assert_cmpint (text.status, ==, 0);
+  g_assert_nonnull (strstr (text.err, "1 loaded, 0 missing, 3 unused, 0 mismatched"));
+  g_assert_nonnull (strstr (text.err, "loaded: hidden.weight 8 × 2"));
+
+  /* As attributes, relative to the graph; --set changes shapes, and the list says so. */
+  g_auto (CliResult) set = cli ("train", "donor.xml", "--set", "train.weights=donor/weights.safetensors", "--set",
+                                "scores.out_features=3", "--set", "train.monitor=loss", NULL);
+  g_assert_cmpint (set.status, ==, 1); /* three classes have no binary F1 */
+  g_assert_nonnull (strstr (set.err, "needs two classes"));
+  g_auto (CliResult) wide = cli ("train", "donor.xml", "--set", "train.weights=donor/weights.safetensors", "--set",
+                                 "hidden.out_features=9", NULL);
+  g_assert_nonnull (strstr (wide.err, "mismatched, begins anew: hidden.weight is 9 × 2 here, 8 × 2 in the file"));
+  cli_expect (1, "the graph has head.weight", "train", "heir.xml", "--weights", "donor/weights.safetensors", "--match", "head");
+  cli_expect (2, "--weights", "train", "--resume", "heir", "--weights", "donor/weights.safetensors");
+
+  /* A run goes on, and is evaluated, without the file that it began from. */
+  g_assert_cmpint (g_remove ("donor/weights.safetensors"), ==, 0);
+  cli_expect (0, NULL, "train", "--resume", "heir", "--epochs", "3");
+  cli_expect (0, NULL, "eval", "heir");
+  cli_expect (1, "weights to begin from", "train", "heir.xml", "--weights", "donor/weights.safetensors");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -342,6 +487,8 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/numbers", test_numbers);
   g_test_add_func ("/cli/lost-output", test_lost_output);
   g_test_add_func ("/cli/sentences", test_sentences);
+  g_test_add_func ("/cli/course", test_course);
+  g_test_add_func ("/cli/transfer", test_transfer);
   g_test_add_func ("/cli/bench", test_bench);
   int status = g_test_run ();
   cli_leave ();

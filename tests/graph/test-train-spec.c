@@ -94,6 +94,25 @@ test_faults (void)
     { "<train loss='loss' lr='0'><schedule type='one_cycle' max_lr='1'/></train>", "*learning rate above 0*" },
     { "<train loss='loss'><schedule type='linear' gamma='1'/></train>", "*“gamma”*" },
     { "<train loss='loss' precision='f64'/>", "*“ref” only*" },
+    { "<train loss='loss' accumulate='0'/>", "*accumulate is 0*" },
+    { "<train loss='loss' acumulate='2'/>", "*“acumulate”*“accumulate”*" },
+    { "<train loss='loss' optimizer='lbfgs' accumulate='2'/>", "*“lbfgs” takes a step from each batch*Set it to 1*" },
+    { "<train loss='loss' optimizer='newton' ema='0.9'/>", "*“newton”*ema*" },
+    { "<train loss='loss' ema='1.5'/>", "*ema is 1.5*" },
+    { "<train loss='loss' patience='0'/>", "*patience is 0*" },
+    { "<train loss='loss' patience='2' monitor='acuracy'><metric type='accuracy' input='fc' target='data.y'/></train>",
+      "*“acuracy”*loss, accuracy*Did you mean “accuracy”*" },
+    { "<train loss='loss' min_delta='0.1'/>", "*Set patience*" },
+    { "<train loss='loss' weights=''/>", "*weights is empty*" },
+    { "<train loss='loss' match='fc, fd.bias'/>", "*matches “fd.bias”*“fc.bias”*" },
+    { "<train loss='loss'><metric type='acuracy' input='fc' target='data.y'/></train>",
+      "*no metric “acuracy”*confusion_matrix*Did you mean “accuracy”*" },
+    { "<train loss='loss'><metric type='accuracy' k='3' input='fc' target='data.y'/></train>", "*attribute “k”*" },
+    { "<train loss='loss'><metric type='f1' average='macr' input='fc' target='data.y'/></train>",
+      "*macro, micro, binary*Set it to macro*" },
+    { "<train loss='loss'><metric type='f1' avarage='macro' input='fc' target='data.y'/></train>",
+      "*“avarage”*“average”*" },
+    { "<train loss='loss'><metric type='top_k_accuracy' k='0' input='fc' target='data.y'/></train>", "*k is 0*" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -220,6 +239,42 @@ test_groups (void)
     }
 }
 
+static void
+test_course (void)
+{
+  g_autofree char *sentences = NULL, *none = NULL;
+  g_autoptr (LoomTrainSpec) spec = read_spec (
+      "<train loss='loss' lr='0.1' batch_size='8' accumulate='4' lr_batch_size='64' ema='0.99' patience='5' "
+      "min_delta='0.5' monitor='two' weights='w.safetensors' match='fc.b*, fc.w?ight'>"
+      "<metric type='mse' name='one' input='fc' target='fc'/>"
+      "<metric type='f1' average='micro' name='two' input='fc' target='data.y'/></train>",
+      &sentences);
+  g_autoptr (LoomTrainSpec) plain = read_spec ("<train loss='loss'/>", &none);
+
+  g_assert_nonnull (spec);
+  g_assert_cmpint (spec->accumulate, ==, 4);
+  g_assert_cmpfloat (hyper (spec, "lr"), ==, 0.05); /* 32 samples a step of 64 */
+  g_assert_cmpfloat (spec->ema, ==, 0.99);
+  g_assert_true (spec->keep_best);
+  g_assert_cmpint (spec->patience, ==, 5);
+  g_assert_cmpfloat (spec->min_delta, ==, 0.5);
+  g_assert_cmpint (spec->monitor, ==, 1);
+  g_assert_cmpstr (spec->weights, ==, "w.safetensors");
+  g_assert_true (loom_train_spec_takes (spec, "fc.weight"));
+  g_assert_true (loom_train_spec_takes (spec, "fc.bias"));
+  g_assert_false (loom_train_spec_takes (spec, "fc2.bias"));
+  g_assert_cmpint (((LoomMetricSpec *)spec->metrics->pdata[1])->options.average, ==, LOOM_AVERAGE_MICRO);
+  g_assert_cmpint (((LoomMetricSpec *)spec->metrics->pdata[1])->options.k, ==, 5);
+
+  g_assert_nonnull (plain);
+  g_assert_cmpint (plain->accumulate, ==, 1);
+  g_assert_cmpfloat (plain->ema, ==, 0);
+  g_assert_false (plain->keep_best);
+  g_assert_cmpint (plain->patience, ==, 0);
+  g_assert_cmpint (plain->monitor, ==, -1);
+  g_assert_true (loom_train_spec_takes (plain, "anything.at.all"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -230,5 +285,6 @@ main (int argc, char **argv)
   g_test_add_func ("/train-spec/schedules", test_schedules);
   g_test_add_func ("/train-spec/plateau", test_plateau);
   g_test_add_func ("/train-spec/groups", test_groups);
+  g_test_add_func ("/train-spec/course", test_course);
   return g_test_run ();
 }
