@@ -4,7 +4,7 @@ Samples are the cases in cases/ and PyTorch's own (opinfo.py). test-reference.c 
 kept, and of each operator at most as many as its different settings need; the live comparison (run) has all. A file's metadata
 describes sample I under the key "I", as JSON: the graph's nodes and wires, values of symbols, the mode, which outputs are
 compared. Tensors are I/in.PORT, I/weight.NAME, I/out.PORT, I/cotangent, I/grad.NAME (of the first output) and I/after.NAME. A
-second run writes the same bytes."""
+second run writes the same bytes. trajectories.py writes what training does."""
 
 import argparse
 import collections
@@ -18,6 +18,7 @@ import torch
 
 import compare
 import opinfo
+import trajectories
 from cases import CASES
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
@@ -142,6 +143,8 @@ def main():
         print(f"{name}: " + ", ".join(f"{n} × {what}" for what, n in sorted(left[name].items())))
     for name in without:
         print("no samples:", name)
+    if not args.only:
+        print("{} runs of training, {} bytes".format(*trajectories.main(save)))
     return 0
 
 

@@ -1,0 +1,137 @@
+"""Writes trajectories/NET.safetensors: what PyTorch's training (CPU, f64) does from given weights, for test-trajectory.c.
+
+`mlp` and `cnn` are a hundred steps of every optimiser on a perceptron and on a convolutional net with batch normalisation: losses.
+`states` is ten steps of every optimiser with each of its options, with the weights and all of its states at the end; `rates` is
+every schedule: learning rates and losses. A file holds the batch (x, y), the weights it starts from (start.NAME), and for run I
+its description under the key "I", as JSON, with I/losses, I/rates and I/end.NAME. The batch is the whole data set, so that the
+order of samples means nothing. How far PyTorch's own f32 is from its f64 is stored beside each run as a measure."""
+
+import json
+import os
+
+import numpy as np
+import torch
+from torch import nn
+
+import optimisers
+from door import graph, node, wire
+from optimisers import Lamb, Lars, Lion, attributes
+from training import CNN, MLP, chain
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "trajectories")
+O = torch.optim
+LONG = [
+    ("sgd", O.SGD, dict(lr=0.1)),
+    ("sgd", O.SGD, dict(lr=0.05, momentum=0.9)),
+    ("sgd", O.SGD, dict(lr=0.05, momentum=0.9, nesterov=True, weight_decay=0.001)),
+    ("adam", O.Adam, dict(lr=0.003)),
+    ("adam", O.Adam, dict(lr=0.003, amsgrad=True)),
+    ("adamw", O.AdamW, dict(lr=0.003, weight_decay=0.05)),
+    ("rmsprop", O.RMSprop, dict(lr=0.001)),
+    ("rmsprop", O.RMSprop, dict(lr=0.0002, momentum=0.9, centered=True)),
+    ("adagrad", O.Adagrad, dict(lr=0.02)),
+    ("adadelta", O.Adadelta, dict(lr=0.3)),
+    ("nadam", O.NAdam, dict(lr=0.002)),
+    ("adamax", O.Adamax, dict(lr=0.003)),
+    ("radam", O.RAdam, dict(lr=0.003)),
+    ("lamb", Lamb, dict(lr=0.005, eps=1e-6)),
+    ("lars", Lars, dict(lr=0.05, momentum=0.9, trust_coefficient=0.01)),
+    ("lion", Lion, dict(lr=0.0005, betas=(0.9, 0.99))),
+    ("lbfgs", O.LBFGS, dict(lr=0.02, max_iter=2)),
+]
+SMALL = ([("a", "linear", {"out_features": optimisers.HIDDEN}), ("t", "tanh", {}), ("b", "linear", {"out_features": optimisers.CLASSES})],
+         lambda: nn.Sequential(nn.Linear(optimisers.SHAPE[1], optimisers.HIDDEN), nn.Tanh(), nn.Linear(optimisers.HIDDEN, optimisers.CLASSES)),
+         {"0": "a", "2": "b"}, optimisers.SHAPE, optimisers.CLASSES)
+
+
+class Setting:
+    """A net, its batch and the weights it starts from: PyTorch's own."""
+
+    def __init__(self, network, batch):
+        layers, self.make, self.names, shape, classes = network
+        rng = np.random.default_rng(11)
+        self.x = rng.standard_normal((batch, *shape[1:])).astype(np.float32)
+        self.y = rng.integers(0, classes, batch, dtype=np.int64)
+        text, last = chain(layers)
+        self.nodes = node("data", "dataset", source="npy", x="x.npy", y="y.npy") + text + node("loss", "cross_entropy") + wire(
+            last, "loss.input") + wire("data.y", "loss.target")
+        torch.manual_seed(3)
+        self.start = {k: v.clone() for k, v in self.make().state_dict().items()}
+
+    def name(self, key):
+        layer, rest = key.split(".", 1)
+        return f"{self.names[layer]}.{rest}"
+
+    def train(self, make, options, steps, dtype, scheduler=None):
+        """Losses, rates, the model and the optimiser after so many steps."""
+        torch.set_default_dtype(dtype)  # nadam keeps a number in it
+        model = self.make().to(dtype)
+        model.load_state_dict(self.start)
+        model.train()
+        x, y = torch.from_numpy(self.x).to(dtype), torch.from_numpy(self.y)
+        optimizer = make(model.parameters(), **options)
+        schedule = scheduler(optimizer, steps) if scheduler else None
+        losses, rates = [], []
+
+        def closure():
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+            return loss
+
+        for _ in range(steps):
+            rates.append(float(optimizer.param_groups[0]["lr"]))
+            if isinstance(optimizer, O.LBFGS):
+                loss = optimizer.step(closure)
+            else:
+                loss = closure()
+                optimizer.step()
+            losses.append(float(loss.detach()))
+            if isinstance(schedule, O.lr_scheduler.ReduceLROnPlateau):
+                schedule.step(losses[-1])
+            elif schedule:
+                schedule.step()
+        torch.set_default_dtype(torch.float32)
+        return np.array(losses), np.array(rates), model, optimizer
+
+
+def states(setting, model, optimizer):
+    """Weights and what the optimiser keeps of them, by the names of slots."""
+    found = {}
+    for key, p in model.named_parameters():
+        found[setting.name(key)] = p.detach().numpy()
+        for kind, value in optimizer.state.get(p, {}).items():
+            if torch.is_tensor(value) and value.shape == p.shape and kind != "step" and not isinstance(optimizer, O.LBFGS):
+                found[f"optimizer.{kind}.{setting.name(key)}"] = value.numpy()
+    return found
+
+
+def write(save, name, setting, runs):
+    """runs: (optimiser, its maker, options, steps, what is inside <train>, scheduler, whether states are kept)."""
+    tensors = {"x": setting.x, "y": setting.y}
+    tensors.update({"start." + setting.name(k): v.numpy() for k, v in setting.start.items()})
+    metadata = {"torch": torch.__version__.split("+")[0], "nodes": setting.nodes}
+    for number, (kind, make, options, steps, inner, scheduler, keep) in enumerate(runs):
+        losses, rates, model, optimizer = setting.train(make, options, steps, torch.float64, scheduler)
+        narrow = setting.train(make, options, steps, torch.float32, scheduler)[0]
+        spread = float(np.max(np.abs(narrow - losses) / np.abs(losses)))
+        metadata[str(number)] = json.dumps(
+            {"title": f"{kind}{attributes(options)}{' ' + inner if inner else ''}", "optimizer": kind, "attributes": attributes(options),
+             "inner": inner, "steps": steps, "spread": float(f"{spread:.1e}")}, separators=(",", ":"))
+        tensors[f"{number}/losses"] = losses
+        if scheduler:
+            tensors[f"{number}/rates"] = rates
+        if keep:
+            tensors.update({f"{number}/end.{k}": v for k, v in states(setting, model, optimizer).items()})
+    return save(os.path.join(FOLDER, name + ".safetensors"), tensors, metadata)
+
+
+def main(save):
+    os.makedirs(FOLDER, exist_ok=True)
+    long = [(kind, make, options, 100, "", None, False) for kind, make, options in LONG]
+    ten = [(kind, make, options, 10, "", None, True) for kind, make, every in optimisers.CASES for options in every]
+    rates = [("sgd", O.SGD, dict(lr=0.1, momentum=0.9), n, f'<schedule type="{kind}"{attributes(options)}/>', make, False)
+             for kind, options, make in optimisers.SCHEDULES for n in (10, 100)]
+    size = write(save, "mlp", Setting(MLP, 32), long) + write(save, "cnn", Setting(CNN, 12), long)
+    size += write(save, "states", Setting(SMALL, 24), ten) + write(save, "rates", Setting(SMALL, 24), rates)
+    return 2 * len(long) + len(ten) + len(rates), size
