@@ -137,6 +137,18 @@ static const char *const CONV
            "to=\"conv\"/><wire from=\"conv\" to=\"norm\"/><wire from=\"norm\" to=\"act\"/>"
            "<wire from=\"act\" to=\"pool\"/><wire from=\"pool\" to=\"flat\"/><wire from=\"flat\" to=\"scores\"/>" TAIL;
 
+/* Two batches a step, averages of weights, and metrics that are vectors. */
+static const char *const PARTS
+    = HEAD "<node id=\"scores\" op=\"linear\" out_features=\"2\"/><node id=\"drop\" op=\"dropout\" p=\"0.1\"/>"
+           "<node id=\"loss\" op=\"cross_entropy\"/><wire from=\"data.x\" to=\"drop\"/>"
+           "<wire from=\"drop\" to=\"scores\"/><wire from=\"scores\" to=\"loss.input\"/>"
+           "<wire from=\"data.y\" to=\"loss.target\"/>"
+           "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.001\" batch_size=\"16\" accumulate=\"2\" epochs=\"1\" "
+           "ema=\"0.99\" patience=\"3\"><clip max_norm=\"1\"/>"
+           "<metric type=\"confusion_matrix\" input=\"scores\" target=\"data.y\"/>"
+           "<metric type=\"f1\" input=\"scores\" target=\"data.y\"/>"
+           "<metric type=\"perplexity\" input=\"scores\" target=\"data.y\"/></train></graph>";
+
 static void
 step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
 {
@@ -207,5 +219,6 @@ main (int argc, char **argv)
   g_test_add_func ("/step-cost/counter", test_counter);
   g_test_add_data_func ("/step-cost/mlp", MLP, test_cost);
   g_test_add_data_func ("/step-cost/conv", CONV, test_cost);
+  g_test_add_data_func ("/step-cost/parts", PARTS, test_cost);
   return g_test_run ();
 }
