@@ -355,8 +355,8 @@ pick (RandomGraph *self, LoomDType dtype)
 typedef struct
 {
   const char *range;
-  gboolean smooth;
-  int slots; /* of the lattice: a power of two, as many as the largest input has elements */
+  gboolean smooth, spread; /* spread: smooth where its input is not the same everywhere */
+  int slots;               /* of the lattice: a power of two, as many as the largest input has elements */
   gint64 classes;
 } Demand;
 
@@ -409,6 +409,20 @@ formula_for (const char *range)
   return NULL;
 }
 
+/* Numbers of a lattice plus a bounded part of v, which has the wanted shape. */
+static guint
+add_to_lattice (RandomGraph *self, guint v, const Leaf *leaf, const char *part)
+{
+  const Value like = *value_at (self, v);
+  guint a = append_leaf (self, like.dtype, like.rank, like.dims, leaf);
+  g_autofree char *sum = g_strdup_printf ("formula=\"a+%s*tanh(x)\"", part);
+  g_autofree char *id = append_node (self, "expression", sum);
+
+  append_wire (self, a, id, "a");
+  append_wire (self, v, id, "x");
+  return note_outputs (self, id, like.depth, 0) ? last_value (self) : v;
+}
+
 static guint
 make_input (RandomGraph *self, const Demand *demand, const char *port, guint k, LoomDType dtype, int rank,
             const gint64 *dims)
@@ -417,7 +431,8 @@ make_input (RandomGraph *self, const Demand *demand, const char *port, guint k, 
   gint64 count = 1;
   Leaf leaf = leaf_for (demand, port, k);
   const char *formula;
-  guint a, v;
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+  guint v;
   int from;
 
   for (int r = 0; r < rank; r++)
@@ -429,7 +444,7 @@ make_input (RandomGraph *self, const Demand *demand, const char *port, guint k, 
   if (!is_float || self->fault != NULL)
     return v;
   formula = formula_for (demand->range);
-  if (demand->smooth && formula != NULL)
+  if (demand->smooth && !demand->spread && formula != NULL)
     {
       if (demand->range == NULL && value_at (self, v)->growth < 2 && chance (self, 0.7))
         return v;
@@ -437,18 +452,10 @@ make_input (RandomGraph *self, const Demand *demand, const char *port, guint k, 
     }
   if (leaf.ascending)
     return append_leaf (self, dtype, rank, dims, &leaf);
-  a = append_leaf (self, dtype, rank, dims, &leaf);
-  {
-    char number[G_ASCII_DTOSTR_BUF_SIZE];
-    g_autofree char *sum = g_strdup_printf ("formula=\"a+%s*tanh(x)\"",
-                                            g_ascii_formatd (number, sizeof number, "%.17f", leaf.step / 16));
-    g_autofree char *id = append_node (self, "expression", sum);
-    guint depth = value_at (self, v)->depth;
-
-    append_wire (self, a, id, "a");
-    append_wire (self, v, id, "x");
-    return note_outputs (self, id, depth, 0) ? last_value (self) : v;
-  }
+  if (demand->spread)
+    return add_to_lattice (self, v, &leaf, "1");
+  g_ascii_formatd (number, sizeof number, "%.17f", leaf.step / 16);
+  return add_to_lattice (self, v, &leaf, number);
 }
 
 static const LoomPortSpec *
@@ -537,6 +544,7 @@ append_sample (RandomGraph *self, const LoomOp *op, const LoomSample *sample)
   gboolean variadic = op->inputs != NULL && (op->inputs[0].flags & LOOM_PORT_VARIADIC);
   Demand demand = { .range = sample->range,
                     .smooth = g_strv_contains (smooth, op->name) && op->measure == NULL,
+                    .spread = strstr (op->name, "_norm") != NULL,
                     .slots = 16,
                     .classes = 3 };
   guint from[G_N_ELEMENTS (sample->inputs)], port_of[G_N_ELEMENTS (sample->inputs)], n = 0, depth = 0, growth = 0;
@@ -678,6 +686,8 @@ append_module (RandomGraph *self)
   static const char *const layers[]
       = { "op=\"linear\" out_features=\"3\"", "op=\"tanh\"", "op=\"layer_norm\"", "op=\"gelu\"", "op=\"silu\"",
           "op=\"dropout\" p=\"0.25\"" };
+  const Demand any = { .slots = 16, .classes = 3 };
+  const Leaf leaf = leaf_for (&any, "", 0);
   const gint64 dims[] = { 4, 3 };
   int v = pick (self, LOOM_F32);
   guint at, n = (guint)g_rand_int_range (self->rand, 1, 5), module = self->next++;
@@ -687,6 +697,8 @@ append_module (RandomGraph *self)
   if (v < 0)
     return;
   at = fit_shape (self, (guint)v, 2, dims);
+  if (self->fault == NULL)
+    at = add_to_lattice (self, at, &leaf, "1");
   if (self->fault != NULL)
     return;
   wires = g_string_new ("    <wire from=\"x\" to=\"l0\"/>\n");
