@@ -186,7 +186,7 @@ run_check (const Command *command, int argc, char **argv)
   gint64 batch_size = 0;
   gboolean json = FALSE, gradcheck = FALSE;
   const GOptionEntry entries[] = {
-    { "gradcheck", 0, 0, G_OPTION_ARG_NONE, &gradcheck, "Compare gradients (of NODE alone) with finite differences",
+    { "gradcheck", 0, 0, G_OPTION_ARG_NONE, &gradcheck, "Compare gradients (of a NODE named behind GRAPH alone) with differences",
       NULL },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "B for costs (default: the graph's, else 1)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line on standard output", NULL },
@@ -230,7 +230,7 @@ run_check (const Command *command, int argc, char **argv)
 
 const Command command_check = {
   .name = "check",
-  .arguments = "GRAPH",
+  .arguments = "GRAPH [NODE]",
   .summary = "validate; table of nodes with shape, parameters, FLOPs, memory",
   .details = "All faults are printed, each with line, node, port and fix; the status is then 1.",
   .run = run_check,

@@ -14,7 +14,7 @@ loom_step_free (LoomStep *step)
 {
   if (!step)
     return;
-  loom_program_unref (step->program);
+  g_clear_pointer (&step->program, loom_program_unref); /* none where lowering failed */
   loom_net_free (step->net);
   g_free (step->metric_count);
   g_free (step->metric_size);
