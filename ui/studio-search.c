@@ -300,13 +300,18 @@ studio_search_rank (const StudioSearchKey *key, const char *text)
       within = within && (word || synonym || inner);
       said = said && (word || synonym || inner || (strlen (tokens[i]) > 2 && text_has (key->text, tokens[i])));
     }
-  rank = strcmp (key->name, whole) == 0 || strcmp (key->title, whole) == 0             ? 8
-         : g_str_has_prefix (key->name, whole) || g_str_has_prefix (key->title, whole) ? 7
-         : words                                                                       ? 6
-         : synonyms                                                                    ? 5
-         : strstr (key->name, whole) != NULL || strstr (key->title, whole) != NULL     ? 4
-         : within                                                                      ? 3
-         : said                                                                        ? 2
-                                                                                       : 0;
+  if (strcmp (key->name, whole) == 0 || strcmp (key->title, whole) == 0)
+    rank = 8;
+  else if (g_str_has_prefix (key->name, whole) || g_str_has_prefix (key->title, whole)
+           || g_strv_contains ((const char *const *)key->synonyms, folded))
+    rank = 7;
+  else if (words)
+    rank = 6;
+  else if (synonyms)
+    rank = 5;
+  else if (strstr (key->name, whole) != NULL || strstr (key->title, whole) != NULL)
+    rank = 4;
+  else
+    rank = within ? 3 : said ? 2 : 0;
   return rank == 0 ? 0 : 2 * rank + key->usual;
 }

@@ -1,360 +1,154 @@
 /* Training settings: what the right pane shows while nothing is selected.
  *
- * Rows for the optimiser's hyper-parameters come from its description in the engine, so a new optimiser needs no line
+ * Rows come from the tables of optimisers, schedules and metrics in the engine, so a new one of these needs no line
  * here. Every change is a transaction of the document; nothing is kept in the widgets. */
-#include "ui/studio-training-settings.h"
+#include "ui/studio-training-private.h"
 
 #include <adwaita.h>
 #include <math.h>
 #include <string.h>
 
-#include "engine/loom.h"
-
-struct _StudioTrainingSettings
-{
-  GtkWidget parent_instance;
-  StudioDocument *document;
-  GtkWidget *box;
-  char *shown;     /* optimiser, schedule and loss names that the rows were made for */
-  GPtrArray *rows; /* Row */
-  gboolean filling;
-};
-
 G_DEFINE_TYPE (StudioTrainingSettings, studio_training_settings, GTK_TYPE_WIDGET)
 
-typedef struct
-{
-  StudioTrainingSettings *settings;
-  LoomTag tag; /* TRAIN, SCHEDULE or CLIP */
-  const char *attribute;
-  char *def;
-  GtkWidget *widget; /* GtkEntry, GtkSwitch or GtkDropDown */
-  const char *const *choices;
-  gboolean gone; /* its widget was taken away; the focus's leaving may be told only afterwards */
-} Row;
-
-/* ---- the element ------------------------------------------------------------------- */
-
-static LoomElement *
-find_train (StudioDocument *document)
-{
-  return loom_element_find (loom_graph_root (studio_document_get_graph (document)), LOOM_TAG_TRAIN);
-}
-
-static const LoomNetNode *
-find_loss (StudioDocument *document)
-{
-  LoomNet *net = studio_document_get_net (document);
-  const LoomNetNode *found = NULL;
-  for (guint i = 0; i < loom_net_n_nodes (net); i++)
-    {
-      const LoomNetNode *node = loom_net_node (net, i);
-      if (node->op != NULL && node->op->category == LOOM_CATEGORY_LOSS)
-        found = node;
-    }
-  return found;
-}
-
-static void
-add_accuracy (StudioDocument *document, LoomElement *train, const LoomNetNode *loss)
-{
-  LoomNet *net = studio_document_get_net (document);
-  if (!g_str_equal (loss->op->name, "cross_entropy") || loss->n_inputs < 2 || loss->input[0].node == G_MAXUINT
-      || loss->input[1].node == G_MAXUINT)
-    return;
-  g_autofree char *input = loom_net_port_name (net, loss->input[0].node, loss->input[0].output);
-  g_autofree char *target = loom_net_port_name (net, loss->input[1].node, loss->input[1].output);
-  loom_element_append_detached (
-      train, loom_element_new (LOOM_TAG_METRIC, "type", "accuracy", "input", input, "target", target, NULL));
-}
-
-gboolean
-studio_training_ensure (StudioDocument *document, GError **error)
-{
-  LoomElement *train = find_train (document);
-  const LoomNetNode *loss = find_loss (document);
-  if (train != NULL && loom_element_get (train, "loss") != NULL)
-    return TRUE;
-  if (loss == NULL)
-    {
-      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                           "There is nothing to train yet: add a loss, for example cross_entropy, and wire it.");
-      return FALSE;
-    }
-  studio_document_begin (document, "Set up training");
-  if (train != NULL)
-    studio_document_edit (document, loom_edit_set (train, "loss", loss->path));
-  else
-    {
-      LoomElement *made = loom_element_new (LOOM_TAG_TRAIN, "loss", loss->path, "optimizer", "adam", "lr", "0.001",
-                                            "batch_size", "64", "epochs", "3", "seed", "1", NULL);
-      add_accuracy (document, made, loss);
-      LoomElement *root = loom_graph_root (studio_document_get_graph (document));
-      studio_document_edit (document, loom_edit_insert (root, loom_element_place_for (root, LOOM_TAG_TRAIN), made));
-    }
-  studio_document_end (document);
-  return TRUE;
-}
-
-void
-studio_training_set (StudioDocument *document, const char *attribute, const char *value)
-{
-  studio_document_begin (document, "Change training");
-  if (find_train (document) == NULL)
-    studio_training_ensure (document, NULL);
-  LoomElement *train = find_train (document);
-  if (train == NULL)
-    train = studio_document_ensure (document, LOOM_TAG_TRAIN);
-  if (g_strcmp0 (loom_element_get (train, attribute), value) != 0)
-    {
-      g_autofree char *key = g_strdup_printf ("train.%s", attribute);
-      studio_document_edit (document, loom_edit_set (train, attribute, value));
-      studio_document_merge (document, key);
-    }
-  studio_document_end (document);
-}
-
-char *
-studio_training_dup_loss_path (StudioDocument *document)
-{
-  LoomElement *train = find_train (document);
-  const char *loss = train != NULL ? loom_element_get (train, "loss") : NULL;
-  if (loss != NULL)
-    return g_strdup (loss);
-  const LoomNetNode *node = find_loss (document);
-  return node != NULL ? g_strdup (node->path) : NULL;
-}
-
-/* Sets an attribute of <train>'s child, which is made when needed. */
-static void
-set_in_child (StudioDocument *document, LoomTag tag, const char *attribute, const char *value)
-{
-  studio_document_begin (document, "Change training");
-  studio_training_ensure (document, NULL);
-  LoomElement *train = find_train (document);
-  if (train == NULL)
-    train = studio_document_ensure (document, LOOM_TAG_TRAIN);
-  LoomElement *child = loom_element_find (train, tag);
-  /* Clipping by 0, and a schedule that is constant without warm-up, are the absence of both. */
-  gboolean gone = value == NULL || (tag == LOOM_TAG_CLIP && g_ascii_strtod (value, NULL) <= 0);
-  if (child == NULL && !gone)
-    {
-      LoomElement *made = loom_element_new (tag, attribute, value, NULL);
-      if (tag == LOOM_TAG_SCHEDULE && !g_str_equal (attribute, "type"))
-        {
-          loom_element_free (made);
-          made = loom_element_new (tag, "type", "constant", attribute, value, NULL);
-        }
-      studio_document_edit (document, loom_edit_insert (train, loom_element_place_for (train, tag), made));
-    }
-  else if (child != NULL && gone && tag == LOOM_TAG_CLIP)
-    studio_document_edit (document, loom_edit_remove (child));
-  else if (child != NULL && g_strcmp0 (loom_element_get (child, attribute), value) != 0)
-    studio_document_edit (document, loom_edit_set (child, attribute, value));
-  studio_document_end (document);
-}
-
-/* ---- rows ------------------------------------------------------------------------------ */
+static const TrainingPlace in_train = { LOOM_TAG_TRAIN, 0 };
+static const TrainingPlace in_schedule = { LOOM_TAG_SCHEDULE, 0 };
+static const TrainingPlace in_clip = { LOOM_TAG_CLIP, 0 };
 
 static const char *
-value_of (Row *row)
+train_value (StudioTrainingSettings *self, const char *attribute, const char *def)
 {
-  LoomElement *e = find_train (row->settings->document);
-  if (e != NULL && row->tag != LOOM_TAG_TRAIN)
-    e = loom_element_find (e, row->tag);
-  const char *value = e != NULL ? loom_element_get (e, row->attribute) : NULL;
-  return value != NULL ? value : row->def;
+  LoomElement *train = studio_training_element (self->document);
+  const char *value = train != NULL ? loom_element_get (train, attribute) : NULL;
+  return value != NULL ? value : def;
+}
+
+static const char *
+schedule_type (StudioTrainingSettings *self)
+{
+  LoomElement *train = studio_training_element (self->document);
+  LoomElement *schedule = train != NULL ? loom_element_find (train, LOOM_TAG_SCHEDULE) : NULL;
+  const char *type = schedule != NULL ? loom_element_get (schedule, "type") : NULL;
+  return type != NULL ? type : "constant";
+}
+
+/* Text of a number that lives as long as the program: rows keep it as their default. */
+static const char *
+number_text (double value)
+{
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+  return g_intern_string (g_ascii_formatd (number, sizeof number, "%.10g", value));
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static char **
+suggest_loss (StudioDocument *document)
+{
+  return studio_training_ports (document, STUDIO_PORTS_LOSS);
 }
 
 static void
-apply (Row *row, const char *value)
+add_run (StudioTrainingSettings *self)
 {
-  StudioTrainingSettings *self = row->settings;
-  if (row->gone || self->filling || g_strcmp0 (value, value_of (row)) == 0)
-    return;
-  if (row->tag == LOOM_TAG_TRAIN)
-    studio_training_set (self->document, row->attribute, value);
-  else
-    set_in_child (self->document, row->tag, row->attribute, value);
+  static const LoomParamSpec specs[] = {
+    { .name = "epochs",
+      .type = LOOM_PARAM_INT,
+      .def = "1",
+      .minimum = 1,
+      .maximum = 1e9,
+      .doc = "How often every sample is seen" },
+    { .name = "batch_size",
+      .type = LOOM_PARAM_INT,
+      .def = "32",
+      .minimum = 1,
+      .maximum = 1e9,
+      .doc = "Samples in one step" },
+    { .name = "seed",
+      .type = LOOM_PARAM_INT,
+      .def = "0",
+      .minimum = 0,
+      .maximum = 9e18,
+      .doc = "Same seed, same numbers" },
+  };
+  static const LoomParamSpec loss
+      = { .name = "loss", .type = LOOM_PARAM_STRING, .def = "", .doc = "The number that is to become small" };
+  GtkWidget *grid = training_add_group (self, "Training");
+  training_add_row (self, grid, in_train, &loss, "none yet", suggest_loss);
+  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
+    training_add_row (self, grid, in_train, &specs[i], NULL, NULL);
 }
 
 static void
-entry_done (Row *row)
+more_cb (GtkExpander *expander, GParamSpec *pspec, StudioTrainingSettings *self)
 {
-  if (row->gone)
-    return;
-  const char *text = gtk_editable_get_text (GTK_EDITABLE (row->widget));
-  char *end;
-  double value = g_ascii_strtod (text, &end);
-  gboolean good = *text != '\0' && *end == '\0' && isfinite (value);
-  /* betas="0.9,0.999" is a list; its parts are checked by the engine, whose fault then stands in the status line. */
-  if (strchr (text, ',') != NULL)
-    good = TRUE;
-  if (!good)
-    {
-      gtk_widget_add_css_class (row->widget, "error");
-      return;
-    }
-  gtk_widget_remove_css_class (row->widget, "error");
-  apply (row, text);
+  self->more_open = gtk_expander_get_expanded (expander);
 }
 
+/* What is seldom set, folded; open where something of it is. */
 static void
-activate_cb (GtkEntry *entry, Row *row)
+add_more (StudioTrainingSettings *self)
 {
-  entry_done (row);
-}
-
-static void
-leave_cb (GtkEventControllerFocus *controller, Row *row)
-{
-  entry_done (row);
-}
-
-static gboolean
-switch_cb (GtkSwitch *widget, GParamSpec *pspec, Row *row)
-{
-  apply (row, gtk_switch_get_active (widget) ? "true" : "false");
-  return FALSE;
-}
-
-static void
-drop_cb (GtkDropDown *drop, GParamSpec *pspec, Row *row)
-{
-  guint i = gtk_drop_down_get_selected (drop);
-  if (i != GTK_INVALID_LIST_POSITION)
-    apply (row, row->choices[i]);
-}
-
-static void
-row_free (gpointer data)
-{
-  Row *row = data;
-  g_free (row->def);
-  g_free (row);
-}
-
-static void
-fill_row (Row *row)
-{
-  const char *value = value_of (row);
-  if (GTK_IS_ENTRY (row->widget))
-    {
-      GtkWidget *focus = gtk_widget_get_focus_child (row->widget);
-      if (focus == NULL || g_strcmp0 (gtk_editable_get_text (GTK_EDITABLE (row->widget)), value) != 0)
-        gtk_editable_set_text (GTK_EDITABLE (row->widget), value);
-    }
-  else if (GTK_IS_SWITCH (row->widget))
-    gtk_switch_set_active (GTK_SWITCH (row->widget), g_str_equal (value, "true"));
-  else
-    for (guint i = 0; row->choices[i] != NULL; i++)
-      if (g_str_equal (row->choices[i], value))
-        gtk_drop_down_set_selected (GTK_DROP_DOWN (row->widget), i);
-}
-
-static Row *
-new_row (StudioTrainingSettings *self, GtkWidget *grid, int at, LoomTag tag, const char *attribute, const char *title,
-         const char *def, const char *tooltip, GtkWidget *widget)
-{
-  Row *row = g_new0 (Row, 1);
-  row->settings = self;
-  row->tag = tag;
-  row->attribute = g_intern_string (attribute);
-  row->def = g_strdup (def);
-  row->widget = widget;
-  GtkWidget *label = gtk_label_new (title);
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_widget_set_hexpand (label, TRUE);
-  gtk_label_set_mnemonic_widget (GTK_LABEL (label), widget);
-  gtk_widget_set_tooltip_text (label, tooltip);
-  gtk_widget_set_tooltip_text (widget, tooltip);
-  gtk_widget_set_halign (widget, GTK_ALIGN_END);
-  gtk_widget_set_valign (widget, GTK_ALIGN_CENTER);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
-  gtk_grid_attach (GTK_GRID (grid), label, 0, at, 1, 1);
-  gtk_grid_attach (GTK_GRID (grid), widget, 1, at, 1, 1);
-  /* The row lives as long as its widget, whose signals may still come after it left the window. */
-  g_object_set_data_full (G_OBJECT (widget), "row", row, row_free);
-  g_ptr_array_add (self->rows, row);
-  return row;
-}
-
-static void
-add_entry (StudioTrainingSettings *self, GtkWidget *grid, int at, LoomTag tag, const char *attribute, const char *title,
-           const char *def, const char *tooltip)
-{
-  GtkWidget *entry = gtk_entry_new ();
-  gtk_editable_set_width_chars (GTK_EDITABLE (entry), 10);
-  gtk_editable_set_max_width_chars (GTK_EDITABLE (entry), 10);
-  gtk_editable_set_alignment (GTK_EDITABLE (entry), 1);
-  Row *row = new_row (self, grid, at, tag, attribute, title, def, tooltip, entry);
-  g_signal_connect (entry, "activate", G_CALLBACK (activate_cb), row);
-  GtkEventController *focus = gtk_event_controller_focus_new ();
-  g_signal_connect (focus, "leave", G_CALLBACK (leave_cb), row);
-  gtk_widget_add_controller (entry, focus);
-}
-
-static void
-add_switch (StudioTrainingSettings *self, GtkWidget *grid, int at, LoomTag tag, const char *attribute,
-            const char *title, const char *def, const char *tooltip)
-{
-  GtkWidget *widget = gtk_switch_new ();
-  Row *row = new_row (self, grid, at, tag, attribute, title, def, tooltip, widget);
-  fill_row (row);
-  g_signal_connect (widget, "notify::active", G_CALLBACK (switch_cb), row);
-}
-
-static void
-add_drop (StudioTrainingSettings *self, GtkWidget *grid, int at, LoomTag tag, const char *attribute, const char *title,
-          const char *def, const char *tooltip, const char *const *choices)
-{
-  GtkWidget *drop = gtk_drop_down_new_from_strings (choices);
-  Row *row = new_row (self, grid, at, tag, attribute, title, def, tooltip, drop);
-  row->choices = choices;
-  fill_row (row);
-  g_signal_connect (drop, "notify::selected", G_CALLBACK (drop_cb), row);
-}
-
-static GtkWidget *
-add_group (StudioTrainingSettings *self, const char *title)
-{
-  GtkWidget *label = gtk_label_new (title);
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_widget_add_css_class (label, "heading");
-  if (gtk_widget_get_first_child (self->box) != NULL)
-    gtk_widget_set_margin_top (label, 12);
-  gtk_box_append (GTK_BOX (self->box), label);
-  GtkWidget *grid = gtk_grid_new ();
+  static const char *const precisions[] = { "f32", "bf16", "f16", "f64", NULL };
+  static const struct
+  {
+    LoomParamSpec spec;
+    const char *placeholder;
+  } more[] = {
+    { { .name = "precision",
+        .type = LOOM_PARAM_ENUM,
+        .def = "f32",
+        .choices = precisions,
+        .doc = "What products are computed in; weights stay f32. bf16 is half the memory, f64 needs the device ref." },
+      NULL },
+    { { .name = "accumulate",
+        .type = LOOM_PARAM_INT,
+        .def = "1",
+        .minimum = 1,
+        .maximum = 1e9,
+        .doc = "Gradients of so many batches are added up before a step is taken" },
+      NULL },
+    { { .name = "ema",
+        .type = LOOM_PARAM_FLOAT,
+        .def = "",
+        .minimum = 0,
+        .maximum = 1,
+        .doc = "Decay of a moving average of the weights, such as 0.999; it is what is validated" },
+      "off" },
+    { { .name = "lr_batch_size",
+        .type = LOOM_PARAM_INT,
+        .def = "",
+        .minimum = 1,
+        .maximum = 1e9,
+        .doc = "The learning rate is meant for this batch size and grows with a larger one" },
+      "any" },
+    { { .name = "weights",
+        .type = LOOM_PARAM_STRING,
+        .def = "",
+        .doc = "A safetensors file to begin from, relative to the graph" },
+      "random" },
+    { { .name = "match",
+        .type = LOOM_PARAM_STRING,
+        .def = "",
+        .doc = "Which weights are taken from it: patterns with commas, such as block*,fc1" },
+      "all" },
+  };
+  GtkWidget *expander = gtk_expander_new ("More"), *grid = gtk_grid_new ();
+  gboolean open = self->more_open;
   gtk_grid_set_row_spacing (GTK_GRID (grid), 6);
-  gtk_grid_set_column_spacing (GTK_GRID (grid), 12);
-  gtk_box_append (GTK_BOX (self->box), grid);
-  return grid;
+  gtk_grid_set_column_spacing (GTK_GRID (grid), 6);
+  gtk_widget_set_margin_top (grid, 6);
+  for (guint i = 0; i < G_N_ELEMENTS (more); i++)
+    {
+      training_add_row (self, grid, in_train, &more[i].spec, more[i].placeholder, NULL);
+      open = open || train_value (self, more[i].spec.name, NULL) != NULL;
+    }
+  gtk_expander_set_child (GTK_EXPANDER (expander), grid);
+  gtk_expander_set_expanded (GTK_EXPANDER (expander), open);
+  g_signal_connect (expander, "notify::expanded", G_CALLBACK (more_cb), self);
+  gtk_box_append (GTK_BOX (self->box), expander);
 }
 
-/* Titles of what has one; anything else is shown under its own name. */
-static char *
-title_of (const char *attribute)
-{
-  if (g_str_equal (attribute, "lr"))
-    return g_strdup ("Learning rate");
-  char *title = g_strdup (attribute);
-  g_strdelimit (title, "_", ' ');
-  title[0] = g_ascii_toupper (title[0]);
-  return title;
-}
-
-static const char *const schedule_choices[] = { "constant", "step", "cosine", "linear", NULL };
-
-static const struct
-{
-  const char *type, *attribute, *title, *def, *doc;
-} schedule_rows[] = {
-  { NULL, "warmup_steps", "Warm-up steps", "0", "The learning rate rises from 0 over this many steps" },
-  { "step", "step_size", "Step size", "1000", "Steps between two reductions" },
-  { "step", "gamma", "Gamma", "0.1", "The learning rate is multiplied by this at each reduction" },
-  { "cosine", "min_lr", "Lowest rate", "0", "Where the half wave ends" },
-  { "linear", "end_factor", "End factor", "0", "The last step's share of the learning rate" },
-};
+/* ---- the optimiser ------------------------------------------------------------------------------ */
 
 static const char *const *
 optimizer_names (void)
@@ -371,90 +165,269 @@ optimizer_names (void)
   return names;
 }
 
-static const char *
-train_value (StudioTrainingSettings *self, const char *attribute, const char *def)
+static const LoomHyper *
+hyper_of (const LoomOptimizer *optimizer, const char *name)
 {
-  LoomElement *train = find_train (self->document);
-  const char *value = train != NULL ? loom_element_get (train, attribute) : NULL;
-  return value != NULL ? value : def;
+  int k = loom_optimizer_find (optimizer, name);
+  return k >= 0 ? &optimizer->hyper[k] : NULL;
 }
 
-static const char *
-schedule_type (StudioTrainingSettings *self)
+static LoomParamSpec
+hyper_spec (const LoomOptimizer *optimizer, const LoomHyper *h)
 {
-  LoomElement *train = find_train (self->document);
-  LoomElement *schedule = train != NULL ? loom_element_find (train, LOOM_TAG_SCHEDULE) : NULL;
-  const char *type = schedule != NULL ? loom_element_get (schedule, "type") : NULL;
-  return type != NULL ? type : "constant";
+  LoomParamSpec spec = { .name = h->name, .minimum = h->minimum, .maximum = h->maximum, .doc = h->doc };
+  if (h->is_bool)
+    {
+      spec.type = LOOM_PARAM_BOOL;
+      spec.def = h->value != 0 ? "true" : "false";
+    }
+  else if (h->words != NULL)
+    {
+      spec.type = LOOM_PARAM_ENUM;
+      spec.choices = h->words;
+      spec.def = h->words[(int)h->value];
+    }
+  else
+    {
+      spec.type = h->is_whole ? LOOM_PARAM_INT : LOOM_PARAM_FLOAT;
+      spec.def = number_text (h->value);
+    }
+  return spec;
 }
 
 static void
-forget_rows (StudioTrainingSettings *self)
+add_optimizer (StudioTrainingSettings *self, const LoomOptimizer *optimizer)
 {
-  for (guint i = 0; i < self->rows->len; i++)
-    ((Row *)g_ptr_array_index (self->rows, i))->gone = TRUE;
-  g_ptr_array_set_size (self->rows, 0);
+  LoomParamSpec method = { .name = "optimizer",
+                           .type = LOOM_PARAM_ENUM,
+                           .def = "sgd",
+                           .choices = optimizer_names (),
+                           .doc = optimizer != NULL ? optimizer->doc : NULL };
+  GtkWidget *grid = training_add_group (self, "Optimizer");
+  training_add_row (self, grid, in_train, &method, NULL, NULL);
+  for (const LoomHyper *h = optimizer != NULL ? optimizer->hyper : NULL; h != NULL && h->name != NULL; h++)
+    {
+      LoomParamSpec spec = hyper_spec (optimizer, h);
+      const LoomHyper *second = hyper_of (optimizer, "beta2");
+      /* In the file the two betas are one attribute, as in PyTorch. */
+      if (g_str_equal (h->name, "beta2"))
+        continue;
+      if (g_str_equal (h->name, "beta1") && second != NULL)
+        {
+          g_autofree char *both = g_strdup_printf ("%s,%s", spec.def, number_text (second->value));
+          spec = (LoomParamSpec){ .name = "betas",
+                                  .type = LOOM_PARAM_FLOATS,
+                                  .def = g_intern_string (both),
+                                  .maximum = 1,
+                                  .length = 2,
+                                  .doc = h->doc };
+        }
+      training_add_row (self, grid, in_train, &spec, spec.def, NULL);
+    }
 }
+
+/* ---- the schedule ---------------------------------------------------------------------------------- */
+
+static const char *const *
+schedule_names (void)
+{
+  static const char **names = NULL;
+  if (names == NULL)
+    {
+      GPtrArray *list = g_ptr_array_new ();
+      for (const LoomScheduleClass *const *s = loom_schedules (); *s != NULL; s++)
+        g_ptr_array_add (list, (gpointer)(*s)->name);
+      g_ptr_array_add (list, NULL);
+      names = (const char **)g_ptr_array_free (list, FALSE);
+    }
+  return names;
+}
+
+static LoomParamSpec
+schedule_spec (const LoomElement *e, const LoomScheduleParam *p)
+{
+  gboolean old_name = e != NULL && p->alias != NULL && loom_element_get (e, p->alias) != NULL;
+  LoomParamSpec spec
+      = { .name = old_name ? p->alias : p->name, .minimum = p->minimum, .maximum = p->maximum, .doc = p->doc };
+  if (p->words != NULL)
+    {
+      gboolean is_switch = g_str_equal (p->words[0], "false") && g_str_equal (p->words[1], "true");
+      spec.type = is_switch ? LOOM_PARAM_BOOL : LOOM_PARAM_ENUM;
+      spec.choices = is_switch ? NULL : p->words;
+      spec.def = p->words[(int)p->value];
+      return spec;
+    }
+  spec.type = p->whole ? LOOM_PARAM_INT : LOOM_PARAM_FLOAT;
+  /* What the formula says where nothing is given is no number that could stand here. */
+  spec.def = p->required ? NULL : isnan (p->value) ? "" : number_text (p->value);
+  return spec;
+}
+
+static void
+add_schedule (StudioTrainingSettings *self)
+{
+  static const char *const intervals[] = { "step", "epoch", NULL };
+  static const LoomParamSpec warmup = { .name = "warmup_steps",
+                                        .type = LOOM_PARAM_INT,
+                                        .def = "0",
+                                        .minimum = 0,
+                                        .maximum = 1e12,
+                                        .doc = "The learning rate rises from 0 over this many steps" };
+  static const LoomParamSpec interval = {
+    .name = "interval", .type = LOOM_PARAM_ENUM, .def = "step", .choices = intervals, .doc = "What the course counts"
+  };
+  static const LoomParamSpec milestones = { .name = "milestones",
+                                            .type = LOOM_PARAM_INTS,
+                                            .minimum = 0,
+                                            .maximum = 1e12,
+                                            .doc = "Where the rate falls: whole numbers in ascending order" };
+  const LoomScheduleClass *klass = loom_schedule (schedule_type (self));
+  LoomElement *train = studio_training_element (self->document);
+  const LoomElement *e = train != NULL ? loom_element_find (train, LOOM_TAG_SCHEDULE) : NULL;
+  LoomParamSpec type = { .name = "type",
+                         .type = LOOM_PARAM_ENUM,
+                         .def = "constant",
+                         .choices = schedule_names (),
+                         .doc = klass != NULL ? klass->doc : NULL };
+  GtkWidget *grid = training_add_group (self, "Schedule");
+  training_add_row (self, grid, in_schedule, &type, NULL, NULL);
+  if (klass == NULL)
+    return;
+  if (klass->has_milestones)
+    training_add_row (self, grid, in_schedule, &milestones, "30,80", NULL);
+  /* A constant rate with a factor for its first steps is rarely meant; what is written is shown. */
+  for (const LoomScheduleParam *p = klass->param; p->name != NULL; p++)
+    if (!g_str_equal (klass->name, "constant") || (e != NULL && loom_element_get (e, p->name) != NULL))
+      {
+        LoomParamSpec spec = schedule_spec (e, p);
+        training_add_row (self, grid, in_schedule, &spec,
+                          spec.def == NULL ? "needed"
+                          : spec.def[0]    ? spec.def
+                                           : "the run’s",
+                          NULL);
+      }
+  training_add_row (self, grid, in_schedule, &warmup, NULL, NULL);
+  if (!klass->watches_loss && !g_str_equal (klass->name, "constant"))
+    training_add_row (self, grid, in_schedule, &interval, NULL, NULL);
+}
+
+/* ---- gradients, and the end -------------------------------------------------------------------------- */
+
+static void
+add_clip (StudioTrainingSettings *self)
+{
+  static const LoomParamSpec specs[] = {
+    { .name = "norm",
+      .type = LOOM_PARAM_FLOAT,
+      .def = "0",
+      .minimum = 0,
+      .maximum = 1e12,
+      .doc = "Longer gradients are shortened to this length; 0 leaves them alone" },
+    { .name = "value",
+      .type = LOOM_PARAM_FLOAT,
+      .def = "0",
+      .minimum = 0,
+      .maximum = 1e12,
+      .doc = "Each number of a gradient is kept within ± this; 0 leaves them alone" },
+  };
+  GtkWidget *grid = training_add_group (self, "Gradients");
+  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
+    training_add_row (self, grid, in_clip, &specs[i], NULL, NULL);
+}
+
+static char **
+suggest_monitor (StudioDocument *document)
+{
+  LoomElement *train = studio_training_element (document);
+  GPtrArray *names = g_ptr_array_new ();
+  g_ptr_array_add (names, g_strdup ("loss"));
+  for (guint i = 0; train != NULL && i < loom_element_n_children (train); i++)
+    {
+      const LoomElement *e = loom_element_child (train, i);
+      const char *name = loom_element_get (e, "name");
+      if (loom_element_tag (e) == LOOM_TAG_METRIC)
+        g_ptr_array_add (names, g_strdup (name != NULL ? name : loom_element_get (e, "type")));
+    }
+  g_ptr_array_add (names, NULL);
+  return (char **)g_ptr_array_free (names, FALSE);
+}
+
+static gboolean
+stops_early (StudioTrainingSettings *self)
+{
+  return train_value (self, "patience", NULL) != NULL || train_value (self, "monitor", NULL) != NULL
+         || train_value (self, "min_delta", NULL) != NULL;
+}
+
+static void
+add_stopping (StudioTrainingSettings *self)
+{
+  static const LoomParamSpec patience
+      = { .name = "patience",
+          .type = LOOM_PARAM_INT,
+          .def = "",
+          .minimum = 1,
+          .maximum = 1e9,
+          .doc = "Training ends after so many epochs without a better one, and the best weights are kept" };
+  static const LoomParamSpec least = { .name = "min_delta",
+                                       .type = LOOM_PARAM_FLOAT,
+                                       .def = "0",
+                                       .minimum = 0,
+                                       .maximum = 1e30,
+                                       .doc = "By how much an epoch must be better to count" };
+  static const LoomParamSpec monitor
+      = { .name = "monitor", .type = LOOM_PARAM_STRING, .def = "", .doc = "The loss, or a metric’s name" };
+  GtkWidget *grid = training_add_group (self, "Early end");
+  training_add_row (self, grid, in_train, &patience, "off", NULL);
+  if (!stops_early (self))
+    return;
+  training_add_row (self, grid, in_train, &least, NULL, NULL);
+  training_add_row (self, grid, in_train, &monitor, "loss", suggest_monitor);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------ */
 
 static void
 build (StudioTrainingSettings *self)
 {
+  const LoomOptimizer *optimizer = loom_optimizer (train_value (self, "optimizer", "sgd"));
   GtkWidget *child;
-  forget_rows (self);
+  training_forget_rows (self);
   while ((child = gtk_widget_get_first_child (self->box)) != NULL)
     gtk_box_remove (GTK_BOX (self->box), child);
+  add_run (self);
+  add_more (self);
+  add_optimizer (self, optimizer);
+  add_schedule (self);
+  if (optimizer == NULL || optimizer->emit != NULL)
+    add_clip (self);
+  add_stopping (self);
+  training_add_groups (self, optimizer);
+  training_add_metrics (self);
+}
 
-  GtkWidget *grid = add_group (self, "Training");
-  int at = 0;
-  add_entry (self, grid, at++, LOOM_TAG_TRAIN, "epochs", "Epochs", "1", "How often every sample is seen");
-  add_entry (self, grid, at++, LOOM_TAG_TRAIN, "batch_size", "Batch size", "32", "Samples in one step");
-  add_entry (self, grid, at++, LOOM_TAG_TRAIN, "seed", "Seed", "0", "Same seed, same numbers");
-
-  grid = add_group (self, "Optimizer");
-  at = 0;
-  const char *name = train_value (self, "optimizer", "sgd");
-  add_drop (self, grid, at++, LOOM_TAG_TRAIN, "optimizer", "Method", "sgd", NULL, optimizer_names ());
-  const LoomOptimizer *optimizer = loom_optimizer (name);
-  gboolean betas = FALSE;
-  for (const LoomHyper *h = optimizer != NULL ? optimizer->hyper : NULL; h != NULL && h->name != NULL; h++)
+/* What decides which rows there are. */
+static char *
+key_of (StudioTrainingSettings *self)
+{
+  GString *key = g_string_new (NULL);
+  LoomElement *train = studio_training_element (self->document);
+  g_string_printf (key, "%s %s %d", train_value (self, "optimizer", "sgd"), schedule_type (self), stops_early (self));
+  for (guint i = 0; train != NULL && i < loom_element_n_children (train); i++)
     {
-      char number[G_ASCII_DTOSTR_BUF_SIZE];
-      g_ascii_formatd (number, sizeof number, "%.10g", h->value);
-      g_autofree char *title = title_of (h->name);
-      /* In the file the two betas are one attribute, as in PyTorch. */
-      if (g_str_has_prefix (h->name, "beta"))
-        {
-          if (!betas)
-            add_entry (self, grid, at++, LOOM_TAG_TRAIN, "betas", "Betas", "0.9,0.999", h->doc);
-          betas = TRUE;
-        }
-      else if (h->is_bool)
-        add_switch (self, grid, at++, LOOM_TAG_TRAIN, h->name, title, h->value != 0 ? "true" : "false", h->doc);
-      else if (h->words != NULL)
-        add_drop (self, grid, at++, LOOM_TAG_TRAIN, h->name, title, h->words[(int)h->value], h->doc, h->words);
-      else
-        add_entry (self, grid, at++, LOOM_TAG_TRAIN, h->name, title, number, h->doc);
+      const LoomElement *e = loom_element_child (train, i);
+      LoomTag tag = loom_element_tag (e);
+      if (tag == LOOM_TAG_GROUP || tag == LOOM_TAG_METRIC)
+        g_string_append_printf (key, " %" G_GUINT64_FORMAT " %s", loom_element_serial (e),
+                                tag == LOOM_TAG_METRIC ? loom_element_get (e, "type") : "");
     }
-
-  grid = add_group (self, "Schedule");
-  at = 0;
-  const char *type = schedule_type (self);
-  add_drop (self, grid, at++, LOOM_TAG_SCHEDULE, "type", "Course", "constant",
-            "How the learning rate changes during the run", schedule_choices);
-  for (guint i = 0; i < G_N_ELEMENTS (schedule_rows); i++)
-    if (schedule_rows[i].type == NULL || g_str_equal (schedule_rows[i].type, type))
-      add_entry (self, grid, at++, LOOM_TAG_SCHEDULE, schedule_rows[i].attribute, schedule_rows[i].title,
-                 schedule_rows[i].def, schedule_rows[i].doc);
-
-  grid = add_group (self, "Gradients");
-  add_entry (self, grid, 0, LOOM_TAG_CLIP, "norm", "Clip norm", "0",
-             "Longer gradients are shortened to this length; 0 leaves them alone");
+  return g_string_free (key, FALSE);
 }
 
 static void
 show (StudioTrainingSettings *self)
 {
-  g_autofree char *key = g_strdup_printf ("%s %s", train_value (self, "optimizer", "sgd"), schedule_type (self));
+  g_autofree char *key = key_of (self);
   self->filling = TRUE;
   if (g_strcmp0 (key, self->shown) != 0)
     {
@@ -462,8 +435,7 @@ show (StudioTrainingSettings *self)
       self->shown = g_steal_pointer (&key);
       build (self);
     }
-  for (guint i = 0; i < self->rows->len; i++)
-    fill_row (g_ptr_array_index (self->rows, i));
+  training_fill_rows (self);
   self->filling = FALSE;
 }
 
@@ -493,7 +465,7 @@ training_settings_dispose (GObject *object)
   if (self->document != NULL)
     g_signal_handlers_disconnect_by_data (self->document, self);
   if (self->rows != NULL)
-    forget_rows (self);
+    training_forget_rows (self);
   g_clear_pointer (&self->box, gtk_widget_unparent);
   g_clear_object (&self->document);
   g_clear_pointer (&self->rows, g_ptr_array_unref);

@@ -10,7 +10,10 @@
 #include "ui/charts/studio-memory-bar.h"
 #include "ui/charts/studio-scalar-pin.h"
 #include "ui/run/studio-run-panel.h"
+#include "ui/studio-formula-field.h"
+#include "ui/studio-search.h"
 #include "ui/studio-start-page.h"
+#include "ui/studio-training-private.h"
 #include "ui/studio-training-settings.h"
 #include "ui/studio-window.h"
 
@@ -143,6 +146,155 @@ test_run_fault (void)
   g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
 }
 
+/* What somebody types, and the operator that must come first. */
+static void
+test_search (void)
+{
+  static const struct
+  {
+    const char *typed, *first;
+  } cases[] = {
+    { "hinge", "multi_margin_loss" },
+    { "svm", "multi_margin_loss" },
+    { "batchnorm", "batch_norm2d" },
+    { "bn", "batch_norm2d" },
+    { "batch_norm1d", "batch_norm1d" },
+    { "softmax", "softmax" },
+    { "conv", "conv2d" },
+    { "conv transpose", "conv_transpose1d" },
+    { "conv_transpose2d", "conv_transpose2d" },
+    { "ConvTranspose2d", "conv_transpose2d" },
+    { "dense", "linear" },
+    { "fully connected", "linear" },
+    { "swish", "silu" },
+    { "+", "add" },
+    { "*", "mul" },
+    { "max", "max" },
+    { "relu", "relu" },
+    { "ReLU6", "relu6" },
+    { "bce", "binary_cross_entropy_with_logits" },
+    { "formula", "expression" },
+    { "autograd function", "custom_function" },
+    { "cat", "concat" },
+    { "einstein", "einsum" },
+    { "global average", "adaptive_avg_pool2d" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      const char *best = NULL;
+      guint most = 0;
+      for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
+        {
+          StudioSearchKey *key = studio_search_key_new (*op);
+          guint rank = (*op)->category != LOOM_CATEGORY_HIDDEN ? studio_search_rank (key, cases[i].typed) : 0;
+          if (rank > most)
+            {
+              most = rank;
+              best = (*op)->name;
+            }
+          studio_search_key_free (key);
+        }
+      g_test_message ("%s", cases[i].typed);
+      g_assert_cmpstr (best, ==, cases[i].first);
+    }
+  /* Names, titles and PyTorch's names all find their operator, and nonsense finds nothing. */
+  for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
+    {
+      StudioSearchKey *key = studio_search_key_new (*op);
+      g_assert_cmpuint (studio_search_rank (key, (*op)->name), >=, 16);
+      g_assert_cmpuint (studio_search_rank (key, (*op)->title), >=, 16);
+      g_assert_cmpuint (studio_search_rank (key, "qzx"), ==, 0);
+      g_assert_cmpuint (studio_search_rank (key, ""), >, 0);
+      studio_search_key_free (key);
+    }
+  for (const char *const *name = studio_search_usual_names (); *name != NULL; name++)
+    g_assert_nonnull (loom_op (*name));
+  for (const char *const *name = studio_search_known_names (); *name != NULL; name++)
+    g_assert_nonnull (loom_op (*name));
+}
+
+/* Every optimiser and schedule of the engine can be chosen, and what the last one left behind is no fault. */
+static void
+test_choices (void)
+{
+  g_autoptr (StudioDocument) document = sample_document ();
+  GtkWidget *settings = g_object_ref_sink (GTK_WIDGET (studio_training_settings_new (document)));
+  g_assert_true (studio_training_ensure (document, NULL));
+  studio_training_set (document, "betas", "0.8,0.99");
+  for (const LoomOptimizer *const *o = loom_optimizers (); *o != NULL; o++)
+    {
+      if ((*o)->takes_no_gradients) /* needs a graph that assigns */
+        continue;
+      studio_training_set_optimizer (document, (*o)->name);
+      while (g_main_context_iteration (NULL, FALSE))
+        ;
+      g_test_message ("%s", (*o)->name);
+      g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
+    }
+  studio_training_set_optimizer (document, "sgd");
+  g_assert_null (loom_element_get (studio_training_element (document), "betas"));
+  studio_training_set (document, "lr", "0.001");
+  for (const LoomScheduleClass *const *s = loom_schedules (); *s != NULL; s++)
+    {
+      studio_training_set_schedule (document, (*s)->name);
+      while (g_main_context_iteration (NULL, FALSE))
+        ;
+      g_test_message ("%s", (*s)->name);
+      g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
+    }
+  studio_training_set_in (document, LOOM_TAG_CLIP, "norm", "1");
+  g_assert_nonnull (loom_element_find (studio_training_element (document), LOOM_TAG_CLIP));
+  studio_training_set_in (document, LOOM_TAG_CLIP, "norm", "0");
+  g_assert_null (loom_element_find (studio_training_element (document), LOOM_TAG_CLIP));
+  g_object_unref (settings);
+}
+
+/* The lists: a group and a metric are added, changed, taken away and brought back by undo. */
+static void
+test_lists (void)
+{
+  g_autoptr (StudioDocument) document = sample_document ();
+  GtkWidget *settings = g_object_ref_sink (GTK_WIDGET (studio_training_settings_new (document)));
+  LoomElement *group, *train;
+  g_assert_true (studio_training_add_group (document));
+  train = studio_training_element (document);
+  group = loom_element_find (train, LOOM_TAG_GROUP);
+  g_assert_cmpstr (loom_element_get (group, "match"), ==, "fc");
+  studio_training_set_at (document, loom_element_serial (group), "lr", "0.5");
+  g_assert_true (studio_training_add_metric (document));
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+  g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
+  studio_training_remove (document, loom_element_serial (group));
+  g_assert_null (loom_element_find (studio_training_element (document), LOOM_TAG_GROUP));
+  studio_document_undo (document);
+  group = loom_element_find (studio_training_element (document), LOOM_TAG_GROUP);
+  g_assert_cmpstr (loom_element_get (group, "lr"), ==, "0.5");
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+  g_object_unref (settings);
+}
+
+static void
+test_formula_field (void)
+{
+  StudioFormulaField *field = g_object_ref_sink (studio_formula_field_new ("Forward", TRUE));
+  g_autofree char *text = NULL;
+  studio_formula_field_set_text (field, "s = exp(x); y = s * x");
+  text = studio_formula_field_dup_text (field);
+  g_assert_cmpstr (text, ==, "s = exp(x); y = s * x");
+  studio_formula_field_mark (field, 4);
+  g_assert_true (gtk_widget_has_css_class (GTK_WIDGET (field), "error"));
+  studio_formula_field_mark (field, 1000);
+  studio_formula_field_mark (field, -1);
+  g_assert_false (gtk_widget_has_css_class (GTK_WIDGET (field), "error"));
+  g_assert_cmpint (studio_formula_fault_position ("The formula ends early at position 12, after the caret: “x‸”."), ==,
+                   11);
+  g_assert_cmpint (studio_formula_fault_position ("Two shapes do not fit."), ==, -1);
+  g_object_unref (field);
+}
+
 /* Without a loss there is a sentence, and no <train>. */
 static void
 test_nothing_to_train (void)
@@ -223,6 +375,10 @@ main (int argc, char **argv)
   g_test_add_func ("/window/settings", test_settings);
   g_test_add_func ("/window/run-fault", test_run_fault);
   g_test_add_func ("/window/nothing-to-train", test_nothing_to_train);
+  g_test_add_func ("/window/search", test_search);
+  g_test_add_func ("/window/choices", test_choices);
+  g_test_add_func ("/window/lists", test_lists);
+  g_test_add_func ("/window/formula-field", test_formula_field);
   g_test_add_func ("/window/icons", test_icons);
   g_test_add_func ("/window/window", test_window);
   return g_test_run ();

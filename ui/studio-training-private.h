@@ -1,0 +1,71 @@
+/* What the files of the training settings share: changes of the document, and rows that show an attribute. */
+#pragma once
+
+#include "engine/loom.h"
+#include "ui/studio-training-settings.h"
+
+G_BEGIN_DECLS
+
+struct _StudioTrainingSettings
+{
+  GtkWidget parent_instance;
+  StudioDocument *document;
+  GtkWidget *box;
+  char *shown;     /* what the rows were made for */
+  GPtrArray *rows; /* TrainingRow */
+  gboolean filling;
+  gboolean more_open; /* the fold of what is seldom set */
+};
+
+/* ---- studio-training.c ---- */
+
+LoomElement *studio_training_element (StudioDocument *document); /* NULL: none yet */
+/* These take attributes away that the new method or course does not know, and add what it cannot do without. */
+void studio_training_set_optimizer (StudioDocument *document, const char *name);
+void studio_training_set_schedule (StudioDocument *document, const char *type);
+/* An attribute of the only child of this kind, which is made when needed. */
+void studio_training_set_in (StudioDocument *document, LoomTag tag, const char *attribute, const char *value);
+/* An attribute of one of several: a group or a metric. */
+void studio_training_set_at (StudioDocument *document, guint64 serial, const char *attribute, const char *value);
+void studio_training_remove (StudioDocument *document, guint64 serial);
+/* FALSE where there is nothing that could be added. */
+gboolean studio_training_add_metric (StudioDocument *document);
+gboolean studio_training_add_group (StudioDocument *document);
+
+/* Suggestions, some dozens at most; free them with g_strfreev(). */
+typedef enum
+{
+  STUDIO_PORTS_LOSS,
+  STUDIO_PORTS_INPUT,
+  STUDIO_PORTS_TARGET
+} StudioTrainingPorts;
+char **studio_training_weight_paths (StudioDocument *document);
+char **studio_training_ports (StudioDocument *document, StudioTrainingPorts which);
+
+/* ---- studio-training-rows.c ---- */
+
+typedef struct
+{
+  LoomTag tag;    /* TRAIN, or its child SCHEDULE or CLIP */
+  guint64 serial; /* not 0: this element instead */
+} TrainingPlace;
+
+/* What could stand in a field; the list is made when it is opened. */
+typedef char **(*TrainingSuggest) (StudioDocument *document);
+
+/* A heading and the grid below it. */
+GtkWidget *training_add_group (StudioTrainingSettings *self, const char *title);
+/* A row of the grid: what the parameter's type wants. spec's strings must be static or interned. placeholder says what
+ * holds where nothing is written. */
+void training_add_row (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace place, const LoomParamSpec *spec,
+                       const char *placeholder, TrainingSuggest suggest);
+void training_fill_rows (StudioTrainingSettings *self);
+/* Before rows are taken away: what they still tell is not heard. */
+void training_forget_rows (StudioTrainingSettings *self);
+
+/* ---- studio-training-lists.c ---- */
+
+void training_add_groups (StudioTrainingSettings *self, const LoomOptimizer *optimizer);
+void training_add_metrics (StudioTrainingSettings *self);
+
+G_END_DECLS
