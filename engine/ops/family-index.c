@@ -285,8 +285,14 @@ loom_op_lower_scatter (LoomLower *ctx, LoomValue src, LoomScatterMode mode)
   LoomTensorDesc d = loom_op_desc (ctx, x);
   int axis = loom_op_axis_of (loom_infer_int (loom_lower_infer (ctx), "dim"), MAX (d.rank, 1));
 
+  /* What is narrower than i32 is combined there: a sum of yes and no is a number on the way. */
+  if (mode != LOOM_SCATTER_REPLACE && (d.dtype == LOOM_BOOL || d.dtype == LOOM_U8))
+    {
+      x = loom_cast (p, x, LOOM_I32);
+      src = loom_cast (p, src, LOOM_I32);
+    }
   y = loom_scatter (p, loom_op_at_least_1d (p, x), index, loom_op_part_like (p, src, index), axis, mode);
-  loom_lower_output (ctx, 0, loom_reshape (p, y, d.rank, d.dim));
+  loom_lower_output (ctx, 0, loom_reshape (p, loom_cast (p, y, d.dtype), d.rank, d.dim));
 }
 
 /* Input 0 sorted along "dim", of rank 1 where it is a scalar. */

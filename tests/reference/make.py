@@ -8,6 +8,7 @@ second run writes the same bytes. trajectories.py writes what training does."""
 
 import argparse
 import collections
+import concurrent.futures
 import json
 import os
 import re
@@ -17,12 +18,13 @@ import numpy as np
 import torch
 
 import compare
+import door
 import opinfo
 import trajectories
 from cases import CASES
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
-MOST_BYTES, MOST_CASES, MOST_SAMPLES = 5000, 14, 10
+MOST_BYTES, MOST_CASES, MOST_SAMPLES, MOST_WHOLE = 5000, 14, 10, 6
 TYPES = {"f4": "F32", "f8": "F64", "i8": "I64", "i4": "I32", "u1": "U8", "b1": "BOOL"}
 
 
@@ -96,6 +98,23 @@ def choose(cases, most):
     return [cases[i] for i in sorted(set(take))]
 
 
+def refused(program, cases, ops):
+    """Which of the samples of whole numbers our operators refuse, with the sentence; each is tried."""
+    def attempt(case):
+        text, names = compare.write_graph(case, ops[case.op])
+        try:
+            door.run(program, text, {n: v for n, v in zip(names, case.inputs) if n}, ["n.0" if case.op in opinfo.PARTS else "n.out"],
+                     options=["--threads", "1", "--device", "ref"])
+        except door.Failed as failure:
+            if not str(failure).startswith("status 1:"):
+                return None  # no refusal: a crash is kept, to be seen
+            return re.sub(r".*node n, (\w+: )?", "", str(failure).splitlines()[-1])[:70]
+        return None
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return list(pool.map(attempt, cases))
+
+
 def small(cases):
     return [c for c in cases if sum(x.size for x in c.inputs if x is not None) + sum(np.size(w) for w in c.weights.values()) <= 300]
 
@@ -120,7 +139,14 @@ def main():
     for name, op in ops.items():
         if args.only not in name or name in compare.ELSEWHERE:
             continue
-        picked = choose(small(own[name]), MOST_CASES) + choose(small(info[name]), MOST_SAMPLES)
+        whole = choose(small([c for c in info[name] if c.whole]), MOST_WHOLE)
+        kept = []
+        for case, why in zip(whole, refused(args.program, whole, ops)):
+            if why:
+                left[name][f"whole numbers: {why}"] += 1
+            else:
+                kept.append(case)
+        picked = choose(small(own[name]), MOST_CASES) + choose(small([c for c in info[name] if not c.whole]), MOST_SAMPLES) + kept
         tensors, metadata = {}, {"operator": name, "torch": torch.__version__.split("+")[0]}
         for case in picked:
             try:
@@ -139,8 +165,12 @@ def main():
         total += len(metadata) - 2
         written += save(os.path.join(FOLDER, name + ".safetensors"), tensors, metadata)
     print(f"{total} samples, {written} bytes; {len(theirs)} of PyTorch's own can be expressed, {sum(sum(c.values()) for c in left.values())} cannot")
-    for name in sorted(left):
-        print(f"{name}: " + ", ".join(f"{n} × {what}" for what, n in sorted(left[name].items())))
+    lines = [f"{name}: " + ", ".join(f"{n} × {what}" for what, n in sorted(left[name].items())) + "\n" for name in sorted(left)]
+    if not args.only:
+        with open(os.path.join(FOLDER, "left-out.txt"), "w", encoding="utf-8") as file:
+            file.write("Samples of PyTorch's own that are not compared, by operator, with what they use and it does not have.\n\n")
+            file.writelines(lines)
+    print("".join(lines), end="")
     for name in without:
         print("no samples:", name)
     if not args.only:

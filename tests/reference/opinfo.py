@@ -25,7 +25,7 @@ from torch.testing._internal.common_methods_invocations import op_db  # noqa: E4
 from case import Case  # noqa: E402
 
 INFOS = {info.name + ("." + info.variant_test_name if info.variant_test_name else ""): info for info in op_db}
-MOST = 300  # samples of one OpInfo that are looked at
+MOST, MOST_WHOLE = 300, 40  # samples of one OpInfo that are looked at: of f64, and of each other type
 
 
 class Unsupported(Exception):
@@ -174,6 +174,14 @@ def of_range(least):
     return hook
 
 
+def of_type(wanted, words):
+    """A hook that refuses a tensor of any other type."""
+    def hook(op, params, ports, info):
+        if ports["input"].dtype not in wanted:
+            raise Unsupported(words)
+    return hook
+
+
 def of_rank(least, words):
     def hook(op, params, ports, info):
         if ports["input"].dim() < least:
@@ -267,7 +275,9 @@ HOOKS = {**{f"conv{t}{n}d": of_conv for t in ("", "_transpose") for n in (1, 2, 
          "dropout": of_dropout, "dropout2d": of_dropout, "dropout3d": of_dropout, "alpha_dropout": of_dropout,
          "norm": of_norm_order, "pairwise_distance": of_range({"p": 0}), "one_hot": of_range({"num_classes": 1}),
          "squeeze": of_squeeze, "concat": of_concat, "gather": of_index, "index_select": of_rank(1, "a scalar"),
-         "index_add": of_rank(1, "a scalar"), "multi_margin_loss": of_classes}
+         "index_add": of_rank(1, "a scalar"), "multi_margin_loss": of_classes,
+         **{name: of_type((torch.float64,), "whole numbers that stay whole: activations make floats of them here") for name in ("hardtanh", "threshold")},
+         "topk": of_type((torch.float64,), "ties, whose order PyTorch leaves open")}
 # Numbered outputs: their count is a parameter, and so is how they are asked for.
 PARTS = {"split": "parts", "unbind": "parts", "chunk": None, "meshgrid": None}
 
@@ -388,9 +398,13 @@ def to_case(op, info, arguments, sample):
         tensors = iter([pick(t) for t in everything])
         args = [rebuild(v, tensors) for v in (sample.input, *sample.args)]
         kwargs = {k: rebuild(v, tensors) for k, v in sample.kwargs.items()}
-        out = info.op(*args, **kwargs)
+        torch.set_default_dtype(torch.float64)  # what whole numbers become where they do not stay whole
+        try:
+            out = info.op(*args, **kwargs)
+        finally:
+            torch.set_default_dtype(torch.float32)
         if name in PARTS:
-            return {str(i): t * 1 for i, t in enumerate(out)}
+            return {str(i): t.clone() for i, t in enumerate(out)}
         if name == "unique":
             wanted = ["out", *(p for p in ("inverse", "counts") if sample.kwargs.get(f"return_{p}"))]
             return dict(zip(wanted, out)) if len(wanted) > 1 else out
@@ -411,13 +425,14 @@ def to_case(op, info, arguments, sample):
     return Case(name, params, inputs, fn, buffers=buffers, mode=mode, scale=1000 if n <= 2 else 1)
 
 
-def samples(info):
+def samples(info, dtype):
     torch.manual_seed(zlib.crc32((info.name + info.variant_test_name).encode()))
     random.seed(zlib.crc32(info.name.encode()))
     np.random.seed(zlib.crc32(info.name.encode()) % 2**31)
-    dtype = torch.float64 if torch.float64 in info.supported_dtypes("cpu") else torch.int64
+    if dtype not in info.supported_dtypes("cpu"):
+        return []
     grad = info.supports_autograd and dtype == torch.float64
-    return itertools.islice(info.sample_inputs("cpu", dtype, requires_grad=grad), MOST)
+    return itertools.islice(info.sample_inputs("cpu", dtype, requires_grad=grad), MOST if dtype == torch.float64 else MOST_WHOLE)
 
 
 def cases(ops, only=""):
@@ -428,16 +443,18 @@ def cases(ops, only=""):
             continue
         for key, arguments in entries:
             info = INFOS[key]
-            seen = set()
-            for sample in samples(info):
-                try:
-                    made = to_case(ops[name], info, arguments, sample)
-                except Unsupported as what:
-                    left[name][str(what)] += 1
-                    continue
-                if made.title() in seen:
-                    continue
-                seen.add(made.title())
-                made.source = key
-                found.append(made)
+            for dtype in (torch.float64, torch.int64, torch.bool):
+                seen = set()
+                for sample in samples(info, dtype):
+                    try:
+                        made = to_case(ops[name], info, arguments, sample)
+                    except Unsupported as what:
+                        left[name][str(what)] += 1
+                        continue
+                    if made.title() in seen:
+                        continue
+                    seen.add(made.title())
+                    made.source = key
+                    made.whole = dtype != torch.float64
+                    found.append(made)
     return found, left
