@@ -227,6 +227,7 @@ prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GE
   gint64 batch_size = o->batch_size ? o->batch_size : b->spec->batch_size;
   const char *device = o->device ? o->device : b->spec->device;
   gint64 start = g_get_monotonic_time ();
+  b->spec->accumulate = 1; /* a batch and the update, together what is timed as a step */
   b->step = loom_step_new (graph, b->spec, batch_size, TRUE, error);
   if (!b->step)
     return FALSE;

@@ -143,6 +143,26 @@ print_json (const LoomNet *net, const LoomNet *bound)
           command_json_number (flops, number), bytes);
 }
 
+/* Of the slots that the other program does not have. */
+static double
+slot_bytes (const LoomProgram *p, const LoomProgram *other)
+{
+  double bytes = 0;
+
+  for (guint i = 0; i < loom_program_n_slots (p); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (p, i);
+      double size = loom_dtype_size (slot->dtype);
+
+      if (other && loom_program_find_slot (other, slot->name) >= 0)
+        continue;
+      for (int d = 0; d < slot->rank; d++)
+        size *= slot->dim[d];
+      bytes += size;
+    }
+  return bytes;
+}
+
 /* What stays in memory for as long as a graph is trained, whatever the batch: parameters and the optimiser's state. */
 static double
 standing_bytes (const LoomGraph *graph, const LoomTrainSpec *spec, const LoomNet *bound, gint64 batch)
@@ -156,16 +176,8 @@ standing_bytes (const LoomGraph *graph, const LoomTrainSpec *spec, const LoomNet
         bytes += 4 * loom_net_node (bound, i)->cost.parameters;
       return bytes;
     }
-  for (guint i = 0; i < loom_program_n_slots (step->program); i++)
-    {
-      const LoomSlot *slot = loom_program_get_slot (step->program, i);
-      double size = loom_dtype_size (slot->dtype);
-
-      for (int d = 0; d < slot->rank; d++)
-        size *= slot->dim[d];
-      bytes += size;
-    }
-  return bytes;
+  bytes = slot_bytes (step->program, NULL);
+  return step->update ? bytes + slot_bytes (step->update, step->program) : bytes;
 }
 
 static void

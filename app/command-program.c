@@ -190,6 +190,11 @@ run_program (const Command *command, int argc, char **argv)
     return command_fail (command, g_steal_pointer (&error));
   g_autofree char *text = loom_program_print (l.program);
   fputs (text, stdout);
+  if (l.step && l.step->update)
+    {
+      g_autofree char *update = loom_program_print (l.step->update);
+      printf ("\nafter so many batches as <train> accumulates:\n\n%s", update);
+    }
   return 0;
 }
 
@@ -256,6 +261,14 @@ run_plan (const Command *command, int argc, char **argv)
     return command_fail (command, g_steal_pointer (&error));
   g_autofree char *text = loom_plan_print (plan);
   fputs (text, stdout);
+  if (l.step && l.step->update)
+    {
+      g_autoptr (LoomPlan) update = loom_plan_new (l.step->update, devices, &options, &error);
+      if (!update)
+        return command_fail (command, g_steal_pointer (&error));
+      g_autofree char *update_text = loom_plan_print (update);
+      printf ("\nafter so many batches as <train> accumulates:\n\n%s", update_text);
+    }
   if (l.keeping && !print_saving (&l, plan, devices, &options, &error))
     return command_fail (command, g_steal_pointer (&error));
   return 0;

@@ -150,8 +150,9 @@ append_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, GError
   return emit_update (p, spec, loss, slots->len, slot, grad, error);
 }
 
-LoomProgram *
-loom_step_update_program (const LoomStep *step, const LoomTrainSpec *spec, GError **error)
+/* The other half of a step that accumulates; the size of its batches is nothing to it. */
+static LoomProgram *
+update_program (const LoomStep *step, const LoomTrainSpec *spec, GError **error)
 {
   const LoomProgram *from = step->program;
   g_autoptr (LoomProgram) p = loom_program_new ();
@@ -289,5 +290,11 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
     return NULL;
   if (training && !spec->keep_all && g_hash_table_size (loom_net_recomputed (step->net)) > 0)
     replace_program (step, loom_program_recompute (p, loom_net_recomputed (step->net)));
+  if (training && spec->accumulate > 1)
+    {
+      step->update = update_program (step, spec, error);
+      if (!step->update)
+        return NULL;
+    }
   return g_steal_pointer (&step);
 }

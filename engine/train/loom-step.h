@@ -12,6 +12,7 @@ typedef struct
 {
   LoomNet *net;
   LoomProgram *program;
+  LoomProgram *update; /* where the spec accumulates, what ends a step: updates from what was gathered; else NULL */
   gint64 batch;
   guint n_metrics;
   gint64 *metric_count; /* things that one batch sums, for each metric */
@@ -26,8 +27,6 @@ typedef struct
 LoomStep *
 loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, gboolean training, GError **error);
 void loom_step_free (LoomStep *step);
-/* The rest of a step that accumulates: updates from what was gathered, whatever the size of its batches. */
-LoomProgram *loom_step_update_program (const LoomStep *step, const LoomTrainSpec *spec, GError **error);
 /* An evaluation reads the moving averages of weights instead of the weights, where has() knows the average's slot. */
 void loom_step_use_averages (LoomStep *step, gboolean (*has) (gpointer data, const char *slot), gpointer data);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomStep, loom_step_free)

@@ -233,7 +233,6 @@ loom_trainer_free (LoomTrainer *t)
   g_ptr_array_unref (t->plans);
   g_ptr_array_unref (t->eval_plans);
   loom_exec_free (t->update);
-  g_clear_pointer (&t->update_program, loom_program_unref);
   for (guint i = 0; i < LOOM_N_SPLITS; i++)
     loom_loader_free (t->eval_loader[i]);
   loom_loader_free (t->loader);
@@ -310,7 +309,9 @@ loom_trainer_has_hyper (LoomTrainer *t, const char *name)
       LoomSlotKind kind;
       LoomTensorDesc desc;
       loom_state_slot (t->state, i, &slot, &kind, &desc);
-      if (kind == LOOM_SLOT_SCALAR && loom_dtype_is_float (desc.dtype) && g_str_equal (slot, name))
+      /* What a batch is told of its step is the trainer's own. */
+      if (kind == LOOM_SLOT_SCALAR && loom_dtype_is_float (desc.dtype) && g_str_equal (slot, name)
+          && (int)i != t->weight_slot && (int)i != t->first_slot)
         return TRUE;
     }
   return FALSE;

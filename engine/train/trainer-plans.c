@@ -166,10 +166,7 @@ trainer_plan_update (LoomTrainer *t, GError **error)
   t->weight_slot = t->first_slot = t->draws_slot = -1;
   if (t->spec->accumulate == 1)
     return TRUE;
-  t->update_program = loom_step_update_program (((TrainerPlan *)t->plans->pdata[0])->step, t->spec, error);
-  if (!t->update_program)
-    return FALSE;
-  LoomPlan *plan = loom_plan_new (t->update_program, t->devices, &options, error);
+  LoomPlan *plan = loom_plan_new (((TrainerPlan *)t->plans->pdata[0])->step->update, t->devices, &options, error);
   t->update = plan ? loom_exec_new (plan, t->state, error) : NULL;
   if (!t->update)
     return FALSE;

@@ -373,6 +373,22 @@ read_events (const char *run)
   return text;
 }
 
+/* Both halves of a step that accumulates are listed, and timed. */
+static void
+test_two_halves (void)
+{
+  write_course ("halves.xml", "scores", 1, "");
+  g_auto (CliResult) program = cli ("program", "halves.xml", NULL);
+  g_auto (CliResult) plan = cli ("plan", "halves.xml", NULL);
+  g_auto (CliResult) bench = cli ("bench", "halves.xml", "--windows", "1", "--seconds", "0.01", NULL);
+  const char *between = strstr (program.out, "as <train> accumulates");
+  g_assert_nonnull (between);
+  g_assert_nonnull (strstr (between, "sgd_step"));
+  g_assert_true (strstr (program.out, "sgd_step") > between);
+  g_assert_nonnull (strstr (plan.out, "as <train> accumulates"));
+  g_assert_cmpint (bench.status, ==, 0);
+}
+
 /* Metrics with their matrix, an early end, and what is kept of the best and of the average. */
 static void
 test_course (void)
@@ -488,6 +504,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/lost-output", test_lost_output);
   g_test_add_func ("/cli/sentences", test_sentences);
   g_test_add_func ("/cli/course", test_course);
+  g_test_add_func ("/cli/two-halves", test_two_halves);
   g_test_add_func ("/cli/transfer", test_transfer);
   g_test_add_func ("/cli/bench", test_bench);
   int status = g_test_run ();

@@ -11,7 +11,8 @@
 static float scores[N][C], single[N], values[N][2], wanted[N][2];
 static gint64 classes[N], flags[N];
 
-/* Numbers as good as random; the same on every machine. Class 3 is neither due nor given in most of them. */
+/* Numbers as good as random, and equal scores among them; the same on every machine. Class 3 is neither due nor given
+ * in most of them. */
 static void
 fill (void)
 {
@@ -20,7 +21,7 @@ fill (void)
   for (int i = 0; i < N; i++)
     {
       for (int k = 0; k < C; k++)
-        scores[i][k] = (float)((x = x * 1664525u + 1013904223u) >> 16 & 255) / 16.0f - (k == 3 ? 20 : 0);
+        scores[i][k] = (float)((x = x * 1664525u + 1013904223u) >> 16 & 7) - (k == 3 ? 20 : 0);
       single[i] = (float)((x = x * 1664525u + 1013904223u) >> 16 & 255) / 255.0f;
       classes[i] = (x >> 10) % 3;
       flags[i] = (x >> 20) % 2;

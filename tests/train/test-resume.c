@@ -308,12 +308,12 @@ static const struct
   { "accumulate",
     NET "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"16\" accumulate=\"3\" epochs=\"4\" "
         "seed=\"3\" ema=\"0.9\"><clip norm=\"0.2\"/><schedule type=\"cosine\"/>" METRICS,
-    { 4, 9, 13, 30 } },
+    { 4, 9, 30, 0 } },
   { "early-stopping",
     NET "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.5\" momentum=\"0.9\" batch_size=\"64\" epochs=\"60\" seed=\"4\" "
         "ema=\"0.5\" patience=\"4\" min_delta=\"0.01\" monitor=\"accuracy\">"
         "<schedule type=\"plateau\" factor=\"0.5\" patience=\"1\"/>" METRICS,
-    { 3, 16, 30, 31 },
+    { 3, 16, 44, 60 },
     .early = TRUE },
   { "lbfgs",
     NET "<train loss=\"loss\" optimizer=\"lbfgs\" lr=\"0.5\" max_iter=\"4\" history_size=\"5\" batch_size=\"400\" "
@@ -323,7 +323,7 @@ static const struct
     NET
     "<train loss=\"loss\" optimizer=\"adamw\" lr=\"0.01\" batch_size=\"32\" accumulate=\"2\" epochs=\"5\" seed=\"6\" "
     "device=\"ref\" precision=\"f16\" ema=\"0.8\" patience=\"5\"><clip value=\"0.1\" norm=\"1\"/>" METRICS,
-    { 3, 10, 20, 0 },
+    { 3, 10, 33, 0 },
     .scale = LARGE_SCALE },
 };
 
