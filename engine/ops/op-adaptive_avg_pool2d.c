@@ -22,7 +22,7 @@ const LoomOp loom_op_adaptive_avg_pool2d = {
   .doc = "Divides the image into a given number of windows and keeps the mean of each.",
   .details = "Whatever size comes in, the same size goes out, so that a linear layer can follow although "
              "inputs differ in size. Where the sizes do not divide, neighbouring windows overlap by one "
-             "place. With output_size 1 it is global pooling: one number for each channel.",
+             "place. With output_size 1 it is global average pooling: one number for each channel.",
   .formula = "yᵢ = mean of x from ⌊i·n/m⌋ to ⌈(i+1)·n/m⌉",
   .reference = "torch.nn.AdaptiveAvgPool2d",
   .inputs = loom_op_port_images,

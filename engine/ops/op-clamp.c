@@ -62,7 +62,7 @@ const LoomOp loom_op_clamp = {
   .icon = "loom-clamp-symbolic",
   .doc = "Holds every element between a lower and an upper bound.",
   .details = "Keeps numbers out of places where the next step would fail, the logarithm of zero for instance. Elements "
-             "outside the bounds get no gradient.",
+             "outside the bounds get no gradient. Also called clip.",
   .formula = "y = min(max(x, min), max)",
   .reference = "torch.clamp",
   .inputs = loom_op_port_input,

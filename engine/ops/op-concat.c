@@ -83,7 +83,7 @@ const LoomOp loom_op_concat = {
   .doc = "Joins tensors one after the other along a dimension.",
   .details
   = "Two branches that looked at the same input in different ways are put side by side, so that the next layer "
-    "sees both. Each input gets its own part of the gradient back.",
+    "sees both. Each input gets its own part of the gradient back. In short: cat.",
   .formula = "y = [x₀ | x₁ | …]",
   .reference = "torch.concat",
   .inputs = inputs,

@@ -31,7 +31,7 @@ const LoomOp loom_op_conv_transpose1d = {
   .details = "The way back from a strided convolution: every input step writes a short pattern, and with "
              "stride 2 the sequence becomes twice as long. It is what a convolution does to gradients, used "
              "forwards; where the kernel is no multiple of the stride the stamps overlap unevenly, which "
-             "shows as a checkerboard.",
+             "shows as a checkerboard. Also called a deconvolution.",
   .formula = "y = bₖ + Σ꜀ W꜀ₖ stamped at every place of x꜀",
   .reference = "torch.nn.ConvTranspose1d",
   .inputs = inputs,

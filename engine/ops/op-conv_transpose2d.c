@@ -32,7 +32,7 @@ const LoomOp loom_op_conv_transpose2d = {
   .details = "The way back from a strided convolution, for networks that draw: every input pixel writes a "
              "little picture, and with stride 2 the image becomes twice as large. It is what a convolution "
              "does to gradients, used forwards; where the kernel is no multiple of the stride the stamps "
-             "overlap unevenly, which shows as a checkerboard.",
+             "overlap unevenly, which shows as a checkerboard. Also called a deconvolution.",
   .formula = "y = bₖ + Σ꜀ W꜀ₖ stamped at every place of x꜀",
   .reference = "torch.nn.ConvTranspose2d",
   .inputs = inputs,

@@ -16,7 +16,8 @@ const LoomOp loom_op_detach = {
   .icon = "loom-detach-symbolic",
   .doc = "Lets values pass and stops gradients.",
   .details = "What lies before it is treated as given: nothing there learns from what comes after. Use it where a "
-             "network’s own output serves as a target, or to train one part while another stands still.",
+             "network’s own output serves as a target, or to train one part while another stands still. Also called "
+             "stop gradient.",
   .formula = "y = x, ∂y/∂x = 0",
   .reference = "torch.Tensor.detach",
   .inputs = loom_op_port_input,

@@ -65,7 +65,7 @@ const LoomOp loom_op_div = {
   .doc = "Divides element by element.",
   .details = "Whole numbers become floats, unless the result is rounded. Division by zero gives infinity or NaN. "
              "Shapes need not be equal: counted "
-             "from the right, a size of 1 is repeated as often as the other operand asks.",
+             "from the right, a size of 1 is repeated as often as the other operand asks. The operation divided by.",
   .formula = "y = a / b",
   .reference = "torch.div",
   .inputs = loom_op_port_operands,

@@ -119,7 +119,7 @@ const LoomOp loom_op_embedding = {
   .details
   = "Letters, words or user numbers have no size that a network could compute with. A table gives each one a "
     "point in space, and training moves points of similar meaning together. Only rows that were looked up get a "
-    "gradient.",
+    "gradient. Also called a lookup table.",
   .formula = "y = W[x]",
   .reference = "torch.nn.Embedding",
   .inputs = inputs,

@@ -27,7 +27,8 @@ const LoomOp loom_op_l1_loss = {
   .icon = "loom-l1-loss-symbolic",
   .doc = "Measures how far the output is from the target.",
   .details = "Each error counts as much as it is large, so a few wild targets do not rule the training as they do "
-             "with squares. The pull is the same near and far, which keeps the network from settling exactly.",
+             "with squares. The pull is the same near and far, which keeps the network from settling exactly. Also "
+             "called the mean absolute error, MAE.",
   .formula = "L = mean |x − t|",
   .reference = "torch.nn.L1Loss",
   .inputs = loom_op_port_compared,

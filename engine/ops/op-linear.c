@@ -109,10 +109,10 @@ const LoomOp loom_op_linear = {
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-linear-symbolic",
   .doc = "Connects every input feature with every output feature.",
-  .details
-  = "Each output is a weighted sum of all inputs plus a bias: a flat map, learnt. Alone it draws straight "
-    "lines through the data; with an activation between two of them a network can bend. It works on the last "
-    "dimension, so images are flattened first; any dimension before it, time for instance, is just more samples.",
+  .details = "Each output is a weighted sum of all inputs plus a bias: a flat map, learnt. Alone it draws straight "
+             "lines through the data; with an activation between two of them a network can bend. It works on the last "
+             "dimension, so images are flattened first; any dimension before it, time for instance, is just more "
+             "samples. Also called a dense or fully connected layer.",
   .formula = "y = x Wᵀ + b",
   .reference = "torch.nn.Linear",
   .inputs = inputs,

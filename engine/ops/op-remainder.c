@@ -9,7 +9,7 @@ const LoomOp loom_op_remainder = {
   .doc = "Keeps what is left of a division; the result has the sign of the divisor.",
   .details = "Wraps numbers round: an angle into one turn, an index into a ring. Counting down below zero "
              "comes out at the top again, as in Python’s %; fmod is the kind that keeps the sign of the first "
-             "operand.",
+             "operand. In other words: modulo.",
   .formula = "y = a − b · ⌊a / b⌋",
   .reference = "torch.remainder",
   .inputs = loom_op_port_operands,

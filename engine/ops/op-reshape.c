@@ -36,7 +36,7 @@ const LoomOp loom_op_reshape = {
   .icon = "loom-reshape-symbolic",
   .doc = "Reads the same elements, in the same order, as another shape.",
   .details = "A row of 784 numbers becomes a picture of 28 × 28, or an embedding is split into heads. The order of the "
-             "elements never changes, so to swap dimensions use permute or transpose.",
+             "elements never changes, so to swap dimensions use permute or transpose. PyTorch’s view is the same.",
   .formula = "y = x, other shape",
   .reference = "torch.reshape",
   .inputs = loom_op_port_input,

@@ -17,7 +17,7 @@ const LoomOp loom_op_silu = {
   .icon = "loom-silu-symbolic",
   .doc = "Weighs every number by its own sigmoid.",
   .details = "A smooth relative of ReLU that dips a little below zero before it rises. Found by search and "
-             "used in image networks and in the gates of language models.",
+             "used in image networks and in the gates of language models. Also called swish.",
   .formula = "y = x · σ(x)",
   .reference = "torch.nn.SiLU",
   .inputs = loom_op_port_input,

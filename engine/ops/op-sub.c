@@ -8,7 +8,7 @@ const LoomOp loom_op_sub = {
   .icon = "loom-sub-symbolic",
   .doc = "Subtracts a tensor or a number.",
   .details = "The difference of two paths, an error for instance. Shapes need not be equal: counted from the right, a "
-             "size of 1 is repeated as often as the other operand asks.",
+             "size of 1 is repeated as often as the other operand asks. The operation minus.",
   .formula = "y = a − b",
   .reference = "torch.sub",
   .inputs = loom_op_port_operands,

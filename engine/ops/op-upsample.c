@@ -396,7 +396,7 @@ const LoomOp loom_op_upsample = {
   .details
   = "Nothing is learnt: the nearest old place is taken as it is, which leaves blocks, or neighbours are mixed, "
     "which is smooth. Followed by a convolution it is the calmer way to draw large images, because no stamps "
-    "overlap as in a transposed convolution. It makes smaller, too.",
+    "overlap as in a transposed convolution. It makes smaller, too. Also known as resize, or interpolate.",
   .formula = "yᵢ = Σ wᵢⱼ xⱼ over the neighbours j of i · n/m",
   .reference = "torch.nn.Upsample",
   .inputs = inputs,
