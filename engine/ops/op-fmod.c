@@ -5,7 +5,7 @@ const LoomOp loom_op_fmod = {
   .name = "fmod",
   .title = "Remainder as in C",
   .category = LOOM_CATEGORY_MATHS,
-  .icon = "loom-div-symbolic",
+  .icon = "loom-remainder-symbolic",
   .doc = "Keeps what is left of a division; the result has the sign of the first operand.",
   .details = "As C’s % does it: −7 by 3 leaves −1, where remainder leaves 2.",
   .formula = "y = a − b · trunc(a / b)",

@@ -5,7 +5,7 @@ const LoomOp loom_op_ge = {
   .name = "ge",
   .title = "Greater or equal",
   .category = LOOM_CATEGORY_LOGIC,
-  .icon = "loom-lt-symbolic",
+  .icon = "loom-ge-symbolic",
   .doc = "Asks of each pair whether the first is greater or equal.",
   .details = "The mask of what reaches a bound, the bound included. It has no slope, so no gradient passes.",
   .formula = "y = (a ≥ b)",

@@ -5,7 +5,7 @@ const LoomOp loom_op_gt = {
   .name = "gt",
   .title = "Greater than",
   .category = LOOM_CATEGORY_LOGIC,
-  .icon = "loom-lt-symbolic",
+  .icon = "loom-gt-symbolic",
   .doc = "Asks of each pair whether the first is greater.",
   .details = "A score against a threshold: the decision of a classifier with two classes. It has no slope, so "
              "no gradient passes.",

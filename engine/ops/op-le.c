@@ -5,7 +5,7 @@ const LoomOp loom_op_le = {
   .name = "le",
   .title = "Less or equal",
   .category = LOOM_CATEGORY_LOGIC,
-  .icon = "loom-lt-symbolic",
+  .icon = "loom-le-symbolic",
   .doc = "Asks of each pair whether the first is less or equal.",
   .details = "Positions compared with positions give the mask that keeps attention from looking ahead. It has "
              "no slope, so no gradient passes.",

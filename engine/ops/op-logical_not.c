@@ -5,7 +5,7 @@ const LoomOp loom_op_logical_not = {
   .name = "logical_not",
   .title = "Not",
   .category = LOOM_CATEGORY_LOGIC,
-  .icon = "loom-logical-symbolic",
+  .icon = "loom-logical-not-symbolic",
   .doc = "True where the operand is false.",
   .details = "Turns a mask round. A number is false where it is 0. It has no slope, so no gradient passes.",
   .formula = "y = ¬x",

@@ -5,7 +5,7 @@ const LoomOp loom_op_remainder = {
   .name = "remainder",
   .title = "Remainder",
   .category = LOOM_CATEGORY_MATHS,
-  .icon = "loom-div-symbolic",
+  .icon = "loom-remainder-symbolic",
   .doc = "Keeps what is left of a division; the result has the sign of the divisor.",
   .details = "Wraps numbers round: an angle into one turn, an index into a ring. Counting down below zero "
              "comes out at the top again, as in Python’s %; fmod is the kind that keeps the sign of the first "

@@ -17,7 +17,7 @@ const LoomOp loom_op_zeros = {
   .name = "zeros",
   .title = "Zeros",
   .category = LOOM_CATEGORY_DATA,
-  .icon = "loom-constant-symbolic",
+  .icon = "loom-zeros-symbolic",
   .doc = "A tensor of zeros.",
   .details = "The start of a recurrent state, or of a sum. With “like” it takes the shape of another tensor, "
              "whatever the batch.",
