@@ -15,6 +15,7 @@ loom_step_free (LoomStep *step)
   if (!step)
     return;
   g_clear_pointer (&step->program, loom_program_unref); /* none where lowering failed */
+  g_clear_pointer (&step->update, loom_program_unref);
   loom_net_free (step->net);
   g_free (step->metric_count);
   g_free (step->metric_size);
