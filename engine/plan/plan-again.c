@@ -16,6 +16,7 @@
 typedef struct
 {
   Work *w;
+  const WorkReaders *readers;
   int *first_reader;  /* of each value: the first instruction of the backward pass that reads it, else -1 */
   gboolean *through;  /* of each value: it is read there as an alias, or by the update */
   gboolean *again;    /* of each value: it is made again and so not kept */
@@ -196,9 +197,9 @@ make_again (Again *self, const WorkInstr *instr)
     }
   now = is_norm (instr) ? make_norm (self, instr, made) : make_elementwise (self, instr, made);
   self->again[y] = TRUE;
-  for (guint i = (guint)first; i < w->instrs->len; i++)
+  for (guint r = self->readers->start[y]; r < self->readers->start[y + 1]; r++)
     {
-      WorkInstr *reader = work_instr (w, i);
+      WorkInstr *reader = work_instr (w, self->readers->instr[r]);
 
       if (reader->dead || reader->region == LOOM_REGION_FORWARD)
         continue;
@@ -242,7 +243,8 @@ work_make_again (Work *w)
   g_autofree int *first_reader = g_new (int, n);
   g_autofree gboolean *through = g_new0 (gboolean, n), *again = g_new0 (gboolean, n);
   g_autoptr (GHashTable) before = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_ptr_array_unref);
-  Again self = { w, first_reader, through, again, before };
+  g_autoptr (WorkReaders) readers = work_readers_new (w);
+  Again self = { w, readers, first_reader, through, again, before };
 
   find_readers (&self);
   for (guint i = 0; i < w->instrs->len; i++)

@@ -75,23 +75,15 @@ absorb_widening (Work *w)
 
 /* Result o of a product, when all that happens to it is a conversion to f32: the product makes that. */
 static void
-take_wide_result (Work *w, guint index, guint o)
+take_wide_result (Work *w, const WorkReaders *readers, guint index, guint o)
 {
-  WorkInstr *instr = work_instr (w, index), *reader = NULL;
+  WorkInstr *instr = work_instr (w, index), *reader;
   guint v = work_out (instr, o);
   const WorkValue *value = v != 0 ? work_value (w, v) : NULL;
 
-  if (value == NULL || (value->desc.dtype != LOOM_BF16 && value->desc.dtype != LOOM_F16) || value->n_uses != 1
-      || value->is_output || value->commit >= 0)
+  if (value == NULL || (value->desc.dtype != LOOM_BF16 && value->desc.dtype != LOOM_F16))
     return;
-  for (guint i = index + 1; i < w->instrs->len && reader == NULL; i++)
-    {
-      WorkInstr *other = work_instr (w, i);
-
-      for (guint k = 0; k < other->in->len && !other->dead; k++)
-        if (work_in (other, k) == v)
-          reader = other;
-    }
+  reader = work_only_reader (w, readers, v, FALSE, NULL);
   if (reader == NULL || reader->steps == NULL || reader->steps->len != 1
       || g_array_index (reader->steps, WorkStep, 0).op != LOOM_SCALAR_ID
       || work_value (w, work_out (reader, 0))->desc.dtype != LOOM_F32 || reader->device_name != instr->device_name)
@@ -105,9 +97,12 @@ take_wide_result (Work *w, guint index, guint o)
 void
 work_settle_casts (Work *w)
 {
+  g_autoptr (WorkReaders) readers = NULL;
+
   absorb_widening (w);
   work_remove_dead (w);
   work_count_uses (w);
+  readers = work_readers_new (w);
   for (guint i = 0; i < w->instrs->len; i++)
     {
       WorkInstr *instr = work_instr (w, i);
@@ -117,7 +112,7 @@ work_settle_casts (Work *w)
       if (strcmp (instr->primitive, "conv2d_weight_grad") == 0
           || (strcmp (instr->primitive, "matmul") == 0 && ((LoomMatmulAttrs *)instr->attrs)->act == LOOM_SCALAR_ID))
         for (guint o = 0; o < instr->out->len; o++)
-          take_wide_result (w, i, o);
+          take_wide_result (w, readers, i, o);
     }
   work_count_uses (w);
 }

@@ -33,31 +33,6 @@ forget_use (Work *w, guint v)
     work_value (w, root)->n_uses--;
 }
 
-/* The only living consumer of v, or NULL. */
-static WorkInstr *
-only_consumer (Work *w, guint v, guint *index)
-{
-  const WorkValue *value = work_value (w, v);
-  WorkInstr *found = NULL;
-
-  if (value->n_uses != 1 || value->is_output || value->commit >= 0)
-    return NULL;
-  for (guint i = 0; i < w->instrs->len; i++)
-    {
-      WorkInstr *instr = work_instr (w, i);
-
-      if (instr->dead)
-        continue;
-      for (guint k = 0; k < instr->in->len; k++)
-        if (work_in (instr, k) != 0 && work_root (w, work_in (instr, k)) == v)
-          {
-            found = instr;
-            *index = i;
-          }
-    }
-  return found;
-}
-
 /* ---- epilogues -------------------------------------------------------- */
 
 /* Whether v holds one number per output column (of a product) or channel (of a convolution), and nothing else: n
@@ -108,7 +83,7 @@ is_ready_before (Work *w, guint v, guint index)
 }
 
 static void
-fuse_epilogue (Work *w, guint index)
+fuse_epilogue (Work *w, const WorkReaders *readers, guint index)
 {
   WorkInstr *instr = work_instr (w, index);
   gboolean conv = strcmp (instr->primitive, "conv2d") == 0;
@@ -129,7 +104,7 @@ fuse_epilogue (Work *w, guint index)
   for (;;)
     {
       guint v = work_out (instr, 0);
-      WorkInstr *next = only_consumer (w, v, &at);
+      WorkInstr *next = work_only_reader (w, readers, v, TRUE, &at);
       const LoomTensorDesc *d = &work_value (w, v)->desc;
       const WorkStep *step;
       guint other;
@@ -275,6 +250,8 @@ drop_repeated_inputs (WorkInstr *instr)
 void
 work_fuse (Work *w)
 {
+  g_autoptr (WorkReaders) readers = NULL;
+
   for (guint i = 0; i < w->instrs->len; i++)
     if (!work_instr (w, i)->dead && work_instr (w, i)->steps != NULL)
       drop_repeated_inputs (work_instr (w, i));
@@ -283,14 +260,15 @@ work_fuse (Work *w)
     return;
   work_move_relus (w);
   work_count_uses (w);
+  readers = work_readers_new (w);
   for (guint i = 0; i < w->instrs->len; i++)
     {
       WorkInstr *instr = work_instr (w, i);
 
       if (!instr->dead && (strcmp (instr->primitive, "matmul") == 0 || strcmp (instr->primitive, "conv2d") == 0))
-        fuse_epilogue (w, i);
+        fuse_epilogue (w, readers, i);
     }
-  work_fuse_norms (w);
+  work_fuse_norms (w, readers);
   work_count_uses (w);
   work_settle_casts (w);
   for (guint i = 0; i < w->instrs->len; i++)

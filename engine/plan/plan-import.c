@@ -257,29 +257,19 @@ import_instr (Work *w, const LoomInstr *from)
   find_uniform (w, instr);
 }
 
-/* Replaces operand `from` by `to` everywhere. */
+/* Operands that turned out to be another value. The instructions behind an equal pair come to this in their turn. */
 static void
-replace_value (Work *w, guint from, guint to)
+follow_shared (WorkInstr *instr, const guint *shared)
 {
-  WorkValue *f = work_value (w, from);
+  for (guint k = 0; k < instr->in->len; k++)
+    g_array_index (instr->in, guint, k) = shared[work_in (instr, k)];
+  for (guint s = 0; instr->steps != NULL && s < instr->steps->len; s++)
+    for (int k = 0; k < loom_scalar_arity (g_array_index (instr->steps, WorkStep, s).op); k++)
+      {
+        guint *arg = &g_array_index (instr->steps, WorkStep, s).arg[k];
 
-  for (guint i = 0; i < w->instrs->len; i++)
-    {
-      WorkInstr *instr = work_instr (w, i);
-
-      for (guint k = 0; k < instr->in->len; k++)
-        if (work_in (instr, k) == from)
-          g_array_index (instr->in, guint, k) = to;
-      for (guint s = 0; instr->steps != NULL && s < instr->steps->len; s++)
-        for (int k = 0; k < 3; k++)
-          if (g_array_index (instr->steps, WorkStep, s).arg[k] == from)
-            g_array_index (instr->steps, WorkStep, s).arg[k] = to;
-    }
-  for (guint v = 1; v < w->values->len; v++)
-    if (work_value (w, v)->alias == from)
-      work_value (w, v)->alias = to;
-  f->alias = to; /* an output or commit that names it finds the bytes */
-  f->producer = -1;
+        *arg = shared[*arg];
+      }
 }
 
 /* Two pure instructions with equal operands give one value. Random ones too: a number is a function of its key. */
@@ -287,13 +277,17 @@ static void
 share_common (Work *w)
 {
   g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autofree guint *shared = g_new (guint, w->values->len);
 
+  for (guint v = 0; v < w->values->len; v++)
+    shared[v] = v;
   for (guint i = 0; i < w->instrs->len; i++)
     {
       WorkInstr *instr = work_instr (w, i);
       WorkInstr *twin;
       g_autoptr (GString) key = g_string_new (instr->primitive);
 
+      follow_shared (instr, shared);
       if (instr->dead || instr->out->len == 0 || (instr->prim->flags & LOOM_PRIM_UPDATE))
         continue;
       for (guint k = 0; k < instr->in->len; k++)
@@ -325,7 +319,13 @@ share_common (Work *w)
       g_assert (attrs_equal (twin, instr));
       for (guint k = 0; k < instr->out->len; k++)
         if (work_out (instr, k) != 0)
-          replace_value (w, work_out (instr, k), work_out (twin, k));
+          {
+            WorkValue *v = work_value (w, work_out (instr, k));
+
+            shared[work_out (instr, k)] = work_out (twin, k);
+            v->alias = work_out (twin, k); /* an output or commit that names it finds the bytes */
+            v->producer = -1;
+          }
       instr->dead = TRUE;
     }
 }
@@ -425,6 +425,72 @@ work_count_uses (Work *w)
       if (value->alias != 0 && value->n_uses > 0)
         work_value (w, work_root (w, v))->n_uses += value->n_uses;
     }
+}
+
+WorkReaders *
+work_readers_new (Work *w)
+{
+  WorkReaders *readers = g_new0 (WorkReaders, 1);
+  g_autofree guint *next = NULL;
+
+  readers->n = w->values->len;
+  readers->start = g_new0 (guint, readers->n + 1);
+  for (int pass = 0; pass < 2; pass++)
+    {
+      for (guint i = 0; i < w->instrs->len; i++)
+        {
+          const WorkInstr *instr = work_instr (w, i);
+
+          for (guint k = 0; k < instr->in->len && !instr->dead; k++)
+            {
+              guint root = work_in (instr, k) != 0 ? work_root (w, work_in (instr, k)) : 0;
+
+              if (root == 0)
+                continue;
+              if (pass == 0)
+                readers->start[root + 1]++;
+              else
+                readers->instr[next[root]++] = i;
+            }
+        }
+      if (pass == 1)
+        break;
+      for (guint v = 0; v < readers->n; v++)
+        readers->start[v + 1] += readers->start[v];
+      readers->instr = g_new (guint, readers->start[readers->n] + 1);
+      next = g_memdup2 (readers->start, readers->n * sizeof *next);
+    }
+  return readers;
+}
+
+void
+work_readers_free (WorkReaders *readers)
+{
+  g_free (readers->start);
+  g_free (readers->instr);
+  g_free (readers);
+}
+
+WorkInstr *
+work_only_reader (Work *w, const WorkReaders *readers, guint v, gboolean aliases, guint *index)
+{
+  const WorkValue *value = work_value (w, v);
+
+  if (value->n_uses != 1 || value->is_output || value->commit >= 0 || v >= readers->n)
+    return NULL;
+  for (guint r = readers->start[v]; r < readers->start[v + 1]; r++)
+    {
+      WorkInstr *instr = work_instr (w, readers->instr[r]);
+
+      for (guint k = 0; k < instr->in->len && !instr->dead; k++)
+        if (work_in (instr, k) == v || (aliases && work_in (instr, k) != 0 && work_root (w, work_in (instr, k)) == v))
+          {
+            if (index != NULL)
+              *index = readers->instr[r];
+            return instr;
+          }
+    }
+  return NULL;
 }
 
 void

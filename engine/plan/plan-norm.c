@@ -15,58 +15,50 @@ is_relu_step (const WorkInstr *instr, LoomScalarOp op, guint n_args)
          && loom_scalar_arity (op) == (int)n_args;
 }
 
-/* The only living instruction that reads v, with v neither an output nor a state's next value; NULL otherwise. */
-static WorkInstr *
-only_reader (Work *w, guint v)
+/* Whether grad is the gradient of this very normalisation, with nothing fused into it yet. */
+static gboolean
+is_gradient_of (const WorkInstr *grad, const WorkInstr *norm)
 {
-  const WorkValue *value = work_value (w, v);
-  WorkInstr *found = NULL;
+  const LoomNormAttrs *a = norm->attrs, *b = grad->attrs;
 
-  if (value->n_uses != 1 || value->is_output || value->commit >= 0)
-    return NULL;
-  for (guint i = 0; i < w->instrs->len && found == NULL; i++)
-    {
-      WorkInstr *instr = work_instr (w, i);
-
-      for (guint k = 0; k < instr->in->len && !instr->dead && found == NULL; k++)
-        if (work_in (instr, k) == v)
-          found = instr;
-    }
-  return found;
+  return strcmp (grad->primitive, "batch_norm_grad") == 0 && b->act == LOOM_SCALAR_ID && a->affine == b->affine
+         && a->eps == b->eps && grad->device_name == norm->device_name && work_in (grad, 1) == work_in (norm, 0)
+         && work_in (grad, 2) == work_out (norm, 1) && work_in (grad, 3) == work_out (norm, 2)
+         && (!a->affine || work_in (grad, 4) == work_in (norm, 1));
 }
 
-/* The gradient of a normalisation takes the ReLU's cotangent itself. relu_grad(g, y) must be read by it alone. */
+/* The gradient of a normalisation takes the ReLU's cotangent itself. relu_grad(g, y) must be read by it alone, and g be
+ * what it would have made of it when the ReLU is open everywhere: as large, and of the same type. */
 static void
-open_gradients (Work *w, const WorkInstr *norm, guint y)
+open_gradients (Work *w, const WorkReaders *readers, const WorkInstr *norm, guint y)
 {
   const LoomNormAttrs *attrs = norm->attrs;
 
-  for (guint i = 0; i < w->instrs->len; i++)
+  for (guint r = readers->start[y]; r < readers->start[y + 1]; r++)
     {
-      WorkInstr *gate = work_instr (w, i), *grad;
+      WorkInstr *gate = work_instr (w, readers->instr[r]), *grad;
       const WorkStep *step;
-      guint bias;
+      const WorkValue *g;
+      const LoomTensorDesc *d;
 
       if (gate->dead || !is_relu_step (gate, LOOM_SCALAR_RELU_GRAD, 2))
         continue;
       step = &g_array_index (gate->steps, WorkStep, 0);
-      if (step->arg[1] != y || work_value (w, step->arg[0])->is_uniform)
+      g = work_value (w, step->arg[0]);
+      d = &work_value (w, work_out (gate, 0))->desc;
+      if (step->arg[1] != y || g->is_uniform || g->desc.dtype != d->dtype || g->desc.rank != d->rank
+          || memcmp (g->desc.dim, d->dim, (gsize)d->rank * sizeof d->dim[0]) != 0)
         continue;
-      grad = only_reader (w, work_out (gate, 0));
-      if (grad == NULL || strcmp (grad->primitive, "batch_norm_grad") != 0 || work_in (grad, 0) != work_out (gate, 0)
-          || work_in (grad, 1) != work_in (norm, 0) || work_in (grad, 2) != work_out (norm, 1)
-          || ((LoomNormAttrs *)grad->attrs)->act != LOOM_SCALAR_ID
-          || memcmp (work_value (w, step->arg[0])->desc.dim, work_value (w, y)->desc.dim,
-                     (gsize)work_value (w, y)->desc.rank * sizeof (gint64))
-                 != 0)
+      grad = work_only_reader (w, readers, work_out (gate, 0), FALSE, NULL);
+      if (grad == NULL || work_in (grad, 0) != work_out (gate, 0) || !is_gradient_of (grad, norm))
         continue;
       ((LoomNormAttrs *)grad->attrs)->act = LOOM_SCALAR_RELU;
       g_array_index (grad->in, guint, 0) = step->arg[0];
       if (attrs->affine)
         {
-          bias = work_in (norm, 2);
-          if (grad->in->len > 5)
-            g_array_set_size (grad->in, 5);
+          guint bias = work_in (norm, 2);
+
+          g_array_set_size (grad->in, 5);
           g_array_append_val (grad->in, bias);
         }
       g_string_append (grad->label, "+relu");
@@ -75,10 +67,11 @@ open_gradients (Work *w, const WorkInstr *norm, guint y)
 }
 
 static void
-fuse_relu (Work *w, WorkInstr *norm)
+fuse_relu (Work *w, const WorkReaders *readers, guint index)
 {
+  WorkInstr *norm = work_instr (w, index);
   LoomNormAttrs *attrs = norm->attrs;
-  WorkInstr *relu = only_reader (w, work_out (norm, 0));
+  WorkInstr *relu = work_only_reader (w, readers, work_out (norm, 0), FALSE, NULL);
   guint y;
 
   if (relu == NULL || !is_relu_step (relu, LOOM_SCALAR_RELU, 1) || relu->device_name != norm->device_name)
@@ -88,22 +81,16 @@ fuse_relu (Work *w, WorkInstr *norm)
     return;
   attrs->act = LOOM_SCALAR_RELU;
   g_array_index (norm->out, guint, 0) = y;
-  for (guint i = 0; i < w->instrs->len; i++)
-    if (work_instr (w, i) == norm)
-      work_value (w, y)->producer = (int)i;
+  work_value (w, y)->producer = (int)index;
   relu->dead = TRUE;
   g_string_append (norm->label, "+relu");
-  open_gradients (w, norm, y);
+  open_gradients (w, readers, norm, y);
 }
 
 void
-work_fuse_norms (Work *w)
+work_fuse_norms (Work *w, const WorkReaders *readers)
 {
   for (guint i = 0; i < w->instrs->len; i++)
-    {
-      WorkInstr *instr = work_instr (w, i);
-
-      if (!instr->dead && strcmp (instr->primitive, "batch_norm") == 0)
-        fuse_relu (w, instr);
-    }
+    if (!work_instr (w, i)->dead && strcmp (work_instr (w, i)->primitive, "batch_norm") == 0)
+      fuse_relu (w, readers, i);
 }

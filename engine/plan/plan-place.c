@@ -463,7 +463,7 @@ place_instr (Placer *p, WorkInstr *instr, GError **error)
   return TRUE;
 }
 
-/* A slot takes its next value where it lives. */
+/* A slot takes its next value where it lives, and as plain bytes. */
 static gboolean
 settle_commit (Placer *p, guint v, GError **error)
 {
@@ -476,6 +476,8 @@ settle_commit (Placer *p, guint v, GError **error)
   if (device < 0)
     return FALSE;
   moved = on_device (p, v, device, error);
+  if (moved != 0)
+    moved = in_layout (p, moved, LOOM_LAYOUT_PLAIN, error);
   if (moved == 0)
     return FALSE;
   if (moved != v)

@@ -63,9 +63,11 @@ swap (Work *w, guint i, guint k)
   w->instrs->pdata[i] = b;
   w->instrs->pdata[k] = a;
   for (guint o = 0; o < b->out->len; o++)
-    work_value (w, work_out (b, o))->producer = (int)i;
+    if (work_out (b, o) != 0)
+      work_value (w, work_out (b, o))->producer = (int)i;
   for (guint o = 0; o < a->out->len; o++)
-    work_value (w, work_out (a, o))->producer = (int)k;
+    if (work_out (a, o) != 0)
+      work_value (w, work_out (a, o))->producer = (int)k;
 }
 
 /* Makes `instr`, element-wise work of one step, compute `result` from operands a and b. */
@@ -118,6 +120,12 @@ move_behind (Work *w, guint relu_at, const Readers *readers)
           || work_value (w, work_in (grad, 0))->is_uniform)
         return;
     }
+
+  /* Where no element of a window is above 0 the place of its largest is another one behind the ReLU: the gradient does
+   * not mind, but nobody else may know. */
+  if (work_out (pool, 1) != 0
+      && (!is_private (w, work_out (pool, 1)) || readers[work_out (pool, 1)].n > (grad != NULL ? 1 : 0)))
+    return;
 
   p = work_out (pool, 0);
   inner = work_new_value (w, &(LoomTensorDesc){ 0 }, work_value (w, p));

@@ -115,6 +115,22 @@ WorkInstr *work_new_instr (Work *w, const char *primitive, const void *attrs, gs
 void work_instr_free (WorkInstr *instr);
 void work_count_uses (Work *w);
 
+/* Who reads each value: looked for once, because a search for each value makes planning quadratic. What has died since,
+ * or reads something else by now, is left out when it is asked; readers that came later are not known. */
+typedef struct
+{
+  guint n;      /* values there were */
+  guint *start; /* of each root value, its place in instr; n + 1 entries */
+  guint *instr; /* numbers of instructions, ascending */
+} WorkReaders;
+
+WorkReaders *work_readers_new (Work *w);
+void work_readers_free (WorkReaders *readers);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (WorkReaders, work_readers_free)
+/* The only living instruction that reads v itself (or, with aliases, something that has v's bytes), where v is neither
+ * an output nor a state's next value and nothing else reads it; NULL otherwise. index may be NULL. */
+WorkInstr *work_only_reader (Work *w, const WorkReaders *readers, guint v, gboolean aliases, guint *index);
+
 /* plan-import.c: program → work; dead code, uniform constants, common values, aliases. */
 Work *work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options);
 void work_free (Work *w);
@@ -124,7 +140,7 @@ void work_remove_dead (Work *w);
 void work_fuse (Work *w);
 
 /* plan-norm.c: batch normalisation with the ReLU behind it. */
-void work_fuse_norms (Work *w);
+void work_fuse_norms (Work *w, const WorkReaders *readers);
 
 /* plan-pool.c: a ReLU in front of a maximum over windows moves behind it. */
 void work_move_relus (Work *w);

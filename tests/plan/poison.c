@@ -1,0 +1,170 @@
+/* The executor that poisons; see the header. */
+#include "tests/plan/poison.h"
+
+#include <string.h>
+
+#include "engine/plan/plan-private.h"
+
+/* All bits set: a NaN in every float type, and no index of anything in an integer one. */
+#define POISON 0xff
+
+typedef struct
+{
+  LoomPlan *plan;
+  LoomState *state;
+  const void *const *feed;
+  char **arena;      /* by device */
+  GPtrArray **dying; /* of each instruction, values that die behind it, as numbers */
+} Run;
+
+static void *
+address_of (Run *run, guint value)
+{
+  const LoomPlanValue *v = value != G_MAXUINT ? loom_plan_value (run->plan, value) : NULL;
+
+  if (v == NULL || v->place.kind == LOOM_PLACE_NONE)
+    return NULL;
+  if (v->place.kind == LOOM_PLACE_ARENA)
+    return run->arena[v->place.device] + v->place.offset;
+  if (v->place.kind == LOOM_PLACE_INPUT)
+    return (void *)run->feed[v->place.index];
+  return loom_state_address (
+      run->state,
+      (guint)loom_state_find (run->state, loom_program_get_slot (loom_plan_program (run->plan), v->place.index)->name));
+}
+
+static gboolean
+run_instr (Run *run, guint i, gboolean bind, GError **error)
+{
+  const LoomPlanInstr *instr = loom_plan_instr (run->plan, i);
+  guint n = instr->n_in + instr->n_out;
+  g_autofree void **buffers = g_new0 (void *, n + 1);
+  LoomKernel *kernel = instr->kernel;
+  LoomMessage message = { "" };
+  LoomStatus status = LOOM_STATUS_OK;
+
+  for (guint k = 0; k < n; k++)
+    buffers[k] = address_of (run, instr->value[k]);
+  if (kernel == NULL)
+    {
+      memcpy (buffers[1], buffers[0], loom_desc_bytes (&loom_plan_value (run->plan, instr->value[0])->desc));
+      return TRUE;
+    }
+  if (kernel->scratch_bytes > 0)
+    buffers[n] = run->arena[instr->device] + instr->scratch;
+  if (bind && kernel->bind != NULL)
+    status = kernel->bind (kernel, buffers, &message);
+  if (status == LOOM_STATUS_OK)
+    status = kernel->run (kernel, NULL, buffers, &message);
+  if (status != LOOM_STATUS_OK)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "%s of %s failed over poisoned memory: %s", instr->label,
+                   instr->origin, message.text);
+      return FALSE;
+    }
+  if (kernel->scratch_bytes > 0)
+    memset (buffers[n], POISON, kernel->scratch_bytes);
+  for (guint k = 0; run->dying[i] != NULL && k < run->dying[i]->len; k++)
+    {
+      guint v = GPOINTER_TO_UINT (g_ptr_array_index (run->dying[i], k));
+
+      memset (address_of (run, v), POISON, loom_desc_bytes (&loom_plan_value (run->plan, v)->desc));
+    }
+  return TRUE;
+}
+
+static gboolean
+run_step (Run *run, gboolean bind, GError **error)
+{
+  LoomProgram *p = loom_plan_program (run->plan);
+  const GArray *pairs = loom_plan_commit_copies (run->plan);
+
+  for (guint i = 0; i < loom_program_n_inputs (p); i++)
+    {
+      guint v = loom_plan_input_value (run->plan, i);
+
+      if (v != G_MAXUINT && loom_plan_value (run->plan, v)->place.kind == LOOM_PLACE_ARENA)
+        memcpy (address_of (run, v), run->feed[i], loom_desc_bytes (&loom_plan_value (run->plan, v)->desc));
+    }
+  for (guint i = bind ? 0 : loom_plan_n_setup (run->plan); i < loom_plan_n_instrs (run->plan); i++)
+    if (!run_instr (run, i, bind, error))
+      return FALSE;
+  for (guint i = 0; i + 1 < pairs->len; i += 2)
+    {
+      guint v = g_array_index (pairs, guint, i), slot = g_array_index (pairs, guint, i + 1);
+      guint to = (guint)loom_state_find (run->state, loom_program_get_slot (p, slot)->name);
+
+      memcpy (loom_state_address (run->state, to), address_of (run, v),
+              loom_desc_bytes (&loom_plan_value (run->plan, v)->desc));
+    }
+  return TRUE;
+}
+
+/* A tensor of plain order from bytes in the value's layout. */
+static LoomTensor *
+fetch (Run *run, guint v)
+{
+  const LoomTensorDesc *d = &loom_plan_value (run->plan, v)->desc;
+  LoomTensor *t = loom_tensor_new (d->dtype, d->rank, d->dim, NULL);
+  const char *from = address_of (run, v);
+  gsize size = loom_dtype_size (d->dtype);
+
+  if (t->bytes == 0)
+    return t;
+  if (d->layout == LOOM_LAYOUT_PLAIN)
+    {
+      memcpy (t->data, from, t->bytes);
+      return t;
+    }
+  for (gint64 i = 0; i < t->count; i++)
+    {
+      gint64 pixels = d->dim[2] * d->dim[3], n = i / (d->dim[1] * pixels), c = i / pixels % d->dim[1];
+
+      memcpy ((char *)t->data + (gsize)i * size, from + (gsize)((n * pixels + i % pixels) * d->dim[1] + c) * size,
+              size);
+    }
+  return t;
+}
+
+GPtrArray *
+poison_run (LoomPlan *plan, LoomState *state, const void *const *feed, guint steps, GError **error)
+{
+  guint n = loom_plan_n_instrs (plan), n_devices = loom_plan_n_devices (plan);
+  Run run = { plan, state, feed, g_new0 (char *, n_devices + 1), g_new0 (GPtrArray *, n + 1) };
+  GPtrArray *outputs = NULL;
+  gboolean ok = loom_state_adopt (state, loom_plan_program (plan), error);
+
+  for (guint d = 0; d < n_devices; d++)
+    {
+      LoomPlanMemory memory;
+
+      loom_plan_memory (plan, d, &memory);
+      run.arena[d] = g_aligned_alloc (1, MAX (64, memory.arena), 64);
+      memset (run.arena[d], POISON, MAX (64, memory.arena));
+    }
+  for (guint v = 1; v < loom_plan_n_values (plan); v++)
+    {
+      const LoomPlanValue *value = loom_plan_value (plan, v);
+
+      if (value->place.kind != LOOM_PLACE_ARENA || value->last >= n)
+        continue;
+      if (run.dying[value->last] == NULL)
+        run.dying[value->last] = g_ptr_array_new ();
+      g_ptr_array_add (run.dying[value->last], GUINT_TO_POINTER (v));
+    }
+  for (guint step = 0; step < steps && ok; step++)
+    ok = run_step (&run, step == 0, error);
+  if (ok)
+    {
+      outputs = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+      for (guint o = 0; o < loom_program_n_outputs (loom_plan_program (plan)); o++)
+        g_ptr_array_add (outputs, fetch (&run, loom_plan_output_value (plan, o)));
+    }
+  for (guint d = 0; d < n_devices; d++)
+    g_aligned_free (run.arena[d]);
+  for (guint i = 0; i < n; i++)
+    g_clear_pointer (&run.dying[i], g_ptr_array_unref);
+  g_free (run.arena);
+  g_free (run.dying);
+  return outputs;
+}
