@@ -220,10 +220,12 @@ loom_op_lower_batch_norm (LoomLower *ctx)
       seen = loom_binary (p, LOOM_SCALAR_ADD, loom_lower_weight (ctx, "num_batches_tracked"),
                           loom_const (p, LOOM_I64, 1));
       loom_lower_commit (ctx, "num_batches_tracked", seen);
-      /* Without a momentum every batch has the same say: the newest of n moves the mean by 1/n. */
-      track (ctx, out[1], out[2], (double)loom_desc_count (&d) / (double)MAX (d.dim[1], 1),
-             momentum >= 0 ? loom_const (p, d.dtype, momentum)
-                           : loom_unary (p, LOOM_SCALAR_RECIP, loom_cast (p, seen, d.dtype)));
+      /* Without a momentum every batch has the same say: the newest of n moves the mean by 1/n. An empty one is counted
+       * and has none. */
+      if (loom_desc_count (&d) > 0)
+        track (ctx, out[1], out[2], (double)loom_desc_count (&d) / (double)MAX (d.dim[1], 1),
+               momentum >= 0 ? loom_const (p, d.dtype, momentum)
+                             : loom_unary (p, LOOM_SCALAR_RECIP, loom_cast (p, seen, d.dtype)));
     }
   loom_lower_output (ctx, 0, out[0]);
 }

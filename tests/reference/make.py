@@ -1,6 +1,6 @@
 """Writes data/OPERATOR.safetensors: what PyTorch (CPU, f64) computes for samples of every operator, with gradients.
 
-Samples are the cases in cases/ and PyTorch's own (opinfo.py). test-reference.c repeats them without Python. Only small ones are
+Samples are the cases in cases/ and PyTorch's own, of functions (opinfo.py) and of modules (modules.py). test-reference.c repeats them without Python. Only small ones are
 kept, and of each operator at most as many as its different settings need; the live comparison (run) has all. A file's metadata
 describes sample I under the key "I", as JSON: the graph's nodes and wires, values of symbols, the mode, which outputs are
 compared. Tensors are I/in.PORT, I/weight.NAME, I/out.PORT, I/cotangent, I/grad.NAME (of the first output) and I/after.NAME. A
@@ -19,12 +19,13 @@ import torch
 
 import compare
 import door
+import modules
 import opinfo
 import trajectories
 from cases import CASES
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
-MOST_BYTES, MOST_CASES, MOST_SAMPLES, MOST_WHOLE = 5000, 14, 10, 6
+MOST_BYTES, MOST_CASES, MOST_SAMPLES, MOST_WHOLE, MOST_MODULES = 5000, 14, 10, 6, 6
 TYPES = {"f4": "F32", "f8": "F64", "i8": "I64", "i4": "I32", "u1": "U8", "b1": "BOOL"}
 
 
@@ -66,6 +67,9 @@ def describe(case, op):
     tensors.update({f"out.{ports[k]}": v for k, v in outputs.items()})
     tensors.update({f"grad.{k}": v for k, v in grads.items()})
     tensors.update({"after." + case.weight_name(k): v for k, v in after.items()})
+    if getattr(case, "source", "cases") != "cases" and all(np.isfinite(v).all() for v in outputs.values()):
+        # PyTorch's own gradient is no number where its result is one: a branch that is not taken still says 0 · ∞.
+        tensors = {k: v for k, v in tensors.items() if not (k.startswith("grad.") and np.isnan(v).any())}
     if cotangent is not None:
         tensors["cotangent"] = cotangent.astype(np.float32)
     head, tail = compare.graph("\0").split("\0")
@@ -99,12 +103,12 @@ def choose(cases, most):
 
 
 def refused(program, cases, ops):
-    """Which of the samples of whole numbers our operators refuse, with the sentence; each is tried."""
+    """Which samples our operators refuse, with the sentence (None: they do not); each is tried."""
     def attempt(case):
         text, names = compare.write_graph(case, ops[case.op])
         try:
             door.run(program, text, {n: v for n, v in zip(names, case.inputs) if n}, ["n.0" if case.op in opinfo.PARTS else "n.out"],
-                     options=["--threads", "1", "--device", "ref"])
+                     weights={case.weight_name(k): v for k, v in {**case.weights, **case.buffers}.items()} or None, options=["--threads", "1", "--device", "ref"])
         except door.Failed as failure:
             if not str(failure).startswith("status 1:"):
                 return None  # no refusal: a crash is kept, to be seen
@@ -134,16 +138,23 @@ def main():
     info = collections.defaultdict(list)
     for case in theirs:
         info[case.op].append(case)
+    layers = collections.defaultdict(list)
+    of_modules, left_of_modules = modules.cases(ops, args.only)
+    for case in of_modules:
+        layers[case.op].append(case)
+    for name, counts in left_of_modules.items():
+        left[name].update(counts)
+    theirs += of_modules
     total = written = 0
     without = []
     for name, op in ops.items():
         if args.only not in name or name in compare.ELSEWHERE:
             continue
-        whole = choose(small([c for c in info[name] if c.whole]), MOST_WHOLE)
+        tried = choose(small([c for c in info[name] if c.whole]), MOST_WHOLE) + choose(small(layers[name]), MOST_MODULES)
         kept = []
-        for case, why in zip(whole, refused(args.program, whole, ops)):
+        for case, why in zip(tried, refused(args.program, tried, ops)):
             if why:
-                left[name][f"whole numbers: {why}"] += 1
+                left[name][("whole numbers: " if case.whole else "") + why] += 1
             else:
                 kept.append(case)
         picked = choose(small(own[name]), MOST_CASES) + choose(small([c for c in info[name] if not c.whole]), MOST_SAMPLES) + kept
