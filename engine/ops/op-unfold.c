@@ -16,6 +16,9 @@ static const LoomParamSpec params[] = {
   { NULL },
 };
 
+/* Each place of the window is a slice of its own, so there is an end to what can be planned. */
+#define MAX_TAPS 16384
+
 static LoomWindows
 windows_of (const LoomInfer *ctx)
 {
@@ -39,6 +42,14 @@ infer (LoomInfer *ctx)
   if (!loom_op_space (ctx, 2, "Put a reshape before it.", NULL)
       || !loom_op_windows (ctx, &w, FALSE, "Use a smaller window or more padding.", &shape))
     return;
+  if (w.kernel[0] * w.kernel[1] > MAX_TAPS)
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "kernel_size",
+                        "unfold makes a row for each of the %" G_GINT64_FORMAT
+                        " places of its window; there may be %d. Use a smaller window.",
+                        w.kernel[0] * w.kernel[1], MAX_TAPS);
+      return;
+    }
   columns.dim[0] = shape.dim[0];
   columns.dim[1] = loom_dim_mul (shape.dim[1], loom_dim (w.kernel[0] * w.kernel[1]));
   columns.dim[2] = loom_dim_mul (shape.dim[2], shape.dim[3]);
