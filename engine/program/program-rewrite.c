@@ -79,8 +79,9 @@ loom_rewrite_end (LoomRewrite *r)
     {
       const LoomSlot *slot = loom_program_get_slot (r->from, i);
 
+      /* State keeps its type, whatever the pass computes its next value in. */
       if (slot->commit != 0)
-        loom_program_commit (r->to, (int)i, loom_rewrite_value (r, slot->commit));
+        loom_program_commit (r->to, (int)i, loom_cast (r->to, loom_rewrite_value (r, slot->commit), slot->dtype));
     }
   for (guint i = 0; i < loom_program_n_outputs (r->from); i++)
     {
