@@ -114,8 +114,48 @@ studio_formula_fault_position (const char *message)
 static void
 changed_cb (GtkTextBuffer *text, StudioFormulaField *self)
 {
+  gtk_widget_queue_resize (GTK_WIDGET (self));
   if (!self->filling)
     g_signal_emit (self, signals[CHANGED], 0);
+}
+
+/* A text view knows its height only for the width that it had before, and a formula that comes to wrap would be cut
+ * off. Here the height for a width is measured. */
+static GtkSizeRequestMode
+studio_formula_field_get_request_mode (GtkWidget *widget)
+{
+  return GTK_SIZE_REQUEST_HEIGHT_FOR_WIDTH;
+}
+
+static void
+studio_formula_field_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int *minimum, int *natural,
+                              int *minimum_baseline, int *natural_baseline)
+{
+  StudioFormulaField *self = STUDIO_FORMULA_FIELD (widget);
+  g_autofree char *shown = NULL;
+  g_autoptr (PangoLayout) layout = NULL;
+  int least;
+
+  /* GTK wants a widget measured before it is given room. */
+  gtk_widget_measure (self->view, orientation, -1, &least, NULL, NULL, NULL);
+  if (orientation == GTK_ORIENTATION_HORIZONTAL)
+    {
+      *minimum = *natural = MAX (least, 80);
+      return;
+    }
+  shown = dup_shown (self);
+  layout = gtk_widget_create_pango_layout (self->view, shown[0] != '\0' ? shown : " ");
+  pango_layout_set_wrap (layout, PANGO_WRAP_WORD_CHAR);
+  if (for_size > 0)
+    pango_layout_set_width (layout, for_size * PANGO_SCALE);
+  pango_layout_get_pixel_size (layout, NULL, natural);
+  *minimum = *natural = MAX (*natural, least);
+}
+
+static void
+studio_formula_field_size_allocate (GtkWidget *widget, int width, int height, int baseline)
+{
+  gtk_widget_allocate (STUDIO_FORMULA_FIELD (widget)->view, width, height, -1, NULL);
 }
 
 /* Return ends a statement; where the line is not finished yet (after an operator, or a semicolon) it only breaks it. */
@@ -167,7 +207,9 @@ studio_formula_field_class_init (StudioFormulaFieldClass *klass)
       = g_signal_new ("changed", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
   signals[DONE]
       = g_signal_new ("done", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
+  GTK_WIDGET_CLASS (klass)->get_request_mode = studio_formula_field_get_request_mode;
+  GTK_WIDGET_CLASS (klass)->measure = studio_formula_field_measure;
+  GTK_WIDGET_CLASS (klass)->size_allocate = studio_formula_field_size_allocate;
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "formulafield");
 }
 
