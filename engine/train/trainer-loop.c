@@ -47,146 +47,6 @@ epoch_checkpoint_fits (LoomTrainer *t)
   return spent < G_USEC_PER_SEC || spent * 10 < g_get_monotonic_time () - t->start_time || loom_trainer_is_over (t);
 }
 
-/* ---- commands --------------------------------------------------------- */
-
-typedef enum
-{
-  GO_ON,
-  STOP,
-  INTERRUPT
-} Verdict;
-
-static TrainerRate *
-find_rate (LoomTrainer *t, const char *name)
-{
-  for (guint i = 0; i < t->rates->len; i++)
-    {
-      TrainerRate *rate = &g_array_index (t->rates, TrainerRate, i);
-      if (g_str_equal (rate->slot_name, name))
-        return rate;
-    }
-  return NULL;
-}
-
-static gboolean
-set_hyper (LoomTrainer *t, const char *name, double value, GError **error)
-{
-  char number[G_ASCII_DTOSTR_BUF_SIZE];
-
-  if (g_str_equal (name, "lr"))
-    {
-      t->base_lr = value;
-      t->lr = NAN;
-    }
-  else if (find_rate (t, name))
-    {
-      find_rate (t, name)->base = value;
-      find_rate (t, name)->now = NAN;
-    }
-  else if (!loom_state_set_scalar (t->state, name, value))
-    return TRUE; /* whoever posts asks loom_trainer_has_hyper() first */
-  return trainer_events_line (t, error,
-                              "{\"event\":\"hyper\",\"step\":%" G_GINT64_FORMAT ",\"name\":\"%s\",\"value\":%s}",
-                              t->step, name, trainer_number (value, number));
-}
-
-static gboolean
-obey (LoomTrainer *t, const TrainerCommand *command, Verdict *verdict, GError **error)
-{
-  switch (command->kind)
-    {
-    case LOOM_COMMAND_PAUSE:
-      t->paused = TRUE;
-      return TRUE;
-    case LOOM_COMMAND_RESUME:
-      t->paused = FALSE;
-      return TRUE;
-    case LOOM_COMMAND_STEP:
-      t->paused = t->single = TRUE;
-      return TRUE;
-    case LOOM_COMMAND_STOP:
-      *verdict = MAX (*verdict, STOP);
-      return TRUE;
-    case LOOM_COMMAND_INTERRUPT:
-      *verdict = INTERRUPT;
-      return TRUE;
-    case LOOM_COMMAND_CHECKPOINT:
-      return trainer_checkpoint_write (t, NULL, error);
-    case LOOM_COMMAND_SET_HYPER:
-      return set_hyper (t, command->name, command->value, error);
-    }
-  g_return_val_if_reached (TRUE);
-}
-
-static gboolean
-is_ending (const TrainerCommand *command)
-{
-  return command->kind == LOOM_COMMAND_INTERRUPT || command->kind == LOOM_COMMAND_STOP;
-}
-
-static void
-answer_requests (LoomTrainer *t)
-{
-  TrainerSnapshotRequest *request;
-
-  while ((request = g_queue_pop_head (&t->requests)))
-    {
-      g_mutex_unlock (&t->lock);
-      trainer_snapshot_answer (t, request);
-      g_mutex_lock (&t->lock);
-      request->done = TRUE;
-      g_cond_broadcast (&t->answered);
-    }
-}
-
-/* Reads both queues, and waits there while the run is paused. FALSE on an error of its own (a checkpoint that
- * could not be written). Where a command ends the run, verdict says so; with leave_ending the command stays in the
- * queue, for the caller that gives way and the one that ends. A single step stays asked for until the caller that makes
- * it takes t->single. */
-static gboolean
-attend (LoomTrainer *t, gboolean leave_ending, Verdict *verdict, GError **error)
-{
-  TrainerCommand *command;
-  gboolean ok = TRUE;
-
-  *verdict = GO_ON;
-  g_mutex_lock (&t->lock);
-  for (;;)
-    {
-      while (ok && !t->single && (command = g_queue_peek_head (&t->commands)))
-        {
-          if (leave_ending && is_ending (command))
-            {
-              *verdict = STOP;
-              break;
-            }
-          g_queue_pop_head (&t->commands);
-          g_mutex_unlock (&t->lock);
-          ok = obey (t, command, verdict, error);
-          g_mutex_lock (&t->lock);
-          g_free (command->name);
-          g_free (command);
-        }
-      answer_requests (t);
-      if (!ok || *verdict != GO_ON || !t->paused || t->single)
-        break;
-      if (!g_queue_is_empty (&t->commands))
-        continue;
-      g_mutex_unlock (&t->lock);
-      ok = trainer_events_flush (t, error);
-      trainer_set_state (t, "paused");
-      g_mutex_lock (&t->lock);
-      if (ok && g_queue_is_empty (&t->commands) && g_queue_is_empty (&t->requests))
-        g_cond_wait (&t->wake, &t->lock);
-      t->clock_next = t->step; /* what passed while waiting was no step's time */
-      t->last_time = g_get_monotonic_time ();
-      t->items_since = 0;
-    }
-  g_atomic_int_set (&t->pending, t->paused || t->single || !g_queue_is_empty (&t->commands));
-  g_mutex_unlock (&t->lock);
-  return ok;
-}
-
 /* ---- evaluation ------------------------------------------------------- */
 
 static void
@@ -211,40 +71,24 @@ add_remedy (GError **error)
   return FALSE;
 }
 
-/* TRUE when a command waits that ends the run; evaluation then gives way. */
-static gboolean
-must_end (LoomTrainer *t)
-{
-  gboolean end = FALSE;
-
-  if (!g_atomic_int_get (&t->pending))
-    return FALSE;
-  g_mutex_lock (&t->lock);
-  for (GList *l = t->commands.head; l; l = l->next)
-    end = end || is_ending (l->data);
-  answer_requests (t);
-  g_mutex_unlock (&t->lock);
-  return end;
-}
-
 /* Between two batches of an evaluation: the run may be paused here as between two steps, a command that ends it makes
  * the evaluation give way, and a single step that is asked for waits until the evaluation is over. */
 static gboolean
 attend_evaluation (LoomTrainer *t, gboolean *gave_way, GError **error)
 {
-  Verdict verdict = GO_ON;
+  TrainerVerdict verdict = TRAINER_GO_ON;
 
   *gave_way = FALSE;
   if (!g_atomic_int_get (&t->pending))
     return TRUE;
   if (!t->active || t->single)
     {
-      *gave_way = must_end (t);
+      *gave_way = trainer_must_end (t);
       return TRUE;
     }
-  if (!attend (t, TRUE, &verdict, error))
+  if (!trainer_attend (t, TRUE, &verdict, error))
     return FALSE;
-  *gave_way = verdict != GO_ON;
+  *gave_way = verdict != TRAINER_GO_ON;
   if (!*gave_way)
     trainer_set_state (t, "running");
   return TRUE;
@@ -557,11 +401,11 @@ end_epoch (LoomTrainer *t, gboolean *gave_way, GError **error)
 }
 
 static LoomTrainerEnd
-end_run (LoomTrainer *t, Verdict verdict, GError **error)
+end_run (LoomTrainer *t, TrainerVerdict verdict, GError **error)
 {
   if (!trainer_checkpoint_write (t, NULL, error))
     return LOOM_TRAINER_FAILED;
-  if (verdict == STOP)
+  if (verdict == TRAINER_STOP)
     return LOOM_TRAINER_STOPPED;
   if (t->folder)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED,
@@ -576,7 +420,7 @@ end_run (LoomTrainer *t, Verdict verdict, GError **error)
 static LoomTrainerEnd
 run (LoomTrainer *t, GError **error)
 {
-  Verdict verdict = GO_ON;
+  TrainerVerdict verdict = TRAINER_GO_ON;
 
   while (!loom_trainer_is_over (t))
     {
@@ -588,9 +432,9 @@ run (LoomTrainer *t, GError **error)
         {
           if (g_atomic_int_get (&t->pending))
             {
-              if (!attend (t, FALSE, &verdict, error))
+              if (!trainer_attend (t, FALSE, &verdict, error))
                 return LOOM_TRAINER_FAILED;
-              if (verdict != GO_ON)
+              if (verdict != TRAINER_GO_ON)
                 return end_run (t, verdict, error);
               t->single = FALSE; /* this is it */
               trainer_set_state (t, "running");
@@ -603,11 +447,11 @@ run (LoomTrainer *t, GError **error)
         return LOOM_TRAINER_FAILED;
       t->last_time = g_get_monotonic_time ();
       t->items_since = 0;
-      if (g_atomic_int_get (&t->pending) && (gave_way || !loom_trainer_is_over (t) || must_end (t)))
+      if (g_atomic_int_get (&t->pending) && (gave_way || !loom_trainer_is_over (t) || trainer_must_end (t)))
         {
-          if (!attend (t, FALSE, &verdict, error))
+          if (!trainer_attend (t, FALSE, &verdict, error))
             return LOOM_TRAINER_FAILED;
-          if (verdict != GO_ON)
+          if (verdict != TRAINER_GO_ON)
             return end_run (t, verdict, error);
           trainer_set_state (t, "running");
         }
@@ -636,7 +480,7 @@ loom_trainer_run (LoomTrainer *t, GError **error)
 
   g_mutex_lock (&t->lock);
   t->active = FALSE;
-  answer_requests (t);
+  trainer_answer_requests (t);
   g_mutex_unlock (&t->lock);
   trainer_set_state (t, state[end]);
   return end;

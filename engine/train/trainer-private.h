@@ -1,6 +1,6 @@
 /* What the files of the trainer share: its struct and its parts.
  *
- * loom-trainer.c builds and frees it, trainer-loop.c runs it, trainer-plans.c makes steps ready, trainer-data.c opens
+ * loom-trainer.c builds and frees it, trainer-loop.c runs it, trainer-commands.c obeys other threads, trainer-plans.c makes steps ready, trainer-data.c opens
  * data sets, trainer-folder.c owns the run's folder and events, trainer-checkpoint.c what a run resumes from, and
  * trainer-snapshot.c what observers look at; trainer-metrics.c gathers metrics, trainer-watch.c knows the best epoch, and
  * trainer-transfer.c the weights that were there before. */
@@ -149,6 +149,8 @@ gboolean trainer_json_objects (const TrainerJson *json, const char *name, guint 
 
 /* ---- checkpoints ---- */
 
+/* Writes state.json. */
+gboolean trainer_state_write (LoomTrainer *t, const char *path, GError **error);
 /* Writes one for the place between two steps; path (transfer full) may be NULL. */
 gboolean trainer_checkpoint_write (LoomTrainer *t, char **path, GError **error);
 /* The weights, or their moving averages where there are some, as a file of the run's folder, if it has one. */
@@ -250,6 +252,25 @@ struct _LoomTrainer
   GQueue commands, requests;
   gboolean active, paused, single;
 };
+
+/* ---- commands ---- */
+
+typedef enum
+{
+  TRAINER_GO_ON,
+  TRAINER_STOP,
+  TRAINER_INTERRUPT
+} TrainerVerdict;
+
+/* Reads both queues, and waits there while the run is paused. FALSE on an error of its own (a checkpoint that
+ * could not be written). Where a command ends the run, verdict says so; with leave_ending the command stays in the
+ * queue, for the caller that gives way and the one that ends. A single step stays asked for until the caller that makes
+ * it takes t->single. */
+gboolean trainer_attend (LoomTrainer *t, gboolean leave_ending, TrainerVerdict *verdict, GError **error);
+/* TRUE when a command waits that ends the run; evaluation then gives way. */
+gboolean trainer_must_end (LoomTrainer *t);
+/* Answers what asks for a snapshot; with the lock held, which is let go meanwhile. */
+void trainer_answer_requests (LoomTrainer *t);
 
 /* Adds the arenas of the snapshots' plans. */
 void trainer_snapshots_memory (const TrainerSnapshots *self, gsize bytes[LOOM_N_OWNERS]);

@@ -1,0 +1,181 @@
+/* Writes a checkpoint's state.json: the place between two steps, and all that is in no slot of the state. */
+#include "engine/train/trainer-private.h"
+
+#include "engine/core/loom-atomic-file.h"
+
+#include <math.h>
+#include <string.h>
+
+static void
+add_int (JsonBuilder *b, const char *name, gint64 value)
+{
+  json_builder_set_member_name (b, name);
+  json_builder_add_int_value (b, value);
+}
+
+static void
+add_double (JsonBuilder *b, const char *name, double value)
+{
+  json_builder_set_member_name (b, name);
+  if (isfinite (value))
+    json_builder_add_double_value (b, value);
+  else
+    json_builder_add_null_value (b); /* JSON has no other word for it */
+}
+
+static void
+add_string (JsonBuilder *b, const char *name, const char *value)
+{
+  json_builder_set_member_name (b, name);
+  json_builder_add_string_value (b, value);
+}
+
+static void
+add_schedule (JsonBuilder *b, const LoomTrainSpec *spec)
+{
+  const LoomSchedule *s = &spec->schedule;
+
+  json_builder_set_member_name (b, "schedule");
+  json_builder_begin_object (b);
+  add_string (b, "type", s->klass ? s->klass->name : "constant");
+  add_int (b, "warmup_steps", s->warmup_steps);
+  for (guint i = 0; s->klass && s->klass->param[i].name; i++)
+    add_double (b, s->klass->param[i].name, s->param[i]);
+  json_builder_end_object (b);
+  if (!s->klass || !s->klass->watches_loss)
+    return;
+  json_builder_set_member_name (b, "plateau");
+  json_builder_begin_object (b);
+  add_double (b, "best", s->plateau.best);
+  add_int (b, "bad", s->plateau.bad);
+  add_int (b, "cooldown", s->plateau.cooldown);
+  add_int (b, "reductions", s->plateau.reductions);
+  json_builder_end_object (b);
+}
+
+static void
+add_watch (JsonBuilder *b, const LoomTrainerWatch *watch)
+{
+  json_builder_set_member_name (b, "early_stopping");
+  json_builder_begin_object (b);
+  add_double (b, "best", watch->best);
+  add_int (b, "best_epoch", watch->best_epoch);
+  add_int (b, "bad", watch->bad);
+  add_int (b, "over", watch->over);
+  json_builder_end_object (b);
+}
+
+/* "sum" where there is one statistic, a list of all where there are more. */
+static void
+add_metrics (JsonBuilder *b, LoomTrainer *t)
+{
+  const TrainerMetrics *m = t->metrics;
+
+  json_builder_set_member_name (b, "metrics");
+  json_builder_begin_array (b);
+  for (guint i = 0; i < m->n; i++)
+    {
+      json_builder_begin_object (b);
+      add_string (b, "name", t->metric_name[i]);
+      if (m->size[i] == 1)
+        add_double (b, "sum", m->total[m->at[i]]);
+      else
+        {
+          json_builder_set_member_name (b, "statistics");
+          json_builder_begin_array (b);
+          for (guint k = 0; k < m->size[i]; k++)
+            {
+              double value = m->total[m->at[i] + k];
+              if (isfinite (value))
+                json_builder_add_double_value (b, value);
+              else
+                json_builder_add_null_value (b);
+            }
+          json_builder_end_array (b);
+        }
+      add_double (b, "weight", m->weight[i]);
+      json_builder_end_object (b);
+    }
+  json_builder_end_array (b);
+}
+
+/* Every float scalar slot is a hyper-parameter in force. */
+static void
+add_hyper (JsonBuilder *b, LoomTrainer *t)
+{
+  json_builder_set_member_name (b, "hyper");
+  json_builder_begin_object (b);
+  add_double (b, "base_lr", t->base_lr);
+  for (guint i = 0; i < t->rates->len; i++)
+    {
+      const TrainerRate *rate = &g_array_index (t->rates, TrainerRate, i);
+      g_autofree char *base = g_strconcat ("base_", rate->slot_name, NULL);
+      add_double (b, base, rate->base);
+    }
+  for (guint i = 0; i < loom_state_n_slots (t->state); i++)
+    {
+      const char *name;
+      LoomSlotKind kind;
+      LoomTensorDesc desc;
+      loom_state_slot (t->state, i, &name, &kind, &desc);
+      if (kind == LOOM_SLOT_SCALAR && loom_dtype_is_float (desc.dtype))
+        add_double (b, name, loom_state_get_scalar (t->state, name));
+    }
+  json_builder_end_object (b);
+}
+
+/* The kernels that the full batch's plan chose: a resumed run with others may differ in the last bits. */
+static void
+add_algorithms (JsonBuilder *b, LoomTrainer *t)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+
+  json_builder_set_member_name (b, "algorithms");
+  json_builder_begin_array (b);
+  if (t->plans->len > 0)
+    {
+      const LoomPlan *plan = loom_exec_plan (((TrainerPlan *)t->plans->pdata[0])->exec);
+      for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+        {
+          const LoomKernel *kernel = loom_plan_instr (plan, i)->kernel;
+          if (kernel && kernel->name && g_hash_table_add (seen, (gpointer)kernel->name))
+            json_builder_add_string_value (b, kernel->name);
+        }
+    }
+  json_builder_end_array (b);
+}
+
+gboolean
+trainer_state_write (LoomTrainer *t, const char *path, GError **error)
+{
+  g_autoptr (JsonBuilder) b = json_builder_new ();
+
+  json_builder_begin_object (b);
+  add_int (b, "version", 1);
+  add_int (b, "step", t->step);
+  add_int (b, "epoch", t->epoch);
+  add_int (b, "place", t->place);
+  add_int (b, "batch_size", t->spec->batch_size);
+  add_int (b, "accumulate", t->spec->accumulate);
+  add_int (b, "seed", (gint64)t->spec->seed);
+  add_string (b, "device", t->device);
+  add_int (b, "threads", t->threads);
+  add_double (b, "loss_scale", 1);
+  add_schedule (b, t->spec);
+  add_hyper (b, t);
+  add_double (b, "loss_sum", t->loss_sum);
+  add_double (b, "sample_sum", t->sample_sum);
+  add_metrics (b, t);
+  if (t->spec->keep_best)
+    add_watch (b, &t->watch);
+  add_algorithms (b, t);
+  add_int (b, "events_length", t->events.length);
+  json_builder_end_object (b);
+
+  g_autoptr (JsonNode) root = json_builder_get_root (b);
+  g_autofree char *written = json_to_string (root, TRUE);
+  /* json-glib writes 1e-08 as 1e-08.0, which nobody reads, not even itself. */
+  g_autoptr (GRegex) wrong = g_regex_new ("(: -?[0-9]+e[-+]?[0-9]+)\\.0(?=[,\n])", 0, 0, NULL);
+  g_autofree char *text = g_regex_replace (wrong, written, -1, 0, "\\1", 0, NULL);
+  return loom_file_replace (path, text, strlen (text), error);
+}
