@@ -44,6 +44,24 @@ SMALL = ([("a", "linear", {"out_features": optimisers.HIDDEN}), ("t", "tanh", {}
          {"0": "a", "2": "b"}, optimisers.SHAPE, optimisers.CLASSES)
 
 
+class Newton(O.Optimizer):
+    """θ ← θ − lr (H + damping)⁻¹ ∇, with the whole Hessian; damping is large enough for no other rule to be needed."""
+
+    def __init__(self, params, lr, damping):
+        super().__init__(params, dict(lr=lr, damping=damping))
+
+    def step(self, closure):
+        group = self.param_groups[0]
+        params, loss = group["params"], closure(backward=False)
+        flat = torch.cat([g.reshape(-1) for g in torch.autograd.grad(loss, params, create_graph=True)])
+        rows = [torch.cat([r.reshape(-1) for r in torch.autograd.grad(g, params, retain_graph=True)]) for g in flat]
+        step = torch.linalg.solve(torch.stack(rows) + group["damping"] * torch.eye(len(flat)), flat.detach())
+        with torch.no_grad():
+            for p, part in zip(params, step.split([p.numel() for p in params])):
+                p.sub_(group["lr"] * part.reshape(p.shape))
+        return loss
+
+
 class Setting:
     """A net, its batch and the weights it starts from: PyTorch's own."""
 
@@ -73,15 +91,16 @@ class Setting:
         schedule = scheduler(optimizer, steps) if scheduler else None
         losses, rates = [], []
 
-        def closure():
+        def closure(backward=True):
             optimizer.zero_grad()
             loss = nn.functional.cross_entropy(model(x), y)
-            loss.backward()
+            if backward:
+                loss.backward()
             return loss
 
         for _ in range(steps):
             rates.append(float(optimizer.param_groups[0]["lr"]))
-            if isinstance(optimizer, O.LBFGS):
+            if isinstance(optimizer, (O.LBFGS, Newton)):
                 loss = optimizer.step(closure)
             else:
                 loss = closure()
@@ -130,6 +149,7 @@ def main(save):
     os.makedirs(FOLDER, exist_ok=True)
     long = [(kind, make, options, 100, "", None, False) for kind, make, options in LONG]
     ten = [(kind, make, options, 10, "", None, True) for kind, make, every in optimisers.CASES for options in every]
+    ten += [("newton", Newton, dict(lr=0.5, damping=d), 10, "", None, True) for d in (1.0, 2.0)]
     rates = [("sgd", O.SGD, dict(lr=0.1, momentum=0.9), n, f'<schedule type="{kind}"{attributes(options)}/>', make, False)
              for kind, options, make in optimisers.SCHEDULES for n in (10, 100)]
     size = write(save, "mlp", Setting(MLP, 32), long) + write(save, "cnn", Setting(CNN, 12), long)
