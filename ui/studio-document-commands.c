@@ -160,37 +160,6 @@ note_bridges (StudioDocument *self, const StudioScene *scene)
     }
 }
 
-const StudioBridge *
-studio_document_find_bridge (StudioDocument *self, guint64 serial, const char *port)
-{
-  for (guint i = self->bridges->len; i-- > 0;)
-    {
-      StudioBridge *b = &g_array_index (self->bridges, StudioBridge, i);
-
-      if (b->to == serial && (port == NULL || strcmp (b->input, port) == 0)
-          && studio_document_node (self, b->from) != NULL)
-        return b;
-    }
-  return NULL;
-}
-
-char *
-studio_document_fix_for_fault (const LoomFault *fault, guint64 serial, gpointer data)
-{
-  StudioDocument *self = data;
-
-  if (fault->code == LOOM_ERROR_PORT && fault->fix_attribute == NULL
-      && studio_document_find_bridge (self, serial, fault->port) != NULL)
-    return g_strdup ("Reconnect");
-  if (fault->fix_attribute == NULL)
-    return NULL;
-  if (fault->fix_value == NULL)
-    return g_strdup_printf ("Remove %s", fault->fix_attribute);
-  if (strcmp (fault->fix_attribute, "op") == 0)
-    return g_strdup_printf ("Change to %s", fault->fix_value);
-  return g_strdup_printf ("Set %s to %s", fault->fix_attribute, fault->fix_value);
-}
-
 void
 studio_document_delete_selection (StudioDocument *self)
 {
@@ -273,88 +242,6 @@ studio_document_delete_selection (StudioDocument *self)
       studio_document_close_gaps (self, scope, id);
   }
   studio_document_end (self);
-}
-
-static gboolean
-fault_is_at (const LoomFault *fault, const StudioItem *item)
-{
-  gsize n = strlen (item->path);
-
-  return fault->node != NULL && strncmp (fault->node, item->path, n) == 0
-         && (fault->node[n] == '\0' || fault->node[n] == '.');
-}
-
-/* Wires the input to what fed it before the nodes between were deleted. */
-static gboolean
-cross_bridge (StudioDocument *self, guint64 serial, const char *port)
-{
-  const StudioBridge *found = studio_document_find_bridge (self, serial, port);
-  StudioBridge bridge;
-  gboolean done;
-
-  if (found == NULL)
-    return FALSE;
-  bridge = *found;
-  studio_document_begin (self, "Reconnect");
-  done = studio_document_connect (self, bridge.from, bridge.output, bridge.to, bridge.input, NULL) != 0;
-  studio_document_end (self);
-  return done;
-}
-
-gboolean
-studio_document_apply_fault_fix (StudioDocument *self, const LoomFault *fault)
-{
-  g_autofree char *node = g_strdup (fault->node), *port = g_strdup (fault->port);
-  g_autofree char *attribute = g_strdup (fault->fix_attribute), *value = g_strdup (fault->fix_value);
-  LoomErrorCode code = fault->code;
-  guint64 serial;
-
-  if (node == NULL || !studio_document_reveal (self, node))
-    return FALSE;
-  serial = studio_document_get_selected (self, 0);
-  if (code == LOOM_ERROR_PORT && attribute == NULL && cross_bridge (self, serial, port))
-    return TRUE;
-  if (attribute == NULL)
-    return FALSE;
-  studio_document_set_attribute (self, serial, attribute, value);
-  return TRUE;
-}
-
-char *
-studio_document_dup_fix_label (StudioDocument *self, guint64 serial)
-{
-  StudioScene *scene = studio_document_get_scene (self);
-  guint i = studio_scene_find (scene, serial);
-
-  return i != STUDIO_NO_ITEM ? g_strdup (scene->item[i].fix) : NULL;
-}
-
-gboolean
-studio_document_apply_fix (StudioDocument *self, guint64 serial)
-{
-  LoomFaults *faults = studio_document_get_faults (self);
-  StudioScene *scene = studio_document_get_scene (self);
-  guint i = studio_scene_find (scene, serial);
-
-  if (i == STUDIO_NO_ITEM || scene->item[i].fix == NULL)
-    return FALSE;
-  for (guint f = 0; f < loom_faults_length (faults); f++)
-    {
-      const LoomFault *fault = loom_faults_get (faults, f);
-
-      if (fault_is_at (fault, &scene->item[i]))
-        {
-          g_autofree char *label = studio_document_fix_for_fault (fault, serial, self);
-
-          if (g_strcmp0 (label, scene->item[i].fix) != 0)
-            continue;
-          /* A module's missing input is told of a node inside; the wire is missing here. */
-          if (fault->fix_attribute == NULL && cross_bridge (self, serial, fault->port))
-            return TRUE;
-          return studio_document_apply_fault_fix (self, fault);
-        }
-    }
-  return FALSE;
 }
 
 /* ---- changing ----------------------------------------------------------- */

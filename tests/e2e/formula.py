@@ -65,6 +65,12 @@ def body(t):
         g = s.wait("fault", lambda g: card in g.faults, 2)
         t.ok("beta" in g.faults[card] and len(g.wires) == 5,
              "a wire to the name that is gone is kept and reported: " + g.faults[card])
+        s.click(g.cards[card])
+        s.key("ctrl+period")
+        g = s.wait("mended", lambda g: g.number("faults") == 0, 2)
+        t.ok(inputs(g, card) == ["scale", "x"] and ("beta", card, "2") in g.wires, "the fix wires it to the new name")
+        s.key("ctrl+z")
+        s.wait("fault again", lambda g: card in g.faults, 2)
         s.key("ctrl+z")
         g = s.wait("undone", lambda g: g.number("faults") == 0 and inputs(g, card) == ["beta", "x"], 2)
         t.ok(True, "one undo takes the typing back, and the ports with it")
