@@ -7,6 +7,8 @@
 #include "engine/plan/plan-private.h"
 
 #define ALIGNMENT 64
+/* Blocks from which on no pass may look at every pair. */
+#define MANY 1500
 
 static WorkStorage *
 storage_of (Work *w, guint v)
@@ -242,6 +244,14 @@ compare_birth (gconstpointer a, gconstpointer b)
   return x->first != y->first ? (x->first < y->first ? -1 : 1) : compare_size (a, b);
 }
 
+static int
+compare_death (gconstpointer a, gconstpointer b)
+{
+  const WorkStorage *x = *(WorkStorage *const *)a, *y = *(WorkStorage *const *)b;
+
+  return x->last != y->last ? (x->last < y->last ? -1 : 1) : compare_size (a, b);
+}
+
 static gboolean
 in_arena (Work *w, const WorkStorage *s)
 {
@@ -324,6 +334,92 @@ fit (GPtrArray *todo)
   return top;
 }
 
+typedef struct
+{
+  gsize offset, bytes;
+} Hole;
+
+/* Gives bytes back: holes are kept by offset, and those that touch become one. What touches the end of what is in use
+ * is no hole; that end is returned. */
+static gsize
+release (GArray *holes, gsize end, Hole h)
+{
+  guint low = 0, high = holes->len;
+
+  while (low < high)
+    {
+      guint middle = (low + high) / 2;
+
+      if (g_array_index (holes, Hole, middle).offset < h.offset)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  if (low < holes->len && h.offset + h.bytes == g_array_index (holes, Hole, low).offset)
+    {
+      h.bytes += g_array_index (holes, Hole, low).bytes;
+      g_array_remove_index (holes, low);
+    }
+  if (low > 0 && g_array_index (holes, Hole, low - 1).offset + g_array_index (holes, Hole, low - 1).bytes == h.offset)
+    {
+      low--;
+      h.offset = g_array_index (holes, Hole, low).offset;
+      h.bytes += g_array_index (holes, Hole, low).bytes;
+      g_array_remove_index (holes, low);
+    }
+  if (h.offset + h.bytes == end)
+    return h.offset;
+  g_array_insert_val (holes, low, h);
+  return end;
+}
+
+/* As fit() in the order of time, forwards or backwards, but without looking at every pair: walking along, what is dead
+ * is given back to a list of holes, and each new one takes the smallest that holds it. For plans of tens of thousands
+ * of values. */
+static gsize
+fit_in_time (GPtrArray *todo, gboolean backwards)
+{
+  g_autoptr (GArray) holes = g_array_new (FALSE, FALSE, sizeof (Hole));
+  g_autoptr (GPtrArray) leaving = g_ptr_array_copy (todo, NULL, NULL);
+  gsize top = 0, end = 0;
+  guint next = 0;
+
+  g_ptr_array_sort (todo, backwards ? compare_death : compare_birth);
+  g_ptr_array_sort (leaving, backwards ? compare_birth : compare_death);
+  for (guint i = 0; i < todo->len; i++)
+    {
+      WorkStorage *s = g_ptr_array_index (todo, backwards ? todo->len - 1 - i : i);
+      guint best;
+
+      for (; next < leaving->len; next++)
+        {
+          const WorkStorage *o = g_ptr_array_index (leaving, backwards ? leaving->len - 1 - next : next);
+
+          if (backwards ? o->first <= s->last : o->last >= s->first)
+            break;
+          end = release (holes, end, (Hole){ o->offset, o->bytes });
+        }
+      best = holes->len;
+      for (guint k = 0; k < holes->len; k++)
+        if (g_array_index (holes, Hole, k).bytes >= s->bytes
+            && (best == holes->len || g_array_index (holes, Hole, k).bytes < g_array_index (holes, Hole, best).bytes))
+          best = k;
+      if (best == holes->len)
+        {
+          s->offset = end;
+          end += s->bytes;
+          top = MAX (top, end);
+          continue;
+        }
+      s->offset = g_array_index (holes, Hole, best).offset;
+      g_array_index (holes, Hole, best).offset += s->bytes;
+      g_array_index (holes, Hole, best).bytes -= s->bytes;
+      if (g_array_index (holes, Hole, best).bytes == 0)
+        g_array_remove_index (holes, best);
+    }
+  return top;
+}
+
 /* The largest sum of bytes that are alive at once: no arena can be smaller. */
 static gsize
 most_alive (GPtrArray *todo, int end)
@@ -354,18 +450,23 @@ typedef struct
   gsize *kept; /* offset of each storage in the smallest arena so far */
 } Fitting;
 
-/* Fits in the order that todo has now; TRUE when no arena so far was smaller. */
+/* Keeps the offsets that were just given when no arena so far was smaller. */
 static gboolean
-try_order (Fitting *f)
+keep_if_better (Fitting *f, gsize top)
 {
-  gsize top = fit (f->todo);
-
   if (top > f->least)
     return FALSE;
   f->least = top;
   for (guint i = 0; i < f->w->storages->len; i++)
     f->kept[i] = g_array_index (f->w->storages, WorkStorage, i).offset;
   return TRUE;
+}
+
+/* Fits in the order that todo has now; TRUE when no arena so far was smaller. */
+static gboolean
+try_order (Fitting *f)
+{
+  return keep_if_better (f, fit (f->todo));
 }
 
 /* Where the simple orders leave a gap to what is alive at once, blocks that reach the top are tried earlier; what does
@@ -426,8 +527,12 @@ assign_offsets (Work *w, int device)
     }
   f.kept = kept = g_new (gsize, w->storages->len + 1);
   goal = most_alive (todo, (int)w->schedule->len);
-  /* The work grows with the square of the blocks, so a very large plan is content with the first order. */
-  for (guint order = 0; order < (todo->len > 2000 ? 1 : G_N_ELEMENTS (orders)); order++)
+  /* The work below grows with the square of the blocks; a very large plan is content with what a walk along time finds,
+   * unless that is much too large. */
+  if (todo->len > MANY)
+    for (int backwards = 0; backwards < 2; backwards++)
+      keep_if_better (&f, fit_in_time (todo, backwards));
+  for (guint order = 0; order < G_N_ELEMENTS (orders) && (todo->len <= MANY || f.least - goal > goal / 10); order++)
     {
       gsize before = f.least;
 
@@ -435,7 +540,7 @@ assign_offsets (Work *w, int device)
       if (try_order (&f) && f.least < before)
         best = order;
     }
-  if (f.least > goal)
+  if (f.least > goal && todo->len <= MANY)
     {
       g_ptr_array_sort (todo, orders[best]);
       improve (&f, goal);
