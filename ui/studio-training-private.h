@@ -10,6 +10,8 @@ struct _StudioTrainingSettings
 {
   GtkWidget parent_instance;
   StudioDocument *document;
+  GtkWidget *pane;  /* holds the two below */
+  GtkWidget *fault; /* a sentence of what is wrong in <train>; hidden where nothing is */
   GtkWidget *box;
   char *shown;     /* what the rows were made for */
   GPtrArray *rows; /* TrainingRow */

@@ -424,6 +424,26 @@ key_of (StudioTrainingSettings *self)
   return g_string_free (key, FALSE);
 }
 
+/* What would keep it from training, as soon as it is so. Faults of nodes stand on their cards and come first. */
+static void
+show_fault (StudioTrainingSettings *self)
+{
+  LoomNet *net = studio_document_get_net (self->document);
+  const LoomGraph *graph = studio_document_get_graph (self->document);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  const char *message = NULL;
+  if (studio_training_element (self->document) != NULL
+      && loom_faults_count (studio_document_get_faults (self->document)) == 0)
+    {
+      g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
+      for (guint i = 0; i < loom_faults_length (faults) && message == NULL; i++)
+        if (!loom_faults_get (faults, i)->is_warning)
+          message = loom_faults_get (faults, i)->message;
+    }
+  gtk_label_set_text (GTK_LABEL (self->fault), message != NULL ? message : "");
+  gtk_widget_set_visible (self->fault, message != NULL);
+}
+
 static void
 show (StudioTrainingSettings *self)
 {
@@ -436,6 +456,7 @@ show (StudioTrainingSettings *self)
       build (self);
     }
   training_fill_rows (self);
+  show_fault (self);
   self->filling = FALSE;
 }
 
@@ -466,7 +487,7 @@ training_settings_dispose (GObject *object)
     g_signal_handlers_disconnect_by_data (self->document, self);
   if (self->rows != NULL)
     training_forget_rows (self);
-  g_clear_pointer (&self->box, gtk_widget_unparent);
+  g_clear_pointer (&self->pane, gtk_widget_unparent);
   g_clear_object (&self->document);
   g_clear_pointer (&self->rows, g_ptr_array_unref);
   g_clear_pointer (&self->shown, g_free);
@@ -484,12 +505,18 @@ static void
 studio_training_settings_init (StudioTrainingSettings *self)
 {
   self->rows = g_ptr_array_new ();
+  self->pane = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
+  g_object_set (self->pane, "margin-top", 12, "margin-bottom", 12, "margin-start", 12, "margin-end", 12, NULL);
+  self->fault = gtk_label_new (NULL);
+  gtk_label_set_wrap (GTK_LABEL (self->fault), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (self->fault), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_xalign (GTK_LABEL (self->fault), 0);
+  gtk_widget_add_css_class (self->fault, "error");
+  gtk_widget_set_visible (self->fault, FALSE);
   self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
-  gtk_widget_set_margin_top (self->box, 12);
-  gtk_widget_set_margin_bottom (self->box, 12);
-  gtk_widget_set_margin_start (self->box, 12);
-  gtk_widget_set_margin_end (self->box, 12);
-  gtk_widget_set_parent (self->box, GTK_WIDGET (self));
+  gtk_box_append (GTK_BOX (self->pane), self->fault);
+  gtk_box_append (GTK_BOX (self->pane), self->box);
+  gtk_widget_set_parent (self->pane, GTK_WIDGET (self));
 }
 
 StudioTrainingSettings *

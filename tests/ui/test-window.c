@@ -214,6 +214,20 @@ test_search (void)
     g_assert_nonnull (loom_op (*name));
 }
 
+/* What is wrong in <train>: nothing, or the sentence that the settings show. */
+static void
+expect_train (StudioDocument *document, const char *what, const char *said)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  LoomTrainSpec *spec
+      = loom_train_spec_new (studio_document_get_graph (document), studio_document_get_net (document), faults);
+  g_test_message ("%s: %s", what, loom_faults_length (faults) > 0 ? loom_faults_get (faults, 0)->message : "good");
+  g_assert_true ((spec != NULL) == (said == NULL));
+  if (said != NULL)
+    g_assert_nonnull (strstr (loom_faults_get (faults, 0)->message, said));
+  g_clear_pointer (&spec, loom_train_spec_free);
+}
+
 /* Every optimiser and schedule of the engine can be chosen, and what the last one left behind is no fault. */
 static void
 test_choices (void)
@@ -229,19 +243,26 @@ test_choices (void)
       studio_training_set_optimizer (document, (*o)->name);
       while (g_main_context_iteration (NULL, FALSE))
         ;
-      g_test_message ("%s", (*o)->name);
-      g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
+      expect_train (document, (*o)->name, NULL);
     }
   studio_training_set_optimizer (document, "sgd");
   g_assert_null (loom_element_get (studio_training_element (document), "betas"));
   studio_training_set (document, "lr", "0.001");
+  studio_training_set (document, "epochs", "many");
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+  expect_train (document, "epochs", "many");
+  g_assert_true (gtk_widget_get_visible (STUDIO_TRAINING_SETTINGS (settings)->fault));
+  studio_document_undo (document);
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+  g_assert_false (gtk_widget_get_visible (STUDIO_TRAINING_SETTINGS (settings)->fault));
   for (const LoomScheduleClass *const *s = loom_schedules (); *s != NULL; s++)
     {
       studio_training_set_schedule (document, (*s)->name);
       while (g_main_context_iteration (NULL, FALSE))
         ;
-      g_test_message ("%s", (*s)->name);
-      g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
+      expect_train (document, (*s)->name, NULL);
     }
   studio_training_set_in (document, LOOM_TAG_CLIP, "norm", "1");
   g_assert_nonnull (loom_element_find (studio_training_element (document), LOOM_TAG_CLIP));
