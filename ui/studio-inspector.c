@@ -3,7 +3,7 @@
  * Rows are built when the selection changes and only refreshed when the graph does, so that the
  * entry one types in keeps its cursor. A value that cannot be one is said at once and not
  * written; everything else is a transaction, and typing in one entry is one step. */
-#include "ui/studio-inspector.h"
+#include "ui/studio-inspector-private.h"
 
 #include <adwaita.h>
 #include <string.h>
@@ -11,45 +11,7 @@
 #include "ui/studio-formula-field.h"
 #include "ui/studio-inspector-params.h"
 
-#define FIELD_WIDTH 124
-
-struct _StudioInspector
-{
-  GtkWidget parent_instance;
-
-  StudioDocument *document;
-  GtkWidget *stack, *box, *empty;
-  guint64 serial;     /* of the node that is shown */
-  char *shown;        /* its operator or module: what the rows were built for */
-  GPtrArray *rows;    /* Row */
-  GtkWidget *options; /* of a dataset: the group of its source's options; NULL for other nodes */
-  char *source;       /* that they were built for */
-  GtkWidget *name, *name_row, *fault, *output_group, *cost_group;
-  GPtrArray *output_rows, *cost_rows;
-  char *wrong; /* what is said of the value that is being typed; NULL: nothing */
-  gboolean updating;
-};
-
 G_DEFINE_FINAL_TYPE (StudioInspector, studio_inspector, GTK_TYPE_WIDGET)
-
-typedef struct
-{
-  StudioInspector *inspector;
-  LoomParamSpec spec; /* strings are interned or static */
-  GtkWidget *row, *editor;
-  char *doc;
-  const char *const *choices;
-  gboolean is_option; /* of a dataset's source: goes when another is chosen */
-} Row;
-
-static const char *const dtype_names[] = { "f64", "f32", "f16", "bf16", "i64", "i32", "u8", "bool", NULL };
-
-static void
-row_free (Row *row)
-{
-  g_free (row->doc);
-  g_free (row);
-}
 
 enum
 {
@@ -58,104 +20,6 @@ enum
 };
 static guint signals[N_SIGNALS];
 
-static LoomElement *element (StudioInspector *self);
-
-/* What a field has, as it would be written. */
-static char *
-editor_text (Row *row)
-{
-  return g_strstrip (STUDIO_IS_FORMULA_FIELD (row->editor)
-                         ? studio_formula_field_dup_text (STUDIO_FORMULA_FIELD (row->editor))
-                         : g_strdup (gtk_editable_get_text (GTK_EDITABLE (row->editor))));
-}
-
-static LoomElement *
-element (StudioInspector *self)
-{
-  return loom_graph_by_serial (studio_document_get_graph (self->document), self->serial);
-}
-
-static void
-commit (Row *row, const char *value)
-{
-  StudioInspector *self = row->inspector;
-
-  if (self->updating || element (self) == NULL)
-    return;
-  /* What is said is what differs: a default is not written into the file. */
-  if (value != NULL && (value[0] == '\0' || g_strcmp0 (value, row->spec.def) == 0))
-    value = NULL;
-  studio_document_set_attribute (self->document, self->serial, row->spec.name, value);
-}
-
-/* One place for what is wrong, below the group: a sentence that comes and goes must not move the field that it is
- * about. */
-static void
-show_fault (StudioInspector *self)
-{
-  StudioScene *scene = studio_document_get_scene (self->document);
-  guint i = studio_scene_find (scene, self->serial);
-  const char *fault = self->wrong != NULL ? self->wrong : i != STUDIO_NO_ITEM ? scene->item[i].fault : NULL;
-
-  if (self->fault == NULL)
-    return;
-  for (guint r = 0; r < self->rows->len; r++)
-    {
-      Row *row = self->rows->pdata[r];
-      gboolean mine = i != STUDIO_NO_ITEM && g_strcmp0 (scene->item[i].fault_port, row->spec.name) == 0;
-
-      if (STUDIO_IS_FORMULA_FIELD (row->editor))
-        studio_formula_field_mark (STUDIO_FORMULA_FIELD (row->editor),
-                                   mine ? studio_formula_fault_position (fault) : -1);
-    }
-  gtk_label_set_text (GTK_LABEL (self->fault), fault != NULL ? fault : "");
-  gtk_widget_set_visible (self->fault, fault != NULL);
-}
-
-static void
-set_wrong (StudioInspector *self, const char *title, const char *wrong)
-{
-  g_free (self->wrong);
-  self->wrong = wrong != NULL ? g_strdup_printf ("%s: %s", title, wrong) : NULL;
-  show_fault (self);
-}
-
-static void
-say (Row *row, const char *wrong)
-{
-  set_wrong (row->inspector, adw_preferences_row_get_title (ADW_PREFERENCES_ROW (row->row)), wrong);
-  if (wrong != NULL)
-    gtk_widget_add_css_class (row->row, "error");
-  else
-    gtk_widget_remove_css_class (row->row, "error");
-  gtk_accessible_update_state (GTK_ACCESSIBLE (row->editor), GTK_ACCESSIBLE_STATE_INVALID,
-                               wrong != NULL ? GTK_ACCESSIBLE_INVALID_TRUE : GTK_ACCESSIBLE_INVALID_FALSE, -1);
-}
-
-static void
-entry_changed_cb (GtkEditable *entry, Row *row)
-{
-  g_autofree char *text = g_strstrip (g_strdup (gtk_editable_get_text (entry))), *wrong = NULL;
-
-  if (row->inspector->updating)
-    return;
-  wrong = studio_param_check (&row->spec, text);
-  say (row, wrong);
-  if (wrong == NULL)
-    commit (row, text);
-}
-
-/* Enter: the value stands already, so the keyboard is done here. A value that is none keeps it. */
-static void
-entry_activate_cb (GtkEntry *entry, Row *row)
-{
-  g_autofree char *text = g_strstrip (g_strdup (gtk_editable_get_text (GTK_EDITABLE (entry))));
-  g_autofree char *wrong = studio_param_check (&row->spec, text);
-
-  if (wrong == NULL)
-    g_signal_emit (row->inspector, signals[LEFT], 0);
-}
-
 static gboolean
 key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioInspector *self)
 {
@@ -163,280 +27,6 @@ key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierTyp
     return FALSE;
   g_signal_emit (self, signals[LEFT], 0);
   return TRUE;
-}
-
-static void
-formula_changed_cb (StudioFormulaField *field, Row *row)
-{
-  g_autofree char *text = editor_text (row);
-
-  if (!row->inspector->updating)
-    commit (row, text);
-}
-
-static void
-formula_done_cb (StudioFormulaField *field, Row *row)
-{
-  g_signal_emit (row->inspector, signals[LEFT], 0);
-}
-
-/* Up and Down count in whole numbers, as a spin button would, without its two buttons. */
-static gboolean
-entry_key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, Row *row)
-{
-  int by = key == GDK_KEY_Up          ? 1
-           : key == GDK_KEY_Down      ? -1
-           : key == GDK_KEY_Page_Up   ? 10
-           : key == GDK_KEY_Page_Down ? -10
-                                      : 0;
-  const char *text = gtk_editable_get_text (GTK_EDITABLE (row->editor));
-  gint64 n;
-
-  if (by == 0 || row->spec.type != LOOM_PARAM_INT)
-    return FALSE;
-  if (text[0] == '\0' && row->spec.def != NULL)
-    text = row->spec.def;
-  if (!g_ascii_string_to_signed (text, 10, -G_MAXINT64 / 2, G_MAXINT64 / 2, &n, NULL))
-    return FALSE;
-  n += by;
-  if (row->spec.minimum != 0 || row->spec.maximum != 0)
-    n = CLAMP (n, (gint64)row->spec.minimum, (gint64)row->spec.maximum);
-  {
-    g_autofree char *value = g_strdup_printf ("%" G_GINT64_FORMAT, n);
-
-    gtk_editable_set_text (GTK_EDITABLE (row->editor), value);
-    gtk_editable_set_position (GTK_EDITABLE (row->editor), -1);
-  }
-  return TRUE;
-}
-
-static void
-switch_cb (GtkSwitch *toggle, GParamSpec *pspec, Row *row)
-{
-  commit (row, gtk_switch_get_active (toggle) ? "true" : "false");
-}
-
-/* A value out of the list beside an entry. */
-static void
-suggestion_cb (GSimpleAction *action, GVariant *value, Row *row)
-{
-  const char *text = g_variant_get_string (value, NULL);
-
-  gtk_editable_set_text (GTK_EDITABLE (row->editor), text);
-  gtk_widget_grab_focus (row->editor);
-}
-
-/* An entry that takes any text can offer some: a button beside it opens their list. */
-static GtkWidget *
-new_suggestions (Row *row, const char *title)
-{
-  GtkWidget *button = gtk_menu_button_new ();
-  g_autoptr (GMenu) menu = g_menu_new ();
-  g_autoptr (GSimpleActionGroup) group = g_simple_action_group_new ();
-  g_autoptr (GSimpleAction) action = g_simple_action_new ("set", G_VARIANT_TYPE_STRING);
-  g_autofree char *label = g_strdup_printf ("Choices of %s", title);
-
-  for (guint i = 0; row->choices[i] != NULL; i++)
-    {
-      g_autoptr (GMenuItem) item = g_menu_item_new (row->choices[i][0] != '\0' ? row->choices[i] : "default", NULL);
-
-      g_menu_item_set_action_and_target (item, "choice.set", "s", row->choices[i]);
-      g_menu_append_item (menu, item);
-    }
-  g_signal_connect (action, "activate", G_CALLBACK (suggestion_cb), row);
-  g_action_map_add_action (G_ACTION_MAP (group), G_ACTION (action));
-  gtk_widget_insert_action_group (button, "choice", G_ACTION_GROUP (group));
-  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (button), G_MENU_MODEL (menu));
-  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
-  gtk_widget_add_css_class (button, "flat");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
-  return button;
-}
-
-static void
-choice_cb (GtkDropDown *drop, GParamSpec *pspec, Row *row)
-{
-  guint i = gtk_drop_down_get_selected (drop);
-
-  if (i != GTK_INVALID_LIST_POSITION)
-    commit (row, row->choices[i]);
-}
-
-/* Shows what the graph says, unless one is typing something that means the same or is no value yet. */
-static void
-refresh_row (Row *row)
-{
-  StudioInspector *self = row->inspector;
-  LoomElement *e = element (self);
-  const char *value = e != NULL ? loom_element_get (e, row->spec.name) : NULL;
-  const char *shown = value != NULL ? value : row->spec.def != NULL ? row->spec.def : "";
-
-  if (GTK_IS_SWITCH (row->editor))
-    gtk_switch_set_active (GTK_SWITCH (row->editor), strcmp (shown, "true") == 0);
-  else if (GTK_IS_DROP_DOWN (row->editor))
-    {
-      for (guint i = 0; row->choices[i] != NULL; i++)
-        if (strcmp (row->choices[i], shown) == 0)
-          gtk_drop_down_set_selected (GTK_DROP_DOWN (row->editor), i);
-    }
-  else if (STUDIO_IS_FORMULA_FIELD (row->editor))
-    {
-      g_autofree char *text = editor_text (row);
-
-      if (strcmp (text, shown) != 0 && !(value == NULL && text[0] == '\0'))
-        studio_formula_field_set_text (STUDIO_FORMULA_FIELD (row->editor), shown);
-    }
-  else
-    {
-      g_autofree char *text = editor_text (row);
-      g_autofree char *wrong = studio_param_check (&row->spec, text);
-      gboolean means_default = value == NULL && (text[0] == '\0' || g_strcmp0 (text, row->spec.def) == 0);
-      GtkWidget *focus = gtk_widget_get_focus_child (row->editor);
-
-      if (strcmp (text, shown) == 0 || means_default || (wrong != NULL && focus != NULL))
-        return;
-      gtk_editable_set_text (GTK_EDITABLE (row->editor), shown);
-      say (row, NULL);
-    }
-}
-
-/* Says what a row is for, but not over the field that one is typing in. */
-static gboolean
-query_tooltip_cb (GtkWidget *row, int x, int y, gboolean keyboard, GtkTooltip *tooltip, const char *doc)
-{
-  if (keyboard || gtk_widget_get_focus_child (row) != NULL)
-    return FALSE;
-  gtk_tooltip_set_text (tooltip, doc);
-  return TRUE;
-}
-
-static void
-free_doc (gpointer doc, GClosure *closure)
-{
-  g_free (doc);
-}
-
-static void
-explain (GtkWidget *row, const char *doc)
-{
-  if (doc == NULL)
-    return;
-  gtk_widget_set_has_tooltip (row, TRUE);
-  g_signal_connect_data (row, "query-tooltip", G_CALLBACK (query_tooltip_cb), g_strdup (doc), free_doc, 0);
-}
-
-/* All fields are of one width and aligned to the right, as the numbers in them are. */
-static void
-shape_field (GtkWidget *editor)
-{
-  if (GTK_IS_EDITABLE (editor))
-    {
-      gtk_editable_set_width_chars (GTK_EDITABLE (editor), 4);
-      gtk_editable_set_max_width_chars (GTK_EDITABLE (editor), 8);
-      gtk_editable_set_alignment (GTK_EDITABLE (editor), 1);
-    }
-  gtk_widget_set_size_request (editor, FIELD_WIDTH, -1);
-}
-
-/* A formula has the whole width below its name. */
-static void
-add_formula (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec)
-{
-  Row *row = g_new0 (Row, 1);
-  g_autofree char *title = studio_param_title (spec->name);
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *label = gtk_label_new (title);
-
-  row->inspector = self;
-  row->spec = *spec;
-  row->row = adw_preferences_row_new ();
-  row->editor = GTK_WIDGET (studio_formula_field_new (title, spec->def != NULL && strchr (spec->def, '=') != NULL));
-  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row->row), title);
-  gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (row->row), FALSE);
-  explain (label, spec->doc);
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  g_object_set (box, "margin-top", 12, "margin-bottom", 12, "margin-start", 12, "margin-end", 12, NULL);
-  gtk_box_append (GTK_BOX (box), label);
-  gtk_box_append (GTK_BOX (box), row->editor);
-  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row->row), box);
-  g_signal_connect (row->editor, "changed", G_CALLBACK (formula_changed_cb), row);
-  g_signal_connect (row->editor, "done", G_CALLBACK (formula_done_cb), row);
-  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row->row);
-  g_ptr_array_add (self->rows, row);
-}
-
-static Row *
-add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec)
-{
-  Row *row = g_new0 (Row, 1);
-  g_autofree char *title = studio_param_title (spec->name);
-
-  row->inspector = self;
-  row->spec = *spec;
-  row->row = adw_action_row_new ();
-  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row->row), title);
-  explain (row->row, spec->doc);
-  switch (spec->type)
-    {
-    case LOOM_PARAM_BOOL:
-      row->editor = gtk_switch_new ();
-      g_signal_connect (row->editor, "notify::active", G_CALLBACK (switch_cb), row);
-      break;
-    case LOOM_PARAM_ENUM:
-    case LOOM_PARAM_DTYPE:
-      row->choices = spec->type == LOOM_PARAM_DTYPE ? dtype_names : spec->choices;
-      row->editor = gtk_drop_down_new_from_strings (row->choices);
-      g_signal_connect (row->editor, "notify::selected", G_CALLBACK (choice_cb), row);
-      break;
-    case LOOM_PARAM_INT:
-    case LOOM_PARAM_FLOAT:
-    case LOOM_PARAM_INTS:
-    case LOOM_PARAM_FLOATS:
-    case LOOM_PARAM_SHAPE:
-    case LOOM_PARAM_STRING:
-      {
-        GtkEventController *key = gtk_event_controller_key_new ();
-
-        row->editor = gtk_entry_new ();
-        /* Ctrl+Z belongs to the document, which has the same steps and more. */
-        gtk_editable_set_enable_undo (GTK_EDITABLE (row->editor), FALSE);
-        gtk_entry_set_placeholder_text (GTK_ENTRY (row->editor), spec->def == NULL       ? "needed"
-                                                                 : spec->choices != NULL ? "default"
-                                                                                         : spec->def);
-        gtk_widget_add_css_class (row->editor, "numeric");
-        g_signal_connect (row->editor, "changed", G_CALLBACK (entry_changed_cb), row);
-        g_signal_connect (row->editor, "activate", G_CALLBACK (entry_activate_cb), row);
-        g_signal_connect (key, "key-pressed", G_CALLBACK (entry_key_cb), row);
-        gtk_event_controller_set_propagation_phase (key, GTK_PHASE_CAPTURE);
-        gtk_widget_add_controller (row->editor, key);
-      }
-      break;
-    }
-  if (spec->type != LOOM_PARAM_BOOL)
-    shape_field (row->editor);
-  gtk_widget_set_valign (row->editor, GTK_ALIGN_CENTER);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (row->editor), GTK_ACCESSIBLE_PROPERTY_LABEL, title,
-                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, spec->doc != NULL ? spec->doc : "", -1);
-  adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), row->editor);
-  if (spec->type == LOOM_PARAM_STRING && spec->choices != NULL)
-    {
-      row->choices = spec->choices;
-      adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), new_suggestions (row, title));
-    }
-  /* "Out features" needs no "features" behind it. */
-  if (spec->unit != NULL && strstr (spec->name, spec->unit) == NULL)
-    {
-      GtkWidget *unit = gtk_label_new (spec->unit);
-
-      gtk_widget_add_css_class (unit, "dim-label");
-      adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), unit);
-    }
-  adw_action_row_set_activatable_widget (ADW_ACTION_ROW (row->row), row->editor);
-  if (ADW_IS_EXPANDER_ROW (group))
-    adw_expander_row_add_row (ADW_EXPANDER_ROW (group), row->row);
-  else
-    adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row->row);
-  g_ptr_array_add (self->rows, row);
-  return row;
 }
 
 /* ---- the parts ---------------------------------------------------------------- */
@@ -478,7 +68,7 @@ add_fact (GtkWidget *group, GPtrArray *rows, const char *title, const char *valu
   gtk_label_set_width_chars (GTK_LABEL (label), MIN (18, (int)g_utf8_strlen (value, -1)));
   gtk_widget_add_css_class (label, "numeric");
   gtk_widget_set_can_focus (label, FALSE);
-  explain (row, tooltip);
+  inspector_explain (row, tooltip);
   adw_action_row_add_suffix (ADW_ACTION_ROW (row), label);
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row);
   g_ptr_array_add (rows, row);
@@ -564,8 +154,8 @@ refresh (StudioInspector *self)
   if (self->options != NULL)
     refresh_options (self);
   for (guint r = 0; r < self->rows->len; r++)
-    refresh_row (self->rows->pdata[r]);
-  show_fault (self);
+    inspector_refresh_row (self->rows->pdata[r]);
+  inspector_show_fault (self);
   refresh_facts (self, &scene->item[i]);
   self->updating = FALSE;
 }
@@ -576,14 +166,14 @@ rename_node (StudioInspector *self)
   g_autoptr (GError) error = NULL;
   g_autofree char *id = g_strstrip (g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->name))));
 
-  if (self->updating || element (self) == NULL)
+  if (self->updating || inspector_element (self) == NULL)
     return FALSE;
   if (!studio_document_rename (self->document, self->serial, id, &error))
     {
-      set_wrong (self, "Name", error->message);
+      inspector_set_wrong (self, "Name", error->message);
       return FALSE;
     }
-  set_wrong (self, NULL, NULL);
+  inspector_set_wrong (self, NULL, NULL);
   return TRUE;
 }
 
@@ -602,12 +192,12 @@ name_left_cb (StudioInspector *self)
 
   rename_node (self);
   /* What could not be a name goes back to the one there is. */
-  e = element (self);
+  e = inspector_element (self);
   id = e != NULL ? loom_element_get (e, "id") : NULL;
   if (id != NULL)
     {
       gtk_editable_set_text (GTK_EDITABLE (self->name), id);
-      set_wrong (self, NULL, NULL);
+      inspector_set_wrong (self, NULL, NULL);
     }
 }
 
@@ -620,7 +210,7 @@ add_name (StudioInspector *self, GtkWidget *group, const StudioItem *item)
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->name_row), "Name");
   self->name = gtk_entry_new ();
   gtk_editable_set_text (GTK_EDITABLE (self->name), item->id);
-  shape_field (self->name);
+  inspector_shape_field (self->name);
   gtk_widget_set_valign (self->name, GTK_ALIGN_CENTER);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->name), GTK_ACCESSIBLE_PROPERTY_LABEL, "Name", -1);
   g_signal_connect_swapped (self->name, "activate", G_CALLBACK (name_activate_cb), self);
@@ -676,7 +266,7 @@ option_spec (const LoomDatasetParam *param)
 static void
 refresh_options (StudioInspector *self)
 {
-  LoomElement *e = element (self);
+  LoomElement *e = inspector_element (self);
   const char *source = e != NULL ? loom_element_get (e, "source") : NULL;
   const LoomDatasetClass *klass = source != NULL ? loom_dataset_class (source) : NULL;
   const LoomDatasetParam *param;
@@ -687,7 +277,7 @@ refresh_options (StudioInspector *self)
   self->source = g_strdup (source);
   for (guint i = self->rows->len; i-- > 0;)
     {
-      Row *row = self->rows->pdata[i];
+      InspectorRow *row = self->rows->pdata[i];
 
       if (!row->is_option)
         continue;
@@ -704,7 +294,7 @@ refresh_options (StudioInspector *self)
     {
       LoomParamSpec spec = option_spec (param);
 
-      add_param (self, self->options, &spec)->is_option = TRUE;
+      inspector_add_param (self, self->options, &spec)->is_option = TRUE;
     }
 }
 
@@ -719,13 +309,13 @@ add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
         LoomParamSpec source = *spec;
 
         source.choices = source_names ();
-        add_param (self, group, &source);
+        inspector_add_param (self, group, &source);
       }
     /* Text from which the inputs follow is a formula. */
     else if (op->dynamic_inputs != NULL && spec->type == LOOM_PARAM_STRING && spec->choices == NULL)
-      add_formula (self, group, spec);
+      inspector_add_formula (self, group, spec);
     else if (!spec->advanced)
-      add_param (self, group, spec);
+      inspector_add_param (self, group, spec);
     else
       {
         if (advanced == NULL)
@@ -733,7 +323,7 @@ add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
             advanced = adw_expander_row_new ();
             adw_preferences_row_set_title (ADW_PREFERENCES_ROW (advanced), "More");
           }
-        add_param (self, advanced, spec);
+        inspector_add_param (self, advanced, spec);
       }
   if (advanced != NULL)
     adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), advanced);
@@ -781,7 +371,7 @@ add_reserved (StudioInspector *self, const LoomOp *op)
 
   for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
     if (!has_param (op, specs[i].name))
-      add_param (self, group, &specs[i]);
+      inspector_add_param (self, group, &specs[i]);
 }
 
 /* A module's parameters are its arguments. */
@@ -812,9 +402,9 @@ add_module_params (StudioInspector *self, GtkWidget *group, const char *module)
                   : g_strcmp0 (type, "float") == 0 ? LOOM_PARAM_FLOAT
                   : g_strcmp0 (type, "bool") == 0  ? LOOM_PARAM_BOOL
                                                    : LOOM_PARAM_STRING;
-      add_param (self, group, &spec);
+      inspector_add_param (self, group, &spec);
     }
-  add_param (self, group, &repeat);
+  inspector_add_param (self, group, &repeat);
 }
 
 static void
@@ -917,7 +507,7 @@ build_remark (StudioInspector *self, const StudioRemark *remark)
   group = add_group (self, "");
   self->updating = TRUE;
   for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
-    refresh_row (add_param (self, group, &specs[i]));
+    inspector_refresh_row (inspector_add_param (self, group, &specs[i]));
   self->updating = FALSE;
 }
 
@@ -955,7 +545,7 @@ selection_changed_cb (StudioInspector *self)
     {
       self->updating = TRUE;
       for (guint r = 0; r < self->rows->len; r++)
-        refresh_row (self->rows->pdata[r]);
+        inspector_refresh_row (self->rows->pdata[r]);
       self->updating = FALSE;
       return;
     }
@@ -1050,7 +640,7 @@ studio_inspector_init (StudioInspector *self)
 
   g_signal_connect (key, "key-pressed", G_CALLBACK (key_cb), self);
   gtk_widget_add_controller (GTK_WIDGET (self), key);
-  self->rows = g_ptr_array_new_with_free_func ((GDestroyNotify)row_free);
+  self->rows = g_ptr_array_new_with_free_func ((GDestroyNotify)inspector_row_free);
   self->output_rows = g_ptr_array_new ();
   self->cost_rows = g_ptr_array_new ();
   self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
@@ -1094,7 +684,7 @@ studio_inspector_set_empty_widget (StudioInspector *self, GtkWidget *widget)
 void
 studio_inspector_focus (StudioInspector *self)
 {
-  GtkWidget *first = self->rows->len > 0 ? ((Row *)g_ptr_array_index (self->rows, 0))->editor : NULL;
+  GtkWidget *first = self->rows->len > 0 ? ((InspectorRow *)g_ptr_array_index (self->rows, 0))->editor : NULL;
 
   if (first != NULL && STUDIO_IS_FORMULA_FIELD (first))
     studio_formula_field_focus (STUDIO_FORMULA_FIELD (first));
