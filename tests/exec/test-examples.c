@@ -1,0 +1,313 @@
+/* Every example in graphs/, as its training step and its evaluation: a plan has the numbers of the eager walk, to the
+ * bit where the kernels are the same ones, and again over memory that is poisoned when it is free; it needs as many
+ * bytes as it says, and little more than are alive at once. */
+#include <math.h>
+#include <string.h>
+
+#include "engine/train/loom-step.h"
+#include "tests/plan/poison.h"
+
+#define STEPS 2
+
+typedef struct
+{
+  const char *name;
+  LoomProgram *p;
+  LoomDevices *devices;
+  GPtrArray *feed; /* LoomTensor, by input */
+} Example;
+
+/* ---- programs --------------------------------------------------------- */
+
+/* What nothing else reads, of a graph that has no <train>. */
+static LoomProgram *
+lower_all (const LoomNet *net, LoomDType dtype)
+{
+  g_autoptr (GArray) wanted = g_array_new (FALSE, FALSE, sizeof (LoomNetSource));
+  g_autofree LoomValue *value = NULL;
+  LoomLowerOptions options = { .float_dtype = dtype };
+  g_autoptr (GError) error = NULL;
+  LoomProgram *p;
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    for (guint o = 0; o < loom_net_node (net, i)->n_outputs; o++)
+      {
+        LoomNetSource s = { i, o };
+
+        g_array_append_val (wanted, s);
+      }
+  options.n_wanted = wanted->len;
+  options.wanted = (const LoomNetSource *)wanted->data;
+  value = g_new0 (LoomValue, wanted->len + 1);
+  p = loom_lower (net, &options, value, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < wanted->len; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("out%u", i);
+
+      loom_program_output (p, name, value[i]);
+    }
+  return p;
+}
+
+static LoomProgram *
+program_of (const char *path, gboolean training, LoomDType dtype)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, &error);
+  g_autoptr (LoomNet) net = NULL;
+  g_autoptr (LoomTrainSpec) spec = NULL;
+  g_autoptr (LoomStep) step = NULL;
+
+  g_assert_no_error (error);
+  net = loom_net_new (graph, NULL, faults);
+  spec = loom_train_spec_new (graph, net, faults);
+  if (spec == NULL)
+    return training ? NULL : lower_all (net, dtype);
+  spec->precision = dtype;
+  step = loom_step_new (graph, spec, 4, training, &error);
+  g_assert_no_error (error);
+  return loom_program_ref (step->program);
+}
+
+/* Numbers that are exact in f32; 0 and 1 where classes are wanted, which every example has. */
+static GPtrArray *
+feed_for (const LoomProgram *p)
+{
+  GPtrArray *feed = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+
+  for (guint i = 0; i < loom_program_n_inputs (p); i++)
+    {
+      const LoomTensorDesc *d = &loom_value_info (p, loom_program_get_input (p, i)->value)->desc;
+      LoomTensor *t = loom_tensor_new (d->dtype, d->rank, d->dim, NULL);
+
+      for (gint64 k = 0; k < t->count; k++)
+        loom_tensor_set (t, k,
+                         loom_dtype_is_float (d->dtype) ? (double)(k * 37 % 101 - 50) / 64 : (double)(k * 5 % 7 % 2));
+      g_ptr_array_add (feed, t);
+    }
+  return feed;
+}
+
+/* ---- running ---------------------------------------------------------- */
+
+static void
+append_state (LoomState *state, GPtrArray *results)
+{
+  for (guint i = 0; i < loom_state_n_slots (state); i++)
+    {
+      const char *name;
+
+      loom_state_slot (state, i, &name, NULL, NULL);
+      g_ptr_array_add (results, loom_state_get (state, name, NULL));
+    }
+}
+
+static GPtrArray *
+run_eager (const Example *e, const char *device)
+{
+  g_autoptr (LoomState) state = loom_state_new (e->devices, device, 3);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomEager) eager = loom_eager_new (e->p, state, e->devices, device, &error);
+  GPtrArray *results = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < e->feed->len; i++)
+    loom_eager_feed (eager, i, ((LoomTensor *)g_ptr_array_index (e->feed, i))->data);
+  for (int s = 0; s < STEPS; s++)
+    loom_eager_run (eager, TRUE, NULL, NULL, &error);
+  g_assert_no_error (error);
+  for (guint o = 0; o < loom_program_n_outputs (e->p); o++)
+    g_ptr_array_add (results, loom_eager_output (eager, o, NULL));
+  append_state (state, results);
+  return results;
+}
+
+static gsize allocated;
+static LoomStatus (*real_alloc) (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message);
+
+static LoomStatus
+counting_alloc (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message)
+{
+  allocated += bytes;
+  return real_alloc (device, bytes, memory, message);
+}
+
+/* Predicted bytes are those that are asked of the device. */
+static LoomExec *
+exec_counted (const Example *e, LoomPlan *plan, LoomState *state)
+{
+  LoomPlanDevice *device = loom_plan_device (plan, 0);
+  const LoomBackend *backend = device->backend;
+  LoomBackend counting = *backend;
+  LoomPlanMemory memory;
+  g_autoptr (GError) error = NULL;
+  LoomExec *exec;
+  gsize state_bytes[LOOM_N_OWNERS], sum = 0;
+
+  loom_plan_memory (plan, 0, &memory);
+  real_alloc = backend->alloc;
+  counting.alloc = counting_alloc;
+  device->backend = &counting;
+  allocated = 0;
+  loom_state_adopt (state, e->p, &error);
+  g_assert_no_error (error);
+  loom_state_memory (state, state_bytes);
+  for (int o = 0; o < LOOM_N_OWNERS; o++)
+    sum += state_bytes[o];
+  g_assert_cmpuint (allocated, >=, sum);
+  g_assert_cmpuint (allocated, <=, sum + 64 * loom_state_n_slots (state) + 4096);
+  allocated = 0;
+  exec = loom_exec_new (plan, state, &error);
+  device->backend = backend;
+  g_assert_no_error (error);
+  g_assert_cmpuint (allocated, ==, memory.arena);
+  g_assert_cmpuint (memory.arena, >=, memory.lower_bound);
+  if ((double)memory.arena > 1.1 * (double)memory.lower_bound + 512)
+    g_error ("%s: the arena has %" G_GSIZE_FORMAT " bytes where %" G_GSIZE_FORMAT " are alive at once", e->name,
+             memory.arena, memory.lower_bound);
+  return exec;
+}
+
+static GPtrArray *
+run_plan (const Example *e, const LoomPlanOptions *options, gboolean poisoned)
+{
+  g_autoptr (LoomState) state = loom_state_new (e->devices, options->device, 3);
+  g_autoptr (GError) error = NULL;
+  LoomPlan *plan = loom_plan_new (e->p, e->devices, options, &error);
+  g_autofree const void **data = g_new0 (const void *, e->feed->len + 1);
+  g_autoptr (LoomExec) exec = NULL;
+  GPtrArray *results;
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < e->feed->len; i++)
+    data[i] = ((LoomTensor *)g_ptr_array_index (e->feed, i))->data;
+  if (poisoned)
+    {
+      results = poison_run (plan, state, data, STEPS, &error);
+      g_assert_no_error (error);
+      loom_plan_free (plan);
+      append_state (state, results);
+      return results;
+    }
+  exec = options->no_reuse ? loom_exec_new (plan, state, &error) : exec_counted (e, plan, state);
+  g_assert_no_error (error);
+  results = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  for (guint i = 0; i < e->feed->len; i++)
+    loom_exec_feed (exec, i, data[i]);
+  for (int s = 0; s < STEPS; s++)
+    loom_exec_step (exec, &error);
+  g_assert_no_error (error);
+  for (guint o = 0; o < loom_program_n_outputs (e->p); o++)
+    g_ptr_array_add (results, loom_exec_output (exec, o, NULL));
+  append_state (state, results);
+  return results;
+}
+
+/* ---- comparing -------------------------------------------------------- */
+
+static const char *
+name_of (const LoomProgram *p, guint i)
+{
+  guint n = loom_program_n_outputs (p);
+
+  return i < n ? loom_program_get_output (p, i)->name : loom_program_get_slot (p, i - n)->name;
+}
+
+static void
+assert_equal (const Example *e, const char *what, GPtrArray *a, GPtrArray *b)
+{
+  for (guint i = 0; i < a->len; i++)
+    if (!loom_tensor_equal_bits (g_ptr_array_index (a, i), g_ptr_array_index (b, i)))
+      g_error ("%s, %s: %s differs", e->name, what, name_of (e->p, i));
+}
+
+/* As a share of the vector's length, so that one ReLU on the edge does not weigh much. */
+static void
+assert_near (const Example *e, const char *what, GPtrArray *a, GPtrArray *b, double tolerance)
+{
+  for (guint i = 0; i < a->len; i++)
+    {
+      LoomTensor *x = g_ptr_array_index (a, i), *y = g_ptr_array_index (b, i);
+      double far = 0, size = 0;
+
+      for (gint64 k = 0; k < x->count; k++)
+        {
+          double u = loom_tensor_get (x, k), v = loom_tensor_get (y, k);
+
+          far += (u - v) * (u - v);
+          size += u * u;
+        }
+      if (!(sqrt (far) <= tolerance * (sqrt (size) + 0.1)))
+        g_error ("%s, %s, %s: %g of %g away", e->name, what, name_of (e->p, i), sqrt (far), sqrt (size));
+    }
+}
+
+static void
+check_program (const char *name, LoomProgram *p, LoomDevices *devices, gboolean exact)
+{
+  const char *device = exact ? "ref" : "cpu";
+  g_autoptr (GPtrArray) feed = feed_for (p);
+  Example e = { name, p, devices, feed };
+  LoomPlanOptions fused = { .device = device }, plain = { .device = device, .no_fusion = TRUE, .no_layout = TRUE };
+  LoomPlanOptions apart = { .device = device, .no_reuse = TRUE };
+  g_autoptr (GPtrArray) walk = run_eager (&e, device);
+  g_autoptr (GPtrArray) one_by_one = run_plan (&e, &plain, FALSE);
+  g_autoptr (GPtrArray) plan = run_plan (&e, &fused, FALSE);
+  g_autoptr (GPtrArray) again = run_plan (&e, &fused, FALSE);
+  g_autoptr (GPtrArray) no_reuse = run_plan (&e, &apart, FALSE);
+  g_autoptr (GPtrArray) poisoned = run_plan (&e, &fused, TRUE);
+
+  if (exact)
+    assert_equal (&e, "a kernel for each primitive", walk, one_by_one);
+  assert_near (&e, "a kernel for each primitive", walk, one_by_one, exact ? 0 : 1e-3);
+  assert_near (&e, "fused", walk, plan, exact ? 1e-9 : 1e-3);
+  assert_equal (&e, "run twice", plan, again);
+  assert_equal (&e, "every value with bytes of its own", plan, no_reuse);
+  assert_equal (&e, "poisoned memory", plan, poisoned);
+}
+
+static void
+test_example (gconstpointer data)
+{
+  const char *path = data;
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+
+  for (int mode = 0; mode < 4; mode++)
+    {
+      gboolean training = mode & 1, exact = mode & 2;
+      g_autoptr (LoomProgram) p = program_of (path, training, exact ? LOOM_F64 : LOOM_F32);
+
+      if (p != NULL)
+        check_program (path, p, devices, exact);
+    }
+}
+
+static void
+add_folder (const char *folder)
+{
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  const char *name;
+
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *path = g_build_filename (folder, name, NULL), *test = g_strdup_printf ("/run/examples/%s", name);
+
+      if (g_file_test (path, G_FILE_TEST_IS_DIR))
+        add_folder (path);
+      else if (g_str_has_suffix (name, ".xml"))
+        g_test_add_data_func_full (test, g_steal_pointer (&path), test_example, g_free);
+    }
+}
+
+int
+main (int argc, char *argv[])
+{
+  const char *root = g_getenv ("GRADLOOM_SOURCE_ROOT");
+  g_autofree char *folder = g_build_filename (root != NULL ? root : ".", "graphs", NULL);
+
+  g_test_init (&argc, &argv, NULL);
+  add_folder (folder);
+  return g_test_run ();
+}
