@@ -283,6 +283,7 @@ append_leaf (RandomGraph *self, LoomDType dtype, int rank, const gint64 *dims, c
   g_string_append_printf (self->nodes, "  <node id=\"%s\" op=\"input\" shape=\"%s\" dtype=\"%s\"/>\n", id, shape,
                           loom_dtype_name (dtype));
   g_hash_table_insert (self->leaves, id, g_memdup2 (leaf, sizeof *leaf));
+  g_hash_table_add (self->operators, (gpointer)loom_op ("input")->name);
   for (int r = 0; r < rank; r++)
     {
       v.dims[r] = dims[r];

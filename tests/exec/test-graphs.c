@@ -12,8 +12,9 @@
 #include "engine/train/loom-sizes.h"
 #include "engine/train/loom-step.h"
 #include "tests/exec/random-graph.h"
+#include "tests/plan/poison.h"
 
-#define DEFAULT_SEEDS 200
+#define DEFAULT_SEEDS 300 /* more than there are operators: each begins a graph */
 
 typedef struct
 {
@@ -319,6 +320,27 @@ run_plan (Case *c, LoomProgram *p, const LoomPlanOptions *options)
   return collect_state (state, results);
 }
 
+static GPtrArray *
+run_poisoned (Case *c, LoomProgram *p, const LoomPlanOptions *options)
+{
+  g_autoptr (LoomState) state = loom_state_new (c->devices, options->device, c->seed);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomPlan) plan = loom_plan_new (p, c->devices, options, &error);
+  g_autoptr (GPtrArray) tensors = tensors_for (c, p);
+  g_autofree const void **data = g_new0 (const void *, tensors->len + 1);
+  GPtrArray *results;
+
+  for (guint i = 0; i < tensors->len; i++)
+    data[i] = ((LoomTensor *)g_ptr_array_index (tensors, i))->data;
+  results = poison_run (plan, state, data, 2, &error);
+  if (results == NULL)
+    {
+      complain (c, "over poisoned memory: %s", error->message);
+      return NULL;
+    }
+  return collect_state (state, results);
+}
+
 /* ---- comparing -------------------------------------------------------- */
 
 /* What result i is: outputs come first, then the slots in the order in which the program declares them. */
@@ -490,12 +512,14 @@ run_case (Case *c, Tally *tally)
   {
     LoomPlanOptions apart = { .device = "cpu", .no_reuse = TRUE };
     g_autoptr (GPtrArray) second = run_plan (c, fast, &on_cpu);
+    g_autoptr (GPtrArray) poisoned = run_poisoned (c, fast, &on_cpu);
     g_autoptr (GPtrArray) no_reuse = run_plan (c, fast, &apart);
     g_autoptr (LoomProgram) again = program_of (c, LOOM_F32, TRUE);
     g_autoptr (GPtrArray) recomputed = again != NULL ? run_plan (c, again, &on_cpu) : NULL;
 
     compare_bits (c, fast, "run twice", cpu, second);
     compare_bits (c, fast, "every value with bytes of its own", cpu, no_reuse);
+    compare_bits (c, fast, "poisoned memory", cpu, poisoned);
     compare_bits (c, fast, "recomputed", cpu, recomputed);
   }
   tally->n++;
@@ -567,6 +591,13 @@ test_graphs (void)
   g_assert_cmpuint (wrong, ==, 0);
   /* Graphs in which rounding alone decides prove nothing, so they must be few. */
   g_assert_cmpuint (tally.noisy * 20, <=, tally.n + 20);
+  for (const LoomOp *const *op = loom_ops (); *op != NULL && first == 0 && last + 1 >= DEFAULT_SEEDS; op++)
+    if ((*op)->category != LOOM_CATEGORY_HIDDEN && strcmp ((*op)->name, "dataset") != 0
+        && !g_hash_table_contains (tally.operators, (*op)->name))
+      {
+        g_test_message ("no graph has %s", (*op)->name);
+        g_test_fail ();
+      }
   g_hash_table_unref (tally.operators);
 }
 
