@@ -113,6 +113,12 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
       g_autofree char *path = options->weights[0] ? g_canonicalize_filename (options->weights, NULL) : NULL;
       set_attribute (graph, train, "weights", path);
     }
+  if (options->match && !loom_element_get (train, "weights"))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                   "--match chooses among the weights of a file, but no file is named. Name one by --weights.");
+      return NULL;
+    }
   if (options->match)
     set_attribute (graph, train, "match", options->match);
   if (options->precision)

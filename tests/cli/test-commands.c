@@ -478,6 +478,7 @@ test_transfer (void)
                                  "hidden.out_features=9", NULL);
   g_assert_nonnull (strstr (wide.err, "mismatched, begins anew: hidden.weight is 9 × 2 here, 8 × 2 in the file"));
   cli_expect (1, "the graph has head.weight", "train", "heir.xml", "--weights", "donor/weights.safetensors", "--match", "head");
+  cli_expect (1, "Name one by --weights", "train", "heir.xml", "--match", "head");
   cli_expect (2, "--weights", "train", "--resume", "heir", "--weights", "donor/weights.safetensors");
 
   /* A run goes on, and is evaluated, without the file that it began from. */
