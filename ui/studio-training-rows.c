@@ -295,7 +295,9 @@ training_add_row (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace p
   gtk_widget_set_hexpand (label, TRUE);
   gtk_label_set_mnemonic_widget (GTK_LABEL (label), row->widget);
   gtk_widget_set_tooltip_text (label, spec->doc);
-  gtk_widget_set_tooltip_text (row->widget, spec->doc);
+  /* Over an open list it would only be in the way. */
+  if (!GTK_IS_DROP_DOWN (row->widget))
+    gtk_widget_set_tooltip_text (row->widget, spec->doc);
   gtk_widget_set_halign (row->widget, GTK_ALIGN_END);
   gtk_widget_set_valign (row->widget, GTK_ALIGN_CENTER);
   gtk_accessible_update_property (GTK_ACCESSIBLE (row->widget), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
