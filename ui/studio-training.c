@@ -137,6 +137,15 @@ optimizer_knows (gconstpointer what, const char *name)
   return !of_others || loom_optimizer_find (optimizer, name) >= 0;
 }
 
+/* A group's own numbers are those that the optimiser has and takes within a program. */
+static gboolean
+group_knows (gconstpointer what, const char *name)
+{
+  const LoomOptimizer *optimizer = what;
+  gboolean is_number = g_str_equal (name, "lr") || g_str_equal (name, "weight_decay");
+  return !is_number || (optimizer->emit != NULL && loom_optimizer_find (optimizer, name) >= 0);
+}
+
 void
 studio_training_set_optimizer (StudioDocument *document, const char *name)
 {
@@ -147,6 +156,9 @@ studio_training_set_optimizer (StudioDocument *document, const char *name)
   if (optimizer != NULL)
     {
       drop_others (document, train, optimizer_knows, optimizer);
+      for (guint i = 0; i < loom_element_n_children (train); i++)
+        if (loom_element_tag (loom_element_child (train, i)) == LOOM_TAG_GROUP)
+          drop_others (document, loom_element_child (train, i), group_knows, optimizer);
       LoomElement *clip = loom_element_find (train, LOOM_TAG_CLIP);
       /* Methods that search along the true gradient take none that is shortened. */
       if (optimizer->emit == NULL && clip != NULL)

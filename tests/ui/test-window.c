@@ -287,6 +287,12 @@ test_lists (void)
   while (g_main_context_iteration (NULL, FALSE))
     ;
   g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
+  /* A method that takes no rates for groups: what was set goes, the group stays. */
+  studio_training_set_optimizer (document, "lbfgs");
+  g_assert_null (loom_element_get (loom_element_find (studio_training_element (document), LOOM_TAG_GROUP), "lr"));
+  expect_train (document, "lbfgs with a group", NULL);
+  studio_document_undo (document);
+  group = loom_element_find (studio_training_element (document), LOOM_TAG_GROUP);
   studio_training_remove (document, loom_element_serial (group));
   g_assert_null (loom_element_find (studio_training_element (document), LOOM_TAG_GROUP));
   studio_document_undo (document);
