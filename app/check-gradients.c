@@ -87,7 +87,8 @@ evaluate (Probe *p, guint output, GError **error)
   return loom_tensor_get (t, 0);
 }
 
-/* Compares one tensor's gradient; the largest relative difference goes to *worst. */
+/* Compares one tensor's gradient; the largest relative difference goes to *worst, NAN where there is no value to
+ * compare with, and then it stays that. */
 static gboolean
 compare (Probe *p, guint output, double *numbers, gint64 count, const LoomTensor *grad, GRand *rand, double *worst,
          GError **error)
@@ -109,8 +110,12 @@ compare (Probe *p, guint output, double *numbers, gint64 count, const LoomTensor
       if (*error != NULL)
         return FALSE;
       off = fabs ((above - below) / (2 * STEP) - (grad != NULL ? loom_tensor_get (grad, i) : 0)) / scale;
-      if (!(off <= *worst))
+      if (isnan (off))
+        off = isfinite (above) && isfinite (below) ? INFINITY : NAN;
+      if (isnan (off) || off > *worst)
         *worst = off;
+      if (isnan (off))
+        return TRUE;
     }
   return TRUE;
 }
@@ -194,7 +199,7 @@ check_node (const LoomNet *net, guint node, gboolean positive, double *worst, GE
         g_ptr_array_add (grad_of, t != NULL ? loom_tensor_convert (t, LOOM_F64, TRUE, &local) : NULL);
       }
   *worst = 0;
-  for (guint i = 0, k = 0; local == NULL && i < wrt->len; i++)
+  for (guint i = 0, k = 0; local == NULL && !isnan (*worst) && i < wrt->len; i++)
     {
       const LoomValueInfo *info = loom_value_info (p.program, g_array_index (wrt, LoomValue, i));
       const LoomTensor *grad = grads[i] != 0 ? grad_of->pdata[k++] : NULL;
@@ -240,6 +245,15 @@ check_gradients (const Command *command, const LoomNet *net, const char *only, g
         }
       if (worst < 0)
         continue;
+      /* A Cholesky factor of random numbers, for instance. */
+      if (isnan (worst))
+        {
+          if (json)
+            printf ("{\"event\":\"gradcheck\",\"node\":\"%s\",\"difference\":null,\"agrees\":null}\n", n->path);
+          else
+            printf ("%-24s  not checked: of random numbers it has no finite value\n", n->path);
+          continue;
+        }
       agrees = worst <= TOLERANCE;
       good = good && agrees;
       if (json)
