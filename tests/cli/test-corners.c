@@ -350,6 +350,38 @@ test_strict_devices (void)
   cli_expect (3, "node a is on cpu and is needed on ref", "train", "strict.xml", "--out", "strict");
 }
 
+/* A backward formula of somebody's own is right, wrong, or without end; and what no random numbers suit is left out. */
+static void
+test_gradcheck (void)
+{
+  static const struct
+  {
+    const char *node, *port;
+    int status;
+    const char *says;
+  } cases[] = {
+    { "<node id=\"n\" op=\"custom_function\" forward=\"y = x*x\" backward=\"x = grad*2*x\"/>", "n.x", 0, "agrees" },
+    { "<node id=\"n\" op=\"custom_function\" forward=\"y = x*x\" backward=\"x = grad*x\"/>", "n.x", 1,
+      "differs from finite differences" },
+    { "<node id=\"n\" op=\"custom_function\" forward=\"y = x*x\" backward=\"x = grad*log(-1 - x*x)\"/>", "n.x", 1,
+      "inf  differs" },
+    { "<node id=\"n\" op=\"log\"/>", "n", 0, "agrees" },
+    { "<node id=\"n\" op=\"cholesky\"/>", "n", 0, "not checked: of random numbers it has no finite value" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *text = g_strdup_printf (HEAD "<node id=\"x\" op=\"input\" shape=\"3,3\"/>\n%s\n"
+                                                    "<wire from=\"x\" to=\"%s\"/>\n</graph>\n",
+                                               cases[i].node, cases[i].port);
+      cli_write ("check.xml", text);
+      g_auto (CliResult) r = cli ("check", "check.xml", "--gradcheck", NULL);
+      g_assert_cmpint (r.status, ==, cases[i].status);
+      g_assert_nonnull (strstr (r.out, cases[i].says));
+    }
+  cli_expect (2, "no node “m” with inputs", "check", "check.xml", "--gradcheck", "m");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -369,6 +401,7 @@ main (int argc, char **argv)
   g_test_add_func ("/corners/resume-words", test_resume_words);
   g_test_add_func ("/corners/json-lines", test_json_lines);
   g_test_add_func ("/corners/strict-devices", test_strict_devices);
+  g_test_add_func ("/corners/gradcheck", test_gradcheck);
   int status = g_test_run ();
   cli_leave ();
   return status;
