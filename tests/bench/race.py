@@ -28,7 +28,7 @@ from workloads import WORKLOADS, make_case
 class Torch:
     """PyTorch's side: eager, or compiled as a whole step."""
 
-    def __init__(self, model, work, x, y, compiled=False):
+    def __init__(self, model, work, x, y, compiled=False, precision="f32"):
         image = any(isinstance(m, nn.Conv2d) for m in model.modules())
         self.model = model.to(memory_format=torch.channels_last) if image else model
         kind = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[work["optimizer"]]
@@ -42,6 +42,7 @@ class Torch:
                 xb = xb.contiguous(memory_format=torch.channels_last)
             self.batches.append((xb, torch.from_numpy(y[i * b:(i + 1) * b].copy())))
         self.next = 0
+        self.cast = precision == "bf16"
         self.forward = torch.compile(lambda a, t: self.loss(self.model(a), t)) if compiled else (
             lambda a, t: self.loss(self.model(a), t))
 
@@ -49,7 +50,8 @@ class Torch:
         x, y = self.batches[self.next % len(self.batches)]
         self.next += 1
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self.forward(x, y)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.cast):
+            loss = self.forward(x, y)
         loss.backward()
         self.optimizer.step()
         return loss
@@ -95,11 +97,11 @@ class Gradloom:
         self.process.wait()
 
 
-def eager_tensor_peak(model, work, x, y):
+def eager_tensor_peak(model, work, x, y, precision):
     """Bytes of tensors that eager training holds at its peak, by PyTorch's own profiler of allocations."""
     from torch.profiler import ProfilerActivity, profile
 
-    runner = Torch(model, work, x, y)
+    runner = Torch(model, work, x, y, precision=precision)
     runner.step()
     held = sum(p.numel() * p.element_size() for p in runner.model.parameters())
     held += sum(v.numel() * v.element_size() for s in runner.optimizer.state.values() for v in s.values()
@@ -122,12 +124,16 @@ def spread(values):
 
 def race(name, work, args):
     with tempfile.TemporaryDirectory() as folder:
-        graph, x, y, model = make_case(name, work, folder)
+        graph, x, y, model = make_case(name, work, folder, args.precision)
         import copy
         ours = Gradloom(args.program, graph, folder, work["batch"], args.threads)
-        theirs = {"eager": Torch(copy.deepcopy(model), work, x, y)}
+        theirs = {"eager": Torch(copy.deepcopy(model), work, x, y, precision=args.precision)}
         if args.compile:
-            theirs["compile"] = Torch(copy.deepcopy(model), work, x, y, compiled=True)
+            theirs["compile"] = Torch(copy.deepcopy(model), work, x, y, True, args.precision)
+        if args.precision != "f32":
+            other = os.path.join(folder, "f32")
+            os.mkdir(other)
+            theirs["own f32"] = Gradloom(args.program, make_case(name, work, other)[0], other, work["batch"], args.threads)
         n_losses = work.get("losses", 20)
         a = ours.losses(n_losses)
         result = {"workload": name, "ready_seconds": ours.ready}
@@ -135,7 +141,7 @@ def race(name, work, args):
             b = runner.losses(n_losses)
             worst = max(abs(p - q) / abs(q) for p, q in zip(a, b))
             result[f"loss_difference_{key}"] = worst
-            if worst > work.get("loose", 1e-3):
+            if worst > max(work.get("loose", 1e-3), 0 if args.precision == "f32" else 5e-2):
                 print(f"{name}: the losses differ from PyTorch's ({key}) by {worst:.2g}: no race", file=sys.stderr)
                 print(a, b, file=sys.stderr)
                 return None
@@ -154,7 +160,7 @@ def race(name, work, args):
                 other[key].append(n / seconds)
                 time.sleep(0.05)
         memory = ours.memory()
-        peak = eager_tensor_peak(copy.deepcopy(model), work, x, y)
+        peak = eager_tensor_peak(copy.deepcopy(model), work, x, y, args.precision)
         batch_bytes = x[:work["batch"]].nbytes + y[:work["batch"]].nbytes
         ours_bytes = memory["arena"] + memory["state"] + batch_bytes
         print(f"{name}: losses agree within {max(v for k, v in result.items() if k.startswith('loss_')):.1g}; "
@@ -165,13 +171,16 @@ def race(name, work, args):
             ratios = [p / q for p, q in zip(own, values)]
             result[f"{key}_steps"] = values
             result[f"ratio_{key}"] = ratios
-            goal = f", target {work['target' if key == 'eager' else 'compiled']:g}"
+            target = {"eager": "target", "compile": "compiled"}.get(key) if args.precision == "f32" else None
+            goal = f", target {work[target]:g}" if target else ""
             print(f"                                {key:8} {spread(values)}   ratio {spread(ratios)}{goal}")
         print(f"  tensor bytes at the peak      gradloom {ours_bytes / 1e6:.3f} MB, eager {peak / 1e6:.3f} MB "
               f"({abs(1 - ours_bytes / peak) * 100:.0f} % {'below' if ours_bytes < peak else 'above'}); processes {memory['rss'] / 1e6:.0f} MB and "
               f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB")
         result["bytes"], result["eager_bytes"] = ours_bytes, peak
         ours.close()
+        if "own f32" in theirs:
+            theirs["own f32"].close()
         return result
 
 
@@ -183,6 +192,8 @@ def main():
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the steps of a window")
     parser.add_argument("--only", default="", help="a pattern of workloads")
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--precision", choices=("f32", "bf16"), default="f32",
+                        help="bf16: mixed precision on both sides (autocast), and against our own f32")
     parser.add_argument("--json", help="write the figures there")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)

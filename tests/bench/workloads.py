@@ -16,7 +16,7 @@ GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
 {wires}
   <wire from="{last}" to="loss.input"/>
   <wire from="data.y" to="loss.target"/>
-  <train loss="loss" optimizer="{optimizer}" lr="{lr}" batch_size="{batch}" epochs="1" seed="1"/>
+  <train loss="loss" optimizer="{optimizer}" lr="{lr}" batch_size="{batch}" epochs="1" seed="1" precision="{precision}"/>
 </graph>
 """
 
@@ -150,7 +150,7 @@ WORKLOADS = {
 }
 
 
-def make_case(name, work, folder):
+def make_case(name, work, folder, precision="f32"):
     rng = np.random.default_rng(1)
     n = work["batch"] * work.get("batches", 16)
     x = rng.standard_normal((n, *work["x"]), dtype=np.float32)
@@ -166,5 +166,5 @@ def make_case(name, work, folder):
     with open(graph, "w", encoding="utf-8") as f:
         f.write(GRAPH.format(name=name, nodes="".join(v for v in lines if "<node" in v).rstrip("\n"),
                              wires="".join(v for v in lines if "<wire" in v).rstrip("\n"), last=last,
-                             optimizer=work["optimizer"], lr=work["lr"], batch=work["batch"]))
+                             optimizer=work["optimizer"], lr=work["lr"], batch=work["batch"], precision=precision))
     return graph, x, y, model
