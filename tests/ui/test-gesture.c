@@ -247,6 +247,8 @@ test_fix (Fixture *f, gconstpointer data)
   StudioRect button;
   StudioCommand c;
 
+  g_free (item->fault);
+  g_free (item->fix);
   item->fault = g_strdup ("The input is not wired.");
   item->fix = g_strdup ("Reconnect");
   button = studio_geometry_fix_button (item);
