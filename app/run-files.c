@@ -4,10 +4,11 @@
  * regular file (a pipe, /dev/stdout) cannot be replaced and is written in place. */
 #include "app/run-private.h"
 
+#include "engine/core/loom-atomic-file.h"
+
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,10 +40,8 @@ run_stage (Run *r, const char *path)
   if (exists && !S_ISREG (info.st_mode))
     return path;
   File *file = g_new0 (File, 1);
-  char *real = exists ? realpath (path, NULL) : NULL;
   file->shown = g_strdup (path);
-  file->target = g_strdup (real ? real : path);
-  free (real);
+  file->target = loom_file_target (path);
   file->temporary = g_strdup_printf ("%s.%d-%u.part", file->target, (int)getpid (), r->files->len);
   g_ptr_array_add (r->files, file);
   return file->temporary;

@@ -49,6 +49,36 @@ open_neighbour (LoomAtomicFile *file)
   return -1;
 }
 
+/* More links than the kernel follows are a circle. */
+#define MOST_LINKS 40
+
+char *
+loom_file_target (const char *path)
+{
+  g_autofree char *at = g_strdup (path);
+  char *resolved = realpath (path, NULL);
+
+  if (resolved != NULL)
+    {
+      char *copy = g_strdup (resolved);
+
+      free (resolved);
+      return copy;
+    }
+  /* Of a link that leads nowhere yet, realpath() tells nothing. */
+  for (guint i = 0; i < MOST_LINKS; i++)
+    {
+      g_autofree char *to = g_file_read_link (at, NULL);
+      g_autofree char *folder = g_path_get_dirname (at);
+
+      if (to == NULL)
+        break;
+      g_free (at);
+      at = g_path_is_absolute (to) ? g_strdup (to) : g_build_filename (folder, to, NULL);
+    }
+  return g_steal_pointer (&at);
+}
+
 LoomAtomicFile *
 loom_atomic_file_new (const char *path, GError **error)
 {
@@ -62,15 +92,7 @@ loom_atomic_file_new (const char *path, GError **error)
   file = g_new0 (LoomAtomicFile, 1);
   file->shown = g_strdup (path);
   exists = stat (path, &info) == 0;
-  if (exists)
-    {
-      char *resolved = realpath (path, NULL);
-
-      file->path = g_strdup (resolved != NULL ? resolved : path);
-      free (resolved);
-    }
-  else
-    file->path = g_strdup (path);
+  file->path = loom_file_target (path);
 
   if (exists && S_ISDIR (info.st_mode))
     {

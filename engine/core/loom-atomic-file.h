@@ -13,6 +13,10 @@
 
 G_BEGIN_DECLS
 
+/* Where a file of that name is to stand: path with its symbolic links followed, also where the last of them leads to
+ * nothing yet. */
+char *loom_file_target (const char *path);
+
 /* Replaces the content of path by data. Errors: IO, with a sentence naming path. */
 gboolean loom_file_replace (const char *path, const void *data, gsize length, GError **error);
 

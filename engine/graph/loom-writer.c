@@ -2,6 +2,7 @@
  *
  * One element a line and one order of attributes, so that two versions diff and
  * merge in git, and reading and writing again gives the same bytes. */
+#include "engine/core/loom-atomic-file.h"
 #include "engine/graph/graph-private.h"
 
 #include <string.h>
@@ -171,10 +172,8 @@ loom_graph_write_file (const LoomGraph *graph, const char *path, GError **error)
   g_return_val_if_fail (graph != NULL && path != NULL, FALSE);
 
   text = loom_graph_write (graph, &length);
-  if (g_file_set_contents_full (path, text, (gssize)length,
-                                G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE, 0666, &cause))
+  if (loom_file_replace (path, text, length, &cause))
     return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The graph was not saved, and the file is as it was before: %s.",
-               cause->message);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The graph was not saved: %s", cause->message);
   return FALSE;
 }

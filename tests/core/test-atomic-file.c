@@ -1,6 +1,7 @@
 /* Writing whole or not at all: what is left after success, after giving up, and after a full disk. */
 #include "engine/core/loom-atomic-file.h"
 
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -81,6 +82,42 @@ test_link (Fixture *f, gconstpointer data)
   g_unlink (link_path);
 }
 
+/* What the link names is made, and the link stays one. */
+static void
+test_link_to_nothing (Fixture *f, gconstpointer data)
+{
+  g_autofree char *link_path = g_build_filename (f->folder, "link", NULL);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_cmpint (symlink ("file", link_path), ==, 0);
+  g_assert_true (loom_file_replace (link_path, "new", 3, &error));
+  g_assert_no_error (error);
+  g_assert_true (g_file_test (link_path, G_FILE_TEST_IS_SYMLINK));
+  g_unlink (link_path);
+  assert_content (f->path, "new");
+}
+
+/* What is no regular file is written to, and is there afterwards. */
+static void
+test_pipe (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  char got[8] = { 0 };
+  struct stat info;
+  int fd;
+
+  g_assert_cmpint (mkfifo (f->path, 0600), ==, 0);
+  fd = open (f->path, O_RDWR | O_NONBLOCK);
+  g_assert_cmpint (fd, >=, 0);
+  g_assert_true (loom_file_replace (f->path, "through", 7, &error));
+  g_assert_no_error (error);
+  g_assert_cmpint (read (fd, got, sizeof got), ==, 7);
+  g_assert_cmpstr (got, ==, "through");
+  close (fd);
+  g_assert_cmpint (g_stat (f->path, &info), ==, 0);
+  g_assert_true (S_ISFIFO (info.st_mode));
+}
+
 static void
 test_faults (Fixture *f, gconstpointer data)
 {
@@ -115,6 +152,8 @@ main (int argc, char **argv)
   g_test_add ("/atomic-file/replace", Fixture, NULL, set_up, test_replace, tear_down);
   g_test_add ("/atomic-file/give-up", Fixture, NULL, set_up, test_give_up, tear_down);
   g_test_add ("/atomic-file/link", Fixture, NULL, set_up, test_link, tear_down);
+  g_test_add ("/atomic-file/link-to-nothing", Fixture, NULL, set_up, test_link_to_nothing, tear_down);
+  g_test_add ("/atomic-file/pipe", Fixture, NULL, set_up, test_pipe, tear_down);
   g_test_add ("/atomic-file/faults", Fixture, NULL, set_up, test_faults, tear_down);
   return g_test_run ();
 }

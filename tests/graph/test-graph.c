@@ -2,6 +2,7 @@
 #include "tests/graph/graph-test.h"
 
 #include <glib/gstdio.h>
+#include <unistd.h>
 #include <string.h>
 
 static char *
@@ -140,6 +141,7 @@ test_file (void)
 {
   g_autofree char *folder = g_dir_make_tmp ("loom-XXXXXX", NULL);
   g_autofree char *path = g_build_filename (folder, "g.xml", NULL);
+  g_autofree char *link_path = g_build_filename (folder, "link.xml", NULL);
   g_autofree char *nowhere = g_build_filename (folder, "no", "g.xml", NULL);
   g_autoptr (LoomGraph) graph = graph_from_text (example_graph, NULL);
   g_autoptr (LoomFaults) faults = loom_faults_new ();
@@ -151,6 +153,13 @@ test_file (void)
   read = loom_graph_read_file (path, faults, &error);
   g_assert_no_error (error);
   g_assert_cmpstr (loom_graph_get_folder (read), ==, folder);
+
+  /* A link stays one: what it names is replaced. */
+  g_assert_cmpint (symlink ("g.xml", link_path), ==, 0);
+  g_assert_true (loom_graph_write_file (graph, link_path, &error));
+  g_assert_no_error (error);
+  g_assert_true (g_file_test (link_path, G_FILE_TEST_IS_SYMLINK));
+  g_assert_cmpint (g_remove (link_path), ==, 0);
 
   g_assert_false (loom_graph_write_file (graph, nowhere, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_IO);
