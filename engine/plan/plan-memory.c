@@ -299,16 +299,16 @@ flatten_gradients (Work *w)
     }
 }
 
-/* Puts each of `todo`, in this order, into the smallest gap that is free while it lives; the bytes needed in all. */
+/* Puts each of `blocks`, in this order, into the smallest gap that is free while it lives; the bytes needed in all. */
 static gsize
-fit (GPtrArray *todo)
+fit (GPtrArray *blocks)
 {
   g_autoptr (GPtrArray) placed = g_ptr_array_new ();
   gsize top = 0;
 
-  for (guint i = 0; i < todo->len; i++)
+  for (guint i = 0; i < blocks->len; i++)
     {
-      WorkStorage *s = g_ptr_array_index (todo, i);
+      WorkStorage *s = g_ptr_array_index (blocks, i);
       gsize best = G_MAXSIZE, best_gap = G_MAXSIZE, cursor = 0;
       guint at = 0;
 
@@ -377,18 +377,18 @@ release (GArray *holes, gsize end, Hole h)
  * is given back to a list of holes, and each new one takes the smallest that holds it. For plans of tens of thousands
  * of values. */
 static gsize
-fit_in_time (GPtrArray *todo, gboolean backwards)
+fit_in_time (GPtrArray *blocks, gboolean backwards)
 {
   g_autoptr (GArray) holes = g_array_new (FALSE, FALSE, sizeof (Hole));
-  g_autoptr (GPtrArray) leaving = g_ptr_array_copy (todo, NULL, NULL);
+  g_autoptr (GPtrArray) leaving = g_ptr_array_copy (blocks, NULL, NULL);
   gsize top = 0, end = 0;
   guint next = 0;
 
-  g_ptr_array_sort (todo, backwards ? compare_death : compare_birth);
+  g_ptr_array_sort (blocks, backwards ? compare_death : compare_birth);
   g_ptr_array_sort (leaving, backwards ? compare_birth : compare_death);
-  for (guint i = 0; i < todo->len; i++)
+  for (guint i = 0; i < blocks->len; i++)
     {
-      WorkStorage *s = g_ptr_array_index (todo, backwards ? todo->len - 1 - i : i);
+      WorkStorage *s = g_ptr_array_index (blocks, backwards ? blocks->len - 1 - i : i);
       guint best;
 
       for (; next < leaving->len; next++)
@@ -422,14 +422,14 @@ fit_in_time (GPtrArray *todo, gboolean backwards)
 
 /* The largest sum of bytes that are alive at once: no arena can be smaller. */
 static gsize
-most_alive (GPtrArray *todo, int end)
+most_alive (GPtrArray *blocks, int end)
 {
   g_autofree gint64 *change = g_new0 (gint64, end + 3);
   gint64 now = 0, most = 0;
 
-  for (guint i = 0; i < todo->len; i++)
+  for (guint i = 0; i < blocks->len; i++)
     {
-      const WorkStorage *s = g_ptr_array_index (todo, i);
+      const WorkStorage *s = g_ptr_array_index (blocks, i);
 
       change[s->first + 1] += (gint64)s->bytes;
       change[s->last + 2] -= (gint64)s->bytes;
@@ -445,7 +445,7 @@ most_alive (GPtrArray *todo, int end)
 typedef struct
 {
   Work *w;
-  GPtrArray *todo;
+  GPtrArray *blocks;
   gsize least;
   gsize *kept; /* offset of each storage in the smallest arena so far */
 } Fitting;
@@ -462,11 +462,11 @@ keep_if_better (Fitting *f, gsize top)
   return TRUE;
 }
 
-/* Fits in the order that todo has now; TRUE when no arena so far was smaller. */
+/* Fits in the order that blocks has now; TRUE when no arena so far was smaller. */
 static gboolean
 try_order (Fitting *f)
 {
-  return keep_if_better (f, fit (f->todo));
+  return keep_if_better (f, fit (f->blocks));
 }
 
 /* Where the simple orders leave a gap to what is alive at once, blocks that reach the top are tried earlier; what does
@@ -474,7 +474,7 @@ try_order (Fitting *f)
 static void
 improve (Fitting *f, gsize goal)
 {
-  guint n = f->todo->len, tries = n < 400 ? MIN (2000, 4000000 / (n * n + 1)) : 0;
+  guint n = f->blocks->len, tries = n < 400 ? MIN (2000, 4000000 / (n * n + 1)) : 0;
   guint32 random = 12345;
 
   for (guint t = 0; t < tries && f->least > goal; t++)
@@ -487,7 +487,7 @@ improve (Fitting *f, gsize goal)
       /* Every other time one of those at the top. */
       for (guint k = 0; t % 2 == 0 && k < n; k++)
         {
-          const WorkStorage *s = g_ptr_array_index (f->todo, (from + k) % n);
+          const WorkStorage *s = g_ptr_array_index (f->blocks, (from + k) % n);
 
           if (f->kept[s - (WorkStorage *)(gpointer)f->w->storages->data] + s->bytes != f->least)
             continue;
@@ -496,12 +496,12 @@ improve (Fitting *f, gsize goal)
         }
       random = random * 1664525 + 1013904223;
       to = (random >> 8) % (from + 1);
-      moved = g_ptr_array_steal_index (f->todo, from);
-      g_ptr_array_insert (f->todo, (int)to, moved);
+      moved = g_ptr_array_steal_index (f->blocks, from);
+      g_ptr_array_insert (f->blocks, (int)to, moved);
       if (!try_order (f))
         {
-          moved = g_ptr_array_steal_index (f->todo, to);
-          g_ptr_array_insert (f->todo, (int)from, moved);
+          moved = g_ptr_array_steal_index (f->blocks, to);
+          g_ptr_array_insert (f->blocks, (int)from, moved);
         }
     }
 }
@@ -512,9 +512,9 @@ static void
 assign_offsets (Work *w, int device)
 {
   static int (*const orders[]) (gconstpointer, gconstpointer) = { compare_size, compare_area, compare_birth };
-  g_autoptr (GPtrArray) todo = g_ptr_array_new ();
+  g_autoptr (GPtrArray) blocks = g_ptr_array_new ();
   g_autofree gsize *kept = NULL;
-  Fitting f = { w, todo, G_MAXSIZE, NULL };
+  Fitting f = { w, blocks, G_MAXSIZE, NULL };
   guint best = 0;
   gsize goal;
 
@@ -523,31 +523,31 @@ assign_offsets (Work *w, int device)
       WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
 
       if (s->device == device && in_arena (w, s) && s->bytes > 0 && s->block < 0)
-        g_ptr_array_add (todo, s);
+        g_ptr_array_add (blocks, s);
     }
   f.kept = kept = g_new (gsize, w->storages->len + 1);
-  goal = most_alive (todo, (int)w->schedule->len);
+  goal = most_alive (blocks, (int)w->schedule->len);
   /* The work below grows with the square of the blocks; a very large plan is content with what a walk along time finds,
    * unless that is much too large. */
-  if (todo->len > MANY)
+  if (blocks->len > MANY)
     for (int backwards = 0; backwards < 2; backwards++)
-      keep_if_better (&f, fit_in_time (todo, backwards));
-  for (guint order = 0; order < G_N_ELEMENTS (orders) && (todo->len <= MANY || f.least - goal > goal / 10); order++)
+      keep_if_better (&f, fit_in_time (blocks, backwards));
+  for (guint order = 0; order < G_N_ELEMENTS (orders) && (blocks->len <= MANY || f.least - goal > goal / 10); order++)
     {
       gsize before = f.least;
 
-      g_ptr_array_sort (todo, orders[order]);
+      g_ptr_array_sort (blocks, orders[order]);
       if (try_order (&f) && f.least < before)
         best = order;
     }
-  if (f.least > goal && todo->len <= MANY)
+  if (f.least > goal && blocks->len <= MANY)
     {
-      g_ptr_array_sort (todo, orders[best]);
+      g_ptr_array_sort (blocks, orders[best]);
       improve (&f, goal);
     }
-  for (guint i = 0; i < todo->len; i++)
+  for (guint i = 0; i < blocks->len; i++)
     {
-      WorkStorage *s = g_ptr_array_index (todo, i);
+      WorkStorage *s = g_ptr_array_index (blocks, i);
 
       s->offset = kept[s - (WorkStorage *)(gpointer)w->storages->data];
     }
