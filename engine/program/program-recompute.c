@@ -204,22 +204,22 @@ static void
 ensure (Pass *pass, LoomValue v, Scope *reader)
 {
   Scope *scope = repeating_scope (pass, v, reader);
-  g_autoptr (GArray) todo = NULL, order = NULL;
+  g_autoptr (GArray) pending = NULL, order = NULL;
   g_autoptr (GHashTable) seen = NULL;
 
   if (scope == NULL || g_hash_table_contains (scope->again, GUINT_TO_POINTER (v)))
     return;
-  todo = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  pending = g_array_new (FALSE, FALSE, sizeof (LoomValue));
   order = g_array_new (FALSE, FALSE, sizeof (guint));
   seen = g_hash_table_new (NULL, NULL);
-  g_array_append_val (todo, v);
-  while (todo->len > 0)
+  g_array_append_val (pending, v);
+  while (pending->len > 0)
     {
-      LoomValue next = g_array_index (todo, LoomValue, todo->len - 1);
+      LoomValue next = g_array_index (pending, LoomValue, pending->len - 1);
       guint index = loom_value_info (pass->r.from, next)->producer;
       const LoomInstr *instr = loom_program_instr (pass->r.from, index);
 
-      g_array_set_size (todo, todo->len - 1);
+      g_array_set_size (pending, pending->len - 1);
       if (!g_hash_table_add (seen, GUINT_TO_POINTER (index + 1)))
         continue;
       g_array_append_val (order, index);
@@ -228,7 +228,7 @@ ensure (Pass *pass, LoomValue v, Scope *reader)
           Scope *where = repeating_scope (pass, instr->in[k], scope);
 
           if (where == scope && !g_hash_table_contains (scope->again, GUINT_TO_POINTER (instr->in[k])))
-            g_array_append_val (todo, instr->in[k]);
+            g_array_append_val (pending, instr->in[k]);
           else if (where != NULL && where != scope)
             ensure (pass, instr->in[k], scope);
         }
