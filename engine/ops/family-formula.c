@@ -1,16 +1,39 @@
 /* Nodes whose work is a formula: ports, types and operands. See family-formula.h. */
 #include "engine/ops/family-formula.h"
 
+#include "engine/graph/loom-expr.h"
+#include "engine/graph/loom-graph.h"
+#include "engine/ops/net-private.h"
+
 void
-loom_op_formula_inputs (const LoomInfer *ctx, const char *parameter, FormulaScope *scope, LoomFormula *formula,
-                        guint first)
+loom_op_formula_inputs (const char *text, FormulaScope *scope, LoomFormula *formula, guint first)
 {
-  g_autoptr (GPtrArray) names = formula_free_names (loom_infer_string (ctx, parameter));
+  g_autoptr (GPtrArray) names = formula_free_names (text);
   guint n = MIN (names->len, LOOM_FORMULA_MAX_IN - first);
 
   for (guint i = 0; i < n; i++)
     formula_scope_add (scope, names->pdata[i], (guint8)(first + i));
   formula->n_in = first + n;
+}
+
+const char *
+loom_op_formula_text (const LoomElement *node, const LoomParamSpec *param)
+{
+  const char *text = loom_element_get (node, param->name);
+
+  if (text == NULL)
+    return param->def;
+  return loom_expr_is (text) ? NULL : text;
+}
+
+void
+loom_op_formula_check_fault (LoomNet *net, const LoomElement *node, const char *path, const char *parameter,
+                             FormulaFault *fault)
+{
+  LoomFault *f = loom_net_fault (net, node, path, LOOM_ERROR_SCHEMA, parameter, "%s", fault->message);
+
+  if (fault->fix != NULL)
+    loom_fault_set_fix (f, parameter, fault->text, "%s", fault->fix);
 }
 
 void

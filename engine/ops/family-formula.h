@@ -7,9 +7,13 @@
 G_BEGIN_DECLS
 
 /* Declares the node's inputs, whose names come from the parameter, as registers from `first` on, and sets n_in. */
-void loom_op_formula_inputs (const LoomInfer *ctx, const char *parameter, FormulaScope *scope, LoomFormula *formula,
-                             guint first);
-/* Reports what the parser found. */
+void loom_op_formula_inputs (const char *text, FormulaScope *scope, LoomFormula *formula, guint first);
+/* The text of a parameter as a node has it, else the default; NULL where it is an expression of a module's arguments,
+ * which nobody knows before the module is used. */
+const char *loom_op_formula_text (const LoomElement *node, const LoomParamSpec *param);
+/* Reports what the parser found, before a node's inputs are known (LoomOp.check) and with it infer(). */
+void loom_op_formula_check_fault (LoomNet *net, const LoomElement *node, const char *path, const char *parameter,
+                                  FormulaFault *fault);
 void loom_op_formula_fault (LoomInfer *ctx, const char *parameter, FormulaFault *fault);
 /* The shape that a register has when the node's inputs are registers from `first` on; FALSE with a fault where shapes
  * do not fit together. */

@@ -140,7 +140,7 @@ fail (Parser *p, const char *at, const char *format, ...)
   before = g_strndup (from, (gsize)(at - from));
   after = g_strndup (at, (gsize)(to - at));
   if (p->fault->message == NULL)
-    p->fault->message = g_strdup_printf ("The formula %s at position %ld, after the caret: “%s%s‸%s%s”.", what,
+    p->fault->message = g_strdup_printf ("The formula %s, at position %ld (after the caret): “%s%s‸%s%s”.", what,
                                          g_utf8_pointer_to_offset (p->start, at) + 1, from > p->start ? "…" : "",
                                          before, after, *to != 0 ? "…" : "");
 }
@@ -269,6 +269,51 @@ find_derived (const char *name)
   return NULL;
 }
 
+static guint
+derived_arity (const Derived *d)
+{
+  guint n = 1;
+
+  for (const char *c = d->parameters; *c != 0; c++)
+    n += *c == ' ';
+  return n;
+}
+
+static int
+compare_names (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *)a, *(const char *const *)b);
+}
+
+char *
+formula_functions (void)
+{
+  static const char *const title[] = { "one value", "two values", "three values" };
+  GString *text = g_string_new ("Functions");
+
+  for (guint arity = 1; arity <= G_N_ELEMENTS (title); arity++)
+    {
+      g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+      for (int op = 0; op < LOOM_N_SCALARS; op++)
+        if (is_public (op) && op != LOOM_SCALAR_MAX && op != LOOM_SCALAR_MIN && loom_scalar_arity (op) == (int)arity
+            && !g_strv_contains (keywords, loom_scalar_name (op)))
+          g_ptr_array_add (names, (gpointer)loom_scalar_name (op));
+      for (gsize i = 0; i < G_N_ELEMENTS (derived); i++)
+        if (find_scalar (derived[i].name) < 0 && derived_arity (derived + i) == arity)
+          g_ptr_array_add (names, (gpointer)derived[i].name);
+      g_ptr_array_sort (names, compare_names);
+      g_string_append_printf (text, "%s of %s: ", arity > 1 ? ";" : "", title[arity - 1]);
+      for (guint i = 0; i < names->len; i++)
+        g_string_append_printf (text, "%s%s", i > 0 ? ", " : "", (char *)names->pdata[i]);
+    }
+  g_string_append (text, "; max and min of two or more; where(condition, a, b). Constants:");
+  for (guint i = 0; i < G_N_ELEMENTS (constants); i++)
+    g_string_append_printf (text, "%s %s", i > 0 ? "," : "", constants[i].name);
+  g_string_append_c (text, '.');
+  return g_string_free (text, FALSE);
+}
+
 static const char *
 nearest_name (const Parser *p, const char *name, gboolean called)
 {
@@ -336,9 +381,7 @@ call (Parser *p, const char *at, const char *name, const int *arg, guint n)
         result = add_step (p, op, result, arg[i], 0);
       return result;
     }
-  want = op >= 0 ? (guint)loom_scalar_arity (op) : 1;
-  for (const char *c = op < 0 ? d->parameters : ""; *c != 0; c++)
-    want += *c == ' ';
+  want = op >= 0 ? (guint)loom_scalar_arity (op) : derived_arity (d);
   if (n != want)
     {
       fail (p, at, "calls %s with %u value%s, but it takes %u", name, n, n == 1 ? "" : "s", want);
@@ -427,9 +470,15 @@ parse_atom (Parser *p)
   if (n > 0)
     {
       g_autofree char *text = g_strndup (p->s, n);
+      double number = g_ascii_strtod (text, NULL);
 
+      if (!isfinite (number))
+        {
+          fail (p, p->s, "has the number “%.20s”, which is too large; infinity is written “inf”", text);
+          return -1;
+        }
       p->s += n;
-      return add_constant (p, g_ascii_strtod (text, NULL));
+      return add_constant (p, number);
     }
   if (name_length (p->s) > 0)
     return parse_name (p);

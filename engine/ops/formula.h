@@ -38,6 +38,9 @@ GPtrArray *formula_free_names (const char *text);
 /* The same as input ports that live for ever: at most LOOM_FORMULA_MAX_IN. */
 const LoomPortSpec *formula_ports (const char *text);
 
+/* Every function that a formula may call, from the tables, as a paragraph. */
+char *formula_functions (void);
+
 /* One formula; its register, or -1 with a fault. Steps are appended to `formula`; n_in must be set before. */
 int formula_parse (const char *text, const FormulaScope *scope, LoomFormula *formula, FormulaFault *fault);
 /* Statements "name = formula" separated by ";", each of which adds its name to the scope, once. Names of `inputs`

@@ -12,6 +12,7 @@
 G_BEGIN_DECLS
 
 typedef struct _LoomOp LoomOp;
+typedef struct _LoomNet LoomNet;
 typedef struct _LoomElement LoomElement; /* engine/graph */
 
 /* Palette order. Maths is what computes numbers, Logic what asks about them, Shape what moves or picks them. */
@@ -103,6 +104,10 @@ struct _LoomOp {
   /* Inputs that depend on what is written at the node (a formula's names), in lists that live for ever; `inputs` is then
    * what a fresh node has. None of them is variadic or a weight. Ask by loom_op_inputs(). */
   const LoomPortSpec *(*dynamic_inputs) (const LoomElement *node);
+  /* What can be said of a node before its inputs are known, as a formula's own mistakes; TRUE after a fault, and then
+   * nothing is said of inputs, which come from the same text. NULL: nothing. */
+  gboolean (*check) (LoomNet *net, const LoomElement *node, const char *path);
+  char *(*more) (void); /* after the details, where a table tells it (the functions of formulas); NULL for none */
   const LoomParamSpec *params;                                   /* end with name NULL; NULL for none */
   LoomScalarOp scalar;                                           /* the formula of an element-wise operator */
   /* Lowered in a training step even where nothing wants its outputs: it changes state (assign). */
@@ -145,6 +150,8 @@ guint loom_infer_n_inputs (const LoomInfer *ctx); /* variadic count */
 const LoomType *loom_infer_input (const LoomInfer *ctx, guint i);
 /* Whether what is wired into input i is a weight or buffer of another node; its full name goes to *name. */
 gboolean loom_infer_input_is_state (const LoomInfer *ctx, guint i, const char **name);
+/* Says that this node gives that state its next value; FALSE where another node does already. */
+gboolean loom_infer_claim_state (LoomInfer *ctx, const char *name);
 void loom_infer_output (LoomInfer *ctx, guint i, LoomDType dtype, const LoomShape *shape);
 /* The size that only data tells, of an operator with measure(). */
 LoomDim loom_infer_own_dim (const LoomInfer *ctx);

@@ -72,6 +72,7 @@ typedef struct
   guint n_ports;   /* inputs */
   NetWire **wires; /* by input; NULL where none */
   gboolean *wrong; /* by input: a wire is there, but it is at fault */
+  gboolean faulty; /* LoomOp.check said so */
 } NetLocal;
 
 struct _NetScope
@@ -178,6 +179,7 @@ struct _LoomNet
   gboolean has_binding;
   LoomFaults *unsaid; /* while it is made only: what other copies complained about before */
   GHashTable *said;   /* faults already reported: "serial message" */
+  GHashTable *claimed; /* while it is made only: full names of state that an assign gives a new value */
   GHashTable *scopes; /* key of module and its module arguments → NetScope */
   GPtrArray *modules_on_the_way;
   NetScope *root_scope;

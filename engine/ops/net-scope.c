@@ -557,7 +557,8 @@ check_inputs (LoomNet *net, NetLocal *local)
         name = specs[i].name;
       else if (local->kind == NET_MODULE)
         name = local->module->locals[local->module->inputs[i]].id;
-      loom_net_fault (net, local->element, path, LOOM_ERROR_PORT, name, "The input “%s” is not wired.", name);
+      if (!local->faulty)
+        loom_net_fault (net, local->element, path, LOOM_ERROR_PORT, name, "The input “%s” is not wired.", name);
       local->wrong[i] = TRUE;
     }
 }
@@ -632,6 +633,8 @@ compile (LoomNet *net, NetScope *scope, const NetEnvironment *arguments, const c
         {
           local_of_child[i] = k;
           loom_net_check_reserved (net, child, local->path, local->kind == NET_OP ? local->op : NULL);
+          if (local->kind == NET_OP && local->op->check != NULL)
+            local->faulty = local->op->check (net, child, local->path);
         }
       k++;
     }

@@ -36,14 +36,20 @@ typedef struct
 
 /* What went wrong and in which parameter. */
 static gboolean
-read_forward (const LoomInfer *ctx, Function *f, FormulaScope *in, FormulaScope *all, FormulaFault *fault)
+read_forward (const char *text, Function *f, FormulaScope *in, FormulaScope *all, FormulaFault *fault)
 {
   guint n_in;
 
-  loom_op_formula_inputs (ctx, "forward", in, &f->forward, 0);
-  loom_op_formula_inputs (ctx, "forward", all, &f->forward, 0);
+  loom_op_formula_inputs (text, in, &f->forward, 0);
+  loom_op_formula_inputs (text, all, &f->forward, 0);
   n_in = f->forward.n_in;
-  if (!formula_parse_statements (loom_infer_string (ctx, "forward"), all, NULL, NULL, &f->forward, fault))
+  if (formula_scope_find (in, "grad") >= 0)
+    {
+      fault->message = g_strdup ("“grad” exists only in the backward formulas, where it is the gradient of the result. "
+                                 "Give the input another name.");
+      return FALSE;
+    }
+  if (!formula_parse_statements (text, all, NULL, NULL, &f->forward, fault))
     return FALSE;
   /* The cotangent and the result take a register each. */
   if (all->names->len + 1 > LOOM_FORMULA_MAX_IN)
@@ -60,7 +66,7 @@ read_forward (const LoomInfer *ctx, Function *f, FormulaScope *in, FormulaScope 
 }
 
 static gboolean
-read_backward (const LoomInfer *ctx, Function *f, const FormulaScope *in, const FormulaScope *all, FormulaFault *fault)
+read_backward (const char *text, Function *f, const FormulaScope *in, const FormulaScope *all, FormulaFault *fault)
 {
   LoomFormula *b = &f->gradient.backward;
   g_auto (FormulaScope) scope = { 0 }, targets = { 0 };
@@ -75,7 +81,7 @@ read_backward (const LoomInfer *ctx, Function *f, const FormulaScope *in, const 
     formula_scope_add (&scope, all->names->pdata[i], (guint8)(1 + i));
   b->n_in = 1 + all->names->len;
   f->gradient.n_inputs = b->n_out = in->names->len;
-  if (!formula_parse_statements (loom_infer_string (ctx, "backward"), &scope, in, &targets, b, fault))
+  if (!formula_parse_statements (text, &scope, in, &targets, b, fault))
     return FALSE;
   for (guint i = 0; i < in->names->len; i++)
     {
@@ -84,8 +90,6 @@ read_backward (const LoomInfer *ctx, Function *f, const FormulaScope *in, const 
 
       if (reg < 0)
         {
-          const char *text = loom_infer_string (ctx, "backward");
-
           fault->message = g_strdup_printf ("The backward formulas say nothing of the input “%s”.", name);
           fault->fix = g_strdup_printf ("Add “; %s = 0” if no gradient flows there.", name);
           fault->text = g_strdup_printf ("%s; %s = 0", text, name);
@@ -97,17 +101,37 @@ read_backward (const LoomInfer *ctx, Function *f, const FormulaScope *in, const 
 }
 
 static gboolean
-read_function (const LoomInfer *ctx, Function *f, FormulaFault *fault, const char **parameter)
+read_function (const char *forward, const char *backward, Function *f, FormulaFault *fault, const char **parameter)
 {
   g_auto (FormulaScope) in = { 0 }, all = { 0 };
 
   formula_scope_init (&in);
   formula_scope_init (&all);
   *parameter = "forward";
-  if (!read_forward (ctx, f, &in, &all, fault))
+  if (!read_forward (forward, f, &in, &all, fault))
     return FALSE;
   *parameter = "backward";
-  return read_backward (ctx, f, &in, &all, fault);
+  return read_backward (backward, f, &in, &all, fault);
+}
+
+static gboolean
+read_node (const LoomInfer *ctx, Function *f, FormulaFault *fault, const char **parameter)
+{
+  return read_function (loom_infer_string (ctx, "forward"), loom_infer_string (ctx, "backward"), f, fault, parameter);
+}
+
+static gboolean
+check (LoomNet *net, const LoomElement *node, const char *path)
+{
+  g_auto (FormulaFault) fault = { 0 };
+  Function f = { 0 };
+  const char *forward = loom_op_formula_text (node, params), *backward = loom_op_formula_text (node, params + 1);
+  const char *parameter;
+
+  if (forward == NULL || backward == NULL || read_function (forward, backward, &f, &fault, &parameter))
+    return FALSE;
+  loom_op_formula_check_fault (net, node, path, parameter, &fault);
+  return TRUE;
 }
 
 static void
@@ -118,7 +142,7 @@ infer (LoomInfer *ctx)
   LoomShape shape;
   const char *parameter;
 
-  if (!read_function (ctx, &f, &fault, &parameter))
+  if (!read_node (ctx, &f, &fault, &parameter))
     {
       loom_op_formula_fault (ctx, parameter, &fault);
       return;
@@ -138,7 +162,7 @@ lower (LoomLower *ctx)
   const char *parameter;
   guint n = 0;
 
-  if (!read_function (loom_lower_infer (ctx), &f, &fault, &parameter))
+  if (!read_node (loom_lower_infer (ctx), &f, &fault, &parameter))
     g_return_if_reached ();
   loom_op_formula_operands (ctx, &f.forward, 0, in);
   loom_formula_emit (p, &f.forward, dtype, in, out);
@@ -159,7 +183,7 @@ flops (const LoomInfer *ctx)
   Function f = { 0 };
   const char *parameter;
 
-  read_function (ctx, &f, &fault, &parameter);
+  read_node (ctx, &f, &fault, &parameter);
   return loom_op_output_count (ctx, 0) * f.forward.n_steps;
 }
 
@@ -193,6 +217,8 @@ const LoomOp loom_op_custom_function = {
   .reference = "torch.autograd.Function",
   .inputs = usual,
   .dynamic_inputs = inputs,
+  .check = check,
+  .more = formula_functions,
   .outputs = loom_op_port_out,
   .params = params,
   .infer = infer,

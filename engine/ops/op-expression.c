@@ -21,18 +21,31 @@ inputs (const LoomElement *node)
 }
 
 static gboolean
-read_formula (const LoomInfer *ctx, LoomFormula *formula, FormulaFault *fault)
+read_formula (const char *text, LoomFormula *formula, FormulaFault *fault)
 {
   g_auto (FormulaScope) scope = { 0 };
   int reg;
 
   formula_scope_init (&scope);
-  loom_op_formula_inputs (ctx, "formula", &scope, formula, 0);
-  reg = formula_parse (loom_infer_string (ctx, "formula"), &scope, formula, fault);
+  loom_op_formula_inputs (text, &scope, formula, 0);
+  reg = formula_parse (text, &scope, formula, fault);
   if (reg < 0)
     return FALSE;
   formula->n_out = 1;
   formula->out[0] = (guint8)reg;
+  return TRUE;
+}
+
+static gboolean
+check (LoomNet *net, const LoomElement *node, const char *path)
+{
+  g_auto (FormulaFault) fault = { 0 };
+  LoomFormula formula = { 0 };
+  const char *text = loom_op_formula_text (node, params);
+
+  if (text == NULL || read_formula (text, &formula, &fault))
+    return FALSE;
+  loom_op_formula_check_fault (net, node, path, "formula", &fault);
   return TRUE;
 }
 
@@ -43,7 +56,7 @@ infer (LoomInfer *ctx)
   LoomFormula formula = { 0 };
   LoomShape shape;
 
-  if (!read_formula (ctx, &formula, &fault))
+  if (!read_formula (loom_infer_string (ctx, "formula"), &formula, &fault))
     {
       loom_op_formula_fault (ctx, "formula", &fault);
       return;
@@ -59,7 +72,7 @@ lower (LoomLower *ctx)
   LoomFormula formula = { 0 };
   LoomValue in[LOOM_FORMULA_MAX_IN], out;
 
-  if (!read_formula (loom_lower_infer (ctx), &formula, &fault))
+  if (!read_formula (loom_infer_string (loom_lower_infer (ctx), "formula"), &formula, &fault))
     g_return_if_reached ();
   loom_op_formula_operands (ctx, &formula, 0, in);
   loom_formula_emit (loom_lower_program (ctx), &formula, loom_op_dtype (ctx, LOOM_F32), in, &out);
@@ -74,7 +87,7 @@ flops (const LoomInfer *ctx)
   g_auto (FormulaFault) fault = { 0 };
   LoomFormula formula = { 0 };
 
-  read_formula (ctx, &formula, &fault);
+  read_formula (loom_infer_string (ctx, "formula"), &formula, &fault);
   return loom_op_output_count (ctx, 0) * formula.n_steps;
 }
 
@@ -110,9 +123,11 @@ const LoomOp loom_op_expression = {
     "where, min, max …) may be used. The engine finds the derivative itself, so a formula trains like any layer. "
     "Whole numbers count as floats.",
   .formula = "y = f(x, …)",
-  .reference = "torch",
+  .reference = "functions of torch and torch.nn.functional",
   .inputs = usual,
   .dynamic_inputs = inputs,
+  .check = check,
+  .more = formula_functions,
   .outputs = loom_op_port_out,
   .params = params,
   .infer = infer,

@@ -132,6 +132,16 @@ loom_ops_json (void)
   return g_string_free (out, FALSE);
 }
 
+/* What a table adds to the details. */
+static void
+put_more (GString *out, const LoomOp *op, const char *before, const char *after)
+{
+  g_autofree char *text = op->more != NULL ? op->more () : NULL;
+
+  if (text != NULL)
+    g_string_append_printf (out, "%s%s%s", before, text, after);
+}
+
 /* ---- Markdown ------------------------------------------------------------ */
 
 /* A bar would end the cell. */
@@ -166,6 +176,7 @@ put_markdown (GString *out, const LoomOp *op)
   g_string_append_printf (out, "### %s (`%s`)\n\n%s\n\n", op->title, op->name, op->doc != NULL ? op->doc : "");
   if (op->details != NULL)
     g_string_append_printf (out, "%s\n\n", op->details);
+  put_more (out, op, "", "\n\n");
   if (op->formula != NULL)
     g_string_append_printf (out, "Formula: %s\n\n", op->formula);
   if (op->reference != NULL)
@@ -241,6 +252,7 @@ loom_op_help (const LoomOp *op)
     g_string_append_printf (out, "\n    %s\n", op->formula);
   if (op->details != NULL)
     g_string_append_printf (out, "\n%s\n", op->details);
+  put_more (out, op, "\n", "\n");
   g_string_append_c (out, '\n');
   put_help_ports (out, "Inputs\n", op->inputs);
   put_help_ports (out, "Outputs\n", op->outputs);

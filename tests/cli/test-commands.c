@@ -108,6 +108,8 @@ test_ops (void)
   g_auto (CliResult) one = cli ("ops", "linear", NULL);
   g_assert_nonnull (strstr (one.out, "out_features"));
   cli_expect (1, "Did you mean “linear”", "ops", "linea");
+  g_auto (CliResult) expression = cli ("ops", "expression", NULL);
+  g_assert_true (strstr (expression.out, "hardsigmoid") && strstr (expression.out, "logaddexp"));
   g_auto (CliResult) schema = cli ("ops", "--schema", NULL);
   g_assert_nonnull (strstr (schema.out, "relaxng"));
   g_auto (CliResult) json = cli ("ops", "--json", NULL);

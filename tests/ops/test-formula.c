@@ -51,6 +51,9 @@ test_faults (void)
     { "1 $ 2", "has “$”" },
     { "max(1)", "compares two or more" },
     { "if", "has the word “if”" },
+    { "1e999 * 2", "“1e999”, which is too large" },
+    { "x * foo(", "there is no such function" }, /* and not that x has no wire */
+    { "x + 1e400", "infinity is written “inf”" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
@@ -61,7 +64,25 @@ test_faults (void)
       g_test_message ("%s: %s", wrong[i].formula, text);
       g_assert_nonnull (strstr (text, wrong[i].says));
       g_assert_nonnull (strstr (text, "‸"));
+      g_assert_nonnull (strstr (text, ", at position "));
     }
+}
+
+/* A formula's fault is the only one: what its inputs are is open until it is well. */
+static void
+test_first (void)
+{
+  guint n;
+  g_autofree char *wrong = faults_of ("expression", "formula", "x * foo(", &n);
+  g_autofree char *unwired = faults_of ("expression", "formula", "x * y", &n);
+  g_autofree char *forward = faults_of ("custom_function", "forward", "y = grad * x", &n);
+  g_autofree char *backward = faults_of ("custom_function", "backward", "x = grad *", &n);
+
+  g_assert_null (strstr (wrong, "is not wired"));
+  g_assert_nonnull (strstr (unwired, "“y” is not wired"));
+  g_assert_true (strstr (forward, "exists only in the backward formulas") != NULL
+                 && strstr (forward, "is not wired") == NULL);
+  g_assert_nonnull (strstr (backward, "ends where"));
 }
 
 static void
@@ -125,6 +146,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ops/formula/faults", test_faults);
+  g_test_add_func ("/ops/formula/first", test_first);
   g_test_add_func ("/ops/formula/inputs", test_inputs);
   g_test_add_func ("/ops/formula/random", test_random);
   return g_test_run ();
