@@ -205,6 +205,14 @@ loom_infer_input_is_state (const LoomInfer *ctx, guint i, const char **name)
   return FALSE;
 }
 
+gboolean
+loom_infer_claim_state (LoomInfer *ctx, const char *name)
+{
+  GHashTable *claimed = ctx->net->claimed;
+
+  return claimed == NULL || g_hash_table_add (claimed, (gpointer)name);
+}
+
 /* Bytes are counted in 64 bits everywhere below, so what could overflow them is refused where it is drawn. */
 static void
 check_size (LoomInfer *ctx, const char *port, const LoomShape *shape)

@@ -4,6 +4,8 @@
  * means nothing, as everywhere in a graph. */
 #include "engine/ops/op-private.h"
 
+#define TWICE "Something gives “%s” a new value already, so a second assign to it cannot be right. Remove one."
+
 static const LoomPortSpec inputs[] = {
   { "target", "The state that changes: a weight or buffer of a layer (fc.weight) or a parameter node." },
   { "value", "What it becomes when the step ends; same shape." },
@@ -14,8 +16,9 @@ static void
 infer (LoomInfer *ctx)
 {
   const LoomType *target = loom_infer_input (ctx, 0), *value = loom_infer_input (ctx, 1);
+  const char *name;
 
-  if (!loom_infer_input_is_state (ctx, 0, NULL))
+  if (!loom_infer_input_is_state (ctx, 0, &name))
     {
       loom_infer_fault (ctx, LOOM_ERROR_PORT, "target",
                         "Only state can be assigned to: a parameter node, or a weight or buffer of a layer such as "
@@ -34,6 +37,11 @@ infer (LoomInfer *ctx)
     {
       loom_infer_fault (ctx, LOOM_ERROR_DTYPE, "value", "The target holds whole numbers (%s), but the value is %s.",
                         loom_dtype_name (target->dtype), loom_dtype_name (value->dtype));
+      return;
+    }
+  if (!loom_infer_claim_state (ctx, name))
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_PORT, "target", TWICE, name);
       return;
     }
   loom_infer_output (ctx, 0, target->dtype, &target->shape);
@@ -59,10 +67,8 @@ lower (LoomLower *ctx)
     }
   if (loom_program_get_slot (p, (guint)slot)->commit != 0)
     {
-      loom_lower_fail (ctx, g_error_new (LOOM_ERROR, LOOM_ERROR_PORT,
-                                         "Something gives “%s” a new value already, so a second assign to it cannot be "
-                                         "right. Remove one.",
-                                         loom_program_get_slot (p, (guint)slot)->name));
+      loom_lower_fail (ctx,
+                       g_error_new (LOOM_ERROR, LOOM_ERROR_PORT, TWICE, loom_program_get_slot (p, (guint)slot)->name));
       return;
     }
   /* State that becomes other state is read before anything is written, or two that change places would be one. */
