@@ -138,6 +138,15 @@ studio_document_apply_fault_fix (StudioDocument *self, const LoomFault *fault)
   LoomErrorCode code = fault->code;
   guint64 serial;
 
+  if (node == NULL && attribute != NULL && g_str_has_prefix (fault->message, "<train>: "))
+    {
+      LoomElement *train = loom_element_find (loom_graph_root (self->graph), LOOM_TAG_TRAIN);
+
+      if (train == NULL)
+        return FALSE;
+      studio_document_set_element_attribute (self, train, attribute, value);
+      return TRUE;
+    }
   if (node == NULL || !studio_document_reveal (self, node))
     return FALSE;
   serial = studio_document_get_selected (self, 0);

@@ -84,6 +84,15 @@ add_grammar_faults (LoomFaults *to, const LoomFaults *from)
     }
 }
 
+/* What keeps it from training is a fault like any other. Beside a node that is wrong it would mostly repeat, in other
+ * words, what that node says. */
+static void
+judge_training (StudioDocument *self, LoomFaults *faults)
+{
+  if (loom_faults_count (faults) == 0 && loom_element_find (loom_graph_root (self->graph), LOOM_TAG_TRAIN) != NULL)
+    loom_train_spec_free (loom_train_spec_new (self->graph, self->net, faults));
+}
+
 void
 studio_document_infer (StudioDocument *self)
 {
@@ -97,6 +106,7 @@ studio_document_infer (StudioDocument *self)
   add_grammar_faults (faults, self->grammar);
   g_clear_pointer (&self->net, loom_net_free);
   self->net = loom_net_new (self->graph, NULL, faults);
+  judge_training (self, faults);
   if (self->run_fault_node != NULL && studio_document_run_has (self, self->run_fault_node))
     loom_faults_add (faults, self->run_fault_code, 0, self->run_fault_node, self->run_fault_port, "%s",
                      self->run_fault_message);

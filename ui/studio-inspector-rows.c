@@ -233,7 +233,9 @@ inspector_refresh_row (InspectorRow *row)
     {
       g_autofree char *text = editor_text (row);
 
-      if (strcmp (text, shown) != 0 && !(value == NULL && text[0] == '\0'))
+      /* Whoever has just emptied it wants to type, and not the default back. */
+      if (strcmp (text, shown) != 0
+          && !(value == NULL && text[0] == '\0' && studio_formula_field_has_focus (STUDIO_FORMULA_FIELD (row->editor))))
         studio_formula_field_set_text (STUDIO_FORMULA_FIELD (row->editor), shown);
     }
   else

@@ -105,7 +105,8 @@ add_row (StudioPalette *self, const char *icon, const char *title, const char *d
   entry->is_module = category == MODULES;
   entry->is_usual = entry->is_module || studio_search_is_usual (name);
   gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
+  /* Kin differ at their ends: "Transposed convolution 1D", "… 2D". */
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
   gtk_box_append (GTK_BOX (box), gtk_image_new_from_icon_name (icon));
   gtk_box_append (GTK_BOX (box), label);
   gtk_widget_set_tooltip_text (row, doc);

@@ -280,6 +280,7 @@ chooser_new (StudioCanvas *canvas, const char *hint)
 {
   Chooser *self = g_new0 (Chooser, 1);
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *scroller = gtk_scrolled_window_new ();
+  GtkWidget *none = gtk_label_new ("No layer of this name");
   GtkEventController *key = gtk_event_controller_key_new ();
 
   if (canvas->popover != NULL)
@@ -293,8 +294,11 @@ chooser_new (StudioCanvas *canvas, const char *hint)
   g_object_set (self->entry, "placeholder-text", hint, NULL);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, hint, -1);
   gtk_widget_add_css_class (self->list, "navigation-sidebar");
+  gtk_widget_add_css_class (none, "dim-label");
+  g_object_set (none, "margin-top", 24, "margin-bottom", 24, NULL);
   gtk_list_box_set_filter_func (GTK_LIST_BOX (self->list), filter_cb, self, NULL);
   gtk_list_box_set_sort_func (GTK_LIST_BOX (self->list), sort_cb, self, NULL);
+  gtk_list_box_set_placeholder (GTK_LIST_BOX (self->list), none);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->list);
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
   gtk_widget_set_size_request (scroller, 300, 260);

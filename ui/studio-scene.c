@@ -85,10 +85,20 @@ is_reserved (const char *name)
 
 /* What can be said of a node that inference did not reach: the attributes as written. */
 static char *
-attributes_summary (const LoomElement *e)
+attributes_summary (const LoomElement *e, const LoomOp *op)
 {
   GString *s = g_string_new (NULL);
 
+  /* A formula, from which inputs follow, speaks for itself, and as it is where none is written. */
+  for (const LoomParamSpec *p = op != NULL && op->dynamic_inputs != NULL ? op->params : NULL;
+       p != NULL && p->name != NULL; p++)
+    if (p->type == LOOM_PARAM_STRING && p->def != NULL && p->def[0] != '\0')
+      {
+        const char *text = loom_element_get (e, p->name);
+
+        g_string_append (s, text != NULL ? text : p->def);
+        return g_string_free (s, FALSE);
+      }
   for (guint i = 0; i < loom_element_n_attributes (e); i++)
     {
       const char *name, *value;
@@ -189,8 +199,11 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
             port->type = *type;
           }
       }
-  item->summary = node != NULL && node->op == item->op && node->summary != NULL ? g_strdup (node->summary)
-                                                                                : attributes_summary (e);
+  /* What inference did not reach has no formula of its own to tell. */
+  const char *summary = node != NULL && node->op == item->op ? node->summary : NULL;
+  if (summary != NULL && !node->typed && item->op != NULL && item->op->dynamic_inputs != NULL)
+    summary = NULL;
+  item->summary = summary != NULL ? g_strdup (summary) : attributes_summary (e, item->op);
 
   g_ptr_array_add (build->inputs, inputs);
   g_ptr_array_add (build->outputs, outputs);

@@ -270,7 +270,8 @@ begins_any (char *const *words, const char *token)
   return FALSE;
 }
 
-/* At the beginning of a word of the documentation: "art" is no reason to show what mentions "part". */
+/* At the beginning of a word of the documentation: "art" is no reason to show what mentions "part". Short words mean
+ * names: "top" looks for Top k, not for what comes out "at the top". */
 static gboolean
 text_has (const char *text, const char *token)
 {
@@ -298,7 +299,7 @@ studio_search_rank (const StudioSearchKey *key, const char *text)
       words = words && word;
       synonyms = synonyms && (word || synonym);
       within = within && (word || synonym || inner);
-      said = said && (word || synonym || inner || (strlen (tokens[i]) > 2 && text_has (key->text, tokens[i])));
+      said = said && (word || synonym || inner || (strlen (tokens[i]) > 3 && text_has (key->text, tokens[i])));
     }
   if (strcmp (key->name, whole) == 0 || strcmp (key->title, whole) == 0)
     rank = 8;

@@ -13,10 +13,15 @@ struct _StudioTrainingSettings
   GtkWidget *pane;  /* holds the two below */
   GtkWidget *fault; /* a sentence of what is wrong in <train>; hidden where nothing is */
   GtkWidget *box;
+  GtkWidget *rate_note; /* below the learning rate; NULL: the method has none */
   char *shown;     /* what the rows were made for */
   GPtrArray *rows; /* TrainingRow */
   gboolean filling;
   gboolean more_open; /* the fold of what is seldom set */
+  /* The row that has the focus while rows are made anew; name NULL: none has. */
+  LoomTag focus_tag;
+  guint64 focus_serial;
+  const char *focus_name;
 };
 
 /* ---- studio-training.c ---- */
@@ -30,6 +35,8 @@ void studio_training_set_in (StudioDocument *document, LoomTag tag, const char *
 /* An attribute of one of several: a group or a metric. */
 void studio_training_set_at (StudioDocument *document, guint64 serial, const char *attribute, const char *value);
 void studio_training_remove (StudioDocument *document, guint64 serial);
+/* TRUE for what is wrong in <train> and keeps it from training. */
+gboolean studio_training_is_fault (const LoomFault *fault);
 /* FALSE where there is nothing that could be added. */
 gboolean studio_training_add_metric (StudioDocument *document);
 gboolean studio_training_add_group (StudioDocument *document);
@@ -62,6 +69,11 @@ GtkWidget *training_add_group (StudioTrainingSettings *self, const char *title);
 void training_add_row (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace place, const LoomParamSpec *spec,
                        const char *placeholder, TrainingSuggest suggest);
 void training_fill_rows (StudioTrainingSettings *self);
+/* Around making rows anew: the same row has the focus afterwards. */
+void training_keep_focus (StudioTrainingSettings *self);
+void training_give_focus (StudioTrainingSettings *self);
+/* Puts a sign at the fields that a fault of the document is about. */
+void training_mark_rows (StudioTrainingSettings *self, const LoomFaults *faults);
 /* Before rows are taken away: what they still tell is not heard. */
 void training_forget_rows (StudioTrainingSettings *self);
 

@@ -106,8 +106,13 @@ static void
 drop_cb (GtkDropDown *drop, GParamSpec *pspec, Row *row)
 {
   guint i = gtk_drop_down_get_selected (drop);
-  if (i != GTK_INVALID_LIST_POSITION)
-    apply (row, row->spec.choices[i]);
+  if (i == GTK_INVALID_LIST_POSITION || row->gone || row->settings->filling)
+    return;
+  /* Its list closes only after this, and by then the row may have been made anew. */
+  row->settings->focus_tag = row->place.tag;
+  row->settings->focus_serial = row->place.serial;
+  row->settings->focus_name = g_intern_string (row->spec.name);
+  apply (row, row->spec.choices[i]);
 }
 
 static void
@@ -134,6 +139,67 @@ training_fill_rows (StudioTrainingSettings *self)
 {
   for (guint i = 0; i < self->rows->len; i++)
     fill_row (g_ptr_array_index (self->rows, i));
+}
+
+/* The list of a choice is a window of its own, below its row. */
+void
+training_keep_focus (StudioTrainingSettings *self)
+{
+  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
+  GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
+  if (focus == NULL)
+    return;
+  for (guint i = 0; i < self->rows->len; i++)
+    {
+      Row *row = g_ptr_array_index (self->rows, i);
+      if (focus != row->widget && !gtk_widget_is_ancestor (focus, row->widget))
+        continue;
+      self->focus_tag = row->place.tag;
+      self->focus_serial = row->place.serial;
+      self->focus_name = g_intern_string (row->spec.name);
+    }
+}
+
+void
+training_give_focus (StudioTrainingSettings *self)
+{
+  const char *name = g_steal_pointer (&self->focus_name);
+  for (guint i = 0; name != NULL && i < self->rows->len; i++)
+    {
+      Row *row = g_ptr_array_index (self->rows, i);
+      if (!g_str_equal (row->spec.name, name) || row->place.tag != self->focus_tag
+          || row->place.serial != self->focus_serial)
+        continue;
+      if (GTK_IS_ENTRY (row->widget))
+        gtk_entry_grab_focus_without_selecting (GTK_ENTRY (row->widget));
+      else
+        gtk_widget_grab_focus (row->widget);
+      return;
+    }
+}
+
+void
+training_mark_rows (StudioTrainingSettings *self, const LoomFaults *faults)
+{
+  for (guint i = 0; i < self->rows->len; i++)
+    {
+      Row *row = g_ptr_array_index (self->rows, i);
+      const char *wrong = NULL;
+      /* Which one of several groups or metrics a fault means is not known here, and what is being typed is judged by
+       * itself. */
+      if (!GTK_IS_ENTRY (row->widget) || row->place.serial != 0
+          || strcmp (gtk_editable_get_text (GTK_EDITABLE (row->widget)), value_of (row)) != 0)
+        continue;
+      g_autofree char *place = g_strdup_printf ("<%s>: ", loom_tag_name (row->place.tag));
+      for (guint f = 0; f < loom_faults_length (faults) && wrong == NULL; f++)
+        {
+          const LoomFault *fault = loom_faults_get (faults, f);
+          if (studio_training_is_fault (fault) && g_strcmp0 (fault->port, row->spec.name) == 0
+              && g_str_has_prefix (fault->message, place))
+            wrong = fault->message;
+        }
+      say (row, wrong);
+    }
 }
 
 void

@@ -195,6 +195,19 @@ hyper_spec (const LoomOptimizer *optimizer, const LoomHyper *h)
   return spec;
 }
 
+/* A line below the learning rate, shown where there is something to say. */
+static void
+add_rate_note (StudioTrainingSettings *self, GtkWidget *grid)
+{
+  self->rate_note = gtk_label_new (NULL);
+  gtk_label_set_xalign (GTK_LABEL (self->rate_note), 1);
+  gtk_label_set_wrap (GTK_LABEL (self->rate_note), TRUE);
+  gtk_widget_add_css_class (self->rate_note, "dim-label");
+  gtk_widget_add_css_class (self->rate_note, "caption");
+  gtk_widget_set_visible (self->rate_note, FALSE);
+  gtk_grid_attach_next_to (GTK_GRID (grid), self->rate_note, NULL, GTK_POS_BOTTOM, 3, 1);
+}
+
 static void
 add_optimizer (StudioTrainingSettings *self, const LoomOptimizer *optimizer)
 {
@@ -223,7 +236,27 @@ add_optimizer (StudioTrainingSettings *self, const LoomOptimizer *optimizer)
                                   .doc = h->doc };
         }
       training_add_row (self, grid, in_train, &spec, spec.def, NULL);
+      if (g_str_equal (h->name, "lr"))
+        add_rate_note (self, grid);
     }
+}
+
+/* A learning rate outlives a change of method, and what was right for one may be far too much for the other. */
+static void
+show_rate_note (StudioTrainingSettings *self)
+{
+  const LoomOptimizer *optimizer = loom_optimizer (train_value (self, "optimizer", "sgd"));
+  const LoomHyper *rate = optimizer != NULL ? hyper_of (optimizer, "lr") : NULL;
+  const char *text = train_value (self, "lr", NULL);
+  gboolean differs = rate != NULL && text != NULL && g_ascii_strtod (text, NULL) != rate->value;
+  if (self->rate_note == NULL)
+    return;
+  if (differs)
+    {
+      g_autofree char *note = g_strdup_printf ("The default of %s is %s.", optimizer->name, number_text (rate->value));
+      gtk_label_set_text (GTK_LABEL (self->rate_note), note);
+    }
+  gtk_widget_set_visible (self->rate_note, differs);
 }
 
 /* ---- the schedule ---------------------------------------------------------------------------------- */
@@ -393,6 +426,7 @@ build (StudioTrainingSettings *self)
   const LoomOptimizer *optimizer = loom_optimizer (train_value (self, "optimizer", "sgd"));
   GtkWidget *child;
   training_forget_rows (self);
+  self->rate_note = NULL;
   while ((child = gtk_widget_get_first_child (self->box)) != NULL)
     gtk_box_remove (GTK_BOX (self->box), child);
   add_run (self);
@@ -424,24 +458,19 @@ key_of (StudioTrainingSettings *self)
   return g_string_free (key, FALSE);
 }
 
-/* What would keep it from training, as soon as it is so. Faults of nodes stand on their cards and come first. */
+/* What would keep it from training, as soon as it is so: above the fields, and at the field that it is about. Faults of
+ * nodes stand on their cards. */
 static void
 show_fault (StudioTrainingSettings *self)
 {
-  LoomNet *net = studio_document_get_net (self->document);
-  const LoomGraph *graph = studio_document_get_graph (self->document);
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  const LoomFaults *faults = studio_document_get_faults (self->document);
   const char *message = NULL;
-  if (studio_training_element (self->document) != NULL
-      && loom_faults_count (studio_document_get_faults (self->document)) == 0)
-    {
-      g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
-      for (guint i = 0; i < loom_faults_length (faults) && message == NULL; i++)
-        if (!loom_faults_get (faults, i)->is_warning)
-          message = loom_faults_get (faults, i)->message;
-    }
+  for (guint i = 0; i < loom_faults_length (faults) && message == NULL; i++)
+    if (studio_training_is_fault (loom_faults_get (faults, i)))
+      message = loom_faults_get (faults, i)->message;
   gtk_label_set_text (GTK_LABEL (self->fault), message != NULL ? message : "");
   gtk_widget_set_visible (self->fault, message != NULL);
+  training_mark_rows (self, faults);
 }
 
 static void
@@ -453,9 +482,12 @@ show (StudioTrainingSettings *self)
     {
       g_free (self->shown);
       self->shown = g_steal_pointer (&key);
+      training_keep_focus (self);
       build (self);
+      training_give_focus (self);
     }
   training_fill_rows (self);
+  show_rate_note (self);
   show_fault (self);
   self->filling = FALSE;
 }

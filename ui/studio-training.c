@@ -10,6 +10,21 @@ studio_training_element (StudioDocument *document)
   return loom_element_find (loom_graph_root (studio_document_get_graph (document)), LOOM_TAG_TRAIN);
 }
 
+gboolean
+studio_training_is_fault (const LoomFault *fault)
+{
+  static const LoomTag tags[] = { LOOM_TAG_TRAIN, LOOM_TAG_SCHEDULE, LOOM_TAG_CLIP, LOOM_TAG_METRIC, LOOM_TAG_GROUP };
+  if (fault->is_warning || fault->node != NULL)
+    return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS (tags); i++)
+    {
+      g_autofree char *place = g_strdup_printf ("<%s>: ", loom_tag_name (tags[i]));
+      if (g_str_has_prefix (fault->message, place))
+        return TRUE;
+    }
+  return FALSE;
+}
+
 static const LoomNetNode *
 find_loss (StudioDocument *document)
 {

@@ -92,6 +92,9 @@ fault_row (StudioWindow *self, const LoomFault *fault, guint i)
   gtk_box_append (GTK_BOX (box), icon);
   g_autofree char *text
       = fault->node != NULL ? g_strdup_printf ("%s: %s", fault->node, fault->message) : g_strdup (fault->message);
+  /* A fix that is no edit of a node or of <train> would be a button that does nothing. */
+  gboolean can_fix
+      = fault->fix_attribute != NULL && (fault->node != NULL || g_str_has_prefix (fault->message, "<train>: "));
   GtkWidget *label = gtk_label_new (text);
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
   gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
@@ -99,7 +102,7 @@ fault_row (StudioWindow *self, const LoomFault *fault, guint i)
   gtk_label_set_max_width_chars (GTK_LABEL (label), 48);
   gtk_widget_set_hexpand (label, TRUE);
   gtk_box_append (GTK_BOX (box), label);
-  if (fault->fix != NULL && fault->fix_attribute != NULL)
+  if (fault->fix != NULL && can_fix)
     {
       GtkWidget *fix = gtk_button_new_with_label ("Fix");
       gtk_widget_set_tooltip_text (fix, fault->fix);
@@ -160,7 +163,10 @@ row_activated_cb (GtkListBox *list, GtkListBoxRow *row, StudioWindow *self)
 {
   const char *path = g_object_get_data (G_OBJECT (row), "path");
   gtk_menu_button_popdown (GTK_MENU_BUTTON (self->faults_button));
-  if (path != NULL && studio_document_reveal (self->document, path))
+  /* The settings of training stand where nothing is selected. */
+  if (path == NULL)
+    studio_document_select_only (self->document, 0);
+  else if (studio_document_reveal (self->document, path))
     studio_canvas_focus_path (self->canvas, path);
 }
 

@@ -83,7 +83,11 @@ def body(t):
 
         s.key("Escape")
         set_parameter(s, None, "Batch size", "100")
-        g = s.look()
+        set_parameter(s, None, "Loss", "zz")
+        s.wait("fault of the training", lambda g: g.number("faults") == 1, 2)
+        t.ok(True, "a loss that there is not is a fault like any other")
+        set_parameter(s, None, "Loss", "loss")
+        g = s.wait("mended", lambda g: g.number("faults") == 0, 2)
         t.ok(g.number("faults") == 0 and g.find("Groups of weights"), "the training settings list groups and metrics")
         s.click(g.find("Train")[0])
         g = s.wait("loss falls", lambda g: g.number("points") > 20 and g.number("loss") < 0.69, 8)

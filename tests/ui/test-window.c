@@ -178,6 +178,7 @@ test_search (void)
     { "cat", "concat" },
     { "einstein", "einsum" },
     { "global average", "adaptive_avg_pool2d" },
+    { "top", "topk" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -205,6 +206,9 @@ test_search (void)
       g_assert_cmpuint (studio_search_rank (key, (*op)->name), >=, 16);
       g_assert_cmpuint (studio_search_rank (key, (*op)->title), >=, 16);
       g_assert_cmpuint (studio_search_rank (key, "qzx"), ==, 0);
+      /* What is said of it comes out "at the top". */
+      if (g_str_equal ((*op)->name, "remainder"))
+        g_assert_cmpuint (studio_search_rank (key, "top"), ==, 0);
       g_assert_cmpuint (studio_search_rank (key, ""), >, 0);
       studio_search_key_free (key);
     }
@@ -286,6 +290,7 @@ test_lists (void)
   g_assert_true (studio_training_add_metric (document));
   while (g_main_context_iteration (NULL, FALSE))
     ;
+  expect_train (document, "a group and a metric", NULL);
   g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
   /* A method that takes no rates for groups: what was set goes, the group stays. */
   studio_training_set_optimizer (document, "lbfgs");

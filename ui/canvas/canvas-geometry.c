@@ -543,6 +543,34 @@ studio_geometry_layout (const StudioScene *scene, double *x, double *y)
     }
 }
 
+/* A card on a wire that it has no part in looks as if it were wired. */
+static gboolean
+crosses (const StudioCurve *curve, const StudioRect *card)
+{
+  enum
+  {
+    STEPS = 32
+  };
+  StudioRect bounds = studio_curve_bounds (curve);
+
+  if (!studio_rect_intersects (&bounds, card))
+    return FALSE;
+  for (int i = 0; i < STEPS; i++)
+    {
+      double ax, ay, bx, by;
+      StudioRect piece;
+
+      studio_curve_at (curve, i / (double)STEPS, &ax, &ay);
+      studio_curve_at (curve, (i + 1) / (double)STEPS, &bx, &by);
+      piece = studio_rect_between (ax, ay, bx, by);
+      /* A level piece would have no height to meet anything with. */
+      piece.height += 1;
+      if (studio_rect_intersects (&piece, card))
+        return TRUE;
+    }
+  return FALSE;
+}
+
 static gboolean
 is_free (const StudioScene *scene, double x, double y)
 {
@@ -554,6 +582,14 @@ is_free (const StudioScene *scene, double x, double y)
       StudioRect card = studio_geometry_card (&scene->item[i]), fault = studio_geometry_fault (&scene->item[i]);
 
       if (studio_rect_intersects (&card, &place) || (fault.height > 0 && studio_rect_intersects (&fault, &place)))
+        return FALSE;
+    }
+  place.height = STUDIO_CARD_HEIGHT + 12;
+  for (guint l = 0; l < scene->n_links; l++)
+    {
+      StudioCurve curve = studio_geometry_link (scene, l);
+
+      if (crosses (&curve, &place))
         return FALSE;
     }
   return TRUE;
