@@ -165,9 +165,8 @@ slot_bytes (const LoomProgram *p, const LoomProgram *other)
 
 /* What stays in memory for as long as a graph is trained, whatever the batch: parameters and the optimiser's state. */
 static double
-standing_bytes (const LoomGraph *graph, const LoomTrainSpec *spec, const LoomNet *bound, gint64 batch)
+standing_bytes (const LoomStep *step, const LoomNet *bound)
 {
-  g_autoptr (LoomStep) step = spec ? loom_step_new (graph, spec, batch, TRUE, NULL) : NULL;
   double bytes = 0;
 
   if (!step)
@@ -198,8 +197,8 @@ run_check (const Command *command, int argc, char **argv)
   gint64 batch_size = 0;
   gboolean json = FALSE, gradcheck = FALSE;
   const GOptionEntry entries[] = {
-    { "gradcheck", 0, 0, G_OPTION_ARG_NONE, &gradcheck, "Compare gradients (of a NODE named behind GRAPH alone) with differences",
-      NULL },
+    { "gradcheck", 0, 0, G_OPTION_ARG_NONE, &gradcheck,
+      "Compare gradients (of a NODE named behind GRAPH alone) with differences", NULL },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "B for costs (default: the graph's, else 1)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line on standard output", NULL },
     { NULL },
@@ -230,13 +229,23 @@ run_check (const Command *command, int argc, char **argv)
   g_autoptr (LoomFaults) bound_faults = loom_faults_new ();
   binding.value['B' - 'A'] = batch;
   g_autoptr (LoomNet) bound = loom_net_new (graph, &binding, bound_faults);
+  /* What only the whole step tells: that nothing is left to train, or that state is given two values. */
+  g_autoptr (LoomStep) step = spec && !gradcheck ? loom_step_new (graph, spec, batch, TRUE, &error) : NULL;
+  if (error)
+    {
+      loom_faults_add (faults, error->code,
+                       loom_element_line (loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN)), NULL, NULL,
+                       "<train>: %s", error->message);
+      print_faults (faults, argv[1], json);
+      return 1;
+    }
   if (gradcheck)
     return check_gradients (command, bound, argv[2], json);
   if (json)
     print_json (net, bound);
   else
     print_table (net, bound, batch);
-  warn_of_memory (command, standing_bytes (graph, spec, bound, batch), spec != NULL);
+  warn_of_memory (command, standing_bytes (step, bound), spec != NULL);
   return 0;
 }
 

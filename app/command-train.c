@@ -49,8 +49,15 @@ readable (double x, char *buffer)
   return isnan (x) ? "nan" : g_ascii_formatd (buffer, G_ASCII_DTOSTR_BUF_SIZE, "%.5g", x);
 }
 
+/* A table is no number: it is printed by itself, or not at all. */
+static gboolean
+is_table (LoomTrainer *trainer, guint metric)
+{
+  return ((const LoomMetricSpec *)loom_trainer_spec (trainer)->metrics->pdata[metric])->metric->is_matrix;
+}
+
 static void
-draw_bar (View *view, const LoomTrainerStep *s)
+draw_bar (View *view, LoomTrainer *trainer, const LoomTrainerStep *s)
 {
   g_autofree char *eta = command_duration (s->eta_seconds);
   g_autofree char *rate = command_count (s->items_per_second);
@@ -61,7 +68,8 @@ draw_bar (View *view, const LoomTrainerStep *s)
   g_string_printf (text, "epoch %d/%d  %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT "  loss %s", (int)s->epoch,
                    (int)view->epochs, done, s->steps_per_epoch, readable (s->epoch_loss, number));
   for (guint i = 0; i < s->n_metrics; i++)
-    g_string_append_printf (text, "  %s %s", s->metric_name[i], readable (s->metric[i], number));
+    if (!is_table (trainer, i))
+      g_string_append_printf (text, "  %s %s", s->metric_name[i], readable (s->metric[i], number));
   g_string_append_printf (text, "  %s items/s  ETA %s", rate, eta);
   if (!view->terminal)
     {
@@ -100,7 +108,8 @@ print_epoch (View *view, LoomTrainer *trainer, const LoomTrainerStep *s)
   clear_bar (view);
   printf ("epoch %d/%d  train loss %s", (int)s->epoch, (int)view->epochs, readable (s->epoch_loss, number));
   for (guint i = 0; i < s->n_metrics; i++)
-    printf ("  %s %s", s->metric_name[i], readable (s->metric[i], number));
+    if (!is_table (trainer, i))
+      printf ("  %s %s", s->metric_name[i], readable (s->metric[i], number));
   printf ("\n");
   flush (view, trainer);
 }
@@ -132,7 +141,7 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
   if (now - view->last < (view->terminal ? REDRAW_US : SPARSE_US))
     return;
   view->last = now;
-  draw_bar (view, s);
+  draw_bar (view, trainer, s);
 }
 
 /* Rows are what is, columns what was said. */
@@ -237,11 +246,12 @@ eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
     printf ("epoch %d/%d  ", (int)e->epoch, (int)view->epochs);
   printf ("%s loss %s", e->split, readable (e->loss, number));
   for (guint i = 0; i < e->n_metrics; i++)
-    printf ("  %s %s", e->metric_name[i], readable (e->metric[i], number));
+    if (!is_table (trainer, i))
+      printf ("  %s %s", e->metric_name[i], readable (e->metric[i], number));
   if (view->epochs > 0)
     printf ("  (%.1f s)", (now - view->epoch_start) / 1e6);
   printf ("\n");
-  /* While it trains the diagonal's share says enough. */
+  /* While it trains a table would drown the lines of the epochs. */
   for (guint i = 0; view->epochs == 0 && i < e->n_metrics; i++)
     print_matrix (e->metric_name[i], &e->matrix[i]);
   flush (view, trainer);
@@ -320,12 +330,13 @@ run_train (const Command *command, int argc, char **argv)
     { "epochs", 0, 0, G_OPTION_ARG_INT64, &epochs, "Epochs (default: the graph's)", "N" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Samples a step", "N" },
     { "lr", 0, 0, G_OPTION_ARG_STRING, &lr, "Learning rate", "X" },
-    { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16 or f16 for large products", "P" },
+    { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16 or f16 for large products; f64 on ref", "P" },
     { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "Seed of weights, order of samples and dropout", "N" },
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &set, "Change one attribute of the graph", "NODE.PARAM=VALUE" },
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Begin from the weights that fit, and list the others",
       "F.safetensors" },
-    { "match", 0, 0, G_OPTION_ARG_STRING, &match, "Take only weights whose path matches: 'backbone.*,stem'", "PATTERN" },
+    { "match", 0, 0, G_OPTION_ARG_STRING, &match, "Take only weights whose path matches: 'backbone.*,stem'",
+      "PATTERN" },
     { "out", 0, 0, G_OPTION_ARG_FILENAME, &out, "Run folder, made new", "DIR" },
     { "resume", 0, 0, G_OPTION_ARG_FILENAME, &resume, "Continue the run in this folder", "DIR" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
@@ -396,7 +407,8 @@ run_train (const Command *command, int argc, char **argv)
       gboolean early = loom_trainer_steps (trainer) < loom_trainer_total_steps (trainer);
       printf ("This run is complete (%" G_GINT64_FORMAT " steps, %" G_GINT64_FORMAT
               " epoch%s%s). Give --epochs M to train on.\n",
-              loom_trainer_steps (trainer), view.epochs, view.epochs == 1 ? "" : "s", early ? " at most, stopped early" : "");
+              loom_trainer_steps (trainer), view.epochs, view.epochs == 1 ? "" : "s",
+              early ? " at most, stopped early" : "");
       return 0;
     }
 
@@ -481,17 +493,30 @@ run_eval (const Command *command, int argc, char **argv)
       g_autofree char *run_device = NULL;
       int run_threads;
       graph = loom_trainer_read_run (argv[1], &run_device, &run_threads, &error);
-      if (!weights)
+      gboolean newest = !weights;
+      if (newest)
         weights = newest_weights (argv[1]);
+      if (graph && newest && !g_file_test (weights, G_FILE_TEST_EXISTS))
+        {
+          g_set_error (&error, LOOM_ERROR, LOOM_ERROR_DATA,
+                       "There is no “%s”: this run has no checkpoint yet. Train on with: gradloom train --resume %s",
+                       weights, argv[1]);
+          return command_fail (command, g_steal_pointer (&error));
+        }
     }
+  else if (!g_file_test (argv[1], G_FILE_TEST_EXISTS))
+    g_set_error (&error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no such run or graph: “%s”.", argv[1]);
   else
     graph = command_read_graph (argv[1], &error);
   if (!graph)
     return command_fail (command, g_steal_pointer (&error));
 
-  LoomTrainerOptions options
-      = { .device = device, .threads = threads, .batch_size = batch_size, .lr = NAN, .seed = -1,
-          .weights = weights ? "" : NULL };
+  LoomTrainerOptions options = { .device = device,
+                                 .threads = threads,
+                                 .batch_size = batch_size,
+                                 .lr = NAN,
+                                 .seed = -1,
+                                 .weights = weights ? "" : NULL };
   g_autoptr (LoomTrainer) trainer = loom_trainer_new (graph, &options, &error);
   if (!trainer)
     return command_fail (command, g_steal_pointer (&error));

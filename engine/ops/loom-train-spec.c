@@ -24,9 +24,17 @@ train_complain (TrainReading *r, const LoomElement *e, LoomErrorCode code, const
 
 /* ---- numbers ------------------------------------------------------------ */
 
-double
-train_number (TrainReading *r, const LoomElement *e, const char *attribute, double fallback, double minimum,
-              double maximum, gboolean whole)
+/* One style for all numbers of a sentence. */
+static const char *
+number_text (double value, char *buffer)
+{
+  return g_ascii_formatd (buffer, G_ASCII_DTOSTR_BUF_SIZE, fabs (value) < 1e15 ? "%.15g" : "%.9g", value);
+}
+
+/* advice: what to set where the range is left; NAN: its nearer end. */
+static double
+read_number (TrainReading *r, const LoomElement *e, const char *attribute, double fallback, double minimum,
+             double maximum, gboolean whole, double advice)
 {
   const char *text = loom_element_get (e, attribute);
   char *end;
@@ -41,16 +49,30 @@ train_number (TrainReading *r, const LoomElement *e, const char *attribute, doub
                     whole ? "integer" : "number");
   else if (value < minimum || value > maximum)
     {
-      LoomFault *fault = train_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is %s; it must be from %g to %g.",
-                                         attribute, text, minimum, maximum);
-      char nearest[G_ASCII_DTOSTR_BUF_SIZE];
+      char least[G_ASCII_DTOSTR_BUF_SIZE], most[G_ASCII_DTOSTR_BUF_SIZE], better[G_ASCII_DTOSTR_BUF_SIZE];
+      LoomFault *fault = train_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is %.40s; it must be from %s to %s.",
+                                         attribute, text, number_text (minimum, least), number_text (maximum, most));
 
-      g_ascii_formatd (nearest, sizeof nearest, whole ? "%.0f" : "%.9g", value < minimum ? minimum : maximum);
-      loom_fault_set_fix (fault, attribute, nearest, "Set it to %s.", nearest);
+      number_text (!isnan (advice) ? advice : value < minimum ? minimum : maximum, better);
+      loom_fault_set_fix (fault, attribute, better, isnan (advice) ? "Set it to %s." : "Set it to its default, %s.",
+                          better);
     }
   else
     return value;
   return fallback;
+}
+
+double
+train_number (TrainReading *r, const LoomElement *e, const char *attribute, double fallback, double minimum,
+              double maximum, gboolean whole)
+{
+  return read_number (r, e, attribute, fallback, minimum, maximum, whole, NAN);
+}
+
+double
+train_hyper (TrainReading *r, const LoomElement *e, const LoomHyper *hyper)
+{
+  return read_number (r, e, hyper->name, hyper->value, hyper->minimum, hyper->maximum, hyper->is_whole, hyper->value);
 }
 
 guint
@@ -116,6 +138,9 @@ train_check_names (TrainReading *r, const LoomElement *e, const char *const *kno
         g_ptr_array_add (names, (gpointer)optimizer->hyper[k].name);
       g_ptr_array_add (names, NULL);
       near = loom_nearest (name, (const char *const *)names->pdata);
+      /* Too far from the letters to be found by them. */
+      if (near == NULL && g_str_has_prefix (name, "learning") && is_known ("lr", known, optimizer))
+        near = "lr";
       if (optimizer != NULL)
         fault = train_complain (r, e, LOOM_ERROR_SCHEMA, name, "there is no attribute “%s” for the optimiser “%s”.",
                                 name, optimizer->name);
@@ -269,7 +294,7 @@ read_hyper (TrainReading *r, const LoomHyper *hyper)
   if (hyper->words != NULL)
     return train_word (r, r->element, hyper->name, (guint)hyper->value, hyper->words);
   if (!hyper->is_bool)
-    return train_number (r, r->element, hyper->name, hyper->value, hyper->minimum, hyper->maximum, hyper->is_whole);
+    return train_hyper (r, r->element, hyper);
   if (text == NULL)
     return hyper->value;
   if (loom_net_parse_bool (text, &flag))
@@ -418,6 +443,19 @@ check_sizes (TrainReading *r, const LoomTrainSpec *spec)
         loom_net_node (r->net, (guint)node)->path, loom_net_node (r->net, (guint)node)->op->name);
 }
 
+/* A weight that a pattern names may be one of a node at fault, so that patterns are judged without faults only. */
+static gboolean
+is_partial (const LoomNet *net, const LoomFaults *faults)
+{
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    if (loom_faults_get (faults, i)->node != NULL && !loom_faults_get (faults, i)->is_warning)
+      return TRUE;
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    if (!loom_net_node (net, i)->typed)
+      return TRUE;
+  return FALSE;
+}
+
 LoomTrainSpec *
 loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *faults)
 {
@@ -430,6 +468,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   r.element = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
   if (r.element == NULL)
     return NULL;
+  r.partial = is_partial (net, faults);
   spec = g_new0 (LoomTrainSpec, 1);
   spec->metrics = g_ptr_array_new_with_free_func (train_metric_free);
   spec->groups = g_ptr_array_new_with_free_func (train_group_free);

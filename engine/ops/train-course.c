@@ -40,12 +40,22 @@ read_monitor (TrainReading *r, LoomTrainSpec *spec)
     {
       const LoomMetricSpec *metric = spec->metrics->pdata[i];
 
+      if (strcmp (metric->name, name) == 0 && metric->metric->is_matrix)
+        {
+          train_complain (
+              r, r->element, LOOM_ERROR_SCHEMA, "monitor",
+              "monitor is “%.40s”, which is a table; what is watched must be one number, as the loss or the "
+              "accuracy is.",
+              name);
+          return;
+        }
       if (strcmp (metric->name, name) == 0)
         {
           spec->monitor = (int)i;
           return;
         }
-      g_ptr_array_add (names, metric->name);
+      if (!metric->metric->is_matrix)
+        g_ptr_array_add (names, metric->name);
     }
   g_ptr_array_add (names, NULL);
   near = loom_nearest (name, (const char *const *)names->pdata);
@@ -85,7 +95,7 @@ read_match (TrainReading *r, LoomTrainSpec *spec)
     train_complain (r, r->element, LOOM_ERROR_SCHEMA, "weights", "weights is empty; it names a safetensors file.");
   for (guint i = 0; i < loom_net_n_weights (r->net); i++)
     g_ptr_array_add (names, (gpointer)loom_net_weight (r->net, i)->name);
-  for (guint k = 0; pattern[k] != NULL; k++)
+  for (guint k = 0; !r->partial && pattern[k] != NULL; k++)
     {
       const char *one = g_strstrip (pattern[k]), *near;
       LoomFault *fault;
@@ -115,10 +125,25 @@ loom_train_spec_takes (const LoomTrainSpec *spec, const char *path)
   return FALSE;
 }
 
+/* At 1 the average would stay what the weights were at first. */
+static double
+read_ema (TrainReading *r)
+{
+  const char *text = loom_element_get (r->element, "ema");
+  char *end = NULL;
+
+  if (text == NULL || g_ascii_strtod (text, &end) < 1 || end == text || *end != 0)
+    return train_number (r, r->element, "ema", 0, 0, 1, FALSE);
+  loom_fault_set_fix (train_complain (r, r->element, LOOM_ERROR_SCHEMA, "ema",
+                                      "ema is %.40s; it must be from 0 to below 1, or the average never moves.", text),
+                      "ema", "0.999", "Set it to 0.999.");
+  return 0;
+}
+
 void
 train_read_course (TrainReading *r, LoomTrainSpec *spec)
 {
-  spec->ema = train_number (r, r->element, "ema", 0, 0, 1, FALSE);
+  spec->ema = read_ema (r);
   check_driven (r, spec);
   read_stopping (r, spec);
   read_match (r, spec);

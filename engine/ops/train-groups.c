@@ -69,6 +69,8 @@ check_match (TrainReading *r, const LoomElement *e, const char *match)
   const char *near;
   LoomFault *fault;
 
+  if (r->partial)
+    return;
   for (guint i = 0; i < loom_net_n_weights (r->net); i++)
     {
       const LoomNetWeight *weight = loom_net_weight (r->net, i);
@@ -107,7 +109,7 @@ read_own (TrainReading *r, const LoomElement *e, const LoomTrainSpec *spec, Loom
       return;
     }
   hyper = &spec->optimizer->hyper[k];
-  group->hyper[k] = train_number (r, e, name, hyper->value, hyper->minimum, hyper->maximum, FALSE);
+  group->hyper[k] = train_hyper (r, e, hyper);
   if (strcmp (name, "lr") == 0)
     group->hyper[k] *= spec->lr_scale;
   group->own |= (guint64)1 << k;

@@ -53,6 +53,36 @@ read_options (TrainReading *r, const LoomElement *e, LoomMetricSpec *metric)
   metric->options.threshold = train_number (r, e, "threshold", 0.5, -1e30, 1e30, FALSE);
 }
 
+/* As a step has it: B is the batch. FALSE where some other size is open. */
+static gboolean
+describe (const TrainReading *r, const LoomNetSource *source, gint64 batch, LoomTensorDesc *desc)
+{
+  const LoomNetNode *n = loom_net_node (r->net, source->node);
+  LoomBinding binding = { 0 };
+  LoomShape shape;
+
+  if (!n->typed)
+    return FALSE;
+  binding.value['B' - 'A'] = batch;
+  shape = loom_shape_bind (&n->output[source->output].shape, &binding);
+  if (!loom_shape_is_concrete (&shape))
+    return FALSE;
+  *desc = (LoomTensorDesc){ .dtype = n->output[source->output].dtype, .rank = shape.rank };
+  loom_shape_get (&shape, desc->dim);
+  return TRUE;
+}
+
+static void
+check_shapes (TrainReading *r, const LoomElement *e, const LoomMetricSpec *metric, gint64 batch)
+{
+  LoomTensorDesc input, target;
+  g_autofree char *why = NULL;
+
+  if (describe (r, &metric->input, batch, &input) && describe (r, &metric->target, batch, &target)
+      && !metric->metric->check (&metric->options, &input, &target, &why))
+    train_complain (r, e, LOOM_ERROR_SHAPE, "input", "Metric “%s” cannot be computed: %s.", metric->name, why);
+}
+
 void
 train_read_metric (TrainReading *r, const LoomElement *e, LoomTrainSpec *spec)
 {
@@ -69,8 +99,8 @@ train_read_metric (TrainReading *r, const LoomElement *e, LoomTrainSpec *spec)
   metric->metric = found;
   metric->name = g_strdup (name != NULL ? name : type);
   read_options (r, e, metric);
-  train_read_port (r, e, "input", &metric->input);
-  train_read_port (r, e, "target", &metric->target);
+  if (train_read_port (r, e, "input", &metric->input) & train_read_port (r, e, "target", &metric->target))
+    check_shapes (r, e, metric, spec->batch_size);
   for (guint i = 0; i < spec->metrics->len; i++)
     if (strcmp (((LoomMetricSpec *)spec->metrics->pdata[i])->name, metric->name) == 0)
       train_complain (r, e, LOOM_ERROR_SCHEMA, "name",

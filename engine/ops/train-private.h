@@ -12,6 +12,7 @@ typedef struct
   const LoomNet *net;
   LoomFaults *faults;
   gboolean failed;
+  gboolean partial; /* some node has a fault, so that weights are missing */
 } TrainReading;
 
 LoomFault *train_complain (TrainReading *r, const LoomElement *e, LoomErrorCode code, const char *attribute,
@@ -19,6 +20,8 @@ LoomFault *train_complain (TrainReading *r, const LoomElement *e, LoomErrorCode 
 /* The attribute as a number of the range, or fallback where it is missing; a fault where it is none. */
 double train_number (TrainReading *r, const LoomElement *e, const char *attribute, double fallback, double minimum,
                      double maximum, gboolean whole);
+/* The same for a hyper-parameter: outside the range its default is advised, as the range's ends train nothing. */
+double train_hyper (TrainReading *r, const LoomElement *e, const LoomHyper *hyper);
 /* The place of a word in the list, or fallback. */
 guint
 train_word (TrainReading *r, const LoomElement *e, const char *attribute, guint fallback, const char *const *words);

@@ -296,6 +296,30 @@ test_sentences (void)
   g_assert_cmpstr (out, ==, "gradloom\n");
 }
 
+#define FITS                                                                                                           \
+  "<node id=\"data\" op=\"dataset\" source=\"spirals\"/>\n<node id=\"fc\" op=\"linear\" out_features=\"2\"/>\n"        \
+  "<node id=\"loss\" op=\"cross_entropy\"/>\n<wire from=\"data.x\" to=\"fc\"/>\n"                                      \
+  "<wire from=\"fc\" to=\"loss.input\"/>\n<wire from=\"data.y\" to=\"loss.target\"/>\n"
+
+/* What train would refuse, check says, with the line of <train>; and a table is no number of an epoch's line. */
+static void
+test_check_trains (void)
+{
+  cli_write ("f.xml", HEAD FITS "<train loss=\"loss\"><group match=\"fc\" frozen=\"true\"/></train>\n" TAIL);
+  g_auto (CliResult) frozen = cli ("check", "f.xml", NULL);
+  g_assert_cmpint (frozen.status, ==, 1);
+  g_assert_nonnull (strstr (frozen.err, "f.xml: line "));
+  g_assert_nonnull (strstr (frozen.err, "<train>: The loss depends on no trainable weight"));
+
+  cli_write ("t.xml", HEAD FITS "<train loss=\"loss\" epochs=\"1\">"
+                                "<metric type=\"confusion_matrix\" input=\"fc\" target=\"data.y\"/>"
+                                "<metric type=\"accuracy\" input=\"fc\" target=\"data.y\"/></train>\n" TAIL);
+  g_auto (CliResult) r = cli ("train", "t.xml", NULL);
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_nonnull (strstr (r.out, "  accuracy "));
+  g_assert_null (strstr (r.out, "confusion_matrix"));
+}
+
 /* What a resumed run cannot do, it refuses before it reads anything. */
 static void
 test_resume_words (void)
@@ -399,6 +423,7 @@ main (int argc, char **argv)
   g_test_add_func ("/corners/not-finite", test_not_finite);
   g_test_add_func ("/corners/sentences", test_sentences);
   g_test_add_func ("/corners/resume-words", test_resume_words);
+  g_test_add_func ("/corners/check-trains", test_check_trains);
   g_test_add_func ("/corners/json-lines", test_json_lines);
   g_test_add_func ("/corners/strict-devices", test_strict_devices);
   g_test_add_func ("/corners/gradcheck", test_gradcheck);
