@@ -16,7 +16,7 @@ static const struct
   [LOOM_ERROR_SHAPE] = { "SHAPE", 1 },
   [LOOM_ERROR_DTYPE] = { "DTYPE", 1 },
   [LOOM_ERROR_CYCLE] = { "CYCLE", 1 },
-  [LOOM_ERROR_NO_KERNEL] = { "NO_KERNEL", 1 },
+  [LOOM_ERROR_NO_KERNEL] = { "NO_KERNEL", 3 },
   [LOOM_ERROR_OUT_OF_MEMORY] = { "OUT_OF_MEMORY", 3 },
   [LOOM_ERROR_DEVICE] = { "DEVICE", 3 },
   [LOOM_ERROR_DATA] = { "DATA", 1 },

@@ -5,8 +5,11 @@
  * nothing after opening can reach outside the file. */
 #include "engine/interop/loom-safetensors.h"
 
+#include <errno.h>
+#include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/core/loom-atomic-file.h"
 #include "engine/core/loom-error.h"
@@ -324,7 +327,9 @@ loom_safetensors_open (const char *path, GError **error)
   mapped = g_mapped_file_new (path, FALSE, &cause);
   if (mapped == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be read: %s.", path, cause->message);
+      /* GLib's sentence names the file again. */
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be read: %s.", path,
+                   g_access (path, R_OK) == 0 ? cause->message : g_strerror (errno));
       return NULL;
     }
   bytes = g_mapped_file_get_bytes (mapped);

@@ -98,9 +98,10 @@ no_kernel_error (Work *w, const WorkInstr *instr, const LoomMessage *message, Lo
                  device->name, instr->origin != NULL ? instr->origin : "(none)", message->text);
   else
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL,
-                 "Node %s needs %s for %s on device %s, which has no such kernel%s%s. Give the node another device.",
-                 instr->origin != NULL ? instr->origin : "(optimizer)", instr->label->str, dtype, device->name,
-                 message->text[0] != '\0' ? ": " : "", message->text);
+                 "Node %s: the device %s cannot compute %s in %s%s%s.",
+                 instr->origin != NULL ? instr->origin : "(optimizer)", device->name, instr->label->str, dtype,
+                 message->text[0] != '\0' ? ": " : ". Give the node another device",
+                 message->text);
   return FALSE;
 }
 

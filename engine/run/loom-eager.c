@@ -140,8 +140,8 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, GError **error)
   if (eager->device->backend->kernel_new (eager->device->device, &spec, &kernel, &message) != LOOM_STATUS_OK)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL,
-                   "Node %s needs %s on device %s, which has no such kernel%s%s.",
-                   instr->origin != NULL ? instr->origin : "(optimizer)", instr->prim->name, eager->device->name,
+                   "Node %s: the device %s cannot compute %s%s%s.",
+                   instr->origin != NULL ? instr->origin : "(optimizer)", eager->device->name, instr->prim->name,
                    message.text[0] != '\0' ? ": " : "", message.text);
       return NULL;
     }

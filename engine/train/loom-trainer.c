@@ -9,12 +9,24 @@
 #include <string.h>
 
 static gboolean
-check_graph (LoomTrainer *t, GError **error)
+check_graph (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
 
   t->net = loom_net_new (t->graph, NULL, faults);
   t->spec = loom_train_spec_new (t->graph, t->net, faults);
+  for (guint i = 0; options->match && i < loom_faults_length (faults); i++)
+    {
+      /* A pattern of the line stands in <train> by now, but not in the graph that the person wrote. */
+      const LoomFault *fault = loom_faults_get (faults, i);
+      const char *what = g_str_has_prefix (fault->message, "<train>: ") ? strstr (fault->message, ": ") + 2 : NULL;
+      if (what && !fault->node && g_strcmp0 (fault->port, "match") == 0)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "--match: %s%s%s", what, fault->fix ? " " : "",
+                       fault->fix ? fault->fix : "");
+          return FALSE;
+        }
+    }
   if (!loom_faults_to_error (faults, NULL, error))
     return FALSE;
   g_assert (t->spec);
@@ -190,7 +202,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   /* The run's own graph.xml lies elsewhere, so a relative folder would lose its meaning there. */
   if (loom_graph_get_folder (graph))
     t->data_folder = g_canonicalize_filename (loom_graph_get_folder (graph), NULL);
-  if (!check_graph (t, error) || (options->resume && !check_resume (t->spec, options, error)))
+  if (!check_graph (t, options, error) || (options->resume && !check_resume (t->spec, options, error)))
     return NULL;
   t->device = g_strdup (options->device ? options->device : device ? device : t->spec->device);
   t->base_lr = spec_lr (t->spec);

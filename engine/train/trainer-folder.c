@@ -199,7 +199,7 @@ trainer_folder_create (LoomTrainer *t, const char *folder, GError **error)
     }
   g_autofree char *checkpoints = g_build_filename (folder, "checkpoints", NULL);
   if (g_mkdir_with_parents (checkpoints, 0777) != 0)
-    return io_error (error, "Cannot create the folder", checkpoints);
+    return io_error (error, "Cannot create the folder", folder);
   t->folder = g_strdup (folder);
 
   /* The graph comes last: a folder with a graph.xml has all that --resume needs. */

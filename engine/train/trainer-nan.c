@@ -68,7 +68,8 @@ trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, 
   static const char *const region[LOOM_N_REGIONS] = { "forward pass", "backward pass", "update" };
   g_autoptr (GError) local = NULL;
   Culprit culprit = { 0 };
-  g_autofree char *where = bad_start (t, batch);
+  g_autofree char *where = bad_start (t, batch), *go_on = NULL;
+  char lr[G_ASCII_DTOSTR_BUF_SIZE];
 
   loom_state_set_scalar (t->state, "step", t->step);
   if (!where)
@@ -77,7 +78,8 @@ trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, 
       if (eager)
         {
           for (guint i = 0; i < plan->n_feeds; i++)
-            loom_eager_feed (eager, plan->feed[i].input, trainer_feed_data (&plan->feed[i], batch->tensors[plan->feed[i].port]));
+            loom_eager_feed (eager, plan->feed[i].input,
+                             trainer_feed_data (&plan->feed[i], batch->tensors[plan->feed[i].port]));
           loom_eager_run (eager, FALSE, visit, &culprit, &local);
         }
       if (culprit.instr && culprit.instr->origin)
@@ -89,9 +91,12 @@ trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, 
       else
         where = g_strdup ("Repeating the batch a step at a time did not show where");
     }
+  if (t->folder && t->base_lr > 0)
+    go_on = g_strdup_printf (" Continue with: gradloom train --resume %s --lr %s", t->folder,
+                             g_ascii_formatd (lr, sizeof lr, "%.4g", t->base_lr / 10));
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
                "The numbers of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT
                ") are no longer finite. %s. The weights are as before that step; a smaller learning rate, gradient "
-               "clipping or scaled inputs usually help.",
-               t->step + 1, t->epoch + 1, where);
+               "clipping or scaled inputs usually help.%s",
+               t->step + 1, t->epoch + 1, where, go_on ? go_on : "");
 }

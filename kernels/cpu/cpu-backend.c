@@ -322,7 +322,7 @@ widened (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, Lo
   for (int i = 0; i < spec->n_in + spec->n_out; i++)
     if ((i < spec->n_in ? spec->in[i] : spec->out[i - spec->n_in]).dtype == LOOM_F16)
       {
-        snprintf (message->text, sizeof message->text, "a CPU computes in f32 and bf16, not in f16; take bf16");
+        snprintf (message->text, sizeof message->text, "a CPU computes in f32 and bf16, not in f16; take bf16 instead");
         return LOOM_STATUS_UNSUPPORTED;
       }
   return loom_widened_new (loom_backend_cpu (), device, spec, device->widen, device->narrow, kernel, message);
