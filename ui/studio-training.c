@@ -290,14 +290,33 @@ has_child (const LoomElement *train, LoomTag tag, const char *attribute, const c
   return FALSE;
 }
 
+/* FALSE for a metric that these outputs cannot be judged by: the best of five has no sense where classes are two. */
+static gboolean
+metric_fits (StudioDocument *document, const LoomNetNode *loss, const char *type)
+{
+  g_autoptr (LoomGraph) trial = loom_graph_copy (studio_document_get_graph (document));
+  g_autoptr (LoomFaults) before = loom_faults_new (), after = loom_faults_new ();
+  LoomElement *train = loom_element_find (loom_graph_root (trial), LOOM_TAG_TRAIN);
+  LoomNet *net = studio_document_get_net (document);
+  LoomElement *metric = train != NULL ? new_metric (document, loss, type) : NULL;
+  if (metric == NULL)
+    return TRUE;
+  loom_train_spec_free (loom_train_spec_new (trial, net, before));
+  loom_edit_free (
+      loom_graph_apply (trial, loom_edit_insert (train, loom_element_place_for (train, LOOM_TAG_METRIC), metric)));
+  loom_train_spec_free (loom_train_spec_new (trial, net, after));
+  return loom_faults_count (after) <= loom_faults_count (before);
+}
+
 gboolean
 studio_training_add_metric (StudioDocument *document)
 {
   const LoomNetNode *loss = find_loss (document);
   LoomElement *train = studio_training_element (document), *metric = NULL;
-  /* The first that is not watched yet. */
+  /* The first that can be watched and is not yet. */
   for (const LoomMetric *const *m = loom_metrics (); *m != NULL && metric == NULL; m++)
-    if (train == NULL || !has_child (train, LOOM_TAG_METRIC, "type", (*m)->name))
+    if ((train == NULL || !has_child (train, LOOM_TAG_METRIC, "type", (*m)->name))
+        && metric_fits (document, loss, (*m)->name))
       metric = new_metric (document, loss, (*m)->name);
   if (metric == NULL)
     return FALSE;

@@ -83,6 +83,17 @@ def body(t):
 
         s.key("Escape")
         set_parameter(s, None, "Batch size", "100")
+        g = s.look()
+        right = g.canvas[0] + g.canvas[2]
+        s.click((right + 265, middle(g.find("Method", x0=right)[0])[1]))
+        time.sleep(0.4)
+        s.key("Down", "Return")
+        time.sleep(0.5)
+        s.type("zz")
+        g = s.look()
+        t.ok(g.state["focus"] == "GtkToggleButton" and g.number("faults") == 0,
+             "the focus stays at the method that was chosen: " + g.state["focus"])
+        s.key("ctrl+z")
         set_parameter(s, None, "Loss", "zz")
         s.wait("fault of the training", lambda g: g.number("faults") == 1, 2)
         t.ok(True, "a loss that there is not is a fault like any other")
