@@ -97,11 +97,9 @@ no_kernel_error (Work *w, const WorkInstr *instr, const LoomMessage *message, Lo
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "%s ran out of memory while planning node %s: %s",
                  device->name, instr->origin != NULL ? instr->origin : "(none)", message->text);
   else
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL,
-                 "Node %s: the device %s cannot compute %s in %s%s%s.",
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL, "Node %s: the device %s cannot compute %s in %s%s%s.",
                  instr->origin != NULL ? instr->origin : "(optimizer)", device->name, instr->label->str, dtype,
-                 message->text[0] != '\0' ? ": " : ". Give the node another device",
-                 message->text);
+                 message->text[0] != '\0' ? ": " : ". Give the node another device", message->text);
   return FALSE;
 }
 
