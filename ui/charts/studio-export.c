@@ -3,7 +3,9 @@
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
+#include <string.h>
 
+#include "engine/core/loom-atomic-file.h"
 #include "engine/loom.h"
 
 static cairo_status_t
@@ -97,9 +99,7 @@ studio_export_drawing (const char *path, double width, double height, StudioExpo
       if (!g_str_has_suffix (path, formats[i].suffix))
         continue;
       g_autoptr (GBytes) bytes = draw_to_bytes (i, width, height, draw, data, error);
-      return bytes != NULL
-             && g_file_set_contents_full (path, g_bytes_get_data (bytes, NULL), (gssize)g_bytes_get_size (bytes),
-                                          G_FILE_SET_CONTENTS_CONSISTENT, 0644, error);
+      return bytes != NULL && loom_file_replace (path, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), error);
     }
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "“%s” must end in .svg, .pdf or .png.", path);
   return FALSE;
@@ -130,7 +130,7 @@ studio_plot_export (const StudioPlot *plot, const char *path, GError **error)
   if (g_str_has_suffix (path, ".csv"))
     {
       g_autofree char *csv = studio_plot_to_csv (plot);
-      return g_file_set_contents (path, csv, -1, error);
+      return loom_file_replace (path, csv, strlen (csv), error);
     }
   return studio_export_drawing (path, 640, 320, draw_plot, (gpointer)plot, error);
 }

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/core/loom-atomic-file.h"
 #include "engine/loom.h"
 #include "ui/charts/studio-colormap.h"
 
@@ -414,7 +415,7 @@ studio_heat_map_export (StudioHeatMap *self, const char *path, GError **error)
           g_string_append (text, g_ascii_formatd (number, sizeof number, "%.9g", self->values[i]));
           g_string_append_c (text, (i + 1) % self->columns == 0 ? '\n' : ',');
         }
-      return g_file_set_contents (path, text->str, (gssize)text->len, error);
+      return loom_file_replace (path, text->str, text->len, error);
     }
   PangoContext *context = studio_export_context_new ();
   Drawing d = { .self = self, .context = context, .vector = TRUE };
