@@ -230,6 +230,21 @@ test_near (void)
   while (studio_curve_pill_at (&curve, n, &px, &py))
     n++;
   g_assert_cmpuint (n, >=, 3);
+  /* Nor does it come to lie on a wire that it has no part in. */
+  for (guint l = 0; l < scene->n_links; l++)
+    {
+      StudioCurve wire = studio_geometry_link (scene, l);
+
+      studio_curve_at (&wire, 0.5, &x, &y);
+      x -= STUDIO_CARD_WIDTH / 2;
+      y -= STUDIO_CARD_HEIGHT / 2;
+      studio_geometry_free_place (scene, &x, &y);
+      for (int i = 0; i <= 100; i++)
+        {
+          studio_curve_at (&wire, i / 100.0, &px, &py);
+          g_assert_false (px > x && px < x + STUDIO_CARD_WIDTH && py > y && py < y + STUDIO_CARD_HEIGHT);
+        }
+    }
 }
 
 int
