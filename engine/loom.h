@@ -1,6 +1,7 @@
 /* The engine's public header: all that app/ and ui/ may include. */
 #pragma once
 
+#include "engine/core/loom-atomic-file.h"
 #include "engine/core/loom-dim.h"
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-fault.h"

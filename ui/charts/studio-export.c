@@ -5,7 +5,6 @@
 #include <cairo-svg.h>
 #include <string.h>
 
-#include "engine/core/loom-atomic-file.h"
 #include "engine/loom.h"
 
 static cairo_status_t

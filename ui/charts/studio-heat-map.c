@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/core/loom-atomic-file.h"
 #include "engine/loom.h"
 #include "ui/charts/studio-colormap.h"
 
