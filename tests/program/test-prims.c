@@ -421,7 +421,28 @@ test_gradients (void)
     check_gradient (&cases[i]);
 }
 
-/* Every scalar formula, each operand of another shape that broadcasts. */
+/* A scalar formula, each operand of another shape that broadcasts, as the loss Σ r·y. */
+static LoomValue
+scalar_loss (LoomProgram *p, const LoomPrim *prim, LoomValue *x, guint *n, GRand *rand)
+{
+  static const gint64 dims[3][2] = { { 3, 4 }, { 1, 4 }, { 3, 1 } };
+  LoomValue y;
+
+  *n = loom_scalar_arity (prim->scalar);
+  loom_program_set_float (p, LOOM_F64);
+  for (guint k = 0; k < *n; k++)
+    x[k] = loom_program_input (p, "x", LOOM_F64, 2, dims[k]);
+  y = loom_emit (p, prim, NULL, *n, x, NULL);
+  if (prim->gradient_is_zero && !loom_dtype_is_float (loom_value_info (p, y)->desc.dtype))
+    y = loom_cast (p, y, LOOM_F64);
+  return eval_contract (p, 1, &y, rand);
+}
+
+static const char *const scalar_ranges[] = { [LOOM_DOMAIN_ALL] = "away0",
+                                             [LOOM_DOMAIN_POSITIVE] = "positive",
+                                             [LOOM_DOMAIN_UNIT] = "unit",
+                                             [LOOM_DOMAIN_ABOVE_1] = "above1" };
+
 static void
 test_scalar_gradients (void)
 {
@@ -431,29 +452,17 @@ test_scalar_gradients (void)
       g_autoptr (GRand) rand = g_rand_new_with_seed (11);
       g_autoptr (Eval) e = NULL;
       g_autoptr (GError) error = NULL;
-      static const gint64 dims[3][2] = { { 3, 4 }, { 1, 4 }, { 3, 1 } };
-      LoomValue x[3], grads[3], y, loss;
+      LoomValue x[3], grads[3], loss;
       guint n;
-      static const char *const ranges[] = { [LOOM_DOMAIN_ALL] = "away0",
-                                            [LOOM_DOMAIN_POSITIVE] = "positive",
-                                            [LOOM_DOMAIN_UNIT] = "unit",
-                                            [LOOM_DOMAIN_ABOVE_1] = "above1" };
 
       if (((*prim)->flags & LOOM_PRIM_ELEMENTWISE) == 0)
         continue;
-      n = loom_scalar_arity ((*prim)->scalar);
       p = loom_program_new ();
-      loom_program_set_float (p, LOOM_F64);
-      for (guint k = 0; k < n; k++)
-        x[k] = loom_program_input (p, "x", LOOM_F64, 2, dims[k]);
-      y = loom_emit (p, *prim, NULL, n, x, NULL);
-      if ((*prim)->gradient_is_zero && !loom_dtype_is_float (loom_value_info (p, y)->desc.dtype))
-        y = loom_cast (p, y, LOOM_F64);
-      loss = eval_contract (p, 1, &y, rand);
+      loss = scalar_loss (p, *prim, x, &n, rand);
       loom_differentiate (p, loss, 0, n, x, grads, &error);
       g_assert_no_error (error);
       e = eval_new (p);
-      eval_fill_all (e, ranges[loom_scalar_domain ((*prim)->scalar)], rand);
+      eval_fill_all (e, scalar_ranges[loom_scalar_domain ((*prim)->scalar)], rand);
       eval_check_gradients (e, loss, n, x, grads, (*prim)->name);
     }
 }
@@ -629,6 +638,25 @@ test_second (void)
     }
 }
 
+/* Gradient of gradient of every scalar formula. */
+static void
+test_scalar_second (void)
+{
+  for (const LoomPrim *const *prim = loom_prims (); *prim != NULL; prim++)
+    {
+      g_autoptr (LoomProgram) p = NULL;
+      g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+      LoomValue x[3], loss;
+      guint n;
+
+      if (((*prim)->flags & LOOM_PRIM_ELEMENTWISE) == 0)
+        continue;
+      p = loom_program_new ();
+      loss = scalar_loss (p, *prim, x, &n, rand);
+      check_second (p, loss, n, x, scalar_ranges[loom_scalar_domain ((*prim)->scalar)], (*prim)->name);
+    }
+}
+
 /* The gradient of one reduction over given values. */
 static void
 check_reduction (LoomReduceOp op, const double *values, const double *want, int n)
@@ -685,6 +713,7 @@ main (int argc, char **argv)
   g_test_add_func ("/program/prims/expansions", test_expansions);
   g_test_add_func ("/program/prims/linalg", test_linalg);
   g_test_add_func ("/program/prims/second", test_second);
+  g_test_add_func ("/program/prims/scalar-second", test_scalar_second);
   g_test_add_func ("/program/prims/ties", test_ties);
   g_test_add_func ("/program/prims/zero-factors", test_zero_factors);
   return g_test_run ();
