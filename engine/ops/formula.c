@@ -1,70 +1,13 @@
 /* The parser of formulas: recursive descent, straight into a list of scalar steps.
  *
- * Precedence is Python's, as are "a if c else b", "**", "%" and "and or not". Functions are those of kernels/scalar.h
- * under PyTorch's names; what PyTorch has beyond them is written here as formulas of the same language, so a scalar
- * that joins the table replaces its formula without a change. Depth and length are bounded: anybody's text may stand
- * in a file. */
-#include "engine/ops/formula.h"
+ * Precedence is Python's, as are "a if c else b", "**", "%" and "and or not". Depth and length are bounded: anybody's
+ * text may stand in a file. */
+#include "engine/ops/formula-private.h"
 
 #include "engine/graph/loom-expr.h"
 
 #include <math.h>
 #include <string.h>
-
-#define MAX_NESTING 60
-#define MAX_LENGTH  2000
-#define MAX_NAME    60
-
-/* Defined by formulas: parameters, then the text, which may use other functions but not, by any way, itself. */
-typedef struct
-{
-  const char *name, *parameters, *text;
-} Derived;
-
-static const Derived derived[] = {
-  { "reciprocal", "a", "1 / a" },
-  { "negative", "a", "-a" },
-  { "maximum", "a b", "max(a, b)" },
-  { "minimum", "a b", "min(a, b)" },
-  { "log1p", "a", "log(1 + a)" },
-  { "expm1", "a", "exp(a) - 1" },
-  { "log2", "a", "log(a) / 0.69314718055994530942" },
-  { "log10", "a", "log(a) / 2.30258509299404568402" },
-  { "exp2", "a", "exp(a * 0.69314718055994530942)" },
-  { "tan", "a", "sin(a) / cos(a)" },
-  { "sinh", "a", "(exp(a) - exp(-a)) / 2" },
-  { "cosh", "a", "(exp(a) + exp(-a)) / 2" },
-  { "ceil", "a", "-floor(-a)" },
-  { "trunc", "a", "where(a < 0, -floor(-a), floor(a))" },
-  { "frac", "a", "a - trunc(a)" },
-  { "remainder", "a b", "a - b * floor(a / b)" },
-  { "hypot", "a b", "sqrt(a * a + b * b)" },
-  { "lerp", "a b w", "a + w * (b - a)" },
-  { "clamp_min", "a low", "where(a < low, low, a)" },
-  { "clamp_max", "a high", "where(a > high, high, a)" },
-  { "clamp", "a low high", "clamp_max(clamp_min(a, low), high)" },
-  { "logaddexp", "a b", "maximum(a, b) + log1p(exp(-abs(a - b)))" },
-  { "softplus", "a", "max(a, 0) + log1p(exp(-abs(a)))" },
-  { "logsigmoid", "a", "-softplus(-a)" },
-  { "silu", "a", "a * sigmoid(a)" },
-  { "mish", "a", "a * tanh(softplus(a))" },
-  { "softsign", "a", "a / (1 + abs(a))" },
-  { "relu6", "a", "clamp(a, 0, 6)" },
-  { "hardtanh", "a", "clamp(a, -1, 1)" },
-  { "hardsigmoid", "a", "clamp(a / 6 + 0.5, 0, 1)" },
-  { "hardswish", "a", "a * hardsigmoid(a)" },
-  { "leaky_relu", "a", "where(a > 0, a, 0.01 * a)" },
-  { "elu", "a", "where(a > 0, a, exp(min(a, 0)) - 1)" },
-  { "selu", "a", "1.0507009873554804934 * where(a > 0, a, 1.6732632423543772848 * (exp(min(a, 0)) - 1))" },
-};
-
-static const struct
-{
-  const char *name;
-  double value;
-} constants[] = { { "pi", G_PI }, { "e", G_E }, { "inf", INFINITY }, { "nan", NAN } };
-
-static const char *const keywords[] = { "if", "else", "and", "or", "not", NULL };
 
 typedef struct
 {
@@ -76,46 +19,7 @@ typedef struct
   gboolean failed;
 } Parser;
 
-/* ---- scopes and faults ------------------------------------------------ */
-
-void
-formula_fault_clear (FormulaFault *fault)
-{
-  g_clear_pointer (&fault->message, g_free);
-  g_clear_pointer (&fault->fix, g_free);
-  g_clear_pointer (&fault->text, g_free);
-}
-
-void
-formula_scope_init (FormulaScope *scope)
-{
-  scope->names = g_ptr_array_new_with_free_func (g_free);
-  scope->registers = g_array_new (FALSE, FALSE, sizeof (guint8));
-}
-
-void
-formula_scope_clear (FormulaScope *scope)
-{
-  g_clear_pointer (&scope->names, g_ptr_array_unref);
-  g_clear_pointer (&scope->registers, g_array_unref);
-}
-
-void
-formula_scope_add (FormulaScope *scope, const char *name, guint8 reg)
-{
-  g_ptr_array_add (scope->names, g_strdup (name));
-  g_array_append_val (scope->registers, reg);
-}
-
-/* The last one of a name counts: a statement may give a name a new value. */
-int
-formula_scope_find (const FormulaScope *scope, const char *name)
-{
-  for (guint i = scope->names->len; i-- > 0;)
-    if (strcmp (scope->names->pdata[i], name) == 0)
-      return g_array_index (scope->registers, guint8, i);
-  return -1;
-}
+/* ---- faults ----------------------------------------------------------- */
 
 static void fail (Parser *p, const char *at, const char *format, ...) G_GNUC_PRINTF (3, 4);
 
@@ -163,14 +67,6 @@ skip_space (Parser *p)
     p->s++;
 }
 
-static gsize
-name_length (const char *s)
-{
-  if (!g_ascii_isalpha (*s) && *s != '_')
-    return 0;
-  return strspn (s, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_");
-}
-
 static gboolean
 is_word (const char *s, gsize n, const char *word)
 {
@@ -193,7 +89,7 @@ static gboolean
 accept_word (Parser *p, const char *word)
 {
   skip_space (p);
-  if (!is_word (p->s, name_length (p->s), word))
+  if (!is_word (p->s, formula_name_length (p->s), word))
     return FALSE;
   p->s += strlen (word);
   return TRUE;
@@ -241,91 +137,13 @@ is_constant (const Parser *p, int reg, double *value)
 
 /* ---- functions -------------------------------------------------------- */
 
-/* Operations that gradients and plans use among themselves have no name in a formula. */
-static gboolean
-is_public (LoomScalarOp op)
-{
-  const char *name = loom_scalar_name (op);
-
-  return loom_scalar_arity (op) > 0 && op != LOOM_SCALAR_ID && op != LOOM_SCALAR_SELECT && op != LOOM_SCALAR_FMA
-         && op != LOOM_SCALAR_RECIP && !g_str_has_suffix (name, "_grad") && loom_prim (name) != NULL;
-}
-
-static int
-find_scalar (const char *name)
-{
-  for (int op = 0; op < LOOM_N_SCALARS; op++)
-    if (strcmp (loom_scalar_name (op), name) == 0 && is_public (op))
-      return op;
-  return -1;
-}
-
-static const Derived *
-find_derived (const char *name)
-{
-  for (gsize i = 0; i < G_N_ELEMENTS (derived); i++)
-    if (strcmp (derived[i].name, name) == 0)
-      return derived + i;
-  return NULL;
-}
-
-static guint
-derived_arity (const Derived *d)
-{
-  guint n = 1;
-
-  for (const char *c = d->parameters; *c != 0; c++)
-    n += *c == ' ';
-  return n;
-}
-
-static int
-compare_names (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const char *const *)a, *(const char *const *)b);
-}
-
-char *
-formula_functions (void)
-{
-  static const char *const title[] = { "one value", "two values", "three values" };
-  GString *text = g_string_new ("Functions");
-
-  for (guint arity = 1; arity <= G_N_ELEMENTS (title); arity++)
-    {
-      g_autoptr (GPtrArray) names = g_ptr_array_new ();
-
-      for (int op = 0; op < LOOM_N_SCALARS; op++)
-        if (is_public (op) && op != LOOM_SCALAR_MAX && op != LOOM_SCALAR_MIN && loom_scalar_arity (op) == (int)arity
-            && !g_strv_contains (keywords, loom_scalar_name (op)))
-          g_ptr_array_add (names, (gpointer)loom_scalar_name (op));
-      for (gsize i = 0; i < G_N_ELEMENTS (derived); i++)
-        if (find_scalar (derived[i].name) < 0 && derived_arity (derived + i) == arity)
-          g_ptr_array_add (names, (gpointer)derived[i].name);
-      g_ptr_array_sort (names, compare_names);
-      g_string_append_printf (text, "%s of %s: ", arity > 1 ? ";" : "", title[arity - 1]);
-      for (guint i = 0; i < names->len; i++)
-        g_string_append_printf (text, "%s%s", i > 0 ? ", " : "", (char *)names->pdata[i]);
-    }
-  g_string_append (text, "; max and min of two or more; where(condition, a, b). Constants:");
-  for (guint i = 0; i < G_N_ELEMENTS (constants); i++)
-    g_string_append_printf (text, "%s %s", i > 0 ? "," : "", constants[i].name);
-  g_string_append_c (text, '.');
-  return g_string_free (text, FALSE);
-}
-
 static const char *
 nearest_name (const Parser *p, const char *name, gboolean called)
 {
   g_autoptr (GPtrArray) all = g_ptr_array_new ();
 
-  for (int op = 0; called && op < LOOM_N_SCALARS; op++)
-    if (is_public (op))
-      g_ptr_array_add (all, (gpointer)loom_scalar_name (op));
-  for (gsize i = 0; called && i < G_N_ELEMENTS (derived); i++)
-    g_ptr_array_add (all, (gpointer)derived[i].name);
   if (called)
-    g_ptr_array_add (all, (gpointer) "where");
+    formula_add_functions (all);
   for (guint i = 0; !called && i < p->scope->names->len; i++)
     g_ptr_array_add (all, p->scope->names->pdata[i]);
   g_ptr_array_add (all, NULL);
@@ -335,7 +153,7 @@ nearest_name (const Parser *p, const char *name, gboolean called)
 static int parse_choice (Parser *p);
 
 static int
-call_derived (Parser *p, const Derived *d, const int *arg)
+call_derived (Parser *p, const FormulaFunction *d, const int *arg)
 {
   g_auto (FormulaScope) scope = { 0 };
   g_auto (GStrv) names = g_strsplit (d->parameters, " ", -1);
@@ -359,8 +177,8 @@ call_derived (Parser *p, const Derived *d, const int *arg)
 static int
 call (Parser *p, const char *at, const char *name, const int *arg, guint n)
 {
-  const Derived *d = find_derived (name);
-  int op = find_scalar (name), result;
+  const FormulaFunction *d = formula_find_function (name);
+  int op = formula_find_scalar (name), result;
   guint want;
 
   if (strcmp (name, "where") == 0)
@@ -381,7 +199,7 @@ call (Parser *p, const char *at, const char *name, const int *arg, guint n)
         result = add_step (p, op, result, arg[i], 0);
       return result;
     }
-  want = op >= 0 ? (guint)loom_scalar_arity (op) : derived_arity (d);
+  want = op >= 0 ? (guint)loom_scalar_arity (op) : formula_function_arity (d);
   if (n != want)
     {
       fail (p, at, "calls %s with %u value%s, but it takes %u", name, n, n == 1 ? "" : "s", want);
@@ -396,7 +214,7 @@ parse_call (Parser *p, const char *at, const char *name)
   int arg[8];
   guint n = 0;
 
-  if (find_scalar (name) < 0 && find_derived (name) == NULL && strcmp (name, "where") != 0)
+  if (formula_find_scalar (name) < 0 && formula_find_function (name) == NULL && strcmp (name, "where") != 0)
     {
       const char *near = nearest_name (p, name, TRUE);
 
@@ -434,12 +252,13 @@ static int
 parse_name (Parser *p)
 {
   const char *at = p->s;
-  gsize n = name_length (at);
+  gsize n = formula_name_length (at);
   g_autofree char *name = g_strndup (at, n);
+  double constant;
   int reg;
 
   p->s += n;
-  if (g_strv_contains (keywords, name))
+  if (formula_is_keyword (name))
     {
       fail (p, at, "has the word “%s” where a value is expected", name);
       return -1;
@@ -449,9 +268,8 @@ parse_name (Parser *p)
   reg = formula_scope_find (p->scope, name);
   if (reg >= 0)
     return reg;
-  for (guint i = 0; i < G_N_ELEMENTS (constants); i++)
-    if (strcmp (constants[i].name, name) == 0)
-      return add_constant (p, constants[i].value);
+  if (formula_constant (name, &constant))
+    return add_constant (p, constant);
   if (!p->failed)
     suggest (p, at, n, nearest_name (p, name, FALSE));
   fail (p, at, "uses “%s”, which has no value here", name);
@@ -480,7 +298,7 @@ parse_atom (Parser *p)
       p->s += n;
       return add_constant (p, number);
     }
-  if (name_length (p->s) > 0)
+  if (formula_name_length (p->s) > 0)
     return parse_name (p);
   if (accept (p, "("))
     {
@@ -750,15 +568,6 @@ formula_parse (const char *text, const FormulaScope *scope, LoomFormula *formula
   return p.failed ? -1 : value;
 }
 
-static gboolean
-is_constant_name (const char *name)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (constants); i++)
-    if (strcmp (constants[i].name, name) == 0)
-      return TRUE;
-  return FALSE;
-}
-
 gboolean
 formula_parse_statements (const char *text, FormulaScope *scope, const FormulaScope *inputs, FormulaScope *targets,
                           LoomFormula *formula, FormulaFault *fault)
@@ -776,7 +585,7 @@ formula_parse_statements (const char *text, FormulaScope *scope, const FormulaSc
 
       skip_space (&p);
       at = p.s;
-      name = g_strndup (at, name_length (at));
+      name = g_strndup (at, formula_name_length (at));
       p.s += strlen (name);
       if (*name == 0 || !accept (&p, "=") || *p.s == '=')
         {
@@ -784,7 +593,7 @@ formula_parse_statements (const char *text, FormulaScope *scope, const FormulaSc
           break;
         }
       is_input = inputs != NULL && formula_scope_find (inputs, name) >= 0;
-      if (g_strv_contains (keywords, name) || is_constant_name (name)
+      if (formula_is_keyword (name) || formula_constant (name, NULL)
           || formula_scope_find (is_input ? targets : scope, name) >= 0)
         fail (&p, at, "gives a new value to “%s”, which has one already", name);
       value = parse_choice (&p);
@@ -801,116 +610,4 @@ formula_parse_statements (const char *text, FormulaScope *scope, const FormulaSc
         break;
     }
   return !p.failed;
-}
-
-/* ---- names ------------------------------------------------------------ */
-
-static gboolean
-has_name (const GPtrArray *names, const char *name)
-{
-  for (guint i = 0; i < names->len; i++)
-    if (strcmp (names->pdata[i], name) == 0)
-      return TRUE;
-  return FALSE;
-}
-
-/* The name that a statement gives a value to, or NULL; *s is then behind the "=". */
-static char *
-take_target (const char **s)
-{
-  const char *at = *s;
-  gsize n;
-  char *name;
-
-  while (g_ascii_isspace (*at))
-    at++;
-  n = name_length (at);
-  name = g_strndup (at, n);
-  at += n;
-  while (g_ascii_isspace (*at))
-    at++;
-  if (n > 0 && at[0] == '=' && at[1] != '=')
-    {
-      *s = at + 1;
-      return name;
-    }
-  g_free (name);
-  return NULL;
-}
-
-GPtrArray *
-formula_free_names (const char *text)
-{
-  GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
-  g_autoptr (GPtrArray) given = g_ptr_array_new_with_free_func (g_free);
-  const char *s = text;
-  char *target = take_target (&s);
-
-  for (; *s != 0 && names->len < LOOM_FORMULA_MAX_IN && s - text <= MAX_LENGTH;)
-    {
-      gboolean is_int;
-      gsize n = loom_expr_number_length (s, &is_int);
-      const char *after;
-      g_autofree char *name = NULL;
-
-      if (*s == ';')
-        {
-          s++;
-          if (target != NULL)
-            g_ptr_array_add (given, g_steal_pointer (&target));
-          target = take_target (&s);
-          continue;
-        }
-      if (n > 0)
-        {
-          s += n;
-          continue;
-        }
-      n = name_length (s);
-      if (n == 0)
-        {
-          s++;
-          continue;
-        }
-      name = g_strndup (s, n);
-      after = s += n;
-      while (g_ascii_isspace (*after))
-        after++;
-      if (*after != '(' && n <= MAX_NAME && !g_strv_contains (keywords, name) && !is_constant_name (name)
-          && !has_name (names, name) && !has_name (given, name))
-        g_ptr_array_add (names, g_steal_pointer (&name));
-    }
-  g_free (target);
-  return names;
-}
-
-/* Lists of ports are kept for good: a net, Studio and events point to their names. There are as many as there were
- * different lists of names, however often a formula changes between them. */
-const LoomPortSpec *
-formula_ports (const char *text)
-{
-  static GHashTable *known;
-  static GMutex mutex;
-  g_autoptr (GPtrArray) names = formula_free_names (text);
-  g_autoptr (GString) key = g_string_new (NULL);
-  LoomPortSpec *ports;
-
-  for (guint i = 0; i < names->len; i++)
-    g_string_append_printf (key, "%s ", (char *)names->pdata[i]);
-  g_mutex_lock (&mutex);
-  if (known == NULL)
-    known = g_hash_table_new (g_str_hash, g_str_equal);
-  ports = g_hash_table_lookup (known, key->str);
-  if (ports == NULL)
-    {
-      ports = g_new0 (LoomPortSpec, names->len + 1);
-      for (guint i = 0; i < names->len; i++)
-        {
-          ports[i].name = g_intern_string (names->pdata[i]);
-          ports[i].doc = "A name in the formula.";
-        }
-      g_hash_table_insert (known, g_strdup (key->str), ports);
-    }
-  g_mutex_unlock (&mutex);
-  return ports;
 }
