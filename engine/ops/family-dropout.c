@@ -18,6 +18,26 @@ const LoomParamSpec loom_op_param_dropped[] = {
   { NULL },
 };
 
+void
+loom_op_infer_dropped (LoomInfer *ctx, int dims)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  LoomShape mask = x->shape;
+
+  if (!loom_op_space (ctx, dims, "For features alone use dropout.", "scales what it keeps"))
+    return;
+  for (int i = 2; i < mask.rank; i++)
+    mask.dim[i] = loom_dim (1);
+  loom_infer_output (ctx, 0, x->dtype, &x->shape);
+  loom_infer_output (ctx, 1, x->dtype, &mask);
+}
+
+double
+loom_op_dropped_flops (const LoomInfer *ctx)
+{
+  return 2 * loom_op_output_count (ctx, 0);
+}
+
 LoomValue
 loom_op_dropout_mask (LoomLower *ctx, LoomValue *scale)
 {

@@ -357,3 +357,32 @@ loom_op_coordinates (LoomProgram *p, LoomValue x, LoomValue index, int batch, gi
     }
   return place;
 }
+
+/* ---- sorting ------------------------------------------------------------ */
+
+const LoomParamSpec loom_op_param_sorted[] = {
+  { .name = "dim",
+    .type = LOOM_PARAM_INT,
+    .def = "-1",
+    .minimum = -8,
+    .maximum = 7,
+    .doc = "The dimension along which it sorts; -1 is the last." },
+  { .name = "descending", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "The largest first." },
+  { .name = "stable",
+    .type = LOOM_PARAM_BOOL,
+    .def = "false",
+    .doc = "Equals keep their order. They do here in any case, as the sort is stable.",
+    .advanced = TRUE },
+  { NULL },
+};
+
+const LoomSample loom_op_samples_sorted[] = {
+  { .inputs = { "f32:B,5" }, .range = "distinct" },
+  { .params = "dim=0 descending=true", .inputs = { "f32:4,3" }, .range = "distinct" },
+  { .params = "dim=1 stable=true", .inputs = { "f32:2,6,3" }, .range = "distinct" },
+  { .inputs = { "f32:1" }, .range = "distinct" },
+  { .inputs = { "f32:0" }, .range = "distinct" },
+  { .inputs = { "f32:" }, .range = "distinct" },
+  { .inputs = { "i64:B,5" } },
+  { NULL },
+};

@@ -183,11 +183,26 @@ loom_op_put (LoomLower *ctx, guint i, LoomValue v)
   loom_lower_output (ctx, i, loom_reshape (loom_lower_program (ctx), v, rank, dims));
 }
 
+const LoomPortSpec loom_op_port_parts[] = {
+  { "0", "The first part." },
+  { "1", "The second part." },
+  { NULL },
+};
+
+gboolean
+loom_op_cut_axis (LoomInfer *ctx, int *axis)
+{
+  return loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "a tensor with at least one dimension",
+                       "A single number has no parts.")
+         && loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), loom_infer_input (ctx, 0)->shape.rank, axis);
+}
+
 void
-loom_op_lower_parts (LoomLower *ctx, int axis)
+loom_op_lower_parts (LoomLower *ctx)
 {
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue x = loom_lower_input (ctx, 0);
+  int axis = loom_op_axis_of (loom_infer_int (loom_lower_infer (ctx), "dim"), loom_op_desc (ctx, x).rank);
   gint64 start = 0;
 
   for (guint i = 0; loom_infer_get_output (loom_lower_infer (ctx), i) != NULL; i++)
@@ -240,4 +255,42 @@ loom_op_lower_filled (LoomLower *ctx, double value)
   int rank = loom_op_output_dims (ctx, 0, dims);
 
   loom_lower_output (ctx, 0, loom_fill (loom_lower_program (ctx), dtype, rank, dims, value));
+}
+
+/* ---- triangles ---------------------------------------------------------- */
+
+const LoomParamSpec loom_op_param_diagonal[] = {
+  { .name = "diagonal",
+    .type = LOOM_PARAM_INT,
+    .def = "0",
+    .doc = "Which diagonal is the border: 0 the main one, 1 the one above it, −1 the one below." },
+  { NULL },
+};
+
+const LoomSample loom_op_samples_triangle[] = {
+  { .inputs = { "f32:3,4" } },
+  { .params = "diagonal=1", .inputs = { "f32:B,3,3" } },
+  { .params = "diagonal=-2", .inputs = { "f32:4,3" } },
+  { .params = "diagonal=9", .inputs = { "f32:2,2" } },
+  { .inputs = { "f32:0,3" } },
+  { NULL },
+};
+
+void
+loom_op_infer_triangle (LoomInfer *ctx)
+{
+  if (loom_op_rank (ctx, 0, "input", 2, LOOM_SHAPE_MAX_RANK, "a matrix, or several", "Put a reshape before it."))
+    loom_op_infer_same (ctx);
+}
+
+void
+loom_op_lower_triangle (LoomLower *ctx, LoomScalarOp kept)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_lower_input (ctx, 0);
+  LoomTensorDesc d = loom_op_desc (ctx, x);
+  LoomValue band = loom_op_band (p, d.dim[d.rank - 2], d.dim[d.rank - 1],
+                                 loom_infer_int (loom_lower_infer (ctx), "diagonal"), kept);
+
+  loom_lower_output (ctx, 0, loom_ternary (p, LOOM_SCALAR_SELECT, band, x, loom_op_const_like (ctx, x, 0)));
 }

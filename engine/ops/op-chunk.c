@@ -1,12 +1,6 @@
 /* Chunk: a tensor cut along a dimension into so many parts of one size. */
 #include "engine/ops/op-private.h"
 
-static const LoomPortSpec usual[] = {
-  { "0", "The first part." },
-  { "1", "The second part." },
-  { NULL },
-};
-
 static const LoomParamSpec params[] = {
   { .name = "chunks",
     .type = LOOM_PARAM_INT,
@@ -39,9 +33,7 @@ infer (LoomInfer *ctx)
   LoomDim size, each = loom_dim_unknown ();
   int axis;
 
-  if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "a tensor with at least one dimension",
-                     "A single number has no parts.")
-      || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis))
+  if (!loom_op_cut_axis (ctx, &axis))
     return;
   size = shape.dim[axis];
   if (loom_dim_is_known (size))
@@ -73,15 +65,6 @@ infer (LoomInfer *ctx)
     }
 }
 
-static void
-lower (LoomLower *ctx)
-{
-  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
-
-  loom_op_lower_parts (
-      ctx, loom_op_axis_of (loom_infer_int (infer_ctx, "dim"), loom_infer_input (infer_ctx, 0)->shape.rank));
-}
-
 static const LoomSample samples[] = {
   { .params = "dim=1", .inputs = { "f32:B,4" } },
   { .params = "chunks=3 dim=-1", .inputs = { "f32:2,8" } },
@@ -102,11 +85,11 @@ const LoomOp loom_op_chunk = {
   .formula = "y₀, y₁, … = [y₀ | y₁ | …] = x",
   .reference = "torch.chunk",
   .inputs = loom_op_port_input,
-  .outputs = usual,
+  .outputs = loom_op_port_parts,
   .dynamic_outputs = outputs,
   .params = params,
   .infer = infer,
-  .lower = lower,
+  .lower = loom_op_lower_parts,
   .flops = loom_op_no_flops,
   .samples = samples,
 };

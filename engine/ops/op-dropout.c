@@ -12,12 +12,6 @@ infer (LoomInfer *ctx)
   loom_infer_output (ctx, 1, x->dtype, &x->shape);
 }
 
-static double
-flops (const LoomInfer *ctx)
-{
-  return 2 * loom_op_output_count (ctx, 0);
-}
-
 static const LoomSample samples[] = {
   { .inputs = { "f32:B,8" } },
   { .params = "p=0.25", .inputs = { "f32:2,3,4,4" } },
@@ -43,6 +37,6 @@ const LoomOp loom_op_dropout = {
   .params = loom_op_param_dropped,
   .infer = infer,
   .lower = loom_op_lower_dropout,
-  .flops = flops,
+  .flops = loom_op_dropped_flops,
   .samples = samples,
 };

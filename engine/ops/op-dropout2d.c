@@ -4,21 +4,7 @@
 static void
 infer (LoomInfer *ctx)
 {
-  const LoomType *x = loom_infer_input (ctx, 0);
-  LoomShape mask = x->shape;
-
-  if (!loom_op_space (ctx, 2, "For features alone use dropout.", "scales what it keeps"))
-    return;
-  for (int i = 2; i < mask.rank; i++)
-    mask.dim[i] = loom_dim (1);
-  loom_infer_output (ctx, 0, x->dtype, &x->shape);
-  loom_infer_output (ctx, 1, x->dtype, &mask);
-}
-
-static double
-flops (const LoomInfer *ctx)
-{
-  return 2 * loom_op_output_count (ctx, 0);
+  loom_op_infer_dropped (ctx, 2);
 }
 
 static const LoomSample samples[] = {
@@ -45,6 +31,6 @@ const LoomOp loom_op_dropout2d = {
   .params = loom_op_param_dropped,
   .infer = infer,
   .lower = loom_op_lower_dropout,
-  .flops = flops,
+  .flops = loom_op_dropped_flops,
   .samples = samples,
 };

@@ -239,7 +239,10 @@ extern const LoomParamSpec loom_op_param_dropped[];
 /* The mask of output 1's shape, 1 where something is kept; `scale` becomes 1/(1 - p), 0 where nothing is. 0 in
  * evaluation, where output 0 has become the input and output 1 ones. */
 LoomValue loom_op_dropout_mask (LoomLower *ctx, LoomValue *scale);
+/* The types of whole channels dropped, with that many dimensions behind them: the mask has a size of 1 in each. */
+void loom_op_infer_dropped (LoomInfer *ctx, int dims);
 /* out = input·mask·scale, the mask repeated where it is smaller. */
 void loom_op_lower_dropout (LoomLower *ctx);
+double loom_op_dropped_flops (const LoomInfer *ctx);
 
 G_END_DECLS

@@ -185,8 +185,16 @@ gint64 loom_op_diagonal_size (gint64 rows, gint64 columns, gint64 offset);
 gboolean loom_op_fill_in (LoomInfer *ctx, const char *name, const LoomShape *from, LoomShape *shape);
 /* v under the dims of output i. */
 void loom_op_put (LoomLower *ctx, guint i, LoomValue v);
-/* Output i is input 0 cut along an axis, where i - 1 ends. Output shapes are known by then. */
-void loom_op_lower_parts (LoomLower *ctx, int axis);
+/* Output i is input 0 cut along the axis of the parameter dim, where i - 1 ends. Output shapes are known by then. */
+void loom_op_lower_parts (LoomLower *ctx);
+extern const LoomPortSpec loom_op_port_parts[];
+/* The axis of the parameter dim; FALSE with a fault where there is nothing to cut. */
+gboolean loom_op_cut_axis (LoomInfer *ctx, int *axis);
+/* tril and triu: `kept` compares row + diagonal with column. */
+extern const LoomParamSpec loom_op_param_diagonal[];
+extern const LoomSample loom_op_samples_triangle[];
+void loom_op_infer_triangle (LoomInfer *ctx);
+void loom_op_lower_triangle (LoomLower *ctx, LoomScalarOp kept);
 /* Tensors of one number: shape from "shape" or from the port "like", type from "dtype", else from "like", else f32. */
 extern const LoomParamSpec loom_op_param_filled[];
 void loom_op_infer_filled (LoomInfer *ctx);
@@ -220,6 +228,8 @@ void loom_op_lower_running_extreme (LoomLower *ctx, gboolean largest);
 gboolean loom_op_covers (LoomInfer *ctx, guint i, const char *port, const LoomShape *index);
 void loom_op_lower_scatter (LoomLower *ctx, LoomValue src, LoomScatterMode mode);
 LoomValue loom_op_sorted (LoomLower *ctx, LoomValue *where);
+extern const LoomParamSpec loom_op_param_sorted[];
+extern const LoomSample loom_op_samples_sorted[];
 /* How many elements are not 0 (i64, rank 0), and the places of n that are, counted in the flat order. */
 LoomValue loom_op_count_true (LoomProgram *p, LoomValue x);
 LoomValue loom_op_true_places (LoomProgram *p, LoomValue x, gint64 n);

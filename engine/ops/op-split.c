@@ -4,12 +4,6 @@
  * and inference says when it is another. */
 #include "engine/ops/op-private.h"
 
-static const LoomPortSpec usual[] = {
-  { "0", "The first part." },
-  { "1", "The second part." },
-  { NULL },
-};
-
 static const LoomParamSpec params[] = {
   { .name = "split_size",
     .type = LOOM_PARAM_INT,
@@ -112,23 +106,12 @@ infer (LoomInfer *ctx)
                         "split needs either the size of its parts (split_size) or the size of each (sections).");
       return;
     }
-  if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "a tensor with at least one dimension",
-                     "A single number has no parts.")
-      || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis))
+  if (!loom_op_cut_axis (ctx, &axis))
     return;
   if (loom_infer_is_set (ctx, "sections"))
     infer_sections (ctx, x->shape, x->dtype, axis);
   else
     infer_sizes (ctx, x->shape, x->dtype, axis);
-}
-
-static void
-lower (LoomLower *ctx)
-{
-  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
-
-  loom_op_lower_parts (
-      ctx, loom_op_axis_of (loom_infer_int (infer_ctx, "dim"), loom_infer_input (infer_ctx, 0)->shape.rank));
 }
 
 static const LoomSample samples[] = {
@@ -151,11 +134,11 @@ const LoomOp loom_op_split = {
   .formula = "y₀, y₁, … = [y₀ | y₁ | …] = x",
   .reference = "torch.split",
   .inputs = loom_op_port_input,
-  .outputs = usual,
+  .outputs = loom_op_port_parts,
   .dynamic_outputs = outputs,
   .params = params,
   .infer = infer,
-  .lower = lower,
+  .lower = loom_op_lower_parts,
   .flops = loom_op_no_flops,
   .samples = samples,
 };

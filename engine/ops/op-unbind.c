@@ -38,9 +38,7 @@ infer (LoomInfer *ctx)
   LoomDim size;
   int axis;
 
-  if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "a tensor with at least one dimension",
-                     "A single number has no parts.")
-      || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis))
+  if (!loom_op_cut_axis (ctx, &axis))
     return;
   size = x->shape.dim[axis];
   if (loom_dim_is_known (size) && size.coef != n)
