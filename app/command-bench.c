@@ -497,7 +497,7 @@ run_bench (const Command *command, int argc, char **argv)
   if (!command_parse (command, entries, &argc, &argv))
     return 2;
   if (argc != 2)
-    return command_usage (command, "It takes one GRAPH, or the word devices.");
+    return command_usage (command, "It takes one GRAPH or RUN folder, or the word devices.");
   o.device = device;
   o.precision = precision;
   o.executor = executor ? executor : "plan";
@@ -510,7 +510,7 @@ run_bench (const Command *command, int argc, char **argv)
 
 const Command command_bench = {
   .name = "bench",
-  .arguments = "GRAPH|devices",
+  .arguments = "GRAPH|RUN|devices",
   .summary = "steps/s, items/s and peak memory; or the devices' measured peaks",
   .run = run_bench,
 };

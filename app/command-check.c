@@ -206,11 +206,11 @@ run_check (const Command *command, int argc, char **argv)
   if (!command_parse (command, entries, &argc, &argv))
     return 2;
   if (argc != 2 && !(gradcheck && argc == 3))
-    return command_usage (command, "It takes one GRAPH.");
+    return command_usage (command, "It takes one GRAPH or one RUN folder.");
 
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomGraph) graph = loom_graph_read_file (argv[1], faults, &error);
+  g_autoptr (LoomGraph) graph = command_load_graph (argv[1], faults, &error);
   if (!graph)
     {
       fprintf (stderr, "gradloom check: %s\n", error->message);
@@ -251,7 +251,7 @@ run_check (const Command *command, int argc, char **argv)
 
 const Command command_check = {
   .name = "check",
-  .arguments = "GRAPH [NODE]",
+  .arguments = "GRAPH|RUN [NODE]",
   .summary = "validate; table of nodes with shape, parameters, FLOPs, memory",
   .details = "All faults are printed, each with line, node, port and fix; the status is then 1.",
   .run = run_check,

@@ -180,7 +180,7 @@ run_program (const Command *command, int argc, char **argv)
   if (!command_parse (command, entries, &argc, &argv))
     return 2;
   if (argc != 2)
-    return command_usage (command, "It takes one GRAPH.");
+    return command_usage (command, "It takes one GRAPH or one RUN folder.");
 
   g_autoptr (GError) error = NULL;
   g_auto (Listing) l = { 0 };
@@ -200,7 +200,7 @@ run_program (const Command *command, int argc, char **argv)
 
 const Command command_program = {
   .name = "program",
-  .arguments = "GRAPH",
+  .arguments = "GRAPH|RUN",
   .summary = "the primitives, forward, backward and update",
   .run = run_program,
 };
@@ -244,7 +244,7 @@ run_plan (const Command *command, int argc, char **argv)
   if (!command_parse (command, entries, &argc, &argv))
     return 2;
   if (argc != 2)
-    return command_usage (command, "It takes one GRAPH.");
+    return command_usage (command, "It takes one GRAPH or one RUN folder.");
 
   g_autoptr (GError) error = NULL;
   g_auto (Listing) l = { 0 };
@@ -276,7 +276,7 @@ run_plan (const Command *command, int argc, char **argv)
 
 const Command command_plan = {
   .name = "plan",
-  .arguments = "GRAPH",
+  .arguments = "GRAPH|RUN",
   .summary = "what runs: fused kernels, devices, memory",
   .run = run_plan,
 };

@@ -117,7 +117,8 @@ check_words (Run *r)
 static gboolean
 work (Run *r, const char *path, GError **error)
 {
-  if (!run_open_graph (r, path, error) || !run_read_inputs (r, error))
+  if (!run_open_graph (r, path, error) || !command_run_weights (path, &r->weights, error)
+      || !run_read_inputs (r, error))
     return FALSE;
   run_bind_batch (r);
   return run_bind_again (r, error) && run_check_bound (r, error) && run_build_program (r, error)
@@ -151,7 +152,7 @@ run_run (const Command *command, int argc, char **argv)
   if (!command_parse (command, entries, &argc, &argv))
     return 2;
   if (argc != 2)
-    return command_usage (command, "It takes one GRAPH.");
+    return command_usage (command, "It takes one GRAPH or one RUN folder.");
   int status = check_words (&r);
   if (status == 0)
     status = read_doors (&r);
@@ -170,10 +171,11 @@ run_run (const Command *command, int argc, char **argv)
 
 const Command command_run = {
   .name = "run",
-  .arguments = "GRAPH",
+  .arguments = "GRAPH|RUN",
   .summary = "compute ports and gradients from files",
   .details
   = "Only what the requested ports need is computed. A dataset port that is not given is the first batch of the\n"
-    "test samples, in file order. Gradients are written under the weights' names and as input:PORT.",
+    "test samples, in file order. Gradients are written under the weights' names and as input:PORT. Of a RUN folder\n"
+    "the newest weights are taken, moving averages where it keeps some, unless --weights names others.",
   .run = run_run,
 };

@@ -374,6 +374,10 @@ run_train (const Command *command, int argc, char **argv)
     return command_usage (command, "--resume goes on with the batch size, seed, graph and weights that the run has, so "
                                    "it goes with none of --batch-size, --seed, --precision, --set, --weights and "
                                    "--match. Leave them out, or start a new run with --out.");
+  if (!resume && argc == 2 && g_file_test (argv[1], G_FILE_TEST_IS_DIR))
+    return command_usage (
+        command, "“%s” is a folder. Go on with a run by --resume %s, or begin anew from its graph: %s/graph.xml.",
+        argv[1], argv[1], argv[1]);
   if (!resume && argc != 2)
     return command_usage (command,
                           argc < 2 ? "Which graph? It takes one GRAPH, or --resume DIR." : "It takes one GRAPH.");
@@ -439,9 +443,11 @@ const Command command_train = {
   = "The run folder holds graph.xml, events.jsonl, checkpoints/STEP/ and weights.safetensors. A checkpoint is\n"
     "written at each epoch's end and every 30 seconds; Ctrl-C finishes the step, writes one and leaves with\n"
     "status 130 (SIGTERM: 143). A resumed run ends with the same bits as one that was never stopped.\n\n"
-    "Of <train>: accumulate=\"N\" makes a step of N batches; ema=\"0.999\" keeps a moving average of the weights, which\n"
+    "Of <train>: accumulate=\"N\" makes a step of N batches; ema=\"0.999\" keeps a moving average of the weights, "
+    "which\n"
     "validation and test use and which is written to weights-ema.safetensors; patience=\"5\" ends training after 5\n"
-    "epochs without a better validation loss (or monitor=\"METRIC\"), the best weights are weights-best.safetensors.\n\n"
+    "epochs without a better validation loss (or monitor=\"METRIC\"), the best weights are "
+    "weights-best.safetensors.\n\n"
     "--weights begins from a file: weights of the same name and shape are taken, all others are listed. With a\n"
     "<group match=\"…\" frozen=\"true\"/> they stay as they are while new layers learn.\n\n"
     "  gradloom train graphs/models/fashion-lenet.xml --epochs 3 --out run1\n"
@@ -451,17 +457,6 @@ const Command command_train = {
 };
 
 /* ---- eval ------------------------------------------------------------- */
-
-/* What validation was computed from: the moving averages where the run keeps some. */
-static char *
-newest_weights (const char *run)
-{
-  g_autofree char *averages = g_build_filename (run, "weights-ema.safetensors", NULL);
-
-  if (g_file_test (averages, G_FILE_TEST_EXISTS))
-    return g_steal_pointer (&averages);
-  return g_build_filename (run, "weights.safetensors", NULL);
-}
 
 static int
 run_eval (const Command *command, int argc, char **argv)
@@ -488,26 +483,12 @@ run_eval (const Command *command, int argc, char **argv)
 
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = NULL;
-  if (g_file_test (argv[1], G_FILE_TEST_IS_DIR))
-    {
-      g_autofree char *run_device = NULL;
-      int run_threads;
-      graph = loom_trainer_read_run (argv[1], &run_device, &run_threads, &error);
-      gboolean newest = !weights;
-      if (newest)
-        weights = newest_weights (argv[1]);
-      if (graph && newest && !g_file_test (weights, G_FILE_TEST_EXISTS))
-        {
-          g_set_error (&error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "There is no “%s”: this run has no checkpoint yet. Train on with: gradloom train --resume %s",
-                       weights, argv[1]);
-          return command_fail (command, g_steal_pointer (&error));
-        }
-    }
-  else if (!g_file_test (argv[1], G_FILE_TEST_EXISTS))
+  if (!g_file_test (argv[1], G_FILE_TEST_EXISTS))
     g_set_error (&error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no such run or graph: “%s”.", argv[1]);
   else
     graph = command_read_graph (argv[1], &error);
+  if (graph && !command_run_weights (argv[1], &weights, &error))
+    return command_fail (command, g_steal_pointer (&error));
   if (!graph)
     return command_fail (command, g_steal_pointer (&error));
 
@@ -541,9 +522,10 @@ const Command command_eval = {
   .name = "eval",
   .arguments = "GRAPH|RUN",
   .summary = "loss and metrics over the test samples",
-  .details = "Loss and every <metric> of <train> over the test samples, or the validation samples where there are none. A\n"
-             "confusion matrix is printed in rows of what is and columns of what was said; --json has it as nested lists.\n\n"
-             "  gradloom eval run1\n"
-             "  gradloom eval run1 --weights run1/weights-best.safetensors",
+  .details
+  = "Loss and every <metric> of <train> over the test samples, or the validation samples where there are none. A\n"
+    "confusion matrix is printed in rows of what is and columns of what was said; --json has it as nested lists.\n\n"
+    "  gradloom eval run1\n"
+    "  gradloom eval run1 --weights run1/weights-best.safetensors",
   .run = run_eval,
 };

@@ -204,22 +204,36 @@ command_finish (int status)
 }
 
 LoomGraph *
+command_load_graph (const char *path, LoomFaults *faults, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  LoomGraph *graph = loom_run_read_graph (path, faults, &local);
+
+  if (!graph)
+    g_set_error (error, LOOM_ERROR,
+                 g_error_matches (local, LOOM_ERROR, LOOM_ERROR_PARSE) ? LOOM_ERROR_PARSE : LOOM_ERROR_DATA, "%s",
+                 local->message);
+  return graph;
+}
+
+LoomGraph *
 command_read_graph (const char *path, GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (GError) local = NULL;
-  g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, &local);
+  g_autoptr (LoomGraph) graph = command_load_graph (path, faults, error);
 
-  if (!graph)
-    {
-      g_set_error (error, LOOM_ERROR,
-                   g_error_matches (local, LOOM_ERROR, LOOM_ERROR_PARSE) ? LOOM_ERROR_PARSE : LOOM_ERROR_DATA, "%s",
-                   local->message);
-      return NULL;
-    }
-  if (!loom_faults_to_error (faults, path, error))
+  if (!graph || !loom_faults_to_error (faults, path, error))
     return NULL;
   return g_steal_pointer (&graph);
+}
+
+gboolean
+command_run_weights (const char *path, char **weights, GError **error)
+{
+  if (*weights || !g_file_test (path, G_FILE_TEST_IS_DIR))
+    return TRUE;
+  *weights = loom_run_newest_weights (path, error);
+  return *weights != NULL;
 }
 
 char *

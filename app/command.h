@@ -38,9 +38,14 @@ gboolean command_flush (void);
 int command_finish (int status);
 void command_warn (const Command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
-/* The one GRAPH argument, read; every fault of grammar is one error. A graph that cannot be read is the graph's fault
- * (status 1), not the disk's. */
+/* The one GRAPH argument, which may be the folder of a run, read; every fault of grammar is one error. A graph that
+ * cannot be read is the graph's fault (status 1), not the disk's. */
 LoomGraph *command_read_graph (const char *path, GError **error);
+/* The same with the faults as a list: NULL is what is no graph at all. */
+LoomGraph *command_load_graph (const char *path, LoomFaults *faults, GError **error);
+/* Where path is the folder of a run and *weights is NULL (no --weights), *weights becomes the run's newest; FALSE where
+ * it has none yet. */
+gboolean command_run_weights (const char *path, char **weights, GError **error);
 
 /* "text" with quotes and escapes, for lines of JSON. */
 char *command_json_string (const char *text);

@@ -70,7 +70,7 @@ studio_document_open (StudioDocument *self, const char *path, GError **error)
   gsize length = 0;
   LoomGraph *graph;
 
-  graph = loom_graph_read_file (absolute, faults, error);
+  graph = loom_run_read_graph (absolute, faults, error);
   if (graph == NULL)
     return FALSE;
   if (!g_file_get_contents (absolute, &text, &length, error))
@@ -107,7 +107,7 @@ studio_document_save (StudioDocument *self, const char *path, GError **error)
   g_free (self->path);
   self->path = g_steal_pointer (&absolute);
   self->n_dropped = 0;
-  folder = g_path_get_dirname (self->path);
+  folder = loom_run_data_folder (self->path);
   if (g_strcmp0 (folder, loom_graph_get_folder (self->graph)) != 0)
     {
       /* Relative data paths mean something else now. */
@@ -217,7 +217,7 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
     return FALSE;
   if (content->path != NULL)
     {
-      folder = g_path_get_dirname (content->path);
+      folder = loom_run_data_folder (content->path);
       loom_graph_set_folder (graph, folder);
     }
   adopt (self, graph, g_steal_pointer (&faults), g_bytes_ref (content->base), content->path);

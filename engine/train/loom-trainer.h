@@ -99,6 +99,14 @@ typedef struct
 /* graph may be NULL when options->resume is set. Opens devices and data, plans, initialises or restores. Errors as
  * their domain says; faults of the graph are one error with all sentences. */
 LoomTrainer *loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GError **error);
+/* The folder that data paths of this graph file are relative to: its own, but for a run's graph.xml the folder of the
+ * graph that was trained, which run.json keeps. */
+char *loom_run_data_folder (const char *graph_path);
+/* loom_graph_read_file() for a file or a run's folder, with that data folder. */
+LoomGraph *loom_run_read_graph (const char *path, LoomFaults *faults, GError **error);
+/* The weights that validation was computed from: the moving averages where the run keeps some, else the newest ones.
+ * DATA where the run has no checkpoint yet. */
+char *loom_run_newest_weights (const char *folder, GError **error);
 /* The graph of the run in a folder, with the folder that its data paths are relative to, and what it ran on. */
 LoomGraph *loom_trainer_read_run (const char *folder, char **device, int *threads, GError **error);
 /* What whoever started it should read though it is no error (a damaged checkpoint was passed over, bits may differ), a

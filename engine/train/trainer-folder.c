@@ -222,6 +222,59 @@ trainer_folder_open (LoomTrainer *t, const char *folder, gint64 events_length, g
              && loom_folder_sync (folder, error));
 }
 
+char *
+loom_run_data_folder (const char *graph_path)
+{
+  g_autofree char *base = g_path_get_basename (graph_path), *folder = g_path_get_dirname (graph_path);
+  g_autofree char *settings_path = g_build_filename (folder, "run.json", NULL);
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  TrainerJson json;
+  const char *data_folder;
+
+  /* A file of this name that happens to lie beside a graph, and is no run's, says nothing of it. */
+  if (g_str_equal (base, "graph.xml") && g_file_test (settings_path, G_FILE_TEST_IS_REGULAR)
+      && trainer_json_root (parser, settings_path, &json, NULL) && json_object_has_member (json.object, "data_folder")
+      && trainer_json_string (&json, "data_folder", &data_folder, NULL))
+    return g_strdup (data_folder);
+  return g_steal_pointer (&folder);
+}
+
+LoomGraph *
+loom_run_read_graph (const char *path, LoomFaults *faults, GError **error)
+{
+  gboolean is_folder = g_file_test (path, G_FILE_TEST_IS_DIR);
+  g_autofree char *graph_path = is_folder ? g_build_filename (path, "graph.xml", NULL) : g_strdup (path);
+  g_autofree char *folder = NULL;
+
+  if (is_folder && !g_file_test (graph_path, G_FILE_TEST_EXISTS))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no run in %s: it has no graph.xml.", path);
+      return NULL;
+    }
+  LoomGraph *graph = loom_graph_read_file (graph_path, faults, error);
+  if (!graph)
+    return NULL;
+  folder = loom_run_data_folder (graph_path);
+  loom_graph_set_folder (graph, folder);
+  return graph;
+}
+
+char *
+loom_run_newest_weights (const char *folder, GError **error)
+{
+  g_autofree char *averages = g_build_filename (folder, "weights-ema.safetensors", NULL);
+  g_autofree char *weights = g_build_filename (folder, "weights.safetensors", NULL);
+
+  if (g_file_test (averages, G_FILE_TEST_EXISTS))
+    return g_steal_pointer (&averages);
+  if (g_file_test (weights, G_FILE_TEST_EXISTS))
+    return g_steal_pointer (&weights);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "There is no “%s”: this run has no checkpoint yet. Train on with: gradloom train --resume %s", weights,
+               folder);
+  return NULL;
+}
+
 LoomGraph *
 loom_trainer_read_run (const char *folder, char **device, int *threads, GError **error)
 {
@@ -230,7 +283,7 @@ loom_trainer_read_run (const char *folder, char **device, int *threads, GError *
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (JsonParser) parser = json_parser_new ();
   TrainerJson json;
-  const char *device_name, *data_folder = NULL;
+  const char *device_name;
   gint64 n_threads;
 
   if (!g_file_test (graph_path, G_FILE_TEST_EXISTS))
@@ -238,18 +291,13 @@ loom_trainer_read_run (const char *folder, char **device, int *threads, GError *
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no run in %s: it has no graph.xml.", folder);
       return NULL;
     }
-  g_autoptr (LoomGraph) graph = loom_graph_read_file (graph_path, faults, error);
+  g_autoptr (LoomGraph) graph = loom_run_read_graph (folder, faults, error);
   if (!graph || !loom_faults_to_error (faults, graph_path, error))
     return NULL;
   if (!trainer_json_root (parser, settings_path, &json, error)
       || !trainer_json_string (&json, "device", &device_name, error)
       || !trainer_json_int (&json, "threads", 0, G_MAXINT, &n_threads, error))
     return NULL;
-  JsonNode *node = json_object_get_member (json.object, "data_folder");
-  if (node && !JSON_NODE_HOLDS_NULL (node) && !trainer_json_string (&json, "data_folder", &data_folder, error))
-    return NULL;
-  if (data_folder)
-    loom_graph_set_folder (graph, data_folder);
   *device = g_strdup (device_name);
   *threads = (int)n_threads;
   return g_steal_pointer (&graph);
