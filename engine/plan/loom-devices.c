@@ -177,7 +177,9 @@ open_device (LoomDevices *devices, const LoomBackend *backend, int index, GError
       if (count > 0 || message.text[0] == '\0')
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "There is no device %s: this machine has %d of that kind.%s",
                      name, count,
-                     strcmp (backend->name, "cpu") == 0 ? " Set GRADLOOM_CPU_DEVICES for more virtual ones." : "");
+                     g_str_equal (backend->name, "cpu") || g_str_equal (backend->name, "ref")
+                         ? " Set GRADLOOM_CPU_DEVICES for more virtual ones."
+                         : "");
       else
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "There is no device %s: %s. Use device cpu.", name,
                      message.text);

@@ -217,6 +217,14 @@ is_mergeable_cast (Work *w, const LoomInstr *instr)
              || (loom_dtype_is_float (from->dtype) && (to->dtype == LOOM_BF16 || to->dtype == LOOM_F16)));
 }
 
+/* The plan's own device is NULL however it was written, so that names can be compared by address: a program keeps
+ * each once. */
+static const char *
+device_asked_for (const Work *w, const char *name)
+{
+  return g_strcmp0 (name, w->options.device) == 0 ? NULL : name;
+}
+
 static void
 import_instr (Work *w, const LoomInstr *from)
 {
@@ -229,7 +237,7 @@ import_instr (Work *w, const LoomInstr *from)
   instr->prim = prim;
   instr->region = from->region;
   instr->origin = from->origin;
-  instr->device_name = from->device;
+  instr->device_name = device_asked_for (w, from->device);
   instr->recomputation = from->recomputation;
   g_string_assign (instr->label, cast ? "cast" : prim->name);
   /* What else an alias names is there for its gradient, which has been taken by now. */
@@ -330,34 +338,45 @@ share_common (Work *w)
     }
 }
 
-/* Instructions that move nothing: reshape, a copy or expansion to the same shape and type. */
+/* Whether the result has the operand's bytes as they are: a reshape, a copy or an expansion to the same count and type.
+ */
+static gboolean
+moves_nothing (Work *w, const WorkInstr *instr)
+{
+  const LoomTensorDesc *a, *b;
+
+  if (instr->prim == NULL || instr->out->len != 1 || instr->in->len != 1)
+    return FALSE;
+  if (instr->prim->flags & LOOM_PRIM_ALIAS)
+    return TRUE;
+  if (strcmp (instr->primitive, "copy") != 0 && strcmp (instr->primitive, "expand") != 0)
+    return FALSE;
+  a = &work_value (w, work_in (instr, 0))->desc;
+  b = &work_value (w, work_out (instr, 0))->desc;
+  return a->dtype == b->dtype && loom_desc_count (a) == loom_desc_count (b);
+}
+
+/* Such an instruction on its operand's own device is no instruction. Between two devices it is the transfer, which the
+ * placement makes of it. */
 static void
 find_aliases (Work *w)
 {
   for (guint i = 0; i < w->instrs->len; i++)
     {
       WorkInstr *instr = work_instr (w, i);
-      gboolean alias = FALSE;
+      WorkValue *out;
 
-      if (instr->dead || instr->prim == NULL || instr->out->len != 1 || instr->in->len != 1)
+      if (instr->dead || !moves_nothing (w, instr))
         continue;
-      if (instr->prim->flags & LOOM_PRIM_ALIAS)
-        alias = TRUE;
-      else if (strcmp (instr->primitive, "copy") == 0 || strcmp (instr->primitive, "expand") == 0)
+      out = work_value (w, work_out (instr, 0));
+      if (instr->device_name != work_value (w, work_in (instr, 0))->device_name)
         {
-          const LoomTensorDesc *a = &work_value (w, work_in (instr, 0))->desc;
-          const LoomTensorDesc *b = &work_value (w, work_out (instr, 0))->desc;
-
-          alias = a->dtype == b->dtype && loom_desc_count (a) == loom_desc_count (b);
+          instr->crosses_only = TRUE;
+          continue;
         }
-      if (alias && instr->device_name == work_value (w, work_in (instr, 0))->device_name)
-        {
-          WorkValue *out = work_value (w, work_out (instr, 0));
-
-          out->alias = work_in (instr, 0);
-          out->producer = -1;
-          instr->dead = TRUE;
-        }
+      out->alias = work_in (instr, 0);
+      out->producer = -1;
+      instr->dead = TRUE;
     }
 }
 
@@ -528,7 +547,7 @@ work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *opt
       value.input = info->input;
       value.region = info->region;
       value.origin = info->origin;
-      value.device_name = info->device;
+      value.device_name = device_asked_for (w, info->device);
       value.device = -1;
       value.owner = info->input >= 0 ? LOOM_OWNER_DATA : LOOM_OWNER_ACTIVATIONS;
       g_array_append_val (w->values, value);

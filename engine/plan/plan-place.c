@@ -192,52 +192,6 @@ make_kernel (Work *w, WorkInstr *instr, const LoomTensorDesc *in, const LoomTens
   return device->backend->kernel_new (device->device, &spec, &instr->kernel, message);
 }
 
-/* v on another device, by a copy that the listing and the canvas show. 0 and an error when that is not allowed. */
-static guint
-on_device (Placer *p, guint v, int device, GError **error)
-{
-  Work *w = p->w;
-  guint root = work_root (w, v), copy;
-  WorkInstr *transfer;
-
-  if (work_value (w, root)->device == device)
-    return v;
-  if (w->options.strict_devices)
-    {
-      g_set_error (
-          error, LOOM_ERROR, LOOM_ERROR_DEVICE,
-          "Expected all tensors on one device, but the value of node %s is on %s and is needed on %s. Give both "
-          "nodes one device, or take strict_devices away.",
-          work_value (w, v)->origin != NULL ? work_value (w, v)->origin : "(none)",
-          device_at (w, work_value (w, root)->device)->name, device_at (w, device)->name);
-      return 0;
-    }
-  copy = work_value (w, root)->on_device;
-  if (copy == 0 || work_value (w, copy)->device != device)
-    {
-      copy = work_new_value (w, &work_value (w, root)->desc, work_value (w, root));
-      work_value (w, root)->on_device = copy;
-      transfer = work_new_instr (w, "transfer", NULL, 0);
-      transfer->is_transfer = TRUE;
-      transfer->device = device;
-      transfer->origin = work_value (w, root)->origin;
-      transfer->region = work_value (w, root)->region;
-      g_string_printf (transfer->label, "copy %s→%s", device_at (w, work_value (w, root)->device)->name,
-                       device_at (w, device)->name);
-      g_array_append_val (transfer->in, root);
-      g_array_append_val (transfer->out, copy);
-      append_instr (p, transfer);
-    }
-  if (v == root)
-    return copy;
-  {
-    guint alias = work_new_value (w, &work_value (w, v)->desc, work_value (w, v));
-
-    work_value (w, alias)->alias = copy;
-    return alias;
-  }
-}
-
 /* v (a value with bytes of its own, or an alias of equal shape) in the wanted layout. */
 static guint
 in_layout (Placer *p, guint v, LoomLayout layout, GError **error)
@@ -303,6 +257,59 @@ settle_alias (Placer *p, guint v, GError **error)
     return FALSE;
   work_value (w, v)->alias = plain;
   return TRUE;
+}
+
+/* v on another device, by a copy that the listing and the canvas show. 0 and an error when that is not allowed. */
+static guint
+on_device (Placer *p, guint v, int device, GError **error)
+{
+  Work *w = p->w;
+  guint root = work_root (w, v), copy;
+  WorkInstr *transfer;
+
+  if (work_value (w, root)->device == device)
+    return v;
+  if (w->options.strict_devices)
+    {
+      g_set_error (
+          error, LOOM_ERROR, LOOM_ERROR_DEVICE,
+          "Expected all tensors on one device, but the value of node %s is on %s and is needed on %s. Give both "
+          "nodes one device, or take strict_devices away.",
+          work_value (w, v)->origin != NULL ? work_value (w, v)->origin : "(none)",
+          device_at (w, work_value (w, root)->device)->name, device_at (w, device)->name);
+      return 0;
+    }
+  /* A device that computes in the plain layout alone may have no kernel that reorders: the bytes leave in order. */
+  if (work_value (w, root)->desc.layout != LOOM_LAYOUT_PLAIN && !device_at (w, device)->info.prefers_nhwc)
+    {
+      if (!settle_alias (p, v, error) || (v = in_layout (p, v, LOOM_LAYOUT_PLAIN, error)) == 0)
+        return 0;
+      root = work_root (w, v);
+    }
+  copy = work_value (w, root)->on_device;
+  if (copy == 0 || work_value (w, copy)->device != device)
+    {
+      copy = work_new_value (w, &work_value (w, root)->desc, work_value (w, root));
+      work_value (w, root)->on_device = copy;
+      transfer = work_new_instr (w, "transfer", NULL, 0);
+      transfer->is_transfer = TRUE;
+      transfer->device = device;
+      transfer->origin = work_value (w, root)->origin;
+      transfer->region = work_value (w, root)->region;
+      g_string_printf (transfer->label, "copy %s→%s", device_at (w, work_value (w, root)->device)->name,
+                       device_at (w, device)->name);
+      g_array_append_val (transfer->in, root);
+      g_array_append_val (transfer->out, copy);
+      append_instr (p, transfer);
+    }
+  if (v == root)
+    return copy;
+  {
+    guint alias = work_new_value (w, &work_value (w, v)->desc, work_value (w, v));
+
+    work_value (w, alias)->alias = copy;
+    return alias;
+  }
 }
 
 /* Which operands would be NHWC if the instruction ran on images; FALSE when it has nothing to do with them. */
@@ -373,6 +380,21 @@ is_trained (Work *w, guint v)
   return slot >= 0 && loom_program_get_slot (w->program, (guint)slot)->kind != LOOM_SLOT_SCALAR;
 }
 
+/* What moves nothing needs no kernel on any device: between two of them it is the transfer itself. */
+static gboolean
+place_alias (Placer *p, WorkInstr *instr, GError **error)
+{
+  Work *w = p->w;
+  guint moved = on_device (p, work_in (instr, 0), instr->device, error);
+
+  if (moved == 0)
+    return FALSE;
+  work_value (w, work_out (instr, 0))->alias = moved;
+  work_value (w, work_out (instr, 0))->producer = -1;
+  instr->dead = TRUE;
+  return TRUE;
+}
+
 static gboolean
 place_instr (Placer *p, WorkInstr *instr, GError **error)
 {
@@ -387,6 +409,8 @@ place_instr (Placer *p, WorkInstr *instr, GError **error)
   instr->device = device_of_name (w, instr->device_name, error);
   if (instr->device < 0)
     return FALSE;
+  if (instr->crosses_only)
+    return place_alias (p, instr, error);
   for (guint k = 0; k < instr->in->len; k++)
     {
       guint v = work_in (instr, k);

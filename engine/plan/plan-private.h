@@ -54,6 +54,7 @@ typedef struct
   guint recomputation;
   int device;
   gboolean dead, setup, is_transfer;
+  gboolean crosses_only; /* the result is the operand's bytes on another device */
   LoomKernel *kernel;
   GString *label;
   gsize scratch_offset;

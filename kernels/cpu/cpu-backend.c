@@ -3,6 +3,7 @@
  * Virtual devices (GRADLOOM_CPU_DEVICES) are the same processor with allocations of
  * their own, so that programs for several devices can be run and tested anywhere. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/virtual.h"
 #include "kernels/widen.h"
 
 #include <omp.h>
@@ -107,10 +108,7 @@ cpu_parallel (int threads, int64_t n, CpuPart part, void *context)
 static int
 cpu_device_count (LoomMessage *message)
 {
-  const char *wanted = getenv ("GRADLOOM_CPU_DEVICES");
-  int n = wanted != NULL ? atoi (wanted) : 1;
-
-  return n < 1 ? 1 : n > 64 ? 64 : n;
+  return loom_virtual_devices ();
 }
 
 static void
@@ -314,8 +312,8 @@ cpu_kernel_new (size_t size, LoomDevice *device, const LoomKernelSpec *spec, siz
   return k;
 }
 
-/* Loops are f32; bf16 goes through them where nothing better is there. f16 is stored and converted but not computed with:
- * without its own instructions it would have f16's narrow range and none of its speed. */
+/* Loops are f32; bf16 goes through them where nothing better is there. f16 is stored and converted but not computed
+ * with: without its own instructions it would have f16's narrow range and none of its speed. */
 static LoomStatus
 widened (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {

@@ -3,6 +3,7 @@
  * It is there to be obviously right. The other back ends are tested against it, and
  * gradients are tested on it in f64; nothing here is tuned. */
 #include "kernels/ref/ref.h"
+#include "kernels/virtual.h"
 #include "kernels/widen.h"
 
 #include <stdio.h>
@@ -46,7 +47,11 @@ static const RefPrimitive *const primitives[] = {
   &ref_concat,
   &ref_fill,
   &ref_iota,
-  &ref_random, &ref_cholesky, &ref_triangular_solve, &ref_solve, &ref_det,
+  &ref_random,
+  &ref_cholesky,
+  &ref_triangular_solve,
+  &ref_solve,
+  &ref_det,
   &ref_grad_stats,
   &ref_sgd_step,
   &ref_adam_step,
@@ -66,7 +71,7 @@ struct LoomDevice
   int unused;
 };
 
-static LoomDevice the_device;
+static LoomDevice devices[LOOM_MAX_VIRTUAL_DEVICES];
 
 LoomStatus
 ref_index_fault (LoomMessage *message, const char *what, int64_t index, int64_t limit)
@@ -79,19 +84,20 @@ ref_index_fault (LoomMessage *message, const char *what, int64_t index, int64_t 
 static int
 ref_device_count (LoomMessage *message)
 {
-  return 1;
+  return loom_virtual_devices ();
 }
 
 static LoomStatus
 ref_device_open (int index, int threads, LoomDevice **device, LoomMessage *message)
 {
-  if (index != 0)
+  if (index < 0 || index >= loom_virtual_devices ())
     {
-      snprintf (message->text, sizeof message->text, "there is one reference device, ref:0; ref:%d does not exist",
-                index);
+      snprintf (message->text, sizeof message->text,
+                "ref:%d does not exist: there are %d reference devices (GRADLOOM_CPU_DEVICES sets how many)", index,
+                loom_virtual_devices ());
       return LOOM_STATUS_DEVICE;
     }
-  *device = &the_device;
+  *device = &devices[index];
   return LOOM_STATUS_OK;
 }
 

@@ -31,7 +31,8 @@ FN (matmul) (const RefKernel *k, void *const *b, LoomMessage *message)
 
             for (int64_t d = 0; d < depth; d++)
               sum += (double)pa[at->trans_a ? d * m + i : i * depth + d] * pb[at->trans_b ? j * depth + d : d * n + j];
-            py[(q * m + i) * n + j] = (T)ref_scalar_f64 (at->act, sum, 0, 0, 0);
+            /* Rounded first: a product with its activation has the bits of the two one after the other. */
+            py[(q * m + i) * n + j] = FN (ref_scalar) (at->act, (T)sum, 0, 0, 0);
           }
     }
   return LOOM_STATUS_OK;
