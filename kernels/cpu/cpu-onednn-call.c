@@ -55,6 +55,8 @@ onednn_work (CpuKernel *k, void *const *b, LoomMessage *message)
   for (int i = 0; ok && i < self->n_calls; i++)
     ok = dnnl_primitive_execute (self->call[i].primitive, stream, self->call[i].n_args, self->call[i].arg)
          == dnnl_success;
+  ok = ok
+       && dnnl_stream_wait (stream) == dnnl_success; /* a build of oneDNN upon SYCL returns before the work is done */
   if (self->alone)
     cpu_thread_limit (k->threads);
   if (!ok)
@@ -106,6 +108,7 @@ onednn_finish (Onednn *self, bool ok, CpuKernel **kernel)
 {
   if (self->alone)
     cpu_thread_limit (self->k.threads);
+  onednn_descs_free (self);
   if (!ok)
     {
       self->k.base.free (&self->k.base);
@@ -116,11 +119,11 @@ onednn_finish (Onednn *self, bool ok, CpuKernel **kernel)
 }
 
 dnnl_memory_t
-onednn_memory (Onednn *self, const dnnl_memory_desc_t *md, int buffer, size_t offset)
+onednn_memory (Onednn *self, OnednnDesc md, int buffer, size_t offset)
 {
   OnednnMemory *m = &self->memory[self->n_memories];
 
-  if (self->n_memories == ONEDNN_MEMORIES
+  if (md == NULL || self->n_memories == ONEDNN_MEMORIES
       || dnnl_memory_create (&m->memory, md, onednn_engine (), DNNL_MEMORY_NONE) != dnnl_success)
     return NULL;
   m->buffer = buffer;
@@ -130,10 +133,12 @@ onednn_memory (Onednn *self, const dnnl_memory_desc_t *md, int buffer, size_t of
 }
 
 dnnl_memory_t
-onednn_scratch (Onednn *self, const dnnl_memory_desc_t *md)
+onednn_scratch (Onednn *self, OnednnDesc md)
 {
   size_t offset = self->k.base.scratch_bytes;
 
+  if (md == NULL)
+    return NULL;
   self->k.base.scratch_bytes += (dnnl_memory_desc_get_size (md) + 63) & ~(size_t)63;
   return onednn_memory (self, md, self->k.n_in + self->k.n_out, offset);
 }
@@ -151,7 +156,7 @@ OnednnCall *
 onednn_call (Onednn *self, dnnl_primitive_desc_t pd)
 {
   OnednnCall *call = &self->call[self->n_calls];
-  const dnnl_memory_desc_t *md;
+  OnednnDesc md;
   bool ok = self->n_calls < ONEDNN_CALLS && dnnl_primitive_create (&call->primitive, pd) == dnnl_success;
 
   if (ok)
@@ -166,8 +171,7 @@ onednn_call (Onednn *self, dnnl_primitive_desc_t pd)
 }
 
 static bool
-reorder (Onednn *self, const dnnl_memory_desc_t *from_md, dnnl_memory_t from, const dnnl_memory_desc_t *to_md,
-         dnnl_memory_t to)
+reorder (Onednn *self, OnednnDesc from_md, dnnl_memory_t from, OnednnDesc to_md, dnnl_memory_t to)
 {
   dnnl_primitive_attr_t attr = onednn_attr ();
   dnnl_primitive_desc_t pd;
@@ -184,7 +188,7 @@ reorder (Onednn *self, const dnnl_memory_desc_t *from_md, dnnl_memory_t from, co
 }
 
 dnnl_memory_t
-onednn_input (Onednn *self, int i, const dnnl_memory_desc_t *given, const dnnl_memory_desc_t *wanted)
+onednn_input (Onednn *self, int i, OnednnDesc given, OnednnDesc wanted)
 {
   dnnl_memory_t memory = onednn_memory (self, given, i, 0), other;
 
@@ -195,14 +199,13 @@ onednn_input (Onednn *self, int i, const dnnl_memory_desc_t *given, const dnnl_m
 }
 
 dnnl_memory_t
-onednn_result (Onednn *self, int i, const dnnl_memory_desc_t *given, const dnnl_memory_desc_t *wanted)
+onednn_result (Onednn *self, int i, OnednnDesc given, OnednnDesc wanted)
 {
   return dnnl_memory_desc_equal (given, wanted) ? onednn_memory (self, given, i, 0) : onednn_scratch (self, wanted);
 }
 
 bool
-onednn_output (Onednn *self, int i, dnnl_memory_t from, const dnnl_memory_desc_t *given,
-               const dnnl_memory_desc_t *wanted)
+onednn_output (Onednn *self, int i, dnnl_memory_t from, OnednnDesc given, OnednnDesc wanted)
 {
   if (dnnl_memory_desc_equal (given, wanted))
     return true;
@@ -264,8 +267,7 @@ onednn_fuse_relu (dnnl_primitive_attr_t attr)
 
   if (!ok)
     return false;
-  ok = dnnl_post_ops_append_eltwise (ops, 1.0f, dnnl_eltwise_relu, RELU_SLOPE, 0) == dnnl_success
-       && dnnl_primitive_attr_set_post_ops (attr, ops) == dnnl_success;
+  ok = onednn_append_leaky_relu (ops, RELU_SLOPE) && dnnl_primitive_attr_set_post_ops (attr, ops) == dnnl_success;
   dnnl_post_ops_destroy (ops);
   return ok;
 }

@@ -6,8 +6,8 @@
 #include "kernels/cpu/cpu-onednn.h"
 
 /* The operand of logical [batch…, rows, columns], its rank raised to y's. */
-static bool
-describe (dnnl_memory_desc_t *md, const LoomTensorDesc *x, int rank, bool transposed)
+static OnednnDesc
+describe (Onednn *self, const LoomTensorDesc *x, int rank, bool transposed)
 {
   dnnl_dims_t dims, strides;
   int64_t n = 1;
@@ -29,7 +29,50 @@ describe (dnnl_memory_desc_t *md, const LoomTensorDesc *x, int rank, bool transp
       dims[rank - 2] = d;
       strides[rank - 2] = s;
     }
-  return dnnl_memory_desc_init_by_strides (md, rank, dims, onednn_type (x->dtype), strides) == dnnl_success;
+  return onednn_desc_strides (self, rank, dims, onednn_type (x->dtype), strides);
+}
+
+/* [1, …, 1, columns of y]: what is added to every row. */
+static OnednnDesc
+describe_bias (Onednn *self, const LoomTensorDesc *bias, const LoomTensorDesc *y)
+{
+  dnnl_dims_t dims;
+
+  for (int i = 0; i < y->rank; i++)
+    dims[i] = i == y->rank - 1 ? y->dim[i] : 1;
+  return onednn_desc_strides (self, y->rank, dims, onednn_type (bias->dtype), NULL);
+}
+
+static bool
+build (Onednn *self, const LoomKernelSpec *spec)
+{
+  const LoomMatmulAttrs *a = spec->attrs;
+  const LoomTensorDesc *y = &spec->out[0];
+  OnednnDesc amd = describe (self, &spec->in[0], y->rank, a->trans_a);
+  OnednnDesc bmd = describe (self, &spec->in[1], y->rank, a->trans_b);
+  OnednnDesc ymd = describe (self, y, y->rank, false);
+  OnednnDesc cmd = a->has_bias ? describe_bias (self, &spec->in[2], y) : NULL;
+  dnnl_primitive_attr_t attr;
+  dnnl_primitive_desc_t pd;
+  OnednnCall *call;
+
+  if (amd == NULL || bmd == NULL || ymd == NULL || (a->has_bias && cmd == NULL))
+    return false;
+  attr = onednn_attr ();
+  self->act = a->act;
+  if (y->dtype != LOOM_F32 && a->act == LOOM_SCALAR_RELU && onednn_fuse_relu (attr))
+    self->act = LOOM_SCALAR_ID;
+  pd = onednn_matmul (amd, bmd, cmd, ymd, attr);
+  dnnl_primitive_attr_destroy (attr);
+  if (pd == NULL)
+    return false;
+  onednn_describe (self, pd);
+  call = onednn_call (self, pd);
+  return call != NULL && onednn_arg (call, DNNL_ARG_SRC, onednn_memory (self, amd, 0, 0))
+         && onednn_arg (call, DNNL_ARG_WEIGHTS, onednn_memory (self, bmd, 1, 0))
+         && onednn_arg (call, DNNL_ARG_DST, onednn_memory (self, ymd, spec->n_in, 0))
+         && (!a->has_bias || onednn_arg (call, DNNL_ARG_BIAS, onednn_memory (self, cmd, 2, 0)))
+         && (y->dtype == LOOM_F32 || self->act == LOOM_SCALAR_ID); /* the own pass is over f32 */
 }
 
 LoomStatus
@@ -37,48 +80,16 @@ cpu_onednn_matmul (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
                    LoomMessage *message)
 {
   const LoomMatmulAttrs *a = spec->attrs;
-  const LoomTensorDesc *y = &spec->out[0], *x = &spec->in[0];
+  const LoomTensorDesc *x = &spec->in[0];
   int64_t depth = x->dim[a->trans_a ? x->rank - 2 : x->rank - 1];
-  dnnl_memory_desc_t amd, bmd, cmd, ymd;
-  dnnl_dims_t bias_dims;
-  dnnl_matmul_desc_t desc;
-  dnnl_primitive_attr_t attr;
-  dnnl_primitive_desc_t pd = NULL;
-  OnednnCall *call;
-  Onednn *self;
+  Onednn *self = onednn_new (device, spec, attrs_size, 2 * (double)(loom_desc_count (&spec->out[0]) * depth), message);
   unsigned denormals;
   bool ok;
 
-  for (int i = 0; i < y->rank; i++)
-    bias_dims[i] = i == y->rank - 1 ? y->dim[i] : 1;
-  if (!describe (&amd, &spec->in[0], y->rank, a->trans_a) || !describe (&bmd, &spec->in[1], y->rank, a->trans_b)
-      || !describe (&ymd, y, y->rank, false)
-      || dnnl_memory_desc_init_by_strides (&cmd, y->rank, bias_dims,
-                                           onednn_type (a->has_bias ? spec->in[2].dtype : LOOM_F32), NULL)
-             != dnnl_success
-      || dnnl_matmul_desc_init (&desc, &amd, &bmd, a->has_bias ? &cmd : NULL, &ymd) != dnnl_success)
-    return LOOM_STATUS_UNSUPPORTED;
-  self = onednn_new (device, spec, attrs_size, 2 * (double)(loom_desc_count (y) * depth), message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   denormals = onednn_denormals_on ();
-  attr = onednn_attr ();
-  if (y->dtype != LOOM_F32 && a->act == LOOM_SCALAR_RELU && onednn_fuse_relu (attr))
-    self->act = LOOM_SCALAR_ID;
-  else
-    self->act = a->act;
-  ok = dnnl_primitive_desc_create (&pd, &desc, attr, onednn_engine (), NULL) == dnnl_success;
-  dnnl_primitive_attr_destroy (attr);
-  if (ok)
-    {
-      onednn_describe (self, pd);
-      call = onednn_call (self, pd);
-      ok = call != NULL && onednn_arg (call, DNNL_ARG_SRC, onednn_memory (self, &amd, 0, 0))
-           && onednn_arg (call, DNNL_ARG_WEIGHTS, onednn_memory (self, &bmd, 1, 0))
-           && onednn_arg (call, DNNL_ARG_DST, onednn_memory (self, &ymd, spec->n_in, 0))
-           && (!a->has_bias || onednn_arg (call, DNNL_ARG_BIAS, onednn_memory (self, &cmd, 2, 0)));
-    }
+  ok = build (self, spec);
   onednn_denormals_restore (denormals);
-  /* The own pass is over f32. */
-  return onednn_finish (self, ok && (y->dtype == LOOM_F32 || self->act == LOOM_SCALAR_ID), kernel);
+  return onednn_finish (self, ok, kernel);
 }

@@ -1,8 +1,10 @@
-/* Private to cpu-onednn-*.c: a kernel as a short list of oneDNN 2.x primitives, the
+/* Private to cpu-onednn-*.c: a kernel as a short list of oneDNN primitives, the
  * work itself and the reorders before and after it.
  *
- * Nothing outside this file family names oneDNN; 3.x, which creates primitives
- * differently, would be a second family. Memory objects are made with the kernel and
+ * Nothing outside this file family names oneDNN. What 2.x and 3.x say differently
+ * (descriptions of memory and of primitives) stands in cpu-onednn-v2.c and
+ * cpu-onednn-v3.c, of which the build takes the one that fits the installed header;
+ * the other files are the same for both. Memory objects are made with the kernel and
  * get their addresses when these change. */
 #ifndef LOOM_CPU_ONEDNN_H
 #define LOOM_CPU_ONEDNN_H
@@ -15,6 +17,14 @@
 #define ONEDNN_CALLS    6
 #define ONEDNN_ARGS     6
 #define ONEDNN_BUFFERS  6
+#define ONEDNN_DESCS    16
+
+/* How a tensor lies in memory: in 2.x a struct, in 3.x an opaque object; here always behind a pointer. */
+#if DNNL_VERSION_MAJOR >= 3
+typedef const_dnnl_memory_desc_t OnednnDesc;
+#else
+typedef const dnnl_memory_desc_t *OnednnDesc;
+#endif
 
 typedef struct
 {
@@ -33,9 +43,10 @@ typedef struct
 typedef struct
 {
   CpuKernel k;
-  int n_memories, n_calls;
+  int n_memories, n_calls, n_descs;
   OnednnMemory memory[ONEDNN_MEMORIES];
   OnednnCall call[ONEDNN_CALLS];
+  OnednnDesc desc[ONEDNN_DESCS]; /* needed while the kernel is made; freed by onednn_finish() */
   void *bound[ONEDNN_BUFFERS];
   LoomScalarOp act; /* applied in own loops to output 0 afterwards */
   int64_t act_count;
@@ -51,19 +62,49 @@ Onednn *
 onednn_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, double flops, LoomMessage *message);
 LoomStatus onednn_finish (Onednn *self, bool ok, CpuKernel **kernel);
 
+/* Descriptions that the kernel owns until onednn_finish(); NULL on failure. strides: in elements, NULL for plain order.
+ */
+OnednnDesc
+onednn_desc_tag (Onednn *self, int rank, const dnnl_dims_t dims, dnnl_data_type_t type, dnnl_format_tag_t tag);
+OnednnDesc
+onednn_desc_strides (Onednn *self, int rank, const dnnl_dims_t dims, dnnl_data_type_t type, const dnnl_dims_t strides);
+/* A copy of what a primitive wants for an argument, which outlives the primitive's description. */
+OnednnDesc onednn_desc_wanted (Onednn *self, const_dnnl_primitive_desc_t pd, int arg);
+void onednn_descs_free (Onednn *self);
+
+/* A convolution: x [N,C,H,W], w [O,C/groups,kh,kw] or [groups,O/groups,C/groups,kh,kw], y [N,O,H',W'], bias [O] or
+ * NULL. */
+typedef struct
+{
+  OnednnDesc x, w, y, bias;       /* as they lie outside */
+  OnednnDesc any_x, any_w, any_y; /* as oneDNN may choose */
+  dnnl_dims_t stride, dilation, pad_from, pad_to;
+} OnednnConv;
+
+/* Descriptions of primitives, NULL where oneDNN has none; whoever gets one passes it to onednn_call() or destroys it.
+ * The gradients want a forward pass of the same convolution as a hint. */
+dnnl_primitive_desc_t onednn_conv_forward (const OnednnConv *c, const_dnnl_primitive_attr_t attr);
+dnnl_primitive_desc_t
+onednn_conv_input_grad (const OnednnConv *c, const_dnnl_primitive_desc_t hint, const_dnnl_primitive_attr_t attr);
+dnnl_primitive_desc_t
+onednn_conv_weight_grad (const OnednnConv *c, const_dnnl_primitive_desc_t hint, const_dnnl_primitive_attr_t attr);
+/* y = a·b + bias, all of one rank; bias may be NULL. */
+dnnl_primitive_desc_t
+onednn_matmul (OnednnDesc a, OnednnDesc b, OnednnDesc bias, OnednnDesc y, const_dnnl_primitive_attr_t attr);
+bool onednn_append_leaky_relu (dnnl_post_ops_t ops, float slope);
+
 /* A memory over a buffer at an offset, NULL on failure. */
-dnnl_memory_t onednn_memory (Onednn *self, const dnnl_memory_desc_t *md, int buffer, size_t offset);
+dnnl_memory_t onednn_memory (Onednn *self, OnednnDesc md, int buffer, size_t offset);
 /* A memory of its own in the scratch. */
-dnnl_memory_t onednn_scratch (Onednn *self, const dnnl_memory_desc_t *md);
+dnnl_memory_t onednn_scratch (Onednn *self, OnednnDesc md);
 /* Makes primitive desc pd (taken over) the next call; its scratchpad is added. */
 OnednnCall *onednn_call (Onednn *self, dnnl_primitive_desc_t pd);
 bool onednn_arg (OnednnCall *call, int arg, dnnl_memory_t memory);
 /* Memory in the format `wanted` for buffer i, which lies as `given`: the same memory, or
  * a scratch that a reorder fills first (input), or that onednn_output() empties. */
-dnnl_memory_t onednn_input (Onednn *self, int i, const dnnl_memory_desc_t *given, const dnnl_memory_desc_t *wanted);
-bool onednn_output (Onednn *self, int i, dnnl_memory_t from, const dnnl_memory_desc_t *given,
-                    const dnnl_memory_desc_t *wanted);
-dnnl_memory_t onednn_result (Onednn *self, int i, const dnnl_memory_desc_t *given, const dnnl_memory_desc_t *wanted);
+dnnl_memory_t onednn_input (Onednn *self, int i, OnednnDesc given, OnednnDesc wanted);
+bool onednn_output (Onednn *self, int i, dnnl_memory_t from, OnednnDesc given, OnednnDesc wanted);
+dnnl_memory_t onednn_result (Onednn *self, int i, OnednnDesc given, OnednnDesc wanted);
 /* Attributes with scratchpad_mode_user; the caller destroys them. */
 dnnl_primitive_attr_t onednn_attr (void);
 /* A relu behind the primitive that keeps NaN. Whoever uses it creates the primitive between the two calls below. */
