@@ -179,6 +179,17 @@ bench_losses (const char *rows, const char *logits)
   bench (&s, logits, LOOM_LAYOUT_PLAIN, 0);
 }
 
+/* Over the last of the dims. */
+static void
+bench_softmax (const char *dims)
+{
+  Sample s = { .primitive = "softmax", .n_in = 1, .n_out = 1, .in = { desc (LOOM_F32, dims) } };
+
+  s.out[0] = s.in[0];
+  s.attrs.softmax.axis = s.in[0].rank - 1;
+  bench (&s, dims, LOOM_LAYOUT_PLAIN, 0);
+}
+
 /* Adam over the tensors named, not adjacent in memory. */
 static void
 bench_adam (const char *label, const char *const *dims)
@@ -219,13 +230,22 @@ main (int argc, char **argv)
   bench_linear ("b32 128-10", 32, 10, 128);
   bench_linear ("b128 784-128", 128, 128, 784);
   bench_linear ("b128 128-10", 128, 10, 128);
+  bench_linear ("512x512", 512, 512, 512);
+  bench_linear ("1024x1024", 1024, 1024, 1024);
   bench_losses ("128", "128,10");
+  bench_softmax ("128,10");
+  bench_softmax ("512,1000");
+  bench_softmax ("4096,256");
   bench_reduce ("128,128", "1,128", 1);
   bench_adam ("mlp", mlp);
   bench_conv ("lenet conv1", 64, 1, 28, 6, 5, 2);
   bench_conv ("fashion conv1", 64, 1, 28, 16, 5, 2);
   bench_conv ("lenet conv2", 64, 6, 14, 16, 5, 0);
   bench_conv ("fashion conv2", 64, 16, 14, 32, 5, 2);
+  bench_conv ("resnet 64 at 32", 128, 64, 32, 64, 3, 1);
+  bench_conv ("resnet 128 at 16", 128, 128, 16, 128, 3, 1);
+  bench_conv ("resnet 256 at 8", 128, 256, 8, 256, 3, 1);
+  bench_conv ("resnet 512 at 4", 128, 512, 4, 512, 3, 1);
   bench_pool ("64,6,28,28", "64,6,28,28", "64,6,14,14");
   bench_pool ("64,32,28,28", "64,32,28,28", "64,32,14,14");
   bench_elementwise ("64,16,28,28", LOOM_SCALAR_RELU_GRAD, "64,16,28,28");
