@@ -64,7 +64,8 @@ quit_cb (GSimpleAction *action, GVariant *parameter, gpointer data)
   /* Closing goes through the window, which asks about unsaved changes. */
   g_autoptr (GList) windows = g_list_copy (gtk_application_get_windows (GTK_APPLICATION (data)));
   for (GList *l = windows; l != NULL; l = l->next)
-    gtk_window_close (l->data);
+    if (STUDIO_IS_WINDOW (l->data))
+      gtk_window_close (l->data);
 }
 
 static const GActionEntry app_actions[] = {

@@ -2,15 +2,9 @@
 #include "ui/studio-window-private.h"
 
 static void
-close_then (StudioWindow *self, gpointer data)
+new_then (StudioWindow *self, gpointer data)
 {
   studio_window_new_file (self);
-}
-
-static void
-choose_then (StudioWindow *self, gpointer data)
-{
-  studio_window_choose_file (self);
 }
 
 static void
@@ -22,32 +16,26 @@ example_then (StudioWindow *self, gpointer data)
 static void
 new_cb (StudioWindow *self, GVariant *parameter)
 {
-  studio_window_guard (self, close_then, NULL, NULL);
+  studio_window_guard (self, FALSE, new_then, NULL, NULL);
 }
 
 static void
 open_cb (StudioWindow *self, GVariant *parameter)
 {
-  studio_window_guard (self, choose_then, NULL, NULL);
-}
-
-static void
-open_uri_then (StudioWindow *self, gpointer data)
-{
-  g_autoptr (GFile) file = g_file_new_for_uri (data);
-  studio_window_open_file (self, file);
+  studio_window_choose_file (self);
 }
 
 static void
 open_recent_cb (StudioWindow *self, GVariant *parameter)
 {
-  studio_window_guard (self, open_uri_then, g_variant_dup_string (parameter, NULL), g_free);
+  g_autoptr (GFile) file = g_file_new_for_uri (g_variant_get_string (parameter, NULL));
+  studio_window_open_asking (self, file);
 }
 
 static void
 example_cb (StudioWindow *self, GVariant *parameter)
 {
-  studio_window_guard (self, example_then, g_variant_dup_string (parameter, NULL), g_free);
+  studio_window_guard (self, FALSE, example_then, g_variant_dup_string (parameter, NULL), g_free);
 }
 
 static void

@@ -1,92 +1,8 @@
-/* Files: open, save, examples, recent ones, recovery, and the question about unsaved changes. */
+/* Files: open, save, examples, recent ones, recovery. */
 #include <glib/gstdio.h>
 
 #include "ui/studio-journal.h"
 #include "ui/studio-window-private.h"
-
-/* ---- unsaved changes ---------------------------------------------------------------------- */
-
-typedef struct
-{
-  StudioWindow *window;
-  StudioWindowThen then;
-  gpointer data;
-  GDestroyNotify destroy;
-} Question;
-
-static void
-question_free (Question *q)
-{
-  if (q->destroy != NULL)
-    q->destroy (q->data);
-  g_object_unref (q->window);
-  g_free (q);
-}
-
-static void choose_to_save (StudioWindow *self, Question *after);
-static void save_asking (StudioWindow *self, const char *path, Question *after);
-
-static gboolean
-save_to (StudioWindow *self, const char *path)
-{
-  g_autoptr (GError) error = NULL;
-  if (studio_document_save (self->document, path, &error))
-    {
-      g_autoptr (GFile) file = g_file_new_for_path (studio_document_get_path (self->document));
-      g_autofree char *uri = g_file_get_uri (file);
-      gtk_recent_manager_add_item (gtk_recent_manager_get_default (), uri);
-      return TRUE;
-    }
-  studio_window_toast (self, error->message);
-  return FALSE;
-}
-
-static void
-response_cb (AdwMessageDialog *dialog, const char *response, Question *q)
-{
-  StudioWindow *self = q->window;
-  if (g_str_equal (response, "discard"))
-    q->then (self, q->data);
-  else if (g_str_equal (response, "save"))
-    {
-      if (studio_document_get_path (self->document) == NULL)
-        {
-          choose_to_save (self, q);
-          return;
-        }
-      save_asking (self, NULL, q);
-      return;
-    }
-  question_free (q);
-}
-
-void
-studio_window_guard (StudioWindow *self, StudioWindowThen then, gpointer data, GDestroyNotify destroy)
-{
-  Question *q = g_new0 (Question, 1);
-  q->window = g_object_ref (self);
-  q->then = then;
-  q->data = data;
-  q->destroy = destroy;
-  if (!studio_document_is_edited (self->document) || studio_document_is_empty (self->document))
-    {
-      then (self, data);
-      question_free (q);
-      return;
-    }
-  g_autofree char *title = studio_document_dup_title (self->document);
-  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), NULL, NULL);
-  adw_message_dialog_format_heading (ADW_MESSAGE_DIALOG (dialog), "Save changes to “%s”?", title);
-  adw_message_dialog_set_body (ADW_MESSAGE_DIALOG (dialog), "What is not saved will be lost.");
-  adw_message_dialog_add_responses (ADW_MESSAGE_DIALOG (dialog), "cancel", "_Cancel", "discard", "_Discard", "save",
-                                    "_Save", NULL);
-  adw_message_dialog_set_response_appearance (ADW_MESSAGE_DIALOG (dialog), "discard", ADW_RESPONSE_DESTRUCTIVE);
-  adw_message_dialog_set_response_appearance (ADW_MESSAGE_DIALOG (dialog), "save", ADW_RESPONSE_SUGGESTED);
-  adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "save");
-  adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "cancel");
-  g_signal_connect (dialog, "response", G_CALLBACK (response_cb), q);
-  gtk_window_present (GTK_WINDOW (dialog));
-}
 
 /* ---- open ------------------------------------------------------------------------------------ */
 
@@ -98,6 +14,18 @@ studio_window_new_file (StudioWindow *self)
   studio_window_setup_run (self);
   studio_window_update_layout (self);
   studio_window_update_title (self);
+}
+
+static void
+open_then (StudioWindow *self, gpointer data)
+{
+  studio_window_open_file (self, data);
+}
+
+void
+studio_window_open_asking (StudioWindow *self, GFile *file)
+{
+  studio_window_guard (self, FALSE, open_then, g_object_ref (file), g_object_unref);
 }
 
 static GtkFileFilter *
@@ -133,7 +61,7 @@ open_response_cb (GtkNativeDialog *dialog, int response, StudioWindow *self)
     return;
   g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
   if (file != NULL)
-    studio_window_open_file (self, file);
+    studio_window_open_asking (self, file);
 }
 
 void
@@ -197,18 +125,50 @@ say_saved (StudioWindow *self)
   adw_toast_overlay_add_toast (ADW_TOAST_OVERLAY (self->toasts), toast);
 }
 
+static void choose_to_save (StudioWindow *self, StudioAfter *after);
+static void save_asking (StudioWindow *self, const char *path, StudioAfter *after);
+
+static gboolean
+save_to (StudioWindow *self, const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  if (studio_document_save (self->document, path, &error))
+    {
+      g_autoptr (GFile) file = g_file_new_for_path (studio_document_get_path (self->document));
+      g_autofree char *uri = g_file_get_uri (file);
+      gtk_recent_manager_add_item (gtk_recent_manager_get_default (), uri);
+      return TRUE;
+    }
+  studio_window_toast (self, error->message);
+  return FALSE;
+}
+
+void
+studio_window_save_then (StudioWindow *self, StudioAfter *after)
+{
+  if (studio_document_get_path (self->document) == NULL)
+    choose_to_save (self, after);
+  else
+    save_asking (self, NULL, after);
+}
+
 void
 studio_window_save (StudioWindow *self)
 {
-  if (studio_document_get_path (self->document) == NULL)
-    studio_window_save_as (self);
-  else
-    save_asking (self, NULL, NULL);
+  studio_window_save_then (self, NULL);
+}
+
+/* Of a dialog that goes without an answer. */
+static void
+free_after (gpointer after)
+{
+  if (after != NULL)
+    studio_after_free (after);
 }
 
 /* Takes after, which may be NULL. */
 static void
-finish_save (StudioWindow *self, const char *path, Question *after)
+finish_save (StudioWindow *self, const char *path, StudioAfter *after)
 {
   if (save_to (self, path))
     {
@@ -218,25 +178,25 @@ finish_save (StudioWindow *self, const char *path, Question *after)
         say_saved (self);
     }
   if (after != NULL)
-    question_free (after);
+    studio_after_free (after);
 }
 
 static void
 overwrite_response_cb (AdwMessageDialog *dialog, const char *response, StudioWindow *self)
 {
-  Question *after = g_object_steal_data (G_OBJECT (dialog), "after");
+  StudioAfter *after = g_object_steal_data (G_OBJECT (dialog), "after");
   if (g_str_equal (response, "overwrite"))
     finish_save (self, NULL, after);
   else if (g_str_equal (response, "copy"))
     choose_to_save (self, after);
   else if (after != NULL)
-    question_free (after);
+    studio_after_free (after);
 }
 
 /* Saves to path, NULL for where the document came from. What the reader did not understand is not in the graph, so
  * writing over that very file would lose it: that is asked first. */
 static void
-save_asking (StudioWindow *self, const char *path, Question *after)
+save_asking (StudioWindow *self, const char *path, StudioAfter *after)
 {
   guint n = studio_document_dropped_parts (self->document);
   if (n == 0 || (path != NULL && g_strcmp0 (path, studio_document_get_path (self->document)) != 0))
@@ -245,21 +205,15 @@ save_asking (StudioWindow *self, const char *path, Question *after)
       return;
     }
   g_autofree char *name = g_path_get_basename (studio_document_get_path (self->document));
-  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), NULL, NULL);
-  adw_message_dialog_format_heading (ADW_MESSAGE_DIALOG (dialog), "Overwrite “%s”?", name);
-  if (n == 1)
-    adw_message_dialog_set_body (ADW_MESSAGE_DIALOG (dialog),
-                                 "One part of this file was not understood and would be lost.");
-  else
-    adw_message_dialog_format_body (ADW_MESSAGE_DIALOG (dialog),
-                                    "%u parts of this file were not understood and would be lost.", n);
-  adw_message_dialog_add_responses (ADW_MESSAGE_DIALOG (dialog), "cancel", "_Cancel", "overwrite", "_Overwrite", "copy",
-                                    "_Save a Copy…", NULL);
-  adw_message_dialog_set_response_appearance (ADW_MESSAGE_DIALOG (dialog), "overwrite", ADW_RESPONSE_DESTRUCTIVE);
-  adw_message_dialog_set_response_appearance (ADW_MESSAGE_DIALOG (dialog), "copy", ADW_RESPONSE_SUGGESTED);
-  adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "copy");
-  adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "cancel");
-  g_object_set_data (G_OBJECT (dialog), "after", after);
+  g_autofree char *heading = g_strdup_printf ("Overwrite “%s”?", name);
+  g_autofree char *body = n == 1 ? g_strdup ("One part of this file was not understood and would be lost.")
+                                 : g_strdup_printf ("%u parts of this file were not understood and would be lost.", n);
+  AdwMessageDialog *dialog = studio_window_new_question (self, heading, body);
+  adw_message_dialog_add_responses (dialog, "overwrite", "_Overwrite", "copy", "_Save a Copy…", NULL);
+  adw_message_dialog_set_response_appearance (dialog, "overwrite", ADW_RESPONSE_DESTRUCTIVE);
+  adw_message_dialog_set_response_appearance (dialog, "copy", ADW_RESPONSE_SUGGESTED);
+  adw_message_dialog_set_default_response (dialog, "copy");
+  g_object_set_data_full (G_OBJECT (dialog), "after", after, free_after);
   g_signal_connect (dialog, "response", G_CALLBACK (overwrite_response_cb), self);
   gtk_window_present (GTK_WINDOW (dialog));
 }
@@ -267,7 +221,7 @@ save_asking (StudioWindow *self, const char *path, Question *after)
 static void
 save_response_cb (GtkNativeDialog *dialog, int response, StudioWindow *self)
 {
-  Question *after = g_object_steal_data (G_OBJECT (dialog), "after");
+  StudioAfter *after = g_object_steal_data (G_OBJECT (dialog), "after");
   if (response == GTK_RESPONSE_ACCEPT)
     {
       g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
@@ -281,11 +235,11 @@ save_response_cb (GtkNativeDialog *dialog, int response, StudioWindow *self)
         }
     }
   if (after != NULL)
-    question_free (after);
+    studio_after_free (after);
 }
 
 static void
-choose_to_save (StudioWindow *self, Question *after)
+choose_to_save (StudioWindow *self, StudioAfter *after)
 {
   GtkFileChooserNative *chooser = new_chooser (self, "Save the Graph", GTK_FILE_CHOOSER_ACTION_SAVE, "_Save");
   const char *path = studio_document_get_path (self->document);
@@ -300,7 +254,7 @@ choose_to_save (StudioWindow *self, Question *after)
           *p = g_ascii_tolower (*p);
     }
   gtk_file_chooser_set_current_name (GTK_FILE_CHOOSER (chooser), name);
-  g_object_set_data (G_OBJECT (chooser), "after", after);
+  g_object_set_data_full (G_OBJECT (chooser), "after", after, free_after);
   g_signal_connect (chooser, "response", G_CALLBACK (save_response_cb), self);
   gtk_native_dialog_show (GTK_NATIVE_DIALOG (chooser));
 }
@@ -395,7 +349,7 @@ recover_then (StudioWindow *self, gpointer data)
 void
 studio_window_recover (StudioWindow *self)
 {
-  studio_window_guard (self, recover_then, NULL, NULL);
+  studio_window_guard (self, FALSE, recover_then, NULL, NULL);
 }
 
 void

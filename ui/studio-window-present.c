@@ -179,11 +179,11 @@ studio_window_setup_presentation (StudioWindow *self)
 /* ---- for tests --------------------------------------------------------------------------------------- */
 
 static void
-print_rect (const char *what, const char *name, GtkWidget *from, StudioWindow *self, const graphene_rect_t *rect)
+print_rect (const char *what, const char *name, GtkWidget *from, GtkNative *window, const graphene_rect_t *rect)
 {
   double x, y, dx, dy;
-  gtk_native_get_surface_transform (GTK_NATIVE (self), &dx, &dy);
-  if (!gtk_widget_translate_coordinates (from, GTK_WIDGET (self), rect->origin.x, rect->origin.y, &x, &y))
+  gtk_native_get_surface_transform (window, &dx, &dy);
+  if (!gtk_widget_translate_coordinates (from, GTK_WIDGET (window), rect->origin.x, rect->origin.y, &x, &y))
     return;
   g_printerr ("geometry %s\t%s\t%.0f\t%.0f\t%.0f\t%.0f\n", what, name, x + dx, y + dy, rect->size.width,
               rect->size.height);
@@ -197,13 +197,13 @@ dump_cards (StudioWindow *self)
   graphene_rect_t rect;
   graphene_point_t point;
   graphene_rect_init (&rect, 0, 0, (float)gtk_widget_get_width (canvas), (float)gtk_widget_get_height (canvas));
-  print_rect ("canvas", "canvas", canvas, self, &rect);
+  print_rect ("canvas", "canvas", canvas, GTK_NATIVE (self), &rect);
   for (guint i = 0; scene != NULL && i < scene->n_items; i++)
     {
       const StudioItem *item = &scene->item[i];
       if (!studio_canvas_get_card_rect (self->canvas, item->path, &rect))
         continue;
-      print_rect ("card", item->path, canvas, self, &rect);
+      print_rect ("card", item->path, canvas, GTK_NATIVE (self), &rect);
       if (item->fault != NULL)
         g_printerr ("geometry fault\t%s\t%s\n", item->path, item->fault);
       for (guint k = 0; k < item->n_inputs + item->n_outputs; k++)
@@ -214,7 +214,7 @@ dump_cards (StudioWindow *self)
           if (!studio_canvas_get_port_point (self->canvas, item->path, output, port, &point))
             continue;
           graphene_rect_init (&rect, point.x, point.y, 0, 0);
-          print_rect (output ? "output" : "input", name, canvas, self, &rect);
+          print_rect (output ? "output" : "input", name, canvas, GTK_NATIVE (self), &rect);
         }
     }
   for (guint i = 0; scene != NULL && i < scene->n_links; i++)
@@ -234,11 +234,14 @@ words_of (GtkWidget *widget)
       const char *text = gtk_editable_get_text (GTK_EDITABLE (widget));
       return *text != '\0' ? text : "(empty)";
     }
+  /* The window's own button has neither words nor a tooltip. */
+  if (GTK_IS_BUTTON (widget) && gtk_widget_has_css_class (widget, "close"))
+    return "Close";
   return gtk_widget_get_tooltip_text (widget);
 }
 
 static void
-dump_widgets (StudioWindow *self, GtkWidget *widget)
+dump_widgets (GtkNative *window, GtkWidget *widget)
 {
   if (!gtk_widget_get_mapped (widget) || !gtk_widget_get_child_visible (widget))
     return;
@@ -248,18 +251,24 @@ dump_widgets (StudioWindow *self, GtkWidget *widget)
       graphene_rect_t rect;
       graphene_rect_init (&rect, 0, 0, (float)gtk_widget_get_width (widget), (float)gtk_widget_get_height (widget));
       g_autofree char *one_line = g_strdelimit (g_strdup (words), "\n\t", ' ');
-      print_rect (G_OBJECT_TYPE_NAME (widget), one_line, widget, self, &rect);
+      print_rect (G_OBJECT_TYPE_NAME (widget), one_line, widget, window, &rect);
     }
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
        child = gtk_widget_get_next_sibling (child))
-    dump_widgets (self, child);
+    dump_widgets (window, child);
+}
+
+void
+studio_dump_widgets (GtkNative *window)
+{
+  dump_widgets (window, GTK_WIDGET (window));
 }
 
 void
 studio_window_dump_geometry (StudioWindow *self)
 {
   dump_cards (self);
-  dump_widgets (self, GTK_WIDGET (self));
+  studio_dump_widgets (GTK_NATIVE (self));
   StudioRun *run = self->run;
   const char *tensor, *pid = studio_run_get_worker_pid (run);
   StudioHeatMap *map = studio_pins_get_map (self->pins, NULL, &tensor);

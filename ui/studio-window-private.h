@@ -1,5 +1,5 @@
-/* What the files of the window share: studio-window.c (parts and layout), -actions.c (the table of commands), -files.c
- * (open, save, recent, recovery), -run.c (training), -status.c (title, faults, totals), -present.c (the projector). */
+/* What the files of the window share: studio-window.c (parts and layout), -actions.c (the table of commands), -guard.c
+ * (questions before something is lost), -files.c (open, save, recent, recovery), -run.c (training), -status.c (title, faults, totals), -present.c (the projector). */
 #pragma once
 
 #include "ui/run/studio-run-panel.h"
@@ -37,9 +37,9 @@ struct _StudioWindow
   gboolean panel_shown; /* a run was started once */
   gboolean presenting;
   gboolean zoom_shown; /* soon: an idle is on its way */
-  gboolean may_close;  /* the user answered */
   int fit_frames;      /* until the canvas has its size and is fitted; 0: not wanted */
   char **orphans;      /* journals of crashes, newest first */
+  GtkWindow *question; /* weak: the dialog that waits for an answer */
   GtkFileChooserNative *chooser;
   GtkWidget *lr_return; /* what had the focus before the learning rate was asked for */
 };
@@ -48,10 +48,32 @@ struct _StudioWindow
 void studio_window_install_actions (StudioWindow *self);
 void studio_window_update_actions (StudioWindow *self);
 
-/* ---- files ---- */
+/* ---- questions (-guard.c) ---- */
 typedef void (*StudioWindowThen) (StudioWindow *self, gpointer data);
-/* Asks about unsaved changes first; then is called unless the user cancels. data must outlive the question. */
-void studio_window_guard (StudioWindow *self, StudioWindowThen then, gpointer data, GDestroyNotify destroy);
+/* What is done once nothing is lost by it. */
+typedef struct
+{
+  StudioWindow *window;
+  StudioWindowThen then;
+  gpointer data;
+  GDestroyNotify destroy;
+} StudioAfter;
+void studio_after_free (StudioAfter *after);
+/* Changes that are in no file, or a run that goes on. */
+gboolean studio_window_would_lose (StudioWindow *self);
+/* Asks about both first; then is called unless the user cancels. Not when closing, the user may also keep the run and
+ * have then called with a window of its own. destroy frees data. */
+void studio_window_guard (StudioWindow *self, gboolean closing, StudioWindowThen then, gpointer data,
+                          GDestroyNotify destroy);
+/* With the response "cancel", to which others are added. */
+AdwMessageDialog *studio_window_new_question (StudioWindow *self, const char *heading, const char *body);
+/* TRUE while a question waits for its answer; shows it. */
+gboolean studio_window_is_asking (StudioWindow *self);
+
+/* ---- files ---- */
+/* Saves, asking where and whether as needed; after (transfer full, may be NULL) follows only a save. */
+void studio_window_save_then (StudioWindow *self, StudioAfter *after);
+void studio_window_open_asking (StudioWindow *self, GFile *file);
 void studio_window_new_file (StudioWindow *self);
 void studio_window_choose_file (StudioWindow *self);
 void studio_window_save (StudioWindow *self);
@@ -95,5 +117,6 @@ void studio_window_fit_soon (StudioWindow *self);
 /* The path of the one selected node; NULL otherwise. */
 char *studio_window_dup_selected_path (StudioWindow *self);
 void studio_window_dump_geometry (StudioWindow *self);
+void studio_dump_widgets (GtkNative *window); /* the part of it that any window has */
 
 G_END_DECLS

@@ -143,23 +143,34 @@ studio_window_open_file (StudioWindow *self, GFile *file)
 
 /* ---- closing ------------------------------------------------------------------------------ */
 
+/* A crash leaves the journal; who closes has answered for what is in it. */
+static void
+let_go (StudioWindow *self)
+{
+  studio_run_close (self->run);
+  studio_document_close (self->document);
+}
+
 static void
 close_then (StudioWindow *self, gpointer data)
 {
-  self->may_close = TRUE;
-  studio_run_close (self->run);
-  studio_document_close (self->document);
-  gtk_window_close (GTK_WINDOW (self));
+  let_go (self);
+  gtk_window_destroy (GTK_WINDOW (self));
 }
 
+/* GTK does nothing when a window is closed from within this, so a window that has nothing to ask lets it go on, and an
+ * answer, which comes later, destroys the window itself. */
 static gboolean
 window_close_request (GtkWindow *window)
 {
   StudioWindow *self = STUDIO_WINDOW (window);
-  if (self->may_close)
-    return GTK_WINDOW_CLASS (studio_window_parent_class)->close_request (window);
-  studio_window_guard (self, close_then, NULL, NULL);
-  return TRUE;
+  if (studio_window_would_lose (self))
+    {
+      studio_window_guard (self, TRUE, close_then, NULL, NULL);
+      return TRUE;
+    }
+  let_go (self);
+  return GTK_WINDOW_CLASS (studio_window_parent_class)->close_request (window);
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
@@ -234,6 +245,7 @@ window_dispose (GObject *object)
       studio_run_close (self->run);
     }
   g_clear_object (&self->chooser);
+  g_clear_weak_pointer (&self->question);
   g_clear_object (&self->pins);
   g_clear_object (&self->run);
   g_clear_object (&self->document);

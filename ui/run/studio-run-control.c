@@ -615,6 +615,8 @@ studio_run_close (StudioRun *self)
     g_cancellable_cancel (self->cancellable);
   g_clear_object (&self->cancellable);
   drop_worker (self);
+  if (studio_run_is_live (self))
+    studio_run_set_state (self, STUDIO_RUN_STOPPED, NULL);
 }
 
 void

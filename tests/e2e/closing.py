@@ -1,0 +1,226 @@
+"""The close button, pressed with a pointer: on an empty, a clean, an edited and a training window; and what New and Open
+do to a run that goes on. Nothing may be lost without a question, and nothing that cannot be lost may ask one."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import studio
+from studio import Report, Studio
+from trouble import alive
+
+GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
+<graph xmlns="urn:gradloom:graph" version="1" name="Closing">
+  <node id="data" op="dataset" source="spirals"/>
+  <node id="fc" op="linear" out_features="2"/>
+  <node id="act" op="relu"/>
+  <node id="loss" op="cross_entropy"/>
+  <wire from="data.x" to="fc"/>
+  <wire from="fc" to="act"/>
+  <wire from="act" to="loss.input"/>
+  <wire from="data.y" to="loss.target"/>
+  <train loss="loss" optimizer="adam" lr="0.01" epochs="20000"/>
+</graph>
+"""
+
+
+def begin(s, arguments=()):
+    """A Studio that nothing was asked of yet."""
+    s.end()
+    s.arguments = list(arguments)
+    s.launch()
+    return s.wait("window", lambda g: "run" in g.state and (g.cards or not arguments), 2)
+
+
+def write(s, name="graph.xml"):
+    path = os.path.join(s.folder, name)
+    with open(path, "w") as f:
+        f.write(GRAPH)
+    return path
+
+
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
+def close(s, g=None):
+    s.click((g or s.look()).find("Close")[0])
+
+
+def ended(s, seconds=3):
+    try:
+        s.session.wait(seconds * studio.PATIENCE)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def question(s, words):
+    """The dialog that asks with these words, once it has its size."""
+    s.wait("question “%s”" % words, lambda g: g.has(words) and not g.state, 2)
+    time.sleep(0.3)
+    return s.look()
+
+
+def answer(s, g, button):
+    s.click(g.find(button)[0])
+    time.sleep(0.4)
+
+
+def edit(s, card="act"):
+    g = s.look()
+    s.click(g.cards[card])
+    s.key("Delete")
+    return s.wait("edited", lambda g: card not in g.cards and g.has("Edited"), 1)
+
+
+def train(s):
+    s.key("ctrl+Return")
+    return s.wait("trains", lambda g: g.state["run"] == "training" and g.number("points") > 5, 3)
+
+
+def wait_dead(pid, seconds=3):
+    deadline = time.monotonic() + seconds * studio.PATIENCE
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return not alive(pid)
+
+
+def empty(t, s):
+    begin(s)
+    time.sleep(0.5)
+    close(s)
+    t.ok(ended(s), "the close button of an empty window closes it at the first click")
+
+
+def clean(t, s):
+    path = write(s)
+    begin(s, [path])
+    time.sleep(0.5)
+    close(s)
+    t.ok(ended(s) and read(path) == GRAPH, "so does that of a graph that is as in its file")
+
+
+def edited(t, s):
+    path = write(s)
+    begin(s, [path])
+    close(s, edit(s))
+    g = question(s, "Save changes to “Closing”?")
+    t.ok(all(g.find(b) for b in ("Cancel", "Discard", "Save")), "an edited window asks: Cancel, Discard, Save")
+    answer(s, g, "Cancel")
+    g = s.wait("still there", lambda g: len(g.cards) == 3 and g.has("Edited"), 1)
+    close(s, g)
+    s.key("ctrl+q", "Escape")
+    g = s.wait("still there", lambda g: len(g.cards) == 3 and g.has("Edited"), 1)
+    t.ok(True, "Cancel and Escape keep the window as it was")
+    close(s, g)
+    answer(s, question(s, "Save changes"), "Discard")
+    t.ok(ended(s) and read(path) == GRAPH, "Discard closes and leaves the file alone")
+    g = begin(s)
+    t.ok(not g.find("Recover"), "what was discarded is not offered again")
+
+    begin(s, [path])
+    close(s, edit(s))
+    answer(s, question(s, "Save changes"), "Save")
+    t.ok(ended(s) and 'id="act"' not in read(path) and 'id="fc"' in read(path), "Save saves and closes")
+
+
+def cancelled_then_killed(t, s):
+    """Whatever was answered before, the journal is kept until the window goes."""
+    path = write(s)
+    begin(s, [path])
+    time.sleep(0.5)
+    close(s)
+    if not ended(s):
+        t.ok(False, "a clean window closes")
+    begin(s, [path])
+    close(s, edit(s))
+    answer(s, question(s, "Save changes"), "Cancel")
+    s.wait("back", lambda g: g.state, 1)
+    edit(s, "fc")
+    time.sleep(1)
+    os.kill(s.studio_pid(), signal.SIGKILL)
+    s.session.wait()
+    s.arguments = []
+    s.launch()
+    g = s.wait("offer", lambda g: g.find("Recover"), 2)
+    s.click(g.find("Recover")[0])
+    s.wait("recovered", lambda g: len(g.cards) == 2, 2)
+    t.ok(True, "a Studio that is killed after a question was cancelled offers all that was edited")
+
+
+def training(t, s):
+    path = write(s)
+    begin(s, [path])
+    g = train(s)
+    pid, folder = g.state["pid"], g.state["folder"]
+    close(s, g)
+    g = question(s, "Stop the run and close?")
+    t.ok(g.has("“Closing” is training, at step") and g.has("write a checkpoint"), "a training window says what will be")
+    answer(s, g, "Cancel")
+    g = s.wait("goes on", lambda g: g.state.get("run") == "training", 1)
+    step = g.number("step")
+    s.wait("goes on", lambda g: g.number("step") > step, 2)
+    t.ok(alive(pid), "Cancel keeps the run going")
+    close(s, edit(s))
+    answer(s, question(s, "Save changes"), "Cancel")
+    s.wait("back", lambda g: g.state, 1)
+    t.ok(alive(pid), "edited after that it asks about the changes, and closes nothing")
+    s.key("ctrl+z")
+    g = s.wait("undone", lambda g: len(g.cards) == 4 and not g.has("Edited"), 1)
+    close(s, g)
+    answer(s, question(s, "Stop the run"), "Stop and Close")
+    t.ok(ended(s) and wait_dead(pid), "Stop and Close ends both")
+    t.ok(os.listdir(os.path.join(folder, "checkpoints")), "and the run has written a checkpoint")
+    g = begin(s, [path])
+    s.wait("offer", lambda g: g.find("Continue"), 2)
+    t.ok(True, "which the next start offers to continue with")
+
+    g = train(s)
+    pid = g.state["pid"]
+    g = edit(s)
+    close(s, g)
+    g = question(s, "Save changes")
+    t.ok(g.has("The run will finish its step and write a checkpoint"), "edited and training, one question speaks of both")
+    answer(s, g, "Discard")
+    t.ok(ended(s) and wait_dead(pid), "and one answer closes")
+
+
+def room(t, s):
+    """New and Open while a run goes on."""
+    path = write(s)
+    begin(s, [path])
+    g = train(s)
+    pid, step = g.state["pid"], g.number("step")
+    s.key("ctrl+n")
+    g = question(s, "Keep the run going?")
+    answer(s, g, "Cancel")
+    g = s.wait("goes on", lambda g: g.state.get("run") == "training" and g.number("step") > step, 2)
+    t.ok(len(g.cards) == 4, "New while training asks, and Cancel changes nothing")
+    s.click(g.find("New graph (Ctrl+N)")[0])
+    answer(s, question(s, "Keep the run going?"), "Open in a New Window")
+    s.wait("second window", lambda g: g.has("Start with data"), 2)
+    t.ok(alive(pid), "a new graph opens beside the run, which goes on")
+    close(s)  # the new window lies on top
+    g = s.wait("first window", lambda g: g.state.get("run") == "training" and len(g.cards) == 4, 2)
+    other = write(s, "other.xml")
+    s.key("ctrl+o")
+    time.sleep(2)  # the dialog takes the keyboard, so that nothing can be asked
+    s.type(other)
+    s.key("Return")
+    g = question(s, "Keep the run going?")
+    answer(s, g, "Stop the Run")
+    g = s.wait("opened", lambda g: g.state.get("run") == "ended" and g.find("Continue"), 2)
+    t.ok(wait_dead(pid), "Open asks likewise, and stops the run when told so; a graph that means the same can go on")
+
+
+def body(t):
+    with Studio("closing") as s:
+        for part in (empty, clean, edited, cancelled_then_killed, training, room):
+            part(t, s)
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))
