@@ -8,11 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const Command command_export = {
-  .name = "export",
-  .arguments = "GRAPH --to onnx|pytorch|dot|svg|png|pdf [-o FILE]",
-  .summary = "write a graph for other programs",
-};
 static const Command command_predict = {
   .name = "predict",
   .arguments = "RUN FILE…",

@@ -311,6 +311,27 @@ loom_net_is_weight (const LoomNet *net, const LoomNetSource *source)
   return source->node != G_MAXUINT && source->output >= loom_net_node (net, source->node)->n_outputs;
 }
 
+int
+loom_net_find_weight (const LoomNet *net, guint node, const char *name)
+{
+  const LoomInfer *infer = loom_net_infer (net, node);
+
+  for (guint i = 0; i < infer->n_declared; i++)
+    if (strcmp (infer->declared[i].spec.name, name) == 0)
+      return infer->declared[i].weight == G_MAXUINT ? -1 : (int)infer->declared[i].weight;
+  return -1;
+}
+
+int
+loom_net_source_weight (const LoomNet *net, const LoomNetSource *source)
+{
+  const LoomNetNode *n = loom_net_node (net, source->node);
+
+  g_return_val_if_fail (loom_net_is_weight (net, source), -1);
+
+  return loom_net_find_weight (net, source->node, loom_net_weight_name (n->op, source->output - n->n_outputs));
+}
+
 /* FALSE where the weight is not there with these parameters. */
 static gboolean
 is_there (const LoomNet *net, const LoomNetSource *source)

@@ -64,6 +64,12 @@ guint loom_net_n_weights (const LoomNet *net);
 const LoomNetWeight *loom_net_weight (const LoomNet *net, guint i);
 /* Whether a source is a weight or buffer of its node and not an output. */
 gboolean loom_net_is_weight (const LoomNet *net, const LoomNetSource *source);
+/* The weight that a node's declared weight or buffer of this name is, or that such a source is: its index among the
+ * net's, or -1 where a wire stands for it or nothing of that name was declared. */
+int loom_net_find_weight (const LoomNet *net, guint node, const char *name);
+int loom_net_source_weight (const LoomNet *net, const LoomNetSource *source);
+/* A node's parameters and types as infer() saw them, for the calls of loom-op.h. */
+const LoomInfer *loom_net_infer (const LoomNet *net, guint node);
 /* Name of an output port for people and events: "fc" when it is the only one, else "data.x". */
 char *loom_net_port_name (const LoomNet *net, guint node, guint output);
 /* Paths of the nodes and module instances, each copy apart, with recompute="true": a set. */

@@ -239,7 +239,4 @@ gboolean loom_net_parse_bool (const char *text, gboolean *value);
 /* net-infer.c */
 void loom_net_infer_all (LoomNet *net);
 
-/* For lowering. */
-const LoomInfer *loom_net_infer (const LoomNet *net, guint node);
-
 G_END_DECLS

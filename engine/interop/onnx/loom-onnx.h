@@ -1,4 +1,4 @@
-/* ONNX models, read into graphs.
+/* ONNX models, read into graphs and written from them.
  *
  * An operator of ONNX becomes one of ours or a few of them; numbers that only say how something is done (axes,
  * shapes, paddings) become attributes, and weights become the layers' own or op="parameter" nodes. A file may come from
@@ -46,5 +46,38 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomOnnx, loom_onnx_free)
 /* A tensor in a file of its own (.pb), as ONNX keeps examples. Types that we lack are widened: i8, i16, u16, u32 and
  * u64 become i64. name (may be NULL) receives the tensor's name. */
 LoomTensor *loom_onnx_read_tensor (const char *path, char **name, GError **error);
+
+/* ---- writing ------------------------------------------------------------ */
+
+typedef struct
+{
+  /* Ports (PATH.PORT) that the model is to take, besides the data sets and input nodes on the way, and that it is to
+   * give; NULL-terminated. Without outputs: the graph's output nodes, or else what its loss is computed from, or else
+   * everything that nothing reads. */
+  const char *const *inputs, *const *outputs;
+  LoomBinding sizes; /* symbols that are not bound stay open, under their names */
+} LoomOnnxWriteOptions;
+
+typedef struct _LoomOnnxWriter LoomOnnxWriter;
+
+/* Writes what prediction needs, in evaluation mode, with operators of set 17. weights: name → LoomTensor, of every weight
+ * and buffer of the graph. NULL with error for a port that is not there, and NULL without one where faults were added:
+ * every node that cannot be written, with the reason. */
+LoomOnnxWriter *loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *options, GHashTable *weights,
+                                      LoomFaults *faults, GError **error);
+void loom_onnx_writer_free (LoomOnnxWriter *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomOnnxWriter, loom_onnx_writer_free)
+guint loom_onnx_writer_n_ports (const LoomOnnxWriter *self, gboolean outputs);
+/* Of input or output i. */
+void loom_onnx_writer_port (const LoomOnnxWriter *self, gboolean outputs, guint i, const char **name,
+                            const LoomType **type);
+/* "conv2d → Conv (3)", each pair once with its count, in order of appearance. */
+const GPtrArray *loom_onnx_writer_mapped (const LoomOnnxWriter *self);
+/* The whole model as one message; NULL (DATA) where it would reach 2 GiB. */
+GBytes *loom_onnx_writer_bytes (LoomOnnxWriter *self, GError **error);
+/* The model as a file. Numbers go to a file beside it, PATH.data, where the message would reach 2 GiB or external asks for
+ * it; *data_path (may be NULL) receives its path, else NULL. */
+gboolean
+loom_onnx_writer_save (LoomOnnxWriter *self, const char *path, gboolean external, char **data_path, GError **error);
 
 G_END_DECLS

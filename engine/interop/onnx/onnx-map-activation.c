@@ -179,7 +179,7 @@ const OnnxMap onnx_map_activation[] = {
   { "Sigmoid", "sigmoid" },
   { "Tanh", "tanh" },
   { "Softplus", "softplus" },
-  { "Mish", "mish" },
+  { "Mish", "mish", .since = 18 },
   { "LeakyRelu", "leaky_relu", .attributes = "alpha=negative_slope=0.01" },
   { "Elu", "elu", .attributes = "alpha=alpha=1" },
   { "Gelu", "gelu", map_gelu },

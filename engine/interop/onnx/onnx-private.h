@@ -71,6 +71,8 @@ typedef struct
   const char *domain; /* NULL: ONNX's own */
   /* For descriptors that share a function: attributes "onnx=ours", a space between them. */
   const char *attributes;
+  /* The operator set that brought it, where that is newer than what is written: see onnx-export-same.c. */
+  int since;
 } OnnxMap;
 
 struct _OnnxImport
@@ -209,6 +211,7 @@ gint64 onnx_opset (OnnxCtx *c);
 gint64 onnx_dim (OnnxCtx *c, const OnnxWire *x, int i);
 
 /* ---- tables ----------------------------------------------------------- */
+extern const OnnxMap *const onnx_map_tables[]; /* NULL-terminated */
 const OnnxMap *onnx_map_find (const char *domain, const char *name);
 /* Inputs in order, attributes renamed: the map of a descriptor with op. */
 void onnx_map_same (OnnxCtx *c);

@@ -1,0 +1,142 @@
+/* `gradloom export`: a graph for other programs. What can be written is a table of targets; one more is a file with an
+ * ExportTarget and a line here. */
+#include "app/export-target.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const ExportTarget export_pytorch = { .name = "pytorch", .summary = "a module in Python" };
+
+static const ExportTarget *const targets[] = { &export_onnx, &export_pytorch };
+
+static const ExportTarget *
+find_target (const char *name)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (targets); i++)
+    if (strcmp (targets[i]->name, name) == 0)
+      return targets[i];
+  return NULL;
+}
+
+/* "onnx, dot or svg": what can be written today. */
+static char *
+list_targets (void)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (targets); i++)
+    if (targets[i]->run)
+      g_ptr_array_add (names, (gpointer)targets[i]->name);
+  GString *s = g_string_new (NULL);
+  for (guint i = 0; i < names->len; i++)
+    g_string_append_printf (s, "%s%s", i == 0 ? "" : i + 1 == names->len ? " or " : ", ", (char *)names->pdata[i]);
+  return g_string_free (s, FALSE);
+}
+
+char *
+export_default_file (const ExportJob *job, const char *suffix)
+{
+  g_autofree char *base = g_path_get_basename (job->path);
+  char *dot = strrchr (base, '.');
+
+  if (dot && dot != base)
+    *dot = 0;
+  /* "." and "/" name no file. */
+  if (strpbrk (base, "./") == base)
+    strcpy (base, "g");
+  return g_strdup_printf ("%s.%s", base, suffix);
+}
+
+/* "B=1": one capital letter and a positive number. */
+static gboolean
+read_size (const char *text, LoomBinding *sizes)
+{
+  gint64 n;
+
+  if (!g_ascii_isupper (text[0]) || text[1] != '='
+      || !g_ascii_string_to_signed (text + 2, 10, 1, G_MAXINT32, &n, NULL))
+    return FALSE;
+  sizes->value[text[0] - 'A'] = n;
+  return TRUE;
+}
+
+static int
+run_target (const ExportTarget *target, ExportJob *job)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = command_read_graph (job->path, &error);
+
+  job->graph = graph;
+  if (!graph || (target->needs_weights && !command_run_weights (job->path, &job->weights, &error)))
+    return command_fail (job->command, g_steal_pointer (&error));
+  return target->run (job);
+}
+
+static int
+run (const Command *command, int argc, char **argv)
+{
+  ExportJob job = { .command = command, .seed = -1 };
+  g_autofree char *to = NULL;
+  g_auto (GStrv) sizes = NULL;
+  const GOptionEntry entries[] = {
+    { "to", 0, 0, G_OPTION_ARG_STRING, &to, "What to write", "TARGET" },
+    { "file", 'o', 0, G_OPTION_ARG_FILENAME, &job.file, "The file to write (default: GRAPH with the target's suffix, here)",
+      "FILE" },
+    { "weights", 0, 0, G_OPTION_ARG_FILENAME, &job.weights, "Weights (default: the run's newest, else initial values)",
+      "F.safetensors" },
+    { "partial", 0, 0, G_OPTION_ARG_NONE, &job.partial, "Allow weights that are missing or do not fit", NULL },
+    { "seed", 0, 0, G_OPTION_ARG_INT64, &job.seed, "Seed of initial values (default: that of <train>, else 0)", "N" },
+    { "output", 0, 0, G_OPTION_ARG_STRING_ARRAY, &job.outputs, "A port that the model gives; may be repeated",
+      "NODE[.PORT]" },
+    { "input", 0, 0, G_OPTION_ARG_STRING_ARRAY, &job.inputs, "A port that the model takes, inner ones too",
+      "NODE[.PORT]" },
+    { "size", 0, 0, G_OPTION_ARG_STRING_ARRAY, &sizes, "Fix an open size, as in B=1; the others stay open", "B=N" },
+    { "external-data", 0, 0, G_OPTION_ARG_NONE, &job.external_data,
+      "Put the numbers into a file beside the model, FILE.data", NULL },
+    { NULL },
+  };
+  int status = 2;
+
+  if (command_parse (command, entries, &argc, &argv))
+    {
+      const ExportTarget *target = to ? find_target (to) : NULL;
+      g_autofree char *list = list_targets ();
+      const char *wrong = NULL;
+      for (guint i = 0; sizes && sizes[i]; i++)
+        wrong = wrong || read_size (sizes[i], &job.sizes) ? wrong : sizes[i];
+      if (argc != 2)
+        command_usage (command, "It takes one GRAPH or one RUN folder.");
+      else if (!to)
+        command_usage (command, "--to is missing: it can write %s.", list);
+      else if (!target)
+        command_usage (command, "--to %s: it can write %s.", to, list);
+      else if (!target->run)
+        command_usage (command, "--to %s comes in a later version of Gradloom; this is %s, which can write %s.", to,
+                       LOOM_VERSION, list);
+      else if (wrong)
+        command_usage (command, "--size %s: it takes a letter and a positive number, as in --size B=1.", wrong);
+      else
+        {
+          job.path = argv[1];
+          status = run_target (target, &job);
+        }
+    }
+  g_free (job.file);
+  g_free (job.weights);
+  g_strfreev (job.outputs);
+  g_strfreev (job.inputs);
+  return status;
+}
+
+const Command command_export = {
+  .name = "export",
+  .arguments = "GRAPH|RUN --to onnx|pytorch [-o FILE]",
+  .summary = "write a graph for other programs",
+  .details
+  = "--to onnx writes what prediction needs, in evaluation mode, with operators of set 17: data sets and input nodes\n"
+    "come in under their ports' names, and out goes --output, else the graph's output nodes, else what its loss\n"
+    "judges. Sizes that are letters in the graph stay open. What ONNX cannot say is refused, node by node.\n\n"
+    "  gradloom export run1 --to onnx -o lenet.onnx\n"
+    "  gradloom export graph.xml --to onnx --weights w.safetensors --output softmax --size B=1",
+  .run = run,
+};

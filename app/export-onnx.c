@@ -1,0 +1,103 @@
+/* `gradloom export --to onnx`: weights at hand, the model written, what became of the nodes said. */
+#include "app/export-target.h"
+
+#include "engine/interop/onnx/loom-onnx.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Every weight and buffer of the graph: as a file has them, else as training would begin with them. */
+static GHashTable *
+read_weights (ExportJob *job, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new (), train_faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (job->graph, &job->sizes, faults);
+  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (job->graph, net, train_faults);
+  g_autoptr (LoomProgram) program = loom_program_new ();
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  guint64 seed = job->seed >= 0 ? (guint64)job->seed : spec ? spec->seed : 0;
+  g_autoptr (LoomState) state = loom_state_new (devices, "cpu", seed);
+  g_autoptr (GHashTable) weights
+      = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)loom_tensor_unref);
+  g_autofree char *report = NULL;
+
+  for (guint i = 0; i < loom_net_n_weights (net); i++)
+    {
+      const LoomNetWeight *weight = loom_net_weight (net, i);
+      gint64 dims[LOOM_SHAPE_MAX_RANK];
+      loom_shape_get (&weight->shape, dims);
+      loom_program_slot (program, weight->name, weight->is_buffer ? LOOM_SLOT_BUFFER : LOOM_SLOT_PARAMETER,
+                         weight->dtype, weight->shape.rank, dims, &weight->init, FALSE);
+    }
+  if (!loom_state_adopt (state, program, error))
+    return NULL;
+  if (job->weights && !loom_state_load_weights (state, job->weights, job->partial, &report, error))
+    return NULL;
+  if (report && *report)
+    command_warn (job->command, "%s holds not what the graph has:\n%s", job->weights, g_strchomp (report));
+  if (!job->weights && loom_net_n_weights (net) > 0)
+    command_warn (job->command, "no --weights: these are the weights that training begins with.");
+  for (guint i = 0; i < loom_net_n_weights (net); i++)
+    {
+      const LoomNetWeight *weight = loom_net_weight (net, i);
+      LoomTensor *t = loom_state_get (state, weight->name, error);
+      if (!t)
+        return NULL;
+      g_hash_table_insert (weights, g_strdup (weight->name), t);
+    }
+  return g_steal_pointer (&weights);
+}
+
+static void
+print_ports (const LoomOnnxWriter *writer, gboolean outputs)
+{
+  for (guint i = 0; i < loom_onnx_writer_n_ports (writer, outputs); i++)
+    {
+      const char *name;
+      const LoomType *type;
+      loom_onnx_writer_port (writer, outputs, i, &name, &type);
+      g_autofree char *shape = loom_shape_to_string (&type->shape);
+      printf ("%s %s: %s, %s\n", outputs ? "output" : "input", name, shape, loom_dtype_name (type->dtype));
+    }
+}
+
+static int
+run (ExportJob *job)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GHashTable) weights = read_weights (job, &error);
+  g_autofree char *file = job->file ? g_strdup (job->file) : export_default_file (job, "onnx"), *data = NULL;
+  LoomOnnxWriteOptions options = { .inputs = (const char *const *)job->inputs,
+                                   .outputs = (const char *const *)job->outputs,
+                                   .sizes = job->sizes };
+  int status;
+
+  if (!weights)
+    {
+      status = command_fail (job->command, g_steal_pointer (&error));
+      return status == 5 ? 1 : status; /* weights that cannot be read are wrong weights */
+    }
+  g_autoptr (LoomOnnxWriter) writer = loom_onnx_writer_new (job->graph, &options, weights, faults, &error);
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    {
+      g_autofree char *text = loom_fault_to_string (loom_faults_get (faults, i));
+      fprintf (stderr, "%s: %s\n", job->path, text);
+    }
+  if (!writer && !error)
+    {
+      fprintf (stderr, "gradloom export: what is listed above cannot be written; no file was made.\n");
+      return 1;
+    }
+  if (!writer || !loom_onnx_writer_save (writer, file, job->external_data, &data, &error))
+    return command_fail (job->command, g_steal_pointer (&error));
+  for (guint i = 0; i < loom_onnx_writer_mapped (writer)->len; i++)
+    printf ("  %s\n", (const char *)loom_onnx_writer_mapped (writer)->pdata[i]);
+  print_ports (writer, FALSE);
+  print_ports (writer, TRUE);
+  printf ("wrote %s%s%s\n", file, data ? " and its numbers, " : "", data ? data : "");
+  return 0;
+}
+
+const ExportTarget export_onnx
+    = { .name = "onnx", .summary = "a model of ONNX, operator set 17", .needs_weights = TRUE, .run = run };

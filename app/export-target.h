@@ -1,0 +1,35 @@
+/* What `gradloom export` can write: one descriptor a target, listed in command-export.c. */
+#pragma once
+
+#include "app/command.h"
+
+G_BEGIN_DECLS
+
+/* One request, from its words. */
+typedef struct
+{
+  const Command *command;
+  const char *path; /* GRAPH or RUN as it was given */
+  LoomGraph *graph;
+  char *file;    /* -o; NULL: the target's own choice, see export_default_file() */
+  char *weights; /* --weights, or the run's; NULL: the values that training begins with */
+  gboolean partial, external_data;
+  char **inputs, **outputs; /* --input, --output; may be NULL */
+  LoomBinding sizes;        /* --size */
+  gint64 seed;              /* -1: that of <train> */
+} ExportJob;
+
+typedef struct
+{
+  const char *name; /* of --to */
+  const char *summary;
+  gboolean needs_weights; /* a run's newest are looked up where --weights is not given */
+  int (*run) (ExportJob *job); /* the exit status; NULL: planned for a later version */
+} ExportTarget;
+
+extern const ExportTarget export_onnx;
+
+/* "dir/model.xml" → "model.SUFFIX" in the current folder, a run's folder likewise. */
+char *export_default_file (const ExportJob *job, const char *suffix);
+
+G_END_DECLS
