@@ -53,8 +53,7 @@ read_size (const char *text, LoomBinding *sizes)
 {
   gint64 n;
 
-  if (!g_ascii_isupper (text[0]) || text[1] != '='
-      || !g_ascii_string_to_signed (text + 2, 10, 1, G_MAXINT32, &n, NULL))
+  if (!g_ascii_isupper (text[0]) || text[1] != '=' || !g_ascii_string_to_signed (text + 2, 10, 1, G_MAXINT32, &n, NULL))
     return FALSE;
   sizes->value[text[0] - 'A'] = n;
   return TRUE;
@@ -80,8 +79,8 @@ run (const Command *command, int argc, char **argv)
   g_auto (GStrv) sizes = NULL;
   const GOptionEntry entries[] = {
     { "to", 0, 0, G_OPTION_ARG_STRING, &to, "What to write", "TARGET" },
-    { "file", 'o', 0, G_OPTION_ARG_FILENAME, &job.file, "The file to write (default: GRAPH with the target's suffix, here)",
-      "FILE" },
+    { "file", 'o', 0, G_OPTION_ARG_FILENAME, &job.file,
+      "The file to write (default: GRAPH with the target's suffix, here)", "FILE" },
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &job.weights, "Weights (default: the run's newest, else initial values)",
       "F.safetensors" },
     { "partial", 0, 0, G_OPTION_ARG_NONE, &job.partial, "Allow weights that are missing or do not fit", NULL },

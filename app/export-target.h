@@ -23,7 +23,7 @@ typedef struct
 {
   const char *name; /* of --to */
   const char *summary;
-  gboolean needs_weights; /* a run's newest are looked up where --weights is not given */
+  gboolean needs_weights;      /* a run's newest are looked up where --weights is not given */
   int (*run) (ExportJob *job); /* the exit status; NULL: planned for a later version */
 } ExportTarget;
 

@@ -1,8 +1,8 @@
 /* A node by its lowering: what the planner would get, primitive by primitive in ONNX.
  *
  * So every operator can be written without a line of its own, and with the values that it has here by construction. The
- * lowerings for several bindings must agree but for their numbers; where they do not (a loop over an open size, unrolled)
- * the size has to be fixed. */
+ * lowerings for several bindings must agree but for their numbers; where they do not (a loop over an open size,
+ * unrolled) the size has to be fixed. */
 #include "engine/interop/onnx/onnx-export-prim.h"
 
 #include <math.h>
@@ -80,8 +80,8 @@ onnx_prim_is_wanted (OnnxPrim *q, guint i)
   return FALSE;
 }
 
-/* A size that no product of symbols explains (rows of an image of open height behind a convolution) may still be that of
- * something which goes into the node. */
+/* A size that no product of symbols explains (rows of an image of open height behind a convolution) may still be that
+ * of something which goes into the node. */
 OnnxSize
 onnx_prim_size (OnnxPrim *q, const gint64 number[ONNX_BINDINGS])
 {
@@ -134,9 +134,9 @@ onnx_prim_sizes_var (OnnxPrim *q, guint n, const OnnxSize *sizes)
   OnnxVar *v = onnx_sizes_var (q->all, n, sizes);
 
   if (!v)
-    onnx_refuse (q->w,
-                 "how its sizes follow from the open ones (%s) cannot be said. Fix them with --size, as in --size %c=16.",
-                 q->all->symbols, q->all->symbols[0]);
+    onnx_refuse (
+        q->w, "how its sizes follow from the open ones (%s) cannot be said. Fix them with --size, as in --size %c=16.",
+        q->all->symbols, q->all->symbols[0]);
   return v;
 }
 
@@ -188,10 +188,11 @@ onnx_prim_number (OnnxPrim *q, LoomDType dtype, const double number[ONNX_BINDING
   if (!v && (v = size_number (q, dtype, inverse)))
     v = onnx_call (q->all, "Reciprocal", ONNX_VARS (v));
   if (!v)
-    onnx_refuse (q->w,
-                 "a number in it depends on the open sizes (%s) in a way that cannot be said. Fix them with --size, as in "
-                 "--size %c=16.",
-                 q->all->symbols, q->all->symbols[0]);
+    onnx_refuse (
+        q->w,
+        "a number in it depends on the open sizes (%s) in a way that cannot be said. Fix them with --size, as in "
+        "--size %c=16.",
+        q->all->symbols, q->all->symbols[0]);
   return v;
 }
 

@@ -411,8 +411,8 @@ make_tensor (OnnxExport *all, OnnxVar *v, const char *external)
 }
 
 /* From the outputs back: a node is needed where one of its results is. */
-static void
-mark_needed (OnnxExport *all)
+void
+onnx_export_mark (OnnxExport *all)
 {
   for (guint i = 0; i < all->outputs->len; i++)
     ((OnnxVar *)all->outputs->pdata[i])->needed = TRUE;
@@ -428,8 +428,8 @@ mark_needed (OnnxExport *all)
     }
 }
 
-static gboolean
-is_needed (const OnnxPut *put)
+gboolean
+onnx_put_is_needed (const OnnxPut *put)
 {
   for (guint k = 0; k < put->out->len; k++)
     if (((OnnxVar *)put->out->pdata[k])->needed)
@@ -446,7 +446,7 @@ make_graph (OnnxExport *all, const char *name, const char *external)
   graph->name = text (all, name && *name ? name : "graph");
   graph->node = keep (all, g_new0 (Onnx__NodeProto *, all->puts->len + 1));
   for (guint i = 0; i < all->puts->len; i++)
-    if (is_needed (all->puts->pdata[i]))
+    if (onnx_put_is_needed (all->puts->pdata[i]))
       graph->node[graph->n_node++] = make_node (all, all->puts->pdata[i]);
   graph->initializer = keep (all, g_new0 (Onnx__TensorProto *, all->vars->len + 1));
   for (guint i = 0; i < all->vars->len; i++)
@@ -470,7 +470,6 @@ onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const char
   Onnx__ModelProto model;
   Onnx__OperatorSetIdProto set, *sets[] = { &set };
 
-  mark_needed (all);
   onnx__model_proto__init (&model);
   onnx__operator_set_id_proto__init (&set);
   set.domain = text (all, "");

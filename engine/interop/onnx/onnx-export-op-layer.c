@@ -85,9 +85,9 @@ write_conv_transpose (OnnxWrite *w)
 {
   gint64 pads[6], extra[3];
   guint n = space_of (w);
-  OnnxPut *put = onnx_put (
-      w->all, "ConvTranspose",
-      ONNX_VARS (onnx_write_in (w, 0), onnx_write_weight (w, "weight"), onnx_write_weight (w, "bias")));
+  OnnxPut *put
+      = onnx_put (w->all, "ConvTranspose",
+                  ONNX_VARS (onnx_write_in (w, 0), onnx_write_weight (w, "weight"), onnx_write_weight (w, "bias")));
 
   put_windows (w, put);
   loom_infer_ints (w->infer, "padding", pads, 3);

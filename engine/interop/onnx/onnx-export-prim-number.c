@@ -1,7 +1,7 @@
 /* Primitives that compute, in ONNX. */
 #include "engine/interop/onnx/onnx-export-prim.h"
 
-#define IN(i)        onnx_prim_in (q, i)
+#define IN(i)         onnx_prim_in (q, i)
 #define CALL(op, ...) onnx_call (q->all, op, ONNX_VARS (__VA_ARGS__))
 
 /* ---- element by element ---------------------------------------------------- */
@@ -96,8 +96,8 @@ write_argreduce (OnnxPrim *q)
   const LoomArgReduceAttrs *a = q->instr[0]->attrs;
   LoomDType dtype = onnx_prim_in_desc (q, 0)->dtype;
   LoomDType type = onnx_prim_compute_type (dtype) == LOOM_I64 ? LOOM_F64 : onnx_prim_compute_type (dtype);
-  OnnxPut *put = onnx_put (q->all, a->largest ? "ArgMax" : "ArgMin",
-                           ONNX_VARS (onnx_to_type (q->all, IN (0), dtype, type)));
+  OnnxPut *put
+      = onnx_put (q->all, a->largest ? "ArgMax" : "ArgMin", ONNX_VARS (onnx_to_type (q->all, IN (0), dtype, type)));
 
   onnx_put_int (q->all, put, "axis", a->axis);
   onnx_put_int (q->all, put, "keepdims", 1);
@@ -121,9 +121,9 @@ write_cumsum (OnnxPrim *q)
 {
   const LoomCumsumAttrs *a = q->instr[0]->attrs;
   LoomDType dtype = onnx_prim_in_desc (q, 0)->dtype, type = onnx_prim_compute_type (dtype);
-  OnnxPut *put = onnx_put (
-      q->all, "CumSum",
-      ONNX_VARS (onnx_to_type (q->all, IN (0), dtype, type), onnx_number_var (q->all, LOOM_I64, a->axis)));
+  OnnxPut *put
+      = onnx_put (q->all, "CumSum",
+                  ONNX_VARS (onnx_to_type (q->all, IN (0), dtype, type), onnx_number_var (q->all, LOOM_I64, a->axis)));
 
   onnx_put_int (q->all, put, "exclusive", a->exclusive);
   onnx_put_int (q->all, put, "reverse", a->reverse);
@@ -493,9 +493,9 @@ write_cross_entropy (OnnxPrim *q)
       = onnx_put (q->all, "GatherElements", ONNX_VARS (IN (0), onnx_with_axes (q->all, "Unsqueeze", safe, 1, &one)));
   onnx_put_int (q->all, pick, "axis", 1);
   OnnxVar *logit = onnx_with_axes (q->all, "Squeeze", onnx_put_out (q->all, pick, 0), 1, &one);
-  onnx_prim_out (q, 0,
-                 CALL ("Where", ignored, onnx_number_var (q->all, onnx_prim_out_desc (q, 0)->dtype, 0),
-                       CALL ("Sub", lse, logit)));
+  onnx_prim_out (
+      q, 0,
+      CALL ("Where", ignored, onnx_number_var (q->all, onnx_prim_out_desc (q, 0)->dtype, 0), CALL ("Sub", lse, logit)));
   onnx_prim_out (q, 1, lse);
   return TRUE;
 }

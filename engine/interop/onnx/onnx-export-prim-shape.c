@@ -1,7 +1,7 @@
 /* Primitives that move, cut, repeat and make numbers, in ONNX. */
 #include "engine/interop/onnx/onnx-export-prim.h"
 
-#define IN(i)        onnx_prim_in (q, i)
+#define IN(i)         onnx_prim_in (q, i)
 #define CALL(op, ...) onnx_call (q->all, op, ONNX_VARS (__VA_ARGS__))
 
 /* ---- the same numbers in another order ------------------------------------ */
@@ -95,8 +95,8 @@ all_same (OnnxPrim *q, const gint64 *number)
   return TRUE;
 }
 
-/* Where the slice along an axis begins and ends in ONNX's counting; "to the end" where it reaches it, so that an open size
- * need not be looked up. FALSE: the axis is whole. */
+/* Where the slice along an axis begins and ends in ONNX's counting; "to the end" where it reaches it, so that an open
+ * size need not be looked up. FALSE: the axis is whole. */
 static gboolean
 cut_of (OnnxPrim *q, int axis, OnnxSize *start, OnnxSize *end, gint64 *step)
 {
@@ -142,8 +142,8 @@ write_slice (OnnxPrim *q)
     return write_same (q);
   OnnxVar *from = onnx_prim_sizes_var (q, n, start), *to = from ? onnx_prim_sizes_var (q, n, end) : NULL;
   if (to)
-    onnx_prim_out (
-        q, 0, CALL ("Slice", IN (0), from, to, onnx_ints_var (q->all, n, axis), onnx_ints_var (q->all, n, step)));
+    onnx_prim_out (q, 0,
+                   CALL ("Slice", IN (0), from, to, onnx_ints_var (q->all, n, axis), onnx_ints_var (q->all, n, step)));
   return to != NULL;
 }
 
@@ -249,8 +249,7 @@ write_iota (OnnxPrim *q)
       step[k] = ((const LoomIotaTo *)q->instr[k]->attrs)->kernel.step;
       same = same && start[k] == start[0] && step[k] == step[0];
       for (int i = 0; i < d->rank; i++)
-        is_line
-            = is_line && (i == axis || loom_value_info (q->p[k], q->instr[k]->out[0])->desc.dim[i] == 1);
+        is_line = is_line && (i == axis || loom_value_info (q->p[k], q->instr[k]->out[0])->desc.dim[i] == 1);
     }
   for (int i = 0; i < d->rank; i++)
     line[i] = i == axis ? length : (OnnxSize){ .known = TRUE, .add = 1 };

@@ -34,7 +34,7 @@ struct _OnnxPut
 {
   const char *op; /* ONNX's */
   const char *path;
-  GPtrArray *in, *out; /* OnnxVar; NULL for an input that is left out */
+  GPtrArray *in, *out;   /* OnnxVar; NULL for an input that is left out */
   GPtrArray *attributes; /* Onnx__AttributeProto */
 };
 
@@ -58,20 +58,20 @@ struct _OnnxExport
   guint n_bound;      /* 1 where nothing is open, else ONNX_BINDINGS */
   const LoomNet *bound[ONNX_BINDINGS];
   LoomBinding binding[ONNX_BINDINGS];
-  char symbols[27]; /* the open ones */
-  OnnxVar *symbol_var[26]; /* i64 [1] */
-  OnnxVar ***value;        /* by node, by output: NULL until known */
-  gboolean **wanted;       /* by node, by output: something that is exported reads it */
-  GHashTable *weights;     /* name → LoomTensor, the caller's */
-  GHashTable *weight_var;  /* name → OnnxVar */
-  GHashTable *constants;   /* key → OnnxVar */
-  GHashTable *names;       /* of values, to keep them apart */
-  GPtrArray *vars;         /* owns */
-  GPtrArray *puts;         /* owns, in order */
+  char symbols[27];            /* the open ones */
+  OnnxVar *symbol_var[26];     /* i64 [1] */
+  OnnxVar ***value;            /* by node, by output: NULL until known */
+  gboolean **wanted;           /* by node, by output: something that is exported reads it */
+  GHashTable *weights;         /* name → LoomTensor, the caller's */
+  GHashTable *weight_var;      /* name → OnnxVar */
+  GHashTable *constants;       /* key → OnnxVar */
+  GHashTable *names;           /* of values, to keep them apart */
+  GPtrArray *vars;             /* owns */
+  GPtrArray *puts;             /* owns, in order */
   GPtrArray *inputs, *outputs; /* OnnxVar */
-  GPtrArray *memory;       /* what the message is made of */
-  guint64 outside;         /* bytes of the file beside the model */
-  const char *path;        /* of the node that is being written */
+  GPtrArray *memory;           /* what the message is made of */
+  guint64 outside;             /* bytes of the file beside the model */
+  const char *path;            /* of the node that is being written */
   LoomFaults *faults;
 };
 
@@ -141,7 +141,10 @@ OnnxVar *onnx_turn (OnnxExport *all, OnnxVar *x, guint n, const gint64 *order);
 OnnxVar *onnx_with_axes (OnnxExport *all, const char *op, OnnxVar *x, guint n, const gint64 *axes); /* Unsqueeze … */
 int onnx_elem_type (LoomDType dtype);
 
-/* Drops what no output needs and packs the message. external: the numbers of values that then are is_outside belong
+/* Marks what the outputs need: all else is left out. */
+void onnx_export_mark (OnnxExport *all);
+gboolean onnx_put_is_needed (const OnnxPut *put);
+/* Packs the message. external: the numbers of values that then are is_outside belong
  * into a file of that name beside the model. */
 GBytes *onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const char *external);
 

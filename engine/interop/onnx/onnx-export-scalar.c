@@ -36,9 +36,9 @@ where (const Formula *f, OnnxVar *condition, OnnxVar *a, OnnxVar *b)
   return onnx_call (f->all, "Where", ONNX_VARS (condition, a, b));
 }
 
-#define A (f->in[0])
-#define B (f->in[1])
-#define C (f->in[2])
+#define A             (f->in[0])
+#define B             (f->in[1])
+#define C             (f->in[2])
 #define FORMULA(name) static OnnxVar *name (const Formula *f)
 
 FORMULA (truncate_number)

@@ -139,35 +139,13 @@ find_writer (const char *op)
   return NULL;
 }
 
-/* "linear → Gemm (3)": counted by text. */
 static void
-count_mapped (LoomOnnxWriter *self, GHashTable *counts, const LoomNetNode *node, guint first)
-{
-  g_autoptr (GString) s = g_string_new (node->op->name);
-  guint n = 0;
-
-  for (guint i = first; i < self->all.puts->len && n < 6; i++)
-    {
-      const OnnxPut *put = self->all.puts->pdata[i];
-      g_string_append_printf (s, "%s%s", n++ ? " + " : " → ", put->op);
-    }
-  if (n == 6)
-    g_string_append (s, " …");
-  if (n == 0)
-    g_string_append (s, " (nothing is left to do)");
-  guint count = GPOINTER_TO_UINT (g_hash_table_lookup (counts, s->str));
-  if (count == 0)
-    g_ptr_array_add (self->mapped, g_strdup (s->str));
-  g_hash_table_insert (counts, g_strdup (s->str), GUINT_TO_POINTER (count + 1));
-}
-
-static void
-write_node (LoomOnnxWriter *self, GHashTable *counts, guint i)
+write_node (LoomOnnxWriter *self, guint i)
 {
   OnnxExport *all = &self->all;
-  OnnxWrite w = { .all = all, .index = i, .node = loom_net_node (self->net, i), .infer = loom_net_infer (self->net, i) };
+  OnnxWrite w
+      = { .all = all, .index = i, .node = loom_net_node (self->net, i), .infer = loom_net_infer (self->net, i) };
   const OnnxWriter *writer = find_writer (w.node->op->name);
-  guint first = all->puts->len;
 
   /* What hangs on a node that was refused is not its fault. */
   for (guint k = 0; k < w.node->n_inputs; k++)
@@ -182,8 +160,39 @@ write_node (LoomOnnxWriter *self, GHashTable *counts, guint i)
     if (all->value[i][k])
       onnx_find_symbols (all, all->value[i][k], &w.node->output[k].shape);
   all->path = NULL;
-  if (!w.failed)
-    count_mapped (self, counts, w.node, first);
+}
+
+/* "linear → Gemm (3)": what became of each node, counted by text, where needed nodes of ONNX came of it. */
+static void
+describe (LoomOnnxWriter *self)
+{
+  OnnxExport *all = &self->all;
+  g_autoptr (GHashTable) counts = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint first = 0, end; first < all->puts->len; first = end)
+    {
+      const char *path = ((OnnxPut *)all->puts->pdata[first])->path;
+      int node = path ? loom_net_find (self->net, path) : -1;
+      GString *s = node >= 0 ? g_string_new (loom_net_node (self->net, (guint)node)->op->name) : g_string_new ("sizes");
+      guint n = 0;
+      for (end = first; end < all->puts->len && ((OnnxPut *)all->puts->pdata[end])->path == path; end++)
+        if (onnx_put_is_needed (all->puts->pdata[end]) && ++n <= 6)
+          g_string_append_printf (s, "%s%s", n == 1 ? " → " : " + ", ((OnnxPut *)all->puts->pdata[end])->op);
+      g_string_append (s, n > 6 ? " …" : "");
+      if (n > 0 && !g_hash_table_contains (counts, s->str))
+        g_ptr_array_add (self->mapped, g_strdup (s->str));
+      if (n > 0)
+        g_hash_table_insert (counts, (gpointer)g_intern_string (s->str),
+                             GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (counts, s->str)) + 1));
+      g_string_free (s, TRUE);
+    }
+  for (guint i = 0; i < self->mapped->len; i++)
+    {
+      char *text = self->mapped->pdata[i];
+      guint n = GPOINTER_TO_UINT (g_hash_table_lookup (counts, text));
+      self->mapped->pdata[i] = n == 1 ? g_strdup (text) : g_strdup_printf ("%s (%u)", text, n);
+      g_free (text);
+    }
 }
 
 /* ---- the model's ends --------------------------------------------------- */
@@ -365,8 +374,7 @@ add_outputs (LoomOnnxWriter *self, const GArray *outputs)
         }
       if (loom_net_is_weight (self->net, source))
         {
-          const LoomNetWeight *weight
-              = loom_net_weight (self->net, (guint)loom_net_source_weight (self->net, source));
+          const LoomNetWeight *weight = loom_net_weight (self->net, (guint)loom_net_source_weight (self->net, source));
           v->type = (LoomType){ weight->dtype, weight->shape };
         }
       else
@@ -491,7 +499,6 @@ loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *option
   g_autoptr (LoomFaults) found = loom_faults_new ();
   g_autoptr (GArray) inputs = g_array_new (FALSE, FALSE, sizeof (LoomNetSource));
   g_autoptr (GArray) outputs = g_array_new (FALSE, FALSE, sizeof (LoomNetSource));
-  g_autoptr (GHashTable) counts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   const LoomElement *root = loom_graph_root (graph), *doc = loom_element_find (root, LOOM_TAG_DOC);
   guint faults_before = loom_faults_length (faults);
   OnnxExport *all = &self->all;
@@ -527,21 +534,13 @@ loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *option
       for (guint k = 0; k < loom_net_node (self->net, i)->n_outputs; k++)
         needed = needed || (all->wanted[i][k] && !all->value[i][k]);
       if (needed)
-        write_node (self, counts, i);
+        write_node (self, i);
     }
   add_outputs (self, outputs);
   if (loom_faults_length (faults) > faults_before)
     return NULL;
-  for (guint i = 0; i < self->mapped->len; i++)
-    {
-      guint n = GPOINTER_TO_UINT (g_hash_table_lookup (counts, self->mapped->pdata[i]));
-      char *text = n == 1 ? NULL : g_strdup_printf ("%s (%u)", (char *)self->mapped->pdata[i], n);
-      if (text)
-        {
-          g_free (self->mapped->pdata[i]);
-          self->mapped->pdata[i] = text;
-        }
-    }
+  onnx_export_mark (all);
+  describe (self);
   return g_steal_pointer (&self);
 }
 
