@@ -74,8 +74,8 @@ static void
 test_words (void)
 {
   static const char *const commands[]
-      = { "check", "train", "eval", "run", "program", "plan", "bench", "ops", "devices", "worker" };
-  static const char *const later[] = { "export", "predict", "diff" };
+      = { "check", "train", "eval", "run", "program", "plan", "bench", "ops", "devices", "worker", "import", "export" };
+  static const char *const later[] = { "predict", "diff" };
 
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     {
@@ -86,6 +86,7 @@ test_words (void)
     }
   for (guint i = 0; i < G_N_ELEMENTS (later); i++)
     cli_expect (2, "later version", later[i], "x");
+  cli_expect (2, "later version", "export", "x.xml", "--to", "pytorch");
   cli_expect (2, "Did you mean “train”", "trian");
   cli_expect (2, "Which graph", "train");
   cli_expect (2, "one GRAPH", "check");
@@ -486,7 +487,8 @@ test_transfer (void)
   g_auto (CliResult) wide = cli ("train", "donor.xml", "--set", "train.weights=donor/weights.safetensors", "--set",
                                  "hidden.out_features=9", NULL);
   g_assert_nonnull (strstr (wide.err, "mismatched, begins anew: hidden.weight is 9 × 2 here, 8 × 2 in the file"));
-  cli_expect (1, "the graph has head.weight", "train", "heir.xml", "--weights", "donor/weights.safetensors", "--match", "head");
+  cli_expect (1, "the graph has head.weight", "train", "heir.xml", "--weights", "donor/weights.safetensors", "--match",
+              "head");
   cli_expect (1, "Name one by --weights", "train", "heir.xml", "--match", "head");
   cli_expect (2, "--weights", "train", "--resume", "heir", "--weights", "donor/weights.safetensors");
 
