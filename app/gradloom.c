@@ -13,12 +13,6 @@ static const Command command_predict = {
   .arguments = "RUN FILE…",
   .summary = "images, rows or text in; classes, values or text out",
 };
-static const Command command_diff = {
-  .name = "diff",
-  .arguments = "A B",
-  .summary = "semantic difference of two graphs",
-};
-
 static const Command *const commands[] = {
   &command_check,  &command_train,  &command_eval,    &command_run,     &command_program,
   &command_plan,   &command_bench,  &command_ops,     &command_devices, &command_worker,

@@ -11,6 +11,7 @@
 #include "engine/graph/loom-graph.h"
 #include "engine/interop/loom-npy.h"
 #include "engine/interop/loom-safetensors.h"
+#include "engine/ops/loom-diff.h"
 #include "engine/ops/loom-net.h"
 #include "engine/ops/loom-op.h"
 #include "engine/ops/loom-train-spec.h"

@@ -73,9 +73,9 @@ test_check_json (void)
 static void
 test_words (void)
 {
-  static const char *const commands[]
-      = { "check", "train", "eval", "run", "program", "plan", "bench", "ops", "devices", "worker", "import", "export" };
-  static const char *const later[] = { "predict", "diff" };
+  static const char *const commands[] = { "check", "train",   "eval",   "run",    "program", "plan", "bench",
+                                          "ops",   "devices", "worker", "import", "export",  "diff" };
+  static const char *const later[] = { "predict" };
 
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     {

@@ -1,0 +1,350 @@
+/* `gradloom diff`: what two graphs mean, compared; by hand, by programs, and by git.
+ *
+ * git calls the command behind diff.DRIVER.command with seven words (nine for a file that was renamed) and expects
+ * status 0 whatever it found, so that it can go on with the next file. */
+#include "app/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_SHOWN 200 /* characters of a value in a line for people */
+
+typedef enum
+{
+  PLAIN,
+  HEAD,
+  ADDED,
+  REMOVED,
+  CHANGED,
+  RENAMED,
+  N_STYLES
+} Style;
+
+typedef struct
+{
+  gboolean color, json;
+} Printer;
+
+/* ---- for people --------------------------------------------------------- */
+
+static const char *
+style (const Printer *p, Style style)
+{
+  static const char *const codes[N_STYLES] = { "\033[m", "\033[1m", "\033[32m", "\033[31m", "\033[33m", "\033[36m" };
+
+  return p->color ? codes[style] : "";
+}
+
+/* In one line, without control characters, which a file from elsewhere could send to the terminal. */
+static char *
+printable (const char *text)
+{
+  GString *s = g_string_new (NULL);
+  guint n = 0;
+
+  for (; *text && n < MAX_SHOWN; text = g_utf8_next_char (text), n++)
+    {
+      gunichar c = g_utf8_get_char (text);
+      if (c == '\n')
+        g_string_append (s, "\\n");
+      else if (g_unichar_iscntrl (c))
+        g_string_append_printf (s, "\\u%04x", c);
+      else
+        g_string_append_unichar (s, c);
+    }
+  if (*text)
+    g_string_append (s, "…");
+  return g_string_free (s, FALSE);
+}
+
+static void
+append_value (GString *s, const char *value, gboolean is_default)
+{
+  g_autofree char *shown = printable (value ? value : "");
+  gboolean quote = value && (!*value || strchr (value, ' '));
+
+  if (!value)
+    g_string_append (s, "(none)");
+  else
+    g_string_append_printf (s, "%s%s%s%s", quote ? "“" : "", shown, quote ? "”" : "", is_default ? " (default)" : "");
+}
+
+/* "kernel_size 3 → 5, padding 0 (default) → 2"; of what was added or removed "kernel_size 3, padding 2". */
+static char *
+describe_changes (const LoomDifference *d)
+{
+  GString *s = g_string_new (NULL);
+  gboolean whole = d->kind == LOOM_DIFFERENCE_ADDED || d->kind == LOOM_DIFFERENCE_REMOVED;
+
+  for (guint i = 0; i < d->changes->len; i++)
+    {
+      const LoomAttributeChange *change = d->changes->pdata[i];
+      g_autofree char *attribute = printable (change->attribute);
+      g_string_append (s, i ? ", " : "");
+      /* An operator in the place of another stands without its attribute's name. */
+      if (!g_str_equal (d->what, "node") || !g_str_equal (attribute, "op"))
+        g_string_append_printf (s, "%s ", attribute);
+      if (!whole)
+        {
+          append_value (s, change->before, change->before_is_default);
+          g_string_append (s, " → ");
+        }
+      append_value (s, d->kind == LOOM_DIFFERENCE_REMOVED ? change->before : change->after,
+                    !whole && change->after_is_default);
+    }
+  return g_string_free (s, FALSE);
+}
+
+static void
+print_wire (const LoomDifference *d)
+{
+  const LoomAttributeChange *change = d->changes->pdata[0];
+  g_autofree char *to = printable (d->name), *before = printable (change->before ? change->before : "");
+  g_autofree char *after = printable (change->after ? change->after : "");
+
+  if (d->kind == LOOM_DIFFERENCE_CHANGED)
+    printf ("wire into %s: from %s → from %s", to, before, after);
+  else
+    printf ("wire %s → %s", d->kind == LOOM_DIFFERENCE_ADDED ? after : before, to);
+}
+
+static gboolean
+is_operator_change (const LoomDifference *d)
+{
+  return d->changes->len == 1 && g_str_equal (((LoomAttributeChange *)d->changes->pdata[0])->attribute, "op");
+}
+
+static void
+print_difference (const Printer *p, const LoomDifference *d)
+{
+  static const char *const signs[] = { "+", "-", "~", ">" };
+
+  printf ("  %s%s ", style (p, ADDED + (Style)d->kind), signs[d->kind]);
+  if (g_str_equal (d->what, "wire"))
+    print_wire (d);
+  else
+    {
+      g_autofree char *name = printable (d->name ? d->name : ""), *old = printable (d->old_name ? d->old_name : "");
+      g_autofree char *type = printable (d->type ? d->type : ""), *changes = describe_changes (d);
+      printf ("%s%s%s%s%s%s", d->what, d->old_name ? " " : "", old, d->old_name ? " →" : "", d->name ? " " : "", name);
+      if (d->type && !is_operator_change (d))
+        printf (" (%s)", type);
+      printf ("%s%s", *changes ? ": " : "", changes);
+    }
+  printf ("%s\n", style (p, PLAIN));
+}
+
+static gboolean
+belongs_to_train (const LoomDifference *d)
+{
+  static const char *const what[] = { "train", "group", "schedule", "clip", "parallel", "metric", NULL };
+  return g_strv_contains (what, d->what);
+}
+
+static void
+print_differences (const Printer *p, const GPtrArray *list)
+{
+  g_autofree char *section = NULL;
+
+  for (guint i = 0; i < list->len; i++)
+    {
+      const LoomDifference *d = list->pdata[i];
+      const char *module = d->scope ? d->scope : g_str_equal (d->what, "module") ? d->name : NULL;
+      g_autofree char *shown = printable (module ? module : "");
+      g_autofree char *head = module                 ? g_strdup_printf ("module %s", shown)
+                              : belongs_to_train (d) ? g_strdup ("train")
+                                                     : g_strdup ("graph");
+      if (g_strcmp0 (head, section) != 0)
+        printf ("%s%s%s\n", style (p, HEAD), head, style (p, PLAIN));
+      g_free (section);
+      section = g_steal_pointer (&head);
+      print_difference (p, d);
+    }
+}
+
+/* ---- for programs ------------------------------------------------------- */
+
+static void
+print_member (const char *name, const char *value)
+{
+  g_autofree char *text = value ? command_json_string (value) : g_strdup ("null");
+  printf (",\"%s\":%s", name, text);
+}
+
+static void
+print_json (const GPtrArray *list)
+{
+  for (guint i = 0; i < list->len; i++)
+    {
+      const LoomDifference *d = list->pdata[i];
+      printf ("{\"event\":\"%s\",\"what\":\"%s\"", loom_difference_kind_name (d->kind), d->what);
+      print_member ("module", d->scope);
+      print_member ("name", d->name);
+      if (d->old_name)
+        print_member ("old_name", d->old_name);
+      if (d->type)
+        print_member ("type", d->type);
+      if (d->is_cosmetic)
+        printf (",\"cosmetic\":true");
+      printf (",\"changes\":[");
+      for (guint k = 0; k < d->changes->len; k++)
+        {
+          const LoomAttributeChange *change = d->changes->pdata[k];
+          g_autofree char *attribute = command_json_string (change->attribute);
+          printf ("%s{\"attribute\":%s", k ? "," : "", attribute);
+          print_member ("before", change->before);
+          print_member ("after", change->after);
+          if (change->before_is_default || change->after_is_default)
+            printf (",\"default\":\"%s\"", change->before_is_default ? "before" : "after");
+          printf ("}");
+        }
+      printf ("]}\n");
+    }
+  printf ("{\"event\":\"total\",\"differences\":%u}\n", list->len);
+}
+
+/* ---- files -------------------------------------------------------------- */
+
+static LoomGraph *
+read_standard_input (GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GByteArray) text = g_byte_array_new ();
+  guint8 block[65536];
+  gsize n;
+
+  while ((n = fread (block, 1, sizeof block, stdin)) > 0 && text->len <= 64u << 20)
+    g_byte_array_append (text, block, n);
+  g_autoptr (LoomGraph) graph
+      = loom_graph_read_data ((const char *)text->data, text->len, "standard input", faults, error);
+  return graph && loom_faults_to_error (faults, "standard input", error) ? g_steal_pointer (&graph) : NULL;
+}
+
+/* git names /dev/null for the side on which there is no file. */
+static LoomGraph *
+read_side (const char *path, GError **error)
+{
+  if (g_str_equal (path, "-"))
+    return read_standard_input (error);
+  return g_str_equal (path, "/dev/null") ? loom_graph_new (NULL) : command_read_graph (path, error);
+}
+
+static gboolean
+use_color (const char *when, gboolean for_git)
+{
+  const char *terminal = g_getenv ("TERM"), *refused = g_getenv ("NO_COLOR");
+
+  if (when && !g_str_equal (when, "auto"))
+    return g_str_equal (when, "always");
+  if ((refused && *refused) || !terminal || g_str_equal (terminal, "dumb"))
+    return FALSE;
+  /* Behind git's pager there is a terminal, too. */
+  return isatty (STDOUT_FILENO) || (for_git && g_getenv ("GIT_PAGER_IN_USE"));
+}
+
+/* One version of a file, with its line of the head; NULL after a sentence that says why it cannot be compared. */
+static LoomGraph *
+read_version (const Printer *p, const char *mark, const char *name, const char *file, char **failure)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *shown = printable (g_str_equal (file, "/dev/null") ? file : name);
+  LoomGraph *graph = read_side (file, &error);
+
+  if (!graph)
+    *failure = g_strdup (error->message);
+  if (!p->json)
+    printf ("%s%s %s%s\n", style (p, HEAD), mark, shown, style (p, PLAIN));
+  return graph;
+}
+
+/* PATH OLD OLD-HEX OLD-MODE NEW NEW-HEX NEW-MODE [NEW-PATH WHAT]: always status 0, and a sentence where a version
+ * cannot be read, for git would give up at any other. */
+static int
+run_for_git (const Printer *p, char **argv, gboolean renamed, gboolean all)
+{
+  g_autofree char *old_failure = NULL, *new_failure = NULL;
+  g_autoptr (LoomGraph) a = read_version (p, "---", argv[1], argv[2], &old_failure);
+  g_autoptr (LoomGraph) b = read_version (p, "+++", argv[renamed ? 8 : 1], argv[5], &new_failure);
+
+  if (old_failure)
+    printf ("  The old version is no graph that can be compared: %s\n", old_failure);
+  if (new_failure)
+    printf ("  The new version is no graph that can be compared: %s\n", new_failure);
+  if (!a || !b)
+    return 0;
+  g_autoptr (GPtrArray) list = loom_graph_diff (a, b, all);
+  if (p->json)
+    print_json (list);
+  else if (list->len > 0)
+    print_differences (p, list);
+  else
+    printf ("  Nothing that is computed differs%s\n",
+            all ? "." : ", only layout, texts or the order of lines (--all shows layout and texts).");
+  return 0;
+}
+
+static int
+run_diff (const Command *command, int argc, char **argv)
+{
+  gboolean all = FALSE, quiet = FALSE;
+  g_autofree char *color = NULL;
+  Printer p = { 0 };
+  const GOptionEntry entries[] = {
+    { "all", 'a', 0, G_OPTION_ARG_NONE, &all, "Also titles, texts, layout and views, which change no number", NULL },
+    { "quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "Nothing but the exit status", NULL },
+    { "color", 0, 0, G_OPTION_ARG_STRING, &color, "auto (default: on a terminal), always or never", "WHEN" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &p.json, "One object for each difference", NULL },
+    { NULL },
+  };
+  if (!command_parse (command, entries, &argc, &argv))
+    return 2;
+  if (color && !g_str_equal (color, "auto") && !g_str_equal (color, "always") && !g_str_equal (color, "never"))
+    return command_usage (command, "--color is auto, always or never, not “%s”.", color);
+  gboolean for_git = argc == 8 || argc == 10;
+  p.color = !p.json && use_color (color, for_git);
+  if (for_git)
+    return run_for_git (&p, argv, argc == 10, all);
+  if (argc == 2 && g_getenv ("GIT_DIFF_PATH_TOTAL"))
+    {
+      printf ("* “%s” is not merged yet\n", argv[1]);
+      return 0;
+    }
+  if (argc != 3)
+    return command_usage (command, "It takes two graphs or run folders, A and B.");
+  if (g_str_equal (argv[1], "-") && g_str_equal (argv[2], "-"))
+    return command_usage (command, "Only one of the two can be standard input.");
+
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) a = read_side (argv[1], &error);
+  g_autoptr (LoomGraph) b = a ? read_side (argv[2], &error) : NULL;
+  if (!b)
+    {
+      command_fail (command, g_steal_pointer (&error));
+      return 2; /* 1 would say that they differ */
+    }
+  g_autoptr (GPtrArray) list = loom_graph_diff (a, b, all);
+  if (p.json && !quiet)
+    print_json (list);
+  else if (!quiet)
+    print_differences (&p, list);
+  return list->len > 0 ? 1 : 0;
+}
+
+const Command command_diff = {
+  .name = "diff",
+  .arguments = "A B",
+  .summary = "what two graphs compute, compared: nodes, parameters, wires, training",
+  .details
+  = "A default that is written out equals one that is left out, 0.0010 equals 1e-3, and the order of lines does not\n"
+    "matter. Nodes and modules that were renamed are recognised where only one can be meant. A or B may be a run's\n"
+    "folder, or - for standard input. + was added, - removed, ~ changed, > renamed.\n\n"
+    "Exit status, as of diff(1): 0 nothing differs, 1 something does, 2 a graph cannot be read or the command line is\n"
+    "wrong. (Other commands say 1 for a graph at fault; here that would read as a difference.) Called by git it is "
+    "0.\n\n"
+    "As git's diff driver for all graphs of a repository:\n\n"
+    "  git config diff.gradloom.command 'gradloom diff'\n"
+    "  echo '*.xml diff=gradloom' >> .gitattributes",
+  .run = run_diff,
+};

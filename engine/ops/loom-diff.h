@@ -1,0 +1,48 @@
+/* What two graphs mean, compared.
+ *
+ * Two files may differ in every line and compute the same: nodes in another order, defaults written out, places on the
+ * canvas. Here modules, nodes, parameters, wires and <train> are compared as the operator table reads them, so that a
+ * difference is one that changes what is computed, or at least what it is called. */
+#pragma once
+
+#include "engine/graph/loom-graph.h"
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  LOOM_DIFFERENCE_ADDED,
+  LOOM_DIFFERENCE_REMOVED,
+  LOOM_DIFFERENCE_CHANGED,
+  LOOM_DIFFERENCE_RENAMED /* and perhaps changed, too */
+} LoomDifferenceKind;
+
+const char *loom_difference_kind_name (LoomDifferenceKind kind); /* "added" */
+
+/* An attribute before and after. NULL: there is none; is_default: it is what holds by default, written or not. */
+typedef struct
+{
+  char *attribute;
+  char *before, *after;
+  gboolean before_is_default, after_is_default;
+} LoomAttributeChange;
+
+typedef struct
+{
+  LoomDifferenceKind kind;
+  gboolean is_cosmetic; /* changes nothing that is computed: title, text, layout, view */
+  const char *what;     /* "graph", "module", "arg", "node", "wire", "train", "schedule", "metric", "place" … */
+  char *scope;          /* the module's name, as in b where it is there; NULL: the graph itself */
+  char *name;           /* a node's id, a module's name, a wire's end "loss.input"; NULL where there is only one */
+  char *old_name;       /* of what was renamed */
+  char *type;           /* of a node, its operator or "module NAME"; else NULL */
+  GPtrArray *changes;   /* LoomAttributeChange; of what was added or removed, all that is written but defaults */
+} LoomDifference;
+
+/* The differences that lead from a to b, in a stable order: the graph, its modules, its own nodes and wires, <train>.
+ * Nodes and modules belong together by their names; what is left over is a renaming where there is only one pair that
+ * could be meant. cosmetic: also those that change nothing that is computed. The graphs
+ * have passed the reader without faults; operators may be unknown. (transfer full), of LoomDifference. */
+GPtrArray *loom_graph_diff (const LoomGraph *a, const LoomGraph *b, gboolean cosmetic);
+
+G_END_DECLS
