@@ -107,7 +107,8 @@ static void
 application_open (GApplication *application, GFile **files, int n_files, const char *hint)
 {
   for (int i = 0; i < n_files; i++)
-    studio_window_open_file (new_window (application), files[i]);
+    if (!studio_window_present_file (GTK_APPLICATION (application), files[i]))
+      studio_window_open_file (new_window (application), files[i]);
 }
 
 static void

@@ -11,8 +11,18 @@
 
 /* ---- file --------------------------------------------------------------- */
 
+/* The file holds what the document is written as. */
 static void
-adopt (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base, const char *path)
+note_written (StudioDocument *self)
+{
+  gsize length;
+  g_autofree char *text = loom_graph_write (self->graph, &length);
+
+  studio_document_note_disk (self, studio_document_digest (text, length));
+}
+
+static void
+adopt (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base, const char *path, char *digest)
 {
   if (self->journal != NULL)
     studio_journal_remove (g_steal_pointer (&self->journal));
@@ -38,6 +48,7 @@ adopt (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base
   g_array_set_size (self->bridges, 0);
   g_free (self->saved_text);
   self->saved_text = loom_graph_write (graph, NULL);
+  studio_document_note_disk (self, digest);
   studio_document_changed (self);
   studio_document_infer (self);
   g_signal_emit_by_name (self, "scope-changed");
@@ -58,27 +69,21 @@ studio_document_open_text (StudioDocument *self, const char *text, gssize length
     return FALSE;
   if (folder != NULL)
     loom_graph_set_folder (graph, folder);
-  adopt (self, graph, g_steal_pointer (&faults), g_bytes_new (text, length), NULL);
+  adopt (self, graph, g_steal_pointer (&faults), g_bytes_new (text, length), NULL, NULL);
   return TRUE;
 }
 
 gboolean
 studio_document_open (StudioDocument *self, const char *path, GError **error)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autofree char *text = NULL, *absolute = g_canonicalize_filename (path, NULL);
   gsize length = 0;
-  LoomGraph *graph;
+  LoomFaults *faults = NULL;
+  LoomGraph *graph = studio_document_read (absolute, &text, &length, &faults, error);
 
-  graph = loom_run_read_graph (absolute, faults, error);
   if (graph == NULL)
     return FALSE;
-  if (!g_file_get_contents (absolute, &text, &length, error))
-    {
-      loom_graph_unref (graph);
-      return FALSE;
-    }
-  adopt (self, graph, g_steal_pointer (&faults), g_bytes_new_take (g_steal_pointer (&text), length), absolute);
+  adopt (self, graph, faults, g_bytes_new (text, length), absolute, studio_document_digest (text, length));
   return TRUE;
 }
 
@@ -106,6 +111,7 @@ studio_document_save (StudioDocument *self, const char *path, GError **error)
     return FALSE;
   g_free (self->path);
   self->path = g_steal_pointer (&absolute);
+  note_written (self);
   self->n_dropped = 0;
   folder = loom_run_data_folder (self->path);
   if (g_strcmp0 (folder, loom_graph_get_folder (self->graph)) != 0)
@@ -114,10 +120,6 @@ studio_document_save (StudioDocument *self, const char *path, GError **error)
       loom_graph_set_folder (self->graph, folder);
       studio_document_changed (self);
     }
-  g_free (self->saved_text);
-  self->saved_text = loom_graph_write (self->graph, NULL);
-  self->edited = FALSE;
-  self->edited_valid = TRUE;
   if (self->grammar != NULL && loom_faults_length (self->grammar) > 0)
     {
       /* The file is well formed now: what was said about the old one is over. */
@@ -125,11 +127,21 @@ studio_document_save (StudioDocument *self, const char *path, GError **error)
       self->net_valid = FALSE;
       studio_document_infer (self);
     }
+  studio_document_note_saved (self);
+  return TRUE;
+}
+
+void
+studio_document_note_saved (StudioDocument *self)
+{
+  g_free (self->saved_text);
+  self->saved_text = loom_graph_write (self->graph, NULL);
+  self->edited = FALSE;
+  self->edited_valid = TRUE;
   g_clear_pointer (&self->merge_key, g_free);
   if (self->journal != NULL)
     studio_journal_saved (self->journal, self->path);
   g_signal_emit_by_name (self, "file-changed");
-  return TRUE;
 }
 
 guint
@@ -166,7 +178,7 @@ studio_document_is_edited (StudioDocument *self)
       self->edited = strcmp (text, self->saved_text) != 0;
       self->edited_valid = TRUE;
     }
-  return self->edited;
+  return self->edited || self->disk == STUDIO_DISK_GONE;
 }
 
 gboolean
@@ -220,11 +232,15 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
       folder = loom_run_data_folder (content->path);
       loom_graph_set_folder (graph, folder);
     }
-  adopt (self, graph, g_steal_pointer (&faults), g_bytes_ref (content->base), content->path);
+  /* What the file held when Studio ended is known: the text that editing began with, or what was saved last. */
+  adopt (self, graph, g_steal_pointer (&faults), g_bytes_ref (content->base), content->path,
+         content->path != NULL ? studio_document_digest (base, length) : NULL);
 
   studio_document_begin (self, "Recover unsaved work");
   for (guint i = 0; i < content->lines->len && wrong == NULL; i++)
     {
+      if (content->path != NULL && i > 0 && i == content->n_saved)
+        note_written (self);
       LoomEdit *edit = loom_edit_from_line (self->graph, g_ptr_array_index (content->lines, i), &wrong);
 
       if (edit != NULL)
@@ -243,6 +259,7 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
       g_unlink (journal);
     }
   studio_document_infer (self);
+  g_signal_emit_by_name (self, "file-changed");
   return TRUE;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ui/studio-document.h"
+#include "ui/studio-file-lock.h"
 #include "ui/studio-journal.h"
 
 G_BEGIN_DECLS
@@ -27,6 +28,16 @@ typedef struct
   guint64 from, to;
   const char *output, *input; /* interned */
 } StudioBridge;
+
+/* What the file system says of a file without reading it. */
+typedef struct
+{
+  guint64 device, inode;
+  gint64 size, seconds, nanoseconds;
+  gint64 is_file;
+} StudioDiskStamp;
+
+#define STUDIO_DISK_MAX (64 * 1024 * 1024) /* the reader takes no larger graph */
 
 struct _StudioDocument
 {
@@ -56,6 +67,15 @@ struct _StudioDocument
   guint idle;
   StudioScene *scene;
   GArray *bridges;
+
+  char *disk_digest; /* of what was last read from path or written there; NULL: there is no path */
+  StudioDiskStamp disk_stamp;
+  StudioDiskState disk;
+  char *watched; /* the path that monitor and lock are for */
+  GFileMonitor *monitor;
+  guint disk_timer;
+  StudioFileLock *lock;
+  char *holder; /* another Studio that has the file open */
 
   char *saved_text;
   gboolean edited, edited_valid;
@@ -92,6 +112,16 @@ void studio_document_put (StudioDocument *self, LoomElement *e, const char *attr
 void studio_document_close_gaps (StudioDocument *self, LoomElement *scope, const char *id);
 void studio_document_infer (StudioDocument *self); /* now, if the idle has not come yet */
 void studio_document_rebuild_selected (StudioDocument *self);
+/* The graph of a file and the very text that it was read from. */
+LoomGraph *
+studio_document_read (const char *path, char **text, gsize *length, LoomFaults **faults, GError **error);
+/* digest (transfer full) is that of what the file at the document's path holds: watches it from here on. NULL, where
+ * there is no path, ends that. */
+void studio_document_note_disk (StudioDocument *self, char *digest);
+char *studio_document_digest (const char *text, gsize length);
+void studio_document_unwatch (StudioDocument *self);
+/* The file holds what the document does: nothing is edited, and the journal says so. */
+void studio_document_note_saved (StudioDocument *self);
 LoomElement *studio_document_insert (StudioDocument *self, LoomElement *parent, LoomElement *child);
 
 G_END_DECLS

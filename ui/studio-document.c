@@ -527,6 +527,7 @@ studio_document_finalize (GObject *object)
   g_array_unref (self->bridges);
   g_clear_pointer (&self->graph, loom_graph_unref);
   g_clear_pointer (&self->base, g_bytes_unref);
+  studio_document_unwatch (self);
   g_free (self->path);
   g_free (self->merge_key);
   g_free (self->saved_text);

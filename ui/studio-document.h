@@ -44,9 +44,28 @@ gboolean studio_document_save (StudioDocument *self, const char *path, GError **
 guint studio_document_dropped_parts (StudioDocument *self);
 const char *studio_document_get_path (StudioDocument *self); /* NULL: never saved */
 char *studio_document_dup_title (StudioDocument *self);      /* the graph's name, else the file's, else "Untitled" */
-/* TRUE when the content differs from what was opened or saved; undoing back to it makes it FALSE. */
+/* TRUE when the content differs from what was opened or saved; undoing back to it makes it FALSE. Also TRUE when the
+ * file is gone: then the content is nowhere else. */
 gboolean studio_document_is_edited (StudioDocument *self);
 gboolean studio_document_is_empty (StudioDocument *self); /* no nodes at all */
+
+/* ---- the file as others change it ------------------------------------- */
+
+typedef enum
+{
+  STUDIO_DISK_SAME,    /* as it was read or written last; also without a path */
+  STUDIO_DISK_CHANGED, /* another content, or it cannot be read any more */
+  STUDIO_DISK_GONE     /* deleted or moved away */
+} StudioDiskState;
+
+/* What is known; "file-changed" tells when it changes. */
+StudioDiskState studio_document_get_disk (StudioDocument *self);
+/* Looks now: before the file is written over. */
+StudioDiskState studio_document_check_disk (StudioDocument *self);
+/* Takes the file's content as one step that can be undone. */
+gboolean studio_document_reload (StudioDocument *self, GError **error);
+/* Who else has the file open ("process 1234"); NULL: nobody that is known of. */
+const char *studio_document_get_holder (StudioDocument *self);
 
 /* ---- graph and inference ---------------------------------------------- */
 

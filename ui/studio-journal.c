@@ -63,6 +63,8 @@ studio_journal_new (const char *folder, const char *path, const char *base, gsiz
 
   for (guint tries = 0; fd < 0 && tries < 100; tries++)
     {
+      struct stat info;
+
       g_free (stamp);
       g_free (file);
       stamp = g_strdup_printf ("%" G_GINT64_FORMAT "-%d-%u.journal", g_get_real_time (), (int)getpid (), tries);
@@ -70,10 +72,15 @@ studio_journal_new (const char *folder, const char *path, const char *base, gsiz
       fd = open (file, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
       if (fd < 0 && errno != EEXIST)
         break;
+      /* Another Studio that looks for orphans may have found it before it was locked, and taken it for one. */
+      if (fd >= 0 && flock (fd, LOCK_EX) == 0 && fstat (fd, &info) == 0 && info.st_nlink == 0)
+        {
+          close (fd);
+          fd = -1;
+        }
     }
   head = g_strdup_printf (MAGIC "path %s\nbase %" G_GSIZE_FORMAT "\n", uri != NULL ? uri : "-", length);
-  if (fd < 0 || flock (fd, LOCK_EX | LOCK_NB) != 0 || !write_all (fd, head, strlen (head))
-      || !write_all (fd, base, length) || !write_all (fd, "\n", 1))
+  if (fd < 0 || !write_all (fd, head, strlen (head)) || !write_all (fd, base, length) || !write_all (fd, "\n", 1))
     {
       int code = errno;
 
@@ -286,6 +293,7 @@ studio_journal_read (const char *file, GError **error)
           g_free (content->path);
           content->path = uri_path (uri);
           content->n_transactions = 0;
+          content->n_saved = content->lines->len;
         }
       else
         break;

@@ -38,6 +38,7 @@ typedef struct
   GBytes *base;
   GPtrArray *lines;     /* edits of whole transactions, in order */
   guint n_transactions; /* since the file was saved */
+  guint n_saved;        /* so many of the lines were in the file when it was saved last; 0: it never was */
 } StudioJournalContent;
 /* A torn last transaction is left out: it was never finished. */
 StudioJournalContent *studio_journal_read (const char *file, GError **error);

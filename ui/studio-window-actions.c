@@ -207,6 +207,8 @@ PLAIN (restart)
 PLAIN (show_run)
 PLAIN (export_map)
 PLAIN (recover)
+PLAIN (reload)
+PLAIN (dismiss_disk)
 PLAIN (discard_recovery)
 PLAIN (show_faults)
 PLAIN (ask_learning_rate)
@@ -230,6 +232,8 @@ static const struct
   { "export-chart", "s", export_chart_cb },
   { "recover", NULL, recover_cb },
   { "discard-recovery", NULL, discard_recovery_cb },
+  { "reload", NULL, reload_cb },
+  { "dismiss-disk", NULL, dismiss_disk_cb },
   { "undo", NULL, undo_cb },
   { "redo", NULL, redo_cb },
   { "train", NULL, train_cb },

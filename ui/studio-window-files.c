@@ -25,6 +25,8 @@ open_then (StudioWindow *self, gpointer data)
 void
 studio_window_open_asking (StudioWindow *self, GFile *file)
 {
+  if (studio_window_present_file (gtk_window_get_application (GTK_WINDOW (self)), file))
+    return;
   studio_window_guard (self, FALSE, open_then, g_object_ref (file), g_object_unref);
 }
 
@@ -125,7 +127,6 @@ say_saved (StudioWindow *self)
   adw_toast_overlay_add_toast (ADW_TOAST_OVERLAY (self->toasts), toast);
 }
 
-static void choose_to_save (StudioWindow *self, StudioAfter *after);
 static void save_asking (StudioWindow *self, const char *path, StudioAfter *after);
 
 static gboolean
@@ -147,7 +148,7 @@ void
 studio_window_save_then (StudioWindow *self, StudioAfter *after)
 {
   if (studio_document_get_path (self->document) == NULL)
-    choose_to_save (self, after);
+    studio_window_save_elsewhere (self, after);
   else
     save_asking (self, NULL, after);
 }
@@ -158,9 +159,8 @@ studio_window_save (StudioWindow *self)
   studio_window_save_then (self, NULL);
 }
 
-/* Of a dialog that goes without an answer. */
-static void
-free_after (gpointer after)
+void
+studio_window_forget_after (gpointer after)
 {
   if (after != NULL)
     studio_after_free (after);
@@ -177,8 +177,7 @@ finish_save (StudioWindow *self, const char *path, StudioAfter *after)
       else
         say_saved (self);
     }
-  if (after != NULL)
-    studio_after_free (after);
+  studio_window_forget_after (after);
 }
 
 static void
@@ -188,20 +187,20 @@ overwrite_response_cb (AdwMessageDialog *dialog, const char *response, StudioWin
   if (g_str_equal (response, "overwrite"))
     finish_save (self, NULL, after);
   else if (g_str_equal (response, "copy"))
-    choose_to_save (self, after);
-  else if (after != NULL)
-    studio_after_free (after);
+    studio_window_save_elsewhere (self, after);
+  else
+    studio_window_forget_after (after);
 }
 
-/* Saves to path, NULL for where the document came from. What the reader did not understand is not in the graph, so
- * writing over that very file would lose it: that is asked first. */
-static void
-save_asking (StudioWindow *self, const char *path, StudioAfter *after)
+/* What the reader did not understand is not in the graph, so writing over that very file would lose it: that is asked
+ * first. */
+void
+studio_window_save_over (StudioWindow *self, StudioAfter *after)
 {
   guint n = studio_document_dropped_parts (self->document);
-  if (n == 0 || (path != NULL && g_strcmp0 (path, studio_document_get_path (self->document)) != 0))
+  if (n == 0)
     {
-      finish_save (self, path, after);
+      finish_save (self, NULL, after);
       return;
     }
   g_autofree char *name = g_path_get_basename (studio_document_get_path (self->document));
@@ -213,9 +212,32 @@ save_asking (StudioWindow *self, const char *path, StudioAfter *after)
   adw_message_dialog_set_response_appearance (dialog, "overwrite", ADW_RESPONSE_DESTRUCTIVE);
   adw_message_dialog_set_response_appearance (dialog, "copy", ADW_RESPONSE_SUGGESTED);
   adw_message_dialog_set_default_response (dialog, "copy");
-  g_object_set_data_full (G_OBJECT (dialog), "after", after, free_after);
+  g_object_set_data_full (G_OBJECT (dialog), "after", after, studio_window_forget_after);
   g_signal_connect (dialog, "response", G_CALLBACK (overwrite_response_cb), self);
   gtk_window_present (GTK_WINDOW (dialog));
+}
+
+/* Saves to path, NULL for where the document came from. */
+static void
+save_asking (StudioWindow *self, const char *path, StudioAfter *after)
+{
+  const char *own = studio_document_get_path (self->document);
+  g_autoptr (GFile) file = g_file_new_for_path (path != NULL ? path : own);
+  StudioWindow *has = studio_window_for_file (gtk_window_get_application (GTK_WINDOW (self)), file);
+  if (has != NULL && has != self)
+    {
+      /* Two windows with one file would each take the other's save for a stranger's. */
+      g_autofree char *name = g_file_get_basename (file);
+      g_autofree char *text = g_strdup_printf ("“%s” is open in another window. Save under another name.", name);
+      studio_window_toast (self, text);
+      studio_window_forget_after (after);
+    }
+  else if (path != NULL && has == NULL)
+    finish_save (self, path, after);
+  else if (studio_document_check_disk (self->document) == STUDIO_DISK_CHANGED)
+    studio_window_ask_to_overwrite (self, after);
+  else
+    studio_window_save_over (self, after);
 }
 
 static void
@@ -234,12 +256,11 @@ save_response_cb (GtkNativeDialog *dialog, int response, StudioWindow *self)
           return;
         }
     }
-  if (after != NULL)
-    studio_after_free (after);
+  studio_window_forget_after (after);
 }
 
-static void
-choose_to_save (StudioWindow *self, StudioAfter *after)
+void
+studio_window_save_elsewhere (StudioWindow *self, StudioAfter *after)
 {
   GtkFileChooserNative *chooser = new_chooser (self, "Save the Graph", GTK_FILE_CHOOSER_ACTION_SAVE, "_Save");
   const char *path = studio_document_get_path (self->document);
@@ -254,7 +275,7 @@ choose_to_save (StudioWindow *self, StudioAfter *after)
           *p = g_ascii_tolower (*p);
     }
   gtk_file_chooser_set_current_name (GTK_FILE_CHOOSER (chooser), name);
-  g_object_set_data_full (G_OBJECT (chooser), "after", after, free_after);
+  g_object_set_data_full (G_OBJECT (chooser), "after", after, studio_window_forget_after);
   g_signal_connect (chooser, "response", G_CALLBACK (save_response_cb), self);
   gtk_native_dialog_show (GTK_NATIVE_DIALOG (chooser));
 }
@@ -262,7 +283,7 @@ choose_to_save (StudioWindow *self, StudioAfter *after)
 void
 studio_window_save_as (StudioWindow *self)
 {
-  choose_to_save (self, NULL);
+  studio_window_save_elsewhere (self, NULL);
 }
 
 /* ---- recent ---------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* What the files of the window share: studio-window.c (parts and layout), -actions.c (the table of commands), -guard.c
- * (questions before something is lost), -files.c (open, save, recent, recovery), -run.c (training), -status.c (title, faults, totals), -present.c (the projector). */
+ * (questions before something is lost), -files.c (open, save, recent, recovery), -disk.c (what others
+ * do to the file), -run.c (training), -status.c (title, faults, totals), -present.c (the projector). */
 #pragma once
 
 #include "ui/run/studio-run-panel.h"
@@ -19,6 +20,7 @@ struct _StudioWindow
   GtkWidget *toasts, *header, *title, *open_button, *undo_button, *redo_button, *train_button, *step_button,
       *device_chip;
   GtkWidget *recover_bar, *recover_label;
+  GtkWidget *disk_bar, *disk_label, *disk_reload, *disk_save, *disk_dismiss;
   GtkWidget *split, *left_pane, *left_stack, *left_switcher, *middle, *canvas_overlay, *right_pane;
   GtkWidget *caption_card, *caption_label, *key_card, *key_label, *lr_card, *lr_card_entry;
   GtkWidget *status_line, *faults_button, *totals_label, *zoom_button;
@@ -39,7 +41,8 @@ struct _StudioWindow
   gboolean zoom_shown; /* soon: an idle is on its way */
   int fit_frames;      /* until the canvas has its size and is fitted; 0: not wanted */
   char **orphans;      /* journals of crashes, newest first */
-  GtkWindow *question; /* weak: the dialog that waits for an answer */
+  gboolean holder_dismissed; /* that another Studio has the file open is known */
+  GtkWindow *question;       /* weak: the dialog that waits for an answer */
   GtkFileChooserNative *chooser;
   GtkWidget *lr_return; /* what had the focus before the learning rate was asked for */
 };
@@ -73,6 +76,9 @@ gboolean studio_window_is_asking (StudioWindow *self);
 /* ---- files ---- */
 /* Saves, asking where and whether as needed; after (transfer full, may be NULL) follows only a save. */
 void studio_window_save_then (StudioWindow *self, StudioAfter *after);
+void studio_window_save_over (StudioWindow *self, StudioAfter *after);      /* the same file, whatever is in it */
+void studio_window_save_elsewhere (StudioWindow *self, StudioAfter *after); /* asks where */
+void studio_window_forget_after (gpointer after);                           /* NULL-safe */
 void studio_window_open_asking (StudioWindow *self, GFile *file);
 void studio_window_new_file (StudioWindow *self);
 void studio_window_choose_file (StudioWindow *self);
@@ -85,6 +91,16 @@ void studio_window_discard_recovery (StudioWindow *self);
 void studio_window_fill_recent (StudioWindow *self);
 void studio_window_export_map (StudioWindow *self);
 void studio_window_export_chart (StudioWindow *self, const char *what);
+
+/* ---- what others do to the file (-disk.c) ---- */
+void studio_window_setup_disk (StudioWindow *self);
+void studio_window_update_disk (StudioWindow *self);
+void studio_window_reload (StudioWindow *self);
+void studio_window_dismiss_disk (StudioWindow *self);
+/* Takes after, which may be NULL. */
+void studio_window_ask_to_overwrite (StudioWindow *self, StudioAfter *after);
+/* The window that has this file, or NULL. */
+StudioWindow *studio_window_for_file (GtkApplication *application, GFile *file);
 
 /* ---- training ---- */
 void studio_window_train (StudioWindow *self); /* train, pause or go on, as the button says */

@@ -111,6 +111,8 @@ studio_window_show_run (StudioWindow *self)
       studio_window_toast (self, "The run has not written its graph yet.");
       return;
     }
+  if (studio_window_present_file (gtk_window_get_application (GTK_WINDOW (self)), file))
+    return;
   StudioWindow *other = studio_window_new (ADW_APPLICATION (gtk_window_get_application (GTK_WINDOW (self))));
   gtk_window_present (GTK_WINDOW (other));
   studio_window_open_file (other, file);

@@ -214,6 +214,7 @@ studio_window_init (StudioWindow *self)
   make_parts (self);
   studio_window_install_actions (self);
   studio_window_setup_status (self);
+  studio_window_setup_disk (self);
   studio_window_setup_presentation (self);
   studio_window_setup_run (self);
   studio_window_fill_recent (self);
@@ -272,6 +273,11 @@ studio_window_class_init (StudioWindowClass *klass)
   CHILD (device_chip);
   CHILD (recover_bar);
   CHILD (recover_label);
+  CHILD (disk_bar);
+  CHILD (disk_label);
+  CHILD (disk_reload);
+  CHILD (disk_save);
+  CHILD (disk_dismiss);
   CHILD (split);
   CHILD (left_pane);
   CHILD (left_stack);

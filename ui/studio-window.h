@@ -13,6 +13,8 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioWindow, studio_window, STUDIO, WINDOW, AdwApplicationWindow)
 
 StudioWindow *studio_window_new (AdwApplication *application);
+/* TRUE when a window has this file already; it is shown. */
+gboolean studio_window_present_file (GtkApplication *application, GFile *file);
 void studio_window_open_file (StudioWindow *self, GFile *file);
 StudioDocument *studio_window_get_document (StudioWindow *self);
 StudioCanvas *studio_window_get_canvas (StudioWindow *self);

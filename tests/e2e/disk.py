@@ -1,0 +1,131 @@
+"""Files that change behind Studio's back: written by another program, deleted, opened twice. Whatever was written or
+drawn last must be there in the end, on the canvas or in a file."""
+import copy
+import os
+import queue
+import sys
+import time
+
+from closing import GRAPH, answer, begin, edit, question, read, write
+from studio import Report, Studio
+
+OTHER = GRAPH.replace('  <node id="act" op="relu"/>\n', "").replace('to="act"/>\n', 'to="loss.input"/>\n').replace(
+    '  <wire from="act" to="loss.input"/>\n', "")
+
+
+def put(path, text):
+    """As an editor saves: another file takes the name."""
+    with open(path + ".new", "w") as f:
+        f.write(text)
+    os.rename(path + ".new", path)
+
+
+def bar(s, words):
+    return s.wait("bar “%s”" % words, lambda g: g.has(words), 2)
+
+
+def reload(t, s):
+    path = write(s)
+    begin(s, [path])
+    put(path, OTHER)
+    g = bar(s, "Another program has changed “graph.xml”.")
+    t.ok(g.find("Reload") and len(g.cards) == 4, "a change on disk is said, and changes nothing by itself")
+    s.click(g.find("Reload")[0])
+    g = s.wait("reloaded", lambda g: len(g.cards) == 3 and not g.find("Reload"), 2)
+    t.ok(not g.has("Edited"), "Reload shows what is in the file")
+    s.key("ctrl+z")
+    s.wait("undone", lambda g: len(g.cards) == 4 and g.has("Edited"), 1)
+    t.ok(read(path) == OTHER, "and can be undone, which leaves the file alone")
+
+
+def save(t, s):
+    path = write(s)
+    begin(s, [path])
+    edit(s)
+    put(path, OTHER)
+    s.key("ctrl+s")  # at once: whether the monitor was faster makes no difference
+    g = question(s, "“graph.xml” has changed on disk")
+    t.ok(read(path) == OTHER, "saving over what another program wrote asks first")
+    answer(s, g, "Cancel")
+    s.wait("back", lambda g: g.state and g.has("your changes are not in it"), 1)
+    s.key("ctrl+s")
+    g = question(s, "has changed on disk")
+    answer(s, g, "Save As…")
+    time.sleep(2)  # the dialog takes the keyboard, so that nothing can be asked
+    mine = os.path.join(s.folder, "mine.xml")
+    s.key("ctrl+a")
+    s.type(mine)
+    s.key("Return")
+    g = s.wait("saved", lambda g: g.has("gradloom train") and not g.find("Reload"), 3)
+    t.ok(read(path) == OTHER and 'id="fc"' in read(mine), "Save As keeps both")
+
+    put(mine, OTHER)
+    edit(s, "fc")
+    s.key("ctrl+s")
+    answer(s, question(s, "“mine.xml” has changed on disk"), "Overwrite")
+    s.wait("saved", lambda g: g.state and not g.has("Edited") and not g.find("Reload"), 2)
+    t.ok('id="fc"' not in read(mine), "Overwrite does what it says")
+
+
+def deleted(t, s):
+    path = write(s)
+    begin(s, [path])
+    os.unlink(path)
+    g = bar(s, "“graph.xml” was deleted or moved")
+    t.ok(g.has("Edited"), "a deleted file is said; its graph counts as not saved")
+    s.click(g.find("Close")[0])
+    answer(s, question(s, "Save changes to “Closing”?"), "Cancel")
+    g = s.wait("back", lambda g: g.state, 1)
+    s.click(g.find("Save", kind="Label")[0])
+    s.wait("saved", lambda g: not g.has("was deleted") and not g.has("Edited"), 2)
+    t.ok('id="act"' in read(path), "Save puts it back")
+
+
+def second_window(t, s):
+    path = write(s)
+    begin(s, [path])
+    s.key("ctrl+o")
+    time.sleep(2)
+    s.type(path)
+    s.key("Return")
+    s.wait("said", lambda g: g.has("“graph.xml” is open here already."), 3)
+    begin(s, [path, path])
+    s.wait("one window", lambda g: g.has("“graph.xml” is open here already."), 2)
+    t.ok(True, "a file that a window has is shown, not opened twice")
+
+
+def second_process(t, s):
+    path = write(s)
+    begin(s, [path])
+    first = s.studio_pid()
+    other = copy.copy(s)
+    other.lines, other.log, other.session = queue.Queue(), [], None
+    other.launch()
+    try:
+        g = bar(other, "“graph.xml” is also open in another Studio (process %d)" % first)
+        t.ok(len(g.cards) == 4, "a second Studio opens the file, and says who else has it")
+        edit(other)
+        other.key("ctrl+s")
+        other.wait("saved", lambda g: g.has("gradloom train"), 2)
+        other.click(g.find("Dismiss")[0])
+        other.wait("dismissed", lambda g: not g.has("also open in another Studio"), 1)
+        other.key("ctrl+q")
+        other.session.wait(20)
+    finally:
+        other.end()
+    g = bar(s, "Another program has changed “graph.xml”.")
+    t.ok(len(g.cards) == 4 and 'id="act"' not in read(path), "and the first one hears of what the second saved")
+    os.kill(first, 9)
+    s.session.wait()
+    g = begin(s, [path])
+    t.ok(not g.has("also open"), "a Studio that was killed has nothing open")
+
+
+def body(t):
+    with Studio("disk") as s:
+        for part in (reload, save, deleted, second_window, second_process):
+            part(t, s)
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))
