@@ -293,11 +293,13 @@ bench_graph (const Command *command, const char *path, const BenchOptions *o)
       char v[8][G_ASCII_DTOSTR_BUF_SIZE];
       g_autofree char *name = command_json_string (path);
       printf ("{\"event\":\"bench\",\"graph\":%s,\"executor\":\"%s\",\"batch_size\":%.0f,\"steps_per_second\":%s,"
-              "\"min\":%s,\"max\":%s,\"items_per_second\":%s,\"planned_bytes\":%.0f,\"arena_bytes\":%.0f,\"peak_resident_bytes\":%.0f,"
+              "\"min\":%s,\"max\":%s,\"items_per_second\":%s,\"planned_bytes\":%.0f,\"arena_bytes\":%.0f,\"peak_"
+              "resident_bytes\":%.0f,"
               "\"ready_ms\":%s,\"loss\":%s}\n",
               name, o->executor, n, command_json_number (s.median, v[0]), command_json_number (s.least, v[1]),
               command_json_number (s.most, v[2]), command_json_number (s.median * n, v[3]), planned_bytes (&b),
-              b.exec ? (double)loom_exec_arena_bytes (b.exec) : 0, peak_resident (), command_json_number (ready_ms, v[4]), command_json_number (b.last_loss, v[5]));
+              b.exec ? (double)loom_exec_arena_bytes (b.exec) : 0, peak_resident (),
+              command_json_number (ready_ms, v[4]), command_json_number (b.last_loss, v[5]));
       return 0;
     }
   g_autofree char *planned = command_bytes (planned_bytes (&b)), *resident = command_bytes (peak_resident ());
@@ -498,6 +500,7 @@ run_bench (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH or RUN folder, or the word devices.");
+  command_warn_of_threads (command, o.threads);
   o.device = device;
   o.precision = precision;
   o.executor = executor ? executor : "plan";

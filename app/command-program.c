@@ -245,6 +245,7 @@ run_plan (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
+  command_warn_of_threads (command, threads);
 
   g_autoptr (GError) error = NULL;
   g_auto (Listing) l = { 0 };

@@ -153,6 +153,7 @@ run_run (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
+  command_warn_of_threads (command, r.threads);
   int status = check_words (&r);
   if (status == 0)
     status = read_doors (&r);

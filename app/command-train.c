@@ -499,6 +499,8 @@ run_eval (const Command *command, int argc, char **argv)
   g_autoptr (LoomTrainer) trainer = loom_trainer_new (graph, &options, &error);
   if (!trainer)
     return command_fail (command, g_steal_pointer (&error));
+  if (loom_trainer_notes (trainer))
+    command_warn (command, "%s", loom_trainer_notes (trainer));
   if (!weights)
     command_warn (command, "no --weights: these are the weights that training begins with.");
   else if (!loom_state_load_weights (loom_trainer_state (trainer), weights, partial, &report, &error))

@@ -172,6 +172,15 @@ command_warn (const Command *command, const char *format, ...)
   fprintf (stderr, "gradloom %s: warning: %s\n", command->name, text);
 }
 
+void
+command_warn_of_threads (const Command *command, int threads)
+{
+  g_autofree char *text = loom_threads_warning (threads);
+
+  if (text)
+    command_warn (command, "--threads: %s", text);
+}
+
 /* The first reason for which something did not reach standard output; 0: none is known. */
 static int output_errno;
 

@@ -25,7 +25,8 @@ extern const Command command_check, command_train, command_eval, command_run, co
 
 /* Parses options (entries end with a NULL name) and leaves the other words in argv[1 …]. FALSE after having said on
  * standard error what is wrong: the status is then 2. Counts such as --epochs and --threads must be positive and a
- * --seed not negative where they are given; the variables keep their values where they are not. --help prints and leaves the program. */
+ * --seed not negative where they are given; the variables keep their values where they are not. --help prints and
+ * leaves the program. */
 gboolean command_parse (const Command *command, const GOptionEntry *entries, int *argc, char ***argv);
 /* Says that the command was used wrongly, with a hint at --help; returns 2. */
 int command_usage (const Command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
@@ -37,6 +38,8 @@ gboolean command_flush (void);
  * nothing else went wrong; a pipe whose reader has left is no loss. */
 int command_finish (int status);
 void command_warn (const Command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* Says that a device takes no more threads than there are processors, where more were asked for. */
+void command_warn_of_threads (const Command *command, int threads);
 
 /* The one GRAPH argument, which may be the folder of a run, read; every fault of grammar is one error. A graph that
  * cannot be read is the graph's fault (status 1), not the disk's. */

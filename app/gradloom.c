@@ -41,10 +41,10 @@ find_command (const char *name)
 }
 
 /* Threads of OpenMP that wait by spinning gain a few microseconds at each parallel region, and lose everything where
- * another program wants the processor too: with two busy loops beside it the MLP of graphs/models made 4 steps a
- * second, with this setting 290, and without them the same 2,400 either way (gradloom bench, 2 processors). The library
- * reads its settings when it is loaded, which is before main(), so the program starts itself once more with them; that
- * costs 10 ms. */
+ * another program wants the processor too. So they spin for as long as the serial work between two regions lasts, and
+ * no longer; while the machine is busy kernels/cpu/cpu-threads.c makes them sleep at once. The library reads its
+ * settings when it is loaded, which is before main(), so the program starts itself once more with them; that costs 10
+ * ms. */
 static void
 spin_shortly (char **argv)
 {

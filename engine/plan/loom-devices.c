@@ -253,6 +253,35 @@ loom_devices_foreach (LoomDevices *devices, LoomDeviceFunc func, gpointer data)
     }
 }
 
+int
+loom_processors (void)
+{
+  const LoomBackend *cpu = loom_backend_cpu ();
+  LoomMessage message = { "" };
+  LoomDeviceInfo info = { .threads = 1 };
+  LoomDevice *device;
+
+  if (cpu->device_open (0, 0, &device, &message) == LOOM_STATUS_OK)
+    {
+      cpu->device_info (device, &info);
+      cpu->device_close (device);
+    }
+  return info.threads;
+}
+
+char *
+loom_threads_warning (int threads)
+{
+  int processors = loom_processors ();
+
+  if (threads <= processors)
+    return NULL;
+  return g_strdup_printf (
+      "%d threads are more than the %d processor%s that this process may use, and would only wait for "
+      "each other; %d %s used.",
+      threads, processors, processors == 1 ? "" : "s", processors, processors == 1 ? "is" : "are");
+}
+
 /* Below this the question costs more than the answer is worth: reading what is free takes a file or a driver call. */
 #define SMALL (64u << 20)
 

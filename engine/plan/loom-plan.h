@@ -23,11 +23,15 @@ typedef struct
 
 /* Opens devices by name once; modules (CUDA) are loaded on demand. DEVICE error with a sentence when there is none. */
 typedef struct _LoomDevices LoomDevices;
-LoomDevices *loom_devices_new (int threads /* 0: all processors */);
+LoomDevices *loom_devices_new (int threads /* 0: all processors; of more than those no use is made */);
 LoomDevices *loom_devices_ref (LoomDevices *devices);
 void loom_devices_unref (LoomDevices *devices);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomDevices, loom_devices_unref)
 LoomPlanDevice *loom_devices_get (LoomDevices *devices, const char *name, GError **error);
+/* How many threads a CPU device has at most: as many as the process may use processors (affinity, control group). */
+int loom_processors (void);
+/* The sentence for whoever asked for more threads than that; NULL for whoever did not. (transfer full) */
+char *loom_threads_warning (int threads);
 /* All that could be opened, for `gradloom devices`: names of back ends with their count or the sentence why not. */
 typedef void (*LoomDeviceFunc) (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data);
 void loom_devices_foreach (LoomDevices *devices, LoomDeviceFunc func, gpointer data);

@@ -143,6 +143,9 @@ open_devices (LoomTrainer *t, GError **error)
   LoomPlanDevice *device = loom_devices_get (t->devices, t->device, error);
   if (!device)
     return FALSE;
+  g_autofree char *warning = loom_threads_warning (t->threads);
+  if (warning)
+    trainer_note (t, "%s", warning);
   t->threads = device->info.threads;
   t->state = loom_state_new (t->devices, t->device, t->spec->seed);
   gint64 batch = MIN (t->spec->batch_size, loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN));

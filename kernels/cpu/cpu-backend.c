@@ -6,14 +6,9 @@
 #include "kernels/virtual.h"
 #include "kernels/widen.h"
 
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __SSE__
-#include <xmmintrin.h>
-#endif
-
 #define DECLARE_ISA(isa)                                                                                               \
   extern const CpuPrimitive *const cpu_table_##isa[];                                                                  \
   extern void cpu_apply_##isa (LoomScalarOp act, float *y, int64_t n);                                                 \
@@ -60,49 +55,6 @@ cpu_all_layout (const LoomKernelSpec *spec, LoomLayout layout)
   return true;
 }
 
-/* ---- threads ---------------------------------------------------------- */
-
-static _Thread_local int prepared_for; /* the thread count that this thread's team has */
-
-static void
-flush_denormals (void)
-{
-#ifdef __SSE__
-  _mm_setcsr (_mm_getcsr () | 0x8040u); /* flush to zero, denormals are zero */
-#endif
-}
-
-void
-cpu_thread_prepare (const LoomDevice *device)
-{
-  if (prepared_for == device->threads)
-    return;
-  prepared_for = device->threads;
-  omp_set_dynamic (0);
-  omp_set_num_threads (device->threads);
-#pragma omp parallel num_threads(device->threads)
-  flush_denormals ();
-}
-
-void
-cpu_thread_limit (int threads)
-{
-  omp_set_num_threads (threads);
-}
-
-void
-cpu_parallel (int threads, int64_t n, CpuPart part, void *context)
-{
-#pragma omp parallel num_threads(threads)
-  {
-    int64_t me = omp_get_thread_num (), all = omp_get_num_threads ();
-    int64_t from = n * me / all, to = n * (me + 1) / all;
-
-    if (from < to)
-      part (context, from, to);
-  }
-}
-
 /* ---- devices ---------------------------------------------------------- */
 
 static int
@@ -147,8 +99,6 @@ choose_isa (LoomDevice *device)
 #endif
 }
 
-#define CPU_MAX_THREADS 1024
-
 static LoomStatus
 cpu_device_open (int index, int threads, LoomDevice **device, LoomMessage *message)
 {
@@ -161,15 +111,6 @@ cpu_device_open (int index, int threads, LoomDevice **device, LoomMessage *messa
                 cpu_device_count (message));
       return LOOM_STATUS_DEVICE;
     }
-  /* OpenMP itself crashes where the system cannot give it its threads, and more of them than processors only wait. */
-  if (threads > CPU_MAX_THREADS)
-    {
-      snprintf (message->text, sizeof message->text,
-                "%d threads are too many; at most %d can be used, and this machine "
-                "has %d processors",
-                threads, CPU_MAX_THREADS, omp_get_num_procs ());
-      return LOOM_STATUS_DEVICE;
-    }
   self = calloc (1, sizeof *self);
   if (self == NULL)
     {
@@ -177,7 +118,8 @@ cpu_device_open (int index, int threads, LoomDevice **device, LoomMessage *messa
       return LOOM_STATUS_OUT_OF_MEMORY;
     }
   self->index = index;
-  self->threads = threads > 0 ? threads : omp_get_num_procs ();
+  /* More threads than processors would wait for each other's time slices at every parallel region. */
+  self->threads = threads > 0 && threads < cpu_processors () ? threads : cpu_processors ();
   choose_isa (self);
   *device = self;
   return LOOM_STATUS_OK;
@@ -264,8 +206,7 @@ kernel_run (LoomKernel *kernel, LoomStream *stream, void *const *buffers, LoomMe
 {
   CpuKernel *k = (CpuKernel *)kernel;
 
-  if (prepared_for != k->threads)
-    cpu_thread_prepare (k->device);
+  cpu_thread_prepare (k->device);
   return k->work (k, buffers, message);
 }
 

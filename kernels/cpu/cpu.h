@@ -91,10 +91,23 @@ LoomStatus cpu_onednn_conv2d_input_grad (LoomDevice *device, const LoomKernelSpe
                                          CpuKernel **kernel, LoomMessage *message);
 LoomStatus cpu_onednn_conv2d_weight_grad (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size,
                                           CpuKernel **kernel, LoomMessage *message);
-/* oneDNN's workers flush denormals and count as the device wants. */
+/* In front of all work of this thread: its team has the device's threads, they flush denormals, and they wait in the way
+ * that the machine's other work allows. */
 void cpu_thread_prepare (const LoomDevice *device);
 /* How many threads the next parallel regions of this thread take: oneDNN asks that. */
 void cpu_thread_limit (int threads);
+/* Begins (or ends) the time in which waiting threads sleep at once; to be called in pairs, by a thread with a team of so
+ * many. */
+void cpu_wait_asleep (bool asleep, int threads);
+/* Whether a team counts as kept waiting, given whether it did so far, the share of the last look's time for which its
+ * threads together had no processor, and the number of that look. */
+bool cpu_is_kept_waiting (bool so_far, double share, unsigned looks);
+/* How many processors this process may use at once: those of its affinity mask, or fewer where a control group allows it
+ * less time. */
+int cpu_processors (void);
+/* The second part of that, at least 1, and 0 where nothing is limited: root is "/sys/fs/cgroup", membership
+ * "/proc/self/cgroup" (both versions of control groups, see Linux's Documentation/admin-guide/cgroup-v2.rst). */
+int cpu_quota (const char *root, const char *membership);
 
 #ifdef LOOM_ISA
 /* One list, declared and put in the table alike (cpu-table.c). */
