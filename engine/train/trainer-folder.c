@@ -283,7 +283,7 @@ loom_trainer_read_run (const char *folder, char **device, int *threads, GError *
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (JsonParser) parser = json_parser_new ();
   TrainerJson json;
-  const char *device_name;
+  const char *device_name, *data_folder;
   gint64 n_threads;
 
   if (!g_file_test (graph_path, G_FILE_TEST_EXISTS))
@@ -296,7 +296,10 @@ loom_trainer_read_run (const char *folder, char **device, int *threads, GError *
     return NULL;
   if (!trainer_json_root (parser, settings_path, &json, error)
       || !trainer_json_string (&json, "device", &device_name, error)
-      || !trainer_json_int (&json, "threads", 0, G_MAXINT, &n_threads, error))
+      || !trainer_json_int (&json, "threads", 0, G_MAXINT, &n_threads, error)
+      || (json_object_has_member (json.object, "data_folder")
+          && !json_object_get_null_member (json.object, "data_folder")
+          && !trainer_json_string (&json, "data_folder", &data_folder, error)))
     return NULL;
   *device = g_strdup (device_name);
   *threads = (int)n_threads;
