@@ -9,6 +9,7 @@
  * numbers untold: the compute thread then thins out on its own side, until the serve thread has come. */
 #include "app/worker/worker.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -70,6 +71,7 @@ struct _WorkerOutbox
   char *memory_device;
   gsize memory[LOOM_N_OWNERS];
   gboolean memory_fresh;
+  double base_lr; /* NaN: told already */
   gint64 checkpoint_step;
   char *checkpoint_path;
 };
@@ -145,6 +147,7 @@ worker_outbox_new (LoomBusWorker1 *bus, GDBusConnection *connection)
 
   o->bus = g_object_ref (bus);
   o->connection = g_object_ref (connection);
+  o->base_lr = NAN;
   thinned_init (&o->held, RING);
   thinned_init (&o->points, MAX_KEPT);
   g_mutex_init (&o->held_lock);
@@ -278,6 +281,14 @@ worker_outbox_memory (WorkerOutbox *o, const char *device, const gsize bytes[LOO
 }
 
 void
+worker_outbox_base_lr (WorkerOutbox *o, double lr)
+{
+  g_mutex_lock (&o->lock);
+  o->base_lr = lr;
+  g_mutex_unlock (&o->lock);
+}
+
+void
 worker_outbox_checkpoint (WorkerOutbox *o, gint64 step, const char *path)
 {
   g_mutex_lock (&o->lock);
@@ -364,6 +375,11 @@ send_rest (WorkerOutbox *o)
       loom_bus_worker1_emit_memory (o->bus, o->memory_device, g_variant_builder_end (&b));
       o->memory_fresh = FALSE;
     }
+  if (!isnan (o->base_lr))
+    {
+      loom_bus_worker1_emit_hyper (o->bus, "lr", o->base_lr);
+      o->base_lr = NAN;
+    }
   if (o->checkpoint_path)
     {
       loom_bus_worker1_emit_checkpoint_written (o->bus, o->checkpoint_step, o->checkpoint_path);
@@ -404,7 +420,7 @@ worker_outbox_send (WorkerOutbox *o)
       return;
     }
   gboolean any = o->points.n > 0 || !g_queue_is_empty (&o->states) || !g_queue_is_empty (&o->evals)
-                 || !g_queue_is_empty (&o->problems) || o->memory_fresh || o->checkpoint_path;
+                 || !g_queue_is_empty (&o->problems) || o->memory_fresh || !isnan (o->base_lr) || o->checkpoint_path;
   if (any && o->metric_name == NULL)
     o->metric_name = g_new0 (char *, 1);
   if (any)

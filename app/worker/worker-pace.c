@@ -2,7 +2,7 @@
  *
  * A lesson of a few thousand tiny steps is over before an eye has found the curve. So a run can be asked to take at
  * least so many seconds, and its steps are spread evenly over them: step k is due at base + (k − first) · seconds /
- * total. Only the time between steps changes, never a number. No step waits longer than WORKER_PACE_MAX_WAIT, which
+ * total. Only the time between steps changes, never a number. No step waits longer than MAX_WAIT, which
  * bounds both how slow a run becomes and how late a command is heard; what was lost to an evaluation or a pause is not
  * made up for in a burst. */
 #include "app/worker/worker.h"
@@ -65,4 +65,15 @@ worker_pace_wait (WorkerPace *pace, gint64 step, gint64 total)
       g_usleep ((gulong)MIN (due - now, SLICE));
       now = g_get_monotonic_time ();
     }
+}
+
+double
+worker_pace_left (WorkerPace *pace, gint64 step, gint64 total)
+{
+  int wanted = g_atomic_int_get (&pace->wanted_ms);
+
+  if (wanted <= 0 || total <= step)
+    return 0;
+  /* A step never waits longer than MAX_WAIT, however long the run was asked to take. */
+  return (double)(total - step) * MIN (wanted / 1e3 / (double)total, MAX_WAIT / 1e6);
 }

@@ -80,6 +80,16 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
   /* The run ends here with an error that says so; a curve has no place for it. */
   if (!isfinite (s->loss))
     return;
+  /* The trainer's rate is that of the steps alone at first, and none before the first look at the clock; the pace holds
+   * from the first step on. */
+  double paced = worker_pace_left (&runner->pace, s->step, s->total_steps);
+  if (paced > point.eta_seconds)
+    {
+      point.items_per_second *= point.eta_seconds / paced;
+      point.eta_seconds = paced;
+    }
+  else if (point.items_per_second <= 0)
+    point.eta_seconds = NAN;
   memcpy (point.metric, s->metric, MIN (s->n_metrics, WORKER_MAX_METRICS) * sizeof (double));
   worker_window_take (&runner->window, s->step, s->epoch, s->steps_per_epoch, point.metric);
   worker_outbox_point (runner->outbox, &point);
@@ -214,6 +224,7 @@ announce (WorkerRunner *runner, LoomTrainer *trainer)
     name[i] = ((LoomMetricSpec *)spec->metrics->pdata[i])->name;
   worker_outbox_begin (runner->outbox, name, n, loom_trainer_total_steps (trainer), spec->epochs);
   worker_window_begin (&runner->window, n);
+  worker_outbox_base_lr (runner->outbox, loom_trainer_base_lr (trainer));
   memory_cb (trainer, runner);
 }
 

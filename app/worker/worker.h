@@ -41,6 +41,7 @@ void worker_outbox_state (WorkerOutbox *outbox, const char *state, const char *m
 void worker_outbox_eval (WorkerOutbox *outbox, const LoomTrainerEval *eval);
 void
 worker_outbox_problem (WorkerOutbox *outbox, const char *code, const char *node, const char *port, const char *message);
+void worker_outbox_base_lr (WorkerOutbox *outbox, double lr);
 void worker_outbox_memory (WorkerOutbox *outbox, const char *device, const gsize bytes[LOOM_N_OWNERS]);
 void worker_outbox_checkpoint (WorkerOutbox *outbox, gint64 step, const char *path);
 /* Sends what is waiting, if the last batch has left: called by the serve thread's timer. */
@@ -81,6 +82,8 @@ void worker_pace_ask (WorkerPace *pace, double seconds);
 gint64 worker_pace_due (WorkerPace *pace, gint64 step, gint64 total, gint64 now);
 /* Waits for that. */
 void worker_pace_wait (WorkerPace *pace, gint64 step, gint64 total);
+/* The seconds that a run takes at least from after this step on; 0 without a pace. */
+double worker_pace_left (WorkerPace *pace, gint64 step, gint64 total);
 
 /* ---- runner: the compute thread ---- */
 

@@ -315,6 +315,12 @@ loom_trainer_post (LoomTrainer *t, LoomCommandKind kind, const char *name, doubl
   g_mutex_unlock (&t->lock);
 }
 
+double
+loom_trainer_base_lr (LoomTrainer *t)
+{
+  return t->base_lr;
+}
+
 gboolean
 loom_trainer_has_hyper (LoomTrainer *t, const char *name)
 {

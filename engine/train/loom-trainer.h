@@ -150,6 +150,9 @@ void loom_trainer_post (LoomTrainer *trainer, LoomCommandKind kind, const char *
 
 /* Whether SET_HYPER knows this name: the optimiser's ("lr", "momentum", …) and operators' ("drop.p"). */
 gboolean loom_trainer_has_hyper (LoomTrainer *trainer, const char *name);
+/* The learning rate in force, before its schedule: of the graph, the options, the checkpoint or SET_HYPER. To be asked
+ * where the run is (in an observer), or before it. */
+double loom_trainer_base_lr (LoomTrainer *trainer);
 
 /* A snapshot of a port (or weight name, or "grad:WEIGHT") on a fixed sample batch, from a second, unfused plan over the
  * same state: commits nothing, draws nothing from the run. Callable from any thread while the run goes on: it is

@@ -123,6 +123,36 @@ test_settings (void)
   g_object_unref (settings);
 }
 
+/* The field of the learning rate says what is in force in the run; without one, what the next begins with. */
+static void
+test_rate_field (void)
+{
+  g_autoptr (StudioDocument) document = sample_document ();
+  g_autoptr (StudioRun) run = studio_run_new ();
+  g_autoptr (GError) error = NULL;
+  g_assert_true (studio_training_ensure (document, &error));
+  studio_training_set (document, "lr", "0.01");
+  GtkWidget *panel = g_object_ref_sink (GTK_WIDGET (studio_run_panel_new (document, run)));
+  GtkEditable *field = GTK_EDITABLE (gtk_widget_get_template_child (panel, STUDIO_TYPE_RUN_PANEL, "lr_entry"));
+  g_assert_cmpstr (gtk_editable_get_text (field), ==, "0.01");
+  studio_run_take_state (run, "running", NULL);
+  studio_run_take_hyper (run, "lr", 0.01);
+  gtk_editable_set_text (field, "5e-1"); /* typed, obeyed */
+  studio_run_take_hyper (run, "lr", 0.5);
+  g_assert_cmpstr (gtk_editable_get_text (field), ==, "5e-1");
+  /* The worker dies, something makes the document speak, and the checkpoint is gone on with. */
+  studio_run_take_end (run, "The worker was killed.");
+  studio_training_set (document, "epochs", "7");
+  g_assert_cmpstr (gtk_editable_get_text (field), ==, "0.01");
+  studio_run_take_state (run, "preparing", NULL);
+  studio_run_take_hyper (run, "lr", 0.5);
+  studio_run_take_state (run, "running", NULL);
+  g_assert_cmpfloat (g_ascii_strtod (gtk_editable_get_text (field), NULL), ==, 0.5);
+  studio_run_take_state (run, "done", NULL);
+  g_assert_cmpstr (gtk_editable_get_text (field), ==, "0.01");
+  g_object_unref (panel);
+}
+
 /* A failure of a run stands on its card until another run begins or the card is changed. */
 static void
 test_run_fault (void)
@@ -405,6 +435,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window/chart", test_chart);
   g_test_add_func ("/window/small-widgets", test_small_widgets);
   g_test_add_func ("/window/settings", test_settings);
+  g_test_add_func ("/window/rate-field", test_rate_field);
   g_test_add_func ("/window/run-fault", test_run_fault);
   g_test_add_func ("/window/nothing-to-train", test_nothing_to_train);
   g_test_add_func ("/window/search", test_search);

@@ -30,7 +30,8 @@ typedef struct
   GString *states;
   char *state, *message, *problem, *culprit;
   gint64 points, last_step, evals, checkpoints;
-  double last_loss, last_lr;
+  double last_loss, last_lr, base_lr;
+  double at_least; /* what the run shall take; 0: not looked at */
   gboolean memory, closed;
 } Fixture;
 
@@ -97,6 +98,26 @@ memory_cb (LoomBusWorker1 *bus, const char *device, GVariant *bytes, gpointer da
   g_assert_true (g_variant_lookup (bytes, "parameters", "t", &parameters));
   g_assert_cmpuint (parameters, >, 0);
   ((Fixture *)data)->memory = TRUE;
+}
+
+/* However fast the steps themselves are, a stretched run has so much left, and its rate is that of the stretch. */
+static void
+progress_cb (LoomBusWorker1 *bus, gint64 step, gint64 total, gint64 epoch, gint64 epochs, double items_per_second,
+             double eta, gpointer data)
+{
+  Fixture *f = data;
+  if (f->at_least <= 0)
+    return;
+  double left = f->at_least * (double)(total - step) / (double)total;
+  g_assert_cmpfloat (eta, >=, left * (1 - 1e-9));
+  g_assert_cmpfloat (items_per_second * eta, <=, 1024.0 * 3);
+}
+
+static void
+hyper_cb (LoomBusWorker1 *bus, const char *name, double value, gpointer data)
+{
+  g_assert_cmpstr (name, ==, "lr");
+  ((Fixture *)data)->base_lr = value;
 }
 
 static void
@@ -204,6 +225,8 @@ connect_bus (Fixture *f)
   g_signal_connect (f->bus, "metrics", G_CALLBACK (metrics_cb), f);
   g_signal_connect (f->bus, "evaluated", G_CALLBACK (evaluated_cb), f);
   g_signal_connect (f->bus, "memory", G_CALLBACK (memory_cb), f);
+  g_signal_connect (f->bus, "progress", G_CALLBACK (progress_cb), f);
+  g_signal_connect (f->bus, "hyper", G_CALLBACK (hyper_cb), f);
   g_signal_connect (f->bus, "problem", G_CALLBACK (problem_cb), f);
   g_signal_connect (f->bus, "checkpoint-written", G_CALLBACK (checkpoint_cb), f);
   g_dbus_connection_start_message_processing (f->connection);
@@ -446,6 +469,14 @@ test_commands (Fixture *f, gconstpointer data)
   /* A view can still be filled when the run is over. */
   snapshot (f, "scores", 4096, shape, &rank, &full, &bytes, NULL);
   g_assert_cmpint (full, ==, 64);
+
+  /* What was changed is in force where the checkpoint is gone on with, and told. */
+  g_assert_cmpfloat (f->base_lr, ==, 0.01);
+  g_clear_error (&error);
+  start (f, 100000, TRUE, TRUE, &error);
+  g_assert_no_error (error);
+  WAIT_UNTIL (f->base_lr == 0.5);
+  CALL (f, stop);
 }
 
 static void
@@ -476,6 +507,7 @@ test_pace (Fixture *f, gconstpointer data)
   WAIT_UNTIL (state_is (f, "done"));
   double loss = f->last_loss;
 
+  f->at_least = 2;
   start_paced (f, "slow", 3, 2);
   WAIT_UNTIL (state_is (f, "running"));
   gint64 begin = g_get_monotonic_time ();
@@ -488,6 +520,7 @@ test_pace (Fixture *f, gconstpointer data)
   g_assert_cmpint (f->points, ==, 48);
   g_assert_cmpfloat (f->last_loss, ==, loss);
 
+  f->at_least = 0;
   /* However slow it shall be, no step waits long: commands are heard, and the pace can be taken back. */
   start_paced (f, "slowest", 1000, 86400);
   WAIT_UNTIL (f->last_step > 2);

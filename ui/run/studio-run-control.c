@@ -97,7 +97,10 @@ obeyed (Command *command, GObject *source, GAsyncResult *result)
       return FALSE;
     }
   if (!isnan (command->lr))
-    self->options.lr = command->lr;
+    {
+      self->options.lr = command->lr;
+      studio_run_take_hyper (self, "lr", command->lr);
+    }
   if (command->mark != NULL)
     studio_run_add_mark (self, (double)self->step, command->mark);
   return TRUE;
@@ -158,6 +161,12 @@ memory_cb (LoomBusWorker1 *proxy, const char *device, GVariant *bytes, StudioRun
 }
 
 static void
+hyper_cb (LoomBusWorker1 *proxy, const char *name, double value, StudioRun *self)
+{
+  studio_run_take_hyper (self, name, value);
+}
+
+static void
 problem_cb (LoomBusWorker1 *proxy, const char *code, const char *node, const char *port, const char *sentence,
             StudioRun *self)
 {
@@ -199,6 +208,7 @@ adopt_worker (StudioRun *self, StudioWorker *worker)
   g_signal_connect (proxy, "evaluated", G_CALLBACK (evaluated_cb), self);
   g_signal_connect (proxy, "progress", G_CALLBACK (progress_cb), self);
   g_signal_connect (proxy, "memory", G_CALLBACK (memory_cb), self);
+  g_signal_connect (proxy, "hyper", G_CALLBACK (hyper_cb), self);
   g_signal_connect (proxy, "problem", G_CALLBACK (problem_cb), self);
   g_signal_connect (proxy, "checkpoint-written", G_CALLBACK (checkpoint_cb), self);
 }

@@ -28,12 +28,15 @@ struct _StudioRunPanel
   StudioMemoryBar *memory;
   guint timeout;
   gboolean dirty;
+  char *rate_shown; /* what the field of the learning rate said before somebody began to type */
   gboolean filling; /* settings are being shown, not changed */
 };
 
 G_DEFINE_TYPE (StudioRunPanel, studio_run_panel, GTK_TYPE_WIDGET)
 
 /* ---- showing --------------------------------------------------------------------- */
+
+static void show_settings (StudioRunPanel *self);
 
 static const char *
 validation_label (StudioRun *run)
@@ -202,6 +205,7 @@ state_cb (StudioRun *run, StudioRunPanel *self)
         g_idle_add (focus_continue_cb, g_object_ref (self));
     }
   gtk_revealer_set_reveal_child (GTK_REVEALER (self->end_bar), bad);
+  show_settings (self);
   studio_run_panel_refresh (self);
   studio_run_panel_update_version (self);
 }
@@ -224,6 +228,30 @@ studio_run_panel_update_version (StudioRunPanel *self)
 
 /* ---- settings ------------------------------------------------------------------------ */
 
+/* While a run goes on, the rate in force in it, which a change or a checkpoint may have made another than the graph's;
+ * else the graph's, with which the next run begins. */
+static void
+show_rate (StudioRunPanel *self, const char *graph_lr)
+{
+  double base = studio_run_get_base_lr (self->run);
+  gboolean live = studio_run_is_live (self->run) && isfinite (base);
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+  const char *text = live ? g_ascii_formatd (number, sizeof number, "%.6g", base) : graph_lr;
+  GtkEditable *field = GTK_EDITABLE (self->lr_entry);
+  GtkRoot *root = gtk_widget_get_root (self->lr_entry);
+  GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
+  const char *shown = gtk_editable_get_text (field);
+  char *end;
+  /* Not under somebody who is typing, nor another way to write the same number. */
+  if (focus != NULL && gtk_widget_is_ancestor (focus, self->lr_entry) && g_strcmp0 (shown, self->rate_shown) != 0)
+    return;
+  if (!live || *shown == '\0' || g_ascii_strtod (shown, &end) != base || *end != '\0')
+    gtk_editable_set_text (field, text);
+  gtk_widget_remove_css_class (self->lr_entry, "error");
+  g_free (self->rate_shown);
+  self->rate_shown = g_strdup (gtk_editable_get_text (field));
+}
+
 static void
 show_settings (StudioRunPanel *self)
 {
@@ -233,8 +261,7 @@ show_settings (StudioRunPanel *self)
   const char *lr = train ? loom_element_get (train, "lr") : NULL;
   const char *device = train ? loom_element_get (train, "device") : NULL;
   gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->epochs_spin), epochs ? g_ascii_strtod (epochs, NULL) : 1);
-  if (!studio_run_is_live (self->run) && !gtk_widget_has_focus (self->lr_entry))
-    gtk_editable_set_text (GTK_EDITABLE (self->lr_entry), lr != NULL ? lr : "0.001");
+  show_rate (self, lr != NULL ? lr : "0.001");
   GListModel *devices = gtk_drop_down_get_model (GTK_DROP_DOWN (self->device_drop));
   for (guint i = 0; devices != NULL && i < g_list_model_get_n_items (devices); i++)
     if (g_str_equal (gtk_string_list_get_string (GTK_STRING_LIST (devices), i), device ? device : "cpu"))
@@ -294,6 +321,8 @@ lr_cb (GtkEntry *entry, StudioRunPanel *self)
       gtk_widget_add_css_class (GTK_WIDGET (entry), "error");
       return;
     }
+  g_free (self->rate_shown);
+  self->rate_shown = g_strdup (text);
   if (studio_run_is_live (self->run))
     studio_run_set_hyper (self->run, "lr", value);
   else
@@ -344,6 +373,7 @@ run_panel_dispose (GObject *object)
     g_signal_handlers_disconnect_by_data (self->run, self);
   if (self->document != NULL)
     g_signal_handlers_disconnect_by_data (self->document, self);
+  g_clear_pointer (&self->rate_shown, g_free);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   GtkWidget *child;
@@ -425,6 +455,7 @@ studio_run_panel_new (StudioDocument *document, StudioRun *run)
   g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
   g_signal_connect (run, "points", G_CALLBACK (points_cb), self);
   g_signal_connect (run, "memory-changed", G_CALLBACK (memory_cb), self);
+  g_signal_connect_swapped (run, "hyper-changed", G_CALLBACK (show_settings), self);
   g_signal_connect_swapped (document, "changed", G_CALLBACK (show_settings), self);
   g_signal_connect_swapped (document, "changed", G_CALLBACK (studio_run_panel_update_version), self);
   state_cb (run, self);

@@ -17,7 +17,7 @@ struct _StudioRun
   char *message;
 
   gint64 step, total_steps, epoch, epochs;
-  double loss, lr, items_per_second, eta;
+  double loss, lr, base_lr, items_per_second, eta;
   GPtrArray *metric_names;
   GArray *metric_values; /* double */
   StudioRunCurves loss_curves;

@@ -16,6 +16,7 @@ enum
   STATE_CHANGED,
   POINTS,
   MEMORY_CHANGED,
+  HYPER_CHANGED,
   PROBLEM,
   N_SIGNALS
 };
@@ -89,6 +90,7 @@ studio_run_class_init (StudioRunClass *klass)
   signals[STATE_CHANGED] = new_signal ("state-changed", 0);
   signals[POINTS] = new_signal ("points", 0);
   signals[MEMORY_CHANGED] = new_signal ("memory-changed", 0);
+  signals[HYPER_CHANGED] = new_signal ("hyper-changed", 0);
   signals[PROBLEM] = new_signal ("problem", 4);
 }
 
@@ -96,7 +98,7 @@ static void
 forget_numbers (StudioRun *self)
 {
   self->step = self->total_steps = self->epoch = self->epochs = 0;
-  self->loss = self->lr = self->items_per_second = self->eta = NAN;
+  self->loss = self->lr = self->base_lr = self->items_per_second = self->eta = NAN;
   for (guint i = 0; i < self->metric_values->len; i++)
     g_array_index (self->metric_values, double, i) = NAN;
   g_ptr_array_set_size (self->marks, 0);
@@ -306,6 +308,15 @@ studio_run_take_memory (StudioRun *self, const char *device, GVariant *bytes)
 }
 
 void
+studio_run_take_hyper (StudioRun *self, const char *name, double value)
+{
+  if (!g_str_equal (name, "lr") || value == self->base_lr)
+    return;
+  self->base_lr = value;
+  g_signal_emit (self, signals[HYPER_CHANGED], 0);
+}
+
+void
 studio_run_take_checkpoint (StudioRun *self, gint64 step, const char *path)
 {
   self->checkpoint_step = step;
@@ -401,6 +412,12 @@ double
 studio_run_get_lr (StudioRun *self)
 {
   return self->lr;
+}
+
+double
+studio_run_get_base_lr (StudioRun *self)
+{
+  return self->base_lr;
 }
 
 double

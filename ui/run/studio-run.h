@@ -30,6 +30,7 @@ G_DECLARE_FINAL_TYPE (StudioRun, studio_run, STUDIO, RUN, GObject)
  *   "state-changed"               state or message
  *   "points"                      new points, evaluations, progress or marks; at most ten a second
  *   "memory-changed"
+ *   "hyper-changed"               studio_run_get_base_lr() is another
  *   "problem"(code, node, port, sentence)  of the graph or the run; code "REFUSED": a command that was not obeyed */
 
 /* What a run is started with; zero, NULL and NaN mean the graph's own. */
@@ -97,6 +98,7 @@ gint64 studio_run_get_epoch (StudioRun *self);
 gint64 studio_run_get_epochs (StudioRun *self);
 double studio_run_get_loss (StudioRun *self); /* NaN before the first point */
 double studio_run_get_lr (StudioRun *self);
+double studio_run_get_base_lr (StudioRun *self); /* before its schedule; NaN: not known yet */
 double studio_run_get_items_per_second (StudioRun *self);
 double studio_run_get_eta (StudioRun *self); /* seconds; NaN unknown */
 /* Names of the metrics: "accuracy". */
@@ -133,6 +135,7 @@ void studio_run_take_evaluation (StudioRun *self, const char *split, gint64 step
 void studio_run_take_progress (StudioRun *self, gint64 step, gint64 total_steps, gint64 epoch, gint64 epochs,
                                double items_per_second, double eta_seconds);
 void studio_run_take_memory (StudioRun *self, const char *device, GVariant *bytes);
+void studio_run_take_hyper (StudioRun *self, const char *name, double value);
 void studio_run_take_checkpoint (StudioRun *self, gint64 step, const char *path);
 void studio_run_take_end (StudioRun *self, const char *sentence);
 
