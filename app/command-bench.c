@@ -109,13 +109,22 @@ get_attribute (gconstpointer data, const char *name)
   return loom_element_get (data, name);
 }
 
+static LoomDataset *
+open_dataset (Bench *b, const LoomGraph *graph, GError **error)
+{
+  if (b->spec->dataset_node < 0)
+    return loom_dataset_new_nothing ();
+
+  const LoomElement *element = loom_net_node (b->net, (guint)b->spec->dataset_node)->element;
+  LoomDatasetOptions options = { .get = get_attribute, .data = element, .folder = loom_graph_get_folder (graph) };
+  return loom_dataset_open (loom_element_get (element, "source"), &options, error);
+}
+
 /* The first full batches of a shuffled epoch, copied, so that no loader runs while steps are timed. */
 static gboolean
 load_batches (Bench *b, const LoomGraph *graph, gint64 batch_size, GError **error)
 {
-  const LoomElement *element = loom_net_node (b->net, b->spec->dataset_node)->element;
-  LoomDatasetOptions options = { .get = get_attribute, .data = element, .folder = loom_graph_get_folder (graph) };
-  g_autoptr (LoomDataset) dataset = loom_dataset_open (loom_element_get (element, "source"), &options, error);
+  g_autoptr (LoomDataset) dataset = open_dataset (b, graph, error);
   if (!dataset)
     return FALSE;
   g_autoptr (LoomLoader) loader = loom_loader_new (dataset, LOOM_SPLIT_TRAIN, batch_size, TRUE, b->spec->seed, error);
@@ -141,7 +150,7 @@ load_batches (Bench *b, const LoomGraph *graph, gint64 batch_size, GError **erro
                                loom_program_get_input (p, i)->name);
                   return FALSE;
                 }
-              g_autofree char *name = loom_net_port_name (b->net, b->spec->dataset_node, port);
+              g_autofree char *name = loom_net_port_name (b->net, (guint)b->spec->dataset_node, port);
               if (g_str_equal (name, loom_program_get_input (p, i)->name))
                 break;
             }
@@ -224,7 +233,7 @@ prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GE
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "%s has no <train>, so there is no step to time.", path);
       return FALSE;
     }
-  gint64 batch_size = o->batch_size ? o->batch_size : b->spec->batch_size;
+  gint64 batch_size = b->spec->dataset_node < 0 ? 1 : o->batch_size ? o->batch_size : b->spec->batch_size;
   const char *device = o->device ? o->device : b->spec->device;
   gint64 start = g_get_monotonic_time ();
   b->spec->accumulate = 1; /* a batch and the update, together what is timed as a step */

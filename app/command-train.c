@@ -15,14 +15,22 @@
 #define REDRAW_US (G_USEC_PER_SEC / 10)
 #define SPARSE_US (5 * G_USEC_PER_SEC)
 #define FLUSH_US  (G_USEC_PER_SEC / 20)
+/* Columns of the bar itself. */
+#define LEAST_BAR   10
+#define LONGEST_BAR 30
+/* So many lines a run has whose epochs are single steps of a function. */
+#define STEP_LINES 20
 
 typedef struct
 {
   gboolean json, terminal, bar_shown;
-  gboolean lost; /* standard output cannot be written */
+  gboolean silent;  /* no bar: programs read, or events and a bar would share a terminal */
+  gboolean lost;    /* standard output cannot be written */
+  gboolean by_step; /* a loss without data: an epoch is one step */
   gint64 epochs;
-  gint64 last, epoch_start, shown_epoch;
-  char *device;
+  gint64 last, last_flush, epoch_start, start; /* µs */
+  gboolean only_eval;                          /* nothing is trained, */
+  gint64 weights_step;                         /* with weights of so many steps; -1: nobody knows */
 } View;
 
 /* ---- what is shown ---------------------------------------------------- */
@@ -56,37 +64,67 @@ is_table (LoomTrainer *trainer, guint metric)
   return ((const LoomMetricSpec *)loom_trainer_spec (trainer)->metrics->pdata[metric])->metric->is_matrix;
 }
 
+/* What a bar says beside itself, the most important first: what has no room on a narrow terminal is left out. */
+static GPtrArray *
+bar_parts (View *view, LoomTrainer *trainer, const LoomTrainerStep *s)
+{
+  GPtrArray *parts = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *left = command_duration (s->eta_seconds), *rate = command_count (s->items_per_second);
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+  g_ptr_array_add (parts, g_strdup_printf ("loss %s", readable (s->epoch_loss, number)));
+  if (s->items_per_second > 0)
+    g_ptr_array_add (parts, g_strdup_printf ("%s left", left));
+  for (guint i = 0; i < s->n_metrics; i++)
+    if (!is_table (trainer, i))
+      g_ptr_array_add (parts, g_strdup_printf ("%s %s", s->metric_name[i], readable (s->metric[i], number)));
+  if (s->items_per_second > 0)
+    g_ptr_array_add (parts, g_strdup_printf ("%s %s/s", rate, view->by_step ? "steps" : "items"));
+  return parts;
+}
+
+/* "epoch 2/3  ━━━━──────  45 %  loss 0.31  0:12 left  accuracy 0.89  18.2k items/s" in at most `width` columns; without
+ * a terminal (width 0) the same without the bar, however long. */
+static char *
+bar_line (View *view, LoomTrainer *trainer, const LoomTrainerStep *s, int width)
+{
+  g_autoptr (GPtrArray) parts = bar_parts (view, trainer, s);
+  double share = s->total_steps > 0 ? (double)s->step / (double)s->total_steps : 0;
+  g_autofree char *head
+      = g_strdup_printf ("%s %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT, view->by_step ? "step" : "epoch",
+                         view->by_step ? s->step : s->epoch, view->epochs);
+  g_autofree char *percent = g_strdup_printf ("%.0f %%", floor (share * 100));
+  GString *line = g_string_new (head);
+  int room = width - 1 - (int)(strlen (head) + strlen (percent) + 4), taken = 0, bar;
+  guint n = 0;
+
+  for (; n < parts->len; n++)
+    {
+      int more = (int)g_utf8_strlen (parts->pdata[n], -1) + 2;
+
+      if (width > 0 && room - taken - more < LEAST_BAR)
+        break;
+      taken += more;
+    }
+  bar = CLAMP (room - taken, 0, LONGEST_BAR);
+  if (width > 0)
+    g_string_append (line, "  ");
+  for (int i = 0; i < bar; i++)
+    g_string_append (line, i < (int)(share * bar) ? "━" : "─");
+  g_string_append_printf (line, "  %s", percent);
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (line, "  %s", (const char *)parts->pdata[i]);
+  return g_string_free (line, FALSE);
+}
+
 static void
 draw_bar (View *view, LoomTrainer *trainer, const LoomTrainerStep *s)
 {
-  g_autofree char *eta = command_duration (s->eta_seconds);
-  g_autofree char *rate = command_count (s->items_per_second);
-  g_autoptr (GString) text = g_string_new (NULL);
-  char number[G_ASCII_DTOSTR_BUF_SIZE];
-  gint64 done = s->step - (s->epoch - 1) * s->steps_per_epoch;
+  g_autofree char *line = bar_line (view, trainer, s, view->terminal ? terminal_width () : 0);
 
-  g_string_printf (text, "epoch %d/%d  %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT "  loss %s", (int)s->epoch,
-                   (int)view->epochs, done, s->steps_per_epoch, readable (s->epoch_loss, number));
-  for (guint i = 0; i < s->n_metrics; i++)
-    if (!is_table (trainer, i))
-      g_string_append_printf (text, "  %s %s", s->metric_name[i], readable (s->metric[i], number));
-  g_string_append_printf (text, "  %s items/s  ETA %s", rate, eta);
-  if (!view->terminal)
-    {
-      fprintf (stderr, "%s\n", text->str);
-      return;
-    }
-  int room = MIN (30, terminal_width () - (int)text->len - 4);
-  if (room >= 8)
-    {
-      int filled = (int)(room * (double)s->step / s->total_steps);
-      g_string_append (text, "  ");
-      for (int i = 0; i < room; i++)
-        g_string_append (text, i < filled ? "━" : "─");
-    }
-  fprintf (stderr, "\r\033[K%s", text->str);
+  fprintf (stderr, view->terminal ? "\r\033[K%s" : "%s\n", line);
   fflush (stderr);
-  view->bar_shown = TRUE;
+  view->bar_shown = view->terminal;
 }
 
 /* Nobody reads what is trained on behind a full disk: the run is asked to finish its step and write a checkpoint. */
@@ -104,9 +142,13 @@ static void
 print_epoch (View *view, LoomTrainer *trainer, const LoomTrainerStep *s)
 {
   char number[G_ASCII_DTOSTR_BUF_SIZE];
+  gint64 stride = (view->epochs + STEP_LINES - 1) / STEP_LINES;
 
+  if (view->by_step && s->epoch % stride != 0 && s->epoch != view->epochs)
+    return;
   clear_bar (view);
-  printf ("epoch %d/%d  train loss %s", (int)s->epoch, (int)view->epochs, readable (s->epoch_loss, number));
+  printf ("%s %" G_GINT64_FORMAT "/%" G_GINT64_FORMAT "  %s %s", view->by_step ? "step" : "epoch", s->epoch,
+          view->epochs, view->by_step ? "loss" : "train loss", readable (s->epoch_loss, number));
   for (guint i = 0; i < s->n_metrics; i++)
     if (!is_table (trainer, i))
       printf ("  %s %s", s->metric_name[i], readable (s->metric[i], number));
@@ -115,30 +157,36 @@ print_epoch (View *view, LoomTrainer *trainer, const LoomTrainerStep *s)
 }
 
 static void
+print_json_step (View *view, LoomTrainer *trainer, const LoomTrainerStep *s, gint64 now)
+{
+  char loss[G_ASCII_DTOSTR_BUF_SIZE], rate[G_ASCII_DTOSTR_BUF_SIZE];
+
+  printf ("{\"event\":\"step\",\"step\":%" G_GINT64_FORMAT ",\"epoch\":%" G_GINT64_FORMAT
+          ",\"loss\":%s,\"time\":%.6f,\"items_per_second\":%s}\n",
+          s->step, s->epoch, command_json_number (s->loss, loss), (double)(now - view->start) / G_USEC_PER_SEC,
+          command_json_number (s->items_per_second > 0 ? s->items_per_second : NAN, rate));
+  if (now - view->last_flush > FLUSH_US)
+    {
+      flush (view, trainer);
+      view->last_flush = now;
+    }
+}
+
+static void
 step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
 {
   View *view = data;
   gint64 now = g_get_monotonic_time ();
-  char number[G_ASCII_DTOSTR_BUF_SIZE];
 
   if (view->json)
-    {
-      printf ("{\"event\":\"step\",\"step\":%" G_GINT64_FORMAT ",\"epoch\":%" G_GINT64_FORMAT ",\"loss\":%s}\n",
-              s->step, s->epoch, command_json_number (s->loss, number));
-      if (now - view->last > FLUSH_US)
-        {
-          flush (view, trainer);
-          view->last = now;
-        }
-      return;
-    }
-  if (s->step == s->epoch * s->steps_per_epoch)
+    print_json_step (view, trainer, s, now);
+  else if (s->step == s->epoch * s->steps_per_epoch)
     {
       print_epoch (view, trainer, s);
-      view->last = now;
-      return;
+      if (!view->terminal)
+        view->last = now;
     }
-  if (now - view->last < (view->terminal ? REDRAW_US : SPARSE_US))
+  if (view->silent || now - view->last < (view->terminal ? REDRAW_US : SPARSE_US))
     return;
   view->last = now;
   draw_bar (view, trainer, s);
@@ -229,22 +277,26 @@ eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
 
   if (view->json)
     {
-      printf ("{\"event\":\"eval\",\"split\":\"%s\",\"step\":%" G_GINT64_FORMAT ",\"loss\":%s,\"metrics\":{", e->split,
-              e->step, command_json_number (e->loss, number));
+      g_autofree char *step
+          = view->only_eval && view->weights_step < 0
+                ? g_strdup ("null")
+                : g_strdup_printf ("%" G_GINT64_FORMAT, view->only_eval ? view->weights_step : e->step);
+      printf ("{\"event\":\"eval\",\"split\":\"%s\",\"step\":%s,\"loss\":%s,\"metrics\":{", e->split, step,
+              command_json_number (e->loss, number));
       for (guint i = 0; i < e->n_metrics; i++)
         {
           g_autofree char *name = command_json_string (e->metric_name[i]);
           g_autofree char *value = loom_trainer_metric_to_json (e, i);
           printf ("%s%s:%s", i ? "," : "", name, value);
         }
-      printf ("}}\n");
+      printf ("},\"time\":%.6f}\n", (double)(now - view->start) / G_USEC_PER_SEC);
       flush (view, trainer);
       return;
     }
   clear_bar (view);
   if (view->epochs > 0)
     printf ("epoch %d/%d  ", (int)e->epoch, (int)view->epochs);
-  printf ("%s loss %s", e->split, readable (e->loss, number));
+  printf ("%s%sloss %s", view->by_step ? "" : e->split, view->by_step ? "" : " ", readable (e->loss, number));
   for (guint i = 0; i < e->n_metrics; i++)
     if (!is_table (trainer, i))
       printf ("  %s %s", e->metric_name[i], readable (e->metric[i], number));
@@ -321,13 +373,14 @@ run_train (const Command *command, int argc, char **argv)
   g_autofree char *device = NULL, *out = NULL, *resume = NULL, *lr = NULL, *precision = NULL;
   g_autofree char *weights = NULL, *match = NULL;
   g_auto (GStrv) set = NULL;
-  gint64 epochs = 0, batch_size = 0, seed = -1;
+  gint64 epochs = -1, batch_size = 0, seed = -1;
   int threads = 0, ranks = 1;
   double checkpoint_seconds = 0;
   View view = { 0 };
   const GOptionEntry entries[] = {
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device: cpu, cpu:1, cuda:0, ref (default: the graph's)", "D" },
-    { "epochs", 0, 0, G_OPTION_ARG_INT64, &epochs, "Epochs (default: the graph's)", "N" },
+    { "epochs", 0, 0, G_OPTION_ARG_INT64, &epochs,
+      "Epochs (default: the graph's); 0: initialise, evaluate, write the weights", "N" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Samples a step", "N" },
     { "lr", 0, 0, G_OPTION_ARG_STRING, &lr, "Learning rate", "X" },
     { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16 or f16 for large products; f64 on ref", "P" },
@@ -352,7 +405,8 @@ run_train (const Command *command, int argc, char **argv)
     .device = device,
     .precision = precision,
     .threads = threads,
-    .epochs = epochs,
+    .epochs = MAX (epochs, 0),
+    .no_epochs = epochs == 0,
     .batch_size = batch_size,
     .lr = NAN,
     .seed = seed,
@@ -370,6 +424,11 @@ run_train (const Command *command, int argc, char **argv)
   if (resume && (argc != 1 || out))
     return command_usage (command,
                           "--resume takes graph and folder from the run, so it goes with neither GRAPH nor --out.");
+  if (resume && epochs == 0)
+    return command_usage (command,
+                          "--epochs 0 begins a run, so it does not go with --resume. To see what a run is worth: "
+                          "gradloom eval %s.",
+                          resume);
   if (resume && (batch_size > 0 || seed >= 0 || set || precision || weights || match))
     return command_usage (command, "--resume goes on with the batch size, seed, graph and weights that the run has, so "
                                    "it goes with none of --batch-size, --seed, --precision, --set, --weights and "
@@ -398,8 +457,10 @@ run_train (const Command *command, int argc, char **argv)
 
   LoomTrainerObserver observer = { .step = step_cb, .eval = eval_cb, .early_stop = early_stop_cb };
   view.epochs = loom_trainer_spec (trainer)->epochs;
+  view.by_step = loom_trainer_spec (trainer)->dataset_node < 0;
   view.terminal = isatty (STDERR_FILENO);
-  view.last = view.epoch_start = g_get_monotonic_time ();
+  view.silent = view.json && (!view.terminal || isatty (STDOUT_FILENO));
+  view.start = view.last = view.last_flush = view.epoch_start = g_get_monotonic_time ();
   loom_trainer_set_observer (trainer, &observer, &view);
   if (loom_trainer_notes (trainer))
     command_warn (command, "%s", loom_trainer_notes (trainer));
@@ -425,7 +486,8 @@ run_train (const Command *command, int argc, char **argv)
 
   clear_bar (&view);
   if (view.json && end == LOOM_TRAINER_DONE)
-    printf ("{\"event\":\"done\",\"step\":%" G_GINT64_FORMAT "}\n", loom_trainer_steps (trainer));
+    printf ("{\"event\":\"done\",\"step\":%" G_GINT64_FORMAT ",\"time\":%.6f}\n", loom_trainer_steps (trainer),
+            (double)(g_get_monotonic_time () - view.start) / G_USEC_PER_SEC);
   command_flush ();
   if (end == LOOM_TRAINER_DONE)
     return 0;
@@ -443,11 +505,16 @@ const Command command_train = {
   = "The run folder holds graph.xml, events.jsonl, checkpoints/STEP/ and weights.safetensors. A checkpoint is\n"
     "written at each epoch's end and every 30 seconds; Ctrl-C finishes the step, writes one and leaves with\n"
     "status 130 (SIGTERM: 143). A resumed run ends with the same bits as one that was never stopped.\n\n"
-    "Of <train>: accumulate=\"N\" makes a step of N batches; ema=\"0.999\" keeps a moving average of the weights, which\n"
+    "Of <train>: accumulate=\"N\" makes a step of N batches; ema=\"0.999\" keeps a moving average of the weights, "
+    "which\n"
     "validation and test use and which is written to weights-ema.safetensors; patience=\"5\" ends training after 5\n"
-    "epochs without a better validation loss (or monitor=\"METRIC\"), the best weights are weights-best.safetensors.\n\n"
+    "epochs without a better validation loss (or monitor=\"METRIC\"), the best weights are "
+    "weights-best.safetensors.\n\n"
     "--weights begins from a file: weights of the same name and shape are taken, all others are listed. With a\n"
     "<group match=\"…\" frozen=\"true\"/> they stay as they are while new layers learn.\n\n"
+    "A loss that depends on no data set is minimised as it is: an epoch is one step then.\n\n"
+    "--json: besides the members that graphs/README.md lists, each event has the seconds since training began, and\n"
+    "each step the samples a second.\n\n"
     "  gradloom train graphs/models/fashion-lenet.xml --epochs 3 --out run1\n"
     "  gradloom train --resume run1\n"
     "  gradloom train graphs/lessons/transfer-learning.xml --weights run1/weights.safetensors --match 'block*'",
@@ -512,6 +579,10 @@ run_eval (const Command *command, int argc, char **argv)
     command_warn (command, "%s holds not what the graph has:\n%s", weights, g_strchomp (report));
 
   LoomTrainerObserver observer = { .eval = eval_cb };
+  view.only_eval = TRUE;
+  view.by_step = loom_trainer_spec (trainer)->dataset_node < 0;
+  view.weights_step = weights ? loom_weights_step (weights) : 0;
+  view.start = g_get_monotonic_time ();
   loom_trainer_set_observer (trainer, &observer, &view);
   if (!loom_trainer_evaluate (trainer, "test", &error))
     return command_fail (command, g_steal_pointer (&error));

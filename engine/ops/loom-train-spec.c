@@ -204,13 +204,25 @@ check_loss (TrainReading *r, const LoomNetSource *loss)
                     loom_element_get (r->element, "loss"), loom_dtype_name (type->dtype));
 }
 
-/* The data set that the loss depends on; its samples make an epoch. */
+/* What the command line hands to `run` comes from nowhere in training. */
+static void
+complain_input (TrainReading *r, const LoomNetNode *n)
+{
+  LoomFault *fault = train_complain (r, r->element, LOOM_ERROR_DATA, "loss",
+                                     "the loss depends on the input “%s”, which no data set brings.", n->path);
+
+  loom_fault_set_fix (fault, NULL, NULL, "Wire a “dataset” node there, or make “%s” a “parameter” or a “constant”.",
+                      n->path);
+}
+
+/* The data set that the loss depends on; its samples make an epoch. A function of parameters alone has none. */
 static void
 find_dataset (TrainReading *r, LoomTrainSpec *spec)
 {
   g_autofree gboolean *needed = g_new0 (gboolean, loom_net_n_nodes (r->net) + 1);
   const LoomNetNode *first = NULL;
 
+  spec->dataset_node = -1;
   needed[spec->loss.node] = !loom_net_is_weight (r->net, &spec->loss);
   for (guint i = spec->loss.node + 1; i-- > 0;)
     {
@@ -221,6 +233,8 @@ find_dataset (TrainReading *r, LoomTrainSpec *spec)
       for (guint k = 0; k < n->n_inputs; k++)
         if (n->input[k].node < i && !loom_net_is_weight (r->net, &n->input[k]))
           needed[n->input[k].node] = TRUE;
+      if (n->op->lower == NULL && n->op->dynamic_outputs == NULL)
+        complain_input (r, n);
       if (n->op->dynamic_outputs == NULL || n->op->lower != NULL)
         continue;
       if (first != NULL)
@@ -228,12 +242,8 @@ find_dataset (TrainReading *r, LoomTrainSpec *spec)
                         "the loss depends on two data sets, “%s” and “%s”; this version of Gradloom trains on one.",
                         n->path, first->path);
       first = n;
-      spec->dataset_node = i;
+      spec->dataset_node = (int)i;
     }
-  if (first == NULL)
-    train_complain (
-        r, r->element, LOOM_ERROR_DATA, "loss",
-        "the loss depends on no data set, so there is nothing to train on. Add a “dataset” node and wire it.");
 }
 
 /* ---- parts ------------------------------------------------------------ */
@@ -472,7 +482,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   spec = g_new0 (LoomTrainSpec, 1);
   spec->metrics = g_ptr_array_new_with_free_func (train_metric_free);
   spec->groups = g_ptr_array_new_with_free_func (train_group_free);
-  spec->epochs = (gint64)train_number (&r, r.element, "epochs", 1, 1, 1e9, TRUE);
+  spec->epochs = (gint64)train_number (&r, r.element, "epochs", 1, 0, 1e9, TRUE);
   spec->batch_size = (gint64)train_number (&r, r.element, "batch_size", 32, 1, 1e9, TRUE);
   spec->seed = read_seed (&r);
   device = loom_element_get (r.element, "device");

@@ -38,7 +38,7 @@ typedef struct {
   LoomSchedule schedule;
   GPtrArray *groups; /* LoomTrainGroup */
   GPtrArray *metrics; /* LoomMetricSpec */
-  guint dataset_node; /* the dataset whose samples make an epoch */
+  int dataset_node; /* the dataset whose samples make an epoch; -1: the loss depends on none, an epoch is one step */
   gint64 accumulate;   /* batches whose gradients make a step: 1 or more */
   double ema;          /* decay of the weights' moving average; 0: none */
   gboolean keep_best;  /* the weights of the best epoch are kept beside the last ones */

@@ -517,10 +517,15 @@ is_kept (const StateSlot *s)
   return !g_str_has_prefix (s->name, LOOM_SLOT_ACCUMULATE);
 }
 
+/* Under this key weights say after how many steps they were so. */
+#define STEP "step"
+
 static gboolean
 save (LoomState *state, const char *path, gboolean weights, const char *prefix, GError **error)
 {
   g_autoptr (GPtrArray) items = loom_named_tensors_new ();
+  g_autoptr (GHashTable) metadata = NULL;
+  char step[32];
 
   for (guint i = 0; i < state->slots->len; i++)
     {
@@ -535,7 +540,23 @@ save (LoomState *state, const char *path, gboolean weights, const char *prefix, 
         return FALSE;
       g_ptr_array_add (items, loom_named_tensor_new (s->name, t));
     }
-  return loom_safetensors_save (path, items, NULL, error);
+  if (weights && loom_state_find (state, "step") >= 0)
+    {
+      g_snprintf (step, sizeof step, "%.0f", loom_state_get_scalar (state, "step"));
+      metadata = g_hash_table_new (g_str_hash, g_str_equal);
+      g_hash_table_insert (metadata, (gpointer)STEP, step);
+    }
+  return loom_safetensors_save (path, items, metadata, error);
+}
+
+gint64
+loom_weights_step (const char *path)
+{
+  g_autoptr (LoomSafetensors) file = loom_safetensors_open (path, NULL);
+  const char *step = file != NULL ? loom_safetensors_metadata (file, STEP) : NULL;
+  gint64 value;
+
+  return step != NULL && g_ascii_string_to_signed (step, 10, 0, G_MAXINT64, &value, NULL) ? value : -1;
 }
 
 gboolean

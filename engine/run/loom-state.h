@@ -44,6 +44,8 @@ gboolean loom_state_save_weights (LoomState *state, const char *path, GError **e
 /* The same names with other values: each from the slot prefix + name where there is one, else its own. */
 gboolean loom_state_save_weights_of (LoomState *state, const char *prefix, const char *path, GError **error);
 gboolean loom_state_load_weights (LoomState *state, const char *path, gboolean partial, char **report, GError **error);
+/* After how many steps the weights of a file were so; -1 where it does not say. */
+gint64 loom_weights_step (const char *path);
 gboolean
 loom_state_save_optimizer (LoomState *state, const char *path, GError **error); /* optimizer and scalar slots */
 gboolean loom_state_load_optimizer (LoomState *state, const char *path, GError **error);

@@ -118,11 +118,11 @@ open_data (LoomTrainer *t, GError **error)
   if (!t->dataset)
     return FALSE;
   for (guint i = 0; i < loom_dataset_info (t->dataset)->n_ports; i++)
-    t->port_name[i] = loom_net_port_name (t->net, t->spec->dataset_node, i);
+    t->port_name[i] = loom_net_port_name (t->net, (guint)t->spec->dataset_node, i);
   if (loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN) == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The data set of node %s has no training samples.",
-                   loom_net_node (t->net, t->spec->dataset_node)->path);
+                   loom_net_node (t->net, (guint)t->spec->dataset_node)->path);
       return FALSE;
     }
   t->loader = loom_loader_new (t->dataset, LOOM_SPLIT_TRAIN, t->spec->batch_size, TRUE, t->spec->seed, error);

@@ -18,6 +18,7 @@ typedef struct
   const char *device;        /* NULL: the graph's, else "cpu" */
   int threads;               /* 0: all */
   gint64 epochs;             /* 0: the graph's */
+  gboolean no_epochs;        /* instead of any: initialise, evaluate and write the weights */
   gint64 batch_size;         /* 0: the graph's */
   double lr;                 /* NaN: the graph's */
   const char *precision;     /* "f32", "bf16", "f16"; NULL: the graph's */
@@ -38,7 +39,7 @@ typedef struct
   double loss;       /* of this step's batch */
   double epoch_loss; /* sample-weighted mean of this epoch so far */
   double lr, grad_norm;
-  double items_per_second, eta_seconds;
+  double items_per_second, eta_seconds; /* 0 as long as they are unknown */
   guint n_metrics;
   const char *const *metric_name;
   const double *metric; /* of this epoch so far */

@@ -8,16 +8,19 @@ get_attribute (gconstpointer data, const char *name)
 }
 
 LoomDataset *
-trainer_dataset_open (const LoomNet *net, guint node, const char *folder, GError **error)
+trainer_dataset_open (const LoomNet *net, int node, const char *folder, GError **error)
 {
-  const LoomElement *element = loom_net_node (net, node)->element;
+  if (node < 0)
+    return loom_dataset_new_nothing ();
+
+  const LoomElement *element = loom_net_node (net, (guint)node)->element;
   const char *source = loom_element_get (element, "source");
   LoomDatasetOptions options = { .get = get_attribute, .data = element, .folder = folder };
 
   if (!source)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "Node %s names no source of data.",
-                   loom_net_node (net, node)->path);
+                   loom_net_node (net, (guint)node)->path);
       return NULL;
     }
   return loom_dataset_open (source, &options, error);

@@ -163,6 +163,9 @@ loom_trainer_evaluate (LoomTrainer *t, const char *name, GError **error)
   gboolean gave_way;
   LoomSplit split = g_strcmp0 (name, "test") == 0 ? LOOM_SPLIT_TEST : LOOM_SPLIT_VAL;
 
+  /* What depends on no data has one value, whatever split is asked for. */
+  if (t->spec->dataset_node < 0)
+    return evaluate (t, LOOM_SPLIT_TRAIN, &gave_way, error);
   if (loom_dataset_count (t->dataset, split) == 0)
     split = trainer_dataset_validation (t->dataset);
   if (split == LOOM_N_SPLITS)
@@ -363,6 +366,22 @@ tell_early_stop (LoomTrainer *t, GError **error)
                               trainer_number (t->watch.best, best), t->watch.best_epoch);
 }
 
+static gboolean
+validate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error)
+{
+  *gave_way = FALSE;
+  return split == LOOM_N_SPLITS || evaluate (t, split, gave_way, error);
+}
+
+/* Where validation has samples of its own, those of the test are seen at the end alone. */
+static gboolean
+test (LoomTrainer *t, LoomSplit validation, gboolean *gave_way, GError **error)
+{
+  *gave_way = FALSE;
+  return validation != LOOM_SPLIT_VAL || loom_dataset_count (t->dataset, LOOM_SPLIT_TEST) == 0
+         || evaluate (t, LOOM_SPLIT_TEST, gave_way, error);
+}
+
 /* After an epoch's last step: evaluation, events, checkpoint. The epoch counts as done only after its evaluation, so
  * that a run resumed in between evaluates again. */
 static gboolean
@@ -371,8 +390,7 @@ end_epoch (LoomTrainer *t, gboolean *gave_way, GError **error)
   char loss[G_ASCII_DTOSTR_BUF_SIZE];
   LoomSplit split = trainer_dataset_validation (t->dataset);
 
-  *gave_way = FALSE;
-  if (split != LOOM_N_SPLITS && !evaluate (t, split, gave_way, error))
+  if (!validate (t, split, gave_way, error))
     return FALSE;
   if (*gave_way)
     return TRUE;
@@ -382,8 +400,7 @@ end_epoch (LoomTrainer *t, gboolean *gave_way, GError **error)
       && !trainer_checkpoint_weights (t, "weights-best.safetensors", error))
     return FALSE;
   gboolean last = t->epoch + 1 >= t->spec->epochs || watch.over;
-  if (last && split == LOOM_SPLIT_VAL && loom_dataset_count (t->dataset, LOOM_SPLIT_TEST) > 0
-      && !evaluate (t, LOOM_SPLIT_TEST, gave_way, error))
+  if (last && !test (t, split, gave_way, error))
     return FALSE;
   if (*gave_way)
     return TRUE;
@@ -417,11 +434,28 @@ end_run (LoomTrainer *t, TrainerVerdict verdict, GError **error)
   return LOOM_TRAINER_INTERRUPTED;
 }
 
+/* A run without epochs: what the initial weights are worth, and the weights. */
+static LoomTrainerEnd
+only_evaluate (LoomTrainer *t, GError **error)
+{
+  TrainerVerdict verdict = TRAINER_GO_ON;
+  LoomSplit split = trainer_dataset_validation (t->dataset);
+  gboolean gave_way;
+
+  if (!validate (t, split, &gave_way, error) || (!gave_way && !test (t, split, &gave_way, error)))
+    return LOOM_TRAINER_FAILED;
+  if (gave_way)
+    return trainer_attend (t, FALSE, &verdict, error) ? end_run (t, verdict, error) : LOOM_TRAINER_FAILED;
+  return trainer_checkpoint_write (t, NULL, error) ? LOOM_TRAINER_DONE : LOOM_TRAINER_FAILED;
+}
+
 static LoomTrainerEnd
 run (LoomTrainer *t, GError **error)
 {
   TrainerVerdict verdict = TRAINER_GO_ON;
 
+  if (t->spec->epochs == 0)
+    return only_evaluate (t, error);
   while (!loom_trainer_is_over (t))
     {
       if (t->place == 0)

@@ -99,8 +99,8 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
   for (guint i = 0; options->set && options->set[i]; i++)
     if (!apply_assignment (graph, options->set[i], error))
       return NULL;
-  if (options->epochs > 0)
-    set_int (graph, train, "epochs", options->epochs);
+  if (options->epochs > 0 || options->no_epochs)
+    set_int (graph, train, "epochs", options->no_epochs ? 0 : options->epochs);
   if (options->batch_size > 0)
     set_int (graph, train, "batch_size", options->batch_size);
   if (options->seed >= 0)

@@ -63,8 +63,8 @@ trainer_plan_feeds (LoomTrainer *t, LoomProgram *program, guint *n_feeds, Traine
         {
           g_set_error (
               error, LOOM_ERROR, LOOM_ERROR_PORT,
-              "The loss needs “%s”, which no data set brings. Training takes everything from the dataset node; "
-              "make this a parameter or a constant.",
+              "The loss needs “%s”, which no data set brings. Training takes everything from a dataset node; wire one "
+              "there, or make this a parameter or a constant.",
               name);
           return FALSE;
         }

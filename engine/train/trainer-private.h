@@ -22,8 +22,8 @@ LoomGraph *trainer_apply_options (const LoomGraph *graph, const LoomTrainerOptio
 
 /* ---- data ---- */
 
-/* Opens what the net's dataset node names. */
-LoomDataset *trainer_dataset_open (const LoomNet *net, guint node, const char *folder, GError **error);
+/* Opens what the net's dataset node names; -1: the one without ports. */
+LoomDataset *trainer_dataset_open (const LoomNet *net, int node, const char *folder, GError **error);
 /* The first n samples of a split in file order: an array of LoomTensor, one a port. */
 GPtrArray *trainer_dataset_sample (const LoomDataset *dataset, LoomSplit split, gint64 n, GError **error);
 /* What evaluation uses: val, else test; LOOM_N_SPLITS when the data has neither. */

@@ -76,7 +76,7 @@ get_snapshots (LoomTrainer *t, GError **error)
       loom_tensor_unref (one);
     }
   t->snapshots = g_new0 (TrainerSnapshots, 1);
-  t->snapshots->n = ((LoomTensor *)sample->pdata[0])->dim[0];
+  t->snapshots->n = sample->len > 0 ? ((LoomTensor *)sample->pdata[0])->dim[0] : 1;
   t->snapshots->sample = g_steal_pointer (&sample);
   t->snapshots->looks = g_ptr_array_new_with_free_func ((GDestroyNotify)look_free);
   return t->snapshots;
@@ -88,7 +88,10 @@ build_program (LoomTrainer *t, const LoomNet *net, const char *port, GError **er
 {
   LoomNetSource wanted = t->spec->loss;
   LoomValue value;
-  LoomLowerOptions options = { .float_dtype = t->spec->precision == LOOM_F64 ? LOOM_F64 : LOOM_F32, .n_wanted = 1, .wanted = &wanted, .seed = t->spec->seed };
+  LoomLowerOptions options = { .float_dtype = t->spec->precision == LOOM_F64 ? LOOM_F64 : LOOM_F32,
+                               .n_wanted = 1,
+                               .wanted = &wanted,
+                               .seed = t->spec->seed };
   gboolean is_gradient = g_str_has_prefix (port, "grad:");
 
   if (!is_gradient)

@@ -73,7 +73,7 @@ test_faults (void)
     { "<train loss='loss' optimizer='adm'/>", "*“adm”*“adam”*" },
     { "<train loss='loss' lerning_rate='1'/>", "*“lerning_rate”*" },
     { "<train loss='loss' lr='x'/>", "*lr is “x”*" },
-    { "<train loss='loss' epochs='0'/>", "*epochs is 0*" },
+    { "<train loss='loss' epochs='-1'/>", "*epochs is -1*" },
     { "<train loss='loss' epochs='1.5'/>", "*integer*" },
     { "<train loss='loss' optimizer='adam' betas='0.9'/>", "*two numbers*" },
     { "<train loss='loss' precision='i8'/>", "*“i8”*bf16*" },

@@ -1,0 +1,144 @@
+/* What `gradloom train` and `eval` show: lines of events, and the bar of a terminal. */
+#include "tests/cli/cli.h"
+
+#include <json-glib/json-glib.h>
+#include <pty.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define GRAPH                                                                                                          \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"s\">\n"                                                    \
+  "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"4096\" n_test=\"64\"/>\n"                                   \
+  "<node id=\"fc1\" op=\"linear\" out_features=\"256\"/>\n<node id=\"act\" op=\"tanh\"/>\n"                            \
+  "<node id=\"fc\" op=\"linear\" out_features=\"2\"/>\n<node id=\"loss\" op=\"cross_entropy\"/>\n"                     \
+  "<wire from=\"data.x\" to=\"fc1\"/>\n<wire from=\"fc1\" to=\"act\"/>\n<wire from=\"act\" to=\"fc\"/>\n"              \
+  "<wire from=\"fc\" to=\"loss.input\"/>\n<wire from=\"data.y\" to=\"loss.target\"/>\n"                                \
+  "<train loss=\"loss\" optimizer=\"adam\" batch_size=\"8\" epochs=\"1\">\n"                                           \
+  "<metric type=\"accuracy\" input=\"fc\" target=\"data.y\"/>\n</train>\n</graph>\n"
+
+static double
+member (const char *line, const char *name)
+{
+  g_autoptr (JsonParser) parser = json_parser_new ();
+
+  g_assert_true (json_parser_load_from_data (parser, line, -1, NULL));
+  JsonObject *object = json_node_get_object (json_parser_get_root (parser));
+  g_assert_true (json_object_has_member (object, name));
+  return json_object_get_null_member (object, name) ? -1 : json_object_get_double_member (object, name);
+}
+
+/* Time never runs back, and the rate is a number once it has been measured. */
+static void
+test_json (void)
+{
+  cli_write ("g.xml", GRAPH);
+  CliResult r = cli ("train", "g.xml", "--epochs", "2", "--json", NULL);
+  g_assert_cmpint (r.status, ==, 0);
+  g_auto (GStrv) lines = g_strsplit (g_strchomp (r.out), "\n", -1);
+  double time = 0, rate = -1;
+  for (guint i = 0; lines[i]; i++)
+    {
+      double now = member (lines[i], "time");
+      g_assert_cmpfloat (now, >=, time);
+      time = now;
+      if (strstr (lines[i], "\"event\":\"step\""))
+        rate = MAX (rate, member (lines[i], "items_per_second"));
+    }
+  g_assert_cmpfloat (rate, >, 0);
+  cli_clear (&r);
+}
+
+/* Weights know after how many steps they were so; what other programs write does not say. */
+static void
+test_eval_step (void)
+{
+  cli_write ("g.xml", GRAPH);
+  cli_expect (0, NULL, "train", "g.xml", "--out", "run");
+  CliResult r = cli ("eval", "run", "--json", NULL);
+  g_assert_cmpfloat (member (r.out, "step"), ==, 512);
+  cli_clear (&r);
+  cli_expect (0, NULL, "run", "g.xml", "--save-weights", "plain.safetensors");
+  r = cli ("eval", "g.xml", "--weights", "plain.safetensors", "--json", NULL);
+  g_assert_cmpfloat (member (r.out, "step"), ==, -1);
+  cli_clear (&r);
+}
+
+static void
+test_no_epochs (void)
+{
+  cli_write ("g.xml", GRAPH);
+  cli_expect (0, NULL, "train", "g.xml", "--epochs", "0", "--out", "begun");
+  g_assert_true (g_file_test ("begun/weights.safetensors", G_FILE_TEST_EXISTS));
+  cli_expect (2, "gradloom eval begun", "train", "--resume", "begun", "--epochs", "0");
+  cli_expect (2, "not negative", "train", "g.xml", "--epochs", "-1");
+  CliResult r = cli ("eval", "begun", "--json", NULL);
+  g_assert_cmpfloat (member (r.out, "step"), ==, 0);
+  cli_clear (&r);
+}
+
+/* What a terminal of so many columns receives. */
+static char *
+on_terminal (int columns)
+{
+  g_autofree char *program = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
+  struct winsize size = { 24, (unsigned short)columns, 0, 0 };
+  GString *text = g_string_new (NULL);
+  char buffer[4096];
+  int fd, status;
+  ssize_t n;
+  pid_t child = forkpty (&fd, NULL, NULL, &size);
+
+  if (child == 0)
+    {
+      execl (program, program, "train", "g.xml", "--epochs", "40", NULL);
+      _exit (127);
+    }
+  while ((n = read (fd, buffer, sizeof buffer)) > 0)
+    g_string_append_len (text, buffer, n);
+  close (fd);
+  waitpid (child, &status, 0);
+  g_assert_cmpint (WEXITSTATUS (status), ==, 0);
+  return g_string_free (text, FALSE);
+}
+
+/* The bar and the time left have room on 80 columns and on 40, and no line of it is broken by the terminal. */
+static void
+test_bar (void)
+{
+  static const int widths[] = { 80, 40, 200 };
+
+  cli_write ("g.xml", GRAPH);
+  for (guint i = 0; i < G_N_ELEMENTS (widths); i++)
+    {
+      g_autofree char *text = on_terminal (widths[i]);
+      g_auto (GStrv) parts = g_strsplit_set (text, "\r\n", -1);
+      guint bars = 0;
+
+      for (guint k = 0; parts[k]; k++)
+        {
+          if (!g_str_has_prefix (parts[k], "\033[K") || !strstr (parts[k], "─"))
+            continue;
+          bars++;
+          g_assert_cmpint (g_utf8_strlen (parts[k] + strlen ("\033[K"), -1), <, widths[i]);
+          g_assert_nonnull (strstr (parts[k], " %"));
+          g_assert_true (widths[i] < 80 || strstr (parts[k], " left") || !strstr (parts[k], "items/s"));
+        }
+      g_assert_cmpuint (bars, >, 0);
+      g_assert_true (widths[i] < 80 || strstr (text, " left"));
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  cli_enter ();
+  g_test_add_func ("/cli/train/json", test_json);
+  g_test_add_func ("/cli/train/eval-step", test_eval_step);
+  g_test_add_func ("/cli/train/no-epochs", test_no_epochs);
+  g_test_add_func ("/cli/train/bar", test_bar);
+  int status = g_test_run ();
+  cli_leave ();
+  return status;
+}

@@ -1,0 +1,162 @@
+/* Runs that have no data or no epochs: a function of parameters that is minimised, and weights that are only begun. */
+#include "engine/train/loom-trainer.h"
+
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#define ROSENBROCK(train)                                                                                              \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"f\">\n"                                                    \
+  "<node id=\"x\" op=\"parameter\" shape=\"\" init=\"constant\" value=\"-1.2\"/>\n"                                    \
+  "<node id=\"y\" op=\"parameter\" shape=\"\" init=\"constant\" value=\"1\"/>\n"                                       \
+  "<node id=\"f\" op=\"expression\" formula=\"(1 - x)**2 + 100*(y - x**2)**2\"/>\n"                                    \
+  "<wire from=\"x\" to=\"f.x\"/>\n<wire from=\"y\" to=\"f.y\"/>\n" train "</graph>\n"
+
+#define SPIRALS                                                                                                        \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"s\">\n"                                                    \
+  "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"128\" n_test=\"64\"/>\n"                                    \
+  "<node id=\"fc\" op=\"linear\" out_features=\"2\"/>\n<node id=\"loss\" op=\"cross_entropy\"/>\n"                     \
+  "<wire from=\"data.x\" to=\"fc\"/>\n<wire from=\"fc\" to=\"loss.input\"/>\n"                                         \
+  "<wire from=\"data.y\" to=\"loss.target\"/>\n"                                                                       \
+  "<train loss=\"loss\" optimizer=\"adam\" batch_size=\"32\" epochs=\"2\" seed=\"3\"/>\n</graph>\n"
+
+#define INPUT                                                                                                          \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"i\">\n<node id=\"u\" op=\"input\" shape=\"3\"/>\n"         \
+  "<node id=\"loss\" op=\"mean\"/>\n<wire from=\"u\" to=\"loss\"/>\n<train loss=\"loss\"/>\n</graph>\n"
+
+static char *scratch;
+
+static LoomTrainer *
+trainer_new (const char *xml, LoomTrainerOptions o)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = xml ? loom_graph_read_data (xml, strlen (xml), "test", faults, &error) : NULL;
+
+  g_assert_no_error (error);
+  o.lr = NAN;
+  o.seed = -1;
+  o.threads = 1;
+  LoomTrainer *t = loom_trainer_new (graph, &o, &error);
+  g_assert_no_error (error);
+  return t;
+}
+
+static void
+run (LoomTrainer *t)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_cmpint (loom_trainer_run (t, &error), ==, LOOM_TRAINER_DONE);
+  g_assert_no_error (error);
+}
+
+static double
+value (LoomTrainer *t, const char *name)
+{
+  g_autoptr (LoomTensor) tensor = loom_state_get (loom_trainer_state (t), name, NULL);
+  return loom_tensor_get (tensor, 0);
+}
+
+/* The minimum is at (1, 1); how many steps it takes to it depends on the method. */
+static void
+test_rosenbrock (void)
+{
+  static const char *const runs[] = {
+    ROSENBROCK ("<train loss=\"f\" optimizer=\"newton\" epochs=\"10\"/>\n"),
+    ROSENBROCK ("<train loss=\"f\" optimizer=\"lbfgs\" line_search_fn=\"strong_wolfe\" epochs=\"10\"/>\n"),
+    ROSENBROCK ("<train loss=\"f\" optimizer=\"adam\" lr=\"0.01\" epochs=\"6000\"/>\n"),
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (runs); i++)
+    {
+      g_autoptr (LoomTrainer) t = trainer_new (runs[i], (LoomTrainerOptions){ 0 });
+
+      g_assert_cmpint (loom_trainer_total_steps (t), ==, loom_trainer_spec (t)->epochs);
+      run (t);
+      g_assert_cmpfloat_with_epsilon (value (t, "x"), 1, 2e-3);
+      g_assert_cmpfloat_with_epsilon (value (t, "y"), 1, 4e-3);
+    }
+}
+
+/* A snapshot has a batch to look at, which here is nothing. */
+static void
+test_snapshot (void)
+{
+  g_autoptr (LoomTrainer) t
+      = trainer_new (ROSENBROCK ("<train loss=\"f\" optimizer=\"sgd\" lr=\"0\"/>\n"), (LoomTrainerOptions){ 0 });
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomTensor) f = loom_trainer_snapshot (t, "f", NULL, &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpfloat_with_epsilon (loom_tensor_get (f, 0), 24.2, 1e-4);
+}
+
+static void
+eval_cb (LoomTrainer *t, const LoomTrainerEval *eval, gpointer data)
+{
+  g_assert_cmpint (eval->step, ==, 0);
+  g_assert_cmpstr (eval->split, ==, "test");
+  ++*(guint *)data;
+}
+
+/* Without epochs there are weights and what they are worth; trained on from there the run is one that never paused. */
+static void
+test_no_epochs (void)
+{
+  g_autofree char *whole = g_build_filename (scratch, "whole", NULL),
+                  *begun = g_build_filename (scratch, "begun", NULL);
+  g_autofree char *a = NULL, *b = NULL;
+  LoomTrainerObserver observer = { .eval = eval_cb };
+  gsize n_a, n_b;
+  guint evaluated = 0;
+
+  g_autoptr (LoomTrainer) first = trainer_new (SPIRALS, (LoomTrainerOptions){ .out = whole });
+  run (first);
+  g_autoptr (LoomTrainer) none = trainer_new (SPIRALS, (LoomTrainerOptions){ .out = begun, .no_epochs = TRUE });
+  loom_trainer_set_observer (none, &observer, &evaluated);
+  run (none);
+  g_assert_cmpuint (evaluated, ==, 1);
+  g_assert_cmpint (loom_trainer_steps (none), ==, 0);
+  g_clear_pointer (&none, loom_trainer_free);
+
+  g_autofree char *weights_begun = g_build_filename (begun, "weights.safetensors", NULL);
+  g_autofree char *weights_whole = g_build_filename (whole, "weights.safetensors", NULL);
+  g_assert_cmpint (loom_weights_step (weights_begun), ==, 0);
+  g_assert_cmpint (loom_weights_step (weights_whole), ==, 8);
+  g_assert_cmpint (loom_weights_step (scratch), ==, -1);
+
+  g_autoptr (LoomTrainer) on = trainer_new (NULL, (LoomTrainerOptions){ .resume = begun, .epochs = 2 });
+  run (on);
+  g_assert_true (g_file_get_contents (weights_whole, &a, &n_a, NULL));
+  g_assert_true (g_file_get_contents (weights_begun, &b, &n_b, NULL));
+  g_assert_cmpmem (a, n_a, b, n_b);
+}
+
+/* What nothing brings is said before the first step, wherever there is also data. */
+static void
+test_input (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (INPUT, strlen (INPUT), "test", faults, &error);
+  LoomTrainerOptions o = { .lr = NAN, .seed = -1, .threads = 1 };
+  g_autoptr (LoomTrainer) t = loom_trainer_new (graph, &o, &error);
+
+  g_assert_null (t);
+  g_assert_nonnull (strstr (error->message, "input “u”, which no data set brings"));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  scratch = g_dir_make_tmp ("gradloom-function-XXXXXX", NULL);
+  g_test_add_func ("/train/function/rosenbrock", test_rosenbrock);
+  g_test_add_func ("/train/function/snapshot", test_snapshot);
+  g_test_add_func ("/train/function/no-epochs", test_no_epochs);
+  g_test_add_func ("/train/function/input", test_input);
+  int status = g_test_run ();
+  g_autofree char *remove = g_strdup_printf ("rm -rf '%s'", scratch);
+  return system (remove) == 0 ? status : 1;
+}
