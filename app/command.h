@@ -16,12 +16,13 @@ struct _Command
   const char *arguments; /* "GRAPH" */
   const char *summary;   /* one line, for the list */
   const char *details;   /* paragraphs behind the options in --help; may be NULL */
-  /* argv[0] is the command's name. NULL: planned for a later version. */
+  /* argv[0] is the command's name. */
   int (*run) (const Command *command, int argc, char **argv);
 };
 
 extern const Command command_check, command_train, command_eval, command_run, command_program, command_plan,
-    command_bench, command_ops, command_devices, command_worker, command_import, command_export, command_diff;
+    command_bench, command_ops, command_devices, command_worker, command_import, command_export, command_diff,
+    command_predict;
 
 /* Parses options (entries end with a NULL name) and leaves the other words in argv[1 …]. FALSE after having said on
  * standard error what is wrong: the status is then 2. Counts such as --epochs and --threads must be positive and a

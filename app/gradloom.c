@@ -8,11 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const Command command_predict = {
-  .name = "predict",
-  .arguments = "RUN FILE…",
-  .summary = "images, rows or text in; classes, values or text out",
-};
 static const Command *const commands[] = {
   &command_check,  &command_train,  &command_eval,    &command_run,     &command_program,
   &command_plan,   &command_bench,  &command_ops,     &command_devices, &command_worker,
@@ -24,8 +19,7 @@ print_help (FILE *to)
 {
   fprintf (to, "Usage: gradloom COMMAND …\n\nDraw a network, watch it learn, run it anywhere.\n\n");
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
-    fprintf (to, "  %-9s %s%s\n", commands[i]->name, commands[i]->summary,
-             commands[i]->run ? "" : " (in a later version)");
+    fprintf (to, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
   fprintf (to, "\ngradloom COMMAND --help tells more. Exit status: 0 done; 1 graph, data or weights are wrong;\n"
                "2 wrong usage; 3 a device failed or ran out of memory; 4 NaN; 5 disk or I/O; 130 and 143\n"
                "interrupted after a checkpoint.\n");
@@ -93,12 +87,6 @@ main (int argc, char **argv)
       const char *near = loom_nearest (argv[1], names);
       fprintf (stderr, "gradloom: there is no command “%s”.%s%s%s See gradloom --help.\n", argv[1],
                near ? " Did you mean “" : "", near ? near : "", near ? "”?" : "");
-      return 2;
-    }
-  if (!command->run)
-    {
-      fprintf (stderr, "gradloom %s: this command comes in a later version of Gradloom; this is %s.\n", command->name,
-               LOOM_VERSION);
       return 2;
     }
   return command_finish (command->run (command, argc - 1, argv + 1));

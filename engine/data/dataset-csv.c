@@ -289,6 +289,14 @@ read_text (const char *path, gsize max, gsize *length, GError **error)
   return g_steal_pointer (&text);
 }
 
+/* Spreadsheets put a byte order mark before the first name. */
+static void
+skip_mark (Reader *self)
+{
+  if (self->end - self->p >= 3 && memcmp (self->p, "\xef\xbb\xbf", 3) == 0)
+    self->p += 3;
+}
+
 static gboolean
 init_reader (Reader *self, const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *path,
              char *text, gsize length, GError **error)
@@ -309,9 +317,7 @@ init_reader (Reader *self, const LoomDatasetClass *klass, const LoomDatasetOptio
   self->end = text + length;
   self->line = 1;
   self->fields = g_ptr_array_new ();
-  /* Spreadsheets put a byte order mark before the first name. */
-  if (length >= 3 && memcmp (text, "\xef\xbb\xbf", 3) == 0)
-    self->p += 3;
+  skip_mark (self);
   return TRUE;
 }
 
@@ -511,12 +517,121 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
 
   self = loom_table_new (klass, &info);
   self->class_names = class_names;
+  self->delimiter = reader.delimiter;
+  self->feature_names = g_new0 (char *, columns.features->len + 1);
+  for (guint i = 0; i < columns.features->len; i++)
+    self->feature_names[i] = g_strdup (columns.names->pdata[g_array_index (columns.features, guint, i)]);
   data[0] = inputs;
   data[1] = targets;
   loom_table_deal (self, data, (guint64)loom_option_int (klass, options, "seed"),
                    loom_option_float (klass, options, "val_fraction"),
                    loom_option_float (klass, options, "test_fraction"));
   return self;
+}
+
+/* ---- rows that are no part of the data set -------------------------------- */
+
+static gboolean
+is_number (const char *text)
+{
+  char *end;
+  double value = g_ascii_strtod (text, &end);
+
+  return end != text && *end == '\0' && isfinite (value);
+}
+
+/* Where the features stand in a file, from its first row: a header names them, in any order and among others; rows
+ * without a header hold them and nothing else. */
+static gboolean
+find_features (const LoomDataset *self, const Reader *first, Columns *columns, gboolean *has_header, GError **error)
+{
+  const char *missing = NULL;
+  gboolean numbers = TRUE;
+
+  columns->names = g_ptr_array_new_with_free_func (g_free);
+  columns->features = g_array_new (FALSE, FALSE, sizeof (guint));
+  for (guint i = 0; i < first->fields->len; i++)
+    {
+      g_ptr_array_add (columns->names, g_strdup (g_ptr_array_index (first->fields, i)));
+      numbers = numbers && is_number (g_ptr_array_index (first->fields, i));
+    }
+  for (char **name = self->feature_names; *name != NULL; name++)
+    {
+      int column = find_column (columns, *name);
+      guint index = (guint)column;
+
+      if (column < 0 && missing == NULL)
+        missing = *name;
+      g_array_append_val (columns->features, index);
+    }
+  *has_header = missing == NULL;
+  if (missing == NULL)
+    return TRUE;
+  if (numbers && first->fields->len == columns->features->len)
+    {
+      for (guint i = 0; i < columns->features->len; i++)
+        {
+          g_array_index (columns->features, guint, i) = i;
+          g_free (columns->names->pdata[i]);
+          columns->names->pdata[i] = g_strdup (self->feature_names[i]);
+        }
+      return TRUE;
+    }
+  if (numbers)
+    {
+      g_autofree char *list = g_strjoinv (", ", self->feature_names);
+
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "“%s” has neither a header nor as many fields as the net reads: %u, not %u (%.200s).", first->path,
+                   first->fields->len, columns->features->len, list);
+    }
+  else
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no column “%s”, which the net reads.", first->path,
+                 missing);
+  return FALSE;
+}
+
+static gboolean
+parse (const LoomDataset *self, const char *name, char *text, gsize length, GPtrArray *items, GError **error)
+{
+  Reader reader = { name, text, text + length, self->delimiter, 1, 1, NULL };
+  g_autoptr (GPtrArray) fields = reader.fields = g_ptr_array_new ();
+  g_autoptr (GArray) x = g_array_new (FALSE, FALSE, sizeof (float));
+  g_auto (Columns) columns = { NULL };
+  GError *failure = NULL;
+  gboolean has_row;
+
+  skip_mark (&reader);
+  has_row = read_row (&reader, &failure);
+  if (has_row && !find_features (self, &reader, &columns, &has_row, error))
+    return FALSE;
+  if (has_row) /* which was the header */
+    has_row = read_row (&reader, &failure);
+  else
+    has_row = failure == NULL && fields->len > 0;
+  for (; has_row; has_row = read_row (&reader, &failure))
+    {
+      const gint64 n = columns.features->len;
+      LoomTensor *t;
+
+      if (fields->len != columns.names->len)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d has %u fields, but its first has %u.", name,
+                       reader.row_line, fields->len, columns.names->len);
+          return FALSE;
+        }
+      g_array_set_size (x, 0);
+      if (!append_numbers (&reader, &columns, columns.features, x, error))
+        return FALSE;
+      t = loom_tensor_new (LOOM_F32, 1, &n, error);
+      if (t == NULL)
+        return FALSE;
+      memcpy (t->data, x->data, t->bytes);
+      loom_sample_item_add (items, t, items->len + 1);
+    }
+  if (failure != NULL)
+    g_propagate_error (error, failure);
+  return failure == NULL;
 }
 
 const LoomDatasetClass loom_dataset_csv = {
@@ -528,4 +643,5 @@ const LoomDatasetClass loom_dataset_csv = {
   .open = open_dataset,
   .read = loom_table_read,
   .free = loom_table_free,
+  .parse = parse,
 };

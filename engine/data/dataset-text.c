@@ -3,6 +3,7 @@
  *
  * The vocabulary is the sorted list of the characters that occur. The end of the text
  * is kept for validation, so that no window of it overlaps one that was trained on. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/core/loom-error.h"
@@ -244,6 +245,58 @@ free_text (LoomDataset *base)
   g_free (self);
 }
 
+static int
+compare_to_character (gconstpointer wanted, gconstpointer name)
+{
+  gunichar x = *(const gunichar *)wanted, y = g_utf8_get_char (*(char *const *)name);
+
+  return x < y ? -1 : x > y;
+}
+
+/* The last characters of a text, at most as many as the context. The newline that ends a file is none of them. */
+static gboolean
+parse (const LoomDataset *base, const char *name, char *text, gsize length, GPtrArray *items, GError **error)
+{
+  const Text *self = (const Text *)base;
+  g_autofree gunichar *characters = NULL;
+  LoomTensor *t;
+  glong n;
+  gint64 used;
+
+  if (length > 0 && text[length - 1] == '\n')
+    length--;
+  characters = g_utf8_to_ucs4_fast (text, (glong)length, &n);
+  used = MIN (n, self->context);
+  if (used == 0)
+    return TRUE;
+  t = loom_tensor_new (LOOM_I64, 1, &used, error);
+  if (t == NULL)
+    return FALSE;
+  for (gint64 i = 0; i < used; i++)
+    {
+      const gunichar c = characters[n - used + i];
+      char **found = bsearch (&c, base->class_names, (gsize)base->info.n_classes, sizeof (char *), compare_to_character);
+
+      if (found == NULL)
+        {
+          char letter[16] = { 0 };
+
+          if (g_unichar_isgraph (c))
+            g_unichar_to_utf8 (c, letter);
+          else
+            g_snprintf (letter, sizeof letter, "U+%04X", c);
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                       "“%s” has the character “%s”, which the text that the net was trained on never has.", name,
+                       letter);
+          loom_tensor_unref (t);
+          return FALSE;
+        }
+      ((gint64 *)t->data)[i] = found - base->class_names;
+    }
+  loom_sample_item_add (items, t, 0);
+  return TRUE;
+}
+
 const LoomDatasetClass loom_dataset_text = {
   .name = "text",
   .title = "Text",
@@ -253,4 +306,5 @@ const LoomDatasetClass loom_dataset_text = {
   .open = open_dataset,
   .read = read_windows,
   .free = free_text,
+  .parse = parse,
 };

@@ -1,7 +1,7 @@
 /* What a source implements, and what sources share: options, files, tables. */
 #pragma once
 
-#include "engine/data/loom-dataset.h"
+#include "engine/data/loom-samples.h"
 
 G_BEGIN_DECLS
 
@@ -16,7 +16,15 @@ struct _LoomDatasetClass
   gboolean (*read) (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n, LoomTensor *const out[],
                     GError **error);
   void (*free) (LoomDataset *self);
+  /* Samples from a file that is no part of the data set, as x has them, each added to items; text ends with 0 and may be
+   * written. NULL: rows of numbers. */
+  gboolean (*parse) (const LoomDataset *self, const char *name, char *text, gsize length, GPtrArray *items,
+                     GError **error);
 };
+
+/* Adds a sample (its tensor is taken) to a list that loom_sample_item_free() frees. */
+LoomSampleItem *loom_sample_item_add (GPtrArray *items, LoomTensor *tensor, gint64 row);
+void loom_sample_item_free (gpointer item);
 
 /* klass->describe, or what it said before when no file has changed since. May be called from several threads at once.
  */
@@ -29,6 +37,9 @@ struct _LoomDataset
   const LoomDatasetClass *klass;
   LoomDatasetInfo info;
   char **class_names;
+  /* Of tables as text: what stands between fields, and the columns of x. */
+  char delimiter;
+  char **feature_names;
 };
 
 /* One option, its default where it is not given. Names must be in the class's params. */

@@ -130,6 +130,7 @@ loom_dataset_free (LoomDataset *self)
   if (self == NULL)
     return;
   g_clear_pointer (&self->class_names, g_strfreev);
+  g_clear_pointer (&self->feature_names, g_strfreev);
   self->klass->free (self);
 }
 

@@ -8,11 +8,12 @@
 typedef struct {
   const char *box;          /* folder; the longest match owns a file */
   const char *may[12];      /* prefixes of project includes, besides its own folder */
-  const char *system[8];    /* prefixes of system includes that are refused */
+  const char *system[10];    /* prefixes of system includes that are refused */
   const char *symbols[8];   /* prefixes of undefined symbols that are refused */
 } Rule;
 
-#define NO_GUI_HEADERS "gtk/", "gdk/", "adwaita", "cairo", "pango/"
+/* Pictures are decoded in engine/data and nowhere else: gdk-pixbuf is no part of GTK. */
+#define NO_GUI_HEADERS "gtk/", "gdk/", "gdk-pixbuf/", "adwaita", "cairo", "pango/"
 #define NO_GUI         "gtk_", "gdk_", "adw_", "cairo_"
 
 static const Rule rules[] = {
@@ -28,7 +29,7 @@ static const Rule rules[] = {
   { "engine/run", { "engine/core/", "engine/program/", "engine/plan/", "engine/interop/", "kernels/" }, { NO_GUI_HEADERS, "libxml/", "json-glib/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/interop/onnx", { "engine/core/", "engine/graph/", "engine/ops/", "engine/interop/" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/interop", { "engine/core/" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
-  { "engine/data", { "engine/core/", "engine/interop/", "kernels/philox.h", "kernels/dtype.h" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
+  { "engine/data", { "engine/core/", "engine/interop/", "kernels/philox.h", "kernels/dtype.h" }, { "gtk/", "gdk/", "adwaita", "cairo", "pango/", "libxml/", "cuda" }, { "gtk_", "gdk_display", "adw_", "cairo_", "xml", "dnnl_", "cuda" } },
   { "engine/train", { "engine/", "kernels/" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine", { "engine/" }, { NO_GUI_HEADERS, "cuda" }, { NULL } },
   { "ui", { "engine/loom.h", "data/", "kernels/dtype.h" }, { "cuda", "libxml/", "oneapi", "dnnl" }, { "dnnl_", "cuda", "loom_exec", "loom_trainer", "loom_plan" } },

@@ -1,0 +1,443 @@
+/* `gradloom predict`: a trained net asked about files. A file that cannot be read is one sentence, and the others are
+ * answered all the same. */
+#include "app/command.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_FILE ((gsize)1 << 30)
+
+typedef struct
+{
+  char *file;
+  gint64 row;
+  LoomTensor *tensor;
+  char *note;
+} Sample;
+
+typedef struct
+{
+  const Command *command;
+  LoomPredictor *predictor;
+  LoomSampleReader *reader;
+  GPtrArray *waiting; /* Sample */
+  int top, batch, width;
+  gboolean json, standard_input_is_read;
+  int status;
+} Predict;
+
+static void
+sample_free (gpointer data)
+{
+  Sample *sample = data;
+
+  loom_tensor_unref (sample->tensor);
+  g_free (sample->file);
+  g_free (sample->note);
+  g_free (sample);
+}
+
+static void
+predict_clear (Predict *p)
+{
+  loom_sample_reader_free (p->reader);
+  loom_predictor_free (p->predictor);
+  g_clear_pointer (&p->waiting, g_ptr_array_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Predict, predict_clear)
+
+/* ---- answers ------------------------------------------------------------ */
+
+static int
+compare_values (gconstpointer a, gconstpointer b, gpointer data)
+{
+  const double *value = data, x = value[*(const gint64 *)a], y = value[*(const gint64 *)b];
+  gint64 i = *(const gint64 *)a, k = *(const gint64 *)b;
+
+  if (isnan (x) || isnan (y))
+    return isnan (x) - isnan (y);
+  return x > y ? -1 : x < y ? 1 : i < k ? -1 : i > k;
+}
+
+/* The classes of one position, likeliest first. */
+static gint64 *
+ranking (const double *value, gint64 n)
+{
+  gint64 *order = g_new (gint64, MAX (n, 1));
+
+  for (gint64 i = 0; i < n; i++)
+    order[i] = i;
+  g_qsort_with_data (order, (int)n, sizeof *order, compare_values, (gpointer)value);
+  return order;
+}
+
+/* What a class is called: its name, with blanks and line ends of texts written out, or its number. */
+static char *
+class_name (const char *const *names, gint64 i, gboolean quote)
+{
+  if (!names)
+    return g_strdup_printf ("%" G_GINT64_FORMAT, i);
+  if (!quote)
+    return g_strdup (names[i]);
+  return g_str_equal (names[i], "\n")                     ? g_strdup ("“\\n”")
+         : !names[i][1] && !g_ascii_isgraph (names[i][0]) ? g_strdup_printf ("“%s”", names[i])
+                                                          : g_strdup (names[i]);
+}
+
+static void
+print_number (double value)
+{
+  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+
+  printf ("%s", isnan (value) ? "nan" : g_ascii_formatd (buffer, sizeof buffer, "%.6g", value));
+}
+
+static void
+print_share (double share)
+{
+  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+
+  printf ("%s %%", g_ascii_formatd (buffer, sizeof buffer, "%.1f", 100 * share));
+}
+
+static void
+print_classes (const Predict *p, const LoomAnswer *a)
+{
+  const char *const *names = loom_predictor_class_names (p->predictor, a->n_classes);
+
+  /* One word for each place of the sample, or the likeliest classes of the whole. */
+  for (gint64 k = 0; k < a->n_positions; k++)
+    {
+      const double *value = a->value + k * a->n_classes;
+      g_autofree gint64 *order = ranking (value, a->n_classes);
+      gint64 n = a->n_positions > 1 ? 1 : MIN (p->top, a->n_classes);
+      for (gint64 i = 0; i < n; i++)
+        {
+          g_autofree char *name = class_name (names, order[i], TRUE);
+          printf ("%s%s", i > 0 ? ", " : k > 0 ? " " : "", name);
+          if (a->n_positions > 1)
+            continue;
+          printf (" ");
+          if (a->kind == LOOM_ANSWER_PROBABILITIES)
+            print_share (value[order[i]]);
+          else
+            print_number (value[order[i]]);
+        }
+    }
+}
+
+static void
+print_values (const LoomAnswer *a)
+{
+  const gint64 n = a->n_positions * a->n_classes, shown = MIN (n, 16);
+
+  for (gint64 i = 0; i < shown; i++)
+    {
+      printf ("%s", i ? " " : "");
+      if (a->kind == LOOM_ANSWER_YES)
+        {
+          printf ("%s ", a->value[i] > 0.5 ? "yes" : "no");
+          print_share (a->value[i]);
+        }
+      else
+        print_number (a->value[i]);
+    }
+  if (shown < n)
+    {
+      g_autofree char *shape = loom_shape_to_string (&a->shape);
+      printf (" … (%s; --json prints all)", shape);
+    }
+}
+
+static void
+print_text (const Predict *p, const Sample *s, const LoomAnswer *a)
+{
+  g_autofree char *where = s->row ? g_strdup_printf ("%s:%" G_GINT64_FORMAT, s->file, s->row) : g_strdup (s->file);
+
+  printf ("%s%*s  ", where, MAX (0, p->width - (int)g_utf8_strlen (where, -1)), "");
+  if (a->kind <= LOOM_ANSWER_SCORES)
+    print_classes (p, a);
+  else
+    print_values (a);
+  if (s->note)
+    printf ("  (%s)", s->note);
+  printf ("\n");
+}
+
+static void
+print_json_classes (const Predict *p, const LoomAnswer *a, gint64 k)
+{
+  const char *const *names = loom_predictor_class_names (p->predictor, a->n_classes);
+  const double *value = a->value + k * a->n_classes;
+  g_autofree gint64 *order = ranking (value, a->n_classes);
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+  printf ("[");
+  for (gint64 i = 0; i < MIN (p->top, a->n_classes); i++)
+    {
+      printf ("%s{\"class\":%" G_GINT64_FORMAT, i ? "," : "", order[i]);
+      if (names)
+        {
+          g_autofree char *name = command_json_string (names[order[i]]);
+          printf (",\"name\":%s", name);
+        }
+      printf (",\"%s\":%s}", a->kind == LOOM_ANSWER_PROBABILITIES ? "probability" : "score",
+              command_json_number (value[order[i]], number));
+    }
+  printf ("]");
+}
+
+static void
+print_json (const Predict *p, const Sample *s, const LoomAnswer *a)
+{
+  g_autofree char *file = command_json_string (s->file);
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+  printf ("{\"event\":\"prediction\",\"file\":%s", file);
+  if (s->row)
+    printf (",\"row\":%" G_GINT64_FORMAT, s->row);
+  if (a->kind <= LOOM_ANSWER_SCORES && a->n_positions == 1)
+    {
+      printf (",\"classes\":");
+      print_json_classes (p, a, 0);
+    }
+  else if (a->kind <= LOOM_ANSWER_SCORES)
+    {
+      printf (",\"positions\":[");
+      for (gint64 k = 0; k < a->n_positions; k++)
+        {
+          printf ("%s", k ? "," : "");
+          print_json_classes (p, a, k);
+        }
+      printf ("]");
+    }
+  else
+    {
+      printf (",\"%s\":[", a->kind == LOOM_ANSWER_YES ? "probabilities" : "values");
+      for (gint64 i = 0; i < a->n_positions * a->n_classes; i++)
+        printf ("%s%s", i ? "," : "", command_json_number (a->value[i], number));
+      printf ("],\"shape\":[");
+      for (int i = 0; i < a->shape.rank; i++)
+        printf ("%s%" G_GINT64_FORMAT, i ? "," : "", loom_dim_value (a->shape.dim[i], NULL));
+      printf ("]");
+    }
+  if (s->note)
+    {
+      g_autofree char *note = command_json_string (s->note);
+      printf (",\"note\":%s", note);
+    }
+  printf ("}\n");
+}
+
+/* ---- files -------------------------------------------------------------- */
+
+/* A sentence about one file; the others go on. */
+static void
+complain (Predict *p, const char *file, GError *error)
+{
+  int status = loom_error_exit_status (error);
+
+  /* A file that cannot be read is wrong data, as other commands have it. */
+  p->status = status == 5 ? 1 : status;
+  fprintf (stderr, "gradloom %s: %s\n", p->command->name, error->message);
+  if (p->json)
+    {
+      g_autofree char *name = command_json_string (file), *message = command_json_string (error->message);
+      printf ("{\"event\":\"error\",\"file\":%s,\"message\":%s}\n", name, message);
+    }
+  g_error_free (error);
+}
+
+static GBytes *
+read_bytes (Predict *p, const char *file, const char *name, GError **error)
+{
+  gboolean standard_input = g_str_equal (file, "-");
+  FILE *stream = standard_input ? stdin : fopen (file, "rbe");
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+  static guint8 block[1 << 16];
+  gsize n;
+
+  if (!stream || g_file_test (file, G_FILE_TEST_IS_DIR))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   stream ? "“%s” is a folder; name the files in it." : "“%s” cannot be opened.", name);
+      if (stream)
+        fclose (stream);
+      return NULL;
+    }
+  if (standard_input && p->standard_input_is_read)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "Standard input can be read once only.");
+      return NULL;
+    }
+  p->standard_input_is_read |= standard_input;
+  while ((n = fread (block, 1, sizeof block, stream)) > 0 && bytes->len <= MAX_FILE)
+    g_byte_array_append (bytes, block, (guint)n);
+  gboolean failed = ferror (stream) != 0;
+  if (!standard_input)
+    fclose (stream);
+  if (failed || bytes->len > MAX_FILE)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   failed ? "“%s” cannot be read." : "“%s” is larger than a gibibyte.", name);
+      return NULL;
+    }
+  return g_byte_array_free_to_bytes (g_steal_pointer (&bytes));
+}
+
+static gboolean
+same_shape (const LoomTensor *a, const LoomTensor *b)
+{
+  return a->rank == b->rank && memcmp (a->dim, b->dim, a->rank * sizeof *a->dim) == 0;
+}
+
+/* Computes what waits, so many of one shape at a time, and prints it. FALSE after a failure that is no file's. */
+static gboolean
+flush (Predict *p)
+{
+  while (p->waiting->len > 0)
+    {
+      g_autoptr (GPtrArray) tensors = g_ptr_array_new ();
+      g_autoptr (GError) error = NULL;
+      const Sample *first = p->waiting->pdata[0];
+
+      while (tensors->len < p->waiting->len && tensors->len < (guint)p->batch
+             && same_shape (first->tensor, ((Sample *)p->waiting->pdata[tensors->len])->tensor))
+        g_ptr_array_add (tensors, ((Sample *)p->waiting->pdata[tensors->len])->tensor);
+      guint n = tensors->len;
+      g_autoptr (GPtrArray) answers = loom_predictor_run (p->predictor, (LoomTensor *const *)tensors->pdata, n, &error);
+      if (!answers && error->code == LOOM_ERROR_SHAPE && n == 1)
+        complain (p, first->file, g_steal_pointer (&error));
+      else if (!answers)
+        {
+          p->status = command_fail (p->command, g_steal_pointer (&error));
+          return FALSE;
+        }
+      for (guint i = 0; answers && i < n; i++)
+        (p->json ? print_json : print_text) (p, p->waiting->pdata[i], answers->pdata[i]);
+      g_ptr_array_remove_range (p->waiting, 0, n);
+      if (!command_flush ())
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+predict_file (Predict *p, const char *file)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *name = g_str_equal (file, "-") ? g_strdup ("standard input") : g_filename_display_name (file);
+  g_autoptr (GBytes) bytes = read_bytes (p, file, name, &error);
+  g_autoptr (GPtrArray) items = bytes ? loom_sample_reader_read (p->reader, bytes, name, &error) : NULL;
+
+  if (!items)
+    {
+      if (!flush (p)) /* sentences stand where their files do */
+        return FALSE;
+      complain (p, name, g_steal_pointer (&error));
+      return TRUE;
+    }
+  for (guint i = 0; i < items->len; i++)
+    {
+      LoomSampleItem *item = items->pdata[i];
+      Sample *sample = g_new0 (Sample, 1);
+      sample->file = g_strdup (name);
+      sample->row = item->row;
+      sample->tensor = loom_tensor_ref (item->tensor);
+      sample->note = g_steal_pointer (&item->note);
+      g_ptr_array_add (p->waiting, sample);
+    }
+  return p->waiting->len < (guint)p->batch || flush (p);
+}
+
+/* ---- words -------------------------------------------------------------- */
+
+static gboolean
+read_range (const char *text, double *low, double *high)
+{
+  g_auto (GStrv) part = g_strsplit (text, ",", -1);
+  return g_strv_length (part) == 2 && command_float (part[0], low) && command_float (part[1], high) && *low != *high;
+}
+
+static int
+run_predict (const Command *command, int argc, char **argv)
+{
+  g_autofree char *weights = NULL, *output = NULL, *device = NULL, *fit = NULL, *range = NULL;
+  g_auto (Predict) p = { .command = command, .top = 3, .batch = 64 };
+  LoomSampleOptions how = { .low = NAN, .high = NAN };
+  int threads = 0;
+  const GOptionEntry entries[] = {
+    { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Weights (default: the run's newest averages, else weights)",
+      "F.safetensors" },
+    { "output", 0, 0, G_OPTION_ARG_STRING, &output, "The port that is the answer (default: what the loss judges)",
+      "NODE[.PORT]" },
+    { "top", 0, 0, G_OPTION_ARG_INT, &p.top, "Classes that are named (3)", "K" },
+    { "invert", 0, 0, G_OPTION_ARG_NONE, &how.invert, "Pictures: black becomes white", NULL },
+    { "fit", 0, 0, G_OPTION_ARG_STRING, &fit, "Pictures of other proportions: stretch (default), crop or pad", "HOW" },
+    { "range", 0, 0, G_OPTION_ARG_STRING, &range, "Pictures: what black and white are (default: as in the data set)",
+      "LOW,HIGH" },
+    { "batch-size", 0, 0, G_OPTION_ARG_INT, &p.batch, "Samples at a time (64)", "N" },
+    { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: cpu)", "D" },
+    { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &p.json, "One object a sample on standard output", NULL },
+    { NULL },
+  };
+  if (!command_parse (command, entries, &argc, &argv))
+    return 2;
+  if (argc < 3)
+    return command_usage (command, "It takes a RUN folder (or a GRAPH with --weights) and one FILE or more.");
+  if (p.top < 1)
+    return command_usage (command, "--top takes a positive number.");
+  while (fit && how.fit < LOOM_N_FITS && !g_str_equal (fit, loom_picture_fits[how.fit]))
+    how.fit++;
+  if (how.fit == LOOM_N_FITS)
+    return command_usage (command, "--fit is stretch, crop or pad, not “%s”.", fit);
+  if (range && !read_range (range, &how.low, &how.high))
+    return command_usage (command, "--range takes two numbers, as 0,255, not “%s”.", range);
+
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = command_read_graph (argv[1], &error);
+  if (!graph || !command_run_weights (argv[1], &weights, &error))
+    return command_fail (command, g_steal_pointer (&error));
+  if (!weights)
+    return command_usage (command,
+                          "“%s” is a graph, which has no numbers. Give its run's folder, or --weights "
+                          "F.safetensors.",
+                          argv[1]);
+  LoomPredictorOptions options = { .weights = weights, .output = output, .device = device, .threads = threads };
+  p.predictor = loom_predictor_new (graph, &options, &error);
+  if (!p.predictor)
+    return command_fail (command, g_steal_pointer (&error));
+  const char *why;
+  const LoomDataset *dataset = loom_predictor_dataset (p.predictor, &why);
+  if (why)
+    command_warn (command, "classes have no names, since their data are not there: %s", why);
+  p.reader = loom_sample_reader_new (loom_predictor_input (p.predictor), dataset, &how);
+  p.waiting = g_ptr_array_new_with_free_func (sample_free);
+  for (int i = 2; i < argc; i++)
+    p.width = MIN (40, MAX (p.width, (int)strlen (argv[i])));
+  for (int i = 2; i < argc; i++)
+    if (!predict_file (&p, argv[i]))
+      return p.status;
+  flush (&p);
+  return p.status;
+}
+
+const Command command_predict = {
+  .name = "predict",
+  .arguments = "RUN FILE…",
+  .summary = "images, rows, arrays or texts in; classes or values out",
+  .details
+  = "A FILE is read as the data set of the run has its samples: a picture (PNG, JPEG …) is brought to the net's size,\n"
+    "channels and range; a CSV file has the columns of x, by its header, the target may be missing; .npy is one "
+    "sample\n"
+    "or an array of them; of a text the next character is told. - is standard input. What was done to a picture "
+    "stands\n"
+    "behind its answer. Nets trained with cross_entropy give probabilities, others their values.\n\n"
+    "A file that cannot be read is one sentence, the others are answered, and the status is 1.\n\n"
+    "  gradloom predict run1 shirt.png boot.jpg\n"
+    "  gradloom predict run1 --top 1 --json rows.csv\n"
+    "  gradloom predict graph.xml --weights w.safetensors x.npy",
+  .run = run_predict,
+};

@@ -1,0 +1,185 @@
+#include "engine/data/loom-picture.h"
+
+#include <gdk-pixbuf/gdk-pixbuf.h>
+#include <math.h>
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+
+#define MAX_PIXELS 100e6
+
+const char *const loom_picture_fits[] = { "stretch", "crop", "pad", NULL };
+
+/* ---- decoding ----------------------------------------------------------- */
+
+/* Nothing of a picture beyond the limit is decoded: a few bytes can claim to be many gigabytes. */
+static void
+size_prepared_cb (GdkPixbufLoader *loader, int width, int height, gboolean *too_large)
+{
+  if ((double)width * height <= MAX_PIXELS)
+    return;
+  *too_large = TRUE;
+  gdk_pixbuf_loader_set_size (loader, 1, 1);
+}
+
+static GdkPixbuf *
+decode (GBytes *bytes, const char *name, GError **error)
+{
+  g_autoptr (GdkPixbufLoader) loader = gdk_pixbuf_loader_new ();
+  g_autoptr (GError) local = NULL;
+  gboolean too_large = FALSE, good;
+  GdkPixbuf *found;
+
+  g_signal_connect (loader, "size-prepared", G_CALLBACK (size_prepared_cb), &too_large);
+  good = gdk_pixbuf_loader_write_bytes (loader, bytes, &local);
+  good = gdk_pixbuf_loader_close (loader, good ? &local : NULL) && good;
+  found = gdk_pixbuf_loader_get_pixbuf (loader);
+  if (too_large)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has more than %.0f million pixels.", name, MAX_PIXELS / 1e6);
+  else if (!good || found == NULL)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no picture that can be read%s%s.", name,
+                 local != NULL ? ": " : "", local != NULL ? local->message : "");
+  else
+    return gdk_pixbuf_apply_embedded_orientation (found);
+  return NULL;
+}
+
+/* Transparent pixels stand on white, unless the net reads the alpha itself. */
+static GdkPixbuf *
+flatten (GdkPixbuf *picture)
+{
+  if (!gdk_pixbuf_get_has_alpha (picture))
+    return g_object_ref (picture);
+  return gdk_pixbuf_composite_color_simple (picture, gdk_pixbuf_get_width (picture), gdk_pixbuf_get_height (picture),
+                                            GDK_INTERP_NEAREST, 255, 8, 0xffffff, 0xffffff);
+}
+
+/* ---- size --------------------------------------------------------------- */
+
+/* The picture at this size; where it is padded, only the part from *x, *y on of *w × *h is it. */
+static GdkPixbuf *
+fit (GdkPixbuf *picture, LoomPictureFit how, int width, int height, int *x, int *y, int *w, int *h)
+{
+  const int have_w = gdk_pixbuf_get_width (picture), have_h = gdk_pixbuf_get_height (picture);
+  double sx = (double)width / have_w, sy = (double)height / have_h;
+  g_autoptr (GdkPixbuf) part = NULL;
+
+  *x = *y = 0;
+  *w = width;
+  *h = height;
+  if (have_w == width && have_h == height)
+    return g_object_ref (picture);
+  if (how == LOOM_FIT_CROP)
+    {
+      int take_w = CLAMP ((int)lround (width / MAX (sx, sy)), 1, have_w);
+      int take_h = CLAMP ((int)lround (height / MAX (sx, sy)), 1, have_h);
+
+      part = gdk_pixbuf_new_subpixbuf (picture, (have_w - take_w) / 2, (have_h - take_h) / 2, take_w, take_h);
+      return gdk_pixbuf_scale_simple (part, width, height, GDK_INTERP_BILINEAR);
+    }
+  if (how == LOOM_FIT_PAD)
+    {
+      *w = CLAMP ((int)lround (have_w * MIN (sx, sy)), 1, width);
+      *h = CLAMP ((int)lround (have_h * MIN (sx, sy)), 1, height);
+      *x = (width - *w) / 2;
+      *y = (height - *h) / 2;
+    }
+  return gdk_pixbuf_scale_simple (picture, *w, *h, GDK_INTERP_BILINEAR);
+}
+
+/* ---- numbers ------------------------------------------------------------ */
+
+static float
+pixel_value (const guint8 *pixel, gint64 channel, gint64 n_channels, gboolean has_alpha)
+{
+  if (n_channels == 1)
+    return (0.299f * pixel[0] + 0.587f * pixel[1] + 0.114f * pixel[2]) / 255.0f;
+  if (channel == 3)
+    return has_alpha ? pixel[3] / 255.0f : 1;
+  return pixel[channel] / 255.0f;
+}
+
+static double
+mean_of_border (const float *to, gint64 channels, gint64 height, gint64 width)
+{
+  double sum = 0;
+  gint64 n = 0;
+
+  for (gint64 c = 0; c < MIN (channels, 3); c++)
+    for (gint64 y = 0; y < height; y++)
+      for (gint64 x = 0; x < width; x++)
+        if (y == 0 || x == 0 || y == height - 1 || x == width - 1)
+          {
+            sum += to[(c * height + y) * width + x];
+            n++;
+          }
+  return n > 0 ? sum / (double)n : 0;
+}
+
+static gboolean
+has_color (GdkPixbuf *picture)
+{
+  const guint8 *pixels = gdk_pixbuf_read_pixels (picture);
+  const int stride = gdk_pixbuf_get_rowstride (picture), n = gdk_pixbuf_get_n_channels (picture);
+
+  for (int y = 0; y < gdk_pixbuf_get_height (picture); y++)
+    for (int x = 0; x < gdk_pixbuf_get_width (picture); x++)
+      {
+        const guint8 *p = pixels + (gsize)y * stride + (gsize)x * n;
+
+        if (p[0] != p[1] || p[0] != p[2])
+          return TRUE;
+      }
+  return FALSE;
+}
+
+gboolean
+loom_picture_read (GBytes *bytes, const char *name, const LoomPictureOptions *options, gint64 channels, gint64 height,
+                   gint64 width, float *to, double *border, char **note, GError **error)
+{
+  g_autoptr (GdkPixbuf) whole = decode (bytes, name, error), flat = NULL, fitted = NULL;
+  g_autoptr (GString) done = g_string_new (NULL);
+  const guint8 *pixels;
+  int x0, y0, w, h, stride, n;
+
+  if (whole == NULL)
+    return FALSE;
+  flat = channels == 4 ? g_object_ref (whole) : flatten (whole);
+  fitted = fit (flat, options->fit, (int)width, (int)height, &x0, &y0, &w, &h);
+  if (fitted == NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "“%s” could not be resized: there is no memory left.",
+                   name);
+      return FALSE;
+    }
+  pixels = gdk_pixbuf_read_pixels (fitted);
+  stride = gdk_pixbuf_get_rowstride (fitted);
+  n = gdk_pixbuf_get_n_channels (fitted);
+  for (gint64 c = 0; c < channels; c++)
+    for (gint64 y = 0; y < height; y++)
+      for (gint64 x = 0; x < width; x++)
+        {
+          /* Beyond the picture its nearest pixel goes on. */
+          gint64 from_x = CLAMP (x - x0, 0, w - 1), from_y = CLAMP (y - y0, 0, h - 1);
+          float value = pixel_value (pixels + (gsize)from_y * stride + (gsize)from_x * n, c, channels,
+                                     gdk_pixbuf_get_has_alpha (fitted));
+
+          to[(c * height + y) * width + x] = options->invert && c != 3 ? 1 - value : value;
+        }
+  *border = mean_of_border (to, channels, height, width);
+  if (options->low != 0 || options->high != 1)
+    for (gint64 i = 0; i < channels * height * width; i++)
+      to[i] = (float)(options->low + to[i] * (options->high - options->low));
+
+  if (flat != whole && gdk_pixbuf_get_has_alpha (whole))
+    g_string_append (done, ", transparent parts on white");
+  if (fitted != flat)
+    g_string_append_printf (done, ", resized from %d × %d", gdk_pixbuf_get_width (whole),
+                            gdk_pixbuf_get_height (whole));
+  if (channels == 1 && has_color (fitted))
+    g_string_append (done, ", made grey");
+  if (options->invert)
+    g_string_append (done, ", inverted");
+  *note = done->len > 0 ? g_strdup (done->str + 2) : NULL;
+  return TRUE;
+}

@@ -1,0 +1,36 @@
+/* Pictures from files: the one place that knows gdk-pixbuf.
+ *
+ * What an image library decodes is bytes of red, green, blue and perhaps alpha; what a net reads is [C,H,W] in the
+ * range and at the size of the pictures that it was trained on. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  LOOM_FIT_STRETCH, /* both sides to the wanted size, whatever becomes of the proportions */
+  LOOM_FIT_CROP,    /* the smaller side fits, the middle of the other is taken */
+  LOOM_FIT_PAD,     /* the larger side fits, the rest is filled with what stands at the border */
+  LOOM_N_FITS
+} LoomPictureFit;
+
+extern const char *const loom_picture_fits[]; /* "stretch", "crop", "pad", NULL */
+
+typedef struct
+{
+  LoomPictureFit fit;
+  gboolean invert;  /* black becomes white */
+  double low, high; /* what black and white become */
+} LoomPictureOptions;
+
+/* Decodes a picture (PNG, JPEG, whatever gdk-pixbuf reads) into to, [channels, height, width] with 1 channel (grey, by
+ * the weights of ITU-R BT.601: 0.299 R + 0.587 G + 0.114 B), 3 (RGB) or 4 (RGBA). The orientation that a camera wrote
+ * is obeyed, what is transparent stands on white. *border becomes the mean of the outermost pixels, from 0 to 1, after
+ * inversion; *note says what was done beside reading ("resized from 640 × 480"), or is NULL. DATA where it is no
+ * picture, or has more than 100 million pixels. name is what sentences call it. */
+gboolean loom_picture_read (GBytes *bytes, const char *name, const LoomPictureOptions *options, gint64 channels,
+                            gint64 height, gint64 width, float *to, double *border, char **note, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,390 @@
+#include "engine/data/loom-samples.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "engine/core/loom-error.h"
+#include "engine/data/loom-dataset-private.h"
+#include "engine/interop/loom-npy.h"
+
+#define MEASURED 64 /* samples of the data set that say what its pictures are like */
+
+struct _LoomSampleReader
+{
+  LoomType type;
+  int rank; /* of a sample */
+  gint64 dim[LOOM_SHAPE_MAX_RANK], count;
+  const LoomDataset *dataset;
+  LoomSampleOptions how;
+  gboolean measured;
+  double least, most; /* of the data set's pictures */
+  double border;      /* the mean of theirs, from 0 to 1; NaN: not known */
+};
+
+LoomSampleReader *
+loom_sample_reader_new (const LoomType *type, const LoomDataset *dataset, const LoomSampleOptions *how)
+{
+  LoomSampleReader *self = g_new0 (LoomSampleReader, 1);
+  gint64 dims[LOOM_SHAPE_MAX_RANK];
+
+  g_assert (type->shape.rank > 0);
+  for (int i = 1; i < type->shape.rank; i++)
+    dims[i] = loom_dim_value (type->shape.dim[i], NULL); /* only the batch may be open */
+  self->type = *type;
+  self->rank = type->shape.rank - 1;
+  self->count = 1;
+  for (int i = 0; i < self->rank; i++)
+    self->count *= self->dim[i] = dims[i + 1];
+  self->dataset = dataset;
+  self->how = *how;
+  self->border = NAN;
+  return self;
+}
+
+void
+loom_sample_reader_free (LoomSampleReader *self)
+{
+  g_free (self);
+}
+
+void
+loom_sample_item_free (gpointer data)
+{
+  LoomSampleItem *item = data;
+
+  loom_tensor_unref (item->tensor);
+  g_free (item->note);
+  g_free (item);
+}
+
+LoomSampleItem *
+loom_sample_item_add (GPtrArray *items, LoomTensor *tensor, gint64 row)
+{
+  LoomSampleItem *item = g_new0 (LoomSampleItem, 1);
+
+  item->tensor = tensor;
+  item->row = row;
+  g_ptr_array_add (items, item);
+  return item;
+}
+
+static char *
+shape_text (const LoomSampleReader *self)
+{
+  LoomShape shape = loom_shape (self->rank, self->dim);
+
+  return loom_shape_to_string (&shape);
+}
+
+/* ---- arrays ------------------------------------------------------------- */
+
+/* How many samples an array is; 0: none. A batch's dimension may be there or not, and so may that of a single channel.
+ */
+static gint64
+count_samples (const LoomSampleReader *self, const LoomTensor *t)
+{
+  for (int skip = 0; skip <= (self->rank == 3 && self->dim[0] == 1); skip++)
+    {
+      const int rank = self->rank - skip, extra = t->rank - rank;
+      gboolean fits = extra == 0 || extra == 1;
+
+      for (int i = 0; fits && i < rank; i++)
+        fits = t->dim[extra + i] == self->dim[skip + i];
+      if (fits)
+        return extra == 1 ? t->dim[0] : 1;
+    }
+  return 0;
+}
+
+/* Bytes of pictures become 0 to 1, as the data set has them. */
+static LoomTensor *
+to_type (const LoomSampleReader *self, const LoomTensor *raw, const char *name, GError **error)
+{
+  const LoomDType want = self->type.dtype;
+  LoomTensor *t;
+
+  if (loom_dtype_is_float (raw->dtype) && !loom_dtype_is_float (want))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DTYPE, "“%s” holds %s, but the net reads %s.", name,
+                   loom_dtype_name (raw->dtype), loom_dtype_name (want));
+      return NULL;
+    }
+  t = loom_tensor_convert (raw, want, !loom_dtype_is_float (raw->dtype), error);
+  if (t != NULL && raw->dtype == LOOM_U8 && want == LOOM_F32 && self->rank >= 2)
+    for (gint64 i = 0; i < t->count; i++)
+      ((float *)t->data)[i] /= 255.0f;
+  return t;
+}
+
+static gboolean
+is_npy (GBytes *bytes)
+{
+  gsize length;
+  const char *data = g_bytes_get_data (bytes, &length);
+
+  return length >= 6 && memcmp (data, "\x93NUMPY", 6) == 0;
+}
+
+static gboolean
+read_array (const LoomSampleReader *self, GBytes *bytes, const char *name, GPtrArray *items, GError **error)
+{
+  gsize length;
+  const void *data = g_bytes_get_data (bytes, &length);
+  g_autoptr (LoomTensor) raw = loom_npy_parse (data, length, name, error), all = NULL;
+  gint64 n, row_bytes;
+
+  if (raw == NULL)
+    return FALSE;
+  n = count_samples (self, raw);
+  if (n == 0)
+    {
+      LoomShape shape = loom_tensor_shape (raw);
+      g_autofree char *got = loom_shape_to_string (&shape), *want = shape_text (self);
+
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "“%s” is %s, but a sample of this net is %s (or B × %s).", name,
+                   got, want, want);
+      return FALSE;
+    }
+  all = to_type (self, raw, name, error);
+  if (all == NULL)
+    return FALSE;
+  row_bytes = all->bytes / n;
+  for (gint64 i = 0; i < n; i++)
+    {
+      LoomTensor *t = loom_tensor_new (self->type.dtype, self->rank, self->dim, error);
+
+      if (t == NULL)
+        return FALSE;
+      memcpy (t->data, (const char *)all->data + i * row_bytes, row_bytes);
+      loom_sample_item_add (items, t, n == 1 ? 0 : i + 1);
+    }
+  return TRUE;
+}
+
+/* ---- pictures ----------------------------------------------------------- */
+
+/* Channels, height and width of a sample that is a picture. */
+static gboolean
+is_picture (const LoomSampleReader *self, gint64 chw[3])
+{
+  if (self->type.dtype != LOOM_F32 || self->rank < 2 || self->rank > 3)
+    return FALSE;
+  chw[0] = self->rank == 3 ? self->dim[0] : 1;
+  chw[1] = self->dim[self->rank - 2];
+  chw[2] = self->dim[self->rank - 1];
+  return (chw[0] == 1 || chw[0] == 3 || chw[0] == 4) && chw[1] > 0 && chw[2] > 0 && chw[1] < 32768 && chw[2] < 32768;
+}
+
+/* Samples of the data set from all over one split; NULL where there are none. */
+static LoomTensor *
+some_pictures (const LoomDataset *dataset)
+{
+  g_autoptr (GPtrArray) tensors = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  const LoomDatasetInfo *info = loom_dataset_info (dataset);
+  gint64 index[MEASURED], n, dims[LOOM_SHAPE_MAX_RANK];
+  LoomSplit split = 0;
+
+  while (split < LOOM_N_SPLITS && info->n[split] <= 0)
+    split++;
+  if (split == LOOM_N_SPLITS)
+    return NULL;
+  n = MIN (MEASURED, info->n[split]);
+  for (gint64 i = 0; i < n; i++)
+    index[i] = i * (info->n[split] / n);
+  for (guint p = 0; p < info->n_ports; p++)
+    {
+      LoomBinding binding = { { 0 } };
+      LoomShape shape;
+      LoomTensor *t;
+
+      binding.value['B' - 'A'] = n;
+      shape = loom_shape_bind (&info->port[p].type.shape, &binding);
+      loom_shape_get (&shape, dims);
+      t = loom_tensor_new (info->port[p].type.dtype, shape.rank, dims, NULL);
+      if (t == NULL)
+        return NULL;
+      g_ptr_array_add (tensors, t);
+    }
+  if (!loom_dataset_read (dataset, split, index, (guint)n, (LoomTensor *const *)tensors->pdata, NULL))
+    return NULL;
+  return loom_tensor_ref (tensors->pdata[0]);
+}
+
+/* What black and white are in the data set's own numbers, and whether its pictures stand on dark or bright ground. Most
+ * hold 0 to 1; arrays of one's own may hold 0 to 255 or -1 to 1, of others nobody can tell. FALSE there. */
+static gboolean
+measure (LoomSampleReader *self, const gint64 chw[3], GError **error)
+{
+  g_autoptr (LoomTensor) x = NULL;
+  double border = 0;
+  gint64 n_border = 0;
+
+  if (!self->measured)
+    {
+      self->measured = TRUE;
+      self->least = INFINITY;
+      self->most = -INFINITY;
+      x = self->dataset != NULL ? some_pictures (self->dataset) : NULL;
+      for (gint64 i = 0; x != NULL && i < x->count; i++)
+        {
+          const gint64 column = i % chw[2], line = i / chw[2] % chw[1];
+          const double value = loom_tensor_get (x, i);
+
+          self->least = MIN (self->least, value);
+          self->most = MAX (self->most, value);
+          if (column > 0 && line > 0 && column < chw[2] - 1 && line < chw[1] - 1)
+            continue;
+          border += value;
+          n_border++;
+        }
+      if (isnan (self->how.low) && (x == NULL || (self->least >= -1 && self->most <= 255)))
+        {
+          self->how.low = x != NULL && self->least < 0 ? -1 : 0;
+          self->how.high = x != NULL && self->most > 1 ? 255 : 1;
+          if (self->how.low < 0 && self->how.high > 1)
+            self->how.low = NAN;
+        }
+      if (n_border > 0 && !isnan (self->how.low))
+        self->border = (border / (double)n_border - self->how.low) / (self->how.high - self->how.low);
+    }
+  if (!isnan (self->how.low))
+    return TRUE;
+  g_set_error (
+      error, LOOM_ERROR, LOOM_ERROR_DATA,
+      "The data set's pictures hold numbers from %.3g to %.3g, which do not say what black and white are. Say it "
+      "with --range LOW,HIGH.",
+      self->least, self->most);
+  return FALSE;
+}
+
+static gboolean
+read_picture (LoomSampleReader *self, GBytes *bytes, const char *name, const gint64 chw[3], GPtrArray *items,
+              GError **error)
+{
+  g_autoptr (LoomTensor) t = NULL;
+  g_autofree char *note = NULL;
+  g_autoptr (GString) notes = g_string_new (NULL);
+  LoomPictureOptions options;
+  double border;
+
+  if (!measure (self, chw, error))
+    return FALSE;
+  options = (LoomPictureOptions){ self->how.fit, self->how.invert, self->how.low, self->how.high };
+  t = loom_tensor_new (LOOM_F32, self->rank, self->dim, error);
+  if (t == NULL || !loom_picture_read (bytes, name, &options, chw[0], chw[1], chw[2], t->data, &border, &note, error))
+    return FALSE;
+  g_string_append (notes, note != NULL ? note : "");
+  if (!isnan (self->border) && fabs (border - self->border) > 0.6)
+    g_string_append_printf (notes, "%sits border is %s and that of the data set's pictures %s: --invert may help",
+                            notes->len > 0 ? "; " : "", border > 0.5 ? "bright" : "dark",
+                            self->border > 0.5 ? "bright" : "dark");
+  loom_sample_item_add (items, g_steal_pointer (&t), 0)->note
+      = notes->len > 0 ? g_string_free (g_steal_pointer (&notes), FALSE) : NULL;
+  return TRUE;
+}
+
+/* ---- rows of numbers ---------------------------------------------------- */
+
+/* Numbers between commas, semicolons or blanks. -1: something else is among them. */
+static gint64
+read_numbers (const char *line, GArray *numbers)
+{
+  g_array_set_size (numbers, 0);
+  for (;;)
+    {
+      char *end;
+      double value;
+
+      line += strspn (line, " \t\r,;");
+      if (*line == 0)
+        return numbers->len;
+      value = g_ascii_strtod (line, &end);
+      if (end == line || (*end != 0 && strchr (" \t\r,;", *end) == NULL) || !isfinite (value))
+        return -1;
+      g_array_append_val (numbers, value);
+      line = end;
+    }
+}
+
+/* A line of words at the top names the columns and is passed over. */
+static gboolean
+read_rows (const LoomSampleReader *self, const char *text, const char *name, GPtrArray *items, GError **error)
+{
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (double));
+
+  for (guint i = 0; lines[i] != NULL; i++)
+    {
+      gint64 n = read_numbers (lines[i], numbers);
+      LoomTensor *t;
+
+      if (n == 0 || (n < 0 && i == 0))
+        continue;
+      if (n != self->count)
+        {
+          if (n < 0)
+            g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %u: “%.40s” is no row of numbers.", name, i + 1,
+                         g_strstrip (lines[i]));
+          else
+            g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                         "“%s” line %u has %" G_GINT64_FORMAT " numbers, but the net reads %" G_GINT64_FORMAT ".", name,
+                         i + 1, n, self->count);
+          return FALSE;
+        }
+      t = loom_tensor_new (self->type.dtype, self->rank, self->dim, error);
+      if (t == NULL)
+        return FALSE;
+      for (gint64 k = 0; k < n; k++)
+        loom_tensor_set (t, k, g_array_index (numbers, double, k));
+      loom_sample_item_add (items, t, items->len + 1);
+    }
+  return TRUE;
+}
+
+/* ---- the file ----------------------------------------------------------- */
+
+static gboolean
+read_text (const LoomSampleReader *self, GBytes *bytes, const char *name, GPtrArray *items, GError **error)
+{
+  gsize length;
+  const char *data = g_bytes_get_data (bytes, &length);
+  g_autofree char *text = g_strndup (data, length);
+  const LoomDatasetClass *klass = self->dataset != NULL ? self->dataset->klass : NULL;
+
+  if (memchr (data, 0, length) != NULL || !g_utf8_validate (data, (gssize)length, NULL))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no UTF-8 text.", name);
+      return FALSE;
+    }
+  if (klass != NULL && klass->parse != NULL)
+    return klass->parse (self->dataset, name, text, length, items, error);
+  if (self->rank == 1)
+    return read_rows (self, text, name, items, error);
+  g_autofree char *shape = shape_text (self);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "“%s” is no sample of this net, which reads %s: give it as a .npy array.", name, shape);
+  return FALSE;
+}
+
+GPtrArray *
+loom_sample_reader_read (LoomSampleReader *self, GBytes *bytes, const char *name, GError **error)
+{
+  g_autoptr (GPtrArray) items = g_ptr_array_new_with_free_func (loom_sample_item_free);
+  gint64 chw[3];
+  gboolean good;
+
+  if (g_bytes_get_size (bytes) == 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is empty.", name);
+      return NULL;
+    }
+  good = is_npy (bytes)           ? read_array (self, bytes, name, items, error)
+         : is_picture (self, chw) ? read_picture (self, bytes, name, chw, items, error)
+                                  : read_text (self, bytes, name, items, error);
+  if (good && items->len == 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” holds no sample.", name);
+      good = FALSE;
+    }
+  return good ? g_steal_pointer (&items) : NULL;
+}

@@ -1,0 +1,37 @@
+/* Samples from files that a net has never seen: pictures, rows of numbers, arrays and texts, in the form in which the
+ * data set that it was trained on delivers x. */
+#pragma once
+
+#include "engine/data/loom-dataset.h"
+#include "engine/data/loom-picture.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  LoomPictureFit fit;
+  gboolean invert;
+  double low, high; /* what black and white become; NaN: as in the data set */
+} LoomSampleOptions;
+
+typedef struct
+{
+  LoomTensor *tensor; /* one sample, without the dimension of the batch */
+  gint64 row;         /* its place in the file, from 1; 0: the file is this one sample */
+  char *note;         /* what was done beside reading; NULL: nothing */
+} LoomSampleItem;
+
+typedef struct _LoomSampleReader LoomSampleReader;
+
+/* type is what the net reads, a batch. dataset, which must outlive the reader, may be NULL: then a file is an array, a
+ * picture or rows of numbers, as its shape allows. */
+LoomSampleReader *
+loom_sample_reader_new (const LoomType *type, const LoomDataset *dataset, const LoomSampleOptions *how);
+void loom_sample_reader_free (LoomSampleReader *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomSampleReader, loom_sample_reader_free)
+
+/* The samples of one file, as LoomSampleItem; name is what sentences call it. Of a text's data set the one sample is as
+ * long as the text, at most as its context. DATA or SHAPE where the file holds something else. */
+GPtrArray *loom_sample_reader_read (LoomSampleReader *self, GBytes *bytes, const char *name, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,602 @@
+#include "engine/train/loom-predictor.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "engine/interop/loom-safetensors.h"
+#include "engine/ops/loom-train-spec.h"
+#include "engine/run/loom-exec.h"
+
+/* What the numbers mean that a loss takes as its input. */
+typedef enum
+{
+  MEANS_LOGITS,
+  MEANS_LOG_PROBABILITIES,
+  MEANS_SCORES,
+  MEANS_YES_LOGITS,
+  MEANS_YES,
+  MEANS_PROBABILITIES,
+  MEANS_VALUES
+} Meaning;
+
+static const struct
+{
+  const char *op;
+  Meaning meaning;
+} meanings[] = {
+  { "cross_entropy", MEANS_LOGITS },     { "nll_loss", MEANS_LOG_PROBABILITIES },
+  { "multi_margin_loss", MEANS_SCORES }, { "binary_cross_entropy_with_logits", MEANS_YES_LOGITS },
+  { "binary_cross_entropy", MEANS_YES },
+};
+
+/* The net for samples of one length, with the exec for the batch that was run last. */
+struct _LoomPredictor
+{
+  LoomGraph *graph;
+  LoomNet *net; /* symbolic */
+  LoomDataset *dataset;
+  char *no_dataset; /* why there is none */
+  const LoomElement *dataset_node;
+  LoomNetSource input, output;
+  char *input_name, *output_name;
+  Meaning meaning;
+  LoomDevices *devices;
+  char *device, *weights;
+  guint64 seed;
+  gboolean is_text;
+  /* of the last run */
+  gint64 n, length;
+  LoomGraph *bound_graph;
+  LoomNet *bound; /* initial values may be borrowed from it */
+  LoomState *state;
+  LoomExec *exec;
+};
+
+void
+loom_answer_free (LoomAnswer *answer)
+{
+  g_free (answer->value);
+  g_free (answer);
+}
+
+static void
+forget_exec (LoomPredictor *self)
+{
+  g_clear_pointer (&self->exec, loom_exec_free);
+  g_clear_pointer (&self->state, loom_state_unref);
+  g_clear_pointer (&self->bound, loom_net_free);
+  g_clear_pointer (&self->bound_graph, loom_graph_unref);
+}
+
+void
+loom_predictor_free (LoomPredictor *self)
+{
+  if (!self)
+    return;
+  forget_exec (self);
+  g_clear_pointer (&self->devices, loom_devices_unref);
+  loom_dataset_free (self->dataset);
+  loom_net_free (self->net);
+  loom_graph_unref (self->graph);
+  g_free (self->no_dataset);
+  g_free (self->input_name);
+  g_free (self->output_name);
+  g_free (self->device);
+  g_free (self->weights);
+  g_free (self);
+}
+
+/* ---- what is computed --------------------------------------------------- */
+
+static int
+find_input (const LoomNetNode *node, const char *name)
+{
+  for (guint i = 0; i < node->n_inputs && node->input_spec; i++)
+    if (node->input_spec[0].flags & LOOM_PORT_VARIADIC)
+      return -1;
+    else if (g_str_equal (node->input_spec[i].name, name))
+      return node->input[i].node == G_MAXUINT ? -1 : (int)i;
+  return -1;
+}
+
+static gboolean
+same_source (const LoomNetSource *a, const LoomNetSource *b)
+{
+  return a->node == b->node && a->output == b->output;
+}
+
+/* Nodes that a port depends on, as a flag for each. */
+static gboolean *
+needed_for (const LoomNet *net, const LoomNetSource *of)
+{
+  gboolean *needed = g_new0 (gboolean, loom_net_n_nodes (net) + 1);
+
+  if (loom_net_is_weight (net, of))
+    return needed;
+  needed[of->node] = TRUE;
+  for (guint i = of->node + 1; i-- > 0;)
+    for (guint k = 0; needed[i] && k < loom_net_node (net, i)->n_inputs; k++)
+      {
+        const LoomNetSource *source = &loom_net_node (net, i)->input[k];
+        if (source->node < i && !loom_net_is_weight (net, source))
+          needed[source->node] = TRUE;
+      }
+  return needed;
+}
+
+/* The one thing that a loss judges: the input of the only node before the loss that compares an input with a target. */
+static gboolean
+find_judged (const LoomNet *net, const LoomNetSource *loss, LoomNetSource *output)
+{
+  g_autofree gboolean *needed = needed_for (net, loss);
+  gboolean found = FALSE;
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+      int input = needed[i] && node->op->category == LOOM_CATEGORY_LOSS ? find_input (node, "input") : -1;
+
+      if (input < 0 || find_input (node, "target") < 0)
+        continue;
+      if (found && !same_source (output, &node->input[input]))
+        return FALSE;
+      *output = node->input[input];
+      found = TRUE;
+    }
+  return found;
+}
+
+/* The only node with the operator, or -1; several are none. */
+static int
+only_node (const LoomNet *net, const char *op)
+{
+  int found = -1;
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    if (g_str_equal (loom_net_node (net, i)->op->name, op))
+      {
+        if (found >= 0)
+          return -1;
+        found = (int)i;
+      }
+  return found;
+}
+
+static gboolean
+find_output (LoomPredictor *self, const char *wanted, const LoomTrainSpec *spec, GError **error)
+{
+  const LoomNet *net = self->net;
+  int node;
+
+  if (wanted)
+    {
+      node = loom_net_find_port (net, wanted, &self->output.output, error);
+      self->output.node = (guint)node;
+      return node >= 0;
+    }
+  node = only_node (net, "output");
+  if (node >= 0 && loom_net_node (net, (guint)node)->n_inputs > 0
+      && loom_net_node (net, (guint)node)->input[0].node != G_MAXUINT)
+    {
+      self->output = loom_net_node (net, (guint)node)->input[0];
+      return TRUE;
+    }
+  if (spec && find_judged (net, &spec->loss, &self->output))
+    return TRUE;
+  if (spec && spec->metrics->len > 0)
+    {
+      self->output = ((LoomMetricSpec *)spec->metrics->pdata[0])->input;
+      return TRUE;
+    }
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
+               "It is not clear which port is the answer: %s. Name it with --output NODE.PORT.",
+               spec ? "the loss compares no input with a target" : "the graph has no <train>");
+  return FALSE;
+}
+
+/* Which loss takes the port says what its numbers are; a softmax says it itself. */
+static Meaning
+find_meaning (const LoomPredictor *self, const LoomTrainSpec *spec)
+{
+  const LoomNetNode *own = loom_net_node (self->net, self->output.node);
+
+  for (guint i = 0; i < loom_net_n_nodes (self->net); i++)
+    {
+      const LoomNetNode *node = loom_net_node (self->net, i);
+      int input = find_input (node, "input");
+
+      for (guint k = 0; k < G_N_ELEMENTS (meanings); k++)
+        if (g_str_equal (meanings[k].op, node->op->name) && input >= 0
+            && same_source (&node->input[input], &self->output))
+          return meanings[k].meaning;
+    }
+  for (guint i = 0; spec && i < spec->metrics->len; i++)
+    {
+      const LoomMetricSpec *metric = spec->metrics->pdata[i];
+      if (same_source (&metric->input, &self->output) && strstr (metric->metric->name, "accuracy")
+          && own->output[self->output.output].shape.rank > 1)
+        return MEANS_SCORES;
+    }
+  if (g_str_equal (own->op->name, "softmax") && own->output[0].shape.rank == 2)
+    return MEANS_PROBABILITIES;
+  return g_str_equal (own->op->name, "sigmoid") ? MEANS_YES : MEANS_VALUES;
+}
+
+/* ---- what is read ------------------------------------------------------- */
+
+static gboolean
+is_dataset (const LoomNetNode *node)
+{
+  return g_str_equal (node->op->name, "dataset");
+}
+
+/* The port of a data set, or the input node, that the answer depends on. */
+static gboolean
+find_reading (LoomPredictor *self, GError **error)
+{
+  g_autofree gboolean *needed = needed_for (self->net, &self->output);
+  gboolean found = FALSE;
+
+  for (guint i = 0; i < loom_net_n_nodes (self->net); i++)
+    {
+      const LoomNetNode *node = loom_net_node (self->net, i);
+
+      for (guint k = 0; needed[i] && k < node->n_inputs; k++)
+        {
+          const LoomNetSource *source = &node->input[k];
+          const LoomNetNode *from = source->node != G_MAXUINT ? loom_net_node (self->net, source->node) : NULL;
+
+          if (!from || (!is_dataset (from) && !g_str_equal (from->op->name, "input"))
+              || (found && same_source (source, &self->input)))
+            continue;
+          if (found || (is_dataset (from) && source->output != 0))
+            {
+              g_autofree char *port = loom_net_port_name (self->net, source->node, source->output);
+              g_set_error (
+                  error, LOOM_ERROR, LOOM_ERROR_PORT,
+                  "“%s” depends on “%s” too, and files give one port only. Name a port before it with --output.",
+                  self->output_name, port);
+              return FALSE;
+            }
+          self->input = *source;
+          found = TRUE;
+        }
+    }
+  if (found)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” depends on no data, so there is nothing to predict.",
+               self->output_name);
+  return FALSE;
+}
+
+static const char *
+get_attribute (gconstpointer data, const char *name)
+{
+  return loom_element_get (data, name);
+}
+
+static gboolean
+open_reading (LoomPredictor *self, GError **error)
+{
+  const LoomNetNode *node = loom_net_node (self->net, self->input.node);
+  const LoomType *type = &node->output[self->input.output];
+  g_autoptr (GError) local = NULL;
+
+  if (!node->typed || type->shape.rank == 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "The type of “%s” is not known.", self->input_name);
+      return FALSE;
+    }
+  for (int i = 1; i < type->shape.rank; i++)
+    if (loom_dim_value (type->shape.dim[i], NULL) < 0)
+      {
+        g_autofree char *shape = loom_shape_to_string (&type->shape);
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                     "“%s” is %s: only the number of samples may be open. Use “gradloom run” for other shapes.",
+                     self->input_name, shape);
+        return FALSE;
+      }
+  if (!is_dataset (node))
+    return TRUE;
+  const char *source = loom_element_get (node->element, "source");
+  LoomDatasetOptions options
+      = { .get = get_attribute, .data = node->element, .folder = loom_graph_get_folder (self->graph) };
+  self->dataset_node = node->element;
+  self->is_text = g_strcmp0 (source, "text") == 0;
+  self->dataset = loom_dataset_open (source ? source : "", &options, &local);
+  if (!self->dataset)
+    self->no_dataset = g_strdup (local->message);
+  return TRUE;
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+/* Data that are not there are no fault as long as the data set's types are known without them. */
+static gboolean
+check_faults (const LoomFaults *faults, GError **error)
+{
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    {
+      const LoomFault *fault = loom_faults_get (faults, i);
+      if (!fault->is_warning && fault->code != LOOM_ERROR_DATA && fault->code != LOOM_ERROR_IO)
+        return loom_faults_to_error (faults, NULL, error);
+    }
+  return TRUE;
+}
+
+LoomPredictor *
+loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options, GError **error)
+{
+  g_autoptr (LoomPredictor) self = g_new0 (LoomPredictor, 1);
+  g_autoptr (LoomFaults) faults = loom_faults_new (), train_faults = loom_faults_new ();
+
+  self->graph = loom_graph_copy (graph);
+  self->net = loom_net_new (self->graph, NULL, faults);
+  if (!check_faults (faults, error))
+    return NULL;
+  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (self->graph, self->net, train_faults);
+  if (!find_output (self, options->output, spec, error))
+    return NULL;
+  const LoomNetNode *node = loom_net_node (self->net, self->output.node);
+  if (!node->typed || loom_net_is_weight (self->net, &self->output))
+    {
+      if (loom_faults_to_error (faults, NULL, error))
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” is no output that samples go through.",
+                     options->output ? options->output : node->path);
+      return NULL;
+    }
+  self->output_name = loom_net_port_name (self->net, self->output.node, self->output.output);
+  self->meaning = find_meaning (self, spec);
+  if (!find_reading (self, error))
+    return NULL;
+  self->input_name = loom_net_port_name (self->net, self->input.node, self->input.output);
+  if (!open_reading (self, error))
+    return NULL;
+  self->devices = loom_devices_new (options->threads);
+  self->device = g_strdup (options->device ? options->device : "cpu");
+  self->weights = g_strdup (options->weights);
+  self->seed = spec ? spec->seed : 0;
+  return loom_devices_get (self->devices, self->device, error) ? g_steal_pointer (&self) : NULL;
+}
+
+const LoomType *
+loom_predictor_input (const LoomPredictor *self)
+{
+  return &loom_net_node (self->net, self->input.node)->output[self->input.output];
+}
+
+const LoomDataset *
+loom_predictor_dataset (const LoomPredictor *self, const char **why)
+{
+  if (why)
+    *why = self->no_dataset;
+  return self->dataset;
+}
+
+const char *
+loom_predictor_output (const LoomPredictor *self)
+{
+  return self->output_name;
+}
+
+const char *const *
+loom_predictor_class_names (const LoomPredictor *self, gint64 n_classes)
+{
+  const char *const *names = self->dataset ? loom_dataset_class_names (self->dataset) : NULL;
+
+  return names && g_strv_length ((char **)names) == n_classes ? names : NULL;
+}
+
+/* ---- a plan for so many samples ------------------------------------------ */
+
+/* Only what is needed must be in the file: a run of a larger net has more. */
+static gboolean
+load_weights (LoomPredictor *self, const LoomProgram *p, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  g_autoptr (LoomSafetensors) file = loom_safetensors_open (self->weights, &local);
+  g_autoptr (GString) wrong = g_string_new (NULL);
+
+  if (!file)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s", local->message); /* the weights' fault, not the disk's */
+      return FALSE;
+    }
+
+  for (guint i = 0; i < loom_program_n_slots (p); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (p, i);
+      int k = loom_safetensors_find (file, slot->name);
+
+      if (slot->kind != LOOM_SLOT_PARAMETER && slot->kind != LOOM_SLOT_BUFFER)
+        continue;
+      if (k < 0)
+        {
+          g_string_append_printf (wrong, "\n  %s is missing", slot->name);
+          continue;
+        }
+      LoomType type = loom_safetensors_type (file, k);
+      LoomShape want = loom_shape (slot->rank, (const gint64 *)slot->dim);
+      if (!loom_shape_equal (&type.shape, &want))
+        {
+          g_autofree char *got_text = loom_shape_to_string (&type.shape), *want_text = loom_shape_to_string (&want);
+          g_string_append_printf (wrong, "\n  %s is %s, the graph's is %s", slot->name, got_text, want_text);
+          continue;
+        }
+      g_autoptr (LoomTensor) raw = loom_safetensors_tensor (file, k, error);
+      g_autoptr (LoomTensor) t = raw ? loom_tensor_convert (raw, slot->dtype, FALSE, error) : NULL;
+      if (!t || !loom_state_set (self->state, slot->name, t, error))
+        return FALSE;
+    }
+  if (wrong->len > 0)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” does not fit the graph:%s", self->weights, wrong->str);
+  return wrong->len == 0;
+}
+
+/* The graph with the length of texts set to that of this one. */
+static LoomNet *
+net_for (LoomPredictor *self, gint64 n, gint64 length, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  LoomBinding binding = { 0 };
+
+  binding.value['B' - 'A'] = n;
+  self->bound_graph = loom_graph_copy (self->graph);
+  if (self->is_text)
+    {
+      g_autofree char *context = g_strdup_printf ("%" G_GINT64_FORMAT, length);
+      LoomElement *node = loom_graph_by_serial (self->bound_graph, loom_element_serial (self->dataset_node));
+      loom_edit_free (loom_graph_apply (self->bound_graph, loom_edit_set (node, "context", context)));
+    }
+  g_autoptr (LoomNet) net = loom_net_new (self->bound_graph, &binding, faults);
+  if (check_faults (faults, error) && loom_net_node (net, self->output.node)->typed)
+    return g_steal_pointer (&net);
+  if (error && !*error)
+    loom_faults_to_error (faults, NULL, error);
+  return NULL;
+}
+
+static gboolean
+prepare (LoomPredictor *self, gint64 n, gint64 length, GError **error)
+{
+  LoomPlanOptions plan_options = { .device = self->device, .strict_devices = loom_graph_strict_devices (self->graph) };
+  LoomLowerOptions options = { .float_dtype = LOOM_F32, .n_wanted = 1, .wanted = &self->output, .seed = self->seed };
+  LoomValue value;
+
+  if (self->exec && self->n == n && self->length == length)
+    return TRUE;
+  forget_exec (self);
+  self->bound = net_for (self, n, length, error);
+  g_autoptr (LoomProgram) p = self->bound ? loom_lower (self->bound, &options, &value, error) : NULL;
+  if (!p)
+    return FALSE;
+  loom_program_output (p, "answer", value);
+  self->state = loom_state_new (self->devices, self->device, self->seed);
+  if (!loom_state_adopt (self->state, p, error) || (self->weights && !load_weights (self, p, error)))
+    return FALSE;
+  LoomPlan *plan = loom_plan_new (p, self->devices, &plan_options, error);
+  self->exec = plan ? loom_exec_new (plan, self->state, error) : NULL;
+  self->n = n;
+  self->length = length;
+  return self->exec != NULL;
+}
+
+/* ---- answers ------------------------------------------------------------ */
+
+/* n numbers, a step apart, become probabilities that add up to 1. */
+static void
+softmax (double *value, gint64 n)
+{
+  double most = -INFINITY, sum = 0;
+
+  for (gint64 i = 0; i < n; i++)
+    most = MAX (most, value[i]);
+  for (gint64 i = 0; i < n; i++)
+    sum += value[i] = exp (value[i] - most);
+  for (gint64 i = 0; i < n; i++)
+    value[i] /= sum;
+}
+
+static LoomAnswerKind
+kind_of (Meaning meaning)
+{
+  switch (meaning)
+    {
+    case MEANS_LOGITS:
+    case MEANS_LOG_PROBABILITIES:
+    case MEANS_PROBABILITIES:
+      return LOOM_ANSWER_PROBABILITIES;
+    case MEANS_SCORES:
+      return LOOM_ANSWER_SCORES;
+    case MEANS_YES_LOGITS:
+    case MEANS_YES:
+      return LOOM_ANSWER_YES;
+    default:
+      return LOOM_ANSWER_VALUES;
+    }
+}
+
+/* Sample i of n. Class scores are (n · positions, classes), or (n, classes, positions …) as losses take them. */
+static LoomAnswer *
+answer_of (const LoomPredictor *self, const LoomTensor *t, gint64 i, gint64 n)
+{
+  LoomAnswer *a = g_new0 (LoomAnswer, 1);
+  const gint64 count = t->count / n, first = i * count;
+  const gboolean classes = kind_of (self->meaning) <= LOOM_ANSWER_SCORES && t->rank >= 2;
+  const gboolean last = t->rank == 2; /* classes are the last dimension */
+
+  a->kind = classes                                      ? kind_of (self->meaning)
+            : kind_of (self->meaning) == LOOM_ANSWER_YES ? LOOM_ANSWER_YES
+                                                         : LOOM_ANSWER_VALUES;
+  a->n_classes = classes ? t->dim[1] : count;
+  a->n_positions = a->n_classes > 0 ? count / a->n_classes : 0;
+  a->shape = t->dim[0] == n ? loom_shape (t->rank - 1, t->dim + 1) : loom_shape (1, &count);
+  a->value = g_new (double, MAX (count, 1));
+  for (gint64 p = 0; p < a->n_positions; p++)
+    {
+      double *to = a->value + p * a->n_classes;
+
+      for (gint64 c = 0; c < a->n_classes; c++)
+        to[c] = loom_tensor_get (t, first + (!classes || last ? p * a->n_classes + c : c * a->n_positions + p));
+      if (classes && self->meaning == MEANS_LOGITS)
+        softmax (to, a->n_classes);
+      for (gint64 c = 0; c < a->n_classes; c++)
+        if (self->meaning == MEANS_LOG_PROBABILITIES && classes)
+          to[c] = exp (to[c]);
+        else if (self->meaning == MEANS_YES_LOGITS)
+          to[c] = 1 / (1 + exp (-to[c]));
+    }
+  if (classes && self->is_text && a->n_positions > 1)
+    {
+      memmove (a->value, a->value + (a->n_positions - 1) * a->n_classes, a->n_classes * sizeof *a->value);
+      a->n_positions = 1;
+    }
+  return a;
+}
+
+GPtrArray *
+loom_predictor_run (LoomPredictor *self, LoomTensor *const samples[], guint n, GError **error)
+{
+  const LoomTensor *one = samples[0];
+  g_autoptr (GError) local = NULL;
+  gint64 dims[LOOM_SHAPE_MAX_RANK] = { n };
+
+  if (!prepare (self, n, one->rank > 0 ? one->dim[0] : 1, &local))
+    {
+      const gint64 context = loom_dim_value (loom_predictor_input (self)->shape.dim[1], NULL);
+      if (self->is_text && one->dim[0] < context && (local->code == LOOM_ERROR_SHAPE || local->code == LOOM_ERROR_DATA))
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                     "The net reads %" G_GINT64_FORMAT " characters and no fewer, but the text has %" G_GINT64_FORMAT
+                     ". Give a longer one.",
+                     context, one->dim[0]);
+      else
+        g_propagate_error (error, g_steal_pointer (&local));
+      return NULL;
+    }
+  memcpy (dims + 1, one->dim, one->rank * sizeof *dims);
+  g_autoptr (LoomTensor) batch = loom_tensor_new (one->dtype, one->rank + 1, dims, error);
+  if (!batch)
+    return NULL;
+  for (guint i = 0; i < n; i++)
+    memcpy ((char *)batch->data + i * one->bytes, samples[i]->data, one->bytes);
+  for (guint i = 0; i < loom_program_n_inputs (loom_plan_program (loom_exec_plan (self->exec))); i++)
+    loom_exec_feed (self->exec, i, batch->data);
+  if (!loom_exec_step (self->exec, error))
+    return NULL;
+  g_autoptr (LoomTensor) t = loom_exec_output (self->exec, (guint)loom_exec_find_output (self->exec, "answer"), error);
+  if (!t)
+    return NULL;
+  if (t->rank == 0 || t->dim[0] % n != 0)
+    {
+      LoomShape shape = loom_tensor_shape (t);
+      g_autofree char *text = loom_shape_to_string (&shape);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                   "“%s” is %s for %u samples, so it is no answer for each of them. Name another port with --output.",
+                   self->output_name, *text ? text : "one number", n);
+      return NULL;
+    }
+  GPtrArray *answers = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_answer_free);
+  for (guint i = 0; i < n; i++)
+    g_ptr_array_add (answers, answer_of (self, t, i, n));
+  return answers;
+}

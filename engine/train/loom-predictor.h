@@ -1,0 +1,62 @@
+/* Answers of a trained net for samples of one's own.
+ *
+ * A graph is drawn for training: it ends in a loss. A predictor finds what the loss judges, takes the weights of a run,
+ * computes that port alone, in evaluation mode, and says what its numbers mean: which loss or metric they go to tells.
+ */
+#pragma once
+
+#include "engine/data/loom-dataset.h"
+#include "engine/graph/loom-graph.h"
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  LOOM_ANSWER_PROBABILITIES, /* of classes: they add up to 1 */
+  LOOM_ANSWER_SCORES,        /* of classes: the largest is meant, but they are no probabilities */
+  LOOM_ANSWER_YES,           /* each the probability of a yes */
+  LOOM_ANSWER_VALUES
+} LoomAnswerKind;
+
+/* What came out for one sample. Of classes n_positions × n_classes numbers: one position, but for nets that name a
+ * class for each place of a sample. Of values, and of yes and no, 1 × as many as there are. */
+typedef struct
+{
+  LoomAnswerKind kind;
+  gint64 n_positions, n_classes;
+  double *value;
+  LoomShape shape; /* of the port, without the samples */
+} LoomAnswer;
+
+void loom_answer_free (LoomAnswer *answer);
+
+typedef struct
+{
+  const char *weights; /* safetensors; NULL: those that training begins with */
+  const char *output;  /* a port; NULL: what the loss judges */
+  const char *device;  /* NULL: "cpu" */
+  int threads;         /* 0: all */
+} LoomPredictorOptions;
+
+typedef struct _LoomPredictor LoomPredictor;
+
+/* The graph is copied. Errors: those of the graph; PORT where it is not clear what to read or to compute; DATA where
+ * the weights do not fit. */
+LoomPredictor *loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options, GError **error);
+void loom_predictor_free (LoomPredictor *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomPredictor, loom_predictor_free)
+
+/* What the net reads, a batch. */
+const LoomType *loom_predictor_input (const LoomPredictor *self);
+/* NULL where it reads from an input node, or where the data are not there; *why then says why not, or is NULL. */
+const LoomDataset *loom_predictor_dataset (const LoomPredictor *self, const char **why);
+/* Name of the port that is computed. */
+const char *loom_predictor_output (const LoomPredictor *self);
+/* What classes are called, as many as there are; NULL where they have no names. */
+const char *const *loom_predictor_class_names (const LoomPredictor *self, gint64 n_classes);
+
+/* Computes n samples of one shape. A text may be shorter than its data set's context where the net allows it; of texts
+ * the answer is the one for the last character. (transfer full), of LoomAnswer, in order. */
+GPtrArray *loom_predictor_run (LoomPredictor *self, LoomTensor *const samples[], guint n, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,340 @@
+/* `gradloom predict`: what it says of pictures, rows, arrays and texts is what the net computes, and what is no sample
+ * stands in nobody's way. */
+#include "tests/cli/cli.h"
+
+#include <gdk-pixbuf/gdk-pixbuf.h>
+#include <json-glib/json-glib.h>
+#include <math.h>
+#include <string.h>
+
+#define SIDE 8
+
+/* ---- pictures ----------------------------------------------------------- */
+
+/* White on the left (class 0) or on the right (class 1), on black ground. */
+static double
+half (int which, int x, int i)
+{
+  return (x < SIDE / 2) == (which == 0) && x > 0 && x < SIDE - 1 ? 200 + i % 50 : 0;
+}
+
+static void
+write_halves (void)
+{
+  enum
+  {
+    N = 64
+  };
+  const gint64 x_dims[] = { N, 1, SIDE, SIDE }, y_dims[] = { N };
+  g_autofree double *x = g_new (double, N *SIDE *SIDE);
+  double y[N];
+
+  for (int i = 0; i < N; i++)
+    {
+      y[i] = i % 2;
+      for (int k = 0; k < SIDE * SIDE; k++)
+        x[i * SIDE * SIDE + k] = half (i % 2, k % SIDE, i);
+    }
+  cli_save ("x.npy", LOOM_U8, 4, x_dims, x);
+  cli_save ("y.npy", LOOM_I64, 1, y_dims, y);
+  cli_write ("halves.xml", "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                           "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                           "  <node id=\"data\" op=\"dataset\" source=\"npy\" x=\"x.npy\" y=\"y.npy\" "
+                           "test_fraction=\"0.1\"/>\n"
+                           "  <node id=\"flat\" op=\"flatten\"/>\n"
+                           "  <node id=\"fc\" op=\"linear\" out_features=\"2\"/>\n"
+                           "  <node id=\"loss\" op=\"cross_entropy\"/>\n"
+                           "  <wire from=\"data.x\" to=\"flat\"/>\n"
+                           "  <wire from=\"flat\" to=\"fc\"/>\n"
+                           "  <wire from=\"fc\" to=\"loss.input\"/>\n"
+                           "  <wire from=\"data.y\" to=\"loss.target\"/>\n"
+                           "  <train loss=\"loss\" optimizer=\"adam\" lr=\"0.05\" epochs=\"5\" batch_size=\"8\"/>\n"
+                           "</graph>\n");
+  cli_expect (0, NULL, "train", "halves.xml", "--out", "halves");
+}
+
+/* scale: how many pixels a pixel is on each side. */
+static void
+write_picture (const char *name, const char *type, int which, int scale, gboolean inverted)
+{
+  g_autoptr (GdkPixbuf) picture = gdk_pixbuf_new (GDK_COLORSPACE_RGB, FALSE, 8, SIDE * scale, SIDE * scale);
+  g_autoptr (GError) error = NULL;
+  guint8 *pixels = gdk_pixbuf_get_pixels (picture);
+
+  for (int y = 0; y < SIDE * scale; y++)
+    for (int x = 0; x < SIDE * scale; x++)
+      for (int c = 0; c < 3; c++)
+        {
+          int value = (int)half (which, x / scale, 0);
+          pixels[y * gdk_pixbuf_get_rowstride (picture) + 3 * x + c] = (guint8)(inverted ? 255 - value : value);
+        }
+  gdk_pixbuf_save (picture, name, type, &error, NULL);
+  g_assert_no_error (error);
+}
+
+static JsonObject *
+object_of (const char *line, JsonNode **node)
+{
+  g_autoptr (GError) error = NULL;
+
+  *node = json_from_string (line, &error);
+  g_assert_no_error (error);
+  return json_node_get_object (*node);
+}
+
+/* The likeliest class of a line of JSON, and its probability. */
+static gint64
+class_of (const char *line, double *probability)
+{
+  g_autoptr (JsonNode) node = NULL;
+  JsonArray *classes = json_object_get_array_member (object_of (line, &node), "classes");
+  JsonObject *best = json_array_get_object_element (classes, 0);
+
+  if (probability)
+    *probability = json_object_get_double_member (best, "probability");
+  return json_object_get_int_member (best, "class");
+}
+
+static void
+test_pictures (void)
+{
+  double probability;
+
+  write_halves ();
+  write_picture ("left.png", "png", 0, 1, FALSE);
+  write_picture ("right.jpg", "jpeg", 1, 5, FALSE);
+  write_picture ("negative.png", "png", 1, 1, TRUE);
+  g_auto (CliResult) r = cli ("predict", "halves", "left.png", "right.jpg", NULL);
+  g_assert_cmpstr (r.err, ==, "");
+  g_assert_nonnull (strstr (r.out, "left.png   0 "));
+  g_assert_nonnull (strstr (r.out, "right.jpg  1 "));
+  g_assert_nonnull (strstr (r.out, "(resized from 40 × 40"));
+
+  /* The very numbers that the net gives for this array, through softmax. */
+  const gint64 dims[] = { 1, 1, SIDE, SIDE };
+  double x[SIDE * SIDE];
+  for (int k = 0; k < SIDE * SIDE; k++)
+    x[k] = half (0, k % SIDE, 0) / 255;
+  cli_save ("left.npy", LOOM_F32, 4, dims, x);
+  cli_expect (0, NULL, "run", "halves", "--in", "data.x=left.npy", "--out", "fc=fc.npy");
+  g_autoptr (LoomTensor) fc = cli_load ("fc.npy");
+  double wanted = 1 / (1 + exp (loom_tensor_get (fc, 1) - loom_tensor_get (fc, 0)));
+  g_auto (CliResult) json = cli ("predict", "halves", "--json", "--top", "1", "left.png", NULL);
+  g_assert_cmpint (class_of (json.out, &probability), ==, 0);
+  g_assert_cmpfloat_with_epsilon (probability, wanted, 1e-6);
+  g_auto (CliResult) array = cli ("predict", "halves", "--json", "--top", "1", "left.npy", NULL);
+  g_assert_cmpint (class_of (array.out, &probability), ==, 0);
+  g_assert_cmpfloat_with_epsilon (probability, wanted, 1e-6);
+
+  /* Dark on bright: it is said, and can be undone. */
+  g_auto (CliResult) negative = cli ("predict", "halves", "negative.png", NULL);
+  g_assert_nonnull (strstr (negative.out, "--invert may help"));
+  g_auto (CliResult) inverted = cli ("predict", "halves", "--invert", "--json", "negative.png", NULL);
+  g_assert_cmpint (class_of (inverted.out, NULL), ==, 1);
+  g_assert_nonnull (strstr (inverted.out, "\"note\":\"inverted\""));
+  g_auto (CliResult) range = cli ("predict", "halves", "--range", "1,0", "--json", "negative.png", NULL);
+  g_assert_cmpint (class_of (range.out, NULL), ==, 1);
+}
+
+/* One that is no picture is one sentence; those around it are answered. */
+static void
+test_bad_files (void)
+{
+  cli_write ("words.png", "no picture at all");
+  cli_write ("empty.png", "");
+  const gint64 dims[] = { 3, 5 };
+  const double x[15] = { 0 };
+  cli_save ("odd.npy", LOOM_F32, 2, dims, x);
+  g_auto (CliResult) r = cli ("predict", "halves", "left.png", "words.png", "none.png", "empty.png", "odd.npy", "/tmp",
+                              "left.png", NULL);
+  g_assert_cmpint (r.status, ==, 1);
+  const char *first = strstr (r.out, "left.png");
+  g_assert_nonnull (first);
+  g_assert_nonnull (strstr (first + 1, "left.png"));
+  static const char *const sentences[]
+      = { "“words.png” is no picture", "“none.png” cannot be opened", "“empty.png” is empty",
+          "“odd.npy” is 3 × 5, but a sample of this net is 1 × 8 × 8", "“/tmp” is a folder" };
+  for (guint i = 0; i < G_N_ELEMENTS (sentences); i++)
+    g_assert_nonnull (strstr (r.err, sentences[i]));
+  g_auto (CliResult) json = cli ("predict", "--json", "halves", "words.png", "left.png", NULL);
+  g_auto (GStrv) lines = g_strsplit (g_strchomp (json.out), "\n", -1);
+  g_autoptr (JsonNode) node = NULL;
+  g_assert_cmpstr (json_object_get_string_member (object_of (lines[0], &node), "event"), ==, "error");
+  g_assert_cmpint (class_of (lines[1], NULL), ==, 0);
+
+  cli_expect (2, "one FILE", "predict", "halves");
+  cli_expect (2, "has no numbers", "predict", "halves.xml", "left.png");
+  cli_expect (0, NULL, "predict", "halves.xml", "--weights", "halves/weights.safetensors", "left.png");
+  cli_expect (2, "--fit", "predict", "halves", "--fit", "squeeze", "left.png");
+  cli_expect (2, "--range", "predict", "halves", "--range", "1", "left.png");
+  cli_expect (2, "--top", "predict", "halves", "--top", "0", "left.png");
+  cli_expect (1, "There is no run", "predict", "/tmp", "left.png");
+  cli_expect (1, "nothing", "predict", "halves", "--output", "nothing", "left.png");
+  cli_expect (1, "depends on “data.y” too", "predict", "halves", "--output", "loss", "left.png");
+  cli_expect (1, "none.safetensors", "predict", "halves", "--weights", "none.safetensors", "left.png");
+}
+
+/* A batch's dimension, and that of the only channel, may be there or not. */
+static void
+test_arrays (void)
+{
+  static const struct
+  {
+    int rank;
+    gint64 dim[4];
+    guint lines;
+  } shapes[] = {
+    { 2, { SIDE, SIDE }, 1 }, { 3, { 1, SIDE, SIDE }, 1 }, { 3, { 5, SIDE, SIDE }, 5 }, { 4, { 70, 1, SIDE, SIDE }, 70 }
+  };
+  g_autofree double *x = g_new0 (double, 70 * SIDE * SIDE);
+
+  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++)
+    {
+      cli_save ("some.npy", LOOM_U8, shapes[i].rank, shapes[i].dim, x);
+      g_auto (CliResult) r = cli ("predict", "halves", "some.npy", NULL);
+      g_auto (GStrv) lines = g_strsplit (r.out, "\n", -1);
+      g_assert_cmpint (r.status, ==, 0);
+      g_assert_cmpuint (g_strv_length (lines) - 1, ==, shapes[i].lines);
+    }
+}
+
+/* ---- rows --------------------------------------------------------------- */
+
+static void
+test_rows (void)
+{
+  GString *table = g_string_new ("width,height,kind\n");
+
+  for (int i = 0; i < 60; i++)
+    g_string_append_printf (table, "%d,%d,%s\n", i % 2 ? 1 : 5, i % 2 ? 5 : 1, i % 2 ? "tall" : "wide");
+  cli_write ("kinds.csv", table->str);
+  g_string_free (table, TRUE);
+  cli_write ("kinds.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                          "  <node id=\"data\" op=\"dataset\" source=\"csv\" path=\"kinds.csv\" target=\"kind\"/>\n"
+                          "  <node id=\"fc\" op=\"linear\" out_features=\"2\"/>\n"
+                          "  <node id=\"loss\" op=\"cross_entropy\"/>\n"
+                          "  <wire from=\"data.x\" to=\"fc\"/>\n"
+                          "  <wire from=\"fc\" to=\"loss.input\"/>\n"
+                          "  <wire from=\"data.y\" to=\"loss.target\"/>\n"
+                          "  <train loss=\"loss\" optimizer=\"adam\" lr=\"0.1\" epochs=\"20\" batch_size=\"8\"/>\n"
+                          "</graph>\n");
+  cli_expect (0, NULL, "train", "kinds.xml", "--out", "kinds");
+
+  /* By the header, wherever the columns stand; without one, in their order. */
+  static const char *const files[] = { "height,width\n1,5\n5,1\n", "5,1\n1,5\n",
+                                       "\xef\xbb\xbfkind,\"width\",note,height\r\nwide,5,\"a, b\",1\r\ntall,1,,5\r\n" };
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      cli_write ("rows.csv", files[i]);
+      g_auto (CliResult) r = cli ("predict", "kinds", "--top", "1", "rows.csv", NULL);
+      g_assert_cmpstr (r.err, ==, "");
+      g_assert_nonnull (strstr (r.out, "rows.csv:1  wide"));
+      g_assert_nonnull (strstr (r.out, "rows.csv:2  tall"));
+    }
+  static const struct
+  {
+    const char *text, *says;
+  } wrong[] = { { "width,depth\n1,2\n", "has no column “height”" },
+                { "1,2,3\n", "neither a header" },
+                { "width,height\n1\n", "line 2 has 1 fields" },
+                { "width,height\n1,x\n", "line 2, column “height”: “x” is no number" },
+                { "width,height\n", "holds no sample" },
+                { "\xff\xfe\n", "no UTF-8" } };
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      cli_write ("rows.csv", wrong[i].text);
+      cli_expect (1, wrong[i].says, "predict", "kinds", "rows.csv");
+    }
+}
+
+/* A net without classes gives its values, the same as `run`. */
+static void
+test_values (void)
+{
+  cli_write ("sum.csv", "a,b,y\n1,2,3\n2,3,5\n4,1,5\n3,3,6\n5,2,7\n");
+  cli_write ("sum.xml",
+             "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+             "  <node id=\"data\" op=\"dataset\" source=\"csv\" path=\"sum.csv\" target=\"y\" target_type=\"float\"/>\n"
+             "  <node id=\"fc\" op=\"linear\" out_features=\"1\"/>\n"
+             "  <node id=\"loss\" op=\"mse_loss\"/>\n"
+             "  <wire from=\"data.x\" to=\"fc\"/>\n"
+             "  <wire from=\"fc\" to=\"loss.input\"/>\n"
+             "  <wire from=\"data.y\" to=\"loss.target\"/>\n"
+             "  <train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" epochs=\"2\" batch_size=\"2\"/>\n"
+             "</graph>\n");
+  cli_expect (0, NULL, "train", "sum.xml", "--out", "sum");
+  const gint64 dims[] = { 2, 2 };
+  const double x[] = { 7, 1, 2, 2 };
+  cli_save ("sums.npy", LOOM_F32, 2, dims, x);
+  cli_write ("sums.csv", "7,1\n2,2\n");
+  cli_expect (0, NULL, "run", "sum", "--in", "data.x=sums.npy", "--out", "fc=fc.npy");
+  g_autoptr (LoomTensor) fc = cli_load ("fc.npy");
+  static const char *const files[] = { "sums.npy", "sums.csv" };
+  for (guint i = 0; i < 2; i++)
+    {
+      g_auto (CliResult) r = cli ("predict", "--json", "sum", files[i], NULL);
+      g_auto (GStrv) lines = g_strsplit (r.out, "\n", -1);
+      for (guint k = 0; k < 2; k++)
+        {
+          g_autoptr (JsonNode) node = NULL;
+          JsonArray *values = json_object_get_array_member (object_of (lines[k], &node), "values");
+          g_assert_cmpfloat_with_epsilon (json_array_get_double_element (values, 0), loom_tensor_get (fc, k), 1e-5);
+        }
+    }
+}
+
+/* ---- texts -------------------------------------------------------------- */
+
+static void
+test_texts (void)
+{
+  GString *text = g_string_new (NULL);
+
+  for (int i = 0; i < 200; i++)
+    g_string_append (text, "über ");
+  cli_write ("text.txt", text->str);
+  g_string_free (text, TRUE);
+  cli_write ("text.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                         "  <node id=\"data\" op=\"dataset\" source=\"text\" path=\"text.txt\" context=\"10\"/>\n"
+                         "  <node id=\"e\" op=\"embedding\" num_embeddings=\"5\" embedding_dim=\"8\"/>\n"
+                         "  <node id=\"fc\" op=\"linear\" out_features=\"5\"/>\n"
+                         "  <node id=\"t\" op=\"transpose\" dim0=\"1\" dim1=\"2\"/>\n"
+                         "  <node id=\"loss\" op=\"cross_entropy\"/>\n"
+                         "  <wire from=\"data.x\" to=\"e\"/>\n"
+                         "  <wire from=\"e\" to=\"fc\"/>\n"
+                         "  <wire from=\"fc\" to=\"t\"/>\n"
+                         "  <wire from=\"t\" to=\"loss.input\"/>\n"
+                         "  <wire from=\"data.y\" to=\"loss.target\"/>\n"
+                         "  <train loss=\"loss\" optimizer=\"adam\" lr=\"0.1\" epochs=\"5\" batch_size=\"8\"/>\n"
+                         "</graph>\n");
+  cli_expect (0, NULL, "train", "text.xml", "--out", "text");
+  /* Shorter than the context, as long, and longer; a file's last line end is no part of it. */
+  static const char *const texts[] = { "ü\n", "über über ", "r über über über" };
+  cli_write ("p0.txt", texts[0]);
+  cli_write ("p1.txt", texts[1]);
+  cli_write ("p2.txt", texts[2]);
+  g_auto (CliResult) r = cli ("predict", "text", "--top", "1", "p0.txt", "p1.txt", "p2.txt", NULL);
+  g_assert_cmpstr (r.err, ==, "");
+  g_auto (GStrv) lines = g_strsplit (r.out, "\n", -1);
+  g_assert_true (g_str_has_prefix (lines[0], "p0.txt  b "));
+  g_assert_true (g_str_has_prefix (lines[1], "p1.txt  ü "));
+  g_assert_true (g_str_has_prefix (lines[2], "p2.txt  “ ” "));
+  cli_write ("bad.txt", "übel");
+  cli_expect (1, "has the character “l”", "predict", "text", "bad.txt");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  cli_enter ();
+  g_test_add_func ("/cli/predict/pictures", test_pictures);
+  g_test_add_func ("/cli/predict/bad-files", test_bad_files);
+  g_test_add_func ("/cli/predict/arrays", test_arrays);
+  g_test_add_func ("/cli/predict/rows", test_rows);
+  g_test_add_func ("/cli/predict/values", test_values);
+  g_test_add_func ("/cli/predict/texts", test_texts);
+  int status = g_test_run ();
+  cli_leave ();
+  return status;
+}
