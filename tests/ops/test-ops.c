@@ -1,17 +1,17 @@
 /* Generic tests over the whole operator table: descriptors, shapes, gradients, modes. */
 #include "engine/ops/loom-net.h"
+#include "tests/ops/op-sample.h"
 #include "tests/program/eval.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A sample as a net: inputs i0, i1, … and the operator as node n, all symbols bound. */
+/* A sample as a net. */
 typedef struct
 {
   LoomGraph *graph;
   LoomNet *net;
   LoomFaults *faults;
-  guint n_inputs; /* wired ones */
   int node;
 } Sample;
 
@@ -26,70 +26,14 @@ sample_clear (Sample *s)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Sample, sample_clear)
 
 static void
-append_node (GString *xml, const LoomOp *op, const LoomSample *sample)
-{
-  g_auto (GStrv) params = g_strsplit (sample->params != NULL ? sample->params : "", " ", -1);
-
-  g_string_append_printf (xml, "  <node id=\"n\" op=\"%s\"", op->name);
-  for (guint i = 0; params[i] != NULL; i++)
-    {
-      char *equals = strchr (params[i], '=');
-
-      if (equals != NULL)
-        {
-          g_autofree char *value = g_markup_escape_text (equals + 1, -1);
-
-          g_string_append_printf (xml, " %.*s=\"%s\"", (int)(equals - params[i]), params[i], value);
-        }
-    }
-  g_string_append (xml, "/>\n");
-}
-
-/* The inputs of a node whose ports depend on its parameters. */
-static const LoomPortSpec *
-ports_of (const LoomOp *op, const LoomSample *sample)
-{
-  g_autoptr (GString) xml = g_string_new ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"sample\">\n");
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomGraph) graph = NULL;
-
-  if (op->dynamic_inputs == NULL)
-    return op->inputs;
-  append_node (xml, op, sample);
-  g_string_append (xml, "</graph>");
-  graph = loom_graph_read_data (xml->str, xml->len, "sample", faults, NULL);
-  return loom_op_inputs (op, loom_scope_find_node (loom_graph_root (graph), "n"));
-}
-
-static void
 sample_open (Sample *s, const LoomOp *op, const LoomSample *sample, const LoomBinding *binding)
 {
-  g_autoptr (GString) xml = g_string_new ("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                                          "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"sample\">\n");
-  g_autoptr (GString) wires = g_string_new (NULL);
+  g_autofree char *xml = op_sample_graph (op, sample);
   g_autoptr (GError) error = NULL;
-  const LoomPortSpec *ports = ports_of (op, sample);
-  gboolean variadic = op->inputs != NULL && (op->inputs[0].flags & LOOM_PORT_VARIADIC);
 
   memset (s, 0, sizeof *s);
-  for (guint i = 0; i < G_N_ELEMENTS (sample->inputs) && sample->inputs[i] != NULL; i++)
-    {
-      g_auto (GStrv) type = g_strsplit (sample->inputs[i], ":", 2);
-
-      if (type[0] == NULL)
-        continue;
-      g_string_append_printf (xml, "  <node id=\"i%u\" op=\"input\" shape=\"%s\" dtype=\"%s\"/>\n", i, type[1],
-                              type[0]);
-      if (variadic)
-        g_string_append_printf (wires, "  <wire from=\"i%u\" to=\"n.%u\"/>\n", i, i);
-      else
-        g_string_append_printf (wires, "  <wire from=\"i%u\" to=\"n.%s\"/>\n", i, ports[i].name);
-      s->n_inputs++;
-    }
-  append_node (xml, op, sample);
-  g_string_append_printf (xml, "%s</graph>\n", wires->str);
   s->faults = loom_faults_new ();
-  s->graph = loom_graph_read_data (xml->str, xml->len, "sample", s->faults, &error);
+  s->graph = loom_graph_read_data (xml, strlen (xml), "sample", s->faults, &error);
   g_assert_no_error (error);
   s->net = loom_net_new (s->graph, binding, s->faults);
   s->node = loom_net_find (s->net, "n");
@@ -98,32 +42,9 @@ sample_open (Sample *s, const LoomOp *op, const LoomSample *sample, const LoomBi
       g_autofree char *text = loom_fault_to_string (loom_faults_get (s->faults, i));
 
       /* A warning is allowed: shapes that broadcast are worth a sample and a sentence. */
-      g_test_message ("%s%s", xml->str, text);
+      g_test_message ("%s%s", xml, text);
       if (!loom_faults_get (s->faults, i)->is_warning)
         g_test_fail ();
-    }
-}
-
-static const LoomBinding bound = { .value = { ['B' - 'A'] = 4, ['T' - 'A'] = 5 } };
-
-/* Calls visit for each sample of each operator. */
-static void
-for_each_sample (void (*visit) (const LoomOp *op, const LoomSample *sample, const char *what))
-{
-  for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
-    {
-      /* What a module is made of exists only inside one. */
-      if ((*op)->category == LOOM_CATEGORY_HIDDEN)
-        continue;
-      for (const LoomSample *s = (*op)->samples; s != NULL && (s->params != NULL || s->inputs[0] != NULL); s++)
-        {
-          g_autofree char *what
-              = g_strdup_printf ("%s %s (%s%s%s)", (*op)->name, s->params != NULL ? s->params : "",
-                                 s->inputs[0] != NULL ? s->inputs[0] : "", s->inputs[1] != NULL ? " " : "",
-                                 s->inputs[1] != NULL ? s->inputs[1] : "");
-
-          visit (*op, s, what);
-        }
     }
 }
 
@@ -208,7 +129,7 @@ check_shapes (const LoomOp *op, const LoomSample *sample, const char *what)
   const LoomNetNode *n;
 
   g_test_message ("%s", what);
-  sample_open (&s, op, sample, &bound);
+  sample_open (&s, op, sample, &op_sample_binding);
   n = loom_net_node (s.net, s.node);
   g_assert_true (n->typed);
   if (op->measure != NULL)
@@ -242,7 +163,7 @@ check_shapes (const LoomOp *op, const LoomSample *sample, const char *what)
 static void
 test_shapes (void)
 {
-  for_each_sample (check_shapes);
+  op_sample_for_each (check_shapes);
 }
 
 /* Without a binding inference must get through too, and agree once the symbols are bound. */
@@ -254,14 +175,14 @@ check_symbolic (const LoomOp *op, const LoomSample *sample, const char *what)
 
   g_test_message ("%s", what);
   sample_open (&symbolic, op, sample, NULL);
-  sample_open (&concrete, op, sample, &bound);
+  sample_open (&concrete, op, sample, &op_sample_binding);
   a = loom_net_node (symbolic.net, symbolic.node);
   b = loom_net_node (concrete.net, concrete.node);
   g_assert_true (a->typed && b->typed);
   g_assert_cmpuint (a->n_outputs, ==, b->n_outputs);
   for (guint i = 0; i < a->n_outputs; i++)
     {
-      LoomShape shape = loom_shape_bind (&a->output[i].shape, &bound);
+      LoomShape shape = loom_shape_bind (&a->output[i].shape, &op_sample_binding);
 
       g_assert_true (loom_shape_compatible (&shape, &b->output[i].shape));
       g_assert_cmpint (a->output[i].dtype, ==, b->output[i].dtype);
@@ -273,7 +194,7 @@ check_symbolic (const LoomOp *op, const LoomSample *sample, const char *what)
 static void
 test_symbolic (void)
 {
-  for_each_sample (check_symbolic);
+  op_sample_for_each (check_symbolic);
 }
 
 /* ---- gradients -------------------------------------------------------- */
@@ -289,7 +210,7 @@ check_gradient (const LoomOp *op, const LoomSample *sample, gboolean training, c
   g_autoptr (Eval) e = NULL;
   g_autoptr (GError) error = NULL;
 
-  sample_open (&s, op, sample, &bound);
+  sample_open (&s, op, sample, &op_sample_binding);
   p = lower_sample (&s, training, LOOM_F64, value, &n_out);
   loss = eval_contract (p, n_out, value, rand);
   if (loss == 0)
@@ -328,7 +249,7 @@ check_gradients (const LoomOp *op, const LoomSample *sample, const char *what)
 static void
 test_gradients (void)
 {
-  for_each_sample (check_gradients);
+  op_sample_for_each (check_gradients);
 }
 
 /* ---- modes ------------------------------------------------------------ */
@@ -345,7 +266,7 @@ run_sample (const char *name, const char *params, const char *input, gboolean tr
   g_autoptr (GRand) rand = g_rand_new_with_seed (2);
   g_autoptr (Eval) e = NULL;
 
-  sample_open (&s, loom_op (name), &sample, &bound);
+  sample_open (&s, loom_op (name), &sample, &op_sample_binding);
   p = lower_sample (&s, training, LOOM_F64, value, &n_out);
   e = eval_new (p);
   eval_fill_all (e, NULL, rand);
@@ -518,7 +439,7 @@ check_init (const char *op, const char *params, const char *input, const char *w
   g_auto (Sample) s = { 0 };
   const LoomNetWeight *w;
 
-  sample_open (&s, loom_op (op), &sample, &bound);
+  sample_open (&s, loom_op (op), &sample, &op_sample_binding);
   w = find_weight (&s, weight);
   g_assert_nonnull (w);
   g_assert_cmpint (w->init.kind, ==, kind);

@@ -133,9 +133,14 @@ onnx_prim_sizes_var (OnnxPrim *q, guint n, const OnnxSize *sizes)
 {
   OnnxVar *v = onnx_sizes_var (q->all, n, sizes);
 
+  for (guint i = 0; i < n && !v; i++)
+    for (guint k = 0; k < G_N_ELEMENTS (sizes[i].symbol) && sizes[i].symbol[k]; k++)
+      if (!q->all->symbol_var[sizes[i].symbol[k] - 'A'])
+        onnx_refuse (q->w, "no input of the model tells how much %c is. Fix it with --size, as in --size %c=1.",
+                     sizes[i].symbol[k], sizes[i].symbol[k]);
   if (!v)
     onnx_refuse (
-        q->w, "how its sizes follow from the open ones (%s) cannot be said. Fix them with --size, as in --size %c=16.",
+        q->w, "how its sizes follow from the open ones (%s) cannot be said. Fix them with --size, as in --size %c=1.",
         q->all->symbols, q->all->symbols[0]);
   return v;
 }
@@ -191,7 +196,7 @@ onnx_prim_number (OnnxPrim *q, LoomDType dtype, const double number[ONNX_BINDING
     onnx_refuse (
         q->w,
         "a number in it depends on the open sizes (%s) in a way that cannot be said. Fix them with --size, as in "
-        "--size %c=16.",
+        "--size %c=1.",
         q->all->symbols, q->all->symbols[0]);
   return v;
 }
@@ -207,7 +212,7 @@ onnx_prim_compute_type (LoomDType dtype)
 static const OnnxPrimWriter *
 find_writer (const LoomPrim *prim)
 {
-  static const OnnxPrimWriter *const tables[] = { onnx_prims_shape, onnx_prims_number };
+  static const OnnxPrimWriter *const tables[] = { onnx_prims_shape, onnx_prims_number, onnx_prims_linalg };
 
   for (guint t = 0; t < G_N_ELEMENTS (tables); t++)
     for (const OnnxPrimWriter *writer = tables[t]; writer->name; writer++)
@@ -333,7 +338,7 @@ onnx_write_lowered (OnnxWrite *w)
   if (!w->failed && !alike)
     onnx_refuse (w,
                  "what it computes is made for sizes that are known, and %s open. Fix them with --size, as in "
-                 "--size %c=16.",
+                 "--size %c=1.",
                  w->all->symbols[1] ? "some are" : "one is", w->all->symbols[0]);
   if (!w->failed)
     {

@@ -1,8 +1,6 @@
 /* Layers with weights, in ONNX. Weights keep PyTorch's names and layouts, which for these are ONNX's own. */
 #include "engine/interop/onnx/onnx-export-private.h"
 
-#include <string.h>
-
 #define CALL(op, ...) onnx_call (w->all, op, ONNX_VARS (__VA_ARGS__))
 
 static gboolean
@@ -80,22 +78,33 @@ write_conv (OnnxWrite *w)
   return TRUE;
 }
 
+/* output_padding makes the end less cut. Beyond the padding there is nothing but the bias, so that there zeros are
+ * appended and the bias comes last; ONNX's own attribute may not reach the stride. */
 static gboolean
 write_conv_transpose (OnnxWrite *w)
 {
-  gint64 pads[6], extra[3];
+  OnnxVar *x = onnx_write_in (w, 0), *weight = onnx_write_weight (w, "weight"), *bias = onnx_write_weight (w, "bias");
+  gint64 pads[6], extra[3], append[2 * LOOM_SHAPE_MAX_RANK] = { 0 }, axes[3] = { 1, 2, 3 };
   guint n = space_of (w);
-  OnnxPut *put
-      = onnx_put (w->all, "ConvTranspose",
-                  ONNX_VARS (onnx_write_in (w, 0), onnx_write_weight (w, "weight"), onnx_write_weight (w, "bias")));
+  gboolean beyond = FALSE;
 
-  put_windows (w, put);
   loom_infer_ints (w->infer, "padding", pads, 3);
-  memmove (pads + n, pads, n * sizeof *pads);
-  onnx_put_ints (w->all, put, "pads", 2 * n, pads);
   loom_infer_ints (w->infer, "output_padding", extra, 3);
-  onnx_put_ints (w->all, put, "output_padding", n, extra);
-  onnx_write_out (w, 0, onnx_put_out (w->all, put, 0));
+  for (guint i = 0; i < n; i++)
+    {
+      pads[n + i] = pads[i] - MIN (extra[i], pads[i]);
+      append[n + 2 + 2 + i] = extra[i] - MIN (extra[i], pads[i]);
+      beyond = beyond || extra[i] > pads[i];
+    }
+  OnnxPut *put = onnx_put (w->all, "ConvTranspose", ONNX_VARS (x, weight, beyond ? NULL : bias));
+  put_windows (w, put);
+  onnx_put_ints (w->all, put, "pads", 2 * n, pads);
+  OnnxVar *y = onnx_put_out (w->all, put, 0);
+  if (beyond)
+    y = CALL ("Pad", y, onnx_ints_var (w->all, 2 * (n + 2), append));
+  if (beyond && bias)
+    y = CALL ("Add", y, onnx_with_axes (w->all, "Unsqueeze", bias, n, axes));
+  onnx_write_out (w, 0, y);
   return TRUE;
 }
 
@@ -150,6 +159,8 @@ write_prelu (OnnxWrite *w)
     axes[i] = i + 1;
   if (onnx_write_int (w, "num_parameters") > 1 && shape->rank > 2)
     slope = onnx_with_axes (w->all, "Unsqueeze", slope, (guint)shape->rank - 2, axes);
+  if (shape->rank == 0)
+    slope = onnx_with_axes (w->all, "Squeeze", slope, 1, (gint64[]){ 0 });
   onnx_write_out (w, 0, CALL ("PRelu", onnx_write_in (w, 0), slope));
   return TRUE;
 }

@@ -33,15 +33,33 @@ put_pool (OnnxWrite *w, const char *op)
   return put;
 }
 
+/* Winners are counted in the whole tensor there and in their channel here: what is left of them after whole channels.
+ */
+static OnnxVar *
+in_channel (OnnxWrite *w, OnnxVar *index)
+{
+  const LoomShape *shape = &onnx_write_type (w, 0)->shape;
+  OnnxVar *x = onnx_write_in (w, 0), *size;
+  OnnxPut *dims = onnx_put (w->all, "Shape", ONNX_VARS (x)), *product;
+
+  onnx_put_int (w->all, dims, "start", 2);
+  product = onnx_put (w->all, "ReduceProd", ONNX_VARS (onnx_put_out (w->all, dims, 0)));
+  onnx_put_int (w->all, product, "keepdims", 0);
+  size = onnx_put_out (w->all, product, 0);
+  LoomDim places = loom_dim (1);
+  for (int i = 2; i < shape->rank; i++)
+    places = loom_dim_mul (places, shape->dim[i]);
+  if (loom_dim_is_known (places))
+    size = onnx_number_var (w->all, LOOM_I64, (double)places.coef);
+  return onnx_call (w->all, "Mod", ONNX_VARS (index, size));
+}
+
 static gboolean
 write_max_pool (OnnxWrite *w)
 {
   gint64 dilation[3];
   guint n = (guint)onnx_write_type (w, 0)->shape.rank - 2;
 
-  /* Winners are counted in the channel here, in the whole tensor there. */
-  if (w->node->n_outputs > 1 && w->all->wanted[w->index][1])
-    return FALSE;
   OnnxPut *put = put_pool (w, "MaxPool");
   if (has_param (w, "dilation"))
     {
@@ -49,6 +67,8 @@ write_max_pool (OnnxWrite *w)
       onnx_put_ints (w->all, put, "dilations", n, dilation);
     }
   onnx_write_out (w, 0, onnx_put_out (w->all, put, 0));
+  if (w->node->n_outputs > 1 && w->all->wanted[w->index][1])
+    onnx_write_out (w, 1, in_channel (w, onnx_put_out (w->all, put, 1)));
   return TRUE;
 }
 

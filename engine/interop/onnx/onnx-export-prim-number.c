@@ -221,35 +221,6 @@ write_conv2d (OnnxPrim *q)
   return TRUE;
 }
 
-/* What the sizes leave over goes to the end, as output_padding. */
-static gboolean
-write_input_grad (OnnxPrim *q)
-{
-  const LoomConv2dTo *a = q->instr[0]->attrs;
-  const LoomTensorDesc *w = onnx_prim_in_desc (q, 1);
-  gint64 rest[2];
-
-  for (guint k = 0; k < q->n; k++)
-    {
-      const LoomConv2dTo *b = q->instr[k]->attrs;
-      const LoomTensorDesc *g = &loom_value_info (q->p[k], q->instr[k]->in[0])->desc;
-      for (int i = 0; i < 2; i++)
-        {
-          gint64 over = b->size[i]
-                        - ((g->dim[i + 2] - 1) * b->kernel.stride[i] + b->kernel.dilation[i] * (w->dim[i + 2] - 1) + 1
-                           - b->kernel.pad[2 * i] - b->kernel.pad[2 * i + 1]);
-          if (k > 0 && over != rest[i])
-            return FALSE;
-          rest[i] = over;
-        }
-    }
-  OnnxPut *put = onnx_put (q->all, "ConvTranspose", ONNX_VARS (IN (0), IN (1)));
-  put_windows (q, put, &a->kernel);
-  onnx_put_ints (q->all, put, "output_padding", 2, rest);
-  onnx_prim_out (q, 0, onnx_put_out (q->all, put, 0));
-  return TRUE;
-}
-
 /* ---- pooling ------------------------------------------------------------------ */
 
 /* Whether the output is longer than whole windows make it, which is ceil mode; -1 where the bindings disagree. */
@@ -461,9 +432,12 @@ write_scatter (OnnxPrim *q)
   LoomDType dtype = onnx_prim_in_desc (q, 0)->dtype;
   LoomDType type = a->mode == LOOM_SCATTER_REPLACE ? dtype : onnx_prim_compute_type (dtype);
 
-  /* Largest and smallest came with operator set 18. */
   if (a->mode >= G_N_ELEMENTS (modes))
-    return FALSE;
+    {
+      onnx_refuse (q->w, "keeping the %s of what meets in one place came with operator set 18 of ONNX, and this is 17.",
+                   a->mode == LOOM_SCATTER_MAX ? "largest" : "smallest");
+      return FALSE;
+    }
   OnnxPut *put = onnx_put (q->all, "ScatterElements",
                            ONNX_VARS (onnx_to_type (q->all, IN (0), dtype, type), index_in (q, 1),
                                       onnx_to_type (q->all, IN (2), dtype, type)));
@@ -473,7 +447,7 @@ write_scatter (OnnxPrim *q)
   return TRUE;
 }
 
-/* ---- losses, matrices -------------------------------------------------------------- */
+/* ---- losses ----------- -------------------------------------------------------------- */
 
 /* log Σ exp - logit of the class; 0 where the target is to be ignored. */
 static gboolean
@@ -500,15 +474,6 @@ write_cross_entropy (OnnxPrim *q)
   return TRUE;
 }
 
-static gboolean
-write_det (OnnxPrim *q)
-{
-  if (onnx_prim_is_wanted (q, 1))
-    return FALSE;
-  onnx_prim_out (q, 0, CALL ("Det", IN (0)));
-  return TRUE;
-}
-
 const OnnxPrimWriter onnx_prims_number[] = {
   { "elementwise", write_elementwise },
   { "reduce", write_reduce },
@@ -518,7 +483,6 @@ const OnnxPrimWriter onnx_prims_number[] = {
   { "sort", write_sort },
   { "matmul", write_matmul },
   { "conv2d", write_conv2d },
-  { "conv2d_input_grad", write_input_grad },
   { "max_pool2d", write_max_pool },
   { "avg_pool2d", write_avg_pool },
   { "batch_norm", write_batch_norm },
@@ -527,6 +491,5 @@ const OnnxPrimWriter onnx_prims_number[] = {
   { "gather", write_gather },
   { "scatter", write_scatter },
   { "cross_entropy", write_cross_entropy },
-  { "det", write_det },
   { NULL },
 };

@@ -51,14 +51,20 @@ write_permute (OnnxPrim *q)
   return TRUE;
 }
 
+/* To no elements at all it is a new tensor, because onnxruntime expands 1 to 1 there and not to 0. */
 static gboolean
 write_expand (OnnxPrim *q)
 {
+  const LoomTensorDesc *d = onnx_prim_out_desc (q, 0);
   OnnxVar *shape = onnx_prim_shape_var (q, q->instr[0]->out[0]);
 
-  if (shape)
+  if (!shape)
+    return FALSE;
+  if (loom_desc_count (d) == 0)
+    onnx_prim_out (q, 0, onnx_to_type (q->all, CALL ("ConstantOfShape", shape), LOOM_F32, d->dtype));
+  else
     onnx_prim_out (q, 0, CALL ("Expand", IN (0), shape));
-  return shape != NULL;
+  return TRUE;
 }
 
 static gboolean
@@ -98,30 +104,31 @@ all_same (OnnxPrim *q, const gint64 *number)
 /* Where the slice along an axis begins and ends in ONNX's counting; "to the end" where it reaches it, so that an open
  * size need not be looked up. FALSE: the axis is whole. */
 static gboolean
-cut_of (OnnxPrim *q, int axis, OnnxSize *start, OnnxSize *end, gint64 *step)
+cut_of (OnnxPrim *q, int axis, OnnxSize *start, OnnxSize *end, OnnxSize *step)
 {
-  gint64 first[ONNX_BINDINGS] = { 0 }, last[ONNX_BINDINGS] = { 0 };
+  gint64 first[ONNX_BINDINGS] = { 0 }, last[ONNX_BINDINGS] = { 0 }, by[ONNX_BINDINGS] = { 0 };
   gboolean to_end = TRUE, to_begin = TRUE, from_end = TRUE, whole = TRUE;
 
-  *step = onnx_prim_int (q, 0, G_STRUCT_OFFSET (LoomSliceTo, kernel.step) + (gsize)axis * sizeof (gint64));
   for (guint k = 0; k < q->n; k++)
     {
+      by[k] = onnx_prim_int (q, k, G_STRUCT_OFFSET (LoomSliceTo, kernel.step) + (gsize)axis * sizeof (gint64));
       gint64 n = loom_value_info (q->p[k], q->instr[k]->in[0])->desc.dim[axis];
       gint64 count = onnx_prim_int (q, k, G_STRUCT_OFFSET (LoomSliceTo, to.dim) + (gsize)axis * sizeof (gint64));
       first[k] = onnx_prim_int (q, k, G_STRUCT_OFFSET (LoomSliceTo, kernel.start) + (gsize)axis * sizeof (gint64));
-      last[k] = first[k] + count * *step;
+      last[k] = first[k] + count * by[k];
       to_end = to_end && last[k] >= n;
       to_begin = to_begin && last[k] < 0;
       from_end = from_end && first[k] == n - 1;
-      whole = whole && *step == 1 && first[k] == 0 && count == n;
+      whole = whole && by[k] == 1 && first[k] == 0 && count == n;
     }
   if (whole)
     return FALSE;
-  *start = from_end && *step < 0 && !all_same (q, first) ? (OnnxSize){ .known = TRUE, .add = -1 }
+  *start = from_end && by[0] < 0 && !all_same (q, first) ? (OnnxSize){ .known = TRUE, .add = -1 }
                                                          : onnx_prim_size (q, first);
-  if (*step > 0 && to_end)
+  *step = onnx_prim_size (q, by);
+  if (by[0] > 0 && to_end)
     *end = (OnnxSize){ .known = TRUE, .add = G_MAXINT64 };
-  else if (*step < 0 && to_begin)
+  else if (by[0] < 0 && to_begin)
     *end = (OnnxSize){ .known = TRUE, .add = G_MININT64 };
   else
     *end = onnx_prim_size (q, last);
@@ -131,8 +138,8 @@ cut_of (OnnxPrim *q, int axis, OnnxSize *start, OnnxSize *end, gint64 *step)
 static gboolean
 write_slice (OnnxPrim *q)
 {
-  OnnxSize start[LOOM_MAX_RANK], end[LOOM_MAX_RANK];
-  gint64 step[LOOM_MAX_RANK], axis[LOOM_MAX_RANK];
+  OnnxSize start[LOOM_MAX_RANK], end[LOOM_MAX_RANK], step[LOOM_MAX_RANK];
+  gint64 axis[LOOM_MAX_RANK];
   guint n = 0;
 
   for (int i = 0; i < onnx_prim_in_desc (q, 0)->rank; i++)
@@ -141,33 +148,50 @@ write_slice (OnnxPrim *q)
   if (n == 0)
     return write_same (q);
   OnnxVar *from = onnx_prim_sizes_var (q, n, start), *to = from ? onnx_prim_sizes_var (q, n, end) : NULL;
-  if (to)
-    onnx_prim_out (q, 0,
-                   CALL ("Slice", IN (0), from, to, onnx_ints_var (q->all, n, axis), onnx_ints_var (q->all, n, step)));
-  return to != NULL;
+  OnnxVar *by = to ? onnx_prim_sizes_var (q, n, step) : NULL;
+  if (by)
+    onnx_prim_out (q, 0, CALL ("Slice", IN (0), from, to, onnx_ints_var (q->all, n, axis), by));
+  return by != NULL;
+}
+
+static gint64
+pad_step (OnnxPrim *q, guint binding, int axis)
+{
+  return ((const LoomPadTo *)q->instr[binding]->attrs)->kernel.step[axis];
 }
 
 /* Elements a step apart: [n] becomes [n, 1], [n, step] and [n·step], whose last step - 1 zeros are cut off. */
 static OnnxVar *
-spread (OnnxPrim *q, OnnxVar *x, int axis, gint64 step, OnnxVar *value)
+spread (OnnxPrim *q, OnnxVar *x, int axis, OnnxVar *value)
 {
   int rank = onnx_prim_in_desc (q, 0)->rank;
-  gint64 pads[2 * LOOM_MAX_RANK + 2] = { 0 }, at = axis + 1;
-  OnnxSize sizes[LOOM_MAX_RANK];
+  gint64 at = axis + 1, number[ONNX_BINDINGS] = { 0 };
+  OnnxSize sizes[LOOM_MAX_RANK], pads[2 * LOOM_MAX_RANK + 2], cut;
 
-  x = onnx_with_axes (q->all, "Unsqueeze", x, 1, &at);
-  pads[rank + 1 + axis + 1] = step - 1;
-  x = CALL ("Pad", x, onnx_ints_var (q->all, 2 * ((guint)rank + 1), pads), value);
+  for (int i = 0; i < 2 * (rank + 1); i++)
+    pads[i] = (OnnxSize){ .known = TRUE };
+  for (guint k = 0; k < q->n; k++)
+    number[k] = pad_step (q, k, axis) - 1;
+  pads[rank + 1 + axis + 1] = onnx_prim_size (q, number);
+  for (guint k = 0; k < q->n; k++)
+    number[k] = -number[k];
+  cut = onnx_prim_size (q, number);
   for (int i = 0; i < rank; i++)
     {
-      gint64 number[ONNX_BINDINGS] = { 0 };
       for (guint k = 0; k < q->n; k++)
-        number[k] = loom_value_info (q->p[k], q->instr[k]->in[0])->desc.dim[i] * (i == axis ? step : 1);
+        {
+          gint64 count = loom_value_info (q->p[k], q->instr[k]->in[0])->desc.dim[i], step = pad_step (q, k, i);
+          /* Axes before this one are spread already. */
+          number[k] = i == axis ? count * step : i < axis && count > 0 ? (count - 1) * step + 1 : count;
+        }
       sizes[i] = onnx_prim_size (q, number);
     }
-  x = onnx_to_shape (q->all, x, (guint)rank, sizes);
-  return x ? CALL ("Slice", x, onnx_ints_var (q->all, 1, (gint64[]){ 0 }),
-                   onnx_ints_var (q->all, 1, (gint64[]){ 1 - step }), onnx_ints_var (q->all, 1, (gint64[]){ axis }))
+  OnnxVar *padding = onnx_prim_sizes_var (q, 2 * (guint)(rank + 1), pads);
+  OnnxVar *end = padding ? onnx_prim_sizes_var (q, 1, &cut) : NULL;
+  x = end ? CALL ("Pad", onnx_with_axes (q->all, "Unsqueeze", x, 1, &at), padding, value) : NULL;
+  x = x ? onnx_to_shape (q->all, x, (guint)rank, sizes) : NULL;
+  return x ? CALL ("Slice", x, onnx_ints_var (q->all, 1, (gint64[]){ 0 }), end,
+                   onnx_ints_var (q->all, 1, (gint64[]){ axis }))
            : NULL;
 }
 
@@ -186,7 +210,7 @@ write_pad (OnnxPrim *q)
   value = onnx_number_var (q->all, type, a->kernel.value);
   for (int i = 0; x && i < rank; i++)
     if (a->kernel.step[i] > 1)
-      x = spread (q, x, i, a->kernel.step[i], value);
+      x = spread (q, x, i, value);
   for (int i = 0; x && i < rank; i++)
     {
       gint64 begin[ONNX_BINDINGS] = { 0 }, end[ONNX_BINDINGS] = { 0 };

@@ -23,7 +23,7 @@ typedef struct
   gboolean (*write) (OnnxPrim *q);
 } OnnxPrimWriter;
 
-extern const OnnxPrimWriter onnx_prims_shape[], onnx_prims_number[];
+extern const OnnxPrimWriter onnx_prims_shape[], onnx_prims_number[], onnx_prims_linalg[];
 
 /* The operand, or NULL where it is absent. */
 OnnxVar *onnx_prim_in (OnnxPrim *q, guint i);

@@ -46,6 +46,22 @@ FORMULA (truncate_number)
   return loom_dtype_is_float (f->dtype) ? two (f, "Mul", one (f, "Sign", A), one (f, "Floor", one (f, "Abs", A))) : A;
 }
 
+/* Whole numbers stay as they are. */
+FORMULA (floor_of)
+{
+  return loom_dtype_is_float (f->dtype) ? one (f, "Floor", A) : A;
+}
+
+FORMULA (ceil_of)
+{
+  return loom_dtype_is_float (f->dtype) ? one (f, "Ceil", A) : A;
+}
+
+FORMULA (round_of)
+{
+  return loom_dtype_is_float (f->dtype) ? one (f, "Round", A) : A;
+}
+
 FORMULA (rsqrt)
 {
   return one (f, "Reciprocal", one (f, "Sqrt", A));
@@ -237,9 +253,9 @@ static const struct
   [LOOM_SCALAR_NEG] = { "Neg" },
   [LOOM_SCALAR_ABS] = { "Abs" },
   [LOOM_SCALAR_SIGN] = { "Sign" },
-  [LOOM_SCALAR_FLOOR] = { "Floor" },
-  [LOOM_SCALAR_CEIL] = { "Ceil" },
-  [LOOM_SCALAR_ROUND] = { "Round" },
+  [LOOM_SCALAR_FLOOR] = { NULL, floor_of },
+  [LOOM_SCALAR_CEIL] = { NULL, ceil_of },
+  [LOOM_SCALAR_ROUND] = { NULL, round_of },
   [LOOM_SCALAR_TRUNC] = { NULL, truncate_number },
   [LOOM_SCALAR_SQRT] = { "Sqrt" },
   [LOOM_SCALAR_RSQRT] = { NULL, rsqrt },

@@ -151,9 +151,11 @@ size_var (OnnxExport *all, const OnnxSize *size)
 OnnxVar *
 onnx_sizes_var (OnnxExport *all, guint n, const OnnxSize *sizes)
 {
-  gint64 plain_sizes[LOOM_SHAPE_MAX_RANK];
-  OnnxVar *part[LOOM_SHAPE_MAX_RANK];
+  gint64 plain_sizes[2 * LOOM_SHAPE_MAX_RANK + 2];
+  OnnxVar *part[2 * LOOM_SHAPE_MAX_RANK + 2];
   gboolean is_plain = TRUE;
+
+  g_assert (n <= G_N_ELEMENTS (part));
 
   for (guint i = 0; i < n; i++)
     {

@@ -369,7 +369,10 @@ add_outputs (LoomOnnxWriter *self, const GArray *outputs)
           all->path = name;
           v = onnx_call (all, "Identity", ONNX_VARS (v));
           v->producer->path = loom_net_node (self->net, source->node)->path;
+          /* op="parameter" has its weight under the port's name. */
+          g_autofree char *full = g_strconcat (name, ".out", NULL);
           take_name (all, v, name);
+          take_name (all, v, full);
           all->path = NULL;
         }
       if (loom_net_is_weight (self->net, source))

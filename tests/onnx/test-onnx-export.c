@@ -1,0 +1,388 @@
+/* Every sample of every operator goes out as an ONNX model, comes in again, and gives the same numbers.
+ *
+ * Each is written twice, with its sizes open and with numbers for them; the second has to come in again. What is
+ * refused stands in the lists below, with nothing else in them. GRADLOOM_EXPORT_FOLDER=DIR keeps each model with its
+ * inputs and what should come out, for tests/reference/onnx_models.py, which gives them to onnxruntime.
+ * GRADLOOM_EXPORT_ONLY='conv*' does a few. */
+#include "engine/interop/loom-npy.h"
+#include "engine/interop/onnx/loom-onnx.h"
+#include "tests/ops/op-sample.h"
+#include "tests/program/eval.h"
+
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+/* What is refused, by what a sample is called, and why it is. */
+typedef struct
+{
+  const char *pattern, *reason;
+  gboolean met;
+} Refusal;
+
+static Refusal refused[] = {
+  { "gradient *", "it differentiates" },
+  { "scatter *reduce=amax*", "operator set 18" },
+  { "scatter *reduce=amin*", "operator set 18" },
+  { "scatter_nd *reduction=max*", "operator set 18" },
+  { "scatter_nd *reduction=min*", "operator set 18" },
+};
+/* Only with open sizes: nothing else in these samples has the symbol, or its number decides what is computed. */
+static Refusal sized[] = {
+  { "constant *shape=B*", "no input of the model tells" }, { "full *shape=B*", "no input of the model tells" },
+  { "zeros *shape=B*", "no input of the model tells" },    { "ones *shape=B*", "no input of the model tells" },
+  { "expand *B*", "no input of the model tells" },         { "chunk *", "" },
+  { "unflatten *", "does not hold for every size" },
+};
+
+static guint n_models, n_open;
+
+static void
+expect_refusal (Refusal *list, guint n, const char *what, const char *why)
+{
+  for (guint i = 0; i < n; i++)
+    if (g_pattern_match_simple (list[i].pattern, what) && strstr (why, list[i].reason))
+      {
+        list[i].met = TRUE;
+        return;
+      }
+  g_test_message ("%s is refused, and not expected to be: %s", what, why);
+  g_test_fail ();
+}
+
+static void
+check_met (const Refusal *list, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    if (!list[i].met)
+      {
+        g_test_message ("“%s” is no longer refused: %s", list[i].pattern, list[i].reason);
+        g_test_fail ();
+      }
+}
+
+/* ---- values ------------------------------------------------------------- */
+
+typedef struct
+{
+  GHashTable *inputs, *weights; /* name → LoomTensor */
+  GPtrArray *outputs;           /* LoomTensor */
+  GPtrArray *names;             /* of outputs */
+} Values;
+
+static void
+values_clear (Values *v)
+{
+  g_clear_pointer (&v->inputs, g_hash_table_unref);
+  g_clear_pointer (&v->weights, g_hash_table_unref);
+  g_clear_pointer (&v->outputs, g_ptr_array_unref);
+  g_clear_pointer (&v->names, g_ptr_array_unref);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Values, values_clear)
+
+static GHashTable *
+table_new (void)
+{
+  return g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)loom_tensor_unref);
+}
+
+static void
+values_init (Values *v)
+{
+  v->inputs = table_new ();
+  v->weights = table_new ();
+  v->outputs = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  v->names = g_ptr_array_new_with_free_func (g_free);
+}
+
+/* A statistic is no zero and no one, so that a layer that forgets it shows. */
+static void
+fill_slot (LoomTensor *t, const LoomSlot *slot, GRand *rand)
+{
+  if (slot->kind == LOOM_SLOT_SCALAR)
+    {
+      for (gint64 i = 0; i < t->count; i++)
+        loom_tensor_set (t, i, slot->init.kind == LOOM_INIT_CONSTANT ? slot->init.a : 0);
+      return;
+    }
+  eval_fill (t, g_str_has_suffix (slot->name, "running_var") ? "positive" : NULL, rand);
+}
+
+/* Gives every input and slot of a program its numbers: those that are kept under its name, else new ones, which are
+ * then kept. */
+static void
+feed (Eval *e, Values *v, const char *range, GRand *rand)
+{
+  for (LoomValue k = 1; k <= loom_program_n_values (e->p); k++)
+    {
+      const LoomValueInfo *info = loom_value_info (e->p, k);
+      const LoomSlot *slot = info->slot >= 0 ? loom_program_get_slot (e->p, (guint)info->slot) : NULL;
+      const char *name = slot ? slot->name : info->input >= 0 ? loom_program_get_input (e->p, info->input)->name : NULL;
+      GHashTable *table = slot ? v->weights : v->inputs;
+      LoomTensor *t = eval_tensor (e, k), *kept = name ? g_hash_table_lookup (table, name) : NULL;
+
+      if (!name)
+        continue;
+      if (kept)
+        {
+          g_assert_cmpint (kept->count, ==, t->count);
+          for (gint64 i = 0; i < t->count; i++)
+            loom_tensor_set (t, i, loom_tensor_get (kept, i));
+          continue;
+        }
+      g_assert_nonnull (rand);
+      if (slot)
+        fill_slot (t, slot, rand);
+      else
+        eval_fill (t, range, rand);
+      g_hash_table_insert (table, g_strdup (name), loom_tensor_convert (t, t->dtype, FALSE, NULL));
+    }
+}
+
+/* Computes ports of a graph, counting first what only the data sizes. */
+static void
+evaluate (const LoomGraph *graph, const LoomBinding *sizes, guint n, const char *const *ports, Values *v,
+          const char *range, GRand *rand)
+{
+  LoomBinding binding = *sizes;
+
+  for (;;)
+    {
+      g_autoptr (LoomFaults) faults = loom_faults_new ();
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LoomNet) net = loom_net_new (graph, &binding, faults);
+      g_autofree LoomNetSource *wanted = g_new0 (LoomNetSource, n);
+      g_autofree LoomValue *value = g_new0 (LoomValue, n);
+      LoomLowerOptions options = { .float_dtype = LOOM_F32, .n_wanted = n, .wanted = wanted };
+      LoomValue size;
+      int open;
+
+      for (guint i = 0; i < n; i++)
+        {
+          wanted[i].node = (guint)loom_net_find_port (net, ports[i], &wanted[i].output, &error);
+          g_assert_no_error (error);
+        }
+      open = loom_net_open_size (net, &options);
+      g_autoptr (LoomProgram) p = open >= 0 ? loom_lower_size (net, &options, (guint)open, &size, &error)
+                                            : loom_lower (net, &options, value, &error);
+      g_assert_no_error (error);
+      g_autoptr (Eval) e = eval_new (p);
+      feed (e, v, range, rand);
+      eval_run (e);
+      if (open >= 0)
+        {
+          gint64 count = (gint64)eval_scalar (e, size);
+          binding.value[loom_net_node (net, (guint)open)->own_symbol - 'A'] = count > 0 ? count : LOOM_BOUND_TO_ZERO;
+          continue;
+        }
+      for (guint i = 0; i < n; i++)
+        g_ptr_array_add (v->outputs, loom_tensor_ref (eval_tensor (e, value[i])));
+      return;
+    }
+}
+
+static void
+compare (const LoomTensor *is, const LoomTensor *should, const char *what, const char *port)
+{
+  LoomShape a = loom_tensor_shape (is), b = loom_tensor_shape (should);
+  double scale = 1;
+
+  if (!loom_shape_equal (&a, &b) || is->dtype != should->dtype)
+    {
+      g_autofree char *sa = loom_shape_to_string (&a), *sb = loom_shape_to_string (&b);
+      g_test_message ("%s, %s: %s %s, not %s %s", what, port, loom_dtype_name (is->dtype), sa,
+                      loom_dtype_name (should->dtype), sb);
+      g_test_fail ();
+      return;
+    }
+  for (gint64 i = 0; i < should->count; i++)
+    if (isfinite (loom_tensor_get (should, i)))
+      scale = MAX (scale, fabs (loom_tensor_get (should, i)));
+  for (gint64 i = 0; i < is->count; i++)
+    {
+      double x = loom_tensor_get (is, i), y = loom_tensor_get (should, i);
+      if (isfinite (y) ? fabs (x - y) <= 1e-5 * scale : isnan (y) ? isnan (x) : x == y)
+        continue;
+      g_test_message ("%s, %s: element %" G_GINT64_FORMAT " is %.9g, not %.9g", what, port, i, x, y);
+      g_test_fail ();
+      return;
+    }
+}
+
+/* ---- there and back ------------------------------------------------------- */
+
+static void
+keep (const char *kind, GBytes *bytes, const Values *v, const char *what)
+{
+  const char *folder = g_getenv ("GRADLOOM_EXPORT_FOLDER");
+  g_autofree char *at = NULL, *model = NULL, *text = NULL;
+  g_autoptr (GError) error = NULL;
+  GHashTableIter iter;
+  gpointer name, tensor;
+
+  if (!folder)
+    return;
+  at = g_strdup_printf ("%s/%04u-%s", folder, n_models, kind);
+  g_assert_cmpint (g_mkdir_with_parents (at, 0755), ==, 0);
+  model = g_build_filename (at, "model.onnx", NULL);
+  text = g_build_filename (at, "what.txt", NULL);
+  g_assert_true (g_file_set_contents (model, g_bytes_get_data (bytes, NULL), (gssize)g_bytes_get_size (bytes), NULL));
+  g_assert_true (g_file_set_contents (text, what, -1, NULL));
+  g_hash_table_iter_init (&iter, v->inputs);
+  while (g_hash_table_iter_next (&iter, &name, &tensor))
+    {
+      g_autofree char *path = g_strdup_printf ("%s/in-%s.npy", at, (char *)name);
+      loom_npy_save (path, tensor, &error);
+      g_assert_no_error (error);
+    }
+  for (guint i = 0; i < v->outputs->len; i++)
+    {
+      g_autofree char *path = g_strdup_printf ("%s/out-%u.npy", at, i);
+      loom_npy_save (path, v->outputs->pdata[i], &error);
+      g_assert_no_error (error);
+    }
+}
+
+/* FALSE with the reasons in a message where it is refused. */
+static GBytes *
+write_model (const LoomGraph *graph, const LoomBinding *sizes, const Values *v, const char *what, char **why)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) ports = g_ptr_array_new ();
+  LoomOnnxWriteOptions options = { .sizes = *sizes };
+
+  for (guint i = 0; i < v->names->len; i++)
+    g_ptr_array_add (ports, v->names->pdata[i]);
+  g_ptr_array_add (ports, NULL);
+  options.outputs = (const char *const *)ports->pdata;
+  g_autoptr (LoomOnnxWriter) writer = loom_onnx_writer_new (graph, &options, v->weights, faults, &error);
+  if (!writer && !error)
+    loom_faults_to_error (faults, NULL, &error);
+  *why = error ? g_strdup (error->message) : NULL;
+  return writer ? loom_onnx_writer_bytes (writer, NULL) : NULL;
+}
+
+/* What came out of the model by the same names. */
+static void
+read_and_run (GBytes *bytes, const LoomBinding *sizes, const Values *first, const char *what)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomOnnx) model
+      = loom_onnx_read_data (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), "model", NULL, faults, &error);
+  g_auto (Values) v = { 0 };
+  g_autoptr (GPtrArray) ports = g_ptr_array_new ();
+
+  if (!model && !error)
+    loom_faults_to_error (faults, NULL, &error);
+  if (!model)
+    {
+      g_test_message ("%s: cannot be read again: %s", what, error->message);
+      g_test_fail ();
+      return;
+    }
+  values_init (&v);
+  for (guint i = 0; i < model->weights->len; i++)
+    {
+      const LoomNamedTensor *weight = model->weights->pdata[i];
+      g_hash_table_insert (v.weights, g_strdup (weight->name), loom_tensor_ref (weight->tensor));
+    }
+  for (guint i = 0; i < model->inputs->len; i++)
+    {
+      const LoomOnnxPort *port = model->inputs->pdata[i];
+      LoomTensor *t = g_hash_table_lookup (first->inputs, port->name);
+      if (port->node && t)
+        g_hash_table_insert (v.inputs, g_strdup (port->node), loom_tensor_ref (t));
+    }
+  g_assert_cmpuint (model->outputs->len, ==, first->outputs->len);
+  for (guint i = 0; i < model->outputs->len; i++)
+    g_ptr_array_add (ports, ((LoomOnnxPort *)model->outputs->pdata[i])->node);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (1);
+  evaluate (model->graph, sizes, ports->len, (const char *const *)ports->pdata, &v, NULL, rand);
+  for (guint i = 0; i < ports->len; i++)
+    compare (v.outputs->pdata[i], first->outputs->pdata[i], what, first->names->pdata[i]);
+}
+
+/* A model with open sizes has to be right for others than those that the sample has, too; onnxruntime is asked. */
+static void
+keep_other_size (GBytes *bytes, const LoomGraph *graph, const Values *first, const LoomSample *sample, const char *what)
+{
+  static const LoomBinding other = { .value = { ['B' - 'A'] = 6, ['T' - 'A'] = 7 } };
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (graph, &other, faults);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (12);
+  g_auto (Values) v = { 0 };
+
+  if (!g_getenv ("GRADLOOM_EXPORT_FOLDER") || loom_faults_count (faults) > 0)
+    return;
+  values_init (&v);
+  g_hash_table_unref (v.weights);
+  v.weights = g_hash_table_ref (first->weights);
+  evaluate (graph, &other, first->names->len, (const char *const *)first->names->pdata, &v, sample->range, rand);
+  keep ("other", bytes, &v, what);
+}
+
+static void
+check_sample (const LoomOp *op, const LoomSample *sample, const char *what)
+{
+  static const LoomBinding open = { 0 };
+  const char *only = g_getenv ("GRADLOOM_EXPORT_ONLY");
+  g_autofree char *text = NULL, *why = NULL, *why_open = NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+  g_auto (Values) v = { 0 };
+
+  if (only && !g_pattern_match_simple (only, op->name))
+    return;
+  g_test_message ("%s", what);
+  text = op_sample_graph (op, sample);
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (text, strlen (text), "sample", faults, NULL);
+  g_autoptr (LoomNet) net = loom_net_new (graph, &op_sample_binding, faults);
+  guint node = (guint)loom_net_find (net, "n");
+  values_init (&v);
+  for (guint i = 0; i < loom_net_node (net, node)->n_outputs; i++)
+    g_ptr_array_add (v.names, loom_net_port_name (net, node, i));
+  evaluate (graph, &op_sample_binding, v.names->len, (const char *const *)v.names->pdata, &v, sample->range, rand);
+
+  g_autoptr (GBytes) fixed_model = write_model (graph, &op_sample_binding, &v, what, &why);
+  g_autoptr (GBytes) open_model = write_model (graph, &open, &v, what, &why_open);
+  n_models++;
+  n_open += open_model != NULL;
+  if (!fixed_model)
+    {
+      g_assert_null (open_model);
+      expect_refusal (refused, G_N_ELEMENTS (refused), what, why);
+      return;
+    }
+  if (!open_model)
+    expect_refusal (sized, G_N_ELEMENTS (sized), what, why_open);
+  keep ("fixed", fixed_model, &v, what);
+  if (open_model)
+    {
+      keep ("open", open_model, &v, what);
+      keep_other_size (open_model, graph, &v, sample, what);
+    }
+  read_and_run (fixed_model, &op_sample_binding, &v, what);
+}
+
+static void
+test_samples (void)
+{
+  op_sample_for_each (check_sample);
+  if (!g_getenv ("GRADLOOM_EXPORT_ONLY"))
+    {
+      check_met (refused, G_N_ELEMENTS (refused));
+      check_met (sized, G_N_ELEMENTS (sized));
+    }
+  g_test_message ("%u samples, %u of them with open sizes", n_models, n_open);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/onnx-export/samples", test_samples);
+  return g_test_run ();
+}

@@ -1,0 +1,12 @@
+/* The samples of the operator table as graphs: inputs i0, i1, … and the operator as node n. */
+#pragma once
+
+#include "engine/ops/loom-net.h"
+
+/* What the samples' symbols stand for: B is 4, T is 5. */
+extern const LoomBinding op_sample_binding;
+
+/* The text of the graph; its symbols are open. */
+char *op_sample_graph (const LoomOp *op, const LoomSample *sample);
+/* Calls visit for each sample of each operator; what names it in messages. */
+void op_sample_for_each (void (*visit) (const LoomOp *op, const LoomSample *sample, const char *what));
