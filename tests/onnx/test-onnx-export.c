@@ -68,6 +68,7 @@ typedef struct
   GHashTable *inputs, *weights; /* name → LoomTensor */
   GPtrArray *outputs;           /* LoomTensor */
   GPtrArray *names;             /* of outputs */
+  gboolean is_random;           /* ONNX draws other numbers */
 } Values;
 
 static void
@@ -168,6 +169,8 @@ evaluate (const LoomGraph *graph, const LoomBinding *sizes, guint n, const char 
                                             : loom_lower (net, &options, value, &error);
       g_assert_no_error (error);
       g_autoptr (Eval) e = eval_new (p);
+      for (guint i = 0; i < loom_program_n_instrs (p); i++)
+        v->is_random = v->is_random || loom_program_instr (p, i)->prim->flags & LOOM_PRIM_RANDOM;
       feed (e, v, range, rand);
       eval_run (e);
       if (open >= 0)
@@ -238,7 +241,7 @@ keep (const char *kind, GBytes *bytes, const Values *v, const char *what)
     }
   for (guint i = 0; i < v->outputs->len; i++)
     {
-      g_autofree char *path = g_strdup_printf ("%s/out-%u.npy", at, i);
+      g_autofree char *path = g_strdup_printf ("%s/%s-%u.npy", at, v->is_random ? "random" : "out", i);
       loom_npy_save (path, v->outputs->pdata[i], &error);
       g_assert_no_error (error);
     }
@@ -364,7 +367,10 @@ check_sample (const LoomOp *op, const LoomSample *sample, const char *what)
       keep ("open", open_model, &v, what);
       keep_other_size (open_model, graph, &v, sample, what);
     }
-  read_and_run (fixed_model, &op_sample_binding, &v, what);
+  if (v.is_random)
+    g_test_message ("%s draws its numbers: onnxruntime is asked for its shape only", what);
+  else
+    read_and_run (fixed_model, &op_sample_binding, &v, what);
 }
 
 static void

@@ -130,7 +130,8 @@ onnx_write_float (OnnxWrite *w, const char *param)
 static const OnnxWriter *
 find_writer (const char *op)
 {
-  static const OnnxWriter *const tables[] = { onnx_write_layer, onnx_write_pool, onnx_write_shape, onnx_write_other };
+  static const OnnxWriter *const tables[]
+      = { onnx_write_layer, onnx_write_pool, onnx_write_image, onnx_write_shape, onnx_write_other };
 
   for (guint t = 0; t < G_N_ELEMENTS (tables); t++)
     for (const OnnxWriter *writer = tables[t]; writer->op; writer++)
@@ -225,20 +226,24 @@ is_read (const LoomNet *net, guint node)
   return FALSE;
 }
 
-/* What a loss judges: the first input of the first loss on the way back from what is trained. A loss that is drawn from
- * smaller nodes has none, and then it is itself the answer. */
+/* What a loss judges: the first input of the first loss on the way back from what is trained. A penalty on weights is
+ * none, and a loss that is drawn from smaller nodes has none. */
 static guint
-find_loss (const LoomNet *net, guint node)
+find_loss (const LoomNet *net, guint node, gboolean *seen)
 {
   const LoomNetNode *n = loom_net_node (net, node);
 
-  if (n->op && n->op->category == LOOM_CATEGORY_LOSS && n->n_inputs > 0 && n->input[0].node != G_MAXUINT)
+  if (seen[node])
+    return G_MAXUINT;
+  seen[node] = TRUE;
+  if (n->op && n->op->category == LOOM_CATEGORY_LOSS && n->n_inputs > 0 && n->input[0].node != G_MAXUINT
+      && !(n->input_spec[0].flags & LOOM_PORT_VARIADIC))
     return node;
   for (guint k = 0; k < n->n_inputs; k++)
     {
       guint found = n->input[k].node == G_MAXUINT || loom_net_is_weight (net, &n->input[k])
                         ? G_MAXUINT
-                        : find_loss (net, n->input[k].node);
+                        : find_loss (net, n->input[k].node, seen);
       if (found != G_MAXUINT)
         return found;
     }
@@ -262,7 +267,8 @@ choose_outputs (LoomOnnxWriter *self, const LoomGraph *graph, GArray *sources)
   if (sources->len > 0)
     return;
   int node = loss ? loom_net_find_port (self->net, loss, &source.output, NULL) : -1;
-  guint judge = node >= 0 ? find_loss (self->net, (guint)node) : G_MAXUINT;
+  g_autofree gboolean *seen = g_new0 (gboolean, loom_net_n_nodes (self->net) + 1);
+  guint judge = node >= 0 ? find_loss (self->net, (guint)node, seen) : G_MAXUINT;
   if (judge != G_MAXUINT)
     {
       source = loom_net_node (self->net, judge)->input[0];
