@@ -2,6 +2,7 @@
  * ExportTarget and a line here. */
 #include "app/export-target.h"
 
+#include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,6 +60,16 @@ read_size (const char *text, LoomBinding *sizes)
   return TRUE;
 }
 
+/* What is read must not be written over. */
+static gboolean
+is_same_file (const char *a, const char *b)
+{
+  GStatBuf x, y;
+
+  return a && b && g_stat (a, &x) == 0 && g_stat (b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino
+         && S_ISREG (x.st_mode);
+}
+
 static int
 run_target (const ExportTarget *target, ExportJob *job)
 {
@@ -114,6 +125,8 @@ run (const Command *command, int argc, char **argv)
                        LOOM_VERSION, list);
       else if (wrong)
         command_usage (command, "--size %s: it takes a letter and a positive number, as in --size B=1.", wrong);
+      else if (is_same_file (job.file, argv[1]) || is_same_file (job.file, job.weights))
+        command_usage (command, "-o %s is what is read; give another name.", job.file);
       else
         {
           job.path = argv[1];

@@ -48,6 +48,24 @@ read_weights (ExportJob *job, GError **error)
   return g_steal_pointer (&weights);
 }
 
+/* A size that the graph does not have is a slip of the finger. */
+static gboolean
+check_sizes (const ExportJob *job, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (job->graph, NULL, faults);
+  g_autofree char *open = loom_net_symbols (net);
+
+  for (char c = 'A'; c <= 'Z'; c++)
+    if (job->sizes.value[c - 'A'] != 0 && !strchr (open, c))
+      {
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--size %c: the graph has no such open size. It has: %s.", c,
+                     *open ? open : "none");
+        return FALSE;
+      }
+  return TRUE;
+}
+
 static void
 print_ports (const LoomOnnxWriter *writer, gboolean outputs)
 {
@@ -66,13 +84,16 @@ run (ExportJob *job)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (GHashTable) weights = read_weights (job, &error);
+  g_autoptr (GHashTable) weights = NULL;
   g_autofree char *file = job->file ? g_strdup (job->file) : export_default_file (job, "onnx"), *data = NULL;
   LoomOnnxWriteOptions options = { .inputs = (const char *const *)job->inputs,
                                    .outputs = (const char *const *)job->outputs,
                                    .sizes = job->sizes };
   int status;
 
+  if (!check_sizes (job, &error))
+    return command_fail (job->command, g_steal_pointer (&error));
+  weights = read_weights (job, &error);
   if (!weights)
     {
       status = command_fail (job->command, g_steal_pointer (&error));
