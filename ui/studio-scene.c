@@ -24,6 +24,7 @@ typedef struct
   StudioScene *scene;
   GPtrArray *inputs, *outputs; /* of each item: GArray of StudioPort while it is built */
   GHashTable *by_id;
+  GHashTable *wide; /* of items with many inputs: a table of port names to indices + 1 */
 } Build;
 
 static void
@@ -44,6 +45,37 @@ port_find (GArray *ports, const char *name)
     if (strcmp (g_array_index (ports, StudioPort, i).name, name) == 0)
       return i;
   return STUDIO_NO_ITEM;
+}
+
+/* Ports from which a table of names is kept: a concat of thousands of inputs would otherwise be searched by each of its
+ * wires. */
+#define WIDE 16
+
+static void
+free_table (gpointer table)
+{
+  g_hash_table_unref (table);
+}
+
+/* port_find while wires are added, when an array only grows at its end. */
+static guint
+wire_port_find (Build *build, GArray *ports, const char *name)
+{
+  GHashTable *table;
+  gpointer found;
+
+  if (ports->len < WIDE)
+    return port_find (ports, name);
+  table = g_hash_table_lookup (build->wide, ports);
+  if (table == NULL)
+    {
+      table = g_hash_table_new (g_str_hash, g_str_equal);
+      g_hash_table_insert (build->wide, ports, table);
+    }
+  for (guint i = g_hash_table_size (table); i < ports->len; i++)
+    g_hash_table_insert (table, (gpointer)g_array_index (ports, StudioPort, i).name, GUINT_TO_POINTER (i + 1));
+  found = g_hash_table_lookup (table, name);
+  return found != NULL ? GPOINTER_TO_UINT (found) - 1 : STUDIO_NO_ITEM;
 }
 
 /* The port that a wire's end without a name means: the only required one, else the first. */
@@ -238,7 +270,7 @@ resolve_end (Build *build, const char *end, gboolean is_output, guint *item, gui
         name = g_strdup (is_output ? "out" : is_variadic (&build->scene->item[*item]) ? "0" : "input");
     }
   else
-    *port = port_find (ports, name);
+    *port = wire_port_find (build, ports, name);
   if (*port == STUDIO_NO_ITEM)
     {
       const LoomPortSpec *weight = is_output ? NULL : weight_spec (build->scene->item[*item].op, name);
@@ -267,6 +299,7 @@ add_links (Build *build, const LoomElement *scope)
   for (guint pass = 0; pass < 2; pass++)
     {
       g_array_set_size (links, 0);
+      g_hash_table_remove_all (build->wide);
       for (guint i = 0; i < n; i++)
         {
           const LoomElement *e = loom_element_child (scope, i);
@@ -299,46 +332,44 @@ add_links (Build *build, const LoomElement *scope)
   scene->link = (StudioLink *)(gpointer)g_array_free (links, FALSE);
 }
 
-static gboolean
-path_is_within (const char *path, const char *item_path, const char *id_path)
+/* The card that stands for a node of the net: the node itself, or the module instance that it is in; NULL when the path
+ * leads elsewhere. */
+static StudioItem *
+item_of_path (const Build *build, const char *scope_path, const char *path)
 {
-  gsize n = strlen (item_path), m = strlen (id_path);
+  gsize skip = scope_path[0] != '\0' ? strlen (scope_path) + 1 : 0;
+  g_autofree char *id = NULL;
+  gpointer found;
 
-  return (strncmp (path, item_path, n) == 0 && (path[n] == '\0' || path[n] == '.'))
-         || (strncmp (path, id_path, m) == 0 && (path[m] == '\0' || path[m] == '.'));
+  if (skip > 0 && (strncmp (path, scope_path, skip - 1) != 0 || path[skip - 1] != '.'))
+    return NULL;
+  id = g_strndup (path + skip, strcspn (path + skip, "."));
+  found = g_hash_table_lookup (build->by_id, id);
+  return found != NULL ? &build->scene->item[GPOINTER_TO_UINT (found) - 1] : NULL;
 }
 
 static void
-add_faults (StudioScene *scene, const char *scope_path, const LoomFaults *faults, StudioSceneFix fix, gpointer data)
+add_faults (const Build *build, const char *scope_path, const LoomFaults *faults, StudioSceneFix fix, gpointer data)
 {
   for (guint f = 0; f < loom_faults_length (faults); f++)
     {
       const LoomFault *fault = loom_faults_get (faults, f);
+      StudioItem *item = fault->node != NULL ? item_of_path (build, scope_path, fault->node) : NULL;
 
-      if (fault->node == NULL)
+      if (item == NULL)
         continue;
-      for (guint i = 0; i < scene->n_items; i++)
+      if (item->fault == NULL || (item->fault_is_warning && !fault->is_warning))
         {
-          StudioItem *item = &scene->item[i];
-          g_autofree char *id_path
-              = scope_path[0] != '\0' ? g_strdup_printf ("%s.%s", scope_path, item->id) : g_strdup (item->id);
-
-          if (!path_is_within (fault->node, item->path, id_path))
-            continue;
-          if (item->fault == NULL || (item->fault_is_warning && !fault->is_warning))
-            {
-              g_free (item->fault);
-              g_free (item->fault_port);
-              g_free (item->fix);
-              item->fault = g_strdup (fault->message);
-              item->fault_port = g_strdup (fault->port);
-              item->fault_is_warning = fault->is_warning;
-              item->fix = fix != NULL ? fix (fault, item->serial, data) : NULL;
-            }
-          else if (item->fix == NULL && fix != NULL && !fault->is_warning)
-            item->fix = fix (fault, item->serial, data);
-          break;
+          g_free (item->fault);
+          g_free (item->fault_port);
+          g_free (item->fix);
+          item->fault = g_strdup (fault->message);
+          item->fault_port = g_strdup (fault->port);
+          item->fault_is_warning = fault->is_warning;
+          item->fix = fix != NULL ? fix (fault, item->serial, data) : NULL;
         }
+      else if (item->fix == NULL && fix != NULL && !fault->is_warning)
+        item->fix = fix (fault, item->serial, data);
     }
 }
 
@@ -383,29 +414,19 @@ add_places (StudioScene *scene, const LoomElement *scope)
 /* What each card does of the whole net's work: nodes inside a module, and all copies of a repeat, count for its card.
  */
 static void
-add_costs (StudioScene *scene, GHashTable *by_id, const char *scope_path, const LoomNet *net)
+add_costs (const Build *build, const char *scope_path, const LoomNet *net)
 {
-  gsize skip = scope_path[0] != '\0' ? strlen (scope_path) + 1 : 0;
+  StudioScene *scene = build->scene;
   double total = 0;
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
-      char id[128];
-      gsize n;
-      gpointer found;
+      StudioItem *item = item_of_path (build, scope_path, node->path);
 
       total += node->cost.flops;
-      if (skip > 0 && (strncmp (node->path, scope_path, skip - 1) != 0 || node->path[skip - 1] != '.'))
-        continue;
-      n = strcspn (node->path + skip, ".");
-      if (n >= sizeof id)
-        continue;
-      memcpy (id, node->path + skip, n);
-      id[n] = '\0';
-      found = g_hash_table_lookup (by_id, id);
-      if (found != NULL)
-        scene->item[GPOINTER_TO_UINT (found) - 1].cost += node->cost.flops;
+      if (item != NULL)
+        item->cost += node->cost.flops;
     }
   for (guint i = 0; total > 0 && i < scene->n_items; i++)
     scene->item[i].cost /= total;
@@ -468,7 +489,8 @@ studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *
   Build build = { .scene = scene,
                   .inputs = g_ptr_array_new (),
                   .outputs = g_ptr_array_new (),
-                  .by_id = g_hash_table_new (g_str_hash, g_str_equal) };
+                  .by_id = g_hash_table_new (g_str_hash, g_str_equal),
+                  .wide = g_hash_table_new_full (NULL, NULL, NULL, free_table) };
   guint n = loom_element_n_children (scope), k = 0;
 
   for (guint i = 0; i < n; i++)
@@ -507,16 +529,17 @@ studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *
       item->output = (StudioPort *)(gpointer)g_array_free (out, FALSE);
       studio_scene_card_size (item->n_inputs, item->n_outputs, &item->width, &item->height);
     }
-  for (guint i = 0; i < scene->n_links; i++)
+  for (guint i = scene->n_links; i-- > 0;)
     {
       StudioLink *link = &scene->link[i];
       StudioPort *out = &scene->item[link->from].output[link->output];
       StudioPort *in = &scene->item[link->to].input[link->input];
 
-      if (out->n_links++ == 0)
-        out->link = i;
-      if (in->n_links++ == 0)
-        in->link = i;
+      out->n_links++;
+      in->n_links++;
+      link->next_out = out->link;
+      link->next_in = in->link;
+      out->link = in->link = i;
       link->typed = out->typed;
       link->type = out->type;
       in->typed = out->typed;
@@ -525,7 +548,7 @@ studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *
         link->label = loom_shape_to_string (&link->type.shape);
     }
   if (faults != NULL)
-    add_faults (scene, scope_path, faults, fix, data);
+    add_faults (&build, scope_path, faults, fix, data);
   for (guint i = 0; i < scene->n_links; i++)
     {
       StudioLink *link = &scene->link[i];
@@ -537,11 +560,12 @@ studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *
   add_places (scene, scope);
   add_remarks (scene, scope);
   if (net != NULL)
-    add_costs (scene, build.by_id, scope_path, net);
+    add_costs (&build, scope_path, net);
 
   g_ptr_array_unref (build.inputs);
   g_ptr_array_unref (build.outputs);
   g_hash_table_unref (build.by_id);
+  g_hash_table_unref (build.wide);
   return scene;
 }
 

@@ -19,7 +19,7 @@ typedef struct
   gboolean variadic; /* the free end of a variadic input */
   gboolean weight;   /* an input that ties a weight to another tensor */
   guint n_links;     /* wires that end here */
-  guint link;        /* the first of them; STUDIO_NO_ITEM */
+  guint link;        /* the first of them, whose next_out or next_in leads on; STUDIO_NO_ITEM */
   gboolean typed;
   LoomType type; /* of an output; an input has its wire's */
 } StudioPort;
@@ -53,6 +53,7 @@ typedef struct
 {
   guint64 serial;
   guint from, output, to, input; /* indices of items and of their ports */
+  guint next_out, next_in;       /* the next wire at the same output, at the same input; STUDIO_NO_ITEM */
   gboolean typed;
   gboolean fault; /* the card it leads to blames this port */
   LoomType type;

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Runs a program on a virtual screen of its own, with a session bus of its own: with-display.sh PROGRAM [ARGUMENT…]
+# What services of that bus print is no part of the program's own output.
 # Software drawing, so that what is measured and compared does not depend on a graphics card.
 for need in Xvfb dbus-run-session; do
   command -v "$need" >/dev/null || { echo "1..0 # SKIP $need is not installed"; exit 77; }
@@ -15,7 +16,7 @@ if [ -z "$number" ]; then
   exit 1
 fi
 DISPLAY=":$number" GDK_BACKEND=x11 GSK_RENDERER=cairo GDK_DEBUG=gl-disable NO_AT_BRIDGE=1 GSETTINGS_BACKEND=memory \
-  XDG_STATE_HOME="$folder/state" dbus-run-session -- "$@"
+  XDG_STATE_HOME="$folder/state" dbus-run-session -- sh -c 'exec "$@" >&3 3>&-' sh "$@" 3>&1 >&2
 status=$?
 kill "$server" 2>/dev/null
 wait "$server" 2>/dev/null

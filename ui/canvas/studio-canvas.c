@@ -60,27 +60,46 @@ studio_canvas_node (StudioCanvas *self, guint64 serial)
 }
 
 static void
+remove_node (StudioCanvas *self, GtkWidget *node)
+{
+  g_hash_table_remove (self->nodes, studio_node_peek_serial (STUDIO_NODE (node)));
+  /* The focus must not fall out of the canvas with the card that had it. */
+  if (gtk_widget_has_focus (node))
+    gtk_widget_grab_focus (GTK_WIDGET (self));
+  gtk_accessible_reset_relation (GTK_ACCESSIBLE (node), GTK_ACCESSIBLE_RELATION_FLOW_TO);
+  gtk_widget_unparent (node);
+}
+
+/* Removes the cards that the scene does not have; all cards when scene is NULL. */
+static void
 remove_gone (StudioCanvas *self, const StudioScene *scene)
 {
-  GHashTableIter iter;
-  gpointer node;
-  g_autoptr (GPtrArray) gone = g_ptr_array_new ();
+  GtkWidget *next;
 
-  g_hash_table_iter_init (&iter, self->nodes);
-  while (g_hash_table_iter_next (&iter, NULL, &node))
-    if (studio_scene_find (scene, studio_node_get_serial (node)) == STUDIO_NO_ITEM)
-      {
-        g_ptr_array_add (gone, node);
-        g_hash_table_iter_remove (&iter);
-      }
-  for (guint i = 0; i < gone->len; i++)
+  for (GtkWidget *child = gtk_widget_get_first_child (GTK_WIDGET (self)); child != NULL; child = next)
     {
-      /* The focus must not fall out of the canvas with the card that had it. */
-      if (gtk_widget_has_focus (gone->pdata[i]))
-        gtk_widget_grab_focus (GTK_WIDGET (self));
-      gtk_accessible_reset_relation (gone->pdata[i], GTK_ACCESSIBLE_RELATION_FLOW_TO);
-      gtk_widget_unparent (gone->pdata[i]);
+      next = gtk_widget_get_next_sibling (child);
+      if (STUDIO_IS_NODE (child)
+          && (scene == NULL
+              || studio_scene_find (scene, studio_node_get_serial (STUDIO_NODE (child))) == STUDIO_NO_ITEM))
+        remove_node (self, child);
     }
+}
+
+/* More cards than this that come and go at once are a job for starting afresh. */
+#define MANY_CARDS 200
+
+/* GTK tells a screen reader at what index each child comes or goes, and counts the children before it to know. One by
+ * one among 20,000 others that is a minute; the first child is none. So cards are made from the last to the first, and
+ * where many change, all go, each as the first, and all are made anew. */
+static gboolean
+is_much_new (StudioCanvas *self, const StudioScene *scene)
+{
+  guint kept = 0, had = g_hash_table_size (self->nodes);
+
+  for (guint i = 0; i < scene->n_items; i++)
+    kept += g_hash_table_contains (self->nodes, &scene->item[i].serial);
+  return had > 0 && (had - kept) + (scene->n_items - kept) > MANY_CARDS;
 }
 
 static void
@@ -130,27 +149,44 @@ place_again (StudioCanvas *self)
 }
 
 static void
-sync_scene (StudioCanvas *self)
+make_nodes (StudioCanvas *self, const StudioScene *scene)
 {
-  StudioScene *scene = studio_document_get_scene (self->document);
-  double dx = self->shift_dx, dy = self->shift_dy;
-  g_autofree char *description = NULL;
+  GtkWidget *next = NULL;
 
-  self->stale = FALSE;
-  self->shift_dx = self->shift_dy = 0;
-  forget_moving (self);
-  for (guint i = 0; i < scene->n_items; i++)
+  for (guint i = scene->n_items; i-- > 0;)
     {
       StudioNode *node = studio_canvas_node (self, scene->item[i].serial);
 
       if (node == NULL)
         {
           node = studio_node_new (self, scene->item[i].serial);
-          gtk_widget_set_parent (GTK_WIDGET (node), GTK_WIDGET (self));
+          gtk_widget_insert_before (GTK_WIDGET (node), GTK_WIDGET (self), next);
           g_hash_table_insert (self->nodes, (gpointer)studio_node_peek_serial (node), node);
         }
+      next = GTK_WIDGET (node);
       studio_node_update (node, scene, i, studio_document_is_selected (self->document, scene->item[i].serial));
     }
+}
+
+static void
+sync_scene (StudioCanvas *self)
+{
+  StudioScene *scene = studio_document_get_scene (self->document);
+  double dx = self->shift_dx, dy = self->shift_dy;
+  guint64 focused = 0;
+  g_autofree char *description = NULL;
+
+  self->stale = FALSE;
+  self->shift_dx = self->shift_dy = 0;
+  forget_moving (self);
+  if (is_much_new (self, scene))
+    {
+      focused = studio_canvas_focused (self) != NULL ? self->last_focus : 0;
+      remove_gone (self, NULL);
+    }
+  make_nodes (self, scene);
+  if (studio_canvas_node (self, focused) != NULL)
+    gtk_widget_grab_focus (GTK_WIDGET (studio_canvas_node (self, focused)));
   for (guint i = 0; i < scene->n_items; i++)
     studio_node_update_accessible (studio_canvas_node (self, scene->item[i].serial), scene,
                                    studio_document_is_selected (self->document, scene->item[i].serial));

@@ -558,26 +558,31 @@ studio_node_refresh (StudioNode *self, gboolean texts)
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
+/* More names than this say nothing to anybody who hears them. */
+#define MAX_NAMES 12
+
+static guint
+next_link (const StudioScene *scene, guint link, gboolean outgoing)
+{
+  return outgoing ? scene->link[link].next_out : scene->link[link].next_in;
+}
+
 static void
 add_neighbours (GString *s, const StudioScene *scene, guint item, gboolean outgoing)
 {
-  guint n = 0;
+  guint n = 0, all = 0;
 
   for (guint p = 0; p < (outgoing ? scene->item[item].n_outputs : scene->item[item].n_inputs); p++)
     {
       const StudioPort *port = outgoing ? &scene->item[item].output[p] : &scene->item[item].input[p];
 
-      for (guint i = port->link, seen = 0; seen < port->n_links && i < scene->n_links; i++)
-        {
-          const StudioLink *l = &scene->link[i];
-
-          if (outgoing ? l->from != item || l->output != p : l->to != item || l->input != p)
-            continue;
-          seen++;
-          g_string_append_printf (s, "%s%s", n++ == 0 ? (outgoing ? "; to " : "; from ") : ", ",
-                                  scene->item[outgoing ? l->to : l->from].id);
-        }
+      all += port->n_links;
+      for (guint i = port->link; i != STUDIO_NO_ITEM && n < MAX_NAMES; i = next_link (scene, i, outgoing))
+        g_string_append_printf (s, "%s%s", n++ == 0 ? (outgoing ? "; to " : "; from ") : ", ",
+                                scene->item[outgoing ? scene->link[i].to : scene->link[i].from].id);
     }
+  if (all > n)
+    g_string_append_printf (s, " and %u more", all - n);
 }
 
 void
@@ -590,6 +595,7 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
                                             titled ? ")" : "", studio_item_title (item));
   g_autoptr (GString) description = g_string_new (NULL);
   gboolean fault = item->fault != NULL && !item->fault_is_warning;
+  g_autoptr (GHashTable) known = NULL;
   GList *targets = NULL;
   guint digest;
 
@@ -612,17 +618,17 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
   add_neighbours (description, scene, self->item, TRUE);
 
   digest = mix (mix (selected + 2 * fault, label), description->str);
+  known = g_hash_table_new (NULL, NULL);
   for (guint p = 0; p < item->n_outputs; p++)
-    for (guint i = item->output[p].link, seen = 0; seen < item->output[p].n_links && i < scene->n_links; i++)
-      if (scene->link[i].from == self->item && scene->link[i].output == p)
-        {
-          StudioNode *to = studio_canvas_node (self->canvas, scene->item[scene->link[i].to].serial);
+    for (guint i = item->output[p].link; i != STUDIO_NO_ITEM; i = scene->link[i].next_out)
+      {
+        StudioNode *to = studio_canvas_node (self->canvas, scene->item[scene->link[i].to].serial);
 
-          seen++;
-          digest = digest * 31 + (guint)scene->item[scene->link[i].to].serial;
-          if (to != NULL && g_list_find (targets, to) == NULL)
-            targets = g_list_append (targets, to);
-        }
+        digest = digest * 31 + (guint)scene->item[scene->link[i].to].serial;
+        if (to != NULL && g_hash_table_add (known, to))
+          targets = g_list_prepend (targets, to);
+      }
+  targets = g_list_reverse (targets);
   if (digest == self->flow_digest)
     {
       g_list_free (targets);
