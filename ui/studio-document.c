@@ -304,6 +304,34 @@ studio_document_end (StudioDocument *self)
     studio_document_hash (self);
 }
 
+guint
+studio_document_n_steps (StudioDocument *self)
+{
+  return self->undo->len;
+}
+
+void
+studio_document_fold (StudioDocument *self, guint n)
+{
+  g_return_if_fail (self->depth == 0);
+  if (self->undo->len <= n + 1)
+    return;
+  while (self->undo->len > n + 1)
+    {
+      StudioStep *step = g_ptr_array_steal_index (self->undo, self->undo->len - 1);
+      StudioStep *into = g_ptr_array_index (self->undo, self->undo->len - 1);
+
+      for (guint i = 0; i < step->inverses->len; i++)
+        g_ptr_array_add (into->inverses, g_steal_pointer (&step->inverses->pdata[i]));
+      if (self->run_graph != NULL && GPOINTER_TO_INT (g_hash_table_lookup (self->run_meaning, &step->id)))
+        g_hash_table_insert (self->run_meaning, g_memdup2 (&into->id, sizeof into->id), GINT_TO_POINTER (TRUE));
+      step_free (step);
+    }
+  g_clear_pointer (&self->merge_key, g_free);
+  /* What undo would take back has another name now. */
+  studio_document_changed (self);
+}
+
 static void
 take_back (StudioDocument *self, StudioStep *step, GPtrArray *redo)
 {

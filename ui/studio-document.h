@@ -130,6 +130,10 @@ gboolean studio_document_undo (StudioDocument *self);
 gboolean studio_document_redo (StudioDocument *self);
 const char *studio_document_undo_name (StudioDocument *self); /* NULL: nothing to undo */
 const char *studio_document_redo_name (StudioDocument *self);
+guint studio_document_n_steps (StudioDocument *self); /* that can be undone */
+/* Makes one step, under the name of the first, of all that were done since there were n: for a command whose second
+ * half has to see what inference says of the first. */
+void studio_document_fold (StudioDocument *self, guint n);
 
 /* ---- selection ---------------------------------------------------------- */
 

@@ -11,7 +11,8 @@ struct _StudioInspector
   GtkWidget parent_instance;
 
   StudioDocument *document;
-  GtkWidget *stack, *box, *empty;
+  GtkWidget *stack, *empty; /* pages: of the selection, and for none */
+  GtkWidget *page, *box;    /* of the selection: its scroller and what scrolls in it */
   guint64 serial;     /* of the node that is shown */
   char *shown;        /* its operator or module: what the rows were built for */
   GPtrArray *rows;    /* InspectorRow */

@@ -45,6 +45,19 @@ add_label (StudioInspector *self, const char *text, const char *css)
   return label;
 }
 
+/* A name may be of any length: what does not fit is in the tooltip. */
+static GtkWidget *
+new_title (const char *text)
+{
+  GtkWidget *label = gtk_label_new (text);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
+  gtk_widget_set_tooltip_text (label, text);
+  gtk_widget_add_css_class (label, "title-4");
+  return label;
+}
+
 static GtkWidget *
 add_group (StudioInspector *self, const char *title)
 {
@@ -418,6 +431,7 @@ add_documentation (StudioInspector *self, const LoomOp *op)
 
   label = gtk_label_new (text);
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_widget_set_margin_top (label, 6);
   gtk_expander_set_child (GTK_EXPANDER (expander), label);
@@ -448,17 +462,12 @@ clear (StudioInspector *self)
 static void
 build_node (StudioInspector *self, const StudioItem *item)
 {
-  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12), *titles = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0),
-            *label, *group;
+  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12), *label, *group;
 
   self->serial = item->serial;
   gtk_box_append (GTK_BOX (head),
                   gtk_image_new_from_icon_name (item->op != NULL ? item->op->icon : "view-grid-symbolic"));
-  label = gtk_label_new (studio_item_title (item));
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_widget_add_css_class (label, "title-4");
-  gtk_box_append (GTK_BOX (titles), label);
-  gtk_box_append (GTK_BOX (head), titles);
+  gtk_box_append (GTK_BOX (head), new_title (studio_item_title (item)));
   gtk_box_append (GTK_BOX (self->box), head);
   if (item->op != NULL && item->op->formula != NULL)
     {
@@ -550,6 +559,8 @@ selection_changed_cb (StudioInspector *self)
       return;
     }
   clear (self);
+  /* What is new is read from its beginning. */
+  gtk_adjustment_set_value (gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->page)), 0);
   g_clear_pointer (&self->shown, g_free);
   if (n == 0)
     {
@@ -632,10 +643,21 @@ studio_inspector_class_init (StudioInspectorClass *klass)
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "studioinspector");
 }
 
+/* Each page scrolls by itself and keeps its place. Nothing around them may scroll: of two scrollers, one in the other,
+ * the inner one takes the wheel and the outer one has the room. */
+static GtkWidget *
+new_page (GtkWidget *child)
+{
+  GtkWidget *scroller = gtk_scrolled_window_new ();
+
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), child);
+  return scroller;
+}
+
 static void
 studio_inspector_init (StudioInspector *self)
 {
-  GtkWidget *scroller = gtk_scrolled_window_new ();
   GtkEventController *key = gtk_event_controller_key_new ();
 
   g_signal_connect (key, "key-pressed", G_CALLBACK (key_cb), self);
@@ -645,10 +667,9 @@ studio_inspector_init (StudioInspector *self)
   self->cost_rows = g_ptr_array_new ();
   self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
   g_object_set (self->box, "margin-top", 12, "margin-bottom", 12, "margin-start", 12, "margin-end", 12, NULL);
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->box);
+  self->page = new_page (self->box);
   self->stack = gtk_stack_new ();
-  gtk_stack_add_named (GTK_STACK (self->stack), scroller, "selection");
+  gtk_stack_add_named (GTK_STACK (self->stack), self->page, "selection");
   self->empty = gtk_label_new ("Select a card to see its parameters");
   gtk_label_set_wrap (GTK_LABEL (self->empty), TRUE);
   gtk_widget_add_css_class (self->empty, "dim-label");
@@ -675,8 +696,8 @@ studio_inspector_set_empty_widget (StudioInspector *self, GtkWidget *widget)
   gboolean shown = gtk_stack_get_visible_child (GTK_STACK (self->stack)) == self->empty;
 
   gtk_stack_remove (GTK_STACK (self->stack), self->empty);
-  self->empty = widget;
-  gtk_stack_add_named (GTK_STACK (self->stack), widget, "empty");
+  self->empty = new_page (widget);
+  gtk_stack_add_named (GTK_STACK (self->stack), self->empty, "empty");
   if (shown)
     gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "empty");
 }

@@ -68,6 +68,7 @@ add_row (Chooser *self, const char *icon, const char *title, const char *subtitl
   choice->rank = 1;
   gtk_widget_set_hexpand (label, TRUE);
   gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
   gtk_label_set_ellipsize (GTK_LABEL (side), PANGO_ELLIPSIZE_END);
   gtk_widget_add_css_class (side, "dim-label");
   gtk_widget_add_css_class (side, "caption");
@@ -206,14 +207,17 @@ choose (Chooser *self, GtkListBoxRow *row)
     gboolean is_module = choice->is_module, has_loose = self->has_loose;
     StudioLoose loose = self->loose;
     double x = self->x, y = self->y;
+    guint steps = studio_document_n_steps (document);
 
     gtk_popover_popdown (GTK_POPOVER (self->popover));
     serial = is_module ? studio_document_add_module_instance (document, name, x, y)
                        : studio_document_add_node (document, name, x, y);
     if (serial == 0)
       return;
+    /* Which port fits is known only when the card is there; to whoever drew the wire both are one thing. */
     if (has_loose)
       join_loose (document, &loose, serial);
+    studio_document_fold (document, steps);
     studio_canvas_focus_item (canvas, studio_scene_find (studio_canvas_scene (canvas), serial), TRUE);
   }
 }

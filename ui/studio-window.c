@@ -200,7 +200,7 @@ make_parts (StudioWindow *self)
   self->inspector = studio_inspector_new (self->document);
   GtkWidget *settings = GTK_WIDGET (studio_training_settings_new (self->document));
   studio_inspector_set_empty_widget (self->inspector, settings);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->right_pane), GTK_WIDGET (self->inspector));
+  adw_bin_set_child (ADW_BIN (self->right_pane), GTK_WIDGET (self->inspector));
 
   self->run_panel = studio_run_panel_new (self->document, self->run);
   gtk_paned_set_end_child (GTK_PANED (self->split), GTK_WIDGET (self->run_panel));

@@ -56,6 +56,75 @@ skip_tag (const char *s, const char *end, guint *n)
   return s;
 }
 
+/* Behind a comment, an instruction or a CDATA section that begins at s; NULL where none begins. */
+static const char *
+skip_special (const char *s, const char *end)
+{
+  return begins (s, end, "<!--")        ? find (s + 4, end, "-->")
+         : begins (s, end, "<?")        ? find (s + 2, end, "?>")
+         : begins (s, end, "<![CDATA[") ? find (s, end, "]]>")
+                                        : NULL;
+}
+
+char *
+loom_reading_innermost_open (const char *data, gsize length, int *line)
+{
+  g_autoptr (GPtrArray) open = g_ptr_array_new ();
+  const char *s = data, *end = data + length, *innermost;
+  guint n;
+
+  while (s < end && (s = memchr (s, '<', (gsize)(end - s))) != NULL)
+    {
+      const char *tag = s, *behind = skip_special (s, end);
+
+      if (behind != NULL)
+        {
+          s = behind;
+          continue;
+        }
+      s = skip_tag (s + 1, end, &n);
+      if (!begins (tag, end, "</"))
+        {
+          if (s >= end || s[-1] != '/')
+            g_ptr_array_add (open, (gpointer)tag);
+        }
+      else if (open->len > 0)
+        g_ptr_array_set_size (open, (int)open->len - 1);
+    }
+  if (open->len == 0)
+    return NULL;
+  innermost = open->pdata[open->len - 1];
+  *line = line_of (data, innermost);
+  for (s = innermost + 1; s < end && !g_ascii_isspace (*s) && *s != '>' && *s != '/'; s++)
+    ;
+  return g_strndup (innermost + 1, (gsize)(s - innermost - 1));
+}
+
+gboolean
+loom_reading_is_cut_off (const char *data, gsize length)
+{
+  int line;
+  g_autofree char *open = loom_reading_innermost_open (data, length, &line);
+
+  return open != NULL;
+}
+
+/* Whatever has a zero byte is no text, unless every other byte is one. */
+static gboolean
+check_is_text (const char *file, const char *data, gsize length, GError **error)
+{
+  gboolean is_utf16 = length >= 2 && (memcmp (data, "\xff\xfe", 2) == 0 || memcmp (data, "\xfe\xff", 2) == 0);
+
+  if (is_utf16)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: this is UTF-16 text. Save it as UTF-8.", file);
+  else if (memchr (data, 0, length) != NULL)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE,
+                 "%s: this is not a text file. A graph is XML text that begins with <graph …>.", file);
+  else
+    return TRUE;
+  return FALSE;
+}
+
 gboolean
 loom_reading_check_text (const char *file, const char *data, gsize length, GError **error)
 {
@@ -63,6 +132,8 @@ loom_reading_check_text (const char *file, const char *data, gsize length, GErro
   gboolean in_prolog = TRUE;
   guint n;
 
+  if (!check_is_text (file, data, length, error))
+    return FALSE;
   if (!g_utf8_validate (data, (gssize)length, &invalid))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: line %d: this is not UTF-8 text. Save it as UTF-8.", file,
@@ -73,12 +144,8 @@ loom_reading_check_text (const char *file, const char *data, gsize length, GErro
     {
       const char *tag = s;
 
-      if (begins (s, end, "<!--"))
-        s = find (s + 4, end, "-->");
-      else if (begins (s, end, "<?"))
-        s = find (s + 2, end, "?>");
-      else if (begins (s, end, "<![CDATA["))
-        s = find (s, end, "]]>");
+      if (skip_special (s, end) != NULL)
+        s = skip_special (s, end);
       else if (begins (s, end, "<!") && in_prolog)
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE,

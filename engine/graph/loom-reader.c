@@ -54,11 +54,7 @@ error_cb (void *data, xmlErrorPtr error)
 
   if (error->level < XML_ERR_ERROR || r->broken != NULL)
     return;
-  /* The library calls a file empty that holds words but no element. */
-  if (error->code == XML_ERR_DOCUMENT_EMPTY)
-    r->broken = g_strdup ("it does not begin with an element, as a graph does with <graph>");
-  else
-    r->broken = g_strstrip (g_strdup (error->message != NULL ? error->message : "unknown fault"));
+  r->broken = loom_reading_explain (error, r->data, r->length);
   r->broken_line = error->line;
 }
 
@@ -377,8 +373,8 @@ element_start (Reading *r, int depth)
 
   if (r->root == NULL && (!is_own || strcmp (name, "graph") != 0))
     {
-      g_autofree char *why
-          = g_strdup_printf ("the root element is <%.40s>, not <graph xmlns=\"" LOOM_GRAPH_NAMESPACE "\">", name);
+      g_autofree char *why = g_strdup_printf (
+          "this is not a graph: it begins with <%.40s>, not with <graph xmlns=\"" LOOM_GRAPH_NAMESPACE "\">", name);
 
       return stop (r, why);
     }
@@ -459,7 +455,9 @@ read_event (Reading *r, GPtrArray *before)
 LoomGraph *
 loom_graph_read_data (const char *data, gsize length, const char *name_for_errors, LoomFaults *faults, GError **error)
 {
-  Reading r = { .file = name_for_errors != NULL ? name_for_errors : "the graph", .faults = faults };
+  Reading r = {
+    .file = name_for_errors != NULL ? name_for_errors : "the graph", .data = data, .length = length, .faults = faults
+  };
   g_autoptr (GPtrArray) before = NULL;
   int status = 0;
   LoomGraph *graph;
@@ -473,7 +471,7 @@ loom_graph_read_data (const char *data, gsize length, const char *name_for_error
     }
   if (length == 0)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: the file is empty.", r.file);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: the file is empty; a graph begins with <graph …>.", r.file);
       return NULL;
     }
   if (!loom_reading_check_text (r.file, data, length, error))
@@ -498,11 +496,10 @@ loom_graph_read_data (const char *data, gsize length, const char *name_for_error
     else
       loom_element_free (before->pdata[i - 1]);
   if (r.broken == NULL && (status < 0 || r.root == NULL))
-    r.broken = g_strdup ("it holds no element");
+    r.broken = g_strdup ("there is no element in it");
   if (r.broken != NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: line %d: this is not a graph file: %s.", r.file,
-                   MAX (r.broken_line, 1), r.broken);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: line %d: %s.", r.file, MAX (r.broken_line, 1), r.broken);
       g_clear_pointer (&r.root, loom_element_free);
     }
   xmlFreeTextReader (r.xml);

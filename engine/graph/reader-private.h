@@ -13,13 +13,15 @@ typedef struct
 {
   xmlTextReaderPtr xml;
   const char *file;
+  const char *data; /* the whole text, for sentences about it */
+  gsize length;
   LoomFaults *faults;
   LoomElement *root;
   GPtrArray *open; /* LoomElement; own elements whose end has not come */
   GString *text;   /* of the innermost open element that has text */
   guint n_elements;
   guint n_dropped; /* parts that are left out */
-  char *broken;    /* the parser's complaint */
+  char *broken;    /* why reading ended early */
   int broken_line;
   /* An element of another namespace is copied as text. */
   GString *foreign;
@@ -42,5 +44,14 @@ void loom_reading_copy_foreign (Reading *r);
 /* What must be known before the parser may see the text: UTF-8, no document type, no element with too many attributes.
  */
 gboolean loom_reading_check_text (const char *file, const char *data, gsize length, GError **error);
+/* The name of the innermost element that the text leaves open, and the line that it begins in; NULL when all are
+ * closed.
+ */
+char *loom_reading_innermost_open (const char *data, gsize length, int *line);
+/* Whether the text ends within an element. */
+gboolean loom_reading_is_cut_off (const char *data, gsize length);
+
+/* The parser's complaint as a sentence without its full stop, in words of our own, with what to do. */
+char *loom_reading_explain (const xmlError *error, const char *data, gsize length);
 
 G_END_DECLS

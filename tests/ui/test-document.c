@@ -694,6 +694,40 @@ test_params (void)
   g_assert_cmpstr (bytes, ==, "4.2 MB");
 }
 
+/* A command of two halves, the second of which asks inference about the first, is one step. */
+static void
+test_fold (void)
+{
+  g_autoptr (StudioDocument) document = load (chain);
+  g_autofree char *before = text_of (document), *after = NULL, *again = NULL;
+  guint steps;
+  guint64 made;
+
+  studio_document_add_node (document, "tanh", 0, 400);
+  studio_document_undo (document);
+  studio_document_add_node (document, "tanh", 0, 400);
+  studio_document_undo (document);
+  steps = studio_document_n_steps (document);
+  made = studio_document_add_node (document, "relu", 0, 400);
+  g_assert_cmpuint (studio_document_connect (document, serial_of (document, "b2"), "out", made, "input", NULL), !=, 0);
+  g_assert_cmpuint (studio_document_n_steps (document), ==, steps + 2);
+  studio_document_fold (document, steps);
+  g_assert_cmpuint (studio_document_n_steps (document), ==, steps + 1);
+  g_assert_cmpstr (studio_document_undo_name (document), ==, "Add relu");
+  after = text_of (document);
+  g_assert_true (studio_document_undo (document));
+  {
+    g_autofree char *now = text_of (document);
+
+    g_assert_cmpstr (now, ==, before);
+  }
+  g_assert_true (studio_document_redo (document));
+  again = text_of (document);
+  g_assert_cmpstr (again, ==, after);
+  studio_document_fold (document, steps);
+  g_assert_cmpuint (studio_document_n_steps (document), ==, steps + 1);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -716,5 +750,6 @@ main (int argc, char **argv)
   g_test_add_func ("/ui/document/remarks", test_remarks);
   g_test_add_func ("/ui/document/dropped", test_dropped);
   g_test_add_func ("/ui/document/params", test_params);
+  g_test_add_func ("/ui/document/fold", test_fold);
   return g_test_run ();
 }

@@ -230,6 +230,42 @@ test_rewire (Fixture *f, gconstpointer data)
   g_assert_cmpint (release (f).what, ==, STUDIO_DO_REDRAW);
 }
 
+/* A card ends where one sees it, however far beyond the canvas the pointer is; when the view moves on, so does it. */
+static void
+test_edge (Fixture *f, gconstpointer data)
+{
+  const StudioItem *item = &f->scene->item[studio_scene_find_id (f->scene, "fc")];
+  static const double far[][2] = { { 5000, 20 }, { -5000, 20 }, { 380, 5000 }, { 380, -5000 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (far); i++)
+    for (guint flag = 0; flag < 2; flag++)
+      {
+        StudioRect seen;
+        StudioCommand c;
+
+        f->view = (StudioView){ 1, 0, 0, 1000, 600 };
+        press (f, 380, 20, flag != 0 ? STUDIO_PRESS_FREE : 0);
+        drag (f, far[i][0], far[i][1], NULL);
+        f->view.x += far[i][0] > 0 ? 333 : -333;
+        drag (f, far[i][0], far[i][1], NULL);
+        seen = studio_view_visible (&f->view);
+        c = release (f);
+        g_assert_cmpint (c.what, ==, STUDIO_DO_MOVE);
+        if (far[i][1] == 20)
+          {
+            g_assert_cmpfloat (item->x + c.dx, >=, seen.x);
+            g_assert_cmpfloat (item->x + c.dx + item->width, <=, seen.x + seen.width);
+          }
+        g_assert_cmpfloat (item->y + c.dy, >=, seen.y);
+        g_assert_cmpfloat (item->y + c.dy + item->height, <=, seen.y + seen.height);
+      }
+  /* What is half out of sight already stays where it is until it is drawn in. */
+  f->view = (StudioView){ 1, 400, 0, 1000, 600 };
+  press (f, 50, 20, 0);
+  drag (f, 50, 120, NULL);
+  g_assert_cmpfloat (release (f).dx, ==, 0);
+}
+
 static void
 test_cancel (Fixture *f, gconstpointer data)
 {
@@ -269,6 +305,7 @@ main (int argc, char **argv)
   ADD ("pan", test_pan);
   ADD ("wire", test_wire);
   ADD ("rewire", test_rewire);
+  ADD ("edge", test_edge);
   ADD ("cancel", test_cancel);
   ADD ("fix", test_fix);
   return g_test_run ();

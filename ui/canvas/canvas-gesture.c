@@ -112,6 +112,35 @@ begin_drag (StudioGesture *self, const StudioScene *scene)
     }
 }
 
+/* Where a card of this size may come to lie along one axis: within what is seen, so that it ends where one sees it. was
+ * is where it began, which may be half out of sight already; what is larger than the view goes where the pointer does.
+ */
+static double
+keep_in_sight (double at, double size, double low, double high, double was)
+{
+  low += STUDIO_SNAP;
+  high -= size + STUDIO_SNAP;
+  return low < high ? CLAMP (at, MIN (low, was), MAX (high, was)) : at;
+}
+
+/* The card that was taken goes with the pointer, but not out of the view, which moves on when the pointer is at its
+ * edge. It comes to lie on the grid and takes the others along as they stand. */
+static void
+move_cards (StudioGesture *self, const StudioScene *scene, const StudioView *view)
+{
+  gboolean is_remark = self->pressed.kind == STUDIO_HIT_REMARK;
+  StudioRect seen = studio_view_visible (view);
+  double width = is_remark ? scene->remark[self->pressed.item].width : scene->item[self->pressed.item].width;
+  double height = is_remark ? scene->remark[self->pressed.item].height : scene->item[self->pressed.item].height;
+  double x
+      = keep_in_sight (self->anchor_x + self->x - self->start_x, width, seen.x, seen.x + seen.width, self->anchor_x);
+  double y
+      = keep_in_sight (self->anchor_y + self->y - self->start_y, height, seen.y, seen.y + seen.height, self->anchor_y);
+
+  self->dx = (self->free ? floor (x + 0.5) : studio_geometry_snap (x)) - self->anchor_x;
+  self->dy = (self->free ? floor (y + 0.5) : studio_geometry_snap (y)) - self->anchor_y;
+}
+
 StudioCommand
 studio_gesture_motion (StudioGesture *self, const StudioScene *scene, const StudioView *view, double sx, double sy,
                        StudioLit lit, gpointer data)
@@ -143,13 +172,7 @@ studio_gesture_motion (StudioGesture *self, const StudioScene *scene, const Stud
   studio_view_to_canvas (view, sx, sy, &self->x, &self->y);
   command.what = STUDIO_DO_REDRAW;
   if (self->state == STUDIO_GESTURE_MOVING)
-    {
-      double x = self->anchor_x + self->x - self->start_x, y = self->anchor_y + self->y - self->start_y;
-
-      /* The card under the pointer comes to lie on the grid and takes the others along as they stand. */
-      self->dx = (self->free ? floor (x + 0.5) : studio_geometry_snap (x)) - self->anchor_x;
-      self->dy = (self->free ? floor (y + 0.5) : studio_geometry_snap (y)) - self->anchor_y;
-    }
+    move_cards (self, scene, view);
   else if (self->state == STUDIO_GESTURE_BOXING)
     self->box = studio_rect_between (self->start_x, self->start_y, self->x, self->y);
   else if (self->state == STUDIO_GESTURE_WIRING)

@@ -218,7 +218,8 @@ carry_out (StudioCanvas *self, const StudioCommand *command)
         double sx, sy;
 
         studio_view_to_screen (&self->view, command->x, command->y, &sx, &sy);
-        studio_quick_add_popup (self, "", sx, sy, &loose);
+        /* A wire that was dropped beside the canvas asks at its edge, and the new card is in sight. */
+        studio_quick_add_popup (self, "", CLAMP (sx, 0, self->view.width), CLAMP (sy, 0, self->view.height), &loose);
       }
       break;
     case STUDIO_DO_FIX:
