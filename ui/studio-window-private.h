@@ -1,6 +1,6 @@
 /* What the files of the window share: studio-window.c (parts and layout), -actions.c (the table of commands), -guard.c
- * (questions before something is lost), -files.c (open, save, recent, recovery), -disk.c (what others
- * do to the file), -run.c (training), -status.c (title, faults, totals), -present.c (the projector). */
+ * (questions before something is lost), -files.c (open, save, recent, recovery), -disk.c (what others do to the file),
+ * -run.c (training), -status.c (title, faults, totals), -present.c (the projector), -frame.c (moving by the header). */
 #pragma once
 
 #include "ui/run/studio-run-panel.h"
@@ -118,6 +118,9 @@ void studio_window_set_device (StudioWindow *self, const char *device);
 void studio_window_setup_status (StudioWindow *self);
 void studio_window_update_title (StudioWindow *self);
 void studio_window_show_faults (StudioWindow *self);
+
+/* ---- the window's frame (-frame.c) ---- */
+void studio_window_setup_frame (StudioWindow *self);
 
 /* ---- presentation ---- */
 void studio_window_setup_presentation (StudioWindow *self);

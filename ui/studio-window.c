@@ -216,6 +216,7 @@ studio_window_init (StudioWindow *self)
   studio_window_setup_status (self);
   studio_window_setup_disk (self);
   studio_window_setup_presentation (self);
+  studio_window_setup_frame (self);
   studio_window_setup_run (self);
   studio_window_fill_recent (self);
   g_signal_connect (self->document, "changed", G_CALLBACK (changed_cb), self);

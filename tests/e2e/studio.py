@@ -147,9 +147,16 @@ class Studio:
         self.end()
         self.xvfb.terminate()
         self.xvfb.wait()
+        if kind is None and self.complaints():
+            raise Failed("GTK complains: " + self.complaints()[0].strip())
         if kind is None:
             shutil.rmtree(self.folder, ignore_errors=True)
         return False
+
+    def complaints(self):
+        """What GTK says of wrong use. What it says of the machine's set-up (no portal, no theme) is none."""
+        return [line for line in self.log if "Gtk-WARNING" in line
+                and any(w in line for w in ("accounting", "allocation", "snapshot", "Finalizing", "measure", "focus"))]
 
     # ---- hands ----
 

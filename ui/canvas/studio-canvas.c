@@ -572,6 +572,21 @@ allocate_pin (StudioCanvas *self, GtkWidget *pin, const StudioItem *item, const 
   gtk_widget_allocate (pin, width, height, -1, transform);
 }
 
+/* The widget that a drag began on has the pointer until the button is released. GTK would take the pointer from one
+ * that is no longer shown, and the drag would never end. */
+static gboolean
+is_held (StudioCanvas *self, const StudioScene *scene, guint64 serial)
+{
+  const StudioGesture *gesture = &self->gesture;
+  const StudioHit *pressed = &gesture->pressed;
+  gboolean on_port = pressed->kind == STUDIO_HIT_INPUT || pressed->kind == STUDIO_HIT_OUTPUT;
+
+  if (gesture->state == STUDIO_GESTURE_IDLE)
+    return FALSE;
+  return serial
+         == (on_port && pressed->item < scene->n_items ? scene->item[pressed->item].serial : gesture->pressed_serial);
+}
+
 static void
 studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
 {
@@ -610,7 +625,8 @@ studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int basel
       if (g_hash_table_size (self->pins) > 0 && (pin = g_hash_table_lookup (self->pins, item->path)) != NULL)
         allocate_pin (self, pin, item, &seen);
       /* The focused card keeps the focus where it is out of sight. */
-      if (!studio_rect_intersects (&extent, &seen) && !gtk_widget_has_focus (node))
+      if (!studio_rect_intersects (&extent, &seen) && !gtk_widget_has_focus (node)
+          && !is_held (self, scene, item->serial))
         {
           gtk_widget_set_child_visible (node, FALSE);
           continue;
@@ -629,7 +645,8 @@ studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int basel
 
       if (view == NULL)
         continue;
-      gtk_widget_set_child_visible (view, studio_rect_intersects (&rect, &seen) || gtk_widget_has_focus (view));
+      gtk_widget_set_child_visible (view, studio_rect_intersects (&rect, &seen) || gtk_widget_has_focus (view)
+                                              || is_held (self, scene, remark->serial));
       if (!gtk_widget_get_child_visible (view))
         continue;
       studio_view_to_screen (&self->view, rect.x, rect.y, &x, &y);

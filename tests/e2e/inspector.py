@@ -1,0 +1,103 @@
+"""The right pane: the wheel scrolls it wherever the pointer is and changes nothing, it never ends on emptiness, a long name
+does not widen it, and a data set's own options are in it."""
+import os
+import sys
+import time
+
+import studio
+from studio import Report, Studio, inside, middle
+
+LESSON = os.path.join(studio.SOURCE, "graphs", "lessons", "self-attention.xml")
+LONG = "a_module_with_a_name_" * 8
+
+
+def wheel(s, at, clicks=3, button=5):
+    s.move(*at)
+    time.sleep(0.05)
+    s.xdotool("click", "--repeat", clicks, "--delay", 20, button)
+    time.sleep(0.4)
+
+
+def pane(g):
+    """The pane beside the canvas, as far down as the canvas goes."""
+    left = g.canvas[0] + g.canvas[2]
+    return left, g.canvas[1], 1280 - left, g.canvas[3]
+
+
+def fields(g, kind):
+    """Fields of a kind that are in sight in the pane."""
+    return [r for k, n, r in g.widgets if k == kind and r[2] > 0 and inside(r, pane(g))]
+
+
+def label_y(g, text):
+    return g.find(text, x0=pane(g)[0])[0][1]
+
+
+def wheel_over_fields(t, s, mark):
+    """mark: a label that goes up when the pane scrolls down."""
+    for kind in ("GtkEntry", "GtkDropDown", "GtkSwitch", "GtkMenuButton", "GtkLabel"):
+        g = s.look()
+        wheel(s, (pane(g)[0] + 20, pane(g)[1] + 200), 40, 4)
+        g = s.look()
+        there = fields(g, kind)
+        if not there:
+            continue
+        before = label_y(g, mark)
+        wheel(s, middle(there[-1]))
+        g = s.wait("scrolled over a " + kind, lambda g: label_y(g, mark) < before - 40, 1)
+    t.ok(not g.has("Edited"), "the wheel scrolls over every kind of field, and changes no value")
+
+
+def end_of_pane(t, s, last):
+    g = s.look()
+    wheel(s, (pane(g)[0] + 20, pane(g)[1] + 200), 60)
+    g = s.look()
+    rect, frame = g.find(last, x0=pane(g)[0])[0], pane(g)
+    t.ok(inside(rect, frame), "the end of the pane can be seen: %s" % last)
+    below = frame[1] + frame[3] - rect[1] - rect[3]
+    t.ok(below < 60, "and nothing is empty below it (%d pixels)" % below)
+
+
+def body(t):
+    with Studio("inspector", LESSON) as s:
+        g = s.wait("graph", lambda g: len(g.cards) > 0 and g.find("Training", x0=pane(g)[0]), 2)
+        wheel_over_fields(t, s, "Training")
+        end_of_pane(t, s, "Add metric")
+
+        card = next(c for c in g.cards if c == "root_d") if "root_d" in g.cards else sorted(g.cards)[0]
+        s.click(g.cards[card])
+        g = s.wait("parameters", lambda g: g.find("Parameters", x0=pane(g)[0]), 2)
+        t.ok(inside(g.find("Parameters", x0=pane(g)[0])[0], pane(g)), "a card's parameters begin at the top")
+        wheel_over_fields(t, s, "Parameters")
+        end_of_pane(t, s, "Documentation")
+        other = next(c for c in sorted(g.cards) if c != card)
+        s.click(g.cards[other])
+        g = s.wait("another card", lambda g: g.state["selected"] == other, 2)
+        t.ok(inside(g.find("Parameters", x0=pane(g)[0])[0], pane(g)), "and the next card's begin at the top again")
+
+    folder = os.path.join(os.path.dirname(s.folder), os.path.basename(s.folder) + "-graphs")
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "long.xml")
+    with open(path, "w") as f:
+        f.write('<?xml version="1.0" encoding="UTF-8"?>\n<graph xmlns="urn:gradloom:graph" version="1" name="%s">\n' % LONG
+                + '<module name="%s"><node id="a" op="module_input"/><node id="b" op="module_output"/>' % LONG
+                + '<wire from="a" to="b"/></module>\n'
+                '<node id="data" op="dataset" source="csv" path="none.csv"/>\n'
+                '<node id="long" module="%s"/>\n<wire from="data.x" to="long"/>\n</graph>\n' % LONG)
+    with Studio("inspector-long", path) as s:
+        g = s.wait("graph", lambda g: len(g.cards) == 2, 2)
+        width = g.canvas[2]
+        s.click(g.cards["long"])
+        g = s.wait("long name", lambda g: g.state["selected"] == "long", 2)
+        t.ok(g.canvas[2] == width, "a name of %d letters leaves the pane as wide as it was" % len(LONG))
+        s.click(g.cards["data"])
+        g = s.wait("options", lambda g: g.find("Delimiter", x0=pane(g)[0]), 2)
+        t.ok(all(g.find(o, x0=pane(g)[0]) for o in ("Path", "Target", "Features", "Val fraction")),
+             "a data set's own options are in the inspector")
+        t.ok(g.canvas[2] == width, "which is still as wide as it was")
+    os.remove(path)
+    os.rmdir(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))
