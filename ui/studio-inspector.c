@@ -537,6 +537,16 @@ build_link (StudioInspector *self, const StudioScene *scene, const StudioLink *l
   add_fact (group, self->output_rows, "Shape", link->label != NULL ? link->label : "not known yet", NULL);
 }
 
+/* What is new is read from its beginning, also while the wheel's last turn still runs out: only switching that off ends
+ * it. */
+static void
+scroll_to_top (GtkScrolledWindow *scroller)
+{
+  gtk_scrolled_window_set_kinetic_scrolling (scroller, FALSE);
+  gtk_scrolled_window_set_kinetic_scrolling (scroller, TRUE);
+  gtk_adjustment_set_value (gtk_scrolled_window_get_vadjustment (scroller), 0);
+}
+
 static void
 selection_changed_cb (StudioInspector *self)
 {
@@ -559,8 +569,7 @@ selection_changed_cb (StudioInspector *self)
       return;
     }
   clear (self);
-  /* What is new is read from its beginning. */
-  gtk_adjustment_set_value (gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->page)), 0);
+  scroll_to_top (GTK_SCROLLED_WINDOW (self->page));
   g_clear_pointer (&self->shown, g_free);
   if (n == 0)
     {
