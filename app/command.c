@@ -99,9 +99,35 @@ check_numbers (const GOptionEntry *entries, const gint64 *whole, const double *r
   return wrong;
 }
 
+const char command_statuses[] = "0 done; 1 graph, data or weights are wrong; 2 wrong usage; 3 a device failed or ran out\n"
+                                "of memory; 4 NaN; 5 disk or I/O; 130 and 143 interrupted after a checkpoint.\n"
+                                "(diff: 0 the same, 1 different, 2 trouble.)\n";
+
+/* While options are described, who takes them. Entries live on the stack of the command that parses them, so they are
+ * only there during its call. */
+static CommandOptionsFunc describe;
+static gpointer describe_data;
+
+void
+command_describe (const Command *command, CommandOptionsFunc func, gpointer data)
+{
+  /* A word must be there for the worker, which otherwise begins to serve. */
+  char *argv[] = { (char *)command->name, (char *)"--help", NULL };
+
+  describe = func;
+  describe_data = data;
+  command->run (command, 2, argv);
+  describe = NULL;
+}
+
 gboolean
 command_parse (const Command *command, const GOptionEntry *entries, int *argc, char ***argv)
 {
+  if (describe)
+    {
+      describe (command, entries, describe_data);
+      return FALSE;
+    }
   g_autofree char *usage = g_strdup_printf ("%s — %s", command->arguments, command->summary);
   g_autoptr (GOptionContext) context = g_option_context_new (usage);
   g_autofree char *name = g_strdup_printf ("gradloom %s", command->name);

@@ -29,6 +29,11 @@ extern const Command command_check, command_train, command_eval, command_run, co
  * --seed not negative where they are given; the variables keep their values where they are not. --help prints and
  * leaves the program. */
 gboolean command_parse (const Command *command, const GOptionEntry *entries, int *argc, char ***argv);
+/* Hands a command's options over instead of running it: for the manual and the completions. */
+typedef void (*CommandOptionsFunc) (const Command *command, const GOptionEntry *entries, gpointer data);
+void command_describe (const Command *command, CommandOptionsFunc func, gpointer data);
+/* What exit statuses mean, for --help and the manual. */
+extern const char command_statuses[];
 /* Says that the command was used wrongly, with a hint at --help; returns 2. */
 int command_usage (const Command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Prints "gradloom COMMAND: sentence" and returns the error's exit status; frees the error. */

@@ -1,5 +1,6 @@
 /* `gradloom`: finds the command and hands over. The table below is all that main() knows. */
 #include "app/command.h"
+#include "app/manual.h"
 
 #include <limits.h>
 #include <locale.h>
@@ -20,9 +21,10 @@ print_help (FILE *to)
   fprintf (to, "Usage: gradloom COMMAND …\n\nDraw a network, watch it learn, run it anywhere.\n\n");
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     fprintf (to, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
-  fprintf (to, "\ngradloom COMMAND --help tells more. Exit status: 0 done; 1 graph, data or weights are wrong;\n"
-               "2 wrong usage; 3 a device failed or ran out of memory; 4 NaN; 5 disk or I/O; 130 and 143\n"
-               "interrupted after a checkpoint.\n");
+  fprintf (to,
+           "\ngradloom COMMAND --help tells more; gradloom help man, bash, zsh or fish prints the manual page or a\n"
+           "shell's completion. Exit status: %s",
+           command_statuses);
 }
 
 static const Command *
@@ -32,6 +34,22 @@ find_command (const char *name)
     if (strcmp (commands[i]->name, name) == 0)
       return commands[i];
   return NULL;
+}
+
+/* `gradloom help WORD`: a command's help, the manual page, or a shell's completion. */
+static int
+help_with (const char *word)
+{
+  const Command *command = find_command (word);
+  char *argv[] = { (char *)word, (char *)"--help", NULL };
+
+  if (command)
+    return command->run (command, 2, argv);
+  if (manual_print (word, commands, G_N_ELEMENTS (commands)))
+    return 0;
+  fprintf (stderr, "gradloom: there is no help on “%s”. It can be a command, or one of man, bash, zsh and fish.\n",
+           word);
+  return 2;
 }
 
 /* Threads of OpenMP that wait by spinning gain a few microseconds at each parallel region, and lose everything where
@@ -68,11 +86,13 @@ main (int argc, char **argv)
       print_help (stderr);
       return 2;
     }
-  if (strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0 || strcmp (argv[1], "help") == 0)
+  if (strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0 || (strcmp (argv[1], "help") == 0 && argc == 2))
     {
       print_help (stdout);
       return command_finish (0);
     }
+  if (strcmp (argv[1], "help") == 0)
+    return command_finish (help_with (argv[2]));
   if (strcmp (argv[1], "--version") == 0)
     {
       printf ("gradloom %s\n", LOOM_VERSION);

@@ -1,0 +1,11 @@
+/* The manual page and the shells' completions. */
+#pragma once
+
+#include "app/command.h"
+
+G_BEGIN_DECLS
+
+/* Prints "man", "bash", "zsh" or "fish" on standard output; FALSE for another word. */
+gboolean manual_print (const char *what, const Command *const *commands, guint n);
+
+G_END_DECLS

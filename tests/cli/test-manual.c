@@ -1,0 +1,175 @@
+/* The manual page and the completions have every command and every option that --help has, and shells can read them. */
+#include "tests/cli/cli.h"
+
+#include <string.h>
+
+/* The commands of --help, and the words of theirs that begin with two hyphens. */
+static void
+test_everything (void)
+{
+  static const char *const kinds[] = { "man", "bash", "zsh", "fish" };
+  g_auto (CliResult) help = cli ("--help", NULL);
+  g_autoptr (GRegex) command_line = g_regex_new ("^  ([a-z]+) +\\S", G_REGEX_MULTILINE, 0, NULL);
+  g_autoptr (GRegex) option = g_regex_new ("^  (?:-[a-z], )?--([a-z-]+)", G_REGEX_MULTILINE, 0, NULL);
+  g_autoptr (GMatchInfo) match = NULL;
+  guint n_commands = 0, n_options = 0;
+  CliResult texts[G_N_ELEMENTS (kinds)];
+
+  for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
+    {
+      texts[k] = cli ("help", kinds[k], NULL);
+      g_assert_cmpint (texts[k].status, ==, 0);
+      g_assert_cmpstr (texts[k].err, ==, "");
+    }
+  for (g_regex_match (command_line, help.out, 0, &match); g_match_info_matches (match); g_match_info_next (match, NULL))
+    {
+      g_autofree char *name = g_match_info_fetch (match, 1), *heading = g_strdup_printf (".SS gradloom %s ", name);
+      g_auto (CliResult) own = cli (name, "--help", NULL);
+      g_autoptr (GMatchInfo) each = NULL;
+
+      n_commands++;
+      const char *section = strstr (texts[0].out, heading);
+      g_assert_nonnull (section);
+      for (guint k = 1; k < G_N_ELEMENTS (kinds); k++)
+        g_assert_nonnull (strstr (texts[k].out, name));
+      for (g_regex_match (option, own.out, 0, &each); g_match_info_matches (each); g_match_info_next (each, NULL))
+        {
+          g_autofree char *word = g_match_info_fetch (each, 1);
+          g_auto (GStrv) parts = g_strsplit (word, "-", -1);
+          g_autofree char *roff = g_strjoinv ("\\-", parts), *in_man = g_strdup_printf ("\\fB\\-\\-%s\\fR", roff);
+          g_autofree char *in_shell = g_strdup_printf ("--%s", word);
+          g_autofree char *in_fish = g_strdup_printf ("from %s' -l %s ", name, word);
+
+          if (g_str_equal (word, "help"))
+            continue;
+          n_options++;
+          if (!strstr (section, in_man) || !strstr (texts[1].out, in_shell) || !strstr (texts[2].out, in_shell)
+              || !strstr (texts[3].out, in_fish))
+            g_error ("gradloom %s --%s is missing in the manual or a completion", name, word);
+        }
+    }
+  g_assert_cmpuint (n_commands, >=, 14);
+  g_assert_cmpuint (n_options, >=, 60);
+  for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
+    cli_clear (&texts[k]);
+}
+
+static char *
+spawn (const char *const *argv, int *status)
+{
+  g_autoptr (GError) error = NULL;
+  char *out = NULL, *err = NULL;
+
+  g_spawn_sync (NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &out, &err, status, &error);
+  g_assert_no_error (error);
+  char *both = g_strconcat (out, err, NULL);
+  g_free (out);
+  g_free (err);
+  return both;
+}
+
+/* bash itself completes these words: the last is where the cursor stands. */
+static char *
+complete (const char *words)
+{
+  g_autofree char *script
+      = g_strdup_printf (". ./bash; COMP_WORDS=(%s); [[ '%s' == *' ' ]] && COMP_WORDS+=(''); "
+                         "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _gradloom; echo \"${COMPREPLY[@]}\"",
+                         words, words);
+  const char *argv[] = { "bash", "--norc", "-c", script, NULL };
+  int status;
+
+  return g_strchomp (spawn (argv, &status));
+}
+
+static void
+test_bash (void)
+{
+  static const struct
+  {
+    const char *words, *gives;
+  } cases[] = { { "gradloom tra", "train" },
+                { "gradloom train --ep", "--epochs=" },
+                { "gradloom diff --q", "--quiet" },
+                { "gradloom eval --weights = f.safe", "f.safetensors" },
+                { "gradloom train --seed = ", "" },
+                { "gradloom check f.safe", "f.safetensors" },
+                { "gradloom ops cross_e", "cross_entropy" } };
+  g_autofree char *found = g_find_program_in_path ("bash");
+  g_auto (CliResult) text = cli ("help", "bash", NULL);
+
+  if (!found)
+    {
+      g_test_skip ("there is no bash here");
+      return;
+    }
+  cli_write ("bash", text.out);
+  cli_write ("f.safetensors", "");
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *given = complete (cases[i].words);
+      g_test_message ("%s", cases[i].words);
+      g_assert_cmpstr (given, ==, cases[i].gives);
+    }
+}
+
+/* What reads these files finds nothing wrong with them, where it is installed. */
+static void
+test_readers (void)
+{
+  static const struct
+  {
+    const char *kind, *argv[8];
+  } readers[] = { { "man", { "groff", "-man", "-Tutf8", "-ww", "-K", "utf8", "man", NULL } },
+                  { "bash", { "bash", "-n", "bash", NULL } },
+                  { "zsh", { "zsh", "-n", "zsh", NULL } },
+                  { "fish", { "fish", "-n", "fish", NULL } } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (readers); i++)
+    {
+      g_auto (CliResult) text = cli ("help", readers[i].kind, NULL);
+      g_autofree char *program = g_find_program_in_path (readers[i].argv[0]), *said = NULL;
+      int status;
+
+      cli_write (readers[i].kind, text.out);
+      if (!program)
+        {
+          g_test_message ("not read, since there is no %s here: %s", readers[i].argv[0], readers[i].kind);
+          continue;
+        }
+      said = spawn (readers[i].argv, &status);
+      g_assert_cmpint (status, ==, 0);
+      if (i == 0)
+        {
+          g_assert_null (strstr (said, "warning"));
+          g_assert_nonnull (strstr (said, "git config diff.gradloom.command 'gradloom diff'"));
+        }
+      else
+        g_assert_cmpstr (said, ==, "");
+    }
+}
+
+static void
+test_words (void)
+{
+  g_auto (CliResult) bare = cli ("help", NULL), option = cli ("--help", NULL);
+
+  g_assert_cmpstr (bare.out, ==, option.out);
+  cli_expect (2, "man, bash, zsh", "help", "tcsh");
+  g_auto (CliResult) command = cli ("help", "train", NULL), own = cli ("train", "--help", NULL);
+  g_assert_cmpstr (command.out, ==, own.out);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  cli_enter ();
+  g_test_add_func ("/cli/manual/everything", test_everything);
+  g_test_add_func ("/cli/manual/bash", test_bash);
+  g_test_add_func ("/cli/manual/readers", test_readers);
+  g_test_add_func ("/cli/manual/words", test_words);
+  int status = g_test_run ();
+  cli_leave ();
+  return status;
+}
