@@ -149,6 +149,39 @@ test_readers (void)
     }
 }
 
+/* Every graph that graphs/README.md shows is one. */
+static void
+test_readme (void)
+{
+  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", "README.md", NULL);
+  g_autofree char *text = NULL;
+  guint n = 0;
+
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  g_auto (GStrv) parts = g_strsplit (text, "```", -1);
+  g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
+  for (guint i = 1; parts[i] && parts[i + 1]; i += 2)
+    if (g_str_has_prefix (parts[i], "xml\n<?xml"))
+      {
+        cli_write ("shown.xml", parts[i] + 4);
+        cli_expect (0, NULL, "check", "shown.xml");
+        n++;
+      }
+  g_assert_cmpuint (n, >=, 2);
+  /* The last one is the worked example, with what is said of --set and weights' names. */
+  cli_expect (0, NULL, "train", "shown.xml", "--epochs", "1", "--out", "shown");
+  g_autoptr (LoomTensor) weight = cli_weight ("shown/weights.safetensors", "body.2.fc.weight");
+  g_assert_nonnull (weight);
+  g_unsetenv ("GRADLOOM_CPU_DEVICES");
+  cli_expect (0, NULL, "train", "shown.xml", "--set", "body.device=cpu", "--set", "train.lr=0.003", "--set",
+              "body.drop=0.3", "--set", "stage.act.op=relu", "--epochs", "1", "--out", "set");
+  g_auto (CliResult) difference = cli ("diff", "shown", "set", NULL);
+  g_assert_cmpstr (difference.out, ==,
+                   "module stage\n  ~ node act: gelu → relu\n"
+                   "graph\n  ~ node body (module stage): device cpu:1 → cpu, drop 0.1 (default) → 0.3\n"
+                   "train\n  ~ train: lr 0.01 → 0.003\n");
+}
+
 static void
 test_words (void)
 {
@@ -168,6 +201,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/manual/everything", test_everything);
   g_test_add_func ("/cli/manual/bash", test_bash);
   g_test_add_func ("/cli/manual/readers", test_readers);
+  g_test_add_func ("/cli/manual/readme", test_readme);
   g_test_add_func ("/cli/manual/words", test_words);
   int status = g_test_run ();
   cli_leave ();
