@@ -1,4 +1,5 @@
-/* Every sample of every operator goes out as an ONNX model, comes in again, and gives the same numbers.
+/* Every sample of every operator, and every graph that is shipped, goes out as an ONNX model, comes in again, and gives
+ * the same numbers.
  *
  * Each is written twice, with its sizes open and with numbers for them; the second has to come in again. What is
  * refused stands in the lists below, with nothing else in them. GRADLOOM_EXPORT_FOLDER=DIR keeps each model with its
@@ -385,10 +386,90 @@ test_samples (void)
   g_test_message ("%u samples, %u of them with open sizes", n_models, n_open);
 }
 
+/* ---- the graphs that are shipped -------------------------------------------- */
+
+/* Random weights under the graph's names, statistics included. */
+static void
+make_weights (const LoomNet *net, Values *v, GRand *rand)
+{
+  for (guint i = 0; i < loom_net_n_weights (net); i++)
+    {
+      const LoomNetWeight *weight = loom_net_weight (net, i);
+      LoomSlot slot = { .name = weight->name, .kind = LOOM_SLOT_PARAMETER };
+      gint64 dims[LOOM_SHAPE_MAX_RANK];
+      loom_shape_get (&weight->shape, dims);
+      LoomTensor *t = loom_tensor_new (weight->dtype, weight->shape.rank, dims, NULL);
+      fill_slot (t, &slot, rand);
+      g_hash_table_insert (v->weights, g_strdup (weight->name), t);
+    }
+}
+
+static void
+check_graph (const char *path, const char *name)
+{
+  static const LoomBinding open = { 0 }, three = { .value = { ['B' - 'A'] = 3 } };
+  g_autoptr (LoomFaults) faults = loom_faults_new (), refusals = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, &error);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (13);
+  LoomOnnxWriteOptions options = { .sizes = open };
+  g_auto (Values) v = { 0 };
+
+  g_test_message ("%s", name);
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    if (loom_faults_get (faults, i)->code == LOOM_ERROR_DATA)
+      {
+        g_test_message ("%s is left out, its data are not here: %s", name, loom_faults_get (faults, i)->message);
+        return;
+      }
+  values_init (&v);
+  make_weights (net, &v, rand);
+  g_autoptr (LoomOnnxWriter) writer = loom_onnx_writer_new (graph, &options, v.weights, refusals, &error);
+  if (!writer && !error)
+    loom_faults_to_error (refusals, name, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < loom_onnx_writer_n_ports (writer, TRUE); i++)
+    {
+      const char *port;
+      const LoomType *type;
+      loom_onnx_writer_port (writer, TRUE, i, &port, &type);
+      g_ptr_array_add (v.names, g_strdup (port));
+    }
+  g_assert_cmpuint (v.names->len, >, 0);
+  evaluate (graph, &three, v.names->len, (const char *const *)v.names->pdata, &v, NULL, rand);
+  g_autoptr (GBytes) bytes = loom_onnx_writer_bytes (writer, &error);
+  g_assert_no_error (error);
+  read_and_run (bytes, &three, &v, name);
+}
+
+static void
+test_graphs (void)
+{
+  static const char *const folders[] = { "lessons", "models" };
+  guint n = 0;
+
+  for (guint f = 0; f < G_N_ELEMENTS (folders); f++)
+    {
+      g_autofree char *folder = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", folders[f], NULL);
+      g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+      const char *name;
+      while (dir && (name = g_dir_read_name (dir)))
+        if (g_str_has_suffix (name, ".xml"))
+          {
+            g_autofree char *path = g_build_filename (folder, name, NULL);
+            check_graph (path, name);
+            n++;
+          }
+    }
+  g_assert_cmpuint (n, >=, 15);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/onnx-export/samples", test_samples);
+  g_test_add_func ("/onnx-export/graphs", test_graphs);
   return g_test_run ();
 }

@@ -323,6 +323,12 @@ onnx_write_lowered (OnnxWrite *w)
 
   for (guint k = 0; k < q.n && !w->failed; k++)
     {
+      /* How many parts a size is cut into may depend on it. */
+      if (loom_net_node (w->all->bound[k], w->index)->n_outputs != w->node->n_outputs)
+        {
+          alike = FALSE;
+          break;
+        }
       g_autoptr (LoomProgram) p = lower (w, k);
       if (p && !has_writers (p))
         {

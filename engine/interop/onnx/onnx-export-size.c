@@ -2,8 +2,8 @@
  *
  * A lowering is concrete: it has numbers where the graph has B and T. So a node is lowered for several bindings, and a
  * number that differs among them is explained: by a product of symbols with a factor and a constant, which is what
- * shapes consist of. The bindings are large primes, so that two explanations of the same numbers are out of the
- * question; two of them make the explanation and the third has to agree. */
+ * shapes consist of. Two of the bindings make the explanation and the third has to agree; the numbers that
+ * bind_nets() takes leave no room for another one. */
 #include "engine/interop/onnx/onnx-export-private.h"
 
 #include <string.h>

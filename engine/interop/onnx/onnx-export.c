@@ -424,18 +424,20 @@ check_typed (LoomOnnxWriter *self, const LoomFaults *found, GError **error)
   return TRUE;
 }
 
-/* Nets with numbers for the open symbols: large primes, different in each. */
+/* Nets with numbers for the open symbols. They are large, so that no two explanations fit; they are a prime, twice and
+ * three times one, so that what rounds a half or a third of a size is not taken for something simpler. */
 static gboolean
 bind_nets (LoomOnnxWriter *self, const LoomGraph *graph, const LoomBinding *sizes, GError **error)
 {
-  static const gint64 primes[] = { 101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167,
-                                   173, 179, 181, 191, 193, 197, 199, 211, 223, 227, 229, 233, 239, 241 };
+  static const gint64 numbers[][ONNX_BINDINGS]
+      = { { 101, 118, 141 }, { 103, 122, 159 }, { 107, 134, 147 }, { 109, 146, 171 }, { 113, 158, 177 },
+          { 127, 166, 183 }, { 131, 178, 201 }, { 137, 194, 213 }, { 139, 202, 219 } };
   OnnxExport *all = &self->all;
   g_autofree char *symbols = loom_net_symbols (self->net);
   guint n = 0;
 
   for (const char *s = symbols; *s; s++)
-    if (sizes->value[*s - 'A'] == 0 && n < G_N_ELEMENTS (primes) / ONNX_BINDINGS)
+    if (sizes->value[*s - 'A'] == 0 && n < G_N_ELEMENTS (numbers))
       all->symbols[n++] = *s;
   all->n_bound = n > 0 ? ONNX_BINDINGS : 1;
   if (n == 0)
@@ -449,7 +451,7 @@ bind_nets (LoomOnnxWriter *self, const LoomGraph *graph, const LoomBinding *size
       g_autoptr (LoomFaults) found = loom_faults_new ();
       all->binding[k] = *sizes;
       for (guint i = 0; i < n; i++)
-        all->binding[k].value[all->symbols[i] - 'A'] = primes[k * n + i];
+        all->binding[k].value[all->symbols[i] - 'A'] = numbers[i][k];
       all->bound[k] = self->bound[k] = loom_net_new (graph, &all->binding[k], found);
       if (!check_net (found, error))
         {
