@@ -68,6 +68,13 @@ gboolean loom_net_is_weight (const LoomNet *net, const LoomNetSource *source);
  * net's, or -1 where a wire stands for it or nothing of that name was declared. */
 int loom_net_find_weight (const LoomNet *net, guint node, const char *name);
 int loom_net_source_weight (const LoomNet *net, const LoomNetSource *source);
+/* The index of a wired input by name, or -1; those of a variadic operator have none. */
+int loom_net_find_input (const LoomNetNode *node, const char *name);
+/* Nodes that a port depends on, as a flag for each. (transfer full) */
+gboolean *loom_net_needed_for (const LoomNet *net, const LoomNetSource *of);
+/* The one thing that a loss judges: the input of the only node before the loss that compares an input with a target.
+ * FALSE where there is none, or several. */
+gboolean loom_net_find_judged (const LoomNet *net, const LoomNetSource *loss, LoomNetSource *output);
 /* A node's parameters and types as infer() saw them, for the calls of loom-op.h. */
 const LoomInfer *loom_net_infer (const LoomNet *net, guint node);
 /* Name of an output port for people and events: "fc" when it is the only one, else "data.x". */

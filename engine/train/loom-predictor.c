@@ -88,62 +88,10 @@ loom_predictor_free (LoomPredictor *self)
 
 /* ---- what is computed --------------------------------------------------- */
 
-static int
-find_input (const LoomNetNode *node, const char *name)
-{
-  for (guint i = 0; i < node->n_inputs && node->input_spec; i++)
-    if (node->input_spec[0].flags & LOOM_PORT_VARIADIC)
-      return -1;
-    else if (g_str_equal (node->input_spec[i].name, name))
-      return node->input[i].node == G_MAXUINT ? -1 : (int)i;
-  return -1;
-}
-
 static gboolean
 same_source (const LoomNetSource *a, const LoomNetSource *b)
 {
   return a->node == b->node && a->output == b->output;
-}
-
-/* Nodes that a port depends on, as a flag for each. */
-static gboolean *
-needed_for (const LoomNet *net, const LoomNetSource *of)
-{
-  gboolean *needed = g_new0 (gboolean, loom_net_n_nodes (net) + 1);
-
-  if (loom_net_is_weight (net, of))
-    return needed;
-  needed[of->node] = TRUE;
-  for (guint i = of->node + 1; i-- > 0;)
-    for (guint k = 0; needed[i] && k < loom_net_node (net, i)->n_inputs; k++)
-      {
-        const LoomNetSource *source = &loom_net_node (net, i)->input[k];
-        if (source->node < i && !loom_net_is_weight (net, source))
-          needed[source->node] = TRUE;
-      }
-  return needed;
-}
-
-/* The one thing that a loss judges: the input of the only node before the loss that compares an input with a target. */
-static gboolean
-find_judged (const LoomNet *net, const LoomNetSource *loss, LoomNetSource *output)
-{
-  g_autofree gboolean *needed = needed_for (net, loss);
-  gboolean found = FALSE;
-
-  for (guint i = 0; i < loom_net_n_nodes (net); i++)
-    {
-      const LoomNetNode *node = loom_net_node (net, i);
-      int input = needed[i] && node->op->category == LOOM_CATEGORY_LOSS ? find_input (node, "input") : -1;
-
-      if (input < 0 || find_input (node, "target") < 0)
-        continue;
-      if (found && !same_source (output, &node->input[input]))
-        return FALSE;
-      *output = node->input[input];
-      found = TRUE;
-    }
-  return found;
 }
 
 /* The only node with the operator, or -1; several are none. */
@@ -181,7 +129,7 @@ find_output (LoomPredictor *self, const char *wanted, const LoomTrainSpec *spec,
       self->output = loom_net_node (net, (guint)node)->input[0];
       return TRUE;
     }
-  if (spec && find_judged (net, &spec->loss, &self->output))
+  if (spec && loom_net_find_judged (net, &spec->loss, &self->output))
     return TRUE;
   if (spec && spec->metrics->len > 0)
     {
@@ -203,7 +151,7 @@ find_meaning (const LoomPredictor *self, const LoomTrainSpec *spec)
   for (guint i = 0; i < loom_net_n_nodes (self->net); i++)
     {
       const LoomNetNode *node = loom_net_node (self->net, i);
-      int input = find_input (node, "input");
+      int input = loom_net_find_input (node, "input");
 
       for (guint k = 0; k < G_N_ELEMENTS (meanings); k++)
         if (g_str_equal (meanings[k].op, node->op->name) && input >= 0
@@ -234,7 +182,7 @@ is_dataset (const LoomNetNode *node)
 static gboolean
 find_reading (LoomPredictor *self, GError **error)
 {
-  g_autofree gboolean *needed = needed_for (self->net, &self->output);
+  g_autofree gboolean *needed = loom_net_needed_for (self->net, &self->output);
   gboolean found = FALSE;
 
   for (guint i = 0; i < loom_net_n_nodes (self->net); i++)

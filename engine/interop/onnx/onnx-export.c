@@ -5,6 +5,7 @@
 #include "engine/interop/onnx/onnx-export-private.h"
 
 #include "engine/core/loom-atomic-file.h"
+#include "engine/ops/loom-train-spec.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -226,35 +227,11 @@ is_read (const LoomNet *net, guint node)
   return FALSE;
 }
 
-/* What a loss judges: the first input of the first loss on the way back from what is trained. A penalty on weights is
- * none, and a loss that is drawn from smaller nodes has none. */
-static guint
-find_loss (const LoomNet *net, guint node, gboolean *seen)
-{
-  const LoomNetNode *n = loom_net_node (net, node);
-
-  if (seen[node])
-    return G_MAXUINT;
-  seen[node] = TRUE;
-  if (n->op && n->op->category == LOOM_CATEGORY_LOSS && n->n_inputs > 0 && n->input[0].node != G_MAXUINT
-      && !(n->input_spec[0].flags & LOOM_PORT_VARIADIC))
-    return node;
-  for (guint k = 0; k < n->n_inputs; k++)
-    {
-      guint found = n->input[k].node == G_MAXUINT || loom_net_is_weight (net, &n->input[k])
-                        ? G_MAXUINT
-                        : find_loss (net, n->input[k].node, seen);
-      if (found != G_MAXUINT)
-        return found;
-    }
-  return G_MAXUINT;
-}
-
 static void
 choose_outputs (LoomOnnxWriter *self, const LoomGraph *graph, GArray *sources)
 {
-  const LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
-  const char *loss = train ? loom_element_get (train, "loss") : NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, self->net, faults);
   LoomNetSource source = { 0, 0 };
 
   for (guint i = 0; i < loom_net_n_nodes (self->net); i++)
@@ -266,15 +243,12 @@ choose_outputs (LoomOnnxWriter *self, const LoomGraph *graph, GArray *sources)
     }
   if (sources->len > 0)
     return;
-  int node = loss ? loom_net_find_port (self->net, loss, &source.output, NULL) : -1;
-  g_autofree gboolean *seen = g_new0 (gboolean, loom_net_n_nodes (self->net) + 1);
-  guint judge = node >= 0 ? find_loss (self->net, (guint)node, seen) : G_MAXUINT;
-  if (judge != G_MAXUINT)
-    {
-      source = loom_net_node (self->net, judge)->input[0];
-      g_array_append_val (sources, source);
-      return;
-    }
+  if (spec && loom_net_find_judged (self->net, &spec->loss, &source))
+    g_array_append_val (sources, source);
+  else if (spec && spec->metrics->len > 0)
+    g_array_append_val (sources, ((LoomMetricSpec *)spec->metrics->pdata[0])->input);
+  if (sources->len > 0)
+    return;
   for (guint i = 0; i < loom_net_n_nodes (self->net); i++)
     {
       const LoomNetNode *n = loom_net_node (self->net, i);
