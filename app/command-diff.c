@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_SHOWN 200 /* characters of a value in a line for people */
-
 typedef enum
 {
   PLAIN,
@@ -37,32 +35,10 @@ style (const Printer *p, Style style)
   return p->color ? codes[style] : "";
 }
 
-/* In one line, without control characters, which a file from elsewhere could send to the terminal. */
-static char *
-printable (const char *text)
-{
-  GString *s = g_string_new (NULL);
-  guint n = 0;
-
-  for (; *text && n < MAX_SHOWN; text = g_utf8_next_char (text), n++)
-    {
-      gunichar c = g_utf8_get_char (text);
-      if (c == '\n')
-        g_string_append (s, "\\n");
-      else if (g_unichar_iscntrl (c))
-        g_string_append_printf (s, "\\u%04x", c);
-      else
-        g_string_append_unichar (s, c);
-    }
-  if (*text)
-    g_string_append (s, "…");
-  return g_string_free (s, FALSE);
-}
-
 static void
 append_value (GString *s, const char *value, gboolean is_default)
 {
-  g_autofree char *shown = printable (value ? value : "");
+  g_autofree char *shown = command_printable (value ? value : "");
   gboolean quote = value && (!*value || strchr (value, ' '));
 
   if (!value)
@@ -81,7 +57,7 @@ describe_changes (const LoomDifference *d)
   for (guint i = 0; i < d->changes->len; i++)
     {
       const LoomAttributeChange *change = d->changes->pdata[i];
-      g_autofree char *attribute = printable (change->attribute);
+      g_autofree char *attribute = command_printable (change->attribute);
       g_string_append (s, i ? ", " : "");
       /* An operator in the place of another stands without its attribute's name. */
       if (!g_str_equal (d->what, "node") || !g_str_equal (attribute, "op"))
@@ -101,8 +77,8 @@ static void
 print_wire (const LoomDifference *d)
 {
   const LoomAttributeChange *change = d->changes->pdata[0];
-  g_autofree char *to = printable (d->name), *before = printable (change->before ? change->before : "");
-  g_autofree char *after = printable (change->after ? change->after : "");
+  g_autofree char *to = command_printable (d->name), *before = command_printable (change->before ? change->before : "");
+  g_autofree char *after = command_printable (change->after ? change->after : "");
 
   if (d->kind == LOOM_DIFFERENCE_CHANGED)
     printf ("wire into %s: from %s → from %s", to, before, after);
@@ -126,8 +102,9 @@ print_difference (const Printer *p, const LoomDifference *d)
     print_wire (d);
   else
     {
-      g_autofree char *name = printable (d->name ? d->name : ""), *old = printable (d->old_name ? d->old_name : "");
-      g_autofree char *type = printable (d->type ? d->type : ""), *changes = describe_changes (d);
+      g_autofree char *name = command_printable (d->name ? d->name : ""),
+                      *old = command_printable (d->old_name ? d->old_name : "");
+      g_autofree char *type = command_printable (d->type ? d->type : ""), *changes = describe_changes (d);
       printf ("%s%s%s%s%s%s", d->what, d->old_name ? " " : "", old, d->old_name ? " →" : "", d->name ? " " : "", name);
       if (d->type && !is_operator_change (d))
         printf (" (%s)", type);
@@ -152,7 +129,7 @@ print_differences (const Printer *p, const GPtrArray *list)
     {
       const LoomDifference *d = list->pdata[i];
       const char *module = d->scope ? d->scope : g_str_equal (d->what, "module") ? d->name : NULL;
-      g_autofree char *shown = printable (module ? module : "");
+      g_autofree char *shown = command_printable (module ? module : "");
       g_autofree char *head = module                 ? g_strdup_printf ("module %s", shown)
                               : belongs_to_train (d) ? g_strdup ("train")
                                                      : g_strdup ("graph");
@@ -249,7 +226,7 @@ static LoomGraph *
 read_version (const Printer *p, const char *mark, const char *name, const char *file, char **failure)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *shown = printable (g_str_equal (file, "/dev/null") ? file : name);
+  g_autofree char *shown = command_printable (g_str_equal (file, "/dev/null") ? file : name);
   LoomGraph *graph = read_side (file, &error);
 
   if (!graph)

@@ -72,17 +72,16 @@ ranking (const double *value, gint64 n)
   return order;
 }
 
-/* What a class is called: its name, with blanks and line ends of texts written out, or its number. */
+/* What a class is called: its name, a character that is no letter in quotes, or its number. */
 static char *
-class_name (const char *const *names, gint64 i, gboolean quote)
+class_name (const char *const *names, gint64 i)
 {
+  g_autofree char *name = NULL;
+
   if (!names)
     return g_strdup_printf ("%" G_GINT64_FORMAT, i);
-  if (!quote)
-    return g_strdup (names[i]);
-  return g_str_equal (names[i], "\n")                     ? g_strdup ("“\\n”")
-         : !names[i][1] && !g_ascii_isgraph (names[i][0]) ? g_strdup_printf ("“%s”", names[i])
-                                                          : g_strdup (names[i]);
+  name = command_printable (names[i]);
+  return g_unichar_isalnum (g_utf8_get_char (names[i])) ? g_steal_pointer (&name) : g_strdup_printf ("“%s”", name);
 }
 
 static void
@@ -114,7 +113,7 @@ print_classes (const Predict *p, const LoomAnswer *a)
       gint64 n = a->n_positions > 1 ? 1 : MIN (p->top, a->n_classes);
       for (gint64 i = 0; i < n; i++)
         {
-          g_autofree char *name = class_name (names, order[i], TRUE);
+          g_autofree char *name = class_name (names, order[i]);
           printf ("%s%s", i > 0 ? ", " : k > 0 ? " " : "", name);
           if (a->n_positions > 1)
             continue;
@@ -240,7 +239,8 @@ complain (Predict *p, const char *file, GError *error)
 
   /* A file that cannot be read is wrong data, as other commands have it. */
   p->status = status == 5 ? 1 : status;
-  fprintf (stderr, "gradloom %s: %s\n", p->command->name, error->message);
+  g_autofree char *sentence = command_sentence (error->message);
+  fprintf (stderr, "gradloom %s: %s\n", p->command->name, sentence);
   if (p->json)
     {
       g_autofree char *name = command_json_string (file), *message = command_json_string (error->message);

@@ -99,9 +99,10 @@ check_numbers (const GOptionEntry *entries, const gint64 *whole, const double *r
   return wrong;
 }
 
-const char command_statuses[] = "0 done; 1 graph, data or weights are wrong; 2 wrong usage; 3 a device failed or ran out\n"
-                                "of memory; 4 NaN; 5 disk or I/O; 130 and 143 interrupted after a checkpoint.\n"
-                                "(diff: 0 the same, 1 different, 2 trouble.)\n";
+const char command_statuses[]
+    = "0 done; 1 graph, data or weights are wrong; 2 wrong usage; 3 a device failed or ran out\n"
+      "of memory; 4 NaN; 5 disk or I/O; 130 and 143 interrupted after a checkpoint.\n"
+      "(diff: 0 the same, 1 different, 2 trouble.)\n";
 
 /* While options are described, who takes them. Entries live on the stack of the command that parses them, so they are
  * only there during its call. */
@@ -179,11 +180,50 @@ command_usage (const Command *command, const char *format, ...)
   return 2;
 }
 
+static char *
+without_control (const char *text, gboolean one_line, guint most)
+{
+  g_autofree char *valid = g_utf8_make_valid (text, -1);
+  GString *s = g_string_new (NULL);
+  guint n = 0;
+
+  for (const char *p = valid; *p; p = g_utf8_next_char (p), n++)
+    {
+      gunichar c = g_utf8_get_char (p);
+      if (n == most)
+        {
+          g_string_append (s, "…");
+          break;
+        }
+      if (c == '\n' && one_line)
+        g_string_append (s, "\\n");
+      else if (g_unichar_iscntrl (c) && c != '\n' && c != '\t')
+        g_string_append_printf (s, "\\u%04x", c);
+      else
+        g_string_append_unichar (s, c);
+    }
+  return g_string_free (s, FALSE);
+}
+
+char *
+command_printable (const char *text)
+{
+  return without_control (text, TRUE, 200);
+}
+
+char *
+command_sentence (const char *text)
+{
+  return without_control (text, FALSE, G_MAXUINT);
+}
+
 int
 command_fail (const Command *command, GError *error)
 {
   int status = loom_error_exit_status (error);
-  fprintf (stderr, "gradloom %s: %s\n", command->name, error->message);
+  g_autofree char *message = command_sentence (error->message);
+
+  fprintf (stderr, "gradloom %s: %s\n", command->name, message);
   g_error_free (error);
   return status;
 }
@@ -193,9 +233,9 @@ command_warn (const Command *command, const char *format, ...)
 {
   va_list args;
   va_start (args, format);
-  g_autofree char *text = g_strdup_vprintf (format, args);
+  g_autofree char *text = g_strdup_vprintf (format, args), *shown = command_sentence (text);
   va_end (args);
-  fprintf (stderr, "gradloom %s: warning: %s\n", command->name, text);
+  fprintf (stderr, "gradloom %s: warning: %s\n", command->name, shown);
 }
 
 void

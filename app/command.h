@@ -56,6 +56,12 @@ LoomGraph *command_load_graph (const char *path, LoomFaults *faults, GError **er
  * it has none yet. */
 gboolean command_run_weights (const char *path, char **weights, GError **error);
 
+/* Text of a file from elsewhere, for a terminal: control characters are written out (\u001b), for they could give it
+ * orders. command_printable() is for a place within a line: line ends are written out, too, and what is longer than 200
+ * characters is cut; command_sentence() keeps line ends. (transfer full) */
+char *command_printable (const char *text);
+char *command_sentence (const char *text);
+
 /* "text" with quotes and escapes, for lines of JSON. */
 char *command_json_string (const char *text);
 /* A number for JSON: null where it is not finite; buffer is G_ASCII_DTOSTR_BUF_SIZE. */

@@ -12,14 +12,46 @@ const char *const loom_picture_fits[] = { "stretch", "crop", "pad", NULL };
 
 /* ---- decoding ----------------------------------------------------------- */
 
+/* What is heard of a picture while it is decoded. */
+typedef struct
+{
+  int lines; /* that have come */
+  gboolean too_large;
+} Progress;
+
 /* Nothing of a picture beyond the limit is decoded: a few bytes can claim to be many gigabytes. */
 static void
-size_prepared_cb (GdkPixbufLoader *loader, int width, int height, gboolean *too_large)
+size_prepared_cb (GdkPixbufLoader *loader, int width, int height, Progress *progress)
 {
-  if ((double)width * height <= MAX_PIXELS)
-    return;
-  *too_large = TRUE;
-  gdk_pixbuf_loader_set_size (loader, 1, 1);
+  progress->too_large = (double)width * height > MAX_PIXELS;
+  if (progress->too_large)
+    gdk_pixbuf_loader_set_size (loader, 0, 0);
+}
+
+/* A file that was cut off is no error to the library, but lines are missing. */
+static void
+area_updated_cb (GdkPixbufLoader *loader, int x, int y, int width, int height, Progress *progress)
+{
+  progress->lines = MAX (progress->lines, y + height);
+}
+
+/* The library fills up a JPEG file that was cut off. Its data end with the marker FF D9, which stands behind the last
+ * FF DA, the beginning of a scan; neither can occur within one (ITU-T T.81, B.1.1.5), but both in a thumbnail before
+ * it. */
+static gboolean
+is_cut_jpeg (GBytes *bytes)
+{
+  gsize n, start = 0, end = 0;
+  const guint8 *data = g_bytes_get_data (bytes, &n);
+
+  if (n < 4 || data[0] != 0xff || data[1] != 0xd8)
+    return FALSE;
+  for (gsize i = 2; i + 1 < n; i++)
+    if (data[i] == 0xff && data[i + 1] == 0xda)
+      start = i;
+    else if (data[i] == 0xff && data[i + 1] == 0xd9)
+      end = i;
+  return end < start;
 }
 
 static GdkPixbuf *
@@ -27,18 +59,25 @@ decode (GBytes *bytes, const char *name, GError **error)
 {
   g_autoptr (GdkPixbufLoader) loader = gdk_pixbuf_loader_new ();
   g_autoptr (GError) local = NULL;
-  gboolean too_large = FALSE, good;
+  Progress progress = { 0 };
+  gboolean good;
   GdkPixbuf *found;
 
-  g_signal_connect (loader, "size-prepared", G_CALLBACK (size_prepared_cb), &too_large);
+  g_signal_connect (loader, "size-prepared", G_CALLBACK (size_prepared_cb), &progress);
+  g_signal_connect (loader, "area-updated", G_CALLBACK (area_updated_cb), &progress);
   good = gdk_pixbuf_loader_write_bytes (loader, bytes, &local);
   good = gdk_pixbuf_loader_close (loader, good ? &local : NULL) && good;
   found = gdk_pixbuf_loader_get_pixbuf (loader);
-  if (too_large)
+  if (progress.too_large)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has more than %.0f million pixels.", name, MAX_PIXELS / 1e6);
   else if (!good || found == NULL)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no picture that can be read%s%s.", name,
                  local != NULL ? ": " : "", local != NULL ? local->message : "");
+  else if (progress.lines < gdk_pixbuf_get_height (found))
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is cut off: %d of its %d lines are there.", name,
+                 progress.lines, gdk_pixbuf_get_height (found));
+  else if (is_cut_jpeg (bytes))
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is cut off: the end of the picture is missing.", name);
   else
     return gdk_pixbuf_apply_embedded_orientation (found);
   return NULL;

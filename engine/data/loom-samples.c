@@ -341,6 +341,15 @@ read_rows (const LoomSampleReader *self, const char *text, const char *name, GPt
   return TRUE;
 }
 
+static gboolean
+is_text (GBytes *bytes)
+{
+  gsize length;
+  const char *data = g_bytes_get_data (bytes, &length);
+
+  return memchr (data, 0, length) == NULL && g_utf8_validate (data, (gssize)length, NULL);
+}
+
 /* ---- the file ----------------------------------------------------------- */
 
 static gboolean
@@ -351,7 +360,7 @@ read_text (const LoomSampleReader *self, GBytes *bytes, const char *name, GPtrAr
   g_autofree char *text = g_strndup (data, length);
   const LoomDatasetClass *klass = self->dataset != NULL ? self->dataset->klass : NULL;
 
-  if (memchr (data, 0, length) != NULL || !g_utf8_validate (data, (gssize)length, NULL))
+  if (!is_text (bytes))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is no UTF-8 text.", name);
       return FALSE;
@@ -378,9 +387,11 @@ loom_sample_reader_read (LoomSampleReader *self, GBytes *bytes, const char *name
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is empty.", name);
       return NULL;
     }
-  good = is_npy (bytes)           ? read_array (self, bytes, name, items, error)
-         : is_picture (self, chw) ? read_picture (self, bytes, name, chw, items, error)
-                                  : read_text (self, bytes, name, items, error);
+  /* A matrix may be a picture or not; a text is none. */
+  good = is_npy (bytes) ? read_array (self, bytes, name, items, error)
+         : is_picture (self, chw) && (self->rank == 3 || !is_text (bytes))
+             ? read_picture (self, bytes, name, chw, items, error)
+             : read_text (self, bytes, name, items, error);
   if (good && items->len == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” holds no sample.", name);

@@ -136,26 +136,69 @@ test_pictures (void)
   g_assert_cmpint (class_of (range.out, NULL), ==, 1);
 }
 
+/* All but the last bytes. */
+static void
+cut_file (const char *from, const char *to, gsize n)
+{
+  g_autofree char *data = NULL;
+  gsize length;
+
+  g_assert_true (g_file_get_contents (from, &data, &length, NULL));
+  g_assert_cmpuint (length, >, n);
+  g_assert_true (g_file_set_contents (to, data, (gssize)(length - n), NULL));
+}
+
+/* As PNG has it: ISO 3309, bit by bit. */
+static guint32
+crc (const guint8 *data, gsize n)
+{
+  guint32 c = 0xffffffff;
+
+  for (gsize i = 0; i < n; i++)
+    {
+      c ^= data[i];
+      for (int k = 0; k < 8; k++)
+        c = c & 1 ? 0xedb88320 ^ (c >> 1) : c >> 1;
+    }
+  return ~c;
+}
+
 /* One that is no picture is one sentence; those around it are answered. */
 static void
 test_bad_files (void)
 {
   cli_write ("words.png", "no picture at all");
+  cut_file ("right.jpg", "cut.jpg", 100);
+  cut_file ("left.png", "cut.png", 40);
+  /* A header of a billion pixels. */
+  static const char bomb[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x80\0\0\0\x80\0\x08\0\0\0\0";
+  g_autoptr (GByteArray) large = g_byte_array_new ();
+  const guint32 sum = GUINT32_TO_BE (crc ((const guint8 *)bomb + 12, 17));
+  g_byte_array_append (large, (const guint8 *)bomb, sizeof bomb - 1);
+  g_byte_array_append (large, (const guint8 *)&sum, 4);
+  g_byte_array_append (large, (const guint8 *)"\0\0\0\1IDATx", 9);
+  g_assert_true (g_file_set_contents ("bomb.png", (const char *)large->data, large->len, NULL));
   cli_write ("empty.png", "");
   const gint64 dims[] = { 3, 5 };
   const double x[15] = { 0 };
   cli_save ("odd.npy", LOOM_F32, 2, dims, x);
   g_auto (CliResult) r = cli ("predict", "halves", "left.png", "words.png", "none.png", "empty.png", "odd.npy", "/tmp",
-                              "left.png", NULL);
+                              "cut.jpg", "cut.png", "bomb.png", "left.png", NULL);
   g_assert_cmpint (r.status, ==, 1);
   const char *first = strstr (r.out, "left.png");
   g_assert_nonnull (first);
   g_assert_nonnull (strstr (first + 1, "left.png"));
-  static const char *const sentences[]
-      = { "“words.png” is no picture", "“none.png” cannot be opened", "“empty.png” is empty",
-          "“odd.npy” is 3 × 5, but a sample of this net is 1 × 8 × 8", "“/tmp” is a folder" };
+  static const char *const sentences[] = { "“words.png” is no picture",
+                                           "“none.png” cannot be opened",
+                                           "“empty.png” is empty",
+                                           "“odd.npy” is 3 × 5, but a sample of this net is 1 × 8 × 8",
+                                           "“/tmp” is a folder",
+                                           "“cut.jpg” is cut off",
+                                           "“cut.png” is",
+                                           "“bomb.png” has more than 100 million" };
   for (guint i = 0; i < G_N_ELEMENTS (sentences); i++)
-    g_assert_nonnull (strstr (r.err, sentences[i]));
+    if (!strstr (r.err, sentences[i]))
+      g_error ("“%s” is not said in: %s", sentences[i], r.err);
   g_auto (CliResult) json = cli ("predict", "--json", "halves", "words.png", "left.png", NULL);
   g_auto (GStrv) lines = g_strsplit (g_strchomp (json.out), "\n", -1);
   g_autoptr (JsonNode) node = NULL;
