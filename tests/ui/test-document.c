@@ -539,6 +539,30 @@ test_save (void)
   remove_folder (folder);
 }
 
+/* Paths of a run's graph.xml start where they did in the graph that was trained: before and after it is saved there,
+ * and beside itself once it is saved elsewhere. */
+static void
+test_run_graph (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-run-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "graph.xml", NULL);
+  g_autofree char *other = g_build_filename (folder, "other.xml", NULL);
+  g_autofree char *settings = g_build_filename (folder, "run.json", NULL);
+  g_autoptr (StudioDocument) document = load (chain), run = studio_document_new ();
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (studio_document_save (document, path, &error));
+  g_assert_true (g_file_set_contents (settings, "{\"data_folder\":\"/where/data/lie\"}", -1, &error));
+  g_assert_true (studio_document_open (run, path, &error));
+  g_assert_cmpstr (loom_graph_get_folder (studio_document_get_graph (run)), ==, "/where/data/lie");
+  studio_document_add_node (run, "relu", 0, 300);
+  g_assert_true (studio_document_save (run, NULL, &error));
+  g_assert_cmpstr (loom_graph_get_folder (studio_document_get_graph (run)), ==, "/where/data/lie");
+  g_assert_true (studio_document_save (run, other, &error));
+  g_assert_cmpstr (loom_graph_get_folder (studio_document_get_graph (run)), ==, folder);
+  remove_folder (folder);
+}
+
 /* A tensor of a weight's shape can be wired to it; one of another shape, or to a weight that the layer lacks, not. */
 static void
 test_ties (void)
@@ -746,6 +770,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ui/document/compatible", test_compatible);
   g_test_add_func ("/ui/document/journal", test_journal);
   g_test_add_func ("/ui/document/save", test_save);
+  g_test_add_func ("/ui/document/run-graph", test_run_graph);
   g_test_add_func ("/ui/document/ties", test_ties);
   g_test_add_func ("/ui/document/remarks", test_remarks);
   g_test_add_func ("/ui/document/dropped", test_dropped);
