@@ -423,8 +423,13 @@ show_loss (StudioPins *self)
 static void
 points_cb (StudioRun *run, StudioPins *self)
 {
-  show_loss (self);
   pull_all (self);
+}
+
+static void
+numbers_cb (StudioRun *run, StudioPins *self)
+{
+  show_loss (self);
 }
 
 static void
@@ -485,6 +490,7 @@ studio_pins_new (StudioDocument *document, StudioCanvas *canvas, StudioRun *run)
   self->run = g_object_ref (run);
   g_signal_connect (document, "net-changed", G_CALLBACK (net_changed_cb), self);
   g_signal_connect (run, "points", G_CALLBACK (points_cb), self);
+  g_signal_connect (run, "numbers", G_CALLBACK (numbers_cb), self);
   g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
   sync_pins (self);
   return self;

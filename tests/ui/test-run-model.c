@@ -120,6 +120,25 @@ test_memory (void)
   g_assert_cmpuint (studio_run_get_owner_bytes (run)[1], ==, 700);
 }
 
+/* However often numbers come, what people read is drawn once for all that came meanwhile. */
+static void
+test_numbers (void)
+{
+  g_autoptr (StudioRun) run = studio_run_new ();
+  int n = 0;
+  g_signal_connect (run, "numbers", G_CALLBACK (count_cb), &n);
+  for (gint64 i = 0; i < 20; i++)
+    studio_run_take_progress (run, i, 100, 1, 1, 10, 10);
+  g_assert_cmpint (n, ==, 0);
+  while (n == 0)
+    g_main_context_iteration (NULL, TRUE);
+  g_assert_cmpint (n, ==, 1);
+  studio_run_take_progress (run, 20, 100, 1, 1, 10, 10);
+  while (n == 1)
+    g_main_context_iteration (NULL, TRUE); /* and the last of them is not left out */
+  g_assert_cmpint (studio_run_get_step (run), ==, 20);
+}
+
 static void
 test_resumed_points (void)
 {
@@ -203,6 +222,7 @@ main (int argc, char **argv)
   g_test_add_func ("/run/states", test_states);
   g_test_add_func ("/run/end-after-done", test_end_after_done);
   g_test_add_func ("/run/memory", test_memory);
+  g_test_add_func ("/run/numbers", test_numbers);
   g_test_add_func ("/run/resumed-points", test_resumed_points);
   g_test_add_func ("/run/sentences", test_sentences);
   g_test_add_func ("/run/folder", test_folder);

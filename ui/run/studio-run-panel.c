@@ -1,6 +1,6 @@
 /* The run panel.
  *
- * It looks at the model four times a second while numbers arrive, whatever their rate, and at once when the state
+ * It looks at the model when that says so, four times a second while numbers arrive, and at once when the state
  * changes. Learning rate goes to the running worker; epochs and device belong to the graph, so changing them makes the
  * run "an earlier version", which the bar above offers to restart. */
 #include "ui/run/studio-run-panel.h"
@@ -10,8 +10,6 @@
 #include "ui/charts/studio-memory-bar.h"
 #include "ui/charts/studio-scalar-pin.h"
 #include "ui/studio-training-settings.h"
-
-#define REFRESH_MS 250
 
 struct _StudioRunPanel
 {
@@ -26,8 +24,6 @@ struct _StudioRunPanel
   StudioScalarPin *step, *epoch, *loss, *metric;
   StudioChart *loss_chart, *metric_chart;
   StudioMemoryBar *memory;
-  guint timeout;
-  gboolean dirty;
   char *rate_shown; /* what the field of the learning rate said before somebody began to type */
   gboolean filling; /* settings are being shown, not changed */
 };
@@ -124,7 +120,6 @@ show_speed (StudioRunPanel *self)
 void
 studio_run_panel_refresh (StudioRunPanel *self)
 {
-  self->dirty = FALSE;
   show_figures (self);
   show_speed (self);
   fill_chart (self, self->loss_chart, -1);
@@ -137,30 +132,10 @@ studio_run_panel_refresh (StudioRunPanel *self)
     }
 }
 
-static gboolean
-refresh_cb (gpointer data)
-{
-  StudioRunPanel *self = data;
-  if (!self->dirty)
-    {
-      self->timeout = 0;
-      return G_SOURCE_REMOVE;
-    }
-  studio_run_panel_refresh (self);
-  return G_SOURCE_CONTINUE;
-}
-
 static void
-points_cb (StudioRun *run, StudioRunPanel *self)
+numbers_cb (StudioRun *run, StudioRunPanel *self)
 {
-  self->dirty = TRUE;
-  if (self->timeout != 0)
-    {
-      show_figures (self); /* the card of the loss shows the same number in the same moment */
-      return;
-    }
   studio_run_panel_refresh (self);
-  self->timeout = g_timeout_add (REFRESH_MS, refresh_cb, self);
 }
 
 static void
@@ -368,7 +343,6 @@ static void
 run_panel_dispose (GObject *object)
 {
   StudioRunPanel *self = STUDIO_RUN_PANEL (object);
-  g_clear_handle_id (&self->timeout, g_source_remove);
   if (self->run != NULL)
     g_signal_handlers_disconnect_by_data (self->run, self);
   if (self->document != NULL)
@@ -453,7 +427,7 @@ studio_run_panel_new (StudioDocument *document, StudioRun *run)
   static const char *const only_cpu[] = { "cpu", NULL };
   studio_run_panel_set_devices (self, only_cpu);
   g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
-  g_signal_connect (run, "points", G_CALLBACK (points_cb), self);
+  g_signal_connect (run, "numbers", G_CALLBACK (numbers_cb), self);
   g_signal_connect (run, "memory-changed", G_CALLBACK (memory_cb), self);
   g_signal_connect_swapped (run, "hyper-changed", G_CALLBACK (show_settings), self);
   g_signal_connect_swapped (document, "changed", G_CALLBACK (show_settings), self);

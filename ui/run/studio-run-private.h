@@ -35,6 +35,9 @@ struct _StudioRun
   char *device;
   gint64 checkpoint_step;
 
+  guint numbers_timer;  /* until the next "numbers"; 0: all was shown */
+  gint64 numbers_shown; /* monotonic */
+
   StudioWorker *worker;      /* NULL while none is connected */
   GCancellable *cancellable; /* of the start that is under way */
   double pace;               /* seconds a run takes at least */

@@ -15,6 +15,7 @@ enum
 {
   STATE_CHANGED,
   POINTS,
+  NUMBERS,
   MEMORY_CHANGED,
   HYPER_CHANGED,
   PROBLEM,
@@ -27,6 +28,30 @@ static const char *const state_words[] = {
   [STUDIO_RUN_PAUSED] = "paused",    [STUDIO_RUN_DONE] = "done",          [STUDIO_RUN_STOPPED] = "stopped",
   [STUDIO_RUN_FAILED] = "failed",    [STUDIO_RUN_LOST] = "ended",
 };
+
+/* A frame costs a few milliseconds whatever changed in it (the renderer works in software on most machines), and that
+ * time is the training's: on two processors both threads of a step wait for the one that was interrupted. */
+#define NUMBERS_MS 250
+
+static gboolean
+numbers_cb (gpointer data)
+{
+  StudioRun *self = data;
+  self->numbers_timer = 0;
+  self->numbers_shown = g_get_monotonic_time ();
+  g_signal_emit (self, signals[NUMBERS], 0);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+tell_points (StudioRun *self)
+{
+  g_signal_emit (self, signals[POINTS], 0);
+  if (self->numbers_timer != 0)
+    return;
+  gint64 passed = (g_get_monotonic_time () - self->numbers_shown) / 1000;
+  self->numbers_timer = g_timeout_add ((guint)CLAMP (NUMBERS_MS - passed, 0, NUMBERS_MS), numbers_cb, self);
+}
 
 static void
 curves_clear (gpointer data)
@@ -50,6 +75,7 @@ run_dispose (GObject *object)
 {
   StudioRun *self = STUDIO_RUN (object);
   studio_run_close (self);
+  g_clear_handle_id (&self->numbers_timer, g_source_remove);
   G_OBJECT_CLASS (studio_run_parent_class)->dispose (object);
 }
 
@@ -89,6 +115,7 @@ studio_run_class_init (StudioRunClass *klass)
   G_OBJECT_CLASS (klass)->finalize = run_finalize;
   signals[STATE_CHANGED] = new_signal ("state-changed", 0);
   signals[POINTS] = new_signal ("points", 0);
+  signals[NUMBERS] = new_signal ("numbers", 0);
   signals[MEMORY_CHANGED] = new_signal ("memory-changed", 0);
   signals[HYPER_CHANGED] = new_signal ("hyper-changed", 0);
   signals[PROBLEM] = new_signal ("problem", 4);
@@ -148,7 +175,7 @@ studio_run_add_mark (StudioRun *self, double step, const char *label)
   m->step = step;
   m->label = g_strdup (label);
   g_ptr_array_add (self->marks, m);
-  g_signal_emit (self, signals[POINTS], 0);
+  tell_points (self);
 }
 
 /* ---- what arrives ------------------------------------------------------------- */
@@ -177,7 +204,7 @@ studio_run_take_begin (StudioRun *self)
   g_ptr_array_set_size (self->owners, 0);
   g_array_set_size (self->owner_bytes, 0);
   self->checkpoint_step = -1;
-  g_signal_emit (self, signals[POINTS], 0);
+  tell_points (self);
   g_signal_emit (self, signals[MEMORY_CHANGED], 0);
 }
 
@@ -188,7 +215,7 @@ studio_run_forget_previous (StudioRun *self)
   g_array_set_size (self->metric_curves, 0);
   g_array_set_size (self->metric_values, 0);
   g_ptr_array_set_size (self->metric_names, 0);
-  g_signal_emit (self, signals[POINTS], 0);
+  tell_points (self);
 }
 
 void
@@ -254,7 +281,7 @@ studio_run_take_metrics (StudioRun *self, const char *const *names, GVariant *po
         }
       g_variant_unref (metrics);
     }
-  g_signal_emit (self, signals[POINTS], 0);
+  tell_points (self);
 }
 
 void
@@ -271,7 +298,7 @@ studio_run_take_evaluation (StudioRun *self, const char *split, gint64 step, gin
       guint m = metric_index (self, names[i]);
       studio_series_append (g_array_index (self->metric_curves, StudioRunCurves, m).validation, (double)step, value[i]);
     }
-  g_signal_emit (self, signals[POINTS], 0);
+  tell_points (self);
 }
 
 void
@@ -284,7 +311,7 @@ studio_run_take_progress (StudioRun *self, gint64 step, gint64 total_steps, gint
   self->epochs = epochs;
   self->items_per_second = items_per_second;
   self->eta = eta_seconds;
-  g_signal_emit (self, signals[POINTS], 0);
+  tell_points (self);
 }
 
 void
