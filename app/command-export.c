@@ -8,7 +8,8 @@
 
 static const ExportTarget export_pytorch = { .name = "pytorch", .summary = "a module in Python" };
 
-static const ExportTarget *const targets[] = { &export_onnx, &export_pytorch };
+static const ExportTarget *const targets[]
+    = { &export_onnx, &export_svg, &export_pdf, &export_png, &export_dot, &export_pytorch };
 
 static const ExportTarget *
 find_target (const char *name)
@@ -82,6 +83,26 @@ run_target (const ExportTarget *target, ExportJob *job)
   return target->run (job);
 }
 
+/* An option that means nothing to this target, or NULL. */
+static const char *
+find_stray (const ExportTarget *target, const ExportJob *job, char **sizes)
+{
+  if (!target->needs_weights)
+    return job->weights         ? "weights"
+           : job->partial       ? "partial"
+           : job->seed >= 0     ? "seed"
+           : job->inputs        ? "input"
+           : job->outputs       ? "output"
+           : sizes              ? "size"
+           : job->external_data ? "external-data"
+           : target->draws      ? NULL
+           : job->module        ? "module"
+           : job->dark          ? "dark"
+           : job->transparent   ? "transparent"
+                                : NULL;
+  return job->module ? "module" : job->dark ? "dark" : job->transparent ? "transparent" : NULL;
+}
+
 static int
 run (const Command *command, int argc, char **argv)
 {
@@ -103,6 +124,9 @@ run (const Command *command, int argc, char **argv)
     { "size", 0, 0, G_OPTION_ARG_STRING_ARRAY, &sizes, "Fix an open size, as in B=1; the others stay open", "B=N" },
     { "external-data", 0, 0, G_OPTION_ARG_NONE, &job.external_data,
       "Put the numbers into a file beside the model, FILE.data", NULL },
+    { "module", 0, 0, G_OPTION_ARG_STRING, &job.module, "Draw the inside of this module", "NAME" },
+    { "dark", 0, 0, G_OPTION_ARG_NONE, &job.dark, "Draw in the colours of the dark style", NULL },
+    { "transparent", 0, 0, G_OPTION_ARG_NONE, &job.transparent, "Draw no background", NULL },
     { NULL },
   };
   int status = 2;
@@ -123,6 +147,8 @@ run (const Command *command, int argc, char **argv)
       else if (!target->run)
         command_usage (command, "--to %s comes in a later version of Gradloom; this is %s, which can write %s.", to,
                        LOOM_VERSION, list);
+      else if (find_stray (target, &job, sizes))
+        command_usage (command, "--%s does not go with --to %s.", find_stray (target, &job, sizes), to);
       else if (wrong)
         command_usage (command, "--size %s: it takes a letter and a positive number, as in --size B=1.", wrong);
       else if (is_same_file (job.file, argv[1]) || is_same_file (job.file, job.weights))
@@ -135,6 +161,7 @@ run (const Command *command, int argc, char **argv)
     }
   g_free (job.file);
   g_free (job.weights);
+  g_free (job.module);
   g_strfreev (job.outputs);
   g_strfreev (job.inputs);
   return status;
@@ -142,13 +169,15 @@ run (const Command *command, int argc, char **argv)
 
 const Command command_export = {
   .name = "export",
-  .arguments = "GRAPH|RUN --to onnx|pytorch [-o FILE]",
+  .arguments = "GRAPH|RUN --to onnx|svg|pdf|png|dot [-o FILE]",
   .summary = "write a graph for other programs",
   .details
   = "--to onnx writes what prediction needs, in evaluation mode, with operators of set 17: data sets and input nodes\n"
     "come in under their ports' names, and out goes --output, else the graph's output nodes, else what its loss\n"
-    "judges. Sizes that are letters in the graph stay open. What ONNX cannot say is refused, node by node.\n\n"
+    "judges. Sizes that are letters in the graph stay open. What ONNX cannot say is refused, node by node.\n"
+    "--to svg, pdf and png draw the graph as Studio's canvas shows it, --to dot writes it for graphviz.\n\n"
     "  gradloom export run1 --to onnx -o lenet.onnx\n"
-    "  gradloom export graph.xml --to onnx --weights w.safetensors --output softmax --size B=1",
+    "  gradloom export graph.xml --to onnx --weights w.safetensors --output softmax --size B=1\n"
+    "  gradloom export graph.xml --to svg --module block --dark",
   .run = run,
 };

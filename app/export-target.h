@@ -17,6 +17,8 @@ typedef struct
   char **inputs, **outputs; /* --input, --output; may be NULL */
   LoomBinding sizes;        /* --size */
   gint64 seed;              /* -1: that of <train> */
+  char *module;             /* --module; NULL: the outermost scope */
+  gboolean dark, transparent;
 } ExportJob;
 
 typedef struct
@@ -24,10 +26,11 @@ typedef struct
   const char *name; /* of --to */
   const char *summary;
   gboolean needs_weights;      /* a run's newest are looked up where --weights is not given */
+  gboolean draws;              /* it takes --module, --dark and --transparent */
   int (*run) (ExportJob *job); /* the exit status; NULL: planned for a later version */
 } ExportTarget;
 
-extern const ExportTarget export_onnx;
+extern const ExportTarget export_dot, export_onnx, export_pdf, export_png, export_svg;
 
 /* "dir/model.xml" → "model.SUFFIX" in the current folder, a run's folder likewise. */
 char *export_default_file (const ExportJob *job, const char *suffix);

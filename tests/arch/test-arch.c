@@ -32,9 +32,10 @@ static const Rule rules[] = {
   { "engine/data", { "engine/core/", "engine/interop/", "kernels/philox.h", "kernels/dtype.h" }, { "gtk/", "gdk/", "adwaita", "cairo", "pango/", "libxml/", "cuda" }, { "gtk_", "gdk_display", "adw_", "cairo_", "xml", "dnnl_", "cuda" } },
   { "engine/train", { "engine/", "kernels/" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine", { "engine/" }, { NO_GUI_HEADERS, "cuda" }, { NULL } },
+  { "ui/drawing", { "ui/drawing/", "ui/studio-scene.h", "ui/canvas/canvas-geometry.h", "engine/loom.h", "gradloom-icons.h" }, { "gtk/", "gdk/", "adwaita", "cuda", "libxml/" }, { "gtk_", "gdk_", "adw_", "gsk_", "cuda" } },
   { "ui", { "engine/loom.h", "data/", "kernels/dtype.h" }, { "cuda", "libxml/", "oneapi", "dnnl" }, { "dnnl_", "cuda", "loom_exec", "loom_trainer", "loom_plan" } },
   { "app/gradloom-studio", { "ui/", "engine/loom.h" }, { "cuda" }, { "dnnl_" } },
-  { "app", { "engine/", "app/", "data/" }, { NO_GUI_HEADERS, "cuda" }, { NO_GUI, "dnnl_", "cuda" } },
+  { "app", { "engine/", "app/", "data/", "ui/drawing/studio-picture.h" }, { NO_GUI_HEADERS, "cuda" }, { NO_GUI, "dnnl_", "cuda" } },
 };
 
 static char *

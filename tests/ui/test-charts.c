@@ -5,6 +5,7 @@
 
 #include "ui/charts/studio-colormap.h"
 #include "ui/charts/studio-plot.h"
+#include "ui/drawing/studio-export.h"
 
 static double
 noise (guint i)

@@ -5,10 +5,9 @@
 
 #include "ui/canvas/canvas-geometry.h"
 #include "ui/canvas/canvas-style.h"
+#include "ui/drawing/draw-wires.h"
 
 G_BEGIN_DECLS
-
-typedef gboolean (*StudioIsSelected) (guint64 serial, gpointer data);
 
 /* Wires that cross the view. hidden: one whose end is being dragged, or 0. (transfer full), may be NULL. */
 GskRenderNode *studio_wires_render (const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
@@ -17,10 +16,10 @@ GskRenderNode *studio_wires_render (const StudioScene *scene, const StudioView *
  * stand where the shapes of its wires would; or STUDIO_NO_ITEM. layouts caches texts (char * → PangoLayout) between
  * calls. (transfer full), may be NULL. */
 GskRenderNode *studio_wires_render_pills (const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
-                                          guint named, GtkWidget *widget, GHashTable *layouts);
+                                          guint named, PangoContext *context, GHashTable *layouts);
 void studio_wires_snapshot_grid (GtkSnapshot *snapshot, const StudioView *view, const StudioTheme *theme);
 /* The wire that is being drawn, from the fixed end to the pointer. */
 void studio_wires_snapshot_loose (GtkSnapshot *snapshot, const StudioView *view, const StudioTheme *theme, double x0,
-                                  double y0, double x1, double y1, const GdkRGBA *colour);
+                                  double y0, double x1, double y1, const StudioColor *color);
 
 G_END_DECLS

@@ -477,7 +477,7 @@ studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   const StudioGesture *gesture = &self->gesture;
 
   gtk_snapshot_push_clip (snapshot, &all);
-  gtk_snapshot_append_color (snapshot, &theme->background, &all);
+  gtk_snapshot_append_color (snapshot, studio_rgba (&theme->background), &all);
   if (!self->bare)
     studio_wires_snapshot_grid (snapshot, &self->view, theme);
   for (guint i = 0; i < scene->n_remarks; i++)
@@ -494,7 +494,8 @@ studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
     gtk_snapshot_append_node (snapshot, self->wires);
   /* While one wires, the names of ports stand everywhere that shapes would. */
   if (self->pills == NULL && gesture->state != STUDIO_GESTURE_WIRING)
-    self->pills = studio_wires_render_pills (scene, &self->view, theme, self->hover, widget, self->texts);
+    self->pills = studio_wires_render_pills (scene, &self->view, theme, self->hover,
+                                             gtk_widget_get_pango_context (widget), self->texts);
   if (self->pills != NULL && gesture->state != STUDIO_GESTURE_WIRING)
     gtk_snapshot_append_node (snapshot, self->pills);
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
@@ -521,10 +522,10 @@ studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   if (gesture->state == STUDIO_GESTURE_BOXING)
     {
       double x, y;
-      GdkRGBA fill = theme->accent;
+      GdkRGBA fill = *studio_rgba (&theme->accent);
       GskRoundedRect outline;
       const float one[4] = { 1, 1, 1, 1 };
-      const GdkRGBA colours[4] = { theme->accent, theme->accent, theme->accent, theme->accent };
+      const GdkRGBA accent = *studio_rgba (&theme->accent), colours[4] = { accent, accent, accent, accent };
       graphene_rect_t r;
 
       studio_view_to_screen (&self->view, gesture->box.x, gesture->box.y, &x, &y);
@@ -539,7 +540,7 @@ studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
     {
       GskRoundedRect outline;
       const float two[4] = { 2, 2, 2, 2 };
-      const GdkRGBA colours[4] = { theme->accent, theme->accent, theme->accent, theme->accent };
+      const GdkRGBA accent = *studio_rgba (&theme->accent), colours[4] = { accent, accent, accent, accent };
 
       gsk_rounded_rect_init_from_rect (&outline, &all, 0);
       gtk_snapshot_append_border (snapshot, &outline, two, colours);

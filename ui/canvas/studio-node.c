@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ui/canvas/studio-canvas-private.h"
+#include "ui/drawing/draw-card.h"
 
 struct _StudioNode
 {
@@ -19,13 +20,13 @@ struct _StudioNode
   guint digest, flow_digest;
   gboolean selected;
   char *live_shown;
-  PangoLayout *name, *summary, *badge, *fault, *fix, *port;
+  StudioCardTexts *texts;
+  PangoLayout *port;
 };
 
 G_DEFINE_FINAL_TYPE (StudioNode, studio_node, GTK_TYPE_WIDGET)
 
-#define FROZEN_SIZE 12.0
-#define MARGIN      8.0 /* studio_geometry_extent's */
+#define MARGIN 8.0 /* studio_geometry_extent's */
 
 static const StudioItem *
 own_item (StudioNode *self)
@@ -42,92 +43,33 @@ live_text (StudioNode *self, const StudioItem *item)
   return g_hash_table_lookup (self->canvas->live, item->path);
 }
 
-static PangoLayout *
-make_layout (StudioNode *self, const char *text, double scale, int weight, double width, int lines)
-{
-  PangoLayout *layout = gtk_widget_create_pango_layout (GTK_WIDGET (self), text);
-  PangoAttrList *attributes = pango_attr_list_new ();
-
-  if (scale != 1)
-    pango_attr_list_insert (attributes, pango_attr_scale_new (scale));
-  if (weight != PANGO_WEIGHT_NORMAL)
-    pango_attr_list_insert (attributes, pango_attr_weight_new (weight));
-  pango_attr_list_insert (attributes, pango_attr_font_features_new ("tnum=1"));
-  pango_layout_set_attributes (layout, attributes);
-  pango_attr_list_unref (attributes);
-  if (width > 0)
-    {
-      pango_layout_set_width (layout, width * PANGO_SCALE);
-      pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_END);
-    }
-  if (lines > 1)
-    {
-      pango_layout_set_wrap (layout, PANGO_WRAP_WORD_CHAR);
-      pango_layout_set_height (layout, -lines);
-    }
-  return layout;
-}
-
 static void
 clear_texts (StudioNode *self)
 {
-  g_clear_object (&self->name);
-  g_clear_object (&self->summary);
-  g_clear_object (&self->badge);
-  g_clear_object (&self->fault);
-  g_clear_object (&self->fix);
+  g_clear_pointer (&self->texts, studio_card_texts_free);
 }
 
-static void
+static const StudioCardTexts *
 ensure_texts (StudioNode *self, const StudioItem *item)
 {
-  double room = item->width - 36 - 12;
-  const char *live = live_text (self, item);
-
-  if (self->name != NULL)
-    return;
-  if (item->badge != NULL || item->repeat != NULL)
-    {
-      g_autofree char *text = g_strjoin (" ", item->repeat != NULL ? item->repeat : item->badge,
-                                         item->repeat != NULL ? item->badge : NULL, NULL);
-      int w;
-
-      self->badge = make_layout (self, text, 0.82, PANGO_WEIGHT_NORMAL, 0, 1);
-      pango_layout_get_pixel_size (self->badge, &w, NULL);
-      room -= w + 6;
-    }
-  if (item->frozen)
-    room -= FROZEN_SIZE + 6;
-  self->name = make_layout (self, item->title, 1, PANGO_WEIGHT_SEMIBOLD, MAX (room, 24), 1);
-  self->summary
-      = make_layout (self,
-                     live != NULL               ? live
-                     : item->summary[0] != '\0' ? item->summary
-                                                : studio_item_title (item),
-                     0.86, live != NULL ? PANGO_WEIGHT_MEDIUM : PANGO_WEIGHT_NORMAL, item->width - 14 - 12, 1);
-  if (item->fault != NULL)
-    {
-      StudioRect r = studio_geometry_fault (item);
-
-      self->fault = make_layout (self, item->fault, 0.86, PANGO_WEIGHT_NORMAL, r.width - 34,
-                                 (int)((r.height - 12 - (item->fix != NULL ? 32 : 0)) / 16));
-      if (item->fix != NULL)
-        self->fix = make_layout (self, item->fix, 0.9, PANGO_WEIGHT_SEMIBOLD, r.width - 28, 1);
-    }
+  if (self->texts == NULL)
+    self->texts
+        = studio_card_texts_new (gtk_widget_get_pango_context (GTK_WIDGET (self)), item, live_text (self, item));
+  return self->texts;
 }
 
 static void
-append_text (GtkSnapshot *snapshot, PangoLayout *layout, double x, double y, const GdkRGBA *colour)
+append_text (GtkSnapshot *snapshot, PangoLayout *layout, double x, double y, const StudioColor *color)
 {
   gtk_snapshot_save (snapshot);
   gtk_snapshot_translate (snapshot, &GRAPHENE_POINT_INIT (x, y));
-  gtk_snapshot_append_layout (snapshot, layout, colour);
+  gtk_snapshot_append_layout (snapshot, layout, studio_rgba (color));
   gtk_snapshot_restore (snapshot);
 }
 
 static void
-append_box (GtkSnapshot *snapshot, const graphene_rect_t *r, double radius, const GdkRGBA *fill, double width,
-            const GdkRGBA *border)
+append_box (GtkSnapshot *snapshot, const graphene_rect_t *r, double radius, const StudioColor *fill, double width,
+            const StudioColor *border)
 {
   GskRoundedRect outline;
 
@@ -135,13 +77,13 @@ append_box (GtkSnapshot *snapshot, const graphene_rect_t *r, double radius, cons
   if (fill != NULL)
     {
       gtk_snapshot_push_rounded_clip (snapshot, &outline);
-      gtk_snapshot_append_color (snapshot, fill, r);
+      gtk_snapshot_append_color (snapshot, studio_rgba (fill), r);
       gtk_snapshot_pop (snapshot);
     }
   if (border != NULL)
     {
       const float widths[4] = { width, width, width, width };
-      const GdkRGBA colours[4] = { *border, *border, *border, *border };
+      const GdkRGBA color = *studio_rgba (border), colours[4] = { color, color, color, color };
 
       gtk_snapshot_append_border (snapshot, &outline, widths, colours);
     }
@@ -154,13 +96,13 @@ snapshot_plain (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item,
   double x = floor (MARGIN * zoom + 0.5), w = MAX (2, floor (item->width * zoom)),
          h = MAX (2, floor (item->height * zoom));
   gboolean fault = item->fault != NULL && !item->fault_is_warning;
-  const GdkRGBA *border = fault ? &theme->error : self->selected ? &theme->accent : &theme->dim;
+  const StudioColor *border = fault ? &theme->error : self->selected ? &theme->accent : &theme->dim;
   double line = self->selected || fault ? 2 : 1;
 
-  gtk_snapshot_append_color (snapshot, border, &GRAPHENE_RECT_INIT (x, x, w, h));
-  gtk_snapshot_append_color (snapshot, &theme->card,
+  gtk_snapshot_append_color (snapshot, studio_rgba (border), &GRAPHENE_RECT_INIT (x, x, w, h));
+  gtk_snapshot_append_color (snapshot, studio_rgba (&theme->card),
                              &GRAPHENE_RECT_INIT (x + line, x + line, MAX (0, w - 2 * line), MAX (0, h - 2 * line)));
-  gtk_snapshot_append_color (snapshot, studio_theme_category (theme, item),
+  gtk_snapshot_append_color (snapshot, studio_rgba (studio_theme_category (theme, item)),
                              &GRAPHENE_RECT_INIT (x, x, MAX (2, floor (5 * zoom)), h));
   if (gtk_widget_has_visible_focus (GTK_WIDGET (self)))
     append_box (snapshot, &GRAPHENE_RECT_INIT (x - 4, x - 4, w + 8, h + 8), 3, NULL, 2, &theme->accent);
@@ -173,9 +115,7 @@ snapshot_port (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, 
   const StudioPort *port = is_output ? &item->output[p] : &item->input[p];
   gboolean wiring = studio_canvas_is_wiring (self->canvas);
   gboolean lit = wiring && studio_canvas_port_is_lit (self->canvas, self->item, is_output, p);
-  gboolean bad
-      = item->fault != NULL && !item->fault_is_warning && !is_output && g_strcmp0 (item->fault_port, port->name) == 0;
-  GdkRGBA colour = bad ? theme->error : port->typed ? theme->dtype[port->type.dtype] : theme->untyped;
+  StudioColor colour = *studio_port_color (item, port, is_output, theme);
   double x, y, r = STUDIO_PORT_RADIUS;
   gboolean offered = !is_output && p >= item->n_inputs;
 
@@ -185,12 +125,12 @@ snapshot_port (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, 
   x -= item->x;
   y -= item->y;
   if (wiring && !lit)
-    colour.alpha = 0.25;
+    colour.alpha = 0.25f;
   if (lit)
     {
-      GdkRGBA halo = theme->accent;
+      StudioColor halo = theme->accent;
 
-      halo.alpha = 0.25;
+      halo.alpha = 0.25f;
       append_box (snapshot, &GRAPHENE_RECT_INIT (x - 9, y - 9, 18, 18), 9, &halo, 0, NULL);
     }
   /* Hollow while nothing is wired: what is missing shows without colour. */
@@ -201,7 +141,7 @@ snapshot_port (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, 
       int w, h;
 
       if (self->port == NULL)
-        self->port = make_layout (self, "", 0.82, PANGO_WEIGHT_NORMAL, 0, 1);
+        self->port = studio_small_text_new (gtk_widget_get_pango_context (GTK_WIDGET (self)), "");
       pango_layout_set_text (self->port, port->name, -1);
       pango_layout_get_pixel_size (self->port, &w, &h);
       {
@@ -222,86 +162,52 @@ snapshot_port (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, 
 }
 
 static void
-snapshot_fault (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, const StudioTheme *theme)
+snapshot_fault (GtkSnapshot *snapshot, const StudioItem *item, const StudioCardTexts *texts, const StudioTheme *theme)
 {
-  StudioRect r = studio_geometry_fault (item), b = studio_geometry_fix_button (item);
-  double x = r.x - item->x, y = r.y - item->y;
+  StudioRect r = studio_geometry_fault (item);
+  cairo_t *cr
+      = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (r.x - item->x, r.y - item->y, r.width, r.height));
+
+  studio_draw_fault (cr, item, texts, theme);
+  cairo_destroy (cr);
+}
+
+static void
+snapshot_frozen (GtkSnapshot *snapshot, const StudioItem *item, const StudioCardTexts *texts, const StudioTheme *theme)
+{
+  double x, y;
   cairo_t *cr;
 
-  append_box (snapshot, &GRAPHENE_RECT_INIT (x, y, r.width, r.height), 8, &theme->background, 1, NULL);
-  append_box (snapshot, &GRAPHENE_RECT_INIT (x, y, r.width, r.height), 8, &theme->error_background, 1, &theme->error);
-  /* A triangle with a stroke: the sign that does not need colour. */
-  cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (x + 8, y + 6, 16, 16));
-  cairo_move_to (cr, x + 16, y + 7);
-  cairo_line_to (cr, x + 23.5, y + 20.5);
-  cairo_line_to (cr, x + 8.5, y + 20.5);
-  cairo_close_path (cr);
-  gdk_cairo_set_source_rgba (cr, &theme->error);
-  cairo_fill (cr);
-  gdk_cairo_set_source_rgba (cr, &theme->background);
-  cairo_rectangle (cr, x + 15.25, y + 11.5, 1.5, 4.5);
-  cairo_rectangle (cr, x + 15.25, y + 17.2, 1.5, 1.6);
-  cairo_fill (cr);
-  cairo_destroy (cr);
-  append_text (snapshot, self->fault, x + 28, y + 6, &theme->text);
-  if (self->fix != NULL)
-    {
-      GdkRGBA fill = theme->error;
-      int w, h;
-
-      fill.alpha = 0.16;
-      x = b.x - item->x;
-      y = b.y - item->y;
-      append_box (snapshot, &GRAPHENE_RECT_INIT (x, y, b.width, b.height), 6, &fill, 1, NULL);
-      pango_layout_set_alignment (self->fix, PANGO_ALIGN_CENTER);
-      pango_layout_get_pixel_size (self->fix, &w, &h);
-      append_text (snapshot, self->fix, x + (b.width - pango_layout_get_width (self->fix) / (double)PANGO_SCALE) / 2,
-                   y + (b.height - h) / 2.0, &theme->text);
-    }
-}
-
-/* A snowflake: six arms with a fork each. */
-static void
-snapshot_frozen (GtkSnapshot *snapshot, double x, double y, const GdkRGBA *colour)
-{
-  cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (x, y, FROZEN_SIZE, FROZEN_SIZE));
-  double r = FROZEN_SIZE / 2;
-
-  cairo_translate (cr, x + r, y + r);
-  gdk_cairo_set_source_rgba (cr, colour);
-  cairo_set_line_width (cr, 1.1);
-  for (int arm = 0; arm < 6; arm++)
-    {
-      cairo_move_to (cr, 0, 0);
-      cairo_line_to (cr, 0, 0.5 - r);
-      cairo_move_to (cr, -2, 1.2 - r);
-      cairo_line_to (cr, 0, 3.2 - r);
-      cairo_line_to (cr, 2, 1.2 - r);
-      cairo_rotate (cr, G_PI / 3);
-    }
-  cairo_stroke (cr);
+  studio_card_texts_frozen_at (texts, item, &x, &y);
+  cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (x, y, STUDIO_FROZEN_SIZE, STUDIO_FROZEN_SIZE));
+  cairo_translate (cr, x, y);
+  studio_draw_frozen (cr, &theme->dim);
   cairo_destroy (cr);
 }
 
-static void
-snapshot_icon (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, const StudioTheme *theme, double x,
-               double y)
+/* A StudioDrawIcon: from the desktop's theme, which has our icons, too. */
+static gboolean
+draw_icon (cairo_t *cr, const char *name, const StudioColor *color, gpointer data)
 {
-  const char *name = item->is_module ? "view-grid-symbolic" : item->op != NULL ? item->op->icon : NULL;
-  GdkPaintable *icon = name != NULL ? studio_canvas_icon (self->canvas, name) : NULL;
-  const GdkRGBA *colour = studio_theme_category (theme, item);
+  StudioNode *self = data;
+  const StudioTheme *theme = studio_canvas_theme (self->canvas);
+  GdkPaintable *icon = studio_canvas_icon (self->canvas, name);
+  const GdkRGBA colours[4] = { *studio_rgba (color), *studio_rgba (&theme->error), *studio_rgba (&theme->accent),
+                               *studio_rgba (&theme->accent) };
+  GtkSnapshot *snapshot;
+  GskRenderNode *node;
 
-  gtk_snapshot_save (snapshot);
-  gtk_snapshot_translate (snapshot, &GRAPHENE_POINT_INIT (x, y));
-  if (icon != NULL && GTK_IS_SYMBOLIC_PAINTABLE (icon))
+  if (icon == NULL || !GTK_IS_SYMBOLIC_PAINTABLE (icon))
+    return FALSE;
+  snapshot = gtk_snapshot_new ();
+  gtk_symbolic_paintable_snapshot_symbolic (GTK_SYMBOLIC_PAINTABLE (icon), snapshot, 16, 16, colours, 4);
+  node = gtk_snapshot_free_to_node (snapshot);
+  if (node != NULL)
     {
-      const GdkRGBA colours[4] = { *colour, theme->error, theme->accent, theme->accent };
-
-      gtk_symbolic_paintable_snapshot_symbolic (GTK_SYMBOLIC_PAINTABLE (icon), snapshot, 16, 16, colours, 4);
+      gsk_render_node_draw (node, cr);
+      gsk_render_node_unref (node);
     }
-  else
-    append_box (snapshot, &GRAPHENE_RECT_INIT (2, 2, 12, 12), 3, NULL, 2, colour);
-  gtk_snapshot_restore (snapshot);
+  return TRUE;
 }
 
 /* ---- the picture below the texts ------------------------------------------ */
@@ -309,53 +215,10 @@ snapshot_icon (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, 
 static void
 port_key (GString *key, const StudioItem *item, const StudioPort *port, gboolean is_output)
 {
-  gboolean bad
-      = item->fault != NULL && !item->fault_is_warning && !is_output && g_strcmp0 (item->fault_port, port->name) == 0;
-
-  g_string_append_c (key, bad ? '!' : port->typed ? 'a' + (char)port->type.dtype : '?');
+  g_string_append_c (key, studio_item_blames (item, port, is_output) ? '!'
+                          : port->typed                              ? 'a' + (char)port->type.dtype
+                                                                     : '?');
   g_string_append_c (key, port->n_links > 0 ? '+' : '-');
-}
-
-/* Everything that cards of one kind have in common: frame, bar, icon, ports. */
-static void
-snapshot_frame (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, const StudioTheme *theme,
-                gboolean fault, double icon_y)
-{
-  graphene_rect_t card = GRAPHENE_RECT_INIT (0, 0, item->width, item->height);
-  GskRoundedRect outline;
-
-  gsk_rounded_rect_init_from_rect (&outline, &card, STUDIO_CARD_RADIUS);
-  gtk_snapshot_push_rounded_clip (snapshot, &outline);
-  gtk_snapshot_append_color (snapshot, &theme->card, &card);
-  gtk_snapshot_append_color (snapshot, studio_theme_category (theme, item),
-                             &GRAPHENE_RECT_INIT (0, 0, 4, item->height));
-  gtk_snapshot_pop (snapshot);
-  /* A module is a stack of cards: a second line above says so. */
-  if (item->is_module)
-    {
-      cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, -5, item->width, 5));
-
-      gdk_cairo_set_source_rgba (cr, &theme->border);
-      cairo_set_line_width (cr, 1.2);
-      cairo_move_to (cr, 10, -3);
-      cairo_line_to (cr, item->width - 10, -3);
-      cairo_stroke (cr);
-      cairo_destroy (cr);
-    }
-  append_box (snapshot, &card, STUDIO_CARD_RADIUS, NULL, fault || self->selected ? 2 : 1,
-              fault            ? &theme->error
-              : self->selected ? &theme->accent
-                               : &theme->border);
-  if (fault && self->selected)
-    append_box (snapshot, &GRAPHENE_RECT_INIT (2, 2, item->width - 4, item->height - 4), STUDIO_CARD_RADIUS - 2, NULL,
-                2, &theme->accent);
-  snapshot_icon (self, snapshot, item, theme, 14, icon_y);
-  if (studio_canvas_is_wiring (self->canvas))
-    return;
-  for (guint p = 0; p < item->n_inputs; p++)
-    snapshot_port (self, snapshot, item, FALSE, p, theme, FALSE);
-  for (guint p = 0; p < item->n_outputs; p++)
-    snapshot_port (self, snapshot, item, TRUE, p, theme, FALSE);
 }
 
 /* Curves are what drawing without a graphics card spends its time on, and most cards differ in their texts alone: so
@@ -382,26 +245,25 @@ frame_picture (StudioNode *self, const StudioItem *item, const StudioTheme *them
     {
       int width = ceil ((item->width + 2 * MARGIN) * zoom) * factor;
       int height = ceil ((item->height + 2 * MARGIN) * zoom) * factor;
-      GtkSnapshot *snapshot = gtk_snapshot_new ();
-      GskRenderNode *node;
+      const StudioFrameLook look = { self->selected, !wiring, draw_icon, self };
       cairo_t *cr;
 
       surface = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, width, height);
       cr = cairo_create (surface);
-      gtk_snapshot_scale (snapshot, zoom * factor, zoom * factor);
-      gtk_snapshot_translate (snapshot, &GRAPHENE_POINT_INIT (MARGIN, MARGIN));
-      snapshot_frame (self, snapshot, item, theme, fault, icon_y);
-      node = gtk_snapshot_free_to_node (snapshot);
-      if (node != NULL)
-        {
-          gsk_render_node_draw (node, cr);
-          gsk_render_node_unref (node);
-        }
+      cairo_scale (cr, zoom * factor, zoom * factor);
+      cairo_translate (cr, MARGIN, MARGIN);
+      studio_draw_card_frame (cr, item, theme, icon_y, &look);
       cairo_destroy (cr);
       cairo_surface_set_device_scale (surface, factor, factor);
       g_hash_table_insert (sprites, g_strdup (key->str), surface);
     }
   return surface;
+}
+
+static void
+put_text (PangoLayout *layout, double x, double y, const StudioColor *color, gpointer snapshot)
+{
+  append_text (snapshot, layout, x, y, color);
 }
 
 static void
@@ -412,9 +274,10 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   const StudioTheme *theme;
   cairo_surface_t *frame;
   cairo_t *cr;
-  double zoom, *progress, text_y;
+  const StudioCardTexts *texts;
+  double zoom, *progress;
   gboolean fault, names, wiring;
-  int h1, h2, factor, badge = 0;
+  int factor;
 
   if (item == NULL)
     return;
@@ -425,16 +288,12 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
       snapshot_plain (self, snapshot, item, theme, zoom);
       return;
     }
-  ensure_texts (self, item);
+  texts = ensure_texts (self, item);
   fault = item->fault != NULL && !item->fault_is_warning;
   wiring = studio_canvas_is_wiring (self->canvas);
   names = wiring || self->canvas->hover == self->item;
   factor = gtk_widget_get_scale_factor (widget);
-  pango_layout_get_pixel_size (self->name, NULL, &h1);
-  pango_layout_get_pixel_size (self->summary, NULL, &h2);
-  text_y = floor ((item->height - h1 - h2 - 3) / 2);
-
-  frame = frame_picture (self, item, theme, fault, text_y + floor ((h1 - 16) / 2.0), zoom, factor);
+  frame = frame_picture (self, item, theme, fault, studio_card_texts_icon_y (texts, item), zoom, factor);
   cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, ceil ((item->width + 2 * MARGIN) * zoom),
                                                                  ceil ((item->height + 2 * MARGIN) * zoom)));
   cairo_set_source_surface (cr, frame, 0, 0);
@@ -446,7 +305,7 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   progress = g_hash_table_lookup (self->canvas->progress, item->path);
   if (progress != NULL)
     gtk_snapshot_append_color (
-        snapshot, &theme->accent,
+        snapshot, studio_rgba (&theme->accent),
         &GRAPHENE_RECT_INIT (STUDIO_CARD_RADIUS, 0, (item->width - 2 * STUDIO_CARD_RADIUS) * *progress, 3));
   if (self->canvas->show_cost && item->cost > 0)
     {
@@ -455,8 +314,9 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
       gsk_rounded_rect_init_from_rect (&outline, &GRAPHENE_RECT_INIT (0, 0, item->width, item->height),
                                        STUDIO_CARD_RADIUS);
       gtk_snapshot_push_rounded_clip (snapshot, &outline);
-      gtk_snapshot_append_color (snapshot, &theme->pill, &GRAPHENE_RECT_INIT (0, item->height - 3, item->width, 3));
-      gtk_snapshot_append_color (snapshot, &theme->accent,
+      gtk_snapshot_append_color (snapshot, studio_rgba (&theme->pill),
+                                 &GRAPHENE_RECT_INIT (0, item->height - 3, item->width, 3));
+      gtk_snapshot_append_color (snapshot, studio_rgba (&theme->accent),
                                  &GRAPHENE_RECT_INIT (0, item->height - 3, MAX (item->width * item->cost, 4), 3));
       gtk_snapshot_pop (snapshot);
     }
@@ -464,20 +324,9 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
     append_box (snapshot, &GRAPHENE_RECT_INIT (-5, -5, item->width + 10, item->height + 10), STUDIO_CARD_RADIUS + 5,
                 NULL, 2, &theme->accent);
 
-  append_text (snapshot, self->name, 36, text_y, &theme->text);
-  if (self->badge != NULL)
-    {
-      int h;
-
-      pango_layout_get_pixel_size (self->badge, &badge, &h);
-      append_text (snapshot, self->badge, item->width - 14 - badge, text_y + (h1 - h) / 2.0, &theme->dim);
-      badge += 6;
-    }
+  studio_card_texts_put (texts, item, theme, put_text, snapshot);
   if (item->frozen)
-    snapshot_frozen (snapshot, item->width - 14 - badge - FROZEN_SIZE, text_y + floor ((h1 - FROZEN_SIZE) / 2),
-                     &theme->dim);
-  append_text (snapshot, self->summary, 14, text_y + h1 + 3,
-               live_text (self, item) != NULL ? &theme->text : &theme->dim);
+    snapshot_frozen (snapshot, item, texts, theme);
 
   /* Ports that are named or lit are drawn over those of the frame. */
   if (names)
@@ -491,7 +340,7 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
           snapshot_port (self, snapshot, item, FALSE, p, theme, TRUE);
     }
   if (item->fault != NULL)
-    snapshot_fault (self, snapshot, item, theme);
+    snapshot_fault (snapshot, item, texts, theme);
 }
 
 /* ---- what it shows ------------------------------------------------------ */

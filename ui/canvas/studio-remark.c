@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "ui/canvas/studio-canvas-private.h"
+#include "ui/drawing/draw-card.h"
+#include "ui/drawing/draw-remark.h"
 
 struct _StudioRemarkView
 {
@@ -34,76 +36,27 @@ own_remark (StudioRemarkView *self)
 }
 
 static void
-ensure_text (StudioRemarkView *self, const StudioRemark *remark)
-{
-  PangoAttrList *attributes;
-
-  if (self->text != NULL)
-    return;
-  self->text = gtk_widget_create_pango_layout (GTK_WIDGET (self), remark->text);
-  attributes = pango_attr_list_new ();
-  pango_attr_list_insert (attributes, remark->is_note ? pango_attr_scale_new (0.92)
-                                                      : pango_attr_weight_new (PANGO_WEIGHT_SEMIBOLD));
-  pango_layout_set_attributes (self->text, attributes);
-  pango_attr_list_unref (attributes);
-  pango_layout_set_width (self->text, MAX (remark->width - 24, 8) * PANGO_SCALE);
-  pango_layout_set_ellipsize (self->text, PANGO_ELLIPSIZE_END);
-  if (remark->is_note)
-    {
-      pango_layout_set_wrap (self->text, PANGO_WRAP_WORD_CHAR);
-      pango_layout_set_height (self->text, MAX (remark->height - 16, 8) * PANGO_SCALE);
-    }
-}
-
-static void
 studio_remark_view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
   StudioRemarkView *self = STUDIO_REMARK_VIEW (widget);
   const StudioRemark *remark = own_remark (self);
   const StudioTheme *theme;
-  GdkRGBA colour, border;
-  GskRoundedRect outline;
-  graphene_rect_t r;
-  double zoom, line;
+  double zoom, width, height;
+  cairo_t *cr;
 
   if (remark == NULL)
     return;
   theme = studio_canvas_theme (self->canvas);
   zoom = self->canvas->view.zoom;
-  r = GRAPHENE_RECT_INIT (0, 0, floor (remark->width * zoom), floor (remark->height * zoom));
-  colour = remark->is_note ? theme->category[LOOM_CATEGORY_ACTIVATIONS] : theme->dim;
-  if (remark->color != NULL)
-    gdk_rgba_parse (&colour, remark->color);
-  border = colour;
-  border.alpha = theme->high_contrast ? 0.9f : 0.45f;
-  colour.alpha = remark->is_note ? 0.16f : remark->color != NULL ? 0.10f : 0.05f;
-  line = 1;
-  if (self->selected)
-    {
-      border = theme->accent;
-      line = 2;
-    }
-  gsk_rounded_rect_init_from_rect (&outline, &r, (remark->is_note ? 6 : 14) * MIN (zoom, 1));
-  gtk_snapshot_push_rounded_clip (snapshot, &outline);
-  gtk_snapshot_append_color (snapshot, &colour, &r);
-  gtk_snapshot_pop (snapshot);
-  gtk_snapshot_append_border (snapshot, &outline, (const float[4]){ line, line, line, line },
-                              (const GdkRGBA[4]){ border, border, border, border });
+  width = floor (remark->width * zoom);
+  height = floor (remark->height * zoom);
+  if (self->text == NULL)
+    self->text = studio_remark_text_new (gtk_widget_get_pango_context (widget), remark);
+  cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (-4, -4, width + 8, height + 8));
+  studio_draw_remark (cr, remark, self->text, theme, zoom, self->selected);
   if (gtk_widget_has_visible_focus (widget))
-    {
-      graphene_rect_t ring = GRAPHENE_RECT_INIT (-4, -4, r.size.width + 8, r.size.height + 8);
-
-      gsk_rounded_rect_init_from_rect (&outline, &ring, 10);
-      gtk_snapshot_append_border (snapshot, &outline, (const float[4]){ 2, 2, 2, 2 },
-                                  (const GdkRGBA[4]){ theme->accent, theme->accent, theme->accent, theme->accent });
-    }
-  /* Titles are worth reading long after the cards are not. */
-  if (zoom < (remark->is_note ? STUDIO_ZOOM_DETAIL : 0.25))
-    return;
-  ensure_text (self, remark);
-  gtk_snapshot_scale (snapshot, zoom, zoom);
-  gtk_snapshot_translate (snapshot, &GRAPHENE_POINT_INIT (12, remark->is_note ? 8 : 6));
-  gtk_snapshot_append_layout (snapshot, self->text, remark->is_note ? &theme->text : &theme->dim);
+    studio_draw_box (cr, -4, -4, width + 8, height + 8, 10, NULL, 2, &theme->accent);
+  cairo_destroy (cr);
 }
 
 void

@@ -10,6 +10,7 @@
 
 #include "engine/loom.h"
 #include "ui/charts/studio-colormap.h"
+#include "ui/drawing/studio-export.h"
 
 #define NATURAL_WIDTH    162
 #define CAPTION_LINE     15

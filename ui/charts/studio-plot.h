@@ -70,15 +70,7 @@ char *studio_plot_describe (const StudioPlot *plot);
 /* step, then one column a curve; an empty field where a curve has no point at that step. */
 char *studio_plot_to_csv (const StudioPlot *plot);
 
-/* Writes what draw paints as .svg, .pdf or .png (by the name's end); anything else is an error that names the three. */
-typedef void (*StudioExportDraw) (cairo_t *cr, double width, double height, gpointer data);
-gboolean studio_export_drawing (const char *path, double width, double height, StudioExportDraw draw, gpointer data,
-                                GError **error);
-/* The same as bytes of an SVG. Equal drawings give equal bytes. */
-GBytes *studio_export_svg_bytes (double width, double height, StudioExportDraw draw, gpointer data, GError **error);
-/* The font of files: the same for everything that is exported. */
-PangoContext *studio_export_context_new (void);
-/* Also .csv. */
+/* A file of the plot: .svg, .pdf, .png or .csv. */
 gboolean studio_plot_export (const StudioPlot *plot, const char *path, GError **error);
 
 /* A number for people: four significant figures, no trailing noise. */

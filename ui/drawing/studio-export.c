@@ -1,9 +1,9 @@
 /* Drawings as files: one door for charts, heat maps and whatever else draws with Cairo. */
-#include "ui/charts/studio-plot.h"
+#include "ui/drawing/studio-export.h"
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
-#include <string.h>
+#include <pango/pangocairo.h>
 
 #include "engine/loom.h"
 
@@ -111,25 +111,4 @@ studio_export_context_new (void)
   g_autoptr (PangoFontDescription) font = pango_font_description_from_string ("Cantarell, DejaVu Sans, sans-serif 11");
   pango_context_set_font_description (context, font);
   return context;
-}
-
-static void
-draw_plot (cairo_t *cr, double width, double height, gpointer data)
-{
-  PangoContext *context = studio_export_context_new ();
-  StudioPlotLook look = { .dark = FALSE, .scale = 1 };
-  cairo_translate (cr, 12, 12);
-  studio_plot_draw (data, cr, context, &look, width - 24, height - 24, -1);
-  g_object_unref (context);
-}
-
-gboolean
-studio_plot_export (const StudioPlot *plot, const char *path, GError **error)
-{
-  if (g_str_has_suffix (path, ".csv"))
-    {
-      g_autofree char *csv = studio_plot_to_csv (plot);
-      return loom_file_replace (path, csv, strlen (csv), error);
-    }
-  return studio_export_drawing (path, 640, 320, draw_plot, (gpointer)plot, error);
 }

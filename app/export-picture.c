@@ -1,0 +1,58 @@
+/* `--to svg`, `pdf`, `png`: the graph as Studio's canvas draws it, without a display. */
+#include "app/export-target.h"
+
+#include <stdio.h>
+
+#ifdef GRADLOOM_PICTURES
+#include "ui/drawing/studio-picture.h"
+
+static int
+run (ExportJob *job, const char *suffix)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *file = job->file ? g_strdup (job->file) : export_default_file (job, suffix);
+  g_autofree char *end = g_strconcat (".", suffix, NULL);
+
+  if (!g_str_has_suffix (file, end))
+    return command_usage (job->command, "--to %s writes files that end in %s, which “%s” does not.", suffix, end, file);
+  g_autoptr (StudioScene) scene = studio_picture_scene (job->graph, job->module, &error);
+  if (!scene || !studio_picture_write (scene, file, job->dark, !job->transparent, &error))
+    return command_fail (job->command, g_steal_pointer (&error));
+  printf ("wrote %s\n", file);
+  return 0;
+}
+#else
+static int
+run (ExportJob *job, const char *suffix)
+{
+  return command_usage (job->command,
+                        "This gradloom was built without pictures (Pango and librsvg were not there), so it "
+                        "writes no %s. --to dot needs none.",
+                        suffix);
+}
+#endif
+
+static int
+run_svg (ExportJob *job)
+{
+  return run (job, "svg");
+}
+
+static int
+run_pdf (ExportJob *job)
+{
+  return run (job, "pdf");
+}
+
+static int
+run_png (ExportJob *job)
+{
+  return run (job, "png");
+}
+
+const ExportTarget export_svg
+    = { .name = "svg", .summary = "a drawing, as on the canvas", .draws = TRUE, .run = run_svg };
+const ExportTarget export_pdf
+    = { .name = "pdf", .summary = "the same on a page of its size", .draws = TRUE, .run = run_pdf };
+const ExportTarget export_png
+    = { .name = "png", .summary = "the same in twice as many pixels", .draws = TRUE, .run = run_png };

@@ -1,0 +1,336 @@
+/* What a card looks like: border, bar, icon, name, summary, ports, and the fault below.
+ *
+ * The canvas rasterises the frame once per look and zoom and draws the texts over it; a file has both in one go. */
+#include "ui/drawing/draw-card.h"
+
+#include <math.h>
+#include <pango/pangocairo.h>
+
+static void
+box_path (cairo_t *cr, double x, double y, double width, double height, double radius)
+{
+  double r = MIN (radius, MIN (width, height) / 2);
+
+  cairo_new_sub_path (cr);
+  cairo_arc (cr, x + width - r, y + r, r, -G_PI / 2, 0);
+  cairo_arc (cr, x + width - r, y + height - r, r, 0, G_PI / 2);
+  cairo_arc (cr, x + r, y + height - r, r, G_PI / 2, G_PI);
+  cairo_arc (cr, x + r, y + r, r, G_PI, 3 * G_PI / 2);
+  cairo_close_path (cr);
+}
+
+void
+studio_draw_box (cairo_t *cr, double x, double y, double width, double height, double radius, const StudioColor *fill,
+                 double line, const StudioColor *border)
+{
+  if (fill != NULL)
+    {
+      box_path (cr, x, y, width, height, radius);
+      studio_color_set (fill, cr);
+      cairo_fill (cr);
+    }
+  if (border != NULL)
+    {
+      box_path (cr, x + line / 2, y + line / 2, width - line, height - line, MAX (radius - line / 2, 0));
+      cairo_set_line_width (cr, line);
+      studio_color_set (border, cr);
+      cairo_stroke (cr);
+    }
+}
+
+/* ---- the frame ---------------------------------------------------------- */
+
+gboolean
+studio_item_blames (const StudioItem *item, const StudioPort *port, gboolean is_output)
+{
+  return item->fault != NULL && !item->fault_is_warning && !is_output && g_strcmp0 (item->fault_port, port->name) == 0;
+}
+
+const StudioColor *
+studio_port_color (const StudioItem *item, const StudioPort *port, gboolean is_output, const StudioTheme *theme)
+{
+  return studio_item_blames (item, port, is_output) ? &theme->error
+         : port->typed                              ? &theme->dtype[port->type.dtype]
+                                                    : &theme->untyped;
+}
+
+void
+studio_draw_port (cairo_t *cr, double radius, gboolean wired, const StudioColor *color, const StudioColor *hollow,
+                  const StudioColor *border)
+{
+  studio_draw_box (cr, -radius, -radius, 2 * radius, 2 * radius, radius, wired ? color : hollow, 2, border);
+}
+
+static void
+draw_ports (cairo_t *cr, const StudioItem *item, gboolean is_output, const StudioTheme *theme)
+{
+  for (guint p = 0; p < (is_output ? item->n_outputs : item->n_inputs); p++)
+    {
+      const StudioPort *port = is_output ? &item->output[p] : &item->input[p];
+      const StudioColor *color = studio_port_color (item, port, is_output, theme);
+      double x, y;
+
+      studio_geometry_port (item, is_output, p, &x, &y);
+      cairo_save (cr);
+      cairo_translate (cr, x - item->x, y - item->y);
+      studio_draw_port (cr, STUDIO_PORT_RADIUS, port->n_links > 0, color, &theme->card, color);
+      cairo_restore (cr);
+    }
+}
+
+static void
+draw_icon (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, const StudioFrameLook *look)
+{
+  const char *name = item->is_module ? "view-grid-symbolic" : item->op != NULL ? item->op->icon : NULL;
+  const StudioColor *color = studio_theme_category (theme, item);
+
+  if (name == NULL || look->icon == NULL || !look->icon (cr, name, color, look->icon_data))
+    studio_draw_box (cr, 2, 2, 12, 12, 3, NULL, 2, color);
+}
+
+void
+studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double icon_y,
+                        const StudioFrameLook *look)
+{
+  gboolean fault = item->fault != NULL && !item->fault_is_warning;
+
+  cairo_save (cr);
+  box_path (cr, 0, 0, item->width, item->height, STUDIO_CARD_RADIUS);
+  cairo_clip (cr);
+  studio_color_set (&theme->card, cr);
+  cairo_paint (cr);
+  studio_color_set (studio_theme_category (theme, item), cr);
+  cairo_rectangle (cr, 0, 0, 4, item->height);
+  cairo_fill (cr);
+  cairo_restore (cr);
+  /* A module is a stack of cards: a second line above says so. */
+  if (item->is_module)
+    {
+      studio_color_set (&theme->border, cr);
+      cairo_set_line_width (cr, 1.2);
+      cairo_move_to (cr, 10, -3);
+      cairo_line_to (cr, item->width - 10, -3);
+      cairo_stroke (cr);
+    }
+  studio_draw_box (cr, 0, 0, item->width, item->height, STUDIO_CARD_RADIUS, NULL, fault || look->selected ? 2 : 1,
+                   fault            ? &theme->error
+                   : look->selected ? &theme->accent
+                                    : &theme->border);
+  if (fault && look->selected)
+    studio_draw_box (cr, 2, 2, item->width - 4, item->height - 4, STUDIO_CARD_RADIUS - 2, NULL, 2, &theme->accent);
+  cairo_save (cr);
+  cairo_translate (cr, 14, icon_y);
+  draw_icon (cr, item, theme, look);
+  cairo_restore (cr);
+  if (look->ports)
+    {
+      draw_ports (cr, item, FALSE, theme);
+      draw_ports (cr, item, TRUE, theme);
+    }
+}
+
+void
+studio_draw_frozen (cairo_t *cr, const StudioColor *color)
+{
+  double r = STUDIO_FROZEN_SIZE / 2;
+
+  cairo_save (cr);
+  cairo_translate (cr, r, r);
+  studio_color_set (color, cr);
+  cairo_set_line_width (cr, 1.1);
+  for (int arm = 0; arm < 6; arm++)
+    {
+      cairo_move_to (cr, 0, 0);
+      cairo_line_to (cr, 0, 0.5 - r);
+      cairo_move_to (cr, -2, 1.2 - r);
+      cairo_line_to (cr, 0, 3.2 - r);
+      cairo_line_to (cr, 2, 1.2 - r);
+      cairo_rotate (cr, G_PI / 3);
+    }
+  cairo_stroke (cr);
+  cairo_restore (cr);
+}
+
+/* ---- texts -------------------------------------------------------------- */
+
+static PangoLayout *
+text_new (PangoContext *context, const char *text, double scale, int weight, double width, int lines)
+{
+  PangoLayout *layout = pango_layout_new (context);
+  PangoAttrList *attributes = pango_attr_list_new ();
+
+  pango_layout_set_text (layout, text, -1);
+  if (scale != 1)
+    pango_attr_list_insert (attributes, pango_attr_scale_new (scale));
+  if (weight != PANGO_WEIGHT_NORMAL)
+    pango_attr_list_insert (attributes, pango_attr_weight_new (weight));
+  pango_attr_list_insert (attributes, pango_attr_font_features_new ("tnum=1"));
+  pango_layout_set_attributes (layout, attributes);
+  pango_attr_list_unref (attributes);
+  if (width > 0)
+    {
+      pango_layout_set_width (layout, width * PANGO_SCALE);
+      pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_END);
+    }
+  if (lines > 1)
+    {
+      pango_layout_set_wrap (layout, PANGO_WRAP_WORD_CHAR);
+      pango_layout_set_height (layout, -lines);
+    }
+  return layout;
+}
+
+PangoLayout *
+studio_small_text_new (PangoContext *context, const char *text)
+{
+  return text_new (context, text, 0.82, PANGO_WEIGHT_NORMAL, 0, 1);
+}
+
+StudioCardTexts *
+studio_card_texts_new (PangoContext *context, const StudioItem *item, const char *live)
+{
+  StudioCardTexts *t = g_new0 (StudioCardTexts, 1);
+  double room = item->width - 36 - 12;
+
+  t->live = live != NULL;
+  if (item->badge != NULL || item->repeat != NULL)
+    {
+      g_autofree char *text = g_strjoin (" ", item->repeat != NULL ? item->repeat : item->badge,
+                                         item->repeat != NULL ? item->badge : NULL, NULL);
+      int w;
+
+      t->badge = studio_small_text_new (context, text);
+      pango_layout_get_pixel_size (t->badge, &w, NULL);
+      room -= w + 6;
+    }
+  if (item->frozen)
+    room -= STUDIO_FROZEN_SIZE + 6;
+  t->name = text_new (context, item->title, 1, PANGO_WEIGHT_SEMIBOLD, MAX (room, 24), 1);
+  t->summary = text_new (context,
+                         live != NULL               ? live
+                         : item->summary[0] != '\0' ? item->summary
+                                                    : studio_item_title (item),
+                         0.86, live != NULL ? PANGO_WEIGHT_MEDIUM : PANGO_WEIGHT_NORMAL, item->width - 14 - 12, 1);
+  if (item->fault != NULL)
+    {
+      StudioRect r = studio_geometry_fault (item);
+
+      t->fault = text_new (context, item->fault, 0.86, PANGO_WEIGHT_NORMAL, r.width - 34,
+                           (int)((r.height - 12 - (item->fix != NULL ? 32 : 0)) / 16));
+      if (item->fix != NULL)
+        {
+          t->fix = text_new (context, item->fix, 0.9, PANGO_WEIGHT_SEMIBOLD, r.width - 28, 1);
+          pango_layout_set_alignment (t->fix, PANGO_ALIGN_CENTER);
+        }
+    }
+  return t;
+}
+
+void
+studio_card_texts_free (StudioCardTexts *t)
+{
+  if (t == NULL)
+    return;
+  g_clear_object (&t->name);
+  g_clear_object (&t->summary);
+  g_clear_object (&t->badge);
+  g_clear_object (&t->fault);
+  g_clear_object (&t->fix);
+  g_free (t);
+}
+
+/* Name and summary stand in the card's middle: the top of the name, and its height. */
+static double
+text_top (const StudioCardTexts *t, const StudioItem *item, int *name_height)
+{
+  int h1, h2;
+
+  pango_layout_get_pixel_size (t->name, NULL, &h1);
+  pango_layout_get_pixel_size (t->summary, NULL, &h2);
+  if (name_height != NULL)
+    *name_height = h1;
+  return floor ((item->height - h1 - h2 - 3) / 2);
+}
+
+double
+studio_card_texts_icon_y (const StudioCardTexts *t, const StudioItem *item)
+{
+  int h;
+  double y = text_top (t, item, &h);
+
+  return y + floor ((h - 16) / 2.0);
+}
+
+void
+studio_card_texts_put (const StudioCardTexts *t, const StudioItem *item, const StudioTheme *theme, StudioPutText put,
+                       gpointer data)
+{
+  int h;
+  double y = text_top (t, item, &h);
+
+  put (t->name, 36, y, &theme->text, data);
+  if (t->badge != NULL)
+    {
+      int badge_width, badge_height;
+
+      pango_layout_get_pixel_size (t->badge, &badge_width, &badge_height);
+      put (t->badge, item->width - 14 - badge_width, y + (h - badge_height) / 2.0, &theme->dim, data);
+    }
+  put (t->summary, 14, y + h + 3, t->live ? &theme->text : &theme->dim, data);
+}
+
+void
+studio_card_texts_frozen_at (const StudioCardTexts *t, const StudioItem *item, double *x, double *y)
+{
+  int h, badge = -6;
+
+  *y = text_top (t, item, &h) + floor ((h - STUDIO_FROZEN_SIZE) / 2);
+  if (t->badge != NULL)
+    pango_layout_get_pixel_size (t->badge, &badge, NULL);
+  *x = item->width - 14 - (badge + 6) - STUDIO_FROZEN_SIZE;
+}
+
+/* ---- the fault ---------------------------------------------------------- */
+
+static void
+show_text (cairo_t *cr, PangoLayout *layout, double x, double y, const StudioColor *color)
+{
+  cairo_move_to (cr, x, y);
+  studio_color_set (color, cr);
+  pango_cairo_show_layout (cr, layout);
+}
+
+void
+studio_draw_fault (cairo_t *cr, const StudioItem *item, const StudioCardTexts *texts, const StudioTheme *theme)
+{
+  StudioRect r = studio_geometry_fault (item), b = studio_geometry_fix_button (item);
+  double x = r.x - item->x, y = r.y - item->y;
+
+  studio_draw_box (cr, x, y, r.width, r.height, 8, &theme->background, 1, NULL);
+  studio_draw_box (cr, x, y, r.width, r.height, 8, &theme->error_background, 1, &theme->error);
+  /* A triangle with a stroke: the sign that does not need colour. */
+  cairo_move_to (cr, x + 16, y + 7);
+  cairo_line_to (cr, x + 23.5, y + 20.5);
+  cairo_line_to (cr, x + 8.5, y + 20.5);
+  cairo_close_path (cr);
+  studio_color_set (&theme->error, cr);
+  cairo_fill (cr);
+  studio_color_set (&theme->background, cr);
+  cairo_rectangle (cr, x + 15.25, y + 11.5, 1.5, 4.5);
+  cairo_rectangle (cr, x + 15.25, y + 17.2, 1.5, 1.6);
+  cairo_fill (cr);
+  show_text (cr, texts->fault, x + 28, y + 6, &theme->text);
+  if (texts->fix != NULL)
+    {
+      StudioColor fill = theme->error;
+      int h;
+
+      fill.alpha = 0.16f;
+      x = b.x - item->x;
+      y = b.y - item->y;
+      studio_draw_box (cr, x, y, b.width, b.height, 6, &fill, 1, NULL);
+      pango_layout_get_pixel_size (texts->fix, NULL, &h);
+      show_text (cr, texts->fix, x + (b.width - pango_layout_get_width (texts->fix) / (double)PANGO_SCALE) / 2,
+                 y + (b.height - h) / 2.0, &theme->text);
+    }
+}

@@ -1,0 +1,62 @@
+/* A card, drawn with Cairo in canvas units, its upper left corner at (0, 0). */
+#pragma once
+
+#include <pango/pango.h>
+
+#include "ui/canvas/canvas-geometry.h"
+#include "ui/drawing/studio-theme.h"
+
+G_BEGIN_DECLS
+
+/* A filled and bordered box with round corners; the border lies inside. fill and border may be NULL. */
+void studio_draw_box (cairo_t *cr, double x, double y, double width, double height, double radius,
+                      const StudioColor *fill, double line, const StudioColor *border);
+
+/* Puts an icon of 16 × 16 at (0, 0); FALSE when there is none of this name. */
+typedef gboolean (*StudioDrawIcon) (cairo_t *cr, const char *name, const StudioColor *color, gpointer data);
+
+typedef struct
+{
+  gboolean selected, ports;
+  StudioDrawIcon icon;
+  gpointer icon_data;
+} StudioFrameLook;
+
+/* Everything that cards of one kind have in common: border, bar, icon, ports. */
+void studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double icon_y,
+                             const StudioFrameLook *look);
+/* A port's dot, centred on (0, 0): hollow while nothing is wired, so that what is missing shows without colour. */
+void studio_draw_port (cairo_t *cr, double radius, gboolean wired, const StudioColor *color, const StudioColor *hollow,
+                       const StudioColor *border);
+/* Whether the card's fault is about this port. */
+gboolean studio_item_blames (const StudioItem *item, const StudioPort *port, gboolean is_output);
+const StudioColor *
+studio_port_color (const StudioItem *item, const StudioPort *port, gboolean is_output, const StudioTheme *theme);
+
+/* The texts of a card, laid out once for every zoom. */
+typedef struct
+{
+  PangoLayout *name, *summary, *badge, *fault, *fix; /* but for the first two, NULL where there is nothing to say */
+  gboolean live;                                     /* the summary is a value of a run */
+} StudioCardTexts;
+
+/* live: what a run says in the summary's place, or NULL. */
+StudioCardTexts *studio_card_texts_new (PangoContext *context, const StudioItem *item, const char *live);
+void studio_card_texts_free (StudioCardTexts *texts);
+double studio_card_texts_icon_y (const StudioCardTexts *texts, const StudioItem *item);
+typedef void (*StudioPutText) (PangoLayout *layout, double x, double y, const StudioColor *color, gpointer data);
+/* Name, badge and summary; the fault has its own. */
+void studio_card_texts_put (const StudioCardTexts *texts, const StudioItem *item, const StudioTheme *theme,
+                            StudioPutText put, gpointer data);
+/* Where the sign of frozen weights stands, a square of STUDIO_FROZEN_SIZE. */
+void studio_card_texts_frozen_at (const StudioCardTexts *texts, const StudioItem *item, double *x, double *y);
+
+#define STUDIO_FROZEN_SIZE 12.0
+/* A snowflake at (0, 0): six arms with a fork each. */
+void studio_draw_frozen (cairo_t *cr, const StudioColor *color);
+/* The sentence below a card, and the button that mends it. */
+void studio_draw_fault (cairo_t *cr, const StudioItem *item, const StudioCardTexts *texts, const StudioTheme *theme);
+/* Small texts of the canvas: names of ports, shapes of wires. */
+PangoLayout *studio_small_text_new (PangoContext *context, const char *text);
+
+G_END_DECLS

@@ -1,0 +1,176 @@
+/* Wires: one curve family, a pattern for each type; and shapes that stand on them. */
+#include "ui/drawing/draw-wires.h"
+
+#include <math.h>
+#include <pango/pangocairo.h>
+
+#include "ui/drawing/draw-card.h"
+
+void
+studio_curve_path (cairo_t *cr, const StudioCurve *c, const StudioView *view)
+{
+  double x[4], y[4];
+
+  for (int i = 0; i < 4; i++)
+    studio_view_to_screen (view, c->x[i], c->y[i], &x[i], &y[i]);
+  cairo_move_to (cr, x[0], y[0]);
+  cairo_curve_to (cr, x[1], y[1], x[2], y[2], x[3], y[3]);
+}
+
+/* Two thin lines beside each other: the wide one, hollowed by the background. */
+static void
+stroke_link (cairo_t *cr, const StudioLink *link, const StudioTheme *theme, double width, gboolean selected)
+{
+  StudioLine line = link->typed ? studio_dtype_line (link->type.dtype) : STUDIO_LINE_SOLID;
+
+  studio_color_set (selected ? &theme->accent : studio_theme_wire (theme, link), cr);
+  if (line == STUDIO_LINE_DOUBLE)
+    {
+      studio_line_apply (line, cr, width * 2.2);
+      cairo_stroke_preserve (cr);
+      studio_color_set (&theme->background, cr);
+      cairo_set_line_width (cr, width * 0.8);
+      cairo_stroke (cr);
+      return;
+    }
+  studio_line_apply (line, cr, selected ? width * 1.6 : width);
+  cairo_stroke (cr);
+}
+
+/* A mark for a wire that a card refuses, so that red is not the only sign. */
+static void
+fault_mark (cairo_t *cr, const StudioTheme *theme, double x, double y)
+{
+  cairo_new_sub_path (cr);
+  cairo_arc (cr, x, y, 8, 0, 2 * G_PI);
+  studio_color_set (&theme->error, cr);
+  cairo_fill (cr);
+  studio_color_set (&theme->background, cr);
+  cairo_rectangle (cr, x - 1, y - 5, 2, 6);
+  cairo_rectangle (cr, x - 1, y + 3, 2, 2);
+  cairo_fill (cr);
+}
+
+void
+studio_draw_wires (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
+                   guint64 hidden, StudioIsSelected is_selected, gpointer data)
+{
+  StudioRect seen = studio_view_visible (view);
+  double width = MAX (1.2, 2 * MIN (view->zoom, 2));
+
+  cairo_save (cr); /* the last wire's pattern is no other line's */
+  for (guint pass = 0; pass < 2; pass++)
+    for (guint i = 0; i < scene->n_links; i++)
+      {
+        const StudioLink *link = &scene->link[i];
+        gboolean selected = is_selected != NULL && is_selected (link->serial, data);
+        StudioCurve curve;
+        StudioRect bounds;
+
+        /* Selected ones last, on top. */
+        if (link->serial == hidden || selected != (pass == 1))
+          continue;
+        curve = studio_geometry_link (scene, i);
+        bounds = studio_curve_bounds (&curve);
+        bounds.width += 4;
+        bounds.height += 4;
+        if (!studio_rect_intersects (&bounds, &seen))
+          continue;
+        studio_curve_path (cr, &curve, view);
+        stroke_link (cr, link, theme, width, selected);
+        if (link->fault && view->zoom >= STUDIO_ZOOM_PILLS)
+          {
+            double x, y, sx, sy;
+
+            studio_curve_at (&curve, 0.8, &x, &y);
+            studio_view_to_screen (view, x, y, &sx, &sy);
+            fault_mark (cr, theme, sx, sy);
+          }
+      }
+  cairo_restore (cr);
+}
+
+static PangoLayout *
+pill_text (const char *text, PangoContext *context, GHashTable *layouts)
+{
+  PangoLayout *layout = g_hash_table_lookup (layouts, text);
+
+  if (layout == NULL)
+    {
+      layout = studio_small_text_new (context, text);
+      g_hash_table_insert (layouts, g_strdup (text), layout);
+    }
+  return layout;
+}
+
+static gboolean
+is_clear (const GArray *placed, const StudioRect *r)
+{
+  for (guint i = 0; i < placed->len; i++)
+    if (studio_rect_intersects (&g_array_index (placed, StudioRect, i), r))
+      return FALSE;
+  return TRUE;
+}
+
+/* placed: where others stand already, in canvas units. */
+static void
+draw_pill (cairo_t *cr, const StudioView *view, const StudioTheme *theme, const StudioLink *link,
+           const StudioCurve *curve, PangoContext *context, GHashTable *layouts, GArray *placed)
+{
+  double x, y, sx, sy, gap = fabs (curve->x[3] - curve->x[0]);
+  PangoLayout *layout = pill_text (link->label, context, layouts);
+  StudioRect room;
+  gboolean raised;
+  int w, h;
+
+  /* Between the cards where it fits there, and above the wire where it is too long: a shape that is cut off says
+   * something false. */
+  pango_layout_get_pixel_size (layout, &w, &h);
+  raised = w + 12 > gap - 4 && curve->x[3] > curve->x[0];
+  for (guint choice = 0; studio_curve_pill_at (curve, choice, &x, &y); choice++)
+    {
+      if (raised)
+        y = MIN (curve->y[0], curve->y[3]) - STUDIO_CARD_HEIGHT / 2 - h / 2.0 - 6 - choice * (h + 6);
+      room = (StudioRect){ x - w / 2.0 - 8, y - h / 2.0 - 4, w + 16, h + 8 };
+      if (is_clear (placed, &room))
+        break;
+    }
+  g_array_append_val (placed, room);
+  studio_view_to_screen (view, x, y, &sx, &sy);
+
+  cairo_save (cr);
+  cairo_translate (cr, floor (sx), floor (sy));
+  cairo_scale (cr, view->zoom, view->zoom);
+  studio_draw_box (cr, -floor (w / 2.0) - 6, -floor (h / 2.0) - 2, w + 12, h + 4, h / 2.0 + 2, &theme->background, 1,
+                   &theme->pill);
+  cairo_move_to (cr, -floor (w / 2.0), -floor (h / 2.0));
+  studio_color_set (link->fault ? &theme->error : &theme->dim, cr);
+  pango_cairo_show_layout (cr, layout);
+  cairo_restore (cr);
+}
+
+void
+studio_draw_pills (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme, guint named,
+                   PangoContext *context, GHashTable *layouts)
+{
+  StudioRect seen = studio_view_visible (view);
+  g_autoptr (GArray) placed = g_array_new (FALSE, FALSE, sizeof (StudioRect));
+
+  for (guint i = 0; i < scene->n_links; i++)
+    {
+      const StudioLink *link = &scene->link[i];
+      StudioCurve curve;
+      StudioRect bounds;
+
+      if (link->label == NULL || link->from == named || link->to == named)
+        continue;
+      curve = studio_geometry_link (scene, i);
+      bounds = studio_curve_bounds (&curve);
+      bounds.x -= 64;
+      bounds.width += 128;
+      bounds.y -= 64;
+      bounds.height += 72;
+      if (studio_rect_intersects (&bounds, &seen))
+        draw_pill (cr, view, theme, link, &curve, context, layouts, placed);
+    }
+}

@@ -1,0 +1,23 @@
+/* Wires and their shapes, drawn with Cairo. */
+#pragma once
+
+#include <pango/pango.h>
+
+#include "ui/canvas/canvas-geometry.h"
+#include "ui/drawing/studio-theme.h"
+
+G_BEGIN_DECLS
+
+typedef gboolean (*StudioIsSelected) (guint64 serial, gpointer data);
+
+/* The curve as the path, in screen pixels. */
+void studio_curve_path (cairo_t *cr, const StudioCurve *curve, const StudioView *view);
+/* Wires that cross the view. hidden: one whose end is being dragged, or 0. is_selected may be NULL. */
+void studio_draw_wires (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
+                        guint64 hidden, StudioIsSelected is_selected, gpointer data);
+/* Their shapes, each where it covers no other. named: the item whose ports are named, which stand where the shapes of
+ * its wires would; or STUDIO_NO_ITEM. layouts caches texts (char * → PangoLayout) between calls. */
+void studio_draw_pills (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
+                        guint named, PangoContext *context, GHashTable *layouts);
+
+G_END_DECLS

@@ -1,0 +1,145 @@
+/* Draws what the canvas draws, in the same order (frames and notes, wires, cards, shapes), at zoom 1 and without what
+ * only a moment has: focus, selection, the pointer. */
+#include "ui/drawing/studio-picture.h"
+
+#include <math.h>
+#include <pango/pangocairo.h>
+
+#include "gradloom-icons.h"
+#include "ui/drawing/draw-card.h"
+#include "ui/drawing/draw-icon.h"
+#include "ui/drawing/draw-remark.h"
+#include "ui/drawing/draw-wires.h"
+#include "ui/drawing/studio-export.h"
+
+#define MARGIN 24.0
+#define FAR    2000.0 /* nothing reaches further beyond the cards */
+
+typedef struct
+{
+  const StudioScene *scene;
+  StudioTheme theme;
+  gboolean background;
+  StudioRect bounds;
+} Picture;
+
+StudioScene *
+studio_picture_scene (const LoomGraph *graph, const char *module, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  const LoomElement *scope = loom_graph_root (graph);
+
+  if (module != NULL)
+    scope = loom_graph_find_module (graph, module);
+  if (scope == NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "The graph has no module “%s”.", module);
+      return NULL;
+    }
+  return studio_scene_new (graph, scope, module != NULL ? module : "", net, faults, NULL, NULL);
+}
+
+static void
+show_text (PangoLayout *layout, double x, double y, const StudioColor *color, gpointer cr)
+{
+  cairo_move_to (cr, x, y);
+  studio_color_set (color, cr);
+  pango_cairo_show_layout (cr, layout);
+}
+
+static void
+draw_card (cairo_t *cr, const Picture *picture, const StudioItem *item, PangoContext *context)
+{
+  const StudioFrameLook look = { .ports = TRUE, .icon = studio_draw_own_icon };
+  StudioCardTexts *texts = studio_card_texts_new (context, item, NULL);
+  double x, y;
+
+  cairo_save (cr);
+  cairo_translate (cr, item->x, item->y);
+  studio_draw_card_frame (cr, item, &picture->theme, studio_card_texts_icon_y (texts, item), &look);
+  studio_card_texts_put (texts, item, &picture->theme, show_text, cr);
+  if (item->frozen)
+    {
+      studio_card_texts_frozen_at (texts, item, &x, &y);
+      cairo_translate (cr, x, y);
+      studio_draw_frozen (cr, &picture->theme.dim);
+      cairo_translate (cr, -x, -y);
+    }
+  if (item->fault != NULL)
+    studio_draw_fault (cr, item, texts, &picture->theme);
+  cairo_restore (cr);
+  studio_card_texts_free (texts);
+}
+
+static void
+draw (cairo_t *cr, double width, double height, gpointer data)
+{
+  const Picture *picture = data;
+  const StudioScene *scene = picture->scene;
+  const StudioView view = { 1, picture->bounds.x, picture->bounds.y, width, height };
+  PangoContext *context = studio_export_context_new ();
+  g_autoptr (GHashTable) pills = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_object_unref);
+
+  if (picture->background)
+    {
+      studio_color_set (&picture->theme.background, cr);
+      cairo_paint (cr);
+    }
+  for (guint i = 0; i < scene->n_remarks; i++)
+    {
+      const StudioRemark *remark = &scene->remark[i];
+      PangoLayout *text = studio_remark_text_new (context, remark);
+
+      cairo_save (cr);
+      cairo_translate (cr, remark->x - view.x, remark->y - view.y);
+      studio_draw_remark (cr, remark, text, &picture->theme, 1, FALSE);
+      cairo_restore (cr);
+      g_object_unref (text);
+    }
+  studio_draw_wires (cr, scene, &view, &picture->theme, 0, NULL, NULL);
+  cairo_save (cr);
+  cairo_translate (cr, -view.x, -view.y);
+  for (guint i = 0; i < scene->n_items; i++)
+    draw_card (cr, picture, &scene->item[i], context);
+  cairo_restore (cr);
+  studio_draw_pills (cr, scene, &view, &picture->theme, STUDIO_NO_ITEM, context, pills);
+  g_object_unref (context);
+}
+
+/* What the drawing covers, and a margin: it is drawn once into nothing, because shapes stand where there is room. */
+static StudioRect
+bounds_of (const Picture *picture)
+{
+  Picture bare = *picture;
+  cairo_surface_t *surface = cairo_recording_surface_create (CAIRO_CONTENT_COLOR_ALPHA, NULL);
+  cairo_t *cr = cairo_create (surface);
+  StudioRect r = studio_geometry_bounds (picture->scene);
+  double x, y, width, height;
+
+  bare.background = FALSE;
+  bare.bounds = (StudioRect){ r.x - FAR, r.y - FAR, r.width + 2 * FAR, r.height + 2 * FAR };
+  draw (cr, bare.bounds.width, bare.bounds.height, &bare);
+  cairo_recording_surface_ink_extents (surface, &x, &y, &width, &height);
+  cairo_destroy (cr);
+  cairo_surface_destroy (surface);
+  return (StudioRect){ floor (bare.bounds.x + x - MARGIN), floor (bare.bounds.y + y - MARGIN),
+                       ceil (width + 2 * MARGIN), ceil (height + 2 * MARGIN) };
+}
+
+gboolean
+studio_picture_write (const StudioScene *scene, const char *path, gboolean dark, gboolean background, GError **error)
+{
+  Picture picture = { .scene = scene, .background = background };
+
+  if (scene->n_items == 0 && scene->n_remarks == 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is nothing to draw: the graph has no nodes.");
+      return FALSE;
+    }
+  if (gradloom_icons_get_resource () == NULL)
+    gradloom_icons_register_resource ();
+  studio_theme_init (&picture.theme, dark, FALSE);
+  picture.bounds = bounds_of (&picture);
+  return studio_export_drawing (path, picture.bounds.width, picture.bounds.height, draw, &picture, error);
+}

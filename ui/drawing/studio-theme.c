@@ -1,0 +1,147 @@
+/* Colours and line patterns of graphs.
+ *
+ * A type is told by its pattern as well as by its colour; the colours are at least
+ * 5.5:1 on the window's background. */
+#include "ui/drawing/studio-theme.h"
+
+#include <string.h>
+
+typedef struct
+{
+  const char *light, *dark;
+} Pair;
+
+static const struct
+{
+  Pair colour;
+  StudioLine line;
+} types[LOOM_N_DTYPES] = {
+  [LOOM_F64] = { { "#0b6e69", "#5bc8af" }, STUDIO_LINE_DOUBLE },
+  [LOOM_F32] = { { "#1a5fb4", "#99c1f1" }, STUDIO_LINE_SOLID },
+  [LOOM_F16] = { { "#813d9c", "#dc8add" }, STUDIO_LINE_LONG_DASH },
+  [LOOM_BF16] = { { "#813d9c", "#dc8add" }, STUDIO_LINE_LONG_DASH },
+  [LOOM_I64] = { { "#a34800", "#ffa348" }, STUDIO_LINE_DOTS },
+  [LOOM_I32] = { { "#a34800", "#ffa348" }, STUDIO_LINE_DOTS },
+  [LOOM_U8] = { { "#a34800", "#ffa348" }, STUDIO_LINE_DOTS },
+  [LOOM_BOOL] = { { "#5e5c64", "#c0bfbc" }, STUDIO_LINE_DASH_DOT },
+};
+
+static const Pair categories[LOOM_N_CATEGORIES + 1] = {
+  [LOOM_CATEGORY_DATA] = { "#1c71d8", "#62a0ea" },        [LOOM_CATEGORY_LAYERS] = { "#26a269", "#57e389" },
+  [LOOM_CATEGORY_ACTIVATIONS] = { "#c88800", "#f8e45c" }, [LOOM_CATEGORY_MATHS] = { "#9141ac", "#c061cb" },
+  [LOOM_CATEGORY_LOGIC] = { "#63452c", "#cdab8f" },       [LOOM_CATEGORY_SHAPE] = { "#2190a4", "#5bc8d8" },
+  [LOOM_CATEGORY_TRAINING] = { "#a51d2d", "#f66151" },    [LOOM_CATEGORY_LOSS] = { "#e66100", "#ffa348" },
+  [LOOM_CATEGORY_HIDDEN] = { "#77767b", "#9a9996" },      [LOOM_N_CATEGORIES] = { "#5e5c64", "#deddda" },
+};
+
+gboolean
+studio_color_parse (const char *text, StudioColor *color)
+{
+  guint64 rgb;
+
+  if (text[0] != '#' || strlen (text) != 7 || !g_ascii_string_to_unsigned (text + 1, 16, 0, 0xffffff, &rgb, NULL))
+    return FALSE;
+  *color = (StudioColor){ (float)(rgb >> 16) / 255, (float)(rgb >> 8 & 255) / 255, (float)(rgb & 255) / 255, 1 };
+  return TRUE;
+}
+
+void
+studio_color_set (const StudioColor *color, cairo_t *cr)
+{
+  cairo_set_source_rgba (cr, color->red, color->green, color->blue, color->alpha);
+}
+
+static StudioColor
+pick (Pair pair, gboolean dark)
+{
+  StudioColor color = { 0 };
+
+  studio_color_parse (dark ? pair.dark : pair.light, &color);
+  return color;
+}
+
+static StudioColor
+faded (StudioColor color, float alpha)
+{
+  color.alpha = alpha;
+  return color;
+}
+
+void
+studio_theme_set_base (StudioTheme *theme, const StudioColor *background, const StudioColor *text,
+                       const StudioColor *accent)
+{
+  gboolean high = theme->high_contrast;
+
+  theme->background = theme->card = *background;
+  theme->text = faded (*text, 1);
+  theme->accent = *accent;
+  theme->dim = faded (*text, high ? 1 : 0.68f);
+  theme->border = faded (*text, high ? 0.8f : 0.22f);
+  theme->dot = faded (*text, high ? 0.25f : 0.08f);
+  theme->pill = faded (*text, 0.15f);
+}
+
+void
+studio_theme_init (StudioTheme *theme, gboolean dark, gboolean high_contrast)
+{
+  StudioColor background = pick ((Pair){ "#ffffff", "#1e1e1e" }, dark);
+  StudioColor text = pick ((Pair){ "#241f31", "#ffffff" }, dark);
+  StudioColor accent = pick ((Pair){ "#1c71d8", "#78aeed" }, dark);
+
+  theme->dark = dark;
+  theme->high_contrast = high_contrast;
+  studio_theme_set_base (theme, &background, &text, &accent);
+  theme->error = pick ((Pair){ "#c01c28", "#ff938c" }, dark);
+  theme->error_background = faded (theme->error, 0.10f);
+  for (guint i = 0; i < LOOM_N_DTYPES; i++)
+    theme->dtype[i] = pick (types[i].colour, dark);
+  for (guint i = 0; i <= LOOM_N_CATEGORIES; i++)
+    theme->category[i] = pick (categories[i], dark);
+  theme->untyped = pick ((Pair){ "#77767b", "#9a9996" }, dark);
+}
+
+StudioLine
+studio_dtype_line (LoomDType dtype)
+{
+  return types[dtype].line;
+}
+
+void
+studio_line_apply (StudioLine line, cairo_t *cr, double width)
+{
+  const double dash[] = { 6 * width, 3 * width }, dots[] = { width, 2 * width };
+  const double dash_dot[] = { 5 * width, 2 * width, width, 2 * width };
+
+  cairo_set_line_width (cr, width);
+  switch (line)
+    {
+    case STUDIO_LINE_LONG_DASH:
+      cairo_set_dash (cr, dash, G_N_ELEMENTS (dash), 0);
+      break;
+    case STUDIO_LINE_DOTS:
+      cairo_set_dash (cr, dots, G_N_ELEMENTS (dots), 0);
+      break;
+    case STUDIO_LINE_DASH_DOT:
+      cairo_set_dash (cr, dash_dot, G_N_ELEMENTS (dash_dot), 0);
+      break;
+    case STUDIO_LINE_SOLID:
+    case STUDIO_LINE_DOUBLE:
+      cairo_set_dash (cr, NULL, 0, 0);
+      break;
+    }
+}
+
+const StudioColor *
+studio_theme_wire (const StudioTheme *theme, const StudioLink *link)
+{
+  return link->fault ? &theme->error : link->typed ? &theme->dtype[link->type.dtype] : &theme->untyped;
+}
+
+const StudioColor *
+studio_theme_category (const StudioTheme *theme, const StudioItem *item)
+{
+  if (item->is_module)
+    return &theme->category[LOOM_N_CATEGORIES];
+  return &theme->category[item->op != NULL ? item->op->category : LOOM_CATEGORY_HIDDEN];
+}

@@ -1,0 +1,47 @@
+/* Colours and line patterns of graphs, for light, dark and high contrast. */
+#pragma once
+
+#include <cairo.h>
+
+#include "ui/studio-scene.h"
+
+G_BEGIN_DECLS
+
+/* As GdkRGBA, which is not to be had without GTK. */
+typedef struct
+{
+  float red, green, blue, alpha;
+} StudioColor;
+
+typedef enum
+{
+  STUDIO_LINE_SOLID,
+  STUDIO_LINE_LONG_DASH,
+  STUDIO_LINE_DOUBLE,
+  STUDIO_LINE_DOTS,
+  STUDIO_LINE_DASH_DOT
+} StudioLine;
+
+typedef struct
+{
+  gboolean dark, high_contrast;
+  StudioColor background, card, text, dim, border, dot, accent, error, error_background, pill;
+  StudioColor category[LOOM_N_CATEGORIES + 1]; /* the last is a module's */
+  StudioColor dtype[LOOM_N_DTYPES], untyped;
+} StudioTheme;
+
+void studio_theme_init (StudioTheme *theme, gboolean dark, gboolean high_contrast);
+/* The same with another background, text and accent: those of a desktop's style. */
+void studio_theme_set_base (StudioTheme *theme, const StudioColor *background, const StudioColor *text,
+                            const StudioColor *accent);
+/* "#rrggbb"; FALSE, and *color as it was, where it is none. */
+gboolean studio_color_parse (const char *text, StudioColor *color);
+void studio_color_set (const StudioColor *color, cairo_t *cr);
+
+StudioLine studio_dtype_line (LoomDType dtype);
+/* Sets the dash pattern of a line at this width; a double line is drawn by the caller. */
+void studio_line_apply (StudioLine line, cairo_t *cr, double width);
+const StudioColor *studio_theme_wire (const StudioTheme *theme, const StudioLink *link);
+const StudioColor *studio_theme_category (const StudioTheme *theme, const StudioItem *item);
+
+G_END_DECLS
