@@ -13,11 +13,11 @@ struct _StudioInspector
   StudioDocument *document;
   GtkWidget *stack, *empty; /* pages: of the selection, and for none */
   GtkWidget *page, *box;    /* of the selection: its scroller and what scrolls in it */
-  guint64 serial;     /* of the node that is shown */
-  char *shown;        /* its operator or module: what the rows were built for */
-  GPtrArray *rows;    /* InspectorRow */
-  GtkWidget *options; /* of a dataset: the group of its source's options; NULL for other nodes */
-  char *source;       /* that they were built for */
+  guint64 serial;           /* of the node that is shown */
+  char *shown;              /* its operator or module: what the rows were built for */
+  GPtrArray *rows;          /* InspectorRow */
+  GtkWidget *options;       /* of a dataset: the group of its source's options; NULL for other nodes */
+  char *source;             /* that they were built for */
   GtkWidget *name, *name_row, *fault, *output_group, *cost_group;
   GPtrArray *output_rows, *cost_rows;
   char *wrong; /* what is said of the value that is being typed; NULL: nothing */
@@ -46,6 +46,8 @@ void inspector_add_formula (StudioInspector *self, GtkWidget *group, const LoomP
 /* Shows what the graph says, unless one is typing something that means the same or is no value yet. */
 void inspector_refresh_row (InspectorRow *row);
 void inspector_row_free (InspectorRow *row);
+/* Beside the entry of a path: chooses a file. */
+GtkWidget *inspector_file_button_new (InspectorRow *row);
 
 /* All fields are of one width and aligned to the right, as the numbers in them are. */
 void inspector_shape_field (GtkWidget *editor);

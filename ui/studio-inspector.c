@@ -306,8 +306,11 @@ refresh_options (StudioInspector *self)
   for (; param != NULL && param->name != NULL; param++)
     {
       LoomParamSpec spec = option_spec (param);
+      InspectorRow *row = inspector_add_param (self, self->options, &spec);
 
-      inspector_add_param (self, self->options, &spec)->is_option = TRUE;
+      row->is_option = TRUE;
+      if (param->type == LOOM_DATASET_PATH)
+        adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), inspector_file_button_new (row));
     }
 }
 

@@ -1,6 +1,7 @@
 """The right pane: the wheel scrolls it wherever the pointer is and changes nothing, it never ends on emptiness, a long name
 does not widen it, and a data set's own options are in it."""
 import os
+import shutil
 import sys
 import time
 
@@ -58,6 +59,22 @@ def end_of_pane(t, s, last):
     t.ok(below < 60, "and nothing is empty below it (%d pixels)" % below)
 
 
+def choose(t, s, folder):
+    with open(os.path.join(folder, "table.csv"), "w") as f:
+        f.write("a,b,label\n1,2,0\n2,1,1\n")
+    g = s.look()
+    button = [r for k, n, r in g.widgets if k == "GtkButton" and n == "Choose a file" and inside(r, pane(g))]
+    t.ok(len(button) == 1, "a path has a button that chooses a file, and nothing else has")
+    s.click(button[0])
+    time.sleep(1)
+    # A path that is typed is taken by the desktop's dialog, wherever it stands.
+    s.type(os.path.join(folder, "table.csv"))
+    time.sleep(1)
+    s.key("Return")
+    s.wait("chosen", lambda g: g.find("table.csv", x0=pane(g)[0]), 3)
+    t.ok(True, "and writes it from the graph's folder on: table.csv")
+
+
 def body(t):
     with Studio("inspector", LESSON) as s:
         g = s.wait("graph", lambda g: len(g.cards) > 0 and g.find("Training", x0=pane(g)[0]), 2)
@@ -98,8 +115,8 @@ def body(t):
         t.ok(all(g.find(o, x0=pane(g)[0]) for o in ("Path", "Target", "Features", "Val fraction")),
              "a data set's own options are in the inspector")
         t.ok(g.canvas[2] == width, "which is still as wide as it was")
-    os.remove(path)
-    os.rmdir(folder)
+        choose(t, s, folder)
+    shutil.rmtree(folder)
 
 
 if __name__ == "__main__":
