@@ -117,6 +117,22 @@ outline_activated_cb (StudioOutline *outline, const char *path, StudioWindow *se
   studio_canvas_focus_path (self->canvas, path);
 }
 
+/* Why a file cannot be opened, with its line and what to do: too much for a toast, which shows one line of it. */
+static void
+say_cannot_open (StudioWindow *self, const char *path, const char *why)
+{
+  g_autofree char *name = g_path_get_basename (path), *prefix = g_strconcat (path, ": ", NULL);
+  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), NULL, NULL);
+  adw_message_dialog_format_heading (ADW_MESSAGE_DIALOG (dialog), "“%s” cannot be opened", name);
+  if (g_str_has_prefix (why, prefix))
+    why += strlen (prefix);
+  adw_message_dialog_format_body (ADW_MESSAGE_DIALOG (dialog), "%c%s", g_ascii_toupper (why[0]), why + (why[0] != 0));
+  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", "_Close");
+  adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "close");
+  adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "close");
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
 void
 studio_window_open_file (StudioWindow *self, GFile *file)
 {
@@ -129,7 +145,7 @@ studio_window_open_file (StudioWindow *self, GFile *file)
     }
   if (!studio_document_open (self->document, path, &error))
     {
-      studio_window_toast (self, error->message);
+      say_cannot_open (self, path, error->message);
       return;
     }
   g_autofree char *uri = g_file_get_uri (file);

@@ -379,6 +379,28 @@ test_icons (void)
       g_error ("no icon %s for %s", (*op)->icon, (*op)->name);
 }
 
+/* Why a file cannot be opened is read in full: line, place and remedy. */
+static void
+open_bad_file (StudioWindow *window)
+{
+  g_autofree char *path
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests/graph/bad/not-well-formed.xml", NULL);
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+  g_autoptr (GList) windows = NULL;
+  AdwMessageDialog *dialog = NULL;
+  studio_window_open_file (window, file);
+  windows = gtk_window_list_toplevels ();
+  for (GList *l = windows; l != NULL; l = l->next)
+    if (ADW_IS_MESSAGE_DIALOG (l->data))
+      dialog = l->data;
+  g_assert_nonnull (dialog);
+  g_assert_cmpstr (adw_message_dialog_get_heading (dialog), ==, "“not-well-formed.xml” cannot be opened");
+  g_assert_cmpstr (adw_message_dialog_get_body (dialog), ==,
+                   "Line 4: <node>, which begins in line 3, is not closed before </graph>: write </node> first, or end "
+                   "it with />.");
+  gtk_window_destroy (GTK_WINDOW (dialog));
+}
+
 static void
 activate_cb (GtkApplication *application, int *commands)
 {
@@ -386,6 +408,7 @@ activate_cb (GtkApplication *application, int *commands)
   gtk_window_present (GTK_WINDOW (window));
   g_auto (GStrv) names = g_action_group_list_actions (G_ACTION_GROUP (window));
   *commands = (int)g_strv_length (names);
+  open_bad_file (window);
   g_action_group_activate_action (G_ACTION_GROUP (window), "example", g_variant_new_string ("spirals"));
   g_assert_false (studio_document_is_empty (studio_window_get_document (window)));
   g_assert_cmpuint (loom_faults_count (studio_document_get_faults (studio_window_get_document (window))), ==, 0);
