@@ -290,6 +290,31 @@ test_rows (void)
     }
 }
 
+/* The name of a class comes from a file of anybody's. */
+static void
+test_class_names (void)
+{
+  GString *table = g_string_new ("a,kind\n");
+
+  for (int i = 0; i < 20; i++)
+    g_string_append_printf (table, "%d,%s\n", i % 2, i % 2 ? "\033[31mred" : "plain");
+  cli_write ("names.csv", table->str);
+  g_string_free (table, TRUE);
+  g_autofree char *kinds = NULL;
+  g_assert_true (g_file_get_contents ("kinds.xml", &kinds, NULL, NULL));
+  g_auto (GStrv) parts = g_strsplit (kinds, "kinds.csv", 2);
+  g_autofree char *names = g_strjoinv ("names.csv", parts);
+  cli_write ("names.xml", names);
+  cli_expect (0, NULL, "train", "names.xml", "--epochs", "1", "--out", "names");
+  cli_write ("rows.csv", "1\n");
+  g_auto (CliResult) r = cli ("predict", "names", "rows.csv", NULL);
+  g_assert_null (strchr (r.out, '\033'));
+  g_assert_nonnull (strstr (r.out, "“\\u001b[31mred”"));
+  cli_write ("rows.csv", "a\n\033[31m\n");
+  g_auto (CliResult) wrong = cli ("predict", "names", "rows.csv", NULL);
+  g_assert_null (strchr (wrong.err, '\033'));
+}
+
 /* A net without classes gives its values, the same as `run`. */
 static void
 test_values (void)
@@ -375,6 +400,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/predict/bad-files", test_bad_files);
   g_test_add_func ("/cli/predict/arrays", test_arrays);
   g_test_add_func ("/cli/predict/rows", test_rows);
+  g_test_add_func ("/cli/predict/class-names", test_class_names);
   g_test_add_func ("/cli/predict/values", test_values);
   g_test_add_func ("/cli/predict/texts", test_texts);
   int status = g_test_run ();
