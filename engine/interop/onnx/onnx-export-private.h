@@ -93,8 +93,8 @@ typedef struct
   const char *refusal; /* why there is no ONNX for it: the end of a sentence */
 } OnnxWriter;
 
-extern const OnnxWriter onnx_write_layer[], onnx_write_pool[], onnx_write_image[], onnx_write_shape[],
-    onnx_write_other[];
+extern const OnnxWriter onnx_write_layer[], onnx_write_pool[], onnx_write_image[], onnx_write_reduce[],
+    onnx_write_shape[], onnx_write_other[];
 /* The entry of the reader's tables that is one-to-one for this node; writes it. */
 gboolean onnx_write_same (OnnxWrite *w);
 /* By its lowering. */

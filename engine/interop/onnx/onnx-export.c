@@ -132,7 +132,7 @@ static const OnnxWriter *
 find_writer (const char *op)
 {
   static const OnnxWriter *const tables[]
-      = { onnx_write_layer, onnx_write_pool, onnx_write_image, onnx_write_shape, onnx_write_other };
+      = { onnx_write_layer, onnx_write_pool, onnx_write_image, onnx_write_reduce, onnx_write_shape, onnx_write_other };
 
   for (guint t = 0; t < G_N_ELEMENTS (tables); t++)
     for (const OnnxWriter *writer = tables[t]; writer->op; writer++)
