@@ -311,7 +311,8 @@ bench_graph (const Command *command, const char *path, const BenchOptions *o)
               command_json_number (ready_ms, v[4]), command_json_number (b.last_loss, v[5]));
       return 0;
     }
-  g_autofree char *planned = command_bytes (planned_bytes (&b)), *resident = command_bytes (peak_resident ());
+  g_autofree char *planned = loom_bytes_to_string (planned_bytes (&b)),
+                  *resident = loom_bytes_to_string (peak_resident ());
   printf ("%s, batch %.0f, %s\n", path, n, o->executor);
   printf ("steps/s   %.1f  (min %.1f, max %.1f over %d windows of %.1f s)\n", s.median, s.least, s.most, o->windows,
           o->seconds);

@@ -1,4 +1,5 @@
 /* `gradloom check`: everything that is wrong with a graph, or a table of what it is. */
+#include "app/check-devices.h"
 #include "app/check-gradients.h"
 #include "app/command.h"
 
@@ -56,10 +57,7 @@ print_row (const char *const *cell, const int *width, guint n)
 {
   for (guint i = 0; i < n; i++)
     {
-      if (i + 1 == n || i >= 3)
-        print_padded (cell[i], width[i], i >= 3);
-      else
-        print_padded (cell[i], width[i], FALSE);
+      print_padded (cell[i], width[i], i >= 4);
       printf ("%s", i + 1 == n ? "\n" : "  ");
     }
 }
@@ -73,13 +71,13 @@ human_flops (double flops)
                         : g_strdup_printf ("%.0f", flops);
 }
 
-#define COLUMNS 6
+#define COLUMNS 7
 
-/* net is symbolic, for shapes; bound has the costs of one batch. */
+/* net is symbolic, for shapes; bound has the costs of one batch. device is that of nodes that name none. */
 static void
-print_table (const LoomNet *net, const LoomNet *bound, gint64 batch)
+print_table (const LoomNet *net, const LoomNet *bound, gint64 batch, const char *device)
 {
-  static const char *const head[COLUMNS] = { "node", "operator", "shape", "parameters", "FLOPs", "memory" };
+  static const char *const head[COLUMNS] = { "node", "operator", "device", "shape", "parameters", "FLOPs", "output" };
   guint n = loom_net_n_nodes (net);
   g_autoptr (GPtrArray) cells = g_ptr_array_new_with_free_func (g_free);
   int width[COLUMNS];
@@ -96,17 +94,19 @@ print_table (const LoomNet *net, const LoomNet *bound, gint64 batch)
       bytes += cost->bytes;
       g_ptr_array_add (cells, g_strdup (node->path));
       g_ptr_array_add (cells, g_strdup (node->op->name));
+      g_ptr_array_add (cells, g_strdup (node->device ? node->device : device));
       g_ptr_array_add (cells, shapes_of (node));
       g_ptr_array_add (cells, command_count (cost->parameters));
       g_ptr_array_add (cells, human_flops (cost->flops));
-      g_ptr_array_add (cells, command_bytes (cost->bytes));
+      g_ptr_array_add (cells, loom_bytes_to_string (cost->bytes));
     }
   g_ptr_array_add (cells, g_strdup ("total"));
+  g_ptr_array_add (cells, g_strdup (""));
   g_ptr_array_add (cells, g_strdup (""));
   g_ptr_array_add (cells, g_strdup_printf ("B = %" G_GINT64_FORMAT, batch));
   g_ptr_array_add (cells, command_count (parameters));
   g_ptr_array_add (cells, human_flops (flops));
-  g_ptr_array_add (cells, command_bytes (bytes));
+  g_ptr_array_add (cells, loom_bytes_to_string (bytes));
 
   for (guint i = 0; i < cells->len; i++)
     width[i % COLUMNS] = MAX (width[i % COLUMNS], (int)g_utf8_strlen (cells->pdata[i], -1));
@@ -116,7 +116,7 @@ print_table (const LoomNet *net, const LoomNet *bound, gint64 batch)
 }
 
 static void
-print_json (const LoomNet *net, const LoomNet *bound)
+print_json (const LoomNet *net, const LoomNet *bound, const char *device)
 {
   double parameters = 0, flops = 0, bytes = 0;
   char number[G_ASCII_DTOSTR_BUF_SIZE];
@@ -129,7 +129,8 @@ print_json (const LoomNet *net, const LoomNet *bound)
       parameters += cost->parameters;
       flops += cost->flops;
       bytes += cost->bytes;
-      printf ("{\"event\":\"node\",\"node\":%s,\"op\":\"%s\",\"outputs\":[", path, node->op->name);
+      g_autofree char *on = command_json_string (node->device ? node->device : device);
+      printf ("{\"event\":\"node\",\"node\":%s,\"op\":\"%s\",\"device\":%s,\"outputs\":[", path, node->op->name, on);
       for (guint o = 0; o < node->n_outputs; o++)
         {
           g_autofree char *shape = loom_shape_to_attribute (&node->output[o].shape);
@@ -143,40 +144,21 @@ print_json (const LoomNet *net, const LoomNet *bound)
           command_json_number (flops, number), bytes);
 }
 
-/* Of the slots that the other program does not have. */
-static double
-slot_bytes (const LoomProgram *p, const LoomProgram *other)
-{
-  double bytes = 0;
-
-  for (guint i = 0; i < loom_program_n_slots (p); i++)
-    {
-      const LoomSlot *slot = loom_program_get_slot (p, i);
-      double size = loom_dtype_size (slot->dtype);
-
-      if (other && loom_program_find_slot (other, slot->name) >= 0)
-        continue;
-      for (int d = 0; d < slot->rank; d++)
-        size *= slot->dim[d];
-      bytes += size;
-    }
-  return bytes;
-}
-
 /* What stays in memory for as long as a graph is trained, whatever the batch: parameters and the optimiser's state. */
 static double
-standing_bytes (const LoomStep *step, const LoomNet *bound)
+standing_bytes (const CheckMemory *memory, const LoomNet *bound)
 {
   double bytes = 0;
 
-  if (!step)
+  for (guint d = 0; d < memory->devices->len; d++)
     {
-      for (guint i = 0; i < loom_net_n_nodes (bound); i++)
-        bytes += 4 * loom_net_node (bound, i)->cost.parameters;
-      return bytes;
+      const gsize *owners = &g_array_index (memory->bytes, gsize, d * LOOM_N_OWNERS);
+
+      bytes += (double)owners[LOOM_OWNER_PARAMETERS] + (double)owners[LOOM_OWNER_OPTIMIZER];
     }
-  bytes = slot_bytes (step->program, NULL);
-  return step->update ? bytes + slot_bytes (step->update, step->program) : bytes;
+  for (guint i = 0; i < loom_net_n_nodes (bound) && memory->devices->len == 0; i++)
+    bytes += 4 * loom_net_node (bound, i)->cost.parameters;
+  return bytes;
 }
 
 static void
@@ -186,7 +168,7 @@ warn_of_memory (const Command *command, double bytes, gboolean trains)
 
   if (memory <= 0 || bytes <= memory)
     return;
-  g_autofree char *needed = command_bytes (bytes), *there = command_bytes (memory);
+  g_autofree char *needed = loom_bytes_to_string (bytes), *there = loom_bytes_to_string (memory);
   command_warn (command, "the parameters%s need %s, but this machine has %s of memory. Make layers smaller.",
                 trains ? " and the optimiser's state" : "", needed, there);
 }
@@ -196,10 +178,12 @@ run_check (const Command *command, int argc, char **argv)
 {
   gint64 batch_size = 0;
   gboolean json = FALSE, gradcheck = FALSE;
+  g_autofree char *device = NULL;
   const GOptionEntry entries[] = {
     { "gradcheck", 0, 0, G_OPTION_ARG_NONE, &gradcheck,
       "Compare gradients (of a NODE named behind GRAPH alone) with differences", NULL },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "B for costs (default: the graph's, else 1)", "N" },
+    { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's, else cpu)", "D" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line on standard output", NULL },
     { NULL },
   };
@@ -241,18 +225,30 @@ run_check (const Command *command, int argc, char **argv)
     }
   if (gradcheck)
     return check_gradients (command, bound, argv[2], json);
+
+  g_auto (CheckMemory) memory = { 0 };
+  g_autoptr (LoomFaults) device_faults = loom_faults_new ();
+  const char *on = device ? device : spec ? spec->device : "cpu";
+  gboolean good = check_devices (graph, net, spec, batch, device, device_faults, &memory);
+  print_faults (device_faults, argv[1], json);
+  if (!good)
+    return 1;
   if (json)
-    print_json (net, bound);
+    print_json (net, bound, on);
   else
-    print_table (net, bound, batch);
-  warn_of_memory (command, standing_bytes (step, bound), spec != NULL);
+    print_table (net, bound, batch, on);
+  check_memory_print (&memory, spec != NULL, batch, json);
+  warn_of_memory (command, standing_bytes (&memory, bound), spec != NULL);
   return 0;
 }
 
 const Command command_check = {
   .name = "check",
   .arguments = "GRAPH|RUN [NODE]",
-  .summary = "validate; table of nodes with shape, parameters, FLOPs, memory",
-  .details = "All faults are printed, each with line, node, port and fix; the status is then 1.",
+  .summary = "validate; table of nodes with device, shape, parameters, FLOPs; memory by kind",
+  .details
+  = "All faults are printed, each with line, node, port and fix; the status is then 1. What `train` or `run` would\n"
+    "refuse is a fault, devices that this machine does not have among it. Memory is what a training step needs\n"
+    "(without <train>: an evaluation) on each device, by kind; the column output is what a node's results take.",
   .run = run_check,
 };

@@ -144,7 +144,8 @@ device_cb (const char *name, const LoomDeviceInfo *info, const char *why_not, gp
     printf ("%-8s not here: %s\n", name, why_not);
   else
     {
-      g_autofree char *total = command_bytes (info->memory_total), *left = command_bytes (info->memory_free);
+      g_autofree char *total = loom_bytes_to_string (info->memory_total),
+                      *left = loom_bytes_to_string (info->memory_free);
       printf ("%-8s %s, %s of %s free\n", name, info->name, left, total);
     }
 }

@@ -362,7 +362,7 @@ say_plan (LoomTrainer *trainer, const LoomTrainerOptions *options)
   for (guint i = 0; i < loom_net_n_weights (net); i++)
     if (!loom_net_weight (net, i)->is_buffer)
       parameters += MAX (0, loom_dim_value (loom_shape_count (&loom_net_weight (net, i)->shape), NULL));
-  g_autofree char *count = command_count (parameters), *memory = command_bytes (total);
+  g_autofree char *count = command_count (parameters), *memory = loom_bytes_to_string (total);
   fprintf (stderr, "%s parameters, %s planned%s%s%s\n", count, memory, options->out ? ", writing to " : "",
            options->out ? options->out : "", options->out || options->resume ? "" : ", nothing is kept (no --out)");
 }

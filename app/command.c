@@ -354,20 +354,6 @@ command_count (double n)
 }
 
 char *
-command_bytes (double n)
-{
-  static const char *const unit[] = { "B", "kB", "MB", "GB", "TB" };
-  guint u = 0;
-
-  while (n >= 1000 && u + 1 < G_N_ELEMENTS (unit))
-    {
-      n /= 1000;
-      u++;
-    }
-  return u == 0 ? g_strdup_printf ("%.0f B", n) : g_strdup_printf ("%.1f %s", n, unit[u]);
-}
-
-char *
 command_duration (double seconds)
 {
   gint64 s = (gint64)(seconds + 0.5);

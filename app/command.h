@@ -66,9 +66,8 @@ char *command_sentence (const char *text);
 char *command_json_string (const char *text);
 /* A number for JSON: null where it is not finite; buffer is G_ASCII_DTOSTR_BUF_SIZE. */
 const char *command_json_number (double x, char *buffer);
-/* "61,706", "4.2 MB", "1:05". (transfer full) */
+/* "61,706", "1:05". (transfer full) */
 char *command_count (double n);
-char *command_bytes (double n);
 char *command_duration (double seconds);
 /* The device's name for options: NULL stays NULL. FALSE after a usage error was printed. */
 gboolean command_float (const char *text, double *value);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/core/loom-atomic-file.h"
+#include "engine/core/loom-bytes.h"
 #include "engine/core/loom-dim.h"
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-fault.h"

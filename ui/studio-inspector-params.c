@@ -129,17 +129,3 @@ studio_count_text (double n)
     g_string_insert_c (s, i, ',');
   return g_string_free (s, FALSE);
 }
-
-char *
-studio_bytes_text (double bytes)
-{
-  static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
-  guint u = 0;
-
-  while (bytes >= 1000 && u + 1 < G_N_ELEMENTS (units))
-    {
-      bytes /= 1000;
-      u++;
-    }
-  return g_strdup_printf (u == 0 || bytes >= 100 ? "%.0f %s" : "%.1f %s", bytes, units[u]);
-}

@@ -12,6 +12,5 @@ char *studio_param_check (const LoomParamSpec *spec, const char *text);
 char *studio_param_title (const char *name);
 /* "61,706", "1.2 M": for people. */
 char *studio_count_text (double n);
-char *studio_bytes_text (double bytes);
 
 G_END_DECLS

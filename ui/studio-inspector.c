@@ -139,7 +139,7 @@ refresh_facts (StudioInspector *self, const StudioItem *item)
   sum_cost (studio_document_get_net (self->document), item, &cost);
   parameters = studio_count_text (cost.parameters);
   flops = studio_count_text (cost.flops);
-  bytes = studio_bytes_text (cost.bytes);
+  bytes = loom_bytes_to_string (cost.bytes);
   add_fact (self->cost_group, self->cost_rows, "Parameters", parameters, "Numbers that training changes");
   add_fact (self->cost_group, self->cost_rows, "FLOPs", flops, "Operations forward, for one sample");
   add_fact (self->cost_group, self->cost_rows, "Output memory", bytes, "For one sample");

@@ -45,7 +45,7 @@ studio_window_update_title (StudioWindow *self)
       for (guint i = 0; i < studio_run_n_owners (self->run); i++)
         memory += studio_run_get_owner_bytes (self->run)[i];
       g_autofree char *count = studio_format_count (parameters);
-      g_autofree char *size = studio_format_bytes (memory > 0 ? (double)memory : bytes);
+      g_autofree char *size = loom_bytes_to_string (memory > 0 ? (double)memory : bytes);
       g_string_append_printf (under, "%s%s parameters", under->len ? " · " : "", count);
       if (memory > 0 || bytes > 0)
         g_string_append_printf (under, " · %s", size);

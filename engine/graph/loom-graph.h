@@ -63,7 +63,7 @@ gboolean loom_graph_is_frozen (const LoomGraph *graph);
  * IO or PARSE); otherwise a graph, with every fault of grammar appended to faults
  * (elements that make no sense are left out). Relative data paths are resolved
  * against the file's folder, which loom_graph_get_folder returns.
- * Limits: 64 MiB, depth 64, 1,000,000 elements, 1 MiB an attribute. */
+ * Limits: 64 MB, depth 64, 1,000,000 elements, 1 MB an attribute. */
 LoomGraph *loom_graph_read_file (const char *path, LoomFaults *faults, GError **error);
 LoomGraph *
 loom_graph_read_data (const char *data, gsize length, const char *name_for_errors, LoomFaults *faults, GError **error);

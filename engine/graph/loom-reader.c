@@ -10,10 +10,10 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#define MAX_BYTES     (64 * 1024 * 1024)
+#define MAX_BYTES     64000000
 #define MAX_DEPTH     64
 #define MAX_ELEMENTS  1000000
-#define MAX_ATTRIBUTE (1024 * 1024)
+#define MAX_ATTRIBUTE 1000000
 #define MAX_FAULTS    1000
 
 static int
@@ -65,7 +65,7 @@ loom_reading_attribute_fits (Reading *r, const char *value)
     return TRUE;
   if (r->broken == NULL)
     {
-      r->broken = g_strdup ("an attribute is longer than 1 MiB");
+      r->broken = g_strdup ("an attribute is longer than 1 MB");
       r->broken_line = current_line (r);
     }
   return FALSE;
@@ -466,7 +466,7 @@ loom_graph_read_data (const char *data, gsize length, const char *name_for_error
 
   if (length > MAX_BYTES)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: larger than 64 MiB, which no graph needs.", r.file);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: larger than 64 MB, which no graph needs.", r.file);
       return NULL;
     }
   if (length == 0)
@@ -528,7 +528,7 @@ loom_graph_read_file (const char *path, LoomFaults *faults, GError **error)
 
   if (g_stat (path, &info) == 0 && S_ISREG (info.st_mode) && info.st_size > MAX_BYTES)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: larger than 64 MiB, which no graph needs.", path);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: larger than 64 MB, which no graph needs.", path);
       return NULL;
     }
   if (!g_file_get_contents (path, &data, &length, &cause))

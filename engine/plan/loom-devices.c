@@ -2,6 +2,7 @@
  *
  * ref and cpu are linked in; other back ends are modules, looked for when a device of theirs is asked for, so that a
  * program on a machine without CUDA starts as fast as ever and says one sentence when it is asked for a GPU. */
+#include "engine/core/loom-bytes.h"
 #include "engine/plan/loom-plan.h"
 
 #include <gmodule.h>
@@ -285,20 +286,27 @@ loom_threads_warning (int threads)
 /* Below this the question costs more than the answer is worth: reading what is free takes a file or a driver call. */
 #define SMALL (64u << 20)
 
+void
+loom_plan_device_no_room (LoomPlanDevice *device, gsize bytes, const char *what, const char *why, GError **error)
+{
+  g_autofree char *wanted = loom_bytes_to_string ((double)bytes), *there = NULL;
+
+  device->backend->device_info (device->device, &device->info);
+  there = loom_bytes_to_string ((double)device->info.memory_free);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
+               "%s needs %s on %s, which has %s free%s%s%s. Use a smaller batch, smaller layers, or another device.",
+               what, wanted, device->name, there, why != NULL ? " (" : "", why != NULL ? why : "",
+               why != NULL ? ")" : "");
+}
+
 gboolean
 loom_plan_device_has_room (LoomPlanDevice *device, gsize bytes, const char *what, GError **error)
 {
-  g_autofree char *wanted = NULL, *there = NULL;
-
   if (bytes < SMALL)
     return TRUE;
   device->backend->device_info (device->device, &device->info);
   if (device->info.memory_free == 0 || bytes <= device->info.memory_free)
     return TRUE;
-  wanted = g_format_size (bytes);
-  there = g_format_size (device->info.memory_free);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
-               "%s needs %s on %s, which has %s free. Use a smaller batch, smaller layers, or another device.", what,
-               wanted, device->name, there);
+  loom_plan_device_no_room (device, bytes, what, NULL, error);
   return FALSE;
 }

@@ -17,6 +17,22 @@ loom_owner_name (LoomOwner owner)
   return owner_names[owner];
 }
 
+LoomOwner
+loom_owner_of_slot (LoomSlotKind kind)
+{
+  switch (kind)
+    {
+    case LOOM_SLOT_OPTIMIZER:
+      return LOOM_OWNER_OPTIMIZER;
+    case LOOM_SLOT_SCALAR:
+      return LOOM_OWNER_WORKSPACE;
+    case LOOM_SLOT_PARAMETER:
+    case LOOM_SLOT_BUFFER:
+    default:
+      return LOOM_OWNER_PARAMETERS;
+    }
+}
+
 static void
 clear_instr (LoomPlanInstr *instr)
 {
@@ -108,6 +124,7 @@ seal_values (LoomPlan *plan, Work *w)
             {
               to.place.kind = LOOM_PLACE_SLOT;
               to.place.index = (guint)s->slot;
+              to.owner = loom_owner_of_slot (loom_program_get_slot (w->program, to.place.index)->kind);
             }
           else if (s->input >= 0)
             {
@@ -155,6 +172,19 @@ find_peak (Work *w, guint device, LoomPlanMemory *memory)
     }
 }
 
+/* Where slots lie: what is never read, on the plan's own device, which is the first. */
+static void
+seal_slots (LoomPlan *plan, Work *w)
+{
+  for (guint i = 0; i < loom_program_n_slots (w->program); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (w->program, i);
+      guint device = slot->read != 0 ? (guint)work_value (w, slot->read)->device : 0;
+
+      g_array_append_val (plan->slot_device, device);
+    }
+}
+
 static void
 seal_memory (LoomPlan *plan, Work *w)
 {
@@ -170,6 +200,13 @@ seal_memory (LoomPlan *plan, Work *w)
           if (s->device == (int)d && arena)
             memory.arena = MAX (memory.arena, s->offset + s->bytes);
         }
+      for (guint i = 0; i < plan->slot_device->len; i++)
+        if (loom_plan_slot_device (plan, i) == d)
+          {
+            const LoomSlot *slot = loom_program_get_slot (w->program, i);
+
+            memory.state[loom_owner_of_slot (slot->kind)] += loom_plan_slot_bytes (slot);
+          }
       find_peak (w, d, &memory);
       /* Feeds that are read in place belong to the caller, but they are part of what a step needs. */
       for (guint i = 0; i < w->storages->len; i++)
@@ -191,6 +228,7 @@ seal (LoomPlan *plan, Work *w)
   for (guint i = 0; i < w->schedule->len; i++)
     seal_instr (plan, w, g_ptr_array_index (w->schedule, i));
   seal_values (plan, w);
+  seal_slots (plan, w);
   seal_memory (plan, w);
   for (guint i = 0; i < loom_program_n_inputs (w->program); i++)
     {
@@ -228,6 +266,15 @@ seal (LoomPlan *plan, Work *w)
     }
 }
 
+static void
+copy_fault (LoomFaults *to, const LoomFault *f)
+{
+  LoomFault *copy = loom_faults_add (to, f->code, f->line, f->node, f->port, "%s", f->message);
+
+  if (f->fix != NULL)
+    loom_fault_set_fix (copy, f->fix_attribute, f->fix_value, "%s", f->fix);
+}
+
 LoomPlan *
 loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, GError **error)
 {
@@ -247,6 +294,8 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
   work_fuse (w);
   if (!work_place (w, error))
     {
+      for (guint i = 0; defaults.faults != NULL && i < loom_faults_length (w->faults); i++)
+        copy_fault (defaults.faults, loom_faults_get (w->faults, i));
       work_free (w);
       return NULL;
     }
@@ -262,6 +311,7 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
   plan->input_value = g_array_new (FALSE, FALSE, sizeof (guint));
   plan->output_value = g_array_new (FALSE, FALSE, sizeof (guint));
   plan->commit_copy = g_array_new (FALSE, FALSE, sizeof (guint));
+  plan->slot_device = g_array_new (FALSE, FALSE, sizeof (guint));
   plan->memory = g_array_new (FALSE, FALSE, sizeof (LoomPlanMemory));
   seal (plan, w);
   work_free (w);
@@ -278,6 +328,7 @@ loom_plan_free (LoomPlan *plan)
   g_array_unref (plan->input_value);
   g_array_unref (plan->output_value);
   g_array_unref (plan->commit_copy);
+  g_array_unref (plan->slot_device);
   g_array_unref (plan->memory);
   g_ptr_array_unref (plan->plan_devices);
   loom_devices_unref (plan->devices);
@@ -343,6 +394,29 @@ void
 loom_plan_memory (const LoomPlan *plan, guint device, LoomPlanMemory *memory)
 {
   *memory = g_array_index (plan->memory, LoomPlanMemory, device);
+}
+
+guint
+loom_plan_slot_device (const LoomPlan *plan, guint slot)
+{
+  return g_array_index (plan->slot_device, guint, slot);
+}
+
+gsize
+loom_plan_slot_bytes (const LoomSlot *slot)
+{
+  gsize bytes = loom_dtype_size (slot->dtype);
+
+  for (int r = 0; r < slot->rank; r++)
+    bytes *= (gsize)slot->dim[r];
+  return (bytes + 63) / 64 * 64; /* each begins at a multiple of 64, see loom_state_memory() */
+}
+
+void
+loom_plan_memory_sum (const LoomPlanMemory *memory, gsize bytes[LOOM_N_OWNERS])
+{
+  for (int o = 0; o < LOOM_N_OWNERS; o++)
+    bytes[o] = memory->state[o] + memory->peak[o];
 }
 
 guint

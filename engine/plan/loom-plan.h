@@ -6,6 +6,7 @@
  * executed here; engine/run does that. The plan knows programs only. */
 #pragma once
 
+#include "engine/core/loom-fault.h"
 #include "engine/program/loom-prim.h"
 
 G_BEGIN_DECLS
@@ -38,6 +39,8 @@ void loom_devices_foreach (LoomDevices *devices, LoomDeviceFunc func, gpointer d
 
 /* FALSE with OUT_OF_MEMORY when the device has fewer than `bytes` free now. A system that overcommits would grant them and kill the process when they are touched. what: "A step" */
 gboolean loom_plan_device_has_room (LoomPlanDevice *device, gsize bytes, const char *what, GError **error);
+/* That sentence, for whoever asked the device and got nothing; why: the back end's own words, or NULL. */
+void loom_plan_device_no_room (LoomPlanDevice *device, gsize bytes, const char *what, const char *why, GError **error);
 
 /* Whose a byte is. */
 typedef enum
@@ -51,6 +54,7 @@ typedef enum
   LOOM_N_OWNERS
 } LoomOwner;
 const char *loom_owner_name (LoomOwner owner); /* "parameters" */
+LoomOwner loom_owner_of_slot (LoomSlotKind kind); /* running statistics count as parameters, scalars as workspace */
 
 typedef struct
 {
@@ -60,6 +64,7 @@ typedef struct
   gboolean no_layout;      /* plain layout everywhere */
   gboolean flat_gradients; /* one block in the parameters' order, for whoever wants to reduce it whole; costs memory */
   gboolean strict_devices; /* a wire across devices is an error */
+  LoomFaults *faults; /* receives whatever no device can do, each with its node; may be NULL: the first is the error */
 } LoomPlanOptions;
 
 /* Where a value lives. */
@@ -104,7 +109,8 @@ typedef struct
 
 typedef struct
 {
-  gsize peak[LOOM_N_OWNERS]; /* bytes at the moment of the peak, by owner */
+  gsize state[LOOM_N_OWNERS]; /* bytes of the slots: parameters, optimiser state; they outlive the plan and are shared */
+  gsize peak[LOOM_N_OWNERS];  /* of all else at the moment of the peak, by owner */
   gsize arena;               /* bytes of the arena: what is allocated */
   gsize lower_bound;         /* largest sum of live bytes */
 } LoomPlanMemory;
@@ -125,6 +131,13 @@ const LoomPlanValue *loom_plan_value (const LoomPlan *plan, guint i);
 guint loom_plan_input_value (const LoomPlan *plan, guint input);
 guint loom_plan_output_value (const LoomPlan *plan, guint output);
 void loom_plan_memory (const LoomPlan *plan, guint device, LoomPlanMemory *memory);
+/* Where slot i of the program lies, and how many bytes it takes there. */
+guint loom_plan_slot_device (const LoomPlan *plan, guint slot);
+gsize loom_plan_slot_bytes (const LoomSlot *slot);
+/* State and peak together. */
+void loom_plan_memory_sum (const LoomPlanMemory *memory, gsize bytes[LOOM_N_OWNERS]);
+/* The first so many instructions run once, when the plan is bound. */
+guint loom_plan_n_setup (const LoomPlan *plan);
 /* The listing of `gradloom plan`. */
 char *loom_plan_print (const LoomPlan *plan);
 

@@ -527,6 +527,7 @@ work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *opt
   w->program = program;
   w->devices = devices;
   w->options = *options;
+  w->faults = loom_faults_new ();
   w->values = g_array_new (FALSE, FALSE, sizeof (WorkValue));
   w->instrs = g_ptr_array_new_with_free_func ((GDestroyNotify)work_instr_free);
   w->schedule = g_ptr_array_new ();
@@ -588,6 +589,7 @@ work_free (Work *w)
 {
   if (w == NULL)
     return;
+  loom_faults_free (w->faults);
   g_array_unref (w->values);
   g_ptr_array_unref (w->instrs);
   g_ptr_array_unref (w->schedule);

@@ -46,10 +46,39 @@ device_index (Work *w, const char *name, GError **error)
   return (int)w->plan_devices->len - 1;
 }
 
-static int
-device_of_name (Work *w, const char *name, GError **error)
+/* Notes what cannot be done at a node, once for each kind of fault: a node's kernels are many, forward and backward. */
+static void
+refuse (Work *w, LoomErrorCode code, const char *node, const char *port, const char *fix, char *message /* taken */)
 {
-  return device_index (w, name != NULL ? name : w->options.device, error);
+  for (guint i = 0; i < loom_faults_length (w->faults); i++)
+    {
+      const LoomFault *f = loom_faults_get (w->faults, i);
+
+      if (f->code == code && g_strcmp0 (f->node, node) == 0)
+        {
+          g_free (message);
+          return;
+        }
+    }
+  {
+    LoomFault *fault = loom_faults_add (w->faults, code, 0, node, port, "%s", message);
+
+    if (fix != NULL)
+      loom_fault_set_fix (fault, NULL, NULL, "%s", fix);
+  }
+  g_free (message);
+}
+
+/* The device of this name, which a node asked for; the plan's own, and a fault, where there is none. */
+static int
+device_of_name (Work *w, const char *name, const char *node)
+{
+  g_autoptr (GError) error = NULL;
+  int device = name != NULL ? device_index (w, name, &error) : 0;
+
+  if (error != NULL)
+    refuse (w, error->code, node, "device", NULL, g_strdup (error->message));
+  return MAX (device, 0);
 }
 
 static LoomPlanDevice *
@@ -85,8 +114,8 @@ append_instr (Placer *p, WorkInstr *instr)
       }
 }
 
-static gboolean
-no_kernel_error (Work *w, const WorkInstr *instr, const LoomMessage *message, LoomStatus status, GError **error)
+static void
+refuse_kernel (Work *w, const WorkInstr *instr, const LoomMessage *message, LoomStatus status)
 {
   const LoomPlanDevice *device = device_at (w, instr->device);
   const char *dtype = instr->out->len > 0 && work_out (instr, 0) != 0
@@ -94,13 +123,13 @@ no_kernel_error (Work *w, const WorkInstr *instr, const LoomMessage *message, Lo
                           : "?";
 
   if (status == LOOM_STATUS_OUT_OF_MEMORY)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "%s ran out of memory while planning node %s: %s",
-                 device->name, instr->origin != NULL ? instr->origin : "(none)", message->text);
+    refuse (w, LOOM_ERROR_OUT_OF_MEMORY, instr->origin, NULL, NULL,
+            g_strdup_printf ("%s ran out of memory while it was planned: %s.", device->name, message->text));
   else
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL, "Node %s: the device %s cannot compute %s in %s%s%s.",
-                 instr->origin != NULL ? instr->origin : "(optimizer)", device->name, instr->label->str, dtype,
-                 message->text[0] != '\0' ? ": " : ". Give the node another device", message->text);
-  return FALSE;
+    refuse (w, LOOM_ERROR_NO_KERNEL, instr->origin, "device",
+            message->text[0] != '\0' ? NULL : "Give it another device.",
+            g_strdup_printf ("The device %s cannot compute %s in %s%s%s.", device->name, instr->label->str, dtype,
+                             message->text[0] != '\0' ? ": " : "", message->text));
 }
 
 static gboolean
@@ -194,7 +223,7 @@ make_kernel (Work *w, WorkInstr *instr, const LoomTensorDesc *in, const LoomTens
 
 /* v (a value with bytes of its own, or an alias of equal shape) in the wanted layout. */
 static guint
-in_layout (Placer *p, guint v, LoomLayout layout, GError **error)
+in_layout (Placer *p, guint v, LoomLayout layout)
 {
   Work *w = p->w;
   LoomTensorDesc desc = work_value (w, v)->desc, in[1], out[1];
@@ -229,39 +258,36 @@ in_layout (Placer *p, guint v, LoomLayout layout, GError **error)
   status = make_kernel (w, reorder, in, out, &message);
   append_instr (p, reorder);
   if (status != LOOM_STATUS_OK)
-    {
-      no_kernel_error (w, reorder, &message, status, error);
-      return 0;
-    }
+    refuse_kernel (w, reorder, &message, status);
   return other;
 }
 
 /* An alias made by a reshape means plain bytes. When its root turned out to be NHWC it is given the plain twin. */
-static gboolean
-settle_alias (Placer *p, guint v, GError **error)
+static void
+settle_alias (Placer *p, guint v)
 {
   Work *w = p->w;
-  guint root = work_root (w, v), plain;
+  guint root = work_root (w, v);
 
   if (root == v || work_value (w, root)->desc.layout == LOOM_LAYOUT_PLAIN
       || work_value (w, v)->desc.layout != LOOM_LAYOUT_PLAIN)
-    return TRUE;
+    return;
   if (same_dims (&work_value (w, v)->desc, &work_value (w, root)->desc))
     {
       work_value (w, v)->desc.layout = work_value (w, root)->desc.layout;
       work_value (w, v)->alias = root;
-      return TRUE;
+      return;
     }
-  plain = in_layout (p, root, LOOM_LAYOUT_PLAIN, error);
-  if (plain == 0)
-    return FALSE;
-  work_value (w, v)->alias = plain;
-  return TRUE;
+  {
+    guint plain = in_layout (p, root, LOOM_LAYOUT_PLAIN);
+
+    work_value (w, v)->alias = plain;
+  }
 }
 
-/* v on another device, by a copy that the listing and the canvas show. 0 and an error when that is not allowed. */
+/* v on another device, where `node` reads it, by a copy that the listing and the canvas show. */
 static guint
-on_device (Placer *p, guint v, int device, GError **error)
+on_device (Placer *p, guint v, int device, const char *node)
 {
   Work *w = p->w;
   guint root = work_root (w, v), copy;
@@ -270,20 +296,16 @@ on_device (Placer *p, guint v, int device, GError **error)
   if (work_value (w, root)->device == device)
     return v;
   if (w->options.strict_devices)
-    {
-      g_set_error (
-          error, LOOM_ERROR, LOOM_ERROR_DEVICE,
-          "Expected all tensors on one device, but the value of node %s is on %s and is needed on %s. Give both "
-          "nodes one device, or take strict_devices away.",
-          work_value (w, v)->origin != NULL ? work_value (w, v)->origin : "(none)",
-          device_at (w, work_value (w, root)->device)->name, device_at (w, device)->name);
-      return 0;
-    }
+    refuse (
+        w, LOOM_ERROR_DEVICE, node, "device", "Give both nodes one device, or take strict_devices away.",
+        g_strdup_printf ("Expected all tensors on one device, but the value of node %s is on %s and is needed on %s.",
+                         work_value (w, v)->origin != NULL ? work_value (w, v)->origin : "(none)",
+                         device_at (w, work_value (w, root)->device)->name, device_at (w, device)->name));
   /* A device that computes in the plain layout alone may have no kernel that reorders: the bytes leave in order. */
   if (work_value (w, root)->desc.layout != LOOM_LAYOUT_PLAIN && !device_at (w, device)->info.prefers_nhwc)
     {
-      if (!settle_alias (p, v, error) || (v = in_layout (p, v, LOOM_LAYOUT_PLAIN, error)) == 0)
-        return 0;
+      settle_alias (p, v);
+      v = in_layout (p, v, LOOM_LAYOUT_PLAIN);
       root = work_root (w, v);
     }
   copy = work_value (w, root)->on_device;
@@ -381,22 +403,42 @@ is_trained (Work *w, guint v)
 }
 
 /* What moves nothing needs no kernel on any device: between two of them it is the transfer itself. */
-static gboolean
-place_alias (Placer *p, WorkInstr *instr, GError **error)
+static void
+place_alias (Placer *p, WorkInstr *instr)
 {
   Work *w = p->w;
-  guint moved = on_device (p, work_in (instr, 0), instr->device, error);
+  guint moved = on_device (p, work_in (instr, 0), instr->device, instr->origin);
 
-  if (moved == 0)
-    return FALSE;
   work_value (w, work_out (instr, 0))->alias = moved;
   work_value (w, work_out (instr, 0))->producer = -1;
   instr->dead = TRUE;
-  return TRUE;
 }
 
-static gboolean
-place_instr (Placer *p, WorkInstr *instr, GError **error)
+/* Brings operand k to the instruction's device. */
+static void
+place_operand (Placer *p, WorkInstr *instr, guint k)
+{
+  Work *w = p->w;
+  guint v = work_in (instr, k), moved = on_device (p, v, instr->device, instr->origin);
+
+  settle_alias (p, moved);
+  if (moved == v)
+    return;
+  /* An update works in place, so a copy of a parameter is nothing that it could update. */
+  if (instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_UPDATE) && is_trained (w, v))
+    refuse (w, LOOM_ERROR_DEVICE, instr->origin, NULL, NULL,
+            g_strdup_printf ("%s on %s was asked to update %s, which lives on another device.", instr->label->str,
+                             device_at (w, instr->device)->name,
+                             loom_program_get_slot (w->program, (guint)work_value (w, work_root (w, v))->slot)->name));
+  g_array_index (instr->in, guint, k) = moved;
+  for (guint s = 0; instr->steps != NULL && s < instr->steps->len; s++)
+    for (int a = 0; a < 3; a++)
+      if (g_array_index (instr->steps, WorkStep, s).arg[a] == v)
+        g_array_index (instr->steps, WorkStep, s).arg[a] = moved;
+}
+
+static void
+place_instr (Placer *p, WorkInstr *instr)
 {
   Work *w = p->w;
   g_autofree LoomTensorDesc *in = g_new0 (LoomTensorDesc, instr->in->len + 1);
@@ -406,39 +448,15 @@ place_instr (Placer *p, WorkInstr *instr, GError **error)
   LoomMessage message = { "" };
   gboolean nhwc;
 
-  instr->device = device_of_name (w, instr->device_name, error);
-  if (instr->device < 0)
-    return FALSE;
+  instr->device = device_of_name (w, instr->device_name, instr->origin);
   if (instr->crosses_only)
-    return place_alias (p, instr, error);
-  for (guint k = 0; k < instr->in->len; k++)
     {
-      guint v = work_in (instr, k);
-      guint moved;
-
-      if (v == 0)
-        continue;
-      moved = on_device (p, v, instr->device, error);
-      if (moved == 0 || !settle_alias (p, moved, error))
-        return FALSE;
-      if (moved != v)
-        {
-          /* An update works in place, so a copy of a parameter is nothing that it could update. */
-          if (instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_UPDATE) && is_trained (w, v))
-            {
-              g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE,
-                           "%s on %s was asked to update %s, which lives on another device.", instr->label->str,
-                           device_at (w, instr->device)->name,
-                           loom_program_get_slot (w->program, (guint)work_value (w, work_root (w, v))->slot)->name);
-              return FALSE;
-            }
-          g_array_index (instr->in, guint, k) = moved;
-          for (guint s = 0; instr->steps != NULL && s < instr->steps->len; s++)
-            for (int a = 0; a < 3; a++)
-              if (g_array_index (instr->steps, WorkStep, s).arg[a] == v)
-                g_array_index (instr->steps, WorkStep, s).arg[a] = moved;
-        }
+      place_alias (p, instr);
+      return;
     }
+  for (guint k = 0; k < instr->in->len; k++)
+    if (work_in (instr, k) != 0)
+      place_operand (p, instr, k);
 
   nhwc = image_operands (w, instr, &image_in, &image_out) && !w->options.no_layout
          && device_at (w, instr->device)->info.prefers_nhwc && instr->in->len < 32;
@@ -467,15 +485,13 @@ place_instr (Placer *p, WorkInstr *instr, GError **error)
       status = make_kernel (w, instr, in, out, &message);
     }
   if (status != LOOM_STATUS_OK)
-    return no_kernel_error (w, instr, &message, status, error);
+    refuse_kernel (w, instr, &message, status);
 
   for (guint k = 0; k < instr->in->len; k++)
     if (work_in (instr, k) != 0)
       {
-        guint v = in_layout (p, work_in (instr, k), in[k].layout, error);
+        guint v = in_layout (p, work_in (instr, k), in[k].layout);
 
-        if (v == 0)
-          return FALSE;
         g_array_index (instr->in, guint, k) = v;
       }
   for (guint k = 0; k < instr->out->len; k++)
@@ -483,37 +499,28 @@ place_instr (Placer *p, WorkInstr *instr, GError **error)
       work_value (w, work_out (instr, k))->desc.layout = out[k].layout;
   instr->setup = is_setup (w, instr, p->order);
   append_instr (p, instr);
-  return TRUE;
 }
 
 /* A slot takes its next value where it lives, and as plain bytes. */
-static gboolean
-settle_commit (Placer *p, guint v, GError **error)
+static void
+settle_commit (Placer *p, guint v)
 {
   Work *w = p->w;
   int commit = work_value (w, v)->commit;
   const LoomSlot *slot = loom_program_get_slot (w->program, (guint)commit);
-  int device = slot->read != 0 ? work_value (w, work_root (w, slot->read))->device : device_of_name (w, NULL, error);
-  guint moved;
+  int device = slot->read != 0 ? work_value (w, work_root (w, slot->read))->device : 0;
+  guint moved = in_layout (p, on_device (p, v, device, work_value (w, v)->origin), LOOM_LAYOUT_PLAIN);
 
-  if (device < 0)
-    return FALSE;
-  moved = on_device (p, v, device, error);
-  if (moved != 0)
-    moved = in_layout (p, moved, LOOM_LAYOUT_PLAIN, error);
-  if (moved == 0)
-    return FALSE;
   if (moved != v)
     {
       work_value (w, v)->commit = -1;
       work_value (w, moved)->commit = commit;
     }
-  return TRUE;
 }
 
 /* Outputs and commits that are reshapes of an NHWC value need the plain bytes. */
-static gboolean
-settle_results (Placer *p, GError **error)
+static void
+settle_results (Placer *p)
 {
   Work *w = p->w;
   guint n = w->values->len;
@@ -525,12 +532,25 @@ settle_results (Placer *p, GError **error)
 
         if (work_value (w, root)->producer < 0 && work_value (w, root)->slot < 0 && work_value (w, root)->input < 0)
           continue;
-        if (!settle_alias (p, v, error))
-          return FALSE;
-        if (work_value (w, v)->commit >= 0 && !settle_commit (p, v, error))
-          return FALSE;
+        settle_alias (p, v);
+        if (work_value (w, v)->commit >= 0)
+          settle_commit (p, v);
       }
-  return TRUE;
+}
+
+/* What the caller is told where it does not take the list: the first fault, as one sentence. */
+static gboolean
+faults_to_error (Work *w, GError **error)
+{
+  const LoomFault *f;
+
+  if (loom_faults_length (w->faults) == 0)
+    return TRUE;
+  f = loom_faults_get (w->faults, 0);
+  g_set_error (error, LOOM_ERROR, f->code, "%s%s%s%s%s%s", f->node != NULL ? "Node " : "",
+               f->node != NULL ? f->node : "", f->node != NULL ? ": " : "", f->message, f->fix != NULL ? " " : "",
+               f->fix != NULL ? f->fix : "");
+  return FALSE;
 }
 
 gboolean
@@ -538,24 +558,16 @@ work_place (Work *w, GError **error)
 {
   g_autoptr (GPtrArray) order = g_ptr_array_new ();
   Placer p = { w, order };
-  gboolean ok = TRUE;
 
-  if (device_of_name (w, NULL, error) < 0)
+  if (device_index (w, w->options.device, error) < 0)
     return FALSE;
-  for (guint v = 1; v < w->values->len && ok; v++)
+  for (guint v = 1; v < w->values->len; v++)
     if (work_value (w, v)->slot >= 0 || work_value (w, v)->input >= 0)
-      {
-        work_value (w, v)->device = device_of_name (w, work_value (w, v)->device_name, error);
-        ok = work_value (w, v)->device >= 0;
-      }
-  for (guint i = 0; i < w->instrs->len && ok; i++)
+      work_value (w, v)->device = device_of_name (w, work_value (w, v)->device_name, work_value (w, v)->origin);
+  for (guint i = 0; i < w->instrs->len; i++)
     if (!work_instr (w, i)->dead)
-      {
-        WorkInstr *instr = work_instr (w, i);
-
-        ok = place_instr (&p, instr, error);
-      }
-  ok = ok && settle_results (&p, error);
+      place_instr (&p, work_instr (w, i));
+  settle_results (&p);
 
   /* Instructions that the planner made are owned by the order alone until here. */
   for (guint i = 0; i < order->len; i++)
@@ -573,5 +585,5 @@ work_place (Work *w, GError **error)
         if (instr->setup == (pass == 0))
           g_ptr_array_add (w->schedule, instr);
       }
-  return ok;
+  return faults_to_error (w, error);
 }

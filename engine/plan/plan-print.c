@@ -1,6 +1,8 @@
 /* The listing of `gradloom plan`: what runs, where, and what it costs in memory. */
 #include "engine/plan/plan-private.h"
 
+#include "engine/core/loom-bytes.h"
+
 #include <string.h>
 
 static void
@@ -80,6 +82,34 @@ append_instr (GString *s, const LoomPlan *plan, guint i)
   g_string_append_c (s, '\n');
 }
 
+/* What a step takes on a device, by kind: the state, and all else at the moment when most of it is alive. */
+static void
+append_memory (GString *s, const LoomPlan *plan, guint device)
+{
+  LoomPlanMemory m;
+  gsize bytes[LOOM_N_OWNERS], total = 0;
+  g_autofree char *arena = NULL, *least = NULL, *sum = NULL;
+  const char *separator = "";
+
+  loom_plan_memory (plan, device, &m);
+  loom_plan_memory_sum (&m, bytes);
+  for (int o = 0; o < LOOM_N_OWNERS; o++)
+    total += bytes[o];
+  arena = loom_bytes_to_string ((double)m.arena);
+  least = loom_bytes_to_string ((double)m.lower_bound);
+  sum = loom_bytes_to_string ((double)total);
+  g_string_append_printf (s, "\nmemory on %s: %s (", loom_plan_device (plan, device)->name, sum);
+  for (int o = 0; o < LOOM_N_OWNERS; o++)
+    if (bytes[o] > 0)
+      {
+        g_autofree char *text = loom_bytes_to_string ((double)bytes[o]);
+
+        g_string_append_printf (s, "%s%s %s", separator, loom_owner_name ((LoomOwner)o), text);
+        separator = ", ";
+      }
+  g_string_append_printf (s, "); in an arena of %s, of which %s are alive at once\n", arena, least);
+}
+
 char *
 loom_plan_print (const LoomPlan *plan)
 {
@@ -92,17 +122,6 @@ loom_plan_print (const LoomPlan *plan)
   for (guint i = 0; i < plan->instrs->len; i++)
     append_instr (s, plan, i);
   for (guint d = 0; d < plan->plan_devices->len; d++)
-    {
-      LoomPlanMemory m;
-
-      loom_plan_memory (plan, d, &m);
-      g_string_append_printf (s,
-                              "\narena on %s: %" G_GSIZE_FORMAT " bytes (lower bound %" G_GSIZE_FORMAT "); at the peak",
-                              loom_plan_device (plan, d)->name, m.arena, m.lower_bound);
-      for (int o = 0; o < LOOM_N_OWNERS; o++)
-        if (m.peak[o] > 0)
-          g_string_append_printf (s, " %s %" G_GSIZE_FORMAT, loom_owner_name ((LoomOwner)o), m.peak[o]);
-      g_string_append_c (s, '\n');
-    }
+    append_memory (s, plan, d);
   return g_string_free (s, FALSE);
 }

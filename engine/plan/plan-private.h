@@ -83,6 +83,7 @@ typedef struct
   GPtrArray *plan_devices;
   GArray *input_copied; /* gboolean by program input: it has a place in the arena */
   GArray *output_value; /* guint by program output */
+  LoomFaults *faults;   /* what no device can do */
 } Work;
 
 static inline WorkValue *
@@ -152,7 +153,8 @@ void work_make_again (Work *w);
 /* plan-cast.c: conversions that loads, stores and products make on the way. */
 void work_settle_casts (Work *w);
 
-/* plan-place.c: devices, layouts, copies, kernels, and the schedule. */
+/* plan-place.c: devices, layouts, copies, kernels, and the schedule. Where something cannot be done the fault is noted
+ * and the rest goes on, so that all faults are found at once; FALSE then, with the first of them. */
 gboolean work_place (Work *w, GError **error);
 
 /* plan-memory.c: liveness, in-place, offsets. */
@@ -174,11 +176,11 @@ struct _LoomPlan
   GArray *values;                     /* LoomPlanValue */
   GArray *input_value, *output_value; /* guint */
   GArray *commit_copy;                /* pairs of value, slot: copied when the step ends */
+  GArray *slot_device;                /* guint by slot of the program */
   GArray *memory;                     /* LoomPlanMemory, by device */
 };
 
-/* For the executor: instructions below this run once, when the plan is bound; pairs (value, slot) copied at the end. */
-guint loom_plan_n_setup (const LoomPlan *plan);
+/* For the executor: pairs (value, slot) copied at the end. */
 const GArray *loom_plan_commit_copies (const LoomPlan *plan);
 
 G_END_DECLS

@@ -116,14 +116,12 @@ allocate_arenas (LoomExec *exec, GError **error)
         status = device->backend->alloc (device->device, memory.arena, &exec->arenas[d].memory, &message);
       if (status == LOOM_STATUS_OK && !device->info.host_memory && device->backend->stream_new != NULL)
         status = device->backend->stream_new (device->device, &exec->arenas[d].stream, &message);
+      if (status == LOOM_STATUS_OUT_OF_MEMORY)
+        loom_plan_device_no_room (device, memory.arena, "A step", message.text, error);
+      else if (status != LOOM_STATUS_OK)
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "Device %s cannot be used: %s", device->name, message.text);
       if (status != LOOM_STATUS_OK)
-        {
-          g_set_error (error, LOOM_ERROR,
-                       status == LOOM_STATUS_OUT_OF_MEMORY ? LOOM_ERROR_OUT_OF_MEMORY : LOOM_ERROR_DEVICE,
-                       "A step needs %.1f MiB on %s: %s. A smaller batch needs less.", (double)memory.arena / 1048576,
-                       device->name, message.text);
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }

@@ -241,9 +241,7 @@ allocate (LoomState *state, guint first, LoomPlanDevice *device, LoomSlotKind ki
     return FALSE;
   if (device->backend->alloc (device->device, bytes, &buffer.memory, &message) != LOOM_STATUS_OK)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
-                   "The state needs %.1f MiB on %s, which has %.1f MiB free: %s", (double)bytes / 1048576, device->name,
-                   (double)device->info.memory_free / 1048576, message.text);
+      loom_plan_device_no_room (device, bytes, "The state of this graph", message.text, error);
       return FALSE;
     }
   buffer.bytes = bytes;
@@ -488,17 +486,10 @@ loom_state_get_scalar (LoomState *state, const char *name)
 void
 loom_state_memory (const LoomState *state, gsize bytes[LOOM_N_OWNERS])
 {
-  static const LoomOwner owner[] = {
-    [LOOM_SLOT_PARAMETER] = LOOM_OWNER_PARAMETERS,
-    [LOOM_SLOT_BUFFER] = LOOM_OWNER_PARAMETERS,
-    [LOOM_SLOT_OPTIMIZER] = LOOM_OWNER_OPTIMIZER,
-    [LOOM_SLOT_SCALAR] = LOOM_OWNER_WORKSPACE,
-  };
-
   for (int o = 0; o < LOOM_N_OWNERS; o++)
     bytes[o] = 0;
   for (guint i = 0; i < state->slots->len; i++)
-    bytes[owner[slot_at (state, i)->kind]]
+    bytes[loom_owner_of_slot (slot_at (state, i)->kind)]
         += (loom_desc_bytes (&slot_at (state, i)->desc) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 

@@ -178,7 +178,7 @@ cpu_alloc (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message
 {
   if (bytes > SIZE_MAX - 128 || (*memory = aligned_alloc (64, (bytes + 127) & ~(size_t)63)) == NULL)
     {
-      snprintf (message->text, sizeof message->text, "cpu:%d has no %zu bytes of memory left", device->index, bytes);
+      snprintf (message->text, sizeof message->text, "the machine gave no memory");
       return LOOM_STATUS_OUT_OF_MEMORY;
     }
   return LOOM_STATUS_OK;

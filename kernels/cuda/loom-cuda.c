@@ -119,7 +119,6 @@ device_info (LoomDevice *device, LoomDeviceInfo *info)
 static LoomStatus
 device_alloc (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message)
 {
-  size_t memory_free = 0, memory_total = 0;
   cudaError_t error;
 
   cuda_use (device);
@@ -131,11 +130,7 @@ device_alloc (LoomDevice *device, size_t bytes, void **memory, LoomMessage *mess
   *memory = NULL;
   if (error != cudaErrorMemoryAllocation)
     return cuda_check (error, "taking memory on the CUDA device", message);
-  if (cudaMemGetInfo (&memory_free, &memory_total) != cudaSuccess)
-    cudaGetLastError ();
-  return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY,
-                    "cuda:%d has no room for %zu bytes: %zu of its %zu bytes are free; use a smaller batch",
-                    device->index, bytes, memory_free, memory_total);
+  return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "the card gave no memory");
 }
 
 static void
@@ -160,7 +155,7 @@ alloc_host (LoomDevice *device, size_t bytes, void **memory, LoomMessage *messag
   cudaGetLastError ();
   *memory = NULL;
   return cuda_fail (message, error == cudaErrorMemoryAllocation ? LOOM_STATUS_OUT_OF_MEMORY : LOOM_STATUS_DEVICE,
-                    "the machine gave no %zu bytes of page-locked memory: %s", bytes, cudaGetErrorString (error));
+                    "the machine gave no page-locked memory: %s", cudaGetErrorString (error));
 }
 
 static void

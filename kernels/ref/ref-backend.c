@@ -139,7 +139,7 @@ ref_alloc (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message
 {
   if (bytes > SIZE_MAX - 64 || (*memory = aligned_alloc (64, (bytes + 64) & ~(size_t)63)) == NULL)
     {
-      snprintf (message->text, sizeof message->text, "the machine has no %zu bytes of memory left", bytes);
+      snprintf (message->text, sizeof message->text, "the machine gave no memory");
       return LOOM_STATUS_OUT_OF_MEMORY;
     }
   return LOOM_STATUS_OK;

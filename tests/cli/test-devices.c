@@ -4,7 +4,6 @@
 
 #include "tests/cli/cli.h"
 
-#define HEAD "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"devices\">\n"
 #define TAIL "</graph>\n"
 
 /* ---- threads ---------------------------------------------------------- */
@@ -33,12 +32,236 @@ test_threads (void)
   g_assert_cmpstr (r.err, ==, "");
 }
 
+/* ---- check ------------------------------------------------------------ */
+
+#define NET(strict, fc, act)                                                                                           \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"devices\"" strict ">\n"                                    \
+  "<node id=\"data\" op=\"dataset\" source=\"spirals\"/>\n<node id=\"fc\" op=\"linear\" out_features=\"8\"" fc "/>\n"  \
+  "<node id=\"act\" op=\"relu\"" act "/>\n<node id=\"out\" op=\"linear\" out_features=\"2\"/>\n"                       \
+  "<node id=\"loss\" op=\"cross_entropy\"/>\n<wire from=\"data.x\" to=\"fc\"/>\n<wire from=\"fc\" to=\"act\"/>\n"      \
+  "<wire from=\"act\" to=\"out\"/>\n<wire from=\"out\" to=\"loss.input\"/>\n<wire from=\"data.y\" "                    \
+  "to=\"loss.target\"/>\n"
+#define TRAIN(attributes)                                                                                              \
+  "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"16\" epochs=\"1\"" attributes "/>\n" TAIL
+
+/* What train or run refuses for its devices, check refuses, with line, node and remedy; and nothing else. */
+static void
+test_refused (void)
+{
+  static const struct
+  {
+    const char *graph;
+    const char *check; /* NULL: all is well */
+    const char *train; /* what of it train says; NULL: it trains */
+  } cases[] = {
+    { NET ("", " device=\"gpu\"", "") TRAIN (""), "g.xml: line 3: node fc, device: “gpu” is no device. Devices are cpu",
+      "“gpu” is no device" },
+    { NET ("", "", " device=\"cpu:9\"") TRAIN (""),
+      "g.xml: line 4: node act, device: There is no device cpu:9: this machine has 2 of that kind. Set "
+      "GRADLOOM_CPU_DEVICES",
+      "There is no device cpu:9" },
+    { NET (" strict_devices=\"true\"", "", " device=\"cpu:1\"") TRAIN (""),
+      "g.xml: line 4: node act, device: Expected all tensors on one device, but the value of node fc is on cpu and is "
+      "needed on cpu:1. Give both nodes one device",
+      "Expected all tensors on one device" },
+    { NET ("", "", " device=\"cpu:1\"") TRAIN (""), NULL, NULL },
+    { NET (" strict_devices=\"true\"", " device=\"cpu\"", "") TRAIN (""), NULL, NULL },
+    { NET ("", "", "") TRAIN (" device=\"cpu:7\""), "g.xml: line 12: device: <train>: There is no device cpu:7",
+      "There is no device cpu:7" },
+    { NET ("", "", "") TRAIN (" precision=\"f16\""),
+      "g.xml: line 3: node fc, device: The device cpu cannot compute matmul", "The device cpu cannot compute matmul" },
+    { NET ("", "", " device=\"cpu:9\"") TAIL, "g.xml: line 4: node act, device: There is no device cpu:9", NULL },
+  };
+
+  g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      cli_write ("g.xml", cases[i].graph);
+      g_auto (CliResult) r = cli ("check", "g.xml", NULL);
+
+      g_assert_cmpint (r.status, ==, cases[i].check != NULL);
+      if (cases[i].check != NULL && strstr (r.err, cases[i].check) == NULL)
+        g_error ("no “%s” in: %s", cases[i].check, r.err);
+      if (strstr (cases[i].graph, "<train") == NULL)
+        continue;
+      g_auto (CliResult) t = cli ("train", "g.xml", NULL);
+
+      if (cases[i].train == NULL)
+        g_assert_cmpint (t.status, ==, 0);
+      else if (t.status == 0 || strstr (t.err, cases[i].train) == NULL)
+        g_error ("no “%s” in: %s", cases[i].train, t.err);
+    }
+  /* All of them at once, each once. */
+  cli_write ("g.xml", NET (" strict_devices=\"true\"", " device=\"gpu\"", " device=\"cpu:1\"") TRAIN (""));
+  g_auto (CliResult) all = cli ("check", "g.xml", NULL);
+  g_assert_nonnull (strstr (all.err, "node fc, device: “gpu”"));
+  g_assert_nonnull (strstr (all.err, "node act, device: Expected"));
+  g_assert_null (strstr (strstr (all.err, "gpu") + 1, "gpu"));
+  /* Another device than the graph's can be asked after. */
+  cli_write ("g.xml", NET ("", "", "") TRAIN (" device=\"cpu:7\""));
+  cli_expect (0, NULL, "check", "g.xml", "--device", "ref:1");
+  g_unsetenv ("GRADLOOM_CPU_DEVICES");
+}
+
+/* ---- memory ----------------------------------------------------------- */
+
+static GPtrArray *
+lines_of (const char *text)
+{
+  GPtrArray *objects = g_ptr_array_new_with_free_func ((GDestroyNotify)json_node_unref);
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+
+  for (guint i = 0; lines[i] != NULL && lines[i][0] != '\0'; i++)
+    {
+      g_autoptr (GError) error = NULL;
+
+      g_ptr_array_add (objects, json_from_string (lines[i], &error));
+      g_assert_no_error (error);
+    }
+  return objects;
+}
+
+static JsonObject *
+find_line (GPtrArray *lines, const char *event, const char *member, const char *value)
+{
+  for (guint i = 0; i < lines->len; i++)
+    {
+      JsonObject *o = json_node_get_object (lines->pdata[i]);
+
+      if (g_str_equal (json_object_get_string_member (o, "event"), event)
+          && (member == NULL || g_strcmp0 (json_object_get_string_member_with_default (o, member, NULL), value) == 0))
+        return o;
+    }
+  return NULL;
+}
+
+/* Weights and Adam's two averages of them are in the memory of check and of plan, on the device where they lie. */
+static void
+test_memory (void)
+{
+  static const char *const words[][3] = { { "check", "g.xml", "--json" }, { "plan", "g.xml", "--json" } };
+  const gint64 fc = 64 + 64, out = 64 + 64; /* 8×2 and 8, 2×8 and 2 floats, each rounded up to 64 bytes */
+
+  g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
+  cli_write ("g.xml", NET ("", " device=\"cpu:1\"", "") TRAIN (""));
+  for (guint i = 0; i < G_N_ELEMENTS (words); i++)
+    {
+      g_auto (CliResult) r = cli (words[i][0], words[i][1], words[i][2], NULL);
+      g_autoptr (GPtrArray) lines = NULL;
+      JsonObject *cpu, *far;
+
+      g_assert_cmpint (r.status, ==, 0);
+      lines = lines_of (r.out);
+      cpu = find_line (lines, "memory", "device", "cpu");
+      far = find_line (lines, "memory", "device", "cpu:1");
+      g_assert_cmpint (json_object_get_int_member (cpu, "parameters"), ==, out);
+      g_assert_cmpint (json_object_get_int_member (cpu, "optimizer"), ==, 2 * out);
+      g_assert_cmpint (json_object_get_int_member (far, "parameters"), ==, fc);
+      g_assert_cmpint (json_object_get_int_member (far, "optimizer"), ==, 2 * fc);
+      g_assert_cmpint (json_object_get_int_member (far, "gradients"), >, 0);
+      g_assert_cmpint (json_object_get_int_member (cpu, "data"), >, 0);
+      g_assert_cmpint (json_object_get_int_member (cpu, "total"), >, 3 * out);
+    }
+  g_auto (CliResult) table = cli ("check", "g.xml", NULL);
+  g_assert_nonnull (strstr (table.out, "memory of a training step at B = 16"));
+  g_assert_nonnull (strstr (table.out, "fc     linear         cpu:1"));
+  g_auto (CliResult) plan = cli ("plan", "g.xml", NULL);
+  g_assert_nonnull (strstr (plan.out, "(parameters 128 B, "));
+  g_assert_nonnull (strstr (plan.out, "optimizer 256 B"));
+  g_unsetenv ("GRADLOOM_CPU_DEVICES");
+}
+
+/* ---- JSON ------------------------------------------------------------- */
+
+/* Every number that an instruction, an input or an output names is a value that is described. */
+static void
+assert_values (GPtrArray *lines, gboolean plan)
+{
+  g_autoptr (GHashTable) values = g_hash_table_new (NULL, NULL);
+  guint n_instructions = 0;
+
+  for (guint i = 0; i < lines->len; i++)
+    {
+      JsonObject *o = json_node_get_object (lines->pdata[i]);
+
+      if (!g_str_equal (json_object_get_string_member (o, "event"), "value"))
+        continue;
+      g_hash_table_add (values, GINT_TO_POINTER ((int)json_object_get_int_member (o, "value")));
+      g_assert_nonnull (json_object_get_string_member (o, "dtype"));
+      g_assert_nonnull (json_object_get_array_member (o, "shape"));
+      if (!plan)
+        continue;
+      g_assert_nonnull (json_object_get_string_member (o, "layout"));
+      g_assert_nonnull (json_object_get_string_member (o, "owner"));
+      if (g_str_equal (json_object_get_string_member (o, "place"), "arena"))
+        g_assert_cmpint (json_object_get_int_member (o, "offset"), >=, 0);
+      else
+        g_assert_nonnull (json_object_get_string_member (o, "name"));
+    }
+  for (guint i = 0; i < lines->len; i++)
+    {
+      JsonObject *o = json_node_get_object (lines->pdata[i]);
+      const char *event = json_object_get_string_member (o, "event");
+
+      if (g_str_equal (event, "output"))
+        g_assert_true (g_hash_table_contains (values, GINT_TO_POINTER ((int)json_object_get_int_member (o, "value"))));
+      if (!g_str_equal (event, "instruction"))
+        continue;
+      g_assert_cmpint (json_object_get_int_member (o, "index"), ==, n_instructions++);
+      for (int k = 0; k < 2; k++)
+        {
+          JsonArray *list = json_object_get_array_member (o, k == 0 ? "in" : "out");
+
+          for (guint v = 0; v < json_array_get_length (list); v++)
+            if (!json_array_get_null_element (list, v))
+              g_assert_true (
+                  g_hash_table_contains (values, GINT_TO_POINTER ((int)json_array_get_int_element (list, v))));
+        }
+    }
+  g_assert_cmpint (
+      json_object_get_int_member (find_line (lines, plan ? "plan" : "program", NULL, NULL), "instructions"), ==,
+      n_instructions);
+}
+
+static void
+test_json (void)
+{
+  g_autofree char *lenet = cli_example ("models/fashion-lenet.xml");
+  g_autoptr (GPtrArray) program = NULL;
+  g_autoptr (GPtrArray) plan = NULL;
+  JsonObject *found;
+
+  g_auto (CliResult) a = cli ("program", lenet, "--json", NULL);
+  g_assert_cmpint (a.status, ==, 0);
+  program = lines_of (a.out);
+  assert_values (program, FALSE);
+  found = find_line (program, "slot", "name", "fc1.weight");
+  g_assert_true (json_object_get_boolean_member (found, "trainable"));
+  g_assert_cmpint (json_array_get_int_element (json_object_get_array_member (found, "shape"), 0), ==, 128);
+  g_assert_nonnull (find_line (program, "instruction", "primitive", "conv2d"));
+  g_assert_nonnull (find_line (program, "output", "name", "loss"));
+
+  g_auto (CliResult) b = cli ("plan", lenet, "--json", NULL);
+  g_assert_cmpint (b.status, ==, 0);
+  plan = lines_of (b.out);
+  assert_values (plan, TRUE);
+  found = find_line (plan, "instruction", "node", "block1.conv");
+  g_assert_cmpstr (json_object_get_string_member (found, "device"), ==, "cpu");
+  g_assert_cmpfloat (json_object_get_double_member (found, "flops"), >, 1e6);
+  found = find_line (plan, "memory", "device", "cpu");
+  g_assert_cmpint (json_object_get_int_member (found, "arena"), >=, json_object_get_int_member (found, "lower_bound"));
+  g_assert_nonnull (find_line (plan, "value", "layout", "nhwc"));
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   cli_enter ();
   g_test_add_func ("/devices/threads", test_threads);
+  g_test_add_func ("/devices/refused", test_refused);
+  g_test_add_func ("/devices/memory", test_memory);
+  g_test_add_func ("/devices/json", test_json);
   int status = g_test_run ();
   cli_leave ();
   return status;

@@ -132,7 +132,7 @@ test_limits (void)
       g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PARSE);
       g_test_message ("%s", error->message);
       g_assert_true (strstr (error->message, "1,000,000") || strstr (error->message, "64")
-                     || strstr (error->message, "1 MiB") || strstr (error->message, "200002 attributes"));
+                     || strstr (error->message, "1 MB") || strstr (error->message, "200002 attributes"));
     }
 }
 

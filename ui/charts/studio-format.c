@@ -32,20 +32,6 @@ studio_format_number (double v)
 }
 
 char *
-studio_format_bytes (double bytes)
-{
-  static const char *const unit[] = { "B", "kB", "MB", "GB", "TB" };
-  guint u = 0;
-  while (bytes >= 1000 && u + 1 < G_N_ELEMENTS (unit))
-    {
-      bytes /= 1000;
-      u++;
-    }
-  return u == 0 || bytes >= 100 ? g_strdup_printf ("%.0f %s", bytes, unit[u])
-                                : g_strdup_printf ("%.1f %s", bytes, unit[u]);
-}
-
-char *
 studio_format_count (double count)
 {
   g_autofree char *digits = g_strdup_printf ("%.0f", fabs (count));

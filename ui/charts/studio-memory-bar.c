@@ -7,6 +7,7 @@
 #include <adwaita.h>
 #include <math.h>
 
+#include "engine/loom.h"
 #include "ui/charts/studio-plot.h"
 
 #define MAX_OWNERS 8
@@ -141,7 +142,7 @@ memory_bar_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
       cairo_destroy (cr);
       return;
     }
-  g_autofree char *total = studio_format_bytes ((double)self->total);
+  g_autofree char *total = loom_bytes_to_string ((double)self->total);
   g_autofree char *head = g_strdup_printf ("%s · %s", self->device, total);
   draw_words (self, cr, dark, FALSE, head, width, 9 * s, 1, 0.9);
   double x = 0, top = 26 * s;
@@ -158,7 +159,7 @@ memory_bar_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
       if (self->share[i].bytes == 0)
         continue;
       draw_share (cr, dark, i, 0, y - 5 * s, 10 * s, 10 * s);
-      g_autofree char *bytes = studio_format_bytes ((double)self->share[i].bytes);
+      g_autofree char *bytes = loom_bytes_to_string ((double)self->share[i].bytes);
       draw_words (self, cr, dark, FALSE, self->share[i].owner, 18 * s, y, 0, 0.9);
       draw_words (self, cr, dark, FALSE, bytes, width, y, 1, 0.9);
       y += ROW_HEIGHT * s;
@@ -231,10 +232,10 @@ studio_memory_bar_set (StudioMemoryBar *self, const char *device, guint n, const
     {
       self->share[i] = (Share){ .owner = g_intern_string (owner[i]), .bytes = bytes[i] };
       self->total += bytes[i];
-      g_autofree char *size = studio_format_bytes ((double)bytes[i]);
+      g_autofree char *size = loom_bytes_to_string ((double)bytes[i]);
       g_string_append_printf (words, "%s%s %s", i ? ", " : "", owner[i], size);
     }
-  g_autofree char *total = studio_format_bytes ((double)self->total);
+  g_autofree char *total = loom_bytes_to_string ((double)self->total);
   g_autofree char *label = self->total ? g_strdup_printf ("memory of %s: %s", device, total) : g_strdup ("memory");
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, words->len ? words->str : "not known yet", -1);

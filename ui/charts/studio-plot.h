@@ -75,8 +75,7 @@ gboolean studio_plot_export (const StudioPlot *plot, const char *path, GError **
 
 /* A number for people: four significant figures, no trailing noise. */
 char *studio_format_number (double value);
-/* 4.2 MB, 61,706: sizes and counts for people. */
-char *studio_format_bytes (double bytes);
+/* 61,706: counts for people. */
 char *studio_format_count (double count);
 
 G_END_DECLS

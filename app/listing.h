@@ -1,0 +1,31 @@
+/* The programs behind a graph: what `check`, `program` and `plan` look at.
+ *
+ * A graph with a <train> has its training step. Any other graph has what its open ends compute and, where there is one
+ * that is a single number, the gradients of it. */
+#pragma once
+
+#include "engine/loom.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  LoomNet *net;         /* of open ends */
+  LoomStep *step;       /* of <train> */
+  LoomProgram *program; /* borrowed from the step where there is one */
+  LoomStep *keeping;    /* the step without recomputation, where the graph asks for it */
+  char *device;         /* <train>'s; NULL: cpu */
+  gboolean strict_devices;
+} Listing;
+
+void listing_clear (Listing *l);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Listing, listing_clear)
+
+/* l begins zeroed. What nothing reads, with every symbol bound: SHAPE error where one is not. */
+gboolean
+listing_build_ends (const LoomGraph *graph, const LoomBinding *binding, gboolean gradients, Listing *l, GError **error);
+/* One step of <train>. */
+gboolean listing_build_step (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, gboolean training, Listing *l,
+                             GError **error);
+
+G_END_DECLS

@@ -1,0 +1,11 @@
+/* Amounts of memory for people: one unit system, and one piece that writes it. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* "512 B", "4.2 MB", "128 GB": powers of a thousand (SI), as disks, networks and GNOME count. (transfer full) */
+char *loom_bytes_to_string (double bytes);
+
+G_END_DECLS

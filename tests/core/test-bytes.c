@@ -1,0 +1,32 @@
+/* Amounts of memory as people read them. */
+#include "engine/core/loom-bytes.h"
+
+static void
+test_units (void)
+{
+  static const struct
+  {
+    double bytes;
+    const char *text;
+  } cases[] = {
+    { 0, "0 B" },         { 1, "1 B" },          { 999, "999 B" },      { 1000, "1.0 kB" },
+    { 1049, "1.0 kB" },   { 99940, "99.9 kB" },  { 99960, "100 kB" },   { 999499, "999 kB" },
+    { 999500, "1.0 MB" }, { 4200000, "4.2 MB" }, { 1048576, "1.0 MB" }, { 2.5e9, "2.5 GB" },
+    { 128e9, "128 GB" },  { 3e12, "3.0 TB" },    { 7e18, "7000 PB" },   { -5042048, "−5.0 MB" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *text = loom_bytes_to_string (cases[i].bytes);
+
+      g_assert_cmpstr (text, ==, cases[i].text);
+    }
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/bytes/units", test_units);
+  return g_test_run ();
+}
