@@ -35,7 +35,7 @@ or_empty (const xmlChar *text)
   return text != NULL ? (const char *)text : "";
 }
 
-/* FALSE with r->broken set for a value longer than 1 MiB. */
+/* FALSE with r->broken set for a value longer than 1 MB. */
 gboolean loom_reading_attribute_fits (Reading *r, const char *value);
 /* Copies what the parser stands on, an element of another namespace or an event inside one; at the end of the
  * outermost, that becomes a child of the innermost open element. While r->bindings is not empty, events belong here. */
