@@ -1,13 +1,13 @@
 /* Tables as text: RFC 4180 with a header, one target column or several.
  *
- * The file is split in place: fields are pointers into the buffer that was read, so a
- * million rows cost no million strings. Faults name the line and the column. */
+ * Faults name the line and the column. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-fault.h"
+#include "engine/data/loom-csv.h"
 #include "engine/data/loom-dataset-private.h"
 
 /* Enough for a header of tens of thousands of columns; describing reads no more. */
@@ -50,86 +50,6 @@ static const LoomDatasetParam params[] = {
     .doc = "Another seed deals the rows differently." },
   { .name = NULL },
 };
-
-typedef struct
-{
-  const char *path;
-  char *p, *end; /* *end is 0 and may be written */
-  char delimiter;
-  int line;          /* of p */
-  int row_line;      /* where the last row began */
-  GPtrArray *fields; /* of the last row, pointers into the text */
-} Reader;
-
-/* One field of a row: unquoted and ended in place. Sets *more when another follows. */
-static gboolean
-read_field (Reader *self, gboolean *more, GError **error)
-{
-  char *start = self->p, *to = self->p;
-
-  if (*self->p == '"')
-    {
-      self->p++;
-      for (;;)
-        {
-          if (self->p == self->end)
-            {
-              g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %d: a quoted field is not closed.",
-                           self->path, self->row_line);
-              return FALSE;
-            }
-          if (*self->p == '"' && self->p[1] != '"')
-            break;
-          if (*self->p == '"')
-            self->p++;
-          if (*self->p == '\n')
-            self->line++;
-          *to++ = *self->p++;
-        }
-      self->p++;
-    }
-  /* What follows a closing quote belongs to the field, as in spreadsheets. */
-  while (self->p < self->end && *self->p != self->delimiter && *self->p != '\n' && *self->p != '\r')
-    *to++ = *self->p++;
-
-  *more = self->p < self->end && *self->p == self->delimiter;
-  if (*more)
-    self->p++;
-  else
-    {
-      if (self->p < self->end && *self->p == '\r')
-        self->p++;
-      if (self->p < self->end && *self->p == '\n')
-        self->p++;
-      self->line++;
-    }
-  *to = '\0';
-  g_ptr_array_add (self->fields, g_strstrip (start));
-  return TRUE;
-}
-
-/* The next row that is not blank. FALSE without error at the end. */
-static gboolean
-read_row (Reader *self, GError **error)
-{
-  gboolean more = TRUE;
-
-  while (self->p < self->end && (*self->p == '\n' || *self->p == '\r'))
-    {
-      self->line += *self->p == '\n';
-      self->p++;
-    }
-  if (self->p == self->end)
-    return FALSE;
-  g_ptr_array_set_size (self->fields, 0);
-  self->row_line = self->line;
-  while (more)
-    {
-      if (!read_field (self, &more, error))
-        return FALSE;
-    }
-  return TRUE;
-}
 
 /* Which columns are features and which targets. */
 typedef struct
@@ -192,8 +112,8 @@ pick_columns (const Columns *self, const char *list, const char *path, GArray *o
 }
 
 static gboolean
-choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Reader *reader, Columns *columns,
-                GError **error)
+choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomCsvReader *reader,
+                Columns *columns, GError **error)
 {
   const char *features = loom_option_string (klass, options, "features");
   GError *failure = NULL;
@@ -202,7 +122,7 @@ choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions *options
   columns->names = g_ptr_array_new_with_free_func (g_free);
   columns->features = g_array_new (FALSE, FALSE, sizeof (guint));
   columns->targets = g_array_new (FALSE, FALSE, sizeof (guint));
-  if (!read_row (reader, &failure))
+  if (!loom_csv_read_row (reader, &failure))
     {
       if (failure == NULL)
         g_set_error (&failure, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is empty; its first line must name the columns.",
@@ -289,16 +209,8 @@ read_text (const char *path, gsize max, gsize *length, GError **error)
   return g_steal_pointer (&text);
 }
 
-/* Spreadsheets put a byte order mark before the first name. */
-static void
-skip_mark (Reader *self)
-{
-  if (self->end - self->p >= 3 && memcmp (self->p, "\xef\xbb\xbf", 3) == 0)
-    self->p += 3;
-}
-
 static gboolean
-init_reader (Reader *self, const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *path,
+init_reader (LoomCsvReader *self, const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *path,
              char *text, gsize length, GError **error)
 {
   const char *delimiter = loom_option_string (klass, options, "delimiter");
@@ -317,12 +229,12 @@ init_reader (Reader *self, const LoomDatasetClass *klass, const LoomDatasetOptio
   self->end = text + length;
   self->line = 1;
   self->fields = g_ptr_array_new ();
-  skip_mark (self);
+  loom_csv_skip_mark (self);
   return TRUE;
 }
 
 static gboolean
-parse_number (const Reader *reader, const Columns *columns, guint column, float *value, GError **error)
+parse_number (const LoomCsvReader *reader, const Columns *columns, guint column, float *value, GError **error)
 {
   const char *text = g_ptr_array_index (reader->fields, column);
   char *end;
@@ -345,7 +257,7 @@ parse_number (const Reader *reader, const Columns *columns, guint column, float 
 }
 
 static gboolean
-append_numbers (const Reader *reader, const Columns *columns, const GArray *which, GArray *out, GError **error)
+append_numbers (const LoomCsvReader *reader, const Columns *columns, const GArray *which, GArray *out, GError **error)
 {
   for (guint i = 0; i < which->len; i++)
     {
@@ -360,11 +272,11 @@ append_numbers (const Reader *reader, const Columns *columns, const GArray *whic
 
 /* Reads all rows: numbers into x and, for float targets, y; class labels as texts. */
 static gboolean
-read_rows (Reader *reader, const Columns *columns, GArray *x, GArray *y, GPtrArray *labels, GError **error)
+read_rows (LoomCsvReader *reader, const Columns *columns, GArray *x, GArray *y, GPtrArray *labels, GError **error)
 {
   GError *failure = NULL;
 
-  while (read_row (reader, &failure))
+  while (loom_csv_read_row (reader, &failure))
     {
       if (reader->fields->len != columns->names->len)
         {
@@ -469,7 +381,7 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
   g_autofree char *text = NULL;
   g_autoptr (GPtrArray) fields = NULL;
   g_auto (Columns) columns = { NULL };
-  Reader reader = { NULL };
+  LoomCsvReader reader = { NULL };
   gsize length;
 
   text = read_text (path, DESCRIBE_BYTES, &length, error);
@@ -492,7 +404,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   g_autoptr (LoomTensor) inputs = NULL, targets = NULL;
   g_auto (Columns) columns = { NULL };
   LoomDatasetInfo info = { 0 };
-  Reader reader = { NULL };
+  LoomCsvReader reader = { NULL };
   LoomTensor *data[2];
   LoomDataset *self;
   char **class_names = NULL;
@@ -543,7 +455,8 @@ is_number (const char *text)
 /* Where the features stand in a file, from its first row: a header names them, in any order and among others; rows
  * without a header hold them and nothing else. */
 static gboolean
-find_features (const LoomDataset *self, const Reader *first, Columns *columns, gboolean *has_header, GError **error)
+find_features (const LoomDataset *self, const LoomCsvReader *first, Columns *columns, gboolean *has_header,
+               GError **error)
 {
   const char *missing = NULL;
   gboolean numbers = TRUE;
@@ -594,22 +507,22 @@ find_features (const LoomDataset *self, const Reader *first, Columns *columns, g
 static gboolean
 parse (const LoomDataset *self, const char *name, char *text, gsize length, GPtrArray *items, GError **error)
 {
-  Reader reader = { name, text, text + length, self->delimiter, 1, 1, NULL };
+  LoomCsvReader reader = { name, text, text + length, self->delimiter, 1, 1, NULL };
   g_autoptr (GPtrArray) fields = reader.fields = g_ptr_array_new ();
   g_autoptr (GArray) x = g_array_new (FALSE, FALSE, sizeof (float));
   g_auto (Columns) columns = { NULL };
   GError *failure = NULL;
   gboolean has_row;
 
-  skip_mark (&reader);
-  has_row = read_row (&reader, &failure);
+  loom_csv_skip_mark (&reader);
+  has_row = loom_csv_read_row (&reader, &failure);
   if (has_row && !find_features (self, &reader, &columns, &has_row, error))
     return FALSE;
   if (has_row) /* which was the header */
-    has_row = read_row (&reader, &failure);
+    has_row = loom_csv_read_row (&reader, &failure);
   else
     has_row = failure == NULL && fields->len > 0;
-  for (; has_row; has_row = read_row (&reader, &failure))
+  for (; has_row; has_row = loom_csv_read_row (&reader, &failure))
     {
       const gint64 n = columns.features->len;
       LoomTensor *t;
