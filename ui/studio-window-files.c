@@ -337,31 +337,41 @@ studio_window_offer_recovery (StudioWindow *self)
   g_autofree char *folder = studio_journal_default_folder ();
   g_clear_pointer (&self->orphans, g_strfreev);
   self->orphans = studio_journal_orphans (folder);
-  if (self->orphans == NULL || self->orphans[0] == NULL)
+  g_autoptr (StudioJournalContent) content
+      = self->orphans[0] != NULL ? studio_journal_read (self->orphans[0], NULL) : NULL;
+  gtk_revealer_set_reveal_child (GTK_REVEALER (self->recover_bar), content != NULL);
+  if (content == NULL)
     return;
-  g_autoptr (StudioJournalContent) content = studio_journal_read (self->orphans[0], NULL);
-  if (content == NULL || content->n_transactions == 0)
-    {
-      studio_window_discard_recovery (self);
-      return;
-    }
   g_autofree char *name = content->path != NULL ? g_path_get_basename (content->path) : g_strdup ("an unsaved graph");
   g_autofree char *text = g_strdup_printf ("Studio ended before %u %s to %s %s saved.", content->n_transactions,
                                            content->n_transactions == 1 ? "change" : "changes", name,
                                            content->n_transactions == 1 ? "was" : "were");
   gtk_label_set_label (GTK_LABEL (self->recover_label), text);
-  gtk_revealer_set_reveal_child (GTK_REVEALER (self->recover_bar), TRUE);
+}
+
+/* One journal less: every window offers the next one, or nothing. */
+static void
+offer_the_next (StudioWindow *self)
+{
+  for (GList *l = gtk_application_get_windows (gtk_window_get_application (GTK_WINDOW (self))); l != NULL; l = l->next)
+    if (STUDIO_IS_WINDOW (l->data))
+      studio_window_offer_recovery (l->data);
 }
 
 static void
 recover_then (StudioWindow *self, gpointer data)
 {
   g_autoptr (GError) error = NULL;
-  gtk_revealer_set_reveal_child (GTK_REVEALER (self->recover_bar), FALSE);
   if (self->orphans == NULL || self->orphans[0] == NULL)
     return;
-  if (!studio_document_recover (self->document, self->orphans[0], &error))
-    studio_window_toast (self, error->message);
+  /* What cannot be read whole is kept, and not offered again before the next start. */
+  if (studio_document_recover (self->document, self->orphans[0], &error))
+    offer_the_next (self);
+  else
+    {
+      gtk_revealer_set_reveal_child (GTK_REVEALER (self->recover_bar), FALSE);
+      studio_window_toast (self, error->message);
+    }
   studio_window_setup_run (self);
   studio_window_update_layout (self);
   studio_window_fit_soon (self);
@@ -378,7 +388,7 @@ studio_window_discard_recovery (StudioWindow *self)
 {
   if (self->orphans != NULL && self->orphans[0] != NULL)
     g_unlink (self->orphans[0]);
-  gtk_revealer_set_reveal_child (GTK_REVEALER (self->recover_bar), FALSE);
+  offer_the_next (self);
 }
 
 /* ---- pictures ---------------------------------------------------------------------------------------------- */

@@ -151,6 +151,24 @@ def cancelled_then_killed(t, s):
     t.ok(True, "a Studio that is killed after a question was cancelled offers all that was edited")
 
 
+def several(t, s):
+    """Two Studios that were killed: what both had not saved is offered, one after the other."""
+    for name in ("first.xml", "second.xml"):
+        begin(s, [write(s, name)])
+        edit(s)
+        time.sleep(1)
+        os.kill(s.studio_pid(), signal.SIGKILL)
+        s.session.wait()
+    s.arguments = []
+    s.launch()
+    g = s.wait("offer", lambda g: g.has("change to second.xml was saved") or g.has("changes to second.xml were saved"), 2)
+    s.click(g.find("Discard")[0])
+    g = s.wait("next", lambda g: g.has("to first.xml") and g.find("Recover"), 2)
+    s.click(g.find("Recover")[0])
+    s.wait("recovered", lambda g: len(g.cards) == 3 and not g.has("to first.xml"), 2)
+    t.ok(True, "what is discarded gives way to the next that was not saved")
+
+
 def training(t, s):
     path = write(s)
     begin(s, [path])
@@ -218,7 +236,7 @@ def room(t, s):
 
 def body(t):
     with Studio("closing") as s:
-        for part in (empty, clean, edited, cancelled_then_killed, training, room):
+        for part in (empty, clean, edited, cancelled_then_killed, several, training, room):
             part(t, s)
 
 
