@@ -90,6 +90,8 @@ def closed_studio(t, s):
     g = s.look()
     worker, folder = g.state["pid"], g.state["folder"]
     s.key("ctrl+q")
+    g = s.wait("question", lambda g: g.find("Stop and Close"), 2)
+    s.click(g.find("Stop and Close")[0])
     deadline = time.monotonic() + 10
     while alive(worker) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -118,6 +120,8 @@ def killed_early(t, s):
     first = g.state["folder"]
     os.kill(int(g.state["pid"]), signal.SIGKILL)
     g = s.wait("ended", lambda g: g.state["run"] == "ended" and g.find("Start Again"), 3)
+    time.sleep(0.5)  # the bar slides in, and a click beside the button is none
+    g = s.look()
     s.click(g.find("Start Again")[0])
     g = s.wait("trains again", lambda g: g.state["run"] in ("training", "failed"), 10)
     t.ok(g.state["run"] == "training" and g.state["folder"] != first, "Start Again begins in a folder of its own")

@@ -22,7 +22,7 @@ if ! "$clang" -fsanitize=fuzzer,address "$work/probe.c" -o "$work/probe" 2> "$wo
 fi
 
 # shellcheck disable=SC2046
-set -- "$@" $(pkg-config --libs glib-2.0 gio-2.0 libxml-2.0 json-glib-1.0) -lm
+set -- "$@" $(pkg-config --libs glib-2.0 gio-2.0 libxml-2.0 json-glib-1.0 gdk-pixbuf-2.0) -lm
 flags="-std=gnu11 -g -O1 -fsanitize=fuzzer,address -D_GNU_SOURCE -DG_LOG_USE_STRUCTURED -I$root"
 # shellcheck disable=SC2046,SC2086
 "$clang" $flags $(pkg-config --cflags glib-2.0 libxml-2.0) "$root"/engine/graph/*.c "$root/tests/fuzz/fuzz-graph.c" "$@" \

@@ -54,7 +54,7 @@ static GBytes *
 random_part (GPtrArray *corpus, GRand *rand)
 {
   GBytes *other = corpus->pdata[g_rand_int_range (rand, 0, (gint32)corpus->len)];
-  gsize n = g_bytes_get_size (other), start = (gsize)g_rand_int_range (rand, 0, (gint32)n);
+  gsize n = g_bytes_get_size (other), start = (gsize)g_rand_int_range (rand, 0, (gint32)n + 1);
   gsize wanted = (gsize)g_rand_int_range (rand, 1, 200);
 
   return g_bytes_new_from_bytes (other, start, MIN (n - start, wanted));
