@@ -103,28 +103,12 @@ bench_clear (Bench *b)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Bench, bench_clear)
 
-static const char *
-get_attribute (gconstpointer data, const char *name)
-{
-  return loom_element_get (data, name);
-}
-
-static LoomDataset *
-open_dataset (Bench *b, const LoomGraph *graph, GError **error)
-{
-  if (b->spec->dataset_node < 0)
-    return loom_dataset_new_nothing ();
-
-  const LoomElement *element = loom_net_node (b->net, (guint)b->spec->dataset_node)->element;
-  LoomDatasetOptions options = { .get = get_attribute, .data = element, .folder = loom_graph_get_folder (graph) };
-  return loom_dataset_open (loom_element_get (element, "source"), &options, error);
-}
-
 /* The first full batches of a shuffled epoch, copied, so that no loader runs while steps are timed. */
 static gboolean
 load_batches (Bench *b, const LoomGraph *graph, gint64 batch_size, GError **error)
 {
-  g_autoptr (LoomDataset) dataset = open_dataset (b, graph, error);
+  g_autoptr (LoomDataset) dataset
+      = loom_net_open_dataset (b->net, b->spec->dataset_node, loom_graph_get_folder (graph), error);
   if (!dataset)
     return FALSE;
   g_autoptr (LoomLoader) loader = loom_loader_new (dataset, LOOM_SPLIT_TRAIN, batch_size, TRUE, b->spec->seed, error);

@@ -39,6 +39,7 @@ run_free (Run *r)
   g_clear_pointer (&r->state, loom_state_unref);
   g_clear_pointer (&r->devices, loom_devices_unref);
   g_clear_pointer (&r->data, g_ptr_array_unref);
+  g_clear_pointer (&r->datasets, g_hash_table_unref);
   g_clear_pointer (&r->cotangent, loom_tensor_unref);
   g_clear_pointer (&r->ins, g_ptr_array_unref);
   g_clear_pointer (&r->outs, g_ptr_array_unref);

@@ -223,10 +223,20 @@ run_read_inputs (Run *r, GError **error)
 
 /* ---- data sets -------------------------------------------------------- */
 
-static const char *
-get_attribute (gconstpointer data, const char *name)
+typedef struct
 {
-  return loom_element_get (data, name);
+  LoomDataset *dataset;
+  GError *error; /* why it could not be opened, or NULL */
+} Dataset;
+
+static void
+dataset_free (gpointer data)
+{
+  Dataset *d = data;
+
+  loom_dataset_free (d->dataset);
+  g_clear_error (&d->error);
+  g_free (d);
 }
 
 static LoomSplit
@@ -240,21 +250,27 @@ first_split (const LoomDatasetInfo *info)
   return LOOM_SPLIT_TEST;
 }
 
-static LoomDataset *
-open_dataset (Run *r, guint node, GError **error)
+LoomDataset *
+run_open_dataset (Run *r, guint node, GError **error)
 {
-  const LoomElement *element = loom_net_node (r->symbolic, node)->element;
-  LoomDatasetOptions options = { .get = get_attribute, .data = element, .folder = loom_graph_get_folder (r->graph) };
-  const char *source = loom_element_get (element, "source");
+  Dataset *d;
 
-  return loom_dataset_open (source ? source : "", &options, error);
-}
-
-gboolean
-run_is_dataset (const LoomNet *net, guint node)
-{
-  const LoomOp *op = loom_net_node (net, node)->op;
-  return op && g_str_equal (op->name, "dataset");
+  if (!r->datasets)
+    r->datasets = g_hash_table_new_full (NULL, NULL, NULL, dataset_free);
+  d = g_hash_table_lookup (r->datasets, GUINT_TO_POINTER (node));
+  if (!d)
+    {
+      d = g_new0 (Dataset, 1);
+      d->dataset = loom_net_open_dataset (r->symbolic, (int)node, loom_graph_get_folder (r->graph), &d->error);
+      if (d->dataset && loom_dataset_info (d->dataset)->n[first_split (loom_dataset_info (d->dataset))] <= 0)
+        g_set_error (&d->error, LOOM_ERROR, LOOM_ERROR_DATA, "The data set has no samples.");
+      if (d->error)
+        g_prefix_error (&d->error, "Node %s: ", loom_net_node (r->symbolic, node)->path);
+      g_hash_table_insert (r->datasets, GUINT_TO_POINTER (node), d);
+    }
+  if (d->error && error)
+    *error = g_error_copy (d->error);
+  return d->error ? NULL : d->dataset;
 }
 
 /* B is what inputs say; where none says so, the first batch of a data set. */
@@ -265,9 +281,10 @@ run_bind_batch (Run *r)
     return;
   for (guint i = 0; i < loom_net_n_nodes (r->symbolic); i++)
     {
-      if (!run_is_dataset (r->symbolic, i))
+      if (!loom_net_is_dataset (r->symbolic, i))
         continue;
-      g_autoptr (LoomDataset) dataset = open_dataset (r, i, NULL);
+      /* One that cannot be opened is only an error where something that was asked for needs it. */
+      const LoomDataset *dataset = run_open_dataset (r, i, NULL);
       if (!dataset)
         continue;
       const LoomDatasetInfo *info = loom_dataset_info (dataset);
@@ -279,7 +296,7 @@ run_bind_batch (Run *r)
 LoomTensor *
 run_read_dataset_port (Run *r, guint node, guint port, GError **error)
 {
-  g_autoptr (LoomDataset) dataset = open_dataset (r, node, error);
+  const LoomDataset *dataset = run_open_dataset (r, node, error);
   if (!dataset)
     return NULL;
   const LoomDatasetInfo *info = loom_dataset_info (dataset);

@@ -38,7 +38,8 @@ typedef struct
   GPtrArray *ins, *outs, *wrts;
   Door *grad_door;
   LoomTensor *cotangent;
-  GPtrArray *data; /* LoomTensor of dataset ports, kept while the step runs */
+  GHashTable *datasets; /* node → Dataset: opened, or why not */
+  GPtrArray *data;      /* LoomTensor of dataset ports, kept while the step runs */
   LoomDevices *devices;
   LoomState *state;
   LoomProgram *program;
@@ -52,7 +53,8 @@ gboolean run_read_inputs (Run *r, GError **error);
 void run_bind_batch (Run *r);
 gboolean run_bind_again (Run *r, GError **error);
 gboolean run_check_bound (Run *r, GError **error);
-gboolean run_is_dataset (const LoomNet *net, guint node);
+/* The data set of a node, opened once and kept; DATA and others with the node's name when it cannot be. */
+LoomDataset *run_open_dataset (Run *r, guint node, GError **error);
 LoomTensor *run_read_dataset_port (Run *r, guint node, guint port, GError **error);
 gboolean run_is_trainable (const LoomNetWeight *weight);
 LoomDType run_weight_dtype (Run *r, const LoomNetWeight *weight);

@@ -145,8 +145,8 @@ is_given (Run *r, guint node, guint output)
   return FALSE;
 }
 
-/* An input that is needed and not given, in the words of this command: lowering would only see a symbol without a
- * value. */
+/* An input that is needed and not given, or a data set that cannot be opened, in the words of this command: lowering
+ * would only see a symbol without a value. */
 static gboolean
 check_given (Run *r, guint n_wanted, const LoomNetSource *wanted, GError **error)
 {
@@ -168,6 +168,10 @@ check_given (Run *r, guint n_wanted, const LoomNetSource *wanted, GError **error
                        "“%s” is needed for what was asked. Give it with --in %s=FILE.npy.", node->path, node->path);
           return FALSE;
         }
+      /* Its faults know the line as well. */
+      if (loom_net_is_dataset (r->net, i)
+          && ((!node->typed && !loom_faults_to_error (r->faults, NULL, error)) || !run_open_dataset (r, i, error)))
+        return FALSE;
       for (guint k = 0; k < node->n_inputs; k++)
         if (node->input[k].node != G_MAXUINT && !is_given (r, node->input[k].node, node->input[k].output)
             && !loom_net_is_weight (r->net, &node->input[k]))

@@ -109,7 +109,7 @@ run_feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
           int node = loom_net_find_port (r->net, name, &output, error);
           if (node < 0)
             return FALSE;
-          if (!run_is_dataset (r->net, node))
+          if (!loom_net_is_dataset (r->net, (guint)node))
             {
               g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                            "“%s” is needed for what was asked. Give it with --in %s=FILE.npy.", name, name);

@@ -82,6 +82,7 @@ studio_param_check (const LoomParamSpec *spec, const char *text)
     case LOOM_PARAM_ENUM:
     case LOOM_PARAM_DTYPE:
     case LOOM_PARAM_STRING:
+    case LOOM_PARAM_PATH:
       return NULL;
     }
   return NULL;

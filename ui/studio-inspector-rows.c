@@ -345,6 +345,7 @@ inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpe
     case LOOM_PARAM_FLOATS:
     case LOOM_PARAM_SHAPE:
     case LOOM_PARAM_STRING:
+    case LOOM_PARAM_PATH:
       {
         GtkEventController *key = gtk_event_controller_key_new ();
 

@@ -5,6 +5,7 @@
  * Studio builds one at every edit (5 ms for 2,000 nodes); `check`, training and `run` build one per binding. */
 #pragma once
 
+#include "engine/data/loom-dataset.h"
 #include "engine/graph/loom-graph.h"
 #include "engine/ops/loom-op.h"
 
@@ -77,6 +78,10 @@ gboolean *loom_net_needed_for (const LoomNet *net, const LoomNetSource *of);
 gboolean loom_net_find_judged (const LoomNet *net, const LoomNetSource *loss, LoomNetSource *output);
 /* A node's parameters and types as infer() saw them, for the calls of loom-op.h. */
 const LoomInfer *loom_net_infer (const LoomNet *net, guint node);
+/* Whether a node is op="dataset"; and the data set that it names, opened with its options as the net evaluated them.
+ * Relative paths start at folder (NULL: the working folder); node -1 is the one without ports. Errors: those of loom_dataset_open(). */
+gboolean loom_net_is_dataset (const LoomNet *net, guint node);
+LoomDataset *loom_net_open_dataset (const LoomNet *net, int node, const char *folder, GError **error);
 /* Name of an output port for people and events: "fc" when it is the only one, else "data.x". */
 char *loom_net_port_name (const LoomNet *net, guint node, guint output);
 /* Paths of the nodes and module instances, each copy apart, with recompute="true": a set. */

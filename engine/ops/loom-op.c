@@ -3,6 +3,9 @@
  * The list itself is made by Meson from one line per operator, so nothing is registered at run time. */
 #include "engine/ops/loom-op.h"
 
+#include <string.h>
+
+#include "engine/graph/loom-graph.h"
 #include "engine/ops/op-list.h"
 
 #define DECLARE(name) extern const LoomOp loom_op_##name;
@@ -41,6 +44,26 @@ const LoomPortSpec *
 loom_op_inputs (const LoomOp *op, const LoomElement *node)
 {
   return op->dynamic_inputs != NULL && node != NULL ? op->dynamic_inputs (node) : op->inputs;
+}
+
+const LoomOpVariant *
+loom_op_variant (const LoomOp *op, const char *value)
+{
+  const LoomOpVariant *variant = op->variants != NULL && value != NULL ? op->variants () : NULL;
+
+  while (variant != NULL && variant->value != NULL && strcmp (variant->value, value) != 0)
+    variant++;
+  return variant != NULL && variant->value != NULL ? variant : NULL;
+}
+
+const LoomParamSpec *
+loom_op_params (const LoomOp *op, const LoomElement *node)
+{
+  const LoomOpVariant *variant = NULL;
+
+  if (op->variants != NULL && node != NULL)
+    variant = loom_op_variant (op, loom_element_get (node, op->params->name));
+  return variant != NULL ? variant->params : op->params;
 }
 
 const char *

@@ -40,7 +40,8 @@ typedef enum {
   LOOM_PARAM_FLOATS,
   LOOM_PARAM_SHAPE,  /* "B,1,28,28"; where minimum is -1 a size may be -1 and is unknown to infer() */
   LOOM_PARAM_DTYPE,
-  LOOM_PARAM_STRING
+  LOOM_PARAM_STRING, /* any text, or one of choices where there are some */
+  LOOM_PARAM_PATH    /* a file or folder, relative to the graph file */
 } LoomParamType;
 
 typedef struct {
@@ -54,6 +55,12 @@ typedef struct {
   gboolean hyper;          /* may change while a run goes on (dropout's p): a scalar slot "PATH.NAME" */
   gboolean advanced;       /* the inspector folds it away */
 } LoomParamSpec;
+
+/* What an operator is when its first parameter has a certain value (a data set with source="csv"). */
+typedef struct {
+  const char *value, *title, *doc;
+  const LoomParamSpec *params; /* all of the node's: the operator's and then those that only this value has */
+} LoomOpVariant;
 
 typedef enum {
   LOOM_PORT_OPTIONAL = 1 << 0,
@@ -109,6 +116,9 @@ struct _LoomOp {
   gboolean (*check) (LoomNet *net, const LoomElement *node, const char *path);
   char *(*more) (void); /* after the details, where a table tells it (the functions of formulas); NULL for none */
   const LoomParamSpec *params;                                   /* end with name NULL; NULL for none */
+  /* Where further parameters depend on the value of the first: one entry a value, ending with value NULL, in a list that
+   * lives for ever. Ask by loom_op_params(). NULL: params are all there are. */
+  const LoomOpVariant *(*variants) (void);
   LoomScalarOp scalar;                                           /* the formula of an element-wise operator */
   /* Lowered in a training step even where nothing wants its outputs: it changes state (assign). */
   gboolean has_effect;
@@ -127,10 +137,15 @@ const LoomOp *const *loom_ops (void); /* NULL-terminated, palette order */
 const LoomOp *loom_op (const char *name);
 /* The inputs of a node of this operator, whose <node> may be NULL for a fresh one. */
 const LoomPortSpec *loom_op_inputs (const LoomOp *op, const LoomElement *node);
+/* The variant for a value of the first parameter; NULL where there are none, or none for it (value may be NULL). */
+const LoomOpVariant *loom_op_variant (const LoomOp *op, const char *value);
+/* The parameters of a node of this operator, whose <node> may be NULL for a fresh one, ending with name NULL; NULL for
+ * none. Where the first one's value is an expression or unknown these are op->params. */
+const LoomParamSpec *loom_op_params (const LoomOp *op, const LoomElement *node);
 
 /* ---- inside infer() --------------------------------------------------- */
 const LoomOp *loom_infer_op (const LoomInfer *ctx); /* the operator itself, for code that several share */
-/* Values of parameters, converted and range-checked before infer() runs. Names must be in op->params. */
+/* Values of parameters, converted and range-checked before infer() runs. Names must be in the node's parameters. */
 gint64 loom_infer_int (const LoomInfer *ctx, const char *name);
 double loom_infer_float (const LoomInfer *ctx, const char *name);
 gboolean loom_infer_bool (const LoomInfer *ctx, const char *name);
@@ -140,7 +155,7 @@ guint loom_infer_floats (const LoomInfer *ctx, const char *name, double *values,
 LoomShape loom_infer_shape (const LoomInfer *ctx, const char *name);
 LoomDType loom_infer_dtype (const LoomInfer *ctx, const char *name);
 gboolean loom_infer_is_set (const LoomInfer *ctx, const char *name); /* given, or default not "" */
-/* Any attribute of the node, also ones outside op->params (dataset sources have options of their own). */
+/* Any attribute of the node as text, expressions evaluated; NULL where it is not given. */
 const char *loom_infer_attribute (const LoomInfer *ctx, const char *name);
 const char *loom_infer_folder (const LoomInfer *ctx); /* the graph file's folder, may be NULL */
 

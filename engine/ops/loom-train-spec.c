@@ -235,7 +235,7 @@ find_dataset (TrainReading *r, LoomTrainSpec *spec)
           needed[n->input[k].node] = TRUE;
       if (n->op->lower == NULL && n->op->dynamic_outputs == NULL)
         complain_input (r, n);
-      if (n->op->dynamic_outputs == NULL || n->op->lower != NULL)
+      if (!loom_net_is_dataset (r->net, i))
         continue;
       if (first != NULL)
         train_complain (r, r->element, LOOM_ERROR_SCHEMA, "loss",

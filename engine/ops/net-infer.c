@@ -499,9 +499,9 @@ list_parameters (const LoomInfer *infer)
 {
   GString *text = g_string_new (NULL);
 
-  for (guint i = 0; infer->op->params != NULL && infer->op->params[i].name != NULL; i++)
+  for (guint i = 0; infer->specs != NULL && infer->specs[i].name != NULL; i++)
     {
-      const LoomParamSpec *spec = infer->op->params + i;
+      const LoomParamSpec *spec = infer->specs + i;
       const NetParam *param = infer->params + i;
 
       if (param->is_good && g_strcmp0 (param->text, spec->def) != 0)
@@ -518,7 +518,7 @@ list_parameters (const LoomInfer *infer)
 static void
 take_symbols (const NetNode *n, gboolean *taken)
 {
-  const LoomParamSpec *spec = n->infer.op->params;
+  const LoomParamSpec *spec = n->infer.specs;
 
   for (guint i = 0; spec != NULL && spec[i].name != NULL; i++)
     if (spec[i].type == LOOM_PARAM_SHAPE && n->infer.params != NULL && n->infer.params[i].shape != NULL)

@@ -377,36 +377,59 @@ parse_param (LoomInfer *infer, const LoomParamSpec *spec, const char *text, NetP
         return parse_choice (infer, spec, text, names);
       }
     default:
-      return TRUE;
+      return spec->choices == NULL || parse_choice (infer, spec, text, spec->choices);
     }
 }
 
 /* ---- all of a node ------------------------------------------------------------ */
 
 static void
-report_unknown (LoomInfer *infer, const char *name)
+report_unknown (LoomInfer *infer, const LoomOpVariant *variant, const char *name)
 {
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   const char *near;
   LoomFault *fault;
 
-  for (guint i = 0; infer->op->params != NULL && infer->op->params[i].name != NULL; i++)
-    g_ptr_array_add (names, (gpointer)infer->op->params[i].name);
+  for (guint i = 0; infer->specs != NULL && infer->specs[i].name != NULL; i++)
+    g_ptr_array_add (names, (gpointer)infer->specs[i].name);
   g_ptr_array_add (names, NULL);
   near = loom_nearest (name, (const char *const *)names->pdata);
-  fault = complain (infer, name, "A %s node has no parameter “%s”.", infer->op->name, name);
+  if (variant != NULL)
+    fault = complain (infer, name, "A %s node with %s=\"%s\" has no parameter “%s”.", infer->op->name,
+                      infer->op->params->name, variant->value, name);
+  else
+    fault = complain (infer, name, "A %s node has no parameter “%s”.", infer->op->name, name);
   if (near != NULL)
     loom_fault_set_fix (fault, NULL, NULL, "Did you mean “%s”?", near);
   else
     loom_fault_set_fix (fault, name, NULL, "Remove it.");
 }
 
+/* The variant for what the first parameter is, expressions evaluated; NULL where there are none or its value is missing
+ * or wrong. */
+static const LoomOpVariant *
+find_variant (LoomInfer *infer)
+{
+  const LoomParamSpec *first = infer->op->params;
+  const char *text = infer->op->variants != NULL ? loom_element_get (infer->element, first->name) : NULL;
+  NetArgument value;
+
+  if (text == NULL)
+    return NULL;
+  loom_net_evaluate (infer->net, infer->element, infer->path, infer->arguments, first->name, text, &value);
+  return loom_op_variant (infer->op, value.text);
+}
+
 void
 loom_net_parse_params (LoomInfer *infer)
 {
-  const LoomParamSpec *specs = infer->op->params;
+  const LoomOpVariant *variant = find_variant (infer);
+  const LoomParamSpec *specs = variant != NULL ? variant->params : infer->op->params;
+  /* Without a variant nothing can be said of names that may be its parameters. */
+  gboolean known = variant != NULL || infer->op->variants == NULL;
   guint n = 0;
 
+  infer->specs = specs;
   while (specs != NULL && specs[n].name != NULL)
     n++;
   infer->params = loom_net_alloc (&infer->net->arena, sizeof (NetParam) * (n + 1));
@@ -428,10 +451,8 @@ loom_net_parse_params (LoomInfer *infer)
             loom_net_make_whole (infer->net, &value);
           infer->params[k].text = value.text;
         }
-      /* A data set knows more names than its table: its source's. */
-      else if (!loom_net_is_reserved (name) && strchr (name, ':') == NULL
-               && (infer->op->dynamic_outputs == NULL || infer->op->lower != NULL))
-        report_unknown (infer, name);
+      else if (known && !loom_net_is_reserved (name) && strchr (name, ':') == NULL)
+        report_unknown (infer, variant, name);
     }
   for (guint k = 0; k < n; k++)
     {
@@ -441,7 +462,9 @@ loom_net_parse_params (LoomInfer *infer)
         {
           if (specs[k].def == NULL)
             {
-              complain (infer, specs[k].name, "This %s node needs the parameter “%s”.", infer->op->name, specs[k].name);
+              loom_fault_set_fix (complain (infer, specs[k].name, "This %s node needs the parameter “%s”.",
+                                            infer->op->name, specs[k].name),
+                                  NULL, NULL, "%s", specs[k].doc);
               continue;
             }
           param->text = specs[k].def;
@@ -462,8 +485,8 @@ loom_net_parse_params (LoomInfer *infer)
 static const NetParam *
 get_param (const LoomInfer *ctx, const char *name)
 {
-  for (guint i = 0; ctx->op->params != NULL && ctx->op->params[i].name != NULL; i++)
-    if (strcmp (ctx->op->params[i].name, name) == 0)
+  for (guint i = 0; ctx->specs != NULL && ctx->specs[i].name != NULL; i++)
+    if (strcmp (ctx->specs[i].name, name) == 0)
       return ctx->params + i;
   g_error ("operator “%s” asks for its parameter “%s”, which is not in its table", ctx->op->name, name);
 }
@@ -546,8 +569,8 @@ loom_infer_attribute (const LoomInfer *ctx, const char *name)
   const char *text;
   NetArgument value;
 
-  for (guint i = 0; ctx->op->params != NULL && ctx->op->params[i].name != NULL; i++)
-    if (strcmp (ctx->op->params[i].name, name) == 0)
+  for (guint i = 0; ctx->specs != NULL && ctx->specs[i].name != NULL; i++)
+    if (strcmp (ctx->specs[i].name, name) == 0)
       return ctx->params[i].is_set ? ctx->params[i].text : NULL;
   text = loom_element_get (ctx->element, name);
   if (text == NULL || !loom_expr_is (text) || ctx->net->faults == NULL)

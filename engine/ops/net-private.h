@@ -68,11 +68,11 @@ typedef struct
   const LoomOp *op;
   NetScope *module;
   const LoomPortSpec *inputs; /* of NET_OP */
-  guint port;      /* of NET_INPUT and NET_OUTPUT: which port of the module */
-  guint n_ports;   /* inputs */
-  NetWire **wires; /* by input; NULL where none */
-  gboolean *wrong; /* by input: a wire is there, but it is at fault */
-  gboolean faulty; /* LoomOp.check said so */
+  guint port;                 /* of NET_INPUT and NET_OUTPUT: which port of the module */
+  guint n_ports;              /* inputs */
+  NetWire **wires;            /* by input; NULL where none */
+  gboolean *wrong;            /* by input: a wire is there, but it is at fault */
+  gboolean faulty;            /* LoomOp.check said so */
 } NetLocal;
 
 struct _NetScope
@@ -142,7 +142,8 @@ struct _LoomInfer
   const NetEnvironment *arguments;
   const LoomBinding *binding; /* NULL: symbols stay */
   char own_symbol;            /* of an operator with measure(); 0: the alphabet was used up */
-  NetParam *params;           /* op->params' order */
+  const LoomParamSpec *specs; /* of this node: the operator's, or its variant's */
+  NetParam *params;           /* in their order */
   gboolean has_fault;
   guint n_inputs;
   const LoomPortSpec *input_spec;
@@ -177,10 +178,10 @@ struct _LoomNet
   char *folder;
   LoomBinding binding;
   gboolean has_binding;
-  LoomFaults *unsaid; /* while it is made only: what other copies complained about before */
-  GHashTable *said;   /* faults already reported: "serial message" */
+  LoomFaults *unsaid;  /* while it is made only: what other copies complained about before */
+  GHashTable *said;    /* faults already reported: "serial message" */
   GHashTable *claimed; /* while it is made only: full names of state that an assign gives a new value */
-  GHashTable *scopes; /* key of module and its module arguments → NetScope */
+  GHashTable *scopes;  /* key of module and its module arguments → NetScope */
   GPtrArray *modules_on_the_way;
   NetScope *root_scope;
   NetInstance *root;
@@ -188,8 +189,8 @@ struct _LoomNet
   guint *order;     /* from the first of these orders to the second; NULL until then */
   GArray *weights;  /* LoomNetWeight */
   GHashTable *weight_by_name;
-  GHashTable *places; /* path → NetPlace */
-  GHashTable *ids;    /* serial → id */
+  GHashTable *places;              /* path → NetPlace */
+  GHashTable *ids;                 /* serial → id */
   GHashTable *recomputed, *dtypes; /* as loom_net_recomputed() and loom_net_dtypes() have them */
 };
 

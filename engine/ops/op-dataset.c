@@ -4,6 +4,7 @@
  * without reading the data, and from memory while its files stay as they are. */
 #include "engine/data/dataset-list.h"
 #include "engine/data/loom-dataset.h"
+#include "engine/ops/net-private.h"
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec usual[] = {
@@ -12,10 +13,66 @@ static const LoomPortSpec usual[] = {
   { NULL },
 };
 
+static const char *const sources[] = { LOOM_DATASET_NAMES, NULL };
+
 static const LoomParamSpec params[] = {
-  { .name = "source", .type = LOOM_PARAM_STRING, .doc = "Where samples come from, one of: " LOOM_DATASET_NAMES "." },
+  { .name = "source",
+    .type = LOOM_PARAM_STRING,
+    .choices = sources,
+    .doc = "Where samples come from; each source has parameters of its own." },
   { NULL },
 };
+
+static LoomParamSpec
+option_spec (const LoomDatasetParam *param)
+{
+  static const LoomParamType types[] = {
+    [LOOM_DATASET_INT] = LOOM_PARAM_INT,       [LOOM_DATASET_FLOAT] = LOOM_PARAM_FLOAT,
+    [LOOM_DATASET_FLOATS] = LOOM_PARAM_FLOATS, [LOOM_DATASET_ENUM] = LOOM_PARAM_ENUM,
+    [LOOM_DATASET_STRING] = LOOM_PARAM_STRING, [LOOM_DATASET_PATH] = LOOM_PARAM_PATH,
+  };
+
+  return (LoomParamSpec){ .name = param->name,
+                          .type = types[param->type],
+                          .def = param->def,
+                          .minimum = param->minimum,
+                          .maximum = param->maximum,
+                          .choices = param->choices,
+                          .doc = param->doc };
+}
+
+static gpointer
+make_variants (gpointer unused)
+{
+  LoomOpVariant *variants = g_new0 (LoomOpVariant, G_N_ELEMENTS (sources));
+
+  for (guint i = 0; sources[i] != NULL; i++)
+    {
+      const LoomDatasetClass *klass = loom_dataset_class (sources[i]);
+      GArray *list = g_array_new (TRUE, TRUE, sizeof (LoomParamSpec));
+
+      g_array_append_val (list, params[0]);
+      for (const LoomDatasetParam *param = loom_dataset_class_params (klass); param->name != NULL; param++)
+        {
+          LoomParamSpec spec = option_spec (param);
+
+          g_array_append_val (list, spec);
+        }
+      variants[i] = (LoomOpVariant){ .value = sources[i],
+                                     .title = loom_dataset_class_title (klass),
+                                     .doc = loom_dataset_class_doc (klass),
+                                     .params = (const LoomParamSpec *)g_array_free (list, FALSE) };
+    }
+  return variants;
+}
+
+static const LoomOpVariant *
+variants (void)
+{
+  static GOnce once = G_ONCE_INIT;
+
+  return g_once (&once, make_variants, NULL);
+}
 
 static const char *
 get_option (gconstpointer data, const char *name)
@@ -100,6 +157,26 @@ const LoomOp loom_op_dataset = {
   .outputs = usual,
   .dynamic_outputs = outputs,
   .params = params,
+  .variants = variants,
   .infer = infer,
   .flops = loom_op_no_flops,
 };
+
+gboolean
+loom_net_is_dataset (const LoomNet *net, guint node)
+{
+  return loom_net_node (net, node)->op == &loom_op_dataset;
+}
+
+LoomDataset *
+loom_net_open_dataset (const LoomNet *net, int node, const char *folder, GError **error)
+{
+  LoomDatasetOptions options = { .get = get_option, .folder = folder };
+
+  if (node < 0)
+    return loom_dataset_new_nothing ();
+  g_return_val_if_fail (loom_net_is_dataset (net, (guint)node), NULL);
+
+  options.data = loom_net_infer (net, (guint)node);
+  return loom_dataset_open (loom_infer_string (options.data, "source"), &options, error);
+}

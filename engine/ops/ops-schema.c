@@ -99,41 +99,56 @@ put_param (GString *out, const LoomParamSpec *param)
     default:
       put_line (out, 5, "<text/>");
     }
-  if (param->type != LOOM_PARAM_SHAPE && param->type != LOOM_PARAM_STRING)
+  if (param->type != LOOM_PARAM_SHAPE && param->type != LOOM_PARAM_STRING && param->type != LOOM_PARAM_PATH)
     put_pattern (out, 5, EXPRESSION);
   put_line (out, 4, "</choice></attribute>");
   if (optional)
     put_line (out, 4, "</optional>");
 }
 
+/* A node of one operator, with the first parameter as it is or, for a variant, fixed to its value. */
 static void
-put_op (GString *out, const LoomOp *op)
+put_group (GString *out, const LoomOp *op, const LoomParamSpec *params, const char *first_value)
 {
   g_autoptr (GPtrArray) own = g_ptr_array_new ();
 
-  for (guint i = 0; op->params != NULL && op->params[i].name != NULL; i++)
-    g_ptr_array_add (own, (gpointer)op->params[i].name);
-  g_ptr_array_add (own, NULL);
   put_line (out, 3, "<group>");
   put_line (out, 4, "<attribute name=\"op\"><value>%s</value></attribute>", op->name);
-  for (guint i = 0; op->params != NULL && op->params[i].name != NULL; i++)
-    put_param (out, op->params + i);
+  for (guint i = 0; params != NULL && params[i].name != NULL; i++)
+    {
+      g_ptr_array_add (own, (gpointer)params[i].name);
+      if (i == 0 && first_value != NULL)
+        put_line (out, 4, "<attribute name=\"%s\"><value>%s</value></attribute>", params->name, first_value);
+      else
+        put_param (out, params + i);
+    }
+  g_ptr_array_add (own, NULL);
   for (guint i = 0; reserved[i] != NULL; i++)
     if (!g_strv_contains ((const char *const *)own->pdata, reserved[i]))
       put_line (out, 4, "<optional><attribute name=\"%s\"/></optional>", reserved[i]);
-  if (op->dynamic_outputs != NULL && op->lower == NULL)
-    {
-      g_autoptr (GPtrArray) taken = g_ptr_array_new ();
+  put_line (out, 3, "</group>");
+}
 
-      g_ptr_array_add (taken, (gpointer) "id");
-      g_ptr_array_add (taken, (gpointer) "op");
-      g_ptr_array_add (taken, (gpointer) "module");
-      for (guint i = 0; reserved[i] != NULL; i++)
-        if (!g_strv_contains ((const char *const *)own->pdata, reserved[i]))
-          g_ptr_array_add (taken, (gpointer)reserved[i]);
-      g_ptr_array_add (taken, NULL);
-      put_any_attribute (out, 4, (const char *const *)taken->pdata, (const char *const *)own->pdata);
+static void
+put_op (GString *out, const LoomOp *op)
+{
+  static const char *const identity[] = { "id", "op", "module", NULL };
+  const char *const selector[] = { op->variants != NULL ? op->params->name : NULL, NULL };
+
+  if (op->variants == NULL)
+    {
+      put_group (out, op, op->params, NULL);
+      return;
     }
+  for (const LoomOpVariant *v = op->variants (); v->value != NULL; v++)
+    put_group (out, op, v->params, v->value);
+  /* Within a module an argument may choose the variant, and then any of their parameters may stand here. */
+  put_line (out, 3, "<group>");
+  put_line (out, 4, "<attribute name=\"op\"><value>%s</value></attribute>", op->name);
+  put_line (out, 4, "<attribute name=\"%s\">", selector[0]);
+  put_pattern (out, 5, EXPRESSION);
+  put_line (out, 4, "</attribute>");
+  put_any_attribute (out, 4, identity, selector);
   put_line (out, 3, "</group>");
 }
 

@@ -8,6 +8,7 @@ param_type (const LoomParamSpec *param)
     [LOOM_PARAM_INT] = "int",     [LOOM_PARAM_FLOAT] = "float", [LOOM_PARAM_BOOL] = "bool",
     [LOOM_PARAM_ENUM] = "enum",   [LOOM_PARAM_INTS] = "ints",   [LOOM_PARAM_FLOATS] = "floats",
     [LOOM_PARAM_SHAPE] = "shape", [LOOM_PARAM_DTYPE] = "dtype", [LOOM_PARAM_STRING] = "string",
+    [LOOM_PARAM_PATH] = "path",
   };
 
   return name[param->type];
@@ -66,6 +67,17 @@ put_ports (GString *out, const char *name, const LoomPortSpec *ports)
   g_string_append_c (out, ']');
 }
 
+/* The parameters that a variant adds: its list begins with the operator's. */
+static const LoomParamSpec *
+added_params (const LoomOp *op, const LoomOpVariant *variant)
+{
+  guint n = 0;
+
+  while (op->params[n].name != NULL)
+    n++;
+  return variant->params + n;
+}
+
 static void
 put_params (GString *out, const LoomParamSpec *params)
 {
@@ -104,6 +116,25 @@ put_params (GString *out, const LoomParamSpec *params)
   g_string_append_c (out, ']');
 }
 
+/* "variants":[{"source":"csv","title":…,"doc":…,"params":[…]}, …] */
+static void
+put_variants (GString *out, const LoomOp *op)
+{
+  const LoomOpVariant *first = op->variants != NULL ? op->variants () : NULL;
+
+  g_string_append (out, first != NULL ? ",\"variants\":[" : "");
+  for (const LoomOpVariant *v = first; v != NULL && v->value != NULL; v++)
+    {
+      g_string_append_printf (out, "%s{\"%s\":", v == first ? "" : ",", op->params->name);
+      put_string (out, v->value);
+      put_member (out, "title", v->title);
+      put_member (out, "doc", v->doc);
+      put_params (out, added_params (op, v));
+      g_string_append_c (out, '}');
+    }
+  g_string_append (out, first != NULL ? "]" : "");
+}
+
 char *
 loom_ops_json (void)
 {
@@ -126,6 +157,7 @@ loom_ops_json (void)
       put_ports (out, "inputs", op->inputs);
       put_ports (out, "outputs", op->outputs);
       put_params (out, op->params);
+      put_variants (out, op);
       g_string_append_c (out, '}');
     }
   g_string_append (out, "\n]\n");
@@ -171,6 +203,25 @@ put_port_list (GString *out, const char *title, const LoomPortSpec *ports)
 }
 
 static void
+put_param_table (GString *out, const LoomParamSpec *params)
+{
+  if (params == NULL || params->name == NULL)
+    return;
+  g_string_append (out, "| parameter | type | default | meaning |\n|---|---|---|---|\n");
+  for (const LoomParamSpec *p = params; p->name != NULL; p++)
+    {
+      g_string_append_printf (out, "| `%s` | %s | ", p->name, param_type (p));
+      put_cell (out, p->def == NULL ? "required" : p->def[0] == 0 ? "none" : p->def);
+      g_string_append (out, " | ");
+      put_cell (out, p->doc);
+      for (guint k = 0; p->choices != NULL && p->choices[k] != NULL; k++)
+        g_string_append_printf (out, "%s`%s`", k == 0 ? " One of " : ", ", p->choices[k]);
+      g_string_append (out, " |\n");
+    }
+  g_string_append_c (out, '\n');
+}
+
+static void
 put_markdown (GString *out, const LoomOp *op)
 {
   g_string_append_printf (out, "### %s (`%s`)\n\n%s\n\n", op->title, op->name, op->doc != NULL ? op->doc : "");
@@ -183,22 +234,12 @@ put_markdown (GString *out, const LoomOp *op)
     g_string_append_printf (out, "Reference: `%s`\n\n", op->reference);
   put_port_list (out, "Inputs", op->inputs);
   put_port_list (out, "Outputs", op->outputs);
-  if (op->params == NULL || op->params[0].name == NULL)
-    return;
-  g_string_append (out, "| parameter | type | default | meaning |\n|---|---|---|---|\n");
-  for (guint i = 0; op->params[i].name != NULL; i++)
+  put_param_table (out, op->params);
+  for (const LoomOpVariant *v = op->variants != NULL ? op->variants () : NULL; v != NULL && v->value != NULL; v++)
     {
-      const LoomParamSpec *p = op->params + i;
-
-      g_string_append_printf (out, "| `%s` | %s | ", p->name, param_type (p));
-      put_cell (out, p->def == NULL ? "required" : p->def[0] == 0 ? "none" : p->def);
-      g_string_append (out, " | ");
-      put_cell (out, p->doc);
-      for (guint k = 0; p->choices != NULL && p->choices[k] != NULL; k++)
-        g_string_append_printf (out, "%s`%s`", k == 0 ? " One of " : ", ", p->choices[k]);
-      g_string_append (out, " |\n");
+      g_string_append_printf (out, "`%s=\"%s\"` (%s): %s\n\n", op->params->name, v->value, v->title, v->doc);
+      put_param_table (out, added_params (op, v));
     }
-  g_string_append_c (out, '\n');
 }
 
 char *
@@ -237,6 +278,22 @@ put_help_ports (GString *out, const char *title, const LoomPortSpec *ports)
     g_string_append_c (out, '\n');
 }
 
+static void
+put_help_params (GString *out, const LoomParamSpec *params)
+{
+  for (const LoomParamSpec *p = params; p != NULL && p->name != NULL; p++)
+    {
+      g_string_append_printf (out, "  %-14s %s", p->name, param_type (p));
+      if (p->def == NULL)
+        g_string_append (out, ", required");
+      else if (p->def[0] != 0)
+        g_string_append_printf (out, p->type == LOOM_PARAM_STRING ? ", default \"%s\"" : ", default %s", p->def);
+      for (guint k = 0; p->choices != NULL && p->choices[k] != NULL; k++)
+        g_string_append_printf (out, "%s%s", k == 0 ? ", one of " : " | ", p->choices[k]);
+      g_string_append_printf (out, ". %s\n", p->doc != NULL ? p->doc : "");
+    }
+}
+
 char *
 loom_op_help (const LoomOp *op)
 {
@@ -256,20 +313,13 @@ loom_op_help (const LoomOp *op)
   g_string_append_c (out, '\n');
   put_help_ports (out, "Inputs\n", op->inputs);
   put_help_ports (out, "Outputs\n", op->outputs);
-  for (guint i = 0; op->params != NULL && op->params[i].name != NULL; i++)
+  if (op->params != NULL && op->params->name != NULL)
+    g_string_append (out, "Parameters\n");
+  put_help_params (out, op->params);
+  for (const LoomOpVariant *v = op->variants != NULL ? op->variants () : NULL; v != NULL && v->value != NULL; v++)
     {
-      const LoomParamSpec *p = op->params + i;
-
-      if (i == 0)
-        g_string_append (out, "Parameters\n");
-      g_string_append_printf (out, "  %-14s %s", p->name, param_type (p));
-      if (p->def == NULL)
-        g_string_append (out, ", required");
-      else if (p->def[0] != 0)
-        g_string_append_printf (out, ", default %s", p->def);
-      for (guint k = 0; p->choices != NULL && p->choices[k] != NULL; k++)
-        g_string_append_printf (out, "%s%s", k == 0 ? ", one of " : " | ", p->choices[k]);
-      g_string_append_printf (out, ". %s\n", p->doc != NULL ? p->doc : "");
+      g_string_append_printf (out, "\n%s=\"%s\" (%s)\n%s\n", op->params->name, v->value, v->title, v->doc);
+      put_help_params (out, added_params (op, v));
     }
   if (op->reference != NULL)
     g_string_append_printf (out, "\nPyTorch: %s\n", op->reference);

@@ -114,7 +114,7 @@ find_rates (LoomTrainer *t)
 static gboolean
 open_data (LoomTrainer *t, GError **error)
 {
-  t->dataset = trainer_dataset_open (t->net, t->spec->dataset_node, t->data_folder, error);
+  t->dataset = loom_net_open_dataset (t->net, t->spec->dataset_node, t->data_folder, error);
   if (!t->dataset)
     return FALSE;
   for (guint i = 0; i < loom_dataset_info (t->dataset)->n_ports; i++)

@@ -1,30 +1,5 @@
-/* From a dataset node to an opened data set. */
+/* Which samples of a data set are looked at beside training. */
 #include "engine/train/trainer-private.h"
-
-static const char *
-get_attribute (gconstpointer data, const char *name)
-{
-  return loom_element_get (data, name);
-}
-
-LoomDataset *
-trainer_dataset_open (const LoomNet *net, int node, const char *folder, GError **error)
-{
-  if (node < 0)
-    return loom_dataset_new_nothing ();
-
-  const LoomElement *element = loom_net_node (net, (guint)node)->element;
-  const char *source = loom_element_get (element, "source");
-  LoomDatasetOptions options = { .get = get_attribute, .data = element, .folder = folder };
-
-  if (!source)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "Node %s names no source of data.",
-                   loom_net_node (net, (guint)node)->path);
-      return NULL;
-    }
-  return loom_dataset_open (source, &options, error);
-}
 
 GPtrArray *
 trainer_dataset_sample (const LoomDataset *dataset, LoomSplit split, gint64 n, GError **error)

@@ -1,9 +1,9 @@
 /* What the files of the trainer share: its struct and its parts.
  *
- * loom-trainer.c builds and frees it, trainer-loop.c runs it, trainer-commands.c obeys other threads, trainer-plans.c makes steps ready, trainer-data.c opens
- * data sets, trainer-folder.c owns the run's folder and events, trainer-checkpoint.c what a run resumes from, and
- * trainer-snapshot.c what observers look at; trainer-metrics.c gathers metrics, trainer-watch.c knows the best epoch, and
- * trainer-transfer.c the weights that were there before. */
+ * loom-trainer.c builds and frees it, trainer-loop.c runs it, trainer-commands.c obeys other threads, trainer-plans.c
+ * makes steps ready, trainer-data.c opens data sets, trainer-folder.c owns the run's folder and events,
+ * trainer-checkpoint.c what a run resumes from, and trainer-snapshot.c what observers look at; trainer-metrics.c
+ * gathers metrics, trainer-watch.c knows the best epoch, and trainer-transfer.c the weights that were there before. */
 #pragma once
 
 #include "engine/data/loom-loader.h"
@@ -22,8 +22,6 @@ LoomGraph *trainer_apply_options (const LoomGraph *graph, const LoomTrainerOptio
 
 /* ---- data ---- */
 
-/* Opens what the net's dataset node names; -1: the one without ports. */
-LoomDataset *trainer_dataset_open (const LoomNet *net, int node, const char *folder, GError **error);
 /* The first n samples of a split in file order: an array of LoomTensor, one a port. */
 GPtrArray *trainer_dataset_sample (const LoomDataset *dataset, LoomSplit split, gint64 n, GError **error);
 /* What evaluation uses: val, else test; LOOM_N_SPLITS when the data has neither. */
@@ -223,12 +221,12 @@ struct _LoomTrainer
   LoomTrainerWatch watch;
   LoomTransfer *transfer; /* NULL: it began from nothing but the seed */
   double base_lr, lr;
-  int lr_slot; /* in the state; -1: the optimiser has none */
-  GArray *rates; /* TrainerRate: of groups that have a rate of their own */
+  int lr_slot;       /* in the state; -1: the optimiser has none */
+  GArray *rates;     /* TrainerRate: of groups that have a rate of their own */
   int momentum_slot; /* which a schedule cycles; -1: none */
   double momentum;
   double eval_loss, *eval_value; /* of the last evaluation: loss and metrics */
-  const LoomDriver *driver; /* NULL: the optimiser is part of the program */
+  const LoomDriver *driver;      /* NULL: the optimiser is part of the program */
 
   char *culprit_node, *culprit_port; /* where it failed */
 

@@ -73,6 +73,9 @@ test_refuses (void)
     "<node id='a' op='linear' out_features='ten'/>",
     "<node id='a' op='linear' out_features='10' bias='maybe'/>",
     "<node id='a' op='relu' nonsense='1'/>",
+    "<node id='a' op='dataset' source='spirals' nosie='5'/>",
+    "<node id='a' op='dataset' source='xor' delimiter=';'/>",
+    "<node id='a' op='dataset' source='spiral'/>",
     "<wire from='a'/>",
     "<nod id='a' op='relu'/>",
   };

@@ -64,6 +64,21 @@ check_ports (const LoomPortSpec *ports)
 }
 
 static void
+check_params (const LoomParamSpec *params)
+{
+  static const char *const reserved[]
+      = { "id", "op", "module", "repeat", "share", "device", "recompute", "frozen", "mute", "title", NULL };
+
+  for (const LoomParamSpec *spec = params; spec != NULL && spec->name != NULL; spec++)
+    {
+      g_assert_true (is_text (spec->doc) && g_str_has_suffix (spec->doc, "."));
+      g_assert_true (spec->minimum <= spec->maximum);
+      g_assert_true (spec->type != LOOM_PARAM_ENUM || g_strv_contains (spec->choices, spec->def));
+      g_assert_false (g_strv_contains (reserved, spec->name));
+    }
+}
+
+static void
 test_descriptors (void)
 {
   LoomCategory last = 0;
@@ -90,13 +105,12 @@ test_descriptors (void)
       g_assert_true (o->samples != NULL || o->category == LOOM_CATEGORY_DATA);
       check_ports (o->inputs);
       check_ports (o->outputs);
-      for (guint i = 0; o->params != NULL && o->params[i].name != NULL; i++)
+      check_params (o->params);
+      for (const LoomOpVariant *v = o->variants != NULL ? o->variants () : NULL; v != NULL && v->value != NULL; v++)
         {
-          const LoomParamSpec *spec = &o->params[i];
-
-          g_assert_true (is_text (spec->doc) && g_str_has_suffix (spec->doc, "."));
-          g_assert_true (spec->minimum <= spec->maximum);
-          g_assert_true (spec->type != LOOM_PARAM_ENUM || g_strv_contains (spec->choices, spec->def));
+          g_assert_true (is_text (v->title) && is_text (v->doc));
+          g_assert_true (g_strv_contains (o->params->choices, v->value));
+          check_params (v->params);
         }
     }
   g_assert_null (loom_op ("lineal"));

@@ -1,0 +1,96 @@
+/* Data sets from the command line: options that are misspelt, and files that are wrong, are said where they matter. */
+#include "tests/cli/cli.h"
+
+#include <string.h>
+
+#define HEAD "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"data\">\n"
+#define TAIL "</graph>\n"
+#define LAYERS                                                                                                         \
+  "<node id=\"fc\" op=\"linear\" out_features=\"2\"/>\n<node id=\"loss\" op=\"cross_entropy\"/>\n"                     \
+  "<wire from=\"data.x\" to=\"fc\"/>\n<wire from=\"fc\" to=\"loss.input\"/>\n"                                         \
+  "<wire from=\"data.y\" to=\"loss.target\"/>\n"                                                                       \
+  "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"8\" epochs=\"1\"/>\n"
+
+/* Whatever reads a graph refuses an option that the source does not have. */
+static void
+test_misspelt (void)
+{
+  static const char *const commands[] = { "check", "train", "plan", "program", "bench" };
+
+  cli_write ("g.xml", HEAD "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"32\" nosie=\"5\"/>\n" LAYERS TAIL);
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    cli_expect (1, "“nosie”. Did you mean “noise”?", commands[i], "g.xml");
+  cli_expect (1, "“nosie”. Did you mean “noise”?", "run", "g.xml", "--out", "fc=o.npy");
+  cli_write ("g.xml", HEAD "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"32\"/>\n" LAYERS TAIL);
+  cli_expect (0, NULL, "check", "g.xml");
+  cli_expect (1, "“turnz”. Did you mean “turns”?", "train", "g.xml", "--set", "data.turnz=1");
+}
+
+/* An option may be an expression over the arguments of the module that it stands in, for training as for checks. */
+static void
+test_expression (void)
+{
+  cli_write ("g.xml", HEAD "<module name=\"points\">\n<arg name=\"count\" type=\"int\"/>\n"
+                           "<node id=\"source\" op=\"dataset\" source=\"spirals\" n=\"{count * 8}\" n_test=\"8\"/>\n"
+                           "<node id=\"x\" op=\"module_output\"/>\n<node id=\"y\" op=\"module_output\"/>\n"
+                           "<wire from=\"source.x\" to=\"x\"/>\n<wire from=\"source.y\" to=\"y\"/>\n</module>\n"
+                           "<node id=\"data\" module=\"points\" count=\"3\"/>\n" LAYERS TAIL);
+  cli_expect (0, NULL, "check", "g.xml");
+  g_auto (CliResult) trained = cli ("train", "g.xml", "--json", "--out", "modular", NULL);
+
+  g_assert_cmpint (trained.status, ==, 0);
+  /* 24 samples are three batches of eight. */
+  g_assert_nonnull (strstr (trained.out, "{\"event\":\"done\",\"step\":3"));
+}
+
+/* What is wrong with the data is said, and not what it leads to. */
+static void
+test_run_error (void)
+{
+  cli_write ("g.xml", HEAD "<node id=\"data\" op=\"dataset\" source=\"csv\" path=\"t.csv\" target=\"y\"/>\n"
+                           "<node id=\"other\" op=\"input\" shape=\"2\"/>\n<node id=\"r\" op=\"relu\"/>\n"
+                           "<wire from=\"other\" to=\"r\"/>\n" LAYERS TAIL);
+  cli_write ("t.csv", "a,b,y\n1,2,0\n1,oops,1\n");
+  cli_save ("other.npy", LOOM_F32, 1, (const gint64[]){ 2 }, (const double[]){ 1, 2 });
+  cli_expect (1, "Node data: “./t.csv” line 3, column “b”: “oops” is no number.", "run", "g.xml", "--out", "fc=o.npy");
+  /* Who asks for something else does not need it. */
+  cli_expect (0, NULL, "run", "g.xml", "--in", "other=other.npy", "--out", "r=o.npy");
+  cli_write ("t.csv", "a,b,y\n");
+  cli_expect (1, "Node data: ", "run", "g.xml", "--out", "fc=o.npy");
+}
+
+/* Each source's options are told, with their sentences. */
+static void
+test_reference (void)
+{
+  g_auto (CliResult) help = cli ("ops", "dataset", NULL), markdown = cli ("ops", "--markdown", NULL),
+                     json = cli ("ops", "--json", NULL);
+  const CliResult *texts[] = { &help, &markdown, &json };
+
+  for (guint t = 0; t < G_N_ELEMENTS (texts); t++)
+    for (const LoomDatasetClass *const *klass = loom_dataset_classes (); *klass != NULL; klass++)
+      for (const LoomDatasetParam *param = loom_dataset_class_params (*klass); param->name != NULL; param++)
+        {
+          g_autofree char *doc = t == 2 ? g_strescape (param->doc, NULL) : NULL;
+
+          /* JSON escapes quotes alone; sentences with other letters are looked for in the two texts. */
+          if (t < 2 || g_str_is_ascii (param->doc))
+            g_assert_nonnull (strstr (texts[t]->out, doc != NULL ? doc : param->doc));
+        }
+}
+
+int
+main (int argc, char **argv)
+{
+  int status;
+
+  g_test_init (&argc, &argv, NULL);
+  cli_enter ();
+  g_test_add_func ("/data/misspelt", test_misspelt);
+  g_test_add_func ("/data/expression", test_expression);
+  g_test_add_func ("/data/run-error", test_run_error);
+  g_test_add_func ("/data/reference", test_reference);
+  status = g_test_run ();
+  cli_leave ();
+  return status;
+}
