@@ -217,12 +217,6 @@ find_reading (LoomPredictor *self, GError **error)
   return FALSE;
 }
 
-static const char *
-get_attribute (gconstpointer data, const char *name)
-{
-  return loom_element_get (data, name);
-}
-
 static gboolean
 open_reading (LoomPredictor *self, GError **error)
 {
@@ -246,12 +240,9 @@ open_reading (LoomPredictor *self, GError **error)
       }
   if (!is_dataset (node))
     return TRUE;
-  const char *source = loom_element_get (node->element, "source");
-  LoomDatasetOptions options
-      = { .get = get_attribute, .data = node->element, .folder = loom_graph_get_folder (self->graph) };
   self->dataset_node = node->element;
-  self->is_text = g_strcmp0 (source, "text") == 0;
-  self->dataset = loom_dataset_open (source ? source : "", &options, &local);
+  self->is_text = g_strcmp0 (loom_element_get (node->element, "source"), "text") == 0;
+  self->dataset = loom_net_open_dataset (self->net, (int)self->input.node, loom_graph_get_folder (self->graph), &local);
   if (!self->dataset)
     self->no_dataset = g_strdup (local->message);
   return TRUE;
