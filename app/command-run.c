@@ -89,6 +89,18 @@ read_doors (Run *r)
           return command_usage (r->command, "%s takes NODE.PORT=FILE.npy, not “%s”.", lists[l].option, *word);
         g_ptr_array_add (lists[l].doors, door);
       }
+  /* Two answers cannot have one place; a device such as /dev/null takes any number. */
+  for (guint i = 0; i < r->outs->len; i++)
+    for (guint k = 0; k < i; k++)
+      {
+        const Door *one = r->outs->pdata[k], *other = r->outs->pdata[i];
+        g_autofree char *a = loom_file_target (one->file), *b = loom_file_target (other->file);
+        g_autofree char *full_a = g_canonicalize_filename (a, NULL), *full_b = g_canonicalize_filename (b, NULL);
+        if (g_str_equal (full_a, full_b)
+            && (!g_file_test (a, G_FILE_TEST_EXISTS) || g_file_test (a, G_FILE_TEST_IS_REGULAR)))
+          return command_usage (r->command, "--out %s and --out %s name the same file, “%s”.", one->port, other->port,
+                                other->file);
+      }
   if (r->grad)
     r->grad_door = door_new (r->grad, FALSE);
   return 0;

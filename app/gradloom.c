@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,9 @@ int
 main (int argc, char **argv)
 {
   spin_shortly (argv);
+  /* A limit on the size of files then is an error of the write that meets it, which has a sentence, and no silent end.
+   */
+  signal (SIGXFSZ, SIG_IGN);
 
   /* Messages may be translated, numbers may not: files and JSON are in the C locale. */
   setlocale (LC_ALL, "");

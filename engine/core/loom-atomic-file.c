@@ -28,6 +28,11 @@ set_io_error (GError **error, const char *path, int errnum)
   if (errnum == ENOSPC || errnum == EDQUOT)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
                  "“%s” could not be written, because the disk is full; free some space and try again.", path);
+  else if (errnum == EFBIG)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
+                 "“%s” could not be written, because it would be larger than this process or its file system allows; "
+                 "“ulimit -f” shows the limit.",
+                 path);
   else
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be written: %s.", path, g_strerror (errnum));
   return FALSE;

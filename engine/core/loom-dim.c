@@ -367,35 +367,44 @@ loom_shape_to_attribute (const LoomShape *s)
   return format_shape (s, ",", "");
 }
 
-/* One dimension, "28", "B" or "2BT", with blanks around it; moves *text behind it. */
+/* One dimension, "28", "B", "2BT" or "T*3", with blanks around numbers and letters; moves *text behind it. */
 static gboolean
 parse_dim (const char **text, LoomDim *out)
 {
   char symbols[LOOM_DIM_MAX_SYMBOLS];
   const char *p = *text;
-  gboolean has_number = FALSE;
-  gint64 coef = 0;
+  gboolean more;
+  gint64 coef = 1;
   int n = 0;
 
-  while (*p == ' ')
-    p++;
-  for (; g_ascii_isdigit (*p); p++)
+  do
     {
-      if (__builtin_mul_overflow (coef, 10, &coef) || __builtin_add_overflow (coef, *p - '0', &coef))
+      gint64 number = 0;
+      const char *begin;
+
+      while (*p == ' ')
+        p++;
+      begin = p;
+      for (; g_ascii_isdigit (*p); p++)
+        if (__builtin_mul_overflow (number, 10, &number) || __builtin_add_overflow (number, *p - '0', &number))
+          return FALSE;
+      if (p > begin && __builtin_mul_overflow (coef, number, &coef))
         return FALSE;
-      has_number = TRUE;
-    }
-  for (; g_ascii_isupper (*p); p++)
-    {
-      if (n == LOOM_DIM_MAX_SYMBOLS)
+      for (; g_ascii_isupper (*p); p++)
+        {
+          if (n == LOOM_DIM_MAX_SYMBOLS)
+            return FALSE;
+          symbols[n++] = *p;
+        }
+      if (p == begin)
         return FALSE;
-      symbols[n++] = *p;
+      while (*p == ' ')
+        p++;
+      more = *p == '*';
+      p += more;
     }
-  if (!has_number && n == 0)
-    return FALSE;
-  while (*p == ' ')
-    p++;
-  *out = make_dim (has_number ? coef : 1, symbols, n);
+  while (more);
+  *out = make_dim (coef, symbols, n);
   *text = p;
   return TRUE;
 }

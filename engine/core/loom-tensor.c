@@ -318,6 +318,14 @@ convert_elements (const LoomTensor *from, LoomTensor *to, gboolean exact, GError
           double value = loom_tensor_get (from, i);
 
           loom_tensor_set (to, i, value);
+          if (to->dtype == LOOM_F32 && isfinite (value) && isinf (((const float *)to->data)[i]))
+            {
+              g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                           "Its element %" G_GINT64_FORMAT " is %.6g, which is larger than single precision holds "
+                           "(3.4e38). Scale the numbers.",
+                           i, value);
+              return FALSE;
+            }
           if (exact && !to_float && loom_tensor_get (to, i) != value)
             return inexact (from, i, to->dtype, error);
         }

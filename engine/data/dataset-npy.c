@@ -110,7 +110,10 @@ load_file (const LoomDataset *self, guint port, const char *path, GError **error
     }
   if (raw->dtype == type->dtype || (raw->dtype == LOOM_U8 && type->dtype == LOOM_F32))
     return g_steal_pointer (&raw);
-  return loom_tensor_convert (raw, type->dtype, FALSE, error);
+  LoomTensor *t = loom_tensor_convert (raw, type->dtype, FALSE, error);
+  if (t == NULL)
+    g_prefix_error (error, "“%s”: ", path);
+  return t;
 }
 
 /* Loads the files named by two options; data[1] stays NULL without a y. */

@@ -37,8 +37,17 @@ read_field (LoomCsvReader *self, gboolean *more, GError **error)
           *to++ = *self->p++;
         }
       self->p++;
+      while (self->p < self->end && *self->p == ' ' && self->delimiter != ' ')
+        self->p++;
+      if (self->p < self->end && *self->p != self->delimiter && *self->p != '\n' && *self->p != '\r')
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                       "“%s” line %d: something follows the closing quote of a field. Write a quote within a field "
+                       "twice.",
+                       self->path, self->line);
+          return FALSE;
+        }
     }
-  /* What follows a closing quote belongs to the field, as in spreadsheets. */
   while (self->p < self->end && *self->p != self->delimiter && *self->p != '\n' && *self->p != '\r')
     *to++ = *self->p++;
 

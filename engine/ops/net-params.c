@@ -319,6 +319,23 @@ parse_open_shape (const char *text, LoomShape *shape)
   return TRUE;
 }
 
+/* The two slips that are made most: a symbol in lower case, and more dimensions than a tensor has. */
+static void
+complain_shape (LoomInfer *infer, const LoomParamSpec *spec, const char *text)
+{
+  LoomFault *fault
+      = complain (infer, spec->name, "%s is “%.60s”, which is no shape such as “B,1,28,28”.", spec->name, text);
+  g_autofree char *upper = g_ascii_strup (text, -1);
+  g_auto (GStrv) items = g_strsplit (text, ",", -1);
+  LoomShape shape;
+
+  if (strcmp (upper, text) != 0 && loom_shape_parse (upper, &shape))
+    loom_fault_set_fix (fault, spec->name, upper, "Symbols are capital letters: “%s”.", upper);
+  else if (g_strv_length (items) > LOOM_SHAPE_MAX_RANK)
+    loom_fault_set_fix (fault, NULL, NULL, "It has %u dimensions; a tensor has %d at most.", g_strv_length (items),
+                        LOOM_SHAPE_MAX_RANK);
+}
+
 static gboolean
 parse_param (LoomInfer *infer, const LoomParamSpec *spec, const char *text, NetParam *param)
 {
@@ -359,7 +376,7 @@ parse_param (LoomInfer *infer, const LoomParamSpec *spec, const char *text, NetP
       param->shape = loom_net_alloc (&infer->net->arena, sizeof (LoomShape));
       if (spec->minimum < 0 ? parse_open_shape (text, param->shape) : loom_shape_parse (text, param->shape))
         return TRUE;
-      complain (infer, spec->name, "%s is “%.60s”, which is no shape such as “B,1,28,28”.", spec->name, text);
+      complain_shape (infer, spec, text);
       return FALSE;
     case LOOM_PARAM_DTYPE:
       {

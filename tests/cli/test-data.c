@@ -2,6 +2,7 @@
 #include "tests/cli/cli.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #define HEAD "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"data\">\n"
 #define TAIL "</graph>\n"
@@ -59,6 +60,58 @@ test_run_error (void)
   cli_expect (1, "Node data: ", "run", "g.xml", "--out", "fc=o.npy");
 }
 
+/* Numbers and quotes that cannot be meant. */
+static void
+test_wrong_values (void)
+{
+  cli_write ("g.xml",
+             HEAD "<node id=\"data\" op=\"dataset\" source=\"csv\" path=\"t.csv\" target=\"y\"/>\n" LAYERS TAIL);
+  cli_write ("t.csv", "a,b,y\n1,\"2\"3,0\n");
+  cli_expect (1, "line 2: something follows the closing quote", "run", "g.xml", "--out", "fc=o.npy");
+  cli_write ("t.csv", "a,b,y\n1,\"2\" ,0\n\"3\",4,1\n");
+  cli_expect (0, NULL, "run", "g.xml", "--out", "fc=o.npy");
+
+  cli_write ("r.xml", HEAD "<node id=\"x\" op=\"input\" shape=\"2\"/>\n<node id=\"r\" op=\"relu\"/>\n"
+                           "<wire from=\"x\" to=\"r\"/>\n" TAIL);
+  cli_save ("x.npy", LOOM_F64, 1, (const gint64[]){ 2 }, (const double[]){ 1, 1e300 });
+  cli_expect (1, "1e+300", "run", "r.xml", "--in", "x=x.npy", "--out", "r=o.npy");
+  cli_expect (0, NULL, "run", "r.xml", "--in", "x=x.npy", "--out", "r=o.npy", "--dtype", "f64");
+  cli_expect (2, "name the same file", "run", "r.xml", "--in", "x=x.npy", "--out", "r=o.npy", "--out", "x=./o.npy");
+}
+
+/* A dimension is an integer times symbols. */
+static void
+test_shapes (void)
+{
+  cli_write ("p.xml", HEAD "<node id=\"x\" op=\"input\" shape=\"B,T*3, 2*T*C\"/>\n" TAIL);
+  g_auto (CliResult) product = cli ("check", "p.xml", "--json", NULL);
+  g_assert_nonnull (strstr (product.out, "\"shape\":\"B,3T,2CT\""));
+  cli_write ("p.xml", HEAD "<node id=\"x\" op=\"input\" shape=\"b,3\"/>\n" TAIL);
+  cli_expect (1, "capital letters: “B,3”", "check", "p.xml");
+  cli_write ("p.xml", HEAD "<node id=\"x\" op=\"input\" shape=\"1,1,1,1,1,1,1,1,1\"/>\n" TAIL);
+  cli_expect (1, "It has 9 dimensions; a tensor has 8 at most.", "check", "p.xml");
+  cli_write ("p.xml", HEAD "<node id=\"x\" op=\"input\" shape=\"B,T*\"/>\n" TAIL);
+  cli_expect (1, "no shape", "check", "p.xml");
+}
+
+/* A file that may not grow is an error with a sentence, and no silent end by a signal. */
+static void
+test_file_limit (void)
+{
+  struct rlimit before, small;
+
+  cli_write ("s.xml", HEAD "<node id=\"data\" op=\"dataset\" source=\"random\"/>\n" TAIL);
+  getrlimit (RLIMIT_FSIZE, &before);
+  small = before;
+  small.rlim_cur = 4096;
+  setrlimit (RLIMIT_FSIZE, &small);
+  g_auto (CliResult) r = cli ("run", "s.xml", "--out", "data.x=big.npy", NULL);
+  setrlimit (RLIMIT_FSIZE, &before);
+  g_assert_cmpint (r.status, ==, 5);
+  g_assert_nonnull (strstr (r.err, "ulimit -f"));
+  g_assert_false (g_file_test ("big.npy", G_FILE_TEST_EXISTS));
+}
+
 /* Each source's options are told, with their sentences. */
 static void
 test_reference (void)
@@ -89,6 +142,9 @@ main (int argc, char **argv)
   g_test_add_func ("/data/misspelt", test_misspelt);
   g_test_add_func ("/data/expression", test_expression);
   g_test_add_func ("/data/run-error", test_run_error);
+  g_test_add_func ("/data/wrong-values", test_wrong_values);
+  g_test_add_func ("/data/shapes", test_shapes);
+  g_test_add_func ("/data/file-limit", test_file_limit);
   g_test_add_func ("/data/reference", test_reference);
   status = g_test_run ();
   cli_leave ();
