@@ -28,7 +28,7 @@ typedef enum {
   LOOM_STATUS_OUT_OF_MEMORY,
   LOOM_STATUS_DEVICE,        /* the device or its driver failed */
   LOOM_STATUS_INVALID,       /* the spec contradicts itself: a planner's bug */
-  LOOM_STATUS_INDEX          /* data named a row or class that does not exist */
+  LOOM_STATUS_INDEX          /* data that has no result: a row or class that does not exist, a singular matrix */
 } LoomStatus;
 
 /* One sentence for the user, filled by whoever returns a status other than OK. */
@@ -109,10 +109,12 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  fill               → y                       LoomFillAttrs
  *  iota               → y                       LoomIotaAttrs
  *  random             seed, step → y            LoomRandomAttrs
+ *  require            x, ok → y                 LoomRequireAttrs
  *  cholesky           a → l                     none
  *  triangular_solve   a, b → x                  LoomTriangularSolveAttrs
  *  solve              a, b → x, lu, perm        LoomSolveAttrs
  *  det                a → d, lu                 none
+ *  cofactor           a → c, lu, rows, columns  none
  *  grad_stats         g… → sumsq, finite        none
  *  sgd_step, adam_step                          see below
  *  rmsprop_step, adagrad_step, adadelta_step, nadam_step, adamax_step,
@@ -288,7 +290,9 @@ typedef struct {
 /* Linear algebra on batches of square matrices a […,n,n], b and x […,n,m], all with the same leading axes. cholesky
  * gives the lower factor of (a + aᵀ)/2. solve finds x with a·x = b, or aᵀ·x = b, by elimination with partial pivoting;
  * lu […,n,n] and perm i64 […,n] are room to work in, and keep the factors. A matrix without a solution (singular, not
- * positive definite) gives NaN throughout; the det […] of a singular one is 0. */
+ * positive definite) makes run() of solve and cholesky return LOOM_STATUS_INDEX with its place in the batch, and NaN in
+ * a matrix gives NaN; the det […] of a singular one is 0. cofactor gives the slopes of det, of singular matrices too;
+ * lu, and rows and columns i64 […,n], are room to work in. */
 typedef struct {
   bool upper, transpose, unitriangular; /* op (a)·x = b; the other half of a is not read */
 } LoomTriangularSolveAttrs;
@@ -299,11 +303,22 @@ typedef struct {
 
 /* Philox 4x32-10 (kernels/philox.h): element i is a function of (seed, stream,
  * step, i) alone, so it is the same on every device and for any thread count.
- * seed and step are i64 scalars. Uniform in [0,1) or standard normal. */
+ * seed and step are i64 scalars. Floats are uniform in [0,1), standard normal, or
+ * exponential with mean 1 (never 0); i64 are uniform in 0 … 2⁶³-1. */
+typedef enum { LOOM_RANDOM_UNIFORM, LOOM_RANDOM_NORMAL, LOOM_RANDOM_EXPONENTIAL } LoomRandomKind;
+
 typedef struct {
-  bool normal;
+  LoomRandomKind kind; /* of floats */
   uint64_t stream; /* hash of the node's path */
 } LoomRandomAttrs;
+
+/* require: y is x, where every element of ok (bool, of any shape) is true. Else run()
+ * returns LOOM_STATUS_INDEX, and the message is `what` and the first element's place. */
+#define LOOM_REQUIRE_TEXT 160
+
+typedef struct {
+  char what[LOOM_REQUIRE_TEXT];
+} LoomRequireAttrs;
 
 /* grad_stats: n gradients in; sumsq is Σ g² over all, accumulated in f64 in a
  * fixed order, stored as the float type; finite is the float 1 when every

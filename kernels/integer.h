@@ -1,7 +1,7 @@
 /* Whole-number arithmetic that C leaves undefined or rounds another way: what the
  * integer forms of scalar.h's formulas call.
  *
- * A division by zero gives 0 here: a kernel cannot raise an error for one element.
+ * A division by zero gives 0 here: the operators put the primitive `require` before it.
  * The smallest integer divided by -1 wraps, as addition and multiplication do. */
 #ifndef LOOM_INTEGER_H
 #define LOOM_INTEGER_H

@@ -1,8 +1,9 @@
 /* Loops of linear algebra on one matrix, for type T: factorisations and solutions, row major.
  *
  * Included by ref and by cpu with T and FN defined, once for each type. Matrices of graphs are small and come in
- * batches, so these are the textbook's loops; sums run in double. A matrix that has no solution gives NaN throughout
- * (PyTorch raises an error instead), which training reports with the node's name like any other NaN. */
+ * batches, so these are the textbook's loops; sums run in double. Where a matrix has no solution a function returns
+ * false, as PyTorch raises an error. NaN is no such case: it gives NaN, so that training names the node where it began.
+ */
 
 /* A (or its transpose) = Pᵀ L U by Doolittle with partial pivoting: L without its diagonal of ones and U lie in lu;
  * row i of the product is row perm[i] of A where perm is not NULL. Returns the permutation's sign, or 0 for a singular
@@ -24,7 +25,7 @@ FN (lu_factor) (int64_t n, const T *a, bool transpose, T *lu, int64_t *perm)
       for (int64_t i = k + 1; i < n; i++)
         if (fabs ((double)lu[i * n + k]) > fabs ((double)lu[best * n + k]))
           best = i;
-      if (!(fabs ((double)lu[best * n + k]) > 0))
+      if (lu[best * n + k] == 0)
         return 0;
       if (best != k)
         {
@@ -78,21 +79,18 @@ FN (triangular) (int64_t n, int64_t m, const T *a, bool upper, bool transpose, b
     }
 }
 
-/* X with A X = B or Aᵀ X = B. lu and perm are left with the factors. */
-static void
+/* X with A X = B or Aᵀ X = B. lu and perm are left with the factors. False where A is singular. */
+static bool
 FN (solve) (int64_t n, int64_t m, const T *a, bool transpose, const T *b, T *x, T *lu, int64_t *perm)
 {
   if (FN (lu_factor) (n, a, transpose, lu, perm) == 0)
-    {
-      for (int64_t i = 0; i < n * m; i++)
-        x[i] = (T)NAN;
-      return;
-    }
+    return false;
   for (int64_t i = 0; i < n; i++)
     for (int64_t c = 0; c < m; c++)
       x[i * m + c] = b[perm[i] * m + c];
   FN (triangular) (n, m, lu, false, false, true, x, x);
   FN (triangular) (n, m, lu, true, false, false, x, x);
+  return true;
 }
 
 static T
@@ -105,8 +103,107 @@ FN (det) (int64_t n, const T *a, T *lu)
   return (T)d;
 }
 
-/* The lower factor of (A + Aᵀ) / 2, so that both halves of a matrix count alike. */
+/* P A Q = L U with the largest element left as each pivot, L without its diagonal of ones: the zero pivots of a
+ * singular matrix come last. Row i of the product is row rows[i] of A, column j its column columns[j]. Returns how many
+ * pivots are not 0, and the sign of both permutations. */
+static int64_t
+FN (lu_complete) (int64_t n, const T *a, T *lu, int64_t *rows, int64_t *columns, int *sign)
+{
+  *sign = 1;
+  for (int64_t i = 0; i < n * n; i++)
+    lu[i] = a[i];
+  for (int64_t i = 0; i < n; i++)
+    rows[i] = columns[i] = i;
+  for (int64_t k = 0; k < n; k++)
+    {
+      int64_t row = k, column = k, t;
+
+      for (int64_t i = k; i < n; i++)
+        for (int64_t j = k; j < n; j++)
+          if (fabs ((double)lu[i * n + j]) > fabs ((double)lu[row * n + column]))
+            {
+              row = i;
+              column = j;
+            }
+      if (lu[row * n + column] == 0)
+        return k;
+      *sign = (row != k) == (column != k) ? *sign : -*sign;
+      for (int64_t j = 0; j < n; j++)
+        {
+          T x = lu[k * n + j];
+
+          lu[k * n + j] = lu[row * n + j];
+          lu[row * n + j] = x;
+        }
+      for (int64_t i = 0; i < n; i++)
+        {
+          T x = lu[i * n + k];
+
+          lu[i * n + k] = lu[i * n + column];
+          lu[i * n + column] = x;
+        }
+      t = rows[k], rows[k] = rows[row], rows[row] = t;
+      t = columns[k], columns[k] = columns[column], columns[column] = t;
+      for (int64_t i = k + 1; i < n; i++)
+        {
+          double f = (double)lu[i * n + k] / lu[k * n + k];
+
+          lu[i * n + k] = (T)f;
+          for (int64_t j = k + 1; j < n; j++)
+            lu[i * n + j] = (T)(lu[i * n + j] - f * lu[k * n + j]);
+        }
+    }
+  return n;
+}
+
+/* Element (i, j) of the adjugate of P A Q, the product of those of U and L: with d = det (U) and all pivots it is
+ * d U⁻¹ L⁻¹; with the last pivot 0, so that U = (V w; 0 0), adj (U) has one column (-V⁻¹ w, 1) det (V), which meets the
+ * last row of L⁻¹; with more zeros it is 0. c gets the transpose, by the rows and columns of A: the cofactors, which
+ * are the slopes of det. No matrix is an exception (Higham, "What is the adjugate of a matrix?", 2020). */
 static void
+FN (cofactor) (int64_t n, const T *a, T *c, T *lu, int64_t *rows, int64_t *columns)
+{
+  int sign;
+  int64_t rank = FN (lu_complete) (n, a, lu, rows, columns, &sign);
+  double d = sign;
+
+  for (int64_t i = 0; i < rank; i++)
+    d *= lu[i * n + i];
+  for (int64_t j = 0; j < n; j++)
+    {
+      double last; /* (L⁻¹)[n-1, j] of a singular matrix */
+
+      for (int64_t i = 0; rank + 1 < n && i < n; i++)
+        c[rows[j] * n + columns[i]] = 0;
+      if (rank + 1 < n)
+        continue;
+      /* Column j of L⁻¹, from its 1 downwards. */
+      for (int64_t i = 0; i < n; i++)
+        {
+          double sum = i == j;
+
+          for (int64_t k = j; k < i; k++)
+            sum -= (double)lu[i * n + k] * c[rows[j] * n + columns[k]];
+          c[rows[j] * n + columns[i]] = (T)sum;
+        }
+      last = c[rows[j] * n + columns[n - 1]];
+      for (int64_t i = n - 1; i >= 0; i--)
+        {
+          T *x = c + rows[j] * n;
+          double sum = rank == n ? (double)x[columns[i]] : i == n - 1 ? last : -(double)lu[i * n + n - 1] * last;
+
+          for (int64_t k = i + 1; k < rank; k++)
+            sum -= (double)lu[i * n + k] * x[columns[k]];
+          x[columns[i]] = (T)(i < rank ? sum / lu[i * n + i] : sum);
+        }
+      for (int64_t i = 0; i < n; i++)
+        c[rows[j] * n + i] = (T)(c[rows[j] * n + i] * d);
+    }
+}
+
+/* The lower factor of (A + Aᵀ) / 2, so that both halves of a matrix count alike. False where it is not positive
+ * definite. */
+static bool
 FN (cholesky) (int64_t n, const T *a, T *l)
 {
   for (int64_t i = 0; i < n; i++)
@@ -116,12 +213,9 @@ FN (cholesky) (int64_t n, const T *a, T *l)
 
         for (int64_t k = 0; j <= i && k < j; k++)
           sum -= (double)l[i * n + k] * l[j * n + k];
-        if (i == j && !(sum > 0))
-          {
-            for (int64_t k = 0; k < n * n; k++)
-              l[k] = (T)NAN;
-            return;
-          }
+        if (i == j && sum <= 0)
+          return false;
         l[i * n + j] = (T)(i == j ? sqrt (sum) : j < i ? sum / l[j * n + j] : 0);
       }
+  return true;
 }

@@ -50,6 +50,21 @@ loom_philox (uint64_t seed, uint64_t stream, uint64_t step, uint64_t block, uint
  * tensor comes from the same words by Box and Muller: of words (u, v) = (0, 1) or
  * (2, 3), sqrt(-2 ln(1 - u)) times cos(2πv) for even i and sin(2πv) for odd i. */
 
+/* Element i of a tensor of whole numbers: the words 2·(i % 2) and 2·(i % 2) + 1 of block i / 2, as 63 bits. Whole
+ * numbers below any n that is used are then even enough by a remainder: n / 2⁶³ of them come once too often. */
+LOOM_PHILOX_FN int64_t
+loom_philox_whole (uint32_t low, uint32_t high)
+{
+  return (int64_t)(((uint64_t)high << 32 | low) >> 1);
+}
+
+/* The logarithm of this is an exponential random number with its sign turned: between 0 and 1 and never either. */
+LOOM_PHILOX_FN double
+loom_philox_open (uint32_t word)
+{
+  return ((double)word + 0.5) * (1.0 / 4294967296.0);
+}
+
 /* 24 random bits as a float in [0, 1): exact in f32, hence equal everywhere. */
 LOOM_PHILOX_FN float
 loom_philox_uniform (uint32_t word)

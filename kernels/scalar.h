@@ -10,6 +10,14 @@
 #ifndef LOOM_SCALAR_H
 #define LOOM_SCALAR_H
 
+/* A quotient of floats rounded down, by the remainder as Python and PyTorch do it: 1 by 0.1 goes nine times, because
+ * the f64 next to 0.1 is a little more than that, although the rounded quotient is 10. An infinite x has no remainder:
+ * NaN. */
+#define LOOM_FLOAT_DIV_FLOOR(x, y)                                                                                     \
+  ((y) == 0 ? (x) / (y)                                                                                                \
+            : LOOM_M_RINT (((x)-LOOM_M_FMOD (x, y)) / (y))                                                             \
+                  - (LOOM_M_FMOD (x, y) != 0 && ((y) < 0) != (LOOM_M_FMOD (x, y) < 0)))
+
 /* clang-format off */
 #define LOOM_SCALAR_OPS(X)                                                                   \
   X (ID,      "id",      1, a)                                                               \

@@ -6,6 +6,8 @@
 #ifndef LOOM_SHAPE_H
 #define LOOM_SHAPE_H
 
+#include <stdio.h>
+
 #include "kernels/backend.h"
 
 /* Strides of d in elements. An NHWC tensor is logical [N,C,H,W] with C innermost. */
@@ -85,6 +87,24 @@ loom_index_offset (int rank, const int64_t *index, const int64_t *stride)
   return offset;
 }
 
+#define LOOM_PLACE_TEXT 200
+
+/* " at [2, 0]", where element e of such a tensor stands; nothing for a scalar. */
+static inline const char *
+loom_place_text (char text[LOOM_PLACE_TEXT], int rank, const int64_t *dim, int64_t e)
+{
+  int64_t index[LOOM_MAX_RANK];
+  int n = 0;
+
+  text[0] = '\0';
+  for (int i = rank - 1; i >= 0; e /= dim[i], i--)
+    index[i] = e % dim[i];
+  for (int i = 0; i < rank; i++)
+    n += snprintf (text + n, LOOM_PLACE_TEXT - (size_t)n, "%s%lld%s", i == 0 ? " at [" : ", ", (long long)index[i],
+                   i == rank - 1 ? "]" : "");
+  return text;
+}
+
 /* Product of dim[from] … dim[to-1]. */
 static inline int64_t
 loom_dim_product (const LoomTensorDesc *d, int from, int to)
@@ -94,6 +114,31 @@ loom_dim_product (const LoomTensorDesc *d, int from, int to)
   for (int i = from; i < to; i++)
     n *= d->dim[i];
   return n;
+}
+
+/* What solve and cholesky return for matrix q of a batch. */
+static inline LoomStatus
+loom_singular (LoomMessage *message, const LoomTensorDesc *a, int64_t q)
+{
+  char place[LOOM_PLACE_TEXT];
+
+  snprintf (message->text, sizeof message->text,
+            "the matrix%s is singular: it has no inverse, and a system with it has no one solution",
+            loom_place_text (place, a->rank - 2, a->dim, q));
+  return LOOM_STATUS_INDEX;
+}
+
+static inline LoomStatus
+loom_not_positive (LoomMessage *message, const LoomTensorDesc *a, int64_t q)
+{
+  char place[LOOM_PLACE_TEXT];
+
+  snprintf (
+      message->text, sizeof message->text,
+      "the matrix%s is not positive definite, so it has no Cholesky factor. Adding a small number to its diagonal "
+      "often helps",
+      loom_place_text (place, a->rank - 2, a->dim, q));
+  return LOOM_STATUS_INDEX;
 }
 
 /* The last two axes as a matrix, and how many such there are. */

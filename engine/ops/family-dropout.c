@@ -54,7 +54,8 @@ loom_op_dropout_mask (LoomLower *ctx, LoomValue *scale)
       return 0;
     }
   rate = loom_cast (p, loom_lower_hyper (ctx, "p"), dtype);
-  mask = loom_cast (p, loom_binary (p, LOOM_SCALAR_GE, loom_lower_random (ctx, rank, dims), rate), dtype);
+  mask = loom_cast (
+      p, loom_binary (p, LOOM_SCALAR_GE, loom_lower_random (ctx, LOOM_RANDOM_UNIFORM, 0, rank, dims), rate), dtype);
   keep = loom_binary (p, LOOM_SCALAR_SUB, loom_const (p, dtype, 1), rate);
   /* The guard makes p = 1 give zeros, not 0/0. */
   *scale
@@ -74,4 +75,36 @@ loom_op_lower_dropout (LoomLower *ctx)
   loom_lower_output (
       ctx, 0,
       loom_binary (p, LOOM_SCALAR_MUL, loom_binary (p, LOOM_SCALAR_MUL, loom_lower_input (ctx, 0), mask), scale));
+}
+
+/* ---- alpha dropout ------------------------------------------------------ */
+
+/* What selu gives for minus infinity: −λα. */
+#define LOWEST (-1.7580993408473766)
+
+/* Dropped elements become the lowest value v; a and b then bring mean and variance back to 0 and 1: with q = 1 - p,
+ * a = 1/√(q·(1 + p·v²)) and b = -a·p·v. */
+void
+loom_op_lower_alpha_dropout (LoomLower *ctx)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue x = loom_lower_input (ctx, 0), scale, mask = loom_op_dropout_mask (ctx, &scale), rate, a, b, v;
+  LoomDType dtype = loom_op_desc (ctx, x).dtype;
+  LoomValue one = loom_const (p, dtype, 1), lowest = loom_const (p, dtype, LOWEST);
+
+  if (mask == 0)
+    return;
+  rate = loom_cast (p, loom_lower_hyper (ctx, "p"), dtype);
+  v = loom_ternary (p, LOOM_SCALAR_FMA, rate, loom_const (p, dtype, LOWEST * LOWEST), one);
+  /* The scale is 1/q, and 0 where everything is dropped, which leaves zeros as PyTorch does. */
+  a = loom_unary (p, LOOM_SCALAR_SQRT, loom_binary (p, LOOM_SCALAR_DIV, scale, v));
+  b = loom_binary (p, LOOM_SCALAR_MUL, loom_binary (p, LOOM_SCALAR_MUL, a, rate), loom_const (p, dtype, -LOWEST));
+  x = loom_ternary (p, LOOM_SCALAR_SELECT, mask, x, lowest);
+  loom_lower_output (ctx, 0, loom_ternary (p, LOOM_SCALAR_FMA, x, a, b));
+}
+
+double
+loom_op_alpha_dropout_flops (const LoomInfer *ctx)
+{
+  return 3 * loom_op_output_count (ctx, 0);
 }

@@ -171,6 +171,18 @@ loom_op_infer_division (LoomInfer *ctx)
 }
 
 void
+loom_op_infer_rounded_division (LoomInfer *ctx)
+{
+  const LoomType *out;
+
+  loom_op_infer_binary (ctx);
+  out = loom_infer_get_output (ctx, 0);
+  if (!loom_infer_has_fault (ctx) && !loom_dtype_is_float (out->dtype) && loom_infer_input (ctx, 1) == NULL
+      && loom_infer_float (ctx, second (ctx)) == 0)
+    loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, second (ctx), "Whole numbers cannot be divided by 0.");
+}
+
+void
 loom_op_infer_compare (LoomInfer *ctx)
 {
   LoomDType dtype;
@@ -214,12 +226,25 @@ loom_op_lower_unary (LoomLower *ctx)
 }
 
 void
+loom_op_emit_binary (LoomLower *ctx, LoomScalarOp op)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  LoomValue a = loom_op_operand (ctx, 0), b = loom_op_operand (ctx, 1);
+  gboolean divides
+      = op == LOOM_SCALAR_DIV_TRUNC || op == LOOM_SCALAR_DIV_FLOOR || op == LOOM_SCALAR_FMOD || op == LOOM_SCALAR_MOD;
+  double other;
+
+  /* A number that was given is not 0: loom_op_infer_rounded_division() has seen it. */
+  if (divides && !loom_dtype_is_float (loom_op_desc (ctx, b).dtype) && !loom_value_is_fill (p, b, &other))
+    b = loom_require (p, b, loom_binary (p, LOOM_SCALAR_NE, b, loom_op_const_like (ctx, b, 0)),
+                      "whole numbers cannot be divided by 0, and the divisor is 0");
+  loom_lower_output (ctx, 0, loom_binary (p, op, a, b));
+}
+
+void
 loom_op_lower_binary (LoomLower *ctx)
 {
-  LoomValue a = loom_op_operand (ctx, 0), b = loom_op_operand (ctx, 1);
-
-  loom_lower_output (ctx, 0,
-                     loom_binary (loom_lower_program (ctx), loom_infer_op (loom_lower_infer (ctx))->scalar, a, b));
+  loom_op_emit_binary (ctx, loom_infer_op (loom_lower_infer (ctx))->scalar);
 }
 
 void

@@ -209,8 +209,12 @@ LoomValue loom_lower_weight (LoomLower *ctx, const char *name);
 void loom_lower_commit (LoomLower *ctx, const char *name, LoomValue value);
 /* A parameter with .hyper: the scalar slot's value, in the program's float type. */
 LoomValue loom_lower_hyper (LoomLower *ctx, const char *name);
-/* Uniform [0,1) numbers keyed on seed, this node's path and the step. */
-LoomValue loom_lower_random (LoomLower *ctx, int rank, const gint64 *dims);
+/* Random numbers keyed on seed, this node's path, the step and their place: the same on every device, and again in a
+ * run that goes on. Floats of the program's type: uniform in [0,1), normal, or exponential with mean 1. A node that
+ * draws several times counts them in `which`. */
+LoomValue loom_lower_random (LoomLower *ctx, LoomRandomKind kind, guint which, int rank, const gint64 *dims);
+/* i64, uniform in 0 … 2⁶³-1. */
+LoomValue loom_lower_random_whole (LoomLower *ctx, guint which, int rank, const gint64 *dims);
 void loom_lower_output (LoomLower *ctx, guint i, LoomValue value);
 /* The state slot that is wired into input i, where loom_infer_input_is_state() holds. */
 int loom_lower_input_slot (LoomLower *ctx, guint i);

@@ -168,12 +168,15 @@ hash_path (const char *path)
   return h;
 }
 
-LoomValue
-loom_lower_random (LoomLower *ctx, int rank, const gint64 *dims)
+/* The streams of a node are apart by an odd constant, the golden ratio's; those of paths lie anywhere. */
+static LoomValue
+draw (LoomLower *ctx, LoomRandomKind kind, LoomDType dtype, guint which, int rank, const gint64 *dims)
 {
   LoomProgram *p = ctx->all->program;
   LoomRandomTo attrs
-      = { .kernel.stream = hash_path (ctx->node->path), .dtype = ctx->all->options->float_dtype, .to.rank = rank };
+      = { .kernel = { kind, hash_path (ctx->node->path) + which * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15) },
+          .dtype = dtype,
+          .to.rank = rank };
   const char *draws = ctx->all->options->draws;
   LoomValue in[2] = { loom_program_scalar_i64 (p, "seed", (gint64)ctx->all->options->seed),
                       loom_program_scalar_i64 (p, draws != NULL ? draws : "step", 0) };
@@ -181,6 +184,18 @@ loom_lower_random (LoomLower *ctx, int rank, const gint64 *dims)
   for (int i = 0; i < rank; i++)
     attrs.to.dim[i] = dims[i];
   return loom_emit (p, loom_prim ("random"), &attrs, 2, in, NULL);
+}
+
+LoomValue
+loom_lower_random (LoomLower *ctx, LoomRandomKind kind, guint which, int rank, const gint64 *dims)
+{
+  return draw (ctx, kind, ctx->all->options->float_dtype, which, rank, dims);
+}
+
+LoomValue
+loom_lower_random_whole (LoomLower *ctx, guint which, int rank, const gint64 *dims)
+{
+  return draw (ctx, LOOM_RANDOM_UNIFORM, LOOM_I64, which, rank, dims);
 }
 
 static gpointer

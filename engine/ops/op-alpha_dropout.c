@@ -1,9 +1,6 @@
 /* Alpha dropout, as torch.nn.AlphaDropout (Klambauer et al. 2017, section 3). */
 #include "engine/ops/op-layers.h"
 
-/* What selu gives for minus infinity: −λα. */
-#define LOWEST (-1.7580993408473766)
-
 static void
 infer (LoomInfer *ctx)
 {
@@ -13,33 +10,6 @@ infer (LoomInfer *ctx)
     return;
   loom_infer_output (ctx, 0, x->dtype, &x->shape);
   loom_infer_output (ctx, 1, x->dtype, &x->shape);
-}
-
-/* Dropped elements become the lowest value v; a and b then bring mean and variance back to 0 and 1: with q = 1 - p,
- * a = 1/√(q·(1 + p·v²)) and b = -a·p·v. */
-static void
-lower (LoomLower *ctx)
-{
-  LoomProgram *p = loom_lower_program (ctx);
-  LoomValue x = loom_lower_input (ctx, 0), scale, mask = loom_op_dropout_mask (ctx, &scale), rate, a, b, v;
-  LoomDType dtype = loom_op_desc (ctx, x).dtype;
-  LoomValue one = loom_const (p, dtype, 1), lowest = loom_const (p, dtype, LOWEST);
-
-  if (mask == 0)
-    return;
-  rate = loom_cast (p, loom_lower_hyper (ctx, "p"), dtype);
-  v = loom_ternary (p, LOOM_SCALAR_FMA, rate, loom_const (p, dtype, LOWEST * LOWEST), one);
-  /* The scale is 1/q, and 0 where everything is dropped, which leaves zeros as PyTorch does. */
-  a = loom_unary (p, LOOM_SCALAR_SQRT, loom_binary (p, LOOM_SCALAR_DIV, scale, v));
-  b = loom_binary (p, LOOM_SCALAR_MUL, loom_binary (p, LOOM_SCALAR_MUL, a, rate), loom_const (p, dtype, -LOWEST));
-  x = loom_ternary (p, LOOM_SCALAR_SELECT, mask, x, lowest);
-  loom_lower_output (ctx, 0, loom_ternary (p, LOOM_SCALAR_FMA, x, a, b));
-}
-
-static double
-flops (const LoomInfer *ctx)
-{
-  return 3 * loom_op_output_count (ctx, 0);
 }
 
 static const LoomSample samples[] = {
@@ -66,7 +36,7 @@ const LoomOp loom_op_alpha_dropout = {
   .outputs = loom_op_port_dropped,
   .params = loom_op_param_dropped,
   .infer = infer,
-  .lower = lower,
-  .flops = flops,
+  .lower = loom_op_lower_alpha_dropout,
+  .flops = loom_op_alpha_dropout_flops,
   .samples = samples,
 };

@@ -13,7 +13,8 @@ static const LoomParamSpec params[] = {
   { NULL },
 };
 
-/* max(ln x, −100), whose slope is 0 where it is held. The logarithm of 0 is not taken: its slope is infinite. */
+/* max(ln x, −100), whose slope is 0 where it is held. The logarithm of 0 is not taken: its slope is infinite, and
+ * second derivatives come here. */
 static LoomValue
 held_log (LoomLower *ctx, LoomValue x)
 {
@@ -45,18 +46,53 @@ infer (LoomInfer *ctx)
   loom_op_infer_loss (ctx, dtype, &shape);
 }
 
+/* A formula's steps one by one: the register of the next result. */
+static uint8_t
+step (LoomFormula *f, LoomScalarOp op, uint8_t a, uint8_t b, double imm)
+{
+  f->step[f->n_steps] = (LoomElementwiseStep){ .op = op, .arg = { a, b }, .imm = imm };
+  return (uint8_t)(f->n_in + f->n_steps++);
+}
+
+/* PyTorch's slope in x is (x − t) / max (x (1 − x), 1e-12): ∓1e12 at 0 and 1 with the opposite target, where the slope
+ * of what is held at −100 would be 0 and nothing would be learnt. That in t is the difference of the held logarithms.
+ */
+static LoomCustomGradientAttrs
+slopes (void)
+{
+  enum
+  {
+    G,
+    X,
+    T,
+    LOG_YES,
+    LOG_NO
+  };
+  LoomCustomGradientAttrs attrs = { .n_inputs = 2, .backward = { .n_in = 6, .n_out = 2 } };
+  LoomFormula *f = &attrs.backward;
+  uint8_t one = step (f, LOOM_SCALAR_CONST, 0, 0, 1), least = step (f, LOOM_SCALAR_CONST, 0, 0, 1e-12f);
+  uint8_t spread = step (f, LOOM_SCALAR_MUL, X, step (f, LOOM_SCALAR_SUB, one, X, 0), 0);
+  uint8_t slope
+      = step (f, LOOM_SCALAR_DIV, step (f, LOOM_SCALAR_SUB, X, T, 0), step (f, LOOM_SCALAR_MAX, spread, least, 0), 0);
+
+  f->out[0] = step (f, LOOM_SCALAR_MUL, G, slope, 0);
+  f->out[1] = step (f, LOOM_SCALAR_MUL, G, step (f, LOOM_SCALAR_SUB, LOG_NO, LOG_YES, 0), 0);
+  return attrs;
+}
+
 static void
 lower (LoomLower *ctx)
 {
+  const LoomCustomGradientAttrs attrs = slopes ();
   LoomProgram *p = loom_lower_program (ctx);
-  LoomValue x = loom_op_loss_input (ctx, 0), t = loom_op_loss_input (ctx, 1);
+  LoomValue x = loom_op_loss_input (ctx, 0), t = loom_op_loss_input (ctx, 1), one = loom_op_const_like (ctx, x, 1);
   LoomValue w = loom_op_loss_constant (ctx, 2), loss;
+  LoomValue yes = held_log (ctx, x), no = held_log (ctx, loom_binary (p, LOOM_SCALAR_SUB, one, x));
 
-  loss = loom_unary (
-      p, LOOM_SCALAR_NEG,
-      loom_binary (p, LOOM_SCALAR_ADD, loom_binary (p, LOOM_SCALAR_MUL, t, held_log (ctx, x)),
-                   loom_binary (p, LOOM_SCALAR_MUL, loom_binary (p, LOOM_SCALAR_SUB, loom_op_const_like (ctx, x, 1), t),
-                                held_log (ctx, loom_binary (p, LOOM_SCALAR_SUB, loom_op_const_like (ctx, x, 1), x)))));
+  loss = loom_unary (p, LOOM_SCALAR_NEG,
+                     loom_binary (p, LOOM_SCALAR_ADD, loom_binary (p, LOOM_SCALAR_MUL, t, yes),
+                                  loom_binary (p, LOOM_SCALAR_MUL, loom_binary (p, LOOM_SCALAR_SUB, one, t), no)));
+  loss = loom_emit (p, loom_prim ("custom_gradient"), &attrs, 5, (LoomValue[]){ loss, x, t, yes, no }, NULL);
   if (w != 0)
     loss = loom_binary (p, LOOM_SCALAR_MUL, loss, w);
   loom_op_put_loss (ctx, loss);
@@ -77,9 +113,11 @@ const LoomOp loom_op_binary_cross_entropy = {
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-bce-loss-symbolic",
   .doc = "Says how surprised the network is, where each answer is yes or no.",
-  .details = "The input is a probability between 0 and 1, from a sigmoid, and the target is 0 or 1 or in between. "
-             "A logarithm counts at least −100, so that an answer that is surely wrong still has a loss. Trained "
-             "from scores, binary_cross_entropy_with_logits is more accurate.",
+  .details
+  = "The input is a probability between 0 and 1, from a sigmoid, and the target is 0 or 1 or in between. "
+    "A logarithm counts at least −100, so that an answer that is surely wrong still has a loss, and its slope at "
+    "most 1e12, as in PyTorch. Trained "
+    "from scores, binary_cross_entropy_with_logits is more accurate.",
   .formula = "L = −mean (t · ln x + (1 − t) · ln(1 − x))",
   .reference = "torch.nn.BCELoss",
   .inputs = inputs,

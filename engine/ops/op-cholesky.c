@@ -42,7 +42,7 @@ const LoomOp loom_op_cholesky = {
   .doc = "Splits a symmetric positive matrix into a triangle times its transpose.",
   .details = "It turns independent random numbers into correlated ones, and makes systems with such a matrix cheap to "
              "solve. Both halves of the matrix count alike: what is split is (A + Aᵀ)/2. A matrix that is not positive "
-             "definite gives NaN.",
+             "definite is an error, which names it.",
   .formula = "A = L Lᵀ",
   .reference = "torch.linalg.cholesky",
   .inputs = inputs,

@@ -38,7 +38,8 @@ const LoomOp loom_op_det = {
   .doc = "The determinant of a matrix: how much it stretches volumes.",
   .details
   = "It is zero for a singular matrix and negative where the matrix mirrors. Flows and Gaussian densities need its "
-    "logarithm. The gradient goes by the inverse, so for a singular matrix it is NaN.",
+    "logarithm. The gradient goes by "
+    "cofactors, so a singular matrix has one, too.",
   .formula = "y = det A",
   .reference = "torch.linalg.det",
   .inputs = inputs,

@@ -30,7 +30,7 @@ infer (LoomInfer *ctx)
   if (is_exact (ctx))
     loom_op_infer_division (ctx);
   else
-    loom_op_infer_binary (ctx);
+    loom_op_infer_rounded_division (ctx);
 }
 
 static void
@@ -40,9 +40,8 @@ lower (LoomLower *ctx)
   LoomScalarOp op = is_exact (infer_ctx)                                                    ? LOOM_SCALAR_DIV
                     : g_str_equal (loom_infer_string (infer_ctx, "rounding_mode"), "floor") ? LOOM_SCALAR_DIV_FLOOR
                                                                                             : LOOM_SCALAR_DIV_TRUNC;
-  LoomValue a = loom_op_operand (ctx, 0), b = loom_op_operand (ctx, 1);
 
-  loom_lower_output (ctx, 0, loom_binary (loom_lower_program (ctx), op, a, b));
+  loom_op_emit_binary (ctx, op);
 }
 
 static const LoomSample samples[] = {
@@ -63,8 +62,9 @@ const LoomOp loom_op_div = {
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-div-symbolic",
   .doc = "Divides element by element.",
-  .details = "Whole numbers become floats, unless the result is rounded. Division by zero gives infinity or NaN. "
-             "Shapes need not be equal: counted "
+  .details = "Whole numbers become floats, unless the result is rounded. Division by zero gives infinity or NaN; whole "
+             "numbers have neither, and to divide them by zero is an error that names the place. Shapes need not be "
+             "equal: counted "
              "from the right, a size of 1 is repeated as often as the other operand asks. The operation divided by.",
   .formula = "y = a / b",
   .reference = "torch.div",

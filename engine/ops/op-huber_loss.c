@@ -18,11 +18,14 @@ lower (LoomLower *ctx)
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue x = loom_op_loss_input (ctx, 0), t = loom_op_loss_input (ctx, 1);
   LoomValue d = loom_binary (p, LOOM_SCALAR_SUB, x, t);
-  LoomValue a = loom_unary (p, LOOM_SCALAR_ABS, d);
+  LoomValue a = loom_unary (p, LOOM_SCALAR_ABS, d), near;
   double delta = loom_infer_float (loom_lower_infer (ctx), "delta");
 
+  /* What is far is not squared: an infinite distance would get the slope 0 · ∞. */
+  near = loom_binary (p, LOOM_SCALAR_LE, a, loom_op_const_like (ctx, x, delta));
+  d = loom_ternary (p, LOOM_SCALAR_SELECT, near, d, loom_op_const_like (ctx, x, 0));
   d = loom_ternary (
-      p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_LE, a, loom_op_const_like (ctx, x, delta)),
+      p, LOOM_SCALAR_SELECT, near,
       loom_binary (p, LOOM_SCALAR_MUL, loom_unary (p, LOOM_SCALAR_SQUARE, d), loom_op_const_like (ctx, x, 0.5)),
       loom_binary (p, LOOM_SCALAR_MUL, loom_binary (p, LOOM_SCALAR_SUB, a, loom_op_const_like (ctx, x, delta / 2)),
                    loom_op_const_like (ctx, x, delta)));

@@ -42,7 +42,7 @@ const LoomOp loom_op_inverse = {
   .doc = "The matrix that undoes a matrix.",
   .details
   = "To multiply something by an inverse, “solve” does it at once, faster and more exactly. A singular matrix has "
-    "no inverse and gives NaN.",
+    "no inverse: that is an error, which names the matrix, and no NaN.",
   .formula = "Y = A⁻¹",
   .reference = "torch.linalg.inv",
   .inputs = inputs,

@@ -243,6 +243,9 @@ LoomValue loom_op_dropout_mask (LoomLower *ctx, LoomValue *scale);
 void loom_op_infer_dropped (LoomInfer *ctx, int dims);
 /* out = input·mask·scale, the mask repeated where it is smaller. */
 void loom_op_lower_dropout (LoomLower *ctx);
+/* Those of alpha dropout, whose mask may be one of elements or of channels, as output 1 says. */
+void loom_op_lower_alpha_dropout (LoomLower *ctx);
+double loom_op_alpha_dropout_flops (const LoomInfer *ctx);
 double loom_op_dropped_flops (const LoomInfer *ctx);
 
 G_END_DECLS

@@ -38,6 +38,8 @@ lower (LoomLower *ctx)
     loom_op_emit_unary (ctx, LOOM_SCALAR_SQUARE);
   else if (exponent == 0.5)
     loom_op_emit_unary (ctx, LOOM_SCALAR_SQRT);
+  else if (exponent == -0.5)
+    loom_op_emit_unary (ctx, LOOM_SCALAR_RSQRT);
   else
     loom_op_lower_binary (ctx);
 }

@@ -35,6 +35,9 @@ void loom_op_infer_float (LoomInfer *ctx);
  * wired. Where a division is, integers become floats. */
 void loom_op_infer_binary (LoomInfer *ctx);
 void loom_op_infer_division (LoomInfer *ctx);
+/* The same where whole numbers stay whole, which 0 cannot divide: a fault where it is given as a number, an error of
+ * the run where it comes by wire. */
+void loom_op_infer_rounded_division (LoomInfer *ctx);
 /* The same for what is true or false of each element, or of each pair. */
 void loom_op_infer_question (LoomInfer *ctx);
 void loom_op_infer_compare (LoomInfer *ctx);
@@ -69,6 +72,7 @@ void loom_op_lower_unary (LoomLower *ctx);
 void loom_op_lower_binary (LoomLower *ctx);
 /* The same for an operator that chooses its formula by a parameter. */
 void loom_op_emit_unary (LoomLower *ctx, LoomScalarOp op);
+void loom_op_emit_binary (LoomLower *ctx, LoomScalarOp op);
 /* .scalar of operands that keep their own types; the result is bool. */
 void loom_op_lower_question (LoomLower *ctx);
 void loom_op_lower_compare (LoomLower *ctx);

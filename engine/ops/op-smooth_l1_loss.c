@@ -23,11 +23,14 @@ lower (LoomLower *ctx)
 
   if (beta > 0)
     {
-      LoomValue bowl = loom_binary (p, LOOM_SCALAR_MUL, loom_unary (p, LOOM_SCALAR_SQUARE, d),
-                                    loom_op_const_like (ctx, x, 0.5 / beta));
+      LoomValue near = loom_binary (p, LOOM_SCALAR_LT, a, loom_op_const_like (ctx, x, beta)), bowl;
 
-      d = loom_ternary (p, LOOM_SCALAR_SELECT, loom_binary (p, LOOM_SCALAR_LT, a, loom_op_const_like (ctx, x, beta)),
-                        bowl, loom_binary (p, LOOM_SCALAR_SUB, a, loom_op_const_like (ctx, x, beta / 2)));
+      /* What is far is not squared: an infinite distance would get the slope 0 · ∞. */
+      d = loom_ternary (p, LOOM_SCALAR_SELECT, near, d, loom_op_const_like (ctx, x, 0));
+      bowl = loom_binary (p, LOOM_SCALAR_MUL, loom_unary (p, LOOM_SCALAR_SQUARE, d),
+                          loom_op_const_like (ctx, x, 0.5 / beta));
+      d = loom_ternary (p, LOOM_SCALAR_SELECT, near, bowl,
+                        loom_binary (p, LOOM_SCALAR_SUB, a, loom_op_const_like (ctx, x, beta / 2)));
     }
   loom_op_put_loss (ctx, beta > 0 ? d : a);
 }

@@ -83,8 +83,9 @@ const LoomOp loom_op_solve = {
   .doc = "Solves a system of linear equations.",
   .details
   = "Finds x so that the matrix times x is the right side, by elimination with row exchange. This is what to use "
-    "where a formula says “inverse times”: it is faster and more exact. A singular matrix has no solution and "
-    "gives NaN.",
+    "where a formula says “inverse times”: it is faster and more exact. A singular matrix is an error, which names it: "
+    "there "
+    "is no solution, or there are many.",
   .formula = "A x = b",
   .reference = "torch.linalg.solve",
   .inputs = inputs,

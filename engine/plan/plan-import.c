@@ -136,7 +136,7 @@ evaluate (LoomScalarOp op, double a, double b, double c, double imm)
 #define LOOM_M_FMOD            fmod
 #define LOOM_M_ATAN2           atan2
 #define LOOM_M_DIV_TRUNC(x, y) trunc ((x) / (y))
-#define LOOM_M_DIV_FLOOR(x, y) floor ((x) / (y))
+#define LOOM_M_DIV_FLOOR(x, y) LOOM_FLOAT_DIV_FLOOR (x, y)
 #define LOOM_CASE(E, name, arity, expr)                                                                                \
   case LOOM_SCALAR_##E:                                                                                                \
     return expr;

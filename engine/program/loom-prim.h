@@ -189,6 +189,9 @@ loom_scatter (LoomProgram *p, LoomValue base, LoomValue index, LoomValue src, in
 /* Sorted along an axis; where (may be NULL) receives the positions. */
 LoomValue loom_sort (LoomProgram *p, LoomValue x, int axis, gboolean descending, LoomValue *where);
 LoomValue loom_cumsum (LoomProgram *p, LoomValue x, int axis, gboolean exclusive, gboolean reverse);
+/* The value where `ok` (bool) holds everywhere; else running ends with an error that says `what`, which is followed by
+ * the place: "a weight is negative". */
+LoomValue loom_require (LoomProgram *p, LoomValue value, LoomValue ok, const char *what);
 /* The same value behind a barrier that no gradient passes. */
 LoomValue loom_detach (LoomProgram *p, LoomValue a);
 /* A description for error messages: "f32 [4, 3]"; free it. */

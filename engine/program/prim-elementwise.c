@@ -334,10 +334,11 @@ RULE (grad_mod)
   return grad_rest (call, LOOM_SCALAR_DIV_FLOOR);
 }
 
-/* The angle of (b, a): its slopes are b/(a² + b²) and -a/(a² + b²). */
+/* The angle of (b, a): its slopes are b/(a² + b²) and -a/(a² + b²), and 0 at the origin, as in PyTorch. */
 RULE (grad_atan2)
 {
-  LoomValue g = B (DIV, G, T (FMA, X (0), X (0), U (SQUARE, X (1))));
+  LoomValue square = T (FMA, X (0), X (0), U (SQUARE, X (1)));
+  LoomValue g = B (DIV, G, T (SELECT, B (EQ, square, K (0)), K (1), square));
 
   if (call->needed[0])
     call->in_grad[0] = B (MUL, g, X (1));

@@ -106,6 +106,16 @@ loom_cast (LoomProgram *p, LoomValue a, LoomDType dtype)
 }
 
 LoomValue
+loom_require (LoomProgram *p, LoomValue value, LoomValue ok, const char *what)
+{
+  LoomRequireAttrs attrs = { "" };
+  LoomValue in[2] = { value, ok };
+
+  g_strlcpy (attrs.what, what, sizeof attrs.what);
+  return loom_emit (p, loom_prim ("require"), &attrs, 2, in, NULL);
+}
+
+LoomValue
 loom_detach (LoomProgram *p, LoomValue a)
 {
   return loom_emit (p, loom_prim ("detach"), NULL, 1, &a, NULL);

@@ -71,6 +71,19 @@ infer_det (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDe
   return TRUE;
 }
 
+static gboolean
+infer_cofactor (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  if (!infer_cholesky (attrs, n_in, in, out, n_out, why))
+    return FALSE;
+  *n_out = 4;
+  out[1] = out[2] = in[0];
+  out[2].dtype = LOOM_I64;
+  out[2].rank--;
+  out[3] = out[2];
+  return TRUE;
+}
+
 /* ---- pieces ------------------------------------------------------------ */
 
 static LoomValue
@@ -178,24 +191,56 @@ gradient_solve (const LoomGradCall *call)
   return TRUE;
 }
 
-/* Giles (2008), 2.2.4: Ā = d̄ det(A) A⁻ᵀ. */
+/* One number for each matrix, to be multiplied with all of it. */
+static LoomValue
+for_matrix (LoomProgram *p, LoomValue v, const LoomTensorDesc *a)
+{
+  LoomTensorDesc d = *a;
+
+  d.dim[a->rank - 1] = d.dim[a->rank - 2] = 1;
+  return loom_reshape (p, v, d.rank, d.dim);
+}
+
+static LoomValue
+cofactors (LoomProgram *p, LoomValue a)
+{
+  return loom_emit (p, loom_prim ("cofactor"), NULL, 1, &a, NULL);
+}
+
+/* Jacobi's formula: Ā = d̄ cof (A), which is det (A) A⁻ᵀ where there is an inverse. */
 static gboolean
 gradient_det (const LoomGradCall *call)
 {
-  const LoomSolveAttrs back = { .transpose = TRUE };
   LoomProgram *p = call->p;
-  LoomTensorDesc a = *value_desc (p, call->instr->in[0]), d;
-  gint64 n = a.dim[a.rank - 1];
-  LoomValue scale = loom_binary (p, LOOM_SCALAR_MUL, call->grad[0], call->instr->out[0]), in[2];
-  LoomValue unit = loom_cast (
-      p, loom_binary (p, LOOM_SCALAR_EQ, line (p, a.dtype, n, TRUE), line (p, a.dtype, n, FALSE)), a.dtype);
+  LoomValue a = call->instr->in[0];
+  LoomTensorDesc d = *value_desc (p, a);
 
-  d = a;
-  d.dim[a.rank - 1] = d.dim[a.rank - 2] = 1;
-  in[0] = call->instr->in[0];
-  in[1] = loom_expand_to (p, unit, a.rank, a.dim);
-  call->in_grad[0] = loom_binary (p, LOOM_SCALAR_MUL, loom_reshape (p, scale, d.rank, d.dim),
-                                  loom_emit (p, loom_prim ("solve"), &back, 2, in, NULL));
+  call->in_grad[0] = loom_binary (p, LOOM_SCALAR_MUL, for_matrix (p, call->grad[0], &d), cofactors (p, a));
+  return TRUE;
+}
+
+/* Of C = cof (A) with cotangent G: of 2 × 2 matrices C is linear, with cof (G) as gradient; of larger ones, from
+ * C = det (A) A⁻ᵀ, it is (⟨G, C⟩ C - C Gᵀ C) / det (A). */
+static gboolean
+gradient_cofactor (const LoomGradCall *call)
+{
+  LoomProgram *p = call->p;
+  LoomValue a = call->instr->in[0], c = call->instr->out[0], g = call->grad[0], d, first, second;
+  LoomTensorDesc desc = *value_desc (p, a);
+
+  if (desc.dim[desc.rank - 1] < 2)
+    return TRUE;
+  if (desc.dim[desc.rank - 1] == 2)
+    {
+      call->in_grad[0] = cofactors (p, g);
+      return TRUE;
+    }
+  d = for_matrix (p, loom_emit (p, loom_prim ("det"), NULL, 1, &a, NULL), &desc);
+  first = loom_binary (
+      p, LOOM_SCALAR_MUL,
+      loom_reduce (p, LOOM_REDUCE_SUM, loom_binary (p, LOOM_SCALAR_MUL, g, c), 3u << (desc.rank - 2), TRUE), c);
+  second = loom_matmul (p, loom_matmul (p, c, g, FALSE, TRUE), c, FALSE, FALSE);
+  call->in_grad[0] = loom_binary (p, LOOM_SCALAR_DIV, loom_binary (p, LOOM_SCALAR_SUB, first, second), d);
   return TRUE;
 }
 
@@ -261,4 +306,12 @@ static const LoomPrim det = { .name = "det",
                               .gradient = gradient_det,
                               .flops = flops_cubic };
 
-const LoomPrim *const loom_prims_linalg[] = { &cholesky, &triangular, &solve, &det, NULL };
+static const LoomPrim cofactor = { .name = "cofactor",
+                                   .doc = "The slopes of the determinant, of a singular matrix too.",
+                                   .tier = LOOM_TIER_CORE,
+                                   .max_out = 4,
+                                   .infer = infer_cofactor,
+                                   .gradient = gradient_cofactor,
+                                   .flops = flops_cubic };
+
+const LoomPrim *const loom_prims_linalg[] = { &cholesky, &triangular, &solve, &det, &cofactor, NULL };

@@ -30,8 +30,11 @@ extreme_gradient (const LoomGradCall *call, guint32 axes)
 {
   LoomProgram *p = call->p;
   LoomDType dtype = value_desc (p, call->grad[0])->dtype;
-  LoomValue hit = loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, call->instr->in[0], call->instr->out[0]), dtype);
-  LoomValue count = loom_reduce (p, LOOM_REDUCE_SUM, hit, axes, TRUE);
+  LoomValue x = call->instr->in[0], hit = loom_binary (p, LOOM_SCALAR_EQ, x, call->instr->out[0]), count;
+
+  /* NaN wins over all and equals nothing. */
+  hit = loom_cast (p, loom_binary (p, LOOM_SCALAR_OR, hit, loom_unary (p, LOOM_SCALAR_ISNAN, x)), dtype);
+  count = loom_reduce (p, LOOM_REDUCE_SUM, hit, axes, TRUE);
 
   return loom_binary (p, LOOM_SCALAR_MUL, hit, loom_binary (p, LOOM_SCALAR_DIV, call->grad[0], count));
 }

@@ -1,4 +1,5 @@
-/* Primitives that make values of nothing: constants, counters and random numbers. */
+/* Primitives that make values of nothing: constants, counters and random numbers. And the one that lets a value pass
+ * only on a condition. */
 #include "engine/program/prim-private.h"
 
 static gboolean
@@ -78,8 +79,10 @@ describe_random (const void *attrs)
 {
   const LoomRandomTo *a = attrs;
 
-  return g_strdup_printf ("%s stream=%016" G_GINT64_MODIFIER "x", a->kernel.normal ? "normal" : "uniform",
-                          (guint64)a->kernel.stream);
+  static const char *const kinds[] = { "uniform", "normal", "exponential" };
+
+  return g_strdup_printf ("%s stream=%016" G_GINT64_MODIFIER "x",
+                          a->dtype == LOOM_I64 ? "whole" : kinds[a->kernel.kind], (guint64)a->kernel.stream);
 }
 
 static const LoomPrim random_prim = { .name = "random",
@@ -92,4 +95,31 @@ static const LoomPrim random_prim = { .name = "random",
                                       .gradient_is_zero = TRUE,
                                       .describe = describe_random };
 
-const LoomPrim *const loom_prims_source[] = { &fill, &iota, &random_prim, NULL };
+static gboolean
+infer_require (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  if (!loom_prim_arity (n_in, 2, why))
+    return FALSE;
+  if (in[1].dtype != LOOM_BOOL)
+    return loom_prim_refuse (why, "a condition must be bool");
+  out[0] = in[0];
+  *n_out = 1;
+  return TRUE;
+}
+
+static gboolean
+gradient_require (const LoomGradCall *call)
+{
+  call->in_grad[0] = call->grad[0];
+  return TRUE;
+}
+
+static const LoomPrim require = { .name = "require",
+                                  .doc = "The value itself; an error where a condition does not hold.",
+                                  .tier = LOOM_TIER_CORE,
+                                  .attrs_size = sizeof (LoomRequireAttrs),
+                                  .max_out = 1,
+                                  .infer = infer_require,
+                                  .gradient = gradient_require };
+
+const LoomPrim *const loom_prims_source[] = { &fill, &iota, &random_prim, &require, NULL };

@@ -47,7 +47,7 @@
 #define LOOM_M_FMOD(x, y)      fmodf (x, y)
 #define LOOM_M_ATAN2(x, y)     atan2f (x, y)
 #define LOOM_M_DIV_TRUNC(x, y) truncf ((x) / (y))
-#define LOOM_M_DIV_FLOOR(x, y) floorf ((x) / (y))
+#define LOOM_M_DIV_FLOOR(x, y) LOOM_FLOAT_DIV_FLOOR (x, y)
 
 /* y may be a, b or c itself; never a shifted view, hence ivdep. */
 #define LOOP(suffix, type, E, expr)                                                                                    \

@@ -1,4 +1,4 @@
-/* cholesky, triangular_solve, solve, det: matrices of a batch are shared out to threads, each is done by one
+/* cholesky, triangular_solve, solve, det, cofactor: matrices of a batch are shared out to threads, each is done by one
  * (kernels/linalg.inc.h). */
 #include "kernels/cpu/cpu.h"
 
@@ -20,7 +20,18 @@ typedef struct
 {
   const Linalg *self;
   void *const *b;
+  int64_t *failed; /* the first matrix without a solution; the number of matrices while there is none */
 } Call;
+
+/* Threads go upwards through shares of the batch, so the least of their first failures is the batch's first. */
+static void
+fail (const Call *call, int64_t q)
+{
+  int64_t known = __atomic_load_n (call->failed, __ATOMIC_RELAXED);
+
+  while (q < known && !__atomic_compare_exchange_n (call->failed, &known, q, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    ;
+}
 
 static void
 part_cholesky (void *context, int64_t from, int64_t to)
@@ -29,7 +40,11 @@ part_cholesky (void *context, int64_t from, int64_t to)
   int64_t n = call->self->n;
 
   for (int64_t q = from; q < to; q++)
-    one_cholesky (n, (const float *)call->b[0] + q * n * n, (float *)call->b[1] + q * n * n);
+    if (!one_cholesky (n, (const float *)call->b[0] + q * n * n, (float *)call->b[1] + q * n * n))
+      {
+        fail (call, q);
+        return;
+      }
 }
 
 static void
@@ -52,8 +67,12 @@ part_solve (void *context, int64_t from, int64_t to)
   int64_t n = call->self->n, m = call->self->m;
 
   for (int64_t q = from; q < to; q++)
-    one_solve (n, m, (const float *)call->b[0] + q * n * n, at->transpose, (const float *)call->b[1] + q * n * m,
-               (float *)call->b[2] + q * n * m, (float *)call->b[3] + q * n * n, (int64_t *)call->b[4] + q * n);
+    if (!one_solve (n, m, (const float *)call->b[0] + q * n * n, at->transpose, (const float *)call->b[1] + q * n * m,
+                    (float *)call->b[2] + q * n * m, (float *)call->b[3] + q * n * n, (int64_t *)call->b[4] + q * n))
+      {
+        fail (call, q);
+        return;
+      }
 }
 
 static void
@@ -66,14 +85,29 @@ part_det (void *context, int64_t from, int64_t to)
     ((float *)call->b[1])[q] = one_det (n, (const float *)call->b[0] + q * n * n, (float *)call->b[2] + q * n * n);
 }
 
+static void
+part_cofactor (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  int64_t n = call->self->n;
+
+  for (int64_t q = from; q < to; q++)
+    one_cofactor (n, (const float *)call->b[0] + q * n * n, (float *)call->b[1] + q * n * n,
+                  (float *)call->b[2] + q * n * n, (int64_t *)call->b[3] + q * n, (int64_t *)call->b[4] + q * n);
+}
+
 static LoomStatus
 work (CpuKernel *k, void *const *b, LoomMessage *message)
 {
   const Linalg *self = (const Linalg *)k;
-  Call call = { self, b };
+  int64_t failed = self->count;
+  Call call = { self, b, &failed };
 
   cpu_share (k, self->ns, self->count, self->part, &call);
-  return LOOM_STATUS_OK;
+  if (failed == self->count)
+    return LOOM_STATUS_OK;
+  return self->part == part_cholesky ? loom_not_positive (message, &k->in[0], failed)
+                                     : loom_singular (message, &k->in[0], failed);
 }
 
 static LoomStatus
@@ -107,9 +141,11 @@ CREATE (cholesky)
 CREATE (triangular)
 CREATE (solve)
 CREATE (det)
+CREATE (cofactor)
 
 const CpuPrimitive ISA (cpu_cholesky) = { "cholesky", 0, create_cholesky };
 const CpuPrimitive ISA (cpu_triangular_solve)
     = { "triangular_solve", sizeof (LoomTriangularSolveAttrs), create_triangular };
 const CpuPrimitive ISA (cpu_solve) = { "solve", sizeof (LoomSolveAttrs), create_solve };
 const CpuPrimitive ISA (cpu_det) = { "det", 0, create_det };
+const CpuPrimitive ISA (cpu_cofactor) = { "cofactor", 0, create_cofactor };

@@ -1,4 +1,4 @@
-/* random: Philox numbers, uniform or normal (kernels/philox.h). */
+/* random: Philox numbers, uniform, normal, exponential or whole (kernels/philox.h). */
 #include "kernels/cpu/cpu.h"
 #include "kernels/philox.h"
 
@@ -8,7 +8,8 @@ typedef struct
 {
   CpuKernel k;
   int64_t count;
-  bool normal;
+  LoomRandomKind kind;
+  bool whole;
   uint64_t stream;
   double ns;
 } Random;
@@ -17,7 +18,7 @@ typedef struct
 {
   const Random *self;
   uint64_t seed, step;
-  float *y;
+  void *y;
 } Call;
 
 static void
@@ -25,6 +26,7 @@ part_random (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Random *self = call->self;
+  float *y = call->y;
 
   for (int64_t block = from; block < to; block++)
     {
@@ -33,7 +35,7 @@ part_random (void *context, int64_t from, int64_t to)
       uint32_t word[4];
 
       loom_philox (call->seed, self->stream, call->step, (uint64_t)block, word);
-      if (self->normal)
+      if (self->kind == LOOM_RANDOM_NORMAL)
         for (int i = 0; i < 4; i += 2)
           {
             double u = loom_philox_uniform (word[i]), v = loom_philox_uniform (word[i + 1]);
@@ -42,11 +44,33 @@ part_random (void *context, int64_t from, int64_t to)
             value[i] = (float)(radius * cos (angle));
             value[i + 1] = (float)(radius * sin (angle));
           }
+      else if (self->kind == LOOM_RANDOM_EXPONENTIAL)
+        for (int i = 0; i < 4; i++)
+          value[i] = (float)-log (loom_philox_open (word[i]));
       else
         for (int i = 0; i < 4; i++)
           value[i] = loom_philox_uniform (word[i]);
       for (int64_t i = 0; i < n; i++)
-        call->y[4 * block + i] = value[i];
+        y[4 * block + i] = value[i];
+    }
+}
+
+/* Two numbers a block. */
+static void
+part_whole (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const Random *self = call->self;
+  int64_t *y = call->y;
+
+  for (int64_t block = from; block < to; block++)
+    {
+      uint32_t word[4];
+
+      loom_philox (call->seed, self->stream, call->step, (uint64_t)block, word);
+      y[2 * block] = loom_philox_whole (word[0], word[1]);
+      if (2 * block + 1 < self->count)
+        y[2 * block + 1] = loom_philox_whole (word[2], word[3]);
     }
 }
 
@@ -56,7 +80,10 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
   Random *self = (Random *)k;
   Call call = { self, (uint64_t) * (const int64_t *)b[0], (uint64_t) * (const int64_t *)b[1], b[2] };
 
-  cpu_share (k, self->ns, (self->count + 3) / 4, part_random, &call);
+  if (self->whole)
+    cpu_share (k, self->ns, (self->count + 1) / 2, part_whole, &call);
+  else
+    cpu_share (k, self->ns, (self->count + 3) / 4, part_random, &call);
   return LOOM_STATUS_OK;
 }
 
@@ -67,16 +94,18 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
   Random *self;
 
   /* An element's number is its place in the logical order. */
-  if (spec->in[0].dtype != LOOM_I64 || spec->in[1].dtype != LOOM_I64 || spec->out[0].dtype != LOOM_F32
+  if (spec->in[0].dtype != LOOM_I64 || spec->in[1].dtype != LOOM_I64
+      || (spec->out[0].dtype != LOOM_F32 && spec->out[0].dtype != LOOM_I64)
       || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN))
     return LOOM_STATUS_UNSUPPORTED;
   self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, work, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->count = loom_desc_count (&spec->out[0]);
-  self->normal = a->normal;
+  self->kind = a->kind;
+  self->whole = spec->out[0].dtype == LOOM_I64;
   self->stream = a->stream;
-  self->ns = (double)self->count * (a->normal ? 15 : 3);
+  self->ns = (double)self->count * (a->kind == LOOM_RANDOM_UNIFORM ? 3 : 15);
   *kernel = &self->k;
   return LOOM_STATUS_OK;
 }

@@ -149,10 +149,12 @@ int cpu_quota (const char *root, const char *membership);
   X (fill)                                                                                                             \
   X (iota)                                                                                                             \
   X (random)                                                                                                           \
+  X (require)                                                                                                          \
   X (cholesky)                                                                                                         \
   X (triangular_solve)                                                                                                 \
   X (solve)                                                                                                            \
   X (det)                                                                                                              \
+  X (cofactor)                                                                                                         \
   X (grad_stats)                                                                                                       \
   X (sgd_step)                                                                                                         \
   X (adam_step)                                                                                                        \

@@ -53,7 +53,9 @@ static const char *const float_functions = "typedef float T;\n"
                                            "#define LOOM_M_FMOD(x, y) fmodf (x, y)\n"
                                            "#define LOOM_M_ATAN2(x, y) atan2f (x, y)\n"
                                            "#define LOOM_M_DIV_TRUNC(x, y) truncf ((x) / (y))\n"
-                                           "#define LOOM_M_DIV_FLOOR(x, y) floorf ((x) / (y))\n"
+                                           "#define LOOM_M_DIV_FLOOR(x, y) ((y) == 0 ? (x) / (y) : "
+                                           "LOOM_M_RINT (((x) - LOOM_M_FMOD (x, y)) / (y)) - "
+                                           "(LOOM_M_FMOD (x, y) != 0 && ((y) < 0) != (LOOM_M_FMOD (x, y) < 0)))\n"
                                            "#define LOOM_M_POW(x, y) powf (x, y)\n";
 
 static const char *const double_functions = "typedef double T;\n"
@@ -86,7 +88,9 @@ static const char *const double_functions = "typedef double T;\n"
                                             "#define LOOM_M_FMOD(x, y) fmod (x, y)\n"
                                             "#define LOOM_M_ATAN2(x, y) atan2 (x, y)\n"
                                             "#define LOOM_M_DIV_TRUNC(x, y) trunc ((x) / (y))\n"
-                                            "#define LOOM_M_DIV_FLOOR(x, y) floor ((x) / (y))\n"
+                                            "#define LOOM_M_DIV_FLOOR(x, y) ((y) == 0 ? (x) / (y) : "
+                                            "LOOM_M_RINT (((x) - LOOM_M_FMOD (x, y)) / (y)) - "
+                                            "(LOOM_M_FMOD (x, y) != 0 && ((y) < 0) != (LOOM_M_FMOD (x, y) < 0)))\n"
                                             "#define LOOM_M_POW(x, y) pow (x, y)\n";
 
 static const char *const integer_functions = "typedef long long T;\n"

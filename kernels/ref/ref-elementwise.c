@@ -37,7 +37,7 @@
 #define LOOM_M_FMOD(x, y)      fmod (x, y)
 #define LOOM_M_ATAN2(x, y)     atan2 (x, y)
 #define LOOM_M_DIV_TRUNC(x, y) trunc ((x) / (y))
-#define LOOM_M_DIV_FLOOR(x, y) floor ((x) / (y))
+#define LOOM_M_DIV_FLOOR(x, y) LOOM_FLOAT_DIV_FLOOR (x, y)
 
 #define SCALAR_CASE(E, name, arity, expr)                                                                              \
   case LOOM_SCALAR_##E:                                                                                                \

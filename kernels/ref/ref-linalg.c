@@ -1,4 +1,4 @@
-/* cholesky, triangular_solve, solve, det: one matrix of a batch after the other (kernels/linalg.inc.h). */
+/* cholesky, triangular_solve, solve, det, cofactor: one matrix of a batch after the other (kernels/linalg.inc.h). */
 #include "kernels/ref/ref.h"
 
 #include <math.h>
@@ -50,6 +50,12 @@ choose_det (const LoomKernelSpec *spec)
   return REF_PICK (spec->in[0].dtype, det);
 }
 
+static RefWork
+choose_cofactor (const LoomKernelSpec *spec)
+{
+  return REF_PICK (spec->in[0].dtype, cofactor);
+}
+
 const RefPrimitive ref_cholesky = { .name = "cholesky", .choose = choose_cholesky };
 
 const RefPrimitive ref_triangular_solve = {
@@ -65,3 +71,5 @@ const RefPrimitive ref_solve = {
 };
 
 const RefPrimitive ref_det = { .name = "det", .choose = choose_det };
+
+const RefPrimitive ref_cofactor = { .name = "cofactor", .choose = choose_cofactor };

@@ -6,7 +6,8 @@ FN (cholesky) (const RefKernel *k, void *const *b, LoomMessage *message)
   int64_t n = loom_matrix_rows (&k->in[0]), count = loom_matrix_count (&k->in[0]);
 
   for (int64_t q = 0; q < count; q++)
-    ONE (cholesky) (n, (const T *)b[0] + q * n * n, (T *)b[1] + q * n * n);
+    if (!ONE (cholesky) (n, (const T *)b[0] + q * n * n, (T *)b[1] + q * n * n))
+      return loom_not_positive (message, &k->in[0], q);
   return LOOM_STATUS_OK;
 }
 
@@ -30,9 +31,9 @@ FN (solve) (const RefKernel *k, void *const *b, LoomMessage *message)
   int64_t n = loom_matrix_rows (&k->in[0]), m = loom_matrix_columns (&k->in[1]), count = loom_matrix_count (&k->in[0]);
 
   for (int64_t q = 0; q < count; q++)
-    ONE (solve)
-    (n, m, (const T *)b[0] + q * n * n, at->transpose, (const T *)b[1] + q * n * m, (T *)b[2] + q * n * m,
-     (T *)b[3] + q * n * n, (int64_t *)b[4] + q * n);
+    if (!ONE (solve) (n, m, (const T *)b[0] + q * n * n, at->transpose, (const T *)b[1] + q * n * m,
+                      (T *)b[2] + q * n * m, (T *)b[3] + q * n * n, (int64_t *)b[4] + q * n))
+      return loom_singular (message, &k->in[0], q);
   return LOOM_STATUS_OK;
 }
 
@@ -43,5 +44,17 @@ FN (det) (const RefKernel *k, void *const *b, LoomMessage *message)
 
   for (int64_t q = 0; q < count; q++)
     ((T *)b[1])[q] = ONE (det) (n, (const T *)b[0] + q * n * n, (T *)b[2] + q * n * n);
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+FN (cofactor) (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  int64_t n = loom_matrix_rows (&k->in[0]), count = loom_matrix_count (&k->in[0]);
+
+  for (int64_t q = 0; q < count; q++)
+    ONE (cofactor)
+    (n, (const T *)b[0] + q * n * n, (T *)b[1] + q * n * n, (T *)b[2] + q * n * n, (int64_t *)b[3] + q * n,
+     (int64_t *)b[4] + q * n);
   return LOOM_STATUS_OK;
 }

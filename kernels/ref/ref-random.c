@@ -1,4 +1,4 @@
-/* random: Philox numbers, uniform or normal (kernels/philox.h). */
+/* random: Philox numbers, uniform, normal, exponential or whole (kernels/philox.h). */
 #include "kernels/ref/ref.h"
 #include "kernels/philox.h"
 
@@ -16,16 +16,34 @@ random_numbers (const RefKernel *k, void *const *b, LoomMessage *message)
       double value;
 
       loom_philox (seed, a->stream, step, (uint64_t)i / 4, word);
-      if (a->normal)
+      if (a->kind == LOOM_RANDOM_NORMAL)
         {
           double u = loom_philox_uniform (word[i & 2]), v = loom_philox_uniform (word[(i & 2) + 1]);
           double radius = sqrt (-2 * log (1 - u)), angle = 2 * 3.14159265358979323846 * v;
 
           value = radius * (i & 1 ? sin (angle) : cos (angle));
         }
+      else if (a->kind == LOOM_RANDOM_EXPONENTIAL)
+        value = -log (loom_philox_open (word[i & 3]));
       else
         value = loom_philox_uniform (word[i & 3]);
       loom_store_double (b[2], i, k->out[0].dtype, value);
+    }
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+whole_numbers (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  const LoomRandomAttrs *a = k->attrs;
+  uint64_t seed = (uint64_t) * (const int64_t *)b[0], step = (uint64_t) * (const int64_t *)b[1];
+
+  for (int64_t i = 0; i < loom_desc_count (&k->out[0]); i++)
+    {
+      uint32_t word[4];
+
+      loom_philox (seed, a->stream, step, (uint64_t)i / 2, word);
+      ((int64_t *)b[2])[i] = loom_philox_whole (word[2 * (i & 1)], word[2 * (i & 1) + 1]);
     }
   return LOOM_STATUS_OK;
 }
@@ -35,6 +53,8 @@ choose (const LoomKernelSpec *spec)
 {
   if (spec->in[0].dtype != LOOM_I64 || spec->in[1].dtype != LOOM_I64)
     return NULL;
+  if (spec->out[0].dtype == LOOM_I64)
+    return whole_numbers;
   return spec->out[0].dtype == LOOM_F32 || spec->out[0].dtype == LOOM_F64 ? random_numbers : NULL;
 }
 

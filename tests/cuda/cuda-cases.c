@@ -436,10 +436,10 @@ add_moves (GPtrArray *cases)
   c->attrs.iota = (LoomIotaAttrs){ .axis = 1, .start = -3, .step = 0.5 };
   out (c, F (3, 2, 9, 4));
 
-  for (int normal = 0; normal < 2; normal++)
+  for (LoomRandomKind kind = LOOM_RANDOM_UNIFORM; kind <= LOOM_RANDOM_EXPONENTIAL; kind++)
     {
-      c = add (cases, "random", normal ? "normal" : "uniform");
-      c->attrs.random = (LoomRandomAttrs){ .normal = normal, .stream = G_GUINT64_CONSTANT (0x9e3779b97f4a7c15) };
+      c = add (cases, "random", kind == LOOM_RANDOM_NORMAL ? "normal" : kind ? "exponential" : "uniform");
+      c->attrs.random = (LoomRandomAttrs){ .kind = kind, .stream = G_GUINT64_CONSTANT (0x9e3779b97f4a7c15) };
       scalar (c, LOOM_I64, 12345678901.0);
       scalar (c, LOOM_I64, 7);
       out (c, F (1, 1001));

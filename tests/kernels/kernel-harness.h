@@ -53,6 +53,7 @@ typedef union
   LoomFillAttrs fill;
   LoomIotaAttrs iota;
   LoomRandomAttrs random;
+  LoomRequireAttrs require;
   LoomGradStatsAttrs stats;
   LoomSgdAttrs sgd;
   LoomAdamAttrs adam;

@@ -618,14 +618,15 @@ random_samples (GPtrArray *all)
   static const char *const shape[] = { "", "5", "1001", "0", "100,300" };
 
   for (int v = 0; v < (int)G_N_ELEMENTS (shape); v++)
-    for (int normal = 0; normal < 2; normal++)
+    for (int kind = 0; kind < 4; kind++)
       {
-        Sample *s = sample_add (all, "random", normal ? 1e-6 : 0, "%s %s", normal ? "normal" : "uniform", shape[v]);
+        static const char *const name[] = { "uniform", "normal", "exponential", "whole" };
+        Sample *s = sample_add (all, "random", kind == 1 || kind == 2 ? 1e-6 : 0, "%s %s", name[kind], shape[v]);
 
         sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, 42);
         sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, 7);
-        sample_out (s, desc (F, shape[v]));
-        s->attrs.random = (LoomRandomAttrs){ normal, G_GUINT64_CONSTANT (0x123456789abcdef0) };
+        sample_out (s, desc (kind == 3 ? LOOM_I64 : F, shape[v]));
+        s->attrs.random = (LoomRandomAttrs){ (LoomRandomKind)(kind % 3), G_GUINT64_CONSTANT (0x123456789abcdef0) };
       }
 }
 

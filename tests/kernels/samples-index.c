@@ -97,6 +97,42 @@ row_samples (GPtrArray *all, LoomDType real)
       }
 }
 
+/* require hands its operand on; the refusal is tested by what the program says (tests/cli). */
+static void
+require_samples (GPtrArray *all)
+{
+  static const char *const shape[] = { "", "5", "0", "2,3,4,5", "300,40" };
+
+  for (int v = 0; v < (int)G_N_ELEMENTS (shape); v++)
+    {
+      Sample *s = sample_add (all, "require", 0, "%s", shape[v]);
+
+      sample_in (s, desc (F, shape[v]), FILL_NORMAL, 0);
+      sample_in (s, desc (LOOM_BOOL, "3"), FILL_VALUE, 1);
+      sample_out (s, desc (F, shape[v]));
+      g_strlcpy (s->attrs.require.what, "what it says", sizeof s->attrs.require.what);
+    }
+}
+
+/* Batches of matrices. Their factors are results, too, as room to work in. */
+static void
+matrix_samples (GPtrArray *all)
+{
+  static const char *const a[] = { "1,1", "3,3", "7,2,2", "2,2,9,9", "0,2,2", "2,0,0", "40,5,5" };
+  static const char *const perm[] = { "1", "3", "7,2", "2,2,9", "0,2", "2,0", "40,5" };
+
+  for (int v = 0; v < (int)G_N_ELEMENTS (a); v++)
+    {
+      Sample *s = sample_add (all, "cofactor", 1e-3, "%s", a[v]);
+
+      sample_in (s, desc (F, a[v]), FILL_NORMAL, 0);
+      sample_out (s, desc (F, a[v]));
+      sample_out (s, desc (F, a[v]));
+      sample_out (s, desc (LOOM_I64, perm[v]));
+      sample_out (s, desc (LOOM_I64, perm[v]));
+    }
+}
+
 void
 samples_index (GPtrArray *all)
 {
@@ -107,6 +143,8 @@ samples_index (GPtrArray *all)
       place_samples (all, types[t]);
       row_samples (all, types[t]);
     }
+  require_samples (all);
+  matrix_samples (all);
   place_samples (all, LOOM_BOOL);
   row_samples (all, LOOM_BOOL);
 }

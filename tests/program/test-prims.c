@@ -573,7 +573,7 @@ check_linalg (const char *prim, gboolean symmetric, guint n_in, const void *attr
   for (int order = 1; order <= 2; order++)
     {
       g_autoptr (LoomProgram) p = loom_program_new ();
-      LoomValue x[2], in[2], out[3] = { 0 }, grads[2], loss;
+      LoomValue x[2], in[2], out[4] = { 0 }, grads[2], loss;
       g_autoptr (GRand) rand = g_rand_new_with_seed (3);
       g_autoptr (GError) error = NULL;
 
@@ -604,6 +604,7 @@ test_linalg (void)
 {
   check_linalg ("cholesky", TRUE, 1, NULL, "cholesky");
   check_linalg ("det", FALSE, 1, NULL, "det");
+  check_linalg ("cofactor", FALSE, 1, NULL, "cofactor");
   for (int t = 0; t < 2; t++)
     {
       LoomSolveAttrs solve = { .transpose = t };

@@ -55,7 +55,26 @@ case("solve", {}, [values(0, 2, 1, 3).reshape(2, 2), normal(2, 2)], lambda x, w:
 for shape in ((3, 3), (4, 2, 2), (1, 1), (2, 0, 0), (9, 9)):
     case("inverse", {}, [spread(*shape)], lambda x, w: torch.linalg.inv(x[0]))
     case("det", {}, [spread(*shape)], lambda x, w: torch.linalg.det(x[0]))
-case("det", {}, [values(1, 2, 2, 4).reshape(2, 2)], lambda x, w: torch.linalg.det(x[0]), grad=False)
+
+
+class Cofactors(torch.autograd.Function):
+    """The determinant with the gradient that PyTorch gives under create_graph."""
+
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(a)
+        return torch.linalg.det(a)
+
+    @staticmethod
+    def backward(ctx, g):
+        a = ctx.saved_tensors[0].detach().requires_grad_()
+        with torch.enable_grad():
+            return torch.autograd.grad(torch.linalg.det(a), a, g, create_graph=True)[0].detach()
+
+
+for matrix in ([[1, 2], [2, 4]], [[0, 0], [0, 0]], [[1, 0, 0], [0, 0, 0], [0, 0, 0]], [[1, 0, 0], [0, 1, 0], [0, 0, 0]], [[0]],
+               [[2, 1, 1], [4, 2, 2], [0, 1, 5]], [[0, 1, 2, 3], [0, 4, 5, 6], [0, 7, 8, 1], [0, 2, 1, 1]]):
+    case("det", {}, [np.array(matrix, np.float32)], lambda x, w: Cofactors.apply(x[0]))
 for shape in ((3, 3), (4, 2, 2), (1, 1), (0, 0), (8, 8)):
     for upper in (False, True):
         # PyTorch reads one half; a symmetric argument makes its gradient the same as ours.

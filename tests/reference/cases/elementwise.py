@@ -113,6 +113,12 @@ for op in ("remainder", "fmod"):
     case(op, {}, [whole(19, 4, 3) - 9, -1 - whole(5, 3)], lambda x, w, fn=BINARY[op]: fn(x[0], x[1]))
     case(op, {}, [values(1, -1, 0), values(0, 0, 0)], lambda x, w, fn=BINARY[op]: fn(x[0], x[1]), grad=False)
 case("atan2", {}, [values(0, 0, -0.0, 1, -1), values(1, -1, -1, 0, 0)], lambda x, w: torch.atan2(x[0], x[1]))
+case("atan2", {}, [values(0, -0.0, 0), values(0, 0, -0.0)], lambda x, w: torch.atan2(x[0], x[1]))
+for mode in ("floor", "trunc"):
+    case("div", {"rounding_mode": mode}, [values(1, -1, 7, -7, 6, 2.5, inf, -3, 0, 1, -1, nan), values(0.5, 0.5, 2, 2, -3, 0, 2, inf, -1, 0.25, -inf, 1)],
+         lambda x, w, m=mode: torch.div(x[0], x[1], rounding_mode=m))
+case("div", {"rounding_mode": "floor", "other": 0.1}, [values(1, 0.3, 0.7, -0.6, 5.5)], lambda x, w: torch.div(x[0], 0.1, rounding_mode="floor"), grad=False)
+case("remainder", {}, [values(0.5, 3, -3, 1, 5), values(-inf, inf, inf, -0.25, 2)], lambda x, w: torch.remainder(x[0], x[1]))
 case("atan2", {}, [whole(9, 3) - 4, whole(9, 3) + 1], lambda x, w: torch.atan2(x[0].double(), x[1].double()))
 for mode in ("trunc", "floor"):
     for a, b in PAIRS:

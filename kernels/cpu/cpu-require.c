@@ -1,0 +1,40 @@
+/* require: hands its operand on where a condition holds everywhere, and says where it does not. */
+#include "kernels/cpu/cpu.h"
+
+#include <string.h>
+
+static LoomStatus
+work (CpuKernel *k, void *const *b, LoomMessage *message)
+{
+  const LoomRequireAttrs *a = k->attrs;
+  int64_t count = loom_desc_count (&k->in[1]);
+  const uint8_t *wrong = count > 0 ? memchr (b[1], 0, (size_t)count) : NULL;
+
+  if (wrong != NULL)
+    {
+      char place[LOOM_PLACE_TEXT];
+
+      snprintf (message->text, sizeof message->text, "%s%s", a->what,
+                loom_place_text (place, k->in[1].rank, k->in[1].dim, wrong - (const uint8_t *)b[1]));
+      return LOOM_STATUS_INDEX;
+    }
+  if (b[2] != b[0] && loom_desc_count (&k->in[0]) > 0)
+    memcpy (b[2], b[0], loom_desc_bytes (&k->in[0]));
+  return LOOM_STATUS_OK;
+}
+
+/* A place is named in the logical order. */
+static LoomStatus
+create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel, LoomMessage *message)
+{
+  if (spec->in[1].dtype != LOOM_BOOL || spec->in[0].dtype != spec->out[0].dtype
+      || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN))
+    return LOOM_STATUS_UNSUPPORTED;
+  *kernel = cpu_kernel_new (sizeof **kernel, device, spec, attrs_size, work, message);
+  if (*kernel == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  (*kernel)->base.inplace[0] = 1;
+  return LOOM_STATUS_OK;
+}
+
+const CpuPrimitive ISA (cpu_require) = { "require", sizeof (LoomRequireAttrs), create };

@@ -1,0 +1,37 @@
+/* require: hands its operand on where a condition holds everywhere, and says where it does not. */
+#include "kernels/ref/ref.h"
+
+#include <string.h>
+
+static LoomStatus
+require (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  const LoomRequireAttrs *a = k->attrs;
+  const uint8_t *ok = b[1];
+
+  for (int64_t i = 0; i < loom_desc_count (&k->in[1]); i++)
+    if (!ok[i])
+      {
+        char place[LOOM_PLACE_TEXT];
+
+        snprintf (message->text, sizeof message->text, "%s%s", a->what,
+                  loom_place_text (place, k->in[1].rank, k->in[1].dim, i));
+        return LOOM_STATUS_INDEX;
+      }
+  if (b[2] != b[0] && loom_desc_count (&k->in[0]) > 0)
+    memcpy (b[2], b[0], loom_desc_bytes (&k->in[0]));
+  return LOOM_STATUS_OK;
+}
+
+static RefWork
+choose (const LoomKernelSpec *spec)
+{
+  return spec->in[1].dtype == LOOM_BOOL && spec->in[0].dtype == spec->out[0].dtype ? require : NULL;
+}
+
+const RefPrimitive ref_require = {
+  .name = "require",
+  .attrs_size = sizeof (LoomRequireAttrs),
+  .choose = choose,
+  .n_inplace = 1,
+};
