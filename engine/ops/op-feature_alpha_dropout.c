@@ -1,0 +1,48 @@
+/* Alpha dropout of whole channels, as torch.nn.FeatureAlphaDropout. */
+#include "engine/ops/op-layers.h"
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *x = loom_infer_input (ctx, 0);
+  LoomShape mask = x->shape;
+
+  if (!loom_op_needs_float (ctx, 0, "input", "scales what it keeps")
+      || !loom_op_rank (ctx, 0, "input", 2, LOOM_SHAPE_MAX_RANK, "samples with channels [N, C, …]",
+                        "For elements alone use alpha_dropout."))
+    return;
+  for (int i = 2; i < mask.rank; i++)
+    mask.dim[i] = loom_dim (1);
+  loom_infer_output (ctx, 0, x->dtype, &x->shape);
+  loom_infer_output (ctx, 1, x->dtype, &mask);
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3,2,4" } },
+  { .params = "p=0.25", .inputs = { "f32:2,3" } },
+  { .params = "p=0", .inputs = { "f32:B,3,5" } },
+  { .params = "p=1", .inputs = { "f32:B,3,5" } },
+  { NULL },
+};
+
+const LoomOp loom_op_feature_alpha_dropout = {
+  .name = "feature_alpha_dropout",
+  .title = "Feature alpha dropout",
+  .category = LOOM_CATEGORY_LAYERS,
+  .icon = "loom-dropout2d-symbolic",
+  .doc = "Alpha dropout of whole channels, for networks with selu.",
+  .details
+  = "Neighbours in a picture say nearly the same, so dropping single elements hides little. Here a channel goes as "
+    "a whole: it becomes the lowest value that selu can give, and the rest is scaled and shifted so that mean "
+    "and variance stay. The mask has one number for each channel of each sample. In evaluation everything "
+    "passes.",
+  .formula = "y = a · (m · x + (1 − m) · v) + b, one m a channel, v = −λα",
+  .reference = "torch.nn.FeatureAlphaDropout",
+  .inputs = loom_op_port_images,
+  .outputs = loom_op_port_dropped,
+  .params = loom_op_param_dropped,
+  .infer = infer,
+  .lower = loom_op_lower_alpha_dropout,
+  .flops = loom_op_alpha_dropout_flops,
+  .samples = samples,
+};

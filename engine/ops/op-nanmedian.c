@@ -1,0 +1,28 @@
+/* The median of what is not NaN, as torch.nanmedian. */
+#include "engine/ops/family-quantile.h"
+
+static void
+lower (LoomLower *ctx)
+{
+  loom_op_lower_median (ctx, TRUE);
+}
+
+const LoomOp loom_op_nanmedian = {
+  .name = "nanmedian",
+  .title = "Median without NaN",
+  .category = LOOM_CATEGORY_MATHS,
+  .icon = "loom-median-symbolic",
+  .doc = "The middle of the sorted elements, where NaN does not count.",
+  .details = "As median, for data with holes that are marked by NaN. Where nothing but NaN is, the result is "
+             "NaN.",
+  .formula = "y = x₍⌈n/2⌉₎, where x₍₁₎ ≤ x₍₂₎ ≤ …",
+  .reference = "torch.nanmedian",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_found,
+  .dynamic_outputs = loom_op_outputs_found,
+  .params = loom_op_param_searched,
+  .infer = loom_op_infer_found,
+  .lower = lower,
+  .flops = loom_op_sorted_flops,
+  .samples = loom_op_samples_searched,
+};

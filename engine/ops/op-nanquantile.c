@@ -1,0 +1,27 @@
+/* Quantiles of what is not NaN, as torch.nanquantile. */
+#include "engine/ops/family-quantile.h"
+
+static void
+lower (LoomLower *ctx)
+{
+  loom_op_lower_quantile (ctx, TRUE);
+}
+
+const LoomOp loom_op_nanquantile = {
+  .name = "nanquantile",
+  .title = "Quantile without NaN",
+  .category = LOOM_CATEGORY_MATHS,
+  .icon = "loom-quantile-symbolic",
+  .doc = "The number below which a share of the elements lies, where NaN does not count.",
+  .details = "As quantile, for data with holes that are marked by NaN. Where nothing but NaN is, the result is "
+             "NaN.",
+  .formula = "y = x₍ᵣ₎, r = q · (n − 1), counted from 0",
+  .reference = "torch.nanquantile",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = loom_op_param_quantile,
+  .infer = loom_op_infer_quantile,
+  .lower = lower,
+  .flops = loom_op_sorted_flops,
+  .samples = loom_op_samples_quantile,
+};

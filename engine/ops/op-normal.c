@@ -1,0 +1,63 @@
+/* Normal: random numbers around means that are learnt, as torch.distributions.Normal.rsample. */
+#include "engine/ops/family-random.h"
+
+static const LoomPortSpec inputs[] = {
+  { "mean", "Where each number lies on average.", LOOM_PORT_OPTIONAL },
+  { "std", "How far it lies from there: the standard deviation, not negative.", LOOM_PORT_OPTIONAL },
+  { "like", "Its shape is taken over, not its values.", LOOM_PORT_OPTIONAL },
+  { NULL },
+};
+
+static const LoomParamSpec params[] = {
+  { .name = "mean",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "",
+    .doc = "The mean, where nothing is wired; 0 where it is left out." },
+  { .name = "std",
+    .type = LOOM_PARAM_FLOAT,
+    .def = "",
+    .minimum = 0,
+    .maximum = 1e300,
+    .doc = "The standard deviation, where nothing is wired; 1 where it is left out." },
+  LOOM_OP_PARAM_DRAWN_SHAPE,
+  { NULL },
+};
+
+static void
+lower (LoomLower *ctx)
+{
+  LoomValue mean = loom_op_distribution_parameter (ctx, 0, 0), std = loom_op_distribution_parameter (ctx, 1, 1);
+
+  std = loom_op_not_negative (ctx, std, "a standard deviation is negative");
+  loom_op_put_drawn (
+      ctx, loom_ternary (loom_lower_program (ctx), LOOM_SCALAR_FMA, loom_op_draw (ctx, LOOM_RANDOM_NORMAL), std, mean));
+}
+
+static const LoomSample samples[] = {
+  { .inputs = { "f32:B,3", "f32:B,3" }, .range = "positive" },
+  { .inputs = { "f32:B,3", "f32:3" }, .range = "positive" },
+  { .params = "std=0.1", .inputs = { "f32:B,3" } },
+  { .params = "mean=1 std=2 shape=B,3" },
+  { .params = "shape=B,3", .inputs = { "f32:3", "f32:" }, .range = "positive" },
+  { .inputs = { "", "", "f32:0,3" } },
+  { NULL },
+};
+
+const LoomOp loom_op_normal = {
+  .name = "normal",
+  .title = "Normal distribution",
+  .category = LOOM_CATEGORY_DATA,
+  .icon = "loom-randn-symbolic",
+  .doc = "Normal random numbers whose mean and deviation may be learnt.",
+  .details = "Each number is the mean plus the deviation times a fresh standard normal one, so gradients reach "
+             "both: the reparametrisation by which a variational autoencoder (VAE) samples its code. With std "
+             "alone it is noise to be added. Numbers follow from the seed, step by step, in evaluation too.",
+  .formula = "y = μ + σ · ε, ε ~ N(0, 1)",
+  .reference = "torch.normal",
+  .inputs = inputs,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = loom_op_infer_distribution,
+  .lower = lower,
+  .samples = samples,
+};

@@ -1,0 +1,29 @@
+/* Quantiles of the elements, as torch.quantile. */
+#include "engine/ops/family-quantile.h"
+
+static void
+lower (LoomLower *ctx)
+{
+  loom_op_lower_quantile (ctx, FALSE);
+}
+
+const LoomOp loom_op_quantile = {
+  .name = "quantile",
+  .title = "Quantile",
+  .category = LOOM_CATEGORY_MATHS,
+  .icon = "loom-quantile-symbolic",
+  .doc = "The number below which a share of the elements lies.",
+  .details = "With q = 0.9, nine of ten elements are smaller. Between two elements it is mixed as "
+             "interpolation says. Several q give several rows: quartiles, or the borders of a robust range. "
+             "The gradient goes to the elements that were mixed. Where a NaN is, the result is NaN; "
+             "nanquantile leaves NaN out. Percentile is the same in hundredths.",
+  .formula = "y = x₍ᵣ₎, r = q · (n − 1), counted from 0",
+  .reference = "torch.quantile",
+  .inputs = loom_op_port_input,
+  .outputs = loom_op_port_out,
+  .params = loom_op_param_quantile,
+  .infer = loom_op_infer_quantile,
+  .lower = lower,
+  .flops = loom_op_sorted_flops,
+  .samples = loom_op_samples_quantile,
+};

@@ -1,0 +1,73 @@
+/* Randint: random whole numbers, as torch.randint. */
+#include "engine/ops/family-random.h"
+
+static const LoomParamSpec params[] = {
+  { .name = "low", .type = LOOM_PARAM_INT, .def = "0", .minimum = -4e15, .maximum = 4e15, .doc = "The least number." },
+  { .name = "high",
+    .type = LOOM_PARAM_INT,
+    .minimum = -4e15,
+    .maximum = 4e15,
+    .doc = "The first number that is not drawn any more." },
+  { .name = "shape",
+    .type = LOOM_PARAM_SHAPE,
+    .def = "",
+    .doc = "Sizes of the dimensions; left out, a single number or the shape of what is wired into “like”." },
+  { .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "i64", .doc = "The type of the elements.", .advanced = TRUE },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  gint64 low = loom_infer_int (ctx, "low"), high = loom_infer_int (ctx, "high");
+
+  if (low >= high)
+    {
+      loom_infer_fault (
+          ctx, LOOM_ERROR_SCHEMA, "high",
+          "From %" G_GINT64_FORMAT " to before %" G_GINT64_FORMAT " there is no number. Make high larger.", low, high);
+      return;
+    }
+  loom_op_infer_filled (ctx);
+}
+
+static void
+lower (LoomLower *ctx)
+{
+  const LoomInfer *infer_ctx = loom_lower_infer (ctx);
+  LoomProgram *p = loom_lower_program (ctx);
+  gint64 low = loom_infer_int (infer_ctx, "low"), n = loom_infer_int (infer_ctx, "high") - low, dims[LOOM_MAX_RANK];
+  int rank = loom_op_output_dims (ctx, 0, dims);
+  LoomValue y = loom_lower_random_whole (ctx, 0, rank, dims);
+
+  y = loom_binary (p, LOOM_SCALAR_MOD, y, loom_const (p, LOOM_I64, (double)n));
+  loom_op_put_drawn (ctx, loom_binary (p, LOOM_SCALAR_ADD, y, loom_const (p, LOOM_I64, (double)low)));
+}
+
+static const LoomSample samples[] = {
+  { .params = "high=10 shape=B,3" },
+  { .params = "low=-3 high=4", .inputs = { "f32:B,2" } },
+  { .params = "high=2 shape=3 dtype=f32" },
+  { .params = "high=256 shape=0,3 dtype=u8" },
+  { .params = "high=5" },
+  { NULL },
+};
+
+const LoomOp loom_op_randint = {
+  .name = "randint",
+  .title = "Random whole numbers",
+  .category = LOOM_CATEGORY_DATA,
+  .icon = "loom-randint-symbolic",
+  .doc = "Random whole numbers from low to before high.",
+  .details
+  = "All are equally likely: classes for a generator, indices of rows to be picked, time steps of a diffusion. "
+    "They are new at each step, in evaluation too, and follow from the seed alone.",
+  .formula = "y ~ U{low, …, high − 1}",
+  .reference = "torch.randint",
+  .inputs = loom_op_port_like,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .samples = samples,
+};

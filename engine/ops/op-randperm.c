@@ -1,0 +1,82 @@
+/* Randperm: the numbers 0 … n-1 in random order, as torch.randperm. */
+#include "engine/ops/family-random.h"
+
+static const LoomParamSpec params[] = {
+  { .name = "n",
+    .type = LOOM_PARAM_INT,
+    .def = "",
+    .minimum = 0,
+    .maximum = 1e9,
+    .doc = "How many numbers; left out where “like” is wired." },
+  { .name = "dim",
+    .type = LOOM_PARAM_INT,
+    .def = "0",
+    .minimum = -8,
+    .maximum = 7,
+    .doc = "Which size of “like” says how many numbers; 0 is the batch." },
+  { NULL },
+};
+
+static void
+infer (LoomInfer *ctx)
+{
+  const LoomType *like = loom_infer_input (ctx, 0);
+  LoomShape shape = { .rank = 1 };
+  int axis;
+
+  if ((like != NULL) == loom_infer_is_set (ctx, "n"))
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "n",
+                        "randperm needs to know how many numbers: give n, or wire a tensor into “like”, but not both.");
+      return;
+    }
+  if (like == NULL)
+    shape.dim[0] = loom_dim (loom_infer_int (ctx, "n"));
+  else if (!loom_op_rank (ctx, 0, "like", 1, LOOM_SHAPE_MAX_RANK, "a tensor with at least one dimension",
+                          "A single number has no size.")
+           || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), like->shape.rank, &axis))
+    return;
+  else
+    shape.dim[0] = like->shape.dim[axis];
+  loom_infer_output (ctx, 0, LOOM_I64, &shape);
+}
+
+/* The order of random numbers: two of 63 bits are hardly ever equal. */
+static void
+lower (LoomLower *ctx)
+{
+  gint64 dims[LOOM_MAX_RANK];
+  int rank = loom_op_output_dims (ctx, 0, dims);
+  LoomValue where;
+
+  loom_sort (loom_lower_program (ctx), loom_lower_random_whole (ctx, 0, rank, dims), 0, FALSE, &where);
+  loom_lower_output (ctx, 0, where);
+}
+
+static const LoomSample samples[] = {
+  { .params = "n=5" },
+  { .params = "n=0" },
+  { .inputs = { "f32:B,3" } },
+  { .params = "dim=1", .inputs = { "i64:2,T" }, .range = "class:5" },
+  { NULL },
+};
+
+const LoomOp loom_op_randperm = {
+  .name = "randperm",
+  .title = "Random permutation",
+  .category = LOOM_CATEGORY_DATA,
+  .icon = "loom-randperm-symbolic",
+  .doc = "The numbers from 0 to n − 1 in random order.",
+  .details
+  = "As index of index_select it shuffles: with a batch wired into “like” it mixes the samples, which mixup and "
+    "contrastive losses want; its first numbers are a choice without repetition. New at each step, in "
+    "evaluation too.",
+  .formula = "y is a permutation of 0 … n − 1",
+  .reference = "torch.randperm",
+  .inputs = loom_op_port_like,
+  .outputs = loom_op_port_out,
+  .params = params,
+  .infer = infer,
+  .lower = lower,
+  .samples = samples,
+};
