@@ -2,20 +2,99 @@
  *
  * A node is taken out of its graph: its inputs and weights get random numbers, its outputs are weighed with random
  * numbers and added up, and that sum is differentiated twice, by the engine and by moving single elements. So a
- * backward formula that somebody typed is held against the forward formula, and so is everything of ours. */
+ * backward formula that somebody typed is held against the forward formula, and so is everything of ours. With --in the
+ * points are somebody's own: where a formula has a kink, a border, or values of one kind only. */
 #include "app/check-gradients.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define MAX_ELEMENTS 24 /* of each tensor are moved */
 #define STEP         1e-5
 #define TOLERANCE    1e-5 /* what differences of this step lose to rounding and curvature, and some room */
 
+/* The element whose gradient is farthest off. */
+typedef struct
+{
+  double off;  /* relative; negative where there is nothing to differentiate, NAN without a value to compare with */
+  char *input; /* “x”, or a weight's name; owned */
+  int rank;
+  gint64 place[LOOM_MAX_RANK];
+  double gradient, difference;
+} Worst;
+
+static void
+worst_clear (Worst *w)
+{
+  g_clear_pointer (&w->input, g_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Worst, worst_clear)
+
+static void
+point_free (gpointer data)
+{
+  CheckPoint *point = data;
+
+  g_clear_pointer (&point->tensor, loom_tensor_unref);
+  g_free (point->port);
+  g_free (point);
+}
+
+/* What symbols are follows from the sizes of what is given: "2B" of 8 says B = 4. */
+static gboolean
+bind_point (const LoomShape *shape, const CheckPoint *point, LoomBinding *binding)
+{
+  for (int i = 0; i < shape->rank && shape->rank == point->tensor->rank; i++)
+    {
+      const LoomDim *d = &shape->dim[i];
+
+      if (loom_dim_is_unknown (*d) || d->symbol[0] == 0 || d->symbol[1] != 0 || d->coef < 1
+          || point->tensor->dim[i] % d->coef != 0)
+        continue;
+      binding->value[d->symbol[0] - 'A'] = point->tensor->dim[i] / d->coef;
+    }
+  return TRUE;
+}
+
+GPtrArray *
+check_points_read (const LoomNet *net, char **in, LoomBinding *binding, GError **error)
+{
+  g_autoptr (GPtrArray) points = g_ptr_array_new_with_free_func (point_free);
+
+  for (guint i = 0; in != NULL && in[i] != NULL; i++)
+    {
+      const char *equals = strchr (in[i], '=');
+      CheckPoint *point = g_new0 (CheckPoint, 1);
+      int node;
+
+      g_ptr_array_add (points, point);
+      if (equals == NULL)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "--in takes PORT=F.npy, not “%s”.", in[i]);
+          return NULL;
+        }
+      point->port = g_strndup (in[i], (gsize)(equals - in[i]));
+      node = loom_net_find_port (net, point->port, &point->output, error);
+      if (node < 0)
+        return NULL;
+      point->node = (guint)node;
+      point->tensor = loom_npy_load (equals + 1, error);
+      if (point->tensor == NULL)
+        {
+          g_prefix_error (error, "--in %s: ", point->port);
+          return NULL;
+        }
+      bind_point (&loom_net_node (net, point->node)->output[point->output].shape, point, binding);
+    }
+  return g_steal_pointer (&points);
+}
+
 typedef struct
 {
   const LoomNet *net;
   guint node;
+  const GPtrArray *points; /* CheckPoint */
   LoomProgram *program;
   LoomDevices *devices;
   LoomState *state;
@@ -87,20 +166,21 @@ evaluate (Probe *p, guint output, GError **error)
   return loom_tensor_get (t, 0);
 }
 
-/* Compares one tensor's gradient; the largest relative difference goes to *worst, NAN where there is no value to
- * compare with, and then it stays that. */
+/* Compares one tensor's gradient; what is farther off than *worst takes its place. Where there is no value to compare
+ * with, the search ends. */
 static gboolean
-compare (Probe *p, guint output, double *numbers, gint64 count, const LoomTensor *grad, GRand *rand, double *worst,
-         GError **error)
+compare (Probe *p, guint output, double *numbers, const LoomTensorDesc *d, const char *input, const LoomTensor *grad,
+         GRand *rand, Worst *worst, GError **error)
 {
+  gint64 count = loom_desc_count (d);
   double scale = 1;
 
   for (gint64 i = 0; grad != NULL && i < count; i++)
     scale = MAX (scale, fabs (loom_tensor_get (grad, i)));
   for (gint64 k = 0; k < MIN (count, MAX_ELEMENTS); k++)
     {
-      gint64 i = count <= MAX_ELEMENTS ? k : g_rand_int_range (rand, 0, (gint32)MIN (count, G_MAXINT32));
-      double was = numbers[i], above, below, off;
+      gint64 i = count <= MAX_ELEMENTS ? k : g_rand_int_range (rand, 0, (gint32)MIN (count, G_MAXINT32)), rest = i;
+      double was = numbers[i], ours = grad != NULL ? loom_tensor_get (grad, i) : 0, above, below, slope, off;
 
       numbers[i] = was + STEP;
       above = evaluate (p, output, error);
@@ -109,15 +189,67 @@ compare (Probe *p, guint output, double *numbers, gint64 count, const LoomTensor
       numbers[i] = was;
       if (*error != NULL)
         return FALSE;
-      off = fabs ((above - below) / (2 * STEP) - (grad != NULL ? loom_tensor_get (grad, i) : 0)) / scale;
+      slope = (above - below) / (2 * STEP);
+      off = fabs (slope - ours) / scale;
       if (isnan (off))
         off = isfinite (above) && isfinite (below) ? INFINITY : NAN;
-      if (isnan (off) || off > *worst)
-        *worst = off;
+      if (!isnan (off) && off <= worst->off)
+        continue;
+      g_free (worst->input);
+      *worst = (Worst){ .off = off, .input = g_strdup (input), .rank = d->rank, .gradient = ours, .difference = slope };
+      for (int axis = d->rank - 1; axis >= 0; rest /= d->dim[axis], axis--)
+        worst->place[axis] = rest % d->dim[axis];
       if (isnan (off))
         return TRUE;
     }
   return TRUE;
+}
+
+/* What an input of the program is called at the node. */
+static char *
+input_name (const LoomNet *net, guint node, const char *source)
+{
+  const LoomNetNode *n = loom_net_node (net, node);
+
+  for (guint k = 0; k < n->n_inputs; k++)
+    {
+      g_autofree char *from = NULL;
+
+      if (n->input[k].node == G_MAXUINT || loom_net_is_weight (net, &n->input[k]))
+        continue;
+      from = loom_net_port_name (net, n->input[k].node, n->input[k].output);
+      if (g_str_equal (from, source) && (n->input_spec[0].flags & LOOM_PORT_VARIADIC))
+        return g_strdup_printf ("%u", k);
+      if (g_str_equal (from, source))
+        return g_strdup (n->input_spec[k].name);
+    }
+  return g_strdup (source);
+}
+
+/* What was given for this port, in the type that the program wants; NULL without an error where nothing was. */
+static LoomTensor *
+given_point (const Probe *p, const char *source, const LoomTensorDesc *d, GError **error)
+{
+  for (guint i = 0; p->points != NULL && i < p->points->len; i++)
+    {
+      CheckPoint *point = p->points->pdata[i];
+      g_autofree char *name = loom_net_port_name (p->net, point->node, point->output);
+      const LoomTensor *t = point->tensor;
+
+      if (!g_str_equal (name, source))
+        continue;
+      if (t->rank != d->rank || memcmp (t->dim, d->dim, sizeof d->dim[0] * (gsize)d->rank) != 0)
+        {
+          g_autofree char *want = loom_desc_to_string (d);
+
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "--in %s has another shape than the port, which is %s.",
+                       point->port, want);
+          return NULL;
+        }
+      point->used = TRUE;
+      return loom_tensor_convert (t, d->dtype, !loom_dtype_is_float (t->dtype), error);
+    }
+  return NULL;
 }
 
 static void
@@ -130,11 +262,10 @@ fill (LoomTensor *t, gboolean positive, GRand *rand)
                                                      : g_rand_double_range (rand, -1.5, 1.5));
 }
 
-/* *worst is negative where the node has nothing to differentiate. */
 static gboolean
-check_node (const LoomNet *net, guint node, gboolean positive, double *worst, GError **error)
+check_node (const LoomNet *net, guint node, const GPtrArray *points, gboolean positive, Worst *worst, GError **error)
 {
-  g_auto (Probe) p = { .net = net, .node = node };
+  g_auto (Probe) p = { .net = net, .node = node, .points = points };
   g_autoptr (GArray) values = g_array_new (FALSE, TRUE, sizeof (LoomValue));
   g_autoptr (GArray) wrt = g_array_new (FALSE, FALSE, sizeof (LoomValue));
   g_autoptr (GRand) rand = g_rand_new_with_seed (1);
@@ -143,7 +274,8 @@ check_node (const LoomNet *net, guint node, gboolean positive, double *worst, GE
   g_autoptr (GError) local = NULL;
   LoomValue sum;
 
-  *worst = -1;
+  worst_clear (worst);
+  worst->off = -1;
   if (!lower_node (&p, values, error))
     return FALSE;
   sum = weighed_sum (p.program, values, rand);
@@ -179,12 +311,17 @@ check_node (const LoomNet *net, guint node, gboolean positive, double *worst, GE
   p.data = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
   for (guint i = 0; i < loom_program_n_inputs (p.program); i++)
     {
-      const LoomTensorDesc d = loom_value_info (p.program, loom_program_get_input (p.program, i)->value)->desc;
-      LoomTensor *t = loom_tensor_new (d.dtype, d.rank, d.dim, error);
+      const LoomProgramInput *input = loom_program_get_input (p.program, i);
+      const LoomTensorDesc d = loom_value_info (p.program, input->value)->desc;
+      LoomTensor *t = given_point (&p, input->name, &d, &local);
 
+      if (t == NULL && local == NULL && (t = loom_tensor_new (d.dtype, d.rank, d.dim, &local)) != NULL)
+        fill (t, positive, rand);
       if (t == NULL)
-        return FALSE;
-      fill (t, positive, rand);
+        {
+          g_propagate_error (error, g_steal_pointer (&local));
+          return FALSE;
+        }
       g_ptr_array_add (p.data, t);
       loom_eager_feed (p.eager, i, t->data);
     }
@@ -198,8 +335,8 @@ check_node (const LoomNet *net, guint node, gboolean positive, double *worst, GE
 
         g_ptr_array_add (grad_of, t != NULL ? loom_tensor_convert (t, LOOM_F64, TRUE, &local) : NULL);
       }
-  *worst = 0;
-  for (guint i = 0, k = 0; local == NULL && !isnan (*worst) && i < wrt->len; i++)
+  worst->off = 0;
+  for (guint i = 0, k = 0; local == NULL && !isnan (worst->off) && i < wrt->len; i++)
     {
       const LoomValueInfo *info = loom_value_info (p.program, g_array_index (wrt, LoomValue, i));
       const LoomTensor *grad = grads[i] != 0 ? grad_of->pdata[k++] : NULL;
@@ -210,7 +347,11 @@ check_node (const LoomNet *net, guint node, gboolean positive, double *worst, GE
                     p.state,
                     (guint)loom_state_find (p.state, loom_program_get_slot (p.program, (guint)info->slot)->name));
 
-      compare (&p, 0, numbers, loom_desc_count (&info->desc), grad, rand, worst, &local);
+      g_autofree char *name = info->input >= 0
+                                  ? input_name (net, node, loom_program_get_input (p.program, (guint)info->input)->name)
+                                  : g_strdup (loom_program_get_slot (p.program, (guint)info->slot)->name);
+
+      compare (&p, 0, numbers, &info->desc, name, grad, rand, worst, &local);
     }
   if (local == NULL)
     return TRUE;
@@ -218,8 +359,51 @@ check_node (const LoomNet *net, guint node, gboolean positive, double *worst, GE
   return FALSE;
 }
 
+/* "[2, 0]". */
+static char *
+place_text (const Worst *w)
+{
+  GString *s = g_string_new ("[");
+
+  for (int i = 0; i < w->rank; i++)
+    g_string_append_printf (s, "%s%" G_GINT64_FORMAT, i > 0 ? ", " : "", w->place[i]);
+  return g_string_free (g_string_append_c (s, ']'), FALSE);
+}
+
+static void
+print_unchecked (const char *path, const char *why, gboolean json)
+{
+  if (json)
+    printf ("{\"event\":\"gradcheck\",\"node\":\"%s\",\"difference\":null,\"agrees\":null}\n", path);
+  else
+    printf ("%-24s  not checked: %s\n", path, why);
+}
+
+/* Numbers as JSON has them: what is not finite is null. */
+static void
+print_result (const char *path, const Worst *w, gboolean agrees, gboolean json)
+{
+  g_autofree char *place = place_text (w);
+  char a[G_ASCII_DTOSTR_BUF_SIZE], b[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (json)
+    {
+      g_autofree char *input = command_json_string (w->input != NULL ? w->input : "");
+
+      printf ("{\"event\":\"gradcheck\",\"node\":\"%s\",\"difference\":%.3g,\"agrees\":%s,\"input\":%s,\"place\":%s,"
+              "\"gradient\":%s,\"numeric\":%s}\n",
+              path, isfinite (w->off) ? w->off : 1e308, agrees ? "true" : "false", w->input != NULL ? input : "null",
+              place, command_json_number (w->gradient, a), command_json_number (w->difference, b));
+      return;
+    }
+  printf ("%-24s  %8.1e  %s", path, w->off, agrees ? "agrees" : "differs from finite differences");
+  if (!agrees)
+    printf (": %s at %s has the gradient %.9g, by differences %.9g", w->input, place, w->gradient, w->difference);
+  printf ("\n");
+}
+
 int
-check_gradients (const Command *command, const LoomNet *net, const char *only, gboolean json)
+check_gradients (const Command *command, const LoomNet *net, const char *only, const GPtrArray *points, gboolean json)
 {
   gboolean found = FALSE, good = TRUE;
 
@@ -227,42 +411,44 @@ check_gradients (const Command *command, const LoomNet *net, const char *only, g
     {
       const LoomNetNode *n = loom_net_node (net, i);
       g_autoptr (GError) error = NULL;
-      double worst = -1;
-      gboolean agrees;
+      g_auto (Worst) worst = { .off = -1 };
+      gboolean agrees, done;
 
       if ((only != NULL && !g_str_equal (n->path, only)) || n->op == NULL || n->op->lower == NULL || n->op->has_effect
           || n->n_inputs == 0)
         continue;
       found = TRUE;
-      /* A logarithm has no value where a random number is negative: then positive ones are tried. */
-      if (!check_node (net, i, FALSE, &worst, &error) || (isnan (worst) && !check_node (net, i, TRUE, &worst, &error)))
+      done = check_node (net, i, points, FALSE, &worst, &error);
+      /* A logarithm has no value where a random number is negative, a probability is refused: then positive ones below
+       * 1 are tried. */
+      if (!done || isnan (worst.off))
         {
-          if (json)
-            printf ("{\"event\":\"gradcheck\",\"node\":\"%s\",\"difference\":null,\"agrees\":null}\n", n->path);
-          else
-            printf ("%-24s  not checked: %s\n", n->path, error->message);
-          continue;
+          g_autoptr (GError) second = NULL;
+
+          if (check_node (net, i, points, TRUE, &worst, &second))
+            {
+              g_clear_error (&error);
+              done = TRUE;
+            }
+          else if (error == NULL)
+            error = g_steal_pointer (&second);
         }
-      if (worst < 0)
-        continue;
-      /* A Cholesky factor of random numbers, for instance. */
-      if (isnan (worst))
+      if (!done || error != NULL)
+        print_unchecked (n->path, error->message, json);
+      else if (isnan (worst.off))
+        print_unchecked (n->path, "of random numbers it has no finite value", json);
+      else if (worst.off >= 0)
         {
-          if (json)
-            printf ("{\"event\":\"gradcheck\",\"node\":\"%s\",\"difference\":null,\"agrees\":null}\n", n->path);
-          else
-            printf ("%-24s  not checked: of random numbers it has no finite value\n", n->path);
-          continue;
+          agrees = worst.off <= TOLERANCE;
+          good = good && agrees;
+          print_result (n->path, &worst, agrees, json);
         }
-      agrees = worst <= TOLERANCE;
-      good = good && agrees;
-      if (json)
-        printf ("{\"event\":\"gradcheck\",\"node\":\"%s\",\"difference\":%.3g,\"agrees\":%s}\n", n->path,
-                isfinite (worst) ? worst : 1e308, agrees ? "true" : "false");
-      else
-        printf ("%-24s  %8.1e  %s\n", n->path, worst, agrees ? "agrees" : "differs from finite differences");
     }
   if (only != NULL && !found)
     return command_usage (command, "There is no node “%s” with inputs in the graph.", only);
+  for (guint i = 0; points != NULL && i < points->len; i++)
+    if (!((const CheckPoint *)points->pdata[i])->used)
+      return command_usage (command, "No node that is checked takes “%s”.",
+                            ((const CheckPoint *)points->pdata[i])->port);
   return good ? 0 : 1;
 }

@@ -179,9 +179,12 @@ run_check (const Command *command, int argc, char **argv)
   gint64 batch_size = 0;
   gboolean json = FALSE, gradcheck = FALSE;
   g_autofree char *device = NULL;
+  g_auto (GStrv) in = NULL;
   const GOptionEntry entries[] = {
     { "gradcheck", 0, 0, G_OPTION_ARG_NONE, &gradcheck,
       "Compare gradients (of a NODE named behind GRAPH alone) with differences", NULL },
+    { "in", 0, 0, G_OPTION_ARG_STRING_ARRAY, &in, "With --gradcheck: the values of a port where gradients are compared",
+      "PORT=F.npy" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "B for costs (default: the graph's, else 1)", "N" },
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's, else cpu)", "D" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line on standard output", NULL },
@@ -191,6 +194,8 @@ run_check (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2 && !(gradcheck && argc == 3))
     return command_usage (command, "It takes one GRAPH or one RUN folder.");
+  if (in && !gradcheck)
+    return command_usage (command, "--in gives points for --gradcheck.");
 
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
@@ -212,6 +217,12 @@ run_check (const Command *command, int argc, char **argv)
   gint64 batch = batch_size ? batch_size : gradcheck ? 3 : spec ? spec->batch_size : 1;
   g_autoptr (LoomFaults) bound_faults = loom_faults_new ();
   binding.value['B' - 'A'] = batch;
+  g_autoptr (GPtrArray) points = gradcheck ? check_points_read (net, in, &binding, &error) : NULL;
+  if (error)
+    {
+      fprintf (stderr, "gradloom check: %s\n", error->message);
+      return 1;
+    }
   g_autoptr (LoomNet) bound = loom_net_new (graph, &binding, bound_faults);
   /* What only the whole step tells: that nothing is left to train, or that state is given two values. */
   g_autoptr (LoomStep) step = spec && !gradcheck ? loom_step_new (graph, spec, batch, TRUE, &error) : NULL;
@@ -224,7 +235,7 @@ run_check (const Command *command, int argc, char **argv)
       return 1;
     }
   if (gradcheck)
-    return check_gradients (command, bound, argv[2], json);
+    return check_gradients (command, bound, argv[2], points, json);
 
   g_auto (CheckMemory) memory = { 0 };
   g_autoptr (LoomFaults) device_faults = loom_faults_new ();

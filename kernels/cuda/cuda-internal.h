@@ -25,7 +25,15 @@ extern "C"
   {
     int raised;
     long long value, limit;
+    const struct CudaRequirement *of; /* what does not hold at element `value`, on the host; NULL: an index is wrong */
   } CudaFault;
+
+  /* What `require` says, and of what shape its condition is. */
+  struct CudaRequirement
+  {
+    LoomRequireAttrs attrs;
+    LoomTensorDesc ok;
+  };
 
   typedef struct CudaModuleCache CudaModuleCache;
 
@@ -134,6 +142,7 @@ extern "C"
   LoomStatus cuda_concat_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_fill_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_iota_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_require_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_random_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_grad_stats_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_sgd_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);

@@ -43,6 +43,7 @@ const CudaPrimitive cuda_primitives[] = {
   { .name = "fill", .make = cuda_fill_new },
   { .name = "iota", .make = cuda_iota_new },
   { .name = "random", .make = cuda_random_new },
+  { .name = "require", .make = cuda_require_new },
   { .name = "grad_stats", .make = cuda_grad_stats_new },
   { .name = "sgd_step", .make = cuda_sgd_step_new },
   { .name = "adam_step", .make = cuda_adam_step_new },

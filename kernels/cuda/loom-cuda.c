@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "kernels/cuda/cuda-internal.h"
+#include "kernels/shape.h"
 
 static int
 device_count (LoomMessage *message)
@@ -178,6 +179,15 @@ take_fault (LoomDevice *device, LoomMessage *message)
   if (!fault->raised)
     return LOOM_STATUS_OK;
   fault->raised = 0;
+  if (fault->of != NULL)
+    {
+      const struct CudaRequirement *of = fault->of;
+      char place[LOOM_PLACE_TEXT];
+
+      fault->of = NULL;
+      return cuda_fail (message, LOOM_STATUS_INDEX, "%s%s", of->attrs.what,
+                        loom_place_text (place, of->ok.rank, of->ok.dim, fault->value));
+    }
   return cuda_fail (message, LOOM_STATUS_INDEX, "index %lld is outside 0 … %lld", fault->value, fault->limit - 1);
 }
 

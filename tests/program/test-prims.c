@@ -683,6 +683,29 @@ test_ties (void)
   check_reduction (LOOM_REDUCE_MIN, (double[]){ 1, 2, 2, 0 }, (double[]){ 0, 0, 0, 1 }, 4);
 }
 
+/* At the origin an angle has no slope, and 0 stands for it, as in PyTorch; NaN that wins takes the gradient. */
+static void
+test_no_slope (void)
+{
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  g_autoptr (Eval) e = NULL;
+  LoomValue x[2], grads[2], angle;
+
+  for (int i = 0; i < 2; i++)
+    x[i] = loom_program_input (p, i == 0 ? "y" : "x", LOOM_F32, 1, (gint64[]){ 2 });
+  angle = loom_binary (p, LOOM_SCALAR_ATAN2, x[0], x[1]);
+  g_assert_true (loom_differentiate (p, angle, 0, 2, x, grads, NULL));
+  e = eval_new (p);
+  for (int i = 0; i < 2; i++)
+    for (int k = 0; k < 2; k++)
+      loom_tensor_set (eval_tensor (e, x[i]), k, i == 0 && k == 1 ? 2 : 0);
+  eval_run (e);
+  for (int i = 0; i < 2; i++)
+    g_assert_cmpfloat (loom_tensor_get (eval_tensor (e, grads[i]), 0), ==, 0);
+  g_assert_cmpfloat (loom_tensor_get (eval_tensor (e, grads[1]), 1), ==, -0.5);
+  check_reduction (LOOM_REDUCE_MAX, (double[]){ 1, NAN, 2, 0 }, (double[]){ 0, 1, 0, 0 }, 4);
+}
+
 /* Factors that are 0: where a quotient would be 0/0. */
 static void
 test_zero_factors (void)
@@ -717,5 +740,6 @@ main (int argc, char **argv)
   g_test_add_func ("/program/prims/scalar-second", test_scalar_second);
   g_test_add_func ("/program/prims/ties", test_ties);
   g_test_add_func ("/program/prims/zero-factors", test_zero_factors);
+  g_test_add_func ("/program/prims/no-slope", test_no_slope);
   return g_test_run ();
 }

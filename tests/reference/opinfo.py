@@ -105,7 +105,8 @@ TABLE = {
     **functional("binary_cross_entropy binary_cross_entropy_with_logits", "input target weight"),
     **functional("margin_ranking_loss cosine_embedding_loss", "input1 input2 target"), **functional("triplet_margin_loss", "anchor positive negative"),
     **functional("gaussian_nll_loss", "input target var"),
-    **functional("dropout dropout2d dropout3d alpha_dropout feature_alpha_dropout", "input p"), **functional("rrelu", "input lower upper"),
+    **functional("dropout dropout2d dropout3d alpha_dropout", "input p"),
+    "feature_alpha_dropout": [(f"nn.functional.feature_alpha_dropout.{kind}_train", "input p") for kind in ("with", "without")], **functional("rrelu", "input lower upper"),
 }
 
 # What PyTorch passes and means nothing here, with the only value that it may have.
@@ -259,14 +260,10 @@ def of_prelu(op, params, ports, info):
 def of_dropout(op, params, ports, info):
     if op[-1] == "d" and ports["input"].dim() != int(op[-2]) + 2:
         raise Unsupported("an image without a batch")
+    if op == "feature_alpha_dropout" and ports["input"].dim() < 2:
+        raise Unsupported("a tensor without channels")
     if params.pop("training", True) and params.get("p", 0.5) not in (0, 0.0):
         raise Unsupported("random numbers")
-
-
-def of_quantile(op, params, ports, info):
-    """Several q in a tensor give a row each; one number gives none."""
-    if isinstance(params.get("q"), tuple) and len(params["q"]) == 1:
-        raise Unsupported("a row for a single q")
 
 
 def of_norm_order(op, params, ports, info):
@@ -279,7 +276,7 @@ HOOKS = {**{f"conv{t}{n}d": of_conv for t in ("", "_transpose") for n in (1, 2, 
          **{f"{kind}_norm{n}d": of_norm for kind in ("batch", "instance") for n in (1, 2, 3)},
          "layer_norm": of_affine, "group_norm": of_affine, "rms_norm": of_affine, "linear": of_linear, "bilinear": of_linear,
          "embedding": of_embedding, "var": of_variance, "std": of_variance, "flatten": of_flatten, "clamp": of_clamp, "prelu": of_prelu,
-         "dropout": of_dropout, "dropout2d": of_dropout, "dropout3d": of_dropout, "alpha_dropout": of_dropout, "feature_alpha_dropout": of_dropout, "rrelu": of_dropout, "quantile": of_quantile, "nanquantile": of_quantile,
+         "dropout": of_dropout, "dropout2d": of_dropout, "dropout3d": of_dropout, "alpha_dropout": of_dropout, "feature_alpha_dropout": of_dropout, "rrelu": of_dropout,
          "norm": of_norm_order, "pairwise_distance": of_range({"p": 0}), "one_hot": of_range({"num_classes": 1}),
          "squeeze": of_squeeze, "concat": of_concat, "gather": of_index, "index_select": of_rank(1, "a scalar"),
          "index_add": of_rank(1, "a scalar"), "multi_margin_loss": of_classes,

@@ -328,9 +328,18 @@ write_random (OnnxPrim *q)
 
   if (!shape)
     return FALSE;
-  OnnxVar *like = CALL ("Expand", onnx_number_var (q->all, d->dtype, 0), shape);
-  OnnxPut *put = onnx_put (q->all, a->kernel.normal ? "RandomNormalLike" : "RandomUniformLike", ONNX_VARS (like));
-  onnx_prim_out (q, 0, onnx_put_out (q->all, put, 0));
+  gboolean whole = d->dtype == LOOM_I64, normal = !whole && a->kernel.kind == LOOM_RANDOM_NORMAL;
+  LoomDType type = whole ? LOOM_F64 : d->dtype;
+  OnnxVar *like = CALL ("Expand", onnx_number_var (q->all, type, 0), shape);
+  OnnxVar *y
+      = onnx_put_out (q->all, onnx_put (q->all, normal ? "RandomNormalLike" : "RandomUniformLike", ONNX_VARS (like)), 0);
+
+  /* ONNX draws floats alone: 53 bits of one are a whole number, and the logarithm of one is exponential. */
+  if (whole)
+    y = onnx_to_type (q->all, CALL ("Mul", y, onnx_number_var (q->all, type, 9007199254740992.0)), type, LOOM_I64);
+  else if (a->kernel.kind == LOOM_RANDOM_EXPONENTIAL)
+    y = CALL ("Neg", CALL ("Log", CALL ("Sub", onnx_number_var (q->all, type, 1), y)));
+  onnx_prim_out (q, 0, y);
   return TRUE;
 }
 
@@ -338,6 +347,7 @@ const OnnxPrimWriter onnx_prims_shape[] = {
   { "reshape", write_reshape },
   { "detach", write_same },
   { "custom_gradient", write_same }, /* what it changes is the backward pass */
+  { "require", write_same }, /* ONNX has no errors of its own */
   { "permute", write_permute },
   { "expand", write_expand },
   { "concat", write_concat },
