@@ -94,6 +94,27 @@ test_shapes (void)
   cli_expect (1, "no shape", "check", "p.xml");
 }
 
+/* A few names of a file that is another network's, without what a terminal would obey, and how many more there are. */
+static void
+test_unknown_names (void)
+{
+  g_autoptr (GPtrArray) tensors = loom_named_tensors_new ();
+  g_autoptr (LoomTensor) t = loom_tensor_new (LOOM_F32, 1, (const gint64[]){ 1 }, NULL);
+
+  for (guint i = 0; i < 50; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("\033[2J%u", i);
+      g_ptr_array_add (tensors, loom_named_tensor_new (name, t));
+    }
+  g_assert_true (loom_safetensors_save ("other.st", tensors, NULL, NULL));
+  cli_write ("w.xml", HEAD "<node id=\"x\" op=\"input\" shape=\"2\"/>\n" TAIL);
+  cli_save ("w.npy", LOOM_F32, 1, (const gint64[]){ 2 }, (const double[]){ 1, 2 });
+  g_auto (CliResult) r = cli ("run", "w.xml", "--in", "x=w.npy", "--out", "x=v.npy", "--weights", "other.st", NULL);
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_nonnull (strstr (r.err, "it has 40 more"));
+  g_assert_null (strchr (r.err, '\033'));
+}
+
 /* A file that may not grow is an error with a sentence, and no silent end by a signal. */
 static void
 test_file_limit (void)
@@ -145,6 +166,7 @@ main (int argc, char **argv)
   g_test_add_func ("/data/wrong-values", test_wrong_values);
   g_test_add_func ("/data/shapes", test_shapes);
   g_test_add_func ("/data/file-limit", test_file_limit);
+  g_test_add_func ("/data/unknown-names", test_unknown_names);
   g_test_add_func ("/data/reference", test_reference);
   status = g_test_run ();
   cli_leave ();
