@@ -6,6 +6,10 @@
 #include "engine/ops/loom-net.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <glib/gstdio.h>
 
 /* ---- bytes ------------------------------------------------------------ */
 
@@ -338,7 +342,7 @@ test_lies (void)
   put_part (t, 13, entry);
   put_int (t, 14, 1);
   put_part (g, 5, t);
-  expect (model (g, 13), "another file");
+  expect (model (g, 13), "in no folder");
 
   /* An input that nothing makes. */
   g = classifier (good_dims, "Relu");
@@ -357,6 +361,167 @@ test_lies (void)
       g = around;
     }
   expect (model (g, 13), "nested too deeply");
+}
+
+/* ---- numbers in files beside the model -------------------------------- */
+
+/* Three floats in another file; a NULL entry is left out. */
+static GByteArray *
+external (const char *name, const char *location, const char *offset, const char *length)
+{
+  const char *const entries[] = { "location", location, "offset", offset, "length", length };
+  GByteArray *t = g_byte_array_new ();
+
+  put_int (t, 1, 3);
+  put_int (t, 2, 1);
+  put_text (t, 8, name);
+  for (guint i = 0; i < G_N_ELEMENTS (entries); i += 2)
+    if (entries[i + 1])
+      {
+        GByteArray *entry = g_byte_array_new ();
+        put_text (entry, 1, entries[i]);
+        put_text (entry, 2, entries[i + 1]);
+        put_part (t, 13, entry);
+      }
+  put_int (t, 14, 1);
+  return t;
+}
+
+/* Writes a model that adds two such tensors to its input, and reads it; takes them. The sentence, or NULL. */
+static char *
+read_beside (const char *folder, GByteArray *w, GByteArray *v)
+{
+  static const gint64 dims[] = { 3 };
+  g_autofree char *path = g_build_filename (folder, "model.onnx", NULL);
+  GByteArray *g = g_byte_array_new ();
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+
+  put_part (g, 5, w);
+  put_part (g, 5, v);
+  put_part (g, 1, node ("Add", "first", "x w", "a"));
+  put_part (g, 1, node ("Add", "second", "a v", "y"));
+  put_part (g, 11, port ("x", 1, dims));
+  put_part (g, 12, port ("y", 1, dims));
+  g_autoptr (GByteArray) bytes = model (g, 13);
+  g_assert_true (g_file_set_contents (path, (const char *)bytes->data, bytes->len, NULL));
+  g_autoptr (LoomOnnx) read = loom_onnx_read_file (path, NULL, faults, &error);
+  if (!read)
+    {
+      g_assert_no_error (error);
+      loom_faults_to_error (faults, NULL, &error);
+      g_assert_nonnull (error);
+      return g_strdup (error->message);
+    }
+  for (guint i = 0; i < read->weights->len; i++)
+    {
+      const LoomNamedTensor *t = read->weights->pdata[i];
+      for (gint64 k = 0; k < 3; k++)
+        g_assert_cmpfloat (loom_tensor_get (t->tensor, k), ==, (double)k + 1 + (g_str_equal (t->name, "v") ? 3 : 0));
+    }
+  g_assert_cmpuint (read->weights->len, ==, 2);
+  return NULL;
+}
+
+static void
+test_external (void)
+{
+  static const float six[] = { 1, 2, 3, 4, 5, 6 };
+  static const struct
+  {
+    const char *location, *offset, *length, *says; /* of the first; the second lies at 12 and is right */
+  } rows[] = {
+    { "d", "0", "12", NULL },
+    { "d", NULL, "12", NULL },
+    { "./d", "0", "12", NULL },
+    { "near", "0", "12", NULL },
+    { "nowhere", "0", "12", "is not there" },
+    { NULL, "0", "12", "only a file in the folder" },
+    { "", "0", "12", "only a file in the folder" },
+    { "..", "0", "12", "only a file in the folder" },
+    { "../d", "0", "12", "only a file in the folder" },
+    { "sub/d", "0", "12", "only a file in the folder" },
+    { "/etc/passwd", "0", "12", "only a file in the folder" },
+    { "far", "0", "12", "a link out of the model's folder" },
+    { "folder", "0", "12", "no ordinary file" },
+    { "pipe", "0", "12", "no ordinary file" },
+    { "d", "0", "8", "needs 12 bytes" },
+    { "d", "0", NULL, "needs 12 bytes" },
+    { "d", "0", "9223372036854775807", "needs 12 bytes" },
+    { "d", "-4", "12", "is no number" },
+    { "d", "0", "99999999999999999999", "is no number" },
+    { "d", "0x0", "12", "is no number" },
+    { "d", "16", "12", "cut off" },
+    { "d", "9223372036854775807", "12", "cut off" },
+    { "d", "4", "12", "shares bytes" },
+    { "empty", "0", "12", "cut off" },
+  };
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-onnx-XXXXXX", NULL), *data = g_build_filename (folder, "d", NULL);
+  g_autofree char *near = g_build_filename (folder, "near", NULL), *far = g_build_filename (folder, "far", NULL);
+  g_autofree char *sub = g_build_filename (folder, "folder", NULL), *pipe = g_build_filename (folder, "pipe", NULL);
+  g_autofree char *empty = g_build_filename (folder, "empty", NULL), *m = g_build_filename (folder, "model.onnx", NULL);
+  const char *const made[] = { m, data, near, far, sub, pipe, empty, folder };
+
+  g_assert_true (g_file_set_contents (data, (const char *)six, sizeof six, NULL));
+  g_assert_true (g_file_set_contents (empty, "", 0, NULL));
+  g_assert_cmpint (symlink ("d", near), ==, 0);
+  g_assert_cmpint (symlink ("/etc/passwd", far), ==, 0);
+  g_assert_cmpint (g_mkdir (sub, 0700), ==, 0);
+  g_assert_cmpint (mkfifo (pipe, 0600), ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autofree char *said = read_beside (folder, external ("w", rows[i].location, rows[i].offset, rows[i].length),
+                                           external ("v", "d", "12", "12"));
+      if (rows[i].says ? !said || !strstr (said, rows[i].says) : said != NULL)
+        g_error ("row %u says “%s”", i, said ? said : "(nothing)");
+    }
+  /* A file that is missing is told once. */
+  g_autofree char *once = read_beside (folder, external ("w", "gone", "0", "12"), external ("v", "gone", "12", "12"));
+  g_assert_nonnull (strstr (once, "is not there"));
+  g_assert_null (strstr (strstr (once, "is not there") + 1, "is not there"));
+  for (guint i = 0; i < G_N_ELEMENTS (made); i++)
+    g_remove (made[i]);
+}
+
+/* Sizes that are none, where a size is asked for: a sentence, and no assertion (which would end this program). */
+static void
+test_negative_sizes (void)
+{
+  static const gint64 dims[] = { -1, 3 }, shape[] = { -1, 3 }, less[] = { -7, 3 }, one[] = { 1, 1 };
+  static const struct
+  {
+    const char *op;
+    const gint64 *sizes;
+  } rows[] = { { "Expand", shape }, { "Expand", less }, { "ConstantOfShape", less }, { "Reshape", less } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      GByteArray *g = g_byte_array_new ();
+      put_part (g, 5, numbers ("sizes", 1, 2, rows[i].sizes));
+      put_part (g, 11, port ("x", 2, dims));
+      put_part (g, 1, node (rows[i].op, "n", g_str_equal (rows[i].op, "ConstantOfShape") ? "sizes" : "x sizes", "y"));
+      put_part (g, 12, port ("y", 2, dims));
+      g_free (sentence (model (g, 13)));
+    }
+
+  /* What the older exporter writes for expand(x.shape[0], -1): Equal of an open size and -1. */
+  GByteArray *g = g_byte_array_new ();
+  put_part (g, 5, numbers ("rest", 1, 2, (gint64[]){ -1, -1 }));
+  put_part (g, 5, numbers ("ones", 1, 2, one));
+  put_part (g, 5, numbers ("zero", 1, 1, (gint64[]){ 0 }));
+  put_part (g, 5, numbers ("keep", 1, 1, (gint64[]){ -1 }));
+  put_part (g, 11, port ("x", 2, dims));
+  put_part (g, 1, node ("Shape", "", "x", "whole"));
+  put_part (g, 1, node ("Gather", "", "whole zero", "batch"));
+  GByteArray *concat = node ("Concat", "", "batch keep", "s");
+  put_attribute (concat, "axis", 0);
+  put_part (g, 1, concat);
+  put_part (g, 1, node ("Equal", "", "s rest", "q"));
+  put_part (g, 1, node ("Where", "", "q ones s", "t"));
+  put_part (g, 1, node ("Expand", "n", "x t", "y"));
+  put_part (g, 12, port ("y", 2, dims));
+  g_autofree char *said = sentence (model (g, 13));
+  g_assert_cmpstr (said, ==, NULL);
 }
 
 static void
@@ -426,6 +591,8 @@ main (int argc, char **argv)
   g_test_add_func ("/onnx-reader/linear", test_linear);
   g_test_add_func ("/onnx-reader/unsupported", test_unsupported);
   g_test_add_func ("/onnx-reader/lies", test_lies);
+  g_test_add_func ("/onnx-reader/external", test_external);
+  g_test_add_func ("/onnx-reader/negative-sizes", test_negative_sizes);
   g_test_add_func ("/onnx-reader/truncated", test_truncated);
   g_test_add_func ("/onnx-reader/damaged", test_damaged);
   return g_test_run ();

@@ -2,7 +2,8 @@
  *
  * An operator of ONNX becomes one of ours or a few of them; numbers that only say how something is done (axes,
  * shapes, paddings) become attributes, and weights become the layers' own or op="parameter" nodes. A file may come from
- * anybody: its structure is checked before anything is allocated for it, and numbers outside the file are refused. */
+ * anybody: its structure is checked before anything is allocated for it, and numbers outside the file are read only
+ * from plain files in its own folder. */
 #pragma once
 
 #include "engine/core/loom-fault.h"
@@ -38,6 +39,7 @@ gboolean loom_onnx_available (void);
  * LoomTensor; may be NULL) holds values of inputs that may be built into the graph where they are needed as attributes;
  * inputs that carry data stay inputs all the same. */
 LoomOnnx *loom_onnx_read_file (const char *path, GHashTable *given, LoomFaults *faults, GError **error);
+/* The same for bytes, which have no folder: all numbers must be among them. */
 LoomOnnx *loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors, GHashTable *given,
                                LoomFaults *faults, GError **error);
 void loom_onnx_free (LoomOnnx *self);

@@ -74,13 +74,15 @@ number_of (OnnxImport *all, LoomDim dim, gint64 *number)
   return TRUE;
 }
 
+/* A negative number is no size: -1 asks for what is left, and others are mistakes of the file. */
 static LoomDim
 dim_of (const OnnxImport *all, gint64 number)
 {
-  LoomDim dim = loom_dim (number);
+  LoomDim dim;
 
-  onnx_open_dim (all, number, &dim);
-  return dim;
+  if (onnx_open_dim (all, number, &dim))
+    return dim;
+  return number < 0 ? loom_dim_unknown () : loom_dim (number);
 }
 
 static gboolean
@@ -188,7 +190,7 @@ fold_constant (const Fold *f)
   if (!a || !a->name)
     return NULL;
   if (g_str_equal (a->name, "value") && a->t)
-    return onnx_tensor_read (a->t, "a constant", NULL);
+    return onnx_tensor_read (f->all->external, a->t, "a constant", NULL);
   if (g_str_equal (a->name, "value_int") || g_str_equal (a->name, "value_float"))
     {
       gboolean is_int = g_str_equal (a->name, "value_int");
@@ -217,7 +219,7 @@ static LoomTensor *
 fold_constant_of_shape (const Fold *f)
 {
   const Onnx__AttributeProto *a = onnx_attribute (f->node, "value");
-  g_autoptr (LoomTensor) value = a && a->t ? onnx_tensor_read (a->t, "a constant", NULL) : NULL;
+  g_autoptr (LoomTensor) value = a && a->t ? onnx_tensor_read (f->all->external, a->t, "a constant", NULL) : NULL;
   gint64 dims[LOOM_SHAPE_MAX_RANK];
 
   if (!f->in[0] || f->in[0]->count > LOOM_SHAPE_MAX_RANK || (a && (!value || value->count != 1)))
@@ -609,12 +611,15 @@ fold_arithmetic (const Fold *f, const FoldRow *row)
   gboolean whole = row->integer && !loom_dtype_is_float (a->dtype);
   if (y && !whole && !row->number)
     g_clear_pointer (&y, loom_tensor_unref);
-  gboolean open = onnx_has_open (f->all, a) || onnx_has_open (f->all, b);
+  gboolean any_open = onnx_has_open (f->all, a) || onnx_has_open (f->all, b);
   for (gint64 i = 0; y && i < y->count; i++)
     {
       gint64 ia = a->count == 1 ? 0 : i, ib = b->count == 1 ? 0 : i, number;
       LoomDim size;
-      if (open)
+      /* Beside an open size stand plain numbers, -1 among them, that are computed with as such. */
+      if (any_open
+          && (onnx_open_dim (f->all, onnx_tensor_int (a, ia), &size)
+              || onnx_open_dim (f->all, onnx_tensor_int (b, ib), &size)))
         {
           if (!row->size
               || !row->size (dim_of (f->all, onnx_tensor_int (a, ia)), dim_of (f->all, onnx_tensor_int (b, ib)), &size)

@@ -133,10 +133,14 @@ onnx_ints (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, g
 LoomDim
 onnx_size (OnnxCtx *c, gint64 number)
 {
-  LoomDim dim = loom_dim (number);
+  LoomDim dim;
 
-  onnx_open_dim (c->all, number, &dim);
-  return dim;
+  if (onnx_open_dim (c->all, number, &dim))
+    return dim;
+  if (number >= 0)
+    return loom_dim (number);
+  onnx_fail (c, "a size of it is %" G_GINT64_FORMAT ", which is none.", number);
+  return loom_dim_unknown ();
 }
 
 int
@@ -558,12 +562,16 @@ add_initializer (OnnxImport *all, const Onnx__TensorProto *proto)
   if (!proto->name || value_of (all, proto->name))
     return TRUE;
   value = declare (all, proto->name);
-  value->constant = onnx_tensor_read (proto, what, &error);
+  value->constant = onnx_tensor_read (all->external, proto, what, &error);
   value->is_weight = TRUE;
   if (!value->constant)
     {
       value->failed = TRUE;
-      loom_faults_add (all->faults, (LoomErrorCode)error->code, 0, NULL, NULL, "%s", error->message);
+      /* A file that is missing is told once, not for each of its tensors. */
+      if (g_strcmp0 (all->last_error, error->message) != 0)
+        loom_faults_add (all->faults, (LoomErrorCode)error->code, 0, NULL, NULL, "%s", error->message);
+      g_free (all->last_error);
+      all->last_error = g_strdup (error->message);
     }
   return value->constant != NULL;
 }
@@ -681,9 +689,9 @@ copy_faults (const LoomFaults *from, LoomFaults *to)
     }
 }
 
-LoomOnnx *
-loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors, GHashTable *given, LoomFaults *faults,
-                     GError **error)
+static LoomOnnx *
+read_model (const void *data, gsize length, const char *name_for_errors, const char *path, GHashTable *given,
+            LoomFaults *faults, GError **error)
 {
   g_autoptr (LoomFaults) own = loom_faults_new ();
   g_autoptr (LoomOnnx) result = NULL;
@@ -700,6 +708,7 @@ loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors
         onnx__model_proto__free_unpacked (all.model, NULL);
       return NULL;
     }
+  all.external = onnx_external_new (path);
   all.values = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, value_free);
   all.ids = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   all.uses = g_hash_table_new (g_str_hash, g_str_equal);
@@ -735,8 +744,17 @@ loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors
   g_hash_table_unref (all.ids);
   g_hash_table_unref (all.uses);
   g_hash_table_unref (all.values);
+  onnx_external_free (all.external);
+  g_free (all.last_error);
   onnx__model_proto__free_unpacked (all.model, NULL);
   return done ? g_steal_pointer (&result) : NULL;
+}
+
+LoomOnnx *
+loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors, GHashTable *given, LoomFaults *faults,
+                     GError **error)
+{
+  return read_model (data, length, name_for_errors, NULL, given, faults, error);
 }
 
 LoomOnnx *
@@ -752,8 +770,8 @@ loom_onnx_read_file (const char *path, GHashTable *given, LoomFaults *faults, GE
                    there ? local->message : g_strerror (errno));
       return NULL;
     }
-  return loom_onnx_read_data (g_mapped_file_get_contents (file), g_mapped_file_get_length (file), path, given, faults,
-                              error);
+  return read_model (g_mapped_file_get_contents (file), g_mapped_file_get_length (file), path, path, given, faults,
+                     error);
 }
 
 void

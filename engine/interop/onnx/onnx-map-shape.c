@@ -369,7 +369,7 @@ map_constant (OnnxCtx *c)
 {
   const Onnx__AttributeProto *a = onnx_attribute (c->node, "value");
   g_autoptr (GError) error = NULL;
-  LoomTensor *t = a && a->t ? onnx_tensor_read (a->t, "its value", &error) : NULL;
+  LoomTensor *t = a && a->t ? onnx_tensor_read (c->all->external, a->t, "its value", &error) : NULL;
 
   if (t)
     onnx_out_tensor (c, 0, t);
@@ -381,7 +381,7 @@ static void
 map_constant_of_shape (OnnxCtx *c)
 {
   const Onnx__AttributeProto *a = onnx_attribute (c->node, "value");
-  g_autoptr (LoomTensor) t = a && a->t ? onnx_tensor_read (a->t, "its value", NULL) : NULL;
+  g_autoptr (LoomTensor) t = a && a->t ? onnx_tensor_read (c->all->external, a->t, "its value", NULL) : NULL;
   gint64 dims[LOOM_SHAPE_MAX_RANK];
   gboolean present;
   guint n = onnx_sizes (c, "input", 0, dims, LOOM_SHAPE_MAX_RANK, &present);

@@ -1,8 +1,9 @@
 /* What the files of the ONNX reader share.
  *
- * onnx-file.c checks and unpacks bytes, onnx-tensor.c reads tensors, onnx-import.c walks the model's nodes and keeps
- * its values, onnx-emit.c makes nodes of ours, onnx-graph.c writes them down as a graph, onnx-fold.c computes what
- * depends on no data, and onnx-map-*.c are tables: one const descriptor for each operator of ONNX. */
+ * onnx-file.c checks and unpacks bytes, onnx-tensor.c reads tensors (onnx-external.c finds those that lie in files
+ * beside the model), onnx-import.c walks the model's nodes and keeps its values, onnx-emit.c makes nodes of ours,
+ * onnx-graph.c writes them down as a graph, onnx-fold.c computes what depends on no data, and onnx-map-*.c are tables:
+ * one const descriptor for each operator of ONNX. */
 #pragma once
 
 #include "engine/interop/onnx/loom-onnx.h"
@@ -19,6 +20,7 @@ G_BEGIN_DECLS
 typedef struct _OnnxNode OnnxNode;
 typedef struct _OnnxImport OnnxImport;
 typedef struct _OnnxCtx OnnxCtx;
+typedef struct _OnnxExternal OnnxExternal;
 
 /* A port of one of our nodes. It lives as long as the import. */
 typedef struct
@@ -79,6 +81,7 @@ struct _OnnxImport
 {
   const char *file;
   Onnx__ModelProto *model;
+  OnnxExternal *external; /* the files that hold numbers of it */
   gint64 opset;
   GHashTable *values; /* name → OnnxValue */
   GHashTable *uses;   /* name → how many nodes and outputs read it */
@@ -87,6 +90,7 @@ struct _OnnxImport
   GPtrArray *wires;   /* OnnxWire that are not a node's output */
   GHashTable *given;
   LoomFaults *faults;
+  char *last_error; /* of an initialiser */
   GStringChunk *pool;
   GArray *open;       /* LoomDim of open sizes that folding met, see onnx_open_number() */
   GPtrArray *symbols; /* dim_param of 'A' + … ; NULL where free */
@@ -116,8 +120,27 @@ gboolean onnx_check_bytes (const ProtobufCMessageDescriptor *descriptor, const g
 gboolean onnx_dtype (int elem_type, LoomDType *dtype);
 gboolean onnx_wire_dtype (int elem_type, LoomDType *dtype);
 const char *onnx_type_name (int elem_type);
-LoomTensor *onnx_tensor_read (const Onnx__TensorProto *proto, const char *what, GError **error);
+LoomTensor *onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const char *what, GError **error);
 gint64 onnx_tensor_int (const LoomTensor *t, gint64 i);
+
+/* ---- onnx-external.c -------------------------------------------------- */
+/* Bytes of a file beside the model. */
+typedef struct
+{
+  guint64 offset, length;
+  int fd;
+  LoomTensor *tensor; /* what they were read as; NULL before */
+  int data_type;
+} OnnxRegion;
+
+/* model_path NULL: the model came from no file, so there is none beside it. */
+OnnxExternal *onnx_external_new (const char *model_path);
+void onnx_external_free (OnnxExternal *self);
+/* Where the numbers of a tensor of so many bytes lie; NULL with a sentence that begins with what, or one about the
+ * file, the same for each of its tensors. (transfer none) */
+OnnxRegion *onnx_external_region (OnnxExternal *self, const Onnx__TensorProto *proto, const char *what, guint64 bytes,
+                                  GError **error);
+gboolean onnx_region_read (const OnnxRegion *region, guint8 *to, const char *what, GError **error);
 
 /* ---- onnx-fold.c ------------------------------------------------------ */
 /* The node's only output where everything that it depends on is known, else NULL. With given, the caller's values

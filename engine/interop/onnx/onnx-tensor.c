@@ -1,4 +1,5 @@
-/* TensorProto: numbers as ONNX keeps them, in one of six lists or as raw little-endian bytes.
+/* TensorProto: numbers as ONNX keeps them, in one of six lists or as raw little-endian bytes, in the
+ * model or in a file beside it.
  *
  * We have eight element types and ONNX sixteen. What fits is kept; i8, i16, u16, u32 and u64 are widened to i64, whose
  * arithmetic gives the same values until something overflows. Text and complex numbers are refused. */
@@ -141,18 +142,19 @@ fill_from_list (LoomTensor *t, const Onnx__TensorProto *proto, const TypeRow *ro
     }
 }
 
+/* bytes: as many as the tensor has elements of the row's size. */
 static void
-fill_from_raw (LoomTensor *t, const Onnx__TensorProto *proto, const TypeRow *row)
+fill_from_raw (LoomTensor *t, const guint8 *bytes, const TypeRow *row)
 {
   if (loom_dtype_size (t->dtype) == row->bytes && t->dtype != LOOM_BOOL)
     {
       if (t->bytes > 0)
-        memcpy (t->data, proto->raw_data.data, t->bytes);
+        memcpy (t->data, bytes, t->bytes);
       return;
     }
   for (gint64 i = 0; i < t->count; i++)
     {
-      gint64 v = raw_int (proto->raw_data.data, row, i);
+      gint64 v = raw_int (bytes, row, i);
       if (t->dtype == LOOM_BOOL)
         ((guint8 *)t->data)[i] = v != 0;
       else
@@ -160,12 +162,109 @@ fill_from_raw (LoomTensor *t, const Onnx__TensorProto *proto, const TypeRow *row
     }
 }
 
+static gboolean
+fill_from_region (LoomTensor *t, const OnnxRegion *region, const TypeRow *row, const char *what, GError **error)
+{
+  g_autofree guint8 *bytes = NULL;
+
+  if (loom_dtype_size (t->dtype) == row->bytes && t->dtype != LOOM_BOOL)
+    return onnx_region_read (region, t->data, what, error);
+  bytes = g_try_malloc (MAX (region->length, 1));
+  if (!bytes)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "There is no memory for %s.", what);
+      return FALSE;
+    }
+  if (!onnx_region_read (region, bytes, what, error))
+    return FALSE;
+  fill_from_raw (t, bytes, row);
+  return TRUE;
+}
+
+static gboolean
+check_unsigned (const LoomTensor *t, const TypeRow *row, const char *what, GError **error)
+{
+  for (gint64 i = 0; row->bytes == 8 && !row->is_signed && i < t->count; i++)
+    if (((const gint64 *)t->data)[i] < 0)
+      {
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                     "%s has a number of 2⁶³ or more, which graphs have no type for.", what);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+/* Its elements, or -1. */
+static gint64
+sizes_of (const Onnx__TensorProto *proto, const char *what, gint64 dims[LOOM_SHAPE_MAX_RANK], GError **error)
+{
+  gint64 count = 1;
+  gboolean empty = FALSE;
+
+  if (proto->segment || proto->n_dims > LOOM_SHAPE_MAX_RANK)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "%s %s.", what,
+                   proto->segment ? "is cut into segments, which are not read" : "has more than 8 dimensions");
+      return -1;
+    }
+  for (gsize i = 0; i < proto->n_dims; i++)
+    {
+      dims[i] = proto->dims[i];
+      /* Beside a 0 others may not be beyond all bounds either. */
+      if (dims[i] < 0 || (dims[i] > 0 && count > LOOM_MAX_ELEMENTS / dims[i]))
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "%s has impossible sizes.", what);
+          return -1;
+        }
+      empty = empty || dims[i] == 0;
+      count *= MAX (dims[i], 1);
+    }
+  return empty ? 0 : count;
+}
+
+static gboolean
+is_external (const Onnx__TensorProto *proto)
+{
+  return proto->n_external_data > 0 || proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+}
+
+/* Each region is read once: who asks for it again, for the same tensor, shares it. */
+static LoomTensor *
+read_external (OnnxExternal *external, const Onnx__TensorProto *proto, const TypeRow *row, gint64 count,
+               const gint64 *dims, const char *what, GError **error)
+{
+  g_autoptr (LoomTensor) t = NULL;
+  OnnxRegion *region = onnx_external_region (external, proto, what, (guint64)count * row->bytes, error);
+
+  if (!region)
+    return NULL;
+  if (region->tensor)
+    {
+      const LoomTensor *known = region->tensor;
+      gboolean same = region->data_type == proto->data_type && known->rank == (int)proto->n_dims;
+      for (int i = 0; same && i < known->rank; i++)
+        same = known->dim[i] == dims[i];
+      if (same)
+        return loom_tensor_ref (region->tensor);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%s has the bytes of another tensor, but another type or other sizes.", what);
+      return NULL;
+    }
+  t = loom_tensor_new (row->dtype, (int)proto->n_dims, dims, error);
+  if (!t || !fill_from_region (t, region, row, what, error) || !check_unsigned (t, row, what, error))
+    return NULL;
+  region->tensor = loom_tensor_ref (t);
+  region->data_type = proto->data_type;
+  return g_steal_pointer (&t);
+}
+
 LoomTensor *
-onnx_tensor_read (const Onnx__TensorProto *proto, const char *what, GError **error)
+onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const char *what, GError **error)
 {
   const TypeRow *row = row_of (proto->data_type);
-  gint64 count = 1, dims[LOOM_SHAPE_MAX_RANK];
+  gint64 dims[LOOM_SHAPE_MAX_RANK];
   gboolean raw = proto->has_raw_data && proto->raw_data.len > 0;
+  g_autoptr (LoomTensor) t = NULL;
 
   if (!row || !row->known)
     {
@@ -173,27 +272,15 @@ onnx_tensor_read (const Onnx__TensorProto *proto, const char *what, GError **err
                    onnx_type_name (proto->data_type));
       return NULL;
     }
-  if (proto->n_external_data > 0 || proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
+  gint64 count = sizes_of (proto, what, dims, error);
+  if (count < 0)
+    return NULL;
+  if (is_external (proto))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "The numbers of %s lie in another file, which is not read. Save the model as one file.", what);
+      if (!raw && list_length (proto, row->list) == 0)
+        return read_external (external, proto, row, count, dims, what, error);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s has numbers both in the model and in another file.", what);
       return NULL;
-    }
-  if (proto->segment || proto->n_dims > LOOM_SHAPE_MAX_RANK)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "%s %s.", what,
-                   proto->segment ? "is cut into segments, which are not read" : "has more than 8 dimensions");
-      return NULL;
-    }
-  for (gsize i = 0; i < proto->n_dims; i++)
-    {
-      dims[i] = proto->dims[i];
-      if (dims[i] < 0 || (dims[i] > 0 && count > LOOM_MAX_ELEMENTS / dims[i]))
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "%s has impossible sizes.", what);
-          return NULL;
-        }
-      count *= dims[i];
     }
   /* Before anything is allocated: what is announced must be there. */
   if (raw ? proto->raw_data.len / row->bytes != (gsize)count || proto->raw_data.len % row->bytes
@@ -203,23 +290,14 @@ onnx_tensor_read (const Onnx__TensorProto *proto, const char *what, GError **err
                    "%s should have %" G_GINT64_FORMAT " numbers, but the file has another count.", what, count);
       return NULL;
     }
-  LoomTensor *t = loom_tensor_new (row->dtype, (int)proto->n_dims, dims, error);
+  t = loom_tensor_new (row->dtype, (int)proto->n_dims, dims, error);
   if (!t)
     return NULL;
   if (raw)
-    fill_from_raw (t, proto, row);
+    fill_from_raw (t, proto->raw_data.data, row);
   else
     fill_from_list (t, proto, row);
-  if (row->bytes == 8 && !row->is_signed)
-    for (gint64 i = 0; i < count; i++)
-      if (((gint64 *)t->data)[i] < 0)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                       "%s has a number of 2⁶³ or more, which graphs have no type for.", what);
-          loom_tensor_unref (t);
-          return NULL;
-        }
-  return t;
+  return check_unsigned (t, row, what, error) ? g_steal_pointer (&t) : NULL;
 }
 
 LoomTensor *
@@ -240,7 +318,9 @@ loom_onnx_read_tensor (const char *path, char **name, GError **error)
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” holds no tensor of ONNX.", path);
       return NULL;
     }
-  t = onnx_tensor_read (proto, path, error);
+  OnnxExternal *external = onnx_external_new (path);
+  t = onnx_tensor_read (external, proto, path, error);
+  onnx_external_free (external);
   if (t && name)
     *name = g_strdup (proto->name);
   onnx__tensor_proto__free_unpacked (proto, NULL);
