@@ -510,6 +510,9 @@ const Command command_train = {
     "validation and test use and which is written to weights-ema.safetensors; patience=\"5\" ends training after 5\n"
     "epochs without a better validation loss (or monitor=\"METRIC\"), the best weights are "
     "weights-best.safetensors.\n\n"
+    "drop_last=\"true\" leaves out an epoch's last batch where it is short; otherwise it is trained on, but for a "
+    "single\n"
+    "sample of which a batch norm would learn nothing: then a note says that it is left out.\n\n"
     "--weights begins from a file: weights of the same name and shape are taken, all others are listed. With a\n"
     "<group match=\"…\" frozen=\"true\"/> they stay as they are while new layers learn.\n\n"
     "A loss that depends on no data set is minimised as it is: an epoch is one step then.\n\n"
@@ -562,6 +565,7 @@ run_eval (const Command *command, int argc, char **argv)
                                  .batch_size = batch_size,
                                  .lr = NAN,
                                  .seed = -1,
+                                 .no_epochs = TRUE,
                                  .weights = weights ? "" : NULL };
   g_autoptr (LoomTrainer) trainer = loom_trainer_new (graph, &options, &error);
   if (!trainer)

@@ -313,6 +313,7 @@ static const struct
   { "value", "Clip values" },
   { "ema", "Average of weights" },
   { "accumulate", "Batches a step" },
+  { "drop_last", "Drop short batch" },
   { "weights", "Begin from" },
   { "match", "Of these weights" },
   { "lr_batch_size", "Rate is for batch" },

@@ -89,6 +89,7 @@ static void
 add_more (StudioTrainingSettings *self)
 {
   static const char *const precisions[] = { "f32", "bf16", "f16", "f64", NULL };
+  static const char *const drop_last[] = { "auto", "true", "false", NULL };
   static const struct
   {
     LoomParamSpec spec;
@@ -106,6 +107,13 @@ add_more (StudioTrainingSettings *self)
         .minimum = 1,
         .maximum = 1e9,
         .doc = "Gradients of so many batches are added up before a step is taken" },
+      NULL },
+    { { .name = "drop_last",
+        .type = LOOM_PARAM_ENUM,
+        .def = "auto",
+        .choices = drop_last,
+        .doc = "Whether an epoch’s last batch is left out where it is short. auto leaves out a single sample that a "
+               "batch norm would learn nothing from." },
       NULL },
     { { .name = "ema",
         .type = LOOM_PARAM_FLOAT,

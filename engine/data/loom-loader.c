@@ -31,7 +31,8 @@ struct _LoomLoader
 {
   const LoomDataset *dataset;
   LoomSplit split;
-  gint64 batch_size, n_samples, n_batches;
+  gint64 batch_size, n_batches;
+  gint64 n_samples, n_split; /* of an epoch; of the split, which has those left out as well */
   gboolean shuffle;
   guint64 seed;
 
@@ -182,7 +183,7 @@ loom_loader_new_with_mode (const LoomDataset *dataset, LoomSplit split, gint64 b
   g_cond_init (&self->done);
   self->dataset = dataset;
   self->split = split;
-  self->n_samples = info->n[split];
+  self->n_samples = self->n_split = info->n[split];
   self->batch_size = MIN (batch_size, self->n_samples);
   self->n_batches = (self->n_samples + self->batch_size - 1) / self->batch_size;
   self->shuffle = shuffle;
@@ -230,6 +231,15 @@ loom_loader_free (LoomLoader *self)
   g_free (self);
 }
 
+void
+loom_loader_leave_out (LoomLoader *self, gint64 n)
+{
+  g_return_if_fail (!self->started && n >= 0 && n < self->n_split);
+
+  self->n_samples = self->n_split - n;
+  self->n_batches = (self->n_samples + self->batch_size - 1) / self->batch_size;
+}
+
 gint64
 loom_loader_n_batches (const LoomLoader *self)
 {
@@ -263,7 +273,7 @@ loom_loader_start (LoomLoader *self, gint64 epoch, gint64 first_batch)
   /* The thread must be at rest, because it reads the order. */
   loom_loader_reset (self);
   if (self->shuffle && self->epoch != epoch)
-    loom_dataset_permutation (self->seed, (guint64)epoch, (guint32)self->n_samples, self->order);
+    loom_dataset_permutation (self->seed, (guint64)epoch, (guint32)self->n_split, self->order);
   self->epoch = epoch;
   self->next_batch = first_batch;
   self->started = TRUE;

@@ -35,8 +35,12 @@ LoomLoader *loom_loader_new_with_mode (const LoomDataset *dataset, LoomSplit spl
                                        guint64 seed, LoomLoaderMode mode, GError **error);
 void loom_loader_free (LoomLoader *self);
 
+/* Leaves the last n samples of each epoch's order out, fewer than there are. Before start() only. Where the order is
+ * shuffled these are others in each epoch. */
+void loom_loader_leave_out (LoomLoader *self, gint64 n);
+
 gint64 loom_loader_n_batches (const LoomLoader *self); /* of an epoch, the short one included */
-gint64 loom_loader_n_samples (const LoomLoader *self);
+gint64 loom_loader_n_samples (const LoomLoader *self); /* of an epoch, without those left out */
 
 /* Begins an epoch at one of its batches; what was prepared before is dropped. */
 void loom_loader_start (LoomLoader *self, gint64 epoch, gint64 first_batch);

@@ -56,6 +56,7 @@ static const Meaning of_train[] = {
   { "precision", MEANS_TEXT, "f32" },
   { "device", MEANS_TEXT, "cpu" },
   { "accumulate", MEANS_INT, "1" },
+  { "drop_last", MEANS_TEXT, "auto" },
   { "lr_batch_size", MEANS_INT },
   { "betas", MEANS_LIST },
   { "ema", MEANS_FLOAT },

@@ -148,7 +148,7 @@ static void
 track (LoomLower *ctx, LoomValue mean, LoomValue var, double count, LoomValue momentum)
 {
   LoomProgram *p = loom_lower_program (ctx);
-  /* One value has no spread; PyTorch refuses it, and here it leaves the biased variance, which is 0. */
+  /* One value has no spread. Only a program that is never stepped has such a batch; what it says is of no account. */
   double unbiased = count > 1 ? count / (count - 1) : 1;
 
   var = loom_binary (p, LOOM_SCALAR_MUL, var, loom_op_const_like (ctx, var, unbiased));
@@ -195,6 +195,20 @@ with_running (LoomLower *ctx, LoomValue x, LoomValue weight, LoomValue bias)
 }
 
 /* ---- batch norm ------------------------------------------------------- */
+
+const char *
+loom_op_batch_norm_lone (const LoomInfer *ctx)
+{
+  gint64 dims[LOOM_SHAPE_MAX_RANK], count = 1;
+  const LoomShape *shape = &loom_infer_input (ctx, 0)->shape;
+
+  loom_shape_get (shape, dims);
+  for (int i = 0; i < shape->rank; i++)
+    count *= i == 1 ? 1 : dims[i];
+  return count != 1 ? NULL
+                    : "one value a channel: its distance from the mean is always 0, and nothing before it would learn. "
+                      "Make batch_size larger, or put layer_norm in its place.";
+}
 
 void
 loom_op_lower_batch_norm (LoomLower *ctx)
@@ -249,6 +263,21 @@ mean_over_batch (LoomProgram *p, LoomValue v, gint64 n, gint64 c)
 
   v = loom_reduce (p, LOOM_REDUCE_SUM, loom_reshape (p, v, 2, (gint64[]){ n, c }), 1u << 0, FALSE);
   return loom_binary (p, LOOM_SCALAR_DIV, v, loom_const (p, dtype, (double)n));
+}
+
+const char *
+loom_op_instance_norm_lone (const LoomInfer *ctx)
+{
+  gint64 dims[LOOM_SHAPE_MAX_RANK], places = 1;
+  const LoomShape *shape = &loom_infer_input (ctx, 0)->shape;
+
+  loom_shape_get (shape, dims);
+  for (int i = 2; i < shape->rank; i++)
+    places *= dims[i];
+  return places != 1
+             ? NULL
+             : "one place in each channel of a sample: its distance from the mean is always 0, and nothing "
+               "before it would learn. Put it before what shrinks the input so far, or layer_norm in its place.";
 }
 
 void

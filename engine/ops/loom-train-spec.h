@@ -24,6 +24,13 @@ typedef struct {
   double *hyper; /* all, in the optimiser's order */
 } LoomTrainGroup;
 
+/* What becomes of an epoch's last batch where it is short. */
+typedef enum {
+  LOOM_DROP_LAST_AUTO, /* kept, but where it has one sample and a norm learns nothing from one */
+  LOOM_DROP_LAST_TRUE,
+  LOOM_DROP_LAST_FALSE
+} LoomDropLast;
+
 typedef struct {
   LoomNetSource loss;
   const LoomOptimizer *optimizer;
@@ -40,6 +47,7 @@ typedef struct {
   GPtrArray *metrics; /* LoomMetricSpec */
   int dataset_node; /* the dataset whose samples make an epoch; -1: the loss depends on none, an epoch is one step */
   gint64 accumulate;   /* batches whose gradients make a step: 1 or more */
+  LoomDropLast drop_last;
   double ema;          /* decay of the weights' moving average; 0: none */
   gboolean keep_best;  /* the weights of the best epoch are kept beside the last ones */
   gint64 patience;     /* epochs without a better one after which it ends; 0: never */

@@ -387,6 +387,31 @@ check_node (Lowering *l, const LoomNetNode *n)
   return TRUE;
 }
 
+static const char *
+why_lone (const LoomNet *net, guint i)
+{
+  const LoomNetNode *n = loom_net_node (net, i);
+
+  return n->op != NULL && n->op->lone != NULL && n->typed && loom_shape_is_concrete (&n->output[0].shape)
+             ? n->op->lone (loom_net_infer (net, i))
+             : NULL;
+}
+
+static gboolean
+check_lone (Lowering *l, guint i)
+{
+  const LoomNetNode *n = loom_net_node (l->net, i);
+  const char *why = l->options->training && !l->options->lone ? why_lone (l->net, i) : NULL;
+  g_autofree char *shape = NULL;
+
+  if (why == NULL)
+    return TRUE;
+  shape = loom_shape_to_string (&n->output[0].shape);
+  g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_SHAPE, "In training %s (%s) cannot take %s, which has %s", n->path,
+               n->op->name, shape, why);
+  return FALSE;
+}
+
 static gboolean
 lower_node (Lowering *l, guint i)
 {
@@ -399,7 +424,7 @@ lower_node (Lowering *l, guint i)
           && !make_given (l, n->input[k].node, n->input[k].output))
         return FALSE;
     }
-  if (!check_node (l, n))
+  if (!check_node (l, n) || !check_lone (l, i))
     return FALSE;
   for (guint k = 0; k < n->n_inputs; k++)
     {
@@ -529,5 +554,19 @@ loom_net_open_size (const LoomNet *net, const LoomLowerOptions *options)
       if (needed[i] && symbol != 0 && net->binding.value[symbol - 'A'] == 0)
         return (int)i;
     }
+  return -1;
+}
+
+int
+loom_net_lone (const LoomNet *net, const LoomLowerOptions *options)
+{
+  guint n = loom_net_n_nodes (net);
+  g_autofree gboolean *needed = g_new0 (gboolean, n + 1);
+  Lowering l = { .net = net, .options = options, .needed = needed };
+
+  mark_needed (&l);
+  for (guint i = 0; i < n; i++)
+    if (needed[i] && why_lone (net, i) != NULL)
+      return (int)i;
   return -1;
 }

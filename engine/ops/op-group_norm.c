@@ -74,6 +74,22 @@ lower (LoomLower *ctx)
                                              loom_lower_weight (ctx, "bias")));
 }
 
+/* PyTorch counts the samples, too, although each is measured by itself, so that it refuses a single sample only. */
+static const char *
+lone (const LoomInfer *ctx)
+{
+  gint64 dims[LOOM_SHAPE_MAX_RANK], count = 1;
+  const LoomShape *shape = &loom_infer_input (ctx, 0)->shape;
+
+  loom_shape_get (shape, dims);
+  for (int i = 0; i < shape->rank; i++)
+    count *= dims[i];
+  return count != loom_infer_int (ctx, "num_groups")
+             ? NULL
+             : "one value a group: its distance from the mean is always 0, and nothing before it would learn. Make "
+               "num_groups smaller, or put layer_norm in its place.";
+}
+
 static const LoomSample samples[] = {
   { .params = "num_groups=2", .inputs = { "f32:B,4,3" } },
   { .params = "num_groups=1 affine=false", .inputs = { "f32:2,3,2,2" } },
@@ -98,6 +114,7 @@ const LoomOp loom_op_group_norm = {
   .params = params,
   .infer = infer,
   .lower = lower,
+  .lone = lone,
   .flops = loom_op_norm_flops,
   .samples = samples,
 };

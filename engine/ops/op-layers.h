@@ -222,6 +222,9 @@ extern const LoomPortSpec loom_op_port_norm_signals[], loom_op_port_norm_images[
 void loom_op_infer_channel_norm (LoomInfer *ctx);
 void loom_op_lower_batch_norm (LoomLower *ctx);
 void loom_op_lower_instance_norm (LoomLower *ctx);
+/* As PyTorch refuses to train on them: one value a channel, of the batch or of each sample. */
+const char *loom_op_batch_norm_lone (const LoomInfer *ctx);
+const char *loom_op_instance_norm_lone (const LoomInfer *ctx);
 double loom_op_norm_flops (const LoomInfer *ctx);
 /* The last dimensions that layer_norm and rms_norm measure together, by the parameter normalized_shape: how many, and
  * their sizes. FALSE with a fault where the input has others or they are not known. */

@@ -231,14 +231,46 @@ replace_program (LoomStep *step, LoomProgram *program)
   step->program = program;
 }
 
+/* The loss, then input and target of each metric. (transfer full) */
+static LoomNetSource *
+wanted_of (const LoomTrainSpec *spec, guint *n)
+{
+  LoomNetSource *wanted = g_new0 (LoomNetSource, 1 + 2 * spec->metrics->len);
+
+  *n = 1 + 2 * spec->metrics->len;
+  wanted[0] = spec->loss;
+  for (guint i = 0; i < spec->metrics->len; i++)
+    {
+      const LoomMetricSpec *m = spec->metrics->pdata[i];
+      wanted[1 + 2 * i] = m->input;
+      wanted[2 + 2 * i] = m->target;
+    }
+  return wanted;
+}
+
+char *
+loom_step_lone (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  LoomLowerOptions options = { .training = TRUE, .effects = TRUE };
+  LoomBinding binding = { 0 };
+  g_autofree LoomNetSource *wanted = wanted_of (spec, &options.n_wanted);
+
+  options.wanted = wanted;
+  binding.value['B' - 'A'] = batch;
+  g_autoptr (LoomNet) net = loom_net_new (graph, &binding, faults);
+  int node = loom_net_lone (net, &options);
+  return node < 0 ? NULL : g_strdup (loom_net_node (net, (guint)node)->path);
+}
+
 LoomStep *
 loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, gboolean training, GError **error)
 {
   g_autoptr (LoomStep) step = g_new0 (LoomStep, 1);
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   LoomBinding binding = { 0 };
-  guint n_wanted = 1 + 2 * spec->metrics->len;
-  g_autofree LoomNetSource *wanted = g_new0 (LoomNetSource, n_wanted);
+  guint n_wanted;
+  g_autofree LoomNetSource *wanted = wanted_of (spec, &n_wanted);
   g_autofree LoomValue *value = g_new0 (LoomValue, n_wanted);
 
   step->batch = batch;
@@ -247,13 +279,6 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
   if (!loom_faults_to_error (faults, NULL, error))
     return NULL;
 
-  wanted[0] = spec->loss;
-  for (guint i = 0; i < spec->metrics->len; i++)
-    {
-      const LoomMetricSpec *m = spec->metrics->pdata[i];
-      wanted[1 + 2 * i] = m->input;
-      wanted[2 + 2 * i] = m->target;
-    }
   LoomLowerOptions options = {
     .training = training,
     .effects = training,
@@ -261,6 +286,7 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
     .n_wanted = n_wanted,
     .wanted = wanted,
     .seed = spec->seed,
+    .lone = spec->epochs == 0,
     .draws = training && spec->accumulate > 1 ? LOOM_STEP_DRAWS : NULL,
   };
   step->program = loom_lower (step->net, &options, value, error);

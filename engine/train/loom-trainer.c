@@ -126,7 +126,7 @@ open_data (LoomTrainer *t, GError **error)
       return FALSE;
     }
   t->loader = loom_loader_new (t->dataset, LOOM_SPLIT_TRAIN, t->spec->batch_size, TRUE, t->spec->seed, error);
-  if (!t->loader)
+  if (!t->loader || !trainer_drop_last (t, error))
     return FALSE;
   t->steps_per_epoch = (loom_loader_n_batches (t->loader) + t->spec->accumulate - 1) / t->spec->accumulate;
   t->total_steps = t->steps_per_epoch * t->spec->epochs;

@@ -294,13 +294,24 @@ read_place (LoomTrainer *t, const TrainerJson *json, Place *p, GError **error)
 static gboolean
 check_same_run (LoomTrainer *t, const TrainerJson *json, GError **error)
 {
-  gint64 batch_size, seed, accumulate = 1;
+  gint64 batch_size, seed, accumulate = 1, left_out = 0;
 
   if (!trainer_json_int (json, "batch_size", 1, G_MAXINT64, &batch_size, error)
       || !trainer_json_int (json, "seed", G_MININT64, G_MAXINT64, &seed, error)
       || (json_object_has_member (json->object, "accumulate")
-          && !trainer_json_int (json, "accumulate", 1, G_MAXINT64, &accumulate, error)))
+          && !trainer_json_int (json, "accumulate", 1, G_MAXINT64, &accumulate, error))
+      || (json_object_has_member (json->object, "left_out")
+          && !trainer_json_int (json, "left_out", 0, G_MAXINT64, &left_out, error)))
     return FALSE;
+  if (left_out != t->left_out)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%s was written where an epoch left out %" G_GINT64_FORMAT
+                   " samples, but by the run's graph.xml (drop_last) it leaves out %" G_GINT64_FORMAT
+                   ". Put the former back, or start a new run.",
+                   json->path, left_out, t->left_out);
+      return FALSE;
+    }
   if (accumulate != t->spec->accumulate)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,

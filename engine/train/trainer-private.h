@@ -26,6 +26,9 @@ LoomGraph *trainer_apply_options (const LoomGraph *graph, const LoomTrainerOptio
 GPtrArray *trainer_dataset_sample (const LoomDataset *dataset, LoomSplit split, gint64 n, GError **error);
 /* What evaluation uses: val, else test; LOOM_N_SPLITS when the data has neither. */
 LoomSplit trainer_dataset_validation (const LoomDataset *dataset);
+/* What drop_last makes of an epoch's short last batch: t->left_out, of the loader, with a note where nobody asked for it.
+ * A batch that is to be kept and that a norm learns nothing from is a SHAPE error. */
+gboolean trainer_drop_last (LoomTrainer *t, GError **error);
 
 /* ---- steps made ready ---- */
 
@@ -214,6 +217,7 @@ struct _LoomTrainer
   /* Place and sums: what a checkpoint holds besides the state. */
   gint64 step, epoch, place; /* finished steps; epoch from 0; steps done in it */
   gint64 steps_per_epoch, total_steps;
+  gint64 left_out; /* samples of each epoch's end: drop_last */
   double loss_sum, sample_sum;
   TrainerMetrics *metrics;
   double *metric_value; /* room for an observer's */

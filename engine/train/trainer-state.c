@@ -157,6 +157,8 @@ trainer_state_write (LoomTrainer *t, const char *path, GError **error)
   add_int (b, "place", t->place);
   add_int (b, "batch_size", t->spec->batch_size);
   add_int (b, "accumulate", t->spec->accumulate);
+  if (t->left_out > 0)
+    add_int (b, "left_out", t->left_out);
   add_int (b, "seed", (gint64)t->spec->seed);
   add_string (b, "device", t->device);
   add_int (b, "threads", t->threads);

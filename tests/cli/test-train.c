@@ -77,6 +77,30 @@ test_no_epochs (void)
   cli_clear (&r);
 }
 
+/* One value a channel is nothing to learn from: every door that trains says so, and those that evaluate go on. */
+static void
+test_one_value (void)
+{
+  g_auto (GStrv) act = g_strsplit (GRAPH, "op=\"tanh\"", 2);
+  g_autofree char *with_norm = g_strjoinv ("op=\"batch_norm1d\"", act);
+  g_auto (GStrv) size = g_strsplit (with_norm, "batch_size=\"8\"", 2);
+  g_autofree char *single = g_strjoinv ("batch_size=\"1\"", size);
+  g_auto (GStrv) samples = g_strsplit (with_norm, "n=\"4096\"", 2);
+  g_autofree char *odd = g_strjoinv ("n=\"33\"", samples);
+  const char *why = "act (batch_norm1d) cannot take 1 × 256, which has one value a channel";
+
+  cli_write ("g.xml", single);
+  cli_expect (1, why, "check", "g.xml");
+  cli_expect (1, why, "train", "g.xml");
+  cli_expect (1, why, "run", "g.xml", "--mode", "train", "--out", "loss=l.npy");
+  cli_expect (0, NULL, "run", "g.xml", "--out", "loss=l.npy");
+  cli_expect (0, NULL, "eval", "g.xml");
+  cli_expect (0, NULL, "check", "g.xml", "--batch-size", "2");
+  cli_write ("g.xml", odd);
+  cli_expect (0, "leaves out", "train", "g.xml");
+  cli_expect (0, NULL, "check", "g.xml");
+}
+
 /* What a terminal of so many columns receives. */
 static char *
 on_terminal (int columns)
@@ -137,6 +161,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/train/json", test_json);
   g_test_add_func ("/cli/train/eval-step", test_eval_step);
   g_test_add_func ("/cli/train/no-epochs", test_no_epochs);
+  g_test_add_func ("/cli/train/one-value", test_one_value);
   g_test_add_func ("/cli/train/bar", test_bar);
   int status = g_test_run ();
   cli_leave ();
