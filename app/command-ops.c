@@ -38,25 +38,6 @@ print_list (void)
     }
 }
 
-/* Operators whose name, title or documentation has this word, for somebody who knows it by another one. */
-static char *
-list_mentions (const char *word)
-{
-  const LoomOp *const *ops = loom_ops ();
-  g_autofree char *escaped = g_regex_escape_string (word, -1),
-                  *pattern = g_strdup_printf ("(?<![A-Za-z0-9])%s(?![A-Za-z0-9])", escaped);
-  g_autoptr (GRegex) regex = g_regex_new (pattern, G_REGEX_CASELESS, 0, NULL);
-  GString *list = g_string_new (NULL);
-
-  for (guint i = 0; regex && ops[i]; i++)
-    {
-      g_autofree char *text = g_strjoin (" ", ops[i]->name, ops[i]->title, ops[i]->doc, ops[i]->details, NULL);
-      if (ops[i]->category < LOOM_CATEGORY_HIDDEN && g_regex_match (regex, text, 0, NULL))
-        g_string_append_printf (list, "%s%s", list->len ? ", " : "", ops[i]->name);
-    }
-  return g_string_free (list, FALSE);
-}
-
 static void
 say_unknown (const char *name)
 {
@@ -65,13 +46,12 @@ say_unknown (const char *name)
     g_ptr_array_add (names, (gpointer)loom_ops ()[i]->name);
   g_ptr_array_add (names, NULL);
   const char *near = loom_nearest (name, (const char *const *)names->pdata);
-  g_autofree char *mentions
-      = strlen (name) < 40 && g_utf8_validate (name, -1, NULL) ? list_mentions (name) : g_strdup ("");
+  g_autofree char *mentions = loom_ops_mentioning (name);
 
   fprintf (stderr, "gradloom ops: there is no operator “%s”.", name);
   if (near)
     fprintf (stderr, " Did you mean “%s”?", near);
-  if (*mentions)
+  if (mentions)
     fprintf (stderr, " The word stands in what is said of: %s.", mentions);
   fputc ('\n', stderr);
 }

@@ -95,6 +95,29 @@ open_symbol (Run *r, LoomDim d, gint64 *factor)
   return open;
 }
 
+/* " where B is 2 by --in x": the sizes behind the symbols of a shape, and what they were taken from. */
+static char *
+known_sizes (Run *r, const LoomShape *shape)
+{
+  GString *s = g_string_new (NULL);
+
+  for (char c = 'A'; c <= 'Z'; c++)
+    {
+      gint64 value = r->binding.value[c - 'A'];
+      gboolean occurs = FALSE;
+      for (int i = 0; i < shape->rank; i++)
+        for (int k = 0; k < LOOM_DIM_MAX_SYMBOLS; k++)
+          occurs |= shape->dim[i].symbol[k] == c;
+      if (!occurs || value == 0)
+        continue;
+      g_string_append_printf (s, "%s%c is %" G_GINT64_FORMAT, s->len ? ", " : " where ", c,
+                              value == LOOM_BOUND_TO_ZERO ? 0 : value);
+      if (r->bound_by[c - 'A'])
+        g_string_append_printf (s, " by --in %s", r->bound_by[c - 'A']);
+    }
+  return g_string_free (s, FALSE);
+}
+
 /* Compares a tensor with a port's type, binding symbols on the way: coef·symbol = n gives the symbol. */
 static gboolean
 bind_shape (Run *r, const Door *door, const LoomTensor *t, GError **error)
@@ -115,6 +138,7 @@ bind_shape (Run *r, const Door *door, const LoomTensor *t, GError **error)
         {
           fits = t->dim[i] % factor == 0;
           r->binding.value[symbol - 'A'] = t->dim[i] == 0 ? LOOM_BOUND_TO_ZERO : t->dim[i] / factor;
+          r->bound_by[symbol - 'A'] = door->port;
         }
       /* A product of several unbound symbols waits for an input that binds all but one of them. */
     }
@@ -122,9 +146,9 @@ bind_shape (Run *r, const Door *door, const LoomTensor *t, GError **error)
     return TRUE;
   LoomShape shape = loom_tensor_shape (t);
   g_autofree char *got = loom_shape_to_string (&shape), *want = loom_shape_to_string (&type->shape);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "--in %s: the port is %s, but %s is %s%s.", door->port, want,
-               door->file, got,
-               r->binding.value['B' - 'A'] ? " (B is what an input before it, or its own first dimension, says)" : "");
+  g_autofree char *sizes = known_sizes (r, &type->shape);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "--in %s: the port is %s%s, but %s is %s.", door->port, want, sizes,
+               door->file, got);
   return FALSE;
 }
 

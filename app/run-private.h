@@ -32,6 +32,7 @@ typedef struct
   LoomFaults *faults;
   LoomNet *symbolic, *net;
   LoomBinding binding;
+  const char *bound_by[26]; /* the --in that said a symbol's size; NULL: nobody, or something else */
   LoomDType float_dtype;
   guint64 seed_value;
   gint64 batch_size; /* of <train> */

@@ -245,13 +245,13 @@ loom_nearest (const char *word, const char *const *candidates)
   length = strlen (word);
   if (length > LONGEST_WORD)
     return NULL;
-  /* The first word of a longer name is most likely that name, cut short: “nll” of “nll_loss”. */
+  /* The first word of a longer name is most likely that name, cut short: “nll” of “nll_loss”, “conv” of “conv2d”. */
   for (gsize i = 0; length > 1 && candidates[i] != NULL; i++)
     if (candidates[i][0] != 0 && g_ascii_strncasecmp (candidates[i], word, length) == 0
-        && (candidates[i][length] == '_' || candidates[i][length] == 0))
+        && (candidates[i][length] == '_' || candidates[i][length] == 0 || g_ascii_isdigit (candidates[i][length])))
       return candidates[i];
   /* A third of the word may be wrong; beyond that a suggestion only confuses. */
-  limit = MIN ((length + 2) / 3, MAX (length, 1) - 1);
+  limit = MIN ((length + 1) / 3, MAX (length, 1) - 1);
   for (gsize i = 0; candidates[i] != NULL; i++)
     {
       gsize n = strlen (candidates[i]);

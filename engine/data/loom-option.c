@@ -203,8 +203,14 @@ loom_option_path (const LoomDatasetClass *klass, const LoomDatasetOptions *optio
 gboolean
 loom_dataset_check_file (const char *path, const char *remedy, GError **error)
 {
-  if (g_file_test (path, G_FILE_TEST_EXISTS))
+  if (g_file_test (path, G_FILE_TEST_IS_REGULAR) || g_file_test (path, G_FILE_TEST_IS_DIR))
     return TRUE;
+  if (g_file_test (path, G_FILE_TEST_EXISTS))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "“%s” is no file but a device or a pipe, and data are read more than once. Write them to a file.", path);
+      return FALSE;
+    }
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no file “%s”; %s.", path,
                remedy != NULL ? remedy : "paths start at the folder of the graph file");
   return FALSE;

@@ -6,6 +6,7 @@
  * makes no sense is left out with all that it holds. What attributes of nodes mean
  * is not judged here. */
 #include "engine/graph/reader-private.h"
+#include "engine/core/loom-file.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -520,20 +521,19 @@ loom_graph_read_file (const char *path, LoomFaults *faults, GError **error)
 {
   g_autofree char *data = NULL, *absolute = NULL, *folder = NULL;
   g_autoptr (GError) cause = NULL;
-  GStatBuf info;
   gsize length;
   LoomGraph *graph;
 
   g_return_val_if_fail (path != NULL && faults != NULL, NULL);
 
-  if (g_stat (path, &info) == 0 && S_ISREG (info.st_mode) && info.st_size > MAX_BYTES)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: larger than 64 MB, which no graph needs.", path);
-      return NULL;
-    }
-  if (!g_file_get_contents (path, &data, &length, &cause))
+  if (!loom_file_read (path, NULL, MAX_BYTES, &data, &length, &cause))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The graph cannot be read: %s.", cause->message);
+      return NULL;
+    }
+  if (length > MAX_BYTES)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: larger than 64 MB, which no graph needs.", path);
       return NULL;
     }
   graph = loom_graph_read_data (data, length, path, faults, error);

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "engine/core/loom-file.h"
 #include "engine/core/loom-atomic-file.h"
 #include "engine/core/loom-error.h"
 
@@ -14,6 +15,8 @@
 #define MAGIC_LENGTH 6
 /* NumPy itself writes headers of about a hundred bytes and warns above 10,000. */
 #define MAX_HEADER 65536
+/* What is taken from a pipe. */
+#define MAX_STREAM 2000000000
 
 /* How one element is stored, by NumPy's kind letter and size. */
 typedef struct
@@ -367,9 +370,15 @@ loom_npy_load (const char *path, GError **error)
       return t;
     }
   /* A pipe cannot be mapped; a missing file gets its sentence here. */
-  if (!g_file_get_contents (path, &content, &length, &cause))
+  if (!loom_file_read (path, MAGIC, MAX_STREAM, &content, &length, &cause))
     {
       unreadable (path, cause, error);
+      return NULL;
+    }
+  if (length > MAX_STREAM)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "“%s” is no file, and more than 2 GB come out of it; write them to a file first.", path);
       return NULL;
     }
   return loom_npy_parse (content, length, path, error);

@@ -197,6 +197,30 @@ loom_op_cut_axis (LoomInfer *ctx, int *axis)
          && loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), loom_infer_input (ctx, 0)->shape.rank, axis);
 }
 
+gboolean
+loom_op_count_parts (LoomInfer *ctx, int axis, LoomDim size, gint64 *n)
+{
+  const LoomShape alone = { .rank = 1, .dim = { size } };
+  g_autofree char *text = loom_shape_to_string (&alone);
+
+  if (!loom_dim_is_known (size))
+    loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "parts",
+                      "Dimension %d has the size %s, which does not say how many outputs there are. Set parts to their "
+                      "number.",
+                      axis, text);
+  else if (size.coef < 1 || size.coef > LOOM_OP_MAX_PARTS)
+    loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "dim",
+                      "Dimension %d would come apart into %s outputs, but there can be 1 to %d.", axis, text,
+                      LOOM_OP_MAX_PARTS);
+  else
+    {
+      *n = size.coef;
+      loom_infer_set_outputs (ctx, loom_op_numbered_ports ((guint)*n));
+      return TRUE;
+    }
+  return FALSE;
+}
+
 void
 loom_op_lower_parts (LoomLower *ctx)
 {

@@ -42,6 +42,7 @@ typedef struct {
   const LoomNetSource *input;
   guint n_outputs;
   const LoomPortSpec *output_spec;
+  gboolean outputs_open;   /* how many there are is not known yet: those above are as many as there can be */
   const LoomType *output;  /* meaningless where !typed */
   gboolean typed;          /* inference reached it without a fault */
   LoomCost cost;           /* symbols bound as given, B = 1 where unbound */

@@ -66,6 +66,29 @@ loom_op_params (const LoomOp *op, const LoomElement *node)
   return variant != NULL ? variant->params : op->params;
 }
 
+char *
+loom_ops_mentioning (const char *word)
+{
+  const LoomOp *const *ops = loom_ops ();
+  g_autofree char *escaped = NULL, *pattern = NULL;
+  g_autoptr (GRegex) regex = NULL;
+  g_autoptr (GString) list = g_string_new (NULL);
+
+  if (word[0] == '\0' || strlen (word) >= 40 || !g_utf8_validate (word, -1, NULL))
+    return NULL;
+  escaped = g_regex_escape_string (word, -1);
+  pattern = g_strdup_printf ("(?<![A-Za-z0-9])%s(?![A-Za-z0-9])", escaped);
+  regex = g_regex_new (pattern, G_REGEX_CASELESS, 0, NULL);
+  for (guint i = 0; regex != NULL && ops[i] != NULL; i++)
+    {
+      g_autofree char *text = g_strjoin (" ", ops[i]->name, ops[i]->title, ops[i]->doc, ops[i]->details, NULL);
+
+      if (ops[i]->category < LOOM_CATEGORY_HIDDEN && g_regex_match (regex, text, 0, NULL))
+        g_string_append_printf (list, "%s%s", list->len > 0 ? ", " : "", ops[i]->name);
+    }
+  return list->len > 0 ? g_strdup (list->str) : NULL;
+}
+
 const char *
 loom_category_title (LoomCategory category)
 {

@@ -94,6 +94,9 @@ typedef struct {
   double bytes;      /* of the outputs */
 } LoomCost;
 
+/* Of operators whose parameters or shapes tell how many there are. */
+#define LOOM_OP_MAX_PARTS 64
+
 struct _LoomOp {
   const char *name;      /* "linear" */
   const char *title;     /* "Linear" */
@@ -106,8 +109,10 @@ struct _LoomOp {
   const LoomPortSpec *inputs, *outputs; /* end with name NULL; NULL for none */
   const char *const *buffers; /* that infer() may declare, ends with NULL; NULL for none. Wires may read them. */
   /* Where ports depend on parameters (dataset, split) or on how many inputs are wired, else NULL. It is asked before
-   * types are known. */
+   * types are known; where only they tell how many outputs there are (unbind), it offers as many as there can be, and
+   * infer() says by loom_infer_set_outputs() which there are. */
   const LoomPortSpec *(*dynamic_outputs) (const LoomInfer *ctx);
+  const char *counts_outputs; /* the parameter that says how many outputs there are; not given, the shape does. NULL: none */
   /* Inputs that depend on what is written at the node (a formula's names), in lists that live for ever; `inputs` is then
    * what a fresh node has. None of them is variadic or a weight. Ask by loom_op_inputs(). */
   const LoomPortSpec *(*dynamic_inputs) (const LoomElement *node);
@@ -136,7 +141,10 @@ struct _LoomOp {
   char *(*summary) (const LoomInfer *ctx);
 };
 
-const LoomOp *const *loom_ops (void); /* NULL-terminated, palette order */
+const LoomOp *const *loom_ops (void);
+/* "linear, bilinear": operators whose name, title or documentation has this word, for somebody who knows one by another
+ * name; NULL where there is none. */
+char *loom_ops_mentioning (const char *word); /* NULL-terminated, palette order */
 const LoomOp *loom_op (const char *name);
 /* The inputs of a node of this operator, whose <node> may be NULL for a fresh one. */
 const LoomPortSpec *loom_op_inputs (const LoomOp *op, const LoomElement *node);
@@ -170,6 +178,8 @@ const LoomType *loom_infer_input (const LoomInfer *ctx, guint i);
 gboolean loom_infer_input_is_state (const LoomInfer *ctx, guint i, const char **name);
 /* Says that this node gives that state its next value; FALSE where another node does already. */
 gboolean loom_infer_claim_state (LoomInfer *ctx, const char *name);
+/* Of what dynamic_outputs offered, these there are. Before the first loom_infer_output(). */
+void loom_infer_set_outputs (LoomInfer *ctx, const LoomPortSpec *spec);
 void loom_infer_output (LoomInfer *ctx, guint i, LoomDType dtype, const LoomShape *shape);
 /* The size that only data tells, of an operator with measure(). */
 LoomDim loom_infer_own_dim (const LoomInfer *ctx);

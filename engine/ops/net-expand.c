@@ -108,6 +108,8 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
   n->node.input = loom_net_alloc (&net->arena, sizeof (LoomNetSource) * (local->n_ports + 1));
   n->node.n_outputs = infer->n_outputs;
   n->node.output_spec = infer->output_spec;
+  n->node.outputs_open = infer->n_outputs == LOOM_OP_MAX_PARTS && local->op->counts_outputs != NULL
+                         && !loom_infer_is_set (infer, local->op->counts_outputs);
   n->node.output = infer->output;
   infer->node = net->nodes->len;
   g_ptr_array_add (net->nodes, n);
@@ -213,8 +215,8 @@ set_arguments (LoomNet *net, const NetEnvironment *outer, const NetLocal *local,
 
 /* ---- scopes --------------------------------------------------------------- */
 
-/* What a node is computed in, where that is not the graph's type: its own word or that of the innermost module around it.
- * An operator with a parameter of this name (input, constant) means its elements by it. */
+/* What a node is computed in, where that is not the graph's type: its own word or that of the innermost module around
+ * it. An operator with a parameter of this name (input, constant) means its elements by it. */
 static const char *
 dtype_of (const NetInstance *instance, const NetLocal *local)
 {
@@ -533,6 +535,9 @@ loom_net_follow_wire (LoomNet *net, NetInstance *instance, const NetWire *wire, 
          && loom_net_follow (net, instance, step.local, -1, step.output, step.port, source);
 }
 
+/* So many names of outputs a sentence has room for. */
+#define MAX_LISTED 8
+
 /* An output that only parameters decide about is looked up here, so here it is that a wrong name shows. */
 static void
 report_dynamic (LoomNet *net, NetInstance *instance, const NetWire *wire)
@@ -547,8 +552,10 @@ report_dynamic (LoomNet *net, NetInstance *instance, const NetWire *wire)
   infer = &((NetNode *)net->nodes->pdata[slot->first])->infer;
   if (infer->n_outputs == 0 || loom_net_output_index (infer->output_spec, infer->n_outputs, wire->port) >= 0)
     return;
-  for (guint i = 0; i < infer->n_outputs; i++)
+  for (guint i = 0; i < MIN (infer->n_outputs, MAX_LISTED); i++)
     g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", infer->output_spec[i].name);
+  if (infer->n_outputs > MAX_LISTED)
+    g_string_append (list, " …");
   if (wire->port != NULL)
     loom_net_fault (net, wire->wire, source->path, LOOM_ERROR_PORT, wire->port, "“%s” has no output “%s”. It has: %s.",
                     source->id, wire->port, list->str);

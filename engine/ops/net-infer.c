@@ -230,6 +230,17 @@ check_size (LoomInfer *ctx, const char *port, const LoomShape *shape)
 }
 
 void
+loom_infer_set_outputs (LoomInfer *ctx, const LoomPortSpec *spec)
+{
+  guint n = loom_net_count_ports (spec);
+
+  g_return_if_fail (n <= ctx->n_outputs && loom_net_count_weights (ctx->op) == 0);
+
+  ctx->output_spec = spec;
+  ctx->n_outputs = n;
+}
+
+void
 loom_infer_output (LoomInfer *ctx, guint i, LoomDType dtype, const LoomShape *shape)
 {
   g_return_if_fail (i < ctx->n_outputs && shape != NULL);
@@ -579,6 +590,13 @@ infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
         continue;
       if (!from->node.typed)
         n->broken = TRUE;
+      else if (from->infer.op->dynamic_outputs != NULL && source->output >= from->node.n_outputs)
+        {
+          loom_net_fault (net, n->node.element, n->node.path, LOOM_ERROR_PORT, infer->input_spec[i].name,
+                          "“%s” has %u output%s by the shape of its input, so there is no output %u.", from->node.path,
+                          from->node.n_outputs, from->node.n_outputs == 1 ? "" : "s", source->output);
+          n->broken = TRUE;
+        }
       else if (!loom_net_is_weight (net, source) || check_weight_source (infer, i, source))
         infer->input[i] = from->node.output + source->output;
     }
@@ -598,6 +616,9 @@ infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
   /* A warning is no fault: the operator says so after it reported one. */
   infer->has_fault = count_errors (net) > errors;
   n->node.typed = !infer->has_fault;
+  n->node.n_outputs = infer->n_outputs;
+  n->node.output_spec = infer->output_spec;
+  n->node.outputs_open &= !n->node.typed;
   for (guint i = 0; i < infer->n_outputs; i++)
     n->node.typed &= infer->output_is_set[i];
   if (n->node.typed)

@@ -152,8 +152,13 @@ add_port_fault (LoomNet *net, const NetLocal *local, const char *path, const Loo
   g_ptr_array_add (names, NULL);
   list = g_strjoinv (", ", (char **)names->pdata);
   if (names->len == 1)
-    fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, port, "“%s” has no %s, so no wire can be there.",
-                            local->id, side);
+    {
+      fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, port, "“%s” has no %s, so no wire can be there.",
+                              local->id, side);
+      if (fault != NULL && local->kind == NET_OP && local->op->dynamic_inputs != NULL && strcmp (side, "input") == 0)
+        loom_fault_set_fix (fault, NULL, NULL,
+                            "Its inputs are the names in its formula, but e, pi, inf and nan are numbers there.");
+    }
   else if (port == NULL)
     fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, NULL,
                             "“%s” has several %ss; the wire must name one of: %s.", local->id, side, list);
@@ -219,6 +224,15 @@ find_operator (LoomNet *net, NetLocal *local, const char *path, const char *name
       = loom_net_fault (net, local->element, path, LOOM_ERROR_UNKNOWN_OP, "op", "There is no operator “%.60s”.", name);
   if (fault != NULL && near != NULL)
     loom_fault_set_fix (fault, "op", near, "Did you mean “%s”?", near);
+  else if (fault != NULL)
+    {
+      g_autofree char *mentions = loom_ops_mentioning (name);
+
+      if (mentions != NULL && strchr (mentions, ',') == NULL)
+        loom_fault_set_fix (fault, "op", mentions, "Did you mean “%s”, which is also called so?", mentions);
+      else if (mentions != NULL)
+        loom_fault_set_fix (fault, NULL, NULL, "The word stands in what is said of: %s.", mentions);
+    }
 }
 
 static void

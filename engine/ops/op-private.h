@@ -163,7 +163,6 @@ double loom_op_softmax_flops (const LoomInfer *ctx);
 
 /* ---- parts and copies of tensors, see family-shape.c ------------------- */
 
-#define LOOM_OP_MAX_PARTS 64
 /* Ports "0" … "n-1" for operators with as many outputs, at most LOOM_OP_MAX_PARTS; for dynamic_outputs. */
 const LoomPortSpec *loom_op_numbered_ports (guint n);
 /* The optional input "like", whose shape (and type) a tensor made of nothing takes over. */
@@ -192,6 +191,9 @@ void loom_op_put (LoomLower *ctx, guint i, LoomValue v);
 /* Output i is input 0 cut along the axis of the parameter dim, where i - 1 ends. Output shapes are known by then. */
 void loom_op_lower_parts (LoomLower *ctx);
 extern const LoomPortSpec loom_op_port_parts[];
+/* Where no parameter says it: as many outputs as a dimension of this size comes apart into. FALSE with a fault where that
+ * is not known, none, or too many. */
+gboolean loom_op_count_parts (LoomInfer *ctx, int axis, LoomDim size, gint64 *n);
 /* The axis of the parameter dim; FALSE with a fault where there is nothing to cut. */
 gboolean loom_op_cut_axis (LoomInfer *ctx, int *axis);
 /* tril and triu: `kept` compares row + diagonal with column. */

@@ -1,7 +1,6 @@
 /* Split: a tensor cut along a dimension into parts of a given size, or of sizes of their own.
  *
- * Ports must be known before shapes are, so where only the size of a part is given the number of parts is given, too,
- * and inference says when it is another. */
+ * Where only the size of a part is given, the shape tells how many there are. */
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
@@ -13,10 +12,10 @@ static const LoomParamSpec params[] = {
     .doc = "How long each part is; the last one may be shorter." },
   { .name = "parts",
     .type = LOOM_PARAM_INT,
-    .def = "2",
+    .def = "",
     .minimum = 1,
     .maximum = LOOM_OP_MAX_PARTS,
-    .doc = "How many parts of that size there are." },
+    .doc = "How many parts of that size there are; found from the shape where it is not given." },
   { .name = "sections",
     .type = LOOM_PARAM_INTS,
     .def = "",
@@ -39,7 +38,8 @@ outputs (const LoomInfer *ctx)
 
   return loom_op_numbered_ports (loom_infer_is_set (ctx, "sections")
                                      ? loom_infer_ints (ctx, "sections", sizes, LOOM_OP_MAX_PARTS)
-                                     : (guint)loom_infer_int (ctx, "parts"));
+                                 : loom_infer_is_set (ctx, "parts") ? (guint)loom_infer_int (ctx, "parts")
+                                                                    : LOOM_OP_MAX_PARTS);
 }
 
 static void
@@ -71,9 +71,14 @@ infer_sections (LoomInfer *ctx, LoomShape shape, LoomDType dtype, int axis)
 static void
 infer_sizes (LoomInfer *ctx, LoomShape shape, LoomDType dtype, int axis)
 {
-  gint64 part = loom_infer_int (ctx, "split_size"), n = loom_infer_int (ctx, "parts");
+  gint64 part = loom_infer_int (ctx, "split_size"), n = 0;
   LoomDim size = shape.dim[axis];
 
+  if (loom_infer_is_set (ctx, "parts"))
+    n = loom_infer_int (ctx, "parts");
+  else if (!loom_op_count_parts (ctx, axis,
+                                 loom_dim_is_known (size) ? loom_dim (MAX ((size.coef - 1) / part + 1, 1)) : size, &n))
+    return;
   if (loom_dim_is_known (size) && MAX ((size.coef - 1) / part + 1, 1) != n)
     {
       g_autofree char *right = g_strdup_printf ("%" G_GINT64_FORMAT, MAX ((size.coef - 1) / part + 1, 1));
@@ -136,6 +141,7 @@ const LoomOp loom_op_split = {
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_parts,
   .dynamic_outputs = outputs,
+  .counts_outputs = "parts",
   .params = params,
   .infer = infer,
   .lower = loom_op_lower_parts,

@@ -10,10 +10,11 @@ static const LoomPortSpec usual[] = {
 static const LoomParamSpec params[] = {
   { .name = "parts",
     .type = LOOM_PARAM_INT,
-    .def = "2",
+    .def = "",
     .minimum = 1,
     .maximum = LOOM_OP_MAX_PARTS,
-    .doc = "The size of the dimension, which is how many outputs there are." },
+    .doc
+    = "The size of the dimension, which is how many outputs there are; found from the shape where it is not given." },
   { .name = "dim",
     .type = LOOM_PARAM_INT,
     .def = "0",
@@ -26,14 +27,15 @@ static const LoomParamSpec params[] = {
 static const LoomPortSpec *
 outputs (const LoomInfer *ctx)
 {
-  return loom_op_numbered_ports ((guint)loom_infer_int (ctx, "parts"));
+  return loom_op_numbered_ports (loom_infer_is_set (ctx, "parts") ? (guint)loom_infer_int (ctx, "parts")
+                                                                  : LOOM_OP_MAX_PARTS);
 }
 
 static void
 infer (LoomInfer *ctx)
 {
   const LoomType *x = loom_infer_input (ctx, 0);
-  gint64 n = loom_infer_int (ctx, "parts");
+  gint64 n = loom_infer_is_set (ctx, "parts") ? loom_infer_int (ctx, "parts") : 0;
   LoomShape shape;
   LoomDim size;
   int axis;
@@ -41,7 +43,12 @@ infer (LoomInfer *ctx)
   if (!loom_op_cut_axis (ctx, &axis))
     return;
   size = x->shape.dim[axis];
-  if (loom_dim_is_known (size) && size.coef != n)
+  if (n == 0)
+    {
+      if (!loom_op_count_parts (ctx, axis, size, &n))
+        return;
+    }
+  else if (loom_dim_is_known (size) && size.coef != n)
     {
       g_autofree char *right = g_strdup_printf ("%" G_GINT64_FORMAT, size.coef);
       LoomFault *fault = loom_infer_fault (
@@ -65,7 +72,7 @@ lower (LoomLower *ctx)
   LoomValue x = loom_lower_input (ctx, 0);
   int axis = loom_op_axis_of (loom_infer_int (infer_ctx, "dim"), loom_op_desc (ctx, x).rank);
 
-  for (guint i = 0; i < loom_infer_int (infer_ctx, "parts"); i++)
+  for (guint i = 0; loom_infer_get_output (infer_ctx, i) != NULL; i++)
     loom_op_put (ctx, i, loom_op_cut (p, x, axis, i, 1, 1));
 }
 
@@ -89,6 +96,7 @@ const LoomOp loom_op_unbind = {
   .inputs = loom_op_port_input,
   .outputs = usual,
   .dynamic_outputs = outputs,
+  .counts_outputs = "parts",
   .params = params,
   .infer = infer,
   .lower = lower,

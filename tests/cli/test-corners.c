@@ -29,6 +29,49 @@ test_missing (void)
   cli_expect (2, "twice", "run", "g.xml", "--in", "x=x.npy", "--in", "x.out=x.npy", "--out", "r=o.npy");
 }
 
+/* Of two inputs that disagree the sentence says which size is whose. */
+static void
+test_disagreement (void)
+{
+  cli_write (
+      "g.xml",
+      HEAD "<node id=\"a\" op=\"input\" shape=\"B,3\"/>\n<node id=\"b\" op=\"input\" shape=\"B,3\"/>\n"
+           "<node id=\"s\" op=\"add\"/>\n<wire from=\"a\" to=\"s.input\"/>\n<wire from=\"b\" to=\"s.other\"/>\n" TAIL);
+  cli_save ("a.npy", LOOM_F32, 2, DIMS (2, 3), ones);
+  cli_save ("b.npy", LOOM_F32, 2, DIMS (4, 3), ones);
+  cli_expect (1, "B × 3 where B is 2 by --in a, but b.npy is 4 × 3", "run", "g.xml", "--in", "a=a.npy", "--in",
+              "b=b.npy", "--out", "s=o.npy");
+}
+
+/* What has no end is not read to it. */
+static void
+test_endless (void)
+{
+  cli_write ("g.xml", HEAD "<node id=\"x\" op=\"input\" shape=\"B,3\"/>\n" TAIL);
+  cli_write ("d.xml", HEAD "<node id=\"d\" op=\"dataset\" source=\"csv\" target=\"y\" path=\"/dev/zero\"/>\n" TAIL);
+  cli_expect (1, "larger than 64 MB", "check", "/dev/zero");
+  cli_expect (1, "no npy file", "run", "g.xml", "--in", "x=/dev/zero", "--out", "x=o.npy");
+  cli_expect (1, "device or a pipe", "check", "d.xml");
+}
+
+/* The number of outputs follows from the shape, and each is what it is. */
+static void
+test_parts (void)
+{
+  cli_write ("g.xml",
+             HEAD "<node id=\"x\" op=\"input\" shape=\"B,4\"/>\n<node id=\"u\" op=\"unbind\" dim=\"1\"/>\n"
+                  "<node id=\"s\" op=\"split\" split_size=\"3\" dim=\"1\"/>\n<node id=\"r\" op=\"neg\"/>\n"
+                  "<wire from=\"x\" to=\"u\"/>\n<wire from=\"x\" to=\"s\"/>\n<wire from=\"u.3\" to=\"r\"/>\n" TAIL);
+  cli_save ("x.npy", LOOM_F32, 2, DIMS (2, 4), (double[]){ 0, 1, 2, 3, 4, 5, 6, 7 });
+  cli_expect (0, NULL, "run", "g.xml", "--in", "x=x.npy", "--out", "r=r.npy", "--out", "u.1=u.npy", "--out",
+              "s.1=s.npy");
+  g_autoptr (LoomTensor) r = cli_load ("r.npy"), u = cli_load ("u.npy"), s = cli_load ("s.npy");
+  g_assert_cmpfloat (loom_tensor_get (r, 0), ==, -3);
+  g_assert_cmpfloat (loom_tensor_get (u, 1), ==, 5);
+  g_assert_cmpint (s->dim[1], ==, 1);
+  g_assert_cmpfloat (loom_tensor_get (s, 1), ==, 7);
+}
+
 /* B·T alone says neither; with B it says T, in whichever order they are given. */
 static void
 test_symbols (void)
@@ -562,6 +605,9 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   cli_enter ();
   g_test_add_func ("/corners/missing", test_missing);
+  g_test_add_func ("/corners/disagreement", test_disagreement);
+  g_test_add_func ("/corners/endless", test_endless);
+  g_test_add_func ("/corners/parts", test_parts);
   g_test_add_func ("/corners/symbols", test_symbols);
   g_test_add_func ("/corners/empty", test_empty);
   g_test_add_func ("/corners/types", test_types);

@@ -52,6 +52,7 @@ test_nearest (void)
   g_assert_cmpstr (loom_nearest ("rleu", words), ==, "relu");
   g_assert_cmpstr (loom_nearest ("nll", words), ==, "nll_loss");
   g_assert_cmpstr (loom_nearest ("transformer", words), ==, NULL);
+  g_assert_cmpstr (loom_nearest ("alms", words), ==, NULL); /* half of a word is another one */
   g_assert_cmpstr (loom_nearest ("x", words), ==, NULL);
   g_assert_cmpstr (loom_nearest ("", words), ==, NULL);
 }

@@ -1,0 +1,51 @@
+/* Reads in pieces, so that the size need not be known, and stops where more could not be what is wanted. */
+#include "engine/core/loom-file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PIECE 65536
+
+static gboolean
+begins (const GByteArray *bytes, const char *start)
+{
+  gsize n = start != NULL ? strlen (start) : 0;
+
+  return memcmp (bytes->data, start != NULL ? start : "", MIN (n, bytes->len)) == 0;
+}
+
+gboolean
+loom_file_read (const char *path, const char *start, gsize max, char **data, gsize *length, GError **error)
+{
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+  int fd = open (path, O_RDONLY | O_CLOEXEC), failed = fd < 0 ? errno : 0;
+
+  g_return_val_if_fail (max < G_MAXUINT - PIECE, FALSE);
+
+  while (failed == 0 && bytes->len <= max)
+    {
+      guint old = bytes->len;
+      ssize_t n;
+
+      g_byte_array_set_size (bytes, old + (guint)MIN (PIECE, max + 1 - old));
+      n = read (fd, bytes->data + old, bytes->len - old);
+      g_byte_array_set_size (bytes, old + (guint)MAX (n, 0));
+      if (n < 0 && errno != EINTR)
+        failed = errno;
+      if (n == 0 || (n > 0 && !begins (bytes, start)))
+        break;
+    }
+  if (fd >= 0)
+    close (fd);
+  if (failed != 0)
+    {
+      g_set_error (error, G_FILE_ERROR, g_file_error_from_errno (failed), "%s: %s", path, g_strerror (failed));
+      return FALSE;
+    }
+  *length = bytes->len;
+  g_byte_array_append (bytes, (const guint8 *)"", 1);
+  *data = (char *)g_byte_array_free (g_steal_pointer (&bytes), FALSE);
+  return TRUE;
+}

@@ -1,0 +1,14 @@
+/* Reading a file that may be none: a pipe, or a device that has no end. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* What path holds, with a zero behind it, for g_free. Of more than max bytes max + 1 are read, and where the first are
+ * not those of start (NULL: any) little more than them, so that what has no end is not read for ever. Errors:
+ * GFileError, with a sentence's end: "no such file". */
+gboolean
+loom_file_read (const char *path, const char *start, gsize max, char **data, gsize *length, GError **error);
+
+G_END_DECLS
