@@ -188,6 +188,28 @@ eager_step (gpointer data, GError **error)
   return TRUE;
 }
 
+/* What an emulated card takes says nothing about any device, so it is not timed. */
+static void
+find_emulated (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data)
+{
+  if (!why_not && g_str_equal (info->name, "emulated"))
+    *(char **)data = g_strdup (name);
+}
+
+static gboolean
+may_be_timed (LoomDevices *devices, const char *device, GError **error)
+{
+  g_autofree char *emulated = NULL;
+
+  if (g_str_has_prefix (device, "cuda"))
+    loom_devices_foreach (devices, find_emulated, &emulated);
+  if (emulated == NULL)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE,
+               "The device %s is emulated, so its speed says nothing. Choose another --device.", emulated);
+  return FALSE;
+}
+
 typedef struct
 {
   const char *device, *executor, *precision;
@@ -225,6 +247,8 @@ prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GE
   if (!b->step)
     return FALSE;
   b->devices = loom_devices_new (o->threads);
+  if (!may_be_timed (b->devices, device, error))
+    return FALSE;
   b->state = loom_state_new (b->devices, device, b->spec->seed);
   if (g_str_equal (o->executor, "eager"))
     {
@@ -428,7 +452,7 @@ typedef struct
 static void
 list_device (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data)
 {
-  if (!why_not)
+  if (!why_not && !g_str_equal (info->name, "emulated"))
     g_ptr_array_add (((DeviceList *)data)->names, g_strdup (name));
 }
 
@@ -438,7 +462,10 @@ bench_devices (const Command *command, const BenchOptions *o)
   g_autoptr (LoomDevices) devices = loom_devices_new (o->threads);
   DeviceList list = { devices, o, g_ptr_array_new_with_free_func (g_free) };
   g_autoptr (GPtrArray) names = list.names;
+  g_autoptr (GError) refused = NULL;
 
+  if (o->device && !may_be_timed (devices, o->device, &refused))
+    return command_fail (command, g_steal_pointer (&refused));
   loom_devices_foreach (devices, list_device, &list);
   for (guint d = 0; d < names->len; d++)
     for (guint i = 0; i < G_N_ELEMENTS (probes); i++)

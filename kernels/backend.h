@@ -68,7 +68,8 @@ loom_desc_bytes (const LoomTensorDesc *d)
 /* ---- primitives and their attributes ----------------------------------
  *
  * The names that kernel_new() sees, with inputs → outputs and the attribute
- * struct. [x] marks an optional operand, present when the attribute says so.
+ * struct. [x] marks an optional operand, present when the attribute says so;
+ * absent operands behind the last present one are not counted in n_in.
  * Unless said otherwise floats may be f32 or f64 (ref) and all floats of one
  * call have one type.
  *

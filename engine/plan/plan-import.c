@@ -40,7 +40,7 @@ work_new_instr (Work *w, const char *primitive, const void *attrs, gsize attrs_s
   instr->primitive = primitive;
   instr->attrs = attrs != NULL && attrs_size > 0 ? g_memdup2 (attrs, attrs_size) : NULL;
   instr->attrs_size = attrs_size;
-  instr->in = g_array_new (FALSE, FALSE, sizeof (guint));
+  instr->in = g_array_new (FALSE, TRUE, sizeof (guint)); /* a place that nothing fills is an absent operand */
   instr->out = g_array_new (FALSE, FALSE, sizeof (guint));
   instr->device = -1;
   instr->label = g_string_new (NULL);
@@ -241,7 +241,7 @@ import_instr (Work *w, const LoomInstr *from)
   instr->recomputation = from->recomputation;
   g_string_assign (instr->label, cast ? "cast" : prim->name);
   /* What else an alias names is there for its gradient, which has been taken by now. */
-  g_array_append_vals (instr->in, from->in, prim->flags & LOOM_PRIM_ALIAS ? 1 : from->n_in);
+  g_array_append_vals (instr->in, from->in, prim->flags & LOOM_PRIM_ALIAS ? 1 : loom_instr_n_operands (from));
   g_array_append_vals (instr->out, from->out, from->n_out);
   if (elementwise)
     {

@@ -52,6 +52,16 @@ free_named (gpointer data)
   g_free (data);
 }
 
+guint
+loom_instr_n_operands (const LoomInstr *instr)
+{
+  guint n = instr->n_in;
+
+  while (n > 0 && instr->in[n - 1] == 0)
+    n--;
+  return n;
+}
+
 LoomProgram *
 loom_program_new (void)
 {

@@ -105,6 +105,9 @@ typedef struct
   guint recomputation; /* 0, or the number of the scope that computes again; never shared with equal instructions of others */
 } LoomInstr;
 
+/* How many operands a back end is given: absent ones behind the last present one are left out. */
+guint loom_instr_n_operands (const LoomInstr *instr);
+
 LoomProgram *loom_program_new (void);
 LoomProgram *loom_program_ref (LoomProgram *p);
 void loom_program_unref (LoomProgram *p);

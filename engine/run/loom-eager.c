@@ -120,14 +120,15 @@ static LoomKernel *
 make_kernel (LoomEager *eager, const LoomInstr *instr, GError **error)
 {
   LoomElementwiseAttrs elementwise;
-  g_autofree LoomTensorDesc *in = g_new0 (LoomTensorDesc, instr->n_in + 1);
+  const guint n_in = loom_instr_n_operands (instr);
+  g_autofree LoomTensorDesc *in = g_new0 (LoomTensorDesc, n_in + 1);
   g_autofree LoomTensorDesc *out = g_new0 (LoomTensorDesc, instr->n_out + 1);
-  LoomKernelSpec spec = { .n_in = (int)instr->n_in, .n_out = (int)instr->n_out, .in = in, .out = out };
+  LoomKernelSpec spec = { .n_in = (int)n_in, .n_out = (int)instr->n_out, .in = in, .out = out };
   LoomKernel *kernel = NULL;
   LoomMessage message = { "" };
 
   loom_plan_spec_of_instr (eager->program, instr, &spec.primitive, &spec.attrs, &elementwise);
-  for (guint k = 0; k < instr->n_in; k++)
+  for (guint k = 0; k < n_in; k++)
     if (instr->in[k] != 0)
       in[k] = loom_value_info (eager->program, instr->in[k])->desc;
     else
@@ -139,8 +140,7 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, GError **error)
       out[k].dtype = LOOM_N_DTYPES;
   if (eager->device->backend->kernel_new (eager->device->device, &spec, &kernel, &message) != LOOM_STATUS_OK)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL,
-                   "Node %s: the device %s cannot compute %s%s%s.",
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL, "Node %s: the device %s cannot compute %s%s%s.",
                    instr->origin != NULL ? instr->origin : "(optimizer)", eager->device->name, instr->prim->name,
                    message.text[0] != '\0' ? ": " : "", message.text);
       return NULL;
@@ -162,7 +162,8 @@ static gboolean
 run_instr (LoomEager *eager, guint index, GError **error)
 {
   const LoomInstr *instr = loom_program_instr (eager->program, index);
-  g_autofree void **buffers = g_new0 (void *, instr->n_in + instr->n_out + 1);
+  const guint n_in = loom_instr_n_operands (instr);
+  g_autofree void **buffers = g_new0 (void *, n_in + instr->n_out + 1);
   LoomMessage message = { "" };
   LoomStatus status;
   LoomKernel *kernel;
@@ -175,7 +176,7 @@ run_instr (LoomEager *eager, guint index, GError **error)
         if (t == NULL)
           return FALSE;
         eager->values[instr->out[k]] = t;
-        buffers[instr->n_in + k] = t->data;
+        buffers[n_in + k] = t->data;
         if ((instr->prim->flags & LOOM_PRIM_UPDATE) && t->bytes > 0)
           memcpy (t->data, updated_operand (eager, instr, k)->data, t->bytes);
       }
@@ -192,7 +193,7 @@ run_instr (LoomEager *eager, guint index, GError **error)
   kernel = eager->kernels[index];
   if (kernel == NULL)
     return FALSE;
-  for (guint k = 0; k < instr->n_in; k++)
+  for (guint k = 0; k < n_in; k++)
     if (instr->in[k] != 0)
       buffers[k] = eager->values[instr->in[k]]->data;
   if (instr->prim->flags & LOOM_PRIM_UPDATE)
@@ -200,7 +201,7 @@ run_instr (LoomEager *eager, guint index, GError **error)
       {
         guint n = (guint) * (const int *)instr->attrs, list = k / n;
 
-        buffers[(list == 0 ? 0 : list + 1) * n + k % n] = buffers[instr->n_in + k];
+        buffers[(list == 0 ? 0 : list + 1) * n + k % n] = buffers[n_in + k];
       }
   if (kernel->scratch_bytes > eager->scratch_bytes)
     {
@@ -208,7 +209,7 @@ run_instr (LoomEager *eager, guint index, GError **error)
       eager->scratch = g_aligned_alloc (1, kernel->scratch_bytes, 64);
       eager->scratch_bytes = kernel->scratch_bytes;
     }
-  buffers[instr->n_in + instr->n_out] = kernel->scratch_bytes > 0 ? eager->scratch : NULL;
+  buffers[n_in + instr->n_out] = kernel->scratch_bytes > 0 ? eager->scratch : NULL;
   status = kernel->bind != NULL ? kernel->bind (kernel, buffers, &message) : LOOM_STATUS_OK;
   if (status == LOOM_STATUS_OK)
     status = kernel->run (kernel, NULL, buffers, &message);

@@ -10,17 +10,18 @@ typedef struct
   size_t bytes;    /* of the operand */
 } Require;
 
-/* ok is (count). Of several threads that find a 0 any one is reported. */
+/* ok is (count). Of several threads that find a 0 any one is reported. `of` is an address of the host, which is carried
+ * back and never read here. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
-    require_kernel (const unsigned char *ok, long long count, const struct CudaRequirement *of, CudaFault *fault)
+    require_kernel (const unsigned char *ok, long long count, uintptr_t of, CudaFault *fault)
 {
   const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
 
   if (i >= count || ok[i] != 0)
     return;
   fault->value = i;
-  fault->of = of;
+  fault->of = (const struct CudaRequirement *)of;
   fault->raised = 1;
 }
 
@@ -33,7 +34,7 @@ require_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMes
   cuda_use (self->device);
   if (self->count > 0)
     require_kernel<<<blocks_for (self->count, CUDA_THREADS), CUDA_THREADS, 0, handle>>> (
-        (const unsigned char *)buffers[1], self->count, &self->requirement, self->device->fault_on_device);
+        (const unsigned char *)buffers[1], self->count, (uintptr_t)&self->requirement, self->device->fault_on_device);
   if (self->bytes > 0 && buffers[2] != buffers[0])
     {
       LoomStatus status = cuda_check (

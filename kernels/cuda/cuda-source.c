@@ -128,9 +128,16 @@ static const char *const integer_functions = "typedef long long T;\n"
                                              "#define LOOM_M_POW(x, y) ((T) pow ((double) (x), (double) (y)))\n";
 
 /* Half-width floats are converted by instruction and by bits, which spares the
- * run-time compiler the toolkit's headers. bf16 rounds to nearest even and keeps NaN. */
+ * run-time compiler the toolkit's headers; where there is no such instruction
+ * (tests/cuda/emulator), the two functions come before the text. bf16 rounds to nearest even and keeps NaN. */
 static const char *const conversions
-    = "struct loom_f16 { unsigned short bits; };\n"
+    = "#ifdef __CUDA_ARCH__\n"
+      "__device__ __forceinline__ float loom_from_half (unsigned short x)\n"
+      "{ float y; asm (\"cvt.f32.f16 %0, %1;\" : \"=f\" (y) : \"h\" (x)); return y; }\n"
+      "__device__ __forceinline__ unsigned short loom_to_half (float x)\n"
+      "{ unsigned short y; asm (\"cvt.rn.f16.f32 %0, %1;\" : \"=h\" (y) : \"f\" (x)); return y; }\n"
+      "#endif\n"
+      "struct loom_f16 { unsigned short bits; };\n"
       "struct loom_bf16 { unsigned short bits; };\n"
       "struct loom_bool { unsigned char bits; };\n"
       "template <typename D> __device__ __forceinline__ T load (D x) { return (T) x; }\n"
@@ -138,13 +145,13 @@ static const char *const conversions
       "template <> __device__ __forceinline__ T load (loom_bf16 x)\n"
       "{ return (T) __uint_as_float ((unsigned) x.bits << 16); }\n"
       "template <> __device__ __forceinline__ T load (loom_f16 x)\n"
-      "{ float y; asm (\"cvt.f32.f16 %0, %1;\" : \"=f\" (y) : \"h\" (x.bits)); return (T) y; }\n"
+      "{ return (T) loom_from_half (x.bits); }\n"
       "template <typename D> __device__ __forceinline__ void store (D &y, T x) { y = (D) x; }\n"
       "template <> __device__ __forceinline__ void store (unsigned char &y, T x) { y = (unsigned char) (long long) x; "
       "}\n"
       "template <> __device__ __forceinline__ void store (loom_bool &y, T x) { y.bits = x != 0; }\n"
       "template <> __device__ __forceinline__ void store (loom_f16 &y, T x)\n"
-      "{ asm (\"cvt.rn.f16.f32 %0, %1;\" : \"=h\" (y.bits) : \"f\" ((float) x)); }\n"
+      "{ y.bits = loom_to_half ((float) x); }\n"
       "template <> __device__ __forceinline__ void store (loom_bf16 &y, T x)\n"
       "{\n"
       "  unsigned u = __float_as_uint ((float) x);\n"

@@ -1,0 +1,358 @@
+/* Run-time compilation: NVRTC and the driver's loading of modules, by the host's compiler.
+ *
+ * The text is compiled as C++ to a shared object, kept by what it was made of (compiler,
+ * flags, text) in GRADLOOM_EMULATOR_CACHE or the user's cache; the "image" is its path. */
+#include <cuda.h>
+#include <dlfcn.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <nvrtc.h>
+#include <string>
+
+#include "tests/cuda/emulator/emulator.h"
+
+#define MAX_ARGUMENTS 64
+
+struct _nvrtcProgram
+{
+  std::string source, image, log;
+};
+
+namespace
+{
+/* What the texts use of CUDA; the C library's functions are declared rather than
+ * included, which makes compiling several times faster. */
+const char *const before = R"(
+#define __device__
+#define __global__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __align__(n) __attribute__ ((aligned (n)))
+struct Place { unsigned x, y, z; };
+static Place threadIdx, blockIdx;
+#define F(name) extern "C" float name##f (float); extern "C" double name (double);
+F (fabs) F (floor) F (sqrt) F (exp) F (log) F (tanh) F (erf) F (sin) F (cos) F (ceil) F (rint) F (trunc) F (exp2)
+F (expm1) F (log2) F (log10) F (log1p) F (tan) F (asin) F (acos) F (atan) F (sinh) F (cosh) F (asinh) F (acosh) F (atanh)
+#undef F
+#define F(name) extern "C" float name##f (float, float); extern "C" double name (double, double);
+F (fmod) F (atan2) F (pow)
+#undef F
+static inline float __uint_as_float (unsigned x) { float y; __builtin_memcpy (&y, &x, 4); return y; }
+static inline unsigned __float_as_uint (float x) { unsigned y; __builtin_memcpy (&y, &x, 4); return y; }
+static inline double __longlong_as_double (long long x) { double y; __builtin_memcpy (&y, &x, 8); return y; }
+static inline float loom_from_half (unsigned short x) { _Float16 y; __builtin_memcpy (&y, &x, 2); return (float) y; }
+static inline unsigned short loom_to_half (float x)
+{ _Float16 y = (_Float16) x; unsigned short z; __builtin_memcpy (&z, &y, 2); return z; }
+#line 1 "loom-elementwise.cu"
+)";
+
+/* Arguments are copied at the launch, 8 bytes each; the kernels have no barriers, so threads
+ * run one behind the other. */
+const char *const after = R"(
+template <int... I> struct Indices {};
+template <typename P> struct Is { static const bool pointer = false; };
+template <typename P> struct Is<P *> { static const bool pointer = true; };
+template <typename... P, int... I>
+static bool copy (void (*) (P...), Indices<I...>, void **from, unsigned long long *to, bool (*sees) (const void *))
+{
+  bool good = true;
+  ((*(P *) &to[I] = *(P *) from[I],
+    good = good && (!Is<P>::pointer || *(void **) &to[I] == nullptr || sees (*(void **) &to[I]))), ...);
+  return good;
+}
+template <typename... P, int... I>
+static void call (void (*kernel) (P...), Indices<I...>, unsigned long long *a) { kernel (*(P *) &a[I]...); }
+template <typename... P> static int count (void (*) (P...)) { return sizeof... (P); }
+template <typename... P> static Indices<__integer_pack (sizeof... (P))...> all (void (*) (P...)) { return {}; }
+extern "C" int emulated_count (void) { return count (loom_elementwise); }
+extern "C" bool emulated_copy (void **from, unsigned long long *to, bool (*sees) (const void *))
+{ return copy (loom_elementwise, all (loom_elementwise), from, to, sees); }
+extern "C" void emulated_run (unsigned blocks, unsigned threads, bool backward, unsigned long long *a)
+{
+  for (unsigned long long i = 0, n = (unsigned long long) blocks * threads; i < n; i++)
+    {
+      unsigned long long at = backward ? n - 1 - i : i;
+      blockIdx.x = at / threads;
+      threadIdx.x = at % threads;
+      call (loom_elementwise, all (loom_elementwise), a);
+    }
+}
+)";
+
+const char *const flags[] = { "-std=c++17", "-O2",     "-w",         "-x", "c++", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing",
+                              "-fPIC",      "-shared", "-nostdinc++" };
+
+std::string
+cache_folder (void)
+{
+  const char *wish = g_getenv ("GRADLOOM_EMULATOR_CACHE");
+  char *own = wish != NULL ? g_strdup (wish) : g_build_filename (g_get_user_cache_dir (), "gradloom-emulator", NULL);
+  std::string folder = own;
+
+  g_free (own);
+  g_mkdir_with_parents (folder.c_str (), 0755);
+  return folder;
+}
+
+/* The shared object of a text; empty with the compiler's words when there is none. */
+std::string
+compiled (const std::string &source, std::string *log)
+{
+  std::string text = std::string (before) + source + after, of = EMULATOR_CXX " " EMULATOR_CXX_VERSION;
+  GPtrArray *argv = g_ptr_array_new ();
+  GError *error = NULL;
+  char *words = NULL, *sum;
+  int status = 0;
+
+  for (const char *flag : flags)
+    of += std::string (" ") + flag;
+  of += "\n" + text;
+  sum = g_compute_checksum_for_string (G_CHECKSUM_SHA256, of.c_str (), (gssize)of.size ());
+  std::string object = cache_folder () + "/" + sum + ".so";
+  std::string own = object + "." + std::to_string (g_random_int ());
+  std::string file = own + ".cc";
+
+  g_free (sum);
+  if (g_file_test (object.c_str (), G_FILE_TEST_EXISTS))
+    {
+      g_ptr_array_unref (argv);
+      return object;
+    }
+  for (char **word = g_strsplit (EMULATOR_CXX, " ", -1); *word != NULL; word++)
+    g_ptr_array_add (argv, *word);
+  for (const char *flag : flags)
+    g_ptr_array_add (argv, (gpointer)flag);
+  for (const char *word : { file.c_str (), "-o", own.c_str () })
+    g_ptr_array_add (argv, (gpointer)word);
+  g_ptr_array_add (argv, NULL);
+  bool good = g_file_set_contents (file.c_str (), text.c_str (), (gssize)text.size (), &error)
+              && g_spawn_sync (NULL, (char **)argv->pdata, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, &words, &status,
+                               &error)
+              && g_spawn_check_wait_status (status, &error) && rename (own.c_str (), object.c_str ()) == 0;
+
+  if (!good)
+    *log = words != NULL && words[0] != '\0' ? words : error != NULL ? error->message : "the object cannot be kept";
+  g_unlink (file.c_str ());
+  g_clear_error (&error);
+  g_free (words);
+  g_ptr_array_unref (argv);
+  return good ? object : "";
+}
+
+struct Module
+{
+  void *library;
+  int (*count) (void);
+  bool (*copy) (void **, unsigned long long *, bool (*) (const void *));
+  void (*run) (unsigned, unsigned, bool, unsigned long long *);
+};
+
+CUresult
+module_load (CUmodule *to, const void *image)
+{
+  Module *module = new Module ();
+
+  module->library = dlopen ((const char *)image, RTLD_NOW | RTLD_LOCAL);
+  if (module->library == NULL)
+    {
+      delete module;
+      return CUDA_ERROR_INVALID_IMAGE;
+    }
+  module->count = (decltype (module->count))dlsym (module->library, "emulated_count");
+  module->copy = (decltype (module->copy))dlsym (module->library, "emulated_copy");
+  module->run = (decltype (module->run))dlsym (module->library, "emulated_run");
+  *to = (CUmodule)module;
+  return CUDA_SUCCESS;
+}
+
+CUresult
+module_unload (CUmodule module)
+{
+  dlclose (((Module *)module)->library);
+  delete (Module *)module;
+  return CUDA_SUCCESS;
+}
+
+CUresult
+module_function (CUfunction *to, CUmodule module, const char *name)
+{
+  if (dlsym (((Module *)module)->library, name) == NULL)
+    return CUDA_ERROR_NOT_FOUND;
+  *to = (CUfunction)module;
+  return CUDA_SUCCESS;
+}
+
+CUresult
+launch_kernel (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+               unsigned bytes, CUstream stream, void **arguments, void **extra)
+{
+  struct Arguments
+  {
+    unsigned long long value[MAX_ARGUMENTS];
+  } copied;
+  Module *module = (Module *)function;
+  emulated::Shape shape (dim3 (gx, gy, gz), dim3 (bx, by, bz), bytes, stream);
+
+  if (gy != 1 || gz != 1 || by != 1 || bz != 1 || extra != NULL || module->count () > MAX_ARGUMENTS)
+    return CUDA_ERROR_NOT_SUPPORTED;
+  switch (emulated::check (shape))
+    {
+    case cudaSuccess:
+      break;
+    case cudaErrorLaunchFailure:
+      return CUDA_ERROR_LAUNCH_FAILED;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+  if (!module->copy (arguments, copied.value, emulated::device_sees))
+    emulated::found ("a run-time compiled kernel was given a pointer of the host");
+  emulated::enqueue (stream, [=] {
+    Arguments again = copied;
+
+    module->run (gx, bx, emulated::order () == emulated::Order::BACKWARD, again.value);
+  });
+  return CUDA_SUCCESS;
+}
+
+CUresult
+error_string (CUresult result, const char **text)
+{
+  *text = result == CUDA_ERROR_INVALID_IMAGE   ? "device kernel image is invalid"
+          : result == CUDA_ERROR_NOT_FOUND     ? "named symbol not found"
+          : result == CUDA_ERROR_LAUNCH_FAILED ? "unspecified launch failure"
+          : result == CUDA_ERROR_NOT_SUPPORTED ? "operation not supported"
+                                               : "invalid argument";
+  return CUDA_SUCCESS;
+}
+
+cudaError_t
+entry_point (const char *symbol, void **function, enum cudaDriverEntryPointQueryResult *found)
+{
+  static const struct
+  {
+    const char *name;
+    void *function;
+  } known[] = { { "cuModuleLoadData", (void *)module_load },
+                { "cuModuleUnload", (void *)module_unload },
+                { "cuModuleGetFunction", (void *)module_function },
+                { "cuLaunchKernel", (void *)launch_kernel },
+                { "cuGetErrorString", (void *)error_string } };
+
+  *function = NULL;
+  *found = cudaDriverEntryPointSymbolNotFound;
+  for (const auto &one : known)
+    if (strcmp (one.name, symbol) == 0)
+      {
+        *function = one.function;
+        *found = cudaDriverEntryPointSuccess;
+      }
+  return cudaSuccess;
+}
+}
+
+extern "C"
+{
+#if CUDART_VERSION >= 12050
+cudaError_t
+cudaGetDriverEntryPointByVersion (const char *symbol, void **function, unsigned int, unsigned long long,
+                                  enum cudaDriverEntryPointQueryResult *found)
+{
+  return entry_point (symbol, function, found);
+}
+#else
+cudaError_t
+cudaGetDriverEntryPoint (const char *symbol, void **function, unsigned long long,
+                         enum cudaDriverEntryPointQueryResult *found)
+{
+  return entry_point (symbol, function, found);
+}
+#endif
+
+nvrtcResult
+nvrtcCreateProgram (nvrtcProgram *program, const char *source, const char *, int headers, const char *const *,
+                    const char *const *)
+{
+  if (headers != 0)
+    return NVRTC_ERROR_INVALID_INPUT;
+  *program = new _nvrtcProgram ();
+  (*program)->source = source;
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult
+nvrtcCompileProgram (nvrtcProgram program, int, const char *const *)
+{
+  program->image = compiled (program->source, &program->log);
+  return program->image.empty () ? NVRTC_ERROR_COMPILATION : NVRTC_SUCCESS;
+}
+
+nvrtcResult
+nvrtcDestroyProgram (nvrtcProgram *program)
+{
+  delete *program;
+  *program = NULL;
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult
+nvrtcGetCUBINSize (nvrtcProgram program, size_t *bytes)
+{
+  *bytes = program->image.size () + 1;
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult
+nvrtcGetCUBIN (nvrtcProgram program, char *image)
+{
+  memcpy (image, program->image.c_str (), program->image.size () + 1);
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult
+nvrtcGetPTXSize (nvrtcProgram program, size_t *bytes)
+{
+  return nvrtcGetCUBINSize (program, bytes);
+}
+
+nvrtcResult
+nvrtcGetPTX (nvrtcProgram program, char *image)
+{
+  return nvrtcGetCUBIN (program, image);
+}
+
+nvrtcResult
+nvrtcGetProgramLogSize (nvrtcProgram program, size_t *bytes)
+{
+  *bytes = program->log.size () + 1;
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult
+nvrtcGetProgramLog (nvrtcProgram program, char *log)
+{
+  memcpy (log, program->log.c_str (), program->log.size () + 1);
+  return NVRTC_SUCCESS;
+}
+
+const char *
+nvrtcGetErrorString (nvrtcResult result)
+{
+  return result == NVRTC_SUCCESS             ? "NVRTC_SUCCESS"
+         : result == NVRTC_ERROR_COMPILATION ? "NVRTC_ERROR_COMPILATION"
+                                             : "NVRTC_ERROR_INVALID_INPUT";
+}
+
+nvrtcResult
+nvrtcGetNumSupportedArchs (int *n)
+{
+  *n = 1;
+  return NVRTC_SUCCESS;
+}
+
+nvrtcResult
+nvrtcGetSupportedArchs (int *list)
+{
+  *list = 90;
+  return NVRTC_SUCCESS;
+}
+}

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Turns CUDA C++ into C++ that the host's compiler takes: prepass.py ROOT PATH RESULT.
+
+A launch `kernel<…><<<grid, block, …>>> (arguments)` becomes a call that copies the
+arguments, and a `__shared__` variable becomes a reference into the block's memory.
+A header .cuh is translated in the place where it is included. Nothing else is changed,
+and #line keeps every message true."""
+import os
+import re
+import sys
+
+LAUNCH = re.compile(r"([A-Za-z_]\w*(?:<[^<>;]*>)?)\s*<<<")
+INCLUDE = re.compile(r'#include "([^"]*\.cuh)"')
+SHARED = re.compile(r"__shared__\s+(.*?)\s*(\w+(?:\[[^\]]*\])*(?:\s*,\s*\w+(?:\[[^\]]*\])*)*);")
+
+
+def closing(text, start):
+    """The place of the bracket that closes the one at start."""
+    depth = 0
+    for at in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        if depth == 0:
+            return at
+    sys.exit("a launch's arguments do not end")
+
+
+def launches(text):
+    while (found := LAUNCH.search(text)) is not None:
+        kernel = found.group(1)
+        end = text.index(">>>", found.end())
+        opening = text.index("(", end)
+        close = closing(text, opening)
+        text = (text[:found.start()] + "\n" * found.group(0).count("\n") + 'emulated::launch ("' + kernel + '", emulated::Shape (' + text[found.end():end]
+                + "), [] (auto... p) { " + kernel + " (p...); }, " + text[end + 3:opening].lstrip(" ")
+                + text[opening + 1:close] + text[close:])
+    return text
+
+
+def shared(found):
+    lines = []
+    for declarator in found.group(2).split(","):
+        name, dims = re.match(r"\s*(\w+)(.*)", declarator, re.S).groups()
+        lines.append("typedef {0} emulated_{1}{2}; static char of_{1}; "
+                     "emulated_{1} &{1} = *(emulated_{1} *)emulated::shared (&of_{1}, sizeof (emulated_{1}));"
+                     .format(found.group(1), name, dims))
+    return " ".join(lines) + "\n" * found.group(0).count("\n")
+
+
+def translated(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        lines = SHARED.sub(shared, launches(file.read())).split("\n")
+    text = ['#line 1 "' + path + '"']
+    for number, line in enumerate(lines, 1):
+        included = INCLUDE.match(line)
+        if included is not None:
+            text += [translated(root, included.group(1)), '#line {0} "{1}"'.format(number + 1, path)]
+        else:
+            text.append(line)
+    return "\n".join(text)
+
+
+def main():
+    root, path, result = sys.argv[1:]
+    with open(result, "w", encoding="utf-8") as file:
+        file.write(translated(root, path))
+
+
+main()
