@@ -126,6 +126,32 @@ typedef struct
   GPtrArray *kept; /* inputs in the program's types, while the step runs */
 } Job;
 
+static const LoomTensor *
+given (const Job *job, guint i)
+{
+  g_autofree char *place = g_strdup_printf ("#%u", i);
+  const LoomTensor *t = g_hash_table_lookup (job->data->inputs, ((LoomOnnxPort *)job->model->inputs->pdata[i])->name);
+
+  return t ? t : g_hash_table_lookup (job->data->inputs, place);
+}
+
+/* What the model leaves open is what the data say. */
+static LoomBinding
+bind_sizes (const Job *job)
+{
+  LoomBinding binding = { 0 };
+
+  for (guint i = 0; i < job->model->inputs->len; i++)
+    {
+      const LoomShape *shape = &((LoomOnnxPort *)job->model->inputs->pdata[i])->type.shape;
+      const LoomTensor *t = given (job, i);
+      for (int k = 0; t && k < shape->rank && k < t->rank; k++)
+        if (shape->dim[k].symbol[0] != 0 && loom_dim_equal (shape->dim[k], loom_dim_symbol (shape->dim[k].symbol[0])))
+          binding.value[shape->dim[k].symbol[0] - 'A'] = t->dim[k];
+    }
+  return binding;
+}
+
 static gboolean
 feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
 {
@@ -135,9 +161,7 @@ feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
     {
       const LoomOnnxPort *port = job->model->inputs->pdata[i];
       int at = port->node ? loom_exec_find_input (exec, port->node) : -1;
-      g_autofree char *place = g_strdup_printf ("#%u", i);
-      const LoomTensor *t = g_hash_table_lookup (job->data->inputs, port->name);
-      t = t ? t : g_hash_table_lookup (job->data->inputs, place);
+      const LoomTensor *t = given (job, i);
       if (at < 0)
         continue;
       if (!t)
@@ -175,7 +199,7 @@ build (Job *job, LoomFaults *faults, LoomState *state, GError **error)
   guint n = job->model->outputs->len;
   g_autofree LoomNetSource *wanted = g_new0 (LoomNetSource, n + 1);
   g_autofree LoomValue *value = g_new0 (LoomValue, n + 1);
-  LoomBinding binding = { 0 };
+  LoomBinding binding = bind_sizes (job);
   g_autoptr (LoomNet) net = loom_net_new (job->model->graph, &binding, faults);
 
   if (!loom_faults_to_error (faults, NULL, error))

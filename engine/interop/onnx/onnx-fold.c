@@ -400,6 +400,38 @@ fold_gather (const Fold *f)
   return y;
 }
 
+/* The element of x at offset + the sum of index times stride, for each index below dims. */
+static LoomTensor *
+strided (const LoomTensor *x, const gint64 *dims, gint64 offset, const gint64 *stride)
+{
+  LoomTensor *y = make (x->dtype, x->rank, dims);
+
+  for (gint64 i = 0; y && i < y->count; i++)
+    {
+      gint64 at = offset, rest = i;
+      for (int d = x->rank - 1; d >= 0; d--)
+        {
+          at += rest % dims[d] * stride[d];
+          rest /= dims[d];
+        }
+      copy_element (y, i, x, at);
+    }
+  return y;
+}
+
+static void
+row_major (const LoomTensor *x, gint64 stride[LOOM_SHAPE_MAX_RANK])
+{
+  gint64 step = 1;
+
+  for (int d = x->rank - 1; d >= 0; d--)
+    {
+      stride[d] = step;
+      step *= x->dim[d];
+    }
+}
+
+/* A negative step walks backwards; ends beyond either side mean "as far as there is". */
 static LoomTensor *
 fold_slice (const Fold *f)
 {
@@ -407,18 +439,57 @@ fold_slice (const Fold *f)
   gint64 start[LOOM_SHAPE_MAX_RANK], end[LOOM_SHAPE_MAX_RANK], axes[LOOM_SHAPE_MAX_RANK], step[LOOM_SHAPE_MAX_RANK];
   int n = ints (f, "starts", 1, start), m = ints (f, "ends", 2, end), a = ints (f, "axes", 3, axes);
   int s = ints (f, "steps", 4, step);
+  gint64 dims[LOOM_SHAPE_MAX_RANK], stride[LOOM_SHAPE_MAX_RANK], offset = 0;
+  gboolean used[LOOM_SHAPE_MAX_RANK] = { FALSE };
 
-  if (x->rank != 1 || n != 1 || m != 1 || (a >= 0 && (a != 1 || (axes[0] != 0 && axes[0] != -1)))
-      || (s >= 0 && (s != 1 || step[0] < 1)))
+  if (n < 0 || n != m || n > x->rank || (a >= 0 && a != n) || (s >= 0 && s != n))
     return NULL;
-  gint64 by = s < 0 ? 1 : step[0], from = start[0] < 0 ? start[0] + x->count : start[0];
-  gint64 to = end[0] < 0 ? end[0] + x->count : end[0];
-  from = CLAMP (from, 0, x->count);
-  to = CLAMP (to, 0, x->count);
-  LoomTensor *y = make (x->dtype, 1, (gint64[]){ to > from ? (to - from + by - 1) / by : 0 });
-  for (gint64 i = 0; y && i < y->count; i++)
-    copy_element (y, i, x, from + i * by);
-  return y;
+  for (guint i = 1; i < f->n; i++)
+    if (f->in[i] && onnx_has_open (f->all, f->in[i]))
+      return NULL;
+  row_major (x, stride);
+  for (int d = 0; d < x->rank; d++)
+    dims[d] = x->dim[d];
+  for (int i = 0; i < n; i++)
+    {
+      gint64 axis = a < 0 ? i : axes[i] < 0 ? axes[i] + x->rank : axes[i];
+      gint64 by = s < 0 ? 1 : CLAMP (step[i], -G_MAXINT32, G_MAXINT32);
+      if (axis < 0 || axis >= x->rank || by == 0 || used[axis])
+        return NULL;
+      gint64 size = x->dim[axis], from = start[i] < 0 ? start[i] + size : start[i];
+      gint64 to = end[i] < 0 ? end[i] + size : end[i];
+      from = by > 0 ? CLAMP (from, 0, size) : CLAMP (from, -1, size - 1);
+      to = by > 0 ? CLAMP (to, 0, size) : CLAMP (to, -1, size - 1);
+      dims[axis] = MAX (0, by > 0 ? (to - from + by - 1) / by : (from - to - by - 1) / -by);
+      used[axis] = TRUE;
+      offset += from * stride[axis];
+      stride[axis] *= by;
+    }
+  return strided (x, dims, offset, stride);
+}
+
+/* Of whole numbers only: a weight, be it a single number, is the model's to train. */
+static LoomTensor *
+fold_transpose (const Fold *f)
+{
+  const LoomTensor *x = f->in[0];
+  gint64 order[LOOM_SHAPE_MAX_RANK], dims[LOOM_SHAPE_MAX_RANK], old[LOOM_SHAPE_MAX_RANK], stride[LOOM_SHAPE_MAX_RANK];
+  int n = ints (f, "perm", MAX_IN, order);
+  gboolean used[LOOM_SHAPE_MAX_RANK] = { FALSE };
+
+  if (loom_dtype_is_float (x->dtype) || (n >= 0 && n != x->rank))
+    return NULL;
+  row_major (x, old);
+  for (int d = 0; d < x->rank; d++)
+    {
+      gint64 from = n < 0 ? x->rank - 1 - d : order[d];
+      if (from < 0 || from >= x->rank || used[from])
+        return NULL;
+      used[from] = TRUE;
+      dims[d] = x->dim[from];
+      stride[d] = old[from];
+    }
+  return strided (x, dims, 0, stride);
 }
 
 static LoomTensor *
@@ -653,6 +724,7 @@ static const FoldRow rows[] = {
   { "Cast", fold_cast },
   { "Gather", fold_gather },
   { "Slice", fold_slice },
+  { "Transpose", fold_transpose },
   { "Concat", fold_concat },
   { "ReduceProd", fold_reduce_prod },
   { "Where", fold_where },

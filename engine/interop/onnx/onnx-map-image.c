@@ -20,6 +20,7 @@ typedef struct
 {
   gint64 in, out;
   double scale, start, end; /* of the region, as shares of the input */
+  gboolean open;            /* a size that has no number yet, as the batch's: it stays as it is */
 } Side;
 
 /* Where the centre of place i lies among the old ones; formulas: ONNX operator Resize. */
@@ -208,6 +209,45 @@ upsample (OnnxCtx *c, const OnnxWire *x, const char *mode, gboolean align, int n
 
 /* ---- Resize ----------------------------------------------------------- */
 
+static Side
+whole_side (const OnnxWire *x, int axis)
+{
+  LoomDim d = x->type.shape.dim[axis];
+  gboolean known = loom_dim_is_known (d);
+
+  return (Side){ .in = known ? d.coef : 1, .out = known ? d.coef : 1, .scale = 1, .end = 1, .open = !known };
+}
+
+static Side
+scaled_side (OnnxCtx *c, const OnnxWire *x, int axis, double scale)
+{
+  Side side = whole_side (x, axis);
+
+  if (side.open && scale == 1)
+    return side;
+  gint64 in = onnx_dim (c, x, axis);
+  return (Side){ .in = in, .out = (gint64)floor ((double)in * CLAMP (scale, 0, 1e6)), .scale = scale, .end = 1 };
+}
+
+static Side
+sized_side (OnnxCtx *c, const OnnxWire *x, int axis, gint64 size)
+{
+  Side side = whole_side (x, axis);
+  LoomDim asked;
+
+  if (side.open && onnx_open_dim (c->all, size, &asked) && loom_dim_equal (asked, x->type.shape.dim[axis]))
+    return side;
+  gint64 in = onnx_dim (c, x, axis);
+  return (Side){ .in = in, .out = size, .scale = (double)size / (double)in, .end = 1 };
+}
+
+/* Nothing happens to this dimension. */
+static gboolean
+is_kept (const Ways *w, const Side *s)
+{
+  return s->open || (s->in == s->out && !g_str_equal (w->where, "tf_crop_and_resize"));
+}
+
 static void
 resize (OnnxCtx *c, const OnnxWire *x, const Ways *w, const Side *side)
 {
@@ -216,7 +256,7 @@ resize (OnnxCtx *c, const OnnxWire *x, const Ways *w, const Side *side)
 
   for (int i = 0; i < rank; i++)
     {
-      gboolean kept = side[i].in == side[i].out && !g_str_equal (w->where, "tf_crop_and_resize");
+      gboolean kept = is_kept (w, &side[i]);
       same = same && kept;
       images = images && (i >= 2 || kept);
       if (side[i].in < 1 || side[i].out < 1 || side[i].in > 65536 || side[i].out > 65536 || !(side[i].scale > 0))
@@ -234,7 +274,7 @@ resize (OnnxCtx *c, const OnnxWire *x, const Ways *w, const Side *side)
       return;
     }
   for (int i = 0; i < rank && !c->failed; i++)
-    if (side[i].in != side[i].out || g_str_equal (w->where, "tf_crop_and_resize"))
+    if (!is_kept (w, &side[i]))
       x = g_str_equal (w->mode, "nearest") ? pick_nearest (c, w, &side[i], x, i) : multiply (c, w, &side[i], x, i);
   onnx_out (c, 0, fill_outside (c, w, side, x));
 }
@@ -260,12 +300,13 @@ map_resize (OnnxCtx *c)
   gint64 axes[LOOM_SHAPE_MAX_RANK];
   int rank = x->type.shape.rank, n = rank;
 
-  if (onnx_attr_int (c, "antialias", 0) || onnx_has_attr (c, "keep_aspect_ratio_policy"))
-    onnx_fail (c, "antialias and keep_aspect_ratio_policy are not known here.");
+  if (onnx_attr_int (c, "antialias", 0)
+      || !g_str_equal (onnx_attr_string (c, "keep_aspect_ratio_policy", "stretch"), "stretch"))
+    onnx_fail (c, "antialias, and a keep_aspect_ratio_policy other than “stretch”, are not known here.");
   for (int i = 0; i < rank && !c->failed; i++)
     {
       axes[i] = i;
-      side[i] = (Side){ .in = onnx_dim (c, x, i), .out = onnx_dim (c, x, i), .scale = 1, .end = 1 };
+      side[i] = whole_side (x, i);
     }
   if (onnx_has_attr (c, "axes"))
     n = (int)onnx_attr_ints (c, "axes", axes, LOOM_SHAPE_MAX_RANK);
@@ -274,12 +315,14 @@ map_resize (OnnxCtx *c)
     onnx_fail (c, "it needs a scale or a size for each dimension.");
   for (int i = 0; i < n && !c->failed; i++)
     {
-      Side *s = &side[onnx_axis (c, axes[i], rank)];
-      double value = loom_tensor_get (said, i);
-      s->out = said == sizes ? onnx_tensor_int (said, i) : (gint64)floor ((double)s->in * CLAMP (value, 0, 1e6));
-      s->scale = said == sizes ? (double)s->out / (double)s->in : value;
+      int axis = onnx_axis (c, axes[i], rank);
+      Side *s = &side[axis];
+      *s = said == sizes ? sized_side (c, x, axis, onnx_tensor_int (said, i))
+                         : scaled_side (c, x, axis, loom_tensor_get (said, i));
       s->start = roi ? loom_tensor_get (roi, i) : 0;
       s->end = roi ? loom_tensor_get (roi, i + n) : 1;
+      if (s->open && (s->start != 0 || s->end != 1))
+        onnx_dim (c, x, axis);
     }
   resize (c, x, &w, side);
 }
@@ -298,11 +341,7 @@ map_upsample (OnnxCtx *c)
   if ((a ? (int)a->n_floats : t ? (int)t->count : -1) != rank)
     onnx_fail (c, "it needs a scale for each dimension.");
   for (int i = 0; i < rank && !c->failed; i++)
-    {
-      double scale = a ? a->floats[i] : loom_tensor_get (t, i);
-      gint64 in = onnx_dim (c, x, i);
-      side[i] = (Side){ .in = in, .out = (gint64)floor ((double)in * CLAMP (scale, 0, 1e6)), .scale = scale, .end = 1 };
-    }
+    side[i] = scaled_side (c, x, i, a ? a->floats[i] : loom_tensor_get (t, i));
   resize (c, x, &w, side);
 }
 

@@ -250,59 +250,48 @@ map_expand (OnnxCtx *c)
                   : onnx_emit (c, "expand", ONNX_IN (x), "shape", onnx_dims (c, &out), NULL));
 }
 
-static LoomShape
-shape_of (OnnxCtx *c, const OnnxWire *x, int n, const int *part)
-{
-  LoomShape shape = { .rank = n };
-
-  for (int i = 0; i < n; i++)
-    shape.dim[i] = loom_dim (part[i]);
-  return shape;
-}
-
 /* DCR: [N, b, b, C/b², H, W] → [N, C/b², H, b, W, b]. CRD keeps the channel in front, which is PyTorch's pixel_shuffle.
  */
 static void
 map_depth_to_space (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0);
-  gint64 b = onnx_attr_int (c, "blocksize", 1);
-  gboolean crd = g_str_equal (onnx_attr_string (c, "mode", "DCR"), "CRD");
-  int n = (int)onnx_dim (c, x, 0), ch = (int)onnx_dim (c, x, 1), h = (int)onnx_dim (c, x, 2),
-      w = (int)onnx_dim (c, x, 3);
+  gint64 b = onnx_attr_int (c, "blocksize", 1), channels = onnx_dim (c, x, 1);
+  const LoomDim *in = x->type.shape.dim;
 
-  if (c->failed || b < 1 || b > 1024 || ch % (b * b) != 0 || h > 1 << 20 || w > 1 << 20)
+  if (c->failed || x->type.shape.rank != 4 || b < 1 || b > 1024 || channels % (b * b) != 0)
     {
-      onnx_fail (c, "its block size does not fit %d channels.", ch);
+      onnx_fail (c, "its block size does not fit %" G_GINT64_FORMAT " channels.", channels);
       return;
     }
-  int k = (int)b, less = ch / (k * k);
-  if (crd && loom_op ("pixel_shuffle"))
+  if (g_str_equal (onnx_attr_string (c, "mode", "DCR"), "CRD"))
     {
-      onnx_out (c, 0, onnx_emit (c, "pixel_shuffle", ONNX_IN (x), "upscale_factor", onnx_text (c, "%d", k), NULL));
+      onnx_out (c, 0, onnx_emit (c, "pixel_shuffle", ONNX_IN (x), "upscale_factor", int_text (c, b), NULL));
       return;
     }
-  LoomShape six = shape_of (c, x, 6, crd ? (int[]){ n, less, k, k, h, w } : (int[]){ n, k, k, less, h, w });
-  LoomShape four = shape_of (c, x, 4, (int[]){ n, less, h * k, w * k });
-  static const gint64 dcr_order[] = { 0, 3, 4, 1, 5, 2 }, crd_order[] = { 0, 1, 4, 2, 5, 3 };
-  onnx_out (c, 0, onnx_reshape (c, onnx_permute (c, onnx_reshape (c, x, &six), crd ? crd_order : dcr_order), &four));
+  LoomDim k = loom_dim (b), less = loom_dim (channels / (b * b));
+  LoomShape six = { .rank = 6, .dim = { in[0], k, k, less, in[2], in[3] } };
+  LoomShape four = { .rank = 4, .dim = { in[0], less, loom_dim_mul (in[2], k), loom_dim_mul (in[3], k) } };
+  static const gint64 order[] = { 0, 3, 4, 1, 5, 2 };
+  onnx_out (c, 0, onnx_reshape (c, onnx_permute (c, onnx_reshape (c, x, &six), order), &four));
 }
 
 static void
 map_space_to_depth (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0);
-  int k = (int)onnx_attr_int (c, "blocksize", 1);
-  int n = (int)onnx_dim (c, x, 0), ch = (int)onnx_dim (c, x, 1), h = (int)onnx_dim (c, x, 2),
-      w = (int)onnx_dim (c, x, 3);
+  gint64 b = onnx_attr_int (c, "blocksize", 1);
+  const LoomDim *in = x->type.shape.dim;
+  LoomDim k = loom_dim (CLAMP (b, 1, 1024)), h, w;
 
-  if (c->failed || k < 1 || k > 1024 || h % k || w % k || (gint64)ch * k * k > 1 << 30)
+  if (c->failed || x->type.shape.rank != 4 || b != k.coef || !loom_dim_div (in[2], k, &h)
+      || !loom_dim_div (in[3], k, &w))
     {
-      onnx_fail (c, "its block size does not fit %d by %d.", h, w);
+      onnx_fail (c, "its block size does not fit its image.");
       return;
     }
-  LoomShape six = shape_of (c, x, 6, (int[]){ n, ch, h / k, k, w / k, k });
-  LoomShape four = shape_of (c, x, 4, (int[]){ n, ch * k * k, h / k, w / k });
+  LoomShape six = { .rank = 6, .dim = { in[0], in[1], h, k, w, k } };
+  LoomShape four = { .rank = 4, .dim = { in[0], loom_dim_mul (in[1], loom_dim (b * b)), h, w } };
   static const gint64 order[] = { 0, 3, 5, 1, 2, 4 };
   onnx_out (c, 0, onnx_reshape (c, onnx_permute (c, onnx_reshape (c, x, &six), order), &four));
 }

@@ -1,0 +1,34 @@
+/* What PyTorch's two exporters write, read and run: exports/ holds models whose batch is open, in the form of ONNX's
+ * own cases, with a batch of another size and PyTorch's outputs. "dynamo" is the exporter of today, which keeps numbers
+ * in model.onnx.data; "script" the older one, which writes paddings and sizes as little programs.
+ * tests/reference/onnx_exports.py makes them. */
+#include "tests/onnx/onnx-case.h"
+
+static void
+test_export (gconstpointer folder)
+{
+  g_autofree char *why = NULL;
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+
+  if (case_run (devices, folder, &why) != CASE_PASSED)
+    g_error ("%s: %s", (const char *)folder, why);
+}
+
+int
+main (int argc, char **argv)
+{
+  static const char *const names[] = { "mlp", "super-resolution", "unet" };
+  static const char *const exporters[] = { "dynamo", "script" };
+
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    for (guint k = 0; k < G_N_ELEMENTS (exporters); k++)
+      {
+        g_autofree char *name = g_strconcat (names[i], "-", exporters[k], NULL);
+        g_autofree char *path = g_strconcat ("/onnx-exports/", name, NULL);
+        g_test_add_data_func_full (
+            path, g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "onnx", "exports", name, NULL),
+            test_export, g_free);
+      }
+  return g_test_run ();
+}

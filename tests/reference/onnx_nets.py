@@ -1,0 +1,227 @@
+"""Ten networks as people write them in PyTorch, made small, for onnx_exports.py."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Mlp(nn.Module):
+    """With the view that an open batch makes hard: its first size is read from the input."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(24, 16), nn.ReLU(), nn.Dropout(0.2), nn.Linear(16, 8), nn.GELU(), nn.Linear(8, 3))
+
+    def forward(self, x):
+        return F.log_softmax(self.layers(x.view(x.size(0), -1)), dim=1)
+
+
+class LeNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv2d(1, 4, 5, padding=2), nn.Conv2d(4, 6, 5)
+        self.fc1, self.fc2 = nn.Linear(6 * 5 * 5, 12), nn.Linear(12, 10)
+
+    def forward(self, x):
+        x = F.max_pool2d(torch.tanh(self.conv1(x)), 2)
+        x = F.max_pool2d(torch.tanh(self.conv2(x)), 2)
+        return self.fc2(torch.tanh(self.fc1(torch.flatten(x, 1))))
+
+
+class Residual(nn.Module):
+    def __init__(self, inner, outer, stride):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(inner, outer, 3, stride, 1, bias=False), nn.BatchNorm2d(outer)
+        self.conv2, self.bn2 = nn.Conv2d(outer, outer, 3, 1, 1, bias=False), nn.BatchNorm2d(outer)
+        self.down = None
+        if stride != 1 or inner != outer:
+            self.down = nn.Sequential(nn.Conv2d(inner, outer, 1, stride, bias=False), nn.BatchNorm2d(outer))
+
+    def forward(self, x):
+        y = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
+        return F.relu(y + (self.down(x) if self.down else x))
+
+
+class ResNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, 4, 7, 2, 3, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(3, 2, 1))
+        self.blocks = nn.Sequential(Residual(4, 4, 1), Residual(4, 8, 2))
+        self.pool, self.fc = nn.AdaptiveAvgPool2d(1), nn.Linear(8, 5)
+
+    def forward(self, x):
+        return self.fc(torch.flatten(self.pool(self.blocks(self.stem(x))), 1))
+
+
+class Inverted(nn.Module):
+    def __init__(self, channels, wide):
+        super().__init__()
+        self.conv = nn.Sequential(nn.Conv2d(channels, wide, 1, bias=False), nn.BatchNorm2d(wide), nn.ReLU6(),
+                                  nn.Conv2d(wide, wide, 3, 1, 1, groups=wide, bias=False), nn.BatchNorm2d(wide), nn.ReLU6(),
+                                  nn.Conv2d(wide, channels, 1, bias=False), nn.BatchNorm2d(channels))
+        self.squeeze = nn.Sequential(nn.Conv2d(channels, 2, 1), nn.Hardswish(), nn.Conv2d(2, channels, 1), nn.Hardsigmoid())
+
+    def forward(self, x):
+        y = self.conv(x)
+        return x + y * self.squeeze(F.adaptive_avg_pool2d(y, 1))
+
+
+class MobileNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, 4, 3, 2, 1, bias=False), nn.BatchNorm2d(4), nn.Hardswish())
+        self.blocks, self.fc = nn.Sequential(Inverted(4, 8), Inverted(4, 8)), nn.Linear(4, 5)
+
+    def forward(self, x):
+        return self.fc(self.blocks(self.stem(x)).mean([2, 3]))
+
+
+class Vgg(nn.Module):
+    def __init__(self):
+        super().__init__()
+        layers, channels = [], 3
+        for out in (4, 4, "M", 6, "M", 8, "M"):
+            layers += [nn.MaxPool2d(2, 2)] if out == "M" else [nn.Conv2d(channels, out, 3, padding=1), nn.ReLU(inplace=True)]
+            channels = channels if out == "M" else out
+        self.features, self.pool = nn.Sequential(*layers), nn.AdaptiveAvgPool2d((2, 2))
+        self.classifier = nn.Sequential(nn.Linear(32, 16), nn.ReLU(True), nn.Dropout(), nn.Linear(16, 5))
+
+    def forward(self, x):
+        return self.classifier(torch.flatten(self.pool(self.features(x)), 1))
+
+
+def double(inner, outer):
+    return nn.Sequential(nn.Conv2d(inner, outer, 3, padding=1), nn.BatchNorm2d(outer), nn.ReLU(),
+                         nn.Conv2d(outer, outer, 3, padding=1), nn.BatchNorm2d(outer), nn.ReLU())
+
+
+class UNet(nn.Module):
+    """Upsampling to twice the size, then to the size of the skip connection, as the common implementation pads it."""
+
+    def __init__(self):
+        super().__init__()
+        self.d1, self.d2, self.d3 = double(1, 2), double(2, 3), double(3, 4)
+        self.u1, self.u2, self.out = double(4 + 3, 3), double(3 + 2, 2), nn.Conv2d(2, 2, 1)
+
+    def forward(self, x):
+        a = self.d1(x)
+        b = self.d2(F.max_pool2d(a, 2))
+        c = self.d3(F.max_pool2d(b, 2))
+        up = F.interpolate(c, scale_factor=2, mode="bilinear", align_corners=True)
+        dy, dx = b.size(2) - up.size(2), b.size(3) - up.size(3)
+        up = F.pad(up, [dx // 2, dx - dx // 2, dy // 2, dy - dy // 2])
+        c = self.u1(torch.cat([b, up], 1))
+        up = F.interpolate(c, size=a.shape[2:], mode="nearest")
+        return torch.sigmoid(self.out(self.u2(torch.cat([a, up], 1))))
+
+
+class SuperResolution(nn.Module):
+    """Pixel shuffle beside a bicubic enlargement; reflected borders."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.conv2, self.act = nn.Conv2d(1, 6, 5), nn.Conv2d(6, 4, 3, padding=1, padding_mode="reflect"), nn.PReLU(6)
+        self.shuffle = nn.PixelShuffle(2)
+
+    def forward(self, x):
+        y = self.act(self.conv1(F.pad(x, (2, 2, 2, 2), mode="replicate")))
+        y = self.shuffle(self.conv2(F.pad(y, (1, 0, 0, 1))[:, :, 1:, :-1]))
+        return y + F.interpolate(x, scale_factor=2, mode="bicubic", align_corners=False)
+
+
+class VisionTransformer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.patches, self.cls = nn.Conv2d(3, 8, 4, 4), nn.Parameter(torch.randn(1, 1, 8))
+        self.places = nn.Parameter(torch.randn(1, 17, 8))
+        layer = nn.TransformerEncoderLayer(8, 2, 16, activation="gelu", batch_first=True, norm_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.norm, self.head = nn.LayerNorm(8), nn.Linear(8, 5)
+
+    def forward(self, x):
+        x = self.patches(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.cls.expand(x.shape[0], -1, -1), x], 1) + self.places
+        return self.head(self.norm(self.encoder(x)[:, 0]))
+
+
+class Decoder(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, self.n1, self.n2 = heads, nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(approximate="tanh"), nn.Linear(2 * width, width))
+        self.register_buffer("mask", torch.tril(torch.ones(16, 16)).view(1, 1, 16, 16))
+
+    def forward(self, x):
+        b, t, c = x.size()
+        q, k, v = (part.view(b, t, self.heads, c // self.heads).transpose(1, 2) for part in self.qkv(self.n1(x)).split(c, dim=2))
+        a = (q @ k.transpose(-2, -1)) * (1.0 / (c // self.heads) ** 0.5)
+        a = F.softmax(a.masked_fill(self.mask[:, :, :t, :t] == 0, float("-inf")), dim=-1)
+        x = x + self.proj((a @ v).transpose(1, 2).contiguous().view(b, t, c))
+        y = self.n2(x)
+        y = y + F.scaled_dot_product_attention(y[:, None], y[:, None], y[:, None], is_causal=True)[:, 0]
+        return x + self.mlp(y)
+
+
+class Gpt(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(11, 8), nn.Embedding(16, 8)
+        self.blocks, self.norm = nn.Sequential(Decoder(8, 2), Decoder(8, 2)), nn.LayerNorm(8)
+
+    def forward(self, x):
+        places = torch.arange(0, x.size(1), dtype=torch.long, device=x.device).unsqueeze(0)
+        return F.linear(self.norm(self.blocks(self.words(x) + self.places(places))), self.words.weight)
+
+
+class Autoencoder(nn.Module):
+    """Group and instance norms, a transposed convolution with output_padding, and reshapes by -1."""
+
+    def __init__(self):
+        super().__init__()
+        self.down = nn.Sequential(nn.Conv2d(1, 4, 3, 2, 1), nn.GroupNorm(2, 4), nn.LeakyReLU(0.1), nn.Conv2d(4, 6, 3, 2, 1),
+                                  nn.InstanceNorm2d(6, affine=True), nn.ELU())
+        self.encode, self.decode = nn.Linear(96, 4), nn.Linear(4, 96)
+        self.up = nn.Sequential(nn.ConvTranspose2d(6, 4, 3, 2, 1, output_padding=1), nn.SiLU(), nn.ConvTranspose2d(4, 1, 4, 2, 1))
+
+    def forward(self, x):
+        code = self.encode(self.down(x).reshape(x.shape[0], -1))
+        return torch.sigmoid(self.up(self.decode(code).view(-1, 6, 4, 4))), code
+
+
+MODELS = {
+    "mlp": (Mlp, lambda n: torch.randn(n, 2, 3, 4)),
+    "lenet": (LeNet, lambda n: torch.rand(n, 1, 28, 28)),
+    "resnet": (ResNet, lambda n: torch.randn(n, 3, 32, 32)),
+    "mobilenet": (MobileNet, lambda n: torch.randn(n, 3, 16, 16)),
+    "vgg": (Vgg, lambda n: torch.randn(n, 3, 16, 16)),
+    "unet": (UNet, lambda n: torch.randn(n, 1, 14, 18)),
+    "super-resolution": (SuperResolution, lambda n: torch.rand(n, 1, 9, 7)),
+    "vit": (VisionTransformer, lambda n: torch.randn(n, 3, 16, 16)),
+    "gpt": (Gpt, lambda n: torch.randint(0, 11, (n, 7))),
+    "autoencoder": (Autoencoder, lambda n: torch.rand(n, 1, 16, 16)),
+}
+
+def build(make):
+    """The same numbers every time, and none that hides a mistake: running statistics are not 0 and 1."""
+    torch.manual_seed(7)
+    model = make().eval()
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            nn.init.uniform_(module.running_mean, -0.5, 0.5)
+            nn.init.uniform_(module.running_var, 0.5, 2)
+        if getattr(module, "affine", False) or isinstance(module, nn.LayerNorm):
+            nn.init.uniform_(module.weight, 0.5, 1.5)
+            nn.init.uniform_(module.bias, -0.5, 0.5)
+    return model
+
+
+def export(model, example, path, dynamo, open_batch):
+    """As one calls it: nothing is set that has a default."""
+    if dynamo:
+        # A batch of one would be taken for a size that never changes.
+        shapes = ({0: torch.export.Dim("batch")},) if open_batch else None
+        torch.onnx.export(model, (example(2 if open_batch else 3),), path, dynamo=True, dynamic_shapes=shapes, verbose=False)
+    else:
+        axes = {"input": {0: "batch"}} if open_batch else None
+        torch.onnx.export(model, (example(2 if open_batch else 3),), path, dynamo=False, input_names=["input"], dynamic_axes=axes)
