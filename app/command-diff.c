@@ -306,6 +306,8 @@ run_diff (const Command *command, int argc, char **argv)
     print_json (list);
   else if (!quiet)
     print_differences (&p, list);
+  if (!command_flush ())
+    return 2; /* what was found has not been said */
   return list->len > 0 ? 1 : 0;
 }
 

@@ -299,11 +299,28 @@ read_numbers (const char *line, GArray *numbers)
       if (*line == 0)
         return numbers->len;
       value = g_ascii_strtod (line, &end);
-      if (end == line || (*end != 0 && strchr (" \t\r,;", *end) == NULL) || !isfinite (value))
+      if (end == line || (*end != 0 && strchr (" \t\r,;", *end) == NULL) || !isfinite ((float)value))
         return -1;
       g_array_append_val (numbers, value);
       line = end;
     }
+}
+
+/* Whether no field of a line is a number: it names the columns. */
+static gboolean
+is_header (const char *line)
+{
+  g_auto (GStrv) fields = g_strsplit_set (line, " \t\r,;", -1);
+
+  for (guint i = 0; fields[i] != NULL; i++)
+    {
+      char *end;
+
+      g_ascii_strtod (fields[i], &end);
+      if (end != fields[i] && *end == '\0')
+        return FALSE;
+    }
+  return TRUE;
 }
 
 /* A line of words at the top names the columns and is passed over. */
@@ -318,7 +335,7 @@ read_rows (const LoomSampleReader *self, const char *text, const char *name, GPt
       gint64 n = read_numbers (lines[i], numbers);
       LoomTensor *t;
 
-      if (n == 0 || (n < 0 && i == 0))
+      if (n == 0 || (n < 0 && i == 0 && is_header (lines[i])))
         continue;
       if (n != self->count)
         {

@@ -316,9 +316,11 @@ make_given (Lowering *l, guint node, guint output)
     {
       g_autofree char *shape = loom_shape_to_string (&type->shape);
 
-      g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                   "The shape of %s is %s, but to run every size must be a number. Give the symbols a value.", name,
-                   shape);
+      g_set_error (
+          &l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+          "The shape of %s is %s, and nothing that is given says how much its letters are. Write numbers, or feed "
+          "an input with --in whose shape has them.",
+          name, shape);
       return FALSE;
     }
   loom_shape_get (&type->shape, dims);
@@ -379,9 +381,11 @@ check_node (Lowering *l, const LoomNetNode *n)
             "what follows for that number.",
             n->path, shape, n->own_symbol);
       else
-        g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
-                     "The shape of %s is %s, but to run every size must be a number. Give the symbols a value.",
-                     n->path, shape);
+        g_set_error (
+            &l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+            "The shape of %s is %s, and nothing that is given says how much its letters are. Write numbers, or feed "
+            "an input with --in whose shape has them.",
+            n->path, shape);
       return FALSE;
     }
   return TRUE;

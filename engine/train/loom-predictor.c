@@ -274,6 +274,10 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
   if (!check_faults (faults, error))
     return NULL;
   g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (self->graph, self->net, train_faults);
+  /* A graph that cannot be trained as it is says why; which port is the answer does not hang on it, if it is named. */
+  if (!spec && !options->output && loom_element_find (loom_graph_root (self->graph), LOOM_TAG_TRAIN)
+      && (!loom_faults_to_error (faults, NULL, error) || !loom_faults_to_error (train_faults, NULL, error)))
+    return NULL;
   if (!find_output (self, options->output, spec, error))
     return NULL;
   const LoomNetNode *node = loom_net_node (self->net, self->output.node);

@@ -442,7 +442,9 @@ only_evaluate (LoomTrainer *t, GError **error)
   LoomSplit split = trainer_dataset_validation (t->dataset);
   gboolean gave_way;
 
-  if (!validate (t, split, &gave_way, error) || (!gave_way && !test (t, split, &gave_way, error)))
+  if (t->spec->dataset_node < 0
+          ? !evaluate (t, LOOM_SPLIT_TRAIN, &gave_way, error)
+          : !validate (t, split, &gave_way, error) || (!gave_way && !test (t, split, &gave_way, error)))
     return LOOM_TRAINER_FAILED;
   if (gave_way)
     return trainer_attend (t, FALSE, &verdict, error) ? end_run (t, verdict, error) : LOOM_TRAINER_FAILED;

@@ -3,6 +3,7 @@
 #include "tests/cli/cli.h"
 
 #include <gdk-pixbuf/gdk-pixbuf.h>
+#include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
 #include <math.h>
 #include <string.h>
@@ -288,6 +289,28 @@ test_rows (void)
       cli_write ("rows.csv", wrong[i].text);
       cli_expect (1, wrong[i].says, "predict", "kinds", "rows.csv");
     }
+
+  /* What is away is the table, not the <train>. */
+  g_assert_cmpint (g_rename ("kinds.csv", "elsewhere.csv"), ==, 0);
+  cli_write ("rows.csv", files[1]);
+  cli_expect (1, "kinds.csv”; paths start", "predict", "kinds", "rows.csv");
+}
+
+/* Rows of numbers for a net whose data are no table: one bad number is no header, and no infinity gets in. */
+static void
+test_plain_rows (void)
+{
+  static const char *const wrong[] = { "0.1,abc\n", "nan,1\n", "1e300,1\n", "0.1,0.2\n1e39,1\n" };
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+
+  cli_expect (0, NULL, "train", path, "--epochs", "0", "--out", "spirals");
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      cli_write ("rows.csv", wrong[i]);
+      cli_expect (1, "is no row of numbers", "predict", "spirals", "rows.csv");
+    }
+  cli_write ("rows.csv", "first,second\n0.1,0.2\n");
+  cli_expect (0, NULL, "predict", "spirals", "rows.csv");
 }
 
 /* The name of a class comes from a file of anybody's. */
@@ -400,6 +423,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/predict/bad-files", test_bad_files);
   g_test_add_func ("/cli/predict/arrays", test_arrays);
   g_test_add_func ("/cli/predict/rows", test_rows);
+  g_test_add_func ("/cli/predict/plain-rows", test_plain_rows);
   g_test_add_func ("/cli/predict/class-names", test_class_names);
   g_test_add_func ("/cli/predict/values", test_values);
   g_test_add_func ("/cli/predict/texts", test_texts);

@@ -79,6 +79,28 @@ test_rosenbrock (void)
     }
 }
 
+static void
+function_eval_cb (LoomTrainer *t, const LoomTrainerEval *eval, gpointer data)
+{
+  g_assert_cmpstr (eval->split, ==, "train");
+  g_assert_cmpfloat_with_epsilon (eval->loss, 24.2, 1e-4);
+  ++*(guint *)data;
+}
+
+/* Without data there is still a value to tell. */
+static void
+test_begun_function (void)
+{
+  g_autoptr (LoomTrainer) t
+      = trainer_new (ROSENBROCK ("<train loss=\"f\" optimizer=\"sgd\" epochs=\"0\"/>\n"), (LoomTrainerOptions){ 0 });
+  LoomTrainerObserver observer = { .eval = function_eval_cb };
+  guint evaluated = 0;
+
+  loom_trainer_set_observer (t, &observer, &evaluated);
+  run (t);
+  g_assert_cmpuint (evaluated, ==, 1);
+}
+
 /* A snapshot has a batch to look at, which here is nothing. */
 static void
 test_snapshot (void)
@@ -153,6 +175,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   scratch = g_dir_make_tmp ("gradloom-function-XXXXXX", NULL);
   g_test_add_func ("/train/function/rosenbrock", test_rosenbrock);
+  g_test_add_func ("/train/function/begun", test_begun_function);
   g_test_add_func ("/train/function/snapshot", test_snapshot);
   g_test_add_func ("/train/function/no-epochs", test_no_epochs);
   g_test_add_func ("/train/function/input", test_input);
