@@ -4,151 +4,13 @@
  * end thousands of damaged copies must each give a graph or a sentence, and never anything else. */
 #include "engine/interop/onnx/loom-onnx.h"
 #include "engine/ops/loom-net.h"
+#include "tests/onnx/onnx-bytes.h"
 
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <glib/gstdio.h>
-
-/* ---- bytes ------------------------------------------------------------ */
-
-static void
-put_varint (GByteArray *b, guint64 value)
-{
-  do
-    {
-      guint8 byte = (guint8)(value & 0x7f) | (value > 0x7f ? 0x80 : 0);
-      g_byte_array_append (b, &byte, 1);
-      value >>= 7;
-    }
-  while (value > 0);
-}
-
-static void
-put_int (GByteArray *b, guint field, gint64 value)
-{
-  put_varint (b, field << 3);
-  put_varint (b, (guint64)value);
-}
-
-static void
-put_bytes (GByteArray *b, guint field, const void *data, gsize length)
-{
-  put_varint (b, field << 3 | 2);
-  put_varint (b, length);
-  g_byte_array_append (b, data, (guint)length);
-}
-
-static void
-put_text (GByteArray *b, guint field, const char *text)
-{
-  put_bytes (b, field, text, strlen (text));
-}
-
-/* Takes the part. */
-static void
-put_part (GByteArray *b, guint field, GByteArray *part)
-{
-  put_bytes (b, field, part->data, part->len);
-  g_byte_array_unref (part);
-}
-
-/* A tensor of floats, all `value`; `announced` sizes may lie. */
-static GByteArray *
-tensor (const char *name, guint n, const gint64 *announced, guint count, float value)
-{
-  GByteArray *t = g_byte_array_new ();
-  g_autofree float *data = g_new (float, MAX (count, 1));
-
-  for (guint i = 0; i < n; i++)
-    put_int (t, 1, announced[i]);
-  put_int (t, 2, 1);
-  for (guint i = 0; i < count; i++)
-    data[i] = value + (float)i;
-  put_text (t, 8, name);
-  put_bytes (t, 9, data, count * sizeof (float));
-  return t;
-}
-
-/* Whole numbers; rank 0 is a single one. */
-static GByteArray *
-numbers (const char *name, guint rank, guint n, const gint64 *values)
-{
-  GByteArray *t = g_byte_array_new ();
-
-  if (rank == 1)
-    put_int (t, 1, n);
-  put_int (t, 2, 7);
-  for (guint i = 0; i < n; i++)
-    put_int (t, 7, values[i]);
-  put_text (t, 8, name);
-  return t;
-}
-
-/* An input or output of floats; a size of -1 is named "batch". */
-static GByteArray *
-port (const char *name, guint n, const gint64 *dims)
-{
-  GByteArray *info = g_byte_array_new (), *type = g_byte_array_new (), *of = g_byte_array_new (),
-             *shape = g_byte_array_new ();
-
-  for (guint i = 0; i < n; i++)
-    {
-      GByteArray *dim = g_byte_array_new ();
-      if (dims[i] < 0)
-        put_text (dim, 2, "batch");
-      else
-        put_int (dim, 1, dims[i]);
-      put_part (shape, 1, dim);
-    }
-  put_int (of, 1, 1);
-  put_part (of, 2, shape);
-  put_part (type, 1, of);
-  put_text (info, 1, name);
-  put_part (info, 2, type);
-  return info;
-}
-
-/* inputs and outputs are words with a space between them. */
-static GByteArray *
-node (const char *op, const char *name, const char *inputs, const char *outputs)
-{
-  GByteArray *n = g_byte_array_new ();
-  g_auto (GStrv) in = g_strsplit (inputs, " ", -1), out = g_strsplit (outputs, " ", -1);
-
-  for (guint i = 0; in[i]; i++)
-    put_text (n, 1, in[i]);
-  for (guint i = 0; out[i]; i++)
-    put_text (n, 2, out[i]);
-  put_text (n, 3, name);
-  put_text (n, 4, op);
-  return n;
-}
-
-static void
-put_attribute (GByteArray *n, const char *name, gint64 value)
-{
-  GByteArray *a = g_byte_array_new ();
-
-  put_text (a, 1, name);
-  put_int (a, 3, value);
-  put_int (a, 20, 2);
-  put_part (n, 5, a);
-}
-
-static GByteArray *
-model (GByteArray *graph, gint64 opset)
-{
-  GByteArray *m = g_byte_array_new (), *set = g_byte_array_new ();
-
-  put_int (m, 1, 8);
-  put_part (m, 7, graph);
-  put_text (set, 1, "");
-  put_int (set, 2, opset);
-  put_part (m, 8, set);
-  return m;
-}
 
 /* Flatten, Gemm and Relu over images [batch, 1, 2, 2]; weight sizes and a node may be others. */
 static GByteArray *
@@ -524,6 +386,108 @@ test_negative_sizes (void)
   g_assert_cmpstr (said, ==, NULL);
 }
 
+/* What is said of a model of this node and the numbers that it reads, which are taken; NULL where it is right. */
+static char *
+image_sentence (GByteArray *n, const gint64 *in, const gint64 *out, GByteArray *constant, gint64 opset)
+{
+  GByteArray *g = g_byte_array_new ();
+
+  if (constant)
+    put_part (g, 5, constant);
+  put_part (g, 11, port ("x", 4, in));
+  put_part (g, 1, n);
+  put_part (g, 12, port ("y", 4, out));
+  return sentence (model (g, opset));
+}
+
+/* A batch that has no number is no obstacle to what leaves it alone, and one to what does not. */
+static void
+test_open_images (void)
+{
+  static const gint64 in[] = { -1, 8, 4, 6 }, deep[] = { -1, 32, 2, 3 }, wide[] = { -1, 2, 8, 12 },
+                      big[] = { -1, 8, 8, 12 }, four[] = { 4 };
+
+  for (int crd = 0; crd < 2; crd++)
+    {
+      GByteArray *n = node ("DepthToSpace", "", "x", "y");
+      put_attribute (n, "blocksize", 2);
+      put_attribute_text (n, "mode", crd ? "CRD" : "DCR");
+      g_assert_cmpstr (image_sentence (n, in, wide, NULL, 13), ==, NULL);
+    }
+  GByteArray *n = node ("SpaceToDepth", "", "x", "y");
+  put_attribute (n, "blocksize", 2);
+  g_assert_cmpstr (image_sentence (n, in, deep, NULL, 13), ==, NULL);
+  n = node ("SpaceToDepth", "", "x", "y");
+  put_attribute (n, "blocksize", 4);
+  g_autofree char *block = image_sentence (n, in, deep, NULL, 13);
+  g_assert_true (block && strstr (block, "block size does not fit"));
+
+  /* Scales of 1, 2, 3, 4 leave the batch alone; those of 2, 3, 4, 5 do not. */
+  for (guint i = 0; i < 2; i++)
+    {
+      gint64 opset = i ? 18 : 9;
+      const char *op = i ? "Resize" : "Upsample", *reads = i ? "x  s" : "x s";
+      g_assert_cmpstr (image_sentence (node (op, "", reads, "y"), in, big, tensor ("s", 1, four, 4, 1), opset), ==,
+                       NULL);
+      g_autofree char *said = image_sentence (node (op, "", reads, "y"), in, big, tensor ("s", 1, four, 4, 2), opset);
+      g_assert_true (said && strstr (said, "needs to know dimension 0"));
+    }
+  for (guint i = 0; i < 2; i++)
+    {
+      n = node ("Resize", "", "x  s", "y");
+      put_attribute_text (n, "keep_aspect_ratio_policy", i ? "not_larger" : "stretch");
+      g_autofree char *said = image_sentence (n, in, big, tensor ("s", 1, four, 4, 1), 18);
+      g_assert_true (i ? said && strstr (said, "keep_aspect_ratio_policy") : !said);
+    }
+}
+
+/* Slices of constants, seen in the shape that a Reshape makes of them. */
+static void
+test_folded_slices (void)
+{
+  static const struct
+  {
+    gint64 start[2], end[2], axis[2], step[2];
+    const char *shape; /* by the table 2 3, 4 1; NULL: the slice is none */
+  } rows[] = {
+    { { 0, 0 }, { 2, 2 }, { 0, 1 }, { 1, 1 }, "2,3,4,1" },
+    { { -1, 0 }, { G_MININT64, 2 }, { 0, 1 }, { -1, 1 }, "4,1,2,3" },
+    { { -1, -1 }, { G_MININT64, G_MININT64 }, { 0, 1 }, { -1, -1 }, "1,4,3,2" },
+    { { 9, 9 }, { -9, -9 }, { -2, -1 }, { -1, -1 }, "1,4,3,2" },
+    { { 0, 0 }, { G_MAXINT64, G_MAXINT64 }, { 1, 0 }, { 1, 1 }, "2,3,4,1" },
+    { { -1, -1 }, { G_MININT64, G_MININT64 }, { 0, 0 }, { -1, -1 }, NULL },
+    { { 0, 0 }, { 2, 2 }, { 0, 2 }, { 1, 1 }, NULL },
+    { { 0, 0 }, { 2, 2 }, { 0, 1 }, { 0, 1 }, NULL },
+    { { 0, 0 }, { 2, 2 }, { 0, 1 }, { G_MININT64, G_MININT64 }, NULL },
+  };
+  static const gint64 x[] = { 24 }, y[] = { -1 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      GByteArray *g = g_byte_array_new ();
+      g_autoptr (LoomFaults) faults = loom_faults_new ();
+      put_part (g, 5, numbers ("flat", 1, 4, (gint64[]){ 2, 3, 4, 1 }));
+      put_part (g, 5, numbers ("square", 1, 2, (gint64[]){ 2, 2 }));
+      put_part (g, 5, numbers ("rest", 1, 1, (gint64[]){ -1 }));
+      put_part (g, 5, numbers ("start", 1, 2, rows[i].start));
+      put_part (g, 5, numbers ("end", 1, 2, rows[i].end));
+      put_part (g, 5, numbers ("axes", 1, 2, rows[i].axis));
+      put_part (g, 5, numbers ("steps", 1, 2, rows[i].step));
+      put_part (g, 11, port ("x", 1, x));
+      put_part (g, 1, node ("Reshape", "", "flat square", "table"));
+      put_part (g, 1, node ("Slice", "", "table start end axes steps", "part"));
+      put_part (g, 1, node ("Reshape", "", "part rest", "sizes"));
+      put_part (g, 1, node ("Reshape", "view", "x sizes", "y"));
+      put_part (g, 12, port ("y", 1, y));
+      g_autoptr (GByteArray) bytes = model (g, 13);
+      g_autoptr (LoomOnnx) read = loom_onnx_read_data (bytes->data, bytes->len, "m.onnx", NULL, faults, NULL);
+      g_autofree char *xml = read ? loom_graph_write (read->graph, NULL) : NULL;
+      g_autofree char *want = g_strdup_printf ("op=\"reshape\" shape=\"%s\"", rows[i].shape ? rows[i].shape : "");
+      if (rows[i].shape ? !xml || !strstr (xml, want) : xml != NULL)
+        g_error ("row %u: no %s in\n%s", i, want, xml ? xml : "(nothing)");
+    }
+}
+
 static void
 test_truncated (void)
 {
@@ -593,6 +557,8 @@ main (int argc, char **argv)
   g_test_add_func ("/onnx-reader/lies", test_lies);
   g_test_add_func ("/onnx-reader/external", test_external);
   g_test_add_func ("/onnx-reader/negative-sizes", test_negative_sizes);
+  g_test_add_func ("/onnx-reader/open-images", test_open_images);
+  g_test_add_func ("/onnx-reader/folded-slices", test_folded_slices);
   g_test_add_func ("/onnx-reader/truncated", test_truncated);
   g_test_add_func ("/onnx-reader/damaged", test_damaged);
   return g_test_run ();
