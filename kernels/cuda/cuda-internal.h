@@ -128,6 +128,7 @@ extern "C"
   LoomStatus cuda_layer_norm_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_batch_norm_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_batch_norm_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_batch_norm_apply_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_gather_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_scatter_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_sort_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);

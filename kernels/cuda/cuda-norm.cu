@@ -25,7 +25,7 @@ typedef struct
   Batch batch;
   long long rows, columns; /* layer norm */
   int pieces;
-  bool affine;
+  bool affine, relu;
   double eps;
 } Norm;
 
@@ -38,10 +38,17 @@ batch_place (const Batch &batch, long long i)
          + i % batch.space * batch.space_stride;
 }
 
+/* NaN stays NaN. */
+__device__ static float
+activated (float y, bool relu)
+{
+  return relu && y <= 0 ? 0.0f : y;
+}
+
 /* weight and bias are NULL without an affine part. mean and var are (C). */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) batch_norm_kernel (float *y, float *mean, float *var, const float *x,
-                                                    const float *weight, const float *bias, Batch batch, double eps)
+                                                    const float *weight, const float *bias, Batch batch, double eps, bool relu)
 {
   const long long n = batch.n * batch.space;
   double sum = 0, squares = 0;
@@ -68,27 +75,35 @@ __launch_bounds__ (CUDA_THREADS) batch_norm_kernel (float *y, float *mean, float
     {
       const long long at = batch_place (batch, i);
 
-      y[at] = (x[at] - centre) * scale * w + b;
+      y[at] = activated ((x[at] - centre) * scale * w + b, relu);
     }
 }
 
-/* dx = w·rstd·(g - Σg/n - x̂·Σ(g·x̂)/n), dweight = Σ g·x̂, dbias = Σ g (Ioffe and Szegedy 2015). */
+/* What of g comes through the activation behind the normalisation. */
+__device__ static float
+gate (float g, float y, bool relu)
+{
+  return !relu || y > 0 ? g : 0.0f;
+}
+
+/* bias is read for the activation alone, and may be NULL. dx = w·rstd·(g - Σg/n - x̂·Σ(g·x̂)/n), dweight = Σ g·x̂, dbias = Σ g (Ioffe and Szegedy 2015). */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     batch_norm_grad_kernel (float *dx, float *dweight, float *dbias, const float *g, const float *x, const float *mean,
-                            const float *var, const float *weight, Batch batch, double eps)
+                            const float *var, const float *weight, const float *bias, Batch batch, double eps, bool relu)
 {
   const long long n = batch.n * batch.space;
   const float centre = mean[blockIdx.x], scale = (float)(1.0 / sqrt ((double)var[blockIdx.x] + eps));
-  const float w = weight != NULL ? weight[blockIdx.x] : 1.0f;
+  const float w = weight != NULL ? weight[blockIdx.x] : 1.0f, b = bias != NULL ? bias[blockIdx.x] : 0.0f;
   double sum = 0, product = 0;
 
   for (long long i = threadIdx.x; i < n; i += CUDA_THREADS)
     {
       const long long at = batch_place (batch, i);
+      const float normal = (x[at] - centre) * scale, from = gate (g[at], normal * w + b, relu);
 
-      sum += g[at];
-      product += (double)g[at] * ((x[at] - centre) * scale);
+      sum += from;
+      product += (double)from * normal;
     }
   sum = block_join<Sum, CUDA_THREADS> (sum);
   product = block_join<Sum, CUDA_THREADS> (product);
@@ -102,8 +117,28 @@ __launch_bounds__ (CUDA_THREADS)
     {
       const long long at = batch_place (batch, i);
 
-      dx[at] = w * scale * (g[at] - share - (x[at] - centre) * scale * product_share);
+      const float normal = (x[at] - centre) * scale;
+
+      dx[at] = w * scale * (gate (g[at], normal * w + b, relu) - share - normal * product_share);
     }
+}
+
+/* y from given statistics, one thread an element; the element's place is found from its number. */
+__global__ static void
+__launch_bounds__ (CUDA_THREADS)
+    batch_norm_apply_kernel (float *y, const float *x, const float *mean, const float *var, const float *weight,
+                             const float *bias, long long count, long long channel_stride, long long channels, double eps,
+                             bool relu)
+{
+  const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+
+  if (i >= count)
+    return;
+  const long long c = i / channel_stride % channels;
+  const float scale = (float)(1.0 / sqrt ((double)var[c] + eps));
+  const float w = weight != NULL ? weight[c] : 1.0f, b = bias != NULL ? bias[c] : 0.0f;
+
+  y[i] = activated ((x[i] - mean[c]) * scale * w + b, relu);
 }
 
 /* ---- layer norm --------------------------------------------------------------------------- */
@@ -224,7 +259,7 @@ batch_norm_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loom
   batch_norm_kernel<<<(unsigned int)self->batch.channels, CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
       (float *)buffers[out], (float *)buffers[out + 1], (float *)buffers[out + 2], (const float *)buffers[0],
       self->affine ? (const float *)buffers[1] : NULL, self->affine ? (const float *)buffers[2] : NULL, self->batch,
-      self->eps);
+      self->eps, self->relu);
   return cuda_launched ("batch_norm", message);
 }
 
@@ -232,7 +267,7 @@ static LoomStatus
 batch_norm_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   Norm *self = (Norm *)base;
-  const int out = self->affine ? 5 : 4;
+  const int out = self->affine ? (self->relu ? 6 : 5) : 4;
 
   if (self->batch.channels == 0)
     return LOOM_STATUS_OK;
@@ -242,8 +277,25 @@ batch_norm_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers,
       (float *)buffers[out], self->affine ? (float *)buffers[out + 1] : NULL,
       self->affine ? (float *)buffers[out + 2] : NULL, (const float *)buffers[0], (const float *)buffers[1],
       (const float *)buffers[2], (const float *)buffers[3], self->affine ? (const float *)buffers[4] : NULL,
-      self->batch, self->eps);
+      self->affine && self->relu ? (const float *)buffers[5] : NULL, self->batch, self->eps, self->relu);
   return cuda_launched ("batch_norm_grad", message);
+}
+
+static LoomStatus
+batch_norm_apply_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Norm *self = (Norm *)base;
+  const int out = self->affine ? 5 : 3;
+  const long long count = self->batch.n * self->batch.channels * self->batch.space;
+
+  if (count == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  batch_norm_apply_kernel<<<blocks_for (count, CUDA_THREADS), CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
+      (float *)buffers[out], (const float *)buffers[0], (const float *)buffers[1], (const float *)buffers[2],
+      self->affine ? (const float *)buffers[3] : NULL, self->affine ? (const float *)buffers[4] : NULL, count,
+      self->batch.channel_stride, self->batch.channels, self->eps, self->relu);
+  return cuda_launched ("batch_norm_apply", message);
 }
 
 static LoomStatus
@@ -307,6 +359,7 @@ norm_new (LoomDevice *device, const LoomKernelSpec *spec, int n_in, int n_out, c
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->affine = attrs->affine;
+  self->relu = attrs->act == LOOM_SCALAR_RELU;
   self->eps = attrs->eps;
   *out = self;
   return LOOM_STATUS_OK;
@@ -354,13 +407,27 @@ cuda_batch_norm_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKe
 {
   const LoomNormAttrs *attrs = (const LoomNormAttrs *)spec->attrs;
   Norm *self = NULL;
-  LoomStatus status = norm_new (device, spec, attrs->affine ? 5 : 4, attrs->affine ? 3 : 1, "own batch_norm_grad",
-                                batch_norm_grad_run, &self, message);
+  LoomStatus status = norm_new (device, spec, attrs->affine ? (attrs->act == LOOM_SCALAR_RELU ? 6 : 5) : 4,
+                                attrs->affine ? 3 : 1, "own batch_norm_grad", batch_norm_grad_run, &self, message);
 
   if (status != LOOM_STATUS_OK)
     return status;
   self->base.inplace[0] = 3;
   return set_batch (self, spec, &spec->in[1], &spec->in[0], kernel, message);
+}
+
+LoomStatus
+cuda_batch_norm_apply_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomNormAttrs *attrs = (const LoomNormAttrs *)spec->attrs;
+  Norm *self = NULL;
+  LoomStatus status
+      = norm_new (device, spec, attrs->affine ? 5 : 3, 1, "own batch_norm_apply", batch_norm_apply_run, &self, message);
+
+  if (status != LOOM_STATUS_OK)
+    return status;
+  self->base.inplace[0] = 1;
+  return set_batch (self, spec, &spec->in[0], &spec->in[0], kernel, message);
 }
 
 static LoomStatus

@@ -72,8 +72,8 @@ __launch_bounds__ (CUDA_THREADS) max_pool_kernel (float *y, W *where, const floa
         if (from[2] < 0 || from[2] >= window.h || from[3] < 0 || from[3] >= window.w)
           continue;
         const float value = x[place (window.x, from)];
-        /* The first NaN stays: nothing compares greater than it. */
-        if (winner < 0 || value > best || (value != value && best == best))
+        /* The last NaN of a window wins, as in PyTorch. */
+        if (winner < 0 || value > best || value != value)
           {
             best = value;
             winner = r * (int)a.kernel[1] + s;

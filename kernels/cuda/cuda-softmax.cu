@@ -148,7 +148,11 @@ __launch_bounds__ (CUDA_THREADS)
       return;
     }
   if (wanted < 0 || wanted >= dim)
-    raise_fault (fault, wanted, dim);
+    {
+      raise_fault (fault, wanted, dim);
+      dx[at] = NAN;
+      return;
+    }
   dx[at] = (expf (x[at] - lse[row]) - (c == wanted ? 1.0f : 0.0f)) * g[row];
 }
 

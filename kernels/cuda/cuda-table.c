@@ -24,6 +24,7 @@ const CudaPrimitive cuda_primitives[] = {
   { .name = "cross_entropy_grad", .make = cuda_cross_entropy_grad_new },
   { .name = "batch_norm", .make = cuda_batch_norm_new },
   { .name = "batch_norm_grad", .make = cuda_batch_norm_grad_new },
+  { .name = "batch_norm_apply", .make = cuda_batch_norm_apply_new },
   { .name = "layer_norm", .make = cuda_layer_norm_new },
   { .name = "layer_norm_grad", .make = cuda_layer_norm_grad_new },
   { .name = "gather_rows", .make = cuda_gather_rows_new },

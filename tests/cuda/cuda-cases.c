@@ -291,6 +291,35 @@ add_loss_case (GPtrArray *cases, const char *what, LoomTensorDesc x, LoomTensorD
   out (c, x);
 }
 
+/* The same with the activation that the planner puts into it, and from given statistics with and without it. */
+static void
+add_batch_norm_relu (GPtrArray *cases, const char *what, const LoomNormAttrs *attrs, LoomTensorDesc x,
+                     LoomTensorDesc statistic)
+{
+  for (int kind = 0; kind < 4; kind++)
+    {
+      static const char *const primitives[]
+          = { "batch_norm", "batch_norm_grad", "batch_norm_apply", "batch_norm_apply" };
+      g_autofree char *name = g_strdup_printf ("%s%s", what, kind < 3 ? " relu" : "");
+      CudaCase *c = add (cases, primitives[kind], name);
+
+      c->attrs.norm = *attrs;
+      c->attrs.norm.act = kind < 3 ? LOOM_SCALAR_RELU : LOOM_SCALAR_ID;
+      c->tolerance = 3e-4;
+      c->positive_from = kind == 0 ? -1 : kind == 1 ? 3 : 2;
+      if (kind == 1)
+        in (c, x);
+      in (c, x);
+      for (int i = 0; i < 2 && kind != 0; i++)
+        in (c, statistic);
+      for (int i = 0; i < 2 && attrs->affine; i++)
+        in (c, statistic);
+      out (c, x);
+      for (int i = 0; i < 2 && (kind == 0 || (kind == 1 && attrs->affine)); i++)
+        out (c, statistic);
+    }
+}
+
 static void
 add_norm_cases (GPtrArray *cases, gboolean batch, gboolean affine, LoomTensorDesc x, LoomTensorDesc statistic,
                 LoomTensorDesc weight, int axes)
@@ -322,6 +351,8 @@ add_norm_cases (GPtrArray *cases, gboolean batch, gboolean affine, LoomTensorDes
   out (c, x);
   for (int i = 0; i < 2 && affine; i++)
     out (c, weight);
+  if (batch)
+    add_batch_norm_relu (cases, what, &attrs, x, statistic);
 }
 
 static void

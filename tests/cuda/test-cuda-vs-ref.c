@@ -347,6 +347,64 @@ nan_test (void)
   kernel->free (kernel);
 }
 
+/* Of a window full of NaN the last place wins, as on the other back ends. */
+static void
+winner_test (void)
+{
+  const LoomBackend *b = candidate.backend;
+  const LoomTensorDesc x = { .dtype = LOOM_F32, .rank = 4, .dim = { 1, 1, 1, 2 } };
+  const LoomTensorDesc out[] = { { .dtype = LOOM_F32, .rank = 4, .dim = { 1, 1, 1, 1 } },
+                                 { .dtype = LOOM_U8, .rank = 4, .dim = { 1, 1, 1, 1 } } };
+  const LoomPool2dAttrs attrs = { .kernel = { 1, 2 }, .stride = { 1, 2 }, .dilation = { 1, 1 } };
+  const float values[2] = { NAN, NAN };
+  guint8 where = 9;
+  LoomKernel *kernel = small_kernel ("max_pool2d", &attrs, 1, &x, 2, out);
+  void *buffers[4] = { NULL };
+  LoomMessage message = { "" };
+
+  for (int i = 0; i < 3; i++)
+    OK (b->alloc (candidate.device, 64, &buffers[i], &message));
+  OK (b->copy (candidate.device, NULL, buffers[0], values, sizeof values, LOOM_COPY_HOST_TO_DEVICE, &message));
+  OK (kernel->run (kernel, NULL, buffers, &message));
+  OK (b->copy (candidate.device, NULL, &where, buffers[2], sizeof where, LOOM_COPY_DEVICE_TO_HOST, &message));
+  g_assert_cmpint (where, ==, 1);
+  for (int i = 0; i < 3; i++)
+    b->free (candidate.device, buffers[i]);
+  kernel->free (kernel);
+}
+
+/* A label that does not exist is told, and leaves no finite gradient. */
+static void
+label_test (void)
+{
+  const LoomBackend *b = candidate.backend;
+  const LoomTensorDesc in[] = { { .dtype = LOOM_F32, .rank = 2, .dim = { 1, 2 } },
+                                { .dtype = LOOM_I64, .rank = 1, .dim = { 1 } },
+                                { .dtype = LOOM_F32, .rank = 1, .dim = { 1 } },
+                                { .dtype = LOOM_F32, .rank = 1, .dim = { 1 } } };
+  const LoomCrossEntropyAttrs attrs = { .ignore_index = -100 };
+  const float logits[2] = { 1, 2 }, one = 1;
+  const gint64 label = 7;
+  float gradient[2] = { 0, 0 };
+  LoomKernel *kernel = small_kernel ("cross_entropy_grad", &attrs, 4, in, 1, in);
+  void *buffers[6] = { NULL };
+  LoomMessage message = { "" };
+
+  for (int i = 0; i < 5; i++)
+    OK (b->alloc (candidate.device, 64, &buffers[i], &message));
+  OK (b->copy (candidate.device, NULL, buffers[0], logits, sizeof logits, LOOM_COPY_HOST_TO_DEVICE, &message));
+  OK (b->copy (candidate.device, NULL, buffers[1], &label, sizeof label, LOOM_COPY_HOST_TO_DEVICE, &message));
+  OK (b->copy (candidate.device, NULL, buffers[2], &one, sizeof one, LOOM_COPY_HOST_TO_DEVICE, &message));
+  OK (b->copy (candidate.device, NULL, buffers[3], &one, sizeof one, LOOM_COPY_HOST_TO_DEVICE, &message));
+  OK (kernel->run (kernel, NULL, buffers, &message));
+  g_assert_cmpint (b->stream_sync (candidate.device, NULL, &message), ==, LOOM_STATUS_INDEX);
+  OK (b->copy (candidate.device, NULL, gradient, buffers[4], sizeof gradient, LOOM_COPY_DEVICE_TO_HOST, &message));
+  g_assert_true (isnan (gradient[0]) && isnan (gradient[1]));
+  for (int i = 0; i < 5; i++)
+    b->free (candidate.device, buffers[i]);
+  kernel->free (kernel);
+}
+
 static void
 refused_test (void)
 {
@@ -412,6 +470,8 @@ main (int argc, char **argv)
   g_test_add_func ("/cuda/on-device/fault", fault_test);
   g_test_add_func ("/cuda/on-device/graph", graph_test);
   g_test_add_func ("/cuda/on-device/nan", nan_test);
+  g_test_add_func ("/cuda/on-device/winner", winner_test);
+  g_test_add_func ("/cuda/on-device/label", label_test);
   g_test_add_func ("/cuda/on-device/refused", refused_test);
   result = g_test_run ();
   candidate.backend->device_close (candidate.device);
