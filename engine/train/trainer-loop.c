@@ -479,10 +479,12 @@ run (LoomTrainer *t, GError **error)
             return LOOM_TRAINER_FAILED;
         }
       gboolean gave_way;
+      gint64 before = g_get_monotonic_time ();
       if (!end_epoch (t, &gave_way, error))
         return LOOM_TRAINER_FAILED;
-      t->last_time = g_get_monotonic_time ();
-      t->items_since = 0;
+      /* What an epoch's end took is no step's time. The steps since the last look at the clock still count: an epoch
+       * may be shorter than the way from one look to the next. */
+      t->last_time += g_get_monotonic_time () - before;
       if (g_atomic_int_get (&t->pending) && (gave_way || !loom_trainer_is_over (t) || trainer_must_end (t)))
         {
           if (!trainer_attend (t, FALSE, &verdict, error))
