@@ -87,8 +87,7 @@ place_faults (const LoomGraph *graph, const LoomNet *net, const LoomFaults *from
       if (is_known (to, f))
         continue;
       LoomFault *placed = loom_faults_add (to, f->code, line, f->node, f->port, "%s", f->message);
-      if (f->fix)
-        loom_fault_set_fix (placed, f->fix_attribute, f->fix_value, "%s", f->fix);
+      loom_fault_copy_fix (placed, f);
     }
 }
 

@@ -295,11 +295,39 @@ studio_document_move (StudioDocument *self, const guint64 *serials, guint n, dou
   studio_document_end (self);
 }
 
+/* The first parameter of a node has just got another value, and the operator other parameters with it: those of other
+ * values go, those that this one has as well stay. A value that is none, as on the way to one that is being typed,
+ * leaves all of them. */
+static void
+drop_other_params (StudioDocument *self, LoomElement *node, const LoomOp *op)
+{
+  g_autoptr (GPtrArray) gone = g_ptr_array_new_with_free_func (g_free);
+  const LoomParamSpec *params = loom_op_params (op, node);
+
+  if (loom_op_variant (op, loom_element_get (node, op->params->name)) == NULL)
+    return;
+  for (guint i = 0; i < loom_element_n_attributes (node); i++)
+    {
+      const LoomParamSpec *p = params;
+      const char *name;
+
+      loom_element_attribute (node, i, &name, NULL);
+      while (p->name != NULL && strcmp (p->name, name) != 0)
+        p++;
+      if (p->name == NULL && loom_op_has_param (op, name))
+        g_ptr_array_add (gone, g_strdup (name));
+    }
+  for (guint i = 0; i < gone->len; i++)
+    studio_document_put (self, node, gone->pdata[i], NULL);
+}
+
 void
 studio_document_set_element_attribute (StudioDocument *self, LoomElement *element, const char *attribute,
                                        const char *value)
 {
   g_autofree char *name = NULL, *key = NULL;
+  const char *op_name = loom_element_tag (element) == LOOM_TAG_NODE ? loom_element_get (element, "op") : NULL;
+  const LoomOp *op = op_name != NULL ? loom_op (op_name) : NULL;
 
   if (g_strcmp0 (loom_element_get (element, attribute), value) == 0)
     return;
@@ -309,6 +337,8 @@ studio_document_set_element_attribute (StudioDocument *self, LoomElement *elemen
   key = g_strdup_printf ("%" G_GUINT64_FORMAT "/%s", loom_element_serial (element), attribute);
   studio_document_begin (self, name);
   studio_document_edit (self, loom_edit_set (element, attribute, value));
+  if (op != NULL && op->variants != NULL && strcmp (attribute, op->params->name) == 0)
+    drop_other_params (self, element, op);
   if (self->depth == 1)
     studio_document_merge (self, key);
   studio_document_end (self);

@@ -1,5 +1,5 @@
-/* What mends a fault, offered on its card: an attribute's value that the engine names, a wire across deleted nodes, or
- * a wire to a name that a formula no longer has. */
+/* What mends a fault, offered on its card: an attribute's value or name that the engine gives, a wire across deleted
+ * nodes, or a wire to a name that a formula no longer has. */
 #include "ui/studio-document-private.h"
 
 #include <string.h>
@@ -75,6 +75,8 @@ studio_document_fix_for_fault (const LoomFault *fault, guint64 serial, gpointer 
     return g_strdup ("Reconnect");
   if (fault->fix_attribute == NULL)
     return NULL;
+  if (fault->fix_name != NULL)
+    return g_strdup_printf ("Rename %s to %s", fault->fix_attribute, fault->fix_name);
   if (fault->fix_value == NULL)
     return g_strdup_printf ("Remove %s", fault->fix_attribute);
   if (strcmp (fault->fix_attribute, "op") == 0)
@@ -130,11 +132,30 @@ mend_stray_wire (StudioDocument *self, guint64 serial, const char *port)
   return TRUE;
 }
 
+/* The fault's edit of an attribute; its strings are copies, as the fault goes with the first change. */
+static void
+edit_attribute (StudioDocument *self, LoomElement *element, const char *attribute, const char *value, const char *name)
+{
+  g_autofree char *kept = g_strdup (loom_element_get (element, attribute)), *step = NULL;
+
+  if (name == NULL)
+    {
+      studio_document_set_element_attribute (self, element, attribute, value);
+      return;
+    }
+  step = g_strdup_printf ("Rename %s to %s", attribute, name);
+  studio_document_begin (self, step);
+  studio_document_put (self, element, attribute, NULL);
+  studio_document_put (self, element, name, kept);
+  studio_document_end (self);
+}
+
 gboolean
 studio_document_apply_fault_fix (StudioDocument *self, const LoomFault *fault)
 {
   g_autofree char *node = g_strdup (fault->node), *port = g_strdup (fault->port);
   g_autofree char *attribute = g_strdup (fault->fix_attribute), *value = g_strdup (fault->fix_value);
+  g_autofree char *name = g_strdup (fault->fix_name);
   LoomErrorCode code = fault->code;
   guint64 serial;
 
@@ -144,7 +165,7 @@ studio_document_apply_fault_fix (StudioDocument *self, const LoomFault *fault)
 
       if (train == NULL)
         return FALSE;
-      studio_document_set_element_attribute (self, train, attribute, value);
+      edit_attribute (self, train, attribute, value, name);
       return TRUE;
     }
   if (node == NULL || !studio_document_reveal (self, node))
@@ -155,7 +176,7 @@ studio_document_apply_fault_fix (StudioDocument *self, const LoomFault *fault)
     return TRUE;
   if (attribute == NULL)
     return FALSE;
-  studio_document_set_attribute (self, serial, attribute, value);
+  edit_attribute (self, studio_document_node (self, serial), attribute, value, name);
   return TRUE;
 }
 

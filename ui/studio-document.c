@@ -79,8 +79,7 @@ add_grammar_faults (LoomFaults *to, const LoomFaults *from)
       LoomFault *copy = loom_faults_add (to, f->code, f->line, f->node, f->port, "%s", f->message);
 
       copy->is_warning = f->is_warning;
-      if (f->fix != NULL)
-        loom_fault_set_fix (copy, f->fix_attribute, f->fix_value, "%s", f->fix);
+      loom_fault_copy_fix (copy, f);
     }
 }
 

@@ -173,7 +173,8 @@ guint64 studio_document_add_note (StudioDocument *self, const char *text, double
 void studio_document_moving (StudioDocument *self, const guint64 *serials, guint n, gboolean *items, gboolean *remarks);
 void studio_document_move (StudioDocument *self, const guint64 *serials, guint n, double dx, double dy);
 /* value NULL removes the attribute; nothing happens when it has that value. Consecutive changes of one attribute of
- * one node within a second are one step. */
+ * one node within a second are one step. Where the attribute decides which others there are (a data set's source),
+ * those that its new value does not have go in the same step. */
 void studio_document_set_attribute (StudioDocument *self, guint64 serial, const char *attribute, const char *value);
 /* As above for any element (the <train> element; studio_document_ensure gives it one). */
 void studio_document_set_element_attribute (StudioDocument *self, LoomElement *element, const char *attribute,

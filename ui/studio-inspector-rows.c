@@ -375,6 +375,8 @@ inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpe
       row->choices = spec->choices;
       adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), new_suggestions (row, title));
     }
+  if (spec->type == LOOM_PARAM_PATH)
+    adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), inspector_file_button_new (row));
   /* "Out features" needs no "features" behind it. */
   if (spec->unit != NULL && strstr (spec->name, spec->unit) == NULL)
     {

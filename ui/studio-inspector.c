@@ -236,53 +236,16 @@ add_name (StudioInspector *self, GtkWidget *group, const StudioItem *item)
 
 /* ---- data sets ------------------------------------------------------------------ */
 
-/* The sources there are, for the list beside the entry. Made once. */
-static const char *const *
-source_names (void)
-{
-  static const char **names;
-
-  if (names == NULL)
-    {
-      const LoomDatasetClass *const *classes = loom_dataset_classes ();
-      guint n = 0;
-
-      while (classes[n] != NULL)
-        n++;
-      names = g_new0 (const char *, n + 1);
-      for (guint i = 0; i < n; i++)
-        names[i] = loom_dataset_class_name (classes[i]);
-    }
-  return names;
-}
-
-static LoomParamSpec
-option_spec (const LoomDatasetParam *param)
-{
-  static const LoomParamType types[] = {
-    [LOOM_DATASET_INT] = LOOM_PARAM_INT,       [LOOM_DATASET_FLOAT] = LOOM_PARAM_FLOAT,
-    [LOOM_DATASET_FLOATS] = LOOM_PARAM_FLOATS, [LOOM_DATASET_ENUM] = LOOM_PARAM_ENUM,
-    [LOOM_DATASET_STRING] = LOOM_PARAM_STRING, [LOOM_DATASET_PATH] = LOOM_PARAM_STRING,
-  };
-
-  return (LoomParamSpec){ .name = param->name,
-                          .type = types[param->type],
-                          .def = param->def,
-                          .minimum = param->minimum,
-                          .maximum = param->maximum,
-                          .choices = param->type == LOOM_DATASET_ENUM ? param->choices : NULL,
-                          .doc = param->doc };
-}
-
 /* Rows for the options of the source that is chosen now; those of the one before go, and the entry for the source, in
  * which one may be typing, stays. */
 static void
 refresh_options (StudioInspector *self)
 {
   LoomElement *e = inspector_element (self);
-  const char *source = e != NULL ? loom_element_get (e, "source") : NULL;
-  const LoomDatasetClass *klass = source != NULL ? loom_dataset_class (source) : NULL;
-  const LoomDatasetParam *param;
+  const LoomOp *op = e != NULL ? loom_op (loom_element_get (e, "op")) : NULL;
+  const char *source = op != NULL ? loom_element_get (e, op->params->name) : NULL;
+  const LoomOpVariant *variant = op != NULL ? loom_op_variant (op, source) : NULL;
+  guint n_common = 0, n = 0;
 
   if (g_strcmp0 (source, self->source) == 0)
     return;
@@ -297,21 +260,17 @@ refresh_options (StudioInspector *self)
       adw_preferences_group_remove (ADW_PREFERENCES_GROUP (self->options), row->row);
       g_ptr_array_remove_index (self->rows, i);
     }
-  param = klass != NULL ? loom_dataset_class_params (klass) : NULL;
-  gtk_widget_set_visible (self->options, param != NULL && param->name != NULL);
-  if (klass == NULL)
+  /* A variant lists what every node of the operator has first, and that stands above. */
+  while (op != NULL && op->params[n_common].name != NULL)
+    n_common++;
+  for (const LoomParamSpec *spec = variant != NULL ? variant->params + n_common : NULL;
+       spec != NULL && spec->name != NULL; spec++, n++)
+    inspector_add_param (self, self->options, spec)->is_option = TRUE;
+  gtk_widget_set_visible (self->options, n > 0);
+  if (variant == NULL)
     return;
-  adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (self->options), loom_dataset_class_title (klass));
-  adw_preferences_group_set_description (ADW_PREFERENCES_GROUP (self->options), loom_dataset_class_doc (klass));
-  for (; param != NULL && param->name != NULL; param++)
-    {
-      LoomParamSpec spec = option_spec (param);
-      InspectorRow *row = inspector_add_param (self, self->options, &spec);
-
-      row->is_option = TRUE;
-      if (param->type == LOOM_DATASET_PATH)
-        adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), inspector_file_button_new (row));
-    }
+  adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (self->options), variant->title);
+  adw_preferences_group_set_description (ADW_PREFERENCES_GROUP (self->options), variant->doc);
 }
 
 static void
@@ -320,15 +279,8 @@ add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
   GtkWidget *advanced = NULL;
 
   for (const LoomParamSpec *spec = op->params; spec != NULL && spec->name != NULL; spec++)
-    if (op == loom_op ("dataset") && strcmp (spec->name, "source") == 0)
-      {
-        LoomParamSpec source = *spec;
-
-        source.choices = source_names ();
-        inspector_add_param (self, group, &source);
-      }
     /* Text from which the inputs follow is a formula. */
-    else if (op->dynamic_inputs != NULL && spec->type == LOOM_PARAM_STRING && spec->choices == NULL)
+    if (op->dynamic_inputs != NULL && spec->type == LOOM_PARAM_STRING && spec->choices == NULL)
       inspector_add_formula (self, group, spec);
     else if (!spec->advanced)
       inspector_add_param (self, group, spec);
@@ -484,7 +436,7 @@ build_node (StudioInspector *self, const StudioItem *item)
     add_operator_params (self, group, item->op);
   else if (item->is_module)
     add_module_params (self, group, item->kind);
-  if (item->op != NULL && item->op == loom_op ("dataset"))
+  if (item->op != NULL && item->op->variants != NULL)
     {
       self->options = add_group (self, "Options");
       gtk_widget_set_visible (self->options, FALSE);

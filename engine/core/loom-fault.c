@@ -14,6 +14,7 @@ fault_free (gpointer data)
   g_free (fault->fix);
   g_free (fault->fix_attribute);
   g_free (fault->fix_value);
+  g_free (fault->fix_name);
   g_free (fault);
 }
 
@@ -110,6 +111,27 @@ loom_fault_set_fix (LoomFault *fault, const char *attribute, const char *value, 
   fault->fix_attribute = g_strdup (attribute);
   g_free (fault->fix_value);
   fault->fix_value = g_strdup (value);
+  g_clear_pointer (&fault->fix_name, g_free);
+}
+
+void
+loom_fault_set_rename (LoomFault *fault, const char *attribute, const char *name)
+{
+  g_return_if_fail (fault != NULL && attribute != NULL && name != NULL);
+
+  loom_fault_set_fix (fault, attribute, NULL, "Did you mean “%s”?", name);
+  fault->fix_name = g_strdup (name);
+}
+
+void
+loom_fault_copy_fix (LoomFault *fault, const LoomFault *from)
+{
+  g_return_if_fail (fault != NULL && from != NULL);
+
+  if (from->fix == NULL)
+    return;
+  loom_fault_set_fix (fault, from->fix_attribute, from->fix_value, "%s", from->fix);
+  fault->fix_name = g_strdup (from->fix_name);
 }
 
 guint

@@ -20,8 +20,9 @@ typedef struct {
   char *message;  /* one sentence */
   char *fix;      /* "Did you mean “linear”?"; may be NULL */
   /* The fix as an edit of one attribute of the node, where it is one: a button in
-   * Studio. fix_value NULL with fix_attribute set removes the attribute. */
-  char *fix_attribute, *fix_value;
+   * Studio. fix_name gives the attribute that name, with the value that it has; else
+   * fix_value NULL with fix_attribute set removes the attribute. */
+  char *fix_attribute, *fix_value, *fix_name;
 } LoomFault;
 
 typedef struct {
@@ -40,6 +41,10 @@ LoomFault *loom_faults_add (LoomFaults *faults, LoomErrorCode code, int line, co
                             const char *format, ...) G_GNUC_PRINTF (6, 7);
 void loom_fault_set_fix (LoomFault *fault, const char *attribute, const char *value, const char *format, ...)
     G_GNUC_PRINTF (4, 5);
+/* The fix of a misspelt attribute: the name that was meant. */
+void loom_fault_set_rename (LoomFault *fault, const char *attribute, const char *name);
+/* Gives a fault the fix of another, if that has one. */
+void loom_fault_copy_fix (LoomFault *fault, const LoomFault *from);
 guint loom_faults_count (const LoomFaults *faults); /* warnings not counted */
 guint loom_faults_length (const LoomFaults *faults);
 const LoomFault *loom_faults_get (const LoomFaults *faults, guint i);

@@ -89,6 +89,25 @@ loom_ops_mentioning (const char *word)
   return list->len > 0 ? g_strdup (list->str) : NULL;
 }
 
+static gboolean
+lists_param (const LoomParamSpec *params, const char *name)
+{
+  while (params != NULL && params->name != NULL && strcmp (params->name, name) != 0)
+    params++;
+  return params != NULL && params->name != NULL;
+}
+
+gboolean
+loom_op_has_param (const LoomOp *op, const char *name)
+{
+  if (lists_param (op->params, name))
+    return TRUE;
+  for (const LoomOpVariant *v = op->variants != NULL ? op->variants () : NULL; v != NULL && v->value != NULL; v++)
+    if (lists_param (v->params, name))
+      return TRUE;
+  return FALSE;
+}
+
 const char *
 loom_category_title (LoomCategory category)
 {

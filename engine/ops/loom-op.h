@@ -153,6 +153,8 @@ const LoomOpVariant *loom_op_variant (const LoomOp *op, const char *value);
 /* The parameters of a node of this operator, whose <node> may be NULL for a fresh one, ending with name NULL; NULL for
  * none. Where the first one's value is an expression or unknown these are op->params. */
 const LoomParamSpec *loom_op_params (const LoomOp *op, const LoomElement *node);
+/* Whether a node of this operator may have the parameter, in one variant at least. */
+gboolean loom_op_has_param (const LoomOp *op, const char *name);
 
 /* ---- inside infer() --------------------------------------------------- */
 const LoomOp *loom_infer_op (const LoomInfer *ctx); /* the operator itself, for code that several share */

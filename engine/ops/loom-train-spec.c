@@ -147,7 +147,7 @@ train_check_names (TrainReading *r, const LoomElement *e, const char *const *kno
       else
         fault = train_complain (r, e, LOOM_ERROR_SCHEMA, name, "there is no attribute “%s”.", name);
       if (near != NULL)
-        loom_fault_set_fix (fault, NULL, NULL, "Did you mean “%s”?", near);
+        loom_net_fix_name (fault, e, name, near);
     }
 }
 

@@ -196,20 +196,16 @@ set_arguments (LoomNet *net, const NetEnvironment *outer, const NetLocal *local,
   g_ptr_array_add (names, NULL);
   for (guint i = 0; i < loom_element_n_attributes (local->element); i++)
     {
-      const char *name, *near;
+      const char *name;
       LoomFault *fault;
 
       loom_element_attribute (local->element, i, &name, NULL);
       if (loom_net_is_reserved (name) || strchr (name, ':') != NULL
           || g_strv_contains ((const char *const *)names->pdata, name))
         continue;
-      near = loom_nearest (name, (const char *const *)names->pdata);
       fault = loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, name,
                               "The module “%s” has no argument “%s”.", local->module->name, name);
-      if (near != NULL)
-        loom_fault_set_fix (fault, NULL, NULL, "Did you mean “%s”?", near);
-      else
-        loom_fault_set_fix (fault, name, NULL, "Remove it.");
+      loom_net_fix_name (fault, local->element, name, loom_nearest (name, (const char *const *)names->pdata));
     }
 }
 

@@ -400,6 +400,17 @@ parse_param (LoomInfer *infer, const LoomParamSpec *spec, const char *text, NetP
 
 /* ---- all of a node ------------------------------------------------------------ */
 
+void
+loom_net_fix_name (LoomFault *fault, const LoomElement *element, const char *name, const char *near)
+{
+  if (near != NULL && loom_element_get (element, near) == NULL)
+    loom_fault_set_rename (fault, name, near);
+  else if (near != NULL)
+    loom_fault_set_fix (fault, name, NULL, "Did you mean “%s”?", near);
+  else
+    loom_fault_set_fix (fault, name, NULL, "Remove it.");
+}
+
 static void
 report_unknown (LoomInfer *infer, const LoomOpVariant *variant, const char *name)
 {
@@ -411,15 +422,15 @@ report_unknown (LoomInfer *infer, const LoomOpVariant *variant, const char *name
     g_ptr_array_add (names, (gpointer)infer->specs[i].name);
   g_ptr_array_add (names, NULL);
   near = loom_nearest (name, (const char *const *)names->pdata);
+  /* Without a variant little is known of names but that one may be meant for the parameter that chooses it. */
+  if (variant == NULL && infer->op->variants != NULL && (near == NULL || loom_op_has_param (infer->op, name)))
+    return;
   if (variant != NULL)
     fault = complain (infer, name, "A %s node with %s=\"%s\" has no parameter “%s”.", infer->op->name,
                       infer->op->params->name, variant->value, name);
   else
     fault = complain (infer, name, "A %s node has no parameter “%s”.", infer->op->name, name);
-  if (near != NULL)
-    loom_fault_set_fix (fault, NULL, NULL, "Did you mean “%s”?", near);
-  else
-    loom_fault_set_fix (fault, name, NULL, "Remove it.");
+  loom_net_fix_name (fault, infer->element, name, near);
 }
 
 /* The variant for what the first parameter is, expressions evaluated; NULL where there are none or its value is missing
@@ -442,8 +453,6 @@ loom_net_parse_params (LoomInfer *infer)
 {
   const LoomOpVariant *variant = find_variant (infer);
   const LoomParamSpec *specs = variant != NULL ? variant->params : infer->op->params;
-  /* Without a variant nothing can be said of names that may be its parameters. */
-  gboolean known = variant != NULL || infer->op->variants == NULL;
   guint n = 0;
 
   infer->specs = specs;
@@ -468,7 +477,7 @@ loom_net_parse_params (LoomInfer *infer)
             loom_net_make_whole (infer->net, &value);
           infer->params[k].text = value.text;
         }
-      else if (known && !loom_net_is_reserved (name) && strchr (name, ':') == NULL)
+      else if (!loom_net_is_reserved (name) && strchr (name, ':') == NULL)
         report_unknown (infer, variant, name);
     }
   for (guint k = 0; k < n; k++)

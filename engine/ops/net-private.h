@@ -234,6 +234,9 @@ void loom_net_make_whole (LoomNet *net, NetArgument *value);
 void loom_net_parse_params (LoomInfer *infer);
 /* Checks what is reserved on every node; TRUE for a reserved name. */
 gboolean loom_net_is_reserved (const char *name);
+/* The fix of an attribute that there is not: the near name (NULL: none) where the element does not have that already,
+ * else that it goes. */
+void loom_net_fix_name (LoomFault *fault, const LoomElement *element, const char *name, const char *near);
 void loom_net_check_reserved (LoomNet *net, const LoomElement *element, const char *path, const LoomOp *op);
 gboolean loom_net_parse_bool (const char *text, gboolean *value);
 

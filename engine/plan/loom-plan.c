@@ -271,8 +271,7 @@ copy_fault (LoomFaults *to, const LoomFault *f)
 {
   LoomFault *copy = loom_faults_add (to, f->code, f->line, f->node, f->port, "%s", f->message);
 
-  if (f->fix != NULL)
-    loom_fault_set_fix (copy, f->fix_attribute, f->fix_value, "%s", f->fix);
+  loom_fault_copy_fix (copy, f);
 }
 
 LoomPlan *

@@ -357,6 +357,36 @@ test_formula_field (void)
   g_object_unref (field);
 }
 
+static int
+least_width (GtkWidget *widget)
+{
+  int width;
+  gtk_widget_measure (widget, GTK_ORIENTATION_HORIZONTAL, -1, &width, NULL, NULL, NULL);
+  return width;
+}
+
+/* With text twice as large the panel may not widen the window beyond what header and panes need, or its close button
+ * leaves a small screen. */
+static void
+test_large_text (void)
+{
+  GtkSettings *settings = gtk_settings_get_default ();
+  int dpi;
+  g_object_get (settings, "gtk-xft-dpi", &dpi, NULL);
+  g_object_set (settings, "gtk-xft-dpi", 2 * 96 * 1024, NULL);
+  g_autoptr (StudioDocument) document = sample_document ();
+  g_autoptr (StudioRun) run = studio_run_new ();
+  GtkWidget *window = gtk_window_new (), *panel = GTK_WIDGET (studio_run_panel_new (document, run));
+  gtk_window_set_child (GTK_WINDOW (window), panel);
+  gtk_window_present (GTK_WINDOW (window));
+  studio_run_take_state (run, "running", NULL);
+  g_assert_cmpint (least_width (panel), <=, 858);
+  studio_run_take_end (run, "The worker was killed while it computed a step of the training, for reasons of its own.");
+  g_assert_cmpint (least_width (panel), <=, 858);
+  gtk_window_destroy (GTK_WINDOW (window));
+  g_object_set (settings, "gtk-xft-dpi", dpi, NULL);
+}
+
 /* Without a loss there is a sentence, and no <train>. */
 static void
 test_nothing_to_train (void)
@@ -465,6 +495,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window/choices", test_choices);
   g_test_add_func ("/window/lists", test_lists);
   g_test_add_func ("/window/formula-field", test_formula_field);
+  g_test_add_func ("/window/large-text", test_large_text);
   g_test_add_func ("/window/icons", test_icons);
   g_test_add_func ("/window/window", test_window);
   return g_test_run ();
