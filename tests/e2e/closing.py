@@ -65,7 +65,7 @@ def question(s, words):
 
 
 def answer(s, g, button):
-    s.click(g.find(button)[0])
+    s.press(button)
     time.sleep(0.4)
 
 
@@ -146,7 +146,7 @@ def cancelled_then_killed(t, s):
     s.arguments = []
     s.launch()
     g = s.wait("offer", lambda g: g.find("Recover"), 2)
-    s.click(g.find("Recover")[0])
+    s.press("Recover")
     s.wait("recovered", lambda g: len(g.cards) == 2, 2)
     t.ok(True, "a Studio that is killed after a question was cancelled offers all that was edited")
 
@@ -162,9 +162,9 @@ def several(t, s):
     s.arguments = []
     s.launch()
     g = s.wait("offer", lambda g: g.has("change to second.xml was saved") or g.has("changes to second.xml were saved"), 2)
-    s.click(g.find("Discard")[0])
+    s.press("Discard")
     g = s.wait("next", lambda g: g.has("to first.xml") and g.find("Recover"), 2)
-    s.click(g.find("Recover")[0])
+    s.press("Recover")
     s.wait("recovered", lambda g: len(g.cards) == 3 and not g.has("to first.xml"), 2)
     t.ok(True, "what is discarded gives way to the next that was not saved")
 
@@ -217,7 +217,7 @@ def room(t, s):
     answer(s, g, "Cancel")
     g = s.wait("goes on", lambda g: g.state.get("run") == "training" and g.number("step") > step, 2)
     t.ok(len(g.cards) == 4, "New while training asks, and Cancel changes nothing")
-    s.click(g.find("New graph (Ctrl+N)")[0])
+    s.press("New graph (Ctrl+N)")
     answer(s, question(s, "Keep the run going?"), "Open in a New Window")
     s.wait("second window", lambda g: g.has("Start with data"), 2)
     t.ok(alive(pid), "a new graph opens beside the run, which goes on")

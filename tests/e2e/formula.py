@@ -100,7 +100,7 @@ def body(t):
         set_parameter(s, None, "Loss", "loss")
         g = s.wait("mended", lambda g: g.number("faults") == 0, 2)
         t.ok(g.number("faults") == 0 and g.find("Groups of weights"), "the training settings list groups and metrics")
-        s.click(g.find("Train")[0])
+        s.press("Train")
         g = s.wait("loss falls", lambda g: g.number("points") > 20 and g.number("loss") < 0.69, 8)
         t.ok(True, "it trains through the formula: loss %.3f" % g.number("loss"))
     os.unlink(path)

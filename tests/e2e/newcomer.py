@@ -22,12 +22,12 @@ def body(t):
         g = s.wait("empty state", lambda g: g.has("Start with data"), 1)
         t.ok(g.has("or just type a layer’s name") and g.find("Empty graph"), "an empty canvas says how to begin")
 
-        s.click(g.find("Two spirals")[0])
+        s.press("Two spirals")
         g = s.wait("six cards", lambda g: len(g.cards) == 6 and len(g.wires) == 6, 4)
         t.ok(all(inside(r, g.canvas) for r in g.cards.values()), "the example fits the canvas")
         t.ok(g.number("faults") == 0 and all(w[2] for w in g.wires), "shapes stand on every wire, and no fault")
 
-        s.click(g.find("Train")[0])
+        s.press("Train")
         g = s.wait("first point", lambda g: g.number("points") >= 1, 1)
         t.ok(g.find("step") and g.find("epoch"), "the run panel rose")
         guessing = 0.6931  # ln 2, the loss of who cannot tell two classes apart; the run may be past it before one looks
@@ -44,7 +44,7 @@ def body(t):
         g = s.wait("earlier version", lambda g: g.has("an earlier version · 1 change"), 1)
         t.ok(g.number("changes") == 1, "the run is known to be an earlier version")
 
-        s.click(g.find("Restart")[0])
+        s.press("Restart")
         g = s.wait("second curve", lambda g: g.number("previous") > 0 and g.number("points") > 20, 3)
         t.ok(g.number("changes") == 0, "the second curve is drawn over the first, greyed")
         folder = g.state["folder"]

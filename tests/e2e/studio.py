@@ -173,6 +173,19 @@ class Studio:
         self.xdotool("click", "--repeat", count, "--delay", 60, 1)
         time.sleep(0.1)
 
+    def press(self, name, **where):
+        """Clicks the widget of this text once it stands still: a click on what slides in would miss it."""
+        before = None
+        for _ in range(40):
+            found = self.look().find(name, **where)
+            if found and found[0] == before:
+                break
+            before = found[0] if found else None
+            time.sleep(0.15)
+        if before is None:
+            raise Failed("there is no “%s” to press" % name)
+        self.click(before)
+
     def drag(self, start, end, steps=30):
         (x0, y0), (x1, y1) = start, end
         self.move(x0, y0)

@@ -81,7 +81,7 @@ def killed_worker(t, s):
     os.kill(int(g.state["pid"]), signal.SIGSEGV)
     g = s.wait("ended", lambda g: g.state["run"] == "ended" and g.has("signal 11"), 2)
     t.ok(len(g.cards) == 16, "a crash of the worker leaves the canvas, and says its signal")
-    s.click(g.find("Train")[0])
+    s.press("Train")
     g = s.wait("trains again", lambda g: g.state["run"] == "training" and g.number("points") > 5, 3)
     t.ok(g.number("previous") > 0, "Train works again, over the old curve in grey")
 
@@ -91,7 +91,7 @@ def closed_studio(t, s):
     worker, folder = g.state["pid"], g.state["folder"]
     s.key("ctrl+q")
     g = s.wait("question", lambda g: g.find("Stop and Close"), 2)
-    s.click(g.find("Stop and Close")[0])
+    s.press("Stop and Close")
     deadline = time.monotonic() + 10
     while alive(worker) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -100,7 +100,7 @@ def closed_studio(t, s):
     g = restart(s)
     g = s.wait("offer", lambda g: g.find("Continue") and g.has("newest checkpoint"), 2)
     begin = g.number("checkpoint")
-    s.click(g.find("Continue")[0])
+    s.press("Continue")
     g = s.wait("continued", lambda g: g.state["run"] == "training" and g.number("step") > begin > 0, 3)
     t.ok(g.state["folder"] == folder, "the next start offers to continue, and does")
 
@@ -120,9 +120,7 @@ def killed_early(t, s):
     first = g.state["folder"]
     os.kill(int(g.state["pid"]), signal.SIGKILL)
     g = s.wait("ended", lambda g: g.state["run"] == "ended" and g.find("Start Again"), 3)
-    time.sleep(0.5)  # the bar slides in, and a click beside the button is none
-    g = s.look()
-    s.click(g.find("Start Again")[0])
+    s.press("Start Again")
     g = s.wait("trains again", lambda g: g.state["run"] in ("training", "failed"), 10)
     t.ok(g.state["run"] == "training" and g.state["folder"] != first, "Start Again begins in a folder of its own")
     t.ok(not g.has("--resume"), "and nothing on screen speaks of options of a command line")
@@ -144,7 +142,7 @@ def recovery(t, s):
     s.arguments = []
     s.launch()
     g = s.wait("offer", lambda g: g.find("Recover"), 2)
-    s.click(g.find("Recover")[0])
+    s.press("Recover")
     g = s.wait("recovered", lambda g: len(g.cards) == 15, 2)
     t.ok("root_d" not in g.cards, "what a killed Studio had not saved is offered and comes back")
     s.key("ctrl+z")

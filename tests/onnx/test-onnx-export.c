@@ -286,6 +286,8 @@ read_and_run (GBytes *bytes, const LoomBinding *sizes, const Values *first, cons
       g_test_fail ();
       return;
     }
+  if (first->is_random)
+    return; /* other numbers are drawn there */
   values_init (&v);
   for (guint i = 0; i < model->weights->len; i++)
     {
@@ -369,8 +371,7 @@ check_sample (const LoomOp *op, const LoomSample *sample, const char *what)
     }
   if (v.is_random)
     g_test_message ("%s draws its numbers: onnxruntime is asked for its shape only", what);
-  else
-    read_and_run (fixed_model, &op_sample_binding, &v, what);
+  read_and_run (fixed_model, &op_sample_binding, &v, what);
 }
 
 static void

@@ -240,7 +240,7 @@ const OnnxMap *onnx_map_find (const char *domain, const char *name);
 void onnx_map_same (OnnxCtx *c);
 extern const OnnxMap onnx_map_math[], onnx_map_logic[], onnx_map_activation[], onnx_map_layer[], onnx_map_norm[],
     onnx_map_pool[], onnx_map_reduce[], onnx_map_shape[], onnx_map_index[], onnx_map_loss[], onnx_map_image[],
-    onnx_map_training[], onnx_map_signal[], onnx_map_quant[];
+    onnx_map_training[], onnx_map_signal[], onnx_map_random[], onnx_map_quant[];
 void onnx_map_grid_sample (OnnxCtx *c);
 /* Add behind a linear that has no bias yet, of a weight that fits one: TRUE where it became that. */
 gboolean onnx_map_bias (OnnxCtx *c);
