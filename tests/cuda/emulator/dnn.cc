@@ -49,50 +49,81 @@ shape_of (const cudnnTensorStruct *x, const cudnnFilterStruct *w, const cudnnCon
          && to->q == (to->w + 2 * of->pad[1] - of->dilation[1] * (to->s - 1) - 1) / of->stride[1] + 1;
 }
 
-/* Visits what each tap of a window reads: its place in the image's group, or -1 in the padding. */
-template <typename F>
-void
-each (const Shape &c, F visit)
+/* The places of one axis whose tap lies inside: first … last-1 of `places`. */
+struct Span
 {
-  for (int64_t tap = 0; tap < c.taps; tap++)
-    for (int64_t place = 0; place < c.places; place++)
-      {
-        int64_t channel = tap / (c.r * c.s);
-        int64_t row = place / c.q * c.of.stride[0] - c.of.pad[0] + tap / c.s % c.r * c.of.dilation[0];
-        int64_t column = place % c.q * c.of.stride[1] - c.of.pad[1] + tap % c.s * c.of.dilation[1];
-        bool inside = row >= 0 && row < c.h && column >= 0 && column < c.w;
+  int64_t first, last;
+};
 
-        visit (tap, place, inside ? (channel * c.h + row) * c.w + column : -1);
-      }
+Span
+inside (int64_t places, int64_t size, int64_t stride, int64_t offset)
+{
+  int64_t first = offset < 0 ? (-offset + stride - 1) / stride : 0;
+  int64_t last = size > offset ? (size - offset + stride - 1) / stride : 0;
+
+  last = last < places ? last : places;
+  return { first, first < last ? last : first };
 }
 
-/* Runs of `places` values, one for every tap. */
-std::vector<float>
-columns_of (const Shape &c, const float *image)
+/* Visits the places that a tap (channel, i, j) of a window reads inside an image (c,h,w): visit (place, at, count, step),
+ * `count` neighbours in a row of places, which lie `step` apart in the image. */
+template <typename F>
+void
+each_row (const Shape &c, int64_t tap, F visit)
 {
-  std::vector<float> to ((size_t)(c.taps * c.places));
+  int64_t channel = tap / (c.r * c.s), row = tap / c.s % c.r * c.of.dilation[0] - c.of.pad[0];
+  int64_t column = tap % c.s * c.of.dilation[1] - c.of.pad[1];
+  Span down = inside (c.p, c.h, c.of.stride[0], row), across = inside (c.q, c.w, c.of.stride[1], column);
 
-  each (c, [&] (int64_t tap, int64_t place, int64_t at) { to[(size_t)(tap * c.places + place)] = at < 0 ? 0 : image[at]; });
-  return to;
+  for (int64_t p = down.first; p < down.last; p++)
+    visit (p * c.q + across.first,
+           (channel * c.h + p * c.of.stride[0] + row) * c.w + across.first * c.of.stride[1] + column,
+           across.last - across.first, (int64_t)c.of.stride[1]);
+}
+
+/* Runs of `places` values, one for every tap; in the padding they are 0. */
+void
+columns_of (const Shape &c, const float *image, std::vector<float> &to)
+{
+  to.assign ((size_t)(c.taps * c.places), 0);
+  for (int64_t tap = 0; tap < c.taps; tap++)
+    each_row (c, tap, [&] (int64_t place, int64_t at, int64_t count, int64_t step) {
+      float *run = &to[(size_t)(tap * c.places)];
+
+      for (int64_t i = 0; i < count; i++)
+        run[place + i] = image[at + i * step];
+    });
+}
+
+/* The n×m values of which `from` has m×n. */
+void
+turn (int64_t m, int64_t n, const float *from, std::vector<float> &to)
+{
+  const int64_t tile = 16;
+
+  to.resize ((size_t)(m * n));
+  for (int64_t i = 0; i < m; i += tile)
+    for (int64_t j = 0; j < n; j += tile)
+      for (int64_t ii = i; ii < m && ii < i + tile; ii++)
+        for (int64_t jj = j; jj < n && jj < j + tile; jj++)
+          to[(size_t)(jj * m + ii)] = from[ii * n + jj];
 }
 
 void
 forward (const Shape &c, float *y, const float *x, const float *w)
 {
-  std::vector<float> filters ((size_t)(c.taps * c.filters)), sums;
+  std::vector<float> filters, image, sums;
 
-  for (int64_t n = 0; n < c.n; n++)
-    for (int64_t g = 0; g < c.groups; g++)
-      {
-        const float *of = w + g * c.filters * c.taps;
-
-        for (int64_t tap = 0; tap < c.taps; tap++)
-          for (int64_t k = 0; k < c.filters; k++)
-            filters[(size_t)(tap * c.filters + k)] = of[k * c.taps + tap];
-        emulated::product<float> (c.places, c.filters, c.taps,
-                                  columns_of (c, x + (n * c.c + g * c.channels) * c.h * c.w), filters, sums);
-        memcpy (y + (n * c.k + g * c.filters) * c.places, sums.data (), sums.size () * sizeof (float));
-      }
+  for (int64_t g = 0; g < c.groups; g++)
+    {
+      turn (c.filters, c.taps, w + g * c.filters * c.taps, filters);
+      for (int64_t n = 0; n < c.n; n++)
+        {
+          columns_of (c, x + (n * c.c + g * c.channels) * c.h * c.w, image);
+          emulated::product<float> (c.places, c.filters, c.taps, image, filters, sums);
+          memcpy (y + (n * c.k + g * c.filters) * c.places, sums.data (), sums.size () * sizeof (float));
+        }
+    }
 }
 
 void
@@ -101,41 +132,39 @@ input_gradient (const Shape &c, float *dx, const float *g_y, const float *w)
   std::vector<float> sums;
 
   memset (dx, 0, (size_t)(c.n * c.c * c.h * c.w) * sizeof (float));
-  for (int64_t n = 0; n < c.n; n++)
-    for (int64_t g = 0; g < c.groups; g++)
-      {
-        const float *from = g_y + (n * c.k + g * c.filters) * c.places, *of = w + g * c.filters * c.taps;
-        float *to = dx + (n * c.c + g * c.channels) * c.h * c.w;
+  for (int64_t g = 0; g < c.groups; g++)
+    {
+      const float *of = w + g * c.filters * c.taps;
+      const std::vector<float> filters (of, of + c.filters * c.taps);
 
-        emulated::product<float> (c.places, c.taps, c.filters,
-                                  std::vector<float> (from, from + c.filters * c.places),
-                                  std::vector<float> (of, of + c.filters * c.taps), sums);
-        each (c, [&] (int64_t tap, int64_t place, int64_t at) {
-          if (at >= 0)
-            to[at] += sums[(size_t)(tap * c.places + place)];
-        });
-      }
+      for (int64_t n = 0; n < c.n; n++)
+        {
+          const float *from = g_y + (n * c.k + g * c.filters) * c.places;
+          float *to = dx + (n * c.c + g * c.channels) * c.h * c.w;
+
+          emulated::product<float> (c.places, c.taps, c.filters,
+                                    std::vector<float> (from, from + c.filters * c.places), filters, sums);
+          for (int64_t tap = 0; tap < c.taps; tap++)
+            each_row (c, tap, [&] (int64_t place, int64_t at, int64_t count, int64_t step) {
+              for (int64_t i = 0; i < count; i++)
+                to[at + i * step] += sums[(size_t)(tap * c.places + place + i)];
+            });
+        }
+    }
 }
 
 void
 weight_gradient (const Shape &c, float *dw, const float *g_y, const float *x)
 {
-  std::vector<float> sums, turned ((size_t)(c.places * c.taps)), across ((size_t)(c.places * c.filters));
+  std::vector<float> sums, image, turned, across;
 
   memset (dw, 0, (size_t)(c.k * c.taps) * sizeof (float));
   for (int64_t n = 0; n < c.n; n++)
     for (int64_t g = 0; g < c.groups; g++)
       {
-        const std::vector<float> image = columns_of (c, x + (n * c.c + g * c.channels) * c.h * c.w);
-        const float *from = g_y + (n * c.k + g * c.filters) * c.places;
-
-        for (int64_t place = 0; place < c.places; place++)
-          {
-            for (int64_t tap = 0; tap < c.taps; tap++)
-              turned[(size_t)(place * c.taps + tap)] = image[(size_t)(tap * c.places + place)];
-            for (int64_t k = 0; k < c.filters; k++)
-              across[(size_t)(place * c.filters + k)] = from[k * c.places + place];
-          }
+        columns_of (c, x + (n * c.c + g * c.channels) * c.h * c.w, image);
+        turn (c.taps, c.places, image.data (), turned);
+        turn (c.filters, c.places, g_y + (n * c.k + g * c.filters) * c.places, across);
         emulated::product<float> (c.taps, c.filters, c.places, turned, across, sums);
         for (size_t i = 0; i < sums.size (); i++)
           dw[(size_t)(g * c.filters * c.taps) + i] += sums[i];
