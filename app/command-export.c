@@ -71,6 +71,15 @@ is_same_file (const char *a, const char *b)
          && S_ISREG (x.st_mode);
 }
 
+/* A file that exists and is called otherwise is more likely a slip than what should be written over. */
+static gboolean
+has_suffix (const ExportTarget *target, const char *file)
+{
+  const char *dot = file ? strrchr (file, '.') : NULL;
+
+  return !file || (dot && strcmp (dot + 1, target->suffix) == 0) || (target->streams && strcmp (file, "-") == 0);
+}
+
 static int
 run_target (const ExportTarget *target, ExportJob *job)
 {
@@ -153,6 +162,9 @@ run (const Command *command, int argc, char **argv)
         command_usage (command, "--size %s: it takes a letter and a positive number, as in --size B=1.", wrong);
       else if (is_same_file (job.file, argv[1]) || is_same_file (job.file, job.weights))
         command_usage (command, "-o %s is what is read; give another name.", job.file);
+      else if (!has_suffix (target, job.file))
+        command_usage (command, "--to %s writes files that end in .%s, which “%s” does not.", to, target->suffix,
+                       job.file);
       else
         {
           job.path = argv[1];

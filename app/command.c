@@ -121,6 +121,19 @@ command_describe (const Command *command, CommandOptionsFunc func, gpointer data
   describe = NULL;
 }
 
+/* The context whose options are being read: a callback of an option has no other way to it. */
+static GOptionContext *reading;
+
+/* GLib's own --help ends the process before anybody has seen whether its text arrived. */
+static gboolean
+print_help (const char *name, const char *value, gpointer data, GError **error)
+{
+  g_autofree char *text = g_option_context_get_help (reading, TRUE, NULL);
+
+  fputs (text, stdout);
+  exit (command_finish (0));
+}
+
 gboolean
 command_parse (const Command *command, const GOptionEntry *entries, int *argc, char ***argv)
 {
@@ -134,10 +147,18 @@ command_parse (const Command *command, const GOptionEntry *entries, int *argc, c
   g_autofree char *name = g_strdup_printf ("gradloom %s", command->name);
   g_autoptr (GError) error = NULL;
 
+  const GOptionEntry help[] = {
+    { "help", 'h', G_OPTION_FLAG_NO_ARG, G_OPTION_ARG_CALLBACK, print_help, "Show this help", NULL },
+    { NULL },
+  };
+
   g_set_prgname (name);
   if (command->details)
     g_option_context_set_description (context, command->details);
+  g_option_context_set_help_enabled (context, FALSE);
   g_option_context_add_main_entries (context, entries, NULL);
+  g_option_context_add_main_entries (context, help, NULL);
+  reading = context;
 
   guint n = 0;
   while (entries[n].long_name)

@@ -152,4 +152,8 @@ run (ExportJob *job)
   return 0;
 }
 
-const ExportTarget export_dot = { .name = "dot", .summary = "a text for graphviz, modules as clusters", .run = run };
+const ExportTarget export_dot = { .name = "dot",
+                                  .suffix = "dot",
+                                  .streams = TRUE,
+                                  .summary = "a text for graphviz, modules as clusters",
+                                  .run = run };

@@ -120,5 +120,8 @@ run (ExportJob *job)
   return 0;
 }
 
-const ExportTarget export_onnx
-    = { .name = "onnx", .summary = "a model of ONNX, operator set 17", .needs_weights = TRUE, .run = run };
+const ExportTarget export_onnx = { .name = "onnx",
+                                   .suffix = "onnx",
+                                   .summary = "a model of ONNX, operator set 17",
+                                   .needs_weights = TRUE,
+                                   .run = run };

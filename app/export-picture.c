@@ -11,10 +11,7 @@ run (ExportJob *job, const char *suffix)
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *file = job->file ? g_strdup (job->file) : export_default_file (job, suffix);
-  g_autofree char *end = g_strconcat (".", suffix, NULL);
 
-  if (!g_str_has_suffix (file, end))
-    return command_usage (job->command, "--to %s writes files that end in %s, which “%s” does not.", suffix, end, file);
   g_autoptr (StudioScene) scene = studio_picture_scene (job->graph, job->module, &error);
   if (!scene || !studio_picture_write (scene, file, job->dark, !job->transparent, &error))
     return command_fail (job->command, g_steal_pointer (&error));
@@ -51,8 +48,8 @@ run_png (ExportJob *job)
 }
 
 const ExportTarget export_svg
-    = { .name = "svg", .summary = "a drawing, as on the canvas", .draws = TRUE, .run = run_svg };
+    = { .name = "svg", .suffix = "svg", .summary = "a drawing, as on the canvas", .draws = TRUE, .run = run_svg };
 const ExportTarget export_pdf
-    = { .name = "pdf", .summary = "the same on a page of its size", .draws = TRUE, .run = run_pdf };
+    = { .name = "pdf", .suffix = "pdf", .summary = "the same on a page of its size", .draws = TRUE, .run = run_pdf };
 const ExportTarget export_png
-    = { .name = "png", .summary = "the same in twice as many pixels", .draws = TRUE, .run = run_png };
+    = { .name = "png", .suffix = "png", .summary = "the same in twice as many pixels", .draws = TRUE, .run = run_png };

@@ -18,7 +18,7 @@ struct _StudioWindow
 
   /* from the template */
   GtkWidget *toasts, *header, *title, *open_button, *undo_button, *redo_button, *train_button, *step_button,
-      *device_chip;
+      *device_chip, *device_label;
   GtkWidget *recover_bar, *recover_label;
   GtkWidget *disk_bar, *disk_label, *disk_reload, *disk_save, *disk_dismiss;
   GtkWidget *split, *left_pane, *left_stack, *left_switcher, *middle, *canvas_overlay, *right_pane;

@@ -228,7 +228,8 @@ show_device (StudioWindow *self)
       for (char *p = text; *p != '\0' && *p != ':'; p++)
         *p = g_ascii_toupper (*p);
     }
-  gtk_menu_button_set_label (GTK_MENU_BUTTON (self->device_chip), text);
+  gtk_label_set_text (GTK_LABEL (self->device_label), text);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->device_chip), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
 }
 
 void

@@ -288,6 +288,7 @@ studio_window_class_init (StudioWindowClass *klass)
   CHILD (train_button);
   CHILD (step_button);
   CHILD (device_chip);
+  CHILD (device_label);
   CHILD (recover_bar);
   CHILD (recover_label);
   CHILD (disk_bar);

@@ -1,9 +1,12 @@
 /* Reads in pieces, so that the size need not be known, and stops where more could not be what is wanted. */
 #include "engine/core/loom-file.h"
 
+#include "engine/core/loom-error.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PIECE 65536
@@ -41,11 +44,34 @@ loom_file_read (const char *path, const char *start, gsize max, char **data, gsi
     close (fd);
   if (failed != 0)
     {
-      g_set_error (error, G_FILE_ERROR, g_file_error_from_errno (failed), "%s: %s", path, g_strerror (failed));
+      g_set_error (error, G_FILE_ERROR, g_file_error_from_errno (failed), "%s", g_strerror (failed));
       return FALSE;
     }
   *length = bytes->len;
   g_byte_array_append (bytes, (const guint8 *)"", 1);
   *data = (char *)g_byte_array_free (g_steal_pointer (&bytes), FALSE);
   return TRUE;
+}
+
+GMappedFile *
+loom_file_map (const char *path, GError **error)
+{
+  g_autoptr (GError) cause = NULL;
+  int fd = open (path, O_RDONLY | O_CLOEXEC), failed = fd < 0 ? errno : 0;
+  GMappedFile *file = NULL;
+  struct stat is;
+  const char *why = NULL;
+
+  if (fd >= 0 && fstat (fd, &is) == 0 && !S_ISREG (is.st_mode))
+    why = S_ISDIR (is.st_mode) ? "it is a folder" : "it is no ordinary file";
+  else if (fd >= 0)
+    file = g_mapped_file_new_from_fd (fd, FALSE, &cause);
+  if (fd >= 0)
+    close (fd);
+  if (file == NULL)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path,
+                 why != NULL     ? why
+                 : cause != NULL ? cause->message
+                                 : g_strerror (failed));
+  return file;
 }

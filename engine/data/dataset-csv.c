@@ -131,7 +131,20 @@ choose_columns (const LoomDatasetClass *klass, const LoomDatasetOptions *options
       return FALSE;
     }
   for (guint i = 0; i < reader->fields->len; i++)
-    g_ptr_array_add (columns->names, g_strdup (g_ptr_array_index (reader->fields, i)));
+    {
+      const char *name = g_ptr_array_index (reader->fields, i);
+      int before = find_column (columns, name);
+
+      /* A column is chosen by its name, which must therefore stand for one. */
+      if (before >= 0 && *name != '\0')
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                       "“%s” names two columns “%s”, number %d and number %u; rename one.", reader->path, name,
+                       before + 1, i + 1);
+          return FALSE;
+        }
+      g_ptr_array_add (columns->names, g_strdup (name));
+    }
   if (!pick_columns (columns, loom_option_string (klass, options, "target"), reader->path, columns->targets, error))
     return FALSE;
   if (columns->is_class && columns->targets->len != 1)
@@ -184,7 +197,7 @@ read_text (const char *path, gsize max, gsize *length, GError **error)
     {
       if (!g_file_get_contents (path, &text, length, &cause))
         {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be read: %s.", path, cause->message);
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
           return NULL;
         }
       if (!g_utf8_validate (text, *length, NULL))

@@ -66,7 +66,7 @@ append_file (const char *path, GString *text, GError **error)
 
   if (!g_file_get_contents (path, &content, &length, &cause))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be read: %s.", path, cause->message);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
       return FALSE;
     }
   if (!g_utf8_validate (content, length, NULL))
@@ -95,7 +95,7 @@ append_folder (const char *path, GString *text, GError **error)
 
   if (folder == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be read: %s.", path, cause->message);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
       return FALSE;
     }
   while ((name = g_dir_read_name (folder)) != NULL)

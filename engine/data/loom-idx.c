@@ -40,7 +40,7 @@ open_stream (const char *path, GError **error)
   if (plain == NULL || !g_input_stream_read_all (G_INPUT_STREAM (plain), magic, sizeof magic, &n, NULL, &cause)
       || !g_seekable_seek (G_SEEKABLE (plain), 0, G_SEEK_SET, NULL, &cause))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be read: %s.", path, cause->message);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
       return NULL;
     }
   if (magic[0] != 0x1f || magic[1] != 0x8b)

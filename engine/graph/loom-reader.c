@@ -528,7 +528,7 @@ loom_graph_read_file (const char *path, LoomFaults *faults, GError **error)
 
   if (!loom_file_read (path, NULL, MAX_BYTES, &data, &length, &cause))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The graph cannot be read: %s.", cause->message);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
       return NULL;
     }
   if (length > MAX_BYTES)

@@ -339,13 +339,6 @@ loom_npy_parse (const void *data, gsize length, const char *name, GError **error
   return g_steal_pointer (&t);
 }
 
-static gboolean
-unreadable (const char *path, const GError *cause, GError **error)
-{
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be read: %s.", path, cause->message);
-  return FALSE;
-}
-
 LoomTensor *
 loom_npy_load (const char *path, GError **error)
 {
@@ -357,22 +350,16 @@ loom_npy_load (const char *path, GError **error)
 
   if (g_file_test (path, G_FILE_TEST_IS_REGULAR))
     {
-      GMappedFile *mapped = g_mapped_file_new (path, FALSE, &cause);
-      LoomTensor *t;
+      g_autoptr (GMappedFile) mapped = loom_file_map (path, error);
 
-      if (mapped == NULL)
-        {
-          unreadable (path, cause, error);
-          return NULL;
-        }
-      t = loom_npy_parse (g_mapped_file_get_contents (mapped), g_mapped_file_get_length (mapped), path, error);
-      g_mapped_file_unref (mapped);
-      return t;
+      return mapped == NULL
+                 ? NULL
+                 : loom_npy_parse (g_mapped_file_get_contents (mapped), g_mapped_file_get_length (mapped), path, error);
     }
   /* A pipe cannot be mapped; a missing file gets its sentence here. */
   if (!loom_file_read (path, MAGIC, MAX_STREAM, &content, &length, &cause))
     {
-      unreadable (path, cause, error);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
       return NULL;
     }
   if (length > MAX_STREAM)
@@ -388,14 +375,13 @@ gboolean
 loom_npy_describe (const char *path, LoomType *type, GError **error)
 {
   g_autoptr (GMappedFile) mapped = NULL;
-  g_autoptr (GError) cause = NULL;
   Header header;
 
   g_return_val_if_fail (path != NULL && type != NULL, FALSE);
 
-  mapped = g_mapped_file_new (path, FALSE, &cause);
+  mapped = loom_file_map (path, error);
   if (mapped == NULL)
-    return unreadable (path, cause, error);
+    return FALSE;
   if (!parse_header ((const guint8 *)g_mapped_file_get_contents (mapped), g_mapped_file_get_length (mapped), path,
                      &header, error))
     return FALSE;

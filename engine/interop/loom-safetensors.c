@@ -13,6 +13,7 @@
 
 #include "engine/core/loom-atomic-file.h"
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-file.h"
 
 /* The reference implementation's own limit. */
 #define MAX_HEADER 100000000
@@ -320,18 +321,12 @@ loom_safetensors_open (const char *path, GError **error)
 {
   g_autoptr (GMappedFile) mapped = NULL;
   g_autoptr (GBytes) bytes = NULL;
-  g_autoptr (GError) cause = NULL;
 
   g_return_val_if_fail (path != NULL, NULL);
 
-  mapped = g_mapped_file_new (path, FALSE, &cause);
+  mapped = loom_file_map (path, error);
   if (mapped == NULL)
-    {
-      /* GLib's sentence names the file again. */
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be read: %s.", path,
-                   g_access (path, R_OK) == 0 ? cause->message : g_strerror (errno));
-      return NULL;
-    }
+    return NULL;
   bytes = g_mapped_file_get_bytes (mapped);
   return loom_safetensors_open_bytes (bytes, path, error);
 }

@@ -273,6 +273,7 @@ test_lost_output (void)
     { "check '%s'", ">/dev/full", 5 },
     { "check '%s' --json", ">/dev/full", 5 },
     { "program '%s'", ">/dev/full", 5 },
+    { "train '%s' --help", ">/dev/full", 5 },
     /* It would take days; the first line that is lost ends it. */
     { "train '%s' --json --epochs 10000000", ">/dev/full", 5 },
     { "check nowhere.xml # '%s'", "\n", 1 },

@@ -117,6 +117,8 @@ test_refused (void)
   cli_write ("g.xml", GRAPH);
   cli_write ("none.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"none\">\n</graph>\n");
   cli_expect (2, "end in .svg", "export", "g.xml", "--to", "svg", "-o", "g.png");
+  cli_expect (2, "end in .onnx", "export", "g.xml", "--to", "onnx", "-o", "g.xml.bak");
+  cli_expect (2, "end in .dot", "export", "g.xml", "--to", "dot", "-o", "notes.txt");
   cli_expect (2, "no module “n”", "export", "g.xml", "--to", "svg", "--module", "n");
   cli_expect (2, "--weights does not go with --to svg", "export", "g.xml", "--to", "svg", "--weights", "w.safetensors");
   cli_expect (2, "--dark does not go with --to dot", "export", "g.xml", "--to", "dot", "--dark");

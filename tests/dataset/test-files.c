@@ -272,6 +272,7 @@ test_csv_bad (Fixture *f, gconstpointer data)
     { "a,kind\n1,\n", "“@/a.csv” line 2, column “kind” is empty." },
     { "a,kind\n1,\"x\n", "“@/a.csv” line 2: a quoted field is not closed." },
     { "a,kinds\n1,2\n", "“@/a.csv” has no column “kind”. Did you mean “kinds”?" },
+    { "a,kind,a\n1,2,3\n", "“@/a.csv” names two columns “a”, number 1 and number 3; rename one." },
     { "a,b\n1,2\n", "“@/a.csv” has no column “kind”; its first is “a”." },
     { "kind\n1\n", "“@/a.csv” has no column beside the target; is delimiter=\",\" right?" },
     { "a,kind\n", "“@/a.csv” has a header and no rows." },

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <glib/gstdio.h>
+#include "engine/core/loom-file.h"
 
 /* A chain of computed constants is a handful of nodes long; this bounds the search for one. */
 #define MAX_FOLD_DEPTH 64
@@ -760,16 +760,10 @@ loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors
 LoomOnnx *
 loom_onnx_read_file (const char *path, GHashTable *given, LoomFaults *faults, GError **error)
 {
-  g_autoptr (GError) local = NULL;
-  g_autoptr (GMappedFile) file = g_mapped_file_new (path, FALSE, &local);
+  g_autoptr (GMappedFile) file = loom_file_map (path, error);
 
   if (!file)
-    {
-      gboolean there = g_access (path, R_OK) == 0;
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path,
-                   there ? local->message : g_strerror (errno));
-      return NULL;
-    }
+    return NULL;
   return read_model (g_mapped_file_get_contents (file), g_mapped_file_get_length (file), path, path, given, faults,
                      error);
 }

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "engine/core/loom-file.h"
+
 #define X(name) ONNX__TENSOR_PROTO__DATA_TYPE__##name
 
 typedef enum
@@ -303,7 +305,7 @@ onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const 
 LoomTensor *
 loom_onnx_read_tensor (const char *path, char **name, GError **error)
 {
-  g_autoptr (GMappedFile) file = g_mapped_file_new (path, FALSE, error);
+  g_autoptr (GMappedFile) file = loom_file_map (path, error);
   LoomTensor *t = NULL;
 
   if (!file)
