@@ -1,20 +1,22 @@
 /* Placement: whatever stands on whichever device, the numbers are those of the graph without devices, forward, backward
  * and after an update.
  *
- * Random graphs of all operators get a random device at each node, among the virtual devices of cpu and of ref; so
- * every operator comes to stand at a border, those too that move nothing and need no kernel. Truth and tolerance are
- * those of test-graphs.c. GRADLOOM_GRAPH_SEEDS="400" asks for more seeds and "81-81" for one. A second test puts each
- * operator that only changes a shape or nothing at all between two devices, in both directions. */
+ * Random graphs of all operators get a random device at each node, among the virtual devices of cpu and of ref, or
+ * among cpu, ref and the device under test (GRADLOOM_TEST_DEVICE); so every operator comes to stand at a border, those
+ * too that move nothing and need no kernel. Truth and tolerance are those of test-graphs.c. GRADLOOM_GRAPH_SEEDS="400"
+ * asks for more seeds and "81-81" for one. A second test puts each operator that only changes a shape or nothing at all
+ * between two devices, in both directions. */
 #include <math.h>
 #include <string.h>
 
 #include "engine/train/loom-step.h"
 #include "tests/exec/graph-case.h"
+#include "tests/exec/test-device.h"
 
 #define DEFAULT_SEEDS 120
 
-static const char *const virtual_devices[] = { "cpu", "cpu:1", "ref", "ref:1" };
-/* Of the devices above: first one, and how many. */
+static const char *devices_of_nodes[] = { "cpu", "cpu:1", "ref", "ref:1" };
+/* Of the devices above: first one, and how many. A device under test is the first and the last, so in all of them. */
 static const guint sets[][2] = { { 0, 2 }, { 0, 3 }, { 0, 4 }, { 2, 2 } };
 
 static void
@@ -34,7 +36,8 @@ place_nodes (LoomGraph *graph, LoomElement *scope, const guint *set, GRand *rand
       if (loom_element_tag (e) == LOOM_TAG_MODULE)
         place_nodes (graph, e, set, rand);
       else if (loom_element_tag (e) == LOOM_TAG_NODE && g_rand_double (rand) < 0.75)
-        set_attribute (graph, e, "device", virtual_devices[set[0] + (guint)g_rand_int_range (rand, 0, (gint32)set[1])]);
+        set_attribute (graph, e, "device",
+                       devices_of_nodes[set[0] + (guint)g_rand_int_range (rand, 0, (gint32)set[1])]);
     }
 }
 
@@ -54,7 +57,7 @@ run_case (Case *c, guint *n_transfers)
   g_autoptr (GRand) rand = g_rand_new_with_seed (c->seed ^ 4711);
   const guint *set = sets[c->seed % G_N_ELEMENTS (sets)];
   double depth = random_graph_depth (c->source);
-  LoomPlanOptions options = { .device = virtual_devices[set[0] + (guint)g_rand_int_range (rand, 0, (gint32)set[1])] };
+  LoomPlanOptions options = { .device = devices_of_nodes[set[0] + (guint)g_rand_int_range (rand, 0, (gint32)set[1])] };
 
   case_read (c, text);
   if (!case_bind_sizes (c) || c->wrong->len > 0)
@@ -211,8 +214,8 @@ test_border (gconstpointer data)
 
       for (guint way = 0; way < 64; way++)
         {
-          const char *front = virtual_devices[way % 4], *middle = virtual_devices[way / 4 % 4],
-                     *back = virtual_devices[way / 16];
+          const char *front = devices_of_nodes[way % 4], *middle = devices_of_nodes[way / 4 % 4],
+                     *back = devices_of_nodes[way / 16];
           g_autofree char *text = border_text (b, front, middle, back);
           g_autoptr (GPtrArray) got = run_border (&c, text, "cpu");
 
@@ -230,8 +233,19 @@ test_border (gconstpointer data)
 int
 main (int argc, char *argv[])
 {
+  const char *device = test_device (NULL);
+  g_autoptr (LoomDevices) devices = NULL;
+
   g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
   g_test_init (&argc, &argv, NULL);
+  if (device != NULL)
+    {
+      devices_of_nodes[0] = devices_of_nodes[3] = device;
+      devices_of_nodes[1] = "cpu";
+    }
+  devices = loom_devices_new (1);
+  if (!test_device_is_there (devices, devices_of_nodes[0]))
+    return 77;
   g_test_add_func ("/run/placement/random", test_random_placements);
   for (guint b = 0; b < G_N_ELEMENTS (borders); b++)
     {

@@ -33,6 +33,41 @@ address_of (Run *run, guint value)
       (guint)loom_state_find (run->state, loom_program_get_slot (loom_plan_program (run->plan), v->place.index)->name));
 }
 
+/* Copies bytes to, from or within a device, and waits. */
+static void
+move (Run *run, guint device, void *to, const void *from, gsize bytes, LoomCopyKind kind)
+{
+  LoomPlanDevice *d = loom_plan_device (run->plan, device);
+  LoomMessage message = { "" };
+
+  if (d->info.host_memory)
+    memmove (to, from, bytes);
+  else if (d->backend->copy (d->device, NULL, to, from, bytes, kind, &message) != LOOM_STATUS_OK
+           || d->backend->stream_sync (d->device, NULL, &message) != LOOM_STATUS_OK)
+    g_error ("%s: %s", d->name, message.text);
+}
+
+static void
+poison (Run *run, guint device, void *at, gsize bytes)
+{
+  g_autofree char *bad = g_malloc (bytes + 1);
+
+  memset (bad, POISON, bytes);
+  move (run, device, at, bad, bytes, LOOM_COPY_HOST_TO_DEVICE);
+}
+
+/* Between two devices, by way of the host. */
+static void
+transfer (Run *run, const LoomPlanInstr *instr, void *const *buffers)
+{
+  const LoomPlanValue *from = loom_plan_value (run->plan, instr->value[0]);
+  gsize bytes = loom_desc_bytes (&from->desc);
+  g_autofree char *host = g_malloc (bytes + 1);
+
+  move (run, from->place.device, host, buffers[0], bytes, LOOM_COPY_DEVICE_TO_HOST);
+  move (run, instr->device, buffers[1], host, bytes, LOOM_COPY_HOST_TO_DEVICE);
+}
+
 static gboolean
 run_instr (Run *run, guint i, gboolean bind, GError **error)
 {
@@ -47,7 +82,7 @@ run_instr (Run *run, guint i, gboolean bind, GError **error)
     buffers[k] = address_of (run, instr->value[k]);
   if (kernel == NULL)
     {
-      memcpy (buffers[1], buffers[0], loom_desc_bytes (&loom_plan_value (run->plan, instr->value[0])->desc));
+      transfer (run, instr, buffers);
       return TRUE;
     }
   if (kernel->scratch_bytes > 0)
@@ -63,12 +98,13 @@ run_instr (Run *run, guint i, gboolean bind, GError **error)
       return FALSE;
     }
   if (kernel->scratch_bytes > 0)
-    memset (buffers[n], POISON, kernel->scratch_bytes);
+    poison (run, instr->device, buffers[n], kernel->scratch_bytes);
   for (guint k = 0; run->dying[i] != NULL && k < run->dying[i]->len; k++)
     {
       guint v = GPOINTER_TO_UINT (g_ptr_array_index (run->dying[i], k));
 
-      memset (address_of (run, v), POISON, loom_desc_bytes (&loom_plan_value (run->plan, v)->desc));
+      poison (run, loom_plan_value (run->plan, v)->place.device, address_of (run, v),
+              loom_desc_bytes (&loom_plan_value (run->plan, v)->desc));
     }
   return TRUE;
 }
@@ -84,7 +120,8 @@ run_step (Run *run, gboolean bind, GError **error)
       guint v = loom_plan_input_value (run->plan, i);
 
       if (v != G_MAXUINT && loom_plan_value (run->plan, v)->place.kind == LOOM_PLACE_ARENA)
-        memcpy (address_of (run, v), run->feed[i], loom_desc_bytes (&loom_plan_value (run->plan, v)->desc));
+        move (run, loom_plan_value (run->plan, v)->place.device, address_of (run, v), run->feed[i],
+              loom_desc_bytes (&loom_plan_value (run->plan, v)->desc), LOOM_COPY_HOST_TO_DEVICE);
     }
   for (guint i = bind ? 0 : loom_plan_n_setup (run->plan); i < loom_plan_n_instrs (run->plan); i++)
     if (!run_instr (run, i, bind, error))
@@ -94,8 +131,8 @@ run_step (Run *run, gboolean bind, GError **error)
       guint v = g_array_index (pairs, guint, i), slot = g_array_index (pairs, guint, i + 1);
       guint to = (guint)loom_state_find (run->state, loom_program_get_slot (p, slot)->name);
 
-      memcpy (loom_state_address (run->state, to), address_of (run, v),
-              loom_desc_bytes (&loom_plan_value (run->plan, v)->desc));
+      move (run, loom_plan_value (run->plan, v)->place.device, loom_state_address (run->state, to), address_of (run, v),
+            loom_desc_bytes (&loom_plan_value (run->plan, v)->desc), LOOM_COPY_WITHIN);
     }
   return TRUE;
 }
@@ -106,11 +143,16 @@ fetch (Run *run, guint v)
 {
   const LoomTensorDesc *d = &loom_plan_value (run->plan, v)->desc;
   LoomTensor *t = loom_tensor_new (d->dtype, d->rank, d->dim, NULL);
-  const char *from = address_of (run, v);
+  g_autofree char *from = g_malloc (t->bytes + 1);
   gsize size = loom_dtype_size (d->dtype);
 
   if (t->bytes == 0)
     return t;
+  if (loom_plan_value (run->plan, v)->place.kind == LOOM_PLACE_INPUT)
+    memcpy (from, address_of (run, v), t->bytes);
+  else
+    move (run, loom_plan_value (run->plan, v)->place.device, from, address_of (run, v), t->bytes,
+          LOOM_COPY_DEVICE_TO_HOST);
   if (d->layout == LOOM_LAYOUT_PLAIN)
     {
       memcpy (t->data, from, t->bytes);
@@ -136,11 +178,15 @@ poison_run (LoomPlan *plan, LoomState *state, const void *const *feed, guint ste
 
   for (guint d = 0; d < n_devices; d++)
     {
+      LoomPlanDevice *device = loom_plan_device (plan, d);
+      LoomMessage message = { "" };
       LoomPlanMemory memory;
 
       loom_plan_memory (plan, d, &memory);
-      run.arena[d] = g_aligned_alloc (1, MAX (64, memory.arena), 64);
-      memset (run.arena[d], POISON, MAX (64, memory.arena));
+      if (device->backend->alloc (device->device, MAX (64, memory.arena), (void **)&run.arena[d], &message)
+          != LOOM_STATUS_OK)
+        g_error ("%s: %s", device->name, message.text);
+      poison (&run, d, run.arena[d], MAX (64, memory.arena));
     }
   for (guint v = 1; v < loom_plan_n_values (plan); v++)
     {
@@ -161,7 +207,7 @@ poison_run (LoomPlan *plan, LoomState *state, const void *const *feed, guint ste
         g_ptr_array_add (outputs, fetch (&run, loom_plan_output_value (plan, o)));
     }
   for (guint d = 0; d < n_devices; d++)
-    g_aligned_free (run.arena[d]);
+    loom_plan_device (plan, d)->backend->free (loom_plan_device (plan, d)->device, run.arena[d]);
   for (guint i = 0; i < n; i++)
     g_clear_pointer (&run.dying[i], g_ptr_array_unref);
   g_free (run.arena);

@@ -1,4 +1,4 @@
-/* An executor of its own for plans on host devices, which writes NaN over every value as soon as the plan says that it
+/* An executor of its own, which writes NaN over every value as soon as the plan says that it
  * is dead, and over workspaces after each kernel: whoever reads what is no longer there, or was never written, is found
  * by what comes out. */
 #pragma once

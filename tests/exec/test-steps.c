@@ -1,0 +1,527 @@
+/* Every example in graphs/ on the device under test: ten training steps at batch 4, each begun from the state that ref
+ * had in f64, and an evaluation; loss, metrics, every gradient, and every slot of the state that the step leaves.
+ *
+ * The truth is a plan on ref in f64. How far the short type may be from it is measured, not guessed: by the same step
+ * on ref in that type, which rounds as often but runs plain loops. A tensor may be some times as far, in norm, because
+ * sums that cancel have single elements without a digit; and a little more, as a share of itself and of what it was
+ * summed from. GRADLOOM_TEST_DEVICE names another device than cuda:0. Where there is no such device the test says why
+ * and is skipped. All failures are listed, worst tensor of each step first. */
+#include <math.h>
+#include <string.h>
+
+#include "engine/data/loom-loader.h"
+#include "engine/train/loom-driver.h"
+#include "engine/train/loom-step.h"
+#include "tests/exec/test-device.h"
+
+#define STEPS 10
+#define BATCH 4
+
+/* How far is near: `factor` times what ref in that type is away from the truth, and `least` of the size. */
+static const struct
+{
+  LoomDType dtype;
+  const char *name;
+  double factor, least;
+} types[] = {
+  { LOOM_F32, "f32", 8, 2e-6 },
+};
+
+static LoomDevices *devices;
+static const char *device;
+
+/* ---- one side: a step on a device ---------------------------------------- */
+
+typedef struct
+{
+  LoomTrainSpec *spec; /* NULL: a graph without <train> */
+  LoomStep *step;
+  LoomProgram *program;
+  LoomState *state;
+  LoomExec *exec;
+  GPtrArray *outputs; /* LoomTensor by output, of the last step */
+} Side;
+
+static void
+side_free (Side *side)
+{
+  g_clear_pointer (&side->outputs, g_ptr_array_unref);
+  g_clear_pointer (&side->exec, loom_exec_free);
+  g_clear_pointer (&side->state, loom_state_unref);
+  g_clear_pointer (&side->program, loom_program_unref);
+  g_clear_pointer (&side->step, loom_step_free);
+  g_clear_pointer (&side->spec, loom_train_spec_free);
+  g_free (side);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Side, side_free)
+
+/* A graph without <train>: every port is an output, and so are the gradients of all elements' sum. */
+static LoomProgram *
+lower_all (const LoomNet *net, LoomDType dtype, GError **error)
+{
+  g_autoptr (GArray) wanted = g_array_new (FALSE, FALSE, sizeof (LoomNetSource));
+  LoomLowerOptions options = { .float_dtype = dtype == LOOM_F64 ? LOOM_F64 : LOOM_F32 };
+  g_autofree LoomValue *value = NULL;
+  g_autoptr (GArray) wrt = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  g_autofree LoomValue *grad = NULL;
+  g_autoptr (LoomProgram) p = NULL;
+  LoomValue sum = 0;
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    for (guint o = 0; o < loom_net_node (net, i)->n_outputs; o++)
+      {
+        LoomNetSource s = { i, o };
+
+        g_array_append_val (wanted, s);
+      }
+  options.n_wanted = wanted->len;
+  options.wanted = (const LoomNetSource *)wanted->data;
+  value = g_new0 (LoomValue, wanted->len + 1);
+  p = loom_lower (net, &options, value, error);
+  if (p == NULL)
+    return NULL;
+  for (guint i = 0; i < wanted->len; i++)
+    {
+      const LoomNetSource *s = &options.wanted[i];
+      g_autofree char *name = loom_net_port_name (net, s->node, s->output);
+
+      loom_program_output (p, name, value[i]);
+      if (loom_dtype_is_float (loom_value_info (p, value[i])->desc.dtype))
+        {
+          LoomValue one = loom_sum_all (p, value[i]);
+
+          sum = sum == 0 ? one : loom_binary (p, LOOM_SCALAR_ADD, sum, one);
+        }
+    }
+  for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
+    if (loom_value_info (p, v)->input >= 0 || loom_value_info (p, v)->slot >= 0)
+      g_array_append_val (wrt, v);
+  grad = g_new0 (LoomValue, wrt->len + 1);
+  if (!loom_differentiate (p, sum, 0, wrt->len, (const LoomValue *)wrt->data, grad, error))
+    return NULL;
+  for (guint i = 0; i < wrt->len; i++)
+    if (grad[i] != 0)
+      {
+        g_autofree char *name = g_strdup_printf ("gradient %u", i);
+
+        loom_program_output (p, name, grad[i]);
+      }
+  return g_steal_pointer (&p);
+}
+
+/* The gradients that an optimiser's step is given are outputs too: behind its n parameters it has n gradients. */
+static void
+show_gradients (LoomProgram *p)
+{
+  guint n_instrs = loom_program_n_instrs (p);
+
+  for (guint i = 0; i < n_instrs; i++)
+    {
+      const LoomInstr *instr = loom_program_instr (p, i);
+      guint n = 0;
+
+      if (!g_str_has_suffix (instr->prim->name, "_step"))
+        continue;
+      while (n < instr->n_in && instr->in[n] != 0 && loom_value_info (p, instr->in[n])->slot >= 0
+             && loom_program_get_slot (p, (guint)loom_value_info (p, instr->in[n])->slot)->kind == LOOM_SLOT_PARAMETER)
+        n++;
+      for (guint k = 0; k < n; k++)
+        {
+          const LoomSlot *slot = loom_program_get_slot (p, (guint)loom_value_info (p, instr->in[k])->slot);
+          g_autofree char *name = g_strconcat ("gradient.", slot->name, NULL);
+
+          loom_program_output (p, name, instr->in[n + k]);
+        }
+    }
+}
+
+static Side *
+side_new (const LoomGraph *graph, const char *on, LoomDType dtype, gboolean training, GError **error)
+{
+  g_autoptr (Side) side = g_new0 (Side, 1);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  LoomPlanOptions options = { .device = on };
+  LoomPlan *plan;
+
+  side->spec = loom_train_spec_new (graph, net, faults);
+  if (side->spec != NULL)
+    {
+      side->spec->precision = dtype;
+      side->step = loom_step_new (graph, side->spec, BATCH, training, error);
+      side->program = side->step != NULL ? loom_program_ref (side->step->program) : NULL;
+    }
+  else
+    side->program = lower_all (net, dtype, error);
+  if (side->program == NULL)
+    return NULL;
+  if (training)
+    show_gradients (side->program);
+  side->state = loom_state_new (devices, on, side->spec != NULL ? side->spec->seed : 1);
+  plan = loom_plan_new (side->program, devices, &options, error);
+  side->exec = plan != NULL ? loom_exec_new (plan, side->state, error) : NULL;
+  if (side->exec == NULL)
+    return NULL;
+  return g_steal_pointer (&side);
+}
+
+/* `from` where it has the slot; floats are rounded to the slot's type. */
+static void
+begin_from (Side *side, LoomState *from)
+{
+  for (guint i = 0; i < loom_state_n_slots (side->state); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LoomTensor) value = NULL;
+      const char *name;
+
+      loom_state_slot (side->state, i, &name, NULL, NULL);
+      if (loom_state_find (from, name) < 0)
+        continue;
+      value = loom_state_get (from, name, &error);
+      g_assert_no_error (error);
+      loom_state_set (side->state, name, value, &error);
+      g_assert_no_error (error);
+    }
+}
+
+static gboolean
+side_step (Side *side, GPtrArray *batch, gboolean training, GError **error)
+{
+  const LoomDriver *driver = side->spec != NULL && training ? loom_driver (side->spec->optimizer->name) : NULL;
+  g_autoptr (GPtrArray) fed = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+
+  for (guint i = 0; i < loom_program_n_inputs (side->program); i++)
+    {
+      LoomDType dtype = loom_value_info (side->program, loom_program_get_input (side->program, i)->value)->desc.dtype;
+      LoomTensor *t = loom_tensor_convert (batch->pdata[i], dtype, FALSE, error);
+
+      if (t == NULL)
+        return FALSE;
+      g_ptr_array_add (fed, t);
+      loom_exec_feed (side->exec, i, t->data);
+    }
+  if (!loom_exec_step (side->exec, error) || !loom_exec_sync (side->exec, error))
+    return FALSE;
+  g_clear_pointer (&side->outputs, g_ptr_array_unref);
+  side->outputs = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  for (guint i = 0; i < loom_program_n_outputs (side->program); i++)
+    {
+      g_autoptr (LoomTensor) t = loom_exec_output (side->exec, i, error);
+      LoomTensor *copy = t != NULL ? loom_tensor_convert (t, t->dtype, FALSE, error) : NULL;
+
+      if (copy == NULL)
+        return FALSE;
+      g_ptr_array_add (side->outputs, copy);
+    }
+  return driver == NULL || driver->advance (&(LoomDriverCall){ side->exec, side->state, side->spec }, error);
+}
+
+static LoomTensor *
+output_of (const Side *side, const char *name)
+{
+  for (guint i = 0; i < loom_program_n_outputs (side->program); i++)
+    if (strcmp (loom_program_get_output (side->program, i)->name, name) == 0)
+      return side->outputs->pdata[i];
+  return NULL;
+}
+
+/* ---- batches -------------------------------------------------------------- */
+
+typedef struct
+{
+  LoomDataset *dataset; /* NULL: numbers of our own */
+  LoomLoader *loader;
+  gint64 epoch;
+  guint32 drawn; /* batches */
+} Source;
+
+static void
+source_clear (Source *source)
+{
+  loom_loader_free (source->loader);
+  loom_dataset_free (source->dataset);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Source, source_clear)
+
+static void
+source_open (Source *source, const LoomGraph *graph, const char *name)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
+  g_autoptr (GError) error = NULL;
+
+  if (spec == NULL || spec->dataset_node < 0)
+    return;
+  source->dataset = loom_net_open_dataset (net, spec->dataset_node, loom_graph_get_folder (graph), &error);
+  if (source->dataset != NULL)
+    source->loader
+        = loom_loader_new_with_mode (source->dataset, LOOM_SPLIT_TRAIN, BATCH, TRUE, 1, LOOM_LOADER_DIRECT, &error);
+  if (source->loader != NULL)
+    loom_loader_start (source->loader, 0, 0);
+  else
+    g_test_message ("%s: %s Batches of made-up numbers take its place.", name, error->message);
+}
+
+/* Numbers of the right shape; classes are 0 and 1, which every example has. */
+static LoomTensor *
+made_up (const LoomTensorDesc *desc, guint32 seed)
+{
+  LoomTensor *t = loom_tensor_new (desc->dtype, desc->rank, desc->dim, NULL);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+
+  for (gint64 k = 0; k < t->count; k++)
+    loom_tensor_set (t, k, loom_dtype_is_float (desc->dtype) ? g_rand_double (rand) : g_rand_int_range (rand, 0, 2));
+  return t;
+}
+
+/* A tensor for each input of the program, in f32 or integers. */
+static GPtrArray *
+draw_batch (Source *source, const LoomProgram *p)
+{
+  GPtrArray *batch = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  const LoomBatch *drawn = NULL;
+  g_autoptr (GError) error = NULL;
+
+  source->drawn++;
+  while (source->loader != NULL && (drawn == NULL || drawn->n < BATCH))
+    {
+      drawn = loom_loader_next (source->loader, &error);
+      g_assert_no_error (error);
+      if (drawn == NULL)
+        loom_loader_start (source->loader, ++source->epoch, 0);
+    }
+  for (guint i = 0; i < loom_program_n_inputs (p); i++)
+    {
+      const LoomProgramInput *in = loom_program_get_input (p, i);
+      const char *port = strrchr (in->name, '.');
+      LoomTensor *t = NULL;
+
+      for (guint k = 0; drawn != NULL && port != NULL && k < drawn->n_tensors; k++)
+        if (strcmp (loom_dataset_info (source->dataset)->port[k].name, port + 1) == 0)
+          t = loom_tensor_convert (drawn->tensors[k], drawn->tensors[k]->dtype, FALSE, NULL);
+      g_ptr_array_add (batch, t != NULL ? t : made_up (&loom_value_info (p, in->value)->desc, 100 * source->drawn + i));
+    }
+  return batch;
+}
+
+/* ---- comparing ------------------------------------------------------------- */
+
+typedef struct
+{
+  const char *graph, *what;
+  int step;
+  guint type;
+  double all; /* what a sum of gradients may lose: the norm of all of them */
+  guint n, wrong;
+  double worst; /* distance as a share of what is allowed, over the whole run */
+  char *worst_name;
+  GString *report;
+} Judge;
+
+static double
+norm_of (const LoomTensor *a, const LoomTensor *b)
+{
+  double sum = 0;
+
+  for (gint64 k = 0; k < a->count; k++)
+    {
+      double d = loom_tensor_get (a, k) - (b != NULL ? loom_tensor_get (b, k) : 0);
+
+      sum += d * d;
+    }
+  return sqrt (sum);
+}
+
+static void
+judge_tensor (Judge *j, const char *name, const LoomTensor *truth, const LoomTensor *like, const LoomTensor *got)
+{
+  double size, noise, far, allowed;
+  gint64 at = 0;
+  double most = -1;
+
+  j->n++;
+  if (truth->count != got->count)
+    {
+      g_string_append_printf (j->report, "%s, %s, %s: %d elements instead of %d\n", j->graph, j->what, name,
+                              (int)got->count, (int)truth->count);
+      j->wrong++;
+      return;
+    }
+  size = norm_of (truth, NULL);
+  noise = norm_of (like, truth);
+  far = norm_of (got, truth);
+  allowed = types[j->type].factor * noise
+            + types[j->type].least * (size + (g_str_has_prefix (name, "gradient") ? j->all : 0)) + 1e-12;
+  if (!loom_dtype_is_float (truth->dtype))
+    allowed = noise;
+  if (allowed > 0 && far / allowed > j->worst)
+    {
+      j->worst = far / allowed;
+      g_free (j->worst_name);
+      j->worst_name = g_strdup_printf ("%s, step %d: %g away, %g allowed, norm %g, noise %g", name, j->step, far,
+                                       allowed, size, noise);
+    }
+  if (far <= allowed)
+    return;
+  for (gint64 k = 0; k < truth->count; k++)
+    {
+      double d = fabs (loom_tensor_get (got, k) - loom_tensor_get (truth, k));
+
+      if (!(d <= most))
+        {
+          most = d;
+          at = k;
+        }
+    }
+  g_string_append_printf (j->report,
+                          "%s, %s, step %d, %s: %g away in norm of %g (ref in %s: %g); worst is [%d], %.9g instead of "
+                          "%.9g\n",
+                          j->graph, j->what, j->step, name, far, size, types[j->type].name, noise, (int)at,
+                          loom_tensor_get (got, at), loom_tensor_get (truth, at));
+  j->wrong++;
+}
+
+static void
+judge_step (Judge *j, const Side *truth, const Side *like, const Side *got)
+{
+  const LoomTensor *grad_norm = output_of (truth, "grad_norm");
+
+  j->all = grad_norm != NULL ? loom_tensor_get (grad_norm, 0) : 0;
+  for (guint i = 0; i < loom_program_n_outputs (got->program); i++)
+    {
+      const char *name = loom_program_get_output (got->program, i)->name;
+      LoomTensor *t = output_of (truth, name), *l = output_of (like, name);
+
+      if (t != NULL && l != NULL)
+        judge_tensor (j, name, t, l, got->outputs->pdata[i]);
+    }
+  for (guint i = 0; i < loom_state_n_slots (got->state); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      const char *name;
+      g_autoptr (LoomTensor) t = NULL;
+      g_autoptr (LoomTensor) l = NULL;
+      g_autoptr (LoomTensor) g = NULL;
+
+      loom_state_slot (got->state, i, &name, NULL, NULL);
+      if (loom_state_find (truth->state, name) < 0)
+        continue;
+      t = loom_state_get (truth->state, name, &error);
+      g_assert_no_error (error);
+      l = loom_state_get (like->state, name, &error);
+      g_assert_no_error (error);
+      g = loom_state_get (got->state, name, &error);
+      g_assert_no_error (error);
+      judge_tensor (j, name, t, l, g);
+    }
+}
+
+/* ---- one example ----------------------------------------------------------- */
+
+/* *trained is what training left, for the evaluation to begin from. */
+static gboolean
+run_example (Judge *j, const LoomGraph *graph, guint type, gboolean training, LoomState **trained, GError **error)
+{
+  LoomDType dtype = types[type].dtype;
+  g_autoptr (Side) truth = side_new (graph, "ref", LOOM_F64, training, error);
+  g_autoptr (Side) like = truth != NULL ? side_new (graph, "ref", dtype, training, error) : NULL;
+  g_autoptr (Side) got = like != NULL ? side_new (graph, device, dtype, training, error) : NULL;
+  g_auto (Source) source = { 0 };
+  double first = 0, last = 0;
+
+  if (got == NULL)
+    return FALSE;
+  source_open (&source, graph, j->graph);
+  if (*trained != NULL)
+    begin_from (truth, *trained);
+  for (j->step = 1; j->step <= (training ? STEPS : 2); j->step++)
+    {
+      g_autoptr (GPtrArray) batch = draw_batch (&source, got->program);
+
+      /* What both begin from is what f32 holds of the truth. */
+      begin_from (like, truth->state);
+      begin_from (truth, like->state);
+      begin_from (got, like->state);
+      if (!side_step (truth, batch, training, error) || !side_step (like, batch, training, error)
+          || !side_step (got, batch, training, error))
+        return FALSE;
+      judge_step (j, truth, like, got);
+      last = loom_tensor_get (got->outputs->pdata[0], 0);
+      first = j->step == 1 ? last : first;
+    }
+  if (*trained == NULL)
+    *trained = loom_state_ref (truth->state);
+  g_test_message ("%s, %s: %u tensors, %u too far; loss %.6g … %.6g; nearest to its limit: %s (%.2f)", j->graph,
+                  j->what, j->n, j->wrong, first, last, j->worst_name != NULL ? j->worst_name : "none", j->worst);
+  return TRUE;
+}
+
+static void
+test_example (gconstpointer data)
+{
+  const char *path = data;
+  g_autofree char *name = g_path_get_basename (path);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, &error);
+
+  g_assert_no_error (error);
+  for (guint type = 0; type < G_N_ELEMENTS (types); type++)
+    {
+      LoomState *trained = NULL;
+
+      for (int training = 1; training >= 0; training--)
+        {
+          g_autoptr (GError) local = NULL;
+          g_autofree char *what = g_strdup_printf ("%s, %s", types[type].name, training ? "training" : "evaluation");
+          Judge j = { .graph = name, .what = what, .type = type, .report = g_string_new (NULL) };
+
+          if (!run_example (&j, graph, type, training, &trained, &local))
+            g_string_append_printf (j.report, "%s, %s: %s", name, what, local->message);
+          if (j.report->len > 0)
+            {
+              g_test_message ("%s", j.report->str);
+              g_test_fail ();
+            }
+          g_string_free (j.report, TRUE);
+          g_free (j.worst_name);
+        }
+      g_clear_pointer (&trained, loom_state_unref);
+    }
+}
+
+static void
+add_folder (const char *folder)
+{
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  const char *name;
+
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *path = g_build_filename (folder, name, NULL), *test = g_strdup_printf ("/run/steps/%s", name);
+
+      if (g_file_test (path, G_FILE_TEST_IS_DIR))
+        add_folder (path);
+      else if (g_str_has_suffix (name, ".xml"))
+        g_test_add_data_func_full (test, g_steal_pointer (&path), test_example, g_free);
+    }
+}
+
+int
+main (int argc, char *argv[])
+{
+  const char *root = g_getenv ("GRADLOOM_SOURCE_ROOT");
+  g_autofree char *folder = g_build_filename (root != NULL ? root : ".", "graphs", NULL);
+  int status = 77;
+
+  g_test_init (&argc, &argv, NULL);
+  device = test_device ("cuda:0");
+  devices = loom_devices_new (0);
+  add_folder (folder);
+  if (test_device_is_there (devices, device))
+    status = g_test_run ();
+  loom_devices_unref (devices);
+  return status;
+}
