@@ -225,6 +225,8 @@ announce (WorkerRunner *runner, LoomTrainer *trainer)
   worker_outbox_begin (runner->outbox, name, n, loom_trainer_total_steps (trainer), spec->epochs);
   worker_window_begin (&runner->window, n);
   worker_outbox_base_lr (runner->outbox, loom_trainer_base_lr (trainer));
+  if (loom_trainer_notes (trainer))
+    worker_outbox_problem (runner->outbox, "NOTE", "", "", loom_trainer_notes (trainer));
   memory_cb (trainer, runner);
 }
 

@@ -599,6 +599,23 @@ test_many_metrics (Fixture *f, gconstpointer data)
   g_assert_nonnull (strstr (f->problem, "21 metrics"));
 }
 
+/* What training should be known for, though it is no fault, reaches whoever watches. */
+static void
+test_note (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GString) xml = g_string_new (GRAPH);
+
+  g_string_replace (xml, "source=\"spirals\"", "source=\"spirals\" n=\"33\"", 1);
+  g_string_replace (xml, "batch_size=\"64\"", "batch_size=\"32\"", 1);
+  g_string_replace (xml, "op=\"relu\"", "op=\"batch_norm1d\"", 1);
+  load (f, xml->str, 0);
+  start_ok (f, 2, FALSE);
+  WAIT_UNTIL (state_is (f, "done"));
+  g_assert_nonnull (f->problem);
+  g_assert_true (g_str_has_prefix (f->problem, "NOTE: "));
+  g_assert_nonnull (strstr (f->problem, "batch"));
+}
+
 static void
 test_nan (Fixture *f, gconstpointer data)
 {
@@ -774,6 +791,7 @@ main (int argc, char **argv)
   g_test_add ("/worker/early-pause", Fixture, NULL, set_up, test_early_pause, tear_down);
   g_test_add ("/worker/options", Fixture, NULL, set_up, test_options, tear_down);
   g_test_add ("/worker/many-metrics", Fixture, NULL, set_up, test_many_metrics, tear_down);
+  g_test_add ("/worker/note", Fixture, NULL, set_up, test_note, tear_down);
   g_test_add ("/worker/nan", Fixture, NULL, set_up, test_nan, tear_down);
   g_test_add ("/worker/end-of-input", Fixture, NULL, set_up, test_end_of_input, tear_down);
   g_test_add ("/worker/kill", Fixture, NULL, set_up, test_kill, tear_down);

@@ -33,7 +33,8 @@ G_DECLARE_FINAL_TYPE (StudioRun, studio_run, STUDIO, RUN, GObject)
  *                                 shows numbers of the run does it here, so that a window draws one frame for them
  *   "memory-changed"
  *   "hyper-changed"               studio_run_get_base_lr() is another
- *   "problem"(code, node, port, sentence)  of the graph or the run; code "REFUSED": a command that was not obeyed */
+ *   "problem"(code, node, port, sentence)  of the graph or the run; code "REFUSED": a command that was not obeyed,
+ *                                 "NOTE": no fault, but worth knowing */
 
 /* What a run is started with; zero, NULL and NaN mean the graph's own. */
 typedef struct
