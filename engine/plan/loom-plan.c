@@ -61,10 +61,13 @@ flops_of (Work *w, const WorkInstr *instr)
 {
   g_autofree LoomTensorDesc *in = NULL, *out = NULL;
 
-  if (instr->is_transfer || instr->prim == NULL || instr->out->len == 0)
+  if (instr->prim == NULL || instr->out->len == 0)
     return 0;
   if (instr->steps != NULL)
     return (double)instr->steps->len * (double)loom_desc_count (&work_value (w, work_out (instr, 0))->desc);
+  if (instr->prim->flags & LOOM_PRIM_CONVERTS
+      && work_value (w, work_in (instr, 0))->desc.dtype == work_value (w, work_out (instr, 0))->desc.dtype)
+    return 0; /* another layout, or a copy of state */
   if (instr->prim->flops == NULL)
     return work_out (instr, 0) != 0 ? (double)loom_desc_count (&work_value (w, work_out (instr, 0))->desc) : 0;
   in = g_new0 (LoomTensorDesc, instr->in->len + 1);
@@ -81,7 +84,7 @@ seal_instr (LoomPlan *plan, Work *w, WorkInstr *from)
 {
   guint n = from->in->len + from->out->len;
   guint *value = g_new (guint, n + 1);
-  LoomPlanInstr to = { .primitive = from->primitive,
+  LoomPlanInstr to = { .primitive = work_kernel (from),
                        .origin = from->origin,
                        .region = from->region,
                        .device = (guint)from->device,
@@ -192,14 +195,7 @@ seal_memory (LoomPlan *plan, Work *w)
     {
       LoomPlanMemory memory = { 0 };
 
-      for (guint i = 0; i < w->storages->len; i++)
-        {
-          const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
-          gboolean arena = s->slot < 0 && (s->input < 0 || g_array_index (w->input_copied, gboolean, (guint)s->input));
-
-          if (s->device == (int)d && arena)
-            memory.arena = MAX (memory.arena, s->offset + s->bytes);
-        }
+      memory.arena = work_arena (w, d);
       for (guint i = 0; i < plan->slot_device->len; i++)
         if (loom_plan_slot_device (plan, i) == d)
           {
@@ -233,19 +229,8 @@ seal (LoomPlan *plan, Work *w)
   for (guint i = 0; i < loom_program_n_inputs (w->program); i++)
     {
       guint v = loom_program_get_input (w->program, i)->value;
-      const WorkValue *value = work_value (w, v);
-      gboolean used = value->is_output || value->commit >= 0;
 
-      for (guint k = 0; k < plan->instrs->len && !used; k++)
-        {
-          const LoomPlanInstr *instr = &g_array_index (plan->instrs, LoomPlanInstr, k);
-
-          for (guint x = 0; x < instr->n_in && !used; x++)
-            used = instr->value[x] != G_MAXUINT && work_root (w, instr->value[x]) == v;
-        }
-      for (guint o = 1; o < w->values->len && !used; o++)
-        used = (work_value (w, o)->is_output || work_value (w, o)->commit >= 0) && work_root (w, o) == v;
-      v = used ? v : G_MAXUINT;
+      v = work_is_used (w, v) ? v : G_MAXUINT;
       g_array_append_val (plan->input_value, v);
     }
   g_array_append_vals (plan->output_value, w->output_value->data, w->output_value->len);
@@ -290,15 +275,13 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
   if (!loom_program_is_countable (program, error))
     return NULL;
   w = work_new (program, devices, &defaults);
-  work_fuse (w);
-  if (!work_place (w, error))
+  if (!work_run_passes (w, NULL, NULL, error))
     {
       for (guint i = 0; defaults.faults != NULL && i < loom_faults_length (w->faults); i++)
         copy_fault (defaults.faults, loom_faults_get (w->faults, i));
       work_free (w);
       return NULL;
     }
-  work_assign_memory (w);
 
   plan = g_new0 (LoomPlan, 1);
   plan->program = loom_program_ref (program);

@@ -57,6 +57,12 @@ find_last_uses (Work *w)
   return last;
 }
 
+static gboolean
+is_update (const WorkInstr *instr)
+{
+  return instr->prim != NULL && instr->prim->updates != NULL;
+}
+
 static void
 classify_owners (Work *w)
 {
@@ -64,7 +70,7 @@ classify_owners (Work *w)
     {
       WorkInstr *instr = g_ptr_array_index (w->schedule, i);
 
-      if (instr->prim == NULL || !(instr->prim->flags & LOOM_PRIM_UPDATE))
+      if (!is_update (instr))
         continue;
       for (guint k = 0; k < instr->in->len; k++)
         if (work_in (instr, k) != 0)
@@ -83,7 +89,6 @@ may_write_slot (Work *w, const WorkInstr *instr, guint position, guint result, c
 {
   const WorkValue *v = work_value (w, work_out (instr, result));
   const LoomSlot *slot = loom_program_get_slot (w->program, (guint)v->commit);
-  gboolean update = instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_UPDATE);
   guint old;
 
   if (slot->read == 0)
@@ -93,20 +98,32 @@ may_write_slot (Work *w, const WorkInstr *instr, guint position, guint result, c
     return FALSE;
   if (last[old] < (int)position)
     return TRUE;
-  if (last[old] > (int)position)
-    {
-      g_assert (!update); /* an optimiser's step comes after every use of its parameters */
-      return FALSE;
-    }
-  if (update)
-    return TRUE;
-  if (result >= LOOM_EW_MAX_OUT || instr->kernel == NULL)
+  if (last[old] > (int)position || result >= LOOM_EW_MAX_OUT || instr->kernel == NULL)
     return FALSE;
   for (guint k = 0; k < instr->in->len; k++)
     if (work_in (instr, k) != 0 && work_root (w, work_in (instr, k)) == old
         && (k >= 32 || !(instr->kernel->inplace[result] & (1u << k))))
       return FALSE;
   return TRUE;
+}
+
+/* Gives result o the place of the operand that it updates. */
+static void
+stay_in_place (Work *w, WorkInstr *instr, guint position, guint o, const int *last)
+{
+  WorkValue *value = work_value (w, work_out (instr, o));
+  guint old = work_root (w, work_in (instr, instr->prim->updates (instr->attrs, o)));
+  WorkStorage *s = storage_of (w, old);
+
+  g_assert (last[old] <= (int)position); /* an optimiser's step comes after every use of its parameters */
+  value->storage = work_value (w, old)->storage;
+  if (s->slot >= 0)
+    {
+      int slot = s->slot;
+
+      value->storage = new_storage (w, loom_desc_bytes (&value->desc), value->device, (int)position, value->owner);
+      g_array_index (w->storages, WorkStorage, (guint)value->storage).slot = slot;
+    }
 }
 
 /* Lets result `o` take over the bytes of an operand that dies here, when the kernel can work in place. */
@@ -184,7 +201,9 @@ make_storages (Work *w)
           if (v == 0)
             continue;
           value = work_value (w, v);
-          if (value->commit >= 0 && may_write_slot (w, instr, i, o, last))
+          if (is_update (instr))
+            stay_in_place (w, instr, i, o, last);
+          else if (value->commit >= 0 && may_write_slot (w, instr, i, o, last))
             {
               value->storage = new_storage (w, loom_desc_bytes (&value->desc), value->device, (int)i, value->owner);
               g_array_index (w->storages, WorkStorage, (guint)value->storage).slot = value->commit;
@@ -271,7 +290,7 @@ flatten_gradients (Work *w)
       int block = -1;
       gsize at = 0;
 
-      if (instr->prim == NULL || !(instr->prim->flags & LOOM_PRIM_UPDATE))
+      if (!is_update (instr))
         continue;
       for (guint k = 0; k < instr->in->len; k++)
         {
@@ -551,6 +570,21 @@ assign_offsets (Work *w, int device)
 
       s->offset = kept[s - (WorkStorage *)(gpointer)w->storages->data];
     }
+}
+
+gsize
+work_arena (Work *w, guint device)
+{
+  gsize bytes = 0;
+
+  for (guint i = 0; i < w->storages->len; i++)
+    {
+      const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+
+      if (s->device == (int)device && in_arena (w, s))
+        bytes = MAX (bytes, s->offset + s->bytes);
+    }
+  return bytes;
 }
 
 void

@@ -7,29 +7,10 @@
 
 #include <string.h>
 
-/* Primitives with an image layout of their own: which operands are images. A set bit excludes an operand of rank 4 that
- * is not one (a convolution's weights). */
-static const struct
-{
-  const char *primitive;
-  guint32 plain_in, plain_out;
-} image_primitives[] = {
-  { "conv2d", 1 << 1, 0 },
-  { "conv2d_input_grad", 1 << 1, 0 },
-  { "conv2d_weight_grad", 0, 1 << 0 },
-  { "max_pool2d", 0, 0 },
-  { "max_pool2d_grad", 0, 0 },
-  { "avg_pool2d", 0, 0 },
-  { "avg_pool2d_grad", 0, 0 },
-  { "batch_norm", 0, 0 },
-  { "batch_norm_grad", 0, 0 },
-  { "batch_norm_apply", 0, 0 },
-};
-
 typedef struct
 {
   Work *w;
-  GPtrArray *order; /* the new instruction list */
+  WorkInstr *at; /* what is placed now: copies for it go in front of it; NULL: at the end */
 } Placer;
 
 static int
@@ -94,24 +75,29 @@ layouts_coincide (const LoomTensorDesc *d)
   return d->rank == 4 && (d->dim[1] == 1 || d->dim[2] * d->dim[3] == 1);
 }
 
-static gboolean
-same_dims (const LoomTensorDesc *a, const LoomTensorDesc *b)
+/* Its results lie where it runs. */
+static void
+settle_results_of (Work *w, const WorkInstr *instr)
 {
-  return a->rank == b->rank && memcmp (a->dim, b->dim, (gsize)a->rank * sizeof a->dim[0]) == 0;
+  for (guint o = 0; o < instr->out->len; o++)
+    if (work_out (instr, o) != 0)
+      work_value (w, work_out (instr, o))->device = instr->device;
 }
 
-static void
-append_instr (Placer *p, WorkInstr *instr)
+/* A copy of v that the planner makes. */
+static WorkInstr *
+insert_copy (Placer *p, const LoomPrim *prim, const void *attrs, guint from, guint to, int device)
 {
-  g_ptr_array_add (p->order, instr);
-  for (guint i = 0; i < instr->out->len; i++)
-    if (work_out (instr, i) != 0)
-      {
-        WorkValue *v = work_value (p->w, work_out (instr, i));
+  Work *w = p->w;
+  WorkInstr *copy = work_insert (w, p->at, prim, attrs);
 
-        v->producer = (int)p->order->len - 1;
-        v->device = instr->device;
-      }
+  copy->device = device;
+  copy->origin = work_value (w, from)->origin;
+  copy->region = work_value (w, from)->region;
+  work_add_in (w, copy, from);
+  work_add_out (w, copy, to);
+  settle_results_of (w, copy);
+  return copy;
 }
 
 static void
@@ -177,7 +163,7 @@ make_kernel (Work *w, WorkInstr *instr, const LoomTensorDesc *in, const LoomTens
 {
   const LoomPlanDevice *device = device_at (w, instr->device);
   LoomElementwiseAttrs elementwise;
-  LoomKernelSpec spec = { .primitive = instr->primitive,
+  LoomKernelSpec spec = { .primitive = work_kernel (instr),
                           .attrs = instr->attrs,
                           .n_in = (int)instr->in->len,
                           .n_out = (int)instr->out->len,
@@ -227,6 +213,7 @@ in_layout (Placer *p, guint v, LoomLayout layout)
 {
   Work *w = p->w;
   LoomTensorDesc desc = work_value (w, v)->desc, in[1], out[1];
+  LoomCopyTo to = { desc.dtype };
   WorkInstr *reorder;
   LoomMessage message;
   LoomStatus status;
@@ -244,19 +231,13 @@ in_layout (Placer *p, guint v, LoomLayout layout)
   work_value (w, other)->other_layout = v;
   if (layouts_coincide (&desc))
     {
-      work_value (w, other)->alias = v;
+      work_set_alias (w, other, v);
       work_value (w, other)->device = work_value (w, work_root (w, v))->device;
       return other;
     }
-  reorder = work_new_instr (w, "copy", NULL, 0);
-  reorder->device = work_value (w, work_root (w, v))->device;
-  reorder->origin = work_value (w, v)->origin;
-  reorder->region = work_value (w, v)->region;
+  reorder = insert_copy (p, loom_prim ("copy"), &to, v, other, work_value (w, work_root (w, v))->device);
   g_string_assign (reorder->label, layout == LOOM_LAYOUT_NHWC ? "reorder→NHWC" : "reorder→NCHW");
-  g_array_append_val (reorder->in, v);
-  g_array_append_val (reorder->out, other);
   status = make_kernel (w, reorder, in, out, &message);
-  append_instr (p, reorder);
   if (status != LOOM_STATUS_OK)
     refuse_kernel (w, reorder, &message, status);
   return other;
@@ -272,17 +253,10 @@ settle_alias (Placer *p, guint v)
   if (root == v || work_value (w, root)->desc.layout == LOOM_LAYOUT_PLAIN
       || work_value (w, v)->desc.layout != LOOM_LAYOUT_PLAIN)
     return;
-  if (same_dims (&work_value (w, v)->desc, &work_value (w, root)->desc))
-    {
-      work_value (w, v)->desc.layout = work_value (w, root)->desc.layout;
-      work_value (w, v)->alias = root;
-      return;
-    }
-  {
-    guint plain = in_layout (p, root, LOOM_LAYOUT_PLAIN);
-
-    work_value (w, v)->alias = plain;
-  }
+  if (work_same_dims (&work_value (w, v)->desc, &work_value (w, root)->desc))
+    work_value (w, v)->desc.layout = work_value (w, root)->desc.layout;
+  else
+    work_set_alias (w, v, in_layout (p, root, LOOM_LAYOUT_PLAIN));
 }
 
 /* v on another device, where `node` reads it, by a copy that the listing and the canvas show. */
@@ -313,23 +287,16 @@ on_device (Placer *p, guint v, int device, const char *node)
     {
       copy = work_new_value (w, &work_value (w, root)->desc, work_value (w, root));
       work_value (w, root)->on_device = copy;
-      transfer = work_new_instr (w, "transfer", NULL, 0);
-      transfer->is_transfer = TRUE;
-      transfer->device = device;
-      transfer->origin = work_value (w, root)->origin;
-      transfer->region = work_value (w, root)->region;
+      transfer = insert_copy (p, NULL, NULL, root, copy, device);
       g_string_printf (transfer->label, "copy %s→%s", device_at (w, work_value (w, root)->device)->name,
                        device_at (w, device)->name);
-      g_array_append_val (transfer->in, root);
-      g_array_append_val (transfer->out, copy);
-      append_instr (p, transfer);
     }
   if (v == root)
     return copy;
   {
     guint alias = work_new_value (w, &work_value (w, v)->desc, work_value (w, v));
 
-    work_value (w, alias)->alias = copy;
+    work_set_alias (w, alias, copy);
     return alias;
   }
 }
@@ -339,19 +306,6 @@ static gboolean
 image_operands (Work *w, const WorkInstr *instr, guint32 *in, guint32 *out)
 {
   *in = *out = 0;
-  for (guint i = 0; i < G_N_ELEMENTS (image_primitives); i++)
-    if (strcmp (instr->primitive, image_primitives[i].primitive) == 0)
-      {
-        for (guint k = 0; k < instr->in->len; k++)
-          if (work_in (instr, k) != 0 && work_value (w, work_in (instr, k))->desc.rank == 4
-              && !(image_primitives[i].plain_in & (1u << k)))
-            *in |= 1u << k;
-        for (guint k = 0; k < instr->out->len; k++)
-          if (work_out (instr, k) != 0 && work_value (w, work_out (instr, k))->desc.rank == 4
-              && !(image_primitives[i].plain_out & (1u << k)))
-            *out |= 1u << k;
-        return *in != 0;
-      }
   if (instr->steps != NULL)
     {
       const LoomTensorDesc *o = &work_value (w, work_out (instr, 0))->desc;
@@ -372,15 +326,19 @@ image_operands (Work *w, const WorkInstr *instr, guint32 *in, guint32 *out)
       *out = (1u << instr->out->len) - 1;
       return any;
     }
-  return FALSE;
+  for (guint k = 0; k < MIN (instr->in->len, 32); k++)
+    if (work_in (instr, k) != 0 && work_value (w, work_in (instr, k))->desc.rank == 4)
+      *in |= instr->prim->image_in & 1u << k;
+  for (guint k = 0; k < MIN (instr->out->len, 32); k++)
+    if (work_out (instr, k) != 0 && work_value (w, work_out (instr, k))->desc.rank == 4)
+      *out |= instr->prim->image_out & 1u << k;
+  return *in != 0;
 }
 
 /* Whether anything about it can be computed before the first step. */
 static gboolean
-is_setup (Work *w, const WorkInstr *instr, GPtrArray *order)
+is_setup (Work *w, const WorkInstr *instr)
 {
-  if (instr->prim != NULL && (instr->prim->flags & (LOOM_PRIM_UPDATE | LOOM_PRIM_RANDOM)))
-    return FALSE;
   for (guint i = 0; i < instr->in->len; i++)
     {
       const WorkValue *v;
@@ -388,18 +346,20 @@ is_setup (Work *w, const WorkInstr *instr, GPtrArray *order)
       if (work_in (instr, i) == 0)
         continue;
       v = work_value (w, work_root (w, work_in (instr, i)));
-      if (v->producer < 0 || !((WorkInstr *)g_ptr_array_index (order, (guint)v->producer))->setup)
+      if (v->producer == NULL || !v->producer->setup)
         return FALSE;
     }
   return TRUE;
 }
 
+/* Whether a result takes the place of operand k. */
 static gboolean
-is_trained (Work *w, guint v)
+is_updated (const WorkInstr *instr, guint k)
 {
-  int slot = work_value (w, work_root (w, v))->slot;
-
-  return slot >= 0 && loom_program_get_slot (w->program, (guint)slot)->kind != LOOM_SLOT_SCALAR;
+  for (guint o = 0; instr->prim->updates != NULL && o < instr->out->len; o++)
+    if (work_out (instr, o) != 0 && instr->prim->updates (instr->attrs, o) == k)
+      return TRUE;
+  return FALSE;
 }
 
 /* What moves nothing needs no kernel on any device: between two of them it is the transfer itself. */
@@ -409,9 +369,8 @@ place_alias (Placer *p, WorkInstr *instr)
   Work *w = p->w;
   guint moved = on_device (p, work_in (instr, 0), instr->device, instr->origin);
 
-  work_value (w, work_out (instr, 0))->alias = moved;
-  work_value (w, work_out (instr, 0))->producer = -1;
-  instr->dead = TRUE;
+  work_set_alias (w, work_out (instr, 0), moved);
+  work_erase (w, instr);
 }
 
 /* Brings operand k to the instruction's device. */
@@ -424,17 +383,17 @@ place_operand (Placer *p, WorkInstr *instr, guint k)
   settle_alias (p, moved);
   if (moved == v)
     return;
-  /* An update works in place, so a copy of a parameter is nothing that it could update. */
-  if (instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_UPDATE) && is_trained (w, v))
-    refuse (w, LOOM_ERROR_DEVICE, instr->origin, NULL, NULL,
-            g_strdup_printf ("%s on %s was asked to update %s, which lives on another device.", instr->label->str,
-                             device_at (w, instr->device)->name,
-                             loom_program_get_slot (w->program, (guint)work_value (w, work_root (w, v))->slot)->name));
-  g_array_index (instr->in, guint, k) = moved;
-  for (guint s = 0; instr->steps != NULL && s < instr->steps->len; s++)
-    for (int a = 0; a < 3; a++)
-      if (g_array_index (instr->steps, WorkStep, s).arg[a] == v)
-        g_array_index (instr->steps, WorkStep, s).arg[a] = moved;
+  /* It works in place, so a copy of a parameter is nothing that it could update. */
+  if (is_updated (instr, k))
+    {
+      int slot = work_value (w, work_root (w, v))->slot;
+
+      refuse (w, LOOM_ERROR_DEVICE, instr->origin, NULL, NULL,
+              g_strdup_printf ("%s on %s was asked to update %s, which lives on another device.", instr->label->str,
+                               device_at (w, instr->device)->name,
+                               slot >= 0 ? loom_program_get_slot (w->program, (guint)slot)->name : "a value"));
+    }
+  work_set_in (w, instr, k, moved);
 }
 
 static void
@@ -492,13 +451,14 @@ place_instr (Placer *p, WorkInstr *instr)
       {
         guint v = in_layout (p, work_in (instr, k), in[k].layout);
 
-        g_array_index (instr->in, guint, k) = v;
+        if (v != work_in (instr, k))
+          work_set_in (w, instr, k, v);
       }
   for (guint k = 0; k < instr->out->len; k++)
     if (work_out (instr, k) != 0)
       work_value (w, work_out (instr, k))->desc.layout = out[k].layout;
-  instr->setup = is_setup (w, instr, p->order);
-  append_instr (p, instr);
+  instr->setup = is_setup (w, instr);
+  settle_results_of (w, instr);
 }
 
 /* A slot takes its next value where it lives, and as plain bytes. */
@@ -530,7 +490,7 @@ settle_results (Placer *p)
       {
         guint root = work_root (w, v);
 
-        if (work_value (w, root)->producer < 0 && work_value (w, root)->slot < 0 && work_value (w, root)->input < 0)
+        if (work_value (w, root)->producer == NULL && work_value (w, root)->slot < 0 && work_value (w, root)->input < 0)
           continue;
         settle_alias (p, v);
         if (work_value (w, v)->commit >= 0)
@@ -539,51 +499,40 @@ settle_results (Placer *p)
 }
 
 /* What the caller is told where it does not take the list: the first fault, as one sentence. */
-static gboolean
-faults_to_error (Work *w, GError **error)
+static void
+faults_to_error (Work *w)
 {
   const LoomFault *f;
 
   if (loom_faults_length (w->faults) == 0)
-    return TRUE;
+    return;
   f = loom_faults_get (w->faults, 0);
-  g_set_error (error, LOOM_ERROR, f->code, "%s%s%s%s%s%s", f->node != NULL ? "Node " : "",
+  g_set_error (&w->error, LOOM_ERROR, f->code, "%s%s%s%s%s%s", f->node != NULL ? "Node " : "",
                f->node != NULL ? f->node : "", f->node != NULL ? ": " : "", f->message, f->fix != NULL ? " " : "",
                f->fix != NULL ? f->fix : "");
-  return FALSE;
 }
 
-gboolean
-work_place (Work *w, GError **error)
+void
+work_place (Work *w)
 {
-  g_autoptr (GPtrArray) order = g_ptr_array_new ();
-  Placer p = { w, order };
+  Placer p = { w, NULL };
 
-  if (device_index (w, w->options.device, error) < 0)
-    return FALSE;
+  if (device_index (w, w->options.device, &w->error) < 0)
+    return;
   for (guint v = 1; v < w->values->len; v++)
     if (work_value (w, v)->slot >= 0 || work_value (w, v)->input >= 0)
       work_value (w, v)->device = device_of_name (w, work_value (w, v)->device_name, work_value (w, v)->origin);
-  for (guint i = 0; i < w->instrs->len; i++)
-    if (!work_instr (w, i)->dead)
-      place_instr (&p, work_instr (w, i));
+  for (p.at = work_first (w); p.at != NULL; p.at = work_next (p.at))
+    place_instr (&p, p.at);
   settle_results (&p);
+  faults_to_error (w);
+}
 
-  /* Instructions that the planner made are owned by the order alone until here. */
-  for (guint i = 0; i < order->len; i++)
-    {
-      WorkInstr *instr = g_ptr_array_index (order, i);
-
-      if (instr->prim == NULL)
-        g_ptr_array_add (w->instrs, instr);
-    }
-  for (int pass = 0; pass < 2; pass++)
-    for (guint i = 0; i < order->len; i++)
-      {
-        WorkInstr *instr = g_ptr_array_index (order, i);
-
-        if (instr->setup == (pass == 0))
-          g_ptr_array_add (w->schedule, instr);
-      }
-  return faults_to_error (w, error);
+void
+work_schedule (Work *w)
+{
+  for (int setup = 1; setup >= 0; setup--)
+    for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+      if (instr->setup == setup)
+        g_ptr_array_add (w->schedule, instr);
 }

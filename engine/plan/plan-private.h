@@ -1,26 +1,41 @@
 /* The planner's working form: a program whose instructions may be merged, moved and
  * given kernels.
  *
- * Values keep the program's numbers (0 is none) and new ones are appended; an instruction
- * that was merged into another is marked dead. An element-wise instruction keeps its steps
- * with value numbers as operands, so that merging two is concatenation; registers
- * are assigned once, when the kernel is made. */
+ * Values keep the program's numbers (0 is none) and new ones are appended. Each knows its producer and its uses, a list
+ * that the helpers below keep right at every change, so no pass counts anything. Instructions are a list, too: an
+ * erased one stays in it, marked dead, until the pass is over, so that a pass may go on behind it. An element-wise
+ * instruction keeps its steps with value numbers as operands, so that merging two is concatenation; registers are
+ * assigned once, when the kernel is made. */
 #pragma once
 
 #include "engine/plan/loom-plan.h"
 
 G_BEGIN_DECLS
 
+typedef struct _WorkInstr WorkInstr;
+typedef struct _WorkUse WorkUse;
+
+/* A value is read: by an operand of an instruction, or by another value that is a view of its bytes. */
+struct _WorkUse
+{
+  guint value;          /* what is read; 0: an absent operand, which is on no list */
+  WorkInstr *instr;     /* who reads it; NULL: a view */
+  guint at;             /* which operand, or the view's number */
+  WorkUse *prev, *next; /* the value's other uses */
+};
+
 typedef struct
 {
   LoomTensorDesc desc;
-  int producer; /* instruction, -1 for slots and inputs */
+  WorkInstr *producer; /* NULL for slots, inputs and views */
+  WorkUse *first_use, *last_use;
   int slot, input;
   int commit; /* slot that takes this value when the step ends, else -1 */
   gboolean is_output;
   gboolean is_uniform; /* every element is `uniform`, known at planning */
   double uniform;
-  guint alias; /* same bytes as this value (reshape); 0: bytes of its own */
+  guint alias;      /* it is a view of this value's bytes, which is no view itself; 0: bytes of its own */
+  WorkUse *as_view; /* its place among the uses of alias */
   LoomRegion region;
   const char *origin;
   const char *device_name; /* as asked for; NULL: the default */
@@ -28,7 +43,6 @@ typedef struct
   guint other_layout;      /* the same value in the other layout once a reorder made it, else 0 */
   guint on_device;         /* the newest copy of it on another device, else 0 */
   LoomOwner owner;
-  guint n_uses; /* operands of living instructions, outputs and commits */
   int storage;
 } WorkValue;
 
@@ -40,25 +54,26 @@ typedef struct
   guint result;
 } WorkStep;
 
-typedef struct
+struct _WorkInstr
 {
-  const LoomPrim *prim; /* of the first instruction in it; NULL for copies the planner made */
-  const char *primitive;
-  gpointer attrs;
-  gsize attrs_size;
-  GArray *in, *out;  /* guint */
-  GArray *steps;     /* WorkStep; elementwise only */
-  LoomDType compute; /* elementwise only */
+  WorkInstr *prev, *next; /* in program order, dead ones among them; work_first() and work_next() leave those out */
+  guint64 order;          /* ascends along the list */
+  const LoomPrim *prim;   /* of the last instruction in it; NULL for a copy between devices */
+  gpointer attrs;         /* the primitive's own, prim->attrs_size bytes */
+  GPtrArray *in;          /* WorkUse */
+  GArray *out;            /* guint */
+  GArray *steps;          /* WorkStep; elementwise only */
+  LoomDType compute;      /* elementwise only */
   LoomRegion region;
   const char *origin, *device_name;
   guint recomputation;
   int device;
-  gboolean dead, setup, is_transfer;
+  gboolean dead, setup;
   gboolean crosses_only; /* the result is the operand's bytes on another device */
   LoomKernel *kernel;
   GString *label;
   gsize scratch_offset;
-} WorkInstr;
+};
 
 typedef struct
 {
@@ -76,14 +91,15 @@ typedef struct
   LoomProgram *program;
   LoomDevices *devices;
   LoomPlanOptions options;
-  GArray *values;      /* WorkValue, by number */
-  GPtrArray *instrs;   /* WorkInstr, in program order; planner's own inserted where they run */
+  GArray *values; /* WorkValue, by number */
+  WorkInstr *first, *last;
   GPtrArray *schedule; /* borrowed WorkInstr, those that run, setup ones first */
   GArray *storages;    /* WorkStorage */
   GPtrArray *plan_devices;
   GArray *input_copied; /* gboolean by program input: it has a place in the arena */
   GArray *output_value; /* guint by program output */
   LoomFaults *faults;   /* what no device can do */
+  GError *error;        /* why planning cannot go on */
 } Work;
 
 static inline WorkValue *
@@ -92,16 +108,10 @@ work_value (Work *w, guint v)
   return &g_array_index (w->values, WorkValue, v);
 }
 
-static inline WorkInstr *
-work_instr (Work *w, guint i)
-{
-  return g_ptr_array_index (w->instrs, i);
-}
-
 static inline guint
 work_in (const WorkInstr *instr, guint i)
 {
-  return g_array_index (instr->in, guint, i);
+  return ((const WorkUse *)g_ptr_array_index (instr->in, i))->value;
 }
 
 static inline guint
@@ -110,55 +120,120 @@ work_out (const WorkInstr *instr, guint i)
   return g_array_index (instr->out, guint, i);
 }
 
-/* The value whose bytes v has. */
-guint work_root (Work *w, guint v);
-guint work_new_value (Work *w, const LoomTensorDesc *desc, const WorkValue *like);
-WorkInstr *work_new_instr (Work *w, const char *primitive, const void *attrs, gsize attrs_size);
-void work_instr_free (WorkInstr *instr);
-void work_count_uses (Work *w);
-
-/* Who reads each value: looked for once, because a search for each value makes planning quadratic. What has died since,
- * or reads something else by now, is left out when it is asked; readers that came later are not known. */
-typedef struct
+static inline WorkStep *
+work_step (const WorkInstr *instr, guint s)
 {
-  guint n;      /* values there were */
-  guint *start; /* of each root value, its place in instr; n + 1 entries */
-  guint *instr; /* numbers of instructions, ascending */
-} WorkReaders;
+  return &g_array_index (instr->steps, WorkStep, s);
+}
 
-WorkReaders *work_readers_new (Work *w);
-void work_readers_free (WorkReaders *readers);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (WorkReaders, work_readers_free)
-/* The only living instruction that reads v itself (or, with aliases, something that has v's bytes), where v is neither
- * an output nor a state's next value and nothing else reads it; NULL otherwise. index may be NULL. */
-WorkInstr *work_only_reader (Work *w, const WorkReaders *readers, guint v, gboolean aliases, guint *index);
+/* ---- plan-work.c: the helpers ------------------------------------------ */
 
-/* plan-import.c: program → work; dead code, uniform constants, common values, aliases. */
+/* The value whose bytes v has. */
+static inline guint
+work_root (Work *w, guint v)
+{
+  return work_value (w, v)->alias != 0 ? work_value (w, v)->alias : v;
+}
+
+guint work_new_value (Work *w, const LoomTensorDesc *desc, const WorkValue *like);
+/* v becomes a view of what base has the bytes of, and its own views with it; base 0 gives v bytes of its own. */
+void work_set_alias (Work *w, guint v, guint base);
+/* Whether anybody wants v: an instruction, the caller, a slot, or somebody who reads a view of it. */
+gboolean work_is_used (Work *w, guint v);
+/* The only living instruction that reads v itself (or, with views, something that has v's bytes), where v is neither
+ * an output nor a state's next value and nothing else reads it; NULL otherwise. */
+WorkInstr *work_only_reader (Work *w, guint v, gboolean views);
+
+/* A new instruction in front of another one (NULL: at the end), without operands and results. attrs are copied. */
+WorkInstr *work_insert (Work *w, WorkInstr *before, const LoomPrim *prim, const void *attrs);
+void work_move (Work *w, WorkInstr *instr, WorkInstr *before);
+/* Takes its operands from it and leaves its results without a producer. */
+void work_erase (Work *w, WorkInstr *instr);
+/* Whoever reads a reads b from now on. Where a is an output or a state's next value it becomes a view of b, so what
+ * made it is to be erased. */
+void work_replace (Work *w, guint a, guint b);
+
+void work_add_in (Work *w, WorkInstr *instr, guint v);
+/* Operand k is v from now on, in the steps, too. */
+void work_set_in (Work *w, WorkInstr *instr, guint k, guint v);
+void work_drop_in (Work *w, WorkInstr *instr, guint k);
+void work_add_out (Work *w, WorkInstr *instr, guint v);
+/* Result o is v from now on. */
+void work_set_out (Work *w, WorkInstr *instr, guint o, guint v);
+
+/* The living instructions in order. One that is inserted behind the place that is looked at is met. */
+WorkInstr *work_first (const Work *w);
+WorkInstr *work_next (const WorkInstr *instr);
+gboolean work_is_before (const WorkInstr *a, const WorkInstr *b);
+
+/* Whether it is a call of this primitive, and nothing merged: for the passes whose pattern it is. */
+gboolean work_is (const WorkInstr *instr, const char *primitive);
+/* Whether it is this one scalar operation. */
+gboolean work_is_step (const WorkInstr *instr, LoomScalarOp op);
+/* What a back end is asked for: "matmul", "elementwise"; "transfer" for a copy between devices. */
+const char *work_kernel (const WorkInstr *instr);
+gboolean work_same_dims (const LoomTensorDesc *a, const LoomTensorDesc *b);
+
+/* Erases what nobody needs. */
+void work_remove_dead (Work *w);
+/* Frees what was erased; the driver does so behind each pass. */
+void work_sweep (Work *w);
+
+/* plan-import.c: program → work, as it is. */
 Work *work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options);
 void work_free (Work *w);
-void work_remove_dead (Work *w);
 
-/* plan-fuse.c: epilogues and element-wise chains. */
-void work_fuse (Work *w);
+/* ---- plan-passes.c: the table ------------------------------------------- */
 
-/* plan-norm.c: batch normalisation with the ReLU behind it. */
-void work_fuse_norms (Work *w, const WorkReaders *readers);
+typedef enum
+{
+  WORK_NEEDS_FUSION = 1 << 0,  /* it is left out where every primitive is to have a kernel of its own */
+  WORK_ENSURES_MEMORY = 1 << 1 /* the arena is there */
+} WorkPassFlags;
 
-/* plan-pool.c: a ReLU in front of a maximum over windows moves behind it. */
+typedef struct
+{
+  const char *name, *doc; /* one line */
+  void (*run) (Work *w);
+  WorkPassFlags flags;
+} WorkPass;
+
+extern const WorkPass work_passes[]; /* ends with a NULL name */
+
+/* Is told of each pass when it is over; ran: FALSE where it was left out. */
+typedef void (*WorkPassFunc) (Work *w, const WorkPass *pass, gboolean ran, gpointer data);
+gboolean work_run_passes (Work *w, WorkPassFunc behind, gpointer data, GError **error);
+guint work_n_instrs (const Work *w);
+/* Of all that instructions make, views apart, as if nothing shared a place. */
+gsize work_bytes (Work *w);
+
+/* plan-check.c: whether the form agrees with itself (uses with operands, producers with results, the order with both);
+ * FALSE with a sentence, to be freed, where it does not. For tests. */
+gboolean work_check (Work *w, char **why);
+
+/* ---- the passes, in the order of the table ------------------------------ */
+void work_share_common (Work *w);
+void work_fold_transposes (Work *w);
+void work_fold_constants (Work *w);
+void work_find_views (Work *w);
+void work_copy_state_outputs (Work *w);
 void work_move_relus (Work *w);
-
-/* plan-again.c: what is cheap is made a second time for the backward pass instead of being kept. */
+void work_fuse_epilogues (Work *w);
+void work_fuse_norms (Work *w);
+void work_absorb_casts (Work *w);
+void work_widen_results (Work *w);
+void work_fuse_chains (Work *w);
 void work_make_again (Work *w);
 
-/* plan-cast.c: conversions that loads, stores and products make on the way. */
-void work_settle_casts (Work *w);
-
-/* plan-place.c: devices, layouts, copies, kernels, and the schedule. Where something cannot be done the fault is noted
- * and the rest goes on, so that all faults are found at once; FALSE then, with the first of them. */
-gboolean work_place (Work *w, GError **error);
+/* plan-place.c: devices, layouts, copies and kernels. Where something cannot be done the fault is noted and the rest
+ * goes on, so that all faults are found at once; the first of them is the error. */
+void work_place (Work *w);
+void work_schedule (Work *w);
 
 /* plan-memory.c: liveness, in-place, offsets. */
 void work_assign_memory (Work *w);
+/* The bytes of a device's arena. */
+gsize work_arena (Work *w, guint device);
 
 /* The kernel call that one program instruction is on its own, as both the unfused plan and the eager executor
  * make it. FALSE for an alias, which needs no kernel. attrs_store keeps an element-wise primitive's attributes. */

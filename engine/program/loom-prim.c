@@ -4,11 +4,12 @@
 #include "engine/program/loom-prim.h"
 #include "engine/program/prim-private.h"
 
+#include <math.h>
+
 static const LoomPrim *const *const families[]
-    = { loom_prims_elementwise, loom_prims_reduce,  loom_prims_matmul, loom_prims_conv,
-        loom_prims_pool,        loom_prims_softmax, loom_prims_loss,   loom_prims_norm,
-        loom_prims_gather, loom_prims_index,      loom_prims_shape,   loom_prims_source, loom_prims_update,
-        loom_prims_custom, loom_prims_linalg };
+    = { loom_prims_elementwise, loom_prims_reduce, loom_prims_matmul, loom_prims_conv,   loom_prims_pool,
+        loom_prims_softmax,     loom_prims_loss,   loom_prims_norm,   loom_prims_gather, loom_prims_index,
+        loom_prims_shape,       loom_prims_source, loom_prims_update, loom_prims_custom, loom_prims_linalg };
 
 static GPtrArray *all;
 static GHashTable *by_name;
@@ -65,7 +66,7 @@ loom_desc_make (LoomDType dtype, int rank, const gint64 *dims)
 gboolean
 loom_desc_same_shape (const LoomTensorDesc *a, const LoomTensorDesc *b)
 {
-  return a->rank == b->rank && memcmp (a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0;
+  return a->rank == b->rank && loom_same_ints (a->rank, a->dim, b->dim);
 }
 
 gboolean
@@ -129,6 +130,47 @@ loom_prim_refuse (char **why, const char *format, ...)
   *why = g_strdup_vprintf (format, args);
   va_end (args);
   return FALSE;
+}
+
+gboolean
+loom_prim_same_attrs (const LoomPrim *prim, const void *a, const void *b)
+{
+  if (prim->attrs_size == 0)
+    return TRUE;
+  return prim->equal != NULL && prim->equal (a, b);
+}
+
+gboolean
+loom_same_number (double a, double b)
+{
+  return a == b ? signbit (a) == signbit (b) : isnan (a) && isnan (b);
+}
+
+gboolean
+loom_same_dims (const LoomDims *a, const LoomDims *b)
+{
+  return a->rank == b->rank && loom_same_ints (a->rank, a->dim, b->dim);
+}
+
+gboolean
+loom_same_ints (int n, const gint64 *a, const gint64 *b)
+{
+  for (int i = 0; i < n; i++)
+    if (a[i] != b[i])
+      return FALSE;
+  return TRUE;
+}
+
+guint
+loom_hash_int (guint hash, guint64 value)
+{
+  return hash * 31 + (guint)(value ^ value >> 32);
+}
+
+guint
+loom_hash_number (guint hash, double value)
+{
+  return loom_hash_int (hash, g_double_hash (&value));
 }
 
 gboolean

@@ -15,14 +15,32 @@ typedef enum
   LOOM_TIER_COMPOSITE
 } LoomTier;
 
-/* How the planner may treat it. */
+/* What passes need to know of a primitive, so that none of them knows one by its name. */
 typedef enum
 {
   LOOM_PRIM_ELEMENTWISE = 1 << 0, /* has .scalar; fusable */
-  LOOM_PRIM_ALIAS = 1 << 1,       /* reshape: same bytes in plain layout, no kernel */
-  LOOM_PRIM_RANDOM = 1 << 2,
-  LOOM_PRIM_UPDATE = 1 << 3 /* results lie at operands' addresses: optimiser steps */
+  LOOM_PRIM_RANDOM = 1 << 1,
+  LOOM_PRIM_CONVERTS = 1 << 2,  /* the result is operand 0 in the result's type, and nothing else happens */
+  LOOM_PRIM_REARRANGES = 1 << 3 /* each element of the result is one of operand 0 */
 } LoomPrimFlags;
+
+/* Whether the result is another view of operand 0's bytes, in plain layout. */
+typedef enum
+{
+  LOOM_VIEW_NEVER,
+  LOOM_VIEW_WHERE_EQUAL, /* where both have one type and equally many elements; elsewhere a kernel makes it */
+  LOOM_VIEW_ALWAYS       /* there is no kernel; what else it names is there for its gradient */
+} LoomView;
+
+/* In which type mixed precision computes it (program-precision.c). */
+typedef enum
+{
+  LOOM_PRECISION_FOLLOW, /* that of its operands: a longer formula in f32, all else in their type where they have one */
+  LOOM_PRECISION_SHORT,  /* its first two operands go down; a bias stays as it is */
+  LOOM_PRECISION_WIDE,   /* every operand goes up */
+  LOOM_PRECISION_NORM, /* the first operand stays as it is, the rest goes up: statistics and scale are f32 beside it */
+  LOOM_PRECISION_ONCE  /* element-wise: the result is an operand, or is rounded once, and so is its gradient */
+} LoomPrecision;
 
 /* What gradient() works with. in/out are the instruction's operands and results, grad the cotangents of its
  * results (0 where none arrives); it stores operand cotangents in in_grad (0 leaves zero). needed[i] tells which
@@ -58,7 +76,23 @@ struct _LoomPrim
   char *(*describe) (const void *attrs);
   /* Floating-point operations of one call; NULL means one per output element. */
   double (*flops) (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out);
+  LoomPrecision precision;
+  LoomView view;
+  /* Bit i: operand or result i is a batch of images where it has rank 4, and may lie in the image layout. */
+  guint32 image_in, image_out;
+  /* Whether attributes mean the same call. NULL: there are none, or two calls are never the same. */
+  gboolean (*equal) (const void *a, const void *b);
+  /* Of attributes, for primitives that often differ in nothing else; equal ones have one hash. May be NULL. */
+  guint (*hash) (const void *attrs);
+  /* Every element is this number, which the attributes alone tell. NULL where they do not. */
+  double (*constant) (const void *attrs);
+  /* The operand whose place a result takes, for those that work in place (an optimiser's step): a result lies at its
+   * address, and nobody may read the operand afterwards. NULL: results have places of their own. */
+  guint (*updates) (const void *attrs, guint result);
 };
+
+/* Whether two calls of it with these attributes are the same: shared attributes, equal ones, or none. */
+gboolean loom_prim_same_attrs (const LoomPrim *prim, const void *a, const void *b);
 
 /* ---- attributes -------------------------------------------------------
  *
@@ -132,8 +166,8 @@ typedef struct
 
 /* A straight-line program of scalars that somebody wrote as formulas: registers 0 … n_in-1 are inputs, register
  * n_in + k is the result of step k. Unlike LoomElementwiseAttrs it is no kernel's: it is emitted as primitives. */
-#define LOOM_FORMULA_MAX_IN 16
-#define LOOM_FORMULA_MAX_OUT 16
+#define LOOM_FORMULA_MAX_IN    16
+#define LOOM_FORMULA_MAX_OUT   16
 #define LOOM_FORMULA_MAX_STEPS 192
 
 typedef struct
@@ -146,8 +180,8 @@ typedef struct
 /* Whether a register holds bools: a comparison, or what “and” and “or” make of two. Inputs are floats. */
 gboolean loom_formula_is_bool (const LoomFormula *formula, guint reg);
 /* Emits it on the given inputs, which are floats, with constants of the given type, and fills out[0 … n_out-1]. */
-void loom_formula_emit (LoomProgram *p, const LoomFormula *formula, LoomDType dtype, const LoomValue *in,
-                        LoomValue *out);
+void
+loom_formula_emit (LoomProgram *p, const LoomFormula *formula, LoomDType dtype, const LoomValue *in, LoomValue *out);
 
 /* custom_gradient: y, x…, saved… → y, the first operand under a gradient of the user's own. `backward` takes the
  * cotangent of y, the n_inputs x, the saved values in their order and y itself last, and gives the cotangent of each
@@ -184,8 +218,7 @@ loom_pad (LoomProgram *p, LoomValue a, const gint64 *start, const gint64 *step, 
 LoomValue loom_concat (LoomProgram *p, guint n, const LoomValue *parts, int axis);
 /* Along an axis by index, see LoomGatherAttrs and LoomScatterAttrs; base and src have one type. */
 LoomValue loom_gather (LoomProgram *p, LoomValue x, LoomValue index, int axis);
-LoomValue
-loom_scatter (LoomProgram *p, LoomValue base, LoomValue index, LoomValue src, int axis, LoomScatterMode mode);
+LoomValue loom_scatter (LoomProgram *p, LoomValue base, LoomValue index, LoomValue src, int axis, LoomScatterMode mode);
 /* Sorted along an axis; where (may be NULL) receives the positions. */
 LoomValue loom_sort (LoomProgram *p, LoomValue x, int axis, gboolean descending, LoomValue *where);
 LoomValue loom_cumsum (LoomProgram *p, LoomValue x, int axis, gboolean exclusive, gboolean reverse);

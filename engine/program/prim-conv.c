@@ -322,6 +322,18 @@ flops_weight_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, cons
   return 2.0 * (double)loom_desc_count (&in[0]) * (double)(out[0].dim[1] * out[0].dim[2] * out[0].dim[3]);
 }
 
+static gboolean
+equal_conv2d (const void *a, const void *b)
+{
+  const LoomConv2dTo *x = a, *y = b;
+
+  return loom_same_ints (2, x->kernel.stride, y->kernel.stride) && loom_same_ints (4, x->kernel.pad, y->kernel.pad)
+         && loom_same_ints (2, x->kernel.dilation, y->kernel.dilation) && x->kernel.groups == y->kernel.groups
+         && x->kernel.has_bias == y->kernel.has_bias && x->kernel.act == y->kernel.act
+         && loom_same_ints (2, x->size, y->size);
+}
+
+/* Weights are no images, nor is their gradient. */
 static const LoomPrim conv2d = { .name = "conv2d",
                                  .doc = "Cross-correlation of images with kernels, with an optional bias.",
                                  .tier = LOOM_TIER_COMPOSITE,
@@ -331,7 +343,11 @@ static const LoomPrim conv2d = { .name = "conv2d",
                                  .gradient = gradient_conv2d,
                                  .expand = expand_conv2d,
                                  .describe = describe_conv2d,
-                                 .flops = flops_conv2d };
+                                 .flops = flops_conv2d,
+                                 .precision = LOOM_PRECISION_SHORT,
+                                 .image_in = 1 << 0,
+                                 .image_out = 1 << 0,
+                                 .equal = equal_conv2d };
 
 static const LoomPrim input_grad = { .name = "conv2d_input_grad",
                                      .doc = "What a convolution's input is told by its result's gradient.",
@@ -342,7 +358,11 @@ static const LoomPrim input_grad = { .name = "conv2d_input_grad",
                                      .gradient = gradient_input_grad,
                                      .expand = expand_input_grad,
                                      .describe = describe_conv2d,
-                                     .flops = flops_input_grad };
+                                     .flops = flops_input_grad,
+                                     .precision = LOOM_PRECISION_SHORT,
+                                     .image_in = 1 << 0,
+                                     .image_out = 1 << 0,
+                                     .equal = equal_conv2d };
 
 static const LoomPrim weight_grad = { .name = "conv2d_weight_grad",
                                       .doc = "What a convolution's kernel and bias are told by its result's gradient.",
@@ -353,6 +373,8 @@ static const LoomPrim weight_grad = { .name = "conv2d_weight_grad",
                                       .gradient = gradient_weight_grad,
                                       .expand = expand_weight_grad,
                                       .describe = describe_conv2d,
-                                      .flops = flops_weight_grad };
+                                      .flops = flops_weight_grad,
+                                      .image_in = 1 << 0 | 1 << 1,
+                                      .equal = equal_conv2d };
 
 const LoomPrim *const loom_prims_conv[] = { &conv2d, &input_grad, &weight_grad, NULL };

@@ -92,13 +92,38 @@ gradient_custom_gradient (const LoomGradCall *call)
   return TRUE;
 }
 
+static gboolean
+equal_custom_gradient (const void *a, const void *b)
+{
+  const LoomCustomGradientAttrs *x = a, *y = b;
+  const LoomFormula *f = &x->backward, *g = &y->backward;
+
+  if (x->n_inputs != y->n_inputs || f->n_in != g->n_in || f->n_steps != g->n_steps || f->n_out != g->n_out)
+    return FALSE;
+  for (guint i = 0; i < f->n_steps; i++)
+    {
+      const LoomElementwiseStep *s = &f->step[i], *t = &g->step[i];
+
+      if (s->op != t->op || s->round != t->round || (s->op == LOOM_SCALAR_CONST && !loom_same_number (s->imm, t->imm)))
+        return FALSE;
+      for (int k = 0; k < loom_scalar_arity (s->op); k++)
+        if (s->arg[k] != t->arg[k])
+          return FALSE;
+    }
+  for (guint i = 0; i < f->n_out; i++)
+    if (f->out[i] != g->out[i])
+      return FALSE;
+  return TRUE;
+}
+
 static const LoomPrim custom_gradient = { .name = "custom_gradient",
                                           .doc = "The first operand, whose gradient is a formula of the user's.",
                                           .tier = LOOM_TIER_CORE,
-                                          .flags = LOOM_PRIM_ALIAS,
                                           .attrs_size = sizeof (LoomCustomGradientAttrs),
                                           .max_out = 1,
                                           .infer = infer_custom_gradient,
-                                          .gradient = gradient_custom_gradient };
+                                          .gradient = gradient_custom_gradient,
+                                          .view = LOOM_VIEW_ALWAYS,
+                                          .equal = equal_custom_gradient };
 
 const LoomPrim *const loom_prims_custom[] = { &custom_gradient, NULL };

@@ -20,9 +20,9 @@ loom_value_is_fill (const LoomProgram *p, LoomValue v, double *value)
   if (info->producer == G_MAXUINT)
     return FALSE;
   instr = loom_program_instr (p, info->producer);
-  if (!g_str_equal (instr->prim->name, "fill"))
+  if (instr->prim->constant == NULL)
     return FALSE;
-  *value = ((const LoomFillTo *)instr->attrs)->kernel.value;
+  *value = instr->prim->constant (instr->attrs);
   return TRUE;
 }
 

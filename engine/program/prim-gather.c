@@ -82,6 +82,14 @@ flops_scatter (const void *attrs, guint n_in, const LoomTensorDesc *in, const Lo
   return (double)loom_desc_count (&in[1]);
 }
 
+static gboolean
+equal_scatter (const void *a, const void *b)
+{
+  const LoomScatterTo *x = a, *y = b;
+
+  return x->rows == y->rows;
+}
+
 static const LoomPrim scatter = { .name = "scatter_add_rows",
                                   .doc = "Adds rows into a table of zeros by index.",
                                   .tier = LOOM_TIER_CORE,
@@ -90,6 +98,7 @@ static const LoomPrim scatter = { .name = "scatter_add_rows",
                                   .infer = infer_scatter,
                                   .gradient = gradient_scatter,
                                   .describe = describe_scatter,
-                                  .flops = flops_scatter };
+                                  .flops = flops_scatter,
+                                  .equal = equal_scatter };
 
 const LoomPrim *const loom_prims_gather[] = { &gather, &scatter, NULL };

@@ -70,6 +70,14 @@ gradient_gather (const LoomGradCall *call)
   return TRUE;
 }
 
+static gboolean
+equal_gather (const void *a, const void *b)
+{
+  const LoomGatherAttrs *x = a, *y = b;
+
+  return x->axis == y->axis;
+}
+
 static const LoomPrim gather = { .name = "gather",
                                  .doc = "Elements along an axis by their index.",
                                  .tier = LOOM_TIER_CORE,
@@ -78,7 +86,8 @@ static const LoomPrim gather = { .name = "gather",
                                  .infer = infer_gather,
                                  .gradient = gradient_gather,
                                  .describe = describe_gather,
-                                 .flops = flops_none };
+                                 .flops = flops_none,
+                                 .equal = equal_gather };
 
 LoomValue
 loom_gather (LoomProgram *p, LoomValue x, LoomValue index, int axis)
@@ -185,6 +194,14 @@ flops_scatter (const void *attrs, guint n_in, const LoomTensorDesc *in, const Lo
   return ((const LoomScatterAttrs *)attrs)->mode == LOOM_SCATTER_REPLACE ? 0 : (double)loom_desc_count (&in[2]);
 }
 
+static gboolean
+equal_scatter (const void *a, const void *b)
+{
+  const LoomScatterAttrs *x = a, *y = b;
+
+  return x->axis == y->axis && x->mode == y->mode;
+}
+
 static const LoomPrim scatter = { .name = "scatter",
                                   .doc = "Puts elements into a base, or adds them there, along an axis by index.",
                                   .tier = LOOM_TIER_CORE,
@@ -193,7 +210,8 @@ static const LoomPrim scatter = { .name = "scatter",
                                   .infer = infer_scatter,
                                   .gradient = gradient_scatter,
                                   .describe = describe_scatter,
-                                  .flops = flops_scatter };
+                                  .flops = flops_scatter,
+                                  .equal = equal_scatter };
 
 LoomValue
 loom_scatter (LoomProgram *p, LoomValue base, LoomValue index, LoomValue src, int axis, LoomScatterMode mode)
@@ -247,6 +265,14 @@ flops_sort (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
   return (double)loom_desc_count (&in[0]) * (double)g_bit_storage ((gulong)MAX (n, 1));
 }
 
+static gboolean
+equal_sort (const void *a, const void *b)
+{
+  const LoomSortAttrs *x = a, *y = b;
+
+  return x->axis == y->axis && x->descending == y->descending;
+}
+
 static const LoomPrim sort = { .name = "sort",
                                .doc = "Elements along an axis by size, and where each of them stood.",
                                .tier = LOOM_TIER_CORE,
@@ -255,7 +281,8 @@ static const LoomPrim sort = { .name = "sort",
                                .infer = infer_sort,
                                .gradient = gradient_sort,
                                .describe = describe_sort,
-                               .flops = flops_sort };
+                               .flops = flops_sort,
+                               .equal = equal_sort };
 
 LoomValue
 loom_sort (LoomProgram *p, LoomValue x, int axis, gboolean descending, LoomValue *where)
@@ -301,6 +328,14 @@ describe_cumsum (const void *attrs)
   return g_strdup_printf ("axis=%d%s%s", a->axis, a->exclusive ? " exclusive" : "", a->reverse ? " reverse" : "");
 }
 
+static gboolean
+equal_cumsum (const void *a, const void *b)
+{
+  const LoomCumsumAttrs *x = a, *y = b;
+
+  return x->axis == y->axis && x->exclusive == y->exclusive && x->reverse == y->reverse;
+}
+
 static const LoomPrim cumsum = { .name = "cumsum",
                                  .doc = "Running sums along an axis.",
                                  .tier = LOOM_TIER_CORE,
@@ -308,7 +343,9 @@ static const LoomPrim cumsum = { .name = "cumsum",
                                  .max_out = 1,
                                  .infer = infer_cumsum,
                                  .gradient = gradient_cumsum,
-                                 .describe = describe_cumsum };
+                                 .describe = describe_cumsum,
+                                 .precision = LOOM_PRECISION_WIDE,
+                                 .equal = equal_cumsum };
 
 LoomValue
 loom_cumsum (LoomProgram *p, LoomValue x, int axis, gboolean exclusive, gboolean reverse)

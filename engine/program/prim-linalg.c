@@ -278,6 +278,22 @@ static const LoomPrim cholesky = { .name = "cholesky",
                                    .gradient = gradient_cholesky,
                                    .flops = flops_cubic };
 
+static gboolean
+equal_triangular (const void *a, const void *b)
+{
+  const LoomTriangularSolveAttrs *x = a, *y = b;
+
+  return x->upper == y->upper && x->transpose == y->transpose && x->unitriangular == y->unitriangular;
+}
+
+static gboolean
+equal_solve (const void *a, const void *b)
+{
+  const LoomSolveAttrs *x = a, *y = b;
+
+  return x->transpose == y->transpose;
+}
+
 static const LoomPrim triangular = { .name = "triangular_solve",
                                      .doc = "X of A X = B, where A is a triangle.",
                                      .tier = LOOM_TIER_CORE,
@@ -286,7 +302,8 @@ static const LoomPrim triangular = { .name = "triangular_solve",
                                      .infer = infer_triangular,
                                      .gradient = gradient_triangular,
                                      .describe = describe_triangular,
-                                     .flops = flops_cubic };
+                                     .flops = flops_cubic,
+                                     .equal = equal_triangular };
 
 static const LoomPrim solve = { .name = "solve",
                                 .doc = "X of A X = B.",
@@ -296,7 +313,8 @@ static const LoomPrim solve = { .name = "solve",
                                 .infer = infer_solve,
                                 .gradient = gradient_solve,
                                 .describe = describe_solve,
-                                .flops = flops_cubic };
+                                .flops = flops_cubic,
+                                .equal = equal_solve };
 
 static const LoomPrim det = { .name = "det",
                               .doc = "The determinant.",

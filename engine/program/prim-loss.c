@@ -157,6 +157,14 @@ flops_cross_entropy (const void *attrs, guint n_in, const LoomTensorDesc *in, co
   return 4.0 * (double)loom_desc_count (&in[0]);
 }
 
+static gboolean
+equal_cross_entropy (const void *a, const void *b)
+{
+  const LoomCrossEntropyAttrs *x = a, *y = b;
+
+  return x->ignore_index == y->ignore_index;
+}
+
 static const LoomPrim cross_entropy = { .name = "cross_entropy",
                                         .doc = "-log softmax of the target's class, and log Σ exp, per sample.",
                                         .tier = LOOM_TIER_COMPOSITE,
@@ -166,7 +174,9 @@ static const LoomPrim cross_entropy = { .name = "cross_entropy",
                                         .gradient = gradient_cross_entropy,
                                         .expand = expand_cross_entropy,
                                         .describe = describe_cross_entropy,
-                                        .flops = flops_cross_entropy };
+                                        .flops = flops_cross_entropy,
+                                        .precision = LOOM_PRECISION_WIDE,
+                                        .equal = equal_cross_entropy };
 
 static const LoomPrim cross_entropy_grad = { .name = "cross_entropy_grad",
                                              .doc = "(softmax - onehot)·g",
@@ -176,6 +186,7 @@ static const LoomPrim cross_entropy_grad = { .name = "cross_entropy_grad",
                                              .infer = infer_cross_entropy_grad,
                                              .expand = expand_cross_entropy_grad,
                                              .describe = describe_cross_entropy,
-                                             .flops = flops_cross_entropy };
+                                             .flops = flops_cross_entropy,
+                                             .equal = equal_cross_entropy };
 
 const LoomPrim *const loom_prims_loss[] = { &cross_entropy, &cross_entropy_grad, NULL };

@@ -92,6 +92,14 @@ flops_matmul (const void *attrs, guint n_in, const LoomTensorDesc *in, const Loo
   return 2.0 * (double)loom_desc_count (&out[0]) * (double)in[0].dim[in[0].rank - (a->trans_a ? 2 : 1)];
 }
 
+static gboolean
+equal_matmul (const void *a, const void *b)
+{
+  const LoomMatmulAttrs *x = a, *y = b;
+
+  return x->trans_a == y->trans_a && x->trans_b == y->trans_b && x->has_bias == y->has_bias && x->act == y->act;
+}
+
 static const LoomPrim matmul = { .name = "matmul",
                                  .doc = "Matrix product over the last two axes, with an optional bias.",
                                  .tier = LOOM_TIER_CORE,
@@ -100,6 +108,8 @@ static const LoomPrim matmul = { .name = "matmul",
                                  .infer = infer_matmul,
                                  .gradient = gradient_matmul,
                                  .describe = describe_matmul,
-                                 .flops = flops_matmul };
+                                 .flops = flops_matmul,
+                                 .precision = LOOM_PRECISION_SHORT,
+                                 .equal = equal_matmul };
 
 const LoomPrim *const loom_prims_matmul[] = { &matmul, NULL };

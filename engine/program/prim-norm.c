@@ -113,6 +113,28 @@ infer_batch_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomT
   return infer_norm_grad (attrs, TRUE, n_in, in, out, n_out, why);
 }
 
+/* x, mean, var, weight, bias → y */
+static gboolean
+infer_batch_apply (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
+                   char **why)
+{
+  const LoomNormAttrs *a = attrs;
+  Norm n;
+
+  if (!loom_prim_arity (n_in, 5, why))
+    return FALSE;
+  if (!loom_dtype_is_float (in[0].dtype) || in[0].rank < 2)
+    return loom_prim_refuse (why, "cannot normalise rank %d", in[0].rank);
+  n = layout_of (&in[0], a, TRUE);
+  if (in[1].rank != n.stat_rank || in[2].rank != n.stat_rank)
+    return loom_prim_refuse (why, "x and the statistics do not fit");
+  if (!check_scale (&n, &in[3], a->affine, why) || !check_scale (&n, &in[4], a->affine, why))
+    return FALSE;
+  out[0] = in[0];
+  *n_out = 1;
+  return TRUE;
+}
+
 static gboolean
 infer_layer (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
 {
@@ -265,6 +287,21 @@ expand_batch_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, 
 }
 
 static void
+expand_batch_apply (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
+{
+  const LoomNormAttrs *a = instr->attrs;
+  LoomTensorDesc x = *value_desc (p, in[0]);
+  Norm n = layout_of (&x, a, TRUE);
+  LoomValue mean = loom_reshape (p, in[1], x.rank, n.stat_wide), var = loom_reshape (p, in[2], x.rank, n.stat_wide);
+  LoomValue rstd = loom_unary (p, LOOM_SCALAR_RSQRT, ADD (var, loom_const (p, x.dtype, a->eps)));
+
+  out[0] = MUL (SUB (in[0], mean), rstd);
+  if (a->affine)
+    out[0] = ADD (MUL (out[0], loom_reshape (p, in[3], x.rank, n.scale_wide)),
+                  loom_reshape (p, in[4], x.rank, n.scale_wide));
+}
+
+static void
 expand_layer (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
 {
   expand_norm (p, instr, in, out, FALSE);
@@ -292,7 +329,15 @@ flops_norm (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
   return 8.0 * (double)loom_desc_count (&out[0]);
 }
 
-#define PRIM(variable, id, text, results, inference, rule, expansion)                                                  \
+static gboolean
+equal_norm (const void *a, const void *b)
+{
+  const LoomNormAttrs *x = a, *y = b;
+
+  return loom_same_number (x->eps, y->eps) && x->axes == y->axes && x->affine == y->affine && x->act == y->act;
+}
+
+#define PRIM(variable, id, text, results, inference, rule, expansion, rule_of_type, images_in, images_out)             \
   static const LoomPrim variable = { .name = id,                                                                       \
                                      .doc = text,                                                                      \
                                      .tier = LOOM_TIER_COMPOSITE,                                                      \
@@ -302,13 +347,22 @@ flops_norm (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
                                      .gradient = rule,                                                                 \
                                      .expand = expansion,                                                              \
                                      .describe = describe_norm,                                                        \
-                                     .flops = flops_norm };
+                                     .flops = flops_norm,                                                              \
+                                     .precision = LOOM_PRECISION_##rule_of_type,                                       \
+                                     .image_in = images_in,                                                            \
+                                     .image_out = images_out,                                                          \
+                                     .equal = equal_norm };
 
 PRIM (batch_norm, "batch_norm", "Each channel to mean 0 and variance 1 over the batch; also mean and variance.", 3,
-      infer_batch, gradient_batch, expand_batch)
-PRIM (batch_norm_grad, "batch_norm_grad", "The gradient of batch_norm.", 3, infer_batch_grad, NULL, expand_batch_grad)
+      infer_batch, gradient_batch, expand_batch, NORM, 1 << 0, 1 << 0)
+PRIM (batch_norm_grad, "batch_norm_grad", "The gradient of batch_norm.", 3, infer_batch_grad, NULL, expand_batch_grad,
+      FOLLOW, 1 << 0 | 1 << 1, 1 << 0)
+PRIM (batch_norm_apply, "batch_norm_apply", "What batch_norm gives, from statistics that are known.", 1,
+      infer_batch_apply, NULL, expand_batch_apply, NORM, 1 << 0, 1 << 0)
 PRIM (layer_norm, "layer_norm", "Each sample to mean 0 and variance 1 over its last axes; also mean and 1/deviation.",
-      3, infer_layer, gradient_layer, expand_layer)
-PRIM (layer_norm_grad, "layer_norm_grad", "The gradient of layer_norm.", 3, infer_layer_grad, NULL, expand_layer_grad)
+      3, infer_layer, gradient_layer, expand_layer, NORM, 0, 0)
+PRIM (layer_norm_grad, "layer_norm_grad", "The gradient of layer_norm.", 3, infer_layer_grad, NULL, expand_layer_grad,
+      FOLLOW, 0, 0)
 
-const LoomPrim *const loom_prims_norm[] = { &batch_norm, &batch_norm_grad, &layer_norm, &layer_norm_grad, NULL };
+const LoomPrim *const loom_prims_norm[]
+    = { &batch_norm, &batch_norm_grad, &batch_norm_apply, &layer_norm, &layer_norm_grad, NULL };

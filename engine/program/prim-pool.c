@@ -230,6 +230,18 @@ flops_pool (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomT
   return (double)MIN (loom_desc_count (&in[0]), loom_desc_count (&out[0])) * (double)(a->kernel[0] * a->kernel[1]);
 }
 
+static gboolean
+equal_pool (const void *a, const void *b)
+{
+  const LoomPool2dTo *x = a, *y = b;
+
+  return loom_same_ints (2, x->kernel.kernel, y->kernel.kernel)
+         && loom_same_ints (2, x->kernel.stride, y->kernel.stride) && loom_same_ints (2, x->kernel.pad, y->kernel.pad)
+         && loom_same_ints (2, x->kernel.dilation, y->kernel.dilation)
+         && x->kernel.count_include_pad == y->kernel.count_include_pad && x->kernel.divisor == y->kernel.divisor
+         && loom_same_ints (2, x->size, y->size);
+}
+
 static const LoomPrim max_pool = { .name = "max_pool2d",
                                    .doc = "The largest element of each window, and where it was.",
                                    .tier = LOOM_TIER_COMPOSITE,
@@ -239,7 +251,10 @@ static const LoomPrim max_pool = { .name = "max_pool2d",
                                    .gradient = gradient_max,
                                    .expand = expand_max,
                                    .describe = describe_pool,
-                                   .flops = flops_pool };
+                                   .flops = flops_pool,
+                                   .image_in = 1 << 0,
+                                   .image_out = 1 << 0 | 1 << 1,
+                                   .equal = equal_pool };
 
 static const LoomPrim max_pool_grad = { .name = "max_pool2d_grad",
                                         .doc = "Gives each window's gradient to its winner.",
@@ -249,7 +264,10 @@ static const LoomPrim max_pool_grad = { .name = "max_pool2d_grad",
                                         .infer = infer_max_grad,
                                         .expand = expand_max_grad,
                                         .describe = describe_pool,
-                                        .flops = flops_pool };
+                                        .flops = flops_pool,
+                                        .image_in = 1 << 0 | 1 << 1,
+                                        .image_out = 1 << 0,
+                                        .equal = equal_pool };
 
 static const LoomPrim avg_pool = { .name = "avg_pool2d",
                                    .doc = "The mean of each window.",
@@ -260,7 +278,10 @@ static const LoomPrim avg_pool = { .name = "avg_pool2d",
                                    .gradient = gradient_avg,
                                    .expand = expand_avg,
                                    .describe = describe_pool,
-                                   .flops = flops_pool };
+                                   .flops = flops_pool,
+                                   .image_in = 1 << 0,
+                                   .image_out = 1 << 0,
+                                   .equal = equal_pool };
 
 static const LoomPrim avg_pool_grad = { .name = "avg_pool2d_grad",
                                         .doc = "Shares each window's gradient among its places.",
@@ -271,6 +292,9 @@ static const LoomPrim avg_pool_grad = { .name = "avg_pool2d_grad",
                                         .gradient = gradient_avg_grad,
                                         .expand = expand_avg_grad,
                                         .describe = describe_pool,
-                                        .flops = flops_pool };
+                                        .flops = flops_pool,
+                                        .image_in = 1 << 0,
+                                        .image_out = 1 << 0,
+                                        .equal = equal_pool };
 
 const LoomPrim *const loom_prims_pool[] = { &max_pool, &max_pool_grad, &avg_pool, &avg_pool_grad, NULL };

@@ -96,6 +96,14 @@ flops_reduce (const void *attrs, guint n_in, const LoomTensorDesc *in, const Loo
   return (double)loom_desc_count (&in[0]);
 }
 
+static gboolean
+equal_reduce (const void *a, const void *b)
+{
+  const LoomReduceAttrs *x = a, *y = b;
+
+  return x->op == y->op && x->axes == y->axes;
+}
+
 static const LoomPrim reduce = { .name = "reduce",
                                  .doc = "Sum, largest, smallest or product along axes.",
                                  .tier = LOOM_TIER_CORE,
@@ -104,7 +112,9 @@ static const LoomPrim reduce = { .name = "reduce",
                                  .infer = infer_reduce,
                                  .gradient = gradient_reduce,
                                  .describe = describe_reduce,
-                                 .flops = flops_reduce };
+                                 .flops = flops_reduce,
+                                 .precision = LOOM_PRECISION_WIDE,
+                                 .equal = equal_reduce };
 
 static gboolean
 infer_argreduce (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -132,6 +142,14 @@ describe_argreduce (const void *attrs)
   return g_strdup_printf ("%s axis=%d", a->largest ? "max" : "min", a->axis);
 }
 
+static gboolean
+equal_argreduce (const void *a, const void *b)
+{
+  const LoomArgReduceAttrs *x = a, *y = b;
+
+  return x->largest == y->largest && x->axis == y->axis;
+}
+
 static const LoomPrim argreduce = { .name = "argreduce",
                                     .doc = "First position of the largest or smallest element along an axis.",
                                     .tier = LOOM_TIER_CORE,
@@ -140,6 +158,7 @@ static const LoomPrim argreduce = { .name = "argreduce",
                                     .infer = infer_argreduce,
                                     .gradient_is_zero = TRUE,
                                     .describe = describe_argreduce,
-                                    .flops = flops_reduce };
+                                    .flops = flops_reduce,
+                                    .equal = equal_argreduce };
 
 const LoomPrim *const loom_prims_reduce[] = { &reduce, &argreduce, NULL };

@@ -44,15 +44,23 @@ gradient_reshape (const LoomGradCall *call)
   return TRUE;
 }
 
+static gboolean
+equal_dims (const void *a, const void *b)
+{
+  return loom_same_dims (a, b);
+}
+
 static const LoomPrim reshape = { .name = "reshape",
                                   .doc = "The same elements in the same order under another shape.",
                                   .tier = LOOM_TIER_CORE,
-                                  .flags = LOOM_PRIM_ALIAS,
+                                  .flags = LOOM_PRIM_REARRANGES,
                                   .attrs_size = sizeof (LoomDims),
                                   .max_out = 1,
                                   .infer = infer_reshape,
                                   .gradient = gradient_reshape,
-                                  .describe = describe_dims };
+                                  .describe = describe_dims,
+                                  .view = LOOM_VIEW_ALWAYS,
+                                  .equal = equal_dims };
 
 /* ---- detach ----------------------------------------------------------- */
 
@@ -69,10 +77,10 @@ infer_detach (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
 static const LoomPrim detach = { .name = "detach",
                                  .doc = "The same value, which no gradient passes.",
                                  .tier = LOOM_TIER_CORE,
-                                 .flags = LOOM_PRIM_ALIAS,
                                  .max_out = 1,
                                  .infer = infer_detach,
-                                 .gradient_is_zero = TRUE };
+                                 .gradient_is_zero = TRUE,
+                                 .view = LOOM_VIEW_ALWAYS };
 
 /* ---- expand ----------------------------------------------------------- */
 
@@ -110,7 +118,10 @@ static const LoomPrim expand = { .name = "expand",
                                  .max_out = 1,
                                  .infer = infer_expand,
                                  .gradient = gradient_expand,
-                                 .describe = describe_dims };
+                                 .describe = describe_dims,
+                                 .flags = LOOM_PRIM_REARRANGES,
+                                 .view = LOOM_VIEW_WHERE_EQUAL,
+                                 .equal = equal_dims };
 
 /* ---- permute ---------------------------------------------------------- */
 
@@ -164,6 +175,17 @@ describe_permute (const void *attrs)
   return loom_ints_to_string (rank, perm);
 }
 
+static gboolean
+equal_permute (const void *a, const void *b)
+{
+  const LoomPermuteAttrs *x = a, *y = b;
+
+  for (int i = 0; i < LOOM_MAX_RANK; i++)
+    if (x->perm[i] != y->perm[i])
+      return FALSE;
+  return TRUE;
+}
+
 static const LoomPrim permute = { .name = "permute",
                                   .doc = "Axes in another order.",
                                   .tier = LOOM_TIER_CORE,
@@ -171,7 +193,9 @@ static const LoomPrim permute = { .name = "permute",
                                   .max_out = 1,
                                   .infer = infer_permute,
                                   .gradient = gradient_permute,
-                                  .describe = describe_permute };
+                                  .describe = describe_permute,
+                                  .flags = LOOM_PRIM_REARRANGES,
+                                  .equal = equal_permute };
 
 /* ---- slice and pad: each the other's gradient --------------------------- */
 
@@ -223,6 +247,27 @@ describe_slice (const void *attrs)
   return g_strdup_printf ("start=%s step=%s", start, step);
 }
 
+static gboolean
+equal_slice (const void *a, const void *b)
+{
+  const LoomSliceTo *x = a, *y = b;
+
+  return loom_same_dims (&x->to, &y->to) && loom_same_ints (x->to.rank, x->kernel.start, y->kernel.start)
+         && loom_same_ints (x->to.rank, x->kernel.step, y->kernel.step);
+}
+
+/* A sequence is taken apart into slices that differ in their start alone. */
+static guint
+hash_slice (const void *attrs)
+{
+  const LoomSliceTo *a = attrs;
+  guint hash = 0;
+
+  for (int i = 0; i < a->to.rank; i++)
+    hash = loom_hash_int (hash, (guint64)a->kernel.start[i]);
+  return hash;
+}
+
 static const LoomPrim slice = { .name = "slice",
                                 .doc = "A regular part of a tensor.",
                                 .tier = LOOM_TIER_CORE,
@@ -230,7 +275,9 @@ static const LoomPrim slice = { .name = "slice",
                                 .max_out = 1,
                                 .infer = infer_slice,
                                 .gradient = gradient_slice,
-                                .describe = describe_slice };
+                                .describe = describe_slice,
+                                .equal = equal_slice,
+                                .hash = hash_slice };
 
 static gboolean
 infer_pad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -271,6 +318,16 @@ describe_pad (const void *attrs)
   return g_strdup_printf ("start=%s step=%s value=%g", start, step, a->kernel.value);
 }
 
+static gboolean
+equal_pad (const void *a, const void *b)
+{
+  const LoomPadTo *x = a, *y = b;
+
+  return loom_same_dims (&x->to, &y->to) && loom_same_ints (x->to.rank, x->kernel.start, y->kernel.start)
+         && loom_same_ints (x->to.rank, x->kernel.step, y->kernel.step)
+         && loom_same_number (x->kernel.value, y->kernel.value);
+}
+
 static const LoomPrim pad = { .name = "pad",
                               .doc = "A tensor placed into a larger one.",
                               .tier = LOOM_TIER_CORE,
@@ -278,7 +335,8 @@ static const LoomPrim pad = { .name = "pad",
                               .max_out = 1,
                               .infer = infer_pad,
                               .gradient = gradient_pad,
-                              .describe = describe_pad };
+                              .describe = describe_pad,
+                              .equal = equal_pad };
 
 /* ---- concat ----------------------------------------------------------- */
 
@@ -333,6 +391,14 @@ describe_concat (const void *attrs)
   return g_strdup_printf ("axis=%d", ((const LoomConcatAttrs *)attrs)->axis);
 }
 
+static gboolean
+equal_concat (const void *a, const void *b)
+{
+  const LoomConcatAttrs *x = a, *y = b;
+
+  return x->axis == y->axis;
+}
+
 static const LoomPrim concat = { .name = "concat",
                                  .doc = "Tensors one after the other along an axis.",
                                  .tier = LOOM_TIER_CORE,
@@ -340,7 +406,8 @@ static const LoomPrim concat = { .name = "concat",
                                  .max_out = 1,
                                  .infer = infer_concat,
                                  .gradient = gradient_concat,
-                                 .describe = describe_concat };
+                                 .describe = describe_concat,
+                                 .equal = equal_concat };
 
 /* ---- copy ------------------------------------------------------------- */
 
@@ -368,6 +435,14 @@ describe_copy (const void *attrs)
   return g_strdup_printf ("to=%s", loom_dtype_name (((const LoomCopyTo *)attrs)->dtype));
 }
 
+static gboolean
+equal_copy (const void *a, const void *b)
+{
+  const LoomCopyTo *x = a, *y = b;
+
+  return x->dtype == y->dtype;
+}
+
 static const LoomPrim copy = { .name = "copy",
                                .doc = "The same values in another element type.",
                                .tier = LOOM_TIER_CORE,
@@ -375,6 +450,9 @@ static const LoomPrim copy = { .name = "copy",
                                .max_out = 1,
                                .infer = infer_copy,
                                .gradient = gradient_copy,
-                               .describe = describe_copy };
+                               .describe = describe_copy,
+                               .flags = LOOM_PRIM_CONVERTS,
+                               .view = LOOM_VIEW_WHERE_EQUAL,
+                               .equal = equal_copy };
 
 const LoomPrim *const loom_prims_shape[] = { &reshape, &detach, &expand, &permute, &slice, &pad, &concat, &copy, NULL };

@@ -84,6 +84,14 @@ flops_softmax (const void *attrs, guint n_in, const LoomTensorDesc *in, const Lo
   return 5.0 * (double)loom_desc_count (&in[0]);
 }
 
+static gboolean
+equal_softmax (const void *a, const void *b)
+{
+  const LoomSoftmaxAttrs *x = a, *y = b;
+
+  return x->axis == y->axis && x->log == y->log;
+}
+
 static const LoomPrim softmax = { .name = "softmax",
                                   .doc = "Exponentials scaled to a sum of 1 along an axis, or their logarithms.",
                                   .tier = LOOM_TIER_COMPOSITE,
@@ -93,7 +101,9 @@ static const LoomPrim softmax = { .name = "softmax",
                                   .gradient = gradient_softmax,
                                   .expand = expand_softmax,
                                   .describe = describe_softmax,
-                                  .flops = flops_softmax };
+                                  .flops = flops_softmax,
+                                  .precision = LOOM_PRECISION_WIDE,
+                                  .equal = equal_softmax };
 
 static const LoomPrim softmax_grad = { .name = "softmax_grad",
                                        .doc = "The gradient of softmax from its result.",
@@ -103,6 +113,7 @@ static const LoomPrim softmax_grad = { .name = "softmax_grad",
                                        .infer = infer_softmax_grad,
                                        .expand = expand_softmax_grad,
                                        .describe = describe_softmax,
-                                       .flops = flops_softmax };
+                                       .flops = flops_softmax,
+                                       .equal = equal_softmax };
 
 const LoomPrim *const loom_prims_softmax[] = { &softmax, &softmax_grad, NULL };

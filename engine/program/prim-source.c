@@ -20,6 +20,26 @@ describe_fill (const void *attrs)
   return g_strdup_printf ("%.9g", ((const LoomFillTo *)attrs)->kernel.value);
 }
 
+static double
+constant_fill (const void *attrs)
+{
+  return ((const LoomFillTo *)attrs)->kernel.value;
+}
+
+static gboolean
+equal_fill (const void *a, const void *b)
+{
+  const LoomFillTo *x = a, *y = b;
+
+  return x->dtype == y->dtype && loom_same_dims (&x->to, &y->to) && loom_same_number (x->kernel.value, y->kernel.value);
+}
+
+static guint
+hash_fill (const void *attrs)
+{
+  return loom_hash_number (0, constant_fill (attrs));
+}
+
 static const LoomPrim fill = { .name = "fill",
                                .doc = "One constant everywhere.",
                                .tier = LOOM_TIER_CORE,
@@ -27,7 +47,10 @@ static const LoomPrim fill = { .name = "fill",
                                .max_out = 1,
                                .infer = infer_fill,
                                .gradient_is_zero = TRUE,
-                               .describe = describe_fill };
+                               .describe = describe_fill,
+                               .equal = equal_fill,
+                               .hash = hash_fill,
+                               .constant = constant_fill };
 
 static gboolean
 infer_iota (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -51,6 +74,23 @@ describe_iota (const void *attrs)
   return g_strdup_printf ("axis=%d start=%g step=%g", a->kernel.axis, a->kernel.start, a->kernel.step);
 }
 
+static gboolean
+equal_iota (const void *a, const void *b)
+{
+  const LoomIotaTo *x = a, *y = b;
+
+  return x->dtype == y->dtype && loom_same_dims (&x->to, &y->to) && x->kernel.axis == y->kernel.axis
+         && loom_same_number (x->kernel.start, y->kernel.start) && loom_same_number (x->kernel.step, y->kernel.step);
+}
+
+static guint
+hash_iota (const void *attrs)
+{
+  const LoomIotaTo *a = attrs;
+
+  return loom_hash_number (loom_hash_number ((guint)a->kernel.axis, a->kernel.start), a->kernel.step);
+}
+
 static const LoomPrim iota = { .name = "iota",
                                .doc = "Counts along an axis.",
                                .tier = LOOM_TIER_CORE,
@@ -58,7 +98,9 @@ static const LoomPrim iota = { .name = "iota",
                                .max_out = 1,
                                .infer = infer_iota,
                                .gradient_is_zero = TRUE,
-                               .describe = describe_iota };
+                               .describe = describe_iota,
+                               .equal = equal_iota,
+                               .hash = hash_iota };
 
 static gboolean
 infer_random (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -85,6 +127,22 @@ describe_random (const void *attrs)
                           a->dtype == LOOM_I64 ? "whole" : kinds[a->kernel.kind], (guint64)a->kernel.stream);
 }
 
+static gboolean
+equal_random (const void *a, const void *b)
+{
+  const LoomRandomTo *x = a, *y = b;
+
+  return x->dtype == y->dtype && loom_same_dims (&x->to, &y->to) && x->kernel.kind == y->kernel.kind
+         && x->kernel.stream == y->kernel.stream;
+}
+
+/* All of a graph's read the one seed and step. */
+static guint
+hash_random (const void *attrs)
+{
+  return loom_hash_int (0, ((const LoomRandomTo *)attrs)->kernel.stream);
+}
+
 static const LoomPrim random_prim = { .name = "random",
                                       .doc = "Numbers that depend on seed, stream, step and place alone.",
                                       .tier = LOOM_TIER_CORE,
@@ -93,7 +151,9 @@ static const LoomPrim random_prim = { .name = "random",
                                       .max_out = 1,
                                       .infer = infer_random,
                                       .gradient_is_zero = TRUE,
-                                      .describe = describe_random };
+                                      .describe = describe_random,
+                                      .equal = equal_random,
+                                      .hash = hash_random };
 
 static gboolean
 infer_require (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -114,12 +174,21 @@ gradient_require (const LoomGradCall *call)
   return TRUE;
 }
 
+static gboolean
+equal_require (const void *a, const void *b)
+{
+  const LoomRequireAttrs *x = a, *y = b;
+
+  return strncmp (x->what, y->what, sizeof x->what) == 0;
+}
+
 static const LoomPrim require = { .name = "require",
                                   .doc = "The value itself; an error where a condition does not hold.",
                                   .tier = LOOM_TIER_CORE,
                                   .attrs_size = sizeof (LoomRequireAttrs),
                                   .max_out = 1,
                                   .infer = infer_require,
-                                  .gradient = gradient_require };
+                                  .gradient = gradient_require,
+                                  .equal = equal_require };
 
 const LoomPrim *const loom_prims_source[] = { &fill, &iota, &random_prim, &require, NULL };

@@ -34,6 +34,14 @@ flops_per_operand (const void *attrs, guint n_in, const LoomTensorDesc *in, cons
   return sum;
 }
 
+static gboolean
+equal_grad_stats (const void *a, const void *b)
+{
+  const LoomGradStatsAttrs *x = a, *y = b;
+
+  return x->n == y->n;
+}
+
 static const LoomPrim grad_stats = { .name = "grad_stats",
                                      .doc = "Sum of squares of all gradients, and whether all are finite.",
                                      .tier = LOOM_TIER_CORE,
@@ -41,7 +49,8 @@ static const LoomPrim grad_stats = { .name = "grad_stats",
                                      .max_out = 2,
                                      .infer = infer_grad_stats,
                                      .describe = describe_count,
-                                     .flops = flops_per_operand };
+                                     .flops = flops_per_operand,
+                                     .equal = equal_grad_stats };
 
 /* lists: p, g and `states` more of n tensors each, then the scalars; results: p and the states. */
 static gboolean
@@ -74,6 +83,16 @@ infer_step (int n, guint states, guint scalars, guint n_in, const LoomTensorDesc
   return TRUE;
 }
 
+/* Results are p and the states in their order, each at its operand's address; of the operands the gradients stand
+ * between them. Every step's attributes begin with n. */
+static guint
+updates_list (const void *attrs, guint result)
+{
+  guint n = (guint) * (const int *)attrs;
+
+  return result < n ? result : result + n;
+}
+
 static gboolean
 infer_sgd (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
 {
@@ -94,11 +113,11 @@ describe_sgd (const void *attrs)
 static const LoomPrim sgd_step = { .name = "sgd_step",
                                    .doc = "Stochastic gradient descent on many tensors.",
                                    .tier = LOOM_TIER_CORE,
-                                   .flags = LOOM_PRIM_UPDATE,
                                    .attrs_size = sizeof (LoomSgdAttrs),
                                    .infer = infer_sgd,
                                    .describe = describe_sgd,
-                                   .flops = flops_per_operand };
+                                   .flops = flops_per_operand,
+                                   .updates = updates_list };
 
 static gboolean
 infer_adam (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -120,11 +139,11 @@ describe_adam (const void *attrs)
 static const LoomPrim adam_step = { .name = "adam_step",
                                     .doc = "Adam or AdamW on many tensors.",
                                     .tier = LOOM_TIER_CORE,
-                                    .flags = LOOM_PRIM_UPDATE,
                                     .attrs_size = sizeof (LoomAdamAttrs),
                                     .infer = infer_adam,
                                     .describe = describe_adam,
-                                    .flops = flops_per_operand };
+                                    .flops = flops_per_operand,
+                                    .updates = updates_list };
 
 static gboolean
 infer_other (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -147,11 +166,11 @@ describe_other (const void *attrs)
   static const LoomPrim name_##_step = { .name = #name_ "_step",                                                       \
                                          .doc = "A step of " #name_ " on many tensors.",                               \
                                          .tier = LOOM_TIER_CORE,                                                       \
-                                         .flags = LOOM_PRIM_UPDATE,                                                    \
                                          .attrs_size = sizeof (LoomStepAttrs),                                         \
                                          .infer = infer_other,                                                         \
                                          .describe = describe_other,                                                   \
-                                         .flops = flops_per_operand };
+                                         .flops = flops_per_operand,                                                   \
+                                         .updates = updates_list };
 LOOM_STEPS (STEP)
 
 #define ENTRY(name, scalars) &name##_step,

@@ -1,6 +1,6 @@
 /* Mixed precision: a forward program whose large products are computed on short floats (bf16, f16) while parameters,
  * statistics and losses stay f32 (Micikevicius et al., "Mixed Precision Training", 2018; the lists follow
- * torch.autocast on a CPU).
+ * torch.autocast on a CPU). Which rule a primitive has it says itself (LoomPrecision).
  *
  * The pass runs before differentiation, so gradients flow back through the same casts and arrive at the parameters in
  * f32. A parameter's cast is one instruction however often the parameter is used. Element-wise work follows its
@@ -8,62 +8,6 @@
  * back, so that its gradient, too, is computed in f32 and rounded where it leaves. The planner joins all that into one
  * pass over memory, in which going up costs nothing. */
 #include "engine/program/prim-private.h"
-
-typedef enum
-{
-  SHORT, /* its first two operands go down; a bias stays as it is */
-  WIDE,  /* every operand goes up */
-  NORM,  /* the first operand stays as it is, the rest goes up: statistics and scale are f32 beside it */
-  ONCE   /* element-wise: the result is an operand, or is rounded once, and so is its gradient */
-} Policy;
-
-/* Whoever is not listed follows its operands: element-wise work as the head of this file says, all else in their type
- * where they have one, in f32 where they differ. */
-static const struct
-{
-  const char *prim;
-  Policy policy;
-} policies[] = {
-  { "matmul", SHORT },
-  { "conv2d", SHORT },
-  { "conv_transpose2d", SHORT },
-  { "conv2d_input_grad", SHORT },
-  { "batch_norm", NORM },
-  { "layer_norm", NORM },
-  { "softmax", WIDE },
-  { "cross_entropy", WIDE },
-  { "reduce", WIDE },
-  { "scan", WIDE },
-  { "cumsum", WIDE },
-  { "exp", WIDE },
-  { "exp2", WIDE },
-  { "expm1", WIDE },
-  { "log", WIDE },
-  { "log2", WIDE },
-  { "log10", WIDE },
-  { "log1p", WIDE },
-  { "pow", WIDE },
-  { "id", ONCE },
-  { "neg", ONCE },
-  { "abs", ONCE },
-  { "sign", ONCE },
-  { "floor", ONCE },
-  { "relu", ONCE },
-  { "sigmoid", ONCE },
-  { "tanh", ONCE },
-  { "add", ONCE },
-  { "sub", ONCE },
-  { "mul", ONCE },
-  { "max", ONCE },
-  { "min", ONCE },
-  { "select", ONCE },
-  { "eq", ONCE },
-  { "ne", ONCE },
-  { "lt", ONCE },
-  { "le", ONCE },
-  { "gt", ONCE },
-  { "ge", ONCE },
-};
 
 typedef struct
 {
@@ -109,16 +53,6 @@ in_type (Pass *pass, LoomValue v, LoomDType dtype)
   return cast;
 }
 
-/* Its policy, or -1. */
-static int
-policy_of (const LoomPrim *prim)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (policies); i++)
-    if (g_str_equal (policies[i].prim, prim->name))
-      return (int)policies[i].policy;
-  return -1;
-}
-
 /* The short type that the node computes in, or F32. */
 static LoomDType
 wish (Pass *pass, const LoomInstr *instr)
@@ -158,27 +92,27 @@ followed_type (Pass *pass, const LoomInstr *instr, const LoomValue *in)
   return followed != LOOM_N_DTYPES && is_short (followed) ? followed : LOOM_F32;
 }
 
-/* Casts operands as the policy says; the type that a float result takes afterwards, or N_DTYPES to leave it. */
+/* Casts operands as the rule says; the type that a float result takes afterwards, or N_DTYPES to leave it. */
 static LoomDType
 settle_operands (Pass *pass, const LoomInstr *instr, LoomValue *in)
 {
-  int policy = policy_of (instr->prim);
+  const LoomPrecision rule = instr->prim->precision;
   LoomDType type = wish (pass, instr), followed;
   gboolean uniform = TRUE;
 
-  if (policy == WIDE || !is_short (type))
+  if (rule == LOOM_PRECISION_WIDE || !is_short (type))
     {
       widen (pass, instr->n_in, in, 0);
       return LOOM_N_DTYPES;
     }
-  if (policy == SHORT)
+  if (rule == LOOM_PRECISION_SHORT)
     {
       for (guint k = 0; k < MIN (instr->n_in, 2); k++)
         if (in[k] != 0 && loom_dtype_is_float (type_of (pass, in[k])))
           in[k] = in_type (pass, in[k], type);
       return LOOM_N_DTYPES;
     }
-  if (policy == NORM)
+  if (rule == LOOM_PRECISION_NORM)
     {
       widen (pass, instr->n_in, in, 1);
       return LOOM_N_DTYPES;
@@ -187,7 +121,7 @@ settle_operands (Pass *pass, const LoomInstr *instr, LoomValue *in)
   for (guint k = 0; k < instr->n_in; k++)
     uniform
         = uniform && (in[k] == 0 || type_of (pass, in[k]) == followed || !loom_dtype_is_float (type_of (pass, in[k])));
-  if (uniform && (policy == ONCE || !(instr->prim->flags & LOOM_PRIM_ELEMENTWISE)))
+  if (uniform && (rule == LOOM_PRECISION_ONCE || !(instr->prim->flags & LOOM_PRIM_ELEMENTWISE)))
     return LOOM_N_DTYPES;
   widen (pass, instr->n_in, in, 0);
   return is_short (followed) && (instr->prim->flags & LOOM_PRIM_ELEMENTWISE) ? followed : LOOM_N_DTYPES;

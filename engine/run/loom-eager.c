@@ -148,16 +148,6 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, GError **error)
   return kernel;
 }
 
-/* An optimiser's results lie at its operands' addresses: parameters first, then the states behind the gradients. */
-static const LoomTensor *
-updated_operand (LoomEager *eager, const LoomInstr *instr, guint result)
-{
-  guint n = (guint) * (const int *)instr->attrs;
-  guint list = result / n;
-
-  return eager->values[instr->in[(list == 0 ? 0 : list + 1) * n + result % n]];
-}
-
 static gboolean
 run_instr (LoomEager *eager, guint index, GError **error)
 {
@@ -177,10 +167,10 @@ run_instr (LoomEager *eager, guint index, GError **error)
           return FALSE;
         eager->values[instr->out[k]] = t;
         buffers[n_in + k] = t->data;
-        if ((instr->prim->flags & LOOM_PRIM_UPDATE) && t->bytes > 0)
-          memcpy (t->data, updated_operand (eager, instr, k)->data, t->bytes);
+        if (instr->prim->updates != NULL && t->bytes > 0)
+          memcpy (t->data, eager->values[instr->in[instr->prim->updates (instr->attrs, k)]]->data, t->bytes);
       }
-  if (instr->prim->flags & LOOM_PRIM_ALIAS)
+  if (instr->prim->view == LOOM_VIEW_ALWAYS)
     {
       LoomTensor *t = eager->values[instr->out[0]];
 
@@ -196,13 +186,8 @@ run_instr (LoomEager *eager, guint index, GError **error)
   for (guint k = 0; k < n_in; k++)
     if (instr->in[k] != 0)
       buffers[k] = eager->values[instr->in[k]]->data;
-  if (instr->prim->flags & LOOM_PRIM_UPDATE)
-    for (guint k = 0; k < instr->n_out; k++)
-      {
-        guint n = (guint) * (const int *)instr->attrs, list = k / n;
-
-        buffers[(list == 0 ? 0 : list + 1) * n + k % n] = buffers[n_in + k];
-      }
+  for (guint k = 0; instr->prim->updates != NULL && k < instr->n_out; k++)
+    buffers[instr->prim->updates (instr->attrs, k)] = buffers[n_in + k];
   if (kernel->scratch_bytes > eager->scratch_bytes)
     {
       g_aligned_free (eager->scratch);

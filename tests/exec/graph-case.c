@@ -7,6 +7,7 @@
 #include "engine/program/loom-optimizer.h"
 #include "engine/train/loom-sizes.h"
 #include "engine/train/loom-step.h"
+#include "tests/plan/check-passes.h"
 #include "tests/plan/poison.h"
 
 void
@@ -303,6 +304,13 @@ case_run_plan (Case *c, LoomProgram *p, const LoomPlanOptions *options)
   LoomPlan *plan = loom_plan_new (p, c->devices, options, &error);
 
   exec = plan != NULL ? loom_exec_new (plan, state, &error) : NULL;
+  if (plan != NULL)
+    {
+      g_autofree char *wrong = check_passes (p, c->devices, options);
+
+      if (wrong != NULL)
+        case_complain (c, "plan on %s: %s", options->device, wrong);
+    }
   for (guint i = 0; exec != NULL && i < tensors->len; i++)
     loom_exec_feed (exec, i, ((LoomTensor *)g_ptr_array_index (tensors, i))->data);
   for (int step = 0; step < 2 && error == NULL; step++)

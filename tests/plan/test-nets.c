@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "engine/program/loom-optimizer.h"
+#include "tests/plan/check-passes.h"
 #include "tests/plan/poison.h"
 
 #define CHANNELS 8
@@ -448,6 +449,13 @@ check_seed (guint32 seed, LoomDevices *devices, Acts *acts)
     g_error ("seed %u: the arena has %" G_GSIZE_FORMAT " bytes where %" G_GSIZE_FORMAT " are alive at once", seed,
              memory.arena, memory.lower_bound);
   assert_no_overlap (plan);
+  {
+    g_autofree char *wrong = check_passes (p, devices, &tight);
+    g_autofree char *wrong_plain = check_passes (p, devices, &plain);
+
+    if (wrong != NULL || wrong_plain != NULL)
+      g_error ("seed %u: %s", seed, wrong != NULL ? wrong : wrong_plain);
+  }
   note_acts (plan, acts);
 }
 

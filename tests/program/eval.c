@@ -168,7 +168,7 @@ run_instr (Eval *e, guint i)
   LoomMessage message = { "" };
   LoomStatus status;
 
-  if (instr->prim->flags & LOOM_PRIM_ALIAS)
+  if (instr->prim->view == LOOM_VIEW_ALWAYS)
     {
       memcpy (e->value[instr->out[0]]->data, e->value[instr->in[0]]->data, e->value[instr->in[0]]->bytes);
       return;
@@ -179,18 +179,12 @@ run_instr (Eval *e, guint i)
     buffers[k] = instr->in[k] != 0 ? e->value[instr->in[k]]->data : NULL;
   for (guint k = 0; k < instr->n_out; k++)
     buffers[instr->n_in + k] = instr->out[k] != 0 ? e->value[instr->out[k]]->data : NULL;
-  if (instr->prim->flags & LOOM_PRIM_UPDATE)
+  for (guint k = 0; instr->prim->updates != NULL && k < instr->n_out; k++)
     {
-      /* Results lie where their operands do: parameters first, then what follows the gradients. */
-      guint n = (guint) * (const int *)instr->attrs;
+      guint operand = instr->prim->updates (instr->attrs, k);
 
-      for (guint k = 0; k < instr->n_out; k++)
-        {
-          guint operand = k < n ? k : k + n;
-
-          memcpy (buffers[instr->n_in + k], buffers[operand], e->value[instr->in[operand]]->bytes);
-          buffers[operand] = buffers[instr->n_in + k];
-        }
+      memcpy (buffers[instr->n_in + k], buffers[operand], e->value[instr->in[operand]]->bytes);
+      buffers[operand] = buffers[instr->n_in + k];
     }
   scratch = g_malloc (e->kernel[i]->scratch_bytes + 1);
   buffers[instr->n_in + instr->n_out] = e->kernel[i]->scratch_bytes > 0 ? scratch : NULL;

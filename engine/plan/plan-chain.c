@@ -1,0 +1,92 @@
+/* Chains: element-wise work that only element-wise work reads is done in the same pass over memory. */
+#include "engine/plan/plan-private.h"
+
+#include <string.h>
+
+static guint
+count_outside_inputs (const WorkInstr *a, const WorkInstr *b, guint joint)
+{
+  guint n = a->in->len;
+
+  for (guint i = 0; i < b->in->len; i++)
+    {
+      guint v = work_in (b, i);
+      gboolean seen = v == joint;
+
+      for (guint k = 0; k < a->in->len && !seen; k++)
+        seen = work_in (a, k) == v;
+      n += !seen;
+    }
+  return n;
+}
+
+/* Puts the work of `from`, whose one result only `into` reads, in front of into's. `from` moves to a later
+ * place, which is safe: nobody else waits for it, and what it reads stays alive. */
+static gboolean
+merge_into (Work *w, WorkInstr *from, WorkInstr *into, guint joint)
+{
+  g_autoptr (GArray) operands = NULL;
+  const WorkValue *v = work_value (w, joint);
+  guint n;
+
+  if (from == into || from->steps == NULL || from->out->len != 1 || from->compute != into->compute
+      || from->device_name != into->device_name || work_only_reader (w, joint, FALSE) != into
+      || !work_same_dims (&v->desc, &work_value (w, work_out (into, 0))->desc)
+      || from->steps->len + into->steps->len > LOOM_EW_MAX_STEPS
+      || count_outside_inputs (from, into, joint) > LOOM_EW_MAX_IN)
+    return FALSE;
+
+  g_array_prepend_vals (into->steps, from->steps->data, from->steps->len);
+  operands = g_array_new (FALSE, FALSE, sizeof (guint));
+  for (guint i = 0; i < from->in->len + into->in->len; i++)
+    {
+      guint x = i < from->in->len ? work_in (from, i) : work_in (into, i - from->in->len);
+      gboolean seen = x == joint;
+
+      for (guint k = 0; k < operands->len && !seen; k++)
+        seen = g_array_index (operands, guint, k) == x;
+      if (!seen)
+        g_array_append_val (operands, x);
+    }
+  n = into->in->len;
+  for (guint i = 0; i < operands->len; i++)
+    work_add_in (w, into, g_array_index (operands, guint, i));
+  for (; n > 0; n--)
+    work_drop_in (w, into, n - 1);
+  g_string_prepend_c (into->label, ',');
+  g_string_prepend (into->label, from->label->str);
+  work_erase (w, from);
+  return TRUE;
+}
+
+static void
+fuse_chain (Work *w, WorkInstr *instr)
+{
+  gboolean changed = TRUE;
+
+  while (changed)
+    {
+      changed = FALSE;
+      for (guint i = 0; i < instr->in->len && !changed; i++)
+        {
+          guint v = work_in (instr, i);
+          WorkInstr *from = work_value (w, v)->producer;
+
+          changed = from != NULL && merge_into (w, from, instr, v);
+        }
+    }
+}
+
+void
+work_fuse_chains (Work *w)
+{
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    if (instr->steps != NULL)
+      fuse_chain (w, instr);
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    if (instr->steps != NULL && strchr (instr->label->str, ',') != NULL)
+      {
+        g_string_prepend (instr->label, "fused(");
+        g_string_append_c (instr->label, ')');
+      }
+}

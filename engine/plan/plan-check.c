@@ -1,0 +1,143 @@
+/* The working form's own consistency, for tests behind every pass: what the helpers promise and every pass relies on.
+ */
+#include "engine/plan/plan-private.h"
+
+#define FAIL(...)                                                                                                      \
+  G_STMT_START                                                                                                         \
+  {                                                                                                                    \
+    *why = g_strdup_printf (__VA_ARGS__);                                                                              \
+    return FALSE;                                                                                                      \
+  }                                                                                                                    \
+  G_STMT_END
+
+static gboolean
+check_order (Work *w, char **why)
+{
+  const WorkInstr *before = NULL;
+
+  for (const WorkInstr *instr = w->first; instr != NULL; before = instr, instr = instr->next)
+    {
+      if (instr->prev != before)
+        FAIL ("%s: the list does not lead back", instr->label->str);
+      if (before != NULL && !work_is_before (before, instr))
+        FAIL ("%s stands behind %s, but its number does not", instr->label->str, before->label->str);
+      if (instr->dead)
+        FAIL ("%s is dead and still there", instr->label->str);
+    }
+  if (w->last != before)
+    FAIL ("the list ends elsewhere");
+  return TRUE;
+}
+
+/* Every use on a value's list is an operand or a view that names the value, once. */
+static gboolean
+check_uses (Work *w, guint v, GHashTable *listed, char **why)
+{
+  const WorkUse *before = NULL;
+
+  for (const WorkUse *use = work_value (w, v)->first_use; use != NULL; before = use, use = use->next)
+    {
+      if (use->value != v || use->prev != before || !g_hash_table_add (listed, (gpointer)use))
+        FAIL ("a use of value %u is on the wrong list", v);
+      if (use->instr == NULL)
+        {
+          if (work_value (w, use->at)->alias != v || work_value (w, use->at)->as_view != use)
+            FAIL ("value %u is listed as a view of %u and is none", use->at, v);
+        }
+      else if (use->instr->dead || use->at >= use->instr->in->len || g_ptr_array_index (use->instr->in, use->at) != use)
+        FAIL ("%s is listed as a reader of value %u and does not read it there", use->instr->label->str, v);
+    }
+  if (work_value (w, v)->last_use != before)
+    FAIL ("the uses of value %u end elsewhere", v);
+  return TRUE;
+}
+
+static gboolean
+check_value (Work *w, guint v, GHashTable *listed, char **why)
+{
+  const WorkValue *value = work_value (w, v);
+
+  if (value->alias != 0)
+    {
+      if (work_value (w, value->alias)->alias != 0)
+        FAIL ("value %u is a view of a view", v);
+      if (value->producer != NULL)
+        FAIL ("value %u is a view and has a producer", v);
+      if (!g_hash_table_contains (listed, value->as_view))
+        FAIL ("value %u is a view that its value does not know of", v);
+    }
+  if ((value->slot >= 0 || value->input >= 0) && value->producer != NULL)
+    FAIL ("value %u comes from outside and has a producer", v);
+  if (work_is_used (w, v) && value->alias == 0 && value->producer == NULL && value->slot < 0 && value->input < 0)
+    FAIL ("value %u is used, and nothing makes it", v);
+  return TRUE;
+}
+
+/* Each step reads operands and results of steps before it, and what the instruction makes some step makes. */
+static gboolean
+check_steps (const WorkInstr *instr, char **why)
+{
+  g_autoptr (GHashTable) known = g_hash_table_new (NULL, NULL);
+
+  if (instr->steps->len > LOOM_EW_MAX_STEPS || instr->in->len > LOOM_EW_MAX_IN || instr->out->len > LOOM_EW_MAX_OUT)
+    FAIL ("%s is larger than a kernel may be", instr->label->str);
+  for (guint k = 0; k < instr->in->len; k++)
+    g_hash_table_add (known, GUINT_TO_POINTER (work_in (instr, k)));
+  for (guint s = 0; s < instr->steps->len; s++)
+    {
+      for (int a = 0; a < loom_scalar_arity (work_step (instr, s)->op); a++)
+        if (!g_hash_table_contains (known, GUINT_TO_POINTER (work_step (instr, s)->arg[a])))
+          FAIL ("step %u of %s reads value %u, which it does not have", s, instr->label->str,
+                work_step (instr, s)->arg[a]);
+      g_hash_table_add (known, GUINT_TO_POINTER (work_step (instr, s)->result));
+    }
+  for (guint o = 0; o < instr->out->len; o++)
+    if (!g_hash_table_contains (known, GUINT_TO_POINTER (work_out (instr, o))))
+      FAIL ("no step of %s makes its result", instr->label->str);
+  return TRUE;
+}
+
+static gboolean
+check_instr (Work *w, const WorkInstr *instr, GHashTable *listed, char **why)
+{
+  for (guint k = 0; k < instr->in->len; k++)
+    {
+      const WorkUse *use = g_ptr_array_index (instr->in, k);
+      const WorkInstr *producer;
+
+      if (use->instr != instr || use->at != k)
+        FAIL ("operand %u of %s does not know its place", k, instr->label->str);
+      if (use->value == 0)
+        continue;
+      if (!g_hash_table_contains (listed, use))
+        FAIL ("operand %u of %s is not among the uses of value %u", k, instr->label->str, use->value);
+      producer = work_value (w, work_root (w, use->value))->producer;
+      if (producer != NULL && !work_is_before (producer, instr))
+        FAIL ("%s reads what %s makes, and stands in front of it", instr->label->str, producer->label->str);
+    }
+  for (guint o = 0; o < instr->out->len; o++)
+    if (work_out (instr, o) != 0 && work_value (w, work_out (instr, o))->producer != instr)
+      FAIL ("result %u of %s has another producer", o, instr->label->str);
+  return instr->steps == NULL || check_steps (instr, why);
+}
+
+gboolean
+work_check (Work *w, char **why)
+{
+  g_autoptr (GHashTable) listed = g_hash_table_new (NULL, NULL);
+
+  if (!check_order (w, why))
+    return FALSE;
+  if (work_value (w, 0)->first_use != NULL)
+    FAIL ("an absent operand is on a list of uses");
+  for (guint v = 1; v < w->values->len; v++)
+    if (!check_uses (w, v, listed, why))
+      return FALSE;
+  for (guint v = 1; v < w->values->len; v++)
+    if (!check_value (w, v, listed, why))
+      return FALSE;
+  for (const WorkInstr *instr = w->first; instr != NULL; instr = instr->next)
+    if (!check_instr (w, instr, listed, why))
+      return FALSE;
+  return TRUE;
+}

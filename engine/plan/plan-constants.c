@@ -1,0 +1,151 @@
+/* Constants: a value whose every element is one number that planning knows is computed here. Element-wise work takes it
+ * as an immediate, and where a kernel needs the bytes one fill makes them. */
+#include "engine/plan/plan-private.h"
+
+#include <math.h>
+
+/* One scalar operation in double, from the shared formulas. */
+static double
+evaluate (LoomScalarOp op, double a, double b, double c, double imm)
+{
+#define T                      double
+#define LOOM_M_FABS            fabs
+#define LOOM_M_FLOOR           floor
+#define LOOM_M_SQRT            sqrt
+#define LOOM_M_EXP             exp
+#define LOOM_M_LOG             log
+#define LOOM_M_TANH            tanh
+#define LOOM_M_ERF             erf
+#define LOOM_M_SIN             sin
+#define LOOM_M_COS             cos
+#define LOOM_M_POW             pow
+#define LOOM_M_CEIL            ceil
+#define LOOM_M_RINT            rint
+#define LOOM_M_TRUNC           trunc
+#define LOOM_M_EXP2            exp2
+#define LOOM_M_EXPM1           expm1
+#define LOOM_M_LOG2            log2
+#define LOOM_M_LOG10           log10
+#define LOOM_M_LOG1P           log1p
+#define LOOM_M_TAN             tan
+#define LOOM_M_ASIN            asin
+#define LOOM_M_ACOS            acos
+#define LOOM_M_ATAN            atan
+#define LOOM_M_SINH            sinh
+#define LOOM_M_COSH            cosh
+#define LOOM_M_ASINH           asinh
+#define LOOM_M_ACOSH           acosh
+#define LOOM_M_ATANH           atanh
+#define LOOM_M_FMOD            fmod
+#define LOOM_M_ATAN2           atan2
+#define LOOM_M_DIV_TRUNC(x, y) trunc ((x) / (y))
+#define LOOM_M_DIV_FLOOR(x, y) LOOM_FLOAT_DIV_FLOOR (x, y)
+#define LOOM_CASE(E, name, arity, expr)                                                                                \
+  case LOOM_SCALAR_##E:                                                                                                \
+    return expr;
+  switch (op)
+    {
+      LOOM_SCALAR_OPS (LOOM_CASE)
+    default:
+      g_assert_not_reached ();
+    }
+#undef LOOM_CASE
+#undef T
+}
+
+/* Marks results whose every element is one number. */
+static void
+find_uniform (Work *w, const WorkInstr *instr)
+{
+  WorkValue *out = work_value (w, work_out (instr, 0));
+
+  if (instr->out->len != 1)
+    return;
+  if (instr->steps != NULL && loom_dtype_is_float (out->desc.dtype))
+    {
+      const WorkStep *step = work_step (instr, 0);
+      double x[3] = { 0 };
+
+      for (int i = 0; i < loom_scalar_arity (step->op); i++)
+        {
+          const WorkValue *arg = work_value (w, step->arg[i]);
+
+          if (!arg->is_uniform)
+            return;
+          x[i] = arg->uniform;
+        }
+      out->is_uniform = TRUE;
+      out->uniform = evaluate (step->op, x[0], x[1], x[2], step->imm);
+    }
+  else if (instr->steps == NULL && instr->prim->constant != NULL)
+    {
+      out->is_uniform = TRUE;
+      out->uniform = instr->prim->constant (instr->attrs);
+    }
+  else if (instr->steps == NULL && (instr->prim->flags & LOOM_PRIM_REARRANGES) && loom_dtype_is_float (out->desc.dtype))
+    {
+      const WorkValue *in = work_value (w, work_in (instr, 0));
+
+      out->is_uniform = in->is_uniform;
+      out->uniform = in->uniform;
+    }
+}
+
+/* What remains of a uniform value's own computation is one fill. */
+static void
+make_fill (Work *w, WorkInstr *instr)
+{
+  const WorkValue *out = work_value (w, work_out (instr, 0));
+  LoomFillTo fill = { .kernel.value = out->uniform, .dtype = out->desc.dtype, .to.rank = out->desc.rank };
+
+  for (int r = 0; r < out->desc.rank; r++)
+    fill.to.dim[r] = out->desc.dim[r];
+  while (instr->in->len > 0)
+    work_drop_in (w, instr, instr->in->len - 1);
+  instr->prim = loom_prim ("fill");
+  g_free (instr->attrs);
+  instr->attrs = g_memdup2 (&fill, sizeof fill);
+  g_clear_pointer (&instr->steps, g_array_unref);
+  g_string_assign (instr->label, "fill");
+}
+
+/* Operands that are uniform become immediates. */
+static void
+inline_operands (Work *w, WorkInstr *instr)
+{
+  for (guint s = 0; s < instr->steps->len; s++)
+    for (int k = 0; k < loom_scalar_arity (work_step (instr, s)->op); k++)
+      {
+        guint v = work_step (instr, s)->arg[k];
+        WorkStep constant = { .op = LOOM_SCALAR_CONST };
+
+        if (!work_value (w, v)->is_uniform)
+          continue;
+        constant.imm = work_value (w, v)->uniform;
+        constant.result = work_new_value (w, &work_value (w, v)->desc, work_value (w, v));
+        work_step (instr, s)->arg[k] = constant.result;
+        g_array_insert_val (instr->steps, s, constant);
+        s++;
+        for (guint x = 0; x < instr->in->len;)
+          if (work_in (instr, x) == v)
+            work_drop_in (w, instr, x);
+          else
+            x++;
+      }
+}
+
+void
+work_fold_constants (Work *w)
+{
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    {
+      find_uniform (w, instr);
+      if (instr->out->len == 1 && work_value (w, work_out (instr, 0))->is_uniform)
+        {
+          if (instr->steps != NULL || instr->prim->constant == NULL)
+            make_fill (w, instr);
+        }
+      else if (instr->steps != NULL)
+        inline_operands (w, instr);
+    }
+}

@@ -1,0 +1,120 @@
+/* Epilogues: the bias and the activation behind a product or a convolution become part of it.
+ *
+ * A step of a small network is bound by the number of kernels, a large one by the bytes that element-wise work moves;
+ * both fall here. Fusion comes after differentiation, so a value that the backward pass reads keeps its place: it has a
+ * second use and is left alone. */
+#include "engine/plan/plan-private.h"
+
+/* Whether v holds one number per output column (of a product) or channel (of a convolution), and nothing else: n
+ * elements on the given axis counted from the end, 1 elsewhere. */
+static gboolean
+is_bias_shape (const LoomTensorDesc *d, gint64 n, int axis_from_end)
+{
+  if (d->rank <= axis_from_end)
+    return FALSE;
+  for (int i = 0; i < d->rank; i++)
+    if (d->dim[i] != (i == d->rank - 1 - axis_from_end ? n : 1))
+      return FALSE;
+  return TRUE;
+}
+
+/* Gives `instr` the result of its consumer, which dies. */
+static void
+take_result (Work *w, WorkInstr *instr, WorkInstr *consumer)
+{
+  work_set_out (w, instr, 0, work_out (consumer, 0));
+  g_string_append_printf (instr->label, "+%s", consumer->label->str);
+  work_erase (w, consumer);
+}
+
+/* Behind a short float only what commutes with rounding: a product then has the same bits with its activation and
+ * without, as it is computed again for the backward pass. */
+static gboolean
+is_epilogue_activation (LoomScalarOp op, LoomDType dtype)
+{
+  if (dtype == LOOM_BF16 || dtype == LOOM_F16)
+    return op == LOOM_SCALAR_RELU;
+  return op == LOOM_SCALAR_RELU || op == LOOM_SCALAR_SIGMOID || op == LOOM_SCALAR_TANH || op == LOOM_SCALAR_GELU
+         || op == LOOM_SCALAR_GELU_TANH;
+}
+
+/* A producer must not move past what comes between it and its consumer, but it need not: the result is only made
+ * earlier than it was. What it must not do is read something that is made later (the bias). */
+static gboolean
+is_ready_before (Work *w, guint v, const WorkInstr *instr)
+{
+  const WorkInstr *producer = work_value (w, work_root (w, v))->producer;
+
+  return producer == NULL || work_is_before (producer, instr);
+}
+
+/* The kernels want the bias as a plain vector. */
+static guint
+as_vector (Work *w, guint v, gint64 n)
+{
+  LoomTensorDesc vector = { .dtype = work_value (w, v)->desc.dtype, .rank = 1, .dim = { n } };
+  guint flat;
+
+  if (work_value (w, v)->desc.rank == 1)
+    return v;
+  flat = work_new_value (w, &vector, work_value (w, v));
+  work_set_alias (w, flat, v);
+  return flat;
+}
+
+/* Takes up what stands behind the instruction, a bias first and then an activation. channels: the axis that a bias goes
+ * along, counted from the end. */
+static void
+fuse_epilogue (Work *w, WorkInstr *instr, int channels, bool *has_bias, LoomScalarOp *act)
+{
+  while (*act == LOOM_SCALAR_ID)
+    {
+      guint v = work_out (instr, 0), other;
+      WorkInstr *next = work_only_reader (w, v, TRUE);
+      const LoomTensorDesc *d = &work_value (w, v)->desc;
+      gint64 n = d->dim[d->rank - 1 - channels];
+      const WorkStep *step;
+
+      if (next == NULL || next->steps == NULL || next->steps->len != 1 || next->device_name != instr->device_name)
+        return;
+      step = work_step (next, 0);
+      if (!work_same_dims (&work_value (w, work_out (next, 0))->desc, d)
+          || work_value (w, work_out (next, 0))->desc.dtype != d->dtype)
+        return;
+      if (loom_scalar_arity (step->op) == 1 && step->arg[0] == v && is_epilogue_activation (step->op, d->dtype))
+        {
+          *act = step->op;
+          take_result (w, instr, next);
+          return;
+        }
+      if (*has_bias || step->op != LOOM_SCALAR_ADD || (step->arg[0] != v && step->arg[1] != v))
+        return;
+      other = step->arg[0] == v ? step->arg[1] : step->arg[0];
+      if (work_value (w, other)->is_uniform || work_value (w, other)->desc.dtype != d->dtype
+          || !is_bias_shape (&work_value (w, other)->desc, n, channels) || !is_ready_before (w, other, instr))
+        return;
+      *has_bias = true;
+      while (instr->in->len > 2) /* an absent bias may hold its place already */
+        work_drop_in (w, instr, 2);
+      work_add_in (w, instr, as_vector (w, other, n));
+      take_result (w, instr, next);
+    }
+}
+
+void
+work_fuse_epilogues (Work *w)
+{
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    if (work_is (instr, "matmul"))
+      {
+        LoomMatmulAttrs *attrs = instr->attrs;
+
+        fuse_epilogue (w, instr, 0, &attrs->has_bias, &attrs->act);
+      }
+    else if (work_is (instr, "conv2d"))
+      {
+        LoomConv2dAttrs *attrs = instr->attrs;
+
+        fuse_epilogue (w, instr, 2, &attrs->has_bias, &attrs->act);
+      }
+}

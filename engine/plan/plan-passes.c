@@ -1,0 +1,80 @@
+/* The planner's passes, in the order in which they run. A new one is a file with its function, declared in
+ * plan-private.h, and a line here.
+ *
+ * Behind each pass the driver erases what nobody needs any more, so no pass has to clean up, and every pass finds the
+ * working form without dead instructions. */
+#include "engine/plan/plan-private.h"
+
+/* Why the order matters: sharing and constants make more fusion possible, since a value with one reader can be merged.
+ * Views come behind constants, which look through them. Epilogues come before chains, because a bias costs nothing in a
+ * product and a chain would take it away; what is made again is what fusion has left. */
+const WorkPass work_passes[] = {
+  { "dead code", "What no output and no state needs is left out.", work_remove_dead, 0 },
+  { "sharing", "Equal instructions become one.", work_share_common, WORK_NEEDS_FUSION },
+  { "transposes", "A product reads an operand whose last two axes are swapped as it lies.", work_fold_transposes,
+    WORK_NEEDS_FUSION },
+  { "constants", "What is one number everywhere is computed now.", work_fold_constants, WORK_NEEDS_FUSION },
+  { "views", "What moves no byte is another view of its operand.", work_find_views, 0 },
+  { "state outputs", "State that is asked for is copied before the step changes it.", work_copy_state_outputs, 0 },
+  { "pooling", "A ReLU in front of a maximum over windows moves behind it.", work_move_relus, WORK_NEEDS_FUSION },
+  { "epilogues", "Products and convolutions take up the bias and the activation behind them.", work_fuse_epilogues,
+    WORK_NEEDS_FUSION },
+  { "normalisation", "Batch normalisation takes up the ReLU behind it, and its gradient the ReLU's.", work_fuse_norms,
+    WORK_NEEDS_FUSION },
+  { "narrow operands", "Element-wise work converts short types as it reads.", work_absorb_casts, WORK_NEEDS_FUSION },
+  { "wide results", "Products of short floats write f32 where only that is wanted.", work_widen_results,
+    WORK_NEEDS_FUSION },
+  { "chains", "Element-wise work becomes one pass over memory.", work_fuse_chains, WORK_NEEDS_FUSION },
+  { "making again", "What is cheap is computed a second time for the backward pass instead of being kept.",
+    work_make_again, WORK_NEEDS_FUSION },
+  { "placement", "Devices, layouts, the copies between them, and kernels.", work_place, 0 },
+  { "schedule", "What depends on no input and no state runs once, before the first step.", work_schedule, 0 },
+  { "memory", "Each value gets its place in the arena.", work_assign_memory, WORK_ENSURES_MEMORY },
+  { NULL },
+};
+
+guint
+work_n_instrs (const Work *w)
+{
+  guint n = 0;
+
+  for (const WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    n++;
+  return n;
+}
+
+gsize
+work_bytes (Work *w)
+{
+  gsize bytes = 0;
+
+  for (const WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    for (guint o = 0; o < instr->out->len; o++)
+      if (work_out (instr, o) != 0)
+        bytes += loom_desc_bytes (&work_value (w, work_out (instr, o))->desc);
+  return bytes;
+}
+
+gboolean
+work_run_passes (Work *w, WorkPassFunc behind, gpointer data, GError **error)
+{
+  for (const WorkPass *pass = work_passes; pass->name != NULL; pass++)
+    {
+      gboolean wanted = !(pass->flags & WORK_NEEDS_FUSION) || !w->options.no_fusion;
+
+      if (wanted)
+        pass->run (w);
+      if (w->error != NULL)
+        {
+          g_propagate_error (error, g_steal_pointer (&w->error));
+          return FALSE;
+        }
+      /* The schedule and the arena are made for the instructions that there are. */
+      if (w->schedule->len == 0)
+        work_remove_dead (w);
+      work_sweep (w);
+      if (behind != NULL)
+        behind (w, pass, wanted, data);
+    }
+  return TRUE;
+}

@@ -1,0 +1,98 @@
+/* Common subexpressions: two pure instructions with equal operands and attributes give one value. Random ones too: a
+ * number is a function of its key. */
+#include "engine/plan/plan-private.h"
+
+typedef struct
+{
+  Work *w;
+  WorkInstr *instr;
+} Call;
+
+static guint
+hash_call (gconstpointer data)
+{
+  const WorkInstr *instr = ((const Call *)data)->instr;
+  guint hash = g_direct_hash (instr->prim) ^ instr->recomputation;
+
+  for (guint k = 0; k < instr->in->len; k++)
+    hash = hash * 31 + work_in (instr, k);
+  if (instr->steps == NULL && instr->prim->hash != NULL)
+    hash = hash * 31 + instr->prim->hash (instr->attrs);
+  return hash;
+}
+
+static gboolean
+same_operation (const WorkInstr *a, const WorkInstr *b)
+{
+  const WorkStep *x, *y;
+
+  if (a->prim != b->prim || (a->steps == NULL) != (b->steps == NULL))
+    return FALSE;
+  if (a->steps == NULL)
+    return loom_prim_same_attrs (a->prim, a->attrs, b->attrs);
+  x = work_step (a, 0);
+  y = work_step (b, 0);
+  for (int k = 0; k < loom_scalar_arity (x->op); k++)
+    if (x->arg[k] != y->arg[k])
+      return FALSE;
+  return x->op == y->op;
+}
+
+/* The types of results do not follow from the operands alone: an element-wise conversion has no attributes. */
+static gboolean
+same_results (Work *w, const WorkInstr *a, const WorkInstr *b)
+{
+  for (guint o = 0; o < a->out->len; o++)
+    {
+      guint x = work_out (a, o), y = work_out (b, o);
+
+      if ((x == 0) != (y == 0))
+        return FALSE;
+      if (x != 0
+          && (work_value (w, x)->desc.dtype != work_value (w, y)->desc.dtype
+              || !work_same_dims (&work_value (w, x)->desc, &work_value (w, y)->desc)))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* A scope that computes again must not find what it repeats, so the recomputation counts. */
+static gboolean
+equal_calls (gconstpointer x, gconstpointer y)
+{
+  Work *w = ((const Call *)x)->w;
+  const WorkInstr *a = ((const Call *)x)->instr, *b = ((const Call *)y)->instr;
+
+  if (a->recomputation != b->recomputation || a->device_name != b->device_name || a->in->len != b->in->len
+      || a->out->len != b->out->len)
+    return FALSE;
+  for (guint k = 0; k < a->in->len; k++)
+    if (work_in (a, k) != work_in (b, k))
+      return FALSE;
+  return same_operation (a, b) && same_results (w, a, b);
+}
+
+void
+work_share_common (Work *w)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new_full (hash_call, equal_calls, g_free, NULL);
+
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    {
+      Call call = { w, instr };
+      const Call *twin;
+
+      if (instr->out->len == 0 || instr->prim->updates != NULL)
+        continue;
+      twin = g_hash_table_lookup (seen, &call);
+      if (twin == NULL)
+        {
+          g_hash_table_add (seen, g_memdup2 (&call, sizeof call));
+          continue;
+        }
+      for (guint k = 0; k < instr->out->len; k++)
+        if (work_out (instr, k) != 0)
+          work_replace (w, work_out (instr, k), work_out (twin->instr, k));
+      work_erase (w, instr);
+    }
+}

@@ -1,0 +1,32 @@
+/* What moves nothing needs no kernel: its result is another view of its operand's bytes. */
+#include "engine/plan/plan-private.h"
+
+static gboolean
+is_view (Work *w, const WorkInstr *instr)
+{
+  const LoomTensorDesc *a, *b;
+
+  if (instr->steps != NULL || instr->prim->view != LOOM_VIEW_WHERE_EQUAL)
+    return instr->steps == NULL && instr->prim->view == LOOM_VIEW_ALWAYS;
+  a = &work_value (w, work_in (instr, 0))->desc;
+  b = &work_value (w, work_out (instr, 0))->desc;
+  return a->dtype == b->dtype && loom_desc_count (a) == loom_desc_count (b);
+}
+
+/* Between two devices such an instruction is the transfer, which the placement makes of it. */
+void
+work_find_views (Work *w)
+{
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    {
+      if (!is_view (w, instr))
+        continue;
+      if (instr->device_name != work_value (w, work_in (instr, 0))->device_name)
+        {
+          instr->crosses_only = TRUE;
+          continue;
+        }
+      work_set_alias (w, work_out (instr, 0), work_in (instr, 0));
+      work_erase (w, instr);
+    }
+}

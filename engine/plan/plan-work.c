@@ -1,0 +1,401 @@
+/* The working form's helpers: values with their uses, and the list of instructions.
+ *
+ * Uses are nodes of doubly linked lists, so that each change costs the same however often a value is read: a learning
+ * rate has as many readers as there are parameters. An instruction's place is a number with wide gaps, which says at
+ * once which of two comes first; the list is numbered anew where a gap is used up. */
+#include "engine/plan/plan-private.h"
+
+#include <string.h>
+
+#define GAP (G_GUINT64_CONSTANT (1) << 32)
+
+/* ---- uses ------------------------------------------------------------- */
+
+static void
+link_use (Work *w, WorkUse *use, guint v)
+{
+  WorkValue *value;
+
+  use->value = v;
+  use->prev = use->next = NULL;
+  if (v == 0)
+    return;
+  value = work_value (w, v);
+  use->prev = value->last_use;
+  if (value->last_use != NULL)
+    value->last_use->next = use;
+  else
+    value->first_use = use;
+  value->last_use = use;
+}
+
+static void
+unlink_use (Work *w, WorkUse *use)
+{
+  WorkValue *value;
+
+  if (use->value == 0)
+    return;
+  value = work_value (w, use->value);
+  if (use->prev != NULL)
+    use->prev->next = use->next;
+  else
+    value->first_use = use->next;
+  if (use->next != NULL)
+    use->next->prev = use->prev;
+  else
+    value->last_use = use->prev;
+  use->value = 0;
+}
+
+/* ---- values ----------------------------------------------------------- */
+
+guint
+work_new_value (Work *w, const LoomTensorDesc *desc, const WorkValue *like)
+{
+  WorkValue v = { .desc = *desc, .slot = -1, .input = -1, .commit = -1, .device = -1, .storage = -1 };
+
+  if (like != NULL)
+    {
+      v.region = like->region;
+      v.origin = like->origin;
+      v.device_name = like->device_name;
+      v.owner = like->owner;
+    }
+  g_array_append_val (w->values, v);
+  return w->values->len - 1;
+}
+
+void
+work_set_alias (Work *w, guint v, guint base)
+{
+  WorkValue *value = work_value (w, v);
+
+  base = base != 0 ? work_root (w, base) : 0;
+  g_assert (base != v);
+  if (value->alias != 0)
+    unlink_use (w, value->as_view);
+  value->alias = base;
+  if (base == 0)
+    {
+      g_clear_pointer (&value->as_view, g_free);
+      return;
+    }
+  if (value->as_view == NULL)
+    value->as_view = g_new0 (WorkUse, 1);
+  value->as_view->at = v;
+  link_use (w, value->as_view, base);
+  value->producer = NULL;
+  /* What were views of v see through to base. */
+  for (WorkUse *use = value->first_use, *next; use != NULL; use = next)
+    {
+      next = use->next;
+      if (use->instr == NULL)
+        work_set_alias (w, use->at, base);
+    }
+}
+
+gboolean
+work_is_used (Work *w, guint v)
+{
+  const WorkValue *value = work_value (w, v);
+
+  if (value->is_output || value->commit >= 0)
+    return TRUE;
+  for (const WorkUse *use = value->first_use; use != NULL; use = use->next)
+    if (use->instr != NULL || work_is_used (w, use->at))
+      return TRUE;
+  return FALSE;
+}
+
+/* Counts who wants v, up to two; the last one found is stored, with whether it reads v itself. */
+static guint
+count_readers (Work *w, guint v, guint n, const WorkUse **one)
+{
+  const WorkValue *value = work_value (w, v);
+
+  if (value->is_output || value->commit >= 0)
+    return 2;
+  for (const WorkUse *use = value->first_use; use != NULL && n < 2; use = use->next)
+    if (use->instr == NULL)
+      n = count_readers (w, use->at, n, one);
+    else
+      {
+        *one = use;
+        n++;
+      }
+  return n;
+}
+
+WorkInstr *
+work_only_reader (Work *w, guint v, gboolean views)
+{
+  const WorkUse *one = NULL;
+
+  if (count_readers (w, v, 0, &one) != 1 || (!views && one->value != v))
+    return NULL;
+  return one->instr;
+}
+
+void
+work_replace (Work *w, guint a, guint b)
+{
+  g_assert (a != b);
+  for (WorkUse *use = work_value (w, a)->first_use, *next; use != NULL; use = next)
+    {
+      WorkInstr *instr = use->instr;
+      gboolean repeated = FALSE;
+
+      next = use->next;
+      if (instr == NULL)
+        {
+          work_set_alias (w, use->at, b);
+          continue;
+        }
+      /* Element-wise work names each operand once: merging relies on it. */
+      for (guint k = 0; instr->steps != NULL && k < instr->in->len; k++)
+        repeated |= work_in (instr, k) == b;
+      work_set_in (w, instr, use->at, b);
+      if (repeated)
+        work_drop_in (w, instr, use->at);
+    }
+  if (work_value (w, a)->is_output || work_value (w, a)->commit >= 0)
+    work_set_alias (w, a, b);
+}
+
+/* ---- instructions ------------------------------------------------------ */
+
+static void
+number (Work *w)
+{
+  guint64 order = GAP;
+
+  for (WorkInstr *instr = w->first; instr != NULL; instr = instr->next, order += GAP)
+    instr->order = order;
+}
+
+static void
+link_instr (Work *w, WorkInstr *instr, WorkInstr *before)
+{
+  WorkInstr *prev = before != NULL ? before->prev : w->last;
+  guint64 low = prev != NULL ? prev->order : 0;
+
+  instr->prev = prev;
+  instr->next = before;
+  *(prev != NULL ? &prev->next : &w->first) = instr;
+  *(before != NULL ? &before->prev : &w->last) = instr;
+  instr->order = before != NULL ? low + (before->order - low) / 2 : low + GAP;
+  if (instr->order == low)
+    number (w);
+}
+
+static void
+unlink_instr (Work *w, WorkInstr *instr)
+{
+  *(instr->prev != NULL ? &instr->prev->next : &w->first) = instr->next;
+  *(instr->next != NULL ? &instr->next->prev : &w->last) = instr->prev;
+}
+
+WorkInstr *
+work_insert (Work *w, WorkInstr *before, const LoomPrim *prim, const void *attrs)
+{
+  WorkInstr *instr = g_new0 (WorkInstr, 1);
+
+  instr->prim = prim;
+  instr->attrs = attrs != NULL ? g_memdup2 (attrs, prim->attrs_size) : NULL;
+  instr->in = g_ptr_array_new_with_free_func (g_free);
+  instr->out = g_array_new (FALSE, FALSE, sizeof (guint));
+  instr->device = -1;
+  instr->label = g_string_new (NULL);
+  link_instr (w, instr, before);
+  return instr;
+}
+
+void
+work_move (Work *w, WorkInstr *instr, WorkInstr *before)
+{
+  g_assert (instr != before);
+  unlink_instr (w, instr);
+  link_instr (w, instr, before);
+}
+
+void
+work_erase (Work *w, WorkInstr *instr)
+{
+  for (guint k = 0; k < instr->in->len; k++)
+    unlink_use (w, g_ptr_array_index (instr->in, k));
+  g_ptr_array_set_size (instr->in, 0);
+  for (guint o = 0; o < instr->out->len; o++)
+    if (work_out (instr, o) != 0 && work_value (w, work_out (instr, o))->producer == instr)
+      work_value (w, work_out (instr, o))->producer = NULL;
+  instr->dead = TRUE;
+}
+
+void
+work_add_in (Work *w, WorkInstr *instr, guint v)
+{
+  WorkUse *use = g_new0 (WorkUse, 1);
+
+  use->instr = instr;
+  use->at = instr->in->len;
+  g_ptr_array_add (instr->in, use);
+  link_use (w, use, v);
+}
+
+void
+work_set_in (Work *w, WorkInstr *instr, guint k, guint v)
+{
+  guint old = work_in (instr, k);
+
+  unlink_use (w, g_ptr_array_index (instr->in, k));
+  link_use (w, g_ptr_array_index (instr->in, k), v);
+  for (guint s = 0; instr->steps != NULL && s < instr->steps->len; s++)
+    for (int a = 0; a < loom_scalar_arity (work_step (instr, s)->op); a++)
+      if (work_step (instr, s)->arg[a] == old)
+        work_step (instr, s)->arg[a] = v;
+}
+
+void
+work_drop_in (Work *w, WorkInstr *instr, guint k)
+{
+  unlink_use (w, g_ptr_array_index (instr->in, k));
+  g_ptr_array_remove_index (instr->in, k);
+  for (; k < instr->in->len; k++)
+    ((WorkUse *)g_ptr_array_index (instr->in, k))->at = k;
+}
+
+void
+work_add_out (Work *w, WorkInstr *instr, guint v)
+{
+  g_array_append_val (instr->out, v);
+  if (v != 0)
+    work_value (w, v)->producer = instr;
+}
+
+void
+work_set_out (Work *w, WorkInstr *instr, guint o, guint v)
+{
+  guint old = work_out (instr, o);
+
+  if (old != 0 && work_value (w, old)->producer == instr)
+    work_value (w, old)->producer = NULL;
+  g_array_index (instr->out, guint, o) = v;
+  if (v != 0)
+    work_value (w, v)->producer = instr;
+}
+
+static WorkInstr *
+living (WorkInstr *instr)
+{
+  while (instr != NULL && instr->dead)
+    instr = instr->next;
+  return instr;
+}
+
+WorkInstr *
+work_first (const Work *w)
+{
+  return living (w->first);
+}
+
+WorkInstr *
+work_next (const WorkInstr *instr)
+{
+  return living (instr->next);
+}
+
+gboolean
+work_is_before (const WorkInstr *a, const WorkInstr *b)
+{
+  return a->order < b->order;
+}
+
+gboolean
+work_is (const WorkInstr *instr, const char *primitive)
+{
+  return !instr->dead && instr->steps == NULL && instr->prim != NULL && strcmp (instr->prim->name, primitive) == 0;
+}
+
+gboolean
+work_is_step (const WorkInstr *instr, LoomScalarOp op)
+{
+  return !instr->dead && instr->steps != NULL && instr->steps->len == 1 && work_step (instr, 0)->op == op;
+}
+
+const char *
+work_kernel (const WorkInstr *instr)
+{
+  return instr->steps != NULL ? "elementwise" : instr->prim != NULL ? instr->prim->name : "transfer";
+}
+
+gboolean
+work_same_dims (const LoomTensorDesc *a, const LoomTensorDesc *b)
+{
+  for (int i = 0; i < a->rank && i < b->rank; i++)
+    if (a->dim[i] != b->dim[i])
+      return FALSE;
+  return a->rank == b->rank;
+}
+
+void
+work_remove_dead (Work *w)
+{
+  for (WorkInstr *instr = w->last; instr != NULL; instr = instr->prev)
+    {
+      gboolean needed = instr->dead;
+
+      for (guint k = 0; k < instr->out->len && !needed; k++)
+        needed = work_out (instr, k) != 0 && work_is_used (w, work_out (instr, k));
+      if (!needed)
+        work_erase (w, instr);
+    }
+}
+
+static void
+instr_free (WorkInstr *instr)
+{
+  if (instr->kernel != NULL)
+    instr->kernel->free (instr->kernel);
+  g_free (instr->attrs);
+  g_ptr_array_unref (instr->in);
+  g_array_unref (instr->out);
+  if (instr->steps != NULL)
+    g_array_unref (instr->steps);
+  g_string_free (instr->label, TRUE);
+  g_free (instr);
+}
+
+void
+work_sweep (Work *w)
+{
+  for (WorkInstr *instr = w->first, *next; instr != NULL; instr = next)
+    {
+      next = instr->next;
+      if (!instr->dead)
+        continue;
+      unlink_instr (w, instr);
+      instr_free (instr);
+    }
+}
+
+void
+work_free (Work *w)
+{
+  if (w == NULL)
+    return;
+  for (WorkInstr *instr = w->first, *next; instr != NULL; instr = next)
+    {
+      next = instr->next;
+      instr_free (instr);
+    }
+  for (guint v = 0; v < w->values->len; v++)
+    g_free (work_value (w, v)->as_view);
+  loom_faults_free (w->faults);
+  g_array_unref (w->values);
+  g_ptr_array_unref (w->schedule);
+  g_array_unref (w->storages);
+  g_ptr_array_unref (w->plan_devices);
+  g_array_unref (w->input_copied);
+  g_array_unref (w->output_value);
+  g_free (w);
+}

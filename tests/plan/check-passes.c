@@ -1,0 +1,33 @@
+/* The passes with a look at the working form behind each; see the header. */
+#include "tests/plan/check-passes.h"
+
+#include "engine/plan/plan-private.h"
+
+static void
+look (Work *w, const WorkPass *pass, gboolean ran, gpointer data)
+{
+  g_autofree char *why = NULL;
+  char **first = data;
+
+  if (*first == NULL && !work_check (w, &why))
+    *first = g_strdup_printf ("behind the pass “%s”: %s", pass->name, why);
+}
+
+char *
+check_passes (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options)
+{
+  Work *w = work_new (program, devices, options);
+  char *why = NULL;
+
+  if (!work_check (w, &why))
+    {
+      char *sentence = g_strdup_printf ("as imported: %s", why);
+
+      g_free (why);
+      why = sentence;
+    }
+  else
+    work_run_passes (w, look, &why, NULL);
+  work_free (w);
+  return why;
+}
