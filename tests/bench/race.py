@@ -1,14 +1,17 @@
-"""Gradloom against PyTorch on the CPU, in turns.
+"""Gradloom against PyTorch on the CPU, or with --device cuda:0 on a GPU, in turns.
 
 Both sides hold the same batches in memory, start from the same weights and take whole training steps: forward,
 loss, backward, optimiser. Windows alternate, so that both meet the same noise; a ratio is taken pair by pair, and the
 median and the spread of the ratios are what counts. Before the race, twenty losses of both sides are compared.
 
 PyTorch runs as well as it is known to: fused optimiser, channels_last for convolutions, flushed denormals, the same
-threads. --compile adds torch.compile as a third runner; its warm-up is not counted.
+threads. --compile adds torch.compile as a third runner; its warm-up is not counted. On a GPU the recorded step (CUDA
+graph) takes part as well, and both sides copy each batch from page-locked memory (torch_cuda.py); f32 is exact on both
+sides, or TF32 on both with --tf32. --emulated compares losses with PyTorch's on the CPU and times nothing.
 """
 
 import argparse
+import copy
 import json
 import os
 import re
@@ -22,6 +25,7 @@ import time
 import torch
 from torch import nn
 
+from torch_cuda import TorchCuda, cuda_tensor_peak
 from workloads import WORKLOADS, make_case
 
 
@@ -67,13 +71,14 @@ class Torch:
 
 
 class Gradloom:
-    def __init__(self, program, graph, folder, batch, threads):
+    def __init__(self, program, graph, folder, batch, args):
         self.process = subprocess.Popen(
             [program, graph, str(batch), os.path.join(folder, "x.npy"), os.path.join(folder, "y.npy"),
-             os.path.join(folder, "weights.safetensors"), str(threads)],
+             os.path.join(folder, "weights.safetensors"), str(args.threads), args.device],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             # What the gradloom program sets for itself: OpenMP's threads spin shortly, then sleep.
-            env={**os.environ, "GOMP_SPINCOUNT": os.environ.get("GOMP_SPINCOUNT", "10000")})
+            env={**os.environ, "GOMP_SPINCOUNT": os.environ.get("GOMP_SPINCOUNT", "10000"),
+                 "GRADLOOM_TF32": "1" if args.tf32 else "0"})
         self.ready = float(self.process.stdout.readline().split()[1])
 
     def ask(self, text):
@@ -125,16 +130,20 @@ def spread(values):
 def race(name, work, args):
     with tempfile.TemporaryDirectory() as folder:
         graph, x, y, model = make_case(name, work, folder, args.precision)
-        import copy
-        ours = Gradloom(args.program, graph, folder, work["batch"], args.threads)
-        theirs = {"eager": Torch(copy.deepcopy(model), work, x, y, precision=args.precision)}
-        if args.compile:
-            theirs["compile"] = Torch(copy.deepcopy(model), work, x, y, True, args.precision)
+        ours = Gradloom(args.program, graph, folder, work["batch"], args)
+        cuda = args.device.startswith("cuda") and not args.emulated
+        if cuda:
+            theirs = {how: TorchCuda(copy.deepcopy(model), work, x, y, how, args.precision, args.tf32)
+                      for how in ("eager", "CUDA graph") + (("compile",) if args.compile else ())}
+        else:
+            theirs = {"eager": Torch(copy.deepcopy(model), work, x, y, precision=args.precision)}
+            if args.compile:
+                theirs["compile"] = Torch(copy.deepcopy(model), work, x, y, True, args.precision)
         if args.precision != "f32":
             other = os.path.join(folder, "f32")
             os.mkdir(other)
-            theirs["own f32"] = Gradloom(args.program, make_case(name, work, other)[0], other, work["batch"], args.threads)
-        n_losses = work.get("losses", 20)
+            theirs["own f32"] = Gradloom(args.program, make_case(name, work, other)[0], other, work["batch"], args)
+        n_losses = min(work.get("losses", 20), args.losses)
         a = ours.losses(n_losses)
         result = {"workload": name, "ready_seconds": ours.ready}
         for key, runner in theirs.items():
@@ -145,6 +154,11 @@ def race(name, work, args):
                 print(f"{name}: the losses differ from PyTorch's ({key}) by {worst:.2g}: no race", file=sys.stderr)
                 print(a, b, file=sys.stderr)
                 return None
+        if args.emulated:
+            print(f"{name}, emulated: {n_losses} losses agree with PyTorch's on the CPU within "
+                  f"{result['loss_difference_eager']:.1g}; nothing is timed")
+            ours.close()
+            return result
         steps = max(2, int(work["steps"] * args.scale))
         ours.window(steps // 4 + 1)
         for runner in theirs.values():
@@ -160,20 +174,23 @@ def race(name, work, args):
                 other[key].append(n / seconds)
                 time.sleep(0.05)
         memory = ours.memory()
-        peak = eager_tensor_peak(copy.deepcopy(model), work, x, y, args.precision)
+        if cuda:
+            peak = cuda_tensor_peak(copy.deepcopy(model), work, x, y, args.precision, args.tf32)
+        else:
+            peak = eager_tensor_peak(copy.deepcopy(model), work, x, y, args.precision)
         batch_bytes = x[:work["batch"]].nbytes + y[:work["batch"]].nbytes
         ours_bytes = memory["arena"] + memory["state"] + batch_bytes
         print(f"{name}: losses agree within {max(v for k, v in result.items() if k.startswith('loss_')):.1g}; "
               f"planned and ready in {ours.ready * 1000:.0f} ms")
-        print(f"  steps/s min / median / max    gradloom {spread(own)}")
+        print(f"  steps/s min / median / max    gradloom   {spread(own)}")
         result["gradloom_steps"] = own
         for key, values in other.items():
             ratios = [p / q for p, q in zip(own, values)]
             result[f"{key}_steps"] = values
             result[f"ratio_{key}"] = ratios
-            target = {"eager": "target", "compile": "compiled"}.get(key) if args.precision == "f32" else None
+            target = {"eager": "target", "compile": "compiled"}.get(key) if args.precision == "f32" and not cuda else None
             goal = f", target {work[target]:g}" if target else ""
-            print(f"                                {key:8} {spread(values)}   ratio {spread(ratios)}{goal}")
+            print(f"                                {key:10} {spread(values)}   ratio {spread(ratios)}{goal}")
         print(f"  tensor bytes at the peak      gradloom {ours_bytes / 1e6:.3f} MB, eager {peak / 1e6:.3f} MB "
               f"({abs(1 - ours_bytes / peak) * 100:.0f} % {'below' if ours_bytes < peak else 'above'}); processes {memory['rss'] / 1e6:.0f} MB and "
               f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB")
@@ -194,11 +211,23 @@ def main():
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--precision", choices=("f32", "bf16"), default="f32",
                         help="bf16: mixed precision on both sides (autocast), and against our own f32")
+    parser.add_argument("--device", default="cpu", help="cpu, or cuda:0 for a race on a GPU")
+    parser.add_argument("--tf32", action="store_true", help="on a GPU: products of f32 in TF32, on both sides")
+    parser.add_argument("--emulated", action="store_true", help="cuda:0 is the emulated card: losses only, no times")
+    parser.add_argument("--losses", type=int, default=20, help="how many losses are compared before a race")
     parser.add_argument("--json", help="write the figures there")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     torch.set_flush_denormal(True)
-    print(f"PyTorch {torch.__version__}, {args.threads} threads each, {args.windows} windows in turns")
+    where = f"{args.threads} threads each"
+    if args.emulated:
+        where = "the card is emulated, PyTorch runs on the CPU"
+    elif args.device.startswith("cuda"):
+        if not torch.cuda.is_available():
+            sys.exit("PyTorch finds no CUDA device")
+        where = (f"{torch.cuda.get_device_name()}, {'TF32' if args.tf32 else 'no TF32'} on both sides, cuDNN "
+                 f"{torch.backends.cudnn.version()}, compile mode reduce-overhead; Gradloom records its step as a CUDA graph")
+    print(f"PyTorch {torch.__version__}, {where}, {args.windows} windows in turns")
     results = [race(n, w, args) for n, w in WORKLOADS.items() if re.search(args.only, n)]
     if args.json:
         with open(args.json, "w", encoding="utf-8") as f:

@@ -1,0 +1,128 @@
+/* Tells which card a module of the CUDA back end finds, and which libraries of CUDA it has really loaded:
+ *
+ *   card-info MODULE.so
+ *
+ * Several versions of a library can stand on one machine (a toolkit's, PyTorch's), so what counts is what this process
+ * holds after the device was opened. Ends with status 1 and a sentence where there is no card. */
+#include <gmodule.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/backend.h"
+
+/* CUDA's own numbers, so that no header of it is needed. */
+enum
+{
+  MULTIPROCESSORS = 16,
+  CAPABILITY_MAJOR = 75,
+  CAPABILITY_MINOR = 76
+};
+
+/* A function of the module or of a library that it is linked with. */
+static gpointer
+function (GModule *module, const char *name)
+{
+  gpointer symbol = NULL;
+
+  return g_module_symbol (module, name, &symbol) ? symbol : NULL;
+}
+
+static void
+tell_card (GModule *module, const LoomBackend *backend, LoomDevice *device)
+{
+  int (*attribute) (int *, int, int) = function (module, "cudaDeviceGetAttribute");
+  int major = 0, minor = 0, processors = 0;
+  LoomDeviceInfo info;
+
+  backend->device_info (device, &info);
+  printf ("card: %s, %.1f GiB", info.name, (double)info.memory_total / (1 << 30));
+  if (attribute != NULL && attribute (&major, CAPABILITY_MAJOR, 0) == 0 && attribute (&minor, CAPABILITY_MINOR, 0) == 0
+      && attribute (&processors, MULTIPROCESSORS, 0) == 0)
+    printf (", compute capability %d.%d, %d multiprocessors", major, minor, processors);
+  printf ("\n");
+}
+
+static void
+tell_versions (GModule *module)
+{
+  int (*driver) (int *) = function (module, "cudaDriverGetVersion"),
+                     (*runtime) (int *) = function (module, "cudaRuntimeGetVersion"),
+                     (*nvrtc) (int *, int *) = function (module, "nvrtcVersion");
+  gsize (*blas) (void) = function (module, "cublasLtGetVersion"), (*dnn) (void) = function (module, "cudnnGetVersion");
+  int a = 0, b = 0;
+
+  if (driver != NULL && driver (&a) == 0)
+    printf ("driver: takes CUDA up to %d.%d\n", a / 1000, a % 1000 / 10);
+  if (runtime != NULL && runtime (&a) == 0)
+    printf ("CUDA runtime: %d.%d\n", a / 1000, a % 1000 / 10);
+  if (nvrtc != NULL && nvrtc (&a, &b) == 0)
+    printf ("NVRTC: %d.%d\n", a, b);
+  if (blas != NULL)
+    printf ("cuBLASLt: %" G_GSIZE_FORMAT "\n", blas ());
+  if (dnn != NULL)
+    printf ("cuDNN: %" G_GSIZE_FORMAT "\n", dnn ());
+}
+
+/* The files of CUDA's libraries in this process. */
+static void
+tell_files (void)
+{
+  static const char *const names[] = { "/libcuda", "/libcublas", "/libcudnn", "/libnvrtc", "/libnvJitLink" };
+  g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autofree char *maps = NULL;
+  g_auto (GStrv) lines = NULL;
+
+  if (!g_file_get_contents ("/proc/self/maps", &maps, NULL, NULL))
+    return;
+  lines = g_strsplit (maps, "\n", -1);
+  for (int i = 0; lines[i] != NULL; i++)
+    {
+      const char *path = strchr (lines[i], '/');
+
+      for (gsize k = 0; path != NULL && k < G_N_ELEMENTS (names); k++)
+        if (strstr (path, names[k]) != NULL && g_hash_table_add (seen, g_strdup (path)))
+          printf ("loaded: %s\n", path);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  GModule *module;
+  gpointer entry = NULL;
+  const LoomBackend *backend;
+  LoomDevice *device = NULL;
+  LoomMessage message = { "" };
+
+  if (argc != 2)
+    {
+      fprintf (stderr,
+               "card-info MODULE.so: tells the card and the libraries that a module of the CUDA back end finds\n");
+      return 2;
+    }
+  module = g_module_open (argv[1], G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
+  if (module == NULL || !g_module_symbol (module, LOOM_BACKEND_ENTRY, &entry))
+    {
+      printf ("The module cannot be opened: %s\n", g_module_error ());
+      return 1;
+    }
+  backend = ((LoomBackendEntry)entry) ();
+  if (backend->abi != LOOM_BACKEND_ABI)
+    {
+      printf ("The module speaks version %u of the back-end interface, this program %u.\n", backend->abi,
+              (guint)LOOM_BACKEND_ABI);
+      return 1;
+    }
+  tell_versions (module);
+  if (backend->device_open (0, 0, &device, &message) != LOOM_STATUS_OK)
+    {
+      printf ("%s\n", message.text);
+      tell_files ();
+      return 1;
+    }
+  tell_card (module, backend, device);
+  tell_files ();
+  backend->device_close (device);
+  /* CUDA's libraries keep threads and exit handlers, so the module stays. */
+  return 0;
+}
