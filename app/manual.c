@@ -144,6 +144,9 @@ print_man (const Command *const *commands, guint n)
   printf (".SH ENVIRONMENT\n"
           ".TP\n.B GRADLOOM_CPU_DEVICES\nHow many devices the processor is divided into: cpu, cpu:1 and so on, each\n"
           "with its share of the threads.\n"
+          ".TP\n.B GRADLOOM_CUDA_GRAPHS\n0: a GPU's kernels are launched one by one instead of as a recorded graph. "
+          "Bits are\n"
+          "the same and steps slower; profilers and memory checkers see each kernel.\n"
           ".TP\n.B GRADLOOM_DATA\nA folder in which data sets are looked for before the system's.\n"
           ".TP\n.B NO_COLOR\nWhere it is set and not empty, nothing is coloured.\n");
 }

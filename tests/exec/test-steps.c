@@ -492,6 +492,102 @@ test_example (gconstpointer data)
     }
 }
 
+/* ---- captured and launched -------------------------------------------------- */
+
+static guint n_replays;
+static LoomStatus (*real_graph_launch) (LoomDevice *device, void *graph, LoomStream *stream, LoomMessage *message);
+
+static LoomStatus
+counting_graph_launch (LoomDevice *on, void *graph, LoomStream *stream, LoomMessage *message)
+{
+  n_replays++;
+  return real_graph_launch (on, graph, stream, message);
+}
+
+/* Outputs of four steps, and the state behind them. */
+static GPtrArray *
+run_four (const LoomGraph *graph, const char *name, GError **error)
+{
+  g_autoptr (Side) side = side_new (graph, device, LOOM_F32, TRUE, error);
+  g_autoptr (GPtrArray) results = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  g_auto (Source) source = { 0 };
+
+  if (side == NULL)
+    return NULL;
+  source_open (&source, graph, name);
+  for (int step = 0; step < 4; step++)
+    {
+      g_autoptr (GPtrArray) batch = draw_batch (&source, side->program);
+
+      if (!side_step (side, batch, TRUE, error))
+        return NULL;
+      for (guint i = 0; i < side->outputs->len; i++)
+        g_ptr_array_add (results, loom_tensor_ref (side->outputs->pdata[i]));
+    }
+  for (guint i = 0; i < loom_state_n_slots (side->state); i++)
+    {
+      const char *slot;
+
+      loom_state_slot (side->state, i, &slot, NULL, NULL);
+      g_ptr_array_add (results, loom_state_get (side->state, slot, error));
+    }
+  return g_steal_pointer (&results);
+}
+
+/* A step that was recorded and is replayed has the bits of one whose kernels are launched, with batches at other
+ * addresses each time. */
+static void
+test_captured (gconstpointer data)
+{
+  const char *path = data;
+  g_autofree char *name = g_path_get_basename (path);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, &error);
+  LoomPlanDevice *d = loom_devices_get (devices, device, NULL);
+  const LoomBackend *backend = d->backend;
+  LoomBackend counting = *backend;
+  g_autoptr (GPtrArray) captured = NULL;
+  g_autoptr (GPtrArray) launched = NULL;
+
+  g_assert_no_error (error);
+  if (backend->graph_launch == NULL)
+    {
+      g_test_skip ("the device records no graphs");
+      return;
+    }
+  real_graph_launch = backend->graph_launch;
+  counting.graph_launch = counting_graph_launch;
+  d->backend = &counting;
+  n_replays = 0;
+  captured = run_four (graph, name, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (n_replays, >=, 3);
+  g_setenv ("GRADLOOM_CUDA_GRAPHS", "0", TRUE);
+  n_replays = 0;
+  launched = run_four (graph, name, &error);
+  g_unsetenv ("GRADLOOM_CUDA_GRAPHS");
+  d->backend = backend;
+  g_assert_no_error (error);
+  g_assert_cmpuint (n_replays, ==, 0);
+  g_assert_cmpuint (captured->len, ==, launched->len);
+  for (guint i = 0; i < captured->len; i++)
+    if (!loom_tensor_equal_bits (captured->pdata[i], launched->pdata[i]))
+      {
+        g_test_message ("%s: result %u of %u differs between a recorded step and a launched one", name, i,
+                        captured->len);
+        g_test_fail ();
+      }
+}
+
+static void
+add_test (const char *group, const char *name, const char *path, GTestDataFunc func)
+{
+  g_autofree char *test = g_strdup_printf ("/run/%s/%s", group, name);
+
+  g_test_add_data_func_full (test, g_strdup (path), func, g_free);
+}
+
 static void
 add_folder (const char *folder)
 {
@@ -500,12 +596,15 @@ add_folder (const char *folder)
 
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
     {
-      g_autofree char *path = g_build_filename (folder, name, NULL), *test = g_strdup_printf ("/run/steps/%s", name);
+      g_autofree char *path = g_build_filename (folder, name, NULL);
 
       if (g_file_test (path, G_FILE_TEST_IS_DIR))
         add_folder (path);
       else if (g_str_has_suffix (name, ".xml"))
-        g_test_add_data_func_full (test, g_steal_pointer (&path), test_example, g_free);
+        {
+          add_test ("steps", name, path, test_example);
+          add_test ("captured", name, path, test_captured);
+        }
     }
 }
 
