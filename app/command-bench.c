@@ -452,7 +452,11 @@ typedef struct
 static void
 list_device (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data)
 {
-  if (!why_not && !g_str_equal (info->name, "emulated"))
+  if (why_not)
+    return;
+  if (g_str_equal (info->name, "emulated"))
+    g_printerr ("gradloom bench: %s is emulated, so its speed says nothing; it is left out.\n", name);
+  else
     g_ptr_array_add (((DeviceList *)data)->names, g_strdup (name));
 }
 

@@ -56,8 +56,8 @@ cli_enter (void)
   g_assert_cmpint (g_chdir (scratch), ==, 0);
 }
 
-static void
-remove_tree (const char *path)
+void
+cli_remove (const char *path)
 {
   g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
   const char *name;
@@ -65,7 +65,7 @@ remove_tree (const char *path)
   while (dir && (name = g_dir_read_name (dir)))
     {
       g_autofree char *child = g_build_filename (path, name, NULL);
-      remove_tree (child);
+      cli_remove (child);
     }
   g_remove (path);
 }
@@ -74,7 +74,7 @@ void
 cli_leave (void)
 {
   g_assert_cmpint (g_chdir ("/"), ==, 0);
-  remove_tree (scratch);
+  cli_remove (scratch);
   g_free (scratch);
 }
 

@@ -25,8 +25,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CliResult, cli_clear)
   }                                                                                                                    \
   G_STMT_END
 
-void cli_enter (void); /* makes the scratch folder and goes there */
-void cli_leave (void); /* removes it */
+void cli_enter (void);              /* makes the scratch folder and goes there */
+void cli_leave (void);              /* removes it */
+void cli_remove (const char *path); /* a file, or a folder with all that is in it */
 /* "graphs/lessons/spirals.xml" in the source tree. */
 char *cli_example (const char *name);
 void cli_write (const char *name, const char *text);

@@ -274,8 +274,8 @@ test_resume (Fixture *f, gconstpointer data)
     }
 }
 
-/* kill -9 at moments that nobody chose, again and again, with checkpoints all the time. A device under test is slower to
- * open and to run than the processor. */
+/* kill -9 at moments that nobody chose, again and again, with checkpoints all the time. A device under test is slower
+ * to open and to run than the processor. */
 static void
 test_kill (Fixture *f, gconstpointer data)
 {
@@ -289,8 +289,10 @@ test_kill (Fixture *f, gconstpointer data)
   int status = 1, kills = 0, most = device != NULL ? 3 : 8, scale = device != NULL ? 5 : 1;
 
   g_assert_true (g_file_set_contents (graph, GRAPH, -1, NULL));
-  const char *first[] = { program, "train", graph, "--epochs", device != NULL ? "15" : "150", "--threads", "1", "--checkpoint-seconds",
-                          "0.002", "--out", whole, "--device", device != NULL ? device : "cpu", NULL };
+  const char *first[] = {
+    program, "train", graph, "--epochs", device != NULL ? "15" : "150",   "--threads", "1", "--checkpoint-seconds",
+    "0.002", "--out", whole, "--device", device != NULL ? device : "cpu", NULL
+  };
   const char *again[] = { program, "train", "--resume", killed, "--checkpoint-seconds", "0.002", NULL };
   g_spawn_sync (NULL, (char **)first, NULL, G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, NULL,
                 NULL, &status, &error);
