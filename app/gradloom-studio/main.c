@@ -1,7 +1,7 @@
 /* gradloom-studio: opens the window, and files that are named. */
 #include <glib.h>
 
-#include "ui/studio-application.h"
+#include "ui/window/studio-application.h"
 
 int
 main (int argc, char **argv)

@@ -4,6 +4,7 @@
  * The reader does not do this, because an editor brings the same faults about; both
  * ask here, through the net that they make. */
 #include "engine/graph/graph-private.h"
+#include "engine/graph/loom-grammar.h"
 
 #include <string.h>
 

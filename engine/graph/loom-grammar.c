@@ -5,6 +5,7 @@
  * this one table, so they cannot disagree. Attributes of nodes are not here: those
  * are operators' parameters, and the operator table knows them. */
 #include "engine/graph/graph-private.h"
+#include "engine/graph/loom-grammar.h"
 
 #include <string.h>
 

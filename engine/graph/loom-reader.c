@@ -5,6 +5,7 @@
  * wrong with the grammar is collected, not the first fault alone; an element that
  * makes no sense is left out with all that it holds. What attributes of nodes mean
  * is not judged here. */
+#include "engine/graph/loom-grammar.h"
 #include "engine/graph/reader-private.h"
 #include "engine/core/loom-file.h"
 

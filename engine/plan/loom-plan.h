@@ -138,6 +138,15 @@ gsize loom_plan_slot_bytes (const LoomSlot *slot);
 void loom_plan_memory_sum (const LoomPlanMemory *memory, gsize bytes[LOOM_N_OWNERS]);
 /* The first so many instructions run once, when the plan is bound. */
 guint loom_plan_n_setup (const LoomPlan *plan);
+/* ---- for executors ---- */
+
+/* For the executor: pairs (value, slot) copied at the end. */
+const GArray *loom_plan_commit_copies (const LoomPlan *plan);
+/* The kernel call that one program instruction is on its own, as both the unfused plan and the eager executor
+ * make it. FALSE for an alias, which needs no kernel. attrs_store keeps an element-wise primitive's attributes. */
+gboolean loom_plan_spec_of_instr (const LoomProgram *program, const LoomInstr *instr, const char **primitive,
+                                  const void **attrs, LoomElementwiseAttrs *attrs_store);
+
 /* The listing of `gradloom plan`. */
 char *loom_plan_print (const LoomPlan *plan);
 

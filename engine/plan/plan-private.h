@@ -235,10 +235,6 @@ void work_assign_memory (Work *w);
 /* The bytes of a device's arena. */
 gsize work_arena (Work *w, guint device);
 
-/* The kernel call that one program instruction is on its own, as both the unfused plan and the eager executor
- * make it. FALSE for an alias, which needs no kernel. attrs_store keeps an element-wise primitive's attributes. */
-gboolean loom_plan_spec_of_instr (const LoomProgram *program, const LoomInstr *instr, const char **primitive,
-                                  const void **attrs, LoomElementwiseAttrs *attrs_store);
 LoomDType loom_plan_compute_type (LoomDType float_type, guint n_in, const LoomDType *in, LoomDType out);
 
 struct _LoomPlan
@@ -254,8 +250,5 @@ struct _LoomPlan
   GArray *slot_device;                /* guint by slot of the program */
   GArray *memory;                     /* LoomPlanMemory, by device */
 };
-
-/* For the executor: pairs (value, slot) copied at the end. */
-const GArray *loom_plan_commit_copies (const LoomPlan *plan);
 
 G_END_DECLS

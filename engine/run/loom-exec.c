@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/plan/plan-private.h"
 
 typedef struct
 {

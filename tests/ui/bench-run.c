@@ -6,7 +6,7 @@
 
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
-#include "ui/studio-window-private.h"
+#include "ui/window/studio-window-private.h"
 
 #define SECONDS 6
 

@@ -1,5 +1,5 @@
 /* Attributes that follow one another: options go with their source, and a misspelt name is mended by a button. */
-#include "ui/studio-document.h"
+#include "ui/document/studio-document.h"
 
 static const char two_sources[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                                   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"sources\">\n"

@@ -5,9 +5,9 @@
 #include "ui/canvas/studio-canvas.h"
 #include "ui/canvas/studio-node.h"
 #include "ui/canvas/studio-remark.h"
-#include "ui/studio-inspector.h"
-#include "ui/studio-outline.h"
-#include "ui/studio-palette.h"
+#include "ui/inspector/studio-inspector.h"
+#include "ui/palette/studio-outline.h"
+#include "ui/palette/studio-palette.h"
 
 static const char spiral[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                              "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"

@@ -4,9 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ui/studio-document.h"
-#include "ui/studio-file-lock.h"
-#include "ui/studio-journal.h"
+#include "ui/document/studio-document.h"
+#include "ui/document/studio-file-lock.h"
+#include "ui/document/studio-journal.h"
 
 #define HEAD "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graph xmlns=\"urn:gradloom:graph\" version=\"1\""
 static const char ours[] = HEAD " name=\"Ours\">\n  <node id=\"fc\" op=\"linear\" out_features=\"2\"/>\n</graph>\n";

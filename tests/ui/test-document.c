@@ -3,11 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "ui/canvas/canvas-geometry.h"
-#include "ui/studio-clipboard.h"
-#include "ui/studio-document.h"
-#include "ui/studio-inspector-params.h"
-#include "ui/studio-journal.h"
+#include "ui/scene/studio-geometry.h"
+#include "ui/document/studio-clipboard.h"
+#include "ui/document/studio-document.h"
+#include "ui/inspector/studio-inspector-params.h"
+#include "ui/document/studio-journal.h"
 
 static const char chain[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                             "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"chain\">\n"

@@ -1,7 +1,7 @@
 /* The canvas's arithmetic: views, curves, hit testing, the arrow keys and the layout. No display. */
 #include <math.h>
 
-#include "ui/canvas/canvas-geometry.h"
+#include "ui/scene/studio-geometry.h"
 #include "ui/canvas/canvas-wires.h"
 
 static const char three[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"

@@ -5,7 +5,7 @@
  * document changes once, at the release. */
 #pragma once
 
-#include "ui/canvas/canvas-geometry.h"
+#include "ui/scene/studio-geometry.h"
 
 G_BEGIN_DECLS
 

@@ -3,7 +3,7 @@
 
 #include <gtk/gtk.h>
 
-#include "ui/canvas/canvas-geometry.h"
+#include "ui/scene/studio-geometry.h"
 #include "ui/canvas/canvas-style.h"
 #include "ui/drawing/draw-wires.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "ui/canvas/studio-canvas-private.h"
-#include "ui/studio-clipboard.h"
+#include "ui/document/studio-clipboard.h"
 
 typedef void (*Command) (StudioCanvas *self);
 

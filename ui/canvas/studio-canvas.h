@@ -6,7 +6,7 @@
 
 #include <gtk/gtk.h>
 
-#include "ui/studio-document.h"
+#include "ui/document/studio-document.h"
 
 G_BEGIN_DECLS
 

@@ -3,7 +3,7 @@
 
 #include <gtk/gtk.h>
 
-#include "ui/canvas/canvas-geometry.h"
+#include "ui/scene/studio-geometry.h"
 
 G_BEGIN_DECLS
 

@@ -3,7 +3,7 @@
 
 #include <pango/pango.h>
 
-#include "ui/canvas/canvas-geometry.h"
+#include "ui/scene/studio-geometry.h"
 #include "ui/drawing/studio-theme.h"
 
 G_BEGIN_DECLS

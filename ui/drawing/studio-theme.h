@@ -3,7 +3,7 @@
 
 #include <cairo.h>
 
-#include "ui/studio-scene.h"
+#include "ui/scene/studio-scene.h"
 
 G_BEGIN_DECLS
 

@@ -9,7 +9,7 @@
 
 #include "ui/charts/studio-memory-bar.h"
 #include "ui/charts/studio-scalar-pin.h"
-#include "ui/studio-training-settings.h"
+#include "ui/training/studio-training-settings.h"
 
 struct _StudioRunPanel
 {

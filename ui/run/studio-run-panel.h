@@ -5,7 +5,7 @@
 
 #include "ui/charts/studio-chart.h"
 #include "ui/run/studio-run.h"
-#include "ui/studio-document.h"
+#include "ui/document/studio-document.h"
 
 G_BEGIN_DECLS
 

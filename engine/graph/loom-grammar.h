@@ -1,0 +1,25 @@
+/* The grammar of the graph file: the one table that the reader, the writer and the schema share. */
+#pragma once
+
+#include "engine/graph/loom-graph.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  const char *name;
+  const char *const *required;
+  const char *const *optional;
+  const char *const *booleans; /* those of them that are true or false */
+  gboolean any_attribute;      /* others are parameters, judged by the operator table or by whoever reads them */
+  gboolean has_text;
+  guint32 parents; /* bit per tag */
+  int order;       /* among siblings; equal orders may mix */
+  gboolean once;
+} GrammarRule;
+
+const GrammarRule *loom_grammar (LoomTag tag);
+/* LOOM_N_TAGS when there is no such element. */
+LoomTag loom_grammar_tag (const char *name);
+
+G_END_DECLS

@@ -1,0 +1,293 @@
+/* Copies a selection as a small graph file, and pastes such a text in one transaction. */
+#include "ui/document/studio-clipboard.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ui/scene/studio-geometry.h"
+#include "ui/document/studio-document-private.h"
+
+/* Appends the module called name, after those that it uses itself. */
+static void
+collect_module (const LoomGraph *graph, const char *name, GHashTable *seen, GPtrArray *modules)
+{
+  LoomElement *module = loom_graph_find_module (graph, name);
+
+  if (module == NULL || !g_hash_table_add (seen, g_strdup (name)))
+    return;
+  for (guint i = 0; i < loom_element_n_children (module); i++)
+    {
+      const LoomElement *e = loom_element_child (module, i);
+
+      if (loom_element_tag (e) == LOOM_TAG_NODE && loom_element_get (e, "module") != NULL)
+        collect_module (graph, loom_element_get (e, "module"), seen, modules);
+    }
+  g_ptr_array_add (modules, module);
+}
+
+char *
+studio_clipboard_copy (StudioDocument *document)
+{
+  StudioScene *scene = studio_document_get_scene (document);
+  g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GPtrArray) modules = g_ptr_array_new ();
+  g_autoptr (LoomGraph) copy = loom_graph_new (NULL);
+  LoomElement *root = loom_graph_root (copy), *layout = loom_element_new (LOOM_TAG_LAYOUT, NULL);
+  guint n = 0;
+
+#define APPEND(element)                                                                                                \
+  loom_edit_free (loom_graph_apply (copy, loom_edit_insert (root, loom_element_n_children (root), element)))
+  for (guint i = 0; i < scene->n_items; i++)
+    if (studio_document_is_selected (document, scene->item[i].serial) && scene->item[i].is_module)
+      collect_module (document->graph, scene->item[i].kind, seen, modules);
+  for (guint i = 0; i < modules->len; i++)
+    APPEND (loom_element_copy (modules->pdata[i]));
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      const StudioItem *item = &scene->item[i];
+      char x[G_ASCII_DTOSTR_BUF_SIZE], y[G_ASCII_DTOSTR_BUF_SIZE];
+
+      if (!studio_document_is_selected (document, item->serial))
+        continue;
+      n++;
+      APPEND (loom_element_copy (loom_graph_by_serial (document->graph, item->serial)));
+      g_ascii_formatd (x, sizeof x, "%.10g", item->x);
+      g_ascii_formatd (y, sizeof y, "%.10g", item->y);
+      loom_element_append_detached (layout, loom_element_new (LOOM_TAG_PLACE, "node", item->id, "x", x, "y", y, NULL));
+    }
+  if (n == 0)
+    {
+      loom_element_free (layout);
+      return NULL;
+    }
+  for (guint l = 0; l < scene->n_links; l++)
+    if (studio_document_is_selected (document, scene->item[scene->link[l].from].serial)
+        && studio_document_is_selected (document, scene->item[scene->link[l].to].serial))
+      APPEND (loom_element_copy (loom_graph_by_serial (document->graph, scene->link[l].serial)));
+  APPEND (layout);
+#undef APPEND
+  return loom_graph_write (copy, NULL);
+}
+
+/* Whether two trees say the same, apart from their own names at the top. */
+static gboolean
+same_tree (const LoomElement *a, const LoomElement *b, gboolean is_top)
+{
+  if (loom_element_tag (a) != loom_element_tag (b) || loom_element_n_attributes (a) != loom_element_n_attributes (b)
+      || loom_element_n_children (a) != loom_element_n_children (b)
+      || g_strcmp0 (loom_element_text (a), loom_element_text (b)) != 0)
+    return FALSE;
+  for (guint i = 0; i < loom_element_n_attributes (a); i++)
+    {
+      const char *name, *value;
+
+      loom_element_attribute (a, i, &name, &value);
+      if (!(is_top && strcmp (name, "name") == 0) && g_strcmp0 (loom_element_get (b, name), value) != 0)
+        return FALSE;
+    }
+  for (guint i = 0; i < loom_element_n_children (a); i++)
+    if (!same_tree (loom_element_child (a, i), loom_element_child (b, i), FALSE))
+      return FALSE;
+  return TRUE;
+}
+
+/* In a detached copy, nodes of renamed modules get the new names. */
+static void
+rename_modules (LoomElement *e, GHashTable *names)
+{
+  const char *module = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "module") : NULL;
+  const char *now = module != NULL ? g_hash_table_lookup (names, module) : NULL;
+
+  if (now != NULL)
+    loom_element_set_detached (e, "module", now);
+  for (guint i = 0; i < loom_element_n_children (e); i++)
+    rename_modules (loom_element_child (e, i), names);
+}
+
+/* Brings the modules over: equal ones are shared, others are inserted, under another name where theirs is taken. */
+static void
+paste_modules (StudioDocument *document, LoomElement *root, GHashTable *names)
+{
+  for (guint i = 0; i < loom_element_n_children (root); i++)
+    {
+      LoomElement *module = loom_element_child (root, i), *copy, *there;
+      const char *name;
+      g_autofree char *free_name = NULL;
+
+      if (loom_element_tag (module) != LOOM_TAG_MODULE || (name = loom_element_get (module, "name")) == NULL)
+        continue;
+      copy = loom_element_copy (module);
+      rename_modules (copy, names);
+      free_name = g_strdup (name);
+      for (guint k = 2; (there = loom_graph_find_module (document->graph, free_name)) != NULL; k++)
+        {
+          if (same_tree (copy, there, TRUE))
+            break;
+          g_free (free_name);
+          free_name = g_strdup_printf ("%s_%u", name, k);
+        }
+      if (strcmp (free_name, name) != 0)
+        g_hash_table_insert (names, g_strdup (name), g_strdup (free_name));
+      if (there != NULL)
+        {
+          loom_element_free (copy);
+          continue;
+        }
+      loom_element_set_detached (copy, "name", free_name);
+      studio_document_insert (document, loom_graph_root (document->graph), copy);
+    }
+}
+
+/* A module may not hold itself, however far down. */
+static gboolean
+module_reaches (const LoomGraph *graph, const char *module, const char *wanted, guint depth)
+{
+  LoomElement *m = loom_graph_find_module (graph, module);
+
+  if (strcmp (module, wanted) == 0)
+    return TRUE;
+  for (guint i = 0; m != NULL && depth < 64 && i < loom_element_n_children (m); i++)
+    {
+      const LoomElement *e = loom_element_child (m, i);
+      const char *inner = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "module") : NULL;
+
+      if (inner != NULL && module_reaches (graph, inner, wanted, depth + 1))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static char *
+map_end (const char *end, GHashTable *ids)
+{
+  g_autofree char *id = NULL, *port = NULL;
+  const char *now;
+
+  if (end == NULL || !loom_end_split (end, &id, &port) || (now = g_hash_table_lookup (ids, id)) == NULL)
+    return NULL;
+  return port != NULL ? g_strdup_printf ("%s.%s", now, port) : g_strdup (now);
+}
+
+static double
+place_value (const LoomElement *place, const char *attribute)
+{
+  const char *text = place != NULL ? loom_element_get (place, attribute) : NULL;
+  double v = text != NULL ? g_ascii_strtod (text, NULL) : 0;
+
+  return isfinite (v) ? v : 0;
+}
+
+/* One dot right and below, and one more for each copy that lies there already: a copy is never hidden by another. */
+static double
+free_offset (const StudioScene *scene, LoomElement *root)
+{
+  for (double by = STUDIO_GRID;; by += STUDIO_GRID)
+    {
+      gboolean taken = FALSE;
+
+      for (guint i = 0; i < loom_element_n_children (root) && !taken; i++)
+        {
+          const LoomElement *e = loom_element_child (root, i), *place;
+
+          if (loom_element_tag (e) != LOOM_TAG_NODE)
+            continue;
+          place = loom_scope_find_place (root, loom_element_get (e, "id"));
+          for (guint k = 0; k < scene->n_items && !taken; k++)
+            taken = fabs (scene->item[k].x - place_value (place, "x") - by) < STUDIO_SNAP
+                    && fabs (scene->item[k].y - place_value (place, "y") - by) < STUDIO_SNAP;
+        }
+      if (!taken)
+        return by;
+    }
+}
+
+gboolean
+studio_clipboard_paste (StudioDocument *document, const char *text, double x, double y, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (text, strlen (text), "the clipboard", faults, error);
+  g_autoptr (GHashTable) ids = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  g_autoptr (GHashTable) names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  g_autoptr (GArray) serials = g_array_new (FALSE, FALSE, sizeof (guint64));
+  g_autofree char *step = NULL;
+  LoomElement *root, *scope;
+  double left = G_MAXDOUBLE, top = G_MAXDOUBLE, dx, dy;
+  guint n = 0;
+
+  if (graph == NULL)
+    return FALSE;
+  root = loom_graph_root (graph);
+  scope = studio_document_get_scope (document);
+  for (guint i = 0; i < loom_element_n_children (root); i++)
+    {
+      const LoomElement *e = loom_element_child (root, i), *place;
+
+      if (loom_element_tag (e) != LOOM_TAG_NODE)
+        continue;
+      n++;
+      place = loom_scope_find_place (root, loom_element_get (e, "id"));
+      left = MIN (left, place_value (place, "x"));
+      top = MIN (top, place_value (place, "y"));
+    }
+  if (n == 0)
+    {
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PARSE, "There are no nodes on the clipboard.");
+      return FALSE;
+    }
+  dx = isnan (x) ? free_offset (studio_document_get_scene (document), root) : studio_geometry_snap (x - left);
+  dy = isnan (y) ? isnan (x) ? dx : free_offset (studio_document_get_scene (document), root)
+                 : studio_geometry_snap (y - top);
+
+  step = n == 1 ? g_strdup ("Paste a node") : g_strdup_printf ("Paste %u nodes", n);
+  studio_document_begin (document, step);
+  paste_modules (document, root, names);
+  if (loom_element_tag (scope) == LOOM_TAG_MODULE)
+    for (guint i = 0; i < loom_element_n_children (root); i++)
+      {
+        const LoomElement *e = loom_element_child (root, i);
+        const char *module = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "module") : NULL;
+        const char *now = module != NULL ? g_hash_table_lookup (names, module) : NULL;
+
+        if (module == NULL
+            || !module_reaches (document->graph, now != NULL ? now : module, loom_element_get (scope, "name"), 0))
+          continue;
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_CYCLE,
+                     "Module %s cannot be pasted here: it would hold itself. Leave the module first.", module);
+        studio_document_cancel (document);
+        return FALSE;
+      }
+  for (guint i = 0; i < loom_element_n_children (root); i++)
+    {
+      LoomElement *e = loom_element_child (root, i), *copy, *place;
+      const char *id = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "id") : NULL;
+      char *now;
+      guint64 serial;
+
+      if (id == NULL)
+        continue;
+      now = loom_scope_free_id (scope, id);
+      g_hash_table_insert (ids, g_strdup (id), now);
+      copy = loom_element_copy (e);
+      loom_element_set_detached (copy, "id", now);
+      rename_modules (copy, names);
+      serial = loom_element_serial (studio_document_insert (document, scope, copy));
+      g_array_append_val (serials, serial);
+      place = loom_scope_find_place (root, id);
+      studio_document_place (document, now, place_value (place, "x") + dx, place_value (place, "y") + dy);
+    }
+  for (guint i = 0; i < loom_element_n_children (root); i++)
+    {
+      const LoomElement *e = loom_element_child (root, i);
+      g_autofree char *from = NULL, *to = NULL;
+
+      if (loom_element_tag (e) != LOOM_TAG_WIRE)
+        continue;
+      from = map_end (loom_element_get (e, "from"), ids);
+      to = map_end (loom_element_get (e, "to"), ids);
+      if (from != NULL && to != NULL)
+        studio_document_insert (document, scope, loom_element_new (LOOM_TAG_WIRE, "from", from, "to", to, NULL));
+    }
+  studio_document_end (document);
+  studio_document_select (document, (const guint64 *)(gpointer)serials->data, serials->len);
+  return TRUE;
+}

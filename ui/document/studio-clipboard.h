@@ -1,0 +1,17 @@
+/* Copy and paste as text: a small graph file of the nodes, the wires between them and the modules they need.
+ *
+ * It is a valid graph file, so that it can be pasted into a text editor, a mail, and back. */
+#pragma once
+
+#include "ui/document/studio-document.h"
+
+G_BEGIN_DECLS
+
+/* The selection as text; NULL when no node is selected. */
+char *studio_clipboard_copy (StudioDocument *document);
+/* Pastes in one transaction with the first card's corner at x, y (a step beside the originals when both are NaN),
+ * and selects what came. A module that equals one of the graph is shared; a different one of the same name comes as
+ * NAME_2. PARSE error when the text is no graph. */
+gboolean studio_clipboard_paste (StudioDocument *document, const char *text, double x, double y, GError **error);
+
+G_END_DECLS

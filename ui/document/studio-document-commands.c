@@ -1,0 +1,499 @@
+/* The commands that change the graph: each is one transaction, and leaves a graph without torn wires. */
+#include "ui/document/studio-document-private.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ui/scene/studio-geometry.h"
+#include "ui/document/studio-clipboard.h"
+
+/* ---- helpers ------------------------------------------------------------ */
+
+LoomElement *
+studio_document_insert (StudioDocument *self, LoomElement *parent, LoomElement *child)
+{
+  guint index = loom_element_place_for (parent, loom_element_tag (child));
+
+  studio_document_edit (self, loom_edit_insert (parent, index, child));
+  return loom_element_child (parent, index);
+}
+
+void
+studio_document_remove_element (StudioDocument *self, LoomElement *element)
+{
+  studio_document_edit (self, loom_edit_remove (element));
+}
+
+void
+studio_document_put (StudioDocument *self, LoomElement *e, const char *attribute, const char *value)
+{
+  if (g_strcmp0 (loom_element_get (e, attribute), value) != 0)
+    studio_document_edit (self, loom_edit_set (e, attribute, value));
+}
+
+char *
+studio_document_coordinate (double v)
+{
+  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+
+  /* Hundredths are plenty, and a whole number stays one in the file. */
+  g_ascii_formatd (buffer, sizeof buffer, "%.10g", floor (v * 100 + 0.5) / 100);
+  return g_strdup (strcmp (buffer, "-0") == 0 ? "0" : buffer);
+}
+
+static LoomElement *
+ensure_child (StudioDocument *self, LoomElement *parent, LoomTag tag)
+{
+  LoomElement *e = loom_element_find (parent, tag);
+
+  return e != NULL ? e : studio_document_insert (self, parent, loom_element_new (tag, NULL));
+}
+
+LoomElement *
+studio_document_ensure (StudioDocument *self, LoomTag tag)
+{
+  return ensure_child (self, loom_graph_root (self->graph), tag);
+}
+
+void
+studio_document_place (StudioDocument *self, const char *id, double x, double y)
+{
+  LoomElement *scope = studio_document_get_scope (self), *place = loom_scope_find_place (scope, id);
+  g_autofree char *sx = studio_document_coordinate (x), *sy = studio_document_coordinate (y);
+
+  if (place == NULL)
+    {
+      LoomElement *layout = ensure_child (self, scope, LOOM_TAG_LAYOUT);
+
+      studio_document_insert (self, layout, loom_element_new (LOOM_TAG_PLACE, "node", id, "x", sx, "y", sy, NULL));
+      return;
+    }
+  studio_document_put (self, place, "x", sx);
+  studio_document_put (self, place, "y", sy);
+}
+
+/* ---- adding ------------------------------------------------------------- */
+
+static guint64
+add_element (StudioDocument *self, LoomElement *node, const char *what, double x, double y)
+{
+  LoomElement *scope = studio_document_get_scope (self);
+  g_autofree char *name = g_strdup_printf ("Add %s", what), *id = loom_scope_free_id (scope, what);
+  guint64 serial;
+
+  x -= STUDIO_CARD_WIDTH / 2;
+  y -= STUDIO_CARD_HEIGHT / 2;
+  studio_geometry_free_place (studio_document_get_scene (self), &x, &y);
+  loom_element_set_detached (node, "id", id);
+  studio_document_begin (self, name);
+  serial = loom_element_serial (studio_document_insert (self, scope, node));
+  studio_document_place (self, id, x, y);
+  studio_document_end (self);
+  studio_document_select_only (self, serial);
+  return serial;
+}
+
+guint64
+studio_document_add_node (StudioDocument *self, const char *op, double x, double y)
+{
+  if (loom_op (op) == NULL)
+    return 0;
+  return add_element (self, loom_element_new (LOOM_TAG_NODE, "id", op, "op", op, NULL), op, x, y);
+}
+
+guint64
+studio_document_add_module_instance (StudioDocument *self, const char *module, double x, double y)
+{
+  if (loom_graph_find_module (self->graph, module) == NULL)
+    return 0;
+  return add_element (self, loom_element_new (LOOM_TAG_NODE, "id", module, "module", module, NULL), module, x, y);
+}
+
+/* ---- deleting, and mending what that tore -------------------------------- */
+
+static gboolean
+is_going (StudioDocument *self, const StudioScene *scene, guint item)
+{
+  return studio_document_is_selected (self, scene->item[item].serial);
+}
+
+/* The output that a row of deleted nodes was fed from by their first inputs. */
+static gboolean
+source_of (StudioDocument *self, const StudioScene *scene, guint item, guint *from, guint *output)
+{
+  for (guint steps = 0; steps <= scene->n_items; steps++)
+    {
+      const StudioItem *it = &scene->item[item];
+      guint link = STUDIO_NO_ITEM;
+
+      for (guint p = 0; p < it->n_inputs && link == STUDIO_NO_ITEM; p++)
+        if (it->input[p].n_links > 0)
+          link = it->input[p].link;
+      if (link == STUDIO_NO_ITEM)
+        return FALSE;
+      *from = scene->link[link].from;
+      *output = scene->link[link].output;
+      if (!is_going (self, scene, *from))
+        return TRUE;
+      item = *from;
+    }
+  return FALSE;
+}
+
+static void
+note_bridges (StudioDocument *self, const StudioScene *scene)
+{
+  for (guint l = 0; l < scene->n_links; l++)
+    {
+      const StudioLink *link = &scene->link[l];
+      StudioBridge bridge;
+      guint from, output;
+
+      if (!is_going (self, scene, link->from) || is_going (self, scene, link->to)
+          || !source_of (self, scene, link->from, &from, &output))
+        continue;
+      bridge.from = scene->item[from].serial;
+      bridge.output = scene->item[from].output[output].name;
+      bridge.to = scene->item[link->to].serial;
+      bridge.input = scene->item[link->to].input[link->input].name;
+      g_array_append_val (self->bridges, bridge);
+    }
+}
+
+void
+studio_document_delete_selection (StudioDocument *self)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  LoomElement *scope = studio_document_get_scope (self), *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
+  g_autoptr (GPtrArray) gone = g_ptr_array_new (), routes = g_ptr_array_new ();
+  g_autoptr (GHashTable) thin = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autofree char *name = NULL;
+  guint n_nodes = 0, n_wires = 0, n_remarks = 0;
+  const char *only = NULL;
+
+  for (guint l = 0; l < scene->n_links; l++)
+    {
+      const StudioLink *link = &scene->link[l];
+
+      if (studio_document_is_selected (self, link->serial) || is_going (self, scene, link->from)
+          || is_going (self, scene, link->to))
+        {
+          g_ptr_array_add (gone, loom_graph_by_serial (self->graph, link->serial));
+          n_wires++;
+          if (!is_going (self, scene, link->to))
+            g_hash_table_add (thin, g_strdup (scene->item[link->to].id));
+        }
+    }
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      LoomElement *place;
+
+      if (!is_going (self, scene, i))
+        continue;
+      only = scene->item[i].id;
+      n_nodes++;
+      place = loom_scope_find_place (scope, only);
+      if (place != NULL)
+        g_ptr_array_add (gone, place);
+      g_ptr_array_add (gone, loom_graph_by_serial (self->graph, scene->item[i].serial));
+    }
+  for (guint r = 0; r < scene->n_remarks; r++)
+    if (studio_document_is_selected (self, scene->remark[r].serial))
+      {
+        g_ptr_array_add (gone, loom_graph_by_serial (self->graph, scene->remark[r].serial));
+        n_remarks++;
+      }
+  if (gone->len == 0)
+    return;
+
+  for (guint i = 0; layout != NULL && i < loom_element_n_children (layout); i++)
+    {
+      LoomElement *e = loom_element_child (layout, i);
+
+      if (loom_element_tag (e) != LOOM_TAG_ROUTE)
+        continue;
+      for (guint g = 0; g < gone->len; g++)
+        if (loom_element_tag (gone->pdata[g]) == LOOM_TAG_WIRE
+            && g_strcmp0 (loom_element_get (e, "from"), loom_element_get (gone->pdata[g], "from")) == 0
+            && g_strcmp0 (loom_element_get (e, "to"), loom_element_get (gone->pdata[g], "to")) == 0)
+          {
+            g_ptr_array_add (routes, e);
+            break;
+          }
+    }
+
+  name = n_nodes == 1   ? g_strdup_printf ("Delete %s", only)
+         : n_nodes > 1  ? g_strdup_printf ("Delete %u nodes", n_nodes)
+         : n_wires == 0 ? g_strdup (n_remarks == 1 ? "Delete note or frame" : "Delete notes and frames")
+         : n_wires == 1 ? g_strdup ("Delete wire")
+                        : g_strdup_printf ("Delete %u wires", n_wires);
+  note_bridges (self, scene);
+  studio_document_begin (self, name);
+  for (guint i = 0; i < routes->len; i++)
+    studio_document_remove_element (self, routes->pdata[i]);
+  for (guint i = 0; i < gone->len; i++)
+    studio_document_remove_element (self, gone->pdata[i]);
+  {
+    GHashTableIter iter;
+    gpointer id;
+
+    g_hash_table_iter_init (&iter, thin);
+    while (g_hash_table_iter_next (&iter, &id, NULL))
+      studio_document_close_gaps (self, scope, id);
+  }
+  studio_document_end (self);
+}
+
+/* ---- changing ----------------------------------------------------------- */
+
+void
+studio_document_move (StudioDocument *self, const guint64 *serials, guint n, double dx, double dy)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  LoomElement *scope = studio_document_get_scope (self);
+  g_autofree char *name = NULL;
+  g_autofree gboolean *moves = g_new0 (gboolean, scene->n_items + 1);
+  g_autofree gboolean *remarks = g_new0 (gboolean, scene->n_remarks + 1);
+  guint count = 0, others = 0, one = 0;
+
+  studio_document_moving (self, serials, n, moves, remarks);
+  for (guint i = 0; i < scene->n_items; i++)
+    if (moves[i])
+      {
+        count++;
+        one = i;
+      }
+  for (guint r = 0; r < scene->n_remarks; r++)
+    others += remarks[r];
+  if (count + others == 0 || (dx == 0 && dy == 0))
+    return;
+  name = count == 1 && others == 0 ? g_strdup_printf ("Move %s", scene->item[one].id)
+         : others == 0             ? g_strdup_printf ("Move %u nodes", count)
+         : count == 0              ? g_strdup ("Move note or frame")
+                                   : g_strdup ("Move frame");
+  studio_document_begin (self, name);
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      const StudioItem *item = &scene->item[i];
+
+      if (moves[i])
+        studio_document_place (self, item->id, item->x + dx, item->y + dy);
+      else if (loom_scope_find_place (scope, item->id) == NULL)
+        /* Cards without a place stand where the layout put them; they must not jump now that some have one. */
+        studio_document_place (self, item->id, item->x, item->y);
+    }
+  for (guint r = 0; r < scene->n_remarks; r++)
+    if (remarks[r])
+      {
+        LoomElement *e = loom_graph_by_serial (self->graph, scene->remark[r].serial);
+        g_autofree char *x = studio_document_coordinate (scene->remark[r].x + dx);
+        g_autofree char *y = studio_document_coordinate (scene->remark[r].y + dy);
+
+        studio_document_put (self, e, "x", x);
+        studio_document_put (self, e, "y", y);
+      }
+  studio_document_end (self);
+}
+
+/* The first parameter of a node has just got another value, and the operator other parameters with it: those of other
+ * values go, those that this one has as well stay. A value that is none, as on the way to one that is being typed,
+ * leaves all of them. */
+static void
+drop_other_params (StudioDocument *self, LoomElement *node, const LoomOp *op)
+{
+  g_autoptr (GPtrArray) gone = g_ptr_array_new_with_free_func (g_free);
+  const LoomParamSpec *params = loom_op_params (op, node);
+
+  if (loom_op_variant (op, loom_element_get (node, op->params->name)) == NULL)
+    return;
+  for (guint i = 0; i < loom_element_n_attributes (node); i++)
+    {
+      const LoomParamSpec *p = params;
+      const char *name;
+
+      loom_element_attribute (node, i, &name, NULL);
+      while (p->name != NULL && strcmp (p->name, name) != 0)
+        p++;
+      if (p->name == NULL && loom_op_has_param (op, name))
+        g_ptr_array_add (gone, g_strdup (name));
+    }
+  for (guint i = 0; i < gone->len; i++)
+    studio_document_put (self, node, gone->pdata[i], NULL);
+}
+
+void
+studio_document_set_element_attribute (StudioDocument *self, LoomElement *element, const char *attribute,
+                                       const char *value)
+{
+  g_autofree char *name = NULL, *key = NULL;
+  const char *op_name = loom_element_tag (element) == LOOM_TAG_NODE ? loom_element_get (element, "op") : NULL;
+  const LoomOp *op = op_name != NULL ? loom_op (op_name) : NULL;
+
+  if (g_strcmp0 (loom_element_get (element, attribute), value) == 0)
+    return;
+  name = loom_element_get (element, "id") != NULL
+             ? g_strdup_printf ("Set %s of %s", attribute, loom_element_get (element, "id"))
+             : g_strdup_printf ("Set %s", attribute);
+  key = g_strdup_printf ("%" G_GUINT64_FORMAT "/%s", loom_element_serial (element), attribute);
+  studio_document_begin (self, name);
+  studio_document_edit (self, loom_edit_set (element, attribute, value));
+  if (op != NULL && op->variants != NULL && strcmp (attribute, op->params->name) == 0)
+    drop_other_params (self, element, op);
+  if (self->depth == 1)
+    studio_document_merge (self, key);
+  studio_document_end (self);
+}
+
+void
+studio_document_set_attribute (StudioDocument *self, guint64 serial, const char *attribute, const char *value)
+{
+  LoomElement *e = loom_graph_by_serial (self->graph, serial);
+
+  if (e != NULL)
+    studio_document_set_element_attribute (self, e, attribute, value);
+}
+
+/* Gives an end "old" or "old.rest" its new first component. */
+static void
+rename_end (StudioDocument *self, LoomElement *e, const char *attribute, const char *old, const char *id)
+{
+  const char *value = loom_element_get (e, attribute);
+  gsize n = strlen (old);
+
+  if (value != NULL && strncmp (value, old, n) == 0 && (value[n] == '\0' || value[n] == '.'))
+    {
+      g_autofree char *text = g_strconcat (id, value + n, NULL);
+
+      studio_document_put (self, e, attribute, text);
+    }
+}
+
+static void
+rename_in (StudioDocument *self, LoomElement *parent, const char *old, const char *id)
+{
+  for (guint i = 0; i < loom_element_n_children (parent); i++)
+    {
+      LoomElement *e = loom_element_child (parent, i);
+
+      switch (loom_element_tag (e))
+        {
+        case LOOM_TAG_WIRE:
+        case LOOM_TAG_ROUTE:
+          rename_end (self, e, "from", old, id);
+          rename_end (self, e, "to", old, id);
+          break;
+        case LOOM_TAG_PLACE:
+          rename_end (self, e, "node", old, id);
+          break;
+        case LOOM_TAG_METRIC:
+          rename_end (self, e, "input", old, id);
+          rename_end (self, e, "target", old, id);
+          break;
+        case LOOM_TAG_PIN:
+          rename_end (self, e, "tensor", old, id);
+          break;
+        case LOOM_TAG_TRAIN:
+          rename_end (self, e, "loss", old, id);
+          rename_in (self, e, old, id);
+          break;
+        case LOOM_TAG_LAYOUT:
+        case LOOM_TAG_VIEW:
+          rename_in (self, e, old, id);
+          break;
+        default:
+          break;
+        }
+    }
+}
+
+/* A module's port has another name now: wires at its instances follow. */
+static void
+rename_instance_ports (StudioDocument *self, LoomElement *scope, const char *module, const char *old, const char *id,
+                       gboolean is_output)
+{
+  for (guint i = 0; i < loom_element_n_children (scope); i++)
+    {
+      LoomElement *e = loom_element_child (scope, i);
+
+      if (loom_element_tag (e) == LOOM_TAG_MODULE)
+        rename_instance_ports (self, e, module, old, id, is_output);
+      else if (loom_element_tag (e) == LOOM_TAG_NODE && g_strcmp0 (loom_element_get (e, "module"), module) == 0)
+        {
+          g_autofree char *end = g_strdup_printf ("%s.%s", loom_element_get (e, "id"), old);
+          g_autofree char *now = g_strdup_printf ("%s.%s", loom_element_get (e, "id"), id);
+
+          for (guint k = 0; k < loom_element_n_children (scope); k++)
+            if (loom_element_tag (loom_element_child (scope, k)) == LOOM_TAG_WIRE)
+              rename_end (self, loom_element_child (scope, k), is_output ? "from" : "to", end, now);
+        }
+    }
+}
+
+gboolean
+studio_document_rename (StudioDocument *self, guint64 serial, const char *id, GError **error)
+{
+  LoomElement *node = studio_document_node (self, serial), *scope = studio_document_get_scope (self);
+  g_autofree char *old = node != NULL ? g_strdup (loom_element_get (node, "id")) : NULL, *name = NULL;
+  const char *op;
+
+  if (old == NULL)
+    {
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "The node is no longer there.");
+      return FALSE;
+    }
+  if (strcmp (old, id) == 0)
+    return TRUE;
+  if (!loom_id_is_valid (id))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                   "“%s” cannot be a name: use letters without accents, digits and _.", id);
+      return FALSE;
+    }
+  if (loom_scope_find_node (scope, id) != NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "There is a node %s here already.", id);
+      return FALSE;
+    }
+  op = loom_element_get (node, "op");
+  name = g_strdup_printf ("Rename %s to %s", old, id);
+  studio_document_begin (self, name);
+  rename_in (self, scope, old, id);
+  if (loom_element_tag (scope) == LOOM_TAG_MODULE
+      && (g_strcmp0 (op, "module_input") == 0 || g_strcmp0 (op, "module_output") == 0))
+    rename_instance_ports (self, loom_graph_root (self->graph), loom_element_get (scope, "name"), old, id,
+                           strcmp (op, "module_output") == 0);
+  studio_document_edit (self, loom_edit_set (node, "id", id));
+  studio_document_end (self);
+  return TRUE;
+}
+
+void
+studio_document_duplicate (StudioDocument *self)
+{
+  g_autofree char *text = studio_clipboard_copy (self);
+  g_autoptr (GError) error = NULL;
+
+  if (text == NULL)
+    return;
+  studio_document_begin (self, "Duplicate");
+  if (!studio_clipboard_paste (self, text, NAN, NAN, &error))
+    g_warning ("What was just copied cannot be pasted: %s", error->message);
+  studio_document_end (self);
+}
+
+void
+studio_document_auto_layout (StudioDocument *self)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  g_autofree double *x = g_new (double, scene->n_items), *y = g_new (double, scene->n_items);
+  g_auto (GStrv) ids = g_new0 (char *, scene->n_items + 1);
+  guint n = scene->n_items;
+
+  studio_geometry_layout (scene, x, y);
+  for (guint i = 0; i < n; i++)
+    ids[i] = g_strdup (scene->item[i].id);
+  studio_document_begin (self, "Tidy up");
+  for (guint i = 0; i < n; i++)
+    studio_document_place (self, ids[i], x[i], y[i]);
+  studio_document_end (self);
+}

@@ -1,0 +1,272 @@
+/* The document's file and its journal: opening, saving, recovering.
+ *
+ * The journal replays on the very text that editing began with, because serials are given in
+ * the order of that text; so the text is kept beside the graph. */
+#include "ui/document/studio-document-private.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <glib/gstdio.h>
+
+/* ---- file --------------------------------------------------------------- */
+
+/* The file holds what the document is written as. */
+static void
+note_written (StudioDocument *self)
+{
+  gsize length;
+  g_autofree char *text = loom_graph_write (self->graph, &length);
+
+  studio_document_note_disk (self, studio_document_digest (text, length));
+}
+
+static void
+adopt (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base, const char *path, char *digest)
+{
+  if (self->journal != NULL)
+    studio_journal_remove (g_steal_pointer (&self->journal));
+  g_clear_pointer (&self->net, loom_net_free);
+  g_clear_pointer (&self->graph, loom_graph_unref);
+  g_clear_pointer (&self->grammar, loom_faults_free);
+  g_clear_pointer (&self->base, g_bytes_unref);
+  self->graph = graph;
+  self->n_dropped = loom_graph_n_dropped (graph);
+  self->grammar = grammar;
+  self->base = base;
+  if (path != self->path)
+    {
+      g_free (self->path);
+      self->path = g_strdup (path);
+    }
+  g_ptr_array_set_size (self->undo, 0);
+  g_ptr_array_set_size (self->redo, 0);
+  g_clear_pointer (&self->merge_key, g_free);
+  g_array_set_size (self->scope, 0);
+  g_array_set_size (self->selection, 0);
+  studio_document_rebuild_selected (self);
+  g_array_set_size (self->bridges, 0);
+  g_free (self->saved_text);
+  self->saved_text = loom_graph_write (graph, NULL);
+  studio_document_note_disk (self, digest);
+  studio_document_changed (self);
+  studio_document_infer (self);
+  g_signal_emit_by_name (self, "scope-changed");
+  g_signal_emit_by_name (self, "selection-changed");
+  g_signal_emit_by_name (self, "file-changed");
+}
+
+gboolean
+studio_document_open_text (StudioDocument *self, const char *text, gssize length, const char *folder, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  LoomGraph *graph;
+
+  if (length < 0)
+    length = strlen (text);
+  graph = loom_graph_read_data (text, length, "the example", faults, error);
+  if (graph == NULL)
+    return FALSE;
+  if (folder != NULL)
+    loom_graph_set_folder (graph, folder);
+  adopt (self, graph, g_steal_pointer (&faults), g_bytes_new (text, length), NULL, NULL);
+  return TRUE;
+}
+
+gboolean
+studio_document_open (StudioDocument *self, const char *path, GError **error)
+{
+  g_autofree char *text = NULL, *absolute = g_canonicalize_filename (path, NULL);
+  gsize length = 0;
+  LoomFaults *faults = NULL;
+  LoomGraph *graph = studio_document_read (absolute, &text, &length, &faults, error);
+
+  if (graph == NULL)
+    return FALSE;
+  adopt (self, graph, faults, g_bytes_new (text, length), absolute, studio_document_digest (text, length));
+  return TRUE;
+}
+
+void
+studio_document_reset (StudioDocument *self)
+{
+  static const char empty[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                              "<graph xmlns=\"" LOOM_GRAPH_NAMESPACE "\" version=\"1\"/>\n";
+  g_autoptr (GError) error = NULL;
+
+  if (!studio_document_open_text (self, empty, -1, NULL, &error))
+    g_error ("The empty graph cannot be read: %s", error->message);
+}
+
+gboolean
+studio_document_save (StudioDocument *self, const char *path, GError **error)
+{
+  g_autofree char *absolute = NULL, *folder = NULL;
+
+  if (path == NULL)
+    path = self->path;
+  g_return_val_if_fail (path != NULL, FALSE);
+  absolute = g_canonicalize_filename (path, NULL);
+  if (!loom_graph_write_file (self->graph, absolute, error))
+    return FALSE;
+  g_free (self->path);
+  self->path = g_steal_pointer (&absolute);
+  note_written (self);
+  self->n_dropped = 0;
+  folder = loom_run_data_folder (self->path);
+  if (g_strcmp0 (folder, loom_graph_get_folder (self->graph)) != 0)
+    {
+      /* Relative data paths mean something else now. */
+      loom_graph_set_folder (self->graph, folder);
+      studio_document_changed (self);
+    }
+  if (self->grammar != NULL && loom_faults_length (self->grammar) > 0)
+    {
+      /* The file is well formed now: what was said about the old one is over. */
+      g_clear_pointer (&self->grammar, loom_faults_free);
+      self->net_valid = FALSE;
+      studio_document_infer (self);
+    }
+  studio_document_note_saved (self);
+  return TRUE;
+}
+
+void
+studio_document_note_saved (StudioDocument *self)
+{
+  g_free (self->saved_text);
+  self->saved_text = loom_graph_write (self->graph, NULL);
+  self->edited = FALSE;
+  self->edited_valid = TRUE;
+  g_clear_pointer (&self->merge_key, g_free);
+  if (self->journal != NULL)
+    studio_journal_saved (self->journal, self->path);
+  g_signal_emit_by_name (self, "file-changed");
+}
+
+guint
+studio_document_dropped_parts (StudioDocument *self)
+{
+  return self->n_dropped;
+}
+
+const char *
+studio_document_get_path (StudioDocument *self)
+{
+  return self->path;
+}
+
+char *
+studio_document_dup_title (StudioDocument *self)
+{
+  const char *name = loom_element_get (loom_graph_root (self->graph), "name");
+
+  if (name != NULL && name[0] != '\0')
+    return g_strdup (name);
+  if (self->path != NULL)
+    return g_path_get_basename (self->path);
+  return g_strdup ("Untitled");
+}
+
+gboolean
+studio_document_is_edited (StudioDocument *self)
+{
+  if (!self->edited_valid)
+    {
+      g_autofree char *text = loom_graph_write (self->graph, NULL);
+
+      self->edited = strcmp (text, self->saved_text) != 0;
+      self->edited_valid = TRUE;
+    }
+  return self->edited || self->disk == STUDIO_DISK_GONE;
+}
+
+gboolean
+studio_document_is_empty (StudioDocument *self)
+{
+  return loom_element_find (loom_graph_root (self->graph), LOOM_TAG_NODE) == NULL;
+}
+
+/* ---- journal ------------------------------------------------------------ */
+
+gboolean
+studio_document_keep_journal (StudioDocument *self, const char *folder, GError **error)
+{
+  g_autofree char *standard = folder == NULL ? studio_journal_default_folder () : g_strdup (folder);
+
+  g_return_val_if_fail (self->undo->len == 0 && self->redo->len == 0, FALSE);
+  if (g_mkdir_with_parents (standard, 0700) != 0)
+    {
+      int code = errno;
+
+      g_set_error (error, G_IO_ERROR, g_io_error_from_errno (code),
+                   "The folder %s for unsaved work cannot be made: %s.", standard, g_strerror (code));
+      return FALSE;
+    }
+  g_free (self->journal_folder);
+  self->journal_folder = g_steal_pointer (&standard);
+  self->wants_journal = TRUE;
+  return TRUE;
+}
+
+gboolean
+studio_document_recover (StudioDocument *self, const char *journal, GError **error)
+{
+  g_autoptr (StudioJournalContent) content = studio_journal_read (journal, error);
+  g_autoptr (LoomFaults) faults = NULL;
+  g_autofree char *folder = NULL;
+  LoomGraph *graph;
+  gsize length;
+  const char *base;
+  g_autoptr (GError) wrong = NULL;
+
+  if (content == NULL)
+    return FALSE;
+  faults = loom_faults_new ();
+  base = g_bytes_get_data (content->base, &length);
+  graph = loom_graph_read_data (base, length, journal, faults, error);
+  if (graph == NULL)
+    return FALSE;
+  if (content->path != NULL)
+    {
+      folder = loom_run_data_folder (content->path);
+      loom_graph_set_folder (graph, folder);
+    }
+  /* What the file held when Studio ended is known: the text that editing began with, or what was saved last. */
+  adopt (self, graph, g_steal_pointer (&faults), g_bytes_ref (content->base), content->path,
+         content->path != NULL ? studio_document_digest (base, length) : NULL);
+
+  studio_document_begin (self, "Recover unsaved work");
+  for (guint i = 0; i < content->lines->len && wrong == NULL; i++)
+    {
+      if (content->path != NULL && i > 0 && i == content->n_saved)
+        note_written (self);
+      LoomEdit *edit = loom_edit_from_line (self->graph, g_ptr_array_index (content->lines, i), &wrong);
+
+      if (edit != NULL)
+        studio_document_edit (self, edit);
+    }
+  studio_document_end (self);
+  if (wrong != NULL)
+    {
+      /* What could be replayed is kept, and so is the old journal. */
+      g_propagate_prefixed_error (error, g_steal_pointer (&wrong), "The last of the unsaved work could not be read: ");
+      return FALSE;
+    }
+  if (self->journal != NULL)
+    {
+      studio_journal_sync (self->journal);
+      g_unlink (journal);
+    }
+  studio_document_infer (self);
+  g_signal_emit_by_name (self, "file-changed");
+  return TRUE;
+}
+
+void
+studio_document_close (StudioDocument *self)
+{
+  if (self->journal != NULL)
+    studio_journal_remove (g_steal_pointer (&self->journal));
+  self->wants_journal = FALSE;
+}

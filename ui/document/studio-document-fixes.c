@@ -1,0 +1,218 @@
+/* What mends a fault, offered on its card: an attribute's value or name that the engine gives, a wire across deleted
+ * nodes, or a wire to a name that a formula no longer has. */
+#include "ui/document/studio-document-private.h"
+
+#include <string.h>
+
+const StudioBridge *
+studio_document_find_bridge (StudioDocument *self, guint64 serial, const char *port)
+{
+  for (guint i = self->bridges->len; i-- > 0;)
+    {
+      StudioBridge *b = &g_array_index (self->bridges, StudioBridge, i);
+
+      if (b->to == serial && (port == NULL || strcmp (b->input, port) == 0)
+          && studio_document_node (self, b->from) != NULL)
+        return b;
+    }
+  return NULL;
+}
+
+/* The wire into an input that a formula no longer names, and the only input that waits for one (NULL: none, or
+ * several). NULL where the port is one. */
+static LoomElement *
+stray_wire (StudioDocument *self, guint64 serial, const char *port, const char **waits)
+{
+  LoomElement *node = studio_document_node (self, serial), *scope, *found = NULL;
+  const LoomOp *op
+      = node != NULL && loom_element_get (node, "op") != NULL ? loom_op (loom_element_get (node, "op")) : NULL;
+  g_autoptr (GPtrArray) wired = g_ptr_array_new_with_free_func (g_free);
+  guint n_waiting = 0;
+
+  *waits = NULL;
+  if (op == NULL || op->dynamic_inputs == NULL || port == NULL)
+    return NULL;
+  scope = loom_element_parent (node);
+  for (guint i = 0; i < loom_element_n_children (scope); i++)
+    {
+      LoomElement *e = loom_element_child (scope, i);
+      const char *to = loom_element_tag (e) == LOOM_TAG_WIRE ? loom_element_get (e, "to") : NULL;
+      g_autofree char *id = NULL, *name = NULL;
+
+      if (to == NULL || !loom_end_split (to, &id, &name) || name == NULL
+          || g_strcmp0 (id, loom_element_get (node, "id")) != 0)
+        continue;
+      if (strcmp (name, port) == 0)
+        found = e;
+      g_ptr_array_add (wired, g_steal_pointer (&name));
+    }
+  for (const LoomPortSpec *p = loom_op_inputs (op, node); p != NULL && p->name != NULL; p++)
+    {
+      if (strcmp (p->name, port) == 0)
+        return NULL;
+      if (g_ptr_array_find_with_equal_func (wired, p->name, g_str_equal, NULL))
+        continue;
+      *waits = p->name;
+      n_waiting++;
+    }
+  if (n_waiting != 1)
+    *waits = NULL;
+  return found;
+}
+
+char *
+studio_document_fix_for_fault (const LoomFault *fault, guint64 serial, gpointer data)
+{
+  StudioDocument *self = data;
+  const char *waits;
+
+  if (fault->code == LOOM_ERROR_PORT && fault->fix_attribute == NULL
+      && stray_wire (self, serial, fault->port, &waits) != NULL)
+    return waits != NULL ? g_strdup_printf ("Wire it to %s", waits) : g_strdup ("Remove the wire");
+
+  if (fault->code == LOOM_ERROR_PORT && fault->fix_attribute == NULL
+      && studio_document_find_bridge (self, serial, fault->port) != NULL)
+    return g_strdup ("Reconnect");
+  if (fault->fix_attribute == NULL)
+    return NULL;
+  if (fault->fix_name != NULL)
+    return g_strdup_printf ("Rename %s to %s", fault->fix_attribute, fault->fix_name);
+  if (fault->fix_value == NULL)
+    return g_strdup_printf ("Remove %s", fault->fix_attribute);
+  if (strcmp (fault->fix_attribute, "op") == 0)
+    return g_strdup_printf ("Change to %s", fault->fix_value);
+  return g_strdup_printf ("Set %s to %s", fault->fix_attribute, fault->fix_value);
+}
+
+static gboolean
+fault_is_at (const LoomFault *fault, const StudioItem *item)
+{
+  gsize n = strlen (item->path);
+
+  return fault->node != NULL && strncmp (fault->node, item->path, n) == 0
+         && (fault->node[n] == '\0' || fault->node[n] == '.');
+}
+
+/* Wires the input to what fed it before the nodes between were deleted. */
+static gboolean
+cross_bridge (StudioDocument *self, guint64 serial, const char *port)
+{
+  const StudioBridge *found = studio_document_find_bridge (self, serial, port);
+  StudioBridge bridge;
+  gboolean done;
+
+  if (found == NULL)
+    return FALSE;
+  bridge = *found;
+  studio_document_begin (self, "Reconnect");
+  done = studio_document_connect (self, bridge.from, bridge.output, bridge.to, bridge.input, NULL) != 0;
+  studio_document_end (self);
+  return done;
+}
+
+/* What a formula no longer names: its wire goes to the name that has none, or away. */
+static gboolean
+mend_stray_wire (StudioDocument *self, guint64 serial, const char *port)
+{
+  const char *waits;
+  LoomElement *wire = stray_wire (self, serial, port, &waits), *node = studio_document_node (self, serial);
+
+  if (wire == NULL)
+    return FALSE;
+  studio_document_begin (self, waits != NULL ? "Move wire" : "Remove wire");
+  if (waits != NULL)
+    {
+      g_autofree char *to = g_strdup_printf ("%s.%s", loom_element_get (node, "id"), waits);
+
+      studio_document_put (self, wire, "to", to);
+    }
+  else
+    studio_document_remove_element (self, wire);
+  studio_document_end (self);
+  return TRUE;
+}
+
+/* The fault's edit of an attribute; its strings are copies, as the fault goes with the first change. */
+static void
+edit_attribute (StudioDocument *self, LoomElement *element, const char *attribute, const char *value, const char *name)
+{
+  g_autofree char *kept = g_strdup (loom_element_get (element, attribute)), *step = NULL;
+
+  if (name == NULL)
+    {
+      studio_document_set_element_attribute (self, element, attribute, value);
+      return;
+    }
+  step = g_strdup_printf ("Rename %s to %s", attribute, name);
+  studio_document_begin (self, step);
+  studio_document_put (self, element, attribute, NULL);
+  studio_document_put (self, element, name, kept);
+  studio_document_end (self);
+}
+
+gboolean
+studio_document_apply_fault_fix (StudioDocument *self, const LoomFault *fault)
+{
+  g_autofree char *node = g_strdup (fault->node), *port = g_strdup (fault->port);
+  g_autofree char *attribute = g_strdup (fault->fix_attribute), *value = g_strdup (fault->fix_value);
+  g_autofree char *name = g_strdup (fault->fix_name);
+  LoomErrorCode code = fault->code;
+  guint64 serial;
+
+  if (node == NULL && attribute != NULL && g_str_has_prefix (fault->message, "<train>: "))
+    {
+      LoomElement *train = loom_element_find (loom_graph_root (self->graph), LOOM_TAG_TRAIN);
+
+      if (train == NULL)
+        return FALSE;
+      edit_attribute (self, train, attribute, value, name);
+      return TRUE;
+    }
+  if (node == NULL || !studio_document_reveal (self, node))
+    return FALSE;
+  serial = studio_document_get_selected (self, 0);
+  if (code == LOOM_ERROR_PORT && attribute == NULL
+      && (cross_bridge (self, serial, port) || mend_stray_wire (self, serial, port)))
+    return TRUE;
+  if (attribute == NULL)
+    return FALSE;
+  edit_attribute (self, studio_document_node (self, serial), attribute, value, name);
+  return TRUE;
+}
+
+char *
+studio_document_dup_fix_label (StudioDocument *self, guint64 serial)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  guint i = studio_scene_find (scene, serial);
+
+  return i != STUDIO_NO_ITEM ? g_strdup (scene->item[i].fix) : NULL;
+}
+
+gboolean
+studio_document_apply_fix (StudioDocument *self, guint64 serial)
+{
+  LoomFaults *faults = studio_document_get_faults (self);
+  StudioScene *scene = studio_document_get_scene (self);
+  guint i = studio_scene_find (scene, serial);
+
+  if (i == STUDIO_NO_ITEM || scene->item[i].fix == NULL)
+    return FALSE;
+  for (guint f = 0; f < loom_faults_length (faults); f++)
+    {
+      const LoomFault *fault = loom_faults_get (faults, f);
+
+      if (fault_is_at (fault, &scene->item[i]))
+        {
+          g_autofree char *label = studio_document_fix_for_fault (fault, serial, self);
+
+          if (g_strcmp0 (label, scene->item[i].fix) != 0)
+            continue;
+          /* A module's missing input is told of a node inside; the wire is missing here. */
+          if (fault->fix_attribute == NULL && cross_bridge (self, serial, fault->port))
+            return TRUE;
+          return studio_document_apply_fault_fix (self, fault);
+        }
+    }
+  return FALSE;
+}

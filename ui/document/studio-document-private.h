@@ -1,0 +1,127 @@
+/* The document's insides, for the files that it is split into. */
+#pragma once
+
+#include "ui/document/studio-document.h"
+#include "ui/document/studio-file-lock.h"
+#include "ui/document/studio-journal.h"
+
+G_BEGIN_DECLS
+
+/* One undoable step: what takes it back, in the order in which it was made. */
+typedef struct
+{
+  guint64 id;
+  char *name, *key;
+  gint64 time;
+  GPtrArray *inverses; /* LoomEdit; NULL entries were consumed */
+} StudioStep;
+
+typedef struct
+{
+  guint64 module, instance; /* serials */
+  char *path;
+} StudioScopeEntry;
+
+/* A gap that a deleted node left between two that still stand. */
+typedef struct
+{
+  guint64 from, to;
+  const char *output, *input; /* interned */
+} StudioBridge;
+
+/* What the file system says of a file without reading it. */
+typedef struct
+{
+  guint64 device, inode;
+  gint64 size, seconds, nanoseconds;
+  gint64 is_file;
+} StudioDiskStamp;
+
+#define STUDIO_DISK_MAX (64 * 1024 * 1024) /* the reader takes no larger graph */
+
+struct _StudioDocument
+{
+  GObject parent_instance;
+
+  LoomGraph *graph;
+  char *path;
+  GBytes *base; /* the text that the serials are counted in */
+  LoomFaults *grammar;
+  guint n_dropped; /* parts of the file that the reader left out */
+
+  GPtrArray *undo, *redo;
+  StudioStep *open;
+  guint depth;
+  guint64 last_step_id;
+  char *merge_key; /* of the step that ended last */
+  gboolean in_history;
+
+  GArray *scope; /* StudioScopeEntry, outermost first */
+  GArray *selection;
+  GHashTable *selected; /* the same as a set */
+
+  LoomNet *net;
+  LoomFaults *faults;
+  guint64 net_version;
+  gboolean net_valid;
+  guint idle;
+  StudioScene *scene;
+  GArray *bridges;
+
+  char *disk_digest; /* of what was last read from path or written there; NULL: there is no path */
+  StudioDiskStamp disk_stamp;
+  StudioDiskState disk;
+  char *watched; /* the path that monitor and lock are for */
+  GFileMonitor *monitor;
+  guint disk_timer;
+  StudioFileLock *lock;
+  char *holder; /* another Studio that has the file open */
+
+  char *saved_text;
+  gboolean edited, edited_valid;
+
+  LoomGraph *run_graph;
+  char *run_hash;
+  GArray *run_steps; /* ids of the undo list when the run began */
+  LoomErrorCode run_fault_code;
+  char *run_fault_node, *run_fault_port, *run_fault_message; /* NULL: the run has no fault */
+  GHashTable *run_meaning;                                   /* id → whether that step changed the meaning */
+  char *hash;                                                /* of the present graph; NULL: not computed */
+
+  gboolean wants_journal;
+  char *journal_folder;
+  StudioJournal *journal;
+};
+
+/* After the graph changed: drops what was derived, and tells. */
+void studio_document_changed (StudioDocument *self);
+const char *studio_document_hash (StudioDocument *self);
+void studio_document_prune (StudioDocument *self); /* selection and scope of what is no more */
+void studio_scope_entry_clear (StudioScopeEntry *entry);
+/* The bridge over an unwired input, or NULL. */
+const StudioBridge *studio_document_find_bridge (StudioDocument *self, guint64 serial, const char *port);
+char *studio_document_fix_for_fault (const LoomFault *fault, guint64 serial, gpointer self);
+LoomElement *studio_document_node (StudioDocument *self, guint64 serial); /* a node of the present scope */
+/* Writes a card's place inside the open transaction. */
+void studio_document_place (StudioDocument *self, const char *id, double x, double y);
+char *studio_document_coordinate (double v); /* as a file writes it */
+void studio_document_remove_element (StudioDocument *self, LoomElement *element);
+/* Sets an attribute inside the open transaction, if it differs. */
+void studio_document_put (StudioDocument *self, LoomElement *e, const char *attribute, const char *value);
+/* Numbers of a variadic input's wires have no gaps: after one is gone the later ones move up. */
+void studio_document_close_gaps (StudioDocument *self, LoomElement *scope, const char *id);
+void studio_document_infer (StudioDocument *self); /* now, if the idle has not come yet */
+void studio_document_rebuild_selected (StudioDocument *self);
+/* The graph of a file and the very text that it was read from. */
+LoomGraph *
+studio_document_read (const char *path, char **text, gsize *length, LoomFaults **faults, GError **error);
+/* digest (transfer full) is that of what the file at the document's path holds: watches it from here on. NULL, where
+ * there is no path, ends that. */
+void studio_document_note_disk (StudioDocument *self, char *digest);
+char *studio_document_digest (const char *text, gsize length);
+void studio_document_unwatch (StudioDocument *self);
+/* The file holds what the document does: nothing is edited, and the journal says so. */
+void studio_document_note_saved (StudioDocument *self);
+LoomElement *studio_document_insert (StudioDocument *self, LoomElement *parent, LoomElement *child);
+
+G_END_DECLS

@@ -1,0 +1,290 @@
+/* Commands on wires: joining, moving an end, taking away, and which ports could take one. */
+#include "ui/document/studio-document-private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a wire writes for a port: the id alone where that is enough. */
+static char *
+end_text (const StudioItem *item, gboolean is_output, guint port)
+{
+  const StudioPort *ports = is_output ? item->output : item->input;
+  guint n = is_output ? item->n_outputs : item->n_inputs, required = 0;
+
+  if (is_output && n == 1)
+    return g_strdup (item->id);
+  for (guint i = 0; i < n; i++)
+    required += ports[i].required;
+  if (!is_output && required == 1 && ports[port].required)
+    return g_strdup (item->id);
+  return g_strdup_printf ("%s.%s", item->id, ports[port].name);
+}
+
+/* Numbers of a variadic input's wires have no gaps: after one is gone the later ones move up. */
+void
+studio_document_close_gaps (StudioDocument *self, LoomElement *scope, const char *id)
+{
+  LoomElement *node = loom_scope_find_node (scope, id);
+  const LoomOp *op
+      = node != NULL && loom_element_get (node, "op") != NULL ? loom_op (loom_element_get (node, "op")) : NULL;
+  guint next = 0;
+
+  if (op == NULL || op->inputs == NULL || op->inputs[0].name == NULL || !(op->inputs[0].flags & LOOM_PORT_VARIADIC))
+    return;
+  for (guint wanted = 0, missed = 0; missed <= loom_element_n_children (scope); wanted++)
+    {
+      gboolean found = FALSE;
+
+      for (guint i = 0; i < loom_element_n_children (scope); i++)
+        {
+          LoomElement *e = loom_element_child (scope, i);
+          const char *to = loom_element_tag (e) == LOOM_TAG_WIRE ? loom_element_get (e, "to") : NULL;
+          g_autofree char *to_id = NULL, *port = NULL;
+
+          if (to == NULL || !loom_end_split (to, &to_id, &port) || strcmp (to_id, id) != 0
+              || (port != NULL ? atoi (port) : 0) != (int)wanted)
+            continue;
+          found = TRUE;
+          if (wanted != next)
+            {
+              g_autofree char *text = g_strdup_printf ("%s.%u", id, next);
+
+              studio_document_put (self, e, "to", text);
+            }
+          next++;
+          break;
+        }
+      if (!found)
+        missed++;
+      if (missed > 64)
+        break;
+    }
+}
+
+static char *
+wire_target_id (const LoomElement *wire)
+{
+  char *id = NULL, *port = NULL;
+  const char *to = loom_element_get (wire, "to");
+
+  if (to == NULL || !loom_end_split (to, &id, &port))
+    return NULL;
+  g_free (port);
+  return id;
+}
+
+static void
+remove_wire (StudioDocument *self, LoomElement *wire)
+{
+  LoomElement *scope = loom_element_parent (wire);
+  g_autofree char *id = wire_target_id (wire);
+
+  studio_document_remove_element (self, wire);
+  if (id != NULL)
+    studio_document_close_gaps (self, scope, id);
+}
+
+static gboolean
+find_ends (StudioDocument *self, guint64 from, const char *output, guint64 to, const char *input, guint *f, guint *o,
+           guint *t, guint *i, GError **error)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+
+  *f = studio_scene_find (scene, from);
+  *t = studio_scene_find (scene, to);
+  if (*f == STUDIO_NO_ITEM || *t == STUDIO_NO_ITEM)
+    {
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PORT, "One of the two nodes is no longer there.");
+      return FALSE;
+    }
+  *o = studio_item_find_port (&scene->item[*f], TRUE, output);
+  *i = studio_item_find_port (&scene->item[*t], FALSE, input);
+  if (*o == STUDIO_NO_ITEM || *i == STUDIO_NO_ITEM)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "Node %s has no %s “%s”.",
+                   *o == STUDIO_NO_ITEM ? scene->item[*f].id : scene->item[*t].id,
+                   *o == STUDIO_NO_ITEM ? "output" : "input", *o == STUDIO_NO_ITEM ? output : input);
+      return FALSE;
+    }
+  if (!studio_scene_can_link (scene, *f, *o, *t, *i))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_CYCLE,
+                   "A wire from %s to %s would close a circle, and values could never be computed.", scene->item[*f].id,
+                   scene->item[*t].id);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+guint64
+studio_document_connect (StudioDocument *self, guint64 from, const char *output, guint64 to, const char *input,
+                         GError **error)
+{
+  LoomElement *scope = studio_document_get_scope (self), *wire;
+  g_autofree char *from_text = NULL, *to_text = NULL, *name = NULL;
+  StudioScene *scene;
+  const StudioPort *port;
+  guint f, o, t, i;
+  guint64 serial, old;
+
+  if (!find_ends (self, from, output, to, input, &f, &o, &t, &i, error))
+    return 0;
+  scene = studio_document_get_scene (self);
+  port = &scene->item[t].input[i];
+  old = port->n_links > 0 ? scene->link[port->link].serial : 0;
+  if (old != 0 && scene->link[port->link].from == f && scene->link[port->link].output == o)
+    return old;
+  from_text = end_text (&scene->item[f], TRUE, o);
+  to_text = end_text (&scene->item[t], FALSE, i);
+  name = g_strdup_printf ("Connect %s to %s", scene->item[f].id, scene->item[t].id);
+  wire = loom_element_new (LOOM_TAG_WIRE, "from", from_text, "to", to_text, NULL);
+
+  studio_document_begin (self, name);
+  if (old != 0)
+    studio_document_remove_element (self, loom_graph_by_serial (self->graph, old));
+  serial = loom_element_serial (studio_document_insert (self, scope, wire));
+  studio_document_end (self);
+  return serial;
+}
+
+/* Whether the operator at the wire's end complains about shapes or types, which it did not before. */
+static gboolean
+refuses (const LoomFaults *faults, const char *path)
+{
+  for (guint f = 0; f < loom_faults_length (faults); f++)
+    {
+      const LoomFault *fault = loom_faults_get (faults, f);
+
+      if (!fault->is_warning && (fault->code == LOOM_ERROR_SHAPE || fault->code == LOOM_ERROR_DTYPE)
+          && g_strcmp0 (fault->node, path) == 0)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+try_link (LoomGraph *trial, const StudioScene *scene, guint64 scope_serial, guint from, guint output, guint to,
+          guint input)
+{
+  LoomElement *scope = loom_graph_by_serial (trial, scope_serial), *old = NULL;
+  const StudioPort *port = &scene->item[to].input[input];
+  g_autofree char *from_text = end_text (&scene->item[from], TRUE, output);
+  g_autofree char *to_text = end_text (&scene->item[to], FALSE, input);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  LoomEdit *undo_old = NULL, *undo_new;
+  LoomNet *net;
+
+  if (port->n_links > 0)
+    old = loom_graph_by_serial (trial, scene->link[port->link].serial);
+  if (old != NULL)
+    undo_old = loom_graph_apply (trial, loom_edit_remove (old));
+  undo_new = loom_graph_apply (
+      trial, loom_edit_insert (scope, loom_element_place_for (scope, LOOM_TAG_WIRE),
+                               loom_element_new (LOOM_TAG_WIRE, "from", from_text, "to", to_text, NULL)));
+  net = loom_net_new (trial, NULL, faults);
+  loom_net_free (net);
+  loom_edit_free (loom_graph_apply (trial, undo_new));
+  if (undo_old != NULL)
+    loom_edit_free (loom_graph_apply (trial, undo_old));
+  return !refuses (faults, scene->item[to].path);
+}
+
+/* Whether the tensor can be the weight that this port stands for: the layer has it, in the same shape. */
+static gboolean
+ties (const LoomNet *net, const StudioItem *item, guint input, const StudioPort *from)
+{
+  g_autofree char *name = NULL;
+
+  if (!from->typed || net == NULL)
+    return FALSE;
+  name = g_strdup_printf ("%s.%s", item->path, item->input[input].name);
+  for (guint i = 0; i < loom_net_n_weights (net); i++)
+    {
+      const LoomNetWeight *weight = loom_net_weight (net, i);
+
+      if (strcmp (weight->name, name) == 0)
+        return weight->dtype == from->type.dtype && loom_shape_equal (&weight->shape, &from->type.shape);
+    }
+  return FALSE;
+}
+
+void
+studio_document_compatible_ports (StudioDocument *self, guint64 serial, gboolean from_output, guint port, gboolean *lit,
+                                  const guint *first)
+{
+  const gint64 budget = 30 * 1000;
+  LoomFaults *faults = studio_document_get_faults (self);
+  StudioScene *scene = studio_document_get_scene (self);
+  guint64 scope = loom_element_serial (studio_document_get_scope (self));
+  guint fixed = studio_scene_find (scene, serial);
+  g_autofree gboolean *circle = g_new0 (gboolean, scene->n_items + 1);
+  g_autoptr (LoomGraph) trial = NULL;
+  gint64 start = g_get_monotonic_time ();
+
+  if (fixed == STUDIO_NO_ITEM)
+    return;
+  studio_scene_reach (scene, fixed, from_output, circle);
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      const StudioItem *item = &scene->item[i];
+      guint n = MIN (from_output ? item->n_offered : item->n_outputs, first[i + 1] - first[i]);
+
+      for (guint p = 0; p < n; p++)
+        {
+          guint from = from_output ? fixed : i, output = from_output ? port : p;
+          guint to = from_output ? i : fixed, input = from_output ? p : port;
+          gboolean *it = &lit[first[i] + p];
+
+          *it = !circle[i];
+          if (from_output && p >= item->n_inputs)
+            {
+              *it = *it && ties (self->net, item, p, &scene->item[fixed].output[port]);
+              continue;
+            }
+          if (!*it || !scene->item[from].output[output].typed || refuses (faults, scene->item[to].path)
+              || g_get_monotonic_time () - start > budget)
+            continue;
+          if (trial == NULL)
+            trial = loom_graph_copy (self->graph);
+          *it = try_link (trial, scene, scope, from, output, to, input);
+        }
+    }
+}
+
+guint64
+studio_document_reconnect (StudioDocument *self, guint64 wire, guint64 to, const char *input, GError **error)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  guint link = studio_scene_find_link (scene, wire);
+  const char *output;
+  guint64 from, made;
+
+  if (link == STUDIO_NO_ITEM)
+    {
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PORT, "The wire is no longer there.");
+      return 0;
+    }
+  from = scene->item[scene->link[link].from].serial;
+  output = scene->item[scene->link[link].from].output[scene->link[link].output].name;
+  if (scene->item[scene->link[link].to].serial == to
+      && g_strcmp0 (scene->item[scene->link[link].to].input[scene->link[link].input].name, input) == 0)
+    return wire;
+  studio_document_begin (self, "Move wire");
+  made = studio_document_connect (self, from, output, to, input, error);
+  if (made != 0)
+    remove_wire (self, loom_graph_by_serial (self->graph, wire));
+  studio_document_end (self);
+  return made;
+}
+
+void
+studio_document_disconnect (StudioDocument *self, guint64 wire)
+{
+  LoomElement *e = loom_graph_by_serial (self->graph, wire);
+
+  if (e == NULL || loom_element_tag (e) != LOOM_TAG_WIRE)
+    return;
+  studio_document_begin (self, "Disconnect");
+  remove_wire (self, e);
+  studio_document_end (self);
+}

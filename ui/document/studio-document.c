@@ -1,0 +1,596 @@
+/* The document's core: transactions, undo, inference and selection.
+ *
+ * Files and the journal stand in studio-document-file.c, commands in studio-document-commands.c and -wires.c,
+ * scopes and the comparison with a run in studio-document-scope.c. Undo keeps inverse primitives instead of copies of
+ * the graph, so a step costs what it changed. */
+#include "ui/document/studio-document-private.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <glib/gstdio.h>
+
+enum
+{
+  CHANGED,
+  SCOPE_CHANGED,
+  SELECTION_CHANGED,
+  NET_CHANGED,
+  FAULTS_CHANGED,
+  FILE_CHANGED,
+  N_SIGNALS
+};
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (StudioDocument, studio_document, G_TYPE_OBJECT)
+
+/* Typing that pauses for longer than this begins a step of its own. */
+#define MERGE_MICROSECONDS G_USEC_PER_SEC
+
+static void
+step_free (StudioStep *step)
+{
+  g_free (step->name);
+  g_free (step->key);
+  for (guint i = 0; i < step->inverses->len; i++)
+    if (step->inverses->pdata[i] != NULL)
+      loom_edit_free (step->inverses->pdata[i]);
+  g_ptr_array_unref (step->inverses);
+  g_free (step);
+}
+
+static StudioStep *
+step_new (StudioDocument *self, const char *name)
+{
+  StudioStep *step = g_new0 (StudioStep, 1);
+
+  step->id = ++self->last_step_id;
+  step->name = g_strdup (name);
+  step->inverses = g_ptr_array_new ();
+  return step;
+}
+
+/* ---- inference ---------------------------------------------------------- */
+
+static gboolean
+same_faults (const LoomFaults *a, const LoomFaults *b)
+{
+  if (a == NULL || b == NULL)
+    return a == b;
+  if (loom_faults_length (a) != loom_faults_length (b))
+    return FALSE;
+  for (guint i = 0; i < loom_faults_length (a); i++)
+    {
+      const LoomFault *p = loom_faults_get (a, i), *q = loom_faults_get (b, i);
+
+      if (p->code != q->code || p->is_warning != q->is_warning || g_strcmp0 (p->node, q->node) != 0
+          || g_strcmp0 (p->port, q->port) != 0 || g_strcmp0 (p->message, q->message) != 0)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+add_grammar_faults (LoomFaults *to, const LoomFaults *from)
+{
+  for (guint i = 0; from != NULL && i < loom_faults_length (from); i++)
+    {
+      const LoomFault *f = loom_faults_get (from, i);
+      LoomFault *copy = loom_faults_add (to, f->code, f->line, f->node, f->port, "%s", f->message);
+
+      copy->is_warning = f->is_warning;
+      loom_fault_copy_fix (copy, f);
+    }
+}
+
+/* What keeps it from training is a fault like any other. Beside a node that is wrong it would mostly repeat, in other
+ * words, what that node says. */
+static void
+judge_training (StudioDocument *self, LoomFaults *faults)
+{
+  if (loom_faults_count (faults) == 0 && loom_element_find (loom_graph_root (self->graph), LOOM_TAG_TRAIN) != NULL)
+    loom_train_spec_free (loom_train_spec_new (self->graph, self->net, faults));
+}
+
+void
+studio_document_infer (StudioDocument *self)
+{
+  LoomFaults *faults;
+  gboolean same;
+
+  g_clear_handle_id (&self->idle, g_source_remove);
+  if (self->net_valid)
+    return;
+  faults = loom_faults_new ();
+  add_grammar_faults (faults, self->grammar);
+  g_clear_pointer (&self->net, loom_net_free);
+  self->net = loom_net_new (self->graph, NULL, faults);
+  judge_training (self, faults);
+  if (self->run_fault_node != NULL && studio_document_run_has (self, self->run_fault_node))
+    loom_faults_add (faults, self->run_fault_code, 0, self->run_fault_node, self->run_fault_port, "%s",
+                     self->run_fault_message);
+  self->net_version = loom_graph_version (self->graph);
+  self->net_valid = TRUE;
+  same = same_faults (self->faults, faults);
+  g_clear_pointer (&self->faults, loom_faults_free);
+  self->faults = faults;
+  g_clear_pointer (&self->scene, studio_scene_free);
+  g_signal_emit (self, signals[NET_CHANGED], 0);
+  if (!same)
+    g_signal_emit (self, signals[FAULTS_CHANGED], 0);
+}
+
+static gboolean
+idle_cb (gpointer data)
+{
+  StudioDocument *self = data;
+  gboolean was = self->edited, was_valid = self->edited_valid;
+
+  self->idle = 0;
+  g_object_ref (self);
+  studio_document_infer (self);
+  if (!was_valid && studio_document_is_edited (self) != was)
+    g_signal_emit (self, signals[FILE_CHANGED], 0);
+  g_object_unref (self);
+  return G_SOURCE_REMOVE;
+}
+
+void
+studio_document_changed (StudioDocument *self)
+{
+  self->net_valid = FALSE;
+  self->edited_valid = FALSE;
+  g_clear_pointer (&self->scene, studio_scene_free);
+  g_clear_pointer (&self->hash, g_free);
+  studio_document_prune (self);
+  /* Before the frame is drawn, so that shapes and wires are of one version. */
+  if (self->idle == 0)
+    self->idle = g_idle_add_full (G_PRIORITY_HIGH_IDLE + 5, idle_cb, self, NULL);
+  g_signal_emit (self, signals[CHANGED], 0);
+}
+
+LoomGraph *
+studio_document_get_graph (StudioDocument *self)
+{
+  return self->graph;
+}
+
+LoomNet *
+studio_document_get_net (StudioDocument *self)
+{
+  studio_document_infer (self);
+  return self->net;
+}
+
+LoomFaults *
+studio_document_get_faults (StudioDocument *self)
+{
+  studio_document_infer (self);
+  return self->faults;
+}
+
+LoomNet *
+studio_document_peek_net (StudioDocument *self)
+{
+  return self->net;
+}
+
+StudioScene *
+studio_document_get_scene (StudioDocument *self)
+{
+  if (self->scene == NULL)
+    self->scene
+        = studio_scene_new (self->graph, studio_document_get_scope (self), studio_document_get_scope_path (self),
+                            self->net, self->faults, studio_document_fix_for_fault, self);
+  return self->scene;
+}
+
+const char *
+studio_document_hash (StudioDocument *self)
+{
+  if (self->hash == NULL)
+    self->hash = loom_graph_hash (self->graph);
+  return self->hash;
+}
+
+/* ---- transactions ------------------------------------------------------- */
+
+static void
+journal_start (StudioDocument *self)
+{
+  g_autoptr (GError) error = NULL;
+  gsize length;
+  const char *base;
+
+  if (!self->wants_journal || self->journal != NULL)
+    return;
+  base = g_bytes_get_data (self->base, &length);
+  self->journal = studio_journal_new (self->journal_folder, self->path, base, length, &error);
+  if (self->journal == NULL)
+    {
+      /* Said once: without a journal one can still work. */
+      g_message ("No journal is kept: %s", error->message);
+      self->wants_journal = FALSE;
+    }
+}
+
+static LoomEdit *
+apply (StudioDocument *self, LoomEdit *edit)
+{
+  journal_start (self);
+  if (self->journal != NULL)
+    {
+      g_autofree char *line = loom_edit_to_line (self->graph, edit);
+
+      studio_journal_append (self->journal, line);
+    }
+  return loom_graph_apply (self->graph, edit);
+}
+
+void
+studio_document_begin (StudioDocument *self, const char *name)
+{
+  g_return_if_fail (STUDIO_IS_DOCUMENT (self));
+  if (self->depth++ == 0)
+    self->open = step_new (self, name);
+}
+
+void
+studio_document_edit (StudioDocument *self, LoomEdit *edit)
+{
+  g_return_if_fail (self->open != NULL);
+  g_ptr_array_add (self->open->inverses, apply (self, edit));
+}
+
+void
+studio_document_merge (StudioDocument *self, const char *key)
+{
+  g_return_if_fail (self->open != NULL);
+  g_free (self->open->key);
+  self->open->key = g_strdup (key);
+}
+
+static void
+note_meaning (StudioDocument *self, guint64 id, const char *before)
+{
+  if (self->run_graph == NULL || before == NULL)
+    return;
+  g_hash_table_insert (self->run_meaning, g_memdup2 (&id, sizeof id),
+                       GINT_TO_POINTER (strcmp (before, studio_document_hash (self)) != 0));
+}
+
+void
+studio_document_end (StudioDocument *self)
+{
+  StudioStep *step, *last;
+  g_autofree char *before = NULL;
+
+  g_return_if_fail (self->depth > 0);
+  if (--self->depth > 0)
+    return;
+  step = g_steal_pointer (&self->open);
+  if (step->inverses->len == 0)
+    {
+      step_free (step);
+      return;
+    }
+  if (self->journal != NULL)
+    studio_journal_commit (self->journal, step->name);
+  if (self->run_graph != NULL)
+    before = g_strdup (self->hash);
+  step->time = g_get_monotonic_time ();
+  g_ptr_array_set_size (self->redo, 0);
+
+  last = self->undo->len > 0 ? g_ptr_array_index (self->undo, self->undo->len - 1) : NULL;
+  if (last != NULL && step->key != NULL && g_strcmp0 (self->merge_key, step->key) == 0
+      && g_strcmp0 (last->key, step->key) == 0 && step->time - last->time < MERGE_MICROSECONDS)
+    {
+      for (guint i = 0; i < step->inverses->len; i++)
+        g_ptr_array_add (last->inverses, g_steal_pointer (&step->inverses->pdata[i]));
+      last->time = step->time;
+      step_free (step);
+      step = last;
+    }
+  else
+    g_ptr_array_add (self->undo, step);
+  g_free (self->merge_key);
+  self->merge_key = g_strdup (step->key);
+
+  g_clear_pointer (&self->hash, g_free);
+  note_meaning (self, step->id, before);
+  studio_document_changed (self);
+  if (self->run_graph != NULL)
+    studio_document_hash (self);
+}
+
+guint
+studio_document_n_steps (StudioDocument *self)
+{
+  return self->undo->len;
+}
+
+void
+studio_document_fold (StudioDocument *self, guint n)
+{
+  g_return_if_fail (self->depth == 0);
+  if (self->undo->len <= n + 1)
+    return;
+  while (self->undo->len > n + 1)
+    {
+      StudioStep *step = g_ptr_array_steal_index (self->undo, self->undo->len - 1);
+      StudioStep *into = g_ptr_array_index (self->undo, self->undo->len - 1);
+
+      for (guint i = 0; i < step->inverses->len; i++)
+        g_ptr_array_add (into->inverses, g_steal_pointer (&step->inverses->pdata[i]));
+      if (self->run_graph != NULL && GPOINTER_TO_INT (g_hash_table_lookup (self->run_meaning, &step->id)))
+        g_hash_table_insert (self->run_meaning, g_memdup2 (&into->id, sizeof into->id), GINT_TO_POINTER (TRUE));
+      step_free (step);
+    }
+  g_clear_pointer (&self->merge_key, g_free);
+  /* What undo would take back has another name now. */
+  studio_document_changed (self);
+}
+
+static void
+take_back (StudioDocument *self, StudioStep *step, GPtrArray *redo)
+{
+  for (guint i = step->inverses->len; i-- > 0;)
+    {
+      LoomEdit *again = apply (self, g_steal_pointer (&step->inverses->pdata[i]));
+
+      if (redo != NULL)
+        g_ptr_array_add (redo, again);
+      else
+        loom_edit_free (again);
+    }
+}
+
+void
+studio_document_cancel (StudioDocument *self)
+{
+  StudioStep *step;
+
+  g_return_if_fail (self->depth > 0);
+  step = g_steal_pointer (&self->open);
+  self->depth = 0;
+  take_back (self, step, NULL);
+  if (self->journal != NULL)
+    studio_journal_commit (self->journal, "Cancel");
+  step_free (step);
+  studio_document_changed (self);
+}
+
+static gboolean
+step_over (StudioDocument *self, GPtrArray *from, GPtrArray *to)
+{
+  StudioStep *step, *other;
+  g_autofree char *before = NULL;
+
+  if (self->depth > 0 || from->len == 0)
+    return FALSE;
+  if (self->run_graph != NULL)
+    before = g_strdup (studio_document_hash (self));
+  step = g_ptr_array_steal_index (from, from->len - 1);
+  other = step_new (self, step->name);
+  other->id = step->id;
+  take_back (self, step, other->inverses);
+  if (self->journal != NULL)
+    studio_journal_commit (self->journal, step->name);
+  g_ptr_array_add (to, other);
+  g_clear_pointer (&self->merge_key, g_free);
+  g_clear_pointer (&self->hash, g_free);
+  note_meaning (self, step->id, before);
+  step_free (step);
+  studio_document_changed (self);
+  return TRUE;
+}
+
+gboolean
+studio_document_undo (StudioDocument *self)
+{
+  return step_over (self, self->undo, self->redo);
+}
+
+gboolean
+studio_document_redo (StudioDocument *self)
+{
+  return step_over (self, self->redo, self->undo);
+}
+
+static const char *
+top_name (GPtrArray *steps)
+{
+  return steps->len > 0 ? ((StudioStep *)g_ptr_array_index (steps, steps->len - 1))->name : NULL;
+}
+
+const char *
+studio_document_undo_name (StudioDocument *self)
+{
+  return top_name (self->undo);
+}
+
+const char *
+studio_document_redo_name (StudioDocument *self)
+{
+  return top_name (self->redo);
+}
+
+/* ---- selection ---------------------------------------------------------- */
+
+/* The set beside the list: the canvas asks about every card and wire in each frame. */
+void
+studio_document_rebuild_selected (StudioDocument *self)
+{
+  g_hash_table_remove_all (self->selected);
+  for (guint i = 0; i < self->selection->len; i++)
+    g_hash_table_add (self->selected, g_memdup2 (&g_array_index (self->selection, guint64, i), sizeof (guint64)));
+}
+
+static guint
+selection_index (StudioDocument *self, guint64 serial)
+{
+  for (guint i = 0; i < self->selection->len; i++)
+    if (g_array_index (self->selection, guint64, i) == serial)
+      return i;
+  return G_MAXUINT;
+}
+
+gboolean
+studio_document_is_selected (StudioDocument *self, guint64 serial)
+{
+  return g_hash_table_contains (self->selected, &serial);
+}
+
+guint
+studio_document_n_selected (StudioDocument *self)
+{
+  return self->selection->len;
+}
+
+guint64
+studio_document_get_selected (StudioDocument *self, guint i)
+{
+  return i < self->selection->len ? g_array_index (self->selection, guint64, i) : 0;
+}
+
+void
+studio_document_select (StudioDocument *self, const guint64 *serials, guint n)
+{
+  if (n == self->selection->len && (n == 0 || memcmp (serials, self->selection->data, n * sizeof *serials) == 0))
+    return;
+  g_array_set_size (self->selection, 0);
+  if (n > 0)
+    g_array_append_vals (self->selection, serials, n);
+  g_signal_emit (self, signals[SELECTION_CHANGED], 0);
+}
+
+void
+studio_document_select_only (StudioDocument *self, guint64 serial)
+{
+  studio_document_select (self, &serial, serial != 0 ? 1 : 0);
+}
+
+void
+studio_document_set_selected (StudioDocument *self, guint64 serial, gboolean selected)
+{
+  guint i = selection_index (self, serial);
+
+  if (selected == (i != G_MAXUINT))
+    return;
+  if (selected)
+    g_array_append_val (self->selection, serial);
+  else
+    g_array_remove_index (self->selection, i);
+  g_signal_emit (self, signals[SELECTION_CHANGED], 0);
+}
+
+void
+studio_document_select_all (StudioDocument *self)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  g_autofree guint64 *all = g_new (guint64, scene->n_items);
+
+  for (guint i = 0; i < scene->n_items; i++)
+    all[i] = scene->item[i].serial;
+  studio_document_select (self, all, scene->n_items);
+}
+
+void
+studio_document_prune (StudioDocument *self)
+{
+  gboolean dropped = FALSE, left = FALSE;
+
+  for (guint i = 0; i < self->scope->len; i++)
+    {
+      StudioScopeEntry *entry = &g_array_index (self->scope, StudioScopeEntry, i);
+
+      if (loom_graph_by_serial (self->graph, entry->module) == NULL
+          || loom_graph_by_serial (self->graph, entry->instance) == NULL)
+        {
+          g_array_set_size (self->scope, i);
+          left = TRUE;
+          break;
+        }
+    }
+  for (guint i = self->selection->len; i-- > 0;)
+    if (loom_graph_by_serial (self->graph, g_array_index (self->selection, guint64, i)) == NULL)
+      {
+        g_array_remove_index (self->selection, i);
+        dropped = TRUE;
+      }
+  studio_document_rebuild_selected (self);
+  if (left)
+    g_signal_emit (self, signals[SCOPE_CHANGED], 0);
+  if (dropped)
+    g_signal_emit (self, signals[SELECTION_CHANGED], 0);
+}
+
+/* ---- object ------------------------------------------------------------- */
+
+void
+studio_scope_entry_clear (StudioScopeEntry *entry)
+{
+  g_clear_pointer (&entry->path, g_free);
+}
+
+static void
+studio_document_finalize (GObject *object)
+{
+  StudioDocument *self = STUDIO_DOCUMENT (object);
+
+  g_clear_handle_id (&self->idle, g_source_remove);
+  if (self->journal != NULL)
+    studio_journal_abandon (g_steal_pointer (&self->journal));
+  studio_document_unmark_run (self);
+  g_clear_pointer (&self->scene, studio_scene_free);
+  g_clear_pointer (&self->net, loom_net_free);
+  g_clear_pointer (&self->faults, loom_faults_free);
+  g_clear_pointer (&self->grammar, loom_faults_free);
+  g_ptr_array_unref (self->undo);
+  g_ptr_array_unref (self->redo);
+  g_array_unref (self->scope);
+  g_array_unref (self->selection);
+  g_hash_table_unref (self->selected);
+  g_array_unref (self->bridges);
+  g_clear_pointer (&self->graph, loom_graph_unref);
+  g_clear_pointer (&self->base, g_bytes_unref);
+  studio_document_unwatch (self);
+  g_free (self->path);
+  g_free (self->merge_key);
+  g_free (self->saved_text);
+  g_free (self->hash);
+  g_free (self->journal_folder);
+  G_OBJECT_CLASS (studio_document_parent_class)->finalize (object);
+}
+
+static void
+studio_document_class_init (StudioDocumentClass *klass)
+{
+  static const char *const names[N_SIGNALS]
+      = { "changed", "scope-changed", "selection-changed", "net-changed", "faults-changed", "file-changed" };
+
+  G_OBJECT_CLASS (klass)->finalize = studio_document_finalize;
+  for (guint i = 0; i < N_SIGNALS; i++)
+    signals[i]
+        = g_signal_new (names[i], G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+}
+
+static void
+studio_document_init (StudioDocument *self)
+{
+  self->undo = g_ptr_array_new_with_free_func ((GDestroyNotify)step_free);
+  self->redo = g_ptr_array_new_with_free_func ((GDestroyNotify)step_free);
+  self->scope = g_array_new (FALSE, TRUE, sizeof (StudioScopeEntry));
+  g_array_set_clear_func (self->scope, (GDestroyNotify)studio_scope_entry_clear);
+  self->selection = g_array_new (FALSE, FALSE, sizeof (guint64));
+  self->selected = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  g_signal_connect (self, "selection-changed", G_CALLBACK (studio_document_rebuild_selected), NULL);
+  self->bridges = g_array_new (FALSE, FALSE, sizeof (StudioBridge));
+  studio_document_reset (self);
+}
+
+StudioDocument *
+studio_document_new (void)
+{
+  return g_object_new (STUDIO_TYPE_DOCUMENT, NULL);
+}

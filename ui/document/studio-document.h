@@ -1,0 +1,207 @@
+/* The document: a mutable graph with named transactions, selection and inference, and no view.
+ *
+ * Every change of the graph that Studio makes goes through here, as a transaction of a few
+ * invertible primitives, so that menu, key, test and canvas run the same code, undo has no
+ * limit, and the journal sees everything. Elements are named by serial: a serial outlives
+ * undo and redo, a pointer does not. The document lives on the main thread. */
+#pragma once
+
+#include <gio/gio.h>
+
+#include "engine/loom.h"
+#include "ui/scene/studio-scene.h"
+
+G_BEGIN_DECLS
+
+#define STUDIO_TYPE_DOCUMENT (studio_document_get_type ())
+G_DECLARE_FINAL_TYPE (StudioDocument, studio_document, STUDIO, DOCUMENT, GObject)
+
+/* Signals, all without arguments:
+ *   "changed"            the graph, or what may be undone, changed
+ *   "scope-changed"      another scope is shown (a module was entered or left, or the graph replaced)
+ *   "selection-changed"
+ *   "net-changed"        inference finished: net, scene types and faults are those of the present graph
+ *   "faults-changed"     after net-changed, only when the list of faults differs
+ *   "file-changed"       path, title or the state of being edited changed */
+
+/* An empty graph, never saved. */
+StudioDocument *studio_document_new (void);
+
+/* ---- file ------------------------------------------------------------- */
+
+/* Replaces the graph by the file's. Faults of grammar do not fail: they are listed with the others. */
+gboolean studio_document_open (StudioDocument *self, const char *path, GError **error);
+/* Replaces the graph by a text, as an untitled document (an example from the resources); folder resolves relative
+ * data paths and may be NULL. */
+gboolean
+studio_document_open_text (StudioDocument *self, const char *text, gssize length, const char *folder, GError **error);
+/* Replaces the graph by an empty, untitled one. */
+void studio_document_reset (StudioDocument *self);
+/* Writes to path, or where it was opened from when path is NULL. The file is whole or untouched. */
+gboolean studio_document_save (StudioDocument *self, const char *path, GError **error);
+/* How many parts of the file at the document's path were not understood when it was read, and would be lost by saving
+ * over it. 0 once it was saved. */
+guint studio_document_dropped_parts (StudioDocument *self);
+const char *studio_document_get_path (StudioDocument *self); /* NULL: never saved */
+char *studio_document_dup_title (StudioDocument *self);      /* the graph's name, else the file's, else "Untitled" */
+/* TRUE when the content differs from what was opened or saved; undoing back to it makes it FALSE. Also TRUE when the
+ * file is gone: then the content is nowhere else. */
+gboolean studio_document_is_edited (StudioDocument *self);
+gboolean studio_document_is_empty (StudioDocument *self); /* no nodes at all */
+
+/* ---- the file as others change it ------------------------------------- */
+
+typedef enum
+{
+  STUDIO_DISK_SAME,    /* as it was read or written last; also without a path */
+  STUDIO_DISK_CHANGED, /* another content, or it cannot be read any more */
+  STUDIO_DISK_GONE     /* deleted or moved away */
+} StudioDiskState;
+
+/* What is known; "file-changed" tells when it changes. */
+StudioDiskState studio_document_get_disk (StudioDocument *self);
+/* Looks now: before the file is written over. */
+StudioDiskState studio_document_check_disk (StudioDocument *self);
+/* Takes the file's content as one step that can be undone. */
+gboolean studio_document_reload (StudioDocument *self, GError **error);
+/* Who else has the file open ("process 1234"); NULL: nobody that is known of. */
+const char *studio_document_get_holder (StudioDocument *self);
+
+/* ---- graph and inference ---------------------------------------------- */
+
+LoomGraph *studio_document_get_graph (StudioDocument *self); /* (transfer none), to be read only */
+/* The net of the present graph: inferred now if the idle has not come yet. Valid until the next change. */
+LoomNet *studio_document_get_net (StudioDocument *self);
+/* All faults: of grammar, operators and inference. Same life as the net. */
+LoomFaults *studio_document_get_faults (StudioDocument *self);
+/* The net of the last inference that finished, without forcing one; node->element may be stale. May be NULL. */
+LoomNet *studio_document_peek_net (StudioDocument *self);
+/* What the canvas shows of the present scope. Valid until the next "changed", "scope-changed" or "net-changed". */
+StudioScene *studio_document_get_scene (StudioDocument *self);
+
+/* ---- a run's view of the document --------------------------------------- */
+
+/* Call with what a run was started from: the present graph. */
+void studio_document_mark_run (StudioDocument *self);
+/* Call when there is no run any more. */
+void studio_document_unmark_run (StudioDocument *self);
+/* A failure of the run that belongs to a node (code as in "NAN") stands among the faults while the node is as the run
+ * has it. node NULL: none any more. */
+void studio_document_set_run_fault (StudioDocument *self, const char *code, const char *node, const char *port,
+                                    const char *message);
+/* How many transactions lie between the run's graph and the present one; 0 while they mean the same (layout and
+ * view are no meaning). */
+guint studio_document_run_changes (StudioDocument *self);
+/* TRUE while the node with this path in the run is unchanged in the document: its live values may be shown. */
+gboolean studio_document_run_has (StudioDocument *self, const char *path);
+
+/* ---- scope -------------------------------------------------------------- */
+
+LoomElement *studio_document_get_scope (StudioDocument *self);         /* the root, or a module */
+const char *studio_document_get_scope_path (StudioDocument *self);     /* "" or "block.0": the instance that is shown */
+gboolean studio_document_enter (StudioDocument *self, guint64 serial); /* FALSE when it is no module instance */
+void studio_document_leave (StudioDocument *self);                     /* one level up; nothing at the root */
+void studio_document_leave_to (StudioDocument *self, guint depth);     /* 0: the root */
+guint studio_document_scope_depth (StudioDocument *self);
+char *studio_document_dup_scope_name (StudioDocument *self, guint depth); /* module name; the title for depth 0 */
+guint studio_document_module_uses (StudioDocument *self, const char *module);
+/* Gives the shown instance a definition of its own. FALSE at the root or when it is the only use. */
+gboolean studio_document_make_unique (StudioDocument *self);
+/* Shows the scope that holds the node with this path and selects it. */
+gboolean studio_document_reveal (StudioDocument *self, const char *path);
+/* "block.0.conv" of a node in the present scope. */
+char *studio_document_dup_node_path (StudioDocument *self, guint64 serial);
+
+/* ---- transactions ------------------------------------------------------- */
+
+/* Transactions nest: the outermost one names the step. */
+void studio_document_begin (StudioDocument *self, const char *name);
+/* Applies edit (transfer full) now, and keeps its inverse. Only between begin and end. */
+void studio_document_edit (StudioDocument *self, LoomEdit *edit);
+/* A transaction without edits leaves no trace. */
+void studio_document_end (StudioDocument *self);
+/* Takes back all edits since the outermost begin, and ends it. */
+void studio_document_cancel (StudioDocument *self);
+/* Joins the transaction that ends next to the last one when both have this key and no other came between: typing in
+ * one entry is one step. Call between begin and end. */
+void studio_document_merge (StudioDocument *self, const char *key);
+
+gboolean studio_document_undo (StudioDocument *self);
+gboolean studio_document_redo (StudioDocument *self);
+const char *studio_document_undo_name (StudioDocument *self); /* NULL: nothing to undo */
+const char *studio_document_redo_name (StudioDocument *self);
+guint studio_document_n_steps (StudioDocument *self); /* that can be undone */
+/* Makes one step, under the name of the first, of all that were done since there were n: for a command whose second
+ * half has to see what inference says of the first. */
+void studio_document_fold (StudioDocument *self, guint n);
+
+/* ---- selection ---------------------------------------------------------- */
+
+/* Serials of nodes and wires of the present scope. */
+gboolean studio_document_is_selected (StudioDocument *self, guint64 serial);
+guint studio_document_n_selected (StudioDocument *self);
+guint64 studio_document_get_selected (StudioDocument *self, guint i);    /* in order of selection */
+void studio_document_select_only (StudioDocument *self, guint64 serial); /* 0: nothing */
+void studio_document_set_selected (StudioDocument *self, guint64 serial, gboolean selected);
+void studio_document_select (StudioDocument *self, const guint64 *serials, guint n);
+void studio_document_select_all (StudioDocument *self);
+
+/* ---- commands: each is one transaction ---------------------------------- */
+
+/* Adds a node of this operator with its card's middle at x, y, selects it, and gives its serial (0 when there is no
+ * such operator). */
+guint64 studio_document_add_node (StudioDocument *self, const char *op, double x, double y);
+guint64 studio_document_add_module_instance (StudioDocument *self, const char *module, double x, double y);
+/* Joins an output to an input of the present scope, replacing the wire that was there. Ports by name. Gives the
+ * wire's serial, or 0 with a PORT or CYCLE error. */
+guint64 studio_document_connect (StudioDocument *self, guint64 from, const char *output, guint64 to, const char *input,
+                                 GError **error);
+/* Which ports may take the other end of a wire at this port: lit[first[item] + port] is set, over inputs when
+ * from_output, else over outputs. Circles are excluded always; shapes and types that the operator would refuse as far
+ * as trying them out takes no longer than a frame or two. */
+void studio_document_compatible_ports (StudioDocument *self, guint64 serial, gboolean from_output, guint port,
+                                       gboolean *lit, const guint *first);
+void studio_document_disconnect (StudioDocument *self, guint64 wire);
+/* Moves a wire's input end elsewhere in one step. */
+guint64 studio_document_reconnect (StudioDocument *self, guint64 wire, guint64 to, const char *input, GError **error);
+void studio_document_delete_selection (StudioDocument *self);
+/* A frame around the selected cards, or around x, y where none is; a note with its corner there. Selected; gives the
+ * serial. */
+guint64 studio_document_add_frame (StudioDocument *self, const char *title, double x, double y);
+guint64 studio_document_add_note (StudioDocument *self, const char *text, double x, double y);
+/* Sets those items and remarks of the scene that move when these serials do: a frame takes along what it holds. */
+void studio_document_moving (StudioDocument *self, const guint64 *serials, guint n, gboolean *items, gboolean *remarks);
+void studio_document_move (StudioDocument *self, const guint64 *serials, guint n, double dx, double dy);
+/* value NULL removes the attribute; nothing happens when it has that value. Consecutive changes of one attribute of
+ * one node within a second are one step. Where the attribute decides which others there are (a data set's source),
+ * those that its new value does not have go in the same step. */
+void studio_document_set_attribute (StudioDocument *self, guint64 serial, const char *attribute, const char *value);
+/* As above for any element (the <train> element; studio_document_ensure gives it one). */
+void studio_document_set_element_attribute (StudioDocument *self, LoomElement *element, const char *attribute,
+                                            const char *value);
+/* The first child of the root with this tag; inserted (inside the open transaction) when absent. */
+LoomElement *studio_document_ensure (StudioDocument *self, LoomTag tag);
+/* Renames a node with all wires, places, routes and training attributes that mention it. */
+gboolean studio_document_rename (StudioDocument *self, guint64 serial, const char *id, GError **error);
+void studio_document_duplicate (StudioDocument *self);
+/* Places every node of the scope in layers from left to right. */
+void studio_document_auto_layout (StudioDocument *self);
+/* The fix of the first fault on this node that has one: an attribute's value, or a wire across a deleted node.
+ * NULL when there is none; else the button's label. */
+char *studio_document_dup_fix_label (StudioDocument *self, guint64 serial);
+gboolean studio_document_apply_fix (StudioDocument *self, guint64 serial);
+/* Applies the fix of one fault of the list. */
+gboolean studio_document_apply_fault_fix (StudioDocument *self, const LoomFault *fault);
+
+/* ---- journal ------------------------------------------------------------ */
+
+/* Begins to keep a journal under the folder, NULL for the user's state directory. Every transaction is appended, and
+ * on the disk within a second. The user's file is never written by it. */
+gboolean studio_document_keep_journal (StudioDocument *self, const char *folder, GError **error);
+/* Replays a journal that a crash left behind as one transaction, which can be undone, and takes it over. */
+gboolean studio_document_recover (StudioDocument *self, const char *journal, GError **error);
+/* Removes the journal: the user saved, or chose to discard. Disposing of the document without it, as a crash does,
+ * leaves the journal. */
+void studio_document_close (StudioDocument *self);
+
+G_END_DECLS

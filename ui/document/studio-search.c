@@ -1,0 +1,318 @@
+/* Finds operators by name, title, what they are called elsewhere, and what their documentation says.
+ *
+ * With two hundred operators the order decides: the name that one types comes before names that begin with it, these
+ * before names that contain it, and words of the documentation come last. Among equals the layers of a first course
+ * win. All is done on prepared, folded text, so that a keystroke costs some microseconds a row. */
+#include "ui/document/studio-search.h"
+
+#include <string.h>
+
+struct _StudioSearchKey
+{
+  char *name, *title;       /* folded, without gaps: "batchnorm2d" */
+  char **words, **synonyms; /* folded words of name and title; of what it is called elsewhere */
+  char *text;               /* folded documentation */
+  gboolean usual;
+};
+
+/* What the words on the blackboard, in other libraries and in papers are called here. */
+static const struct
+{
+  const char *name, *words;
+} known[] = {
+  { "adaptive_avg_pool2d", "global average pooling gap" },
+  { "argmax", "prediction winner" },
+  { "assign", "update set variable" },
+  { "batch_norm1d", "bn batchnormalization" },
+  { "batch_norm2d", "bn batchnormalization" },
+  { "binary_cross_entropy", "bce log loss" },
+  { "binary_cross_entropy_with_logits", "bce bcewithlogits logistic log loss" },
+  { "cast", "convert astype to float int type" },
+  { "clamp", "clip limit" },
+  { "concat", "cat join skip append" },
+  { "conv1d", "convolutional cnn" },
+  { "conv2d", "convolutional cnn filter" },
+  { "conv3d", "convolutional cnn" },
+  { "conv_transpose1d", "deconvolution deconv transposed upconv" },
+  { "conv_transpose2d", "deconvolution deconv transposed upconv" },
+  { "conv_transpose3d", "deconvolution deconv transposed upconv" },
+  { "cross_entropy", "ce softmax log likelihood classification xent" },
+  { "custom_function", "autograd formula own backward" },
+  { "dataset", "data loader input mnist samples" },
+  { "detach", "stop gradient no_grad" },
+  { "div", "divide quotient /" },
+  { "dropout", "regularization" },
+  { "dropout2d", "spatial regularization" },
+  { "einsum", "einstein tensor contraction" },
+  { "embedding", "lookup token word vector" },
+  { "eq", "equal ==" },
+  { "expand", "broadcast" },
+  { "expression", "formula function own" },
+  { "eye", "identity matrix" },
+  { "flatten", "vectorize" },
+  { "ge", "greater equal >=" },
+  { "gelu", "transformer" },
+  { "gradient", "grad derivative autograd backward" },
+  { "gt", "greater >" },
+  { "hinge_embedding_loss", "svm margin" },
+  { "huber_loss", "robust" },
+  { "kl_div", "kullback leibler divergence" },
+  { "l1_loss", "mae absolute error" },
+  { "l2_penalty", "weight decay regularization ridge svm" },
+  { "layer_norm", "ln layernormalization transformer" },
+  { "le", "less equal <=" },
+  { "linear", "dense fully connected fc affine perceptron mlp" },
+  { "lt", "less <" },
+  { "matmul", "matrix product multiply @ mm" },
+  { "max_pool2d", "subsampling downsample" },
+  { "mean", "average" },
+  { "mse_loss", "mean squared error regression l2" },
+  { "mul", "multiply product times hadamard *" },
+  { "multi_margin_loss", "hinge svm support vector machine" },
+  { "ne", "not equal !=" },
+  { "neg", "minus negative" },
+  { "nll_loss", "negative log likelihood" },
+  { "norm", "length euclidean magnitude" },
+  { "one_hot", "onehot categorical" },
+  { "parameter", "weight variable learnable" },
+  { "permute", "transpose axes" },
+  { "pixel_shuffle", "subpixel depth to space" },
+  { "pow", "power square exponent **" },
+  { "relu", "rectifier rectified" },
+  { "reshape", "view" },
+  { "rms_norm", "transformer llama" },
+  { "sigmoid", "logistic" },
+  { "silu", "swish" },
+  { "slice", "crop narrow index" },
+  { "softmax", "probability attention" },
+  { "solve", "linear system equations" },
+  { "std", "standard deviation" },
+  { "sub", "subtract minus difference -" },
+  { "sum", "add up total" },
+  { "add", "plus residual skip +" },
+  { "tanh", "hyperbolic tangent" },
+  { "transpose", "swap" },
+  { "unsqueeze", "new axis" },
+  { "upsample", "interpolate resize enlarge bilinear nearest" },
+  { "var", "variance" },
+  { "where", "if select choose ternary" },
+};
+
+static const char *const usual[] = {
+  "dataset",
+  "input",
+  "output",
+  "parameter",
+  "constant",
+  "linear",
+  "conv2d",
+  "max_pool2d",
+  "batch_norm2d",
+  "dropout",
+  "embedding",
+  "layer_norm",
+  "flatten",
+  "relu",
+  "sigmoid",
+  "tanh",
+  "softmax",
+  "gelu",
+  "add",
+  "mul",
+  "matmul",
+  "sum",
+  "mean",
+  "exp",
+  "expression",
+  "gt",
+  "where",
+  "reshape",
+  "permute",
+  "concat",
+  "slice",
+  "cross_entropy",
+  "mse_loss",
+  "l2_penalty",
+  "binary_cross_entropy_with_logits",
+  "multi_margin_loss",
+  "gradient",
+  "assign",
+  "detach",
+  NULL,
+};
+
+const char *const *
+studio_search_usual_names (void)
+{
+  return usual;
+}
+
+const char *const *
+studio_search_known_names (void)
+{
+  static const char *names[G_N_ELEMENTS (known) + 1];
+
+  for (guint i = 0; i < G_N_ELEMENTS (known); i++)
+    names[i] = known[i].name;
+  return names;
+}
+
+gboolean
+studio_search_is_usual (const char *name)
+{
+  return g_strv_contains (usual, name);
+}
+
+/* Gaps between words; signs such as "+" are words of their own. */
+static gboolean
+is_gap (char c)
+{
+  return c == ' ' || c == '_' || c == '-' || c == ',' || c == '(' || c == ')' || c == '.';
+}
+
+/* Without its gaps; a text of nothing but gaps, "-", stays what it is. */
+static char *
+compact (const char *folded)
+{
+  char *text = g_strdup (folded), *to = text;
+
+  for (const char *c = folded; *c != '\0'; c++)
+    if (!is_gap (*c))
+      *to++ = *c;
+  if (to == text)
+    return text;
+  *to = '\0';
+  return text;
+}
+
+static void
+add_words (GPtrArray *words, const char *folded)
+{
+  g_auto (GStrv) parts = g_strsplit_set (folded, " _-,().", -1);
+  guint before = words->len;
+
+  for (guint i = 0; parts[i] != NULL; i++)
+    if (parts[i][0] != '\0')
+      g_ptr_array_add (words, g_strdup (parts[i]));
+  if (words->len == before && folded[0] != '\0')
+    g_ptr_array_add (words, g_strdup (folded));
+}
+
+static char **
+split (const char *a, const char *b)
+{
+  GPtrArray *words = g_ptr_array_new ();
+
+  add_words (words, a);
+  add_words (words, b);
+  g_ptr_array_add (words, NULL);
+  return (char **)g_ptr_array_free (words, FALSE);
+}
+
+static StudioSearchKey *
+key_new (const char *name, const char *title, const char *synonyms, const char *text)
+{
+  StudioSearchKey *key = g_new0 (StudioSearchKey, 1);
+  g_autofree char *folded_name = g_utf8_casefold (name, -1), *folded_title = g_utf8_casefold (title, -1);
+  g_autofree char *folded_synonyms = g_utf8_casefold (synonyms, -1);
+
+  key->name = compact (folded_name);
+  key->title = compact (folded_title);
+  key->words = split (folded_name, folded_title);
+  key->synonyms = g_strsplit (folded_synonyms, " ", -1);
+  key->text = g_utf8_casefold (text, -1);
+  return key;
+}
+
+StudioSearchKey *
+studio_search_key_new (const LoomOp *op)
+{
+  const char *words = "", *last = op->reference != NULL ? strrchr (op->reference, '.') : NULL;
+  g_autofree char *synonyms = NULL, *text = NULL;
+  StudioSearchKey *key;
+
+  for (guint i = 0; i < G_N_ELEMENTS (known); i++)
+    if (strcmp (known[i].name, op->name) == 0)
+      words = known[i].words;
+  synonyms = g_strjoin (" ", words, last != NULL ? last + 1 : "", NULL);
+  text = g_strjoin (" ", op->doc != NULL ? op->doc : "", op->details != NULL ? op->details : "",
+                    loom_category_title (op->category), NULL);
+  key = key_new (op->name, op->title, synonyms, text);
+  key->usual = studio_search_is_usual (op->name);
+  return key;
+}
+
+StudioSearchKey *
+studio_search_key_new_text (const char *name, const char *title, const char *doc)
+{
+  return key_new (name != NULL ? name : "", title != NULL ? title : "", "", doc != NULL ? doc : "");
+}
+
+void
+studio_search_key_free (StudioSearchKey *key)
+{
+  if (key == NULL)
+    return;
+  g_free (key->name);
+  g_free (key->title);
+  g_strfreev (key->words);
+  g_strfreev (key->synonyms);
+  g_free (key->text);
+  g_free (key);
+}
+
+static gboolean
+begins_any (char *const *words, const char *token)
+{
+  for (guint i = 0; words[i] != NULL; i++)
+    if (g_str_has_prefix (words[i], token))
+      return TRUE;
+  return FALSE;
+}
+
+/* At the beginning of a word of the documentation: "art" is no reason to show what mentions "part". Short words mean
+ * names: "top" looks for Top k, not for what comes out "at the top". */
+static gboolean
+text_has (const char *text, const char *token)
+{
+  for (const char *at = strstr (text, token); at != NULL; at = strstr (at + 1, token))
+    if (at == text || !g_ascii_isalnum (at[-1]))
+      return TRUE;
+  return FALSE;
+}
+
+guint
+studio_search_rank (const StudioSearchKey *key, const char *text)
+{
+  g_autofree char *folded = g_strstrip (g_utf8_casefold (text, -1)), *whole = compact (folded);
+  g_auto (GStrv) tokens = split (folded, "");
+  gboolean words = TRUE, synonyms = TRUE, within = TRUE, said = TRUE;
+  guint rank;
+
+  if (folded[0] == '\0')
+    return 2 + key->usual;
+  for (guint i = 0; tokens[i] != NULL; i++)
+    {
+      gboolean word = begins_any (key->words, tokens[i]), synonym = begins_any (key->synonyms, tokens[i]);
+      gboolean inner = strstr (key->name, tokens[i]) != NULL || strstr (key->title, tokens[i]) != NULL;
+
+      words = words && word;
+      synonyms = synonyms && (word || synonym);
+      within = within && (word || synonym || inner);
+      said = said && (word || synonym || inner || (strlen (tokens[i]) > 3 && text_has (key->text, tokens[i])));
+    }
+  if (strcmp (key->name, whole) == 0 || strcmp (key->title, whole) == 0)
+    rank = 8;
+  else if (g_str_has_prefix (key->name, whole) || g_str_has_prefix (key->title, whole)
+           || g_strv_contains ((const char *const *)key->synonyms, folded))
+    rank = 7;
+  else if (words)
+    rank = 6;
+  else if (synonyms)
+    rank = 5;
+  else if (strstr (key->name, whole) != NULL || strstr (key->title, whole) != NULL)
+    rank = 4;
+  else
+    rank = within ? 3 : said ? 2 : 0;
+  return rank == 0 ? 0 : 2 * rank + key->usual;
+}

@@ -1,0 +1,57 @@
+/* What the files of the inspector share: its fields, and rows that show a parameter. */
+#pragma once
+
+#include "engine/loom.h"
+#include "ui/inspector/studio-inspector.h"
+
+G_BEGIN_DECLS
+
+struct _StudioInspector
+{
+  GtkWidget parent_instance;
+
+  StudioDocument *document;
+  GtkWidget *stack, *empty; /* pages: of the selection, and for none */
+  GtkWidget *page, *box;    /* of the selection: its scroller and what scrolls in it */
+  guint64 serial;           /* of the node that is shown */
+  char *shown;              /* its operator or module: what the rows were built for */
+  GPtrArray *rows;          /* InspectorRow */
+  GtkWidget *options;       /* of a dataset: the group of its source's options; NULL for other nodes */
+  char *source;             /* that they were built for */
+  GtkWidget *name, *name_row, *fault, *output_group, *cost_group;
+  GPtrArray *output_rows, *cost_rows;
+  char *wrong; /* what is said of the value that is being typed; NULL: nothing */
+  gboolean updating;
+};
+
+typedef struct
+{
+  StudioInspector *inspector;
+  LoomParamSpec spec; /* strings are interned or static */
+  GtkWidget *row, *editor;
+  char *doc;
+  const char *const *choices;
+  gboolean is_option; /* of a dataset's source: goes when another is chosen */
+} InspectorRow;
+
+LoomElement *inspector_element (StudioInspector *self); /* of the node that is shown */
+/* Below the group: what is wrong with the value that is being typed, else what the engine says of the node. */
+void inspector_show_fault (StudioInspector *self);
+void inspector_set_wrong (StudioInspector *self, const char *title, const char *wrong);
+
+/* A row of the group, with the field that the parameter's type wants. spec's strings must be static or interned. */
+InspectorRow *inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec);
+/* A formula has the whole width below its name. */
+void inspector_add_formula (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec);
+/* Shows what the graph says, unless one is typing something that means the same or is no value yet. */
+void inspector_refresh_row (InspectorRow *row);
+void inspector_row_free (InspectorRow *row);
+/* Beside the entry of a path: chooses a file. */
+GtkWidget *inspector_file_button_new (InspectorRow *row);
+
+/* All fields are of one width and aligned to the right, as the numbers in them are. */
+void inspector_shape_field (GtkWidget *editor);
+/* Says what a row is for, but not over the field that one is typing in. doc may be NULL. */
+void inspector_explain (GtkWidget *row, const char *doc);
+
+G_END_DECLS

@@ -1,0 +1,395 @@
+/* Rows of the inspector: a field for each parameter. A value that cannot be one is said at once and not written;
+ * everything else is a transaction, and typing in one entry is one step. */
+#include "ui/inspector/studio-inspector-private.h"
+
+#include <adwaita.h>
+#include <string.h>
+
+#include "ui/inspector/studio-formula-field.h"
+#include "ui/inspector/studio-inspector-params.h"
+
+#define FIELD_WIDTH 124
+
+LoomElement *
+inspector_element (StudioInspector *self)
+{
+  return loom_graph_by_serial (studio_document_get_graph (self->document), self->serial);
+}
+
+static const char *const dtype_names[] = { "f64", "f32", "f16", "bf16", "i64", "i32", "u8", "bool", NULL };
+
+void
+inspector_row_free (InspectorRow *row)
+{
+  g_free (row->doc);
+  g_free (row);
+}
+
+/* What a field has, as it would be written. */
+static char *
+editor_text (InspectorRow *row)
+{
+  return g_strstrip (STUDIO_IS_FORMULA_FIELD (row->editor)
+                         ? studio_formula_field_dup_text (STUDIO_FORMULA_FIELD (row->editor))
+                         : g_strdup (gtk_editable_get_text (GTK_EDITABLE (row->editor))));
+}
+
+static void
+commit (InspectorRow *row, const char *value)
+{
+  StudioInspector *self = row->inspector;
+
+  if (self->updating || inspector_element (self) == NULL)
+    return;
+  /* What is said is what differs: a default is not written into the file. */
+  if (value != NULL && (value[0] == '\0' || g_strcmp0 (value, row->spec.def) == 0))
+    value = NULL;
+  studio_document_set_attribute (self->document, self->serial, row->spec.name, value);
+}
+
+/* One place for what is wrong, below the group: a sentence that comes and goes must not move the field that it is
+ * about. */
+void
+inspector_show_fault (StudioInspector *self)
+{
+  StudioScene *scene = studio_document_get_scene (self->document);
+  guint i = studio_scene_find (scene, self->serial);
+  const char *fault = self->wrong != NULL ? self->wrong : i != STUDIO_NO_ITEM ? scene->item[i].fault : NULL;
+
+  if (self->fault == NULL)
+    return;
+  for (guint r = 0; r < self->rows->len; r++)
+    {
+      InspectorRow *row = self->rows->pdata[r];
+      gboolean mine = i != STUDIO_NO_ITEM && g_strcmp0 (scene->item[i].fault_port, row->spec.name) == 0;
+
+      if (STUDIO_IS_FORMULA_FIELD (row->editor))
+        studio_formula_field_mark (STUDIO_FORMULA_FIELD (row->editor),
+                                   mine ? studio_formula_fault_position (fault) : -1);
+    }
+  gtk_label_set_text (GTK_LABEL (self->fault), fault != NULL ? fault : "");
+  gtk_widget_set_visible (self->fault, fault != NULL);
+}
+
+void
+inspector_set_wrong (StudioInspector *self, const char *title, const char *wrong)
+{
+  g_free (self->wrong);
+  self->wrong = wrong != NULL ? g_strdup_printf ("%s: %s", title, wrong) : NULL;
+  inspector_show_fault (self);
+}
+
+static void
+say (InspectorRow *row, const char *wrong)
+{
+  inspector_set_wrong (row->inspector, adw_preferences_row_get_title (ADW_PREFERENCES_ROW (row->row)), wrong);
+  if (wrong != NULL)
+    gtk_widget_add_css_class (row->row, "error");
+  else
+    gtk_widget_remove_css_class (row->row, "error");
+  gtk_accessible_update_state (GTK_ACCESSIBLE (row->editor), GTK_ACCESSIBLE_STATE_INVALID,
+                               wrong != NULL ? GTK_ACCESSIBLE_INVALID_TRUE : GTK_ACCESSIBLE_INVALID_FALSE, -1);
+}
+
+static void
+entry_changed_cb (GtkEditable *entry, InspectorRow *row)
+{
+  g_autofree char *text = g_strstrip (g_strdup (gtk_editable_get_text (entry))), *wrong = NULL;
+
+  if (row->inspector->updating)
+    return;
+  wrong = studio_param_check (&row->spec, text);
+  say (row, wrong);
+  if (wrong == NULL)
+    commit (row, text);
+}
+
+/* Enter: the value stands already, so the keyboard is done here. A value that is none keeps it. */
+static void
+entry_activate_cb (GtkEntry *entry, InspectorRow *row)
+{
+  g_autofree char *text = g_strstrip (g_strdup (gtk_editable_get_text (GTK_EDITABLE (entry))));
+  g_autofree char *wrong = studio_param_check (&row->spec, text);
+
+  if (wrong == NULL)
+    g_signal_emit_by_name (row->inspector, "left");
+}
+
+static void
+formula_changed_cb (StudioFormulaField *field, InspectorRow *row)
+{
+  g_autofree char *text = editor_text (row);
+
+  if (!row->inspector->updating)
+    commit (row, text);
+}
+
+static void
+formula_done_cb (StudioFormulaField *field, InspectorRow *row)
+{
+  g_signal_emit_by_name (row->inspector, "left");
+}
+
+/* Up and Down count in whole numbers, as a spin button would, without its two buttons. */
+static gboolean
+entry_key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, InspectorRow *row)
+{
+  int by = key == GDK_KEY_Up          ? 1
+           : key == GDK_KEY_Down      ? -1
+           : key == GDK_KEY_Page_Up   ? 10
+           : key == GDK_KEY_Page_Down ? -10
+                                      : 0;
+  const char *text = gtk_editable_get_text (GTK_EDITABLE (row->editor));
+  gint64 n;
+
+  if (by == 0 || row->spec.type != LOOM_PARAM_INT)
+    return FALSE;
+  if (text[0] == '\0' && row->spec.def != NULL)
+    text = row->spec.def;
+  if (!g_ascii_string_to_signed (text, 10, -G_MAXINT64 / 2, G_MAXINT64 / 2, &n, NULL))
+    return FALSE;
+  n += by;
+  if (row->spec.minimum != 0 || row->spec.maximum != 0)
+    n = CLAMP (n, (gint64)row->spec.minimum, (gint64)row->spec.maximum);
+  {
+    g_autofree char *value = g_strdup_printf ("%" G_GINT64_FORMAT, n);
+
+    gtk_editable_set_text (GTK_EDITABLE (row->editor), value);
+    gtk_editable_set_position (GTK_EDITABLE (row->editor), -1);
+  }
+  return TRUE;
+}
+
+static void
+switch_cb (GtkSwitch *toggle, GParamSpec *pspec, InspectorRow *row)
+{
+  commit (row, gtk_switch_get_active (toggle) ? "true" : "false");
+}
+
+/* A value out of the list beside an entry. */
+static void
+suggestion_cb (GSimpleAction *action, GVariant *value, InspectorRow *row)
+{
+  const char *text = g_variant_get_string (value, NULL);
+
+  gtk_editable_set_text (GTK_EDITABLE (row->editor), text);
+  gtk_widget_grab_focus (row->editor);
+}
+
+/* An entry that takes any text can offer some: a button beside it opens their list. */
+static GtkWidget *
+new_suggestions (InspectorRow *row, const char *title)
+{
+  GtkWidget *button = gtk_menu_button_new ();
+  g_autoptr (GMenu) menu = g_menu_new ();
+  g_autoptr (GSimpleActionGroup) group = g_simple_action_group_new ();
+  g_autoptr (GSimpleAction) action = g_simple_action_new ("set", G_VARIANT_TYPE_STRING);
+  g_autofree char *label = g_strdup_printf ("Choices of %s", title);
+
+  for (guint i = 0; row->choices[i] != NULL; i++)
+    {
+      g_autoptr (GMenuItem) item = g_menu_item_new (row->choices[i][0] != '\0' ? row->choices[i] : "default", NULL);
+
+      g_menu_item_set_action_and_target (item, "choice.set", "s", row->choices[i]);
+      g_menu_append_item (menu, item);
+    }
+  g_signal_connect (action, "activate", G_CALLBACK (suggestion_cb), row);
+  g_action_map_add_action (G_ACTION_MAP (group), G_ACTION (action));
+  gtk_widget_insert_action_group (button, "choice", G_ACTION_GROUP (group));
+  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (button), G_MENU_MODEL (menu));
+  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
+  gtk_widget_add_css_class (button, "flat");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+  return button;
+}
+
+static void
+choice_cb (GtkDropDown *drop, GParamSpec *pspec, InspectorRow *row)
+{
+  guint i = gtk_drop_down_get_selected (drop);
+
+  if (i != GTK_INVALID_LIST_POSITION)
+    commit (row, row->choices[i]);
+}
+
+/* Shows what the graph says, unless one is typing something that means the same or is no value yet. */
+void
+inspector_refresh_row (InspectorRow *row)
+{
+  StudioInspector *self = row->inspector;
+  LoomElement *e = inspector_element (self);
+  const char *value = e != NULL ? loom_element_get (e, row->spec.name) : NULL;
+  const char *shown = value != NULL ? value : row->spec.def != NULL ? row->spec.def : "";
+
+  if (GTK_IS_SWITCH (row->editor))
+    gtk_switch_set_active (GTK_SWITCH (row->editor), strcmp (shown, "true") == 0);
+  else if (GTK_IS_DROP_DOWN (row->editor))
+    {
+      for (guint i = 0; row->choices[i] != NULL; i++)
+        if (strcmp (row->choices[i], shown) == 0)
+          gtk_drop_down_set_selected (GTK_DROP_DOWN (row->editor), i);
+    }
+  else if (STUDIO_IS_FORMULA_FIELD (row->editor))
+    {
+      g_autofree char *text = editor_text (row);
+
+      /* Whoever has just emptied it wants to type, and not the default back. */
+      if (strcmp (text, shown) != 0
+          && !(value == NULL && text[0] == '\0' && studio_formula_field_has_focus (STUDIO_FORMULA_FIELD (row->editor))))
+        studio_formula_field_set_text (STUDIO_FORMULA_FIELD (row->editor), shown);
+    }
+  else
+    {
+      g_autofree char *text = editor_text (row);
+      g_autofree char *wrong = studio_param_check (&row->spec, text);
+      gboolean means_default = value == NULL && (text[0] == '\0' || g_strcmp0 (text, row->spec.def) == 0);
+      GtkWidget *focus = gtk_widget_get_focus_child (row->editor);
+
+      if (strcmp (text, shown) == 0 || means_default || (wrong != NULL && focus != NULL))
+        return;
+      gtk_editable_set_text (GTK_EDITABLE (row->editor), shown);
+      say (row, NULL);
+    }
+}
+
+/* Says what a row is for, but not over the field that one is typing in. */
+static gboolean
+query_tooltip_cb (GtkWidget *row, int x, int y, gboolean keyboard, GtkTooltip *tooltip, const char *doc)
+{
+  if (keyboard || gtk_widget_get_focus_child (row) != NULL)
+    return FALSE;
+  gtk_tooltip_set_text (tooltip, doc);
+  return TRUE;
+}
+
+static void
+free_doc (gpointer doc, GClosure *closure)
+{
+  g_free (doc);
+}
+
+void
+inspector_explain (GtkWidget *row, const char *doc)
+{
+  if (doc == NULL)
+    return;
+  gtk_widget_set_has_tooltip (row, TRUE);
+  g_signal_connect_data (row, "query-tooltip", G_CALLBACK (query_tooltip_cb), g_strdup (doc), free_doc, 0);
+}
+
+/* All fields are of one width and aligned to the right, as the numbers in them are. */
+void
+inspector_shape_field (GtkWidget *editor)
+{
+  if (GTK_IS_EDITABLE (editor))
+    {
+      gtk_editable_set_width_chars (GTK_EDITABLE (editor), 4);
+      gtk_editable_set_max_width_chars (GTK_EDITABLE (editor), 8);
+      gtk_editable_set_alignment (GTK_EDITABLE (editor), 1);
+    }
+  gtk_widget_set_size_request (editor, FIELD_WIDTH, -1);
+}
+
+/* A formula has the whole width below its name. */
+void
+inspector_add_formula (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec)
+{
+  InspectorRow *row = g_new0 (InspectorRow, 1);
+  g_autofree char *title = studio_param_title (spec->name);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *label = gtk_label_new (title);
+
+  row->inspector = self;
+  row->spec = *spec;
+  row->row = adw_preferences_row_new ();
+  row->editor = GTK_WIDGET (studio_formula_field_new (title, spec->def != NULL && strchr (spec->def, '=') != NULL));
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row->row), title);
+  gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (row->row), FALSE);
+  inspector_explain (label, spec->doc);
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  g_object_set (box, "margin-top", 12, "margin-bottom", 12, "margin-start", 12, "margin-end", 12, NULL);
+  gtk_box_append (GTK_BOX (box), label);
+  gtk_box_append (GTK_BOX (box), row->editor);
+  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row->row), box);
+  g_signal_connect (row->editor, "changed", G_CALLBACK (formula_changed_cb), row);
+  g_signal_connect (row->editor, "done", G_CALLBACK (formula_done_cb), row);
+  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row->row);
+  g_ptr_array_add (self->rows, row);
+}
+
+InspectorRow *
+inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec)
+{
+  InspectorRow *row = g_new0 (InspectorRow, 1);
+  g_autofree char *title = studio_param_title (spec->name);
+
+  row->inspector = self;
+  row->spec = *spec;
+  row->row = adw_action_row_new ();
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row->row), title);
+  inspector_explain (row->row, spec->doc);
+  switch (spec->type)
+    {
+    case LOOM_PARAM_BOOL:
+      row->editor = gtk_switch_new ();
+      g_signal_connect (row->editor, "notify::active", G_CALLBACK (switch_cb), row);
+      break;
+    case LOOM_PARAM_ENUM:
+    case LOOM_PARAM_DTYPE:
+      row->choices = spec->type == LOOM_PARAM_DTYPE ? dtype_names : spec->choices;
+      row->editor = gtk_drop_down_new_from_strings (row->choices);
+      g_signal_connect (row->editor, "notify::selected", G_CALLBACK (choice_cb), row);
+      break;
+    case LOOM_PARAM_INT:
+    case LOOM_PARAM_FLOAT:
+    case LOOM_PARAM_INTS:
+    case LOOM_PARAM_FLOATS:
+    case LOOM_PARAM_SHAPE:
+    case LOOM_PARAM_STRING:
+    case LOOM_PARAM_PATH:
+      {
+        GtkEventController *key = gtk_event_controller_key_new ();
+
+        row->editor = gtk_entry_new ();
+        /* Ctrl+Z belongs to the document, which has the same steps and more. */
+        gtk_editable_set_enable_undo (GTK_EDITABLE (row->editor), FALSE);
+        gtk_entry_set_placeholder_text (GTK_ENTRY (row->editor), spec->def == NULL       ? "needed"
+                                                                 : spec->choices != NULL ? "default"
+                                                                                         : spec->def);
+        gtk_widget_add_css_class (row->editor, "numeric");
+        g_signal_connect (row->editor, "changed", G_CALLBACK (entry_changed_cb), row);
+        g_signal_connect (row->editor, "activate", G_CALLBACK (entry_activate_cb), row);
+        g_signal_connect (key, "key-pressed", G_CALLBACK (entry_key_cb), row);
+        gtk_event_controller_set_propagation_phase (key, GTK_PHASE_CAPTURE);
+        gtk_widget_add_controller (row->editor, key);
+      }
+      break;
+    }
+  if (spec->type != LOOM_PARAM_BOOL)
+    inspector_shape_field (row->editor);
+  gtk_widget_set_valign (row->editor, GTK_ALIGN_CENTER);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (row->editor), GTK_ACCESSIBLE_PROPERTY_LABEL, title,
+                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, spec->doc != NULL ? spec->doc : "", -1);
+  adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), row->editor);
+  if (spec->type == LOOM_PARAM_STRING && spec->choices != NULL)
+    {
+      row->choices = spec->choices;
+      adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), new_suggestions (row, title));
+    }
+  if (spec->type == LOOM_PARAM_PATH)
+    adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), inspector_file_button_new (row));
+  /* "Out features" needs no "features" behind it. */
+  if (spec->unit != NULL && strstr (spec->name, spec->unit) == NULL)
+    {
+      GtkWidget *unit = gtk_label_new (spec->unit);
+
+      gtk_widget_add_css_class (unit, "dim-label");
+      adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), unit);
+    }
+  adw_action_row_set_activatable_widget (ADW_ACTION_ROW (row->row), row->editor);
+  if (ADW_IS_EXPANDER_ROW (group))
+    adw_expander_row_add_row (ADW_EXPANDER_ROW (group), row->row);
+  else
+    adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row->row);
+  g_ptr_array_add (self->rows, row);
+  return row;
+}

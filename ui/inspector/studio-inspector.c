@@ -1,0 +1,680 @@
+/* The inspector is generated: a row for each parameter that the operator describes, what comes out, what it costs.
+ *
+ * Rows are built when the selection changes and only refreshed when the graph does, so that the
+ * entry one types in keeps its cursor. A value that cannot be one is said at once and not
+ * written; everything else is a transaction, and typing in one entry is one step. */
+#include "ui/inspector/studio-inspector-private.h"
+
+#include <adwaita.h>
+#include <string.h>
+
+#include "ui/inspector/studio-formula-field.h"
+#include "ui/inspector/studio-inspector-params.h"
+
+G_DEFINE_FINAL_TYPE (StudioInspector, studio_inspector, GTK_TYPE_WIDGET)
+
+enum
+{
+  LEFT,
+  N_SIGNALS
+};
+static guint signals[N_SIGNALS];
+
+static gboolean
+key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioInspector *self)
+{
+  if (key != GDK_KEY_Escape || (state & gtk_accelerator_get_default_mod_mask ()) != 0)
+    return FALSE;
+  g_signal_emit (self, signals[LEFT], 0);
+  return TRUE;
+}
+
+/* ---- the parts ---------------------------------------------------------------- */
+
+static GtkWidget *
+add_label (StudioInspector *self, const char *text, const char *css)
+{
+  GtkWidget *label = gtk_label_new (text);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  if (css != NULL)
+    gtk_widget_add_css_class (label, css);
+  gtk_box_append (GTK_BOX (self->box), label);
+  return label;
+}
+
+/* A name may be of any length: what does not fit is in the tooltip. */
+static GtkWidget *
+new_title (const char *text)
+{
+  GtkWidget *label = gtk_label_new (text);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
+  gtk_widget_set_tooltip_text (label, text);
+  gtk_widget_add_css_class (label, "title-4");
+  return label;
+}
+
+static GtkWidget *
+add_group (StudioInspector *self, const char *title)
+{
+  GtkWidget *group = adw_preferences_group_new ();
+
+  adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (group), title);
+  gtk_box_append (GTK_BOX (self->box), group);
+  return group;
+}
+
+static void
+add_fact (GtkWidget *group, GPtrArray *rows, const char *title, const char *value, const char *tooltip)
+{
+  GtkWidget *row = adw_action_row_new (), *label = gtk_label_new (value);
+
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), title);
+  gtk_label_set_selectable (GTK_LABEL (label), TRUE);
+  gtk_label_set_xalign (GTK_LABEL (label), 1);
+  gtk_label_set_justify (GTK_LABEL (label), GTK_JUSTIFY_RIGHT);
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
+  gtk_label_set_width_chars (GTK_LABEL (label), MIN (18, (int)g_utf8_strlen (value, -1)));
+  gtk_widget_add_css_class (label, "numeric");
+  gtk_widget_set_can_focus (label, FALSE);
+  inspector_explain (row, tooltip);
+  adw_action_row_add_suffix (ADW_ACTION_ROW (row), label);
+  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row);
+  g_ptr_array_add (rows, row);
+}
+
+static void
+clear_facts (GtkWidget *group, GPtrArray *rows)
+{
+  for (guint i = 0; i < rows->len; i++)
+    adw_preferences_group_remove (ADW_PREFERENCES_GROUP (group), rows->pdata[i]);
+  g_ptr_array_set_size (rows, 0);
+}
+
+/* Sums the cost of the node, or of all nodes within the module instance. */
+static void
+sum_cost (const LoomNet *net, const StudioItem *item, LoomCost *cost)
+{
+  gsize n = strlen (item->path), m = strlen (item->id);
+
+  *cost = (LoomCost){ 0 };
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+      gboolean mine = strncmp (node->path, item->path, n) == 0 && (node->path[n] == '\0' || node->path[n] == '.');
+
+      /* Of a repeat the path names the first copy, and all of them cost. */
+      if (item->repeat != NULL && n > 2)
+        mine = strncmp (node->path, item->path, n - 1) == 0 && m > 0;
+      if (!mine)
+        continue;
+      cost->parameters += node->cost.parameters;
+      cost->flops += node->cost.flops;
+      cost->bytes += node->cost.bytes;
+    }
+}
+
+static void
+refresh_facts (StudioInspector *self, const StudioItem *item)
+{
+  LoomCost cost;
+  g_autofree char *parameters = NULL, *flops = NULL, *bytes = NULL;
+
+  clear_facts (self->output_group, self->output_rows);
+  clear_facts (self->cost_group, self->cost_rows);
+  for (guint p = 0; p < item->n_outputs; p++)
+    {
+      g_autofree char *shape = item->output[p].typed ? loom_shape_to_string (&item->output[p].type.shape) : NULL;
+      g_autofree char *value = shape != NULL
+                                   ? g_strdup_printf ("%s\n%s", shape, loom_dtype_name (item->output[p].type.dtype))
+                                   : g_strdup ("not known yet");
+
+      add_fact (self->output_group, self->output_rows, item->output[p].name, value, item->output[p].doc);
+    }
+  gtk_widget_set_visible (self->output_group, item->n_outputs > 0);
+  sum_cost (studio_document_get_net (self->document), item, &cost);
+  parameters = studio_count_text (cost.parameters);
+  flops = studio_count_text (cost.flops);
+  bytes = loom_bytes_to_string (cost.bytes);
+  add_fact (self->cost_group, self->cost_rows, "Parameters", parameters, "Numbers that training changes");
+  add_fact (self->cost_group, self->cost_rows, "FLOPs", flops, "Operations forward, for one sample");
+  add_fact (self->cost_group, self->cost_rows, "Output memory", bytes, "For one sample");
+}
+
+static void refresh_options (StudioInspector *self);
+
+static void
+refresh (StudioInspector *self)
+{
+  StudioScene *scene;
+  guint i;
+
+  if (self->serial == 0 || self->name == NULL)
+    return;
+  studio_document_get_net (self->document);
+  scene = studio_document_get_scene (self->document);
+  i = studio_scene_find (scene, self->serial);
+  if (i == STUDIO_NO_ITEM)
+    return;
+  self->updating = TRUE;
+  if (strcmp (gtk_editable_get_text (GTK_EDITABLE (self->name)), scene->item[i].id) != 0
+      && gtk_widget_get_focus_child (self->name) == NULL)
+    gtk_editable_set_text (GTK_EDITABLE (self->name), scene->item[i].id);
+  if (self->options != NULL)
+    refresh_options (self);
+  for (guint r = 0; r < self->rows->len; r++)
+    inspector_refresh_row (self->rows->pdata[r]);
+  inspector_show_fault (self);
+  refresh_facts (self, &scene->item[i]);
+  self->updating = FALSE;
+}
+
+static gboolean
+rename_node (StudioInspector *self)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *id = g_strstrip (g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->name))));
+
+  if (self->updating || inspector_element (self) == NULL)
+    return FALSE;
+  if (!studio_document_rename (self->document, self->serial, id, &error))
+    {
+      inspector_set_wrong (self, "Name", error->message);
+      return FALSE;
+    }
+  inspector_set_wrong (self, NULL, NULL);
+  return TRUE;
+}
+
+static void
+name_activate_cb (StudioInspector *self)
+{
+  if (rename_node (self))
+    g_signal_emit (self, signals[LEFT], 0);
+}
+
+static void
+name_left_cb (StudioInspector *self)
+{
+  LoomElement *e;
+  const char *id;
+
+  rename_node (self);
+  /* What could not be a name goes back to the one there is. */
+  e = inspector_element (self);
+  id = e != NULL ? loom_element_get (e, "id") : NULL;
+  if (id != NULL)
+    {
+      gtk_editable_set_text (GTK_EDITABLE (self->name), id);
+      inspector_set_wrong (self, NULL, NULL);
+    }
+}
+
+static void
+add_name (StudioInspector *self, GtkWidget *group, const StudioItem *item)
+{
+  GtkEventController *focus = gtk_event_controller_focus_new ();
+
+  self->name_row = adw_action_row_new ();
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->name_row), "Name");
+  self->name = gtk_entry_new ();
+  gtk_editable_set_text (GTK_EDITABLE (self->name), item->id);
+  inspector_shape_field (self->name);
+  gtk_widget_set_valign (self->name, GTK_ALIGN_CENTER);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->name), GTK_ACCESSIBLE_PROPERTY_LABEL, "Name", -1);
+  g_signal_connect_swapped (self->name, "activate", G_CALLBACK (name_activate_cb), self);
+  g_signal_connect_swapped (focus, "leave", G_CALLBACK (name_left_cb), self);
+  gtk_widget_add_controller (self->name, focus);
+  adw_action_row_add_suffix (ADW_ACTION_ROW (self->name_row), self->name);
+  adw_action_row_set_activatable_widget (ADW_ACTION_ROW (self->name_row), self->name);
+  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), self->name_row);
+}
+
+/* ---- data sets ------------------------------------------------------------------ */
+
+/* Rows for the options of the source that is chosen now; those of the one before go, and the entry for the source, in
+ * which one may be typing, stays. */
+static void
+refresh_options (StudioInspector *self)
+{
+  LoomElement *e = inspector_element (self);
+  const LoomOp *op = e != NULL ? loom_op (loom_element_get (e, "op")) : NULL;
+  const char *source = op != NULL ? loom_element_get (e, op->params->name) : NULL;
+  const LoomOpVariant *variant = op != NULL ? loom_op_variant (op, source) : NULL;
+  guint n_common = 0, n = 0;
+
+  if (g_strcmp0 (source, self->source) == 0)
+    return;
+  g_free (self->source);
+  self->source = g_strdup (source);
+  for (guint i = self->rows->len; i-- > 0;)
+    {
+      InspectorRow *row = self->rows->pdata[i];
+
+      if (!row->is_option)
+        continue;
+      adw_preferences_group_remove (ADW_PREFERENCES_GROUP (self->options), row->row);
+      g_ptr_array_remove_index (self->rows, i);
+    }
+  /* A variant lists what every node of the operator has first, and that stands above. */
+  while (op != NULL && op->params[n_common].name != NULL)
+    n_common++;
+  for (const LoomParamSpec *spec = variant != NULL ? variant->params + n_common : NULL;
+       spec != NULL && spec->name != NULL; spec++, n++)
+    inspector_add_param (self, self->options, spec)->is_option = TRUE;
+  gtk_widget_set_visible (self->options, n > 0);
+  if (variant == NULL)
+    return;
+  adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (self->options), variant->title);
+  adw_preferences_group_set_description (ADW_PREFERENCES_GROUP (self->options), variant->doc);
+}
+
+static void
+add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
+{
+  GtkWidget *advanced = NULL;
+
+  for (const LoomParamSpec *spec = op->params; spec != NULL && spec->name != NULL; spec++)
+    /* Text from which the inputs follow is a formula. */
+    if (op->dynamic_inputs != NULL && spec->type == LOOM_PARAM_STRING && spec->choices == NULL)
+      inspector_add_formula (self, group, spec);
+    else if (!spec->advanced)
+      inspector_add_param (self, group, spec);
+    else
+      {
+        if (advanced == NULL)
+          {
+            advanced = adw_expander_row_new ();
+            adw_preferences_row_set_title (ADW_PREFERENCES_ROW (advanced), "More");
+          }
+        inspector_add_param (self, advanced, spec);
+      }
+  if (advanced != NULL)
+    adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), advanced);
+}
+
+/* ---- what every node has ---------------------------------------------------------- */
+
+/* An operator's own parameter of this name comes first: cast has a dtype. */
+static gboolean
+has_param (const LoomOp *op, const char *name)
+{
+  for (const LoomParamSpec *spec = op != NULL ? op->params : NULL; spec != NULL && spec->name != NULL; spec++)
+    if (strcmp (spec->name, name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+add_reserved (StudioInspector *self, const LoomOp *op)
+{
+  static const char *const precisions[] = { "", "f32", "bf16", "f16", NULL };
+  static const char *const devices[] = { "", "cpu", "cpu:1", "cpu:2", "cpu:3", "cuda:0", "cuda:1", "ref", NULL };
+  static const LoomParamSpec specs[] = {
+    { .name = "title", .type = LOOM_PARAM_STRING, .def = "", .doc = "What the card shows instead of the name." },
+    { .name = "device",
+      .type = LOOM_PARAM_STRING,
+      .def = "",
+      .choices = devices,
+      .doc = "Where it is computed; the training's device where nothing is given." },
+    { .name = "frozen",
+      .type = LOOM_PARAM_BOOL,
+      .def = "false",
+      .doc = "Its weights stay as they are while the others are trained." },
+    { .name = "dtype",
+      .type = LOOM_PARAM_STRING,
+      .def = "",
+      .choices = precisions,
+      .doc = "What it is computed in while training; the training's precision where nothing is given." },
+    { .name = "recompute",
+      .type = LOOM_PARAM_BOOL,
+      .def = "false",
+      .doc = "Nothing of it is kept for the backward pass but computed again there: slower, with less memory." },
+  };
+  GtkWidget *group = add_group (self, "Node");
+
+  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
+    if (!has_param (op, specs[i].name))
+      inspector_add_param (self, group, &specs[i]);
+}
+
+/* A module's parameters are its arguments. */
+static void
+add_module_params (StudioInspector *self, GtkWidget *group, const char *module)
+{
+  static const LoomParamSpec repeat = { .name = "repeat",
+                                        .type = LOOM_PARAM_INT,
+                                        .def = "",
+                                        .minimum = 1,
+                                        .maximum = 10000,
+                                        .doc = "How many copies stand in a row" };
+  LoomElement *m = loom_graph_find_module (studio_document_get_graph (self->document), module);
+
+  for (guint i = 0; m != NULL && i < loom_element_n_children (m); i++)
+    {
+      const LoomElement *arg = loom_element_child (m, i);
+      const char *name = loom_element_tag (arg) == LOOM_TAG_ARG ? loom_element_get (arg, "name") : NULL;
+      const char *type = name != NULL ? loom_element_get (arg, "type") : NULL;
+      const char *def = name != NULL ? loom_element_get (arg, "default") : NULL;
+      LoomParamSpec spec = { 0 };
+
+      if (name == NULL)
+        continue;
+      spec.name = g_intern_string (name);
+      spec.def = def != NULL ? g_intern_string (def) : NULL;
+      spec.type = g_strcmp0 (type, "int") == 0     ? LOOM_PARAM_INT
+                  : g_strcmp0 (type, "float") == 0 ? LOOM_PARAM_FLOAT
+                  : g_strcmp0 (type, "bool") == 0  ? LOOM_PARAM_BOOL
+                                                   : LOOM_PARAM_STRING;
+      inspector_add_param (self, group, &spec);
+    }
+  inspector_add_param (self, group, &repeat);
+}
+
+static void
+add_documentation (StudioInspector *self, const LoomOp *op)
+{
+  GtkWidget *expander = gtk_expander_new ("Documentation"), *label;
+  g_autofree char *text
+      = g_strdup_printf ("%s%s%s%s%s", op->doc != NULL ? op->doc : "", op->details != NULL ? "\n\n" : "",
+                         op->details != NULL ? op->details : "", op->reference != NULL ? "\n\nPyTorch: " : "",
+                         op->reference != NULL ? op->reference : "");
+
+  label = gtk_label_new (text);
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_widget_set_margin_top (label, 6);
+  gtk_expander_set_child (GTK_EXPANDER (expander), label);
+  gtk_box_append (GTK_BOX (self->box), expander);
+}
+
+static void
+clear (StudioInspector *self)
+{
+  GtkWidget *child;
+
+  g_ptr_array_set_size (self->output_rows, 0);
+  g_ptr_array_set_size (self->cost_rows, 0);
+  self->name = NULL;
+  self->fault = NULL;
+  g_clear_pointer (&self->wrong, g_free);
+  self->options = NULL;
+  g_clear_pointer (&self->source, g_free);
+  /* Entries tell of their end; there must be no node that they could still change. */
+  self->updating = TRUE;
+  self->serial = 0;
+  while ((child = gtk_widget_get_first_child (self->box)) != NULL)
+    gtk_box_remove (GTK_BOX (self->box), child);
+  g_ptr_array_set_size (self->rows, 0);
+  self->updating = FALSE;
+}
+
+static void
+build_node (StudioInspector *self, const StudioItem *item)
+{
+  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12), *label, *group;
+
+  self->serial = item->serial;
+  gtk_box_append (GTK_BOX (head),
+                  gtk_image_new_from_icon_name (item->op != NULL ? item->op->icon : "view-grid-symbolic"));
+  gtk_box_append (GTK_BOX (head), new_title (studio_item_title (item)));
+  gtk_box_append (GTK_BOX (self->box), head);
+  if (item->op != NULL && item->op->formula != NULL)
+    {
+      label = add_label (self, item->op->formula, "studio-formula");
+      gtk_label_set_selectable (GTK_LABEL (label), TRUE);
+      gtk_widget_set_can_focus (label, FALSE);
+    }
+  group = add_group (self, "Parameters");
+  add_name (self, group, item);
+  if (item->op != NULL)
+    add_operator_params (self, group, item->op);
+  else if (item->is_module)
+    add_module_params (self, group, item->kind);
+  if (item->op != NULL && item->op->variants != NULL)
+    {
+      self->options = add_group (self, "Options");
+      gtk_widget_set_visible (self->options, FALSE);
+    }
+  self->fault = add_label (self, "", "error");
+  self->output_group = add_group (self, "Output");
+  self->cost_group = add_group (self, "Cost");
+  add_reserved (self, item->op);
+  if (item->op != NULL)
+    add_documentation (self, item->op);
+  refresh (self);
+}
+
+static void
+build_remark (StudioInspector *self, const StudioRemark *remark)
+{
+  static const LoomParamSpec specs[] = {
+    { .name = "title", .type = LOOM_PARAM_STRING, .def = "" },
+    { .name = "width", .type = LOOM_PARAM_FLOAT, .minimum = 48, .maximum = 1e6, .doc = "In pixels at 100 %" },
+    { .name = "height", .type = LOOM_PARAM_FLOAT, .minimum = 48, .maximum = 1e6, .doc = "In pixels at 100 %" },
+    { .name = "color", .type = LOOM_PARAM_STRING, .def = "", .doc = "A name or #rrggbb" },
+  };
+  GtkWidget *group;
+
+  add_label (self, remark->is_note ? "Note" : "Frame", "title-4");
+  if (remark->is_note)
+    {
+      add_label (self, "Enter edits the text, Ctrl and Enter ends that.", "dim-label");
+      return;
+    }
+  self->serial = remark->serial;
+  group = add_group (self, "");
+  self->updating = TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
+    inspector_refresh_row (inspector_add_param (self, group, &specs[i]));
+  self->updating = FALSE;
+}
+
+static void
+build_link (StudioInspector *self, const StudioScene *scene, const StudioLink *link)
+{
+  g_autofree char *from
+      = g_strdup_printf ("%s.%s", scene->item[link->from].id, scene->item[link->from].output[link->output].name);
+  g_autofree char *to
+      = g_strdup_printf ("%s.%s", scene->item[link->to].id, scene->item[link->to].input[link->input].name);
+  GtkWidget *group;
+
+  add_label (self, "Wire", "title-4");
+  group = add_group (self, "");
+  add_fact (group, self->output_rows, "From", from, NULL);
+  add_fact (group, self->output_rows, "To", to, NULL);
+  add_fact (group, self->output_rows, "Type", link->typed ? loom_dtype_name (link->type.dtype) : "not known yet", NULL);
+  add_fact (group, self->output_rows, "Shape", link->label != NULL ? link->label : "not known yet", NULL);
+}
+
+/* What is new is read from its beginning, also while the wheel's last turn still runs out: only switching that off ends
+ * it. */
+static void
+scroll_to_top (GtkScrolledWindow *scroller)
+{
+  gtk_scrolled_window_set_kinetic_scrolling (scroller, FALSE);
+  gtk_scrolled_window_set_kinetic_scrolling (scroller, TRUE);
+  gtk_adjustment_set_value (gtk_scrolled_window_get_vadjustment (scroller), 0);
+}
+
+static void
+selection_changed_cb (StudioInspector *self)
+{
+  StudioScene *scene = studio_document_get_scene (self->document);
+  guint n = studio_document_n_selected (self->document);
+  guint64 serial = n == 1 ? studio_document_get_selected (self->document, 0) : 0;
+  guint item = n == 1 ? studio_scene_find (scene, serial) : STUDIO_NO_ITEM;
+
+  if (item != STUDIO_NO_ITEM && serial == self->serial && g_strcmp0 (self->shown, scene->item[item].kind) == 0)
+    {
+      refresh (self);
+      return;
+    }
+  if (serial != 0 && serial == self->serial && studio_scene_find_remark (scene, serial) != STUDIO_NO_ITEM)
+    {
+      self->updating = TRUE;
+      for (guint r = 0; r < self->rows->len; r++)
+        inspector_refresh_row (self->rows->pdata[r]);
+      self->updating = FALSE;
+      return;
+    }
+  clear (self);
+  scroll_to_top (GTK_SCROLLED_WINDOW (self->page));
+  g_clear_pointer (&self->shown, g_free);
+  if (n == 0)
+    {
+      gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "empty");
+      return;
+    }
+  if (item != STUDIO_NO_ITEM)
+    {
+      self->shown = g_strdup (scene->item[item].kind);
+      build_node (self, &scene->item[item]);
+    }
+  else if (n == 1)
+    {
+      guint link = studio_scene_find_link (scene, serial), remark = studio_scene_find_remark (scene, serial);
+
+      if (remark != STUDIO_NO_ITEM)
+        build_remark (self, &scene->remark[remark]);
+      else if (link != STUDIO_NO_ITEM)
+        build_link (self, scene, &scene->link[link]);
+    }
+  else
+    {
+      g_autofree char *text = g_strdup_printf ("%u selected", n);
+
+      add_label (self, text, "title-4");
+      add_label (self, "Alt and an arrow key moves them, Delete removes them.", "dim-label");
+    }
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "selection");
+}
+
+static void
+net_changed_cb (StudioInspector *self)
+{
+  /* Another operator under the same serial, a fix for instance, needs other rows. */
+  selection_changed_cb (self);
+}
+
+/* ---- object --------------------------------------------------------------------- */
+
+static void
+studio_inspector_dispose (GObject *object)
+{
+  StudioInspector *self = STUDIO_INSPECTOR (object);
+  GtkWidget *child;
+
+  if (self->document != NULL)
+    g_signal_handlers_disconnect_by_data (self->document, self);
+  self->updating = TRUE;
+  self->serial = 0;
+  self->fault = NULL;
+  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
+    gtk_widget_unparent (child);
+  g_clear_object (&self->document);
+  g_clear_pointer (&self->shown, g_free);
+  g_clear_pointer (&self->source, g_free);
+  g_clear_pointer (&self->wrong, g_free);
+  G_OBJECT_CLASS (studio_inspector_parent_class)->dispose (object);
+}
+
+static void
+studio_inspector_finalize (GObject *object)
+{
+  StudioInspector *self = STUDIO_INSPECTOR (object);
+
+  g_ptr_array_unref (self->rows);
+  g_ptr_array_unref (self->output_rows);
+  g_ptr_array_unref (self->cost_rows);
+  G_OBJECT_CLASS (studio_inspector_parent_class)->finalize (object);
+}
+
+static void
+studio_inspector_class_init (StudioInspectorClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = studio_inspector_dispose;
+  G_OBJECT_CLASS (klass)->finalize = studio_inspector_finalize;
+  /* The keyboard is done with a field and goes back to where it came from. */
+  signals[LEFT]
+      = g_signal_new ("left", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
+  gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "studioinspector");
+}
+
+/* Each page scrolls by itself and keeps its place. Nothing around them may scroll: of two scrollers, one in the other,
+ * the inner one takes the wheel and the outer one has the room. */
+static GtkWidget *
+new_page (GtkWidget *child)
+{
+  GtkWidget *scroller = gtk_scrolled_window_new ();
+
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), child);
+  return scroller;
+}
+
+static void
+studio_inspector_init (StudioInspector *self)
+{
+  GtkEventController *key = gtk_event_controller_key_new ();
+
+  g_signal_connect (key, "key-pressed", G_CALLBACK (key_cb), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), key);
+  self->rows = g_ptr_array_new_with_free_func ((GDestroyNotify)inspector_row_free);
+  self->output_rows = g_ptr_array_new ();
+  self->cost_rows = g_ptr_array_new ();
+  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
+  g_object_set (self->box, "margin-top", 12, "margin-bottom", 12, "margin-start", 12, "margin-end", 12, NULL);
+  self->page = new_page (self->box);
+  self->stack = gtk_stack_new ();
+  gtk_stack_add_named (GTK_STACK (self->stack), self->page, "selection");
+  self->empty = gtk_label_new ("Select a card to see its parameters");
+  gtk_label_set_wrap (GTK_LABEL (self->empty), TRUE);
+  gtk_widget_add_css_class (self->empty, "dim-label");
+  gtk_stack_add_named (GTK_STACK (self->stack), self->empty, "empty");
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "empty");
+  gtk_widget_set_parent (self->stack, GTK_WIDGET (self));
+}
+
+StudioInspector *
+studio_inspector_new (StudioDocument *document)
+{
+  StudioInspector *self = g_object_new (STUDIO_TYPE_INSPECTOR, NULL);
+
+  self->document = g_object_ref (document);
+  g_signal_connect_swapped (document, "selection-changed", G_CALLBACK (selection_changed_cb), self);
+  g_signal_connect_swapped (document, "net-changed", G_CALLBACK (net_changed_cb), self);
+  selection_changed_cb (self);
+  return self;
+}
+
+void
+studio_inspector_set_empty_widget (StudioInspector *self, GtkWidget *widget)
+{
+  gboolean shown = gtk_stack_get_visible_child (GTK_STACK (self->stack)) == self->empty;
+
+  gtk_stack_remove (GTK_STACK (self->stack), self->empty);
+  self->empty = new_page (widget);
+  gtk_stack_add_named (GTK_STACK (self->stack), self->empty, "empty");
+  if (shown)
+    gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "empty");
+}
+
+void
+studio_inspector_focus (StudioInspector *self)
+{
+  GtkWidget *first = self->rows->len > 0 ? ((InspectorRow *)g_ptr_array_index (self->rows, 0))->editor : NULL;
+
+  if (first != NULL && STUDIO_IS_FORMULA_FIELD (first))
+    studio_formula_field_focus (STUDIO_FORMULA_FIELD (first));
+  else if (first != NULL)
+    gtk_widget_grab_focus (first);
+  else if (self->name != NULL)
+    gtk_widget_grab_focus (self->name);
+}

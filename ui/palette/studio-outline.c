@@ -1,0 +1,351 @@
+/* The outline lists the net's nodes in the order in which they are computed.
+ *
+ * It is a list view over a store that is spliced only when a row differs, so that a screen
+ * reader keeps its place while one edits. */
+#include "ui/palette/studio-outline.h"
+
+#include <string.h>
+
+/* ---- a row ----------------------------------------------------------------- */
+
+#define STUDIO_TYPE_OUTLINE_ROW (studio_outline_row_get_type ())
+G_DECLARE_FINAL_TYPE (StudioOutlineRow, studio_outline_row, STUDIO, OUTLINE_ROW, GObject)
+
+struct _StudioOutlineRow
+{
+  GObject parent_instance;
+  guint order;
+  char *path, *title, *shape, *fault, *search;
+  gboolean is_warning;
+};
+
+G_DEFINE_FINAL_TYPE (StudioOutlineRow, studio_outline_row, G_TYPE_OBJECT)
+
+static void
+studio_outline_row_finalize (GObject *object)
+{
+  StudioOutlineRow *row = STUDIO_OUTLINE_ROW (object);
+
+  g_free (row->path);
+  g_free (row->title);
+  g_free (row->shape);
+  g_free (row->fault);
+  g_free (row->search);
+  G_OBJECT_CLASS (studio_outline_row_parent_class)->finalize (object);
+}
+
+static void
+studio_outline_row_class_init (StudioOutlineRowClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = studio_outline_row_finalize;
+}
+
+static void
+studio_outline_row_init (StudioOutlineRow *row)
+{
+}
+
+static gboolean
+same_row (const StudioOutlineRow *a, const StudioOutlineRow *b)
+{
+  return a->order == b->order && a->is_warning == b->is_warning && strcmp (a->path, b->path) == 0
+         && g_strcmp0 (a->title, b->title) == 0 && strcmp (a->shape, b->shape) == 0
+         && g_strcmp0 (a->fault, b->fault) == 0;
+}
+
+/* ---- the list --------------------------------------------------------------- */
+
+struct _StudioOutline
+{
+  GtkWidget parent_instance;
+
+  StudioDocument *document;
+  GtkWidget *entry, *view;
+  GListStore *rows;
+  GtkFilterListModel *filtered;
+  GtkCustomFilter *filter;
+  GtkSingleSelection *selection;
+  char *words;
+  gboolean selecting; /* the document and the list follow each other: one at a time */
+};
+
+G_DEFINE_FINAL_TYPE (StudioOutline, studio_outline, GTK_TYPE_WIDGET)
+
+static guint activated_signal;
+
+static StudioOutlineRow *
+make_row (const LoomNet *net, guint i, GHashTable *faults)
+{
+  const LoomNetNode *node = loom_net_node (net, i);
+  StudioOutlineRow *row = g_object_new (STUDIO_TYPE_OUTLINE_ROW, NULL);
+  const LoomFault *fault = g_hash_table_lookup (faults, node->path);
+  g_autofree char *search = NULL;
+
+  row->order = i + 1;
+  row->path = g_strdup (node->path);
+  row->title = g_strdup (node->op != NULL ? node->op->title : "unknown");
+  row->shape = node->typed && node->n_outputs > 0 ? loom_shape_to_string (&node->output[0].shape) : g_strdup ("");
+  row->fault = fault != NULL ? g_strdup (fault->message) : NULL;
+  row->is_warning = fault != NULL && fault->is_warning;
+  search = g_strdup_printf ("%s %s %s %s", row->path, row->title, row->shape, row->fault != NULL ? row->fault : "");
+  row->search = g_utf8_casefold (search, -1);
+  return row;
+}
+
+static void
+follow_document (StudioOutline *self)
+{
+  guint n = g_list_model_get_n_items (G_LIST_MODEL (self->filtered));
+  g_autofree char *path = NULL;
+
+  if (self->selecting)
+    return;
+  if (studio_document_n_selected (self->document) == 1)
+    path = studio_document_dup_node_path (self->document, studio_document_get_selected (self->document, 0));
+  self->selecting = TRUE;
+  gtk_single_selection_set_selected (self->selection, GTK_INVALID_LIST_POSITION);
+  for (guint i = 0; path != NULL && i < n; i++)
+    {
+      g_autoptr (StudioOutlineRow) row = g_list_model_get_item (G_LIST_MODEL (self->filtered), i);
+      gsize length = strlen (path);
+
+      /* A module's card stands for the first of its nodes. */
+      if (strncmp (row->path, path, length) == 0 && (row->path[length] == '\0' || row->path[length] == '.'))
+        {
+          gtk_single_selection_set_selected (self->selection, i);
+          break;
+        }
+    }
+  self->selecting = FALSE;
+}
+
+static void
+fill (StudioOutline *self)
+{
+  LoomNet *net = studio_document_get_net (self->document);
+  LoomFaults *list = studio_document_get_faults (self->document);
+  g_autoptr (GHashTable) faults = g_hash_table_new (g_str_hash, g_str_equal);
+  guint n = loom_net_n_nodes (net), old = g_list_model_get_n_items (G_LIST_MODEL (self->rows)), same = 0;
+  g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func (g_object_unref);
+
+  for (guint f = loom_faults_length (list); f-- > 0;)
+    {
+      const LoomFault *fault = loom_faults_get (list, f);
+      const LoomFault *there = fault->node != NULL ? g_hash_table_lookup (faults, fault->node) : NULL;
+
+      if (fault->node != NULL && (there == NULL || !fault->is_warning || there->is_warning))
+        g_hash_table_insert (faults, fault->node, (gpointer)fault);
+    }
+  for (guint i = 0; i < n; i++)
+    g_ptr_array_add (rows, make_row (net, i, faults));
+  while (same < n && same < old)
+    {
+      g_autoptr (StudioOutlineRow) row = g_list_model_get_item (G_LIST_MODEL (self->rows), same);
+
+      if (!same_row (row, rows->pdata[same]))
+        break;
+      same++;
+    }
+  if (same == n && same == old)
+    return;
+  self->selecting = TRUE;
+  g_list_store_splice (self->rows, same, old - same, rows->pdata + same, n - same);
+  self->selecting = FALSE;
+  follow_document (self);
+}
+
+static gboolean
+match_cb (gpointer item, gpointer data)
+{
+  StudioOutline *self = data;
+
+  return self->words == NULL || strstr (STUDIO_OUTLINE_ROW (item)->search, self->words) != NULL;
+}
+
+static void
+search_cb (StudioOutline *self)
+{
+  g_free (self->words);
+  self->words = g_utf8_casefold (gtk_editable_get_text (GTK_EDITABLE (self->entry)), -1);
+  gtk_filter_changed (GTK_FILTER (self->filter), GTK_FILTER_CHANGE_DIFFERENT);
+}
+
+static void
+selected_cb (StudioOutline *self)
+{
+  StudioOutlineRow *row = gtk_single_selection_get_selected_item (self->selection);
+
+  if (self->selecting || row == NULL)
+    return;
+  self->selecting = TRUE;
+  studio_document_reveal (self->document, row->path);
+  self->selecting = FALSE;
+}
+
+static void
+activate_cb (GtkListView *view, guint position, StudioOutline *self)
+{
+  g_autoptr (StudioOutlineRow) row = g_list_model_get_item (G_LIST_MODEL (self->selection), position);
+
+  if (row == NULL)
+    return;
+  studio_document_reveal (self->document, row->path);
+  g_signal_emit (self, activated_signal, 0, row->path);
+}
+
+static void
+entry_activate_cb (StudioOutline *self)
+{
+  if (g_list_model_get_n_items (G_LIST_MODEL (self->selection)) > 0)
+    activate_cb (NULL, 0, self);
+}
+
+/* ---- rows as widgets --------------------------------------------------------- */
+
+static void
+setup_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *text = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *order = gtk_label_new (NULL), *name = gtk_label_new (NULL), *more = gtk_label_new (NULL);
+  GtkWidget *icon = gtk_image_new_from_icon_name ("dialog-warning-symbolic");
+
+  gtk_label_set_width_chars (GTK_LABEL (order), 3);
+  gtk_label_set_xalign (GTK_LABEL (order), 1);
+  gtk_widget_add_css_class (order, "dim-label");
+  gtk_widget_add_css_class (order, "caption");
+  gtk_widget_add_css_class (order, "numeric");
+  gtk_widget_set_valign (order, GTK_ALIGN_START);
+  gtk_widget_set_margin_top (order, 3);
+  gtk_label_set_xalign (GTK_LABEL (name), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (name), PANGO_ELLIPSIZE_START);
+  gtk_label_set_xalign (GTK_LABEL (more), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (more), PANGO_ELLIPSIZE_END);
+  gtk_widget_add_css_class (more, "caption");
+  gtk_widget_set_hexpand (text, TRUE);
+  gtk_widget_add_css_class (icon, "error");
+  gtk_box_append (GTK_BOX (text), name);
+  gtk_box_append (GTK_BOX (text), more);
+  gtk_box_append (GTK_BOX (box), order);
+  gtk_box_append (GTK_BOX (box), text);
+  gtk_box_append (GTK_BOX (box), icon);
+  g_object_set_data (G_OBJECT (box), "order", order);
+  g_object_set_data (G_OBJECT (box), "name", name);
+  g_object_set_data (G_OBJECT (box), "more", more);
+  g_object_set_data (G_OBJECT (box), "icon", icon);
+  gtk_list_item_set_child (item, box);
+}
+
+static void
+bind_cb (GtkSignalListItemFactory *factory, GtkListItem *item)
+{
+  StudioOutlineRow *row = gtk_list_item_get_item (item);
+  GtkWidget *box = gtk_list_item_get_child (item), *more = g_object_get_data (G_OBJECT (box), "more");
+  g_autofree char *order = g_strdup_printf ("%u", row->order), *label = NULL, *second = NULL;
+
+  second = row->fault != NULL      ? g_strdup (row->fault)
+           : row->shape[0] != '\0' ? g_strdup_printf ("%s · %s", row->shape, row->title)
+                                   : g_strdup (row->title);
+  gtk_label_set_text (g_object_get_data (G_OBJECT (box), "order"), order);
+  gtk_label_set_text (g_object_get_data (G_OBJECT (box), "name"), row->path);
+  gtk_label_set_text (GTK_LABEL (more), second);
+  gtk_widget_set_visible (g_object_get_data (G_OBJECT (box), "icon"), row->fault != NULL);
+  if (row->fault != NULL && !row->is_warning)
+    gtk_widget_add_css_class (more, "error");
+  else
+    gtk_widget_remove_css_class (more, "error");
+  if (row->fault == NULL)
+    gtk_widget_add_css_class (more, "dim-label");
+  else
+    gtk_widget_remove_css_class (more, "dim-label");
+  gtk_widget_set_tooltip_text (box, row->fault);
+  label = g_strdup_printf ("%s. %s, %s%s%s%s%s", order, row->path, row->title, row->shape[0] != '\0' ? ", " : "",
+                           row->shape, row->fault != NULL ? ", fault: " : "", row->fault != NULL ? row->fault : "");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (box), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+}
+
+/* ---- object ------------------------------------------------------------------ */
+
+static void
+studio_outline_dispose (GObject *object)
+{
+  StudioOutline *self = STUDIO_OUTLINE (object);
+  GtkWidget *child;
+
+  if (self->document != NULL)
+    g_signal_handlers_disconnect_by_data (self->document, self);
+  if (self->selection != NULL)
+    g_signal_handlers_disconnect_by_data (self->selection, self);
+  if (self->filter != NULL)
+    gtk_custom_filter_set_filter_func (self->filter, NULL, NULL, NULL);
+  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
+    gtk_widget_unparent (child);
+  g_clear_object (&self->selection);
+  g_clear_object (&self->filtered);
+  g_clear_object (&self->filter);
+  g_clear_object (&self->rows);
+  g_clear_object (&self->document);
+  g_clear_pointer (&self->words, g_free);
+  G_OBJECT_CLASS (studio_outline_parent_class)->dispose (object);
+}
+
+static void
+studio_outline_class_init (StudioOutlineClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = studio_outline_dispose;
+  activated_signal = g_signal_new ("activated", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                   G_TYPE_NONE, 1, G_TYPE_STRING);
+  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
+  gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "studiooutline");
+}
+
+static void
+studio_outline_init (StudioOutline *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *scroller = gtk_scrolled_window_new ();
+  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
+
+  self->rows = g_list_store_new (STUDIO_TYPE_OUTLINE_ROW);
+  self->filter = gtk_custom_filter_new (match_cb, self, NULL);
+  self->filtered
+      = gtk_filter_list_model_new (g_object_ref (G_LIST_MODEL (self->rows)), g_object_ref (GTK_FILTER (self->filter)));
+  self->selection = gtk_single_selection_new (g_object_ref (G_LIST_MODEL (self->filtered)));
+  gtk_single_selection_set_autoselect (self->selection, FALSE);
+  gtk_single_selection_set_can_unselect (self->selection, TRUE);
+  g_signal_connect_swapped (self->selection, "notify::selected-item", G_CALLBACK (selected_cb), self);
+  g_signal_connect (factory, "setup", G_CALLBACK (setup_cb), NULL);
+  g_signal_connect (factory, "bind", G_CALLBACK (bind_cb), NULL);
+  self->view = gtk_list_view_new (g_object_ref (GTK_SELECTION_MODEL (self->selection)), factory);
+  gtk_widget_add_css_class (self->view, "navigation-sidebar");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->view), GTK_ACCESSIBLE_PROPERTY_LABEL, "Outline", -1);
+  g_signal_connect (self->view, "activate", G_CALLBACK (activate_cb), self);
+  self->entry = gtk_search_entry_new ();
+  g_object_set (self->entry, "placeholder-text", "Find in the graph", "margin-top", 6, "margin-bottom", 6,
+                "margin-start", 6, "margin-end", 6, NULL);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, "Find in the graph", -1);
+  g_signal_connect_swapped (self->entry, "search-changed", G_CALLBACK (search_cb), self);
+  g_signal_connect_swapped (self->entry, "activate", G_CALLBACK (entry_activate_cb), self);
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->view);
+  gtk_widget_set_vexpand (scroller, TRUE);
+  gtk_box_append (GTK_BOX (box), self->entry);
+  gtk_box_append (GTK_BOX (box), scroller);
+  gtk_widget_set_parent (box, GTK_WIDGET (self));
+}
+
+StudioOutline *
+studio_outline_new (StudioDocument *document)
+{
+  StudioOutline *self = g_object_new (STUDIO_TYPE_OUTLINE, NULL);
+
+  self->document = g_object_ref (document);
+  g_signal_connect_swapped (document, "net-changed", G_CALLBACK (fill), self);
+  g_signal_connect_swapped (document, "selection-changed", G_CALLBACK (follow_document), self);
+  fill (self);
+  return self;
+}
+
+void
+studio_outline_focus_search (StudioOutline *self)
+{
+  gtk_widget_grab_focus (self->entry);
+}

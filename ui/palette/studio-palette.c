@@ -1,0 +1,456 @@
+/* The palette's rows come from the operator table; the modules of the graph follow below them.
+ *
+ * Of each category the layers of a first course are there at once, and a row that counts the others unfolds them: so
+ * the categories stay in sight although there are two hundred operators. A search goes through all of them and puts
+ * the best match first, where Enter adds it. */
+#include "ui/palette/studio-palette.h"
+
+#include <string.h>
+
+#include "ui/document/studio-search.h"
+
+#define MODULES LOOM_N_CATEGORIES
+
+struct _StudioPalette
+{
+  GtkWidget parent_instance;
+
+  StudioDocument *document;
+  StudioCanvas *canvas; /* a weak pointer */
+  GtkWidget *entry, *list, *empty, *stack, *scroller;
+  char *words;   /* what is searched for; "" for nothing */
+  char *modules; /* their names, to see when they change */
+  guint n_rows;
+  gboolean unfolded[MODULES + 1];
+};
+
+G_DEFINE_FINAL_TYPE (StudioPalette, studio_palette, GTK_TYPE_WIDGET)
+
+typedef struct
+{
+  char *name;
+  StudioSearchKey *key;
+  gboolean is_module, is_usual;
+  GtkWidget *fold; /* of the row that folds the category: its label; NULL for others */
+  guint category, order, rank;
+  guint n_folded; /* how many rows the fold hides */
+} Entry;
+
+static void
+entry_free (Entry *entry)
+{
+  g_free (entry->name);
+  studio_search_key_free (entry->key);
+  g_free (entry);
+}
+
+static Entry *
+row_entry (GtkListBoxRow *row)
+{
+  return g_object_get_data (G_OBJECT (row), "entry");
+}
+
+static gboolean
+is_searching (StudioPalette *self)
+{
+  return self->words[0] != '\0';
+}
+
+static GdkContentProvider *
+drag_prepare_cb (GtkDragSource *source, double x, double y, GtkListBoxRow *row)
+{
+  Entry *entry = row_entry (row);
+  StudioDragOp *op = studio_drag_op_new (entry->name, entry->is_module);
+  GdkContentProvider *provider = gdk_content_provider_new_typed (STUDIO_TYPE_DRAG_OP, op);
+
+  g_boxed_free (STUDIO_TYPE_DRAG_OP, op);
+  return provider;
+}
+
+static void
+drag_begin_cb (GtkDragSource *source, GdkDrag *drag, GtkWidget *row)
+{
+  g_autoptr (GdkPaintable) live = gtk_widget_paintable_new (row);
+  /* A still picture: the row may be laid out anew while it is dragged. */
+  g_autoptr (GdkPaintable) icon = gdk_paintable_get_current_image (live);
+
+  gtk_drag_source_set_icon (source, icon, 12, 12);
+}
+
+/* Puts the row in its place: rows of a category stand together, the fold is the last of them. */
+static Entry *
+add_list_row (StudioPalette *self, GtkWidget *row, GtkWidget *child, guint category)
+{
+  Entry *entry = g_new0 (Entry, 1);
+
+  entry->category = category;
+  entry->order = self->n_rows++;
+  entry->rank = 1;
+  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), child);
+  g_object_set_data_full (G_OBJECT (row), "entry", entry, (GDestroyNotify)entry_free);
+  return entry;
+}
+
+static void
+add_row (StudioPalette *self, const char *icon, const char *title, const char *doc, const char *name, guint category,
+         StudioSearchKey *key)
+{
+  GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
+  GtkWidget *label = gtk_label_new (title);
+  GtkDragSource *source = gtk_drag_source_new ();
+  Entry *entry = add_list_row (self, row, box, category);
+
+  entry->name = g_strdup (name);
+  entry->key = key;
+  entry->is_module = category == MODULES;
+  entry->is_usual = entry->is_module || studio_search_is_usual (name);
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  /* Kin differ at their ends: "Transposed convolution 1D", "… 2D". */
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
+  gtk_box_append (GTK_BOX (box), gtk_image_new_from_icon_name (icon));
+  gtk_box_append (GTK_BOX (box), label);
+  gtk_widget_set_tooltip_text (row, doc);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL, title,
+                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, doc != NULL ? doc : "", -1);
+  gtk_drag_source_set_actions (source, GDK_ACTION_COPY);
+  g_signal_connect (source, "prepare", G_CALLBACK (drag_prepare_cb), row);
+  g_signal_connect (source, "drag-begin", G_CALLBACK (drag_begin_cb), row);
+  gtk_widget_add_controller (row, GTK_EVENT_CONTROLLER (source));
+  gtk_list_box_append (GTK_LIST_BOX (self->list), row);
+}
+
+static void
+say_fold (StudioPalette *self, GtkListBoxRow *row)
+{
+  Entry *entry = row_entry (row);
+  gboolean open = self->unfolded[entry->category];
+  g_autofree char *text = open ? g_strdup ("Fewer") : g_strdup_printf ("%u more", entry->n_folded);
+  g_autofree char *label = g_strdup_printf ("%s of %s", text, loom_category_title (entry->category));
+
+  gtk_label_set_text (GTK_LABEL (entry->fold), text);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+  gtk_accessible_update_state (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_STATE_EXPANDED, open, -1);
+}
+
+static void
+toggle_fold (StudioPalette *self, GtkListBoxRow *row)
+{
+  guint category = row_entry (row)->category;
+
+  self->unfolded[category] = !self->unfolded[category];
+  say_fold (self, row);
+  gtk_list_box_invalidate_filter (GTK_LIST_BOX (self->list));
+}
+
+static void
+fold_released_cb (GtkGestureClick *gesture, int n_press, double x, double y, StudioPalette *self)
+{
+  toggle_fold (self, GTK_LIST_BOX_ROW (gtk_event_controller_get_widget (GTK_EVENT_CONTROLLER (gesture))));
+}
+
+static void
+add_fold (StudioPalette *self, guint category, guint n_folded)
+{
+  GtkWidget *row = gtk_list_box_row_new (), *label = gtk_label_new (NULL);
+  GtkGesture *click = gtk_gesture_click_new ();
+  Entry *entry = add_list_row (self, row, label, category);
+
+  entry->fold = label;
+  entry->n_folded = n_folded;
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_widget_set_margin_start (label, 28);
+  gtk_widget_add_css_class (label, "dim-label");
+  gtk_list_box_row_set_selectable (GTK_LIST_BOX_ROW (row), FALSE);
+  g_signal_connect (click, "released", G_CALLBACK (fold_released_cb), self);
+  gtk_widget_add_controller (row, GTK_EVENT_CONTROLLER (click));
+  gtk_list_box_append (GTK_LIST_BOX (self->list), row);
+  say_fold (self, GTK_LIST_BOX_ROW (row));
+}
+
+static void
+header_cb (GtkListBoxRow *row, GtkListBoxRow *before, gpointer data)
+{
+  StudioPalette *self = data;
+  guint category = row_entry (row)->category;
+  GtkWidget *label;
+
+  /* Ranked rows are of all categories in turn. */
+  if (is_searching (self) || (before != NULL && row_entry (before)->category == category))
+    {
+      gtk_list_box_row_set_header (row, NULL);
+      return;
+    }
+  label = gtk_label_new (category == MODULES ? "Modules" : loom_category_title (category));
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_widget_add_css_class (label, "heading");
+  gtk_widget_set_margin_start (label, 12);
+  gtk_widget_set_margin_top (label, before == NULL ? 6 : 18);
+  gtk_widget_set_margin_bottom (label, 6);
+  gtk_list_box_row_set_header (row, label);
+}
+
+static gboolean
+filter_cb (GtkListBoxRow *row, gpointer data)
+{
+  StudioPalette *self = data;
+  Entry *entry = row_entry (row);
+
+  if (is_searching (self))
+    return entry->fold == NULL && entry->rank > 0;
+  return entry->fold != NULL || entry->is_usual || self->unfolded[entry->category];
+}
+
+static int
+sort_cb (GtkListBoxRow *a, GtkListBoxRow *b, gpointer data)
+{
+  StudioPalette *self = data;
+  Entry *p = row_entry (a), *q = row_entry (b);
+
+  if (is_searching (self) && p->rank != q->rank)
+    return p->rank < q->rank ? 1 : -1;
+  return p->order < q->order ? -1 : p->order > q->order;
+}
+
+static GtkListBoxRow *
+first_match (StudioPalette *self)
+{
+  GtkListBoxRow *row;
+
+  for (int i = 0; (row = gtk_list_box_get_row_at_index (GTK_LIST_BOX (self->list), i)) != NULL; i++)
+    if (filter_cb (row, self))
+      return row;
+  return NULL;
+}
+
+static void
+rank_rows (StudioPalette *self)
+{
+  GtkListBoxRow *row;
+
+  for (int i = 0; (row = gtk_list_box_get_row_at_index (GTK_LIST_BOX (self->list), i)) != NULL; i++)
+    if (row_entry (row)->key != NULL)
+      row_entry (row)->rank = studio_search_rank (row_entry (row)->key, self->words);
+}
+
+/* The best match is selected: it is what Enter adds. */
+static void
+search_cb (StudioPalette *self)
+{
+  g_autofree char *text = g_strstrip (g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->entry))));
+  GtkListBoxRow *first;
+
+  if (strcmp (text, self->words) == 0)
+    return;
+  g_free (self->words);
+  self->words = g_steal_pointer (&text);
+  rank_rows (self);
+  gtk_list_box_invalidate_sort (GTK_LIST_BOX (self->list));
+  gtk_list_box_invalidate_filter (GTK_LIST_BOX (self->list));
+  gtk_list_box_invalidate_headers (GTK_LIST_BOX (self->list));
+  first = first_match (self);
+  gtk_stack_set_visible_child (GTK_STACK (self->stack), first != NULL ? self->scroller : self->empty);
+  gtk_list_box_select_row (GTK_LIST_BOX (self->list), is_searching (self) ? first : NULL);
+  gtk_adjustment_set_value (gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scroller)), 0);
+}
+
+static void
+add (StudioPalette *self, GtkListBoxRow *row)
+{
+  Entry *entry = row_entry (row);
+
+  if (entry->fold != NULL)
+    toggle_fold (self, row);
+  else if (self->canvas != NULL)
+    studio_canvas_add (self->canvas, entry->name, entry->is_module);
+}
+
+static void
+row_activated_cb (GtkListBox *list, GtkListBoxRow *row, StudioPalette *self)
+{
+  /* A double click on a fold was two clicks already. */
+  if (row_entry (row)->fold == NULL)
+    add (self, row);
+}
+
+/* Down goes from the entry into the list, and Return and Space on the fold do what a click does. */
+static gboolean
+entry_key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioPalette *self)
+{
+  GtkListBoxRow *row;
+
+  if (key != GDK_KEY_Down)
+    return FALSE;
+  search_cb (self);
+  row = gtk_list_box_get_selected_row (GTK_LIST_BOX (self->list));
+  if (row == NULL || !filter_cb (row, self))
+    row = first_match (self);
+  if (row != NULL)
+    gtk_widget_grab_focus (GTK_WIDGET (row));
+  return row != NULL;
+}
+
+static gboolean
+list_key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioPalette *self)
+{
+  GtkWidget *row = gtk_widget_get_focus_child (self->list);
+
+  if ((key != GDK_KEY_Return && key != GDK_KEY_KP_Enter && key != GDK_KEY_space) || !GTK_IS_LIST_BOX_ROW (row)
+      || row_entry (GTK_LIST_BOX_ROW (row))->fold == NULL)
+    return FALSE;
+  toggle_fold (self, GTK_LIST_BOX_ROW (row));
+  return TRUE;
+}
+
+static void
+entry_activate_cb (StudioPalette *self)
+{
+  GtkListBoxRow *row;
+
+  /* The entry tells of a change only when the typing has stopped. */
+  search_cb (self);
+  row = first_match (self);
+  if (row != NULL && is_searching (self))
+    add (self, row);
+}
+
+static void
+stop_cb (StudioPalette *self)
+{
+  gtk_editable_set_text (GTK_EDITABLE (self->entry), "");
+  if (self->canvas != NULL)
+    gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
+}
+
+static void
+add_operators (StudioPalette *self)
+{
+  for (guint category = 0; category < LOOM_CATEGORY_HIDDEN; category++)
+    {
+      guint n_folded = 0;
+
+      for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
+        if ((*op)->category == category)
+          {
+            add_row (self, (*op)->icon, (*op)->title, (*op)->doc, (*op)->name, category, studio_search_key_new (*op));
+            n_folded += !studio_search_is_usual ((*op)->name);
+          }
+      if (n_folded > 0)
+        add_fold (self, category, n_folded);
+    }
+}
+
+static void
+fill (StudioPalette *self)
+{
+  LoomElement *root = loom_graph_root (studio_document_get_graph (self->document));
+  g_autoptr (GString) modules = g_string_new (NULL);
+  g_auto (GStrv) names = NULL;
+  GtkListBoxRow *row;
+
+  for (guint i = 0; i < loom_element_n_children (root); i++)
+    if (loom_element_tag (loom_element_child (root, i)) == LOOM_TAG_MODULE
+        && loom_element_get (loom_element_child (root, i), "name") != NULL)
+      g_string_append_printf (modules, "%s\n", loom_element_get (loom_element_child (root, i), "name"));
+  if (g_strcmp0 (modules->str, self->modules) == 0)
+    return;
+  if (self->modules == NULL)
+    add_operators (self);
+  for (int i = 0; (row = gtk_list_box_get_row_at_index (GTK_LIST_BOX (self->list), i)) != NULL;)
+    if (row_entry (row)->is_module)
+      gtk_list_box_remove (GTK_LIST_BOX (self->list), GTK_WIDGET (row));
+    else
+      i++;
+  names = g_strsplit (modules->str, "\n", -1);
+  for (guint i = 0; names[i] != NULL; i++)
+    if (names[i][0] != '\0')
+      add_row (self, "view-grid-symbolic", names[i], "A module of this graph", names[i], MODULES,
+               studio_search_key_new_text (names[i], names[i], "module"));
+  rank_rows (self);
+  g_free (self->modules);
+  self->modules = g_strdup (modules->str);
+}
+
+static void
+studio_palette_dispose (GObject *object)
+{
+  StudioPalette *self = STUDIO_PALETTE (object);
+  GtkWidget *child;
+
+  if (self->document != NULL)
+    g_signal_handlers_disconnect_by_data (self->document, self);
+  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
+    gtk_widget_unparent (child);
+  g_clear_weak_pointer (&self->canvas);
+  g_clear_object (&self->document);
+  g_clear_pointer (&self->words, g_free);
+  g_clear_pointer (&self->modules, g_free);
+  G_OBJECT_CLASS (studio_palette_parent_class)->dispose (object);
+}
+
+static void
+studio_palette_class_init (StudioPaletteClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = studio_palette_dispose;
+  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
+  gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "studiopalette");
+}
+
+static void
+studio_palette_init (StudioPalette *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkEventController *entry_key = gtk_event_controller_key_new (), *list_key = gtk_event_controller_key_new ();
+
+  self->words = g_strdup ("");
+  self->scroller = gtk_scrolled_window_new ();
+  self->entry = gtk_search_entry_new ();
+  self->list = gtk_list_box_new ();
+  self->stack = gtk_stack_new ();
+  self->empty = gtk_label_new ("No layer of this name");
+  gtk_widget_add_css_class (self->empty, "dim-label");
+  g_object_set (self->entry, "placeholder-text", "Search layers", "margin-top", 6, "margin-bottom", 6, "margin-start",
+                6, "margin-end", 6, NULL);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, "Search layers", -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL, "Layers", -1);
+  gtk_widget_add_css_class (self->list, "navigation-sidebar");
+  gtk_list_box_set_activate_on_single_click (GTK_LIST_BOX (self->list), FALSE);
+  gtk_list_box_set_header_func (GTK_LIST_BOX (self->list), header_cb, self, NULL);
+  gtk_list_box_set_sort_func (GTK_LIST_BOX (self->list), sort_cb, self, NULL);
+  gtk_list_box_set_filter_func (GTK_LIST_BOX (self->list), filter_cb, self, NULL);
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (self->scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scroller), self->list);
+  gtk_widget_set_vexpand (self->stack, TRUE);
+  gtk_stack_add_child (GTK_STACK (self->stack), self->scroller);
+  gtk_stack_add_child (GTK_STACK (self->stack), self->empty);
+  gtk_box_append (GTK_BOX (box), self->entry);
+  gtk_box_append (GTK_BOX (box), self->stack);
+  gtk_widget_set_parent (box, GTK_WIDGET (self));
+  g_signal_connect_swapped (self->entry, "search-changed", G_CALLBACK (search_cb), self);
+  g_signal_connect_swapped (self->entry, "activate", G_CALLBACK (entry_activate_cb), self);
+  g_signal_connect_swapped (self->entry, "stop-search", G_CALLBACK (stop_cb), self);
+  gtk_event_controller_set_propagation_phase (entry_key, GTK_PHASE_CAPTURE);
+  g_signal_connect (entry_key, "key-pressed", G_CALLBACK (entry_key_cb), self);
+  gtk_widget_add_controller (self->entry, entry_key);
+  gtk_event_controller_set_propagation_phase (list_key, GTK_PHASE_CAPTURE);
+  g_signal_connect (list_key, "key-pressed", G_CALLBACK (list_key_cb), self);
+  gtk_widget_add_controller (self->list, list_key);
+  g_signal_connect (self->list, "row-activated", G_CALLBACK (row_activated_cb), self);
+}
+
+StudioPalette *
+studio_palette_new (StudioDocument *document, StudioCanvas *canvas)
+{
+  StudioPalette *self = g_object_new (STUDIO_TYPE_PALETTE, NULL);
+
+  self->document = g_object_ref (document);
+  g_set_weak_pointer (&self->canvas, canvas);
+  g_signal_connect_swapped (document, "changed", G_CALLBACK (fill), self);
+  fill (self);
+  return self;
+}
+
+void
+studio_palette_focus_search (StudioPalette *self)
+{
+  gtk_widget_grab_focus (self->entry);
+}

@@ -1,0 +1,497 @@
+/* Pulling and showing watched values.
+ *
+ * A pin asks again when its last answer came and a tenth of a second has passed, so a slow worker or a large tensor
+ * lowers the rate instead of filling a queue. When the run pauses each pin asks once more: the picture that stays is
+ * that of the step that is stated. */
+#include "ui/run/studio-pin.h"
+
+#include <math.h>
+
+#include "ui/charts/studio-scalar-pin.h"
+#include "ui/training/studio-training-settings.h"
+
+#define INTERVAL_US (G_USEC_PER_SEC / 10)
+#define MAX_BYTES   (512 * 512 * 4)
+#define PIN_WIDTH   176
+#define PIN_PADDING 14 /* of the frame around the map, both sides */
+
+typedef struct
+{
+  StudioPins *pins;
+  gatomicrefcount refs; /* the list and each request hold one */
+  char *tensor, *node_path;
+  gboolean is_map;
+  GtkWidget *frame;
+  StudioHeatMap *map;
+  StudioScalarPin *figure;
+  gboolean in_flight, wanted, gone;
+  gint64 last_request;
+  gint64 shown_step;
+  guint timer;
+} Pin;
+
+struct _StudioPins
+{
+  GObject parent_instance;
+  StudioDocument *document;
+  StudioCanvas *canvas;
+  StudioRun *run;
+  GPtrArray *pins; /* Pin */
+  char *loss_path; /* the card that shows the loss */
+  gboolean presentation;
+};
+
+G_DEFINE_TYPE (StudioPins, studio_pins, G_TYPE_OBJECT)
+
+static void pull (Pin *pin);
+
+static Pin *
+pin_ref (Pin *pin)
+{
+  g_atomic_ref_count_inc (&pin->refs);
+  return pin;
+}
+
+static void
+pin_unref (Pin *pin)
+{
+  if (!g_atomic_ref_count_dec (&pin->refs))
+    return;
+  g_clear_object (&pin->frame);
+  g_free (pin->tensor);
+  g_free (pin->node_path);
+  g_free (pin);
+}
+
+static void
+pin_remove (gpointer data)
+{
+  Pin *pin = data;
+  pin->gone = TRUE;
+  g_clear_handle_id (&pin->timer, g_source_remove);
+  if (pin->pins->canvas != NULL)
+    studio_canvas_set_pin_widget (pin->pins->canvas, pin->node_path, NULL);
+  pin_unref (pin);
+}
+
+/* ---- values --------------------------------------------------------------------------- */
+
+static void
+show_nothing (Pin *pin)
+{
+  pin->shown_step = -1;
+  if (pin->is_map)
+    studio_heat_map_clear (pin->map, pin->tensor);
+  else
+    {
+      studio_scalar_pin_set_caption (pin->figure, pin->tensor);
+      studio_scalar_pin_set (pin->figure, NULL, NULL);
+    }
+}
+
+/* Which part of a larger tensor is seen: the first along every leading dimension. */
+static const char *
+part_of (gsize full_rank)
+{
+  static const char *const words[] = { NULL, NULL, NULL, "sample 1", "sample 1, channel 1" };
+  return full_rank < G_N_ELEMENTS (words) ? words[full_rank] : "first of each";
+}
+
+/* A heat map has no more cells than a screen has pixels: longer sides are averaged in blocks. NULL: it fits. */
+#define MAX_SIDE 4096
+
+static float *
+reduce (const float *value, gint64 *rows, gint64 *columns)
+{
+  gint64 fr = (*rows + MAX_SIDE - 1) / MAX_SIDE, fc = (*columns + MAX_SIDE - 1) / MAX_SIDE;
+  if (fr == 1 && fc == 1)
+    return NULL;
+  gint64 r_out = (*rows + fr - 1) / fr, c_out = (*columns + fc - 1) / fc;
+  float *out = g_new (float, (gsize)(r_out * c_out));
+  for (gint64 i = 0; i < r_out * c_out; i++)
+    {
+      gint64 r0 = i / c_out * fr, c0 = i % c_out * fc, n = 0;
+      double sum = 0;
+      for (gint64 r = r0; r < MIN (*rows, r0 + fr); r++)
+        for (gint64 c = c0; c < MIN (*columns, c0 + fc); c++, n++)
+          sum += value[r * *columns + c];
+      out[i] = (float)(sum / (double)n);
+    }
+  *rows = r_out;
+  *columns = c_out;
+  return out;
+}
+
+static void
+show_values (Pin *pin, gint64 step, GVariant *shape, GVariant *full_shape, GVariant *data)
+{
+  gsize rank, bytes, full_rank = g_variant_n_children (full_shape);
+  const gint64 *dim = g_variant_get_fixed_array (shape, &rank, sizeof (gint64));
+  const float *value = g_variant_get_fixed_array (data, &bytes, 1);
+  gint64 rows = rank >= 2 ? dim[rank - 2] : 1, columns = rank >= 1 ? dim[rank - 1] : 1;
+  if (rows <= 0 || columns <= 0 || bytes / sizeof (float) / (gsize)columns < (gsize)rows)
+    return;
+  pin->shown_step = step;
+  if (pin->is_map)
+    {
+      g_autofree float *small = reduce (value, &rows, &columns);
+      studio_heat_map_set (pin->map, pin->tensor, part_of (full_rank), step, (guint)rows, (guint)columns,
+                           small != NULL ? small : value);
+      return;
+    }
+  g_autofree char *figure = studio_format_number (value[0]);
+  g_autofree char *count = studio_format_count ((double)step);
+  g_autofree char *caption = g_strdup_printf ("%s · step %s", pin->tensor, count);
+  studio_scalar_pin_set_caption (pin->figure, caption);
+  studio_scalar_pin_set (pin->figure, figure, NULL);
+}
+
+static void
+snapshot_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  Pin *pin = data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) shape = NULL;
+  g_autoptr (GVariant) full_shape = NULL;
+  g_autoptr (GVariant) values = NULL;
+  gint64 step = 0;
+  gboolean done = loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape,
+                                                             &values, result, &error);
+  pin->in_flight = FALSE;
+  if (!pin->gone)
+    {
+      if (done)
+        show_values (pin, step, shape, full_shape, values);
+      else
+        {
+          g_dbus_error_strip_remote_error (error);
+          gtk_widget_set_tooltip_text (pin->frame, error->message);
+        }
+      if (pin->wanted)
+        pull (pin);
+    }
+  pin_unref (pin);
+}
+
+static gboolean
+timer_cb (gpointer data)
+{
+  Pin *pin = data;
+  pin->timer = 0;
+  pull (pin);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+pull (Pin *pin)
+{
+  StudioPins *self = pin->pins;
+  LoomBusWorker1 *proxy = studio_run_get_proxy (self->run);
+  StudioRunState state = studio_run_get_state (self->run);
+  pin->wanted = TRUE;
+  if (proxy == NULL || state == STUDIO_RUN_STARTING || state == STUDIO_RUN_IDLE || state == STUDIO_RUN_FAILED
+      || pin->in_flight || pin->timer != 0)
+    return;
+  if (!studio_document_run_has (self->document, pin->node_path))
+    {
+      show_nothing (pin);
+      return;
+    }
+  gint64 wait = pin->last_request + INTERVAL_US - g_get_monotonic_time ();
+  if (wait > 0)
+    {
+      pin->timer = g_timeout_add ((guint)(wait / 1000) + 1, timer_cb, pin);
+      return;
+    }
+  pin->wanted = FALSE;
+  pin->in_flight = TRUE;
+  pin->last_request = g_get_monotonic_time ();
+  loom_bus_worker1_call_get_snapshot (proxy, pin->tensor, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0),
+                                      MAX_BYTES, NULL, snapshot_cb, pin_ref (pin));
+}
+
+static void
+pull_all (StudioPins *self)
+{
+  for (guint i = 0; i < self->pins->len; i++)
+    pull (g_ptr_array_index (self->pins, i));
+}
+
+/* ---- which pins there are ----------------------------------------------------------------- */
+
+static void
+size_pin (Pin *pin)
+{
+  double scale = pin->pins->presentation ? 1.6 : 1;
+  if (pin->is_map)
+    studio_heat_map_set_text_scale (pin->map, scale);
+}
+
+/* The node a tensor name belongs to: the longest path that is a node. */
+static char *
+node_of (StudioPins *self, const char *tensor)
+{
+  LoomNet *net = studio_document_get_net (self->document);
+  guint output;
+  int node = loom_net_find_port (net, tensor, &output, NULL);
+  if (node >= 0)
+    return g_strdup (loom_net_node (net, (guint)node)->path);
+  return g_strdup (tensor);
+}
+
+static Pin *
+pin_new (StudioPins *self, const char *tensor, gboolean is_map, int height)
+{
+  Pin *pin = g_new0 (Pin, 1);
+  g_atomic_ref_count_init (&pin->refs);
+  pin->pins = self;
+  pin->tensor = g_strdup (tensor);
+  pin->node_path = node_of (self, tensor);
+  pin->is_map = is_map;
+  pin->frame = g_object_ref_sink (gtk_box_new (GTK_ORIENTATION_VERTICAL, 0));
+  gtk_widget_add_css_class (pin->frame, "pin");
+  GtkWidget *content;
+  if (is_map)
+    {
+      pin->map = studio_heat_map_new ();
+      studio_heat_map_set_map_height (pin->map, height - PIN_PADDING);
+      content = GTK_WIDGET (pin->map);
+    }
+  else
+    {
+      pin->figure = studio_scalar_pin_new (tensor);
+      content = GTK_WIDGET (pin->figure);
+    }
+  gtk_widget_set_hexpand (content, TRUE);
+  gtk_box_append (GTK_BOX (pin->frame), content);
+  show_nothing (pin);
+  size_pin (pin);
+  studio_canvas_set_pin_widget (self->canvas, pin->node_path, pin->frame);
+  return pin;
+}
+
+static Pin *
+find_pin (StudioPins *self, const char *tensor, gboolean is_map)
+{
+  for (guint i = 0; i < self->pins->len; i++)
+    {
+      Pin *pin = g_ptr_array_index (self->pins, i);
+      if (pin->is_map == is_map && g_str_equal (pin->tensor, tensor))
+        return pin;
+    }
+  return NULL;
+}
+
+static LoomElement *
+find_view (StudioPins *self)
+{
+  return loom_element_find (loom_graph_root (studio_document_get_graph (self->document)), LOOM_TAG_VIEW);
+}
+
+static gboolean
+element_is_pin (LoomElement *e)
+{
+  return loom_element_tag (e) == LOOM_TAG_PIN && loom_element_get (e, "tensor") != NULL;
+}
+
+static gboolean
+element_is_map (LoomElement *e)
+{
+  return g_strcmp0 (loom_element_get (e, "kind"), "scalar") != 0;
+}
+
+/* Makes the pins those of the document's <view>, keeping the ones that stay. */
+static void
+sync_pins (StudioPins *self)
+{
+  LoomElement *view = find_view (self);
+  g_autoptr (GPtrArray) keep = g_ptr_array_new ();
+  for (guint i = 0; view != NULL && i < loom_element_n_children (view); i++)
+    {
+      LoomElement *e = loom_element_child (view, i);
+      if (!element_is_pin (e))
+        continue;
+      const char *tensor = loom_element_get (e, "tensor"), *height = loom_element_get (e, "height");
+      Pin *pin = find_pin (self, tensor, element_is_map (e));
+      if (pin == NULL)
+        {
+          double pixels = height != NULL ? g_ascii_strtod (height, NULL) : PIN_WIDTH;
+          pin = pin_new (self, tensor, element_is_map (e), (int)CLAMP (pixels, 40, 1200));
+          g_ptr_array_add (self->pins, pin);
+          pull (pin);
+        }
+      g_ptr_array_add (keep, pin);
+    }
+  for (guint i = self->pins->len; i > 0; i--)
+    if (!g_ptr_array_find (keep, g_ptr_array_index (self->pins, i - 1), NULL))
+      g_ptr_array_remove_index (self->pins, i - 1);
+}
+
+void
+studio_pins_toggle (StudioPins *self, const char *node_path)
+{
+  LoomElement *view = find_view (self);
+  for (guint i = 0; view != NULL && i < loom_element_n_children (view); i++)
+    {
+      LoomElement *e = loom_element_child (view, i);
+      if (!element_is_pin (e))
+        continue;
+      g_autofree char *node = node_of (self, loom_element_get (e, "tensor"));
+      if (!g_str_equal (node, node_path))
+        continue;
+      studio_document_begin (self->document, "Stop watching");
+      studio_document_edit (self->document, loom_edit_remove (e));
+      studio_document_end (self->document);
+      return;
+    }
+  LoomNet *net = studio_document_get_net (self->document);
+  int node = loom_net_find (net, node_path);
+  if (node < 0 || loom_net_node (net, (guint)node)->n_outputs == 0)
+    return;
+  const LoomNetNode *n = loom_net_node (net, (guint)node);
+  gboolean scalar = n->typed && n->output[0].shape.rank == 0;
+  g_autofree char *tensor = loom_net_port_name (net, (guint)node, 0);
+  studio_document_begin (self->document, "Watch");
+  view = studio_document_ensure (self->document, LOOM_TAG_VIEW);
+  LoomElement *pin = loom_element_new (LOOM_TAG_PIN, "tensor", tensor, "kind", scalar ? "scalar" : "heatmap", "width",
+                                       "176", "height", scalar ? "56" : "176", NULL);
+  studio_document_edit (self->document, loom_edit_insert (view, loom_element_n_children (view), pin));
+  studio_document_end (self->document);
+}
+
+gboolean
+studio_pins_has (StudioPins *self, const char *node_path)
+{
+  for (guint i = 0; i < self->pins->len; i++)
+    if (g_str_equal (((Pin *)g_ptr_array_index (self->pins, i))->node_path, node_path))
+      return TRUE;
+  return FALSE;
+}
+
+StudioHeatMap *
+studio_pins_get_map (StudioPins *self, const char *node_path, const char **tensor)
+{
+  Pin *found = NULL;
+  for (guint i = 0; i < self->pins->len; i++)
+    {
+      Pin *pin = g_ptr_array_index (self->pins, i);
+      if (pin->is_map && (found == NULL || g_strcmp0 (pin->node_path, node_path) == 0))
+        found = pin;
+    }
+  if (found == NULL)
+    return NULL;
+  *tensor = found->tensor;
+  return found->map;
+}
+
+void
+studio_pins_set_presentation (StudioPins *self, gboolean on)
+{
+  self->presentation = on;
+  for (guint i = 0; i < self->pins->len; i++)
+    size_pin (g_ptr_array_index (self->pins, i));
+}
+
+/* ---- the loss on its card ------------------------------------------------------------------ */
+
+static void
+show_loss (StudioPins *self)
+{
+  g_autofree char *path = studio_training_dup_loss_path (self->document);
+  if (self->loss_path != NULL && g_strcmp0 (path, self->loss_path) != 0)
+    {
+      studio_canvas_set_live (self->canvas, self->loss_path, NULL);
+      studio_canvas_set_progress (self->canvas, self->loss_path, -1);
+      g_clear_pointer (&self->loss_path, g_free);
+    }
+  if (path == NULL)
+    return;
+  double loss = studio_run_get_loss (self->run);
+  gint64 total = studio_run_get_total_steps (self->run);
+  gboolean show = !isnan (loss) && studio_document_run_has (self->document, path);
+  g_autofree char *number = studio_format_number (loss);
+  g_autofree char *text = g_strdup_printf ("loss %s", number);
+  studio_canvas_set_live (self->canvas, path, show ? text : NULL);
+  studio_canvas_set_progress (self->canvas, path,
+                              show && total > 0 && studio_run_is_live (self->run)
+                                  ? (double)studio_run_get_step (self->run) / (double)total
+                                  : -1);
+  if (self->loss_path == NULL)
+    self->loss_path = g_steal_pointer (&path);
+}
+
+static void
+points_cb (StudioRun *run, StudioPins *self)
+{
+  pull_all (self);
+}
+
+static void
+numbers_cb (StudioRun *run, StudioPins *self)
+{
+  show_loss (self);
+}
+
+static void
+state_cb (StudioRun *run, StudioPins *self)
+{
+  show_loss (self);
+  if (studio_run_get_state (run) == STUDIO_RUN_STARTING && isnan (studio_run_get_loss (run)))
+    for (guint i = 0; i < self->pins->len; i++)
+      show_nothing (g_ptr_array_index (self->pins, i));
+  pull_all (self);
+}
+
+static void
+net_changed_cb (StudioDocument *document, StudioPins *self)
+{
+  sync_pins (self);
+  show_loss (self);
+  /* A pin on a changed node loses its value; one on a node that is back gets it again. */
+  pull_all (self);
+}
+
+/* ---- object ----------------------------------------------------------------------------------- */
+
+static void
+pins_dispose (GObject *object)
+{
+  StudioPins *self = STUDIO_PINS (object);
+  if (self->run != NULL)
+    g_signal_handlers_disconnect_by_data (self->run, self);
+  if (self->document != NULL)
+    g_signal_handlers_disconnect_by_data (self->document, self);
+  g_clear_pointer (&self->pins, g_ptr_array_unref);
+  g_clear_weak_pointer (&self->canvas);
+  g_clear_object (&self->run);
+  g_clear_object (&self->document);
+  g_clear_pointer (&self->loss_path, g_free);
+  G_OBJECT_CLASS (studio_pins_parent_class)->dispose (object);
+}
+
+static void
+studio_pins_class_init (StudioPinsClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = pins_dispose;
+}
+
+static void
+studio_pins_init (StudioPins *self)
+{
+  self->pins = g_ptr_array_new_with_free_func (pin_remove);
+}
+
+StudioPins *
+studio_pins_new (StudioDocument *document, StudioCanvas *canvas, StudioRun *run)
+{
+  StudioPins *self = g_object_new (STUDIO_TYPE_PINS, NULL);
+  self->document = g_object_ref (document);
+  g_set_weak_pointer (&self->canvas, canvas);
+  self->run = g_object_ref (run);
+  g_signal_connect (document, "net-changed", G_CALLBACK (net_changed_cb), self);
+  g_signal_connect (run, "points", G_CALLBACK (points_cb), self);
+  g_signal_connect (run, "numbers", G_CALLBACK (numbers_cb), self);
+  g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
+  sync_pins (self);
+  return self;
+}

@@ -1,0 +1,116 @@
+/* Where things are on the canvas, and what is under a point: arithmetic on a scene, without widgets.
+ *
+ * Canvas units are pixels at zoom 1. Everything here can be tested without a display. */
+#pragma once
+
+#include "ui/scene/studio-scene.h"
+
+G_BEGIN_DECLS
+
+#define STUDIO_CARD_WIDTH  176.0
+#define STUDIO_CARD_HEIGHT 56.0
+#define STUDIO_CARD_RADIUS 10.0
+#define STUDIO_PORT_STEP   24.0 /* also the side of a port's hit area, in screen pixels */
+#define STUDIO_PORT_RADIUS 5.0
+#define STUDIO_GRID        24.0
+#define STUDIO_SNAP        12.0
+#define STUDIO_ZOOM_MIN    0.1
+#define STUDIO_ZOOM_MAX    4.0
+#define STUDIO_ZOOM_DETAIL 0.5 /* below: rectangles and straight lines */
+#define STUDIO_ZOOM_PILLS  0.7
+#define STUDIO_FAULT_GAP   8.0
+#define STUDIO_FRAME_TITLE 30.0 /* height of the strip that a frame is taken by */
+#define STUDIO_NOTE_WIDTH  208.0
+
+typedef struct
+{
+  double x, y, width, height;
+} StudioRect;
+
+typedef struct
+{
+  double zoom;
+  double x, y;          /* canvas coordinates of the widget's corner */
+  double width, height; /* of the widget, in pixels */
+} StudioView;
+
+void studio_view_to_screen (const StudioView *view, double x, double y, double *sx, double *sy);
+void studio_view_to_canvas (const StudioView *view, double sx, double sy, double *x, double *y);
+StudioRect studio_view_visible (const StudioView *view); /* in canvas units */
+/* Keeps what is under (sx, sy) there. */
+void studio_view_zoom_at (StudioView *view, double zoom, double sx, double sy);
+/* Shows all of bounds with a margin, enlarging at most to 1. */
+void studio_view_fit (StudioView *view, const StudioRect *bounds);
+/* Moves as little as possible so that rect is visible with a margin. TRUE when it moved. */
+gboolean studio_view_reveal (StudioView *view, const StudioRect *rect);
+
+double studio_geometry_snap (double v);
+gboolean studio_rect_intersects (const StudioRect *a, const StudioRect *b);
+StudioRect studio_rect_union (StudioRect a, StudioRect b);
+StudioRect studio_rect_between (double x0, double y0, double x1, double y1);
+
+StudioRect studio_geometry_card (const StudioItem *item);
+/* Everything the item draws: card, ports, rings, and the fault's sentence below. */
+StudioRect studio_geometry_extent (const StudioItem *item);
+StudioRect studio_geometry_fault (const StudioItem *item);      /* height 0: none */
+StudioRect studio_geometry_fix_button (const StudioItem *item); /* height 0: none */
+/* The room for a note's text, from its length: no font is asked. */
+void studio_geometry_note_size (const char *text, double *width, double *height);
+gboolean studio_geometry_is_within (const StudioRemark *frame, double x, double y, double width, double height);
+StudioRect studio_geometry_bounds (const StudioScene *scene);
+void studio_geometry_port (const StudioItem *item, gboolean is_output, guint port, double *x, double *y);
+
+/* One curve family for all wires: a cubic that leaves to the right and arrives from the left. */
+typedef struct
+{
+  double x[4], y[4];
+} StudioCurve;
+StudioCurve studio_geometry_curve (double x0, double y0, double x1, double y1);
+StudioCurve studio_geometry_link (const StudioScene *scene, guint link);
+/* Where a wire's shape may stand, the best first; FALSE when there is no such choice. */
+gboolean studio_curve_pill_at (const StudioCurve *curve, guint choice, double *x, double *y);
+void studio_curve_at (const StudioCurve *curve, double t, double *x, double *y);
+StudioRect studio_curve_bounds (const StudioCurve *curve);
+double studio_curve_distance (const StudioCurve *curve, double x, double y);
+
+typedef enum
+{
+  STUDIO_HIT_NOTHING,
+  STUDIO_HIT_CARD,
+  STUDIO_HIT_INPUT,
+  STUDIO_HIT_OUTPUT,
+  STUDIO_HIT_LINK,
+  STUDIO_HIT_FIX,
+  STUDIO_HIT_REMARK /* item is its index; a frame is hit by its title and its border */
+} StudioHitKind;
+
+typedef struct
+{
+  StudioHitKind kind;
+  guint item; /* or link */
+  guint port;
+} StudioHit;
+
+/* What is under a point in screen pixels: ports before cards before wires; of two cards the later, which is on top. */
+StudioHit studio_geometry_hit (const StudioScene *scene, const StudioView *view, double sx, double sy);
+/* Only ports, within their hit areas: for the loose end of a wire, to which weights are offered as well. */
+StudioHit
+studio_geometry_hit_port (const StudioScene *scene, const StudioView *view, gboolean is_output, double sx, double sy);
+
+typedef enum
+{
+  STUDIO_LEFT,
+  STUDIO_RIGHT,
+  STUDIO_UP,
+  STUDIO_DOWN
+} StudioDirection;
+/* The card that an arrow key leads to: left and right follow wires where there are any, up and down go to the
+ * nearest. STUDIO_NO_ITEM at the border. */
+guint studio_geometry_neighbour (const StudioScene *scene, guint item, StudioDirection direction);
+
+/* Layers from left to right by longest path, ordered by the middle of what feeds them. */
+void studio_geometry_layout (const StudioScene *scene, double *x, double *y);
+/* A place for a new card at or near (x, y) where it hides no other and lies on no wire. */
+void studio_geometry_free_place (const StudioScene *scene, double *x, double *y);
+
+G_END_DECLS

@@ -1,0 +1,715 @@
+/* Joins the graph of one scope with what inference knows about it.
+ *
+ * Built anew at every change: 2,000 cards cost about two milliseconds, and a whole array that
+ * never is half updated is worth more than the rest of a millisecond. */
+#include "ui/scene/studio-scene.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ui/scene/studio-geometry.h"
+
+/* The port of this name that ties one of the operator's weights, or NULL. */
+static const LoomPortSpec *
+weight_spec (const LoomOp *op, const char *name)
+{
+  for (const LoomPortSpec *p = op != NULL ? op->inputs : NULL; p != NULL && p->name != NULL; p++)
+    if ((p->flags & LOOM_PORT_WEIGHT) && strcmp (p->name, name) == 0)
+      return p;
+  return NULL;
+}
+
+typedef struct
+{
+  StudioScene *scene;
+  GPtrArray *inputs, *outputs; /* of each item: GArray of StudioPort while it is built */
+  GHashTable *by_id;
+  GHashTable *wide; /* of items with many inputs: a table of port names to indices + 1 */
+} Build;
+
+static void
+port_add (GArray *ports, const char *name, const char *doc, gboolean required, gboolean variadic)
+{
+  StudioPort port = { .name = g_intern_string (name),
+                      .doc = doc != NULL ? g_intern_string (doc) : NULL,
+                      .required = required,
+                      .variadic = variadic,
+                      .link = STUDIO_NO_ITEM };
+  g_array_append_val (ports, port);
+}
+
+static guint
+port_find (GArray *ports, const char *name)
+{
+  for (guint i = 0; i < ports->len; i++)
+    if (strcmp (g_array_index (ports, StudioPort, i).name, name) == 0)
+      return i;
+  return STUDIO_NO_ITEM;
+}
+
+/* Ports from which a table of names is kept: a concat of thousands of inputs would otherwise be searched by each of its
+ * wires. */
+#define WIDE 16
+
+static void
+free_table (gpointer table)
+{
+  g_hash_table_unref (table);
+}
+
+/* port_find while wires are added, when an array only grows at its end. */
+static guint
+wire_port_find (Build *build, GArray *ports, const char *name)
+{
+  GHashTable *table;
+  gpointer found;
+
+  if (ports->len < WIDE)
+    return port_find (ports, name);
+  table = g_hash_table_lookup (build->wide, ports);
+  if (table == NULL)
+    {
+      table = g_hash_table_new (g_str_hash, g_str_equal);
+      g_hash_table_insert (build->wide, ports, table);
+    }
+  for (guint i = g_hash_table_size (table); i < ports->len; i++)
+    g_hash_table_insert (table, (gpointer)g_array_index (ports, StudioPort, i).name, GUINT_TO_POINTER (i + 1));
+  found = g_hash_table_lookup (table, name);
+  return found != NULL ? GPOINTER_TO_UINT (found) - 1 : STUDIO_NO_ITEM;
+}
+
+/* The port that a wire's end without a name means: the only required one, else the first. */
+static guint
+port_default (GArray *ports)
+{
+  for (guint i = 0; i < ports->len; i++)
+    if (g_array_index (ports, StudioPort, i).required)
+      return i;
+  return ports->len > 0 ? 0 : STUDIO_NO_ITEM;
+}
+
+/* Ports of a module instance are its module_input and module_output nodes. */
+static void
+module_ports (const LoomElement *module, GArray *inputs, GArray *outputs)
+{
+  for (guint i = 0; i < loom_element_n_children (module); i++)
+    {
+      const LoomElement *e = loom_element_child (module, i);
+      const char *op = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "op") : NULL;
+      const char *id = op != NULL ? loom_element_get (e, "id") : NULL;
+
+      if (id == NULL)
+        continue;
+      if (strcmp (op, "module_input") == 0)
+        port_add (inputs, id, NULL, TRUE, FALSE);
+      else if (strcmp (op, "module_output") == 0)
+        port_add (outputs, id, NULL, TRUE, FALSE);
+    }
+}
+
+static gboolean
+is_reserved (const char *name)
+{
+  static const char *const words[]
+      = { "id", "op", "module", "repeat", "share", "device", "dtype", "recompute", "frozen", "mute", "title", NULL };
+  return g_strv_contains (words, name);
+}
+
+/* What can be said of a node that inference did not reach: the attributes as written. */
+static char *
+attributes_summary (const LoomElement *e, const LoomOp *op)
+{
+  GString *s = g_string_new (NULL);
+
+  /* A formula, from which inputs follow, speaks for itself, and as it is where none is written. */
+  for (const LoomParamSpec *p = op != NULL && op->dynamic_inputs != NULL ? op->params : NULL;
+       p != NULL && p->name != NULL; p++)
+    if (p->type == LOOM_PARAM_STRING && p->def != NULL && p->def[0] != '\0')
+      {
+        const char *text = loom_element_get (e, p->name);
+
+        g_string_append (s, text != NULL ? text : p->def);
+        return g_string_free (s, FALSE);
+      }
+  for (guint i = 0; i < loom_element_n_attributes (e); i++)
+    {
+      const char *name, *value;
+
+      loom_element_attribute (e, i, &name, &value);
+      if (is_reserved (name))
+        continue;
+      g_string_append_printf (s, "%s%s %s", s->len > 0 ? " · " : "", name, value);
+    }
+  return g_string_free (s, FALSE);
+}
+
+static char *
+scoped_path (const char *scope_path, const LoomElement *node, const char *id)
+{
+  g_autofree char *path = scope_path[0] != '\0' ? g_strdup_printf ("%s.%s", scope_path, id) : g_strdup (id);
+
+  /* The first copy stands for all: it is what the canvas can show of a repeat. */
+  if (loom_element_get (node, "repeat") != NULL)
+    return g_strdup_printf ("%s.0", path);
+  return g_steal_pointer (&path);
+}
+
+static void
+add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomElement *e,
+          const LoomNet *net, StudioItem *item)
+{
+  const char *op = loom_element_get (e, "op"), *module = loom_element_get (e, "module");
+  const char *id = loom_element_get (e, "id"), *device = loom_element_get (e, "device");
+  const char *repeat = loom_element_get (e, "repeat"), *title = loom_element_get (e, "title");
+  GArray *inputs = g_array_new (FALSE, FALSE, sizeof (StudioPort));
+  GArray *outputs = g_array_new (FALSE, FALSE, sizeof (StudioPort));
+  const LoomNetNode *node = NULL;
+
+  item->serial = loom_element_serial (e);
+  item->id = g_strdup (id != NULL ? id : "");
+  item->path = scoped_path (scope_path, e, item->id);
+  item->is_module = module != NULL;
+  item->kind = g_strdup (module != NULL ? module : op != NULL ? op : "");
+  item->op = op != NULL ? loom_op (op) : NULL;
+  item->title = g_strdup (title != NULL && title[0] != '\0' ? title : item->id);
+  item->frozen = g_strcmp0 (loom_element_get (e, "frozen"), "true") == 0;
+  item->badge = g_strdup (device);
+  item->repeat = repeat != NULL ? g_strdup_printf ("×%s", repeat) : NULL;
+  item->order = G_MAXUINT;
+
+  if (net != NULL)
+    {
+      int found = loom_net_find (net, item->path);
+
+      if (found >= 0)
+        {
+          node = loom_net_node (net, found);
+          item->order = found;
+        }
+    }
+
+  if (item->is_module)
+    {
+      const LoomElement *definition = loom_graph_find_module (graph, module);
+
+      if (definition != NULL)
+        module_ports (definition, inputs, outputs);
+    }
+  else if (item->op != NULL)
+    {
+      /* A module's border shows one side only: the other is outside. */
+      gboolean is_entry = strcmp (item->op->name, "module_input") == 0;
+      gboolean is_exit = strcmp (item->op->name, "module_output") == 0;
+
+      for (const LoomPortSpec *p = is_entry ? NULL : loom_op_inputs (item->op, e); p != NULL && p->name != NULL; p++)
+        if (!(p->flags & (LOOM_PORT_WEIGHT | LOOM_PORT_VARIADIC)))
+          port_add (inputs, p->name, p->doc, !(p->flags & LOOM_PORT_OPTIONAL), FALSE);
+      const LoomPortSpec *outs = is_exit ? NULL : item->op->outputs;
+      if (node != NULL && node->output_spec != NULL && node->op == item->op && !is_exit)
+        outs = node->outputs_open ? item->op->outputs : node->output_spec;
+      for (const LoomPortSpec *p = outs; p != NULL && p->name != NULL; p++)
+        port_add (outputs, p->name, p->doc, !(p->flags & LOOM_PORT_OPTIONAL), FALSE);
+    }
+
+  if (node != NULL && node->op == item->op && node->typed)
+    for (guint i = 0; i < outputs->len && i < node->n_outputs; i++)
+      {
+        StudioPort *port = &g_array_index (outputs, StudioPort, i);
+
+        port->typed = TRUE;
+        port->type = node->output[i];
+      }
+  else if (node == NULL && net != NULL)
+    for (guint i = 0; i < outputs->len; i++)
+      {
+        StudioPort *port = &g_array_index (outputs, StudioPort, i);
+        const LoomType *type = loom_net_type_of (net, scope_path, item->serial, port->name);
+
+        if (type != NULL)
+          {
+            port->typed = TRUE;
+            port->type = *type;
+          }
+      }
+  /* What inference did not reach has no formula of its own to tell. */
+  const char *summary = node != NULL && node->op == item->op ? node->summary : NULL;
+  if (summary != NULL && !node->typed && item->op != NULL && item->op->dynamic_inputs != NULL)
+    summary = NULL;
+  item->summary = summary != NULL ? g_strdup (summary) : attributes_summary (e, item->op);
+
+  g_ptr_array_add (build->inputs, inputs);
+  g_ptr_array_add (build->outputs, outputs);
+}
+
+static gboolean
+is_variadic (const StudioItem *item)
+{
+  return item->op != NULL && item->op->inputs != NULL && item->op->inputs[0].name != NULL
+         && (item->op->inputs[0].flags & LOOM_PORT_VARIADIC);
+}
+
+/* Finds the item and port of a wire's end. A port that is not there is added: the wire exists, so it is shown. */
+static gboolean
+resolve_end (Build *build, const char *end, gboolean is_output, guint *item, guint *port)
+{
+  g_autofree char *id = NULL, *name = NULL;
+  gpointer found;
+  GArray *ports;
+
+  if (end == NULL || !loom_end_split (end, &id, &name))
+    return FALSE;
+  found = g_hash_table_lookup (build->by_id, id);
+  if (found == NULL)
+    return FALSE;
+  *item = GPOINTER_TO_UINT (found) - 1;
+  ports = g_ptr_array_index (is_output ? build->outputs : build->inputs, *item);
+  if (name == NULL)
+    {
+      *port = port_default (ports);
+      if (*port == STUDIO_NO_ITEM)
+        name = g_strdup (is_output ? "out" : is_variadic (&build->scene->item[*item]) ? "0" : "input");
+    }
+  else
+    *port = wire_port_find (build, ports, name);
+  if (*port == STUDIO_NO_ITEM)
+    {
+      const LoomPortSpec *weight = is_output ? NULL : weight_spec (build->scene->item[*item].op, name);
+
+      port_add (ports, name, weight != NULL ? weight->doc : NULL, FALSE, FALSE);
+      *port = ports->len - 1;
+      g_array_index (ports, StudioPort, *port).weight = weight != NULL;
+    }
+  return TRUE;
+}
+
+static int
+compare_variadic (gconstpointer a, gconstpointer b)
+{
+  return atoi (((const StudioPort *)a)->name) - atoi (((const StudioPort *)b)->name);
+}
+
+static void
+add_links (Build *build, const LoomElement *scope)
+{
+  StudioScene *scene = build->scene;
+  GArray *links = g_array_new (FALSE, TRUE, sizeof (StudioLink));
+  guint n = loom_element_n_children (scope);
+
+  /* Ports of variadic inputs come from the wires, so they are put in order before any index is taken. */
+  for (guint pass = 0; pass < 2; pass++)
+    {
+      g_array_set_size (links, 0);
+      g_hash_table_remove_all (build->wide);
+      for (guint i = 0; i < n; i++)
+        {
+          const LoomElement *e = loom_element_child (scope, i);
+          StudioLink link = { 0 };
+
+          if (loom_element_tag (e) != LOOM_TAG_WIRE)
+            continue;
+          if (!resolve_end (build, loom_element_get (e, "from"), TRUE, &link.from, &link.output)
+              || !resolve_end (build, loom_element_get (e, "to"), FALSE, &link.to, &link.input))
+            continue;
+          link.serial = loom_element_serial (e);
+          g_array_append_val (links, link);
+        }
+      if (pass == 0)
+        for (guint k = 0; k < scene->n_items; k++)
+          if (is_variadic (&scene->item[k]))
+            {
+              GArray *ports = g_ptr_array_index (build->inputs, k);
+              g_autofree char *free_name = NULL;
+              int next = 0;
+
+              g_array_sort (ports, compare_variadic);
+              for (guint p = 0; p < ports->len; p++)
+                next = MAX (next, atoi (g_array_index (ports, StudioPort, p).name) + 1);
+              free_name = g_strdup_printf ("%d", next);
+              port_add (ports, free_name, scene->item[k].op->inputs[0].doc, FALSE, TRUE);
+            }
+    }
+  scene->n_links = links->len;
+  scene->link = (StudioLink *)(gpointer)g_array_free (links, FALSE);
+}
+
+/* The card that stands for a node of the net: the node itself, or the module instance that it is in; NULL when the path
+ * leads elsewhere. */
+static StudioItem *
+item_of_path (const Build *build, const char *scope_path, const char *path)
+{
+  gsize skip = scope_path[0] != '\0' ? strlen (scope_path) + 1 : 0;
+  g_autofree char *id = NULL;
+  gpointer found;
+
+  if (skip > 0 && (strncmp (path, scope_path, skip - 1) != 0 || path[skip - 1] != '.'))
+    return NULL;
+  id = g_strndup (path + skip, strcspn (path + skip, "."));
+  found = g_hash_table_lookup (build->by_id, id);
+  return found != NULL ? &build->scene->item[GPOINTER_TO_UINT (found) - 1] : NULL;
+}
+
+static void
+add_faults (const Build *build, const char *scope_path, const LoomFaults *faults, StudioSceneFix fix, gpointer data)
+{
+  for (guint f = 0; f < loom_faults_length (faults); f++)
+    {
+      const LoomFault *fault = loom_faults_get (faults, f);
+      StudioItem *item = fault->node != NULL ? item_of_path (build, scope_path, fault->node) : NULL;
+
+      if (item == NULL)
+        continue;
+      if (item->fault == NULL || (item->fault_is_warning && !fault->is_warning))
+        {
+          g_free (item->fault);
+          g_free (item->fault_port);
+          g_free (item->fix);
+          item->fault = g_strdup (fault->message);
+          item->fault_port = g_strdup (fault->port);
+          item->fault_is_warning = fault->is_warning;
+          item->fix = fix != NULL ? fix (fault, item->serial, data) : NULL;
+        }
+      else if (item->fix == NULL && fix != NULL && !fault->is_warning)
+        item->fix = fix (fault, item->serial, data);
+    }
+}
+
+/* Positions for cards that the file gives none: as a fresh layout would, without writing it. */
+static void
+add_places (StudioScene *scene, const LoomElement *scope)
+{
+  g_autofree gboolean *missing = g_new0 (gboolean, scene->n_items);
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioItem *item = &scene->item[i];
+      const LoomElement *place = loom_scope_find_place (scope, item->id);
+      const char *x = place != NULL ? loom_element_get (place, "x") : NULL;
+      const char *y = place != NULL ? loom_element_get (place, "y") : NULL;
+
+      if (x != NULL && y != NULL)
+        {
+          item->x = g_ascii_strtod (x, NULL);
+          item->y = g_ascii_strtod (y, NULL);
+          if (isfinite (item->x) && isfinite (item->y) && fabs (item->x) < 1e7 && fabs (item->y) < 1e7)
+            continue;
+        }
+      missing[i] = TRUE;
+      any = TRUE;
+    }
+  if (any)
+    {
+      g_autofree double *xs = g_new (double, scene->n_items), *ys = g_new (double, scene->n_items);
+
+      studio_geometry_layout (scene, xs, ys);
+      for (guint i = 0; i < scene->n_items; i++)
+        if (missing[i])
+          {
+            scene->item[i].x = xs[i];
+            scene->item[i].y = ys[i];
+          }
+    }
+}
+
+/* What each card does of the whole net's work: nodes inside a module, and all copies of a repeat, count for its card.
+ */
+static void
+add_costs (const Build *build, const char *scope_path, const LoomNet *net)
+{
+  StudioScene *scene = build->scene;
+  double total = 0;
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+      StudioItem *item = item_of_path (build, scope_path, node->path);
+
+      total += node->cost.flops;
+      if (item != NULL)
+        item->cost += node->cost.flops;
+    }
+  for (guint i = 0; total > 0 && i < scene->n_items; i++)
+    scene->item[i].cost /= total;
+}
+
+static double
+number (const LoomElement *e, const char *name, double least)
+{
+  const char *text = loom_element_get (e, name);
+  double value = text != NULL ? g_ascii_strtod (text, NULL) : 0;
+
+  return isfinite (value) && fabs (value) < 1e7 ? MAX (value, least) : least;
+}
+
+static void
+add_remarks (StudioScene *scene, const LoomElement *scope)
+{
+  const LoomElement *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
+  guint n = layout != NULL ? loom_element_n_children (layout) : 0;
+
+  for (guint i = 0; i < n; i++)
+    {
+      LoomTag tag = loom_element_tag (loom_element_child (layout, i));
+
+      scene->n_remarks += tag == LOOM_TAG_FRAME || tag == LOOM_TAG_NOTE;
+    }
+  scene->remark = g_new0 (StudioRemark, scene->n_remarks);
+  for (guint pass = 0, k = 0; pass < 2; pass++)
+    for (guint i = 0; i < n; i++)
+      {
+        const LoomElement *e = loom_element_child (layout, i);
+        const char *text;
+        StudioRemark *remark;
+
+        if (loom_element_tag (e) != (pass == 0 ? LOOM_TAG_FRAME : LOOM_TAG_NOTE))
+          continue;
+        remark = &scene->remark[k++];
+        remark->serial = loom_element_serial (e);
+        remark->is_note = pass == 1;
+        text = loom_element_get (e, remark->is_note ? "text" : "title");
+        remark->text = g_strdup (text != NULL ? text : "");
+        remark->color = g_strdup (loom_element_get (e, "color"));
+        remark->x = number (e, "x", -1e7);
+        remark->y = number (e, "y", -1e7);
+        if (remark->is_note)
+          studio_geometry_note_size (remark->text, &remark->width, &remark->height);
+        else
+          {
+            remark->width = number (e, "width", 48);
+            remark->height = number (e, "height", 48);
+          }
+      }
+}
+
+StudioScene *
+studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomNet *net,
+                  const LoomFaults *faults, StudioSceneFix fix, gpointer data)
+{
+  StudioScene *scene = g_new0 (StudioScene, 1);
+  Build build = { .scene = scene,
+                  .inputs = g_ptr_array_new (),
+                  .outputs = g_ptr_array_new (),
+                  .by_id = g_hash_table_new (g_str_hash, g_str_equal),
+                  .wide = g_hash_table_new_full (NULL, NULL, NULL, free_table) };
+  guint n = loom_element_n_children (scope), k = 0;
+
+  for (guint i = 0; i < n; i++)
+    if (loom_element_tag (loom_element_child (scope, i)) == LOOM_TAG_NODE)
+      scene->n_items++;
+  scene->item = g_new0 (StudioItem, scene->n_items);
+  scene->by_serial = g_hash_table_new (g_int64_hash, g_int64_equal);
+  for (guint i = 0; i < n; i++)
+    {
+      const LoomElement *e = loom_element_child (scope, i);
+
+      if (loom_element_tag (e) != LOOM_TAG_NODE)
+        continue;
+      add_item (&build, graph, scope, scope_path, e, net, &scene->item[k]);
+      g_hash_table_insert (scene->by_serial, &scene->item[k].serial, GUINT_TO_POINTER (k + 1));
+      g_hash_table_insert (build.by_id, scene->item[k].id, GUINT_TO_POINTER (k + 1));
+      k++;
+    }
+
+  add_links (&build, scope);
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioItem *item = &scene->item[i];
+      GArray *in = g_ptr_array_index (build.inputs, i), *out = g_ptr_array_index (build.outputs, i);
+
+      item->n_inputs = in->len;
+      for (const LoomPortSpec *p = item->op != NULL ? item->op->inputs : NULL; p != NULL && p->name != NULL; p++)
+        if ((p->flags & LOOM_PORT_WEIGHT) && port_find (in, p->name) == STUDIO_NO_ITEM)
+          {
+            port_add (in, p->name, p->doc, FALSE, FALSE);
+            g_array_index (in, StudioPort, in->len - 1).weight = TRUE;
+          }
+      item->n_offered = in->len;
+      item->n_outputs = out->len;
+      item->input = (StudioPort *)(gpointer)g_array_free (in, FALSE);
+      item->output = (StudioPort *)(gpointer)g_array_free (out, FALSE);
+      studio_scene_card_size (item->n_inputs, item->n_outputs, &item->width, &item->height);
+    }
+  for (guint i = scene->n_links; i-- > 0;)
+    {
+      StudioLink *link = &scene->link[i];
+      StudioPort *out = &scene->item[link->from].output[link->output];
+      StudioPort *in = &scene->item[link->to].input[link->input];
+
+      out->n_links++;
+      in->n_links++;
+      link->next_out = out->link;
+      link->next_in = in->link;
+      out->link = in->link = i;
+      link->typed = out->typed;
+      link->type = out->type;
+      in->typed = out->typed;
+      in->type = out->type;
+      if (link->typed)
+        link->label = loom_shape_to_string (&link->type.shape);
+    }
+  if (faults != NULL)
+    add_faults (&build, scope_path, faults, fix, data);
+  for (guint i = 0; i < scene->n_links; i++)
+    {
+      StudioLink *link = &scene->link[i];
+      const StudioItem *to = &scene->item[link->to];
+
+      link->fault = to->fault != NULL && !to->fault_is_warning && to->fault_port != NULL
+                    && strcmp (to->fault_port, to->input[link->input].name) == 0;
+    }
+  add_places (scene, scope);
+  add_remarks (scene, scope);
+  if (net != NULL)
+    add_costs (&build, scope_path, net);
+
+  g_ptr_array_unref (build.inputs);
+  g_ptr_array_unref (build.outputs);
+  g_hash_table_unref (build.by_id);
+  g_hash_table_unref (build.wide);
+  return scene;
+}
+
+void
+studio_scene_free (StudioScene *scene)
+{
+  if (scene == NULL)
+    return;
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioItem *item = &scene->item[i];
+
+      g_free (item->id);
+      g_free (item->path);
+      g_free (item->kind);
+      g_free (item->summary);
+      g_free (item->title);
+      g_free (item->badge);
+      g_free (item->repeat);
+      g_free (item->input);
+      g_free (item->output);
+      g_free (item->fault);
+      g_free (item->fault_port);
+      g_free (item->fix);
+    }
+  for (guint i = 0; i < scene->n_links; i++)
+    g_free (scene->link[i].label);
+  for (guint i = 0; i < scene->n_remarks; i++)
+    {
+      g_free (scene->remark[i].text);
+      g_free (scene->remark[i].color);
+    }
+  g_free (scene->remark);
+  g_free (scene->item);
+  g_free (scene->link);
+  g_hash_table_unref (scene->by_serial);
+  g_free (scene);
+}
+
+guint
+studio_scene_find (const StudioScene *scene, guint64 serial)
+{
+  gpointer found = g_hash_table_lookup (scene->by_serial, &serial);
+  return found != NULL ? GPOINTER_TO_UINT (found) - 1 : STUDIO_NO_ITEM;
+}
+
+guint
+studio_scene_find_link (const StudioScene *scene, guint64 serial)
+{
+  for (guint i = 0; i < scene->n_links; i++)
+    if (scene->link[i].serial == serial)
+      return i;
+  return STUDIO_NO_ITEM;
+}
+
+guint
+studio_scene_find_remark (const StudioScene *scene, guint64 serial)
+{
+  for (guint i = 0; i < scene->n_remarks; i++)
+    if (scene->remark[i].serial == serial)
+      return i;
+  return STUDIO_NO_ITEM;
+}
+
+guint
+studio_scene_find_id (const StudioScene *scene, const char *id)
+{
+  for (guint i = 0; i < scene->n_items; i++)
+    if (strcmp (scene->item[i].id, id) == 0)
+      return i;
+  return STUDIO_NO_ITEM;
+}
+
+guint
+studio_item_find_port (const StudioItem *item, gboolean is_output, const char *name)
+{
+  guint n = is_output ? item->n_outputs : item->n_offered;
+  const StudioPort *port = is_output ? item->output : item->input;
+
+  if (name == NULL)
+    return n > 0 ? 0 : STUDIO_NO_ITEM;
+  for (guint i = 0; i < n; i++)
+    if (strcmp (port[i].name, name) == 0)
+      return i;
+  return STUDIO_NO_ITEM;
+}
+
+void
+studio_scene_reach (const StudioScene *scene, guint item, gboolean against, gboolean *seen)
+{
+  g_autoptr (GArray) stack = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_autofree guint *first = g_new0 (guint, scene->n_items + 2), *link = g_new (guint, scene->n_links + 1);
+
+  /* Wires by the end that is walked from. */
+  for (guint i = 0; i < scene->n_links; i++)
+    first[(against ? scene->link[i].to : scene->link[i].from) + 2]++;
+  for (guint i = 0; i < scene->n_items; i++)
+    first[i + 2] += first[i + 1];
+  for (guint i = 0; i < scene->n_links; i++)
+    link[first[(against ? scene->link[i].to : scene->link[i].from) + 1]++] = i;
+
+  g_array_append_val (stack, item);
+  seen[item] = TRUE;
+  while (stack->len > 0)
+    {
+      guint at = g_array_index (stack, guint, stack->len - 1);
+
+      g_array_set_size (stack, stack->len - 1);
+      for (guint k = first[at]; k < first[at + 1]; k++)
+        {
+          guint there = against ? scene->link[link[k]].from : scene->link[link[k]].to;
+
+          if (!seen[there])
+            {
+              seen[there] = TRUE;
+              g_array_append_val (stack, there);
+            }
+        }
+    }
+}
+
+gboolean
+studio_scene_can_link (const StudioScene *scene, guint from, guint output, guint to, guint input)
+{
+  g_autofree gboolean *seen = NULL;
+
+  if (from >= scene->n_items || to >= scene->n_items || from == to || output >= scene->item[from].n_outputs
+      || input >= scene->item[to].n_offered)
+    return FALSE;
+  /* A wire that leads back to where it comes from would close a circle. */
+  seen = g_new0 (gboolean, scene->n_items);
+  studio_scene_reach (scene, to, FALSE, seen);
+  return !seen[from];
+}
+
+void
+studio_scene_card_size (guint n_inputs, guint n_outputs, double *width, double *height)
+{
+  *width = STUDIO_CARD_WIDTH;
+  *height = MAX (STUDIO_CARD_HEIGHT, 8 + STUDIO_PORT_STEP * (double)MAX (n_inputs, n_outputs));
+}
+
+const char *
+studio_item_title (const StudioItem *item)
+{
+  return item->op != NULL ? item->op->title : item->kind;
+}

@@ -1,0 +1,199 @@
+/* The two lists in <train>: groups of weights with rates of their own, and metrics. Each entry is a small card; the
+ * optimiser's and the metrics' tables say what stands in it. */
+#include "ui/training/studio-training-private.h"
+
+#include <string.h>
+
+static void
+remove_cb (GtkButton *button, StudioTrainingSettings *self)
+{
+  guint64 *serial = g_object_get_data (G_OBJECT (button), "serial");
+  studio_training_remove (self->document, *serial);
+}
+
+/* A card with the grid of an entry, and the button that takes it away. */
+static GtkWidget *
+add_card (StudioTrainingSettings *self, guint64 serial, const char *title, const char *what)
+{
+  GtkWidget *card = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  GtkWidget *label = gtk_label_new (title), *button = gtk_button_new_from_icon_name ("user-trash-symbolic");
+  GtkWidget *grid = gtk_grid_new ();
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
+  gtk_widget_set_hexpand (label, TRUE);
+  gtk_widget_add_css_class (label, "dim-label");
+  gtk_widget_add_css_class (button, "flat");
+  gtk_widget_set_tooltip_text (button, what);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, what, -1);
+  g_object_set_data_full (G_OBJECT (button), "serial", g_memdup2 (&serial, sizeof serial), g_free);
+  g_signal_connect (button, "clicked", G_CALLBACK (remove_cb), self);
+  gtk_widget_add_css_class (card, "training-card");
+  gtk_box_append (GTK_BOX (head), label);
+  gtk_box_append (GTK_BOX (head), button);
+  gtk_grid_set_row_spacing (GTK_GRID (grid), 6);
+  gtk_grid_set_column_spacing (GTK_GRID (grid), 6);
+  gtk_box_append (GTK_BOX (card), head);
+  gtk_box_append (GTK_BOX (card), grid);
+  gtk_box_append (GTK_BOX (self->box), card);
+  return grid;
+}
+
+static void
+add_button (StudioTrainingSettings *self, const char *title, GCallback clicked)
+{
+  GtkWidget *button = gtk_button_new_with_label (title);
+  gtk_widget_set_halign (button, GTK_ALIGN_START);
+  g_signal_connect_swapped (button, "clicked", clicked, self);
+  gtk_box_append (GTK_BOX (self->box), button);
+}
+
+static void
+add_group_cb (StudioTrainingSettings *self)
+{
+  studio_training_add_group (self->document);
+}
+
+static void
+add_metric_cb (StudioTrainingSettings *self)
+{
+  studio_training_add_metric (self->document);
+}
+
+/* A number of the optimiser's that a group may have for itself. */
+static void
+add_own (StudioTrainingSettings *self, GtkWidget *grid, guint64 serial, const LoomOptimizer *optimizer,
+         const char *name)
+{
+  int k = loom_optimizer_find (optimizer, name);
+  if (k < 0 || optimizer->emit == NULL)
+    return;
+  const LoomHyper *h = &optimizer->hyper[k];
+  LoomParamSpec spec = {
+    .name = h->name, .type = LOOM_PARAM_FLOAT, .def = "", .minimum = h->minimum, .maximum = h->maximum, .doc = h->doc
+  };
+  training_add_row (self, grid, (TrainingPlace){ LOOM_TAG_GROUP, serial }, &spec, "as above", NULL);
+}
+
+void
+training_add_groups (StudioTrainingSettings *self, const LoomOptimizer *optimizer)
+{
+  static const LoomParamSpec match
+      = { .name = "match",
+          .type = LOOM_PARAM_STRING,
+          .doc = "Paths of weights: * is any characters without a point, ** any at all, ? one. The first group that "
+                 "fits has a weight." };
+  static const LoomParamSpec frozen = { .name = "frozen",
+                                        .type = LOOM_PARAM_BOOL,
+                                        .def = "false",
+                                        .doc = "These weights stay as they are; no gradient is computed for them." };
+  LoomElement *train = studio_training_element (self->document);
+  guint n = 0;
+  training_add_group (self, "Groups of weights");
+  for (guint i = 0; train != NULL && i < loom_element_n_children (train); i++)
+    {
+      LoomElement *e = loom_element_child (train, i);
+      if (loom_element_tag (e) != LOOM_TAG_GROUP)
+        continue;
+      guint64 serial = loom_element_serial (e);
+      TrainingPlace place = { LOOM_TAG_GROUP, serial };
+      g_autofree char *title = g_strdup_printf ("Group %u", ++n);
+      GtkWidget *grid = add_card (self, serial, title, "Remove this group");
+      training_add_row (self, grid, place, &match, "block.**", studio_training_weight_paths);
+      if (optimizer != NULL)
+        {
+          add_own (self, grid, serial, optimizer, "lr");
+          add_own (self, grid, serial, optimizer, "weight_decay");
+        }
+      training_add_row (self, grid, place, &frozen, NULL, NULL);
+    }
+  add_button (self, "Add group", G_CALLBACK (add_group_cb));
+}
+
+/* ---- metrics ----------------------------------------------------------------------------------- */
+
+static const char *const *
+metric_names (void)
+{
+  static const char **names = NULL;
+  if (names == NULL)
+    {
+      GPtrArray *list = g_ptr_array_new ();
+      for (const LoomMetric *const *m = loom_metrics (); *m != NULL; m++)
+        g_ptr_array_add (list, (gpointer)(*m)->name);
+      g_ptr_array_add (list, NULL);
+      names = (const char **)g_ptr_array_free (list, FALSE);
+    }
+  return names;
+}
+
+static char **
+suggest_input (StudioDocument *document)
+{
+  return studio_training_ports (document, STUDIO_PORTS_INPUT);
+}
+
+static char **
+suggest_target (StudioDocument *document)
+{
+  return studio_training_ports (document, STUDIO_PORTS_TARGET);
+}
+
+/* Rows for the options that a metric takes. */
+static void
+add_options (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace place, const LoomMetric *metric)
+{
+  static const char *const averages[] = { "macro", "micro", "binary", NULL };
+  static const struct
+  {
+    LoomMetricTakes takes;
+    LoomParamSpec spec;
+  } options[] = {
+    { LOOM_METRIC_K,
+      { .name = "k",
+        .type = LOOM_PARAM_INT,
+        .def = "5",
+        .minimum = 1,
+        .maximum = 1e9,
+        .doc = "Of how many guesses." } },
+    { LOOM_METRIC_AVERAGE,
+      { .name = "average",
+        .type = LOOM_PARAM_ENUM,
+        .def = "macro",
+        .choices = averages,
+        .doc = "The mean over classes, over all samples, or class 1 of two." } },
+    { LOOM_METRIC_THRESHOLD,
+      { .name = "threshold", .type = LOOM_PARAM_FLOAT, .def = "0.5", .doc = "Above it a single score means yes." } },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (options); i++)
+    if (metric->takes & options[i].takes)
+      training_add_row (self, grid, place, &options[i].spec, options[i].spec.def, NULL);
+}
+
+void
+training_add_metrics (StudioTrainingSettings *self)
+{
+  static const LoomParamSpec input = { .name = "input", .type = LOOM_PARAM_STRING, .doc = "What the network says." };
+  static const LoomParamSpec target
+      = { .name = "target", .type = LOOM_PARAM_STRING, .doc = "What it should have said." };
+  LoomElement *train = studio_training_element (self->document);
+  training_add_group (self, "Metrics");
+  for (guint i = 0; train != NULL && i < loom_element_n_children (train); i++)
+    {
+      LoomElement *e = loom_element_child (train, i);
+      if (loom_element_tag (e) != LOOM_TAG_METRIC)
+        continue;
+      const char *type = loom_element_get (e, "type");
+      const LoomMetric *metric = type != NULL ? loom_metric (type) : NULL;
+      TrainingPlace place = { LOOM_TAG_METRIC, loom_element_serial (e) };
+      LoomParamSpec kind = {
+        .name = "type", .type = LOOM_PARAM_ENUM, .choices = metric_names (), .doc = metric != NULL ? metric->doc : NULL
+      };
+      GtkWidget *grid = add_card (self, place.serial, metric != NULL ? metric->name : type, "Remove this metric");
+      training_add_row (self, grid, place, &kind, NULL, NULL);
+      training_add_row (self, grid, place, &input, "node", suggest_input);
+      training_add_row (self, grid, place, &target, "data.y", suggest_target);
+      if (metric != NULL)
+        add_options (self, grid, place, metric);
+    }
+  add_button (self, "Add metric", G_CALLBACK (add_metric_cb));
+}

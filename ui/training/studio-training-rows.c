@@ -1,0 +1,378 @@
+/* A row of the training settings shows one attribute. Nothing is kept in the widgets: what one types goes to the
+ * document at Return or when the field is left, and what stands in the document is shown. */
+#include "ui/training/studio-training-private.h"
+
+#include <string.h>
+
+#include "ui/inspector/studio-inspector-params.h"
+
+#define FIELD_WIDTH 116
+
+typedef struct
+{
+  StudioTrainingSettings *settings;
+  TrainingPlace place;
+  LoomParamSpec spec;
+  GtkWidget *widget; /* GtkEntry, GtkSwitch or GtkDropDown */
+  TrainingSuggest suggest;
+  gboolean gone; /* its widget was taken away; the focus's leaving may be told only afterwards */
+} Row;
+
+static LoomElement *
+row_element (Row *row)
+{
+  StudioDocument *document = row->settings->document;
+  LoomElement *e = studio_training_element (document);
+  if (row->place.serial != 0)
+    return loom_graph_by_serial (studio_document_get_graph (document), row->place.serial);
+  return e != NULL && row->place.tag != LOOM_TAG_TRAIN ? loom_element_find (e, row->place.tag) : e;
+}
+
+static const char *
+value_of (Row *row)
+{
+  LoomElement *e = row_element (row);
+  const char *value = e != NULL ? loom_element_get (e, row->spec.name) : NULL;
+  return value != NULL ? value : row->spec.def != NULL ? row->spec.def : "";
+}
+
+static void
+apply (Row *row, const char *value)
+{
+  StudioDocument *document = row->settings->document;
+  if (row->gone || row->settings->filling || strcmp (value, value_of (row)) == 0)
+    return;
+  if (value[0] == '\0')
+    value = NULL;
+  if (row->place.serial != 0)
+    studio_training_set_at (document, row->place.serial, row->spec.name, value);
+  else if (row->place.tag == LOOM_TAG_TRAIN && g_str_equal (row->spec.name, "optimizer"))
+    studio_training_set_optimizer (document, value);
+  else if (row->place.tag == LOOM_TAG_SCHEDULE && g_str_equal (row->spec.name, "type"))
+    studio_training_set_schedule (document, value);
+  else if (row->place.tag == LOOM_TAG_TRAIN)
+    studio_training_set (document, row->spec.name, value);
+  else
+    studio_training_set_in (document, row->place.tag, row->spec.name, value);
+}
+
+/* What is wrong stands at the field itself, as a sign that explains itself. */
+static void
+say (Row *row, const char *wrong)
+{
+  GtkEntry *entry = GTK_ENTRY (row->widget);
+  if (wrong != NULL)
+    gtk_widget_add_css_class (row->widget, "error");
+  else
+    gtk_widget_remove_css_class (row->widget, "error");
+  gtk_entry_set_icon_from_icon_name (entry, GTK_ENTRY_ICON_PRIMARY, wrong != NULL ? "dialog-warning-symbolic" : NULL);
+  if (wrong != NULL)
+    gtk_entry_set_icon_tooltip_text (entry, GTK_ENTRY_ICON_PRIMARY, wrong);
+  gtk_accessible_update_state (GTK_ACCESSIBLE (row->widget), GTK_ACCESSIBLE_STATE_INVALID,
+                               wrong != NULL ? GTK_ACCESSIBLE_INVALID_TRUE : GTK_ACCESSIBLE_INVALID_FALSE, -1);
+}
+
+static void
+entry_done (Row *row)
+{
+  if (row->gone || row->settings->filling)
+    return;
+  g_autofree char *text = g_strstrip (g_strdup (gtk_editable_get_text (GTK_EDITABLE (row->widget))));
+  g_autofree char *wrong = studio_param_check (&row->spec, text);
+  say (row, wrong);
+  if (wrong == NULL)
+    apply (row, text);
+}
+
+static void
+activate_cb (GtkEntry *entry, Row *row)
+{
+  entry_done (row);
+}
+
+static void
+leave_cb (GtkEventControllerFocus *controller, Row *row)
+{
+  entry_done (row);
+}
+
+static void
+switch_cb (GtkSwitch *widget, GParamSpec *pspec, Row *row)
+{
+  apply (row, gtk_switch_get_active (widget) ? "true" : "false");
+}
+
+static void
+drop_cb (GtkDropDown *drop, GParamSpec *pspec, Row *row)
+{
+  guint i = gtk_drop_down_get_selected (drop);
+  if (i == GTK_INVALID_LIST_POSITION || row->gone || row->settings->filling)
+    return;
+  /* Its list closes only after this, and by then the row may have been made anew. */
+  row->settings->focus_tag = row->place.tag;
+  row->settings->focus_serial = row->place.serial;
+  row->settings->focus_name = g_intern_string (row->spec.name);
+  apply (row, row->spec.choices[i]);
+}
+
+static void
+fill_row (Row *row)
+{
+  const char *value = value_of (row);
+  if (GTK_IS_SWITCH (row->widget))
+    gtk_switch_set_active (GTK_SWITCH (row->widget), g_str_equal (value, "true"));
+  else if (GTK_IS_DROP_DOWN (row->widget))
+    {
+      for (guint i = 0; row->spec.choices[i] != NULL; i++)
+        if (g_str_equal (row->spec.choices[i], value))
+          gtk_drop_down_set_selected (GTK_DROP_DOWN (row->widget), i);
+    }
+  else if (strcmp (gtk_editable_get_text (GTK_EDITABLE (row->widget)), value) != 0)
+    {
+      gtk_editable_set_text (GTK_EDITABLE (row->widget), value);
+      say (row, NULL);
+    }
+}
+
+void
+training_fill_rows (StudioTrainingSettings *self)
+{
+  for (guint i = 0; i < self->rows->len; i++)
+    fill_row (g_ptr_array_index (self->rows, i));
+}
+
+/* The list of a choice is a window of its own, below its row. */
+void
+training_keep_focus (StudioTrainingSettings *self)
+{
+  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
+  GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
+  if (focus == NULL)
+    return;
+  for (guint i = 0; i < self->rows->len; i++)
+    {
+      Row *row = g_ptr_array_index (self->rows, i);
+      if (focus != row->widget && !gtk_widget_is_ancestor (focus, row->widget))
+        continue;
+      self->focus_tag = row->place.tag;
+      self->focus_serial = row->place.serial;
+      self->focus_name = g_intern_string (row->spec.name);
+    }
+}
+
+void
+training_give_focus (StudioTrainingSettings *self)
+{
+  const char *name = g_steal_pointer (&self->focus_name);
+  for (guint i = 0; name != NULL && i < self->rows->len; i++)
+    {
+      Row *row = g_ptr_array_index (self->rows, i);
+      if (!g_str_equal (row->spec.name, name) || row->place.tag != self->focus_tag
+          || row->place.serial != self->focus_serial)
+        continue;
+      if (GTK_IS_ENTRY (row->widget))
+        gtk_entry_grab_focus_without_selecting (GTK_ENTRY (row->widget));
+      else
+        gtk_widget_grab_focus (row->widget);
+      return;
+    }
+}
+
+void
+training_mark_rows (StudioTrainingSettings *self, const LoomFaults *faults)
+{
+  for (guint i = 0; i < self->rows->len; i++)
+    {
+      Row *row = g_ptr_array_index (self->rows, i);
+      const char *wrong = NULL;
+      /* Which one of several groups or metrics a fault means is not known here, and what is being typed is judged by
+       * itself. */
+      if (!GTK_IS_ENTRY (row->widget) || row->place.serial != 0
+          || strcmp (gtk_editable_get_text (GTK_EDITABLE (row->widget)), value_of (row)) != 0)
+        continue;
+      g_autofree char *place = g_strdup_printf ("<%s>: ", loom_tag_name (row->place.tag));
+      for (guint f = 0; f < loom_faults_length (faults) && wrong == NULL; f++)
+        {
+          const LoomFault *fault = loom_faults_get (faults, f);
+          if (studio_training_is_fault (fault) && g_strcmp0 (fault->port, row->spec.name) == 0
+              && g_str_has_prefix (fault->message, place))
+            wrong = fault->message;
+        }
+      say (row, wrong);
+    }
+}
+
+void
+training_forget_rows (StudioTrainingSettings *self)
+{
+  for (guint i = 0; i < self->rows->len; i++)
+    ((Row *)g_ptr_array_index (self->rows, i))->gone = TRUE;
+  g_ptr_array_set_size (self->rows, 0);
+}
+
+/* ---- suggestions -------------------------------------------------------------------------- */
+
+static void
+suggestion_cb (GSimpleAction *action, GVariant *value, Row *row)
+{
+  if (row->gone)
+    return;
+  gtk_editable_set_text (GTK_EDITABLE (row->widget), g_variant_get_string (value, NULL));
+  entry_done (row);
+}
+
+static void
+popup_cb (GtkMenuButton *button, gpointer data)
+{
+  Row *row = data;
+  g_autoptr (GMenu) menu = g_menu_new ();
+  g_auto (GStrv) names = row->gone ? NULL : row->suggest (row->settings->document);
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      g_autoptr (GMenuItem) item = g_menu_item_new (names[i], NULL);
+      g_menu_item_set_action_and_target (item, "suggestion.set", "s", names[i]);
+      g_menu_append_item (menu, item);
+    }
+  gtk_menu_button_set_menu_model (button, G_MENU_MODEL (menu));
+}
+
+static GtkWidget *
+new_suggestions (Row *row, const char *title)
+{
+  GtkWidget *button = gtk_menu_button_new ();
+  g_autoptr (GSimpleActionGroup) group = g_simple_action_group_new ();
+  g_autoptr (GSimpleAction) action = g_simple_action_new ("set", G_VARIANT_TYPE_STRING);
+  g_autofree char *label = g_strdup_printf ("Choices of %s", title);
+  g_signal_connect (action, "activate", G_CALLBACK (suggestion_cb), row);
+  g_action_map_add_action (G_ACTION_MAP (group), G_ACTION (action));
+  gtk_widget_insert_action_group (button, "suggestion", G_ACTION_GROUP (group));
+  gtk_menu_button_set_create_popup_func (GTK_MENU_BUTTON (button), popup_cb, row, NULL);
+  gtk_widget_add_css_class (button, "flat");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+  return button;
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+GtkWidget *
+training_add_group (StudioTrainingSettings *self, const char *title)
+{
+  GtkWidget *label = gtk_label_new (title), *grid = gtk_grid_new ();
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_widget_add_css_class (label, "heading");
+  if (gtk_widget_get_first_child (self->box) != NULL)
+    gtk_widget_set_margin_top (label, 12);
+  gtk_box_append (GTK_BOX (self->box), label);
+  gtk_grid_set_row_spacing (GTK_GRID (grid), 6);
+  gtk_grid_set_column_spacing (GTK_GRID (grid), 6);
+  gtk_box_append (GTK_BOX (self->box), grid);
+  return grid;
+}
+
+static GtkWidget *
+new_entry (Row *row, const char *placeholder)
+{
+  GtkWidget *entry = gtk_entry_new ();
+  GtkEventController *focus = gtk_event_controller_focus_new ();
+  gtk_editable_set_width_chars (GTK_EDITABLE (entry), 9);
+  gtk_editable_set_max_width_chars (GTK_EDITABLE (entry), 9);
+  gtk_editable_set_alignment (GTK_EDITABLE (entry), 1);
+  gtk_editable_set_enable_undo (GTK_EDITABLE (entry), FALSE);
+  gtk_entry_set_placeholder_text (GTK_ENTRY (entry), placeholder);
+  gtk_widget_set_size_request (entry, FIELD_WIDTH, -1);
+  g_signal_connect (entry, "activate", G_CALLBACK (activate_cb), row);
+  g_signal_connect (focus, "leave", G_CALLBACK (leave_cb), row);
+  gtk_widget_add_controller (entry, focus);
+  return entry;
+}
+
+static int
+next_line (GtkWidget *grid)
+{
+  int line = 0;
+  while (gtk_grid_get_child_at (GTK_GRID (grid), 0, line) != NULL)
+    line++;
+  return line;
+}
+
+static void
+row_free (gpointer data)
+{
+  g_free (data);
+}
+
+/* What has a better name than its attribute. */
+static const struct
+{
+  const char *name, *title;
+} titles[] = {
+  { "lr", "Learning rate" },
+  { "optimizer", "Method" },
+  { "type", "Course" },
+  { "norm", "Clip norm" },
+  { "value", "Clip values" },
+  { "ema", "Average of weights" },
+  { "accumulate", "Batches a step" },
+  { "drop_last", "Drop short batch" },
+  { "weights", "Begin from" },
+  { "match", "Of these weights" },
+  { "lr_batch_size", "Rate is for batch" },
+  { "patience", "Patience" },
+  { "min_delta", "Least gain" },
+  { "monitor", "Watched" },
+};
+
+static char *
+title_of (const Row *row)
+{
+  for (guint i = 0; row->place.serial == 0 && i < G_N_ELEMENTS (titles); i++)
+    if (g_str_equal (titles[i].name, row->spec.name))
+      return g_strdup (titles[i].title);
+  if (g_str_equal (row->spec.name, "lr"))
+    return g_strdup ("Learning rate");
+  return studio_param_title (row->spec.name);
+}
+
+void
+training_add_row (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace place, const LoomParamSpec *spec,
+                  const char *placeholder, TrainingSuggest suggest)
+{
+  Row *row = g_new0 (Row, 1);
+  int line = next_line (grid);
+  row->settings = self;
+  row->place = place;
+  row->spec = *spec;
+  row->suggest = suggest;
+  g_autofree char *title = title_of (row);
+  if (spec->type == LOOM_PARAM_BOOL)
+    row->widget = gtk_switch_new ();
+  else if (spec->choices != NULL)
+    row->widget = gtk_drop_down_new_from_strings (spec->choices);
+  else
+    row->widget = new_entry (row, placeholder);
+  fill_row (row);
+  if (GTK_IS_SWITCH (row->widget))
+    g_signal_connect (row->widget, "notify::active", G_CALLBACK (switch_cb), row);
+  else if (GTK_IS_DROP_DOWN (row->widget))
+    g_signal_connect (row->widget, "notify::selected", G_CALLBACK (drop_cb), row);
+
+  GtkWidget *label = gtk_label_new (title);
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
+  gtk_widget_set_hexpand (label, TRUE);
+  gtk_label_set_mnemonic_widget (GTK_LABEL (label), row->widget);
+  gtk_widget_set_tooltip_text (label, spec->doc);
+  /* Over an open list it would only be in the way. */
+  if (!GTK_IS_DROP_DOWN (row->widget))
+    gtk_widget_set_tooltip_text (row->widget, spec->doc);
+  gtk_widget_set_halign (row->widget, GTK_ALIGN_END);
+  gtk_widget_set_valign (row->widget, GTK_ALIGN_CENTER);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (row->widget), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
+  gtk_grid_attach (GTK_GRID (grid), label, 0, line, 1, 1);
+  gtk_grid_attach (GTK_GRID (grid), row->widget, 1, line, suggest != NULL ? 1 : 2, 1);
+  if (suggest != NULL)
+    gtk_grid_attach (GTK_GRID (grid), new_suggestions (row, title), 2, line, 1, 1);
+  /* The row lives as long as its widget, whose signals may still come after it left the window. */
+  g_object_set_data_full (G_OBJECT (row->widget), "row", row, row_free);
+  g_ptr_array_add (self->rows, row);
+}

@@ -1,0 +1,570 @@
+/* Training settings: what the right pane shows while nothing is selected.
+ *
+ * Rows come from the tables of optimisers, schedules and metrics in the engine, so a new one of these needs no line
+ * here. Every change is a transaction of the document; nothing is kept in the widgets. */
+#include "ui/training/studio-training-private.h"
+
+#include <adwaita.h>
+#include <math.h>
+#include <string.h>
+
+G_DEFINE_TYPE (StudioTrainingSettings, studio_training_settings, GTK_TYPE_WIDGET)
+
+static const TrainingPlace in_train = { LOOM_TAG_TRAIN, 0 };
+static const TrainingPlace in_schedule = { LOOM_TAG_SCHEDULE, 0 };
+static const TrainingPlace in_clip = { LOOM_TAG_CLIP, 0 };
+
+static const char *
+train_value (StudioTrainingSettings *self, const char *attribute, const char *def)
+{
+  LoomElement *train = studio_training_element (self->document);
+  const char *value = train != NULL ? loom_element_get (train, attribute) : NULL;
+  return value != NULL ? value : def;
+}
+
+static const char *
+schedule_type (StudioTrainingSettings *self)
+{
+  LoomElement *train = studio_training_element (self->document);
+  LoomElement *schedule = train != NULL ? loom_element_find (train, LOOM_TAG_SCHEDULE) : NULL;
+  const char *type = schedule != NULL ? loom_element_get (schedule, "type") : NULL;
+  return type != NULL ? type : "constant";
+}
+
+/* Text of a number that lives as long as the program: rows keep it as their default. */
+static const char *
+number_text (double value)
+{
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+  return g_intern_string (g_ascii_formatd (number, sizeof number, "%.10g", value));
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static char **
+suggest_loss (StudioDocument *document)
+{
+  return studio_training_ports (document, STUDIO_PORTS_LOSS);
+}
+
+static void
+add_run (StudioTrainingSettings *self)
+{
+  static const LoomParamSpec specs[] = {
+    { .name = "epochs",
+      .type = LOOM_PARAM_INT,
+      .def = "1",
+      .minimum = 1,
+      .maximum = 1e9,
+      .doc = "How often every sample is seen" },
+    { .name = "batch_size",
+      .type = LOOM_PARAM_INT,
+      .def = "32",
+      .minimum = 1,
+      .maximum = 1e9,
+      .doc = "Samples in one step" },
+    { .name = "seed",
+      .type = LOOM_PARAM_INT,
+      .def = "0",
+      .minimum = 0,
+      .maximum = 9e18,
+      .doc = "Same seed, same numbers" },
+  };
+  static const LoomParamSpec loss
+      = { .name = "loss", .type = LOOM_PARAM_STRING, .def = "", .doc = "The number that is to become small" };
+  GtkWidget *grid = training_add_group (self, "Training");
+  training_add_row (self, grid, in_train, &loss, "none yet", suggest_loss);
+  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
+    training_add_row (self, grid, in_train, &specs[i], NULL, NULL);
+}
+
+static void
+more_cb (GtkExpander *expander, GParamSpec *pspec, StudioTrainingSettings *self)
+{
+  self->more_open = gtk_expander_get_expanded (expander);
+}
+
+/* What is seldom set, folded; open where something of it is. */
+static void
+add_more (StudioTrainingSettings *self)
+{
+  static const char *const precisions[] = { "f32", "bf16", "f16", "f64", NULL };
+  static const char *const drop_last[] = { "auto", "true", "false", NULL };
+  static const struct
+  {
+    LoomParamSpec spec;
+    const char *placeholder;
+  } more[] = {
+    { { .name = "precision",
+        .type = LOOM_PARAM_ENUM,
+        .def = "f32",
+        .choices = precisions,
+        .doc = "What products are computed in; weights stay f32. bf16 is half the memory, f64 needs the device ref." },
+      NULL },
+    { { .name = "accumulate",
+        .type = LOOM_PARAM_INT,
+        .def = "1",
+        .minimum = 1,
+        .maximum = 1e9,
+        .doc = "Gradients of so many batches are added up before a step is taken" },
+      NULL },
+    { { .name = "drop_last",
+        .type = LOOM_PARAM_ENUM,
+        .def = "auto",
+        .choices = drop_last,
+        .doc = "Whether an epoch’s last batch is left out where it is short. auto leaves out a single sample that a "
+               "batch norm would learn nothing from." },
+      NULL },
+    { { .name = "ema",
+        .type = LOOM_PARAM_FLOAT,
+        .def = "",
+        .minimum = 0,
+        .maximum = 1,
+        .doc = "Decay of a moving average of the weights, such as 0.999; it is what is validated" },
+      "off" },
+    { { .name = "lr_batch_size",
+        .type = LOOM_PARAM_INT,
+        .def = "",
+        .minimum = 1,
+        .maximum = 1e9,
+        .doc = "The learning rate is meant for this batch size and grows with a larger one" },
+      "any" },
+    { { .name = "weights",
+        .type = LOOM_PARAM_STRING,
+        .def = "",
+        .doc = "A safetensors file to begin from, relative to the graph" },
+      "random" },
+    { { .name = "match",
+        .type = LOOM_PARAM_STRING,
+        .def = "",
+        .doc = "Which weights are taken from it: patterns with commas, such as block*,fc1" },
+      "all" },
+  };
+  GtkWidget *expander = gtk_expander_new ("More"), *grid = gtk_grid_new ();
+  gboolean open = self->more_open;
+  gtk_grid_set_row_spacing (GTK_GRID (grid), 6);
+  gtk_grid_set_column_spacing (GTK_GRID (grid), 6);
+  gtk_widget_set_margin_top (grid, 6);
+  for (guint i = 0; i < G_N_ELEMENTS (more); i++)
+    {
+      training_add_row (self, grid, in_train, &more[i].spec, more[i].placeholder, NULL);
+      open = open || train_value (self, more[i].spec.name, NULL) != NULL;
+    }
+  gtk_expander_set_child (GTK_EXPANDER (expander), grid);
+  gtk_expander_set_expanded (GTK_EXPANDER (expander), open);
+  g_signal_connect (expander, "notify::expanded", G_CALLBACK (more_cb), self);
+  gtk_box_append (GTK_BOX (self->box), expander);
+}
+
+/* ---- the optimiser ------------------------------------------------------------------------------ */
+
+static const char *const *
+optimizer_names (void)
+{
+  static const char **names = NULL;
+  if (names == NULL)
+    {
+      GPtrArray *list = g_ptr_array_new ();
+      for (const LoomOptimizer *const *o = loom_optimizers (); *o != NULL; o++)
+        g_ptr_array_add (list, (gpointer)(*o)->name);
+      g_ptr_array_add (list, NULL);
+      names = (const char **)g_ptr_array_free (list, FALSE);
+    }
+  return names;
+}
+
+static const LoomHyper *
+hyper_of (const LoomOptimizer *optimizer, const char *name)
+{
+  int k = loom_optimizer_find (optimizer, name);
+  return k >= 0 ? &optimizer->hyper[k] : NULL;
+}
+
+static LoomParamSpec
+hyper_spec (const LoomOptimizer *optimizer, const LoomHyper *h)
+{
+  LoomParamSpec spec = { .name = h->name, .minimum = h->minimum, .maximum = h->maximum, .doc = h->doc };
+  if (h->is_bool)
+    {
+      spec.type = LOOM_PARAM_BOOL;
+      spec.def = h->value != 0 ? "true" : "false";
+    }
+  else if (h->words != NULL)
+    {
+      spec.type = LOOM_PARAM_ENUM;
+      spec.choices = h->words;
+      spec.def = h->words[(int)h->value];
+    }
+  else
+    {
+      spec.type = h->is_whole ? LOOM_PARAM_INT : LOOM_PARAM_FLOAT;
+      spec.def = number_text (h->value);
+    }
+  return spec;
+}
+
+/* A line below the learning rate, shown where there is something to say. */
+static void
+add_rate_note (StudioTrainingSettings *self, GtkWidget *grid)
+{
+  self->rate_note = gtk_label_new (NULL);
+  gtk_label_set_xalign (GTK_LABEL (self->rate_note), 1);
+  gtk_label_set_wrap (GTK_LABEL (self->rate_note), TRUE);
+  gtk_widget_add_css_class (self->rate_note, "dim-label");
+  gtk_widget_add_css_class (self->rate_note, "caption");
+  gtk_widget_set_visible (self->rate_note, FALSE);
+  gtk_grid_attach_next_to (GTK_GRID (grid), self->rate_note, NULL, GTK_POS_BOTTOM, 3, 1);
+}
+
+static void
+add_optimizer (StudioTrainingSettings *self, const LoomOptimizer *optimizer)
+{
+  LoomParamSpec method = { .name = "optimizer",
+                           .type = LOOM_PARAM_ENUM,
+                           .def = "sgd",
+                           .choices = optimizer_names (),
+                           .doc = optimizer != NULL ? optimizer->doc : NULL };
+  GtkWidget *grid = training_add_group (self, "Optimizer");
+  training_add_row (self, grid, in_train, &method, NULL, NULL);
+  for (const LoomHyper *h = optimizer != NULL ? optimizer->hyper : NULL; h != NULL && h->name != NULL; h++)
+    {
+      LoomParamSpec spec = hyper_spec (optimizer, h);
+      const LoomHyper *second = hyper_of (optimizer, "beta2");
+      /* In the file the two betas are one attribute, as in PyTorch. */
+      if (g_str_equal (h->name, "beta2"))
+        continue;
+      if (g_str_equal (h->name, "beta1") && second != NULL)
+        {
+          g_autofree char *both = g_strdup_printf ("%s,%s", spec.def, number_text (second->value));
+          spec = (LoomParamSpec){ .name = "betas",
+                                  .type = LOOM_PARAM_FLOATS,
+                                  .def = g_intern_string (both),
+                                  .maximum = 1,
+                                  .length = 2,
+                                  .doc = h->doc };
+        }
+      training_add_row (self, grid, in_train, &spec, spec.def, NULL);
+      if (g_str_equal (h->name, "lr"))
+        add_rate_note (self, grid);
+    }
+}
+
+/* A learning rate outlives a change of method, and what was right for one may be far too much for the other. */
+static void
+show_rate_note (StudioTrainingSettings *self)
+{
+  const LoomOptimizer *optimizer = loom_optimizer (train_value (self, "optimizer", "sgd"));
+  const LoomHyper *rate = optimizer != NULL ? hyper_of (optimizer, "lr") : NULL;
+  const char *text = train_value (self, "lr", NULL);
+  gboolean differs = rate != NULL && text != NULL && g_ascii_strtod (text, NULL) != rate->value;
+  if (self->rate_note == NULL)
+    return;
+  if (differs)
+    {
+      g_autofree char *note = g_strdup_printf ("The default of %s is %s.", optimizer->name, number_text (rate->value));
+      gtk_label_set_text (GTK_LABEL (self->rate_note), note);
+    }
+  gtk_widget_set_visible (self->rate_note, differs);
+}
+
+/* ---- the schedule ---------------------------------------------------------------------------------- */
+
+static const char *const *
+schedule_names (void)
+{
+  static const char **names = NULL;
+  if (names == NULL)
+    {
+      GPtrArray *list = g_ptr_array_new ();
+      for (const LoomScheduleClass *const *s = loom_schedules (); *s != NULL; s++)
+        g_ptr_array_add (list, (gpointer)(*s)->name);
+      g_ptr_array_add (list, NULL);
+      names = (const char **)g_ptr_array_free (list, FALSE);
+    }
+  return names;
+}
+
+static LoomParamSpec
+schedule_spec (const LoomElement *e, const LoomScheduleParam *p)
+{
+  gboolean old_name = e != NULL && p->alias != NULL && loom_element_get (e, p->alias) != NULL;
+  LoomParamSpec spec
+      = { .name = old_name ? p->alias : p->name, .minimum = p->minimum, .maximum = p->maximum, .doc = p->doc };
+  if (p->words != NULL)
+    {
+      gboolean is_switch = g_str_equal (p->words[0], "false") && g_str_equal (p->words[1], "true");
+      spec.type = is_switch ? LOOM_PARAM_BOOL : LOOM_PARAM_ENUM;
+      spec.choices = is_switch ? NULL : p->words;
+      spec.def = p->words[(int)p->value];
+      return spec;
+    }
+  spec.type = p->whole ? LOOM_PARAM_INT : LOOM_PARAM_FLOAT;
+  /* What the formula says where nothing is given is no number that could stand here. */
+  spec.def = p->required ? NULL : isnan (p->value) ? "" : number_text (p->value);
+  return spec;
+}
+
+static void
+add_schedule (StudioTrainingSettings *self)
+{
+  static const char *const intervals[] = { "step", "epoch", NULL };
+  static const LoomParamSpec warmup = { .name = "warmup_steps",
+                                        .type = LOOM_PARAM_INT,
+                                        .def = "0",
+                                        .minimum = 0,
+                                        .maximum = 1e12,
+                                        .doc = "The learning rate rises from 0 over this many steps" };
+  static const LoomParamSpec interval = {
+    .name = "interval", .type = LOOM_PARAM_ENUM, .def = "step", .choices = intervals, .doc = "What the course counts"
+  };
+  static const LoomParamSpec milestones = { .name = "milestones",
+                                            .type = LOOM_PARAM_INTS,
+                                            .minimum = 0,
+                                            .maximum = 1e12,
+                                            .doc = "Where the rate falls: whole numbers in ascending order" };
+  const LoomScheduleClass *klass = loom_schedule (schedule_type (self));
+  LoomElement *train = studio_training_element (self->document);
+  const LoomElement *e = train != NULL ? loom_element_find (train, LOOM_TAG_SCHEDULE) : NULL;
+  LoomParamSpec type = { .name = "type",
+                         .type = LOOM_PARAM_ENUM,
+                         .def = "constant",
+                         .choices = schedule_names (),
+                         .doc = klass != NULL ? klass->doc : NULL };
+  GtkWidget *grid = training_add_group (self, "Schedule");
+  training_add_row (self, grid, in_schedule, &type, NULL, NULL);
+  if (klass == NULL)
+    return;
+  if (klass->has_milestones)
+    training_add_row (self, grid, in_schedule, &milestones, "30,80", NULL);
+  /* A constant rate with a factor for its first steps is rarely meant; what is written is shown. */
+  for (const LoomScheduleParam *p = klass->param; p->name != NULL; p++)
+    if (!g_str_equal (klass->name, "constant") || (e != NULL && loom_element_get (e, p->name) != NULL))
+      {
+        LoomParamSpec spec = schedule_spec (e, p);
+        training_add_row (self, grid, in_schedule, &spec,
+                          spec.def == NULL ? "needed"
+                          : spec.def[0]    ? spec.def
+                                           : "the run’s",
+                          NULL);
+      }
+  training_add_row (self, grid, in_schedule, &warmup, NULL, NULL);
+  if (!klass->watches_loss && !g_str_equal (klass->name, "constant"))
+    training_add_row (self, grid, in_schedule, &interval, NULL, NULL);
+}
+
+/* ---- gradients, and the end -------------------------------------------------------------------------- */
+
+static void
+add_clip (StudioTrainingSettings *self)
+{
+  static const LoomParamSpec specs[] = {
+    { .name = "norm",
+      .type = LOOM_PARAM_FLOAT,
+      .def = "0",
+      .minimum = 0,
+      .maximum = 1e12,
+      .doc = "Longer gradients are shortened to this length; 0 leaves them alone" },
+    { .name = "value",
+      .type = LOOM_PARAM_FLOAT,
+      .def = "0",
+      .minimum = 0,
+      .maximum = 1e12,
+      .doc = "Each number of a gradient is kept within ± this; 0 leaves them alone" },
+  };
+  GtkWidget *grid = training_add_group (self, "Gradients");
+  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
+    training_add_row (self, grid, in_clip, &specs[i], NULL, NULL);
+}
+
+static char **
+suggest_monitor (StudioDocument *document)
+{
+  LoomElement *train = studio_training_element (document);
+  GPtrArray *names = g_ptr_array_new ();
+  g_ptr_array_add (names, g_strdup ("loss"));
+  for (guint i = 0; train != NULL && i < loom_element_n_children (train); i++)
+    {
+      const LoomElement *e = loom_element_child (train, i);
+      const char *name = loom_element_get (e, "name");
+      if (loom_element_tag (e) == LOOM_TAG_METRIC)
+        g_ptr_array_add (names, g_strdup (name != NULL ? name : loom_element_get (e, "type")));
+    }
+  g_ptr_array_add (names, NULL);
+  return (char **)g_ptr_array_free (names, FALSE);
+}
+
+static gboolean
+stops_early (StudioTrainingSettings *self)
+{
+  return train_value (self, "patience", NULL) != NULL || train_value (self, "monitor", NULL) != NULL
+         || train_value (self, "min_delta", NULL) != NULL;
+}
+
+static void
+add_stopping (StudioTrainingSettings *self)
+{
+  static const LoomParamSpec patience
+      = { .name = "patience",
+          .type = LOOM_PARAM_INT,
+          .def = "",
+          .minimum = 1,
+          .maximum = 1e9,
+          .doc = "Training ends after so many epochs without a better one, and the best weights are kept" };
+  static const LoomParamSpec least = { .name = "min_delta",
+                                       .type = LOOM_PARAM_FLOAT,
+                                       .def = "0",
+                                       .minimum = 0,
+                                       .maximum = 1e30,
+                                       .doc = "By how much an epoch must be better to count" };
+  static const LoomParamSpec monitor
+      = { .name = "monitor", .type = LOOM_PARAM_STRING, .def = "", .doc = "The loss, or a metric’s name" };
+  GtkWidget *grid = training_add_group (self, "Early end");
+  training_add_row (self, grid, in_train, &patience, "off", NULL);
+  if (!stops_early (self))
+    return;
+  training_add_row (self, grid, in_train, &least, NULL, NULL);
+  training_add_row (self, grid, in_train, &monitor, "loss", suggest_monitor);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------ */
+
+static void
+build (StudioTrainingSettings *self)
+{
+  const LoomOptimizer *optimizer = loom_optimizer (train_value (self, "optimizer", "sgd"));
+  GtkWidget *child;
+  training_forget_rows (self);
+  self->rate_note = NULL;
+  while ((child = gtk_widget_get_first_child (self->box)) != NULL)
+    gtk_box_remove (GTK_BOX (self->box), child);
+  add_run (self);
+  add_more (self);
+  add_optimizer (self, optimizer);
+  add_schedule (self);
+  if (optimizer == NULL || optimizer->emit != NULL)
+    add_clip (self);
+  add_stopping (self);
+  training_add_groups (self, optimizer);
+  training_add_metrics (self);
+}
+
+/* What decides which rows there are. */
+static char *
+key_of (StudioTrainingSettings *self)
+{
+  GString *key = g_string_new (NULL);
+  LoomElement *train = studio_training_element (self->document);
+  g_string_printf (key, "%s %s %d", train_value (self, "optimizer", "sgd"), schedule_type (self), stops_early (self));
+  for (guint i = 0; train != NULL && i < loom_element_n_children (train); i++)
+    {
+      const LoomElement *e = loom_element_child (train, i);
+      LoomTag tag = loom_element_tag (e);
+      if (tag == LOOM_TAG_GROUP || tag == LOOM_TAG_METRIC)
+        g_string_append_printf (key, " %" G_GUINT64_FORMAT " %s", loom_element_serial (e),
+                                tag == LOOM_TAG_METRIC ? loom_element_get (e, "type") : "");
+    }
+  return g_string_free (key, FALSE);
+}
+
+/* What would keep it from training, as soon as it is so: above the fields, and at the field that it is about. Faults of
+ * nodes stand on their cards. */
+static void
+show_fault (StudioTrainingSettings *self)
+{
+  const LoomFaults *faults = studio_document_get_faults (self->document);
+  const char *message = NULL;
+  for (guint i = 0; i < loom_faults_length (faults) && message == NULL; i++)
+    if (studio_training_is_fault (loom_faults_get (faults, i)))
+      message = loom_faults_get (faults, i)->message;
+  gtk_label_set_text (GTK_LABEL (self->fault), message != NULL ? message : "");
+  gtk_widget_set_visible (self->fault, message != NULL);
+  training_mark_rows (self, faults);
+}
+
+static void
+show (StudioTrainingSettings *self)
+{
+  g_autofree char *key = key_of (self);
+  self->filling = TRUE;
+  if (g_strcmp0 (key, self->shown) != 0)
+    {
+      g_free (self->shown);
+      self->shown = g_steal_pointer (&key);
+      training_keep_focus (self);
+      build (self);
+      training_give_focus (self);
+    }
+  training_fill_rows (self);
+  show_rate_note (self);
+  show_fault (self);
+  self->filling = FALSE;
+}
+
+/* Rebuilding inside a row's own signal would take the row away under it. */
+static gboolean
+show_cb (gpointer data)
+{
+  StudioTrainingSettings *self = data;
+  if (self->document != NULL)
+    show (self);
+  g_object_unref (self);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+changed_cb (StudioDocument *document, StudioTrainingSettings *self)
+{
+  g_idle_add (show_cb, g_object_ref (self));
+}
+
+/* ---- object -------------------------------------------------------------------------------- */
+
+static void
+training_settings_dispose (GObject *object)
+{
+  StudioTrainingSettings *self = STUDIO_TRAINING_SETTINGS (object);
+  if (self->document != NULL)
+    g_signal_handlers_disconnect_by_data (self->document, self);
+  if (self->rows != NULL)
+    training_forget_rows (self);
+  g_clear_pointer (&self->pane, gtk_widget_unparent);
+  g_clear_object (&self->document);
+  g_clear_pointer (&self->rows, g_ptr_array_unref);
+  g_clear_pointer (&self->shown, g_free);
+  G_OBJECT_CLASS (studio_training_settings_parent_class)->dispose (object);
+}
+
+static void
+studio_training_settings_class_init (StudioTrainingSettingsClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = training_settings_dispose;
+  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
+}
+
+static void
+studio_training_settings_init (StudioTrainingSettings *self)
+{
+  self->rows = g_ptr_array_new ();
+  self->pane = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
+  g_object_set (self->pane, "margin-top", 12, "margin-bottom", 12, "margin-start", 12, "margin-end", 12, NULL);
+  self->fault = gtk_label_new (NULL);
+  gtk_label_set_wrap (GTK_LABEL (self->fault), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (self->fault), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_xalign (GTK_LABEL (self->fault), 0);
+  gtk_widget_add_css_class (self->fault, "error");
+  gtk_widget_set_visible (self->fault, FALSE);
+  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+  gtk_box_append (GTK_BOX (self->pane), self->fault);
+  gtk_box_append (GTK_BOX (self->pane), self->box);
+  gtk_widget_set_parent (self->pane, GTK_WIDGET (self));
+}
+
+StudioTrainingSettings *
+studio_training_settings_new (StudioDocument *document)
+{
+  StudioTrainingSettings *self = g_object_new (STUDIO_TYPE_TRAINING_SETTINGS, NULL);
+  self->document = g_object_ref (document);
+  g_signal_connect (document, "changed", G_CALLBACK (changed_cb), self);
+  show (self);
+  return self;
+}

@@ -1,0 +1,133 @@
+/* The application object.
+ *
+ * Not unique on the session bus: two Studios in two terminals are two programs, and a class room where a session is
+ * shared does not lose a window to somebody else's process. Keys are set here, once, for named actions; the shortcuts
+ * window and the README list the same ones. */
+#include "ui/window/studio-application.h"
+
+#include "gradloom-icons.h"
+#include "gradloom-resources.h"
+#include "ui/window/studio-window.h"
+
+struct _StudioApplication
+{
+  AdwApplication parent_instance;
+};
+
+G_DEFINE_TYPE (StudioApplication, studio_application, ADW_TYPE_APPLICATION)
+
+static const struct
+{
+  const char *action;
+  const char *accels[4];
+} keys[] = {
+  { "win.new", { "<Control>n" } },
+  { "win.open", { "<Control>o" } },
+  { "win.save", { "<Control>s" } },
+  { "win.save-as", { "<Control><Shift>s" } },
+  { "win.undo", { "<Control>z" } },
+  { "win.redo", { "<Control><Shift>z", "<Control>y" } },
+  { "win.find", { "<Control>f" } },
+  { "win.train", { "<Control>Return", "<Control>KP_Enter" } },
+  { "win.step", { "<Control><Shift>Return" } },
+  { "win.stop", { "<Control><Shift>period", "<Control>greater" } },
+  { "win.learning-rate", { "<Control>l" } },
+  { "win.watch", { "<Control><Shift>w" } },
+  { "win.next-pane", { "F6" } },
+  { "win.previous-pane", { "<Shift>F6" } },
+  { "win.present", { "F11" } },
+  { "win.export-map", { "<Control><Shift>e" } },
+  { "win.zoom-to-fit", { "<Control>9" } },
+  { "win.zoom-normal", { "<Control>0" } },
+  { "win.zoom-in", { "<Control>plus", "<Control>equal" } },
+  { "win.zoom-out", { "<Control>minus" } },
+  { "win.show-help-overlay", { "<Control>question", "F1" } },
+  { "win.dump-geometry", { "<Control><Alt><Shift>d" } },
+  { "window.close", { "<Control>w" } },
+  { "app.quit", { "<Control>q" } },
+};
+
+static void
+about_cb (GSimpleAction *action, GVariant *parameter, gpointer data)
+{
+  StudioApplication *self = data;
+  static const char *const developers[] = { "The Gradloom authors", NULL };
+  adw_show_about_window (gtk_application_get_active_window (GTK_APPLICATION (self)), "application-name",
+                         "Gradloom Studio", "application-icon", "org.gradloom.Studio", "version", LOOM_VERSION,
+                         "developer-name", "The Gradloom authors", "developers", developers, "license-type",
+                         GTK_LICENSE_APACHE_2_0, "comments", "Draw a network, watch it learn, run it anywhere.", NULL);
+}
+
+static void
+quit_cb (GSimpleAction *action, GVariant *parameter, gpointer data)
+{
+  /* Closing goes through the window, which asks about unsaved changes. */
+  g_autoptr (GList) windows = g_list_copy (gtk_application_get_windows (GTK_APPLICATION (data)));
+  for (GList *l = windows; l != NULL; l = l->next)
+    if (STUDIO_IS_WINDOW (l->data))
+      gtk_window_close (l->data);
+}
+
+static const GActionEntry app_actions[] = {
+  { .name = "about", .activate = about_cb },
+  { .name = "quit", .activate = quit_cb },
+};
+
+static void
+application_startup (GApplication *application)
+{
+  gradloom_register_resource ();
+  gradloom_icons_register_resource ();
+  G_APPLICATION_CLASS (studio_application_parent_class)->startup (application);
+  gtk_window_set_default_icon_name ("org.gradloom.Studio");
+  g_action_map_add_action_entries (G_ACTION_MAP (application), app_actions, G_N_ELEMENTS (app_actions), application);
+  for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
+    gtk_application_set_accels_for_action (GTK_APPLICATION (application), keys[i].action, keys[i].accels);
+}
+
+static StudioWindow *
+new_window (GApplication *application)
+{
+  StudioWindow *window = studio_window_new (ADW_APPLICATION (application));
+  gtk_window_present (GTK_WINDOW (window));
+  return window;
+}
+
+static void
+application_activate (GApplication *application)
+{
+  GtkWindow *window = gtk_application_get_active_window (GTK_APPLICATION (application));
+  if (window != NULL)
+    gtk_window_present (window);
+  else
+    new_window (application);
+}
+
+static void
+application_open (GApplication *application, GFile **files, int n_files, const char *hint)
+{
+  for (int i = 0; i < n_files; i++)
+    if (!studio_window_present_file (GTK_APPLICATION (application), files[i]))
+      studio_window_open_file (new_window (application), files[i]);
+}
+
+static void
+studio_application_class_init (StudioApplicationClass *klass)
+{
+  GApplicationClass *application_class = G_APPLICATION_CLASS (klass);
+  application_class->startup = application_startup;
+  application_class->activate = application_activate;
+  application_class->open = application_open;
+}
+
+static void
+studio_application_init (StudioApplication *self)
+{
+}
+
+StudioApplication *
+studio_application_new (void)
+{
+  return g_object_new (STUDIO_TYPE_APPLICATION, "application-id", "org.gradloom.Studio", "resource-base-path",
+                       "/org/gradloom/Studio", "flags", G_APPLICATION_HANDLES_OPEN | G_APPLICATION_NON_UNIQUE, NULL);
+}

@@ -1,0 +1,52 @@
+/* The start page.
+ *
+ * It lies over the canvas, which must go on receiving what is dropped and typed: so the page itself and its words are
+ * no targets, only its buttons are. A plain box would swallow a drop in the middle of the window, where people drop. */
+#include "ui/window/studio-start-page.h"
+
+struct _StudioStartPage
+{
+  GtkWidget parent_instance;
+};
+
+G_DEFINE_TYPE (StudioStartPage, studio_start_page, GTK_TYPE_WIDGET)
+
+static gboolean
+start_page_contains (GtkWidget *widget, double x, double y)
+{
+  return FALSE;
+}
+
+static void
+start_page_dispose (GObject *object)
+{
+  GtkWidget *child;
+  while ((child = gtk_widget_get_first_child (GTK_WIDGET (object))) != NULL)
+    gtk_widget_unparent (child);
+  G_OBJECT_CLASS (studio_start_page_parent_class)->dispose (object);
+}
+
+static void
+studio_start_page_class_init (StudioStartPageClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+  G_OBJECT_CLASS (klass)->dispose = start_page_dispose;
+  widget_class->contains = start_page_contains;
+  gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BOX_LAYOUT);
+  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-start-page.ui");
+}
+
+static void
+studio_start_page_init (StudioStartPage *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+  GtkBoxLayout *layout = GTK_BOX_LAYOUT (gtk_widget_get_layout_manager (GTK_WIDGET (self)));
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (layout), GTK_ORIENTATION_VERTICAL);
+  gtk_box_layout_set_spacing (layout, 12);
+}
+
+StudioStartPage *
+studio_start_page_new (void)
+{
+  return g_object_new (STUDIO_TYPE_START_PAGE, NULL);
+}

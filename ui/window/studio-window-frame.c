@@ -1,0 +1,60 @@
+/* Moving and resizing the window by its header and its edges, where somebody does that.
+ *
+ * On X11 the window manager takes the pointer for it. Without one (a kiosk, a bare X server) GDK moves the window
+ * itself and keeps the button's release, of which GTK then never hears: it warns of a "broken accounting of active
+ * state" at every later click. So there the header cannot be dragged, and there are no edges to take hold of. */
+#include "ui/window/studio-window-private.h"
+
+#ifdef GDK_WINDOWING_X11
+#include <gdk/x11/gdkx.h>
+
+static gboolean
+is_managed (GtkWidget *widget)
+{
+  GdkDisplay *display = gtk_widget_get_display (widget);
+
+  return !GDK_IS_X11_DISPLAY (display)
+         || gdk_x11_screen_supports_net_wm_hint (gdk_x11_display_get_screen (display),
+                                                 g_intern_static_string ("_NET_WM_MOVERESIZE"));
+}
+
+static void
+drag_update_cb (GtkGestureDrag *drag, double dx, double dy, StudioWindow *self)
+{
+  if (gtk_drag_check_threshold (self->header, 0, 0, (int)dx, (int)dy) && !is_managed (self->header))
+    gtk_gesture_set_state (GTK_GESTURE (drag), GTK_EVENT_SEQUENCE_CLAIMED);
+}
+
+/* A press beside everything that is in the window: on its border. */
+static gboolean
+border_cb (GtkEventControllerLegacy *controller, GdkEvent *event, StudioWindow *self)
+{
+  GtkWidget *window = GTK_WIDGET (self);
+  double x, y, dx, dy;
+
+  if (gdk_event_get_event_type (event) != GDK_BUTTON_PRESS || !gdk_event_get_position (event, &x, &y)
+      || gdk_event_get_surface (event) != gtk_native_get_surface (GTK_NATIVE (self)))
+    return FALSE;
+  gtk_native_get_surface_transform (GTK_NATIVE (self), &dx, &dy);
+  return gtk_widget_pick (window, x - dx, y - dy, GTK_PICK_DEFAULT) == window && !is_managed (window);
+}
+
+void
+studio_window_setup_frame (StudioWindow *self)
+{
+  GtkGesture *drag = gtk_gesture_drag_new ();
+  GtkEventController *border = gtk_event_controller_legacy_new ();
+
+  gtk_event_controller_set_propagation_phase (GTK_EVENT_CONTROLLER (drag), GTK_PHASE_CAPTURE);
+  g_signal_connect (drag, "drag-update", G_CALLBACK (drag_update_cb), self);
+  gtk_widget_add_controller (self->header, GTK_EVENT_CONTROLLER (drag));
+  gtk_event_controller_set_propagation_phase (border, GTK_PHASE_CAPTURE);
+  g_signal_connect (border, "event", G_CALLBACK (border_cb), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), border);
+}
+#else
+void
+studio_window_setup_frame (StudioWindow *self)
+{
+}
+#endif

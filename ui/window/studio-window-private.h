@@ -1,0 +1,141 @@
+/* What the files of the window share: studio-window.c (parts and layout), -actions.c (the table of commands), -guard.c
+ * (questions before something is lost), -files.c (open, save, recent, recovery), -disk.c (what others do to the file),
+ * -run.c (training), -status.c (title, faults, totals), -present.c (the projector), -frame.c (moving by the header). */
+#pragma once
+
+#include "ui/run/studio-run-panel.h"
+#include "ui/inspector/studio-inspector.h"
+#include "ui/palette/studio-outline.h"
+#include "ui/palette/studio-palette.h"
+#include "ui/run/studio-pin.h"
+#include "ui/window/studio-window.h"
+
+G_BEGIN_DECLS
+
+struct _StudioWindow
+{
+  AdwApplicationWindow parent_instance;
+
+  /* from the template */
+  GtkWidget *toasts, *header, *title, *open_button, *undo_button, *redo_button, *train_button, *step_button,
+      *device_chip, *device_label;
+  GtkWidget *recover_bar, *recover_label;
+  GtkWidget *disk_bar, *disk_label, *disk_reload, *disk_save, *disk_dismiss;
+  GtkWidget *split, *left_pane, *left_stack, *left_switcher, *middle, *canvas_overlay, *right_pane;
+  GtkWidget *caption_card, *caption_label, *key_card, *key_label, *lr_card, *lr_card_entry;
+  GtkWidget *status_line, *faults_button, *totals_label, *zoom_button;
+
+  StudioDocument *document;
+  StudioRun *run;
+  StudioCanvas *canvas;
+  StudioPalette *palette;
+  StudioOutline *outline;
+  StudioInspector *inspector;
+  StudioRunPanel *run_panel;
+  StudioPins *pins;
+  GtkWidget *start_page, *faults_list;
+
+  gboolean start_empty; /* "Empty graph": the start page is put away though there is nothing yet */
+  gboolean panel_shown; /* a run was started once */
+  gboolean presenting;
+  gboolean zoom_shown; /* soon: an idle is on its way */
+  int fit_frames;      /* until the canvas has its size and is fitted; 0: not wanted */
+  char **orphans;      /* journals of crashes, newest first */
+  gboolean holder_dismissed; /* that another Studio has the file open is known */
+  GtkWindow *question;       /* weak: the dialog that waits for an answer */
+  GtkFileChooserNative *chooser;
+  GtkWidget *lr_return; /* what had the focus before the learning rate was asked for */
+};
+
+/* ---- commands (-actions.c) ---- */
+void studio_window_install_actions (StudioWindow *self);
+void studio_window_update_actions (StudioWindow *self);
+
+/* ---- questions (-guard.c) ---- */
+typedef void (*StudioWindowThen) (StudioWindow *self, gpointer data);
+/* What is done once nothing is lost by it. */
+typedef struct
+{
+  StudioWindow *window;
+  StudioWindowThen then;
+  gpointer data;
+  GDestroyNotify destroy;
+} StudioAfter;
+void studio_after_free (StudioAfter *after);
+/* Changes that are in no file, or a run that goes on. */
+gboolean studio_window_would_lose (StudioWindow *self);
+/* Asks about both first; then is called unless the user cancels. Not when closing, the user may also keep the run and
+ * have then called with a window of its own. destroy frees data. */
+void studio_window_guard (StudioWindow *self, gboolean closing, StudioWindowThen then, gpointer data,
+                          GDestroyNotify destroy);
+/* With the response "cancel", to which others are added. */
+AdwMessageDialog *studio_window_new_question (StudioWindow *self, const char *heading, const char *body);
+/* TRUE while a question waits for its answer; shows it. */
+gboolean studio_window_is_asking (StudioWindow *self);
+
+/* ---- files ---- */
+/* Saves, asking where and whether as needed; after (transfer full, may be NULL) follows only a save. */
+void studio_window_save_then (StudioWindow *self, StudioAfter *after);
+void studio_window_save_over (StudioWindow *self, StudioAfter *after);      /* the same file, whatever is in it */
+void studio_window_save_elsewhere (StudioWindow *self, StudioAfter *after); /* asks where */
+void studio_window_forget_after (gpointer after);                           /* NULL-safe */
+void studio_window_open_asking (StudioWindow *self, GFile *file);
+void studio_window_new_file (StudioWindow *self);
+void studio_window_choose_file (StudioWindow *self);
+void studio_window_save (StudioWindow *self);
+void studio_window_save_as (StudioWindow *self);
+void studio_window_open_example (StudioWindow *self, const char *name);
+void studio_window_offer_recovery (StudioWindow *self);
+void studio_window_recover (StudioWindow *self);
+void studio_window_discard_recovery (StudioWindow *self);
+void studio_window_fill_recent (StudioWindow *self);
+void studio_window_export_map (StudioWindow *self);
+void studio_window_export_chart (StudioWindow *self, const char *what);
+
+/* ---- what others do to the file (-disk.c) ---- */
+void studio_window_setup_disk (StudioWindow *self);
+void studio_window_update_disk (StudioWindow *self);
+void studio_window_reload (StudioWindow *self);
+void studio_window_dismiss_disk (StudioWindow *self);
+/* Takes after, which may be NULL. */
+void studio_window_ask_to_overwrite (StudioWindow *self, StudioAfter *after);
+/* The window that has this file, or NULL. */
+StudioWindow *studio_window_for_file (GtkApplication *application, GFile *file);
+
+/* ---- training ---- */
+void studio_window_train (StudioWindow *self); /* train, pause or go on, as the button says */
+void studio_window_step (StudioWindow *self);
+void studio_window_restart (StudioWindow *self);
+void studio_window_show_run (StudioWindow *self);
+/* "watch": short runs are stretched; "full": as fast as they can. */
+void studio_window_set_speed (StudioWindow *self, const char *speed);
+const char *studio_window_get_speed (void);
+void studio_window_setup_run (StudioWindow *self);
+void studio_window_find_devices (StudioWindow *self);
+void studio_window_set_device (StudioWindow *self, const char *device);
+
+/* ---- title and status line ---- */
+void studio_window_setup_status (StudioWindow *self);
+void studio_window_update_title (StudioWindow *self);
+void studio_window_show_faults (StudioWindow *self);
+
+/* ---- the window's frame (-frame.c) ---- */
+void studio_window_setup_frame (StudioWindow *self);
+
+/* ---- presentation ---- */
+void studio_window_setup_presentation (StudioWindow *self);
+void studio_window_set_presenting (StudioWindow *self, gboolean on);
+void studio_window_ask_learning_rate (StudioWindow *self);
+
+/* ---- window ---- */
+void studio_window_toast (StudioWindow *self, const char *sentence);
+void studio_window_update_layout (StudioWindow *self);
+void studio_window_show_panel (StudioWindow *self);
+/* Fits the graph into the canvas once the layout has settled. */
+void studio_window_fit_soon (StudioWindow *self);
+/* The path of the one selected node; NULL otherwise. */
+char *studio_window_dup_selected_path (StudioWindow *self);
+void studio_window_dump_geometry (StudioWindow *self);
+void studio_dump_widgets (GtkNative *window); /* the part of it that any window has */
+
+G_END_DECLS

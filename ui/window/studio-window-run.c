@@ -1,0 +1,297 @@
+/* Training from the window: the one button, devices, and what belongs to the run that is shown. */
+#include <json-glib/json-glib.h>
+#include <math.h>
+
+#include "ui/training/studio-training-settings.h"
+#include "ui/window/studio-window-private.h"
+
+/* ---- starting ------------------------------------------------------------------------------- */
+
+static gboolean
+is_sound (StudioWindow *self)
+{
+  LoomFaults *faults = studio_document_get_faults (self->document);
+  if (loom_faults_count (faults) == 0)
+    return TRUE;
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    {
+      const LoomFault *fault = loom_faults_get (faults, i);
+      if (fault->is_warning)
+        continue;
+      g_autofree char *text
+          = fault->node != NULL ? g_strdup_printf ("%s: %s", fault->node, fault->message) : g_strdup (fault->message);
+      studio_window_toast (self, text);
+      break;
+    }
+  studio_window_show_faults (self);
+  return FALSE;
+}
+
+static void
+start (StudioWindow *self, gboolean paused)
+{
+  g_autoptr (GError) error = NULL;
+  /* What went wrong in the last run is no reason against another one. */
+  studio_document_set_run_fault (self->document, NULL, NULL, NULL, NULL);
+  if (!is_sound (self))
+    return;
+  if (!studio_training_ensure (self->document, &error))
+    {
+      studio_window_toast (self, error->message);
+      return;
+    }
+  if (!is_sound (self))
+    return;
+  LoomGraph *graph = studio_document_get_graph (self->document);
+  g_autofree char *xml = loom_graph_write (graph, NULL);
+  g_autofree char *name = studio_document_dup_title (self->document);
+  StudioRunOptions options = STUDIO_RUN_OPTIONS_INIT;
+  options.paused = paused;
+  studio_document_mark_run (self->document);
+  studio_run_start (self->run, xml, loom_graph_get_folder (graph), name, &options);
+  g_autofree char *hash = loom_graph_hash (graph);
+  studio_run_remember (self->run, hash);
+  if (paused)
+    studio_run_step (self->run);
+  studio_window_show_panel (self);
+}
+
+void
+studio_window_train (StudioWindow *self)
+{
+  switch (studio_run_get_state (self->run))
+    {
+    case STUDIO_RUN_RUNNING:
+      studio_run_pause (self->run);
+      break;
+    case STUDIO_RUN_PAUSED:
+      studio_run_resume (self->run);
+      break;
+    case STUDIO_RUN_STARTING:
+      if (studio_run_is_pause_wanted (self->run))
+        studio_run_resume (self->run);
+      else
+        studio_run_pause (self->run);
+      break;
+    case STUDIO_RUN_IDLE:
+    case STUDIO_RUN_DONE:
+    case STUDIO_RUN_STOPPED:
+    case STUDIO_RUN_FAILED:
+    case STUDIO_RUN_LOST:
+      start (self, FALSE);
+      break;
+    }
+}
+
+void
+studio_window_step (StudioWindow *self)
+{
+  if (studio_run_get_state (self->run) == STUDIO_RUN_RUNNING)
+    studio_run_pause (self->run);
+  else if (studio_run_is_live (self->run))
+    studio_run_step (self->run);
+  else
+    start (self, TRUE);
+}
+
+void
+studio_window_restart (StudioWindow *self)
+{
+  start (self, FALSE);
+}
+
+/* The graph as the run has it, in a window of its own. */
+void
+studio_window_show_run (StudioWindow *self)
+{
+  const char *folder = studio_run_get_folder (self->run);
+  g_autoptr (GFile) file = folder != NULL ? g_file_new_build_filename (folder, "graph.xml", NULL) : NULL;
+  if (file == NULL || !g_file_query_exists (file, NULL))
+    {
+      studio_window_toast (self, "The run has not written its graph yet.");
+      return;
+    }
+  if (studio_window_present_file (gtk_window_get_application (GTK_WINDOW (self)), file))
+    return;
+  StudioWindow *other = studio_window_new (ADW_APPLICATION (gtk_window_get_application (GTK_WINDOW (self))));
+  gtk_window_present (GTK_WINDOW (other));
+  studio_window_open_file (other, file);
+}
+
+/* ---- how fast ------------------------------------------------------------------------------- */
+
+#define WATCH_SECONDS 30
+
+/* Remembered while the program runs: a window that is opened later begins as the last one was set. */
+static gboolean full_speed;
+
+void
+studio_window_set_speed (StudioWindow *self, const char *speed)
+{
+  full_speed = g_str_equal (speed, "full");
+  studio_run_set_pace (self->run, full_speed ? 0 : WATCH_SECONDS);
+  studio_run_panel_set_speed (self->run_panel, speed);
+}
+
+const char *
+studio_window_get_speed (void)
+{
+  return full_speed ? "full" : "watch";
+}
+
+/* ---- the run's news --------------------------------------------------------------------------- */
+
+static void
+state_cb (StudioRun *run, StudioWindow *self)
+{
+  StudioRunState state = studio_run_get_state (run);
+  gboolean pausing = state == STUDIO_RUN_STARTING && studio_run_is_pause_wanted (run);
+  gboolean running = state == STUDIO_RUN_RUNNING || (state == STUDIO_RUN_STARTING && !pausing);
+  gboolean paused = state == STUDIO_RUN_PAUSED || pausing;
+  gtk_button_set_label (GTK_BUTTON (self->train_button), running ? "Pause" : paused ? "Resume" : "Train");
+  gtk_widget_set_tooltip_text (self->train_button, running  ? "Pause (Ctrl+Enter)"
+                                                   : paused ? "Go on (Ctrl+Enter)"
+                                                            : "Train (Ctrl+Enter)");
+  if (running)
+    gtk_widget_remove_css_class (self->train_button, "suggested-action");
+  else
+    gtk_widget_add_css_class (self->train_button, "suggested-action");
+  if (state == STUDIO_RUN_STARTING || state == STUDIO_RUN_RUNNING)
+    studio_document_set_run_fault (self->document, NULL, NULL, NULL, NULL);
+  studio_window_update_actions (self);
+}
+
+static void
+problem_cb (StudioRun *run, const char *code, const char *node, const char *port, const char *sentence,
+            StudioWindow *self)
+{
+  /* The card says it; where no card does, a toast. */
+  if (node != NULL && *node != '\0' && studio_document_run_has (self->document, node))
+    {
+      studio_document_set_run_fault (self->document, code, node, port, sentence);
+      return;
+    }
+  g_autofree char *text
+      = node != NULL && *node != '\0' ? g_strdup_printf ("%s: %s", node, sentence) : g_strdup (sentence);
+  studio_window_toast (self, text);
+}
+
+static void
+memory_cb (StudioRun *run, StudioWindow *self)
+{
+  studio_window_update_title (self);
+}
+
+/* A document that was opened has no run yet: what is shown of an earlier one would be another graph's. */
+void
+studio_window_setup_run (StudioWindow *self)
+{
+  if (!g_object_get_data (G_OBJECT (self->run), "wired"))
+    {
+      g_signal_connect (self->run, "state-changed", G_CALLBACK (state_cb), self);
+      g_signal_connect (self->run, "problem", G_CALLBACK (problem_cb), self);
+      g_signal_connect (self->run, "memory-changed", G_CALLBACK (memory_cb), self);
+      g_object_set_data (G_OBJECT (self->run), "wired", self);
+    }
+  else
+    {
+      studio_run_reset (self->run);
+      self->panel_shown = FALSE;
+      studio_document_unmark_run (self->document);
+    }
+  LoomGraph *graph = studio_document_get_graph (self->document);
+  if (studio_document_get_path (self->document) != NULL)
+    {
+      g_autofree char *hash = loom_graph_hash (graph);
+      if (studio_run_find_cut_off (self->run, hash, loom_graph_get_folder (graph)))
+        {
+          studio_document_mark_run (self->document);
+          studio_window_show_panel (self);
+        }
+    }
+  state_cb (self->run, self);
+}
+
+/* ---- devices ------------------------------------------------------------------------------------- */
+
+static void
+show_device (StudioWindow *self)
+{
+  LoomElement *train = loom_element_find (loom_graph_root (studio_document_get_graph (self->document)), LOOM_TAG_TRAIN);
+  const char *device = train != NULL ? loom_element_get (train, "device") : NULL;
+  g_autofree char *text = NULL;
+  if (device == NULL || g_str_equal (device, "cpu"))
+    text = g_strdup_printf ("CPU · %u threads", g_get_num_processors ());
+  else
+    {
+      text = g_strdup (device);
+      for (char *p = text; *p != '\0' && *p != ':'; p++)
+        *p = g_ascii_toupper (*p);
+    }
+  gtk_label_set_text (GTK_LABEL (self->device_label), text);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->device_chip), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
+}
+
+void
+studio_window_set_device (StudioWindow *self, const char *device)
+{
+  studio_training_set (self->document, "device", device);
+}
+
+static void
+set_devices (StudioWindow *self, const char *const *devices)
+{
+  g_autoptr (GMenu) menu = g_menu_new ();
+  for (guint i = 0; devices[i] != NULL; i++)
+    {
+      g_autoptr (GMenuItem) item = g_menu_item_new (devices[i], NULL);
+      g_menu_item_set_action_and_target (item, "win.device", "s", devices[i]);
+      g_menu_append_item (menu, item);
+    }
+  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->device_chip), G_MENU_MODEL (menu));
+  studio_run_panel_set_devices (self->run_panel, devices);
+}
+
+/* One JSON object a line: {"event":"device","name":"cpu",…}; other events are devices that are not there. */
+static void
+devices_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (StudioWindow) self = data;
+  g_autofree char *text = NULL;
+  if (!g_subprocess_communicate_utf8_finish (G_SUBPROCESS (source), result, &text, NULL, NULL) || text == NULL
+      || self->run_panel == NULL)
+    return;
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  for (guint i = 0; lines[i] != NULL; i++)
+    {
+      g_autoptr (JsonNode) node = *lines[i] == '{' ? json_from_string (lines[i], NULL) : NULL;
+      if (node == NULL || !JSON_NODE_HOLDS_OBJECT (node))
+        continue;
+      JsonObject *object = json_node_get_object (node);
+      const char *event = json_object_get_string_member_with_default (object, "event", "");
+      const char *name = json_object_get_string_member_with_default (object, "name", NULL);
+      if (g_str_equal (event, "device") && name != NULL)
+        g_ptr_array_add (names, g_strdup (name));
+    }
+  if (names->len == 0)
+    return;
+  g_ptr_array_add (names, NULL);
+  set_devices (self, (const char *const *)names->pdata);
+}
+
+void
+studio_window_find_devices (StudioWindow *self)
+{
+  static const char *const only_cpu[] = { "cpu", NULL };
+  set_devices (self, only_cpu);
+  show_device (self);
+  g_signal_connect_swapped (self->document, "changed", G_CALLBACK (show_device), self);
+  g_autofree char *program = studio_worker_find_program (NULL);
+  if (program == NULL)
+    return;
+  g_autoptr (GSubprocess) process = g_subprocess_new (
+      G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_SILENCE, NULL, program, "devices", "--json", NULL);
+  if (process != NULL)
+    g_subprocess_communicate_utf8_async (process, NULL, NULL, devices_cb, g_object_ref (self));
+}

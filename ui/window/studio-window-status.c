@@ -1,0 +1,222 @@
+/* What is said about the graph around it: title, totals, zoom, and the list of faults. */
+#include <math.h>
+
+#include "ui/window/studio-window-private.h"
+
+#define FAULTS_WIDTH 400
+
+/* ---- title and totals ------------------------------------------------------------------------ */
+
+static double
+count_parameters (LoomNet *net, double *bytes)
+{
+  double n = 0;
+  *bytes = 0;
+  static const LoomBinding nothing_bound;
+  for (guint i = 0; i < loom_net_n_weights (net); i++)
+    {
+      const LoomNetWeight *w = loom_net_weight (net, i);
+      LoomDim d = loom_shape_count (&w->shape);
+      gint64 count = loom_dim_value (d, &nothing_bound);
+      if (count <= 0 || w->is_buffer)
+        continue;
+      n += (double)count;
+      *bytes += (double)count * (double)loom_dtype_size (w->dtype);
+    }
+  return n;
+}
+
+void
+studio_window_update_title (StudioWindow *self)
+{
+  g_autofree char *title = studio_document_dup_title (self->document);
+  adw_window_title_set_title (ADW_WINDOW_TITLE (self->title), title);
+  gtk_window_set_title (GTK_WINDOW (self), title);
+  g_autoptr (GString) under = g_string_new (NULL);
+  g_autoptr (GString) totals = g_string_new (NULL);
+  if (studio_document_is_edited (self->document) && !studio_document_is_empty (self->document))
+    g_string_append (under, "Edited");
+  LoomNet *net = studio_document_peek_net (self->document);
+  if (net != NULL && loom_net_n_nodes (net) > 0)
+    {
+      double bytes;
+      double parameters = count_parameters (net, &bytes);
+      guint64 memory = 0;
+      for (guint i = 0; i < studio_run_n_owners (self->run); i++)
+        memory += studio_run_get_owner_bytes (self->run)[i];
+      g_autofree char *count = studio_format_count (parameters);
+      g_autofree char *size = loom_bytes_to_string (memory > 0 ? (double)memory : bytes);
+      g_string_append_printf (under, "%s%s parameters", under->len ? " · " : "", count);
+      if (memory > 0 || bytes > 0)
+        g_string_append_printf (under, " · %s", size);
+      double flops = 0;
+      for (guint i = 0; i < loom_net_n_nodes (net); i++)
+        flops += loom_net_node (net, i)->cost.flops;
+      guint layers = loom_net_n_nodes (net);
+      g_string_append_printf (totals, "%u %s · %s parameters", layers, layers == 1 ? "layer" : "layers", count);
+      if (flops > 0)
+        {
+          static const char *const unit[] = { "", "k", "M", "G", "T" };
+          guint u = 0;
+          for (; flops >= 1000 && u + 1 < G_N_ELEMENTS (unit); u++)
+            flops /= 1000;
+          g_string_append_printf (totals, " · %.3g %sFLOP a sample", flops, unit[u]);
+        }
+    }
+  adw_window_title_set_subtitle (ADW_WINDOW_TITLE (self->title), under->str);
+  gtk_label_set_label (GTK_LABEL (self->totals_label), totals->str);
+}
+
+/* ---- faults --------------------------------------------------------------------------------------- */
+
+static void
+fix_cb (GtkButton *button, StudioWindow *self)
+{
+  guint i = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (button), "fault"));
+  LoomFaults *faults = studio_document_get_faults (self->document);
+  if (i < loom_faults_length (faults))
+    studio_document_apply_fault_fix (self->document, loom_faults_get (faults, i));
+}
+
+static GtkWidget *
+fault_row (StudioWindow *self, const LoomFault *fault, guint i)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
+  gtk_widget_set_margin_top (box, 6);
+  gtk_widget_set_margin_bottom (box, 6);
+  gtk_widget_set_margin_start (box, 6);
+  gtk_widget_set_margin_end (box, 6);
+  GtkWidget *icon
+      = gtk_image_new_from_icon_name (fault->is_warning ? "dialog-information-symbolic" : "dialog-warning-symbolic");
+  gtk_widget_set_valign (icon, GTK_ALIGN_START);
+  gtk_box_append (GTK_BOX (box), icon);
+  g_autofree char *text
+      = fault->node != NULL ? g_strdup_printf ("%s: %s", fault->node, fault->message) : g_strdup (fault->message);
+  /* A fix that is no edit of a node or of <train> would be a button that does nothing. */
+  gboolean can_fix
+      = fault->fix_attribute != NULL && (fault->node != NULL || g_str_has_prefix (fault->message, "<train>: "));
+  GtkWidget *label = gtk_label_new (text);
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_max_width_chars (GTK_LABEL (label), 48);
+  gtk_widget_set_hexpand (label, TRUE);
+  gtk_box_append (GTK_BOX (box), label);
+  if (fault->fix != NULL && can_fix)
+    {
+      GtkWidget *fix = gtk_button_new_with_label ("Fix");
+      gtk_widget_set_tooltip_text (fix, fault->fix);
+      gtk_widget_set_valign (fix, GTK_ALIGN_CENTER);
+      g_object_set_data (G_OBJECT (fix), "fault", GUINT_TO_POINTER (i));
+      g_signal_connect (fix, "clicked", G_CALLBACK (fix_cb), self);
+      gtk_box_append (GTK_BOX (box), fix);
+    }
+  GtkWidget *row = gtk_list_box_row_new ();
+  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
+  g_object_set_data_full (G_OBJECT (row), "path", g_strdup (fault->node), g_free);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
+  return row;
+}
+
+static void
+update_faults (StudioWindow *self)
+{
+  LoomFaults *faults = studio_document_get_faults (self->document);
+  guint errors = loom_faults_count (faults), all = loom_faults_length (faults);
+  GtkWidget *child;
+  while ((child = gtk_widget_get_first_child (self->faults_list)) != NULL)
+    gtk_list_box_remove (GTK_LIST_BOX (self->faults_list), child);
+  for (guint i = 0; i < all; i++)
+    gtk_list_box_append (GTK_LIST_BOX (self->faults_list), fault_row (self, loom_faults_get (faults, i), i));
+  g_autofree char *text = NULL;
+  if (all == 0)
+    text = g_strdup ("No faults");
+  else if (errors == 0)
+    text = g_strdup_printf ("%u %s", all, all == 1 ? "hint" : "hints");
+  else
+    text = g_strdup_printf ("⚠ %u %s", errors, errors == 1 ? "fault" : "faults");
+  gtk_menu_button_set_label (GTK_MENU_BUTTON (self->faults_button), text);
+  if (all == 0)
+    {
+      GtkWidget *row = gtk_list_box_row_new ();
+      GtkWidget *label = gtk_label_new ("Nothing is wrong with the graph.");
+      g_object_set (label, "margin-top", 12, "margin-bottom", 12, NULL);
+      gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), label);
+      gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (row), FALSE);
+      gtk_list_box_append (GTK_LIST_BOX (self->faults_list), row);
+    }
+  if (errors > 0)
+    gtk_widget_add_css_class (self->faults_button, "has-faults");
+  else
+    gtk_widget_remove_css_class (self->faults_button, "has-faults");
+}
+
+static void
+net_changed_cb (StudioDocument *document, StudioWindow *self)
+{
+  update_faults (self);
+  studio_window_update_title (self);
+}
+
+static void
+row_activated_cb (GtkListBox *list, GtkListBoxRow *row, StudioWindow *self)
+{
+  const char *path = g_object_get_data (G_OBJECT (row), "path");
+  gtk_menu_button_popdown (GTK_MENU_BUTTON (self->faults_button));
+  /* The settings of training stand where nothing is selected. */
+  if (path == NULL)
+    studio_document_select_only (self->document, 0);
+  else if (studio_document_reveal (self->document, path))
+    studio_canvas_focus_path (self->canvas, path);
+}
+
+void
+studio_window_show_faults (StudioWindow *self)
+{
+  if (gtk_widget_get_mapped (self->faults_button))
+    gtk_menu_button_popup (GTK_MENU_BUTTON (self->faults_button));
+}
+
+static gboolean
+show_zoom_cb (gpointer data)
+{
+  g_autoptr (StudioWindow) self = data;
+  self->zoom_shown = FALSE;
+  if (self->document == NULL)
+    return G_SOURCE_REMOVE;
+  g_autofree char *text = g_strdup_printf ("%.0f %%", studio_canvas_get_zoom (self->canvas) * 100);
+  if (g_strcmp0 (gtk_menu_button_get_label (GTK_MENU_BUTTON (self->zoom_button)), text) != 0)
+    gtk_menu_button_set_label (GTK_MENU_BUTTON (self->zoom_button), text);
+  return G_SOURCE_REMOVE;
+}
+
+/* The view may change while the canvas is being allocated, when no label may ask for another size. */
+static void
+zoom_cb (StudioCanvas *canvas, StudioWindow *self)
+{
+  if (self->zoom_shown)
+    return;
+  self->zoom_shown = TRUE;
+  g_idle_add (show_zoom_cb, g_object_ref (self));
+}
+
+void
+studio_window_setup_status (StudioWindow *self)
+{
+  self->faults_list = gtk_list_box_new ();
+  gtk_list_box_set_selection_mode (GTK_LIST_BOX (self->faults_list), GTK_SELECTION_NONE);
+  g_signal_connect (self->faults_list, "row-activated", G_CALLBACK (row_activated_cb), self);
+  GtkWidget *scroll = gtk_scrolled_window_new ();
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroll), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (scroll), TRUE);
+  /* A popover is as narrow as it may be, and a wrapping label may be a word wide: sentences are given their room. */
+  gtk_widget_set_size_request (scroll, FAULTS_WIDTH, -1);
+  gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (scroll), 400);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroll), self->faults_list);
+  GtkWidget *popover = gtk_popover_new ();
+  gtk_popover_set_child (GTK_POPOVER (popover), scroll);
+  gtk_menu_button_set_popover (GTK_MENU_BUTTON (self->faults_button), popover);
+  g_signal_connect (self->document, "net-changed", G_CALLBACK (net_changed_cb), self);
+  g_signal_connect (self->canvas, "view-changed", G_CALLBACK (zoom_cb), self);
+  update_faults (self);
+}
