@@ -179,12 +179,17 @@ typedef struct {
 
 /* x [N,C,H,W], w [K,C/groups,R,S], y [N,K,P,Q]; PyTorch's cross-correlation.
  * pad is top, bottom, left, right. has_bias concerns the bias operand of conv2d
- * and the dbias result of conv2d_weight_grad; act as in matmul, conv2d only. */
+ * and the dbias result of conv2d_weight_grad; act as in matmul, conv2d only.
+ * algorithm says what sums may be rearranged into: AUTO leaves it to the back end, DIRECT wants the sums as they are
+ * written, WINOGRAD wants that algorithm wherever there is one (for tests and measurements). */
+typedef enum { LOOM_CONV_AUTO, LOOM_CONV_DIRECT, LOOM_CONV_WINOGRAD } LoomConvAlgorithm;
+
 typedef struct {
   int64_t stride[2], pad[4], dilation[2];
   int64_t groups;
   bool has_bias;
   LoomScalarOp act;
+  LoomConvAlgorithm algorithm;
 } LoomConv2dAttrs;
 
 /* `where` of max_pool2d is the winner's place in its window, row·kw+column, as

@@ -7,6 +7,7 @@
 #include "engine/ops/op-layers.h"
 
 const char *const loom_op_padding_modes[] = { "zeros", "reflect", "replicate", "circular", NULL };
+const char *const loom_op_conv_algorithms[] = { "auto", "direct", NULL };
 
 typedef struct
 {
@@ -235,10 +236,12 @@ loom_op_infer_conv_transpose (LoomInfer *ctx)
 
 /* The primitive's windows are those of the last two dimensions; a signal's first one has size 1. */
 static LoomConv2dTo
-attrs_of (const Conv *c)
+attrs_of (const LoomLower *ctx, const Conv *c)
 {
   LoomConv2dTo a = { .kernel = { .stride = { 1, 1 }, .dilation = { 1, 1 }, .groups = c->groups } };
 
+  if (loom_lower_is_direct (ctx) || g_str_equal (loom_infer_string (loom_lower_infer (ctx), "algorithm"), "direct"))
+    a.kernel.algorithm = LOOM_CONV_DIRECT;
   for (int i = MAX (c->w.n - 2, 0); i < c->w.n; i++)
     {
       int k = 2 - c->w.n + i;
@@ -335,7 +338,7 @@ loom_op_lower_conv (LoomLower *ctx)
       x = loom_op_pad_value (p, x, 2 + i, c.w.front[i], c.w.back[i], mode, 0);
       c.w.front[i] = c.w.back[i] = 0;
     }
-  attrs = attrs_of (&c);
+  attrs = attrs_of (ctx, &c);
   attrs.kernel.has_bias = bias != 0;
   in[0] = c.w.n == 3 ? taps_as_channels (p, &c.w, x, dims[2]) : loom_op_as_images (p, x);
   in[1] = flat_weights (p, loom_lower_weight (ctx, "weight"));
@@ -385,7 +388,7 @@ loom_op_lower_conv_transpose (LoomLower *ctx)
   LoomConv2dTo attrs;
 
   memcpy (c.w.back, c.w.front, sizeof c.w.back);
-  attrs = attrs_of (&c);
+  attrs = attrs_of (ctx, &c);
   attrs.size[0] = c.w.n > 1 ? dims[rank - 2] : 1;
   attrs.size[1] = dims[rank - 1];
   in[1] = flat_weights (p, loom_lower_weight (ctx, "weight"));

@@ -114,6 +114,7 @@ typedef struct {
   guint64 seed; /* start of the slot "seed" */
   gboolean lone; /* of training that takes no step: nodes that learn nothing from this size (see LoomOp) are let pass */
   const char *draws; /* the i64 slot by which random numbers differ from step to step; NULL: "step" */
+  gboolean direct;   /* no convolution may be computed by Winograd's algorithm */
 } LoomLowerOptions;
 
 /* The net must be free of faults on the way to what is wanted, and concrete there (SHAPE error naming the symbol

@@ -216,6 +216,7 @@ LoomProgram *loom_lower_program (LoomLower *ctx);
 /* The same node with every symbol bound: parameters and types. */
 const LoomInfer *loom_lower_infer (const LoomLower *ctx);
 gboolean loom_lower_is_training (const LoomLower *ctx);
+gboolean loom_lower_is_direct (const LoomLower *ctx); /* <train algorithm="direct"> */
 gboolean loom_lower_has_effects (const LoomLower *ctx); /* a training step that commits: see has_effect */
 LoomValue loom_lower_input (LoomLower *ctx, guint i); /* 0 when an optional one is not wired */
 /* A declared weight or buffer: what is wired into its port, else the slot's value. 0 when it was not declared. */

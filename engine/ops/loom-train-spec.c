@@ -333,9 +333,9 @@ static void
 read_optimizer (TrainReading *r, LoomTrainSpec *spec)
 {
   static const char *const known[]
-      = { "loss",      "optimizer",  "epochs",        "batch_size", "seed",      "precision",
-          "device",    "accumulate", "lr_batch_size", "betas",      "ema",       "patience",
-          "min_delta", "monitor",    "weights",       "match",      "drop_last", NULL };
+      = { "loss",       "optimizer",     "epochs",    "batch_size", "seed",     "precision", "device",
+          "accumulate", "lr_batch_size", "betas",     "ema",        "patience", "min_delta", "monitor",
+          "weights",    "match",         "drop_last", "algorithm",  NULL };
   guint n = 0;
   double beta[2] = { 0, 0 }, base;
   gboolean has_betas;
@@ -471,6 +471,7 @@ LoomTrainSpec *
 loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *faults)
 {
   static const char *const drop_last[] = { "auto", "true", "false", NULL };
+  static const char *const algorithms[] = { "auto", "direct", NULL };
   TrainReading r = { .net = net, .faults = faults };
   g_autoptr (LoomTrainSpec) spec = NULL;
   const char *device;
@@ -496,6 +497,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
                                         spec->device),
                         "device", "ref", "Set device to ref.");
   spec->drop_last = (LoomDropLast)train_word (&r, r.element, "drop_last", LOOM_DROP_LAST_AUTO, drop_last);
+  spec->direct = train_word (&r, r.element, "algorithm", 0, algorithms) == 1;
   spec->accumulate = (gint64)train_number (&r, r.element, "accumulate", 1, 1, 1e6, TRUE);
   read_optimizer (&r, spec);
   read_children (&r, spec);

@@ -39,6 +39,7 @@ typedef struct {
   guint64 seed;
   char *device; /* "cpu" */
   LoomDType precision;    /* of products in a training step: F32, BF16 or F16 */
+  gboolean direct;        /* algorithm="direct": convolutions not by Winograd's algorithm */
   gboolean keep_all;      /* recompute="…" is not obeyed: what its saving is compared with. Never read from a file */
   double clip_norm, clip_value; /* 0: none */
   double lr_scale;              /* batch_size / lr_batch_size: in hyper already */

@@ -47,6 +47,12 @@ loom_lower_is_training (const LoomLower *ctx)
 }
 
 gboolean
+loom_lower_is_direct (const LoomLower *ctx)
+{
+  return ctx->all->options->direct;
+}
+
+gboolean
 loom_lower_has_effects (const LoomLower *ctx)
 {
   return ctx->all->options->effects;

@@ -37,7 +37,7 @@ LoomValue loom_op_as_images (LoomProgram *p, LoomValue v);
 
 /* ---- convolution, see family-conv.c ----------------------------------- */
 
-extern const char *const loom_op_padding_modes[];
+extern const char *const loom_op_padding_modes[], *const loom_op_conv_algorithms[];
 #define LOOM_OP_CONV_COMMON(n)                                                                                         \
   { .name = "out_channels",                                                                                            \
     .type = LOOM_PARAM_INT,                                                                                            \
@@ -49,6 +49,13 @@ extern const char *const loom_op_padding_modes[];
     .name = "kernel_size", .type = LOOM_PARAM_INTS, .length = n, .minimum = 1, .maximum = 10000, .unit = "pixels",     \
     .doc = "Size of the window that each kernel looks through."                                                        \
   }
+#define LOOM_OP_CONV_ALGORITHM                                                                                         \
+  { .name = "algorithm",                                                                                               \
+    .type = LOOM_PARAM_ENUM,                                                                                           \
+    .def = "auto",                                                                                                     \
+    .choices = loom_op_conv_algorithms,                                                                                \
+    .doc = "auto lets a device take Winograd's algorithm, which multiplies less and rounds more; direct forbids it.",  \
+    .advanced = TRUE }
 #define LOOM_OP_CONV_DILATION(n)                                                                                       \
   {                                                                                                                    \
     .name = "dilation", .type = LOOM_PARAM_INTS, .def = "1", .length = n, .minimum = 1, .maximum = 10000,              \
@@ -88,7 +95,8 @@ extern const char *const loom_op_padding_modes[];
     .doc = "What stands around the input: zeros, its mirror "                                                          \
            "image, its edge, or its other end.",                                                                       \
     .advanced = TRUE                                                                                                   \
-  }
+  },                                                                                                                   \
+      LOOM_OP_CONV_ALGORITHM
 /* The parameters of a transposed convolution over n dimensions. */
 #define LOOM_OP_CONV_TRANSPOSE_PARAMS(n)                                                                               \
   LOOM_OP_CONV_COMMON (n),                                                                                             \
@@ -116,7 +124,7 @@ extern const char *const loom_op_padding_modes[];
         .maximum = 10000,                                                                                              \
         .unit = "pixels",                                                                                              \
         .doc = "Adds to the size at the end, where several sizes would have been strided down to this one." },         \
-      LOOM_OP_CONV_DILATION (n), LOOM_OP_CONV_GROUPS
+      LOOM_OP_CONV_DILATION (n), LOOM_OP_CONV_GROUPS, LOOM_OP_CONV_ALGORITHM
 
 void loom_op_infer_conv (LoomInfer *ctx);
 void loom_op_lower_conv (LoomLower *ctx);

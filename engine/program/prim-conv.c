@@ -300,6 +300,8 @@ describe_conv2d (const void *attrs)
     g_string_append_printf (s, " groups=%" G_GINT64_FORMAT, (gint64)a->groups);
   if (a->act != LOOM_SCALAR_ID)
     g_string_append_printf (s, " act=%s", loom_scalar_name (a->act));
+  if (a->algorithm == LOOM_CONV_DIRECT)
+    g_string_append (s, " algorithm=direct");
   return g_string_free (s, FALSE);
 }
 

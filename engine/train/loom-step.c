@@ -287,6 +287,7 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
     .wanted = wanted,
     .seed = spec->seed,
     .lone = spec->epochs == 0,
+    .direct = spec->direct,
     .draws = training && spec->accumulate > 1 ? LOOM_STEP_DRAWS : NULL,
   };
   step->program = loom_lower (step->net, &options, value, error);

@@ -91,7 +91,8 @@ build_program (LoomTrainer *t, const LoomNet *net, const char *port, GError **er
   LoomLowerOptions options = { .float_dtype = t->spec->precision == LOOM_F64 ? LOOM_F64 : LOOM_F32,
                                .n_wanted = 1,
                                .wanted = &wanted,
-                               .seed = t->spec->seed };
+                               .seed = t->spec->seed,
+                               .direct = t->spec->direct };
   gboolean is_gradient = g_str_has_prefix (port, "grad:");
 
   if (!is_gradient)

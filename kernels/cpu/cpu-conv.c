@@ -1,5 +1,7 @@
-/* conv2d and its gradients: oneDNN's, but for images of one channel (cpu-conv-first.c). */
+/* conv2d and its gradients: oneDNN's, but for images of one channel (cpu-conv-first.c) and where Winograd's algorithm
+ * pays (cpu-winograd.c). */
 #include "kernels/cpu/cpu-conv-first.h"
+#include "kernels/cpu/cpu-winograd.h"
 
 #include <string.h>
 
@@ -30,6 +32,8 @@ create_forward (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_siz
 
   if (status == LOOM_STATUS_UNSUPPORTED)
     status = ISA (cpu_conv_first) (device, spec, attrs_size, kernel, message);
+  if (status == LOOM_STATUS_UNSUPPORTED)
+    status = ISA (cpu_winograd) (device, spec, attrs_size, kernel, message);
   return status == LOOM_STATUS_UNSUPPORTED ? cpu_onednn_conv2d (device, spec, attrs_size, kernel, message) : status;
 }
 
@@ -41,6 +45,8 @@ create_weight_grad (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs
 
   if (status == LOOM_STATUS_UNSUPPORTED)
     status = ISA (cpu_conv_first_weight) (device, spec, attrs_size, kernel, message);
+  if (status == LOOM_STATUS_UNSUPPORTED)
+    status = ISA (cpu_winograd_weight_grad) (device, spec, attrs_size, kernel, message);
   return status == LOOM_STATUS_UNSUPPORTED ? cpu_onednn_conv2d_weight_grad (device, spec, attrs_size, kernel, message)
                                            : status;
 }
@@ -51,6 +57,8 @@ create_input_grad (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
 {
   LoomStatus status = create_empty (device, spec, attrs_size, kernel, message);
 
+  if (status == LOOM_STATUS_UNSUPPORTED)
+    status = ISA (cpu_winograd_input_grad) (device, spec, attrs_size, kernel, message);
   return status == LOOM_STATUS_UNSUPPORTED ? cpu_onednn_conv2d_input_grad (device, spec, attrs_size, kernel, message)
                                            : status;
 }

@@ -171,6 +171,71 @@ test_memory (void)
   g_unsetenv ("GRADLOOM_CPU_DEVICES");
 }
 
+/* ---- algorithms --------------------------------------------------------- */
+
+/* The plan of a layer of 32 to 32 channels, each of the attributes in its place. */
+static CliResult
+plan_of_convolution (const char *node, const char *train)
+{
+  g_autofree char *text = g_strdup_printf (
+      "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+      "  <node id=\"data\" op=\"dataset\" source=\"npy\" x=\"images.npy\" y=\"classes.npy\"/>\n"
+      "  <node id=\"a\" op=\"conv2d\" out_channels=\"32\" kernel_size=\"1\"/>\n"
+      "  <node id=\"b\" op=\"conv2d\" out_channels=\"32\" kernel_size=\"3\" padding=\"1\" %s/>\n"
+      "  <node id=\"loss\" op=\"mean\"/>\n"
+      "  <wire from=\"data.x\" to=\"a\"/>\n  <wire from=\"a\" to=\"b\"/>\n  <wire from=\"b\" to=\"loss\"/>\n"
+      "  <train loss=\"loss\" batch_size=\"16\" %s/>\n" TAIL,
+      node, train);
+
+  cli_write ("wide.xml", text);
+  return cli ("plan", "wide.xml", NULL);
+}
+
+static guint
+count_of (const char *text, const char *word)
+{
+  guint n = 0;
+
+  for (const char *at = text; (at = strstr (at, word)) != NULL; at += strlen (word))
+    n++;
+  return n;
+}
+
+/* Winograd's algorithm is taken for all three kernels of a layer, or for none. */
+static void
+test_algorithm (void)
+{
+  static const struct
+  {
+    const char *node, *train;
+    guint n;
+  } cases[] = { { "", "", 3 },
+                { "algorithm=\"auto\"", "algorithm=\"auto\"", 3 },
+                { "algorithm=\"direct\"", "", 0 },
+                { "", "algorithm=\"direct\"", 0 } };
+  g_autofree double *x = g_new0 (double, 32 * 16 * 16);
+  double y[32] = { 0 };
+
+#ifdef __x86_64__
+  if (!__builtin_cpu_supports ("avx2") || !__builtin_cpu_supports ("fma"))
+#endif
+    {
+      g_test_skip ("Winograd's algorithm pays with AVX2 alone");
+      return;
+    }
+  cli_save ("images.npy", LOOM_F32, 4, (gint64[]){ 32, 1, 16, 16 }, x);
+  cli_save ("classes.npy", LOOM_I64, 1, (gint64[]){ 32 }, y);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_auto (CliResult) r = plan_of_convolution (cases[i].node, cases[i].train);
+
+      g_assert_cmpstr (r.err, ==, "");
+      g_assert_cmpuint (count_of (r.out, "own winograd"), ==, cases[i].n);
+      g_auto (CliResult) program = cli ("program", "wide.xml", NULL);
+      g_assert_cmpint (strstr (program.out, "algorithm=direct") != NULL, ==, cases[i].n == 0);
+    }
+}
+
 /* ---- JSON ------------------------------------------------------------- */
 
 /* Every number that an instruction, an input or an output names is a value that is described. */
@@ -261,6 +326,7 @@ main (int argc, char **argv)
   g_test_add_func ("/devices/threads", test_threads);
   g_test_add_func ("/devices/refused", test_refused);
   g_test_add_func ("/devices/memory", test_memory);
+  g_test_add_func ("/devices/algorithm", test_algorithm);
   g_test_add_func ("/devices/json", test_json);
   int status = g_test_run ();
   cli_leave ();

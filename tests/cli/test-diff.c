@@ -233,7 +233,7 @@ test_train_defaults (void)
 {
   static const char written[]
       = "lr=\"0.001\" epochs=\"1\" batch_size=\"32\" seed=\"0\" precision=\"f32\" device=\"cpu\" "
-        "accumulate=\"1\" drop_last=\"auto\"";
+        "accumulate=\"1\" drop_last=\"auto\" algorithm=\"auto\"";
   static const char *const pairs[]
       = { "lr=\"0.001\"", written, "    <metric type=\"accuracy\"", "    <metric type=\"f1\" average=\"macro\"", NULL };
   static const char *const bare[] = { "    <metric type=\"accuracy\"", "    <metric type=\"f1\"", NULL };
@@ -260,6 +260,7 @@ test_train_defaults (void)
   g_assert_cmpint (spec[0]->precision, ==, spec[1]->precision);
   g_assert_cmpint (spec[0]->accumulate, ==, spec[1]->accumulate);
   g_assert_cmpint (spec[0]->drop_last, ==, spec[1]->drop_last);
+  g_assert_cmpint (spec[0]->direct, ==, spec[1]->direct);
   g_assert_cmpint (metric[0]->options.average, ==, metric[1]->options.average);
   for (guint i = 0; i < 2; i++)
     {

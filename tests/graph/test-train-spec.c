@@ -96,6 +96,7 @@ test_faults (void)
     { "<train loss='loss' precision='f64'/>", "*“ref” only*" },
     { "<train loss='loss' accumulate='0'/>", "*accumulate is 0*" },
     { "<train loss='loss' drop_last='treu'/>", "*drop_last is “treu”*auto, true, false*Set it to true*" },
+    { "<train loss='loss' algorithm='directly'/>", "*algorithm is “directly”*auto, direct*Set it to direct*" },
     { "<train loss='loss' acumulate='2'/>", "*“acumulate”*“accumulate”*" },
     { "<train loss='loss' optimizer='lbfgs' accumulate='2'/>", "*“lbfgs” takes a step from each batch*Set it to 1*" },
     { "<train loss='loss' optimizer='newton' ema='0.9'/>", "*“newton”*ema*" },
@@ -278,6 +279,7 @@ test_course (void)
   g_assert_nonnull (plain);
   g_assert_cmpint (plain->accumulate, ==, 1);
   g_assert_cmpint (plain->drop_last, ==, LOOM_DROP_LAST_AUTO);
+  g_assert_false (plain->direct);
   g_assert_cmpfloat (plain->ema, ==, 0);
   g_assert_false (plain->keep_best);
   g_assert_cmpint (plain->patience, ==, 0);

@@ -314,6 +314,7 @@ static const struct
   { "ema", "Average of weights" },
   { "accumulate", "Batches a step" },
   { "drop_last", "Drop short batch" },
+  { "algorithm", "Convolutions" },
   { "weights", "Begin from" },
   { "match", "Of these weights" },
   { "lr_batch_size", "Rate is for batch" },

@@ -89,6 +89,7 @@ static void
 add_more (StudioTrainingSettings *self)
 {
   static const char *const precisions[] = { "f32", "bf16", "f16", "f64", NULL };
+  static const char *const algorithms[] = { "auto", "direct", NULL };
   static const char *const drop_last[] = { "auto", "true", "false", NULL };
   static const struct
   {
@@ -114,6 +115,13 @@ add_more (StudioTrainingSettings *self)
         .choices = drop_last,
         .doc = "Whether an epoch’s last batch is left out where it is short. auto leaves out a single sample that a "
                "batch norm would learn nothing from." },
+      NULL },
+    { { .name = "algorithm",
+        .type = LOOM_PARAM_ENUM,
+        .def = "auto",
+        .choices = algorithms,
+        .doc = "auto lets convolutions be computed by Winograd’s algorithm, which multiplies less and rounds more; "
+               "direct forbids it in every layer." },
       NULL },
     { { .name = "ema",
         .type = LOOM_PARAM_FLOAT,

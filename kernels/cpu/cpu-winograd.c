@@ -1,0 +1,295 @@
+/* conv2d and conv2d_input_grad by Winograd's algorithm (cpu-winograd.h), NHWC.
+ *
+ * Filters are transformed first. Then each thread takes its share of the tiles in blocks: it transforms a block's
+ * input, takes the 36 products and transforms them back, so that what is transformed stays in its caches and never
+ * exists as a whole. A result's sums have one order whatever the blocks are, so that threads change no bits.
+ *
+ * depth is the number of channels that are summed over and columns the number that come out: C and K of a forward pass,
+ * K and C of the input's gradient. */
+#include "kernels/cpu/cpu-winograd-loops.h"
+
+#include <string.h>
+
+#define BLOCK_BYTES (768 * 1024) /* of transformed input and products; most of a core's second cache */
+#define BLOCK_LEAST 48           /* tiles, below which the filters are read too often */
+
+typedef struct
+{
+  CpuKernel k;
+  bool turned;           /* the input's gradient: filters turned round */
+  int64_t N, H, W, P, Q; /* what is read [N,H,W,depth] and written [N,P,Q,columns] */
+  int64_t top, left;     /* padding of what is read */
+  int64_t depth, columns;
+  int64_t blocks, panels; /* of PANEL channels: of the depth, of the columns */
+  int64_t tiles_h, tiles_w, tiles;
+  int64_t block;                                       /* tiles worked on at a time */
+  int64_t input_stride, product_stride, filter_stride; /* floats from position to position */
+  bool has_bias, relu;
+  LoomScalarOp act; /* when it is not relu */
+} Winograd;
+
+typedef struct
+{
+  const Winograd *self;
+  const float *x, *w, *bias;
+  float *y;
+  float *zeros, *filters, *rooms; /* scratch: [blocks·PANEL]; [36][panels][depth][PANEL]; one room a thread */
+} Call;
+
+/* ---- filters -------------------------------------------------------------- */
+
+#define CHUNK 16 /* of the depth, which one item of the work transforms for one panel */
+
+/* w of the network is [K][C][3][3]. */
+static void
+part_filters (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const Winograd *self = call->self;
+  int64_t chunks = (self->depth + CHUNK - 1) / CHUNK, depth = self->depth, columns = self->columns;
+
+  for (int64_t item = from; item < to; item++)
+    {
+      int64_t panel = item / chunks, first = item % chunks * CHUNK;
+      int64_t n = depth - first < CHUNK ? depth - first : CHUNK;
+
+      for (int64_t lane = 0; lane < PANEL; lane += LANES)
+        {
+          int64_t column = panel * PANEL + lane;
+          int64_t there = columns - column < LANES ? columns - column : LANES;
+          float taps[CHUNK * 9][LANES] __attribute__ ((aligned (64)));
+
+          if (there < LANES)
+            memset (taps, 0, sizeof taps);
+          if (self->turned)
+            for (int64_t d = 0; d < n; d++)
+              {
+                const float *w = call->w + ((first + d) * columns + column) * 9;
+
+                for (int64_t c = 0; c < there; c++)
+                  for (int t = 0; t < 9; t++)
+                    taps[d * 9 + t][c] = w[c * 9 + 8 - t];
+              }
+          else
+            for (int64_t c = 0; c < there; c++)
+              {
+                const float *w = call->w + ((column + c) * depth + first) * 9;
+
+                for (int64_t t = 0; t < n * 9; t++)
+                  taps[t][c] = w[t];
+              }
+          for (int64_t d = 0; d < n; d++)
+            filter_tile ((const V *)taps[d * 9], call->filters + (panel * depth + first + d) * PANEL + lane,
+                         self->filter_stride);
+        }
+    }
+}
+
+/* ---- tiles ---------------------------------------------------------------- */
+
+static void
+transform_input (const Call *call, int64_t tile, int64_t n, float *room)
+{
+  const Winograd *self = call->self;
+
+  for (int64_t t = 0; t < n; t++)
+    {
+      int64_t image = (tile + t) / (self->tiles_h * self->tiles_w),
+              place = (tile + t) % (self->tiles_h * self->tiles_w);
+      Tile from;
+
+      tile_find (&from, SIDE, call->x + image * self->H * self->W * self->depth, self->H, self->W, self->depth,
+                 place / self->tiles_w * STEP - self->top, place % self->tiles_w * STEP - self->left, call->zeros);
+      for (int64_t c = 0; c < self->depth; c += LANES)
+        input_tile (&from, c, self->depth - c, room + (c / PANEL * self->block + t) * PANEL + c % PANEL,
+                    self->input_stride);
+    }
+}
+
+static void
+transform_output (const Call *call, int64_t tile, int64_t n, const float *products)
+{
+  const Winograd *self = call->self;
+
+  for (int64_t t = 0; t < n; t++)
+    {
+      int64_t image = (tile + t) / (self->tiles_h * self->tiles_w),
+              place = (tile + t) % (self->tiles_h * self->tiles_w);
+      int64_t top = place / self->tiles_w * STEP, left = place % self->tiles_w * STEP;
+      int64_t rows = self->P - top < STEP ? self->P - top : STEP, row = self->Q - left < STEP ? self->Q - left : STEP;
+      float *to = call->y + ((image * self->P + top) * self->Q + left) * self->columns;
+
+      for (int64_t c = 0; c < self->columns; c += LANES)
+        {
+          V y[STEP][STEP], bias = call->bias != NULL ? load (call->bias + c, self->columns - c) : (V){ 0 };
+
+          output_tile (products + (c / PANEL * self->block + t) * PANEL + c % PANEL, self->product_stride, y);
+          for (int i = 0; i < STEP; i++)
+            for (int j = 0; j < STEP; j++)
+              {
+                y[i][j] += bias;
+                if (self->relu)
+                  y[i][j] = (V)((VI)y[i][j] & (VI)((y[i][j] > 0) | (y[i][j] != y[i][j])));
+                if (i < rows && j < row)
+                  store (to + (i * self->Q + j) * self->columns + c, y[i][j], self->columns - c);
+              }
+        }
+    }
+}
+
+static void
+part_tiles (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const Winograd *self = call->self;
+  int64_t room_floats = POSITIONS * (self->input_stride + self->product_stride), threads = self->k.threads;
+
+  for (int64_t thread = from; thread < to; thread++)
+    {
+      float *input = call->rooms + thread * room_floats, *products = input + POSITIONS * self->input_stride;
+      int64_t last = self->tiles * (thread + 1) / threads;
+
+      for (int64_t tile = self->tiles * thread / threads; tile < last; tile += self->block)
+        {
+          int64_t n = last - tile < self->block ? last - tile : self->block;
+
+          transform_input (call, tile, n, input);
+          for (int64_t position = 0; position < POSITIONS; position++)
+            for (int64_t panel = 0; panel < self->panels; panel++)
+              product_all (n, input + position * self->input_stride, PANEL, 1, self->block * PANEL,
+                           call->filters + position * self->filter_stride + panel * self->depth * PANEL, self->depth,
+                           products + position * self->product_stride + panel * self->block * PANEL, false);
+          transform_output (call, tile, n, products);
+        }
+    }
+}
+
+static LoomStatus
+work (CpuKernel *k, void *const *b, LoomMessage *message)
+{
+  Winograd *self = (Winograd *)k;
+  Call call = { .self = self, .x = b[0], .w = b[1], .bias = self->has_bias ? b[2] : NULL, .y = b[k->n_in] };
+
+  call.zeros = b[k->n_in + 1];
+  call.filters = call.zeros + self->blocks * PANEL;
+  call.rooms = call.filters + POSITIONS * self->filter_stride;
+  memset (call.zeros, 0, (size_t)(self->blocks * PANEL) * sizeof (float));
+  cpu_parallel (k->threads, self->panels * ((self->depth + CHUNK - 1) / CHUNK), part_filters, &call);
+  cpu_parallel (k->threads, k->threads, part_tiles, &call);
+  if (self->act != LOOM_SCALAR_ID)
+    ISA (cpu_apply) (self->act, call.y, self->N * self->P * self->Q * self->columns);
+  return LOOM_STATUS_OK;
+}
+
+/* Whether a tile's overhang and the transforms cost less than the multiplications that they save. Measured with
+ * tests/kernels/bench-winograd. The number of threads has no say, so that it changes no bits. */
+static bool
+pays (const LoomTensorDesc *x, const LoomTensorDesc *y)
+{
+  int64_t tiles = y->dim[0] * ((y->dim[2] + STEP - 1) / STEP) * ((y->dim[3] + STEP - 1) / STEP);
+  int64_t pixels = y->dim[0] * y->dim[2] * y->dim[3];
+
+  return x->dim[1] >= 32 && y->dim[1] >= 32 && tiles >= 64 && tiles * POSITIONS * 2 <= pixels * 9;
+}
+
+bool
+ISA (cpu_winograd_fits) (const LoomKernelSpec *spec, const LoomTensorDesc *x, const LoomTensorDesc *w,
+                         const LoomTensorDesc *y)
+{
+  const LoomConv2dAttrs *a = spec->attrs;
+
+#ifndef __AVX2__
+  /* Vectors of four, and sixteen of them, make the transforms dearer than what they save. */
+  if (a->algorithm != LOOM_CONV_WINOGRAD)
+    return false;
+#endif
+  if (a->algorithm == LOOM_CONV_DIRECT || !cpu_all_f32 (spec) || x->layout != LOOM_LAYOUT_NHWC
+      || y->layout != LOOM_LAYOUT_NHWC || w->layout != LOOM_LAYOUT_PLAIN || w->dim[2] != 3 || w->dim[3] != 3
+      || a->groups != 1 || loom_desc_count (x) == 0 || loom_desc_count (y) == 0)
+    return false;
+  for (int i = 0; i < 2; i++)
+    if (a->stride[i] != 1 || a->dilation[i] != 1)
+      return false;
+  for (int i = 0; i < 4; i++)
+    if (a->pad[i] < 0 || a->pad[i] > 2)
+      return false;
+  return a->algorithm == LOOM_CONV_WINOGRAD || pays (x, y);
+}
+
+/* from and to: what is read and written; top and left: the padding of what is read. */
+static LoomStatus
+create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const LoomTensorDesc *from,
+        const LoomTensorDesc *to, int64_t top, int64_t left, CpuKernel **kernel, LoomMessage *message)
+{
+  int64_t share;
+  Winograd *self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, work, message);
+
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->N = from->dim[0];
+  self->depth = from->dim[1];
+  self->H = from->dim[2];
+  self->W = from->dim[3];
+  self->columns = to->dim[1];
+  self->P = to->dim[2];
+  self->Q = to->dim[3];
+  self->top = top;
+  self->left = left;
+  self->act = LOOM_SCALAR_ID;
+  self->blocks = (self->depth + PANEL - 1) / PANEL;
+  self->panels = (self->columns + PANEL - 1) / PANEL;
+  self->tiles_h = (self->P + STEP - 1) / STEP;
+  self->tiles_w = (self->Q + STEP - 1) / STEP;
+  self->tiles = self->N * self->tiles_h * self->tiles_w;
+  share = (self->tiles + self->k.threads - 1) / self->k.threads;
+  self->block = BLOCK_BYTES / (POSITIONS * (self->blocks + self->panels) * PANEL * (int64_t)sizeof (float));
+  self->block = self->block < BLOCK_LEAST ? BLOCK_LEAST : self->block;
+  self->block = (share + (share + self->block - 1) / self->block - 1) / ((share + self->block - 1) / self->block);
+  /* One panel more, so that the positions of a tile do not all fall into the same sets of the caches. */
+  self->input_stride = (self->blocks * self->block + 1) * PANEL;
+  self->product_stride = (self->panels * self->block + 1) * PANEL;
+  self->filter_stride = (self->panels * self->depth + 1) * PANEL;
+  self->k.base.scratch_bytes = (size_t)(self->blocks * PANEL + POSITIONS * self->filter_stride
+                                        + self->k.threads * POSITIONS * (self->input_stride + self->product_stride))
+                               * sizeof (float);
+  self->k.base.name = "own winograd";
+  *kernel = &self->k;
+  return LOOM_STATUS_OK;
+}
+
+LoomStatus
+ISA (cpu_winograd) (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
+                    LoomMessage *message)
+{
+  const LoomConv2dAttrs *a = spec->attrs;
+  LoomStatus status;
+
+  if (!ISA (cpu_winograd_fits) (spec, &spec->in[0], &spec->in[1], &spec->out[0]))
+    return LOOM_STATUS_UNSUPPORTED;
+  status = create (device, spec, attrs_size, &spec->in[0], &spec->out[0], a->pad[0], a->pad[2], kernel, message);
+  if (status == LOOM_STATUS_OK)
+    {
+      Winograd *self = (Winograd *)*kernel;
+
+      self->has_bias = a->has_bias;
+      self->relu = a->act == LOOM_SCALAR_RELU;
+      self->act = self->relu ? LOOM_SCALAR_ID : a->act;
+    }
+  return status;
+}
+
+LoomStatus
+ISA (cpu_winograd_input_grad) (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
+                               LoomMessage *message)
+{
+  const LoomConv2dAttrs *a = spec->attrs;
+  LoomStatus status;
+
+  if (!ISA (cpu_winograd_fits) (spec, &spec->out[0], &spec->in[1], &spec->in[0]))
+    return LOOM_STATUS_UNSUPPORTED;
+  status
+      = create (device, spec, attrs_size, &spec->in[0], &spec->out[0], 2 - a->pad[0], 2 - a->pad[2], kernel, message);
+  if (status == LOOM_STATUS_OK)
+    ((Winograd *)*kernel)->turned = true;
+  return status;
+}

@@ -1,0 +1,249 @@
+/* Winograd convolutions against the reference in f64, in norm: their sums cancel, so that single elements may lie
+ * further away than a direct convolution's. Also which bits depend on what, and how far NaN reaches. */
+#include "tests/kernels/kernel-harness.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of the result's norm: 0.75e-6 of large layers, the rest of those that are mostly padding. Direct convolutions have
+ * 0.2e-6. */
+#define IN_NORM 1.1e-6
+
+typedef struct
+{
+  int n, c, h, w, k, pad[4];
+  gboolean bias;
+  LoomScalarOp act;
+} Case;
+
+/* Sizes: one tile and parts of tiles; channels of one vector, of several, and with remainders; more tiles than a block
+ * has; all paddings, also different ones at each edge. */
+static const Case cases[] = {
+  { 1, 16, 4, 4, 16, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_ID },
+  { 1, 2, 3, 3, 1, { 0, 0, 0, 0 }, TRUE, LOOM_SCALAR_ID },
+  { 1, 5, 3, 4, 7, { 2, 2, 2, 2 }, TRUE, LOOM_SCALAR_RELU },
+  { 2, 3, 9, 6, 33, { 0, 0, 0, 0 }, FALSE, LOOM_SCALAR_ID },
+  { 3, 17, 7, 11, 31, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_RELU },
+  { 2, 64, 8, 8, 40, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_ABS },
+  { 1, 50, 13, 5, 65, { 0, 2, 1, 0 }, TRUE, LOOM_SCALAR_ID },
+  { 2, 36, 5, 1, 16, { 2, 1, 1, 2 }, FALSE, LOOM_SCALAR_RELU },
+  { 1, 96, 16, 16, 96, { 2, 2, 2, 2 }, FALSE, LOOM_SCALAR_ID },
+  { 150, 32, 4, 4, 32, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_ID },
+  { 3, 32, 30, 34, 64, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_RELU },
+  { 3, 160, 8, 8, 257, { 1, 1, 1, 1 }, FALSE, LOOM_SCALAR_ID },
+  { 99, 160, 2, 2, 80, { 1, 1, 1, 1 }, FALSE, LOOM_SCALAR_ID },
+};
+
+/* The three kernels of one layer: 0 forward, 1 the input's gradient, 2 the weights'. */
+static Sample
+sample_of (const Case *c, int pass, LoomConvAlgorithm algorithm)
+{
+  Sample s = { .nhwc = TRUE };
+  LoomTensorDesc x = { LOOM_F32, 0, 4, { c->n, c->c, c->h, c->w } }, w = { LOOM_F32, 0, 4, { c->k, c->c, 3, 3 } };
+  LoomTensorDesc b = { LOOM_F32, 0, 1, { c->k } };
+  LoomTensorDesc y
+      = { LOOM_F32, 0, 4, { c->n, c->k, c->h + c->pad[0] + c->pad[1] - 2, c->w + c->pad[2] + c->pad[3] - 2 } };
+
+  s.attrs.conv = (LoomConv2dAttrs){ .stride = { 1, 1 },
+                                    .pad = { c->pad[0], c->pad[1], c->pad[2], c->pad[3] },
+                                    .dilation = { 1, 1 },
+                                    .groups = 1,
+                                    .has_bias = c->bias && pass != 1,
+                                    .act = pass == 0 ? c->act : LOOM_SCALAR_ID,
+                                    .algorithm = algorithm };
+  g_snprintf (s.name, sizeof s.name, "%d,%d,%d,%d to %d pass %d", c->n, c->c, c->h, c->w, c->k, pass);
+  s.primitive = pass == 0 ? "conv2d" : pass == 1 ? "conv2d_input_grad" : "conv2d_weight_grad";
+  sample_in (&s, pass == 0 ? x : y, FILL_NORMAL, 0);
+  sample_in (&s, pass == 2 ? x : w, FILL_NORMAL, 0);
+  if (pass == 0 && c->bias)
+    sample_in (&s, b, FILL_NORMAL, 0);
+  sample_out (&s, pass == 0 ? y : pass == 1 ? x : w);
+  if (pass == 2 && c->bias)
+    sample_out (&s, b);
+  return s;
+}
+
+/* ‖got - want‖ / ‖want‖ */
+static double
+distance (const Sample *s, int o, const Result *got, const Result *want)
+{
+  double difference = 0, norm = 0;
+
+  for (gint64 i = 0; i < loom_desc_count (&s->out[o]); i++)
+    {
+      double d = got->out[o][i] - want->out[o][i];
+
+      difference += d * d;
+      norm += want->out[o][i] * want->out[o][i];
+    }
+  return sqrt (difference / norm);
+}
+
+static void
+compare_in_norm (const Sample *s, const Result *got, const Result *want, const char *isa, double *worst)
+{
+  g_assert_cmpint (got->status, ==, LOOM_STATUS_OK);
+  g_assert_cmpstr (got->kernel, ==, "own winograd");
+  for (int o = 0; o < s->n_out; o++)
+    {
+      double d = distance (s, o, got, want);
+
+      *worst = MAX (*worst, d);
+      if (!(d <= IN_NORM))
+        {
+          g_test_message ("%s on %s: output %d is off by %.3g of its norm", s->name, isa, o, d);
+          g_test_fail ();
+        }
+    }
+}
+
+static void
+test_norm (void)
+{
+  static const char *const isa[] = { "native", "v3", "base" };
+  Machine ref = machine_open (loom_backend_ref (), 1), cpu[G_N_ELEMENTS (isa)];
+  double worst = 0;
+
+  for (guint m = 0; m < G_N_ELEMENTS (isa); m++)
+    {
+      g_setenv ("GRADLOOM_CPU_ISA", isa[m], TRUE);
+      cpu[m] = machine_open (loom_backend_cpu (), 2);
+    }
+  g_unsetenv ("GRADLOOM_CPU_ISA");
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    for (int pass = 0; pass < 3; pass++)
+      {
+        Sample s = sample_of (&cases[i], pass, LOOM_CONV_WINOGRAD);
+        float **inputs = sample_inputs (&s);
+        Result want = sample_run (&ref, &s, inputs, LOOM_F64, LOOM_LAYOUT_PLAIN, -1);
+
+        g_assert_cmpint (want.status, ==, LOOM_STATUS_OK);
+        for (guint m = 0; m < G_N_ELEMENTS (isa); m++)
+          {
+            Result got = sample_run (&cpu[m], &s, inputs, LOOM_F32, LOOM_LAYOUT_NHWC, -1);
+
+            compare_in_norm (&s, &got, &want, isa[m], &worst);
+            result_clear (&got);
+          }
+        result_clear (&want);
+        inputs_free (&s, inputs);
+      }
+  g_test_message ("at most %.3g of the norm", worst);
+  for (guint m = 0; m < G_N_ELEMENTS (isa); m++)
+    machine_close (&cpu[m]);
+  machine_close (&ref);
+}
+
+/* The same bits with any number of threads, and again. */
+static void
+test_bits (void)
+{
+  Machine machine[2] = { machine_open (loom_backend_cpu (), 1), machine_open (loom_backend_cpu (), 2) };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    for (int pass = 0; pass < 3; pass++)
+      {
+        Sample s = sample_of (&cases[i], pass, LOOM_CONV_WINOGRAD);
+        float **inputs = sample_inputs (&s);
+        Result first = sample_run (&machine[1], &s, inputs, LOOM_F32, LOOM_LAYOUT_NHWC, -1);
+
+        for (int m = 0; m < 2; m++)
+          {
+            Result other = sample_run (&machine[m], &s, inputs, LOOM_F32, LOOM_LAYOUT_NHWC, -1);
+
+            for (int o = 0; o < s.n_out; o++)
+              g_assert_cmpmem (first.out[o], (size_t)loom_desc_count (&s.out[o]) * sizeof (double), other.out[o],
+                               (size_t)loom_desc_count (&s.out[o]) * sizeof (double));
+            result_clear (&other);
+          }
+        result_clear (&first);
+        inputs_free (&s, inputs);
+      }
+  machine_close (&machine[0]);
+  machine_close (&machine[1]);
+}
+
+/* What is not finite in one pixel reaches all the outputs of its tiles as NaN, at least all that a direct convolution
+ * reaches, and no other tile. */
+static void
+test_not_finite (void)
+{
+  static const float bad[] = { NAN, INFINITY, -INFINITY };
+  const Case c = { 2, 16, 12, 12, 16, { 1, 1, 1, 1 }, FALSE, LOOM_SCALAR_RELU };
+  Machine cpu = machine_open (loom_backend_cpu (), 2);
+
+  for (guint v = 0; v < G_N_ELEMENTS (bad); v++)
+    {
+      Sample s = sample_of (&c, 0, LOOM_CONV_WINOGRAD);
+      float **inputs = sample_inputs (&s);
+      Result result;
+
+      inputs[0][5 * 12 + 6] = bad[v]; /* in the middle tile's 4 … 7 alone */
+      result = sample_run (&cpu, &s, inputs, LOOM_F32, LOOM_LAYOUT_NHWC, -1);
+      for (int i = 0; i < 2 * 16 * 12 * 12; i++)
+        {
+          int row = i / 12 % 12, column = i % 12;
+          gboolean middle = i < 16 * 144 && row / 4 == 1 && column / 4 == 1;
+          gboolean near = i < 16 * 144 && ABS (row - 5) <= 1 && ABS (column - 6) <= 1;
+
+          g_assert_true (!near || isnan (result.out[0][i]));
+          g_assert_true (middle || isfinite (result.out[0][i]));
+        }
+      result_clear (&result);
+      inputs_free (&s, inputs);
+    }
+  machine_close (&cpu);
+}
+
+/* Large layers take the algorithm by themselves, small ones and those that forbid it do not. */
+static void
+test_choice (void)
+{
+  const Case large = { 32, 64, 16, 16, 64, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_ID };
+  const Case small = { 1, 16, 4, 4, 16, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_ID };
+  Machine cpu;
+  LoomTensorDesc in[SAMPLE_MAX_IN], out[SAMPLE_MAX_OUT];
+
+#ifdef __x86_64__
+  if (!__builtin_cpu_supports ("avx2") || !__builtin_cpu_supports ("fma"))
+#endif
+    {
+      g_test_skip ("the algorithm pays with AVX2 alone");
+      return;
+    }
+  cpu = machine_open (loom_backend_cpu (), 2);
+  for (int pass = 0; pass < 3; pass++)
+    for (int v = 0; v < 3; v++)
+      {
+        Sample s = sample_of (v == 1 ? &small : &large, pass, v == 2 ? LOOM_CONV_DIRECT : LOOM_CONV_AUTO);
+        LoomKernelSpec spec = { s.primitive, &s.attrs, s.n_in, s.n_out, in, out };
+        LoomMessage message = { "" };
+        LoomKernel *kernel = NULL;
+
+        for (int i = 0; i < s.n_in + s.n_out; i++)
+          {
+            LoomTensorDesc *d = i < s.n_in ? &in[i] : &out[i - s.n_in];
+
+            *d = i < s.n_in ? s.in[i] : s.out[i - s.n_in];
+            d->layout = d->rank == 4 && d->dim[3] != 3 ? LOOM_LAYOUT_NHWC : LOOM_LAYOUT_PLAIN;
+          }
+        g_assert_cmpint (cpu.backend->kernel_new (cpu.device, &spec, &kernel, &message), ==, LOOM_STATUS_OK);
+        if (v == 0)
+          g_assert_cmpstr (kernel->name, ==, "own winograd");
+        else
+          g_assert_cmpstr (kernel->name, !=, "own winograd");
+        kernel->free (kernel);
+      }
+  machine_close (&cpu);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/winograd/norm", test_norm);
+  g_test_add_func ("/winograd/bits", test_bits);
+  g_test_add_func ("/winograd/not-finite", test_not_finite);
+  g_test_add_func ("/winograd/choice", test_choice);
+  return g_test_run ();
+}
