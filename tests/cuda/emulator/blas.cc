@@ -6,9 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/convert.h"
+#include "tests/cuda/emulator/element.h"
 #include "tests/cuda/emulator/emulator.h"
 #include "tests/cuda/emulator/product.h"
+#include "tests/cuda/question.h"
 
 #define WORKSPACE_BYTES 512
 
@@ -18,7 +19,7 @@ struct Layout
 {
   cudaDataType_t type;
   int64_t rows, columns, ld, stride;
-  int32_t batches;
+  int32_t batches, order;
 };
 
 struct Desc
@@ -32,15 +33,18 @@ struct Desc
 
 struct Wish
 {
-  size_t workspace;
+  uint64_t workspace;
+  uint32_t reductions;
   uint32_t align[4]; /* A, B, C, D */
 };
 
 /* What the heuristic promised, kept in the algorithm's bytes. */
 struct Choice
 {
-  uint32_t align[4];
+  uint32_t align[4], align_bias;
   int32_t epilogue;
+  int64_t rows, columns, sum;
+  uint32_t workspace;
 };
 
 static_assert (sizeof (Choice) <= sizeof (cublasLtMatmulAlgo_t), "a choice fits an algorithm");
@@ -63,40 +67,21 @@ bytes_of (cudaDataType_t type)
   return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2;
 }
 
-template <typename A>
-A
-get (cudaDataType_t type, const void *from, int64_t at)
-{
-  switch (type)
-    {
-    case CUDA_R_64F:
-      return (A)((const double *)from)[at];
-    case CUDA_R_32F:
-      return (A)((const float *)from)[at];
-    case CUDA_R_16F:
-      return (A)loom_f16_to_float (((const uint16_t *)from)[at]);
-    default:
-      return (A)loom_bf16_to_float (((const uint16_t *)from)[at]);
-    }
-}
-
-template <typename A>
+/* Calls f with an element of the type. */
+template <typename F>
 void
-put (cudaDataType_t type, void *to, int64_t at, A value)
+with_type (cudaDataType_t type, F f)
 {
   switch (type)
     {
     case CUDA_R_64F:
-      ((double *)to)[at] = (double)value;
-      break;
+      return f (double ());
     case CUDA_R_32F:
-      ((float *)to)[at] = (float)value;
-      break;
+      return f (float ());
     case CUDA_R_16F:
-      ((uint16_t *)to)[at] = loom_f16_from_float ((float)value);
-      break;
+      return f (emulated::Half ());
     default:
-      ((uint16_t *)to)[at] = loom_bf16_from_float ((float)value);
+      return f (emulated::Brain ());
     }
 }
 
@@ -112,17 +97,24 @@ finished (cublasLtEpilogue_t e, A value, A bias)
   return value;
 }
 
-/* Rows of op (x) along `across`, for every index of the sum: run l holds element (i, l) or (l, i) at i. */
+/* For every index l of the sum a run of the other index: `to` at l·m + i is element (i, l), or (l, i). */
 template <typename A>
 std::vector<A>
 runs (const Layout &x, const char *data, bool sum_along_rows)
 {
-  int64_t k = sum_along_rows ? x.rows : x.columns, m = sum_along_rows ? x.columns : x.rows;
+  const int64_t k = sum_along_rows ? x.rows : x.columns, m = sum_along_rows ? x.columns : x.rows, tile = 16;
+  const int64_t step_l = sum_along_rows ? 1 : x.ld, step_i = sum_along_rows ? x.ld : 1;
   std::vector<A> to ((size_t)(k * m));
 
-  for (int64_t l = 0; l < k; l++)
-    for (int64_t i = 0; i < m; i++)
-      to[(size_t)(l * m + i)] = get<A> (x.type, data, sum_along_rows ? l + i * x.ld : i + l * x.ld);
+  with_type (x.type, [&] (auto element) {
+    const decltype (element) *from = (const decltype (element) *)data;
+
+    for (int64_t l = 0; l < k; l += tile)
+      for (int64_t i = 0; i < m; i += tile)
+        for (int64_t ll = l; ll < k && ll < l + tile; ll++)
+          for (int64_t ii = i; ii < m && ii < i + tile; ii++)
+            to[(size_t)(ll * m + ii)] = (A)from[ll * step_l + ii * step_i];
+  });
   return to;
 }
 
@@ -142,25 +134,92 @@ multiply (const Desc &desc, const Layout &a, const char *at_a, const Layout &b, 
 
       emulated::product<A> (y.rows, y.columns, k, runs<A> (a, from_a, desc.trans[0] == CUBLAS_OP_T),
                             runs<A> (b, from_b, desc.trans[1] == CUBLAS_OP_N), sums);
-      for (int64_t j = 0; j < y.columns; j++)
-        for (int64_t i = 0; i < y.rows; i++)
-          put<A> (y.type, to, i + j * y.ld,
-                  finished<A> (desc.epilogue, sums[(size_t)(j * y.rows + i)],
-                               add_bias (desc.epilogue) ? get<A> (y.type, desc.bias, i) : 0));
+      with_type (y.type, [&] (auto element) {
+        const decltype (element) *bias = (const decltype (element) *)desc.bias;
+
+        for (int64_t j = 0; j < y.columns; j++)
+          for (int64_t i = 0; i < y.rows; i++)
+            ((decltype (element) *)to)[i + j * y.ld] = finished<A> (desc.epilogue, sums[(size_t)(j * y.rows + i)],
+                                                                    add_bias (desc.epilogue) ? (A)bias[i] : 0);
+      });
     }
 }
 
-/* Whether operands, result and types belong together. */
+/* The bytes from the first element of all batches to the last. */
+size_t
+extent (const Layout &x)
+{
+  return (size_t)((x.batches - 1) * x.stride + (x.columns - 1) * x.ld + x.rows) * bytes_of (x.type);
+}
+
+/* Whether operands, result and types belong together, as cublasLtMatmul()'s documentation has it: column order, a leading
+ * dimension of at least the rows, the same batches everywhere, results that do not lie over each other, and of the
+ * compute types those of the table for these data. */
 bool
-fits (const Desc &desc, const Layout &a, const Layout &b, const Layout &y)
+fits (const Desc &desc, const Layout &a, const Layout &b, const Layout &c, const Layout &y)
 {
   int64_t m = desc.trans[0] == CUBLAS_OP_T ? a.columns : a.rows, k = desc.trans[0] == CUBLAS_OP_T ? a.rows : a.columns;
   int64_t n = desc.trans[1] == CUBLAS_OP_T ? b.rows : b.columns, l = desc.trans[1] == CUBLAS_OP_T ? b.columns : b.rows;
   bool wide = y.type == CUDA_R_64F;
 
-  return m == y.rows && n == y.columns && k == l && m > 0 && n > 0 && k > 0 && a.type == y.type && b.type == y.type
-         && a.batches == y.batches && b.batches == y.batches && a.ld >= a.rows && b.ld >= b.rows && y.ld >= y.rows
+  for (const Layout *x : { &a, &b, &c, &y })
+    if (x->order != CUBLASLT_ORDER_COL || x->ld < x->rows || x->type != y.type || x->batches != y.batches
+        || x->batches < 1 || x->stride < 0)
+      return false;
+  if (c.rows != y.rows || c.columns != y.columns || (y.batches > 1 && y.stride < y.ld * (y.columns - 1) + y.rows))
+    return false;
+  if (desc.compute == CUBLAS_COMPUTE_32F_FAST_TF32 && y.type != CUDA_R_32F)
+    return false;
+  return m == y.rows && n == y.columns && k == l && m > 0 && n > 0 && k > 0
          && (desc.compute == CUBLAS_COMPUTE_64F) == wide && (desc.scale == CUDA_R_64F) == wide;
+}
+
+/* What cublasLtMatmul() may be given at an address, or the end of the program. */
+void
+check_operand (char name, const void *at, const Layout &layout, uint32_t alignment)
+{
+  if (!emulated::device_sees (at))
+    emulated::found ("cublasLtMatmul was given the host's pointer %p as its %c", at, name);
+  if ((uintptr_t)at % alignment != 0)
+    emulated::found ("cublasLtMatmul was promised a multiple of %u bytes and given %p as its %c", alignment, at, name);
+  if (!emulated::device_sees (at, extent (layout)))
+    emulated::found ("cublasLtMatmul's %c has %zu bytes, which are not in one piece of memory", name, extent (layout));
+}
+
+bool
+overlap (const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+{
+  return (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
+}
+
+/* A getter's and a setter's value: of exactly this size. */
+template <typename T>
+cublasStatus_t
+get_value (T value, void *to, size_t bytes, size_t *written)
+{
+  if (bytes != sizeof value)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  memcpy (to, &value, sizeof value);
+  if (written != NULL)
+    *written = sizeof value;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+template <typename T>
+cublasStatus_t
+set_value (T *to, const void *value, size_t bytes)
+{
+  if (bytes != sizeof *to)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  memcpy (to, value, sizeof *to);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+not_here (const char *function, int attribute)
+{
+  emulated::lacks ("%s with attribute %d", function, attribute);
+  return CUBLAS_STATUS_NOT_SUPPORTED;
 }
 }
 
@@ -169,6 +228,8 @@ extern "C"
 cublasStatus_t
 cublasLtCreate (cublasLtHandle_t *handle)
 {
+  if (emulated::standing () != cudaSuccess)
+    return CUBLAS_STATUS_NOT_INITIALIZED;
   *handle = (cublasLtHandle_t) new int (0);
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -183,17 +244,34 @@ cublasLtDestroy (cublasLtHandle_t handle)
 const char *
 cublasLtGetStatusString (cublasStatus_t status)
 {
-  return status == CUBLAS_STATUS_NOT_SUPPORTED   ? "CUBLAS_STATUS_NOT_SUPPORTED"
-         : status == CUBLAS_STATUS_INVALID_VALUE ? "CUBLAS_STATUS_INVALID_VALUE"
-                                                 : "CUBLAS_STATUS_SUCCESS";
+  switch (status)
+    {
+    case CUBLAS_STATUS_SUCCESS:
+      return "CUBLAS_STATUS_SUCCESS";
+    case CUBLAS_STATUS_NOT_INITIALIZED:
+      return "CUBLAS_STATUS_NOT_INITIALIZED";
+    case CUBLAS_STATUS_ALLOC_FAILED:
+      return "CUBLAS_STATUS_ALLOC_FAILED";
+    case CUBLAS_STATUS_INVALID_VALUE:
+      return "CUBLAS_STATUS_INVALID_VALUE";
+    case CUBLAS_STATUS_EXECUTION_FAILED:
+      return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+      return "CUBLAS_STATUS_NOT_SUPPORTED";
+    default:
+      return "CUBLAS_STATUS_INTERNAL_ERROR";
+    }
 }
 
 cublasStatus_t
 cublasLtMatrixLayoutCreate (cublasLtMatrixLayout_t *to, cudaDataType type, uint64_t rows, uint64_t columns, int64_t ld)
 {
   if (type != CUDA_R_64F && type != CUDA_R_32F && type != CUDA_R_16F && type != CUDA_R_16BF)
-    return CUBLAS_STATUS_NOT_SUPPORTED;
-  *to = (cublasLtMatrixLayout_t) new Layout{ type, (int64_t)rows, (int64_t)columns, ld, 0, 1 };
+    {
+      emulated::lacks ("a matrix of type %d", (int)type);
+      return CUBLAS_STATUS_NOT_SUPPORTED;
+    }
+  *to = (cublasLtMatrixLayout_t) new Layout{ type, (int64_t)rows, (int64_t)columns, ld, 0, 1, CUBLASLT_ORDER_COL };
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -208,13 +286,46 @@ cublasStatus_t
 cublasLtMatrixLayoutSetAttribute (cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t what, const void *value,
                                   size_t bytes)
 {
-  if (what == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT && bytes == sizeof (int32_t))
-    ((Layout *)layout)->batches = *(const int32_t *)value;
-  else if (what == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET && bytes == sizeof (int64_t))
-    ((Layout *)layout)->stride = *(const int64_t *)value;
-  else
-    return CUBLAS_STATUS_NOT_SUPPORTED;
-  return CUBLAS_STATUS_SUCCESS;
+  Layout *self = (Layout *)layout;
+
+  switch (what)
+    {
+    case CUBLASLT_MATRIX_LAYOUT_ORDER:
+      return set_value (&self->order, value, bytes);
+    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
+      return set_value (&self->batches, value, bytes);
+    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
+      return set_value (&self->stride, value, bytes);
+    default:
+      return not_here ("cublasLtMatrixLayoutSetAttribute", what);
+    }
+}
+
+cublasStatus_t
+cublasLtMatrixLayoutGetAttribute (cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t what, void *to,
+                                  size_t bytes, size_t *written)
+{
+  const Layout *self = (const Layout *)layout;
+
+  switch (what)
+    {
+    case CUBLASLT_MATRIX_LAYOUT_TYPE:
+      return get_value ((uint32_t)self->type, to, bytes, written);
+    case CUBLASLT_MATRIX_LAYOUT_ORDER:
+      return get_value (self->order, to, bytes, written);
+    case CUBLASLT_MATRIX_LAYOUT_ROWS:
+      return get_value ((uint64_t)self->rows, to, bytes, written);
+    case CUBLASLT_MATRIX_LAYOUT_COLS:
+      return get_value ((uint64_t)self->columns, to, bytes, written);
+    case CUBLASLT_MATRIX_LAYOUT_LD:
+      return get_value (self->ld, to, bytes, written);
+    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
+      return get_value (self->batches, to, bytes, written);
+    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
+      return get_value (self->stride, to, bytes, written);
+    default:
+      return not_here ("cublasLtMatrixLayoutGetAttribute", what);
+    }
 }
 
 cublasStatus_t
@@ -237,23 +348,50 @@ cublasLtMatmulDescSetAttribute (cublasLtMatmulDesc_t desc, cublasLtMatmulDescAtt
 {
   Desc *self = (Desc *)desc;
 
-  if (what == CUBLASLT_MATMUL_DESC_TRANSA && bytes == sizeof (cublasOperation_t))
-    memcpy (&self->trans[0], value, bytes);
-  else if (what == CUBLASLT_MATMUL_DESC_TRANSB && bytes == sizeof (cublasOperation_t))
-    memcpy (&self->trans[1], value, bytes);
-  else if (what == CUBLASLT_MATMUL_DESC_EPILOGUE && bytes == sizeof (cublasLtEpilogue_t))
-    memcpy (&self->epilogue, value, bytes);
-  else if (what == CUBLASLT_MATMUL_DESC_BIAS_POINTER && bytes == sizeof (void *))
-    memcpy (&self->bias, value, bytes);
-  else
-    return CUBLAS_STATUS_NOT_SUPPORTED;
-  return CUBLAS_STATUS_SUCCESS;
+  switch (what)
+    {
+    case CUBLASLT_MATMUL_DESC_TRANSA:
+      return set_value (&self->trans[0], value, bytes);
+    case CUBLASLT_MATMUL_DESC_TRANSB:
+      return set_value (&self->trans[1], value, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE:
+      return set_value (&self->epilogue, value, bytes);
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+      return set_value (&self->bias, value, bytes);
+    default:
+      return not_here ("cublasLtMatmulDescSetAttribute", what);
+    }
+}
+
+cublasStatus_t
+cublasLtMatmulDescGetAttribute (cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t what, void *to, size_t bytes,
+                                size_t *written)
+{
+  const Desc *self = (const Desc *)desc;
+
+  switch (what)
+    {
+    case CUBLASLT_MATMUL_DESC_COMPUTE_TYPE:
+      return get_value ((int32_t)self->compute, to, bytes, written);
+    case CUBLASLT_MATMUL_DESC_SCALE_TYPE:
+      return get_value ((int32_t)self->scale, to, bytes, written);
+    case CUBLASLT_MATMUL_DESC_TRANSA:
+      return get_value ((int32_t)self->trans[0], to, bytes, written);
+    case CUBLASLT_MATMUL_DESC_TRANSB:
+      return get_value ((int32_t)self->trans[1], to, bytes, written);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE:
+      return get_value ((uint32_t)self->epilogue, to, bytes, written);
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+      return get_value (self->bias, to, bytes, written);
+    default:
+      return not_here ("cublasLtMatmulDescGetAttribute", what);
+    }
 }
 
 cublasStatus_t
 cublasLtMatmulPreferenceCreate (cublasLtMatmulPreference_t *to)
 {
-  *to = (cublasLtMatmulPreference_t) new Wish{ 0, { 256, 256, 256, 256 } };
+  *to = (cublasLtMatmulPreference_t) new Wish{ 0, 0xffffffffu, { 256, 256, 256, 256 } };
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -273,50 +411,83 @@ cublasLtMatmulPreferenceSetAttribute (cublasLtMatmulPreference_t wish, cublasLtM
   switch (what)
     {
     case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
-      memcpy (&self->workspace, value, bytes);
-      break;
+      return set_value (&self->workspace, value, bytes);
     case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK:
-      break;
+      return set_value (&self->reductions, value, bytes);
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
-      memcpy (&self->align[0], value, bytes);
-      break;
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
-      memcpy (&self->align[1], value, bytes);
-      break;
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
-      memcpy (&self->align[2], value, bytes);
-      break;
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
-      memcpy (&self->align[3], value, bytes);
-      break;
+      return set_value (&self->align[what - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES], value, bytes);
     default:
-      return CUBLAS_STATUS_NOT_SUPPORTED;
+      return not_here ("cublasLtMatmulPreferenceSetAttribute", what);
     }
-  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtMatmulPreferenceGetAttribute (cublasLtMatmulPreference_t wish, cublasLtMatmulPreferenceAttributes_t what, void *to,
+                                      size_t bytes, size_t *written)
+{
+  const Wish *self = (const Wish *)wish;
+
+  switch (what)
+    {
+    case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
+      return get_value (self->workspace, to, bytes, written);
+    case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK:
+      return get_value (self->reductions, to, bytes, written);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
+      return get_value (self->align[what - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES], to, bytes, written);
+    default:
+      return not_here ("cublasLtMatmulPreferenceGetAttribute", what);
+    }
 }
 
 cublasStatus_t
 cublasLtMatmulAlgoGetHeuristic (cublasLtHandle_t, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
-                                cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t y,
+                                cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t y,
                                 cublasLtMatmulPreference_t wish, int asked, cublasLtMatmulHeuristicResult_t results[],
                                 int *n)
 {
   const Desc &d = *(const Desc *)desc;
+  const Layout &of_y = *(const Layout *)y;
+  const Wish &wanted = *(const Wish *)wish;
+  char question[QUESTION_BYTES];
   Choice choice = {};
+  int refused;
 
   *n = 0;
-  if (asked < 1)
+  if (asked < 1 || !fits (d, *(const Layout *)a, *(const Layout *)b, *(const Layout *)c, of_y))
     return CUBLAS_STATUS_INVALID_VALUE;
-  if (!fits (d, *(const Layout *)a, *(const Layout *)b, *(const Layout *)y))
-    return CUBLAS_STATUS_INVALID_VALUE;
+  for (uint32_t alignment : wanted.align)
+    if (alignment < bytes_of (of_y.type) || (alignment & (alignment - 1)) != 0)
+      return CUBLAS_STATUS_INVALID_VALUE;
+  if (!known_epilogue (d.epilogue))
+    {
+      emulated::lacks ("cublasLtMatmul's epilogue %d", (int)d.epilogue);
+      return CUBLAS_STATUS_NOT_SUPPORTED;
+    }
   /* Epilogues are for f32 sums. */
-  if (!known_epilogue (d.epilogue) || (d.epilogue != CUBLASLT_EPILOGUE_DEFAULT && ((const Layout *)y)->type == CUDA_R_64F))
+  if (d.epilogue != CUBLASLT_EPILOGUE_DEFAULT && of_y.type == CUDA_R_64F)
     return CUBLAS_STATUS_NOT_SUPPORTED;
-  memcpy (choice.align, ((const Wish *)wish)->align, sizeof choice.align);
+  question_matmul (question, desc, a, b, c, y, wish);
+  refused = emulated::refusal (question);
+  if (refused != 0)
+    return (cublasStatus_t)refused;
+  memcpy (choice.align, wanted.align, sizeof choice.align);
+  /* The documentation: "depend on its value to determine expected pointer alignment". NULL is a multiple of all. */
+  choice.align_bias = d.bias == NULL ? 16 : 1u << __builtin_ctzll ((uintptr_t)d.bias | 16);
   choice.epilogue = d.epilogue;
+  choice.rows = of_y.rows;
+  choice.columns = of_y.columns;
+  choice.sum = d.trans[0] == CUBLAS_OP_T ? ((const Layout *)a)->rows : ((const Layout *)a)->columns;
+  choice.workspace = wanted.workspace >= WORKSPACE_BYTES ? WORKSPACE_BYTES : 0;
   memset (results, 0, sizeof *results);
   memcpy (&results->algo, &choice, sizeof choice);
-  results->workspaceSize = ((const Wish *)wish)->workspace >= WORKSPACE_BYTES ? WORKSPACE_BYTES : 0;
+  results->workspaceSize = choice.workspace;
   results->state = CUBLAS_STATUS_SUCCESS;
   *n = 1;
   return CUBLAS_STATUS_SUCCESS;
@@ -324,39 +495,57 @@ cublasLtMatmulAlgoGetHeuristic (cublasLtHandle_t, cublasLtMatmulDesc_t desc, cub
 
 cublasStatus_t
 cublasLtMatmul (cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha, const void *A, cublasLtMatrixLayout_t a,
-                const void *B, cublasLtMatrixLayout_t b, const void *beta, const void *C, cublasLtMatrixLayout_t,
+                const void *B, cublasLtMatrixLayout_t b, const void *beta, const void *C, cublasLtMatrixLayout_t c,
                 void *D, cublasLtMatrixLayout_t y, const cublasLtMatmulAlgo_t *algo, void *workspace, size_t bytes,
                 cudaStream_t stream)
 {
   const Desc d = *(const Desc *)desc;
-  const Layout of_a = *(const Layout *)a, of_b = *(const Layout *)b, of_y = *(const Layout *)y;
-  const void *const address[4] = { A, B, C, D };
+  const Layout of_a = *(const Layout *)a, of_b = *(const Layout *)b, of_c = *(const Layout *)c, of_y = *(const Layout *)y;
   const bool wide = d.scale == CUDA_R_64F;
   Choice choice;
 
+  if (emulated::standing () != cudaSuccess)
+    return CUBLAS_STATUS_EXECUTION_FAILED;
   memcpy (&choice, algo, sizeof choice);
-  if (!fits (d, of_a, of_b, of_y) || choice.epilogue != (int32_t)d.epilogue)
+  /* An algorithm is for the problem of which it was asked. */
+  if (!fits (d, of_a, of_b, of_c, of_y) || choice.epilogue != (int32_t)d.epilogue || choice.rows != of_y.rows
+      || choice.columns != of_y.columns || choice.sum != (d.trans[0] == CUBLAS_OP_T ? of_a.rows : of_a.columns))
     return CUBLAS_STATUS_INVALID_VALUE;
   /* Only y = 1·a·b + 0·c is asked for. */
   if ((wide ? *(const double *)alpha : *(const float *)alpha) != 1
       || (wide ? *(const double *)beta : *(const float *)beta) != 0)
-    return CUBLAS_STATUS_NOT_SUPPORTED;
-  for (int i = 0; i < 4; i++)
-    if (!emulated::device_sees (address[i]))
-      emulated::found ("cublasLtMatmul was given the host's pointer %p", address[i]);
-    else if ((uintptr_t)address[i] % choice.align[i] != 0)
-      emulated::found ("cublasLtMatmul was promised a multiple of %u bytes and given %p", choice.align[i], address[i]);
-  if (add_bias (d.epilogue) && !emulated::device_sees (d.bias))
-    emulated::found ("cublasLtMatmul was given the host's pointer %p as its bias", d.bias);
-  if (bytes != 0 && ((uintptr_t)workspace % 256 != 0 || !emulated::device_sees (workspace)))
+    {
+      emulated::lacks ("cublasLtMatmul with an alpha other than 1 or a beta other than 0");
+      return CUBLAS_STATUS_NOT_SUPPORTED;
+    }
+  check_operand ('A', A, of_a, choice.align[0]);
+  check_operand ('B', B, of_b, choice.align[1]);
+  check_operand ('C', C, of_c, choice.align[2]);
+  check_operand ('D', D, of_y, choice.align[3]);
+  if (overlap (D, extent (of_y), A, extent (of_a)) || overlap (D, extent (of_y), B, extent (of_b)))
+    emulated::found ("cublasLtMatmul writes its result over an operand");
+  if (add_bias (d.epilogue))
+    {
+      if (!emulated::device_sees (d.bias, (size_t)of_y.rows * bytes_of (of_y.type)))
+        emulated::found ("cublasLtMatmul's bias at %p has not the %lld elements of a column in one piece of memory", d.bias,
+                         (long long)of_y.rows);
+      if ((uintptr_t)d.bias % choice.align_bias != 0)
+        emulated::found ("cublasLtMatmul's algorithm was chosen for a bias at a multiple of %u bytes and given %p",
+                         choice.align_bias, d.bias);
+    }
+  if (bytes < choice.workspace
+      || (bytes != 0 && ((uintptr_t)workspace % 256 != 0 || !emulated::device_sees (workspace, bytes))))
     return CUBLAS_STATUS_INVALID_VALUE;
-  emulated::enqueue (stream, [=] {
-    memset (workspace, 0xff, bytes);
-    if (wide)
-      multiply<double> (d, of_a, (const char *)A, of_b, (const char *)B, of_y, (char *)D);
-    else
-      multiply<float> (d, of_a, (const char *)A, of_b, (const char *)B, of_y, (char *)D);
-  });
-  return CUBLAS_STATUS_SUCCESS;
+  cudaError_t error = emulated::enqueue (
+      stream, { "cublasLtMatmul",
+                [=] {
+                  memset (workspace, 0xff, bytes);
+                  if (wide)
+                    multiply<double> (d, of_a, (const char *)A, of_b, (const char *)B, of_y, (char *)D);
+                  else
+                    multiply<float> (d, of_a, (const char *)A, of_b, (const char *)B, of_y, (char *)D);
+                },
+                { A, B, D, add_bias (d.epilogue) ? d.bias : NULL, bytes != 0 ? workspace : NULL } });
+  return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 }

@@ -9,7 +9,7 @@
 #include <nvrtc.h>
 #include <string>
 
-#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/block.h"
 
 #define MAX_ARGUMENTS 64
 
@@ -46,6 +46,31 @@ static inline unsigned short loom_to_half (float x)
 #line 1 "loom-elementwise.cu"
 )";
 
+/* Where loads and stores are checked, the compiler's calls go to the functions of touch.cc. */
+const char *const touching = R"(
+extern "C" {
+void (*emulated_touch) (void *, unsigned, bool, const void *);
+void (*emulated_misaligned) (const void *, const void *, unsigned long);
+void (*emulated_outside) (const void *, long long);
+#define OWN __attribute__ ((no_sanitize ("thread"), used))
+#define TOUCHES(n) \
+  OWN void __tsan_read##n (void *p) { emulated_touch (p, n, false, __builtin_return_address (0)); } \
+  OWN void __tsan_write##n (void *p) { emulated_touch (p, n, true, __builtin_return_address (0)); } \
+  OWN void __tsan_unaligned_read##n (void *p) { emulated_touch (p, n, false, __builtin_return_address (0)); } \
+  OWN void __tsan_unaligned_write##n (void *p) { emulated_touch (p, n, true, __builtin_return_address (0)); }
+TOUCHES (1) TOUCHES (2) TOUCHES (4) TOUCHES (8) TOUCHES (16)
+OWN void __tsan_read_range (void *p, unsigned long n) { emulated_touch (p, (unsigned) n, false, __builtin_return_address (0)); }
+OWN void __tsan_write_range (void *p, unsigned long n) { emulated_touch (p, (unsigned) n, true, __builtin_return_address (0)); }
+OWN void __tsan_func_entry (void *) {}
+OWN void __tsan_func_exit () {}
+OWN void __tsan_init () {}
+struct EmulatedMismatch { char position[16]; const void *type; unsigned char alignment; };
+OWN void __ubsan_handle_type_mismatch_v1 (EmulatedMismatch *what, void *p)
+{ emulated_misaligned (what, p, 1ul << what->alignment); }
+OWN void __ubsan_handle_out_of_bounds (void *what, void *index) { emulated_outside (what, (long long) index); }
+}
+)";
+
 /* Arguments are copied at the launch, 8 bytes each; the kernels have no barriers, so threads
  * run one behind the other. */
 const char *const after = R"(
@@ -67,7 +92,7 @@ template <typename... P> static Indices<__integer_pack (sizeof... (P))...> all (
 extern "C" int emulated_count (void) { return count (loom_elementwise); }
 extern "C" bool emulated_copy (void **from, unsigned long long *to, bool (*sees) (const void *))
 { return copy (loom_elementwise, all (loom_elementwise), from, to, sees); }
-extern "C" void emulated_run (unsigned blocks, unsigned threads, bool backward, unsigned long long *a)
+extern "C" __attribute__ ((no_sanitize ("thread"))) void emulated_run (unsigned blocks, unsigned threads, bool backward, unsigned long long *a)
 {
   for (unsigned long long i = 0, n = (unsigned long long) blocks * threads; i < n; i++)
     {
@@ -78,6 +103,11 @@ extern "C" void emulated_run (unsigned blocks, unsigned threads, bool backward, 
     }
 }
 )";
+
+/* For a module whose kernels are checked, without the sanitizers' runtimes; and for one under sanitizers. */
+const char *const checked_flags[]
+    = { "-g1", "-fsanitize=thread,alignment,bounds", "--param=tsan-instrument-func-entry-exit=0", "-nodefaultlibs" };
+const char *const sanitized_flags[] = { EMULATOR_SANITIZE NULL };
 
 const char *const flags[] = { "-std=c++17", "-O2",     "-w",         "-x", "c++", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing",
                               "-fPIC",      "-shared", "-nostdinc++" };
@@ -98,14 +128,22 @@ cache_folder (void)
 std::string
 compiled (const std::string &source, std::string *log)
 {
-  std::string text = std::string (before) + source + after, of = EMULATOR_CXX " " EMULATOR_CXX_VERSION;
-  GPtrArray *argv = g_ptr_array_new ();
+  std::string text = std::string (emulated::checked ? touching : "") + before + source + after;
+  std::string of = EMULATOR_CXX " " EMULATOR_CXX_VERSION;
+  GPtrArray *argv = g_ptr_array_new (), *chosen = g_ptr_array_new ();
   GError *error = NULL;
   char *words = NULL, *sum;
   int status = 0;
 
   for (const char *flag : flags)
-    of += std::string (" ") + flag;
+    g_ptr_array_add (chosen, (gpointer)flag);
+  for (const char *flag : checked_flags)
+    if (emulated::checked)
+      g_ptr_array_add (chosen, (gpointer)flag);
+  for (const char *const *flag = sanitized_flags; *flag != NULL; flag++)
+    g_ptr_array_add (chosen, (gpointer)*flag);
+  for (guint i = 0; i < chosen->len; i++)
+    of += std::string (" ") + (const char *)chosen->pdata[i];
   of += "\n" + text;
   sum = g_compute_checksum_for_string (G_CHECKSUM_SHA256, of.c_str (), (gssize)of.size ());
   std::string object = cache_folder () + "/" + sum + ".so";
@@ -116,12 +154,15 @@ compiled (const std::string &source, std::string *log)
   if (g_file_test (object.c_str (), G_FILE_TEST_EXISTS))
     {
       g_ptr_array_unref (argv);
+      g_ptr_array_unref (chosen);
       return object;
     }
-  for (char **word = g_strsplit (EMULATOR_CXX, " ", -1); *word != NULL; word++)
+  char **words_of_compiler = g_strsplit (EMULATOR_CXX, " ", -1);
+
+  for (char **word = words_of_compiler; *word != NULL; word++)
     g_ptr_array_add (argv, *word);
-  for (const char *flag : flags)
-    g_ptr_array_add (argv, (gpointer)flag);
+  for (guint i = 0; i < chosen->len; i++)
+    g_ptr_array_add (argv, chosen->pdata[i]);
   for (const char *word : { file.c_str (), "-o", own.c_str () })
     g_ptr_array_add (argv, (gpointer)word);
   g_ptr_array_add (argv, NULL);
@@ -135,7 +176,9 @@ compiled (const std::string &source, std::string *log)
   g_unlink (file.c_str ());
   g_clear_error (&error);
   g_free (words);
+  g_strfreev (words_of_compiler);
   g_ptr_array_unref (argv);
+  g_ptr_array_unref (chosen);
   return good ? object : "";
 }
 
@@ -150,8 +193,11 @@ struct Module
 CUresult
 module_load (CUmodule *to, const void *image)
 {
-  Module *module = new Module ();
+  Module *module;
 
+  if (emulated::standing () != cudaSuccess)
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  module = new Module ();
   module->library = dlopen ((const char *)image, RTLD_NOW | RTLD_LOCAL);
   if (module->library == NULL)
     {
@@ -161,6 +207,19 @@ module_load (CUmodule *to, const void *image)
   module->count = (decltype (module->count))dlsym (module->library, "emulated_count");
   module->copy = (decltype (module->copy))dlsym (module->library, "emulated_copy");
   module->run = (decltype (module->run))dlsym (module->library, "emulated_run");
+  if (emulated::checked)
+    {
+      void **touch = (void **)dlsym (module->library, "emulated_touch");
+      void **misaligned = (void **)dlsym (module->library, "emulated_misaligned");
+      void **outside = (void **)dlsym (module->library, "emulated_outside");
+
+      *touch = (void *)emulated::touch;
+      *misaligned = (void *)+[] (const emulated::Position *position, const void *at, unsigned long alignment) {
+        emulated::misaligned (*position, at, alignment);
+      };
+      *outside = (void *)+[] (const emulated::Position *position, long long index) { emulated::outside_array (*position, index); };
+      emulated::touch_code ((const void *)module->run);
+    }
   *to = (CUmodule)module;
   return CUDA_SUCCESS;
 }
@@ -182,6 +241,13 @@ module_function (CUfunction *to, CUmodule module, const char *name)
   return CUDA_SUCCESS;
 }
 
+/* The runtime's errors and the driver's have the same numbers. */
+CUresult
+driver_error (cudaError_t error)
+{
+  return (CUresult)error;
+}
+
 CUresult
 launch_kernel (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                unsigned bytes, CUstream stream, void **arguments, void **extra)
@@ -189,39 +255,45 @@ launch_kernel (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsig
   struct Arguments
   {
     unsigned long long value[MAX_ARGUMENTS];
-  } copied;
+  } copied = {};
   Module *module = (Module *)function;
   emulated::Shape shape (dim3 (gx, gy, gz), dim3 (bx, by, bz), bytes, stream);
 
   if (gy != 1 || gz != 1 || by != 1 || bz != 1 || extra != NULL || module->count () > MAX_ARGUMENTS)
-    return CUDA_ERROR_NOT_SUPPORTED;
-  switch (emulated::check (shape))
     {
-    case cudaSuccess:
-      break;
-    case cudaErrorLaunchFailure:
-      return CUDA_ERROR_LAUNCH_FAILED;
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
+      emulated::lacks ("cuLaunchKernel with more than one dimension, extra or %d arguments", MAX_ARGUMENTS);
+      return CUDA_ERROR_NOT_SUPPORTED;
     }
+  if (cudaError_t error = emulated::check ("loom_elementwise", shape))
+    return driver_error (error);
   if (!module->copy (arguments, copied.value, emulated::device_sees))
     emulated::found ("a run-time compiled kernel was given a pointer of the host");
-  emulated::enqueue (stream, [=] {
-    Arguments again = copied;
+  std::vector<const void *> uses;
 
-    module->run (gx, bx, emulated::order () == emulated::Order::BACKWARD, again.value);
-  });
-  return CUDA_SUCCESS;
+  for (unsigned long long value : copied.value)
+    uses.push_back ((const void *)value);
+  return driver_error (emulated::enqueue (stream, { "loom_elementwise",
+                                                    [=] {
+                                                      Arguments again = copied;
+
+                                                      if (emulated::fails ("sticky"))
+                                                        return emulated::fault ();
+                                                      if (emulated::checked)
+                                                        emulated::touch_begin ("loom_elementwise", NULL, 0, &again + 1);
+                                                      module->run (gx, bx, emulated::order () == emulated::Order::BACKWARD,
+                                                                   again.value);
+                                                      if (emulated::checked)
+                                                        emulated::touch_end ();
+                                                    },
+                                                    uses }));
 }
 
 CUresult
 error_string (CUresult result, const char **text)
 {
-  *text = result == CUDA_ERROR_INVALID_IMAGE   ? "device kernel image is invalid"
-          : result == CUDA_ERROR_NOT_FOUND     ? "named symbol not found"
-          : result == CUDA_ERROR_LAUNCH_FAILED ? "unspecified launch failure"
-          : result == CUDA_ERROR_NOT_SUPPORTED ? "operation not supported"
-                                               : "invalid argument";
+  *text = result == CUDA_ERROR_INVALID_IMAGE ? "device kernel image is invalid"
+          : result == CUDA_ERROR_NOT_FOUND   ? "named symbol not found"
+                                             : cudaGetErrorString ((cudaError_t)result);
   return CUDA_SUCCESS;
 }
 
@@ -246,6 +318,8 @@ entry_point (const char *symbol, void **function, enum cudaDriverEntryPointQuery
         *function = one.function;
         *found = cudaDriverEntryPointSuccess;
       }
+  if (*function == NULL)
+    emulated::lacks ("the driver's %s", symbol);
   return cudaSuccess;
 }
 }

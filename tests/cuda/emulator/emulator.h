@@ -8,9 +8,13 @@
 #include <cuda_runtime_api.h>
 #include <functional>
 #include <math.h>
+#include <memory>
+#include <stdint.h>
 #include <string.h>
+#include <string>
 #include <tuple>
 #include <type_traits>
+#include <vector>
 
 #undef __global__
 #undef __device__
@@ -20,6 +24,7 @@
 #define __device__
 #define __launch_bounds__(...)
 #define __syncthreads() emulated::barrier (__LINE__)
+#define __syncwarp()    emulated::warp_barrier (__LINE__)
 #define __shfl_xor_sync(mask, value, offset) emulated::shuffle_xor (mask, value, offset, __LINE__)
 
 /* As the device library has them: exact at multiples of one half. */
@@ -45,10 +50,21 @@ extern dim3 blockDim, gridDim;
 
 namespace emulated
 {
+/* Ends the program with a sentence: what is wrong is wrong in a kernel or in its caller. */
+[[noreturn]] void found (const char *format, ...) __attribute__ ((format (printf, 1, 2)));
+
+/* Says once on standard error which part of CUDA no stand-in has; the caller answers "not supported". */
+void lacks (const char *format, ...) __attribute__ ((format (printf, 1, 2)));
+
+/* Whether the kernels' loads and stores are checked one by one (the module in checked/). */
+extern const bool checked;
+
+/* ---- kernels (launch.cc, shared.cc) ------------------------------------------------------- */
+
 struct Shape
 {
   dim3 grid, block;
-  size_t bytes;
+  size_t bytes; /* of dynamic shared memory */
   cudaStream_t stream;
   Shape (dim3 grid, dim3 block, size_t bytes = 0, cudaStream_t stream = nullptr)
       : grid (grid), block (block), bytes (bytes), stream (stream)
@@ -56,13 +72,27 @@ struct Shape
   }
 };
 
+enum
+{
+  MAX_THREADS = 1024
+};
+
 /* Waits for every thread of the block; `line` tells barriers apart. */
 void barrier (int line);
 
-/* Memory of the running block, poisoned when the block begins; `key` is the variable. */
-void *shared (const void *key, size_t bytes);
+/* Waits for every lane of the warp, and orders what they did to memory. */
+void warp_barrier (int line);
 
-/* Sends 8 bytes to lane ^ offset and gives what came. */
+/* Memory of the running block, poisoned when the block begins; `key` is the variable, `unit` its element's size. */
+void *shared (const void *key, size_t bytes, unsigned unit, const char *name);
+
+/* What the launch asked for: extern __shared__. */
+void *dynamic_shared (void);
+
+/* cudaFuncSetAttribute(); a kernel goes by the name that its launch spells. */
+cudaError_t set_attribute (const char *kernel, cudaFuncAttribute what, int value);
+
+/* Sends 8 bytes to lane ^ offset and gives what came. No memory is ordered by it. */
 unsigned long long exchange (unsigned mask, unsigned long long value, int offset, int line);
 
 template <typename A>
@@ -78,26 +108,26 @@ shuffle_xor (unsigned mask, A value, int offset, int line)
   return value;
 }
 
-/* Device memory, or page-locked memory that the device sees. */
-bool device_sees (const void *pointer);
-
-/* Ends the program with a sentence: what is wrong is wrong in a kernel. */
-[[noreturn]] void found (const char *format, ...) __attribute__ ((format (printf, 1, 2)));
+/* What runs for one thread, and its copied arguments. */
+struct Kernel
+{
+  const char *name;
+  void (*thread) (const void *arguments);
+  std::shared_ptr<const void> arguments;
+  size_t bytes; /* of the arguments */
+};
 
 /* cudaSuccess, or what the card answers to a launch of this shape. */
-cudaError_t check (const Shape &shape);
+cudaError_t check (const char *name, const Shape &shape);
 
 /* Runs the kernel, or records it where the stream is being captured. */
-void submit (const char *name, const Shape &shape, std::function<void ()> thread);
+cudaError_t submit (const Shape &shape, const Kernel &kernel);
 
 /* What cudaGetLastError() answers next. */
 void set_error (cudaError_t error);
 
-/* Does work that lies on a stream, or records it; an error where the stream takes none. */
-cudaError_t enqueue (cudaStream_t stream, std::function<void ()> work);
-
 /* Runs every block; called with the device held. */
-void run_blocks (const char *name, dim3 grid, dim3 block, const std::function<void ()> &thread);
+void run_blocks (const Kernel &kernel, const Shape &shape);
 
 enum class Order
 {
@@ -108,7 +138,67 @@ enum class Order
 };
 
 /* GRADLOOM_EMULATOR_ORDER: forward, backward, random or depth (a warp as far as it can, as without it). */
-Order order ();
+Order order (void);
+
+/* ---- memory (memory.cc) -------------------------------------------------------------------- */
+
+/* Device memory, or page-locked memory that the device sees. */
+bool device_sees (const void *pointer);
+
+/* All of the bytes lie in one piece of such memory. */
+bool device_sees (const void *pointer, size_t bytes);
+
+/* The piece of such memory in which an address lies, else NULL; `id` is never given twice. */
+struct Piece
+{
+  uintptr_t at;
+  size_t bytes;
+  bool host;
+  uint64_t id;
+};
+const Piece *piece_of (const void *pointer);
+
+cudaError_t take (void **to, size_t bytes, bool host);
+cudaError_t give_back (void *pointer);
+void memory_info (size_t *bytes_free, size_t *bytes_total);
+
+/* While one of these lives, the host may not be told apart from the card: device memory is readable.
+ * Outside, the address sanitizer reports whoever reads it. */
+struct Opened
+{
+  Opened ();
+  ~Opened ();
+};
+
+/* ---- work on streams (runtime.cc, graph.cc) ---------------------------------------------------- */
+
+struct Work
+{
+  const char *name;
+  std::function<void ()> run;
+  std::vector<const void *> uses; /* addresses that must be the same memory when a graph runs it again */
+};
+
+/* Does work that lies on a stream, or records it; an error where the stream takes none. */
+cudaError_t enqueue (cudaStream_t stream, Work work);
+
+/* ---- faults on demand (fault.cc) ------------------------------------------------------------------ */
+
+/* GRADLOOM_EMULATOR_FAIL names this thing and the number of this call of fails() for it, counted from 1. */
+bool fails (const char *what);
+
+/* The error that every call answers once the device is lost. */
+cudaError_t standing (void);
+
+/* A kernel does what a card notices only later: until the next synchronisation nothing is said, nothing is run. */
+void fault (void);
+bool faulted (void);
+
+/* standing(), for calls that wait for the card. */
+cudaError_t waited (void);
+
+/* What a real card's library answered to this question, where it refused it; else 0. */
+int refusal (const char *question);
 
 template <typename P>
 void
@@ -123,7 +213,8 @@ template <typename K, typename... P>
 void
 launch (const char *name, const Shape &shape, K kernel, P... arguments)
 {
-  cudaError_t error = check (shape);
+  typedef std::tuple<K, P...> Call;
+  cudaError_t error = check (name, shape);
 
   if (error != cudaSuccess)
     {
@@ -131,7 +222,10 @@ launch (const char *name, const Shape &shape, K kernel, P... arguments)
       return;
     }
   (check_pointer (name, arguments), ...);
-  submit (name, shape, [kernel, copied = std::make_tuple (arguments...)] { std::apply (kernel, copied); });
+  error = submit (shape, { name, [] (const void *call) { std::apply ([] (K run, P... p) { run (p...); }, *(const Call *)call); },
+                           std::make_shared<Call> (kernel, arguments...), sizeof (Call) });
+  if (error != cudaSuccess)
+    set_error (error);
 }
 }
 

@@ -4,69 +4,21 @@
  * a shuffle keeps the fibre, and another goes on with the next thread. Which thread that
  * is, the order says: some missing barriers show only when a warp runs as far as it can. */
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <vector>
 
-#include "tests/cuda/emulator/emulator.h"
-
-#if !defined(__x86_64__)
-#include <ucontext.h>
-#endif
-
-#define MAX_THREADS  1024
-#define STACK_BYTES  ((size_t)128 << 10)
-#define SHARED_BYTES ((size_t)48 << 10)
+#include "tests/cuda/emulator/block.h"
 
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 
 namespace emulated
 {
+Block now;
+
 namespace
 {
-struct Fibre
-{
-#if defined(__x86_64__)
-  void *stack;
-#else
-  ucontext_t context;
-#endif
-  int thread;
-};
-
-struct Warp
-{
-  uint32_t ready;   /* lanes that may run */
-  uint32_t arrived; /* lanes that wait at a shuffle */
-  int offset, line;
-  unsigned long long sent[32], came[32];
-};
-
-struct Variable
-{
-  const void *key;
-  size_t at;
-};
-
-/* The block that runs. */
-struct Block
-{
-  const char *name;
-  const std::function<void ()> *work;
-  int threads, warps, finished, waiting, line;
-  Warp warp[MAX_THREADS / 32];
-  Fibre *fibre[MAX_THREADS]; /* NULL: has not begun */
-  std::vector<Variable> variables;
-  size_t used;
-};
-
-Block now;
-Fibre *current, *const outside = new Fibre ();
 std::vector<Fibre *> resting;
-alignas (256) char shared_memory[SHARED_BYTES];
 uint64_t dice = 88172645463325252u;
 
 uint64_t
@@ -78,34 +30,12 @@ roll (void)
   return dice;
 }
 
-#if defined(__x86_64__)
-extern "C" void emulated_switch (void **from, void *to);
-asm (".text\n"
-     ".globl emulated_switch\n"
-     ".hidden emulated_switch\n"
-     ".type emulated_switch, @function\n"
-     "emulated_switch:\n"
-     "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
-     "  movq %rsp, (%rdi)\n"
-     "  movq %rsi, %rsp\n"
-     "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
-     "  ret\n"
-     ".size emulated_switch, . - emulated_switch\n");
-#endif
-
-void
-go (Fibre *to)
+uint32_t
+lanes_of (int warp)
 {
-  Fibre *from = current;
+  int lanes = now.threads - warp * 32;
 
-  if (from == to)
-    return;
-  current = to;
-#if defined(__x86_64__)
-  emulated_switch (&from->stack, to->stack);
-#else
-  swapcontext (&from->context, &to->context);
-#endif
+  return lanes >= 32 ? ~0u : (1u << lanes) - 1;
 }
 
 int
@@ -127,7 +57,7 @@ pick (int after)
 {
   int next = -1;
 
-  switch (order ())
+  switch (now.order)
     {
     case Order::FORWARD:
       next = first_at (after + 1, 1);
@@ -156,6 +86,11 @@ pick (int after)
 void
 enter (int thread)
 {
+  if (blockDim.y == 1 && blockDim.z == 1)
+    {
+      threadIdx.x = (unsigned)thread;
+      return;
+    }
   threadIdx.x = (unsigned)thread % blockDim.x;
   threadIdx.y = (unsigned)thread / blockDim.x % blockDim.y;
   threadIdx.z = (unsigned)thread / blockDim.x / blockDim.y;
@@ -166,19 +101,20 @@ void
 loop (void)
 {
   Fibre *self = current;
+  int &thread = thread_of (self);
 
   for (;;)
     {
       int next;
 
-      enter (self->thread);
-      (*now.work) ();
+      enter (thread);
+      now.kernel->thread (now.kernel->arguments.get ());
       now.finished++;
-      next = pick (self->thread);
+      next = pick (thread);
       if (next >= 0 && now.fibre[next] == NULL)
         {
           now.fibre[next] = self;
-          self->thread = next;
+          thread = next;
           continue;
         }
       if (next < 0 && now.finished != now.threads)
@@ -200,26 +136,9 @@ rested (void)
       resting.pop_back ();
       return fibre;
     }
-  char *stack = (char *)mmap (NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-  if (stack == MAP_FAILED)
+  fibre = fibre_new (loop);
+  if (fibre == NULL)
     found ("no memory for a thread's stack");
-  fibre = new Fibre ();
-#if defined(__x86_64__)
-  /* As a call leaves it: the return address of loop(), then its own place; six registers below. Stacks begin at different
-   * cache lines: at the same place of each page, the threads of a block would drive each other out of the cache. */
-  static size_t made;
-  void **top = (void **)(stack + STACK_BYTES - made++ % 32 * 128) - 1;
-
-  *top = NULL;
-  *--top = (void *)loop;
-  fibre->stack = top - 6;
-#else
-  getcontext (&fibre->context);
-  fibre->context.uc_stack.ss_sp = stack;
-  fibre->context.uc_stack.ss_size = STACK_BYTES;
-  makecontext (&fibre->context, loop, 0);
-#endif
   return fibre;
 }
 
@@ -228,7 +147,7 @@ void
 wait (void)
 {
   Fibre *self = current;
-  int thread = self->thread, next = pick (thread);
+  int thread = thread_of (self), next = pick (thread);
 
   if (next < 0)
     found ("%s: threads of block %u,%u wait at line %d, which the others never reach", now.name, blockIdx.x, blockIdx.y,
@@ -238,31 +157,29 @@ wait (void)
   if (now.fibre[next] == NULL)
     {
       now.fibre[next] = rested ();
-      now.fibre[next]->thread = next;
+      thread_of (now.fibre[next]) = next;
     }
   go (now.fibre[next]);
   enter (thread);
 }
 
 void
-run_block (void)
+run_block (size_t bytes)
 {
   int first;
 
   now.finished = now.waiting = 0;
-  now.used = 0;
-  now.variables.clear ();
+  now.epoch++;
+  shared_begin (bytes);
   for (int w = 0; w < now.warps; w++)
     {
-      int lanes = now.threads - w * 32;
-
-      now.warp[w].ready = lanes >= 32 ? ~0u : (1u << lanes) - 1;
+      now.warp[w].ready = lanes_of (w);
       now.warp[w].arrived = 0;
     }
   memset (now.fibre, 0, sizeof now.fibre[0] * (size_t)now.threads);
-  first = pick (order () == Order::BACKWARD ? now.threads : -1);
+  first = pick (now.order == Order::BACKWARD ? now.threads : -1);
   now.fibre[first] = rested ();
-  now.fibre[first]->thread = first;
+  thread_of (now.fibre[first]) = first;
   current = outside;
   go (now.fibre[first]);
 }
@@ -281,8 +198,34 @@ found (const char *format, ...)
   abort ();
 }
 
+void
+lacks (const char *format, ...)
+{
+  static std::vector<std::string> said;
+  char text[256];
+  va_list args;
+
+  va_start (args, format);
+  vsnprintf (text, sizeof text, format, args);
+  va_end (args);
+  for (const std::string &one : said)
+    if (one == text)
+      return;
+  said.push_back (text);
+  fprintf (stderr, "emulated card: %s is not supported here\n", text);
+}
+
+std::string
+place_of (int thread)
+{
+  char text[128];
+
+  snprintf (text, sizeof text, "thread %d of block %u,%u,%u", thread, blockIdx.x, blockIdx.y, blockIdx.z);
+  return text;
+}
+
 Order
-order ()
+order (void)
 {
   static const Order chosen = [] {
     const char *name = getenv ("GRADLOOM_EMULATOR_ORDER");
@@ -309,74 +252,89 @@ barrier (int line)
   if (++now.waiting == now.threads)
     {
       now.waiting = 0;
+      now.epoch++;
       for (int w = 0; w < now.warps; w++)
-        now.warp[w].ready = now.threads - w * 32 >= 32 ? ~0u : (1u << (now.threads - w * 32)) - 1;
+        now.warp[w].ready = lanes_of (w);
     }
+  wait ();
+}
+
+namespace
+{
+/* A lane of the warp waits for the others at one place; true for the last of them. */
+bool
+meet (Warp *warp, int lane, int warp_at, bool is_barrier, int offset, int line)
+{
+  if (warp->arrived != 0 && (warp->line != line || warp->offset != offset || warp->barrier != is_barrier))
+    found ("%s: lanes of one warp wait at the %s of line %d and the %s of line %d", now.name,
+           warp->barrier ? "barrier" : "shuffle", warp->line, is_barrier ? "barrier" : "shuffle", line);
+  warp->line = line;
+  warp->offset = offset;
+  warp->barrier = is_barrier;
+  warp->arrived |= 1u << lane;
+  if (warp->arrived != (is_barrier ? lanes_of (warp_at) : ~0u))
+    return false;
+  warp->ready = warp->arrived;
+  warp->arrived = 0;
+  return true;
+}
+}
+
+void
+warp_barrier (int line)
+{
+  int thread = thread_of (current);
+  Warp *warp = &now.warp[thread / 32];
+
+  if (meet (warp, thread % 32, thread / 32, true, 0, line))
+    warp->epoch++;
   wait ();
 }
 
 unsigned long long
 exchange (unsigned mask, unsigned long long value, int offset, int line)
 {
-  int thread = current->thread, lane = thread % 32;
+  int thread = thread_of (current), lane = thread % 32;
   Warp *warp = &now.warp[thread / 32];
 
   if (mask != 0xffffffffu)
     found ("%s: a shuffle among some lanes of a warp is not supported here (line %d)", now.name, line);
-  if (warp->arrived != 0 && (warp->line != line || warp->offset != offset))
-    found ("%s: lanes of one warp wait at the shuffles of line %d and line %d", now.name, warp->line, line);
-  warp->line = line;
-  warp->offset = offset;
   warp->sent[lane] = value;
-  warp->arrived |= 1u << lane;
-  if (warp->arrived == ~0u)
-    {
-      for (int i = 0; i < 32; i++)
-        warp->came[i] = warp->sent[i ^ offset];
-      warp->arrived = 0;
-      warp->ready = ~0u;
-    }
+  if (meet (warp, lane, thread / 32, false, offset, line))
+    for (int i = 0; i < 32; i++)
+      warp->came[i] = warp->sent[i ^ offset];
   wait ();
   return warp->came[lane];
 }
 
-void *
-shared (const void *key, size_t bytes)
-{
-  for (const Variable &variable : now.variables)
-    if (variable.key == key)
-      return shared_memory + variable.at;
-  size_t at = (now.used + 15) / 16 * 16;
-
-  if (at + bytes > SHARED_BYTES)
-    found ("%s asks for more than %zu bytes of shared memory", now.name, SHARED_BYTES);
-  memset (shared_memory + at, 0xff, bytes); /* NaN in every width */
-  now.used = at + bytes;
-  now.variables.push_back ({ key, at });
-  return shared_memory + at;
-}
-
 void
-run_blocks (const char *name, dim3 grid, dim3 block, const std::function<void ()> &thread)
+run_blocks (const Kernel &kernel, const Shape &shape)
 {
+  const dim3 grid = shape.grid, block = shape.block;
   uint64_t count = (uint64_t)grid.x * grid.y * grid.z, start = 0;
 
-  now.name = name;
-  now.work = &thread;
+  now.kernel = &kernel;
+  now.name = kernel.name;
+  now.order = order ();
   now.threads = (int)(block.x * block.y * block.z);
   now.warps = (now.threads + 31) / 32;
   blockDim = block;
   gridDim = grid;
-  if (order () == Order::RANDOM)
+  threadIdx.y = threadIdx.z = 0;
+  if (now.order == Order::RANDOM)
     start = roll () % count;
+  if (checked)
+    touch_begin (kernel.name, kernel.arguments.get (), kernel.bytes, NULL);
   for (uint64_t i = 0; i < count; i++)
     {
-      uint64_t at = order () == Order::BACKWARD ? count - 1 - i : (start + i) % count;
+      uint64_t at = now.order == Order::BACKWARD ? count - 1 - i : (start + i) % count;
 
       blockIdx.x = (unsigned)(at % grid.x);
       blockIdx.y = (unsigned)(at / grid.x % grid.y);
       blockIdx.z = (unsigned)(at / grid.x / grid.y);
-      run_block ();
+      run_block (shape.bytes);
     }
+  if (checked)
+    touch_end ();
 }
 }

@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Turns CUDA C++ into C++ that the host's compiler takes: prepass.py ROOT PATH RESULT.
+"""Turns CUDA C++ into C++ that the host's compiler takes: prepass.py ROOT PATH RESULT [FILE OLD NEW].
 
 A launch `kernel<…><<<grid, block, …>>> (arguments)` becomes a call that copies the
-arguments, and a `__shared__` variable becomes a reference into the block's memory.
+arguments, and a `__shared__` variable becomes a reference into the block's memory, a kernel's
+attribute is set by the name that its launch spells.
 A header .cuh is translated in the place where it is included. Nothing else is changed,
-and #line keeps every message true."""
+and #line keeps every message true. For a test of the emulator, the text OLD, which stands
+once in FILE, becomes NEW."""
 import os
 import re
 import sys
 
 LAUNCH = re.compile(r"([A-Za-z_]\w*(?:<[^<>;]*>)?)\s*<<<")
 INCLUDE = re.compile(r'#include "([^"]*\.cuh)"')
+DYNAMIC = re.compile(r"extern\s+__shared__\s+(.*?)\s*(\w+)\s*\[\s*\]\s*;")
+ATTRIBUTE = re.compile(r"cudaFuncSetAttribute\s*\(\s*(?:\([^()]*\)\s*)?([A-Za-z_]\w*(?:<[^<>;]*>)?)\s*,")
 SHARED = re.compile(r"__shared__\s+(.*?)\s*(\w+(?:\[[^\]]*\])*(?:\s*,\s*\w+(?:\[[^\]]*\])*)*);")
 
 
@@ -41,28 +45,47 @@ def shared(found):
     for declarator in found.group(2).split(","):
         name, dims = re.match(r"\s*(\w+)(.*)", declarator, re.S).groups()
         lines.append("typedef {0} emulated_{1}{2}; static char of_{1}; "
-                     "emulated_{1} &{1} = *(emulated_{1} *)emulated::shared (&of_{1}, sizeof (emulated_{1}));"
+                     "emulated_{1} &{1} = *(emulated_{1} *)emulated::shared (&of_{1}, sizeof (emulated_{1}), sizeof ({0}), \"{1}\");"
                      .format(found.group(1), name, dims))
     return " ".join(lines) + "\n" * found.group(0).count("\n")
 
 
-def translated(root, path):
+def dynamic(found):
+    return "{0} *{1} = ({0} *)emulated::dynamic_shared ();".format(found.group(1), found.group(2)) + "\n" * found.group(0).count("\n")
+
+
+def attribute(found):
+    return 'emulated::set_attribute ("{0}",'.format(found.group(1)) + "\n" * found.group(0).count("\n")
+
+
+def source(root, path, change):
     with open(os.path.join(root, path), encoding="utf-8") as file:
-        lines = SHARED.sub(shared, launches(file.read())).split("\n")
+        text = file.read()
+    if change is not None and path == change[0]:
+        if text.count(change[1]) != 1:
+            sys.exit("{0} does not have this once: {1}".format(path, change[1]))
+        text = text.replace(change[1], change[2])
+    return text
+
+
+def translated(root, path, change):
+    text = ATTRIBUTE.sub(attribute, DYNAMIC.sub(dynamic, launches(source(root, path, change))))
+    lines = SHARED.sub(shared, text).split("\n")
     text = ['#line 1 "' + path + '"']
     for number, line in enumerate(lines, 1):
         included = INCLUDE.match(line)
         if included is not None:
-            text += [translated(root, included.group(1)), '#line {0} "{1}"'.format(number + 1, path)]
+            text += [translated(root, included.group(1), change), '#line {0} "{1}"'.format(number + 1, path)]
         else:
             text.append(line)
     return "\n".join(text)
 
 
 def main():
-    root, path, result = sys.argv[1:]
+    root, path, result = sys.argv[1:4]
+    change = sys.argv[4:7] if len(sys.argv) > 4 else None
     with open(result, "w", encoding="utf-8") as file:
-        file.write(translated(root, path))
+        file.write(translated(root, path, change))
 
 
 main()

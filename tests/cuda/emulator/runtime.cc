@@ -1,52 +1,17 @@
-/* The calls of the CUDA runtime that kernels/cuda makes: memory, streams, events, graphs.
+/* The calls of the CUDA runtime that kernels/cuda makes: the device, memory, streams, events.
  *
- * Work is done when it is enqueued, or recorded where its stream is being captured.
- * Memory begins poisoned and is followed by bytes that nobody may change. */
-#include <map>
-#include <memory>
-#include <mutex>
-#include <stdint.h>
+ * Work is done when it is enqueued, or recorded where its stream is being captured (graph.cc). */
 #include <stdio.h>
-#include <stdlib.h>
-#include <vector>
 
 #include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/stream.h"
 
-#define TOTAL_MEMORY ((size_t)16 << 30)
-#define GUARD_BYTES  ((size_t)64)
-#define GUARD        0xa5
-#define POISON       0xff
-
-typedef std::vector<std::function<void ()>> Recording;
-
-struct CUstream_st
+namespace emulated
 {
-  std::unique_ptr<Recording> recording; /* while it is being captured */
-  bool broken;                          /* something that capture forbids was done */
-};
-
-struct CUevent_st
-{
-  int unused;
-};
-
-struct CUgraph_st
-{
-  Recording work;
-};
-
-struct CUgraphExec_st
-{
-  Recording work;
-};
-
 namespace
 {
-std::recursive_mutex device;
-std::map<uintptr_t, size_t> memory; /* device memory and page-locked memory: bytes by address */
-size_t in_use;
 thread_local cudaError_t last = cudaSuccess;
-thread_local CUstream_st *captured; /* what this thread captures */
+}
 
 cudaError_t
 answer (cudaError_t error)
@@ -56,121 +21,67 @@ answer (cudaError_t error)
   return error;
 }
 
-/* Thread-local capture forbids this thread what might wait or synchronise. */
-bool
-forbidden (void)
-{
-  if (captured == nullptr)
-    return false;
-  captured->broken = true;
-  return true;
-}
-
-/* GRADLOOM_EMULATOR_FAIL=alloc:N makes the N-th allocation fail and launch:N the N-th launch, counted from 1. */
-bool
-fails (const char *what, long n)
-{
-  const char *wish = getenv ("GRADLOOM_EMULATOR_FAIL");
-  size_t length = strlen (what);
-
-  return wish != nullptr && strncmp (wish, what, length) == 0 && wish[length] == ':' && atol (wish + length + 1) == n;
-}
-
-cudaError_t
-take (void **to, size_t bytes)
-{
-  static long n;
-  char *at = nullptr;
-
-  std::lock_guard<std::recursive_mutex> hold (device);
-  if (fails ("alloc", ++n) || bytes > TOTAL_MEMORY - in_use
-      || posix_memalign ((void **)&at, 256, bytes + GUARD_BYTES) != 0)
-    return answer (cudaErrorMemoryAllocation);
-  memset (at, POISON, bytes);
-  memset (at + bytes, GUARD, GUARD_BYTES);
-  memory[(uintptr_t)at] = bytes;
-  in_use += bytes;
-  *to = at;
-  return cudaSuccess;
-}
-
-cudaError_t
-give_back (void *pointer)
-{
-  if (pointer == nullptr)
-    return cudaSuccess;
-  std::lock_guard<std::recursive_mutex> hold (device);
-  auto entry = memory.find ((uintptr_t)pointer);
-
-  if (entry == memory.end ())
-    return answer (cudaErrorInvalidValue);
-  for (size_t i = 0; i < GUARD_BYTES; i++)
-    if (((unsigned char *)pointer)[entry->second + i] != GUARD)
-      emulated::found ("something wrote %zu bytes behind the end of memory of %zu bytes", i + 1, entry->second);
-  in_use -= entry->second;
-  memory.erase (entry);
-  free (pointer);
-  return cudaSuccess;
-}
-}
-
-namespace emulated
-{
-bool
-device_sees (const void *pointer)
-{
-  std::lock_guard<std::recursive_mutex> hold (device);
-  auto entry = memory.upper_bound ((uintptr_t)pointer);
-
-  if (entry == memory.begin ())
-    return false;
-  --entry;
-  return (uintptr_t)pointer - entry->first <= entry->second;
-}
-
 void
 set_error (cudaError_t error)
 {
   last = error;
 }
 
+size_t dynamic_limit (const char *kernel);
+
 cudaError_t
-check (const Shape &shape)
+check (const char *name, const Shape &shape)
 {
-  static long n;
   const dim3 &g = shape.grid, &b = shape.block;
+  cudaError_t error = standing ();
 
+  if (error != cudaSuccess)
+    return error;
   if (g.x == 0 || g.y == 0 || g.z == 0 || b.x == 0 || b.y == 0 || b.z == 0 || g.x > 0x7fffffffu || g.y > 65535
-      || g.z > 65535 || b.x > 1024 || b.y > 1024 || b.z > 64 || (uint64_t)b.x * b.y * b.z > 1024)
+      || g.z > 65535 || b.x > 1024 || b.y > 1024 || b.z > 64 || (uint64_t)b.x * b.y * b.z > MAX_THREADS)
     return cudaErrorInvalidConfiguration;
-  /* Nothing here opts in to more than 48 KiB. */
-  if (shape.bytes > ((size_t)48 << 10))
+  if (shape.bytes > dynamic_limit (name))
     return cudaErrorInvalidValue;
-  std::lock_guard<std::recursive_mutex> hold (device);
-  return fails ("launch", ++n) ? cudaErrorLaunchFailure : cudaSuccess;
+  return fails ("launch") ? cudaErrorLaunchOutOfResources : cudaSuccess;
 }
 
 cudaError_t
-enqueue (cudaStream_t stream, std::function<void ()> work)
+submit (const Shape &shape, const Kernel &kernel)
 {
-  if (stream != nullptr && stream->recording != nullptr)
+  std::vector<const void *> uses;
+  const char *bytes = (const char *)kernel.arguments.get ();
+
+  /* Pointers among the arguments and inside structs among them; another value that looks like one is improbable. */
+  for (size_t i = 0; i + sizeof (void *) <= kernel.bytes; i += sizeof (void *))
     {
-      stream->recording->push_back (std::move (work));
-      return cudaSuccess;
+      const void *value;
+
+      memcpy (&value, bytes + i, sizeof value);
+      uses.push_back (value);
     }
-  std::lock_guard<std::recursive_mutex> hold (device);
-  work ();
-  return cudaSuccess;
+  return enqueue (shape.stream, { kernel.name,
+                                  [shape, kernel] {
+                                    if (fails ("sticky"))
+                                      fault ();
+                                    else
+                                      run_blocks (kernel, shape);
+                                  },
+                                  uses });
+}
 }
 
-void
-submit (const char *name, const Shape &shape, std::function<void ()> thread)
-{
-  enqueue (shape.stream, [name, shape, thread = std::move (thread)] { run_blocks (name, shape.grid, shape.block, thread); });
-}
-}
-
+using emulated::answer;
 using emulated::enqueue;
+using emulated::forbidden;
+
+/* Nothing works any more on a lost card. */
+#define STANDS()                                                                                                       \
+  if (cudaError_t error_ = emulated::standing ())                                                                      \
+  return answer (error_)
+#define NOT_WHILE_CAPTURING()                                                                                          \
+  STANDS ();                                                                                                           \
+  if (forbidden ())                                                                                                    \
+  return answer (cudaErrorStreamCaptureUnsupported)
 
 extern "C"
 {
@@ -192,28 +103,36 @@ cudaSetDevice (int index)
 cudaError_t
 cudaGetDeviceProperties (struct cudaDeviceProp *properties, int index)
 {
+  size_t unused;
+
   if (index != 0)
     return answer (cudaErrorInvalidDevice);
+  STANDS ();
   memset (properties, 0, sizeof *properties);
   snprintf (properties->name, sizeof properties->name, "emulated");
   properties->major = 9;
   properties->multiProcessorCount = 4;
-  properties->totalGlobalMem = TOTAL_MEMORY;
+  properties->sharedMemPerBlock = (size_t)48 << 10;
+  properties->sharedMemPerBlockOptin = (size_t)227 << 10;
+  emulated::memory_info (&unused, &properties->totalGlobalMem);
   return cudaSuccess;
 }
 
 cudaError_t
 cudaDeviceSynchronize (void)
 {
-  return forbidden () ? answer (cudaErrorStreamCaptureUnsupported) : cudaSuccess;
+  NOT_WHILE_CAPTURING ();
+  return answer (emulated::waited ());
 }
 
+/* An error of a lost card stays. */
 cudaError_t
 cudaGetLastError (void)
 {
-  cudaError_t error = last;
+  cudaError_t error = emulated::last;
 
-  last = cudaSuccess;
+  if (error != cudaErrorIllegalAddress)
+    emulated::last = cudaSuccess;
   return error;
 }
 
@@ -232,14 +151,26 @@ cudaGetErrorString (cudaError_t error)
       return "invalid configuration argument";
     case cudaErrorInvalidDevice:
       return "invalid device ordinal";
-    case cudaErrorLaunchFailure:
-      return "unspecified launch failure";
+    case cudaErrorIllegalState:
+      return "the operation cannot be performed in the present state";
+    case cudaErrorIllegalAddress:
+      return "an illegal memory access was encountered";
+    case cudaErrorLaunchOutOfResources:
+      return "too many resources requested for launch";
     case cudaErrorNotSupported:
       return "operation not supported";
     case cudaErrorStreamCaptureUnsupported:
       return "operation not permitted when stream is capturing";
     case cudaErrorStreamCaptureInvalidated:
       return "operation failed due to a previous error during capture";
+    case cudaErrorStreamCaptureUnjoined:
+      return "capturing stream has unjoined work";
+    case cudaErrorStreamCaptureIsolation:
+      return "dependency created on uncaptured work in another stream";
+    case cudaErrorStreamCaptureImplicit:
+      return "operation would make the legacy stream depend on a capturing blocking stream";
+    case cudaErrorStreamCaptureWrongThread:
+      return "attempt to terminate a thread-local capture sequence from another thread";
     default:
       return "an error that the emulated card has no name for";
     }
@@ -250,31 +181,43 @@ cudaGetErrorString (cudaError_t error)
 cudaError_t
 cudaMalloc (void **to, size_t bytes)
 {
-  return forbidden () ? answer (cudaErrorStreamCaptureUnsupported) : take (to, bytes);
+  NOT_WHILE_CAPTURING ();
+  return answer (emulated::take (to, bytes, false));
 }
 
+/* As on a card, this waits. */
 cudaError_t
 cudaFree (void *pointer)
 {
-  return forbidden () ? answer (cudaErrorStreamCaptureUnsupported) : give_back (pointer);
+  NOT_WHILE_CAPTURING ();
+  if (cudaError_t error = emulated::waited ())
+    return answer (error);
+  return answer (emulated::give_back (pointer));
 }
 
 cudaError_t
 cudaHostAlloc (void **to, size_t bytes, unsigned int)
 {
-  return forbidden () ? answer (cudaErrorStreamCaptureUnsupported) : take (to, bytes);
+  NOT_WHILE_CAPTURING ();
+  return answer (emulated::take (to, bytes, true));
 }
 
+/* The host's memory can be given back without the card. */
 cudaError_t
 cudaFreeHost (void *pointer)
 {
-  return forbidden () ? answer (cudaErrorStreamCaptureUnsupported) : give_back (pointer);
+  if (forbidden ())
+    return answer (cudaErrorStreamCaptureUnsupported);
+  return answer (emulated::give_back (pointer));
 }
 
 cudaError_t
 cudaHostGetDevicePointer (void **to, void *from, unsigned int)
 {
-  if (!emulated::device_sees (from))
+  const emulated::Piece *piece = emulated::piece_of (from);
+
+  STANDS ();
+  if (piece == NULL || !piece->host)
     return answer (cudaErrorInvalidValue);
   *to = from;
   return cudaSuccess;
@@ -283,56 +226,72 @@ cudaHostGetDevicePointer (void **to, void *from, unsigned int)
 cudaError_t
 cudaMemGetInfo (size_t *bytes_free, size_t *bytes_total)
 {
-  std::lock_guard<std::recursive_mutex> hold (device);
-
-  *bytes_total = TOTAL_MEMORY;
-  *bytes_free = TOTAL_MEMORY - in_use;
+  STANDS ();
+  emulated::memory_info (bytes_free, bytes_total);
   return cudaSuccess;
 }
 
+/* Every byte on the card's side lies in one piece of its memory. */
 cudaError_t
 cudaMemcpyAsync (void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-  if ((kind != cudaMemcpyDeviceToHost && !emulated::device_sees (to))
-      || (kind != cudaMemcpyHostToDevice && !emulated::device_sees (from)))
+  STANDS ();
+  if ((kind != cudaMemcpyDeviceToHost && !emulated::device_sees (to, bytes))
+      || (kind != cudaMemcpyHostToDevice && !emulated::device_sees (from, bytes)))
     return answer (cudaErrorInvalidValue);
-  return enqueue (stream, [=] { memmove (to, from, bytes); });
+  return answer (enqueue (stream, { "cudaMemcpyAsync", [=] { memmove (to, from, bytes); }, { to, from } }));
 }
 
 cudaError_t
 cudaMemsetAsync (void *to, int value, size_t bytes, cudaStream_t stream)
 {
-  if (!emulated::device_sees (to))
+  STANDS ();
+  if (!emulated::device_sees (to, bytes))
     return answer (cudaErrorInvalidValue);
-  return enqueue (stream, [=] { memset (to, value, bytes); });
+  return answer (enqueue (stream, { "cudaMemsetAsync", [=] { memset (to, value, bytes); }, { to } }));
 }
 
 /* ---- streams and events ------------------------------------------------------------------------ */
 
 cudaError_t
-cudaStreamCreateWithFlags (cudaStream_t *stream, unsigned int)
+cudaStreamCreateWithFlags (cudaStream_t *stream, unsigned int flags)
 {
-  *stream = new CUstream_st ();
+  STANDS ();
+  *stream = new CUstream_st{ (flags & cudaStreamNonBlocking) == 0, nullptr };
   return cudaSuccess;
 }
 
 cudaError_t
 cudaStreamDestroy (cudaStream_t stream)
 {
+  if (stream != nullptr && stream->capture != nullptr)
+    {
+      stream->capture->broken = true;
+      stream->capture->others.erase (stream);
+      stream->capture->unjoined.erase (stream);
+    }
   delete stream;
-  return cudaSuccess;
+  return answer (emulated::standing ());
 }
 
+/* Of a stream that is being captured, or from a thread that captures another: what may not be asked. */
 cudaError_t
-cudaStreamSynchronize (cudaStream_t)
+cudaStreamSynchronize (cudaStream_t stream)
 {
-  return forbidden () ? answer (cudaErrorStreamCaptureUnsupported) : cudaSuccess;
+  NOT_WHILE_CAPTURING ();
+  if (stream != nullptr && stream->capture != nullptr)
+    {
+      stream->capture->broken = true;
+      return answer (cudaErrorStreamCaptureUnsupported);
+    }
+  return answer (emulated::waited ());
 }
 
 cudaError_t
 cudaEventCreateWithFlags (cudaEvent_t *event, unsigned int)
 {
-  *event = new CUevent_st ();
+  STANDS ();
+  *event = new CUevent_st{ nullptr, nullptr };
   return cudaSuccess;
 }
 
@@ -340,80 +299,6 @@ cudaError_t
 cudaEventDestroy (cudaEvent_t event)
 {
   delete event;
-  return cudaSuccess;
-}
-
-/* Work is done in the order in which it is enqueued, so an event has nothing to hold back. */
-cudaError_t
-cudaEventRecord (cudaEvent_t, cudaStream_t stream)
-{
-  return stream != nullptr && stream->recording != nullptr ? answer (cudaErrorNotSupported) : cudaSuccess;
-}
-
-cudaError_t
-cudaStreamWaitEvent (cudaStream_t stream, cudaEvent_t, unsigned int)
-{
-  return stream != nullptr && stream->recording != nullptr ? answer (cudaErrorNotSupported) : cudaSuccess;
-}
-
-/* ---- graphs --------------------------------------------------------------------------------------- */
-
-cudaError_t
-cudaStreamBeginCapture (cudaStream_t stream, enum cudaStreamCaptureMode mode)
-{
-  if (mode != cudaStreamCaptureModeThreadLocal)
-    return answer (cudaErrorNotSupported);
-  if (stream == nullptr || stream->recording != nullptr || captured != nullptr)
-    return answer (cudaErrorStreamCaptureUnsupported);
-  stream->recording.reset (new Recording ());
-  stream->broken = false;
-  captured = stream;
-  return cudaSuccess;
-}
-
-cudaError_t
-cudaStreamEndCapture (cudaStream_t stream, cudaGraph_t *graph)
-{
-  *graph = nullptr;
-  if (stream == nullptr || stream->recording == nullptr || captured != stream)
-    return answer (cudaErrorInvalidValue);
-  captured = nullptr;
-  std::unique_ptr<Recording> recording = std::move (stream->recording);
-
-  if (stream->broken)
-    return answer (cudaErrorStreamCaptureInvalidated);
-  *graph = new CUgraph_st{ std::move (*recording) };
-  return cudaSuccess;
-}
-
-cudaError_t
-cudaGraphInstantiate (cudaGraphExec_t *executable, cudaGraph_t graph, unsigned long long)
-{
-  *executable = new CUgraphExec_st{ graph->work };
-  return cudaSuccess;
-}
-
-cudaError_t
-cudaGraphDestroy (cudaGraph_t graph)
-{
-  delete graph;
-  return cudaSuccess;
-}
-
-cudaError_t
-cudaGraphExecDestroy (cudaGraphExec_t executable)
-{
-  delete executable;
-  return cudaSuccess;
-}
-
-cudaError_t
-cudaGraphLaunch (cudaGraphExec_t executable, cudaStream_t stream)
-{
-  if (stream != nullptr && stream->recording != nullptr)
-    return answer (cudaErrorNotSupported);
-  for (const std::function<void ()> &work : executable->work)
-    enqueue (stream, work);
-  return cudaSuccess;
+  return answer (emulated::standing ());
 }
 }

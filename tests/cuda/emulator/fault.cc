@@ -1,0 +1,99 @@
+/* Faults on demand.
+ *
+ * GRADLOOM_EMULATOR_FAIL=WHAT:N, several of them with commas, counted from when the text was set:
+ *   alloc:N   the N-th allocation finds no memory
+ *   launch:N  the N-th launch gets an error of its own, and the card goes on
+ *   sticky:N  the N-th kernel that runs accesses an illegal address; said at the next synchronisation, and from then on
+ *   lost:N    from the N-th call on the card is lost */
+#include <mutex>
+#include <stdlib.h>
+
+#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/stream.h"
+
+namespace emulated
+{
+namespace
+{
+std::string wish;
+std::vector<std::pair<std::string, long>> counts;
+bool pending, lost;
+
+/* How often this was asked since the wish was made. */
+long
+count (const char *what)
+{
+  const char *text = getenv ("GRADLOOM_EMULATOR_FAIL");
+
+  if (wish != (text != NULL ? text : ""))
+    {
+      wish = text != NULL ? text : "";
+      counts.clear ();
+    }
+  for (auto &entry : counts)
+    if (entry.first == what)
+      return ++entry.second;
+  counts.push_back ({ what, 1 });
+  return 1;
+}
+
+/* The N of WHAT:N; 0 without it. */
+long
+wished (const char *what)
+{
+  size_t at = 0;
+
+  while (at < wish.size ())
+    {
+      size_t end = wish.find (',', at), colon = wish.find (':', at);
+
+      end = end == std::string::npos ? wish.size () : end;
+      if (colon < end && wish.compare (at, colon - at, what) == 0)
+        return atol (wish.c_str () + colon + 1);
+      at = end + 1;
+    }
+  return 0;
+}
+}
+
+bool
+fails (const char *what)
+{
+  std::lock_guard<std::recursive_mutex> hold (device);
+  long n = count (what);
+
+  return wished (what) == n;
+}
+
+cudaError_t
+standing (void)
+{
+  std::lock_guard<std::recursive_mutex> hold (device);
+
+  if (fails ("lost"))
+    lost = true;
+  return lost ? cudaErrorIllegalAddress : cudaSuccess;
+}
+
+void
+fault (void)
+{
+  pending = true;
+}
+
+bool
+faulted (void)
+{
+  return pending || lost;
+}
+
+cudaError_t
+waited (void)
+{
+  std::lock_guard<std::recursive_mutex> hold (device);
+
+  if (pending)
+    lost = true;
+  return standing ();
+}
+}

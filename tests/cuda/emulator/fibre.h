@@ -1,0 +1,28 @@
+/* Fibres: stacks of their own, between which one thread of the host switches. */
+#ifndef EMULATOR_FIBRE_H
+#define EMULATOR_FIBRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace emulated
+{
+struct Fibre;
+
+/* The fibre that runs; `outside` is the stack of whoever called. */
+extern Fibre *current, *const outside;
+
+/* A fibre that runs loop() when it is first gone to; loop() never returns. NULL without memory. */
+Fibre *fibre_new (void (*loop) (void));
+
+/* Goes to a fibre, and returns when somebody goes to the one that runs now. */
+void go (Fibre *to);
+
+/* Which thread of the block it runs. */
+int &thread_of (Fibre *fibre);
+
+/* Whether the address lies on a fibre's stack. */
+bool on_a_stack (uintptr_t at);
+}
+
+#endif

@@ -1,0 +1,173 @@
+/* The card's memory, and page-locked memory that the card sees.
+ *
+ * Pieces are exact and begin poisoned. What is given back is poisoned again and kept for a while, so that an address
+ * that somebody still holds is not soon another's. Under the address sanitizer device memory is closed to the host. */
+#include <map>
+#include <mutex>
+#include <stdlib.h>
+
+#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/stream.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define GUARD_BYTES ((size_t)0) /* the sanitizer's own stand behind exact memory */
+#else
+#define GUARD_BYTES ((size_t)64)
+#endif
+
+#define TOTAL_MEMORY ((size_t)16 << 30)
+#define KEPT_BYTES   ((size_t)64 << 20)
+#define GUARD        0xa5
+#define POISON       0xff
+
+namespace emulated
+{
+std::recursive_mutex device;
+
+namespace
+{
+std::map<uintptr_t, Piece> memory;
+std::vector<Piece> kept; /* given back, oldest first */
+size_t in_use, kept_bytes;
+int opened;
+
+void
+close_to_host (const Piece &piece, bool closed)
+{
+#if defined(__SANITIZE_ADDRESS__)
+  if (piece.host)
+    return;
+  if (closed)
+    __asan_poison_memory_region ((const void *)piece.at, piece.bytes);
+  else
+    __asan_unpoison_memory_region ((const void *)piece.at, piece.bytes);
+#else
+  (void)piece;
+  (void)closed;
+#endif
+}
+
+void
+let_go (const Piece &piece)
+{
+  const unsigned char *bytes = (const unsigned char *)piece.at;
+
+  for (size_t i = 0; i < piece.bytes; i++)
+    if (bytes[i] != POISON)
+      found ("something wrote byte %zu of memory of %zu bytes after it was given back", i, piece.bytes);
+  kept_bytes -= piece.bytes;
+  free ((void *)piece.at);
+}
+}
+
+Opened::Opened ()
+{
+#if defined(__SANITIZE_ADDRESS__)
+  device.lock ();
+  if (opened++ == 0)
+    for (const auto &entry : memory)
+      close_to_host (entry.second, false);
+#endif
+}
+
+Opened::~Opened ()
+{
+#if defined(__SANITIZE_ADDRESS__)
+  if (--opened == 0)
+    for (const auto &entry : memory)
+      close_to_host (entry.second, true);
+  device.unlock ();
+#endif
+}
+
+cudaError_t
+take (void **to, size_t bytes, bool host)
+{
+  static uint64_t taken;
+  char *at = nullptr;
+
+  std::lock_guard<std::recursive_mutex> hold (device);
+  if (fails ("alloc") || bytes > TOTAL_MEMORY - in_use || posix_memalign ((void **)&at, 256, bytes + GUARD_BYTES) != 0)
+    return cudaErrorMemoryAllocation;
+  memset (at, POISON, bytes);
+  memset (at + bytes, GUARD, GUARD_BYTES);
+  memory[(uintptr_t)at] = { (uintptr_t)at, bytes, host, ++taken };
+  if (opened == 0)
+    close_to_host (memory[(uintptr_t)at], true);
+  in_use += bytes;
+  *to = at;
+  return cudaSuccess;
+}
+
+cudaError_t
+give_back (void *pointer)
+{
+  if (pointer == nullptr)
+    return cudaSuccess;
+  std::lock_guard<std::recursive_mutex> hold (device);
+  auto entry = memory.find ((uintptr_t)pointer);
+
+  if (entry == memory.end ())
+    return cudaErrorInvalidValue;
+  const Piece piece = entry->second;
+
+  memory.erase (entry);
+  close_to_host (piece, false);
+  for (size_t i = 0; i < GUARD_BYTES; i++)
+    if (((unsigned char *)pointer)[piece.bytes + i] != GUARD)
+      found ("something wrote %zu bytes behind the end of memory of %zu bytes", i + 1, piece.bytes);
+  in_use -= piece.bytes;
+#if defined(__SANITIZE_ADDRESS__)
+  free (pointer);
+#else
+  memset (pointer, POISON, piece.bytes);
+  kept.push_back (piece);
+  kept_bytes += piece.bytes;
+  while (kept_bytes > KEPT_BYTES)
+    {
+      const Piece oldest = kept.front ();
+
+      kept.erase (kept.begin ());
+      let_go (oldest);
+    }
+#endif
+  return cudaSuccess;
+}
+
+void
+memory_info (size_t *bytes_free, size_t *bytes_total)
+{
+  std::lock_guard<std::recursive_mutex> hold (device);
+
+  *bytes_total = TOTAL_MEMORY;
+  *bytes_free = TOTAL_MEMORY - in_use;
+}
+
+const Piece *
+piece_of (const void *pointer)
+{
+  std::lock_guard<std::recursive_mutex> hold (device);
+  auto entry = memory.upper_bound ((uintptr_t)pointer);
+
+  if (entry == memory.begin ())
+    return NULL;
+  --entry;
+  return (uintptr_t)pointer - entry->first <= entry->second.bytes ? &entry->second : NULL;
+}
+
+bool
+device_sees (const void *pointer)
+{
+  return piece_of (pointer) != NULL;
+}
+
+bool
+device_sees (const void *pointer, size_t bytes)
+{
+  std::lock_guard<std::recursive_mutex> hold (device);
+  const Piece *piece = piece_of (pointer);
+
+  return piece != NULL && (uintptr_t)pointer + bytes <= piece->at + piece->bytes;
+}
+}

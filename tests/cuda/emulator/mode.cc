@@ -1,0 +1,7 @@
+/* Which of the two modules this is: compiled once for each. */
+#include "tests/cuda/emulator/emulator.h"
+
+namespace emulated
+{
+const bool checked = EMULATOR_CHECKED;
+}

@@ -1,0 +1,210 @@
+/* Shared memory of the block that runs, and the record of who touched it.
+ *
+ * For each byte the record keeps its last writer and its last readers. Two touches by different threads, one of them
+ * a store, are a race unless a barrier of the block, or one of the warp that both are in, came between them. Shuffles
+ * order nothing: CUDA promises it of barriers only. */
+#include <map>
+#include <stdio.h>
+
+#include "tests/cuda/emulator/block.h"
+
+#define WITHOUT_ASKING ((size_t)48 << 10)
+#define AT_MOST        ((size_t)227 << 10)
+#define GAP            ((size_t)64) /* between variables, so that running over one is seen */
+
+namespace emulated
+{
+namespace
+{
+struct Variable
+{
+  const void *key;
+  size_t at, bytes;
+  const char *name;
+  unsigned unit; /* bytes that have always been touched together; only the first of them has a record */
+};
+
+/* One thread's touch; epoch 0 is none. */
+struct Touch
+{
+  uint64_t epoch;
+  const void *code;
+  uint32_t warp_epoch;
+  int thread;
+};
+
+/* `read` are the last reader, the last one before it of the same warp, and the last one of another warp: whichever
+ * thread writes next, an unordered reader is among them when there is one. */
+struct Record
+{
+  Touch written, read[3];
+};
+
+alignas (256) char memory[AT_MOST + 64 * GAP];
+std::vector<Variable> variables;
+size_t used, counted, dynamic; /* bytes with gaps; bytes that a card would take; dynamic ones */
+std::map<std::string, size_t> asked; /* dynamic memory that a kernel opted in to */
+
+Record *
+records (void)
+{
+  static Record *all = new Record[sizeof memory]();
+  return all;
+}
+
+bool
+unordered (const Touch &before, const Touch &touch)
+{
+  if (before.epoch != now.epoch || before.thread == touch.thread)
+    return false;
+  return before.thread / 32 != touch.thread / 32 || before.warp_epoch == touch.warp_epoch;
+}
+
+Variable *
+variable_at (size_t at, size_t bytes)
+{
+  for (Variable &variable : variables)
+    if (at >= variable.at && at + bytes <= variable.at + variable.bytes)
+      return &variable;
+  return NULL;
+}
+
+[[noreturn]] void
+race (const Touch &before, bool wrote, const Touch &touch, bool writes, size_t at)
+{
+  const Variable *variable = variable_at (at, 1);
+
+  found ("%s: a race on %s[byte %zu] of shared memory: %s %s it at %s, and nothing orders that before %s, which %s it at %s",
+         now.name, variable != NULL ? variable->name : "?", at - (variable != NULL ? variable->at : 0),
+         place_of (before.thread).c_str (), wrote ? "wrote" : "read", line_of (before.code).c_str (),
+         place_of (touch.thread).c_str (), writes ? "writes" : "reads", line_of (touch.code).c_str ());
+}
+
+/* From now on every byte of it has a record. */
+void
+split (Variable *variable)
+{
+  for (size_t i = 0; i < variable->bytes; i++)
+    records ()[variable->at + i] = records ()[variable->at + i / variable->unit * variable->unit];
+  variable->unit = 1;
+}
+
+void
+note_reader (Record *record, const Touch &touch)
+{
+  Touch &last = record->read[0];
+
+  if (last.epoch != touch.epoch)
+    record->read[1].epoch = record->read[2].epoch = 0;
+  else if (last.thread == touch.thread)
+    ;
+  else if (last.thread / 32 == touch.thread / 32)
+    record->read[1] = last;
+  else
+    {
+      record->read[2] = last;
+      record->read[1].epoch = 0;
+    }
+  last = touch;
+}
+}
+
+void
+shared_begin (size_t bytes)
+{
+  variables.clear ();
+  used = dynamic = counted = 0;
+  if (bytes == 0)
+    return;
+  dynamic = counted = used = bytes;
+  memset (memory, 0xff, bytes);
+  variables.push_back ({ memory, 0, bytes, "dynamic", 1 });
+}
+
+void *
+dynamic_shared (void)
+{
+  return memory;
+}
+
+void *
+shared (const void *key, size_t bytes, unsigned unit, const char *name)
+{
+  for (const Variable &variable : variables)
+    if (variable.key == key)
+      return memory + variable.at;
+  size_t at = (used + (used != 0 ? GAP : 0) + 15) / 16 * 16, already = counted - dynamic, limit = WITHOUT_ASKING;
+
+  if (dynamic != 0 && asked.count (now.name) != 0)
+    limit = AT_MOST;
+  counted = (counted + 15) / 16 * 16 + bytes;
+  if (already + bytes > WITHOUT_ASKING || counted > limit || at + bytes > sizeof memory)
+    found ("%s asks for more than %zu bytes of shared memory with its variable %s", now.name,
+           already + bytes > WITHOUT_ASKING ? WITHOUT_ASKING : limit, name);
+  memset (memory + at, 0xff, bytes); /* NaN in every width */
+  used = at + bytes;
+  variables.push_back ({ key, at, bytes, name, unit });
+  return memory + at;
+}
+
+cudaError_t
+set_attribute (const char *kernel, cudaFuncAttribute what, int value)
+{
+  if (what != cudaFuncAttributeMaxDynamicSharedMemorySize)
+    {
+      lacks ("cudaFuncSetAttribute with attribute %d", (int)what);
+      return cudaErrorNotSupported;
+    }
+  if (value < 0 || (size_t)value > AT_MOST)
+    return cudaErrorInvalidValue;
+  asked[kernel] = (size_t)value;
+  return cudaSuccess;
+}
+
+/* What a launch may ask for. */
+size_t
+dynamic_limit (const char *kernel)
+{
+  auto entry = asked.find (kernel);
+
+  return entry != asked.end () && entry->second > WITHOUT_ASKING ? entry->second : WITHOUT_ASKING;
+}
+
+bool
+in_shared (uintptr_t at)
+{
+  return at - (uintptr_t)memory < sizeof memory;
+}
+
+void
+touch_shared (uintptr_t address, unsigned bytes, bool write, const void *code)
+{
+  const size_t at = address - (uintptr_t)memory;
+  const int thread = thread_of (current);
+  const Touch touch = { now.epoch, code, now.warp[thread / 32].epoch, thread };
+
+  Variable *variable = variable_at (at, bytes);
+
+  if (variable == NULL)
+    found ("%s: %s %s %u bytes of shared memory that are not part of one variable, at %s", now.name,
+           place_of (thread).c_str (), write ? "writes" : "reads", bytes, line_of (code).c_str ());
+  if (variable->unit != 1 && ((at - variable->at) % variable->unit != 0 || bytes % variable->unit != 0))
+    split (variable);
+  for (size_t i = at; i < at + bytes; i += variable->unit)
+    {
+      Record *record = &records ()[i];
+
+      if (unordered (record->written, touch))
+        race (record->written, true, touch, write, i);
+      if (!write)
+        {
+          note_reader (record, touch);
+          continue;
+        }
+      for (const Touch &reader : record->read)
+        if (unordered (reader, touch))
+          race (reader, false, touch, true, i);
+      record->written = touch;
+    }
+}
+}

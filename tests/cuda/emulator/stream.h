@@ -1,0 +1,59 @@
+/* Streams, events and what is being captured, as runtime.cc and graph.cc share them. */
+#ifndef EMULATOR_STREAM_H
+#define EMULATOR_STREAM_H
+
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "tests/cuda/emulator/emulator.h"
+
+namespace emulated
+{
+/* Held while work runs: one kernel at a time. */
+extern std::recursive_mutex device;
+
+/* An address and the memory that it was when it was recorded. */
+struct Address
+{
+  const void *at;
+  uint64_t id;
+};
+
+struct Recorded
+{
+  Work work;
+  std::vector<Address> uses;
+};
+
+/* A capture in progress, shared by the streams that are part of it. */
+struct Capture
+{
+  std::vector<Recorded> work;
+  cudaStream_t origin;
+  std::thread::id thread;
+  std::set<cudaStream_t> others;   /* that an event brought into it */
+  std::set<cudaStream_t> unjoined; /* of these, with work that no event has brought back */
+  bool broken, over;               /* something forbidden was done; it has ended */
+};
+
+/* This thread is capturing, so what might wait or allocate is forbidden: breaks the capture. */
+bool forbidden (void);
+
+/* Remembers an error for cudaGetLastError(). */
+cudaError_t answer (cudaError_t error);
+}
+
+struct CUstream_st
+{
+  bool blocking; /* ordered with the legacy stream */
+  std::shared_ptr<emulated::Capture> capture;
+};
+
+struct CUevent_st
+{
+  std::shared_ptr<emulated::Capture> capture; /* in which it was recorded last; NULL: in none */
+  cudaStream_t stream;
+};
+
+#endif

@@ -1,0 +1,125 @@
+/* Logs what a card's libraries answer: LD_PRELOAD=log-answers.so LOOM_CUDA_ANSWERS=FILE PROGRAM….
+ *
+ * Each call below goes to the library; its question and the answer become one line of FILE (README.md has the
+ * format), each question once. The emulated card then refuses what the card refused. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/cuda/question.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The library's own function, behind this file's. */
+static void *
+real (const char *name)
+{
+  void *function = dlsym (RTLD_NEXT, name);
+
+  if (function == NULL)
+    {
+      fprintf (stderr, "log-answers: no library of this program has %s\n", name);
+      exit (1);
+    }
+  return function;
+}
+
+static void
+keep (const char *question, int status, const char *name)
+{
+  static char **known;
+  static size_t n_known;
+  const char *path = getenv ("LOOM_CUDA_ANSWERS");
+  char **more;
+  FILE *file;
+
+  if (path == NULL)
+    return;
+  pthread_mutex_lock (&lock);
+  for (size_t i = 0; i < n_known; i++)
+    if (strcmp (known[i], question) == 0)
+      {
+        pthread_mutex_unlock (&lock);
+        return;
+      }
+  more = realloc (known, (n_known + 1) * sizeof *known);
+  if (more != NULL)
+    {
+      known = more;
+      known[n_known++] = strdup (question);
+    }
+  file = fopen (path, "a");
+  if (file != NULL)
+    {
+      fprintf (file, "%s -> %d %s\n", question, status, name);
+      fclose (file);
+    }
+  pthread_mutex_unlock (&lock);
+}
+
+cublasStatus_t
+cublasLtMatmulAlgoGetHeuristic (cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
+                                cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                cublasLtMatmulPreference_t wish, int asked, cublasLtMatmulHeuristicResult_t results[],
+                                int *n)
+{
+  __typeof__ (&cublasLtMatmulAlgoGetHeuristic) call = real ("cublasLtMatmulAlgoGetHeuristic");
+  cublasStatus_t status = call (handle, desc, a, b, c, d, wish, asked, results, n);
+  cublasStatus_t told = status != CUBLAS_STATUS_SUCCESS ? status
+                        : *n == 0                       ? CUBLAS_STATUS_NOT_SUPPORTED
+                                                        : results[0].state;
+  char text[QUESTION_BYTES];
+
+  question_matmul (text, desc, a, b, c, d, wish);
+  keep (text, (int)told, cublasLtGetStatusString (told));
+  return status;
+}
+
+cudnnStatus_t
+cudnnGetConvolutionForwardWorkspaceSize (cudnnHandle_t handle, const cudnnTensorDescriptor_t x,
+                                         const cudnnFilterDescriptor_t w, const cudnnConvolutionDescriptor_t of,
+                                         const cudnnTensorDescriptor_t y, cudnnConvolutionFwdAlgo_t algorithm,
+                                         size_t *bytes)
+{
+  __typeof__ (&cudnnGetConvolutionForwardWorkspaceSize) call = real ("cudnnGetConvolutionForwardWorkspaceSize");
+  cudnnStatus_t status = call (handle, x, w, of, y, algorithm, bytes);
+  char text[QUESTION_BYTES];
+
+  question_convolution (text, "forward", (int)algorithm, x, w, of, y);
+  keep (text, (int)status, cudnnGetErrorString (status));
+  return status;
+}
+
+cudnnStatus_t
+cudnnGetConvolutionBackwardDataWorkspaceSize (cudnnHandle_t handle, const cudnnFilterDescriptor_t w,
+                                              const cudnnTensorDescriptor_t y, const cudnnConvolutionDescriptor_t of,
+                                              const cudnnTensorDescriptor_t x, cudnnConvolutionBwdDataAlgo_t algorithm,
+                                              size_t *bytes)
+{
+  __typeof__ (&cudnnGetConvolutionBackwardDataWorkspaceSize) call
+      = real ("cudnnGetConvolutionBackwardDataWorkspaceSize");
+  cudnnStatus_t status = call (handle, w, y, of, x, algorithm, bytes);
+  char text[QUESTION_BYTES];
+
+  question_convolution (text, "input_gradient", (int)algorithm, x, w, of, y);
+  keep (text, (int)status, cudnnGetErrorString (status));
+  return status;
+}
+
+cudnnStatus_t
+cudnnGetConvolutionBackwardFilterWorkspaceSize (cudnnHandle_t handle, const cudnnTensorDescriptor_t x,
+                                                const cudnnTensorDescriptor_t y, const cudnnConvolutionDescriptor_t of,
+                                                const cudnnFilterDescriptor_t w,
+                                                cudnnConvolutionBwdFilterAlgo_t algorithm, size_t *bytes)
+{
+  __typeof__ (&cudnnGetConvolutionBackwardFilterWorkspaceSize) call
+      = real ("cudnnGetConvolutionBackwardFilterWorkspaceSize");
+  cudnnStatus_t status = call (handle, x, y, of, w, algorithm, bytes);
+  char text[QUESTION_BYTES];
+
+  question_convolution (text, "weight_gradient", (int)algorithm, x, w, of, y);
+  keep (text, (int)status, cudnnGetErrorString (status));
+  return status;
+}

@@ -1,0 +1,31 @@
+/* What a library of CUDA is asked, as one line of text: the same on a card, where the answer is logged
+ * (log-answers.c), and on the emulated one, where it is given again (answers/, described in README.md).
+ *
+ * The text is made through the library's public getters, so both sides write the same words. */
+#ifndef CUDA_QUESTION_H
+#define CUDA_QUESTION_H
+
+#include <cublasLt.h>
+#include <cudnn.h>
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+#define QUESTION_BYTES 640
+
+  /* cublasLtMatmulAlgoGetHeuristic(). */
+  void question_matmul (char text[QUESTION_BYTES], cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
+                        cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                        cublasLtMatmulPreference_t wish);
+
+  /* The calls that give a convolution's workspace; `call` is forward, input_gradient or weight_gradient. */
+  void question_convolution (char text[QUESTION_BYTES], const char *call, int algorithm, cudnnTensorDescriptor_t x,
+                             cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t of, cudnnTensorDescriptor_t y);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
