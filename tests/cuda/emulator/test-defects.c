@@ -1,0 +1,260 @@
+/* Defects that the emulated card finds, and by which order or check.
+ *
+ * Each module beside this program has one defect, which meson.build writes into a copy of one kernel's source; the same
+ * call gives the right result with the module that has none. README.md has the table. */
+#include <gmodule.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernels/backend.h"
+
+typedef struct
+{
+  const LoomBackend *backend;
+  LoomDevice *device;
+  LoomMessage message;
+} Card;
+
+#define OK(call) g_assert_cmpint ((call), ==, LOOM_STATUS_OK)
+
+static void
+open_card (Card *card, const char *path)
+{
+  GModule *module = g_module_open (path, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
+  gpointer entry = NULL;
+
+  if (module == NULL)
+    g_error ("%s", g_module_error ());
+  g_assert_true (g_module_symbol (module, LOOM_BACKEND_ENTRY, &entry));
+  card->backend = ((LoomBackendEntry)entry) ();
+  OK (card->backend->device_open (0, 0, &card->device, &card->message));
+}
+
+static void *
+on_card (Card *card, const void *data, gsize bytes)
+{
+  void *memory = NULL;
+
+  OK (card->backend->alloc (card->device, bytes, &memory, &card->message));
+  if (data != NULL)
+    OK (card->backend->copy (card->device, NULL, memory, data, bytes, LOOM_COPY_HOST_TO_DEVICE, &card->message));
+  return memory;
+}
+
+/* Softmax along axis 1 of (2,dim,inner), beside the same in double. */
+static gboolean
+softmax_is_right (Card *card, int dim, int inner)
+{
+  const LoomBackend *b = card->backend;
+  const LoomTensorDesc x = { .dtype = LOOM_F32, .rank = 3, .dim = { 2, dim, inner } };
+  const LoomSoftmaxAttrs attrs = { .axis = 1 };
+  const LoomKernelSpec spec = { .primitive = "softmax", .attrs = &attrs, .n_in = 1, .n_out = 1, .in = &x, .out = &x };
+  const int count = 2 * dim * inner;
+  g_autofree float *values = g_new (float, count), *got = g_new (float, count);
+  LoomKernel *kernel = NULL;
+  void *buffers[3] = { NULL };
+  gboolean right = TRUE;
+
+  for (int i = 0; i < count; i++)
+    values[i] = (float)sin (i * 0.7) * 3;
+  OK (b->kernel_new (card->device, &spec, &kernel, &card->message));
+  buffers[0] = on_card (card, values, sizeof (float) * count);
+  buffers[1] = on_card (card, NULL, sizeof (float) * count);
+  OK (kernel->run (kernel, NULL, buffers, &card->message));
+  OK (b->copy (card->device, NULL, got, buffers[1], sizeof (float) * count, LOOM_COPY_DEVICE_TO_HOST, &card->message));
+  for (int row = 0; row < 2 * inner; row++)
+    {
+      const int base = row / inner * dim * inner + row % inner;
+      double sum = 0;
+
+      for (int i = 0; i < dim; i++)
+        sum += exp (values[base + i * inner]);
+      for (int i = 0; i < dim; i++)
+        right = right && fabs (got[base + i * inner] - exp (values[base + i * inner]) / sum) <= 1e-6;
+    }
+  kernel->free (kernel);
+  b->free (card->device, buffers[0]);
+  b->free (card->device, buffers[1]);
+  return right;
+}
+
+/* Layer norm of (3,700): a block joins twice by the same function, the mean and then the variance. */
+static gboolean
+joined_twice (Card *card)
+{
+  const LoomBackend *b = card->backend;
+  const LoomTensorDesc x = { .dtype = LOOM_F32, .rank = 2, .dim = { 3, 700 } };
+  const LoomTensorDesc out[3]
+      = { x, { .dtype = LOOM_F32, .rank = 1, .dim = { 3 } }, { .dtype = LOOM_F32, .rank = 1, .dim = { 3 } } };
+  const LoomNormAttrs attrs = { .eps = 1e-5, .axes = 1 };
+  const LoomKernelSpec spec = { .primitive = "layer_norm", .attrs = &attrs, .n_in = 1, .n_out = 3, .in = &x, .out = out };
+  g_autofree float *values = g_new (float, 2100), *got = g_new (float, 2100);
+  LoomKernel *kernel = NULL;
+  void *buffers[5] = { NULL };
+  gboolean right = TRUE;
+
+  for (int i = 0; i < 2100; i++)
+    values[i] = (float)sin (i * 0.7) * 3 + 1;
+  OK (b->kernel_new (card->device, &spec, &kernel, &card->message));
+  buffers[0] = on_card (card, values, sizeof (float) * 2100);
+  buffers[1] = on_card (card, NULL, sizeof (float) * 2100);
+  buffers[2] = on_card (card, NULL, sizeof (float) * 3);
+  buffers[3] = on_card (card, NULL, sizeof (float) * 3);
+  OK (kernel->run (kernel, NULL, buffers, &card->message));
+  OK (b->copy (card->device, NULL, got, buffers[1], sizeof (float) * 2100, LOOM_COPY_DEVICE_TO_HOST, &card->message));
+  for (int row = 0; row < 3; row++)
+    {
+      const float *from = values + row * 700;
+      double mean = 0, variance = 0;
+
+      for (int i = 0; i < 700; i++)
+        mean += from[i] / 700.0;
+      for (int i = 0; i < 700; i++)
+        variance += (from[i] - mean) * (from[i] - mean) / 700;
+      for (int i = 0; i < 700; i++)
+        right = right && fabs (got[row * 700 + i] - (from[i] - mean) / sqrt (variance + 1e-5)) <= 1e-5;
+    }
+  kernel->free (kernel);
+  for (int i = 0; i < 4; i++)
+    b->free (card->device, buffers[i]);
+  return right;
+}
+
+static gboolean
+long_rows (Card *card)
+{
+  return softmax_is_right (card, 1500, 1);
+}
+
+static gboolean
+short_rows (Card *card)
+{
+  return softmax_is_right (card, 40, 6);
+}
+
+/* Statistics of a gradient, captured, bound again and run as a graph: Σ x² of 1 … 100. */
+static gboolean
+bound_again (Card *card)
+{
+  const LoomBackend *b = card->backend;
+  const LoomTensorDesc x = { .dtype = LOOM_F32, .rank = 1, .dim = { 100 } };
+  const LoomTensorDesc out[2] = { { .dtype = LOOM_F32 }, { .dtype = LOOM_F32 } };
+  const LoomGradStatsAttrs attrs = { 0 };
+  const LoomKernelSpec spec = { .primitive = "grad_stats", .attrs = &attrs, .n_in = 1, .n_out = 2, .in = &x, .out = out };
+  float values[100], got = 0;
+  LoomStream *stream = NULL;
+  LoomKernel *kernel = NULL;
+  void *buffers[4] = { NULL }, *graph = NULL;
+
+  for (int i = 0; i < 100; i++)
+    values[i] = i + 1;
+  OK (b->stream_new (card->device, &stream, &card->message));
+  OK (b->kernel_new (card->device, &spec, &kernel, &card->message));
+  buffers[0] = on_card (card, values, sizeof values);
+  buffers[1] = on_card (card, NULL, sizeof (float));
+  buffers[2] = on_card (card, NULL, sizeof (float));
+  buffers[3] = on_card (card, NULL, MAX (kernel->scratch_bytes, 1));
+  OK (kernel->bind (kernel, buffers, &card->message));
+  OK (b->capture_begin (card->device, stream, &card->message));
+  OK (kernel->run (kernel, stream, buffers, &card->message));
+  OK (b->capture_end (card->device, stream, &graph, &card->message));
+  OK (kernel->bind (kernel, buffers, &card->message));
+  OK (b->graph_launch (card->device, graph, stream, &card->message));
+  OK (b->stream_sync (card->device, stream, &card->message));
+  OK (b->copy (card->device, NULL, &got, buffers[1], sizeof got, LOOM_COPY_DEVICE_TO_HOST, &card->message));
+  b->graph_free (card->device, graph);
+  kernel->free (kernel);
+  return got == 338350;
+}
+
+/* ---- the table -------------------------------------------------------------------------------- */
+
+/* By which of these a defect is found. */
+enum
+{
+  DEPTH = 1 << 0,
+  FORWARD = 1 << 1,
+  BACKWARD = 1 << 2,
+  RANDOM = 1 << 3,
+  CHECKED = 1 << 4,
+  ANY_ORDER = DEPTH | FORWARD | BACKWARD | RANDOM,
+};
+
+static const char *const orders[] = { "depth", "forward", "backward", "random", "checked" };
+
+typedef struct
+{
+  const char *name; /* of the defect's module */
+  gboolean (*is_right) (Card *card);
+  int found_by;
+  const char *sentence; /* where loads and stores are checked */
+} Defect;
+
+static const Defect defects[] = {
+  { "barrier-before", joined_twice, DEPTH | CHECKED, "*a race on shares[byte *: thread * read it at *cuda-kernels.cuh:*which writes it*" },
+  { "barrier-after", joined_twice, ANY_ORDER | CHECKED, "*a race on shares[byte *" },
+  { "wrong-stride", short_rows, ANY_ORDER | CHECKED, "*softmax_kernel<32>: thread 0 of block 0,0,0 reads 4 bytes *, at kernels/cuda/cuda-softmax.cu:*" },
+  { "moved-address", bound_again, ANY_ORDER | CHECKED, "*a graph runs stats_kernel with the address * of its capture, and that memory has been given back*" },
+  { "off-by-one", long_rows, CHECKED, "*softmax_kernel<CUDA_THREADS>: thread * of block 1,0,0 reads 4 bytes that begin at byte 12000 of memory of 12000 bytes, at "
+    "kernels/cuda/cuda-softmax.cu:*" },
+};
+
+typedef struct
+{
+  const Defect *defect;
+  int mode;
+  gboolean present;
+} Trial;
+
+static void
+trial_test (gconstpointer data)
+{
+  const Trial *trial = data;
+  const gboolean checked = 1 << trial->mode == CHECKED;
+  g_autofree char *path = NULL;
+
+  if (g_test_subprocess ())
+    {
+      Card card = { NULL };
+
+      path = g_strdup_printf (DEFECTS "/loom-cuda-%s%s%s.so", checked ? "checked" : "fast", trial->present ? "-" : "",
+                              trial->present ? trial->defect->name : "");
+      open_card (&card, path);
+      if (!trial->defect->is_right (&card))
+        g_error ("the result is wrong");
+      return;
+    }
+  g_setenv ("GRADLOOM_EMULATOR_ORDER", checked ? "depth" : orders[trial->mode], TRUE);
+  g_test_trap_subprocess (NULL, 0, 0);
+  if (!trial->present)
+    {
+      g_test_trap_assert_passed ();
+      return;
+    }
+  if (!(trial->defect->found_by >> trial->mode & 1))
+    {
+      g_test_message ("this order finds it: %s", g_test_trap_has_passed () ? "no" : "yes");
+      return;
+    }
+  g_test_trap_assert_failed ();
+  if (checked)
+    g_test_trap_assert_stderr (trial->defect->sentence);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint d = 0; d < G_N_ELEMENTS (defects); d++)
+    for (int mode = 0; mode < (int)G_N_ELEMENTS (orders); mode++)
+      for (int present = 0; present < 2; present++)
+        {
+          g_autofree char *path
+              = g_strdup_printf ("/emulator/defect/%s/%s/%s", defects[d].name, orders[mode], present ? "found" : "without");
+          Trial *trial = g_new (Trial, 1);
+
+          *trial = (Trial){ &defects[d], mode, present };
+          g_test_add_data_func_full (path, trial, trial_test, g_free);
+        }
+  return g_test_run ();
+}

@@ -1,0 +1,509 @@
+/* The emulated card itself: what it refuses, what capture forbids, faults on demand.
+ *
+ * Every promise of tests/cuda/README.md has a test here or in the two files beside it. */
+#include <string>
+#include <thread>
+
+#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/test-emulator.h"
+#include "tests/cuda/emulator/test-kernels.h"
+
+float *
+test_memory (size_t floats)
+{
+  void *memory = NULL;
+
+  OK (cudaMalloc (&memory, floats * sizeof (float)));
+  OK (cudaMemsetAsync (memory, 0, floats * sizeof (float), NULL));
+  return (float *)memory;
+}
+
+float
+test_value (const float *at)
+{
+  float value = 0;
+
+  OK (cudaMemcpyAsync (&value, at, sizeof value, cudaMemcpyDeviceToHost, NULL));
+  OK (cudaDeviceSynchronize ());
+  return value;
+}
+
+void
+test_found (void (*body) (void), const char *sentence)
+{
+  if (g_test_subprocess ())
+    {
+      body ();
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, (GTestSubprocessFlags)0);
+  g_test_trap_assert_failed ();
+  g_test_trap_assert_stderr (sentence);
+}
+
+static cudaStream_t
+new_stream (unsigned int flags)
+{
+  cudaStream_t stream = NULL;
+
+  OK (cudaStreamCreateWithFlags (&stream, flags));
+  return stream;
+}
+
+/* ---- launches ---------------------------------------------------------------------------- */
+
+static void
+shapes_test (void)
+{
+  static const struct
+  {
+    dim3 grid, block;
+    size_t bytes;
+    cudaError_t error;
+  } cases[] = { { dim3 (1), dim3 (1024), 0, cudaSuccess },
+                { dim3 (1), dim3 (1025), 0, cudaErrorInvalidConfiguration },
+                { dim3 (1), dim3 (32, 33), 0, cudaErrorInvalidConfiguration },
+                { dim3 (1), dim3 (1, 1, 65), 0, cudaErrorInvalidConfiguration },
+                { dim3 (1), dim3 (0), 0, cudaErrorInvalidConfiguration },
+                { dim3 (70000), dim3 (1), 0, cudaSuccess },
+                { dim3 (1, 65535), dim3 (1), 0, cudaSuccess },
+                { dim3 (1, 65536), dim3 (1), 0, cudaErrorInvalidConfiguration },
+                { dim3 (1, 1, 65536), dim3 (1), 0, cudaErrorInvalidConfiguration },
+                { dim3 (0), dim3 (1), 0, cudaErrorInvalidConfiguration },
+                { dim3 (1), dim3 (1), 48 << 10, cudaSuccess },
+                { dim3 (1), dim3 (1), (48 << 10) + 1, cudaErrorInvalidValue } };
+  float *x = test_memory (1);
+
+  for (const auto &c : cases)
+    {
+      test_shape (c.grid, c.block, c.bytes, x);
+      g_assert_cmpint (cudaGetLastError (), ==, c.error);
+      g_assert_cmpint (cudaGetLastError (), ==, cudaSuccess);
+    }
+  OK (cudaFree (x));
+}
+
+static void
+opt_in_test (void)
+{
+  const int n = (64 << 10) / 4;
+  float *y = test_memory (1);
+
+  test_dynamic (y, n);
+  g_assert_cmpint (cudaGetLastError (), ==, cudaErrorInvalidValue);
+  g_assert_cmpint (test_opt_in ((227 << 10) + 1), ==, cudaErrorInvalidValue);
+  OK (test_opt_in (64 << 10));
+  test_dynamic (y, n);
+  OK (cudaGetLastError ());
+  g_assert_cmpfloat (test_value (y), ==, n);
+  test_dynamic (y, n + 1);
+  g_assert_cmpint (cudaGetLastError (), ==, cudaErrorInvalidValue);
+  OK (cudaFree (y));
+}
+
+static void
+large_test (void)
+{
+  test_found ([] { test_large (test_memory (1)); }, "*large_kernel asks for more than 49152 bytes of shared memory*");
+}
+
+static void
+some_test (void)
+{
+  test_found ([] { test_some (test_memory (32)); }, "*some_kernel: 16 threads of block 0,0 wait at line*");
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+static void
+host_pointer_test (void)
+{
+  test_found (
+      [] {
+        static float here;
+
+        test_add (NULL, &here, 1, 1);
+      },
+      "*add_kernel was given the host's pointer*");
+}
+
+/* An address that is given back stays nobody's for a while, so a launch with it is seen. */
+static void
+given_back_test (void)
+{
+  test_found (
+      [] {
+        float *x = test_memory (16);
+
+        OK (cudaFree (x));
+        g_assert_true (test_memory (16) != x);
+        test_add (NULL, x, 1, 1);
+      },
+      "*add_kernel was given the host's pointer*");
+}
+
+static void
+written_behind_test (void)
+{
+  test_found (
+      [] {
+        float *x = test_memory (3);
+
+        test_add (NULL, x, 4, 1);
+        cudaFree (x);
+      },
+      emulated::checked ? "*add_kernel: thread 3 of block 0,0,0 * 4 bytes that begin at byte 12 of memory of 12 bytes*"
+                        : "*something wrote * bytes behind the end of memory of 12 bytes*");
+}
+
+static void
+copies_test (void)
+{
+  float *x = test_memory (4), values[8] = { 0 };
+
+  OK (cudaMemcpyAsync (x, values, 16, cudaMemcpyHostToDevice, NULL));
+  g_assert_cmpint (cudaMemcpyAsync (x, values, 17, cudaMemcpyHostToDevice, NULL), ==, cudaErrorInvalidValue);
+  g_assert_cmpint (cudaMemcpyAsync (values, x + 1, 16, cudaMemcpyDeviceToHost, NULL), ==, cudaErrorInvalidValue);
+  g_assert_cmpint (cudaMemcpyAsync (values, x, 4, cudaMemcpyHostToDevice, NULL), ==, cudaErrorInvalidValue);
+  g_assert_cmpint (cudaMemsetAsync (x + 2, 0, 12, NULL), ==, cudaErrorInvalidValue);
+  OK (cudaFree (x));
+  g_assert_cmpint (cudaFree (x), ==, cudaErrorInvalidValue);
+  cudaGetLastError ();
+}
+
+/* ---- capture ----------------------------------------------------------------------------------- */
+
+static void
+begin (cudaStream_t stream)
+{
+  OK (cudaStreamBeginCapture (stream, cudaStreamCaptureModeThreadLocal));
+}
+
+static cudaGraphExec_t
+end (cudaStream_t stream)
+{
+  cudaGraph_t graph = NULL;
+  cudaGraphExec_t executable = NULL;
+
+  OK (cudaStreamEndCapture (stream, &graph));
+  OK (cudaGraphInstantiate (&executable, graph, 0));
+  OK (cudaGraphDestroy (graph));
+  return executable;
+}
+
+/* Arguments are those of the launch, whatever becomes of the caller's; nothing runs before the graph does. */
+static void
+replayed_test (void)
+{
+  cudaStream_t stream = new_stream (cudaStreamNonBlocking);
+  float *x = test_memory (1), what = 2;
+  cudaGraphExec_t graph;
+
+  begin (stream);
+  test_add (stream, x, 1, what);
+  what = 5;
+  test_add_in_struct (stream, { what, x });
+  OK (cudaGetLastError ());
+  graph = end (stream);
+  what = 9;
+  g_assert_cmpfloat (test_value (x), ==, 0);
+  for (int i = 0; i < 3; i++)
+    OK (cudaGraphLaunch (graph, stream));
+  g_assert_cmpfloat (test_value (x), ==, 21);
+  OK (cudaGraphExecDestroy (graph));
+  OK (cudaStreamDestroy (stream));
+  OK (cudaFree (x));
+}
+
+/* What breaks a capture, and the error that it gets itself; the capture then ends with an error of its own. */
+static void
+forbidden_test (void)
+{
+  static cudaStream_t stream;
+  static float *x;
+  static const struct
+  {
+    const char *what;
+    cudaError_t (*call) (void);
+    cudaError_t error;
+  } cases[] = {
+    { "synchronising the stream", [] { return cudaStreamSynchronize (stream); }, cudaErrorStreamCaptureUnsupported },
+    { "synchronising the device", [] { return cudaDeviceSynchronize (); }, cudaErrorStreamCaptureUnsupported },
+    { "taking memory",
+      [] {
+        void *memory;
+        return cudaMalloc (&memory, 4);
+      },
+      cudaErrorStreamCaptureUnsupported },
+    { "taking page-locked memory",
+      [] {
+        void *memory;
+        return cudaHostAlloc (&memory, 4, 0);
+      },
+      cudaErrorStreamCaptureUnsupported },
+    { "giving memory back", [] { return cudaFree (x); }, cudaErrorStreamCaptureUnsupported },
+    { "waiting for an event of no capture",
+      [] {
+        cudaEvent_t event;
+        OK (cudaEventCreateWithFlags (&event, cudaEventDisableTiming));
+        OK (cudaEventRecord (event, new_stream (cudaStreamNonBlocking)));
+        return cudaStreamWaitEvent (stream, event, 0);
+      },
+      cudaErrorStreamCaptureIsolation },
+  };
+
+  x = test_memory (1);
+  for (const auto &c : cases)
+    {
+      cudaGraph_t graph;
+
+      g_test_message ("%s", c.what);
+      stream = new_stream (cudaStreamNonBlocking);
+      begin (stream);
+      test_add (stream, x, 1, 1);
+      OK (cudaGetLastError ());
+      g_assert_cmpint (c.call (), ==, c.error);
+      g_assert_cmpint (cudaGetLastError (), ==, c.error);
+      test_add (stream, x, 1, 1);
+      g_assert_cmpint (cudaGetLastError (), ==, cudaErrorStreamCaptureInvalidated);
+      g_assert_cmpint (cudaStreamEndCapture (stream, &graph), ==, cudaErrorStreamCaptureInvalidated);
+      g_assert_null (graph);
+      cudaGetLastError ();
+      /* The stream is as before. */
+      test_add (stream, x, 1, 1);
+      OK (cudaGetLastError ());
+      OK (cudaStreamDestroy (stream));
+    }
+  g_assert_cmpfloat (test_value (x), ==, G_N_ELEMENTS (cases));
+  OK (cudaFree (x));
+}
+
+/* Work on the legacy stream would have to wait for a blocking stream; one that does not block it leaves alone. */
+static void
+legacy_test (void)
+{
+  cudaStream_t blocking = new_stream (cudaStreamDefault), other = new_stream (cudaStreamNonBlocking);
+  float *x = test_memory (1);
+  cudaGraph_t graph;
+
+  g_assert_cmpint (cudaStreamBeginCapture (NULL, cudaStreamCaptureModeThreadLocal), ==, cudaErrorStreamCaptureUnsupported);
+  begin (blocking);
+  test_add (NULL, x, 1, 1);
+  g_assert_cmpint (cudaGetLastError (), ==, cudaErrorStreamCaptureImplicit);
+  g_assert_cmpint (cudaStreamEndCapture (blocking, &graph), ==, cudaErrorStreamCaptureInvalidated);
+  cudaGetLastError ();
+  begin (other);
+  test_add (NULL, x, 1, 1);
+  OK (cudaGetLastError ());
+  OK (cudaStreamEndCapture (other, &graph));
+  OK (cudaGraphDestroy (graph));
+  g_assert_cmpfloat (test_value (x), ==, 1);
+  OK (cudaFree (x));
+}
+
+static void
+states_test (void)
+{
+  cudaStream_t stream = new_stream (cudaStreamNonBlocking);
+  cudaError_t elsewhere = cudaSuccess;
+  cudaGraph_t graph;
+
+  g_assert_cmpint (cudaStreamEndCapture (stream, &graph), ==, cudaErrorIllegalState);
+  begin (stream);
+  g_assert_cmpint (cudaStreamBeginCapture (stream, cudaStreamCaptureModeThreadLocal), ==, cudaErrorIllegalState);
+  std::thread ([&] {
+    cudaGraph_t unused;
+    elsewhere = cudaStreamEndCapture (stream, &unused);
+  }).join ();
+  g_assert_cmpint (elsewhere, ==, cudaErrorStreamCaptureWrongThread);
+  /* Another thread may go on allocating. */
+  std::thread ([] { OK (cudaFree (test_memory (1))); }).join ();
+  OK (cudaStreamEndCapture (stream, &graph));
+  OK (cudaGraphDestroy (graph));
+  cudaGetLastError ();
+}
+
+/* An event brings a second stream into the capture, and another must bring it back. */
+static void
+joined_test (void)
+{
+  cudaStream_t first = new_stream (cudaStreamNonBlocking), second = new_stream (cudaStreamNonBlocking);
+  float *x = test_memory (1);
+  cudaEvent_t fork, join;
+  cudaGraphExec_t graph;
+  cudaGraph_t unjoined;
+
+  OK (cudaEventCreateWithFlags (&fork, cudaEventDisableTiming));
+  OK (cudaEventCreateWithFlags (&join, cudaEventDisableTiming));
+  begin (first);
+  OK (cudaEventRecord (fork, first));
+  OK (cudaStreamWaitEvent (second, fork, 0));
+  test_add (second, x, 1, 3);
+  OK (cudaEventRecord (join, second));
+  OK (cudaStreamWaitEvent (first, join, 0));
+  graph = end (first);
+  OK (cudaGraphLaunch (graph, first));
+  g_assert_cmpfloat (test_value (x), ==, 3);
+
+  begin (first);
+  OK (cudaEventRecord (fork, first));
+  OK (cudaStreamWaitEvent (second, fork, 0));
+  test_add (second, x, 1, 3);
+  g_assert_cmpint (cudaStreamEndCapture (first, &unjoined), ==, cudaErrorStreamCaptureUnjoined);
+  cudaGetLastError ();
+  test_add (second, x, 1, 3);
+  g_assert_cmpfloat (test_value (x), ==, 6);
+  OK (cudaFree (x));
+}
+
+/* A graph whose buffer was given back: found by the address among the arguments, or inside a struct. */
+static void
+moved (bool in_struct)
+{
+  cudaStream_t stream = new_stream (cudaStreamNonBlocking);
+  float *x = test_memory (1);
+  cudaGraphExec_t graph;
+
+  begin (stream);
+  if (in_struct)
+    test_add_in_struct (stream, { 1, x });
+  else
+    test_add (stream, x, 1, 1);
+  graph = end (stream);
+  OK (cudaGraphLaunch (graph, stream));
+  OK (cudaFree (x));
+  cudaGraphLaunch (graph, stream);
+}
+
+static void
+moved_test (void)
+{
+  test_found ([] { moved (false); }, "*a graph runs add_kernel with the address * of its capture, and that memory has been given back*");
+}
+
+static void
+moved_in_struct_test (void)
+{
+  test_found ([] { moved (true); }, "*a graph runs add_in_struct_kernel with the address * of its capture*");
+}
+
+/* ---- faults on demand ----------------------------------------------------------------------------- */
+
+static void
+alloc_test (void)
+{
+  void *memory[3] = { NULL };
+
+  g_setenv ("GRADLOOM_EMULATOR_FAIL", "alloc:2", TRUE);
+  OK (cudaMalloc (&memory[0], 4));
+  g_assert_cmpint (cudaMalloc (&memory[1], 4), ==, cudaErrorMemoryAllocation);
+  g_assert_cmpint (cudaGetLastError (), ==, cudaErrorMemoryAllocation);
+  g_assert_cmpint (cudaGetLastError (), ==, cudaSuccess);
+  OK (cudaMalloc (&memory[2], 4));
+  g_unsetenv ("GRADLOOM_EMULATOR_FAIL");
+  OK (cudaFree (memory[0]));
+  OK (cudaFree (memory[2]));
+}
+
+static void
+launch_test (void)
+{
+  float *x = test_memory (1);
+
+  g_setenv ("GRADLOOM_EMULATOR_FAIL", "alloc:7,launch:2", TRUE);
+  for (int i = 1; i <= 3; i++)
+    {
+      test_add (NULL, x, 1, 1);
+      g_assert_cmpint (cudaGetLastError (), ==, i == 2 ? cudaErrorLaunchOutOfResources : cudaSuccess);
+    }
+  g_unsetenv ("GRADLOOM_EMULATOR_FAIL");
+  g_assert_cmpfloat (test_value (x), ==, 2);
+  OK (cudaFree (x));
+}
+
+/* Nothing is said when the kernel faults, only at the next synchronisation; from then on everything fails. */
+static void
+sticky_test (void)
+{
+  float value = 7, *x;
+  void *memory;
+
+  if (!g_test_subprocess ())
+    {
+      g_test_trap_subprocess (NULL, 0, (GTestSubprocessFlags)0);
+      g_test_trap_assert_passed ();
+      return;
+    }
+  x = test_memory (1);
+  g_setenv ("GRADLOOM_EMULATOR_FAIL", "sticky:2", TRUE);
+  test_add (NULL, x, 1, 1);
+  test_add (NULL, x, 1, 1);
+  test_add (NULL, x, 1, 1);
+  OK (cudaGetLastError ());
+  OK (cudaMemcpyAsync (&value, x, sizeof value, cudaMemcpyDeviceToHost, NULL));
+  g_assert_cmpfloat (value, ==, 7);
+  for (int i = 0; i < 2; i++)
+    {
+      g_assert_cmpint (cudaDeviceSynchronize (), ==, cudaErrorIllegalAddress);
+      g_assert_cmpint (cudaGetLastError (), ==, cudaErrorIllegalAddress);
+    }
+  g_unsetenv ("GRADLOOM_EMULATOR_FAIL");
+  g_assert_cmpint (cudaMalloc (&memory, 4), ==, cudaErrorIllegalAddress);
+  g_assert_cmpint (cudaFree (x), ==, cudaErrorIllegalAddress);
+  test_add (NULL, x, 1, 1);
+  g_assert_cmpint (cudaGetLastError (), ==, cudaErrorIllegalAddress);
+}
+
+static void
+lost_test (void)
+{
+  cudaStream_t stream;
+  void *memory;
+
+  if (!g_test_subprocess ())
+    {
+      g_test_trap_subprocess (NULL, 0, (GTestSubprocessFlags)0);
+      g_test_trap_assert_passed ();
+      return;
+    }
+  g_setenv ("GRADLOOM_EMULATOR_FAIL", "lost:3", TRUE);
+  OK (cudaMalloc (&memory, 4));
+  OK (cudaMemsetAsync (memory, 0, 4, NULL));
+  g_assert_cmpint (cudaMemsetAsync (memory, 0, 4, NULL), ==, cudaErrorIllegalAddress);
+  g_assert_cmpint (cudaStreamCreateWithFlags (&stream, 0), ==, cudaErrorIllegalAddress);
+  g_assert_cmpint (cudaDeviceSynchronize (), ==, cudaErrorIllegalAddress);
+  g_assert_cmpint (cudaGetLastError (), ==, cudaErrorIllegalAddress);
+  g_assert_cmpint (cudaGetLastError (), ==, cudaErrorIllegalAddress);
+  g_assert_cmpstr (cudaGetErrorString (cudaGetLastError ()), ==, "an illegal memory access was encountered");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/emulator/launch/shapes", shapes_test);
+  g_test_add_func ("/emulator/launch/opt-in", opt_in_test);
+  g_test_add_func ("/emulator/launch/large", large_test);
+  g_test_add_func ("/emulator/launch/some", some_test);
+  g_test_add_func ("/emulator/memory/host-pointer", host_pointer_test);
+#ifndef EMULATOR_SANITIZED
+  /* What the address sanitizer says in its own words. */
+  g_test_add_func ("/emulator/memory/given-back", given_back_test);
+  g_test_add_func ("/emulator/memory/written-behind", written_behind_test);
+#endif
+  g_test_add_func ("/emulator/memory/copies", copies_test);
+  g_test_add_func ("/emulator/capture/replayed", replayed_test);
+  g_test_add_func ("/emulator/capture/forbidden", forbidden_test);
+  g_test_add_func ("/emulator/capture/legacy", legacy_test);
+  g_test_add_func ("/emulator/capture/states", states_test);
+  g_test_add_func ("/emulator/capture/joined", joined_test);
+  g_test_add_func ("/emulator/capture/moved", moved_test);
+  g_test_add_func ("/emulator/capture/moved-in-struct", moved_in_struct_test);
+  g_test_add_func ("/emulator/faults/alloc", alloc_test);
+  g_test_add_func ("/emulator/faults/launch", launch_test);
+  g_test_add_func ("/emulator/faults/sticky", sticky_test);
+  g_test_add_func ("/emulator/faults/lost", lost_test);
+  add_library_tests ();
+  add_touch_tests ();
+  return g_test_run ();
+}

@@ -1,0 +1,23 @@
+/* What the files of the emulator's own test share. */
+#ifndef EMULATOR_TEST_H
+#define EMULATOR_TEST_H
+
+#include <glib.h>
+
+#include <cuda_runtime_api.h>
+
+#define OK(call) g_assert_cmpint ((int)(call), ==, 0)
+
+/* Device memory that is freed by cudaFree(); page-locked where `host`. */
+float *test_memory (size_t floats);
+
+/* The value at an address of the card. */
+float test_value (const float *at);
+
+/* Runs this test again in another process, where `body` ends the program with a sentence that has this in it. */
+void test_found (void (*body) (void), const char *sentence);
+
+void add_library_tests (void);
+void add_touch_tests (void);
+
+#endif

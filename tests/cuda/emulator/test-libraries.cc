@@ -1,0 +1,442 @@
+/* What the stand-ins for cuBLASLt and cuDNN refuse, and what real cards' answers make them refuse. */
+#include <cublasLt.h>
+#include <cudnn.h>
+#include <string.h>
+
+#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/test-emulator.h"
+#include "tests/cuda/question.h"
+
+/* ---- cuBLASLt ------------------------------------------------------------------------------ */
+
+/* d (4×2) = a (4×3) · b (3×2), f32, column major; a test changes one thing. */
+typedef struct
+{
+  cudaDataType_t type[4];
+  cublasComputeType_t compute;
+  cudaDataType_t scale;
+  int64_t rows[4], columns[4], ld[4], stride[4];
+  int32_t batches[4], order[4];
+  uint32_t align[4];
+  cublasLtEpilogue_t epilogue;
+  uint64_t workspace;
+} Product;
+
+static const Product good = {
+  { CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F },
+  CUBLAS_COMPUTE_32F,
+  CUDA_R_32F,
+  { 4, 3, 4, 4 },
+  { 3, 2, 2, 2 },
+  { 4, 3, 4, 4 },
+  { 0, 0, 0, 0 },
+  { 1, 1, 1, 1 },
+  { CUBLASLT_ORDER_COL, CUBLASLT_ORDER_COL, CUBLASLT_ORDER_COL, CUBLASLT_ORDER_COL },
+  { 16, 16, 16, 16 },
+  CUBLASLT_EPILOGUE_DEFAULT,
+  0,
+};
+
+typedef struct
+{
+  cublasLtMatmulDesc_t desc;
+  cublasLtMatrixLayout_t layout[4];
+  cublasLtMatmulHeuristicResult_t chosen;
+  char question[QUESTION_BYTES];
+} Asked;
+
+static cublasStatus_t
+ask (const Product &p, Asked *to)
+{
+  static const cublasLtMatmulPreferenceAttributes_t alignments[]
+      = { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES };
+  cublasLtMatmulPreference_t wish;
+  int n = 0;
+
+  OK (cublasLtMatmulDescCreate (&to->desc, p.compute, p.scale));
+  OK (cublasLtMatmulDescSetAttribute (to->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &p.epilogue, sizeof p.epilogue));
+  OK (cublasLtMatmulPreferenceCreate (&wish));
+  OK (cublasLtMatmulPreferenceSetAttribute (wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &p.workspace, sizeof p.workspace));
+  for (int i = 0; i < 4; i++)
+    {
+      OK (cublasLtMatrixLayoutCreate (&to->layout[i], p.type[i], p.rows[i], p.columns[i], p.ld[i]));
+      OK (cublasLtMatrixLayoutSetAttribute (to->layout[i], CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &p.batches[i], sizeof (int32_t)));
+      OK (cublasLtMatrixLayoutSetAttribute (to->layout[i], CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &p.stride[i],
+                                            sizeof (int64_t)));
+      OK (cublasLtMatrixLayoutSetAttribute (to->layout[i], CUBLASLT_MATRIX_LAYOUT_ORDER, &p.order[i], sizeof (int32_t)));
+      OK (cublasLtMatmulPreferenceSetAttribute (wish, alignments[i], &p.align[i], sizeof (uint32_t)));
+    }
+  question_matmul (to->question, to->desc, to->layout[0], to->layout[1], to->layout[2], to->layout[3], wish);
+  return cublasLtMatmulAlgoGetHeuristic (NULL, to->desc, to->layout[0], to->layout[1], to->layout[2], to->layout[3], wish, 1,
+                                         &to->chosen, &n);
+}
+
+static cublasStatus_t
+multiply (const Product &p, Asked *asked, const float *a, const float *b, float *d)
+{
+  const float one = 1, zero = 0;
+
+  (void)p;
+  return cublasLtMatmul (NULL, asked->desc, &one, a, asked->layout[0], b, asked->layout[1], &zero, d, asked->layout[2], d,
+                         asked->layout[3], &asked->chosen.algo, NULL, 0, NULL);
+}
+
+static void
+product_test (void)
+{
+  const float a[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 }, b[6] = { 1, 0, 0, 0, 0, 2 };
+  float *memory = test_memory (48);
+  Asked asked;
+
+  OK (cudaMemcpyAsync (memory, a, sizeof a, cudaMemcpyHostToDevice, NULL));
+  OK (cudaMemcpyAsync (memory + 16, b, sizeof b, cudaMemcpyHostToDevice, NULL));
+  OK (ask (good, &asked));
+  OK (multiply (good, &asked, memory, memory + 16, memory + 32));
+  for (int i = 0; i < 8; i++)
+    g_assert_cmpfloat (test_value (memory + 32 + i), ==, i < 4 ? a[i] : 2 * a[4 + i]);
+  OK (cudaFree (memory));
+}
+
+/* One thing is wrong in each. */
+static void
+product_refused_test (void)
+{
+  static const struct
+  {
+    const char *what;
+    void (*change) (Product *);
+    cublasStatus_t status;
+  } cases[] = {
+    { "a leading dimension below the rows", [] (Product *p) { p->ld[0] = 3; }, CUBLAS_STATUS_INVALID_VALUE },
+    { "rows that do not fit", [] (Product *p) { p->rows[1] = p->ld[1] = 4; }, CUBLAS_STATUS_INVALID_VALUE },
+    { "row order", [] (Product *p) { p->order[1] = CUBLASLT_ORDER_ROW; }, CUBLAS_STATUS_INVALID_VALUE },
+    { "a c of another shape", [] (Product *p) { p->columns[2] = 3; }, CUBLAS_STATUS_INVALID_VALUE },
+    { "two types", [] (Product *p) { p->type[1] = CUDA_R_16F; }, CUBLAS_STATUS_INVALID_VALUE },
+    { "f64 in f32 sums", [] (Product *p) { p->type[0] = p->type[1] = p->type[2] = p->type[3] = CUDA_R_64F; },
+      CUBLAS_STATUS_INVALID_VALUE },
+    { "TF32 for bf16",
+      [] (Product *p) {
+        p->type[0] = p->type[1] = p->type[2] = p->type[3] = CUDA_R_16BF;
+        p->compute = CUBLAS_COMPUTE_32F_FAST_TF32;
+      },
+      CUBLAS_STATUS_INVALID_VALUE },
+    { "results that lie over each other",
+      [] (Product *p) {
+        for (int i = 0; i < 4; i++)
+          p->batches[i] = 2;
+        p->stride[2] = p->stride[3] = 7;
+      },
+      CUBLAS_STATUS_INVALID_VALUE },
+    { "batches that differ", [] (Product *p) { p->batches[1] = 2; }, CUBLAS_STATUS_INVALID_VALUE },
+    { "an alignment below an element's", [] (Product *p) { p->align[0] = 2; }, CUBLAS_STATUS_INVALID_VALUE },
+    { "an epilogue on f64",
+      [] (Product *p) {
+        p->type[0] = p->type[1] = p->type[2] = p->type[3] = p->scale = CUDA_R_64F;
+        p->compute = CUBLAS_COMPUTE_64F;
+        p->epilogue = CUBLASLT_EPILOGUE_RELU;
+      },
+      CUBLAS_STATUS_NOT_SUPPORTED },
+  };
+
+  for (const auto &c : cases)
+    {
+      Product p = good;
+      Asked asked;
+
+      g_test_message ("%s", c.what);
+      c.change (&p);
+      g_assert_cmpint (ask (p, &asked), ==, c.status);
+    }
+  /* Batches one behind the other are as they should be. */
+  Product p = good;
+  Asked asked;
+
+  for (int i = 0; i < 4; i++)
+    p.batches[i] = 2;
+  p.stride[2] = p.stride[3] = 8;
+  OK (ask (p, &asked));
+}
+
+static void
+product_misaligned_test (void)
+{
+  test_found (
+      [] {
+        float *memory = test_memory (48);
+        Asked asked;
+
+        ask (good, &asked);
+        multiply (good, &asked, memory + 1, memory + 16, memory + 32);
+      },
+      "*cublasLtMatmul was promised a multiple of 16 bytes and given * as its A*");
+}
+
+static void
+product_behind_test (void)
+{
+  test_found (
+      [] {
+        float *memory = test_memory (32);
+        Asked asked;
+
+        ask (good, &asked);
+        multiply (good, &asked, memory, memory + 16, test_memory (7));
+      },
+      "*cublasLtMatmul's C has 32 bytes, which are not in one piece of memory*");
+}
+
+static void
+product_overlap_test (void)
+{
+  test_found (
+      [] {
+        float *memory = test_memory (48);
+        Asked asked;
+
+        ask (good, &asked);
+        multiply (good, &asked, memory, memory + 16, memory + 8);
+      },
+      "*cublasLtMatmul writes its result over an operand*");
+}
+
+/* An algorithm is for the shape of which it was asked. */
+static void
+product_other_algorithm_test (void)
+{
+  Product wide = good;
+  Asked asked, other;
+
+  wide.columns[1] = wide.columns[2] = wide.columns[3] = 4;
+  OK (ask (good, &asked));
+  OK (ask (wide, &other));
+  other.chosen = asked.chosen;
+  g_assert_cmpint (multiply (wide, &other, test_memory (12), test_memory (12), test_memory (16)), ==,
+                   CUBLAS_STATUS_INVALID_VALUE);
+}
+
+/* What has no stand-in says so by its name. */
+static void
+product_lacks_test (void)
+{
+  if (g_test_subprocess ())
+    {
+      const int32_t sm = 4;
+      Product p = good;
+      Asked asked;
+
+      p.epilogue = CUBLASLT_EPILOGUE_DGELU;
+      g_assert_cmpint (ask (p, &asked), ==, CUBLAS_STATUS_NOT_SUPPORTED);
+      g_assert_cmpint (
+          cublasLtMatmulDescSetAttribute (asked.desc, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, &sm, sizeof sm), ==,
+          CUBLAS_STATUS_NOT_SUPPORTED);
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, (GTestSubprocessFlags)0);
+  g_test_trap_assert_passed ();
+  g_test_trap_assert_stderr ("*cublasLtMatmul's epilogue 192 is not supported here*"
+                             "cublasLtMatmulDescSetAttribute with attribute 15 is not supported here*");
+}
+
+/* ---- cuDNN ----------------------------------------------------------------------------------- */
+
+/* Image (1,2,3,3), filter (2,2,2,2), result (1,2,2,2). */
+typedef struct
+{
+  cudnnDataType_t image, filter, compute;
+  cudnnTensorFormat_t image_format, filter_format;
+  int channels, rows;
+  cudnnConvolutionFwdAlgo_t algorithm;
+} Convolution;
+
+static const Convolution plain = { CUDNN_DATA_FLOAT,  CUDNN_DATA_FLOAT,  CUDNN_DATA_FLOAT,
+                                   CUDNN_TENSOR_NCHW, CUDNN_TENSOR_NCHW, 2,
+                                   2,                 CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM };
+
+typedef struct
+{
+  cudnnHandle_t handle;
+  cudnnTensorDescriptor_t x, y;
+  cudnnFilterDescriptor_t w;
+  cudnnConvolutionDescriptor_t of;
+  size_t workspace;
+} Described;
+
+static cudnnStatus_t
+describe (const Convolution &c, Described *to)
+{
+  OK (cudnnCreate (&to->handle));
+  OK (cudnnCreateTensorDescriptor (&to->x));
+  OK (cudnnCreateTensorDescriptor (&to->y));
+  OK (cudnnCreateFilterDescriptor (&to->w));
+  OK (cudnnCreateConvolutionDescriptor (&to->of));
+  OK (cudnnSetTensor4dDescriptor (to->x, c.image_format, c.image, 1, 2, 3, 3));
+  OK (cudnnSetTensor4dDescriptor (to->y, c.image_format, c.image, 1, 2, c.rows, 2));
+  OK (cudnnSetFilter4dDescriptor (to->w, c.filter, c.filter_format, 2, c.channels, 2, 2));
+  OK (cudnnSetConvolution2dDescriptor (to->of, 0, 0, 1, 1, 1, 1, CUDNN_CROSS_CORRELATION, c.compute));
+  return cudnnGetConvolutionForwardWorkspaceSize (to->handle, to->x, to->w, to->of, to->y, c.algorithm, &to->workspace);
+}
+
+static cudnnStatus_t
+convolve (const Convolution &c, Described *d, const void *x, const void *w, void *y, void *workspace, size_t bytes)
+{
+  const float one = 1, zero = 0;
+
+  return cudnnConvolutionForward (d->handle, &one, d->x, x, d->w, w, d->of, c.algorithm, workspace, bytes, &zero, d->y, y);
+}
+
+static void
+convolution_refused_test (void)
+{
+  static const struct
+  {
+    const char *what;
+    void (*change) (Convolution *);
+    cudnnStatus_t status;
+  } cases[] = {
+    { "two types", [] (Convolution *c) { c->filter = CUDNN_DATA_HALF; }, CUDNN_STATUS_BAD_PARAM },
+    { "channels that do not fit", [] (Convolution *c) { c->channels = 1; }, CUDNN_STATUS_BAD_PARAM },
+    { "a result of another size", [] (Convolution *c) { c->rows = 3; }, CUDNN_STATUS_BAD_PARAM },
+    { "two layouts", [] (Convolution *c) { c->image_format = CUDNN_TENSOR_NHWC; }, CUDNN_STATUS_NOT_SUPPORTED },
+    { "f64 in f32 sums", [] (Convolution *c) { c->image = c->filter = CUDNN_DATA_DOUBLE; }, CUDNN_STATUS_NOT_SUPPORTED },
+    { "an algorithm that the stand-in lacks", [] (Convolution *c) { c->algorithm = CUDNN_CONVOLUTION_FWD_ALGO_FFT; },
+      CUDNN_STATUS_NOT_SUPPORTED },
+  };
+
+  for (const auto &one : cases)
+    {
+      Convolution c = plain;
+      Described d;
+
+      g_test_message ("%s", one.what);
+      one.change (&c);
+      g_assert_cmpint (describe (c, &d), ==, one.status);
+    }
+}
+
+/* In each type and layout the same sums; less workspace than was asked for is refused. */
+static void
+convolution_test (void)
+{
+  static const cudnnDataType_t types[] = { CUDNN_DATA_FLOAT, CUDNN_DATA_HALF, CUDNN_DATA_BFLOAT16 };
+  float *workspace = test_memory (1024);
+
+  for (cudnnDataType_t type : types)
+    for (int nhwc = 0; nhwc < 2; nhwc++)
+      {
+        const bool wide = type == CUDNN_DATA_FLOAT;
+        const uint16_t two = type == CUDNN_DATA_HALF ? 0x4000 : 0x4000; /* 2 in f16, and in bf16 */
+        guint8 image[18 * 4], filter[16 * 4], result[8 * 4];
+        void *x = test_memory (18), *w = test_memory (16), *y = test_memory (8);
+        Convolution c = plain;
+        Described d;
+
+        c.image = c.filter = type;
+        c.image_format = c.filter_format = nhwc ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
+        for (int i = 0; i < 18; i++)
+          if (wide)
+            ((float *)image)[i] = 2;
+          else
+            ((uint16_t *)image)[i] = two;
+        for (int i = 0; i < 16; i++)
+          if (wide)
+            ((float *)filter)[i] = 2;
+          else
+            ((uint16_t *)filter)[i] = two;
+        OK (cudaMemcpyAsync (x, image, 18 * (wide ? 4 : 2), cudaMemcpyHostToDevice, NULL));
+        OK (cudaMemcpyAsync (w, filter, 16 * (wide ? 4 : 2), cudaMemcpyHostToDevice, NULL));
+        OK (describe (c, &d));
+        g_assert_cmpuint (d.workspace, <=, 4096);
+        g_assert_cmpint (convolve (c, &d, x, w, y, workspace, d.workspace - 1), ==, CUDNN_STATUS_BAD_PARAM);
+        OK (convolve (c, &d, x, w, y, workspace, d.workspace));
+        OK (cudaMemcpyAsync (result, y, 8 * (wide ? 4 : 2), cudaMemcpyDeviceToHost, NULL));
+        for (int i = 0; i < 8; i++)
+          if (wide)
+            g_assert_cmpfloat (((float *)result)[i], ==, 32);
+          else
+            g_assert_cmpuint (((uint16_t *)result)[i], ==, type == CUDNN_DATA_HALF ? 0x5000 : 0x4200);
+        OK (cudaFree (x));
+        OK (cudaFree (w));
+        OK (cudaFree (y));
+      }
+  OK (cudaFree (workspace));
+}
+
+static void
+convolution_overlap_test (void)
+{
+  test_found (
+      [] {
+        float *memory = test_memory (2048);
+        Described d;
+
+        describe (plain, &d);
+        convolve (plain, &d, memory, memory + 32, memory + 16, memory + 1024, 4096);
+      },
+      "*cudnnConvolutionForward writes its result over its image*");
+}
+
+static void
+convolution_behind_test (void)
+{
+  test_found (
+      [] {
+        Described d;
+
+        describe (plain, &d);
+        convolve (plain, &d, test_memory (18), test_memory (15), test_memory (8), test_memory (1024), 4096);
+      },
+      "*cudnnConvolutionForward's filter has 64 bytes, which are not in one piece of memory*");
+}
+
+/* ---- answers -------------------------------------------------------------------------------------- */
+
+/* What a log says that a card refused is refused; other questions are not. */
+static void
+answers_test (void)
+{
+  if (g_test_subprocess ())
+    {
+      g_autofree char *folder = g_dir_make_tmp ("answers-XXXXXX", NULL), *file = NULL, *text = NULL;
+      Product other = good;
+      Asked asked;
+
+      file = g_build_filename (folder, "a-card.txt", NULL);
+      g_setenv ("GRADLOOM_EMULATOR_ANSWERS", folder, TRUE);
+      /* Layouts and wishes are asked of a card in the same words. */
+      other.ld[0] = 8;
+      other.epilogue = CUBLASLT_EPILOGUE_BIAS;
+      text = g_strdup ("# a card\n"
+                       "cublaslt matmul compute=68 scale=0 trans=NN epilogue=4 a=0:4x3/8 b=0:3x2/3 c=0:4x2/4 d=0:4x2/4 "
+                       "align=16,16,16,16 workspace=0 -> 15 CUBLAS_STATUS_NOT_SUPPORTED\n"
+                       "cublaslt matmul compute=68 scale=0 trans=NN epilogue=1 a=0:4x3/4 b=0:3x2/3 c=0:4x2/4 d=0:4x2/4 "
+                       "align=16,16,16,16 workspace=0 -> 0 CUBLAS_STATUS_SUCCESS\n"
+                       "cudnn forward algorithm=1 x=0:1x2x3x3/18,9,3,1 w=0:2x2x2x2/format0 y=0:1x2x2x2/8,4,2,1 pad=0,0 "
+                       "stride=1,1 dilation=1,1 groups=1 mode=1 compute=0 math=0 -> 3000 CUDNN_STATUS_NOT_SUPPORTED\n");
+      g_assert_true (g_file_set_contents (file, text, -1, NULL));
+      g_assert_cmpint (ask (other, &asked), ==, CUBLAS_STATUS_NOT_SUPPORTED);
+      OK (ask (good, &asked));
+      Described d;
+      g_assert_cmpint (describe (plain, &d), ==, 3000);
+      return;
+    }
+  g_test_trap_subprocess (NULL, 0, (GTestSubprocessFlags)0);
+  g_test_trap_assert_passed ();
+}
+
+void
+add_library_tests (void)
+{
+  g_test_add_func ("/emulator/product/right", product_test);
+  g_test_add_func ("/emulator/product/refused", product_refused_test);
+  g_test_add_func ("/emulator/product/misaligned", product_misaligned_test);
+  g_test_add_func ("/emulator/product/behind", product_behind_test);
+  g_test_add_func ("/emulator/product/overlap", product_overlap_test);
+  g_test_add_func ("/emulator/product/other-algorithm", product_other_algorithm_test);
+  g_test_add_func ("/emulator/product/lacks", product_lacks_test);
+  g_test_add_func ("/emulator/convolution/right", convolution_test);
+  g_test_add_func ("/emulator/convolution/refused", convolution_refused_test);
+  g_test_add_func ("/emulator/convolution/overlap", convolution_overlap_test);
+  g_test_add_func ("/emulator/convolution/behind", convolution_behind_test);
+  g_test_add_func ("/emulator/answers", answers_test);
+}
