@@ -216,7 +216,7 @@ typedef struct
   gint64 batch_size;
   int threads, windows;
   double seconds;
-  gboolean json;
+  gboolean json, tune;
 } BenchOptions;
 
 static gboolean
@@ -304,6 +304,7 @@ bench_graph (const Command *command, const char *path, const BenchOptions *o)
       || !measure (b.exec ? plan_step : eager_step, &b, o->windows, o->seconds, &s, &error))
     return command_fail (command, g_steal_pointer (&error));
 
+  command_warn_of_costs (command, b.devices);
   double n = b.step->batch;
   if (o->json)
     {
@@ -327,6 +328,80 @@ bench_graph (const Command *command, const char *path, const BenchOptions *o)
   printf ("items/s   %.0f\n", s.median * n);
   printf ("memory    %s planned, %s resident at most\n", planned, resident);
   printf ("ready in  %.1f ms, data apart\n", ready_ms);
+  return 0;
+}
+
+/* ---- tuning ----------------------------------------------------------- */
+
+static void
+print_tuned (const char *call, const char *fastest, double seconds, gpointer data)
+{
+  const BenchOptions *o = data;
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (o->json)
+    {
+      g_autofree char *text = command_json_string (call), *name = command_json_string (fastest);
+      printf ("{\"event\":\"tuned\",\"call\":%s,\"fastest\":%s,\"seconds\":%s}\n", text, name,
+              command_json_number (seconds, number));
+    }
+  else
+    printf ("%-22s %10.1f µs  %s\n", fastest, seconds * 1e6, call);
+  command_flush ();
+}
+
+/* The programs of a step: with accumulation the update is one of its own. */
+static gboolean
+tune_programs (Bench *b, const char *device, const BenchOptions *o, LoomCostTable *table, guint *n, GError **error)
+{
+  guint more = 0;
+
+  if (!loom_tune (b->step->program, b->devices, device, o->seconds / 10, table, print_tuned, (gpointer)o, n, error))
+    return FALSE;
+  if (b->step->update
+      && !loom_tune (b->step->update, b->devices, device, o->seconds / 10, table, print_tuned, (gpointer)o, &more,
+                     error))
+    return FALSE;
+  *n += more;
+  return TRUE;
+}
+
+/* Measures and writes: the only place where a clock decides about kernels. */
+static int
+bench_tune (const Command *command, const char *path, const BenchOptions *o)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Bench) b = { 0 };
+  g_autoptr (LoomCostTable) table = loom_cost_table_new_default ();
+  g_autofree char *file = loom_cost_table_user_file (), *folder = g_path_get_dirname (file);
+  g_autofree char *note = loom_cost_table_take_note (table), *text = NULL;
+  double ready_ms;
+  guint n = 0;
+
+  /* What is wrong with the table that was there ends here: it is written anew. */
+  if (note)
+    command_warn (command, "%s", note);
+  if (!prepare (&b, path, o, &ready_ms, &error)
+      || !tune_programs (&b, o->device ? o->device : b.spec->device, o, table, &n, &error))
+    return command_fail (command, g_steal_pointer (&error));
+  text = loom_cost_table_to_text (table, FALSE);
+  if (g_mkdir_with_parents (folder, 0700) != 0 || !loom_file_replace (file, text, strlen (text), &error))
+    {
+      if (!error)
+        g_set_error (&error, LOOM_ERROR, LOOM_ERROR_IO, "Cannot create the folder %s.", folder);
+      return command_fail (command, g_steal_pointer (&error));
+    }
+  if (o->json)
+    {
+      g_autofree char *name = command_json_string (file);
+      printf ("{\"event\":\"tune\",\"calls\":%u,\"file\":%s,\"cost_table\":\"%s\"}\n", n, name,
+              loom_cost_table_hash (table));
+      return 0;
+    }
+  printf (
+      "Wrote the times of %u kernels to %s (cost table %s). New runs choose by it; a run that is resumed keeps what "
+      "it chose.\n",
+      n, file, loom_cost_table_hash (table));
   return 0;
 }
 
@@ -518,6 +593,7 @@ run_bench (const Command *command, int argc, char **argv)
     { "threads", 0, 0, G_OPTION_ARG_INT, &o.threads, "Threads of the CPU device (default: all)", "N" },
     { "windows", 0, 0, G_OPTION_ARG_INT, &o.windows, "Windows (7)", "N" },
     { "seconds", 0, 0, G_OPTION_ARG_DOUBLE, &o.seconds, "Length of a window (0.5)", "S" },
+    { "tune", 0, 0, G_OPTION_ARG_NONE, &o.tune, "Measure the graph's kernels, for later plans to choose by", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &o.json, "Objects on standard output", NULL },
     { NULL },
   };
@@ -525,6 +601,9 @@ run_bench (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH or RUN folder, or the word devices.");
+  if (o.tune && (executor || g_str_equal (argv[1], "devices")))
+    return command_usage (command, "--tune takes a GRAPH or RUN folder and measures its kernels: leave %s out.",
+                          executor ? "--executor" : "the word devices");
   command_warn_of_threads (command, o.threads);
   o.device = device;
   o.precision = precision;
@@ -533,6 +612,8 @@ run_bench (const Command *command, int argc, char **argv)
     return command_usage (command, "--executor is plan or eager, not “%s”.", executor);
   if (g_str_equal (argv[1], "devices"))
     return bench_devices (command, &o);
+  if (o.tune)
+    return bench_tune (command, argv[1], &o);
   return bench_graph (command, argv[1], &o);
 }
 
@@ -540,5 +621,13 @@ const Command command_bench = {
   .name = "bench",
   .arguments = "GRAPH|RUN|devices",
   .summary = "steps/s, items/s and peak memory; or the devices' measured peaks",
+  .details
+  = "A plan never times anything: which algorithm and layout a kernel has follows from its shape, the device, its\n"
+    "threads, the libraries' versions and a cost table, which ships with Gradloom. --tune measures every way in which\n"
+    "this machine can compute the graph's kernels, a tenth of --seconds for each, and writes the times to\n"
+    "gradloom/costs.ini in the folder of your configuration ($XDG_CONFIG_HOME, else ~/.config). Times of other graphs\n"
+    "and devices stay there. New runs on the same device then choose by them, so their last bits may change; a run "
+    "keeps\n"
+    "its table, and what it chose, in its checkpoints. Quiet the machine first; remove the file to go back.",
   .run = run_bench,
 };

@@ -163,6 +163,7 @@ run_plan (const Command *command, int argc, char **argv)
   g_autoptr (LoomPlan) plan = loom_plan_new (l.program, devices, &options, &error);
   if (!plan)
     return command_fail (command, g_steal_pointer (&error));
+  command_warn_of_costs (command, devices);
   print_plan (plan, "step", json);
   if (l.step && l.step->update)
     {

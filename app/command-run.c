@@ -179,6 +179,8 @@ run_run (const Command *command, int argc, char **argv)
       run_name_files (&r, error);
       return command_fail (command, g_steal_pointer (&error));
     }
+  if (r.devices)
+    command_warn_of_costs (command, r.devices);
   run_print_outputs (&r);
   return 0;
 }

@@ -260,6 +260,15 @@ command_warn (const Command *command, const char *format, ...)
 }
 
 void
+command_warn_of_costs (const Command *command, LoomDevices *devices)
+{
+  g_autofree char *text = loom_cost_table_take_note (loom_devices_costs (devices));
+
+  if (text)
+    command_warn (command, "%s", text);
+}
+
+void
 command_warn_of_threads (const Command *command, int threads)
 {
   g_autofree char *text = loom_threads_warning (threads);

@@ -46,6 +46,8 @@ int command_finish (int status);
 void command_warn (const Command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Says that a device takes no more threads than there are processors, where more were asked for. */
 void command_warn_of_threads (const Command *command, int threads);
+/* Says why the user's cost table was not used, where that is so and a device was opened. */
+void command_warn_of_costs (const Command *command, LoomDevices *devices);
 
 /* The one GRAPH argument, which may be the folder of a run, read; every fault of grammar is one error. A graph that
  * cannot be read is the graph's fault (status 1), not the disk's. */

@@ -236,6 +236,7 @@ print_instruction (const LoomPlan *plan, guint i, const char *part)
   add_bool (b, "setup", i < loom_plan_n_setup (plan));
   add_string (b, "primitive", instr->primitive);
   add_string (b, "label", instr->label);
+  add_string (b, "algorithm", instr->algorithm);
   add_string (b, "kernel", instr->kernel != NULL ? instr->kernel->name : NULL);
   add_string (b, "device", loom_plan_device (plan, instr->device)->name);
   add_string (b, "region", region_name[instr->region]);

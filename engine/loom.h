@@ -19,6 +19,7 @@
 #include "engine/ops/loom-train-spec.h"
 #include "engine/plan/loom-plan.h"
 #include "engine/run/loom-exec.h"
+#include "engine/run/loom-tune.h"
 #include "engine/train/loom-predictor.h"
 #include "engine/train/loom-sizes.h"
 #include "engine/train/loom-step.h"

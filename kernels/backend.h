@@ -7,6 +7,11 @@
  * work that can be done before the first step belongs in kernel_new() and
  * bind(); run() must not allocate, look up or format anything.
  *
+ * Before it joins or places anything the planner asks options(): in which ways a
+ * call can be computed, by which algorithm, with operands in which layouts and at
+ * what estimated cost. It then minimises over the whole program. Nothing is timed
+ * while a plan is made.
+ *
  * Shapes are logical: a convolution's input is always [N, C, H, W], whatever
  * the bytes' order; LoomTensorDesc.layout says how they lie in memory. */
 #ifndef LOOM_BACKEND_H
@@ -69,7 +74,9 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *
  * The names that kernel_new() sees, with inputs → outputs and the attribute
  * struct. [x] marks an optional operand, present when the attribute says so;
- * absent operands behind the last present one are not counted in n_in.
+ * absent operands behind the last present one are not counted in n_in, which
+ * loom_instr_n_operands() of the engine alone decides, for every executor: a back
+ * end may rely on it. One absent before a present one has dtype LOOM_N_DTYPES.
  * Unless said otherwise floats may be f32 or f64 (ref) and all floats of one
  * call have one type.
  *
@@ -401,7 +408,28 @@ typedef struct {
   const void *attrs; /* the primitive's struct; copied if the kernel keeps it */
   int n_in, n_out;
   const LoomTensorDesc *in, *out;
+  const char *algorithm; /* one that options() named; NULL: the first of the back end's own order that takes the call */
 } LoomKernelSpec;
+
+/* One way of computing a call. */
+typedef struct
+{
+  const char *algorithm; /* "own", "onednn"; lives as long as the back end */
+  uint64_t nhwc;         /* bit i: operand i, bit n_in + o: result o lies in NHWC; all others are plain */
+  double seconds;        /* of one run, estimated; 0 where no costs were given */
+  size_t scratch;        /* bytes, as far as they are known before the kernel is made */
+} LoomKernelOption;
+
+#define LOOM_MAX_OPTIONS 16
+
+/* The cost table, as a back end sees it: what one run of an option is estimated to take, in seconds. spec has plain
+ * layouts; flops and bytes are what the back end counts, padding of its blocks included. */
+typedef struct LoomCosts LoomCosts;
+struct LoomCosts
+{
+  double (*seconds) (const LoomCosts *self, const LoomKernelSpec *spec, const LoomKernelOption *option, double flops,
+                     double bytes);
+};
 
 /* A back end embeds this as the first member of its own kernel struct. */
 struct LoomKernel {
@@ -419,10 +447,10 @@ struct LoomKernel {
 
 typedef struct {
   char name[128]; /* "Intel Xeon … · 2 threads" */
+  char libraries[128]; /* what else decides how a kernel computes: "oneDNN 2.6.3, x86-64-v4" */
   uint64_t memory_total, memory_free; /* bytes */
   int threads;                        /* 0 where it has no meaning */
   bool host_memory;                   /* buffers may be read and written by plain C */
-  bool prefers_nhwc;                  /* ask for conv2d and pooling in NHWC first */
 } LoomDeviceInfo;
 
 typedef enum { LOOM_COPY_HOST_TO_DEVICE, LOOM_COPY_DEVICE_TO_HOST, LOOM_COPY_WITHIN } LoomCopyKind;
@@ -459,6 +487,13 @@ typedef struct {
   LoomStatus (*copy) (LoomDevice *device, LoomStream *stream, void *to, const void *from, size_t bytes,
                       LoomCopyKind kind, LoomMessage *message);
 
+  /* The ways in which this device computes spec, whose layouts are plain and whose algorithm is not looked at; at most max
+   * (LOOM_MAX_OPTIONS is always enough), and how many there are. 0: there is no kernel, and the message may say why. Where
+   * costs are equal the planner takes the first. The answer is a function of spec, device model, threads, library versions
+   * and costs, which may be NULL; finding it takes microseconds, times nothing and takes no memory of the device.
+   * kernel_new() may still refuse an option, as a library may. */
+  int (*options) (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *costs, LoomKernelOption *option,
+                  int max, LoomMessage *message);
   /* LOOM_STATUS_UNSUPPORTED without a message when there is no such kernel. */
   LoomStatus (*kernel_new) (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message);
 

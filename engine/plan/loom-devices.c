@@ -13,6 +13,7 @@ struct _LoomDevices
 {
   gatomicrefcount refs;
   int threads;
+  LoomCostTable *costs;
   GMutex lock;
   GPtrArray *open;     /* LoomPlanDevice */
   GHashTable *modules; /* back end's name → const LoomBackend* (NULL when it could not be loaded) */
@@ -25,6 +26,8 @@ static void
 device_free (LoomPlanDevice *d)
 {
   d->backend->device_close (d->device);
+  loom_cost_table_unref (d->costs);
+  g_free (d->cost_key);
   g_free (d->name);
   g_free (d);
 }
@@ -58,8 +61,30 @@ loom_devices_unref (LoomDevices *devices)
   g_ptr_array_unref (devices->open);
   g_hash_table_unref (devices->modules);
   g_hash_table_unref (devices->why_not);
+  loom_cost_table_unref (devices->costs);
   g_mutex_clear (&devices->lock);
   g_free (devices);
+}
+
+LoomCostTable *
+loom_devices_costs (LoomDevices *devices)
+{
+  g_mutex_lock (&devices->lock);
+  if (devices->costs == NULL)
+    devices->costs = loom_cost_table_new_default ();
+  g_mutex_unlock (&devices->lock);
+  return devices->costs;
+}
+
+void
+loom_devices_set_costs (LoomDevices *devices, LoomCostTable *costs)
+{
+  g_mutex_lock (&devices->lock);
+  g_warn_if_fail (devices->open->len == 0);
+  loom_cost_table_ref (costs);
+  loom_cost_table_unref (devices->costs);
+  devices->costs = costs;
+  g_mutex_unlock (&devices->lock);
 }
 
 /* Where a module may lie: GRADLOOM_MODULES, beside the program in a build tree, the installed folder. */
@@ -195,6 +220,11 @@ open_device (LoomDevices *devices, const LoomBackend *backend, int index, GError
       return NULL;
     }
   backend->device_info (d->device, &d->info);
+  if (devices->costs == NULL)
+    devices->costs = loom_cost_table_new_default ();
+  d->costs = loom_cost_table_ref (devices->costs);
+  d->cost_key = loom_cost_device_key (backend->name, &d->info);
+  loom_cost_table_check_device (d->costs, backend->name, d->cost_key);
   d->name = g_steal_pointer (&name);
   g_ptr_array_add (devices->open, d);
   return d;

@@ -98,6 +98,7 @@ seal_instr (LoomPlan *plan, Work *w, WorkInstr *from)
   for (guint k = 0; k < from->out->len; k++)
     value[from->in->len + k] = work_out (from, k) != 0 ? work_out (from, k) : G_MAXUINT;
   to.kernel = g_steal_pointer (&from->kernel);
+  to.algorithm = from->algorithm;
   to.label = g_strdup (from->label->str);
   to.flops = flops_of (w, from);
   to.bytes = bytes_of (w, from);

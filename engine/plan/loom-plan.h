@@ -7,6 +7,7 @@
 #pragma once
 
 #include "engine/core/loom-fault.h"
+#include "engine/plan/loom-costs.h"
 #include "engine/program/loom-prim.h"
 
 G_BEGIN_DECLS
@@ -20,6 +21,8 @@ typedef struct
   const LoomBackend *backend;
   LoomDevice *device;
   LoomDeviceInfo info;
+  LoomCostTable *costs; /* that of the LoomDevices */
+  char *cost_key;       /* what measurements on this device are kept under */
 } LoomPlanDevice;
 
 /* Opens devices by name once; modules (CUDA) are loaded on demand. DEVICE error with a sentence when there is none. */
@@ -27,6 +30,9 @@ typedef struct _LoomDevices LoomDevices;
 LoomDevices *loom_devices_new (int threads /* 0: all processors; of more than those no use is made */);
 LoomDevices *loom_devices_ref (LoomDevices *devices);
 void loom_devices_unref (LoomDevices *devices);
+/* The table that choices are made by: the default one, unless another was given before the first device was opened. */
+LoomCostTable *loom_devices_costs (LoomDevices *devices);
+void loom_devices_set_costs (LoomDevices *devices, LoomCostTable *costs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomDevices, loom_devices_unref)
 LoomPlanDevice *loom_devices_get (LoomDevices *devices, const char *name, GError **error);
 /* How many threads a CPU device has at most: as many as the process may use processors (affinity, control group). */
@@ -56,6 +62,11 @@ typedef enum
 const char *loom_owner_name (LoomOwner owner); /* "parameters" */
 LoomOwner loom_owner_of_slot (LoomSlotKind kind); /* running statistics count as parameters, scalars as workspace */
 
+/* Is told of each call that a device can compute in several ways: the call with plain layouts, its attributes in words,
+ * and the options. All of it lives only as long as the call. */
+typedef void (*LoomPlanVisit) (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
+                               const LoomKernelOption *option, guint n, gpointer data);
+
 typedef struct
 {
   const char *device;      /* default device: "cpu" */
@@ -64,6 +75,8 @@ typedef struct
   gboolean no_layout;      /* plain layout everywhere */
   gboolean flat_gradients; /* one block in the parameters' order, for whoever wants to reduce it whole; costs memory */
   gboolean strict_devices; /* a wire across devices is an error */
+  LoomPlanVisit visit;     /* may be NULL */
+  gpointer visit_data;
   LoomFaults *faults; /* receives whatever no device can do, each with its node; may be NULL: the first is the error */
 } LoomPlanOptions;
 
@@ -96,6 +109,7 @@ typedef struct
 typedef struct
 {
   LoomKernel *kernel; /* owned; NULL for a copy between devices */
+  const char *algorithm; /* which of its options that is: "onednn" */
   const char *primitive;
   char *label; /* "matmul+bias+relu", "elementwise(mul,add)" */
   const char *origin;
@@ -146,6 +160,15 @@ const GArray *loom_plan_commit_copies (const LoomPlan *plan);
  * make it. FALSE for an alias, which needs no kernel. attrs_store keeps an element-wise primitive's attributes. */
 gboolean loom_plan_spec_of_instr (const LoomProgram *program, const LoomInstr *instr, const char **primitive,
                                   const void **attrs, LoomElementwiseAttrs *attrs_store);
+
+/* In which ways a device computes a call, with their costs by the device's table. Layouts of spec are plain; attributes
+ * describe its attrs in words, for measurements to be found, and may be NULL. Returns how many. */
+guint loom_plan_options (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
+                         LoomKernelOption option[LOOM_MAX_OPTIONS], LoomMessage *message);
+/* The kernel of spec's algorithm or, where it names none, of least cost among those for the layouts that it has.
+ * algorithm (may be NULL) is told which. */
+LoomStatus loom_plan_kernel_new (const LoomPlanDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel,
+                                 const char **algorithm, LoomMessage *message);
 
 /* The listing of `gradloom plan`. */
 char *loom_plan_print (const LoomPlan *plan);

@@ -38,13 +38,36 @@ is_kept (Work *w, guint v)
   return value->slot >= 0 || value->input >= 0 || value->is_uniform || value->is_output || is_read_later (w, v);
 }
 
+/* What batch_norm_apply reads to make the normalisation's result again; returns how many. */
+static guint
+apply_operands (const WorkInstr *norm, guint in[5])
+{
+  guint n = 3;
+
+  in[0] = work_in (norm, 0);
+  in[1] = work_out (norm, 1);
+  in[2] = work_out (norm, 2);
+  for (guint k = 1; k < 3 && ((const LoomNormAttrs *)norm->attrs)->affine; k++)
+    in[n++] = work_in (norm, k);
+  return n;
+}
+
+static gboolean
+can_be_applied (Work *w, const WorkInstr *norm)
+{
+  WorkInstr apply = { .prim = loom_prim ("batch_norm_apply"), .attrs = norm->attrs, .device_name = norm->device_name };
+  guint in[5], n = apply_operands (norm, in), out = work_out (norm, 0);
+
+  return work_has_kernel (w, &apply, n, in, 1, &out);
+}
+
 static gboolean
 norm_can_be_made (Work *w, const WorkInstr *norm)
 {
   for (guint k = 0; k < norm->in->len; k++)
     if (work_in (norm, k) != 0 && !is_kept (w, work_in (norm, k)))
       return FALSE;
-  return is_kept (w, work_out (norm, 1)) && is_kept (w, work_out (norm, 2));
+  return is_kept (w, work_out (norm, 1)) && is_kept (w, work_out (norm, 2)) && can_be_applied (w, norm);
 }
 
 /* An operand of element-wise work: kept, or the result of a normalisation that one more pass gives. */
@@ -116,13 +139,10 @@ static guint
 make_norm (Work *w, const WorkInstr *norm, WorkInstr *before)
 {
   WorkInstr *apply = copy_of (w, norm, loom_prim ("batch_norm_apply"), before);
-  guint out = twin_of (w, work_out (norm, 0));
+  guint out = twin_of (w, work_out (norm, 0)), in[5], n = apply_operands (norm, in);
 
-  work_add_in (w, apply, work_in (norm, 0));
-  work_add_in (w, apply, work_out (norm, 1));
-  work_add_in (w, apply, work_out (norm, 2));
-  for (guint k = 1; k < 3 && ((const LoomNormAttrs *)norm->attrs)->affine; k++)
-    work_add_in (w, apply, work_in (norm, k));
+  for (guint k = 0; k < n; k++)
+    work_add_in (w, apply, in[k]);
   work_add_out (w, apply, out);
   return out;
 }

@@ -25,26 +25,44 @@ widening (Work *w, guint v)
   return instr;
 }
 
-static void
+/* Operand k becomes what the cast reads; FALSE, and nothing is changed, where the device has no such kernel. */
+static gboolean
 absorb (Work *w, WorkInstr *instr, guint k, WorkInstr *cast)
 {
-  guint v = work_in (instr, k), narrow = work_in (cast, 0);
+  guint v = work_in (instr, k), narrow = work_in (cast, 0), n = 0;
+  g_autofree guint *in = g_new (guint, instr->in->len + 1);
   WorkStep step = *work_step (cast, 0);
+  GArray *before = instr->steps;
   gboolean seen = FALSE;
 
   /* A result of its own: the wide value may live on for another reader. */
   step.result = work_new_value (w, &work_value (w, v)->desc, work_value (w, v));
-  for (guint s = 0; s < instr->steps->len; s++)
+  instr->steps = g_array_new (FALSE, FALSE, sizeof (WorkStep));
+  g_array_append_val (instr->steps, step);
+  g_array_append_vals (instr->steps, before->data, before->len);
+  for (guint s = 1; s < instr->steps->len; s++)
     for (int a = 0; a < loom_scalar_arity (work_step (instr, s)->op); a++)
       if (work_step (instr, s)->arg[a] == v)
         work_step (instr, s)->arg[a] = step.result;
-  g_array_prepend_val (instr->steps, step);
   for (guint i = 0; i < instr->in->len; i++)
     seen |= work_in (instr, i) == narrow;
+  for (guint i = 0; i < instr->in->len; i++)
+    if (i != k)
+      in[n++] = work_in (instr, i);
+    else if (!seen)
+      in[n++] = narrow;
+  if (!work_has_kernel (w, instr, n, in, instr->out->len, (const guint *)(const void *)instr->out->data))
+    {
+      g_array_unref (instr->steps);
+      instr->steps = before;
+      return FALSE;
+    }
+  g_array_unref (before);
   if (seen)
     work_drop_in (w, instr, k);
   else
     work_set_in (w, instr, k, narrow);
+  return TRUE;
 }
 
 void
@@ -61,14 +79,10 @@ work_absorb_casts (Work *w)
 
           /* Twice over, as a cast of a cast has it, until the narrowest is reached. */
           if (cast == NULL || cast == instr || instr->steps->len == LOOM_EW_MAX_STEPS
-              || cast->device_name != instr->device_name)
+              || cast->device_name != instr->device_name || !absorb (w, instr, k, cast))
             k++;
-          else
-            {
-              absorb (w, instr, k, cast);
-              if (instr->in->len == n)
-                continue;
-            }
+          else if (instr->in->len == n)
+            continue;
         }
     }
 }
@@ -79,6 +93,7 @@ take_wide_result (Work *w, WorkInstr *instr, guint o)
 {
   guint v = work_out (instr, o);
   const WorkValue *value = v != 0 ? work_value (w, v) : NULL;
+  g_autofree guint *in = g_new (guint, instr->in->len + 1), *out = g_new (guint, instr->out->len + 1);
   WorkInstr *reader;
 
   if (value == NULL || (value->desc.dtype != LOOM_BF16 && value->desc.dtype != LOOM_F16))
@@ -86,6 +101,12 @@ take_wide_result (Work *w, WorkInstr *instr, guint o)
   reader = work_only_reader (w, v, FALSE);
   if (reader == NULL || !is_cast (reader) || work_value (w, work_out (reader, 0))->desc.dtype != LOOM_F32
       || reader->device_name != instr->device_name)
+    return;
+  for (guint k = 0; k < instr->in->len; k++)
+    in[k] = work_in (instr, k);
+  for (guint k = 0; k < instr->out->len; k++)
+    out[k] = k == o ? work_out (reader, 0) : work_out (instr, k);
+  if (!work_has_kernel (w, instr, instr->in->len, in, instr->out->len, out))
     return;
   work_set_out (w, instr, o, work_out (reader, 0));
   work_erase (w, reader);

@@ -25,7 +25,8 @@ count_outside_inputs (const WorkInstr *a, const WorkInstr *b, guint joint)
 static gboolean
 merge_into (Work *w, WorkInstr *from, WorkInstr *into, guint joint)
 {
-  g_autoptr (GArray) operands = NULL;
+  g_autoptr (GArray) operands = NULL, steps = NULL;
+  WorkInstr joined;
   const WorkValue *v = work_value (w, joint);
   guint n;
 
@@ -36,7 +37,10 @@ merge_into (Work *w, WorkInstr *from, WorkInstr *into, guint joint)
       || count_outside_inputs (from, into, joint) > LOOM_EW_MAX_IN)
     return FALSE;
 
-  g_array_prepend_vals (into->steps, from->steps->data, from->steps->len);
+  joined = *into;
+  joined.steps = steps = g_array_new (FALSE, FALSE, sizeof (WorkStep));
+  g_array_append_vals (steps, from->steps->data, from->steps->len);
+  g_array_append_vals (steps, into->steps->data, into->steps->len);
   operands = g_array_new (FALSE, FALSE, sizeof (guint));
   for (guint i = 0; i < from->in->len + into->in->len; i++)
     {
@@ -48,6 +52,10 @@ merge_into (Work *w, WorkInstr *from, WorkInstr *into, guint joint)
       if (!seen)
         g_array_append_val (operands, x);
     }
+  if (!work_has_kernel (w, &joined, operands->len, (const guint *)(const void *)operands->data, into->out->len,
+                        (const guint *)(const void *)into->out->data))
+    return FALSE;
+  g_array_prepend_vals (into->steps, from->steps->data, from->steps->len);
   n = into->in->len;
   for (guint i = 0; i < operands->len; i++)
     work_add_in (w, into, g_array_index (operands, guint, i));

@@ -62,6 +62,19 @@ as_vector (Work *w, guint v, gint64 n)
   return flat;
 }
 
+/* Whether the device has the product or convolution with the attributes that it has now, a bias (0: none but its own)
+ * and the result of what stands behind it. */
+static gboolean
+has_joined (Work *w, const WorkInstr *instr, guint bias, guint result)
+{
+  guint in[3] = { work_in (instr, 0), work_in (instr, 1),
+                  bias != 0            ? bias
+                  : instr->in->len > 2 ? work_in (instr, 2)
+                                       : 0 };
+
+  return work_has_kernel (w, instr, in[2] != 0 ? 3 : 2, in, 1, &result);
+}
+
 /* Takes up what stands behind the instruction, a bias first and then an activation. channels: the axis that a bias goes
  * along, counted from the end. */
 static void
@@ -84,7 +97,10 @@ fuse_epilogue (Work *w, WorkInstr *instr, int channels, bool *has_bias, LoomScal
       if (loom_scalar_arity (step->op) == 1 && step->arg[0] == v && is_epilogue_activation (step->op, d->dtype))
         {
           *act = step->op;
-          take_result (w, instr, next);
+          if (has_joined (w, instr, 0, work_out (next, 0)))
+            take_result (w, instr, next);
+          else
+            *act = LOOM_SCALAR_ID;
           return;
         }
       if (*has_bias || step->op != LOOM_SCALAR_ADD || (step->arg[0] != v && step->arg[1] != v))
@@ -93,10 +109,16 @@ fuse_epilogue (Work *w, WorkInstr *instr, int channels, bool *has_bias, LoomScal
       if (work_value (w, other)->is_uniform || work_value (w, other)->desc.dtype != d->dtype
           || !is_bias_shape (&work_value (w, other)->desc, n, channels) || !is_ready_before (w, other, instr))
         return;
+      other = as_vector (w, other, n);
       *has_bias = true;
+      if (!has_joined (w, instr, other, work_out (next, 0)))
+        {
+          *has_bias = false;
+          return;
+        }
       while (instr->in->len > 2) /* an absent bias may hold its place already */
         work_drop_in (w, instr, 2);
-      work_add_in (w, instr, as_vector (w, other, n));
+      work_add_in (w, instr, other);
       take_result (w, instr, next);
     }
 }

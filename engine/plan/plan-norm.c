@@ -18,6 +18,27 @@ is_gradient_of (const WorkInstr *grad, const WorkInstr *norm)
          && (!a->affine || work_in (grad, 4) == work_in (norm, 1));
 }
 
+/* Whether the device has the normalisation, or its gradient, with a ReLU: operand or result 0 becomes v, and a gradient
+ * reads the bias behind all else (0: there is none). */
+static gboolean
+has_with_relu (Work *w, const WorkInstr *instr, gboolean gradient, guint v, guint bias)
+{
+  LoomNormAttrs *attrs = instr->attrs;
+  guint in[6], out[3], n_in = MIN (instr->in->len, gradient ? 5 : 6);
+  gboolean has;
+
+  for (guint k = 0; k < n_in; k++)
+    in[k] = gradient && k == 0 ? v : work_in (instr, k);
+  if (bias != 0)
+    in[n_in++] = bias;
+  for (guint o = 0; o < instr->out->len; o++)
+    out[o] = !gradient && o == 0 ? v : work_out (instr, o);
+  attrs->act = LOOM_SCALAR_RELU;
+  has = work_has_kernel (w, instr, n_in, in, instr->out->len, out);
+  attrs->act = LOOM_SCALAR_ID;
+  return has;
+}
+
 /* The gradient of a normalisation takes the ReLU's cotangent itself. relu_grad(g, y) must be read by it alone, and g be
  * what it would have made of it when the ReLU is open everywhere: as large, and of the same type. */
 static void
@@ -39,7 +60,8 @@ open_gradient (Work *w, const WorkInstr *norm, guint y, WorkInstr *gate)
   if (step->arg[1] != y || g->is_uniform || g->desc.dtype != d->dtype || !work_same_dims (&g->desc, d))
     return;
   grad = work_only_reader (w, work_out (gate, 0), FALSE);
-  if (grad == NULL || work_in (grad, 0) != work_out (gate, 0) || !is_gradient_of (grad, norm))
+  if (grad == NULL || work_in (grad, 0) != work_out (gate, 0) || !is_gradient_of (grad, norm)
+      || !has_with_relu (w, grad, TRUE, cotangent, attrs->affine ? work_in (norm, 2) : 0))
     return;
   ((LoomNormAttrs *)grad->attrs)->act = LOOM_SCALAR_RELU;
   work_set_in (w, grad, 0, cotangent);
@@ -63,7 +85,8 @@ fuse_relu (Work *w, WorkInstr *norm)
   if (relu == NULL || !work_is_step (relu, LOOM_SCALAR_RELU) || relu->device_name != norm->device_name)
     return;
   y = work_out (relu, 0);
-  if (work_value (w, y)->desc.dtype != work_value (w, work_out (norm, 0))->desc.dtype)
+  if (work_value (w, y)->desc.dtype != work_value (w, work_out (norm, 0))->desc.dtype
+      || !has_with_relu (w, norm, FALSE, y, 0))
     return;
   attrs->act = LOOM_SCALAR_RELU;
   work_set_out (w, norm, 0, y);

@@ -76,6 +76,9 @@ append_instr (GString *s, const LoomPlan *plan, guint i)
         g_string_append (s, "  ");
       }
   pad_to (s, start, 96);
+  /* A kernel's own name mostly begins with its algorithm's. */
+  if (instr->kernel != NULL && instr->algorithm != NULL && !g_str_has_prefix (instr->kernel->name, instr->algorithm))
+    g_string_append_printf (s, "%s: ", instr->algorithm);
   g_string_append_printf (s, "%s", instr->kernel != NULL ? instr->kernel->name : "copy between devices");
   if (plan->plan_devices->len > 1)
     g_string_append_printf (s, "  on %s", loom_plan_device (plan, instr->device)->name);
@@ -123,5 +126,8 @@ loom_plan_print (const LoomPlan *plan)
     append_instr (s, plan, i);
   for (guint d = 0; d < plan->plan_devices->len; d++)
     append_memory (s, plan, d);
+  g_string_append_printf (s, "kernels chosen by cost table %s (%s)\n",
+                          loom_cost_table_hash (loom_devices_costs (plan->devices)),
+                          loom_cost_table_origin (loom_devices_costs (plan->devices)));
   return g_string_free (s, FALSE);
 }

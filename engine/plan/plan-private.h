@@ -71,6 +71,7 @@ struct _WorkInstr
   gboolean dead, setup;
   gboolean crosses_only; /* the result is the operand's bytes on another device */
   LoomKernel *kernel;
+  const char *algorithm; /* the option that was chosen for it */
   GString *label;
   gsize scratch_offset;
 };
@@ -106,6 +107,12 @@ static inline WorkValue *
 work_value (Work *w, guint v)
 {
   return &g_array_index (w->values, WorkValue, v);
+}
+
+static inline LoomPlanDevice *
+work_device (Work *w, int device)
+{
+  return g_ptr_array_index (w->plan_devices, (guint)device);
 }
 
 static inline guint
@@ -225,10 +232,40 @@ void work_widen_results (Work *w);
 void work_fuse_chains (Work *w);
 void work_make_again (Work *w);
 
-/* plan-place.c: devices, layouts, copies and kernels. Where something cannot be done the fault is noted and the rest
- * goes on, so that all faults are found at once; the first of them is the error. */
+/* plan-place.c: devices and the copies between them. Where something cannot be done, here and in the two passes behind
+ * it, the fault is noted and the rest goes on, so that all faults are found at once. */
 void work_place (Work *w);
 void work_schedule (Work *w);
+/* Notes what cannot be done at a node, once for each kind of fault; message is taken, port and fix may be NULL. */
+void work_refuse (Work *w, LoomErrorCode code, const char *node, const char *port, const char *fix, char *message);
+/* The first fault, as one sentence, becomes the error of whoever does not take the list. */
+void work_faults_to_error (Work *w);
+/* A copy that the planner makes, in front of an instruction (NULL: at the end); prim NULL: between devices. */
+WorkInstr *work_insert_copy (Work *w, WorkInstr *before, const LoomPrim *prim, const void *attrs, guint from, guint to,
+                             int device);
+
+/* plan-layout.c: algorithms and layouts, chosen together for the whole graph, and the reorders between them. */
+void work_choose_layouts (Work *w);
+
+/* plan-kernel.c */
+void work_make_kernels (Work *w);
+/* The call that an instruction is, or would be with other operands and results. */
+typedef struct
+{
+  LoomKernelSpec spec;
+  LoomTensorDesc *desc;
+  LoomElementwiseAttrs elementwise;
+} WorkCall;
+void work_call_init (Work *w, WorkCall *call, const WorkInstr *instr, guint n_in, const guint *in, guint n_out,
+                     const guint *out);
+void work_call_of (Work *w, WorkCall *call, const WorkInstr *instr);
+void work_call_clear (WorkCall *call);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (WorkCall, work_call_clear)
+/* Its attributes in words, as measurements are kept under. (transfer full) */
+char *work_describe (const WorkInstr *instr);
+/* Whether the instruction's device has a kernel for it, with its attributes and steps as they are now but these
+ * operands and results. Whoever joins instructions asks this before. */
+gboolean work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out);
 
 /* plan-memory.c: liveness, in-place, offsets. */
 void work_assign_memory (Work *w);

@@ -10,6 +10,23 @@ swaps_last_axes (const LoomPermuteAttrs *p, int rank)
   return TRUE;
 }
 
+/* Operand k as it lies instead of its transpose; nothing is changed where the device has no such product. */
+static void
+fold (Work *w, WorkInstr *instr, guint k, guint v)
+{
+  LoomMatmulAttrs *attrs = instr->attrs;
+  bool *trans = k == 0 ? &attrs->trans_a : &attrs->trans_b;
+  guint in[3] = { 0 }, n = MIN (instr->in->len, 3);
+
+  for (guint i = 0; i < n; i++)
+    in[i] = i == k ? v : work_in (instr, i);
+  *trans = !*trans;
+  if (work_has_kernel (w, instr, n, in, instr->out->len, (const guint *)(const void *)instr->out->data))
+    work_set_in (w, instr, k, v);
+  else
+    *trans = !*trans;
+}
+
 void
 work_fold_transposes (Work *w)
 {
@@ -17,15 +34,10 @@ work_fold_transposes (Work *w)
     for (guint k = 0; k < 2 && work_is (instr, "matmul"); k++)
       {
         const WorkValue *v = work_value (w, work_in (instr, k));
-        LoomMatmulAttrs *attrs = instr->attrs;
 
         if (v->producer == NULL || !work_is (v->producer, "permute")
             || !swaps_last_axes (v->producer->attrs, v->desc.rank))
           continue;
-        work_set_in (w, instr, k, work_in (v->producer, 0));
-        if (k == 0)
-          attrs->trans_a = !attrs->trans_a;
-        else
-          attrs->trans_b = !attrs->trans_b;
+        fold (w, instr, k, work_in (v->producer, 0));
       }
 }

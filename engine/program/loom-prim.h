@@ -78,8 +78,6 @@ struct _LoomPrim
   double (*flops) (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out);
   LoomPrecision precision;
   LoomView view;
-  /* Bit i: operand or result i is a batch of images where it has rank 4, and may lie in the image layout. */
-  guint32 image_in, image_out;
   /* Whether attributes mean the same call. NULL: there are none, or two calls are never the same. */
   gboolean (*equal) (const void *a, const void *b);
   /* Of attributes, for primitives that often differ in nothing else; equal ones have one hash. May be NULL. */

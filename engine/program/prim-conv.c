@@ -335,7 +335,6 @@ equal_conv2d (const void *a, const void *b)
          && loom_same_ints (2, x->size, y->size);
 }
 
-/* Weights are no images, nor is their gradient. */
 static const LoomPrim conv2d = { .name = "conv2d",
                                  .doc = "Cross-correlation of images with kernels, with an optional bias.",
                                  .tier = LOOM_TIER_COMPOSITE,
@@ -347,8 +346,6 @@ static const LoomPrim conv2d = { .name = "conv2d",
                                  .describe = describe_conv2d,
                                  .flops = flops_conv2d,
                                  .precision = LOOM_PRECISION_SHORT,
-                                 .image_in = 1 << 0,
-                                 .image_out = 1 << 0,
                                  .equal = equal_conv2d };
 
 static const LoomPrim input_grad = { .name = "conv2d_input_grad",
@@ -362,8 +359,6 @@ static const LoomPrim input_grad = { .name = "conv2d_input_grad",
                                      .describe = describe_conv2d,
                                      .flops = flops_input_grad,
                                      .precision = LOOM_PRECISION_SHORT,
-                                     .image_in = 1 << 0,
-                                     .image_out = 1 << 0,
                                      .equal = equal_conv2d };
 
 static const LoomPrim weight_grad = { .name = "conv2d_weight_grad",
@@ -376,7 +371,6 @@ static const LoomPrim weight_grad = { .name = "conv2d_weight_grad",
                                       .expand = expand_weight_grad,
                                       .describe = describe_conv2d,
                                       .flops = flops_weight_grad,
-                                      .image_in = 1 << 0 | 1 << 1,
                                       .equal = equal_conv2d };
 
 const LoomPrim *const loom_prims_conv[] = { &conv2d, &input_grad, &weight_grad, NULL };

@@ -320,7 +320,9 @@ describe_norm (const void *attrs)
 {
   const LoomNormAttrs *a = attrs;
 
-  return g_strdup_printf ("eps=%g%s", a->eps, a->affine ? " affine" : "");
+  return g_strdup_printf ("eps=%g%s%s%s", a->eps, a->affine ? " affine" : "",
+                          a->act != LOOM_SCALAR_ID ? " act=" : "",
+                          a->act != LOOM_SCALAR_ID ? loom_scalar_name (a->act) : "");
 }
 
 static double
@@ -337,7 +339,7 @@ equal_norm (const void *a, const void *b)
   return loom_same_number (x->eps, y->eps) && x->axes == y->axes && x->affine == y->affine && x->act == y->act;
 }
 
-#define PRIM(variable, id, text, results, inference, rule, expansion, rule_of_type, images_in, images_out)             \
+#define PRIM(variable, id, text, results, inference, rule, expansion, rule_of_type)                                    \
   static const LoomPrim variable = { .name = id,                                                                       \
                                      .doc = text,                                                                      \
                                      .tier = LOOM_TIER_COMPOSITE,                                                      \
@@ -349,20 +351,18 @@ equal_norm (const void *a, const void *b)
                                      .describe = describe_norm,                                                        \
                                      .flops = flops_norm,                                                              \
                                      .precision = LOOM_PRECISION_##rule_of_type,                                       \
-                                     .image_in = images_in,                                                            \
-                                     .image_out = images_out,                                                          \
                                      .equal = equal_norm };
 
 PRIM (batch_norm, "batch_norm", "Each channel to mean 0 and variance 1 over the batch; also mean and variance.", 3,
-      infer_batch, gradient_batch, expand_batch, NORM, 1 << 0, 1 << 0)
+      infer_batch, gradient_batch, expand_batch, NORM)
 PRIM (batch_norm_grad, "batch_norm_grad", "The gradient of batch_norm.", 3, infer_batch_grad, NULL, expand_batch_grad,
-      FOLLOW, 1 << 0 | 1 << 1, 1 << 0)
+      FOLLOW)
 PRIM (batch_norm_apply, "batch_norm_apply", "What batch_norm gives, from statistics that are known.", 1,
-      infer_batch_apply, NULL, expand_batch_apply, NORM, 1 << 0, 1 << 0)
+      infer_batch_apply, NULL, expand_batch_apply, NORM)
 PRIM (layer_norm, "layer_norm", "Each sample to mean 0 and variance 1 over its last axes; also mean and 1/deviation.",
-      3, infer_layer, gradient_layer, expand_layer, NORM, 0, 0)
+      3, infer_layer, gradient_layer, expand_layer, NORM)
 PRIM (layer_norm_grad, "layer_norm_grad", "The gradient of layer_norm.", 3, infer_layer_grad, NULL, expand_layer_grad,
-      FOLLOW, 0, 0)
+      FOLLOW)
 
 const LoomPrim *const loom_prims_norm[]
     = { &batch_norm, &batch_norm_grad, &batch_norm_apply, &layer_norm, &layer_norm_grad, NULL };

@@ -252,8 +252,6 @@ static const LoomPrim max_pool = { .name = "max_pool2d",
                                    .expand = expand_max,
                                    .describe = describe_pool,
                                    .flops = flops_pool,
-                                   .image_in = 1 << 0,
-                                   .image_out = 1 << 0 | 1 << 1,
                                    .equal = equal_pool };
 
 static const LoomPrim max_pool_grad = { .name = "max_pool2d_grad",
@@ -265,8 +263,6 @@ static const LoomPrim max_pool_grad = { .name = "max_pool2d_grad",
                                         .expand = expand_max_grad,
                                         .describe = describe_pool,
                                         .flops = flops_pool,
-                                        .image_in = 1 << 0 | 1 << 1,
-                                        .image_out = 1 << 0,
                                         .equal = equal_pool };
 
 static const LoomPrim avg_pool = { .name = "avg_pool2d",
@@ -279,8 +275,6 @@ static const LoomPrim avg_pool = { .name = "avg_pool2d",
                                    .expand = expand_avg,
                                    .describe = describe_pool,
                                    .flops = flops_pool,
-                                   .image_in = 1 << 0,
-                                   .image_out = 1 << 0,
                                    .equal = equal_pool };
 
 static const LoomPrim avg_pool_grad = { .name = "avg_pool2d_grad",
@@ -293,8 +287,6 @@ static const LoomPrim avg_pool_grad = { .name = "avg_pool2d_grad",
                                         .expand = expand_avg_grad,
                                         .describe = describe_pool,
                                         .flops = flops_pool,
-                                        .image_in = 1 << 0,
-                                        .image_out = 1 << 0,
                                         .equal = equal_pool };
 
 const LoomPrim *const loom_prims_pool[] = { &max_pool, &max_pool_grad, &avg_pool, &avg_pool_grad, NULL };

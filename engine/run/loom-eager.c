@@ -137,7 +137,7 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, GError **error)
       out[k] = loom_value_info (eager->program, instr->out[k])->desc;
     else
       out[k].dtype = LOOM_N_DTYPES;
-  if (eager->device->backend->kernel_new (eager->device->device, &spec, &kernel, &message) != LOOM_STATUS_OK)
+  if (loom_plan_kernel_new (eager->device, &spec, &kernel, NULL, &message) != LOOM_STATUS_OK)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL, "Node %s: the device %s cannot compute %s%s%s.",
                    instr->origin != NULL ? instr->origin : "(optimizer)", eager->device->name, instr->prim->name,

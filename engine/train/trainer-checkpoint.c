@@ -144,6 +144,43 @@ trainer_checkpoint_weights (LoomTrainer *t, const char *name, GError **error)
   return !path || loom_state_save_weights_of (t->state, trainer_has_averages (t) ? LOOM_SLOT_EMA : "", path, error);
 }
 
+/* The table that the run's kernels are chosen by, and what was chosen: a resumed run goes on with both. */
+#define COSTS "costs.ini"
+
+static gboolean
+write_costs (LoomTrainer *t, const char *folder, GError **error)
+{
+  g_autofree char *path = g_build_filename (folder, COSTS, NULL);
+  g_autofree char *text = loom_cost_table_to_text (loom_devices_costs (t->devices), TRUE);
+
+  return loom_file_replace (path, text, strlen (text), error);
+}
+
+LoomCostTable *
+trainer_checkpoint_costs (LoomTrainer *t, const char *folder)
+{
+  g_autofree char *checkpoints = g_build_filename (folder, "checkpoints", NULL);
+  g_autoptr (GArray) steps = list_steps (checkpoints, FALSE);
+
+  for (guint i = 0; i < steps->len; i++)
+    {
+      g_autofree char *path
+          = g_strdup_printf ("%s/%" G_GINT64_FORMAT "/" COSTS, checkpoints, g_array_index (steps, gint64, i));
+      g_autofree char *text = NULL;
+      g_autoptr (GError) local = NULL;
+      LoomCostTable *table;
+
+      /* An older version of Gradloom kept none. */
+      if (!g_file_get_contents (path, &text, NULL, NULL))
+        continue;
+      table = loom_cost_table_new_from_text (text, path, &local);
+      if (table)
+        return table;
+      trainer_note (t, "%s The run's last bits may differ.", local->message);
+    }
+  return NULL;
+}
+
 static gboolean
 write_checkpoint (LoomTrainer *t, char **out_path, GError **error)
 {
@@ -163,7 +200,7 @@ write_checkpoint (LoomTrainer *t, char **out_path, GError **error)
   if (g_mkdir_with_parents (fresh, 0777) != 0)
     return io_error (error, "Cannot create the folder", fresh);
   if (!loom_state_save_weights (t->state, weights, error) || !loom_state_save_optimizer (t->state, optimizer, error)
-      || !trainer_state_write (t, state, error) || !loom_folder_sync (fresh, error)
+      || !trainer_state_write (t, state, error) || !write_costs (t, fresh, error) || !loom_folder_sync (fresh, error)
       || !put_in_place (fresh, path, error))
     {
       remove_folder (fresh);

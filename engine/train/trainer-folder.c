@@ -176,6 +176,8 @@ write_settings (LoomTrainer *t, GError **error)
   json_builder_add_string_value (b, t->device);
   json_builder_set_member_name (b, "threads");
   json_builder_add_int_value (b, t->threads);
+  json_builder_set_member_name (b, "cost_table");
+  json_builder_add_string_value (b, loom_cost_table_hash (loom_devices_costs (t->devices)));
   json_builder_set_member_name (b, "data_folder");
   if (t->data_folder)
     json_builder_add_string_value (b, t->data_folder);

@@ -158,6 +158,8 @@ gboolean trainer_checkpoint_write (LoomTrainer *t, char **path, GError **error);
 gboolean trainer_checkpoint_weights (LoomTrainer *t, const char *name, GError **error);
 /* Restores the newest whole one; *events_length is 0 where there is none and the run begins anew. */
 gboolean trainer_checkpoint_restore (LoomTrainer *t, const char *folder, gint64 *events_length, GError **error);
+/* The cost table of the newest checkpoint in a run's folder; NULL: there is none. */
+LoomCostTable *trainer_checkpoint_costs (LoomTrainer *t, const char *folder);
 
 /* ---- snapshots ---- */
 

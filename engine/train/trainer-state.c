@@ -162,6 +162,7 @@ trainer_state_write (LoomTrainer *t, const char *path, GError **error)
   add_int (b, "seed", (gint64)t->spec->seed);
   add_string (b, "device", t->device);
   add_int (b, "threads", t->threads);
+  add_string (b, "cost_table", loom_cost_table_hash (loom_devices_costs (t->devices)));
   add_double (b, "loss_scale", 1);
   add_schedule (b, t->spec);
   add_hyper (b, t);

@@ -4,7 +4,6 @@
  * their own, so that programs for several devices can be run and tested anywhere. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/virtual.h"
-#include "kernels/widen.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,9 +167,9 @@ cpu_device_info (LoomDevice *device, LoomDeviceInfo *info)
     info->memory_total = (uint64_t)atoll (text) * 1024;
   if (proc_entry ("/proc/meminfo", "MemAvailable", text, sizeof text))
     info->memory_free = (uint64_t)atoll (text) * 1024;
+  snprintf (info->libraries, sizeof info->libraries, "%s, %s", cpu_onednn_version (), device->isa);
   info->threads = device->threads;
   info->host_memory = true;
-  info->prefers_nhwc = true;
 }
 
 static LoomStatus
@@ -253,42 +252,6 @@ cpu_kernel_new (size_t size, LoomDevice *device, const LoomKernelSpec *spec, siz
   return k;
 }
 
-/* Loops are f32; bf16 goes through them where nothing better is there. f16 is stored and converted but not computed
- * with: without its own instructions it would have f16's narrow range and none of its speed. */
-static LoomStatus
-widened (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
-{
-  for (int i = 0; i < spec->n_in + spec->n_out; i++)
-    if ((i < spec->n_in ? spec->in[i] : spec->out[i - spec->n_in]).dtype == LOOM_F16)
-      {
-        snprintf (message->text, sizeof message->text, "a CPU computes in f32 and bf16, not in f16; take bf16 instead");
-        return LOOM_STATUS_UNSUPPORTED;
-      }
-  return loom_widened_new (loom_backend_cpu (), device, spec, device->widen, device->narrow, kernel, message);
-}
-
-static LoomStatus
-cpu_kernel_create (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
-{
-  CpuKernel *k = NULL;
-  LoomStatus status;
-
-  cpu_thread_prepare (device); /* oneDNN asks for the thread count when it plans */
-  for (int i = 0; device->primitives[i] != NULL; i++)
-    {
-      const CpuPrimitive *primitive = device->primitives[i];
-
-      if (strcmp (primitive->name, spec->primitive) != 0)
-        continue;
-      status = primitive->create (device, spec, primitive->attrs_size, &k, message);
-      if (status == LOOM_STATUS_OK)
-        *kernel = &k->base;
-      return status == LOOM_STATUS_UNSUPPORTED && loom_spec_has_short (spec) ? widened (device, spec, kernel, message)
-                                                                             : status;
-    }
-  return LOOM_STATUS_UNSUPPORTED;
-}
-
 static const LoomBackend backend = {
   .abi = LOOM_BACKEND_ABI,
   .name = "cpu",
@@ -299,6 +262,7 @@ static const LoomBackend backend = {
   .alloc = cpu_alloc,
   .free = cpu_free,
   .copy = cpu_copy_bytes,
+  .options = cpu_options,
   .kernel_new = cpu_kernel_create,
 };
 

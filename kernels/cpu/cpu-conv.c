@@ -1,7 +1,7 @@
-/* conv2d and its gradients: oneDNN's, but for images of one channel (cpu-conv-first.c) and where Winograd's algorithm
- * pays (cpu-winograd.c). */
+/* conv2d and its gradients: by which algorithms each can be computed. */
 #include "kernels/cpu/cpu-conv-first.h"
 #include "kernels/cpu/cpu-winograd.h"
+#include "kernels/options.h"
 
 #include <string.h>
 
@@ -24,46 +24,44 @@ create_empty (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size,
   return *kernel != NULL ? LOOM_STATUS_OK : LOOM_STATUS_OUT_OF_MEMORY;
 }
 
-static LoomStatus
-create_forward (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
-                LoomMessage *message)
+/* The first convolution's loops take 16 output channels at a time and one input channel as it is. */
+static double
+first_flops (const LoomKernelSpec *spec)
 {
-  LoomStatus status = create_empty (device, spec, attrs_size, kernel, message);
-
-  if (status == LOOM_STATUS_UNSUPPORTED)
-    status = ISA (cpu_conv_first) (device, spec, attrs_size, kernel, message);
-  if (status == LOOM_STATUS_UNSUPPORTED)
-    status = ISA (cpu_winograd) (device, spec, attrs_size, kernel, message);
-  return status == LOOM_STATUS_UNSUPPORTED ? cpu_onednn_conv2d (device, spec, attrs_size, kernel, message) : status;
+  return loom_conv_flops (spec, 1, 16);
 }
 
-static LoomStatus
-create_weight_grad (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
-                    LoomMessage *message)
+/* 36 multiplications a tile of 4x4 instead of 144, in panels of 16 channels; the transforms are in the rate. */
+static double
+winograd_flops (const LoomKernelSpec *spec)
 {
-  LoomStatus status = create_empty (device, spec, attrs_size, kernel, message);
-
-  if (status == LOOM_STATUS_UNSUPPORTED)
-    status = ISA (cpu_conv_first_weight) (device, spec, attrs_size, kernel, message);
-  if (status == LOOM_STATUS_UNSUPPORTED)
-    status = ISA (cpu_winograd_weight_grad) (device, spec, attrs_size, kernel, message);
-  return status == LOOM_STATUS_UNSUPPORTED ? cpu_onednn_conv2d_weight_grad (device, spec, attrs_size, kernel, message)
-                                           : status;
+  return loom_conv_flops (spec, 16, 16) / 4;
 }
 
-static LoomStatus
-create_input_grad (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
-                   LoomMessage *message)
-{
-  LoomStatus status = create_empty (device, spec, attrs_size, kernel, message);
+/* In the order in which they are tried where the caller chose none. A further algorithm is one entry here. */
+static const CpuAlgorithm forward[] = {
+  { "empty", create_empty, NULL, NULL },
+  { "first", ISA (cpu_conv_first), NULL, first_flops },
+  { "winograd", ISA (cpu_winograd), NULL, winograd_flops },
+  { "onednn", cpu_onednn_conv2d, cpu_onednn_takes_conv, cpu_onednn_conv_flops },
+  { 0 },
+};
 
-  if (status == LOOM_STATUS_UNSUPPORTED)
-    status = ISA (cpu_winograd_input_grad) (device, spec, attrs_size, kernel, message);
-  return status == LOOM_STATUS_UNSUPPORTED ? cpu_onednn_conv2d_input_grad (device, spec, attrs_size, kernel, message)
-                                           : status;
-}
+static const CpuAlgorithm input_grad[] = {
+  { "empty", create_empty, NULL, NULL },
+  { "winograd", ISA (cpu_winograd_input_grad), NULL, winograd_flops },
+  { "onednn", cpu_onednn_conv2d_input_grad, cpu_onednn_takes_conv, cpu_onednn_conv_flops },
+  { 0 },
+};
 
-const CpuPrimitive ISA (cpu_conv2d) = { "conv2d", sizeof (LoomConv2dAttrs), create_forward };
-const CpuPrimitive ISA (cpu_conv2d_input_grad) = { "conv2d_input_grad", sizeof (LoomConv2dAttrs), create_input_grad };
-const CpuPrimitive ISA (cpu_conv2d_weight_grad)
-    = { "conv2d_weight_grad", sizeof (LoomConv2dAttrs), create_weight_grad };
+static const CpuAlgorithm weight_grad[] = {
+  { "empty", create_empty, NULL, NULL },
+  { "first", ISA (cpu_conv_first_weight), NULL, first_flops },
+  { "winograd", ISA (cpu_winograd_weight_grad), NULL, winograd_flops },
+  { "onednn", cpu_onednn_conv2d_weight_grad, cpu_onednn_takes_conv, cpu_onednn_conv_flops },
+  { 0 },
+};
+
+const CpuPrimitive ISA (cpu_conv2d) = { "conv2d", sizeof (LoomConv2dAttrs), NULL, forward };
+const CpuPrimitive ISA (cpu_conv2d_input_grad) = { "conv2d_input_grad", sizeof (LoomConv2dAttrs), NULL, input_grad };
+const CpuPrimitive ISA (cpu_conv2d_weight_grad) = { "conv2d_weight_grad", sizeof (LoomConv2dAttrs), NULL, weight_grad };

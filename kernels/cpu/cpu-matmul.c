@@ -1,8 +1,8 @@
-/* matmul: own loops for small products, oneDNN for the rest.
+/* matmul: own loops, which pay for small products, and oneDNN.
  *
  * Below some twenty thousand multiply-adds a call into a library costs more than
- * the product. The own kernel takes panels of 16 columns of b, copied side by side
- * where they do not lie so, against 8 rows of a at a time. */
+ * the product (data/costs.ini says where). The own kernel takes panels of 16 columns
+ * of b, copied side by side where they do not lie so, against 8 rows of a at a time. */
 #include "kernels/cpu/cpu.h"
 
 #include <string.h>
@@ -12,7 +12,6 @@
 
 #define PANEL 16
 #define ROWS  8
-#define SMALL 24000 /* multiply-adds; measured with tests/bench, one thread */
 
 typedef float V __attribute__ ((vector_size (64), aligned (4), may_alias));
 
@@ -150,27 +149,16 @@ work_small (CpuKernel *k, void *const *b, LoomMessage *message)
 }
 
 static LoomStatus
-create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel, LoomMessage *message)
+create_own (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel, LoomMessage *message)
 {
   const LoomMatmulAttrs *at = spec->attrs;
   const LoomTensorDesc *a = &spec->in[0], *bb = &spec->in[1], *y = &spec->out[0];
   LoomTensorDesc batch, a_batch, b_batch;
   Small *self;
-  int64_t size;
-  LoomStatus status;
 
-  if (a->dtype == LOOM_BF16 && cpu_all_layout (spec, LOOM_LAYOUT_PLAIN))
-    return cpu_onednn_matmul (device, spec, attrs_size, kernel, message);
   if (a->dtype != LOOM_F32 || !cpu_all_f32 (spec) || !cpu_all_layout (spec, LOOM_LAYOUT_PLAIN) || a->rank < 2
       || bb->rank < 2 || y->rank < 2)
     return LOOM_STATUS_UNSUPPORTED;
-  size = loom_desc_count (y) * a->dim[at->trans_a ? a->rank - 2 : a->rank - 1];
-  if (size > SMALL)
-    {
-      status = cpu_onednn_matmul (device, spec, attrs_size, kernel, message);
-      if (status != LOOM_STATUS_UNSUPPORTED)
-        return status;
-    }
   self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, work_small, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
@@ -208,4 +196,10 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
   return LOOM_STATUS_OK;
 }
 
-const CpuPrimitive ISA (cpu_matmul) = { "matmul", sizeof (LoomMatmulAttrs), create };
+static const CpuAlgorithm algorithms[] = {
+  { "onednn", cpu_onednn_matmul, cpu_onednn_takes_matmul, NULL },
+  { "own", create_own, NULL, NULL },
+  { 0 },
+};
+
+const CpuPrimitive ISA (cpu_matmul) = { "matmul", sizeof (LoomMatmulAttrs), NULL, algorithms };

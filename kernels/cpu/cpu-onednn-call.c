@@ -23,6 +23,25 @@ start (void)
     engine = NULL;
 }
 
+static char version[48];
+
+static void
+write_version (void)
+{
+  const dnnl_version_t *v = dnnl_version ();
+
+  snprintf (version, sizeof version, "oneDNN %d.%d.%d", v->major, v->minor, v->patch);
+}
+
+const char *
+cpu_onednn_version (void)
+{
+  static pthread_once_t written = PTHREAD_ONCE_INIT;
+
+  pthread_once (&written, write_version);
+  return version;
+}
+
 dnnl_engine_t
 onednn_engine (void)
 {

@@ -4,6 +4,7 @@
  * for the shape, by way of a reorder into scratch, which is cheap beside the
  * convolution. NHWC activations are used as they lie; plain ones are reordered too
  * (its plain backward passes took three times as long when measured). */
+#include "kernels/options.h"
 #include "kernels/cpu/cpu-onednn.h"
 
 /* The three tensors of a convolution by role, whichever of them this kernel makes. */
@@ -46,6 +47,38 @@ is_mixture (const Shapes *s)
          && (s->x->dtype == LOOM_F32
                  ? s->w->dtype == LOOM_F32
                  : s->x->dtype == LOOM_BF16 && (s->w->dtype == LOOM_BF16 || s->w->dtype == LOOM_F32));
+}
+
+/* The three tensors of any of the three calls. */
+static Shapes
+shapes_of (const LoomKernelSpec *spec)
+{
+  const LoomConv2dAttrs *a = spec->attrs;
+
+  if (strcmp (spec->primitive, "conv2d_input_grad") == 0)
+    return (Shapes){ &spec->out[0], &spec->in[1], &spec->in[0], NULL };
+  if (strcmp (spec->primitive, "conv2d_weight_grad") == 0)
+    return (Shapes){ &spec->in[1], &spec->out[0], &spec->in[0], a->has_bias ? &spec->out[1] : NULL };
+  return (Shapes){ &spec->in[0], &spec->in[1], &spec->out[0], a->has_bias ? &spec->in[2] : NULL };
+}
+
+/* Types that oneDNN mixes, no empty tensor, plain weights; behind a bf16 result only the relu that it fuses. */
+bool
+cpu_onednn_takes_conv (const LoomKernelSpec *spec)
+{
+  Shapes s = shapes_of (spec);
+  const LoomConv2dAttrs *a = spec->attrs;
+
+  return is_mixture (&s) && s.w->layout == LOOM_LAYOUT_PLAIN && loom_desc_count (s.x) > 0 && loom_desc_count (s.w) > 0
+         && loom_desc_count (s.y) > 0
+         && (s.y->dtype == LOOM_F32 || a->act == LOOM_SCALAR_ID || a->act == LOOM_SCALAR_RELU);
+}
+
+/* Its kernels work on blocks of 16 channels. */
+double
+cpu_onednn_conv_flops (const LoomKernelSpec *spec)
+{
+  return loom_conv_flops (spec, 16, 16);
 }
 
 /* forward_w: weights of the activations' type, in any order. A gradient's hint, a forward pass, has such weights
@@ -144,7 +177,7 @@ cpu_onednn_conv2d (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
                    LoomMessage *message)
 {
   const LoomConv2dAttrs *a = spec->attrs;
-  Shapes s = { &spec->in[0], &spec->in[1], &spec->out[0], a->has_bias ? &spec->in[2] : NULL };
+  Shapes s = shapes_of (spec);
   Onednn *self = kernel_new (device, spec, attrs_size, &s, message);
   unsigned old;
   bool ok;
@@ -183,7 +216,7 @@ LoomStatus
 cpu_onednn_conv2d_input_grad (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
                               LoomMessage *message)
 {
-  Shapes s = { &spec->out[0], &spec->in[1], &spec->in[0], NULL };
+  Shapes s = shapes_of (spec);
   Onednn *self = kernel_new (device, spec, attrs_size, &s, message);
   OnednnConv c = { 0 };
   OnednnDesc forward_w;
@@ -203,7 +236,7 @@ cpu_onednn_conv2d_weight_grad (LoomDevice *device, const LoomKernelSpec *spec, s
                                LoomMessage *message)
 {
   const LoomConv2dAttrs *a = spec->attrs;
-  Shapes s = { &spec->in[1], &spec->out[0], &spec->in[0], a->has_bias ? &spec->out[1] : NULL };
+  Shapes s = shapes_of (spec);
   Onednn *self = kernel_new (device, spec, attrs_size, &s, message);
   OnednnConv c = { 0 };
   OnednnDesc forward_w;

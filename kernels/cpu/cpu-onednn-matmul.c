@@ -3,6 +3,7 @@
  *
  * The activation is an own pass over the result, which is still in the cache: so it
  * is the same function as everywhere, NaN included (oneDNN's relu turns NaN into 0). */
+#include "kernels/options.h"
 #include "kernels/cpu/cpu-onednn.h"
 
 /* The operand of logical [batch…, rows, columns], its rank raised to y's. */
@@ -75,17 +76,34 @@ build (Onednn *self, const LoomKernelSpec *spec)
          && (y->dtype == LOOM_F32 || self->act == LOOM_SCALAR_ID); /* the own pass is over f32 */
 }
 
+/* f32 all over, or bf16 with a bias and a result of either type; behind a bf16 result only the relu that oneDNN fuses,
+ * since the own pass is over f32. */
+bool
+cpu_onednn_takes_matmul (const LoomKernelSpec *spec)
+{
+  const LoomMatmulAttrs *a = spec->attrs;
+  LoomDType type = spec->in[0].dtype, result = spec->out[0].dtype;
+
+  if (!cpu_all_layout (spec, LOOM_LAYOUT_PLAIN) || spec->in[0].rank < 2 || spec->in[1].rank < 2 || spec->out[0].rank < 2
+      || loom_spec_flops (spec) == 0) /* it divides by sizes */
+    return false;
+  if (type == LOOM_F32)
+    return cpu_all_f32 (spec);
+  return type == LOOM_BF16 && spec->in[1].dtype == type && (result == LOOM_BF16 || result == LOOM_F32)
+         && (result == LOOM_F32 || a->act == LOOM_SCALAR_ID || a->act == LOOM_SCALAR_RELU);
+}
+
 LoomStatus
 cpu_onednn_matmul (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
                    LoomMessage *message)
 {
-  const LoomMatmulAttrs *a = spec->attrs;
-  const LoomTensorDesc *x = &spec->in[0];
-  int64_t depth = x->dim[a->trans_a ? x->rank - 2 : x->rank - 1];
-  Onednn *self = onednn_new (device, spec, attrs_size, 2 * (double)(loom_desc_count (&spec->out[0]) * depth), message);
   unsigned denormals;
+  Onednn *self;
   bool ok;
 
+  if (!cpu_onednn_takes_matmul (spec))
+    return LOOM_STATUS_UNSUPPORTED;
+  self = onednn_new (device, spec, attrs_size, loom_spec_flops (spec), message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   denormals = onednn_denormals_on ();

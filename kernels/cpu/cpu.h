@@ -34,19 +34,33 @@ struct CpuKernel
   const void *attrs;
 };
 
+typedef LoomStatus (*CpuCreate) (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
+                                 LoomMessage *message);
+
+/* One of several ways of computing a primitive: an option of its calls. */
+typedef struct
+{
+  const char *name;
+  CpuCreate create;
+  /* Whether it takes a call, where making the kernel to find out would not be cheap; else NULL, and it is made. */
+  bool (*takes) (const LoomKernelSpec *spec);
+  /* The operations that it makes, padding included; NULL: loom_spec_flops(). */
+  double (*flops) (const LoomKernelSpec *spec);
+} CpuAlgorithm;
+
 typedef struct
 {
   const char *name;
   size_t attrs_size;
-  LoomStatus (*create) (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
-                        LoomMessage *message);
+  CpuCreate create;               /* the one algorithm, "own" */
+  const CpuAlgorithm *algorithms; /* instead, where there are several; ends at an entry without a name */
 } CpuPrimitive;
 
 struct LoomDevice
 {
   int index, threads;
   const CpuPrimitive *const *primitives; /* NULL-terminated, of one instruction set */
-  const char *isa; /* for `gradloom plan` */
+  const char *isa;                       /* for `gradloom plan` */
   /* y = act (y) over n elements, in that instruction set. */
   void (*apply) (LoomScalarOp act, float *y, int64_t n);
   /* Runs of bf16 and f16 from and to f32, likewise. */
@@ -82,7 +96,17 @@ bool cpu_all_f32 (const LoomKernelSpec *spec);
 /* True when every operand of rank 4 has this layout. */
 bool cpu_all_layout (const LoomKernelSpec *spec, LoomLayout layout);
 
+/* In which ways a call can be computed (cpu-options.c), and the kernel of one of them. */
+int cpu_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *costs, LoomKernelOption *option,
+                 int max, LoomMessage *message);
+LoomStatus
+cpu_kernel_create (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message);
+
 /* oneDNN's part: cpu-onednn-*.c. UNSUPPORTED when oneDNN declines. */
+const char *cpu_onednn_version (void); /* "oneDNN 2.6.3" */
+bool cpu_onednn_takes_matmul (const LoomKernelSpec *spec);
+bool cpu_onednn_takes_conv (const LoomKernelSpec *spec); /* conv2d and both gradients */
+double cpu_onednn_conv_flops (const LoomKernelSpec *spec);
 LoomStatus cpu_onednn_matmul (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
                               LoomMessage *message);
 LoomStatus cpu_onednn_conv2d (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
@@ -91,19 +115,19 @@ LoomStatus cpu_onednn_conv2d_input_grad (LoomDevice *device, const LoomKernelSpe
                                          CpuKernel **kernel, LoomMessage *message);
 LoomStatus cpu_onednn_conv2d_weight_grad (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size,
                                           CpuKernel **kernel, LoomMessage *message);
-/* In front of all work of this thread: its team has the device's threads, they flush denormals, and they wait in the way
- * that the machine's other work allows. */
+/* In front of all work of this thread: its team has the device's threads, they flush denormals, and they wait in the
+ * way that the machine's other work allows. */
 void cpu_thread_prepare (const LoomDevice *device);
 /* How many threads the next parallel regions of this thread take: oneDNN asks that. */
 void cpu_thread_limit (int threads);
-/* Begins (or ends) the time in which waiting threads sleep at once; to be called in pairs, by a thread with a team of so
- * many. */
+/* Begins (or ends) the time in which waiting threads sleep at once; to be called in pairs, by a thread with a team of
+ * so many. */
 void cpu_wait_asleep (bool asleep, int threads);
 /* Whether a team counts as kept waiting, given whether it did so far, the share of the last look's time for which its
  * threads together had no processor, and the number of that look. */
 bool cpu_is_kept_waiting (bool so_far, double share, unsigned looks);
-/* How many processors this process may use at once: those of its affinity mask, or fewer where a control group allows it
- * less time. */
+/* How many processors this process may use at once: those of its affinity mask, or fewer where a control group allows
+ * it less time. */
 int cpu_processors (void);
 /* The second part of that, at least 1, and 0 where nothing is limited: root is "/sys/fs/cgroup", membership
  * "/proc/self/cgroup" (both versions of control groups, see Linux's Documentation/admin-guide/cgroup-v2.rst). */

@@ -239,6 +239,15 @@ name_kernel (Elementwise *self, const CudaElementwisePlan *plan)
   self->base.name = self->name;
 }
 
+bool
+cuda_takes_elementwise (const LoomKernelSpec *spec)
+{
+  CudaElementwisePlan plan;
+  LoomMessage message;
+
+  return cuda_elementwise_plan (spec, &plan, &message) == LOOM_STATUS_OK;
+}
+
 LoomStatus
 cuda_elementwise_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {

@@ -68,6 +68,10 @@ extern "C"
   {
     const char *name;
     CudaConstructor make;
+    const char *algorithm; /* NULL: "own" */
+    /* Whether it takes a call, where making the kernel to find out would compile something or take memory of the
+     * device; else NULL, and it is made. */
+    bool (*takes) (const LoomKernelSpec *spec);
   } CudaPrimitive;
 
   /* Ends at an entry with a NULL name. */
@@ -116,6 +120,7 @@ extern "C"
 
   /* ---- constructors ------------------------------------------------------ */
 
+  bool cuda_takes_elementwise (const LoomKernelSpec *);
   LoomStatus cuda_elementwise_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_matmul_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_reduce_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);

@@ -5,14 +5,14 @@
 #include "kernels/cuda/cuda-internal.h"
 
 const CudaPrimitive cuda_primitives[] = {
-  { .name = "elementwise", .make = cuda_elementwise_new },
+  { .name = "elementwise", .make = cuda_elementwise_new, .takes = cuda_takes_elementwise },
   { .name = "reduce", .make = cuda_reduce_new },
   { .name = "argreduce", .make = cuda_argreduce_new },
-  { .name = "matmul", .make = cuda_matmul_new },
+  { .name = "matmul", .make = cuda_matmul_new, .algorithm = "cublaslt" },
 #ifdef LOOM_HAVE_CUDNN
-  { .name = "conv2d", .make = cuda_conv2d_new },
-  { .name = "conv2d_input_grad", .make = cuda_conv2d_input_grad_new },
-  { .name = "conv2d_weight_grad", .make = cuda_conv2d_weight_grad_new },
+  { .name = "conv2d", .make = cuda_conv2d_new, .algorithm = "cudnn implicit precomp" },
+  { .name = "conv2d_input_grad", .make = cuda_conv2d_input_grad_new, .algorithm = "cudnn 1" },
+  { .name = "conv2d_weight_grad", .make = cuda_conv2d_weight_grad_new, .algorithm = "cudnn 1" },
 #endif
   { .name = "max_pool2d", .make = cuda_max_pool2d_new },
   { .name = "max_pool2d_grad", .make = cuda_max_pool2d_grad_new },
@@ -40,13 +40,13 @@ const CudaPrimitive cuda_primitives[] = {
   { .name = "expand", .make = cuda_expand_new },
   { .name = "slice", .make = cuda_slice_new },
   { .name = "pad", .make = cuda_pad_new },
-  { .name = "concat", .make = cuda_concat_new },
+  { .name = "concat", .make = cuda_concat_new, .takes = cuda_all_plain },
   { .name = "fill", .make = cuda_fill_new },
   { .name = "iota", .make = cuda_iota_new },
   { .name = "random", .make = cuda_random_new },
   { .name = "require", .make = cuda_require_new },
-  { .name = "grad_stats", .make = cuda_grad_stats_new },
-  { .name = "sgd_step", .make = cuda_sgd_step_new },
-  { .name = "adam_step", .make = cuda_adam_step_new },
+  { .name = "grad_stats", .make = cuda_grad_stats_new, .takes = cuda_all_plain },
+  { .name = "sgd_step", .make = cuda_sgd_step_new, .takes = cuda_all_plain },
+  { .name = "adam_step", .make = cuda_adam_step_new, .takes = cuda_all_plain },
   { .name = NULL },
 };

@@ -9,7 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cublasLt.h>
+#ifdef LOOM_HAVE_CUDNN
+#include <cudnn.h>
+#endif
+
 #include "kernels/cuda/cuda-internal.h"
+#include "kernels/options.h"
 #include "kernels/shape.h"
 
 static int
@@ -101,6 +107,18 @@ device_open (int index, int threads, LoomDevice **out, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* "cuBLASLt 130100, cuDNN 91900, sm_90": what decides how a kernel computes, beside the card. */
+static void
+write_libraries (const LoomDevice *device, char *text, size_t size)
+{
+  int n = snprintf (text, size, "cuBLASLt %zu, ", cublasLtGetVersion ());
+
+#ifdef LOOM_HAVE_CUDNN
+  n += snprintf (text + n, size - (size_t)n, "cuDNN %zu, ", cudnnGetVersion ());
+#endif
+  snprintf (text + n, size - (size_t)n, "sm_%d", device->architecture);
+}
+
 static void
 device_info (LoomDevice *device, LoomDeviceInfo *info)
 {
@@ -111,6 +129,7 @@ device_info (LoomDevice *device, LoomDeviceInfo *info)
   if (cudaMemGetInfo (&memory_free, &memory_total) != cudaSuccess)
     cudaGetLastError ();
   snprintf (info->name, sizeof info->name, "%s", device->name);
+  write_libraries (device, info->libraries, sizeof info->libraries);
   info->memory_total = memory_total;
   info->memory_free = memory_free;
 }
@@ -308,17 +327,65 @@ device_copy (LoomDevice *device, LoomStream *stream, void *to, const void *from,
 
 /* ---- kernels ------------------------------------------------------------ */
 
+static const CudaPrimitive *
+find_primitive (const LoomKernelSpec *spec)
+{
+  for (const CudaPrimitive *entry = cuda_primitives; entry->name != NULL; entry++)
+    if (strcmp (entry->name, spec->primitive) == 0)
+      return entry;
+  return NULL;
+}
+
+static const char *
+algorithm_name (const CudaPrimitive *entry)
+{
+  return entry->algorithm != NULL ? entry->algorithm : "own";
+}
+
+/* One algorithm a primitive; what cuBLASLt and cuDNN choose inside theirs is a function of shape and library version.
+ */
+static int
+kernel_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *costs, LoomKernelOption *option,
+                int max, LoomMessage *message)
+{
+  const CudaPrimitive *entry = find_primitive (spec);
+  uint64_t mask[LOOM_MAX_MASKS];
+  LoomTensorDesc desc[64];
+  int n = 0, n_masks;
+
+  if (entry == NULL)
+    return 0;
+  cuda_use (device);
+  n_masks = loom_spec_masks (spec, mask);
+  for (int m = 0; m < n_masks; m++)
+    {
+      LoomKernelSpec call = loom_spec_in_layouts (spec, mask[m], desc);
+      LoomKernel *kernel = NULL;
+      size_t scratch = 0;
+
+      if (entry->takes != NULL ? !entry->takes (&call)
+                               : entry->make (device, &call, &kernel, message) != LOOM_STATUS_OK)
+        continue;
+      if (kernel != NULL)
+        {
+          scratch = kernel->scratch_bytes;
+          kernel->free (kernel);
+        }
+      loom_option_add (option, &n, max, costs, spec, algorithm_name (entry), mask[m], loom_spec_flops (spec), scratch);
+    }
+  return n;
+}
+
 static LoomStatus
 kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
+  const CudaPrimitive *entry = find_primitive (spec);
+
   *kernel = NULL;
-  for (const CudaPrimitive *entry = cuda_primitives; entry->name != NULL; entry++)
-    if (strcmp (entry->name, spec->primitive) == 0)
-      {
-        cuda_use (device);
-        return entry->make (device, spec, kernel, message);
-      }
-  return LOOM_STATUS_UNSUPPORTED;
+  if (entry == NULL || (spec->algorithm != NULL && strcmp (spec->algorithm, algorithm_name (entry)) != 0))
+    return LOOM_STATUS_UNSUPPORTED;
+  cuda_use (device);
+  return entry->make (device, spec, kernel, message);
 }
 
 /* ---- graphs --------------------------------------------------------------- */
@@ -387,6 +454,7 @@ static const LoomBackend backend = {
   .event_record = event_record,
   .event_wait = event_wait,
   .copy = device_copy,
+  .options = kernel_options,
   .kernel_new = kernel_new,
   .capture_begin = capture_begin,
   .capture_end = capture_end,

@@ -3,6 +3,7 @@
  * It is there to be obviously right. The other back ends are tested against it, and
  * gradients are tested on it in f64; nothing here is tuned. */
 #include "kernels/ref/ref.h"
+#include "kernels/options.h"
 #include "kernels/virtual.h"
 #include "kernels/widen.h"
 
@@ -130,6 +131,7 @@ ref_device_info (LoomDevice *device, LoomDeviceInfo *info)
 {
   memset (info, 0, sizeof *info);
   snprintf (info->name, sizeof info->name, "reference · 1 thread");
+  snprintf (info->libraries, sizeof info->libraries, "plain loops");
   info->memory_total = memory_entry ("MemTotal");
   info->memory_free = memory_entry ("MemAvailable");
   info->threads = 1;
@@ -203,7 +205,7 @@ ref_kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ker
   for (size_t i = 0; i < sizeof primitives / sizeof *primitives; i++)
     if (strcmp (primitives[i]->name, spec->primitive) == 0)
       primitive = primitives[i];
-  if (primitive == NULL)
+  if (primitive == NULL || (spec->algorithm != NULL && strcmp (spec->algorithm, "loops") != 0))
     return LOOM_STATUS_UNSUPPORTED;
   if (!primitive->mixed_floats && loom_spec_has_short (spec))
     return loom_widened_new (loom_backend_ref (), device, spec, widen, narrow, kernel, message);
@@ -252,6 +254,21 @@ ref_kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ker
   return LOOM_STATUS_OK;
 }
 
+/* Every primitive has one algorithm, in plain layout. */
+static int
+ref_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *costs, LoomKernelOption *option, int max,
+             LoomMessage *message)
+{
+  LoomKernel *kernel = NULL;
+  int n = 0;
+
+  if (ref_kernel_new (device, spec, &kernel, message) != LOOM_STATUS_OK)
+    return 0;
+  loom_option_add (option, &n, max, costs, spec, "loops", 0, loom_spec_flops (spec), kernel->scratch_bytes);
+  kernel->free (kernel);
+  return n;
+}
+
 static const LoomBackend backend = {
   .abi = LOOM_BACKEND_ABI,
   .name = "ref",
@@ -262,6 +279,7 @@ static const LoomBackend backend = {
   .alloc = ref_alloc,
   .free = ref_free,
   .copy = ref_copy_bytes,
+  .options = ref_options,
   .kernel_new = ref_kernel_new,
 };
 

@@ -168,7 +168,7 @@ sample_run (const Machine *machine, const Sample *sample, float *const *inputs, 
   Result result = { LOOM_STATUS_OK };
   LoomTensorDesc in[SAMPLE_MAX_IN], out[SAMPLE_MAX_OUT];
   void *buffers[SAMPLE_MAX_IN + SAMPLE_MAX_OUT + 1] = { NULL };
-  LoomKernelSpec spec = { sample->primitive, &sample->attrs, sample->n_in, sample->n_out, in, out };
+  LoomKernelSpec spec = { sample->primitive, &sample->attrs, sample->n_in, sample->n_out, in, out, machine->algorithm };
   LoomKernel *kernel = NULL;
 
   for (int i = 0; i < sample->n_in; i++)

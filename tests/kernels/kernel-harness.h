@@ -78,6 +78,7 @@ typedef struct
 {
   const LoomBackend *backend;
   LoomDevice *device;
+  const char *algorithm; /* which option's kernels are run; NULL: the back end's first */
 } Machine;
 
 Machine machine_open (const LoomBackend *backend, int threads);

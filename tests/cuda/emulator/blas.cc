@@ -225,6 +225,12 @@ not_here (const char *function, int attribute)
 
 extern "C"
 {
+size_t
+cublasLtGetVersion (void)
+{
+  return CUBLAS_VERSION;
+}
+
 cublasStatus_t
 cublasLtCreate (cublasLtHandle_t *handle)
 {

@@ -389,6 +389,12 @@ enqueue (cudnnHandle_t handle, const char *name, std::vector<const void *> uses,
 
 extern "C"
 {
+size_t
+cudnnGetVersion (void)
+{
+  return CUDNN_VERSION;
+}
+
 cudnnStatus_t
 cudnnCreate (cudnnHandle_t *handle)
 {

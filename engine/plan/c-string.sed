@@ -1,0 +1,4 @@
+# Lines of text as lines of one C string.
+s/[\\"]/\\&/g
+s/^/"/
+s/$/\\n"/

@@ -1,0 +1,306 @@
+/* From an instruction to its kernel: the call that it is, which options a device has for that, what they cost by its
+ * table, and the kernel of the one that was chosen. */
+#include "engine/plan/plan-private.h"
+
+#include <string.h>
+
+typedef struct
+{
+  LoomCosts base;
+  const LoomPlanDevice *device;
+} DeviceCosts;
+
+static double
+estimate (const LoomCosts *costs, const LoomKernelSpec *spec, const LoomKernelOption *option, double flops,
+          double bytes)
+{
+  const LoomPlanDevice *device = ((const DeviceCosts *)costs)->device;
+
+  return loom_cost_table_estimate (device->costs, device->backend->name, spec, option, flops, bytes);
+}
+
+/* ---- options --------------------------------------------------------------- */
+
+/* Measurements replace estimates where all options were measured: one of each would be compared with different clocks.
+ */
+static void
+take_measurements (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
+                   LoomKernelOption *option, guint n)
+{
+  g_autofree char *call = NULL;
+  double seconds[LOOM_MAX_OPTIONS];
+
+  if (n < 2 || !loom_cost_table_has_measured (device->costs, device->cost_key))
+    return;
+  call = loom_cost_call_key (spec, attributes);
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *key = loom_cost_option_key (spec, &option[i]);
+
+      seconds[i] = loom_cost_table_measured (device->costs, device->cost_key, call, key);
+      if (seconds[i] < 0)
+        return;
+    }
+  for (guint i = 0; i < n; i++)
+    option[i].seconds = seconds[i];
+}
+
+guint
+loom_plan_options (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
+                   LoomKernelOption option[LOOM_MAX_OPTIONS], LoomMessage *message)
+{
+  DeviceCosts costs = { { estimate }, device };
+  int n;
+
+  message->text[0] = '\0';
+  n = device->backend->options (device->device, spec, &costs.base, option, LOOM_MAX_OPTIONS, message);
+  if (n > 0)
+    message->text[0] = '\0'; /* of an option that there is not */
+  take_measurements (device, spec, attributes, option, (guint)MAX (n, 0));
+  return (guint)MAX (n, 0);
+}
+
+static guint64
+layouts_of (const LoomKernelSpec *spec)
+{
+  guint64 nhwc = 0;
+
+  for (int i = 0; i < MIN (spec->n_in + spec->n_out, 64); i++)
+    if ((i < spec->n_in ? &spec->in[i] : &spec->out[i - spec->n_in])->layout == LOOM_LAYOUT_NHWC)
+      nhwc |= (guint64)1 << i;
+  return nhwc;
+}
+
+/* ---- calls ------------------------------------------------------------------ */
+
+static gboolean
+is_result (const WorkInstr *instr, guint v)
+{
+  for (guint o = 0; o < instr->out->len; o++)
+    if (work_out (instr, o) == v)
+      return TRUE;
+  return FALSE;
+}
+
+/* What a step's result must be rounded to before another step reads it: a short float that would have been stored as
+ * one. So a chain has the bits of its links, however it was fused. */
+static LoomDType
+rounding (Work *w, const WorkInstr *instr, guint s)
+{
+  guint result = work_step (instr, s)->result;
+  LoomDType dtype = work_value (w, result)->desc.dtype;
+
+  if (dtype != LOOM_BF16 && dtype != LOOM_F16)
+    return LOOM_F64;
+  for (guint k = s + 1; k < instr->steps->len; k++)
+    for (int a = 0; a < loom_scalar_arity (work_step (instr, k)->op); a++)
+      if (work_step (instr, k)->arg[a] == result)
+        return dtype;
+  return LOOM_F64;
+}
+
+/* A conversion that the registers have made already (their type is f32), or that the store makes. The step stays where
+ * it is all that the kernel does. */
+static gboolean
+is_free_cast (Work *w, const WorkInstr *instr, guint s)
+{
+  const WorkStep *step = work_step (instr, s);
+  const LoomTensorDesc *from = &work_value (w, step->arg[0])->desc, *to = &work_value (w, step->result)->desc;
+
+  return step->op == LOOM_SCALAR_ID && instr->steps->len > 1 && loom_dtype_is_float (to->dtype)
+         && from->dtype != to->dtype && instr->compute == LOOM_F32 && rounding (w, instr, s) == LOOM_F64
+         && (s > 0 || !is_result (instr, step->result));
+}
+
+/* The steps over registers: the operands first, then each step's result. */
+static void
+fill_elementwise (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out,
+                  LoomElementwiseAttrs *attrs)
+{
+  g_autoptr (GHashTable) reg = g_hash_table_new (NULL, NULL);
+
+  g_assert (n_out <= LOOM_EW_MAX_OUT && instr->steps->len <= LOOM_EW_MAX_STEPS);
+  attrs->compute = instr->compute;
+  for (guint i = 0; i < n_in; i++)
+    g_hash_table_insert (reg, GUINT_TO_POINTER (in[i]), GUINT_TO_POINTER (i));
+  for (guint s = 0; s < instr->steps->len; s++)
+    {
+      const WorkStep *step = work_step (instr, s);
+      LoomElementwiseStep *to = &attrs->step[attrs->n_steps];
+
+      if (is_free_cast (w, instr, s))
+        {
+          g_hash_table_insert (reg, GUINT_TO_POINTER (step->result),
+                               g_hash_table_lookup (reg, GUINT_TO_POINTER (step->arg[0])));
+          continue;
+        }
+      to->op = step->op;
+      to->imm = step->imm;
+      to->round = rounding (w, instr, s);
+      for (int k = 0; k < loom_scalar_arity (step->op); k++)
+        to->arg[k] = (uint8_t)GPOINTER_TO_UINT (g_hash_table_lookup (reg, GUINT_TO_POINTER (step->arg[k])));
+      g_hash_table_insert (reg, GUINT_TO_POINTER (step->result), GUINT_TO_POINTER (n_in + (guint)attrs->n_steps++));
+    }
+  for (guint o = 0; o < n_out; o++)
+    attrs->out[o] = (uint8_t)GPOINTER_TO_UINT (g_hash_table_lookup (reg, GUINT_TO_POINTER (out[o])));
+}
+
+void
+work_call_init (Work *w, WorkCall *call, const WorkInstr *instr, guint n_in, const guint *in, guint n_out,
+                const guint *out)
+{
+  memset (call, 0, sizeof *call);
+  call->desc = g_new0 (LoomTensorDesc, n_in + n_out + 1);
+  for (guint i = 0; i < n_in + n_out; i++)
+    {
+      guint v = i < n_in ? in[i] : out[i - n_in];
+
+      if (v != 0)
+        call->desc[i] = work_value (w, v)->desc;
+      else
+        call->desc[i].dtype = LOOM_N_DTYPES;
+    }
+  call->spec = (LoomKernelSpec){ .primitive = work_kernel (instr),
+                                 .attrs = instr->attrs,
+                                 .n_in = (int)n_in,
+                                 .n_out = (int)n_out,
+                                 .in = call->desc,
+                                 .out = call->desc + n_in };
+  if (instr->steps == NULL)
+    return;
+  fill_elementwise (w, instr, n_in, in, n_out, out, &call->elementwise);
+  call->spec.attrs = &call->elementwise;
+}
+
+void
+work_call_of (Work *w, WorkCall *call, const WorkInstr *instr)
+{
+  g_autofree guint *in = g_new (guint, instr->in->len + 1);
+
+  for (guint k = 0; k < instr->in->len; k++)
+    in[k] = work_in (instr, k);
+  work_call_init (w, call, instr, instr->in->len, in, instr->out->len, (const guint *)(const void *)instr->out->data);
+}
+
+void
+work_call_clear (WorkCall *call)
+{
+  g_clear_pointer (&call->desc, g_free);
+}
+
+char *
+work_describe (const WorkInstr *instr)
+{
+  GString *s;
+
+  if (instr->steps == NULL)
+    return instr->prim != NULL && instr->prim->describe != NULL ? instr->prim->describe (instr->attrs) : NULL;
+  s = g_string_new (NULL);
+  for (guint i = 0; i < instr->steps->len; i++)
+    g_string_append_printf (s, "%s%s", i > 0 ? "," : "", loom_scalar_name (work_step (instr, i)->op));
+  return g_string_free (s, FALSE);
+}
+
+gboolean
+work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out)
+{
+  const char *name = instr->device_name != NULL ? instr->device_name : w->options.device;
+  const LoomPlanDevice *device = loom_devices_get (w->devices, name, NULL);
+  LoomKernelOption option[LOOM_MAX_OPTIONS];
+  g_auto (WorkCall) call;
+  LoomMessage message;
+
+  /* A device that is not there is told of when the instruction is placed. */
+  if (device == NULL)
+    return FALSE;
+  work_call_init (w, &call, instr, n_in, in, n_out, out);
+  return loom_plan_options (device, &call.spec, NULL, option, &message) > 0;
+}
+
+/* ---- kernels ---------------------------------------------------------------- */
+
+LoomStatus
+loom_plan_kernel_new (const LoomPlanDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel,
+                      const char **algorithm, LoomMessage *message)
+{
+  guint64 nhwc = layouts_of (spec);
+  g_autofree LoomTensorDesc *plain = g_new (LoomTensorDesc, (guint)(spec->n_in + spec->n_out) + 1);
+  LoomKernelOption option[LOOM_MAX_OPTIONS];
+  LoomKernelSpec call = *spec;
+  LoomStatus status = LOOM_STATUS_UNSUPPORTED;
+  guint n;
+
+  for (int i = 0; i < spec->n_in + spec->n_out; i++)
+    {
+      plain[i] = i < spec->n_in ? spec->in[i] : spec->out[i - spec->n_in];
+      plain[i].layout = LOOM_LAYOUT_PLAIN;
+    }
+  call.in = plain;
+  call.out = plain + spec->n_in;
+  n = loom_plan_options (device, &call, NULL, option, message);
+  call = *spec;
+  if (spec->algorithm != NULL)
+    {
+      status = device->backend->kernel_new (device->device, &call, kernel, message);
+      for (guint i = 0; i < n; i++)
+        if (option[i].algorithm != NULL && g_str_equal (option[i].algorithm, spec->algorithm))
+          option[i].algorithm = NULL;
+    }
+  /* A library may refuse in spite of its option: then the next one is taken, the same one every time. */
+  while (status == LOOM_STATUS_UNSUPPORTED)
+    {
+      guint best = n;
+
+      for (guint i = 0; i < n; i++)
+        if (option[i].algorithm != NULL && option[i].nhwc == nhwc
+            && (best == n || option[i].seconds < option[best].seconds))
+          best = i;
+      if (best == n)
+        break;
+      call.algorithm = option[best].algorithm;
+      status = device->backend->kernel_new (device->device, &call, kernel, message);
+      option[best].algorithm = NULL;
+    }
+  if (algorithm != NULL)
+    *algorithm = status == LOOM_STATUS_OK ? call.algorithm : NULL;
+  return status;
+}
+
+static void
+refuse_kernel (Work *w, const WorkInstr *instr, const LoomMessage *message, LoomStatus status)
+{
+  const LoomPlanDevice *device = work_device (w, instr->device);
+  const char *dtype = instr->out->len > 0 && work_out (instr, 0) != 0
+                          ? loom_dtype_name (work_value (w, work_out (instr, 0))->desc.dtype)
+                          : "?";
+
+  if (status == LOOM_STATUS_OUT_OF_MEMORY)
+    work_refuse (w, LOOM_ERROR_OUT_OF_MEMORY, instr->origin, NULL, NULL,
+                 g_strdup_printf ("%s ran out of memory while it was planned: %s.", device->name, message->text));
+  else
+    work_refuse (w, LOOM_ERROR_NO_KERNEL, instr->origin, "device",
+                 message->text[0] != '\0' ? NULL : "Give it another device.",
+                 g_strdup_printf ("The device %s cannot compute %s in %s%s%s.", device->name, instr->label->str, dtype,
+                                  message->text[0] != '\0' ? ": " : "", message->text));
+}
+
+void
+work_make_kernels (Work *w)
+{
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    {
+      LoomMessage message = { "" };
+      g_auto (WorkCall) call;
+      LoomStatus status;
+
+      if (instr->prim == NULL)
+        continue;
+      work_call_of (w, &call, instr);
+      call.spec.algorithm = instr->algorithm;
+      status = loom_plan_kernel_new (work_device (w, instr->device), &call.spec, &instr->kernel, &instr->algorithm,
+                                     &message);
+      if (status != LOOM_STATUS_OK)
+        refuse_kernel (w, instr, &message, status);
+    }
+  work_faults_to_error (w);
+}

@@ -1,0 +1,482 @@
+/* Algorithms and layouts, chosen for the whole graph at once, and the reorders between them.
+ *
+ * A device says in which ways it computes an instruction, each with its algorithm, the layouts of operands and results,
+ * and an estimated cost. Where a value is wanted in another layout than it is made in, a reorder costs something, once
+ * for all who read it. The sum of both is made as small as it can be (plan-choose.c): the variables are the
+ * instructions, with a state for each combination of layouts, and the values between them, with a state for where they
+ * come from and what exists of them. Values of the caller and of the state come as plain bytes; slots take plain bytes
+ * back.
+ *
+ * Nothing is measured here. What was chosen is told to the cost table, and what that was told before, by a checkpoint,
+ * is chosen again. */
+#include "engine/plan/plan-choose.h"
+#include "engine/plan/plan-private.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LARGEST_TABLE 65536
+
+typedef struct
+{
+  WorkInstr *instr;
+  guint number;
+  guint n; /* options; 0: there is no kernel */
+  LoomKernelOption option[LOOM_MAX_OPTIONS];
+  char *name[LOOM_MAX_OPTIONS]; /* as the cost table has them; only where there are several */
+  guint n_masks;
+  guint best[LOOM_MAX_OPTIONS]; /* of the options with one combination of layouts, the cheapest; by combination */
+  guint chosen;                 /* combination */
+  gint variable;                /* -1: there is only one */
+} Node;
+
+/* A value's states. Bits: it exists in plain layout, it exists in NHWC; then, whether it is made in NHWC. */
+enum
+{
+  EXISTS_PLAIN = 1,
+  EXISTS_NHWC = 2,
+  MADE_NHWC = 4
+};
+static const guint value_states[]
+    = { EXISTS_PLAIN, EXISTS_NHWC | MADE_NHWC, EXISTS_PLAIN | EXISTS_NHWC, EXISTS_PLAIN | EXISTS_NHWC | MADE_NHWC };
+#define N_VALUE_STATES G_N_ELEMENTS (value_states)
+
+typedef struct
+{
+  Work *w;
+  GArray *nodes; /* Node */
+  PlanChoice *choice;
+  gint *variable; /* by value; -1: it has one layout */
+  char *id;       /* of the plan, for the cost table */
+} Layouts;
+
+/* Where both layouts are the same bytes no copy is needed: one channel, or one pixel. */
+static gboolean
+layouts_coincide (const LoomTensorDesc *d)
+{
+  return d->dim[1] == 1 || d->dim[2] * d->dim[3] == 1;
+}
+
+/* Whose layout v has: the value with its bytes, where that has its shape; a reshape of plain bytes is one of its own.
+ */
+static guint
+layout_of (Work *w, guint v)
+{
+  guint root = work_root (w, v);
+
+  return work_same_dims (&work_value (w, v)->desc, &work_value (w, root)->desc) ? root : v;
+}
+
+/* ---- options ------------------------------------------------------------- */
+
+static void
+clear_node (Node *node)
+{
+  for (guint i = 0; i < node->n; i++)
+    g_free (node->name[i]);
+}
+
+/* A copy between devices moves bytes in whatever order they are. */
+static void
+fill_transfer (Work *w, Node *node)
+{
+  node->option[node->n++] = (LoomKernelOption){ .algorithm = "copy" };
+  if (work_value (w, work_in (node->instr, 0))->desc.rank == 4)
+    node->option[node->n++] = (LoomKernelOption){ .algorithm = "copy", .nhwc = 3 };
+}
+
+static void
+drop_option (Node *node, guint i)
+{
+  g_clear_pointer (&node->name[i], g_free);
+  node->n--;
+  memmove (&node->option[i], &node->option[i + 1], (node->n - i) * sizeof node->option[0]);
+  memmove (&node->name[i], &node->name[i + 1], (node->n - i) * sizeof node->name[0]);
+  node->name[node->n] = NULL;
+}
+
+static void
+fill_node (Layouts *self, Node *node, GChecksum *sum)
+{
+  const LoomPlanDevice *device = work_device (self->w, node->instr->device);
+  g_autofree char *words = work_describe (node->instr), *key = NULL;
+  g_auto (WorkCall) call;
+  LoomMessage message;
+
+  if (node->instr->prim == NULL)
+    {
+      fill_transfer (self->w, node);
+      return;
+    }
+  work_call_of (self->w, &call, node->instr);
+  node->n = loom_plan_options (device, &call.spec, words, node->option, &message);
+  for (guint i = 0; i < node->n && self->w->options.no_layout;)
+    if (node->option[i].nhwc != 0)
+      drop_option (node, i);
+    else
+      i++;
+  key = loom_cost_call_key (&call.spec, words);
+  g_checksum_update (sum, (const guchar *)key, (gssize)strlen (key) + 1);
+  g_checksum_update (sum, (const guchar *)device->name, (gssize)strlen (device->name) + 1);
+  for (guint i = 0; i < node->n && node->n > 1; i++)
+    node->name[i] = loom_cost_option_key (&call.spec, &node->option[i]);
+  if (self->w->options.visit != NULL && node->n > 1)
+    self->w->options.visit (device, &call.spec, words, node->option, node->n, self->w->options.visit_data);
+}
+
+/* What was chosen before is chosen again, where it still exists. */
+static void
+keep_choice (Layouts *self, Node *node)
+{
+  const LoomPlanDevice *device = work_device (self->w, node->instr->device);
+  g_autofree char *before = node->n > 1 && node->instr->prim != NULL
+                                ? loom_cost_table_choice (device->costs, self->id, node->number)
+                                : NULL;
+
+  if (before == NULL)
+    return;
+  for (guint i = 0; i < node->n; i++)
+    if (g_str_equal (node->name[i], before))
+      {
+        while (node->n > i + 1)
+          drop_option (node, node->n - 1);
+        while (node->n > 1)
+          drop_option (node, 0);
+        return;
+      }
+  {
+    g_autofree char *note
+        = g_strdup_printf ("The kernel “%s” that the run used before is not on %s any more, so another "
+                           "is used and its last bits may differ.",
+                           before, device->name);
+
+    loom_cost_table_note (device->costs, note);
+  }
+}
+
+/* Of the options with one combination of layouts only the cheapest is of interest. */
+static void
+group_options (Node *node)
+{
+  for (guint i = 0; i < node->n; i++)
+    {
+      guint m = 0;
+
+      while (m < node->n_masks && node->option[node->best[m]].nhwc != node->option[i].nhwc)
+        m++;
+      if (m == node->n_masks)
+        node->best[node->n_masks++] = i;
+      else if (node->option[i].seconds < node->option[node->best[m]].seconds)
+        node->best[m] = i;
+    }
+}
+
+static guint64
+mask_of (const Node *node, guint m)
+{
+  return node->n_masks > 0 ? node->option[node->best[m]].nhwc : 0;
+}
+
+static guint
+operand (const WorkInstr *instr, guint i)
+{
+  return i < instr->in->len ? work_in (instr, i) : work_out (instr, i - instr->in->len);
+}
+
+static guint
+n_operands (const WorkInstr *instr)
+{
+  return MIN (instr->in->len + instr->out->len, 64);
+}
+
+/* ---- the problem ------------------------------------------------------------ */
+
+/* Seconds that a reorder of v takes where it lies; INFINITY: the device has none. */
+static double
+reorder_cost (Work *w, guint v, gboolean to_nhwc)
+{
+  const LoomTensorDesc *d = &work_value (w, v)->desc;
+  LoomCopyTo attrs = { d->dtype };
+  LoomKernelSpec spec = { .primitive = "copy", .attrs = &attrs, .n_in = 1, .n_out = 1, .in = d, .out = d };
+  LoomKernelOption option[LOOM_MAX_OPTIONS];
+  LoomMessage message;
+  double least = INFINITY;
+  guint n;
+
+  if (layouts_coincide (d))
+    return 0;
+  n = loom_plan_options (work_device (w, work_value (w, work_root (w, v))->device), &spec, NULL, option, &message);
+  for (guint i = 0; i < n; i++)
+    if (option[i].nhwc == (to_nhwc ? 2 : 1))
+      least = MIN (least, option[i].seconds);
+  return least;
+}
+
+/* Whether somebody reads the bytes of v under another shape, for which they must be in plain order. */
+static gboolean
+is_reshaped (Work *w, guint v)
+{
+  for (const WorkUse *use = work_value (w, v)->first_use; use != NULL; use = use->next)
+    if (use->instr == NULL && !work_same_dims (&work_value (w, use->at)->desc, &work_value (w, v)->desc)
+        && work_is_used (w, use->at))
+      return TRUE;
+  return FALSE;
+}
+
+/* Whether a slot takes v, or a view of the same shape. */
+static gboolean
+is_committed (Work *w, guint v)
+{
+  if (work_value (w, v)->commit >= 0)
+    return TRUE;
+  for (const WorkUse *use = work_value (w, v)->first_use; use != NULL; use = use->next)
+    if (use->instr == NULL && work_value (w, use->at)->commit >= 0)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+add_value (Layouts *self, guint v)
+{
+  Work *w = self->w;
+  gboolean made = work_root (w, v) == v && work_value (w, v)->producer != NULL;
+  gboolean plain = is_reshaped (w, v) || is_committed (w, v);
+  double cost[N_VALUE_STATES];
+
+  if (self->variable[v] >= 0)
+    return;
+  for (guint s = 0; s < N_VALUE_STATES; s++)
+    {
+      guint state = value_states[s];
+
+      cost[s] = 0;
+      if ((state & EXISTS_PLAIN) && (state & EXISTS_NHWC))
+        cost[s] = reorder_cost (w, v, !(state & MADE_NHWC));
+      if ((!made && (state & MADE_NHWC)) || (plain && !(state & EXISTS_PLAIN)))
+        cost[s] = INFINITY;
+    }
+  self->variable[v] = (gint)plan_choice_add (self->choice, N_VALUE_STATES, cost);
+}
+
+/* What a value's state means for an instruction that has operand i in a layout: 0, or INFINITY. */
+static double
+fits (const WorkInstr *instr, guint i, gboolean nhwc, guint state)
+{
+  gboolean ok
+      = i < instr->in->len ? (state & (nhwc ? EXISTS_NHWC : EXISTS_PLAIN)) != 0 : nhwc == ((state & MADE_NHWC) != 0);
+
+  return ok ? 0 : INFINITY;
+}
+
+static void
+join_operand (Layouts *self, Node *node, guint i)
+{
+  guint v = operand (node->instr, i), n = MAX (node->n_masks, 1);
+  g_autofree double *cost = NULL;
+  gint variable;
+
+  if (v == 0)
+    return;
+  variable = self->variable[layout_of (self->w, v)];
+  if (variable < 0)
+    return;
+  cost = g_new (double, n *N_VALUE_STATES);
+  for (guint m = 0; m < n; m++)
+    for (guint s = 0; s < N_VALUE_STATES; s++)
+      cost[m * N_VALUE_STATES + s] = fits (node->instr, i, (mask_of (node, m) >> i) & 1, value_states[s]);
+  if (node->variable >= 0)
+    plan_choice_pair (self->choice, (guint)node->variable, (guint)variable, cost);
+  else
+    plan_choice_bias (self->choice, (guint)variable, cost);
+}
+
+static void
+solve (Layouts *self)
+{
+  g_autofree guint *state = NULL;
+  guint n = 0;
+
+  for (guint k = 0; k < self->nodes->len; k++)
+    {
+      Node *node = &g_array_index (self->nodes, Node, k);
+      double cost[LOOM_MAX_OPTIONS];
+
+      node->variable = -1;
+      if (node->n_masks == 0 || (node->n_masks == 1 && mask_of (node, 0) == 0))
+        continue;
+      for (guint i = 0; i < n_operands (node->instr); i++)
+        for (guint m = 0; m < node->n_masks; m++)
+          if ((mask_of (node, m) >> i) & 1)
+            add_value (self, layout_of (self->w, operand (node->instr, i)));
+      if (node->n_masks == 1)
+        continue;
+      for (guint m = 0; m < node->n_masks; m++)
+        cost[m] = node->option[node->best[m]].seconds;
+      node->variable = (gint)plan_choice_add (self->choice, node->n_masks, cost);
+      n++;
+    }
+  if (n == 0)
+    return;
+  for (guint k = 0; k < self->nodes->len; k++)
+    {
+      Node *node = &g_array_index (self->nodes, Node, k);
+
+      for (guint i = 0; i < n_operands (node->instr); i++)
+        join_operand (self, node, i);
+    }
+  state = g_new0 (guint, plan_choice_n (self->choice) + 1);
+  plan_choice_solve (self->choice, LARGEST_TABLE, state);
+  for (guint k = 0; k < self->nodes->len; k++)
+    {
+      Node *node = &g_array_index (self->nodes, Node, k);
+
+      if (node->variable >= 0)
+        node->chosen = state[node->variable];
+    }
+}
+
+/* ---- reorders ------------------------------------------------------------------- */
+
+/* v, which has bytes of its own or is a reshape of plain ones, in the wanted layout; made in front of `at`. */
+static guint
+in_layout (Work *w, WorkInstr *at, guint v, LoomLayout layout)
+{
+  LoomTensorDesc desc = work_value (w, v)->desc;
+  LoomCopyTo to = { desc.dtype };
+  WorkInstr *reorder;
+  guint other;
+
+  if (desc.layout == layout || desc.rank != 4)
+    return v;
+  if (work_value (w, v)->other_layout != 0)
+    return work_value (w, v)->other_layout;
+  desc.layout = layout;
+  other = work_new_value (w, &desc, work_value (w, v));
+  work_value (w, v)->other_layout = other;
+  work_value (w, other)->other_layout = v;
+  if (layouts_coincide (&desc))
+    {
+      work_set_alias (w, other, v);
+      work_value (w, other)->device = work_value (w, work_root (w, v))->device;
+      return other;
+    }
+  reorder = work_insert_copy (w, at, loom_prim ("copy"), &to, v, other, work_value (w, work_root (w, v))->device);
+  g_string_assign (reorder->label, layout == LOOM_LAYOUT_NHWC ? "reorder→NHWC" : "reorder→NCHW");
+  return other;
+}
+
+/* A view made by a reshape means plain bytes: where its root turned out to be NHWC it is given the plain twin. One of
+ * the root's own shape has the root's layout. */
+static void
+settle_view (Work *w, WorkInstr *at, guint v)
+{
+  guint root = work_root (w, v);
+
+  if (root == v || work_value (w, root)->desc.layout == LOOM_LAYOUT_PLAIN
+      || work_value (w, v)->desc.layout != LOOM_LAYOUT_PLAIN)
+    return;
+  if (layout_of (w, v) == root)
+    work_value (w, v)->desc.layout = work_value (w, root)->desc.layout;
+  else
+    work_set_alias (w, v, in_layout (w, at, root, LOOM_LAYOUT_PLAIN));
+}
+
+static void
+apply_to_operand (Work *w, WorkInstr *instr, guint k, LoomLayout layout)
+{
+  guint v = work_in (instr, k), wanted;
+
+  if (v == 0)
+    return;
+  settle_view (w, instr, v);
+  /* A view of the same shape in the wanted layout stays what it is; else the root has the twin, for all to share. */
+  wanted = work_value (w, v)->desc.layout == layout ? v : in_layout (w, instr, layout_of (w, v), layout);
+  if (wanted != v)
+    work_set_in (w, instr, k, wanted);
+}
+
+static void
+apply (Work *w, const Node *node)
+{
+  WorkInstr *instr = node->instr;
+  guint64 nhwc = mask_of (node, node->chosen);
+
+  if (node->n > 0 && instr->prim != NULL)
+    instr->algorithm = node->option[node->best[node->chosen]].algorithm;
+  for (guint k = 0; k < instr->in->len; k++)
+    apply_to_operand (w, instr, k, k < 64 && ((nhwc >> k) & 1) ? LOOM_LAYOUT_NHWC : LOOM_LAYOUT_PLAIN);
+  for (guint o = 0; o < instr->out->len; o++)
+    if (work_out (instr, o) != 0 && instr->in->len + o < 64 && ((nhwc >> (instr->in->len + o)) & 1))
+      work_value (w, work_out (instr, o))->desc.layout = LOOM_LAYOUT_NHWC;
+}
+
+/* Outputs that are reshapes of an NHWC value need the plain bytes, and so does all that slots take. */
+static void
+settle_results (Work *w)
+{
+  guint n = w->values->len;
+
+  for (guint v = 1; v < n; v++)
+    {
+      int commit = work_value (w, v)->commit;
+      guint moved;
+
+      if (!work_value (w, v)->is_output && commit < 0)
+        continue;
+      settle_view (w, NULL, v);
+      if (commit < 0 || work_value (w, v)->desc.layout == LOOM_LAYOUT_PLAIN)
+        continue;
+      moved = in_layout (w, NULL, layout_of (w, v), LOOM_LAYOUT_PLAIN);
+      work_value (w, v)->commit = -1;
+      work_value (w, moved)->commit = commit;
+    }
+}
+
+/* ---- the pass ---------------------------------------------------------------------- */
+
+static void
+remember (Layouts *self, const Node *node)
+{
+  const LoomPlanDevice *device = work_device (self->w, node->instr->device);
+  guint best = node->best[node->chosen];
+
+  if (node->n > 1 && node->name[best] != NULL)
+    loom_cost_table_choose (device->costs, self->id, node->number, node->name[best]);
+}
+
+void
+work_choose_layouts (Work *w)
+{
+  g_autoptr (GArray) nodes = g_array_new (FALSE, TRUE, sizeof (Node));
+  g_autoptr (PlanChoice) choice = plan_choice_new ();
+  g_autoptr (GChecksum) sum = g_checksum_new (G_CHECKSUM_SHA256);
+  g_autofree gint *variable = g_new (gint, w->values->len + 1);
+  g_autofree char *id = NULL;
+  Layouts self = { w, nodes, choice, variable, NULL };
+  guint number = 0;
+
+  g_array_set_clear_func (nodes, (GDestroyNotify)clear_node);
+  memset (variable, -1, (w->values->len + 1) * sizeof *variable);
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    {
+      Node node = { .instr = instr, .number = number++, .variable = -1 };
+
+      fill_node (&self, &node, sum);
+      g_array_append_val (nodes, node);
+    }
+  self.id = id = g_strndup (g_checksum_get_string (sum), 16);
+  for (guint k = 0; k < nodes->len; k++)
+    {
+      Node *node = &g_array_index (nodes, Node, k);
+
+      keep_choice (&self, node);
+      group_options (node);
+    }
+  solve (&self);
+  for (guint k = 0; k < nodes->len; k++)
+    {
+      remember (&self, &g_array_index (nodes, Node, k));
+      apply (w, &g_array_index (nodes, Node, k));
+    }
+  settle_results (w);
+}

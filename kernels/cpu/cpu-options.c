@@ -1,0 +1,143 @@
+/* Which algorithms the CPU back end has for a call, and the kernel of the one that was chosen.
+ *
+ * An own kernel is a block of memory with its sizes worked out, so whether it takes a call is found by making it.
+ * oneDNN compiles its kernels, so a rule answers for it (CpuAlgorithm.takes). */
+#include "kernels/options.h"
+#include "kernels/cpu/cpu.h"
+#include "kernels/widen.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const CpuPrimitive *
+find_primitive (const LoomDevice *device, const char *name)
+{
+  for (int i = 0; device->primitives[i] != NULL; i++)
+    if (strcmp (device->primitives[i]->name, name) == 0)
+      return device->primitives[i];
+  return NULL;
+}
+
+/* The i-th algorithm of a primitive; one without a name behind the last. */
+static CpuAlgorithm
+algorithm_at (const CpuPrimitive *primitive, int i)
+{
+  if (primitive->algorithms != NULL)
+    return primitive->algorithms[i];
+  return i == 0 ? (CpuAlgorithm){ "own", primitive->create, NULL, NULL } : (CpuAlgorithm){ 0 };
+}
+
+static bool
+has_f16 (const LoomKernelSpec *spec, LoomMessage *message)
+{
+  for (int i = 0; i < spec->n_in + spec->n_out; i++)
+    if (loom_spec_operand (spec, i)->dtype == LOOM_F16)
+      {
+        snprintf (message->text, sizeof message->text, "a CPU computes in f32 and bf16, not in f16; take bf16 instead");
+        return true;
+      }
+  return false;
+}
+
+/* ---- options ------------------------------------------------------------ */
+
+static bool
+takes (LoomDevice *device, const CpuPrimitive *primitive, const CpuAlgorithm *algorithm, const LoomKernelSpec *spec,
+       size_t *scratch, LoomMessage *message)
+{
+  CpuKernel *k = NULL;
+
+  *scratch = 0;
+  if (algorithm->takes != NULL)
+    return algorithm->takes (spec);
+  if (algorithm->create (device, spec, primitive->attrs_size, &k, message) != LOOM_STATUS_OK)
+    return false;
+  *scratch = k->base.scratch_bytes;
+  k->base.free (&k->base);
+  return true;
+}
+
+/* The options for one combination of layouts. */
+static int
+add_options (LoomDevice *device, const CpuPrimitive *primitive, const LoomKernelSpec *spec, uint64_t nhwc,
+             const LoomCosts *costs, LoomKernelOption *option, int n, int max, LoomMessage *message)
+{
+  LoomTensorDesc desc[64];
+  LoomKernelSpec call = loom_spec_in_layouts (spec, nhwc, desc);
+
+  for (int i = 0; algorithm_at (primitive, i).name != NULL; i++)
+    {
+      CpuAlgorithm a = algorithm_at (primitive, i);
+      size_t scratch;
+
+      if (takes (device, primitive, &a, &call, &scratch, message))
+        loom_option_add (option, &n, max, costs, spec, a.name, nhwc,
+                         a.flops != NULL ? a.flops (spec) : loom_spec_flops (spec), scratch);
+    }
+  return n;
+}
+
+int
+cpu_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *costs, LoomKernelOption *option, int max,
+             LoomMessage *message)
+{
+  const CpuPrimitive *primitive = find_primitive (device, spec->primitive);
+  int n_operands = spec->n_in + spec->n_out, n = 0, n_masks;
+  bool widens = loom_spec_has_short (spec) && !has_f16 (spec, message);
+  uint64_t mask[LOOM_MAX_MASKS];
+  LoomKernelSpec inner = *spec;
+  LoomTensorDesc *wide = NULL;
+
+  if (primitive == NULL || (widens && (wide = malloc (((size_t)n_operands + 1) * sizeof *wide)) == NULL))
+    return 0;
+  if (widens)
+    {
+      for (int i = 0; i < n_operands; i++)
+        {
+          wide[i] = *loom_spec_operand (spec, i);
+          if (loom_dtype_is_short (wide[i].dtype))
+            wide[i].dtype = LOOM_F32;
+        }
+      inner.in = wide;
+      inner.out = wide + spec->n_in;
+    }
+  n_masks = loom_spec_masks (spec, mask);
+  for (int m = 0; m < n_masks; m++)
+    {
+      int before = n;
+
+      n = add_options (device, primitive, spec, mask[m], costs, option, n, max, message);
+      if (n == before && widens) /* as f32, see cpu_kernel_create() */
+        n = add_options (device, primitive, &inner, mask[m], costs, option, n, max, message);
+    }
+  free (wide);
+  return n;
+}
+
+/* ---- kernels ------------------------------------------------------------ */
+
+LoomStatus
+cpu_kernel_create (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const CpuPrimitive *primitive = find_primitive (device, spec->primitive);
+  LoomStatus status = LOOM_STATUS_UNSUPPORTED;
+  CpuKernel *k = NULL;
+
+  if (primitive == NULL)
+    return LOOM_STATUS_UNSUPPORTED;
+  cpu_thread_prepare (device); /* oneDNN asks for the thread count when it plans */
+  for (int i = 0; algorithm_at (primitive, i).name != NULL && status == LOOM_STATUS_UNSUPPORTED; i++)
+    {
+      CpuAlgorithm a = algorithm_at (primitive, i);
+
+      if (spec->algorithm == NULL || strcmp (spec->algorithm, a.name) == 0)
+        status = a.create (device, spec, primitive->attrs_size, &k, message);
+    }
+  if (status == LOOM_STATUS_OK)
+    *kernel = &k->base;
+  /* Loops are f32; bf16 goes through them where nothing better is there. f16 is stored and converted but not computed
+   * with: without its own instructions it would have f16's narrow range and none of its speed. */
+  if (status != LOOM_STATUS_UNSUPPORTED || !loom_spec_has_short (spec) || has_f16 (spec, message))
+    return status;
+  return loom_widened_new (loom_backend_cpu (), device, spec, device->widen, device->narrow, kernel, message);
+}

@@ -1,0 +1,198 @@
+/* What back ends share when they say in which ways they can compute a call: which operands are images, how much work a
+ * call is, and the list of options itself. Plain C, all static inline. */
+#ifndef LOOM_OPTIONS_H
+#define LOOM_OPTIONS_H
+
+#include <string.h>
+
+#include "kernels/backend.h"
+
+#define LOOM_MAX_MASKS 4
+
+static inline const LoomTensorDesc *
+loom_spec_operand (const LoomKernelSpec *spec, int i)
+{
+  return i < spec->n_in ? &spec->in[i] : &spec->out[i - spec->n_in];
+}
+
+/* Primitives that know images, and which of their operands of rank 4 are none: a convolution's weights. Bits are those
+ * of LoomKernelOption.nhwc, where w_in counts from the first operand and w_out from the first result. */
+static inline bool
+loom_image_primitive (const char *primitive, uint64_t *w_in, uint64_t *w_out)
+{
+  static const struct
+  {
+    const char *name;
+    uint64_t w_in, w_out;
+  } known[] = {
+    { "conv2d", 1 << 1, 0 },
+    { "conv2d_input_grad", 1 << 1, 0 },
+    { "conv2d_weight_grad", 0, 1 << 0 },
+    { "max_pool2d", 0, 0 },
+    { "max_pool2d_grad", 0, 0 },
+    { "avg_pool2d", 0, 0 },
+    { "avg_pool2d_grad", 0, 0 },
+    { "batch_norm", 0, 0 },
+    { "batch_norm_grad", 0, 0 },
+    { "batch_norm_apply", 0, 0 },
+  };
+
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    if (strcmp (known[i].name, primitive) == 0)
+      {
+        *w_in = known[i].w_in;
+        *w_out = known[i].w_out;
+        return true;
+      }
+  return false;
+}
+
+/* Every rank-4 operand that is an image when the call works on NHWC images; 0 when it has nothing to do with them. An
+ * element-wise call's smaller operands broadcast and stay plain. */
+static inline uint64_t
+loom_spec_images (const LoomKernelSpec *spec)
+{
+  bool elementwise = strcmp (spec->primitive, "elementwise") == 0;
+  uint64_t w_in = 0, w_out = 0, images = 0;
+  int n = spec->n_in + spec->n_out;
+
+  if (n > 64
+      || (elementwise ? spec->n_out == 0 || spec->out[0].rank != 4
+                      : !loom_image_primitive (spec->primitive, &w_in, &w_out)))
+    return 0;
+  for (int i = 0; i < n; i++)
+    {
+      const LoomTensorDesc *d = loom_spec_operand (spec, i);
+
+      if (d->dtype == LOOM_N_DTYPES || d->rank != 4
+          || (elementwise && loom_desc_count (d) != loom_desc_count (&spec->out[0]))
+          || (i < spec->n_in ? (w_in >> i) & 1 : (w_out >> (i - spec->n_in)) & 1))
+        continue;
+      images |= (uint64_t)1 << i;
+    }
+  return images;
+}
+
+/* The combinations of layouts that are worth asking a kernel for, in the order of preference where costs are equal: all
+ * plain, all images NHWC; of a copy of an image all four. Returns how many. */
+static inline int
+loom_spec_masks (const LoomKernelSpec *spec, uint64_t mask[LOOM_MAX_MASKS])
+{
+  uint64_t images = loom_spec_images (spec);
+
+  mask[0] = 0;
+  if ((strcmp (spec->primitive, "copy") == 0 || strcmp (spec->primitive, "reorder") == 0
+       || strcmp (spec->primitive, "cast") == 0)
+      && spec->in[0].rank == 4)
+    {
+      for (int i = 1; i < 4; i++)
+        mask[i] = (uint64_t)i;
+      return 4;
+    }
+  if (images == 0)
+    return 1;
+  mask[1] = images;
+  return 2;
+}
+
+/* spec with the layouts of a mask; descriptions go to desc where there is something to change. */
+static inline LoomKernelSpec
+loom_spec_in_layouts (const LoomKernelSpec *spec, uint64_t nhwc, LoomTensorDesc desc[64])
+{
+  LoomKernelSpec to = *spec;
+  int n = spec->n_in + spec->n_out;
+
+  if (nhwc == 0)
+    return to;
+  for (int i = 0; i < n; i++)
+    {
+      desc[i] = *loom_spec_operand (spec, i);
+      if ((nhwc >> i) & 1)
+        desc[i].layout = LOOM_LAYOUT_NHWC;
+    }
+  to.in = desc;
+  to.out = desc + spec->n_in;
+  return to;
+}
+
+/* Bytes that a call reads and writes at least. */
+static inline double
+loom_spec_bytes (const LoomKernelSpec *spec)
+{
+  double bytes = 0;
+
+  for (int i = 0; i < spec->n_in + spec->n_out; i++)
+    if (loom_spec_operand (spec, i)->dtype != LOOM_N_DTYPES)
+      bytes += (double)loom_desc_bytes (loom_spec_operand (spec, i));
+  return bytes;
+}
+
+static inline int64_t
+loom_round_up (int64_t n, int64_t to)
+{
+  return (n + to - 1) / to * to;
+}
+
+/* A convolution's multiply-adds by two, with input and output channels of each group rounded up to what a kernel blocks
+ * them to. x [N,C,H,W], w [K,C/groups,R,S], y [N,K,P,Q]. */
+static inline double
+loom_conv_flops (const LoomKernelSpec *spec, int64_t in_block, int64_t out_block)
+{
+  bool input_grad = strcmp (spec->primitive, "conv2d_input_grad") == 0;
+  bool weight_grad = strcmp (spec->primitive, "conv2d_weight_grad") == 0;
+  const LoomConv2dAttrs *a = spec->attrs;
+  const LoomTensorDesc *w = weight_grad ? &spec->out[0] : &spec->in[1];
+  const LoomTensorDesc *y = input_grad || weight_grad ? &spec->in[0] : &spec->out[0];
+  int64_t k = a->groups > 0 ? w->dim[0] / a->groups : w->dim[0];
+
+  return 2.0 * (double)y->dim[0] * (double)(y->dim[2] * y->dim[3]) * (double)(w->dim[2] * w->dim[3]) * (double)a->groups
+         * (double)loom_round_up (k, out_block) * (double)loom_round_up (w->dim[1], in_block);
+}
+
+/* Floating-point operations of a call, roughly: products and convolutions exactly, windows by their size, all else by
+ * the elements that it reads and writes. */
+static inline double
+loom_spec_flops (const LoomKernelSpec *spec)
+{
+  double elements = 0;
+
+  if (strcmp (spec->primitive, "matmul") == 0)
+    {
+      const LoomTensorDesc *a = &spec->in[0];
+      bool trans = ((const LoomMatmulAttrs *)spec->attrs)->trans_a;
+
+      if (a->rank >= 2)
+        return 2.0 * (double)loom_desc_count (&spec->out[0]) * (double)a->dim[trans ? a->rank - 2 : a->rank - 1];
+    }
+  if (strncmp (spec->primitive, "conv2d", 6) == 0)
+    return loom_conv_flops (spec, 1, 1);
+  for (int i = 0; i < spec->n_in + spec->n_out; i++)
+    if (loom_spec_operand (spec, i)->dtype != LOOM_N_DTYPES)
+      elements += (double)loom_desc_count (loom_spec_operand (spec, i));
+  if (strcmp (spec->primitive, "elementwise") == 0)
+    return ((const LoomElementwiseAttrs *)spec->attrs)->n_steps * (double)loom_desc_count (&spec->out[0]);
+  if (strncmp (spec->primitive, "max_pool2d", 10) == 0 || strncmp (spec->primitive, "avg_pool2d", 10) == 0)
+    {
+      const LoomPool2dAttrs *p = spec->attrs;
+
+      return elements + (double)(p->kernel[0] * p->kernel[1]) * (double)loom_desc_count (&spec->out[0]);
+    }
+  return elements;
+}
+
+/* Appends an option where there is room. */
+static inline void
+loom_option_add (LoomKernelOption *option, int *n, int max, const LoomCosts *costs, const LoomKernelSpec *spec,
+                 const char *algorithm, uint64_t nhwc, double flops, size_t scratch)
+{
+  LoomKernelOption *to = &option[*n];
+
+  if (*n == max)
+    return;
+  *to = (LoomKernelOption){ .algorithm = algorithm, .nhwc = nhwc, .scratch = scratch };
+  if (costs != NULL)
+    to->seconds = costs->seconds (costs, spec, to, flops, loom_spec_bytes (spec));
+  ++*n;
+}
+
+#endif

@@ -1,0 +1,133 @@
+/* The cost table at the command line: `gradloom bench --tune` writes one, new runs choose by it, a resumed run keeps
+ * its own, and one that cannot be used costs a sentence. */
+#include "tests/cli/cli.h"
+
+#include <json-glib/json-glib.h>
+#include <string.h>
+
+#define GRAPH                                                                                                          \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"s\">\n"                                                    \
+  "<node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"512\" n_test=\"64\"/>\n"                                    \
+  "<node id=\"fc1\" op=\"linear\" out_features=\"33\"/>\n<node id=\"act\" op=\"tanh\"/>\n"                             \
+  "<node id=\"fc\" op=\"linear\" out_features=\"2\"/>\n<node id=\"loss\" op=\"cross_entropy\"/>\n"                     \
+  "<wire from=\"data.x\" to=\"fc1\"/>\n<wire from=\"fc1\" to=\"act\"/>\n<wire from=\"act\" to=\"fc\"/>\n"              \
+  "<wire from=\"fc\" to=\"loss.input\"/>\n<wire from=\"data.y\" to=\"loss.target\"/>\n"                                \
+  "<train loss=\"loss\" optimizer=\"adam\" batch_size=\"8\" epochs=\"1\"/>\n</graph>\n"
+
+/* Rewrites the tuned table: everywhere the named algorithm is by far the fastest. Returns how many calls it has. */
+static guint
+prefer (const char *file, const char *algorithm)
+{
+  g_autoptr (GKeyFile) measured = g_key_file_new ();
+  g_autoptr (LoomCostTable) table = loom_cost_table_new ();
+  g_auto (GStrv) groups = NULL;
+  g_autofree char *text = NULL, *prefix = g_strconcat (algorithm, " ", NULL);
+  guint n = 0;
+
+  g_assert_true (g_key_file_load_from_file (measured, file, G_KEY_FILE_NONE, NULL));
+  groups = g_key_file_get_groups (measured, NULL);
+  for (guint g = 0; groups[g]; g++)
+    {
+      if (!g_str_has_prefix (groups[g], "measured on "))
+        continue;
+      g_auto (GStrv) calls = g_key_file_get_keys (measured, groups[g], NULL, NULL);
+      for (guint c = 0; calls[c]; c++, n++)
+        {
+          g_auto (GStrv) options = g_key_file_get_string_list (measured, groups[g], calls[c], NULL, NULL);
+          for (guint o = 0; options[o]; o++)
+            {
+              *strrchr (options[o], ' ') = 0;
+              loom_cost_table_set_measured (table, groups[g] + strlen ("measured on "), calls[c], options[o],
+                                            g_str_has_prefix (options[o], prefix) ? 1e-7 : 1e-3);
+            }
+        }
+    }
+  text = loom_cost_table_to_text (table, FALSE);
+  g_assert_true (g_file_set_contents (file, text, -1, NULL));
+  return n;
+}
+
+static char *
+table_of (const char *file)
+{
+  g_autoptr (JsonParser) parser = json_parser_new ();
+
+  g_assert_true (json_parser_load_from_file (parser, file, NULL));
+  return g_strdup (json_object_get_string_member (json_node_get_object (json_parser_get_root (parser)), "cost_table"));
+}
+
+static void
+assert_same_file (const char *a, const char *b)
+{
+  g_autofree char *x = NULL, *y = NULL;
+  gsize n, m;
+
+  g_assert_true (g_file_get_contents (a, &x, &n, NULL) && g_file_get_contents (b, &y, &m, NULL));
+  g_assert_cmpmem (x, n, y, m);
+}
+
+static void
+test_tune (void)
+{
+  g_autofree char *file = loom_cost_table_user_file (), *shipped = NULL, *resumed = NULL, *tuned = NULL;
+
+  cli_write ("g.xml", GRAPH);
+  cli_expect (0, NULL, "train", "g.xml", "--epochs", "2", "--out", "whole");
+  cli_expect (0, NULL, "train", "g.xml", "--out", "part");
+  shipped = table_of ("part/run.json");
+  g_assert_cmpuint (strlen (shipped), ==, 16);
+
+  g_auto (CliResult) tune = cli ("bench", "g.xml", "--tune", "--seconds", "0.02", NULL);
+  g_assert_cmpint (tune.status, ==, 0);
+  g_assert_nonnull (strstr (tune.out, file));
+  g_assert_nonnull (strstr (tune.out, "matmul"));
+  g_assert_cmpuint (prefer (file, "onednn"), >, 3);
+
+  /* A new run and a listing go by it. */
+  g_auto (CliResult) plan = cli ("plan", "g.xml", NULL);
+  g_assert_cmpint (plan.status, ==, 0);
+  g_assert_cmpstr (plan.err, ==, "");
+  g_assert_nonnull (strstr (plan.out, file));
+  g_assert_nonnull (strstr (plan.out, "onednn"));
+  g_assert_null (strstr (plan.out, "own small product"));
+  cli_expect (0, NULL, "train", "g.xml", "--out", "other");
+  tuned = table_of ("other/run.json");
+  g_assert_cmpstr (tuned, !=, shipped);
+
+  /* One that is resumed does not: it goes on with the same bits, and says so in its checkpoints. */
+  cli_expect (0, NULL, "train", "--resume", "part", "--epochs", "2");
+  assert_same_file ("part/weights.safetensors", "whole/weights.safetensors");
+  resumed = table_of ("part/checkpoints/128/state.json");
+  g_assert_cmpstr (resumed, ==, shipped);
+  assert_same_file ("part/checkpoints/128/costs.ini", "whole/checkpoints/128/costs.ini");
+
+  /* A checkpoint's table that was spoilt is a note, and the run goes on. */
+  cli_write ("part/checkpoints/128/costs.ini", "[gradloom costs]\nversion=1\nchecksum=0\n");
+  cli_expect (0, "changed since it was written", "train", "--resume", "part", "--epochs", "3");
+
+  cli_write ("config/gradloom/costs.ini", "what is this");
+  cli_expect (0, "ships with Gradloom", "plan", "g.xml");
+  cli_expect (0, "ships with Gradloom", "train", "g.xml", "--out", "spoilt");
+  /* Tuning again writes a whole one. */
+  cli_expect (0, "not a cost table", "bench", "g.xml", "--tune", "--seconds", "0.01");
+  cli_expect (0, NULL, "plan", "g.xml");
+
+  cli_expect (2, "--executor", "bench", "g.xml", "--tune", "--executor", "eager");
+  cli_expect (2, "devices", "bench", "devices", "--tune");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autofree char *config = NULL;
+  int status;
+
+  g_test_init (&argc, &argv, NULL);
+  cli_enter ();
+  config = g_build_filename (g_get_current_dir (), "config", NULL);
+  g_setenv ("XDG_CONFIG_HOME", config, TRUE);
+  g_test_add_func ("/cli/tune", test_tune);
+  status = g_test_run ();
+  cli_leave ();
+  return status;
+}

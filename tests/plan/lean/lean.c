@@ -1,0 +1,74 @@
+/* A back end that has every primitive and nothing joined: ref under the name of a module, without the calls that the
+ * planner makes of several. What it does not have it does not list and does not make. */
+#include <string.h>
+
+#include "kernels/backend.h"
+
+__attribute__ ((visibility ("default"))) const LoomBackend *loom_backend_entry (void);
+
+static bool
+has (const LoomKernelSpec *spec)
+{
+  LoomDType first = spec->n_in > 0 ? spec->in[0].dtype : LOOM_F32;
+
+  if (strcmp (spec->primitive, "matmul") == 0)
+    {
+      const LoomMatmulAttrs *a = spec->attrs;
+
+      return !a->has_bias && a->act == LOOM_SCALAR_ID && spec->out[0].dtype == first;
+    }
+  if (strcmp (spec->primitive, "conv2d") == 0)
+    {
+      const LoomConv2dAttrs *a = spec->attrs;
+
+      return !a->has_bias && a->act == LOOM_SCALAR_ID;
+    }
+  if (strncmp (spec->primitive, "conv2d_weight_grad", 18) == 0)
+    return spec->out[0].dtype == first;
+  if (strcmp (spec->primitive, "batch_norm_apply") == 0)
+    return false;
+  if (strncmp (spec->primitive, "batch_norm", 10) == 0)
+    return ((const LoomNormAttrs *)spec->attrs)->act == LOOM_SCALAR_ID;
+  if (strcmp (spec->primitive, "elementwise") == 0)
+    {
+      const LoomElementwiseAttrs *a = spec->attrs;
+      int operations = 0;
+
+      for (int s = 0; s < a->n_steps; s++) /* a number is no operation */
+        {
+          operations += a->step[s].op != LOOM_SCALAR_CONST;
+          if (a->step[s].op != LOOM_SCALAR_CONST && a->step[s].op != LOOM_SCALAR_ID)
+            for (int i = 0; i < spec->n_in; i++)
+              if (loom_dtype_is_float (spec->in[i].dtype) && loom_dtype_is_float (spec->out[0].dtype)
+                  && spec->in[i].dtype != spec->out[0].dtype)
+                return false;
+        }
+      return operations <= 1;
+    }
+  return true;
+}
+
+static int
+options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *costs, LoomKernelOption *option, int max,
+         LoomMessage *message)
+{
+  return has (spec) ? loom_backend_ref ()->options (device, spec, costs, option, max, message) : 0;
+}
+
+static LoomStatus
+kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  return has (spec) ? loom_backend_ref ()->kernel_new (device, spec, kernel, message) : LOOM_STATUS_UNSUPPORTED;
+}
+
+const LoomBackend *
+loom_backend_entry (void)
+{
+  static LoomBackend backend;
+
+  backend = *loom_backend_ref ();
+  backend.name = "cuda";
+  backend.options = options;
+  backend.kernel_new = kernel_new;
+  return &backend;
+}

@@ -1,0 +1,526 @@
+/* How the planner chooses: sums of random costs against exhaustive search, choices that are kept, tables that are
+ * broken, and a back end that has nothing joined. */
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "engine/plan/plan-choose.h"
+#include "engine/run/loom-exec.h"
+
+#define WITHIN 1.05
+
+/* ---- least sums ------------------------------------------------------------ */
+
+/* Random variables and pairs; every combination is tried. Returns found ÷ least. */
+static double
+random_problem (guint32 seed, guint n, guint n_pairs, gsize largest)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  g_autoptr (PlanChoice) choice = plan_choice_new ();
+  guint states[16], at[16] = { 0 }, found[16];
+  double least = INFINITY, cost[16], sum;
+
+  for (guint v = 0; v < n; v++)
+    {
+      states[v] = (guint)g_rand_int_range (rand, 1, 4);
+      for (guint i = 0; i < states[v]; i++)
+        cost[i] = g_rand_double (rand);
+      plan_choice_add (choice, states[v], cost);
+    }
+  for (guint k = 0; k < n_pairs; k++)
+    {
+      guint a = (guint)g_rand_int_range (rand, 0, (gint32)n), b = (guint)g_rand_int_range (rand, 0, (gint32)n);
+
+      if (a == b)
+        continue;
+      for (guint i = 0; i < states[a] * states[b]; i++)
+        cost[i] = g_rand_int_range (rand, 0, 3) == 0 ? 2 * g_rand_double (rand) : 0;
+      plan_choice_pair (choice, a, b, cost);
+    }
+  for (;;)
+    {
+      guint v = 0;
+
+      least = MIN (least, plan_choice_cost (choice, at));
+      while (v < n && ++at[v] == states[v])
+        at[v++] = 0;
+      if (v == n)
+        break;
+    }
+  sum = plan_choice_solve (choice, largest, found);
+  g_assert_cmpfloat (fabs (sum - plan_choice_cost (choice, found)), <, 1e-9);
+  return sum / least;
+}
+
+static void
+test_least_sums (void)
+{
+  double worst = 1;
+
+  for (guint32 seed = 1; seed <= 40; seed++)
+    {
+      /* Exact, however the variables hang together. */
+      g_assert_cmpfloat (random_problem (seed, 10, 9 + seed, 65536), <, 1 + 1e-9);
+      /* With tables too small for that, near. */
+      worst = MAX (worst, random_problem (1000 + seed, 10, 20, 12));
+    }
+  g_test_message ("with tables of 12 costs at most %.3f of the least sum", worst);
+  g_assert_cmpfloat (worst, <=, WITHIN);
+}
+
+/* ---- layouts of a whole graph ------------------------------------------------ */
+
+typedef struct
+{
+  LoomCostTable *table;
+  GRand *rand;
+  GHashTable *cost; /* "call|option" → double * */
+} Tuning;
+
+static void
+set_cost (Tuning *t, const LoomPlanDevice *device, const char *call, const char *option)
+{
+  g_autofree char *key = g_strconcat (call, "|", option, NULL);
+  double *seconds;
+
+  if (g_hash_table_contains (t->cost, key))
+    return;
+  seconds = g_new (double, 1);
+  *seconds = 1e-6 * exp (3 * g_rand_double (t->rand));
+  loom_cost_table_set_measured (t->table, device->cost_key, call, option, *seconds);
+  g_hash_table_insert (t->cost, g_steal_pointer (&key), seconds);
+}
+
+/* Every option of every call, and both reorders of every shape, take what chance says. */
+static void
+tune_call (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
+           const LoomKernelOption *option, guint n, gpointer data)
+{
+  g_autofree char *call = loom_cost_call_key (spec, attributes);
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *name = loom_cost_option_key (spec, &option[i]);
+
+      set_cost (data, device, call, name);
+    }
+  for (int i = 0; i < spec->n_in + spec->n_out; i++)
+    {
+      static const char *const names[] = { "own plain", "own nhwc-plain", "own plain-nhwc", "own nhwc" };
+      const LoomTensorDesc *d = i < spec->n_in ? &spec->in[i] : &spec->out[i - spec->n_in];
+      LoomKernelSpec copy = { .primitive = "copy", .n_in = 1, .n_out = 1, .in = d, .out = d };
+      g_autofree char *key = d->rank == 4 ? loom_cost_call_key (&copy, NULL) : NULL;
+
+      for (guint k = 0; key != NULL && k < G_N_ELEMENTS (names); k++)
+        set_cost (data, device, key, names[k]);
+    }
+}
+
+#define N_INSTRS 12
+
+static const LoomPool2dTo pool
+    = { { .kernel = { 3, 3 }, .stride = { 1, 1 }, .pad = { 1, 1 }, .dilation = { 1, 1 }, .count_include_pad = true },
+        { 6, 6 } };
+
+/* Twelve instructions on images, each of which reads one or two of those before it. */
+static LoomProgram *
+random_images (guint32 seed)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  LoomProgram *p = loom_program_new ();
+  gint64 dims[] = { 2, 8, 6, 6 };
+  LoomValue made[N_INSTRS + 1];
+
+  made[0] = loom_program_input (p, "x", LOOM_F32, 4, dims);
+  for (guint i = 1; i <= N_INSTRS; i++)
+    {
+      LoomValue a = made[g_rand_int_range (rand, MAX (0, (gint32)i - 3), (gint32)i)];
+      LoomValue b = made[g_rand_int_range (rand, MAX (0, (gint32)i - 5), (gint32)i)];
+
+      switch (g_rand_int_range (rand, 0, 4))
+        {
+        case 0:
+          made[i] = loom_emit (p, loom_prim ("avg_pool2d"), &pool, 1, &a, NULL);
+          break;
+        case 1:
+          made[i] = loom_unary (p, LOOM_SCALAR_TANH, a);
+          break;
+        case 2:
+          /* A reshape there and back wants plain bytes in between. */
+          made[i] = loom_reshape (p, loom_unary (p, LOOM_SCALAR_SIN, loom_reshape (p, a, 2, (gint64[]){ 2, 288 })), 4,
+                                  dims);
+          break;
+        default:
+          made[i] = loom_binary (p, LOOM_SCALAR_ADD, a, b);
+          break;
+        }
+    }
+  loom_program_output (p, "y", made[N_INSTRS]);
+  loom_program_output (p, "z", made[N_INSTRS - 1]);
+  return p;
+}
+
+static double
+cost_of (GHashTable *costs, const char *call, const char *option)
+{
+  g_autofree char *key = g_strconcat (call, "|", option, NULL);
+  const double *seconds = g_hash_table_lookup (costs, key);
+
+  return seconds != NULL ? *seconds : INFINITY;
+}
+
+/* What a plan costs by the table: its kernels and its reorders, read off its listing. */
+static double
+plan_cost (const LoomPlan *plan, GHashTable *costs, GPtrArray *call_keys)
+{
+  double sum = 0;
+  guint next = 0;
+
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (plan, i);
+      const LoomPlanValue *out = loom_plan_value (plan, instr->value[instr->n_in]);
+      const LoomPlanValue *in = loom_plan_value (plan, instr->value[0]);
+
+      if (g_str_has_prefix (instr->label, "reorder"))
+        {
+          LoomTensorDesc d = out->desc;
+          LoomKernelSpec copy = { .primitive = "copy", .n_in = 1, .n_out = 1, .in = &d, .out = &d };
+          g_autofree char *key = NULL;
+
+          d.layout = LOOM_LAYOUT_PLAIN;
+          key = loom_cost_call_key (&copy, NULL);
+          sum += cost_of (costs, key, in->desc.layout == LOOM_LAYOUT_NHWC ? "own nhwc-plain" : "own plain-nhwc");
+          continue;
+        }
+      g_assert_cmpuint (next, <, call_keys->len);
+      if (strlen (g_ptr_array_index (call_keys, next)) > 0)
+        sum += cost_of (costs, g_ptr_array_index (call_keys, next),
+                        out->desc.layout == LOOM_LAYOUT_NHWC ? "own nhwc" : "own plain");
+      next++;
+    }
+  return sum;
+}
+
+/* The calls of the plan in plain layout, in order: "" for one that has no choice. */
+static GPtrArray *
+calls_of (LoomPlan *plan, GHashTable *costs)
+{
+  GPtrArray *keys = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (plan, i);
+      LoomTensorDesc in[3], out = loom_plan_value (plan, instr->value[instr->n_in])->desc;
+      LoomKernelSpec spec
+          = { .primitive = instr->primitive, .n_in = (int)instr->n_in, .n_out = 1, .in = in, .out = &out };
+      g_autofree char *plain = NULL, *key = NULL, *words = NULL;
+
+      for (guint k = 0; k < instr->n_in; k++)
+        in[k] = loom_plan_value (plan, instr->value[k])->desc;
+      words = strcmp (instr->primitive, "avg_pool2d") == 0 ? loom_prim ("avg_pool2d")->describe (&pool)
+                                                           : g_strdup (instr->label);
+      key = loom_cost_call_key (&spec, words);
+      plain = g_strconcat (key, "|own nhwc", NULL);
+      g_ptr_array_add (keys, g_hash_table_contains (costs, plain) ? g_steal_pointer (&key) : g_strdup (""));
+    }
+  return keys;
+}
+
+/* The least cost of all combinations of layouts, on the structure of the plain plan. */
+static double
+exhaustive (LoomPlan *plan, GHashTable *costs, GPtrArray *keys)
+{
+  guint n = loom_plan_n_instrs (plan), free_at[32], n_free = 0;
+  double least = INFINITY;
+
+  for (guint i = 0; i < n; i++)
+    if (strlen (g_ptr_array_index (keys, i)) > 0)
+      free_at[n_free++] = i;
+  g_assert_cmpuint (n_free, <=, 2 * N_INSTRS);
+  for (guint32 combination = 0; combination < (1u << n_free); combination++)
+    {
+      g_autofree guint8 *nhwc = g_new0 (guint8, n);
+      g_autofree guint8 *made = g_new0 (guint8, loom_plan_n_values (plan)),
+                        *wanted = g_new0 (guint8, loom_plan_n_values (plan));
+      double sum = 0;
+
+      for (guint k = 0; k < n_free; k++)
+        nhwc[free_at[k]] = (combination >> k) & 1;
+      for (guint i = 0; i < n; i++)
+        {
+          const LoomPlanInstr *instr = loom_plan_instr (plan, i);
+
+          if (strlen (g_ptr_array_index (keys, i)) > 0)
+            sum += cost_of (costs, g_ptr_array_index (keys, i), nhwc[i] ? "own nhwc" : "own plain");
+          made[instr->value[instr->n_in]] = nhwc[i];
+          for (guint k = 0; k < instr->n_in; k++)
+            wanted[instr->value[k]] |= nhwc[i] ? 2 : 1;
+        }
+      for (guint v = 1; v < loom_plan_n_values (plan); v++)
+        {
+          const LoomPlanValue *value = loom_plan_value (plan, v);
+
+          /* A view of other shape lies at its root's place, which then must be plain. */
+          for (guint r = 1; r < loom_plan_n_values (plan) && wanted[v] != 0; r++)
+            {
+              const LoomPlanValue *root = loom_plan_value (plan, r);
+
+              if (r != v && root->place.kind == value->place.kind && root->place.offset == value->place.offset
+                  && root->place.index == value->place.index && root->desc.rank != value->desc.rank)
+                wanted[r] |= 1;
+            }
+        }
+      for (guint v = 1; v < loom_plan_n_values (plan); v++)
+        {
+          const LoomPlanValue *value = loom_plan_value (plan, v);
+          LoomKernelSpec copy = { .primitive = "copy", .n_in = 1, .n_out = 1, .in = &value->desc, .out = &value->desc };
+          g_autofree char *key = NULL;
+
+          if (value->desc.rank != 4 || wanted[v] == 0 || !(wanted[v] & (made[v] ? 1 : 2)))
+            continue;
+          key = loom_cost_call_key (&copy, NULL);
+          sum += cost_of (costs, key, made[v] ? "own nhwc-plain" : "own plain-nhwc");
+        }
+      least = MIN (least, sum);
+    }
+  return least;
+}
+
+static GPtrArray *
+outputs_of (LoomProgram *p, LoomDevices *devices, LoomPlan *plan /* taken */)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomState) state = loom_state_new (devices, "cpu", 1);
+  g_autoptr (LoomExec) exec = loom_exec_new (plan, state, &error);
+  GPtrArray *results = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  float x[2 * 8 * 6 * 6];
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < G_N_ELEMENTS (x); i++)
+    x[i] = (float)sin (i * 0.37);
+  loom_exec_feed (exec, 0, x);
+  g_assert_true (loom_exec_step (exec, &error));
+  for (guint o = 0; o < loom_program_n_outputs (p); o++)
+    g_ptr_array_add (results, loom_exec_output (exec, o, &error));
+  g_assert_no_error (error);
+  return results;
+}
+
+static void
+assert_near (GPtrArray *a, GPtrArray *b)
+{
+  for (guint o = 0; o < a->len; o++)
+    for (gint64 i = 0; i < ((LoomTensor *)a->pdata[o])->count; i++)
+      g_assert_cmpfloat (fabs (loom_tensor_get (a->pdata[o], i) - loom_tensor_get (b->pdata[o], i)), <, 1e-4);
+}
+
+/* On random cost tables a plan costs at most 5 % more than the best of all combinations, and computes the same. */
+static void
+test_random_tables (void)
+{
+  double worst = 1;
+  guint mixed = 0;
+
+  for (guint32 seed = 1; seed <= 12; seed++)
+    {
+      g_autoptr (LoomProgram) p = random_images (seed);
+      g_autoptr (LoomCostTable) table = loom_cost_table_new ();
+      g_autoptr (LoomDevices) devices = loom_devices_new (1);
+      g_autoptr (GHashTable) cost = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+      g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+      Tuning tuning = { table, rand, cost };
+      LoomPlanOptions plain = { .device = "cpu", .no_fusion = TRUE, .no_layout = TRUE, .no_reuse = TRUE };
+      LoomPlanOptions first = { .device = "cpu", .no_fusion = TRUE, .visit = tune_call, .visit_data = &tuning };
+      LoomPlanOptions tuned = { .device = "cpu", .no_fusion = TRUE };
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LoomPlan) structure = NULL, plan = NULL;
+      g_autoptr (GPtrArray) keys = NULL, a = NULL, b = NULL;
+      double found, least;
+      guint nhwc = 0;
+
+      loom_devices_set_costs (devices, table);
+      structure = loom_plan_new (p, devices, &plain, &error);
+      g_assert_no_error (error);
+      /* What this plan chooses is by shipped rates; the table must forget it. */
+      plan = loom_plan_new (p, devices, &first, &error);
+      g_assert_no_error (error);
+      g_clear_pointer (&plan, loom_plan_free);
+      loom_cost_table_forget_choices (table);
+      plan = loom_plan_new (p, devices, &tuned, &error);
+      g_assert_no_error (error);
+
+      keys = calls_of (structure, cost);
+      found = plan_cost (plan, cost, keys);
+      least = exhaustive (structure, cost, keys);
+      worst = MAX (worst, found / least);
+      g_assert_cmpfloat (found, >=, least * (1 - 1e-9));
+      for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+        {
+          const LoomPlanInstr *instr = loom_plan_instr (plan, i);
+
+          nhwc += loom_plan_value (plan, instr->value[instr->n_in])->desc.layout == LOOM_LAYOUT_NHWC;
+        }
+      mixed += nhwc > 0 && nhwc < loom_plan_n_instrs (plan);
+      a = outputs_of (p, devices, g_steal_pointer (&structure));
+      b = outputs_of (p, devices, g_steal_pointer (&plan));
+      assert_near (a, b);
+    }
+  g_test_message ("at most %.4f of the least cost; %u plans mix layouts", worst, mixed);
+  g_assert_cmpfloat (worst, <=, WITHIN);
+  g_assert_cmpuint (mixed, >, 3);
+}
+
+/* ---- choices are kept ------------------------------------------------------------ */
+
+static LoomProgram *
+two_products (void)
+{
+  LoomProgram *p = loom_program_new ();
+  LoomValue x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ 4, 8 });
+  LoomValue y = loom_program_input (p, "y", LOOM_F32, 2, (gint64[]){ 8, 256 });
+
+  loom_program_output (p, "z", loom_matmul (p, loom_matmul (p, x, y, FALSE, FALSE), y, FALSE, TRUE));
+  return p;
+}
+
+static void
+prefer (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
+        const LoomKernelOption *option, guint n, gpointer data)
+{
+  g_autofree char *call = loom_cost_call_key (spec, attributes);
+  gpointer *job = data;
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *name = loom_cost_option_key (spec, &option[i]);
+
+      loom_cost_table_set_measured (job[0], device->cost_key, call, name,
+                                    g_str_equal (option[i].algorithm, job[1]) ? 1e-6 : 1e-3);
+    }
+}
+
+static void
+assert_algorithm (LoomProgram *p, LoomDevices *devices, const char *algorithm)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomPlan) plan = loom_plan_new (p, devices, &(LoomPlanOptions){ .device = "cpu" }, &error);
+  g_autofree char *text = NULL;
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (loom_plan_n_instrs (plan), ==, 2);
+  for (guint i = 0; i < 2; i++)
+    g_assert_cmpstr (loom_plan_instr (plan, i)->algorithm, ==, algorithm);
+  text = loom_plan_print (plan);
+  g_assert_nonnull (strstr (text, algorithm));
+}
+
+/* A table that says otherwise changes a plan, but not one that was made before, here or in the text of another table.
+ */
+static void
+test_kept_choices (void)
+{
+  g_autoptr (LoomProgram) p = two_products ();
+  static const char *const algorithms[] = { "own", "onednn" };
+  g_autofree char *kept = NULL;
+
+  for (guint a = 0; a < 2; a++)
+    {
+      g_autoptr (LoomCostTable) table = loom_cost_table_new (), again = NULL;
+      g_autoptr (LoomDevices) devices = loom_devices_new (1), later = loom_devices_new (1);
+      gpointer job[] = { table, (gpointer)algorithms[a] }, other[] = { NULL, (gpointer)algorithms[1 - a] };
+      LoomPlanOptions visit = { .device = "cpu", .visit = prefer, .visit_data = job };
+      g_autofree char *hash = g_strdup (loom_cost_table_hash (table)), *text = NULL;
+      g_autoptr (GError) error = NULL;
+
+      loom_devices_set_costs (devices, table);
+      loom_plan_free (loom_plan_new (p, devices, &visit, &error));
+      g_assert_cmpstr (hash, !=, loom_cost_table_hash (table));
+      loom_cost_table_forget_choices (table);
+      assert_algorithm (p, devices, algorithms[a]);
+
+      /* The checkpoint's table, with measurements that have changed their mind since. */
+      text = loom_cost_table_to_text (table, TRUE);
+      again = loom_cost_table_new_from_text (text, "a checkpoint", &error);
+      g_assert_no_error (error);
+      g_assert_cmpstr (loom_cost_table_hash (again), ==, loom_cost_table_hash (table));
+      loom_devices_set_costs (later, again);
+      other[0] = again;
+      visit.visit_data = other;
+      loom_plan_free (loom_plan_new (p, later, &visit, &error));
+      assert_algorithm (p, later, algorithms[a]);
+      loom_cost_table_forget_choices (again);
+      assert_algorithm (p, later, algorithms[1 - a]);
+    }
+}
+
+/* ---- the user's table ---------------------------------------------------------------- */
+
+static void
+assert_note (const char *text, const char *says)
+{
+  g_autofree char *path = loom_cost_table_user_file (), *folder = g_path_get_dirname (path), *note = NULL;
+  g_autoptr (LoomCostTable) table = NULL, shipped = loom_cost_table_new ();
+
+  g_assert_cmpint (g_mkdir_with_parents (folder, 0700), ==, 0);
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+  table = loom_cost_table_new_default ();
+  note = loom_cost_table_take_note (table);
+  g_unlink (path);
+  g_assert_nonnull (note);
+  g_test_message ("%s", note);
+  g_assert_nonnull (strstr (note, says));
+  g_assert_null (strchr (note, '\n'));
+  g_assert_cmpstr (loom_cost_table_hash (table), ==, loom_cost_table_hash (shipped));
+}
+
+static void
+test_broken_tables (void)
+{
+  g_autoptr (LoomCostTable) table = loom_cost_table_new (), read = NULL;
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = NULL, *edited = NULL, *path = loom_cost_table_user_file (), *note = NULL;
+  char *digit;
+
+  g_unlink (path);
+  loom_cost_table_set_measured (table, "cpu: an abacus, wood", "matmul f32 1x1, f32 1x1, to f32 1x1", "own plain", 0.5);
+  text = loom_cost_table_to_text (table, FALSE);
+  g_assert_nonnull (strstr (text, "5.000e-01"));
+  g_assert_null (strstr (text, "[cpu]")); /* rates are the program's own */
+
+  assert_note ("not a table at all", "not a cost table");
+  assert_note ("[gradloom costs]\nversion=7\n", "version 1");
+  edited = g_strdup (text);
+  digit = strstr (edited, "5.000e-01");
+  *digit = '4';
+  assert_note (edited, "changed since it was written");
+  *strstr (edited, "[measured") = '\0';
+  assert_note (edited, "changed since it was written");
+
+  /* One that is whole, of another machine. */
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+  read = loom_devices_costs (devices) != NULL ? loom_cost_table_ref (loom_devices_costs (devices)) : NULL;
+  g_assert_cmpfloat (
+      loom_cost_table_measured (read, "cpu: an abacus, wood", "matmul f32 1x1, f32 1x1, to f32 1x1", "own plain"), ==,
+      0.5);
+  g_assert_nonnull (loom_devices_get (devices, "cpu", &error));
+  note = loom_cost_table_take_note (read);
+  g_assert_nonnull (note);
+  g_test_message ("%s", note);
+  g_assert_nonnull (strstr (note, "other devices"));
+  g_assert_nonnull (loom_devices_get (devices, "ref", &error)); /* nothing was measured for that kind at all */
+  g_assert_null (loom_cost_table_take_note (read));
+  g_unlink (path);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, G_TEST_OPTION_ISOLATE_DIRS, NULL);
+  g_test_add_func ("/plan/choices/least-sums", test_least_sums);
+  g_test_add_func ("/plan/choices/random-tables", test_random_tables);
+  g_test_add_func ("/plan/choices/kept", test_kept_choices);
+  g_test_add_func ("/plan/choices/broken-tables", test_broken_tables);
+  return g_test_run ();
+}

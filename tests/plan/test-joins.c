@@ -1,0 +1,113 @@
+/* Before the planner joins instructions it asks the back end: one that has nothing joined (lean/) gets each call on its
+ * own, and the numbers are ref's. */
+#include <math.h>
+#include <string.h>
+
+#include "engine/run/loom-exec.h"
+
+/* A residual block with its gradients: a product and convolutions with biases and ReLUs, a batch norm with one, chains,
+ * transposed operands, and values large enough to be made again. */
+static LoomProgram *
+block (LoomDType type)
+{
+  LoomProgram *p = loom_program_new ();
+  LoomConv2dTo conv
+      = { { .stride = { 1, 1 }, .pad = { 1, 1, 1, 1 }, .dilation = { 1, 1 }, .groups = 1, .act = LOOM_SCALAR_ID },
+          { 32, 32 } };
+  LoomNormAttrs norm = { .eps = 1e-5, .affine = true, .act = LOOM_SCALAR_ID };
+  LoomInit init = { .kind = LOOM_INIT_UNIFORM, .a = -0.3, .b = 0.3 }, ones = { .kind = LOOM_INIT_CONSTANT, .a = 1 };
+  gint64 image[] = { 4, 4, 32, 32 }, weight[] = { 4, 4, 3, 3 }, channel[] = { 4 }, matrix[] = { 5, 4096 },
+         five[] = { 5 };
+  LoomValue x = loom_program_input (p, "x", LOOM_F32, 4, image), wrt[6], grads[6], y, out[3], loss;
+
+#define PARAMETER(name, rank, dims, init)                                                                              \
+  loom_program_read (p, loom_program_slot (p, name, LOOM_SLOT_PARAMETER, LOOM_F32, rank, dims, init, TRUE))
+  wrt[0] = PARAMETER ("w", 4, weight, &init);
+  wrt[1] = PARAMETER ("b", 1, channel, &init);
+  wrt[2] = PARAMETER ("scale", 1, channel, &ones);
+  wrt[3] = PARAMETER ("shift", 1, channel, &init);
+  wrt[4] = PARAMETER ("m", 2, matrix, &init);
+  wrt[5] = PARAMETER ("c", 1, five, &init);
+#undef PARAMETER
+  y = loom_cast (p, x, type);
+  y = loom_emit (p, loom_prim ("conv2d"), &conv, 3, (LoomValue[]){ y, loom_cast (p, wrt[0], type), 0 }, NULL);
+  y = loom_binary (p, LOOM_SCALAR_ADD, y, loom_reshape (p, loom_cast (p, wrt[1], type), 3, (gint64[]){ 4, 1, 1 }));
+  y = loom_unary (p, LOOM_SCALAR_RELU, y);
+  loom_emit (p, loom_prim ("batch_norm"), &norm, 3, (LoomValue[]){ loom_cast (p, y, LOOM_F32), wrt[2], wrt[3] }, out);
+  y = loom_unary (p, LOOM_SCALAR_RELU, out[0]);
+  y = loom_unary (p, LOOM_SCALAR_TANH, loom_binary (p, LOOM_SCALAR_ADD, y, x));
+  y = loom_cast (p, loom_reshape (p, y, 2, (gint64[]){ 4, 4096 }), type);
+  y = loom_matmul (p, y, loom_permute (p, loom_cast (p, wrt[4], type), (int[]){ 1, 0 }), FALSE, FALSE);
+  y = loom_unary (p, LOOM_SCALAR_RELU, loom_binary (p, LOOM_SCALAR_ADD, y, loom_cast (p, wrt[5], type)));
+  loss = loom_mean_all (p, loom_unary (p, LOOM_SCALAR_SQUARE, loom_cast (p, y, LOOM_F32)));
+  loom_program_output (p, "loss", loss);
+  g_assert_true (loom_differentiate (p, loss, 0, 6, wrt, grads, NULL));
+  for (guint i = 0; i < 6; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("grad%u", i);
+
+      loom_program_output (p, name, grads[i]);
+    }
+  return p;
+}
+
+static GPtrArray *
+run (LoomProgram *p, const char *device, char **listing)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomState) state = loom_state_new (devices, device, 3);
+  LoomPlan *plan = loom_plan_new (p, devices, &(LoomPlanOptions){ .device = device }, &error);
+  GPtrArray *results = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  g_autofree float *x = g_new (float, 4 * 4 * 32 * 32);
+  g_autoptr (LoomExec) exec = NULL;
+
+  g_assert_no_error (error);
+  *listing = loom_plan_print (plan);
+  exec = loom_exec_new (plan, state, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < 4 * 4 * 32 * 32; i++)
+    x[i] = (float)sin (i * 0.71);
+  loom_exec_feed (exec, 0, x);
+  g_assert_true (loom_exec_step (exec, &error));
+  for (guint o = 0; o < loom_program_n_outputs (p); o++)
+    g_ptr_array_add (results, loom_exec_output (exec, o, &error));
+  g_assert_no_error (error);
+  return results;
+}
+
+static void
+test_nothing_joined (gconstpointer type)
+{
+  LoomDType dtype = (LoomDType)GPOINTER_TO_INT (type);
+  /* Two conversions that come to one are one call, and no join. */
+  const char *const joined[] = { "+relu", "+add", "batch_norm_apply", dtype == LOOM_F32 ? "fused(" : "fused(mul" };
+  g_autoptr (LoomProgram) p = block (dtype);
+  g_autofree char *lean = NULL, *ref = NULL;
+  g_autoptr (GPtrArray) a = run (p, "ref", &ref), b = run (p, "cuda:0", &lean);
+  guint seen = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (joined); i++)
+    {
+      seen += strstr (ref, joined[i]) != NULL;
+      if (strstr (lean, joined[i]) != NULL)
+        g_error ("%s was joined without asking:\n%s", joined[i], lean);
+    }
+  g_assert_cmpuint (seen, >=, 2); /* where there is such a kernel it is taken */
+  for (guint o = 0; o < a->len; o++)
+    for (gint64 i = 0; i < ((LoomTensor *)a->pdata[o])->count; i++)
+      {
+        double x = loom_tensor_get (a->pdata[o], i), y = loom_tensor_get (b->pdata[o], i);
+
+        g_assert_cmpfloat (fabs (x - y), <=, (dtype == LOOM_F32 ? 1e-4 : 5e-2) * (1 + fabs (x)));
+      }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_data_func ("/plan/joins/f32", GINT_TO_POINTER (LOOM_F32), test_nothing_joined);
+  g_test_add_data_func ("/plan/joins/bf16", GINT_TO_POINTER (LOOM_BF16), test_nothing_joined);
+  return g_test_run ();
+}
