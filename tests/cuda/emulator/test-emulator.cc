@@ -171,6 +171,34 @@ copies_test (void)
   cudaGetLastError ();
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+/* Device memory is the card's alone; page-locked memory is the host's, too. */
+static void
+host_reads_test (void)
+{
+  void *pinned = NULL;
+
+  OK (cudaHostAlloc (&pinned, 4, cudaHostAllocMapped));
+  *(volatile float *)pinned = 3;
+  OK (cudaFreeHost (pinned));
+  test_found (
+      [] {
+        const volatile float *x = test_memory (4);
+
+        if (x[1] != 0)
+          g_error ("it is not 0");
+      },
+      "*AddressSanitizer: use-after-poison*host_reads_test*");
+}
+
+/* There is nothing behind an allocation that an over-read could hide in. */
+static void
+sanitized_over_read_test (void)
+{
+  test_found ([] { test_copy (test_memory (33), test_memory (32), 33); }, "*AddressSanitizer: *copy_kernel*");
+}
+#endif
+
 /* ---- capture ----------------------------------------------------------------------------------- */
 
 static void
@@ -486,10 +514,13 @@ main (int argc, char **argv)
   g_test_add_func ("/emulator/launch/large", large_test);
   g_test_add_func ("/emulator/launch/some", some_test);
   g_test_add_func ("/emulator/memory/host-pointer", host_pointer_test);
-#ifndef EMULATOR_SANITIZED
-  /* What the address sanitizer says in its own words. */
+#if !defined(__SANITIZE_ADDRESS__)
   g_test_add_func ("/emulator/memory/given-back", given_back_test);
   g_test_add_func ("/emulator/memory/written-behind", written_behind_test);
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+  g_test_add_func ("/emulator/memory/host-reads", host_reads_test);
+  g_test_add_func ("/emulator/memory/over-read", sanitized_over_read_test);
 #endif
   g_test_add_func ("/emulator/memory/copies", copies_test);
   g_test_add_func ("/emulator/capture/replayed", replayed_test);
