@@ -44,6 +44,7 @@ struct _StudioWindow
   gboolean holder_dismissed; /* that another Studio has the file open is known */
   GtkWindow *question;       /* weak: the dialog that waits for an answer */
   GtkFileChooserNative *chooser;
+  GHashTable *device_titles; /* what a card is called, by the device's name */
   GtkWidget *lr_return; /* what had the focus before the learning rate was asked for */
 };
 

@@ -214,6 +214,14 @@ studio_window_setup_run (StudioWindow *self)
 
 /* ---- devices ------------------------------------------------------------------------------------- */
 
+/* "cuda:0 · emulated": the name, and what the card behind it is called. */
+static char *
+describe_device (StudioWindow *self, const char *name)
+{
+  const char *title = self->device_titles != NULL ? g_hash_table_lookup (self->device_titles, name) : NULL;
+  return title != NULL ? g_strdup_printf ("%s · %s", name, title) : g_strdup (name);
+}
+
 static void
 show_device (StudioWindow *self)
 {
@@ -224,8 +232,8 @@ show_device (StudioWindow *self)
     text = g_strdup_printf ("CPU · %u threads", g_get_num_processors ());
   else
     {
-      text = g_strdup (device);
-      for (char *p = text; *p != '\0' && *p != ':'; p++)
+      text = describe_device (self, device);
+      for (char *p = text; *p != '\0' && *p != ':' && *p != ' '; p++)
         *p = g_ascii_toupper (*p);
     }
   gtk_label_set_text (GTK_LABEL (self->device_label), text);
@@ -244,7 +252,8 @@ set_devices (StudioWindow *self, const char *const *devices)
   g_autoptr (GMenu) menu = g_menu_new ();
   for (guint i = 0; devices[i] != NULL; i++)
     {
-      g_autoptr (GMenuItem) item = g_menu_item_new (devices[i], NULL);
+      g_autofree char *label = describe_device (self, devices[i]);
+      g_autoptr (GMenuItem) item = g_menu_item_new (label, NULL);
       g_menu_item_set_action_and_target (item, "win.device", "s", devices[i]);
       g_menu_append_item (menu, item);
     }
@@ -259,7 +268,7 @@ devices_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autoptr (StudioWindow) self = data;
   g_autofree char *text = NULL;
   if (!g_subprocess_communicate_utf8_finish (G_SUBPROCESS (source), result, &text, NULL, NULL) || text == NULL
-      || self->run_panel == NULL)
+      || self->run_panel == NULL || self->device_titles == NULL)
     return;
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
@@ -271,19 +280,25 @@ devices_cb (GObject *source, GAsyncResult *result, gpointer data)
       JsonObject *object = json_node_get_object (node);
       const char *event = json_object_get_string_member_with_default (object, "event", "");
       const char *name = json_object_get_string_member_with_default (object, "name", NULL);
-      if (g_str_equal (event, "device") && name != NULL)
-        g_ptr_array_add (names, g_strdup (name));
+      const char *title = json_object_get_string_member_with_default (object, "title", NULL);
+      if (!g_str_equal (event, "device") || name == NULL)
+        continue;
+      g_ptr_array_add (names, g_strdup (name));
+      if (title != NULL && g_str_has_prefix (name, "cuda:"))
+        g_hash_table_insert (self->device_titles, g_strdup (name), g_strdup (title));
     }
   if (names->len == 0)
     return;
   g_ptr_array_add (names, NULL);
   set_devices (self, (const char *const *)names->pdata);
+  show_device (self);
 }
 
 void
 studio_window_find_devices (StudioWindow *self)
 {
   static const char *const only_cpu[] = { "cpu", NULL };
+  self->device_titles = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   set_devices (self, only_cpu);
   show_device (self);
   g_signal_connect_swapped (self->document, "changed", G_CALLBACK (show_device), self);

@@ -1,0 +1,31 @@
+"""A graph that trains on a card: the emulated one, which is called so where the device is named."""
+import os
+import sys
+
+import studio
+from studio import Report, Studio
+
+
+def body(t):
+    with Studio("card") as s:
+        s.end()
+        path = os.path.join(s.folder, "self-attention.xml")
+        with open(os.path.join(studio.SOURCE, "graphs", "lessons", "self-attention.xml"), encoding="utf-8") as f:
+            text = f.read()
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text.replace("<train ", '<train device="cuda:0" '))
+        s.arguments = [path]
+        s.launch()
+        s.wait("graph", lambda g: "attention" in g.cards and g.find("CUDA:0 · emulated"), 2)
+        t.ok(True, "the chip names the device, and says that it is emulated")
+
+        s.key("ctrl+Return")
+        g = s.wait("training", lambda g: g.state["run"] == "training" and g.number("map_step") > 3, 5)
+        t.ok(g.has("cuda:0"), "it trains there, and the attention map follows")
+        s.press("Pause")
+        g = s.wait("pause", lambda g: g.state["run"] == "paused", 2)
+        t.ok(g.number("loss") < 2.1 and not s.complaints(), "the loss is a loss, and nothing was complained about")
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))
