@@ -46,12 +46,15 @@ say_unknown (const char *name)
     g_ptr_array_add (names, (gpointer)loom_ops ()[i]->name);
   g_ptr_array_add (names, NULL);
   const char *near = loom_nearest (name, (const char *const *)names->pdata);
+  const LoomOp *called = loom_op_called (name);
   g_autofree char *mentions = loom_ops_mentioning (name);
 
   fprintf (stderr, "gradloom ops: there is no operator “%s”.", name);
-  if (near)
+  if (called)
+    fprintf (stderr, " Did you mean “%s”, which is also called so?", called->name);
+  else if (near)
     fprintf (stderr, " Did you mean “%s”?", near);
-  if (mentions)
+  if (mentions && !called)
     fprintf (stderr, " The word stands in what is said of: %s.", mentions);
   fputc ('\n', stderr);
 }

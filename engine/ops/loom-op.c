@@ -66,6 +66,34 @@ loom_op_params (const LoomOp *op, const LoomElement *node)
   return variant != NULL ? variant->params : op->params;
 }
 
+/* Whether an operator goes by this word elsewhere: a synonym, or its name in PyTorch. */
+static gboolean
+is_called (const LoomOp *op, const char *word)
+{
+  g_auto (GStrv) synonyms = g_strsplit (op->synonyms != NULL ? op->synonyms : "", " ", -1);
+  const char *last = op->reference != NULL ? strrchr (op->reference, '.') : NULL;
+
+  for (guint i = 0; synonyms[i] != NULL; i++)
+    if (g_ascii_strcasecmp (synonyms[i], word) == 0)
+      return TRUE;
+  return last != NULL && g_ascii_strcasecmp (last + 1, word) == 0;
+}
+
+const LoomOp *
+loom_op_called (const char *word)
+{
+  const LoomOp *const *ops = loom_ops (), *found = NULL;
+
+  for (guint i = 0; ops[i] != NULL; i++)
+    if (ops[i]->category < LOOM_CATEGORY_HIDDEN && is_called (ops[i], word))
+      {
+        if (found != NULL)
+          return NULL;
+        found = ops[i];
+      }
+  return found;
+}
+
 char *
 loom_ops_mentioning (const char *word)
 {

@@ -102,6 +102,8 @@ struct _LoomOp {
   const char *title;     /* "Linear" */
   LoomCategory category;
   const char *icon;      /* symbolic icon in data/icons: "loom-linear-symbolic" */
+  const char *synonyms;  /* what the blackboard, other libraries and papers call it, words with a space between; or NULL */
+  gboolean usual;        /* a first course needs it: shown before the others */
   const char *doc;       /* one line */
   const char *details;   /* a paragraph: what it does, when to use it; own words */
   const char *formula;   /* Unicode: "y = x Wᵀ + b" */
@@ -141,10 +143,12 @@ struct _LoomOp {
   char *(*summary) (const LoomInfer *ctx);
 };
 
-const LoomOp *const *loom_ops (void);
+const LoomOp *const *loom_ops (void); /* NULL-terminated, palette order */
+/* The one operator that goes by this word elsewhere ("dense", "BCEWithLogitsLoss"); NULL where none or several do. */
+const LoomOp *loom_op_called (const char *word);
 /* "linear, bilinear": operators whose name, title or documentation has this word, for somebody who knows one by another
  * name; NULL where there is none. */
-char *loom_ops_mentioning (const char *word); /* NULL-terminated, palette order */
+char *loom_ops_mentioning (const char *word);
 const LoomOp *loom_op (const char *name);
 /* The inputs of a node of this operator, whose <node> may be NULL for a fresh one. */
 const LoomPortSpec *loom_op_inputs (const LoomOp *op, const LoomElement *node);

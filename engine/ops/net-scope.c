@@ -200,6 +200,7 @@ find_operator (LoomNet *net, NetLocal *local, const char *path, const char *name
   static const char *const later[] = { "scan", "recurse", "switch", NULL };
   const LoomOp *const *ops = loom_ops ();
   g_autoptr (GPtrArray) names = NULL;
+  const LoomOp *called;
   const char *near;
   LoomFault *fault;
 
@@ -220,17 +221,19 @@ find_operator (LoomNet *net, NetLocal *local, const char *path, const char *name
     g_ptr_array_add (names, (gpointer)ops[i]->name);
   g_ptr_array_add (names, NULL);
   near = loom_nearest (name, (const char *const *)names->pdata);
+  called = loom_op_called (name);
   fault
       = loom_net_fault (net, local->element, path, LOOM_ERROR_UNKNOWN_OP, "op", "There is no operator “%.60s”.", name);
-  if (fault != NULL && near != NULL)
+  /* Its name elsewhere says more than a name that is spelt alike. */
+  if (fault != NULL && called != NULL)
+    loom_fault_set_fix (fault, "op", called->name, "Did you mean “%s”, which is also called so?", called->name);
+  else if (fault != NULL && near != NULL)
     loom_fault_set_fix (fault, "op", near, "Did you mean “%s”?", near);
   else if (fault != NULL)
     {
       g_autofree char *mentions = loom_ops_mentioning (name);
 
-      if (mentions != NULL && strchr (mentions, ',') == NULL)
-        loom_fault_set_fix (fault, "op", mentions, "Did you mean “%s”, which is also called so?", mentions);
-      else if (mentions != NULL)
+      if (mentions != NULL)
         loom_fault_set_fix (fault, NULL, NULL, "The word stands in what is said of: %s.", mentions);
     }
 }

@@ -19,6 +19,7 @@ const LoomOp loom_op_adaptive_avg_pool2d = {
   .title = "Adaptive average pooling 2D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-avg-pool2d-symbolic",
+  .synonyms = "global average pooling gap",
   .doc = "Divides the image into a given number of windows and keeps the mean of each.",
   .details = "Whatever size comes in, the same size goes out, so that a linear layer can follow although "
              "inputs differ in size. Where the sizes do not divide, neighbouring windows overlap by one "

@@ -6,6 +6,8 @@ const LoomOp loom_op_add = {
   .title = "Add",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-add-symbolic",
+  .synonyms = "plus residual skip +",
+  .usual = TRUE,
   .doc = "Adds two tensors, or a number to a tensor.",
   .details = "Where two paths of a network join, as around a residual block, or where a bias is put on. Shapes need "
              "not be equal: counted from the right, a size of 1 is repeated as often as the other operand asks. The "

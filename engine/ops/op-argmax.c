@@ -12,6 +12,7 @@ const LoomOp loom_op_argmax = {
   .title = "Position of the maximum",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-max-symbolic",
+  .synonyms = "prediction winner",
   .doc = "Finds where the largest element stands.",
   .details = "Along the classes of a classifier it is the answer. Of equals it is the first. A position has no "
              "slope, so training needs something softer in its place: a softmax.",

@@ -83,6 +83,8 @@ const LoomOp loom_op_assign = {
   .title = "Assign",
   .category = LOOM_CATEGORY_TRAINING,
   .icon = "loom-assign-symbolic",
+  .synonyms = "update set variable",
+  .usual = TRUE,
   .doc = "Gives a weight a new value when the step ends.",
   .details
   = "With gradient it makes a training step that is drawn instead of chosen: w − lr · ∂loss/∂w is wired into “value” "

@@ -28,6 +28,8 @@ const LoomOp loom_op_batch_norm2d = {
   .title = "Batch norm 2D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-batch-norm2d-symbolic",
+  .synonyms = "bn batchnormalization",
+  .usual = TRUE,
   .doc = "Brings each channel to mean 0 and variance 1 over the batch.",
   .details = "Layers learn faster when their inputs keep one scale while the layers before them change. In "
              "training each batch is measured; running averages are kept on the side and used in evaluation, "

@@ -37,6 +37,7 @@ const LoomOp loom_op_cast = {
   .title = "Cast",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-cast-symbolic",
+  .synonyms = "convert astype to float int type",
   .doc = "Turns numbers into another type.",
   .details = "Class numbers become floats to calculate with, a comparison becomes ones and zeros. A float loses "
              "what is behind its point when it becomes an integer, and there its gradient ends. Other libraries call "

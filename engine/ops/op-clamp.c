@@ -60,6 +60,7 @@ const LoomOp loom_op_clamp = {
   .title = "Clamp",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-clamp-symbolic",
+  .synonyms = "clip limit",
   .doc = "Holds every element between a lower and an upper bound.",
   .details = "Keeps numbers out of places where the next step would fail, the logarithm of zero for instance. Elements "
              "outside the bounds get no gradient. Also called clip.",

@@ -80,6 +80,8 @@ const LoomOp loom_op_concat = {
   .title = "Concatenate",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-concat-symbolic",
+  .synonyms = "cat join skip append",
+  .usual = TRUE,
   .doc = "Joins tensors one after the other along a dimension.",
   .details
   = "Two branches that looked at the same input in different ways are put side by side, so that the next layer "

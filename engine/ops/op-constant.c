@@ -106,6 +106,7 @@ const LoomOp loom_op_constant = {
   .title = "Constant",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-constant-symbolic",
+  .usual = TRUE,
   .doc = "Numbers that never change.",
   .details = "A factor, a mask or a small table that belongs to the design and not to the data. It is never trained; a "
              "tensor that learns is a parameter.",

@@ -30,6 +30,7 @@ const LoomOp loom_op_conv1d = {
   .title = "Convolution 1D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-conv1d-symbolic",
+  .synonyms = "convolutional cnn",
   .doc = "Slides small learnt kernels along a sequence and reports how well each fits at every place.",
   .details = "A kernel is a short pattern over neighbouring steps of all channels: a rise in a price, a "
              "syllable in a sound, a few letters. What it finds at one moment it finds at every other. With "

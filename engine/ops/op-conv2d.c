@@ -33,6 +33,8 @@ const LoomOp loom_op_conv2d = {
   .title = "Convolution 2D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-conv2d-symbolic",
+  .synonyms = "convolutional cnn filter",
+  .usual = TRUE,
   .doc = "Slides small learnt kernels over an image and reports how well each fits at every place.",
   .details = "A kernel is a little pattern; what it finds in one corner it finds in every other, so few "
              "weights see the whole image. Early layers learn edges and spots, later ones what is made of "

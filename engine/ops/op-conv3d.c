@@ -28,6 +28,7 @@ const LoomOp loom_op_conv3d = {
   .title = "Convolution 3D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-conv3d-symbolic",
+  .synonyms = "convolutional cnn",
   .doc = "Slides small learnt kernels through a volume and reports how well each fits at every place.",
   .details = "Scans, simulations and films have a third dimension in which neighbours belong together, too. A "
              "kernel is a little block there. It is dear: each dimension multiplies the work by the kernel’s "

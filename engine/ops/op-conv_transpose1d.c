@@ -27,6 +27,7 @@ const LoomOp loom_op_conv_transpose1d = {
   .title = "Transposed convolution 1D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-conv-transpose1d-symbolic",
+  .synonyms = "deconvolution deconv transposed upconv",
   .doc = "Stamps learnt kernels along a longer sequence, as strong as each input says.",
   .details = "The way back from a strided convolution: every input step writes a short pattern, and with "
              "stride 2 the sequence becomes twice as long. It is what a convolution does to gradients, used "

@@ -28,6 +28,7 @@ const LoomOp loom_op_conv_transpose2d = {
   .title = "Transposed convolution 2D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-conv-transpose2d-symbolic",
+  .synonyms = "deconvolution deconv transposed upconv",
   .doc = "Stamps learnt kernels over a larger image, as strong as each input pixel says.",
   .details = "The way back from a strided convolution, for networks that draw: every input pixel writes a "
              "little picture, and with stride 2 the image becomes twice as large. It is what a convolution "

@@ -27,6 +27,7 @@ const LoomOp loom_op_conv_transpose3d = {
   .title = "Transposed convolution 3D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-conv-transpose3d-symbolic",
+  .synonyms = "deconvolution deconv transposed upconv",
   .doc = "Stamps learnt kernels into a larger volume, as strong as each input place says.",
   .details = "The way back from a strided convolution of scans or films: every place writes a little block, "
              "and with stride 2 each dimension becomes twice as long. It is what a convolution does to "

@@ -158,6 +158,8 @@ const LoomOp loom_op_cross_entropy = {
   .title = "Cross-entropy",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-cross-entropy-symbolic",
+  .synonyms = "ce softmax log likelihood classification xent",
+  .usual = TRUE,
   .doc = "Says how surprised the network is by the right class.",
   .details = "The loss for choosing among classes. Scores become probabilities inside, and the loss is minus the "
              "logarithm of the right one's: 0 when it is certain, ln(classes) when it guesses. Its gradient is simply "

@@ -207,6 +207,7 @@ const LoomOp loom_op_custom_function = {
   .title = "Custom function",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-custom_function-symbolic",
+  .synonyms = "autograd formula own backward",
   .doc = "A function whose gradient you write yourself.",
   .details
   = "The forward formulas compute the result, and values they name may be used again on the way back: with y = exp(x) "

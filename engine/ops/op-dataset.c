@@ -148,6 +148,8 @@ const LoomOp loom_op_dataset = {
   .title = "Dataset",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-dataset-symbolic",
+  .synonyms = "data loader input mnist samples",
+  .usual = TRUE,
   .doc = "Delivers batches of samples and what should come out for them.",
   .details
   = "Training draws random batches from the training part, validation and evaluation go through the parts that "

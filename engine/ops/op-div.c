@@ -61,6 +61,7 @@ const LoomOp loom_op_div = {
   .title = "Divide",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-div-symbolic",
+  .synonyms = "divide quotient /",
   .doc = "Divides element by element.",
   .details = "Whole numbers become floats, unless the result is rounded. Division by zero gives infinity or NaN; whole "
              "numbers have neither, and to divide them by zero is an error that names the place. Shapes need not be "

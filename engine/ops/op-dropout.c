@@ -26,6 +26,8 @@ const LoomOp loom_op_dropout = {
   .title = "Dropout",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-dropout-symbolic",
+  .synonyms = "regularization",
+  .usual = TRUE,
   .doc = "Silences random elements while training, so that no unit relies on another.",
   .details = "At every step each element is dropped with probability p and the rest is scaled up by 1 / (1 - "
              "p), so sums stay what they were on average. A network cannot lean on single units and overfits "

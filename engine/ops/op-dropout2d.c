@@ -20,6 +20,7 @@ const LoomOp loom_op_dropout2d = {
   .title = "Dropout 2D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-dropout2d-symbolic",
+  .synonyms = "spatial regularization",
   .doc = "Silences random channels while training.",
   .details = "Neighbours in an image say nearly the same, so dropping single elements hides little. Here a "
              "channel goes as a whole, with probability p, and the others are scaled up by 1 / (1 - p). The "

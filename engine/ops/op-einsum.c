@@ -482,6 +482,7 @@ const LoomOp loom_op_einsum = {
   .title = "Einsum",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-einsum-symbolic",
+  .synonyms = "einstein tensor contraction",
   .doc = "Multiplies tensors and sums over axes, by an equation of letters.",
   .details
   = "Each letter is an axis: “ij,jk->ik” is a matrix product, because j stands in both tensors and not in the "

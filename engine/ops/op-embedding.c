@@ -115,6 +115,8 @@ const LoomOp loom_op_embedding = {
   .title = "Embedding",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-embedding-symbolic",
+  .synonyms = "lookup token word vector",
+  .usual = TRUE,
   .doc = "Looks up a learnt row of numbers for each symbol.",
   .details
   = "Letters, words or user numbers have no size that a network could compute with. A table gives each one a "

@@ -6,6 +6,7 @@ const LoomOp loom_op_eq = {
   .title = "Equal",
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-eq-symbolic",
+  .synonyms = "equal ==",
   .doc = "Asks of each pair whether the two are equal.",
   .details = "Predictions that equal the labels, averaged, are the accuracy. Floats that were computed in two "
              "ways are seldom equal to the last bit. It has no slope, so no gradient passes.",

@@ -6,6 +6,7 @@ const LoomOp loom_op_exp = {
   .title = "Exponential",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-exp-symbolic",
+  .usual = TRUE,
   .doc = "Raises e to every element.",
   .details
   = "Makes any number positive and turns sums into products. It grows fast: f32 overflows to infinity above 88.",

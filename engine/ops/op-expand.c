@@ -66,6 +66,7 @@ const LoomOp loom_op_expand = {
   .title = "Expand",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-expand-symbolic",
+  .synonyms = "broadcast",
   .doc = "Repeats sizes of 1 until a shape is reached (broadcast_to).",
   .details = "What arithmetic does by itself when shapes differ, made visible: one class token becomes one for each "
              "sample. The gradient is summed back over the copies.",

@@ -116,6 +116,8 @@ const LoomOp loom_op_expression = {
   .title = "Expression",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-expression-symbolic",
+  .synonyms = "formula function own",
+  .usual = TRUE,
   .doc = "Computes a formula that you type, element by element.",
   .details
   = "Each name in the formula becomes an input; numbers, pi and e, + - * / // % **, comparisons, and/or/not, "

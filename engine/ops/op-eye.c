@@ -43,6 +43,7 @@ const LoomOp loom_op_eye = {
   .title = "Identity matrix",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-eye-symbolic",
+  .synonyms = "identity matrix",
   .doc = "A matrix with ones on its diagonal and zeros elsewhere.",
   .details = "The matrix that changes nothing when one multiplies with it. Its rows are the classes one-hot, and "
              "added to a product it keeps what was there.",

@@ -64,6 +64,8 @@ const LoomOp loom_op_flatten = {
   .title = "Flatten",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-flatten-symbolic",
+  .synonyms = "vectorize",
+  .usual = TRUE,
   .doc = "Lays several dimensions out as one.",
   .details = "An image of channels, rows and columns becomes one long row of features, which is what a linear layer "
              "takes. Nothing is computed; the first dimension, the batch, stays.",

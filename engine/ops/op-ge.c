@@ -6,6 +6,7 @@ const LoomOp loom_op_ge = {
   .title = "Greater or equal",
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-ge-symbolic",
+  .synonyms = "greater equal >=",
   .doc = "Asks of each pair whether the first is greater or equal.",
   .details = "The mask of what reaches a bound, the bound included. It has no slope, so no gradient passes.",
   .formula = "y = (a ≥ b)",

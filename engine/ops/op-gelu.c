@@ -39,6 +39,8 @@ const LoomOp loom_op_gelu = {
   .title = "GELU",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-gelu-symbolic",
+  .synonyms = "transformer",
+  .usual = TRUE,
   .doc = "A smooth relative of ReLU that lets slightly negative numbers pass a little.",
   .details = "Each number is weighted by how likely a normal random number is to lie below it. Smooth everywhere, so "
              "gradients do not jump; the usual activation in transformers.",

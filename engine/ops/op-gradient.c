@@ -74,6 +74,8 @@ const LoomOp loom_op_gradient = {
   .title = "Gradient",
   .category = LOOM_CATEGORY_TRAINING,
   .icon = "loom-gradient-symbolic",
+  .synonyms = "grad derivative autograd backward",
+  .usual = TRUE,
   .doc = "The derivative of one value with respect to another.",
   .details
   = "Wire a loss into “of” and a weight, an input or any value that the loss was computed from into “wrt”; the result "

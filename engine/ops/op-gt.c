@@ -6,6 +6,8 @@ const LoomOp loom_op_gt = {
   .title = "Greater than",
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-gt-symbolic",
+  .synonyms = "greater >",
+  .usual = TRUE,
   .doc = "Asks of each pair whether the first is greater.",
   .details = "A score against a threshold: the decision of a classifier with two classes. It has no slope, so "
              "no gradient passes.",

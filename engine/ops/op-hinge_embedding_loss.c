@@ -36,6 +36,7 @@ const LoomOp loom_op_hinge_embedding_loss = {
   .title = "Hinge embedding",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-hinge-loss-symbolic",
+  .synonyms = "svm margin",
   .doc = "Makes distances of like pairs small and of unlike pairs larger than a margin.",
   .details = "The input is a distance. Where the target is 1 the pair belongs together and the distance itself is "
              "the loss; where it is −1 the loss is what is missing to the margin.",

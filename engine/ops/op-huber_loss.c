@@ -47,6 +47,7 @@ const LoomOp loom_op_huber_loss = {
   .title = "Huber",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-l1-loss-symbolic",
+  .synonyms = "robust",
   .doc = "Squares small errors and lets large ones count only in proportion.",
   .details = "The squared error for everything closer than delta and a straight line beyond, so that an outlier "
              "pulls no harder than delta.",

@@ -23,6 +23,7 @@ const LoomOp loom_op_input = {
   .title = "Input",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-input-symbolic",
+  .usual = TRUE,
   .doc = "A tensor that is handed in from outside.",
   .details
   = "Stands for something that the graph does not compute: a file given on the command line, or a value of "

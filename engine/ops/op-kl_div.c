@@ -65,6 +65,7 @@ const LoomOp loom_op_kl_div = {
   .title = "Kullback-Leibler divergence",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-kl-div-symbolic",
+  .synonyms = "kullback leibler divergence",
   .doc = "Measures how much one distribution differs from another.",
   .details = "The input are logarithms of probabilities, from a log_softmax; the target are probabilities, those "
              "of a larger network that is distilled, say. batchmean divides by the batch and is the divergence as "

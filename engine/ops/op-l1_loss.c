@@ -25,6 +25,7 @@ const LoomOp loom_op_l1_loss = {
   .title = "Mean absolute error (L1)",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-l1-loss-symbolic",
+  .synonyms = "mae absolute error",
   .doc = "Measures how far the output is from the target.",
   .details = "Each error counts as much as it is large, so a few wild targets do not rule the training as they do "
              "with squares. The pull is the same near and far, which keeps the network from settling exactly. Also "

@@ -70,6 +70,8 @@ const LoomOp loom_op_l2_penalty = {
   .title = "L2 penalty",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-l2-penalty-symbolic",
+  .synonyms = "weight decay regularization ridge svm",
+  .usual = TRUE,
   .doc = "Adds up the squares of all weights that are wired in, times lambda.",
   .details = "Added to a loss it holds weights small: of all the networks that fit the data it prefers the "
              "plain one. Its gradient pulls each weight towards zero by 2 · lambda times itself, which for "

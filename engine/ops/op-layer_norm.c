@@ -89,6 +89,8 @@ const LoomOp loom_op_layer_norm = {
   .title = "Layer norm",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-layer-norm-symbolic",
+  .synonyms = "ln layernormalization transformer",
+  .usual = TRUE,
   .doc = "Brings each sample's features to mean 0 and variance 1.",
   .details
   = "Every sample is measured alone, so it does not matter who else is in the batch, and training and evaluation "

@@ -6,6 +6,7 @@ const LoomOp loom_op_le = {
   .title = "Less or equal",
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-le-symbolic",
+  .synonyms = "less equal <=",
   .doc = "Asks of each pair whether the first is less or equal.",
   .details = "Positions compared with positions give the mask that keeps attention from looking ahead. It has "
              "no slope, so no gradient passes.",

@@ -108,6 +108,8 @@ const LoomOp loom_op_linear = {
   .title = "Linear",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-linear-symbolic",
+  .synonyms = "dense fully connected fc affine perceptron mlp",
+  .usual = TRUE,
   .doc = "Connects every input feature with every output feature.",
   .details = "Each output is a weighted sum of all inputs plus a bias: a flat map, learnt. Alone it draws straight "
              "lines through the data; with an activation between two of them a network can bend. It works on the last "

@@ -6,6 +6,7 @@ const LoomOp loom_op_lt = {
   .title = "Less than",
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-lt-symbolic",
+  .synonyms = "less <",
   .doc = "Asks of each pair whether the first is less.",
   .details = "Compared with random numbers it tosses a coin for each element, which is how dropout chooses. It "
              "has no slope, so no gradient passes.",

@@ -101,6 +101,8 @@ const LoomOp loom_op_matmul = {
   .title = "Matrix product",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-matmul-symbolic",
+  .synonyms = "matrix product multiply @ mm",
+  .usual = TRUE,
   .doc = "Multiplies matrices: rows of the left with columns of the right.",
   .details = "Each number of the result is the dot product of a row and a column, a measure of how alike they are. "
              "Attention is two of these: queries with keys, then weights with values. Sizes before the last two are a "

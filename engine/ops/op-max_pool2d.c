@@ -20,6 +20,8 @@ const LoomOp loom_op_max_pool2d = {
   .title = "Max pooling 2D",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-max-pool2d-symbolic",
+  .synonyms = "subsampling downsample",
+  .usual = TRUE,
   .doc = "Keeps the largest value of each window and so makes images smaller.",
   .details = "After a convolution it keeps that something was found and forgets exactly where: the image "
              "shrinks, the next layer sees further. Only the winner of each window gets the gradient.",

@@ -22,6 +22,8 @@ const LoomOp loom_op_mean = {
   .title = "Mean",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-mean-symbolic",
+  .synonyms = "average",
+  .usual = TRUE,
   .doc = "Averages all elements, or those along some dimensions.",
   .details = "Like a sum, but independent of how many elements there are: a loss that is a mean keeps its size when "
              "the batch grows.",

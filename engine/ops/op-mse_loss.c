@@ -30,6 +30,8 @@ const LoomOp loom_op_mse_loss = {
   .title = "Mean squared error",
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-mse-loss-symbolic",
+  .synonyms = "mean squared error regression l2",
+  .usual = TRUE,
   .doc = "Measures how far the output is from the target, squared.",
   .details
   = "The loss for predicting numbers. Large errors count much more than small ones, and the gradient is the error "

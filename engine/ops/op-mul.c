@@ -6,6 +6,8 @@ const LoomOp loom_op_mul = {
   .title = "Multiply",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-mul-symbolic",
+  .synonyms = "multiply product times hadamard *",
+  .usual = TRUE,
   .doc = "Multiplies element by element.",
   .details
   = "Scales, masks and gates: each operand’s gradient is the other operand. For the product of matrices use matmul. "

@@ -6,6 +6,7 @@ const LoomOp loom_op_ne = {
   .title = "Not equal",
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-ne-symbolic",
+  .synonyms = "not equal !=",
   .doc = "Asks of each pair whether the two differ.",
   .details = "Makes the mask of everything that is not padding. NaN differs from every number, itself "
              "included. It has no slope, so no gradient passes.",

@@ -6,6 +6,7 @@ const LoomOp loom_op_neg = {
   .title = "Negate",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-neg-symbolic",
+  .synonyms = "minus negative",
   .doc = "Changes the sign of every element.",
   .details = "Turns a quantity to be maximised into one to be minimised, or a sum into a difference.",
   .formula = "y = −x",

@@ -109,6 +109,7 @@ const LoomOp loom_op_norm = {
   .title = "Norm",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-norm-symbolic",
+  .synonyms = "length euclidean magnitude",
   .doc = "Measures how long the elements are as a vector.",
   .details = "With p = 2 the ordinary length, with 1 the sum of magnitudes, with inf the largest of them, with "
              "0 how many are not zero. The length of all gradients together is what gradient clipping holds "

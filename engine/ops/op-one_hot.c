@@ -56,6 +56,7 @@ const LoomOp loom_op_one_hot = {
   .title = "One-Hot",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-one-hot-symbolic",
+  .synonyms = "onehot categorical",
   .doc = "Writes each whole number as a row of zeros with a single one.",
   .details
   = "Class 2 of 5 becomes 0 0 1 0 0. So a class can be compared with probabilities, and a product with a matrix "

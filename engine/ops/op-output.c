@@ -10,6 +10,7 @@ const LoomOp loom_op_output = {
   .title = "Output",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-output-symbolic",
+  .usual = TRUE,
   .doc = "Marks a value as a result of the graph.",
   .details
   = "Changes nothing; it says to readers and other programs which of many values is the answer, and gives it a "

@@ -74,6 +74,8 @@ const LoomOp loom_op_parameter = {
   .title = "Parameter",
   .category = LOOM_CATEGORY_DATA,
   .icon = "loom-parameter-symbolic",
+  .synonyms = "weight variable learnable",
+  .usual = TRUE,
   .doc = "A tensor that training changes.",
   .details
   = "Layers bring their own weights; this is a weight on its own, to build a layer from plain operations or to "

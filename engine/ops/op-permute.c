@@ -69,6 +69,8 @@ const LoomOp loom_op_permute = {
   .title = "Permute",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-permute-symbolic",
+  .synonyms = "transpose axes",
+  .usual = TRUE,
   .doc = "Puts the dimensions into another order.",
   .details = "Rows become columns, or heads move in front of time, so that the next product runs over the dimensions "
              "that are meant. Unlike reshape it moves elements and keeps each with its index.",

@@ -68,6 +68,7 @@ const LoomOp loom_op_pixel_shuffle = {
   .title = "Pixel shuffle",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-pixel-shuffle-symbolic",
+  .synonyms = "subpixel depth to space",
   .doc = "Lays channels out as blocks of pixels: the image becomes larger and shallower.",
   .details = "A network that enlarges images computes r² channels at the small size, where convolutions are "
              "cheap, and this lays them out as r × r pixels each. Nothing is computed, elements only change "

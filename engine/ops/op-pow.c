@@ -62,6 +62,7 @@ const LoomOp loom_op_pow = {
   .title = "Power",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-pow-symbolic",
+  .synonyms = "power square exponent **",
   .doc = "Raises every element to a power.",
   .details = "Exponent 2 squares, ½ takes the root, -1 inverts. A negative base has a power only for whole exponents; "
              "anything else gives NaN.",

@@ -6,6 +6,8 @@ const LoomOp loom_op_relu = {
   .title = "ReLU",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-relu-symbolic",
+  .synonyms = "rectifier rectified",
+  .usual = TRUE,
   .doc = "Lets positive numbers pass and turns negative ones into zero.",
   .details
   = "The plainest bend a network can have, and usually the first to try between two layers. Its slope is 1 or 0, so "

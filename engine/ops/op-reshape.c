@@ -34,6 +34,8 @@ const LoomOp loom_op_reshape = {
   .title = "Reshape",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-reshape-symbolic",
+  .synonyms = "view",
+  .usual = TRUE,
   .doc = "Reads the same elements, in the same order, as another shape.",
   .details = "A row of 784 numbers becomes a picture of 28 × 28, or an embedding is split into heads. The order of the "
              "elements never changes, so to swap dimensions use permute or transpose. PyTorch’s view is the same.",

@@ -88,6 +88,7 @@ const LoomOp loom_op_rms_norm = {
   .title = "RMS norm",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-rms-norm-symbolic",
+  .synonyms = "transformer llama",
   .doc = "Scales each sample’s features to a root mean square of 1.",
   .details = "Layer norm without the mean: only the length of the feature vector is fixed, its direction "
              "stays. Cheaper, and as good in large language models, where it has taken layer norm’s place.",

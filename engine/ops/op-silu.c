@@ -15,6 +15,7 @@ const LoomOp loom_op_silu = {
   .title = "SiLU",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-silu-symbolic",
+  .synonyms = "swish",
   .doc = "Weighs every number by its own sigmoid.",
   .details = "A smooth relative of ReLU that dips a little below zero before it rises. Found by search and "
              "used in image networks and in the gates of language models. Also called swish.",

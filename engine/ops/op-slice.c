@@ -142,6 +142,8 @@ const LoomOp loom_op_slice = {
   .title = "Slice",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-slice-symbolic",
+  .synonyms = "crop narrow index",
+  .usual = TRUE,
   .doc = "Cuts a part out of a tensor.",
   .details
   = "Takes the elements from start up to, but not including, end. Every second row, the first ten columns, all "

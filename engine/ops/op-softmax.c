@@ -22,6 +22,8 @@ const LoomOp loom_op_softmax = {
   .title = "Softmax",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-softmax-symbolic",
+  .synonyms = "probability attention",
+  .usual = TRUE,
   .doc = "Turns scores into shares that sum to 1.",
   .details = "The largest score gets the largest share, and all shares are positive: a soft choice that gradients can "
              "pass. Attention weights are made by it. Before cross_entropy leave it out, because that does it inside "

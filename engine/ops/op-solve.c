@@ -80,6 +80,7 @@ const LoomOp loom_op_solve = {
   .title = "Solve",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-solve-symbolic",
+  .synonyms = "linear system equations",
   .doc = "Solves a system of linear equations.",
   .details
   = "Finds x so that the matrix times x is the right side, by elimination with row exchange. This is what to use "

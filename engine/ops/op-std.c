@@ -18,6 +18,7 @@ const LoomOp loom_op_std = {
   .title = "Standard deviation",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-var-symbolic",
+  .synonyms = "standard deviation",
   .doc = "Measures how far elements spread around their mean.",
   .details = "The root of the variance, in the unit of the numbers themselves. Watch it behind the layers of a "
              "deep network: it should neither fade nor grow. Where all elements are equal its gradient is 0.",

@@ -6,6 +6,7 @@ const LoomOp loom_op_sub = {
   .title = "Subtract",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-sub-symbolic",
+  .synonyms = "subtract minus difference -",
   .doc = "Subtracts a tensor or a number.",
   .details = "The difference of two paths, an error for instance. Shapes need not be equal: counted from the right, a "
              "size of 1 is repeated as often as the other operand asks. The operation minus.",

@@ -21,6 +21,8 @@ const LoomOp loom_op_sum = {
   .title = "Sum",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-sum-symbolic",
+  .synonyms = "add up total",
+  .usual = TRUE,
   .doc = "Adds up all elements, or those along some dimensions.",
   .details = "Turns a tensor into one number, which is what a loss has to be, or folds dimensions away. Every element "
              "that was added gets the same gradient.",

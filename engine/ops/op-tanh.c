@@ -6,6 +6,8 @@ const LoomOp loom_op_tanh = {
   .title = "Tanh",
   .category = LOOM_CATEGORY_ACTIVATIONS,
   .icon = "loom-tanh-symbolic",
+  .synonyms = "hyperbolic tangent",
+  .usual = TRUE,
   .doc = "Squeezes any number into the range from -1 to 1.",
   .details = "Like a sigmoid, but centred on zero, which keeps the next layer’s inputs balanced. Common inside "
              "recurrent cells; flat far from zero, where little is learnt.",

@@ -56,6 +56,7 @@ const LoomOp loom_op_transpose = {
   .title = "Transpose",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-transpose-symbolic",
+  .synonyms = "swap",
   .doc = "Swaps two dimensions; by default the last two.",
   .details
   = "Turns a matrix, or every matrix of a batch, over its diagonal: what stood in row i and column j stands in "

@@ -45,6 +45,7 @@ const LoomOp loom_op_unsqueeze = {
   .title = "Unsqueeze",
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-unsqueeze-symbolic",
+  .synonyms = "new axis",
   .doc = "Adds a dimension of size 1.",
   .details = "Where a batch, a channel or a head is expected and there is only one. Broadcasting then repeats it as "
              "often as needed.",

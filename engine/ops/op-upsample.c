@@ -392,6 +392,7 @@ const LoomOp loom_op_upsample = {
   .title = "Upsample",
   .category = LOOM_CATEGORY_LAYERS,
   .icon = "loom-upsample-symbolic",
+  .synonyms = "interpolate resize enlarge bilinear nearest",
   .doc = "Enlarges sequences, images or volumes by repeating or mixing their places.",
   .details
   = "Nothing is learnt: the nearest old place is taken as it is, which leaves blocks, or neighbours are mixed, "

@@ -18,6 +18,7 @@ const LoomOp loom_op_var = {
   .title = "Variance",
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-var-symbolic",
+  .synonyms = "variance",
   .doc = "Measures how far elements spread around their mean, squared.",
   .details = "The mean squared distance from the mean. Of a sample one divides by one less than its size, "
              "since the mean was taken from the same numbers; layers that normalise divide by the whole size, "

@@ -110,6 +110,8 @@ const LoomOp loom_op_where = {
   .title = "Where",
   .category = LOOM_CATEGORY_LOGIC,
   .icon = "loom-where-symbolic",
+  .synonyms = "if select choose ternary",
+  .usual = TRUE,
   .doc = "Takes each element from one of two tensors, as a condition says.",
   .details = "A choice for each place: a mask and minus infinity before a softmax, or one formula on the left "
              "of a bend and another on the right. The gradient goes to whichever was taken. Both are computed, "

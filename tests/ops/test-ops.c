@@ -136,6 +136,28 @@ lower_sample (const Sample *s, gboolean training, LoomDType dtype, LoomValue *va
   return p;
 }
 
+/* An operator is found by what it is called elsewhere, a word of several by none. */
+static void
+test_other_names (void)
+{
+  static const char *const cases[][2] = {
+    { "dense", "linear" },   { "FC", "linear" },
+    { "clip", "clamp" },     { "BCEWithLogitsLoss", "binary_cross_entropy_with_logits" },
+    { "swish", "silu" },     { "cat", "concat" },
+    { "rectifier", "relu" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      const LoomOp *found = loom_op_called (cases[i][0]);
+
+      g_assert_nonnull (found);
+      g_assert_cmpstr (found->name, ==, cases[i][1]);
+    }
+  g_assert_null (loom_op_called ("bn"));
+  g_assert_null (loom_op_called ("relus"));
+}
+
 static void
 check_shapes (const LoomOp *op, const LoomSample *sample, const char *what)
 {
@@ -487,6 +509,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ops/descriptors", test_descriptors);
+  g_test_add_func ("/ops/other-names", test_other_names);
   g_test_add_func ("/ops/shapes", test_shapes);
   g_test_add_func ("/ops/symbolic", test_symbolic);
   g_test_add_func ("/ops/gradients", test_gradients);

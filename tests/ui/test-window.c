@@ -242,10 +242,6 @@ test_search (void)
       g_assert_cmpuint (studio_search_rank (key, ""), >, 0);
       studio_search_key_free (key);
     }
-  for (const char *const *name = studio_search_usual_names (); *name != NULL; name++)
-    g_assert_nonnull (loom_op (*name));
-  for (const char *const *name = studio_search_known_names (); *name != NULL; name++)
-    g_assert_nonnull (loom_op (*name));
 }
 
 /* What is wrong in <train>: nothing, or the sentence that the settings show. */

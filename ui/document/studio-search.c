@@ -15,154 +15,6 @@ struct _StudioSearchKey
   gboolean usual;
 };
 
-/* What the words on the blackboard, in other libraries and in papers are called here. */
-static const struct
-{
-  const char *name, *words;
-} known[] = {
-  { "adaptive_avg_pool2d", "global average pooling gap" },
-  { "argmax", "prediction winner" },
-  { "assign", "update set variable" },
-  { "batch_norm1d", "bn batchnormalization" },
-  { "batch_norm2d", "bn batchnormalization" },
-  { "binary_cross_entropy", "bce log loss" },
-  { "binary_cross_entropy_with_logits", "bce bcewithlogits logistic log loss" },
-  { "cast", "convert astype to float int type" },
-  { "clamp", "clip limit" },
-  { "concat", "cat join skip append" },
-  { "conv1d", "convolutional cnn" },
-  { "conv2d", "convolutional cnn filter" },
-  { "conv3d", "convolutional cnn" },
-  { "conv_transpose1d", "deconvolution deconv transposed upconv" },
-  { "conv_transpose2d", "deconvolution deconv transposed upconv" },
-  { "conv_transpose3d", "deconvolution deconv transposed upconv" },
-  { "cross_entropy", "ce softmax log likelihood classification xent" },
-  { "custom_function", "autograd formula own backward" },
-  { "dataset", "data loader input mnist samples" },
-  { "detach", "stop gradient no_grad" },
-  { "div", "divide quotient /" },
-  { "dropout", "regularization" },
-  { "dropout2d", "spatial regularization" },
-  { "einsum", "einstein tensor contraction" },
-  { "embedding", "lookup token word vector" },
-  { "eq", "equal ==" },
-  { "expand", "broadcast" },
-  { "expression", "formula function own" },
-  { "eye", "identity matrix" },
-  { "flatten", "vectorize" },
-  { "ge", "greater equal >=" },
-  { "gelu", "transformer" },
-  { "gradient", "grad derivative autograd backward" },
-  { "gt", "greater >" },
-  { "hinge_embedding_loss", "svm margin" },
-  { "huber_loss", "robust" },
-  { "kl_div", "kullback leibler divergence" },
-  { "l1_loss", "mae absolute error" },
-  { "l2_penalty", "weight decay regularization ridge svm" },
-  { "layer_norm", "ln layernormalization transformer" },
-  { "le", "less equal <=" },
-  { "linear", "dense fully connected fc affine perceptron mlp" },
-  { "lt", "less <" },
-  { "matmul", "matrix product multiply @ mm" },
-  { "max_pool2d", "subsampling downsample" },
-  { "mean", "average" },
-  { "mse_loss", "mean squared error regression l2" },
-  { "mul", "multiply product times hadamard *" },
-  { "multi_margin_loss", "hinge svm support vector machine" },
-  { "ne", "not equal !=" },
-  { "neg", "minus negative" },
-  { "nll_loss", "negative log likelihood" },
-  { "norm", "length euclidean magnitude" },
-  { "one_hot", "onehot categorical" },
-  { "parameter", "weight variable learnable" },
-  { "permute", "transpose axes" },
-  { "pixel_shuffle", "subpixel depth to space" },
-  { "pow", "power square exponent **" },
-  { "relu", "rectifier rectified" },
-  { "reshape", "view" },
-  { "rms_norm", "transformer llama" },
-  { "sigmoid", "logistic" },
-  { "silu", "swish" },
-  { "slice", "crop narrow index" },
-  { "softmax", "probability attention" },
-  { "solve", "linear system equations" },
-  { "std", "standard deviation" },
-  { "sub", "subtract minus difference -" },
-  { "sum", "add up total" },
-  { "add", "plus residual skip +" },
-  { "tanh", "hyperbolic tangent" },
-  { "transpose", "swap" },
-  { "unsqueeze", "new axis" },
-  { "upsample", "interpolate resize enlarge bilinear nearest" },
-  { "var", "variance" },
-  { "where", "if select choose ternary" },
-};
-
-static const char *const usual[] = {
-  "dataset",
-  "input",
-  "output",
-  "parameter",
-  "constant",
-  "linear",
-  "conv2d",
-  "max_pool2d",
-  "batch_norm2d",
-  "dropout",
-  "embedding",
-  "layer_norm",
-  "flatten",
-  "relu",
-  "sigmoid",
-  "tanh",
-  "softmax",
-  "gelu",
-  "add",
-  "mul",
-  "matmul",
-  "sum",
-  "mean",
-  "exp",
-  "expression",
-  "gt",
-  "where",
-  "reshape",
-  "permute",
-  "concat",
-  "slice",
-  "cross_entropy",
-  "mse_loss",
-  "l2_penalty",
-  "binary_cross_entropy_with_logits",
-  "multi_margin_loss",
-  "gradient",
-  "assign",
-  "detach",
-  NULL,
-};
-
-const char *const *
-studio_search_usual_names (void)
-{
-  return usual;
-}
-
-const char *const *
-studio_search_known_names (void)
-{
-  static const char *names[G_N_ELEMENTS (known) + 1];
-
-  for (guint i = 0; i < G_N_ELEMENTS (known); i++)
-    names[i] = known[i].name;
-  return names;
-}
-
-gboolean
-studio_search_is_usual (const char *name)
-{
-  return g_strv_contains (usual, name);
-}
-
 /* Gaps between words; signs such as "+" are words of their own. */
 static gboolean
 is_gap (char c)
@@ -227,18 +79,15 @@ key_new (const char *name, const char *title, const char *synonyms, const char *
 StudioSearchKey *
 studio_search_key_new (const LoomOp *op)
 {
-  const char *words = "", *last = op->reference != NULL ? strrchr (op->reference, '.') : NULL;
+  const char *last = op->reference != NULL ? strrchr (op->reference, '.') : NULL;
   g_autofree char *synonyms = NULL, *text = NULL;
   StudioSearchKey *key;
 
-  for (guint i = 0; i < G_N_ELEMENTS (known); i++)
-    if (strcmp (known[i].name, op->name) == 0)
-      words = known[i].words;
-  synonyms = g_strjoin (" ", words, last != NULL ? last + 1 : "", NULL);
+  synonyms = g_strjoin (" ", op->synonyms != NULL ? op->synonyms : "", last != NULL ? last + 1 : "", NULL);
   text = g_strjoin (" ", op->doc != NULL ? op->doc : "", op->details != NULL ? op->details : "",
                     loom_category_title (op->category), NULL);
   key = key_new (op->name, op->title, synonyms, text);
-  key->usual = studio_search_is_usual (op->name);
+  key->usual = op->usual;
   return key;
 }
 

@@ -16,10 +16,4 @@ void studio_search_key_free (StudioSearchKey *key);
 /* 0: does not match; larger is better. Everything matches an empty text. Several words must all be found. */
 guint studio_search_rank (const StudioSearchKey *key, const char *text);
 
-/* The layers of a first course, which are shown before the others. */
-gboolean studio_search_is_usual (const char *name);
-/* The two lists of names that are kept here, to be held against the operator table by a test. Both end with NULL. */
-const char *const *studio_search_usual_names (void);
-const char *const *studio_search_known_names (void);
-
 G_END_DECLS

@@ -103,7 +103,7 @@ add_row (StudioPalette *self, const char *icon, const char *title, const char *d
   entry->name = g_strdup (name);
   entry->key = key;
   entry->is_module = category == MODULES;
-  entry->is_usual = entry->is_module || studio_search_is_usual (name);
+  entry->is_usual = entry->is_module || loom_op (name)->usual;
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   /* Kin differ at their ends: "Transposed convolution 1D", "… 2D". */
   gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
@@ -332,7 +332,7 @@ add_operators (StudioPalette *self)
         if ((*op)->category == category)
           {
             add_row (self, (*op)->icon, (*op)->title, (*op)->doc, (*op)->name, category, studio_search_key_new (*op));
-            n_folded += !studio_search_is_usual ((*op)->name);
+            n_folded += !(*op)->usual;
           }
       if (n_folded > 0)
         add_fold (self, category, n_folded);
