@@ -7,6 +7,9 @@
 
 #include <math.h>
 #include <string.h>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 
 #define CHANNELS 64 /* a block of channels whose running winners stay in registers */
 
@@ -102,17 +105,24 @@ max_nhwc_place (const Pool *self, const float *image, float *y, void *where, int
     }
 }
 
-/* The same for fewer than LANES channels: whole vectors are loaded, the neighbours'
- * channels in the upper lanes are computed and left. Needs LANES readable floats
- * from every tap on. */
+/* One register: compilers take wider vectors apart element by element. */
+#ifdef __AVX512F__
 #define LANES 16
+#elif defined __AVX2__
+#define LANES 8
+#else
+#define LANES 4
+#endif
 
-typedef float V __attribute__ ((vector_size (64), aligned (4), may_alias));
-typedef int32_t VI __attribute__ ((vector_size (64), aligned (4), may_alias));
+typedef float V __attribute__ ((vector_size (4 * LANES), aligned (4), may_alias));
+typedef int32_t VI __attribute__ ((vector_size (4 * LANES), aligned (4), may_alias));
 
-static inline void
-max_few_place (const Pool *self, const float *image, float *y, uint8_t *where, int64_t o, int64_t p, int64_t q,
-               int64_t r0, int64_t r1, int64_t s0, int64_t s1)
+/* The same for LANES channels of a small window with taps on the input; image, y and where begin at the first of them,
+ * o counts places times channels. Of fewer channels, whole vectors are loaded all the same, which needs LANES readable
+ * floats from every tap on, and stored where `whole`: what they overwrite is put right by the next place. */
+static inline __attribute__ ((always_inline)) void
+max_vector (const Pool *self, const float *image, float *y, uint8_t *where, int64_t o, int64_t p, int64_t q, int64_t r0,
+            int64_t r1, int64_t s0, int64_t s1, bool whole)
 {
   const LoomPool2dAttrs *a = &self->a;
   int64_t C = self->C;
@@ -137,10 +147,55 @@ max_few_place (const Pool *self, const float *image, float *y, uint8_t *where, i
         winner = (wins & tap) | (~wins & winner);
         first = false;
       }
+  if (whole)
+    {
+      *(V *)(y + o) = best;
+#ifdef __AVX512F__
+      _mm_storeu_si128 ((__m128i *)(where + o), _mm512_cvtepi32_epi8 ((__m512i)winner));
+#else
+      for (int c = 0; c < LANES; c++)
+        where[o + c] = (uint8_t)winner[c];
+#endif
+      return;
+    }
   for (int64_t c = 0; c < C; c++)
-    y[o * C + c] = best[c];
+    y[o + c] = best[c];
   for (int64_t c = 0; c < C; c++)
-    where[o * C + c] = (uint8_t)winner[c];
+    where[o + c] = (uint8_t)winner[c];
+}
+
+/* One place of all channels by max_vector(); false where it cannot. `end`: the last float from which LANES can be read.
+ */
+static inline bool
+max_place (const Pool *self, const float *image, float *y, uint8_t *where, int64_t n, int64_t p, int64_t q,
+           const float *end)
+{
+  const LoomPool2dAttrs *a = &self->a;
+  int64_t r0, r1, s0, s1, C = self->C, place = p * self->Q + q, o = (n * self->P * self->Q + place) * C;
+
+  taps (p, self->H, a->kernel[0], a->stride[0], a->pad[0], a->dilation[0], &r0, &r1);
+  taps (q, self->W, a->kernel[1], a->stride[1], a->pad[1], a->dilation[1], &s0, &s1);
+  if (r0 >= r1 || s0 >= s1)
+    return false;
+  if (C < LANES)
+    {
+      if (image
+              + ((p * a->stride[0] - a->pad[0] + (r1 - 1) * a->dilation[0]) * self->W + q * a->stride[1] - a->pad[1]
+                 + (s1 - 1) * a->dilation[1])
+                    * C
+          > end)
+        return false;
+      max_vector (self, image, y, where, o, p, q, r0, r1, s0, s1, place * C + LANES <= self->P * self->Q * C);
+      return true;
+    }
+  /* The last vector overlaps the one before it where LANES does not divide the channels. */
+  for (int64_t c = 0; c < C; c += LANES)
+    {
+      int64_t from = c + LANES <= C ? c : C - LANES;
+
+      max_vector (self, image + from, y, where, o + from, p, q, r0, r1, s0, s1, true);
+    }
+  return true;
 }
 
 static void
@@ -174,31 +229,13 @@ part_max (void *context, int64_t from, int64_t to)
   const Call *call = context;
   const Pool *self = call->self;
   int64_t in_size = self->nhwc ? self->H * self->W * self->C : self->H * self->W;
-  bool few = self->nhwc && self->C < LANES && !self->wide;
+  bool vectors = self->nhwc && !self->wide;
   const float *end = call->in + (self->nhwc ? self->N : self->N * self->C) * in_size - LANES;
-  const LoomPool2dAttrs *a = &self->a;
 
   for (int64_t n = from; n < to; n++)
     for (int64_t p = 0; p < self->P; p++)
       for (int64_t q = 0; q < self->Q; q++)
-        if (few)
-          {
-            const float *image = call->in + n * in_size;
-            int64_t r0, r1, s0, s1, o = (n * self->P + p) * self->Q + q;
-
-            taps (p, self->H, a->kernel[0], a->stride[0], a->pad[0], a->dilation[0], &r0, &r1);
-            taps (q, self->W, a->kernel[1], a->stride[1], a->pad[1], a->dilation[1], &s0, &s1);
-            if (r0 < r1 && s0 < s1
-                && image
-                           + ((p * a->stride[0] - a->pad[0] + (r1 - 1) * a->dilation[0]) * self->W + q * a->stride[1]
-                              - a->pad[1] + (s1 - 1) * a->dilation[1])
-                                 * self->C
-                       <= end)
-              max_few_place (self, image, call->out, call->where, o, p, q, r0, r1, s0, s1);
-            else
-              max_nhwc_place (self, image, call->out, call->where, o, p, q);
-          }
-        else
+        if (!vectors || !max_place (self, call->in + n * in_size, call->out, call->where, n, p, q, end))
           (self->nhwc ? max_nhwc_place : max_plain_place) (self, call->in + n * in_size, call->out, call->where,
                                                            (n * self->P + p) * self->Q + q, p, q);
 }
@@ -223,9 +260,20 @@ max_grad_apart (const Pool *self, const float *g, const uint8_t *where, float *d
             const uint8_t *winner = where + o;
             float *to = dx + ((p * kh + r) * W + q * kw + s) * C;
             uint8_t tap = (uint8_t)(r * kw + s);
+            int64_t c = 0;
 
+#ifdef __AVX512F__
+            /* Left to itself the compiler takes 64 channels at a time, and fewer one by one. */
+            for (; c + LANES <= C; c += LANES)
+              {
+                __m512i won = _mm512_cvtepu8_epi32 (_mm_loadu_si128 ((const __m128i *)(winner + c)));
+                __mmask16 mine = _mm512_cmpeq_epi32_mask (won, _mm512_set1_epi32 (tap));
+
+                _mm512_storeu_ps (to + c, _mm512_maskz_loadu_ps (mine, from + c));
+              }
+#endif
 #pragma GCC ivdep
-            for (int64_t c = 0; c < C; c++)
+            for (; c < C; c++)
               to[c] = winner[c] == tap ? from[c] : 0.0f;
           }
 }

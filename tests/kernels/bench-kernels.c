@@ -242,11 +242,15 @@ main (int argc, char **argv)
   bench_conv ("fashion conv1", 64, 1, 28, 16, 5, 2);
   bench_conv ("lenet conv2", 64, 6, 14, 16, 5, 0);
   bench_conv ("fashion conv2", 64, 16, 14, 32, 5, 2);
+  bench_conv ("cifar conv1", 64, 3, 32, 32, 3, 1);
+  bench_conv ("resnet conv1", 128, 3, 32, 64, 3, 1);
   bench_conv ("resnet 64 at 32", 128, 64, 32, 64, 3, 1);
   bench_conv ("resnet 128 at 16", 128, 128, 16, 128, 3, 1);
   bench_conv ("resnet 256 at 8", 128, 256, 8, 256, 3, 1);
   bench_conv ("resnet 512 at 4", 128, 512, 4, 512, 3, 1);
   bench_pool ("64,6,28,28", "64,6,28,28", "64,6,14,14");
+  bench_pool ("64,16,10,10", "64,16,10,10", "64,16,5,5");
+  bench_pool ("64,32,32,32", "64,32,32,32", "64,32,16,16");
   bench_pool ("64,32,28,28", "64,32,28,28", "64,32,14,14");
   bench_elementwise ("64,16,28,28", LOOM_SCALAR_RELU_GRAD, "64,16,28,28");
   bench_elementwise ("64,16,28,28", LOOM_SCALAR_GELU, "");
