@@ -12,11 +12,13 @@
 #define LANES 8
 #define ROWS  6
 #endif
-#define PANEL     (2 * LANES)
-#define SLICE     64 /* of the depth of a product, a multiple of PANEL */
-#define POSITIONS 36 /* of a transformed tile */
-#define SIDE      6  /* of a tile of the input */
-#define STEP      4  /* of a tile of the output, and from tile to tile */
+#define PANEL (2 * LANES)
+#define SLICE 64 /* of the depth of a product, a multiple of PANEL */
+/* A tile of step x step outputs, 4 or 2, reads and is transformed to SIDE (step) x SIDE (step). */
+#define SIDE(step)      ((step) + 2)
+#define POSITIONS(step) (SIDE (step) * SIDE (step))
+#define MOST_STEP       4
+#define MOST_SIDE       SIDE (MOST_STEP)
 
 #define POINT_A  0.625f
 #define POINT_B  1.5f
@@ -75,74 +77,119 @@ store (float *to, V v, int64_t n)
     store_part (to, v, n);
 }
 
-/* ---- the matrices, one row or column of a tile at a time ---------------- */
+/* ---- the matrices, one row or column of a tile at a time ----------------
+ *
+ * Those of step 2 are for the points 0, ±1 and infinity. All are called with a constant step. */
 
-/* o = B' d */
+/* o [SIDE] = B' d [SIDE] */
 INLINE void
-input_line (V d0, V d1, V d2, V d3, V d4, V d5, V o[SIDE])
+input_line (int step, const V *d, V *o)
 {
-  V even_a = d4 - POINT_B2 * d2, odd_a = d3 - POINT_B2 * d1;
-  V even_b = d4 - POINT_A2 * d2, odd_b = d3 - POINT_A2 * d1;
+  if (step == 2)
+    {
+      o[0] = d[2] - d[0];
+      o[1] = d[2] + d[1];
+      o[2] = d[2] - d[1];
+      o[3] = d[3] - d[1];
+      return;
+    }
+  V even_a = d[4] - POINT_B2 * d[2], odd_a = d[3] - POINT_B2 * d[1];
+  V even_b = d[4] - POINT_A2 * d[2], odd_b = d[3] - POINT_A2 * d[1];
 
-  o[0] = d4 - (POINT_A2 + POINT_B2) * d2 + (POINT_A2 * POINT_B2) * d0;
+  o[0] = d[4] - (POINT_A2 + POINT_B2) * d[2] + (POINT_A2 * POINT_B2) * d[0];
   o[1] = even_a + POINT_A * odd_a;
   o[2] = even_a - POINT_A * odd_a;
   o[3] = even_b + POINT_B * odd_b;
   o[4] = even_b - POINT_B * odd_b;
-  o[5] = d5 - (POINT_A2 + POINT_B2) * d3 + (POINT_A2 * POINT_B2) * d1;
+  o[5] = d[5] - (POINT_A2 + POINT_B2) * d[3] + (POINT_A2 * POINT_B2) * d[1];
 }
 
-/* o = A' m */
+/* o [step] = A' m [SIDE] */
 INLINE void
-output_line (V m0, V m1, V m2, V m3, V m4, V m5, V o[STEP])
+output_line (int step, const V *m, V *o)
 {
-  V sum_a = m1 + m2, minus_a = m1 - m2, sum_b = m3 + m4, minus_b = m3 - m4;
+  V sum_a = m[1] + m[2], minus_a = m[1] - m[2];
 
-  o[0] = m0 + sum_a + sum_b;
+  if (step == 2)
+    {
+      o[0] = m[0] + sum_a;
+      o[1] = m[3] + minus_a;
+      return;
+    }
+  V sum_b = m[3] + m[4], minus_b = m[3] - m[4];
+
+  o[0] = m[0] + sum_a + sum_b;
   o[1] = POINT_A * minus_a + POINT_B * minus_b;
   o[2] = POINT_A2 * sum_a + POINT_B2 * sum_b;
-  o[3] = m5 + POINT_A3 * minus_a + POINT_B3 * minus_b;
+  o[3] = m[5] + POINT_A3 * minus_a + POINT_B3 * minus_b;
 }
 
-/* o = A g */
+/* o [SIDE] = A g [step] */
 INLINE void
-gradient_line (V g0, V g1, V g2, V g3, V o[SIDE])
+gradient_line (int step, const V *g, V *o)
 {
-  V even_a = g0 + POINT_A2 * g2, odd_a = POINT_A * g1 + POINT_A3 * g3;
-  V even_b = g0 + POINT_B2 * g2, odd_b = POINT_B * g1 + POINT_B3 * g3;
+  if (step == 2)
+    {
+      o[0] = g[0];
+      o[1] = g[0] + g[1];
+      o[2] = g[0] - g[1];
+      o[3] = g[1];
+      return;
+    }
+  V even_a = g[0] + POINT_A2 * g[2], odd_a = POINT_A * g[1] + POINT_A3 * g[3];
+  V even_b = g[0] + POINT_B2 * g[2], odd_b = POINT_B * g[1] + POINT_B3 * g[3];
 
-  o[0] = g0;
+  o[0] = g[0];
   o[1] = even_a + odd_a;
   o[2] = even_a - odd_a;
   o[3] = even_b + odd_b;
   o[4] = even_b - odd_b;
-  o[5] = g3;
+  o[5] = g[3];
 }
 
-/* o = G w */
+/* o [SIDE] = G w [3] */
 INLINE void
-filter_line (V w0, V w1, V w2, V o[SIDE])
+filter_line (int step, const V *w, V *o)
 {
-  V even_a = SCALE_A * w0 + SCALE_A * POINT_A2 * w2, odd_a = SCALE_A * POINT_A * w1;
-  V even_b = SCALE_B * w0 + SCALE_B * POINT_B2 * w2, odd_b = SCALE_B * POINT_B * w1;
+  if (step == 2)
+    {
+      V even = 0.5f * (w[0] + w[2]), odd = 0.5f * w[1];
 
-  o[0] = SCALE_0 * w0;
+      o[0] = -w[0];
+      o[1] = even + odd;
+      o[2] = even - odd;
+      o[3] = w[2];
+      return;
+    }
+  V even_a = SCALE_A * w[0] + SCALE_A * POINT_A2 * w[2], odd_a = SCALE_A * POINT_A * w[1];
+  V even_b = SCALE_B * w[0] + SCALE_B * POINT_B2 * w[2], odd_b = SCALE_B * POINT_B * w[1];
+
+  o[0] = SCALE_0 * w[0];
   o[1] = even_a + odd_a;
   o[2] = even_a - odd_a;
   o[3] = even_b + odd_b;
   o[4] = even_b - odd_b;
-  o[5] = w2;
+  o[5] = w[2];
 }
 
-/* o = G' u */
+/* o [3] = G' u [SIDE] */
 INLINE void
-filter_gradient_line (V u0, V u1, V u2, V u3, V u4, V u5, V o[3])
+filter_gradient_line (int step, const V *u, V *o)
 {
-  V sum_a = SCALE_A * (u1 + u2), sum_b = SCALE_B * (u3 + u4);
+  if (step == 2)
+    {
+      V sum = 0.5f * (u[1] + u[2]);
 
-  o[0] = SCALE_0 * u0 + sum_a + sum_b;
-  o[1] = SCALE_A * POINT_A * (u1 - u2) + SCALE_B * POINT_B * (u3 - u4);
-  o[2] = POINT_A2 * sum_a + POINT_B2 * sum_b + u5;
+      o[0] = sum - u[0];
+      o[1] = 0.5f * (u[1] - u[2]);
+      o[2] = sum + u[3];
+      return;
+    }
+  V sum_a = SCALE_A * (u[1] + u[2]), sum_b = SCALE_B * (u[3] + u[4]);
+
+  o[0] = SCALE_0 * u[0] + sum_a + sum_b;
+  o[1] = SCALE_A * POINT_A * (u[1] - u[2]) + SCALE_B * POINT_B * (u[3] - u[4]);
+  o[2] = POINT_A2 * sum_a + POINT_B2 * sum_b + u[5];
 }
 
 /* ---- tiles ---------------------------------------------------------------- */
@@ -150,7 +197,7 @@ filter_gradient_line (V u0, V u1, V u2, V u3, V u4, V u5, V o[3])
 /* Where a tile's pixels lie: pixel[i*side + j] is [channels], a row of zeros outside the image. */
 typedef struct
 {
-  const float *pixel[POSITIONS];
+  const float *pixel[MOST_SIDE * MOST_SIDE];
 } Tile;
 
 /* The side x side pixels from (top, left) of an image [height, width, channels]. */
@@ -169,97 +216,140 @@ tile_find (Tile *tile, int side, const float *image, int64_t height, int64_t wid
 
 /* LANES channels of B' d B, the positions `stride` floats apart. n channels are there, maybe fewer than LANES. */
 INLINE void
-input_tile (const Tile *tile, int64_t channel, int64_t n, float *to, int64_t stride)
+input_tile (int step, const Tile *tile, int64_t channel, int64_t n, float *to, int64_t stride)
 {
-  const float *const *p = tile->pixel;
-  V column[SIDE][SIDE], o[SIDE];
+  const int side = SIDE (step);
+  V column[MOST_SIDE][MOST_SIDE], line[MOST_SIDE], o[MOST_SIDE];
 
-  for (int j = 0; j < SIDE; j++)
-    input_line (load (p[j] + channel, n), load (p[6 + j] + channel, n), load (p[12 + j] + channel, n),
-                load (p[18 + j] + channel, n), load (p[24 + j] + channel, n), load (p[30 + j] + channel, n), column[j]);
-  for (int i = 0; i < SIDE; i++)
+#pragma GCC unroll 6
+  for (int j = 0; j < side; j++)
     {
-      input_line (column[0][i], column[1][i], column[2][i], column[3][i], column[4][i], column[5][i], o);
-      for (int j = 0; j < SIDE; j++)
-        *(V *)(to + (i * SIDE + j) * stride) = o[j];
+#pragma GCC unroll 6
+      for (int i = 0; i < side; i++)
+        line[i] = load (tile->pixel[i * side + j] + channel, n);
+      input_line (step, line, column[j]);
+    }
+#pragma GCC unroll 6
+  for (int i = 0; i < side; i++)
+    {
+#pragma GCC unroll 6
+      for (int j = 0; j < side; j++)
+        line[j] = column[j][i];
+      input_line (step, line, o);
+#pragma GCC unroll 6
+      for (int j = 0; j < side; j++)
+        *(V *)(to + (i * side + j) * stride) = o[j];
     }
 }
 
 /* LANES channels of A g A', and their sum over the tile. */
 INLINE V
-gradient_tile (const Tile *tile, int64_t channel, int64_t n, float *to, int64_t stride)
+gradient_tile (int step, const Tile *tile, int64_t channel, int64_t n, float *to, int64_t stride)
 {
-  const float *const *p = tile->pixel;
-  V column[STEP][SIDE], o[SIDE], sum = { 0 };
+  const int side = SIDE (step);
+  V column[MOST_STEP][MOST_SIDE], line[MOST_STEP], o[MOST_SIDE], sum = { 0 };
 
-  for (int j = 0; j < STEP; j++)
+#pragma GCC unroll 6
+  for (int j = 0; j < step; j++)
     {
-      V g0 = load (p[j] + channel, n), g1 = load (p[4 + j] + channel, n), g2 = load (p[8 + j] + channel, n),
-        g3 = load (p[12 + j] + channel, n);
-
-      sum += (g0 + g1) + (g2 + g3);
-      gradient_line (g0, g1, g2, g3, column[j]);
+#pragma GCC unroll 6
+      for (int i = 0; i < step; i++)
+        {
+          line[i] = load (tile->pixel[i * step + j] + channel, n);
+          sum += line[i];
+        }
+      gradient_line (step, line, column[j]);
     }
-  for (int i = 0; i < SIDE; i++)
+#pragma GCC unroll 6
+  for (int i = 0; i < side; i++)
     {
-      gradient_line (column[0][i], column[1][i], column[2][i], column[3][i], o);
-      for (int j = 0; j < SIDE; j++)
-        *(V *)(to + (i * SIDE + j) * stride) = o[j];
+#pragma GCC unroll 6
+      for (int j = 0; j < step; j++)
+        line[j] = column[j][i];
+      gradient_line (step, line, o);
+#pragma GCC unroll 6
+      for (int j = 0; j < side; j++)
+        *(V *)(to + (i * side + j) * stride) = o[j];
     }
   return sum;
 }
 
-/* y [STEP][STEP] of LANES channels, A' m A. */
+/* y [step][step] of LANES channels, A' m A. */
 INLINE void
-output_tile (const float *from, int64_t stride, V y[STEP][STEP])
+output_tile (int step, const float *from, int64_t stride, V y[MOST_STEP][MOST_STEP])
 {
-  V column[SIDE][STEP];
+  const int side = SIDE (step);
+  V column[MOST_SIDE][MOST_STEP], line[MOST_SIDE];
 
-  for (int j = 0; j < SIDE; j++)
+#pragma GCC unroll 6
+  for (int j = 0; j < side; j++)
     {
-      const float *m = from + j * stride;
-
-      output_line (*(const V *)m, *(const V *)(m + 6 * stride), *(const V *)(m + 12 * stride),
-                   *(const V *)(m + 18 * stride), *(const V *)(m + 24 * stride), *(const V *)(m + 30 * stride),
-                   column[j]);
+#pragma GCC unroll 6
+      for (int i = 0; i < side; i++)
+        line[i] = *(const V *)(from + (i * side + j) * stride);
+      output_line (step, line, column[j]);
     }
-  for (int i = 0; i < STEP; i++)
-    output_line (column[0][i], column[1][i], column[2][i], column[3][i], column[4][i], column[5][i], y[i]);
+#pragma GCC unroll 6
+  for (int i = 0; i < step; i++)
+    {
+#pragma GCC unroll 6
+      for (int j = 0; j < side; j++)
+        line[j] = column[j][i];
+      output_line (step, line, y[i]);
+    }
 }
 
 /* LANES columns of G w G', w [9][LANES]. */
 INLINE void
-filter_tile (const V w[9], float *to, int64_t stride)
+filter_tile (int step, const V *w, float *to, int64_t stride)
 {
-  V column[3][SIDE], o[SIDE];
+  const int side = SIDE (step);
+  V column[3][MOST_SIDE], line[3], o[MOST_SIDE];
 
+#pragma GCC unroll 6
   for (int j = 0; j < 3; j++)
-    filter_line (w[j], w[3 + j], w[6 + j], column[j]);
-  for (int i = 0; i < SIDE; i++)
     {
-      filter_line (column[0][i], column[1][i], column[2][i], o);
-      for (int j = 0; j < SIDE; j++)
-        *(V *)(to + (i * SIDE + j) * stride) = o[j];
+#pragma GCC unroll 6
+      for (int i = 0; i < 3; i++)
+        line[i] = w[i * 3 + j];
+      filter_line (step, line, column[j]);
+    }
+#pragma GCC unroll 6
+  for (int i = 0; i < side; i++)
+    {
+#pragma GCC unroll 6
+      for (int j = 0; j < 3; j++)
+        line[j] = column[j][i];
+      filter_line (step, line, o);
+#pragma GCC unroll 6
+      for (int j = 0; j < side; j++)
+        *(V *)(to + (i * side + j) * stride) = o[j];
     }
 }
 
 /* w [9][LANES] = G' u G */
 INLINE void
-filter_gradient_tile (const float *from, int64_t stride, V w[9])
+filter_gradient_tile (int step, const float *from, int64_t stride, V *w)
 {
-  V column[SIDE][3];
+  const int side = SIDE (step);
+  V column[MOST_SIDE][3], line[MOST_SIDE];
 
-  for (int j = 0; j < SIDE; j++)
+#pragma GCC unroll 6
+  for (int j = 0; j < side; j++)
     {
-      const float *u = from + j * stride;
-
-      filter_gradient_line (*(const V *)u, *(const V *)(u + 6 * stride), *(const V *)(u + 12 * stride),
-                            *(const V *)(u + 18 * stride), *(const V *)(u + 24 * stride), *(const V *)(u + 30 * stride),
-                            column[j]);
+#pragma GCC unroll 6
+      for (int i = 0; i < side; i++)
+        line[i] = *(const V *)(from + (i * side + j) * stride);
+      filter_gradient_line (step, line, column[j]);
     }
+#pragma GCC unroll 6
   for (int i = 0; i < 3; i++)
-    filter_gradient_line (column[0][i], column[1][i], column[2][i], column[3][i], column[4][i], column[5][i],
-                          w + 3 * i);
+    {
+#pragma GCC unroll 6
+      for (int j = 0; j < side; j++)
+        line[j] = column[j][i];
+      filter_gradient_line (step, line, w + 3 * i);
+    }
 }
 
 /* ---- products --------------------------------------------------------------- */

@@ -1,9 +1,9 @@
 /* conv2d_weight_grad by Winograd's algorithm (cpu-winograd.h), NHWC.
  *
- * Tiles of x [N,H,W,C] and of g [N,P,Q,K] are transformed a block at a time; of each block, the 36 products
- * [C, tiles]·[tiles, K] are added to the sums u [36][K / PANEL][C][PANEL], from which the filters' gradient comes at
- * the end. Threads share the tiles of a block and then its products. The blocks depend on the shape alone, so that
- * every sum has one order for any number of threads. */
+ * Tiles of x [N,H,W,C] and of g [N,P,Q,K] are transformed a block at a time; of each block, the products
+ * [C, tiles]·[tiles, K] are added to the sums u [positions][K / PANEL][C][PANEL], from which the filters' gradient
+ * comes at the end. Threads share the tiles of a block and then its products. The blocks depend on the shape alone, so
+ * that every sum has one order for any number of threads. */
 #include "kernels/cpu/cpu-winograd-loops.h"
 
 #include <string.h>
@@ -19,6 +19,7 @@ typedef struct
   int64_t N, H, W, C, K, P, Q;
   int64_t top, left;      /* padding */
   int64_t blocks, panels; /* of PANEL channels: of C, of K */
+  int step;               /* tiles of step x step outputs */
   int64_t tiles_h, tiles_w, tiles;
   int64_t block;                           /* tiles worked on at a time, a multiple of GROUP */
   int64_t x_stride, g_stride, sums_stride; /* floats from position to position */
@@ -30,11 +31,34 @@ typedef struct
   const Winograd *self;
   const float *x, *g;
   float *dw, *dbias;
-  /* Scratch: [panels or blocks · PANEL]; [36][blocks][block][PANEL]; [36][panels][block][PANEL];
-   * [36][panels][C][PANEL]; [block / GROUP][panels · PANEL] and a row for their sum. */
+  /* Scratch: [panels or blocks · PANEL]; [positions][blocks][block][PANEL]; [positions][panels][block][PANEL];
+   * [positions][panels][C][PANEL]; [block / GROUP][panels · PANEL] and a row for their sum. */
   float *zeros, *x_tiles, *g_tiles, *sums, *bias;
   int64_t tile, n; /* the block: its first tile, and how many it has */
 } Call;
+
+/* Tile t of the block, and its gradient's sum to bias. */
+INLINE void
+transform_tile (int step, const Call *call, int64_t t, float *bias)
+{
+  const Winograd *self = call->self;
+  int64_t image = (call->tile + t) / (self->tiles_h * self->tiles_w);
+  int64_t place = (call->tile + t) % (self->tiles_h * self->tiles_w);
+  int64_t top = place / self->tiles_w * step, left = place % self->tiles_w * step;
+  Tile tile;
+
+  tile_find (&tile, SIDE (step), call->x + image * self->H * self->W * self->C, self->H, self->W, self->C,
+             top - self->top, left - self->left, call->zeros);
+  for (int64_t c = 0; c < self->C; c += LANES)
+    input_tile (step, &tile, c, self->C - c, call->x_tiles + (c / PANEL * self->block + t) * PANEL + c % PANEL,
+                self->x_stride);
+  tile_find (&tile, step, call->g + image * self->P * self->Q * self->K, self->P, self->Q, self->K, top, left,
+             call->zeros);
+  for (int64_t c = 0; c < self->panels * PANEL; c += LANES)
+    *(V *)(bias + c)
+        += gradient_tile (step, &tile, c, self->K - c > 0 ? self->K - c : 0,
+                          call->g_tiles + (c / PANEL * self->block + t) * PANEL + c % PANEL, self->g_stride);
+}
 
 static void
 part_tiles (void *context, int64_t from, int64_t to)
@@ -48,24 +72,10 @@ part_tiles (void *context, int64_t from, int64_t to)
 
       memset (bias, 0, (size_t)(self->panels * PANEL) * sizeof (float));
       for (int64_t t = group * GROUP; t < (group + 1) * GROUP && t < call->n; t++)
-        {
-          int64_t image = (call->tile + t) / (self->tiles_h * self->tiles_w);
-          int64_t place = (call->tile + t) % (self->tiles_h * self->tiles_w);
-          int64_t top = place / self->tiles_w * STEP, left = place % self->tiles_w * STEP;
-          Tile tile;
-
-          tile_find (&tile, SIDE, call->x + image * self->H * self->W * self->C, self->H, self->W, self->C,
-                     top - self->top, left - self->left, call->zeros);
-          for (int64_t c = 0; c < self->C; c += LANES)
-            input_tile (&tile, c, self->C - c, call->x_tiles + (c / PANEL * self->block + t) * PANEL + c % PANEL,
-                        self->x_stride);
-          tile_find (&tile, STEP, call->g + image * self->P * self->Q * self->K, self->P, self->Q, self->K, top, left,
-                     call->zeros);
-          for (int64_t c = 0; c < self->panels * PANEL; c += LANES)
-            *(V *)(bias + c)
-                += gradient_tile (&tile, c, self->K - c > 0 ? self->K - c : 0,
-                                  call->g_tiles + (c / PANEL * self->block + t) * PANEL + c % PANEL, self->g_stride);
-        }
+        if (self->step == 4)
+          transform_tile (4, call, t, bias);
+        else
+          transform_tile (2, call, t, bias);
     }
 }
 
@@ -112,8 +122,14 @@ part_filters (void *context, int64_t from, int64_t to)
           V taps[CHUNK * 9];
 
           for (int64_t c = 0; c < n; c++)
-            filter_gradient_tile (call->sums + (panel * self->C + first + c) * PANEL + lane, self->sums_stride,
-                                  taps + c * 9);
+            {
+              const float *sums = call->sums + (panel * self->C + first + c) * PANEL + lane;
+
+              if (self->step == 4)
+                filter_gradient_tile (4, sums, self->sums_stride, taps + c * 9);
+              else
+                filter_gradient_tile (2, sums, self->sums_stride, taps + c * 9);
+            }
           for (int64_t k = 0; k < LANES && column + k < self->K; k++)
             {
               float *to_filter = call->dw + ((column + k) * self->C + first) * 9;
@@ -130,15 +146,15 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
 {
   Winograd *self = (Winograd *)k;
   Call call = { .self = self, .g = b[0], .x = b[1], .dw = b[2], .dbias = self->has_bias ? b[3] : NULL };
-  int64_t groups = self->block / GROUP, width = self->panels * PANEL,
+  int64_t groups = self->block / GROUP, width = self->panels * PANEL, positions = POSITIONS (self->step),
           zeros = (self->blocks > self->panels ? self->blocks : self->panels) * PANEL;
   float *total;
 
   call.zeros = b[k->n_in + k->n_out];
   call.x_tiles = call.zeros + zeros;
-  call.g_tiles = call.x_tiles + POSITIONS * self->x_stride;
-  call.sums = call.g_tiles + POSITIONS * self->g_stride;
-  call.bias = call.sums + POSITIONS * self->sums_stride;
+  call.g_tiles = call.x_tiles + positions * self->x_stride;
+  call.sums = call.g_tiles + positions * self->g_stride;
+  call.bias = call.sums + positions * self->sums_stride;
   total = call.bias + groups * width;
   memset (call.zeros, 0, (size_t)zeros * sizeof (float));
   memset (total, 0, (size_t)width * sizeof (float));
@@ -148,7 +164,7 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
 
       call.n = n;
       cpu_parallel (k->threads, (n + GROUP - 1) / GROUP, part_tiles, &call);
-      cpu_parallel (k->threads, POSITIONS * self->panels, part_products, &call);
+      cpu_parallel (k->threads, positions * self->panels, part_products, &call);
       for (int64_t group = 0; group < (n + GROUP - 1) / GROUP && self->has_bias; group++)
         for (int64_t c = 0; c < width; c++)
           total[c] += call.bias[group * width + c];
@@ -185,10 +201,12 @@ ISA (cpu_winograd_weight_grad) (LoomDevice *device, const LoomKernelSpec *spec, 
   self->has_bias = a->has_bias;
   self->blocks = (self->C + PANEL - 1) / PANEL;
   self->panels = (self->K + PANEL - 1) / PANEL;
-  self->tiles_h = (self->P + STEP - 1) / STEP;
-  self->tiles_w = (self->Q + STEP - 1) / STEP;
+  self->step = ISA (cpu_winograd_step) (y);
+  self->tiles_h = (self->P + self->step - 1) / self->step;
+  self->tiles_w = (self->Q + self->step - 1) / self->step;
   self->tiles = self->N * self->tiles_h * self->tiles_w;
-  self->block = BLOCK_BYTES / (POSITIONS * (self->blocks + self->panels) * PANEL * (int64_t)sizeof (float));
+  self->block
+      = BLOCK_BYTES / (POSITIONS (self->step) * (self->blocks + self->panels) * PANEL * (int64_t)sizeof (float));
   self->block = self->block < BLOCK_LEAST ? BLOCK_LEAST : self->block;
   self->block = self->block < self->tiles ? self->block : self->tiles;
   self->block = (self->block + GROUP - 1) / GROUP * GROUP;
@@ -197,9 +215,10 @@ ISA (cpu_winograd_weight_grad) (LoomDevice *device, const LoomKernelSpec *spec, 
   self->g_stride = (self->panels * self->block + 1) * PANEL;
   self->sums_stride = (self->panels * self->C + 1) * PANEL;
   wide = self->blocks > self->panels ? self->blocks : self->panels;
-  self->k.base.scratch_bytes = (size_t)(wide * PANEL + POSITIONS * (self->x_stride + self->g_stride + self->sums_stride)
-                                        + (self->block / GROUP + 1) * self->panels * PANEL)
-                               * sizeof (float);
+  self->k.base.scratch_bytes
+      = (size_t)(wide * PANEL + POSITIONS (self->step) * (self->x_stride + self->g_stride + self->sums_stride)
+                 + (self->block / GROUP + 1) * self->panels * PANEL)
+        * sizeof (float);
   self->k.base.name = "own winograd";
   *kernel = &self->k;
   return LOOM_STATUS_OK;

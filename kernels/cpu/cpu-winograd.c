@@ -1,7 +1,7 @@
 /* conv2d and conv2d_input_grad by Winograd's algorithm (cpu-winograd.h), NHWC.
  *
  * Filters are transformed first. Then each thread takes its share of the tiles in blocks: it transforms a block's
- * input, takes the 36 products and transforms them back, so that what is transformed stays in its caches and never
+ * input, takes the products and transforms them back, so that what is transformed stays in its caches and never
  * exists as a whole. A result's sums have one order whatever the blocks are, so that threads change no bits.
  *
  * depth is the number of channels that are summed over and columns the number that come out: C and K of a forward pass,
@@ -21,6 +21,7 @@ typedef struct
   int64_t top, left;     /* padding of what is read */
   int64_t depth, columns;
   int64_t blocks, panels; /* of PANEL channels: of the depth, of the columns */
+  int step;               /* tiles of step x step outputs */
   int64_t tiles_h, tiles_w, tiles;
   int64_t block;                                       /* tiles worked on at a time */
   int64_t input_stride, product_stride, filter_stride; /* floats from position to position */
@@ -33,7 +34,7 @@ typedef struct
   const Winograd *self;
   const float *x, *w, *bias;
   float *y;
-  float *zeros, *filters, *rooms; /* scratch: [blocks·PANEL]; [36][panels][depth][PANEL]; one room a thread */
+  float *zeros, *filters, *rooms; /* scratch: [blocks·PANEL]; [positions][panels][depth][PANEL]; one room a thread */
 } Call;
 
 /* ---- filters -------------------------------------------------------------- */
@@ -79,16 +80,22 @@ part_filters (void *context, int64_t from, int64_t to)
                   taps[t][c] = w[t];
               }
           for (int64_t d = 0; d < n; d++)
-            filter_tile ((const V *)taps[d * 9], call->filters + (panel * depth + first + d) * PANEL + lane,
-                         self->filter_stride);
+            {
+              float *to_filter = call->filters + (panel * depth + first + d) * PANEL + lane;
+
+              if (self->step == 4)
+                filter_tile (4, (const V *)taps[d * 9], to_filter, self->filter_stride);
+              else
+                filter_tile (2, (const V *)taps[d * 9], to_filter, self->filter_stride);
+            }
         }
     }
 }
 
 /* ---- tiles ---------------------------------------------------------------- */
 
-static void
-transform_input (const Call *call, int64_t tile, int64_t n, float *room)
+INLINE void
+transform_input (int step, const Call *call, int64_t tile, int64_t n, float *room)
 {
   const Winograd *self = call->self;
 
@@ -98,16 +105,16 @@ transform_input (const Call *call, int64_t tile, int64_t n, float *room)
               place = (tile + t) % (self->tiles_h * self->tiles_w);
       Tile from;
 
-      tile_find (&from, SIDE, call->x + image * self->H * self->W * self->depth, self->H, self->W, self->depth,
-                 place / self->tiles_w * STEP - self->top, place % self->tiles_w * STEP - self->left, call->zeros);
+      tile_find (&from, SIDE (step), call->x + image * self->H * self->W * self->depth, self->H, self->W, self->depth,
+                 place / self->tiles_w * step - self->top, place % self->tiles_w * step - self->left, call->zeros);
       for (int64_t c = 0; c < self->depth; c += LANES)
-        input_tile (&from, c, self->depth - c, room + (c / PANEL * self->block + t) * PANEL + c % PANEL,
+        input_tile (step, &from, c, self->depth - c, room + (c / PANEL * self->block + t) * PANEL + c % PANEL,
                     self->input_stride);
     }
 }
 
-static void
-transform_output (const Call *call, int64_t tile, int64_t n, const float *products)
+INLINE void
+transform_output (int step, const Call *call, int64_t tile, int64_t n, const float *products)
 {
   const Winograd *self = call->self;
 
@@ -115,17 +122,17 @@ transform_output (const Call *call, int64_t tile, int64_t n, const float *produc
     {
       int64_t image = (tile + t) / (self->tiles_h * self->tiles_w),
               place = (tile + t) % (self->tiles_h * self->tiles_w);
-      int64_t top = place / self->tiles_w * STEP, left = place % self->tiles_w * STEP;
-      int64_t rows = self->P - top < STEP ? self->P - top : STEP, row = self->Q - left < STEP ? self->Q - left : STEP;
+      int64_t top = place / self->tiles_w * step, left = place % self->tiles_w * step;
+      int64_t rows = self->P - top < step ? self->P - top : step, row = self->Q - left < step ? self->Q - left : step;
       float *to = call->y + ((image * self->P + top) * self->Q + left) * self->columns;
 
       for (int64_t c = 0; c < self->columns; c += LANES)
         {
-          V y[STEP][STEP], bias = call->bias != NULL ? load (call->bias + c, self->columns - c) : (V){ 0 };
+          V y[MOST_STEP][MOST_STEP], bias = call->bias != NULL ? load (call->bias + c, self->columns - c) : (V){ 0 };
 
-          output_tile (products + (c / PANEL * self->block + t) * PANEL + c % PANEL, self->product_stride, y);
-          for (int i = 0; i < STEP; i++)
-            for (int j = 0; j < STEP; j++)
+          output_tile (step, products + (c / PANEL * self->block + t) * PANEL + c % PANEL, self->product_stride, y);
+          for (int i = 0; i < step; i++)
+            for (int j = 0; j < step; j++)
               {
                 y[i][j] += bias;
                 if (self->relu)
@@ -142,24 +149,31 @@ part_tiles (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Winograd *self = call->self;
-  int64_t room_floats = POSITIONS * (self->input_stride + self->product_stride), threads = self->k.threads;
+  int64_t positions = POSITIONS (self->step);
+  int64_t room_floats = positions * (self->input_stride + self->product_stride), threads = self->k.threads;
 
   for (int64_t thread = from; thread < to; thread++)
     {
-      float *input = call->rooms + thread * room_floats, *products = input + POSITIONS * self->input_stride;
+      float *input = call->rooms + thread * room_floats, *products = input + positions * self->input_stride;
       int64_t last = self->tiles * (thread + 1) / threads;
 
       for (int64_t tile = self->tiles * thread / threads; tile < last; tile += self->block)
         {
           int64_t n = last - tile < self->block ? last - tile : self->block;
 
-          transform_input (call, tile, n, input);
-          for (int64_t position = 0; position < POSITIONS; position++)
+          if (self->step == 4)
+            transform_input (4, call, tile, n, input);
+          else
+            transform_input (2, call, tile, n, input);
+          for (int64_t position = 0; position < positions; position++)
             for (int64_t panel = 0; panel < self->panels; panel++)
               product_all (n, input + position * self->input_stride, PANEL, 1, self->block * PANEL,
                            call->filters + position * self->filter_stride + panel * self->depth * PANEL, self->depth,
                            products + position * self->product_stride + panel * self->block * PANEL, false);
-          transform_output (call, tile, n, products);
+          if (self->step == 4)
+            transform_output (4, call, tile, n, products);
+          else
+            transform_output (2, call, tile, n, products);
         }
     }
 }
@@ -172,7 +186,7 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
 
   call.zeros = b[k->n_in + 1];
   call.filters = call.zeros + self->blocks * PANEL;
-  call.rooms = call.filters + POSITIONS * self->filter_stride;
+  call.rooms = call.filters + POSITIONS (self->step) * self->filter_stride;
   memset (call.zeros, 0, (size_t)(self->blocks * PANEL) * sizeof (float));
   cpu_parallel (k->threads, self->panels * ((self->depth + CHUNK - 1) / CHUNK), part_filters, &call);
   cpu_parallel (k->threads, k->threads, part_tiles, &call);
@@ -181,15 +195,28 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* Multiplications for each channel pair, transforms aside. */
+static int64_t
+multiplications (const LoomTensorDesc *y, int step)
+{
+  return y->dim[0] * ((y->dim[2] + step - 1) / step) * ((y->dim[3] + step - 1) / step) * POSITIONS (step);
+}
+
+int
+ISA (cpu_winograd_step) (const LoomTensorDesc *y)
+{
+  return multiplications (y, 2) < multiplications (y, 4) ? 2 : 4;
+}
+
 /* Whether a tile's overhang and the transforms cost less than the multiplications that they save. Measured with
  * tests/kernels/bench-winograd. The number of threads has no say, so that it changes no bits. */
 static bool
 pays (const LoomTensorDesc *x, const LoomTensorDesc *y)
 {
-  int64_t tiles = y->dim[0] * ((y->dim[2] + STEP - 1) / STEP) * ((y->dim[3] + STEP - 1) / STEP);
-  int64_t pixels = y->dim[0] * y->dim[2] * y->dim[3];
+  int step = ISA (cpu_winograd_step) (y);
+  int64_t tiles = multiplications (y, step) / POSITIONS (step), pixels = y->dim[0] * y->dim[2] * y->dim[3];
 
-  return x->dim[1] >= 32 && y->dim[1] >= 32 && tiles >= 64 && tiles * POSITIONS * 2 <= pixels * 9;
+  return x->dim[1] >= 32 && y->dim[1] >= 32 && tiles >= 64 && tiles * POSITIONS (step) * 2 <= pixels * 9;
 }
 
 bool
@@ -238,20 +265,23 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
   self->act = LOOM_SCALAR_ID;
   self->blocks = (self->depth + PANEL - 1) / PANEL;
   self->panels = (self->columns + PANEL - 1) / PANEL;
-  self->tiles_h = (self->P + STEP - 1) / STEP;
-  self->tiles_w = (self->Q + STEP - 1) / STEP;
+  self->step = ISA (cpu_winograd_step) (to);
+  self->tiles_h = (self->P + self->step - 1) / self->step;
+  self->tiles_w = (self->Q + self->step - 1) / self->step;
   self->tiles = self->N * self->tiles_h * self->tiles_w;
   share = (self->tiles + self->k.threads - 1) / self->k.threads;
-  self->block = BLOCK_BYTES / (POSITIONS * (self->blocks + self->panels) * PANEL * (int64_t)sizeof (float));
+  self->block
+      = BLOCK_BYTES / (POSITIONS (self->step) * (self->blocks + self->panels) * PANEL * (int64_t)sizeof (float));
   self->block = self->block < BLOCK_LEAST ? BLOCK_LEAST : self->block;
   self->block = (share + (share + self->block - 1) / self->block - 1) / ((share + self->block - 1) / self->block);
   /* One panel more, so that the positions of a tile do not all fall into the same sets of the caches. */
   self->input_stride = (self->blocks * self->block + 1) * PANEL;
   self->product_stride = (self->panels * self->block + 1) * PANEL;
   self->filter_stride = (self->panels * self->depth + 1) * PANEL;
-  self->k.base.scratch_bytes = (size_t)(self->blocks * PANEL + POSITIONS * self->filter_stride
-                                        + self->k.threads * POSITIONS * (self->input_stride + self->product_stride))
-                               * sizeof (float);
+  self->k.base.scratch_bytes
+      = (size_t)(self->blocks * PANEL + POSITIONS (self->step) * self->filter_stride
+                 + self->k.threads * POSITIONS (self->step) * (self->input_stride + self->product_stride))
+        * sizeof (float);
   self->k.base.name = "own winograd";
   *kernel = &self->k;
   return LOOM_STATUS_OK;

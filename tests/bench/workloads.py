@@ -50,6 +50,18 @@ POOL = ("max_pool2d", {"kernel_size": 2}, lambda: nn.MaxPool2d(2))
 FLAT = ("flatten", {}, nn.Flatten)
 
 
+def vgg16():
+    """VGG-16 (Simonyan and Zisserman 2014, configuration D) for images of 32 x 32: 13 convolutions, 3 linear layers."""
+    layers, i = [], 3
+    for o in (64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0):
+        if o == 0:
+            layers.append(POOL)
+        else:
+            layers += [conv(i, o, 3, 1), RELU]
+            i = o
+    return layers + [FLAT, linear(512, 512), RELU, linear(512, 512), RELU, linear(512, 10)]
+
+
 def chain(layers):
     """The text of nodes and wires, the last node, and the module."""
     text, last, modules = "", "data.x", []
@@ -138,15 +150,17 @@ WORKLOADS = {
                                steps=1500, layers=[FLAT, linear(784, 128), RELU, linear(128, 10)]),
     "mlp-784-128-10-b128": dict(x=(1, 28, 28), classes=10, batch=128, optimizer="adam", lr=0.001, target=1.5, compiled=1.0,
                                 steps=800, layers=[FLAT, linear(784, 128), RELU, linear(128, 10)]),
-    "lenet5-b64": dict(x=(1, 28, 28), classes=10, batch=64, optimizer="adam", lr=0.001, target=1.8, compiled=1.4, steps=200,
+    "lenet5-b64": dict(x=(1, 28, 28), classes=10, batch=64, optimizer="adam", lr=0.001, target=2.3, compiled=1.8, steps=200,
                        layers=[conv(1, 6, 5, 2), RELU, POOL, conv(6, 16, 5, 0), RELU, POOL, FLAT, linear(400, 120), RELU,
                                linear(120, 84), RELU, linear(84, 10)]),
-    "cifar-conv-bn-b64": dict(x=(3, 32, 32), classes=10, batch=64, optimizer="adam", lr=0.001, target=1.8, compiled=1.4,
+    "cifar-conv-bn-b64": dict(x=(3, 32, 32), classes=10, batch=64, optimizer="adam", lr=0.001, target=2.5, compiled=2.3,
                               steps=40, loose=5e-3,
                               layers=[conv(3, 32, 3, 1), norm(32), RELU, POOL, conv(32, 64, 3, 1), norm(64), RELU, POOL,
                                       conv(64, 128, 3, 1), norm(128), RELU, POOL, FLAT, linear(2048, 10)]),
-    "resnet18-b128": dict(x=(3, 32, 32), classes=10, batch=128, optimizer="sgd", lr=0.01, target=1.3, compiled=1.1, steps=4,
+    "resnet18-b128": dict(x=(3, 32, 32), classes=10, batch=128, optimizer="sgd", lr=0.01, target=1.6, compiled=1.5, steps=4,
                           batches=2, losses=4, loose=5e-3, build=resnet18),
+    "vgg16-b64": dict(x=(3, 32, 32), classes=10, batch=64, optimizer="sgd", lr=0.01, target=2.0, compiled=1.8, steps=8,
+                      batches=4, losses=4, layers=vgg16()),
 }
 
 
