@@ -10,8 +10,9 @@
 
 #include <string.h>
 
-#define BLOCK_BYTES (768 * 1024) /* of transformed input and products; most of a core's second cache */
-#define BLOCK_LEAST 48           /* tiles, below which the filters are read too often */
+#define BLOCK_BYTES  (768 * 1024)       /* of transformed input and products; most of a core's second cache */
+#define FILTERS_MOST (96 * 1024 * 1024) /* bytes of transformed filters that a layer may take from the arena */
+#define BLOCK_LEAST  48                 /* tiles, below which the filters are read too often */
 
 typedef struct
 {
@@ -216,7 +217,8 @@ pays (const LoomTensorDesc *x, const LoomTensorDesc *y)
   int step = ISA (cpu_winograd_step) (y);
   int64_t tiles = multiplications (y, step) / POSITIONS (step), pixels = y->dim[0] * y->dim[2] * y->dim[3];
 
-  return x->dim[1] >= 32 && y->dim[1] >= 32 && tiles >= 64 && tiles * POSITIONS (step) * 2 <= pixels * 9;
+  return x->dim[1] >= 32 && y->dim[1] >= 32 && tiles >= 64 && tiles * POSITIONS (step) * 2 <= pixels * 9
+         && x->dim[1] * y->dim[1] * POSITIONS (step) * (int64_t)sizeof (float) <= FILTERS_MOST;
 }
 
 bool

@@ -195,12 +195,24 @@ test_not_finite (void)
   machine_close (&cpu);
 }
 
-/* Large layers take the algorithm by themselves, small ones and those that forbid it do not. */
+/* Large layers take the algorithm by themselves; small ones, those whose filters would fill the arena and those that
+ * forbid it do not. */
 static void
 test_choice (void)
 {
-  const Case large = { 32, 64, 16, 16, 64, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_ID };
-  const Case small = { 1, 16, 4, 4, 16, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_ID };
+  static const struct
+  {
+    Case layer;
+    LoomConvAlgorithm algorithm;
+    gboolean taken;
+  } choices[] = {
+    { { 32, 64, 16, 16, 64, { 1, 1, 1, 1 }, TRUE }, LOOM_CONV_AUTO, TRUE },
+    { { 64, 32, 2, 2, 32, { 1, 1, 1, 1 }, FALSE }, LOOM_CONV_AUTO, TRUE },
+    { { 32, 64, 16, 16, 64, { 1, 1, 1, 1 }, TRUE }, LOOM_CONV_DIRECT, FALSE },
+    { { 32, 16, 16, 16, 64, { 1, 1, 1, 1 }, TRUE }, LOOM_CONV_AUTO, FALSE },
+    { { 1, 64, 16, 16, 64, { 1, 1, 1, 1 }, TRUE }, LOOM_CONV_AUTO, FALSE },
+    { { 64, 1024, 4, 4, 1024, { 1, 1, 1, 1 }, FALSE }, LOOM_CONV_AUTO, FALSE },
+  };
   Machine cpu;
   LoomTensorDesc in[SAMPLE_MAX_IN], out[SAMPLE_MAX_OUT];
 
@@ -213,9 +225,9 @@ test_choice (void)
     }
   cpu = machine_open (loom_backend_cpu (), 2);
   for (int pass = 0; pass < 3; pass++)
-    for (int v = 0; v < 3; v++)
+    for (guint v = 0; v < G_N_ELEMENTS (choices); v++)
       {
-        Sample s = sample_of (v == 1 ? &small : &large, pass, v == 2 ? LOOM_CONV_DIRECT : LOOM_CONV_AUTO);
+        Sample s = sample_of (&choices[v].layer, pass, choices[v].algorithm);
         LoomKernelSpec spec = { s.primitive, &s.attrs, s.n_in, s.n_out, in, out };
         LoomMessage message = { "" };
         LoomKernel *kernel = NULL;
@@ -228,10 +240,8 @@ test_choice (void)
             d->layout = d->rank == 4 && d->dim[3] != 3 ? LOOM_LAYOUT_NHWC : LOOM_LAYOUT_PLAIN;
           }
         g_assert_cmpint (cpu.backend->kernel_new (cpu.device, &spec, &kernel, &message), ==, LOOM_STATUS_OK);
-        if (v == 0)
-          g_assert_cmpstr (kernel->name, ==, "own winograd");
-        else
-          g_assert_cmpstr (kernel->name, !=, "own winograd");
+        g_test_message ("%s: %s", s.name, kernel->name);
+        g_assert_cmpint (g_str_equal (kernel->name, "own winograd"), ==, choices[v].taken);
         kernel->free (kernel);
       }
   machine_close (&cpu);
