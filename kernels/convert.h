@@ -12,7 +12,13 @@
 
 #include "kernels/dtype.h"
 
-static inline float
+#ifdef __CUDACC__
+#define LOOM_CONVERT_FN static __host__ __device__ inline
+#else
+#define LOOM_CONVERT_FN static inline
+#endif
+
+LOOM_CONVERT_FN float
 loom_float_from_bits (uint32_t bits)
 {
   float x;
@@ -21,7 +27,7 @@ loom_float_from_bits (uint32_t bits)
   return x;
 }
 
-static inline uint32_t
+LOOM_CONVERT_FN uint32_t
 loom_float_bits (float x)
 {
   uint32_t bits;
@@ -30,13 +36,13 @@ loom_float_bits (float x)
   return bits;
 }
 
-static inline float
+LOOM_CONVERT_FN float
 loom_bf16_to_float (uint16_t h)
 {
   return loom_float_from_bits ((uint32_t)h << 16);
 }
 
-static inline uint16_t
+LOOM_CONVERT_FN uint16_t
 loom_bf16_from_float (float x)
 {
   uint32_t u = loom_float_bits (x);
@@ -46,7 +52,7 @@ loom_bf16_from_float (float x)
   return (uint16_t)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
 }
 
-static inline float
+LOOM_CONVERT_FN float
 loom_f16_to_float (uint16_t h)
 {
   uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
@@ -61,7 +67,7 @@ loom_f16_to_float (uint16_t h)
   return loom_float_from_bits (sign | loom_float_bits (magnitude));
 }
 
-static inline uint16_t
+LOOM_CONVERT_FN uint16_t
 loom_f16_from_float (float x)
 {
   uint32_t u = loom_float_bits (x);
@@ -99,7 +105,7 @@ loom_f16_from_float (float x)
 
 /* A float as an integer of 64 bits by truncation; what does not fit, NaN included,
  * becomes INT64_MIN, which is what x86 does and, said here, what all do. */
-static inline int64_t
+LOOM_CONVERT_FN int64_t
 loom_int_from_double (double x)
 {
   if (!(x >= -9223372036854775808.0 && x < 9223372036854775808.0))

@@ -2,34 +2,39 @@
  * integer forms of scalar.h's formulas call.
  *
  * A division by zero gives 0 here: the operators put the primitive `require` before it.
- * The smallest integer divided by -1 wraps, as addition and multiplication do. */
+ * The smallest integer divided by -1 wraps, as addition and multiplication do.
+ *
+ * The CUDA back end puts this file's text before the kernels that it compiles at run time. */
 #ifndef LOOM_INTEGER_H
 #define LOOM_INTEGER_H
 
+#ifndef LOOM_INTEGER_FN
+#define LOOM_INTEGER_FN static inline
 #include <stdint.h>
+#endif
 
-static inline int64_t
+LOOM_INTEGER_FN int64_t
 loom_int_neg (int64_t a)
 {
   return (int64_t) - (uint64_t)a;
 }
 
 /* Rounded towards 0, as C's division. */
-static inline int64_t
+LOOM_INTEGER_FN int64_t
 loom_int_div_trunc (int64_t a, int64_t b)
 {
   return b == 0 ? 0 : b == -1 ? loom_int_neg (a) : a / b;
 }
 
 /* What loom_int_div_trunc() leaves; it has the sign of a. */
-static inline int64_t
+LOOM_INTEGER_FN int64_t
 loom_int_fmod (int64_t a, int64_t b)
 {
   return b == 0 || b == -1 ? 0 : a % b;
 }
 
 /* What loom_int_div_floor() leaves; it has the sign of b. */
-static inline int64_t
+LOOM_INTEGER_FN int64_t
 loom_int_mod (int64_t a, int64_t b)
 {
   int64_t rest = loom_int_fmod (a, b);
@@ -38,7 +43,7 @@ loom_int_mod (int64_t a, int64_t b)
 }
 
 /* Rounded down. */
-static inline int64_t
+LOOM_INTEGER_FN int64_t
 loom_int_div_floor (int64_t a, int64_t b)
 {
   int64_t rest = loom_int_fmod (a, b);
@@ -47,7 +52,7 @@ loom_int_div_floor (int64_t a, int64_t b)
 }
 
 /* a^b by squaring, wrapping; a negative power of anything but ±1 is 0. */
-static inline int64_t
+LOOM_INTEGER_FN int64_t
 loom_int_pow (int64_t a, int64_t b)
 {
   uint64_t y = 1, square = (uint64_t)a;

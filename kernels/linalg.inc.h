@@ -1,14 +1,18 @@
 /* Loops of linear algebra on one matrix, for type T: factorisations and solutions, row major.
  *
- * Included by ref and by cpu with T and FN defined, once for each type. Matrices of graphs are small and come in
+ * Included by ref, cpu and cuda with T and FN defined, once for each type. Matrices of graphs are small and come in
  * batches, so these are the textbook's loops; sums run in double. Where a matrix has no solution a function returns
  * false, as PyTorch raises an error. NaN is no such case: it gives NaN, so that training names the node where it began.
  */
 
+#ifndef LOOM_LINALG_FN
+#define LOOM_LINALG_FN static
+#endif
+
 /* A (or its transpose) = Pᵀ L U by Doolittle with partial pivoting: L without its diagonal of ones and U lie in lu;
  * row i of the product is row perm[i] of A where perm is not NULL. Returns the permutation's sign, or 0 for a singular
  * matrix. */
-static int
+LOOM_LINALG_FN int
 FN (lu_factor) (int64_t n, const T *a, bool transpose, T *lu, int64_t *perm)
 {
   int sign = 1;
@@ -59,7 +63,7 @@ FN (lu_factor) (int64_t n, const T *a, bool transpose, T *lu, int64_t *perm)
 
 /* X with op (A) X = B, A [n,n] triangular, B and X [n,m]. B may be X. Rows are done from the top where op (A) is lower
  * and from the bottom where it is upper. */
-static void
+LOOM_LINALG_FN void
 FN (triangular) (int64_t n, int64_t m, const T *a, bool upper, bool transpose, bool unit, const T *b, T *x)
 {
   bool down = upper == transpose;
@@ -80,7 +84,7 @@ FN (triangular) (int64_t n, int64_t m, const T *a, bool upper, bool transpose, b
 }
 
 /* X with A X = B or Aᵀ X = B. lu and perm are left with the factors. False where A is singular. */
-static bool
+LOOM_LINALG_FN bool
 FN (solve) (int64_t n, int64_t m, const T *a, bool transpose, const T *b, T *x, T *lu, int64_t *perm)
 {
   if (FN (lu_factor) (n, a, transpose, lu, perm) == 0)
@@ -93,7 +97,7 @@ FN (solve) (int64_t n, int64_t m, const T *a, bool transpose, const T *b, T *x, 
   return true;
 }
 
-static T
+LOOM_LINALG_FN T
 FN (det) (int64_t n, const T *a, T *lu)
 {
   double d = FN (lu_factor) (n, a, false, lu, NULL);
@@ -106,7 +110,7 @@ FN (det) (int64_t n, const T *a, T *lu)
 /* P A Q = L U with the largest element left as each pivot, L without its diagonal of ones: the zero pivots of a
  * singular matrix come last. Row i of the product is row rows[i] of A, column j its column columns[j]. Returns how many
  * pivots are not 0, and the sign of both permutations. */
-static int64_t
+LOOM_LINALG_FN int64_t
 FN (lu_complete) (int64_t n, const T *a, T *lu, int64_t *rows, int64_t *columns, int *sign)
 {
   *sign = 1;
@@ -160,7 +164,7 @@ FN (lu_complete) (int64_t n, const T *a, T *lu, int64_t *rows, int64_t *columns,
  * d U⁻¹ L⁻¹; with the last pivot 0, so that U = (V w; 0 0), adj (U) has one column (-V⁻¹ w, 1) det (V), which meets the
  * last row of L⁻¹; with more zeros it is 0. c gets the transpose, by the rows and columns of A: the cofactors, which
  * are the slopes of det. No matrix is an exception (Higham, "What is the adjugate of a matrix?", 2020). */
-static void
+LOOM_LINALG_FN void
 FN (cofactor) (int64_t n, const T *a, T *c, T *lu, int64_t *rows, int64_t *columns)
 {
   int sign;
@@ -203,7 +207,7 @@ FN (cofactor) (int64_t n, const T *a, T *c, T *lu, int64_t *rows, int64_t *colum
 
 /* The lower factor of (A + Aᵀ) / 2, so that both halves of a matrix count alike. False where it is not positive
  * definite. */
-static bool
+LOOM_LINALG_FN bool
 FN (cholesky) (int64_t n, const T *a, T *l)
 {
   for (int64_t i = 0; i < n; i++)

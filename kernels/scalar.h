@@ -130,6 +130,24 @@ loom_scalar_domain (LoomScalarOp op)
   };
   return (LoomScalarDomain) domain_of[op];
 }
+
+/* Nonzero for the operations that make integers of integers; the others are for floats alone. */
+static inline int
+loom_scalar_of_integers (LoomScalarOp op)
+{
+  static const unsigned char integers[LOOM_N_SCALARS] = {
+    [LOOM_SCALAR_ID] = 1,        [LOOM_SCALAR_CONST] = 1,  [LOOM_SCALAR_NEG] = 1,       [LOOM_SCALAR_ABS] = 1,
+    [LOOM_SCALAR_SIGN] = 1,      [LOOM_SCALAR_FLOOR] = 1,  [LOOM_SCALAR_CEIL] = 1,      [LOOM_SCALAR_ROUND] = 1,
+    [LOOM_SCALAR_TRUNC] = 1,     [LOOM_SCALAR_SQUARE] = 1, [LOOM_SCALAR_RELU] = 1,      [LOOM_SCALAR_ISNAN] = 1,
+    [LOOM_SCALAR_ISINF] = 1,     [LOOM_SCALAR_NOT] = 1,    [LOOM_SCALAR_ADD] = 1,       [LOOM_SCALAR_SUB] = 1,
+    [LOOM_SCALAR_MUL] = 1,       [LOOM_SCALAR_MAX] = 1,    [LOOM_SCALAR_DIV_TRUNC] = 1, [LOOM_SCALAR_DIV_FLOOR] = 1,
+    [LOOM_SCALAR_FMOD] = 1,      [LOOM_SCALAR_MOD] = 1,    [LOOM_SCALAR_POW] = 1,       [LOOM_SCALAR_MIN] = 1,
+    [LOOM_SCALAR_EQ] = 1,        [LOOM_SCALAR_NE] = 1,     [LOOM_SCALAR_LT] = 1,        [LOOM_SCALAR_LE] = 1,
+    [LOOM_SCALAR_GT] = 1,        [LOOM_SCALAR_GE] = 1,     [LOOM_SCALAR_AND] = 1,       [LOOM_SCALAR_OR] = 1,
+    [LOOM_SCALAR_XOR] = 1,       [LOOM_SCALAR_SELECT] = 1, [LOOM_SCALAR_RELU_GRAD] = 1, [LOOM_SCALAR_FMA] = 1,
+  };
+  return integers[op];
+}
 #endif
 
 static inline const char *

@@ -3,7 +3,7 @@
  *
  * So every primitive takes short floats wherever it takes f32, whatever the mixture, and rounds each result once. It
  * costs the scratch and two passes over memory; where that matters a back end has a kernel of its own and never comes
- * here. Plain C for back ends on the host. */
+ * here. Plain C; what converts is the back end's. */
 #ifndef LOOM_WIDEN_H
 #define LOOM_WIDEN_H
 
@@ -12,14 +12,17 @@
 
 #include "kernels/backend.h"
 
-/* n elements from and to a short type. */
-typedef void (*LoomWiden) (float *to, const void *from, LoomDType type, int64_t n);
-typedef void (*LoomNarrow) (void *to, LoomDType type, const float *from, int64_t n);
+/* n elements from and to a short type, behind what lies on the stream. */
+typedef LoomStatus (*LoomWiden) (LoomDevice *device, LoomStream *stream, float *to, const void *from, LoomDType type,
+                                 int64_t n, LoomMessage *message);
+typedef LoomStatus (*LoomNarrow) (LoomDevice *device, LoomStream *stream, void *to, LoomDType type, const float *from,
+                                  int64_t n, LoomMessage *message);
 
 typedef struct
 {
   LoomKernel base;
   LoomKernel *inner;
+  LoomDevice *device;
   LoomWiden widen;
   LoomNarrow narrow;
   int n_in, n;
@@ -44,12 +47,11 @@ loom_spec_has_short (const LoomKernelSpec *spec)
   return false;
 }
 
-static inline LoomStatus
-loom_widened_run (LoomKernel *kernel, LoomStream *stream, void *const *buffers, LoomMessage *message)
+/* The inner kernel's buffers. A result at an operand's address (an optimiser's) lies at that operand's again. */
+static inline void
+loom_widened_place (LoomWidened *self, void *const *buffers)
 {
-  LoomWidened *self = (LoomWidened *)kernel;
   char *scratch = buffers[self->n];
-  LoomStatus status;
 
   for (int i = 0; i < self->n; i++)
     {
@@ -57,14 +59,39 @@ loom_widened_run (LoomKernel *kernel, LoomStream *stream, void *const *buffers, 
       if (!loom_dtype_is_short (self->given[i].dtype) || buffers[i] == NULL)
         continue;
       self->buffer[i] = scratch + self->offset[i];
-      if (i < self->n_in)
-        self->widen (self->buffer[i], buffers[i], self->given[i].dtype, loom_desc_count (&self->given[i]));
+      for (int k = 0; i >= self->n_in && k < self->n_in; k++)
+        if (buffers[k] == buffers[i])
+          self->buffer[i] = self->buffer[k];
     }
   self->buffer[self->n] = self->inner->scratch_bytes > 0 ? scratch + self->inner_scratch : NULL;
-  status = self->inner->run (self->inner, stream, self->buffer, message);
+}
+
+static inline LoomStatus
+loom_widened_bind (LoomKernel *kernel, void *const *buffers, LoomMessage *message)
+{
+  LoomWidened *self = (LoomWidened *)kernel;
+
+  loom_widened_place (self, buffers);
+  return self->inner->bind (self->inner, self->buffer, message);
+}
+
+static inline LoomStatus
+loom_widened_run (LoomKernel *kernel, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  LoomWidened *self = (LoomWidened *)kernel;
+  LoomStatus status = LOOM_STATUS_OK;
+
+  loom_widened_place (self, buffers);
+  for (int i = 0; i < self->n_in && status == LOOM_STATUS_OK; i++)
+    if (self->buffer[i] != buffers[i])
+      status = self->widen (self->device, stream, self->buffer[i], buffers[i], self->given[i].dtype,
+                            loom_desc_count (&self->given[i]), message);
+  if (status == LOOM_STATUS_OK)
+    status = self->inner->run (self->inner, stream, self->buffer, message);
   for (int i = self->n_in; i < self->n && status == LOOM_STATUS_OK; i++)
-    if (loom_dtype_is_short (self->given[i].dtype) && buffers[i] != NULL)
-      self->narrow (buffers[i], self->given[i].dtype, self->buffer[i], loom_desc_count (&self->given[i]));
+    if (self->buffer[i] != buffers[i])
+      status = self->narrow (self->device, stream, buffers[i], self->given[i].dtype, self->buffer[i],
+                             loom_desc_count (&self->given[i]), message);
   return status;
 }
 
@@ -122,9 +149,11 @@ loom_widened_new (const LoomBackend *backend, LoomDevice *device, const LoomKern
     }
   self->n_in = spec->n_in;
   self->n = n;
+  self->device = device;
   self->widen = widen;
   self->narrow = narrow;
   self->base.run = loom_widened_run;
+  self->base.bind = self->inner->bind != NULL ? loom_widened_bind : NULL;
   self->base.free = loom_widened_free;
   self->base.scratch_bytes = self->inner_scratch + self->inner->scratch_bytes;
   self->base.name = self->inner->name;

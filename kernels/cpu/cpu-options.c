@@ -116,6 +116,22 @@ cpu_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *co
 
 /* ---- kernels ------------------------------------------------------------ */
 
+static LoomStatus
+widen (LoomDevice *device, LoomStream *stream, float *to, const void *from, LoomDType type, int64_t n,
+       LoomMessage *message)
+{
+  device->widen (to, from, type, n);
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+narrow (LoomDevice *device, LoomStream *stream, void *to, LoomDType type, const float *from, int64_t n,
+        LoomMessage *message)
+{
+  device->narrow (to, type, from, n);
+  return LOOM_STATUS_OK;
+}
+
 LoomStatus
 cpu_kernel_create (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
@@ -139,5 +155,5 @@ cpu_kernel_create (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **
    * with: without its own instructions it would have f16's narrow range and none of its speed. */
   if (status != LOOM_STATUS_UNSUPPORTED || !loom_spec_has_short (spec) || has_f16 (spec, message))
     return status;
-  return loom_widened_new (loom_backend_cpu (), device, spec, device->widen, device->narrow, kernel, message);
+  return loom_widened_new (loom_backend_cpu (), device, spec, widen, narrow, kernel, message);
 }

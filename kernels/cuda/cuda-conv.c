@@ -3,8 +3,8 @@
  * The algorithms are fixed rather than measured: forward by the implicit product that
  * precomputes its indices, both gradients by algorithm 1, which cuDNN documents as
  * deterministic. So a plan is made quickly and two runs agree to the bit. cuDNN pads both
- * sides alike and adds no activation here: uneven padding is refused, and bias with
- * activation follow as one element-wise kernel. */
+ * sides alike and adds no activation here: what it does not take goes to own loops
+ * (cuda-conv-direct.cu), and bias with activation follow as one element-wise kernel. */
 #include <cudnn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,45 +222,14 @@ conv_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *
   return LOOM_STATUS_OK;
 }
 
-/* y = act(y [+ bias]) in place, bias seen as [K,1,1]. */
+/* Bias and activation behind the convolution; the bias is seen as [K,1,1]. */
 static LoomStatus
 forward_tail (Conv *self, const LoomKernelSpec *spec, LoomMessage *message)
 {
   const LoomConv2dAttrs *attrs = spec->attrs;
-  LoomElementwiseAttrs program;
-  LoomTensorDesc in[2];
-  LoomKernelSpec tail = { .primitive = "elementwise", .attrs = &program, .in = in, .out = spec->out, .n_out = 1 };
-  int n_in = attrs->has_bias ? 2 : 1;
+  const LoomTensorDesc bias = { .dtype = LOOM_F32, .rank = 3, .dim = { spec->out[0].dim[1], 1, 1 } };
 
-  if (attrs->act == LOOM_SCALAR_ID && !attrs->has_bias)
-    return LOOM_STATUS_OK;
-  memset (&program, 0, sizeof program);
-  in[0] = spec->out[0];
-  in[1] = (LoomTensorDesc){ .dtype = LOOM_F32, .rank = 3, .dim = { spec->out[0].dim[1], 1, 1 } };
-  tail.n_in = n_in;
-  program.compute = LOOM_F32;
-  if (attrs->has_bias)
-    program.step[program.n_steps++] = (LoomElementwiseStep){ .op = LOOM_SCALAR_ADD, .arg = { 0, 1 } };
-  if (attrs->act != LOOM_SCALAR_ID)
-    {
-      program.step[program.n_steps] = (LoomElementwiseStep){ .op = attrs->act, .arg = { attrs->has_bias ? n_in : 0 } };
-      program.n_steps++;
-    }
-  program.out[0] = n_in + program.n_steps - 1;
-  return cuda_elementwise_new (self->device, &tail, &self->tail, message);
-}
-
-/* dbias = Σ g over N, P and Q; its bytes [1,K,1,1] are those of [K]. */
-static LoomStatus
-bias_tail (Conv *self, const LoomKernelSpec *spec, LoomMessage *message)
-{
-  static const LoomReduceAttrs attrs = { .op = LOOM_REDUCE_SUM, .axes = 1 << 0 | 1 << 2 | 1 << 3 };
-  LoomTensorDesc sum = { .dtype = LOOM_F32, .rank = 4, .dim = { 1, spec->in[0].dim[1], 1, 1 } };
-  LoomKernelSpec tail = { .primitive = "reduce", .attrs = &attrs, .n_in = 1, .n_out = 1, .in = spec->in, .out = &sum };
-
-  if (!self->has_bias)
-    return LOOM_STATUS_OK;
-  return cuda_reduce_new (self->device, &tail, &self->tail, message);
+  return cuda_tail_new (self->device, &spec->out[0], attrs->has_bias ? &bias : NULL, attrs->act, &self->tail, message);
 }
 
 static LoomStatus
@@ -285,6 +254,8 @@ cuda_conv2d_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   LoomStatus status = conv_new (device, spec, &spec->in[0], &spec->in[1], &spec->out[0], "cudnn forward precomp",
                                 forward_run, &self, message);
 
+  if (status == LOOM_STATUS_UNSUPPORTED)
+    return cuda_direct_conv2d_new (device, spec, kernel, message);
   if (status != LOOM_STATUS_OK)
     return status;
   status = dnn_check (cudnnGetConvolutionForwardWorkspaceSize (device->cudnn, self->x, self->w, self->shape, self->y,
@@ -293,6 +264,11 @@ cuda_conv2d_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
                       "asking cuDNN for a convolution's workspace", message);
   if (status == LOOM_STATUS_OK)
     status = forward_tail (self, spec, message);
+  if (status == LOOM_STATUS_UNSUPPORTED)
+    {
+      conv_free (&self->base);
+      return cuda_direct_conv2d_new (device, spec, kernel, message);
+    }
   return finish (self, status, kernel);
 }
 
@@ -303,12 +279,19 @@ cuda_conv2d_input_grad_new (LoomDevice *device, const LoomKernelSpec *spec, Loom
   LoomStatus status = conv_new (device, spec, &spec->out[0], &spec->in[1], &spec->in[0], "cudnn input gradient 1",
                                 input_grad_run, &self, message);
 
+  if (status == LOOM_STATUS_UNSUPPORTED)
+    return cuda_direct_input_grad_new (device, spec, kernel, message);
   if (status != LOOM_STATUS_OK)
     return status;
   status
       = dnn_check (cudnnGetConvolutionBackwardDataWorkspaceSize (device->cudnn, self->w, self->y, self->shape, self->x,
                                                                  CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, &self->workspace),
                    "asking cuDNN for an input gradient's workspace", message);
+  if (status == LOOM_STATUS_UNSUPPORTED)
+    {
+      conv_free (&self->base);
+      return cuda_direct_input_grad_new (device, spec, kernel, message);
+    }
   return finish (self, status, kernel);
 }
 
@@ -319,6 +302,8 @@ cuda_conv2d_weight_grad_new (LoomDevice *device, const LoomKernelSpec *spec, Loo
   LoomStatus status = conv_new (device, spec, &spec->in[1], &spec->out[0], &spec->in[0], "cudnn weight gradient 1",
                                 weight_grad_run, &self, message);
 
+  if (status == LOOM_STATUS_UNSUPPORTED)
+    return cuda_direct_weight_grad_new (device, spec, kernel, message);
   if (status != LOOM_STATUS_OK)
     return status;
   status = dnn_check (cudnnGetConvolutionBackwardFilterWorkspaceSize (device->cudnn, self->x, self->y, self->shape,
@@ -326,6 +311,11 @@ cuda_conv2d_weight_grad_new (LoomDevice *device, const LoomKernelSpec *spec, Loo
                                                                       &self->workspace),
                       "asking cuDNN for a weight gradient's workspace", message);
   if (status == LOOM_STATUS_OK)
-    status = bias_tail (self, spec, message);
+    status = self->has_bias ? cuda_channel_sum_new (device, &spec->in[0], &self->tail, message) : LOOM_STATUS_OK;
+  if (status == LOOM_STATUS_UNSUPPORTED)
+    {
+      conv_free (&self->base);
+      return cuda_direct_weight_grad_new (device, spec, kernel, message);
+    }
   return finish (self, status, kernel);
 }

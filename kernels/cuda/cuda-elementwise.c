@@ -293,3 +293,31 @@ cuda_elementwise_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel
   *kernel = &self->base;
   return LOOM_STATUS_OK;
 }
+
+LoomStatus
+cuda_tail_new (LoomDevice *device, const LoomTensorDesc *y, const LoomTensorDesc *bias, LoomScalarOp act,
+               LoomKernel **kernel, LoomMessage *message)
+{
+  LoomElementwiseAttrs attrs;
+  LoomTensorDesc in[2] = { *y };
+  const int n_in = bias != NULL ? 2 : 1;
+  LoomKernelSpec spec = { .primitive = "elementwise", .attrs = &attrs, .n_in = n_in, .n_out = 1, .in = in, .out = y };
+
+  *kernel = NULL;
+  if (act == LOOM_SCALAR_ID && bias == NULL)
+    return LOOM_STATUS_OK;
+  memset (&attrs, 0, sizeof attrs);
+  attrs.compute = y->dtype == LOOM_F64 ? LOOM_F64 : LOOM_F32;
+  if (bias != NULL)
+    {
+      in[1] = *bias;
+      attrs.step[attrs.n_steps++] = (LoomElementwiseStep){ .op = LOOM_SCALAR_ADD, .arg = { 0, 1 } };
+    }
+  if (act != LOOM_SCALAR_ID)
+    {
+      attrs.step[attrs.n_steps] = (LoomElementwiseStep){ .op = act, .arg = { bias != NULL ? n_in : 0 } };
+      attrs.n_steps++;
+    }
+  attrs.out[0] = n_in + attrs.n_steps - 1;
+  return cuda_elementwise_new (device, &spec, kernel, message);
+}

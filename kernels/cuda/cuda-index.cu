@@ -13,20 +13,13 @@ typedef struct
   long long table_rows, width, indices; /* width: elements of a row */
   size_t element;
   int rows_per_block;
+  bool narrow; /* indices as i32 */
 } Table;
 
-__device__ static void
-raise_fault (CudaFault *fault, long long value, long long limit)
-{
-  fault->value = value;
-  fault->limit = limit;
-  fault->raised = 1;
-}
-
 /* y is (indices, width). */
-template <typename T>
+template <typename T, typename I>
 __global__ void
-__launch_bounds__ (CUDA_THREADS) gather_kernel (T *y, const T *table, const long long *index, long long indices,
+__launch_bounds__ (CUDA_THREADS) gather_kernel (T *y, const T *table, const I *index, long long indices,
                                                 long long width, long long table_rows, CudaFault *fault)
 {
   const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
@@ -44,9 +37,10 @@ __launch_bounds__ (CUDA_THREADS) gather_kernel (T *y, const T *table, const long
 }
 
 /* A thread owns one column of its block's rows; g is (indices, width). */
-__global__ static void
+template <typename I>
+__global__ void
 __launch_bounds__ (CUDA_THREADS)
-    scatter_kernel (float *table, const long long *index, const float *g, long long indices, long long width,
+    scatter_kernel (float *table, const I *index, const float *g, long long indices, long long width,
                     long long table_rows, int rows_per_block, CudaFault *fault)
 {
   __shared__ long long some[CUDA_THREADS];
@@ -82,9 +76,16 @@ template <typename T>
 static void
 launch_gather (const Table *self, cudaStream_t stream, void *const *buffers)
 {
-  gather_kernel<T><<<blocks_for (self->indices * self->width, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
-      (T *)buffers[2], (const T *)buffers[0], (const long long *)buffers[1], self->indices, self->width,
-      self->table_rows, self->device->fault_on_device);
+  const unsigned int blocks = blocks_for (self->indices * self->width, CUDA_THREADS);
+
+  if (self->narrow)
+    gather_kernel<T, int><<<blocks, CUDA_THREADS, 0, stream>>> ((T *)buffers[2], (const T *)buffers[0],
+                                                                (const int *)buffers[1], self->indices, self->width,
+                                                                self->table_rows, self->device->fault_on_device);
+  else
+    gather_kernel<T, long long><<<blocks, CUDA_THREADS, 0, stream>>> (
+        (T *)buffers[2], (const T *)buffers[0], (const long long *)buffers[1], self->indices, self->width,
+        self->table_rows, self->device->fault_on_device);
 }
 
 static LoomStatus
@@ -107,18 +108,30 @@ gather_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
   return cuda_launched ("gather_rows", message);
 }
 
+template <typename I>
+static void
+launch_scatter (const Table *self, cudaStream_t stream, void *const *buffers)
+{
+  const dim3 grid (blocks_for (self->table_rows, self->rows_per_block), blocks_for (self->width, CUDA_THREADS));
+
+  scatter_kernel<I><<<grid, CUDA_THREADS, 0, stream>>> (
+      (float *)buffers[2], (const I *)buffers[0], (const float *)buffers[1], self->indices, self->width,
+      self->table_rows, self->rows_per_block, self->device->fault_on_device);
+}
+
 static LoomStatus
 scatter_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   Table *self = (Table *)base;
-  const dim3 grid (blocks_for (self->table_rows, self->rows_per_block), blocks_for (self->width, CUDA_THREADS));
+  cudaStream_t handle = cuda_stream (self->device, stream);
 
   if (self->table_rows * self->width == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  scatter_kernel<<<grid, CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
-      (float *)buffers[2], (const long long *)buffers[0], (const float *)buffers[1], self->indices, self->width,
-      self->table_rows, self->rows_per_block, self->device->fault_on_device);
+  if (self->narrow)
+    launch_scatter<int> (self, handle, buffers);
+  else
+    launch_scatter<long long> (self, handle, buffers);
   return cuda_launched ("scatter_add_rows", message);
 }
 
@@ -129,7 +142,7 @@ table_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc 
 {
   Table *self;
 
-  if (!cuda_all_plain (spec) || index->dtype != LOOM_I64)
+  if (!cuda_all_plain (spec) || (index->dtype != LOOM_I64 && index->dtype != LOOM_I32))
     return LOOM_STATUS_UNSUPPORTED;
   if (table->rank < 1)
     return cuda_fail (message, LOOM_STATUS_INVALID, "a table of rows needs at least one axis");
@@ -140,6 +153,7 @@ table_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc 
   self->width = cuda_extent (table, 1, table->rank);
   self->indices = loom_desc_count (index);
   self->element = loom_dtype_size (table->dtype);
+  self->narrow = index->dtype == LOOM_I32;
   /* Enough blocks for a large card, yet no more walks over the list than needed. */
   self->rows_per_block = (int)(self->table_rows / 512 < 1    ? 1
                                : self->table_rows / 512 > 64 ? 64

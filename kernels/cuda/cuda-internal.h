@@ -28,11 +28,13 @@ extern "C"
     const struct CudaRequirement *of; /* what does not hold at element `value`, on the host; NULL: an index is wrong */
   } CudaFault;
 
-  /* What `require` says, and of what shape its condition is. */
+  /* What `require` says, and of what shape its condition is; or what else fills the message, given that shape and the
+   * place in it. */
   struct CudaRequirement
   {
     LoomRequireAttrs attrs;
     LoomTensorDesc ok;
+    LoomStatus (*tell) (LoomMessage *message, const LoomTensorDesc *of, int64_t place);
   };
 
   typedef struct CudaModuleCache CudaModuleCache;
@@ -153,15 +155,43 @@ extern "C"
   LoomStatus cuda_grad_stats_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_sgd_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_adam_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_rmsprop_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_adagrad_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_adadelta_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_nadam_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_adamax_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_radam_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_lion_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_lamb_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_lars_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_cholesky_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_triangular_solve_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_solve_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_det_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_cofactor_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_max_pool2d_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_max_pool2d_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_avg_pool2d_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_avg_pool2d_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  /* y = act (y [+ bias]) in place, what a product or a convolution leaves to do: buffers are y, [bias], y. bias
+   * broadcasts to y. NULL where there is nothing to do. */
+  LoomStatus cuda_tail_new (LoomDevice *, const LoomTensorDesc *y, const LoomTensorDesc *bias, LoomScalarOp act,
+                            LoomKernel **, LoomMessage *);
+  /* Σ g over all axes but the second of g [N,K,P,Q]; its bytes [1,K,1,1] are those of [K]. */
+  LoomStatus cuda_channel_sum_new (LoomDevice *, const LoomTensorDesc *g, LoomKernel **, LoomMessage *);
+
+  LoomStatus cuda_direct_conv2d_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_direct_input_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_direct_weight_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
 #ifdef LOOM_HAVE_CUDNN
   LoomStatus cuda_conv2d_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_conv2d_input_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_conv2d_weight_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
 #endif
+
+  /* n short floats from and to f32, behind what lies on the stream (kernels/widen.h). */
+  LoomStatus cuda_widen (LoomDevice *, LoomStream *, float *to, const void *from, LoomDType, int64_t n, LoomMessage *);
+  LoomStatus cuda_narrow (LoomDevice *, LoomStream *, void *to, LoomDType, const float *from, int64_t n, LoomMessage *);
 
   /* Fetches from the driver what loads run-time compiled kernels. */
   LoomStatus cuda_modules_open (LoomDevice *device, LoomMessage *message);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/convert.h"
 #include "kernels/cuda/cuda-internal.h"
 
 #define CUDA_THREADS 256
@@ -55,6 +56,71 @@ struct Smallest
     return a != a ? a : (b != b ? b : (a < b ? a : b));
   }
 };
+
+/* Half-width floats as they are stored, and any float as f32 from and to its storage. */
+struct F16
+{
+  unsigned short bits;
+};
+
+struct Bf16
+{
+  unsigned short bits;
+};
+
+__device__ static inline float
+load (float x)
+{
+  return x;
+}
+
+__device__ static inline float
+load (F16 x)
+{
+  return loom_f16_to_float (x.bits);
+}
+
+__device__ static inline float
+load (Bf16 x)
+{
+  return loom_bf16_to_float (x.bits);
+}
+
+__device__ static inline void
+store (float *to, float x)
+{
+  *to = x;
+}
+
+__device__ static inline void
+store (F16 *to, float x)
+{
+  to->bits = loom_f16_from_float (x);
+}
+
+__device__ static inline void
+store (Bf16 *to, float x)
+{
+  to->bits = loom_bf16_from_float (x);
+}
+
+/* Tells of an index that does not exist; of several any one is reported. */
+__device__ static inline void
+raise_fault (CudaFault *fault, long long value, long long limit)
+{
+  fault->value = value;
+  fault->limit = limit;
+  fault->raised = 1;
+}
+
+/* Tells of what does not hold at a place. `of` is an address of the host, which is carried back and never read here. */
+__device__ static inline void
+raise_fault_of (CudaFault *fault, long long place, uintptr_t of)
+{
+  fault->value = place;
+  fault->of = (const struct CudaRequirement *)of;
+  fault->raised = 1;
+}
 
 /* Joins one value of every thread of a block of THREADS (a multiple of 32, at most 1024);
  * all threads get the result. */

@@ -407,32 +407,6 @@ try_epilogue (Matmul *self, LoomScalarOp act, bool has_bias)
   return false;
 }
 
-/* y = act(y [+ bias]), in place. */
-static LoomStatus
-tail_new (Matmul *self, const LoomKernelSpec *spec, LoomScalarOp act, bool add_bias, LoomMessage *message)
-{
-  LoomElementwiseAttrs attrs;
-  LoomTensorDesc in[2];
-  LoomKernelSpec tail = { .primitive = "elementwise", .attrs = &attrs, .in = in, .out = spec->out, .n_out = 1 };
-  int n_in = add_bias ? 2 : 1;
-
-  memset (&attrs, 0, sizeof attrs);
-  in[0] = spec->out[0];
-  if (add_bias)
-    in[1] = spec->in[2];
-  tail.n_in = n_in;
-  attrs.compute = spec->out[0].dtype == LOOM_F64 ? LOOM_F64 : LOOM_F32;
-  if (add_bias)
-    attrs.step[attrs.n_steps++] = (LoomElementwiseStep){ .op = LOOM_SCALAR_ADD, .arg = { 0, 1 } };
-  if (act != LOOM_SCALAR_ID)
-    {
-      attrs.step[attrs.n_steps] = (LoomElementwiseStep){ .op = act, .arg = { add_bias ? n_in : 0 } };
-      attrs.n_steps++;
-    }
-  attrs.out[0] = n_in + attrs.n_steps - 1;
-  return cuda_elementwise_new (self->device, &tail, &self->tail, message);
-}
-
 /* As much in the epilogue as cuBLASLt offers, the rest in a kernel behind it. */
 static LoomStatus
 set_epilogue (Matmul *self, const LoomKernelSpec *spec, LoomMessage *message)
@@ -444,15 +418,17 @@ set_epilogue (Matmul *self, const LoomKernelSpec *spec, LoomMessage *message)
       self->epilogue_bias = attrs->has_bias;
       if (try_epilogue (self, attrs->act, attrs->has_bias))
         return LOOM_STATUS_OK;
+      /* A kernel behind the product would round to the short type twice. */
+      if (self->element < sizeof (float))
+        return LOOM_STATUS_UNSUPPORTED;
       if (attrs->act != LOOM_SCALAR_ID && attrs->has_bias && try_epilogue (self, LOOM_SCALAR_ID, true))
-        return tail_new (self, spec, attrs->act, false, message);
+        return cuda_tail_new (self->device, &spec->out[0], NULL, attrs->act, &self->tail, message);
       self->epilogue_bias = false;
       if (!try_epilogue (self, LOOM_SCALAR_ID, false))
         return LOOM_STATUS_UNSUPPORTED;
     }
-  if (attrs->act == LOOM_SCALAR_ID && !attrs->has_bias)
-    return LOOM_STATUS_OK;
-  return tail_new (self, spec, attrs->act, attrs->has_bias, message);
+  return cuda_tail_new (self->device, &spec->out[0], attrs->has_bias ? &spec->in[2] : NULL, attrs->act, &self->tail,
+                        message);
 }
 
 /* ---- the constructor --------------------------------------------------------------------------------- */

@@ -62,6 +62,28 @@ __launch_bounds__ (CUDA_THREADS) fill_kernel (T *to, unsigned long long pattern,
     to[i] = (T)pattern;
 }
 
+/* A float as it is, an integer by way of i64 (kernels/convert.h). */
+template <typename T>
+__device__ inline T
+made (double x)
+{
+  return (T)loom_int_from_double (x);
+}
+
+template <>
+__device__ inline float
+made<float> (double x)
+{
+  return (float)x;
+}
+
+template <>
+__device__ inline double
+made<double> (double x)
+{
+  return x;
+}
+
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
@@ -70,7 +92,7 @@ __launch_bounds__ (CUDA_THREADS)
   const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
 
   if (i < count)
-    to[i] = (T)(start + (double)(i / inner % dim) * step);
+    to[i] = made<T> (start + (double)(i / inner % dim) * step);
 }
 
 /* ---- launching ------------------------------------------------------------------- */
@@ -385,25 +407,14 @@ cuda_concat_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
 
 /* ---- fill, pad and iota -------------------------------------------------------------- */
 
-/* The bits of a value in a type. False for f16, which nothing fills yet. */
-static bool
-pattern_of (LoomDType dtype, double value, unsigned long long *pattern)
+/* The bits of a value in a type. */
+static unsigned long long
+pattern_of (LoomDType dtype, double value)
 {
-  const float narrow = (float)value;
-  unsigned int bits;
-  const long long whole = loom_dtype_is_float (dtype) ? 0 : (long long)value;
+  unsigned long long pattern = 0;
 
-  memcpy (&bits, &narrow, sizeof bits);
-  *pattern = (unsigned long long)whole;
-  if (dtype == LOOM_F64)
-    memcpy (pattern, &value, sizeof *pattern);
-  else if (dtype == LOOM_F32)
-    *pattern = bits;
-  else if (dtype == LOOM_BF16)
-    *pattern = narrow != narrow ? 0x7fc0 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-  else if (dtype == LOOM_BOOL)
-    *pattern = value != 0;
-  return dtype != LOOM_F16;
+  loom_store_double (&pattern, 0, dtype, value);
+  return pattern;
 }
 
 LoomStatus
@@ -411,16 +422,15 @@ cuda_pad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kerne
 {
   const LoomPadAttrs *attrs = (const LoomPadAttrs *)spec->attrs;
   int64_t from[LOOM_MAX_RANK], to[LOOM_MAX_RANK];
-  unsigned long long pattern;
   Move *self;
 
-  if (!same_dtypes (spec) || !pattern_of (spec->out[0].dtype, attrs->value, &pattern))
+  if (!same_dtypes (spec))
     return LOOM_STATUS_UNSUPPORTED;
   self = one_walk (device, spec, &spec->in[0], "own pad", from, to, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->fill = true;
-  self->pattern = pattern;
+  self->pattern = pattern_of (spec->out[0].dtype, attrs->value);
   for (int i = 0; i < spec->in[0].rank; i++)
     {
       self->part[0].walk.to_base += attrs->start[i] * to[i];
@@ -434,16 +444,13 @@ LoomStatus
 cuda_fill_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
   const LoomFillAttrs *attrs = (const LoomFillAttrs *)spec->attrs;
-  unsigned long long pattern;
   Move *self;
 
-  if (!pattern_of (spec->out[0].dtype, attrs->value, &pattern))
-    return LOOM_STATUS_UNSUPPORTED;
   self = move_new (device, spec, 0, "own fill", message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->fill = true;
-  self->pattern = pattern;
+  self->pattern = pattern_of (spec->out[0].dtype, attrs->value);
   *kernel = &self->base;
   return LOOM_STATUS_OK;
 }
@@ -480,8 +487,10 @@ iota_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessag
     launch_iota<float> (self, handle, buffers[0]);
   else if (self->dtype == LOOM_I64)
     launch_iota<long long> (self, handle, buffers[0]);
-  else
+  else if (self->dtype == LOOM_I32)
     launch_iota<int> (self, handle, buffers[0]);
+  else
+    launch_iota<unsigned char> (self, handle, buffers[0]);
   return cuda_launched ("iota", message);
 }
 
@@ -493,7 +502,8 @@ cuda_iota_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kern
   Iota *self;
 
   if (!cuda_all_plain (spec)
-      || (y->dtype != LOOM_F64 && y->dtype != LOOM_F32 && y->dtype != LOOM_I64 && y->dtype != LOOM_I32))
+      || (y->dtype != LOOM_F64 && y->dtype != LOOM_F32 && y->dtype != LOOM_I64 && y->dtype != LOOM_I32
+          && y->dtype != LOOM_U8))
     return LOOM_STATUS_UNSUPPORTED;
   self = kernel_struct<Iota> (device, "own iota", iota_run, message);
   if (self == NULL)

@@ -27,14 +27,6 @@ typedef struct
   LoomScatterMode mode;
 } Place;
 
-__device__ static void
-raise_fault (CudaFault *fault, long long value, long long limit)
-{
-  fault->value = value;
-  fault->limit = limit;
-  fault->raised = 1;
-}
-
 /* Offset in the tensor of the lane through (outer o, inner j). */
 __device__ static long long
 lane_start (const Places &p, long long o, long long j)

@@ -33,6 +33,7 @@ typedef struct
   bool columns; /* neighbouring results read neighbouring elements */
 } Reduce;
 
+#define BRIEF   16
 #define COLUMNS 32
 #define LANES   8
 
@@ -98,6 +99,22 @@ __launch_bounds__ (COLUMNS *LANES) columns_kernel (O *out, const T *x, Shape sha
   out[result * shape.pieces + blockIdx.y] = (O)value;
 }
 
+/* One thread a result, for those that read little. */
+template <typename Op, typename T, typename A>
+__global__ void
+__launch_bounds__ (CUDA_THREADS) brief_kernel (T *y, const T *x, Shape shape, A neutral)
+{
+  const long long result = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+  A value = neutral;
+
+  if (result >= shape.outputs)
+    return;
+  const long long base = place (shape.kept, result);
+  for (long long r = 0; r < shape.reads; r++)
+    value = Op::join (value, (A)x[base + place (shape.reduced, r)]);
+  y[result] = (T)value;
+}
+
 /* y (outputs) from pieces (outputs, pieces), joined in order. */
 template <typename Op, typename A, typename O>
 __global__ void
@@ -121,7 +138,10 @@ launch_reduce (const Reduce *self, cudaStream_t stream, void *const *buffers, A 
   const T *x = (const T *)buffers[0];
   const dim3 grid (self->columns ? blocks_for (shape.outputs, COLUMNS) : (unsigned int)shape.outputs, shape.pieces);
 
-  if (shape.pieces > 1)
+  if (shape.reads <= BRIEF)
+    brief_kernel<Op, T, A><<<blocks_for (shape.outputs, CUDA_THREADS), CUDA_THREADS, 0, stream>>> ((T *)buffers[1], x,
+                                                                                               shape, neutral);
+  else if (shape.pieces > 1)
     {
       A *pieces = (A *)buffers[2];
 
@@ -194,10 +214,11 @@ cuda_reduce_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
 {
   const LoomReduceAttrs *attrs = (const LoomReduceAttrs *)spec->attrs;
   const LoomTensorDesc *x = &spec->in[0];
+  static const int nhwc[4] = { 0, 2, 3, 1 };
   int64_t strides[LOOM_MAX_RANK], blocks, wanted;
   Reduce *self;
 
-  if (spec->out[0].layout != LOOM_LAYOUT_PLAIN || x->dtype != spec->out[0].dtype
+  if (x->dtype != spec->out[0].dtype
       || (x->dtype != LOOM_F32 && x->dtype != LOOM_F64 && x->dtype != LOOM_I64))
     return LOOM_STATUS_UNSUPPORTED;
   self = kernel_struct<Reduce> (device, "own reduce", reduce_run, message);
@@ -207,8 +228,10 @@ cuda_reduce_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   self->op = attrs->op;
   self->shape.outputs = self->shape.reads = 1;
   cuda_strides (x, strides);
-  for (int i = 0; i < x->rank; i++)
+  /* Results are numbered as they lie, so the axes are taken in the order of the result's bytes. */
+  for (int k = 0; k < x->rank; k++)
     {
+      const int i = spec->out[0].layout == LOOM_LAYOUT_NHWC && x->rank == 4 ? nhwc[k] : k;
       const bool reduced = attrs->axes >> i & 1;
 
       add_axis (reduced ? &self->shape.reduced : &self->shape.kept, x->dim[i], strides[i]);
@@ -232,6 +255,17 @@ cuda_reduce_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
     self->base.scratch_bytes = (size_t)self->shape.outputs * self->shape.pieces * sizeof (double);
   *kernel = &self->base;
   return LOOM_STATUS_OK;
+}
+
+LoomStatus
+cuda_channel_sum_new (LoomDevice *device, const LoomTensorDesc *g, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomReduceAttrs attrs = { LOOM_REDUCE_SUM, 1 << 0 | 1 << 2 | 1 << 3 };
+  LoomTensorDesc sum = *g;
+  const LoomKernelSpec spec = { "reduce", &attrs, 1, 1, g, &sum };
+
+  sum.dim[0] = sum.dim[2] = sum.dim[3] = 1;
+  return cuda_reduce_new (device, &spec, kernel, message);
 }
 
 /* ---- argreduce ------------------------------------------------------------------------ */

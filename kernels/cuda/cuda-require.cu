@@ -10,8 +10,7 @@ typedef struct
   size_t bytes;    /* of the operand */
 } Require;
 
-/* ok is (count). Of several threads that find a 0 any one is reported. `of` is an address of the host, which is carried
- * back and never read here. */
+/* ok is (count). Of several threads that find a 0 any one is reported. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     require_kernel (const unsigned char *ok, long long count, uintptr_t of, CudaFault *fault)
@@ -20,9 +19,7 @@ __launch_bounds__ (CUDA_THREADS)
 
   if (i >= count || ok[i] != 0)
     return;
-  fault->value = i;
-  fault->of = (const struct CudaRequirement *)of;
-  fault->raised = 1;
+  raise_fault_of (fault, i, of);
 }
 
 static LoomStatus

@@ -95,14 +95,6 @@ __launch_bounds__ (CUDA_THREADS) softmax_grad_kernel (float *dx, const float *g,
     }
 }
 
-__device__ static void
-raise_fault (CudaFault *fault, long long value, long long limit)
-{
-  fault->value = value;
-  fault->limit = limit;
-  fault->raised = 1;
-}
-
 template <int THREADS>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "kernels/cuda/cuda-source.h"
+#include "kernels/cuda/integer-text.h"
 
 #define FORMULA(E, name, arity, expression) [LOOM_SCALAR_##E] = #expression,
 static const char *const formulas[LOOM_N_SCALARS] = { LOOM_SCALAR_OPS (FORMULA) };
@@ -21,111 +22,76 @@ static const char *const type_names[LOOM_N_DTYPES] = {
   [LOOM_I64] = "long long", [LOOM_I32] = "int",   [LOOM_U8] = "unsigned char", [LOOM_BOOL] = "loom_bool",
 };
 
-/* Functions of the register type. Integers go through double where a function has no
- * integer form. */
-static const char *const float_functions = "typedef float T;\n"
-                                           "#define LOOM_M_FABS(x) fabsf (x)\n"
-                                           "#define LOOM_M_FLOOR(x) floorf (x)\n"
-                                           "#define LOOM_M_SQRT(x) sqrtf (x)\n"
-                                           "#define LOOM_M_EXP(x) expf (x)\n"
-                                           "#define LOOM_M_LOG(x) logf (x)\n"
-                                           "#define LOOM_M_TANH(x) tanhf (x)\n"
-                                           "#define LOOM_M_ERF(x) erff (x)\n"
-                                           "#define LOOM_M_SIN(x) sinf (x)\n"
-                                           "#define LOOM_M_COS(x) cosf (x)\n"
-                                           "#define LOOM_M_CEIL(x) ceilf (x)\n"
-                                           "#define LOOM_M_RINT(x) rintf (x)\n"
-                                           "#define LOOM_M_TRUNC(x) truncf (x)\n"
-                                           "#define LOOM_M_EXP2(x) exp2f (x)\n"
-                                           "#define LOOM_M_EXPM1(x) expm1f (x)\n"
-                                           "#define LOOM_M_LOG2(x) log2f (x)\n"
-                                           "#define LOOM_M_LOG10(x) log10f (x)\n"
-                                           "#define LOOM_M_LOG1P(x) log1pf (x)\n"
-                                           "#define LOOM_M_TAN(x) tanf (x)\n"
-                                           "#define LOOM_M_ASIN(x) asinf (x)\n"
-                                           "#define LOOM_M_ACOS(x) acosf (x)\n"
-                                           "#define LOOM_M_ATAN(x) atanf (x)\n"
-                                           "#define LOOM_M_SINH(x) sinhf (x)\n"
-                                           "#define LOOM_M_COSH(x) coshf (x)\n"
-                                           "#define LOOM_M_ASINH(x) asinhf (x)\n"
-                                           "#define LOOM_M_ACOSH(x) acoshf (x)\n"
-                                           "#define LOOM_M_ATANH(x) atanhf (x)\n"
-                                           "#define LOOM_M_FMOD(x, y) fmodf (x, y)\n"
-                                           "#define LOOM_M_ATAN2(x, y) atan2f (x, y)\n"
-                                           "#define LOOM_M_DIV_TRUNC(x, y) truncf ((x) / (y))\n"
-                                           "#define LOOM_M_DIV_FLOOR(x, y) ((y) == 0 ? (x) / (y) : "
-                                           "LOOM_M_RINT (((x) - LOOM_M_FMOD (x, y)) / (y)) - "
-                                           "(LOOM_M_FMOD (x, y) != 0 && ((y) < 0) != (LOOM_M_FMOD (x, y) < 0)))\n"
-                                           "#define LOOM_M_POW(x, y) powf (x, y)\n";
+/* Functions of the register type: those that floats and doubles have under one name and another. */
+#define UNARY(X)                                                                                                       \
+  X (FABS, fabs)                                                                                                       \
+  X (FLOOR, floor)                                                                                                     \
+  X (SQRT, sqrt)                                                                                                       \
+  X (EXP, exp)                                                                                                         \
+  X (LOG, log)                                                                                                         \
+  X (TANH, tanh)                                                                                                       \
+  X (ERF, erf)                                                                                                         \
+  X (SIN, sin)                                                                                                         \
+  X (COS, cos)                                                                                                         \
+  X (CEIL, ceil)                                                                                                       \
+  X (RINT, rint)                                                                                                       \
+  X (TRUNC, trunc)                                                                                                     \
+  X (EXP2, exp2)                                                                                                       \
+  X (EXPM1, expm1)                                                                                                     \
+  X (LOG2, log2)                                                                                                       \
+  X (LOG10, log10)                                                                                                     \
+  X (LOG1P, log1p)                                                                                                     \
+  X (TAN, tan)                                                                                                         \
+  X (ASIN, asin)                                                                                                       \
+  X (ACOS, acos)                                                                                                       \
+  X (ATAN, atan)                                                                                                       \
+  X (SINH, sinh)                                                                                                       \
+  X (COSH, cosh)                                                                                                       \
+  X (ASINH, asinh)                                                                                                     \
+  X (ACOSH, acosh)                                                                                                     \
+  X (ATANH, atanh)
 
-static const char *const double_functions = "typedef double T;\n"
-                                            "#define LOOM_M_FABS(x) fabs (x)\n"
-                                            "#define LOOM_M_FLOOR(x) floor (x)\n"
-                                            "#define LOOM_M_SQRT(x) sqrt (x)\n"
-                                            "#define LOOM_M_EXP(x) exp (x)\n"
-                                            "#define LOOM_M_LOG(x) log (x)\n"
-                                            "#define LOOM_M_TANH(x) tanh (x)\n"
-                                            "#define LOOM_M_ERF(x) erf (x)\n"
-                                            "#define LOOM_M_SIN(x) sin (x)\n"
-                                            "#define LOOM_M_COS(x) cos (x)\n"
-                                            "#define LOOM_M_CEIL(x) ceil (x)\n"
-                                            "#define LOOM_M_RINT(x) rint (x)\n"
-                                            "#define LOOM_M_TRUNC(x) trunc (x)\n"
-                                            "#define LOOM_M_EXP2(x) exp2 (x)\n"
-                                            "#define LOOM_M_EXPM1(x) expm1 (x)\n"
-                                            "#define LOOM_M_LOG2(x) log2 (x)\n"
-                                            "#define LOOM_M_LOG10(x) log10 (x)\n"
-                                            "#define LOOM_M_LOG1P(x) log1p (x)\n"
-                                            "#define LOOM_M_TAN(x) tan (x)\n"
-                                            "#define LOOM_M_ASIN(x) asin (x)\n"
-                                            "#define LOOM_M_ACOS(x) acos (x)\n"
-                                            "#define LOOM_M_ATAN(x) atan (x)\n"
-                                            "#define LOOM_M_SINH(x) sinh (x)\n"
-                                            "#define LOOM_M_COSH(x) cosh (x)\n"
-                                            "#define LOOM_M_ASINH(x) asinh (x)\n"
-                                            "#define LOOM_M_ACOSH(x) acosh (x)\n"
-                                            "#define LOOM_M_ATANH(x) atanh (x)\n"
-                                            "#define LOOM_M_FMOD(x, y) fmod (x, y)\n"
-                                            "#define LOOM_M_ATAN2(x, y) atan2 (x, y)\n"
-                                            "#define LOOM_M_DIV_TRUNC(x, y) trunc ((x) / (y))\n"
-                                            "#define LOOM_M_DIV_FLOOR(x, y) ((y) == 0 ? (x) / (y) : "
-                                            "LOOM_M_RINT (((x) - LOOM_M_FMOD (x, y)) / (y)) - "
-                                            "(LOOM_M_FMOD (x, y) != 0 && ((y) < 0) != (LOOM_M_FMOD (x, y) < 0)))\n"
-                                            "#define LOOM_M_POW(x, y) pow (x, y)\n";
+#define TEXT2(x) #x
+#define TEXT(x)  TEXT2 (x)
 
+/* What both have besides; the remainders are those of the type. An integer of a float is that of convert.h. */
+#define FLOATS                                                                                                         \
+  "#define LOOM_M_DIV_FLOOR(x, y) " TEXT (                                                                             \
+      LOOM_FLOAT_DIV_FLOOR (x, y)) "\n"                                                                                \
+                                   "__device__ __forceinline__ long long whole (T x)\n"                                \
+                                   "{ return x >= (T) -9223372036854775808.0 && x < (T) 9223372036854775808.0\n"       \
+                                   "         ? (long long) x : (long long) 0x8000000000000000ULL; }\n"
+
+#define FLOAT_FUNCTION(E, name)  "#define LOOM_M_" #E "(x) " #name "f (x)\n"
+#define DOUBLE_FUNCTION(E, name) "#define LOOM_M_" #E "(x) " #name " (x)\n"
+
+static const char *const float_functions
+    = "typedef float T;\n" UNARY (FLOAT_FUNCTION) "#define LOOM_M_FMOD(x, y) fmodf (x, y)\n"
+                                                  "#define LOOM_M_ATAN2(x, y) atan2f (x, y)\n"
+                                                  "#define LOOM_M_POW(x, y) powf (x, y)\n"
+                                                  "#define LOOM_M_DIV_TRUNC(x, y) truncf ((x) / (y))\n" FLOATS;
+
+static const char *const double_functions
+    = "typedef double T;\n" UNARY (DOUBLE_FUNCTION) "#define LOOM_M_FMOD(x, y) fmod (x, y)\n"
+                                                    "#define LOOM_M_ATAN2(x, y) atan2 (x, y)\n"
+                                                    "#define LOOM_M_POW(x, y) pow (x, y)\n"
+                                                    "#define LOOM_M_DIV_TRUNC(x, y) trunc ((x) / (y))\n" FLOATS;
+
+/* Integers have kernels/integer.h; what only floats have, the plan refuses. */
 static const char *const integer_functions = "typedef long long T;\n"
-                                             "#define LOOM_M_FABS(x) ((x) < 0 ? -(x) : (x))\n"
+                                             "typedef long long int64_t;\n"
+                                             "typedef unsigned long long uint64_t;\n"
+                                             "#define LOOM_INTEGER_FN __device__ static inline\n" LOOM_INTEGER_TEXT
+                                             "#define LOOM_M_FABS(x) ((x) < 0 ? loom_int_neg (x) : (x))\n"
                                              "#define LOOM_M_FLOOR(x) (x)\n"
-                                             "#define LOOM_M_SQRT(x) ((T) sqrt ((double) (x)))\n"
-                                             "#define LOOM_M_EXP(x) ((T) exp ((double) (x)))\n"
-                                             "#define LOOM_M_LOG(x) ((T) log ((double) (x)))\n"
-                                             "#define LOOM_M_TANH(x) ((T) tanh ((double) (x)))\n"
-                                             "#define LOOM_M_ERF(x) ((T) erf ((double) (x)))\n"
-                                             "#define LOOM_M_SIN(x) ((T) sin ((double) (x)))\n"
-                                             "#define LOOM_M_COS(x) ((T) cos ((double) (x)))\n"
                                              "#define LOOM_M_CEIL(x) (x)\n"
                                              "#define LOOM_M_RINT(x) (x)\n"
                                              "#define LOOM_M_TRUNC(x) (x)\n"
-                                             "#define LOOM_M_EXP2(x) ((T) exp2 ((double) (x)))\n"
-                                             "#define LOOM_M_EXPM1(x) ((T) expm1 ((double) (x)))\n"
-                                             "#define LOOM_M_LOG2(x) ((T) log2 ((double) (x)))\n"
-                                             "#define LOOM_M_LOG10(x) ((T) log10 ((double) (x)))\n"
-                                             "#define LOOM_M_LOG1P(x) ((T) log1p ((double) (x)))\n"
-                                             "#define LOOM_M_TAN(x) ((T) tan ((double) (x)))\n"
-                                             "#define LOOM_M_ASIN(x) ((T) asin ((double) (x)))\n"
-                                             "#define LOOM_M_ACOS(x) ((T) acos ((double) (x)))\n"
-                                             "#define LOOM_M_ATAN(x) ((T) atan ((double) (x)))\n"
-                                             "#define LOOM_M_SINH(x) ((T) sinh ((double) (x)))\n"
-                                             "#define LOOM_M_COSH(x) ((T) cosh ((double) (x)))\n"
-                                             "#define LOOM_M_ASINH(x) ((T) asinh ((double) (x)))\n"
-                                             "#define LOOM_M_ACOSH(x) ((T) acosh ((double) (x)))\n"
-                                             "#define LOOM_M_ATANH(x) ((T) atanh ((double) (x)))\n"
-                                             "#define LOOM_M_ATAN2(x, y) ((T) atan2 ((double) (x), (double) (y)))\n"
-                                             "#define LOOM_M_FMOD(x, y) ((y) == 0 || (y) == -1 ? 0 : (x) % (y))\n"
-                                             "#define LOOM_M_DIV_TRUNC(x, y) ((y) == 0 ? 0 : (y) == -1 ? -(x) : (x) / (y))\n"
-                                             "#define LOOM_M_DIV_FLOOR(x, y) (LOOM_M_DIV_TRUNC (x, y) - (LOOM_M_FMOD (x, y) != 0 && "
-                                             "(LOOM_M_FMOD (x, y) < 0) != ((y) < 0)))\n"
-                                             "#define LOOM_M_POW(x, y) ((T) pow ((double) (x), (double) (y)))\n";
+                                             "#define LOOM_M_FMOD(x, y) loom_int_fmod (x, y)\n"
+                                             "#define LOOM_M_DIV_TRUNC(x, y) loom_int_div_trunc (x, y)\n"
+                                             "#define LOOM_M_DIV_FLOOR(x, y) loom_int_div_floor (x, y)\n"
+                                             "#define LOOM_M_POW(x, y) loom_int_pow (x, y)\n"
+                                             "__device__ __forceinline__ long long whole (T x) { return x; }\n";
 
 /* Half-width floats are converted by instruction and by bits, which spares the
  * run-time compiler the toolkit's headers; where there is no such instruction
@@ -147,8 +113,9 @@ static const char *const conversions
       "template <> __device__ __forceinline__ T load (loom_f16 x)\n"
       "{ return (T) loom_from_half (x.bits); }\n"
       "template <typename D> __device__ __forceinline__ void store (D &y, T x) { y = (D) x; }\n"
-      "template <> __device__ __forceinline__ void store (unsigned char &y, T x) { y = (unsigned char) (long long) x; "
-      "}\n"
+      "template <> __device__ __forceinline__ void store (long long &y, T x) { y = whole (x); }\n"
+      "template <> __device__ __forceinline__ void store (int &y, T x) { y = (int) whole (x); }\n"
+      "template <> __device__ __forceinline__ void store (unsigned char &y, T x) { y = (unsigned char) whole (x); }\n"
       "template <> __device__ __forceinline__ void store (loom_bool &y, T x) { y.bits = x != 0; }\n"
       "template <> __device__ __forceinline__ void store (loom_f16 &y, T x)\n"
       "{ y.bits = loom_to_half ((float) x); }\n"
@@ -284,6 +251,9 @@ cuda_elementwise_plan (const LoomKernelSpec *spec, CudaElementwisePlan *plan, Lo
       if (program->out[k] >= spec->n_in + program->n_steps)
         return refuse (message, LOOM_STATUS_INVALID, "an element-wise call returns a register that nothing sets");
     }
+  for (int s = 0; s < program->n_steps && program->compute == LOOM_I64; s++)
+    if (!loom_scalar_of_integers (program->step[s].op))
+      return LOOM_STATUS_UNSUPPORTED;
   for (int s = 0; s < program->n_steps; s++)
     for (int k = 0; k < loom_scalar_arity (program->step[s].op); k++)
       if (program->step[s].arg[k] >= spec->n_in + s)

@@ -28,7 +28,7 @@ typedef struct
 } CudaElementwisePlan;
 
 /* LOOM_STATUS_INVALID with a sentence when the operands do not fit together,
- * LOOM_STATUS_UNSUPPORTED when outputs differ in layout. */
+ * LOOM_STATUS_UNSUPPORTED when outputs differ in layout or integers are to do what only floats can. */
 LoomStatus cuda_elementwise_plan (const LoomKernelSpec *spec, CudaElementwisePlan *plan, LoomMessage *message);
 
 /* CUDA C++ source of one kernel CUDA_ELEMENTWISE_ENTRY (in…, out…, long long n, int aligned).

@@ -17,6 +17,7 @@
 #include "kernels/cuda/cuda-internal.h"
 #include "kernels/options.h"
 #include "kernels/shape.h"
+#include "kernels/widen.h"
 
 static int
 device_count (LoomMessage *message)
@@ -204,6 +205,8 @@ take_fault (LoomDevice *device, LoomMessage *message)
       char place[LOOM_PLACE_TEXT];
 
       fault->of = NULL;
+      if (of->tell != NULL)
+        return of->tell (message, &of->ok, fault->value);
       return cuda_fail (message, LOOM_STATUS_INDEX, "%s%s", of->attrs.what,
                         loom_place_text (place, of->ok.rank, of->ok.dim, fault->value));
     }
@@ -342,6 +345,20 @@ algorithm_name (const CudaPrimitive *entry)
   return entry->algorithm != NULL ? entry->algorithm : "own";
 }
 
+static const LoomBackend backend;
+
+/* What has no kernel for bf16 or f16 is computed in f32. */
+static LoomStatus
+make (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *spec, LoomKernel **kernel,
+      LoomMessage *message)
+{
+  LoomStatus status = entry->make (device, spec, kernel, message);
+
+  return status == LOOM_STATUS_UNSUPPORTED && loom_spec_has_short (spec)
+             ? loom_widened_new (&backend, device, spec, cuda_widen, cuda_narrow, kernel, message)
+             : status;
+}
+
 /* One algorithm a primitive; what cuBLASLt and cuDNN choose inside theirs is a function of shape and library version.
  */
 static int
@@ -364,7 +381,7 @@ kernel_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts 
       size_t scratch = 0;
 
       if (entry->takes != NULL ? !entry->takes (&call)
-                               : entry->make (device, &call, &kernel, message) != LOOM_STATUS_OK)
+                               : make (device, entry, &call, &kernel, message) != LOOM_STATUS_OK)
         continue;
       if (kernel != NULL)
         {
@@ -385,7 +402,7 @@ kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel,
   if (entry == NULL || (spec->algorithm != NULL && strcmp (spec->algorithm, algorithm_name (entry)) != 0))
     return LOOM_STATUS_UNSUPPORTED;
   cuda_use (device);
-  return entry->make (device, spec, kernel, message);
+  return make (device, entry, spec, kernel, message);
 }
 
 /* ---- graphs --------------------------------------------------------------- */

@@ -178,18 +178,22 @@ kernel_free (LoomKernel *kernel)
   free (kernel); /* attributes and descriptions lie in the same block */
 }
 
-static void
-widen (float *to, const void *from, LoomDType type, int64_t n)
+static LoomStatus
+widen (LoomDevice *device, LoomStream *stream, float *to, const void *from, LoomDType type, int64_t n,
+       LoomMessage *message)
 {
   for (int64_t i = 0; i < n; i++)
     to[i] = (float)loom_load_double (from, i, type);
+  return LOOM_STATUS_OK;
 }
 
-static void
-narrow (void *to, LoomDType type, const float *from, int64_t n)
+static LoomStatus
+narrow (LoomDevice *device, LoomStream *stream, void *to, LoomDType type, const float *from, int64_t n,
+        LoomMessage *message)
 {
   for (int64_t i = 0; i < n; i++)
     loom_store_double (to, i, type, from[i]);
+  return LOOM_STATUS_OK;
 }
 
 static LoomStatus

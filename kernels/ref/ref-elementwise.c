@@ -59,23 +59,7 @@
 SCALAR_FUNCTION (double, f64)
 SCALAR_FUNCTION (float, f32)
 
-/* Integers: the operations that keep integers integers. */
-static const bool integer_ops[LOOM_N_SCALARS] = {
-  [LOOM_SCALAR_ID] = true,        [LOOM_SCALAR_CONST] = true,  [LOOM_SCALAR_NEG] = true,
-  [LOOM_SCALAR_ABS] = true,       [LOOM_SCALAR_SIGN] = true,   [LOOM_SCALAR_FLOOR] = true,
-  [LOOM_SCALAR_CEIL] = true,      [LOOM_SCALAR_ROUND] = true,  [LOOM_SCALAR_TRUNC] = true,
-  [LOOM_SCALAR_SQUARE] = true,    [LOOM_SCALAR_RELU] = true,   [LOOM_SCALAR_ISNAN] = true,
-  [LOOM_SCALAR_ISINF] = true,     [LOOM_SCALAR_NOT] = true,    [LOOM_SCALAR_ADD] = true,
-  [LOOM_SCALAR_SUB] = true,       [LOOM_SCALAR_MUL] = true,    [LOOM_SCALAR_DIV_TRUNC] = true,
-  [LOOM_SCALAR_DIV_FLOOR] = true, [LOOM_SCALAR_FMOD] = true,   [LOOM_SCALAR_MOD] = true,
-  [LOOM_SCALAR_POW] = true,       [LOOM_SCALAR_MAX] = true,    [LOOM_SCALAR_MIN] = true,
-  [LOOM_SCALAR_EQ] = true,        [LOOM_SCALAR_NE] = true,     [LOOM_SCALAR_LT] = true,
-  [LOOM_SCALAR_LE] = true,        [LOOM_SCALAR_GT] = true,     [LOOM_SCALAR_GE] = true,
-  [LOOM_SCALAR_AND] = true,       [LOOM_SCALAR_OR] = true,     [LOOM_SCALAR_XOR] = true,
-  [LOOM_SCALAR_RELU_GRAD] = true, [LOOM_SCALAR_SELECT] = true, [LOOM_SCALAR_FMA] = true,
-};
-
-/* Division and the transcendental functions are for floats alone (integer_ops);
+/* Division and the transcendental functions are for floats alone (loom_scalar_of_integers);
  * their expansions must compile all the same. */
 #undef LOOM_M_FABS
 #undef LOOM_M_FLOOR
@@ -175,7 +159,7 @@ choose (const LoomKernelSpec *spec)
   if (a->compute == LOOM_I64)
     {
       for (int s = 0; s < a->n_steps; s++)
-        if (!integer_ops[a->step[s].op])
+        if (!loom_scalar_of_integers (a->step[s].op))
           return NULL;
       return elementwise_i64;
     }

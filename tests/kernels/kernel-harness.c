@@ -2,18 +2,30 @@
 #include "tests/kernels/kernel-harness.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define GUARD  64 /* bytes behind every buffer that no kernel may touch */
+/* Bytes behind every buffer of the host that no kernel may touch. The address sanitizer watches them itself, reads
+ * included; whoever lends a device its memory does so there. */
+#ifdef __SANITIZE_ADDRESS__
+#define GUARD 0
+#else
+#define GUARD 64
+#endif
 #define CANARY 0xA5
+#define POISON 0xFF /* NaN in every float type */
 
 Machine
 machine_open (const LoomBackend *backend, int threads)
 {
-  Machine machine = { backend, NULL };
+  Machine machine = { backend };
   LoomMessage message = { "" };
+  LoomDeviceInfo info;
 
-  g_assert_cmpint (backend->device_open (0, threads, &machine.device, &message), ==, LOOM_STATUS_OK);
+  if (backend->device_open (0, threads, &machine.device, &message) != LOOM_STATUS_OK)
+    g_error ("%s:0 cannot be opened: %s", backend->name, message.text);
+  backend->device_info (machine.device, &info);
+  machine.host = info.host_memory;
   return machine;
 }
 
@@ -56,6 +68,25 @@ fill_where (const Sample *sample, float *to)
   machine_close (&machine);
 }
 
+/* Turns matrices of random numbers into what the rule promises. */
+static void
+fill_matrices (const LoomTensorDesc *d, Fill kind, float *to)
+{
+  gint64 n = loom_matrix_rows (d);
+  g_autofree float *random = g_new0 (float, n *n + 1);
+
+  for (gint64 q = 0; q < loom_matrix_count (d); q++, to += n * n)
+    {
+      memcpy (random, to, (gsize)(n * n) * sizeof (float));
+      for (gint64 i = 0; i < n; i++)
+        for (gint64 j = 0; j < n; j++)
+          if (kind == FILL_DEFINITE)
+            to[i * n + j] = (random[i * n + j] + random[j * n + i]) / 2 + (i == j ? 2 * (float)n : 0);
+          else if (i == j)
+            to[i * n + j] += to[i * n + j] < 0 ? -2 * (float)n : 2 * (float)n;
+    }
+}
+
 float **
 sample_inputs (const Sample *sample)
 {
@@ -87,6 +118,8 @@ sample_inputs (const Sample *sample)
                                         : (float)(u < 0.5 ? rint (sum) : sum * 20);
               break;
             case FILL_NORMAL:
+            case FILL_DEFINITE:
+            case FILL_DOMINANT:
               inputs[t][i] = (float)sum;
               break;
             case FILL_POSITIVE:
@@ -105,8 +138,23 @@ sample_inputs (const Sample *sample)
               break;
             }
         }
+      if (rule->kind == FILL_DEFINITE || rule->kind == FILL_DOMINANT)
+        fill_matrices (&sample->in[t], rule->kind, inputs[t]);
     }
   return inputs;
+}
+
+void
+inputs_round (const Sample *sample, float **inputs, LoomDType real)
+{
+  guint16 rounded;
+
+  for (int t = 0; t < sample->n_in && (real == LOOM_F16 || real == LOOM_BF16); t++)
+    for (gint64 i = 0; sample->in[t].dtype == LOOM_F32 && i < loom_desc_count (&sample->in[t]); i++)
+      {
+        loom_store_double (&rounded, 0, real, inputs[t][i]);
+        inputs[t][i] = (float)loom_load_double (&rounded, 0, real);
+      }
 }
 
 void
@@ -117,25 +165,112 @@ inputs_free (const Sample *sample, float **inputs)
   g_free (inputs);
 }
 
-static void *
-buffer_new (const Machine *machine, size_t bytes)
-{
-  LoomMessage message = { "" };
-  void *memory = NULL;
+/* ---- buffers ----------------------------------------------------------- */
 
-  g_assert_cmpint (machine->backend->alloc (machine->device, bytes + GUARD, &memory, &message), ==, LOOM_STATUS_OK);
-  memset (memory, 0xFF, bytes); /* NaN in every float type */
-  memset ((char *)memory + bytes, CANARY, GUARD);
-  return memory;
+typedef struct
+{
+  void *at;      /* where the kernel finds it */
+  guint8 *image; /* its bytes on the host, before the run */
+  size_t bytes;
+} Buffer;
+
+/* A buffer that holds the image, of which it takes hold. */
+static Buffer
+buffer_new (const Machine *machine, guint8 *image, size_t bytes)
+{
+  Buffer buffer = { NULL, image, bytes };
+  LoomMessage message = { "" };
+
+  if (machine->host)
+    {
+      g_assert_cmpint (posix_memalign (&buffer.at, 64, MAX (bytes + GUARD, 1)), ==, 0);
+      memset ((char *)buffer.at + bytes, CANARY, GUARD);
+    }
+  else if (machine->backend->alloc (machine->device, bytes, &buffer.at, &message) != LOOM_STATUS_OK)
+    g_error ("%zu bytes: %s", bytes, message.text);
+  if (machine->backend->copy (machine->device, NULL, buffer.at, image, bytes, LOOM_COPY_HOST_TO_DEVICE, &message)
+      != LOOM_STATUS_OK)
+    g_error ("copying to the device: %s", message.text);
+  return buffer;
+}
+
+static Buffer
+buffer_poisoned (const Machine *machine, size_t bytes)
+{
+  return buffer_new (machine, memset (g_malloc (bytes + 1), POISON, bytes), bytes);
+}
+
+/* The input's values as its bytes lie. */
+static guint8 *
+input_image (const Sample *sample, const LoomTensorDesc *d, int i, const float *values)
+{
+  gint64 index[LOOM_MAX_RANK] = { 0 }, stride[LOOM_MAX_RANK] = { 0 }, n = loom_desc_count (d);
+  guint8 *image = g_malloc0 (loom_desc_bytes (d) + 1);
+
+  loom_desc_strides (d, stride);
+  for (gint64 e = 0; e < n; e++, loom_index_next (d->rank, d->dim, index))
+    {
+      gint64 at = loom_index_offset (d->rank, index, stride);
+
+      /* More digits than a float has: a seed. */
+      if (sample->fill[i].kind == FILL_VALUE && d->dtype == LOOM_I64)
+        loom_store_int (image, at, d->dtype, (gint64)sample->fill[i].value);
+      else
+        loom_store_double (image, at, d->dtype, values[e]);
+    }
+  return image;
+}
+
+/* The bytes as they are now; freed by g_free(). */
+static guint8 *
+buffer_read (const Machine *machine, const Buffer *buffer)
+{
+  guint8 *bytes = g_malloc (buffer->bytes + 1);
+  LoomMessage message = { "" };
+
+  if (machine->backend->copy (machine->device, NULL, bytes, buffer->at, buffer->bytes, LOOM_COPY_DEVICE_TO_HOST,
+                              &message)
+      != LOOM_STATUS_OK)
+    g_error ("copying from the device: %s", message.text);
+  return bytes;
+}
+
+static double *
+output_values (const Machine *machine, const Buffer *buffer, const LoomTensorDesc *d)
+{
+  gint64 index[LOOM_MAX_RANK] = { 0 }, stride[LOOM_MAX_RANK] = { 0 }, n = loom_desc_count (d);
+  g_autofree guint8 *bytes = buffer_read (machine, buffer);
+  double *values = g_new0 (double, n + 1);
+
+  loom_desc_strides (d, stride);
+  for (gint64 e = 0; e < n; e++, loom_index_next (d->rank, d->dim, index))
+    values[e] = loom_load_double (bytes, loom_index_offset (d->rank, index, stride), d->dtype);
+  return values;
+}
+
+static gboolean
+buffer_unchanged (const Machine *machine, const Buffer *buffer)
+{
+  g_autofree guint8 *bytes = buffer_read (machine, buffer);
+
+  return memcmp (bytes, buffer->image, buffer->bytes) == 0;
 }
 
 static void
-buffer_free (const Machine *machine, void *memory, size_t bytes)
+buffer_clear (const Machine *machine, Buffer *buffer)
 {
-  for (int i = 0; i < GUARD; i++)
-    g_assert_cmpint (((guint8 *)memory)[bytes + i], ==, CANARY);
-  machine->backend->free (machine->device, memory);
+  if (machine->host)
+    {
+      for (int i = 0; i < GUARD; i++)
+        g_assert_cmpint (((guint8 *)buffer->at)[buffer->bytes + i], ==, CANARY);
+      free (buffer->at);
+    }
+  else
+    machine->backend->free (machine->device, buffer->at);
+  g_free (buffer->image);
 }
+
+/* ---- running ------------------------------------------------------------ */
 
 static LoomTensorDesc
 adapt (const LoomTensorDesc *d, LoomDType real, LoomLayout layout, const Sample *sample, gboolean is_weight)
@@ -161,62 +296,81 @@ is_weight (const Sample *sample, gboolean output, int i)
   return g_str_has_prefix (sample->primitive, "conv2d") && !output && i == 1;
 }
 
+/* Runs the kernel, and waits where it only began; a back end may tell of bad data as late as that. */
+static LoomStatus
+run_kernel (const Machine *machine, LoomKernel *kernel, void *const *buffers, LoomMessage *message)
+{
+  LoomStatus status = LOOM_STATUS_OK;
+
+  if (kernel->bind != NULL)
+    status = kernel->bind (kernel, buffers, message);
+  if (status == LOOM_STATUS_OK)
+    status = kernel->run (kernel, NULL, buffers, message);
+  if (status == LOOM_STATUS_OK && machine->backend->stream_sync != NULL)
+    status = machine->backend->stream_sync (machine->device, NULL, message);
+  return status;
+}
+
 Result
 sample_run (const Machine *machine, const Sample *sample, float *const *inputs, LoomDType real, LoomLayout layout,
             int share_with)
 {
   Result result = { LOOM_STATUS_OK };
+  SampleAttrs attrs = sample->attrs;
   LoomTensorDesc in[SAMPLE_MAX_IN], out[SAMPLE_MAX_OUT];
-  void *buffers[SAMPLE_MAX_IN + SAMPLE_MAX_OUT + 1] = { NULL };
-  LoomKernelSpec spec = { sample->primitive, &sample->attrs, sample->n_in, sample->n_out, in, out, machine->algorithm };
+  Buffer buffer[SAMPLE_MAX_IN + SAMPLE_MAX_OUT + 1] = { { NULL } };
+  void *at[SAMPLE_MAX_IN + SAMPLE_MAX_OUT + 1] = { NULL };
+  gboolean own[SAMPLE_MAX_IN + SAMPLE_MAX_OUT + 1] = { FALSE };
+  gboolean written[SAMPLE_MAX_IN] = { FALSE };
+  LoomKernelSpec spec = { sample->primitive, &attrs, sample->n_in, sample->n_out, in, out, machine->algorithm };
   LoomKernel *kernel = NULL;
+  int n = sample->n_in + sample->n_out;
 
   for (int i = 0; i < sample->n_in; i++)
     in[i] = adapt (&sample->in[i], real, layout, sample, is_weight (sample, FALSE, i));
   for (int i = 0; i < sample->n_out; i++)
     out[i] = adapt (&sample->out[i], real, layout, sample, is_weight (sample, TRUE, i));
+  if (g_str_equal (sample->primitive, "elementwise") && attrs.elementwise.compute == LOOM_F32 && real == LOOM_F64)
+    attrs.elementwise.compute = LOOM_F64;
   result.status = machine->backend->kernel_new (machine->device, &spec, &kernel, &result.message);
   if (result.status != LOOM_STATUS_OK)
     return result;
   g_strlcpy (result.kernel, kernel->name, sizeof result.kernel);
   memcpy (result.inplace, kernel->inplace, sizeof result.inplace);
 
-  for (int i = 0; i < sample->n_in; i++)
+  for (int i = 0; i < n + (kernel->scratch_bytes > 0); i++)
     {
-      gint64 index[LOOM_MAX_RANK] = { 0 }, stride[LOOM_MAX_RANK] = { 0 }, n = loom_desc_count (&in[i]);
+      int o = i - sample->n_in;
+      int shared = o < 0 || i == n             ? -1
+                   : o < sample->in_place      ? sample->alias[o]
+                   : o == 0 && share_with >= 0 ? share_with
+                                               : -1;
 
-      buffers[i] = buffer_new (machine, loom_desc_bytes (&in[i]));
-      loom_desc_strides (&in[i], stride);
-      for (gint64 e = 0; e < n; e++, loom_index_next (in[i].rank, in[i].dim, index))
-        loom_store_double (buffers[i], loom_index_offset (in[i].rank, index, stride), in[i].dtype, inputs[i][e]);
+      own[i] = shared < 0;
+      if (shared >= 0)
+        {
+          buffer[i] = buffer[shared];
+          written[shared] = TRUE;
+        }
+      else if (o < 0)
+        buffer[i] = buffer_new (machine, input_image (sample, &in[i], i, inputs[i]), loom_desc_bytes (&in[i]));
+      else
+        buffer[i] = buffer_poisoned (machine, i == n ? kernel->scratch_bytes : loom_desc_bytes (&out[o]));
+      at[i] = buffer[i].at;
     }
-  for (int o = 0; o < sample->n_out; o++)
-    buffers[sample->n_in + o] = o < sample->in_place        ? buffers[sample->alias[o]]
-                                : o == 0 && share_with >= 0 ? buffers[share_with]
-                                                            : buffer_new (machine, loom_desc_bytes (&out[o]));
-  if (kernel->scratch_bytes > 0)
-    buffers[sample->n_in + sample->n_out] = buffer_new (machine, kernel->scratch_bytes);
 
-  if (kernel->bind != NULL)
-    g_assert_cmpint (kernel->bind (kernel, buffers, &result.message), ==, LOOM_STATUS_OK);
-  result.status = kernel->run (kernel, NULL, buffers, &result.message);
+  result.status = run_kernel (machine, kernel, at, &result.message);
   for (int o = 0; o < sample->n_out; o++)
-    {
-      gint64 index[LOOM_MAX_RANK] = { 0 }, stride[LOOM_MAX_RANK] = { 0 }, n = loom_desc_count (&out[o]);
-
-      result.out[o] = g_new0 (double, n + 1);
-      loom_desc_strides (&out[o], stride);
-      for (gint64 e = 0; e < n; e++, loom_index_next (out[o].rank, out[o].dim, index))
-        result.out[o][e] = loom_load_double (buffers[sample->n_in + o], loom_index_offset (out[o].rank, index, stride),
-                                             out[o].dtype);
-    }
-  if (kernel->scratch_bytes > 0)
-    buffer_free (machine, buffers[sample->n_in + sample->n_out], kernel->scratch_bytes);
-  for (int o = 0; o < sample->n_out; o++)
-    if (o >= sample->in_place && !(o == 0 && share_with >= 0))
-      buffer_free (machine, buffers[sample->n_in + o], loom_desc_bytes (&out[o]));
+    result.out[o] = output_values (machine, &buffer[sample->n_in + o], &out[o]);
   for (int i = 0; i < sample->n_in; i++)
-    buffer_free (machine, buffers[i], loom_desc_bytes (&in[i]));
+    if (!written[i] && !buffer_unchanged (machine, &buffer[i]))
+      {
+        result.status = LOOM_STATUS_INVALID;
+        g_snprintf (result.message.text, sizeof result.message.text, "operand %d was written", i);
+      }
+  for (int i = 0; i <= n; i++)
+    if (own[i])
+      buffer_clear (machine, &buffer[i]);
   kernel->free (kernel);
   return result;
 }

@@ -2,7 +2,8 @@
  * its inputs, runs it on a back end and brings the outputs to plain order.
  *
  * Inputs are drawn in f32 once, whatever type and layout they are then given, so that
- * all back ends see the same numbers. */
+ * all back ends see the same numbers. Buffers are exactly as long as their tensors and
+ * begin full of NaN; those of a device are filled and read by copies alone. */
 #pragma once
 
 #include <glib.h>
@@ -22,6 +23,8 @@ typedef enum
   FILL_SPECIAL,  /* NaN, infinities and zeros among normal numbers */
   FILL_CLASS,    /* whole numbers below limit */
   FILL_WHERE,    /* winners of a max pooling of random numbers */
+  FILL_DEFINITE, /* matrices that are symmetric and positive definite */
+  FILL_DOMINANT, /* matrices whose diagonal outweighs the rest: they have an inverse, and their triangles too */
   FILL_VALUE     /* the constant `value` */
 } Fill;
 
@@ -54,6 +57,8 @@ typedef union
   LoomIotaAttrs iota;
   LoomRandomAttrs random;
   LoomRequireAttrs require;
+  LoomTriangularSolveAttrs triangular;
+  LoomSolveAttrs solve;
   LoomGradStatsAttrs stats;
   LoomSgdAttrs sgd;
   LoomAdamAttrs adam;
@@ -79,6 +84,7 @@ typedef struct
   const LoomBackend *backend;
   LoomDevice *device;
   const char *algorithm; /* which option's kernels are run; NULL: the back end's first */
+  gboolean host;         /* buffers are the host's memory */
 } Machine;
 
 Machine machine_open (const LoomBackend *backend, int threads);
@@ -97,10 +103,14 @@ void sample_in (Sample *s, LoomTensorDesc d, Fill kind, double value);
 void sample_out (Sample *s, LoomTensorDesc d);
 
 /* Each family's samples, samples-<family>.c: for every primitive its attributes, broadcasts, sizes 0 and 1, odd sizes
- * that leave remainders in vector loops, and sizes that go to threads. */
-void samples_first (GPtrArray *all);
+ * that leave remainders in vector loops, and sizes that go to threads or are cut into pieces. */
+void samples_elementwise (GPtrArray *all);
+void samples_products (GPtrArray *all);
+void samples_norms (GPtrArray *all);
+void samples_move (GPtrArray *all);
 void samples_optim (GPtrArray *all);
 void samples_index (GPtrArray *all);
+void samples_linalg (GPtrArray *all);
 
 /* All samples of all primitives (kernel-samples.c). */
 GPtrArray *samples_new (void);
@@ -108,6 +118,9 @@ GPtrArray *samples_new (void);
 /* Values of the inputs, each a plain f32 array (integers hold exactly). */
 float **sample_inputs (const Sample *sample);
 void inputs_free (const Sample *sample, float **inputs);
+
+/* Rounds those that are floats to a short type, so that its kernels and the reference see the same numbers. */
+void inputs_round (const Sample *sample, float **inputs, LoomDType real);
 
 typedef struct
 {
@@ -119,7 +132,36 @@ typedef struct
 } Result;
 
 /* Runs the sample with floats of type `real` and rank 4 tensors in `layout` where
- * the sample allows it. share_with: output 0 lies at that input's address, or -1. */
+ * the sample allows it. share_with: output 0 lies at that input's address, or -1.
+ * A kernel that writes where it may only read gives LOOM_STATUS_INVALID. */
 Result sample_run (const Machine *machine, const Sample *sample, float *const *inputs, LoomDType real,
                    LoomLayout layout, int share_with);
 void result_clear (Result *result);
+
+/* ---- agreement with the reference (kernel-check.c) ------------------------------------ */
+
+typedef struct
+{
+  guint runs;
+  GPtrArray *failures; /* (element-type utf8) a sentence each */
+  GPtrArray *declined; /* (element-type utf8) runs in a layout that the back end does not take */
+} Tally;
+
+Tally *tally_new (void);
+void tally_free (Tally *tally);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Tally, tally_free)
+
+/* Notes every result that is not the wanted one within the sample's tolerance, which grows by a rounding of `real`. */
+void
+tally_compare (Tally *tally, const Sample *s, const Result *got, const Result *want, LoomDType real, const char *how);
+
+/* Notes every result whose bits differ. */
+void tally_same_bits (Tally *tally, const Sample *s, const Result *a, const Result *b, const char *how);
+
+/* Runs the sample on the machine with floats of type `real`, in each layout, and compares with the reference in f64.
+ * thorough: a second run and runs in place, where the kernel offers that, give the same bits. */
+void sample_check (Tally *tally, const Machine *ref, const Machine *machine, const Sample *s, LoomDType real,
+                   gboolean thorough);
+
+/* Prints what was noted; the running GLib test fails when that is a failure. */
+void tally_report (const Tally *tally);

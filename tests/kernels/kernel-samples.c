@@ -5,9 +5,7 @@
 
 /* One line a file. */
 static void (*const families[]) (GPtrArray *all) = {
-  samples_first,
-  samples_optim,
-  samples_index,
+  samples_elementwise, samples_products, samples_norms, samples_move, samples_optim, samples_index, samples_linalg,
 };
 
 Sample *

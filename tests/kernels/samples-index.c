@@ -114,25 +114,6 @@ require_samples (GPtrArray *all)
     }
 }
 
-/* Batches of matrices. Their factors are results, too, as room to work in. */
-static void
-matrix_samples (GPtrArray *all)
-{
-  static const char *const a[] = { "1,1", "3,3", "7,2,2", "2,2,9,9", "0,2,2", "2,0,0", "40,5,5" };
-  static const char *const perm[] = { "1", "3", "7,2", "2,2,9", "0,2", "2,0", "40,5" };
-
-  for (int v = 0; v < (int)G_N_ELEMENTS (a); v++)
-    {
-      Sample *s = sample_add (all, "cofactor", 1e-3, "%s", a[v]);
-
-      sample_in (s, desc (F, a[v]), FILL_NORMAL, 0);
-      sample_out (s, desc (F, a[v]));
-      sample_out (s, desc (F, a[v]));
-      sample_out (s, desc (LOOM_I64, perm[v]));
-      sample_out (s, desc (LOOM_I64, perm[v]));
-    }
-}
-
 void
 samples_index (GPtrArray *all)
 {
@@ -144,7 +125,6 @@ samples_index (GPtrArray *all)
       row_samples (all, types[t]);
     }
   require_samples (all);
-  matrix_samples (all);
   place_samples (all, LOOM_BOOL);
   row_samples (all, LOOM_BOOL);
 }

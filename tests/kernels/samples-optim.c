@@ -1,5 +1,6 @@
-/* The samples of the optimisers in kernels/optim.h: every choice of states, first and later steps, a step that must not
- * be taken, tensors of no element and of several pieces, and scalars from which each formula comes out finite. */
+/* The samples of the optimisers and of the gradients' statistics: every choice of states, first and later steps, a step
+ * that must not be taken, tensors of no element and of several pieces, and scalars from which each formula comes out
+ * finite. */
 #include "tests/kernels/kernel-harness.h"
 
 #include "kernels/optim.h"
@@ -37,6 +38,66 @@ step_sample (GPtrArray *all, const char *primitive, LoomStepAttrs attrs, int ste
   sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, step);
 }
 
+static void
+optimiser_sample (GPtrArray *all, const char *primitive, int variant, int step, int finite)
+{
+  static const char *const shape[] = { "5", "33,7", "0", "20000" };
+  gboolean sgd = g_str_equal (primitive, "sgd_step");
+  int n = G_N_ELEMENTS (shape), lists = sgd ? 2 + (variant & 1) : 4 + (variant & 1);
+  Sample *s = sample_add (all, primitive, 1e-5, "variant %d step %d finite %d", variant, step, finite);
+
+  if (sgd)
+    s->attrs.sgd = (LoomSgdAttrs){ n, variant & 1, (variant & 3) == 3, (variant & 4) != 0 };
+  else
+    s->attrs.adam = (LoomAdamAttrs){ n, (variant & 2) != 0, variant & 1, (variant & 4) != 0 };
+  for (int l = 0; l < lists; l++)
+    for (int t = 0; t < n; t++)
+      sample_in (s, desc (F, shape[t]), l >= 3 ? FILL_POSITIVE : FILL_NORMAL, 0);
+  for (int l = 0; l < lists; l++)
+    for (int t = 0; t < n && l != 1; t++)
+      {
+        s->alias[s->n_out] = l * n + t;
+        sample_out (s, desc (F, shape[t]));
+      }
+  s->in_place = s->n_out;
+  sample_in (s, desc (F, ""), FILL_VALUE, 0.05);
+  sample_in (s, desc (F, ""), FILL_VALUE, 0.875);
+  if (sgd)
+    sample_in (s, desc (F, ""), FILL_VALUE, 0.25);
+  else
+    {
+      sample_in (s, desc (F, ""), FILL_VALUE, 0.9375);
+      sample_in (s, desc (F, ""), FILL_VALUE, 1e-6);
+    }
+  sample_in (s, desc (F, ""), FILL_VALUE, 0.125);
+  sample_in (s, desc (F, ""), FILL_VALUE, 0.5);
+  sample_in (s, desc (F, ""), FILL_VALUE, finite);
+  sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, step);
+}
+
+static void
+optimiser_samples (GPtrArray *all)
+{
+  for (int variant = 0; variant < 8; variant++)
+    for (int step = 1; step <= 3; step += 2)
+      for (int finite = 0; finite < 2; finite++)
+        {
+          optimiser_sample (all, "sgd_step", variant, step, finite);
+          optimiser_sample (all, "adam_step", variant, step, finite);
+        }
+  for (int v = 0; v < 3; v++)
+    {
+      Sample *s = sample_add (all, "grad_stats", 1e-5, "%d", v);
+
+      sample_in (s, desc (F, "33"), FILL_NORMAL, 0);
+      sample_in (s, desc (F, v == 2 ? "100000" : "0"), FILL_NORMAL, 0);
+      sample_in (s, desc (F, "5,7"), v == 1 ? FILL_SPECIAL : FILL_NORMAL, 0);
+      sample_out (s, desc (F, ""));
+      sample_out (s, desc (F, ""));
+      s->attrs.stats.n = 3;
+    }
+}
+
 void
 samples_optim (GPtrArray *all)
 {
@@ -44,6 +105,7 @@ samples_optim (GPtrArray *all)
   static const char *const names[LOOM_N_STEPS] = { LOOM_STEPS (NAME) };
 #undef NAME
 
+  optimiser_samples (all);
   for (int kind = 0; kind < LOOM_N_STEPS; kind++)
     for (int variant = 0; variant < 4; variant++)
       for (int step = 1; step <= 9; step += 4)

@@ -1,0 +1,245 @@
+/* Convolution and its gradients as plain sums, one thread an element of the result, f32, plain layout.
+ *
+ * They do what cuDNN declines (padding that differs from side to side, empty tensors) and all convolutions where the
+ * module is built without cuDNN. Every sum has one order, so two runs agree to the bit. */
+#include "kernels/cuda/cuda-kernels.cuh"
+
+/* x [n,c,h,w], filters [k,channels,r,s], y [n,k,p,q]; channels and filters of one group. */
+typedef struct
+{
+  long long n, c, h, w, k, r, s, p, q, channels, filters;
+  long long stride[2], top, left, dilation[2];
+} Geometry;
+
+typedef struct
+{
+  LoomKernel base;
+  LoomDevice *device;
+  Geometry geometry;
+  bool has_bias;
+  LoomKernel *tail; /* forward: the activation; weight gradient: the sum for dbias */
+} Direct;
+
+/* bias is (k) or NULL. */
+__global__ static void
+__launch_bounds__ (CUDA_THREADS)
+    forward_kernel (float *y, const float *x, const float *filters, const float *bias, Geometry of)
+{
+  const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+
+  if (at >= of.n * of.k * of.p * of.q)
+    return;
+  const long long q = at % of.q, p = at / of.q % of.p, k = at / of.q / of.p % of.k, n = at / of.q / of.p / of.k;
+  const long long first = k / of.filters * of.channels;
+  float sum = 0;
+
+  for (long long c = 0; c < of.channels; c++)
+    for (long long r = 0; r < of.r; r++)
+      for (long long s = 0; s < of.s; s++)
+        {
+          const long long h = p * of.stride[0] - of.top + r * of.dilation[0];
+          const long long w = q * of.stride[1] - of.left + s * of.dilation[1];
+
+          if (h >= 0 && h < of.h && w >= 0 && w < of.w)
+            sum += x[((n * of.c + first + c) * of.h + h) * of.w + w]
+                   * filters[((k * of.channels + c) * of.r + r) * of.s + s];
+        }
+  y[at] = bias != NULL ? sum + bias[k] : sum;
+}
+
+__global__ static void
+__launch_bounds__ (CUDA_THREADS) input_grad_kernel (float *dx, const float *g, const float *filters, Geometry of)
+{
+  const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+
+  if (at >= of.n * of.c * of.h * of.w)
+    return;
+  const long long w = at % of.w, h = at / of.w % of.h, c = at / of.w / of.h % of.c, n = at / of.w / of.h / of.c;
+  const long long first = c / of.channels * of.filters;
+  float sum = 0;
+
+  for (long long k = first; k < first + of.filters; k++)
+    for (long long r = 0; r < of.r; r++)
+      for (long long s = 0; s < of.s; s++)
+        {
+          const long long down = h + of.top - r * of.dilation[0], across = w + of.left - s * of.dilation[1];
+          const long long p = down / of.stride[0], q = across / of.stride[1];
+
+          if (down >= 0 && across >= 0 && down % of.stride[0] == 0 && across % of.stride[1] == 0 && p < of.p
+              && q < of.q)
+            sum += g[((n * of.k + k) * of.p + p) * of.q + q]
+                   * filters[((k * of.channels + c % of.channels) * of.r + r) * of.s + s];
+        }
+  dx[at] = sum;
+}
+
+__global__ static void
+__launch_bounds__ (CUDA_THREADS) weight_grad_kernel (float *dw, const float *g, const float *x, Geometry of)
+{
+  const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+
+  if (at >= of.k * of.channels * of.r * of.s)
+    return;
+  const long long s = at % of.s, r = at / of.s % of.r, c = at / of.s / of.r % of.channels,
+                  k = at / of.s / of.r / of.channels;
+  const long long channel = k / of.filters * of.channels + c;
+  double sum = 0;
+
+  for (long long n = 0; n < of.n; n++)
+    for (long long p = 0; p < of.p; p++)
+      for (long long q = 0; q < of.q; q++)
+        {
+          const long long h = p * of.stride[0] - of.top + r * of.dilation[0];
+          const long long w = q * of.stride[1] - of.left + s * of.dilation[1];
+
+          if (h >= 0 && h < of.h && w >= 0 && w < of.w)
+            sum += (double)g[((n * of.k + k) * of.p + p) * of.q + q] * x[((n * of.c + channel) * of.h + h) * of.w + w];
+        }
+  dw[at] = (float)sum;
+}
+
+/* ---- host ------------------------------------------------------------------------------ */
+
+static LoomStatus
+forward_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Direct *self = (Direct *)base;
+  const Geometry &of = self->geometry;
+  void *const y = buffers[self->has_bias ? 3 : 2], *const tail[] = { y, y };
+  LoomStatus status;
+
+  if (of.n * of.k * of.p * of.q == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  forward_kernel<<<blocks_for (of.n * of.k * of.p * of.q, CUDA_THREADS), CUDA_THREADS, 0,
+                   cuda_stream (self->device, stream)>>> ((float *)y, (const float *)buffers[0],
+                                                          (const float *)buffers[1],
+                                                          self->has_bias ? (const float *)buffers[2] : NULL, of);
+  status = cuda_launched ("a convolution", message);
+  return status == LOOM_STATUS_OK && self->tail != NULL ? self->tail->run (self->tail, stream, tail, message) : status;
+}
+
+static LoomStatus
+input_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Direct *self = (Direct *)base;
+  const Geometry &of = self->geometry;
+
+  if (of.n * of.c * of.h * of.w == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  input_grad_kernel<<<blocks_for (of.n * of.c * of.h * of.w, CUDA_THREADS), CUDA_THREADS, 0,
+                      cuda_stream (self->device, stream)>>> ((float *)buffers[2], (const float *)buffers[0],
+                                                             (const float *)buffers[1], of);
+  return cuda_launched ("a convolution's input gradient", message);
+}
+
+static LoomStatus
+weight_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Direct *self = (Direct *)base;
+  const Geometry &of = self->geometry;
+  const long long count = of.k * of.channels * of.r * of.s;
+  LoomStatus status = LOOM_STATUS_OK;
+
+  cuda_use (self->device);
+  if (count != 0)
+    {
+      weight_grad_kernel<<<blocks_for (count, CUDA_THREADS), CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
+          (float *)buffers[2], (const float *)buffers[0], (const float *)buffers[1], of);
+      status = cuda_launched ("a convolution's weight gradient", message);
+    }
+  if (status == LOOM_STATUS_OK && self->tail != NULL)
+    {
+      void *const sum[] = { buffers[0], buffers[3], self->tail->scratch_bytes != 0 ? buffers[4] : NULL };
+
+      status = self->tail->run (self->tail, stream, sum, message);
+    }
+  return status;
+}
+
+static void
+direct_free (LoomKernel *base)
+{
+  Direct *self = (Direct *)base;
+
+  if (self->tail != NULL)
+    self->tail->free (self->tail);
+  free (self);
+}
+
+static LoomStatus
+direct_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *x, const LoomTensorDesc *w,
+            const LoomTensorDesc *y, const char *name,
+            LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), Direct **out,
+            LoomMessage *message)
+{
+  const LoomConv2dAttrs *attrs = (const LoomConv2dAttrs *)spec->attrs;
+  Direct *self;
+
+  if (!cuda_all_plain (spec) || !all_of_dtype (spec->in, spec->n_in, LOOM_F32)
+      || !all_of_dtype (spec->out, spec->n_out, LOOM_F32))
+    return LOOM_STATUS_UNSUPPORTED;
+  if (x->rank != 4 || w->rank != 4 || y->rank != 4 || attrs->groups < 1)
+    return cuda_fail (message, LOOM_STATUS_INVALID, "%s needs operands of rank 4", spec->primitive);
+  self = kernel_struct<Direct> (device, name, run, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->base.free = direct_free;
+  self->has_bias = attrs->has_bias;
+  self->geometry = { x->dim[0], x->dim[1], x->dim[2], x->dim[3], y->dim[1], w->dim[2], w->dim[3], y->dim[2], y->dim[3],
+                     w->dim[1], y->dim[1] / attrs->groups, { attrs->stride[0], attrs->stride[1] }, attrs->pad[0],
+                     attrs->pad[2], { attrs->dilation[0], attrs->dilation[1] } };
+  *out = self;
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+finish (Direct *self, LoomStatus status, LoomKernel **kernel)
+{
+  if (status != LOOM_STATUS_OK)
+    {
+      direct_free (&self->base);
+      return status;
+    }
+  self->base.scratch_bytes = self->tail != NULL ? self->tail->scratch_bytes : 0;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
+
+LoomStatus
+cuda_direct_conv2d_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomConv2dAttrs *attrs = (const LoomConv2dAttrs *)spec->attrs;
+  Direct *self = NULL;
+  LoomStatus status = direct_new (device, spec, &spec->in[0], &spec->in[1], &spec->out[0], "own direct convolution",
+                                  forward_run, &self, message);
+
+  if (status != LOOM_STATUS_OK)
+    return status;
+  return finish (self, cuda_tail_new (device, &spec->out[0], NULL, attrs->act, &self->tail, message), kernel);
+}
+
+LoomStatus
+cuda_direct_input_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  Direct *self = NULL;
+  LoomStatus status = direct_new (device, spec, &spec->out[0], &spec->in[1], &spec->in[0], "own direct input gradient",
+                                  input_grad_run, &self, message);
+
+  return status != LOOM_STATUS_OK ? status : finish (self, LOOM_STATUS_OK, kernel);
+}
+
+LoomStatus
+cuda_direct_weight_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  Direct *self = NULL;
+  LoomStatus status = direct_new (device, spec, &spec->in[1], &spec->out[0], &spec->in[0],
+                                  "own direct weight gradient", weight_grad_run, &self, message);
+
+  if (status != LOOM_STATUS_OK)
+    return status;
+  return finish (self,
+                 self->has_bias ? cuda_channel_sum_new (device, &spec->in[0], &self->tail, message) : LOOM_STATUS_OK,
+                 kernel);
+}

@@ -1,0 +1,229 @@
+/* cholesky, triangular_solve, solve, det and cofactor: one thread a matrix, by the loops of kernels/linalg.inc.h.
+ *
+ * That is right for batches of small matrices and slow for a single large one. */
+#include <math.h>
+
+#include "kernels/cuda/cuda-kernels.cuh"
+#include "kernels/shape.h"
+
+#define LOOM_LINALG_FN __device__ static
+#define T              float
+#define FN(name)       one_##name
+#include "kernels/linalg.inc.h"
+#undef T
+#undef FN
+
+#define LINALG_THREADS 64
+
+typedef struct
+{
+  LoomKernel base;
+  LoomDevice *device;
+  int64_t n, m, count; /* matrices n×n, right sides of m columns, so many of them */
+  LoomTriangularSolveAttrs triangular;
+  LoomSolveAttrs solve;
+  struct CudaRequirement requirement; /* that there is a solution */
+} Linalg;
+
+/* What a thread needs of Linalg. */
+typedef struct
+{
+  int64_t n, m, count;
+  LoomTriangularSolveAttrs triangular;
+  LoomSolveAttrs solve;
+  uintptr_t of;
+  CudaFault *fault;
+} Batch;
+
+/* Which matrix of the batch this thread has; a thread behind the last has none. */
+__device__ static bool
+find_matrix (const Batch &batch, int64_t *q)
+{
+  *q = (int64_t)blockIdx.x * LINALG_THREADS + threadIdx.x;
+  return *q < batch.count;
+}
+
+/* a and l are (count, n, n). */
+__global__ static void
+__launch_bounds__ (LINALG_THREADS) cholesky_kernel (float *l, const float *a, Batch batch)
+{
+  const int64_t size = batch.n * batch.n;
+  int64_t q;
+
+  if (find_matrix (batch, &q) && !one_cholesky (batch.n, a + q * size, l + q * size))
+    raise_fault_of (batch.fault, q, batch.of);
+}
+
+/* b and x are (count, n, m). */
+__global__ static void
+__launch_bounds__ (LINALG_THREADS) triangular_kernel (float *x, const float *a, const float *b, Batch batch)
+{
+  const int64_t size = batch.n * batch.n, side = batch.n * batch.m;
+  const LoomTriangularSolveAttrs &attrs = batch.triangular;
+  int64_t q;
+
+  if (find_matrix (batch, &q))
+    one_triangular (batch.n, batch.m, a + q * size, attrs.upper, attrs.transpose, attrs.unitriangular, b + q * side,
+                    x + q * side);
+}
+
+/* lu is (count, n, n), perm (count, n). */
+__global__ static void
+__launch_bounds__ (LINALG_THREADS)
+    solve_kernel (float *x, float *lu, int64_t *perm, const float *a, const float *b, Batch batch)
+{
+  const int64_t size = batch.n * batch.n, side = batch.n * batch.m;
+  int64_t q;
+
+  if (find_matrix (batch, &q)
+      && !one_solve (batch.n, batch.m, a + q * size, batch.solve.transpose, b + q * side, x + q * side, lu + q * size,
+                     perm + q * batch.n))
+    raise_fault_of (batch.fault, q, batch.of);
+}
+
+/* d is (count). */
+__global__ static void
+__launch_bounds__ (LINALG_THREADS) det_kernel (float *d, float *lu, const float *a, Batch batch)
+{
+  const int64_t size = batch.n * batch.n;
+  int64_t q;
+
+  if (find_matrix (batch, &q))
+    d[q] = one_det (batch.n, a + q * size, lu + q * size);
+}
+
+/* rows and columns are (count, n). */
+__global__ static void
+__launch_bounds__ (LINALG_THREADS)
+    cofactor_kernel (float *c, float *lu, int64_t *rows, int64_t *columns, const float *a, Batch batch)
+{
+  const int64_t size = batch.n * batch.n;
+  int64_t q;
+
+  if (find_matrix (batch, &q))
+    one_cofactor (batch.n, a + q * size, c + q * size, lu + q * size, rows + q * batch.n, columns + q * batch.n);
+}
+
+/* ---- host ------------------------------------------------------------------------------ */
+
+typedef void (*Launch) (unsigned int blocks, cudaStream_t stream, void *const *b, const Batch &batch);
+
+static void
+launch_cholesky (unsigned int blocks, cudaStream_t stream, void *const *b, const Batch &batch)
+{
+  cholesky_kernel<<<blocks, LINALG_THREADS, 0, stream>>> ((float *)b[1], (const float *)b[0], batch);
+}
+
+static void
+launch_triangular (unsigned int blocks, cudaStream_t stream, void *const *b, const Batch &batch)
+{
+  triangular_kernel<<<blocks, LINALG_THREADS, 0, stream>>> ((float *)b[2], (const float *)b[0], (const float *)b[1],
+                                                            batch);
+}
+
+static void
+launch_solve (unsigned int blocks, cudaStream_t stream, void *const *b, const Batch &batch)
+{
+  solve_kernel<<<blocks, LINALG_THREADS, 0, stream>>> ((float *)b[2], (float *)b[3], (int64_t *)b[4],
+                                                       (const float *)b[0], (const float *)b[1], batch);
+}
+
+static void
+launch_det (unsigned int blocks, cudaStream_t stream, void *const *b, const Batch &batch)
+{
+  det_kernel<<<blocks, LINALG_THREADS, 0, stream>>> ((float *)b[1], (float *)b[2], (const float *)b[0], batch);
+}
+
+static void
+launch_cofactor (unsigned int blocks, cudaStream_t stream, void *const *b, const Batch &batch)
+{
+  cofactor_kernel<<<blocks, LINALG_THREADS, 0, stream>>> ((float *)b[1], (float *)b[2], (int64_t *)b[3],
+                                                          (int64_t *)b[4], (const float *)b[0], batch);
+}
+
+template <Launch LAUNCH>
+static LoomStatus
+linalg_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Linalg *self = (Linalg *)base;
+  const Batch batch = { self->n,     self->m, self->count, self->triangular, self->solve, (uintptr_t)&self->requirement,
+                        self->device->fault_on_device };
+
+  if (self->count == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  LAUNCH (blocks_for (self->count, LINALG_THREADS), cuda_stream (self->device, stream), buffers, batch);
+  return cuda_launched (self->base.name, message);
+}
+
+template <Launch LAUNCH>
+static LoomStatus
+linalg_new (LoomDevice *device, const LoomKernelSpec *spec, const char *name,
+            LoomStatus (*tell) (LoomMessage *, const LoomTensorDesc *, int64_t), Linalg **out, LoomKernel **kernel,
+            LoomMessage *message)
+{
+  const LoomTensorDesc *a = &spec->in[0];
+  Linalg *self;
+
+  if (!cuda_all_plain (spec) || a->rank < 2 || a->dtype != LOOM_F32 || spec->out[0].dtype != LOOM_F32
+      || !all_of_dtype (spec->in, spec->n_in, LOOM_F32))
+    return LOOM_STATUS_UNSUPPORTED;
+  self = kernel_struct<Linalg> (device, name, linalg_run<LAUNCH>, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->n = loom_matrix_rows (a);
+  self->m = spec->n_in > 1 ? loom_matrix_columns (&spec->in[1]) : 0;
+  self->count = loom_matrix_count (a);
+  self->requirement.ok = *a;
+  self->requirement.tell = tell;
+  *out = self;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
+
+LoomStatus
+cuda_cholesky_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  Linalg *self;
+
+  return linalg_new<launch_cholesky> (device, spec, "own cholesky", loom_not_positive, &self, kernel, message);
+}
+
+LoomStatus
+cuda_triangular_solve_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  Linalg *self;
+  LoomStatus status
+      = linalg_new<launch_triangular> (device, spec, "own triangular_solve", NULL, &self, kernel, message);
+
+  if (status == LOOM_STATUS_OK)
+    self->triangular = *(const LoomTriangularSolveAttrs *)spec->attrs;
+  return status;
+}
+
+LoomStatus
+cuda_solve_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  Linalg *self;
+  LoomStatus status = linalg_new<launch_solve> (device, spec, "own solve", loom_singular, &self, kernel, message);
+
+  if (status == LOOM_STATUS_OK)
+    self->solve = *(const LoomSolveAttrs *)spec->attrs;
+  return status;
+}
+
+LoomStatus
+cuda_det_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  Linalg *self;
+
+  return linalg_new<launch_det> (device, spec, "own det", NULL, &self, kernel, message);
+}
+
+LoomStatus
+cuda_cofactor_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  Linalg *self;
+
+  return linalg_new<launch_cofactor> (device, spec, "own cofactor", NULL, &self, kernel, message);
+}

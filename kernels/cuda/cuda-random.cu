@@ -1,0 +1,102 @@
+/* Random numbers by Philox (kernels/philox.h): uniform ones and whole numbers have the bits of every other back end. */
+#include <math.h>
+
+#include "kernels/cuda/cuda-kernels.cuh"
+#include "kernels/philox.h"
+
+typedef struct
+{
+  LoomKernel base;
+  LoomDevice *device;
+  LoomDType dtype;
+  long long count;
+  unsigned long long stream;
+  LoomRandomKind kind;
+} Random;
+
+/* One thread a block of four numbers. */
+template <typename T>
+__global__ void
+__launch_bounds__ (CUDA_THREADS) random_kernel (T *y, const long long *seed, const long long *step, long long count,
+                                                unsigned long long stream, LoomRandomKind kind)
+{
+  const long long block = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+  uint32_t word[4];
+
+  if (block * 4 >= count)
+    return;
+  loom_philox ((uint64_t)*seed, stream, (uint64_t)*step, (uint64_t)block, word);
+  for (int i = 0; i < 4 && block * 4 + i < count; i++)
+    {
+      if (kind == LOOM_RANDOM_NORMAL)
+        {
+          const T u = loom_philox_uniform (word[i & 2]), v = loom_philox_uniform (word[(i & 2) + 1]);
+          const T radius = sqrt ((T)-2 * log ((T)1 - u));
+
+          y[block * 4 + i] = radius * (i % 2 == 0 ? cospi ((T)2 * v) : sinpi ((T)2 * v));
+        }
+      else if (kind == LOOM_RANDOM_EXPONENTIAL)
+        y[block * 4 + i] = (T)-log (loom_philox_open (word[i]));
+      else
+        y[block * 4 + i] = loom_philox_uniform (word[i]);
+    }
+}
+
+/* One thread a block of two whole numbers. */
+__global__ static void
+__launch_bounds__ (CUDA_THREADS) whole_kernel (long long *y, const long long *seed, const long long *step,
+                                               long long count, unsigned long long stream)
+{
+  const long long block = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
+  uint32_t word[4];
+
+  if (block * 2 >= count)
+    return;
+  loom_philox ((uint64_t)*seed, stream, (uint64_t)*step, (uint64_t)block, word);
+  y[block * 2] = loom_philox_whole (word[0], word[1]);
+  if (block * 2 + 1 < count)
+    y[block * 2 + 1] = loom_philox_whole (word[2], word[3]);
+}
+
+static LoomStatus
+random_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Random *self = (Random *)base;
+  cudaStream_t handle = cuda_stream (self->device, stream);
+  const long long *seed = (const long long *)buffers[0], *step = (const long long *)buffers[1];
+  const unsigned int blocks = blocks_for (self->count, CUDA_THREADS * 4);
+
+  if (self->count == 0)
+    return LOOM_STATUS_OK;
+  cuda_use (self->device);
+  if (self->dtype == LOOM_I64)
+    whole_kernel<<<blocks_for (self->count, CUDA_THREADS * 2), CUDA_THREADS, 0, handle>>> (
+        (long long *)buffers[2], seed, step, self->count, self->stream);
+  else if (self->dtype == LOOM_F32)
+    random_kernel<float><<<blocks, CUDA_THREADS, 0, handle>>> ((float *)buffers[2], seed, step, self->count,
+                                                                 self->stream, self->kind);
+  else
+    random_kernel<double><<<blocks, CUDA_THREADS, 0, handle>>> ((double *)buffers[2], seed, step, self->count,
+                                                                  self->stream, self->kind);
+  return cuda_launched ("random", message);
+}
+
+LoomStatus
+cuda_random_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomRandomAttrs *attrs = (const LoomRandomAttrs *)spec->attrs;
+  Random *self;
+
+  if (!cuda_all_plain (spec) || !all_of_dtype (spec->in, spec->n_in, LOOM_I64)
+      || (spec->out[0].dtype != LOOM_F32 && spec->out[0].dtype != LOOM_F64 && spec->out[0].dtype != LOOM_I64))
+    return LOOM_STATUS_UNSUPPORTED;
+  self = kernel_struct<Random> (device, "own philox", random_run, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->dtype = spec->out[0].dtype;
+  self->count = loom_desc_count (&spec->out[0]);
+  self->stream = attrs->stream;
+  self->kind = attrs->kind;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}

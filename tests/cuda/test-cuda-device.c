@@ -1,0 +1,177 @@
+/* What a card does beside computing: faults told late, recorded graphs, refused memory. The kernels' results are tested
+ * by tests/kernels/test-kernels-module. */
+#include <gmodule.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernels/backend.h"
+
+static struct
+{
+  const LoomBackend *backend;
+  LoomDevice *device;
+} candidate;
+
+#define OK(call) g_assert_true (message_ok ((call), &message))
+
+static gboolean
+message_ok (LoomStatus status, const LoomMessage *message)
+{
+  if (status != LOOM_STATUS_OK)
+    g_test_message ("status %d: %s", status, message->text);
+  return status == LOOM_STATUS_OK;
+}
+
+static LoomKernel *
+small_kernel (const char *primitive, const void *attrs, int n_in, const LoomTensorDesc *in, int n_out,
+              const LoomTensorDesc *out)
+{
+  LoomKernelSpec spec = { .primitive = primitive, .attrs = attrs, .n_in = n_in, .n_out = n_out, .in = in, .out = out };
+  LoomMessage message = { "" };
+  LoomKernel *kernel = NULL;
+
+  OK (candidate.backend->kernel_new (candidate.device, &spec, &kernel, &message));
+  return kernel;
+}
+
+/* A class that does not exist is told at the next synchronisation, and only once. */
+static void
+fault_test (void)
+{
+  const LoomBackend *b = candidate.backend;
+  const LoomTensorDesc in[]
+      = { { .dtype = LOOM_F32, .rank = 2, .dim = { 2, 3 } }, { .dtype = LOOM_I64, .rank = 1, .dim = { 2 } } };
+  const LoomTensorDesc out[] = { { .dtype = LOOM_F32, .rank = 2, .dim = { 2, 3 } } };
+  const gint64 index[2] = { 1, 7 };
+  LoomKernel *kernel = small_kernel ("gather_rows", NULL, 2, in, 1, out);
+  void *buffers[4] = { NULL };
+  LoomMessage message = { "" };
+
+  for (int i = 0; i < 3; i++)
+    OK (b->alloc (candidate.device, 64, &buffers[i], &message));
+  OK (b->copy (candidate.device, NULL, buffers[1], index, sizeof index, LOOM_COPY_HOST_TO_DEVICE, &message));
+  OK (kernel->run (kernel, NULL, buffers, &message));
+  g_assert_cmpint (b->stream_sync (candidate.device, NULL, &message), ==, LOOM_STATUS_INDEX);
+  g_assert_nonnull (strstr (message.text, "7"));
+  OK (b->stream_sync (candidate.device, NULL, &message));
+  for (int i = 0; i < 3; i++)
+    b->free (candidate.device, buffers[i]);
+  kernel->free (kernel);
+}
+
+/* A recorded graph, replayed, does what its launches did. */
+static void
+graph_test (void)
+{
+  const LoomBackend *b = candidate.backend;
+  const LoomTensorDesc x = { .dtype = LOOM_F32, .rank = 1, .dim = { 4 } };
+  LoomElementwiseAttrs attrs = { .compute = LOOM_F32, .n_steps = 1, .out = { 1 } };
+  float values[4] = { 1, 2, 3, 4 };
+  LoomMessage message = { "" };
+  LoomStream *stream = NULL;
+  void *buffers[2] = { NULL }, *graph = NULL;
+  LoomKernel *kernel;
+
+  attrs.step[0] = (LoomElementwiseStep){ .op = LOOM_SCALAR_SQUARE };
+  kernel = small_kernel ("elementwise", &attrs, 1, &x, 1, &x);
+  g_assert_cmpuint (kernel->inplace[0], ==, 1);
+  OK (b->stream_new (candidate.device, &stream, &message));
+  OK (b->alloc (candidate.device, sizeof values, &buffers[0], &message));
+  buffers[1] = buffers[0];
+  OK (b->copy (candidate.device, NULL, buffers[0], values, sizeof values, LOOM_COPY_HOST_TO_DEVICE, &message));
+  OK (b->capture_begin (candidate.device, stream, &message));
+  OK (kernel->run (kernel, stream, buffers, &message));
+  OK (b->capture_end (candidate.device, stream, &graph, &message));
+  for (int i = 0; i < 2; i++)
+    OK (b->graph_launch (candidate.device, graph, stream, &message));
+  OK (b->stream_sync (candidate.device, stream, &message));
+  OK (b->copy (candidate.device, NULL, values, buffers[0], sizeof values, LOOM_COPY_DEVICE_TO_HOST, &message));
+  for (int i = 0; i < 4; i++)
+    g_assert_cmpfloat (values[i], ==, powf (i + 1, 4));
+  b->graph_free (candidate.device, graph);
+  b->stream_free (candidate.device, stream);
+  b->free (candidate.device, buffers[0]);
+  kernel->free (kernel);
+}
+
+/* A label that does not exist is told, and leaves no finite gradient. */
+static void
+label_test (void)
+{
+  const LoomBackend *b = candidate.backend;
+  const LoomTensorDesc in[] = { { .dtype = LOOM_F32, .rank = 2, .dim = { 1, 2 } },
+                                { .dtype = LOOM_I64, .rank = 1, .dim = { 1 } },
+                                { .dtype = LOOM_F32, .rank = 1, .dim = { 1 } },
+                                { .dtype = LOOM_F32, .rank = 1, .dim = { 1 } } };
+  const LoomCrossEntropyAttrs attrs = { .ignore_index = -100 };
+  const float logits[2] = { 1, 2 }, one = 1;
+  const gint64 label = 7;
+  float gradient[2] = { 0, 0 };
+  LoomKernel *kernel = small_kernel ("cross_entropy_grad", &attrs, 4, in, 1, in);
+  void *buffers[6] = { NULL };
+  LoomMessage message = { "" };
+
+  for (int i = 0; i < 5; i++)
+    OK (b->alloc (candidate.device, 64, &buffers[i], &message));
+  OK (b->copy (candidate.device, NULL, buffers[0], logits, sizeof logits, LOOM_COPY_HOST_TO_DEVICE, &message));
+  OK (b->copy (candidate.device, NULL, buffers[1], &label, sizeof label, LOOM_COPY_HOST_TO_DEVICE, &message));
+  OK (b->copy (candidate.device, NULL, buffers[2], &one, sizeof one, LOOM_COPY_HOST_TO_DEVICE, &message));
+  OK (b->copy (candidate.device, NULL, buffers[3], &one, sizeof one, LOOM_COPY_HOST_TO_DEVICE, &message));
+  OK (kernel->run (kernel, NULL, buffers, &message));
+  g_assert_cmpint (b->stream_sync (candidate.device, NULL, &message), ==, LOOM_STATUS_INDEX);
+  OK (b->copy (candidate.device, NULL, gradient, buffers[4], sizeof gradient, LOOM_COPY_DEVICE_TO_HOST, &message));
+  g_assert_true (isnan (gradient[0]) && isnan (gradient[1]));
+  for (int i = 0; i < 5; i++)
+    b->free (candidate.device, buffers[i]);
+  kernel->free (kernel);
+}
+
+static void
+refused_test (void)
+{
+  LoomMessage message = { "" };
+  void *memory = &message;
+
+  g_assert_cmpint (candidate.backend->alloc (candidate.device, (size_t)1 << 50, &memory, &message), ==,
+                   LOOM_STATUS_OUT_OF_MEMORY);
+  g_assert_null (memory);
+  /* How many bytes were wanted, the engine adds. */
+  g_assert_cmpstr (message.text, ==, "the card gave no memory");
+}
+
+static void
+no_device_test (gconstpointer why)
+{
+  g_test_skip (why);
+}
+
+/* test-cuda-device MODULE.so */
+int
+main (int argc, char **argv)
+{
+  LoomMessage message = { "" };
+  GModule *module;
+  gpointer entry = NULL;
+  int result;
+
+  g_test_init (&argc, &argv, NULL);
+  g_assert_cmpint (argc, ==, 2);
+  module = g_module_open (argv[1], G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
+  if (module == NULL)
+    g_error ("%s", g_module_error ());
+  g_assert_true (g_module_symbol (module, LOOM_BACKEND_ENTRY, &entry));
+  candidate.backend = ((LoomBackendEntry)entry) ();
+  if (candidate.backend->device_count (&message) == 0)
+    {
+      g_test_add_data_func ("/cuda/on-device", message.text, no_device_test);
+      return g_test_run ();
+    }
+  g_assert_cmpint (candidate.backend->device_open (0, 0, &candidate.device, &message), ==, LOOM_STATUS_OK);
+  g_test_add_func ("/cuda/on-device/fault", fault_test);
+  g_test_add_func ("/cuda/on-device/graph", graph_test);
+  g_test_add_func ("/cuda/on-device/label", label_test);
+  g_test_add_func ("/cuda/on-device/refused", refused_test);
+  result = g_test_run ();
+  candidate.backend->device_close (candidate.device);
+  return result;
+}

@@ -1,0 +1,161 @@
+/* Compares a back end with the reference in f64 and notes every difference, so that one run tells all of them. */
+#include "tests/kernels/kernel-harness.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+Tally *
+tally_new (void)
+{
+  Tally *tally = g_new0 (Tally, 1);
+
+  tally->failures = g_ptr_array_new_with_free_func (g_free);
+  tally->declined = g_ptr_array_new_with_free_func (g_free);
+  return tally;
+}
+
+void
+tally_free (Tally *tally)
+{
+  g_ptr_array_unref (tally->failures);
+  g_ptr_array_unref (tally->declined);
+  g_free (tally);
+}
+
+static void G_GNUC_PRINTF (2, 3) fail (Tally *tally, const char *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  g_ptr_array_add (tally->failures, g_strdup_vprintf (format, args));
+  va_end (args);
+}
+
+/* What storing in a type may lose, by the value's size, and the largest value that it holds. */
+static const struct
+{
+  double loss, largest;
+} types[LOOM_N_DTYPES] = {
+  [LOOM_F64] = { 0, DBL_MAX },
+  [LOOM_F32] = { 0, 3.4e38 },
+  [LOOM_F16] = { 0x1p-10, 65504 },
+  [LOOM_BF16] = { 0x1p-8, 3.38e38 },
+};
+
+/* What is near the type's largest value may have become an infinity, and what is beyond it has. */
+static gboolean
+agrees (double a, double b, double tolerance, double largest)
+{
+  if (isnan (b))
+    return isnan (a);
+  if (isinf (a) && !signbit (a) == !signbit (b) && fabs (b) > largest * 0.97)
+    return TRUE;
+  if (isinf (b) || fabs (b) > largest)
+    return fabs (a) > largest * 0.97 && !signbit (a) == !signbit (b);
+  return fabs (a - b) <= tolerance * (1 + fabs (b));
+}
+
+void
+tally_compare (Tally *tally, const Sample *s, const Result *got, const Result *want, LoomDType real, const char *how)
+{
+  for (int o = 0; o < s->n_out; o++)
+    {
+      gboolean rounded = s->out[o].dtype == LOOM_F32;
+      double tolerance = s->tolerance + (rounded ? types[real].loss : 0);
+      double largest = rounded ? types[real].largest : G_MAXDOUBLE;
+      gint64 wrong = 0, first = 0, n = loom_desc_count (&s->out[o]);
+
+      for (gint64 i = n - 1; i >= 0; i--)
+        if (!agrees (got->out[o][i], want->out[o][i], tolerance, largest))
+          {
+            wrong++;
+            first = i;
+          }
+      if (wrong > 0)
+        fail (tally,
+              "%s (%s, %s): %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
+              " elements of output %d; the first, %" G_GINT64_FORMAT ", is %.9g, not %.9g",
+              s->name, got->kernel, how, wrong, n, o, first, got->out[o][first], want->out[o][first]);
+    }
+}
+
+void
+tally_same_bits (Tally *tally, const Sample *s, const Result *a, const Result *b, const char *how)
+{
+  for (int o = 0; o < s->n_out; o++)
+    if (memcmp (a->out[o], b->out[o], (size_t)loom_desc_count (&s->out[o]) * sizeof (double)) != 0)
+      fail (tally, "%s (%s): output %d has other bits %s", s->name, a->kernel, o, how);
+}
+
+static gboolean
+is_optimiser (const Sample *s)
+{
+  return g_str_has_suffix (s->primitive, "_step");
+}
+
+/* The same bits when it is run again, and at the address of each operand that the kernel offers. */
+static void
+check_again (Tally *tally, const Machine *machine, const Sample *s, float **inputs, LoomDType real, LoomLayout layout,
+             const Result *first)
+{
+  for (int k = -1; k < s->n_in && k < 32; k++)
+    if (k < 0 || (!is_optimiser (s) && (first->inplace[0] >> k & 1)))
+      {
+        Result again = sample_run (machine, s, inputs, real, layout, k);
+
+        tally->runs++;
+        if (again.status != LOOM_STATUS_OK)
+          fail (tally, "%s (%s): status %d %s: %s", s->name, first->kernel, again.status,
+                k < 0 ? "the second time" : "in place", again.message.text);
+        else
+          tally_same_bits (tally, s, first, &again, k < 0 ? "the second time" : "in place");
+        result_clear (&again);
+      }
+}
+
+void
+sample_check (Tally *tally, const Machine *ref, const Machine *machine, const Sample *s, LoomDType real,
+              gboolean thorough)
+{
+  float **inputs = sample_inputs (s);
+  Result want;
+
+  inputs_round (s, inputs, real);
+  want = sample_run (ref, s, inputs, LOOM_F64, LOOM_LAYOUT_PLAIN, -1);
+  if (want.status != LOOM_STATUS_OK)
+    fail (tally, "%s: the reference has status %d: %s", s->name, want.status, want.message.text);
+  for (int layout = LOOM_LAYOUT_PLAIN;
+       layout <= (s->nhwc ? LOOM_LAYOUT_NHWC : LOOM_LAYOUT_PLAIN) && want.status == LOOM_STATUS_OK; layout++)
+    {
+      Result got = sample_run (machine, s, inputs, real, (LoomLayout)layout, -1);
+      g_autofree char *how
+          = g_strdup_printf ("%s %s", loom_dtype_name (real), layout == LOOM_LAYOUT_NHWC ? "nhwc" : "plain");
+
+      tally->runs++;
+      if (got.status == LOOM_STATUS_UNSUPPORTED && layout == LOOM_LAYOUT_NHWC)
+        g_ptr_array_add (tally->declined, g_strdup_printf ("%s (%s)", s->name, how));
+      else if (got.status != LOOM_STATUS_OK)
+        fail (tally, "%s (%s): status %d: %s", s->name, how, got.status, got.message.text);
+      else
+        {
+          tally_compare (tally, s, &got, &want, real, how);
+          if (thorough)
+            check_again (tally, machine, s, inputs, real, (LoomLayout)layout, &got);
+        }
+      result_clear (&got);
+    }
+  result_clear (&want);
+  inputs_free (s, inputs);
+}
+
+void
+tally_report (const Tally *tally)
+{
+  for (guint i = 0; i < tally->failures->len; i++)
+    g_test_message ("%s", (const char *)g_ptr_array_index (tally->failures, i));
+  g_test_message ("%u runs, %u failures, %u layouts not taken", tally->runs, tally->failures->len,
+                  tally->declined->len);
+  if (tally->failures->len > 0)
+    g_test_fail ();
+}

@@ -1,0 +1,136 @@
+/* The samples of softmax, cross-entropy and the norms. */
+#include "tests/kernels/kernel-harness.h"
+
+static void
+softmax_samples (GPtrArray *all)
+{
+  static const char *const shape[]
+      = { "5", "16,3", "32,10", "7,33,5", "3,4,70", "2,5,9,8", "0,4", "300,257", "6,1", "3,1500" };
+
+  for (int v = 0; v < (int)G_N_ELEMENTS (shape); v++)
+    {
+      LoomTensorDesc x = desc (F, shape[v]), loss = x, target;
+
+      for (int axis = 0; axis < x.rank; axis++)
+        for (int log = 0; log < 2; log++)
+          {
+            Sample *s = sample_add (all, "softmax", TIGHT, "%s axis %d%s", shape[v], axis, log ? " log" : "");
+
+            sample_in (s, x, FILL_NORMAL, 0);
+            sample_out (s, x);
+            s->attrs.softmax = (LoomSoftmaxAttrs){ axis, log };
+            s = sample_add (all, "softmax_grad", 2e-5, "%s axis %d%s", shape[v], axis, log ? " log" : "");
+            sample_in (s, x, FILL_NORMAL, 0);
+            sample_in (s, x, FILL_UNIT, 0);
+            sample_out (s, x);
+            s->attrs.softmax = (LoomSoftmaxAttrs){ axis, log };
+          }
+      if (x.rank < 2)
+        continue;
+      for (int d = 1; d + 1 < x.rank; d++)
+        loss.dim[d] = x.dim[d + 1];
+      loss.rank--;
+      target = loss;
+      target.dtype = LOOM_I64;
+      for (int ignore = 0; ignore < 2; ignore++)
+        {
+          Sample *s = sample_add (all, "cross_entropy", TIGHT, "%s%s", shape[v], ignore ? " ignore" : "");
+
+          sample_in (s, x, FILL_NORMAL, 0);
+          sample_in (s, target, FILL_CLASS, (double)x.dim[1]);
+          sample_out (s, loss);
+          sample_out (s, loss);
+          s->attrs.entropy.ignore_index = ignore ? 1 : -100;
+          s = sample_add (all, "cross_entropy_grad", 1e-5, "%s%s", shape[v], ignore ? " ignore" : "");
+          sample_in (s, x, FILL_NORMAL, 0);
+          sample_in (s, target, FILL_CLASS, (double)x.dim[1]);
+          sample_in (s, loss, FILL_POSITIVE, 0);
+          sample_in (s, loss, FILL_NORMAL, 0);
+          sample_out (s, x);
+          s->attrs.entropy.ignore_index = ignore ? 1 : -100;
+        }
+    }
+}
+
+static void
+batch_norm_samples (GPtrArray *all, const char *shape, int affine, gboolean relu)
+{
+  static const char *const primitives[] = { "batch_norm", "batch_norm_grad", "batch_norm_apply" };
+  LoomTensorDesc x = desc (F, shape), c = { F, 0, 1, { x.dim[1] } };
+
+  for (int v = 0; v < 3; v++)
+    {
+      gboolean grad = v == 1;
+      Sample *s = sample_add (all, primitives[v], grad ? 1e-4 : 2e-5, "%s%s%s", shape, affine ? " affine" : "",
+                              relu ? " relu" : "");
+
+      sample_in (s, x, FILL_NORMAL, 0);
+      if (grad)
+        sample_in (s, x, FILL_NORMAL, 0);
+      if (v > 0)
+        {
+          /* An element that is the mean stands at the kink of a relu without a bias. */
+          sample_in (s, c, grad && relu && !affine ? FILL_VALUE : FILL_NORMAL, 0x1p-20);
+          sample_in (s, c, FILL_POSITIVE, 0);
+        }
+      for (int i = 0; i < (grad && !relu ? 1 : 2) * affine; i++)
+        sample_in (s, c, FILL_NORMAL, 0);
+      sample_out (s, x);
+      for (int i = 0; i < (grad ? 2 * affine : v == 0 ? 2 : 0); i++)
+        sample_out (s, c);
+      s->attrs.norm = (LoomNormAttrs){ .eps = 1e-5, .affine = affine, .act = relu ? LOOM_SCALAR_RELU : LOOM_SCALAR_ID };
+      s->nhwc = TRUE;
+    }
+}
+
+static void
+norm_samples (GPtrArray *all)
+{
+  static const char *const batch[] = { "4,3", "3,5,7", "2,6,5,5", "16,40,13,13", "1,2,1,2", "300,6" };
+  static const char *const layer[] = { "5", "4,3", "3,5,70", "2,3,4,5", "300,129" };
+
+  for (int affine = 0; affine < 2; affine++)
+    {
+      for (int v = 0; v < 2 * (int)G_N_ELEMENTS (batch); v++)
+        batch_norm_samples (all, batch[v / 2], affine, v % 2 != 0);
+      for (int v = 0; v < (int)G_N_ELEMENTS (layer); v++)
+        {
+          LoomTensorDesc x = desc (F, layer[v]);
+
+          for (int axes = 1; axes <= x.rank; axes++)
+            {
+              LoomTensorDesc rows = x, row = { F, 0, axes, { 0 } };
+              Sample *s = sample_add (all, "layer_norm", 2e-5, "%s last %d%s", layer[v], axes, affine ? " affine" : "");
+
+              rows.rank = x.rank - axes;
+              for (int d = 0; d < axes; d++)
+                row.dim[d] = x.dim[rows.rank + d];
+              sample_in (s, x, FILL_POSITIVE, 0);
+              for (int i = 0; i < 2 * affine; i++)
+                sample_in (s, row, FILL_NORMAL, 0);
+              sample_out (s, x);
+              sample_out (s, rows);
+              sample_out (s, rows);
+              s->attrs.norm = (LoomNormAttrs){ 1e-5, axes, affine };
+              s = sample_add (all, "layer_norm_grad", 1e-4, "%s last %d%s", layer[v], axes, affine ? " affine" : "");
+              sample_in (s, x, FILL_NORMAL, 0);
+              sample_in (s, x, FILL_NORMAL, 0);
+              sample_in (s, rows, FILL_NORMAL, 0);
+              sample_in (s, rows, FILL_POSITIVE, 0);
+              if (affine)
+                sample_in (s, row, FILL_NORMAL, 0);
+              sample_out (s, x);
+              for (int i = 0; i < 2 * affine; i++)
+                sample_out (s, row);
+              s->attrs.norm = (LoomNormAttrs){ 1e-5, axes, affine };
+            }
+        }
+    }
+}
+
+void
+samples_norms (GPtrArray *all)
+{
+  softmax_samples (all);
+  norm_samples (all);
+}

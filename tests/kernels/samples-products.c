@@ -1,0 +1,193 @@
+/* The samples of matrix products, convolutions and pooling. */
+#include "tests/kernels/kernel-harness.h"
+
+static void
+matmul_samples (GPtrArray *all)
+{
+  static const struct
+  {
+    const char *batch_a, *batch_b, *batch_y;
+    int m, n, k;
+  } cases[] = {
+    { "", "", "", 1, 1, 1 },
+    { "", "", "", 16, 16, 4 },
+    { "", "", "", 16, 3, 16 },
+    { "", "", "", 7, 37, 19 },
+    { "", "", "", 32, 10, 128 },
+    { "", "", "", 33, 130, 70 },
+    { "", "", "", 0, 5, 4 },
+    { "", "", "", 3, 5, 0 },
+    { "", "", "", 15, 17, 1 },
+    { "3,", "3,", "3,", 5, 6, 7 },
+    { "2,1,", "3,", "2,3,", 4, 5, 6 },
+    { "", "4,", "4,", 20, 30, 40 },
+    { "2,3,", "1,3,", "2,3,", 30, 20, 25 },
+    { "2,1,3,", "1,5,3,", "2,5,3,", 4, 5, 7 },
+    { "", "", "", 32, 48, 64 },
+    { "3,", "", "3,", 4, 6, 8 },
+    { "0,", "0,", "0,", 4, 6, 8 },
+  };
+  static const LoomScalarOp acts[]
+      = { LOOM_SCALAR_ID, LOOM_SCALAR_RELU, LOOM_SCALAR_GELU, LOOM_SCALAR_GELU_TANH, LOOM_SCALAR_SIGMOID };
+
+  for (int v = 0; v < (int)G_N_ELEMENTS (cases); v++)
+    for (int flags = 0; flags < 8; flags++)
+      for (int act = 0; act < (v % 4 == 1 ? (int)G_N_ELEMENTS (acts) : 3); act++)
+        {
+          gboolean ta = flags & 1, tb = (flags >> 1) & 1, bias = flags >> 2;
+          int m = cases[v].m, n = cases[v].n, k = cases[v].k;
+          char a[64], b[64], y[64];
+          Sample *s;
+
+          g_snprintf (a, sizeof a, "%s%d,%d", cases[v].batch_a, ta ? k : m, ta ? m : k);
+          g_snprintf (b, sizeof b, "%s%d,%d", cases[v].batch_b, tb ? n : k, tb ? k : n);
+          g_snprintf (y, sizeof y, "%s%d,%d", cases[v].batch_y, m, n);
+          s = sample_add (all, "matmul", 2e-5, "%s x %s%s%s%s %s", a, b, ta ? " Ta" : "", tb ? " Tb" : "",
+                          bias ? " bias" : "", loom_scalar_name (acts[act]));
+          sample_in (s, desc (F, a), FILL_NORMAL, 0);
+          sample_in (s, desc (F, b), FILL_NORMAL, 0);
+          g_snprintf (b, sizeof b, "%d", n);
+          if (bias)
+            sample_in (s, desc (F, b), FILL_NORMAL, 0);
+          sample_out (s, desc (F, y));
+          s->attrs.matmul = (LoomMatmulAttrs){ ta, tb, bias, acts[act] };
+        }
+}
+
+static gint64
+conv_size (gint64 n, gint64 pad, gint64 kernel, gint64 stride, gint64 dilation)
+{
+  return (n + pad - dilation * (kernel - 1) - 1) / stride + 1;
+}
+
+static void
+conv_samples (GPtrArray *all)
+{
+  /* N, C, H, W, K, R, S, stride, pad t b l r, dilation, groups */
+  static const int cases[][16] = {
+    { 9, 1, 11, 13, 16, 5, 5, 1, 1, 2, 2, 2, 2, 1, 1, 1 },  { 5, 1, 8, 9, 32, 3, 3, 1, 1, 0, 1, 1, 0, 1, 1, 1 },
+    { 1, 1, 5, 6, 3, 3, 3, 1, 1, 0, 0, 0, 0, 1, 1, 1 },     { 2, 1, 12, 12, 6, 5, 5, 1, 1, 2, 2, 2, 2, 1, 1, 1 },
+    { 3, 6, 8, 8, 16, 5, 5, 1, 1, 0, 0, 0, 0, 1, 1, 1 },    { 2, 3, 9, 7, 5, 3, 2, 2, 1, 1, 0, 0, 1, 1, 1, 1 },
+    { 1, 4, 9, 9, 8, 3, 3, 1, 2, 2, 2, 2, 2, 2, 2, 2 },     { 2, 16, 6, 6, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 16 },
+    { 4, 32, 10, 10, 64, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1 }, { 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1 },
+    { 2, 5, 4, 4, 7, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1 },     { 2, 8, 9, 9, 8, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 8 },
+    { 3, 4, 1, 19, 8, 1, 5, 1, 2, 0, 0, 2, 2, 1, 1, 2 },    { 2, 6, 1, 8, 4, 1, 3, 1, 1, 0, 0, 1, 1, 1, 2, 1 },
+    { 2, 4, 9, 8, 6, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 2 },     { 2, 6, 9, 8, 4, 3, 3, 2, 1, 0, 2, 1, 3, 2, 1, 2 },
+    { 0, 4, 9, 8, 6, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1 },
+  };
+
+  for (int v = 0; v < (int)G_N_ELEMENTS (cases); v++)
+    for (int mode = 0; mode < 4; mode++) /* bit 0: bias, bit 1: relu, forward only */
+      {
+        const int *c = cases[v];
+        gint64 P = conv_size (c[2], c[9] + c[10], c[5], c[7], c[13]);
+        gint64 Q = conv_size (c[3], c[11] + c[12], c[6], c[8], c[14]);
+        LoomTensorDesc x = { F, 0, 4, { c[0], c[1], c[2], c[3] } };
+        LoomTensorDesc w = { F, 0, 4, { c[4], c[1] / c[15], c[5], c[6] } };
+        LoomTensorDesc y = { F, 0, 4, { c[0], c[4], P, Q } };
+        LoomTensorDesc bias = { F, 0, 1, { c[4] } };
+        LoomConv2dAttrs attrs = { { c[7], c[8] },   { c[9], c[10], c[11], c[12] },
+                                  { c[13], c[14] }, c[15],
+                                  mode & 1,         mode & 2 ? LOOM_SCALAR_RELU : LOOM_SCALAR_ID };
+        Sample *s = sample_add (all, "conv2d", 3e-5, "case %d mode %d", v, mode);
+
+        sample_in (s, x, FILL_NORMAL, 0);
+        sample_in (s, w, FILL_NORMAL, 0);
+        if (mode & 1)
+          sample_in (s, bias, FILL_NORMAL, 0);
+        sample_out (s, y);
+        s->attrs.conv = attrs;
+        s->nhwc = TRUE;
+        if (mode & 2)
+          continue;
+        s = sample_add (all, "conv2d_weight_grad", 5e-5, "case %d mode %d", v, mode);
+        sample_in (s, y, FILL_NORMAL, 0);
+        sample_in (s, x, FILL_NORMAL, 0);
+        sample_out (s, w);
+        if (mode & 1)
+          sample_out (s, bias);
+        s->attrs.conv = attrs;
+        s->nhwc = TRUE;
+        if (mode & 1)
+          continue;
+        s = sample_add (all, "conv2d_input_grad", 5e-5, "case %d", v);
+        sample_in (s, y, FILL_NORMAL, 0);
+        sample_in (s, w, FILL_NORMAL, 0);
+        sample_out (s, x);
+        s->attrs.conv = attrs;
+        s->nhwc = TRUE;
+      }
+}
+
+static gint64
+pool_size (gint64 n, gint64 pad, gint64 kernel, gint64 stride, gint64 dilation, gboolean ceil_mode)
+{
+  gint64 span = n + 2 * pad - dilation * (kernel - 1) - 1;
+  gint64 size = (span + (ceil_mode ? stride - 1 : 0)) / stride + 1;
+
+  return ceil_mode && (size - 1) * stride >= n + pad ? size - 1 : size;
+}
+
+static void
+pool_samples (GPtrArray *all)
+{
+  /* N, C, H, W, kernel, stride, pad, dilation, ceil, count_include_pad, divisor */
+  static const int cases[][14] = {
+    { 2, 3, 8, 8, 2, 2, 2, 2, 0, 0, 1, 0, 1, 0 },     { 2, 70, 9, 7, 3, 2, 2, 3, 1, 1, 1, 0, 0, 0 },
+    { 1, 5, 10, 10, 3, 3, 1, 1, 1, 1, 2, 0, 1, 0 },   { 2, 4, 7, 7, 3, 3, 2, 2, 1, 1, 1, 1, 1, 0 },
+    { 2, 4, 7, 8, 2, 3, 3, 2, 0, 1, 1, 1, 0, 0 },     { 1, 2, 6, 6, 4, 4, 2, 2, 2, 2, 1, 1, 1, 3 },
+    { 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 0, 1, 0 },     { 1, 2, 20, 20, 17, 17, 3, 3, 1, 1, 1, 0, 1, 0 },
+    { 0, 2, 4, 4, 2, 2, 2, 2, 0, 0, 1, 0, 1, 0 },     { 2, 19, 7, 10, 2, 3, 2, 3, 0, 0, 1, 0, 1, 0 },
+    { 32, 16, 24, 24, 2, 2, 2, 2, 0, 0, 1, 0, 1, 0 },
+  };
+
+  for (int v = 0; v < (int)G_N_ELEMENTS (cases); v++)
+    for (int special = 0; special < 2; special++)
+      {
+        const int *c = cases[v];
+        LoomPool2dAttrs a = { { c[4], c[5] }, { c[6], c[7] }, { c[8], c[9] }, { c[10], c[10] }, c[12], c[13] };
+        LoomTensorDesc x = { F, 0, 4, { c[0], c[1], c[2], c[3] } };
+        LoomTensorDesc y = { F,
+                             0,
+                             4,
+                             { c[0], c[1], pool_size (c[2], c[8], c[4], c[6], c[10], c[11]),
+                               pool_size (c[3], c[9], c[5], c[7], c[10], c[11]) } };
+        LoomTensorDesc where = y;
+        Sample *s = sample_add (all, "max_pool2d", 0, "case %d%s", v, special ? " special" : "");
+
+        where.dtype = c[4] * c[5] <= 256 ? LOOM_U8 : LOOM_I32;
+        sample_in (s, x, special ? FILL_SPECIAL : FILL_NORMAL, 0);
+        sample_out (s, y);
+        sample_out (s, where);
+        s->attrs.pool = a;
+        s->nhwc = TRUE;
+        if (special)
+          continue;
+        s = sample_add (all, "max_pool2d_grad", 1e-5, "case %d", v);
+        sample_in (s, y, FILL_NORMAL, 0);
+        sample_in (s, where, FILL_WHERE, 0);
+        sample_out (s, x);
+        s->attrs.pool = a;
+        s->nhwc = TRUE;
+        if (c[10] != 1)
+          continue;
+        s = sample_add (all, "avg_pool2d", 1e-5, "case %d", v);
+        sample_in (s, x, FILL_NORMAL, 0);
+        sample_out (s, y);
+        s->attrs.pool = a;
+        s->nhwc = TRUE;
+        s = sample_add (all, "avg_pool2d_grad", 1e-5, "case %d", v);
+        sample_in (s, y, FILL_NORMAL, 0);
+        sample_out (s, x);
+        s->attrs.pool = a;
+        s->nhwc = TRUE;
+      }
+}
+
+void
+samples_products (GPtrArray *all)
+{
+  matmul_samples (all);
+  conv_samples (all);
+  pool_samples (all);
+}

@@ -1,0 +1,205 @@
+/* Every sample on the back end of a module, with f32, bf16 and f16, against the reference in f64:
+ *
+ *   test-kernels-module [--quick] MODULE.so [PRIMITIVE]
+ *
+ * quick: f32 alone, and each call once. Else every call is run again, and in place, and has to give the same bits.
+ *
+ * It prints TAP, a line for each primitive and behind it every failure. Each primitive has a process of its own, and
+ * one that ends early (a fault on the device, a stop of the emulator) is begun again behind the sample at which it
+ * ended, so that no failure hides another. */
+#include "tests/kernels/kernel-harness.h"
+
+#include <gmodule.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_DEVICE  77
+#define MAX_DEATHS 50 /* of one primitive */
+
+static const LoomBackend *
+module_backend (const char *path)
+{
+  GModule *module = g_module_open (path, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
+  gpointer entry = NULL;
+  const LoomBackend *backend;
+
+  if (module == NULL || !g_module_symbol (module, LOOM_BACKEND_ENTRY, &entry))
+    {
+      fprintf (stderr, "%s\n", g_module_error ());
+      exit (1);
+    }
+  backend = ((LoomBackendEntry)entry) ();
+  g_assert_cmpuint (backend->abi, ==, LOOM_BACKEND_ABI);
+  return backend;
+}
+
+/* ---- one primitive, in a process of its own ------------------------------------------ */
+
+/* Prints "@N" before sample N, then each failure as "! …", and at the end one line of numbers. */
+static int
+run_primitive (const char *path, const char *primitive, guint from, gboolean quick)
+{
+  static const LoomDType types[] = { LOOM_F32, LOOM_BF16, LOOM_F16 };
+  Machine ref = machine_open (loom_backend_ref (), 1), machine = machine_open (module_backend (path), 0);
+  g_autoptr (GPtrArray) samples = samples_new ();
+  g_autoptr (Tally) tally = tally_new ();
+
+  for (guint i = from; i < samples->len; i++)
+    {
+      const Sample *s = g_ptr_array_index (samples, i);
+
+      if (!g_str_equal (s->primitive, primitive))
+        continue;
+      printf ("@%u %s\n", i, s->name);
+      fflush (stdout);
+      for (guint t = 0; t < (quick ? 1 : G_N_ELEMENTS (types)); t++)
+        {
+          guint before = tally->failures->len;
+
+          sample_check (tally, &ref, &machine, s, types[t], !quick);
+          for (; before < tally->failures->len; before++)
+            printf ("! %s\n", (const char *)g_ptr_array_index (tally->failures, before));
+        }
+    }
+  for (guint i = 0; i < tally->declined->len; i++)
+    printf ("~ %s\n", (const char *)g_ptr_array_index (tally->declined, i));
+  printf ("= %u\n", tally->runs);
+  machine_close (&machine);
+  machine_close (&ref);
+  return 0;
+}
+
+/* ---- all of them ---------------------------------------------------------------------- */
+
+typedef struct
+{
+  guint runs, failures, declined;
+} Sum;
+
+/* Prints what a child said and adds it up. Returns the sample at which it was. */
+static guint
+read_child (const char *words, const char *primitive, GString *report, Sum *sum, char **name)
+{
+  g_auto (GStrv) lines = g_strsplit (words, "\n", -1);
+  guint at = 0;
+
+  for (int i = 0; lines[i] != NULL; i++)
+    switch (lines[i][0])
+      {
+      case '@':
+        {
+          char *rest;
+
+          at = (guint)strtoul (lines[i] + 1, &rest, 10);
+          g_free (*name);
+          *name = g_strdup (g_strstrip (rest));
+        }
+        break;
+      case '!':
+        sum->failures++;
+        g_string_append_printf (report, "# %s\n", lines[i] + 2);
+        break;
+      case '~':
+        /* A convolution is asked for in one layout, the one that the device prefers. */
+        if (g_str_has_prefix (primitive, "conv2d"))
+          sum->declined++;
+        else
+          {
+            sum->failures++;
+            g_string_append_printf (report, "# not supported: %s\n", lines[i] + 2);
+          }
+        break;
+      case '=':
+        sum->runs += (guint)strtoul (lines[i] + 1, NULL, 10);
+        break;
+      default:
+        break;
+      }
+  return at;
+}
+
+static void
+indent (GString *report, const char *words)
+{
+  g_auto (GStrv) lines = g_strsplit (words, "\n", -1);
+
+  for (int i = 0; lines[i] != NULL; i++)
+    if (lines[i][0] != '\0')
+      g_string_append_printf (report, "#   %s\n", lines[i]);
+}
+
+/* Prints the primitive's line and its failures; returns whether there are none. */
+static gboolean
+check_primitive (const char *program, const char *path, const char *primitive, int number, gboolean quick)
+{
+  g_autoptr (GString) report = g_string_new (NULL);
+  Sum sum = { 0 };
+  guint from = 0;
+  gboolean ended = FALSE;
+
+  for (int deaths = 0; !ended && deaths < MAX_DEATHS; deaths++)
+    {
+      g_autofree char *start = g_strdup_printf ("%u", from), *words = NULL, *complaints = NULL, *name = NULL;
+      const char *argv[] = { program, path, primitive, start, quick ? "quick" : NULL, NULL };
+      g_autoptr (GError) error = NULL;
+      int status = 0;
+
+      if (!g_spawn_sync (NULL, (char **)argv, NULL, 0, NULL, NULL, &words, &complaints, &status, &error))
+        g_error ("%s", error->message);
+      from = read_child (words, primitive, report, &sum, &name) + 1;
+      ended = g_spawn_check_wait_status (status, &error);
+      if (ended)
+        continue;
+      sum.failures++;
+      g_string_append_printf (report, "# %s: %s\n", name != NULL ? name : "before the first sample", error->message);
+      indent (report, complaints);
+      ended = name == NULL;
+    }
+  printf ("%s %d - %s: %u runs, %u failures%s\n%s", sum.failures == 0 ? "ok" : "not ok", number, primitive, sum.runs,
+          sum.failures, sum.declined > 0 ? ", not taken in channels-last layout" : "", report->str);
+  fflush (stdout);
+  return sum.failures == 0;
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (GPtrArray) samples = samples_new (), primitives = g_ptr_array_new ();
+  LoomMessage message = { "" };
+  gboolean quick;
+  int failed = 0;
+
+  /* What the program starts itself with: MODULE PRIMITIVE NUMBER [quick]. */
+  if (argc >= 4 && g_ascii_isdigit (argv[3][0]))
+    return run_primitive (argv[1], argv[2], (guint)strtoul (argv[3], NULL, 10), argc == 5);
+  quick = argc > 1 && g_str_equal (argv[1], "--quick");
+  if (quick)
+    {
+      argv[1] = argv[0];
+      argv++;
+      argc--;
+    }
+  if (argc < 2 || argc > 3)
+    {
+      fprintf (stderr, "test-kernels-module [--quick] MODULE.so [PRIMITIVE]: runs every kernel sample on a back end\n");
+      return 2;
+    }
+  if (module_backend (argv[1])->device_count (&message) == 0)
+    {
+      printf ("1..0 # SKIP %s\n", message.text);
+      return 0;
+    }
+  for (guint i = 0; i < samples->len; i++)
+    {
+      const Sample *s = g_ptr_array_index (samples, i);
+
+      if ((argc < 3 || g_str_equal (argv[2], s->primitive))
+          && !g_ptr_array_find_with_equal_func (primitives, s->primitive, g_str_equal, NULL))
+        g_ptr_array_add (primitives, (gpointer)s->primitive);
+    }
+  printf ("1..%u\n", primitives->len);
+  for (guint i = 0; i < primitives->len; i++)
+    failed += !check_primitive (argv[0], argv[1], g_ptr_array_index (primitives, i), (int)i + 1, quick);
+  return failed != 0;
+}
