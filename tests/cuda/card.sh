@@ -4,6 +4,7 @@
 
 # Below the build folder. The two that know no card tell whether the machine itself is sound.
 programs="app/gradloom tests/cuda/card-info tests/kernels/test-kernels-ref tests/kernels/test-kernels-agree
+ tests/kernels/test-kernels-module tests/cuda/test-cuda-device
  tests/exec/test-run-steps tests/bench/bench-race"
 # shellcheck disable=SC2034 # on-device and carry read it
 modules=kernels/cuda/loom-cuda.so

@@ -1,6 +1,7 @@
 /* Every sample on the back end of a module, with f32, bf16 and f16, against the reference in f64:
  *
  *   test-kernels-module [--quick] MODULE.so [PRIMITIVE]
+ *   test-kernels-module --list
  *
  * quick: f32 alone, and each call once. Else every call is run again, and in place, and has to give the same bits.
  *
@@ -167,7 +168,7 @@ main (int argc, char **argv)
 {
   g_autoptr (GPtrArray) samples = samples_new (), primitives = g_ptr_array_new ();
   LoomMessage message = { "" };
-  gboolean quick;
+  gboolean quick, list;
   int failed = 0;
 
   /* What the program starts itself with: MODULE PRIMITIVE NUMBER [quick]. */
@@ -182,14 +183,11 @@ main (int argc, char **argv)
     }
   if (argc < 2 || argc > 3)
     {
-      fprintf (stderr, "test-kernels-module [--quick] MODULE.so [PRIMITIVE]: runs every kernel sample on a back end\n");
+      fprintf (stderr, "test-kernels-module [--quick] MODULE.so [PRIMITIVE]: runs every kernel sample on a back end; "
+                       "test-kernels-module --list names the primitives\n");
       return 2;
     }
-  if (module_backend (argv[1])->device_count (&message) == 0)
-    {
-      printf ("1..0 # SKIP %s\n", message.text);
-      return 0;
-    }
+  list = g_str_equal (argv[1], "--list");
   for (guint i = 0; i < samples->len; i++)
     {
       const Sample *s = g_ptr_array_index (samples, i);
@@ -197,6 +195,20 @@ main (int argc, char **argv)
       if ((argc < 3 || g_str_equal (argv[2], s->primitive))
           && !g_ptr_array_find_with_equal_func (primitives, s->primitive, g_str_equal, NULL))
         g_ptr_array_add (primitives, (gpointer)s->primitive);
+    }
+  for (guint i = 0; i < primitives->len && list; i++)
+    printf ("%s\n", (const char *)g_ptr_array_index (primitives, i));
+  if (list)
+    return 0;
+  if (primitives->len == 0)
+    {
+      fprintf (stderr, "there is no sample of %s\n", argv[2]);
+      return 2;
+    }
+  if (module_backend (argv[1])->device_count (&message) == 0)
+    {
+      printf ("1..0 # SKIP %s\n", message.text);
+      return 0;
     }
   printf ("1..%u\n", primitives->len);
   for (guint i = 0; i < primitives->len; i++)
