@@ -207,7 +207,7 @@ work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, g
   const char *name = instr->device_name != NULL ? instr->device_name : w->options.device;
   const LoomPlanDevice *device = loom_devices_get (w->devices, name, NULL);
   LoomKernelOption option[LOOM_MAX_OPTIONS];
-  g_auto (WorkCall) call;
+  g_auto (WorkCall) call = { 0 };
   LoomMessage message;
 
   /* A device that is not there is told of when the instruction is placed. */
@@ -290,7 +290,7 @@ work_make_kernels (Work *w)
   for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
     {
       LoomMessage message = { "" };
-      g_auto (WorkCall) call;
+      g_auto (WorkCall) call = { 0 };
       LoomStatus status;
 
       if (instr->prim == NULL)

@@ -100,7 +100,7 @@ fill_node (Layouts *self, Node *node, GChecksum *sum)
 {
   const LoomPlanDevice *device = work_device (self->w, node->instr->device);
   g_autofree char *words = work_describe (node->instr), *key = NULL;
-  g_auto (WorkCall) call;
+  g_auto (WorkCall) call = { 0 };
   LoomMessage message;
 
   if (node->instr->prim == NULL)
