@@ -34,7 +34,8 @@ Fibre *current, *const outside = new Fibre ();
 
 namespace
 {
-char *stacks; /* of all fibres, one behind the other */
+Fibre all[MAX_THREADS + 1];
+char *stacks; /* of all of them, one behind the other */
 size_t made;
 #if defined(__SANITIZE_ADDRESS__)
 Fibre *left; /* from which the last switch came */
@@ -118,17 +119,17 @@ fibre_new (void (*loop) (void))
 
   if (stacks == NULL)
     {
-      void *all = mmap (NULL, (MAX_THREADS + 1) * STACK_BYTES, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      void *memory = mmap (NULL, (MAX_THREADS + 1) * STACK_BYTES, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-      if (all == MAP_FAILED)
+      if (memory == MAP_FAILED)
         return NULL;
-      stacks = (char *)all;
+      stacks = (char *)memory;
     }
   stack = stacks + made * STACK_BYTES;
   if (made == MAX_THREADS + 1 || mprotect (stack, page, PROT_NONE) != 0)
     return NULL;
-  fibre = new Fibre ();
+  fibre = &all[made];
   fibre->bottom = stack + page;
   fibre->bytes = STACK_BYTES - page;
   fibre->loop = loop;

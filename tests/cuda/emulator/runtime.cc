@@ -185,14 +185,15 @@ cudaMalloc (void **to, size_t bytes)
   return answer (emulated::take (to, bytes, false));
 }
 
-/* As on a card, this waits. */
+/* As on a card, this waits. Of a lost card the driver takes memory back, whatever it answers. */
 cudaError_t
 cudaFree (void *pointer)
 {
-  NOT_WHILE_CAPTURING ();
-  if (cudaError_t error = emulated::waited ())
-    return answer (error);
-  return answer (emulated::give_back (pointer));
+  if (forbidden ())
+    return answer (cudaErrorStreamCaptureUnsupported);
+  cudaError_t lost = emulated::waited (), error = emulated::give_back (pointer);
+
+  return answer (lost != cudaSuccess ? lost : error);
 }
 
 cudaError_t
