@@ -214,7 +214,7 @@ check_devices (const LoomGraph *graph, const LoomNet *net, LoomTrainSpec *spec, 
   memory->devices = g_ptr_array_new_with_free_func (g_free);
   memory->bytes = g_array_new (FALSE, TRUE, sizeof (Owners));
   if (!spec || spec->precision != LOOM_F64)
-    check_names (&c); /* f64 is computed on ref, whatever the nodes name */
+    check_names (&c); /* in f64 a device of ref stands for it, or the graph's own */
   if (!spec)
     check_ends (&c, batch);
   else if (listing_build_step (graph, spec, batch, TRUE, &training, NULL)

@@ -122,7 +122,8 @@ check_words (Run *r)
   if (r->partial && !r->weights)
     return command_usage (r->command, "--partial says how to read --weights, which is not given.");
   r->float_dtype = g_strcmp0 (r->dtype, "f64") == 0 ? LOOM_F64 : LOOM_F32;
-  if (r->float_dtype == LOOM_F64 && r->device && !g_str_equal (r->device, "ref"))
+  if (r->float_dtype == LOOM_F64 && r->device && !g_str_equal (r->device, "ref")
+      && !g_str_has_prefix (r->device, "ref:"))
     return command_usage (r->command, "--dtype f64 runs on device ref only; leave --device %s out.", r->device);
   return 0;
 }

@@ -491,7 +491,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   device = loom_element_get (r.element, "device");
   spec->device = g_strdup (device != NULL ? device : "cpu");
   spec->precision = read_precision (&r);
-  if (spec->precision == LOOM_F64 && strcmp (spec->device, "ref") != 0)
+  if (spec->precision == LOOM_F64 && strcmp (spec->device, "ref") != 0 && !g_str_has_prefix (spec->device, "ref:"))
     loom_fault_set_fix (train_complain (&r, r.element, LOOM_ERROR_SCHEMA, "precision",
                                         "precision=\"f64\" computes on the device “ref” only, not on “%s”.",
                                         spec->device),

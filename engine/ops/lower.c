@@ -91,11 +91,10 @@ find_declared (const LoomInfer *infer, const char *name)
   return NULL;
 }
 
-/* f64 is computed on one device only, whatever the node names. */
 static void
 set_origin (Lowering *l, const LoomNetNode *n)
 {
-  loom_program_set_origin (l->program, n->path, l->options->float_dtype == LOOM_F64 ? NULL : n->device);
+  loom_program_set_origin (l->program, n->path, n->device);
 }
 
 /* The value of a weight that a wire reads, or that is wanted; FALSE where its node is at fault. */

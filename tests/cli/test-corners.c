@@ -163,6 +163,9 @@ test_double (void)
   g_autoptr (LoomTensor) o = cli_load ("o.npy");
   g_assert_cmpint (o->dtype, ==, LOOM_F64);
   cli_expect (2, "ref", "run", "g.xml", "--in", "x=x.npy", "--out", "fc=o.npy", "--dtype", "f64", "--device", "cpu");
+  g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
+  cli_expect (0, NULL, "run", "g.xml", "--in", "x=x.npy", "--out", "fc=o.npy", "--dtype", "f64", "--device", "ref:1");
+  g_unsetenv ("GRADLOOM_CPU_DEVICES");
 }
 
 /* Names of weights of repeated, shared and tied layers. */
