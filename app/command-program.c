@@ -127,11 +127,50 @@ print_plan (const LoomPlan *plan, const char *part, gboolean json)
   printf ("%s%s", g_str_equal (part, "update") ? "\nafter so many batches as <train> accumulates:\n\n" : "", text);
 }
 
+typedef struct
+{
+  const char *part;
+  gboolean json;
+} Passes;
+
+static void
+print_pass (const LoomPlanPass *pass, gpointer data)
+{
+  const Passes *self = data;
+  g_autofree char *bytes = loom_bytes_to_string ((double)pass->bytes);
+
+  if (self->json)
+    listing_print_pass (pass, self->part);
+  else if (pass->ran)
+    printf ("%12u  %9s  %-16s %s\n", pass->n_instrs, bytes, pass->name, pass->doc);
+  else
+    printf ("%12s  %9s  %-16s left out\n", "-", "-", pass->name);
+}
+
+/* Plans a program; with --passes what is printed is said on the way. */
+static LoomPlan *
+make_plan (LoomProgram *program, LoomDevices *devices, LoomPlanOptions options, gboolean passes, gboolean json,
+           const char *part, GError **error)
+{
+  Passes self = { part, json };
+
+  if (passes)
+    {
+      options.on_pass = print_pass;
+      options.on_pass_data = &self;
+      if (!json)
+        printf ("%s%12s  %9s  %s\n",
+                g_str_equal (part, "update") ? "\nafter so many batches as <train> accumulates:\n\n" : "",
+                "instructions", "bytes", "after the pass");
+    }
+  return loom_plan_new (program, devices, &options, error);
+}
+
 static int
 run_plan (const Command *command, int argc, char **argv)
 {
   gint64 batch = 0;
-  gboolean evaluation = FALSE, no_fusion = FALSE, json = FALSE;
+  gboolean evaluation = FALSE, no_fusion = FALSE, passes = FALSE, json = FALSE;
   int threads = 0;
   g_autofree char *device = NULL, *precision = NULL;
   const GOptionEntry entries[] = {
@@ -140,6 +179,7 @@ run_plan (const Command *command, int argc, char **argv)
     { "eval", 0, 0, G_OPTION_ARG_NONE, &evaluation, "The evaluation step instead of the training step", NULL },
     { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16 or f16 (default: the graph's)", "P" },
     { "no-fusion", 0, 0, G_OPTION_ARG_NONE, &no_fusion, "One kernel a primitive", NULL },
+    { "passes", 0, 0, G_OPTION_ARG_NONE, &passes, "Instructions and bytes after each pass instead", NULL },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line on standard output", NULL },
     { NULL },
@@ -160,19 +200,21 @@ run_plan (const Command *command, int argc, char **argv)
                                                    : "cpu",
                               .no_fusion = no_fusion,
                               .strict_devices = l.strict_devices };
-  g_autoptr (LoomPlan) plan = loom_plan_new (l.program, devices, &options, &error);
+  g_autoptr (LoomPlan) plan = make_plan (l.program, devices, options, passes, json, "step", &error);
   if (!plan)
     return command_fail (command, g_steal_pointer (&error));
   command_warn_of_costs (command, devices);
-  print_plan (plan, "step", json);
+  if (!passes)
+    print_plan (plan, "step", json);
   if (l.step && l.step->update)
     {
-      g_autoptr (LoomPlan) update = loom_plan_new (l.step->update, devices, &options, &error);
+      g_autoptr (LoomPlan) update = make_plan (l.step->update, devices, options, passes, json, "update", &error);
       if (!update)
         return command_fail (command, g_steal_pointer (&error));
-      print_plan (update, "update", json);
+      if (!passes)
+        print_plan (update, "update", json);
     }
-  if (l.keeping && !print_saving (&l, plan, devices, &options, json, &error))
+  if (l.keeping && !passes && !print_saving (&l, plan, devices, &options, json, &error))
     return command_fail (command, g_steal_pointer (&error));
   return 0;
 }
@@ -181,5 +223,10 @@ const Command command_plan = {
   .name = "plan",
   .arguments = "GRAPH|RUN",
   .summary = "what runs: fused kernels, devices, memory",
+  .details = "--passes prints how many instructions each pass left and how many bytes they make: first the passes that "
+             "made the\n"
+             "program (mixed precision, recomputation), then the planner's in their order. Bytes are those of all "
+             "values, as if\n"
+             "nothing shared a place; behind the last pass, those of the arena.",
   .run = run_plan,
 };

@@ -317,3 +317,17 @@ listing_print_plan (const LoomPlan *plan, const char *part)
       listing_print_memory ("memory", part, loom_plan_device (plan, d)->name, bytes, &memory);
     }
 }
+
+void
+listing_print_pass (const LoomPlanPass *pass, const char *part)
+{
+  JsonBuilder *b = begin ("pass", part);
+
+  add_string (b, "name", pass->name);
+  add_string (b, "doc", pass->doc);
+  json_builder_set_member_name (b, "ran");
+  json_builder_add_boolean_value (b, pass->ran);
+  add_int (b, "instructions", pass->n_instrs);
+  add_int (b, "bytes", (gint64)pass->bytes);
+  end (b);
+}

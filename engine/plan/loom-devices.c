@@ -259,6 +259,22 @@ loom_devices_get (LoomDevices *devices, const char *name, GError **error)
   return device;
 }
 
+const char *
+loom_devices_for (LoomDevices *devices, const char *name, LoomDType float_type)
+{
+  g_autofree char *backend = NULL, *exact = NULL;
+  int index;
+
+  g_return_val_if_fail (devices != NULL, NULL);
+
+  if (name == NULL || float_type != LOOM_F64)
+    return name;
+  if (!split_name (name, &backend, &index))
+    return NULL;
+  exact = index > 0 ? g_strdup_printf ("ref:%d", index) : g_strdup ("ref");
+  return loom_devices_get (devices, exact, NULL) != NULL ? g_intern_string (exact) : NULL;
+}
+
 void
 loom_devices_foreach (LoomDevices *devices, LoomDeviceFunc func, gpointer data)
 {

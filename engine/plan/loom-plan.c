@@ -260,6 +260,37 @@ copy_fault (LoomFaults *to, const LoomFault *f)
   loom_fault_copy_fix (copy, f);
 }
 
+static void
+tell_of_program (const LoomProgram *program, const LoomPlanOptions *options)
+{
+  LoomPlanPass whole
+      = { "program", "The program as it is.", TRUE, loom_program_n_instrs (program), loom_program_bytes (program) };
+
+  if (options->on_pass == NULL)
+    return;
+  for (guint i = 0; i < loom_program_n_passes (program); i++)
+    {
+      const LoomProgramPass *made = loom_program_pass (program, i);
+      LoomPlanPass pass = { made->name, made->doc, TRUE, made->n_instrs, made->bytes };
+
+      options->on_pass (&pass, options->on_pass_data);
+    }
+  options->on_pass (&whole, options->on_pass_data);
+}
+
+static void
+tell_of_pass (Work *w, const WorkPass *pass, gboolean ran, gpointer data)
+{
+  LoomPlanPass left = { pass->name, pass->doc, ran, work_n_instrs (w), 0 };
+
+  if (pass->flags & WORK_ENSURES_MEMORY)
+    for (guint d = 0; d < w->plan_devices->len; d++)
+      left.bytes += work_arena (w, d);
+  else
+    left.bytes = work_bytes (w);
+  w->options.on_pass (&left, w->options.on_pass_data);
+}
+
 LoomPlan *
 loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *options, GError **error)
 {
@@ -275,8 +306,9 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
     defaults.device = "cpu";
   if (!loom_program_is_countable (program, error))
     return NULL;
+  tell_of_program (program, &defaults);
   w = work_new (program, devices, &defaults);
-  if (!work_run_passes (w, NULL, NULL, error))
+  if (!work_run_passes (w, defaults.on_pass != NULL ? tell_of_pass : NULL, NULL, error))
     {
       for (guint i = 0; defaults.faults != NULL && i < loom_faults_length (w->faults); i++)
         copy_fault (defaults.faults, loom_faults_get (w->faults, i));

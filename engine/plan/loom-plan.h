@@ -35,6 +35,10 @@ LoomCostTable *loom_devices_costs (LoomDevices *devices);
 void loom_devices_set_costs (LoomDevices *devices, LoomCostTable *costs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomDevices, loom_devices_unref)
 LoomPlanDevice *loom_devices_get (LoomDevices *devices, const char *name, GError **error);
+/* The device that computes in float_type where a node asks for the one called name: that one, but in f64, which only plain
+ * loops compute, the one of theirs with its number. NULL, the plan's own, where name is NULL or there are not so many of
+ * them: what is looked at closely may be placed on devices that are not here. */
+const char *loom_devices_for (LoomDevices *devices, const char *name, LoomDType float_type);
 /* How many threads a CPU device has at most: as many as the process may use processors (affinity, control group). */
 int loom_processors (void);
 /* The sentence for whoever asked for more threads than that; NULL for whoever did not. (transfer full) */
@@ -43,7 +47,8 @@ char *loom_threads_warning (int threads);
 typedef void (*LoomDeviceFunc) (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data);
 void loom_devices_foreach (LoomDevices *devices, LoomDeviceFunc func, gpointer data);
 
-/* FALSE with OUT_OF_MEMORY when the device has fewer than `bytes` free now. A system that overcommits would grant them and kill the process when they are touched. what: "A step" */
+/* FALSE with OUT_OF_MEMORY when the device has fewer than `bytes` free now. A system that overcommits would grant them
+ * and kill the process when they are touched. what: "A step" */
 gboolean loom_plan_device_has_room (LoomPlanDevice *device, gsize bytes, const char *what, GError **error);
 /* That sentence, for whoever asked the device and got nothing; why: the back end's own words, or NULL. */
 void loom_plan_device_no_room (LoomPlanDevice *device, gsize bytes, const char *what, const char *why, GError **error);
@@ -59,13 +64,23 @@ typedef enum
   LOOM_OWNER_DATA,
   LOOM_N_OWNERS
 } LoomOwner;
-const char *loom_owner_name (LoomOwner owner); /* "parameters" */
+const char *loom_owner_name (LoomOwner owner);    /* "parameters" */
 LoomOwner loom_owner_of_slot (LoomSlotKind kind); /* running statistics count as parameters, scalars as workspace */
 
 /* Is told of each call that a device can compute in several ways: the call with plain layouts, its attributes in words,
  * and the options. All of it lives only as long as the call. */
 typedef void (*LoomPlanVisit) (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
                                const LoomKernelOption *option, guint n, gpointer data);
+
+/* What a pass left. */
+typedef struct
+{
+  const char *name, *doc; /* one line */
+  gboolean ran;           /* FALSE: left out, as no_fusion asks */
+  guint n_instrs;
+  gsize bytes; /* of all that instructions make, as if nothing shared a place; behind the last pass those of the arenas */
+} LoomPlanPass;
+typedef void (*LoomPlanPassFunc) (const LoomPlanPass *pass, gpointer data);
 
 typedef struct
 {
@@ -77,6 +92,8 @@ typedef struct
   gboolean strict_devices; /* a wire across devices is an error */
   LoomPlanVisit visit;     /* may be NULL */
   gpointer visit_data;
+  LoomPlanPassFunc on_pass; /* is told of every pass: those that made the program, the program as it is, the planner's */
+  gpointer on_pass_data;
   LoomFaults *faults; /* receives whatever no device can do, each with its node; may be NULL: the first is the error */
 } LoomPlanOptions;
 
@@ -123,8 +140,9 @@ typedef struct
 
 typedef struct
 {
-  gsize state[LOOM_N_OWNERS]; /* bytes of the slots: parameters, optimiser state; they outlive the plan and are shared */
-  gsize peak[LOOM_N_OWNERS];  /* of all else at the moment of the peak, by owner */
+  gsize
+      state[LOOM_N_OWNERS];  /* bytes of the slots: parameters, optimiser state; they outlive the plan and are shared */
+  gsize peak[LOOM_N_OWNERS]; /* of all else at the moment of the peak, by owner */
   gsize arena;               /* bytes of the arena: what is allocated */
   gsize lower_bound;         /* largest sum of live bytes */
 } LoomPlanMemory;

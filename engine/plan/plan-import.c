@@ -58,26 +58,12 @@ is_mergeable_cast (Work *w, const LoomInstr *instr)
              || (loom_dtype_is_float (from->dtype) && (to->dtype == LOOM_BF16 || to->dtype == LOOM_F16)));
 }
 
-/* Only plain loops compute in f64, so there another device stands for the one of theirs with its number, and where
- * there are not so many of them for the plan's own: what is looked at closely may be placed on devices that are not
- * here. */
-static const char *
-exact_device (const Work *w, const char *name)
-{
-  const char *number = strchr (name, ':');
-  g_autofree char *exact = NULL;
-
-  exact = g_strconcat ("ref", number != NULL && strcmp (number, ":0") != 0 ? number : "", NULL);
-  return loom_devices_get (w->devices, exact, NULL) != NULL ? g_intern_string (exact) : NULL;
-}
-
 /* The plan's own device is NULL however it was written, so that names can be compared by address: a program keeps
  * each once. */
 static const char *
 device_asked_for (const Work *w, const char *name)
 {
-  if (name != NULL && loom_program_get_float (w->program) == LOOM_F64)
-    name = exact_device (w, name);
+  name = loom_devices_for (w->devices, name, loom_program_get_float (w->program));
   return g_strcmp0 (name, w->options.device) == 0 ? NULL : name;
 }
 

@@ -9,7 +9,7 @@
  * Views come behind constants, which look through them. Epilogues come before chains, because a bias costs nothing in a
  * product and a chain would take it away; what is made again is what fusion has left. */
 const WorkPass work_passes[] = {
-  { "dead code", "What no output and no state needs is left out.", work_remove_dead, 0 },
+  { "dead code", "What no output and no state needs is erased.", work_remove_dead, 0 },
   { "sharing", "Equal instructions become one.", work_share_common, WORK_NEEDS_FUSION },
   { "transposes", "A product reads an operand whose last two axes are swapped as it lies.", work_fold_transposes,
     WORK_NEEDS_FUSION },

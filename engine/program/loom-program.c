@@ -20,6 +20,7 @@ struct _LoomProgram
   GHashTable *slot_of; /* name → index + 1 */
   /* Paths and devices, each once. Not quarks: their table is never freed, and copied whenever it grows. */
   GStringChunk *strings;
+  GArray *passes;  /* LoomProgramPass */
   char *too_large; /* a sentence, once a value had more elements than can be counted */
 };
 
@@ -77,6 +78,7 @@ loom_program_new (void)
   p->outputs = g_ptr_array_new_with_free_func (free_named);
   p->slot_of = g_hash_table_new (g_str_hash, g_str_equal);
   p->strings = g_string_chunk_new (1024);
+  p->passes = g_array_new (FALSE, FALSE, sizeof (LoomProgramPass));
   return p;
 }
 
@@ -99,6 +101,7 @@ loom_program_unref (LoomProgram *p)
   g_ptr_array_unref (p->inputs);
   g_ptr_array_unref (p->outputs);
   g_string_chunk_free (p->strings);
+  g_array_unref (p->passes);
   g_free (p->too_large);
   g_free (p);
 }
@@ -432,4 +435,33 @@ const LoomProgramOutput *
 loom_program_get_output (const LoomProgram *p, guint i)
 {
   return p->outputs->pdata[i];
+}
+
+guint
+loom_program_n_passes (const LoomProgram *p)
+{
+  return p->passes->len;
+}
+
+const LoomProgramPass *
+loom_program_pass (const LoomProgram *p, guint i)
+{
+  return &g_array_index (p->passes, LoomProgramPass, i);
+}
+
+void
+loom_program_add_pass (LoomProgram *p, const LoomProgramPass *pass)
+{
+  g_array_append_vals (p->passes, pass, 1);
+}
+
+gsize
+loom_program_bytes (const LoomProgram *p)
+{
+  gsize bytes = 0;
+
+  for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
+    if (loom_value_info (p, v)->producer != G_MAXUINT)
+      bytes += loom_desc_bytes (&loom_value_info (p, v)->desc);
+  return bytes;
 }

@@ -50,7 +50,7 @@ typedef struct
 {
   LoomInitKind kind;
   double a, b;
-  const double *data; /* borrowed: lives as long as the net that made it; copied into the slot */
+  const double *data;           /* borrowed: lives as long as the net that made it; copied into the slot */
   gint64 zero_from, zero_count; /* these elements begin as 0 whatever the kind: an embedding's row for padding */
 } LoomInit;
 
@@ -102,7 +102,8 @@ typedef struct
   LoomRegion region;
   const char *origin;
   const char *device;
-  guint recomputation; /* 0, or the number of the scope that computes again; never shared with equal instructions of others */
+  guint recomputation; /* 0, or the number of the scope that computes again; never shared with equal instructions of
+                          others */
 } LoomInstr;
 
 /* How many operands a back end is given: absent ones behind the last present one are left out. */
@@ -179,20 +180,34 @@ gboolean loom_differentiate (LoomProgram *p, LoomValue of, LoomValue seed, guint
 
 /* ---- passes ------------------------------------------------------------ */
 
+/* What a pass from program to program left behind. */
+typedef struct
+{
+  const char *name, *doc; /* one line */
+  guint n_instrs;
+  gsize bytes; /* of all that its instructions make, as if nothing shared a place */
+} LoomProgramPass;
+
+/* The passes that made this program of others, the first one first; what was appended since is not in their figures. */
+guint loom_program_n_passes (const LoomProgram *p);
+const LoomProgramPass *loom_program_pass (const LoomProgram *p, guint i);
+/* Bytes of all that the instructions make. */
+gsize loom_program_bytes (const LoomProgram *p);
+
 /* A copy in which what was computed inside a scope (a set of node paths) is not kept for the backward pass but computed
  * again there (program-recompute.c). Same values to the bit; slots, inputs and outputs keep their indices. */
 LoomProgram *loom_program_recompute (const LoomProgram *p, GHashTable *scopes);
 
 /* A copy of a forward program in mixed precision, as torch.autocast has it (program-precision.c): products and
- * convolutions in the short type (F16 or BF16), what needs range or digits in f32, the rest as its operands. dtype_of: node
- * path → GUINT_TO_POINTER (LoomDType + 1) where a node has a type of its own; may be NULL. values[n] are of p and become
- * those of the copy. */
+ * convolutions in the short type (F16 or BF16), what needs range or digits in f32, the rest as its operands. dtype_of:
+ * node path → GUINT_TO_POINTER (LoomDType + 1) where a node has a type of its own; may be NULL. values[n] are of p and
+ * become those of the copy. */
 LoomProgram *
 loom_program_autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_of, guint n, LoomValue *values);
 
-/* Dynamic loss scaling for f16, whose gradients would vanish below 6e-8, as torch.amp.GradScaler does it. The scale (scalar
- * slots "loss_scale" and "good_steps") is the loss's cotangent and is divided out of each gradient, which may be of any
- * type; at the end it is halved if finite is 0, and doubled after 2000 finite steps on end. */
+/* Dynamic loss scaling for f16, whose gradients would vanish below 6e-8, as torch.amp.GradScaler does it. The scale
+ * (scalar slots "loss_scale" and "good_steps") is the loss's cotangent and is divided out of each gradient, which may
+ * be of any type; at the end it is halved if finite is 0, and doubled after 2000 finite steps on end. */
 LoomValue loom_loss_scale (LoomProgram *p);
 LoomValue loom_loss_unscale (LoomProgram *p, LoomValue grad);
 void loom_loss_scale_update (LoomProgram *p, LoomValue finite);

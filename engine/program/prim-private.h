@@ -63,6 +63,9 @@ guint loom_hash_number (guint hash, double value);
 /* "[a, b]" of a list of integers, for describe(). */
 char *loom_ints_to_string (guint n, const gint64 *values);
 
+/* Notes that a pass made the program; its strings are borrowed. */
+void loom_program_add_pass (LoomProgram *p, const LoomProgramPass *pass);
+
 /* ---- program-rewrite.c: passes from program to program --------------------- */
 
 typedef struct
@@ -70,10 +73,11 @@ typedef struct
   const LoomProgram *from;
   LoomProgram *to;
   GArray *map; /* LoomValue of `to` by value of `from` */
+  LoomProgramPass pass;
 } LoomRewrite;
 
-/* A new program with the same slots and inputs. */
-void loom_rewrite_begin (LoomRewrite *r, const LoomProgram *from);
+/* A new program with the same slots and inputs. name and doc are literals, for listings. */
+void loom_rewrite_begin (LoomRewrite *r, const LoomProgram *from, const char *name, const char *doc);
 LoomValue loom_rewrite_value (const LoomRewrite *r, LoomValue v);
 /* What is emitted next has this instruction's region, node and device. */
 void loom_rewrite_place (LoomRewrite *r, const LoomInstr *instr);

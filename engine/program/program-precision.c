@@ -156,7 +156,7 @@ loom_program_autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_
 {
   Pass pass = { .dtype = dtype, .dtype_of = dtype_of };
 
-  loom_rewrite_begin (&pass.r, p);
+  loom_rewrite_begin (&pass.r, p, "mixed precision", "The forward pass computes large products on short floats.");
   pass.casts = g_hash_table_new (NULL, NULL);
   pass.weak = g_new0 (gboolean, loom_program_n_values (p) + 1);
   for (LoomValue v = 1; v <= loom_program_n_values (p); v++)

@@ -30,10 +30,11 @@ copy_sources (LoomProgram *to, const LoomProgram *p, GArray *map)
 }
 
 void
-loom_rewrite_begin (LoomRewrite *r, const LoomProgram *from)
+loom_rewrite_begin (LoomRewrite *r, const LoomProgram *from, const char *name, const char *doc)
 {
   r->from = from;
   r->to = loom_program_new ();
+  r->pass = (LoomProgramPass){ .name = name, .doc = doc };
   r->map = g_array_new (FALSE, TRUE, sizeof (LoomValue));
   g_array_set_size (r->map, loom_program_n_values (from) + 1);
   loom_program_set_float (r->to, loom_program_get_float (from));
@@ -90,6 +91,11 @@ loom_rewrite_end (LoomRewrite *r)
       loom_program_output (r->to, output->name, loom_rewrite_value (r, output->value));
     }
   loom_program_set_recomputation (r->to, 0);
+  for (guint i = 0; i < loom_program_n_passes (r->from); i++)
+    loom_program_add_pass (r->to, loom_program_pass (r->from, i));
+  r->pass.n_instrs = loom_program_n_instrs (r->to);
+  r->pass.bytes = loom_program_bytes (r->to);
+  loom_program_add_pass (r->to, &r->pass);
   g_clear_pointer (&r->map, g_array_unref);
   return g_steal_pointer (&r->to);
 }

@@ -279,6 +279,7 @@ loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
       const char *device = slot->read != 0 ? loom_value_info (program, slot->read)->device : NULL;
       StateSlot s = { .kind = slot->kind };
 
+      device = loom_devices_for (state->devices, device, loom_program_get_float (program));
       if (have >= 0)
         {
           if (check_same (slot_at (state, (guint)have), slot, error))

@@ -369,6 +369,61 @@ test_operator_names (void)
   g_assert_cmpuint (wrong, ==, 0);
 }
 
+/* A primitive says itself what passes need to know of it (LoomPrim). So nobody between a program and what runs asks for
+ * one by its name or address, or compares the bytes of attributes; a planner's pass whose pattern is a certain primitive
+ * asks through work_is(), and only those that are listed here do. */
+static void
+test_primitives_by_name (void)
+{
+  static const char *const suffixes[] = { ".c", ".h", NULL };
+  static const char *const folders[] = { "engine/plan", "engine/program", "engine/run", "engine/train" };
+  static const char *const pattern_passes[]
+      = { "plan-transpose.c", "plan-epilogue.c", "plan-norm.c", "plan-pool.c", "plan-cast.c", "plan-again.c",
+          "plan-work.c",      "plan-private.h", NULL };
+  static const char *const by_name
+      = "(str\\w*cmp0?|g_str_\\w+|strstr) \\([^;]*\\b(prim(itive)?(\\)|,)|prim->name|->primitive\\b|work_kernel)";
+  static const char *const by_address = "[!=]= loom_prim \\(|loom_prim \\([^()]*\\) [!=]=|->prim [!=]= &";
+  static const char *const by_bytes = "memcmp \\([^;]*attrs";
+  g_autofree char *root = root_of ("GRADLOOM_SOURCE_ROOT");
+  g_autoptr (GRegex) names = g_regex_new (by_name, 0, 0, NULL);
+  g_autoptr (GRegex) addresses = g_regex_new (by_address, 0, 0, NULL);
+  g_autoptr (GRegex) bytes = g_regex_new (by_bytes, 0, 0, NULL);
+  guint wrong = 0, patterns = 0;
+
+  g_assert_true (g_regex_match (names, "if (strcmp (instr->primitive, \"fill\") == 0)", 0, NULL));
+  g_assert_true (g_regex_match (names, "g_str_equal (policies[i].prim, prim->name)", 0, NULL));
+  g_assert_true (g_regex_match (addresses, "instr->prim == loom_prim (\"fill\")", 0, NULL));
+  g_assert_true (g_regex_match (bytes, "memcmp (a->attrs, b->attrs, a->attrs_size) == 0", 0, NULL));
+  for (guint f = 0; f < G_N_ELEMENTS (folders); f++)
+    {
+      g_autofree char *folder = g_build_filename (root, folders[f], NULL);
+      g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
+
+      collect (folder, files, suffixes);
+      g_assert_cmpuint (files->len, >, 4);
+      for (guint i = 0; i < files->len; i++)
+        {
+          const char *path = g_ptr_array_index (files, i);
+          g_autofree char *text = NULL, *name = g_path_get_basename (path);
+          gboolean asks, by_pattern = g_strv_contains (pattern_passes, name);
+
+          g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+          asks = strstr (text, "work_is (") != NULL;
+          patterns += asks && by_pattern;
+          /* work_is() itself compares the name. */
+          if ((asks && !by_pattern) || g_regex_match (addresses, text, 0, NULL) || g_regex_match (bytes, text, 0, NULL)
+              || (!g_str_equal (name, "plan-work.c") && g_regex_match (names, text, 0, NULL)))
+            {
+              g_test_message ("%s tells a primitive by its name, address or bytes: ask what it says itself (LoomPrim)",
+                              path + strlen (root) + 1);
+              wrong++;
+            }
+        }
+    }
+  g_assert_cmpuint (patterns, ==, g_strv_length ((char **)pattern_passes));
+  g_assert_cmpuint (wrong, ==, 0);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -379,5 +434,6 @@ main (int argc, char *argv[])
   g_test_add_func ("/arch/command-line-links", test_command_line_links);
   g_test_add_func ("/arch/no-exit", test_no_exit);
   g_test_add_func ("/arch/operator-names", test_operator_names);
+  g_test_add_func ("/arch/primitives-by-name", test_primitives_by_name);
   return g_test_run ();
 }

@@ -318,12 +318,46 @@ test_json (void)
   g_assert_nonnull (find_line (plan, "value", "layout", "nhwc"));
 }
 
+/* --passes names every pass with what it left, those that made the program first; the last one left what plan prints.
+ */
+static void
+test_passes (void)
+{
+  g_autofree char *lenet = cli_example ("models/fashion-lenet.xml");
+  g_autoptr (GPtrArray) passes = NULL;
+  g_autoptr (GPtrArray) plan = NULL;
+  JsonObject *last;
+
+  g_auto (CliResult) a = cli ("plan", lenet, "--passes", "--json", "--precision", "bf16", NULL);
+  g_auto (CliResult) b = cli ("plan", lenet, "--json", "--precision", "bf16", NULL);
+  g_assert_cmpint (a.status, ==, 0);
+  passes = lines_of (a.out);
+  plan = lines_of (b.out);
+  g_assert_cmpstr (json_object_get_string_member (json_node_get_object (passes->pdata[0]), "name"), ==,
+                   "mixed precision");
+  for (guint i = 0; i < passes->len; i++)
+    g_assert_cmpstr (json_object_get_string_member (json_node_get_object (passes->pdata[i]), "event"), ==, "pass");
+  last = json_node_get_object (passes->pdata[passes->len - 1]);
+  g_assert_cmpint (json_object_get_int_member (last, "instructions"), ==,
+                   json_object_get_int_member (find_line (plan, "plan", NULL, NULL), "instructions"));
+  g_assert_cmpint (json_object_get_int_member (last, "bytes"), ==,
+                   json_object_get_int_member (find_line (plan, "memory", "device", "cpu"), "arena"));
+
+  g_auto (CliResult) text = cli ("plan", lenet, "--passes", NULL);
+  g_assert_cmpint (text.status, ==, 0);
+  g_assert_nonnull (strstr (text.out, "sharing"));
+  g_assert_null (strstr (text.out, "left out"));
+  g_auto (CliResult) plain = cli ("plan", lenet, "--passes", "--no-fusion", NULL);
+  g_assert_nonnull (strstr (plain.out, "left out"));
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   cli_enter ();
   g_test_add_func ("/devices/threads", test_threads);
+  g_test_add_func ("/devices/passes", test_passes);
   g_test_add_func ("/devices/refused", test_refused);
   g_test_add_func ("/devices/memory", test_memory);
   g_test_add_func ("/devices/algorithm", test_algorithm);

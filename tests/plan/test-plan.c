@@ -1,13 +1,15 @@
-/* The planner on random programs: whatever is fused, shared, aliased or laid over the same bytes, the numbers are those of a
- * plan that does none of it, no two living values overlap, and the arena stays near its lower bound.
+/* The planner on random programs: whatever is fused, shared, aliased or laid over the same bytes, the numbers are those
+ * of a plan that does none of it, no two living values overlap, and the arena stays near its lower bound.
  *
  * Seeds are fixed, so a failure repeats; GRADLOOM_PLAN_SEEDS asks for more of them. */
 #include <math.h>
 #include <string.h>
 
 #include "engine/run/loom-exec.h"
+#include "tests/plan/check-passes.h"
 
-typedef struct {
+typedef struct
+{
   LoomProgram *p;
   GRand *rand;
   GArray *values; /* LoomValue */
@@ -16,7 +18,7 @@ typedef struct {
 static LoomValue
 any (Gen *g)
 {
-  return g_array_index (g->values, LoomValue, g_rand_int_range (g->rand, 0, (gint32) g->values->len));
+  return g_array_index (g->values, LoomValue, g_rand_int_range (g->rand, 0, (gint32)g->values->len));
 }
 
 static const LoomTensorDesc *
@@ -38,7 +40,7 @@ static LoomValue
 emit_unary (Gen *g, LoomValue a)
 {
   static const LoomScalarOp ops[] = { LOOM_SCALAR_TANH, LOOM_SCALAR_SIGMOID, LOOM_SCALAR_RELU, LOOM_SCALAR_NEG,
-                                      LOOM_SCALAR_ABS, LOOM_SCALAR_GELU, LOOM_SCALAR_SIN };
+                                      LOOM_SCALAR_ABS,  LOOM_SCALAR_GELU,    LOOM_SCALAR_SIN };
 
   return loom_unary (g->p, ops[g_rand_int_range (g->rand, 0, G_N_ELEMENTS (ops))], a);
 }
@@ -46,8 +48,8 @@ emit_unary (Gen *g, LoomValue a)
 static LoomValue
 emit_binary (Gen *g, LoomValue a)
 {
-  static const LoomScalarOp ops[] = { LOOM_SCALAR_ADD, LOOM_SCALAR_SUB, LOOM_SCALAR_MUL, LOOM_SCALAR_MAX,
-                                      LOOM_SCALAR_MIN, LOOM_SCALAR_RELU_GRAD };
+  static const LoomScalarOp ops[]
+      = { LOOM_SCALAR_ADD, LOOM_SCALAR_SUB, LOOM_SCALAR_MUL, LOOM_SCALAR_MAX, LOOM_SCALAR_MIN, LOOM_SCALAR_RELU_GRAD };
   LoomValue b = any (g);
 
   if (!broadcasts (desc (g, a), desc (g, b)))
@@ -152,7 +154,7 @@ run (LoomProgram *p, LoomDevices *devices, const LoomPlanOptions *options)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomState) state = loom_state_new (devices, options->device, 5);
-  GPtrArray *results = g_ptr_array_new_with_free_func ((GDestroyNotify) loom_tensor_unref);
+  GPtrArray *results = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
   LoomPlan *plan = loom_plan_new (p, devices, options, &error);
   g_autoptr (LoomExec) exec = NULL;
   double x[64], z[64];
@@ -200,7 +202,7 @@ n_seeds (void)
 {
   const char *text = g_getenv ("GRADLOOM_PLAN_SEEDS");
 
-  return text != NULL ? (guint) g_ascii_strtoull (text, NULL, 10) : 300;
+  return text != NULL ? (guint)g_ascii_strtoull (text, NULL, 10) : 300;
 }
 
 static void
@@ -215,8 +217,11 @@ test_random (void)
       g_autoptr (GPtrArray) a = run (p, devices, &tight);
       g_autoptr (GPtrArray) b = run (p, devices, &loose);
       g_autoptr (LoomPlan) plan = loom_plan_new (p, devices, &tight, NULL);
+      g_autofree char *wrong = check_passes (p, devices, &tight);
       LoomPlanMemory memory;
 
+      if (wrong != NULL)
+        g_error ("seed %u: %s", seed, wrong);
       for (guint i = 0; i < a->len; i++)
         {
           LoomTensor *x = g_ptr_array_index (a, i), *y = g_ptr_array_index (b, i);
@@ -233,7 +238,7 @@ test_random (void)
       assert_no_overlap (plan);
       loom_plan_memory (plan, 0, &memory);
       g_assert_cmpuint (memory.arena, >=, memory.lower_bound);
-      if ((double) memory.arena > 1.1 * (double) memory.lower_bound + 256)
+      if ((double)memory.arena > 1.1 * (double)memory.lower_bound + 256)
         g_error ("seed %u: arena %" G_GSIZE_FORMAT ", lower bound %" G_GSIZE_FORMAT, seed, memory.arena,
                  memory.lower_bound);
     }
@@ -314,6 +319,96 @@ test_constants_and_sharing (void)
   g_assert_cmpuint (loom_plan_n_instrs (plan), ==, 2);
 }
 
+/* Attributes are equal by what they say, whatever lies between their fields, and unequal where one field differs. */
+static void
+test_sharing_of_attributes (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  LoomPlanOptions options = { .device = "ref" };
+  g_autoptr (LoomPlan) plan = NULL;
+  LoomMatmulAttrs product[2];
+  LoomSoftmaxAttrs soft[2];
+  LoomValue x, y[2], z[2], w[2];
+
+  memset (&product[0], 0x00, sizeof product[0]);
+  memset (&product[1], 0xff, sizeof product[1]);
+  memset (&soft[0], 0x00, sizeof soft[0]);
+  memset (&soft[1], 0xff, sizeof soft[1]);
+  x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ 4, 4 });
+  for (guint i = 0; i < 2; i++)
+    {
+      product[i].trans_a = TRUE;
+      product[i].trans_b = product[i].has_bias = FALSE;
+      product[i].act = LOOM_SCALAR_ID;
+      soft[i].axis = 1;
+      soft[i].log = FALSE;
+      y[i] = loom_emit (p, loom_prim ("matmul"), &product[i], 3, (LoomValue[]){ x, x, 0 }, NULL);
+      z[i] = loom_emit (p, loom_prim ("softmax"), &soft[i], 1, &x, NULL);
+      w[i] = loom_fill (p, LOOM_F32, 2, (gint64[]){ 4, 4 }, i == 0 ? 0.0 : -0.0);
+    }
+  loom_program_output (p, "y", loom_binary (p, LOOM_SCALAR_ADD, y[0], y[1]));
+  loom_program_output (p, "z", loom_binary (p, LOOM_SCALAR_ADD, z[0], z[1]));
+  loom_program_output (p, "w0", w[0]);
+  loom_program_output (p, "w1", w[1]);
+  soft[1].log = TRUE;
+  loom_program_output (p, "log", loom_emit (p, loom_prim ("softmax"), &soft[1], 1, &x, NULL));
+  plan = loom_plan_new (p, devices, &options, NULL);
+  g_assert_cmpuint (count_label (plan, "matmul"), ==, 1);
+  g_assert_cmpuint (count_label (plan, "softmax"), ==, 2);
+  g_assert_cmpuint (count_label (plan, "fill"), ==, 2);
+}
+
+typedef struct
+{
+  GPtrArray *names;
+  guint n_instrs, n_left_out;
+  gsize bytes;
+} Passes;
+
+static void
+note_pass (const LoomPlanPass *pass, gpointer data)
+{
+  Passes *seen = data;
+
+  g_assert_nonnull (pass->doc);
+  g_assert_true (g_str_has_suffix (pass->doc, "."));
+  for (guint i = 0; i < seen->names->len; i++)
+    g_assert_cmpstr (g_ptr_array_index (seen->names, i), !=, pass->name);
+  g_ptr_array_add (seen->names, (gpointer)pass->name);
+  seen->n_left_out += !pass->ran;
+  seen->n_instrs = pass->n_instrs;
+  seen->bytes = pass->bytes;
+}
+
+/* Every pass is told of once, by name; what the last one left is the plan. */
+static void
+test_passes (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+
+  for (guint no_fusion = 0; no_fusion < 2; no_fusion++)
+    {
+      g_autoptr (LoomProgram) p = random_program (3, 30);
+      g_autoptr (LoomProgram) expanded = loom_program_expand (p, NULL);
+      g_autoptr (GPtrArray) names = g_ptr_array_new ();
+      Passes seen = { names };
+      LoomPlanOptions options
+          = { .device = "ref", .no_fusion = no_fusion != 0, .on_pass = note_pass, .on_pass_data = &seen };
+      g_autoptr (LoomPlan) plan = loom_plan_new (expanded, devices, &options, NULL);
+      LoomPlanMemory memory;
+
+      loom_plan_memory (plan, 0, &memory);
+      g_assert_cmpuint (names->len, >, 15);
+      g_assert_cmpstr (g_ptr_array_index (names, 0), ==, "expansion");
+      g_assert_cmpstr (g_ptr_array_index (names, 1), ==, "program");
+      g_assert_cmpstr (g_ptr_array_index (names, names->len - 1), ==, "memory");
+      g_assert_true ((seen.n_left_out > 0) == (no_fusion != 0));
+      g_assert_cmpuint (seen.n_instrs, ==, loom_plan_n_instrs (plan));
+      g_assert_cmpuint (seen.bytes, ==, memory.arena);
+    }
+}
+
 static void
 test_devices (void)
 {
@@ -366,6 +461,8 @@ main (int argc, char *argv[])
   g_test_add_func ("/plan/fusion", test_fusion);
   g_test_add_func ("/plan/no-fusion-of-shared", test_no_fusion_of_shared);
   g_test_add_func ("/plan/constants-and-sharing", test_constants_and_sharing);
+  g_test_add_func ("/plan/sharing-of-attributes", test_sharing_of_attributes);
+  g_test_add_func ("/plan/passes", test_passes);
   g_test_add_func ("/plan/devices", test_devices);
   g_test_add_func ("/plan/crossing", test_crossing);
   return g_test_run ();

@@ -232,6 +232,15 @@ BUILD (layer_norm_plain)
 }
 
 /* The backward of a backward goes through the expansion. */
+BUILD (batch_norm_apply)
+{
+  LoomNormAttrs attrs = { .eps = 1e-2, .affine = TRUE };
+  LoomValue in[5] = { x[0], x[1], loom_unary (p, LOOM_SCALAR_SQUARE, x[2]), x[1], x[2] };
+
+  y[0] = loom_emit (p, loom_prim ("batch_norm_apply"), &attrs, 5, in, NULL);
+  return 1;
+}
+
 BUILD (batch_norm_grad)
 {
   LoomNormAttrs attrs = { .eps = 0.01, .affine = true };
@@ -362,6 +371,7 @@ static const Case cases[] = {
   { "layer_norm", NULL, 3, { F (3, 2, 3, 2), F (2, 3, 2), F (2, 3, 2) }, layer_norm },
   { "layer_norm plain", NULL, 1, { F (2, 3, 4) }, layer_norm_plain },
   { "batch_norm_grad", NULL, 3, { F (3, 3, 2, 2), F (3, 3, 2, 2), F (1, 2) }, batch_norm_grad },
+  { "batch_norm_apply", NULL, 3, { F (3, 3, 2, 2), F (1, 2), F (1, 2) }, batch_norm_apply },
   { "layer_norm_grad", NULL, 3, { F (2, 3, 4), F (2, 3, 4), F (1, 4) }, layer_norm_grad },
   { "gather_rows", "class:5", 2, { F (2, 5, 2), N (2, 3, 2) }, gather },
   { "scatter_add_rows", "class:5", 2, { N (1, 4), F (2, 4, 3) }, scatter },
@@ -714,6 +724,173 @@ test_zero_factors (void)
   check_reduction (LOOM_REDUCE_PROD, (double[]){ 0, 0, 3 }, (double[]){ 0, 0, 0 }, 3);
 }
 
+/* What passes ask of a primitive must hold together, whoever wrote the entry. */
+static void
+check_facts (const LoomPrim *prim)
+{
+  gboolean elementwise = (prim->flags & LOOM_PRIM_ELEMENTWISE) != 0;
+
+  /* Without equality two equal calls would not be shared; updates never are. */
+  g_assert_true (prim->attrs_size == 0 || prim->equal != NULL || prim->updates != NULL);
+  g_assert_true (prim->hash == NULL || prim->equal != NULL);
+  g_assert_true (prim->precision != LOOM_PRECISION_ONCE || elementwise);
+  g_assert_true (prim->view == LOOM_VIEW_NEVER || (!elementwise && prim->updates == NULL && prim->max_out == 1));
+  g_assert_true (!(prim->flags & (LOOM_PRIM_CONVERTS | LOOM_PRIM_REARRANGES)) || prim->max_out == 1);
+  g_assert_true (prim->max_out == 0 || prim->image_out >> prim->max_out == 0);
+  g_assert_true (prim->image_in != 0 || prim->image_out == 0);
+}
+
+/* Attributes that differ in one field are not equal, and those that differ in none have one hash. */
+#define DIFFERS(id, Type, field, other)                                                                                \
+  G_STMT_START                                                                                                         \
+  {                                                                                                                    \
+    const LoomPrim *prim = loom_prim (id);                                                                             \
+    Type *a = g_new0 (Type, 1), *b = g_new0 (Type, 1);                                                                 \
+                                                                                                                       \
+    g_assert_cmpuint (prim->attrs_size, ==, sizeof (Type));                                                            \
+    g_assert_true (loom_prim_same_attrs (prim, a, b));                                                                 \
+    g_assert_true (prim->hash == NULL || prim->hash (a) == prim->hash (b));                                            \
+    b->field = other;                                                                                                  \
+    if (loom_prim_same_attrs (prim, a, b) || loom_prim_same_attrs (prim, b, a))                                        \
+      g_error ("%s: attributes that differ in " #field " are equal", id);                                              \
+    g_free (a);                                                                                                        \
+    g_free (b);                                                                                                        \
+  }                                                                                                                    \
+  G_STMT_END
+
+static void
+test_equality (void)
+{
+  static const char *const pools[] = { "max_pool2d", "max_pool2d_grad", "avg_pool2d", "avg_pool2d_grad" };
+  static const char *const convs[] = { "conv2d", "conv2d_input_grad", "conv2d_weight_grad" };
+  static const char *const norms[]
+      = { "batch_norm", "batch_norm_grad", "batch_norm_apply", "layer_norm", "layer_norm_grad" };
+  static const char *const pairs[] = { "softmax", "softmax_grad" };
+
+  DIFFERS ("matmul", LoomMatmulAttrs, trans_a, TRUE);
+  DIFFERS ("matmul", LoomMatmulAttrs, trans_b, TRUE);
+  DIFFERS ("matmul", LoomMatmulAttrs, has_bias, TRUE);
+  DIFFERS ("matmul", LoomMatmulAttrs, act, LOOM_SCALAR_RELU);
+  for (guint i = 0; i < G_N_ELEMENTS (convs); i++)
+    {
+      DIFFERS (convs[i], LoomConv2dTo, kernel.stride[1], 2);
+      DIFFERS (convs[i], LoomConv2dTo, kernel.pad[3], 2);
+      DIFFERS (convs[i], LoomConv2dTo, kernel.dilation[1], 2);
+      DIFFERS (convs[i], LoomConv2dTo, kernel.groups, 2);
+      DIFFERS (convs[i], LoomConv2dTo, kernel.has_bias, TRUE);
+      DIFFERS (convs[i], LoomConv2dTo, kernel.act, LOOM_SCALAR_RELU);
+      DIFFERS (convs[i], LoomConv2dTo, size[1], 2);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (pools); i++)
+    {
+      DIFFERS (pools[i], LoomPool2dTo, kernel.kernel[1], 2);
+      DIFFERS (pools[i], LoomPool2dTo, kernel.stride[1], 2);
+      DIFFERS (pools[i], LoomPool2dTo, kernel.pad[1], 2);
+      DIFFERS (pools[i], LoomPool2dTo, kernel.dilation[1], 2);
+      DIFFERS (pools[i], LoomPool2dTo, kernel.count_include_pad, TRUE);
+      DIFFERS (pools[i], LoomPool2dTo, kernel.divisor, 2);
+      DIFFERS (pools[i], LoomPool2dTo, size[1], 2);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (norms); i++)
+    {
+      DIFFERS (norms[i], LoomNormAttrs, eps, 1);
+      DIFFERS (norms[i], LoomNormAttrs, axes, 1);
+      DIFFERS (norms[i], LoomNormAttrs, affine, TRUE);
+      DIFFERS (norms[i], LoomNormAttrs, act, LOOM_SCALAR_RELU);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (pairs); i++)
+    {
+      DIFFERS (pairs[i], LoomSoftmaxAttrs, axis, 1);
+      DIFFERS (pairs[i], LoomSoftmaxAttrs, log, TRUE);
+    }
+  DIFFERS ("cross_entropy", LoomCrossEntropyAttrs, ignore_index, 1);
+  DIFFERS ("cross_entropy_grad", LoomCrossEntropyAttrs, ignore_index, 1);
+  DIFFERS ("reduce", LoomReduceAttrs, op, LOOM_REDUCE_MAX);
+  DIFFERS ("reduce", LoomReduceAttrs, axes, 1);
+  DIFFERS ("argreduce", LoomArgReduceAttrs, largest, TRUE);
+  DIFFERS ("argreduce", LoomArgReduceAttrs, axis, 1);
+  DIFFERS ("scatter_add_rows", LoomScatterTo, rows, 1);
+  DIFFERS ("gather", LoomGatherAttrs, axis, 1);
+  DIFFERS ("scatter", LoomScatterAttrs, axis, 1);
+  DIFFERS ("scatter", LoomScatterAttrs, mode, LOOM_SCATTER_ADD);
+  DIFFERS ("sort", LoomSortAttrs, axis, 1);
+  DIFFERS ("sort", LoomSortAttrs, descending, TRUE);
+  DIFFERS ("cumsum", LoomCumsumAttrs, axis, 1);
+  DIFFERS ("cumsum", LoomCumsumAttrs, exclusive, TRUE);
+  DIFFERS ("cumsum", LoomCumsumAttrs, reverse, TRUE);
+  DIFFERS ("reshape", LoomDims, rank, 1);
+  DIFFERS ("expand", LoomDims, rank, 1);
+  DIFFERS ("permute", LoomPermuteAttrs, perm[LOOM_MAX_RANK - 1], 1);
+  DIFFERS ("slice", LoomSliceTo, to.rank, 1);
+  DIFFERS ("pad", LoomPadTo, to.rank, 1);
+  DIFFERS ("pad", LoomPadTo, kernel.value, -0.0);
+  DIFFERS ("concat", LoomConcatAttrs, axis, 1);
+  DIFFERS ("copy", LoomCopyTo, dtype, LOOM_I64);
+  DIFFERS ("fill", LoomFillTo, kernel.value, -0.0);
+  DIFFERS ("fill", LoomFillTo, dtype, LOOM_I64);
+  DIFFERS ("fill", LoomFillTo, to.rank, 1);
+  DIFFERS ("iota", LoomIotaTo, kernel.axis, 1);
+  DIFFERS ("iota", LoomIotaTo, kernel.start, 1);
+  DIFFERS ("iota", LoomIotaTo, kernel.step, 1);
+  DIFFERS ("iota", LoomIotaTo, dtype, LOOM_I64);
+  DIFFERS ("iota", LoomIotaTo, to.rank, 1);
+  DIFFERS ("random", LoomRandomTo, kernel.kind, LOOM_RANDOM_NORMAL);
+  DIFFERS ("random", LoomRandomTo, kernel.stream, 1);
+  DIFFERS ("random", LoomRandomTo, dtype, LOOM_I64);
+  DIFFERS ("random", LoomRandomTo, to.rank, 1);
+  DIFFERS ("require", LoomRequireAttrs, what[0], 'a');
+  DIFFERS ("triangular_solve", LoomTriangularSolveAttrs, upper, TRUE);
+  DIFFERS ("triangular_solve", LoomTriangularSolveAttrs, transpose, TRUE);
+  DIFFERS ("triangular_solve", LoomTriangularSolveAttrs, unitriangular, TRUE);
+  DIFFERS ("solve", LoomSolveAttrs, transpose, TRUE);
+  DIFFERS ("grad_stats", LoomGradStatsAttrs, n, 1);
+  DIFFERS ("custom_gradient", LoomCustomGradientAttrs, n_inputs, 1);
+  DIFFERS ("custom_gradient", LoomCustomGradientAttrs, backward.n_in, 1);
+  DIFFERS ("custom_gradient", LoomCustomGradientAttrs, backward.n_steps, 1);
+  DIFFERS ("custom_gradient", LoomCustomGradientAttrs, backward.n_out, 1);
+}
+
+/* Whichever operand a result updates has the result's type and shape, and no two results update one. */
+static void
+test_updates (void)
+{
+  const LoomSgdAttrs sgd = { .n = 2, .momentum = TRUE };
+  const LoomAdamAttrs adam = { .n = 2, .amsgrad = TRUE };
+  const LoomStepAttrs rmsprop = { .n = 2, .kind = LOOM_STEP_RMSPROP, .momentum = TRUE, .centered = TRUE };
+  const struct
+  {
+    const char *prim;
+    const void *attrs;
+    guint lists, scalars;
+  } steps[] = { { "sgd_step", &sgd, 3, 7 }, { "adam_step", &adam, 5, 8 }, { "rmsprop_step", &rmsprop, 5, 8 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (steps); i++)
+    {
+      const LoomPrim *prim = loom_prim (steps[i].prim);
+      LoomTensorDesc in[32] = { 0 }, out[32];
+      guint n_in = 2 * steps[i].lists + steps[i].scalars, n_out = 0;
+      g_autofree char *why = NULL;
+      guint seen = 0;
+
+      for (guint k = 0; k < 2 * steps[i].lists; k++)
+        in[k] = (LoomTensorDesc){ .dtype = LOOM_F32, .rank = 1, .dim = { k % 2 + 3 } };
+      in[n_in - 1].dtype = LOOM_I64;
+      if (!prim->infer (steps[i].attrs, n_in, in, out, &n_out, &why))
+        g_error ("%s: %s", prim->name, why);
+      g_assert_cmpuint (n_out, ==, 2 * (steps[i].lists - 1));
+      for (guint o = 0; o < n_out; o++)
+        {
+          guint k = prim->updates (steps[i].attrs, o);
+
+          g_assert_cmpuint (k, <, 2 * steps[i].lists);
+          g_assert_cmpint (in[k].dim[0], ==, out[o].dim[0]);
+          g_assert_true (k / 2 != 1); /* gradients stay */
+          g_assert_cmpuint (seen >> k & 1, ==, 0);
+          seen |= 1u << k;
+        }
+    }
+}
+
 /* Whatever the table has, a composite can be expanded and every entry says what it is. */
 static void
 test_table (void)
@@ -724,6 +901,7 @@ test_table (void)
       g_assert_nonnull ((*prim)->doc);
       g_assert_nonnull ((*prim)->infer);
       g_assert_true ((*prim)->tier == LOOM_TIER_CORE || (*prim)->expand != NULL);
+      check_facts (*prim);
     }
 }
 
@@ -732,6 +910,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/program/prims/table", test_table);
+  g_test_add_func ("/program/prims/equality", test_equality);
+  g_test_add_func ("/program/prims/updates", test_updates);
   g_test_add_func ("/program/prims/scalar-gradients", test_scalar_gradients);
   g_test_add_func ("/program/prims/gradients", test_gradients);
   g_test_add_func ("/program/prims/expansions", test_expansions);
