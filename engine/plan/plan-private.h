@@ -269,6 +269,8 @@ gboolean work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const gui
 
 /* plan-memory.c: liveness, in-place, offsets. */
 void work_assign_memory (Work *w);
+/* plan-arena.c: where in a device's arena each storage lies that is in no block. */
+void work_assign_offsets (Work *w, int device);
 /* The bytes of a device's arena. */
 gsize work_arena (Work *w, guint device);
 

@@ -1,0 +1,321 @@
+/* The arena: an offset for each storage, so that no two that are alive together overlap.
+ *
+ * Offsets are found by size: the largest block first, each into the smallest gap that is free during its life (XLA's
+ * heap simulator does the same; see also Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
+ * Inference", 2020). */
+#include "engine/plan/plan-private.h"
+
+/* Blocks from which on no pass may look at every pair. */
+#define MANY 1500
+
+static int
+compare_size (gconstpointer a, gconstpointer b)
+{
+  const WorkStorage *x = *(WorkStorage *const *)a, *y = *(WorkStorage *const *)b;
+
+  if (x->bytes != y->bytes)
+    return x->bytes < y->bytes ? 1 : -1;
+  return x->first != y->first ? (x->first < y->first ? -1 : 1) : 0;
+}
+
+static int
+compare_area (gconstpointer a, gconstpointer b)
+{
+  const WorkStorage *x = *(WorkStorage *const *)a, *y = *(WorkStorage *const *)b;
+  double ax = (double)x->bytes * (x->last - x->first + 1), ay = (double)y->bytes * (y->last - y->first + 1);
+
+  return ax != ay ? (ax < ay ? 1 : -1) : compare_size (a, b);
+}
+
+static int
+compare_birth (gconstpointer a, gconstpointer b)
+{
+  const WorkStorage *x = *(WorkStorage *const *)a, *y = *(WorkStorage *const *)b;
+
+  return x->first != y->first ? (x->first < y->first ? -1 : 1) : compare_size (a, b);
+}
+
+static int
+compare_death (gconstpointer a, gconstpointer b)
+{
+  const WorkStorage *x = *(WorkStorage *const *)a, *y = *(WorkStorage *const *)b;
+
+  return x->last != y->last ? (x->last < y->last ? -1 : 1) : compare_size (a, b);
+}
+
+static gboolean
+in_arena (Work *w, const WorkStorage *s)
+{
+  if (s->slot >= 0)
+    return FALSE;
+  return s->input < 0 || g_array_index (w->input_copied, gboolean, (guint)s->input);
+}
+
+/* Puts each of `blocks`, in this order, into the smallest gap that is free while it lives; the bytes needed in all. */
+static gsize
+fit (GPtrArray *blocks)
+{
+  g_autoptr (GPtrArray) placed = g_ptr_array_new ();
+  gsize top = 0;
+
+  for (guint i = 0; i < blocks->len; i++)
+    {
+      WorkStorage *s = g_ptr_array_index (blocks, i);
+      gsize best = G_MAXSIZE, best_gap = G_MAXSIZE, cursor = 0;
+      guint at = 0;
+
+      for (guint k = 0; k < placed->len; k++)
+        {
+          WorkStorage *o = g_ptr_array_index (placed, k);
+
+          if (o->last < s->first || o->first > s->last)
+            continue;
+          if (o->offset >= cursor + s->bytes && o->offset - cursor < best_gap)
+            {
+              best = cursor;
+              best_gap = o->offset - cursor;
+            }
+          cursor = MAX (cursor, o->offset + o->bytes);
+        }
+      s->offset = best != G_MAXSIZE ? best : cursor;
+      top = MAX (top, s->offset + s->bytes);
+      while (at < placed->len && ((WorkStorage *)g_ptr_array_index (placed, at))->offset <= s->offset)
+        at++;
+      g_ptr_array_insert (placed, (int)at, s);
+    }
+  return top;
+}
+
+typedef struct
+{
+  gsize offset, bytes;
+} Hole;
+
+/* Gives bytes back: holes are kept by offset, and those that touch become one. What touches the end of what is in use
+ * is no hole; that end is returned. */
+static gsize
+release (GArray *holes, gsize end, Hole h)
+{
+  guint low = 0, high = holes->len;
+
+  while (low < high)
+    {
+      guint middle = (low + high) / 2;
+
+      if (g_array_index (holes, Hole, middle).offset < h.offset)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  if (low < holes->len && h.offset + h.bytes == g_array_index (holes, Hole, low).offset)
+    {
+      h.bytes += g_array_index (holes, Hole, low).bytes;
+      g_array_remove_index (holes, low);
+    }
+  if (low > 0 && g_array_index (holes, Hole, low - 1).offset + g_array_index (holes, Hole, low - 1).bytes == h.offset)
+    {
+      low--;
+      h.offset = g_array_index (holes, Hole, low).offset;
+      h.bytes += g_array_index (holes, Hole, low).bytes;
+      g_array_remove_index (holes, low);
+    }
+  if (h.offset + h.bytes == end)
+    return h.offset;
+  g_array_insert_val (holes, low, h);
+  return end;
+}
+
+/* As fit() in the order of time, forwards or backwards, but without looking at every pair: walking along, what is dead
+ * is given back to a list of holes, and each new one takes the smallest that holds it. For plans of tens of thousands
+ * of values. */
+static gsize
+fit_in_time (GPtrArray *blocks, gboolean backwards)
+{
+  g_autoptr (GArray) holes = g_array_new (FALSE, FALSE, sizeof (Hole));
+  g_autoptr (GPtrArray) leaving = g_ptr_array_copy (blocks, NULL, NULL);
+  gsize top = 0, end = 0;
+  guint next = 0;
+
+  g_ptr_array_sort (blocks, backwards ? compare_death : compare_birth);
+  g_ptr_array_sort (leaving, backwards ? compare_birth : compare_death);
+  for (guint i = 0; i < blocks->len; i++)
+    {
+      WorkStorage *s = g_ptr_array_index (blocks, backwards ? blocks->len - 1 - i : i);
+      guint best;
+
+      for (; next < leaving->len; next++)
+        {
+          const WorkStorage *o = g_ptr_array_index (leaving, backwards ? leaving->len - 1 - next : next);
+
+          if (backwards ? o->first <= s->last : o->last >= s->first)
+            break;
+          end = release (holes, end, (Hole){ o->offset, o->bytes });
+        }
+      best = holes->len;
+      for (guint k = 0; k < holes->len; k++)
+        if (g_array_index (holes, Hole, k).bytes >= s->bytes
+            && (best == holes->len || g_array_index (holes, Hole, k).bytes < g_array_index (holes, Hole, best).bytes))
+          best = k;
+      if (best == holes->len)
+        {
+          s->offset = end;
+          end += s->bytes;
+          top = MAX (top, end);
+          continue;
+        }
+      s->offset = g_array_index (holes, Hole, best).offset;
+      g_array_index (holes, Hole, best).offset += s->bytes;
+      g_array_index (holes, Hole, best).bytes -= s->bytes;
+      if (g_array_index (holes, Hole, best).bytes == 0)
+        g_array_remove_index (holes, best);
+    }
+  return top;
+}
+
+/* The largest sum of bytes that are alive at once: no arena can be smaller. */
+static gsize
+most_alive (GPtrArray *blocks, int end)
+{
+  g_autofree gint64 *change = g_new0 (gint64, end + 3);
+  gint64 now = 0, most = 0;
+
+  for (guint i = 0; i < blocks->len; i++)
+    {
+      const WorkStorage *s = g_ptr_array_index (blocks, i);
+
+      change[s->first + 1] += (gint64)s->bytes;
+      change[s->last + 2] -= (gint64)s->bytes;
+    }
+  for (int i = 0; i < end + 3; i++)
+    {
+      now += change[i];
+      most = MAX (most, now);
+    }
+  return (gsize)most;
+}
+
+typedef struct
+{
+  Work *w;
+  GPtrArray *blocks;
+  gsize least;
+  gsize *kept; /* offset of each storage in the smallest arena so far */
+} Fitting;
+
+/* Keeps the offsets that were just given when no arena so far was smaller. */
+static gboolean
+keep_if_better (Fitting *f, gsize top)
+{
+  if (top > f->least)
+    return FALSE;
+  f->least = top;
+  for (guint i = 0; i < f->w->storages->len; i++)
+    f->kept[i] = g_array_index (f->w->storages, WorkStorage, i).offset;
+  return TRUE;
+}
+
+/* Fits in the order that blocks has now; TRUE when no arena so far was smaller. */
+static gboolean
+try_order (Fitting *f)
+{
+  return keep_if_better (f, fit (f->blocks));
+}
+
+/* Where the simple orders leave a gap to what is alive at once, blocks that reach the top are tried earlier; what does
+ * not make it worse stays. The same plan always comes out, as the numbers that choose are the same. */
+static void
+improve (Fitting *f, gsize goal)
+{
+  guint n = f->blocks->len, tries = n < 400 ? MIN (2000, 4000000 / (n * n + 1)) : 0;
+  guint32 random = 12345;
+
+  for (guint t = 0; t < tries && f->least > goal; t++)
+    {
+      guint from, to;
+      gpointer moved;
+
+      random = random * 1664525 + 1013904223;
+      from = (random >> 8) % n;
+      /* Every other time one of those at the top. */
+      for (guint k = 0; t % 2 == 0 && k < n; k++)
+        {
+          const WorkStorage *s = g_ptr_array_index (f->blocks, (from + k) % n);
+
+          if (f->kept[s - (WorkStorage *)(gpointer)f->w->storages->data] + s->bytes != f->least)
+            continue;
+          from = (from + k) % n;
+          break;
+        }
+      random = random * 1664525 + 1013904223;
+      to = (random >> 8) % (from + 1);
+      moved = g_ptr_array_steal_index (f->blocks, from);
+      g_ptr_array_insert (f->blocks, (int)to, moved);
+      if (!try_order (f))
+        {
+          moved = g_ptr_array_steal_index (f->blocks, to);
+          g_ptr_array_insert (f->blocks, (int)from, moved);
+        }
+    }
+}
+
+/* Largest first is nearly always best; where it is not, taking the longest lived times size, or those that are born
+ * first, may be. A plan is made once, so all are tried and the smallest arena is kept. */
+void
+work_assign_offsets (Work *w, int device)
+{
+  static int (*const orders[]) (gconstpointer, gconstpointer) = { compare_size, compare_area, compare_birth };
+  g_autoptr (GPtrArray) blocks = g_ptr_array_new ();
+  g_autofree gsize *kept = NULL;
+  Fitting f = { w, blocks, G_MAXSIZE, NULL };
+  guint best = 0;
+  gsize goal;
+
+  for (guint i = 0; i < w->storages->len; i++)
+    {
+      WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+
+      if (s->device == device && in_arena (w, s) && s->bytes > 0 && s->block < 0)
+        g_ptr_array_add (blocks, s);
+    }
+  f.kept = kept = g_new (gsize, w->storages->len + 1);
+  goal = most_alive (blocks, (int)w->schedule->len);
+  /* The work below grows with the square of the blocks; a very large plan is content with what a walk along time finds,
+   * unless that is much too large. */
+  if (blocks->len > MANY)
+    for (int backwards = 0; backwards < 2; backwards++)
+      keep_if_better (&f, fit_in_time (blocks, backwards));
+  for (guint order = 0; order < G_N_ELEMENTS (orders) && (blocks->len <= MANY || f.least - goal > goal / 10); order++)
+    {
+      gsize before = f.least;
+
+      g_ptr_array_sort (blocks, orders[order]);
+      if (try_order (&f) && f.least < before)
+        best = order;
+    }
+  if (f.least > goal && blocks->len <= MANY)
+    {
+      g_ptr_array_sort (blocks, orders[best]);
+      improve (&f, goal);
+    }
+  for (guint i = 0; i < blocks->len; i++)
+    {
+      WorkStorage *s = g_ptr_array_index (blocks, i);
+
+      s->offset = kept[s - (WorkStorage *)(gpointer)w->storages->data];
+    }
+}
+
+gsize
+work_arena (Work *w, guint device)
+{
+  gsize bytes = 0;
+
+  for (guint i = 0; i < w->storages->len; i++)
+    {
+      const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+
+      if (s->device == (int)device && in_arena (w, s))
+        bytes = MAX (bytes, s->offset + s->bytes);
+    }
+  return bytes;
+}
