@@ -1,0 +1,186 @@
+/* The helpers that change the planner's working form, one by one: whatever they are asked for, the form agrees with
+ * itself afterwards. */
+#include "engine/plan/plan-private.h"
+
+typedef struct
+{
+  LoomDevices *devices;
+  LoomProgram *p;
+  LoomValue x, a, b, sum, flat;
+  Work *w;
+} Fixture;
+
+/* a = exp x, b = sin x, flat = a as a row, sum = a + b; outputs are flat's relu and sum. */
+static void
+set_up (Fixture *f, gconstpointer data)
+{
+  LoomPlanOptions options = { .device = "ref" };
+
+  f->devices = loom_devices_new (1);
+  f->p = loom_program_new ();
+  f->x = loom_program_input (f->p, "x", LOOM_F32, 2, (gint64[]){ 2, 3 });
+  f->a = loom_unary (f->p, LOOM_SCALAR_EXP, f->x);
+  f->b = loom_unary (f->p, LOOM_SCALAR_SIN, f->x);
+  f->flat = loom_reshape (f->p, f->a, 1, (gint64[]){ 6 });
+  f->sum = loom_binary (f->p, LOOM_SCALAR_ADD, f->a, f->b);
+  loom_program_output (f->p, "row", loom_unary (f->p, LOOM_SCALAR_RELU, f->flat));
+  loom_program_output (f->p, "sum", f->sum);
+  f->w = work_new (f->p, f->devices, &options);
+}
+
+static void
+tear_down (Fixture *f, gconstpointer data)
+{
+  work_free (f->w);
+  loom_program_unref (f->p);
+  loom_devices_unref (f->devices);
+}
+
+static void
+assert_sound (Work *w)
+{
+  g_autofree char *why = NULL;
+
+  work_sweep (w);
+  if (!work_check (w, &why))
+    g_error ("%s", why);
+}
+
+static guint
+count_uses (Work *w, guint v)
+{
+  guint n = 0;
+
+  for (const WorkUse *use = work_value (w, v)->first_use; use != NULL; use = use->next)
+    n++;
+  return n;
+}
+
+static void
+test_uses (Fixture *f, gconstpointer data)
+{
+  assert_sound (f->w);
+  g_assert_cmpuint (count_uses (f->w, f->x), ==, 2);
+  g_assert_cmpuint (count_uses (f->w, f->a), ==, 2);
+  g_assert_true (work_only_reader (f->w, f->b, FALSE) == work_value (f->w, f->sum)->producer);
+  g_assert_null (work_only_reader (f->w, f->a, TRUE));
+  g_assert_null (work_only_reader (f->w, f->sum, TRUE)); /* the caller wants it */
+}
+
+/* A view counts with those who read it, and what becomes a view of something itself hands its views on. */
+static void
+test_views (Fixture *f, gconstpointer data)
+{
+  Work *w = f->w;
+  LoomTensorDesc desc = work_value (w, f->a)->desc;
+  guint inner;
+
+  work_find_views (w);
+  assert_sound (w);
+  g_assert_cmpuint (work_root (w, f->flat), ==, f->a);
+  work_erase (w, work_value (w, f->sum)->producer);
+  work_value (w, f->sum)->is_output = FALSE;
+  g_assert_nonnull (work_only_reader (w, f->a, TRUE));
+  g_assert_null (work_only_reader (w, f->a, FALSE));
+  inner = work_new_value (w, &desc, NULL);
+  work_set_alias (w, inner, f->flat);
+  g_assert_cmpuint (work_root (w, inner), ==, f->a); /* never a view of a view */
+  work_erase (w, work_value (w, f->a)->producer);
+  work_set_alias (w, f->a, f->b);
+  assert_sound (w);
+  g_assert_cmpuint (work_root (w, inner), ==, f->b);
+  g_assert_cmpuint (work_root (w, f->flat), ==, f->b);
+  g_assert_true (work_is_used (w, f->b));
+}
+
+/* All readers and views of a go to b; an element-wise reader of both names b once; an output stays and is b's view. */
+static void
+test_replace (Fixture *f, gconstpointer data)
+{
+  Work *w = f->w;
+  WorkInstr *made = work_value (w, f->a)->producer, *sum = work_value (w, f->sum)->producer;
+
+  work_find_views (w);
+  work_value (w, f->a)->is_output = data != NULL;
+  /* In front of whoever reads it. */
+  work_move (w, work_value (w, f->b)->producer, made);
+  work_replace (w, f->a, f->b);
+  work_erase (w, made);
+  assert_sound (w);
+  g_assert_cmpuint (sum->in->len, ==, 1);
+  g_assert_cmpuint (work_in (sum, 0), ==, f->b);
+  g_assert_cmpuint (work_step (sum, 0)->arg[0], ==, f->b);
+  g_assert_cmpuint (work_step (sum, 0)->arg[1], ==, f->b);
+  g_assert_cmpuint (work_root (w, f->flat), ==, f->b);
+  g_assert_cmpuint (work_root (w, f->a), ==, data != NULL ? f->b : f->a);
+}
+
+/* Whoever goes between two again and again finds room, and the numbers keep saying who comes first. */
+static void
+test_order (Fixture *f, gconstpointer data)
+{
+  Work *w = f->w;
+  WorkInstr *places[3] = { work_first (w), work_value (w, f->sum)->producer, NULL };
+
+  for (guint i = 0; i < 600; i++)
+    {
+      WorkInstr *instr = work_insert (w, places[i % 3], loom_prim ("copy"), &(LoomCopyTo){ LOOM_F32 });
+      LoomTensorDesc desc = work_value (w, f->x)->desc;
+
+      work_add_in (w, instr, f->x);
+      work_add_out (w, instr, work_new_value (w, &desc, NULL));
+      if (places[i % 3] != NULL)
+        g_assert_true (work_is_before (instr, places[i % 3]));
+      if (i % 100 == 0)
+        assert_sound (w);
+    }
+  assert_sound (w);
+  g_assert_cmpuint (work_n_instrs (w), ==, 605);
+  work_remove_dead (w);
+  assert_sound (w);
+  g_assert_cmpuint (work_n_instrs (w), ==, 5);
+  g_assert_cmpuint (count_uses (w, f->x), ==, 2);
+}
+
+/* The checker finds what the helpers would never leave. */
+static void
+test_checker (Fixture *f, gconstpointer data)
+{
+  Work *w = f->w;
+  WorkInstr *sum = work_value (w, f->sum)->producer, *made = work_value (w, f->a)->producer;
+  g_autofree char *order = NULL, *producer = NULL, *step = NULL, *use = NULL;
+
+  work_move (w, made, NULL);
+  g_assert_false (work_check (w, &order));
+  work_move (w, made, work_first (w));
+  assert_sound (w);
+  work_value (w, f->a)->producer = NULL;
+  g_assert_false (work_check (w, &producer));
+  work_value (w, f->a)->producer = made;
+  work_step (sum, 0)->arg[1] = f->x;
+  g_assert_false (work_check (w, &step));
+  work_step (sum, 0)->arg[1] = f->b;
+  ((WorkUse *)g_ptr_array_index (sum->in, 0))->value = f->x;
+  g_assert_false (work_check (w, &use));
+  ((WorkUse *)g_ptr_array_index (sum->in, 0))->value = f->a;
+  assert_sound (w);
+}
+
+int
+main (int argc, char *argv[])
+{
+  static const struct
+  {
+    const char *path;
+    void (*run) (Fixture *f, gconstpointer data);
+  } tests[] = {
+    { "/plan/work/uses", test_uses },   { "/plan/work/views", test_views },     { "/plan/work/replace", test_replace },
+    { "/plan/work/order", test_order }, { "/plan/work/checker", test_checker },
+  };
+
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (tests); i++)
+    g_test_add (tests[i].path, Fixture, NULL, set_up, tests[i].run, tear_down);
+  g_test_add ("/plan/work/replace-output", Fixture, "output", set_up, test_replace, tear_down);
+  return g_test_run ();
+}
