@@ -1,7 +1,9 @@
 /* Every operator against what PyTorch computed for it: data/OPERATOR.safetensors, written by make.py.
  *
- * Each sample runs on `ref` in f64, where only another order of summation may show, and on `cpu` in f32. Neither Python
+ * Each sample runs on `ref` in f64, where only another order of summation may show, and on `cpu`
+ * (or GRADLOOM_TEST_DEVICE) in f32. Neither Python
  * nor PyTorch is needed. An operator without samples fails unless it is named below with the reason. */
+#include "tests/exec/test-device.h"
 #include "tests/reference/reference-sample.h"
 
 #include <math.h>
@@ -68,11 +70,11 @@ tolerance (const char *name, LoomDType dtype)
 static guint
 run_sample (const char *op, const Sample *sample)
 {
-  static const struct
+  const struct
   {
     const char *device;
     LoomDType dtype;
-  } ways[] = { { "ref", LOOM_F64 }, { "cpu", LOOM_F32 } };
+  } ways[] = { { "ref", LOOM_F64 }, { test_device ("cpu"), LOOM_F32 } };
   guint failed = 0;
 
   for (guint k = 0; k < G_N_ELEMENTS (ways); k++)

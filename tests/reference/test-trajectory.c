@@ -1,8 +1,9 @@
 /* Training against PyTorch's, without PyTorch: trajectories/NET.safetensors, written by trajectories.py.
  *
- * Each stored run starts from PyTorch's weights and is repeated by the trainer itself, on `ref` in f64 and on `cpu` in
- * f32: losses of every step, learning rates where there is a schedule, and where they are stored the weights and all of
- * the optimiser's states at the end. */
+ * Each stored run starts from PyTorch's weights and is repeated by the trainer itself, on `ref` in f64 and on `cpu`
+ * (or GRADLOOM_TEST_DEVICE) in f32: losses of every step, learning rates where there is a schedule, and where they are
+ * stored the weights and all of the optimiser's states at the end. */
+#include "tests/exec/test-device.h"
 #include "engine/loom.h"
 
 #include <glib/gstdio.h>
@@ -125,7 +126,8 @@ make_graph (const Run *run, gboolean wide, GError **error)
       "\" device=\"%s\" precision=\"%s\">%s</train></graph>",
       loom_safetensors_metadata (run->file, "nodes"), json_object_get_string_member (run->about, "optimizer"),
       json_object_get_string_member (run->about, "attributes"), json_object_get_int_member (run->about, "steps"),
-      x->dim[0], wide ? "ref" : "cpu", wide ? "f64" : "f32", json_object_get_string_member (run->about, "inner"));
+      x->dim[0], wide ? "ref" : test_device ("cpu"), wide ? "f64" : "f32",
+      json_object_get_string_member (run->about, "inner"));
 
   if (!loom_npy_save (at_x, x, error) || !loom_npy_save (at_y, y, error)
       || !g_file_set_contents (path, text, -1, error))
