@@ -184,7 +184,7 @@ run_execute (Run *r, GError **error)
   if (!plan)
     return FALSE;
   r->exec = loom_exec_new (plan, r->state, error);
-  return r->exec && run_feed (r->program, r->exec, r, error) && loom_exec_step (r->exec, error);
+  return r->exec && run_feed (r->program, r->exec, r, error) && loom_exec_run (r->exec, error);
 }
 
 static LoomTensor *

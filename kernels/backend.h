@@ -24,7 +24,7 @@
 #include "kernels/dtype.h"
 #include "kernels/scalar.h"
 
-#define LOOM_BACKEND_ABI 1
+#define LOOM_BACKEND_ABI 2
 #define LOOM_MAX_RANK 8
 
 typedef enum {
@@ -33,7 +33,9 @@ typedef enum {
   LOOM_STATUS_OUT_OF_MEMORY,
   LOOM_STATUS_DEVICE,        /* the device or its driver failed */
   LOOM_STATUS_INVALID,       /* the spec contradicts itself: a planner's bug */
-  LOOM_STATUS_INDEX          /* data that has no result: a row or class that does not exist, a singular matrix */
+  LOOM_STATUS_INDEX,         /* data that has no result: a row or class that does not exist, a singular matrix */
+  LOOM_STATUS_NOT_FINITE,    /* a step's loss or gradients, told by update_gate */
+  LOOM_STATUS_DEVICE_LOST    /* every later call of the device says so too; freeing goes on working */
 } LoomStatus;
 
 /* One sentence for the user, filled by whoever returns a status other than OK. */
@@ -124,6 +126,7 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  det                a → d, lu                 none
  *  cofactor           a → c, lu, rows, columns  none
  *  grad_stats         g… → sumsq, finite        none
+ *  update_gate        finite, tolerated → go, sound  none, see below
  *  sgd_step, adam_step                          see below
  *  rmsprop_step, adagrad_step, adadelta_step, nadam_step, adamax_step,
  *  radam_step, lion_step, lamb_step, lars_step  LoomStepAttrs, see below
@@ -218,8 +221,7 @@ typedef struct {
 
 /* logits [N,C,d…], target i64 [N,d…]; loss and lse (log Σ exp) float [N,d…].
  * Where the target is ignore_index the loss is 0 and so is the gradient. Any
- * other target outside 0 … C-1 makes run() return LOOM_STATUS_INDEX (a CUDA
- * kernel may report it at the next synchronisation).
+ * other target outside 0 … C-1 is a fault, LOOM_STATUS_INDEX.
  * cross_entropy_grad: dlogits = (softmax - onehot)·g, g float [N,d…]. */
 typedef struct {
   int64_t ignore_index;
@@ -241,7 +243,7 @@ typedef struct {
 
 /* gather: y[…,i,…] = x[…,index[…,i,…],…] along one axis (torch.gather). index is
  * i64 or i32, has x's rank and is no longer than x along every other axis; y has
- * its shape. An index outside 0 … n-1 makes run() return LOOM_STATUS_INDEX. */
+ * its shape. An index outside 0 … n-1 is a fault, LOOM_STATUS_INDEX. */
 typedef struct {
   int axis;
 } LoomGatherAttrs;
@@ -303,7 +305,7 @@ typedef struct {
 /* Linear algebra on batches of square matrices a […,n,n], b and x […,n,m], all with the same leading axes. cholesky
  * gives the lower factor of (a + aᵀ)/2. solve finds x with a·x = b, or aᵀ·x = b, by elimination with partial pivoting;
  * lu […,n,n] and perm i64 […,n] are room to work in, and keep the factors. A matrix without a solution (singular, not
- * positive definite) makes run() of solve and cholesky return LOOM_STATUS_INDEX with its place in the batch, and NaN in
+ * positive definite) is a fault of solve and cholesky, LOOM_STATUS_INDEX, with its place in the batch, and NaN in
  * a matrix gives NaN; the det […] of a singular one is 0. cofactor gives the slopes of det, of singular matrices too;
  * lu, and rows and columns i64 […,n], are room to work in. */
 typedef struct {
@@ -325,8 +327,8 @@ typedef struct {
   uint64_t stream; /* hash of the node's path */
 } LoomRandomAttrs;
 
-/* require: y is x, where every element of ok (bool, of any shape) is true. Else run()
- * returns LOOM_STATUS_INDEX, and the message is `what` and the first element's place. */
+/* require: y is x, where every element of ok (bool, of any shape) is true. Else it is a
+ * fault, LOOM_STATUS_INDEX, and the message is `what` and an element's place (on the host the first). */
 #define LOOM_REQUIRE_TEXT 160
 
 typedef struct {
@@ -339,6 +341,12 @@ typedef struct {
 typedef struct {
   int n;
 } LoomGradStatsAttrs;
+
+/* update_gate stands between the gradients and all that a step writes; each operand is a float scalar. Where finite is 0
+ * and tolerated is 0, it makes the fault LOOM_STATUS_NOT_FINITE. sound is 1 where no fault is raised, else 0; go is 1
+ * where sound and finite are, else 0. (An overflow under loss scaling is tolerated: nothing is updated, and no fault.) */
+
+#define LOOM_NOT_FINITE_TEXT "the loss or a gradient is not finite"
 
 /* Optimiser steps update n tensors in one call. Operands, each list of length n:
  *   sgd_step:  p…, g…, [buf…], then scalars lr, momentum, dampening,
@@ -436,13 +444,14 @@ struct LoomKernel {
   /* Buffers are in…, out…, scratch (NULL when scratch_bytes is 0). An empty
    * tensor may have a NULL buffer. */
   LoomStatus (*run) (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
-  /* Optional: called once, and again if an address changes, before run(). */
+  /* Optional: called once, and again if an address changes, before run(). Nothing of the kernel runs meanwhile. */
   LoomStatus (*bind) (LoomKernel *self, void *const *buffers, LoomMessage *message);
   void (*free) (LoomKernel *self);
   size_t scratch_bytes; /* in the arena, aligned to 64 */
   /* Bit i of inplace[o]: output o may lie exactly at input i's address. */
   uint32_t inplace[LOOM_EW_MAX_OUT];
   const char *name; /* what does the work, for `gradloom plan`: "onednn brg:avx512_core"; lives as long as the kernel */
+  int64_t site;     /* the engine's number for the instruction, quoted by the faults that it raises; set before run() */
 };
 
 typedef struct {
@@ -452,6 +461,16 @@ typedef struct {
   int threads;                        /* 0 where it has no meaning */
   bool host_memory;                   /* buffers may be read and written by plain C */
 } LoomDeviceInfo;
+
+/* A fault is something in a step's numbers that has no result: LOOM_STATUS_INDEX or LOOM_STATUS_NOT_FINITE. A back end
+ * whose run() returns when the work is done returns it from there, and the caller runs nothing behind it. Elsewhere the
+ * kernel raises the flag of its stream, on the device; the first report stays. While the flag is raised, update_gate
+ * closes every step on that stream, this one and later ones, until fault_clear(). Nothing waits for the host. */
+typedef struct {
+  LoomStatus status; /* LOOM_STATUS_OK: none is raised */
+  int64_t site;      /* of the kernel that raised it */
+  int64_t step;      /* what step_begin() said last before it */
+} LoomDeviceFault;
 
 typedef enum { LOOM_COPY_HOST_TO_DEVICE, LOOM_COPY_DEVICE_TO_HOST, LOOM_COPY_WITHIN } LoomCopyKind;
 
@@ -474,7 +493,8 @@ typedef struct {
   LoomStatus (*alloc_host) (LoomDevice *device, size_t bytes, void **memory, LoomMessage *message);
   void (*free_host) (LoomDevice *device, void *memory);
 
-  /* Streams and events are optional; NULL streams mean "the only one". */
+  /* Streams and events are optional; NULL streams mean "the only one". Two threads may use two streams of one device
+   * at a time; a stream, and the kernels that run on it, belong to one thread at a time. */
   LoomStatus (*stream_new) (LoomDevice *device, LoomStream **stream, LoomMessage *message);
   void (*stream_free) (LoomDevice *device, LoomStream *stream);
   LoomStatus (*stream_sync) (LoomDevice *device, LoomStream *stream, LoomMessage *message);
@@ -482,6 +502,16 @@ typedef struct {
   void (*event_free) (LoomDevice *device, LoomEvent *event);
   LoomStatus (*event_record) (LoomDevice *device, LoomEvent *event, LoomStream *stream, LoomMessage *message);
   LoomStatus (*event_wait) (LoomDevice *device, LoomStream *stream, LoomEvent *event, LoomMessage *message);
+
+  /* Waits, on the host, for what was enqueued before the event was recorded. */
+  LoomStatus (*event_sync) (LoomDevice *device, LoomEvent *event, LoomMessage *message);
+
+  /* Of back ends with streams alone: faults of steps, see LoomDeviceFault. step_begin() numbers what is enqueued from
+   * here on. fault_get() waits for nothing: what was enqueued may still raise one; its message is the sentence that run()
+   * would give elsewhere. fault_clear() wants the stream to be idle. */
+  LoomStatus (*step_begin) (LoomDevice *device, LoomStream *stream, int64_t step, LoomMessage *message);
+  void (*fault_get) (LoomDevice *device, LoomStream *stream, LoomDeviceFault *fault, LoomMessage *message);
+  LoomStatus (*fault_clear) (LoomDevice *device, LoomStream *stream, LoomMessage *message);
 
   /* Asynchronous on a stream where there is one. */
   LoomStatus (*copy) (LoomDevice *device, LoomStream *stream, void *to, const void *from, size_t bytes,

@@ -213,9 +213,12 @@ open_device (LoomDevices *devices, const LoomBackend *backend, int index, GError
     }
   d = g_new0 (LoomPlanDevice, 1);
   d->backend = backend;
-  if (backend->device_open (index, devices->threads, &d->device, &message) != LOOM_STATUS_OK)
+  LoomStatus status = backend->device_open (index, devices->threads, &d->device, &message);
+  if (status != LOOM_STATUS_OK)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "Device %s cannot be used: %s", name, message.text);
+      g_autofree char *where = g_strdup_printf ("Device %s cannot be used", name);
+
+      loom_plan_device_error (status, where, message.text, error);
       g_free (d);
       return NULL;
     }
@@ -336,22 +339,54 @@ void
 loom_plan_device_no_room (LoomPlanDevice *device, gsize bytes, const char *what, const char *why, GError **error)
 {
   g_autofree char *wanted = loom_bytes_to_string ((double)bytes), *there = NULL;
+  LoomDeviceInfo now;
 
-  device->backend->device_info (device->device, &device->info);
-  there = loom_bytes_to_string ((double)device->info.memory_free);
+  device->backend->device_info (device->device, &now);
+  there = loom_bytes_to_string ((double)now.memory_free);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
                "%s needs %s on %s, which has %s free%s%s%s. Use a smaller batch, smaller layers, or another device.",
                what, wanted, device->name, there, why != NULL ? " (" : "", why != NULL ? why : "",
                why != NULL ? ")" : "");
 }
 
+void
+loom_plan_device_error (LoomStatus status, const char *where, const char *why, GError **error)
+{
+  static const struct
+  {
+    LoomErrorCode code;
+    const char *what, *remedy;
+  } of[] = {
+    [LOOM_STATUS_UNSUPPORTED]
+    = { LOOM_ERROR_NO_KERNEL, "the device cannot compute this", " Use another device, cpu for one." },
+    [LOOM_STATUS_OUT_OF_MEMORY] = { LOOM_ERROR_OUT_OF_MEMORY, "the device has no memory left",
+                                    " Use a smaller batch, smaller layers, or another device." },
+    [LOOM_STATUS_DEVICE] = { LOOM_ERROR_DEVICE, "the device failed", "" },
+    [LOOM_STATUS_INVALID] = { LOOM_ERROR_DEVICE, "the device was asked for something that contradicts itself", "" },
+    [LOOM_STATUS_INDEX] = { LOOM_ERROR_DATA, "there is no result", "" },
+    [LOOM_STATUS_NOT_FINITE] = { LOOM_ERROR_NAN, LOOM_NOT_FINITE_TEXT, "" },
+    [LOOM_STATUS_DEVICE_LOST]
+    = { LOOM_ERROR_DEVICE, "the device is lost",
+        " The device is lost to this program with all that was in its memory, and files are as they were: use another "
+        "device, or start the program again." },
+  };
+  const char *remedy = of[status].remedy;
+
+  g_return_if_fail (status > LOOM_STATUS_OK && status < G_N_ELEMENTS (of));
+
+  g_set_error (error, LOOM_ERROR, of[status].code, "%s: %s%s%s", where, why[0] != '\0' ? why : of[status].what,
+               remedy[0] != '\0' ? "." : "", remedy);
+}
+
 gboolean
 loom_plan_device_has_room (LoomPlanDevice *device, gsize bytes, const char *what, GError **error)
 {
+  LoomDeviceInfo now; /* not the device's own: several threads may ask */
+
   if (bytes < SMALL)
     return TRUE;
-  device->backend->device_info (device->device, &device->info);
-  if (device->info.memory_free == 0 || bytes <= device->info.memory_free)
+  device->backend->device_info (device->device, &now);
+  if (now.memory_free == 0 || bytes <= now.memory_free)
     return TRUE;
   loom_plan_device_no_room (device, bytes, what, NULL, error);
   return FALSE;

@@ -52,6 +52,9 @@ void loom_devices_foreach (LoomDevices *devices, LoomDeviceFunc func, gpointer d
 gboolean loom_plan_device_has_room (LoomPlanDevice *device, gsize bytes, const char *what, GError **error);
 /* That sentence, for whoever asked the device and got nothing; why: the back end's own words, or NULL. */
 void loom_plan_device_no_room (LoomPlanDevice *device, gsize bytes, const char *what, const char *why, GError **error);
+/* The error that a back end's status is, with its remedy. where: what failed and on which device, "A step on cuda:0"; why:
+ * the back end's sentence, without a full stop. */
+void loom_plan_device_error (LoomStatus status, const char *where, const char *why, GError **error);
 
 /* Whose a byte is. */
 typedef enum

@@ -141,12 +141,12 @@ is_finite (LoomProgram *p, LoomValue x, LoomDType dtype)
   return loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, none, loom_const (p, value_desc (p, x)->dtype, 0)), dtype);
 }
 
-/* What the forward pass wants to remember (running statistics, counters) is kept only from a finite step: a NaN
+/* What the forward pass wants to remember (running statistics, counters) is kept only from a step without a fault: it
  * destroys nothing, and the step can be repeated to find where it began. Each choice is made where the slot lives. */
 static void
-guard_commits (LoomProgram *p, LoomValue finite)
+guard_commits (LoomProgram *p, LoomValue go)
 {
-  LoomValue good = loom_binary (p, LOOM_SCALAR_NE, finite, loom_const (p, value_desc (p, finite)->dtype, 0));
+  LoomValue good = loom_binary (p, LOOM_SCALAR_NE, go, loom_const (p, value_desc (p, go)->dtype, 0));
 
   for (guint i = 0; i < loom_program_n_slots (p); i++)
     {
@@ -236,23 +236,35 @@ emit_stats (LoomProgram *p, const GArray *shares, LoomValue *sum_of_squares, Loo
     }
 }
 
-/* finite as a flag over gradients and the loss, and the gradients' norm, both as outputs. */
+/* The gradients' norm, whether they and the loss are finite, and whether the step may write, each as an output; behind
+ * the gate stands all that it writes. With `driven` nothing is a fault: a driver looks at points where the loss may be
+ * infinite. Gradients that overflow are no fault where they are scaled, as long as there is a scale to shrink. */
 static void
-emit_outcome (LoomProgram *p, const GArray *shares, LoomValue loss, LoomValue *norm, LoomValue *finite)
+emit_outcome (LoomProgram *p, const GArray *shares, LoomValue loss, gboolean driven, LoomValue *norm, LoomValue *go)
 {
-  LoomValue sum_of_squares;
+  LoomDType dtype = loom_program_get_float (p);
+  gboolean scaled = !driven && loom_program_find_slot (p, "loss_scale") >= 0;
+  LoomValue sum_of_squares, finite, gate[2], in[2];
 
-  emit_stats (p, shares, &sum_of_squares, finite);
+  emit_stats (p, shares, &sum_of_squares, &finite);
   *norm = loom_unary (p, LOOM_SCALAR_SQRT, sum_of_squares);
+  in[1] = scaled ? loom_loss_scale_can_shrink (p) : loom_const (p, dtype, driven);
   if (loss != 0)
     {
-      LoomValue scalar = loom_reshape (p, loss, 0, NULL);
+      LoomValue of_loss = is_finite (p, loom_reshape (p, loss, 0, NULL), dtype);
 
-      *finite = loom_binary (p, LOOM_SCALAR_MUL, *finite, is_finite (p, scalar, loom_program_get_float (p)));
+      finite = loom_binary (p, LOOM_SCALAR_MUL, finite, of_loss);
+      if (scaled)
+        in[1] = loom_binary (p, LOOM_SCALAR_MUL, in[1], of_loss);
     }
-  guard_commits (p, *finite);
+  in[0] = finite;
+  loom_emit (p, loom_prim ("update_gate"), NULL, 2, in, gate);
+  *go = gate[0];
+  guard_commits (p, *go);
   loom_program_output (p, "grad_norm", *norm);
-  loom_program_output (p, "finite", *finite);
+  loom_program_output (p, "finite", finite);
+  loom_program_output (p, LOOM_OUTPUT_GO, gate[0]);
+  loom_program_output (p, LOOM_OUTPUT_SOUND, gate[1]);
 }
 
 /* Each gradient's elements to -limit … limit. */
@@ -305,10 +317,10 @@ emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOption
           const LoomValue *grad, const guint *group_of)
 {
   g_autoptr (GArray) shares = share_out (p, n, slot, grad, group_of);
-  LoomValue norm, finite, scale = loom_const (p, loom_program_get_float (p), 1), step;
+  LoomValue norm, go, scale = loom_const (p, loom_program_get_float (p), 1), step;
   LoomValue done = loom_program_scalar_i64 (p, "step", 0);
 
-  emit_outcome (p, shares, options->loss, &norm, &finite);
+  emit_outcome (p, shares, options->loss, FALSE, &norm, &go);
   if (options->clip_value > 0)
     {
       clip_values (p, shares, options->clip_value);
@@ -323,12 +335,11 @@ emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOption
   if (options->clip_norm > 0)
     scale = clip_norm (p, norm, options->clip_norm);
   step = loom_binary (p, LOOM_SCALAR_ADD, done, loom_const (p, LOOM_I64, 1));
-  /* A step that is not finite is none: what comes next counts from where this one began. */
-  loom_program_commit (
-      p, loom_program_find_slot (p, "step"),
-      loom_ternary (p, LOOM_SCALAR_SELECT,
-                    loom_binary (p, LOOM_SCALAR_NE, finite, loom_const (p, loom_program_get_float (p), 0)), step,
-                    done));
+  /* A step that writes nothing is none: what comes next counts from where this one began. */
+  loom_program_commit (p, loom_program_find_slot (p, "step"),
+                       loom_ternary (p, LOOM_SCALAR_SELECT,
+                                     loom_binary (p, LOOM_SCALAR_NE, go, loom_const (p, loom_program_get_float (p), 0)),
+                                     step, done));
 
   declare_scalars (p, optimizer, options->hyper, "", ~(guint64)0);
   for (guint k = 0; k < shares->len; k++)
@@ -348,7 +359,7 @@ emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOption
                                              .prefix = group->prefix,
                                              .own = group->own,
                                              .grad_scale = scale,
-                                             .finite = finite,
+                                             .finite = go,
                                              .step = step });
       loom_program_set_origin (p, NULL, NULL);
     }
@@ -361,13 +372,13 @@ loom_emit_gradients (LoomProgram *p, const LoomOptimizer *optimizer, const doubl
   g_autoptr (GArray) shares = share_out (p, n, slot, grad, NULL);
   LoomRegion region = loom_program_get_region (p);
   const char *origin, *device;
-  LoomValue norm, finite;
+  LoomValue norm, go;
 
   loom_program_get_origin (p, &origin, &device);
   loom_program_set_region (p, LOOM_REGION_UPDATE);
   loom_program_set_origin (p, NULL, NULL);
   loom_program_scalar_i64 (p, "step", 0);
-  emit_outcome (p, shares, loss, &norm, &finite);
+  emit_outcome (p, shares, loss, TRUE, &norm, &go);
   declare_scalars (p, optimizer, hyper, "", ~(guint64)0);
   for (guint i = 0; i < n; i++)
     {
@@ -429,12 +440,12 @@ loom_emit_accumulate (LoomProgram *p, LoomValue loss, guint n, const int *slot, 
   g_autoptr (GArray) shares = share_out (p, n, slot, grad, NULL);
   LoomRegion region = loom_program_get_region (p);
   const char *origin, *device;
-  LoomValue weight, first, norm, finite;
+  LoomValue weight, first, norm, go;
 
   loom_program_get_origin (p, &origin, &device);
   loom_program_set_region (p, LOOM_REGION_UPDATE);
   loom_program_set_origin (p, NULL, NULL);
-  emit_outcome (p, shares, loss, &norm, &finite);
+  emit_outcome (p, shares, loss, FALSE, &norm, &go);
   weight = loom_program_scalar (p, "accumulate_weight", 1);
   first = loom_binary (p, LOOM_SCALAR_NE, loom_program_scalar (p, "accumulate_first", 1),
                        loom_const (p, loom_program_get_float (p), 0));
@@ -467,7 +478,7 @@ loom_emit_average (LoomProgram *p, double decay)
   loom_program_get_origin (p, &origin, &device);
   loom_program_set_region (p, LOOM_REGION_UPDATE);
   loom_program_set_origin (p, NULL, NULL);
-  good = loom_binary (p, LOOM_SCALAR_NE, loom_program_find_output (p, "finite"),
+  good = loom_binary (p, LOOM_SCALAR_NE, loom_program_find_output (p, LOOM_OUTPUT_GO),
                       loom_const (p, loom_program_get_float (p), 0));
   first = loom_binary (p, LOOM_SCALAR_EQ, loom_program_scalar_i64 (p, "step", 0), loom_const (p, LOOM_I64, 0));
   for (guint i = 0; i < n; i++)

@@ -60,12 +60,17 @@ typedef struct
   const double *hyper; /* all, in the optimiser's order */
 } LoomUpdateGroup;
 
+/* Outputs of a step that ends with update_gate: 1 where it wrote anything, and where no fault was raised. */
+#define LOOM_OUTPUT_GO    "go"
+#define LOOM_OUTPUT_SOUND "sound"
+
 /* The whole update region: grad_stats over all gradients, the finite flag (1 when all gradients and the loss are
- * finite), clipping, step counter, and the optimiser's step. Clipping by value (torch.nn.utils.clip_grad_value_: each
- * element to -c … c, the scalar slot "clip_value") comes before clipping by the norm of all gradients together
- * (clip_grad_norm_: scale = min(1, c / (norm + 1e-6)), slot "clip_norm"). The step slot ("step", i64) counts finished
- * steps; it is committed step + 1. Outputs "grad_norm" (before clipping) and "finite" are declared. Hyper-parameters
- * become scalar slots. */
+ * finite), the gate behind which a step writes, clipping, step counter, and the optimiser's step. Clipping by value
+ * (torch.nn.utils.clip_grad_value_: each element to -c … c, the scalar slot "clip_value") comes before clipping by the
+ * norm of all gradients together (clip_grad_norm_: scale = min(1, c / (norm + 1e-6)), slot "clip_norm"). The step slot
+ * ("step", i64) counts finished steps; it is committed step + 1. Outputs "grad_norm" (before clipping), "finite" and
+ * the gate's are declared. Gradients that are not finite are a fault, but for a program with a loss scale that can
+ * still shrink. Hyper-parameters become scalar slots. */
 typedef struct
 {
   const char *optimizer;
@@ -80,8 +85,8 @@ gboolean loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, gui
                            const LoomValue *grad, GError **error);
 
 /* What a step from outside needs instead: "grad_norm", "finite" and each gradient as the output "gradient.PARAMETER",
- * unclipped, and the optimiser's numbers as scalar slots. What the forward pass remembers is guarded as above; the step
- * slot is left to the driver. */
+ * unclipped, and the optimiser's numbers as scalar slots. Numbers that are not finite are the driver's to judge. What
+ * the forward pass remembers is guarded as above; the step slot is left to the driver. */
 void loom_emit_gradients (LoomProgram *p, const LoomOptimizer *optimizer, const double *hyper, LoomValue loss, guint n,
                           const int *slot, const LoomValue *grad);
 

@@ -205,12 +205,14 @@ LoomProgram *loom_program_recompute (const LoomProgram *p, GHashTable *scopes);
 LoomProgram *
 loom_program_autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_of, guint n, LoomValue *values);
 
-/* Dynamic loss scaling for f16, whose gradients would vanish below 6e-8, as torch.amp.GradScaler does it. The scale
- * (scalar slots "loss_scale" and "good_steps") is the loss's cotangent and is divided out of each gradient, which may
- * be of any type; at the end it is halved if finite is 0, and doubled after 2000 finite steps on end. */
+/* Dynamic loss scaling for f16, whose gradients would vanish below 6e-8, as torch.amp.GradScaler does it. The scale (scalar
+ * slots "loss_scale" and "good_steps") is the loss's cotangent and is divided out of each gradient, which may be of any
+ * type; at the end it is halved if finite is 0, and doubled after 2000 finite steps on end; where sound is 0 it stays. */
 LoomValue loom_loss_scale (LoomProgram *p);
 LoomValue loom_loss_unscale (LoomProgram *p, LoomValue grad);
-void loom_loss_scale_update (LoomProgram *p, LoomValue finite);
+/* 1 where halving leaves a scale of 1 or more: what overflows may then be the scale's doing. */
+LoomValue loom_loss_scale_can_shrink (LoomProgram *p);
+void loom_loss_scale_update (LoomProgram *p, LoomValue finite, LoomValue sound);
 
 /* A copy with every composite replaced by its expansion into core primitives; what eager f64 oracles and
  * second derivatives use. */

@@ -52,6 +52,25 @@ static const LoomPrim grad_stats = { .name = "grad_stats",
                                      .flops = flops_per_operand,
                                      .equal = equal_grad_stats };
 
+static gboolean
+infer_gate (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
+{
+  if (!loom_prim_arity (n_in, 2, why))
+    return FALSE;
+  if (in[0].rank != 0 || in[1].rank != 0 || in[0].dtype != in[1].dtype || !loom_dtype_is_float (in[0].dtype))
+    return loom_prim_refuse (why, "both operands must be float scalars of one type");
+  out[0] = out[1] = in[0];
+  *n_out = 2;
+  return TRUE;
+}
+
+static const LoomPrim update_gate
+    = { .name = "update_gate",
+        .doc = "Whether a step may write: its numbers are finite, and no fault is raised.",
+        .tier = LOOM_TIER_CORE,
+        .max_out = 2,
+        .infer = infer_gate };
+
 /* lists: p, g and `states` more of n tensors each, then the scalars; results: p and the states. */
 static gboolean
 infer_step (int n, guint states, guint scalars, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
@@ -174,4 +193,5 @@ describe_other (const void *attrs)
 LOOM_STEPS (STEP)
 
 #define ENTRY(name, scalars) &name##_step,
-const LoomPrim *const loom_prims_update[] = { &grad_stats, &sgd_step, &adam_step, LOOM_STEPS (ENTRY) NULL };
+const LoomPrim *const loom_prims_update[]
+    = { &grad_stats, &update_gate, &sgd_step, &adam_step, LOOM_STEPS (ENTRY) NULL };

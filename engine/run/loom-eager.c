@@ -199,9 +199,10 @@ run_instr (LoomEager *eager, guint index, GError **error)
     status = kernel->run (kernel, NULL, buffers, &message);
   if (status != LOOM_STATUS_OK)
     {
-      g_set_error (error, LOOM_ERROR, status == LOOM_STATUS_INDEX ? LOOM_ERROR_DATA : LOOM_ERROR_DEVICE,
-                   "Node %s (%s on %s): %s", instr->origin != NULL ? instr->origin : "(none)", instr->prim->name,
-                   eager->device->name, message.text);
+      g_autofree char *where = g_strdup_printf ("Node %s (%s on %s)", instr->origin != NULL ? instr->origin : "(none)",
+                                                instr->prim->name, eager->device->name);
+
+      loom_plan_device_error (status, where, message.text, error);
       return FALSE;
     }
   return TRUE;

@@ -16,6 +16,7 @@ typedef struct
   LoomStream *stream;
   void **buffers;
   const LoomPlanInstr *instr;
+  gboolean waits; /* for the faults of all other devices: the gate of an update knows those of its own stream alone */
 } Row;
 
 typedef struct
@@ -32,6 +33,7 @@ typedef struct
 {
   void *memory;
   LoomStream *stream;
+  LoomEvent *done[2]; /* behind the newest step and the one before it, by the step's last bit */
 } Arena;
 
 typedef struct
@@ -55,7 +57,9 @@ struct _LoomExec
   GArray *commits; /* CommitCopy */
   void *bounce;    /* host memory for copies between two devices that have none */
   void *graph;     /* a captured step */
-  guint n_steps;
+  guint n_steps;   /* since the graph may be captured */
+  gint64 step;     /* counted from 1 */
+  guint steps_ago; /* of the fault that was heard of last */
   gboolean may_capture;
 };
 
@@ -84,15 +88,91 @@ address_of (LoomExec *exec, guint value, guint *slot_of_program)
 static gboolean
 status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus status, const LoomMessage *message, GError **error)
 {
-  const char *device = loom_plan_device (exec->plan, instr != NULL ? instr->device : 0)->name;
-  const char *node = instr != NULL && instr->origin != NULL ? instr->origin : "(none)";
-  LoomErrorCode code = status == LOOM_STATUS_OUT_OF_MEMORY ? LOOM_ERROR_OUT_OF_MEMORY
-                       : status == LOOM_STATUS_INDEX       ? LOOM_ERROR_DATA
-                                                           : LOOM_ERROR_DEVICE;
+  const LoomPlanDevice *device = loom_plan_device (exec->plan, instr != NULL ? instr->device : 0);
+  g_autofree char *where
+      = instr == NULL ? g_strdup_printf ("A step on %s", device->name)
+                      : g_strdup_printf ("Node %s (%s on %s)", instr->origin != NULL ? instr->origin : "(none)",
+                                         instr->label, device->name);
 
-  g_set_error (error, LOOM_ERROR, code, "Node %s (%s on %s): %s", node, instr != NULL ? instr->label : "step", device,
-               message->text[0] != '\0' ? message->text : "the kernel failed");
+  loom_plan_device_error (status, where, message->text, error);
   return FALSE;
+}
+
+/* ---- faults ----------------------------------------------------------- */
+
+/* Whether the device has told of a fault; the stream is let run out then, for the flag to be cleared. Steps that began
+ * meanwhile have written nothing. */
+static gboolean
+hear (LoomExec *exec, guint d, GError **error)
+{
+  LoomPlanDevice *device = loom_plan_device (exec->plan, d);
+  LoomStream *stream = exec->arenas[d].stream;
+  LoomMessage message = { "" }, ignored = { "" };
+  LoomDeviceFault fault;
+  LoomStatus status;
+
+  if (stream == NULL || device->backend->fault_get == NULL)
+    return TRUE;
+  device->backend->fault_get (device->device, stream, &fault, &message);
+  if (fault.status == LOOM_STATUS_OK)
+    return TRUE;
+  status = device->backend->stream_sync (device->device, stream, &ignored);
+  if (status == LOOM_STATUS_OK)
+    status = device->backend->fault_clear (device->device, stream, &ignored);
+  if (status != LOOM_STATUS_OK)
+    return status_error (exec, NULL, status, &ignored, error);
+  exec->steps_ago = (guint)(exec->step - fault.step);
+  return status_error (exec, exec->rows[fault.site].instr, fault.status, &message, error);
+}
+
+static gboolean
+begin_step (LoomExec *exec, GError **error)
+{
+  exec->step++;
+  exec->steps_ago = 0;
+  for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
+    {
+      LoomPlanDevice *device = loom_plan_device (exec->plan, d);
+      LoomMessage message = { "" };
+      LoomStatus status = LOOM_STATUS_OK;
+
+      if (exec->arenas[d].stream != NULL && device->backend->step_begin != NULL)
+        status = device->backend->step_begin (device->device, exec->arenas[d].stream, exec->step, &message);
+      if (status != LOOM_STATUS_OK)
+        return status_error (exec, NULL, status, &message, error);
+    }
+  return TRUE;
+}
+
+/* Waits for the step before this one, which has run while this one was enqueued, and hears what it has to say: so the
+ * device is never idle, and the caller learns of a fault one step late at most. */
+static gboolean
+end_step (LoomExec *exec, GError **error)
+{
+  for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
+    {
+      LoomPlanDevice *device = loom_plan_device (exec->plan, d);
+      Arena *arena = &exec->arenas[d];
+      LoomMessage message = { "" };
+      LoomStatus status;
+
+      if (arena->done[0] == NULL)
+        continue;
+      status = device->backend->event_record (device->device, arena->done[exec->step & 1], arena->stream, &message);
+      if (status == LOOM_STATUS_OK && exec->step > 1)
+        status = device->backend->event_sync (device->device, arena->done[(exec->step - 1) & 1], &message);
+      if (status != LOOM_STATUS_OK)
+        return status_error (exec, NULL, status, &message, error);
+      if (!hear (exec, d, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+guint
+loom_exec_fault_steps_ago (const LoomExec *exec)
+{
+  return exec->steps_ago;
 }
 
 static gboolean
@@ -115,10 +195,13 @@ allocate_arenas (LoomExec *exec, GError **error)
         status = device->backend->alloc (device->device, memory.arena, &exec->arenas[d].memory, &message);
       if (status == LOOM_STATUS_OK && !device->info.host_memory && device->backend->stream_new != NULL)
         status = device->backend->stream_new (device->device, &exec->arenas[d].stream, &message);
+      for (guint i = 0; i < 2 && status == LOOM_STATUS_OK && exec->arenas[d].stream != NULL; i++)
+        if (device->backend->event_sync != NULL)
+          status = device->backend->event_new (device->device, &exec->arenas[d].done[i], &message);
       if (status == LOOM_STATUS_OUT_OF_MEMORY)
         loom_plan_device_no_room (device, memory.arena, "A step", message.text, error);
       else if (status != LOOM_STATUS_OK)
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "Device %s cannot be used: %s", device->name, message.text);
+        loom_plan_device_error (status, device->name, message.text, error);
       if (status != LOOM_STATUS_OK)
         return FALSE;
     }
@@ -146,6 +229,7 @@ make_rows (LoomExec *exec, guint *slot_of_program)
       row->run = instr->kernel != NULL ? instr->kernel->run : NULL;
       row->stream = exec->arenas[instr->device].stream;
       row->buffers = exec->all_buffers + at;
+      row->waits = loom_plan_n_devices (exec->plan) > 1 && g_str_equal (instr->primitive, "update_gate");
       at += n + 1;
       for (guint k = 0; k < n; k++)
         {
@@ -249,12 +333,14 @@ run_transfer (LoomExec *exec, Row *row, LoomMessage *message, LoomStatus *status
 static gboolean
 run_rows (LoomExec *exec, guint first, guint end, GError **error)
 {
-  LoomMessage message;
+  LoomMessage message = { "" };
 
   for (Row *row = exec->rows + first; row < exec->rows + end; row++)
     {
       LoomStatus status;
 
+      if (G_UNLIKELY (row->waits) && !loom_exec_sync (exec, error))
+        return FALSE;
       message.text[0] = '\0';
       if (G_LIKELY (row->run != NULL))
         status = row->run (row->kernel, row->stream, row->buffers, &message);
@@ -275,6 +361,8 @@ bind_kernels (LoomExec *exec, GError **error)
       LoomMessage message = { "" };
       LoomStatus status;
 
+      if (row->kernel != NULL)
+        row->kernel->site = i;
       if (row->kernel == NULL || row->kernel->bind == NULL)
         continue;
       status = row->kernel->bind (row->kernel, row->buffers, &message);
@@ -334,6 +422,9 @@ loom_exec_free (LoomExec *exec)
 
       if (exec->graph != NULL && d == 0)
         device->backend->graph_free (device->device, exec->graph);
+      for (guint i = 0; i < 2; i++)
+        if (exec->arenas[d].done[i] != NULL)
+          device->backend->event_free (device->device, exec->arenas[d].done[i]);
       if (exec->arenas[d].stream != NULL)
         device->backend->stream_free (device->device, exec->arenas[d].stream);
       if (exec->arenas[d].memory != NULL)
@@ -467,25 +558,29 @@ capture (LoomExec *exec)
   return TRUE;
 }
 
+static gboolean
+launch (LoomExec *exec, GError **error)
+{
+  LoomPlanDevice *device = loom_plan_device (exec->plan, 0);
+  LoomMessage message = { "" };
+  LoomStatus status;
+
+  if (exec->graph == NULL && !(exec->may_capture && exec->n_steps >= 1 && capture (exec)))
+    return run_rows (exec, loom_plan_n_setup (exec->plan), exec->n_rows, error) && run_commits (exec, error);
+  status = device->backend->graph_launch (device->device, exec->graph, exec->arenas[0].stream, &message);
+  return status == LOOM_STATUS_OK || status_error (exec, NULL, status, &message, error);
+}
+
 gboolean
 loom_exec_step (LoomExec *exec, GError **error)
 {
   for (guint i = 0; i < exec->n_feeds; i++)
     g_return_val_if_fail (!exec->feeds[i].used || exec->feeds[i].fed != NULL || exec->feeds[i].bytes == 0, FALSE);
 
-  if (!copy_feeds (exec, error))
+  if (!begin_step (exec, error) || !copy_feeds (exec, error) || !launch (exec, error))
     return FALSE;
-  if (exec->graph != NULL || (exec->may_capture && exec->n_steps >= 1 && capture (exec)))
-    {
-      LoomPlanDevice *device = loom_plan_device (exec->plan, 0);
-      LoomMessage message = { "" };
-      LoomStatus status = device->backend->graph_launch (device->device, exec->graph, exec->arenas[0].stream, &message);
-
-      exec->n_steps++;
-      return status == LOOM_STATUS_OK || status_error (exec, NULL, status, &message, error);
-    }
   exec->n_steps++;
-  return run_rows (exec, loom_plan_n_setup (exec->plan), exec->n_rows, error) && run_commits (exec, error);
+  return end_step (exec, error);
 }
 
 gboolean
@@ -501,8 +596,16 @@ loom_exec_sync (LoomExec *exec, GError **error)
         status = device->backend->stream_sync (device->device, exec->arenas[d].stream, &message);
       if (status != LOOM_STATUS_OK)
         return status_error (exec, NULL, status, &message, error);
+      if (!hear (exec, d, error))
+        return FALSE;
     }
   return TRUE;
+}
+
+gboolean
+loom_exec_run (LoomExec *exec, GError **error)
+{
+  return loom_exec_step (exec, error) && loom_exec_sync (exec, error);
 }
 
 /* ---- outputs ---------------------------------------------------------- */

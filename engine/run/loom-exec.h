@@ -21,20 +21,29 @@ LoomPlan *loom_exec_plan (const LoomExec *exec);
 void loom_exec_feed (LoomExec *exec, guint input, const void *data);
 int loom_exec_find_input (const LoomExec *exec, const char *name);
 
-/* One step: every kernel once, then state is committed. No allocation, no look-up. On failure nothing is committed
- * beyond what the error says; DATA for an index fault (naming the node), DEVICE otherwise. */
+/* One step: every kernel once, then state is committed. No allocation, no look-up. A step with a fault writes nothing
+ * to the state where its program ends with update_gate: DATA names the node and the number of the data, NAN says that
+ * loss or gradients are not finite. On a device that works while the caller goes on, a fault may be heard of by the
+ * next call, and then neither step has written; whoever reads outputs or lets go of what was fed calls loom_exec_sync()
+ * first. Otherwise OUT_OF_MEMORY, NO_KERNEL or DEVICE. */
 gboolean loom_exec_step (LoomExec *exec, GError **error);
 
-/* Waits for what was launched; on a GPU a fault of the step (an index out of range) may only show here. */
+/* Waits for what was launched, and hears of its faults. */
 gboolean loom_exec_sync (LoomExec *exec, GError **error);
+
+/* Both, for whoever reads the outputs at once. */
+gboolean loom_exec_run (LoomExec *exec, GError **error);
+
+/* Whose fault it was that step or sync failed with: 0 for the step made last, 1 for the one before it. */
+guint loom_exec_fault_steps_ago (const LoomExec *exec);
 
 /* A program output of the last step, as a tensor of logical (NCHW) order; the fast way for one-element outputs.
  * Outputs of loom_exec stay valid until the next step. */
 LoomTensor *loom_exec_output (LoomExec *exec, guint output, GError **error);
 int loom_exec_find_output (const LoomExec *exec, const char *name);
 double loom_exec_scalar (LoomExec *exec, guint output);
-/* The n elements of an output of type f32 or f64 and rank below 4; allocates nothing. FALSE where it is none such or the
- * device fails. */
+/* The n elements of an output of type f32 or f64 and rank below 4; allocates nothing. FALSE where it is none such or
+ * the device fails. */
 gboolean loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to);
 
 gsize loom_exec_arena_bytes (const LoomExec *exec);

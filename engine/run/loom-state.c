@@ -165,8 +165,9 @@ fill_initial (LoomTensor *t, const LoomInit *init, guint64 seed, const char *nam
 static gboolean
 device_error (const LoomPlanDevice *device, LoomStatus status, const LoomMessage *message, GError **error)
 {
-  g_set_error (error, LOOM_ERROR, status == LOOM_STATUS_OUT_OF_MEMORY ? LOOM_ERROR_OUT_OF_MEMORY : LOOM_ERROR_DEVICE,
-               "Device %s: %s", device->name, message->text);
+  g_autofree char *where = g_strdup_printf ("The state on %s", device->name);
+
+  loom_plan_device_error (status, where, message->text, error);
   return FALSE;
 }
 
@@ -239,11 +240,13 @@ allocate (LoomState *state, guint first, LoomPlanDevice *device, LoomSlotKind ki
     return TRUE;
   if (!loom_plan_device_has_room (device, bytes, "The state of this graph", error))
     return FALSE;
-  if (device->backend->alloc (device->device, bytes, &buffer.memory, &message) != LOOM_STATUS_OK)
-    {
-      loom_plan_device_no_room (device, bytes, "The state of this graph", message.text, error);
-      return FALSE;
-    }
+  LoomStatus status = device->backend->alloc (device->device, bytes, &buffer.memory, &message);
+  if (status == LOOM_STATUS_OUT_OF_MEMORY)
+    loom_plan_device_no_room (device, bytes, "The state of this graph", message.text, error);
+  else if (status != LOOM_STATUS_OK)
+    device_error (device, status, &message, error);
+  if (status != LOOM_STATUS_OK)
+    return FALSE;
   buffer.bytes = bytes;
   g_array_append_val (state->buffers, buffer);
   bytes = 0;

@@ -93,7 +93,7 @@ hessian (const LoomDriverSpace *space, double *h, GError **error)
         if (!point (space, t, i, error))
           return FALSE;
         if (i < space->count[t]
-            && (!loom_exec_step (space->call->exec, error)
+            && (!loom_exec_run (space->call->exec, error)
                 || !loom_driver_gather (space, "product", h + (at + i) * n, error)))
           return FALSE;
       }

@@ -121,7 +121,7 @@ loom_driver_gather (const LoomDriverSpace *space, const char *prefix, double *g,
 gboolean
 loom_driver_evaluate (const LoomDriverSpace *space, const double *x, double *loss, double *g, GError **error)
 {
-  if (!loom_driver_set_weights (space, x, error) || !loom_exec_step (space->call->exec, error))
+  if (!loom_driver_set_weights (space, x, error) || !loom_exec_run (space->call->exec, error))
     return FALSE;
   *loss = loom_driver_loss (space);
   if (isfinite (*loss) && loom_exec_scalar (space->call->exec, space->finite) != 0)

@@ -524,7 +524,7 @@ loom_predictor_run (LoomPredictor *self, LoomTensor *const samples[], guint n, G
     memcpy ((char *)batch->data + i * one->bytes, samples[i]->data, one->bytes);
   for (guint i = 0; i < loom_program_n_inputs (loom_plan_program (loom_exec_plan (self->exec))); i++)
     loom_exec_feed (self->exec, i, batch->data);
-  if (!loom_exec_step (self->exec, error))
+  if (!loom_exec_run (self->exec, error))
     return NULL;
   g_autoptr (LoomTensor) t = loom_exec_output (self->exec, (guint)loom_exec_find_output (self->exec, "answer"), error);
   if (!t)

@@ -125,7 +125,7 @@ loom_sizes_resolve (LoomSizes *self, LoomBinding *binding, LoomSizesFeed feed, g
       if (count->symbol == 0)
         return TRUE;
       if (!feed (loom_plan_program (loom_exec_plan (count->exec)), count->exec, data, error)
-          || !loom_exec_step (count->exec, error))
+          || !loom_exec_run (count->exec, error))
         return FALSE;
       gint64 size = (gint64)loom_exec_scalar (count->exec, count->output);
       binding->value[count->symbol - 'A'] = size > 0 ? size : LOOM_BOUND_TO_ZERO;

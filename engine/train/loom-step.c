@@ -91,10 +91,12 @@ emit_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, guint n,
     .loss = loss,
   };
   loom_program_set_region (p, LOOM_REGION_UPDATE);
+  if (spec->precision == LOOM_F16)
+    loom_loss_scale (p); /* by which the update knows that an overflow is no fault */
   if (!loom_emit_update (p, &options, n, slot, grad, error))
     return FALSE;
   if (spec->precision == LOOM_F16)
-    loom_loss_scale_update (p, loom_program_find_output (p, "finite"));
+    loom_loss_scale_update (p, loom_program_find_output (p, "finite"), loom_program_find_output (p, LOOM_OUTPUT_SOUND));
   if (spec->ema > 0)
     loom_emit_average (p, spec->ema);
   return TRUE;

@@ -116,8 +116,11 @@ evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error)
       if (!plan)
         return FALSE;
       feed_batch (plan, batch);
-      if (!loom_exec_step (plan->exec, error))
-        return add_remedy (error);
+      if (!loom_exec_run (plan->exec, error))
+        {
+          g_prefix_error (error, "Evaluation after step %" G_GINT64_FORMAT ": ", t->step);
+          return add_remedy (error);
+        }
       loss += loom_exec_scalar (plan->exec, plan->loss) * batch->n;
       samples += batch->n;
       if (!metrics)
@@ -231,14 +234,6 @@ set_rates (LoomTrainer *t)
     }
 }
 
-/* In f16 a gradient that is not finite is most often the loss's scale at work, which the step has halved and left all
- * else as it was; the run goes on until no scale is left to blame. */
-static gboolean
-is_overflow (LoomTrainer *t)
-{
-  return t->spec->precision == LOOM_F16 && loom_state_get_scalar (t->state, "loss_scale") >= 1;
-}
-
 /* Runs a batch, and where it is only a part of a step, tells it which: `all` are the step's samples. */
 static gboolean
 one_batch (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, gint64 part, double all, GError **error)
@@ -251,7 +246,27 @@ one_batch (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, gint64 par
         loom_state_set_scalar_at (t->state, (guint)t->draws_slot, (double)(t->step * t->spec->accumulate + part));
     }
   feed_batch (plan, batch);
-  return loom_exec_step (plan->exec, error) || add_remedy (error);
+  return loom_exec_run (plan->exec, error);
+}
+
+/* A batch has failed, and nothing of it was written; it is still there to be looked at. Always FALSE. */
+static gboolean
+explain (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, GError *failure, GError **error)
+{
+  if (g_error_matches (failure, LOOM_ERROR, LOOM_ERROR_NAN))
+    {
+      double loss = loom_exec_scalar (plan->exec, plan->loss);
+
+      g_error_free (failure);
+      /* A curve shows where it ends; what has happened to it is the error's to say. */
+      if (!isfinite (loss))
+        tell_step (t, t->step + 1, loss, t->lr, loom_exec_scalar (plan->exec, plan->grad_norm));
+      trainer_explain_nan (t, plan, batch, error);
+      return FALSE;
+    }
+  g_propagate_prefixed_error (error, failure, "Step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT "): ", t->step + 1,
+                              t->epoch + 1);
+  return add_remedy (error);
 }
 
 /* The batches of a step, and the step from their gradients. */
@@ -261,8 +276,8 @@ one_step (LoomTrainer *t, GError **error)
   gint64 parts = t->spec->accumulate, before = t->place * parts * t->spec->batch_size;
   double all = (double)MIN (parts * t->spec->batch_size, loom_loader_n_samples (t->loader) - before);
   double loss = 0, samples = 0, lr, grad_norm = 0;
-  gboolean finite = TRUE;
   TrainerPlan *plan = NULL;
+  g_autoptr (GError) local = NULL;
 
   set_rates (t);
   lr = t->lr;
@@ -272,38 +287,35 @@ one_step (LoomTrainer *t, GError **error)
       if (!batch)
         return FALSE;
       plan = trainer_plan_get (t, batch->n, TRUE, error);
-      if (!plan || !one_batch (t, plan, batch, part, all, error))
+      if (!plan)
         return FALSE;
+      if (!one_batch (t, plan, batch, part, all, &local))
+        return explain (t, plan, batch, g_steal_pointer (&local), error);
+      /* What a driver computes is its own to judge, but not the point that it begins from. */
+      if (t->driver && loom_exec_scalar (plan->exec, plan->finite) == 0)
+        return explain (t, plan, batch, g_error_new_literal (LOOM_ERROR, LOOM_ERROR_NAN, ""), error);
       double own = loom_exec_scalar (plan->exec, plan->loss);
       grad_norm = loom_exec_scalar (plan->exec, plan->grad_norm);
-      finite = loom_exec_scalar (plan->exec, plan->finite) != 0 || is_overflow (t);
       loss = part == 0 && batch->n == all ? own : loss + own * ((double)batch->n / all);
       samples += (double)batch->n;
-      if (!isfinite (own) || !finite)
-        {
-          /* A curve shows where it ends; what has happened to it is the error's to say. */
-          if (!isfinite (own))
-            tell_step (t, t->step + 1, own, lr, grad_norm);
-          trainer_explain_nan (t, plan, batch, error);
-          return FALSE;
-        }
       if (!trainer_metrics_take (t->metrics, plan, error))
         return FALSE;
     }
   if (t->update)
     {
-      if (!loom_exec_step (t->update, error))
-        return FALSE;
-      grad_norm = loom_exec_scalar (t->update, t->update_norm);
-      if (loom_exec_scalar (t->update, t->update_finite) == 0 && !is_overflow (t))
+      if (!loom_exec_run (t->update, &local))
         {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
-                       "The gradients of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT
-                       ") are finite batch by batch, but not their sum. The weights are as before that step; a smaller "
-                       "loss helps.",
-                       t->step + 1, t->epoch + 1);
+          if (g_error_matches (local, LOOM_ERROR, LOOM_ERROR_NAN))
+            g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
+                         "The gradients of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT
+                         ") are finite batch by batch, but not their sum. The weights are as before that step; a "
+                         "smaller loss helps.",
+                         t->step + 1, t->epoch + 1);
+          else
+            g_propagate_error (error, g_steal_pointer (&local));
           return FALSE;
         }
+      grad_norm = loom_exec_scalar (t->update, t->update_norm);
     }
 
   t->step++;

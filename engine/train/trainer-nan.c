@@ -85,9 +85,12 @@ trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, 
       if (culprit.instr && culprit.instr->origin)
         blame (t, culprit.instr->origin, NULL);
       if (culprit.instr)
-        where = g_strdup_printf ("It first appeared at node %s (%s, %s)",
+        where = g_strdup_printf ("It first appeared at node %s (%s, %s), as %s",
                                  culprit.instr->origin ? culprit.instr->origin : "of the optimiser",
-                                 culprit.instr->prim->name, region[culprit.instr->region]);
+                                 culprit.instr->prim->name, region[culprit.instr->region],
+                                 isnan (culprit.value) ? "NaN"
+                                 : culprit.value > 0   ? "infinity"
+                                                       : "minus infinity");
       else
         where = g_strdup ("Repeating the batch a step at a time did not show where");
     }

@@ -170,7 +170,6 @@ trainer_plan_update (LoomTrainer *t, GError **error)
   t->update = plan ? loom_exec_new (plan, t->state, error) : NULL;
   if (!t->update)
     return FALSE;
-  t->update_finite = find_output (t->update, "finite");
   t->update_norm = find_output (t->update, "grad_norm");
   t->weight_slot = loom_state_find (t->state, "accumulate_weight");
   t->first_slot = loom_state_find (t->state, "accumulate_first");

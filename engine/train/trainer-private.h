@@ -212,7 +212,7 @@ struct _LoomTrainer
   LoomLoader *eval_loader[LOOM_N_SPLITS];  /* made when first wanted */
   GPtrArray *plans, *eval_plans;           /* TrainerPlan: a handful */
   LoomExec *update;                        /* the other half of a step that accumulates batches; else NULL */
-  guint update_finite, update_norm;
+  guint update_norm;
   int weight_slot, first_slot, draws_slot; /* what a batch of a step that accumulates is told; -1: none */
   TrainerSnapshots *snapshots;
 

@@ -197,7 +197,7 @@ answer (LoomTrainer *t, const char *port, GError **error)
       return loom_state_get (t->state, port, error);
 
   Look *look = find_look (t, port, error);
-  if (!look || !loom_exec_step (look->exec, error))
+  if (!look || !loom_exec_run (look->exec, error))
     return NULL;
   return loom_exec_output (look->exec, look->output, error);
 }

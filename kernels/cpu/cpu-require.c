@@ -1,4 +1,5 @@
-/* require: hands its operand on where a condition holds everywhere, and says where it does not. */
+/* require: hands its operand on where a condition holds everywhere, and says where it does not. update_gate: lets a
+ * step write where its numbers are finite. */
 #include "kernels/cpu/cpu.h"
 
 #include <string.h>
@@ -38,3 +39,30 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
 }
 
 const CpuPrimitive ISA (cpu_require) = { "require", sizeof (LoomRequireAttrs), create };
+
+static LoomStatus
+gate (CpuKernel *k, void *const *b, LoomMessage *message)
+{
+  bool finite = *(const float *)b[0] != 0, tolerated = *(const float *)b[1] != 0;
+
+  if (!finite && !tolerated)
+    {
+      snprintf (message->text, sizeof message->text, LOOM_NOT_FINITE_TEXT);
+      return LOOM_STATUS_NOT_FINITE;
+    }
+  *(float *)b[2] = finite;
+  *(float *)b[3] = 1;
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+create_gate (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
+             LoomMessage *message)
+{
+  if (!cpu_all_f32 (spec))
+    return LOOM_STATUS_UNSUPPORTED;
+  *kernel = cpu_kernel_new (sizeof **kernel, device, spec, attrs_size, gate, message);
+  return *kernel != NULL ? LOOM_STATUS_OK : LOOM_STATUS_OUT_OF_MEMORY;
+}
+
+const CpuPrimitive ISA (cpu_update_gate) = { "update_gate", 0, create_gate };

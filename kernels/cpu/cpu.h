@@ -174,6 +174,7 @@ int cpu_quota (const char *root, const char *membership);
   X (iota)                                                                                                             \
   X (random)                                                                                                           \
   X (require)                                                                                                          \
+  X (update_gate)                                                                                                      \
   X (cholesky)                                                                                                         \
   X (triangular_solve)                                                                                                 \
   X (solve)                                                                                                            \

@@ -30,16 +30,14 @@ dnn_check (cudnnStatus_t result, const char *what, LoomMessage *message)
 {
   if (result == CUDNN_STATUS_SUCCESS)
     return LOOM_STATUS_OK;
-  return cuda_fail (message, result == CUDNN_STATUS_NOT_SUPPORTED ? LOOM_STATUS_UNSUPPORTED : LOOM_STATUS_DEVICE,
-                    "%s failed: %s", what, cudnnGetErrorString (result));
+  return cuda_library_check (cuda_status_of_dnn ((int)result), what, cudnnGetErrorString (result), message);
 }
 
 void
-cuda_conv_close (LoomDevice *device)
+cuda_conv_close (void *handle)
 {
-  if (device->cudnn != NULL)
-    cudnnDestroy (device->cudnn);
-  device->cudnn = NULL;
+  if (handle != NULL)
+    cudnnDestroy (handle);
 }
 
 static void
@@ -60,13 +58,68 @@ conv_free (LoomKernel *base)
   free (self);
 }
 
-/* The handle follows the stream of the call. */
+/* The handle of the call's stream: a handle belongs to one thread at a time, as a stream does, and holds what cuDNN
+ * keeps between calls. It is made by the first call, which is never one that is recorded. */
 static LoomStatus
-use_stream (Conv *self, LoomStream *stream, LoomMessage *message)
+use_stream (Conv *self, LoomStream *stream, cudnnHandle_t *handle, LoomMessage *message)
 {
+  LoomStream *of = stream != NULL ? stream : self->device->stream;
+  LoomStatus status = LOOM_STATUS_OK;
+
   cuda_use (self->device);
-  return dnn_check (cudnnSetStream (self->device->cudnn, cuda_stream (self->device, stream)), "giving cuDNN its stream",
-                    message);
+  if (of->cudnn == NULL)
+    {
+      status = dnn_check (cudnnCreate (handle), "opening cuDNN", message);
+      if (status == LOOM_STATUS_OK)
+        status = dnn_check (cudnnSetStream (*handle, of->handle), "giving cuDNN its stream", message);
+      if (status == LOOM_STATUS_OK)
+        of->cudnn = *handle;
+      else
+        cuda_conv_close (*handle);
+    }
+  *handle = of->cudnn;
+  return status;
+}
+
+typedef enum
+{
+  FORWARD,
+  INPUT_GRADIENT,
+  WEIGHT_GRADIENT
+} Pass;
+
+/* How much room the pass needs to work in; the device's own handle answers, one thread at a time. */
+static LoomStatus
+ask_workspace (Conv *self, Pass pass, LoomMessage *message)
+{
+  LoomDevice *device = self->device;
+  LoomStatus status = LOOM_STATUS_OK;
+  cudnnStatus_t result;
+
+  pthread_mutex_lock (&device->lock);
+  if (device->cudnn == NULL)
+    {
+      cudnnHandle_t handle = NULL;
+
+      status = dnn_check (cudnnCreate (&handle), "opening cuDNN", message);
+      device->cudnn = handle;
+    }
+  if (status == LOOM_STATUS_OK)
+    {
+      if (pass == FORWARD)
+        result = cudnnGetConvolutionForwardWorkspaceSize (device->cudnn, self->x, self->w, self->shape, self->y,
+                                                          CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
+                                                          &self->workspace);
+      else if (pass == INPUT_GRADIENT)
+        result = cudnnGetConvolutionBackwardDataWorkspaceSize (device->cudnn, self->w, self->y, self->shape, self->x,
+                                                               CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, &self->workspace);
+      else
+        result = cudnnGetConvolutionBackwardFilterWorkspaceSize (device->cudnn, self->x, self->y, self->shape, self->w,
+                                                                 CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, &self->workspace);
+      status = dnn_check (result, "asking cuDNN for a convolution's workspace", message);
+    }
+  pthread_mutex_unlock (&device->lock);
+  return status;
 }
 
 /* ---- running ------------------------------------------------------------------------------- */
@@ -80,12 +133,13 @@ forward_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMes
   const int out = self->has_bias ? 3 : 2;
   void *const with_bias[] = { buffers[out], buffers[2], buffers[out] };
   void *const alone[] = { buffers[out], buffers[out] };
+  cudnnHandle_t handle = NULL;
   LoomStatus status;
 
-  status = use_stream (self, stream, message);
+  status = use_stream (self, stream, &handle, message);
   if (status == LOOM_STATUS_OK)
-    status = dnn_check (cudnnConvolutionForward (self->device->cudnn, &one, self->x, buffers[0], self->w, buffers[1],
-                                                 self->shape, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
+    status = dnn_check (cudnnConvolutionForward (handle, &one, self->x, buffers[0], self->w, buffers[1], self->shape,
+                                                 CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
                                                  self->workspace != 0 ? buffers[out + 1] : NULL, self->workspace, &zero,
                                                  self->y, buffers[out]),
                         "a convolution", message);
@@ -98,13 +152,14 @@ static LoomStatus
 input_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   Conv *self = (Conv *)base;
+  cudnnHandle_t handle = NULL;
   LoomStatus status;
 
-  status = use_stream (self, stream, message);
+  status = use_stream (self, stream, &handle, message);
   if (status != LOOM_STATUS_OK)
     return status;
-  return dnn_check (cudnnConvolutionBackwardData (self->device->cudnn, &one, self->w, buffers[1], self->y, buffers[0],
-                                                  self->shape, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1,
+  return dnn_check (cudnnConvolutionBackwardData (handle, &one, self->w, buffers[1], self->y, buffers[0], self->shape,
+                                                  CUDNN_CONVOLUTION_BWD_DATA_ALGO_1,
                                                   self->workspace != 0 ? buffers[3] : NULL, self->workspace, &zero,
                                                   self->x, buffers[2]),
                     "a convolution's input gradient", message);
@@ -116,12 +171,13 @@ weight_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loo
   Conv *self = (Conv *)base;
   const int scratch = self->has_bias ? 4 : 3;
   void *const sum[] = { buffers[0], buffers[3], self->has_bias ? buffers[scratch] : NULL };
+  cudnnHandle_t handle = NULL;
   LoomStatus status;
 
-  status = use_stream (self, stream, message);
+  status = use_stream (self, stream, &handle, message);
   if (status == LOOM_STATUS_OK)
-    status = dnn_check (cudnnConvolutionBackwardFilter (self->device->cudnn, &one, self->x, buffers[1], self->y,
-                                                        buffers[0], self->shape, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1,
+    status = dnn_check (cudnnConvolutionBackwardFilter (handle, &one, self->x, buffers[1], self->y, buffers[0],
+                                                        self->shape, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1,
                                                         self->workspace != 0 ? buffers[scratch] : NULL, self->workspace,
                                                         &zero, self->w, buffers[2]),
                         "a convolution's weight gradient", message);
@@ -184,8 +240,7 @@ conv_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *
           LoomMessage *message)
 {
   const LoomConv2dAttrs *attrs = spec->attrs;
-  cudnnHandle_t handle = NULL;
-  LoomStatus status = LOOM_STATUS_OK;
+  LoomStatus status;
   Conv *self;
 
   if (!cuda_all_plain (spec) || attrs->pad[0] != attrs->pad[1] || attrs->pad[2] != attrs->pad[3])
@@ -206,13 +261,7 @@ conv_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *
   self->base.name = self->name;
   self->device = device;
   self->has_bias = attrs->has_bias;
-  if (device->cudnn == NULL)
-    {
-      status = dnn_check (cudnnCreate (&handle), "opening cuDNN", message);
-      device->cudnn = handle;
-    }
-  if (status == LOOM_STATUS_OK)
-    status = dnn_check (describe (self, attrs, x, w, y), "describing a convolution to cuDNN", message);
+  status = dnn_check (describe (self, attrs, x, w, y), "describing a convolution to cuDNN", message);
   if (status != LOOM_STATUS_OK)
     {
       conv_free (&self->base);
@@ -258,10 +307,7 @@ cuda_conv2d_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
     return cuda_direct_conv2d_new (device, spec, kernel, message);
   if (status != LOOM_STATUS_OK)
     return status;
-  status = dnn_check (cudnnGetConvolutionForwardWorkspaceSize (device->cudnn, self->x, self->w, self->shape, self->y,
-                                                               CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
-                                                               &self->workspace),
-                      "asking cuDNN for a convolution's workspace", message);
+  status = ask_workspace (self, FORWARD, message);
   if (status == LOOM_STATUS_OK)
     status = forward_tail (self, spec, message);
   if (status == LOOM_STATUS_UNSUPPORTED)
@@ -283,10 +329,7 @@ cuda_conv2d_input_grad_new (LoomDevice *device, const LoomKernelSpec *spec, Loom
     return cuda_direct_input_grad_new (device, spec, kernel, message);
   if (status != LOOM_STATUS_OK)
     return status;
-  status
-      = dnn_check (cudnnGetConvolutionBackwardDataWorkspaceSize (device->cudnn, self->w, self->y, self->shape, self->x,
-                                                                 CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, &self->workspace),
-                   "asking cuDNN for an input gradient's workspace", message);
+  status = ask_workspace (self, INPUT_GRADIENT, message);
   if (status == LOOM_STATUS_UNSUPPORTED)
     {
       conv_free (&self->base);
@@ -306,10 +349,7 @@ cuda_conv2d_weight_grad_new (LoomDevice *device, const LoomKernelSpec *spec, Loo
     return cuda_direct_weight_grad_new (device, spec, kernel, message);
   if (status != LOOM_STATUS_OK)
     return status;
-  status = dnn_check (cudnnGetConvolutionBackwardFilterWorkspaceSize (device->cudnn, self->x, self->y, self->shape,
-                                                                      self->w, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1,
-                                                                      &self->workspace),
-                      "asking cuDNN for a weight gradient's workspace", message);
+  status = ask_workspace (self, WEIGHT_GRADIENT, message);
   if (status == LOOM_STATUS_OK)
     status = self->has_bias ? cuda_channel_sum_new (device, &spec->in[0], &self->tail, message) : LOOM_STATUS_OK;
   if (status == LOOM_STATUS_UNSUPPORTED)

@@ -30,7 +30,6 @@ struct CudaModuleCache
   PFN_cuModuleUnload_v2000 unload;
   PFN_cuModuleGetFunction_v2000 get_function;
   PFN_cuLaunchKernel_v4000 launch;
-  PFN_cuGetErrorString_v6000 error_string;
   CachedModule *first;
 };
 
@@ -73,8 +72,7 @@ cuda_modules_open (LoomDevice *device, LoomMessage *message)
   if (!fetch ("cuModuleLoadData", (void **)&cache->load, 2000)
       || !fetch ("cuModuleUnload", (void **)&cache->unload, 2000)
       || !fetch ("cuModuleGetFunction", (void **)&cache->get_function, 2000)
-      || !fetch ("cuLaunchKernel", (void **)&cache->launch, 4000)
-      || !fetch ("cuGetErrorString", (void **)&cache->error_string, 6000))
+      || !fetch ("cuLaunchKernel", (void **)&cache->launch, 4000))
     {
       free (cache);
       return cuda_fail (message, LOOM_STATUS_DEVICE, "the CUDA driver lacks the functions that load compiled kernels");
@@ -84,16 +82,11 @@ cuda_modules_open (LoomDevice *device, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
+/* The driver's numbers are the runtime's. */
 static LoomStatus
-driver_check (CudaModuleCache *cache, CUresult result, const char *what, LoomMessage *message)
+driver_check (CUresult result, const char *what, LoomMessage *message)
 {
-  const char *text = NULL;
-
-  if (result == CUDA_SUCCESS)
-    return LOOM_STATUS_OK;
-  cache->error_string (result, &text);
-  return cuda_fail (message, result == CUDA_ERROR_OUT_OF_MEMORY ? LOOM_STATUS_OUT_OF_MEMORY : LOOM_STATUS_DEVICE,
-                    "%s failed: %s", what, text != NULL ? text : "unknown to the driver");
+  return cuda_check ((cudaError_t)(int)result, what, message);
 }
 
 static void
@@ -124,10 +117,10 @@ load_module (LoomDevice *device, CudaModuleCache *cache, char *source, CUfunctio
   if (status == LOOM_STATUS_OK)
     {
       image[bytes] = '\0';
-      status = driver_check (cache, cache->load (&entry->module, image), "loading a compiled kernel", message);
+      status = driver_check (cache->load (&entry->module, image), "loading a compiled kernel", message);
     }
   if (status == LOOM_STATUS_OK)
-    status = driver_check (cache, cache->get_function (&entry->function, entry->module, CUDA_ELEMENTWISE_ENTRY),
+    status = driver_check (cache->get_function (&entry->function, entry->module, CUDA_ELEMENTWISE_ENTRY),
                            "finding a compiled kernel", message);
   free (image);
   if (status != LOOM_STATUS_OK)
@@ -201,8 +194,7 @@ elementwise_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loo
   arguments[self->n_buffers] = &self->count;
   arguments[self->n_buffers + 1] = &aligned;
   cuda_use (self->device);
-  return driver_check (self->device->modules,
-                       self->device->modules->launch (self->function, self->blocks, 1, 1, CUDA_ELEMENTWISE_THREADS, 1,
+  return driver_check (self->device->modules->launch (self->function, self->blocks, 1, 1, CUDA_ELEMENTWISE_THREADS, 1,
                                                       1, 0, cuda_stream (self->device, stream), arguments, NULL),
                        "launching an element-wise kernel", message);
 }

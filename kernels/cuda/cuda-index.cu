@@ -20,7 +20,7 @@ typedef struct
 template <typename T, typename I>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) gather_kernel (T *y, const T *table, const I *index, long long indices,
-                                                long long width, long long table_rows, CudaFault *fault)
+                                                long long width, long long table_rows, CudaRaise raise)
 {
   const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
 
@@ -30,7 +30,7 @@ __launch_bounds__ (CUDA_THREADS) gather_kernel (T *y, const T *table, const I *i
   if (row < 0 || row >= table_rows)
     {
       y[at] = 0;
-      raise_fault (fault, row, table_rows);
+      raise_fault (raise, CUDA_FAULT_ROW, row, table_rows);
     }
   else
     y[at] = table[row * width + at % width];
@@ -41,7 +41,7 @@ template <typename I>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
     scatter_kernel (float *table, const I *index, const float *g, long long indices, long long width,
-                    long long table_rows, int rows_per_block, CudaFault *fault)
+                    long long table_rows, int rows_per_block, CudaRaise raise)
 {
   __shared__ long long some[CUDA_THREADS];
   const long long first = (long long)blockIdx.x * rows_per_block,
@@ -61,7 +61,7 @@ __launch_bounds__ (CUDA_THREADS)
 
           some[threadIdx.x] = row;
           if (row < 0 || row >= table_rows)
-            raise_fault (fault, row, table_rows);
+            raise_fault (raise, CUDA_FAULT_ROW, row, table_rows);
         }
       __syncthreads ();
       for (int k = 0; k < n; k++)
@@ -74,64 +74,64 @@ __launch_bounds__ (CUDA_THREADS)
 
 template <typename T>
 static void
-launch_gather (const Table *self, cudaStream_t stream, void *const *buffers)
+launch_gather (const Table *self, LoomStream *stream, void *const *buffers)
 {
+  const CudaRaise raise = cuda_raise (self->device, stream, &self->base);
+  cudaStream_t handle = cuda_stream (self->device, stream);
   const unsigned int blocks = blocks_for (self->indices * self->width, CUDA_THREADS);
 
   if (self->narrow)
-    gather_kernel<T, int><<<blocks, CUDA_THREADS, 0, stream>>> ((T *)buffers[2], (const T *)buffers[0],
+    gather_kernel<T, int><<<blocks, CUDA_THREADS, 0, handle>>> ((T *)buffers[2], (const T *)buffers[0],
                                                                 (const int *)buffers[1], self->indices, self->width,
-                                                                self->table_rows, self->device->fault_on_device);
+                                                                self->table_rows, raise);
   else
-    gather_kernel<T, long long><<<blocks, CUDA_THREADS, 0, stream>>> (
+    gather_kernel<T, long long><<<blocks, CUDA_THREADS, 0, handle>>> (
         (T *)buffers[2], (const T *)buffers[0], (const long long *)buffers[1], self->indices, self->width,
-        self->table_rows, self->device->fault_on_device);
+        self->table_rows, raise);
 }
 
 static LoomStatus
 gather_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   Table *self = (Table *)base;
-  cudaStream_t handle = cuda_stream (self->device, stream);
 
   if (self->indices * self->width == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
   if (self->element == 1)
-    launch_gather<unsigned char> (self, handle, buffers);
+    launch_gather<unsigned char> (self, stream, buffers);
   else if (self->element == 2)
-    launch_gather<unsigned short> (self, handle, buffers);
+    launch_gather<unsigned short> (self, stream, buffers);
   else if (self->element == 4)
-    launch_gather<unsigned int> (self, handle, buffers);
+    launch_gather<unsigned int> (self, stream, buffers);
   else
-    launch_gather<unsigned long long> (self, handle, buffers);
+    launch_gather<unsigned long long> (self, stream, buffers);
   return cuda_launched ("gather_rows", message);
 }
 
 template <typename I>
 static void
-launch_scatter (const Table *self, cudaStream_t stream, void *const *buffers)
+launch_scatter (const Table *self, LoomStream *stream, void *const *buffers)
 {
   const dim3 grid (blocks_for (self->table_rows, self->rows_per_block), blocks_for (self->width, CUDA_THREADS));
 
-  scatter_kernel<I><<<grid, CUDA_THREADS, 0, stream>>> (
+  scatter_kernel<I><<<grid, CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
       (float *)buffers[2], (const I *)buffers[0], (const float *)buffers[1], self->indices, self->width,
-      self->table_rows, self->rows_per_block, self->device->fault_on_device);
+      self->table_rows, self->rows_per_block, cuda_raise (self->device, stream, &self->base));
 }
 
 static LoomStatus
 scatter_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   Table *self = (Table *)base;
-  cudaStream_t handle = cuda_stream (self->device, stream);
 
   if (self->table_rows * self->width == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
   if (self->narrow)
-    launch_scatter<int> (self, handle, buffers);
+    launch_scatter<int> (self, stream, buffers);
   else
-    launch_scatter<long long> (self, handle, buffers);
+    launch_scatter<long long> (self, stream, buffers);
   return cuda_launched ("scatter_add_rows", message);
 }
 

@@ -10,6 +10,7 @@
 #define LOOM_CUDA_INTERNAL_H
 
 #include <cuda_runtime_api.h>
+#include <pthread.h>
 
 #include "kernels/backend.h"
 
@@ -18,15 +19,40 @@ extern "C"
 {
 #endif
 
-  /* Written by kernels that meet a row or class that does not exist, in page-locked host
-   * memory that the device sees; the next synchronisation reports and clears it. Several
-   * threads may write at once: any one of them is a true report. */
+  /* What a kernel found wrong in its data. */
+  typedef enum
+  {
+    CUDA_FAULT_NONE,
+    CUDA_FAULT_INDEX,
+    CUDA_FAULT_ROW,
+    CUDA_FAULT_CLASS,
+    CUDA_FAULT_REQUIREMENT,
+    CUDA_FAULT_NOT_FINITE
+  } CudaFaultKind;
+
+  /* The first of them, in page-locked memory that the device writes and the host reads. */
+  typedef struct
+  {
+    int kind; /* written last */
+    long long value, limit, site, step;
+    const struct CudaRequirement *of; /* on the host: what does not hold at element `value` */
+  } CudaReport;
+
+  /* A stream's flag, in device memory, where the update's gate reads it. Several threads may find something at once;
+   * one of them, any, raises it and reports. */
   typedef struct
   {
     int raised;
-    long long value, limit;
-    const struct CudaRequirement *of; /* what does not hold at element `value`, on the host; NULL: an index is wrong */
-  } CudaFault;
+    long long step;
+    CudaReport *report;
+  } CudaFlag;
+
+  /* What a kernel that may raise the flag is launched with. */
+  typedef struct
+  {
+    CudaFlag *flag;
+    long long site;
+  } CudaRaise;
 
   /* What `require` says, and of what shape its condition is; or what else fills the message, given that shape and the
    * place in it. */
@@ -39,23 +65,26 @@ extern "C"
 
   typedef struct CudaModuleCache CudaModuleCache;
 
+  /* What a thread launches with: nothing of it is shared by two runs. */
+  struct LoomStream
+  {
+    cudaStream_t handle;
+    CudaFlag *flag;              /* on the device */
+    volatile CudaReport *report; /* on the host */
+    void *cudnn;                 /* cudnnHandle_t that works on this stream, made by its first convolution */
+  };
+
   struct LoomDevice
   {
     int index;
     int architecture; /* 90 for compute capability 9.0 */
     int processors;   /* streaming multiprocessors */
     char name[112];
-    cudaStream_t stream; /* where NULL streams lead */
-    volatile CudaFault *fault;
-    CudaFault *fault_on_device;
-    void *blas;  /* cublasLtHandle_t, made at the first product */
-    void *cudnn; /* cudnnHandle_t, made at the first convolution */
+    LoomStream *stream;   /* where NULL streams lead */
+    pthread_mutex_t lock; /* of the handles below: plans may be made on several threads */
+    void *blas;           /* cublasLtHandle_t, made at the first product; several threads may use it */
+    void *cudnn;          /* cudnnHandle_t that answers questions, with the lock held; made at the first convolution */
     CudaModuleCache *modules;
-  };
-
-  struct LoomStream
-  {
-    cudaStream_t handle;
   };
 
   struct LoomEvent
@@ -85,8 +114,22 @@ extern "C"
   LoomStatus
   cuda_fail (LoomMessage *message, LoomStatus status, const char *format, ...) __attribute__ ((format (printf, 3, 4)));
 
+  /* Which of our statuses an error of CUDA's runtime (or its driver, whose numbers are the same), of cuBLASLt and of
+   * cuDNN is; of the last the sub-codes of version 9, too. */
+  LoomStatus cuda_status (int error);
+  LoomStatus cuda_status_of_blas (int status);
+  LoomStatus cuda_status_of_dnn (int status);
+
   /* LOOM_STATUS_OK for cudaSuccess, else a sentence that begins with what was tried. */
   LoomStatus cuda_check (cudaError_t error, const char *what, LoomMessage *message);
+
+  /* The same of a library, whose own word is `text`. A library that failed for CUDA's sake is asked no further: the
+   * runtime knows whether the device is lost. */
+  LoomStatus cuda_library_check (LoomStatus status, const char *what, const char *text, LoomMessage *message);
+
+  /* Why the device can be used no more in this process: it is lost, or CUDA said so; cudaSuccess else. A process never
+   * gets a lost device back. */
+  cudaError_t cuda_lost (int index);
 
   /* The status of the kernel launch just made, without waiting for it. */
   LoomStatus cuda_launched (const char *what, LoomMessage *message);
@@ -94,15 +137,20 @@ extern "C"
   static inline cudaStream_t
   cuda_stream (LoomDevice *device, LoomStream *stream)
   {
-    return stream != NULL ? stream->handle : device->stream;
+    return (stream != NULL ? stream : device->stream)->handle;
+  }
+
+  /* What the kernel raises the stream's flag with. */
+  static inline CudaRaise
+  cuda_raise (LoomDevice *device, LoomStream *stream, const LoomKernel *kernel)
+  {
+    CudaRaise raise = { (stream != NULL ? stream : device->stream)->flag, kernel->site };
+
+    return raise;
   }
 
   /* Makes the device current on this thread: run() may be called from any. */
-  static inline void
-  cuda_use (LoomDevice *device)
-  {
-    cudaSetDevice (device->index);
-  }
+  void cuda_use (LoomDevice *device);
 
   /* Device memory that a kernel keeps for tables of addresses; NULL with a message when
    * there is none. Freed by cudaFree(). */
@@ -153,6 +201,7 @@ extern "C"
   LoomStatus cuda_require_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_random_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_grad_stats_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  LoomStatus cuda_update_gate_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_sgd_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_adam_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_rmsprop_step_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
@@ -192,6 +241,8 @@ extern "C"
   /* n short floats from and to f32, behind what lies on the stream (kernels/widen.h). */
   LoomStatus cuda_widen (LoomDevice *, LoomStream *, float *to, const void *from, LoomDType, int64_t n, LoomMessage *);
   LoomStatus cuda_narrow (LoomDevice *, LoomStream *, void *to, LoomDType, const float *from, int64_t n, LoomMessage *);
+  /* Enqueues on the stream that what follows belongs to this step. */
+  LoomStatus cuda_step_begin (LoomStream *stream, int64_t step, LoomMessage *message);
 
   /* Fetches from the driver what loads run-time compiled kernels. */
   LoomStatus cuda_modules_open (LoomDevice *device, LoomMessage *message);
@@ -200,7 +251,7 @@ extern "C"
   void cuda_matmul_close (LoomDevice *device);
   void cuda_modules_close (LoomDevice *device);
 #ifdef LOOM_HAVE_CUDNN
-  void cuda_conv_close (LoomDevice *device);
+  void cuda_conv_close (void *handle);
 #endif
 
 #ifdef __cplusplus

@@ -104,24 +104,6 @@ store (Bf16 *to, float x)
   to->bits = loom_bf16_from_float (x);
 }
 
-/* Tells of an index that does not exist; of several any one is reported. */
-__device__ static inline void
-raise_fault (CudaFault *fault, long long value, long long limit)
-{
-  fault->value = value;
-  fault->limit = limit;
-  fault->raised = 1;
-}
-
-/* Tells of what does not hold at a place. `of` is an address of the host, which is carried back and never read here. */
-__device__ static inline void
-raise_fault_of (CudaFault *fault, long long place, uintptr_t of)
-{
-  fault->value = place;
-  fault->of = (const struct CudaRequirement *)of;
-  fault->raised = 1;
-}
-
 /* Joins one value of every thread of a block of THREADS (a multiple of 32, at most 1024);
  * all threads get the result. */
 template <typename Op, int THREADS, typename A>
@@ -144,6 +126,24 @@ block_join (A value)
   for (int i = 1; i < THREADS / 32; i++)
     result = Op::join (result, shares[i]);
   return result;
+}
+
+/* Raises the stream's flag, where nobody has yet, and reports what was found. */
+__device__ static inline void
+raise_fault (CudaRaise raise, CudaFaultKind kind, long long value, long long limit,
+             const struct CudaRequirement *of = NULL)
+{
+  CudaReport *report = raise.flag->report;
+
+  if (atomicCAS (&raise.flag->raised, 0, 1) != 0)
+    return;
+  report->value = value;
+  report->limit = limit;
+  report->site = raise.site;
+  report->step = raise.flag->step;
+  report->of = of;
+  __threadfence_system ();
+  report->kind = kind;
 }
 
 /* ---- on the host ---------------------------------------------------------------- */

@@ -32,7 +32,7 @@ typedef struct
   LoomTriangularSolveAttrs triangular;
   LoomSolveAttrs solve;
   uintptr_t of;
-  CudaFault *fault;
+  CudaRaise raise;
 } Batch;
 
 /* Which matrix of the batch this thread has; a thread behind the last has none. */
@@ -51,7 +51,7 @@ __launch_bounds__ (LINALG_THREADS) cholesky_kernel (float *l, const float *a, Ba
   int64_t q;
 
   if (find_matrix (batch, &q) && !one_cholesky (batch.n, a + q * size, l + q * size))
-    raise_fault_of (batch.fault, q, batch.of);
+    raise_fault (batch.raise, CUDA_FAULT_REQUIREMENT, q, 0, (const struct CudaRequirement *)batch.of);
 }
 
 /* b and x are (count, n, m). */
@@ -78,7 +78,7 @@ __launch_bounds__ (LINALG_THREADS)
   if (find_matrix (batch, &q)
       && !one_solve (batch.n, batch.m, a + q * size, batch.solve.transpose, b + q * side, x + q * side, lu + q * size,
                      perm + q * batch.n))
-    raise_fault_of (batch.fault, q, batch.of);
+    raise_fault (batch.raise, CUDA_FAULT_REQUIREMENT, q, 0, (const struct CudaRequirement *)batch.of);
 }
 
 /* d is (count). */
@@ -147,7 +147,7 @@ linalg_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMess
 {
   Linalg *self = (Linalg *)base;
   const Batch batch = { self->n,     self->m, self->count, self->triangular, self->solve, (uintptr_t)&self->requirement,
-                        self->device->fault_on_device };
+                        cuda_raise (self->device, stream, base) };
 
   if (self->count == 0)
     return LOOM_STATUS_OK;

@@ -51,20 +51,22 @@ blas_check (cublasStatus_t result, const char *what, LoomMessage *message)
 {
   if (result == CUBLAS_STATUS_SUCCESS)
     return LOOM_STATUS_OK;
-  return cuda_fail (message, result == CUBLAS_STATUS_ALLOC_FAILED ? LOOM_STATUS_OUT_OF_MEMORY : LOOM_STATUS_DEVICE,
-                    "%s failed: %s", what, cublasLtGetStatusString (result));
+  return cuda_library_check (cuda_status_of_blas ((int)result), what, cublasLtGetStatusString (result), message);
 }
 
 static LoomStatus
 open_blas (LoomDevice *device, LoomMessage *message)
 {
   cublasLtHandle_t handle = NULL;
-  LoomStatus status;
+  LoomStatus status = LOOM_STATUS_OK;
 
-  if (device->blas != NULL)
-    return LOOM_STATUS_OK;
-  status = blas_check (cublasLtCreate (&handle), "opening cuBLASLt", message);
-  device->blas = handle;
+  pthread_mutex_lock (&device->lock);
+  if (device->blas == NULL)
+    {
+      status = blas_check (cublasLtCreate (&handle), "opening cuBLASLt", message);
+      device->blas = handle;
+    }
+  pthread_mutex_unlock (&device->lock);
   return status;
 }
 

@@ -80,18 +80,15 @@ multi_bind (LoomKernel *base, void *const *buffers, LoomMessage *message)
   if (used == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
-  /* A step that still reads the old table is let finish. The new one goes by a stream of
-   * ours and is waited for, since streams here do not wait for the default one. */
-  status = cuda_check (cudaDeviceSynchronize (), "waiting for the CUDA device", message);
-  if (status != LOOM_STATUS_OK)
-    return status;
+  /* No step reads the old table any more. The new one goes by a stream of ours and is waited for, since streams here do
+   * not wait for the default one; the whole device is not, because another thread may be recording a graph on it. */
   status = cuda_check (cudaMemcpyAsync (self->chunks, self->staging, used * sizeof (Chunk), cudaMemcpyHostToDevice,
-                                        self->device->stream),
+                                        cuda_stream (self->device, NULL)),
                        "telling the CUDA device where the parameters are", message);
   if (status != LOOM_STATUS_OK)
     return status;
-  return cuda_check (cudaStreamSynchronize (self->device->stream), "telling the CUDA device where the parameters are",
-                     message);
+  return cuda_check (cudaStreamSynchronize (cuda_stream (self->device, NULL)),
+                     "telling the CUDA device where the parameters are", message);
 }
 
 /* The lists come first among the inputs, each of length n. */

@@ -48,7 +48,7 @@ lane_start (const Places &p, long long o, long long j)
 
 template <typename T, typename I>
 __global__ void
-__launch_bounds__ (CUDA_THREADS) gather_kernel (T *y, const T *x, const I *index, Places p, CudaFault *fault)
+__launch_bounds__ (CUDA_THREADS) gather_kernel (T *y, const T *x, const I *index, Places p, CudaRaise raise)
 {
   const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
 
@@ -58,7 +58,7 @@ __launch_bounds__ (CUDA_THREADS) gather_kernel (T *y, const T *x, const I *index
   if (i < 0 || i >= p.limit)
     {
       y[at] = 0;
-      raise_fault (fault, i, p.limit);
+      raise_fault (raise, CUDA_FAULT_INDEX, i, p.limit);
     }
   else
     y[at] = x[lane_start (p, at / p.inner / p.n, at % p.inner) + i * p.step];
@@ -81,7 +81,7 @@ combine (T old, T fresh)
 
 template <LoomScatterMode MODE, typename T, typename I>
 __global__ void
-__launch_bounds__ (CUDA_THREADS) scatter_kernel (T *y, const T *src, const I *index, Places p, CudaFault *fault)
+__launch_bounds__ (CUDA_THREADS) scatter_kernel (T *y, const T *src, const I *index, Places p, CudaRaise raise)
 {
   const long long lane = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
 
@@ -93,7 +93,7 @@ __launch_bounds__ (CUDA_THREADS) scatter_kernel (T *y, const T *src, const I *in
       const long long e = (o * p.n + i) * p.inner + j, to = index[e];
 
       if (to < 0 || to >= p.limit)
-        raise_fault (fault, to, p.limit);
+        raise_fault (raise, CUDA_FAULT_INDEX, to, p.limit);
       else
         y[start + to * p.step] = combine<MODE, T> (y[start + to * p.step], src[e]);
     }
@@ -154,55 +154,58 @@ __launch_bounds__ (CUDA_THREADS) cumsum_kernel (T *y, const T *x, Places p, bool
 
 template <typename T>
 static void
-launch_gather (const Place *self, cudaStream_t stream, void *const *b)
+launch_gather (const Place *self, LoomStream *stream, void *const *b)
 {
   const unsigned int blocks = blocks_for (self->places.outer * self->places.n * self->places.inner, CUDA_THREADS);
+  const CudaRaise raise = cuda_raise (self->device, stream, &self->base);
+  cudaStream_t handle = cuda_stream (self->device, stream);
 
   if (self->narrow)
-    gather_kernel<T, int><<<blocks, CUDA_THREADS, 0, stream>>> (
-        (T *)b[2], (const T *)b[0], (const int *)b[1], self->places, self->device->fault_on_device);
+    gather_kernel<T, int><<<blocks, CUDA_THREADS, 0, handle>>> (
+        (T *)b[2], (const T *)b[0], (const int *)b[1], self->places, raise);
   else
-    gather_kernel<T, long long><<<blocks, CUDA_THREADS, 0, stream>>> (
-        (T *)b[2], (const T *)b[0], (const long long *)b[1], self->places, self->device->fault_on_device);
+    gather_kernel<T, long long><<<blocks, CUDA_THREADS, 0, handle>>> (
+        (T *)b[2], (const T *)b[0], (const long long *)b[1], self->places, raise);
 }
 
 static LoomStatus
 gather_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   Place *self = (Place *)base;
-  cudaStream_t handle = cuda_stream (self->device, stream);
 
   if (self->places.outer * self->places.n * self->places.inner == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
   if (self->element == 1)
-    launch_gather<unsigned char> (self, handle, buffers);
+    launch_gather<unsigned char> (self, stream, buffers);
   else if (self->element == 2)
-    launch_gather<unsigned short> (self, handle, buffers);
+    launch_gather<unsigned short> (self, stream, buffers);
   else if (self->element == 4)
-    launch_gather<unsigned int> (self, handle, buffers);
+    launch_gather<unsigned int> (self, stream, buffers);
   else
-    launch_gather<unsigned long long> (self, handle, buffers);
+    launch_gather<unsigned long long> (self, stream, buffers);
   return cuda_launched ("gather", message);
 }
 
 template <LoomScatterMode MODE, typename T>
 static void
-launch_scatter (const Place *self, cudaStream_t stream, void *const *b)
+launch_scatter (const Place *self, LoomStream *stream, void *const *b)
 {
   const unsigned int blocks = blocks_for (self->places.outer * self->places.inner, CUDA_THREADS);
+  const CudaRaise raise = cuda_raise (self->device, stream, &self->base);
+  cudaStream_t handle = cuda_stream (self->device, stream);
 
   if (self->narrow)
-    scatter_kernel<MODE, T, int><<<blocks, CUDA_THREADS, 0, stream>>> (
-        (T *)b[3], (const T *)b[2], (const int *)b[1], self->places, self->device->fault_on_device);
+    scatter_kernel<MODE, T, int><<<blocks, CUDA_THREADS, 0, handle>>> (
+        (T *)b[3], (const T *)b[2], (const int *)b[1], self->places, raise);
   else
-    scatter_kernel<MODE, T, long long><<<blocks, CUDA_THREADS, 0, stream>>> (
-        (T *)b[3], (const T *)b[2], (const long long *)b[1], self->places, self->device->fault_on_device);
+    scatter_kernel<MODE, T, long long><<<blocks, CUDA_THREADS, 0, handle>>> (
+        (T *)b[3], (const T *)b[2], (const long long *)b[1], self->places, raise);
 }
 
 template <typename T>
 static void
-launch_combine (const Place *self, cudaStream_t stream, void *const *b)
+launch_combine (const Place *self, LoomStream *stream, void *const *b)
 {
   if (self->mode == LOOM_SCATTER_ADD)
     launch_scatter<LOOM_SCATTER_ADD, T> (self, stream, b);
@@ -218,28 +221,31 @@ static LoomStatus
 scatter_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   Place *self = (Place *)base;
-  cudaStream_t handle = cuda_stream (self->device, stream);
+  LoomStatus status = LOOM_STATUS_OK;
 
   cuda_use (self->device);
-  if (buffers[3] != buffers[0] && self->bytes > 0
-      && cudaMemcpyAsync (buffers[3], buffers[0], (size_t)self->bytes, cudaMemcpyDeviceToDevice, handle) != cudaSuccess)
-    return cuda_fail (message, LOOM_STATUS_DEVICE, "scatter could not copy its base");
+  if (buffers[3] != buffers[0] && self->bytes > 0)
+    status = cuda_check (cudaMemcpyAsync (buffers[3], buffers[0], (size_t)self->bytes, cudaMemcpyDeviceToDevice,
+                                          cuda_stream (self->device, stream)),
+                         "copying the base of a scatter", message);
+  if (status != LOOM_STATUS_OK)
+    return status;
   if (self->places.outer * self->places.n * self->places.inner == 0)
     return LOOM_STATUS_OK;
   if (self->mode == LOOM_SCATTER_REPLACE && self->element == 1)
-    launch_scatter<LOOM_SCATTER_REPLACE, unsigned char> (self, handle, buffers);
+    launch_scatter<LOOM_SCATTER_REPLACE, unsigned char> (self, stream, buffers);
   else if (self->mode == LOOM_SCATTER_REPLACE && self->element == 2)
-    launch_scatter<LOOM_SCATTER_REPLACE, unsigned short> (self, handle, buffers);
+    launch_scatter<LOOM_SCATTER_REPLACE, unsigned short> (self, stream, buffers);
   else if (self->mode == LOOM_SCATTER_REPLACE && self->element == 4)
-    launch_scatter<LOOM_SCATTER_REPLACE, unsigned int> (self, handle, buffers);
+    launch_scatter<LOOM_SCATTER_REPLACE, unsigned int> (self, stream, buffers);
   else if (self->mode == LOOM_SCATTER_REPLACE)
-    launch_scatter<LOOM_SCATTER_REPLACE, unsigned long long> (self, handle, buffers);
+    launch_scatter<LOOM_SCATTER_REPLACE, unsigned long long> (self, stream, buffers);
   else if (self->dtype == LOOM_F32)
-    launch_combine<float> (self, handle, buffers);
+    launch_combine<float> (self, stream, buffers);
   else if (self->dtype == LOOM_I64)
-    launch_combine<long long> (self, handle, buffers);
+    launch_combine<long long> (self, stream, buffers);
   else
-    launch_combine<int> (self, handle, buffers);
+    launch_combine<int> (self, stream, buffers);
   return cuda_launched ("scatter", message);
 }
 

@@ -13,13 +13,13 @@ typedef struct
 /* ok is (count). Of several threads that find a 0 any one is reported. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
-    require_kernel (const unsigned char *ok, long long count, uintptr_t of, CudaFault *fault)
+    require_kernel (const unsigned char *ok, long long count, uintptr_t of, CudaRaise raise)
 {
   const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
 
   if (i >= count || ok[i] != 0)
     return;
-  raise_fault_of (fault, i, of);
+  raise_fault (raise, CUDA_FAULT_REQUIREMENT, i, 0, (const struct CudaRequirement *)of);
 }
 
 static LoomStatus
@@ -31,7 +31,8 @@ require_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMes
   cuda_use (self->device);
   if (self->count > 0)
     require_kernel<<<blocks_for (self->count, CUDA_THREADS), CUDA_THREADS, 0, handle>>> (
-        (const unsigned char *)buffers[1], self->count, (uintptr_t)&self->requirement, self->device->fault_on_device);
+        (const unsigned char *)buffers[1], self->count, (uintptr_t)&self->requirement,
+        cuda_raise (self->device, stream, base));
   if (self->bytes > 0 && buffers[2] != buffers[0])
     {
       LoomStatus status = cuda_check (

@@ -99,7 +99,7 @@ template <int THREADS>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
     cross_entropy_kernel (float *loss, float *lse, const float *x, const long long *target, long long rows,
-                          long long dim, long long inner, long long ignore_index, CudaFault *fault)
+                          long long dim, long long inner, long long ignore_index, CudaRaise raise)
 {
   const long long row = row_of<THREADS> ();
   float most, log_sum;
@@ -117,7 +117,7 @@ __launch_bounds__ (CUDA_THREADS)
   else if (wanted < 0 || wanted >= dim)
     {
       loss[row] = NAN;
-      raise_fault (fault, wanted, dim);
+      raise_fault (raise, CUDA_FAULT_CLASS, wanted, dim);
     }
   else
     loss[row] = log_sum - (x[base + wanted * inner] - most);
@@ -127,7 +127,7 @@ __launch_bounds__ (CUDA_THREADS)
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     cross_entropy_grad_kernel (float *dx, const float *x, const long long *target, const float *lse, const float *g,
-                               long long rows, long long dim, long long inner, long long ignore_index, CudaFault *fault)
+                               long long rows, long long dim, long long inner, long long ignore_index, CudaRaise raise)
 {
   const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
 
@@ -141,7 +141,7 @@ __launch_bounds__ (CUDA_THREADS)
     }
   if (wanted < 0 || wanted >= dim)
     {
-      raise_fault (fault, wanted, dim);
+      raise_fault (raise, CUDA_FAULT_CLASS, wanted, dim);
       dx[at] = NAN;
       return;
     }
@@ -210,10 +210,10 @@ cross_entropy_run (LoomKernel *base, LoomStream *stream, void *const *buffers, L
   cuda_use (self->device);
   if (self->dim <= WARP_LIMIT)
     cross_entropy_kernel<32><<<row_blocks (self), CUDA_THREADS, 0, handle>>> (
-        loss, lse, x, target, self->rows, self->dim, self->inner, self->ignore_index, self->device->fault_on_device);
+        loss, lse, x, target, self->rows, self->dim, self->inner, self->ignore_index, cuda_raise (self->device, stream, base));
   else
     cross_entropy_kernel<CUDA_THREADS><<<row_blocks (self), CUDA_THREADS, 0, handle>>> (
-        loss, lse, x, target, self->rows, self->dim, self->inner, self->ignore_index, self->device->fault_on_device);
+        loss, lse, x, target, self->rows, self->dim, self->inner, self->ignore_index, cuda_raise (self->device, stream, base));
   return cuda_launched ("cross_entropy", message);
 }
 
@@ -228,7 +228,7 @@ cross_entropy_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffe
   cross_entropy_grad_kernel<<<blocks_for (self->rows * self->dim, CUDA_THREADS), CUDA_THREADS, 0,
                               cuda_stream (self->device, stream)>>> (
       (float *)buffers[4], (const float *)buffers[0], (const long long *)buffers[1], (const float *)buffers[2],
-      (const float *)buffers[3], self->rows, self->dim, self->inner, self->ignore_index, self->device->fault_on_device);
+      (const float *)buffers[3], self->rows, self->dim, self->inner, self->ignore_index, cuda_raise (self->device, stream, base));
   return cuda_launched ("cross_entropy_grad", message);
 }
 

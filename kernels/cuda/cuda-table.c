@@ -55,6 +55,7 @@ const CudaPrimitive cuda_primitives[] = {
   { .name = "det", .make = cuda_det_new },
   { .name = "cofactor", .make = cuda_cofactor_new },
   { .name = "grad_stats", .make = cuda_grad_stats_new, .takes = cuda_all_plain },
+  { .name = "update_gate", .make = cuda_update_gate_new, .takes = cuda_all_plain },
   { .name = "sgd_step", .make = cuda_sgd_step_new, .takes = cuda_all_plain },
   { .name = "adam_step", .make = cuda_adam_step_new, .takes = cuda_all_plain },
   { .name = "rmsprop_step", .make = cuda_rmsprop_step_new, .takes = cuda_all_plain },

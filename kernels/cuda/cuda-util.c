@@ -21,17 +21,6 @@ cuda_fail (LoomMessage *message, LoomStatus status, const char *format, ...)
 }
 
 LoomStatus
-cuda_check (cudaError_t error, const char *what, LoomMessage *message)
-{
-  if (error == cudaSuccess)
-    return LOOM_STATUS_OK;
-  /* The runtime remembers an error until asked; ask, lest a later launch be blamed. */
-  cudaGetLastError ();
-  return cuda_fail (message, error == cudaErrorMemoryAllocation ? LOOM_STATUS_OUT_OF_MEMORY : LOOM_STATUS_DEVICE,
-                    "%s failed: %s", what, cudaGetErrorString (error));
-}
-
-LoomStatus
 cuda_launched (const char *what, LoomMessage *message)
 {
   return cuda_check (cudaGetLastError (), what, message);

@@ -37,6 +37,137 @@ device_count (LoomMessage *message)
   return count;
 }
 
+/* ---- streams ------------------------------------------------------------- */
+
+static void
+stream_free (LoomDevice *device, LoomStream *stream)
+{
+  if (stream == NULL)
+    return;
+  cuda_use (device);
+#ifdef LOOM_HAVE_CUDNN
+  cuda_conv_close (stream->cudnn);
+#endif
+  if (stream->handle != NULL)
+    cudaStreamDestroy (stream->handle);
+  if (stream->flag != NULL)
+    cudaFree (stream->flag);
+  if (stream->report != NULL)
+    cudaFreeHost ((void *)stream->report);
+  free (stream);
+}
+
+/* The flag of faults lies where kernels read it fast; what they report, where the host reads it without asking. */
+static LoomStatus
+make_flag (LoomStream *self, LoomMessage *message)
+{
+  CudaFlag flag = { 0 };
+  void *report = NULL;
+  LoomStatus status = cuda_check (cudaHostAlloc (&report, sizeof (CudaReport), cudaHostAllocMapped),
+                                  "taking page-locked memory for what steps report", message);
+
+  if (status != LOOM_STATUS_OK)
+    return status;
+  memset (report, 0, sizeof (CudaReport));
+  self->report = report;
+  status
+      = cuda_check (cudaHostGetDevicePointer ((void **)&flag.report, report, 0), "mapping what steps report", message);
+  if (status == LOOM_STATUS_OK)
+    status
+        = cuda_check (cudaMalloc ((void **)&self->flag, sizeof flag), "taking memory for the flag of faults", message);
+  if (status == LOOM_STATUS_OK)
+    status = cuda_check (cudaMemcpyAsync (self->flag, &flag, sizeof flag, cudaMemcpyHostToDevice, self->handle),
+                         "clearing the flag of faults", message);
+  if (status == LOOM_STATUS_OK)
+    status = cuda_check (cudaStreamSynchronize (self->handle), "clearing the flag of faults", message);
+  return status;
+}
+
+static LoomStatus
+stream_new (LoomDevice *device, LoomStream **stream, LoomMessage *message)
+{
+  LoomStream *self = calloc (1, sizeof *self);
+  LoomStatus status;
+
+  *stream = NULL;
+  if (self == NULL)
+    return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a CUDA stream");
+  cuda_use (device);
+  status
+      = cuda_check (cudaStreamCreateWithFlags (&self->handle, cudaStreamNonBlocking), "making a CUDA stream", message);
+  if (status == LOOM_STATUS_OK)
+    status = make_flag (self, message);
+  if (status != LOOM_STATUS_OK)
+    {
+      stream_free (device, self);
+      return status;
+    }
+  *stream = self;
+  return LOOM_STATUS_OK;
+}
+
+/* Without a stream everything that was asked of the device is waited for; no thread may be recording a graph then. */
+static LoomStatus
+stream_sync (LoomDevice *device, LoomStream *stream, LoomMessage *message)
+{
+  cuda_use (device);
+  return cuda_check (stream != NULL ? cudaStreamSynchronize (stream->handle) : cudaDeviceSynchronize (),
+                     "waiting for the CUDA device", message);
+}
+
+/* ---- faults ---------------------------------------------------------------- */
+
+static LoomStatus
+step_begin (LoomDevice *device, LoomStream *stream, int64_t step, LoomMessage *message)
+{
+  cuda_use (device);
+  return cuda_step_begin (stream != NULL ? stream : device->stream, step, message);
+}
+
+static void
+fault_get (LoomDevice *device, LoomStream *stream, LoomDeviceFault *fault, LoomMessage *message)
+{
+  static const char *const picked[]
+      = { [CUDA_FAULT_INDEX] = "the index", [CUDA_FAULT_ROW] = "the row", [CUDA_FAULT_CLASS] = "the target class" };
+  const volatile CudaReport *report = (stream != NULL ? stream : device->stream)->report;
+  const struct CudaRequirement *of = report->of;
+  const int kind = report->kind;
+  char place[LOOM_PLACE_TEXT];
+
+  *fault = (LoomDeviceFault){ .status = LOOM_STATUS_OK, .site = report->site, .step = report->step };
+  switch (kind)
+    {
+    case CUDA_FAULT_NONE:
+      return;
+    case CUDA_FAULT_NOT_FINITE:
+      fault->status = cuda_fail (message, LOOM_STATUS_NOT_FINITE, LOOM_NOT_FINITE_TEXT);
+      return;
+    case CUDA_FAULT_REQUIREMENT:
+      if (of->tell != NULL)
+        fault->status = of->tell (message, &of->ok, report->value);
+      else
+        fault->status = cuda_fail (message, LOOM_STATUS_INDEX, "%s%s", of->attrs.what,
+                                   loom_place_text (place, of->ok.rank, of->ok.dim, report->value));
+      return;
+    default:
+      fault->status = cuda_fail (message, LOOM_STATUS_INDEX, "%s %lld lies outside 0 … %lld", picked[kind],
+                                 report->value, report->limit - 1);
+    }
+}
+
+static LoomStatus
+fault_clear (LoomDevice *device, LoomStream *stream, LoomMessage *message)
+{
+  LoomStream *self = stream != NULL ? stream : device->stream;
+
+  cuda_use (device);
+  memset ((void *)self->report, 0, sizeof (CudaReport));
+  return cuda_check (cudaMemsetAsync (&self->flag->raised, 0, sizeof self->flag->raised, self->handle),
+                     "clearing the flag of faults", message);
+}
+
+/* ---- devices ---------------------------------------------------------------- */
+
 static void
 device_close (LoomDevice *device)
 {
@@ -46,13 +177,11 @@ device_close (LoomDevice *device)
   cudaDeviceSynchronize ();
   cuda_matmul_close (device);
 #ifdef LOOM_HAVE_CUDNN
-  cuda_conv_close (device);
+  cuda_conv_close (device->cudnn);
 #endif
   cuda_modules_close (device);
-  if (device->stream != NULL)
-    cudaStreamDestroy (device->stream);
-  if (device->fault != NULL)
-    cudaFreeHost ((void *)device->fault);
+  stream_free (device, device->stream);
+  pthread_mutex_destroy (&device->lock);
   free (device);
 }
 
@@ -62,7 +191,6 @@ device_open (int index, int threads, LoomDevice **out, LoomMessage *message)
   struct cudaDeviceProp properties;
   LoomDevice *device;
   LoomStatus status;
-  void *fault = NULL;
   int count = device_count (message);
 
   *out = NULL;
@@ -71,10 +199,13 @@ device_open (int index, int threads, LoomDevice **out, LoomMessage *message)
   if (index < 0 || index >= count)
     return cuda_fail (message, LOOM_STATUS_DEVICE, "there is no device cuda:%d; this machine has %d, counted from 0",
                       index, count);
+  if (cuda_lost (index) != cudaSuccess)
+    return cuda_check (cuda_lost (index), "opening the CUDA device again", message);
   device = calloc (1, sizeof *device);
   if (device == NULL)
     return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left to open cuda:%d", index);
   device->index = index;
+  pthread_mutex_init (&device->lock, NULL);
 
   status = cuda_check (cudaSetDevice (index), "opening the CUDA device", message);
   if (status == LOOM_STATUS_OK)
@@ -84,18 +215,7 @@ device_open (int index, int threads, LoomDevice **out, LoomMessage *message)
       device->architecture = properties.major * 10 + properties.minor;
       device->processors = properties.multiProcessorCount;
       snprintf (device->name, sizeof device->name, "%.96s", properties.name);
-      status = cuda_check (cudaStreamCreateWithFlags (&device->stream, cudaStreamNonBlocking), "making a CUDA stream",
-                           message);
-    }
-  if (status == LOOM_STATUS_OK)
-    status = cuda_check (cudaHostAlloc (&fault, sizeof (CudaFault), cudaHostAllocMapped),
-                         "taking page-locked memory for the device's fault flag", message);
-  if (status == LOOM_STATUS_OK)
-    {
-      memset (fault, 0, sizeof (CudaFault));
-      device->fault = fault;
-      status = cuda_check (cudaHostGetDevicePointer ((void **)&device->fault_on_device, fault, 0),
-                           "mapping the device's fault flag", message);
+      status = stream_new (device, &device->stream, message);
     }
   if (status == LOOM_STATUS_OK)
     status = cuda_modules_open (device, message);
@@ -149,7 +269,7 @@ device_alloc (LoomDevice *device, size_t bytes, void **memory, LoomMessage *mess
     return LOOM_STATUS_OK;
   cudaGetLastError ();
   *memory = NULL;
-  if (error != cudaErrorMemoryAllocation)
+  if (cuda_status (error) != LOOM_STATUS_OUT_OF_MEMORY)
     return cuda_check (error, "taking memory on the CUDA device", message);
   return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "the card gave no memory");
 }
@@ -173,10 +293,8 @@ alloc_host (LoomDevice *device, size_t bytes, void **memory, LoomMessage *messag
   error = cudaHostAlloc (memory, bytes != 0 ? bytes : 1, cudaHostAllocPortable);
   if (error == cudaSuccess)
     return LOOM_STATUS_OK;
-  cudaGetLastError ();
   *memory = NULL;
-  return cuda_fail (message, error == cudaErrorMemoryAllocation ? LOOM_STATUS_OUT_OF_MEMORY : LOOM_STATUS_DEVICE,
-                    "the machine gave no page-locked memory: %s", cudaGetErrorString (error));
+  return cuda_check (error, "taking page-locked memory of the machine", message);
 }
 
 static void
@@ -188,73 +306,7 @@ free_host (LoomDevice *device, void *memory)
   cudaFreeHost (memory);
 }
 
-/* ---- streams and events ------------------------------------------------ */
-
-/* Reports, once, what a kernel found wrong in its data. */
-static LoomStatus
-take_fault (LoomDevice *device, LoomMessage *message)
-{
-  volatile CudaFault *fault = device->fault;
-
-  if (!fault->raised)
-    return LOOM_STATUS_OK;
-  fault->raised = 0;
-  if (fault->of != NULL)
-    {
-      const struct CudaRequirement *of = fault->of;
-      char place[LOOM_PLACE_TEXT];
-
-      fault->of = NULL;
-      if (of->tell != NULL)
-        return of->tell (message, &of->ok, fault->value);
-      return cuda_fail (message, LOOM_STATUS_INDEX, "%s%s", of->attrs.what,
-                        loom_place_text (place, of->ok.rank, of->ok.dim, fault->value));
-    }
-  return cuda_fail (message, LOOM_STATUS_INDEX, "index %lld is outside 0 … %lld", fault->value, fault->limit - 1);
-}
-
-static LoomStatus
-stream_new (LoomDevice *device, LoomStream **stream, LoomMessage *message)
-{
-  LoomStream *self = calloc (1, sizeof *self);
-  LoomStatus status;
-
-  *stream = NULL;
-  if (self == NULL)
-    return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a CUDA stream");
-  cuda_use (device);
-  status
-      = cuda_check (cudaStreamCreateWithFlags (&self->handle, cudaStreamNonBlocking), "making a CUDA stream", message);
-  if (status != LOOM_STATUS_OK)
-    {
-      free (self);
-      return status;
-    }
-  *stream = self;
-  return LOOM_STATUS_OK;
-}
-
-static void
-stream_free (LoomDevice *device, LoomStream *stream)
-{
-  if (stream == NULL)
-    return;
-  cuda_use (device);
-  cudaStreamDestroy (stream->handle);
-  free (stream);
-}
-
-/* Without a stream everything that was asked of the device is waited for. */
-static LoomStatus
-stream_sync (LoomDevice *device, LoomStream *stream, LoomMessage *message)
-{
-  LoomStatus status;
-
-  cuda_use (device);
-  status = cuda_check (stream != NULL ? cudaStreamSynchronize (stream->handle) : cudaDeviceSynchronize (),
-                       "waiting for the CUDA device", message);
-  return status != LOOM_STATUS_OK ? status : take_fault (device, message);
-}
+/* ---- events ---------------------------------------------------------------- */
 
 static LoomStatus
 event_new (LoomDevice *device, LoomEvent **event, LoomMessage *message)
@@ -302,9 +354,15 @@ event_wait (LoomDevice *device, LoomStream *stream, LoomEvent *event, LoomMessag
                      message);
 }
 
+static LoomStatus
+event_sync (LoomDevice *device, LoomEvent *event, LoomMessage *message)
+{
+  cuda_use (device);
+  return cuda_check (cudaEventSynchronize (event->handle), "waiting for a CUDA event", message);
+}
+
 /* Without a stream the caller has nothing to order the copy by, so one from or to the
- * host then waits for all that was launched before it, and is complete, with faults
- * told, on return. */
+ * host then waits for all that was launched before it, and is complete on return. */
 static LoomStatus
 device_copy (LoomDevice *device, LoomStream *stream, void *to, const void *from, size_t bytes, LoomCopyKind kind,
              LoomMessage *message)
@@ -470,6 +528,10 @@ static const LoomBackend backend = {
   .event_free = event_free,
   .event_record = event_record,
   .event_wait = event_wait,
+  .event_sync = event_sync,
+  .step_begin = step_begin,
+  .fault_get = fault_get,
+  .fault_clear = fault_clear,
   .copy = device_copy,
   .options = kernel_options,
   .kernel_new = kernel_new,

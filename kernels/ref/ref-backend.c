@@ -50,6 +50,7 @@ static const RefPrimitive *const primitives[] = {
   &ref_iota,
   &ref_random,
   &ref_require,
+  &ref_update_gate,
   &ref_cholesky,
   &ref_triangular_solve,
   &ref_solve,

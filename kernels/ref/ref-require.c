@@ -1,4 +1,5 @@
-/* require: hands its operand on where a condition holds everywhere, and says where it does not. */
+/* require: hands its operand on where a condition holds everywhere, and says where it does not. update_gate: lets a
+ * step write where its numbers are finite. */
 #include "kernels/ref/ref.h"
 
 #include <string.h>
@@ -35,3 +36,28 @@ const RefPrimitive ref_require = {
   .choose = choose,
   .n_inplace = 1,
 };
+
+#define GATE(name, T)                                                                                                  \
+  static LoomStatus name (const RefKernel *k, void *const *b, LoomMessage *message)                                    \
+  {                                                                                                                    \
+    bool finite = *(const T *)b[0] != 0, tolerated = *(const T *)b[1] != 0;                                            \
+                                                                                                                       \
+    if (!finite && !tolerated)                                                                                         \
+      {                                                                                                                \
+        snprintf (message->text, sizeof message->text, LOOM_NOT_FINITE_TEXT);                                          \
+        return LOOM_STATUS_NOT_FINITE;                                                                                 \
+      }                                                                                                                \
+    *(T *)b[2] = finite;                                                                                               \
+    *(T *)b[3] = 1;                                                                                                    \
+    return LOOM_STATUS_OK;                                                                                             \
+  }
+GATE (gate_f32, float)
+GATE (gate_f64, double)
+
+static RefWork
+choose_gate (const LoomKernelSpec *spec)
+{
+  return spec->in[0].dtype == LOOM_F64 ? gate_f64 : spec->in[0].dtype == LOOM_F32 ? gate_f32 : NULL;
+}
+
+const RefPrimitive ref_update_gate = { .name = "update_gate", .choose = choose_gate };

@@ -44,7 +44,7 @@ extern const RefPrimitive ref_elementwise, ref_reduce, ref_argreduce, ref_matmul
     ref_conv2d_weight_grad, ref_max_pool2d, ref_max_pool2d_grad, ref_avg_pool2d, ref_avg_pool2d_grad, ref_softmax,
     ref_softmax_grad, ref_cross_entropy, ref_cross_entropy_grad, ref_batch_norm, ref_batch_norm_grad, ref_batch_norm_apply, ref_layer_norm,
     ref_layer_norm_grad, ref_gather_rows, ref_gather, ref_scatter, ref_sort, ref_cumsum, ref_scatter_add_rows, ref_permute, ref_copy, ref_reorder, ref_cast,
-    ref_cholesky, ref_triangular_solve, ref_solve, ref_det, ref_cofactor, ref_expand, ref_slice, ref_pad, ref_concat, ref_fill, ref_iota, ref_random, ref_require, ref_grad_stats, ref_sgd_step,
+    ref_cholesky, ref_triangular_solve, ref_solve, ref_det, ref_cofactor, ref_expand, ref_slice, ref_pad, ref_concat, ref_fill, ref_iota, ref_random, ref_require, ref_update_gate, ref_grad_stats, ref_sgd_step,
     ref_adam_step;
 
 extern const RefPrimitive ref_rmsprop_step, ref_adagrad_step, ref_adadelta_step, ref_nadam_step, ref_adamax_step, ref_radam_step, ref_lion_step, ref_lamb_step, ref_lars_step;

@@ -34,7 +34,22 @@ small_kernel (const char *primitive, const void *attrs, int n_in, const LoomTens
   return kernel;
 }
 
-/* A class that does not exist is told at the next synchronisation, and only once. */
+/* What the device's own stream has to tell once it is idle; it is cleared. */
+static LoomDeviceFault
+take_fault (char *text)
+{
+  const LoomBackend *b = candidate.backend;
+  LoomMessage message = { "" };
+  LoomDeviceFault fault;
+
+  OK (b->stream_sync (candidate.device, NULL, &message));
+  b->fault_get (candidate.device, NULL, &fault, &message);
+  g_strlcpy (text, message.text, sizeof message.text);
+  OK (b->fault_clear (candidate.device, NULL, &message));
+  return fault;
+}
+
+/* A row that does not exist is told, with the step and the instruction, and only once. */
 static void
 fault_test (void)
 {
@@ -46,14 +61,20 @@ fault_test (void)
   LoomKernel *kernel = small_kernel ("gather_rows", NULL, 2, in, 1, out);
   void *buffers[4] = { NULL };
   LoomMessage message = { "" };
+  LoomDeviceFault fault;
 
   for (int i = 0; i < 3; i++)
     OK (b->alloc (candidate.device, 64, &buffers[i], &message));
   OK (b->copy (candidate.device, NULL, buffers[1], index, sizeof index, LOOM_COPY_HOST_TO_DEVICE, &message));
+  kernel->site = 41;
+  OK (b->step_begin (candidate.device, NULL, 12, &message));
   OK (kernel->run (kernel, NULL, buffers, &message));
-  g_assert_cmpint (b->stream_sync (candidate.device, NULL, &message), ==, LOOM_STATUS_INDEX);
-  g_assert_nonnull (strstr (message.text, "7"));
-  OK (b->stream_sync (candidate.device, NULL, &message));
+  fault = take_fault (message.text);
+  g_assert_cmpint (fault.status, ==, LOOM_STATUS_INDEX);
+  g_assert_cmpint (fault.site, ==, 41);
+  g_assert_cmpint (fault.step, ==, 12);
+  g_assert_cmpstr (message.text, ==, "the row 7 lies outside 0 … 1");
+  g_assert_cmpint (take_fault (message.text).status, ==, LOOM_STATUS_OK);
   for (int i = 0; i < 3; i++)
     b->free (candidate.device, buffers[i]);
   kernel->free (kernel);
@@ -118,11 +139,55 @@ label_test (void)
   OK (b->copy (candidate.device, NULL, buffers[2], &one, sizeof one, LOOM_COPY_HOST_TO_DEVICE, &message));
   OK (b->copy (candidate.device, NULL, buffers[3], &one, sizeof one, LOOM_COPY_HOST_TO_DEVICE, &message));
   OK (kernel->run (kernel, NULL, buffers, &message));
-  g_assert_cmpint (b->stream_sync (candidate.device, NULL, &message), ==, LOOM_STATUS_INDEX);
+  g_assert_cmpint (take_fault (message.text).status, ==, LOOM_STATUS_INDEX);
   OK (b->copy (candidate.device, NULL, gradient, buffers[4], sizeof gradient, LOOM_COPY_DEVICE_TO_HOST, &message));
   g_assert_true (isnan (gradient[0]) && isnan (gradient[1]));
   for (int i = 0; i < 5; i++)
     b->free (candidate.device, buffers[i]);
+  kernel->free (kernel);
+}
+
+/* One step over a gate: its operands in, go and sound out. */
+static void
+gate (LoomKernel *kernel, float finite, float tolerated, float result[2])
+{
+  const LoomBackend *b = candidate.backend;
+  const float in[2] = { finite, tolerated };
+  void *buffers[5] = { NULL };
+  LoomMessage message = { "" };
+
+  for (int i = 0; i < 4; i++)
+    OK (b->alloc (candidate.device, 64, &buffers[i], &message));
+  for (int i = 0; i < 2; i++)
+    OK (b->copy (candidate.device, NULL, buffers[i], &in[i], sizeof in[i], LOOM_COPY_HOST_TO_DEVICE, &message));
+  OK (kernel->run (kernel, NULL, buffers, &message));
+  for (int i = 0; i < 2; i++)
+    OK (b->copy (candidate.device, NULL, &result[i], buffers[2 + i], sizeof result[i], LOOM_COPY_DEVICE_TO_HOST,
+                 &message));
+  for (int i = 0; i < 4; i++)
+    b->free (candidate.device, buffers[i]);
+}
+
+/* A fault closes the gate, for good numbers too, until it is cleared; what is tolerated is no fault. */
+static void
+gate_test (void)
+{
+  const LoomTensorDesc scalar = { .dtype = LOOM_F32 }, two[] = { scalar, scalar };
+  LoomKernel *kernel = small_kernel ("update_gate", NULL, 2, two, 2, two);
+  LoomMessage message = { "" };
+  float result[2];
+
+  gate (kernel, 1, 0, result);
+  g_assert_true (result[0] == 1 && result[1] == 1);
+  gate (kernel, 0, 1, result);
+  g_assert_true (result[0] == 0 && result[1] == 1);
+  gate (kernel, 0, 0, result);
+  g_assert_true (result[0] == 0 && result[1] == 0);
+  gate (kernel, 1, 0, result);
+  g_assert_true (result[0] == 0 && result[1] == 0);
+  g_assert_cmpint (take_fault (message.text).status, ==, LOOM_STATUS_NOT_FINITE);
+  gate (kernel, 1, 0, result);
+  g_assert_true (result[0] == 1 && result[1] == 1);
   kernel->free (kernel);
 }
 
@@ -170,6 +235,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cuda/on-device/fault", fault_test);
   g_test_add_func ("/cuda/on-device/graph", graph_test);
   g_test_add_func ("/cuda/on-device/label", label_test);
+  g_test_add_func ("/cuda/on-device/gate", gate_test);
   g_test_add_func ("/cuda/on-device/refused", refused_test);
   result = g_test_run ();
   candidate.backend->device_close (candidate.device);

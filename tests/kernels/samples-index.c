@@ -114,6 +114,21 @@ require_samples (GPtrArray *all)
     }
 }
 
+/* The gate of an update that is let through, and of one that is not and need not; a fault is tested by what runs say. */
+static void
+gate_samples (GPtrArray *all)
+{
+  for (int finite = 0; finite < 2; finite++)
+    {
+      Sample *s = sample_add (all, "update_gate", 0, "%s", finite ? "open" : "tolerated");
+
+      sample_in (s, desc (F, ""), FILL_VALUE, finite);
+      sample_in (s, desc (F, ""), FILL_VALUE, 1);
+      sample_out (s, desc (F, ""));
+      sample_out (s, desc (F, ""));
+    }
+}
+
 void
 samples_index (GPtrArray *all)
 {
@@ -125,6 +140,7 @@ samples_index (GPtrArray *all)
       row_samples (all, types[t]);
     }
   require_samples (all);
+  gate_samples (all);
   place_samples (all, LOOM_BOOL);
   row_samples (all, LOOM_BOOL);
 }

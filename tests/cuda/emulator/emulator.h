@@ -44,6 +44,22 @@ cospi (double x)
   return y == 0.5 || y == 1.5 ? 0 : cos (M_PI * y);
 }
 
+/* One thread of one kernel runs at a time. */
+static inline int
+atomicCAS (int *at, int expected, int value)
+{
+  int old = *at;
+
+  if (old == expected)
+    *at = value;
+  return old;
+}
+
+static inline void
+__threadfence_system (void)
+{
+}
+
 /* Plain globals: one kernel runs at a time. */
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;

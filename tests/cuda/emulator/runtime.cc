@@ -289,6 +289,13 @@ cudaStreamSynchronize (cudaStream_t stream)
 }
 
 cudaError_t
+cudaEventSynchronize (cudaEvent_t)
+{
+  NOT_WHILE_CAPTURING ();
+  return answer (emulated::waited ());
+}
+
+cudaError_t
 cudaEventCreateWithFlags (cudaEvent_t *event, unsigned int)
 {
   STANDS ();

@@ -1,0 +1,80 @@
+/* The flag of faults: what numbers the steps, and the gate that a raised flag closes.
+ *
+ * Both run on the stream, inside a recorded graph or out of it, and nothing here waits for the host: it reads the report
+ * when it likes, and until it has cleared the flag no gate opens. */
+#include "kernels/cuda/cuda-kernels.cuh"
+
+typedef struct
+{
+  LoomKernel base;
+  LoomDevice *device;
+  bool wide; /* f64 */
+} Gate;
+
+__global__ static void
+step_kernel (CudaFlag *flag, long long step)
+{
+  flag->step = step;
+}
+
+/* One thread. */
+template <typename T>
+__global__ void
+gate_kernel (T *go, T *sound, const T *finite, const T *tolerated, CudaRaise raise)
+{
+  const bool good = *finite != 0;
+
+  if (!good && *tolerated == 0)
+    raise_fault (raise, CUDA_FAULT_NOT_FINITE, 0, 0);
+  const bool calm = raise.flag->raised == 0;
+  *sound = calm;
+  *go = calm && good;
+}
+
+LoomStatus
+cuda_step_begin (LoomStream *stream, int64_t step, LoomMessage *message)
+{
+  step_kernel<<<1, 1, 0, stream->handle>>> (stream->flag, step);
+  return cuda_launched ("numbering a step", message);
+}
+
+template <typename T>
+static void
+launch_gate (const Gate *self, LoomStream *stream, void *const *b)
+{
+  gate_kernel<T><<<1, 1, 0, cuda_stream (self->device, stream)>>> ((T *)b[2], (T *)b[3], (const T *)b[0],
+                                                                   (const T *)b[1],
+                                                                   cuda_raise (self->device, stream, &self->base));
+}
+
+static LoomStatus
+gate_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Gate *self = (Gate *)base;
+
+  cuda_use (self->device);
+  if (self->wide)
+    launch_gate<double> (self, stream, buffers);
+  else
+    launch_gate<float> (self, stream, buffers);
+  return cuda_launched ("update_gate", message);
+}
+
+LoomStatus
+cuda_update_gate_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomDType dtype = spec->in[0].dtype;
+  Gate *self;
+
+  if ((dtype != LOOM_F32 && dtype != LOOM_F64) || !all_of_dtype (spec->in, spec->n_in, dtype)
+      || !all_of_dtype (spec->out, spec->n_out, dtype))
+    return LOOM_STATUS_UNSUPPORTED;
+  if (spec->n_in != 2 || spec->n_out != 2)
+    return cuda_fail (message, LOOM_STATUS_INVALID, "update_gate takes two scalars and gives two");
+  self = kernel_struct<Gate> (device, "own update gate", gate_run, message);
+  if (self == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  self->wide = dtype == LOOM_F64;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
+}
