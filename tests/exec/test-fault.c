@@ -1,0 +1,344 @@
+/* Faults of a step: a row or class that does not exist, a gradient that is not finite. On every back end the state is
+ * afterwards what it was before the step, to the bit, the error names the node and the number, and the next step is as
+ * if nothing had been. GRADLOOM_TEST_DEVICE names one device; without it they are ref and cpu. */
+#include <math.h>
+#include <string.h>
+
+#include "engine/program/loom-optimizer.h"
+#include "engine/run/loom-exec.h"
+#include "tests/exec/test-device.h"
+
+#define BATCH 4
+#define WIDTH 6
+#define ROWS  7
+#define STEPS 7
+
+typedef enum
+{
+  GOOD,
+  BAD_ROW,
+  BAD_CLASS,
+  NOT_FINITE,
+  N_KINDS
+} Kind;
+
+static const struct
+{
+  const char *name, *node, *text;
+  int code;
+} expected[N_KINDS] = {
+  [BAD_ROW] = { "row", "Node table ", "the row 99 lies outside 0 … 6", LOOM_ERROR_DATA },
+  [BAD_CLASS] = { "class", "Node loss ", "the target class -3 lies outside 0 … 4", LOOM_ERROR_DATA },
+  [NOT_FINITE] = { "finite", "", LOOM_NOT_FINITE_TEXT, LOOM_ERROR_NAN },
+};
+
+static LoomValue
+weight (LoomProgram *p, const char *name, int rank, const gint64 *dims, GArray *slots)
+{
+  LoomInit init = { LOOM_INIT_UNIFORM, -0.4, 0.4, NULL };
+  int slot = loom_program_slot (p, name, LOOM_SLOT_PARAMETER, LOOM_F32, rank, dims, &init, TRUE);
+
+  g_array_append_val (slots, slot);
+  return loom_program_read (p, slot);
+}
+
+/* A table of rows, a layer, a class; a running mean that the forward pass commits; momentum. */
+static LoomProgram *
+program_new (void)
+{
+  const gint64 batch = BATCH, width = WIDTH;
+  LoomProgram *p = loom_program_new ();
+  g_autoptr (GArray) slots = g_array_new (FALSE, FALSE, sizeof (int));
+  g_autoptr (GError) error = NULL;
+  const LoomOptimizer *sgd = loom_optimizer ("sgd");
+  LoomCrossEntropyAttrs attrs = { -100 };
+  double hyper[16];
+  LoomUpdateOptions options = { .optimizer = "sgd", .hyper = hyper };
+  LoomValue x, in[2], out[2], h, seen, wrt[3], grads[3];
+  int mean;
+
+  x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ BATCH, WIDTH });
+  in[1] = loom_program_input (p, "rows", LOOM_I64, 1, &batch);
+  loom_program_set_origin (p, "table", NULL);
+  in[0] = weight (p, "table.weight", 2, (gint64[]){ ROWS, WIDTH }, slots);
+  h = loom_binary (p, LOOM_SCALAR_ADD, loom_emit (p, loom_prim ("gather_rows"), NULL, 2, in, NULL), x);
+  loom_program_set_origin (p, "mean", NULL);
+  mean = loom_program_slot (p, "mean.running", LOOM_SLOT_BUFFER, LOOM_F32, 1, &width, NULL, FALSE);
+  seen = loom_reshape (p, loom_reduce (p, LOOM_REDUCE_SUM, h, 1u << 0, FALSE), 1, &width);
+  seen = loom_binary (p, LOOM_SCALAR_ADD, loom_program_read (p, mean), seen);
+  loom_program_commit (p, mean, loom_binary (p, LOOM_SCALAR_MUL, seen, loom_const (p, LOOM_F32, 0.5)));
+  loom_program_set_origin (p, "fc", NULL);
+  h = loom_matmul (p, h, weight (p, "fc.weight", 2, (gint64[]){ 5, WIDTH }, slots), FALSE, TRUE);
+  h = loom_binary (p, LOOM_SCALAR_ADD, h, weight (p, "fc.bias", 1, (gint64[]){ 5 }, slots));
+  loom_program_set_origin (p, "loss", NULL);
+  in[0] = h;
+  in[1] = loom_program_input (p, "y", LOOM_I64, 1, &batch);
+  loom_emit (p, loom_prim ("cross_entropy"), &attrs, 2, in, out);
+  options.loss = loom_mean_all (p, out[0]);
+  loom_program_output (p, "loss", options.loss);
+  for (guint i = 0; i < slots->len; i++)
+    wrt[i] = loom_program_read (p, g_array_index (slots, int, i));
+  loom_differentiate (p, options.loss, 0, slots->len, wrt, grads, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; sgd->hyper[i].name != NULL; i++)
+    hyper[i] = strcmp (sgd->hyper[i].name, "lr") == 0         ? 0.1
+               : strcmp (sgd->hyper[i].name, "momentum") == 0 ? 0.9
+                                                              : sgd->hyper[i].value;
+  loom_emit_update (p, &options, slots->len, &g_array_index (slots, int, 0), grads, &error);
+  g_assert_no_error (error);
+  return p;
+}
+
+typedef struct
+{
+  float x[BATCH * WIDTH];
+  gint64 rows[BATCH], y[BATCH];
+} Batch;
+
+static void
+batch_fill (Batch *b, int step, Kind kind)
+{
+  for (int i = 0; i < BATCH * WIDTH; i++)
+    b->x[i] = (float)sin (0.37 * i + step);
+  for (int i = 0; i < BATCH; i++)
+    {
+      b->rows[i] = (2 * i + step) % ROWS;
+      b->y[i] = (i + step) % 5;
+    }
+  if (kind == BAD_ROW)
+    b->rows[2] = 99;
+  if (kind == BAD_CLASS)
+    b->y[1] = -3;
+  if (kind == NOT_FINITE)
+    b->x[5] = NAN;
+}
+
+typedef struct
+{
+  LoomDevices *devices;
+  LoomPlanDevice *device;
+  LoomState *state;
+  LoomExec *exec;
+  Batch batch;
+} Run;
+
+static void
+run_open (Run *run, const char *device)
+{
+  g_autoptr (LoomProgram) p = program_new ();
+  g_autoptr (GError) error = NULL;
+  LoomPlanOptions options = { .device = device };
+  LoomPlan *plan;
+
+  memset (run, 0, sizeof *run);
+  run->devices = loom_devices_new (2);
+  run->device = loom_devices_get (run->devices, device, &error);
+  g_assert_no_error (error);
+  run->state = loom_state_new (run->devices, device, 7);
+  plan = loom_plan_new (p, run->devices, &options, &error);
+  g_assert_no_error (error);
+  run->exec = loom_exec_new (plan, run->state, &error);
+  g_assert_no_error (error);
+}
+
+static void
+run_close (Run *run)
+{
+  loom_exec_free (run->exec);
+  loom_state_unref (run->state);
+  loom_devices_unref (run->devices);
+}
+
+static void
+feed (Run *run, int step, Kind kind)
+{
+  batch_fill (&run->batch, step, kind);
+  loom_exec_feed (run->exec, 0, run->batch.x);
+  loom_exec_feed (run->exec, 1, run->batch.rows);
+  loom_exec_feed (run->exec, 2, run->batch.y);
+}
+
+static GPtrArray *
+slots_of (Run *run)
+{
+  GPtrArray *all = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+
+  for (guint i = 0; i < loom_state_n_slots (run->state); i++)
+    {
+      const char *name;
+
+      loom_state_slot (run->state, i, &name, NULL, NULL);
+      g_ptr_array_add (all, loom_state_get (run->state, name, NULL));
+    }
+  return all;
+}
+
+static void
+assert_same (GPtrArray *a, GPtrArray *b)
+{
+  g_assert_cmpuint (a->len, ==, b->len);
+  for (guint i = 0; i < a->len; i++)
+    g_assert_true (loom_tensor_equal_bits (a->pdata[i], b->pdata[i]));
+}
+
+static void
+assert_fault (GError *error, Kind kind)
+{
+  g_assert_error (error, LOOM_ERROR, expected[kind].code);
+  g_assert_nonnull (strstr (error->message, expected[kind].node));
+  g_assert_nonnull (strstr (error->message, expected[kind].text));
+}
+
+static GPtrArray *
+wanted_after (const char *device, int steps)
+{
+  Run run;
+  GPtrArray *slots;
+
+  run_open (&run, device);
+  for (int step = 0; step < steps; step++)
+    {
+      feed (&run, step, GOOD);
+      g_assert_true (loom_exec_run (run.exec, NULL));
+    }
+  slots = slots_of (&run);
+  run_close (&run);
+  return slots;
+}
+
+/* The first, a launched and a recorded step. */
+static void
+test_state (gconstpointer device)
+{
+  static const int when[] = { 0, 1, 5 };
+  g_autoptr (GPtrArray) end = wanted_after (device, STEPS);
+
+  for (guint w = 0; w < G_N_ELEMENTS (when); w++)
+    {
+      g_autoptr (GPtrArray) before = wanted_after (device, when[w]);
+
+      for (Kind kind = BAD_ROW; kind < N_KINDS; kind++)
+        {
+          g_autoptr (GPtrArray) after = NULL, last = NULL;
+          Run run;
+
+          run_open (&run, device);
+          for (int step = 0; step < STEPS; step++)
+            {
+              if (step == when[w])
+                {
+                  g_autoptr (GError) error = NULL;
+
+                  feed (&run, step, kind);
+                  g_assert_false (loom_exec_run (run.exec, &error));
+                  assert_fault (error, kind);
+                  g_assert_cmpuint (loom_exec_fault_steps_ago (run.exec), ==, 0);
+                  after = slots_of (&run);
+                  assert_same (after, before);
+                }
+              feed (&run, step, GOOD);
+              g_assert_true (loom_exec_run (run.exec, NULL));
+            }
+          last = slots_of (&run);
+          assert_same (last, end);
+          run_close (&run);
+        }
+    }
+}
+
+/* ---- a device that works while its caller goes on ------------------------ */
+
+/* The emulated card has done everything when a call returns. Here it tells of a step only once the next has begun or
+ * the stream was waited for, as a card may. */
+static const LoomBackend *prompt;
+static gint64 begun, waited;
+
+static LoomStatus
+step_begin (LoomDevice *device, LoomStream *stream, int64_t step, LoomMessage *message)
+{
+  begun = step;
+  return prompt->step_begin (device, stream, step, message);
+}
+
+static LoomStatus
+stream_sync (LoomDevice *device, LoomStream *stream, LoomMessage *message)
+{
+  waited = begun;
+  return prompt->stream_sync (device, stream, message);
+}
+
+static void
+fault_get (LoomDevice *device, LoomStream *stream, LoomDeviceFault *fault, LoomMessage *message)
+{
+  prompt->fault_get (device, stream, fault, message);
+  if (fault->step > waited && fault->step == begun)
+    fault->status = LOOM_STATUS_OK;
+}
+
+static void
+test_late (gconstpointer device)
+{
+  g_autoptr (GPtrArray) before = wanted_after (device, 4);
+
+  for (Kind kind = BAD_ROW; kind < N_KINDS; kind++)
+    {
+      g_autoptr (GPtrArray) after = NULL;
+      g_autoptr (GError) error = NULL;
+      LoomBackend slow;
+      Run run;
+
+      run_open (&run, device);
+      prompt = run.device->backend;
+      if (prompt->fault_get == NULL)
+        {
+          run_close (&run);
+          g_test_skip ("its steps are done when they return");
+          return;
+        }
+      slow = *prompt;
+      slow.step_begin = step_begin;
+      slow.stream_sync = stream_sync;
+      slow.fault_get = fault_get;
+      begun = waited = 0;
+      run.device->backend = &slow;
+      for (int step = 0; step < 4; step++)
+        {
+          feed (&run, step, GOOD);
+          g_assert_true (loom_exec_step (run.exec, NULL));
+        }
+      feed (&run, 4, kind);
+      g_assert_true (loom_exec_step (run.exec, NULL));
+      feed (&run, 5, GOOD);
+      g_assert_false (loom_exec_step (run.exec, &error));
+      assert_fault (error, kind);
+      g_assert_cmpuint (loom_exec_fault_steps_ago (run.exec), ==, 1);
+      after = slots_of (&run);
+      assert_same (after, before);
+      feed (&run, 4, GOOD);
+      g_assert_true (loom_exec_run (run.exec, NULL));
+      run.device->backend = prompt;
+      run_close (&run);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  static const char *const hosts[] = { "ref", "cpu", NULL };
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  const char *asked[] = { test_device (NULL), NULL };
+
+  g_test_init (&argc, &argv, NULL);
+  if (asked[0] != NULL && !test_device_is_there (devices, asked[0]))
+    return 77;
+  for (const char *const *device = asked[0] != NULL ? asked : hosts; *device != NULL; device++)
+    {
+      g_autofree char *state = g_strdup_printf ("/fault/state/%s", *device);
+      g_autofree char *late = g_strdup_printf ("/fault/late/%s", *device);
+
+      g_test_add_data_func (state, *device, test_state);
+      if (asked[0] != NULL)
+        g_test_add_data_func (late, *device, test_late);
+    }
+  return g_test_run ();
+}
