@@ -6,8 +6,6 @@
 #include "app/listing-json.h"
 #include "app/listing.h"
 
-typedef gsize Owners[LOOM_N_OWNERS];
-
 void
 check_memory_clear (CheckMemory *memory)
 {
@@ -15,10 +13,10 @@ check_memory_clear (CheckMemory *memory)
   g_clear_pointer (&memory->bytes, g_array_unref);
 }
 
-static gsize *
-bytes_on (CheckMemory *memory, const char *device)
+static LoomPlanMemory *
+memory_on (CheckMemory *memory, const char *device)
 {
-  Owners none = { 0 };
+  LoomPlanMemory none = { 0 };
   guint i = 0;
 
   while (i < memory->devices->len && !g_str_equal (memory->devices->pdata[i], device))
@@ -28,10 +26,22 @@ bytes_on (CheckMemory *memory, const char *device)
       g_ptr_array_add (memory->devices, g_strdup (device));
       g_array_append_val (memory->bytes, none);
     }
-  return g_array_index (memory->bytes, Owners, i);
+  return &g_array_index (memory->bytes, LoomPlanMemory, i);
 }
 
-/* Adds what a plan needs beside the state, and of the state what is not counted yet: plans share their slots. */
+static gsize
+sum_on (const CheckMemory *memory, guint device, gsize bytes[LOOM_N_OWNERS])
+{
+  gsize sum = 0;
+
+  loom_plan_memory_sum (&g_array_index (memory->bytes, LoomPlanMemory, device), bytes);
+  for (guint o = 0; o < LOOM_N_OWNERS; o++)
+    sum += bytes[o];
+  return sum;
+}
+
+/* Adds what a plan needs beside the state, and of the state what is not counted yet: plans share their slots and their
+ * arena. */
 static void
 add_plan (CheckMemory *memory, GHashTable *counted, const LoomPlan *plan)
 {
@@ -39,18 +49,16 @@ add_plan (CheckMemory *memory, GHashTable *counted, const LoomPlan *plan)
 
   for (guint d = 0; d < loom_plan_n_devices (plan); d++)
     {
-      gsize *bytes = bytes_on (memory, loom_plan_device (plan, d)->name);
-      LoomPlanMemory m;
+      LoomPlanMemory *sum = memory_on (memory, loom_plan_device (plan, d)->name), m;
 
       loom_plan_memory (plan, d, &m);
-      for (guint o = 0; o < LOOM_N_OWNERS; o++)
-        bytes[o] += m.peak[o];
+      loom_plan_memory_join (sum, &m);
       for (guint i = 0; i < loom_program_n_slots (p); i++)
         {
           const LoomSlot *slot = loom_program_get_slot (p, i);
 
           if (loom_plan_slot_device (plan, i) == d && g_hash_table_add (counted, slot->name))
-            bytes[loom_owner_of_slot (slot->kind)] += loom_plan_slot_bytes (slot);
+            sum->state[loom_owner_of_slot (slot->kind)] += loom_plan_slot_bytes (slot);
         }
     }
 }
@@ -177,12 +185,9 @@ check_room (Check *c)
     {
       g_autoptr (GError) error = NULL;
       LoomPlanDevice *device = loom_devices_get (c->devices, c->memory->devices->pdata[d], NULL);
-      const gsize *bytes = g_array_index (c->memory->bytes, Owners, d);
-      gsize sum = 0;
+      gsize bytes[LOOM_N_OWNERS];
 
-      for (guint o = 0; o < LOOM_N_OWNERS; o++)
-        sum += bytes[o];
-      if (device && !loom_plan_device_has_room (device, sum, "A step", &error))
+      if (device && !loom_plan_device_has_room (device, sum_on (c->memory, d, bytes), "A step", &error))
         loom_faults_add (c->faults, error->code, 0, NULL, NULL, "%s", error->message)->is_warning = TRUE;
     }
 }
@@ -212,7 +217,7 @@ check_devices (const LoomGraph *graph, const LoomNet *net, LoomTrainSpec *spec, 
   Check c = { graph, net, faults, devices, device ? device : spec ? spec->device : "cpu", memory, counted };
 
   memory->devices = g_ptr_array_new_with_free_func (g_free);
-  memory->bytes = g_array_new (FALSE, TRUE, sizeof (Owners));
+  memory->bytes = g_array_new (FALSE, TRUE, sizeof (LoomPlanMemory));
   if (!spec || spec->precision != LOOM_F64)
     check_names (&c); /* in f64 a device of ref stands for it, or the graph's own */
   if (!spec)
@@ -239,8 +244,12 @@ check_memory_print (const CheckMemory *memory, gboolean trains, gint64 batch, gb
   if (json)
     {
       for (guint d = 0; d < memory->devices->len; d++)
-        listing_print_memory ("memory", NULL, memory->devices->pdata[d], g_array_index (memory->bytes, Owners, d),
-                              NULL);
+        {
+          gsize bytes[LOOM_N_OWNERS];
+
+          sum_on (memory, d, bytes);
+          listing_print_memory ("memory", NULL, memory->devices->pdata[d], bytes, NULL);
+        }
       return;
     }
   if (memory->devices->len == 0)
@@ -256,15 +265,11 @@ check_memory_print (const CheckMemory *memory, gboolean trains, gint64 batch, gb
   g_ptr_array_add (cells, g_strdup ("total"));
   for (guint d = 0; d < memory->devices->len; d++)
     {
-      const gsize *bytes = g_array_index (memory->bytes, Owners, d);
-      gsize total = 0;
+      gsize bytes[LOOM_N_OWNERS], total = sum_on (memory, d, bytes);
 
       g_ptr_array_add (cells, g_strdup (memory->devices->pdata[d]));
       for (guint o = 0; o < LOOM_N_OWNERS; o++)
-        {
-          total += bytes[o];
-          g_ptr_array_add (cells, loom_bytes_to_string ((double)bytes[o]));
-        }
+        g_ptr_array_add (cells, loom_bytes_to_string ((double)bytes[o]));
       g_ptr_array_add (cells, loom_bytes_to_string ((double)total));
     }
   for (guint i = 0; i < cells->len; i++)

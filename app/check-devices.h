@@ -9,7 +9,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   GPtrArray *devices; /* names */
-  GArray *bytes;      /* gsize[LOOM_N_OWNERS], by device */
+  GArray *bytes;      /* LoomPlanMemory, by device */
 } CheckMemory;
 
 void check_memory_clear (CheckMemory *memory);

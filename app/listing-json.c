@@ -199,7 +199,10 @@ static void
 print_value (const LoomPlan *plan, guint i, const char *part)
 {
   static const char *const place_name[]
-      = { [LOOM_PLACE_ARENA] = "arena", [LOOM_PLACE_SLOT] = "slot", [LOOM_PLACE_INPUT] = "input" };
+      = { [LOOM_PLACE_ARENA] = "arena",
+          [LOOM_PLACE_ONCE] = "once",
+          [LOOM_PLACE_SLOT] = "slot",
+          [LOOM_PLACE_INPUT] = "input" };
   const LoomPlanValue *v = loom_plan_value (plan, i);
   LoomProgram *p = loom_plan_program (plan);
   JsonBuilder *b;
@@ -213,7 +216,7 @@ print_value (const LoomPlan *plan, guint i, const char *part)
   add_int (b, "bytes", (gint64)loom_desc_bytes (&v->desc));
   add_string (b, "device", loom_plan_device (plan, v->place.device)->name);
   add_string (b, "place", place_name[v->place.kind]);
-  if (v->place.kind == LOOM_PLACE_ARENA)
+  if (v->place.kind == LOOM_PLACE_ARENA || v->place.kind == LOOM_PLACE_ONCE)
     add_int (b, "offset", (gint64)v->place.offset);
   else
     add_string (b, "name",

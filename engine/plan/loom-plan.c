@@ -123,7 +123,7 @@ seal_values (LoomPlan *plan, Work *w)
           to.place.offset = s->offset;
           to.first = (guint)MAX (s->first, 0);
           to.last = (guint)MAX (s->last, 0);
-          to.place.kind = LOOM_PLACE_ARENA;
+          to.place.kind = s->once ? LOOM_PLACE_ONCE : LOOM_PLACE_ARENA;
           if (s->slot >= 0)
             {
               to.place.kind = LOOM_PLACE_SLOT;
@@ -153,8 +153,7 @@ find_peak (Work *w, guint device, LoomPlanMemory *memory)
     {
       const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
 
-      if (s->device != (int)device || s->slot >= 0 || s->block >= 0
-          || (s->input >= 0 && !g_array_index (w->input_copied, gboolean, (guint)s->input)))
+      if (s->device != (int)device || s->block >= 0 || !work_in_arena (w, s))
         continue;
       change[(guint)(s->first + 1) * LOOM_N_OWNERS + s->owner] += (gssize)s->bytes;
       change[(guint)MIN (s->last + 2, (int)n - 1) * LOOM_N_OWNERS + s->owner] -= (gssize)s->bytes;
@@ -212,6 +211,8 @@ seal_memory (LoomPlan *plan, Work *w)
 
           if (s->device == (int)d && s->input >= 0 && !g_array_index (w->input_copied, gboolean, (guint)s->input))
             memory.peak[LOOM_OWNER_DATA] += s->bytes;
+          if (s->device == (int)d && s->once)
+            memory.once[s->owner] += s->bytes;
         }
       g_array_append_val (plan->memory, memory);
     }
@@ -428,10 +429,27 @@ loom_plan_slot_bytes (const LoomSlot *slot)
 }
 
 void
+loom_plan_memory_join (LoomPlanMemory *memory, const LoomPlanMemory *other)
+{
+  gboolean larger = other->arena > memory->arena;
+
+  for (int o = 0; o < LOOM_N_OWNERS; o++)
+    {
+      memory->once[o] += other->once[o];
+      if (larger)
+        memory->peak[o] = other->peak[o];
+    }
+  if (!larger)
+    return;
+  memory->arena = other->arena;
+  memory->lower_bound = other->lower_bound;
+}
+
+void
 loom_plan_memory_sum (const LoomPlanMemory *memory, gsize bytes[LOOM_N_OWNERS])
 {
   for (int o = 0; o < LOOM_N_OWNERS; o++)
-    bytes[o] = memory->state[o] + memory->peak[o];
+    bytes[o] = memory->state[o] + memory->once[o] + memory->peak[o];
 }
 
 guint

@@ -105,6 +105,7 @@ typedef enum
 {
   LOOM_PLACE_NONE,
   LOOM_PLACE_ARENA,
+  LOOM_PLACE_ONCE,
   LOOM_PLACE_SLOT,
   LOOM_PLACE_INPUT
 } LoomPlaceKind;
@@ -113,7 +114,7 @@ typedef struct
 {
   LoomPlaceKind kind;
   guint device; /* index into the plan's devices */
-  gsize offset; /* in the arena */
+  gsize offset; /* in the arena, or among what setup instructions make once */
   guint index;  /* of the slot or program input */
 } LoomPlace;
 
@@ -143,10 +144,10 @@ typedef struct
 
 typedef struct
 {
-  gsize
-      state[LOOM_N_OWNERS];  /* bytes of the slots: parameters, optimiser state; they outlive the plan and are shared */
-  gsize peak[LOOM_N_OWNERS]; /* of all else at the moment of the peak, by owner */
-  gsize arena;               /* bytes of the arena: what is allocated */
+  gsize state[LOOM_N_OWNERS]; /* bytes of the slots: parameters, optimiser state; they outlive the plan and are shared */
+  gsize once[LOOM_N_OWNERS];  /* of what setup instructions make: they stay as long as the plan is bound */
+  gsize peak[LOOM_N_OWNERS];  /* of all else at the moment of the peak, by owner */
+  gsize arena;               /* bytes of the arena, which plans over one state share: the largest one counts */
   gsize lower_bound;         /* largest sum of live bytes */
 } LoomPlanMemory;
 
@@ -169,7 +170,10 @@ void loom_plan_memory (const LoomPlan *plan, guint device, LoomPlanMemory *memor
 /* Where slot i of the program lies, and how many bytes it takes there. */
 guint loom_plan_slot_device (const LoomPlan *plan, guint slot);
 gsize loom_plan_slot_bytes (const LoomSlot *slot);
-/* State and peak together. */
+/* Adds another plan over the same state, which runs while this one rests: what is made once adds up, of the arenas the
+ * larger one counts. The state is left as it is. */
+void loom_plan_memory_join (LoomPlanMemory *memory, const LoomPlanMemory *other);
+/* State, what is made once, and peak together. */
 void loom_plan_memory_sum (const LoomPlanMemory *memory, gsize bytes[LOOM_N_OWNERS]);
 /* The first so many instructions run once, when the plan is bound. */
 guint loom_plan_n_setup (const LoomPlan *plan);

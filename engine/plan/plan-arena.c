@@ -43,10 +43,10 @@ compare_death (gconstpointer a, gconstpointer b)
   return x->last != y->last ? (x->last < y->last ? -1 : 1) : compare_size (a, b);
 }
 
-static gboolean
-in_arena (Work *w, const WorkStorage *s)
+gboolean
+work_in_arena (Work *w, const WorkStorage *s)
 {
-  if (s->slot >= 0)
+  if (s->slot >= 0 || s->once)
     return FALSE;
   return s->input < 0 || g_array_index (w->input_copied, gboolean, (guint)s->input);
 }
@@ -274,7 +274,7 @@ work_assign_offsets (Work *w, int device)
     {
       WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
 
-      if (s->device == device && in_arena (w, s) && s->bytes > 0 && s->block < 0)
+      if (s->device == device && work_in_arena (w, s) && s->bytes > 0 && s->block < 0)
         g_ptr_array_add (blocks, s);
     }
   f.kept = kept = g_new (gsize, w->storages->len + 1);
@@ -314,7 +314,7 @@ work_arena (Work *w, guint device)
     {
       const WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
 
-      if (s->device == (int)device && in_arena (w, s))
+      if (s->device == (int)device && work_in_arena (w, s))
         bytes = MAX (bytes, s->offset + s->bytes);
     }
   return bytes;

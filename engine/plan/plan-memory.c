@@ -1,7 +1,8 @@
 /* Memory: when each value is alive, which may share bytes, and what takes whose place.
  *
- * Setup values live for ever; gradients until the update, because no parameter may change before every gradient is
- * known to be finite. Where in the arena the storages lie is found by plan-arena.c. */
+ * Setup values lie beside the arena, side by side, because they outlive steps; gradients until the update, because no
+ * parameter may change before every gradient is known to be finite. Where in the arena the storages lie is found by
+ * plan-arena.c. */
 #include "engine/plan/plan-private.h"
 
 #define ALIGNMENT 64
@@ -205,8 +206,11 @@ make_storages (Work *w)
               g_array_index (w->storages, WorkStorage, (guint)value->storage).slot = value->commit;
             }
           else if (value->commit >= 0 || !take_over (w, instr, i, o, last))
-            value->storage = new_storage (w, loom_desc_bytes (&value->desc), value->device, instr->setup ? -1 : (int)i,
-                                          value->owner);
+            {
+              value->storage = new_storage (w, loom_desc_bytes (&value->desc), value->device,
+                                            instr->setup ? -1 : (int)i, value->owner);
+              g_array_index (w->storages, WorkStorage, (guint)value->storage).once = instr->setup;
+            }
           extend (w, v, instr->setup || value->commit >= 0 || w->options.no_reuse ? end : MAX (last[v], (int)i));
         }
     }
@@ -223,8 +227,6 @@ make_storages (Work *w)
           int s = new_storage (w, instr->kernel->scratch_bytes, instr->device, instr->setup ? -1 : (int)i,
                                LOOM_OWNER_WORKSPACE);
 
-          if (instr->setup)
-            g_array_index (w->storages, WorkStorage, (guint)s).last = end;
           instr->scratch_offset = (gsize)s; /* replaced by the offset once it is known */
         }
     }
@@ -269,6 +271,23 @@ flatten_gradients (Work *w)
     }
 }
 
+/* What is made once lies side by side. */
+static void
+assign_once (Work *w, int device)
+{
+  gsize at = 0;
+
+  for (guint i = 0; i < w->storages->len; i++)
+    {
+      WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);
+
+      if (s->device != device || !s->once)
+        continue;
+      s->offset = at;
+      at += s->bytes;
+    }
+}
+
 void
 work_assign_memory (Work *w)
 {
@@ -300,7 +319,10 @@ work_assign_memory (Work *w)
   if (w->options.flat_gradients)
     flatten_gradients (w);
   for (guint d = 0; d < w->plan_devices->len; d++)
-    work_assign_offsets (w, (int)d);
+    {
+      work_assign_offsets (w, (int)d);
+      assign_once (w, (int)d);
+    }
   for (guint i = 0; i < w->storages->len; i++)
     {
       WorkStorage *s = &g_array_index (w->storages, WorkStorage, i);

@@ -25,6 +25,9 @@ append_place (GString *s, const LoomPlan *plan, const LoomPlanValue *v)
     case LOOM_PLACE_ARENA:
       g_string_append_printf (s, "@%" G_GSIZE_FORMAT, v->place.offset);
       break;
+    case LOOM_PLACE_ONCE:
+      g_string_append_printf (s, "once@%" G_GSIZE_FORMAT, v->place.offset);
+      break;
     case LOOM_PLACE_SLOT:
       g_string_append_printf (s, "%s", loom_program_get_slot (plan->program, v->place.index)->name);
       break;

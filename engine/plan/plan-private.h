@@ -82,6 +82,7 @@ typedef struct
   int first, last; /* positions in the schedule; setup is -1 */
   int device;
   int slot, input; /* not in the arena when either is ≥ 0 */
+  gboolean once;   /* made by a setup instruction: not in the arena, which other plans use between two steps */
   int block;       /* the storage it is a part of, at `offset` in it, else -1 */
   LoomOwner owner;
   gsize offset;
@@ -271,6 +272,7 @@ gboolean work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const gui
 void work_assign_memory (Work *w);
 /* plan-arena.c: where in a device's arena each storage lies that is in no block. */
 void work_assign_offsets (Work *w, int device);
+gboolean work_in_arena (Work *w, const WorkStorage *s);
 /* The bytes of a device's arena. */
 gsize work_arena (Work *w, guint device);
 

@@ -1,7 +1,8 @@
 /* Executors: what runs a plan (fast) or a program (eagerly).
  *
- * loom_exec binds a plan to a state: the arena is allocated, addresses are
- * resolved, kernels bound, once. A step is then a loop over kernels. */
+ * loom_exec binds a plan to a state: addresses are resolved and kernels bound, once.
+ * A step is then a loop over kernels. The executors of one state share an arena on
+ * each device, so one of them runs at a time, all on one thread at a time. */
 #pragma once
 
 #include "engine/run/loom-state.h"
@@ -38,7 +39,7 @@ gboolean loom_exec_run (LoomExec *exec, GError **error);
 guint loom_exec_fault_steps_ago (const LoomExec *exec);
 
 /* A program output of the last step, as a tensor of logical (NCHW) order; the fast way for one-element outputs.
- * Outputs of loom_exec stay valid until the next step. */
+ * Outputs stay valid until the next step of any executor over the same state, or until one is made. */
 LoomTensor *loom_exec_output (LoomExec *exec, guint output, GError **error);
 int loom_exec_find_output (const LoomExec *exec, const char *name);
 double loom_exec_scalar (LoomExec *exec, guint output);
@@ -46,6 +47,7 @@ double loom_exec_scalar (LoomExec *exec, guint output);
  * the device fails. */
 gboolean loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to);
 
+/* What its plan needs beside the state: the arena, and what is made once. */
 gsize loom_exec_arena_bytes (const LoomExec *exec);
 
 /* ---- eager ------------------------------------------------------------ */

@@ -2,7 +2,7 @@
  *
  * One buffer per device and kind for each program that brought new slots, so addresses never move once they were given
  * out. Plans hold those addresses; the state outlives them. */
-#include "engine/run/loom-state.h"
+#include "engine/run/run-private.h"
 
 #include "engine/interop/loom-safetensors.h"
 #include "engine/program/loom-optimizer.h"
@@ -38,6 +38,7 @@ struct _LoomState
   GArray *slots;   /* StateSlot */
   GArray *buffers; /* Buffer */
   GHashTable *by_name;
+  LoomShared shared;
 };
 
 static void
@@ -66,6 +67,7 @@ loom_state_new (LoomDevices *devices, const char *device, guint64 seed)
   state->buffers = g_array_new (FALSE, TRUE, sizeof (Buffer));
   g_array_set_clear_func (state->buffers, (GDestroyNotify)clear_buffer);
   state->by_name = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  loom_shared_init (&state->shared);
   return state;
 }
 
@@ -83,6 +85,7 @@ loom_state_unref (LoomState *state)
     return;
   g_hash_table_unref (state->by_name);
   g_array_unref (state->slots);
+  loom_shared_clear (&state->shared); /* its streams end first */
   g_array_unref (state->buffers);
   loom_devices_unref (state->devices);
   g_free (state->device);
@@ -101,6 +104,12 @@ loom_state_find (const LoomState *state, const char *name)
   gpointer index;
 
   return g_hash_table_lookup_extended (state->by_name, name, NULL, &index) ? GPOINTER_TO_INT (index) : -1;
+}
+
+LoomShared *
+loom_state_shared (LoomState *state)
+{
+  return &state->shared;
 }
 
 /* ---- initial values --------------------------------------------------- */
@@ -171,42 +180,40 @@ device_error (const LoomPlanDevice *device, LoomStatus status, const LoomMessage
   return FALSE;
 }
 
+/* To the slot or from it, on the stream of the run's steps: a step that is on its way is done before. */
 static gboolean
-copy_in (StateSlot *s, const void *from, GError **error)
+copy (LoomState *state, StateSlot *s, void *to, const void *from, LoomCopyKind kind, GError **error)
 {
   const LoomBackend *b = s->device->backend;
+  gsize bytes = loom_desc_bytes (&s->desc);
   LoomMessage message = { "" };
   LoomStatus status;
-  gsize bytes = loom_desc_bytes (&s->desc);
+  LoomArena *arena;
 
   if (s->device->info.host_memory)
     {
-      memcpy (s->address, from, bytes);
+      memcpy (to, from, bytes);
       return TRUE;
     }
-  status = b->copy (s->device->device, NULL, s->address, from, bytes, LOOM_COPY_HOST_TO_DEVICE, &message);
+  arena = loom_state_arena (state, s->device, error);
+  if (arena == NULL)
+    return FALSE;
+  status = b->copy (s->device->device, arena->stream, to, from, bytes, kind, &message);
   if (status == LOOM_STATUS_OK)
-    status = b->stream_sync (s->device->device, NULL, &message);
+    loom_arena_sync (arena, &message, &status);
   return status == LOOM_STATUS_OK || device_error (s->device, status, &message, error);
 }
 
 static gboolean
-copy_out (StateSlot *s, void *to, GError **error)
+copy_in (LoomState *state, StateSlot *s, const void *from, GError **error)
 {
-  const LoomBackend *b = s->device->backend;
-  LoomMessage message = { "" };
-  LoomStatus status;
-  gsize bytes = loom_desc_bytes (&s->desc);
+  return copy (state, s, s->address, from, LOOM_COPY_HOST_TO_DEVICE, error);
+}
 
-  if (s->device->info.host_memory)
-    {
-      memcpy (to, s->address, bytes);
-      return TRUE;
-    }
-  status = b->copy (s->device->device, NULL, to, s->address, bytes, LOOM_COPY_DEVICE_TO_HOST, &message);
-  if (status == LOOM_STATUS_OK)
-    status = b->stream_sync (s->device->device, NULL, &message);
-  return status == LOOM_STATUS_OK || device_error (s->device, status, &message, error);
+static gboolean
+copy_out (LoomState *state, StateSlot *s, void *to, GError **error)
+{
+  return copy (state, s, to, s->address, LOOM_COPY_DEVICE_TO_HOST, error);
 }
 
 /* ---- adoption --------------------------------------------------------- */
@@ -335,7 +342,7 @@ loom_state_adopt (LoomState *state, const LoomProgram *program, GError **error)
       t = loom_tensor_new (s->desc.dtype, s->desc.rank, dims, error);
       if (t != NULL)
         fill_initial (t, &slot->init, state->seed, s->name);
-      if (t == NULL || (t->bytes > 0 && !copy_in (s, t->data, error)))
+      if (t == NULL || (t->bytes > 0 && !copy_in (state, s, t->data, error)))
         {
           forget (state, first, first_buffer);
           return FALSE;
@@ -396,7 +403,7 @@ loom_state_get (LoomState *state, const char *name, GError **error)
   for (int r = 0; r < s->desc.rank; r++)
     dims[r] = s->desc.dim[r];
   t = loom_tensor_new (s->desc.dtype, s->desc.rank, dims, error);
-  if (t == NULL || (t->bytes > 0 && !copy_out (s, t->data, error)))
+  if (t == NULL || (t->bytes > 0 && !copy_out (state, s, t->data, error)))
     return NULL;
   return g_steal_pointer (&t);
 }
@@ -444,7 +451,7 @@ loom_state_set (LoomState *state, const char *name, const LoomTensor *value, GEr
   converted = loom_tensor_convert (value, s->desc.dtype, !loom_dtype_is_float (s->desc.dtype), error);
   if (converted == NULL)
     return FALSE;
-  return converted->bytes == 0 || copy_in (s, converted->data, error);
+  return converted->bytes == 0 || copy_in (state, s, converted->data, error);
 }
 
 gboolean
@@ -468,7 +475,7 @@ loom_state_set_scalar_at (LoomState *state, guint i, double value)
     raw.i64 = (gint64)value;
   else
     return FALSE;
-  return copy_in (s, &raw, NULL);
+  return copy_in (state, s, &raw, NULL);
 }
 
 gboolean
@@ -495,6 +502,13 @@ loom_state_memory (const LoomState *state, gsize bytes[LOOM_N_OWNERS])
   for (guint i = 0; i < state->slots->len; i++)
     bytes[loom_owner_of_slot (slot_at (state, i)->kind)]
         += (loom_desc_bytes (&slot_at (state, i)->desc) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  for (guint i = 0; i < state->shared.arenas->len; i++)
+    {
+      const LoomArena *arena = state->shared.arenas->pdata[i];
+
+      for (int o = 0; o < LOOM_N_OWNERS; o++)
+        bytes[o] += arena->peak[o] + arena->once[o];
+    }
 }
 
 /* ---- files ------------------------------------------------------------ */

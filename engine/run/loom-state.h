@@ -35,7 +35,8 @@ gboolean loom_state_set_scalar (LoomState *state, const char *name, double value
 /* The same for slot i of loom_state_find(), which a loop over steps asks once: slots never move. */
 gboolean loom_state_set_scalar_at (LoomState *state, guint i, double value);
 double loom_state_get_scalar (LoomState *state, const char *name);
-/* Bytes by owner: parameters (with buffers), optimizer, and scalars under workspace. */
+/* Bytes by owner of all that the run holds on its devices: parameters (with buffers), optimizer, scalars under
+ * workspace, the arena that its executors share, and what each keeps beside it. */
 void loom_state_memory (const LoomState *state, gsize bytes[LOOM_N_OWNERS]);
 
 /* Weights as safetensors with PyTorch names: parameters and buffers. load: every name and shape must match unless

@@ -443,32 +443,8 @@ loom_trainer_state (const LoomTrainer *t)
   return t->state;
 }
 
-/* The peaks of one plan's arenas. Each plan has arenas of its own, so those of several add up. */
-void
-trainer_add_arenas (const LoomExec *exec, gsize bytes[LOOM_N_OWNERS])
-{
-  const LoomPlan *plan = loom_exec_plan (exec);
-
-  for (guint d = 0; d < loom_plan_n_devices (plan); d++)
-    {
-      LoomPlanMemory memory;
-      loom_plan_memory (plan, d, &memory);
-      for (guint i = 0; i < LOOM_N_OWNERS; i++)
-        bytes[i] += memory.peak[i];
-    }
-}
-
 void
 loom_trainer_memory (const LoomTrainer *t, gsize bytes[LOOM_N_OWNERS])
 {
-  const GPtrArray *lists[] = { t->plans, t->eval_plans };
-
   loom_state_memory (t->state, bytes);
-  for (guint l = 0; l < G_N_ELEMENTS (lists); l++)
-    for (guint i = 0; i < lists[l]->len; i++)
-      trainer_add_arenas (((TrainerPlan *)lists[l]->pdata[i])->exec, bytes);
-  if (t->update)
-    trainer_add_arenas (t->update, bytes);
-  if (t->snapshots)
-    trainer_snapshots_memory (t->snapshots, bytes);
 }

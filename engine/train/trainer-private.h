@@ -276,10 +276,6 @@ gboolean trainer_must_end (LoomTrainer *t);
 /* Answers what asks for a snapshot; with the lock held, which is let go meanwhile. */
 void trainer_answer_requests (LoomTrainer *t);
 
-/* Adds the arenas of the snapshots' plans. */
-void trainer_snapshots_memory (const TrainerSnapshots *self, gsize bytes[LOOM_N_OWNERS]);
-void trainer_add_arenas (const LoomExec *exec, gsize bytes[LOOM_N_OWNERS]);
-
 void trainer_set_state (LoomTrainer *t, const char *state);
 void trainer_note (LoomTrainer *t, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Names the node where a value that is not finite first appeared in the step that has just failed, with the batch still

@@ -47,13 +47,6 @@ trainer_snapshots_free (TrainerSnapshots *self)
   g_free (self);
 }
 
-void
-trainer_snapshots_memory (const TrainerSnapshots *self, gsize bytes[LOOM_N_OWNERS])
-{
-  for (guint i = 0; i < self->looks->len; i++)
-    trainer_add_arenas (((const Look *)self->looks->pdata[i])->exec, bytes);
-}
-
 static TrainerSnapshots *
 get_snapshots (LoomTrainer *t, GError **error)
 {

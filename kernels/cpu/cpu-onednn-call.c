@@ -13,13 +13,19 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static dnnl_engine_t engine;
-static dnnl_stream_t stream;
+static pthread_key_t stream_key;
+
+static void
+stream_end (void *stream)
+{
+  dnnl_stream_destroy (stream);
+}
 
 static void
 start (void)
 {
-  if (dnnl_engine_create (&engine, dnnl_cpu, 0) != dnnl_success
-      || dnnl_stream_create (&stream, engine, dnnl_stream_default_flags) != dnnl_success)
+  if (pthread_key_create (&stream_key, stream_end) != 0
+      || dnnl_engine_create (&engine, dnnl_cpu, 0) != dnnl_success)
     engine = NULL;
 }
 
@@ -49,6 +55,20 @@ onednn_engine (void)
   return engine;
 }
 
+/* The calling thread's stream: runs on two threads share none. NULL where it cannot be made. */
+static dnnl_stream_t
+own_stream (void)
+{
+  dnnl_stream_t stream = pthread_getspecific (stream_key);
+
+  if (stream != NULL)
+    return stream;
+  if (dnnl_stream_create (&stream, engine, dnnl_stream_default_flags) != dnnl_success)
+    return NULL;
+  pthread_setspecific (stream_key, stream);
+  return stream;
+}
+
 static bool
 bind_buffers (Onednn *self, void *const *b)
 {
@@ -64,11 +84,12 @@ LoomStatus
 onednn_work (CpuKernel *k, void *const *b, LoomMessage *message)
 {
   Onednn *self = (Onednn *)k;
-  bool ok = true;
+  dnnl_stream_t stream = own_stream ();
+  bool ok = stream != NULL;
 
   if (memcmp (self->bound, b, (size_t)(k->n_in + k->n_out) * sizeof *b) != 0
       || (k->base.scratch_bytes > 0 && self->bound[k->n_in + k->n_out] != b[k->n_in + k->n_out]))
-    ok = bind_buffers (self, b);
+    ok = ok && bind_buffers (self, b);
   if (self->alone)
     cpu_thread_limit (1);
   for (int i = 0; ok && i < self->n_calls; i++)

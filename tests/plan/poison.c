@@ -14,6 +14,7 @@ typedef struct
   LoomState *state;
   const void *const *feed;
   char **arena;      /* by device */
+  char **once;       /* by device: what setup instructions make */
   GPtrArray **dying; /* of each instruction, values that die behind it, as numbers */
 } Run;
 
@@ -26,6 +27,8 @@ address_of (Run *run, guint value)
     return NULL;
   if (v->place.kind == LOOM_PLACE_ARENA)
     return run->arena[v->place.device] + v->place.offset;
+  if (v->place.kind == LOOM_PLACE_ONCE)
+    return run->once[v->place.device] + v->place.offset;
   if (v->place.kind == LOOM_PLACE_INPUT)
     return (void *)run->feed[v->place.index];
   return loom_state_address (
@@ -172,7 +175,9 @@ GPtrArray *
 poison_run (LoomPlan *plan, LoomState *state, const void *const *feed, guint steps, GError **error)
 {
   guint n = loom_plan_n_instrs (plan), n_devices = loom_plan_n_devices (plan);
-  Run run = { plan, state, feed, g_new0 (char *, n_devices + 1), g_new0 (GPtrArray *, n + 1) };
+  Run run = {
+    plan, state, feed, g_new0 (char *, n_devices + 1), g_new0 (char *, n_devices + 1), g_new0 (GPtrArray *, n + 1)
+  };
   GPtrArray *outputs = NULL;
   gboolean ok = loom_state_adopt (state, loom_plan_program (plan), error);
 
@@ -183,8 +188,13 @@ poison_run (LoomPlan *plan, LoomState *state, const void *const *feed, guint ste
       LoomPlanMemory memory;
 
       loom_plan_memory (plan, d, &memory);
+      gsize once = 64;
+
+      for (int o = 0; o < LOOM_N_OWNERS; o++)
+        once += memory.once[o];
       if (device->backend->alloc (device->device, MAX (64, memory.arena), (void **)&run.arena[d], &message)
-          != LOOM_STATUS_OK)
+              != LOOM_STATUS_OK
+          || device->backend->alloc (device->device, once, (void **)&run.once[d], &message) != LOOM_STATUS_OK)
         g_error ("%s: %s", device->name, message.text);
       poison (&run, d, run.arena[d], MAX (64, memory.arena));
     }
@@ -207,10 +217,14 @@ poison_run (LoomPlan *plan, LoomState *state, const void *const *feed, guint ste
         g_ptr_array_add (outputs, fetch (&run, loom_plan_output_value (plan, o)));
     }
   for (guint d = 0; d < n_devices; d++)
-    loom_plan_device (plan, d)->backend->free (loom_plan_device (plan, d)->device, run.arena[d]);
+    {
+      loom_plan_device (plan, d)->backend->free (loom_plan_device (plan, d)->device, run.arena[d]);
+      loom_plan_device (plan, d)->backend->free (loom_plan_device (plan, d)->device, run.once[d]);
+    }
   for (guint i = 0; i < n; i++)
     g_clear_pointer (&run.dying[i], g_ptr_array_unref);
   g_free (run.arena);
+  g_free (run.once);
   g_free (run.dying);
   return outputs;
 }

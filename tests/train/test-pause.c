@@ -87,7 +87,8 @@ memory_cb (LoomTrainer *trainer, gpointer data)
 {
   Seen *seen = data;
   gsize now = memory (trainer);
-  g_assert_cmpuint (now, >, seen->most);
+  /* Plans share an arena, and each keeps what it makes once. */
+  g_assert_cmpuint (now, >=, seen->most);
   seen->most = now;
   seen->memories++;
 }
@@ -133,7 +134,7 @@ test_pause (void)
   g_assert_cmpint (stopped.evals, ==, 0);
 }
 
-/* Training's full batch is planned at once; the short batch, and evaluation's two, come later and count too. */
+/* Training's full batch is planned at once; the short batch, and evaluation's two, come later and share its arena. */
 static void
 test_memory (void)
 {
@@ -145,7 +146,9 @@ test_memory (void)
   gsize before = memory (trainer);
   g_autoptr (LoomTensor) act = loom_trainer_snapshot (trainer, "act", NULL, NULL);
   g_assert_nonnull (act);
-  g_assert_cmpuint (memory (trainer), >, before);
+  /* A snapshot's plan works where training's does, which needs more. */
+  g_assert_cmpuint (memory (trainer), >=, before);
+  g_assert_cmpuint (memory (trainer), <, before + 1024);
 }
 
 int

@@ -1,0 +1,112 @@
+/* The begin and the end of a step on devices that work while their caller goes on, and what they tell of it.
+ *
+ * Nothing waits inside a step. A fault is written to the host's memory by the device and read here when a later call
+ * comes by; until it is heard and cleared, the gates of all further steps on that stream are closed. */
+#include "engine/run/run-private.h"
+
+gboolean
+loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus status, const LoomMessage *message,
+                        GError **error)
+{
+  const LoomPlanDevice *device = loom_plan_device (exec->plan, instr != NULL ? instr->device : 0);
+  g_autofree char *where
+      = instr == NULL ? g_strdup_printf ("A step on %s", device->name)
+                      : g_strdup_printf ("Node %s (%s on %s)", instr->origin != NULL ? instr->origin : "(none)",
+                                         instr->label, device->name);
+
+  loom_plan_device_error (status, where, message->text, error);
+  return FALSE;
+}
+
+/* Whether the device has told of a fault; the stream is let run out then, for the flag to be cleared. Steps that began
+ * meanwhile have written nothing. It may be that of another executor's step. */
+static gboolean
+hear (LoomExec *exec, LoomArena *arena, GError **error)
+{
+  LoomPlanDevice *device = arena->device;
+  LoomMessage message = { "" }, ignored = { "" };
+  LoomDeviceFault fault;
+  LoomStatus status;
+  LoomExec *of;
+  guint row;
+
+  if (arena->stream == NULL)
+    return TRUE;
+  device->backend->fault_get (device->device, arena->stream, &fault, &message);
+  if (fault.status == LOOM_STATUS_OK)
+    return TRUE;
+  if (loom_arena_sync (arena, &ignored, &status))
+    status = device->backend->fault_clear (device->device, arena->stream, &ignored);
+  if (status != LOOM_STATUS_OK)
+    return loom_exec_status_error (exec, NULL, status, &ignored, error);
+  exec->steps_ago = (guint)(arena->step - fault.step);
+  of = loom_state_find_site (exec->state, fault.site, &row);
+  return loom_exec_status_error (of != NULL ? of : exec, of != NULL ? of->rows[row].instr : NULL, fault.status,
+                                 &message, error);
+}
+
+gboolean
+loom_exec_begin (LoomExec *exec, GError **error)
+{
+  exec->steps_ago = 0;
+  for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
+    {
+      LoomArena *arena = exec->devices[d].arena;
+      LoomPlanDevice *device = arena->device;
+      LoomMessage message = { "" };
+      LoomStatus status = LOOM_STATUS_OK;
+
+      arena->step++;
+      arena->user = exec;
+      if (arena->stream != NULL)
+        status = device->backend->step_begin (device->device, arena->stream, arena->step, &message);
+      if (status != LOOM_STATUS_OK)
+        return loom_exec_status_error (exec, NULL, status, &message, error);
+    }
+  return TRUE;
+}
+
+gboolean
+loom_exec_end (LoomExec *exec, GError **error)
+{
+  for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
+    {
+      LoomArena *arena = exec->devices[d].arena;
+      LoomPlanDevice *device = arena->device;
+      LoomMessage message = { "" };
+      LoomStatus status;
+
+      if (arena->stream == NULL)
+        continue;
+      status = device->backend->event_record (device->device, arena->done[arena->step & 1], arena->stream, &message);
+      if (status == LOOM_STATUS_OK && arena->step > 1)
+        status = device->backend->event_sync (device->device, arena->done[(arena->step - 1) & 1], &message);
+      if (status != LOOM_STATUS_OK)
+        return loom_exec_status_error (exec, NULL, status, &message, error);
+      if (!hear (exec, arena, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+guint
+loom_exec_fault_steps_ago (const LoomExec *exec)
+{
+  return exec->steps_ago;
+}
+
+gboolean
+loom_exec_sync (LoomExec *exec, GError **error)
+{
+  for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
+    {
+      LoomMessage message = { "" };
+      LoomStatus status;
+
+      if (!loom_arena_sync (exec->devices[d].arena, &message, &status))
+        return loom_exec_status_error (exec, NULL, status, &message, error);
+      if (!hear (exec, exec->devices[d].arena, error))
+        return FALSE;
+    }
+  return TRUE;
+}

@@ -1,0 +1,154 @@
+/* What a step leaves for its caller: outputs, in logical order.
+ *
+ * An output lies in the arena until the next step of any executor of the run. */
+#include "engine/run/run-private.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Where output i lies now; NULL only when it is empty. */
+static const void *
+output_address (LoomExec *exec, guint output, const LoomPlanValue **value)
+{
+  guint v = loom_plan_output_value (exec->plan, output);
+  const LoomPlanValue *info = loom_plan_value (exec->plan, v);
+
+  *value = info;
+  /* An executor that ran since has written where this one's outputs lay. */
+  g_return_val_if_fail (info->place.kind != LOOM_PLACE_ARENA || exec->devices[info->place.device].arena->user == exec,
+                        NULL);
+  return loom_exec_address (exec, v);
+}
+
+static gboolean
+fetch (LoomExec *exec, const LoomPlanValue *value, const void *from, void *to, GError **error)
+{
+  LoomPlanDevice *device = loom_plan_device (exec->plan, value->place.device);
+  LoomStream *stream = exec->devices[value->place.device].arena->stream;
+  gsize bytes = loom_desc_bytes (&value->desc);
+  LoomMessage message = { "" };
+  LoomStatus status;
+
+  if (bytes == 0)
+    return TRUE;
+  if (device->info.host_memory || value->place.kind == LOOM_PLACE_INPUT)
+    {
+      memcpy (to, from, bytes);
+      return TRUE;
+    }
+  status = device->backend->copy (device->device, stream, to, from, bytes, LOOM_COPY_DEVICE_TO_HOST, &message);
+  if (status == LOOM_STATUS_OK)
+    status = device->backend->stream_sync (device->device, stream, &message);
+  return status == LOOM_STATUS_OK || loom_exec_status_error (exec, NULL, status, &message, error);
+}
+
+/* [N,H,W,C] bytes into [N,C,H,W] order. */
+static void
+nhwc_to_plain (const LoomTensorDesc *d, const char *from, char *to)
+{
+  gsize size = loom_dtype_size (d->dtype);
+
+  for (gint64 n = 0; n < d->dim[0]; n++)
+    for (gint64 c = 0; c < d->dim[1]; c++)
+      for (gint64 p = 0; p < d->dim[2] * d->dim[3]; p++)
+        memcpy (to + (gsize)((n * d->dim[1] + c) * d->dim[2] * d->dim[3] + p) * size,
+                from + (gsize)((n * d->dim[2] * d->dim[3] + p) * d->dim[1] + c) * size, size);
+}
+
+LoomTensor *
+loom_exec_output (LoomExec *exec, guint output, GError **error)
+{
+  const LoomPlanValue *value;
+  const void *from;
+  g_autoptr (LoomTensor) t = NULL;
+  gint64 dims[LOOM_MAX_RANK];
+
+  g_return_val_if_fail (output < loom_program_n_outputs (loom_plan_program (exec->plan)), NULL);
+
+  from = output_address (exec, output, &value);
+  for (int r = 0; r < value->desc.rank; r++)
+    dims[r] = value->desc.dim[r];
+  t = loom_tensor_new (value->desc.dtype, value->desc.rank, dims, error);
+  if (t == NULL || !fetch (exec, value, from, t->data, error))
+    return NULL;
+  if (value->desc.layout == LOOM_LAYOUT_NHWC)
+    {
+      g_autoptr (LoomTensor) plain = loom_tensor_new (value->desc.dtype, value->desc.rank, dims, error);
+
+      if (plain == NULL)
+        return NULL;
+      nhwc_to_plain (&value->desc, t->data, plain->data);
+      return g_steal_pointer (&plain);
+    }
+  return g_steal_pointer (&t);
+}
+
+double
+loom_exec_scalar (LoomExec *exec, guint output)
+{
+  const LoomPlanValue *value;
+  const void *from = output_address (exec, output, &value);
+  union
+  {
+    double f64;
+    float f32;
+    gint64 i64;
+    gint32 i32;
+    guint8 u8;
+  } raw = { 0 };
+
+  if (loom_desc_count (&value->desc) != 1 || loom_dtype_size (value->desc.dtype) > sizeof raw
+      || !fetch (exec, value, from, &raw, NULL))
+    return NAN;
+  switch (value->desc.dtype)
+    {
+    case LOOM_F64:
+      return raw.f64;
+    case LOOM_F32:
+      return raw.f32;
+    case LOOM_I64:
+      return (double)raw.i64;
+    case LOOM_I32:
+      return raw.i32;
+    default:
+      return raw.u8;
+    }
+}
+
+gboolean
+loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to)
+{
+  const LoomPlanValue *value;
+  const void *from = output_address (exec, output, &value);
+  LoomDType dtype = value->desc.dtype;
+
+  if (loom_desc_count (&value->desc) != n || value->desc.rank > 3 || (dtype != LOOM_F32 && dtype != LOOM_F64)
+      || !fetch (exec, value, from, to, NULL))
+    return FALSE;
+  /* Widened where they lie, from the last to the first: none is overwritten before it is read. */
+  for (guint i = dtype == LOOM_F32 ? n : 0; i-- > 0;)
+    {
+      float narrow;
+
+      memcpy (&narrow, (const char *)to + i * sizeof narrow, sizeof narrow);
+      to[i] = narrow;
+    }
+  return TRUE;
+}
+
+gsize
+loom_exec_arena_bytes (const LoomExec *exec)
+{
+  gsize sum = 0;
+
+  for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
+    {
+      LoomPlanMemory memory;
+
+      loom_plan_memory (exec->plan, d, &memory);
+      sum += memory.arena;
+      for (int i = 0; i < LOOM_N_OWNERS; i++)
+        sum += memory.once[i];
+    }
+  return sum;
+}

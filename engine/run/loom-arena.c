@@ -1,0 +1,207 @@
+/* Arenas: what all executors of a run share on a device; see the private header.
+ *
+ * A larger plan needs a larger arena, and the old one is given back first: nothing in it outlives a step, and both
+ * together may be more than the device has. Where the larger one cannot be had, the old size is taken again, so that
+ * what ran before runs on. */
+#include "engine/run/run-private.h"
+
+#include <string.h>
+
+typedef struct
+{
+  gint64 first;
+  guint n;
+  LoomExec *exec;
+} Sites;
+
+static gboolean
+device_error (const LoomArena *arena, LoomStatus status, const LoomMessage *message, GError **error)
+{
+  g_autofree char *where = g_strdup_printf ("Device %s", arena->device->name);
+
+  loom_plan_device_error (status, where, message->text, error);
+  return FALSE;
+}
+
+static void
+arena_free (LoomArena *arena)
+{
+  const LoomBackend *b = arena->device->backend;
+  LoomDevice *device = arena->device->device;
+  LoomStatus status;
+
+  /* What was enqueued is let run out, or is lost with the device; both are as good. */
+  loom_arena_sync (arena, NULL, &status);
+  for (guint i = 0; i < 2; i++)
+    if (arena->done[i] != NULL)
+      b->event_free (device, arena->done[i]);
+  if (arena->stream != NULL)
+    b->stream_free (device, arena->stream);
+  if (arena->memory != NULL)
+    b->free (device, arena->memory);
+  g_free (arena);
+}
+
+static LoomArena *
+arena_new (LoomPlanDevice *device, GError **error)
+{
+  const LoomBackend *b = device->backend;
+  LoomArena *arena = g_new0 (LoomArena, 1);
+  LoomMessage message = { "" };
+  LoomStatus status = LOOM_STATUS_OK;
+
+  arena->device = device;
+  if (!device->info.host_memory && b->stream_new != NULL)
+    status = b->stream_new (device->device, &arena->stream, &message);
+  for (guint i = 0; i < 2 && status == LOOM_STATUS_OK && arena->stream != NULL; i++)
+    status = b->event_new (device->device, &arena->done[i], &message);
+  if (status == LOOM_STATUS_OK)
+    return arena;
+  device_error (arena, status, &message, error);
+  arena_free (arena);
+  return NULL;
+}
+
+gboolean
+loom_arena_sync (LoomArena *arena, LoomMessage *message, LoomStatus *status)
+{
+  LoomMessage ignored;
+
+  *status = LOOM_STATUS_OK;
+  if (arena->stream != NULL)
+    *status = arena->device->backend->stream_sync (arena->device->device, arena->stream,
+                                                   message != NULL ? message : &ignored);
+  return *status == LOOM_STATUS_OK;
+}
+
+static LoomStatus
+take (LoomArena *arena, gsize bytes, LoomMessage *message)
+{
+  arena->moves++;
+  arena->user = NULL;
+  return arena->device->backend->alloc (arena->device->device, bytes, &arena->memory, message);
+}
+
+/* The sentence for a step that could not have its memory. */
+static gboolean
+taken (LoomArena *arena, gsize bytes, LoomStatus status, const LoomMessage *message, GError **error)
+{
+  if (status == LOOM_STATUS_OK)
+    return TRUE;
+  arena->memory = NULL;
+  if (status != LOOM_STATUS_OUT_OF_MEMORY)
+    return device_error (arena, status, message, error);
+  loom_plan_device_no_room (arena->device, bytes, "A step", message->text, error);
+  return FALSE;
+}
+
+gboolean
+loom_arena_reserve (LoomArena *arena, const LoomPlanMemory *memory, GError **error)
+{
+  LoomMessage message = { "" }, ignored;
+  gsize before = arena->bytes;
+  LoomStatus status;
+
+  if (memory->arena <= arena->bytes)
+    return TRUE;
+  if (!loom_plan_device_has_room (arena->device, memory->arena - (arena->memory != NULL ? before : 0),
+                                  arena->memory != NULL ? "Beside what is in use, a step" : "A step", error))
+    return FALSE;
+  if (!loom_arena_sync (arena, &message, &status))
+    return device_error (arena, status, &message, error);
+  if (arena->memory != NULL)
+    arena->device->backend->free (arena->device->device, arena->memory);
+  arena->memory = NULL;
+  status = take (arena, memory->arena, &message);
+  if (!taken (arena, memory->arena, status, &message, error))
+    {
+      if (before > 0 && take (arena, before, &ignored) != LOOM_STATUS_OK)
+        arena->memory = NULL; /* the next step asks again */
+      return FALSE;
+    }
+  arena->bytes = memory->arena;
+  memcpy (arena->peak, memory->peak, sizeof arena->peak);
+  return TRUE;
+}
+
+gboolean
+loom_arena_hold (LoomArena *arena, GError **error)
+{
+  LoomMessage message = { "" };
+
+  if (arena->memory != NULL || arena->bytes == 0)
+    return TRUE;
+  return taken (arena, arena->bytes, take (arena, arena->bytes, &message), &message, error);
+}
+
+/* ---- of a state ---------------------------------------------------------- */
+
+void
+loom_shared_init (LoomShared *shared)
+{
+  shared->arenas = g_ptr_array_new_with_free_func ((GDestroyNotify)arena_free);
+  shared->sites = g_array_new (FALSE, FALSE, sizeof (Sites));
+}
+
+void
+loom_shared_clear (LoomShared *shared)
+{
+  g_ptr_array_unref (shared->arenas);
+  g_array_unref (shared->sites);
+}
+
+LoomArena *
+loom_state_arena (LoomState *state, LoomPlanDevice *device, GError **error)
+{
+  LoomShared *shared = loom_state_shared (state);
+  LoomArena *arena;
+
+  for (guint i = 0; i < shared->arenas->len; i++)
+    {
+      arena = shared->arenas->pdata[i];
+      if (arena->device == device)
+        return arena;
+    }
+  arena = arena_new (device, error);
+  if (arena != NULL)
+    g_ptr_array_add (shared->arenas, arena);
+  return arena;
+}
+
+gint64
+loom_state_add_sites (LoomState *state, LoomExec *exec, guint n)
+{
+  LoomShared *shared = loom_state_shared (state);
+  Sites sites = { shared->n_sites, n, exec };
+
+  g_array_append_val (shared->sites, sites);
+  shared->n_sites += n;
+  return sites.first;
+}
+
+void
+loom_state_remove_sites (LoomState *state, const LoomExec *exec)
+{
+  LoomShared *shared = loom_state_shared (state);
+
+  for (guint i = shared->sites->len; i-- > 0;)
+    if (g_array_index (shared->sites, Sites, i).exec == exec)
+      g_array_remove_index (shared->sites, i);
+}
+
+LoomExec *
+loom_state_find_site (LoomState *state, gint64 site, guint *row)
+{
+  LoomShared *shared = loom_state_shared (state);
+
+  for (guint i = 0; i < shared->sites->len; i++)
+    {
+      const Sites *sites = &g_array_index (shared->sites, Sites, i);
+
+      if (site < sites->first || site >= sites->first + sites->n)
+        continue;
+      *row = (guint)(site - sites->first);
+      return sites->exec;
+    }
+  return NULL;
+}

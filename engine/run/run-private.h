@@ -1,0 +1,120 @@
+/* What the files of engine/run share: the arena of a run on a device, and the executor's struct.
+ *
+ * Of the executors over one state one runs at a time, so they share a stream and an arena on each device, which is as
+ * large as the largest of them needs. An executor binds addresses in it; when it has moved, they are bound again before
+ * the next step. What a plan makes once, when it is bound, lies in memory of the executor's own. */
+#pragma once
+
+#include "engine/run/loom-exec.h"
+
+G_BEGIN_DECLS
+
+/* ---- arenas ----------------------------------------------------------- */
+
+typedef struct
+{
+  LoomPlanDevice *device;
+  LoomStream *stream;        /* NULL on a device that has done its work when a call returns */
+  LoomEvent *done[2];        /* behind the newest step and the one before it, by the step's last bit */
+  gint64 step;               /* of any executor; counted from 1 */
+  void *memory;              /* NULL where there is none, or none could be had again */
+  gsize bytes;               /* as large as it should be */
+  guint moves;               /* how often it has moved */
+  gsize peak[LOOM_N_OWNERS]; /* of the plan that it is as large as */
+  gsize once[LOOM_N_OWNERS]; /* what executors keep beside it */
+  const LoomExec *user;      /* whose step wrote here last */
+} LoomArena;
+
+/* The state's arena on a device, made when it is first asked for. */
+LoomArena *loom_state_arena (LoomState *state, LoomPlanDevice *device, GError **error);
+/* Makes it at least as large as a plan needs; addresses in it may be others then. OUT_OF_MEMORY leaves it as it was. */
+gboolean loom_arena_reserve (LoomArena *arena, const LoomPlanMemory *memory, GError **error);
+/* Takes the memory again where it was lost to a plan that could not be had. */
+gboolean loom_arena_hold (LoomArena *arena, GError **error);
+gboolean loom_arena_sync (LoomArena *arena, LoomMessage *message, LoomStatus *status);
+
+/* What a state holds for its executors (loom-arena.c). */
+typedef struct
+{
+  GPtrArray *arenas; /* LoomArena, one a device */
+  GArray *sites;     /* whose instruction a number is */
+  gint64 n_sites;
+} LoomShared;
+
+void loom_shared_init (LoomShared *shared);
+void loom_shared_clear (LoomShared *shared);
+LoomShared *loom_state_shared (LoomState *state);
+
+/* Numbers of instructions over all executors of a state, which faults quote: n for this one, and whose one is. */
+gint64 loom_state_add_sites (LoomState *state, LoomExec *exec, guint n);
+void loom_state_remove_sites (LoomState *state, const LoomExec *exec);
+LoomExec *loom_state_find_site (LoomState *state, gint64 site, guint *row);
+
+/* ---- the executor ------------------------------------------------------ */
+
+typedef struct
+{
+  LoomKernel *kernel;
+  LoomStatus (*run) (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
+  LoomStream *stream;
+  void **buffers;
+  const LoomPlanInstr *instr;
+  gboolean waits; /* for the faults of all other devices: the gate of an update knows those of its own stream alone */
+} LoomExecRow;
+
+typedef struct
+{
+  void *fed;        /* what the caller gave last */
+  GPtrArray *patch; /* void**: places in rows that hold its address */
+  void *place;      /* its place in the arena, when it is copied there */
+  guint device;
+  gsize bytes;
+  gboolean used;
+} LoomExecFeed;
+
+typedef struct
+{
+  void *to;
+  const void *from;
+  gsize bytes;
+  guint device, value, slot;
+} LoomExecCommit;
+
+/* One device of the plan. */
+typedef struct
+{
+  LoomArena *arena; /* the state's */
+  guint moves;      /* of the arena when its addresses were bound */
+  void *once;       /* what setup instructions made */
+} LoomExecDevice;
+
+struct _LoomExec
+{
+  LoomPlan *plan;
+  LoomState *state;
+  LoomExecDevice *devices;
+  LoomExecRow *rows;
+  guint n_rows;
+  void **all_buffers;
+  LoomExecFeed *feeds;
+  guint n_feeds;
+  GArray *commits; /* LoomExecCommit */
+  void *bounce;    /* host memory for copies between two devices that have none */
+  void *graph;     /* a captured step */
+  guint n_steps;   /* since addresses were bound */
+  guint steps_ago; /* of the fault that was heard of last */
+  gboolean may_capture;
+};
+
+/* exec-fault.c: a step is told to begin; at its end the one before it is waited for, which has run while this one
+ * was enqueued, and heard: so the device is never idle, and the caller learns of a fault one step late at most. */
+gboolean loom_exec_begin (LoomExec *exec, GError **error);
+gboolean loom_exec_end (LoomExec *exec, GError **error);
+
+/* NULL for an absent value. */
+void *loom_exec_address (LoomExec *exec, guint value);
+/* Sets the error that a status of this instruction is (NULL: of the whole step); FALSE. */
+gboolean loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus status,
+                                 const LoomMessage *message, GError **error);
+
+G_END_DECLS
