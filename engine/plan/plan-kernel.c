@@ -274,9 +274,14 @@ refuse_kernel (Work *w, const WorkInstr *instr, const LoomMessage *message, Loom
                           ? loom_dtype_name (work_value (w, work_out (instr, 0))->desc.dtype)
                           : "?";
 
-  if (status == LOOM_STATUS_OUT_OF_MEMORY)
-    work_refuse (w, LOOM_ERROR_OUT_OF_MEMORY, instr->origin, NULL, NULL,
-                 g_strdup_printf ("%s ran out of memory while it was planned: %s.", device->name, message->text));
+  if (status == LOOM_STATUS_OUT_OF_MEMORY || status == LOOM_STATUS_DEVICE || status == LOOM_STATUS_DEVICE_LOST)
+    {
+      g_autofree char *where = g_strdup_printf ("Planning on %s", device->name);
+      g_autoptr (GError) error = NULL;
+
+      loom_plan_device_error (status, where, message->text, &error);
+      work_refuse (w, error->code, instr->origin, NULL, NULL, g_strdup (error->message));
+    }
   else
     work_refuse (w, LOOM_ERROR_NO_KERNEL, instr->origin, "device",
                  message->text[0] != '\0' ? NULL : "Give it another device.",

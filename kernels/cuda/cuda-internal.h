@@ -152,9 +152,8 @@ extern "C"
   /* Makes the device current on this thread: run() may be called from any. */
   void cuda_use (LoomDevice *device);
 
-  /* Device memory that a kernel keeps for tables of addresses; NULL with a message when
-   * there is none. Freed by cudaFree(). */
-  void *cuda_table_new (LoomDevice *device, size_t bytes, LoomMessage *message);
+  /* Device memory that a kernel keeps for tables of addresses. Freed by cudaFree(). */
+  LoomStatus cuda_table_new (LoomDevice *device, size_t bytes, void **table, LoomMessage *message);
 
   /* ---- tensor descriptions ---------------------------------------------- */
 

@@ -98,6 +98,7 @@ multi_new (LoomDevice *device, const LoomKernelSpec *spec, int n, int lists, con
            LoomMessage *message)
 {
   int64_t chunks = 0;
+  LoomStatus status;
   Multi *self;
 
   if (!cuda_all_plain (spec))
@@ -129,12 +130,13 @@ multi_new (LoomDevice *device, const LoomKernelSpec *spec, int n, int lists, con
           }
     }
   self->staging = (Chunk *)calloc (chunks != 0 ? chunks : 1, sizeof (Chunk));
-  self->chunks = (Chunk *)cuda_table_new (device, chunks * sizeof (Chunk), message);
   self->n_chunks = (int)chunks;
-  if (self->staging == NULL || self->chunks == NULL)
+  status = self->staging == NULL ? cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a kernel")
+                                 : cuda_table_new (device, chunks * sizeof (Chunk), (void **)&self->chunks, message);
+  if (status != LOOM_STATUS_OK)
     {
       multi_free (&self->base);
-      return LOOM_STATUS_OUT_OF_MEMORY;
+      return status;
     }
   *out = self;
   return LOOM_STATUS_OK;

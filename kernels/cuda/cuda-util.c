@@ -26,16 +26,12 @@ cuda_launched (const char *what, LoomMessage *message)
   return cuda_check (cudaGetLastError (), what, message);
 }
 
-void *
-cuda_table_new (LoomDevice *device, size_t bytes, LoomMessage *message)
+LoomStatus
+cuda_table_new (LoomDevice *device, size_t bytes, void **table, LoomMessage *message)
 {
-  void *memory = NULL;
-
+  *table = NULL;
   cuda_use (device);
-  if (cuda_check (cudaMalloc (&memory, bytes != 0 ? bytes : 1), "taking device memory for a kernel's table", message)
-      != LOOM_STATUS_OK)
-    return NULL;
-  return memory;
+  return cuda_check (cudaMalloc (table, bytes != 0 ? bytes : 1), "taking device memory for a kernel's table", message);
 }
 
 void

@@ -1,0 +1,63 @@
+/* The command line when the card is lost, or a kernel of its own ruins the context, at some moment of a run: one
+ * sentence with a remedy, no crash and no hang, and whatever was saved goes on on the processor. */
+#include "tests/cli/cli.h"
+
+#include <string.h>
+
+#include "tests/exec/test-device.h"
+
+#define NET                                                                                                            \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"lost\">\n"                                                 \
+  "<node id=\"data\" op=\"dataset\" source=\"random\" n=\"12\" n_test=\"6\" in_features=\"16\" out_features=\"4\"/>\n" \
+  "<node id=\"fc\" op=\"linear\" out_features=\"4\"/>\n<node id=\"loss\" op=\"mse_loss\"/>\n"                          \
+  "<wire from=\"data.x\" to=\"fc\"/>\n<wire from=\"fc\" to=\"loss.input\"/>\n"                                         \
+  "<wire from=\"data.y\" to=\"loss.target\"/>\n"                                                                       \
+  "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" batch_size=\"5\" epochs=\"4\" seed=\"1\"/>\n</graph>\n"
+
+static void
+fail (gconstpointer what)
+{
+  static const int when[] = { 1, 4, 15, 40, 90, 130, 180, 250, 350, 500 };
+  guint failed = 0, resumed = 0;
+
+  cli_write ("g.xml", NET);
+  for (guint i = 0; i < G_N_ELEMENTS (when); i++)
+    {
+      g_autofree char *wish = g_strdup_printf ("%s:%d", (const char *)what, when[i]);
+
+      g_setenv ("GRADLOOM_EMULATOR_FAIL", wish, TRUE);
+      g_auto (CliResult) r = cli ("train", "g.xml", "--device", "cuda:0", "--out", "out", NULL);
+      g_unsetenv ("GRADLOOM_EMULATOR_FAIL");
+      if (r.status != 0)
+        {
+          failed++;
+          g_assert_cmpint (r.status, ==, 3);
+          if (strstr (r.err, "another device") == NULL && strstr (r.err, "Use device cpu") == NULL)
+            g_error ("%s: %s", wish, r.err);
+        }
+      if (r.status != 0 && g_file_test ("out/graph.xml", G_FILE_TEST_EXISTS))
+        {
+          resumed++;
+          cli_expect (0, NULL, "train", "--resume", "out", "--device", "cpu");
+        }
+      cli_remove ("out");
+    }
+  g_assert_cmpuint (failed, >, 3);
+  g_assert_cmpuint (resumed, >, 1);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  int status = 77;
+
+  g_test_init (&argc, &argv, NULL);
+  cli_enter ();
+  g_test_add_data_func ("/lost/device", "lost", fail);
+  g_test_add_data_func ("/lost/context", "sticky", fail);
+  if (test_device_is_there (devices, "cuda:0"))
+    status = g_test_run ();
+  cli_leave ();
+  return status;
+}
