@@ -1,7 +1,10 @@
 /* Every sample on the back end of a module, with f32, bf16 and f16, against the reference in f64:
  *
- *   test-kernels-module [--quick] MODULE.so [PRIMITIVE]
+ *   test-kernels-module [--quick] MODULE.so [PRIMITIVE[:K/N]]
  *   test-kernels-module --list
+ *
+ * K/N: every N-th of the primitive's samples, from the K-th on. --list names the primitives, those with many samples in
+ * parts, so that all of them can run side by side.
  *
  * quick: f32 alone, and each call once. Else every call is run again, and in place, and has to give the same bits.
  *
@@ -17,6 +20,7 @@
 
 #define NO_DEVICE  77
 #define MAX_DEATHS 50 /* of one primitive */
+#define PART       64 /* samples */
 
 static const LoomBackend *
 module_backend (const char *path)
@@ -35,6 +39,36 @@ module_backend (const char *path)
   return backend;
 }
 
+/* What `text`, "PRIMITIVE" or "PRIMITIVE:K/N", stands for. */
+typedef struct
+{
+  char primitive[64];
+  guint first, step;
+  guint seen; /* of the primitive's samples */
+} Part;
+
+static Part
+part_of (const char *text)
+{
+  Part part = { .step = 1 };
+  const char *colon = strchr (text, ':');
+
+  g_strlcpy (part.primitive, text, sizeof part.primitive);
+  if (colon == NULL)
+    return part;
+  part.primitive[MIN ((gsize)(colon - text), sizeof part.primitive - 1)] = '\0';
+  if (sscanf (colon, ":%u/%u", &part.first, &part.step) != 2 || part.step == 0 || part.first >= part.step)
+    g_error ("“%s” is no part of a primitive's samples; the first of four is PRIMITIVE:0/4", text);
+  return part;
+}
+
+/* Asked for each sample in turn. */
+static gboolean
+part_has (Part *part, const Sample *s)
+{
+  return g_str_equal (s->primitive, part->primitive) && part->seen++ % part->step == part->first;
+}
+
 /* ---- one primitive, in a process of its own ------------------------------------------ */
 
 /* Prints "@N" before sample N, then each failure as "! …", and at the end one line of numbers. */
@@ -45,12 +79,13 @@ run_primitive (const char *path, const char *primitive, guint from, gboolean qui
   Machine ref = machine_open (loom_backend_ref (), 1), machine = machine_open (module_backend (path), 0);
   g_autoptr (GPtrArray) samples = samples_new ();
   g_autoptr (Tally) tally = tally_new ();
+  Part part = part_of (primitive);
 
-  for (guint i = from; i < samples->len; i++)
+  for (guint i = 0; i < samples->len; i++)
     {
       const Sample *s = g_ptr_array_index (samples, i);
 
-      if (!g_str_equal (s->primitive, primitive))
+      if (!part_has (&part, s) || i < from)
         continue;
       printf ("@%u %s\n", i, s->name);
       fflush (stdout);
@@ -163,12 +198,58 @@ check_primitive (const char *program, const char *path, const char *primitive, i
   return sum.failures == 0;
 }
 
+/* Every primitive that has samples, in the order of its first one. */
+static GPtrArray *
+name_primitives (const GPtrArray *samples)
+{
+  GPtrArray *primitives = g_ptr_array_new ();
+
+  for (guint i = 0; i < samples->len; i++)
+    {
+      const Sample *s = g_ptr_array_index (samples, i);
+
+      if (!g_ptr_array_find_with_equal_func (primitives, s->primitive, g_str_equal, NULL))
+        g_ptr_array_add (primitives, (gpointer)s->primitive);
+    }
+  return primitives;
+}
+
+/* How many samples there are of a primitive or a part of one. */
+static guint
+count_part (const GPtrArray *samples, const char *text)
+{
+  Part part = part_of (text);
+  guint n = 0;
+
+  for (guint i = 0; i < samples->len; i++)
+    n += part_has (&part, g_ptr_array_index (samples, i));
+  return n;
+}
+
+static void
+list_parts (const GPtrArray *samples)
+{
+  g_autoptr (GPtrArray) primitives = name_primitives (samples);
+
+  for (guint i = 0; i < primitives->len; i++)
+    {
+      const char *primitive = g_ptr_array_index (primitives, i);
+      guint parts = (count_part (samples, primitive) + PART - 1) / PART;
+
+      for (guint k = 0; k < parts; k++)
+        if (parts == 1)
+          printf ("%s\n", primitive);
+        else
+          printf ("%s:%u/%u\n", primitive, k, parts);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
-  g_autoptr (GPtrArray) samples = samples_new (), primitives = g_ptr_array_new ();
+  g_autoptr (GPtrArray) samples = samples_new (), primitives = NULL;
   LoomMessage message = { "" };
-  gboolean quick, list;
+  gboolean quick;
   int failed = 0;
 
   /* What the program starts itself with: MODULE PRIMITIVE NUMBER [quick]. */
@@ -183,28 +264,28 @@ main (int argc, char **argv)
     }
   if (argc < 2 || argc > 3)
     {
-      fprintf (stderr, "test-kernels-module [--quick] MODULE.so [PRIMITIVE]: runs every kernel sample on a back end; "
-                       "test-kernels-module --list names the primitives\n");
+      fprintf (stderr,
+               "test-kernels-module [--quick] MODULE.so [PRIMITIVE[:K/N]]: runs every kernel sample on a back end; "
+               "test-kernels-module --list names the primitives\n");
       return 2;
     }
-  list = g_str_equal (argv[1], "--list");
-  for (guint i = 0; i < samples->len; i++)
+  if (g_str_equal (argv[1], "--list"))
     {
-      const Sample *s = g_ptr_array_index (samples, i);
-
-      if ((argc < 3 || g_str_equal (argv[2], s->primitive))
-          && !g_ptr_array_find_with_equal_func (primitives, s->primitive, g_str_equal, NULL))
-        g_ptr_array_add (primitives, (gpointer)s->primitive);
+      list_parts (samples);
+      return 0;
     }
-  for (guint i = 0; i < primitives->len && list; i++)
-    printf ("%s\n", (const char *)g_ptr_array_index (primitives, i));
-  if (list)
-    return 0;
-  if (primitives->len == 0)
+  if (argc == 3)
     {
-      fprintf (stderr, "there is no sample of %s\n", argv[2]);
-      return 2;
+      if (count_part (samples, argv[2]) == 0)
+        {
+          fprintf (stderr, "there is no sample of %s\n", argv[2]);
+          return 2;
+        }
+      primitives = g_ptr_array_new ();
+      g_ptr_array_add (primitives, argv[2]);
     }
+  else
+    primitives = name_primitives (samples);
   if (module_backend (argv[1])->device_count (&message) == 0)
     {
       printf ("1..0 # SKIP %s\n", message.text);
