@@ -271,7 +271,7 @@ explain (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, GError *fail
 
 /* The batches of a step, and the step from their gradients. */
 static gboolean
-one_step (LoomTrainer *t, GError **error)
+try_step (LoomTrainer *t, GError **error)
 {
   gint64 parts = t->spec->accumulate, before = t->place * parts * t->spec->batch_size;
   double all = (double)MIN (parts * t->spec->batch_size, loom_loader_n_samples (t->loader) - before);
@@ -341,6 +341,21 @@ one_step (LoomTrainer *t, GError **error)
 
   tell_step (t, t->step, loss, lr, grad_norm);
   return TRUE;
+}
+
+/* One step, whole or not at all. */
+static gboolean
+one_step (LoomTrainer *t, GError **error)
+{
+  gint64 before = t->step;
+
+  if (t->kept && !trainer_keep (t, error))
+    return FALSE;
+  if (try_step (t, error))
+    return TRUE;
+  if (t->kept && t->step == before)
+    trainer_put_back (t);
+  return FALSE;
 }
 
 static void
@@ -509,6 +524,20 @@ run (LoomTrainer *t, GError **error)
   return trainer_events_flush (t, error) ? LOOM_TRAINER_DONE : LOOM_TRAINER_FAILED;
 }
 
+/* A device that failed has taken nothing of what was saved. */
+static void
+tell_way_on (LoomTrainer *t, GError **error)
+{
+  g_autofree char *saved = t->folder ? g_build_filename (t->folder, "weights.safetensors", NULL) : NULL;
+
+  if (!saved || !error || !g_error_matches (*error, LOOM_ERROR, LOOM_ERROR_DEVICE)
+      || !g_file_test (saved, G_FILE_TEST_EXISTS))
+    return;
+  char *message = g_strdup_printf ("%s Continue with: gradloom train --resume %s", (*error)->message, t->folder);
+  g_free ((*error)->message);
+  (*error)->message = message;
+}
+
 LoomTrainerEnd
 loom_trainer_run (LoomTrainer *t, GError **error)
 {
@@ -523,6 +552,8 @@ loom_trainer_run (LoomTrainer *t, GError **error)
   trainer_set_state (t, "running");
 
   LoomTrainerEnd end = run (t, error);
+  if (end == LOOM_TRAINER_FAILED)
+    tell_way_on (t, error);
   /* What happened up to a failure is worth reading, if it can still be written. */
   if (end == LOOM_TRAINER_FAILED)
     trainer_events_flush (t, NULL);

@@ -61,6 +61,15 @@ gboolean trainer_has_averages (LoomTrainer *t);
 /* Program inputs that the data set's ports serve; an input that it does not serve is an error. */
 gboolean trainer_plan_feeds (LoomTrainer *t, LoomProgram *program, guint *n_feeds, TrainerFeed **feeds, GError **error);
 
+/* ---- what a step of several batches puts back ---- */
+
+typedef struct _TrainerKept TrainerKept;
+TrainerKept *trainer_kept_new (const LoomProgram *program);
+void trainer_kept_free (TrainerKept *kept);
+/* Before the first batch, and after one that has failed. */
+gboolean trainer_keep (LoomTrainer *t, GError **error);
+void trainer_put_back (LoomTrainer *t);
+
 /* ---- metrics ---- */
 
 /* Statistics of an epoch so far, or of an evaluation. */
@@ -213,6 +222,7 @@ struct _LoomTrainer
   GPtrArray *plans, *eval_plans;           /* TrainerPlan: a handful */
   LoomExec *update;                        /* the other half of a step that accumulates batches; else NULL */
   guint update_norm;
+  TrainerKept *kept; /* with it */
   int weight_slot, first_slot, draws_slot; /* what a batch of a step that accumulates is told; -1: none */
   TrainerSnapshots *snapshots;
 

@@ -457,11 +457,99 @@ test_transfer_resume (void)
   g_spawn_sync (NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL, NULL);
 }
 
+/* ---- a fault in the middle of a step ------------------------------------- */
+
+#define NORMED                                                                                                         \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
+  "<node id=\"data\" op=\"dataset\" source=\"csv\" path=\"%s\" target=\"y\" val_fraction=\"0\"/>"                      \
+  "<node id=\"hidden\" op=\"linear\" out_features=\"6\"/><node id=\"norm\" op=\"batch_norm1d\"/>"                      \
+  "<node id=\"scores\" op=\"linear\" out_features=\"3\"/><node id=\"loss\" op=\"cross_entropy\"/>"                     \
+  "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"norm\"/><wire from=\"norm\" to=\"scores\"/>"        \
+  "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"                                \
+  "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"4\" accumulate=\"%d\" epochs=\"1\" "               \
+  "device=\"%s\"/>"                                                                                                    \
+  "</graph>"
+
+static void
+stop_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
+{
+  if (s->step == *(gint64 *)data)
+    loom_trainer_post (trainer, LOOM_COMMAND_STOP, NULL, 0);
+}
+
+static LoomTrainer *
+normed_new (const char *path, int parts, const char *device)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autofree char *xml = g_strdup_printf (NORMED, path, parts, device);
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "test", faults, &error);
+  LoomTrainerOptions o = { .threads = 1, .lr = NAN, .seed = -1 };
+  LoomTrainer *trainer = loom_trainer_new (graph, &o, &error);
+
+  g_assert_no_error (error);
+  return trainer;
+}
+
+/* One label of 24 has no score. Weights, running statistics and the optimiser's numbers are afterwards those of a run
+ * that was stopped before that step, to the bit, whichever batch of the step held the label. */
+static void
+test_fault (gconstpointer device)
+{
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-fault-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "t.csv", NULL);
+
+  for (int wrong = 0; wrong < 24; wrong += 5)
+    for (int parts = 1; parts <= 3; parts += 2)
+      {
+        g_autoptr (GString) text = g_string_new ("a,b,y\n");
+        g_autoptr (GError) error = NULL;
+        gint64 done;
+
+        for (int i = 0; i < 24; i++)
+          g_string_append_printf (text, "%g,%g,%d\n", sin (i), cos (3 * i), i == wrong ? 3 : i % 3);
+        g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
+        g_autoptr (LoomTrainer) failed = normed_new (path, parts, device);
+        g_assert_cmpint (loom_trainer_run (failed, &error), ==, LOOM_TRAINER_FAILED);
+        g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+        done = loom_trainer_steps (failed);
+        g_autofree char *step = g_strdup_printf ("Step %d (epoch 1): Node loss ", (int)done + 1);
+        g_assert_true (g_str_has_prefix (error->message, step));
+        g_assert_nonnull (strstr (error->message, "the target class 3 lies outside 0 … 2"));
+
+        g_autoptr (LoomTrainer) stopped = normed_new (path, parts, device);
+        LoomTrainerObserver observer = { .step = stop_cb };
+        loom_trainer_set_observer (stopped, &observer, &done);
+        if (done > 0)
+          g_assert_cmpint (loom_trainer_run (stopped, NULL), ==, LOOM_TRAINER_STOPPED);
+        for (guint i = 0; i < loom_state_n_slots (loom_trainer_state (failed)); i++)
+          {
+            const char *name;
+            LoomSlotKind kind;
+
+            loom_state_slot (loom_trainer_state (failed), i, &name, &kind, NULL);
+            /* What is accumulated, and what batches are told, means nothing between two steps. */
+            if (kind == LOOM_SLOT_SCALAR || strstr (name, "accumulate"))
+              continue;
+            g_autoptr (LoomTensor) a = loom_state_get (loom_trainer_state (failed), name, NULL);
+            g_autoptr (LoomTensor) b = loom_state_get (loom_trainer_state (stopped), name, NULL);
+            if (!loom_tensor_equal_bits (a, b))
+              g_error ("%s differs after %d steps of %d batches", name, (int)done, parts);
+          }
+      }
+  g_unlink (path);
+  g_rmdir (folder);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/course/accumulate", test_accumulate);
+  g_test_add_data_func ("/course/fault/ref", "ref", test_fault);
+  g_test_add_data_func ("/course/fault/cpu", "cpu", test_fault);
+  if (g_getenv ("GRADLOOM_TEST_DEVICE"))
+    g_test_add_data_func ("/course/fault/device", g_getenv ("GRADLOOM_TEST_DEVICE"), test_fault);
   g_test_add_func ("/course/draws", test_draws);
   g_test_add_func ("/course/average", test_average);
   g_test_add_func ("/course/early-stop", test_early_stop);
