@@ -144,7 +144,7 @@ compiled (const std::string &source, std::string *log)
     g_ptr_array_add (chosen, (gpointer)*flag);
   for (guint i = 0; i < chosen->len; i++)
     of += std::string (" ") + (const char *)chosen->pdata[i];
-  of += "\n" + text;
+  of += " -lgcc\n" + text;
   sum = g_compute_checksum_for_string (G_CHECKSUM_SHA256, of.c_str (), (gssize)of.size ());
   std::string object = cache_folder () + "/" + sum + ".so";
   std::string own = object + "." + std::to_string (g_random_int ());
@@ -163,7 +163,8 @@ compiled (const std::string &source, std::string *log)
     g_ptr_array_add (argv, *word);
   for (guint i = 0; i < chosen->len; i++)
     g_ptr_array_add (argv, chosen->pdata[i]);
-  for (const char *word : { file.c_str (), "-o", own.c_str () })
+  /* Half-width floats are converted by functions of the compiler's own library. */
+  for (const char *word : { file.c_str (), "-o", own.c_str (), "-lgcc" })
     g_ptr_array_add (argv, (gpointer)word);
   g_ptr_array_add (argv, NULL);
   bool good = g_file_set_contents (file.c_str (), text.c_str (), (gssize)text.size (), &error)
