@@ -84,7 +84,8 @@ seal_instr (LoomPlan *plan, Work *w, WorkInstr *from)
 {
   guint n = from->in->len + from->out->len;
   guint *value = g_new (guint, n + 1);
-  LoomPlanInstr to = { .primitive = work_kernel (from),
+  LoomPlanInstr to = { .is_gate = from->prim != NULL && (from->prim->flags & LOOM_PRIM_GATE) != 0,
+                       .primitive = work_kernel (from),
                        .origin = from->origin,
                        .region = from->region,
                        .device = (guint)from->device,

@@ -132,6 +132,7 @@ typedef struct
   LoomKernel *kernel; /* owned; NULL for a copy between devices */
   const char *algorithm; /* which of its options that is: "onednn" */
   const char *primitive;
+  gboolean is_gate; /* LOOM_PRIM_GATE */
   char *label; /* "matmul+bias+relu", "elementwise(mul,add)" */
   const char *origin;
   LoomRegion region;

@@ -20,8 +20,9 @@ typedef enum
 {
   LOOM_PRIM_ELEMENTWISE = 1 << 0, /* has .scalar; fusable */
   LOOM_PRIM_RANDOM = 1 << 1,
-  LOOM_PRIM_CONVERTS = 1 << 2,  /* the result is operand 0 in the result's type, and nothing else happens */
-  LOOM_PRIM_REARRANGES = 1 << 3 /* each element of the result is one of operand 0 */
+  LOOM_PRIM_CONVERTS = 1 << 2,   /* the result is operand 0 in the result's type, and nothing else happens */
+  LOOM_PRIM_REARRANGES = 1 << 3, /* each element of the result is one of operand 0 */
+  LOOM_PRIM_GATE = 1 << 4        /* it lets a step write: on several devices all must have told their faults before */
 } LoomPrimFlags;
 
 /* Whether the result is another view of operand 0's bytes, in plain layout. */

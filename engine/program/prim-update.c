@@ -68,6 +68,7 @@ static const LoomPrim update_gate
     = { .name = "update_gate",
         .doc = "Whether a step may write: its numbers are finite, and no fault is raised.",
         .tier = LOOM_TIER_CORE,
+        .flags = LOOM_PRIM_GATE,
         .max_out = 2,
         .infer = infer_gate };
 

@@ -136,7 +136,7 @@ make_rows (LoomExec *exec)
       row->run = instr->kernel != NULL ? instr->kernel->run : NULL;
       row->stream = exec->devices[instr->device].arena->stream;
       row->buffers = exec->all_buffers + at;
-      row->waits = loom_plan_n_devices (exec->plan) > 1 && g_str_equal (instr->primitive, "update_gate");
+      row->waits = loom_plan_n_devices (exec->plan) > 1 && instr->is_gate;
       at += n + 1;
       if (row->kernel != NULL)
         row->kernel->site = sites + i;
