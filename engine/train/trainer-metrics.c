@@ -65,8 +65,10 @@ trainer_metrics_take (TrainerMetrics *m, TrainerPlan *plan, GError **error)
     {
       if (!loom_exec_numbers (plan->exec, plan->metric[i], m->size[i], m->batch))
         {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "Metric “%s” cannot be read back from its device.",
-                       spec_of (m, i)->name);
+          /* A device that fails knows more than the metric does. */
+          if (loom_exec_sync (plan->exec, error))
+            g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "Metric “%s” cannot be read back from its device.",
+                         spec_of (m, i)->name);
           return FALSE;
         }
       loom_metric_merge (spec_of (m, i)->metric, m->total + m->at[i], &m->weight[i], m->batch,
