@@ -304,10 +304,12 @@ describe (StudioHeatMap *self)
   if (self->values != NULL)
     {
       g_autofree char *low = studio_format_number (self->min), *high = studio_format_number (self->max);
-      words = g_strdup_printf ("%u rows, %u columns, from %s to %s", self->rows, self->columns, low, high);
+      words = g_strdup_printf ("%u %s, %u %s, from %s to %s", self->rows, self->rows == 1 ? "row" : "rows",
+                               self->columns, self->columns == 1 ? "column" : "columns", low, high);
       if (self->n_bad > 0)
         {
-          g_autofree char *more = g_strdup_printf ("%s, %u cells are no numbers", words, self->n_bad);
+          g_autofree char *more
+              = g_strdup_printf ("%s, %u %s no number", words, self->n_bad, self->n_bad == 1 ? "cell is" : "cells are");
           g_free (words);
           words = g_steal_pointer (&more);
         }

@@ -7,26 +7,22 @@
 
 #include <math.h>
 
-#include "ui/charts/studio-scalar-pin.h"
+#include "ui/run/studio-pin-kind.h"
 #include "ui/training/studio-training-settings.h"
 
 #define INTERVAL_US (G_USEC_PER_SEC / 10)
 #define MAX_BYTES   (512 * 512 * 4)
 #define PIN_WIDTH   176
-#define PIN_PADDING 14 /* of the frame around the map, both sides */
 
 typedef struct
 {
   StudioPins *pins;
   gatomicrefcount refs; /* the list and each request hold one */
   char *tensor, *node_path;
-  gboolean is_map;
-  GtkWidget *frame;
-  StudioHeatMap *map;
-  StudioScalarPin *figure;
+  const StudioPinKind *kind;
+  GtkWidget *frame, *content; /* content: what the kind made, a child of frame */
   gboolean in_flight, wanted, gone;
   gint64 last_request;
-  gint64 shown_step;
   guint timer;
 } Pin;
 
@@ -79,71 +75,33 @@ pin_remove (gpointer data)
 static void
 show_nothing (Pin *pin)
 {
-  pin->shown_step = -1;
-  if (pin->is_map)
-    studio_heat_map_clear (pin->map, pin->tensor);
-  else
-    {
-      studio_scalar_pin_set_caption (pin->figure, pin->tensor);
-      studio_scalar_pin_set (pin->figure, NULL, NULL);
-    }
+  pin->kind->clear (pin->content, pin->tensor);
 }
 
-/* Which part of a larger tensor is seen: the first along every leading dimension. */
-static const char *
-part_of (gsize full_rank)
+/* How many values a shape has; 0 where it is empty or more than max. */
+static gsize
+count_values (const gint64 *dims, gsize rank, gsize max)
 {
-  static const char *const words[] = { NULL, NULL, NULL, "sample 1", "sample 1, channel 1" };
-  return full_rank < G_N_ELEMENTS (words) ? words[full_rank] : "first of each";
-}
-
-/* A heat map has no more cells than a screen has pixels: longer sides are averaged in blocks. NULL: it fits. */
-#define MAX_SIDE 4096
-
-static float *
-reduce (const float *value, gint64 *rows, gint64 *columns)
-{
-  gint64 fr = (*rows + MAX_SIDE - 1) / MAX_SIDE, fc = (*columns + MAX_SIDE - 1) / MAX_SIDE;
-  if (fr == 1 && fc == 1)
-    return NULL;
-  gint64 r_out = (*rows + fr - 1) / fr, c_out = (*columns + fc - 1) / fc;
-  float *out = g_new (float, (gsize)(r_out * c_out));
-  for (gint64 i = 0; i < r_out * c_out; i++)
+  gsize n = 1;
+  for (gsize i = 0; i < rank; i++)
     {
-      gint64 r0 = i / c_out * fr, c0 = i % c_out * fc, n = 0;
-      double sum = 0;
-      for (gint64 r = r0; r < MIN (*rows, r0 + fr); r++)
-        for (gint64 c = c0; c < MIN (*columns, c0 + fc); c++, n++)
-          sum += value[r * *columns + c];
-      out[i] = (float)(sum / (double)n);
+      if (dims[i] <= 0 || (guint64)dims[i] > max / n)
+        return 0;
+      n *= (gsize)dims[i];
     }
-  *rows = r_out;
-  *columns = c_out;
-  return out;
+  return n <= max ? n : 0;
 }
 
 static void
 show_values (Pin *pin, gint64 step, GVariant *shape, GVariant *full_shape, GVariant *data)
 {
-  gsize rank, bytes, full_rank = g_variant_n_children (full_shape);
-  const gint64 *dim = g_variant_get_fixed_array (shape, &rank, sizeof (gint64));
-  const float *value = g_variant_get_fixed_array (data, &bytes, 1);
-  gint64 rows = rank >= 2 ? dim[rank - 2] : 1, columns = rank >= 1 ? dim[rank - 1] : 1;
-  if (rows <= 0 || columns <= 0 || bytes / sizeof (float) / (gsize)columns < (gsize)rows)
-    return;
-  pin->shown_step = step;
-  if (pin->is_map)
-    {
-      g_autofree float *small = reduce (value, &rows, &columns);
-      studio_heat_map_set (pin->map, pin->tensor, part_of (full_rank), step, (guint)rows, (guint)columns,
-                           small != NULL ? small : value);
-      return;
-    }
-  g_autofree char *figure = studio_format_number (value[0]);
-  g_autofree char *count = studio_format_count ((double)step);
-  g_autofree char *caption = g_strdup_printf ("%s · step %s", pin->tensor, count);
-  studio_scalar_pin_set_caption (pin->figure, caption);
-  studio_scalar_pin_set (pin->figure, figure, NULL);
+  StudioPinValue value = { .tensor = pin->tensor, .step = step, .full_rank = g_variant_n_children (full_shape) };
+  gsize bytes;
+  value.dims = g_variant_get_fixed_array (shape, &value.rank, sizeof (gint64));
+  value.values = g_variant_get_fixed_array (data, &bytes, 1);
+  value.n_values = count_values (value.dims, value.rank, bytes / sizeof (float));
+  if (value.n_values > 0)
+    pin->kind->show (pin->content, &value);
 }
 
 static void
@@ -222,9 +180,8 @@ pull_all (StudioPins *self)
 static void
 size_pin (Pin *pin)
 {
-  double scale = pin->pins->presentation ? 1.6 : 1;
-  if (pin->is_map)
-    studio_heat_map_set_text_scale (pin->map, scale);
+  if (pin->kind->set_text_scale != NULL)
+    pin->kind->set_text_scale (pin->content, pin->pins->presentation ? 1.6 : 1);
 }
 
 /* The node a tensor name belongs to: the longest path that is a node. */
@@ -240,30 +197,19 @@ node_of (StudioPins *self, const char *tensor)
 }
 
 static Pin *
-pin_new (StudioPins *self, const char *tensor, gboolean is_map, int height)
+pin_new (StudioPins *self, const char *tensor, const StudioPinKind *kind, int height)
 {
   Pin *pin = g_new0 (Pin, 1);
   g_atomic_ref_count_init (&pin->refs);
   pin->pins = self;
   pin->tensor = g_strdup (tensor);
   pin->node_path = node_of (self, tensor);
-  pin->is_map = is_map;
+  pin->kind = kind;
   pin->frame = g_object_ref_sink (gtk_box_new (GTK_ORIENTATION_VERTICAL, 0));
   gtk_widget_add_css_class (pin->frame, "pin");
-  GtkWidget *content;
-  if (is_map)
-    {
-      pin->map = studio_heat_map_new ();
-      studio_heat_map_set_map_height (pin->map, height - PIN_PADDING);
-      content = GTK_WIDGET (pin->map);
-    }
-  else
-    {
-      pin->figure = studio_scalar_pin_new (tensor);
-      content = GTK_WIDGET (pin->figure);
-    }
-  gtk_widget_set_hexpand (content, TRUE);
-  gtk_box_append (GTK_BOX (pin->frame), content);
+  pin->content = kind->create (height);
+  gtk_widget_set_hexpand (pin->content, TRUE);
+  gtk_box_append (GTK_BOX (pin->frame), pin->content);
   show_nothing (pin);
   size_pin (pin);
   studio_canvas_set_pin_widget (self->canvas, pin->node_path, pin->frame);
@@ -271,12 +217,12 @@ pin_new (StudioPins *self, const char *tensor, gboolean is_map, int height)
 }
 
 static Pin *
-find_pin (StudioPins *self, const char *tensor, gboolean is_map)
+find_pin (StudioPins *self, const char *tensor, const StudioPinKind *kind)
 {
   for (guint i = 0; i < self->pins->len; i++)
     {
       Pin *pin = g_ptr_array_index (self->pins, i);
-      if (pin->is_map == is_map && g_str_equal (pin->tensor, tensor))
+      if (pin->kind == kind && g_str_equal (pin->tensor, tensor))
         return pin;
     }
   return NULL;
@@ -294,12 +240,6 @@ element_is_pin (LoomElement *e)
   return loom_element_tag (e) == LOOM_TAG_PIN && loom_element_get (e, "tensor") != NULL;
 }
 
-static gboolean
-element_is_map (LoomElement *e)
-{
-  return g_strcmp0 (loom_element_get (e, "kind"), "scalar") != 0;
-}
-
 /* Makes the pins those of the document's <view>, keeping the ones that stay. */
 static void
 sync_pins (StudioPins *self)
@@ -312,11 +252,12 @@ sync_pins (StudioPins *self)
       if (!element_is_pin (e))
         continue;
       const char *tensor = loom_element_get (e, "tensor"), *height = loom_element_get (e, "height");
-      Pin *pin = find_pin (self, tensor, element_is_map (e));
+      const StudioPinKind *kind = studio_pin_kind_find (loom_element_get (e, "kind"));
+      Pin *pin = find_pin (self, tensor, kind);
       if (pin == NULL)
         {
           double pixels = height != NULL ? g_ascii_strtod (height, NULL) : PIN_WIDTH;
-          pin = pin_new (self, tensor, element_is_map (e), (int)CLAMP (pixels, 40, 1200));
+          pin = pin_new (self, tensor, kind, (int)CLAMP (pixels, 40, 1200));
           g_ptr_array_add (self->pins, pin);
           pull (pin);
         }
@@ -349,12 +290,13 @@ studio_pins_toggle (StudioPins *self, const char *node_path)
   if (node < 0 || loom_net_node (net, (guint)node)->n_outputs == 0)
     return;
   const LoomNetNode *n = loom_net_node (net, (guint)node);
-  gboolean scalar = n->typed && n->output[0].shape.rank == 0;
+  const StudioPinKind *kind = studio_pin_kind_for (n->typed ? &n->output[0] : NULL);
   g_autofree char *tensor = loom_net_port_name (net, (guint)node, 0);
   studio_document_begin (self->document, "Watch");
   view = studio_document_ensure (self->document, LOOM_TAG_VIEW);
-  LoomElement *pin = loom_element_new (LOOM_TAG_PIN, "tensor", tensor, "kind", scalar ? "scalar" : "heatmap", "width",
-                                       "176", "height", scalar ? "56" : "176", NULL);
+  g_autofree char *width = g_strdup_printf ("%d", PIN_WIDTH), *height = g_strdup_printf ("%d", kind->height);
+  LoomElement *pin
+      = loom_element_new (LOOM_TAG_PIN, "tensor", tensor, "kind", kind->name, "width", width, "height", height, NULL);
   studio_document_edit (self->document, loom_edit_insert (view, loom_element_n_children (view), pin));
   studio_document_end (self->document);
 }
@@ -375,13 +317,13 @@ studio_pins_get_map (StudioPins *self, const char *node_path, const char **tenso
   for (guint i = 0; i < self->pins->len; i++)
     {
       Pin *pin = g_ptr_array_index (self->pins, i);
-      if (pin->is_map && (found == NULL || g_strcmp0 (pin->node_path, node_path) == 0))
+      if (pin->kind->get_map != NULL && (found == NULL || g_strcmp0 (pin->node_path, node_path) == 0))
         found = pin;
     }
   if (found == NULL)
     return NULL;
   *tensor = found->tensor;
-  return found->map;
+  return found->kind->get_map (found->content);
 }
 
 void

@@ -1,5 +1,5 @@
-/* Pins: what is watched beside its node while a run goes on, a matrix as a heat map or a scalar as a figure, and the
- * loss on its own card.
+/* Pins: tensors that are watched under their card while a run goes on, each drawn by its kind (studio-pin-kind.h), and
+ * the loss on its own card.
  *
  * Which tensors are pinned stands in the graph's <view>; their values are pulled from the worker, one request in flight
  * a pin, ten a second at most, and never pushed. */
