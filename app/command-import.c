@@ -1,7 +1,7 @@
 /* `gradloom import`: an ONNX model becomes a graph and, beside it, its weights. */
 #include "app/command.h"
 
-#include "engine/interop/onnx/loom-onnx.h"
+#include "engine/onnx/loom-onnx.h"
 
 #include <stdio.h>
 #include <string.h>

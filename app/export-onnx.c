@@ -1,7 +1,7 @@
 /* `gradloom export --to onnx`: weights at hand, the model written, what became of the nodes said. */
 #include "app/export-target.h"
 
-#include "engine/interop/onnx/loom-onnx.h"
+#include "engine/onnx/loom-onnx.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -159,3 +159,14 @@ loom_graph_check (const LoomGraph *graph, LoomFaults *faults)
       check_scope (e, faults);
     }
 }
+
+void
+loom_fault_suggest_name (LoomFault *fault, const LoomElement *element, const char *name, const char *near)
+{
+  if (near != NULL && loom_element_get (element, near) == NULL)
+    loom_fault_set_rename (fault, name, near);
+  else if (near != NULL)
+    loom_fault_set_fix (fault, name, NULL, "Did you mean “%s”?", near);
+  else
+    loom_fault_set_fix (fault, name, NULL, "Remove it.");
+}

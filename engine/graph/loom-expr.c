@@ -326,3 +326,19 @@ loom_expr_eval (const char *text, LoomExprLookup lookup, gpointer data, LoomNumb
   *value = result;
   return TRUE;
 }
+
+char *
+loom_number_to_string (LoomNumber n)
+{
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (n.is_int)
+    return g_strdup_printf ("%" G_GINT64_FORMAT, n.i);
+  g_ascii_formatd (text, sizeof text, "%.15g", n.d);
+  if (g_ascii_strtod (text, NULL) != n.d)
+    g_ascii_dtostr (text, sizeof text, n.d);
+  /* A float stays one: 8 would read as an integer. */
+  if (strpbrk (text, ".e") == NULL)
+    g_strlcat (text, ".0", sizeof text);
+  return g_strdup (text);
+}

@@ -24,5 +24,7 @@ gboolean loom_expr_is (const char *text);
 /* Evaluates "{…}" (or the inside). Faults (syntax with position, unknown name, division by zero, overflow)
  * are SCHEMA errors. */
 gboolean loom_expr_eval (const char *text, LoomExprLookup lookup, gpointer data, LoomNumber *value, GError **error);
+/* With as many digits as tell it from every other number; a float has a point or an exponent. (transfer full) */
+char *loom_number_to_string (LoomNumber n);
 
 G_END_DECLS

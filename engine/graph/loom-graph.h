@@ -70,6 +70,9 @@ loom_graph_read_data (const char *data, gsize length, const char *name_for_error
 /* Ids, names and wires' ends, in every scope: what can be wrong without knowing an operator. loom_net_new() begins with
  * it, so whoever makes a net need not call it. */
 void loom_graph_check (const LoomGraph *graph, LoomFaults *faults);
+/* The fix for an attribute that there is not: it takes the near name (NULL: none) where the element does not have that
+ * one already, and else it goes. */
+void loom_fault_suggest_name (LoomFault *fault, const LoomElement *element, const char *name, const char *near);
 /* Canonical text: two spaces an indent, one element a line, attributes in canonical order (id,
  * op or module first, then as written), numbers as written. write(read(write(g))) == write(g). */
 char *loom_graph_write (const LoomGraph *graph, gsize *length);

@@ -3,7 +3,6 @@
 
 #include "engine/graph/loom-expr.h"
 #include "engine/graph/loom-graph.h"
-#include "engine/ops/net-private.h"
 
 void
 loom_op_formula_inputs (const char *text, FormulaScope *scope, LoomFormula *formula, guint first)
@@ -26,23 +25,23 @@ loom_op_formula_text (const LoomElement *node, const LoomParamSpec *param)
   return loom_expr_is (text) ? NULL : text;
 }
 
-void
-loom_op_formula_check_fault (LoomNet *net, const LoomElement *node, const char *path, const char *parameter,
-                             FormulaFault *fault)
+static void
+set_fix (LoomFault *f, const char *parameter, const FormulaFault *fault)
 {
-  LoomFault *f = loom_net_fault (net, node, path, LOOM_ERROR_SCHEMA, parameter, "%s", fault->message);
-
   if (fault->fix != NULL)
     loom_fault_set_fix (f, parameter, fault->text, "%s", fault->fix);
 }
 
 void
-loom_op_formula_fault (LoomInfer *ctx, const char *parameter, FormulaFault *fault)
+loom_op_formula_check_fault (LoomOpReport report, gpointer data, const char *parameter, const FormulaFault *fault)
 {
-  LoomFault *f = loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, parameter, "%s", fault->message);
+  set_fix (report (data, parameter, fault->message), parameter, fault);
+}
 
-  if (fault->fix != NULL)
-    loom_fault_set_fix (f, parameter, fault->text, "%s", fault->fix);
+void
+loom_op_formula_fault (LoomInfer *ctx, const char *parameter, const FormulaFault *fault)
+{
+  set_fix (loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, parameter, "%s", fault->message), parameter, fault);
 }
 
 gboolean

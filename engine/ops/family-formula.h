@@ -12,9 +12,8 @@ void loom_op_formula_inputs (const char *text, FormulaScope *scope, LoomFormula 
  * which nobody knows before the module is used. */
 const char *loom_op_formula_text (const LoomElement *node, const LoomParamSpec *param);
 /* Reports what the parser found, before a node's inputs are known (LoomOp.check) and with it infer(). */
-void loom_op_formula_check_fault (LoomNet *net, const LoomElement *node, const char *path, const char *parameter,
-                                  FormulaFault *fault);
-void loom_op_formula_fault (LoomInfer *ctx, const char *parameter, FormulaFault *fault);
+void loom_op_formula_check_fault (LoomOpReport report, gpointer data, const char *parameter, const FormulaFault *fault);
+void loom_op_formula_fault (LoomInfer *ctx, const char *parameter, const FormulaFault *fault);
 /* The shape that a register has when the node's inputs are registers from `first` on; FALSE with a fault where shapes
  * do not fit together. */
 gboolean loom_op_formula_shape (LoomInfer *ctx, const LoomFormula *formula, guint first, guint reg, LoomShape *shape);

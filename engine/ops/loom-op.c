@@ -136,6 +136,90 @@ loom_op_has_param (const LoomOp *op, const char *name)
   return FALSE;
 }
 
+/* ---- ports ---------------------------------------------------------------- */
+
+guint
+loom_op_count_ports (const LoomPortSpec *specs)
+{
+  guint n = 0;
+
+  while (specs != NULL && specs[n].name != NULL)
+    n++;
+  return n;
+}
+
+/* The port that may be left out of a wire's end: the only required one of its side, or the only one at all. */
+static int
+omitted_port (const LoomPortSpec *specs, guint n)
+{
+  int only = -1;
+
+  for (guint i = 0; i < n; i++)
+    if (!(specs[i].flags & (LOOM_PORT_OPTIONAL | LOOM_PORT_WEIGHT)))
+      {
+        if (only >= 0)
+          return -1;
+        only = (int)i;
+      }
+  return only < 0 && n == 1 ? 0 : only;
+}
+
+int
+loom_op_output_index (const LoomPortSpec *specs, guint n, const char *port)
+{
+  if (port == NULL)
+    return omitted_port (specs, n);
+  for (guint i = 0; i < n; i++)
+    if (strcmp (specs[i].name, port) == 0)
+      return (int)i;
+  return -1;
+}
+
+gboolean
+loom_op_is_weight_port (const LoomOp *op, guint input)
+{
+  /* All inputs of a variadic operator have one entry, and those that depend on the node are no weights. */
+  return op->inputs != NULL && op->dynamic_inputs == NULL && !(op->inputs[0].flags & LOOM_PORT_VARIADIC)
+         && op->inputs[input].flags & LOOM_PORT_WEIGHT;
+}
+
+const char *
+loom_op_weight_name (const LoomOp *op, guint k)
+{
+  for (guint i = 0; op->inputs != NULL && op->inputs[i].name != NULL; i++)
+    if (op->inputs[i].flags & LOOM_PORT_WEIGHT && k-- == 0)
+      return op->inputs[i].name;
+  for (guint i = 0; op->buffers != NULL && op->buffers[i] != NULL; i++)
+    if (k-- == 0)
+      return op->buffers[i];
+  return NULL;
+}
+
+guint
+loom_op_count_weights (const LoomOp *op)
+{
+  guint n = 0;
+
+  for (guint i = 0; op->inputs != NULL && op->inputs[i].name != NULL; i++)
+    n += (op->inputs[i].flags & LOOM_PORT_WEIGHT) != 0;
+  for (guint i = 0; op->buffers != NULL && op->buffers[i] != NULL; i++)
+    n++;
+  return n;
+}
+
+int
+loom_op_weight_index (const LoomOp *op, const char *name)
+{
+  const char *each;
+
+  for (guint k = 0; (each = loom_op_weight_name (op, k)) != NULL; k++)
+    if (strcmp (each, name) == 0)
+      return (int)k;
+  return -1;
+}
+
+/* ---- words ---------------------------------------------------------------- */
+
 const char *
 loom_category_title (LoomCategory category)
 {

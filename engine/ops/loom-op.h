@@ -1,7 +1,7 @@
 /* One operator, one place: op-<name>.c holds one const LoomOp.
  *
  * Palette, inspector, tooltips, CLI help, schema, costs and tests derive from it, so a
- * new layer is one file and one word in engine/ops/meson.build. infer() works on symbolic
+ * new layer is one file and one line in engine/ops/meson.build. infer() works on symbolic
  * types and runs at every edit in Studio; lower() emits primitives for one binding of the symbols. */
 #pragma once
 
@@ -12,8 +12,8 @@
 G_BEGIN_DECLS
 
 typedef struct _LoomOp LoomOp;
-typedef struct _LoomNet LoomNet;
 typedef struct _LoomElement LoomElement; /* engine/graph */
+typedef struct _LoomDataset LoomDataset; /* engine/data */
 
 /* Palette order. Maths is what computes numbers, Logic what asks about them, Shape what moves or picks them. */
 typedef enum {
@@ -88,6 +88,9 @@ typedef struct {
 typedef struct _LoomInfer LoomInfer;
 typedef struct _LoomLower LoomLower;
 
+/* Reports a fault of a node at one of its parameters. */
+typedef LoomFault *(*LoomOpReport) (gpointer data, const char *parameter, const char *message);
+
 typedef struct {
   double parameters; /* elements; filled by the engine from declared weights */
   double flops;      /* forward, for one call */
@@ -120,7 +123,7 @@ struct _LoomOp {
   const LoomPortSpec *(*dynamic_inputs) (const LoomElement *node);
   /* What can be said of a node before its inputs are known, as a formula's own mistakes; TRUE after a fault, and then
    * nothing is said of inputs, which come from the same text. NULL: nothing. */
-  gboolean (*check) (LoomNet *net, const LoomElement *node, const char *path);
+  gboolean (*check) (const LoomElement *node, LoomOpReport report, gpointer data);
   char *(*more) (void); /* after the details, where a table tells it (the functions of formulas); NULL for none */
   const LoomParamSpec *params;                                   /* end with name NULL; NULL for none */
   /* Where further parameters depend on the value of the first: one entry a value, ending with value NULL, in a list that
@@ -137,6 +140,9 @@ struct _LoomOp {
   /* Where the size of what comes out depends on the data (nonzero): an i64 scalar that counts it. Such a node has a symbol
    * of its own, loom_infer_own_dim(), which is bound before it is lowered. NULL: sizes follow from types. */
   LoomValue (*measure) (LoomLower *ctx);
+  /* Of an operator whose outputs are batches of a data set: opens it. Relative paths start at folder (NULL: the working
+   * folder). */
+  LoomDataset *(*open_dataset) (const LoomInfer *ctx, const char *folder, GError **error);
   double (*flops) (const LoomInfer *ctx); /* with bound symbols; NULL: one per output element */
   const LoomSample *samples;              /* end with inputs and params all NULL; NULL only for data operators */
   /* "16 channels · 3×3 · pad 1": the card's second row. NULL: the engine lists what differs from the defaults. */
@@ -159,6 +165,24 @@ const LoomOpVariant *loom_op_variant (const LoomOp *op, const char *value);
 const LoomParamSpec *loom_op_params (const LoomOp *op, const LoomElement *node);
 /* Whether a node of this operator may have the parameter, in one variant at least. */
 gboolean loom_op_has_param (const LoomOp *op, const char *name);
+
+/* ---- ports ------------------------------------------------------------ */
+
+guint loom_op_count_ports (const LoomPortSpec *specs);
+/* The index of an output by name (NULL: the only required one), or -1. */
+int loom_op_output_index (const LoomPortSpec *specs, guint n, const char *port);
+/* Weights and buffers of an operator, as its table lists them: ports that a weight may serve, then buffers. */
+guint loom_op_count_weights (const LoomOp *op);
+const char *loom_op_weight_name (const LoomOp *op, guint k);
+int loom_op_weight_index (const LoomOp *op, const char *name);
+gboolean loom_op_is_weight_port (const LoomOp *op, guint input);
+
+/* ---- texts that derive from the table (transfer full) ------------------ */
+
+char *loom_ops_schema (void); /* RELAX NG (XML syntax) */
+char *loom_ops_json (void);   /* one JSON array */
+char *loom_ops_markdown (void);
+char *loom_op_help (const LoomOp *op); /* for `gradloom ops NAME` */
 
 /* ---- inside infer() --------------------------------------------------- */
 const LoomOp *loom_infer_op (const LoomInfer *ctx); /* the operator itself, for code that several share */

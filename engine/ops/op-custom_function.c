@@ -121,7 +121,7 @@ read_node (const LoomInfer *ctx, Function *f, FormulaFault *fault, const char **
 }
 
 static gboolean
-check (LoomNet *net, const LoomElement *node, const char *path)
+check (const LoomElement *node, LoomOpReport report, gpointer data)
 {
   g_auto (FormulaFault) fault = { 0 };
   Function f = { 0 };
@@ -130,7 +130,7 @@ check (LoomNet *net, const LoomElement *node, const char *path)
 
   if (forward == NULL || backward == NULL || read_function (forward, backward, &f, &fault, &parameter))
     return FALSE;
-  loom_op_formula_check_fault (net, node, path, parameter, &fault);
+  loom_op_formula_check_fault (report, data, parameter, &fault);
   return TRUE;
 }
 

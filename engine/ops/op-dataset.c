@@ -4,7 +4,6 @@
  * without reading the data, and from memory while its files stay as they are. */
 #include "engine/data/dataset-list.h"
 #include "engine/data/loom-dataset.h"
-#include "engine/ops/net-private.h"
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec usual[] = {
@@ -142,6 +141,14 @@ infer (LoomInfer *ctx)
     loom_infer_output (ctx, i, info.port[i].type.dtype, &info.port[i].type.shape);
 }
 
+static LoomDataset *
+open_dataset (const LoomInfer *ctx, const char *folder, GError **error)
+{
+  LoomDatasetOptions options = { .get = get_option, .data = ctx, .folder = folder };
+
+  return loom_dataset_open (loom_infer_string (ctx, "source"), &options, error);
+}
+
 /* It has no lower(): batches are inputs of the program. */
 const LoomOp loom_op_dataset = {
   .name = "dataset",
@@ -162,23 +169,5 @@ const LoomOp loom_op_dataset = {
   .variants = variants,
   .infer = infer,
   .flops = loom_op_no_flops,
+  .open_dataset = open_dataset,
 };
-
-gboolean
-loom_net_is_dataset (const LoomNet *net, guint node)
-{
-  return loom_net_node (net, node)->op == &loom_op_dataset;
-}
-
-LoomDataset *
-loom_net_open_dataset (const LoomNet *net, int node, const char *folder, GError **error)
-{
-  LoomDatasetOptions options = { .get = get_option, .folder = folder };
-
-  if (node < 0)
-    return loom_dataset_new_nothing ();
-  g_return_val_if_fail (loom_net_is_dataset (net, (guint)node), NULL);
-
-  options.data = loom_net_infer (net, (guint)node);
-  return loom_dataset_open (loom_infer_string (options.data, "source"), &options, error);
-}

@@ -37,7 +37,7 @@ read_formula (const char *text, LoomFormula *formula, FormulaFault *fault)
 }
 
 static gboolean
-check (LoomNet *net, const LoomElement *node, const char *path)
+check (const LoomElement *node, LoomOpReport report, gpointer data)
 {
   g_auto (FormulaFault) fault = { 0 };
   LoomFormula formula = { 0 };
@@ -45,7 +45,7 @@ check (LoomNet *net, const LoomElement *node, const char *path)
 
   if (text == NULL || read_formula (text, &formula, &fault))
     return FALSE;
-  loom_op_formula_check_fault (net, node, path, "formula", &fault);
+  loom_op_formula_check_fault (report, data, "formula", &fault);
   return TRUE;
 }
 

@@ -3,7 +3,7 @@
  * It serves editors, which complete and underline by it, and a test that what the writer writes is what the tables
  * say. Faults that users see do not come from it: a validator loses the value, the rule and the fix. */
 #include "engine/graph/loom-grammar.h"
-#include "engine/ops/loom-net.h"
+#include "engine/ops/loom-op.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The operator table as JSON for other programs, as Markdown for readers, and as help on a terminal. */
-#include "engine/ops/loom-net.h"
+#include "engine/ops/loom-op.h"
 
 static const char *
 param_type (const LoomParamSpec *param)

@@ -5,7 +5,7 @@
  * so that checkpoints hold it. Its arithmetic is in f64, over all parameters as one vector. */
 #pragma once
 
-#include "engine/ops/loom-train-spec.h"
+#include "engine/recipe/loom-train-spec.h"
 #include "engine/run/loom-exec.h"
 
 G_BEGIN_DECLS

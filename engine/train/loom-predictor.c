@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/interop/loom-safetensors.h"
-#include "engine/ops/loom-train-spec.h"
+#include "engine/recipe/loom-train-spec.h"
 #include "engine/run/loom-exec.h"
 
 /* What the numbers mean that a loss takes as its input. */

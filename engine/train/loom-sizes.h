@@ -5,7 +5,7 @@
  * by what was bound before them, so a size that was met before costs a run and no planning. */
 #pragma once
 
-#include "engine/ops/loom-net.h"
+#include "engine/net/loom-net.h"
 #include "engine/run/loom-exec.h"
 
 G_BEGIN_DECLS

@@ -4,7 +4,7 @@
  * and for training also backward and update. Training at another batch size is another step over the same state. */
 #pragma once
 
-#include "engine/ops/loom-train-spec.h"
+#include "engine/recipe/loom-train-spec.h"
 
 G_BEGIN_DECLS
 

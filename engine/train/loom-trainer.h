@@ -6,7 +6,7 @@
 #pragma once
 
 #include "engine/graph/loom-graph.h"
-#include "engine/ops/loom-train-spec.h"
+#include "engine/recipe/loom-train-spec.h"
 #include "engine/run/loom-exec.h"
 
 G_BEGIN_DECLS

@@ -6,7 +6,7 @@
 #include "engine/run/loom-exec.h"
 #include "tests/exec/random-graph.h"
 
-#include "engine/ops/loom-net.h"
+#include "engine/net/loom-net.h"
 
 typedef struct
 {

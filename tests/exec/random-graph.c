@@ -1,7 +1,7 @@
 /* Random graphs; see the header. */
 #include "tests/exec/random-graph.h"
 
-#include "engine/ops/loom-net.h"
+#include "engine/net/loom-net.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * compiler. */
 #include "tests/fuzz/fuzz-graph.h"
 
-#include "engine/ops/loom-net.h"
-#include "engine/ops/loom-train-spec.h"
+#include "engine/net/loom-net.h"
+#include "engine/recipe/loom-train-spec.h"
 
 #include <string.h>
 

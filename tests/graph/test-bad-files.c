@@ -1,8 +1,8 @@
 /* Every file in tests/graph/bad is wrong in its own way; beside it stands what the program must say about it.
  *
  * Run with GRADLOOM_UPDATE=1 to write the messages anew, and read the difference before it is committed. */
-#include "engine/ops/loom-net.h"
-#include "engine/ops/loom-train-spec.h"
+#include "engine/net/loom-net.h"
+#include "engine/recipe/loom-train-spec.h"
 #include "tests/graph/graph-test.h"
 
 #include <string.h>

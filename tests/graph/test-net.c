@@ -1,5 +1,5 @@
 /* Nets: modules, arguments, repeats, shared and tied weights, wires across borders, order, ports by path. */
-#include "engine/ops/loom-net.h"
+#include "engine/net/loom-net.h"
 #include "tests/graph/graph-test.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The printed schema: it is itself valid, data/gradloom.rng is a copy of it, it takes what the writer writes and
  * refuses what the tables do not know. Texts for people and programs: every operator is in them. */
-#include "engine/ops/loom-net.h"
+#include "engine/net/loom-net.h"
 #include "tests/graph/graph-test.h"
 
 #include <libxml/relaxng.h>

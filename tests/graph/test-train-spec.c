@@ -1,5 +1,5 @@
 /* <train>: defaults, what is read, schedules against their formulas, and faults. */
-#include "engine/ops/loom-train-spec.h"
+#include "engine/recipe/loom-train-spec.h"
 #include "tests/graph/graph-test.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * double where the model computes in double, and on `cpu` in single precision, and every output is compared. */
 #include "tests/onnx/onnx-case.h"
 
-#include "engine/ops/loom-net.h"
+#include "engine/net/loom-net.h"
 #include "engine/train/loom-sizes.h"
 
 #include <math.h>

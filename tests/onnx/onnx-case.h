@@ -1,7 +1,7 @@
 /* One case of ONNX's own tests: a model, inputs and the outputs that are right. */
 #pragma once
 
-#include "engine/interop/onnx/loom-onnx.h"
+#include "engine/onnx/loom-onnx.h"
 #include "engine/run/loom-exec.h"
 
 G_BEGIN_DECLS

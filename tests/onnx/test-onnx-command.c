@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/interop/loom-npy.h"
-#include "engine/interop/onnx/loom-onnx.h"
+#include "engine/onnx/loom-onnx.h"
 
 #define CASES "/usr/share/libonnx-testdata/data"
 

@@ -6,7 +6,7 @@
  * inputs and what should come out, for tests/reference/onnx_models.py, which gives them to onnxruntime.
  * GRADLOOM_EXPORT_ONLY='conv*' does a few. */
 #include "engine/interop/loom-npy.h"
-#include "engine/interop/onnx/loom-onnx.h"
+#include "engine/onnx/loom-onnx.h"
 #include "tests/ops/op-sample.h"
 #include "tests/program/eval.h"
 

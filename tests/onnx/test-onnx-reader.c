@@ -2,8 +2,8 @@
  *
  * Models are put together here byte by byte, so that they can also lie: about lengths, sizes, depth and names. At the
  * end thousands of damaged copies must each give a graph or a sentence, and never anything else. */
-#include "engine/interop/onnx/loom-onnx.h"
-#include "engine/ops/loom-net.h"
+#include "engine/onnx/loom-onnx.h"
+#include "engine/net/loom-net.h"
 #include "tests/onnx/onnx-bytes.h"
 
 #include <string.h>

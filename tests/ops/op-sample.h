@@ -1,7 +1,7 @@
 /* The samples of the operator table as graphs: inputs i0, i1, … and the operator as node n. */
 #pragma once
 
-#include "engine/ops/loom-net.h"
+#include "engine/net/loom-net.h"
 
 /* What the samples' symbols stand for: B is 4, T is 5. */
 extern const LoomBinding op_sample_binding;

@@ -1,5 +1,5 @@
 /* What the operators say when they are used wrongly: the sentence, its place, and the fix. */
-#include "engine/ops/loom-net.h"
+#include "engine/net/loom-net.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Formulas: what they say when they are wrong, which inputs they make, and that no text whatever does harm. */
 #include "engine/graph/loom-graph.h"
-#include "engine/ops/loom-net.h"
+#include "engine/net/loom-net.h"
 
 #include <string.h>
 

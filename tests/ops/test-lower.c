@@ -1,5 +1,5 @@
 /* Lowering: only what is wanted, values from outside, tied and frozen weights, sizes that are not known. */
-#include "engine/ops/loom-net.h"
+#include "engine/net/loom-net.h"
 #include "tests/program/eval.h"
 
 #include <string.h>

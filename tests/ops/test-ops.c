@@ -1,5 +1,5 @@
 /* Generic tests over the whole operator table: descriptors, shapes, gradients, modes. */
-#include "engine/ops/loom-net.h"
+#include "engine/net/loom-net.h"
 #include "tests/ops/op-sample.h"
 #include "tests/program/eval.h"
 

@@ -2,7 +2,7 @@
  *
  * Seeds are fixed, so each test gives the same numbers each time. Distributions are compared by the test of Kolmogorov
  * and Smirnov: with the distance D of n numbers, √n·D is above 1.95 once in a thousand times. */
-#include "engine/ops/loom-net.h"
+#include "engine/net/loom-net.h"
 #include "tests/program/eval.h"
 
 #include <math.h>

@@ -1,0 +1,502 @@
+/* Which module and which node of one graph is which of the other.
+ *
+ * The same name is the same thing. What then has no partner is a renaming where exactly one pair can be meant: nodes
+ * that are alike and wired alike first, then those that differ in one of the two. Each pair that is found makes wires
+ * of its neighbours comparable, so it goes round until nothing more is found. */
+#include "engine/diff/diff-private.h"
+
+#include <string.h>
+
+/* How often all nodes without a partner are gone through: enough for what people rename. */
+#define MOST_LIKENESSES 100
+
+/* ---- ends --------------------------------------------------------------- */
+
+static const DiffScope *
+find_scope (const DiffSide *side, const LoomElement *scope)
+{
+  if (side->names == NULL)
+    return NULL;
+  if (loom_element_tag (scope) == LOOM_TAG_GRAPH)
+    return side->names->scopes->pdata[0];
+  return g_hash_table_lookup (side->names->module, loom_element_get (scope, "name"));
+}
+
+static const char *
+node_name (const DiffSide *side, const LoomElement *scope, const char *id)
+{
+  const DiffScope *pair = find_scope (side, scope);
+  const char *name = pair != NULL ? g_hash_table_lookup (pair->node, id) : NULL;
+
+  return name != NULL ? name : id;
+}
+
+static gboolean
+is_op (const LoomElement *node, const char *op)
+{
+  return g_strcmp0 (loom_element_get (node, "op"), op) == 0 && loom_element_get (node, "module") == NULL;
+}
+
+static guint
+count_ports (const LoomElement *module, const char *op)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < loom_element_n_children (module); i++)
+    n += loom_element_tag (loom_element_child (module, i)) == LOOM_TAG_NODE
+         && is_op (loom_element_child (module, i), op);
+  return n;
+}
+
+/* A port of an operator; NULL where a wire may leave it out. */
+static char *
+operator_port (const LoomElement *node, const char *port, gboolean is_input)
+{
+  const char *name = loom_element_get (node, "op");
+  const LoomOp *op = name != NULL ? loom_op (name) : NULL;
+  const LoomPortSpec *specs;
+  guint n;
+  int omitted;
+
+  if (op == NULL || (!is_input && op->dynamic_outputs != NULL))
+    return g_strdup (port);
+  if (strcmp (op->name, "module_output") == 0)
+    return is_input && strcmp (port, "input") == 0 ? NULL : g_strdup (port);
+  if (strcmp (op->name, "module_input") == 0)
+    return !is_input && strcmp (port, "out") == 0 ? NULL : g_strdup (port);
+  specs = is_input ? loom_op_inputs (op, node) : op->outputs;
+  n = loom_op_count_ports (specs);
+  if (n == 1 && specs[0].flags & LOOM_PORT_VARIADIC)
+    return g_strdup (port);
+  omitted = loom_op_output_index (specs, n, NULL);
+  return omitted >= 0 && strcmp (specs[omitted].name, port) == 0 ? NULL : g_strdup (port);
+}
+
+/* What stands behind a node's id: a port, or the way to one inside a module. */
+static char *
+canonical_port (const DiffSide *side, const LoomElement *node, const char *way, gboolean is_input)
+{
+  const char *module_name = loom_element_get (node, "module"), *port_op = is_input ? "module_input" : "module_output";
+  const LoomElement *module, *inner;
+  g_autofree char *rest = NULL;
+  gsize digits = strspn (way, G_CSET_DIGITS);
+
+  if (module_name == NULL)
+    return operator_port (node, way, is_input);
+  module = loom_graph_find_module (side->graph, module_name);
+  if (module == NULL)
+    return g_strdup (way);
+  inner = loom_scope_find_node (module, way);
+  if (inner != NULL && is_op (inner, port_op))
+    return count_ports (module, port_op) == 1 ? NULL : g_strdup (node_name (side, module, way));
+  if (loom_element_get (node, "repeat") == NULL || way[digits] != '.')
+    digits = 0;
+  rest = diff_end (side, module, way + digits + (digits > 0), is_input);
+  return digits > 0 ? g_strdup_printf ("%.*s.%s", (int)digits, way, rest) : g_steal_pointer (&rest);
+}
+
+char *
+diff_end (const DiffSide *side, const LoomElement *scope, const char *end, gboolean is_input)
+{
+  const char *dot = strchr (end, '.');
+  g_autofree char *id = dot != NULL ? g_strndup (end, dot - end) : g_strdup (end), *port = NULL;
+  const LoomElement *node = loom_scope_find_node (scope, id);
+
+  if (node == NULL)
+    return g_strdup (end);
+  if (dot != NULL)
+    port = canonical_port (side, node, dot + 1, is_input);
+  return g_strconcat (node_name (side, scope, id), port != NULL ? "." : NULL, port, NULL);
+}
+
+/* ---- neighbours --------------------------------------------------------- */
+
+/* One side of a scope while its nodes are matched. */
+typedef struct
+{
+  DiffSide side;
+  const LoomElement *scope;
+  GHashTable *wires;  /* id → GPtrArray of Neighbour */
+  GHashTable *taken;  /* ids that have a partner: id → b's id */
+  GHashTable *border; /* ids without one that are wired to one that has: a set */
+} Half;
+
+typedef struct
+{
+  char *own, *other; /* this node's end without the id, and the id of the node on the other side */
+  char *port;        /* of that node, by its own name */
+} Neighbour;
+
+static void
+neighbour_free (gpointer data)
+{
+  Neighbour *neighbour = data;
+
+  g_free (neighbour->own);
+  g_free (neighbour->other);
+  g_free (neighbour->port);
+  g_free (neighbour);
+}
+
+static void
+add_neighbour (Half *half, const char *end, const char *other, gboolean is_input)
+{
+  const char *dot = strchr (end, '.'), *other_dot = strchr (other, '.');
+  g_autofree char *id = dot != NULL ? g_strndup (end, dot - end) : g_strdup (end);
+  Neighbour *neighbour = g_new0 (Neighbour, 1);
+  GPtrArray *list = g_hash_table_lookup (half->wires, id);
+
+  if (list == NULL)
+    {
+      list = g_ptr_array_new_with_free_func (neighbour_free);
+      g_hash_table_insert (half->wires, g_strdup (id), list);
+    }
+  neighbour->own = g_strdup_printf ("%s%s", is_input ? "<" : ">", dot != NULL ? dot : "");
+  neighbour->other = other_dot != NULL ? g_strndup (other, other_dot - other) : g_strdup (other);
+  neighbour->port = g_strdup (other_dot != NULL ? other_dot : "");
+  g_ptr_array_add (list, neighbour);
+}
+
+static void
+half_init (Half *half, const LoomGraph *graph, const LoomElement *scope, const DiffNames *names)
+{
+  half->side = (DiffSide){ graph, names };
+  half->scope = scope;
+  half->wires = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref);
+  half->taken = g_hash_table_new (g_str_hash, g_str_equal);
+  half->border = g_hash_table_new (g_str_hash, g_str_equal);
+  for (guint i = 0; i < loom_element_n_children (scope); i++)
+    {
+      const LoomElement *wire = loom_element_child (scope, i);
+      const DiffSide plain = { graph, NULL };
+      g_autofree char *from = NULL, *to = NULL;
+
+      if (loom_element_tag (wire) != LOOM_TAG_WIRE)
+        continue;
+      from = diff_end (&plain, scope, loom_element_get (wire, "from"), FALSE);
+      to = diff_end (&plain, scope, loom_element_get (wire, "to"), TRUE);
+      add_neighbour (half, from, to, FALSE);
+      add_neighbour (half, to, from, TRUE);
+    }
+}
+
+static void
+half_clear (Half *half)
+{
+  g_hash_table_unref (half->wires);
+  g_hash_table_unref (half->taken);
+  g_hash_table_unref (half->border);
+}
+
+static int
+compare_texts (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(char *const *)a, *(char *const *)b);
+}
+
+/* Its wires to nodes that have a partner, sorted, in b's names. */
+static GPtrArray *
+known_wires (const Half *half, const char *id)
+{
+  GPtrArray *lines = g_ptr_array_new_with_free_func (g_free), *list = g_hash_table_lookup (half->wires, id);
+
+  for (guint i = 0; list != NULL && i < list->len; i++)
+    {
+      const Neighbour *n = list->pdata[i];
+      const char *other = g_hash_table_lookup (half->taken, n->other);
+
+      if (other != NULL)
+        g_ptr_array_add (lines, g_strdup_printf ("%s %s%s", n->own, other, n->port));
+    }
+  g_ptr_array_sort (lines, compare_texts);
+  return lines;
+}
+
+/* ---- nodes -------------------------------------------------------------- */
+
+typedef enum
+{
+  BY_BOTH,  /* alike, and wired alike */
+  BY_WIRES, /* of one type, and wired alike */
+  BY_LIKENESS,
+  N_WAYS
+} Way;
+
+static char *
+signature (const Half *half, const LoomElement *node, Way way)
+{
+  g_autoptr (GPtrArray) lines = known_wires (half, loom_element_get (node, "id"));
+  g_autofree char *what = way == BY_WIRES ? diff_node_type (&half->side, node) : diff_fingerprint (&half->side, node);
+  g_autofree char *wires = NULL;
+
+  if (way != BY_LIKENESS && lines->len == 0)
+    return NULL;
+  g_ptr_array_add (lines, NULL);
+  wires = way != BY_LIKENESS ? g_strjoinv ("\x1e", (char **)lines->pdata) : NULL;
+  return g_strconcat (what, "\x1d", wires, NULL);
+}
+
+static void
+note_signature (const Half *half, LoomElement *node, Way way, GHashTable *found)
+{
+  char *text = node != NULL ? signature (half, node, way) : NULL;
+
+  if (text != NULL)
+    g_hash_table_replace (found, text, g_hash_table_contains (found, text) ? NULL : node);
+}
+
+/* signature → the only node without a partner that has it; NULL where several have. By wires only the border can have
+ * one, so that a long chain is not gone through again for each of its nodes. */
+static GHashTable *
+lonely (const Half *half, Way way)
+{
+  GHashTable *found = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  GHashTableIter iter;
+  gpointer id;
+
+  g_hash_table_iter_init (&iter, half->border);
+  while (way != BY_LIKENESS && g_hash_table_iter_next (&iter, &id, NULL))
+    note_signature (half, loom_scope_find_node (half->scope, id), way, found);
+  for (guint i = 0; way == BY_LIKENESS && i < loom_element_n_children (half->scope); i++)
+    {
+      LoomElement *node = loom_element_child (half->scope, i);
+
+      if (loom_element_tag (node) == LOOM_TAG_NODE
+          && !g_hash_table_contains (half->taken, loom_element_get (node, "id")))
+        note_signature (half, node, way, found);
+    }
+  return found;
+}
+
+/* Two that only look alike are one only if their wires do not say otherwise. */
+static gboolean
+wires_agree (const Half *a, const char *from, const Half *b, const char *to)
+{
+  g_autoptr (GPtrArray) here = known_wires (a, from), there = known_wires (b, to);
+
+  if (here->len == 0 && there->len == 0)
+    return TRUE;
+  for (guint i = 0; i < here->len; i++)
+    if (g_ptr_array_find_with_equal_func (there, here->pdata[i], g_str_equal, NULL))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+take (Half *half, const char *id, const char *name)
+{
+  GPtrArray *list = g_hash_table_lookup (half->wires, id);
+
+  g_hash_table_insert (half->taken, (gpointer)id, (gpointer)name);
+  g_hash_table_remove (half->border, id);
+  for (guint i = 0; list != NULL && i < list->len; i++)
+    {
+      const Neighbour *neighbour = list->pdata[i];
+
+      if (!g_hash_table_contains (half->taken, neighbour->other))
+        g_hash_table_add (half->border, neighbour->other);
+    }
+}
+
+static void
+pair_up (DiffScope *scope, Half *a, Half *b, const char *from, const char *to)
+{
+  g_hash_table_insert (scope->node, g_strdup (from), g_strdup (to));
+  take (a, from, to);
+  take (b, to, to);
+}
+
+static gboolean
+pair_lonely (DiffScope *scope, Half *a, Half *b, Way way)
+{
+  g_autoptr (GHashTable) here = lonely (a, way), there = lonely (b, way);
+  g_autoptr (GPtrArray) pairs = g_ptr_array_new ();
+  GHashTableIter iter;
+  gpointer text, node;
+
+  g_hash_table_iter_init (&iter, here);
+  while (g_hash_table_iter_next (&iter, &text, &node))
+    {
+      const LoomElement *partner = g_hash_table_lookup (there, text);
+      const char *from = node != NULL ? loom_element_get (node, "id") : NULL;
+      const char *to = partner != NULL ? loom_element_get (partner, "id") : NULL;
+
+      if (from == NULL || to == NULL || (way == BY_LIKENESS && !wires_agree (a, from, b, to)))
+        continue;
+      g_ptr_array_add (pairs, (gpointer)from);
+      g_ptr_array_add (pairs, (gpointer)to);
+    }
+  /* Only now, so that what is found does not depend on the order of a hash table. */
+  for (guint i = 0; i < pairs->len; i += 2)
+    pair_up (scope, a, b, pairs->pdata[i], pairs->pdata[i + 1]);
+  return pairs->len > 0;
+}
+
+static void
+match_nodes (DiffScope *scope, const LoomGraph *a, const LoomGraph *b, const DiffNames *names)
+{
+  Half here, there;
+  Way way = 0;
+  guint n_likenesses = 0;
+
+  half_init (&here, a, scope->a, names);
+  half_init (&there, b, scope->b, NULL);
+  for (guint i = 0; i < loom_element_n_children (scope->a); i++)
+    {
+      const LoomElement *node = loom_element_child (scope->a, i), *partner;
+      const char *id = loom_element_get (node, "id");
+
+      if (loom_element_tag (node) != LOOM_TAG_NODE || id == NULL)
+        continue;
+      partner = loom_scope_find_node (scope->b, id);
+      if (partner != NULL)
+        pair_up (scope, &here, &there, id, loom_element_get (partner, "id"));
+    }
+  while (way < N_WAYS && n_likenesses < MOST_LIKENESSES)
+    {
+      n_likenesses += way == BY_LIKENESS;
+      way = pair_lonely (scope, &here, &there, way) ? 0 : way + 1;
+    }
+  half_clear (&here);
+  half_clear (&there);
+}
+
+/* ---- modules ------------------------------------------------------------ */
+
+static void
+scope_free (gpointer data)
+{
+  DiffScope *scope = data;
+
+  g_hash_table_unref (scope->node);
+  g_free (scope);
+}
+
+static DiffScope *
+add_scope (DiffNames *names, const LoomElement *a, const LoomElement *b)
+{
+  DiffScope *scope = g_new0 (DiffScope, 1);
+  const char *old = a != NULL ? loom_element_get (a, "name") : NULL;
+
+  scope->a = a;
+  scope->b = b;
+  scope->node = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  g_ptr_array_add (names->scopes, scope);
+  if (names->scopes->len == 1)
+    return scope; /* the graph, whose name is only a title */
+  scope->name = b != NULL ? loom_element_get (b, "name") : old;
+  if (a != NULL && strcmp (old, scope->name) != 0)
+    scope->old_name = old;
+  if (a != NULL)
+    g_hash_table_insert (names->module, (gpointer)old, scope);
+  return scope;
+}
+
+/* All that a module holds, in no order. */
+static char *
+module_text (const LoomGraph *graph, const LoomElement *module)
+{
+  const DiffSide side = { graph, NULL };
+  g_autoptr (GPtrArray) lines = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; i < loom_element_n_children (module); i++)
+    {
+      const LoomElement *e = loom_element_child (module, i);
+      LoomTag tag = loom_element_tag (e);
+      g_autofree char *print = NULL;
+
+      if (tag == LOOM_TAG_WIRE)
+        {
+          g_autofree char *from = diff_end (&side, module, loom_element_get (e, "from"), FALSE);
+          g_autofree char *to = diff_end (&side, module, loom_element_get (e, "to"), TRUE);
+
+          g_ptr_array_add (lines, g_strdup_printf ("%s>%s", from, to));
+        }
+      if (tag != LOOM_TAG_NODE && tag != LOOM_TAG_ARG)
+        continue;
+      print = diff_fingerprint (&side, e);
+      g_ptr_array_add (lines,
+                       g_strdup_printf ("%s %s", loom_element_get (e, tag == LOOM_TAG_NODE ? "id" : "name"), print));
+    }
+  g_ptr_array_sort (lines, compare_texts);
+  g_ptr_array_add (lines, NULL);
+  return g_strjoinv ("\n", (char **)lines->pdata);
+}
+
+/* The only module of `graph` that `other` has no name for and that holds this; NULL where none or several do. */
+static const LoomElement *
+only_alike (const LoomGraph *graph, const LoomGraph *other, const char *text)
+{
+  const LoomElement *root = loom_graph_root (graph), *found = NULL;
+
+  for (guint i = 0; i < loom_element_n_children (root); i++)
+    {
+      const LoomElement *module = loom_element_child (root, i);
+      g_autofree char *own = NULL;
+
+      if (loom_element_tag (module) != LOOM_TAG_MODULE
+          || loom_graph_find_module (other, loom_element_get (module, "name")) != NULL)
+        continue;
+      own = module_text (graph, module);
+      if (strcmp (own, text) == 0 && found != NULL)
+        return NULL;
+      if (strcmp (own, text) == 0)
+        found = module;
+    }
+  return found;
+}
+
+static const LoomElement *
+find_partner (const LoomGraph *a, const LoomGraph *b, const LoomElement *module)
+{
+  const LoomElement *same = loom_graph_find_module (a, loom_element_get (module, "name"));
+  g_autofree char *text = NULL;
+
+  if (same != NULL)
+    return same;
+  text = module_text (b, module);
+  return only_alike (b, a, text) == module ? only_alike (a, b, text) : NULL;
+}
+
+DiffNames *
+diff_names_new (const LoomGraph *a, const LoomGraph *b)
+{
+  DiffNames *names = g_new0 (DiffNames, 1);
+  const LoomElement *root_a = loom_graph_root (a), *root_b = loom_graph_root (b);
+
+  names->scopes = g_ptr_array_new_with_free_func (scope_free);
+  names->module = g_hash_table_new (g_str_hash, g_str_equal);
+  add_scope (names, root_a, root_b);
+  for (guint i = 0; i < loom_element_n_children (root_b); i++)
+    {
+      const LoomElement *module = loom_element_child (root_b, i);
+
+      if (loom_element_tag (module) == LOOM_TAG_MODULE)
+        add_scope (names, find_partner (a, b, module), module);
+    }
+  for (guint i = 0; i < loom_element_n_children (root_a); i++)
+    {
+      const LoomElement *module = loom_element_child (root_a, i);
+
+      if (loom_element_tag (module) == LOOM_TAG_MODULE
+          && !g_hash_table_contains (names->module, loom_element_get (module, "name")))
+        add_scope (names, module, NULL);
+    }
+  /* Modules first: the ports of a node are their nodes. */
+  for (guint i = names->scopes->len; i-- > 0;)
+    {
+      DiffScope *scope = names->scopes->pdata[i];
+
+      if (scope->a != NULL && scope->b != NULL)
+        match_nodes (scope, a, b, names);
+    }
+  return names;
+}
+
+void
+diff_names_free (DiffNames *names)
+{
+  g_ptr_array_unref (names->scopes);
+  g_hash_table_unref (names->module);
+  g_free (names);
+}

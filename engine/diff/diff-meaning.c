@@ -1,0 +1,493 @@
+/* What an attribute means: its type and its default, from the tables that read it.
+ *
+ * Operators, data sets, optimisers, schedules and metrics have tables; of <train> itself, <clip>, <group> and what
+ * every node has, the table is here, and a test compares it with what loom_train_spec_new() reads. */
+#include "engine/diff/diff-private.h"
+#include "engine/data/loom-dataset.h"
+#include "engine/graph/loom-expr.h"
+#include "engine/program/loom-optimizer.h"
+#include "engine/recipe/loom-metric.h"
+#include "engine/recipe/loom-schedule.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef enum
+{
+  MEANS_TEXT,
+  MEANS_INT,
+  MEANS_FLOAT,
+  MEANS_BOOL,
+  MEANS_LIST,  /* numbers with commas; one stands for all where length says how many there are */
+  MEANS_WORDS, /* texts with commas */
+  MEANS_PORT,
+  MEANS_METRIC, /* a metric's type, which may be an alias */
+  MEANS_MODULE  /* a module's name */
+} Means;
+
+typedef struct
+{
+  const char *name;
+  Means means;
+  const char *def; /* NULL: none, or "": absent */
+  int length;
+  gboolean is_cosmetic;
+} Meaning;
+
+static const Meaning of_graph[]
+    = { { "strict_devices", MEANS_BOOL, "false" }, { "name", .is_cosmetic = TRUE }, { NULL } };
+static const Meaning of_every_node[] = {
+  { "repeat", MEANS_INT },
+  { "share", MEANS_BOOL, "false" },
+  { "device" },
+  { "dtype" },
+  { "recompute", MEANS_BOOL, "false" },
+  { "frozen", MEANS_BOOL, "false" },
+  { "mute", MEANS_BOOL, "false" },
+  { "title", .is_cosmetic = TRUE },
+  { NULL },
+};
+static const Meaning of_arg[] = { { "type", MEANS_TEXT }, { "default", MEANS_TEXT }, { NULL } };
+static const Meaning of_train[] = {
+  { "loss", MEANS_PORT },
+  { "optimizer", MEANS_TEXT, "sgd" },
+  { "epochs", MEANS_INT, "1" },
+  { "batch_size", MEANS_INT, "32" },
+  { "seed", MEANS_INT, "0" },
+  { "precision", MEANS_TEXT, "f32" },
+  { "device", MEANS_TEXT, "cpu" },
+  { "accumulate", MEANS_INT, "1" },
+  { "drop_last", MEANS_TEXT, "auto" },
+  { "algorithm", MEANS_TEXT, "auto" },
+  { "lr_batch_size", MEANS_INT },
+  { "betas", MEANS_LIST },
+  { "ema", MEANS_FLOAT },
+  { "patience", MEANS_INT },
+  { "min_delta", MEANS_FLOAT, "0" },
+  { "match", MEANS_WORDS },
+  { NULL },
+};
+static const Meaning of_clip[] = { { "norm", MEANS_FLOAT, "0" }, { "value", MEANS_FLOAT, "0" }, { NULL } };
+static const Meaning of_group[]
+    = { { "lr", MEANS_FLOAT }, { "weight_decay", MEANS_FLOAT }, { "frozen", MEANS_BOOL, "false" }, { NULL } };
+static const Meaning of_metric[] = {
+  { "type", MEANS_METRIC },
+  { "input", MEANS_PORT },
+  { "target", MEANS_PORT },
+  { "k", MEANS_INT, "5" },
+  { "average", .def = "macro" },
+  { "threshold", MEANS_FLOAT, "0.5" },
+  { NULL },
+};
+static const Meaning of_schedule[] = { { "type", MEANS_TEXT, "constant" },
+                                       { "warmup_steps", MEANS_INT, "0" },
+                                       { "interval", MEANS_TEXT, "step" },
+                                       { "milestones", MEANS_LIST },
+                                       { NULL } };
+
+/* ---- tables ------------------------------------------------------------- */
+
+static gboolean
+look_up (const Meaning *table, const char *name, Meaning *m)
+{
+  for (; table->name != NULL; table++)
+    if (strcmp (table->name, name) == 0)
+      {
+        *m = *table;
+        return TRUE;
+      }
+  return FALSE;
+}
+
+static gboolean
+of_operator (const LoomParamSpec *spec, const char *name, Meaning *m)
+{
+  static const Means means[] = {
+    [LOOM_PARAM_INT] = MEANS_INT,     [LOOM_PARAM_FLOAT] = MEANS_FLOAT, [LOOM_PARAM_BOOL] = MEANS_BOOL,
+    [LOOM_PARAM_ENUM] = MEANS_TEXT,   [LOOM_PARAM_INTS] = MEANS_LIST,   [LOOM_PARAM_FLOATS] = MEANS_LIST,
+    [LOOM_PARAM_SHAPE] = MEANS_WORDS, [LOOM_PARAM_DTYPE] = MEANS_TEXT,  [LOOM_PARAM_STRING] = MEANS_TEXT,
+  };
+
+  for (; spec != NULL && spec->name != NULL; spec++)
+    if (strcmp (spec->name, name) == 0)
+      {
+        *m = (Meaning){ spec->name, means[spec->type], spec->def, spec->length, FALSE };
+        return TRUE;
+      }
+  return FALSE;
+}
+
+static gboolean
+of_dataset (const LoomElement *node, const char *name, Meaning *m)
+{
+  const char *source = loom_element_get (node, "source");
+  const LoomDatasetClass *klass = source != NULL ? loom_dataset_class (source) : NULL;
+  static const Means means[] = {
+    [LOOM_DATASET_INT] = MEANS_INT,   [LOOM_DATASET_FLOAT] = MEANS_FLOAT, [LOOM_DATASET_FLOATS] = MEANS_LIST,
+    [LOOM_DATASET_ENUM] = MEANS_TEXT, [LOOM_DATASET_STRING] = MEANS_TEXT, [LOOM_DATASET_PATH] = MEANS_TEXT,
+  };
+
+  for (const LoomDatasetParam *p = klass != NULL ? loom_dataset_class_params (klass) : NULL; p != NULL && p->name; p++)
+    if (strcmp (p->name, name) == 0)
+      {
+        *m = (Meaning){ p->name, p->type < G_N_ELEMENTS (means) ? means[p->type] : MEANS_TEXT, p->def, 0, FALSE };
+        return TRUE;
+      }
+  return FALSE;
+}
+
+static Means
+of_argument_type (const char *type)
+{
+  return g_strcmp0 (type, "int") == 0      ? MEANS_INT
+         : g_strcmp0 (type, "float") == 0  ? MEANS_FLOAT
+         : g_strcmp0 (type, "bool") == 0   ? MEANS_BOOL
+         : g_strcmp0 (type, "module") == 0 ? MEANS_MODULE
+                                           : MEANS_TEXT;
+}
+
+static gboolean
+of_module (const DiffSide *side, const LoomElement *node, const char *name, Meaning *m)
+{
+  const LoomElement *module = loom_graph_find_module (side->graph, loom_element_get (node, "module"));
+
+  for (guint i = 0; module != NULL && i < loom_element_n_children (module); i++)
+    {
+      const LoomElement *arg = loom_element_child (module, i);
+
+      if (loom_element_tag (arg) == LOOM_TAG_ARG && g_strcmp0 (loom_element_get (arg, "name"), name) == 0)
+        {
+          *m = (Meaning){ name, of_argument_type (loom_element_get (arg, "type")), loom_element_get (arg, "default") };
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+static gboolean
+of_node (const DiffSide *side, const LoomElement *node, const char *name, Meaning *m)
+{
+  const char *op_name = loom_element_get (node, "op");
+  const LoomOp *op = op_name != NULL ? loom_op (op_name) : NULL;
+
+  if (op != NULL && of_operator (op->params, name, m))
+    return TRUE;
+  if (op != NULL && strcmp (op->name, "dataset") == 0 && of_dataset (node, name, m))
+    return TRUE;
+  if (loom_element_get (node, "module") != NULL && of_module (side, node, name, m))
+    return TRUE;
+  return look_up (of_every_node, name, m);
+}
+
+/* Numbers of the tables as texts that live for ever: there are few of them. */
+static const char *
+default_text (double value, const char *const *words, gboolean is_bool)
+{
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (isnan (value))
+    return NULL;
+  if (words != NULL)
+    return words[(guint)value];
+  if (is_bool)
+    return value != 0 ? "true" : "false";
+  return g_intern_string (g_ascii_formatd (text, sizeof text, "%.15g", value));
+}
+
+static gboolean
+of_training (const LoomElement *train, const char *name, Meaning *m)
+{
+  const char *which = loom_element_get (train, "optimizer");
+  const LoomOptimizer *optimizer = loom_optimizer (which != NULL ? which : "sgd");
+  int k = optimizer != NULL ? loom_optimizer_find (optimizer, name) : -1;
+  const LoomHyper *hyper = k >= 0 ? optimizer->hyper + k : NULL;
+
+  if (hyper == NULL)
+    return look_up (of_train, name, m);
+  *m = (Meaning){ hyper->name,
+                  hyper->words     ? MEANS_TEXT
+                  : hyper->is_bool ? MEANS_BOOL
+                                   : MEANS_FLOAT,
+                  default_text (hyper->value, hyper->words, hyper->is_bool) };
+  return TRUE;
+}
+
+static gboolean
+of_schedules (const LoomElement *e, const char *name, Meaning *m)
+{
+  const char *type = loom_element_get (e, "type");
+  const LoomScheduleClass *klass = loom_schedule (type != NULL ? type : "constant");
+
+  for (const LoomScheduleParam *p = klass != NULL ? klass->param : NULL; p != NULL && p->name != NULL; p++)
+    if (strcmp (p->name, name) == 0 || g_strcmp0 (p->alias, name) == 0)
+      {
+        *m = (Meaning){ p->name, p->words ? MEANS_TEXT : MEANS_FLOAT,
+                        p->required || p->of_lr ? NULL : default_text (p->value, p->words, FALSE) };
+        return TRUE;
+      }
+  if (!look_up (of_schedule, name, m))
+    return FALSE;
+  if (strcmp (name, "interval") == 0 && klass != NULL && klass->watches_loss)
+    m->def = "epoch";
+  return TRUE;
+}
+
+/* Unknown attributes are texts without a default. */
+static Meaning
+meaning_of (const DiffSide *side, const LoomElement *e, const char *name)
+{
+  Meaning m = { name, MEANS_TEXT };
+
+  switch (loom_element_tag (e))
+    {
+    case LOOM_TAG_GRAPH:
+      look_up (of_graph, name, &m);
+      break;
+    case LOOM_TAG_NODE:
+      of_node (side, e, name, &m);
+      break;
+    case LOOM_TAG_ARG:
+      look_up (of_arg, name, &m);
+      if (strcmp (name, "default") == 0)
+        m.means = of_argument_type (loom_element_get (e, "type"));
+      break;
+    case LOOM_TAG_TRAIN:
+      of_training (e, name, &m);
+      break;
+    case LOOM_TAG_CLIP:
+      look_up (of_clip, strcmp (name, "max_norm") == 0 ? "norm" : name, &m);
+      break;
+    case LOOM_TAG_GROUP:
+      look_up (of_group, name, &m);
+      break;
+    case LOOM_TAG_METRIC:
+      look_up (of_metric, name, &m);
+      break;
+    case LOOM_TAG_SCHEDULE:
+      of_schedules (e, name, &m);
+      break;
+    default:
+      break;
+    }
+  return m;
+}
+
+/* ---- values ------------------------------------------------------------- */
+
+static char *
+number_key (const char *text)
+{
+  char *end, buffer[G_ASCII_DTOSTR_BUF_SIZE];
+  double value = g_ascii_strtod (text, &end);
+
+  if (end == text || *end != 0 || !isfinite (value))
+    return g_strdup (text);
+  return g_strdup (g_ascii_dtostr (buffer, sizeof buffer, value + 0.0)); /* no negative zero */
+}
+
+/* Integers beyond 2^53 are kept apart, which a double would not. */
+static char *
+integer_key (const char *text)
+{
+  gint64 value;
+
+  if (g_ascii_string_to_signed (text + (*text == '+'), 10, G_MININT64, G_MAXINT64, &value, NULL))
+    return g_strdup_printf ("%" G_GINT64_FORMAT, value);
+  return g_strdup (text);
+}
+
+static char *
+list_key (const char *text, gboolean numbers, int length)
+{
+  g_auto (GStrv) part = g_strsplit (text, ",", -1);
+  guint n = g_strv_length (part);
+  gboolean equal = TRUE;
+
+  for (guint i = 0; i < n; i++)
+    {
+      char *item = g_strstrip (part[i]);
+
+      part[i] = numbers ? number_key (item) : g_strdup (item);
+      g_free (item);
+      equal = equal && strcmp (part[i], part[0]) == 0;
+    }
+  return n > 0 && equal && (length == (int)n || n == 1) ? g_strdup (part[0]) : g_strjoinv (",", part);
+}
+
+static char *
+expression_key (const char *text)
+{
+  GString *s = g_string_new (NULL);
+
+  for (; *text != 0; text++)
+    if (!g_ascii_isspace (*text))
+      g_string_append_c (s, *text);
+  return g_string_free (s, FALSE);
+}
+
+static const char *
+module_name (const DiffSide *side, const char *name)
+{
+  const DiffScope *scope = side->names != NULL ? g_hash_table_lookup (side->names->module, name) : NULL;
+
+  return scope != NULL && scope->b != NULL ? scope->name : name;
+}
+
+static char *
+value_key (const DiffSide *side, const Meaning *m, const char *text)
+{
+  if (loom_expr_is (text))
+    return expression_key (text);
+  switch (m->means)
+    {
+    case MEANS_INT:
+      return integer_key (text);
+    case MEANS_FLOAT:
+      return number_key (text);
+    case MEANS_LIST:
+      return list_key (text, TRUE, m->length);
+    case MEANS_WORDS:
+      return list_key (text, FALSE, 0);
+    case MEANS_PORT:
+      return diff_end (side, loom_graph_root (side->graph), text, FALSE);
+    case MEANS_METRIC:
+      return g_strdup (loom_metric (text) != NULL ? loom_metric (text)->name : text);
+    case MEANS_MODULE:
+      return g_strdup (module_name (side, text));
+    default:
+      return g_strdup (text);
+    }
+}
+
+/* ---- attributes --------------------------------------------------------- */
+
+static void
+attribute_free (gpointer data)
+{
+  DiffAttribute *attribute = data;
+
+  g_free (attribute->text);
+  g_free (attribute->key);
+  g_free (attribute);
+}
+
+static void
+add_attribute (const DiffSide *side, const LoomElement *e, const char *name, const char *text, GPtrArray *attributes)
+{
+  Meaning m = meaning_of (side, e, name);
+  g_autofree char *key = value_key (side, &m, text);
+  g_autofree char *def = m.def != NULL ? value_key (side, &m, m.def) : NULL;
+  DiffAttribute *attribute;
+
+  if (g_strcmp0 (key, def) == 0)
+    return;
+  attribute = g_new0 (DiffAttribute, 1);
+  attribute->name = g_intern_string (m.name);
+  attribute->text = g_strdup (text);
+  attribute->key = g_steal_pointer (&key);
+  attribute->is_cosmetic = m.is_cosmetic;
+  g_ptr_array_add (attributes, attribute);
+}
+
+/* betas="0.9,0.999" is beta1 and beta2. */
+static gboolean
+add_betas (const DiffSide *side, const LoomElement *e, const char *text, GPtrArray *attributes)
+{
+  g_auto (GStrv) part = g_strsplit (text, ",", -1);
+  Meaning m;
+
+  if (g_strv_length (part) != 2 || !of_training (e, "beta1", &m))
+    return FALSE;
+  add_attribute (side, e, "beta1", g_strstrip (part[0]), attributes);
+  add_attribute (side, e, "beta2", g_strstrip (part[1]), attributes);
+  return TRUE;
+}
+
+/* What names an element, or says nothing of a graph. */
+static gboolean
+is_name (LoomTag tag, const char *name)
+{
+  static const char *const names[LOOM_N_TAGS][4] = {
+    [LOOM_TAG_GRAPH] = { "version", "xmlns" },
+    [LOOM_TAG_MODULE] = { "name" },
+    [LOOM_TAG_ARG] = { "name" },
+    [LOOM_TAG_NODE] = { "id", "op", "module" },
+    [LOOM_TAG_WIRE] = { "from", "to" },
+    [LOOM_TAG_GROUP] = { "match" },
+    [LOOM_TAG_METRIC] = { "name" },
+    [LOOM_TAG_PLACE] = { "node" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names[tag]) && names[tag][i] != NULL; i++)
+    if (strcmp (names[tag][i], name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static int
+compare_attributes (gconstpointer a, gconstpointer b)
+{
+  return strcmp ((*(DiffAttribute *const *)a)->name, (*(DiffAttribute *const *)b)->name);
+}
+
+GPtrArray *
+diff_attributes (const DiffSide *side, const LoomElement *e)
+{
+  GPtrArray *attributes = g_ptr_array_new_with_free_func (attribute_free);
+  LoomTag tag = loom_element_tag (e);
+
+  for (guint i = 0; i < loom_element_n_attributes (e); i++)
+    {
+      const char *name, *value;
+
+      loom_element_attribute (e, i, &name, &value);
+      if (is_name (tag, name)
+          || (tag == LOOM_TAG_TRAIN && strcmp (name, "betas") == 0 && add_betas (side, e, value, attributes)))
+        continue;
+      add_attribute (side, e, name, value, attributes);
+    }
+  g_ptr_array_sort (attributes, compare_attributes);
+  return attributes;
+}
+
+char *
+diff_default (const DiffSide *side, const LoomElement *e, const char *name)
+{
+  Meaning m = meaning_of (side, e, name);
+
+  return m.def != NULL && *m.def != 0 ? g_strdup (m.def) : NULL;
+}
+
+char *
+diff_node_type (const DiffSide *side, const LoomElement *node)
+{
+  const char *op = loom_element_get (node, "op"), *module = loom_element_get (node, "module");
+
+  if (module != NULL)
+    return g_strdup_printf ("module %s", module_name (side, module));
+  return g_strdup (op != NULL ? op : "nothing");
+}
+
+char *
+diff_fingerprint (const DiffSide *side, const LoomElement *e)
+{
+  g_autoptr (GPtrArray) attributes = diff_attributes (side, e);
+  GString *s = g_string_new (loom_tag_name (loom_element_tag (e)));
+
+  if (loom_element_tag (e) == LOOM_TAG_NODE)
+    {
+      g_autofree char *type = diff_node_type (side, e);
+
+      g_string_append_printf (s, " %s", type);
+    }
+  for (guint i = 0; i < attributes->len; i++)
+    {
+      const DiffAttribute *attribute = attributes->pdata[i];
+
+      if (!attribute->is_cosmetic)
+        g_string_append_printf (s, "\x1f%s=%s", attribute->name, attribute->key);
+    }
+  if (loom_element_text (e) != NULL)
+    g_string_append_printf (s, "\x1f%s", loom_element_text (e));
+  return g_string_free (s, FALSE);
+}

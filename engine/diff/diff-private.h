@@ -1,0 +1,61 @@
+/* The inside of a comparison: diff-meaning.c says what an attribute means, diff-match.c which node is which, and
+ * loom-diff.c lists what is left. */
+#pragma once
+
+#include "engine/diff/loom-diff.h"
+#include "engine/ops/loom-op.h"
+
+G_BEGIN_DECLS
+
+/* ---- attributes (diff-meaning.c) ---- */
+
+typedef struct
+{
+  const char *name; /* interned; an alias is called by its proper name */
+  char *text;       /* as written, or the default */
+  char *key;        /* equal where the meaning is; names of a are those of b already */
+  gboolean is_cosmetic;
+} DiffAttribute;
+
+/* One of the two graphs. names: how what is called so here is called in b; NULL for b itself. */
+typedef struct _DiffNames DiffNames;
+typedef struct
+{
+  const LoomGraph *graph;
+  const DiffNames *names;
+} DiffSide;
+
+/* The attributes of an element that are not what would hold without them, sorted by name. What names the element
+ * (an id, a module's name, a wire's ends, op and module of a node) is left out. */
+GPtrArray *diff_attributes (const DiffSide *side, const LoomElement *element);
+/* What holds where the attribute is not written; NULL: nothing. */
+char *diff_default (const DiffSide *side, const LoomElement *element, const char *name);
+/* "op relu", "module block": which operator or module a node is, modules by b's names. */
+char *diff_node_type (const DiffSide *side, const LoomElement *node);
+/* All of it as one text, for comparing at once. */
+char *diff_fingerprint (const DiffSide *side, const LoomElement *element);
+
+/* ---- who is who (diff-match.c) ---- */
+
+/* A scope of a, one of b, or both. */
+typedef struct
+{
+  const LoomElement *a, *b; /* <module>, or <graph>; NULL where it is only in the other */
+  const char *name;         /* b's, or a's where b has none; NULL: the graph */
+  const char *old_name;     /* where it was renamed */
+  GHashTable *node;         /* id in a → id in b */
+} DiffScope;
+
+struct _DiffNames
+{
+  GPtrArray *scopes;  /* DiffScope: the graph first, then modules in b's order, then those of a alone */
+  GHashTable *module; /* name in a → DiffScope */
+};
+
+DiffNames *diff_names_new (const LoomGraph *a, const LoomGraph *b);
+void diff_names_free (DiffNames *names);
+/* A wire's end, or a path as "block.0.conv", of a scope: ids as in b, and the port left out where it may be. scope is
+ * a's element for a side with names, else b's. */
+char *diff_end (const DiffSide *side, const LoomElement *scope, const char *end, gboolean is_input);
+
+G_END_DECLS

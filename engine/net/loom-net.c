@@ -1,0 +1,517 @@
+/* The net as others see it: making one, and asking it.
+ *
+ * How it comes about is told in net-private.h. */
+#include "engine/net/net-private.h"
+
+#include <string.h>
+
+/* ---- memory ----------------------------------------------------------- */
+
+#define ARENA_BLOCK (64 * 1024)
+
+gpointer
+loom_net_alloc (NetArena *arena, gsize bytes)
+{
+  gpointer result;
+
+  bytes = (bytes + 15) & ~(gsize)15;
+  if (bytes > ARENA_BLOCK / 4)
+    {
+      result = g_malloc0 (bytes);
+      g_ptr_array_add (arena->blocks, result);
+      return result;
+    }
+  if (bytes > arena->left)
+    {
+      arena->next = g_malloc0 (ARENA_BLOCK);
+      arena->left = ARENA_BLOCK;
+      g_ptr_array_add (arena->blocks, arena->next);
+    }
+  result = arena->next;
+  arena->next += bytes;
+  arena->left -= bytes;
+  return result;
+}
+
+char *
+loom_net_strndup (NetArena *arena, const char *text, gsize n)
+{
+  char *copy = loom_net_alloc (arena, n + 1);
+
+  memcpy (copy, text, n);
+  return copy;
+}
+
+char *
+loom_net_strdup (NetArena *arena, const char *text)
+{
+  return text != NULL ? loom_net_strndup (arena, text, strlen (text)) : NULL;
+}
+
+const char *
+loom_net_intern (const char *text)
+{
+  static GMutex lock;
+  static GHashTable *known;
+  static GStringChunk *chunk;
+  const char *found;
+
+  g_mutex_lock (&lock);
+  if (known == NULL)
+    {
+      known = g_hash_table_new (g_str_hash, g_str_equal);
+      chunk = g_string_chunk_new (16 * 1024);
+    }
+  found = g_hash_table_lookup (known, text);
+  if (found == NULL)
+    {
+      found = g_string_chunk_insert (chunk, text);
+      g_hash_table_add (known, (gpointer)found);
+    }
+  g_mutex_unlock (&lock);
+  return found;
+}
+
+const char *
+loom_net_join (LoomNet *net, const char *path, const char *id)
+{
+  gsize n = path != NULL ? strlen (path) : 0, m = strlen (id);
+  char joined[256];
+  g_autofree char *longer = NULL;
+  char *text = joined;
+
+  if (n == 0)
+    return loom_net_intern (id);
+  if (n + m + 2 > sizeof joined)
+    text = longer = g_malloc (n + m + 2);
+  memcpy (text, path, n);
+  text[n] = '.';
+  memcpy (text + n + 1, id, m + 1);
+  return loom_net_intern (text);
+}
+
+/* ---- faults ------------------------------------------------------------ */
+
+#define MAX_FAULTS 1000
+
+LoomFault *
+loom_net_fault (LoomNet *net, const LoomElement *element, const char *path, LoomErrorCode code, const char *port,
+                const char *format, ...)
+{
+  g_autofree char *message = NULL, *key = NULL;
+  gboolean said;
+  va_list args;
+
+  va_start (args, format);
+  message = g_strdup_vprintf (format, args);
+  va_end (args);
+  key = g_strdup_printf ("%" G_GUINT64_FORMAT " %s %s", loom_element_serial (element), port != NULL ? port : "",
+                         message);
+  said = !g_hash_table_add (net->said, g_steal_pointer (&key)) || loom_faults_length (net->faults) >= MAX_FAULTS;
+  return loom_faults_add (said ? net->unsaid : net->faults, code, loom_element_line (element),
+                          path != NULL && path[0] != 0 ? path : NULL, port, "%s", message);
+}
+
+/* ---- life ------------------------------------------------------------ */
+
+static void
+clear_weight (gpointer data)
+{
+  g_free (((LoomNetWeight *)data)->name);
+}
+
+/* Modules that nothing uses are compiled too, so that their faults are seen while one builds them. */
+static void
+check_unused_modules (LoomNet *net)
+{
+  const LoomElement *root = loom_graph_root (net->graph);
+
+  for (guint i = 0; i < loom_element_n_children (root); i++)
+    {
+      const LoomElement *e = loom_element_child (root, i);
+      NetEnvironment unknown = { 0 };
+      const char *name = loom_element_get (e, "name");
+      gboolean used = FALSE, has_modules = FALSE;
+      GHashTableIter iter;
+      gpointer scope;
+
+      if (loom_element_tag (e) != LOOM_TAG_MODULE || name == NULL || loom_graph_find_module (net->graph, name) != e)
+        continue;
+      g_hash_table_iter_init (&iter, net->scopes);
+      while (!used && g_hash_table_iter_next (&iter, NULL, &scope))
+        used = ((NetScope *)scope)->element == e;
+      for (guint k = 0; k < loom_element_n_children (e); k++)
+        has_modules |= loom_element_tag (loom_element_child (e, k)) == LOOM_TAG_ARG
+                       && g_strcmp0 (loom_element_get (loom_element_child (e, k), "type"), "module") == 0;
+      /* Where a module is an argument, nothing can be said before somebody gives it. */
+      if (!used && !has_modules)
+        loom_net_scope (net, e, &unknown, name);
+    }
+}
+
+LoomNet *
+loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *faults)
+{
+  LoomNet *net;
+
+  g_return_val_if_fail (graph != NULL && faults != NULL, NULL);
+
+  net = g_new0 (LoomNet, 1);
+  net->arena.blocks = g_ptr_array_new_with_free_func (g_free);
+  net->graph = graph;
+  net->faults = faults;
+  net->unsaid = loom_faults_new ();
+  net->folder = g_strdup (loom_graph_get_folder (graph));
+  net->has_binding = binding != NULL;
+  if (binding != NULL)
+    net->binding = *binding;
+  net->said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  net->claimed = g_hash_table_new (g_str_hash, g_str_equal);
+  net->scopes = g_hash_table_new (g_str_hash, g_str_equal);
+  net->modules_on_the_way = g_ptr_array_new ();
+  net->nodes = g_ptr_array_new ();
+  net->weights = g_array_new (FALSE, TRUE, sizeof (LoomNetWeight));
+  g_array_set_clear_func (net->weights, clear_weight);
+  net->weight_by_name = g_hash_table_new (g_str_hash, g_str_equal);
+  net->places = g_hash_table_new (g_str_hash, g_str_equal);
+  net->ids = g_hash_table_new (NULL, NULL);
+  net->recomputed = g_hash_table_new (g_str_hash, g_str_equal);
+  net->dtypes = g_hash_table_new (g_str_hash, g_str_equal);
+
+  loom_graph_check (graph, faults);
+  loom_net_expand (net);
+  loom_net_infer_all (net);
+  check_unused_modules (net);
+
+  g_clear_pointer (&net->said, g_hash_table_unref);
+  g_clear_pointer (&net->claimed, g_hash_table_unref);
+  g_clear_pointer (&net->modules_on_the_way, g_ptr_array_unref);
+  g_clear_pointer (&net->unsaid, loom_faults_free);
+  net->graph = NULL;
+  net->faults = NULL;
+  return net;
+}
+
+void
+loom_net_free (LoomNet *net)
+{
+  if (net == NULL)
+    return;
+  for (guint i = 0; i < net->nodes->len; i++)
+    g_free (((NetNode *)net->nodes->pdata[i])->node.summary);
+  g_ptr_array_unref (net->nodes);
+  g_hash_table_unref (net->weight_by_name);
+  g_array_unref (net->weights);
+  g_hash_table_unref (net->places);
+  g_hash_table_unref (net->ids);
+  g_hash_table_unref (net->recomputed);
+  g_hash_table_unref (net->dtypes);
+  g_hash_table_unref (net->scopes);
+  g_free (net->folder);
+  g_ptr_array_unref (net->arena.blocks);
+  g_free (net);
+}
+
+/* ---- looking ---------------------------------------------------------- */
+
+GHashTable *
+loom_net_recomputed (const LoomNet *net)
+{
+  return net->recomputed;
+}
+
+GHashTable *
+loom_net_dtypes (const LoomNet *net)
+{
+  return net->dtypes;
+}
+
+guint
+loom_net_n_nodes (const LoomNet *net)
+{
+  return net->nodes->len;
+}
+
+const LoomNetNode *
+loom_net_node (const LoomNet *net, guint i)
+{
+  g_return_val_if_fail (i < net->nodes->len, NULL);
+
+  return &((NetNode *)net->nodes->pdata[i])->node;
+}
+
+const LoomInfer *
+loom_net_infer (const LoomNet *net, guint node)
+{
+  g_return_val_if_fail (node < net->nodes->len, NULL);
+
+  return &((NetNode *)net->nodes->pdata[node])->infer;
+}
+
+gboolean
+loom_net_is_dataset (const LoomNet *net, guint node)
+{
+  const LoomOp *op = loom_net_node (net, node)->op;
+
+  return op != NULL && op->open_dataset != NULL;
+}
+
+LoomDataset *
+loom_net_open_dataset (const LoomNet *net, int node, const char *folder, GError **error)
+{
+  if (node < 0)
+    return loom_dataset_new_nothing ();
+  g_return_val_if_fail (loom_net_is_dataset (net, (guint)node), NULL);
+
+  return loom_net_node (net, (guint)node)->op->open_dataset (loom_net_infer (net, (guint)node), folder, error);
+}
+
+guint
+loom_net_n_weights (const LoomNet *net)
+{
+  return net->weights->len;
+}
+
+const LoomNetWeight *
+loom_net_weight (const LoomNet *net, guint i)
+{
+  g_return_val_if_fail (i < net->weights->len, NULL);
+
+  return &g_array_index (net->weights, LoomNetWeight, i);
+}
+
+/* slot.first counts nodes in the order of the file; the public order is another. */
+static const NetLocal *
+local_of (const NetPlace *place)
+{
+  return place->instance->scope->locals + place->local;
+}
+
+int
+loom_net_find (const LoomNet *net, const char *path)
+{
+  const NetPlace *place;
+  LoomNetSource source;
+
+  g_return_val_if_fail (net != NULL && path != NULL, -1);
+
+  place = g_hash_table_lookup (net->places, path);
+  if (place == NULL || local_of (place)->kind != NET_OP || place->instance->slots[place->local].n == 0)
+    return -1;
+  if (!loom_net_follow ((LoomNet *)net, place->instance, place->local, place->copy, -2, NULL, &source))
+    return -1;
+  return (int)source.node;
+}
+
+static void
+list_outputs (const LoomNet *net, const NetPlace *place, GPtrArray *names)
+{
+  const NetLocal *local = local_of (place);
+
+  if (local->kind == NET_MODULE)
+    for (guint i = 0; i < local->module->n_outputs; i++)
+      g_ptr_array_add (names, (gpointer)local->module->locals[local->module->outputs[i]].id);
+  else if (local->kind == NET_INPUT || local->kind == NET_OUTPUT)
+    g_ptr_array_add (names, (gpointer) "out");
+  else
+    {
+      LoomNetSource source;
+
+      if (loom_net_follow ((LoomNet *)net, place->instance, place->local, place->copy, -2, NULL, &source))
+        for (guint i = 0; i < loom_net_node (net, source.node)->n_outputs; i++)
+          g_ptr_array_add (names, (gpointer)loom_net_node (net, source.node)->output_spec[i].name);
+    }
+}
+
+gboolean
+loom_net_is_weight (const LoomNet *net, const LoomNetSource *source)
+{
+  return source->node != G_MAXUINT && source->output >= loom_net_node (net, source->node)->n_outputs;
+}
+
+int
+loom_net_find_weight (const LoomNet *net, guint node, const char *name)
+{
+  const LoomInfer *infer = loom_net_infer (net, node);
+
+  for (guint i = 0; i < infer->n_declared; i++)
+    if (strcmp (infer->declared[i].spec.name, name) == 0)
+      return infer->declared[i].weight == G_MAXUINT ? -1 : (int)infer->declared[i].weight;
+  return -1;
+}
+
+int
+loom_net_source_weight (const LoomNet *net, const LoomNetSource *source)
+{
+  const LoomNetNode *n = loom_net_node (net, source->node);
+
+  g_return_val_if_fail (loom_net_is_weight (net, source), -1);
+
+  return loom_net_find_weight (net, source->node, loom_op_weight_name (n->op, source->output - n->n_outputs));
+}
+
+/* FALSE where the weight is not there with these parameters. */
+static gboolean
+is_there (const LoomNet *net, const LoomNetSource *source)
+{
+  const NetNode *n = net->nodes->pdata[source->node];
+
+  return !loom_net_is_weight (net, source) || !n->node.typed || n->infer.output_is_set[source->output];
+}
+
+static gboolean
+follow_place (const LoomNet *net, const NetPlace *place, const char *port, LoomNetSource *source)
+{
+  const NetLocal *local = local_of (place);
+
+  if (local->kind == NET_OUTPUT)
+    return port == NULL && local->wires[0] != NULL
+           && loom_net_follow_wire ((LoomNet *)net, place->instance, local->wires[0], source);
+  if (local->kind == NET_MODULE)
+    {
+      for (guint i = 0; i < local->module->n_outputs; i++)
+        if (port == NULL ? local->module->n_outputs == 1
+                         : strcmp (local->module->locals[local->module->outputs[i]].id, port) == 0)
+          return loom_net_follow ((LoomNet *)net, place->instance, place->local, place->copy, (int)i, NULL, source);
+      return FALSE;
+    }
+  if (local->kind == NET_INPUT && port != NULL && strcmp (port, "out") != 0)
+    return FALSE;
+  return loom_net_follow ((LoomNet *)net, place->instance, place->local, place->copy, -1, port, source);
+}
+
+int
+loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError **error)
+{
+  g_autofree char *path = NULL;
+  g_autoptr (GPtrArray) names = NULL;
+  g_autofree char *list = NULL;
+  const NetPlace *place;
+  const char *rest = NULL;
+  LoomNetSource source;
+  char *dot;
+
+  g_return_val_if_fail (net != NULL && port != NULL, -1);
+
+  path = g_strdup (port);
+  place = g_hash_table_lookup (net->places, path);
+  if (place == NULL && (dot = strrchr (path, '.')) != NULL)
+    {
+      *dot = 0;
+      rest = dot + 1;
+      place = g_hash_table_lookup (net->places, path);
+    }
+  names = g_ptr_array_new ();
+  if (place == NULL)
+    {
+      const char *near;
+      GHashTableIter iter;
+      gpointer key;
+
+      g_hash_table_iter_init (&iter, net->places);
+      while (g_hash_table_iter_next (&iter, &key, NULL) && names->len < 5000)
+        g_ptr_array_add (names, key);
+      g_ptr_array_add (names, NULL);
+      near = loom_nearest (port, (const char *const *)names->pdata);
+      if (near == NULL)
+        near = loom_nearest (path, (const char *const *)names->pdata);
+      if (near != NULL)
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "There is no node or port “%s”. Did you mean “%s”?", port,
+                     near);
+      else
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "There is no node or port “%s”.", port);
+      return -1;
+    }
+  if (follow_place (net, place, rest, &source) && is_there (net, &source))
+    {
+      if (output != NULL)
+        *output = source.output;
+      return (int)source.node;
+    }
+  list_outputs (net, place, names);
+  if (names->len == 0)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” has no output.", path);
+  else
+    {
+      g_ptr_array_add (names, NULL);
+      list = g_strjoinv (", ", (char **)names->pdata);
+      if (rest != NULL)
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” has no output “%s”. It has: %s.", path, rest, list);
+      else if (names->len > 2)
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” has several outputs; name one of: %s.", path, list);
+      else
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
+                     "“%s” gives nothing, because a wire on the way to it is at fault.", path);
+    }
+  return -1;
+}
+
+char *
+loom_net_port_name (const LoomNet *net, guint node, guint output)
+{
+  const LoomNetNode *n = loom_net_node (net, node);
+
+  g_return_val_if_fail (n != NULL && output < n->n_outputs + loom_op_count_weights (n->op), NULL);
+
+  if (output >= n->n_outputs)
+    return g_strconcat (n->path, ".", loom_op_weight_name (n->op, output - n->n_outputs), NULL);
+  if (loom_op_output_index (n->output_spec, n->n_outputs, NULL) == (int)output)
+    return g_strdup (n->path);
+  return g_strconcat (n->path, ".", n->output_spec[output].name, NULL);
+}
+
+char *
+loom_net_symbols (const LoomNet *net)
+{
+  gboolean used[26] = { FALSE };
+  GString *symbols = g_string_new (NULL);
+
+  for (guint i = 0; i < net->nodes->len; i++)
+    {
+      const LoomNetNode *n = loom_net_node (net, i);
+
+      for (guint k = 0; n->typed && k < n->n_outputs; k++)
+        for (int d = 0; d < n->output[k].shape.rank; d++)
+          for (int s = 0; s < LOOM_DIM_MAX_SYMBOLS; s++)
+            {
+              char symbol = n->output[k].shape.dim[d].symbol[s];
+
+              if (n->output[k].shape.dim[d].coef >= 0 && symbol >= 'A' && symbol <= 'Z')
+                used[symbol - 'A'] = TRUE;
+            }
+    }
+  for (int s = 0; s < 26; s++)
+    if (used[s])
+      g_string_append_c (symbols, (char)('A' + s));
+  return g_string_free (symbols, FALSE);
+}
+
+const LoomType *
+loom_net_type_of (const LoomNet *net, const char *instance_path, guint64 serial, const char *port)
+{
+  const char *id;
+  char path[512];
+  const NetPlace *place;
+  const LoomNetNode *node;
+  LoomNetSource source;
+
+  g_return_val_if_fail (net != NULL, NULL);
+
+  id = g_hash_table_lookup (net->ids, GSIZE_TO_POINTER (serial));
+  if (id == NULL)
+    return NULL;
+  if (instance_path == NULL || instance_path[0] == 0)
+    g_strlcpy (path, id, sizeof path);
+  else
+    g_snprintf (path, sizeof path, "%s.%s", instance_path, id);
+  place = g_hash_table_lookup (net->places, path);
+  if (place == NULL && instance_path != NULL && instance_path[0] != 0)
+    {
+      g_snprintf (path, sizeof path, "%s.0.%s", instance_path, id);
+      place = g_hash_table_lookup (net->places, path);
+    }
+  if (place == NULL || !follow_place (net, place, port, &source))
+    return NULL;
+  node = loom_net_node (net, source.node);
+  return node->typed && is_there (net, &source) ? node->output + source.output : NULL;
+}

@@ -1,0 +1,634 @@
+/* Expansion: instances of scopes, their arguments, copies, and nodes with paths.
+ *
+ * Ports of modules leave no trace in a net. A wire is followed from its input back
+ * across the borders of modules to the operator that computes the value, one step
+ * after the other without recursion, so 10,000 chained copies need no deep stack. */
+#include "engine/net/net-private.h"
+
+#include <string.h>
+
+#define MAX_COPIES 10000
+#define MAX_NODES  1000000
+
+static void expand_scope (LoomNet *net, NetInstance *instance);
+
+static void
+add_place (LoomNet *net, const char *path, NetInstance *instance, guint local, int copy)
+{
+  NetPlace *place = loom_net_alloc (&net->arena, sizeof (NetPlace));
+
+  *place = (NetPlace){ .instance = instance, .local = local, .copy = copy };
+  g_hash_table_insert (net->places, (gpointer)path, place);
+}
+
+static const char *
+join_number (LoomNet *net, const char *path, guint n)
+{
+  char number[16];
+
+  g_snprintf (number, sizeof number, "%u", n);
+  return loom_net_join (net, path, number);
+}
+
+static gboolean
+is_true (const LoomElement *element, const char *attribute)
+{
+  const char *text = loom_element_get (element, attribute);
+
+  return text != NULL && strcmp (text, "true") == 0;
+}
+
+/* How many copies: 0 after a fault; *repeated tells whether paths get a number. */
+static guint
+count_copies (LoomNet *net, const NetEnvironment *arguments, const NetLocal *local, const char *path,
+              gboolean *repeated)
+{
+  const char *text = loom_element_get (local->element, "repeat");
+  NetArgument value;
+  LoomFault *fault;
+
+  *repeated = text != NULL;
+  if (text == NULL)
+    return 1;
+  if (loom_net_evaluate (net, local->element, path, arguments, "repeat", text, &value) == NULL)
+    return 0;
+  if (loom_expr_is (text))
+    loom_net_make_whole (net, &value);
+  if (!value.is_number || !value.number.is_int || value.number.i < 1 || value.number.i > MAX_COPIES)
+    {
+      fault = loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, "repeat",
+                              "repeat is “%.40s”; it must be an integer from 1 to 10,000.", value.text);
+      if (value.is_number && (value.number.is_int ? value.number.i > MAX_COPIES : value.number.d > MAX_COPIES))
+        loom_fault_set_fix (fault, "repeat", G_STRINGIFY (MAX_COPIES), "Set it to " G_STRINGIFY (MAX_COPIES) ".");
+      else
+        loom_fault_set_fix (fault, "repeat", "1", "Set it to 1.");
+      return 0;
+    }
+  return (guint)value.number.i;
+}
+
+/* ---- operators -------------------------------------------------------------- */
+
+static void
+add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char *path, const char *weight_path)
+{
+  NetNode *n = loom_net_alloc (&net->arena, sizeof (NetNode));
+  const char *device = loom_element_get (local->element, "device");
+  LoomInfer *infer = &n->infer;
+  guint n_readable;
+
+  n->net = net;
+  n->weight_path = weight_path;
+  n->frozen = instance->frozen || is_true (local->element, "frozen");
+  n->arguments = &instance->arguments;
+  infer->host = &loom_net_infer_host;
+  infer->data = n;
+  infer->folder = net->folder;
+  infer->op = local->op;
+  infer->element = local->element;
+  infer->path = path;
+  infer->binding = net->has_binding ? &net->binding : NULL;
+  infer->n_inputs = local->n_ports;
+  infer->input_spec = local->inputs;
+  infer->input = loom_net_alloc (&net->arena, sizeof (LoomType *) * (local->n_ports + 1));
+  loom_net_parse_params (infer);
+  infer->output_spec = local->op->outputs;
+  if (local->op->dynamic_outputs != NULL)
+    infer->output_spec = infer->has_fault ? NULL : local->op->dynamic_outputs (infer);
+  infer->n_outputs = loom_op_count_ports (infer->output_spec);
+  n_readable = infer->n_outputs + loom_op_count_weights (local->op);
+  infer->output = loom_net_alloc (&net->arena, sizeof (LoomType) * (n_readable + 1));
+  infer->output_is_set = loom_net_alloc (&net->arena, sizeof (gboolean) * (n_readable + 1));
+
+  n->node.path = path;
+  n->node.op = local->op;
+  n->node.element = local->element;
+  n->node.serial = loom_element_serial (local->element);
+  n->node.line = loom_element_line (local->element);
+  n->node.device = device != NULL ? loom_net_intern (device) : instance->device;
+  n->node.n_inputs = local->n_ports;
+  n->node.input_spec = local->inputs;
+  n->node.input = loom_net_alloc (&net->arena, sizeof (LoomNetSource) * (local->n_ports + 1));
+  n->node.n_outputs = infer->n_outputs;
+  n->node.output_spec = infer->output_spec;
+  n->node.outputs_open = infer->n_outputs == LOOM_OP_MAX_PARTS && local->op->counts_outputs != NULL
+                         && !loom_infer_is_set (infer, local->op->counts_outputs);
+  n->node.output = infer->output;
+  n->index = net->nodes->len;
+  g_ptr_array_add (net->nodes, n);
+}
+
+/* ---- modules ---------------------------------------------------------------- */
+
+static gboolean
+fits_type (const char *type, const NetArgument *value)
+{
+  gboolean boolean;
+
+  if (type == NULL || strcmp (type, "string") == 0 || strcmp (type, "module") == 0)
+    return TRUE;
+  if (strcmp (type, "int") == 0)
+    return value->is_number && value->number.is_int;
+  if (strcmp (type, "float") == 0)
+    return value->is_number;
+  return loom_param_parse_bool (value->text, &boolean);
+}
+
+static void
+set_argument (LoomNet *net, const LoomElement *arg, const LoomElement *node, const char *path,
+              const NetEnvironment *outer, NetEnvironment *inner)
+{
+  static const char *const types[] = { "int", "float", "bool", "string", "module", NULL };
+  const char *type = loom_element_get (arg, "type"), *given, *written;
+  NetArgument *item = inner->items + inner->n;
+  NetArgument value = { 0 };
+
+  item->name = loom_net_strdup (&net->arena, loom_element_get (arg, "name"));
+  item->is_module = g_strcmp0 (type, "module") == 0;
+  if (type != NULL && !g_strv_contains (types, type))
+    {
+      loom_net_fault (net, arg, NULL, LOOM_ERROR_SCHEMA, "type",
+                      "An argument's type is int, float, bool, string or module, but here stands “%.40s”.", type);
+      type = NULL;
+    }
+  given = loom_element_get (node, item->name);
+  written = given != NULL ? given : loom_element_get (arg, "default");
+  if (given != NULL)
+    given = loom_net_evaluate (net, node, path, outer, item->name, given, &value);
+  else if (loom_element_get (arg, "default") != NULL)
+    given = loom_net_evaluate (net, arg, path, inner, "default", loom_element_get (arg, "default"), &value);
+  else
+    loom_net_fault (net, node, path, LOOM_ERROR_SCHEMA, item->name, "The module needs the argument “%s”.", item->name);
+  if (given != NULL && written != NULL && loom_expr_is (written) && g_strcmp0 (type, "int") == 0)
+    loom_net_make_whole (net, &value);
+  if (given != NULL && !fits_type (type, &value))
+    {
+      LoomFault *fault = loom_net_fault (net, node, path, LOOM_ERROR_SCHEMA, item->name,
+                                         "%s is “%.60s”, which is no %s.", item->name, value.text, type);
+
+      if (value.is_number && strcmp (type, "int") == 0)
+        loom_fault_set_fix (fault, NULL, NULL, "In an expression // divides without a rest.");
+      given = NULL;
+    }
+  if (given != NULL)
+    {
+      item->text = value.text;
+      item->is_number = value.is_number;
+      item->number = value.number;
+    }
+  inner->n++;
+}
+
+static void
+set_arguments (LoomNet *net, const NetEnvironment *outer, const NetLocal *local, const char *path,
+               NetEnvironment *inner)
+{
+  const LoomElement *module = local->module->element;
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+  inner->items = loom_net_alloc (&net->arena, sizeof (NetArgument) * (loom_element_n_children (module) + 1));
+  for (guint i = 0; i < loom_element_n_children (module); i++)
+    {
+      const LoomElement *arg = loom_element_child (module, i);
+
+      if (loom_element_tag (arg) != LOOM_TAG_ARG || loom_element_get (arg, "name") == NULL)
+        continue;
+      set_argument (net, arg, local->element, path, outer, inner);
+      g_ptr_array_add (names, (gpointer)loom_element_get (arg, "name"));
+    }
+  g_ptr_array_add (names, NULL);
+  for (guint i = 0; i < loom_element_n_attributes (local->element); i++)
+    {
+      const char *name;
+      LoomFault *fault;
+
+      loom_element_attribute (local->element, i, &name, NULL);
+      if (loom_net_is_reserved (name) || strchr (name, ':') != NULL
+          || g_strv_contains ((const char *const *)names->pdata, name))
+        continue;
+      fault = loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, name,
+                              "The module “%s” has no argument “%s”.", local->module->name, name);
+      loom_fault_suggest_name (fault, local->element, name, loom_nearest (name, (const char *const *)names->pdata));
+    }
+}
+
+/* ---- scopes --------------------------------------------------------------- */
+
+/* What a node is computed in, where that is not the graph's type: its own word or that of the innermost module around
+ * it. An operator with a parameter of this name (input, constant) means its elements by it. */
+static const char *
+dtype_of (const NetInstance *instance, const NetLocal *local)
+{
+  const char *dtype = loom_element_get (local->element, "dtype");
+
+  for (guint i = 0; local->kind == NET_OP && local->op->params != NULL && local->op->params[i].name != NULL; i++)
+    if (strcmp (local->op->params[i].name, "dtype") == 0)
+      return instance->dtype;
+  return dtype != NULL ? loom_net_intern (dtype) : instance->dtype;
+}
+
+/* What the passes over programs ask of a path. */
+static void
+note_wishes (LoomNet *net, const NetInstance *instance, const NetLocal *local, const char *path)
+{
+  const char *dtype = dtype_of (instance, local);
+
+  if (is_true (local->element, "recompute"))
+    g_hash_table_add (net->recomputed, (gpointer)path);
+  for (guint t = 0; dtype != NULL && t < LOOM_N_DTYPES; t++)
+    if (local->kind == NET_OP && strcmp (dtype, loom_dtype_name ((LoomDType)t)) == 0)
+      g_hash_table_insert (net->dtypes, (gpointer)path, GUINT_TO_POINTER (t + 1));
+}
+
+static void
+expand_local (LoomNet *net, NetInstance *instance, guint k)
+{
+  NetLocal *local = instance->scope->locals + k;
+  NetSlot *slot = instance->slots + k;
+  const char *path, *weight_path, *device;
+  gboolean repeated, share;
+  NetEnvironment arguments = { 0 };
+  guint n;
+
+  if (local->kind == NET_BROKEN)
+    return;
+  path = loom_net_join (net, instance->path, local->id);
+  add_place (net, path, instance, k, -1);
+  if (local->kind == NET_INPUT || local->kind == NET_OUTPUT)
+    return;
+  n = count_copies (net, &instance->arguments, local, path, &repeated);
+  share = is_true (local->element, "share");
+  weight_path = instance->weight_path == instance->path ? path : loom_net_join (net, instance->weight_path, local->id);
+  device = loom_element_get (local->element, "device");
+  if (local->kind == NET_MODULE)
+    {
+      set_arguments (net, &instance->arguments, local, path, &arguments);
+      slot->copies = loom_net_alloc (&net->arena, sizeof (NetInstance *) * (n + 1));
+    }
+  slot->first = net->nodes->len;
+  for (guint copy = 0; copy < n; copy++)
+    {
+      const char *own = repeated ? join_number (net, path, copy) : path;
+      const char *weights = share || !repeated    ? weight_path
+                            : weight_path == path ? own
+                                                  : join_number (net, weight_path, copy);
+      NetInstance *inner;
+
+      slot->n = copy + 1;
+      if (repeated)
+        add_place (net, own, instance, k, (int)copy);
+      note_wishes (net, instance, local, own);
+      if (local->kind == NET_OP)
+        {
+          add_node (net, instance, local, own, weights);
+          continue;
+        }
+      inner = loom_net_alloc (&net->arena, sizeof (NetInstance));
+      inner->scope = local->module;
+      inner->parent = instance;
+      inner->local = k;
+      inner->copy = copy;
+      inner->siblings = slot->copies;
+      inner->arguments = arguments;
+      inner->path = own;
+      inner->weight_path = weights;
+      inner->device = device != NULL ? loom_net_intern (device) : instance->device;
+      inner->frozen = instance->frozen || is_true (local->element, "frozen");
+      inner->dtype = dtype_of (instance, local);
+      slot->copies[copy] = inner;
+      expand_scope (net, inner);
+    }
+}
+
+static void
+expand_scope (LoomNet *net, NetInstance *instance)
+{
+  instance->slots = loom_net_alloc (&net->arena, sizeof (NetSlot) * (instance->scope->n_locals + 1));
+  for (guint k = 0; k < instance->scope->n_locals; k++)
+    expand_local (net, instance, k);
+}
+
+/* How many nodes and modules there will be, before any of them is made. Copies of a module are alike, so one stands for
+ * all; *visits bounds the work where modules hold modules many times over. */
+static double
+count_scope (LoomNet *net, const NetScope *scope, const NetEnvironment *arguments, guint *visits)
+{
+  double total = 0;
+
+  for (guint k = 0; k < scope->n_locals && total <= MAX_NODES; k++)
+    {
+      const NetLocal *local = scope->locals + k;
+      gboolean repeated;
+      double each = 1;
+
+      if ((local->kind != NET_OP && local->kind != NET_MODULE) || ++*visits > MAX_NODES)
+        continue;
+      if (local->kind == NET_MODULE)
+        {
+          NetEnvironment inner = { 0 };
+
+          set_arguments (net, arguments, local, local->path, &inner);
+          each += count_scope (net, local->module, &inner, visits);
+        }
+      total += each * count_copies (net, arguments, local, local->path, &repeated);
+      if (scope->name == NULL && (total > MAX_NODES || *visits > MAX_NODES))
+        {
+          loom_net_fault (net, local->element, local->path, LOOM_ERROR_SCHEMA, "repeat",
+                          "The graph unfolds to more than 1,000,000 nodes here. Lower the repeats.");
+          return MAX_NODES + 1.0;
+        }
+    }
+  return total;
+}
+
+/* ---- wires ---------------------------------------------------------------- */
+
+/* A step on the way from an input to the operator that feeds it. */
+typedef struct
+{
+  NetInstance *instance;
+  guint local;
+  int copy, output;
+  const char *port;
+} Step;
+
+static gboolean
+go_along (const NetWire *wire, NetInstance *instance, Step *step)
+{
+  if (wire == NULL)
+    return FALSE;
+  *step = (Step){ .instance = instance, .local = wire->from, .copy = -1, .output = wire->output, .port = wire->port };
+  return TRUE;
+}
+
+/* Into a module through one of its outputs. */
+static gboolean
+enter (NetInstance *inner, guint output, Step *step)
+{
+  if (inner == NULL || output >= inner->scope->n_outputs)
+    return FALSE;
+  return go_along (inner->scope->locals[inner->scope->outputs[output]].wires[0], inner, step);
+}
+
+/* Out of a module through one of its inputs, or over to the copy before it. */
+static gboolean
+leave (guint port, Step *step)
+{
+  NetInstance *inner = step->instance;
+  const NetLocal *user;
+
+  if (port == 0 && inner->copy > 0)
+    return enter (inner->siblings[inner->copy - 1], 0, step);
+  user = inner->parent->scope->locals + inner->local;
+  return port < user->n_ports && go_along (user->wires[port], inner->parent, step);
+}
+
+static void
+report_ring (LoomNet *net, const NetInstance *instance, guint local)
+{
+  const NetLocal *l = instance->scope->locals + local;
+
+  if (net->faults != NULL)
+    loom_net_fault (net, l->element, loom_net_join (net, instance->path, l->id), LOOM_ERROR_CYCLE, NULL,
+                    "The wires through “%s” run in a ring: what goes in is only what comes out.", l->id);
+}
+
+static void
+report_copy (LoomNet *net, const NetInstance *instance, const NetLocal *l, int copy, guint n)
+{
+  if (net->faults != NULL && n > 0)
+    loom_net_fault (net, l->element, loom_net_join (net, instance->path, l->id), LOOM_ERROR_PORT, NULL,
+                    "A wire names copy %d of “%s”, but there are %u, numbered from 0.", copy, l->id, n);
+}
+
+/* To a weight: through modules down to its node, and from there along the wire that it is tied by, where there is one.
+ * *done when it is the node's own weight. */
+static gboolean
+go_to_weight (LoomNet *net, Step *step, int *index, gboolean *done)
+{
+  const NetLocal *l = step->instance->scope->locals + step->local, *inner;
+  const NetSlot *slot = step->instance->slots + step->local;
+  int copy;
+  const char *way = loom_net_skip_copy (l, step->port, &copy);
+  gsize n = strcspn (way, ".");
+
+  *done = FALSE;
+  if (copy >= 0)
+    step->copy = copy;
+  if (copy >= 0 && (guint)copy >= slot->n)
+    {
+      report_copy (net, step->instance, l, copy, slot->n);
+      return FALSE;
+    }
+  if (l->kind == NET_OP)
+    {
+      *index = loom_op_weight_index (l->op, way);
+      for (guint i = 0; *index >= 0 && i < l->n_ports; i++)
+        if (loom_op_is_weight_port (l->op, i) && strcmp (l->op->inputs[i].name, way) == 0)
+          {
+            if (l->wires[i] != NULL)
+              return go_along (l->wires[i], step->instance, step);
+            if (l->wrong[i])
+              return FALSE;
+          }
+      *done = TRUE;
+      return *index >= 0;
+    }
+  if (slot->n == 0 || way[n] == 0)
+    return FALSE;
+  step->instance = slot->copies[step->copy >= 0 ? (guint)step->copy : slot->n - 1];
+  inner = loom_net_find_local (step->instance->scope, way, n);
+  if (inner == NULL)
+    return FALSE;
+  *step = (Step){ .instance = step->instance,
+                  .local = (guint)(inner - step->instance->scope->locals),
+                  .copy = -1,
+                  .output = -1,
+                  .port = way + n + 1 };
+  return TRUE;
+}
+
+gboolean
+loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int output, const char *port,
+                 LoomNetSource *source)
+{
+  Step step = { .instance = instance, .local = local, .copy = copy, .output = output, .port = port };
+  Step mark = step;
+  guint64 steps = 0, limit = 1024;
+
+  for (;;)
+    {
+      const NetLocal *l = step.instance->scope->locals + step.local;
+      const NetSlot *slot = step.instance->slots + step.local;
+      int weight = -1;
+      gboolean done = TRUE;
+
+      /* A name that is no output's is a weight's. */
+      if (step.output == -1 && step.port != NULL
+          && (l->kind == NET_MODULE
+              || (l->kind == NET_OP && l->op->dynamic_outputs == NULL
+                  && loom_op_output_index (l->op->outputs, loom_op_count_ports (l->op->outputs), step.port) < 0)))
+        {
+          if (!go_to_weight (net, &step, &weight, &done))
+            return FALSE;
+        }
+      if (done && l->kind == NET_OP)
+        {
+          const NetNode *n;
+          guint which = step.copy >= 0 ? (guint)step.copy : slot->n - 1;
+
+          if (slot->n == 0 || which >= slot->n)
+            return FALSE;
+          /* Slots count nodes in the order of the file; a finished net has them in topological order. */
+          source->node = slot->first + which;
+          if (net->order != NULL)
+            source->node = net->order[source->node];
+          n = net->nodes->pdata[source->node];
+          if (step.output == -2)
+            {
+              source->output = 0;
+              return TRUE;
+            }
+          if (weight >= 0)
+            {
+              source->output = n->infer.n_outputs + (guint)weight;
+              return TRUE;
+            }
+          if (step.output == -1)
+            step.output = loom_op_output_index (n->infer.output_spec, n->infer.n_outputs, step.port);
+          source->output = (guint)step.output;
+          return step.output >= 0 && (guint)step.output < n->infer.n_outputs;
+        }
+      else if (done && l->kind == NET_MODULE)
+        {
+          guint which = step.copy >= 0 ? (guint)step.copy : slot->n - 1;
+
+          if (slot->n == 0 || which >= slot->n || step.output < 0
+              || !enter (slot->copies[which], (guint)step.output, &step))
+            return FALSE;
+        }
+      else if (done && (l->kind != NET_INPUT || !leave (l->port, &step)))
+        return FALSE;
+
+      /* Modules that only pass a value on can form a ring without any operator: Brent's way to notice. */
+      if (step.instance == mark.instance && step.local == mark.local && step.output == mark.output
+          && g_strcmp0 (step.port, mark.port) == 0)
+        {
+          report_ring (net, step.instance, step.local);
+          return FALSE;
+        }
+      if (++steps == limit)
+        {
+          mark = step;
+          limit *= 2;
+        }
+    }
+}
+
+gboolean
+loom_net_follow_wire (LoomNet *net, NetInstance *instance, const NetWire *wire, LoomNetSource *source)
+{
+  Step step;
+
+  return go_along (wire, instance, &step)
+         && loom_net_follow (net, instance, step.local, -1, step.output, step.port, source);
+}
+
+/* So many names of outputs a sentence has room for. */
+#define MAX_LISTED 8
+
+/* An output that only parameters decide about is looked up here, so here it is that a wrong name shows. */
+static void
+report_dynamic (LoomNet *net, NetInstance *instance, const NetWire *wire)
+{
+  const NetLocal *source = instance->scope->locals + wire->from;
+  const NetSlot *slot = instance->slots + wire->from;
+  const LoomInfer *infer;
+  g_autoptr (GString) list = g_string_new (NULL);
+
+  if (source->kind != NET_OP || source->op->dynamic_outputs == NULL || wire->output >= 0 || slot->n == 0)
+    return;
+  infer = &((NetNode *)net->nodes->pdata[slot->first])->infer;
+  if (infer->n_outputs == 0 || loom_op_output_index (infer->output_spec, infer->n_outputs, wire->port) >= 0)
+    return;
+  for (guint i = 0; i < MIN (infer->n_outputs, MAX_LISTED); i++)
+    g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", infer->output_spec[i].name);
+  if (infer->n_outputs > MAX_LISTED)
+    g_string_append (list, " …");
+  if (wire->port != NULL)
+    loom_net_fault (net, wire->wire, source->path, LOOM_ERROR_PORT, wire->port, "“%s” has no output “%s”. It has: %s.",
+                    source->id, wire->port, list->str);
+  else
+    loom_net_fault (net, wire->wire, source->path, LOOM_ERROR_PORT, NULL,
+                    "“%s” has several outputs; the wire must name one of: %s.", source->id, list->str);
+}
+
+static void
+connect_local (LoomNet *net, NetInstance *instance, guint k)
+{
+  const NetLocal *local = instance->scope->locals + k;
+  const NetSlot *slot = instance->slots + k;
+
+  for (guint copy = 0; copy < slot->n; copy++)
+    {
+      NetNode *n = net->nodes->pdata[slot->first + copy];
+      LoomNetSource *input = (LoomNetSource *)n->node.input;
+
+      for (guint i = 0; i < local->n_ports; i++)
+        {
+          input[i] = (LoomNetSource){ .node = G_MAXUINT };
+          n->broken |= local->wrong[i];
+          if (i == 0 && copy > 0)
+            {
+              input[0] = (LoomNetSource){ .node = slot->first + copy - 1 };
+              n->broken |= n->infer.n_outputs == 0;
+            }
+          else if (local->wires[i] != NULL && !loom_net_follow_wire (net, instance, local->wires[i], input + i))
+            {
+              input[i].node = G_MAXUINT;
+              n->broken = TRUE;
+              report_dynamic (net, instance, local->wires[i]);
+            }
+        }
+    }
+}
+
+static void
+connect_scope (LoomNet *net, NetInstance *instance)
+{
+  for (guint k = 0; k < instance->scope->n_locals; k++)
+    {
+      const NetLocal *local = instance->scope->locals + k;
+
+      if (local->kind == NET_OP)
+        connect_local (net, instance, k);
+      else if (local->kind == NET_OUTPUT && local->wires[0] != NULL)
+        report_dynamic (net, instance, local->wires[0]);
+      else if (local->kind == NET_MODULE)
+        {
+          for (guint i = 0; i < local->n_ports; i++)
+            if (local->wires[i] != NULL)
+              report_dynamic (net, instance, local->wires[i]);
+          for (guint copy = 0; copy < instance->slots[k].n; copy++)
+            connect_scope (net, instance->slots[k].copies[copy]);
+        }
+    }
+}
+
+void
+loom_net_expand (LoomNet *net)
+{
+  NetInstance *root = loom_net_alloc (&net->arena, sizeof (NetInstance));
+  guint visits = 0;
+
+  net->root_scope = loom_net_scope (net, loom_graph_root (net->graph), NULL, "");
+  root->scope = net->root_scope;
+  root->path = root->weight_path = "";
+  net->root = root;
+  /* Too large a graph is not made at all: a net of a part of it would only mislead. */
+  root->slots = loom_net_alloc (&net->arena, sizeof (NetSlot) * (root->scope->n_locals + 1));
+  if (count_scope (net, root->scope, &root->arguments, &visits) > MAX_NODES)
+    return;
+  expand_scope (net, root);
+  connect_scope (net, root);
+}

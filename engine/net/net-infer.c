@@ -1,0 +1,591 @@
+/* Order and types: nodes are sorted so that each comes after what feeds it, and infer() runs over them once.
+ *
+ * A node behind a fault stays untyped without a fault of its own: one mistake makes one sentence. */
+#include "engine/net/net-private.h"
+
+#include <string.h>
+
+/* ---- order ------------------------------------------------------------ */
+
+/* Whether a node waits for what is wired into an input. A weight that stands for another is only compared with it, in
+ * the end, so a tie never makes a ring: the first layer may use what the last one learns. */
+static gboolean
+waits_for (const LoomNet *net, const LoomNetNode *n, guint input)
+{
+  const LoomNetSource *source = n->input + input;
+
+  return source->node != G_MAXUINT && !(loom_net_is_weight (net, source) && loom_op_is_weight_port (n->op, input));
+}
+
+/* A heap of node numbers, the smallest first: among nodes that could come next the file's order decides. */
+static void
+heap_push (guint *heap, guint *n, guint value)
+{
+  guint i = (*n)++;
+
+  for (; i > 0 && heap[(i - 1) / 2] > value; i = (i - 1) / 2)
+    heap[i] = heap[(i - 1) / 2];
+  heap[i] = value;
+}
+
+static guint
+heap_pop (guint *heap, guint *n)
+{
+  guint top = heap[0], last = heap[--*n], i = 0;
+
+  for (;;)
+    {
+      guint child = 2 * i + 1;
+
+      if (child >= *n)
+        break;
+      child += child + 1 < *n && heap[child + 1] < heap[child];
+      if (heap[child] >= last)
+        break;
+      heap[i] = heap[child];
+      i = child;
+    }
+  heap[i] = last;
+  return top;
+}
+
+/* The source of an input that waits itself; G_MAXUINT for none. */
+static guint
+waiting_source (const LoomNet *net, guint node, const guint *waiting)
+{
+  const LoomNetNode *n = loom_net_node (net, node);
+
+  for (guint i = 0; i < n->n_inputs; i++)
+    if (waits_for (net, n, i) && waiting[n->input[i].node] > 0)
+      return n->input[i].node;
+  return G_MAXUINT;
+}
+
+static void
+report_cycle (LoomNet *net, guint start, const guint *waiting, guint *seen, guint mark)
+{
+  guint at = start, first;
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autofree char *chain = NULL;
+  const NetNode *n;
+
+  /* Backwards along wires from nodes that wait; every one of them has such a wire, so the way ends in a ring. */
+  while (seen[at] == 0)
+    {
+      seen[at] = mark;
+      at = waiting_source (net, at, waiting);
+      g_return_if_fail (at != G_MAXUINT);
+    }
+  if (seen[at] != mark)
+    return;
+  first = at;
+  do
+    {
+      g_ptr_array_insert (names, 0, (gpointer)((NetNode *)net->nodes->pdata[at])->node.path);
+      at = waiting_source (net, at, waiting);
+    }
+  while (at != first && names->len < 20);
+  g_ptr_array_add (names, names->pdata[0]);
+  g_ptr_array_add (names, NULL);
+  chain = g_strjoinv (" → ", (char **)names->pdata);
+  n = net->nodes->pdata[first];
+  loom_net_fault (net, n->node.element, n->node.path, LOOM_ERROR_CYCLE, NULL,
+                  "The wires run in a ring, so nothing can be computed first: %s. Remove one of them.", chain);
+}
+
+static void
+sort_nodes (LoomNet *net)
+{
+  guint n = net->nodes->len, n_heap = 0, done = 0, mark = 0;
+  g_autofree guint *waiting = g_new0 (guint, n + 1), *first = g_new0 (guint, n + 2), *heap = g_new (guint, n + 1);
+  g_autofree guint *seen = g_new0 (guint, n + 1), *followers = NULL;
+  g_autoptr (GPtrArray) sorted = g_ptr_array_sized_new (n);
+
+  net->order = loom_net_alloc (&net->arena, sizeof (guint) * (n + 1));
+  for (guint i = 0; i < n; i++)
+    {
+      const LoomNetNode *node = &((NetNode *)net->nodes->pdata[i])->node;
+
+      for (guint k = 0; k < node->n_inputs; k++)
+        if (waits_for (net, node, k))
+          {
+            waiting[i]++;
+            first[node->input[k].node + 1]++;
+          }
+    }
+  for (guint i = 0; i < n; i++)
+    first[i + 1] += first[i];
+  followers = g_new (guint, first[n] + 1);
+  for (guint i = 0; i < n; i++)
+    {
+      const LoomNetNode *node = &((NetNode *)net->nodes->pdata[i])->node;
+
+      for (guint k = 0; k < node->n_inputs; k++)
+        if (waits_for (net, node, k))
+          followers[first[node->input[k].node] + seen[node->input[k].node]++] = i;
+    }
+  memset (seen, 0, sizeof (guint) * n);
+  for (guint i = 0; i < n; i++)
+    if (waiting[i] == 0)
+      heap_push (heap, &n_heap, i);
+  while (n_heap > 0)
+    {
+      guint i = heap_pop (heap, &n_heap);
+
+      net->order[i] = done++;
+      seen[i] = G_MAXUINT;
+      g_ptr_array_add (sorted, net->nodes->pdata[i]);
+      for (guint k = first[i]; k < first[i + 1]; k++)
+        if (--waiting[followers[k]] == 0)
+          heap_push (heap, &n_heap, followers[k]);
+    }
+  for (guint i = 0; done < n && i < n; i++)
+    if (waiting[i] > 0 && seen[i] == 0)
+      report_cycle (net, i, waiting, seen, ++mark);
+  for (guint i = 0; done < n && i < n; i++)
+    if (waiting[i] > 0)
+      {
+        net->order[i] = sorted->len;
+        ((NetNode *)net->nodes->pdata[i])->broken = TRUE;
+        g_ptr_array_add (sorted, net->nodes->pdata[i]);
+      }
+  for (guint i = 0; i < n; i++)
+    {
+      NetNode *node = sorted->pdata[i];
+      LoomNetSource *input = (LoomNetSource *)node->node.input;
+
+      node->index = i;
+      for (guint k = 0; k < node->node.n_inputs; k++)
+        if (input[k].node != G_MAXUINT)
+          input[k].node = net->order[input[k].node];
+    }
+  g_ptr_array_unref (net->nodes);
+  net->nodes = g_steal_pointer (&sorted);
+}
+
+/* ---- what infer() asks of the other nodes --------------------------------------- */
+
+static gboolean
+input_is_state (const LoomInfer *ctx, guint i, const char **name)
+{
+  const NetNode *n = ctx->data;
+  const LoomNetSource *source = n->node.input + i;
+  const NetNode *from;
+  const char *weight;
+
+  if (source->node == G_MAXUINT)
+    return FALSE;
+  from = n->net->nodes->pdata[source->node];
+  weight = loom_net_is_weight (n->net, source)
+               ? loom_op_weight_name (from->node.op, source->output - from->node.n_outputs)
+               : NULL;
+  for (guint k = 0; k < from->infer.n_declared; k++)
+    {
+      const LoomDeclared *declared = from->infer.declared + k;
+
+      /* A node that is a tensor of its own (op="parameter") gives it as its output. */
+      if (declared->weight == G_MAXUINT
+          || (weight != NULL ? strcmp (declared->spec.name, weight) != 0 : !declared->spec.bare_name))
+        continue;
+      if (name != NULL)
+        *name = declared->full_name;
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+claim_state (LoomInfer *ctx, const char *name)
+{
+  GHashTable *claimed = ((NetNode *)ctx->data)->net->claimed;
+
+  return claimed == NULL || g_hash_table_add (claimed, (gpointer)name);
+}
+
+/* Once the net is made there is no list for faults, and the text is given as it stands. */
+static const char *
+evaluate (const LoomInfer *ctx, const char *name, const char *text)
+{
+  const NetNode *n = ctx->data;
+  NetArgument value;
+
+  if (n->net->faults == NULL)
+    return text;
+  return loom_net_evaluate (n->net, ctx->element, ctx->path, n->arguments, name, text, &value);
+}
+
+static LoomFault *
+report (LoomInfer *ctx, LoomErrorCode code, const char *port, const char *message)
+{
+  return loom_net_fault (((NetNode *)ctx->data)->net, ctx->element, ctx->path, code, port, "%s", message);
+}
+
+static gpointer
+keep (LoomInfer *ctx, gsize bytes)
+{
+  return loom_net_alloc (&((NetNode *)ctx->data)->net->arena, bytes);
+}
+
+/* ---- weights ----------------------------------------------------------- */
+
+static int
+find_input (const LoomInfer *ctx, const char *name)
+{
+  const LoomPortSpec *specs = ctx->op->inputs;
+
+  for (guint i = 0; specs != NULL && specs[i].name != NULL && i < ctx->n_inputs; i++)
+    if (specs[i].flags & LOOM_PORT_WEIGHT && strcmp (specs[i].name, name) == 0)
+      return (int)i;
+  return -1;
+}
+
+/* What a wire from this weight carries. */
+static void
+set_readable (LoomInfer *ctx, const LoomWeightSpec *spec)
+{
+  int index = loom_op_weight_index (ctx->op, spec->name);
+
+  if (index < 0)
+    return;
+  ctx->output[ctx->n_outputs + (guint)index] = (LoomType){ .dtype = spec->dtype, .shape = spec->shape };
+  ctx->output_is_set[ctx->n_outputs + (guint)index] = TRUE;
+}
+
+static void
+check_tied (LoomInfer *ctx, const LoomWeightSpec *spec, const LoomType *type)
+{
+  g_autofree char *want = loom_shape_to_string (&spec->shape), *got = loom_shape_to_string (&type->shape);
+
+  if (!loom_dtype_is_float (type->dtype))
+    loom_infer_fault (ctx, LOOM_ERROR_DTYPE, spec->name, "What is wired into “%s” is %s, but a weight is a float.",
+                      spec->name, loom_dtype_name (type->dtype));
+  else if (spec->dtype == LOOM_F32 && type->dtype != LOOM_F32)
+    loom_infer_fault (ctx, LOOM_ERROR_DTYPE, spec->name,
+                      "What is wired into “%s” is %s, but weights are f32. Put a cast to f32 between.", spec->name,
+                      loom_dtype_name (type->dtype));
+  else if (!loom_shape_compatible (&spec->shape, &type->shape))
+    loom_infer_fault (ctx, LOOM_ERROR_SHAPE, spec->name, "The weight “%s” must be %s, but what is wired into it is %s.",
+                      spec->name, want, got);
+}
+
+/* FALSE after a fault: whether the weight is there depends on parameters of its node. */
+static gboolean
+check_weight_source (LoomInfer *ctx, guint input, const LoomNetSource *source)
+{
+  const NetNode *n = ctx->data, *from = n->net->nodes->pdata[source->node];
+
+  if (from->infer.output_is_set[source->output])
+    return TRUE;
+  loom_infer_fault (
+      ctx, LOOM_ERROR_PORT, ctx->input_spec[ctx->input_spec[0].flags & LOOM_PORT_VARIADIC ? 0 : input].name,
+      "A wire leads here from the weight “%s” of “%s”, but as its parameters are, “%s” has none.",
+      loom_op_weight_name (from->node.op, source->output - from->node.n_outputs), from->node.path, from->node.path);
+  return FALSE;
+}
+
+/* Weights that stand for others, once every node is typed. */
+static void
+check_ties (LoomNet *net, NetNode *n)
+{
+  LoomInfer *infer = &n->infer;
+
+  for (guint i = 0; i < infer->n_declared; i++)
+    {
+      int input = infer->declared[i].input;
+      const LoomNetSource *source = input >= 0 ? n->node.input + input : NULL;
+      const NetNode *from;
+
+      if (source == NULL || infer->input[input] != NULL)
+        continue;
+      from = net->nodes->pdata[source->node];
+      if (!from->node.typed)
+        continue;
+      infer->has_fault = FALSE;
+      if (check_weight_source (infer, (guint)input, source))
+        {
+          infer->input[input] = from->node.output + source->output;
+          check_tied (infer, &infer->declared[i].spec, infer->input[input]);
+        }
+      n->node.typed &= !infer->has_fault;
+    }
+}
+
+static void
+add_weight (LoomInfer *ctx, const LoomWeightSpec *spec)
+{
+  const NetNode *n = ctx->data;
+  LoomNet *net = n->net;
+  int input = find_input (ctx, spec->name);
+  LoomDeclared *declared;
+  LoomNetWeight weight = { .shape = spec->shape, .dtype = spec->dtype, .init = spec->init };
+  g_autofree char *name = NULL;
+  gpointer known;
+
+  /* A node declares few weights: growing by copying is fine. */
+  declared = loom_net_alloc (&net->arena, sizeof (LoomDeclared) * (ctx->n_declared + 1));
+  if (ctx->n_declared > 0)
+    memcpy (declared, ctx->declared, sizeof (LoomDeclared) * ctx->n_declared);
+  ctx->declared = declared;
+  declared += ctx->n_declared;
+  declared->spec = *spec;
+  loom_infer_check_size (ctx, spec->name, &spec->shape);
+  declared->spec.name = loom_net_intern (spec->name);
+  declared->input = -1;
+  declared->weight = G_MAXUINT;
+
+  name = spec->bare_name ? g_strdup (n->weight_path) : g_strconcat (n->weight_path, ".", spec->name, NULL);
+  declared->full_name = loom_net_strdup (&net->arena, name);
+  set_readable (ctx, spec);
+  if (input >= 0 && n->node.input[input].node != G_MAXUINT)
+    {
+      if (ctx->input[input] != NULL)
+        check_tied (ctx, spec, ctx->input[input]);
+      declared->input = input;
+      ctx->n_declared++;
+      return;
+    }
+  if (!loom_shape_is_concrete (&spec->shape))
+    {
+      g_autofree char *shape = loom_shape_to_string (&spec->shape);
+
+      loom_infer_fault (
+          ctx, LOOM_ERROR_SHAPE, spec->name,
+          "The weight “%s” would be %s, but a weight's size must be plain numbers. Give the input a fixed "
+          "size on these axes.",
+          spec->name, shape);
+      return;
+    }
+  if (g_hash_table_lookup_extended (net->weight_by_name, name, NULL, &known))
+    {
+      const LoomNetWeight *other = loom_net_weight (net, GPOINTER_TO_UINT (known));
+
+      /* Copies with share="true" meet here. */
+      if (!loom_shape_equal (&other->shape, &spec->shape))
+        {
+          g_autofree char *mine = loom_shape_to_string (&spec->shape), *theirs = loom_shape_to_string (&other->shape);
+
+          loom_infer_fault (
+              ctx, LOOM_ERROR_SHAPE, spec->name,
+              "The copies share the weight “%s”, but here it would be %s and in an earlier copy it is %s.", name, mine,
+              theirs);
+          return;
+        }
+      declared->weight = GPOINTER_TO_UINT (known);
+      ctx->n_declared++;
+      return;
+    }
+  weight.name = g_steal_pointer (&name);
+  weight.is_buffer = spec->is_buffer;
+  weight.frozen = n->frozen;
+  weight.node = n->index;
+  declared->weight = net->weights->len;
+  g_hash_table_insert (net->weight_by_name, (gpointer)declared->full_name, GUINT_TO_POINTER (net->weights->len));
+  g_array_append_val (net->weights, weight);
+  ctx->n_declared++;
+}
+
+const LoomInferHost loom_net_infer_host = {
+  .fault = report,
+  .weight = add_weight,
+  .input_is_state = input_is_state,
+  .claim_state = claim_state,
+  .evaluate = evaluate,
+  .keep = keep,
+};
+
+/* ---- costs and summaries ---------------------------------------------------- */
+
+/* A type whose symbols are numbers: as bound, else 1; what is unknown counts as 1 too. */
+static LoomType
+type_with_numbers (const LoomType *type, const LoomBinding *ones)
+{
+  LoomType bound = { .dtype = type->dtype, .shape = loom_shape_bind (&type->shape, ones) };
+
+  for (int d = 0; d < bound.shape.rank; d++)
+    if (loom_dim_is_unknown (bound.shape.dim[d]))
+      bound.shape.dim[d] = loom_dim (1);
+  return bound;
+}
+
+static double
+elements (const LoomType *type)
+{
+  double n = 1;
+
+  for (int d = 0; d < type->shape.rank; d++)
+    n *= (double)type->shape.dim[d].coef;
+  return n;
+}
+
+static void
+compute_cost (LoomNet *net, NetNode *n, const LoomBinding *ones)
+{
+  LoomInfer infer = n->infer;
+  g_autofree LoomType *types = g_new (LoomType, infer.n_inputs + infer.n_outputs + 1);
+  g_autofree const LoomType **input = g_new0 (const LoomType *, infer.n_inputs + 1);
+
+  for (guint i = 0; i < infer.n_inputs; i++)
+    if (infer.input[i] != NULL)
+      {
+        types[i] = type_with_numbers (infer.input[i], ones);
+        input[i] = types + i;
+      }
+  infer.input = input;
+  infer.output = types + infer.n_inputs;
+  for (guint i = 0; i < infer.n_outputs; i++)
+    if (infer.output_is_set[i])
+      {
+        infer.output[i] = type_with_numbers (n->infer.output + i, ones);
+        n->node.cost.bytes += elements (infer.output + i) * (double)loom_dtype_size (infer.output[i].dtype);
+        n->node.cost.flops += elements (infer.output + i);
+      }
+  infer.binding = ones;
+  if (infer.op->flops != NULL)
+    n->node.cost.flops = infer.op->flops (&infer);
+  for (guint i = 0; i < infer.n_declared; i++)
+    {
+      const LoomDeclared *declared = infer.declared + i;
+
+      if (declared->weight != G_MAXUINT && !declared->spec.is_buffer
+          && loom_net_weight (net, declared->weight)->node == n->index)
+        n->node.cost.parameters += (double)loom_dim_value (loom_shape_count (&declared->spec.shape), ones);
+    }
+}
+
+/* What somebody set to something else than the default. */
+static char *
+list_parameters (const LoomInfer *infer)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; infer->specs != NULL && infer->specs[i].name != NULL; i++)
+    {
+      const LoomParamSpec *spec = infer->specs + i;
+      const LoomParam *param = infer->params + i;
+
+      if (param->is_good && g_strcmp0 (param->text, spec->def) != 0)
+        g_string_append_printf (text, "%s%s %s", text->len > 0 ? " · " : "", spec->name, param->text);
+    }
+  return g_string_free (text, FALSE);
+}
+
+/* ---- sizes that data tells --------------------------------------------------- */
+
+/* Symbols that users and data sets may mean something by, besides those that parameters of this graph name. */
+#define COMMON_SYMBOLS "BCHTW"
+
+static void
+take_symbols (const NetNode *n, gboolean *taken)
+{
+  const LoomParamSpec *spec = n->infer.specs;
+
+  for (guint i = 0; spec != NULL && spec[i].name != NULL; i++)
+    if (spec[i].type == LOOM_PARAM_SHAPE && n->infer.params != NULL && n->infer.params[i].shape != NULL)
+      for (int d = 0; d < n->infer.params[i].shape->rank; d++)
+        for (int s = 0; s < LOOM_DIM_MAX_SYMBOLS; s++)
+          if (g_ascii_isupper (n->infer.params[i].shape->dim[d].symbol[s]))
+            taken[n->infer.params[i].shape->dim[d].symbol[s] - 'A'] = TRUE;
+}
+
+/* The same letters for the same graph, whatever is bound: a binding names them. */
+static void
+give_symbols (LoomNet *net)
+{
+  static const char letters[] = "NMKUVQPSLRGIJDEFXYZAO";
+  gboolean taken[26] = { FALSE };
+  guint next = 0;
+
+  for (const char *c = COMMON_SYMBOLS; *c != '\0'; c++)
+    taken[*c - 'A'] = TRUE;
+  for (guint i = 0; i < net->nodes->len; i++)
+    take_symbols (net->nodes->pdata[i], taken);
+  for (guint i = 0; i < net->nodes->len; i++)
+    {
+      NetNode *n = net->nodes->pdata[i];
+
+      if (n->infer.op->measure == NULL)
+        continue;
+      while (letters[next] != '\0' && taken[letters[next] - 'A'])
+        next++;
+      n->infer.own_symbol = n->node.own_symbol = letters[next];
+      next += letters[next] != '\0';
+    }
+}
+
+/* ---- the run over all nodes ------------------------------------------------- */
+
+static guint
+count_errors (const LoomNet *net)
+{
+  return loom_faults_count (net->faults) + loom_faults_count (net->unsaid);
+}
+
+static void
+infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
+{
+  LoomInfer *infer = &n->infer;
+  guint errors;
+
+  for (guint i = 0; i < infer->n_inputs; i++)
+    {
+      const LoomNetSource *source = n->node.input + i;
+      const NetNode *from;
+
+      if (source->node == G_MAXUINT)
+        continue;
+      from = net->nodes->pdata[source->node];
+      if (!waits_for (net, &n->node, i))
+        continue;
+      if (!from->node.typed)
+        n->broken = TRUE;
+      else if (from->infer.op->dynamic_outputs != NULL && source->output >= from->node.n_outputs)
+        {
+          loom_net_fault (net, n->node.element, n->node.path, LOOM_ERROR_PORT, infer->input_spec[i].name,
+                          "“%s” has %u output%s by the shape of its input, so there is no output %u.", from->node.path,
+                          from->node.n_outputs, from->node.n_outputs == 1 ? "" : "s", source->output);
+          n->broken = TRUE;
+        }
+      else if (!loom_net_is_weight (net, source) || check_weight_source (infer, i, source))
+        infer->input[i] = from->node.output + source->output;
+    }
+  if (n->broken || infer->has_fault)
+    {
+      n->node.summary = list_parameters (infer);
+      return;
+    }
+  errors = count_errors (net);
+  if (infer->op->measure != NULL && infer->own_symbol == 0)
+    loom_infer_fault (
+        infer, LOOM_ERROR_SHAPE, NULL,
+        "There are more results whose size the data decides than there are letters for them. Compute some "
+        "of them in a graph of their own.");
+  else
+    infer->op->infer (infer);
+  /* A warning is no fault: the operator says so after it reported one. */
+  infer->has_fault = count_errors (net) > errors;
+  n->node.typed = !infer->has_fault;
+  n->node.n_outputs = infer->n_outputs;
+  n->node.output_spec = infer->output_spec;
+  n->node.outputs_open &= !n->node.typed;
+  for (guint i = 0; i < infer->n_outputs; i++)
+    n->node.typed &= infer->output_is_set[i];
+  if (n->node.typed)
+    compute_cost (net, n, ones);
+  n->node.summary = n->node.typed && infer->op->summary != NULL ? infer->op->summary (infer) : list_parameters (infer);
+}
+
+void
+loom_net_infer_all (LoomNet *net)
+{
+  LoomBinding ones = net->binding;
+
+  for (guint i = 0; i < G_N_ELEMENTS (ones.value); i++)
+    if (ones.value[i] <= 0)
+      ones.value[i] = 1;
+  sort_nodes (net);
+  give_symbols (net);
+  for (guint i = 0; i < net->nodes->len; i++)
+    infer_node (net, net->nodes->pdata[i], &ones);
+  for (guint i = 0; i < net->nodes->len; i++)
+    check_ties (net, net->nodes->pdata[i]);
+}

@@ -1,0 +1,427 @@
+/* From a net to a program: the nodes that are wanted, in order, each by its operator's lower().
+ *
+ * Each node gets a LoomLower with its inputs' values; slots, ties and given ports are settled here. A node whose value
+ * comes from outside is not lowered, and neither is what only it needs. */
+#include "engine/net/net-private.h"
+#include "engine/program/loom-prim.h"
+
+typedef struct
+{
+  const LoomNet *net;
+  const LoomLowerOptions *options;
+  LoomProgram *program;
+  LoomValue **value; /* by node, by output; 0 where there is none (yet) */
+  gboolean *needed;  /* by node: has to be lowered */
+  GHashTable *wrt;   /* keys of sources that gradients are taken with respect to */
+  GError *error;
+} Lowering;
+
+static LoomDType
+program_dtype (const Lowering *l, LoomDType dtype)
+{
+  return dtype == LOOM_F32 ? l->options->float_dtype : dtype;
+}
+
+/* The slot of a declared weight that is not tied, or -1. */
+static int
+slot_of (Lowering *l, const LoomDeclared *declared)
+{
+  const LoomNetWeight *weight;
+  gint64 dims[LOOM_SHAPE_MAX_RANK];
+
+  if (declared->weight == G_MAXUINT)
+    return -1;
+  weight = loom_net_weight (l->net, declared->weight);
+  loom_shape_get (&weight->shape, dims);
+  return loom_program_slot (l->program, weight->name, weight->is_buffer ? LOOM_SLOT_BUFFER : LOOM_SLOT_PARAMETER,
+                            program_dtype (l, weight->dtype), weight->shape.rank, dims, &weight->init,
+                            !weight->is_buffer && !weight->frozen);
+}
+
+static void
+set_origin (Lowering *l, const LoomNetNode *n)
+{
+  loom_program_set_origin (l->program, n->path, n->device);
+}
+
+/* The value of a weight that a wire reads, or that is wanted; FALSE where its node is at fault. */
+static gboolean
+read_weight (Lowering *l, const LoomNetSource *source)
+{
+  const LoomNetNode *n = loom_net_node (l->net, source->node);
+  LoomValue *value = &l->value[source->node][source->output];
+  const LoomDeclared *declared = loom_infer_find_declared (loom_net_infer (l->net, source->node),
+                                                           loom_op_weight_name (n->op, source->output - n->n_outputs));
+
+  if (declared == NULL || declared->weight == G_MAXUINT)
+    {
+      g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                   "The weights of %s are not known because of a fault in the graph; “gradloom check” names it.",
+                   n->path);
+      return FALSE;
+    }
+  if (*value != 0)
+    return TRUE;
+  set_origin (l, n);
+  *value = loom_program_read (l->program, slot_of (l, declared));
+  return TRUE;
+}
+
+static gpointer
+source_key (guint node, guint output)
+{
+  return GSIZE_TO_POINTER (((gsize)node << 8 | (output & 255)) + 1);
+}
+
+/* What a gradient is taken with respect to must be a value of its own, as what is looked at. */
+static void
+collect_wrt (Lowering *l)
+{
+  for (guint i = 0; i < loom_net_n_nodes (l->net); i++)
+    {
+      const LoomNetNode *n = loom_net_node (l->net, i);
+
+      for (guint k = 0; l->needed[i] && k < n->n_inputs && !(n->input_spec[0].flags & LOOM_PORT_VARIADIC); k++)
+        if (n->input_spec[k].flags & LOOM_PORT_WRT && n->input[k].node != G_MAXUINT)
+          g_hash_table_add (l->wrt, source_key (n->input[k].node, n->input[k].output));
+    }
+}
+
+static gboolean
+is_wanted (const Lowering *l, guint node, guint output)
+{
+  if (g_hash_table_contains (l->wrt, source_key (node, output)))
+    return TRUE;
+  for (guint k = 0; k < l->options->n_wanted; k++)
+    if (l->options->wanted[k].node == node && l->options->wanted[k].output == output)
+      return TRUE;
+  return FALSE;
+}
+
+/* ---- the walk --------------------------------------------------------- */
+
+/* TRUE when this output is handed in by the caller. */
+static gboolean
+is_given (const Lowering *l, guint node, guint output)
+{
+  if (output >= loom_net_node (l->net, node)->n_outputs)
+    return FALSE;
+  for (guint i = 0; i < l->options->n_given; i++)
+    {
+      if (l->options->given[i].node == node && l->options->given[i].output == output)
+        return TRUE;
+    }
+  return loom_net_node (l->net, node)->op != NULL && loom_net_node (l->net, node)->op->lower == NULL;
+}
+
+/* The value of an output from outside, as an input of the program. */
+static gboolean
+make_given (Lowering *l, guint node, guint output)
+{
+  const LoomNetNode *n = loom_net_node (l->net, node);
+  g_autofree char *name = loom_net_port_name (l->net, node, output);
+  const LoomType *type = &n->output[output];
+  gint64 dims[LOOM_SHAPE_MAX_RANK];
+
+  if (l->value[node][output] != 0)
+    return TRUE;
+  if (!n->typed)
+    {
+      g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_SHAPE, "%s has no known type, because of a fault in the graph.",
+                   name);
+      return FALSE;
+    }
+  if (!loom_shape_is_concrete (&type->shape))
+    {
+      g_autofree char *shape = loom_shape_to_string (&type->shape);
+
+      g_set_error (
+          &l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+          "The shape of %s is %s, and nothing that is given says how much its letters are. Write numbers, or feed "
+          "an input with --in whose shape has them.",
+          name, shape);
+      return FALSE;
+    }
+  loom_shape_get (&type->shape, dims);
+  set_origin (l, n);
+  l->value[node][output]
+      = loom_program_input (l->program, name, program_dtype (l, type->dtype), type->shape.rank, dims);
+  return TRUE;
+}
+
+/* Marks a node and what feeds it. The net is in topological order, so one pass from the back suffices. */
+static void
+mark_needed (Lowering *l)
+{
+  for (guint i = 0; i < l->options->n_wanted; i++)
+    {
+      const LoomNetSource *want = &l->options->wanted[i];
+
+      if (!is_given (l, want->node, want->output) && !loom_net_is_weight (l->net, want))
+        l->needed[want->node] = TRUE;
+    }
+  for (guint i = loom_net_n_nodes (l->net); i > 0; i--)
+    {
+      const LoomNetNode *n = loom_net_node (l->net, i - 1);
+
+      if (l->options->effects && n->op != NULL && n->op->has_effect)
+        l->needed[i - 1] = TRUE;
+      if (!l->needed[i - 1])
+        continue;
+      for (guint k = 0; k < n->n_inputs; k++)
+        {
+          if (n->input[k].node != G_MAXUINT && !is_given (l, n->input[k].node, n->input[k].output)
+              && !loom_net_is_weight (l->net, &n->input[k]))
+            l->needed[n->input[k].node] = TRUE;
+        }
+    }
+}
+
+static gboolean
+check_node (Lowering *l, const LoomNetNode *n)
+{
+  if (n->op == NULL || !n->typed)
+    {
+      g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                   "Node %s cannot run because of a fault in the graph; “gradloom check” names it.", n->path);
+      return FALSE;
+    }
+  for (guint i = 0; i < n->n_outputs; i++)
+    {
+      g_autofree char *shape = NULL;
+
+      if (loom_shape_is_concrete (&n->output[i].shape))
+        continue;
+      shape = loom_shape_to_string (&n->output[i].shape);
+      if (n->own_symbol != 0 && l->net->binding.value[n->own_symbol - 'A'] == 0)
+        g_set_error (
+            &l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+            "The shape of %s is %s, and how much %c is only the data tells: “gradloom run” counts it and plans "
+            "what follows for that number.",
+            n->path, shape, n->own_symbol);
+      else
+        g_set_error (
+            &l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+            "The shape of %s is %s, and nothing that is given says how much its letters are. Write numbers, or feed "
+            "an input with --in whose shape has them.",
+            n->path, shape);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static const char *
+why_lone (const LoomNet *net, guint i)
+{
+  const LoomNetNode *n = loom_net_node (net, i);
+
+  return n->op != NULL && n->op->lone != NULL && n->typed && loom_shape_is_concrete (&n->output[0].shape)
+             ? n->op->lone (loom_net_infer (net, i))
+             : NULL;
+}
+
+static gboolean
+check_lone (Lowering *l, guint i)
+{
+  const LoomNetNode *n = loom_net_node (l->net, i);
+  const char *why = l->options->training && !l->options->lone ? why_lone (l->net, i) : NULL;
+  g_autofree char *shape = NULL;
+
+  if (why == NULL)
+    return TRUE;
+  shape = loom_shape_to_string (&n->output[0].shape);
+  g_set_error (&l->error, LOOM_ERROR, LOOM_ERROR_SHAPE, "In training %s (%s) cannot take %s, which has %s", n->path,
+               n->op->name, shape, why);
+  return FALSE;
+}
+
+static int
+slot_cb (LoomLower *ctx, const LoomDeclared *declared)
+{
+  return slot_of (ctx->data, declared);
+}
+
+/* Calls an operator's lower() or measure() with the node's context; the result is that of measure(). */
+static LoomValue
+call_op (Lowering *l, guint i, gboolean measure)
+{
+  const LoomNetNode *n = loom_net_node (l->net, i);
+  g_autofree LoomValue *input = g_new0 (LoomValue, n->n_inputs + 1);
+  g_autofree gboolean *apart = g_new0 (gboolean, n->n_outputs + 1);
+  LoomLower ctx = { .program = l->program,
+                    .infer = loom_net_infer (l->net, i),
+                    .training = l->options->training,
+                    .direct = l->options->direct,
+                    .effects = l->options->effects,
+                    .seed = l->options->seed,
+                    .draws = l->options->draws != NULL ? l->options->draws : "step",
+                    .input = input,
+                    .output = l->value[i],
+                    .apart = apart,
+                    .slot = slot_cb,
+                    .data = l };
+  LoomValue measured = 0;
+
+  for (guint k = 0; k < n->n_inputs; k++)
+    if (n->input[k].node != G_MAXUINT)
+      input[k] = l->value[n->input[k].node][n->input[k].output];
+  for (guint k = 0; k < n->n_outputs; k++)
+    apart[k] = is_wanted (l, i, k);
+  set_origin (l, n);
+  if (measure)
+    measured = n->op->measure (&ctx);
+  else
+    n->op->lower (&ctx);
+  if (l->error == NULL)
+    l->error = ctx.error;
+  else
+    g_clear_error (&ctx.error);
+  return measured;
+}
+
+static gboolean
+lower_node (Lowering *l, guint i)
+{
+  const LoomNetNode *n = loom_net_node (l->net, i);
+
+  for (guint k = 0; k < n->n_inputs; k++)
+    {
+      if (n->input[k].node != G_MAXUINT && is_given (l, n->input[k].node, n->input[k].output)
+          && !make_given (l, n->input[k].node, n->input[k].output))
+        return FALSE;
+    }
+  if (!check_node (l, n) || !check_lone (l, i))
+    return FALSE;
+  for (guint k = 0; k < n->n_inputs; k++)
+    {
+      if (loom_net_is_weight (l->net, &n->input[k]) && !read_weight (l, &n->input[k]))
+        return FALSE;
+    }
+  call_op (l, i, FALSE);
+  return l->error == NULL;
+}
+
+/* A node may be lowered for one output while another is given: the given one wins for everybody. */
+static gboolean
+lower_all (Lowering *l)
+{
+  for (guint i = 0; i < loom_net_n_nodes (l->net); i++)
+    {
+      if (l->needed[i] && !lower_node (l, i))
+        return FALSE;
+      for (guint k = 0; l->needed[i] && k < l->options->n_given; k++)
+        {
+          const LoomNetSource *given = &l->options->given[k];
+
+          if (given->node != i || loom_net_is_weight (l->net, given))
+            continue;
+          l->value[i][given->output] = 0;
+          if (!make_given (l, i, given->output))
+            return FALSE;
+        }
+    }
+  for (guint k = 0; k < l->options->n_wanted; k++)
+    {
+      const LoomNetSource *want = &l->options->wanted[k];
+
+      if (loom_net_is_weight (l->net, want) && !read_weight (l, want))
+        return FALSE;
+      if (is_given (l, want->node, want->output) && !make_given (l, want->node, want->output))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* measured: a node whose size is asked for in place of what is wanted, which is then what feeds it; -1 for none. */
+static LoomProgram *
+lower (const LoomNet *net, const LoomLowerOptions *options, int measured, LoomValue *value_of, GError **error)
+{
+  g_autoptr (GHashTable) wrt = g_hash_table_new (NULL, NULL);
+  guint n = loom_net_n_nodes (net);
+  g_autofree gboolean *needed = g_new0 (gboolean, n + 1);
+  g_autofree LoomValue **value = g_new0 (LoomValue *, n + 1);
+  Lowering l = { net, options, loom_program_new (), value, needed, wrt, NULL };
+  gboolean ok;
+
+  for (guint i = 0; i < n; i++)
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+
+      value[i] = g_new0 (LoomValue, node->n_outputs + (node->op != NULL ? loom_op_count_weights (node->op) : 0) + 1);
+    }
+  loom_program_set_float (l.program, options->float_dtype);
+  loom_program_set_region (l.program, LOOM_REGION_FORWARD);
+  mark_needed (&l);
+  collect_wrt (&l);
+  ok = lower_all (&l);
+  if (ok && measured >= 0)
+    *value_of = call_op (&l, (guint)measured, TRUE);
+  loom_program_set_origin (l.program, NULL, NULL);
+  for (guint i = 0; ok && measured < 0 && i < options->n_wanted; i++)
+    value_of[i] = value[options->wanted[i].node][options->wanted[i].output];
+  for (guint i = 0; i < n; i++)
+    g_free (value[i]);
+  if (ok)
+    return l.program;
+  g_propagate_error (error, l.error);
+  loom_program_unref (l.program);
+  return NULL;
+}
+
+LoomProgram *
+loom_lower (const LoomNet *net, const LoomLowerOptions *options, LoomValue *value_of, GError **error)
+{
+  return lower (net, options, -1, value_of, error);
+}
+
+LoomProgram *
+loom_lower_size (const LoomNet *net, const LoomLowerOptions *options, guint node, LoomValue *size, GError **error)
+{
+  const LoomNetNode *n = loom_net_node (net, node);
+  g_autofree LoomNetSource *feeds = g_new0 (LoomNetSource, n->n_inputs + 1);
+  LoomLowerOptions feeding = *options;
+  LoomProgram *p;
+
+  feeding.n_wanted = 0;
+  feeding.wanted = feeds;
+  feeding.effects = FALSE;
+  for (guint k = 0; k < n->n_inputs; k++)
+    if (n->input[k].node != G_MAXUINT)
+      feeds[feeding.n_wanted++] = n->input[k];
+  p = lower (net, &feeding, (int)node, size, error);
+  if (p != NULL)
+    loom_program_forget_commits (p);
+  return p;
+}
+
+int
+loom_net_open_size (const LoomNet *net, const LoomLowerOptions *options)
+{
+  guint n = loom_net_n_nodes (net);
+  g_autofree gboolean *needed = g_new0 (gboolean, n + 1);
+  Lowering l = { .net = net, .options = options, .needed = needed };
+
+  mark_needed (&l);
+  for (guint i = 0; i < n; i++)
+    {
+      char symbol = loom_net_node (net, i)->own_symbol;
+
+      if (needed[i] && symbol != 0 && net->binding.value[symbol - 'A'] == 0)
+        return (int)i;
+    }
+  return -1;
+}
+
+int
+loom_net_lone (const LoomNet *net, const LoomLowerOptions *options)
+{
+  guint n = loom_net_n_nodes (net);
+  g_autofree gboolean *needed = g_new0 (gboolean, n + 1);
+  Lowering l = { .net = net, .options = options, .needed = needed };
+
+  mark_needed (&l);
+  for (guint i = 0; i < n; i++)
+    if (needed[i] && why_lone (net, i) != NULL)
+      return (int)i;
+  return -1;
+}

@@ -1,0 +1,263 @@
+/* Parameters: attributes of a node, with expressions evaluated, converted and held against the operator table.
+ *
+ * What a text means as a number or a list is said by loom-param.c of engine/ops. */
+#include "engine/net/net-private.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *
+number_text (LoomNet *net, LoomNumber n)
+{
+  g_autofree char *text = loom_number_to_string (n);
+
+  return loom_net_strdup (&net->arena, text);
+}
+
+/* ---- expressions ---------------------------------------------------------- */
+
+static const NetArgument *
+find_argument (const NetEnvironment *arguments, const char *name, gsize n)
+{
+  for (guint i = 0; arguments != NULL && i < arguments->n; i++)
+    if (strncmp (arguments->items[i].name, name, n) == 0 && arguments->items[i].name[n] == 0)
+      return arguments->items + i;
+  return NULL;
+}
+
+static gboolean
+lookup_number (const char *name, LoomNumber *value, gpointer data)
+{
+  const NetArgument *argument = find_argument (data, name, strlen (name));
+
+  if (argument == NULL || !argument->is_number)
+    return FALSE;
+  *value = argument->number;
+  return TRUE;
+}
+
+/* Whether an argument that the expression names is unknown because of an earlier fault. */
+static gboolean
+depends_on_fault (const NetEnvironment *arguments, const char *text)
+{
+  while (*text != 0)
+    {
+      gsize n = strspn (text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_");
+      const NetArgument *argument = n > 0 ? find_argument (arguments, text, n) : NULL;
+
+      if (argument != NULL && argument->text == NULL)
+        return TRUE;
+      text += MAX (n, 1);
+    }
+  return FALSE;
+}
+
+const char *
+loom_net_evaluate (LoomNet *net, const LoomElement *element, const char *path, const NetEnvironment *arguments,
+                   const char *name, const char *text, NetArgument *value)
+{
+  g_autoptr (GError) error = NULL;
+  const char *inside;
+  const NetArgument *whole;
+  gsize n;
+
+  *value = (NetArgument){ .name = name };
+  if (!loom_expr_is (text))
+    {
+      value->text = loom_net_strdup (&net->arena, text);
+      value->number.is_int = loom_param_parse_int (text, &value->number.i);
+      value->is_number = value->number.is_int || loom_param_parse_float (text, &value->number.d);
+      return value->text;
+    }
+  if (depends_on_fault (arguments, text))
+    return NULL;
+  /* An argument alone may be anything; numbers only are calculated with. */
+  inside = text + 1;
+  inside += strspn (inside, " ");
+  n = strspn (inside, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_");
+  whole = inside[n + strspn (inside + n, " ")] == '}' && n > 0 ? find_argument (arguments, inside, n) : NULL;
+  if (whole != NULL)
+    {
+      value->text = whole->text;
+      value->is_number = whole->is_number;
+      value->number = whole->number;
+      return value->text;
+    }
+  if (!loom_expr_eval (text, lookup_number, (gpointer)arguments, &value->number, &error))
+    {
+      loom_net_fault (net, element, path, LOOM_ERROR_SCHEMA, name, "%s", error->message);
+      return NULL;
+    }
+  value->is_number = TRUE;
+  value->text = number_text (net, value->number);
+  return value->text;
+}
+
+void
+loom_net_make_whole (LoomNet *net, NetArgument *value)
+{
+  double d = value->number.d;
+
+  /* Beyond 2^53 a float does not tell which integer it is. */
+  if (!value->is_number || value->number.is_int || d != floor (d) || fabs (d) > 9007199254740992.0)
+    return;
+  value->number = (LoomNumber){ .is_int = TRUE, .i = (gint64)d };
+  value->text = number_text (net, value->number);
+}
+
+/* ---- reserved attributes ---------------------------------------------------- */
+
+static const char *const reserved[]
+    = { "id", "op", "module", "repeat", "share", "device", "dtype", "recompute", "frozen", "mute", "title", NULL };
+
+gboolean
+loom_net_is_reserved (const char *name)
+{
+  return g_strv_contains (reserved, name);
+}
+
+void
+loom_net_check_reserved (LoomNet *net, const LoomElement *element, const char *path, const LoomOp *op)
+{
+  static const char *const booleans[] = { "share", "recompute", "frozen", "mute", NULL };
+  static const char *const computed_in[] = { "f32", "bf16", "f16", NULL };
+  const char *text;
+  gboolean value, own_dtype = FALSE;
+
+  for (guint i = 0; booleans[i] != NULL; i++)
+    {
+      text = loom_element_get (element, booleans[i]);
+      if (text != NULL && !loom_param_parse_bool (text, &value))
+        {
+          LoomFault *fault = loom_net_fault (net, element, path, LOOM_ERROR_SCHEMA, booleans[i],
+                                             "%s is “%.40s”; it must be true or false.", booleans[i], text);
+
+          loom_fault_set_fix (fault, booleans[i], "true", "Set it to true.");
+        }
+      else if (text != NULL && value && strcmp (booleans[i], "mute") == 0)
+        loom_fault_set_fix (loom_net_fault (net, element, path, LOOM_ERROR_SCHEMA, "mute",
+                                            "Muting a node is part of the file format, but not in this version of "
+                                            "Gradloom."),
+                            "mute", NULL, "Remove it.");
+    }
+  for (guint i = 0; op != NULL && op->params != NULL && op->params[i].name != NULL; i++)
+    own_dtype |= strcmp (op->params[i].name, "dtype") == 0;
+  text = loom_element_get (element, "dtype");
+  if (text != NULL && !own_dtype && !g_strv_contains (computed_in, text))
+    loom_fault_set_fix (loom_net_fault (net, element, path, LOOM_ERROR_DTYPE, "dtype",
+                                        "A node computes in f32, bf16 or f16, but here stands “%.20s”. (For f64 there "
+                                        "is “gradloom run --dtype f64”.)",
+                                        text),
+                        "dtype", NULL, "Remove it.");
+  text = loom_element_get (element, "device");
+  if (text != NULL)
+    {
+      gsize n = strspn (text, G_CSET_a_2_z);
+      gsize digits = text[n] == ':' ? strspn (text + n + 1, G_CSET_DIGITS) : 0;
+
+      if (n == 0 || text[n + (digits > 0 ? digits + 1 : 0)] != 0)
+        loom_net_fault (net, element, path, LOOM_ERROR_DEVICE, "device",
+                        "“%.40s” is no device; devices are written cpu, ref, cuda:0 and so on.", text);
+    }
+}
+
+/* ---- all of a node ------------------------------------------------------------ */
+
+#define complain(infer, name, ...) loom_infer_fault (infer, LOOM_ERROR_SCHEMA, name, __VA_ARGS__)
+
+static void
+report_unknown (LoomInfer *infer, const LoomOpVariant *variant, const char *name)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  const char *near;
+  LoomFault *fault;
+
+  for (guint i = 0; infer->specs != NULL && infer->specs[i].name != NULL; i++)
+    g_ptr_array_add (names, (gpointer)infer->specs[i].name);
+  g_ptr_array_add (names, NULL);
+  near = loom_nearest (name, (const char *const *)names->pdata);
+  /* Without a variant little is known of names but that one may be meant for the parameter that chooses it. */
+  if (variant == NULL && infer->op->variants != NULL && (near == NULL || loom_op_has_param (infer->op, name)))
+    return;
+  if (variant != NULL)
+    fault = complain (infer, name, "A %s node with %s=\"%s\" has no parameter “%s”.", infer->op->name,
+                      infer->op->params->name, variant->value, name);
+  else
+    fault = complain (infer, name, "A %s node has no parameter “%s”.", infer->op->name, name);
+  loom_fault_suggest_name (fault, infer->element, name, near);
+}
+
+/* The variant for what the first parameter is, expressions evaluated; NULL where there are none or its value is missing
+ * or wrong. */
+static const LoomOpVariant *
+find_variant (LoomInfer *infer)
+{
+  const LoomParamSpec *first = infer->op->params;
+  const char *text = infer->op->variants != NULL ? loom_element_get (infer->element, first->name) : NULL;
+  const NetNode *n = infer->data;
+  NetArgument value;
+
+  if (text == NULL)
+    return NULL;
+  loom_net_evaluate (n->net, infer->element, infer->path, n->arguments, first->name, text, &value);
+  return loom_op_variant (infer->op, value.text);
+}
+
+void
+loom_net_parse_params (LoomInfer *infer)
+{
+  const LoomOpVariant *variant = find_variant (infer);
+  const LoomParamSpec *specs = variant != NULL ? variant->params : infer->op->params;
+  const NetNode *node = infer->data;
+  guint n = 0;
+
+  infer->specs = specs;
+  while (specs != NULL && specs[n].name != NULL)
+    n++;
+  infer->params = loom_net_alloc (&node->net->arena, sizeof (LoomParam) * (n + 1));
+  for (guint i = 0; i < loom_element_n_attributes (infer->element); i++)
+    {
+      const char *name, *text;
+      guint k = 0;
+
+      loom_element_attribute (infer->element, i, &name, &text);
+      while (k < n && strcmp (specs[k].name, name) != 0)
+        k++;
+      if (k < n)
+        {
+          NetArgument value;
+
+          infer->params[k].is_set = TRUE;
+          loom_net_evaluate (node->net, infer->element, infer->path, node->arguments, name, text, &value);
+          if (loom_expr_is (text) && (specs[k].type == LOOM_PARAM_INT || specs[k].type == LOOM_PARAM_INTS))
+            loom_net_make_whole (node->net, &value);
+          infer->params[k].text = value.text;
+        }
+      else if (!loom_net_is_reserved (name) && strchr (name, ':') == NULL)
+        report_unknown (infer, variant, name);
+    }
+  for (guint k = 0; k < n; k++)
+    {
+      LoomParam *param = infer->params + k;
+
+      if (!param->is_set)
+        {
+          if (specs[k].def == NULL)
+            {
+              loom_fault_set_fix (complain (infer, specs[k].name, "This %s node needs the parameter “%s”.",
+                                            infer->op->name, specs[k].name),
+                                  NULL, NULL, "%s", specs[k].doc);
+              continue;
+            }
+          param->text = specs[k].def;
+          param->is_set = specs[k].def[0] != 0;
+          /* An absent optional one; an empty shape is a scalar only where somebody wrote it. */
+          if (!param->is_set)
+            continue;
+        }
+      if (param->text == NULL)
+        infer->has_fault = TRUE;
+      else
+        param->is_good = loom_param_parse (infer, specs + k, param->text, param);
+    }
+}

@@ -1,0 +1,194 @@
+/* The inside of a net: scopes compiled once, instances of them, and what infer() sees.
+ *
+ * Three steps share these structs. net-scope.c compiles each scope once: names become indexes, and whatever is wrong
+ * with a wire is said once, however often a module is used. net-expand.c makes the instances and follows wires across
+ * their borders. net-infer.c orders the nodes and types them. Everything a net allocates lives in one arena and goes at
+ * once. net-lower.c walks a finished net. */
+#pragma once
+
+#include "engine/graph/loom-expr.h"
+#include "engine/net/loom-net.h"
+#include "engine/ops/loom-context.h"
+#include "engine/ops/loom-param.h"
+
+G_BEGIN_DECLS
+
+/* ---- memory ---- */
+typedef struct
+{
+  GPtrArray *blocks;
+  char *next;
+  gsize left;
+} NetArena;
+
+gpointer loom_net_alloc (NetArena *arena, gsize bytes); /* zeroed */
+char *loom_net_strndup (NetArena *arena, const char *text, gsize n);
+char *loom_net_strdup (NetArena *arena, const char *text);
+
+/* ---- arguments of modules ---- */
+typedef struct
+{
+  const char *name;
+  const char *text; /* the value as an attribute would have it; NULL where a fault has it unknown */
+  gboolean is_number, is_module;
+  LoomNumber number;
+} NetArgument;
+
+typedef struct
+{
+  guint n;
+  NetArgument *items;
+} NetEnvironment;
+
+/* ---- scopes ---- */
+typedef struct _NetScope NetScope;
+typedef struct _NetInstance NetInstance;
+
+typedef enum
+{
+  NET_BROKEN,
+  NET_OP,
+  NET_MODULE,
+  NET_INPUT,
+  NET_OUTPUT
+} NetKind;
+
+typedef struct
+{
+  guint from;       /* local node */
+  int output;       /* index of its output; -1: by name, for weights and for outputs that depend on parameters */
+  const char *port; /* that name, or the way to a weight ("0.conv.weight" in a module); NULL where it was omitted */
+  const LoomElement *wire;
+} NetWire;
+
+typedef struct
+{
+  NetKind kind;
+  const char *id;
+  const char *path; /* in the first instance: where a fault says it is */
+  const LoomElement *element;
+  const LoomOp *op;
+  NetScope *module;
+  const LoomPortSpec *inputs; /* of NET_OP */
+  guint port;                 /* of NET_INPUT and NET_OUTPUT: which port of the module */
+  guint n_ports;              /* inputs */
+  NetWire **wires;            /* by input; NULL where none */
+  gboolean *wrong;            /* by input: a wire is there, but it is at fault */
+  gboolean faulty;            /* LoomOp.check said so */
+} NetLocal;
+
+struct _NetScope
+{
+  const LoomElement *element;
+  const char *name; /* of the module; NULL for the graph */
+  gboolean compiling;
+  guint n_locals;
+  NetLocal *locals;
+  guint *inputs, *outputs; /* locals that are ports of the module */
+  guint n_inputs, n_outputs;
+};
+
+/* ---- instances ---- */
+typedef struct
+{
+  guint n;              /* copies */
+  guint first;          /* NET_OP: node of the first one */
+  NetInstance **copies; /* NET_MODULE */
+} NetSlot;
+
+struct _NetInstance
+{
+  NetScope *scope;
+  NetInstance *parent;
+  guint local; /* which node of the parent's scope */
+  guint copy;
+  NetInstance **siblings; /* the copies, this one among them */
+  NetEnvironment arguments;
+  const char *path, *weight_path, *device; /* paths are "" at the root */
+  gboolean frozen;
+  const char *dtype; /* what its nodes compute in, as it is written; NULL: the graph's */
+  NetSlot *slots;    /* by local */
+};
+
+/* ---- nodes ---- */
+typedef struct
+{
+  LoomNetNode node; /* what the public sees */
+  LoomInfer infer;  /* its data is this struct */
+  LoomNet *net;
+  guint index; /* in the net */
+  const char *weight_path;
+  gboolean frozen;
+  const NetEnvironment *arguments;
+  gboolean broken; /* a wire into it is at fault, so its type cannot be known */
+} NetNode;
+
+typedef struct
+{
+  NetInstance *instance;
+  guint local;
+  int copy; /* -1: all of them */
+} NetPlace;
+
+struct _LoomNet
+{
+  NetArena arena;
+  const LoomGraph *graph; /* while it is made only */
+  LoomFaults *faults;     /* while it is made only */
+  char *folder;
+  LoomBinding binding;
+  gboolean has_binding;
+  LoomFaults *unsaid;  /* while it is made only: what other copies complained about before */
+  GHashTable *said;    /* faults already reported: "serial message" */
+  GHashTable *claimed; /* while it is made only: full names of state that an assign gives a new value */
+  GHashTable *scopes;  /* key of module and its module arguments → NetScope */
+  GPtrArray *modules_on_the_way;
+  NetScope *root_scope;
+  NetInstance *root;
+  GPtrArray *nodes; /* NetNode: in the order of the file, and topological once the net is made */
+  guint *order;     /* from the first of these orders to the second; NULL until then */
+  GArray *weights;  /* LoomNetWeight */
+  GHashTable *weight_by_name;
+  GHashTable *places;              /* path → NetPlace */
+  GHashTable *ids;                 /* serial → id */
+  GHashTable *recomputed, *dtypes; /* as loom_net_recomputed() and loom_net_dtypes() have them */
+};
+
+/* One sentence about an element. Of 100 copies of a module only the first one complains: a sentence that was said
+ * before goes to a list that nobody reads, so the result is never NULL. */
+LoomFault *loom_net_fault (LoomNet *net, const LoomElement *element, const char *path, LoomErrorCode code,
+                           const char *port, const char *format, ...) G_GNUC_PRINTF (6, 7);
+/* For ever, as programs and events name nodes after their net is gone. Not a GQuark: its table is copied for every
+ * 2,048 new strings, which a graph of a million nodes would turn into gigabytes. */
+const char *loom_net_intern (const char *text);
+const char *loom_net_join (LoomNet *net, const char *path, const char *id); /* interned */
+
+/* net-scope.c: `path` is where a fault says it is. */
+NetScope *loom_net_scope (LoomNet *net, const LoomElement *element, const NetEnvironment *arguments, const char *path);
+/* Steps on the way to a weight: past the number of a copy (-1 where none is given), and to a node of a scope by the
+ * first n letters. */
+const char *loom_net_skip_copy (const NetLocal *local, const char *way, int *copy);
+const NetLocal *loom_net_find_local (const NetScope *scope, const char *way, gsize n);
+
+/* net-expand.c */
+void loom_net_expand (LoomNet *net);
+/* Follows output `output` of a local node to the operator that computes it; FALSE where a fault is on the way. */
+gboolean loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int output, const char *port,
+                          LoomNetSource *source);
+gboolean loom_net_follow_wire (LoomNet *net, NetInstance *instance, const NetWire *wire, LoomNetSource *source);
+
+/* net-params.c: an attribute's text with its expression evaluated; NULL after a fault. */
+const char *loom_net_evaluate (LoomNet *net, const LoomElement *element, const char *path,
+                               const NetEnvironment *arguments, const char *name, const char *text, NetArgument *value);
+/* Where an integer is asked for, a float that is one exactly becomes it: {channels / 2}. */
+void loom_net_make_whole (LoomNet *net, NetArgument *value);
+void loom_net_parse_params (LoomInfer *infer);
+/* Checks what is reserved on every node; TRUE for a reserved name. */
+gboolean loom_net_is_reserved (const char *name);
+void loom_net_check_reserved (LoomNet *net, const LoomElement *element, const char *path, const LoomOp *op);
+
+/* net-infer.c */
+extern const LoomInferHost loom_net_infer_host;
+void loom_net_infer_all (LoomNet *net);
+
+G_END_DECLS

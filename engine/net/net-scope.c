@@ -1,0 +1,651 @@
+/* Compiles a scope: which operator or module each node is, and where each wire goes, as indexes.
+ *
+ * It happens once for a module however often it is used, so an expansion to 10,000 copies follows indexes only, and
+ * a wire that is wrong is reported once. A module whose arguments are modules is compiled once for each choice of them.
+ */
+#include "engine/net/net-private.h"
+
+#include <string.h>
+
+const char *
+loom_net_skip_copy (const NetLocal *local, const char *way, int *copy)
+{
+  gsize n = strspn (way, G_CSET_DIGITS);
+
+  *copy = -1;
+  if (n == 0 || n > 6 || way[n] != '.' || loom_element_get (local->element, "repeat") == NULL)
+    return way;
+  *copy = atoi (way);
+  return way + n + 1;
+}
+
+const NetLocal *
+loom_net_find_local (const NetScope *scope, const char *way, gsize n)
+{
+  for (guint i = 0; i < scope->n_locals; i++)
+    {
+      const char *id = scope->locals[i].id;
+
+      if (id != NULL && strncmp (id, way, n) == 0 && id[n] == 0)
+        return scope->locals + i;
+    }
+  return NULL;
+}
+
+/* Whether a wire's end leads to a weight of the node, or of a node in the module. */
+static gboolean
+leads_to_weight (const NetLocal *local, const char *way)
+{
+  while (way != NULL)
+    {
+      int copy;
+      gsize n;
+
+      way = loom_net_skip_copy (local, way, &copy);
+      if (local->kind == NET_OP)
+        return loom_op_weight_index (local->op, way) >= 0;
+      n = strcspn (way, ".");
+      if (local->kind != NET_MODULE || way[n] == 0)
+        return FALSE;
+      local = loom_net_find_local (local->module, way, n);
+      /* A node with a fault of its own has been reported. */
+      if (local == NULL || local->kind == NET_BROKEN)
+        return local != NULL;
+      way += n + 1;
+    }
+  return FALSE;
+}
+
+/* ---- words for faults ------------------------------------------------------- */
+
+/* Takes names. */
+static void
+add_port_fault (LoomNet *net, const NetLocal *local, const char *path, const LoomElement *wire, const char *attribute,
+                const char *side, const char *port, GPtrArray *names)
+{
+  g_autoptr (GPtrArray) taken = names;
+  LoomFault *fault;
+  g_autofree char *list = NULL;
+
+  g_ptr_array_add (names, NULL);
+  list = g_strjoinv (", ", (char **)names->pdata);
+  if (names->len == 1)
+    {
+      fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, port, "“%s” has no %s, so no wire can be there.",
+                              local->id, side);
+      if (fault != NULL && local->kind == NET_OP && local->op->dynamic_inputs != NULL && strcmp (side, "input") == 0)
+        loom_fault_set_fix (fault, NULL, NULL,
+                            "Its inputs are the names in its formula, but e, pi, inf and nan are numbers there.");
+    }
+  else if (port == NULL)
+    fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, NULL,
+                            "“%s” has several %ss; the wire must name one of: %s.", local->id, side, list);
+  else
+    {
+      const char *near;
+
+      fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, port, "“%s” has no %s “%s”. It has: %s.", local->id,
+                              side, port, list);
+      /* Weights can be read too, but a list of outputs is not where one looks for them. */
+      g_ptr_array_set_size (names, (int)names->len - 1);
+      if (local->kind == NET_OP && strcmp (side, "output") == 0)
+        for (guint k = 0; loom_op_weight_name (local->op, k) != NULL; k++)
+          g_ptr_array_add (names, (gpointer)loom_op_weight_name (local->op, k));
+      g_ptr_array_add (names, NULL);
+      near = loom_nearest (port, (const char *const *)names->pdata);
+      if (fault != NULL && near != NULL)
+        loom_fault_set_fix (fault, NULL, NULL, "Did you mean %s=\"%s.%s\"?", attribute, local->id, near);
+    }
+}
+
+static GPtrArray *
+port_names (const LoomPortSpec *specs, guint n, const NetScope *module, const guint *locals, guint n_locals)
+{
+  GPtrArray *names = g_ptr_array_new ();
+
+  for (guint i = 0; i < n; i++)
+    g_ptr_array_add (names, (gpointer)specs[i].name);
+  for (guint i = 0; i < n_locals; i++)
+    g_ptr_array_add (names, (gpointer)module->locals[locals[i]].id);
+  return names;
+}
+
+/* ---- nodes -------------------------------------------------------------- */
+
+static void
+find_operator (LoomNet *net, NetLocal *local, const char *path, const char *name)
+{
+  static const char *const later[] = { "scan", "recurse", "switch", NULL };
+  const LoomOp *const *ops = loom_ops ();
+  g_autoptr (GPtrArray) names = NULL;
+  const LoomOp *called;
+  const char *near;
+  LoomFault *fault;
+
+  local->op = loom_op (name);
+  if (local->op != NULL)
+    {
+      local->kind = NET_OP;
+      return;
+    }
+  if (g_strv_contains (later, name))
+    {
+      loom_net_fault (net, local->element, path, LOOM_ERROR_UNKNOWN_OP, "op",
+                      "The operator “%s” is part of the file format, but not in this version of Gradloom.", name);
+      return;
+    }
+  names = g_ptr_array_new ();
+  for (guint i = 0; ops[i] != NULL; i++)
+    g_ptr_array_add (names, (gpointer)ops[i]->name);
+  g_ptr_array_add (names, NULL);
+  near = loom_nearest (name, (const char *const *)names->pdata);
+  called = loom_op_called (name);
+  fault
+      = loom_net_fault (net, local->element, path, LOOM_ERROR_UNKNOWN_OP, "op", "There is no operator “%.60s”.", name);
+  /* Its name elsewhere says more than a name that is spelt alike. */
+  if (fault != NULL && called != NULL)
+    loom_fault_set_fix (fault, "op", called->name, "Did you mean “%s”, which is also called so?", called->name);
+  else if (fault != NULL && near != NULL)
+    loom_fault_set_fix (fault, "op", near, "Did you mean “%s”?", near);
+  else if (fault != NULL)
+    {
+      g_autofree char *mentions = loom_ops_mentioning (name);
+
+      if (mentions != NULL)
+        loom_fault_set_fix (fault, NULL, NULL, "The word stands in what is said of: %s.", mentions);
+    }
+}
+
+static void
+find_module (LoomNet *net, NetLocal *local, const char *path, const NetEnvironment *arguments, const char *text)
+{
+  const char *name = text;
+  const LoomElement *element;
+  NetEnvironment inner = { 0 };
+  LoomFault *fault;
+
+  if (loom_expr_is (text))
+    {
+      NetArgument value;
+
+      name = loom_net_evaluate (net, local->element, path, arguments, "module", text, &value);
+      if (name == NULL)
+        return;
+    }
+  element = loom_graph_find_module (net->graph, name);
+  if (element == NULL)
+    {
+      g_autoptr (GPtrArray) names = g_ptr_array_new ();
+      const LoomElement *root = loom_graph_root (net->graph);
+      const char *near;
+
+      for (guint i = 0; i < loom_element_n_children (root); i++)
+        if (loom_element_tag (loom_element_child (root, i)) == LOOM_TAG_MODULE
+            && loom_element_get (loom_element_child (root, i), "name") != NULL)
+          g_ptr_array_add (names, (gpointer)loom_element_get (loom_element_child (root, i), "name"));
+      g_ptr_array_add (names, NULL);
+      near = loom_nearest (name, (const char *const *)names->pdata);
+      fault = loom_net_fault (net, local->element, path, LOOM_ERROR_UNKNOWN_OP, "module", "There is no module “%.60s”.",
+                              name);
+      if (fault != NULL && near != NULL)
+        loom_fault_set_fix (fault, "module", near, "Did you mean “%s”?", near);
+      return;
+    }
+
+  /* Only arguments that are modules themselves matter to how a scope is wired. */
+  inner.items = loom_net_alloc (&net->arena, sizeof (NetArgument) * (loom_element_n_children (element) + 1));
+  for (guint i = 0; i < loom_element_n_children (element); i++)
+    {
+      const LoomElement *arg = loom_element_child (element, i);
+      NetArgument *item = inner.items + inner.n;
+      const char *given;
+
+      if (loom_element_tag (arg) != LOOM_TAG_ARG || g_strcmp0 (loom_element_get (arg, "type"), "module") != 0)
+        continue;
+      item->name = loom_net_strdup (&net->arena, loom_element_get (arg, "name"));
+      item->is_module = TRUE;
+      given = loom_element_get (local->element, item->name);
+      if (given != NULL && loom_expr_is (given))
+        {
+          NetArgument value;
+
+          given = loom_net_evaluate (net, local->element, path, arguments, item->name, given, &value);
+        }
+      item->text = loom_net_strdup (&net->arena, given != NULL ? given : loom_element_get (arg, "default"));
+      inner.n++;
+    }
+  local->module = loom_net_scope (net, element, &inner, path);
+  if (local->module != NULL)
+    local->kind = NET_MODULE;
+}
+
+typedef struct
+{
+  LoomNet *net;
+  const LoomElement *element;
+  const char *path;
+} Checked;
+
+/* The LoomOpReport of LoomOp.check. */
+static LoomFault *
+report_check (gpointer data, const char *parameter, const char *message)
+{
+  const Checked *at = data;
+
+  return loom_net_fault (at->net, at->element, at->path, LOOM_ERROR_SCHEMA, parameter, "%s", message);
+}
+
+static gboolean
+compile_node (LoomNet *net, NetScope *scope, NetLocal *local, const NetEnvironment *arguments, const char *path)
+{
+  const char *op = loom_element_get (local->element, "op"), *module = loom_element_get (local->element, "module");
+  gboolean is_input, is_output;
+
+  if (!loom_id_is_valid (local->id) || loom_scope_find_node (scope->element, local->id) != local->element)
+    return FALSE; /* loom_graph_check said so */
+  path = local->path = loom_net_join (net, path, local->id);
+  if (op == NULL || module != NULL)
+    {
+      if (op != NULL || module == NULL)
+        loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, NULL,
+                        "A node is either an operator (op) or a module (module): one of the two.");
+      else
+        find_module (net, local, path, arguments, module);
+      return TRUE;
+    }
+  is_input = strcmp (op, "module_input") == 0;
+  is_output = strcmp (op, "module_output") == 0;
+  if (!is_input && !is_output)
+    {
+      find_operator (net, local, path, op);
+      return TRUE;
+    }
+  if (scope->name == NULL)
+    {
+      loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, "op",
+                      "“%s” is a port of a module and stands only inside a <module>.", op);
+      return TRUE;
+    }
+  if (loom_element_get (local->element, "carry") != NULL)
+    loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, "carry",
+                    "A carried value belongs to “scan”, which is part of the file format, but not in this version of "
+                    "Gradloom.");
+  local->kind = is_input ? NET_INPUT : NET_OUTPUT;
+  local->op = loom_op (op);
+  return TRUE;
+}
+
+/* ---- wires ---------------------------------------------------------------- */
+
+/* The index of an input; -1 after a fault. Variadic inputs grow with the wires that name them. */
+static int
+input_index (LoomNet *net, const NetLocal *local, const char *path, const LoomElement *wire, const char *port)
+{
+  const LoomPortSpec *specs = local->inputs;
+  guint n = loom_op_count_ports (specs);
+  int index = -1;
+
+  if (local->kind == NET_OUTPUT)
+    {
+      if (port == NULL || strcmp (port, "input") == 0)
+        return 0;
+    }
+  else if (local->kind == NET_MODULE)
+    {
+      const NetScope *module = local->module;
+
+      for (guint i = 0; i < module->n_inputs; i++)
+        if (port == NULL ? module->n_inputs == 1 : strcmp (module->locals[module->inputs[i]].id, port) == 0)
+          return (int)i;
+      add_port_fault (net, local, path, wire, "to", "input", port,
+                      port_names (NULL, 0, module, module->inputs, module->n_inputs));
+      return -1;
+    }
+  else if (n == 1 && specs[0].flags & LOOM_PORT_VARIADIC)
+    {
+      guint64 number;
+
+      if (port != NULL
+          && g_ascii_string_to_unsigned (port, 10, 0, loom_element_n_children (loom_element_parent (wire)), &number,
+                                         NULL))
+        return (int)number;
+      loom_net_fault (
+          net, wire, path, LOOM_ERROR_PORT, port,
+          "The inputs of “%s” are numbered: the wire must say to=\"%s.0\", to=\"%s.1\" and so on without gaps.",
+          local->id, local->id, local->id);
+      return -1;
+    }
+  else
+    index = loom_op_output_index (specs, n, port);
+  if (index < 0)
+    add_port_fault (net, local, path, wire, "to", "input", port, port_names (specs, n, NULL, NULL, 0));
+  return index;
+}
+
+/* FALSE after a fault. */
+static gboolean
+find_output (LoomNet *net, const NetLocal *local, const char *path, NetWire *wire)
+{
+  if (local->kind == NET_INPUT)
+    {
+      wire->output = 0;
+      if (wire->port == NULL || strcmp (wire->port, "out") == 0)
+        return TRUE;
+    }
+  if (local->kind == NET_MODULE)
+    {
+      const NetScope *module = local->module;
+
+      for (guint i = 0; i < module->n_outputs; i++)
+        if (wire->port == NULL ? module->n_outputs == 1
+                               : strcmp (module->locals[module->outputs[i]].id, wire->port) == 0)
+          {
+            wire->output = (int)i;
+            return TRUE;
+          }
+      wire->output = -1;
+      if (leads_to_weight (local, wire->port))
+        return TRUE;
+      add_port_fault (net, local, path, wire->wire, "from", "output", wire->port,
+                      port_names (NULL, 0, module, module->outputs, module->n_outputs));
+      return FALSE;
+    }
+  if (local->kind == NET_OP)
+    {
+      guint n = loom_op_count_ports (local->op->outputs);
+
+      wire->output = -1;
+      if (local->op->dynamic_outputs != NULL)
+        return TRUE;
+      wire->output = loom_op_output_index (local->op->outputs, n, wire->port);
+      if (wire->output >= 0 || leads_to_weight (local, wire->port))
+        return TRUE;
+      add_port_fault (net, local, path, wire->wire, "from", "output", wire->port,
+                      port_names (local->op->outputs, n, NULL, NULL, 0));
+      return FALSE;
+    }
+  add_port_fault (net, local, path, wire->wire, "from", "output", wire->port, port_names (NULL, 0, NULL, NULL, 0));
+  return FALSE;
+}
+
+static NetLocal *
+find_end (const NetScope *scope, const guint *local_of_child, const char *end, const char **port)
+{
+  const char *dot = strchr (end, '.');
+  char id[128];
+  g_autofree char *long_id = NULL;
+  gsize n = dot != NULL ? (gsize)(dot - end) : strlen (end);
+  const LoomElement *node;
+  guint local;
+
+  *port = dot != NULL ? dot + 1 : NULL;
+  if (n == 0 || (dot != NULL && dot[1] == 0))
+    return NULL;
+  if (n < sizeof id)
+    {
+      memcpy (id, end, n);
+      id[n] = 0;
+    }
+  else
+    long_id = g_strndup (end, n);
+  node = loom_scope_find_node (scope->element, long_id != NULL ? long_id : id);
+  if (node == NULL)
+    return NULL;
+  local = local_of_child[loom_element_index (node)];
+  return local < scope->n_locals ? scope->locals + local : NULL;
+}
+
+static void
+grow_inputs (LoomNet *net, NetLocal *local, guint n)
+{
+  guint room = MAX (n, local->n_ports * 2);
+  NetWire **wires;
+  gboolean *wrong;
+
+  /* The room is doubled in the arena, so that a thousand inputs of one node stay linear. */
+  if (n > local->n_ports)
+    {
+      wires = loom_net_alloc (&net->arena, sizeof (NetWire *) * room);
+      wrong = loom_net_alloc (&net->arena, sizeof (gboolean) * room);
+      if (local->n_ports > 0)
+        {
+          memcpy (wires, local->wires, sizeof (NetWire *) * local->n_ports);
+          memcpy (wrong, local->wrong, sizeof (gboolean) * local->n_ports);
+        }
+      local->wires = wires;
+      local->wrong = wrong;
+      local->n_ports = room;
+    }
+}
+
+static void
+compile_wire (LoomNet *net, NetScope *scope, const guint *local_of_child, const LoomElement *element)
+{
+  const char *from = loom_element_get (element, "from"), *to = loom_element_get (element, "to");
+  const char *from_port = NULL, *to_port = NULL;
+  NetLocal *source = from != NULL ? find_end (scope, local_of_child, from, &from_port) : NULL;
+  NetLocal *target = to != NULL ? find_end (scope, local_of_child, to, &to_port) : NULL;
+  NetWire *wire;
+  int input;
+
+  if (target == NULL || target->kind == NET_BROKEN)
+    return;
+  input = input_index (net, target, target->path, element, to_port);
+  if (input < 0)
+    return;
+  grow_inputs (net, target, (guint)input + 1);
+  if (target->wires[input] != NULL || target->wrong[input])
+    {
+      LoomFault *fault;
+
+      fault
+          = loom_net_fault (net, element, target->path, LOOM_ERROR_PORT, to_port,
+                            "Two wires lead into the same input of “%s”: one from “%s” and one from “%s”.", target->id,
+                            target->wires[input] != NULL ? loom_element_get (target->wires[input]->wire, "from") : "?",
+                            from != NULL ? from : "?");
+      if (fault != NULL)
+        loom_fault_set_fix (fault, NULL, NULL, "Remove one; values are combined with “add” or “concat”.");
+      return;
+    }
+  if (source == NULL || source->kind == NET_BROKEN)
+    {
+      target->wrong[input] = TRUE;
+      return;
+    }
+  wire = loom_net_alloc (&net->arena, sizeof (NetWire));
+  wire->from = (guint)(source - scope->locals);
+  wire->port = loom_net_strdup (&net->arena, from_port);
+  wire->wire = element;
+  if (find_output (net, source, source->path, wire))
+    target->wires[input] = wire;
+  else
+    target->wrong[input] = TRUE;
+}
+
+/* Inputs that must be wired and are not; gaps in numbered ones. */
+static void
+check_inputs (LoomNet *net, NetLocal *local)
+{
+  const char *path = local->path;
+  const LoomPortSpec *specs = local->inputs;
+  guint n = loom_op_count_ports (specs);
+
+  if (n == 1 && specs[0].flags & LOOM_PORT_VARIADIC)
+    {
+      guint used = local->n_ports;
+
+      while (used > 0 && local->wires[used - 1] == NULL && !local->wrong[used - 1])
+        used--;
+      local->n_ports = used;
+      for (guint i = 0; i < used; i++)
+        if (local->wires[i] == NULL && !local->wrong[i])
+          {
+            g_autofree char *port = g_strdup_printf ("%u", i);
+
+            loom_net_fault (net, local->element, path, LOOM_ERROR_PORT, port,
+                            "Input %u is not wired, but input %u is: the inputs are numbered from 0 without gaps.", i,
+                            used - 1);
+            local->wrong[i] = TRUE;
+          }
+      if (used == 0 && !(specs[0].flags & LOOM_PORT_OPTIONAL))
+        {
+          loom_net_fault (net, local->element, path, LOOM_ERROR_PORT, "0", "Nothing is wired into “%s”.", local->id);
+          grow_inputs (net, local, 1);
+          local->wrong[0] = TRUE;
+        }
+      return;
+    }
+  for (guint i = 0; i < local->n_ports; i++)
+    {
+      const char *name = "input";
+
+      if (local->wires[i] != NULL || local->wrong[i])
+        continue;
+      if (local->kind == NET_OP && specs[i].flags & (LOOM_PORT_OPTIONAL | LOOM_PORT_WEIGHT))
+        continue;
+      /* A chain of copies feeds its first input itself from the second copy on, but the first needs a wire too. */
+      if (local->kind == NET_OP)
+        name = specs[i].name;
+      else if (local->kind == NET_MODULE)
+        name = local->module->locals[local->module->inputs[i]].id;
+      if (!local->faulty)
+        loom_net_fault (net, local->element, path, LOOM_ERROR_PORT, name, "The input “%s” is not wired.", name);
+      local->wrong[i] = TRUE;
+    }
+}
+
+/* ---- scopes --------------------------------------------------------------- */
+
+static void
+prepare_ports (LoomNet *net, NetScope *scope)
+{
+  guint n_inputs = 0, n_outputs = 0;
+
+  scope->inputs = loom_net_alloc (&net->arena, sizeof (guint) * (scope->n_locals + 1));
+  scope->outputs = loom_net_alloc (&net->arena, sizeof (guint) * (scope->n_locals + 1));
+  for (guint i = 0; i < scope->n_locals; i++)
+    {
+      NetLocal *local = scope->locals + i;
+      guint n = 0;
+
+      if (local->kind == NET_INPUT)
+        {
+          local->port = n_inputs;
+          scope->inputs[n_inputs++] = i;
+        }
+      else if (local->kind == NET_OUTPUT)
+        {
+          local->port = n_outputs;
+          scope->outputs[n_outputs++] = i;
+          n = 1;
+        }
+      else if (local->kind == NET_MODULE)
+        n = local->module->n_inputs;
+      else if (local->kind == NET_OP)
+        {
+          local->inputs = loom_op_inputs (local->op, local->element);
+          n = loom_op_count_ports (local->inputs);
+          if (n == 1 && local->inputs[0].flags & LOOM_PORT_VARIADIC)
+            n = 0;
+        }
+      if (n > 0)
+        {
+          local->n_ports = n;
+          local->wires = loom_net_alloc (&net->arena, sizeof (NetWire *) * n);
+          local->wrong = loom_net_alloc (&net->arena, sizeof (gboolean) * n);
+        }
+    }
+  scope->n_inputs = n_inputs;
+  scope->n_outputs = n_outputs;
+}
+
+static void
+compile (LoomNet *net, NetScope *scope, const NetEnvironment *arguments, const char *path)
+{
+  const LoomElement *element = scope->element;
+  guint n = loom_element_n_children (element);
+  g_autofree guint *local_of_child = g_new (guint, n + 1);
+
+  for (guint i = 0; i < n; i++)
+    scope->n_locals += loom_element_tag (loom_element_child (element, i)) == LOOM_TAG_NODE;
+  scope->locals = loom_net_alloc (&net->arena, sizeof (NetLocal) * (scope->n_locals + 1));
+  for (guint i = 0, k = 0; i < n; i++)
+    {
+      const LoomElement *child = loom_element_child (element, i);
+      NetLocal *local = scope->locals + k;
+
+      local_of_child[i] = G_MAXUINT;
+      if (loom_element_tag (child) != LOOM_TAG_NODE)
+        continue;
+      local->element = child;
+      local->id = loom_net_strdup (&net->arena, loom_element_get (child, "id"));
+      g_hash_table_insert (net->ids, GSIZE_TO_POINTER (loom_element_serial (child)), (gpointer)local->id);
+      if (compile_node (net, scope, local, arguments, path))
+        {
+          local_of_child[i] = k;
+          loom_net_check_reserved (net, child, local->path, local->kind == NET_OP ? local->op : NULL);
+          if (local->kind == NET_OP && local->op->check != NULL)
+            local->faulty = local->op->check (child, report_check, &(Checked){ net, child, local->path });
+        }
+      k++;
+    }
+  prepare_ports (net, scope);
+  for (guint i = 0; i < n; i++)
+    if (loom_element_tag (loom_element_child (element, i)) == LOOM_TAG_WIRE)
+      compile_wire (net, scope, local_of_child, loom_element_child (element, i));
+  for (guint i = 0; i < scope->n_locals; i++)
+    if (scope->locals[i].kind != NET_BROKEN)
+      check_inputs (net, scope->locals + i);
+}
+
+static void
+report_recursion (LoomNet *net, const NetScope *scope, const char *path)
+{
+  g_autoptr (GString) chain = g_string_new (NULL);
+  gboolean inside = FALSE;
+
+  for (guint i = 0; i < net->modules_on_the_way->len; i++)
+    {
+      const NetScope *each = net->modules_on_the_way->pdata[i];
+
+      inside |= strcmp (each->name, scope->name) == 0;
+      if (inside)
+        g_string_append_printf (chain, "“%s” holds ", each->name);
+    }
+  loom_net_fault (net, scope->element, path, LOOM_ERROR_CYCLE, "module",
+                  "A module cannot hold itself, for it would never end: %s“%s”.", chain->str, scope->name);
+}
+
+NetScope *
+loom_net_scope (LoomNet *net, const LoomElement *element, const NetEnvironment *arguments, const char *path)
+{
+  const char *name = loom_element_tag (element) == LOOM_TAG_MODULE ? loom_element_get (element, "name") : NULL;
+  g_autoptr (GString) key = g_string_new (name);
+  NetScope *scope;
+
+  for (guint i = 0; arguments != NULL && i < arguments->n; i++)
+    g_string_append_printf (key, "|%s=%s", arguments->items[i].name,
+                            arguments->items[i].text != NULL ? arguments->items[i].text : "");
+  scope = g_hash_table_lookup (net->scopes, key->str);
+  if (scope != NULL && !scope->compiling)
+    return scope;
+  if (scope != NULL || net->modules_on_the_way->len > 60)
+    {
+      NetScope self = { .name = name, .element = element };
+
+      report_recursion (net, &self, path);
+      return NULL;
+    }
+  scope = loom_net_alloc (&net->arena, sizeof (NetScope));
+  scope->element = element;
+  scope->name = loom_net_strdup (&net->arena, name);
+  scope->compiling = TRUE;
+  g_hash_table_insert (net->scopes, loom_net_strdup (&net->arena, key->str), scope);
+  if (name != NULL)
+    g_ptr_array_add (net->modules_on_the_way, scope);
+  compile (net, scope, arguments, path);
+  if (name != NULL)
+    g_ptr_array_set_size (net->modules_on_the_way, (int)net->modules_on_the_way->len - 1);
+  scope->compiling = FALSE;
+  return scope;
+}

@@ -1,0 +1,95 @@
+/* The doors of the ONNX reader and writer in a build without protobuf-c: they say what is missing. */
+#include "engine/onnx/loom-onnx.h"
+
+gboolean
+loom_onnx_available (void)
+{
+  return FALSE;
+}
+
+static void
+say (GError **error)
+{
+  g_set_error (
+      error, LOOM_ERROR, LOOM_ERROR_USAGE,
+      "This build knows no ONNX. Install libprotobuf-c-dev, protobuf-c-compiler and libonnx-dev, and build again.");
+}
+
+LoomOnnx *
+loom_onnx_read_file (const char *path, GHashTable *given, LoomFaults *faults, GError **error)
+{
+  say (error);
+  return NULL;
+}
+
+LoomOnnx *
+loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors, GHashTable *given, LoomFaults *faults,
+                     GError **error)
+{
+  say (error);
+  return NULL;
+}
+
+void
+loom_onnx_free (LoomOnnx *self)
+{
+  g_clear_pointer (&self->graph, loom_graph_unref);
+  g_ptr_array_unref (self->weights);
+  g_ptr_array_unref (self->inputs);
+  g_ptr_array_unref (self->outputs);
+  g_ptr_array_unref (self->mapped);
+  g_free (self);
+}
+
+LoomTensor *
+loom_onnx_read_tensor (const char *path, char **name, GError **error)
+{
+  say (error);
+  return NULL;
+}
+
+LoomOnnxWriter *
+loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *options, GHashTable *weights,
+                      LoomFaults *faults, GError **error)
+{
+  say (error);
+  return NULL;
+}
+
+/* There is no writer, so nobody can ask it for anything. */
+void
+loom_onnx_writer_free (LoomOnnxWriter *self)
+{
+  g_assert_null (self);
+}
+
+guint
+loom_onnx_writer_n_ports (const LoomOnnxWriter *self, gboolean outputs)
+{
+  return 0;
+}
+
+void
+loom_onnx_writer_port (const LoomOnnxWriter *self, gboolean outputs, guint i, const char **name, const LoomType **type)
+{
+}
+
+const GPtrArray *
+loom_onnx_writer_mapped (const LoomOnnxWriter *self)
+{
+  return NULL;
+}
+
+GBytes *
+loom_onnx_writer_bytes (LoomOnnxWriter *self, GError **error)
+{
+  say (error);
+  return NULL;
+}
+
+gboolean
+loom_onnx_writer_save (LoomOnnxWriter *self, const char *path, gboolean external, char **data_path, GError **error)
+{
+  say (error);
+  return FALSE;
+}

@@ -1,0 +1,563 @@
+/* Nodes of ours in the making.
+ *
+ * Each node is inferred at once, in a graph of its own that holds nothing but its inputs, so a mapping always knows the
+ * types it works on, and a fault that the operator table finds is told at the ONNX node that caused it. */
+#include "engine/onnx/onnx-private.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What a person reads in an attribute; larger tables become parameters. The constant node takes no more either. */
+#define MAX_CONSTANT 256
+/* A parameter is a float, in which larger integers are not exact. */
+#define MAX_EXACT 16777216
+
+/* What stands where a mapping failed, so that it can go on asking for types. */
+static const OnnxWire stand_in = { .port = "out", .type = { .dtype = LOOM_F32 } };
+
+/* ---- nodes ------------------------------------------------------------ */
+
+OnnxNode *
+onnx_node_new (OnnxImport *all, const LoomOp *op, const char *wanted_id)
+{
+  OnnxNode *node = g_new0 (OnnxNode, 1);
+
+  node->op = op;
+  node->id = onnx_free_id (all, wanted_id);
+  node->attributes = g_ptr_array_new_with_free_func (g_free);
+  node->weights = g_ptr_array_new ();
+  g_ptr_array_add (all->nodes, node);
+  return node;
+}
+
+void
+onnx_node_free (OnnxNode *node)
+{
+  for (guint i = 0; i < node->weights->len; i++)
+    {
+      OnnxWeight *weight = node->weights->pdata[i];
+      g_free (weight->port);
+      loom_tensor_unref (weight->tensor);
+      g_free (weight);
+    }
+  g_ptr_array_unref (node->weights);
+  g_ptr_array_unref (node->attributes);
+  g_free (node->id);
+  g_free (node->in);
+  g_free (node->out);
+  g_free (node);
+}
+
+static const LoomParamSpec *
+param_of (const LoomOp *op, const char *name)
+{
+  for (const LoomParamSpec *p = op->params; p && p->name; p++)
+    if (g_str_equal (p->name, name))
+      return p;
+  return NULL;
+}
+
+/* "3,3" as "3" where one value stands for all. */
+static char *
+shortest (const LoomParamSpec *param, const char *value)
+{
+  if (param && (param->type == LOOM_PARAM_INTS || param->type == LOOM_PARAM_FLOATS) && param->length > 1)
+    {
+      g_auto (GStrv) part = g_strsplit (value, ",", -1);
+      guint same = 0;
+      for (guint i = 0; part[i]; i++)
+        same += g_str_equal (part[i], part[0]);
+      if (same == g_strv_length (part))
+        return g_strdup (part[0]);
+    }
+  return g_strdup (value);
+}
+
+void
+onnx_node_set (OnnxNode *node, const char *name, const char *value)
+{
+  const LoomParamSpec *param = param_of (node->op, name);
+  g_autofree char *text = shortest (param, value);
+
+  if (param && g_strcmp0 (param->def, text) == 0)
+    return;
+  g_ptr_array_add (node->attributes, g_strdup (name));
+  g_ptr_array_add (node->attributes, g_steal_pointer (&text));
+}
+
+/* ---- faults ----------------------------------------------------------- */
+
+/* "“relu_4”" or, for a node without a name, what it makes. */
+static const char *
+place_of (const Onnx__NodeProto *node)
+{
+  return node->name && *node->name ? node->name : node->n_output > 0 ? node->output[0] : NULL;
+}
+
+void
+onnx_fail (OnnxCtx *c, const char *format, ...)
+{
+  g_autofree char *sentence = NULL;
+  va_list args;
+
+  if (c->failed)
+    return;
+  c->failed = TRUE;
+  va_start (args, format);
+  sentence = g_strdup_vprintf (format, args);
+  va_end (args);
+  loom_faults_add (c->all->faults, LOOM_ERROR_UNKNOWN_OP, 0, place_of (c->node), NULL, "%s: %s", c->node->op_type,
+                   sentence);
+}
+
+/* ---- types ------------------------------------------------------------ */
+
+static void
+insert (LoomGraph *graph, LoomElement *element)
+{
+  LoomElement *root = loom_graph_root (graph);
+
+  loom_edit_free (loom_graph_apply (graph, loom_edit_insert (root, loom_element_n_children (root), element)));
+}
+
+/* Unknown dimensions have no spelling, so they are symbols that nobody uses for the time of one inference. */
+static LoomShape
+name_unknown (const LoomShape *shape, char *next)
+{
+  LoomShape s = *shape;
+
+  for (int i = 0; i < s.rank; i++)
+    if (loom_dim_is_unknown (s.dim[i]) && *next > 'P')
+      s.dim[i] = loom_dim_symbol ((*next)--);
+  return s;
+}
+
+static LoomShape
+forget_unknown (const LoomShape *shape, char next)
+{
+  LoomShape s = *shape;
+
+  for (int i = 0; i < s.rank; i++)
+    for (int k = 0; k < LOOM_DIM_MAX_SYMBOLS; k++)
+      if (s.dim[i].symbol[k] > next)
+        {
+          s.dim[i] = loom_dim_unknown ();
+          break;
+        }
+  return s;
+}
+
+static const char *
+port_name (OnnxCtx *c, const OnnxNode *node, guint i)
+{
+  const LoomPortSpec *spec = node->op->inputs;
+
+  if (spec && spec[0].flags & LOOM_PORT_VARIADIC)
+    return onnx_text (c, "%u", i);
+  for (guint k = 0; k < i && spec && spec->name; k++)
+    spec++;
+  return spec && spec->name ? spec->name : NULL;
+}
+
+static void
+tell_fault (OnnxCtx *c, const OnnxNode *node, const LoomFaults *faults)
+{
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    {
+      const LoomFault *fault = loom_faults_get (faults, i);
+      if (!fault->is_warning)
+        {
+          onnx_fail (c, "as “%s” it does not work: %s", node->op->name, fault->message);
+          return;
+        }
+    }
+}
+
+/* Own weights must have the shape that the operator asks for. */
+static void
+check_weights (OnnxCtx *c, const OnnxNode *node, const LoomNet *net)
+{
+  for (guint i = 0; i < node->weights->len; i++)
+    {
+      const OnnxWeight *own = node->weights->pdata[i];
+      g_autofree char *name = g_strconcat ("n.", own->port, NULL);
+      for (guint k = 0; k < loom_net_n_weights (net); k++)
+        {
+          const LoomNetWeight *weight = loom_net_weight (net, k);
+          LoomShape shape = loom_tensor_shape (own->tensor);
+          if (!g_str_equal (weight->name, name) || loom_shape_equal (&weight->shape, &shape))
+            continue;
+          g_autofree char *want = loom_shape_to_string (&weight->shape), *have = loom_shape_to_string (&shape);
+          onnx_fail (c, "its %s is %s, where “%s” has %s.", own->port, have, node->op->name, want);
+        }
+    }
+}
+
+static void
+infer (OnnxCtx *c, OnnxNode *node)
+{
+  g_autoptr (LoomGraph) graph = loom_graph_new ("node");
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  LoomElement *element = loom_element_new (LOOM_TAG_NODE, "id", "n", "op", node->op->name, NULL);
+  char next = 'Z';
+
+  for (guint i = 0; i + 1 < node->attributes->len; i += 2)
+    loom_element_set_detached (element, node->attributes->pdata[i], node->attributes->pdata[i + 1]);
+  insert (graph, element);
+  for (guint i = 0; i < node->n_in; i++)
+    if (node->in[i])
+      {
+        LoomShape shape = name_unknown (&node->in[i]->type.shape, &next);
+        g_autofree char *id = g_strdup_printf ("i%u", i), *text = loom_shape_to_attribute (&shape);
+        g_autofree char *to = g_strconcat ("n.", port_name (c, node, i), NULL);
+        insert (graph, loom_element_new (LOOM_TAG_NODE, "id", id, "op", "input", "shape", text, "dtype",
+                                         loom_dtype_name (node->in[i]->type.dtype), NULL));
+        insert (graph, loom_element_new (LOOM_TAG_WIRE, "from", id, "to", to, NULL));
+      }
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  int at = loom_net_find (net, "n");
+  if (loom_faults_count (faults) > 0 || at < 0 || !loom_net_node (net, at)->typed)
+    {
+      tell_fault (c, node, faults);
+      onnx_fail (c, "“%s” does not take these inputs.", node->op->name);
+      return;
+    }
+  const LoomNetNode *n = loom_net_node (net, at);
+  node->n_out = n->n_outputs;
+  node->out = g_new0 (OnnxWire, MAX (n->n_outputs, 1));
+  for (guint i = 0; i < n->n_outputs; i++)
+    node->out[i] = (OnnxWire){ .node = node,
+                               .port = g_intern_string (n->output_spec[i].name),
+                               .type = { n->output[i].dtype, forget_unknown (&n->output[i].shape, next) } };
+  check_weights (c, node, net);
+}
+
+/* ---- emitting --------------------------------------------------------- */
+
+static void
+take_own (OnnxCtx *c, OnnxNode *node, const char *port, OnnxValue *value)
+{
+  OnnxWire *wire = g_new0 (OnnxWire, 1);
+  OnnxWeight *weight = g_new0 (OnnxWeight, 1);
+
+  weight->port = g_strdup (port);
+  weight->tensor = loom_tensor_ref (value->constant);
+  g_ptr_array_add (node->weights, weight);
+  *wire = (OnnxWire){ .node = node,
+                      .port = g_intern_string (port),
+                      .type = { LOOM_F32, loom_tensor_shape (value->constant) } };
+  g_ptr_array_add (c->all->wires, wire);
+  /* Whoever else uses this weight is tied to it. */
+  value->wire = wire;
+}
+
+static const char *
+wanted_id (OnnxCtx *c, const LoomOp *op)
+{
+  return c->node && c->node->name && *c->node->name ? c->node->name : op->name;
+}
+
+const OnnxWire *
+onnx_emit (OnnxCtx *c, const char *name, guint n_in, const OnnxWire **in, ...)
+{
+  const LoomOp *op = loom_op (name);
+  va_list args;
+  const char *key;
+
+  if (c->failed)
+    return &stand_in;
+  if (!op)
+    {
+      onnx_fail (c, "it needs the operator “%s”, which this version does not have.", name);
+      return &stand_in;
+    }
+  OnnxNode *node = onnx_node_new (c->all, op, wanted_id (c, op));
+  va_start (args, in);
+  while ((key = va_arg (args, const char *)))
+    {
+      const char *value = va_arg (args, const char *);
+      if (value && !param_of (op, key))
+        onnx_fail (c, "it needs “%s” of “%s”, which this version does not have.", key, name);
+      else if (value)
+        onnx_node_set (node, key, value);
+    }
+  va_end (args);
+  node->in = g_new0 (const OnnxWire *, MAX (n_in, 1));
+  for (guint i = 0; i < n_in; i++)
+    {
+      const char *port = in[i] ? port_name (c, node, i) : NULL;
+      if (!in[i])
+        continue;
+      if (!port)
+        onnx_fail (c, "“%s” has no input number %u.", name, i + 1);
+      else if (in[i]->own)
+        take_own (c, node, port, in[i]->own);
+      else
+        node->in[i] = in[i];
+    }
+  node->n_in = n_in;
+  if (!c->failed)
+    infer (c, node);
+  return c->failed ? &stand_in : &node->out[0];
+}
+
+const OnnxWire *
+onnx_sibling (OnnxCtx *c, const OnnxWire *wire, const char *port)
+{
+  for (guint i = 0; wire->node && i < wire->node->n_out; i++)
+    if (g_str_equal (wire->node->out[i].port, port))
+      return &wire->node->out[i];
+  if (wire->node)
+    onnx_fail (c, "“%s” has no output “%s” in this version.", wire->node->op->name, port);
+  return &stand_in;
+}
+
+void
+onnx_own (OnnxCtx *c, const OnnxWire *wire, const char *port, LoomTensor *tensor)
+{
+  OnnxWeight *weight;
+
+  if (c->failed || !wire->node)
+    return;
+  weight = g_new0 (OnnxWeight, 1);
+  weight->port = g_strdup (port);
+  weight->tensor = loom_tensor_ref (tensor);
+  g_ptr_array_add (wire->node->weights, weight);
+}
+
+/* ---- texts ------------------------------------------------------------ */
+
+const char *
+onnx_text (OnnxCtx *c, const char *format, ...)
+{
+  va_list args;
+  g_autofree char *text = NULL;
+
+  va_start (args, format);
+  text = g_strdup_vprintf (format, args);
+  va_end (args);
+  return g_string_chunk_insert (c->all->pool, text);
+}
+
+/* The shortest text that a float, or else a double, reads back as the same number: 0.1, not 0.100000001. */
+const char *
+onnx_number (OnnxCtx *c, double x)
+{
+  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+
+  for (int digits = 1; digits <= 17; digits++)
+    {
+      g_autofree char *format = g_strdup_printf ("%%.%dg", digits);
+      double back;
+
+      g_ascii_formatd (buffer, sizeof buffer, format, x);
+      back = g_ascii_strtod (buffer, NULL);
+      if (back == x || ((double)(float)x == x && (float)back == (float)x))
+        break;
+    }
+  return onnx_text (c, "%s", buffer);
+}
+
+const char *
+onnx_list (OnnxCtx *c, guint n, const gint64 *values)
+{
+  g_autoptr (GString) s = g_string_new (NULL);
+
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (s, "%s%" G_GINT64_FORMAT, i ? "," : "", values[i]);
+  return onnx_text (c, "%s", s->str);
+}
+
+const char *
+onnx_dims (OnnxCtx *c, const LoomShape *shape)
+{
+  g_autofree char *text = loom_shape_to_attribute (shape);
+
+  for (int i = 0; i < shape->rank; i++)
+    if (loom_dim_is_unknown (shape->dim[i]))
+      onnx_fail (c, "a size is needed that is only known when the model runs.");
+  return onnx_text (c, "%s", text ? text : "");
+}
+
+/* ---- tensors ---------------------------------------------------------- */
+
+static gboolean
+all_finite (const LoomTensor *t)
+{
+  for (gint64 i = 0; i < t->count; i++)
+    if (!isfinite (loom_tensor_get (t, i)))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+all_equal (const LoomTensor *t)
+{
+  for (gint64 i = 1; i < t->count; i++)
+    if (loom_tensor_get (t, i) != loom_tensor_get (t, 0))
+      return FALSE;
+  return TRUE;
+}
+
+static const OnnxWire *
+constant_node (OnnxCtx *c, const LoomTensor *t, const char *name)
+{
+  LoomShape shape = loom_tensor_shape (t);
+  g_autoptr (GString) values = g_string_new (NULL);
+  gint64 n = t->count == 0 || all_equal (t) ? 1 : t->count;
+  LoomDType dtype = t->dtype == LOOM_F64 ? LOOM_F32 : t->dtype;
+  gboolean plain = n > 1 && t->rank == 1;
+
+  for (gint64 i = 0; i < n; i++)
+    g_string_append_printf (values, "%s%s", i ? "," : "", onnx_number (c, t->count == 0 ? 0 : loom_tensor_get (t, i)));
+  const Onnx__NodeProto *from = c->node;
+  Onnx__NodeProto named = *from;
+  named.name = (char *)name;
+  c->node = &named;
+  const OnnxWire *wire
+      = onnx_emit (c, "constant", 0, NULL, "value", values->str, "shape",
+                   plain || t->rank == 0 ? NULL : onnx_dims (c, &shape), "dtype", loom_dtype_name (dtype), NULL);
+  c->node = from;
+  return wire;
+}
+
+static const OnnxWire *
+parameter_node (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weight)
+{
+  LoomShape shape = loom_tensor_shape (t);
+  const LoomOp *op = loom_op ("parameter");
+  OnnxNode *node;
+
+  if (c->failed)
+    return &stand_in;
+  node = onnx_node_new (c->all, op, name && *name ? name : "parameter");
+  onnx_node_set (node, "shape", onnx_dims (c, &shape));
+  onnx_node_set (node, "init", "zeros");
+  if (!is_weight)
+    onnx_node_set (node, "frozen", "true");
+  infer (c, node);
+  if (c->failed)
+    return &stand_in;
+  onnx_own (c, &node->out[0], "out", t);
+  return &node->out[0];
+}
+
+const OnnxWire *
+onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weight)
+{
+  gboolean is_float = loom_dtype_is_float (t->dtype);
+
+  if (c->failed)
+    return &stand_in;
+  if (onnx_has_open (c->all, t))
+    {
+      onnx_fail (c, "it computes with a size that is open. Export the model with fixed sizes.");
+      return &stand_in;
+    }
+  if (t->count == 0
+      || (all_finite (t) && !(is_weight && is_float && t->count > 1) && (all_equal (t) || t->count <= MAX_CONSTANT)))
+    {
+      for (gint64 i = 0; !is_float && i < t->count; i++)
+        if (ABS ((double)onnx_tensor_int (t, i)) > 9007199254740992.0)
+          {
+            onnx_fail (c, "the integers of “%s” are too large for a graph.", name ? name : "");
+            return &stand_in;
+          }
+      return constant_node (c, t, name);
+    }
+  for (gint64 i = 0; !is_float && i < t->count; i++)
+    if (ABS (loom_tensor_get (t, i)) > MAX_EXACT)
+      {
+        onnx_fail (c, "the table of integers “%s” is too large for a graph.", name ? name : "");
+        return &stand_in;
+      }
+  g_autoptr (LoomTensor) converted = is_float ? loom_tensor_ref (t) : loom_tensor_convert (t, LOOM_F32, FALSE, NULL);
+  const OnnxWire *wire = parameter_node (c, converted, name, is_weight && is_float);
+  return is_float && t->dtype != LOOM_F16 && t->dtype != LOOM_BF16 ? wire : onnx_cast (c, wire, t->dtype);
+}
+
+/* ---- small nodes ------------------------------------------------------ */
+
+const OnnxWire *
+onnx_unary (OnnxCtx *c, const char *op, const OnnxWire *x)
+{
+  return onnx_emit (c, op, ONNX_IN (x), NULL);
+}
+
+const OnnxWire *
+onnx_binary (OnnxCtx *c, const char *op, const OnnxWire *a, const OnnxWire *b)
+{
+  return onnx_emit (c, op, ONNX_IN (a, b), NULL);
+}
+
+const OnnxWire *
+onnx_with_number (OnnxCtx *c, const char *op, const OnnxWire *x, double other)
+{
+  const LoomOp *o = loom_op (op);
+
+  if (!isfinite (other))
+    {
+      onnx_fail (c, "a number in it is not finite.");
+      return &stand_in;
+    }
+  return onnx_emit (c, op, ONNX_IN (x), o && o->inputs[1].name ? o->inputs[1].name : "other", onnx_number (c, other),
+                    NULL);
+}
+
+const OnnxWire *
+onnx_constant (OnnxCtx *c, double value, LoomDType dtype)
+{
+  return onnx_emit (c, "constant", 0, NULL, "value", onnx_number (c, value), "dtype", loom_dtype_name (dtype), NULL);
+}
+
+const OnnxWire *
+onnx_cast (OnnxCtx *c, const OnnxWire *x, LoomDType dtype)
+{
+  if (x->type.dtype == dtype)
+    return x;
+  return onnx_emit (c, "cast", ONNX_IN (x), "dtype", loom_dtype_name (dtype), NULL);
+}
+
+const OnnxWire *
+onnx_reshape (OnnxCtx *c, const OnnxWire *x, const LoomShape *shape)
+{
+  if (loom_shape_equal (&x->type.shape, shape))
+    return x;
+  return onnx_emit (c, "reshape", ONNX_IN (x), "shape", onnx_dims (c, shape), NULL);
+}
+
+const OnnxWire *
+onnx_permute (OnnxCtx *c, const OnnxWire *x, const gint64 *order)
+{
+  int rank = x->type.shape.rank;
+  gboolean same = TRUE;
+
+  for (int i = 0; i < rank; i++)
+    same = same && order[i] == i;
+  return same ? x : onnx_emit (c, "permute", ONNX_IN (x), "dims", onnx_list (c, rank, order), NULL);
+}
+
+const OnnxWire *
+onnx_slice (OnnxCtx *c, const OnnxWire *x, int dim, gint64 start, gint64 end, gint64 step)
+{
+  return onnx_emit (c, "slice", ONNX_IN (x), "dim", onnx_text (c, "%d", dim), "start",
+                    onnx_text (c, "%" G_GINT64_FORMAT, start), "end", onnx_text (c, "%" G_GINT64_FORMAT, end), "step",
+                    onnx_text (c, "%" G_GINT64_FORMAT, step), NULL);
+}
+
+const OnnxWire *
+onnx_reduce (OnnxCtx *c, const char *op, const OnnxWire *x, guint n_axes, const gint64 *axes, gboolean keep)
+{
+  gint64 every[LOOM_SHAPE_MAX_RANK];
+
+  if (n_axes == 0)
+    {
+      n_axes = x->type.shape.rank;
+      for (guint i = 0; i < n_axes; i++)
+        every[i] = i;
+      axes = every;
+    }
+  if (n_axes == 0)
+    return x;
+  return onnx_emit (c, op, ONNX_IN (x), "dim", onnx_list (c, n_axes, axes), "keepdim", keep ? "true" : "false", NULL);
+}

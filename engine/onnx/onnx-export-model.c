@@ -1,0 +1,491 @@
+/* The model in the making, and its protobuf message.
+ *
+ * Nodes point at values and not at names, so that the value that turns out to be a port's can take the port's name, and
+ * what nothing reads in the end is left out. Everything that the message consists of belongs to the export and goes
+ * with it. */
+#include "engine/onnx/onnx-export-private.h"
+
+#include <string.h>
+
+#define X(name) ONNX__TENSOR_PROTO__DATA_TYPE__##name
+
+int
+onnx_elem_type (LoomDType dtype)
+{
+  static const int of[LOOM_N_DTYPES] = {
+    [LOOM_F64] = X (DOUBLE), [LOOM_F32] = X (FLOAT), [LOOM_F16] = X (FLOAT16), [LOOM_BF16] = X (BFLOAT16),
+    [LOOM_I64] = X (INT64),  [LOOM_I32] = X (INT32), [LOOM_U8] = X (UINT8),    [LOOM_BOOL] = X (BOOL),
+  };
+
+  return of[dtype];
+}
+
+static gpointer
+keep (OnnxExport *all, gpointer memory)
+{
+  g_ptr_array_add (all->memory, memory);
+  return memory;
+}
+
+static char *
+text (OnnxExport *all, const char *s)
+{
+  return s ? keep (all, g_strdup (s)) : NULL;
+}
+
+/* ---- values ----------------------------------------------------------- */
+
+/* A name that no other value has. */
+static char *
+free_name (OnnxExport *all, const char *wanted)
+{
+  char *name = g_strdup (wanted);
+
+  for (guint i = 2; g_hash_table_contains (all->names, name); i++)
+    {
+      g_free (name);
+      name = g_strdup_printf ("%s_%u", wanted, i);
+    }
+  g_hash_table_add (all->names, g_strdup (name));
+  return name;
+}
+
+OnnxVar *
+onnx_var_new (OnnxExport *all, const char *wanted_name)
+{
+  OnnxVar *v = g_new0 (OnnxVar, 1);
+
+  v->name = free_name (all, wanted_name);
+  g_ptr_array_add (all->vars, v);
+  return v;
+}
+
+OnnxVar *
+onnx_tensor_var (OnnxExport *all, LoomTensor *t, const char *wanted_name)
+{
+  g_autofree char *key = NULL;
+  OnnxVar *v = NULL;
+
+  if (t->bytes <= 256)
+    {
+      g_autofree char *numbers = g_base64_encode (t->data, t->bytes);
+      LoomShape shape = loom_tensor_shape (t);
+      g_autofree char *dims = loom_shape_to_attribute (&shape);
+      key = g_strdup_printf ("%d %s %s", t->dtype, dims, numbers);
+      v = g_hash_table_lookup (all->constants, key);
+    }
+  if (!v)
+    {
+      v = onnx_var_new (all, wanted_name);
+      v->tensor = loom_tensor_ref (t);
+      if (key)
+        g_hash_table_insert (all->constants, g_steal_pointer (&key), v);
+    }
+  return v;
+}
+
+/* Constants are called as what first needed them. */
+static OnnxVar *
+constant (OnnxExport *all, LoomTensor *t)
+{
+  g_autofree char *name = g_strdup_printf ("%s/constant", all->path ? all->path : "");
+
+  return onnx_tensor_var (all, t, name);
+}
+
+OnnxVar *
+onnx_number_var (OnnxExport *all, LoomDType dtype, double value)
+{
+  g_autoptr (LoomTensor) t = loom_tensor_new (dtype, 0, NULL, NULL);
+
+  loom_tensor_set (t, 0, value);
+  return constant (all, t);
+}
+
+OnnxVar *
+onnx_ints_var (OnnxExport *all, guint n, const gint64 *values)
+{
+  gint64 count = n;
+  g_autoptr (LoomTensor) t = loom_tensor_new (LOOM_I64, 1, &count, NULL);
+
+  if (n > 0)
+    memcpy (t->data, values, n * sizeof *values);
+  return constant (all, t);
+}
+
+/* ---- nodes ------------------------------------------------------------ */
+
+OnnxPut *
+onnx_put (OnnxExport *all, const char *op, guint n_in, OnnxVar **in)
+{
+  OnnxPut *put = g_new0 (OnnxPut, 1);
+
+  put->op = op;
+  put->path = all->path;
+  put->in = g_ptr_array_new ();
+  put->out = g_ptr_array_new ();
+  put->attributes = g_ptr_array_new ();
+  for (guint i = 0; i < n_in; i++)
+    g_ptr_array_add (put->in, in[i]);
+  while (put->in->len > 0 && !put->in->pdata[put->in->len - 1])
+    g_ptr_array_set_size (put->in, (int)put->in->len - 1);
+  g_ptr_array_add (all->puts, put);
+  return put;
+}
+
+OnnxVar *
+onnx_put_out (OnnxExport *all, OnnxPut *put, guint i)
+{
+  while (put->out->len <= i)
+    {
+      g_autofree char *name = g_strdup_printf ("%s/%s", put->path ? put->path : "", put->op);
+      OnnxVar *v = onnx_var_new (all, name);
+      v->producer = put;
+      g_ptr_array_add (put->out, v);
+    }
+  return put->out->pdata[i];
+}
+
+OnnxVar *
+onnx_call (OnnxExport *all, const char *op, guint n_in, OnnxVar **in)
+{
+  return onnx_put_out (all, onnx_put (all, op, n_in, in), 0);
+}
+
+static Onnx__AttributeProto *
+attribute (OnnxExport *all, OnnxPut *put, const char *name, Onnx__AttributeProto__AttributeType type)
+{
+  Onnx__AttributeProto *a = keep (all, g_new (Onnx__AttributeProto, 1));
+
+  onnx__attribute_proto__init (a);
+  a->name = text (all, name);
+  a->has_type = TRUE;
+  a->type = type;
+  g_ptr_array_add (put->attributes, a);
+  return a;
+}
+
+void
+onnx_put_int (OnnxExport *all, OnnxPut *put, const char *name, gint64 value)
+{
+  Onnx__AttributeProto *a = attribute (all, put, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
+
+  a->has_i = TRUE;
+  a->i = value;
+}
+
+void
+onnx_put_ints (OnnxExport *all, OnnxPut *put, const char *name, guint n, const gint64 *values)
+{
+  Onnx__AttributeProto *a = attribute (all, put, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS);
+
+  a->n_ints = n;
+  a->ints = keep (all, g_memdup2 (values, MAX (n, 1) * sizeof *values));
+}
+
+void
+onnx_put_float (OnnxExport *all, OnnxPut *put, const char *name, double value)
+{
+  Onnx__AttributeProto *a = attribute (all, put, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT);
+
+  a->has_f = TRUE;
+  a->f = (float)value;
+}
+
+void
+onnx_put_string (OnnxExport *all, OnnxPut *put, const char *name, const char *value)
+{
+  Onnx__AttributeProto *a = attribute (all, put, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
+
+  a->has_s = TRUE;
+  a->s.data = (guint8 *)text (all, value);
+  a->s.len = strlen (value);
+}
+
+/* ---- common small nodes ----------------------------------------------- */
+
+OnnxVar *
+onnx_to_type (OnnxExport *all, OnnxVar *x, LoomDType from, LoomDType to)
+{
+  if (from == to)
+    return x;
+  OnnxPut *put = onnx_put (all, "Cast", ONNX_VARS (x));
+  onnx_put_int (all, put, "to", onnx_elem_type (to));
+  return onnx_put_out (all, put, 0);
+}
+
+/* One size that is not known is what is left over, which Reshape writes as -1; with one open size and no zero among the
+ * others that serves as well. */
+OnnxVar *
+onnx_to_shape (OnnxExport *all, OnnxVar *x, guint n, const OnnxSize *sizes)
+{
+  gint64 plain[LOOM_SHAPE_MAX_RANK] = { 0 };
+  guint open = 0;
+  gboolean has_zero = FALSE;
+
+  for (guint i = 0; i < n; i++)
+    {
+      gboolean is_plain = sizes[i].known && sizes[i].coef == 0 && !sizes[i].of;
+      plain[i] = is_plain ? sizes[i].add : -1;
+      open += !is_plain;
+      has_zero = has_zero || (is_plain && sizes[i].add == 0);
+    }
+  OnnxVar *shape = open == 0 || (open == 1 && !has_zero) ? onnx_ints_var (all, n, plain) : NULL;
+  if (!shape)
+    {
+      OnnxSize copy[LOOM_SHAPE_MAX_RANK];
+      guint unknown = 0;
+      memcpy (copy, sizes, n * sizeof *sizes);
+      for (guint i = 0; i < n; i++)
+        if (!copy[i].known && unknown++ == 0)
+          copy[i] = (OnnxSize){ .known = TRUE, .add = -1 };
+      shape = onnx_sizes_var (all, n, copy);
+    }
+  if (!shape)
+    return NULL;
+  OnnxPut *put = onnx_put (all, "Reshape", ONNX_VARS (x, shape));
+  if (has_zero)
+    onnx_put_int (all, put, "allowzero", 1);
+  return onnx_put_out (all, put, 0);
+}
+
+OnnxVar *
+onnx_turn (OnnxExport *all, OnnxVar *x, guint n, const gint64 *order)
+{
+  gboolean same = TRUE;
+
+  for (guint i = 0; i < n; i++)
+    same = same && order[i] == (gint64)i;
+  if (same)
+    return x;
+  OnnxPut *put = onnx_put (all, "Transpose", ONNX_VARS (x));
+  onnx_put_ints (all, put, "perm", n, order);
+  return onnx_put_out (all, put, 0);
+}
+
+OnnxVar *
+onnx_with_axes (OnnxExport *all, const char *op, OnnxVar *x, guint n, const gint64 *axes)
+{
+  return onnx_call (all, op, ONNX_VARS (x, onnx_ints_var (all, n, axes)));
+}
+
+/* ---- the message ------------------------------------------------------ */
+
+static char **
+names_of (OnnxExport *all, GPtrArray *vars)
+{
+  char **names = keep (all, g_new0 (char *, vars->len + 1));
+
+  for (guint i = 0; i < vars->len; i++)
+    {
+      const OnnxVar *v = vars->pdata[i];
+      names[i] = v ? v->name : text (all, "");
+    }
+  return names;
+}
+
+static Onnx__NodeProto *
+make_node (OnnxExport *all, const OnnxPut *put)
+{
+  Onnx__NodeProto *node = keep (all, g_new (Onnx__NodeProto, 1));
+  const OnnxVar *first = put->out->pdata[0];
+
+  onnx__node_proto__init (node);
+  node->op_type = text (all, put->op);
+  node->name = text (all, first->name);
+  node->n_input = put->in->len;
+  node->input = names_of (all, put->in);
+  node->n_output = put->out->len;
+  node->output = names_of (all, put->out);
+  node->n_attribute = put->attributes->len;
+  node->attribute = (Onnx__AttributeProto **)put->attributes->pdata;
+  return node;
+}
+
+/* "B", "2*B", "B*T": what readers show. */
+static char *
+dim_text (OnnxExport *all, LoomDim d)
+{
+  GString *s = g_string_new (NULL);
+
+  if (d.coef != 1)
+    g_string_append_printf (s, "%" G_GINT64_FORMAT, d.coef);
+  for (int i = 0; i < LOOM_DIM_MAX_SYMBOLS && d.symbol[i]; i++)
+    g_string_append_printf (s, "%s%c", s->len > 0 ? "*" : "", d.symbol[i]);
+  return keep (all, g_string_free (s, FALSE));
+}
+
+static Onnx__ValueInfoProto *
+make_info (OnnxExport *all, const OnnxVar *v)
+{
+  Onnx__ValueInfoProto *info = keep (all, g_new (Onnx__ValueInfoProto, 1));
+  Onnx__TypeProto *type = keep (all, g_new (Onnx__TypeProto, 1));
+  Onnx__TypeProto__Tensor *tensor = keep (all, g_new (Onnx__TypeProto__Tensor, 1));
+  Onnx__TensorShapeProto *shape = keep (all, g_new (Onnx__TensorShapeProto, 1));
+
+  onnx__value_info_proto__init (info);
+  onnx__type_proto__init (type);
+  onnx__type_proto__tensor__init (tensor);
+  onnx__tensor_shape_proto__init (shape);
+  info->name = v->name;
+  info->type = type;
+  type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+  type->tensor_type = tensor;
+  tensor->has_elem_type = TRUE;
+  tensor->elem_type = onnx_elem_type (v->type.dtype);
+  tensor->shape = shape;
+  shape->n_dim = (size_t)v->type.shape.rank;
+  shape->dim = keep (all, g_new0 (Onnx__TensorShapeProto__Dimension *, LOOM_SHAPE_MAX_RANK));
+  for (int i = 0; i < v->type.shape.rank; i++)
+    {
+      LoomDim d = v->type.shape.dim[i];
+      shape->dim[i] = keep (all, g_new (Onnx__TensorShapeProto__Dimension, 1));
+      onnx__tensor_shape_proto__dimension__init (shape->dim[i]);
+      if (loom_dim_is_unknown (d))
+        continue;
+      shape->dim[i]->value_case = loom_dim_is_known (d) ? ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE
+                                                        : ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+      if (loom_dim_is_known (d))
+        shape->dim[i]->dim_value = d.coef;
+      else
+        shape->dim[i]->dim_param = dim_text (all, d);
+    }
+  return info;
+}
+
+static Onnx__StringStringEntryProto *
+make_entry (OnnxExport *all, const char *key, const char *value)
+{
+  Onnx__StringStringEntryProto *entry = keep (all, g_new (Onnx__StringStringEntryProto, 1));
+
+  onnx__string_string_entry_proto__init (entry);
+  entry->key = text (all, key);
+  entry->value = text (all, value);
+  return entry;
+}
+
+/* Readers map the file, and want each tensor to begin at a page. Small ones stay in the model, where a reader that
+ * computes shapes finds them. */
+#define EXTERNAL_ALIGN 4096
+#define EXTERNAL_LEAST 1024
+
+static void
+put_outside (OnnxExport *all, Onnx__TensorProto *proto, OnnxVar *v, const char *file)
+{
+  v->is_outside = TRUE;
+  v->offset = (all->outside + EXTERNAL_ALIGN - 1) / EXTERNAL_ALIGN * EXTERNAL_ALIGN;
+  all->outside = v->offset + v->tensor->bytes;
+  g_autofree char *at = g_strdup_printf ("%" G_GUINT64_FORMAT, v->offset);
+  g_autofree char *length = g_strdup_printf ("%" G_GSIZE_FORMAT, v->tensor->bytes);
+
+  proto->has_data_location = TRUE;
+  proto->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+  proto->n_external_data = 3;
+  proto->external_data = keep (all, g_new0 (Onnx__StringStringEntryProto *, 3));
+  proto->external_data[0] = make_entry (all, "location", file);
+  proto->external_data[1] = make_entry (all, "offset", at);
+  proto->external_data[2] = make_entry (all, "length", length);
+}
+
+static Onnx__TensorProto *
+make_tensor (OnnxExport *all, OnnxVar *v, const char *external)
+{
+  Onnx__TensorProto *proto = keep (all, g_new (Onnx__TensorProto, 1));
+  const LoomTensor *t = v->tensor;
+
+  onnx__tensor_proto__init (proto);
+  proto->name = v->name;
+  proto->has_data_type = TRUE;
+  proto->data_type = onnx_elem_type (t->dtype);
+  proto->n_dims = (size_t)t->rank;
+  proto->dims = (int64_t *)t->dim;
+  if (external && t->bytes >= EXTERNAL_LEAST)
+    {
+      put_outside (all, proto, v, external);
+      return proto;
+    }
+  proto->has_raw_data = TRUE;
+  proto->raw_data.data = t->data;
+  proto->raw_data.len = t->bytes;
+  return proto;
+}
+
+/* From the outputs back: a node is needed where one of its results is. */
+void
+onnx_export_mark (OnnxExport *all)
+{
+  for (guint i = 0; i < all->outputs->len; i++)
+    ((OnnxVar *)all->outputs->pdata[i])->needed = TRUE;
+  for (guint i = all->puts->len; i-- > 0;)
+    {
+      const OnnxPut *put = all->puts->pdata[i];
+      gboolean needed = FALSE;
+      for (guint k = 0; k < put->out->len; k++)
+        needed = needed || ((OnnxVar *)put->out->pdata[k])->needed;
+      for (guint k = 0; needed && k < put->in->len; k++)
+        if (put->in->pdata[k])
+          ((OnnxVar *)put->in->pdata[k])->needed = TRUE;
+    }
+}
+
+gboolean
+onnx_put_is_needed (const OnnxPut *put)
+{
+  for (guint k = 0; k < put->out->len; k++)
+    if (((OnnxVar *)put->out->pdata[k])->needed)
+      return TRUE;
+  return FALSE;
+}
+
+static Onnx__GraphProto *
+make_graph (OnnxExport *all, const char *name, const char *external)
+{
+  Onnx__GraphProto *graph = keep (all, g_new (Onnx__GraphProto, 1));
+
+  onnx__graph_proto__init (graph);
+  graph->name = text (all, name && *name ? name : "graph");
+  graph->node = keep (all, g_new0 (Onnx__NodeProto *, all->puts->len + 1));
+  for (guint i = 0; i < all->puts->len; i++)
+    if (onnx_put_is_needed (all->puts->pdata[i]))
+      graph->node[graph->n_node++] = make_node (all, all->puts->pdata[i]);
+  graph->initializer = keep (all, g_new0 (Onnx__TensorProto *, all->vars->len + 1));
+  for (guint i = 0; i < all->vars->len; i++)
+    {
+      OnnxVar *v = all->vars->pdata[i];
+      if (v->tensor && v->needed)
+        graph->initializer[graph->n_initializer++] = make_tensor (all, v, external);
+    }
+  graph->input = keep (all, g_new0 (Onnx__ValueInfoProto *, all->inputs->len + 1));
+  for (guint i = 0; i < all->inputs->len; i++)
+    graph->input[graph->n_input++] = make_info (all, all->inputs->pdata[i]);
+  graph->output = keep (all, g_new0 (Onnx__ValueInfoProto *, all->outputs->len + 1));
+  for (guint i = 0; i < all->outputs->len; i++)
+    graph->output[graph->n_output++] = make_info (all, all->outputs->pdata[i]);
+  return graph;
+}
+
+GBytes *
+onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const char *external)
+{
+  Onnx__ModelProto model;
+  Onnx__OperatorSetIdProto set, *sets[] = { &set };
+
+  onnx__model_proto__init (&model);
+  onnx__operator_set_id_proto__init (&set);
+  set.domain = text (all, "");
+  set.has_version = TRUE;
+  set.version = ONNX_EXPORT_OPSET;
+  model.n_opset_import = 1;
+  model.opset_import = sets;
+  model.has_ir_version = TRUE;
+  model.ir_version = ONNX_EXPORT_IR_VERSION;
+  model.producer_name = text (all, "gradloom");
+  model.producer_version = text (all, LOOM_VERSION);
+  model.doc_string = text (all, doc);
+  all->outside = 0;
+  model.graph = make_graph (all, name, external);
+  gsize length = onnx__model_proto__get_packed_size (&model);
+  guint8 *bytes = g_malloc (length);
+  onnx__model_proto__pack (&model, bytes);
+  return g_bytes_new_take (bytes, length);
+}

@@ -1,0 +1,46 @@
+/* Reductions along dimensions, in ONNX, which has an operator for each and drops the dimensions itself. */
+#include "engine/onnx/onnx-export-private.h"
+
+/* Axes are an input of ReduceSum since opset 13, of the others since 18; none stands for all. */
+static gboolean
+write_reduce (OnnxWrite *w)
+{
+  static const char *const ops[][2]
+      = { { "sum", "ReduceSum" },  { "mean", "ReduceMean" }, { "amax", "ReduceMax" },
+          { "amin", "ReduceMin" }, { "prod", "ReduceProd" }, { "logsumexp", "ReduceLogSumExp" } };
+  const LoomType *x = onnx_write_type (w, 0);
+  gint64 axes[LOOM_SHAPE_MAX_RANK];
+  guint n = loom_infer_ints (w->infer, "dim", axes, G_N_ELEMENTS (axes)), k = 0;
+  OnnxPut *put;
+
+  if (x->dtype != LOOM_F32 || w->node->output[0].dtype != LOOM_F32 || x->shape.rank == 0)
+    return FALSE;
+  /* What no elements give is not the same everywhere. */
+  for (int i = 0; i < x->shape.rank; i++)
+    if (loom_dim_is_known (x->shape.dim[i]) && x->shape.dim[i].coef == 0)
+      return FALSE;
+  while (!g_str_equal (ops[k][0], w->node->op->name))
+    k++;
+  if (k == 0)
+    put = onnx_put (w->all, ops[k][1],
+                    ONNX_VARS (onnx_write_in (w, 0), n > 0 ? onnx_ints_var (w->all, n, axes) : NULL));
+  else
+    {
+      put = onnx_put (w->all, ops[k][1], ONNX_VARS (onnx_write_in (w, 0)));
+      if (n > 0)
+        onnx_put_ints (w->all, put, "axes", n, axes);
+    }
+  onnx_put_int (w->all, put, "keepdims", loom_infer_bool (w->infer, "keepdim"));
+  onnx_write_out (w, 0, onnx_put_out (w->all, put, 0));
+  return TRUE;
+}
+
+const OnnxWriter onnx_write_reduce[] = {
+  { "sum", write_reduce },
+  { "mean", write_reduce },
+  { "amax", write_reduce },
+  { "amin", write_reduce },
+  { "prod", write_reduce },
+  { "logsumexp", write_reduce },
+  { NULL },
+};

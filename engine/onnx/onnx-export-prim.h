@@ -1,0 +1,47 @@
+/* A node's lowering, written primitive by primitive: what the files of that part of the writer share. */
+#pragma once
+
+#include "engine/onnx/onnx-export-private.h"
+
+G_BEGIN_DECLS
+
+/* One instruction, in the program of each binding. */
+typedef struct
+{
+  OnnxWrite *w;
+  OnnxExport *all;
+  guint n; /* bindings */
+  LoomProgram *p[ONNX_BINDINGS];
+  const LoomInstr *instr[ONNX_BINDINGS];
+  OnnxVar **var; /* by value of the first program */
+} OnnxPrim;
+
+typedef struct
+{
+  const char *name;
+  /* FALSE after onnx_refuse(), or where this call has no ONNX. */
+  gboolean (*write) (OnnxPrim *q);
+} OnnxPrimWriter;
+
+extern const OnnxPrimWriter onnx_prims_shape[], onnx_prims_number[], onnx_prims_linalg[];
+
+/* The operand, or NULL where it is absent. */
+OnnxVar *onnx_prim_in (OnnxPrim *q, guint i);
+const LoomTensorDesc *onnx_prim_in_desc (OnnxPrim *q, guint i);
+const LoomTensorDesc *onnx_prim_out_desc (OnnxPrim *q, guint i);
+void onnx_prim_out (OnnxPrim *q, guint i, OnnxVar *v);
+gboolean onnx_prim_is_wanted (OnnxPrim *q, guint i);
+/* A dimension of a value, and the i64 at an offset of the attributes. */
+OnnxSize onnx_prim_dim (OnnxPrim *q, LoomValue v, int axis);
+OnnxSize onnx_prim_size (OnnxPrim *q, const gint64 number[ONNX_BINDINGS]);
+gint64 onnx_prim_int (OnnxPrim *q, guint binding, gsize offset);
+OnnxSize onnx_prim_int_size (OnnxPrim *q, gsize offset);
+/* Shapes as tensors for Expand and its like; NULL after onnx_refuse(). */
+OnnxVar *onnx_prim_shape_var (OnnxPrim *q, LoomValue v);
+OnnxVar *onnx_prim_sizes_var (OnnxPrim *q, guint n, const OnnxSize *sizes);
+/* A number that may depend on the open sizes (1 / B of a mean), as a scalar; NULL after onnx_refuse(). */
+OnnxVar *onnx_prim_number (OnnxPrim *q, LoomDType dtype, const double number[ONNX_BINDINGS]);
+/* What ONNX computes in: f32, f64 or i64. */
+LoomDType onnx_prim_compute_type (LoomDType dtype);
+
+G_END_DECLS

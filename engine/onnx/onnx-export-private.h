@@ -1,0 +1,167 @@
+/* What the files of the ONNX writer share.
+ *
+ * onnx-export.c walks the net and decides how each node is written: by an entry of onnx-export-op-*.c, by an entry of
+ * the reader's tables that is one-to-one (onnx-export-same.c), or else, by its lowering, in primitives
+ * (onnx-export-prim.c), which need no knowledge of the operator at all. onnx-export-size.c finds out how sizes depend
+ * on the open ones, onnx-export-scalar.c has the formulas, and onnx-export-model.c makes the protobuf message. */
+#pragma once
+
+#include "engine/onnx/onnx-private.h"
+
+G_BEGIN_DECLS
+
+#define ONNX_EXPORT_OPSET      17
+#define ONNX_EXPORT_IR_VERSION 8
+
+typedef struct _OnnxPut OnnxPut;
+
+/* A value of the model in the making: a graph input, an initialiser or an output of a node. Nodes point at values, so
+ * one can be renamed until the model is packed. */
+typedef struct
+{
+  char *name;
+  gboolean is_named; /* it has the name of a port, an input or a weight, and keeps it */
+  OnnxPut *producer;
+  LoomTensor *tensor; /* of an initialiser */
+  LoomType type;      /* of an input or output of the graph */
+  gboolean needed;
+  gboolean is_outside; /* its numbers go to the file beside the model, at offset */
+  guint64 offset;
+} OnnxVar;
+
+/* A node of the model in the making. */
+struct _OnnxPut
+{
+  const char *op; /* ONNX's */
+  const char *path;
+  GPtrArray *in, *out;   /* OnnxVar; NULL for an input that is left out */
+  GPtrArray *attributes; /* Onnx__AttributeProto */
+};
+
+/* A size: add + coef · symbols, or, where `of` is set, a dimension that is looked up where the model runs. */
+typedef struct
+{
+  gboolean known; /* FALSE: it depends on the open sizes in a way that could not be found out */
+  gint64 add, coef;
+  char symbol[4];
+  OnnxVar *of;
+  int axis;
+} OnnxSize;
+
+/* Sizes are found out by lowering the same node for this many bindings of the open symbols. */
+#define ONNX_BINDINGS 3
+
+typedef struct _OnnxExport OnnxExport;
+struct _OnnxExport
+{
+  const LoomNet *net; /* symbols are open */
+  guint n_bound;      /* 1 where nothing is open, else ONNX_BINDINGS */
+  const LoomNet *bound[ONNX_BINDINGS];
+  LoomBinding binding[ONNX_BINDINGS];
+  char symbols[27];            /* the open ones */
+  OnnxVar *symbol_var[26];     /* i64 [1] */
+  OnnxVar ***value;            /* by node, by output: NULL until known */
+  gboolean **wanted;           /* by node, by output: something that is exported reads it */
+  GHashTable *weights;         /* name → LoomTensor, the caller's */
+  GHashTable *weight_var;      /* name → OnnxVar */
+  GHashTable *constants;       /* key → OnnxVar */
+  GHashTable *names;           /* of values, to keep them apart */
+  GPtrArray *vars;             /* owns */
+  GPtrArray *puts;             /* owns, in order */
+  GPtrArray *inputs, *outputs; /* OnnxVar */
+  GPtrArray *memory;           /* what the message is made of */
+  guint64 outside;             /* bytes of the file beside the model */
+  const char *path;            /* of the node that is being written */
+  LoomFaults *faults;
+};
+
+/* The node of the graph that is being written. */
+typedef struct
+{
+  OnnxExport *all;
+  guint index;
+  const LoomNetNode *node;
+  const LoomInfer *infer;
+  gboolean failed;
+} OnnxWrite;
+
+/* How one of our operators is written. FALSE from write(): these parameters it cannot say, so the lowering is used. */
+typedef struct
+{
+  const char *op; /* ours */
+  gboolean (*write) (OnnxWrite *w);
+  const char *refusal; /* why there is no ONNX for it: the end of a sentence */
+} OnnxWriter;
+
+extern const OnnxWriter onnx_write_layer[], onnx_write_pool[], onnx_write_image[], onnx_write_reduce[],
+    onnx_write_shape[], onnx_write_other[];
+/* The entry of the reader's tables that is one-to-one for this node; writes it. */
+gboolean onnx_write_same (OnnxWrite *w);
+/* By its lowering. */
+void onnx_write_lowered (OnnxWrite *w);
+
+/* ---- what writers ask --------------------------------------------------- */
+/* NULL where it is not wired. */
+OnnxVar *onnx_write_in (OnnxWrite *w, guint i);
+const LoomType *onnx_write_type (OnnxWrite *w, guint i);
+/* A weight or buffer of the node, wired or its own; NULL where it has none of that name. */
+OnnxVar *onnx_write_weight (OnnxWrite *w, const char *name);
+void onnx_write_out (OnnxWrite *w, guint i, OnnxVar *v);
+/* A fault at this node: "cannot be written as ONNX: " and the sentence, which has a remedy where there is one. */
+void onnx_refuse (OnnxWrite *w, const char *format, ...) G_GNUC_PRINTF (2, 3);
+gint64 onnx_write_int (OnnxWrite *w, const char *param);
+double onnx_write_float (OnnxWrite *w, const char *param);
+
+/* ---- onnx-export-model.c: making nodes ---------------------------------- */
+#define ONNX_VARS(...)                                                                                                 \
+  G_N_ELEMENTS (((OnnxVar *[]){ __VA_ARGS__ })), (OnnxVar *[])                                                         \
+  {                                                                                                                    \
+    __VA_ARGS__                                                                                                        \
+  }
+OnnxPut *onnx_put (OnnxExport *all, const char *op, guint n_in, OnnxVar **in);
+void onnx_put_int (OnnxExport *all, OnnxPut *put, const char *name, gint64 value);
+void onnx_put_ints (OnnxExport *all, OnnxPut *put, const char *name, guint n, const gint64 *values);
+void onnx_put_float (OnnxExport *all, OnnxPut *put, const char *name, double value);
+void onnx_put_string (OnnxExport *all, OnnxPut *put, const char *name, const char *value);
+/* Output i; earlier ones come to be, too. */
+OnnxVar *onnx_put_out (OnnxExport *all, OnnxPut *put, guint i);
+/* A node without attributes and its output. */
+OnnxVar *onnx_call (OnnxExport *all, const char *op, guint n_in, OnnxVar **in);
+
+OnnxVar *onnx_var_new (OnnxExport *all, const char *wanted_name);
+/* An initialiser; equal small ones are one. */
+OnnxVar *onnx_tensor_var (OnnxExport *all, LoomTensor *t, const char *wanted_name);
+OnnxVar *onnx_number_var (OnnxExport *all, LoomDType dtype, double value); /* rank 0 */
+OnnxVar *onnx_ints_var (OnnxExport *all, guint n, const gint64 *values);   /* rank 1 */
+OnnxVar *onnx_weight_var (OnnxExport *all, const char *name);              /* NULL after a fault */
+
+/* Common small nodes. */
+OnnxVar *onnx_to_type (OnnxExport *all, OnnxVar *x, LoomDType from, LoomDType to);
+OnnxVar *onnx_to_shape (OnnxExport *all, OnnxVar *x, guint n, const OnnxSize *sizes);
+OnnxVar *onnx_turn (OnnxExport *all, OnnxVar *x, guint n, const gint64 *order);
+OnnxVar *onnx_with_axes (OnnxExport *all, const char *op, OnnxVar *x, guint n, const gint64 *axes); /* Unsqueeze … */
+int onnx_elem_type (LoomDType dtype);
+
+/* Marks what the outputs need: all else is left out. */
+void onnx_export_mark (OnnxExport *all);
+gboolean onnx_put_is_needed (const OnnxPut *put);
+/* Packs the message. external: the numbers of values that then are is_outside belong
+ * into a file of that name beside the model. */
+GBytes *onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const char *external);
+
+/* ---- onnx-export-size.c ------------------------------------------------- */
+/* How a number depends on the open sizes, from what it is in each of the bindings. */
+OnnxSize onnx_size_of (OnnxExport *all, const gint64 number[ONNX_BINDINGS]);
+OnnxSize onnx_size_dim (LoomDim dim);
+gboolean onnx_size_is (const OnnxSize *size, gint64 number);
+/* As an i64 tensor [n], or NULL where a size is not known. */
+OnnxVar *onnx_sizes_var (OnnxExport *all, guint n, const OnnxSize *sizes);
+/* Looks for open symbols in the dimensions of a value that is there from now on. */
+void onnx_find_symbols (OnnxExport *all, OnnxVar *v, const LoomShape *shape);
+
+/* ---- onnx-export-scalar.c ----------------------------------------------- */
+/* A formula on operands of one type, f32, f64 or i64 (bool for what compares); comparisons give bool. NULL where ONNX
+ * has nothing like it. */
+OnnxVar *onnx_formula (OnnxExport *all, LoomScalarOp op, LoomDType dtype, OnnxVar **in, LoomDType *result);
+
+G_END_DECLS

@@ -1,0 +1,88 @@
+/* One description for both directions: an entry of the reader's tables that is one operator against one, with numbers
+ * renamed at most, also says how ours is written.
+ *
+ * It does where all that the node says is said by the entry: a parameter that the entry does not name must have its
+ * default. */
+#include "engine/onnx/onnx-export-private.h"
+
+#include <string.h>
+
+static gboolean
+is_default (const LoomInfer *infer, const LoomParamSpec *spec)
+{
+  const char *text = loom_infer_attribute (infer, spec->name);
+
+  if (!text || g_strcmp0 (text, spec->def) == 0)
+    return TRUE;
+  switch (spec->type)
+    {
+    case LOOM_PARAM_FLOAT:
+      return spec->def && *spec->def && loom_infer_is_set (infer, spec->name)
+             && loom_infer_float (infer, spec->name) == g_ascii_strtod (spec->def, NULL);
+    case LOOM_PARAM_ENUM:
+      return g_strcmp0 (loom_infer_string (infer, spec->name), spec->def) == 0;
+    default:
+      return FALSE;
+    }
+}
+
+/* "onnx=ours=default …" */
+static gboolean
+names_param (const OnnxMap *map, const char *param)
+{
+  g_auto (GStrv) pairs = g_strsplit (map->attributes ? map->attributes : "", " ", -1);
+
+  for (guint i = 0; pairs[i]; i++)
+    {
+      g_auto (GStrv) pair = g_strsplit (pairs[i], "=", 3);
+      if (pair[0] && pair[1] && g_str_equal (pair[1], param))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+fits (OnnxWrite *w, const OnnxMap *map)
+{
+  if (map->map || map->domain || !map->op || map->since > ONNX_EXPORT_OPSET || !g_str_equal (map->op, w->node->op->name)
+      || w->node->n_outputs != 1 || w->node->output[0].dtype != LOOM_F32)
+    return FALSE;
+  for (guint i = 0; i < w->node->n_inputs; i++)
+    if (!onnx_write_type (w, i) || onnx_write_type (w, i)->dtype != LOOM_F32)
+      return FALSE;
+  for (const LoomParamSpec *spec = w->node->op->params; spec && spec->name; spec++)
+    if (!names_param (map, spec->name) && !is_default (w->infer, spec))
+      return FALSE;
+  return TRUE;
+}
+
+static void
+write_as (OnnxWrite *w, const OnnxMap *map)
+{
+  g_auto (GStrv) pairs = g_strsplit (map->attributes ? map->attributes : "", " ", -1);
+  OnnxVar *in[8];
+  guint n = MIN (w->node->n_inputs, G_N_ELEMENTS (in));
+
+  for (guint i = 0; i < n; i++)
+    in[i] = onnx_write_in (w, i);
+  OnnxPut *put = onnx_put (w->all, map->name, n, in);
+  for (guint i = 0; pairs[i] && *pairs[i]; i++)
+    {
+      g_auto (GStrv) pair = g_strsplit (pairs[i], "=", 3);
+      onnx_put_float (w->all, put, pair[0], loom_infer_float (w->infer, pair[1]));
+    }
+  onnx_write_out (w, 0, onnx_put_out (w->all, put, 0));
+}
+
+gboolean
+onnx_write_same (OnnxWrite *w)
+{
+  for (guint t = 0; onnx_map_tables[t]; t++)
+    for (const OnnxMap *map = onnx_map_tables[t]; map->name; map++)
+      if (fits (w, map))
+        {
+          write_as (w, map);
+          return TRUE;
+        }
+  return FALSE;
+}

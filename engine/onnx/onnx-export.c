@@ -1,0 +1,654 @@
+/* A graph as an ONNX model: the net is walked in order, and each node that an output needs is written.
+ *
+ * A model is what prediction needs: values of data sets and input nodes come in, losses and steps of training are not
+ * on the way to its outputs. Modules are written flat, because a runtime plans across them all the same. */
+#include "engine/onnx/onnx-export-private.h"
+
+#include "engine/core/loom-atomic-file.h"
+#include "engine/recipe/loom-train-spec.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+struct _LoomOnnxWriter
+{
+  OnnxExport all;
+  LoomNet *net, *bound[ONNX_BINDINGS]; /* bound[0] is net where nothing is open */
+  char *name, *doc;
+  GPtrArray *mapped; /* char */
+};
+
+/* ---- what writers ask --------------------------------------------------- */
+
+void
+onnx_refuse (OnnxWrite *w, const char *format, ...)
+{
+  va_list args;
+
+  if (w->failed)
+    return;
+  w->failed = TRUE;
+  va_start (args, format);
+  g_autofree char *why = g_strdup_vprintf (format, args);
+  va_end (args);
+  loom_faults_add (w->all->faults, LOOM_ERROR_NO_KERNEL, w->node->line, w->node->path, NULL,
+                   "%s cannot be written as ONNX: %s", w->node->op->name, why);
+}
+
+static OnnxVar *
+source_var (OnnxExport *all, const LoomNetSource *source)
+{
+  if (source->node == G_MAXUINT)
+    return NULL;
+  if (!loom_net_is_weight (all->net, source))
+    return all->value[source->node][source->output];
+  int weight = loom_net_source_weight (all->net, source);
+  return weight >= 0 ? onnx_weight_var (all, loom_net_weight (all->net, (guint)weight)->name) : NULL;
+}
+
+OnnxVar *
+onnx_write_in (OnnxWrite *w, guint i)
+{
+  return i < w->node->n_inputs ? source_var (w->all, &w->node->input[i]) : NULL;
+}
+
+const LoomType *
+onnx_write_type (OnnxWrite *w, guint i)
+{
+  return loom_infer_input (w->infer, i);
+}
+
+OnnxVar *
+onnx_write_weight (OnnxWrite *w, const char *name)
+{
+  for (guint i = 0; i < w->node->n_inputs; i++)
+    if (g_str_equal (w->node->input_spec[i].name, name) && w->node->input[i].node != G_MAXUINT)
+      return source_var (w->all, &w->node->input[i]);
+  int weight = loom_net_find_weight (w->all->net, w->index, name);
+  return weight >= 0 ? onnx_weight_var (w->all, loom_net_weight (w->all->net, (guint)weight)->name) : NULL;
+}
+
+OnnxVar *
+onnx_weight_var (OnnxExport *all, const char *name)
+{
+  OnnxVar *v = g_hash_table_lookup (all->weight_var, name);
+  LoomTensor *t = g_hash_table_lookup (all->weights, name);
+
+  if (v)
+    return v;
+  if (!t)
+    {
+      loom_faults_add (all->faults, LOOM_ERROR_DATA, 0, NULL, NULL, "There are no numbers for the weight %s.", name);
+      return NULL;
+    }
+  v = g_new0 (OnnxVar, 1);
+  v->name = g_strdup (name); /* kept free of other values from the start */
+  v->is_named = TRUE;
+  v->tensor = t->dtype == LOOM_F64 ? loom_tensor_convert (t, LOOM_F32, FALSE, NULL) : loom_tensor_ref (t);
+  g_ptr_array_add (all->vars, v);
+  g_hash_table_insert (all->weight_var, v->name, v);
+  return v;
+}
+
+/* A value that a node of ONNX makes takes the port's name; anything else has one. */
+static void
+take_name (OnnxExport *all, OnnxVar *v, const char *name)
+{
+  if (!v->producer || v->is_named || g_hash_table_contains (all->names, name))
+    return;
+  g_hash_table_remove (all->names, v->name);
+  g_free (v->name);
+  v->name = g_strdup (name);
+  v->is_named = TRUE;
+  g_hash_table_add (all->names, g_strdup (name));
+}
+
+void
+onnx_write_out (OnnxWrite *w, guint i, OnnxVar *v)
+{
+  g_autofree char *name = loom_net_port_name (w->all->net, w->index, i);
+
+  if (!v)
+    return;
+  take_name (w->all, v, name);
+  w->all->value[w->index][i] = v;
+}
+
+gint64
+onnx_write_int (OnnxWrite *w, const char *param)
+{
+  return loom_infer_int (w->infer, param);
+}
+
+double
+onnx_write_float (OnnxWrite *w, const char *param)
+{
+  return loom_infer_float (w->infer, param);
+}
+
+/* ---- one node ----------------------------------------------------------- */
+
+static const OnnxWriter *
+find_writer (const char *op)
+{
+  static const OnnxWriter *const tables[]
+      = { onnx_write_layer, onnx_write_pool, onnx_write_image, onnx_write_reduce, onnx_write_shape, onnx_write_other };
+
+  for (guint t = 0; t < G_N_ELEMENTS (tables); t++)
+    for (const OnnxWriter *writer = tables[t]; writer->op; writer++)
+      if (g_str_equal (writer->op, op))
+        return writer;
+  return NULL;
+}
+
+static void
+write_node (LoomOnnxWriter *self, guint i)
+{
+  OnnxExport *all = &self->all;
+  OnnxWrite w
+      = { .all = all, .index = i, .node = loom_net_node (self->net, i), .infer = loom_net_infer (self->net, i) };
+  const OnnxWriter *writer = find_writer (w.node->op->name);
+
+  /* What hangs on a node that was refused is not its fault. */
+  for (guint k = 0; k < w.node->n_inputs; k++)
+    if (w.node->input[k].node != G_MAXUINT && !source_var (all, &w.node->input[k]))
+      return;
+  all->path = w.node->path;
+  if (writer && writer->refusal)
+    onnx_refuse (&w, "%s", writer->refusal);
+  else if (!(writer && writer->write && writer->write (&w)) && !w.failed && !onnx_write_same (&w) && !w.failed)
+    onnx_write_lowered (&w);
+  for (guint k = 0; k < w.node->n_outputs && w.node->own_symbol; k++)
+    if (all->value[i][k])
+      onnx_find_symbols (all, all->value[i][k], &w.node->output[k].shape);
+  all->path = NULL;
+}
+
+/* "linear → Gemm (3)": what became of each node, counted by text, where needed nodes of ONNX came of it. */
+static void
+describe (LoomOnnxWriter *self)
+{
+  OnnxExport *all = &self->all;
+  g_autoptr (GHashTable) counts = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint first = 0, end; first < all->puts->len; first = end)
+    {
+      const char *path = ((OnnxPut *)all->puts->pdata[first])->path;
+      int node = path ? loom_net_find (self->net, path) : -1;
+      GString *s = node >= 0 ? g_string_new (loom_net_node (self->net, (guint)node)->op->name) : g_string_new ("sizes");
+      guint n = 0;
+      for (end = first; end < all->puts->len && ((OnnxPut *)all->puts->pdata[end])->path == path; end++)
+        if (onnx_put_is_needed (all->puts->pdata[end]) && ++n <= 6)
+          g_string_append_printf (s, "%s%s", n == 1 ? " → " : " + ", ((OnnxPut *)all->puts->pdata[end])->op);
+      g_string_append (s, n > 6 ? " …" : "");
+      if (n > 0 && !g_hash_table_contains (counts, s->str))
+        g_ptr_array_add (self->mapped, g_strdup (s->str));
+      if (n > 0)
+        g_hash_table_insert (counts, (gpointer)g_intern_string (s->str),
+                             GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (counts, s->str)) + 1));
+      g_string_free (s, TRUE);
+    }
+  for (guint i = 0; i < self->mapped->len; i++)
+    {
+      char *text = self->mapped->pdata[i];
+      guint n = GPOINTER_TO_UINT (g_hash_table_lookup (counts, text));
+      self->mapped->pdata[i] = n == 1 ? g_strdup (text) : g_strdup_printf ("%s (%u)", text, n);
+      g_free (text);
+    }
+}
+
+/* ---- the model's ends --------------------------------------------------- */
+
+static gboolean
+resolve (LoomOnnxWriter *self, const char *const *names, GArray *sources, GError **error)
+{
+  for (guint i = 0; names && names[i]; i++)
+    {
+      LoomNetSource source;
+      int node = loom_net_find_port (self->net, names[i], &source.output, error);
+      if (node < 0)
+        return FALSE;
+      source.node = (guint)node;
+      g_array_append_val (sources, source);
+    }
+  return TRUE;
+}
+
+static gboolean
+is_read (const LoomNet *net, guint node)
+{
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *n = loom_net_node (net, i);
+      for (guint k = 0; k < n->n_inputs; k++)
+        if (n->input[k].node == node)
+          return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+choose_outputs (LoomOnnxWriter *self, const LoomGraph *graph, GArray *sources)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, self->net, faults);
+  LoomNetSource source = { 0, 0 };
+
+  for (guint i = 0; i < loom_net_n_nodes (self->net); i++)
+    {
+      const LoomNetNode *n = loom_net_node (self->net, i);
+      source.node = i;
+      if (n->op && g_str_equal (n->op->name, "output"))
+        g_array_append_val (sources, source);
+    }
+  if (sources->len > 0)
+    return;
+  if (spec && loom_net_find_judged (self->net, &spec->loss, &source))
+    g_array_append_val (sources, source);
+  else if (spec && spec->metrics->len > 0)
+    g_array_append_val (sources, ((LoomMetricSpec *)spec->metrics->pdata[0])->input);
+  if (sources->len > 0)
+    return;
+  for (guint i = 0; i < loom_net_n_nodes (self->net); i++)
+    {
+      const LoomNetNode *n = loom_net_node (self->net, i);
+      source = (LoomNetSource){ i, 0 };
+      if (n->op && n->op->lower && n->n_outputs > 0 && !n->op->has_effect && !is_read (self->net, i))
+        g_array_append_val (sources, source);
+    }
+}
+
+static gboolean
+is_given (const GArray *given, guint node, guint output)
+{
+  for (guint i = 0; i < given->len; i++)
+    {
+      const LoomNetSource *source = &g_array_index (given, LoomNetSource, i);
+      if (source->node == node && source->output == output)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+comes_from_outside (LoomOnnxWriter *self, const GArray *given, guint node, guint output)
+{
+  const LoomNetNode *n = loom_net_node (self->net, node);
+
+  return (n->op && !n->op->lower) || is_given (given, node, output);
+}
+
+/* From the outputs back, in the order of the net. */
+static void
+mark_wanted (LoomOnnxWriter *self, const GArray *outputs, const GArray *given)
+{
+  OnnxExport *all = &self->all;
+
+  for (guint i = 0; i < outputs->len; i++)
+    {
+      const LoomNetSource *source = &g_array_index (outputs, LoomNetSource, i);
+      if (!loom_net_is_weight (self->net, source))
+        all->wanted[source->node][source->output] = TRUE;
+    }
+  for (guint i = loom_net_n_nodes (self->net); i-- > 0;)
+    {
+      const LoomNetNode *n = loom_net_node (self->net, i);
+      gboolean needed = FALSE;
+      for (guint k = 0; k < n->n_outputs; k++)
+        needed = needed || (all->wanted[i][k] && !comes_from_outside (self, given, i, k));
+      for (guint k = 0; needed && k < n->n_inputs; k++)
+        if (n->input[k].node != G_MAXUINT && !loom_net_is_weight (self->net, &n->input[k]))
+          all->wanted[n->input[k].node][n->input[k].output] = TRUE;
+    }
+}
+
+static void
+add_inputs (LoomOnnxWriter *self, const GArray *given)
+{
+  OnnxExport *all = &self->all;
+
+  for (guint i = 0; i < loom_net_n_nodes (self->net); i++)
+    {
+      const LoomNetNode *n = loom_net_node (self->net, i);
+      for (guint k = 0; k < n->n_outputs; k++)
+        {
+          if (!all->wanted[i][k] || !n->typed || !comes_from_outside (self, given, i, k))
+            continue;
+          g_autofree char *name = loom_net_port_name (self->net, i, k);
+          OnnxVar *v = onnx_var_new (all, name);
+          v->is_named = TRUE;
+          v->type = n->output[k];
+          all->value[i][k] = v;
+          g_ptr_array_add (all->inputs, v);
+        }
+    }
+  for (guint i = 0; i < all->inputs->len; i++)
+    {
+      OnnxVar *v = all->inputs->pdata[i];
+      all->path = "sizes";
+      onnx_find_symbols (all, v, &v->type.shape);
+    }
+  all->path = NULL;
+}
+
+/* An output is a value of its own: what is an input, a weight or another output already goes through an Identity. */
+static void
+add_outputs (LoomOnnxWriter *self, const GArray *outputs)
+{
+  OnnxExport *all = &self->all;
+
+  for (guint i = 0; i < outputs->len; i++)
+    {
+      const LoomNetSource *source = &g_array_index (outputs, LoomNetSource, i);
+      g_autofree char *name = loom_net_port_name (self->net, source->node, source->output);
+      OnnxVar *v = source_var (all, source);
+      if (!v)
+        continue;
+      if (!v->producer || !g_str_equal (v->name, name))
+        {
+          all->path = name;
+          v = onnx_call (all, "Identity", ONNX_VARS (v));
+          v->producer->path = loom_net_node (self->net, source->node)->path;
+          /* op="parameter" has its weight under the port's name. */
+          g_autofree char *full = g_strconcat (name, ".out", NULL);
+          take_name (all, v, name);
+          take_name (all, v, full);
+          all->path = NULL;
+        }
+      if (loom_net_is_weight (self->net, source))
+        {
+          const LoomNetWeight *weight = loom_net_weight (self->net, (guint)loom_net_source_weight (self->net, source));
+          v->type = (LoomType){ weight->dtype, weight->shape };
+        }
+      else
+        v->type = loom_net_node (self->net, source->node)->output[source->output];
+      g_ptr_array_add (all->outputs, v);
+    }
+}
+
+/* ---- the whole ---------------------------------------------------------- */
+
+/* Data that is not there is no fault as long as nothing on the way depends on it. */
+static gboolean
+check_net (const LoomFaults *found, GError **error)
+{
+  for (guint i = 0; i < loom_faults_length (found); i++)
+    {
+      const LoomFault *fault = loom_faults_get (found, i);
+      if (!fault->is_warning && fault->code != LOOM_ERROR_DATA && fault->code != LOOM_ERROR_IO)
+        return loom_faults_to_error (found, NULL, error);
+    }
+  return TRUE;
+}
+
+static gboolean
+check_typed (LoomOnnxWriter *self, const LoomFaults *found, GError **error)
+{
+  for (guint i = 0; i < loom_net_n_nodes (self->net); i++)
+    {
+      const LoomNetNode *n = loom_net_node (self->net, i);
+      for (guint k = 0; k < n->n_outputs; k++)
+        if (self->all.wanted[i][k] && !n->typed)
+          {
+            if (loom_faults_to_error (found, NULL, error))
+              g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "The type of %s is not known.", n->path);
+            return FALSE;
+          }
+    }
+  return TRUE;
+}
+
+/* Nets with numbers for the open symbols. They are large, so that no two explanations fit; they are a prime, twice and
+ * three times one, so that what rounds a half or a third of a size is not taken for something simpler. */
+static gboolean
+bind_nets (LoomOnnxWriter *self, const LoomGraph *graph, const LoomBinding *sizes, GError **error)
+{
+  static const gint64 numbers[][ONNX_BINDINGS]
+      = { { 101, 118, 141 }, { 103, 122, 159 }, { 107, 134, 147 }, { 109, 146, 171 }, { 113, 158, 177 },
+          { 127, 166, 183 }, { 131, 178, 201 }, { 137, 194, 213 }, { 139, 202, 219 } };
+  OnnxExport *all = &self->all;
+  g_autofree char *symbols = loom_net_symbols (self->net);
+  guint n = 0;
+
+  for (const char *s = symbols; *s; s++)
+    if (sizes->value[*s - 'A'] == 0 && n < G_N_ELEMENTS (numbers))
+      all->symbols[n++] = *s;
+  all->n_bound = n > 0 ? ONNX_BINDINGS : 1;
+  if (n == 0)
+    {
+      all->bound[0] = self->net;
+      all->binding[0] = *sizes;
+      return TRUE;
+    }
+  for (guint k = 0; k < ONNX_BINDINGS; k++)
+    {
+      g_autoptr (LoomFaults) found = loom_faults_new ();
+      all->binding[k] = *sizes;
+      for (guint i = 0; i < n; i++)
+        all->binding[k].value[all->symbols[i] - 'A'] = numbers[i][k];
+      all->bound[k] = self->bound[k] = loom_net_new (graph, &all->binding[k], found);
+      if (!check_net (found, error))
+        {
+          g_prefix_error (error, "The graph does not hold for every size of %s; fix them with --size. ", all->symbols);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+static void
+init (LoomOnnxWriter *self, GHashTable *weights, LoomFaults *faults)
+{
+  OnnxExport *all = &self->all;
+  guint n = loom_net_n_nodes (self->net);
+
+  all->net = self->net;
+  all->faults = faults;
+  all->weights = g_hash_table_ref (weights);
+  all->weight_var = g_hash_table_new (g_str_hash, g_str_equal);
+  all->constants = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  all->names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  all->value = g_new0 (OnnxVar **, n + 1);
+  all->wanted = g_new0 (gboolean *, n + 1);
+  for (guint i = 0; i < n; i++)
+    {
+      all->value[i] = g_new0 (OnnxVar *, loom_net_node (self->net, i)->n_outputs + 1);
+      all->wanted[i] = g_new0 (gboolean, loom_net_node (self->net, i)->n_outputs + 1);
+    }
+  for (guint i = 0; i < loom_net_n_weights (self->net); i++)
+    g_hash_table_add (all->names, g_strdup (loom_net_weight (self->net, i)->name));
+}
+
+static void
+free_var (OnnxVar *v)
+{
+  g_clear_pointer (&v->tensor, loom_tensor_unref);
+  g_free (v->name);
+  g_free (v);
+}
+
+static void
+free_put (OnnxPut *put)
+{
+  g_ptr_array_unref (put->in);
+  g_ptr_array_unref (put->out);
+  g_ptr_array_unref (put->attributes);
+  g_free (put);
+}
+
+LoomOnnxWriter *
+loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *options, GHashTable *weights,
+                      LoomFaults *faults, GError **error)
+{
+  g_autoptr (LoomOnnxWriter) self = g_new0 (LoomOnnxWriter, 1);
+  g_autoptr (LoomFaults) found = loom_faults_new ();
+  g_autoptr (GArray) inputs = g_array_new (FALSE, FALSE, sizeof (LoomNetSource));
+  g_autoptr (GArray) outputs = g_array_new (FALSE, FALSE, sizeof (LoomNetSource));
+  const LoomElement *root = loom_graph_root (graph), *doc = loom_element_find (root, LOOM_TAG_DOC);
+  guint faults_before = loom_faults_length (faults);
+  OnnxExport *all = &self->all;
+
+  self->name = g_strdup (loom_element_get (root, "name"));
+  self->doc = g_strdup (doc ? loom_element_text (doc) : NULL);
+  self->mapped = g_ptr_array_new_with_free_func (g_free);
+  all->memory = g_ptr_array_new_with_free_func (g_free);
+  all->vars = g_ptr_array_new_with_free_func ((GDestroyNotify)free_var);
+  all->puts = g_ptr_array_new_with_free_func ((GDestroyNotify)free_put);
+  all->inputs = g_ptr_array_new ();
+  all->outputs = g_ptr_array_new ();
+  self->net = loom_net_new (graph, &options->sizes, found);
+  init (self, weights, faults);
+  if (!check_net (found, error) || !resolve (self, options->inputs, inputs, error)
+      || !resolve (self, options->outputs, outputs, error))
+    return NULL;
+  if (outputs->len == 0)
+    choose_outputs (self, graph, outputs);
+  if (outputs->len == 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "The graph computes nothing that a model could give. Name a port with --output.");
+      return NULL;
+    }
+  mark_wanted (self, outputs, inputs);
+  if (!check_typed (self, found, error) || !bind_nets (self, graph, &options->sizes, error))
+    return NULL;
+  add_inputs (self, inputs);
+  for (guint i = 0; i < loom_net_n_nodes (self->net); i++)
+    {
+      gboolean needed = FALSE;
+      for (guint k = 0; k < loom_net_node (self->net, i)->n_outputs; k++)
+        needed = needed || (all->wanted[i][k] && !all->value[i][k]);
+      if (needed)
+        write_node (self, i);
+    }
+  add_outputs (self, outputs);
+  if (loom_faults_length (faults) > faults_before)
+    return NULL;
+  onnx_export_mark (all);
+  describe (self);
+  return g_steal_pointer (&self);
+}
+
+void
+loom_onnx_writer_free (LoomOnnxWriter *self)
+{
+  OnnxExport *all;
+
+  if (!self)
+    return;
+  all = &self->all;
+  for (guint i = 0; all->value && i < loom_net_n_nodes (self->net); i++)
+    {
+      g_free (all->value[i]);
+      g_free (all->wanted[i]);
+    }
+  g_free (all->value);
+  g_free (all->wanted);
+  g_ptr_array_unref (all->vars);
+  g_ptr_array_unref (all->puts);
+  g_ptr_array_unref (all->inputs);
+  g_ptr_array_unref (all->outputs);
+  g_ptr_array_unref (all->memory);
+  g_hash_table_unref (all->weights);
+  g_hash_table_unref (all->weight_var);
+  g_hash_table_unref (all->constants);
+  g_hash_table_unref (all->names);
+  for (guint k = 0; k < ONNX_BINDINGS; k++)
+    g_clear_pointer (&self->bound[k], loom_net_free);
+  g_clear_pointer (&self->net, loom_net_free);
+  g_ptr_array_unref (self->mapped);
+  g_free (self->name);
+  g_free (self->doc);
+  g_free (self);
+}
+
+/* ---- looking and saving ------------------------------------------------- */
+
+guint
+loom_onnx_writer_n_ports (const LoomOnnxWriter *self, gboolean outputs)
+{
+  return outputs ? self->all.outputs->len : self->all.inputs->len;
+}
+
+void
+loom_onnx_writer_port (const LoomOnnxWriter *self, gboolean outputs, guint i, const char **name, const LoomType **type)
+{
+  const OnnxVar *v = (outputs ? self->all.outputs : self->all.inputs)->pdata[i];
+
+  *name = v->name;
+  *type = &v->type;
+}
+
+const GPtrArray *
+loom_onnx_writer_mapped (const LoomOnnxWriter *self)
+{
+  return self->mapped;
+}
+
+/* Room for names and nodes is left below protobuf's limit of 2 GiB. */
+#define MESSAGE_LIMIT ((gsize)2000 << 20)
+
+static gsize
+count_bytes (const LoomOnnxWriter *self)
+{
+  gsize bytes = 0;
+
+  for (guint i = 0; i < self->all.vars->len; i++)
+    {
+      const OnnxVar *v = self->all.vars->pdata[i];
+      bytes += v->tensor ? v->tensor->bytes : 0;
+    }
+  return bytes;
+}
+
+GBytes *
+loom_onnx_writer_bytes (LoomOnnxWriter *self, GError **error)
+{
+  if (count_bytes (self) > MESSAGE_LIMIT)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "The model has more than 2 GB of numbers, which one message of ONNX cannot hold.");
+      return NULL;
+    }
+  return onnx_export_pack (&self->all, self->name, self->doc, NULL);
+}
+
+static gboolean
+save_data (LoomOnnxWriter *self, const char *path, GError **error)
+{
+  static const guint8 zeros[4096];
+  g_autoptr (LoomAtomicFile) file = loom_atomic_file_new (path, error);
+  guint64 at = 0;
+
+  for (guint i = 0; file && i < self->all.vars->len; i++)
+    {
+      const OnnxVar *v = self->all.vars->pdata[i];
+      if (!v->is_outside)
+        continue;
+      if (!loom_atomic_file_write (file, zeros, v->offset - at, error)
+          || !loom_atomic_file_write (file, v->tensor->data, v->tensor->bytes, error))
+        return FALSE;
+      at = v->offset + v->tensor->bytes;
+    }
+  return file && loom_atomic_file_commit (file, error);
+}
+
+gboolean
+loom_onnx_writer_save (LoomOnnxWriter *self, const char *path, gboolean external, char **data_path, GError **error)
+{
+  g_autofree char *beside = g_strconcat (path, ".data", NULL), *base = g_path_get_basename (beside);
+  gboolean outside = external || count_bytes (self) > MESSAGE_LIMIT;
+  g_autoptr (GBytes) bytes = onnx_export_pack (&self->all, self->name, self->doc, outside ? base : NULL);
+
+  if (data_path)
+    *data_path = NULL;
+  /* The numbers first: a model without them would look whole. */
+  if (outside && self->all.outside > 0)
+    {
+      if (!save_data (self, beside, error))
+        return FALSE;
+      if (data_path)
+        *data_path = g_steal_pointer (&beside);
+    }
+  return loom_file_replace (path, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), error);
+}

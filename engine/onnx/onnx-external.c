@@ -1,0 +1,280 @@
+/* Numbers that lie in a file beside the model, as PyTorch exports them by default ("model.onnx.data").
+ *
+ * A model may come from anybody, and so may what it says of other files. Only a plain file in the model's own folder is
+ * opened; links must stay in it. A tensor's bytes must lie in the file as it is now, and no two tensors may share
+ * bytes unless they are the same, so what is read is never more than what is there. Bytes are copied and not mapped:
+ * a file that shrinks meanwhile is a sentence then and no signal. Format: ONNX, docs/ExternalData.md */
+#include "engine/onnx/onnx-private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct
+{
+  int fd;
+  guint64 size;
+  GError *error;      /* why it cannot be read */
+  GSequence *regions; /* OnnxRegion by offset */
+} DataFile;
+
+struct _OnnxExternal
+{
+  char *folder;
+  GHashTable *files; /* name → DataFile */
+};
+
+static void
+region_free (gpointer data)
+{
+  OnnxRegion *region = data;
+
+  g_clear_pointer (&region->tensor, loom_tensor_unref);
+  g_free (region);
+}
+
+static void
+data_file_free (gpointer data)
+{
+  DataFile *file = data;
+
+  if (file->fd >= 0)
+    close (file->fd);
+  g_clear_error (&file->error);
+  g_sequence_free (file->regions);
+  g_free (file);
+}
+
+OnnxExternal *
+onnx_external_new (const char *model_path)
+{
+  OnnxExternal *self = g_new0 (OnnxExternal, 1);
+
+  self->folder = model_path ? g_path_get_dirname (model_path) : NULL;
+  self->files = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, data_file_free);
+  return self;
+}
+
+void
+onnx_external_free (OnnxExternal *self)
+{
+  g_hash_table_unref (self->files);
+  g_free (self->folder);
+  g_free (self);
+}
+
+/* ---- files ------------------------------------------------------------ */
+
+static gboolean
+is_plain_name (const char *name)
+{
+  return *name && !strchr (name, '/') && !strchr (name, '\\') && !g_str_equal (name, ".") && !g_str_equal (name, "..");
+}
+
+/* A link to a neighbour is followed once; openat() refuses any other. */
+static int
+open_in_folder (const char *folder, const char *name)
+{
+  int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  int dir = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  char target[NAME_MAX + 1];
+  int fd, saved;
+
+  if (dir < 0)
+    return -1;
+  fd = openat (dir, name, flags);
+  saved = errno;
+  if (fd < 0 && saved == ELOOP)
+    {
+      ssize_t n = readlinkat (dir, name, target, sizeof target - 1);
+      target[MAX (n, 0)] = 0;
+      if (n > 0 && is_plain_name (target))
+        {
+          fd = openat (dir, target, flags);
+          saved = errno;
+        }
+    }
+  close (dir);
+  errno = saved;
+  return fd;
+}
+
+static void
+open_file (DataFile *file, const char *folder, const char *name)
+{
+  struct stat is;
+
+  file->fd = open_in_folder (folder, name);
+  if (file->fd < 0 && errno == ENOENT)
+    g_set_error (&file->error, LOOM_ERROR, LOOM_ERROR_IO,
+                 "The model keeps numbers in “%s”, which is not there. Put that file beside the model.", name);
+  else if (file->fd < 0 && errno == ELOOP)
+    g_set_error (
+        &file->error, LOOM_ERROR, LOOM_ERROR_IO,
+        "The model keeps numbers in “%s”, which is a link out of the model's folder. Put the file itself there.", name);
+  else if (file->fd < 0)
+    g_set_error (&file->error, LOOM_ERROR, LOOM_ERROR_IO, "The model's numbers in “%s” cannot be read: %s.", name,
+                 g_strerror (errno));
+  else if (fstat (file->fd, &is) != 0 || !S_ISREG (is.st_mode))
+    g_set_error (&file->error, LOOM_ERROR, LOOM_ERROR_IO, "The model keeps numbers in “%s”, which is no ordinary file.",
+                 name);
+  else
+    file->size = (guint64)is.st_size;
+}
+
+static DataFile *
+file_of (OnnxExternal *self, const char *name, GError **error)
+{
+  DataFile *file = g_hash_table_lookup (self->files, name);
+
+  if (!file)
+    {
+      file = g_new0 (DataFile, 1);
+      file->regions = g_sequence_new (region_free);
+      open_file (file, self->folder, name);
+      g_hash_table_insert (self->files, g_strdup (name), file);
+    }
+  if (!file->error)
+    return file;
+  g_propagate_error (error, g_error_copy (file->error));
+  return NULL;
+}
+
+/* ---- regions ---------------------------------------------------------- */
+
+static int
+by_offset (gconstpointer a, gconstpointer b, gpointer data)
+{
+  const OnnxRegion *left = a, *right = b;
+
+  return left->offset < right->offset ? -1 : left->offset > right->offset;
+}
+
+/* The region with these bounds, new where there is none; NULL where it shares some bytes with another. */
+static OnnxRegion *
+claim (DataFile *file, const OnnxRegion *wanted)
+{
+  /* Behind all whose offset is not larger. */
+  GSequenceIter *next = g_sequence_search (file->regions, (gpointer)wanted, by_offset, NULL);
+  OnnxRegion *before = g_sequence_iter_is_begin (next) ? NULL : g_sequence_get (g_sequence_iter_prev (next));
+  OnnxRegion *after = g_sequence_iter_is_end (next) ? NULL : g_sequence_get (next);
+
+  if (before && before->offset == wanted->offset && before->length == wanted->length)
+    return before;
+  if ((before && before->offset + before->length > wanted->offset)
+      || (after && wanted->offset + wanted->length > after->offset))
+    return NULL;
+  OnnxRegion *region = g_new (OnnxRegion, 1);
+  *region = *wanted;
+  g_sequence_insert_before (next, region);
+  return region;
+}
+
+/* FALSE where the entry is there and no number. */
+static gboolean
+entry_number (const Onnx__TensorProto *proto, const char *key, gboolean *present, guint64 *value)
+{
+  *present = FALSE;
+  for (gsize i = 0; i < proto->n_external_data; i++)
+    {
+      const Onnx__StringStringEntryProto *entry = proto->external_data[i];
+      if (g_strcmp0 (entry->key, key) != 0)
+        continue;
+      *present = TRUE;
+      return entry->value && g_ascii_string_to_unsigned (entry->value, 10, 0, G_MAXINT64, value, NULL);
+    }
+  return TRUE;
+}
+
+static const char *
+location_of (const Onnx__TensorProto *proto)
+{
+  for (gsize i = 0; i < proto->n_external_data; i++)
+    if (g_strcmp0 (proto->external_data[i]->key, "location") == 0)
+      {
+        const char *name = proto->external_data[i]->value ? proto->external_data[i]->value : "";
+        return g_str_has_prefix (name, "./") ? name + 2 : name;
+      }
+  return NULL;
+}
+
+OnnxRegion *
+onnx_external_region (OnnxExternal *self, const Onnx__TensorProto *proto, const char *what, guint64 bytes,
+                      GError **error)
+{
+  const char *name = location_of (proto);
+  OnnxRegion wanted = { 0 };
+  gboolean has_offset, has_length;
+  guint64 length = 0;
+
+  if (!self || !self->folder)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%s has its numbers in another file, and this model is in no folder where it could be.", what);
+      return NULL;
+    }
+  if (!name || !is_plain_name (name))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%s has its numbers in “%s”; only a file in the folder of the model is read.", what,
+                   name ? name : "");
+      return NULL;
+    }
+  if (!entry_number (proto, "offset", &has_offset, &wanted.offset)
+      || !entry_number (proto, "length", &has_length, &length))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The place of %s in “%s” is no number.", what, name);
+      return NULL;
+    }
+  DataFile *file = file_of (self, name, error);
+  if (!file)
+    return NULL;
+  /* Without a length it is all that follows. */
+  length = has_length ? length : file->size - MIN (file->size, wanted.offset);
+  if (length != bytes)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%s needs %" G_GUINT64_FORMAT " bytes, but the model says that “%s” has %" G_GUINT64_FORMAT
+                   " for it.",
+                   what, bytes, name, length);
+      return NULL;
+    }
+  if (wanted.offset > file->size || length > file->size - wanted.offset)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%s should end at byte %" G_GUINT64_FORMAT " of “%s”, which has %" G_GUINT64_FORMAT
+                   ": the file is cut off, or belongs to another model.",
+                   what, wanted.offset + length, name, file->size);
+      return NULL;
+    }
+  wanted.length = length;
+  wanted.fd = file->fd;
+  OnnxRegion *region = claim (file, &wanted);
+  if (!region)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s shares bytes of “%s” with another tensor.", what, name);
+  return region;
+}
+
+gboolean
+onnx_region_read (const OnnxRegion *region, guint8 *to, const char *what, GError **error)
+{
+  guint64 done = 0;
+
+  while (done < region->length)
+    {
+      ssize_t n = pread (region->fd, to + done, MIN (region->length - done, 1 << 30), (off_t)(region->offset + done));
+      if (n < 0 && errno == EINTR)
+        continue;
+      if (n <= 0)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s cannot be read: %s.", what,
+                       n < 0 ? g_strerror (errno) : "the file ends before them");
+          return FALSE;
+        }
+      done += (guint64)n;
+    }
+  return TRUE;
+}

@@ -1,0 +1,38 @@
+/* What the files of folding share: onnx-fold.c has the table and computes, onnx-fold-pick.c moves elements about. */
+#pragma once
+
+#include "engine/onnx/onnx-private.h"
+
+G_BEGIN_DECLS
+
+#define FOLD_MAX_RESULT 4096 /* elements; more is a weight or data */
+#define FOLD_MAX_IN     16
+
+typedef struct
+{
+  OnnxImport *all;
+  const Onnx__NodeProto *node;
+  guint n;
+  const LoomTensor *in[FOLD_MAX_IN]; /* NULL: left out */
+} Fold;
+
+gint64 fold_attr_int (const Fold *f, const char *name, gint64 def);
+/* A tensor of small sizes; NULL where they are none. */
+LoomTensor *fold_make (LoomDType dtype, int rank, const gint64 *dims);
+void fold_copy_element (LoomTensor *to, gint64 at, const LoomTensor *from, gint64 i);
+/* A list of integers from an attribute or an input; -1 where there is neither. */
+int fold_ints (const Fold *f, const char *name, guint input, gint64 values[LOOM_SHAPE_MAX_RANK]);
+
+/* NULL where the result is not known. */
+LoomTensor *fold_identity (const Fold *f);
+LoomTensor *fold_unsqueeze (const Fold *f);
+LoomTensor *fold_squeeze (const Fold *f);
+LoomTensor *fold_reshape (const Fold *f);
+LoomTensor *fold_cast (const Fold *f);
+LoomTensor *fold_gather (const Fold *f);
+LoomTensor *fold_slice (const Fold *f);
+LoomTensor *fold_transpose (const Fold *f);
+LoomTensor *fold_concat (const Fold *f);
+LoomTensor *fold_where (const Fold *f);
+
+G_END_DECLS

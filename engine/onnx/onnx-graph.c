@@ -1,0 +1,208 @@
+/* The nodes in the making, written down as a graph: what is needed, in order, placed from left to right. */
+#include "engine/onnx/onnx-private.h"
+
+#include <string.h>
+
+/* Cards are at most 200 wide and, with ports and a second row, some 120 high. */
+#define COLUMN_WIDTH 240
+#define ROW_HEIGHT   144
+#define MARGIN       40
+/* A long chain turns around, so that a model of 100 layers is not a single line of 24,000 points. */
+#define COLUMNS 16
+
+/* Letters, digits and single underscores: what an id may have, from names such as "/layer1/conv/Conv". */
+char *
+onnx_clean_name (const char *name)
+{
+  GString *s = g_string_new (NULL);
+
+  for (const char *p = name; *p; p++)
+    {
+      if (g_ascii_isalnum (*p))
+        g_string_append_c (s, *p);
+      else if (s->len > 0 && s->str[s->len - 1] != '_')
+        g_string_append_c (s, '_');
+    }
+  while (s->len > 0 && s->str[s->len - 1] == '_')
+    g_string_truncate (s, s->len - 1);
+  if (s->len > 60)
+    g_string_truncate (s, 60);
+  if (s->len == 0)
+    g_string_append (s, "node");
+  return g_string_free (s, FALSE);
+}
+
+char *
+onnx_free_id (OnnxImport *all, const char *wanted)
+{
+  g_autofree char *base = onnx_clean_name (wanted);
+  char *id = g_strdup (base);
+  /* The next number of a name is kept with it, so that a thousand nodes of one name do not search a thousand each. */
+  guint n = GPOINTER_TO_UINT (g_hash_table_lookup (all->ids, base));
+
+  for (; g_hash_table_contains (all->ids, id); n++)
+    {
+      g_free (id);
+      id = g_strdup_printf ("%s_%u", base, n + 1);
+    }
+  g_hash_table_insert (all->ids, g_strdup (id), GUINT_TO_POINTER (1));
+  if (!g_str_equal (id, base))
+    g_hash_table_insert (all->ids, g_steal_pointer (&base), GUINT_TO_POINTER (n));
+  return id;
+}
+
+/* Nodes are made after their inputs, so one walk backwards finds what an output needs. */
+static void
+mark_live (OnnxImport *all)
+{
+  for (guint i = all->nodes->len; i-- > 0;)
+    {
+      OnnxNode *node = all->nodes->pdata[i];
+      node->live = node->live || g_str_equal (node->op->name, "output");
+      for (guint k = 0; node->live && k < node->n_in; k++)
+        if (node->in[k])
+          node->in[k]->node->live = TRUE;
+    }
+}
+
+/* A column is how many nodes lie before; sources without inputs stand right before what first uses them. */
+static void
+place (OnnxImport *all)
+{
+  for (guint i = 0; i < all->nodes->len; i++)
+    {
+      OnnxNode *node = all->nodes->pdata[i];
+      for (guint k = 0; node->live && k < node->n_in; k++)
+        if (node->in[k])
+          node->column = MAX (node->column, node->in[k]->node->column + 1);
+    }
+  for (guint i = all->nodes->len; i-- > 0;)
+    {
+      OnnxNode *node = all->nodes->pdata[i];
+      for (guint k = 0; node->live && k < node->n_in; k++)
+        {
+          OnnxNode *from = node->in[k] ? node->in[k]->node : NULL;
+          if (from && from->n_in == 0 && !g_str_equal (from->op->name, "input"))
+            from->column = from->row == 0 ? node->column - 1 : MIN (from->column, node->column - 1), from->row = 1;
+        }
+    }
+}
+
+static void
+append (LoomGraph *graph, LoomElement *element)
+{
+  LoomElement *root = loom_graph_root (graph);
+
+  loom_edit_free (loom_graph_apply (graph, loom_edit_insert (root, loom_element_n_children (root), element)));
+}
+
+static void
+append_layout (OnnxImport *all, LoomGraph *graph)
+{
+  LoomElement *layout = loom_element_new (LOOM_TAG_LAYOUT, NULL);
+  g_autoptr (GHashTable) used = g_hash_table_new (NULL, NULL);
+  g_autofree int *height = NULL;
+  int columns = 0, bands;
+
+  for (guint i = 0; i < all->nodes->len; i++)
+    columns = MAX (columns, ((OnnxNode *)all->nodes->pdata[i])->column + 1);
+  bands = columns / COLUMNS + 1;
+  height = g_new0 (int, bands + 1);
+  for (guint i = 0; i < all->nodes->len; i++)
+    {
+      OnnxNode *node = all->nodes->pdata[i];
+      if (!node->live)
+        continue;
+      gpointer key = GINT_TO_POINTER (node->column + 1);
+      node->row = GPOINTER_TO_INT (g_hash_table_lookup (used, key));
+      g_hash_table_insert (used, key, GINT_TO_POINTER (node->row + 1));
+      height[node->column / COLUMNS] = MAX (height[node->column / COLUMNS], node->row + 1);
+    }
+  for (guint i = 0; i < all->nodes->len; i++)
+    {
+      const OnnxNode *node = all->nodes->pdata[i];
+      int above = node->row;
+      if (!node->live)
+        continue;
+      for (int band = 0; band < node->column / COLUMNS; band++)
+        above += height[band];
+      g_autofree char *x = g_strdup_printf ("%d", MARGIN + COLUMN_WIDTH * (node->column % COLUMNS));
+      g_autofree char *y = g_strdup_printf ("%d", MARGIN + ROW_HEIGHT * above);
+      loom_element_append_detached (layout, loom_element_new (LOOM_TAG_PLACE, "node", node->id, "x", x, "y", y, NULL));
+    }
+  append (graph, layout);
+}
+
+/* The port may be left out where it is the only one that must be wired. */
+static gboolean
+may_omit (const LoomOp *op)
+{
+  guint required = 0;
+
+  for (const LoomPortSpec *p = op->inputs; p && p->name; p++)
+    required += !(p->flags & (LOOM_PORT_OPTIONAL | LOOM_PORT_WEIGHT | LOOM_PORT_VARIADIC));
+  return required == 1;
+}
+
+static LoomElement *
+wire_element (const OnnxNode *node, guint i)
+{
+  const OnnxWire *from = node->in[i];
+  const LoomPortSpec *spec = node->op->inputs;
+  g_autofree char *port = NULL, *source = NULL, *to = NULL;
+  gboolean single = from->node->n_out == 1 && g_str_equal (from->port, from->node->out[0].port);
+
+  if (spec[0].flags & LOOM_PORT_VARIADIC)
+    port = g_strdup_printf ("%u", i);
+  else
+    port = g_strdup (spec[i].name);
+  source = single ? g_strdup (from->node->id) : g_strdup_printf ("%s.%s", from->node->id, from->port);
+  to = i == 0 && may_omit (node->op) ? g_strdup (node->id) : g_strdup_printf ("%s.%s", node->id, port);
+  return loom_element_new (LOOM_TAG_WIRE, "from", source, "to", to, NULL);
+}
+
+static void
+add_weights (const OnnxNode *node, GPtrArray *weights)
+{
+  for (guint i = 0; i < node->weights->len; i++)
+    {
+      const OnnxWeight *own = node->weights->pdata[i];
+      gboolean bare = g_str_equal (node->op->name, "parameter");
+      g_autofree char *name = bare ? g_strdup (node->id) : g_strdup_printf ("%s.%s", node->id, own->port);
+      g_ptr_array_add (weights, loom_named_tensor_new (name, own->tensor));
+    }
+}
+
+LoomGraph *
+onnx_write_graph (OnnxImport *all, const char *name, GPtrArray *weights)
+{
+  g_autofree char *title = g_utf8_make_valid (name && *name ? name : "model", -1);
+  /* XML has no control characters. */
+  for (char *p = title; *p; p++)
+    if (g_ascii_iscntrl (*p))
+      *p = ' ';
+  LoomGraph *graph = loom_graph_new (title);
+
+  mark_live (all);
+  place (all);
+  for (guint i = 0; i < all->nodes->len; i++)
+    {
+      const OnnxNode *node = all->nodes->pdata[i];
+      if (!node->live)
+        continue;
+      LoomElement *element = loom_element_new (LOOM_TAG_NODE, "id", node->id, "op", node->op->name, NULL);
+      for (guint k = 0; k + 1 < node->attributes->len; k += 2)
+        loom_element_set_detached (element, node->attributes->pdata[k], node->attributes->pdata[k + 1]);
+      append (graph, element);
+      add_weights (node, weights);
+    }
+  for (guint i = 0; i < all->nodes->len; i++)
+    {
+      const OnnxNode *node = all->nodes->pdata[i];
+      for (guint k = 0; node->live && k < node->n_in; k++)
+        if (node->in[k])
+          append (graph, wire_element (node, k));
+    }
+  append_layout (all, graph);
+  return graph;
+}

@@ -1,0 +1,780 @@
+/* From a model to nodes of ours: values by name, and node after node through the table of mappings.
+ *
+ * ONNX lists nodes in an order in which each comes after what it needs, so one pass is enough. A node of which
+ * everything is known is computed here and now; a node that cannot be translated spoils what depends on it and nothing
+ * else, so that all that is unsupported is told at once. */
+#include "engine/onnx/onnx-private.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "engine/core/loom-file.h"
+
+/* A chain of computed constants is a handful of nodes long; this bounds the search for one. */
+#define MAX_FOLD_DEPTH 64
+
+gboolean
+loom_onnx_available (void)
+{
+  return TRUE;
+}
+
+/* ---- attributes ------------------------------------------------------- */
+
+const Onnx__AttributeProto *
+onnx_attribute (const Onnx__NodeProto *node, const char *name)
+{
+  for (gsize i = 0; i < node->n_attribute; i++)
+    if (node->attribute[i]->name && g_str_equal (node->attribute[i]->name, name))
+      return node->attribute[i];
+  return NULL;
+}
+
+gboolean
+onnx_has_attr (OnnxCtx *c, const char *name)
+{
+  return onnx_attribute (c->node, name) != NULL;
+}
+
+gint64
+onnx_attr_int (OnnxCtx *c, const char *name, gint64 def)
+{
+  const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
+
+  return a && a->has_i ? a->i : a && a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT ? 0 : def;
+}
+
+/* Attributes are floats; 0.9 was meant by what is 0.899999976 in double. */
+static double
+as_written (float x)
+{
+  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+
+  for (int digits = 6; digits < 9 && isfinite (x); digits++)
+    {
+      g_autofree char *format = g_strdup_printf ("%%.%dg", digits);
+      g_ascii_formatd (buffer, sizeof buffer, format, (double)x);
+      if ((float)g_ascii_strtod (buffer, NULL) == x)
+        return g_ascii_strtod (buffer, NULL);
+    }
+  return (double)x;
+}
+
+double
+onnx_attr_float (OnnxCtx *c, const char *name, double def)
+{
+  const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
+
+  return a && a->has_f ? as_written (a->f) : a && a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT ? 0 : def;
+}
+
+const char *
+onnx_attr_string (OnnxCtx *c, const char *name, const char *def)
+{
+  const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
+
+  if (!a || !a->has_s)
+    return def;
+  return g_string_chunk_insert_len (c->all->pool, (const char *)a->s.data, a->s.len);
+}
+
+guint
+onnx_attr_ints (OnnxCtx *c, const char *name, gint64 *values, guint max)
+{
+  const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
+
+  if (!a)
+    return 0;
+  if (a->n_ints > max)
+    {
+      onnx_fail (c, "its “%s” has more than %u numbers.", name, max);
+      return 0;
+    }
+  for (gsize i = 0; i < a->n_ints; i++)
+    values[i] = a->ints[i];
+  return (guint)a->n_ints;
+}
+
+guint
+onnx_sizes (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, gboolean *present)
+{
+  *present = onnx_has_attr (c, name);
+  if (*present)
+    return onnx_attr_ints (c, name, values, max);
+  if (input < 0 || !onnx_has (c, (guint)input))
+    return 0;
+  *present = TRUE;
+  const LoomTensor *t = onnx_const (c, (guint)input, name);
+  if (!t)
+    return 0;
+  if (t->count > max)
+    {
+      onnx_fail (c, "its “%s” has more than %u numbers.", name, max);
+      return 0;
+    }
+  for (gint64 i = 0; i < t->count; i++)
+    values[i] = onnx_tensor_int (t, i);
+  return (guint)t->count;
+}
+
+guint
+onnx_ints (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, gboolean *present)
+{
+  guint n = onnx_sizes (c, name, input, values, max, present);
+  LoomDim dim;
+
+  for (guint i = 0; i < n; i++)
+    if (onnx_open_dim (c->all, values[i], &dim))
+      onnx_fail (c, "its “%s” depends on a size that is open. Export the model with fixed sizes.", name);
+  return c->failed ? 0 : n;
+}
+
+LoomDim
+onnx_size (OnnxCtx *c, gint64 number)
+{
+  LoomDim dim;
+
+  if (onnx_open_dim (c->all, number, &dim))
+    return dim;
+  if (number >= 0)
+    return loom_dim (number);
+  onnx_fail (c, "a size of it is %" G_GINT64_FORMAT ", which is none.", number);
+  return loom_dim_unknown ();
+}
+
+int
+onnx_axis (OnnxCtx *c, gint64 axis, int rank)
+{
+  if (axis < -rank || axis >= rank)
+    {
+      onnx_fail (c, "there is no axis %" G_GINT64_FORMAT " in %d dimensions.", axis, rank);
+      return 0;
+    }
+  return (int)(axis < 0 ? axis + rank : axis);
+}
+
+gint64
+onnx_opset (OnnxCtx *c)
+{
+  return c->all->opset;
+}
+
+gint64
+onnx_dim (OnnxCtx *c, const OnnxWire *x, int i)
+{
+  LoomDim d = x->type.shape.dim[CLAMP (i, 0, LOOM_SHAPE_MAX_RANK - 1)];
+
+  if (i < 0 || i >= x->type.shape.rank || !loom_dim_is_known (d))
+    {
+      onnx_fail (c, "it needs to know dimension %d of its input, which has no fixed size.", i);
+      return 1;
+    }
+  return d.coef;
+}
+
+/* ---- values ----------------------------------------------------------- */
+
+static OnnxValue *
+value_of (OnnxImport *all, const char *name)
+{
+  return g_hash_table_lookup (all->values, name);
+}
+
+static void
+value_free (gpointer data)
+{
+  OnnxValue *value = data;
+
+  g_clear_pointer (&value->constant, loom_tensor_unref);
+  g_clear_pointer (&value->given, loom_tensor_unref);
+  g_free (value->name);
+  g_free (value);
+}
+
+/* A name that is made twice keeps its first maker. */
+static OnnxValue *
+declare (OnnxImport *all, const char *name)
+{
+  OnnxValue *value = value_of (all, name);
+
+  if (!value)
+    {
+      value = g_new0 (OnnxValue, 1);
+      value->name = g_strdup (name);
+      g_hash_table_insert (all->values, value->name, value);
+    }
+  return value;
+}
+
+guint
+onnx_n_inputs (OnnxCtx *c)
+{
+  return (guint)c->node->n_input;
+}
+
+/* An empty name leaves an optional input out. */
+gboolean
+onnx_has (OnnxCtx *c, guint i)
+{
+  return i < c->node->n_input && *c->node->input[i];
+}
+
+gboolean
+onnx_has_output (OnnxCtx *c, guint i)
+{
+  return i < c->node->n_output && *c->node->output[i];
+}
+
+static OnnxWire failed_wire = { .port = "out", .type = { .dtype = LOOM_F32 } };
+
+static OnnxValue *
+input_value (OnnxCtx *c, guint i)
+{
+  OnnxValue *value;
+
+  if (!onnx_has (c, i))
+    {
+      onnx_fail (c, "its input number %u is missing.", i + 1);
+      return NULL;
+    }
+  value = value_of (c->all, c->node->input[i]);
+  if (!value)
+    onnx_fail (c, "nothing before it makes its input “%s”.", c->node->input[i]);
+  else if (value->failed)
+    c->failed = TRUE; /* told where it failed first */
+  return c->failed ? NULL : value;
+}
+
+const OnnxWire *
+onnx_in (OnnxCtx *c, guint i)
+{
+  OnnxValue *value = c->failed ? NULL : input_value (c, i);
+
+  if (!value)
+    return &failed_wire;
+  if (!value->wire && value->constant)
+    value->wire = onnx_tensor_wire (c, value->constant, value->name, value->is_weight);
+  if (!value->wire && !c->failed)
+    onnx_fail (c, "its input “%s” has no value.", value->name);
+  return c->failed ? &failed_wire : value->wire;
+}
+
+const OnnxWire *
+onnx_weight (OnnxCtx *c, guint i)
+{
+  OnnxValue *value = c->failed ? NULL : input_value (c, i);
+  OnnxWire *wire;
+
+  if (!value)
+    return &failed_wire;
+  if (value->wire || !value->constant || !loom_dtype_is_float (value->constant->dtype))
+    return onnx_in (c, i);
+  wire = g_new0 (OnnxWire, 1);
+  *wire = (OnnxWire){ .port = "out", .type = { LOOM_F32, loom_tensor_shape (value->constant) }, .own = value };
+  g_ptr_array_add (c->all->wires, wire);
+  return wire;
+}
+
+const LoomTensor *
+onnx_known (OnnxImport *all, const char *name, gboolean given, guint depth)
+{
+  OnnxValue *value = value_of (all, name);
+
+  if (!value)
+    return NULL;
+  if (value->constant)
+    return value->constant;
+  if (given && value->given)
+    return value->given;
+  if (!given || !value->producer || depth > MAX_FOLD_DEPTH)
+    return NULL;
+  value->given = onnx_fold (all, value->producer, TRUE, depth + 1);
+  return value->given;
+}
+
+const LoomTensor *
+onnx_const_or_null (OnnxCtx *c, guint i)
+{
+  return onnx_has (c, i) && !c->failed ? onnx_known (c->all, c->node->input[i], TRUE, 0) : NULL;
+}
+
+const LoomTensor *
+onnx_const (OnnxCtx *c, guint i, const char *what)
+{
+  const LoomTensor *t = onnx_const_or_null (c, i);
+
+  if (!t)
+    onnx_fail (c, "its “%s” must be a constant of the model, because here it is part of the graph.", what);
+  return t;
+}
+
+gboolean
+onnx_is_constant (OnnxCtx *c, guint i)
+{
+  return onnx_has (c, i) && onnx_known (c->all, c->node->input[i], FALSE, 0) != NULL;
+}
+
+void
+onnx_out (OnnxCtx *c, guint i, const OnnxWire *wire)
+{
+  if (c->failed || !onnx_has_output (c, i))
+    return;
+  OnnxValue *value = declare (c->all, c->node->output[i]);
+  value->wire = wire;
+  value->producer = c->node;
+}
+
+void
+onnx_out_tensor (OnnxCtx *c, guint i, LoomTensor *t)
+{
+  if (!c->failed && onnx_has_output (c, i) && !value_of (c->all, c->node->output[i]))
+    declare (c->all, c->node->output[i])->constant = t;
+  else
+    loom_tensor_unref (t);
+}
+
+/* ---- one node --------------------------------------------------------- */
+
+void
+onnx_map_same (OnnxCtx *c)
+{
+  guint n = onnx_n_inputs (c);
+  const OnnxWire *in[8];
+  g_auto (GStrv) pairs = g_strsplit (c->map->attributes ? c->map->attributes : "", " ", -1);
+  const char *args[2][2] = { { NULL } };
+
+  if (n > G_N_ELEMENTS (in))
+    {
+      onnx_fail (c, "it has too many inputs.");
+      return;
+    }
+  for (guint i = 0; i < n; i++)
+    in[i] = onnx_has (c, i) ? onnx_in (c, i) : NULL;
+  for (guint i = 0; pairs[i] && i < G_N_ELEMENTS (args); i++)
+    {
+      g_auto (GStrv) pair = g_strsplit (pairs[i], "=", 3); /* onnx=ours=default */
+      args[i][0] = onnx_text (c, "%s", pair[1]);
+      args[i][1] = onnx_number (c, onnx_attr_float (c, pair[0], g_ascii_strtod (pair[2], NULL)));
+    }
+  onnx_out (c, 0, onnx_emit (c, c->map->op, n, in, args[0][0], args[0][1], args[1][0], args[1][1], NULL));
+}
+
+static void
+count_mapped (OnnxImport *all, const OnnxCtx *c)
+{
+  g_autoptr (GString) s = g_string_new (c->node->op_type);
+
+  for (guint i = c->first_node; i < all->nodes->len; i++)
+    {
+      const OnnxNode *node = all->nodes->pdata[i];
+      const char *name = node->op->name;
+      if (!g_str_equal (name, "constant") && !g_str_equal (name, "parameter"))
+        g_string_append_printf (s, "%s%s", strchr (s->str, ' ') ? " + " : " → ", name);
+    }
+  if (!strchr (s->str, ' '))
+    return;
+  guint n = GPOINTER_TO_UINT (g_hash_table_lookup (all->mapped, s->str));
+  if (n == 0)
+    g_ptr_array_add (all->mapped_order, g_strdup (s->str));
+  g_hash_table_insert (all->mapped, g_strdup (s->str), GUINT_TO_POINTER (n + 1));
+}
+
+static gboolean
+fold_node (OnnxImport *all, const Onnx__NodeProto *node)
+{
+  g_autoptr (LoomTensor) t = node->n_output == 1 ? onnx_fold (all, node, FALSE, 0) : NULL;
+
+  if (!t)
+    return FALSE;
+  if (!value_of (all, node->output[0]))
+    declare (all, node->output[0])->constant = g_steal_pointer (&t);
+  return TRUE;
+}
+
+static void
+map_node (OnnxImport *all, const Onnx__NodeProto *node)
+{
+  const char *domain = node->domain && !g_str_equal (node->domain, "ai.onnx") ? node->domain : "";
+  OnnxCtx c = { .all = all, .node = node, .first_node = all->nodes->len };
+
+  if (fold_node (all, node))
+    return;
+  c.map = onnx_map_find (domain, node->op_type);
+  for (gsize i = 0; i < node->n_input; i++)
+    {
+      const OnnxValue *value = *node->input[i] ? value_of (all, node->input[i]) : NULL;
+      c.failed = c.failed || (value && value->failed);
+    }
+  if (!c.map)
+    {
+      gboolean behind = c.failed;
+      c.failed = FALSE;
+      onnx_fail (&c, "there is no operator of this kind here%s%s%s.", *domain ? " (of “" : "", domain,
+                 *domain  ? "”)"
+                 : behind ? ", and what it needs is missing too"
+                          : "");
+    }
+  else if (!c.failed)
+    {
+      if (c.map->map)
+        c.map->map (&c);
+      else
+        onnx_map_same (&c);
+    }
+  for (gsize i = 0; i < node->n_output; i++)
+    if (*node->output[i] && !value_of (all, node->output[i]))
+      {
+        OnnxValue *value = declare (all, node->output[i]);
+        value->producer = node;
+        value->failed = TRUE;
+        if (!c.failed)
+          onnx_fail (&c, "its output number %d is not computed here.", (int)i + 1), c.failed = FALSE;
+      }
+  if (!c.failed)
+    count_mapped (all, &c);
+}
+
+/* ---- the model's ends ------------------------------------------------- */
+
+/* "batch" is B, "sequence" T where these letters are free; then any letter. */
+static gboolean
+symbol_of (OnnxImport *all, const char *name, LoomDim *dim)
+{
+  g_autofree char *lower = g_ascii_strdown (name, -1);
+  char wanted = strstr (lower, "batch") || g_str_equal (lower, "n") ? 'B'
+                : strstr (lower, "seq") || strstr (lower, "time")   ? 'T'
+                                                                    : g_ascii_toupper (*name);
+  int free_at = -1;
+
+  for (guint i = 0; i < all->symbols->len; i++)
+    if (g_strcmp0 (all->symbols->pdata[i], name) == 0)
+      {
+        *dim = loom_dim_symbol ('A' + i);
+        return TRUE;
+      }
+  if (g_ascii_isupper (wanted) && wanted <= 'P' + 4 && !all->symbols->pdata[wanted - 'A'])
+    free_at = wanted - 'A';
+  for (int i = 0; free_at < 0 && i < 'P' - 'A'; i++)
+    if (!all->symbols->pdata[i])
+      free_at = i;
+  if (free_at < 0)
+    return FALSE;
+  all->symbols->pdata[free_at] = g_strdup (name);
+  *dim = loom_dim_symbol ('A' + free_at);
+  return TRUE;
+}
+
+/* FALSE with a sentence for what is no tensor of a known rank. */
+static gboolean
+type_of (OnnxImport *all, const Onnx__ValueInfoProto *info, LoomType *type, char **why)
+{
+  const Onnx__TypeProto *proto = info->type;
+  const Onnx__TypeProto__Tensor *tensor
+      = proto && proto->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? proto->tensor_type : NULL;
+
+  if (!tensor)
+    *why = g_strdup ("is a sequence, a map or an optional value, and graphs carry tensors only");
+  else if (!onnx_wire_dtype (tensor->elem_type, &type->dtype))
+    *why = g_strdup_printf ("is %s, which graphs have no type for", onnx_type_name (tensor->elem_type));
+  else if (!tensor->shape)
+    *why = g_strdup ("has no shape in the model; its number of dimensions must be known");
+  else if (tensor->shape->n_dim > LOOM_SHAPE_MAX_RANK)
+    *why = g_strdup ("has more than 8 dimensions");
+  else
+    type->shape.rank = (int)tensor->shape->n_dim;
+  for (int i = 0; !*why && i < type->shape.rank; i++)
+    {
+      const Onnx__TensorShapeProto__Dimension *d = tensor->shape->dim[i];
+      g_autofree char *own = g_strdup_printf ("%s.%d", info->name, i);
+      if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value >= 0)
+        type->shape.dim[i] = loom_dim (d->dim_value);
+      else if (!symbol_of (all,
+                           d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && *d->dim_param
+                               ? d->dim_param
+                               : own,
+                           &type->shape.dim[i]))
+        *why = g_strdup ("brings more open sizes than there are letters for");
+    }
+  return *why == NULL;
+}
+
+static void
+add_port (GPtrArray *ports, const char *name, const char *node, const LoomType *type)
+{
+  LoomOnnxPort *port = g_new0 (LoomOnnxPort, 1);
+
+  port->name = g_strdup (name);
+  port->node = g_strdup (node);
+  port->type = *type;
+  g_ptr_array_add (ports, port);
+}
+
+static void
+port_free (gpointer data)
+{
+  LoomOnnxPort *port = data;
+
+  g_free (port->name);
+  g_free (port->node);
+  g_free (port);
+}
+
+static void
+add_input (OnnxImport *all, LoomOnnx *result, const Onnx__ValueInfoProto *info)
+{
+  LoomType type = { 0 };
+  g_autofree char *why = NULL;
+  g_autofree char *position = g_strdup_printf ("#%u", result->inputs->len);
+  LoomTensor *given = all->given ? g_hash_table_lookup (all->given, info->name) : NULL;
+
+  if (value_of (all, info->name)) /* an initialiser that may be overridden: a weight */
+    return;
+  if (!given && all->given)
+    given = g_hash_table_lookup (all->given, position);
+  OnnxValue *value = declare (all, info->name);
+  value->given = given ? loom_tensor_ref (given) : NULL;
+  if (!type_of (all, info, &type, &why))
+    {
+      value->failed = TRUE;
+      loom_faults_add (all->faults, LOOM_ERROR_DTYPE, 0, info->name, NULL, "The input %s.", why);
+      add_port (result->inputs, info->name, NULL, &type);
+      return;
+    }
+  g_autofree char *shape = loom_shape_to_attribute (&type.shape);
+  OnnxNode *node = onnx_node_new (all, loom_op ("input"), info->name);
+  onnx_node_set (node, "shape", shape);
+  onnx_node_set (node, "dtype", loom_dtype_name (type.dtype));
+  node->n_out = 1;
+  node->out = g_new0 (OnnxWire, 1);
+  node->out[0] = (OnnxWire){ .node = node, .port = g_intern_static_string ("out"), .type = type };
+  value->wire = node->out;
+  add_port (result->inputs, info->name, node->id, &type);
+}
+
+static gboolean
+add_initializer (OnnxImport *all, const Onnx__TensorProto *proto)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *what = g_strdup_printf ("The tensor “%s”", proto->name ? proto->name : "");
+  OnnxValue *value;
+
+  if (!proto->name || value_of (all, proto->name))
+    return TRUE;
+  value = declare (all, proto->name);
+  value->constant = onnx_tensor_read (all->external, proto, what, &error);
+  value->is_weight = TRUE;
+  if (!value->constant)
+    {
+      value->failed = TRUE;
+      /* A file that is missing is told once, not for each of its tensors. */
+      if (g_strcmp0 (all->last_error, error->message) != 0)
+        loom_faults_add (all->faults, (LoomErrorCode)error->code, 0, NULL, NULL, "%s", error->message);
+      g_free (all->last_error);
+      all->last_error = g_strdup (error->message);
+    }
+  return value->constant != NULL;
+}
+
+static void
+add_output (OnnxImport *all, LoomOnnx *result, const Onnx__ValueInfoProto *info)
+{
+  Onnx__NodeProto node = ONNX__NODE_PROTO__INIT;
+  char *input[] = { info->name };
+  OnnxCtx c = { .all = all, .node = &node };
+
+  node.op_type = (char *)"Output";
+  node.name = info->name;
+  node.input = input;
+  node.n_input = 1;
+  const OnnxWire *wire = onnx_in (&c, 0);
+  wire = onnx_emit (&c, "output", ONNX_IN (wire), NULL);
+  add_port (result->outputs, info->name, c.failed ? NULL : wire->node->id, &wire->type);
+}
+
+/* ---- the whole -------------------------------------------------------- */
+
+static gboolean
+find_opset (OnnxImport *all, GError **error)
+{
+  for (gsize i = 0; i < all->model->n_opset_import; i++)
+    {
+      const Onnx__OperatorSetIdProto *set = all->model->opset_import[i];
+      if (!set->domain || !*set->domain || g_str_equal (set->domain, "ai.onnx"))
+        all->opset = MAX (all->opset, set->version);
+    }
+  if (all->opset == 0)
+    all->opset = 1; /* before there were sets */
+  if (all->opset <= ONNX_NEWEST_OPSET)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "“%s” uses operator set %" G_GINT64_FORMAT
+               " of ONNX; up to %d is understood here. Export it with an older set (opset_version=17).",
+               all->file, all->opset, ONNX_NEWEST_OPSET);
+  return FALSE;
+}
+
+static void
+count_use (OnnxImport *all, const char *name)
+{
+  g_hash_table_insert (all->uses, (gpointer)name,
+                       GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (all->uses, name)) + 1));
+}
+
+static gboolean
+import_graph (OnnxImport *all, LoomOnnx *result)
+{
+  const Onnx__GraphProto *graph = all->model->graph;
+  gboolean failed = FALSE;
+
+  for (gsize i = 0; i < graph->n_node; i++)
+    for (gsize k = 0; k < graph->node[i]->n_input; k++)
+      count_use (all, graph->node[i]->input[k]);
+  for (gsize i = 0; i < graph->n_output; i++)
+    if (graph->output[i]->name)
+      count_use (all, graph->output[i]->name);
+  for (gsize i = 0; i < graph->n_initializer; i++)
+    add_initializer (all, graph->initializer[i]);
+  for (gsize i = 0; i < graph->n_sparse_initializer; i++)
+    {
+      const Onnx__TensorProto *values = graph->sparse_initializer[i]->values;
+      const char *name = values && values->name ? values->name : "";
+      declare (all, name)->failed = TRUE;
+      loom_faults_add (all->faults, LOOM_ERROR_DTYPE, 0, NULL, NULL,
+                       "The tensor “%s” is sparse; graphs carry dense tensors only.", name);
+    }
+  for (gsize i = 0; i < graph->n_input; i++)
+    if (graph->input[i]->name)
+      add_input (all, result, graph->input[i]);
+  for (gsize i = 0; i < graph->n_node; i++)
+    if (graph->node[i]->op_type)
+      map_node (all, graph->node[i]);
+  for (gsize i = 0; i < graph->n_output; i++)
+    if (graph->output[i]->name)
+      {
+        add_output (all, result, graph->output[i]);
+        const LoomOnnxPort *port = result->outputs->pdata[result->outputs->len - 1];
+        failed = failed || !port->node;
+      }
+  return !failed;
+}
+
+static void
+finish (OnnxImport *all, LoomOnnx *result)
+{
+  result->opset = all->opset;
+  result->graph = onnx_write_graph (all, all->model->graph->name, result->weights);
+  for (guint i = 0; i < all->mapped_order->len; i++)
+    {
+      const char *pair = all->mapped_order->pdata[i];
+      guint n = GPOINTER_TO_UINT (g_hash_table_lookup (all->mapped, pair));
+      g_ptr_array_add (result->mapped, n > 1 ? g_strdup_printf ("%s (%u times)", pair, n) : g_strdup (pair));
+    }
+  for (guint i = 0; i < result->inputs->len; i++)
+    {
+      LoomOnnxPort *port = result->inputs->pdata[i];
+      const OnnxValue *value = value_of (all, port->name);
+      if (value && value->wire && value->wire->node && !value->wire->node->live)
+        g_clear_pointer (&port->node, g_free);
+    }
+}
+
+static void
+copy_faults (const LoomFaults *from, LoomFaults *to)
+{
+  for (guint i = 0; i < loom_faults_length (from); i++)
+    {
+      const LoomFault *fault = loom_faults_get (from, i);
+      loom_faults_add (to, fault->code, 0, fault->node, fault->port, "%s", fault->message);
+    }
+}
+
+static LoomOnnx *
+read_model (const void *data, gsize length, const char *name_for_errors, const char *path, GHashTable *given,
+            LoomFaults *faults, GError **error)
+{
+  g_autoptr (LoomFaults) own = loom_faults_new ();
+  g_autoptr (LoomOnnx) result = NULL;
+  OnnxImport all = { .file = name_for_errors, .given = given, .faults = own };
+  gboolean done = FALSE;
+
+  if (!onnx_check_bytes (&onnx__model_proto__descriptor, data, length, name_for_errors, error))
+    return NULL;
+  all.model = onnx__model_proto__unpack (NULL, length, data);
+  if (!all.model || !all.model->graph)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” holds no model of ONNX.", name_for_errors);
+      if (all.model)
+        onnx__model_proto__free_unpacked (all.model, NULL);
+      return NULL;
+    }
+  all.external = onnx_external_new (path);
+  all.values = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, value_free);
+  all.ids = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  all.uses = g_hash_table_new (g_str_hash, g_str_equal);
+  all.nodes = g_ptr_array_new_with_free_func ((GDestroyNotify)onnx_node_free);
+  all.wires = g_ptr_array_new_with_free_func (g_free);
+  all.pool = g_string_chunk_new (4096);
+  all.symbols = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_set_size (all.symbols, 26);
+  all.open = g_array_new (FALSE, FALSE, sizeof (LoomDim));
+  all.mapped = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  all.mapped_order = g_ptr_array_new_with_free_func (g_free);
+  result = g_new0 (LoomOnnx, 1);
+  result->weights = loom_named_tensors_new ();
+  result->inputs = g_ptr_array_new_with_free_func (port_free);
+  result->outputs = g_ptr_array_new_with_free_func (port_free);
+  result->mapped = g_ptr_array_new_with_free_func (g_free);
+
+  if (find_opset (&all, error))
+    {
+      done = import_graph (&all, result);
+      if (done)
+        finish (&all, result);
+      else
+        copy_faults (own, faults);
+    }
+  g_ptr_array_unref (all.mapped_order);
+  g_hash_table_unref (all.mapped);
+  g_ptr_array_unref (all.symbols);
+  g_array_unref (all.open);
+  g_string_chunk_free (all.pool);
+  g_ptr_array_unref (all.nodes);
+  g_ptr_array_unref (all.wires);
+  g_hash_table_unref (all.ids);
+  g_hash_table_unref (all.uses);
+  g_hash_table_unref (all.values);
+  onnx_external_free (all.external);
+  g_free (all.last_error);
+  onnx__model_proto__free_unpacked (all.model, NULL);
+  return done ? g_steal_pointer (&result) : NULL;
+}
+
+LoomOnnx *
+loom_onnx_read_data (const void *data, gsize length, const char *name_for_errors, GHashTable *given, LoomFaults *faults,
+                     GError **error)
+{
+  return read_model (data, length, name_for_errors, NULL, given, faults, error);
+}
+
+LoomOnnx *
+loom_onnx_read_file (const char *path, GHashTable *given, LoomFaults *faults, GError **error)
+{
+  g_autoptr (GMappedFile) file = loom_file_map (path, error);
+
+  if (!file)
+    return NULL;
+  return read_model (g_mapped_file_get_contents (file), g_mapped_file_get_length (file), path, path, given, faults,
+                     error);
+}
+
+void
+loom_onnx_free (LoomOnnx *self)
+{
+  g_clear_pointer (&self->graph, loom_graph_unref);
+  g_ptr_array_unref (self->weights);
+  g_ptr_array_unref (self->inputs);
+  g_ptr_array_unref (self->outputs);
+  g_ptr_array_unref (self->mapped);
+  g_free (self);
+}

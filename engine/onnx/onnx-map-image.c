@@ -1,0 +1,353 @@
+/* ONNX's Resize in all its ways.
+ *
+ * What PyTorch's interpolate can do becomes an upsample. For the rest (other ideas of where a pixel lies, other
+ * rounding, cubics that leave the outside out) each dimension is worked on by itself: the nearest picks by a constant
+ * index, linear and cubic multiply by a constant matrix with a few numbers in each row. */
+#include "engine/onnx/onnx-private.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct
+{
+  const char *where, *mode, *nearest;
+  gboolean exclude_outside;
+  double a; /* of the cubic */
+  double extrapolation;
+} Ways;
+
+typedef struct
+{
+  gint64 in, out;
+  double scale, start, end; /* of the region, as shares of the input */
+  gboolean open;            /* a size that has no number yet, as the batch's: it stays as it is */
+} Side;
+
+/* Where the centre of place i lies among the old ones; formulas: ONNX operator Resize. */
+static double
+position (const Ways *w, const Side *s, gint64 i)
+{
+  double at = (double)i, last = (double)s->in - 1;
+
+  if (g_str_equal (w->where, "asymmetric"))
+    return at / s->scale;
+  /* A size that a scale makes is not rounded here, as in ONNX's reference. */
+  if (g_str_equal (w->where, "align_corners"))
+    return s->out > 1 ? at * last / ((double)s->in * s->scale - 1) : 0;
+  if (g_str_equal (w->where, "tf_half_pixel_for_nn"))
+    return (at + 0.5) / s->scale;
+  if (g_str_equal (w->where, "tf_crop_and_resize"))
+    return s->out > 1 ? s->start * last + at * (s->end - s->start) * last / (double)(s->out - 1)
+                      : 0.5 * (s->start + s->end) * last;
+  if (g_str_equal (w->where, "pytorch_half_pixel") && s->out <= 1)
+    return 0;
+  return (at + 0.5) / s->scale - 0.5;
+}
+
+static gint64
+nearest (const Ways *w, double x)
+{
+  if (g_str_equal (w->nearest, "floor"))
+    return (gint64)floor (x);
+  if (g_str_equal (w->nearest, "ceil"))
+    return (gint64)ceil (x);
+  return (gint64)(g_str_equal (w->nearest, "round_prefer_ceil") ? floor (x + 0.5) : ceil (x - 0.5));
+}
+
+/* Keys' cubic convolution with its free number a (Keys 1981). */
+static double
+cubic (double a, double d)
+{
+  d = fabs (d);
+  if (d <= 1)
+    return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+}
+
+/* Row i of the matrix: what each old place gives. Places outside are those at the edge, or left out. */
+static void
+fill_row (const Ways *w, const Side *s, gint64 i, LoomTensor *matrix)
+{
+  double x = position (w, s, i), sum = 0, part[4];
+  gboolean is_cubic = g_str_equal (w->mode, "cubic");
+  gint64 first = (gint64)floor (x) - is_cubic;
+  int n = is_cubic ? 4 : 2;
+
+  for (int k = 0; k < n; k++)
+    {
+      gint64 at = first + k;
+      double d = fabs (x - (double)at);
+      part[k] = is_cubic ? cubic (w->a, d) : MAX (0, 1 - d);
+      if (w->exclude_outside && (at < 0 || at >= s->in))
+        part[k] = 0;
+      sum += part[k];
+    }
+  for (int k = 0; k < n; k++)
+    {
+      gint64 to = i * s->in + CLAMP (first + k, 0, s->in - 1);
+      loom_tensor_set (matrix, to, loom_tensor_get (matrix, to) + part[k] / (w->exclude_outside ? sum : 1));
+    }
+}
+
+static const OnnxWire *
+pick_nearest (OnnxCtx *c, const Ways *w, const Side *s, const OnnxWire *x, int axis)
+{
+  g_autoptr (LoomTensor) index = loom_tensor_new (LOOM_I64, 1, &s->out, NULL);
+
+  for (gint64 i = 0; i < s->out; i++)
+    ((gint64 *)index->data)[i] = CLAMP (nearest (w, position (w, s, i)), 0, s->in - 1);
+  return onnx_emit (c, "index_select", ONNX_IN (x, onnx_tensor_wire (c, index, "places", FALSE)), "dim",
+                    onnx_text (c, "%d", axis), NULL);
+}
+
+/* x is brought to [..., in], multiplied by [in, out], and brought back. */
+static gboolean
+is_outside (const Ways *w, const Side *s, gint64 i)
+{
+  double at = position (w, s, i);
+
+  return g_str_equal (w->where, "tf_crop_and_resize") && (at < 0 || at > (double)s->in - 1);
+}
+
+static const OnnxWire *
+multiply (OnnxCtx *c, const Ways *w, const Side *s, const OnnxWire *x, int axis)
+{
+  gboolean fits = s->in * s->out <= 1 << 24;
+  g_autoptr (LoomTensor) rows = fits ? loom_tensor_new (LOOM_F64, 2, (gint64[]){ s->out, s->in }, NULL) : NULL;
+  g_autoptr (LoomTensor) matrix = fits ? loom_tensor_new (LOOM_F32, 2, (gint64[]){ s->in, s->out }, NULL) : NULL;
+  int rank = x->type.shape.rank;
+  gint64 order[LOOM_SHAPE_MAX_RANK];
+
+  if (!rows || !matrix)
+    {
+      onnx_fail (c, "from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " places it needs too large a matrix.", s->in,
+                 s->out);
+      return x;
+    }
+  for (gint64 i = 0; i < s->out; i++)
+    if (!is_outside (w, s, i))
+      fill_row (w, s, i, rows);
+  for (gint64 i = 0; i < s->out; i++)
+    for (gint64 k = 0; k < s->in; k++)
+      loom_tensor_set (matrix, k * s->out + i, loom_tensor_get (rows, i * s->in + k));
+  for (int i = 0; i < rank; i++)
+    order[i] = i == axis ? rank - 1 : i == rank - 1 ? axis : i;
+  x = onnx_permute (c, x, order);
+  x = onnx_binary (c, "matmul", x, onnx_tensor_wire (c, matrix, "interpolation", FALSE));
+  return onnx_permute (c, x, order);
+}
+
+/* A region may reach beyond the image; what lies there has one value. */
+static const OnnxWire *
+fill_outside (OnnxCtx *c, const Ways *w, const Side *side, const OnnxWire *x)
+{
+  int rank = x->type.shape.rank;
+
+  for (int d = 0; d < rank && w->extrapolation != 0; d++)
+    {
+      LoomShape line = { .rank = rank };
+      g_autoptr (LoomTensor) outside = loom_tensor_new (LOOM_BOOL, 1, &side[d].out, NULL);
+      gboolean any = FALSE;
+      for (gint64 i = 0; i < side[d].out; i++)
+        {
+          ((guint8 *)outside->data)[i] = is_outside (w, &side[d], i);
+          any = any || is_outside (w, &side[d], i);
+        }
+      for (int i = 0; i < rank; i++)
+        line.dim[i] = loom_dim (i == d ? side[d].out : 1);
+      if (any)
+        x = onnx_emit (c, "where",
+                       ONNX_IN (onnx_reshape (c, onnx_tensor_wire (c, outside, "outside", FALSE), &line),
+                                onnx_constant (c, w->extrapolation, LOOM_F32), x),
+                       NULL);
+    }
+  return x;
+}
+
+/* ---- as PyTorch's ----------------------------------------------------- */
+
+/* The mode of upsample that does the same, or NULL. */
+static const char *
+upsample_mode (const Ways *w, int n, const Side *side, gboolean *align)
+{
+  static const char *const linear[] = { NULL, "linear", "bilinear", "trilinear" };
+  gboolean half = g_str_has_suffix (w->where, "half_pixel"), whole = TRUE;
+
+  *align = g_str_equal (w->where, "align_corners");
+  for (int i = 0; i < n; i++)
+    {
+      double size = (double)side[i].in * side[i].scale;
+      if (fabs (size - (double)side[i].out) > 1e-6
+          || (g_str_equal (w->where, "pytorch_half_pixel") && side[i].out == 1))
+        return NULL;
+      whole = whole && side[i].out % side[i].in == 0;
+    }
+  if (g_str_equal (w->mode, "nearest"))
+    {
+      /* Repeating each pixel; half a pixel's way to the nearest comes out at the same place. */
+      gboolean floors = g_str_equal (w->where, "asymmetric") && g_str_equal (w->nearest, "floor");
+      *align = FALSE;
+      return floors || (half && whole && g_str_has_prefix (w->nearest, "round")) ? "nearest" : NULL;
+    }
+  if ((!half && !*align) || w->exclude_outside)
+    return NULL;
+  if (g_str_equal (w->mode, "cubic"))
+    return n == 2 && fabs (w->a + 0.75) < 1e-6 ? "bicubic" : NULL;
+  return linear[n];
+}
+
+static const OnnxWire *
+upsample (OnnxCtx *c, const OnnxWire *x, const char *mode, gboolean align, int n, const Side *side)
+{
+  gint64 size[3];
+
+  for (int i = 0; i < n; i++)
+    size[i] = side[i].out;
+  return onnx_emit (c, "upsample", ONNX_IN (x), "size", onnx_list (c, (guint)n, size), "mode", mode, "align_corners",
+                    align ? "true" : NULL, NULL);
+}
+
+/* ---- Resize ----------------------------------------------------------- */
+
+static Side
+whole_side (const OnnxWire *x, int axis)
+{
+  LoomDim d = x->type.shape.dim[axis];
+  gboolean known = loom_dim_is_known (d);
+
+  return (Side){ .in = known ? d.coef : 1, .out = known ? d.coef : 1, .scale = 1, .end = 1, .open = !known };
+}
+
+static Side
+scaled_side (OnnxCtx *c, const OnnxWire *x, int axis, double scale)
+{
+  Side side = whole_side (x, axis);
+
+  if (side.open && scale == 1)
+    return side;
+  gint64 in = onnx_dim (c, x, axis);
+  return (Side){ .in = in, .out = (gint64)floor ((double)in * CLAMP (scale, 0, 1e6)), .scale = scale, .end = 1 };
+}
+
+static Side
+sized_side (OnnxCtx *c, const OnnxWire *x, int axis, gint64 size)
+{
+  Side side = whole_side (x, axis);
+  LoomDim asked;
+
+  if (side.open && onnx_open_dim (c->all, size, &asked) && loom_dim_equal (asked, x->type.shape.dim[axis]))
+    return side;
+  gint64 in = onnx_dim (c, x, axis);
+  return (Side){ .in = in, .out = size, .scale = (double)size / (double)in, .end = 1 };
+}
+
+/* Nothing happens to this dimension. */
+static gboolean
+is_kept (const Ways *w, const Side *s)
+{
+  return s->open || (s->in == s->out && !g_str_equal (w->where, "tf_crop_and_resize"));
+}
+
+static void
+resize (OnnxCtx *c, const OnnxWire *x, const Ways *w, const Side *side)
+{
+  int rank = x->type.shape.rank, n = rank - 2;
+  gboolean images = n >= 1 && n <= 3, align, same = TRUE;
+
+  for (int i = 0; i < rank; i++)
+    {
+      gboolean kept = is_kept (w, &side[i]);
+      same = same && kept;
+      images = images && (i >= 2 || kept);
+      if (side[i].in < 1 || side[i].out < 1 || side[i].in > 65536 || side[i].out > 65536 || !(side[i].scale > 0))
+        onnx_fail (c, "its sizes are impossible.");
+    }
+  if (c->failed || same)
+    {
+      onnx_out (c, 0, x);
+      return;
+    }
+  const char *mode = images && loom_dtype_is_float (x->type.dtype) ? upsample_mode (w, n, side + 2, &align) : NULL;
+  if (mode)
+    {
+      onnx_out (c, 0, upsample (c, x, mode, align, n, side + 2));
+      return;
+    }
+  for (int i = 0; i < rank && !c->failed; i++)
+    if (!is_kept (w, &side[i]))
+      x = g_str_equal (w->mode, "nearest") ? pick_nearest (c, w, &side[i], x, i) : multiply (c, w, &side[i], x, i);
+  onnx_out (c, 0, fill_outside (c, w, side, x));
+}
+
+/* Inputs are X, scales in opset 10 and X, roi, scales, sizes since 11; the last dimension's scale stands last. */
+static void
+map_resize (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0);
+  gboolean ten = onnx_opset (c) < 11;
+  guint at = ten ? 1 : 2;
+  Ways w = { .where = onnx_attr_string (c, "coordinate_transformation_mode", ten ? "asymmetric" : "half_pixel"),
+             .mode = onnx_attr_string (c, "mode", "nearest"),
+             .nearest = onnx_attr_string (c, "nearest_mode", ten ? "floor" : "round_prefer_floor"),
+             .exclude_outside = onnx_attr_int (c, "exclude_outside", 0) != 0,
+             .a = onnx_attr_float (c, "cubic_coeff_a", -0.75),
+             .extrapolation = onnx_attr_float (c, "extrapolation_value", 0) };
+  const LoomTensor *scales = onnx_has (c, at) ? onnx_const (c, at, "scales") : NULL;
+  const LoomTensor *sizes = onnx_has (c, 3) ? onnx_const (c, 3, "sizes") : NULL;
+  gboolean crops = g_str_equal (w.where, "tf_crop_and_resize");
+  const LoomTensor *roi = crops && !ten ? onnx_const (c, 1, "roi") : NULL;
+  Side side[LOOM_SHAPE_MAX_RANK] = { 0 };
+  gint64 axes[LOOM_SHAPE_MAX_RANK];
+  int rank = x->type.shape.rank, n = rank;
+
+  if (onnx_attr_int (c, "antialias", 0)
+      || !g_str_equal (onnx_attr_string (c, "keep_aspect_ratio_policy", "stretch"), "stretch"))
+    onnx_fail (c, "antialias, and a keep_aspect_ratio_policy other than “stretch”, are not known here.");
+  for (int i = 0; i < rank && !c->failed; i++)
+    {
+      axes[i] = i;
+      side[i] = whole_side (x, i);
+    }
+  if (onnx_has_attr (c, "axes"))
+    n = (int)onnx_attr_ints (c, "axes", axes, LOOM_SHAPE_MAX_RANK);
+  const LoomTensor *said = sizes && sizes->count > 0 ? sizes : scales;
+  if (!said || said->count != n || (roi && roi->count != 2 * n))
+    onnx_fail (c, "it needs a scale or a size for each dimension.");
+  for (int i = 0; i < n && !c->failed; i++)
+    {
+      int axis = onnx_axis (c, axes[i], rank);
+      Side *s = &side[axis];
+      *s = said == sizes ? sized_side (c, x, axis, onnx_tensor_int (said, i))
+                         : scaled_side (c, x, axis, loom_tensor_get (said, i));
+      s->start = roi ? loom_tensor_get (roi, i) : 0;
+      s->end = roi ? loom_tensor_get (roi, i + n) : 1;
+      if (s->open && (s->start != 0 || s->end != 1))
+        onnx_dim (c, x, axis);
+    }
+  resize (c, x, &w, side);
+}
+
+/* What Resize was called before opset 10: scales are an attribute until 9. */
+static void
+map_upsample (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0);
+  const Onnx__AttributeProto *a = onnx_attribute (c->node, "scales");
+  const LoomTensor *t = a ? NULL : onnx_const (c, 1, "scales");
+  Ways w = { .where = "asymmetric", .mode = onnx_attr_string (c, "mode", "nearest"), .nearest = "floor" };
+  Side side[LOOM_SHAPE_MAX_RANK] = { 0 };
+  int rank = x->type.shape.rank;
+
+  if ((a ? (int)a->n_floats : t ? (int)t->count : -1) != rank)
+    onnx_fail (c, "it needs a scale for each dimension.");
+  for (int i = 0; i < rank && !c->failed; i++)
+    side[i] = scaled_side (c, x, i, a ? a->floats[i] : loom_tensor_get (t, i));
+  resize (c, x, &w, side);
+}
+
+const OnnxMap onnx_map_image[] = {
+  { "Resize", "upsample", map_resize },
+  { "Upsample", "upsample", map_upsample },
+  { "GridSample", "gather", onnx_map_grid_sample },
+  { NULL },
+};

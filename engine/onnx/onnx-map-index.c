@@ -1,0 +1,286 @@
+/* ONNX's operators that pick by number. ONNX counts negative numbers from the end; ours, as PyTorch's, do not. */
+#include "engine/onnx/onnx-private.h"
+
+static const char *
+int_text (OnnxCtx *c, gint64 n)
+{
+  return onnx_text (c, "%" G_GINT64_FORMAT, n);
+}
+
+/* index, or index + n where it is negative; numbers that are known are looked at instead. */
+static const OnnxWire *
+from_the_end (OnnxCtx *c, guint input, const OnnxWire *index, gint64 n)
+{
+  const LoomTensor *t = onnx_is_constant (c, input) ? onnx_const_or_null (c, input) : NULL;
+  gboolean negative = !t;
+
+  for (gint64 i = 0; t && i < t->count; i++)
+    negative = negative || onnx_tensor_int (t, i) < 0;
+  index = onnx_cast (c, index, LOOM_I64);
+  if (!negative)
+    return index;
+  return onnx_emit (
+      c, "where", ONNX_IN (onnx_with_number (c, "lt", index, 0), onnx_with_number (c, "add", index, (double)n), index),
+      NULL);
+}
+
+/* A table of numbers for words is an embedding; anything else picks along one axis, with the index flat. */
+static void
+map_gather (OnnxCtx *c)
+{
+  const OnnxValue *table = onnx_has (c, 0) ? g_hash_table_lookup (c->all->values, c->node->input[0]) : NULL;
+  gint64 axis = onnx_attr_int (c, "axis", 0);
+
+  if (table && table->constant && table->is_weight && table->constant->rank == 2 && axis == 0
+      && !onnx_is_constant (c, 1) && loom_dtype_is_float (table->constant->dtype))
+    {
+      const OnnxWire *w = onnx_weight (c, 0);
+      onnx_out (c, 0,
+                onnx_emit (c, "embedding", ONNX_IN (onnx_in (c, 1), w), "num_embeddings",
+                           int_text (c, table->constant->dim[0]), "embedding_dim",
+                           int_text (c, table->constant->dim[1]), NULL));
+      return;
+    }
+  const OnnxWire *x = onnx_in (c, 0), *index = onnx_in (c, 1);
+  int at = onnx_axis (c, axis, MAX (x->type.shape.rank, 1));
+  LoomShape flat = { .rank = 1, .dim = { loom_shape_count (&index->type.shape) } }, out = { 0 };
+  for (int i = 0; i < at; i++)
+    out.dim[out.rank++] = x->type.shape.dim[i];
+  for (int i = 0; i < index->type.shape.rank && out.rank < LOOM_SHAPE_MAX_RANK; i++)
+    out.dim[out.rank++] = index->type.shape.dim[i];
+  for (int i = at + 1; i < x->type.shape.rank && out.rank < LOOM_SHAPE_MAX_RANK; i++)
+    out.dim[out.rank++] = x->type.shape.dim[i];
+  index = onnx_reshape (c, from_the_end (c, 1, index, onnx_dim (c, x, at)), &flat);
+  onnx_out (
+      c, 0,
+      onnx_reshape (c, onnx_emit (c, "index_select", ONNX_IN (x, index), "dim", onnx_text (c, "%d", at), NULL), &out));
+}
+
+static void
+map_gather_elements (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *index = onnx_in (c, 1);
+  int axis = onnx_axis (c, onnx_attr_int (c, "axis", 0), MAX (x->type.shape.rank, 1));
+
+  index = from_the_end (c, 1, index, onnx_dim (c, x, axis));
+  onnx_out (c, 0, onnx_emit (c, "gather", ONNX_IN (x, index), "dim", onnx_text (c, "%d", axis), NULL));
+}
+
+/* ONNX's words for what happens where two numbers meet, and PyTorch's. */
+static const char *
+reduction (OnnxCtx *c)
+{
+  static const char *const words[][2]
+      = { { "add", "add" }, { "mul", "multiply" }, { "max", "amax" }, { "min", "amin" } };
+  const char *word = onnx_attr_string (c, "reduction", "none");
+
+  for (guint i = 0; i < G_N_ELEMENTS (words); i++)
+    if (g_str_equal (word, words[i][0]))
+      return words[i][1];
+  return NULL;
+}
+
+static void
+map_scatter_elements (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *index = onnx_in (c, 1), *source = onnx_in (c, 2);
+  int axis = onnx_axis (c, onnx_attr_int (c, "axis", 0), MAX (x->type.shape.rank, 1));
+  const char *how = reduction (c), *dim = onnx_text (c, "%d", axis);
+
+  index = from_the_end (c, 1, index, onnx_dim (c, x, axis));
+  onnx_out (c, 0, onnx_emit (c, "scatter", ONNX_IN (x, index, source), "dim", dim, "reduce", how, NULL));
+}
+
+static void
+map_gather_nd (OnnxCtx *c)
+{
+  onnx_out (c, 0,
+            onnx_emit (c, "gather_nd", ONNX_IN (onnx_in (c, 0), onnx_cast (c, onnx_in (c, 1), LOOM_I64)), "batch_dims",
+                       onnx_has_attr (c, "batch_dims") ? int_text (c, onnx_attr_int (c, "batch_dims", 0)) : NULL,
+                       NULL));
+}
+
+static void
+map_scatter_nd (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *index = onnx_cast (c, onnx_in (c, 1), LOOM_I64);
+
+  onnx_out (c, 0,
+            onnx_emit (c, "scatter_nd", ONNX_IN (x, index, onnx_in (c, 2)), "reduction",
+                       onnx_attr_string (c, "reduction", NULL), NULL));
+}
+
+static void
+map_top_k (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *y;
+  const LoomTensor *t = onnx_has (c, 1) ? onnx_const (c, 1, "K") : NULL;
+  gint64 k = t && t->count == 1 ? onnx_tensor_int (t, 0) : onnx_attr_int (c, "k", 1);
+
+  y = onnx_emit (c, "topk", ONNX_IN (x), "k", int_text (c, k), "dim", int_text (c, onnx_attr_int (c, "axis", -1)),
+                 "largest", onnx_attr_int (c, "largest", 1) ? NULL : "false", NULL);
+  onnx_out (c, 0, y);
+  onnx_out (c, 1, onnx_sibling (c, y, "indices"));
+}
+
+/* Compared with a line of class numbers: what is none of them, after counting from the end, is off everywhere. */
+static void
+map_one_hot (OnnxCtx *c)
+{
+  const OnnxWire *index = onnx_cast (c, onnx_in (c, 0), LOOM_I64), *values = onnx_in (c, 2);
+  const LoomTensor *t = onnx_const (c, 1, "depth");
+  gint64 depth = t && t->count == 1 ? onnx_tensor_int (t, 0) : 1;
+  int rank = index->type.shape.rank, axis = onnx_axis (c, onnx_attr_int (c, "axis", -1), rank + 1);
+  LoomShape line = { .rank = rank - axis + 1 }, one = loom_shape_scalar ();
+
+  if (c->failed)
+    return;
+  for (int i = 0; i < line.rank; i++)
+    line.dim[i] = loom_dim (i == 0 ? depth : 1);
+  const OnnxWire *classes = onnx_emit (c, "arange", 0, NULL, "end", int_text (c, depth), NULL);
+  index
+      = onnx_emit (c, "unsqueeze", ONNX_IN (from_the_end (c, 0, index, depth)), "dim", onnx_text (c, "%d", axis), NULL);
+  const OnnxWire *hit = onnx_binary (c, "eq", index, onnx_reshape (c, classes, &line));
+  const OnnxWire *off = onnx_reshape (c, onnx_slice (c, values, 0, 0, 1, 1), &one);
+  const OnnxWire *on = onnx_reshape (c, onnx_slice (c, values, 0, 1, 2, 1), &one);
+  onnx_out (c, 0, onnx_emit (c, "where", ONNX_IN (hit, on, off), NULL));
+}
+
+/* Exclusive leaves the element itself out; reverse sums from the other end. */
+static void
+map_cum_sum (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *y = x;
+  const LoomTensor *t = onnx_const (c, 1, "axis");
+  int axis = onnx_axis (c, t && t->count == 1 ? onnx_tensor_int (t, 0) : 0, MAX (x->type.shape.rank, 1));
+  const char *dim = onnx_text (c, "%d", axis);
+  gboolean reverse = onnx_attr_int (c, "reverse", 0) != 0;
+
+  if (reverse)
+    y = onnx_emit (c, "slice", ONNX_IN (y), "dim", dim, "step", "-1", NULL);
+  y = onnx_emit (c, "cumsum", ONNX_IN (y), "dim", dim, NULL);
+  if (reverse)
+    y = onnx_emit (c, "slice", ONNX_IN (y), "dim", dim, "step", "-1", NULL);
+  if (onnx_attr_int (c, "exclusive", 0))
+    y = onnx_binary (c, "sub", y, x);
+  onnx_out (c, 0, onnx_cast (c, y, x->type.dtype));
+}
+
+static void
+map_nonzero (OnnxCtx *c)
+{
+  const OnnxWire *y = onnx_emit (c, "nonzero", ONNX_IN (onnx_in (c, 0)), NULL);
+
+  onnx_out (c, 0, onnx_emit (c, "transpose", ONNX_IN (y), "dim0", "0", "dim1", "1", NULL));
+}
+
+/* Where the condition is known, and it is a list, its places are a constant index. */
+static void
+map_compress (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0);
+  const LoomTensor *t = onnx_const (c, 1, "condition");
+  gboolean flat = !onnx_has_attr (c, "axis");
+  int axis = flat ? 0 : onnx_axis (c, onnx_attr_int (c, "axis", 0), MAX (x->type.shape.rank, 1));
+  g_autoptr (LoomTensor) index = NULL;
+  gint64 n = 0;
+
+  for (gint64 i = 0; t && i < t->count; i++)
+    n += loom_tensor_get (t, i) != 0;
+  index = loom_tensor_new (LOOM_I64, 1, &n, NULL);
+  n = 0;
+  for (gint64 i = 0; t && i < t->count; i++)
+    if (loom_tensor_get (t, i) != 0)
+      ((gint64 *)index->data)[n++] = i;
+  if (flat)
+    {
+      LoomShape line = { .rank = 1, .dim = { loom_shape_count (&x->type.shape) } };
+      x = onnx_reshape (c, x, &line);
+    }
+  onnx_out (c, 0,
+            onnx_emit (c, "index_select", ONNX_IN (x, onnx_tensor_wire (c, index, "places", FALSE)), "dim",
+                       onnx_text (c, "%d", axis), NULL));
+}
+
+/* Each sequence's first steps are read backwards: the index is length - 1 - t before its end and t behind. */
+static void
+map_reverse_sequence (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *length = onnx_cast (c, onnx_in (c, 1), LOOM_I64);
+  int rank = x->type.shape.rank;
+  int batch = onnx_axis (c, onnx_attr_int (c, "batch_axis", 1), rank),
+      time = onnx_axis (c, onnx_attr_int (c, "time_axis", 0), rank);
+  LoomShape along = { .rank = rank }, beside = { .rank = rank };
+
+  for (int i = 0; i < rank; i++)
+    {
+      along.dim[i] = i == time ? x->type.shape.dim[i] : loom_dim (1);
+      beside.dim[i] = i == batch ? x->type.shape.dim[i] : loom_dim (1);
+    }
+  const OnnxWire *t = onnx_emit (c, "arange", 0, NULL, "end", int_text (c, onnx_dim (c, x, time)), NULL);
+  t = onnx_reshape (c, t, &along);
+  length = onnx_reshape (c, length, &beside);
+  const OnnxWire *back = onnx_with_number (c, "sub", onnx_binary (c, "sub", length, t), 1);
+  const OnnxWire *index = onnx_emit (c, "where", ONNX_IN (onnx_binary (c, "lt", t, length), back, t), NULL);
+  index = onnx_emit (c, "expand", ONNX_IN (index), "shape", onnx_dims (c, &x->type.shape), NULL);
+  onnx_out (c, 0, onnx_emit (c, "gather", ONNX_IN (x, index), "dim", onnx_text (c, "%d", time), NULL));
+}
+
+/* Where each different element stands first: the least of the positions that were put to it. */
+static const OnnxWire *
+first_places (OnnxCtx *c, const OnnxWire *inverse, const OnnxWire *counts)
+{
+  LoomShape line = { .rank = 1, .dim = { loom_shape_count (&inverse->type.shape) } };
+  gint64 n = loom_dim_is_known (line.dim[0]) ? line.dim[0].coef : -1;
+
+  if (n < 0)
+    {
+      onnx_fail (c, "the first places are only told of an input of known size.");
+      return inverse;
+    }
+  const OnnxWire *far = onnx_with_number (c, "add", onnx_with_number (c, "mul", counts, 0), (double)n);
+  const OnnxWire *place = onnx_emit (c, "arange", 0, NULL, "end", int_text (c, n), NULL);
+  return onnx_emit (c, "scatter", ONNX_IN (far, onnx_reshape (c, inverse, &line), place), "dim", "0", "reduce", "amin",
+                    NULL);
+}
+
+static void
+map_unique (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *y;
+  gboolean first = onnx_has_output (c, 1), inverse = first || onnx_has_output (c, 2),
+           counts = first || onnx_has_output (c, 3);
+  LoomShape line = { .rank = 1, .dim = { loom_shape_count (&x->type.shape) } };
+
+  if (!onnx_attr_int (c, "sorted", 1) || onnx_has_attr (c, "axis"))
+    {
+      onnx_fail (c, "%s it is not known here.", onnx_has_attr (c, "axis") ? "along an axis" : "in order of appearance");
+      return;
+    }
+  y = onnx_emit (c, "unique", ONNX_IN (onnx_reshape (c, x, &line)), "return_inverse", inverse ? "true" : NULL,
+                 "return_counts", counts ? "true" : NULL, NULL);
+  onnx_out (c, 0, y);
+  if (first)
+    onnx_out (c, 1, first_places (c, onnx_sibling (c, y, "inverse"), onnx_sibling (c, y, "counts")));
+  if (onnx_has_output (c, 2))
+    onnx_out (c, 2, onnx_sibling (c, y, "inverse"));
+  if (onnx_has_output (c, 3))
+    onnx_out (c, 3, onnx_sibling (c, y, "counts"));
+}
+
+const OnnxMap onnx_map_index[] = {
+  { "Gather", "index_select", map_gather },
+  { "GatherElements", "gather", map_gather_elements },
+  { "GatherND", "gather_nd", map_gather_nd },
+  { "Scatter", "scatter", map_scatter_elements },
+  { "ScatterElements", "scatter", map_scatter_elements },
+  { "ScatterND", "scatter_nd", map_scatter_nd },
+  { "TopK", "topk", map_top_k },
+  { "OneHot", "where", map_one_hot },
+  { "CumSum", "cumsum", map_cum_sum },
+  { "NonZero", "nonzero", map_nonzero },
+  { "Compress", "index_select", map_compress },
+  { "ReverseSequence", "gather", map_reverse_sequence },
+  { "Unique", "unique", map_unique },
+  { NULL },
+};

@@ -1,0 +1,271 @@
+/* ONNX's layers with weights: convolutions and Gemm. A weight of the model becomes the layer's own. */
+#include "engine/onnx/onnx-private.h"
+#include "engine/onnx/onnx-window.h"
+
+static const char *
+count_text (OnnxCtx *c, gint64 n)
+{
+  return onnx_text (c, "%" G_GINT64_FORMAT, n);
+}
+
+static void
+map_conv (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *w = onnx_weight (c, 1), *b = onnx_has (c, 2) ? onnx_weight (c, 2) : NULL;
+  int n = x->type.shape.rank - 2;
+  OnnxWindow window;
+
+  if (c->failed)
+    return;
+  if (n < 1 || n > 3 || w->type.shape.rank != n + 2)
+    {
+      onnx_fail (c, "of %d dimensions there is none; 1 to 3 behind batch and channels are possible.", n);
+      return;
+    }
+  for (int i = 0; i < n; i++)
+    window.kernel[i] = onnx_dim (c, w, i + 2);
+  if (!onnx_window_read (c, &window, x, n))
+    return;
+  x = onnx_window_pad (c, &window, x, "0");
+  onnx_out (c, 0,
+            onnx_emit (c, onnx_text (c, "conv%dd", n), ONNX_IN (x, w, b), "out_channels",
+                       count_text (c, onnx_dim (c, w, 0)), "kernel_size", onnx_list (c, n, window.kernel), "stride",
+                       onnx_list (c, n, window.stride), "padding", onnx_window_padding (c, &window, TRUE), "dilation",
+                       onnx_list (c, n, window.dilation), "groups", count_text (c, onnx_attr_int (c, "group", 1)),
+                       "bias", b ? NULL : "false", NULL));
+}
+
+/* The whole result is (in - 1) stride + dilation (kernel - 1) + 1 + output_padding long; pads are cut off it. Equal
+ * ones are PyTorch's padding, others are cut by a slice. */
+static void
+map_conv_transpose (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *w = onnx_weight (c, 1), *b = onnx_has (c, 2) ? onnx_weight (c, 2) : NULL, *y;
+  int n = x->type.shape.rank - 2;
+  gint64 extra[3] = { 0 }, shape[8] = { 0 }, full[3], groups = onnx_attr_int (c, "group", 1);
+  OnnxWindow window;
+
+  if (c->failed)
+    return;
+  if (n < 1 || n > 3 || w->type.shape.rank != n + 2)
+    {
+      onnx_fail (c, "of %d dimensions there is none; 1 to 3 behind batch and channels are possible.", n);
+      return;
+    }
+  for (int i = 0; i < n; i++)
+    window.kernel[i] = onnx_dim (c, w, i + 2);
+  onnx_attr_ints (c, "output_padding", extra, 3);
+  guint n_shape = onnx_attr_ints (c, "output_shape", shape, 8);
+  if (!onnx_window_read (c, &window, NULL, n))
+    return;
+  for (int i = 0; i < 8; i++)
+    if (groups < 1 || groups > 1000000 || extra[i % 3] < 0 || extra[i % 3] > 1000000 || shape[i] < 0
+        || shape[i] > G_MAXINT32)
+      {
+        onnx_fail (c, "its sizes are impossible.");
+        return;
+      }
+  const char *mode = onnx_attr_string (c, "auto_pad", "NOTSET");
+  gboolean same = g_str_has_prefix (mode, "SAME"), fits = TRUE;
+  for (int i = 0; i < n; i++)
+    {
+      gboolean sized = n_shape >= (guint)n;
+      full[i] = window.dilation[i] * (window.kernel[i] - 1) + 1 + extra[i];
+      if (loom_dim_is_known (x->type.shape.dim[i + 2]))
+        full[i] += (onnx_dim (c, x, i + 2) - 1) * window.stride[i];
+      if (sized || same)
+        {
+          gint64 size = sized ? shape[n_shape - (guint)n + (guint)i] : onnx_dim (c, x, i + 2) * window.stride[i];
+          gint64 total = (sized || same) ? (onnx_dim (c, x, i + 2) - 1) * window.stride[i] + full[i]
+                                               - (onnx_dim (c, x, i + 2) - 1) * window.stride[i] - size
+                                         : 0;
+          if (total < 0)
+            {
+              extra[i] -= total;
+              full[i] -= total;
+              total = 0;
+            }
+          gint64 half = total / 2;
+          window.begin[i] = g_str_equal (mode, "SAME_UPPER") ? half : total - half;
+          window.end[i] = total - window.begin[i];
+        }
+      fits = fits && window.begin[i] == window.end[i];
+    }
+  if (!fits && !loom_shape_is_concrete (&x->type.shape))
+    {
+      onnx_fail (c, "unequal padding needs an input of known size.");
+      return;
+    }
+  y = onnx_emit (c, onnx_text (c, "conv_transpose%dd", n), ONNX_IN (x, w, b), "out_channels",
+                 count_text (c, onnx_dim (c, w, 1) * groups), "kernel_size", onnx_list (c, n, window.kernel), "stride",
+                 onnx_list (c, n, window.stride), "padding", fits ? onnx_list (c, n, window.begin) : NULL,
+                 "output_padding", onnx_list (c, n, extra), "dilation", onnx_list (c, n, window.dilation), "groups",
+                 count_text (c, groups), "bias", b ? NULL : "false", NULL);
+  for (int i = 0; !fits && i < n; i++)
+    y = onnx_slice (c, y, i + 2, window.begin[i], full[i] - window.end[i], 1);
+  onnx_out (c, 0, y);
+}
+
+/* ---- Gemm ------------------------------------------------------------- */
+
+/* A weight of the model under [out, in], as linear keeps it; it is turned around once and remembered. */
+static const OnnxWire *
+turned_weight (OnnxCtx *c, guint i)
+{
+  g_autofree char *name = g_strconcat (c->node->input[i], "\ntransposed", NULL);
+  OnnxValue *value = g_hash_table_lookup (c->all->values, name);
+  const LoomTensor *t = onnx_const (c, i, "B");
+
+  if (!value && t)
+    {
+      value = g_new0 (OnnxValue, 1);
+      value->name = g_steal_pointer (&name);
+      value->constant = loom_tensor_new (t->dtype, 2, (gint64[]){ t->dim[1], t->dim[0] }, NULL);
+      if (!value->constant)
+        {
+          g_free (value->name);
+          g_free (value);
+          return onnx_in (c, i);
+        }
+      for (gint64 r = 0; r < t->dim[0]; r++)
+        for (gint64 k = 0; k < t->dim[1]; k++)
+          loom_tensor_set (value->constant, k * t->dim[0] + r, loom_tensor_get (t, r * t->dim[1] + k));
+      g_hash_table_insert (c->all->values, value->name, value);
+    }
+  if (!value || value->wire)
+    return value ? value->wire : onnx_in (c, i);
+  OnnxWire *wire = g_new0 (OnnxWire, 1);
+  *wire = (OnnxWire){ .port = "out", .type = { LOOM_F32, loom_tensor_shape (value->constant) }, .own = value };
+  g_ptr_array_add (c->all->wires, wire);
+  return wire;
+}
+
+static gboolean
+is_free_weight (OnnxCtx *c, guint i, int rank)
+{
+  const OnnxValue *value = onnx_has (c, i) ? g_hash_table_lookup (c->all->values, c->node->input[i]) : NULL;
+
+  return value && value->constant && !value->wire && value->is_weight && loom_dtype_is_float (value->constant->dtype)
+         && value->constant->rank == rank;
+}
+
+/* What a linear layer does and nothing more. */
+static gboolean
+is_linear (OnnxCtx *c)
+{
+  const LoomTensor *w = is_free_weight (c, 1, 2) ? onnx_const_or_null (c, 1) : NULL;
+  gint64 out = w ? w->dim[onnx_attr_int (c, "transB", 0) ? 0 : 1] : 0;
+
+  return w && onnx_attr_float (c, "alpha", 1) == 1 && !onnx_attr_int (c, "transA", 0) && out > 0
+         && (!onnx_has (c, 2)
+             || (onnx_attr_float (c, "beta", 1) == 1 && is_free_weight (c, 2, 1)
+                 && onnx_const_or_null (c, 2)->count == out));
+}
+
+static const OnnxWire *
+flipped (OnnxCtx *c, const OnnxWire *x)
+{
+  return onnx_emit (c, "transpose", ONNX_IN (x), "dim0", "0", "dim1", "1", NULL);
+}
+
+static void
+map_gemm (OnnxCtx *c)
+{
+  const OnnxWire *a = onnx_in (c, 0), *b, *y;
+  double alpha = onnx_attr_float (c, "alpha", 1), beta = onnx_attr_float (c, "beta", 1);
+  gboolean trans_b = onnx_attr_int (c, "transB", 0) != 0;
+
+  if (c->failed)
+    return;
+  if (is_linear (c))
+    {
+      const OnnxWire *w = trans_b ? onnx_weight (c, 1) : turned_weight (c, 1);
+      b = onnx_has (c, 2) ? onnx_weight (c, 2) : NULL;
+      onnx_out (c, 0,
+                onnx_emit (c, "linear", ONNX_IN (a, w, b), "out_features", count_text (c, onnx_dim (c, w, 0)), "bias",
+                           b ? NULL : "false", NULL));
+      return;
+    }
+  b = onnx_in (c, 1);
+  if (onnx_attr_int (c, "transA", 0))
+    a = flipped (c, a);
+  if (trans_b)
+    b = flipped (c, b);
+  y = onnx_binary (c, "matmul", a, b);
+  if (alpha != 1)
+    y = onnx_with_number (c, "mul", y, alpha);
+  if (onnx_has (c, 2))
+    {
+      const OnnxWire *bias = onnx_in (c, 2);
+      y = onnx_binary (c, "add", y, beta != 1 ? onnx_with_number (c, "mul", bias, beta) : bias);
+    }
+  onnx_out (c, 0, y);
+}
+
+/* ---- MatMul and Add --------------------------------------------------- */
+
+/* A product with a matrix of weights is a linear layer; exporters write one so where there are more than two
+ * dimensions. */
+static void
+map_matmul (OnnxCtx *c)
+{
+  const OnnxWire *a = onnx_in (c, 0);
+
+  if (!c->failed && is_free_weight (c, 1, 2) && a->type.shape.rank > 0 && onnx_const_or_null (c, 1)->count > 0)
+    {
+      const OnnxWire *w = turned_weight (c, 1);
+      onnx_out (c, 0,
+                onnx_emit (c, "linear", ONNX_IN (a, w, NULL), "out_features", count_text (c, onnx_dim (c, w, 0)),
+                           "bias", "false", NULL));
+    }
+  else
+    onnx_out (c, 0, onnx_binary (c, "matmul", a, onnx_in (c, 1)));
+}
+
+/* Where "bias" stands among a node's attributes, or -1. */
+static int
+find_no_bias (const OnnxNode *node)
+{
+  for (guint i = 0; i + 1 < node->attributes->len; i += 2)
+    if (g_str_equal (node->attributes->pdata[i], "bias") && g_str_equal (node->attributes->pdata[i + 1], "false"))
+      return (int)i;
+  return -1;
+}
+
+gboolean
+onnx_map_bias (OnnxCtx *c)
+{
+  for (guint k = 0; k < 2 && onnx_n_inputs (c) == 2 && !c->failed; k++)
+    {
+      const char *name = c->node->input[k];
+      const OnnxValue *product = g_hash_table_lookup (c->all->values, name);
+      OnnxNode *node = product && product->wire ? product->wire->node : NULL;
+      if (!node || !g_str_equal (node->op->name, "linear") || !g_str_equal (product->wire->port, "out")
+          || find_no_bias (node) < 0 || GPOINTER_TO_UINT (g_hash_table_lookup (c->all->uses, name)) != 1
+          || !is_free_weight (c, 1 - k, 1))
+        continue;
+      OnnxValue *bias = g_hash_table_lookup (c->all->values, c->node->input[1 - k]);
+      const LoomShape *shape = &node->out[0].type.shape;
+      if (!loom_dim_equal (shape->dim[shape->rank - 1], loom_dim (bias->constant->count)))
+        continue;
+      g_ptr_array_remove_range (node->attributes, (guint)find_no_bias (node), 2);
+      onnx_own (c, &node->out[0], "bias", bias->constant);
+      OnnxWire *wire = g_new0 (OnnxWire, 1);
+      *wire = (OnnxWire){ .node = node,
+                          .port = g_intern_static_string ("bias"),
+                          .type = { LOOM_F32, loom_tensor_shape (bias->constant) } };
+      g_ptr_array_add (c->all->wires, wire);
+      bias->wire = wire;
+      onnx_out (c, 0, &node->out[0]);
+      return TRUE;
+    }
+  return FALSE;
+}
+
+const OnnxMap onnx_map_layer[] = {
+  { "MatMul", "linear", map_matmul },
+  { "Conv", "conv2d", map_conv },
+  { "ConvTranspose", "conv_transpose2d", map_conv_transpose },
+  { "Gemm", "linear", map_gemm },
+  { NULL },
+};

@@ -1,0 +1,213 @@
+/* ONNX's element-wise mathematics. */
+#include "engine/onnx/onnx-private.h"
+
+#include <math.h>
+
+/* Before opset 7 a second operand was stretched only where "broadcast" asked for it, from dimension "axis" on. */
+static const OnnxWire *
+second_operand (OnnxCtx *c, const OnnxWire *a)
+{
+  const OnnxWire *b = onnx_in (c, 1);
+
+  if (onnx_attr_int (c, "broadcast", 0) && onnx_has_attr (c, "axis"))
+    {
+      LoomShape shape = b->type.shape;
+      int axis = onnx_axis (c, onnx_attr_int (c, "axis", 0), MAX (a->type.shape.rank, 1));
+      int behind = a->type.shape.rank - axis - shape.rank;
+      if (behind < 0 || shape.rank + behind > LOOM_SHAPE_MAX_RANK)
+        onnx_fail (c, "its operands do not fit at axis %d.", axis);
+      for (int i = 0; i < behind && !c->failed; i++)
+        shape.dim[shape.rank++] = loom_dim (1);
+      return onnx_reshape (c, b, &shape);
+    }
+  return b;
+}
+
+static void
+map_pair (OnnxCtx *c)
+{
+  if (g_str_equal (c->map->op, "add") && onnx_map_bias (c))
+    return;
+  const OnnxWire *a = onnx_in (c, 0), *b = second_operand (c, a);
+
+  onnx_out (c, 0, onnx_binary (c, c->map->op, a, b));
+}
+
+/* Of integers ONNX wants the quotient cut towards zero; ours, as PyTorch's, is a float. */
+static void
+map_div (OnnxCtx *c)
+{
+  const OnnxWire *a = onnx_in (c, 0), *b = second_operand (c, a);
+  gboolean whole = !loom_dtype_is_float (a->type.dtype) && !loom_dtype_is_float (b->type.dtype);
+
+  onnx_out (c, 0, onnx_emit (c, "div", ONNX_IN (a, b), "rounding_mode", whole ? "trunc" : NULL, NULL));
+}
+
+/* The result has the type of the base. */
+static void
+map_pow (OnnxCtx *c)
+{
+  const OnnxWire *a = onnx_in (c, 0), *b = second_operand (c, a);
+
+  onnx_out (c, 0, onnx_cast (c, onnx_binary (c, "pow", a, b), a->type.dtype));
+}
+
+static void
+map_mod (OnnxCtx *c)
+{
+  gboolean fmod = onnx_attr_int (c, "fmod", 0) != 0;
+
+  onnx_out (c, 0,
+            onnx_binary (c,
+                         fmod                    ? "fmod"
+                         : loom_op ("remainder") ? "remainder"
+                                                 : "mod",
+                         onnx_in (c, 0), onnx_in (c, 1)));
+}
+
+/* A shift is a multiplication or division by a power of two; both are exact in whole numbers. */
+static void
+map_bit_shift (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0);
+  const OnnxWire *by = onnx_binary (c, "pow", onnx_constant (c, 2, LOOM_I64), onnx_cast (c, onnx_in (c, 1), LOOM_I64));
+  const OnnxWire *wide = onnx_cast (c, x, LOOM_I64);
+  gboolean left = g_str_equal (onnx_attr_string (c, "direction", "LEFT"), "LEFT");
+
+  if (left)
+    wide = onnx_binary (c, "mul", wide, by);
+  else
+    wide = onnx_emit (c, "div", ONNX_IN (wide, by), "rounding_mode", "floor", NULL);
+  onnx_out (c, 0, onnx_cast (c, wide, x->type.dtype));
+}
+
+static const OnnxWire *
+chain (OnnxCtx *c, const char *op)
+{
+  const OnnxWire *y = onnx_in (c, 0);
+
+  for (guint i = 1; i < onnx_n_inputs (c); i++)
+    y = onnx_binary (c, op, y, onnx_in (c, i));
+  return y;
+}
+
+static void
+map_chain (OnnxCtx *c)
+{
+  onnx_out (c, 0, chain (c, c->map->op));
+}
+
+static void
+map_mean (OnnxCtx *c)
+{
+  guint n = onnx_n_inputs (c);
+  const OnnxWire *y = chain (c, "add");
+
+  onnx_out (c, 0, n > 1 ? onnx_with_number (c, "div", y, n) : y);
+}
+
+/* Bounds are attributes before opset 11 and inputs since, either of which may be missing. */
+static void
+map_clip (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *y = x;
+  const char *bound[2] = { NULL };
+  static const char *const names[] = { "min", "max" };
+
+  for (guint i = 0; i < 2; i++)
+    {
+      const LoomTensor *t = onnx_is_constant (c, i + 1) ? onnx_const_or_null (c, i + 1) : NULL;
+      double value = t && t->count == 1 ? loom_tensor_get (t, 0) : onnx_attr_float (c, names[i], NAN);
+      if (isfinite (value))
+        bound[i] = onnx_number (c, value);
+      else if (onnx_has (c, i + 1) && !t)
+        y = onnx_binary (c, i == 0 ? "maximum" : "minimum", y, onnx_in (c, i + 1));
+    }
+  if (bound[0] || bound[1])
+    y = onnx_emit (c, "clamp", ONNX_IN (y), "min", bound[0], "max", bound[1], NULL);
+  onnx_out (c, 0, y);
+}
+
+static void
+map_cast (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0);
+  int to = (int)onnx_attr_int (c, "to", 0);
+  LoomDType dtype;
+
+  if (c->node->op_type && g_str_equal (c->node->op_type, "CastLike"))
+    dtype = onnx_in (c, 1)->type.dtype;
+  else if (!onnx_wire_dtype (to, &dtype))
+    {
+      onnx_fail (c, "it makes %s, which graphs have no type for.", onnx_type_name (to));
+      return;
+    }
+  onnx_out (c, 0, onnx_cast (c, x, dtype));
+}
+
+static void
+map_identity (OnnxCtx *c)
+{
+  onnx_out (c, 0, onnx_in (c, 0));
+}
+
+static void
+map_einsum (OnnxCtx *c)
+{
+  const OnnxWire *in[8];
+  guint n = onnx_n_inputs (c);
+
+  if (n > G_N_ELEMENTS (in))
+    {
+      onnx_fail (c, "it has too many inputs.");
+      return;
+    }
+  for (guint i = 0; i < n; i++)
+    in[i] = onnx_in (c, i);
+  g_auto (GStrv) words = g_strsplit (onnx_attr_string (c, "equation", ""), " ", -1);
+  g_autofree char *equation = g_strjoinv ("", words);
+  onnx_out (c, 0, onnx_emit (c, "einsum", n, in, "equation", equation, NULL));
+}
+
+const OnnxMap onnx_map_math[] = {
+  { "Abs", "abs" },
+  { "Acos", "acos" },
+  { "Acosh", "acosh" },
+  { "Asin", "asin" },
+  { "Asinh", "asinh" },
+  { "Atan", "atan" },
+  { "Atanh", "atanh" },
+  { "Ceil", "ceil" },
+  { "Cos", "cos" },
+  { "Cosh", "cosh" },
+  { "Erf", "erf" },
+  { "Exp", "exp" },
+  { "Floor", "floor" },
+  { "Log", "log" },
+  { "Neg", "neg" },
+  { "Reciprocal", "reciprocal" },
+  { "Round", "round" },
+  { "Sign", "sign" },
+  { "Sin", "sin" },
+  { "Sinh", "sinh" },
+  { "Sqrt", "sqrt" },
+  { "Tan", "tan" },
+  { "Det", "det" },
+  { "Add", "add", map_pair },
+  { "Sub", "sub", map_pair },
+  { "Mul", "mul", map_pair },
+  { "Div", "div", map_div },
+  { "Pow", "pow", map_pow },
+  { "Mod", "remainder", map_mod },
+  { "BitShift", "mul", map_bit_shift },
+  { "Sum", "add", map_chain },
+  { "Max", "maximum", map_chain },
+  { "Min", "minimum", map_chain },
+  { "Mean", "add", map_mean },
+  { "Clip", "clamp", map_clip },
+  { "Cast", "cast", map_cast },
+  { "CastLike", "cast", map_cast },
+  { "Identity", NULL, map_identity },
+  { "Einsum", "einsum", map_einsum },
+  { NULL },
+};

@@ -1,0 +1,244 @@
+/* ONNX's normalisations and Dropout. */
+#include "engine/onnx/onnx-private.h"
+#include "engine/onnx/onnx-window.h"
+
+/* [C] as [C, 1, 1], to stand beside [N, C, H, W]. */
+static const OnnxWire *
+by_channel (OnnxCtx *c, const OnnxWire *v, int rank)
+{
+  LoomShape shape = { .rank = MAX (rank - 1, 1) };
+
+  shape.dim[0] = v->type.shape.rank > 0 ? v->type.shape.dim[0] : loom_dim (1);
+  for (int i = 1; i < shape.rank; i++)
+    shape.dim[i] = loom_dim (1);
+  return onnx_reshape (c, v, &shape);
+}
+
+static const OnnxWire *
+standardise (OnnxCtx *c, const OnnxWire *x, const OnnxWire *mean, const OnnxWire *var, double eps)
+{
+  return onnx_binary (c, "div", onnx_binary (c, "sub", x, mean),
+                      onnx_unary (c, "sqrt", onnx_with_number (c, "add", var, eps)));
+}
+
+static const OnnxWire *
+variance (OnnxCtx *c, const OnnxWire *x, const OnnxWire *mean, guint n, const gint64 *axes)
+{
+  const OnnxWire *d = onnx_binary (c, "sub", x, mean);
+
+  return onnx_reduce (c, "mean", onnx_binary (c, "mul", d, d), n, axes, TRUE);
+}
+
+/* Weights and statistics in the model make a layer of ours; where they come from elsewhere the formula is written out.
+ */
+static void
+map_batch_norm (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *mean, *var, *y;
+  int rank = x->type.shape.rank, n = rank - 2;
+  double eps = onnx_attr_float (c, "epsilon", 1e-5), momentum = onnx_attr_float (c, "momentum", 0.9);
+  gboolean training = onnx_attr_int (c, "training_mode", 0) != 0
+                      || (onnx_opset (c) < 14 && onnx_opset (c) >= 7 && onnx_has_output (c, 1));
+  gboolean known = TRUE;
+  gint64 axes[LOOM_SHAPE_MAX_RANK] = { 0 };
+
+  if (c->failed)
+    return;
+  for (guint i = 1; i < 5; i++)
+    known = known && onnx_is_constant (c, i);
+  if (known && !training && rank >= 2 && rank <= 5)
+    {
+      const OnnxWire *w = onnx_weight (c, 1), *b = onnx_weight (c, 2);
+      y = onnx_emit (c, onnx_text (c, "batch_norm%dd", MAX (n, 1)), ONNX_IN (x, w, b), "eps", onnx_number (c, eps),
+                     "momentum", onnx_number (c, (double)(float)(1 - momentum)), NULL);
+      onnx_own (c, y, "running_mean", (LoomTensor *)onnx_const (c, 3, "mean"));
+      onnx_own (c, y, "running_var", (LoomTensor *)onnx_const (c, 4, "var"));
+      gint64 none = 0;
+      g_autoptr (LoomTensor) batches = loom_tensor_new (LOOM_I64, 0, &none, NULL);
+      onnx_own (c, y, "num_batches_tracked", batches);
+      onnx_out (c, 0, y);
+      return;
+    }
+  if (training)
+    {
+      for (int i = 0; i < n + 1; i++)
+        axes[i] = i == 0 ? 0 : i + 1;
+      LoomShape flat = { .rank = 1, .dim = { x->type.shape.dim[1] } };
+      mean = onnx_reduce (c, "mean", x, (guint)(n + 1), axes, TRUE);
+      var = variance (c, x, mean, (guint)(n + 1), axes);
+      const OnnxWire *now[] = { onnx_reshape (c, mean, &flat), onnx_reshape (c, var, &flat) };
+      for (guint i = 0; i < 2; i++)
+        if (onnx_has_output (c, i + 1))
+          onnx_out (c, i + 1,
+                    onnx_binary (c, "add", onnx_with_number (c, "mul", onnx_in (c, i + 3), momentum),
+                                 onnx_with_number (c, "mul", now[i], 1 - momentum)));
+    }
+  else
+    {
+      mean = by_channel (c, onnx_in (c, 3), rank);
+      var = by_channel (c, onnx_in (c, 4), rank);
+    }
+  y = onnx_binary (c, "mul", standardise (c, x, mean, var, eps), by_channel (c, onnx_in (c, 1), rank));
+  onnx_out (c, 0, onnx_binary (c, "add", y, by_channel (c, onnx_in (c, 2), rank)));
+}
+
+/* A group of its own for each channel. */
+static void
+map_instance_norm (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *w = onnx_weight (c, 1), *b = onnx_weight (c, 2);
+
+  onnx_out (c, 0,
+            onnx_emit (c, "group_norm", ONNX_IN (x, w, b), "num_groups",
+                       onnx_text (c, "%" G_GINT64_FORMAT, onnx_dim (c, x, 1)), "eps",
+                       onnx_number (c, onnx_attr_float (c, "epsilon", 1e-5)), NULL));
+}
+
+/* Until opset 20 there was one scale for a group, which PyTorch has not. */
+static void
+map_group_norm (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *w = onnx_weight (c, 1), *b = onnx_weight (c, 2);
+  gint64 groups = onnx_attr_int (c, "num_groups", 1);
+
+  if (!c->failed && onnx_opset (c) < 21 && onnx_dim (c, x, 1) != onnx_dim (c, w, 0))
+    {
+      onnx_fail (c, "a scale for each group instead of each channel is not known here.");
+      return;
+    }
+  onnx_out (c, 0,
+            onnx_emit (c, "group_norm", ONNX_IN (x, w, b), "num_groups", onnx_text (c, "%" G_GINT64_FORMAT, groups),
+                       "eps", onnx_number (c, onnx_attr_float (c, "epsilon", 1e-5)), NULL));
+}
+
+static void
+map_layer_norm (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *w = onnx_weight (c, 1), *b = onnx_has (c, 2) ? onnx_weight (c, 2) : NULL;
+  int rank = x->type.shape.rank, axis = onnx_axis (c, onnx_attr_int (c, "axis", -1), MAX (rank, 1));
+  double eps = onnx_attr_float (c, "epsilon", 1e-5);
+  LoomShape tail = { .rank = rank - axis };
+  gint64 axes[LOOM_SHAPE_MAX_RANK];
+
+  for (int i = axis; i < rank; i++)
+    {
+      tail.dim[i - axis] = x->type.shape.dim[i];
+      axes[i - axis] = i;
+    }
+  onnx_out (c, 0,
+            onnx_emit (c, "layer_norm", ONNX_IN (x, w, b), "normalized_shape", onnx_dims (c, &tail), "eps",
+                       onnx_number (c, eps), "bias", b ? NULL : "false", NULL));
+  if (onnx_has_output (c, 1) || onnx_has_output (c, 2))
+    {
+      const OnnxWire *mean = onnx_reduce (c, "mean", x, (guint)tail.rank, axes, TRUE);
+      onnx_out (c, 1, mean);
+      if (onnx_has_output (c, 2))
+        onnx_out (
+            c, 2,
+            onnx_unary (c, "reciprocal",
+                        onnx_unary (c, "sqrt",
+                                    onnx_with_number (c, "add", variance (c, x, mean, (guint)tail.rank, axes), eps))));
+    }
+}
+
+/* x / (bias + alpha/size Σ x²)^beta, the sum over neighbouring channels (AlexNet, section 3.3). Channels become the
+ * rows of an image, over which an average is pooled. */
+static void
+map_lrn (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *y;
+  gint64 size = MAX (0, onnx_attr_int (c, "size", 1)), before = (size - 1) / 2;
+  gint64 begin[LOOM_SHAPE_MAX_RANK] = { 0, 0, before }, end[LOOM_SHAPE_MAX_RANK] = { 0, 0, size - 1 - before };
+  LoomShape image = { .rank = 4, .dim = { loom_dim (1), loom_dim (1), loom_dim (1), loom_dim (1) } };
+
+  if (c->failed || x->type.shape.rank < 2 || size < 1)
+    {
+      onnx_fail (c, "it needs batch and channels.");
+      return;
+    }
+  /* An odd number of neighbours lies evenly, where PyTorch and ONNX agree. */
+  if (size % 2 == 1)
+    {
+      onnx_out (c, 0,
+                onnx_emit (c, "local_response_norm", ONNX_IN (x), "size", onnx_text (c, "%" G_GINT64_FORMAT, size),
+                           "alpha", onnx_number (c, onnx_attr_float (c, "alpha", 1e-4)), "beta",
+                           onnx_number (c, onnx_attr_float (c, "beta", 0.75)), "k",
+                           onnx_number (c, onnx_attr_float (c, "bias", 1)), NULL));
+      return;
+    }
+  image.dim[0] = x->type.shape.dim[0];
+  image.dim[2] = x->type.shape.dim[1];
+  for (int i = 2; i < x->type.shape.rank; i++)
+    image.dim[3] = loom_dim_mul (image.dim[3], x->type.shape.dim[i]);
+  y = onnx_pad (c, onnx_reshape (c, onnx_binary (c, "mul", x, x), &image), begin, end, "constant", "0");
+  y = onnx_emit (c, "avg_pool2d", ONNX_IN (y), "kernel_size", onnx_text (c, "%" G_GINT64_FORMAT ",1", size), "stride",
+                 "1", NULL);
+  y = onnx_with_number (c, "mul", onnx_reshape (c, y, &x->type.shape), onnx_attr_float (c, "alpha", 1e-4));
+  y = onnx_with_number (c, "add", y, onnx_attr_float (c, "bias", 1));
+  y = onnx_with_number (c, "pow", y, onnx_attr_float (c, "beta", 0.75));
+  onnx_out (c, 0, onnx_binary (c, "div", x, y));
+}
+
+static void
+map_mean_variance (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *mean, *deviation;
+  gint64 axes[LOOM_SHAPE_MAX_RANK] = { 0, 2, 3 };
+  guint n = onnx_has_attr (c, "axes") ? onnx_attr_ints (c, "axes", axes, LOOM_SHAPE_MAX_RANK) : 3;
+
+  mean = onnx_reduce (c, "mean", x, n, axes, TRUE);
+  deviation = onnx_unary (c, "sqrt", variance (c, x, mean, n, axes));
+  onnx_out (c, 0,
+            onnx_binary (c, "div", onnx_binary (c, "sub", x, mean), onnx_with_number (c, "add", deviation, 1e-9)));
+}
+
+static void
+map_lp_norm (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *norm;
+  gint64 axis = onnx_axis (c, onnx_attr_int (c, "axis", -1), MAX (x->type.shape.rank, 1));
+
+  if (onnx_attr_int (c, "p", 2) == 1)
+    norm = onnx_reduce (c, "sum", onnx_unary (c, "abs", x), 1, &axis, TRUE);
+  else
+    norm = onnx_unary (c, "sqrt", onnx_reduce (c, "sum", onnx_binary (c, "mul", x, x), 1, &axis, TRUE));
+  onnx_out (c, 0, onnx_binary (c, "div", x, norm));
+}
+
+/* As a layer it drops while one trains; a model that drops even when it is applied cannot be followed number by number.
+ */
+static void
+map_dropout (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0);
+  const LoomTensor *ratio = onnx_const_or_null (c, 1), *training = onnx_const_or_null (c, 2);
+  double p = ratio && ratio->count == 1 ? loom_tensor_get (ratio, 0) : onnx_attr_float (c, "ratio", 0.5);
+
+  if (onnx_has (c, 2) && !training)
+    {
+      onnx_const (c, 2, "training_mode");
+      return;
+    }
+  if (training && training->count == 1 && loom_tensor_get (training, 0) != 0 && p > 0)
+    {
+      onnx_fail (c, "it drops elements at random even while the model is only applied (training_mode).");
+      return;
+    }
+  onnx_out (c, 0, p > 0 && p <= 1 ? onnx_emit (c, "dropout", ONNX_IN (x), "p", onnx_number (c, p), NULL) : x);
+  if (onnx_has_output (c, 1))
+    onnx_out (c, 1,
+              onnx_emit (c, "constant", 0, NULL, "value", "1", "shape", onnx_dims (c, &x->type.shape), "dtype",
+                         onnx_opset (c) < 10 ? loom_dtype_name (x->type.dtype) : "bool", NULL));
+}
+
+const OnnxMap onnx_map_norm[] = {
+  { "BatchNormalization", "batch_norm2d", map_batch_norm },
+  { "InstanceNormalization", "group_norm", map_instance_norm },
+  { "GroupNormalization", "group_norm", map_group_norm },
+  { "LayerNormalization", "layer_norm", map_layer_norm },
+  { "LRN", "avg_pool2d", map_lrn },
+  { "MeanVarianceNormalization", "mean", map_mean_variance },
+  { "LpNormalization", "sum", map_lp_norm },
+  { "Dropout", "dropout", map_dropout },
+  { NULL },
+};

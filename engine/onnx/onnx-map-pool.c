@@ -1,0 +1,317 @@
+/* ONNX's poolings, and the windows that they share with convolutions. */
+#include "engine/onnx/onnx-window.h"
+
+#include <string.h>
+
+/* ---- windows ---------------------------------------------------------- */
+
+static void
+read_or_one (OnnxCtx *c, const char *name, gint64 *values, int n)
+{
+  gint64 given[8];
+  guint k = onnx_attr_ints (c, name, given, 8);
+
+  for (int i = 0; i < n; i++)
+    values[i] = k > (guint)i ? given[i] : 1;
+}
+
+gboolean
+onnx_window_read (OnnxCtx *c, OnnxWindow *w, const OnnxWire *x, int n)
+{
+  gint64 pads[8] = { 0 };
+  const char *mode = onnx_attr_string (c, "auto_pad", "NOTSET");
+
+  w->n = n;
+  read_or_one (c, "strides", w->stride, n);
+  read_or_one (c, "dilations", w->dilation, n);
+  onnx_attr_ints (c, "pads", pads, 8);
+  for (int i = 0; i < n; i++)
+    {
+      w->begin[i] = pads[i];
+      w->end[i] = pads[i + n];
+      if (w->stride[i] < 1 || w->dilation[i] < 1 || w->kernel[i] < 1 || w->begin[i] < 0 || w->end[i] < 0
+          || MAX (MAX (w->kernel[i], w->dilation[i]), w->stride[i]) > 1000000 || MAX (w->begin[i], w->end[i]) > 1000000)
+        onnx_fail (c, "its window has impossible sizes.");
+    }
+  /* Enough padding that each stride makes one result; an odd one goes to the end or the beginning. */
+  for (int i = 0; i < n && x && g_str_has_prefix (mode, "SAME") && !c->failed; i++)
+    {
+      gint64 in = onnx_dim (c, x, i + 2), out = (in + w->stride[i] - 1) / w->stride[i];
+      gint64 total = MAX (0, (out - 1) * w->stride[i] + (w->kernel[i] - 1) * w->dilation[i] + 1 - in);
+      w->begin[i] = g_str_equal (mode, "SAME_UPPER") ? total / 2 : total - total / 2;
+      w->end[i] = total - w->begin[i];
+    }
+  return !c->failed;
+}
+
+gboolean
+onnx_window_is_even (const OnnxWindow *w)
+{
+  for (int i = 0; i < w->n; i++)
+    if (w->begin[i] != w->end[i])
+      return FALSE;
+  return TRUE;
+}
+
+const OnnxWire *
+onnx_pad (OnnxCtx *c, const OnnxWire *x, const gint64 *begin, const gint64 *end, const char *mode, const char *value)
+{
+  gint64 pad[2 * LOOM_SHAPE_MAX_RANK];
+  int rank = x->type.shape.rank, first = 0;
+
+  while (first < rank && begin[first] == 0 && end[first] == 0)
+    first++;
+  if (first == rank)
+    return x;
+  for (int i = first; i < rank; i++)
+    {
+      pad[2 * (rank - 1 - i)] = begin[i];
+      pad[2 * (rank - 1 - i) + 1] = end[i];
+    }
+  return onnx_emit (c, "pad", ONNX_IN (x), "pad", onnx_list (c, 2 * (guint)(rank - first), pad), "mode", mode, "value",
+                    value, NULL);
+}
+
+const OnnxWire *
+onnx_window_pad (OnnxCtx *c, OnnxWindow *w, const OnnxWire *x, const char *value)
+{
+  gint64 begin[LOOM_SHAPE_MAX_RANK] = { 0 }, end[LOOM_SHAPE_MAX_RANK] = { 0 };
+
+  if (onnx_window_is_even (w))
+    return x;
+  for (int i = 0; i < w->n; i++)
+    {
+      begin[i + 2] = w->begin[i];
+      end[i + 2] = w->end[i];
+      w->begin[i] = w->end[i] = 0;
+    }
+  return onnx_pad (c, x, begin, end, "constant", value);
+}
+
+const char *
+onnx_window_padding (OnnxCtx *c, const OnnxWindow *w, gboolean as_text)
+{
+  gboolean same = TRUE;
+
+  for (int i = 1; i < w->n; i++)
+    same = same && w->begin[i] == w->begin[0];
+  return onnx_list (c, same && as_text ? 1 : (guint)w->n, w->begin);
+}
+
+/* ---- poolings --------------------------------------------------------- */
+
+/* PyTorch pads at most half a window. */
+static gboolean
+is_small (const OnnxWindow *w)
+{
+  for (int i = 0; i < w->n; i++)
+    if (2 * w->begin[i] > w->kernel[i])
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+start (OnnxCtx *c, OnnxWindow *w, const OnnxWire *x)
+{
+  int n = x->type.shape.rank - 2;
+  gint64 kernel[8] = { 0 };
+
+  if (c->failed)
+    return FALSE;
+  if (n < 1 || n > 3)
+    {
+      onnx_fail (c, "of %d dimensions there is none; 1 to 3 behind batch and channels are possible.", n);
+      return FALSE;
+    }
+  onnx_attr_ints (c, "kernel_shape", kernel, 8);
+  for (int i = 0; i < n; i++)
+    w->kernel[i] = kernel[i];
+  return onnx_window_read (c, w, x, n);
+}
+
+static const OnnxWire *
+average (OnnxCtx *c, const OnnxWindow *w, const OnnxWire *x, gboolean count_pad)
+{
+  return onnx_emit (c, onnx_text (c, "avg_pool%dd", w->n), ONNX_IN (x), "kernel_size", onnx_list (c, w->n, w->kernel),
+                    "stride", onnx_list (c, w->n, w->stride), "padding", onnx_window_padding (c, w, TRUE), "ceil_mode",
+                    onnx_attr_int (c, "ceil_mode", 0) ? "true" : NULL, "count_include_pad", count_pad ? NULL : "false",
+                    NULL);
+}
+
+/* Where padding is uneven and does not count, the mean is divided by the share of the window that lies inside: the same
+ * pooling of ones. */
+static void
+map_average_pool (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0);
+  gboolean count_pad = onnx_attr_int (c, "count_include_pad", 0) != 0;
+  OnnxWindow w;
+
+  if (!start (c, &w, x))
+    return;
+  for (int i = 0; i < w.n; i++)
+    if (w.dilation[i] != 1)
+      {
+        onnx_fail (c, "windows with holes (dilations) are not averaged here.");
+        return;
+      }
+  if (onnx_window_is_even (&w) && is_small (&w))
+    {
+      gboolean none = TRUE;
+      for (int i = 0; i < w.n; i++)
+        none = none && w.begin[i] == 0;
+      onnx_out (c, 0, average (c, &w, x, count_pad || none));
+      return;
+    }
+  OnnxWindow again = w;
+  LoomShape shape = x->type.shape;
+  shape.dim[0] = shape.dim[1] = loom_dim (1);
+  gint64 begin[LOOM_SHAPE_MAX_RANK] = { 0 }, end[LOOM_SHAPE_MAX_RANK] = { 0 };
+  for (int i = 0; i < w.n; i++)
+    {
+      begin[i + 2] = w.begin[i];
+      end[i + 2] = w.end[i];
+      again.begin[i] = again.end[i] = 0;
+    }
+  const OnnxWire *y = average (c, &again, onnx_pad (c, x, begin, end, "constant", "0"), TRUE);
+  if (!count_pad)
+    {
+      const OnnxWire *ones = onnx_emit (c, "constant", 0, NULL, "value", "1", "shape", onnx_dims (c, &shape), NULL);
+      y = onnx_binary (c, "div", y, average (c, &again, onnx_pad (c, ones, begin, end, "constant", "0"), TRUE));
+    }
+  onnx_out (c, 0, y);
+}
+
+/* ONNX numbers the places of a whole tensor, PyTorch those of one plane; storage_order 1 counts columns first. */
+static const OnnxWire *
+global_places (OnnxCtx *c, const OnnxWire *where, const OnnxWire *x)
+{
+  LoomShape planes = { .rank = x->type.shape.rank };
+  gint64 n = onnx_dim (c, x, 0) * onnx_dim (c, x, 1), size = 1;
+
+  for (int i = 2; i < planes.rank; i++)
+    {
+      planes.dim[i] = loom_dim (1);
+      size *= onnx_dim (c, x, i);
+    }
+  planes.dim[0] = x->type.shape.dim[0];
+  planes.dim[1] = x->type.shape.dim[1];
+  if (onnx_attr_int (c, "storage_order", 0) && planes.rank == 4)
+    {
+      gint64 height = onnx_dim (c, x, 2), width = onnx_dim (c, x, 3);
+      const OnnxWire *row = onnx_emit (c, "div", ONNX_IN (where, NULL), "other", onnx_number (c, (double)width),
+                                       "rounding_mode", "floor", NULL);
+      const OnnxWire *column = onnx_binary (c, "sub", where, onnx_with_number (c, "mul", row, (double)width));
+      where = onnx_binary (c, "add", onnx_with_number (c, "mul", column, (double)height), row);
+    }
+  const OnnxWire *first = onnx_emit (c, "arange", 0, NULL, "end", onnx_text (c, "%" G_GINT64_FORMAT, n), NULL);
+  first = onnx_with_number (c, "mul", onnx_reshape (c, first, &planes), (double)size);
+  return onnx_binary (c, "add", where, first);
+}
+
+static void
+map_max_pool (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *in, *y;
+  OnnxWindow w;
+
+  if (!start (c, &w, x))
+    return;
+  in = onnx_cast (c, x, loom_dtype_is_float (x->type.dtype) ? x->type.dtype : LOOM_F32);
+  if (!onnx_window_is_even (&w) || !is_small (&w))
+    {
+      gint64 begin[LOOM_SHAPE_MAX_RANK] = { 0 }, end[LOOM_SHAPE_MAX_RANK] = { 0 };
+      for (int i = 0; i < w.n; i++)
+        {
+          begin[i + 2] = w.begin[i];
+          end[i + 2] = w.end[i];
+          w.begin[i] = w.end[i] = 0;
+        }
+      if (onnx_has_output (c, 1))
+        onnx_fail (c, "with uneven padding it tells no places.");
+      /* Less than any number that a model holds: infinity has no spelling in a graph. */
+      in = onnx_pad (c, in, begin, end, "constant", "-3e+38");
+    }
+  y = onnx_emit (c, onnx_text (c, "max_pool%dd", w.n), ONNX_IN (in), "kernel_size", onnx_list (c, w.n, w.kernel),
+                 "stride", onnx_list (c, w.n, w.stride), "padding", onnx_window_padding (c, &w, TRUE), "dilation",
+                 onnx_list (c, w.n, w.dilation), "ceil_mode", onnx_attr_int (c, "ceil_mode", 0) ? "true" : NULL, NULL);
+  if (onnx_has_output (c, 1))
+    onnx_out (c, 1, global_places (c, onnx_sibling (c, y, "indices"), x));
+  onnx_out (c, 0, onnx_cast (c, y, x->type.dtype));
+}
+
+static void
+map_global_average_pool (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0);
+  gint64 axes[LOOM_SHAPE_MAX_RANK];
+  int n = x->type.shape.rank - 2;
+
+  for (int i = 0; i < n; i++)
+    axes[i] = i + 2;
+  onnx_out (c, 0, n > 0 ? onnx_reduce (c, "mean", x, (guint)n, axes, TRUE) : x);
+}
+
+static void
+map_global_max_pool (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0);
+
+  for (int i = x->type.shape.rank - 1; i >= 2; i--)
+    x = onnx_emit (c, "max", ONNX_IN (x), "dim", onnx_text (c, "%d", i), "keepdim", "true", NULL);
+  onnx_out (c, 0, x);
+}
+
+/* Values go back to the places that MaxPool told; everything else is 0. */
+static void
+map_max_unpool (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *where = onnx_in (c, 1);
+  int n = x->type.shape.rank - 2;
+  gint64 dims[8], kernel[8] = { 0 };
+  guint n_dims = 0;
+  OnnxWindow w;
+  LoomShape shape = x->type.shape, flat = { .rank = 1 }, line = { .rank = 1 };
+
+  if (c->failed || n < 1 || n > 3)
+    {
+      onnx_fail (c, "it works on 1 to 3 dimensions behind batch and channels.");
+      return;
+    }
+  onnx_attr_ints (c, "kernel_shape", kernel, 8);
+  for (int i = 0; i < n; i++)
+    w.kernel[i] = kernel[i];
+  if (!onnx_window_read (c, &w, NULL, n))
+    return;
+  for (int i = 0; i < n; i++)
+    shape.dim[i + 2] = loom_dim ((onnx_dim (c, x, i + 2) - 1) * w.stride[i] + w.kernel[i] - w.begin[i] - w.end[i]);
+  LoomShape own = shape;
+  if (onnx_has (c, 2))
+    {
+      const LoomTensor *t = onnx_const (c, 2, "output_shape");
+      for (gint64 i = 0; t && i < MIN (t->count, 8); i++)
+        dims[n_dims++] = onnx_tensor_int (t, i);
+      for (guint i = 0; i < n_dims && (int)n_dims == shape.rank; i++)
+        shape.dim[i] = loom_dim (dims[i]);
+    }
+  flat.dim[0] = loom_shape_count (&x->type.shape);
+  line.dim[0] = loom_shape_count (&own);
+  /* Places count in the size that the windows give; a larger output_shape leaves a rim of zeros. */
+  const OnnxWire *zeros = onnx_emit (c, "constant", 0, NULL, "value", "0", "shape", onnx_dims (c, &line), NULL);
+  const OnnxWire *y = onnx_emit (
+      c, "scatter", ONNX_IN (zeros, onnx_reshape (c, where, &flat), onnx_reshape (c, x, &flat)), "dim", "0", NULL);
+  gint64 begin[LOOM_SHAPE_MAX_RANK] = { 0 }, end[LOOM_SHAPE_MAX_RANK] = { 0 };
+  y = onnx_reshape (c, y, &own);
+  for (int i = 0; i < shape.rank; i++)
+    end[i] = shape.dim[i].coef - own.dim[i].coef;
+  onnx_out (c, 0, onnx_pad (c, y, begin, end, "constant", "0"));
+}
+
+const OnnxMap onnx_map_pool[] = {
+  { "AveragePool", "avg_pool2d", map_average_pool },
+  { "MaxPool", "max_pool2d", map_max_pool },
+  { "GlobalAveragePool", "mean", map_global_average_pool },
+  { "GlobalMaxPool", "max", map_global_max_pool },
+  { "MaxUnpool", "scatter", map_max_unpool },
+  { NULL },
+};

@@ -1,0 +1,62 @@
+/* ONNX's generators as nodes that draw. Their seed is not taken over: a graph's numbers follow from its own. */
+#include "engine/onnx/onnx-private.h"
+
+/* factor · draws + shift, in the type that the node asks for, else that of what it is like. */
+static void
+put (OnnxCtx *c, const OnnxWire *draws, double factor, double shift, LoomDType dtype)
+{
+  if (onnx_has_attr (c, "dtype") && !onnx_wire_dtype ((int)onnx_attr_int (c, "dtype", 1), &dtype))
+    onnx_fail (c, "it makes %s, which graphs have no type for.", onnx_type_name ((int)onnx_attr_int (c, "dtype", 1)));
+  if (factor != 1)
+    draws = onnx_with_number (c, "mul", draws, factor);
+  if (shift != 0)
+    draws = onnx_with_number (c, "add", draws, shift);
+  onnx_out (c, 0, onnx_cast (c, draws, dtype));
+}
+
+/* Draws of the shape of input 0, or of the attribute shape. */
+static const OnnxWire *
+draw (OnnxCtx *c, const char *op)
+{
+  gint64 size[LOOM_SHAPE_MAX_RANK];
+  guint rank;
+
+  if (onnx_n_inputs (c) > 0)
+    return onnx_emit (c, op, ONNX_IN (onnx_in (c, 0)), NULL);
+  rank = onnx_attr_ints (c, "shape", size, LOOM_SHAPE_MAX_RANK);
+  return onnx_emit (c, op, 0, NULL, "shape", onnx_list (c, rank, size), NULL);
+}
+
+static LoomDType
+own_type (OnnxCtx *c)
+{
+  LoomDType like = onnx_n_inputs (c) > 0 ? onnx_in (c, 0)->type.dtype : LOOM_F32;
+
+  return loom_dtype_is_float (like) ? like : LOOM_F32;
+}
+
+static void
+map_normal (OnnxCtx *c)
+{
+  put (c, draw (c, "randn"), onnx_attr_float (c, "scale", 1), onnx_attr_float (c, "mean", 0), own_type (c));
+}
+
+static void
+map_uniform (OnnxCtx *c)
+{
+  double low = onnx_attr_float (c, "low", 0), high = onnx_attr_float (c, "high", 1);
+
+  put (c, draw (c, "rand"), high - low, low, own_type (c));
+}
+
+static void
+map_bernoulli (OnnxCtx *c)
+{
+  put (c, onnx_emit (c, "bernoulli", ONNX_IN (onnx_in (c, 0)), NULL), 1, 0, own_type (c));
+}
+
+const OnnxMap onnx_map_random[] = {
+  { "RandomNormal", "randn", map_normal },     { "RandomNormalLike", "randn", map_normal },
+  { "RandomUniform", "rand", map_uniform },    { "RandomUniformLike", "rand", map_uniform },
+  { "Bernoulli", "bernoulli", map_bernoulli }, { NULL },
+};

@@ -1,0 +1,184 @@
+/* ONNX's signal processing: windows, which are constants, since their size is known; and Fourier transforms as products
+ * with matrices of cosines and sines. */
+#include "engine/onnx/onnx-private.h"
+
+#include <math.h>
+#include <string.h>
+
+/* a₀ + a₁ cos φ + a₂ cos 2φ with φ = 2πn / N; symmetric ones divide by N - 1. */
+static void
+window (OnnxCtx *c, double a0, double a1, double a2)
+{
+  const LoomTensor *t = onnx_const (c, 0, "size");
+  gint64 n = t && t->count == 1 ? onnx_tensor_int (t, 0) : 0;
+
+  if (n < 1 || n > 1 << 20)
+    {
+      onnx_fail (c, "its size is impossible.");
+      return;
+    }
+  LoomTensor *y = loom_tensor_new (LOOM_F32, 1, &n, NULL);
+  double length = (double)(onnx_attr_int (c, "periodic", 1) || n == 1 ? n : n - 1);
+  for (gint64 i = 0; i < n; i++)
+    {
+      double phase = 2 * G_PI * (double)i / length;
+      loom_tensor_set (y, i, a0 + a1 * cos (phase) + a2 * cos (2 * phase));
+    }
+  onnx_out_tensor (c, 0, y);
+}
+
+static void
+map_hann (OnnxCtx *c)
+{
+  window (c, 0.5, -0.5, 0);
+}
+
+/* ONNX's reference takes 25/46, Hamming's own number, not 0.54. */
+static void
+map_hamming (OnnxCtx *c)
+{
+  window (c, 25.0 / 46.0, -21.0 / 46.0, 0);
+}
+
+static void
+map_blackman (OnnxCtx *c)
+{
+  window (c, 0.42, -0.5, 0.08);
+}
+
+/* ---- Fourier transforms ----------------------------------------------- */
+
+/* cos or sin of 2π i k / n, [rows, columns] with row i and column k, as a constant of the graph. */
+static const OnnxWire *
+wave (OnnxCtx *c, gboolean sine, gint64 rows, gint64 columns, gint64 n, double factor)
+{
+  g_autoptr (LoomTensor) t = NULL;
+
+  if (c->failed || rows > 4096 || columns > 4096 || n < 1)
+    {
+      onnx_fail (c, "its length is impossible.");
+      return onnx_constant (c, 0, LOOM_F32);
+    }
+  t = loom_tensor_new (LOOM_F32, 2, (gint64[]){ rows, columns }, NULL);
+  for (gint64 i = 0; i < rows; i++)
+    for (gint64 k = 0; k < columns; k++)
+      {
+        double phase = 2 * G_PI * (double)(i * k % n) / (double)n;
+        loom_tensor_set (t, i * columns + k, factor * (sine ? sin (phase) : cos (phase)));
+      }
+  return onnx_tensor_wire (c, t, sine ? "sines" : "cosines", FALSE);
+}
+
+/* The transform of the last dimension of re + i im (im may be NULL), as two matrix products each; the two parts of the
+ * result are joined in a new last dimension. */
+static const OnnxWire *
+transform (OnnxCtx *c, const OnnxWire *re, const OnnxWire *im, gint64 n, gint64 bins, gboolean inverse)
+{
+  gint64 length = onnx_dim (c, re, re->type.shape.rank - 1);
+  double factor = inverse ? 1.0 / (double)n : 1;
+  const OnnxWire *cosines = wave (c, FALSE, MIN (length, n), bins, n, factor);
+  const OnnxWire *sines = wave (c, TRUE, MIN (length, n), bins, n, inverse ? -factor : factor);
+
+  if (length > n)
+    {
+      re = onnx_slice (c, re, re->type.shape.rank - 1, 0, n, 1);
+      im = im ? onnx_slice (c, im, im->type.shape.rank - 1, 0, n, 1) : NULL;
+    }
+  /* e^(-iφ) = cos φ - i sin φ */
+  const OnnxWire *real = onnx_binary (c, "matmul", re, cosines);
+  const OnnxWire *imaginary = onnx_unary (c, "neg", onnx_binary (c, "matmul", re, sines));
+  if (im)
+    {
+      real = onnx_binary (c, "add", real, onnx_binary (c, "matmul", im, sines));
+      imaginary = onnx_binary (c, "add", imaginary, onnx_binary (c, "matmul", im, cosines));
+    }
+  return onnx_emit (c, "stack", ONNX_IN (real, imaginary), "dim", "-1", NULL);
+}
+
+/* A real number is [.., 1], a complex one [.., 2]. */
+static const OnnxWire *
+part_of (OnnxCtx *c, const OnnxWire *x, gint64 which)
+{
+  LoomShape shape = x->type.shape;
+
+  shape.rank = MAX (shape.rank - 1, 0);
+  return onnx_reshape (c, onnx_slice (c, x, shape.rank, which, which + 1, 1), &shape);
+}
+
+static void
+map_dft (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *re, *im, *y;
+  int rank = x->type.shape.rank - 1;
+  const LoomTensor *t = onnx_has (c, 1) ? onnx_const (c, 1, "dft_length") : NULL;
+  const LoomTensor *a = onnx_has (c, 2) ? onnx_const (c, 2, "axis") : NULL;
+  gint64 axis = a && a->count == 1 ? onnx_tensor_int (a, 0) : onnx_attr_int (c, "axis", onnx_opset (c) < 20 ? 1 : -2);
+  gint64 order[LOOM_SHAPE_MAX_RANK];
+
+  if (c->failed || rank < 2)
+    {
+      onnx_fail (c, "it needs batch, signal and the parts of a number.");
+      return;
+    }
+  int at = onnx_axis (c, axis < 0 ? axis + rank + 1 : axis, rank);
+  gint64 n = t && t->count == 1 ? onnx_tensor_int (t, 0) : onnx_dim (c, x, at);
+  for (int i = 0; i < rank; i++)
+    order[i] = i == at ? rank - 1 : i == rank - 1 ? at : i;
+  re = onnx_permute (c, part_of (c, x, 0), order);
+  im = onnx_dim (c, x, rank) > 1 ? onnx_permute (c, part_of (c, x, 1), order) : NULL;
+  y = transform (c, re, im, n, onnx_attr_int (c, "onesided", 0) ? n / 2 + 1 : n, onnx_attr_int (c, "inverse", 0) != 0);
+  order[rank] = rank;
+  onnx_out (c, 0, onnx_permute (c, y, order));
+}
+
+/* Frames are cut out by a constant index, weighed by the window and transformed. */
+static void
+map_stft (OnnxCtx *c)
+{
+  const OnnxWire *x = onnx_in (c, 0), *re, *im;
+  const LoomTensor *step_t = onnx_const (c, 1, "frame_step");
+  const LoomTensor *length_t = onnx_has (c, 3) ? onnx_const (c, 3, "frame_length") : NULL;
+  gint64 step = step_t && step_t->count == 1 ? onnx_tensor_int (step_t, 0) : 0;
+  gint64 length = length_t && length_t->count == 1 ? onnx_tensor_int (length_t, 0)
+                  : onnx_has (c, 2)                ? onnx_dim (c, onnx_in (c, 2), 0)
+                                                   : 0;
+  gint64 signal = onnx_dim (c, x, 1);
+
+  if (c->failed || step < 1 || length < 1 || length > signal || signal > 1 << 24)
+    {
+      onnx_fail (c, "its frames do not fit the signal.");
+      return;
+    }
+  gint64 frames = (signal - length) / step + 1, count = frames * length;
+  g_autoptr (LoomTensor) index = count <= 1 << 24 ? loom_tensor_new (LOOM_I64, 1, &count, NULL) : NULL;
+  if (!index)
+    {
+      onnx_fail (c, "it has too many frames.");
+      return;
+    }
+  for (gint64 i = 0; i < count; i++)
+    ((gint64 *)index->data)[i] = i / length * step + i % length;
+  LoomShape shape = loom_shape (3, (gint64[]){ 1, frames, length });
+  shape.dim[0] = x->type.shape.dim[0];
+  const OnnxWire *places = onnx_tensor_wire (c, index, "frames", FALSE), *part[2] = { NULL };
+  for (int i = 0; i < MIN (x->type.shape.rank < 3 ? 1 : onnx_dim (c, x, 2), 2); i++)
+    {
+      re = x->type.shape.rank < 3 ? x : part_of (c, x, i);
+      re = onnx_emit (c, "index_select", ONNX_IN (re, places), "dim", "1", NULL);
+      part[i] = onnx_reshape (c, re, &shape);
+      if (onnx_has (c, 2))
+        part[i] = onnx_binary (c, "mul", part[i], onnx_in (c, 2));
+    }
+  re = part[0];
+  im = part[1];
+  onnx_out (c, 0, transform (c, re, im, length, onnx_attr_int (c, "onesided", 1) ? length / 2 + 1 : length, FALSE));
+}
+
+const OnnxMap onnx_map_signal[] = {
+  { "HannWindow", "constant", map_hann },
+  { "HammingWindow", "constant", map_hamming },
+  { "BlackmanWindow", "constant", map_blackman },
+  { "DFT", "matmul", map_dft },
+  { "STFT", "matmul", map_stft },
+  { NULL },
+};

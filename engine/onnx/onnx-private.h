@@ -1,0 +1,253 @@
+/* What the files of the ONNX reader share.
+ *
+ * onnx-file.c checks and unpacks bytes, onnx-tensor.c reads tensors (onnx-external.c finds those that lie in files
+ * beside the model), onnx-import.c walks the model's nodes and keeps its values, onnx-emit.c makes nodes of ours,
+ * onnx-graph.c writes them down as a graph, onnx-fold.c computes what depends on no data, and onnx-map-*.c are tables:
+ * one const descriptor for each operator of ONNX. */
+#pragma once
+
+#include "engine/onnx/loom-onnx.h"
+#include "engine/net/loom-net.h"
+
+#include "onnx.pb-c.h"
+
+G_BEGIN_DECLS
+
+/* ONNX has named its axes differently over the years; 21 is the newest set of operators whose changes are known here.
+ */
+#define ONNX_NEWEST_OPSET 21
+
+typedef struct _OnnxNode OnnxNode;
+typedef struct _OnnxImport OnnxImport;
+typedef struct _OnnxCtx OnnxCtx;
+typedef struct _OnnxExternal OnnxExternal;
+
+/* A port of one of our nodes. It lives as long as the import. */
+typedef struct
+{
+  OnnxNode *node;
+  const char *port; /* interned; "out" for a single output */
+  LoomType type;
+  /* A weight that the node it goes to may keep as its own: no node yet. */
+  struct _OnnxValue *own;
+} OnnxWire;
+
+typedef struct
+{
+  char *port;
+  LoomTensor *tensor;
+} OnnxWeight;
+
+/* One of our nodes in the making. */
+struct _OnnxNode
+{
+  const LoomOp *op;
+  char *id;
+  GPtrArray *attributes; /* name, value, … */
+  guint n_in;
+  const OnnxWire **in; /* by port; NULL: not wired */
+  guint n_out;
+  OnnxWire *out;
+  GPtrArray *weights; /* OnnxWeight */
+  gboolean live;
+  int column, row;
+};
+
+/* A value of the model, by name. */
+typedef struct _OnnxValue
+{
+  char *name;
+  LoomTensor *constant; /* known while importing */
+  LoomTensor *given;    /* what the caller says an input will be: good for attributes only */
+  gboolean is_weight;   /* an initialiser that training may change */
+  const OnnxWire *wire;
+  gboolean failed; /* its node could not be translated */
+  const Onnx__NodeProto *producer;
+} OnnxValue;
+
+typedef struct
+{
+  const char *name; /* ONNX's operator */
+  const char *op;   /* ours, where the two are the same but for their names */
+  void (*map) (OnnxCtx *c);
+  const char *domain; /* NULL: ONNX's own */
+  /* For descriptors that share a function: attributes "onnx=ours", a space between them. */
+  const char *attributes;
+  /* The operator set that brought it, where that is newer than what is written: see onnx-export-same.c. */
+  int since;
+} OnnxMap;
+
+struct _OnnxImport
+{
+  const char *file;
+  Onnx__ModelProto *model;
+  OnnxExternal *external; /* the files that hold numbers of it */
+  gint64 opset;
+  GHashTable *values; /* name → OnnxValue */
+  GHashTable *uses;   /* name → how many nodes and outputs read it */
+  GHashTable *ids;    /* taken */
+  GPtrArray *nodes;   /* OnnxNode */
+  GPtrArray *wires;   /* OnnxWire that are not a node's output */
+  GHashTable *given;
+  LoomFaults *faults;
+  char *last_error; /* of an initialiser */
+  GStringChunk *pool;
+  GArray *open;       /* LoomDim of open sizes that folding met, see onnx_open_number() */
+  GPtrArray *symbols; /* dim_param of 'A' + … ; NULL where free */
+  GHashTable *mapped; /* "Conv → conv2d" → count */
+  GPtrArray *mapped_order;
+};
+
+/* The node of the model that is being translated. */
+struct _OnnxCtx
+{
+  OnnxImport *all;
+  const Onnx__NodeProto *node;
+  const OnnxMap *map;
+  gboolean failed;  /* a fault was added, or an input's node had one */
+  guint first_node; /* of ours that belongs to it */
+};
+
+/* ---- onnx-file.c ------------------------------------------------------ */
+/* Walks the bytes by the message's description: lengths, depth and number of parts. protobuf-c recurses as deep as a
+ * file asks and allocates for each empty part, so this comes first. */
+gboolean onnx_check_bytes (const ProtobufCMessageDescriptor *descriptor, const guint8 *data, gsize length,
+                           const char *name, GError **error);
+
+/* ---- onnx-tensor.c ---------------------------------------------------- */
+/* Our type for an ONNX element type; FALSE where there is none. DOUBLE is "f64" in a tensor; on wires it is the
+ * program's float, see onnx_wire_dtype(). */
+gboolean onnx_dtype (int elem_type, LoomDType *dtype);
+gboolean onnx_wire_dtype (int elem_type, LoomDType *dtype);
+const char *onnx_type_name (int elem_type);
+LoomTensor *onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const char *what, GError **error);
+gint64 onnx_tensor_int (const LoomTensor *t, gint64 i);
+
+/* ---- onnx-external.c -------------------------------------------------- */
+/* Bytes of a file beside the model. */
+typedef struct
+{
+  guint64 offset, length;
+  int fd;
+  LoomTensor *tensor; /* what they were read as; NULL before */
+  int data_type;
+} OnnxRegion;
+
+/* model_path NULL: the model came from no file, so there is none beside it. */
+OnnxExternal *onnx_external_new (const char *model_path);
+void onnx_external_free (OnnxExternal *self);
+/* Where the numbers of a tensor of so many bytes lie; NULL with a sentence that begins with what, or one about the
+ * file, the same for each of its tensors. (transfer none) */
+OnnxRegion *onnx_external_region (OnnxExternal *self, const Onnx__TensorProto *proto, const char *what, guint64 bytes,
+                                  GError **error);
+gboolean onnx_region_read (const OnnxRegion *region, guint8 *to, const char *what, GError **error);
+
+/* ---- onnx-fold.c ------------------------------------------------------ */
+/* The node's only output where everything that it depends on is known, else NULL. With given, the caller's values
+ * of inputs count as known. */
+LoomTensor *onnx_fold (OnnxImport *all, const Onnx__NodeProto *node, gboolean given, guint depth);
+/* The same for a value. (transfer none) */
+const LoomTensor *onnx_known (OnnxImport *all, const char *name, gboolean given, guint depth);
+
+/* A size that has a symbol travels through the folding of shapes as a number that no real size has; the second tells
+ * whether a number is one, and which. */
+gint64 onnx_open_number (OnnxImport *all, LoomDim dim);
+gboolean onnx_open_dim (const OnnxImport *all, gint64 number, LoomDim *dim);
+gboolean onnx_has_open (const OnnxImport *all, const LoomTensor *t);
+
+/* ---- onnx-emit.c ------------------------------------------------------ */
+void onnx_wire_failed (OnnxWire *wire);
+OnnxNode *onnx_node_new (OnnxImport *all, const LoomOp *op, const char *wanted_id);
+void onnx_node_free (OnnxNode *node);
+void onnx_node_set (OnnxNode *node, const char *name, const char *value);
+/* A node for a tensor: a constant where it is small, else a parameter. */
+const OnnxWire *onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weight);
+
+/* The calls below may be made on after a failure: wires are then stand-ins and nothing happens. */
+#define ONNX_IN(...)                                                                                                   \
+  G_N_ELEMENTS (((const OnnxWire *[]){ __VA_ARGS__ })), (const OnnxWire *[])                                           \
+  {                                                                                                                    \
+    __VA_ARGS__                                                                                                        \
+  }
+
+/* A node of ours, inputs in port order (NULL: not wired), attributes as name, value, …, NULL; an attribute without a
+ * value, or with the default, is left out. */
+const OnnxWire *onnx_emit (OnnxCtx *c, const char *op, guint n_in, const OnnxWire **in, ...) G_GNUC_NULL_TERMINATED;
+/* Another output of the node that made wire. */
+const OnnxWire *onnx_sibling (OnnxCtx *c, const OnnxWire *wire, const char *port);
+/* Gives the node that made wire a weight or buffer of its own. */
+void onnx_own (OnnxCtx *c, const OnnxWire *wire, const char *port, LoomTensor *tensor);
+/* A fault at this node; the sentence follows the operator's name. */
+void onnx_fail (OnnxCtx *c, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* Text that lives as long as the import. */
+const char *onnx_text (OnnxCtx *c, const char *format, ...) G_GNUC_PRINTF (2, 3);
+const char *onnx_number (OnnxCtx *c, double x);
+const char *onnx_list (OnnxCtx *c, guint n, const gint64 *values);
+const char *onnx_dims (OnnxCtx *c, const LoomShape *shape);
+
+/* Common small nodes. */
+const OnnxWire *onnx_unary (OnnxCtx *c, const char *op, const OnnxWire *x);
+const OnnxWire *onnx_binary (OnnxCtx *c, const char *op, const OnnxWire *a, const OnnxWire *b);
+const OnnxWire *onnx_with_number (OnnxCtx *c, const char *op, const OnnxWire *x, double other);
+const OnnxWire *onnx_constant (OnnxCtx *c, double value, LoomDType dtype);
+const OnnxWire *onnx_cast (OnnxCtx *c, const OnnxWire *x, LoomDType dtype);
+const OnnxWire *onnx_reshape (OnnxCtx *c, const OnnxWire *x, const LoomShape *shape);
+const OnnxWire *onnx_permute (OnnxCtx *c, const OnnxWire *x, const gint64 *order);
+const OnnxWire *onnx_slice (OnnxCtx *c, const OnnxWire *x, int dim, gint64 start, gint64 end, gint64 step);
+/* op is sum, mean, max, min or prod. n_axes 0: all. */
+const OnnxWire *
+onnx_reduce (OnnxCtx *c, const char *op, const OnnxWire *x, guint n_axes, const gint64 *axes, gboolean keep);
+
+/* ---- onnx-import.c: what a mapping asks ------------------------------- */
+guint onnx_n_inputs (OnnxCtx *c);
+gboolean onnx_has (OnnxCtx *c, guint i);
+gboolean onnx_has_output (OnnxCtx *c, guint i);
+const OnnxWire *onnx_in (OnnxCtx *c, guint i);
+/* For a port that a weight may serve: a weight of the model becomes the node's own. */
+const OnnxWire *onnx_weight (OnnxCtx *c, guint i);
+/* A value known while importing; NULL (without a fault) where it is not, or missing. */
+const LoomTensor *onnx_const_or_null (OnnxCtx *c, guint i);
+const LoomTensor *onnx_const (OnnxCtx *c, guint i, const char *what);
+/* Known in the model itself, not only to the caller. */
+gboolean onnx_is_constant (OnnxCtx *c, guint i);
+void onnx_out (OnnxCtx *c, guint i, const OnnxWire *wire);
+void onnx_out_tensor (OnnxCtx *c, guint i, LoomTensor *t /* transfer full */);
+
+const Onnx__AttributeProto *onnx_attribute (const Onnx__NodeProto *node, const char *name);
+gboolean onnx_has_attr (OnnxCtx *c, const char *name);
+gint64 onnx_attr_int (OnnxCtx *c, const char *name, gint64 def);
+double onnx_attr_float (OnnxCtx *c, const char *name, double def);
+const char *onnx_attr_string (OnnxCtx *c, const char *name, const char *def);
+/* How many there are; 0 where the attribute is absent. Fails the node where there are more than max. */
+guint onnx_attr_ints (OnnxCtx *c, const char *name, gint64 *values, guint max);
+/* The same from an attribute or, since some opset, an input of known value (input < 0: attribute only). present says
+ * whether either was there. */
+guint onnx_ints (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, gboolean *present);
+/* The same for sizes, where the numbers of open sizes are allowed. */
+guint onnx_sizes (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, gboolean *present);
+/* Such a number as a dimension. */
+LoomDim onnx_size (OnnxCtx *c, gint64 number);
+/* Axis within a rank, negative from the end; fails the node where it is out of range. */
+int onnx_axis (OnnxCtx *c, gint64 axis, int rank);
+gint64 onnx_opset (OnnxCtx *c);
+/* The dimension as a number; fails the node where it has none. */
+gint64 onnx_dim (OnnxCtx *c, const OnnxWire *x, int i);
+
+/* ---- tables ----------------------------------------------------------- */
+extern const OnnxMap *const onnx_map_tables[]; /* NULL-terminated */
+const OnnxMap *onnx_map_find (const char *domain, const char *name);
+/* Inputs in order, attributes renamed: the map of a descriptor with op. */
+void onnx_map_same (OnnxCtx *c);
+extern const OnnxMap onnx_map_math[], onnx_map_logic[], onnx_map_activation[], onnx_map_layer[], onnx_map_norm[],
+    onnx_map_pool[], onnx_map_reduce[], onnx_map_shape[], onnx_map_index[], onnx_map_loss[], onnx_map_image[],
+    onnx_map_training[], onnx_map_signal[], onnx_map_random[], onnx_map_quant[];
+void onnx_map_grid_sample (OnnxCtx *c);
+/* Add behind a linear that has no bias yet, of a weight that fits one: TRUE where it became that. */
+gboolean onnx_map_bias (OnnxCtx *c);
+
+/* ---- onnx-graph.c ----------------------------------------------------- */
+char *onnx_clean_name (const char *name);
+char *onnx_free_id (OnnxImport *all, const char *wanted);
+LoomGraph *onnx_write_graph (OnnxImport *all, const char *name, GPtrArray *weights);
+
+G_END_DECLS

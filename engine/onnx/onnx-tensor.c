@@ -1,0 +1,330 @@
+/* TensorProto: numbers as ONNX keeps them, in one of six lists or as raw little-endian bytes, in the
+ * model or in a file beside it.
+ *
+ * We have eight element types and ONNX sixteen. What fits is kept; i8, i16, u16, u32 and u64 are widened to i64, whose
+ * arithmetic gives the same values until something overflows. Text and complex numbers are refused. */
+#include "engine/onnx/onnx-private.h"
+
+#include <string.h>
+
+#include "engine/core/loom-file.h"
+
+#define X(name) ONNX__TENSOR_PROTO__DATA_TYPE__##name
+
+typedef enum
+{
+  NONE,
+  FLOATS,
+  INT32S,
+  INT64S,
+  DOUBLES,
+  UINT64S
+} List;
+
+/* One row a type: ours in a tensor, bytes and sign of a raw element, and the list that holds it otherwise. */
+typedef struct
+{
+  const char *name;
+  gboolean known;
+  LoomDType dtype;
+  guint bytes;
+  gboolean is_signed;
+  List list;
+} TypeRow;
+
+static const TypeRow rows[] = {
+  [X (FLOAT)] = { "float", TRUE, LOOM_F32, 4, TRUE, FLOATS },
+  [X (UINT8)] = { "uint8", TRUE, LOOM_U8, 1, FALSE, INT32S },
+  [X (INT8)] = { "int8", TRUE, LOOM_I64, 1, TRUE, INT32S },
+  [X (UINT16)] = { "uint16", TRUE, LOOM_I64, 2, FALSE, INT32S },
+  [X (INT16)] = { "int16", TRUE, LOOM_I64, 2, TRUE, INT32S },
+  [X (INT32)] = { "int32", TRUE, LOOM_I32, 4, TRUE, INT32S },
+  [X (INT64)] = { "int64", TRUE, LOOM_I64, 8, TRUE, INT64S },
+  [X (STRING)] = { "string" },
+  [X (BOOL)] = { "bool", TRUE, LOOM_BOOL, 1, FALSE, INT32S },
+  [X (FLOAT16)] = { "float16", TRUE, LOOM_F16, 2, FALSE, INT32S },
+  [X (DOUBLE)] = { "double", TRUE, LOOM_F64, 8, TRUE, DOUBLES },
+  [X (UINT32)] = { "uint32", TRUE, LOOM_I64, 4, FALSE, UINT64S },
+  [X (UINT64)] = { "uint64", TRUE, LOOM_I64, 8, FALSE, UINT64S },
+  [X (COMPLEX64)] = { "complex64" },
+  [X (COMPLEX128)] = { "complex128" },
+  [X (BFLOAT16)] = { "bfloat16", TRUE, LOOM_BF16, 2, FALSE, INT32S },
+};
+
+static const TypeRow *
+row_of (int elem_type)
+{
+  return elem_type > 0 && elem_type < (int)G_N_ELEMENTS (rows) && rows[elem_type].name ? &rows[elem_type] : NULL;
+}
+
+const char *
+onnx_type_name (int elem_type)
+{
+  const TypeRow *row = row_of (elem_type);
+
+  return row ? row->name : "of an unknown type";
+}
+
+gboolean
+onnx_dtype (int elem_type, LoomDType *dtype)
+{
+  const TypeRow *row = row_of (elem_type);
+
+  if (!row || !row->known)
+    return FALSE;
+  *dtype = row->dtype;
+  return TRUE;
+}
+
+/* A graph does not fix its float: f32 on a wire is what --dtype says, so a model in double precision runs in either. */
+gboolean
+onnx_wire_dtype (int elem_type, LoomDType *dtype)
+{
+  if (!onnx_dtype (elem_type, dtype))
+    return FALSE;
+  if (*dtype == LOOM_F64)
+    *dtype = LOOM_F32;
+  return TRUE;
+}
+
+gint64
+onnx_tensor_int (const LoomTensor *t, gint64 i)
+{
+  double x;
+
+  if (t->dtype == LOOM_I64)
+    return ((const gint64 *)t->data)[i];
+  x = loom_tensor_get (t, i);
+  return x >= 9.2e18 ? G_MAXINT64 : x <= -9.2e18 ? G_MININT64 : x != x ? 0 : (gint64)x;
+}
+
+/* Element i of raw bytes that hold a type that is widened. */
+static gint64
+raw_int (const guint8 *p, const TypeRow *row, gint64 i)
+{
+  guint64 v = 0;
+
+  p += i * row->bytes;
+  for (guint b = 0; b < row->bytes; b++)
+    v |= (guint64)p[b] << (8 * b);
+  if (row->is_signed && row->bytes < 8 && v >> (8 * row->bytes - 1))
+    v |= ~(guint64)0 << (8 * row->bytes);
+  return (gint64)v;
+}
+
+static gsize
+list_length (const Onnx__TensorProto *proto, List list)
+{
+  const gsize lengths[] = {
+    0, proto->n_float_data, proto->n_int32_data, proto->n_int64_data, proto->n_double_data, proto->n_uint64_data
+  };
+
+  return lengths[list];
+}
+
+static void
+fill_from_list (LoomTensor *t, const Onnx__TensorProto *proto, const TypeRow *row)
+{
+  for (gint64 i = 0; i < t->count; i++)
+    {
+      if (row->list == FLOATS)
+        ((float *)t->data)[i] = proto->float_data[i];
+      else if (row->list == DOUBLES)
+        ((double *)t->data)[i] = proto->double_data[i];
+      else if (row->list == INT64S)
+        ((gint64 *)t->data)[i] = proto->int64_data[i];
+      else if (row->list == UINT64S)
+        ((gint64 *)t->data)[i] = (gint64)proto->uint64_data[i];
+      else if (t->dtype == LOOM_F16 || t->dtype == LOOM_BF16)
+        ((guint16 *)t->data)[i] = (guint16)proto->int32_data[i];
+      else if (t->dtype == LOOM_I64)
+        ((gint64 *)t->data)[i] = proto->int32_data[i];
+      else
+        loom_tensor_set (t, i, proto->int32_data[i]);
+    }
+}
+
+/* bytes: as many as the tensor has elements of the row's size. */
+static void
+fill_from_raw (LoomTensor *t, const guint8 *bytes, const TypeRow *row)
+{
+  if (loom_dtype_size (t->dtype) == row->bytes && t->dtype != LOOM_BOOL)
+    {
+      if (t->bytes > 0)
+        memcpy (t->data, bytes, t->bytes);
+      return;
+    }
+  for (gint64 i = 0; i < t->count; i++)
+    {
+      gint64 v = raw_int (bytes, row, i);
+      if (t->dtype == LOOM_BOOL)
+        ((guint8 *)t->data)[i] = v != 0;
+      else
+        ((gint64 *)t->data)[i] = v;
+    }
+}
+
+static gboolean
+fill_from_region (LoomTensor *t, const OnnxRegion *region, const TypeRow *row, const char *what, GError **error)
+{
+  g_autofree guint8 *bytes = NULL;
+
+  if (loom_dtype_size (t->dtype) == row->bytes && t->dtype != LOOM_BOOL)
+    return onnx_region_read (region, t->data, what, error);
+  bytes = g_try_malloc (MAX (region->length, 1));
+  if (!bytes)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "There is no memory for %s.", what);
+      return FALSE;
+    }
+  if (!onnx_region_read (region, bytes, what, error))
+    return FALSE;
+  fill_from_raw (t, bytes, row);
+  return TRUE;
+}
+
+static gboolean
+check_unsigned (const LoomTensor *t, const TypeRow *row, const char *what, GError **error)
+{
+  for (gint64 i = 0; row->bytes == 8 && !row->is_signed && i < t->count; i++)
+    if (((const gint64 *)t->data)[i] < 0)
+      {
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                     "%s has a number of 2⁶³ or more, which graphs have no type for.", what);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+/* Its elements, or -1. */
+static gint64
+sizes_of (const Onnx__TensorProto *proto, const char *what, gint64 dims[LOOM_SHAPE_MAX_RANK], GError **error)
+{
+  gint64 count = 1;
+  gboolean empty = FALSE;
+
+  if (proto->segment || proto->n_dims > LOOM_SHAPE_MAX_RANK)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "%s %s.", what,
+                   proto->segment ? "is cut into segments, which are not read" : "has more than 8 dimensions");
+      return -1;
+    }
+  for (gsize i = 0; i < proto->n_dims; i++)
+    {
+      dims[i] = proto->dims[i];
+      /* Beside a 0 others may not be beyond all bounds either. */
+      if (dims[i] < 0 || (dims[i] > 0 && count > LOOM_MAX_ELEMENTS / dims[i]))
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "%s has impossible sizes.", what);
+          return -1;
+        }
+      empty = empty || dims[i] == 0;
+      count *= MAX (dims[i], 1);
+    }
+  return empty ? 0 : count;
+}
+
+static gboolean
+is_external (const Onnx__TensorProto *proto)
+{
+  return proto->n_external_data > 0 || proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+}
+
+/* Each region is read once: who asks for it again, for the same tensor, shares it. */
+static LoomTensor *
+read_external (OnnxExternal *external, const Onnx__TensorProto *proto, const TypeRow *row, gint64 count,
+               const gint64 *dims, const char *what, GError **error)
+{
+  g_autoptr (LoomTensor) t = NULL;
+  OnnxRegion *region = onnx_external_region (external, proto, what, (guint64)count * row->bytes, error);
+
+  if (!region)
+    return NULL;
+  if (region->tensor)
+    {
+      const LoomTensor *known = region->tensor;
+      gboolean same = region->data_type == proto->data_type && known->rank == (int)proto->n_dims;
+      for (int i = 0; same && i < known->rank; i++)
+        same = known->dim[i] == dims[i];
+      if (same)
+        return loom_tensor_ref (region->tensor);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%s has the bytes of another tensor, but another type or other sizes.", what);
+      return NULL;
+    }
+  t = loom_tensor_new (row->dtype, (int)proto->n_dims, dims, error);
+  if (!t || !fill_from_region (t, region, row, what, error) || !check_unsigned (t, row, what, error))
+    return NULL;
+  region->tensor = loom_tensor_ref (t);
+  region->data_type = proto->data_type;
+  return g_steal_pointer (&t);
+}
+
+LoomTensor *
+onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const char *what, GError **error)
+{
+  const TypeRow *row = row_of (proto->data_type);
+  gint64 dims[LOOM_SHAPE_MAX_RANK];
+  gboolean raw = proto->has_raw_data && proto->raw_data.len > 0;
+  g_autoptr (LoomTensor) t = NULL;
+
+  if (!row || !row->known)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DTYPE, "%s is %s, which graphs have no type for.", what,
+                   onnx_type_name (proto->data_type));
+      return NULL;
+    }
+  gint64 count = sizes_of (proto, what, dims, error);
+  if (count < 0)
+    return NULL;
+  if (is_external (proto))
+    {
+      if (!raw && list_length (proto, row->list) == 0)
+        return read_external (external, proto, row, count, dims, what, error);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s has numbers both in the model and in another file.", what);
+      return NULL;
+    }
+  /* Before anything is allocated: what is announced must be there. */
+  if (raw ? proto->raw_data.len / row->bytes != (gsize)count || proto->raw_data.len % row->bytes
+          : list_length (proto, row->list) != (gsize)count)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%s should have %" G_GINT64_FORMAT " numbers, but the file has another count.", what, count);
+      return NULL;
+    }
+  t = loom_tensor_new (row->dtype, (int)proto->n_dims, dims, error);
+  if (!t)
+    return NULL;
+  if (raw)
+    fill_from_raw (t, proto->raw_data.data, row);
+  else
+    fill_from_list (t, proto, row);
+  return check_unsigned (t, row, what, error) ? g_steal_pointer (&t) : NULL;
+}
+
+LoomTensor *
+loom_onnx_read_tensor (const char *path, char **name, GError **error)
+{
+  g_autoptr (GMappedFile) file = loom_file_map (path, error);
+  LoomTensor *t = NULL;
+
+  if (!file)
+    return NULL;
+  const guint8 *data = (const guint8 *)g_mapped_file_get_contents (file);
+  gsize length = g_mapped_file_get_length (file);
+  if (!onnx_check_bytes (&onnx__tensor_proto__descriptor, data, length, path, error))
+    return NULL;
+  Onnx__TensorProto *proto = onnx__tensor_proto__unpack (NULL, length, data);
+  if (!proto)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” holds no tensor of ONNX.", path);
+      return NULL;
+    }
+  OnnxExternal *external = onnx_external_new (path);
+  t = onnx_tensor_read (external, proto, path, error);
+  onnx_external_free (external);
+  if (t && name)
+    *name = g_strdup (proto->name);
+  onnx__tensor_proto__free_unpacked (proto, NULL);
+  return t;
+}

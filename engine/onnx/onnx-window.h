@@ -1,0 +1,27 @@
+/* Windows that slide: the attributes that convolutions and poolings share, and padding that PyTorch has no word for. */
+#pragma once
+
+#include "engine/onnx/onnx-private.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  int n;
+  gint64 kernel[3], stride[3], dilation[3], begin[3], end[3];
+} OnnxWindow;
+
+/* Strides, dilations and padding; kernel is filled before (or read from kernel_shape where it is not known from
+ * weights). auto_pad needs x of known size; where x is NULL it is left to the caller. FALSE after a fault. */
+gboolean onnx_window_read (OnnxCtx *c, OnnxWindow *w, const OnnxWire *x, int n);
+gboolean onnx_window_is_even (const OnnxWindow *w);
+/* Pads in front where begin and end differ, which PyTorch's padding cannot say; w then pads no
+ * more. */
+const OnnxWire *onnx_window_pad (OnnxCtx *c, OnnxWindow *w, const OnnxWire *x, const char *value);
+/* padding of an operator: one number where all are equal. */
+const char *onnx_window_padding (OnnxCtx *c, const OnnxWindow *w, gboolean as_text);
+/* The pad operator with PyTorch's order: last dimension first, begin and end. */
+const OnnxWire *
+onnx_pad (OnnxCtx *c, const OnnxWire *x, const gint64 *begin, const gint64 *end, const char *mode, const char *value);
+
+G_END_DECLS

@@ -1,0 +1,98 @@
+/* The two contexts that an operator is called with, as the caller fills them in (engine/net).
+ *
+ * An operator sees neither struct: it asks through the functions of loom-op.h, which read them. Everything that can be
+ * said of one node alone stands here as plain data. A host function is called only where the answer depends on other
+ * nodes: who reports faults, which weights the net has, which slots the program has. */
+#pragma once
+
+#include "engine/ops/loom-op.h"
+
+G_BEGIN_DECLS
+
+/* ---- typing ------------------------------------------------------------ */
+
+/* The value of a parameter, converted as its LoomParamSpec says. */
+typedef struct
+{
+  gboolean is_set, is_good;
+  const char *text; /* expressions evaluated; NULL after a fault */
+  gint64 i;         /* of int and bool */
+  double d;
+  guint n; /* of ints and floats */
+  gint64 *ints;
+  double *floats;
+  LoomShape *shape;
+  LoomDType dtype;
+} LoomParam;
+
+/* A weight or buffer that infer() declared. */
+typedef struct
+{
+  LoomWeightSpec spec;
+  const char *full_name; /* "block.0.conv.weight" */
+  int input;             /* the wired port that stands for it (a tied weight); -1: it has a value of its own */
+  guint weight;          /* index among the net's weights; G_MAXUINT when tied */
+} LoomDeclared;
+
+typedef struct
+{
+  LoomFault *(*fault) (LoomInfer *ctx, LoomErrorCode code, const char *port, const char *message);
+  /* Appends to ctx->declared. */
+  void (*weight) (LoomInfer *ctx, const LoomWeightSpec *spec);
+  gboolean (*input_is_state) (const LoomInfer *ctx, guint i, const char **name);
+  gboolean (*claim_state) (LoomInfer *ctx, const char *name);
+  /* An attribute's text with its expression evaluated; NULL after a fault. */
+  const char *(*evaluate) (const LoomInfer *ctx, const char *name, const char *text);
+  gpointer (*keep) (LoomInfer *ctx, gsize bytes);
+} LoomInferHost;
+
+struct _LoomInfer
+{
+  const LoomInferHost *host;
+  gpointer data; /* the host's */
+  const LoomOp *op;
+  const LoomElement *element;
+  const char *path, *folder;
+  const LoomBinding *binding; /* NULL: symbols stay */
+  char own_symbol;            /* of an operator with measure(); 0: the alphabet was used up */
+  const LoomParamSpec *specs; /* of this node: the operator's, or its variant's */
+  LoomParam *params;          /* in their order */
+  gboolean has_fault;
+  guint n_inputs;
+  const LoomPortSpec *input_spec;
+  const LoomType **input; /* NULL where not wired */
+  const LoomPortSpec *output_spec;
+  guint n_outputs;
+  LoomType *output; /* weights and buffers behind the outputs, in the order of loom_op_weight_name() */
+  gboolean *output_is_set;
+  guint n_declared;
+  LoomDeclared *declared;
+};
+
+/* NULL where infer() did not declare it. */
+const LoomDeclared *loom_infer_find_declared (const LoomInfer *ctx, const char *name);
+/* A fault where a tensor has more elements than 64-bit byte counts are safe for. */
+void loom_infer_check_size (LoomInfer *ctx, const char *port, const LoomShape *shape);
+
+/* Converts and checks a parameter's text; FALSE with a fault (loom-param.c). */
+gboolean loom_param_parse (LoomInfer *ctx, const LoomParamSpec *spec, const char *text, LoomParam *param);
+
+/* ---- lowering ----------------------------------------------------------- */
+
+struct _LoomLower
+{
+  LoomProgram *program;
+  const LoomInfer *infer; /* with every symbol bound */
+  gboolean training, direct, effects;
+  guint64 seed;           /* where the slot "seed" starts */
+  const char *draws;      /* the i64 slot by which random numbers differ from step to step */
+  const LoomValue *input; /* 0 where nothing is wired */
+  LoomValue *output;      /* what lower() gives */
+  const gboolean *apart;  /* by output: it is looked at, and must be another value than any input */
+  GError *error;          /* the first one */
+  /* The slot of a declared weight or buffer that is not tied. */
+  int (*slot) (LoomLower *ctx, const LoomDeclared *declared);
+  gpointer data; /* of slot() */
+};
+
+G_END_DECLS

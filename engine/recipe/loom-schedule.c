@@ -1,0 +1,620 @@
+/* The schedules: formulas of torch.optim.lr_scheduler in closed form.
+ *
+ * PyTorch's schedulers multiply the last rate; here each rate is computed from the first, so that a run may be resumed
+ * at any step and the rate be changed by hand at any time. */
+#include "engine/recipe/loom-schedule.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FACTOR_MAX 1e6
+#define STEPS_MAX  1e12
+
+/* A number of steps, or the whole run where none was given. */
+static double
+span (double param, double total)
+{
+  return isnan (param) ? total : param;
+}
+
+static double
+cosine (double from, double to, double share)
+{
+  return to + (from - to) * (1 + cos (G_PI * share)) / 2;
+}
+
+/* ---- constant, step, multistep, exponential --------------------------- */
+
+enum
+{
+  CONSTANT_FACTOR,
+  CONSTANT_TOTAL_ITERS
+};
+
+static const LoomScheduleParam constant_params[] = {
+  [CONSTANT_FACTOR]
+  = { .name = "factor", .value = 1, .maximum = FACTOR_MAX, .doc = "The rate's factor at the beginning." },
+  [CONSTANT_TOTAL_ITERS]
+  = { .name = "total_iters", .value = 5, .maximum = STEPS_MAX, .whole = TRUE, .doc = "For how long it holds." },
+  { .name = NULL },
+};
+
+static double
+constant_at (const LoomSchedule *s, double lr, double t, double total)
+{
+  return t < s->param[CONSTANT_TOTAL_ITERS] ? lr * s->param[CONSTANT_FACTOR] : lr;
+}
+
+enum
+{
+  STEP_SIZE,
+  STEP_GAMMA
+};
+
+static const LoomScheduleParam step_params[] = {
+  [STEP_SIZE] = { .name = "step_size",
+                  .minimum = 1,
+                  .maximum = STEPS_MAX,
+                  .whole = TRUE,
+                  .required = TRUE,
+                  .doc = "after how many steps the rate is multiplied by gamma" },
+  [STEP_GAMMA] = { .name = "gamma", .value = 0.1, .maximum = FACTOR_MAX, .doc = "By what." },
+  { .name = NULL },
+};
+
+static double
+step_at (const LoomSchedule *s, double lr, double t, double total)
+{
+  return lr * pow (s->param[STEP_GAMMA], floor (t / s->param[STEP_SIZE]));
+}
+
+static const LoomScheduleParam multistep_params[] = {
+  { .name = "gamma", .value = 0.1, .maximum = FACTOR_MAX, .doc = "What the rate is multiplied by at each milestone." },
+  { .name = NULL },
+};
+
+static double
+multistep_at (const LoomSchedule *s, double lr, double t, double total)
+{
+  guint passed = 0;
+
+  while (passed < s->n_milestones && (double)s->milestone[passed] <= t)
+    passed++;
+  return lr * pow (s->param[0], passed);
+}
+
+static const LoomScheduleParam exponential_params[] = {
+  { .name = "gamma", .maximum = FACTOR_MAX, .required = TRUE, .doc = "what the rate is multiplied by each time" },
+  { .name = NULL },
+};
+
+static double
+exponential_at (const LoomSchedule *s, double lr, double t, double total)
+{
+  return lr * pow (s->param[0], t);
+}
+
+/* ---- linear, polynomial ----------------------------------------------- */
+
+enum
+{
+  LINEAR_START_FACTOR,
+  LINEAR_END_FACTOR,
+  LINEAR_TOTAL_ITERS
+};
+
+static const LoomScheduleParam linear_params[] = {
+  [LINEAR_START_FACTOR]
+  = { .name = "start_factor", .value = 1, .maximum = FACTOR_MAX, .doc = "The rate's factor at the beginning." },
+  [LINEAR_END_FACTOR] = { .name = "end_factor", .value = 0, .maximum = FACTOR_MAX, .doc = "And at the end." },
+  [LINEAR_TOTAL_ITERS] = { .name = "total_iters",
+                           .value = NAN,
+                           .minimum = 1,
+                           .maximum = STEPS_MAX,
+                           .whole = TRUE,
+                           .doc = "How long it takes; the whole run where nothing is said." },
+  { .name = NULL },
+};
+
+static double
+linear_at (const LoomSchedule *s, double lr, double t, double total)
+{
+  double share = MIN (t / span (s->param[LINEAR_TOTAL_ITERS], total), 1);
+  double start = s->param[LINEAR_START_FACTOR];
+
+  return lr * (start + (s->param[LINEAR_END_FACTOR] - start) * share);
+}
+
+enum
+{
+  POLYNOMIAL_TOTAL_ITERS,
+  POLYNOMIAL_POWER
+};
+
+static const LoomScheduleParam polynomial_params[] = {
+  [POLYNOMIAL_TOTAL_ITERS] = { .name = "total_iters",
+                               .value = NAN,
+                               .minimum = 1,
+                               .maximum = STEPS_MAX,
+                               .whole = TRUE,
+                               .doc = "When the rate is 0; at the run's end where nothing is said." },
+  [POLYNOMIAL_POWER] = { .name = "power", .value = 1, .maximum = 1000, .doc = "The polynomial's." },
+  { .name = NULL },
+};
+
+static double
+polynomial_at (const LoomSchedule *s, double lr, double t, double total)
+{
+  return lr * pow (1 - MIN (t / span (s->param[POLYNOMIAL_TOTAL_ITERS], total), 1), s->param[POLYNOMIAL_POWER]);
+}
+
+/* ---- cosine ----------------------------------------------------------- */
+
+enum
+{
+  COSINE_T_MAX,
+  COSINE_ETA_MIN
+};
+
+static const LoomScheduleParam cosine_params[] = {
+  [COSINE_T_MAX] = { .name = "T_max",
+                     .value = NAN,
+                     .minimum = 1,
+                     .maximum = STEPS_MAX,
+                     .whole = TRUE,
+                     .doc = "Half a wave's length; the whole run where nothing is said." },
+  [COSINE_ETA_MIN]
+  = { .name = "eta_min", .alias = "min_lr", .value = 0, .maximum = FACTOR_MAX, .doc = "The lowest rate." },
+  { .name = NULL },
+};
+
+static double
+cosine_at (const LoomSchedule *s, double lr, double t, double total)
+{
+  double length = span (s->param[COSINE_T_MAX], total);
+
+  /* Over the whole run it ends at its lowest; a given wave goes on. */
+  return cosine (lr, s->param[COSINE_ETA_MIN], isnan (s->param[COSINE_T_MAX]) ? MIN (t / length, 1) : t / length);
+}
+
+enum
+{
+  RESTARTS_T_0,
+  RESTARTS_T_MULT,
+  RESTARTS_ETA_MIN
+};
+
+static const LoomScheduleParam restarts_params[] = {
+  [RESTARTS_T_0] = { .name = "T_0",
+                     .minimum = 1,
+                     .maximum = STEPS_MAX,
+                     .whole = TRUE,
+                     .required = TRUE,
+                     .doc = "how long it takes to the first restart" },
+  [RESTARTS_T_MULT] = { .name = "T_mult",
+                        .value = 1,
+                        .minimum = 1,
+                        .maximum = 1e6,
+                        .whole = TRUE,
+                        .doc = "How many times longer each next one takes." },
+  [RESTARTS_ETA_MIN] = { .name = "eta_min", .value = 0, .maximum = FACTOR_MAX, .doc = "The lowest rate." },
+  { .name = NULL },
+};
+
+static double
+restarts_at (const LoomSchedule *s, double lr, double t, double total)
+{
+  double length = s->param[RESTARTS_T_0];
+
+  if (s->param[RESTARTS_T_MULT] == 1)
+    t = fmod (t, length);
+  while (t >= length)
+    {
+      t -= length;
+      length *= s->param[RESTARTS_T_MULT];
+    }
+  return cosine (lr, s->param[RESTARTS_ETA_MIN], t / length);
+}
+
+/* ---- cycles ----------------------------------------------------------- */
+
+static const char *const no_yes[] = { "false", "true", NULL };
+
+enum
+{
+  ONE_MAX_LR,
+  ONE_TOTAL_STEPS,
+  ONE_PCT_START,
+  ONE_ANNEAL,
+  ONE_CYCLE_MOMENTUM,
+  ONE_BASE_MOMENTUM,
+  ONE_MAX_MOMENTUM,
+  ONE_DIV_FACTOR,
+  ONE_FINAL_DIV_FACTOR,
+  ONE_THREE_PHASE
+};
+
+static const char *const anneals[] = { "cos", "linear", NULL };
+
+static const LoomScheduleParam one_params[] = {
+  [ONE_MAX_LR] = { .name = "max_lr",
+                   .value = NAN,
+                   .maximum = FACTOR_MAX,
+                   .of_lr = TRUE,
+                   .doc = "The highest rate; the run's where nothing is said." },
+  [ONE_TOTAL_STEPS] = { .name = "total_steps",
+                        .value = NAN,
+                        .minimum = 2,
+                        .maximum = STEPS_MAX,
+                        .whole = TRUE,
+                        .doc = "The cycle's length; the whole run where nothing is said." },
+  [ONE_PCT_START] = { .name = "pct_start", .value = 0.3, .maximum = 1, .doc = "The share of it that rises." },
+  [ONE_ANNEAL] = { .name = "anneal_strategy", .value = 0, .words = anneals, .doc = "How it rises and falls." },
+  [ONE_CYCLE_MOMENTUM]
+  = { .name = "cycle_momentum", .value = 1, .words = no_yes, .doc = "Whether momentum goes the opposite way." },
+  [ONE_BASE_MOMENTUM] = { .name = "base_momentum", .value = 0.85, .maximum = 1, .doc = "Its lowest." },
+  [ONE_MAX_MOMENTUM] = { .name = "max_momentum", .value = 0.95, .maximum = 1, .doc = "Its highest." },
+  [ONE_DIV_FACTOR] = { .name = "div_factor",
+                       .value = 25,
+                       .minimum = 1e-6,
+                       .maximum = 1e12,
+                       .doc = "How many times lower than max_lr it begins." },
+  [ONE_FINAL_DIV_FACTOR] = { .name = "final_div_factor",
+                             .value = 1e4,
+                             .minimum = 1e-6,
+                             .maximum = 1e12,
+                             .doc = "How many times lower than at the beginning it ends." },
+  [ONE_THREE_PHASE] = { .name = "three_phase",
+                        .value = 0,
+                        .words = no_yes,
+                        .doc = "Falls to the first rate as long as it rose, and then on to the last." },
+  { .name = NULL },
+};
+
+/* Where the cycle stands at t: which two of its corners, and the share of the way between them. The corners are, in
+ * order, beginning, top, then the beginning's rate again where there are three phases, and the end. */
+static double
+one_share (const LoomSchedule *s, double t, double total, guint *corner)
+{
+  double length = MAX (span (s->param[ONE_TOTAL_STEPS], total), 2), rise = s->param[ONE_PCT_START] * length;
+  gboolean three = s->param[ONE_THREE_PHASE] != 0;
+  double end[] = { rise - 1, three ? 2 * rise - 2 : length - 1, length - 1 }, from = 0;
+  guint n = three ? 3 : 2, i = 0;
+
+  t = MIN (t, length - 1);
+  while (i + 1 < n && t > end[i])
+    from = end[i++];
+  *corner = i;
+  return end[i] == from ? 1 : (t - from) / (end[i] - from);
+}
+
+static double
+one_between (const LoomSchedule *s, double from, double to, double share)
+{
+  return s->param[ONE_ANNEAL] == 0 ? cosine (from, to, share) : from + (to - from) * share;
+}
+
+static double
+one_at (const LoomSchedule *s, double lr, double t, double total)
+{
+  double top = lr * span (s->param[ONE_MAX_LR], 1), first = top / s->param[ONE_DIV_FACTOR];
+  double last = first / s->param[ONE_FINAL_DIV_FACTOR];
+  gboolean three = s->param[ONE_THREE_PHASE] != 0;
+  double corner[] = { first, top, three ? first : last, last };
+  guint i;
+  double share = one_share (s, t, total, &i);
+
+  return one_between (s, corner[i], corner[i + 1], share);
+}
+
+static double
+one_momentum (const LoomSchedule *s, double t, double total)
+{
+  double high = s->param[ONE_MAX_MOMENTUM], corner[] = { high, s->param[ONE_BASE_MOMENTUM], high, high };
+  guint i;
+  double share = one_share (s, t, total, &i);
+
+  return s->param[ONE_CYCLE_MOMENTUM] != 0 ? one_between (s, corner[i], corner[i + 1], share) : NAN;
+}
+
+enum
+{
+  CYCLIC_BASE_LR,
+  CYCLIC_MAX_LR,
+  CYCLIC_UP,
+  CYCLIC_DOWN,
+  CYCLIC_MODE,
+  CYCLIC_GAMMA,
+  CYCLIC_CYCLE_MOMENTUM,
+  CYCLIC_BASE_MOMENTUM,
+  CYCLIC_MAX_MOMENTUM
+};
+
+static const char *const cyclic_modes[] = { "triangular", "triangular2", "exp_range", NULL };
+
+static const LoomScheduleParam cyclic_params[] = {
+  [CYCLIC_BASE_LR] = { .name = "base_lr",
+                       .value = NAN,
+                       .maximum = FACTOR_MAX,
+                       .of_lr = TRUE,
+                       .doc = "The lowest rate; the run's where nothing is said." },
+  [CYCLIC_MAX_LR]
+  = { .name = "max_lr", .maximum = FACTOR_MAX, .of_lr = TRUE, .required = TRUE, .doc = "the highest rate" },
+  [CYCLIC_UP] = { .name = "step_size_up",
+                  .value = 2000,
+                  .minimum = 1,
+                  .maximum = STEPS_MAX,
+                  .whole = TRUE,
+                  .doc = "How long it rises." },
+  [CYCLIC_DOWN] = { .name = "step_size_down",
+                    .value = NAN,
+                    .minimum = 1,
+                    .maximum = STEPS_MAX,
+                    .whole = TRUE,
+                    .doc = "How long it falls; as long as it rises where nothing is said." },
+  [CYCLIC_MODE] = { .name = "mode", .value = 0, .words = cyclic_modes, .doc = "How later cycles shrink." },
+  [CYCLIC_GAMMA]
+  = { .name = "gamma", .value = 1, .maximum = FACTOR_MAX, .doc = "Shrinks exp_range by this each time." },
+  [CYCLIC_CYCLE_MOMENTUM]
+  = { .name = "cycle_momentum", .value = 1, .words = no_yes, .doc = "Whether momentum goes the opposite way." },
+  [CYCLIC_BASE_MOMENTUM] = { .name = "base_momentum", .value = 0.8, .maximum = 1, .doc = "Its lowest." },
+  [CYCLIC_MAX_MOMENTUM] = { .name = "max_momentum", .value = 0.9, .maximum = 1, .doc = "Its highest." },
+  { .name = NULL },
+};
+
+/* How high on the way from base to top. */
+static double
+cyclic_height (const LoomSchedule *s, double t)
+{
+  double up = s->param[CYCLIC_UP], down = span (s->param[CYCLIC_DOWN], up), ratio = up / (up + down);
+  double cycle = floor (1 + t / (up + down)), x = 1 + t / (up + down) - cycle;
+  double height = x <= ratio ? x / ratio : (x - 1) / (ratio - 1);
+  double shrink[] = { 1, pow (2, 1 - cycle), pow (s->param[CYCLIC_GAMMA], t) };
+
+  return height * shrink[(int)s->param[CYCLIC_MODE]];
+}
+
+static double
+cyclic_at (const LoomSchedule *s, double lr, double t, double total)
+{
+  double base = lr * span (s->param[CYCLIC_BASE_LR], 1), top = lr * s->param[CYCLIC_MAX_LR];
+
+  return base + (top - base) * cyclic_height (s, t);
+}
+
+static double
+cyclic_momentum (const LoomSchedule *s, double t, double total)
+{
+  double low = s->param[CYCLIC_BASE_MOMENTUM], high = s->param[CYCLIC_MAX_MOMENTUM];
+
+  return s->param[CYCLIC_CYCLE_MOMENTUM] != 0 ? high - (high - low) * cyclic_height (s, t) : NAN;
+}
+
+/* ---- plateau ---------------------------------------------------------- */
+
+enum
+{
+  PLATEAU_MODE,
+  PLATEAU_FACTOR,
+  PLATEAU_PATIENCE,
+  PLATEAU_THRESHOLD,
+  PLATEAU_THRESHOLD_MODE,
+  PLATEAU_COOLDOWN,
+  PLATEAU_MIN_LR,
+  PLATEAU_EPS
+};
+
+static const char *const plateau_modes[] = { "min", "max", NULL };
+static const char *const threshold_modes[] = { "rel", "abs", NULL };
+
+static const LoomScheduleParam plateau_params[] = {
+  [PLATEAU_MODE] = { .name = "mode", .value = 0, .words = plateau_modes, .doc = "Whether less or more is better." },
+  [PLATEAU_FACTOR] = { .name = "factor", .value = 0.1, .maximum = 1, .doc = "What the rate is multiplied by." },
+  [PLATEAU_PATIENCE] = { .name = "patience",
+                         .value = 10,
+                         .maximum = 1e9,
+                         .whole = TRUE,
+                         .doc = "How many epochs without a better loss are let pass." },
+  [PLATEAU_THRESHOLD]
+  = { .name = "threshold", .value = 1e-4, .maximum = FACTOR_MAX, .doc = "By how much a loss must be better to count." },
+  [PLATEAU_THRESHOLD_MODE] = { .name = "threshold_mode",
+                               .value = 0,
+                               .words = threshold_modes,
+                               .doc = "Whether that is a share of the best or a difference from it." },
+  [PLATEAU_COOLDOWN] = { .name = "cooldown",
+                         .value = 0,
+                         .maximum = 1e9,
+                         .whole = TRUE,
+                         .doc = "How many epochs after a reduction do not count." },
+  [PLATEAU_MIN_LR] = { .name = "min_lr", .value = 0, .maximum = FACTOR_MAX, .doc = "The lowest rate." },
+  [PLATEAU_EPS] = { .name = "eps", .value = 1e-8, .maximum = 1, .doc = "A smaller reduction is left undone." },
+  { .name = NULL },
+};
+
+static double
+plateau_at (const LoomSchedule *s, double lr, double t, double total)
+{
+  for (gint64 i = 0; i < s->plateau.reductions; i++)
+    {
+      double lower = MAX (lr * s->param[PLATEAU_FACTOR], s->param[PLATEAU_MIN_LR]);
+
+      if (!(lr - lower > s->param[PLATEAU_EPS]))
+        break;
+      lr = lower;
+    }
+  return lr;
+}
+
+static gboolean
+plateau_is_better (const LoomSchedule *s, double loss)
+{
+  double best = s->plateau.best, threshold = s->param[PLATEAU_THRESHOLD];
+  double sign = s->param[PLATEAU_MODE] == 0 ? -1 : 1;
+
+  if (isnan (best))
+    return !isnan (loss);
+  if (s->param[PLATEAU_THRESHOLD_MODE] == 0)
+    return sign * (loss - best * (1 + sign * threshold)) > 0;
+  return sign * (loss - best) > threshold;
+}
+
+gboolean
+loom_schedule_observe (LoomSchedule *s, double loss)
+{
+  LoomPlateau *p = &s->plateau;
+
+  if (s->klass == NULL || !s->klass->watches_loss)
+    return FALSE;
+  if (plateau_is_better (s, loss))
+    {
+      p->best = loss;
+      p->bad = 0;
+    }
+  else
+    p->bad++;
+  if (p->cooldown > 0)
+    {
+      p->cooldown--;
+      p->bad = 0;
+    }
+  if ((double)p->bad <= s->param[PLATEAU_PATIENCE])
+    return FALSE;
+  p->reductions++;
+  p->cooldown = (gint64)s->param[PLATEAU_COOLDOWN];
+  p->bad = 0;
+  return TRUE;
+}
+
+/* ---- the table -------------------------------------------------------- */
+
+static const LoomScheduleClass table[] = {
+  { .name = "constant",
+    .doc = "The rate stays, or is multiplied by a factor at first.",
+    .reference = "ConstantLR",
+    .param = constant_params,
+    .at = constant_at },
+  { .name = "step",
+    .doc = "Multiplies the rate by gamma at equal distances.",
+    .reference = "StepLR",
+    .param = step_params,
+    .at = step_at },
+  { .name = "multistep",
+    .doc = "Multiplies the rate by gamma at each milestone.",
+    .reference = "MultiStepLR",
+    .param = multistep_params,
+    .has_milestones = TRUE,
+    .at = multistep_at },
+  { .name = "exponential",
+    .doc = "Multiplies the rate by gamma each time.",
+    .reference = "ExponentialLR",
+    .param = exponential_params,
+    .at = exponential_at },
+  { .name = "linear",
+    .doc = "From one factor to another in a straight line.",
+    .reference = "LinearLR",
+    .param = linear_params,
+    .at = linear_at },
+  { .name = "polynomial",
+    .doc = "To 0 along a power.",
+    .reference = "PolynomialLR",
+    .param = polynomial_params,
+    .at = polynomial_at },
+  { .name = "cosine",
+    .doc = "Along half a cosine wave.",
+    .reference = "CosineAnnealingLR",
+    .param = cosine_params,
+    .at = cosine_at },
+  { .name = "cosine_warm_restarts",
+    .doc = "Along half waves, each beginning again at the top.",
+    .reference = "CosineAnnealingWarmRestarts",
+    .param = restarts_params,
+    .at = restarts_at },
+  { .name = "one_cycle",
+    .doc = "Up to the highest rate and down far below the first.",
+    .reference = "OneCycleLR",
+    .param = one_params,
+    .at = one_at,
+    .momentum = one_momentum },
+  { .name = "cyclic",
+    .doc = "Up and down again and again.",
+    .reference = "CyclicLR",
+    .param = cyclic_params,
+    .at = cyclic_at,
+    .momentum = cyclic_momentum },
+  { .name = "plateau",
+    .doc = "Lower when the loss has stopped falling.",
+    .reference = "ReduceLROnPlateau",
+    .param = plateau_params,
+    .watches_loss = TRUE,
+    .at = plateau_at },
+};
+
+const LoomScheduleClass *const *
+loom_schedules (void)
+{
+  static const LoomScheduleClass *all[G_N_ELEMENTS (table) + 1];
+  static gsize ready;
+
+  if (g_once_init_enter (&ready))
+    {
+      for (guint i = 0; i < G_N_ELEMENTS (table); i++)
+        all[i] = &table[i];
+      g_once_init_leave (&ready, 1);
+    }
+  return all;
+}
+
+const LoomScheduleClass *
+loom_schedule (const char *name)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (table); i++)
+    {
+      if (strcmp (table[i].name, name) == 0)
+        return &table[i];
+    }
+  return NULL;
+}
+
+/* Place and length in the formula's own unit. */
+static void
+place (const LoomSchedule *s, gint64 step, gint64 total_steps, double *t, double *total)
+{
+  gint64 epoch = MAX (s->steps_per_epoch, 1);
+
+  if (s->by_epoch)
+    {
+      *t = (double)(step / epoch);
+      *total = (double)MAX ((total_steps + epoch - 1) / epoch, 1);
+    }
+  else
+    {
+      *t = (double)MAX (step - s->warmup_steps, 0);
+      *total = (double)MAX (total_steps - s->warmup_steps, 1);
+    }
+}
+
+double
+loom_schedule_factor (const LoomSchedule *s, double lr, gint64 step, gint64 total_steps)
+{
+  double t, total;
+
+  place (s, step, total_steps, &t, &total);
+  if (s->klass != NULL)
+    lr = s->klass->at (s, lr, t, total);
+  return step < s->warmup_steps ? lr * (double)(step + 1) / (double)s->warmup_steps : lr;
+}
+
+double
+loom_schedule_momentum (const LoomSchedule *s, gint64 step, gint64 total_steps)
+{
+  double t, total;
+
+  place (s, step, total_steps, &t, &total);
+  return s->klass != NULL && s->klass->momentum != NULL ? s->klass->momentum (s, t, total) : NAN;
+}
+
+void
+loom_schedule_clear (LoomSchedule *s)
+{
+  g_clear_pointer (&s->milestone, g_free);
+}

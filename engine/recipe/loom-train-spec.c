@@ -1,0 +1,527 @@
+/* Reads <train>: what is trained, by which optimiser, how long and on which samples.
+ *
+ * Everything is checked here, in one place and with sentences, so that the trainer can rely on it and Studio can show
+ * the faults while nobody trains. */
+#include "engine/recipe/recipe-private.h"
+
+#include <math.h>
+#include <string.h>
+
+LoomFault *
+recipe_complain (RecipeReading *r, const LoomElement *e, LoomErrorCode code, const char *attribute, const char *format,
+                 ...)
+{
+  g_autofree char *message = NULL;
+  va_list args;
+
+  va_start (args, format);
+  message = g_strdup_vprintf (format, args);
+  va_end (args);
+  r->failed = TRUE;
+  return loom_faults_add (r->faults, code, loom_element_line (e), NULL, attribute, "<%s>: %s",
+                          loom_tag_name (loom_element_tag (e)), message);
+}
+
+/* ---- numbers ------------------------------------------------------------ */
+
+/* One style for all numbers of a sentence. */
+static const char *
+number_text (double value, char *buffer)
+{
+  return g_ascii_formatd (buffer, G_ASCII_DTOSTR_BUF_SIZE, fabs (value) < 1e15 ? "%.15g" : "%.9g", value);
+}
+
+/* advice: what to set where the range is left; NAN: its nearer end. */
+static double
+read_number (RecipeReading *r, const LoomElement *e, const char *attribute, double fallback, double minimum,
+             double maximum, gboolean whole, double advice)
+{
+  const char *text = loom_element_get (e, attribute);
+  char *end;
+  double value;
+
+  if (text == NULL)
+    return fallback;
+  value = g_ascii_strtod (text, &end);
+  if (end == text || *end != 0 || text[strspn (text, "0123456789+-.eE")] != 0 || !isfinite (value)
+      || (whole && value != floor (value)))
+    recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%.40s”, which is no %s.", attribute, text,
+                     whole ? "integer" : "number");
+  else if (value < minimum || value > maximum)
+    {
+      char least[G_ASCII_DTOSTR_BUF_SIZE], most[G_ASCII_DTOSTR_BUF_SIZE], better[G_ASCII_DTOSTR_BUF_SIZE];
+      LoomFault *fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is %.40s; it must be from %s to %s.",
+                                          attribute, text, number_text (minimum, least), number_text (maximum, most));
+
+      number_text (!isnan (advice) ? advice : value < minimum ? minimum : maximum, better);
+      loom_fault_set_fix (fault, attribute, better, isnan (advice) ? "Set it to %s." : "Set it to its default, %s.",
+                          better);
+    }
+  else
+    return value;
+  return fallback;
+}
+
+double
+recipe_number (RecipeReading *r, const LoomElement *e, const char *attribute, double fallback, double minimum,
+               double maximum, gboolean whole)
+{
+  return read_number (r, e, attribute, fallback, minimum, maximum, whole, NAN);
+}
+
+double
+recipe_hyper (RecipeReading *r, const LoomElement *e, const LoomHyper *hyper)
+{
+  return read_number (r, e, hyper->name, hyper->value, hyper->minimum, hyper->maximum, hyper->is_whole, hyper->value);
+}
+
+guint
+recipe_word (RecipeReading *r, const LoomElement *e, const char *attribute, guint fallback, const char *const *words)
+{
+  const char *text = loom_element_get (e, attribute), *near;
+  g_autofree char *list = NULL;
+  LoomFault *fault;
+
+  if (text == NULL)
+    return fallback;
+  for (guint i = 0; words[i] != NULL; i++)
+    if (strcmp (words[i], text) == 0)
+      return i;
+  list = g_strjoinv (", ", (char **)words);
+  near = loom_nearest (text, words);
+  fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%.40s”; it must be one of: %s.", attribute, text,
+                           list);
+  if (near != NULL)
+    loom_fault_set_fix (fault, attribute, near, "Set it to %s.", near);
+  return fallback;
+}
+
+static guint64
+read_seed (RecipeReading *r)
+{
+  const char *text = loom_element_get (r->element, "seed");
+  guint64 seed = 0;
+
+  if (text != NULL && !g_ascii_string_to_unsigned (text, 10, 0, G_MAXINT64, &seed, NULL))
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "seed", "seed is “%.40s”, which is no whole number from 0 on.",
+                     text);
+  return seed;
+}
+
+static gboolean
+is_known (const char *name, const char *const *known, const LoomOptimizer *optimizer)
+{
+  if (strchr (name, ':') != NULL || g_strv_contains (known, name))
+    return TRUE;
+  for (guint i = 0; optimizer != NULL && optimizer->hyper[i].name != NULL; i++)
+    if (strcmp (optimizer->hyper[i].name, name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+void
+recipe_check_names (RecipeReading *r, const LoomElement *e, const char *const *known, const LoomOptimizer *optimizer)
+{
+  for (guint i = 0; i < loom_element_n_attributes (e); i++)
+    {
+      g_autoptr (GPtrArray) names = NULL;
+      const char *name, *near;
+      LoomFault *fault;
+
+      loom_element_attribute (e, i, &name, NULL);
+      if (is_known (name, known, optimizer))
+        continue;
+      names = g_ptr_array_new ();
+      for (guint k = 0; known[k] != NULL; k++)
+        g_ptr_array_add (names, (gpointer)known[k]);
+      for (guint k = 0; optimizer != NULL && optimizer->hyper[k].name != NULL; k++)
+        g_ptr_array_add (names, (gpointer)optimizer->hyper[k].name);
+      g_ptr_array_add (names, NULL);
+      near = loom_nearest (name, (const char *const *)names->pdata);
+      /* Too far from the letters to be found by them. */
+      if (near == NULL && g_str_has_prefix (name, "learning") && is_known ("lr", known, optimizer))
+        near = "lr";
+      if (optimizer != NULL)
+        fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, name, "there is no attribute “%s” for the optimiser “%s”.",
+                                 name, optimizer->name);
+      else
+        fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, name, "there is no attribute “%s”.", name);
+      if (near != NULL)
+        loom_fault_suggest_name (fault, e, name, near);
+    }
+}
+
+/* ---- ports ------------------------------------------------------------ */
+
+gboolean
+recipe_read_port (RecipeReading *r, const LoomElement *e, const char *attribute, LoomNetSource *source)
+{
+  const char *text = loom_element_get (e, attribute);
+  g_autoptr (GError) error = NULL;
+  int node;
+
+  if (text == NULL)
+    {
+      recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute,
+                       "the attribute “%s” is missing; it names a port of the graph.", attribute);
+      return FALSE;
+    }
+  node = loom_net_find_port (r->net, text, &source->output, &error);
+  if (node < 0)
+    {
+      recipe_complain (r, e, LOOM_ERROR_PORT, attribute, "%s", error->message);
+      return FALSE;
+    }
+  source->node = (guint)node;
+  return TRUE;
+}
+
+static void
+check_loss (RecipeReading *r, const LoomNetSource *loss)
+{
+  const LoomNetNode *n = loom_net_node (r->net, loss->node);
+  const LoomType *type;
+  LoomDim count;
+
+  /* Where the loss is untyped, the net has said why. */
+  if (!n->typed)
+    {
+      r->failed = TRUE;
+      return;
+    }
+  type = n->output + loss->output;
+  count = loom_shape_count (&type->shape);
+  if (!loom_dim_is_known (count) || count.coef != 1)
+    {
+      g_autofree char *shape = loom_shape_to_string (&type->shape);
+
+      recipe_complain (r, r->element, LOOM_ERROR_SHAPE, "loss",
+                       "the loss must be one number, but “%s” is %s. Put a mean or a loss behind it.",
+                       loom_element_get (r->element, "loss"), shape);
+    }
+  else if (!loom_dtype_is_float (type->dtype))
+    recipe_complain (r, r->element, LOOM_ERROR_DTYPE, "loss", "the loss must be a float, but “%s” is %s.",
+                     loom_element_get (r->element, "loss"), loom_dtype_name (type->dtype));
+}
+
+/* What the command line hands to `run` comes from nowhere in training. */
+static void
+complain_input (RecipeReading *r, const LoomNetNode *n)
+{
+  LoomFault *fault = recipe_complain (r, r->element, LOOM_ERROR_DATA, "loss",
+                                      "the loss depends on the input “%s”, which no data set brings.", n->path);
+
+  loom_fault_set_fix (fault, NULL, NULL, "Wire a “dataset” node there, or make “%s” a “parameter” or a “constant”.",
+                      n->path);
+}
+
+/* The data set that the loss depends on; its samples make an epoch. A function of parameters alone has none. */
+static void
+find_dataset (RecipeReading *r, LoomTrainSpec *spec)
+{
+  g_autofree gboolean *needed = g_new0 (gboolean, loom_net_n_nodes (r->net) + 1);
+  const LoomNetNode *first = NULL;
+
+  spec->dataset_node = -1;
+  needed[spec->loss.node] = !loom_net_is_weight (r->net, &spec->loss);
+  for (guint i = spec->loss.node + 1; i-- > 0;)
+    {
+      const LoomNetNode *n = loom_net_node (r->net, i);
+
+      if (!needed[i])
+        continue;
+      for (guint k = 0; k < n->n_inputs; k++)
+        if (n->input[k].node < i && !loom_net_is_weight (r->net, &n->input[k]))
+          needed[n->input[k].node] = TRUE;
+      if (n->op->lower == NULL && n->op->dynamic_outputs == NULL)
+        complain_input (r, n);
+      if (!loom_net_is_dataset (r->net, i))
+        continue;
+      if (first != NULL)
+        recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "loss",
+                         "the loss depends on two data sets, “%s” and “%s”; this version of Gradloom trains on one.",
+                         n->path, first->path);
+      first = n;
+      spec->dataset_node = (int)i;
+    }
+}
+
+/* ---- parts ------------------------------------------------------------ */
+
+/* betas="0.9,0.999" stands for beta1 and beta2. */
+static gboolean
+read_betas (RecipeReading *r, double beta[2])
+{
+  const char *text = loom_element_get (r->element, "betas");
+  g_auto (GStrv) parts = NULL;
+  char *end[2] = { NULL, NULL };
+  gboolean good;
+
+  if (text == NULL)
+    return FALSE;
+  parts = g_strsplit (text, ",", -1);
+  good = g_strv_length (parts) == 2;
+  for (guint i = 0; good && i < 2; i++)
+    {
+      beta[i] = g_ascii_strtod (parts[i], &end[i]);
+      good = end[i] != parts[i] && *end[i] == 0 && beta[i] >= 0 && beta[i] < 1;
+    }
+  if (!good)
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "betas",
+                     "betas is “%.40s”; it must be two numbers from 0 to below 1, as “0.9,0.999”.", text);
+  return good;
+}
+
+static const LoomOptimizer *
+find_optimizer (RecipeReading *r)
+{
+  const char *name = loom_element_get (r->element, "optimizer"), *near;
+  const LoomOptimizer *found = loom_optimizer (name != NULL ? name : "sgd");
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autofree char *list = NULL;
+  LoomFault *fault;
+
+  if (found != NULL)
+    return found;
+  for (const LoomOptimizer *const *one = loom_optimizers (); *one != NULL; one++)
+    g_ptr_array_add (names, (gpointer)(*one)->name);
+  g_ptr_array_add (names, NULL);
+  near = loom_nearest (name, (const char *const *)names->pdata);
+  list = g_strjoinv (", ", (char **)names->pdata);
+  fault = recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "optimizer",
+                           "there is no optimiser “%.40s”. There are: %s.", name, list);
+  if (near != NULL)
+    loom_fault_set_fix (fault, "optimizer", near, "Did you mean “%s”?", near);
+  return NULL;
+}
+
+static double
+read_hyper (RecipeReading *r, const LoomHyper *hyper)
+{
+  const char *text = loom_element_get (r->element, hyper->name);
+  gboolean flag;
+
+  if (hyper->words != NULL)
+    return recipe_word (r, r->element, hyper->name, (guint)hyper->value, hyper->words);
+  if (!hyper->is_bool)
+    return recipe_hyper (r, r->element, hyper);
+  if (text == NULL)
+    return hyper->value;
+  if (loom_param_parse_bool (text, &flag))
+    return flag;
+  recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, hyper->name, "%s is “%.40s”; it must be true or false.",
+                   hyper->name, text);
+  return hyper->value;
+}
+
+/* As PyTorch refuses nesterov without momentum: it would do nothing, and somebody expects something of it. */
+static void
+check_flags (RecipeReading *r, const LoomTrainSpec *spec)
+{
+  for (guint i = 0; spec->optimizer->hyper[i].name != NULL; i++)
+    {
+      const LoomHyper *hyper = spec->optimizer->hyper + i;
+
+      if (hyper->is_bool && hyper->needs != NULL && spec->hyper[i] != 0
+          && spec->hyper[loom_optimizer_find (spec->optimizer, hyper->needs)] == 0)
+        recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, hyper->name,
+                         "%s needs a %s above 0. Set one, or leave %s out.", hyper->name, hyper->needs, hyper->name);
+    }
+}
+
+static void
+read_optimizer (RecipeReading *r, LoomTrainSpec *spec)
+{
+  static const char *const known[]
+      = { "loss",       "optimizer",     "epochs",    "batch_size", "seed",     "precision", "device",
+          "accumulate", "lr_batch_size", "betas",     "ema",        "patience", "min_delta", "monitor",
+          "weights",    "match",         "drop_last", "algorithm",  NULL };
+  guint n = 0;
+  double beta[2] = { 0, 0 }, base;
+  gboolean has_betas;
+
+  spec->optimizer = find_optimizer (r);
+  if (spec->optimizer == NULL)
+    return;
+  recipe_check_names (r, r->element, known, spec->optimizer);
+  has_betas = read_betas (r, beta);
+  if (has_betas && loom_optimizer_find (spec->optimizer, "beta1") < 0)
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "betas", "the optimiser “%s” has no betas; leave them out.",
+                     spec->optimizer->name);
+  base = (double)spec->batch_size * (double)spec->accumulate;
+  spec->lr_scale = base / recipe_number (r, r->element, "lr_batch_size", base, 1, 1e9, TRUE);
+  while (spec->optimizer->hyper[n].name != NULL)
+    n++;
+  spec->hyper = g_new0 (double, n + 1);
+  for (guint i = 0; i < n; i++)
+    {
+      const LoomHyper *hyper = spec->optimizer->hyper + i;
+
+      spec->hyper[i] = read_hyper (r, hyper);
+      if (strcmp (hyper->name, "lr") == 0)
+        spec->hyper[i] *= spec->lr_scale;
+      else if (has_betas && strcmp (hyper->name, "beta1") == 0)
+        spec->hyper[i] = beta[0];
+      else if (has_betas && strcmp (hyper->name, "beta2") == 0)
+        spec->hyper[i] = beta[1];
+    }
+  check_flags (r, spec);
+}
+
+/* max_norm is the name that the first files have for norm. */
+static void
+read_clip (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
+{
+  static const char *const known[] = { "norm", "max_norm", "value", NULL };
+  const char *norm = loom_element_get (e, "norm") != NULL ? "norm" : "max_norm";
+
+  recipe_check_names (r, e, known, NULL);
+  if (loom_element_get (e, norm) == NULL && loom_element_get (e, "value") == NULL)
+    recipe_complain (r, e, LOOM_ERROR_SCHEMA, "norm",
+                     "neither “norm” is there, the largest norm of all gradients together, nor “value”, the largest of "
+                     "an element.");
+  spec->clip_norm = recipe_number (r, e, norm, 0, 0, 1e12, FALSE);
+  spec->clip_value = recipe_number (r, e, "value", 0, 0, 1e12, FALSE);
+  if (spec->optimizer != NULL && spec->optimizer->emit == NULL && (spec->clip_norm > 0 || spec->clip_value > 0))
+    recipe_complain (r, e, LOOM_ERROR_SCHEMA, NULL, "“%s” searches along the true gradient; take the clipping away.",
+                     spec->optimizer->name);
+}
+
+static void
+read_children (RecipeReading *r, LoomTrainSpec *spec)
+{
+  for (guint i = 0; i < loom_element_n_children (r->element); i++)
+    {
+      const LoomElement *e = loom_element_child (r->element, i);
+      LoomTag tag = loom_element_tag (e);
+
+      if (tag == LOOM_TAG_SCHEDULE)
+        recipe_read_schedule (r, e, spec);
+      else if (tag == LOOM_TAG_METRIC)
+        recipe_read_metric (r, e, spec);
+      else if (tag == LOOM_TAG_CLIP)
+        read_clip (r, e, spec);
+      else if (tag == LOOM_TAG_GROUP)
+        recipe_read_group (r, e, spec);
+      else if (tag == LOOM_TAG_PARALLEL)
+        recipe_complain (r, e, LOOM_ERROR_SCHEMA, NULL,
+                         "this is part of the file format, but not in this version of Gradloom.");
+    }
+}
+
+static LoomDType
+read_precision (RecipeReading *r)
+{
+  static const LoomDType types[] = { LOOM_F32, LOOM_BF16, LOOM_F16, LOOM_F64 };
+  const char *text = loom_element_get (r->element, "precision");
+
+  for (guint i = 0; text != NULL && i < G_N_ELEMENTS (types); i++)
+    if (strcmp (text, loom_dtype_name (types[i])) == 0)
+      return types[i];
+  if (text != NULL)
+    loom_fault_set_fix (recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "precision",
+                                         "precision is “%.40s”; it must be f32, bf16, f16 or f64.", text),
+                        "precision", "bf16", "Set it to bf16.");
+  return LOOM_F32;
+}
+
+/* ---- the whole ------------------------------------------------------------ */
+
+/* A step is planned before it sees its batch, so nothing in it may be as large as the batch says. */
+static void
+check_sizes (RecipeReading *r, const LoomTrainSpec *spec)
+{
+  g_autoptr (GArray) wanted = g_array_new (FALSE, FALSE, sizeof (LoomNetSource));
+  LoomLowerOptions options = { 0 };
+  int node;
+
+  g_array_append_val (wanted, spec->loss);
+  for (guint i = 0; i < spec->metrics->len; i++)
+    {
+      const LoomMetricSpec *m = spec->metrics->pdata[i];
+
+      g_array_append_val (wanted, m->input);
+      g_array_append_val (wanted, m->target);
+    }
+  options.n_wanted = wanted->len;
+  options.wanted = (const LoomNetSource *)wanted->data;
+  node = loom_net_open_size (r->net, &options);
+  if (node >= 0)
+    recipe_complain (
+        r, r->element, LOOM_ERROR_SHAPE, "loss",
+        "How large “%s” (%s) is only the data tells, and a step of training is planned before it sees them. "
+        "Put where or masked_fill in its place, which keep their size; “gradloom run” computes it as it is.",
+        loom_net_node (r->net, (guint)node)->path, loom_net_node (r->net, (guint)node)->op->name);
+}
+
+/* A weight that a pattern names may be one of a node at fault, so that patterns are judged without faults only. */
+static gboolean
+is_partial (const LoomNet *net, const LoomFaults *faults)
+{
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    if (loom_faults_get (faults, i)->node != NULL && !loom_faults_get (faults, i)->is_warning)
+      return TRUE;
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    if (!loom_net_node (net, i)->typed)
+      return TRUE;
+  return FALSE;
+}
+
+LoomTrainSpec *
+loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *faults)
+{
+  static const char *const drop_last[] = { "auto", "true", "false", NULL };
+  static const char *const algorithms[] = { "auto", "direct", NULL };
+  RecipeReading r = { .net = net, .faults = faults };
+  g_autoptr (LoomTrainSpec) spec = NULL;
+  const char *device;
+
+  g_return_val_if_fail (graph != NULL && net != NULL && faults != NULL, NULL);
+
+  r.element = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+  if (r.element == NULL)
+    return NULL;
+  r.partial = is_partial (net, faults);
+  spec = g_new0 (LoomTrainSpec, 1);
+  spec->metrics = g_ptr_array_new_with_free_func (recipe_metric_free);
+  spec->groups = g_ptr_array_new_with_free_func (recipe_group_free);
+  spec->epochs = (gint64)recipe_number (&r, r.element, "epochs", 1, 0, 1e9, TRUE);
+  spec->batch_size = (gint64)recipe_number (&r, r.element, "batch_size", 32, 1, 1e9, TRUE);
+  spec->seed = read_seed (&r);
+  device = loom_element_get (r.element, "device");
+  spec->device = g_strdup (device != NULL ? device : "cpu");
+  spec->precision = read_precision (&r);
+  if (spec->precision == LOOM_F64 && strcmp (spec->device, "ref") != 0 && !g_str_has_prefix (spec->device, "ref:"))
+    loom_fault_set_fix (recipe_complain (&r, r.element, LOOM_ERROR_SCHEMA, "precision",
+                                         "precision=\"f64\" computes on the device “ref” only, not on “%s”.",
+                                         spec->device),
+                        "device", "ref", "Set device to ref.");
+  spec->drop_last = (LoomDropLast)recipe_word (&r, r.element, "drop_last", LOOM_DROP_LAST_AUTO, drop_last);
+  spec->direct = recipe_word (&r, r.element, "algorithm", 0, algorithms) == 1;
+  spec->accumulate = (gint64)recipe_number (&r, r.element, "accumulate", 1, 1, 1e6, TRUE);
+  read_optimizer (&r, spec);
+  read_children (&r, spec);
+  recipe_read_course (&r, spec);
+  if (recipe_read_port (&r, r.element, "loss", &spec->loss))
+    {
+      check_loss (&r, &spec->loss);
+      check_sizes (&r, spec);
+      find_dataset (&r, spec);
+    }
+  return r.failed ? NULL : g_steal_pointer (&spec);
+}
+
+void
+loom_train_spec_free (LoomTrainSpec *spec)
+{
+  if (spec == NULL)
+    return;
+  g_clear_pointer (&spec->metrics, g_ptr_array_unref);
+  g_clear_pointer (&spec->groups, g_ptr_array_unref);
+  loom_schedule_clear (&spec->schedule);
+  g_free (spec->hyper);
+  g_free (spec->device);
+  g_free (spec->weights);
+  g_free (spec->match);
+  g_free (spec);
+}

@@ -1,0 +1,207 @@
+/* Metrics that count class by class: precision, recall, F1 and the confusion matrix.
+ *
+ * The first three need of each class only how often it was right, given and due; the matrix, which holds all that, is
+ * made where it is asked for, as a product of two tables of zeros and ones. */
+#include "engine/recipe/loom-metric.h"
+
+#define MOST_CLASSES 256 /* of a matrix: its n² counts are read back after each step */
+
+/* (rows, 1) class numbers as (rows, C) zeros and ones. */
+static LoomValue
+one_hot (LoomProgram *p, LoomValue number, guint n)
+{
+  LoomIotaTo count = { .kernel = { .axis = 1, .step = 1 }, .dtype = LOOM_I64, .to = { 2, { 1, n } } };
+  LoomValue all = loom_emit (p, loom_prim ("iota"), &count, 0, NULL, NULL);
+
+  return loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, number, all), loom_program_get_float (p));
+}
+
+static void
+tables (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target, LoomValue *given,
+        LoomValue *own)
+{
+  LoomTensorDesc x = loom_value_info (p, input)->desc, t = loom_value_info (p, target)->desc;
+  guint n = loom_metric_n_classes (&x, &t);
+
+  loom_metric_decide (p, options, input, target, given, own);
+  *given = one_hot (p, *given, n);
+  *own = one_hot (p, *own, n);
+}
+
+/* ---- precision, recall, F1 -------------------------------------------- */
+
+static gboolean
+check_counts (const LoomMetricOptions *options, const LoomTensorDesc *input, const LoomTensorDesc *target, char **why)
+{
+  guint n;
+
+  if (!loom_metric_check_classes (options, input, target, why))
+    return FALSE;
+  n = loom_metric_n_classes (input, target);
+  if (options->average != LOOM_AVERAGE_BINARY || n == 2)
+    return TRUE;
+  *why = g_strdup_printf ("average=\"binary\" needs two classes, but there are %u; use macro or micro", n);
+  return FALSE;
+}
+
+static guint
+size_counts (const LoomTensorDesc *input, const LoomTensorDesc *target)
+{
+  return 3 * loom_metric_n_classes (input, target);
+}
+
+/* Of each class how often it was right, how often given, how often due. */
+static LoomValue
+emit_counts (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target)
+{
+  LoomValue given, own, part[3];
+
+  tables (p, options, input, target, &given, &own);
+  part[0] = loom_reduce (p, LOOM_REDUCE_SUM, loom_binary (p, LOOM_SCALAR_MUL, given, own), 1, FALSE);
+  part[1] = loom_reduce (p, LOOM_REDUCE_SUM, given, 1, FALSE);
+  part[2] = loom_reduce (p, LOOM_REDUCE_SUM, own, 1, FALSE);
+  return loom_concat (p, 3, part, 0);
+}
+
+/* With nothing below it a share is 0, as scikit-learn has it. */
+static double
+share (double part, double whole)
+{
+  return whole > 0 ? part / whole : 0;
+}
+
+/* F1 is 2·right over given + due; precision and recall are right over one of them. */
+static double
+average (const LoomMetricOptions *options, const double *total, guint size, double of_given, double of_due)
+{
+  guint n = size / 3, seen = 0;
+  const double *right = total, *given = total + n, *due = total + 2 * n;
+  double scale = of_given + of_due, sum = 0, below = 0;
+
+  if (options->average == LOOM_AVERAGE_BINARY)
+    return share (scale * right[1], of_given * given[1] + of_due * due[1]);
+  for (guint i = 0; i < n; i++)
+    {
+      double whole = of_given * given[i] + of_due * due[i];
+
+      sum += options->average == LOOM_AVERAGE_MICRO ? scale * right[i] : share (scale * right[i], whole);
+      below += whole;
+      seen += given[i] + due[i] > 0;
+    }
+  return share (sum, options->average == LOOM_AVERAGE_MICRO ? below : seen);
+}
+
+static double
+finish_precision (const LoomMetricOptions *options, const double *total, guint size, double weight)
+{
+  return average (options, total, size, 1, 0);
+}
+
+static double
+finish_recall (const LoomMetricOptions *options, const double *total, guint size, double weight)
+{
+  return average (options, total, size, 0, 1);
+}
+
+static double
+finish_f1 (const LoomMetricOptions *options, const double *total, guint size, double weight)
+{
+  return average (options, total, size, 1, 1);
+}
+
+/* ---- the confusion matrix --------------------------------------------- */
+
+static gboolean
+check_matrix (const LoomMetricOptions *options, const LoomTensorDesc *input, const LoomTensorDesc *target, char **why)
+{
+  guint n;
+
+  if (!loom_metric_check_classes (options, input, target, why))
+    return FALSE;
+  n = loom_metric_n_classes (input, target);
+  if (n <= MOST_CLASSES)
+    return TRUE;
+  *why = g_strdup_printf ("it counts pairs of at most %d classes, but there are %u", MOST_CLASSES, n);
+  return FALSE;
+}
+
+static guint
+size_matrix (const LoomTensorDesc *input, const LoomTensorDesc *target)
+{
+  guint n = loom_metric_n_classes (input, target);
+
+  return n * n;
+}
+
+/* Row: the class that is due; column: the one that was given. */
+static LoomValue
+emit_matrix (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target)
+{
+  LoomTensorDesc x = loom_value_info (p, input)->desc, t = loom_value_info (p, target)->desc;
+  const gint64 size = size_matrix (&x, &t);
+  LoomValue given, own;
+
+  tables (p, options, input, target, &given, &own);
+  return loom_reshape (p, loom_matmul (p, own, given, TRUE, FALSE), 1, &size);
+}
+
+static double
+finish_matrix (const LoomMetricOptions *options, const double *total, guint size, double weight)
+{
+  double right = 0;
+
+  for (guint n = 1; n <= MOST_CLASSES; n++)
+    if (n * n == size)
+      for (guint i = 0; i < n; i++)
+        right += total[i * n + i];
+  return right / weight;
+}
+
+const LoomMetric loom_metric_precision = {
+  .name = "precision",
+  .doc = "Of what was given a class, the share that belongs to it.",
+  .rising = TRUE,
+  .takes = LOOM_METRIC_AVERAGE | LOOM_METRIC_THRESHOLD,
+  .check = check_counts,
+  .size = size_counts,
+  .emit = emit_counts,
+  .count = loom_metric_count_target,
+  .finish = finish_precision,
+};
+
+const LoomMetric loom_metric_recall = {
+  .name = "recall",
+  .doc = "Of what belongs to a class, the share that was given it.",
+  .rising = TRUE,
+  .takes = LOOM_METRIC_AVERAGE | LOOM_METRIC_THRESHOLD,
+  .check = check_counts,
+  .size = size_counts,
+  .emit = emit_counts,
+  .count = loom_metric_count_target,
+  .finish = finish_recall,
+};
+
+const LoomMetric loom_metric_f1 = {
+  .name = "f1",
+  .doc = "The harmonic mean of precision and recall, class by class.",
+  .rising = TRUE,
+  .takes = LOOM_METRIC_AVERAGE | LOOM_METRIC_THRESHOLD,
+  .check = check_counts,
+  .size = size_counts,
+  .emit = emit_counts,
+  .count = loom_metric_count_target,
+  .finish = finish_f1,
+};
+
+const LoomMetric loom_metric_confusion_matrix = {
+  .name = "confusion_matrix",
+  .doc = "How often each class (a row) was given each class (a column). Curves show the diagonal's share: accuracy.",
+  .rising = TRUE,
+  .is_matrix = TRUE,
+  .takes = LOOM_METRIC_THRESHOLD,
+  .check = check_matrix,
+  .size = size_matrix,
+  .emit = emit_matrix,
+  .count = loom_metric_count_target,
+  .finish = finish_matrix,
+};

@@ -1,0 +1,150 @@
+/* Reads what shapes a run beside the optimiser: the weights it begins from, the average it keeps of them, and when it
+ * ends before its last epoch. */
+#include "engine/recipe/recipe-private.h"
+
+#include <string.h>
+
+/* Optimisers that are no part of the program take a step of their own making. */
+static void
+check_driven (RecipeReading *r, const LoomTrainSpec *spec)
+{
+  if (spec->optimizer == NULL)
+    return;
+  if (spec->accumulate > 1 && (spec->optimizer->emit == NULL || spec->optimizer->takes_no_gradients))
+    loom_fault_set_fix (recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "accumulate",
+                                         "the optimiser “%s” takes a step from each batch, so there is nothing to "
+                                         "accumulate. Leave it out, or make batch_size larger.",
+                                         spec->optimizer->name),
+                        "accumulate", "1", "Set it to 1.");
+  if (spec->ema > 0 && spec->optimizer->emit == NULL)
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "ema",
+                     "an average over the steps of “%s” is of no use: each of its steps goes as far as it can. Leave "
+                     "ema out.",
+                     spec->optimizer->name);
+}
+
+/* "loss", or a metric's name. */
+static void
+read_monitor (RecipeReading *r, LoomTrainSpec *spec)
+{
+  const char *name = loom_element_get (r->element, "monitor"), *near;
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autofree char *list = NULL;
+  LoomFault *fault;
+
+  spec->monitor = -1;
+  if (name == NULL || strcmp (name, "loss") == 0)
+    return;
+  g_ptr_array_add (names, (gpointer) "loss");
+  for (guint i = 0; i < spec->metrics->len; i++)
+    {
+      const LoomMetricSpec *metric = spec->metrics->pdata[i];
+
+      if (strcmp (metric->name, name) == 0 && metric->metric->is_matrix)
+        {
+          recipe_complain (
+              r, r->element, LOOM_ERROR_SCHEMA, "monitor",
+              "monitor is “%.40s”, which is a table; what is watched must be one number, as the loss or the "
+              "accuracy is.",
+              name);
+          return;
+        }
+      if (strcmp (metric->name, name) == 0)
+        {
+          spec->monitor = (int)i;
+          return;
+        }
+      if (!metric->metric->is_matrix)
+        g_ptr_array_add (names, metric->name);
+    }
+  g_ptr_array_add (names, NULL);
+  near = loom_nearest (name, (const char *const *)names->pdata);
+  list = g_strjoinv (", ", (char **)names->pdata);
+  fault = recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "monitor",
+                           "monitor is “%.40s”, which is neither “loss” nor the name of a metric here. It can be: %s.",
+                           name, list);
+  if (near != NULL)
+    loom_fault_set_fix (fault, "monitor", near, "Did you mean “%s”?", near);
+}
+
+static void
+read_stopping (RecipeReading *r, LoomTrainSpec *spec)
+{
+  spec->keep_best
+      = loom_element_get (r->element, "patience") != NULL || loom_element_get (r->element, "monitor") != NULL;
+  spec->patience = (gint64)recipe_number (r, r->element, "patience", 0, 1, 1e9, TRUE);
+  spec->min_delta = recipe_number (r, r->element, "min_delta", 0, 0, 1e30, FALSE);
+  if (loom_element_get (r->element, "min_delta") != NULL && !spec->keep_best)
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "min_delta",
+                     "min_delta says what a better epoch is, but nothing watches for one. Set patience, the epochs "
+                     "without a better one after which training ends.");
+  read_monitor (r, spec);
+}
+
+/* Every pattern must name something: a slip of the pen would else leave weights as they are. */
+static void
+read_match (RecipeReading *r, LoomTrainSpec *spec)
+{
+  const char *text = loom_element_get (r->element, "match");
+  g_auto (GStrv) pattern = g_strsplit (text != NULL ? text : "", ",", -1);
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+  spec->weights = g_strdup (loom_element_get (r->element, "weights"));
+  spec->match = g_strdup (text);
+  if (spec->weights != NULL && spec->weights[0] == 0)
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "weights", "weights is empty; it names a safetensors file.");
+  for (guint i = 0; i < loom_net_n_weights (r->net); i++)
+    g_ptr_array_add (names, (gpointer)loom_net_weight (r->net, i)->name);
+  for (guint k = 0; !r->partial && pattern[k] != NULL; k++)
+    {
+      const char *one = g_strstrip (pattern[k]), *near;
+      LoomFault *fault;
+      guint i = 0;
+
+      while (i < names->len && !recipe_matches (one, names->pdata[i]))
+        i++;
+      if (i < names->len)
+        continue;
+      g_ptr_array_add (names, NULL);
+      near = loom_nearest (one, (const char *const *)names->pdata);
+      g_ptr_array_set_size (names, (int)names->len - 1);
+      fault = recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "match", "no weight's path matches “%.80s”.", one);
+      if (near != NULL)
+        loom_fault_set_fix (fault, "match", near, "Did you mean “%s”?", near);
+    }
+}
+
+gboolean
+loom_train_spec_takes (const LoomTrainSpec *spec, const char *path)
+{
+  g_auto (GStrv) pattern = g_strsplit (spec->match != NULL ? spec->match : "**", ",", -1);
+
+  for (guint k = 0; pattern[k] != NULL; k++)
+    if (recipe_matches (g_strstrip (pattern[k]), path))
+      return TRUE;
+  return FALSE;
+}
+
+/* At 1 the average would stay what the weights were at first. */
+static double
+read_ema (RecipeReading *r)
+{
+  const char *text = loom_element_get (r->element, "ema");
+  char *end = NULL;
+
+  if (text == NULL || g_ascii_strtod (text, &end) < 1 || end == text || *end != 0)
+    return recipe_number (r, r->element, "ema", 0, 0, 1, FALSE);
+  loom_fault_set_fix (recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "ema",
+                                       "ema is %.40s; it must be from 0 to below 1, or the average never moves.", text),
+                      "ema", "0.999", "Set it to 0.999.");
+  return 0;
+}
+
+void
+recipe_read_course (RecipeReading *r, LoomTrainSpec *spec)
+{
+  spec->ema = read_ema (r);
+  check_driven (r, spec);
+  read_stopping (r, spec);
+  read_match (r, spec);
+}

@@ -1,0 +1,109 @@
+/* Reads <metric>: its type, the options that type takes, and the two ports it compares. */
+#include "engine/recipe/recipe-private.h"
+
+#include <string.h>
+
+void
+recipe_metric_free (gpointer data)
+{
+  LoomMetricSpec *metric = data;
+
+  g_free (metric->name);
+  g_free (metric);
+}
+
+static const LoomMetric *
+find_type (RecipeReading *r, const LoomElement *e, const char *type)
+{
+  const LoomMetric *found = loom_metric (type);
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autofree char *list = NULL;
+  const char *near;
+  LoomFault *fault;
+
+  if (found != NULL)
+    return found;
+  for (const LoomMetric *const *one = loom_metrics (); *one != NULL; one++)
+    g_ptr_array_add (names, (gpointer)(*one)->name);
+  g_ptr_array_add (names, NULL);
+  near = loom_nearest (type, (const char *const *)names->pdata);
+  list = g_strjoinv (", ", (char **)names->pdata);
+  fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, "type", "there is no metric “%.40s”. There are: %s.", type, list);
+  if (near != NULL)
+    loom_fault_set_fix (fault, "type", near, "Did you mean “%s”?", near);
+  return NULL;
+}
+
+static void
+read_options (RecipeReading *r, const LoomElement *e, LoomMetricSpec *metric)
+{
+  static const char *const averages[] = { "macro", "micro", "binary", NULL };
+  const char *known[8] = { "type", "input", "target", "name" };
+  guint n = 4;
+
+  if (metric->metric->takes & LOOM_METRIC_K)
+    known[n++] = "k";
+  if (metric->metric->takes & LOOM_METRIC_AVERAGE)
+    known[n++] = "average";
+  if (metric->metric->takes & LOOM_METRIC_THRESHOLD)
+    known[n++] = "threshold";
+  recipe_check_names (r, e, known, NULL);
+  metric->options.k = (gint64)recipe_number (r, e, "k", 5, 1, 1e9, TRUE);
+  metric->options.average = recipe_word (r, e, "average", LOOM_AVERAGE_MACRO, averages);
+  metric->options.threshold = recipe_number (r, e, "threshold", 0.5, -1e30, 1e30, FALSE);
+}
+
+/* As a step has it: B is the batch. FALSE where some other size is open. */
+static gboolean
+describe (const RecipeReading *r, const LoomNetSource *source, gint64 batch, LoomTensorDesc *desc)
+{
+  const LoomNetNode *n = loom_net_node (r->net, source->node);
+  LoomBinding binding = { 0 };
+  LoomShape shape;
+
+  if (!n->typed)
+    return FALSE;
+  binding.value['B' - 'A'] = batch;
+  shape = loom_shape_bind (&n->output[source->output].shape, &binding);
+  if (!loom_shape_is_concrete (&shape))
+    return FALSE;
+  *desc = (LoomTensorDesc){ .dtype = n->output[source->output].dtype, .rank = shape.rank };
+  loom_shape_get (&shape, desc->dim);
+  return TRUE;
+}
+
+static void
+check_shapes (RecipeReading *r, const LoomElement *e, const LoomMetricSpec *metric, gint64 batch)
+{
+  LoomTensorDesc input, target;
+  g_autofree char *why = NULL;
+
+  if (describe (r, &metric->input, batch, &input) && describe (r, &metric->target, batch, &target)
+      && !metric->metric->check (&metric->options, &input, &target, &why))
+    recipe_complain (r, e, LOOM_ERROR_SHAPE, "input", "Metric “%s” cannot be computed: %s.", metric->name, why);
+}
+
+void
+recipe_read_metric (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
+{
+  const char *type = loom_element_get (e, "type"), *name = loom_element_get (e, "name");
+  const LoomMetric *found = type != NULL ? find_type (r, e, type) : NULL;
+  LoomMetricSpec *metric;
+
+  if (found == NULL)
+    {
+      r->failed = TRUE; /* a type that is missing is the grammar's fault */
+      return;
+    }
+  metric = g_new0 (LoomMetricSpec, 1);
+  metric->metric = found;
+  metric->name = g_strdup (name != NULL ? name : type);
+  read_options (r, e, metric);
+  if (recipe_read_port (r, e, "input", &metric->input) & recipe_read_port (r, e, "target", &metric->target))
+    check_shapes (r, e, metric, spec->batch_size);
+  for (guint i = 0; i < spec->metrics->len; i++)
+    if (strcmp (((LoomMetricSpec *)spec->metrics->pdata[i])->name, metric->name) == 0)
+      recipe_complain (r, e, LOOM_ERROR_SCHEMA, "name",
+                       "two metrics are called “%s”. Give one of them a name of its own.", metric->name);
+  g_ptr_array_add (spec->metrics, metric);
+}
