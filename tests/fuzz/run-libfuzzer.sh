@@ -28,7 +28,7 @@ flags="-std=gnu11 -g -O1 -fsanitize=fuzzer,address -D_GNU_SOURCE -DG_LOG_USE_STR
 "$clang" $flags $(pkg-config --cflags glib-2.0 libxml-2.0) "$root"/engine/graph/*.c "$root/tests/fuzz/fuzz-graph.c" "$@" \
   -o "$work/fuzz-graph"
 
-find "$root/graphs" "$root/tests/graph/bad" -name '*.xml' -exec cp {} "$work/corpus/" \;
+find "$root/graphs" "$root/tests/recipe/bad" -name '*.xml' -exec cp {} "$work/corpus/" \;
 cd "$work"
 ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=1 LSAN_OPTIONS="suppressions=$root/tests/lsan.supp" \
   ./fuzz-graph -runs="$runs" -seed=1 -max_len=65536 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 corpus 2> log || {

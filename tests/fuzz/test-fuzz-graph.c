@@ -37,7 +37,7 @@ collect (const char *folder, GPtrArray *corpus)
 static GPtrArray *
 load_corpus (void)
 {
-  static const char *const folders[] = { "graphs/models", "graphs/lessons", "tests/graph/bad" };
+  static const char *const folders[] = { "graphs/models", "graphs/lessons", "tests/recipe/bad" };
   GPtrArray *corpus = g_ptr_array_new_with_free_func ((GDestroyNotify)g_bytes_unref);
 
   for (guint i = 0; i < G_N_ELEMENTS (folders); i++)

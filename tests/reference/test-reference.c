@@ -16,7 +16,7 @@ static const struct
 {
   const char *name, *why;
 } without[] = {
-  { "dataset", "it delivers data; tests/dataset and the trajectories read it" },
+  { "dataset", "it delivers data; tests/data and the trajectories read it" },
   { "input", "every sample's tensors come through it" },
   { "module_input", "modules are made flat before anything is computed; tests/reference/nets.py compares them" },
   { "module_output", "modules are made flat before anything is computed; tests/reference/nets.py compares them" },

@@ -410,7 +410,7 @@ static void
 open_bad_file (StudioWindow *window)
 {
   g_autofree char *path
-      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests/graph/bad/not-well-formed.xml", NULL);
+      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests/recipe/bad/not-well-formed.xml", NULL);
   g_autoptr (GFile) file = g_file_new_for_path (path);
   g_autoptr (GList) windows = NULL;
   AdwMessageDialog *dialog = NULL;

@@ -1,4 +1,4 @@
-/* Every file in tests/graph/bad is wrong in its own way; beside it stands what the program must say about it.
+/* Every file in tests/recipe/bad is wrong in its own way; beside it stands what the program must say about it.
  *
  * Run with GRADLOOM_UPDATE=1 to write the messages anew, and read the difference before it is committed. */
 #include "engine/net/loom-net.h"
@@ -11,7 +11,7 @@ static void
 test_file (gconstpointer data)
 {
   const char *name = data;
-  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests/graph/bad", name, NULL);
+  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests/recipe/bad", name, NULL);
   g_autofree char *text = NULL, *golden = NULL, *said = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (GError) error = NULL;
@@ -31,14 +31,14 @@ test_file (gconstpointer data)
     }
   else
     said = g_strdup_printf ("%s: %s\n", loom_error_code_name (error->code), error->message);
-  golden = g_strdup_printf ("tests/graph/bad/%.*s.expected", (int)strlen (name) - 4, name);
+  golden = g_strdup_printf ("tests/recipe/bad/%.*s.expected", (int)strlen (name) - 4, name);
   assert_golden (golden, said);
 }
 
 int
 main (int argc, char **argv)
 {
-  g_autofree char *folder = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests/graph/bad", NULL);
+  g_autofree char *folder = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests/recipe/bad", NULL);
   g_autoptr (GDir) dir = NULL;
   const char *name;
   guint n = 0;
