@@ -332,7 +332,7 @@ equal_conv2d (const void *a, const void *b)
   return loom_same_ints (2, x->kernel.stride, y->kernel.stride) && loom_same_ints (4, x->kernel.pad, y->kernel.pad)
          && loom_same_ints (2, x->kernel.dilation, y->kernel.dilation) && x->kernel.groups == y->kernel.groups
          && x->kernel.has_bias == y->kernel.has_bias && x->kernel.act == y->kernel.act
-         && loom_same_ints (2, x->size, y->size);
+         && x->kernel.algorithm == y->kernel.algorithm && loom_same_ints (2, x->size, y->size);
 }
 
 static const LoomPrim conv2d = { .name = "conv2d",

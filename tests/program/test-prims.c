@@ -777,6 +777,7 @@ test_equality (void)
       DIFFERS (convs[i], LoomConv2dTo, kernel.groups, 2);
       DIFFERS (convs[i], LoomConv2dTo, kernel.has_bias, TRUE);
       DIFFERS (convs[i], LoomConv2dTo, kernel.act, LOOM_SCALAR_RELU);
+      DIFFERS (convs[i], LoomConv2dTo, kernel.algorithm, LOOM_CONV_DIRECT);
       DIFFERS (convs[i], LoomConv2dTo, size[1], 2);
     }
   for (guint i = 0; i < G_N_ELEMENTS (pools); i++)
