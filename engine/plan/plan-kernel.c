@@ -60,6 +60,20 @@ loom_plan_options (const LoomPlanDevice *device, const LoomKernelSpec *spec, con
   return (guint)MAX (n, 0);
 }
 
+/* What a device that names no option says when it is asked for the kernel itself: options() says only how many there
+ * are, and a device that is lost, or has no memory to ask its libraries with, names none. message is left as it is
+ * where nothing is added. */
+static LoomStatus
+try_kernel (const LoomPlanDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  LoomMessage why = { "" };
+  LoomStatus status = device->backend->kernel_new (device->device, spec, kernel, &why);
+
+  if (status != LOOM_STATUS_OK && (status != LOOM_STATUS_UNSUPPORTED || why.text[0] != '\0'))
+    *message = why;
+  return status;
+}
+
 static guint64
 layouts_of (const LoomKernelSpec *spec)
 {
@@ -201,6 +215,43 @@ work_describe (const WorkInstr *instr)
   return g_string_free (s, FALSE);
 }
 
+/* ---- asking ------------------------------------------------------------------ */
+
+/* Notes that a device failed while it was asked for a kernel; FALSE where the status is of another kind. */
+static gboolean
+refuse_failure (Work *w, const LoomPlanDevice *device, const char *origin, LoomStatus status,
+                const LoomMessage *message)
+{
+  g_autofree char *where = g_strdup_printf ("Planning on %s", device->name);
+  g_autoptr (GError) error = NULL;
+
+  if (status != LOOM_STATUS_OUT_OF_MEMORY && status != LOOM_STATUS_DEVICE && status != LOOM_STATUS_DEVICE_LOST)
+    return FALSE;
+  loom_plan_device_error (status, where, message->text, &error);
+  work_refuse (w, error->code, origin, NULL, NULL, g_strdup (error->message));
+  return TRUE;
+}
+
+guint
+work_options (Work *w, const LoomPlanDevice *device, const WorkInstr *instr, const LoomKernelSpec *spec,
+              const char *attributes, LoomKernelOption option[LOOM_MAX_OPTIONS])
+{
+  LoomMessage message = { "" };
+  LoomKernel *kernel = NULL;
+  LoomStatus status;
+  guint n = loom_plan_options (device, spec, attributes, option, &message);
+
+  if (n > 0)
+    return n;
+  status = try_kernel (device, spec, &kernel, &message);
+  refuse_failure (w, device, instr->origin, status, &message);
+  if (status != LOOM_STATUS_OK)
+    return 0;
+  /* What kept the device from naming it is over. */
+  kernel->free (kernel);
+  return loom_plan_options (device, spec, attributes, option, &message);
+}
+
 gboolean
 work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out)
 {
@@ -208,13 +259,12 @@ work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, g
   const LoomPlanDevice *device = loom_devices_get (w->devices, name, NULL);
   LoomKernelOption option[LOOM_MAX_OPTIONS];
   g_auto (WorkCall) call = { 0 };
-  LoomMessage message;
 
   /* A device that is not there is told of when the instruction is placed. */
   if (device == NULL)
     return FALSE;
   work_call_init (w, &call, instr, n_in, in, n_out, out);
-  return loom_plan_options (device, &call.spec, NULL, option, &message) > 0;
+  return work_options (w, device, instr, &call.spec, NULL, option) > 0;
 }
 
 /* ---- kernels ---------------------------------------------------------------- */
@@ -246,6 +296,11 @@ loom_plan_kernel_new (const LoomPlanDevice *device, const LoomKernelSpec *spec, 
         if (option[i].algorithm != NULL && g_str_equal (option[i].algorithm, spec->algorithm))
           option[i].algorithm = NULL;
     }
+  else if (n == 0)
+    {
+      call.algorithm = NULL;
+      status = try_kernel (device, &call, kernel, message);
+    }
   /* A library may refuse in spite of its option: then the next one is taken, the same one every time. */
   while (status == LOOM_STATUS_UNSUPPORTED)
     {
@@ -274,15 +329,7 @@ refuse_kernel (Work *w, const WorkInstr *instr, const LoomMessage *message, Loom
                           ? loom_dtype_name (work_value (w, work_out (instr, 0))->desc.dtype)
                           : "?";
 
-  if (status == LOOM_STATUS_OUT_OF_MEMORY || status == LOOM_STATUS_DEVICE || status == LOOM_STATUS_DEVICE_LOST)
-    {
-      g_autofree char *where = g_strdup_printf ("Planning on %s", device->name);
-      g_autoptr (GError) error = NULL;
-
-      loom_plan_device_error (status, where, message->text, &error);
-      work_refuse (w, error->code, instr->origin, NULL, NULL, g_strdup (error->message));
-    }
-  else
+  if (!refuse_failure (w, device, instr->origin, status, message))
     work_refuse (w, LOOM_ERROR_NO_KERNEL, instr->origin, "device",
                  message->text[0] != '\0' ? NULL : "Give it another device.",
                  g_strdup_printf ("The device %s cannot compute %s in %s%s%s.", device->name, instr->label->str, dtype,

@@ -101,7 +101,6 @@ fill_node (Layouts *self, Node *node, GChecksum *sum)
   const LoomPlanDevice *device = work_device (self->w, node->instr->device);
   g_autofree char *words = work_describe (node->instr), *key = NULL;
   g_auto (WorkCall) call = { 0 };
-  LoomMessage message;
 
   if (node->instr->prim == NULL)
     {
@@ -109,7 +108,7 @@ fill_node (Layouts *self, Node *node, GChecksum *sum)
       return;
     }
   work_call_of (self->w, &call, node->instr);
-  node->n = loom_plan_options (device, &call.spec, words, node->option, &message);
+  node->n = work_options (self->w, device, node->instr, &call.spec, words, node->option);
   for (guint i = 0; i < node->n && self->w->options.no_layout;)
     if (node->option[i].nhwc != 0)
       drop_option (node, i);

@@ -103,11 +103,36 @@ test_nothing_joined (gconstpointer type)
       }
 }
 
+/* A device that fails while it is asked is no device that lacks the kernel: neither another plan nor “cannot compute”
+ * is the answer. */
+static void
+test_failing_device (gconstpointer wish)
+{
+  LoomErrorCode code = g_str_has_suffix (wish, "lost") ? LOOM_ERROR_DEVICE : LOOM_ERROR_OUT_OF_MEMORY;
+  g_autoptr (LoomProgram) p = block (LOOM_F32);
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomPlan) plan = NULL;
+
+  g_setenv ("LEAN_FAILS", wish, TRUE);
+  plan = loom_plan_new (p, devices, &(LoomPlanOptions){ .device = "cuda:0" }, &error);
+  g_unsetenv ("LEAN_FAILS");
+  g_assert_null (plan);
+  g_assert_error (error, LOOM_ERROR, (int)code);
+  g_test_message ("%s", error->message);
+  g_assert_nonnull (strstr (error->message, "Planning on cuda:0: the "));
+  g_assert_nonnull (strstr (error->message, "another device"));
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_data_func ("/plan/joins/f32", GINT_TO_POINTER (LOOM_F32), test_nothing_joined);
   g_test_add_data_func ("/plan/joins/bf16", GINT_TO_POINTER (LOOM_BF16), test_nothing_joined);
+  g_test_add_data_func ("/plan/joins/no-memory", "joined memory", test_failing_device);
+  g_test_add_data_func ("/plan/joins/lost", "joined lost", test_failing_device);
+  g_test_add_data_func ("/plan/kernel/no-memory", "permute memory", test_failing_device);
+  g_test_add_data_func ("/plan/kernel/lost", "conv2d_weight_grad lost", test_failing_device);
   return g_test_run ();
 }

@@ -1,5 +1,10 @@
 /* A back end that has every primitive and nothing joined: ref under the name of a module, without the calls that the
- * planner makes of several. What it does not have it does not list and does not make. */
+ * planner makes of several. What it does not have it does not list and does not make.
+ *
+ * LEAN_FAILS="WHAT STATUS" lets it fail where it is asked for a kernel of WHAT, a primitive or "joined": it lists no
+ * option, and kernel_new() says STATUS, "memory" or "lost". */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/backend.h"
@@ -48,16 +53,38 @@ has (const LoomKernelSpec *spec)
   return true;
 }
 
+/* OK where it is not to fail. */
+static LoomStatus
+failure (const LoomKernelSpec *spec, LoomMessage *message)
+{
+  const char *wish = getenv ("LEAN_FAILS");
+  char what[32], status[32];
+
+  if (wish == NULL || sscanf (wish, "%31s %31s", what, status) != 2
+      || (strcmp (what, "joined") == 0 ? has (spec) : strcmp (what, spec->primitive) != 0))
+    return LOOM_STATUS_OK;
+  snprintf (message->text, sizeof message->text, "the %s kernel: as wished", spec->primitive);
+  return strcmp (status, "lost") == 0 ? LOOM_STATUS_DEVICE_LOST : LOOM_STATUS_OUT_OF_MEMORY;
+}
+
 static int
 options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *costs, LoomKernelOption *option, int max,
          LoomMessage *message)
 {
-  return has (spec) ? loom_backend_ref ()->options (device, spec, costs, option, max, message) : 0;
+  LoomMessage ignored;
+
+  return has (spec) && failure (spec, &ignored) == LOOM_STATUS_OK
+             ? loom_backend_ref ()->options (device, spec, costs, option, max, message)
+             : 0;
 }
 
 static LoomStatus
 kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
+  LoomStatus status = failure (spec, message);
+
+  if (status != LOOM_STATUS_OK)
+    return status;
   return has (spec) ? loom_backend_ref ()->kernel_new (device, spec, kernel, message) : LOOM_STATUS_UNSUPPORTED;
 }
 
