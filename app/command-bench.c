@@ -210,6 +210,26 @@ may_be_timed (LoomDevices *devices, const char *device, GError **error)
   return FALSE;
 }
 
+/* Nodes name devices, too. */
+static gboolean
+plan_may_be_timed (const LoomPlan *plan, GError **error)
+{
+  for (guint i = 0; i < loom_plan_n_devices (plan); i++)
+    {
+      const LoomPlanDevice *d = loom_plan_device (plan, i);
+
+      if (g_str_equal (d->info.name, "emulated"))
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE,
+                       "Nodes of the graph are on the device %s, which is emulated, so their speed says nothing. Give "
+                       "them another device.",
+                       d->name);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
 typedef struct
 {
   const char *device, *executor, *precision;
@@ -259,8 +279,10 @@ prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GE
   else
     {
       LoomPlanOptions options = { .device = device, .strict_devices = loom_graph_strict_devices (graph) };
-      LoomPlan *plan = loom_plan_new (b->step->program, b->devices, &options, error);
-      b->exec = plan ? loom_exec_new (plan, b->state, error) : NULL;
+      g_autoptr (LoomPlan) plan = loom_plan_new (b->step->program, b->devices, &options, error);
+      if (!plan || !plan_may_be_timed (plan, error))
+        return FALSE;
+      b->exec = loom_exec_new (g_steal_pointer (&plan), b->state, error);
     }
   if (!b->exec && !b->eager)
     return FALSE;
@@ -352,57 +374,59 @@ print_tuned (const char *call, const char *fastest, double seconds, gpointer dat
 
 /* The programs of a step: with accumulation the update is one of its own. */
 static gboolean
-tune_programs (Bench *b, const char *device, const BenchOptions *o, LoomCostTable *table, guint *n, GError **error)
+tune_programs (Bench *b, const char *device, const BenchOptions *o, LoomCostTable *table, LoomTuned *tuned,
+               GError **error)
 {
-  guint more = 0;
+  LoomProgram *programs[] = { b->step->program, b->step->update };
 
-  if (!loom_tune (b->step->program, b->devices, device, o->seconds / 10, table, print_tuned, (gpointer)o, n, error))
-    return FALSE;
-  if (b->step->update
-      && !loom_tune (b->step->update, b->devices, device, o->seconds / 10, table, print_tuned, (gpointer)o, &more,
-                     error))
-    return FALSE;
-  *n += more;
+  for (guint i = 0; i < G_N_ELEMENTS (programs); i++)
+    if (programs[i]
+        && !loom_tune (programs[i], b->devices, device, o->seconds / 10, table, print_tuned, (gpointer)o, tuned, error))
+      return FALSE;
   return TRUE;
 }
 
-/* Measures and writes: the only place where a clock decides about kernels. */
+static void
+print_tuning (const Command *command, const LoomTuned *tuned, LoomCostTable *now, gboolean json)
+{
+  g_autofree char *file = loom_cost_table_user_file (), *name = command_json_string (file);
+
+  if (json)
+    printf ("{\"event\":\"tune\",\"calls\":%u,\"skipped\":%u,\"file\":%s,\"cost_table\":\"%s\"}\n", tuned->n,
+            tuned->n_skipped, name, loom_cost_table_hash (now));
+  else
+    printf ("Wrote the times of %u kernels to %s (cost table %s). New runs choose by it; a run that is resumed keeps "
+            "what it chose.\n",
+            tuned->n, file, loom_cost_table_hash (now));
+  if (tuned->n_skipped > 0)
+    command_warn (command, "%u kernel%s could not be measured, and %s chosen by estimates as before. %s%s",
+                  tuned->n_skipped, tuned->n_skipped == 1 ? "" : "s", tuned->n_skipped == 1 ? "is" : "are",
+                  tuned->n_skipped == 1 ? "" : "The first: ", tuned->why);
+}
+
+/* Measures and writes: the only place where a clock decides about kernels. What was measured before something failed is
+ * written, too. */
 static int
 bench_tune (const Command *command, const char *path, const BenchOptions *o)
 {
   g_autoptr (GError) error = NULL;
   g_auto (Bench) b = { 0 };
-  g_autoptr (LoomCostTable) table = loom_cost_table_new_default ();
-  g_autofree char *file = loom_cost_table_user_file (), *folder = g_path_get_dirname (file);
-  g_autofree char *note = loom_cost_table_take_note (table), *text = NULL;
+  g_auto (LoomTuned) tuned = { 0 };
+  g_autoptr (LoomCostTable) before = loom_cost_table_new_default (), measured = loom_cost_table_new (), now = NULL;
+  g_autofree char *note = loom_cost_table_take_note (before);
   double ready_ms;
-  guint n = 0;
 
   /* What is wrong with the table that was there ends here: it is written anew. */
   if (note)
     command_warn (command, "%s", note);
-  if (!prepare (&b, path, o, &ready_ms, &error)
-      || !tune_programs (&b, o->device ? o->device : b.spec->device, o, table, &n, &error))
+  if (!prepare (&b, path, o, &ready_ms, &error))
     return command_fail (command, g_steal_pointer (&error));
-  text = loom_cost_table_to_text (table, FALSE);
-  if (g_mkdir_with_parents (folder, 0700) != 0 || !loom_file_replace (file, text, strlen (text), &error))
-    {
-      if (!error)
-        g_set_error (&error, LOOM_ERROR, LOOM_ERROR_IO, "Cannot create the folder %s.", folder);
-      return command_fail (command, g_steal_pointer (&error));
-    }
-  if (o->json)
-    {
-      g_autofree char *name = command_json_string (file);
-      printf ("{\"event\":\"tune\",\"calls\":%u,\"file\":%s,\"cost_table\":\"%s\"}\n", n, name,
-              loom_cost_table_hash (table));
-      return 0;
-    }
-  printf (
-      "Wrote the times of %u kernels to %s (cost table %s). New runs choose by it; a run that is resumed keeps what "
-      "it chose.\n",
-      n, file, loom_cost_table_hash (table));
-  return 0;
+  tune_programs (&b, o->device ? o->device : b.spec->device, o, measured, &tuned, &error);
+  if (!error || tuned.n > 0)
+    now = loom_cost_table_save_measured (measured, error ? NULL : &error);
+  if (now)
+    print_tuning (command, &tuned, now, o->json);
+  return error ? command_fail (command, g_steal_pointer (&error)) : 0;
 }
 
 /* ---- devices ---------------------------------------------------------- */
@@ -626,8 +650,8 @@ const Command command_bench = {
     "threads, the libraries' versions and a cost table, which ships with Gradloom. --tune measures every way in which\n"
     "this machine can compute the graph's kernels, a tenth of --seconds for each, and writes the times to\n"
     "gradloom/costs.ini in the folder of your configuration ($XDG_CONFIG_HOME, else ~/.config). Times of other graphs\n"
-    "and devices stay there. New runs on the same device then choose by them, so their last bits may change; a run "
-    "keeps\n"
-    "its table, and what it chose, in its checkpoints. Quiet the machine first; remove the file to go back.",
+    "and devices stay there, and what cannot be run here, for want of memory, is left out. New runs on the same device\n"
+    "then choose by them, so their last bits may change; a run keeps its table, and what it chose, in its checkpoints.\n"
+    "Quiet the machine first; remove the file to go back.",
   .run = run_bench,
 };

@@ -224,13 +224,41 @@ loom_cost_table_user_file (void)
   return g_build_filename (g_get_user_config_dir (), "gradloom", "costs.ini", NULL);
 }
 
+static void
+copy_group (GKeyFile *to, GKeyFile *from, const char *group)
+{
+  g_auto (GStrv) keys = g_key_file_get_keys (from, group, NULL, NULL);
+
+  for (guint k = 0; keys != NULL && keys[k] != NULL; k++)
+    {
+      g_autofree char *value = g_key_file_get_value (from, group, keys[k], NULL);
+
+      g_key_file_set_value (to, group, keys[k], value);
+    }
+}
+
+/* Takes the measurements of another file, call by call. name: what to call it in an error. */
+static gboolean
+take_measurements (LoomCostTable *table, GKeyFile *from, const char *name, GError **error)
+{
+  g_auto (GStrv) groups = g_key_file_get_groups (from, NULL);
+
+  for (guint i = 0; groups[i] != NULL; i++)
+    if (g_str_has_prefix (groups[i], MEASURED))
+      {
+        copy_group (table->file, from, groups[i]);
+        if (!read_measured (table, groups[i], name, error))
+          return FALSE;
+      }
+  return TRUE;
+}
+
 LoomCostTable *
 loom_cost_table_new_default (void)
 {
   g_autoptr (LoomCostTable) table = loom_cost_table_new ();
   g_autoptr (GKeyFile) user = g_key_file_new ();
   g_autofree char *path = loom_cost_table_user_file (), *text = NULL;
-  g_auto (GStrv) groups = NULL;
   g_autoptr (GError) error = NULL;
 
   if (!g_file_get_contents (path, &text, NULL, &error))
@@ -239,24 +267,7 @@ loom_cost_table_new_default (void)
         loom_cost_table_note (table, error->message);
       return g_steal_pointer (&table);
     }
-  if (load_key_file (user, text, path, TRUE, &error))
-    {
-      groups = g_key_file_get_groups (user, NULL);
-      for (guint i = 0; groups[i] != NULL; i++)
-        {
-          g_auto (GStrv) calls = g_key_file_get_keys (user, groups[i], NULL, NULL);
-
-          for (guint k = 0; g_str_has_prefix (groups[i], MEASURED) && calls != NULL && calls[k] != NULL; k++)
-            {
-              g_autofree char *value = g_key_file_get_value (user, groups[i], calls[k], NULL);
-
-              g_key_file_set_value (table->file, groups[i], calls[k], value);
-            }
-          if (g_str_has_prefix (groups[i], MEASURED) && !read_measured (table, groups[i], path, &error))
-            break;
-        }
-    }
-  if (error != NULL)
+  if (!load_key_file (user, text, path, TRUE, &error) || !take_measurements (table, user, path, &error))
     {
       g_autofree char *sentence = g_strdup_printf (
           "%s The table that ships with Gradloom is used; gradloom bench GRAPH --tune writes a new one.",
@@ -270,6 +281,21 @@ loom_cost_table_new_default (void)
   g_free (table->origin);
   table->origin = g_strdup_printf ("shipped and %s", path);
   return g_steal_pointer (&table);
+}
+
+void
+loom_cost_table_add_measured (LoomCostTable *table, LoomCostTable *from)
+{
+  g_autofree char *text = loom_cost_table_to_text (from, FALSE);
+  g_autoptr (GKeyFile) file = g_key_file_new ();
+  g_autoptr (GError) error = NULL;
+
+  g_mutex_lock (&table->lock);
+  if (!g_key_file_load_from_data (file, text, (gsize)-1, G_KEY_FILE_NONE, &error)
+      || !take_measurements (table, file, from->origin, &error))
+    g_error ("%s", error->message); /* it was made here */
+  g_clear_pointer (&table->hash, g_free);
+  g_mutex_unlock (&table->lock);
 }
 
 LoomCostTable *
@@ -295,19 +321,6 @@ loom_cost_table_unref (LoomCostTable *table)
 }
 
 /* ---- telling ---------------------------------------------------------------- */
-
-static void
-copy_group (GKeyFile *to, GKeyFile *from, const char *group)
-{
-  g_auto (GStrv) keys = g_key_file_get_keys (from, group, NULL, NULL);
-
-  for (guint k = 0; keys != NULL && keys[k] != NULL; k++)
-    {
-      g_autofree char *value = g_key_file_get_value (from, group, keys[k], NULL);
-
-      g_key_file_set_value (to, group, keys[k], value);
-    }
-}
 
 char *
 loom_cost_table_to_text (LoomCostTable *table, gboolean whole)

@@ -31,6 +31,11 @@ char *loom_cost_table_user_file (void);
 /* All of it, choices included; FALSE in the latter: only what was measured, as the user's file has it. (transfer full)
  */
 char *loom_cost_table_to_text (LoomCostTable *table, gboolean whole);
+/* Adds what `from` has measured: a call that both have is taken from there. */
+void loom_cost_table_add_measured (LoomCostTable *table, LoomCostTable *from);
+/* Adds that to the user's file, which several programs may do at a time. Returns the table that new runs have from now
+ * on; NULL with an IO error where nothing could be written. */
+LoomCostTable *loom_cost_table_save_measured (LoomCostTable *from, GError **error);
 /* 16 hexadecimal digits over rates and measurements, not over choices; lives as long as the table. */
 const char *loom_cost_table_hash (LoomCostTable *table);
 /* Where it is from: "shipped", "shipped and /home/ada/.config/gradloom/costs.ini". */

@@ -14,7 +14,7 @@ typedef struct
   LoomTuneFunc func;
   gpointer data;
   GHashTable *seen; /* device and call */
-  guint n;
+  LoomTuned *tuned;
   GError *error;
 } Tuner;
 
@@ -38,21 +38,24 @@ run_often (const LoomPlanDevice *d, LoomKernel *kernel, void *const *buffers, gu
   return status;
 }
 
-/* The median of several windows, after one to warm up; a negative number where the kernel fails. */
-static double
-time_kernel (const LoomPlanDevice *d, LoomKernel *kernel, void *const *buffers, double seconds, LoomMessage *message)
+/* The median of several windows, after one to warm up. */
+static LoomStatus
+time_kernel (const LoomPlanDevice *d, LoomKernel *kernel, void *const *buffers, double seconds, double *median,
+             LoomMessage *message)
 {
+  LoomStatus status = kernel->bind != NULL ? kernel->bind (kernel, buffers, message) : LOOM_STATUS_OK;
   double took[WINDOWS];
   guint times = 1;
 
-  if (kernel->bind != NULL && kernel->bind (kernel, buffers, message) != LOOM_STATUS_OK)
-    return -1;
+  if (status != LOOM_STATUS_OK)
+    return status;
   for (int w = -1; w < WINDOWS; w++)
     {
       gint64 start = g_get_monotonic_time (), took_us;
 
-      if (run_often (d, kernel, buffers, times, message) != LOOM_STATUS_OK)
-        return -1;
+      status = run_often (d, kernel, buffers, times, message);
+      if (status != LOOM_STATUS_OK)
+        return status;
       took_us = MAX (g_get_monotonic_time () - start, 1);
       if (w >= 0)
         took[w] = (double)took_us / G_USEC_PER_SEC / times;
@@ -63,7 +66,8 @@ time_kernel (const LoomPlanDevice *d, LoomKernel *kernel, void *const *buffers, 
         }
     }
   qsort (took, WINDOWS, sizeof *took, compare);
-  return took[WINDOWS / 2];
+  *median = took[WINDOWS / 2];
+  return LOOM_STATUS_OK;
 }
 
 /* Floats of usual size, and zeros for indices, which are rows and classes that exist. */
@@ -91,10 +95,10 @@ fill (const LoomPlanDevice *d, const LoomTensorDesc *desc, void *buffer, LoomMes
   return d->backend->copy (d->device, NULL, buffer, host, bytes, LOOM_COPY_HOST_TO_DEVICE, message);
 }
 
-/* One option's time over buffers of its own; a negative number where it cannot be run. */
-static double
+/* One option's time over buffers of its own. */
+static LoomStatus
 time_option (const LoomPlanDevice *d, const LoomKernelSpec *spec, const LoomKernelOption *option, double seconds,
-             LoomMessage *message)
+             double *took, LoomMessage *message)
 {
   int n = spec->n_in + spec->n_out;
   g_autofree LoomTensorDesc *desc = g_new (LoomTensorDesc, (guint)n + 1);
@@ -102,7 +106,6 @@ time_option (const LoomPlanDevice *d, const LoomKernelSpec *spec, const LoomKern
   LoomKernelSpec call = *spec;
   LoomKernel *kernel = NULL;
   LoomStatus status;
-  double took = -1;
 
   for (int i = 0; i < n; i++)
     {
@@ -125,13 +128,33 @@ time_option (const LoomPlanDevice *d, const LoomKernelSpec *spec, const LoomKern
   if (status == LOOM_STATUS_OK && kernel->scratch_bytes > 0)
     status = d->backend->alloc (d->device, kernel->scratch_bytes, &buffers[n], message);
   if (status == LOOM_STATUS_OK)
-    took = time_kernel (d, kernel, buffers, seconds, message);
+    status = time_kernel (d, kernel, buffers, seconds, took, message);
   for (int i = 0; i <= n; i++)
     if (buffers[i] != NULL)
       d->backend->free (d->device, buffers[i]);
   if (kernel != NULL)
     kernel->free (kernel);
-  return took;
+  return status;
+}
+
+/* A call that stays unmeasured; a device that failed measures no other one, either. */
+static void
+leave_out (Tuner *self, const LoomPlanDevice *d, const char *call, const char *option, LoomStatus status,
+           const LoomMessage *message)
+{
+  g_autofree char *where = g_strdup_printf ("%s could not be measured on %s as %s", call, d->name, option);
+  const char *why = message->text[0] != '\0'              ? message->text
+                    : status == LOOM_STATUS_OUT_OF_MEMORY ? "the device has no memory left"
+                                                          : "the device does not have it after all";
+
+  if (status == LOOM_STATUS_DEVICE || status == LOOM_STATUS_DEVICE_LOST || status == LOOM_STATUS_INVALID)
+    {
+      loom_plan_device_error (status, where, message->text, &self->error);
+      return;
+    }
+  self->tuned->n_skipped++;
+  if (self->tuned->why == NULL)
+    self->tuned->why = g_strdup_printf ("%s: %s.", where, why);
 }
 
 static void
@@ -140,33 +163,37 @@ tune_call (Tuner *self, const LoomPlanDevice *d, const LoomKernelSpec *spec, con
 {
   g_autofree char *call = loom_cost_call_key (spec, attributes), *fastest = NULL;
   g_autofree char *place = g_strconcat (d->cost_key, "|", call, NULL);
-  double least = -1;
+  double took[LOOM_MAX_OPTIONS];
+  guint best = 0;
 
   if (self->error != NULL || !g_hash_table_add (self->seen, g_steal_pointer (&place)))
     return;
   for (guint i = 0; i < n; i++)
     {
-      g_autofree char *name = loom_cost_option_key (spec, &option[i]);
       LoomMessage message = { "" };
-      double took = time_option (d, spec, &option[i], self->seconds, &message);
+      LoomStatus status = time_option (d, spec, &option[i], self->seconds, &took[i], &message);
 
-      if (took < 0)
+      if (status != LOOM_STATUS_OK)
         {
-          g_set_error (&self->error, LOOM_ERROR, LOOM_ERROR_DEVICE, "%s could not be measured on %s as %s: %s.", call,
-                       d->name, name, message.text[0] != '\0' ? message.text : "the kernel failed");
+          g_autofree char *name = loom_cost_option_key (spec, &option[i]);
+
+          leave_out (self, d, call, name, status, &message);
           return;
         }
-      loom_cost_table_set_measured (self->table, d->cost_key, call, name, took);
-      if (least < 0 || took < least)
-        {
-          least = took;
-          g_free (fastest);
-          fastest = g_steal_pointer (&name);
-        }
+      if (took[i] < took[best])
+        best = i;
     }
-  self->n++;
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *name = loom_cost_option_key (spec, &option[i]);
+
+      loom_cost_table_set_measured (self->table, d->cost_key, call, name, took[i]);
+      if (i == best)
+        fastest = g_steal_pointer (&name);
+    }
+  self->tuned->n++;
   if (self->func != NULL)
-    self->func (call, fastest, least, self->data);
+    self->func (call, fastest, took[best], self->data);
 }
 
 /* A call with several options; where these differ in layout, the reorders of its images, too. */
@@ -196,20 +223,24 @@ tune_visit (const LoomPlanDevice *d, const LoomKernelSpec *spec, const char *att
     }
 }
 
+void
+loom_tuned_clear (LoomTuned *tuned)
+{
+  g_clear_pointer (&tuned->why, g_free);
+}
+
 gboolean
 loom_tune (LoomProgram *program, LoomDevices *devices, const char *device, double seconds, LoomCostTable *table,
-           LoomTuneFunc func, gpointer data, guint *n, GError **error)
+           LoomTuneFunc func, gpointer data, LoomTuned *tuned, GError **error)
 {
   g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  Tuner self = { seconds, table, func, data, seen, 0, NULL };
+  Tuner self = { seconds, table, func, data, seen, tuned, NULL };
   LoomPlanOptions options = { .device = device, .visit = tune_visit, .visit_data = &self };
   LoomPlan *plan;
 
   g_return_val_if_fail (table != loom_devices_costs (devices), FALSE);
 
   plan = loom_plan_new (program, devices, &options, error);
-  if (n != NULL)
-    *n = self.n;
   if (plan == NULL)
     {
       g_clear_error (&self.error);

@@ -8,11 +8,23 @@ G_BEGIN_DECLS
 /* Is told of each call that was measured, with its fastest option: "onednn nhwc", seconds. */
 typedef void (*LoomTuneFunc) (const char *call, const char *fastest, double seconds, gpointer data);
 
+/* What came of it. */
+typedef struct
+{
+  guint n;         /* calls that were measured */
+  guint n_skipped; /* calls of which an option could not be run, so the device's estimates stand for all of theirs */
+  char *why;       /* of the first of those, a sentence; NULL: none */
+} LoomTuned;
+
+void loom_tuned_clear (LoomTuned *tuned);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomTuned, loom_tuned_clear)
+
 /* Runs every option of every call of the program that has several, and the reorders between layouts, for about so many
- * seconds each over memory of its own, and writes the medians into the table. Which table the devices choose by does
- * not matter, and must not be this one. n is told how many calls were measured. What this takes is wall-clock time:
- * quiet the machine. */
+ * seconds each over memory of its own, and writes the medians into the table. A call of which an option has no memory,
+ * or cannot be run, is skipped: measurements of some of its options say nothing. Which table the devices choose by does
+ * not matter, and must not be this one. tuned is added to, and says what was measured before an error, too. What this
+ * takes is wall-clock time: quiet the machine. */
 gboolean loom_tune (LoomProgram *program, LoomDevices *devices, const char *device, double seconds,
-                    LoomCostTable *table, LoomTuneFunc func, gpointer data, guint *n, GError **error);
+                    LoomCostTable *table, LoomTuneFunc func, gpointer data, LoomTuned *tuned, GError **error);
 
 G_END_DECLS

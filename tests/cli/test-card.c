@@ -78,6 +78,10 @@ test_looking (void)
   /* An emulated card says nothing about speed. */
   cli_expect (3, "The device cuda:0 is emulated, so its speed says nothing", "bench", "g.xml", "--device", "cuda:0");
   cli_expect (3, "The device cuda:0 is emulated", "bench", "devices", "--device", "cuda:0");
+  cli_write ("mixed.xml", NET ("device=\"cuda:0\""));
+  cli_expect (3, "Nodes of the graph are on the device cuda:0, which is emulated", "bench", "mixed.xml", "--seconds",
+              "0.01");
+  cli_expect (3, "which is emulated", "bench", "mixed.xml", "--tune", "--seconds", "0.01");
 }
 
 /* ---- runs ------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
  * its own, and one that cannot be used costs a sentence. */
 #include "tests/cli/cli.h"
 
+#include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
 #include <string.h>
 
@@ -116,6 +117,92 @@ test_tune (void)
   cli_expect (2, "devices", "bench", "devices", "--tune");
 }
 
+/* ---- what goes wrong while it measures ---------------------------------- */
+
+#define IMAGES                                                                                                         \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"i\">\n"                                                    \
+  "<node id=\"data\" op=\"dataset\" source=\"random\" n=\"12\" n_test=\"6\" in_features=\"64\" out_features=\"4\"/>\n" \
+  "<node id=\"image\" op=\"reshape\" shape=\"B,1,8,8\"/>\n<node id=\"conv\" op=\"conv2d\" out_channels=\"4\" "         \
+  "kernel_size=\"3\" bias=\"false\"/>\n<node id=\"pool\" op=\"max_pool2d\" kernel_size=\"2\"/>\n<node id=\"flat\" "    \
+  "op=\"flatten\"/>\n<node id=\"fc\" op=\"linear\" out_features=\"4\" bias=\"false\"/>\n<node id=\"loss\" "            \
+  "op=\"mse_loss\"/>\n"                                                                                                \
+  "<wire from=\"data.x\" to=\"image\"/>\n<wire from=\"image\" to=\"conv\"/>\n<wire from=\"conv\" to=\"pool\"/>\n"      \
+  "<wire from=\"pool\" to=\"flat\"/>\n<wire from=\"flat\" to=\"fc\"/>\n<wire from=\"fc\" to=\"loss.input\"/>\n"        \
+  "<wire from=\"data.y\" to=\"loss.target\"/>\n<train loss=\"loss\" batch_size=\"4\"/>\n</graph>\n"
+
+static void
+assert_measured (const char *primitive, gboolean there)
+{
+  g_autofree char *file = loom_cost_table_user_file (), *text = NULL, *line = g_strconcat ("\n", primitive, " ", NULL);
+
+  g_assert_true (g_file_get_contents (file, &text, NULL, NULL));
+  if ((strstr (text, line) != NULL) != there)
+    g_error ("%s is %smeasured:\n%s", primitive, there ? "not " : "", text);
+}
+
+/* A call with an option that cannot be run stays unmeasured, the others are written; and so is what was measured when
+ * the device is lost. The device is one of tests/plan/lean. */
+static void
+test_failures (void)
+{
+  g_autofree char *modules = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "tests", "plan", NULL);
+  g_autofree char *file = loom_cost_table_user_file ();
+  static const char *const wishes[] = { "max_pool2d memory other", "max_pool2d unsupported other" };
+
+  g_setenv ("GRADLOOM_MODULES", modules, TRUE);
+  cli_write ("images.xml", IMAGES);
+  for (guint i = 0; i < G_N_ELEMENTS (wishes); i++)
+    {
+      g_remove (file);
+      g_setenv ("LEAN_FAILS", wishes[i], TRUE);
+      g_auto (CliResult) r = cli ("bench", "images.xml", "--tune", "--device", "cuda:0", "--seconds", "0.01", NULL);
+      if (r.status != 0)
+        g_error ("%s", r.err);
+      g_assert_nonnull (strstr (r.err, "1 kernel could not be measured, and is chosen by estimates as before."));
+      g_assert_nonnull (strstr (r.err, "the max_pool2d kernel: as wished"));
+      assert_measured ("max_pool2d", FALSE);
+      assert_measured ("max_pool2d_grad", TRUE);
+      assert_measured ("conv2d", TRUE);
+    }
+
+  g_remove (file);
+  g_setenv ("LEAN_FAILS", "max_pool2d_grad lost other", TRUE);
+  cli_expect (3, "max_pool2d_grad", "bench", "images.xml", "--tune", "--device", "cuda:0", "--seconds", "0.01");
+  assert_measured ("max_pool2d_grad", FALSE);
+  assert_measured ("conv2d", TRUE);
+  g_unsetenv ("LEAN_FAILS");
+  g_unsetenv ("GRADLOOM_MODULES");
+  g_remove (file);
+}
+
+static gpointer
+tune_graph (gpointer name)
+{
+  cli_expect (0, NULL, "bench", name, "--tune", "--seconds", "0.01");
+  return NULL;
+}
+
+/* Two that measure at a time both find their times in the file. */
+static void
+test_two_at_once (void)
+{
+  GThread *thread[2];
+  const char *const name[] = { "g.xml", "images.xml" };
+  g_autofree char *file = loom_cost_table_user_file ();
+
+  g_remove (file);
+  cli_write ("g.xml", GRAPH);
+  cli_write ("images.xml", IMAGES);
+  for (guint i = 0; i < 2; i++)
+    thread[i] = g_thread_new (NULL, tune_graph, (gpointer)name[i]);
+  for (guint i = 0; i < 2; i++)
+    g_thread_join (thread[i]);
+  assert_measured ("conv2d", TRUE);
+  assert_measured ("matmul f32 8x33,", TRUE);
+  cli_expect (0, NULL, "plan", "g.xml");
+  g_remove (file);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -126,7 +213,9 @@ main (int argc, char **argv)
   cli_enter ();
   config = g_build_filename (g_get_current_dir (), "config", NULL);
   g_setenv ("XDG_CONFIG_HOME", config, TRUE);
-  g_test_add_func ("/cli/tune", test_tune);
+  g_test_add_func ("/cli/tune/choices", test_tune);
+  g_test_add_func ("/cli/tune/failures", test_failures);
+  g_test_add_func ("/cli/tune/two-at-once", test_two_at_once);
   status = g_test_run ();
   cli_leave ();
   return status;

@@ -514,6 +514,63 @@ test_broken_tables (void)
   g_unlink (path);
 }
 
+/* ---- several who measure ---------------------------------------------------------- */
+
+#define WRITERS 6
+#define ROUNDS  4
+
+static char *
+call_of (guint writer, guint round)
+{
+  return g_strdup_printf ("matmul f32 %ux%u, f32 1x1, to f32 1x1", writer + 1, round + 1);
+}
+
+static gpointer
+save_often (gpointer data)
+{
+  guint writer = GPOINTER_TO_UINT (data);
+
+  for (guint i = 0; i < ROUNDS; i++)
+    {
+      g_autoptr (LoomCostTable) measured = loom_cost_table_new (), now = NULL;
+      g_autoptr (GError) error = NULL;
+      g_autofree char *call = call_of (writer, i);
+
+      loom_cost_table_set_measured (measured, "cpu: an abacus, wood", call, "own plain", writer + 1);
+      now = loom_cost_table_save_measured (measured, &error);
+      g_assert_no_error (error);
+      g_assert_cmpfloat (loom_cost_table_measured (now, "cpu: an abacus, wood", call, "own plain"), ==, writer + 1);
+    }
+  return NULL;
+}
+
+/* Nobody's measurements are lost, whoever else writes at the time; and what is measured again is what counts. */
+static void
+test_many_writers (void)
+{
+  GThread *thread[WRITERS];
+  g_autofree char *path = loom_cost_table_user_file (), *note = NULL;
+  g_autoptr (LoomCostTable) table = NULL;
+
+  g_unlink (path);
+  for (guint w = 0; w < WRITERS; w++)
+    thread[w] = g_thread_new (NULL, save_often, GUINT_TO_POINTER (w));
+  for (guint w = 0; w < WRITERS; w++)
+    g_thread_join (thread[w]);
+  save_often (GUINT_TO_POINTER (0));
+  table = loom_cost_table_new_default ();
+  note = loom_cost_table_take_note (table);
+  g_assert_null (note);
+  for (guint w = 0; w < WRITERS; w++)
+    for (guint i = 0; i < ROUNDS; i++)
+      {
+        g_autofree char *call = call_of (w, i);
+
+        g_assert_cmpfloat (loom_cost_table_measured (table, "cpu: an abacus, wood", call, "own plain"), ==, w + 1);
+      }
+  g_unlink (path);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -522,5 +579,6 @@ main (int argc, char **argv)
   g_test_add_func ("/plan/choices/random-tables", test_random_tables);
   g_test_add_func ("/plan/choices/kept", test_kept_choices);
   g_test_add_func ("/plan/choices/broken-tables", test_broken_tables);
+  g_test_add_func ("/plan/choices/many-writers", test_many_writers);
   return g_test_run ();
 }

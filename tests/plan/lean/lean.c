@@ -2,7 +2,8 @@
  * planner makes of several. What it does not have it does not list and does not make.
  *
  * LEAN_FAILS="WHAT STATUS" lets it fail where it is asked for a kernel of WHAT, a primitive or "joined": it lists no
- * option, and kernel_new() says STATUS, "memory" or "lost". */
+ * option, and kernel_new() says STATUS: "memory", "lost" or "unsupported". LEAN_FAILS="WHAT STATUS other" gives every
+ * call a second algorithm of that name, which is listed, and fails where it is asked for one of WHAT. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,39 +54,54 @@ has (const LoomKernelSpec *spec)
   return true;
 }
 
-/* OK where it is not to fail. */
+/* OK where it is not to fail. other: the name of the second algorithm, else empty. */
 static LoomStatus
-failure (const LoomKernelSpec *spec, LoomMessage *message)
+failure (const LoomKernelSpec *spec, char other[32], LoomMessage *message)
 {
   const char *wish = getenv ("LEAN_FAILS");
   char what[32], status[32];
 
-  if (wish == NULL || sscanf (wish, "%31s %31s", what, status) != 2
+  other[0] = '\0';
+  if (wish == NULL || sscanf (wish, "%31s %31s %31s", what, status, other) < 2
       || (strcmp (what, "joined") == 0 ? has (spec) : strcmp (what, spec->primitive) != 0))
     return LOOM_STATUS_OK;
   snprintf (message->text, sizeof message->text, "the %s kernel: as wished", spec->primitive);
-  return strcmp (status, "lost") == 0 ? LOOM_STATUS_DEVICE_LOST : LOOM_STATUS_OUT_OF_MEMORY;
+  return strcmp (status, "lost") == 0     ? LOOM_STATUS_DEVICE_LOST
+         : strcmp (status, "memory") == 0 ? LOOM_STATUS_OUT_OF_MEMORY
+                                          : LOOM_STATUS_UNSUPPORTED;
 }
 
 static int
 options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *costs, LoomKernelOption *option, int max,
          LoomMessage *message)
 {
+  static char other[32];
   LoomMessage ignored;
+  LoomStatus status = failure (spec, other, &ignored);
+  int n;
 
-  return has (spec) && failure (spec, &ignored) == LOOM_STATUS_OK
-             ? loom_backend_ref ()->options (device, spec, costs, option, max, message)
-             : 0;
+  if (!has (spec) || (status != LOOM_STATUS_OK && other[0] == '\0'))
+    return 0;
+  n = loom_backend_ref ()->options (device, spec, costs, option, max, message);
+  if (n != 1 || other[0] == '\0')
+    return n;
+  option[1] = option[0];
+  option[1].algorithm = other;
+  return 2;
 }
 
 static LoomStatus
 kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
-  LoomStatus status = failure (spec, message);
+  char other[32];
+  LoomStatus status = failure (spec, other, message);
+  LoomKernelSpec call = *spec;
 
-  if (status != LOOM_STATUS_OK)
+  if (status != LOOM_STATUS_OK
+      && (other[0] == '\0' || (spec->algorithm != NULL && strcmp (spec->algorithm, other) == 0)))
     return status;
-  return has (spec) ? loom_backend_ref ()->kernel_new (device, spec, kernel, message) : LOOM_STATUS_UNSUPPORTED;
+  call.algorithm = NULL;
+  return has (spec) ? loom_backend_ref ()->kernel_new (device, &call, kernel, message) : LOOM_STATUS_UNSUPPORTED;
 }
 
 const LoomBackend *
