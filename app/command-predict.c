@@ -307,6 +307,9 @@ flush (Predict *p)
         g_ptr_array_add (tensors, ((Sample *)p->waiting->pdata[tensors->len])->tensor);
       guint n = tensors->len;
       g_autoptr (GPtrArray) answers = loom_predictor_run (p->predictor, (LoomTensor *const *)tensors->pdata, n, &error);
+      g_autofree char *note = loom_predictor_take_note (p->predictor);
+      if (note)
+        command_warn (p->command, "%s", note);
       if (!answers && error->code == LOOM_ERROR_SHAPE && n == 1)
         complain (p, first->file, g_steal_pointer (&error));
       else if (!answers)
@@ -405,7 +408,11 @@ run_predict (const Command *command, int argc, char **argv)
                           "“%s” is a graph, which has no numbers. Give its run's folder, or --weights "
                           "F.safetensors.",
                           argv[1]);
-  LoomPredictorOptions options = { .weights = weights, .output = output, .device = device, .threads = threads };
+  LoomPredictorOptions options = { .weights = weights,
+                                   .output = output,
+                                   .device = device,
+                                   .threads = threads,
+                                   .costs_of = g_file_test (argv[1], G_FILE_TEST_IS_DIR) ? argv[1] : NULL };
   p.predictor = loom_predictor_new (graph, &options, &error);
   if (!p.predictor)
     return command_fail (command, g_steal_pointer (&error));

@@ -195,6 +195,7 @@ run_plan (const Command *command, int argc, char **argv)
   if (!build (argv[1], batch, evaluation, precision, &l, &error))
     return command_fail (command, g_steal_pointer (&error));
   g_autoptr (LoomDevices) devices = loom_devices_new (threads);
+  command_take_costs (command, argv[1], devices);
   LoomPlanOptions options = { .device = device     ? device
                                         : l.device ? l.device
                                                    : "cpu",
@@ -203,7 +204,6 @@ run_plan (const Command *command, int argc, char **argv)
   g_autoptr (LoomPlan) plan = make_plan (l.program, devices, options, passes, json, "step", &error);
   if (!plan)
     return command_fail (command, g_steal_pointer (&error));
-  command_warn_of_costs (command, devices);
   if (!passes)
     print_plan (plan, "step", json);
   if (l.step && l.step->update)
@@ -216,6 +216,7 @@ run_plan (const Command *command, int argc, char **argv)
     }
   if (l.keeping && !passes && !print_saving (&l, plan, devices, &options, json, &error))
     return command_fail (command, g_steal_pointer (&error));
+  command_warn_of_costs (command, devices);
   return 0;
 }
 

@@ -31,6 +31,7 @@ typedef struct
   gint64 last, last_flush, epoch_start, start; /* µs */
   gboolean only_eval;                          /* nothing is trained, */
   gint64 weights_step;                         /* with weights of so many steps; -1: nobody knows */
+  const Command *command;
 } View;
 
 /* ---- what is shown ---------------------------------------------------- */
@@ -229,6 +230,15 @@ early_stop_cb (LoomTrainer *trainer, const LoomTrainerWatch *watch, gpointer dat
     printf ("stopped early: %" G_GINT64_FORMAT " epoch%s without a better %s than %s of epoch %" G_GINT64_FORMAT "\n",
             watch->bad, watch->bad == 1 ? "" : "s", monitor, readable (watch->best, number), watch->best_epoch);
   flush (view, trainer);
+}
+
+static void
+note_cb (LoomTrainer *trainer, const char *text, gpointer data)
+{
+  View *view = data;
+
+  clear_bar (view);
+  command_warn (view->command, "%s", text);
 }
 
 /* ---- weights to begin from -------------------------------------------- */
@@ -455,7 +465,8 @@ run_train (const Command *command, int argc, char **argv)
   if (!trainer)
     return command_fail (command, g_steal_pointer (&error));
 
-  LoomTrainerObserver observer = { .step = step_cb, .eval = eval_cb, .early_stop = early_stop_cb };
+  LoomTrainerObserver observer = { .step = step_cb, .eval = eval_cb, .early_stop = early_stop_cb, .note = note_cb };
+  view.command = command;
   view.epochs = loom_trainer_spec (trainer)->epochs;
   view.by_step = loom_trainer_spec (trainer)->dataset_node < 0;
   view.terminal = isatty (STDERR_FILENO);
@@ -568,7 +579,8 @@ run_eval (const Command *command, int argc, char **argv)
                                  .lr = NAN,
                                  .seed = -1,
                                  .no_epochs = TRUE,
-                                 .weights = weights ? "" : NULL };
+                                 .weights = weights ? "" : NULL,
+                                 .costs_of = g_file_test (argv[1], G_FILE_TEST_IS_DIR) ? argv[1] : NULL };
   g_autoptr (LoomTrainer) trainer = loom_trainer_new (graph, &options, &error);
   if (!trainer)
     return command_fail (command, g_steal_pointer (&error));
@@ -584,7 +596,8 @@ run_eval (const Command *command, int argc, char **argv)
   else if (report && *report)
     command_warn (command, "%s holds not what the graph has:\n%s", weights, g_strchomp (report));
 
-  LoomTrainerObserver observer = { .eval = eval_cb };
+  LoomTrainerObserver observer = { .eval = eval_cb, .note = note_cb };
+  view.command = command;
   view.only_eval = TRUE;
   view.by_step = loom_trainer_spec (trainer)->dataset_node < 0;
   view.weights_step = weights ? loom_weights_step (weights) : 0;

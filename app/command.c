@@ -269,6 +269,18 @@ command_warn_of_costs (const Command *command, LoomDevices *devices)
 }
 
 void
+command_take_costs (const Command *command, const char *path, LoomDevices *devices)
+{
+  g_autofree char *why = NULL;
+  g_autoptr (LoomCostTable) costs = g_file_test (path, G_FILE_TEST_IS_DIR) ? loom_run_costs (path, &why) : NULL;
+
+  if (costs)
+    loom_devices_set_costs (devices, costs);
+  if (why)
+    command_warn (command, "%s", why);
+}
+
+void
 command_warn_of_threads (const Command *command, int threads)
 {
   g_autofree char *text = loom_threads_warning (threads);

@@ -46,8 +46,10 @@ int command_finish (int status);
 void command_warn (const Command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Says that a device takes no more threads than there are processors, where more were asked for. */
 void command_warn_of_threads (const Command *command, int threads);
-/* Says why the user's cost table was not used, where that is so and a device was opened. */
+/* Says what was noted while devices were opened and plans made: why the user's cost table was not used, for one. */
 void command_warn_of_costs (const Command *command, LoomDevices *devices);
+/* Before a device is opened: where path is a run's folder, kernels are chosen as the run chose them. */
+void command_take_costs (const Command *command, const char *path, LoomDevices *devices);
 
 /* The one GRAPH argument, which may be the folder of a run, read; every fault of grammar is one error. A graph that
  * cannot be read is the graph's fault (status 1), not the disk's. */

@@ -103,6 +103,12 @@ eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
 }
 
 static void
+note_cb (LoomTrainer *trainer, const char *text, gpointer data)
+{
+  worker_outbox_problem (((WorkerRunner *)data)->outbox, "NOTE", "", "", text);
+}
+
+static void
 answer_checkpoints (WorkerRunner *runner, const char *path, const char *why_not)
 {
   GDBusMethodInvocation *invocation;
@@ -196,8 +202,12 @@ build_trainer (WorkerRunner *runner, Job *job, GError **error)
     .out = job->start.out,
     .resume = job->start.resume,
   };
-  LoomTrainerObserver observer
-      = { .step = step_cb, .eval = eval_cb, .checkpoint = checkpoint_cb, .state = state_cb, .memory = memory_cb };
+  LoomTrainerObserver observer = { .step = step_cb,
+                                   .eval = eval_cb,
+                                   .checkpoint = checkpoint_cb,
+                                   .state = state_cb,
+                                   .note = note_cb,
+                                   .memory = memory_cb };
   g_autoptr (LoomTrainer) trainer = loom_trainer_new (job->graph, &options, error);
 
   if (!trainer)

@@ -29,8 +29,11 @@ struct _LoomCostTable
   GKeyFile *file;       /* without head */
   GHashTable *rates;    /* group → Rate */
   GHashTable *measured; /* device → GHashTable of call → GHashTable of option → double * */
-  char *origin, *hash;
+  char *origin;
+  const char *hash; /* interned; NULL: not computed yet */
+  gboolean is_kept; /* by a run */
   GString *note;
+  GHashTable *noted; /* sentences that were there before */
 };
 
 /* ---- reading -------------------------------------------------------------- */
@@ -191,6 +194,7 @@ table_new (void)
   table->rates = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   table->measured = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_hash_table_unref);
   table->note = g_string_new (NULL);
+  table->noted = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   return table;
 }
 
@@ -202,6 +206,7 @@ loom_cost_table_new_from_text (const char *text, const char *name, GError **erro
   if (!load_key_file (table->file, text, name, TRUE, error) || !read_groups (table, name, error))
     return NULL;
   table->origin = g_strdup (name);
+  table->is_kept = TRUE;
   return g_steal_pointer (&table);
 }
 
@@ -294,7 +299,7 @@ loom_cost_table_add_measured (LoomCostTable *table, LoomCostTable *from)
   if (!g_key_file_load_from_data (file, text, (gsize)-1, G_KEY_FILE_NONE, &error)
       || !take_measurements (table, file, from->origin, &error))
     g_error ("%s", error->message); /* it was made here */
-  g_clear_pointer (&table->hash, g_free);
+  table->hash = NULL;
   g_mutex_unlock (&table->lock);
 }
 
@@ -314,8 +319,8 @@ loom_cost_table_unref (LoomCostTable *table)
   g_hash_table_unref (table->rates);
   g_hash_table_unref (table->measured);
   g_string_free (table->note, TRUE);
+  g_hash_table_unref (table->noted);
   g_free (table->origin);
-  g_free (table->hash);
   g_mutex_clear (&table->lock);
   g_free (table);
 }
@@ -344,11 +349,18 @@ loom_cost_table_to_text (LoomCostTable *table, gboolean whole)
 const char *
 loom_cost_table_hash (LoomCostTable *table)
 {
+  const char *hash;
+
   g_mutex_lock (&table->lock);
   if (table->hash == NULL)
-    table->hash = checksum_of (table->file, FALSE);
+    {
+      g_autofree char *sum = checksum_of (table->file, FALSE);
+
+      table->hash = g_intern_string (sum);
+    }
+  hash = table->hash;
   g_mutex_unlock (&table->lock);
-  return table->hash;
+  return hash;
 }
 
 const char *
@@ -361,7 +373,7 @@ void
 loom_cost_table_note (LoomCostTable *table, const char *sentence)
 {
   g_mutex_lock (&table->lock);
-  if (strstr (table->note->str, sentence) == NULL)
+  if (g_hash_table_add (table->noted, g_strdup (sentence)))
     g_string_append_printf (table->note, "%s%s", table->note->len > 0 ? " " : "", sentence);
   g_mutex_unlock (&table->lock);
 }
@@ -403,8 +415,9 @@ loom_cost_table_check_device (LoomCostTable *table, const char *backend, const c
   GHashTableIter iter;
   const char *other;
 
-  if (loom_cost_table_has_measured (table, device))
+  if (table->is_kept || loom_cost_table_has_measured (table, device))
     return;
+  g_mutex_lock (&table->lock);
   g_hash_table_iter_init (&iter, table->measured);
   while (sentence == NULL && g_hash_table_iter_next (&iter, (gpointer *)&other, NULL))
     if (g_str_has_prefix (other, prefix))
@@ -412,6 +425,7 @@ loom_cost_table_check_device (LoomCostTable *table, const char *backend, const c
           = g_strdup_printf ("The tuned cost table was measured on other devices than this one (%s), so the one that "
                              "ships with Gradloom is used; gradloom bench GRAPH --tune measures here.",
                              device);
+  g_mutex_unlock (&table->lock);
   if (sentence != NULL)
     loom_cost_table_note (table, sentence);
 }
@@ -535,7 +549,7 @@ loom_cost_table_set_measured (LoomCostTable *table, const char *device, const ch
   g_ptr_array_add (list, g_strconcat (prefix, g_ascii_formatd (number, sizeof number, "%.3e", seconds), NULL));
   g_key_file_set_string_list (table->file, group, call, (const char *const *)list->pdata, list->len);
   keep_measured (table, device, call, option, seconds);
-  g_clear_pointer (&table->hash, g_free);
+  table->hash = NULL;
   g_mutex_unlock (&table->lock);
 }
 

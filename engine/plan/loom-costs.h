@@ -20,7 +20,8 @@ LoomCostTable *loom_cost_table_new (void);
 /* The shipped one and, where the user has tuned, the measurements of loom_cost_table_user_file(). What is wrong with
  * that file is a note, and the shipped table is used alone. */
 LoomCostTable *loom_cost_table_new_default (void);
-/* The whole of a table from text that loom_cost_table_to_text() made. name: what to call it in an error. */
+/* The whole of a table from text that loom_cost_table_to_text() made, as a run keeps it. name: what to call it in an
+ * error. */
 LoomCostTable *loom_cost_table_new_from_text (const char *text, const char *name, GError **error);
 LoomCostTable *loom_cost_table_ref (LoomCostTable *table);
 void loom_cost_table_unref (LoomCostTable *table);
@@ -36,7 +37,7 @@ void loom_cost_table_add_measured (LoomCostTable *table, LoomCostTable *from);
 /* Adds that to the user's file, which several programs may do at a time. Returns the table that new runs have from now
  * on; NULL with an IO error where nothing could be written. */
 LoomCostTable *loom_cost_table_save_measured (LoomCostTable *from, GError **error);
-/* 16 hexadecimal digits over rates and measurements, not over choices; lives as long as the table. */
+/* 16 hexadecimal digits over rates and measurements, not over choices; an interned string. */
 const char *loom_cost_table_hash (LoomCostTable *table);
 /* Where it is from: "shipped", "shipped and /home/ada/.config/gradloom/costs.ini". */
 const char *loom_cost_table_origin (LoomCostTable *table);
@@ -45,7 +46,8 @@ char *loom_cost_table_take_note (LoomCostTable *table);
 
 /* A device, as measurements are kept for it: model, threads and library versions. (transfer full) */
 char *loom_cost_device_key (const char *backend, const LoomDeviceInfo *info);
-/* Notes once where measurements are there for another device of this back end, but none for this one. */
+/* Notes once where the user's measurements are there for another device of this back end, but none for this one. A
+ * table that a run has kept says nothing of that: whoever resumes it cannot measure for it. */
 void loom_cost_table_check_device (LoomCostTable *table, const char *backend, const char *device);
 
 /* A call and an option of it, as the table names them: "conv2d f32 64x1x28x28, … ", "onednn nhwc". operands: the names
@@ -67,7 +69,7 @@ char *loom_cost_table_choice (LoomCostTable *table, const char *plan, guint inst
 void loom_cost_table_choose (LoomCostTable *table, const char *plan, guint instr, const char *option);
 /* Plans are made anew by what the table says now. */
 void loom_cost_table_forget_choices (LoomCostTable *table);
-/* Adds a sentence, once, to what loom_cost_table_take_note() gives. */
+/* Adds a sentence, once for all, to what loom_cost_table_take_note() gives. */
 void loom_cost_table_note (LoomCostTable *table, const char *sentence);
 
 G_END_DECLS

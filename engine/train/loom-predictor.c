@@ -6,6 +6,7 @@
 #include "engine/interop/loom-safetensors.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/run/loom-exec.h"
+#include "engine/train/loom-trainer.h"
 
 /* What the numbers mean that a loss takes as its input. */
 typedef enum
@@ -263,6 +264,25 @@ check_faults (const LoomFaults *faults, GError **error)
   return TRUE;
 }
 
+/* Kernels are chosen as the run chose them. */
+static void
+take_costs (LoomPredictor *self, const char *run)
+{
+  g_autofree char *why = NULL;
+  g_autoptr (LoomCostTable) costs = run ? loom_run_costs (run, &why) : NULL;
+
+  if (costs)
+    loom_devices_set_costs (self->devices, costs);
+  if (why)
+    loom_cost_table_note (loom_devices_costs (self->devices), why);
+}
+
+char *
+loom_predictor_take_note (LoomPredictor *self)
+{
+  return loom_cost_table_take_note (loom_devices_costs (self->devices));
+}
+
 LoomPredictor *
 loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options, GError **error)
 {
@@ -296,6 +316,7 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
   if (!open_reading (self, error))
     return NULL;
   self->devices = loom_devices_new (options->threads);
+  take_costs (self, options->costs_of);
   self->device = g_strdup (options->device ? options->device : "cpu");
   self->weights = g_strdup (options->weights);
   self->seed = spec ? spec->seed : 0;

@@ -32,10 +32,11 @@ void loom_answer_free (LoomAnswer *answer);
 
 typedef struct
 {
-  const char *weights; /* safetensors; NULL: those that training begins with */
-  const char *output;  /* a port; NULL: what the loss judges */
-  const char *device;  /* NULL: "cpu" */
-  int threads;         /* 0: all */
+  const char *weights;  /* safetensors; NULL: those that training begins with */
+  const char *output;   /* a port; NULL: what the loss judges */
+  const char *device;   /* NULL: "cpu" */
+  int threads;          /* 0: all */
+  const char *costs_of; /* a run folder whose cost table is taken; NULL: the user's */
 } LoomPredictorOptions;
 
 typedef struct _LoomPredictor LoomPredictor;
@@ -54,6 +55,9 @@ const LoomDataset *loom_predictor_dataset (const LoomPredictor *self, const char
 const char *loom_predictor_output (const LoomPredictor *self);
 /* What classes are called, as many as there are; NULL where they have no names. */
 const char *const *loom_predictor_class_names (const LoomPredictor *self, gint64 n_classes);
+
+/* What the user ought to know and has not been told yet, as sentences; NULL: nothing. (transfer full) */
+char *loom_predictor_take_note (LoomPredictor *self);
 
 /* Computes n samples of one shape. A text may be shorter than its data set's context where the net allows it; of texts
  * the answer is the one for the last character. (transfer full), of LoomAnswer, in order. */

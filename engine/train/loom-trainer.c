@@ -137,10 +137,14 @@ open_data (LoomTrainer *t, GError **error)
 }
 
 static gboolean
-open_devices (LoomTrainer *t, const char *resume, GError **error)
+open_devices (LoomTrainer *t, const char *run, GError **error)
 {
+  g_autofree char *why = NULL;
+
   t->devices = loom_devices_new (t->threads);
-  g_autoptr (LoomCostTable) costs = resume ? trainer_checkpoint_costs (t, resume) : NULL;
+  g_autoptr (LoomCostTable) costs = run ? loom_run_costs (run, &why) : NULL;
+  if (why)
+    trainer_note (t, "%s", why);
   if (costs)
     loom_devices_set_costs (t->devices, costs);
   LoomPlanDevice *device = loom_devices_get (t->devices, t->device, error);
@@ -155,9 +159,6 @@ open_devices (LoomTrainer *t, const char *resume, GError **error)
   TrainerPlan *plan = trainer_plan_get (t, batch, TRUE, error);
   if (!plan || !trainer_plan_update (t, error))
     return FALSE;
-  g_autofree char *note = loom_cost_table_take_note (loom_devices_costs (t->devices));
-  if (note)
-    trainer_note (t, "%s", note);
   t->metrics = trainer_metrics_new (t->spec, plan->step);
   t->lr_slot = loom_state_find (t->state, "lr");
   find_rates (t);
@@ -215,7 +216,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
     return NULL;
   t->device = g_strdup (options->device ? options->device : device ? device : t->spec->device);
   t->base_lr = spec_lr (t->spec);
-  if (!open_data (t, error) || !open_devices (t, options->resume, error))
+  if (!open_data (t, error) || !open_devices (t, options->resume ? options->resume : options->costs_of, error))
     return NULL;
 
   if (options->resume)

@@ -29,6 +29,7 @@ typedef struct
   const char *out;           /* run folder; NULL: nothing is written */
   const char *resume;        /* a run folder: graph, options and place come from its newest whole checkpoint.
                               * a change of batch_size or seed, any set, and weights are then a USAGE error */
+  const char *costs_of;      /* a run folder whose cost table is taken; NULL: resume's, else the user's */
   double checkpoint_seconds; /* 0: 30; checkpoints also at each epoch's end */
 } LoomTrainerOptions;
 
@@ -94,6 +95,7 @@ typedef struct
   void (*checkpoint) (LoomTrainer *trainer, gint64 step, const char *path, gpointer data);
   void (*state) (LoomTrainer *trainer, const char *state,
                  gpointer data);                        /* preparing running paused done stopped failed */
+  void (*note) (LoomTrainer *trainer, const char *text, gpointer data); /* as loom_trainer_notes(), while it runs */
   void (*memory) (LoomTrainer *trainer, gpointer data); /* another plan is live: loom_trainer_memory() has changed */
 } LoomTrainerObserver;
 
@@ -108,6 +110,9 @@ LoomGraph *loom_run_read_graph (const char *path, LoomFaults *faults, GError **e
 /* The weights that validation was computed from: the moving averages where the run keeps some, else the newest ones.
  * DATA where the run has no checkpoint yet. */
 char *loom_run_newest_weights (const char *folder, GError **error);
+/* The table that the run in a folder chooses kernels by, and what it chose, of its newest checkpoint; NULL: there is
+ * none. *note: a sentence about one that cannot be used, or NULL. */
+LoomCostTable *loom_run_costs (const char *folder, char **note);
 /* The graph of the run in a folder, with the folder that its data paths are relative to, and what it ran on. */
 LoomGraph *loom_trainer_read_run (const char *folder, char **device, int *threads, GError **error);
 /* What whoever started it should read though it is no error (a damaged checkpoint was passed over, bits may differ), a

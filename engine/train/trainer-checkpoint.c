@@ -157,11 +157,12 @@ write_costs (LoomTrainer *t, const char *folder, GError **error)
 }
 
 LoomCostTable *
-trainer_checkpoint_costs (LoomTrainer *t, const char *folder)
+loom_run_costs (const char *folder, char **note)
 {
   g_autofree char *checkpoints = g_build_filename (folder, "checkpoints", NULL);
   g_autoptr (GArray) steps = list_steps (checkpoints, FALSE);
 
+  *note = NULL;
   for (guint i = 0; i < steps->len; i++)
     {
       g_autofree char *path
@@ -176,7 +177,8 @@ trainer_checkpoint_costs (LoomTrainer *t, const char *folder)
       table = loom_cost_table_new_from_text (text, path, &local);
       if (table)
         return table;
-      trainer_note (t, "%s The run's last bits may differ.", local->message);
+      if (*note == NULL)
+        *note = g_strdup_printf ("%s The run's last bits may differ.", local->message);
     }
   return NULL;
 }
@@ -367,12 +369,41 @@ check_same_run (LoomTrainer *t, const TrainerJson *json, GError **error)
   return FALSE;
 }
 
+/* A device of the same name may be another card, or have other libraries. */
+static void
+note_devices (LoomTrainer *t, const TrainerJson *json)
+{
+  const LoomPlan *plan = loom_exec_plan (((TrainerPlan *)t->plans->pdata[0])->exec);
+  TrainerJson devices;
+
+  if (!json_object_has_member (json->object, "devices") || !trainer_json_object (json, "devices", &devices, NULL))
+    return;
+  for (guint i = 0; i < loom_plan_n_devices (plan); i++)
+    {
+      const LoomPlanDevice *d = loom_plan_device (plan, i);
+      const char *before;
+
+      if (json_object_has_member (devices.object, d->name) && trainer_json_string (&devices, d->name, &before, NULL)
+          && !g_str_equal (before, d->cost_key))
+        trainer_note (t, "%s is now “%s”, and was “%s” before: the run's last bits may differ.", d->name, d->cost_key,
+                      before);
+    }
+}
+
 static void
 note_differences (LoomTrainer *t, const TrainerJson *json)
 {
-  const char *device;
+  const char *costs = loom_cost_table_hash (loom_devices_costs (t->devices)), *before, *device;
   gint64 threads;
 
+  /* The run's own table is gone, or cannot be read. */
+  if (json_object_has_member (json->object, "cost_table") && trainer_json_string (json, "cost_table", &before, NULL)
+      && !g_str_equal (before, costs))
+    trainer_note (
+        t,
+        "the run goes on with cost table %s, because its own (%s) is not in its checkpoint: other kernels may "
+        "be chosen, and its last bits may differ.",
+        costs, before);
   if (!trainer_json_string (json, "device", &device, NULL)
       || !trainer_json_int (json, "threads", 0, G_MAXINT, &threads, NULL))
     return;
@@ -382,6 +413,8 @@ note_differences (LoomTrainer *t, const TrainerJson *json)
     trainer_note (t,
                   "the run goes on with %d threads, not with %" G_GINT64_FORMAT " as before: its last bits may differ.",
                   t->threads, threads);
+  else
+    note_devices (t, json);
 }
 
 /* What schedules of groups start from, and what "plateau" remembers. */

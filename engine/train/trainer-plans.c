@@ -136,6 +136,17 @@ fail:
   return NULL;
 }
 
+void
+trainer_take_notes (LoomTrainer *t)
+{
+  g_autofree char *note = loom_cost_table_take_note (loom_devices_costs (t->devices));
+
+  if (note && t->observer.note)
+    t->observer.note (t, note, t->observer_data);
+  else if (note)
+    trainer_note (t, "%s", note);
+}
+
 TrainerPlan *
 trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **error)
 {
@@ -149,6 +160,7 @@ trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **erro
         return plan;
     }
   TrainerPlan *plan = plan_new (t, batch, training, averaged, error);
+  trainer_take_notes (t);
   if (plan)
     {
       g_ptr_array_add (plans, plan);
@@ -167,6 +179,7 @@ trainer_plan_update (LoomTrainer *t, GError **error)
   if (t->spec->accumulate == 1)
     return TRUE;
   LoomPlan *plan = loom_plan_new (((TrainerPlan *)t->plans->pdata[0])->step->update, t->devices, &options, error);
+  trainer_take_notes (t);
   t->update = plan ? loom_exec_new (plan, t->state, error) : NULL;
   if (!t->update)
     return FALSE;

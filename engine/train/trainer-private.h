@@ -52,6 +52,8 @@ typedef struct
   TrainerFeed *feed;
 } TrainerPlan;
 
+/* What planning has noted goes to the observer; before there is one, to the trainer's notes. */
+void trainer_take_notes (LoomTrainer *t);
 TrainerPlan *trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **error);
 void trainer_plan_free (TrainerPlan *plan);
 /* Where batches are accumulated: makes t->update ready, the step's other half. */
@@ -167,8 +169,6 @@ gboolean trainer_checkpoint_write (LoomTrainer *t, char **path, GError **error);
 gboolean trainer_checkpoint_weights (LoomTrainer *t, const char *name, GError **error);
 /* Restores the newest whole one; *events_length is 0 where there is none and the run begins anew. */
 gboolean trainer_checkpoint_restore (LoomTrainer *t, const char *folder, gint64 *events_length, GError **error);
-/* The cost table of the newest checkpoint in a run's folder; NULL: there is none. */
-LoomCostTable *trainer_checkpoint_costs (LoomTrainer *t, const char *folder);
 
 /* ---- snapshots ---- */
 

@@ -139,6 +139,7 @@ look_new (LoomTrainer *t, TrainerSnapshots *s, const char *port, GError **error)
   if (!look->program)
     return NULL;
   LoomPlan *plan = loom_plan_new (look->program, t->devices, &options, error);
+  trainer_take_notes (t);
   if (!plan)
     return NULL;
   look->exec = loom_exec_new (plan, t->state, error);

@@ -145,6 +145,21 @@ add_algorithms (JsonBuilder *b, LoomTrainer *t)
   json_builder_end_array (b);
 }
 
+/* What the devices are, whose names alone do not say it. */
+static void
+add_devices (JsonBuilder *b, LoomTrainer *t)
+{
+  json_builder_set_member_name (b, "devices");
+  json_builder_begin_object (b);
+  if (t->plans->len > 0)
+    {
+      const LoomPlan *plan = loom_exec_plan (((TrainerPlan *)t->plans->pdata[0])->exec);
+      for (guint i = 0; i < loom_plan_n_devices (plan); i++)
+        add_string (b, loom_plan_device (plan, i)->name, loom_plan_device (plan, i)->cost_key);
+    }
+  json_builder_end_object (b);
+}
+
 gboolean
 trainer_state_write (LoomTrainer *t, const char *path, GError **error)
 {
@@ -162,6 +177,7 @@ trainer_state_write (LoomTrainer *t, const char *path, GError **error)
   add_int (b, "seed", (gint64)t->spec->seed);
   add_string (b, "device", t->device);
   add_int (b, "threads", t->threads);
+  add_devices (b, t);
   add_string (b, "cost_table", loom_cost_table_hash (loom_devices_costs (t->devices)));
   add_double (b, "loss_scale", 1);
   add_schedule (b, t->spec);

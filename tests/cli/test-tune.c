@@ -102,8 +102,47 @@ test_tune (void)
   g_assert_cmpstr (resumed, ==, shipped);
   assert_same_file ("part/checkpoints/128/costs.ini", "whole/checkpoints/128/costs.ini");
 
+  /* Nor does whoever asks for it again: its plan, its evaluation, its answers. */
+  g_auto (CliResult) kept = cli ("plan", "part", NULL);
+  g_assert_cmpint (kept.status, ==, 0);
+  g_assert_nonnull (strstr (kept.out, "own small product"));
+  g_assert_null (strstr (kept.out, "onednn"));
+
+  /* A table that has gone is said, since another one chooses now; so is a device that only has the name it had. */
+  {
+    const char *state = "part/checkpoints/128/state.json";
+    g_autofree char *text = NULL;
+
+    for (guint step = 64; step <= 128; step += 64)
+      {
+        g_autofree char *costs = g_strdup_printf ("part/checkpoints/%u/costs.ini", step);
+        g_autofree char *away = g_strconcat (costs, ".away", NULL);
+        g_assert_cmpint (g_rename (costs, away), ==, 0);
+      }
+    cli_expect (0, "own (", "train", "--resume", "part", "--epochs", "2");
+    for (guint step = 64; step <= 128; step += 64)
+      {
+        g_autofree char *costs = g_strdup_printf ("part/checkpoints/%u/costs.ini", step);
+        g_autofree char *away = g_strconcat (costs, ".away", NULL);
+        g_assert_cmpint (g_rename (away, costs), ==, 0);
+      }
+    g_assert_true (g_file_get_contents (state, &text, NULL, NULL));
+    g_auto (GStrv) parts = g_strsplit (text, "oneDNN", 2);
+    g_assert_nonnull (parts[1]);
+    g_autofree char *other = g_strjoinv ("threeDNN", parts);
+    cli_write (state, other);
+    cli_expect (0, "threeDNN", "train", "--resume", "part", "--epochs", "2");
+    cli_write (state, text);
+    g_auto (CliResult) same = cli ("train", "--resume", "part", "--epochs", "2", NULL);
+    g_assert_null (strstr (same.err, "warning"));
+  }
+
   /* A checkpoint's table that was spoilt is a note, and the run goes on. */
   cli_write ("part/checkpoints/128/costs.ini", "[gradloom costs]\nversion=1\nchecksum=0\n");
+  cli_expect (0, "changed since it was written", "plan", "part");
+  cli_expect (0, "changed since it was written", "eval", "part");
+  cli_write ("rows.csv", "x0,x1\n0.5,0.25\n");
+  cli_expect (0, "changed since it was written", "predict", "part", "rows.csv");
   cli_expect (0, "changed since it was written", "train", "--resume", "part", "--epochs", "3");
 
   cli_write ("config/gradloom/costs.ini", "what is this");

@@ -509,6 +509,18 @@ test_broken_tables (void)
   g_assert_nonnull (note);
   g_test_message ("%s", note);
   g_assert_nonnull (strstr (note, "other devices"));
+  {
+    /* To whoever resumes a run that has such a table it would be no news, and no advice. */
+    g_autofree char *whole = loom_cost_table_to_text (read, TRUE), *none = NULL;
+    g_autoptr (LoomCostTable) kept = loom_cost_table_new_from_text (whole, "a checkpoint", &error);
+    g_autoptr (LoomDevices) resumed = loom_devices_new (1);
+
+    g_assert_no_error (error);
+    loom_devices_set_costs (resumed, kept);
+    g_assert_nonnull (loom_devices_get (resumed, "cpu", &error));
+    none = loom_cost_table_take_note (kept);
+    g_assert_null (none);
+  }
   g_assert_nonnull (loom_devices_get (devices, "ref", &error)); /* nothing was measured for that kind at all */
   g_assert_null (loom_cost_table_take_note (read));
   g_unlink (path);

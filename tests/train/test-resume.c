@@ -450,6 +450,73 @@ test_accumulate_changed (Fixture *f, gconstpointer data)
   refuse (&o, 1, "accumulate 1");
 }
 
+/* ---- kernels -------------------------------------------------------- */
+
+/* Whatever the run has chosen was a kernel that nobody has, of a name for each plan. Returns how many plans. */
+static guint
+choose_abacus (Fixture *f, const char *name)
+{
+  g_autofree char *text = read_text (f, name), *changed = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomCostTable) table = loom_cost_table_new_from_text (text, name, &error);
+  g_autoptr (GKeyFile) file = g_key_file_new ();
+  g_auto (GStrv) groups = NULL;
+  guint n = 0;
+
+  g_assert_no_error (error);
+  g_assert_true (g_key_file_load_from_data (file, text, -1, G_KEY_FILE_NONE, NULL));
+  groups = g_key_file_get_groups (file, NULL);
+  for (guint i = 0; groups[i]; i++)
+    {
+      if (!g_str_has_prefix (groups[i], "choices of "))
+        continue;
+      const char *plan = groups[i] + strlen ("choices of ");
+      g_autofree char *kernel = g_strconcat ("abacus-", plan, " plain", NULL);
+      g_auto (GStrv) instrs = g_key_file_get_keys (file, groups[i], NULL, NULL);
+      for (guint k = 0; instrs[k]; k++)
+        loom_cost_table_choose (table, plan, (guint)g_ascii_strtoull (instrs[k], NULL, 10), kernel);
+      n++;
+    }
+  changed = loom_cost_table_to_text (table, TRUE);
+  write_text (f, name, changed);
+  return n;
+}
+
+static void
+note_cb (LoomTrainer *trainer, const char *text, gpointer data)
+{
+  g_string_append (data, text);
+}
+
+static guint
+count_of (const char *text, const char *part)
+{
+  guint n = 0;
+
+  for (const char *at = text; at && (at = strstr (at, part)); at++)
+    n++;
+  return n;
+}
+
+/* The short last batch and the evaluation are planned when they come: what is noted then is told then. */
+static void
+test_later_notes (Fixture *f, gconstpointer data)
+{
+  static const LoomTrainerObserver observer = { .note = note_cb };
+  LoomTrainerOptions o = again (f);
+  guint n_plans = choose_abacus (f, "checkpoints/22/costs.ini");
+  g_autoptr (GString) later = g_string_new (NULL);
+
+  o.epochs = 3;
+  g_autoptr (LoomTrainer) trainer = resume (&o);
+  loom_trainer_set_observer (trainer, &observer, later);
+  guint at_first = count_of (loom_trainer_notes (trainer), "abacus-");
+  finish (trainer);
+  g_assert_cmpuint (at_first, >, 0);
+  g_assert_cmpuint (n_plans, >, at_first);
+  g_assert_cmpuint (at_first + count_of (later->str, "abacus-"), ==, n_plans);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -460,6 +527,7 @@ main (int argc, char **argv)
   ADD ("/resume/damaged", test_damaged);
   ADD ("/resume/damaged-settings", test_damaged_settings);
   ADD ("/resume/accumulate-changed", test_accumulate_changed);
+  ADD ("/resume/later-notes", test_later_notes);
   for (guint k = 0; k < G_N_ELEMENTS (features); k++)
     {
       g_autofree char *path = g_strconcat ("/resume/features/", features[k].name, NULL);
