@@ -160,7 +160,7 @@ dataset_node (LoomGraph *graph)
   for (guint i = 0; i < loom_element_n_children (root); i++)
     {
       LoomElement *e = loom_element_child (root, i);
-      if (loom_element_tag (e) == LOOM_TAG_NODE && g_strcmp0 (loom_element_get (e, "op"), "dataset") == 0)
+      if (loom_op_has_role (e, LOOM_ROLE_DATASET))
         return loom_element_get (e, "id");
     }
   return NULL;

@@ -40,6 +40,22 @@ loom_op (const char *name)
   return name != NULL ? g_hash_table_lookup (g_once (&once, build_index, NULL), name) : NULL;
 }
 
+const LoomOp *
+loom_op_of (const LoomElement *node)
+{
+  if (node == NULL || loom_element_tag (node) != LOOM_TAG_NODE || loom_element_get (node, "module") != NULL)
+    return NULL;
+  return loom_op (loom_element_get (node, "op"));
+}
+
+gboolean
+loom_op_has_role (const LoomElement *node, LoomOpRole role)
+{
+  const LoomOp *op = loom_op_of (node);
+
+  return op != NULL && op->role == role;
+}
+
 const LoomPortSpec *
 loom_op_inputs (const LoomOp *op, const LoomElement *node)
 {

@@ -31,6 +31,15 @@ typedef enum {
 
 const char *loom_category_title (LoomCategory category);
 
+/* What a node of this operator is to the graph around it, where it is more than a computation. */
+typedef enum {
+  LOOM_ROLE_NONE,
+  LOOM_ROLE_DATASET,      /* gives samples of a data set */
+  LOOM_ROLE_GIVEN,        /* its value comes from outside: a file of the command line, what a model predicts from */
+  LOOM_ROLE_MODULE_INPUT, /* a port of the module that it stands in, named by the node */
+  LOOM_ROLE_MODULE_OUTPUT
+} LoomOpRole;
+
 typedef enum {
   LOOM_PARAM_INT,
   LOOM_PARAM_FLOAT,
@@ -106,6 +115,8 @@ struct _LoomOp {
   LoomCategory category;
   const char *icon;      /* symbolic icon in data/icons: "loom-linear-symbolic" */
   const char *synonyms;  /* what the blackboard, other libraries and papers call it, words with a space between; or NULL */
+  LoomOpRole role;
+  const char *metric;    /* of a loss: the metric that a new training shows beside it; NULL for none */
   gboolean usual;        /* a first course needs it: shown before the others */
   const char *doc;       /* one line */
   const char *details;   /* a paragraph: what it does, when to use it; own words */
@@ -156,6 +167,10 @@ const LoomOp *loom_op_called (const char *word);
  * name; NULL where there is none. */
 char *loom_ops_mentioning (const char *word);
 const LoomOp *loom_op (const char *name);
+/* The operator of a <node>; NULL for other elements, for instances of modules, and where the name is unknown. */
+const LoomOp *loom_op_of (const LoomElement *node);
+/* Whether an element is a node whose operator has this role. */
+gboolean loom_op_has_role (const LoomElement *node, LoomOpRole role);
 /* The inputs of a node of this operator, whose <node> may be NULL for a fresh one. */
 const LoomPortSpec *loom_op_inputs (const LoomOp *op, const LoomElement *node);
 /* The variant for a value of the first parameter; NULL where there are none, or none for it (value may be NULL). */

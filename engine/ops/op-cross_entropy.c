@@ -159,6 +159,7 @@ const LoomOp loom_op_cross_entropy = {
   .category = LOOM_CATEGORY_LOSS,
   .icon = "loom-cross-entropy-symbolic",
   .synonyms = "ce softmax log likelihood classification xent",
+  .metric = "accuracy",
   .usual = TRUE,
   .doc = "Says how surprised the network is by the right class.",
   .details = "The loss for choosing among classes. Scores become probabilities inside, and the loss is minus the "

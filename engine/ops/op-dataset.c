@@ -154,6 +154,7 @@ const LoomOp loom_op_dataset = {
   .name = "dataset",
   .title = "Dataset",
   .category = LOOM_CATEGORY_DATA,
+  .role = LOOM_ROLE_DATASET,
   .icon = "loom-dataset-symbolic",
   .synonyms = "data loader input mnist samples",
   .usual = TRUE,

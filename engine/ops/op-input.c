@@ -22,6 +22,7 @@ const LoomOp loom_op_input = {
   .name = "input",
   .title = "Input",
   .category = LOOM_CATEGORY_DATA,
+  .role = LOOM_ROLE_GIVEN,
   .icon = "loom-input-symbolic",
   .usual = TRUE,
   .doc = "A tensor that is handed in from outside.",

@@ -7,6 +7,7 @@ const LoomOp loom_op_module_input = {
   .name = "module_input",
   .title = "Module input",
   .category = LOOM_CATEGORY_HIDDEN,
+  .role = LOOM_ROLE_MODULE_INPUT,
   .icon = "loom-module-input-symbolic",
   .doc = "What a module is given, under the name of this node.",
   .details = "A module’s ports are named by these nodes. Wires from outside end here, and wires inside begin here.",

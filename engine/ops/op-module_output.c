@@ -7,6 +7,7 @@ const LoomOp loom_op_module_output = {
   .name = "module_output",
   .title = "Module output",
   .category = LOOM_CATEGORY_HIDDEN,
+  .role = LOOM_ROLE_MODULE_OUTPUT,
   .icon = "loom-module-output-symbolic",
   .doc = "What a module gives back, under the name of this node.",
   .details = "A module’s ports are named by these nodes. Wires inside end here, and wires to the outside begin here.",

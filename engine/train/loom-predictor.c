@@ -176,7 +176,7 @@ find_meaning (const LoomPredictor *self, const LoomTrainSpec *spec)
 static gboolean
 is_dataset (const LoomNetNode *node)
 {
-  return g_str_equal (node->op->name, "dataset");
+  return node->op->role == LOOM_ROLE_DATASET;
 }
 
 /* The port of a data set, or the input node, that the answer depends on. */
@@ -195,7 +195,7 @@ find_reading (LoomPredictor *self, GError **error)
           const LoomNetSource *source = &node->input[k];
           const LoomNetNode *from = source->node != G_MAXUINT ? loom_net_node (self->net, source->node) : NULL;
 
-          if (!from || (!is_dataset (from) && !g_str_equal (from->op->name, "input"))
+          if (!from || (!is_dataset (from) && from->op->role != LOOM_ROLE_GIVEN)
               || (found && same_source (source, &self->input)))
             continue;
           if (found || (is_dataset (from) && source->output != 0))

@@ -417,6 +417,52 @@ test_operator_names (void)
   g_assert_cmpuint (wrong, ==, 0);
 }
 
+/* Studio and the programs learn from LoomOp what an operator is: they name none. The words that are listed here name
+ * ports, schedules and settings too. */
+static void
+test_operators_by_name (void)
+{
+  static const char *const suffixes[] = { ".c", ".h", NULL };
+  static const char *const folders[] = { "ui", "app" };
+  static const char *const words[]
+      = { "input", "output", "constant", "shape", "norm", "all", "any", "dot", "full", "sum", "threshold", "parameter", NULL };
+  g_autofree char *root = root_of ("GRADLOOM_SOURCE_ROOT"), *ops = g_build_filename (root, "engine", "ops", NULL);
+  g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GPtrArray) operators = g_ptr_array_new_with_free_func (g_free);
+  guint wrong = 0;
+
+  collect (ops, operators, suffixes);
+  for (guint i = 0; i < G_N_ELEMENTS (folders); i++)
+    {
+      g_autofree char *folder = g_build_filename (root, folders[i], NULL);
+
+      collect (folder, files, suffixes);
+    }
+  g_assert_cmpuint (files->len, >, 100);
+  for (guint i = 0; i < files->len; i++)
+    {
+      const char *path = g_ptr_array_index (files, i);
+      g_autofree char *text = NULL;
+
+      g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+      for (guint k = 0; k < operators->len; k++)
+        {
+          g_autofree char *base = g_path_get_basename (operators->pdata[k]), *name = NULL, *literal = NULL;
+
+          if (!g_str_has_prefix (base, "op-") || !g_str_has_suffix (base, ".c"))
+            continue;
+          name = g_strndup (base + 3, strlen (base) - 5);
+          literal = g_strdup_printf ("\"%s\"", name);
+          if (g_strv_contains (words, name) || strstr (text, literal) == NULL)
+            continue;
+          g_test_message ("%s names the operator %s: ask its LoomOp (role, category, flags)", path + strlen (root) + 1,
+                          name);
+          wrong++;
+        }
+    }
+  g_assert_cmpuint (wrong, ==, 0);
+}
+
 /* A primitive says itself what passes need to know of it (LoomPrim). So nobody between a program and what runs asks for
  * one by its name or address, or compares the bytes of attributes; a planner's pass whose pattern is a certain primitive
  * asks through work_is(), and only those that are listed here do. */
@@ -482,6 +528,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/arch/command-line-links", test_command_line_links);
   g_test_add_func ("/arch/no-exit", test_no_exit);
   g_test_add_func ("/arch/operator-names", test_operator_names);
+  g_test_add_func ("/arch/operators-by-name", test_operators_by_name);
   g_test_add_func ("/arch/primitives-by-name", test_primitives_by_name);
   return g_test_run ();
 }

@@ -468,7 +468,7 @@ studio_connect_popup (StudioCanvas *canvas, guint item)
   if (mine->n_outputs == 0)
     for (guint p = 0; p < mine->n_inputs; p++)
       add_wires (self, scene, item, FALSE, p);
-  /* C also begins "conv2d": what names no port here names a new layer, which is wired at once. */
+  /* C also begins conv2d: text that names no port here names a new layer, which is wired at once. */
   self->x = mine->x + STUDIO_CARD_WIDTH * 1.5 + 64;
   self->y = mine->y + STUDIO_CARD_HEIGHT / 2;
   if (mine->n_outputs > 0)

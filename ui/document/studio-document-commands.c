@@ -326,8 +326,7 @@ studio_document_set_element_attribute (StudioDocument *self, LoomElement *elemen
                                        const char *value)
 {
   g_autofree char *name = NULL, *key = NULL;
-  const char *op_name = loom_element_tag (element) == LOOM_TAG_NODE ? loom_element_get (element, "op") : NULL;
-  const LoomOp *op = op_name != NULL ? loom_op (op_name) : NULL;
+  const LoomOp *op = loom_op_of (element);
 
   if (g_strcmp0 (loom_element_get (element, attribute), value) == 0)
     return;
@@ -434,7 +433,6 @@ studio_document_rename (StudioDocument *self, guint64 serial, const char *id, GE
 {
   LoomElement *node = studio_document_node (self, serial), *scope = studio_document_get_scope (self);
   g_autofree char *old = node != NULL ? g_strdup (loom_element_get (node, "id")) : NULL, *name = NULL;
-  const char *op;
 
   if (old == NULL)
     {
@@ -454,14 +452,13 @@ studio_document_rename (StudioDocument *self, guint64 serial, const char *id, GE
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "There is a node %s here already.", id);
       return FALSE;
     }
-  op = loom_element_get (node, "op");
   name = g_strdup_printf ("Rename %s to %s", old, id);
   studio_document_begin (self, name);
   rename_in (self, scope, old, id);
   if (loom_element_tag (scope) == LOOM_TAG_MODULE
-      && (g_strcmp0 (op, "module_input") == 0 || g_strcmp0 (op, "module_output") == 0))
+      && (loom_op_has_role (node, LOOM_ROLE_MODULE_INPUT) || loom_op_has_role (node, LOOM_ROLE_MODULE_OUTPUT)))
     rename_instance_ports (self, loom_graph_root (self->graph), loom_element_get (scope, "name"), old, id,
-                           strcmp (op, "module_output") == 0);
+                           loom_op_has_role (node, LOOM_ROLE_MODULE_OUTPUT));
   studio_document_edit (self, loom_edit_set (node, "id", id));
   studio_document_end (self);
   return TRUE;

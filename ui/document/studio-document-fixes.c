@@ -24,8 +24,7 @@ static LoomElement *
 stray_wire (StudioDocument *self, guint64 serial, const char *port, const char **waits)
 {
   LoomElement *node = studio_document_node (self, serial), *scope, *found = NULL;
-  const LoomOp *op
-      = node != NULL && loom_element_get (node, "op") != NULL ? loom_op (loom_element_get (node, "op")) : NULL;
+  const LoomOp *op = loom_op_of (node);
   g_autoptr (GPtrArray) wired = g_ptr_array_new_with_free_func (g_free);
   guint n_waiting = 0;
 
@@ -87,10 +86,7 @@ studio_document_fix_for_fault (const LoomFault *fault, guint64 serial, gpointer 
 static gboolean
 fault_is_at (const LoomFault *fault, const StudioItem *item)
 {
-  gsize n = strlen (item->path);
-
-  return fault->node != NULL && strncmp (fault->node, item->path, n) == 0
-         && (fault->node[n] == '\0' || fault->node[n] == '.');
+  return fault->node != NULL && studio_item_owns (item, fault->node);
 }
 
 /* Wires the input to what fed it before the nodes between were deleted. */

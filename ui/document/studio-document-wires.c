@@ -25,8 +25,7 @@ void
 studio_document_close_gaps (StudioDocument *self, LoomElement *scope, const char *id)
 {
   LoomElement *node = loom_scope_find_node (scope, id);
-  const LoomOp *op
-      = node != NULL && loom_element_get (node, "op") != NULL ? loom_op (loom_element_get (node, "op")) : NULL;
+  const LoomOp *op = loom_op_of (node);
   guint next = 0;
 
   if (op == NULL || op->inputs == NULL || op->inputs[0].name == NULL || !(op->inputs[0].flags & LOOM_PORT_VARIADIC))

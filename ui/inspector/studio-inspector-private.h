@@ -18,6 +18,7 @@ struct _StudioInspector
   GPtrArray *rows;          /* InspectorRow */
   GtkWidget *options;       /* of a dataset: the group of its source's options; NULL for other nodes */
   char *source;             /* that they were built for */
+  char **devices;           /* what a node's device can be chosen from; NULL: not known */
   GtkWidget *name, *name_row, *fault, *output_group, *cost_group;
   GPtrArray *output_rows, *cost_rows;
   char *wrong; /* what is said of the value that is being typed; NULL: nothing */

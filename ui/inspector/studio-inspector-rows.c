@@ -186,9 +186,16 @@ new_suggestions (InspectorRow *row, const char *title)
   g_autoptr (GSimpleAction) action = g_simple_action_new ("set", G_VARIANT_TYPE_STRING);
   g_autofree char *label = g_strdup_printf ("Choices of %s", title);
 
+  if (row->spec.def != NULL && row->spec.def[0] == '\0')
+    {
+      g_autoptr (GMenuItem) item = g_menu_item_new ("default", NULL);
+
+      g_menu_item_set_action_and_target (item, "choice.set", "s", "");
+      g_menu_append_item (menu, item);
+    }
   for (guint i = 0; row->choices[i] != NULL; i++)
     {
-      g_autoptr (GMenuItem) item = g_menu_item_new (row->choices[i][0] != '\0' ? row->choices[i] : "default", NULL);
+      g_autoptr (GMenuItem) item = g_menu_item_new (row->choices[i], NULL);
 
       g_menu_item_set_action_and_target (item, "choice.set", "s", row->choices[i]);
       g_menu_append_item (menu, item);

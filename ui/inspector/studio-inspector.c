@@ -95,22 +95,16 @@ clear_facts (GtkWidget *group, GPtrArray *rows)
   g_ptr_array_set_size (rows, 0);
 }
 
-/* Sums the cost of the node, or of all nodes within the module instance. */
+/* Sums the cost of all nodes behind the card. */
 static void
 sum_cost (const LoomNet *net, const StudioItem *item, LoomCost *cost)
 {
-  gsize n = strlen (item->path), m = strlen (item->id);
-
   *cost = (LoomCost){ 0 };
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
-      gboolean mine = strncmp (node->path, item->path, n) == 0 && (node->path[n] == '\0' || node->path[n] == '.');
 
-      /* Of a repeat the path names the first copy, and all of them cost. */
-      if (item->repeat != NULL && n > 2)
-        mine = strncmp (node->path, item->path, n - 1) == 0 && m > 0;
-      if (!mine)
+      if (!studio_item_owns (item, node->path))
         continue;
       cost->parameters += node->cost.parameters;
       cost->flops += node->cost.flops;
@@ -299,59 +293,30 @@ add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
 
 /* ---- what every node has ---------------------------------------------------------- */
 
-/* An operator's own parameter of this name comes first: cast has a dtype. */
-static gboolean
-has_param (const LoomOp *op, const char *name)
-{
-  for (const LoomParamSpec *spec = op != NULL ? op->params : NULL; spec != NULL && spec->name != NULL; spec++)
-    if (strcmp (spec->name, name) == 0)
-      return TRUE;
-  return FALSE;
-}
-
 static void
 add_reserved (StudioInspector *self, const LoomOp *op)
 {
-  static const char *const precisions[] = { "", "f32", "bf16", "f16", NULL };
-  static const char *const devices[] = { "", "cpu", "cpu:1", "cpu:2", "cpu:3", "cuda:0", "cuda:1", "ref", NULL };
-  static const LoomParamSpec specs[] = {
-    { .name = "title", .type = LOOM_PARAM_STRING, .def = "", .doc = "What the card shows instead of the name." },
-    { .name = "device",
-      .type = LOOM_PARAM_STRING,
-      .def = "",
-      .choices = devices,
-      .doc = "Where it is computed; the training's device where nothing is given." },
-    { .name = "frozen",
-      .type = LOOM_PARAM_BOOL,
-      .def = "false",
-      .doc = "Its weights stay as they are while the others are trained." },
-    { .name = "dtype",
-      .type = LOOM_PARAM_STRING,
-      .def = "",
-      .choices = precisions,
-      .doc = "What it is computed in while training; the training's precision where nothing is given." },
-    { .name = "recompute",
-      .type = LOOM_PARAM_BOOL,
-      .def = "false",
-      .doc = "Nothing of it is kept for the backward pass but computed again there: slower, with less memory." },
-  };
+  /* The others are for those who write files. */
+  static const char *const shown[] = { "title", "device", "frozen", "dtype", "recompute" };
   GtkWidget *group = add_group (self, "Node");
 
-  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
-    if (!has_param (op, specs[i].name))
-      inspector_add_param (self, group, &specs[i]);
+  for (guint i = 0; i < G_N_ELEMENTS (shown); i++)
+    {
+      LoomParamSpec spec = loom_reserved_find (shown[i])->spec;
+
+      /* An operator's own parameter of this name comes first: cast has a dtype. */
+      if (op != NULL && loom_op_has_param (op, spec.name))
+        continue;
+      if (self->devices != NULL && strcmp (spec.name, "device") == 0)
+        spec.choices = (const char *const *)self->devices;
+      inspector_add_param (self, group, &spec);
+    }
 }
 
 /* A module's parameters are its arguments. */
 static void
 add_module_params (StudioInspector *self, GtkWidget *group, const char *module)
 {
-  static const LoomParamSpec repeat = { .name = "repeat",
-                                        .type = LOOM_PARAM_INT,
-                                        .def = "",
-                                        .minimum = 1,
-                                        .maximum = 10000,
-                                        .doc = "How many copies stand in a row" };
   LoomElement *m = loom_graph_find_module (studio_document_get_graph (self->document), module);
 
   for (guint i = 0; m != NULL && i < loom_element_n_children (m); i++)
@@ -372,7 +337,7 @@ add_module_params (StudioInspector *self, GtkWidget *group, const char *module)
                                                    : LOOM_PARAM_STRING;
       inspector_add_param (self, group, &spec);
     }
-  inspector_add_param (self, group, &repeat);
+  inspector_add_param (self, group, &loom_reserved_find ("repeat")->spec);
 }
 
 static void
@@ -589,6 +554,7 @@ studio_inspector_finalize (GObject *object)
 {
   StudioInspector *self = STUDIO_INSPECTOR (object);
 
+  g_strfreev (self->devices);
   g_ptr_array_unref (self->rows);
   g_ptr_array_unref (self->output_rows);
   g_ptr_array_unref (self->cost_rows);
@@ -664,6 +630,18 @@ studio_inspector_set_empty_widget (StudioInspector *self, GtkWidget *widget)
   gtk_stack_add_named (GTK_STACK (self->stack), self->empty, "empty");
   if (shown)
     gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "empty");
+}
+
+void
+studio_inspector_set_devices (StudioInspector *self, const char *const *devices)
+{
+  char **old = self->devices;
+
+  self->devices = g_strdupv ((char **)devices);
+  /* The rows that are shown have the old list, so they are built anew. */
+  g_clear_pointer (&self->shown, g_free);
+  selection_changed_cb (self);
+  g_strfreev (old);
 }
 
 void

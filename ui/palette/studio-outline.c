@@ -95,22 +95,21 @@ make_row (const LoomNet *net, guint i, GHashTable *faults)
 static void
 follow_document (StudioOutline *self)
 {
-  guint n = g_list_model_get_n_items (G_LIST_MODEL (self->filtered));
-  g_autofree char *path = NULL;
+  guint n = g_list_model_get_n_items (G_LIST_MODEL (self->filtered)), item = STUDIO_NO_ITEM;
+  StudioScene *scene = studio_document_get_scene (self->document);
 
   if (self->selecting)
     return;
   if (studio_document_n_selected (self->document) == 1)
-    path = studio_document_dup_node_path (self->document, studio_document_get_selected (self->document, 0));
+    item = studio_scene_find (scene, studio_document_get_selected (self->document, 0));
   self->selecting = TRUE;
   gtk_single_selection_set_selected (self->selection, GTK_INVALID_LIST_POSITION);
-  for (guint i = 0; path != NULL && i < n; i++)
+  for (guint i = 0; item != STUDIO_NO_ITEM && i < n; i++)
     {
       g_autoptr (StudioOutlineRow) row = g_list_model_get_item (G_LIST_MODEL (self->filtered), i);
-      gsize length = strlen (path);
 
       /* A module's card stands for the first of its nodes. */
-      if (strncmp (row->path, path, length) == 0 && (row->path[length] == '\0' || row->path[length] == '.'))
+      if (studio_item_owns (&scene->item[item], row->path))
         {
           gtk_single_selection_set_selected (self->selection, i);
           break;

@@ -237,9 +237,10 @@ show_settings (StudioRunPanel *self)
   const char *device = train ? loom_element_get (train, "device") : NULL;
   gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->epochs_spin), epochs ? g_ascii_strtod (epochs, NULL) : 1);
   show_rate (self, lr != NULL ? lr : "0.001");
+  /* The first device serves where the graph names none. */
   GListModel *devices = gtk_drop_down_get_model (GTK_DROP_DOWN (self->device_drop));
   for (guint i = 0; devices != NULL && i < g_list_model_get_n_items (devices); i++)
-    if (g_str_equal (gtk_string_list_get_string (GTK_STRING_LIST (devices), i), device ? device : "cpu"))
+    if (device == NULL ? i == 0 : g_str_equal (gtk_string_list_get_string (GTK_STRING_LIST (devices), i), device))
       gtk_drop_down_set_selected (GTK_DROP_DOWN (self->device_drop), i);
   self->filling = FALSE;
 }
@@ -424,8 +425,6 @@ studio_run_panel_new (StudioDocument *document, StudioRun *run)
   StudioRunPanel *self = g_object_new (STUDIO_TYPE_RUN_PANEL, NULL);
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
-  static const char *const only_cpu[] = { "cpu", NULL };
-  studio_run_panel_set_devices (self, only_cpu);
   g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
   g_signal_connect (run, "numbers", G_CALLBACK (numbers_cb), self);
   g_signal_connect (run, "memory-changed", G_CALLBACK (memory_cb), self);

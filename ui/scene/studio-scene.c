@@ -95,24 +95,15 @@ module_ports (const LoomElement *module, GArray *inputs, GArray *outputs)
   for (guint i = 0; i < loom_element_n_children (module); i++)
     {
       const LoomElement *e = loom_element_child (module, i);
-      const char *op = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "op") : NULL;
-      const char *id = op != NULL ? loom_element_get (e, "id") : NULL;
+      const char *id = loom_element_get (e, "id");
 
       if (id == NULL)
         continue;
-      if (strcmp (op, "module_input") == 0)
+      if (loom_op_has_role (e, LOOM_ROLE_MODULE_INPUT))
         port_add (inputs, id, NULL, TRUE, FALSE);
-      else if (strcmp (op, "module_output") == 0)
+      else if (loom_op_has_role (e, LOOM_ROLE_MODULE_OUTPUT))
         port_add (outputs, id, NULL, TRUE, FALSE);
     }
-}
-
-static gboolean
-is_reserved (const char *name)
-{
-  static const char *const words[]
-      = { "id", "op", "module", "repeat", "share", "device", "dtype", "recompute", "frozen", "mute", "title", NULL };
-  return g_strv_contains (words, name);
 }
 
 /* What can be said of a node that inference did not reach: the attributes as written. */
@@ -136,7 +127,7 @@ attributes_summary (const LoomElement *e, const LoomOp *op)
       const char *name, *value;
 
       loom_element_attribute (e, i, &name, &value);
-      if (is_reserved (name))
+      if (loom_is_reserved (name))
         continue;
       g_string_append_printf (s, "%s%s %s", s->len > 0 ? " · " : "", name, value);
     }
@@ -198,8 +189,8 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
   else if (item->op != NULL)
     {
       /* A module's border shows one side only: the other is outside. */
-      gboolean is_entry = strcmp (item->op->name, "module_input") == 0;
-      gboolean is_exit = strcmp (item->op->name, "module_output") == 0;
+      gboolean is_entry = item->op->role == LOOM_ROLE_MODULE_INPUT;
+      gboolean is_exit = item->op->role == LOOM_ROLE_MODULE_OUTPUT;
 
       for (const LoomPortSpec *p = is_entry ? NULL : loom_op_inputs (item->op, e); p != NULL && p->name != NULL; p++)
         if (!(p->flags & (LOOM_PORT_WEIGHT | LOOM_PORT_VARIADIC)))
@@ -334,6 +325,7 @@ add_links (Build *build, const LoomElement *scope)
 
 /* The card that stands for a node of the net: the node itself, or the module instance that it is in; NULL when the path
  * leads elsewhere. */
+/* The card that owns a path, as studio_item_owns() has it, by hash: a net asks for thousands. */
 static StudioItem *
 item_of_path (const Build *build, const char *scope_path, const char *path)
 {
@@ -706,6 +698,17 @@ studio_scene_card_size (guint n_inputs, guint n_outputs, double *width, double *
 {
   *width = STUDIO_CARD_WIDTH;
   *height = MAX (STUDIO_CARD_HEIGHT, 8 + STUDIO_PORT_STEP * (double)MAX (n_inputs, n_outputs));
+}
+
+gboolean
+studio_item_owns (const StudioItem *item, const char *path)
+{
+  gsize n = strlen (item->path);
+
+  /* The path of a repeat is that of its first copy: "block.0". */
+  if (item->repeat != NULL)
+    n -= strlen (".0");
+  return strncmp (path, item->path, n) == 0 && (path[n] == '\0' || path[n] == '.');
 }
 
 const char *

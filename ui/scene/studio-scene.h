@@ -100,5 +100,8 @@ void studio_scene_reach (const StudioScene *scene, guint item, gboolean against,
 void studio_scene_card_size (guint n_inputs, guint n_outputs, double *width, double *height);
 /* "Matrix product, softmax …" – name for people: the operator's title, or the module's name. */
 const char *studio_item_title (const StudioItem *item);
+/* Whether what a path names stands behind this card: the node itself or, of a module, a node within; of a repeat, in
+ * any of its copies. */
+gboolean studio_item_owns (const StudioItem *item, const char *path);
 
 G_END_DECLS

@@ -44,19 +44,12 @@ static LoomElement *
 new_metric (StudioDocument *document, const LoomNetNode *loss, const char *type)
 {
   LoomNet *net = studio_document_get_net (document);
-  if (loss == NULL || loss->n_inputs < 2 || loss->input[0].node == G_MAXUINT || loss->input[1].node == G_MAXUINT)
+  if (loss == NULL || type == NULL || loss->n_inputs < 2 || loss->input[0].node == G_MAXUINT
+      || loss->input[1].node == G_MAXUINT)
     return NULL;
   g_autofree char *input = loom_net_port_name (net, loss->input[0].node, loss->input[0].output);
   g_autofree char *target = loom_net_port_name (net, loss->input[1].node, loss->input[1].output);
   return loom_element_new (LOOM_TAG_METRIC, "type", type, "input", input, "target", target, NULL);
-}
-
-static void
-add_accuracy (StudioDocument *document, LoomElement *train, const LoomNetNode *loss)
-{
-  LoomElement *metric = g_str_equal (loss->op->name, "cross_entropy") ? new_metric (document, loss, "accuracy") : NULL;
-  if (metric != NULL)
-    loom_element_append_detached (train, metric);
 }
 
 gboolean
@@ -79,7 +72,9 @@ studio_training_ensure (StudioDocument *document, GError **error)
     {
       LoomElement *made = loom_element_new (LOOM_TAG_TRAIN, "loss", loss->path, "optimizer", "adam", "lr", "0.001",
                                             "batch_size", "64", "epochs", "3", "seed", "1", NULL);
-      add_accuracy (document, made, loss);
+      LoomElement *metric = new_metric (document, loss, loss->op->metric);
+      if (metric != NULL)
+        loom_element_append_detached (made, metric);
       LoomElement *root = loom_graph_root (studio_document_get_graph (document));
       studio_document_edit (document, loom_edit_insert (root, loom_element_place_for (root, LOOM_TAG_TRAIN), made));
     }

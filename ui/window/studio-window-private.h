@@ -38,14 +38,15 @@ struct _StudioWindow
   gboolean start_empty; /* "Empty graph": the start page is put away though there is nothing yet */
   gboolean panel_shown; /* a run was started once */
   gboolean presenting;
-  gboolean zoom_shown; /* soon: an idle is on its way */
-  int fit_frames;      /* until the canvas has its size and is fitted; 0: not wanted */
-  char **orphans;      /* journals of crashes, newest first */
+  gboolean zoom_shown;       /* soon: an idle is on its way */
+  int fit_frames;            /* until the canvas has its size and is fitted; 0: not wanted */
+  char **orphans;            /* journals of crashes, newest first */
   gboolean holder_dismissed; /* that another Studio has the file open is known */
   GtkWindow *question;       /* weak: the dialog that waits for an answer */
   GtkFileChooserNative *chooser;
-  GHashTable *device_titles; /* what a card is called, by the device's name */
-  GtkWidget *lr_return; /* what had the focus before the learning rate was asked for */
+  char **devices;             /* the worker's, the default first; NULL until it has answered */
+  GHashTable *device_details; /* "2 threads", what a card is called: by the device's name */
+  GtkWidget *lr_return;       /* what had the focus before the learning rate was asked for */
 };
 
 /* ---- commands (-actions.c) ---- */

@@ -214,12 +214,12 @@ studio_window_setup_run (StudioWindow *self)
 
 /* ---- devices ------------------------------------------------------------------------------------- */
 
-/* "cuda:0 · emulated": the name, and what the card behind it is called. */
+/* "cpu · 2 threads", "cuda:0 · emulated": the name, and what stands behind it. */
 static char *
 describe_device (StudioWindow *self, const char *name)
 {
-  const char *title = self->device_titles != NULL ? g_hash_table_lookup (self->device_titles, name) : NULL;
-  return title != NULL ? g_strdup_printf ("%s · %s", name, title) : g_strdup (name);
+  const char *detail = self->device_details != NULL ? g_hash_table_lookup (self->device_details, name) : NULL;
+  return detail != NULL ? g_strdup_printf ("%s · %s", name, detail) : g_strdup (name);
 }
 
 static void
@@ -227,15 +227,11 @@ show_device (StudioWindow *self)
 {
   LoomElement *train = loom_element_find (loom_graph_root (studio_document_get_graph (self->document)), LOOM_TAG_TRAIN);
   const char *device = train != NULL ? loom_element_get (train, "device") : NULL;
-  g_autofree char *text = NULL;
-  if (device == NULL || g_str_equal (device, "cpu"))
-    text = g_strdup_printf ("CPU · %u threads", g_get_num_processors ());
-  else
-    {
-      text = describe_device (self, device);
-      for (char *p = text; *p != '\0' && *p != ':' && *p != ' '; p++)
-        *p = g_ascii_toupper (*p);
-    }
+  if (device == NULL)
+    device = self->devices != NULL ? self->devices[0] : NULL;
+  g_autofree char *text = device != NULL ? describe_device (self, device) : g_strdup ("Device");
+  for (char *p = text; device != NULL && *p != '\0' && *p != ':' && *p != ' '; p++)
+    *p = g_ascii_toupper (*p);
   gtk_label_set_text (GTK_LABEL (self->device_label), text);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->device_chip), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
 }
@@ -246,19 +242,34 @@ studio_window_set_device (StudioWindow *self, const char *device)
   studio_training_set (self->document, "device", device);
 }
 
+/* Takes names. */
 static void
-set_devices (StudioWindow *self, const char *const *devices)
+set_devices (StudioWindow *self, char **names)
 {
   g_autoptr (GMenu) menu = g_menu_new ();
-  for (guint i = 0; devices[i] != NULL; i++)
+  for (guint i = 0; names[i] != NULL; i++)
     {
-      g_autofree char *label = describe_device (self, devices[i]);
+      g_autofree char *label = describe_device (self, names[i]);
       g_autoptr (GMenuItem) item = g_menu_item_new (label, NULL);
-      g_menu_item_set_action_and_target (item, "win.device", "s", devices[i]);
+      g_menu_item_set_action_and_target (item, "win.device", "s", names[i]);
       g_menu_append_item (menu, item);
     }
   gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->device_chip), G_MENU_MODEL (menu));
-  studio_run_panel_set_devices (self->run_panel, devices);
+  studio_run_panel_set_devices (self->run_panel, (const char *const *)names);
+  studio_inspector_set_devices (self->inspector, (const char *const *)names);
+  g_strfreev (self->devices);
+  self->devices = names;
+  show_device (self);
+}
+
+/* The processor says how many threads it computes with, a card what it is called. */
+static char *
+device_detail (JsonObject *object)
+{
+  gint64 threads = json_object_get_int_member_with_default (object, "threads", 0);
+  if (threads > 0)
+    return g_strdup_printf ("%" G_GINT64_FORMAT " %s", threads, threads == 1 ? "thread" : "threads");
+  return g_strdup (json_object_get_string_member_with_default (object, "title", NULL));
 }
 
 /* One JSON object a line: {"event":"device","name":"cpu",…}; other events are devices that are not there. */
@@ -268,7 +279,7 @@ devices_cb (GObject *source, GAsyncResult *result, gpointer data)
   g_autoptr (StudioWindow) self = data;
   g_autofree char *text = NULL;
   if (!g_subprocess_communicate_utf8_finish (G_SUBPROCESS (source), result, &text, NULL, NULL) || text == NULL
-      || self->run_panel == NULL || self->device_titles == NULL)
+      || self->run_panel == NULL || self->device_details == NULL)
     return;
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
@@ -280,26 +291,23 @@ devices_cb (GObject *source, GAsyncResult *result, gpointer data)
       JsonObject *object = json_node_get_object (node);
       const char *event = json_object_get_string_member_with_default (object, "event", "");
       const char *name = json_object_get_string_member_with_default (object, "name", NULL);
-      const char *title = json_object_get_string_member_with_default (object, "title", NULL);
       if (!g_str_equal (event, "device") || name == NULL)
         continue;
       g_ptr_array_add (names, g_strdup (name));
-      if (title != NULL && g_str_has_prefix (name, "cuda:"))
-        g_hash_table_insert (self->device_titles, g_strdup (name), g_strdup (title));
+      char *detail = device_detail (object);
+      if (detail != NULL)
+        g_hash_table_insert (self->device_details, g_strdup (name), detail);
     }
   if (names->len == 0)
     return;
   g_ptr_array_add (names, NULL);
-  set_devices (self, (const char *const *)names->pdata);
-  show_device (self);
+  set_devices (self, (char **)g_ptr_array_steal (names, NULL));
 }
 
 void
 studio_window_find_devices (StudioWindow *self)
 {
-  static const char *const only_cpu[] = { "cpu", NULL };
-  self->device_titles = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  set_devices (self, only_cpu);
+  self->device_details = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   show_device (self);
   g_signal_connect_swapped (self->document, "changed", G_CALLBACK (show_device), self);
   g_autofree char *program = studio_worker_find_program (NULL);

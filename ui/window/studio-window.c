@@ -268,7 +268,8 @@ window_dispose (GObject *object)
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   g_clear_pointer (&self->orphans, g_strfreev);
-  g_clear_pointer (&self->device_titles, g_hash_table_unref);
+  g_clear_pointer (&self->devices, g_strfreev);
+  g_clear_pointer (&self->device_details, g_hash_table_unref);
   G_OBJECT_CLASS (studio_window_parent_class)->dispose (object);
 }
 

@@ -1,0 +1,67 @@
+/* The table of reserved attributes; see the header. */
+#include "engine/ops/loom-reserved.h"
+
+#include <string.h>
+
+/* f64 is missing: a whole run computes in it, on the device ref. */
+static const char *const computed_in[] = { "f32", "bf16", "f16", NULL };
+
+static const LoomReserved reserved[] = {
+  { .spec = { .name = "repeat",
+              .type = LOOM_PARAM_INT,
+              .def = "",
+              .minimum = 1,
+              .maximum = LOOM_MAX_COPIES,
+              .doc = "How many copies stand in a row" } },
+  { .spec = { .name = "share",
+              .type = LOOM_PARAM_BOOL,
+              .def = "false",
+              .doc = "The copies of a repeat have the same weights." } },
+  /* Any text: which devices there are depends on the machine. */
+  { .spec = { .name = "device",
+              .type = LOOM_PARAM_STRING,
+              .def = "",
+              .doc = "Where it is computed; the training's device where nothing is given." } },
+  { .spec = { .name = "dtype",
+              .type = LOOM_PARAM_STRING,
+              .def = "",
+              .choices = computed_in,
+              .doc = "What it is computed in while training; the training's precision where nothing is given." } },
+  { .spec = { .name = "recompute",
+              .type = LOOM_PARAM_BOOL,
+              .def = "false",
+              .doc = "Nothing of it is kept for the backward pass but computed again there: slower, with less "
+                     "memory." } },
+  { .spec = { .name = "frozen",
+              .type = LOOM_PARAM_BOOL,
+              .def = "false",
+              .doc = "Its weights stay as they are while the others are trained." } },
+  { .spec = { .name = "mute", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Left out of what is computed." } },
+  { .spec
+    = { .name = "title", .type = LOOM_PARAM_STRING, .def = "", .doc = "What the card shows instead of the name." },
+    .is_cosmetic = TRUE },
+  { { NULL } },
+};
+
+const LoomReserved *
+loom_reserved (void)
+{
+  return reserved;
+}
+
+const LoomReserved *
+loom_reserved_find (const char *name)
+{
+  for (const LoomReserved *r = reserved; r->spec.name != NULL; r++)
+    if (strcmp (r->spec.name, name) == 0)
+      return r;
+  return NULL;
+}
+
+gboolean
+loom_is_reserved (const char *name)
+{
+  static const char *const identity[] = { "id", "op", "module", NULL };
+
+  return g_strv_contains (identity, name) || loom_reserved_find (name) != NULL;
+}
