@@ -31,20 +31,13 @@ node_name (const DiffSide *side, const LoomElement *scope, const char *id)
   return name != NULL ? name : id;
 }
 
-static gboolean
-is_op (const LoomElement *node, const char *op)
-{
-  return g_strcmp0 (loom_element_get (node, "op"), op) == 0 && loom_element_get (node, "module") == NULL;
-}
-
 static guint
-count_ports (const LoomElement *module, const char *op)
+count_ports (const LoomElement *module, LoomOpRole role)
 {
   guint n = 0;
 
   for (guint i = 0; i < loom_element_n_children (module); i++)
-    n += loom_element_tag (loom_element_child (module, i)) == LOOM_TAG_NODE
-         && is_op (loom_element_child (module, i), op);
+    n += loom_op_has_role (loom_element_child (module, i), role);
   return n;
 }
 
@@ -52,17 +45,16 @@ count_ports (const LoomElement *module, const char *op)
 static char *
 operator_port (const LoomElement *node, const char *port, gboolean is_input)
 {
-  const char *name = loom_element_get (node, "op");
-  const LoomOp *op = name != NULL ? loom_op (name) : NULL;
+  const LoomOp *op = loom_op_of (node);
   const LoomPortSpec *specs;
   guint n;
   int omitted;
 
   if (op == NULL || (!is_input && op->dynamic_outputs != NULL))
     return g_strdup (port);
-  if (strcmp (op->name, "module_output") == 0)
+  if (op->role == LOOM_ROLE_MODULE_OUTPUT)
     return is_input && strcmp (port, "input") == 0 ? NULL : g_strdup (port);
-  if (strcmp (op->name, "module_input") == 0)
+  if (op->role == LOOM_ROLE_MODULE_INPUT)
     return !is_input && strcmp (port, "out") == 0 ? NULL : g_strdup (port);
   specs = is_input ? loom_op_inputs (op, node) : op->outputs;
   n = loom_op_count_ports (specs);
@@ -76,7 +68,8 @@ operator_port (const LoomElement *node, const char *port, gboolean is_input)
 static char *
 canonical_port (const DiffSide *side, const LoomElement *node, const char *way, gboolean is_input)
 {
-  const char *module_name = loom_element_get (node, "module"), *port_op = is_input ? "module_input" : "module_output";
+  const char *module_name = loom_element_get (node, "module");
+  LoomOpRole port = is_input ? LOOM_ROLE_MODULE_INPUT : LOOM_ROLE_MODULE_OUTPUT;
   const LoomElement *module, *inner;
   g_autofree char *rest = NULL;
   gsize digits = strspn (way, G_CSET_DIGITS);
@@ -87,8 +80,8 @@ canonical_port (const DiffSide *side, const LoomElement *node, const char *way, 
   if (module == NULL)
     return g_strdup (way);
   inner = loom_scope_find_node (module, way);
-  if (inner != NULL && is_op (inner, port_op))
-    return count_ports (module, port_op) == 1 ? NULL : g_strdup (node_name (side, module, way));
+  if (inner != NULL && loom_op_has_role (inner, port))
+    return count_ports (module, port) == 1 ? NULL : g_strdup (node_name (side, module, way));
   if (loom_element_get (node, "repeat") == NULL || way[digits] != '.')
     digits = 0;
   rest = diff_end (side, module, way + digits + (digits > 0), is_input);

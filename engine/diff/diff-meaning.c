@@ -1,10 +1,10 @@
 /* What an attribute means: its type and its default, from the tables that read it.
  *
- * Operators, data sets, optimisers, schedules and metrics have tables; of <train> itself, <clip>, <group> and what
- * every node has, the table is here, and a test compares it with what loom_train_spec_new() reads. */
+ * Operators, data sets, what every node may have, optimisers, schedules and metrics have tables; of <train> itself,
+ * <clip> and <group> the table is here, and a test compares it with what loom_train_spec_new() reads. */
 #include "engine/diff/diff-private.h"
-#include "engine/data/loom-dataset.h"
 #include "engine/graph/loom-expr.h"
+#include "engine/ops/loom-reserved.h"
 #include "engine/program/loom-optimizer.h"
 #include "engine/recipe/loom-metric.h"
 #include "engine/recipe/loom-schedule.h"
@@ -36,17 +36,6 @@ typedef struct
 
 static const Meaning of_graph[]
     = { { "strict_devices", MEANS_BOOL, "false" }, { "name", .is_cosmetic = TRUE }, { NULL } };
-static const Meaning of_every_node[] = {
-  { "repeat", MEANS_INT },
-  { "share", MEANS_BOOL, "false" },
-  { "device" },
-  { "dtype" },
-  { "recompute", MEANS_BOOL, "false" },
-  { "frozen", MEANS_BOOL, "false" },
-  { "mute", MEANS_BOOL, "false" },
-  { "title", .is_cosmetic = TRUE },
-  { NULL },
-};
 static const Meaning of_arg[] = { { "type", MEANS_TEXT }, { "default", MEANS_TEXT }, { NULL } };
 static const Meaning of_train[] = {
   { "loss", MEANS_PORT },
@@ -99,41 +88,42 @@ look_up (const Meaning *table, const char *name, Meaning *m)
   return FALSE;
 }
 
-static gboolean
-of_operator (const LoomParamSpec *spec, const char *name, Meaning *m)
+static Meaning
+of_param (const LoomParamSpec *spec)
 {
   static const Means means[] = {
     [LOOM_PARAM_INT] = MEANS_INT,     [LOOM_PARAM_FLOAT] = MEANS_FLOAT, [LOOM_PARAM_BOOL] = MEANS_BOOL,
     [LOOM_PARAM_ENUM] = MEANS_TEXT,   [LOOM_PARAM_INTS] = MEANS_LIST,   [LOOM_PARAM_FLOATS] = MEANS_LIST,
     [LOOM_PARAM_SHAPE] = MEANS_WORDS, [LOOM_PARAM_DTYPE] = MEANS_TEXT,  [LOOM_PARAM_STRING] = MEANS_TEXT,
+    [LOOM_PARAM_PATH] = MEANS_TEXT,
   };
 
+  return (Meaning){ spec->name, means[spec->type], spec->def, spec->length, FALSE };
+}
+
+static gboolean
+of_operator (const LoomParamSpec *spec, const char *name, Meaning *m)
+{
   for (; spec != NULL && spec->name != NULL; spec++)
     if (strcmp (spec->name, name) == 0)
       {
-        *m = (Meaning){ spec->name, means[spec->type], spec->def, spec->length, FALSE };
+        *m = of_param (spec);
         return TRUE;
       }
   return FALSE;
 }
 
+/* What every node may have. */
 static gboolean
-of_dataset (const LoomElement *node, const char *name, Meaning *m)
+of_reserved (const char *name, Meaning *m)
 {
-  const char *source = loom_element_get (node, "source");
-  const LoomDatasetClass *klass = source != NULL ? loom_dataset_class (source) : NULL;
-  static const Means means[] = {
-    [LOOM_DATASET_INT] = MEANS_INT,   [LOOM_DATASET_FLOAT] = MEANS_FLOAT, [LOOM_DATASET_FLOATS] = MEANS_LIST,
-    [LOOM_DATASET_ENUM] = MEANS_TEXT, [LOOM_DATASET_STRING] = MEANS_TEXT, [LOOM_DATASET_PATH] = MEANS_TEXT,
-  };
+  const LoomReserved *reserved = loom_reserved_find (name);
 
-  for (const LoomDatasetParam *p = klass != NULL ? loom_dataset_class_params (klass) : NULL; p != NULL && p->name; p++)
-    if (strcmp (p->name, name) == 0)
-      {
-        *m = (Meaning){ p->name, p->type < G_N_ELEMENTS (means) ? means[p->type] : MEANS_TEXT, p->def, 0, FALSE };
-        return TRUE;
-      }
-  return FALSE;
+  if (reserved == NULL)
+    return FALSE;
+  *m = of_param (&reserved->spec);
+  m->is_cosmetic = reserved->is_cosmetic;
+  return TRUE;
 }
 
 static Means
@@ -167,16 +157,13 @@ of_module (const DiffSide *side, const LoomElement *node, const char *name, Mean
 static gboolean
 of_node (const DiffSide *side, const LoomElement *node, const char *name, Meaning *m)
 {
-  const char *op_name = loom_element_get (node, "op");
-  const LoomOp *op = op_name != NULL ? loom_op (op_name) : NULL;
+  const LoomOp *op = loom_op_of (node);
 
-  if (op != NULL && of_operator (op->params, name, m))
-    return TRUE;
-  if (op != NULL && strcmp (op->name, "dataset") == 0 && of_dataset (node, name, m))
+  if (op != NULL && of_operator (loom_op_params (op, node), name, m))
     return TRUE;
   if (loom_element_get (node, "module") != NULL && of_module (side, node, name, m))
     return TRUE;
-  return look_up (of_every_node, name, m);
+  return of_reserved (name, m);
 }
 
 /* Numbers of the tables as texts that live for ever: there are few of them. */

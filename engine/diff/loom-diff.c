@@ -298,7 +298,7 @@ compare_children (const Diff *d, const LoomElement *a, const LoomElement *b, Loo
 
 /* In which order a module's ports stand: the first output of a copy feeds the first input of the next. */
 static char *
-port_order (const DiffSide *side, const LoomElement *module, const char *op)
+port_order (const DiffSide *side, const LoomElement *module, LoomOpRole port)
 {
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
 
@@ -306,7 +306,7 @@ port_order (const DiffSide *side, const LoomElement *module, const char *op)
     {
       const LoomElement *node = loom_element_child (module, i);
 
-      if (loom_element_tag (node) == LOOM_TAG_NODE && g_strcmp0 (loom_element_get (node, "op"), op) == 0)
+      if (loom_op_has_role (node, port))
         g_ptr_array_add (names, diff_end (side, module, loom_element_get (node, "id"), FALSE));
     }
   g_ptr_array_add (names, NULL);
@@ -314,9 +314,9 @@ port_order (const DiffSide *side, const LoomElement *module, const char *op)
 }
 
 static void
-compare_order (LoomDifference *difference, const Diff *d, const DiffScope *pair, const char *op, const char *attribute)
+compare_order (LoomDifference *difference, const Diff *d, const DiffScope *pair, LoomOpRole port, const char *attribute)
 {
-  g_autofree char *before = port_order (&d->a, pair->a, op), *after = port_order (&d->b, pair->b, op);
+  g_autofree char *before = port_order (&d->a, pair->a, port), *after = port_order (&d->b, pair->b, port);
 
   /* A port more or less is a node more or less, which is said there. */
   if (strlen (before) == strlen (after) && strcmp (before, after) != 0)
@@ -343,8 +343,8 @@ compare_module (const Diff *d, const DiffScope *pair)
     }
   if (pair->a != NULL && pair->b != NULL)
     {
-      compare_order (difference, d, pair, "module_input", "inputs");
-      compare_order (difference, d, pair, "module_output", "outputs");
+      compare_order (difference, d, pair, LOOM_ROLE_MODULE_INPUT, "inputs");
+      compare_order (difference, d, pair, LOOM_ROLE_MODULE_OUTPUT, "outputs");
     }
   add (d, difference);
   compare_children (d, pair->a, pair->b, LOOM_TAG_ARG, "name", pair->name);

@@ -4,11 +4,11 @@
  * across the borders of modules to the operator that computes the value, one step
  * after the other without recursion, so 10,000 chained copies need no deep stack. */
 #include "engine/net/net-private.h"
+#include "engine/ops/loom-reserved.h"
 
 #include <string.h>
 
-#define MAX_COPIES 10000
-#define MAX_NODES  1000000
+#define MAX_NODES 1000000
 
 static void expand_scope (LoomNet *net, NetInstance *instance);
 
@@ -54,12 +54,12 @@ count_copies (LoomNet *net, const NetEnvironment *arguments, const NetLocal *loc
     return 0;
   if (loom_expr_is (text))
     loom_net_make_whole (net, &value);
-  if (!value.is_number || !value.number.is_int || value.number.i < 1 || value.number.i > MAX_COPIES)
+  if (!value.is_number || !value.number.is_int || value.number.i < 1 || value.number.i > LOOM_MAX_COPIES)
     {
       fault = loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, "repeat",
                               "repeat is “%.40s”; it must be an integer from 1 to 10,000.", value.text);
-      if (value.is_number && (value.number.is_int ? value.number.i > MAX_COPIES : value.number.d > MAX_COPIES))
-        loom_fault_set_fix (fault, "repeat", G_STRINGIFY (MAX_COPIES), "Set it to " G_STRINGIFY (MAX_COPIES) ".");
+      if (value.is_number && (value.number.is_int ? value.number.i > LOOM_MAX_COPIES : value.number.d > LOOM_MAX_COPIES))
+        loom_fault_set_fix (fault, "repeat", G_STRINGIFY (LOOM_MAX_COPIES), "Set it to " G_STRINGIFY (LOOM_MAX_COPIES) ".");
       else
         loom_fault_set_fix (fault, "repeat", "1", "Set it to 1.");
       return 0;
@@ -203,7 +203,7 @@ set_arguments (LoomNet *net, const NetEnvironment *outer, const NetLocal *local,
       LoomFault *fault;
 
       loom_element_attribute (local->element, i, &name, NULL);
-      if (loom_net_is_reserved (name) || strchr (name, ':') != NULL
+      if (loom_is_reserved (name) || strchr (name, ':') != NULL
           || g_strv_contains ((const char *const *)names->pdata, name))
         continue;
       fault = loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, name,

@@ -2,6 +2,7 @@
  *
  * What a text means as a number or a list is said by loom-param.c of engine/ops. */
 #include "engine/net/net-private.h"
+#include "engine/ops/loom-reserved.h"
 
 #include <math.h>
 #include <string.h>
@@ -107,43 +108,33 @@ loom_net_make_whole (LoomNet *net, NetArgument *value)
 
 /* ---- reserved attributes ---------------------------------------------------- */
 
-static const char *const reserved[]
-    = { "id", "op", "module", "repeat", "share", "device", "dtype", "recompute", "frozen", "mute", "title", NULL };
-
-gboolean
-loom_net_is_reserved (const char *name)
-{
-  return g_strv_contains (reserved, name);
-}
-
 void
 loom_net_check_reserved (LoomNet *net, const LoomElement *element, const char *path, const LoomOp *op)
 {
-  static const char *const booleans[] = { "share", "recompute", "frozen", "mute", NULL };
-  static const char *const computed_in[] = { "f32", "bf16", "f16", NULL };
   const char *text;
-  gboolean value, own_dtype = FALSE;
+  gboolean value;
 
-  for (guint i = 0; booleans[i] != NULL; i++)
+  for (const LoomReserved *r = loom_reserved (); r->spec.name != NULL; r++)
     {
-      text = loom_element_get (element, booleans[i]);
+      const char *name = r->spec.name;
+
+      text = r->spec.type == LOOM_PARAM_BOOL ? loom_element_get (element, name) : NULL;
       if (text != NULL && !loom_param_parse_bool (text, &value))
         {
-          LoomFault *fault = loom_net_fault (net, element, path, LOOM_ERROR_SCHEMA, booleans[i],
-                                             "%s is “%.40s”; it must be true or false.", booleans[i], text);
+          LoomFault *fault = loom_net_fault (net, element, path, LOOM_ERROR_SCHEMA, name,
+                                             "%s is “%.40s”; it must be true or false.", name, text);
 
-          loom_fault_set_fix (fault, booleans[i], "true", "Set it to true.");
+          loom_fault_set_fix (fault, name, "true", "Set it to true.");
         }
-      else if (text != NULL && value && strcmp (booleans[i], "mute") == 0)
+      else if (text != NULL && value && strcmp (name, "mute") == 0)
         loom_fault_set_fix (loom_net_fault (net, element, path, LOOM_ERROR_SCHEMA, "mute",
                                             "Muting a node is part of the file format, but not in this version of "
                                             "Gradloom."),
                             "mute", NULL, "Remove it.");
     }
-  for (guint i = 0; op != NULL && op->params != NULL && op->params[i].name != NULL; i++)
-    own_dtype |= strcmp (op->params[i].name, "dtype") == 0;
   text = loom_element_get (element, "dtype");
-  if (text != NULL && !own_dtype && !g_strv_contains (computed_in, text))
+  if (text != NULL && (op == NULL || !loom_op_has_param (op, "dtype"))
+      && !g_strv_contains (loom_reserved_find ("dtype")->spec.choices, text))
     loom_fault_set_fix (loom_net_fault (net, element, path, LOOM_ERROR_DTYPE, "dtype",
                                         "A node computes in f32, bf16 or f16, but here stands “%.20s”. (For f64 there "
                                         "is “gradloom run --dtype f64”.)",
@@ -233,7 +224,7 @@ loom_net_parse_params (LoomInfer *infer)
             loom_net_make_whole (node->net, &value);
           infer->params[k].text = value.text;
         }
-      else if (!loom_net_is_reserved (name) && strchr (name, ':') == NULL)
+      else if (!loom_is_reserved (name) && strchr (name, ':') == NULL)
         report_unknown (infer, variant, name);
     }
   for (guint k = 0; k < n; k++)

@@ -183,8 +183,6 @@ const char *loom_net_evaluate (LoomNet *net, const LoomElement *element, const c
 /* Where an integer is asked for, a float that is one exactly becomes it: {channels / 2}. */
 void loom_net_make_whole (LoomNet *net, NetArgument *value);
 void loom_net_parse_params (LoomInfer *infer);
-/* Checks what is reserved on every node; TRUE for a reserved name. */
-gboolean loom_net_is_reserved (const char *name);
 void loom_net_check_reserved (LoomNet *net, const LoomElement *element, const char *path, const LoomOp *op);
 
 /* net-infer.c */

@@ -239,7 +239,8 @@ static gboolean
 compile_node (LoomNet *net, NetScope *scope, NetLocal *local, const NetEnvironment *arguments, const char *path)
 {
   const char *op = loom_element_get (local->element, "op"), *module = loom_element_get (local->element, "module");
-  gboolean is_input, is_output;
+  const LoomOp *known = loom_op (op);
+  LoomOpRole role = known != NULL ? known->role : LOOM_ROLE_NONE;
 
   if (!loom_id_is_valid (local->id) || loom_scope_find_node (scope->element, local->id) != local->element)
     return FALSE; /* loom_graph_check said so */
@@ -253,9 +254,7 @@ compile_node (LoomNet *net, NetScope *scope, NetLocal *local, const NetEnvironme
         find_module (net, local, path, arguments, module);
       return TRUE;
     }
-  is_input = strcmp (op, "module_input") == 0;
-  is_output = strcmp (op, "module_output") == 0;
-  if (!is_input && !is_output)
+  if (role != LOOM_ROLE_MODULE_INPUT && role != LOOM_ROLE_MODULE_OUTPUT)
     {
       find_operator (net, local, path, op);
       return TRUE;
@@ -270,8 +269,8 @@ compile_node (LoomNet *net, NetScope *scope, NetLocal *local, const NetEnvironme
     loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, "carry",
                     "A carried value belongs to “scan”, which is part of the file format, but not in this version of "
                     "Gradloom.");
-  local->kind = is_input ? NET_INPUT : NET_OUTPUT;
-  local->op = loom_op (op);
+  local->kind = role == LOOM_ROLE_MODULE_INPUT ? NET_INPUT : NET_OUTPUT;
+  local->op = known;
   return TRUE;
 }
 

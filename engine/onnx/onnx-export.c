@@ -238,7 +238,7 @@ choose_outputs (LoomOnnxWriter *self, const LoomGraph *graph, GArray *sources)
     {
       const LoomNetNode *n = loom_net_node (self->net, i);
       source.node = i;
-      if (n->op && g_str_equal (n->op->name, "output"))
+      if (n->op && n->op->role == LOOM_ROLE_RESULT)
         g_array_append_val (sources, source);
     }
   if (sources->len > 0)

@@ -58,7 +58,7 @@ mark_live (OnnxImport *all)
   for (guint i = all->nodes->len; i-- > 0;)
     {
       OnnxNode *node = all->nodes->pdata[i];
-      node->live = node->live || g_str_equal (node->op->name, "output");
+      node->live = node->live || node->op->role == LOOM_ROLE_RESULT;
       for (guint k = 0; node->live && k < node->n_in; k++)
         if (node->in[k])
           node->in[k]->node->live = TRUE;
@@ -82,7 +82,7 @@ place (OnnxImport *all)
       for (guint k = 0; node->live && k < node->n_in; k++)
         {
           OnnxNode *from = node->in[k] ? node->in[k]->node : NULL;
-          if (from && from->n_in == 0 && !g_str_equal (from->op->name, "input"))
+          if (from && from->n_in == 0 && from->op->role != LOOM_ROLE_GIVEN)
             from->column = from->row == 0 ? node->column - 1 : MIN (from->column, node->column - 1), from->row = 1;
         }
     }

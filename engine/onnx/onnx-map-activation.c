@@ -21,17 +21,12 @@ map_selu (OnnxCtx *c)
     onnx_out (c, 0, scaled (c, onnx_emit (c, "elu", ONNX_IN (x), "alpha", onnx_number (c, alpha), NULL), gamma));
 }
 
-/* max(0, x) + min(0, alpha (exp(x / alpha) - 1)): an elu of x / alpha, stretched. */
 static void
 map_celu (OnnxCtx *c)
 {
   double alpha = onnx_attr_float (c, "alpha", 1);
-  const OnnxWire *x = onnx_in (c, 0);
 
-  if (loom_op ("celu"))
-    onnx_out (c, 0, onnx_emit (c, "celu", ONNX_IN (x), "alpha", onnx_number (c, alpha), NULL));
-  else
-    onnx_out (c, 0, scaled (c, onnx_unary (c, "elu", scaled (c, x, 1 / alpha)), alpha));
+  onnx_out (c, 0, onnx_emit (c, "celu", ONNX_IN (onnx_in (c, 0)), "alpha", onnx_number (c, alpha), NULL));
 }
 
 static void

@@ -57,12 +57,7 @@ map_mod (OnnxCtx *c)
 {
   gboolean fmod = onnx_attr_int (c, "fmod", 0) != 0;
 
-  onnx_out (c, 0,
-            onnx_binary (c,
-                         fmod                    ? "fmod"
-                         : loom_op ("remainder") ? "remainder"
-                                                 : "mod",
-                         onnx_in (c, 0), onnx_in (c, 1)));
+  onnx_out (c, 0, onnx_binary (c, fmod ? "fmod" : "remainder", onnx_in (c, 0), onnx_in (c, 1)));
 }
 
 /* A shift is a multiplication or division by a power of two; both are exact in whole numbers. */

@@ -36,6 +36,7 @@ typedef enum {
   LOOM_ROLE_NONE,
   LOOM_ROLE_DATASET,      /* gives samples of a data set */
   LOOM_ROLE_GIVEN,        /* its value comes from outside: a file of the command line, what a model predicts from */
+  LOOM_ROLE_RESULT,       /* names a result of the graph */
   LOOM_ROLE_MODULE_INPUT, /* a port of the module that it stands in, named by the node */
   LOOM_ROLE_MODULE_OUTPUT
 } LoomOpRole;

@@ -9,6 +9,7 @@ const LoomOp loom_op_output = {
   .name = "output",
   .title = "Output",
   .category = LOOM_CATEGORY_DATA,
+  .role = LOOM_ROLE_RESULT,
   .icon = "loom-output-symbolic",
   .usual = TRUE,
   .doc = "Marks a value as a result of the graph.",

@@ -4,15 +4,13 @@
  * say. Faults that users see do not come from it: a validator loses the value, the rule and the fix. */
 #include "engine/graph/loom-grammar.h"
 #include "engine/ops/loom-op.h"
+#include "engine/ops/loom-reserved.h"
 
 #include <string.h>
 
 #define INTEGER    "[+\\-]?[0-9]+"
 #define NUMBER     "[+\\-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+\\-]?[0-9]+)?"
 #define EXPRESSION "\\{.*\\}"
-
-static const char *const reserved[]
-    = { "repeat", "share", "device", "dtype", "recompute", "frozen", "mute", "title", NULL };
 
 static void put_line (GString *out, guint depth, const char *format, ...) G_GNUC_PRINTF (3, 4);
 
@@ -123,9 +121,9 @@ put_group (GString *out, const LoomOp *op, const LoomParamSpec *params, const ch
         put_param (out, params + i);
     }
   g_ptr_array_add (own, NULL);
-  for (guint i = 0; reserved[i] != NULL; i++)
-    if (!g_strv_contains ((const char *const *)own->pdata, reserved[i]))
-      put_line (out, 4, "<optional><attribute name=\"%s\"/></optional>", reserved[i]);
+  for (const LoomReserved *r = loom_reserved (); r->spec.name != NULL; r++)
+    if (!g_strv_contains ((const char *const *)own->pdata, r->spec.name))
+      put_line (out, 4, "<optional><attribute name=\"%s\"/></optional>", r->spec.name);
   put_line (out, 3, "</group>");
 }
 
@@ -155,7 +153,6 @@ put_op (GString *out, const LoomOp *op)
 static void
 put_node (GString *out)
 {
-  static const char *const ports[] = { "module_input", "module_output", NULL };
   static const char *const identity[] = { "id", "op", "module", NULL };
   const LoomOp *const *ops = loom_ops ();
 
@@ -167,13 +164,6 @@ put_node (GString *out)
   put_line (out, 3, "<choice>");
   for (guint i = 0; ops[i] != NULL; i++)
     put_op (out, ops[i]);
-  for (guint i = 0; ports[i] != NULL; i++)
-    if (loom_op (ports[i]) == NULL)
-      {
-        const LoomOp port = { .name = ports[i] };
-
-        put_op (out, &port);
-      }
   put_line (out, 3, "<group>");
   put_line (out, 4, "<attribute name=\"module\"/>");
   put_any_attribute (out, 4, identity, NULL);
