@@ -250,6 +250,8 @@ prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GE
   LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
   if (o->precision && train)
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "precision", o->precision)));
+  if (o->device && train)
+    loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "device", o->device)));
   b->net = loom_net_new (graph, NULL, faults);
   b->spec = loom_train_spec_new (graph, b->net, faults);
   if (!loom_faults_to_error (faults, path, error))
@@ -612,7 +614,7 @@ run_bench (const Command *command, int argc, char **argv)
   const GOptionEntry entries[] = {
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's)", "D" },
     { "executor", 0, 0, G_OPTION_ARG_STRING, &executor, "plan (default) or eager", "E" },
-    { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16 or f16 (default: the graph's)", "P" },
+    { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16, f16, or f64 on ref (default: the graph's)", "P" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &o.batch_size, "Samples a step", "N" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &o.threads, "Threads of the CPU device (default: all)", "N" },
     { "windows", 0, 0, G_OPTION_ARG_INT, &o.windows, "Windows (7)", "N" },

@@ -8,7 +8,8 @@
 #include <stdio.h>
 
 static gboolean
-build (const char *path, gint64 batch, gboolean evaluation, const char *precision, Listing *l, GError **error)
+build (const char *path, gint64 batch, gboolean evaluation, const char *precision, const char *device, Listing *l,
+       GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomGraph) graph = command_read_graph (path, error);
@@ -18,6 +19,8 @@ build (const char *path, gint64 batch, gboolean evaluation, const char *precisio
   LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
   if (precision && train)
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "precision", precision)));
+  if (device && train) /* f64 is for the device ref alone, whoever named it */
+    loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "device", device)));
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   if (!loom_faults_to_error (faults, path, error))
     return FALSE;
@@ -50,7 +53,7 @@ run_program (const Command *command, int argc, char **argv)
   const GOptionEntry entries[] = {
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch, "B (default: the graph's, else 1)", "N" },
     { "eval", 0, 0, G_OPTION_ARG_NONE, &evaluation, "The evaluation step instead of the training step", NULL },
-    { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16 or f16 (default: the graph's)", "P" },
+    { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16, f16 or f64 (default: the graph's)", "P" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "One object a line on standard output", NULL },
     { NULL },
   };
@@ -63,7 +66,8 @@ run_program (const Command *command, int argc, char **argv)
   g_auto (Listing) l = { 0 };
   if (batch < 0)
     return command_usage (command, "--batch-size takes a positive number.");
-  if (!build (argv[1], batch, evaluation, precision, &l, &error))
+  /* A program belongs to no device; f64 has one alone. */
+  if (!build (argv[1], batch, evaluation, precision, g_strcmp0 (precision, "f64") == 0 ? "ref" : NULL, &l, &error))
     return command_fail (command, g_steal_pointer (&error));
   if (json)
     {
@@ -177,7 +181,7 @@ run_plan (const Command *command, int argc, char **argv)
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's, else cpu)", "D" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch, "B (default: the graph's, else 1)", "N" },
     { "eval", 0, 0, G_OPTION_ARG_NONE, &evaluation, "The evaluation step instead of the training step", NULL },
-    { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16 or f16 (default: the graph's)", "P" },
+    { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16, f16, or f64 on ref (default: the graph's)", "P" },
     { "no-fusion", 0, 0, G_OPTION_ARG_NONE, &no_fusion, "One kernel a primitive", NULL },
     { "passes", 0, 0, G_OPTION_ARG_NONE, &passes, "Instructions and bytes after each pass instead", NULL },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
@@ -192,7 +196,7 @@ run_plan (const Command *command, int argc, char **argv)
 
   g_autoptr (GError) error = NULL;
   g_auto (Listing) l = { 0 };
-  if (!build (argv[1], batch, evaluation, precision, &l, &error))
+  if (!build (argv[1], batch, evaluation, precision, device, &l, &error))
     return command_fail (command, g_steal_pointer (&error));
   g_autoptr (LoomDevices) devices = loom_devices_new (threads);
   command_take_costs (command, argv[1], devices);

@@ -361,8 +361,11 @@ loom_plan_device_error (LoomStatus status, const char *where, const char *why, G
     = { LOOM_ERROR_NO_KERNEL, "the device cannot compute this", " Use another device, cpu for one." },
     [LOOM_STATUS_OUT_OF_MEMORY] = { LOOM_ERROR_OUT_OF_MEMORY, "the device has no memory left",
                                     " Use a smaller batch, smaller layers, or another device." },
-    [LOOM_STATUS_DEVICE] = { LOOM_ERROR_DEVICE, "the device failed", "" },
-    [LOOM_STATUS_INVALID] = { LOOM_ERROR_DEVICE, "the device was asked for something that contradicts itself", "" },
+    [LOOM_STATUS_DEVICE] = { LOOM_ERROR_DEVICE, "the device failed",
+                             " Try once more; where it fails again, use another device, cpu for one." },
+    [LOOM_STATUS_INVALID]
+    = { LOOM_ERROR_DEVICE, "the device was asked for something that contradicts itself",
+        " This is a fault of the program and not of the graph: use another device, ref for one, and report it." },
     [LOOM_STATUS_INDEX] = { LOOM_ERROR_DATA, "there is no result", "" },
     [LOOM_STATUS_NOT_FINITE] = { LOOM_ERROR_NAN, LOOM_NOT_FINITE_TEXT, "" },
     [LOOM_STATUS_DEVICE_LOST]

@@ -39,6 +39,7 @@ clear_instr (LoomPlanInstr *instr)
   if (instr->kernel != NULL)
     instr->kernel->free (instr->kernel);
   g_free (instr->label);
+  g_free (instr->purpose);
   g_free ((guint *)instr->value);
 }
 
@@ -101,6 +102,7 @@ seal_instr (LoomPlan *plan, Work *w, WorkInstr *from)
   to.kernel = g_steal_pointer (&from->kernel);
   to.algorithm = from->algorithm;
   to.label = g_strdup (from->label->str);
+  to.purpose = work_purpose (w, from);
   to.flops = flops_of (w, from);
   to.bytes = bytes_of (w, from);
   g_array_append_val (plan->instrs, to);

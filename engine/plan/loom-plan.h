@@ -135,6 +135,7 @@ typedef struct
   gboolean is_gate; /* LOOM_PRIM_GATE */
   char *label; /* "matmul+bias+relu", "elementwise(mul,add)" */
   const char *origin;
+  char *purpose; /* what it is there for where it belongs to no node, as loom_program_purpose() calls it */
   LoomRegion region;
   guint device;
   guint n_in, n_out;

@@ -328,11 +328,13 @@ refuse_kernel (Work *w, const WorkInstr *instr, const LoomMessage *message, Loom
   const char *dtype = instr->out->len > 0 && work_out (instr, 0) != 0
                           ? loom_dtype_name (work_value (w, work_out (instr, 0))->desc.dtype)
                           : "?";
+  g_autofree char *purpose = work_purpose (w, instr);
 
   if (!refuse_failure (w, device, instr->origin, status, message))
     work_refuse (w, LOOM_ERROR_NO_KERNEL, instr->origin, "device",
                  message->text[0] != '\0' ? NULL : "Give it another device.",
-                 g_strdup_printf ("The device %s cannot compute %s in %s%s%s.", device->name, instr->label->str, dtype,
+                 g_strdup_printf ("%s%she device %s cannot compute %s in %s%s%s.", purpose != NULL ? purpose : "",
+                                  purpose != NULL ? ": t" : "T", device->name, instr->label->str, dtype,
                                   message->text[0] != '\0' ? ": " : "", message->text));
 }
 

@@ -178,6 +178,8 @@ gboolean work_is_before (const WorkInstr *a, const WorkInstr *b);
 gboolean work_is (const WorkInstr *instr, const char *primitive);
 /* Whether it is this one scalar operation. */
 gboolean work_is_step (const WorkInstr *instr, LoomScalarOp op);
+/* How an error calls an instruction that belongs to no node; NULL where it belongs to one. (transfer full) */
+char *work_purpose (Work *w, const WorkInstr *instr);
 /* What a back end is asked for: "matmul", "elementwise"; "transfer" for a copy between devices. */
 const char *work_kernel (const WorkInstr *instr);
 gboolean work_same_dims (const LoomTensorDesc *a, const LoomTensorDesc *b);

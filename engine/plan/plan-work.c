@@ -328,6 +328,15 @@ work_kernel (const WorkInstr *instr)
   return instr->steps != NULL ? "elementwise" : instr->prim != NULL ? instr->prim->name : "transfer";
 }
 
+char *
+work_purpose (Work *w, const WorkInstr *instr)
+{
+  if (instr->origin != NULL)
+    return NULL;
+  return loom_program_purpose (w->program, instr->prim, instr->region, instr->out->len,
+                               (const guint *)(gconstpointer)instr->out->data);
+}
+
 gboolean
 work_same_dims (const LoomTensorDesc *a, const LoomTensorDesc *b)
 {

@@ -334,12 +334,10 @@ emit_all (LoomProgram *p, const LoomOptimizer *optimizer, const LoomUpdateOption
     }
   if (options->clip_norm > 0)
     scale = clip_norm (p, norm, options->clip_norm);
-  step = loom_binary (p, LOOM_SCALAR_ADD, done, loom_const (p, LOOM_I64, 1));
-  /* A step that writes nothing is none: what comes next counts from where this one began. */
-  loom_program_commit (p, loom_program_find_slot (p, "step"),
-                       loom_ternary (p, LOOM_SCALAR_SELECT,
-                                     loom_binary (p, LOOM_SCALAR_NE, go, loom_const (p, loom_program_get_float (p), 0)),
-                                     step, done));
+  /* A step that writes nothing is none: what comes next counts from where this one began. The optimiser sees the same
+   * number, since it writes nothing either. */
+  step = loom_binary (p, LOOM_SCALAR_ADD, done, loom_cast (p, go, LOOM_I64));
+  loom_program_commit (p, loom_program_find_slot (p, "step"), step);
 
   declare_scalars (p, optimizer, options->hyper, "", ~(guint64)0);
   for (guint k = 0; k < shares->len; k++)

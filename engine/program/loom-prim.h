@@ -59,6 +59,7 @@ struct _LoomPrim
 {
   const char *name;
   const char *doc; /* one line, for listings */
+  const char *purpose; /* how an error calls it where it belongs to no node; NULL: by what it makes */
   LoomTier tier;
   LoomPrimFlags flags;
   gsize attrs_size;

@@ -166,6 +166,10 @@ guint loom_program_n_inputs (const LoomProgram *p);
 const LoomProgramInput *loom_program_get_input (const LoomProgram *p, guint i);
 guint loom_program_n_outputs (const LoomProgram *p);
 const LoomProgramOutput *loom_program_get_output (const LoomProgram *p, guint i);
+/* What an instruction that belongs to no node is there for, by what it makes: "The update of fc.weight and 3 more", "The
+ * computation of grad_norm". out: its results; those that are no values of p are passed over. prim may be NULL. */
+char *
+loom_program_purpose (const LoomProgram *p, const LoomPrim *prim, LoomRegion region, guint n_out, const guint *out);
 /* The listing of `gradloom program`: regions, one instruction a line, types at the right. */
 char *loom_program_print (const LoomProgram *p);
 

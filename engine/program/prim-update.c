@@ -44,6 +44,7 @@ equal_grad_stats (const void *a, const void *b)
 
 static const LoomPrim grad_stats = { .name = "grad_stats",
                                      .doc = "Sum of squares of all gradients, and whether all are finite.",
+                                     .purpose = "The norm of the gradients",
                                      .tier = LOOM_TIER_CORE,
                                      .attrs_size = sizeof (LoomGradStatsAttrs),
                                      .max_out = 2,
@@ -67,6 +68,7 @@ infer_gate (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorD
 static const LoomPrim update_gate
     = { .name = "update_gate",
         .doc = "Whether a step may write: its numbers are finite, and no fault is raised.",
+        .purpose = "The check of loss and gradients",
         .tier = LOOM_TIER_CORE,
         .flags = LOOM_PRIM_GATE,
         .max_out = 2,

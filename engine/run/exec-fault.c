@@ -5,16 +5,20 @@
 #include "engine/run/run-private.h"
 
 gboolean
-loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus status, const LoomMessage *message,
-                        GError **error)
+loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus status, GError **error)
 {
   const LoomPlanDevice *device = loom_plan_device (exec->plan, instr != NULL ? instr->device : 0);
-  g_autofree char *where
-      = instr == NULL ? g_strdup_printf ("A step on %s", device->name)
-                      : g_strdup_printf ("Node %s (%s on %s)", instr->origin != NULL ? instr->origin : "(none)",
-                                         instr->label, device->name);
+  g_autofree char *where = NULL;
 
-  loom_plan_device_error (status, where, message->text, error);
+  if (instr == NULL)
+    where = g_strdup_printf ("A step on %s", device->name);
+  else if (instr->origin != NULL)
+    where = g_strdup_printf ("Node %s (%s on %s)", instr->origin, instr->label, device->name);
+  else
+    where = g_strdup_printf ("%s (%s on %s)", instr->purpose, instr->label, device->name);
+
+  loom_plan_device_error (status, where, exec->message.text, error);
+  exec->message.text[0] = '\0';
   return FALSE;
 }
 
@@ -24,25 +28,31 @@ static gboolean
 hear (LoomExec *exec, LoomArena *arena, GError **error)
 {
   LoomPlanDevice *device = arena->device;
-  LoomMessage message = { "" }, ignored = { "" };
+  LoomMessage words;
   LoomDeviceFault fault;
   LoomStatus status;
+  const LoomPlanInstr *instr;
   LoomExec *of;
   guint row;
 
   if (arena->stream == NULL)
     return TRUE;
-  device->backend->fault_get (device->device, arena->stream, &fault, &message);
-  if (fault.status == LOOM_STATUS_OK)
+  device->backend->fault_get (device->device, arena->stream, &fault, &exec->message);
+  if (G_LIKELY (fault.status == LOOM_STATUS_OK))
     return TRUE;
-  if (loom_arena_sync (arena, &ignored, &status))
-    status = device->backend->fault_clear (device->device, arena->stream, &ignored);
+  words = exec->message;
+  exec->message.text[0] = '\0';
+  if (loom_arena_sync (arena, &exec->message, &status))
+    status = device->backend->fault_clear (device->device, arena->stream, &exec->message);
   if (status != LOOM_STATUS_OK)
-    return loom_exec_status_error (exec, NULL, status, &ignored, error);
+    return loom_exec_status_error (exec, NULL, status, error);
   exec->steps_ago = (guint)(arena->step - fault.step);
   of = loom_state_find_site (exec->state, fault.site, &row);
-  return loom_exec_status_error (of != NULL ? of : exec, of != NULL ? of->rows[row].instr : NULL, fault.status,
-                                 &message, error);
+  instr = of != NULL ? of->rows[row].instr : NULL;
+  if (of == NULL)
+    of = exec;
+  of->message = words;
+  return loom_exec_status_error (of, instr, fault.status, error);
 }
 
 gboolean
@@ -53,15 +63,15 @@ loom_exec_begin (LoomExec *exec, GError **error)
     {
       LoomArena *arena = exec->devices[d].arena;
       LoomPlanDevice *device = arena->device;
-      LoomMessage message = { "" };
-      LoomStatus status = LOOM_STATUS_OK;
+      LoomStatus status;
 
       arena->step++;
       arena->user = exec;
-      if (arena->stream != NULL)
-        status = device->backend->step_begin (device->device, arena->stream, arena->step, &message);
+      if (arena->stream == NULL)
+        continue;
+      status = device->backend->step_begin (device->device, arena->stream, arena->step, &exec->message);
       if (status != LOOM_STATUS_OK)
-        return loom_exec_status_error (exec, NULL, status, &message, error);
+        return loom_exec_status_error (exec, NULL, status, error);
     }
   return TRUE;
 }
@@ -73,16 +83,16 @@ loom_exec_end (LoomExec *exec, GError **error)
     {
       LoomArena *arena = exec->devices[d].arena;
       LoomPlanDevice *device = arena->device;
-      LoomMessage message = { "" };
+      LoomMessage *message = &exec->message;
       LoomStatus status;
 
       if (arena->stream == NULL)
         continue;
-      status = device->backend->event_record (device->device, arena->done[arena->step & 1], arena->stream, &message);
+      status = device->backend->event_record (device->device, arena->done[arena->step & 1], arena->stream, message);
       if (status == LOOM_STATUS_OK && arena->step > 1)
-        status = device->backend->event_sync (device->device, arena->done[(arena->step - 1) & 1], &message);
+        status = device->backend->event_sync (device->device, arena->done[(arena->step - 1) & 1], message);
       if (status != LOOM_STATUS_OK)
-        return loom_exec_status_error (exec, NULL, status, &message, error);
+        return loom_exec_status_error (exec, NULL, status, error);
       if (!hear (exec, arena, error))
         return FALSE;
     }
@@ -98,13 +108,14 @@ loom_exec_fault_steps_ago (const LoomExec *exec)
 gboolean
 loom_exec_sync (LoomExec *exec, GError **error)
 {
+  if (!exec->is_asynchronous)
+    return TRUE;
   for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
     {
-      LoomMessage message = { "" };
       LoomStatus status;
 
-      if (!loom_arena_sync (exec->devices[d].arena, &message, &status))
-        return loom_exec_status_error (exec, NULL, status, &message, error);
+      if (!loom_arena_sync (exec->devices[d].arena, &exec->message, &status))
+        return loom_exec_status_error (exec, NULL, status, error);
       if (!hear (exec, exec->devices[d].arena, error))
         return FALSE;
     }

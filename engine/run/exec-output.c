@@ -10,14 +10,13 @@
 static const void *
 output_address (LoomExec *exec, guint output, const LoomPlanValue **value)
 {
-  guint v = loom_plan_output_value (exec->plan, output);
-  const LoomPlanValue *info = loom_plan_value (exec->plan, v);
+  const LoomExecOutput *o = &exec->outputs[output];
+  const LoomPlace *place = &o->value->place;
 
-  *value = info;
+  *value = o->value;
   /* An executor that ran since has written where this one's outputs lay. */
-  g_return_val_if_fail (info->place.kind != LOOM_PLACE_ARENA || exec->devices[info->place.device].arena->user == exec,
-                        NULL);
-  return loom_exec_address (exec, v);
+  g_return_val_if_fail (place->kind != LOOM_PLACE_ARENA || exec->devices[place->device].arena->user == exec, NULL);
+  return place->kind == LOOM_PLACE_INPUT ? exec->feeds[place->index].fed : o->at;
 }
 
 static gboolean
@@ -26,7 +25,6 @@ fetch (LoomExec *exec, const LoomPlanValue *value, const void *from, void *to, G
   LoomPlanDevice *device = loom_plan_device (exec->plan, value->place.device);
   LoomStream *stream = exec->devices[value->place.device].arena->stream;
   gsize bytes = loom_desc_bytes (&value->desc);
-  LoomMessage message = { "" };
   LoomStatus status;
 
   if (bytes == 0)
@@ -36,10 +34,10 @@ fetch (LoomExec *exec, const LoomPlanValue *value, const void *from, void *to, G
       memcpy (to, from, bytes);
       return TRUE;
     }
-  status = device->backend->copy (device->device, stream, to, from, bytes, LOOM_COPY_DEVICE_TO_HOST, &message);
+  status = device->backend->copy (device->device, stream, to, from, bytes, LOOM_COPY_DEVICE_TO_HOST, &exec->message);
   if (status == LOOM_STATUS_OK)
-    status = device->backend->stream_sync (device->device, stream, &message);
-  return status == LOOM_STATUS_OK || loom_exec_status_error (exec, NULL, status, &message, error);
+    status = device->backend->stream_sync (device->device, stream, &exec->message);
+  return status == LOOM_STATUS_OK || loom_exec_status_error (exec, NULL, status, error);
 }
 
 /* [N,H,W,C] bytes into [N,C,H,W] order. */
@@ -116,14 +114,21 @@ loom_exec_scalar (LoomExec *exec, guint output)
 }
 
 gboolean
-loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to)
+loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to, GError **error)
 {
   const LoomPlanValue *value;
   const void *from = output_address (exec, output, &value);
   LoomDType dtype = value->desc.dtype;
 
-  if (loom_desc_count (&value->desc) != n || value->desc.rank > 3 || (dtype != LOOM_F32 && dtype != LOOM_F64)
-      || !fetch (exec, value, from, to, NULL))
+  if (loom_desc_count (&value->desc) != n || value->desc.rank > 3 || (dtype != LOOM_F32 && dtype != LOOM_F64))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+                   "The output “%s” cannot be read as %u numbers: it has %" G_GINT64_FORMAT " of type %s and rank %d.",
+                   loom_program_get_output (loom_plan_program (exec->plan), output)->name, n,
+                   (gint64)loom_desc_count (&value->desc), loom_dtype_name (dtype), value->desc.rank);
+      return FALSE;
+    }
+  if (!fetch (exec, value, from, to, error))
     return FALSE;
   /* Widened where they lie, from the last to the first: none is overwritten before it is read. */
   for (guint i = dtype == LOOM_F32 ? n : 0; i-- > 0;)

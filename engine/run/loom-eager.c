@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-
 struct _LoomEager
 {
   LoomProgram *program;
@@ -115,6 +114,15 @@ load_sources (LoomEager *eager, GError **error)
   return TRUE;
 }
 
+/* How an error calls an instruction. (transfer full) */
+static char *
+place_of (const LoomEager *eager, const LoomInstr *instr)
+{
+  if (instr->origin != NULL)
+    return g_strdup_printf ("Node %s", instr->origin);
+  return loom_program_purpose (eager->program, instr->prim, instr->region, instr->n_out, instr->out);
+}
+
 static LoomKernel *
 make_kernel (LoomEager *eager, const LoomInstr *instr, GError **error)
 {
@@ -139,9 +147,10 @@ make_kernel (LoomEager *eager, const LoomInstr *instr, GError **error)
       out[k].dtype = LOOM_N_DTYPES;
   if (loom_plan_kernel_new (eager->device, &spec, &kernel, NULL, &message) != LOOM_STATUS_OK)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL, "Node %s: the device %s cannot compute %s%s%s.",
-                   instr->origin != NULL ? instr->origin : "(optimizer)", eager->device->name, instr->prim->name,
-                   message.text[0] != '\0' ? ": " : "", message.text);
+      g_autofree char *place = place_of (eager, instr);
+
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL, "%s: the device %s cannot compute %s%s%s.", place,
+                   eager->device->name, instr->prim->name, message.text[0] != '\0' ? ": " : "", message.text);
       return NULL;
     }
   return kernel;
@@ -199,8 +208,8 @@ run_instr (LoomEager *eager, guint index, GError **error)
     status = kernel->run (kernel, NULL, buffers, &message);
   if (status != LOOM_STATUS_OK)
     {
-      g_autofree char *where = g_strdup_printf ("Node %s (%s on %s)", instr->origin != NULL ? instr->origin : "(none)",
-                                                instr->prim->name, eager->device->name);
+      g_autofree char *place = place_of (eager, instr);
+      g_autofree char *where = g_strdup_printf ("%s (%s on %s)", place, instr->prim->name, eager->device->name);
 
       loom_plan_device_error (status, where, message.text, error);
       return FALSE;

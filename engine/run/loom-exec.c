@@ -116,6 +116,7 @@ patch (LoomExec *exec, guint value, gpointer at)
 static void
 make_rows (LoomExec *exec)
 {
+  gboolean several = loom_plan_n_devices (exec->plan) > 1;
   gsize total = 0, at = 0;
   gint64 sites;
 
@@ -133,10 +134,9 @@ make_rows (LoomExec *exec)
 
       row->instr = instr;
       row->kernel = instr->kernel;
-      row->run = instr->kernel != NULL ? instr->kernel->run : NULL;
+      row->run = instr->kernel != NULL && !(several && instr->is_gate) ? instr->kernel->run : NULL;
       row->stream = exec->devices[instr->device].arena->stream;
       row->buffers = exec->all_buffers + at;
-      row->waits = loom_plan_n_devices (exec->plan) > 1 && instr->is_gate;
       at += n + 1;
       if (row->kernel != NULL)
         row->kernel->site = sites + i;
@@ -171,6 +171,16 @@ make_commits (LoomExec *exec)
     }
 }
 
+static void
+make_outputs (LoomExec *exec)
+{
+  guint n = loom_program_n_outputs (loom_plan_program (exec->plan));
+
+  exec->outputs = g_new0 (LoomExecOutput, n + 1);
+  for (guint i = 0; i < n; i++)
+    exec->outputs[i].value = loom_plan_value (exec->plan, loom_plan_output_value (exec->plan, i));
+}
+
 /* Every address, and what kernels make of it. A captured step holds the old ones and is dropped. */
 static gboolean
 bind (LoomExec *exec, GError **error)
@@ -188,7 +198,6 @@ bind (LoomExec *exec, GError **error)
     {
       LoomExecRow *row = &exec->rows[i];
       guint n = row->instr->n_in + row->instr->n_out;
-      LoomMessage message = { "" };
       LoomStatus status = LOOM_STATUS_OK;
 
       for (guint k = 0; k < n; k++)
@@ -196,9 +205,9 @@ bind (LoomExec *exec, GError **error)
       if (row->kernel != NULL && row->kernel->scratch_bytes > 0)
         row->buffers[n] = (char *)exec->devices[row->instr->device].arena->memory + row->instr->scratch;
       if (row->kernel != NULL && row->kernel->bind != NULL)
-        status = row->kernel->bind (row->kernel, row->buffers, &message);
+        status = row->kernel->bind (row->kernel, row->buffers, &exec->message);
       if (status != LOOM_STATUS_OK)
-        return loom_exec_status_error (exec, row->instr, status, &message, error);
+        return loom_exec_status_error (exec, row->instr, status, error);
     }
   for (guint i = 0; i < exec->n_feeds; i++)
     {
@@ -213,6 +222,8 @@ bind (LoomExec *exec, GError **error)
 
       commit->from = loom_exec_address (exec, commit->value);
     }
+  for (guint i = 0; i < loom_program_n_outputs (loom_plan_program (exec->plan)); i++)
+    exec->outputs[i].at = loom_exec_address (exec, loom_plan_output_value (exec->plan, i));
   for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
     exec->devices[d].moves = exec->devices[d].arena->moves;
   return TRUE;
@@ -233,60 +244,70 @@ follow (LoomExec *exec, GError **error)
   return !moved || bind (exec, error);
 }
 
-static gboolean
-run_transfer (LoomExec *exec, LoomExecRow *row, LoomMessage *message, LoomStatus *status)
+static LoomStatus
+run_transfer (LoomExec *exec, const LoomExecRow *row)
 {
   const LoomPlanValue *from = loom_plan_value (exec->plan, row->instr->value[0]);
   LoomPlanDevice *a = loom_plan_device (exec->plan, from->place.device);
   LoomPlanDevice *b = loom_plan_device (exec->plan, row->instr->device);
   LoomStream *a_stream = exec->devices[from->place.device].arena->stream;
   gsize bytes = loom_desc_bytes (&from->desc);
+  LoomMessage *message = &exec->message;
   void *host = row->buffers[1];
+  LoomStatus status = LOOM_STATUS_OK;
 
-  *status = LOOM_STATUS_OK;
   if (a->info.host_memory && b->info.host_memory)
     {
       memcpy (row->buffers[1], row->buffers[0], bytes);
-      return TRUE;
+      return LOOM_STATUS_OK;
     }
   if (!a->info.host_memory)
     {
       if (!b->info.host_memory)
         host = exec->bounce;
-      *status = a->backend->copy (a->device, a_stream, host, row->buffers[0], bytes, LOOM_COPY_DEVICE_TO_HOST, message);
-      if (*status == LOOM_STATUS_OK)
-        *status = a->backend->stream_sync (a->device, a_stream, message);
+      status = a->backend->copy (a->device, a_stream, host, row->buffers[0], bytes, LOOM_COPY_DEVICE_TO_HOST, message);
+      if (status == LOOM_STATUS_OK)
+        status = a->backend->stream_sync (a->device, a_stream, message);
     }
   else
     host = row->buffers[0];
-  if (*status == LOOM_STATUS_OK && !b->info.host_memory)
+  if (status == LOOM_STATUS_OK && !b->info.host_memory)
     {
-      *status
+      status
           = b->backend->copy (b->device, row->stream, row->buffers[1], host, bytes, LOOM_COPY_HOST_TO_DEVICE, message);
-      if (*status == LOOM_STATUS_OK && host == exec->bounce)
-        *status = b->backend->stream_sync (b->device, row->stream, message);
+      if (status == LOOM_STATUS_OK && host == exec->bounce)
+        status = b->backend->stream_sync (b->device, row->stream, message);
     }
-  return *status == LOOM_STATUS_OK;
+  return status;
+}
+
+/* A row that is no call alone: a copy, or a gate, which knows the faults of its own stream and so has to wait here for
+ * those of the other devices. */
+static gboolean
+run_special (LoomExec *exec, const LoomExecRow *row, LoomStatus *status, GError **error)
+{
+  if (row->kernel == NULL)
+    *status = run_transfer (exec, row);
+  else if (loom_exec_sync (exec, error))
+    *status = row->kernel->run (row->kernel, row->stream, row->buffers, &exec->message);
+  else
+    return FALSE;
+  return TRUE;
 }
 
 static gboolean
 run_rows (LoomExec *exec, guint first, guint end, GError **error)
 {
-  LoomMessage message = { "" };
-
   for (LoomExecRow *row = exec->rows + first; row < exec->rows + end; row++)
     {
       LoomStatus status;
 
-      if (G_UNLIKELY (row->waits) && !loom_exec_sync (exec, error))
-        return FALSE;
-      message.text[0] = '\0';
       if (G_LIKELY (row->run != NULL))
-        status = row->run (row->kernel, row->stream, row->buffers, &message);
-      else
-        run_transfer (exec, row, &message, &status);
+        status = row->run (row->kernel, row->stream, row->buffers, &exec->message);
+      else if (!run_special (exec, row, &status, error))
+        return FALSE;
       if (G_UNLIKELY (status != LOOM_STATUS_OK))
-        return loom_exec_status_error (exec, row->instr, status, &message, error);
+        return loom_exec_status_error (exec, row->instr, status, error);
     }
   return TRUE;
 }
@@ -306,13 +327,17 @@ loom_exec_new (LoomPlan *plan, LoomState *state, GError **error)
   make_feeds (exec);
   make_rows (exec);
   make_commits (exec);
+  make_outputs (exec);
   for (guint i = 0; i < exec->n_rows; i++)
     if (exec->rows[i].kernel == NULL)
       largest = MAX (largest, loom_desc_bytes (&loom_plan_value (plan, exec->rows[i].instr->value[0])->desc));
   if (largest > 0)
     exec->bounce = g_malloc (largest);
   for (guint d = 0; d < loom_plan_n_devices (plan); d++)
-    exec->devices[d].arena->user = exec;
+    {
+      exec->devices[d].arena->user = exec;
+      exec->is_asynchronous |= exec->devices[d].arena->stream != NULL;
+    }
   if (!bind (exec, error) || !run_rows (exec, 0, loom_plan_n_setup (plan), error))
     return NULL;
   return g_steal_pointer (&exec);
@@ -358,6 +383,7 @@ loom_exec_free (LoomExec *exec)
   g_free (exec->feeds);
   g_free (exec->bounce);
   g_clear_pointer (&exec->commits, g_array_unref);
+  g_free (exec->outputs);
   loom_plan_free (exec->plan);
   loom_state_unref (exec->state);
   g_free (exec);
@@ -411,7 +437,6 @@ copy_feeds (LoomExec *exec, GError **error)
     {
       LoomExecFeed *feed = &exec->feeds[i];
       LoomPlanDevice *device;
-      LoomMessage message = { "" };
       LoomStatus status;
 
       if (feed->place == NULL || feed->bytes == 0)
@@ -423,9 +448,9 @@ copy_feeds (LoomExec *exec, GError **error)
           continue;
         }
       status = device->backend->copy (device->device, exec->devices[feed->device].arena->stream, feed->place, feed->fed,
-                                      feed->bytes, LOOM_COPY_HOST_TO_DEVICE, &message);
+                                      feed->bytes, LOOM_COPY_HOST_TO_DEVICE, &exec->message);
       if (status != LOOM_STATUS_OK)
-        return loom_exec_status_error (exec, NULL, status, &message, error);
+        return loom_exec_status_error (exec, NULL, status, error);
     }
   return TRUE;
 }
@@ -437,7 +462,6 @@ run_commits (LoomExec *exec, GError **error)
     {
       const LoomExecCommit *c = &g_array_index (exec->commits, LoomExecCommit, i);
       LoomPlanDevice *device = loom_plan_device (exec->plan, c->device);
-      LoomMessage message = { "" };
       LoomStatus status;
 
       if (device->info.host_memory)
@@ -446,9 +470,9 @@ run_commits (LoomExec *exec, GError **error)
           continue;
         }
       status = device->backend->copy (device->device, exec->devices[c->device].arena->stream, c->to, c->from, c->bytes,
-                                      LOOM_COPY_WITHIN, &message);
+                                      LOOM_COPY_WITHIN, &exec->message);
       if (status != LOOM_STATUS_OK)
-        return loom_exec_status_error (exec, NULL, status, &message, error);
+        return loom_exec_status_error (exec, NULL, status, error);
     }
   return TRUE;
 }
@@ -460,15 +484,15 @@ capture (LoomExec *exec)
 {
   LoomPlanDevice *device = loom_plan_device (exec->plan, 0);
   LoomStream *stream = exec->devices[0].arena->stream;
-  LoomMessage message = { "" };
+  LoomMessage ignored;
   void *graph = NULL;
   gboolean ok;
 
   exec->may_capture = FALSE;
-  if (device->backend->capture_begin (device->device, stream, &message) != LOOM_STATUS_OK)
+  if (device->backend->capture_begin (device->device, stream, &ignored) != LOOM_STATUS_OK)
     return FALSE;
   ok = run_rows (exec, loom_plan_n_setup (exec->plan), exec->n_rows, NULL) && run_commits (exec, NULL);
-  if (device->backend->capture_end (device->device, stream, &graph, &message) != LOOM_STATUS_OK || !ok)
+  if (device->backend->capture_end (device->device, stream, &graph, &ignored) != LOOM_STATUS_OK || !ok)
     {
       if (graph != NULL)
         device->backend->graph_free (device->device, graph);
@@ -482,13 +506,12 @@ static gboolean
 launch (LoomExec *exec, GError **error)
 {
   LoomPlanDevice *device = loom_plan_device (exec->plan, 0);
-  LoomMessage message = { "" };
   LoomStatus status;
 
   if (exec->graph == NULL && !(exec->may_capture && exec->n_steps >= 1 && capture (exec)))
     return run_rows (exec, loom_plan_n_setup (exec->plan), exec->n_rows, error) && run_commits (exec, error);
-  status = device->backend->graph_launch (device->device, exec->graph, exec->devices[0].arena->stream, &message);
-  return status == LOOM_STATUS_OK || loom_exec_status_error (exec, NULL, status, &message, error);
+  status = device->backend->graph_launch (device->device, exec->graph, exec->devices[0].arena->stream, &exec->message);
+  return status == LOOM_STATUS_OK || loom_exec_status_error (exec, NULL, status, error);
 }
 
 gboolean
@@ -497,10 +520,11 @@ loom_exec_step (LoomExec *exec, GError **error)
   for (guint i = 0; i < exec->n_feeds; i++)
     g_return_val_if_fail (!exec->feeds[i].used || exec->feeds[i].fed != NULL || exec->feeds[i].bytes == 0, FALSE);
 
+  exec->message.text[0] = '\0';
   if (!follow (exec, error) || !loom_exec_begin (exec, error) || !copy_feeds (exec, error) || !launch (exec, error))
     return FALSE;
   exec->n_steps++;
-  return loom_exec_end (exec, error);
+  return !exec->is_asynchronous || loom_exec_end (exec, error);
 }
 
 gboolean

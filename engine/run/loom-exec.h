@@ -43,9 +43,9 @@ guint loom_exec_fault_steps_ago (const LoomExec *exec);
 LoomTensor *loom_exec_output (LoomExec *exec, guint output, GError **error);
 int loom_exec_find_output (const LoomExec *exec, const char *name);
 double loom_exec_scalar (LoomExec *exec, guint output);
-/* The n elements of an output of type f32 or f64 and rank below 4; allocates nothing. FALSE where it is none such or
- * the device fails. */
-gboolean loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to);
+/* The n elements of an output of type f32 or f64 and rank below 4; allocates nothing. SHAPE where it is
+ * none such; else FALSE is what the device failed with. */
+gboolean loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to, GError **error);
 
 /* What its plan needs beside the state: the arena, and what is made once. */
 gsize loom_exec_arena_bytes (const LoomExec *exec);

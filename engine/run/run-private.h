@@ -55,11 +55,11 @@ LoomExec *loom_state_find_site (LoomState *state, gint64 site, guint *row);
 typedef struct
 {
   LoomKernel *kernel;
+  /* NULL: a copy between devices, or the gate of an update in a plan for several devices. */
   LoomStatus (*run) (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
   LoomStream *stream;
   void **buffers;
   const LoomPlanInstr *instr;
-  gboolean waits; /* for the faults of all other devices: the gate of an update knows those of its own stream alone */
 } LoomExecRow;
 
 typedef struct
@@ -80,6 +80,12 @@ typedef struct
   guint device, value, slot;
 } LoomExecCommit;
 
+typedef struct
+{
+  const LoomPlanValue *value;
+  const void *at; /* NULL where the caller feeds it, and where it is empty */
+} LoomExecOutput;
+
 /* One device of the plan. */
 typedef struct
 {
@@ -98,12 +104,15 @@ struct _LoomExec
   void **all_buffers;
   LoomExecFeed *feeds;
   guint n_feeds;
-  GArray *commits; /* LoomExecCommit */
-  void *bounce;    /* host memory for copies between two devices that have none */
-  void *graph;     /* a captured step */
-  guint n_steps;   /* since addresses were bound */
-  guint steps_ago; /* of the fault that was heard of last */
+  GArray *commits;         /* LoomExecCommit */
+  LoomExecOutput *outputs; /* of the program */
+  void *bounce;            /* host memory for copies between two devices that have none */
+  void *graph;             /* a captured step */
+  guint n_steps;           /* since addresses were bound */
+  guint steps_ago;         /* of the fault that was heard of last */
   gboolean may_capture;
+  gboolean is_asynchronous; /* a device of the plan works while its caller goes on */
+  LoomMessage message;      /* of a call that fails; empty when a step begins, so that no call has to empty it */
 };
 
 /* exec-fault.c: a step is told to begin; at its end the one before it is waited for, which has run while this one
@@ -113,8 +122,8 @@ gboolean loom_exec_end (LoomExec *exec, GError **error);
 
 /* NULL for an absent value. */
 void *loom_exec_address (LoomExec *exec, guint value);
-/* Sets the error that a status of this instruction is (NULL: of the whole step); FALSE. */
-gboolean loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus status,
-                                 const LoomMessage *message, GError **error);
+/* Sets the error that a status of this instruction is (NULL: of the whole step), in the words of exec->message, and
+ * empties those; FALSE. */
+gboolean loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus status, GError **error);
 
 G_END_DECLS

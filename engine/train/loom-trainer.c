@@ -157,9 +157,11 @@ open_devices (LoomTrainer *t, const char *run, GError **error)
   t->state = loom_state_new (t->devices, t->device, t->spec->seed);
   gint64 batch = MIN (t->spec->batch_size, loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN));
   TrainerPlan *plan = trainer_plan_get (t, batch, TRUE, error);
-  if (!plan || !trainer_plan_update (t, error))
+  if (!plan)
     return FALSE;
   t->metrics = trainer_metrics_new (t->spec, plan->step);
+  if (!trainer_plan_update (t, error))
+    return FALSE;
   t->lr_slot = loom_state_find (t->state, "lr");
   find_rates (t);
   return TRUE;

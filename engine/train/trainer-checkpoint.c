@@ -213,6 +213,7 @@ write_checkpoint (LoomTrainer *t, char **out_path, GError **error)
     return FALSE;
   prune (t, checkpoints);
 
+  t->saved_step = t->step;
   t->last_checkpoint = g_get_monotonic_time ();
   t->checkpoint_cost += t->last_checkpoint - start;
   if (t->observer.checkpoint)
@@ -262,12 +263,6 @@ place_clear (Place *place)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Place, place_clear)
 
-static guint
-count_statistics (const TrainerMetrics *m)
-{
-  return m->n > 0 ? m->at[m->n - 1] + m->size[m->n - 1] : 0;
-}
-
 /* Who has edited patience into a run's graph begins to watch from there. */
 static gboolean
 read_watch (LoomTrainer *t, const TrainerJson *json, LoomTrainerWatch *watch, GError **error)
@@ -315,7 +310,7 @@ read_place (LoomTrainer *t, const TrainerJson *json, Place *p, GError **error)
                    json->path, p->step, p->place, p->epoch + 1, t->steps_per_epoch);
       return FALSE;
     }
-  p->metric = g_new0 (double, count_statistics (t->metrics) + n_metrics + 1);
+  p->metric = g_new0 (double, trainer_metrics_count (t->metrics) + n_metrics + 1);
   for (guint i = 0; i < n_metrics; i++)
     {
       TrainerJson m = { json->path, json_array_get_object_element (metrics, i) };
@@ -323,7 +318,7 @@ read_place (LoomTrainer *t, const TrainerJson *json, Place *p, GError **error)
       double *total = p->metric + t->metrics->at[i];
       if (!(size == 1 ? trainer_json_double (&m, "sum", TRUE, total, error)
                       : trainer_json_doubles (&m, "statistics", size, total, error))
-          || !trainer_json_double (&m, "weight", FALSE, p->metric + count_statistics (t->metrics) + i, error))
+          || !trainer_json_double (&m, "weight", FALSE, p->metric + trainer_metrics_count (t->metrics) + i, error))
         return FALSE;
     }
   return read_watch (t, json, &p->watch, error);
@@ -471,15 +466,14 @@ restore_from (LoomTrainer *t, const char *path, gint64 *events_length, GError **
       || !loom_state_load_optimizer (t->state, optimizer, error))
     return FALSE;
 
-  t->step = place.step;
+  t->step = t->saved_step = place.step;
   t->epoch = place.epoch;
   t->place = place.place;
   t->loss_sum = place.loss_sum;
   t->sample_sum = place.sample_sum;
   t->base_lr = place.base_lr;
   t->watch = place.watch;
-  memcpy (t->metrics->total, place.metric, count_statistics (t->metrics) * sizeof (double));
-  memcpy (t->metrics->weight, place.metric + count_statistics (t->metrics), t->metrics->n * sizeof (double));
+  trainer_metrics_load (t->metrics, place.metric);
   *events_length = place.events_length;
   note_differences (t, &json);
   return TRUE;

@@ -1,20 +1,26 @@
 /* What a step of several batches puts back where one of them fails.
  *
- * Each batch commits what the forward pass remembers (running statistics, what the graph assigns to), so a fault of a
- * later one must undo that. A step of one batch commits all or nothing by itself. */
+ * Each batch commits what the forward pass remembers (running statistics, what the graph assigns to) and is counted by
+ * the metrics, so a fault of a later one must undo that. A step of one batch commits all or nothing by itself. */
 #include "engine/train/trainer-private.h"
+
+#include <string.h>
 
 struct _TrainerKept
 {
-  GPtrArray *name;  /* of the slots, as the program has them */
-  GPtrArray *value; /* LoomTensor, of the newest step's beginning */
+  GPtrArray *name;         /* of the slots, as the program has them */
+  GPtrArray *value;        /* LoomTensor, of the newest step's beginning */
+  TrainerMetrics *metrics; /* of which `sums` is a copy: all statistics, then the weights */
+  double *sums;
 };
 
 TrainerKept *
-trainer_kept_new (const LoomProgram *program)
+trainer_kept_new (const LoomProgram *program, TrainerMetrics *metrics)
 {
   TrainerKept *kept = g_new0 (TrainerKept, 1);
 
+  kept->metrics = metrics;
+  kept->sums = g_new0 (double, trainer_metrics_count (metrics) + metrics->n + 1);
   kept->name = g_ptr_array_new_with_free_func (g_free);
   kept->value = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
   for (guint i = 0; i < loom_program_n_slots (program); i++)
@@ -34,6 +40,7 @@ trainer_kept_free (TrainerKept *kept)
     return;
   g_ptr_array_unref (kept->name);
   g_ptr_array_unref (kept->value);
+  g_free (kept->sums);
   g_free (kept);
 }
 
@@ -48,6 +55,7 @@ trainer_keep (LoomTrainer *t, GError **error)
         return FALSE;
       g_ptr_array_add (t->kept->value, value);
     }
+  trainer_metrics_save (t->kept->metrics, t->kept->sums);
   return TRUE;
 }
 
@@ -57,4 +65,5 @@ trainer_put_back (LoomTrainer *t)
   /* On a device that is lost nothing can be put back, and nothing needs to be. */
   for (guint i = 0; i < t->kept->value->len; i++)
     loom_state_set (t->state, t->kept->name->pdata[i], t->kept->value->pdata[i], NULL);
+  trainer_metrics_load (t->kept->metrics, t->kept->sums);
 }

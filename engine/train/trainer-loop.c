@@ -71,6 +71,13 @@ add_remedy (GError **error)
   return FALSE;
 }
 
+static gboolean
+evaluation_failed (LoomTrainer *t, GError **error)
+{
+  g_prefix_error (error, "Evaluation after step %" G_GINT64_FORMAT ": ", t->step);
+  return add_remedy (error);
+}
+
 /* Between two batches of an evaluation: the run may be paused here as between two steps, a command that ends it makes
  * the evaluation give way, and a single step that is asked for waits until the evaluation is over. */
 static gboolean
@@ -114,19 +121,16 @@ evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error)
     {
       TrainerPlan *plan = trainer_plan_get (t, batch->n, FALSE, error);
       if (!plan)
-        return FALSE;
+        return evaluation_failed (t, error);
       feed_batch (plan, batch);
       if (!loom_exec_run (plan->exec, error))
-        {
-          g_prefix_error (error, "Evaluation after step %" G_GINT64_FORMAT ": ", t->step);
-          return add_remedy (error);
-        }
+        return evaluation_failed (t, error);
       loss += loom_exec_scalar (plan->exec, plan->loss) * batch->n;
       samples += batch->n;
       if (!metrics)
         metrics = trainer_metrics_new (t->spec, plan->step);
       if (!trainer_metrics_take (metrics, plan, error))
-        return FALSE;
+        return evaluation_failed (t, error);
       if (!attend_evaluation (t, gave_way, error))
         return FALSE;
       if (*gave_way)
@@ -234,7 +238,14 @@ set_rates (LoomTrainer *t)
     }
 }
 
-/* Runs a batch, and where it is only a part of a step, tells it which: `all` are the step's samples. */
+/* Runs a batch, and where it is only a part of a step, tells it which: `all` are the step's samples.
+ *
+ * The loss is read as soon as the batch is done, so a card is idle while the host does its sums (loom_exec_step() alone
+ * would let the next step begin). Reading it one step later needs more than that: batches in page-locked memory of which
+ * two live at a time, because a copy from other memory waits for the stream, and because an error has to show the batch
+ * of the step before; loss, norm and statistics copied out behind each step, before the next one overwrites them in the
+ * arena; rates that are written without waiting; and step number, place and sums taken back by one where a fault is
+ * heard only after the next step has begun. */
 static gboolean
 one_batch (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, gint64 part, double all, GError **error)
 {
@@ -299,7 +310,10 @@ try_step (LoomTrainer *t, GError **error)
       loss = part == 0 && batch->n == all ? own : loss + own * ((double)batch->n / all);
       samples += (double)batch->n;
       if (!trainer_metrics_take (t->metrics, plan, error))
-        return FALSE;
+        {
+          t->is_torn = !t->update; /* the weights have taken the step, the sums have not */
+          return FALSE;
+        }
     }
   if (t->update)
     {
@@ -327,7 +341,10 @@ try_step (LoomTrainer *t, GError **error)
   if (t->driver)
     {
       if (!t->driver->advance (&(LoomDriverCall){ plan->exec, t->state, t->spec }, error))
-        return FALSE;
+        {
+          t->is_torn = TRUE;
+          return FALSE;
+        }
       loom_state_set_scalar (t->state, "step", (double)t->step);
     }
   if (t->events.fd >= 0 && (t->event_stride == 1 || t->step % t->event_stride == 0))
@@ -524,24 +541,40 @@ run (LoomTrainer *t, GError **error)
   return trainer_events_flush (t, error) ? LOOM_TRAINER_DONE : LOOM_TRAINER_FAILED;
 }
 
-/* A device that failed has taken nothing of what was saved. */
+/* A run that fails keeps the steps that it has finished: what failed is an evaluation, or a step that has written
+ * nothing. Where numbers stopped being finite the steps before are not worth keeping, so the run goes on from an older
+ * checkpoint; where a file could not be written, another one would not be either. FALSE where nothing was written. */
+static gboolean
+save_finished (LoomTrainer *t, const GError *failure)
+{
+  if (!t->folder || t->is_torn || t->step == t->saved_step || failure->domain != LOOM_ERROR
+      || failure->code == LOOM_ERROR_NAN || failure->code == LOOM_ERROR_IO)
+    return FALSE;
+  return trainer_checkpoint_write (t, NULL, NULL);
+}
+
+/* What failed has taken nothing of what was saved. */
 static void
-tell_way_on (LoomTrainer *t, GError **error)
+tell_way_on (LoomTrainer *t, gboolean was_saved, GError *failure)
 {
   g_autofree char *saved = t->folder ? g_build_filename (t->folder, "weights.safetensors", NULL) : NULL;
+  char *message;
 
-  if (!saved || !error || !g_error_matches (*error, LOOM_ERROR, LOOM_ERROR_DEVICE)
-      || !g_file_test (saved, G_FILE_TEST_EXISTS))
+  if (!was_saved
+      && (!saved || !g_error_matches (failure, LOOM_ERROR, LOOM_ERROR_DEVICE)
+          || !g_file_test (saved, G_FILE_TEST_EXISTS)))
     return;
-  char *message = g_strdup_printf ("%s Continue with: gradloom train --resume %s", (*error)->message, t->folder);
-  g_free ((*error)->message);
-  (*error)->message = message;
+  message = g_strdup_printf ("%s%s Continue with: gradloom train --resume %s", failure->message,
+                             g_str_has_suffix (failure->message, ".") ? "" : ".", t->folder);
+  g_free (failure->message);
+  failure->message = message;
 }
 
 LoomTrainerEnd
 loom_trainer_run (LoomTrainer *t, GError **error)
 {
   static const char *const state[] = { "done", "stopped", "stopped", "failed" };
+  GError *failure = NULL;
 
   g_mutex_lock (&t->lock);
   t->active = TRUE;
@@ -551,12 +584,15 @@ loom_trainer_run (LoomTrainer *t, GError **error)
   t->clock_stride = 1;
   trainer_set_state (t, "running");
 
-  LoomTrainerEnd end = run (t, error);
+  LoomTrainerEnd end = run (t, &failure);
   if (end == LOOM_TRAINER_FAILED)
-    tell_way_on (t, error);
-  /* What happened up to a failure is worth reading, if it can still be written. */
-  if (end == LOOM_TRAINER_FAILED)
-    trainer_events_flush (t, NULL);
+    {
+      tell_way_on (t, save_finished (t, failure), failure);
+      /* What happened up to a failure is worth reading, if it can still be written. */
+      trainer_events_flush (t, NULL);
+    }
+  if (failure)
+    g_propagate_error (error, failure);
   loom_loader_reset (t->loader);
 
   g_mutex_lock (&t->lock);

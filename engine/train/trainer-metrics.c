@@ -4,6 +4,7 @@
 #include "engine/train/trainer-private.h"
 
 #include <math.h>
+#include <string.h>
 
 TrainerMetrics *
 trainer_metrics_new (const LoomTrainSpec *spec, const LoomStep *step)
@@ -52,6 +53,30 @@ trainer_metrics_clear (TrainerMetrics *m)
     }
 }
 
+guint
+trainer_metrics_count (const TrainerMetrics *m)
+{
+  return m->n > 0 ? m->at[m->n - 1] + m->size[m->n - 1] : 0;
+}
+
+void
+trainer_metrics_save (const TrainerMetrics *m, double *sums)
+{
+  guint n = trainer_metrics_count (m);
+
+  memcpy (sums, m->total, n * sizeof *sums);
+  memcpy (sums + n, m->weight, m->n * sizeof *sums);
+}
+
+void
+trainer_metrics_load (TrainerMetrics *m, const double *sums)
+{
+  guint n = trainer_metrics_count (m);
+
+  memcpy (m->total, sums, n * sizeof *sums);
+  memcpy (m->weight, sums + n, m->n * sizeof *sums);
+}
+
 static const LoomMetricSpec *
 spec_of (const TrainerMetrics *m, guint i)
 {
@@ -63,12 +88,9 @@ trainer_metrics_take (TrainerMetrics *m, TrainerPlan *plan, GError **error)
 {
   for (guint i = 0; i < m->n; i++)
     {
-      if (!loom_exec_numbers (plan->exec, plan->metric[i], m->size[i], m->batch))
+      if (!loom_exec_numbers (plan->exec, plan->metric[i], m->size[i], m->batch, error))
         {
-          /* A device that fails knows more than the metric does. */
-          if (loom_exec_sync (plan->exec, error))
-            g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "Metric “%s” cannot be read back from its device.",
-                         spec_of (m, i)->name);
+          g_prefix_error (error, "Metric “%s”: ", spec_of (m, i)->name);
           return FALSE;
         }
       loom_metric_merge (spec_of (m, i)->metric, m->total + m->at[i], &m->weight[i], m->batch,

@@ -63,15 +63,6 @@ gboolean trainer_has_averages (LoomTrainer *t);
 /* Program inputs that the data set's ports serve; an input that it does not serve is an error. */
 gboolean trainer_plan_feeds (LoomTrainer *t, LoomProgram *program, guint *n_feeds, TrainerFeed **feeds, GError **error);
 
-/* ---- what a step of several batches puts back ---- */
-
-typedef struct _TrainerKept TrainerKept;
-TrainerKept *trainer_kept_new (const LoomProgram *program);
-void trainer_kept_free (TrainerKept *kept);
-/* Before the first batch, and after one that has failed. */
-gboolean trainer_keep (LoomTrainer *t, GError **error);
-void trainer_put_back (LoomTrainer *t);
-
 /* ---- metrics ---- */
 
 /* Statistics of an epoch so far, or of an evaluation. */
@@ -89,11 +80,24 @@ void trainer_metrics_free (TrainerMetrics *metrics);
 void trainer_metrics_clear (TrainerMetrics *metrics);
 /* After a step of the plan, which had the same metrics. */
 gboolean trainer_metrics_take (TrainerMetrics *metrics, TrainerPlan *plan, GError **error);
+/* How many statistics all metrics have. save and load copy those and then each metric's weight. */
+guint trainer_metrics_count (const TrainerMetrics *metrics);
+void trainer_metrics_save (const TrainerMetrics *metrics, double *sums);
+void trainer_metrics_load (TrainerMetrics *metrics, const double *sums);
 /* The values so far. */
 void trainer_metrics_values (const TrainerMetrics *metrics, double *value);
 /* The rows and columns of the i-th metric, 0 where it is no matrix. */
 guint trainer_metrics_matrix (const TrainerMetrics *metrics, guint i);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TrainerMetrics, trainer_metrics_free)
+
+/* ---- what a step of several batches puts back ---- */
+
+typedef struct _TrainerKept TrainerKept;
+TrainerKept *trainer_kept_new (const LoomProgram *program, TrainerMetrics *metrics);
+void trainer_kept_free (TrainerKept *kept);
+/* Before the first batch, and after one that has failed. */
+gboolean trainer_keep (LoomTrainer *t, GError **error);
+void trainer_put_back (LoomTrainer *t);
 
 /* ---- best and last epoch ---- */
 
@@ -253,6 +257,8 @@ struct _LoomTrainer
 
   /* Time is read rarely: a clock costs as much as a small step's bookkeeping. */
   gint64 clock_next, clock_steps, clock_stride;
+  gint64 saved_step; /* of the newest checkpoint; 0 where there is none */
+  gboolean is_torn;  /* a driver has failed within a step: the state is of no step */
   gint64 last_time, last_checkpoint, checkpoint_interval, checkpoint_cost, start_time;
   double items_per_second, eta_seconds, items_since;
 

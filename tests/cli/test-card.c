@@ -277,6 +277,8 @@ assert_clean_failure (const CliResult *r, const char *what, int n)
   g_autoptr (GDir) dir = g_dir_open ("out/checkpoints", 0, NULL);
   const char *name;
 
+  if (strstr (r->err, "(none)") != NULL || strstr (r->err, "another device") == NULL)
+    g_error ("%s %d names no place or no remedy: %s", what, n, r->err);
   if (r->status != 3 || says == NULL || strstr (says + 1, "gradloom train: ") != NULL)
     g_error ("%s %d: status %d: %s", what, n, r->status, r->err);
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
@@ -306,6 +308,12 @@ test_no_memory (void)
       assert_clean_failure (&r, "allocation", n);
       if (strstr (r.err, "memory") == NULL)
         g_error ("allocation %d: %s", n, r.err);
+      /* Steps that were finished are not lost with the evaluation behind them. */
+      if (strstr (r.err, "Evaluation after step 3") != NULL)
+        {
+          g_assert_true (g_file_test ("out/checkpoints/3/state.json", G_FILE_TEST_EXISTS));
+          g_assert_nonnull (strstr (r.err, "Continue with: gradloom train --resume out"));
+        }
       begun = g_file_test ("out/graph.xml", G_FILE_TEST_EXISTS);
       if (begun)
         {

@@ -3,6 +3,7 @@
 
 #include <json-glib/json-glib.h>
 #include <pty.h>
+#include <math.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -153,6 +154,80 @@ test_bar (void)
     }
 }
 
+#define SAVED(accumulate)                                                                                              \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"saved\">"                                                  \
+  "<node id=\"data\" op=\"dataset\" source=\"npy\" x=\"x.npy\" y=\"y.npy\" test_x=\"x.npy\" test_y=\"t.npy\"/>"        \
+  "<node id=\"fc\" op=\"linear\" out_features=\"3\"/><node id=\"norm\" op=\"batch_norm1d\"/>"                          \
+  "<node id=\"loss\" op=\"cross_entropy\"/><wire from=\"data.x\" to=\"fc\"/><wire from=\"fc\" to=\"norm\"/>"           \
+  "<wire from=\"norm\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"                                  \
+  "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"4\" epochs=\"1\" " accumulate                      \
+  "><metric type=\"accuracy\" input=\"norm\" target=\"data.y\"/></train></graph>"
+
+#define SAMPLES 24
+
+/* Labels, of which one lies outside. */
+static void
+save_labels (const char *name, int wrong)
+{
+  const gint64 n = SAMPLES;
+  double labels[SAMPLES];
+
+  for (int i = 0; i < SAMPLES; i++)
+    labels[i] = i == wrong ? 7 : i % 3;
+  cli_save (name, LOOM_I64, 1, &n, labels);
+}
+
+/* A run whose evaluation or whose step fails keeps the steps before: mended and resumed, it ends like one that never
+ * failed, to the byte. */
+static void
+test_failure_is_saved (void)
+{
+  static const char *const graphs[] = { SAVED (""), SAVED ("accumulate=\"3\"") };
+  const gint64 dims[] = { SAMPLES, 2 };
+  double values[2 * SAMPLES];
+
+  for (int i = 0; i < 2 * SAMPLES; i++)
+    values[i] = sin (i);
+  cli_save ("x.npy", LOOM_F32, 2, dims, values);
+  for (guint g = 0; g < G_N_ELEMENTS (graphs); g++)
+    {
+      cli_write ("saved.xml", graphs[g]);
+      save_labels ("y.npy", -1);
+      save_labels ("t.npy", -1);
+      cli_expect (0, NULL, "train", "saved.xml", "--out", "whole");
+      for (int wrong = -1; wrong < SAMPLES; wrong += 3)
+        {
+          const char *const files[] = { "weights.safetensors", "events.jsonl",
+                                        g == 0 ? "checkpoints/6/state.json" : "checkpoints/2/state.json" };
+
+          save_labels (wrong < 0 ? "t.npy" : "y.npy", wrong < 0 ? 5 : wrong);
+          g_auto (CliResult) failed = cli ("train", "saved.xml", "--out", "failed", NULL);
+          g_assert_cmpint (failed.status, ==, 1);
+          if (wrong < 0)
+            g_assert_nonnull (strstr (failed.err, "Evaluation after step "));
+          /* A first step that fails leaves nothing to save. */
+          if (strstr (failed.err, "Step 1 ") == NULL)
+            g_assert_nonnull (strstr (failed.err, " Continue with: gradloom train --resume failed"));
+          save_labels ("y.npy", -1);
+          save_labels ("t.npy", -1);
+          if (strstr (failed.err, "Step 1 ") == NULL)
+            g_assert_true (g_file_test ("failed/weights.safetensors", G_FILE_TEST_EXISTS));
+          cli_expect (0, NULL, "train", "--resume", "failed");
+          for (guint k = 0; k < G_N_ELEMENTS (files); k++)
+            {
+              g_autofree char *a = g_build_filename ("whole", files[k], NULL), *b = NULL, *x = NULL, *y = NULL;
+              gsize n, m;
+
+              b = g_build_filename ("failed", files[k], NULL);
+              g_assert_true (g_file_get_contents (a, &x, &n, NULL) && g_file_get_contents (b, &y, &m, NULL));
+              g_assert_cmpmem (x, n, y, m);
+            }
+          cli_remove ("failed");
+        }
+      cli_remove ("whole");
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -163,6 +238,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/train/no-epochs", test_no_epochs);
   g_test_add_func ("/cli/train/one-value", test_one_value);
   g_test_add_func ("/cli/train/bar", test_bar);
+  g_test_add_func ("/cli/train/failure-is-saved", test_failure_is_saved);
   int status = g_test_run ();
   cli_leave ();
   return status;

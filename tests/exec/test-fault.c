@@ -29,7 +29,7 @@ static const struct
 } expected[N_KINDS] = {
   [BAD_ROW] = { "row", "Node table ", "the row 99 lies outside 0 … 6", LOOM_ERROR_DATA },
   [BAD_CLASS] = { "class", "Node loss ", "the target class -3 lies outside 0 … 4", LOOM_ERROR_DATA },
-  [NOT_FINITE] = { "finite", "", LOOM_NOT_FINITE_TEXT, LOOM_ERROR_NAN },
+  [NOT_FINITE] = { "finite", "The check of loss and gradients (update_gate on ", LOOM_NOT_FINITE_TEXT, LOOM_ERROR_NAN },
 };
 
 static LoomValue

@@ -438,6 +438,7 @@ test_crossing (void)
   guint copies = 0;
   LoomValue x, a, b;
 
+  loom_program_set_origin (p, "near", NULL);
   x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ 4, 4 });
   a = loom_unary (p, LOOM_SCALAR_EXP, x);
   loom_program_set_origin (p, "far", "ref");
@@ -451,6 +452,27 @@ test_crossing (void)
   options.strict_devices = TRUE;
   g_assert_null (loom_plan_new (p, devices, &options, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE);
+  g_assert_nonnull (strstr (error->message, "the value of node near is on cpu and is needed on ref"));
+}
+
+/* A hyper-parameter lies on the graph's device and is on no wire: strict_devices lets nodes of another device read it.
+ */
+static void
+test_strict_scalar (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  LoomPlanOptions options = { .device = "cpu", .strict_devices = TRUE };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomPlan) plan = NULL;
+  LoomValue rate = loom_program_scalar (p, "rate", 0.5), x;
+
+  loom_program_set_origin (p, "far", "ref");
+  x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ 4, 4 });
+  loom_program_output (p, "y", loom_binary (p, LOOM_SCALAR_MUL, x, rate));
+  plan = loom_plan_new (p, devices, &options, &error);
+  g_assert_no_error (error);
+  g_assert_nonnull (plan);
 }
 
 int
@@ -465,5 +487,6 @@ main (int argc, char *argv[])
   g_test_add_func ("/plan/passes", test_passes);
   g_test_add_func ("/plan/devices", test_devices);
   g_test_add_func ("/plan/crossing", test_crossing);
+  g_test_add_func ("/plan/strict-scalar", test_strict_scalar);
   return g_test_run ();
 }

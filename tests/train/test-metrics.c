@@ -84,8 +84,10 @@ compute (const Case *c, double *statistics)
           exec, 1, (const char *)c->target + at * (c->target_rank ? c->width : 1) * (gint64)loom_dtype_size (c->dtype));
       g_assert_true (loom_exec_step (exec, &error));
       g_autofree double *got = g_new0 (double, size);
-      g_assert_false (loom_exec_numbers (exec, 0, size + 1, got));
-      g_assert_true (loom_exec_numbers (exec, 0, size, got));
+      g_assert_false (loom_exec_numbers (exec, 0, size + 1, got, &error));
+      g_assert_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE);
+      g_clear_error (&error);
+      g_assert_true (loom_exec_numbers (exec, 0, size, got, &error));
       loom_metric_merge (metric, total, &weight, got, (double)metric->count (&dx, &dt), size);
       at += batch[b];
     }
