@@ -40,14 +40,68 @@ typedef struct
 
 #define REF_PICK(dtype, name) ((dtype) == LOOM_F32 ? name##_f32 : (dtype) == LOOM_F64 ? name##_f64 : (RefWork)NULL)
 
-extern const RefPrimitive ref_elementwise, ref_reduce, ref_argreduce, ref_matmul, ref_conv2d, ref_conv2d_input_grad,
-    ref_conv2d_weight_grad, ref_max_pool2d, ref_max_pool2d_grad, ref_avg_pool2d, ref_avg_pool2d_grad, ref_softmax,
-    ref_softmax_grad, ref_cross_entropy, ref_cross_entropy_grad, ref_batch_norm, ref_batch_norm_grad, ref_batch_norm_apply, ref_layer_norm,
-    ref_layer_norm_grad, ref_gather_rows, ref_gather, ref_scatter, ref_sort, ref_cumsum, ref_scatter_add_rows, ref_permute, ref_copy, ref_reorder, ref_cast,
-    ref_cholesky, ref_triangular_solve, ref_solve, ref_det, ref_cofactor, ref_expand, ref_slice, ref_pad, ref_concat, ref_fill, ref_iota, ref_random, ref_require, ref_update_gate, ref_grad_stats, ref_sgd_step,
-    ref_adam_step;
+/* Every primitive: ref_NAME is its table entry. */
+#define REF_PRIMITIVES(X)                                                                                              \
+  X (elementwise)                                                                                                      \
+  X (reduce)                                                                                                           \
+  X (argreduce)                                                                                                        \
+  X (matmul)                                                                                                           \
+  X (conv2d)                                                                                                           \
+  X (conv2d_input_grad)                                                                                                \
+  X (conv2d_weight_grad)                                                                                               \
+  X (max_pool2d)                                                                                                       \
+  X (max_pool2d_grad)                                                                                                  \
+  X (avg_pool2d)                                                                                                       \
+  X (avg_pool2d_grad)                                                                                                  \
+  X (softmax)                                                                                                          \
+  X (softmax_grad)                                                                                                     \
+  X (cross_entropy)                                                                                                    \
+  X (cross_entropy_grad)                                                                                               \
+  X (batch_norm)                                                                                                       \
+  X (batch_norm_grad)                                                                                                  \
+  X (batch_norm_apply)                                                                                                 \
+  X (layer_norm)                                                                                                       \
+  X (layer_norm_grad)                                                                                                  \
+  X (gather_rows)                                                                                                      \
+  X (scatter_add_rows)                                                                                                 \
+  X (gather)                                                                                                           \
+  X (scatter)                                                                                                          \
+  X (sort)                                                                                                             \
+  X (cumsum)                                                                                                           \
+  X (permute)                                                                                                          \
+  X (copy)                                                                                                             \
+  X (reorder)                                                                                                          \
+  X (cast)                                                                                                             \
+  X (expand)                                                                                                           \
+  X (slice)                                                                                                            \
+  X (pad)                                                                                                              \
+  X (concat)                                                                                                           \
+  X (fill)                                                                                                             \
+  X (iota)                                                                                                             \
+  X (random)                                                                                                           \
+  X (require)                                                                                                          \
+  X (update_gate)                                                                                                      \
+  X (cholesky)                                                                                                         \
+  X (triangular_solve)                                                                                                 \
+  X (solve)                                                                                                            \
+  X (det)                                                                                                              \
+  X (cofactor)                                                                                                         \
+  X (grad_stats)                                                                                                       \
+  X (sgd_step)                                                                                                         \
+  X (adam_step)                                                                                                        \
+  X (rmsprop_step)                                                                                                     \
+  X (adagrad_step)                                                                                                     \
+  X (adadelta_step)                                                                                                    \
+  X (nadam_step)                                                                                                       \
+  X (adamax_step)                                                                                                      \
+  X (radam_step)                                                                                                       \
+  X (lion_step)                                                                                                        \
+  X (lamb_step)                                                                                                        \
+  X (lars_step)
 
-extern const RefPrimitive ref_rmsprop_step, ref_adagrad_step, ref_adadelta_step, ref_nadam_step, ref_adamax_step, ref_radam_step, ref_lion_step, ref_lamb_step, ref_lars_step;
+#define REF_DECLARE(name) extern const RefPrimitive ref_##name;
+REF_PRIMITIVES (REF_DECLARE)
+#undef REF_DECLARE
 
 LoomStatus ref_index_fault (LoomMessage *message, const char *what, int64_t index, int64_t limit);
 

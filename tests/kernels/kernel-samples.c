@@ -1,4 +1,5 @@
-/* Where the samples of all primitives come together: one file samples-<family>.c each. */
+/* Where the samples of all primitives come together: one file samples-<family>.c each. GRADLOOM_SAMPLES=PRIMITIVE asks for
+ * those of one alone. */
 #include "tests/kernels/kernel-harness.h"
 
 #include <string.h>
@@ -42,8 +43,12 @@ GPtrArray *
 samples_new (void)
 {
   GPtrArray *all = g_ptr_array_new_with_free_func (g_free);
+  const char *only = g_getenv ("GRADLOOM_SAMPLES");
 
   for (guint i = 0; i < G_N_ELEMENTS (families); i++)
     families[i](all);
+  for (guint i = all->len; only != NULL && i-- > 0;)
+    if (!g_str_equal (((const Sample *)all->pdata[i])->primitive, only))
+      g_ptr_array_remove_index (all, i);
   return all;
 }
