@@ -33,7 +33,8 @@ typedef enum {
   LOOM_STATUS_OUT_OF_MEMORY,
   LOOM_STATUS_DEVICE,        /* the device or its driver failed */
   LOOM_STATUS_INVALID,       /* the spec contradicts itself: a planner's bug */
-  LOOM_STATUS_INDEX,         /* data that has no result: a row or class that does not exist, a singular matrix */
+  LOOM_STATUS_INDEX,         /* a row or a class that does not exist */
+  LOOM_STATUS_NO_RESULT,     /* other data that has no result: a singular matrix, a requirement that does not hold */
   LOOM_STATUS_NOT_FINITE,    /* a step's loss or gradients, told by update_gate */
   LOOM_STATUS_DEVICE_LOST    /* every later call of the device says so too; freeing goes on working */
 } LoomStatus;
@@ -305,7 +306,7 @@ typedef struct {
 /* Linear algebra on batches of square matrices a […,n,n], b and x […,n,m], all with the same leading axes. cholesky
  * gives the lower factor of (a + aᵀ)/2. solve finds x with a·x = b, or aᵀ·x = b, by elimination with partial pivoting;
  * lu […,n,n] and perm i64 […,n] are room to work in, and keep the factors. A matrix without a solution (singular, not
- * positive definite) is a fault of solve and cholesky, LOOM_STATUS_INDEX, with its place in the batch, and NaN in
+ * positive definite) is a fault of solve and cholesky, LOOM_STATUS_NO_RESULT, with its place in the batch, and NaN in
  * a matrix gives NaN; the det […] of a singular one is 0. cofactor gives the slopes of det, of singular matrices too;
  * lu, and rows and columns i64 […,n], are room to work in. */
 typedef struct {
@@ -328,7 +329,7 @@ typedef struct {
 } LoomRandomAttrs;
 
 /* require: y is x, where every element of ok (bool, of any shape) is true. Else it is a
- * fault, LOOM_STATUS_INDEX, and the message is `what` and an element's place (on the host the first). */
+ * fault, LOOM_STATUS_NO_RESULT, and the message is `what` and an element's place (on the host the first). */
 #define LOOM_REQUIRE_TEXT 160
 
 typedef struct {
@@ -462,7 +463,7 @@ typedef struct {
   bool host_memory;                   /* buffers may be read and written by plain C */
 } LoomDeviceInfo;
 
-/* A fault is something in a step's numbers that has no result: LOOM_STATUS_INDEX or LOOM_STATUS_NOT_FINITE. A back end
+/* A fault is something in a step's numbers that has no result: LOOM_STATUS_INDEX, LOOM_STATUS_NO_RESULT or LOOM_STATUS_NOT_FINITE. A back end
  * whose run() returns when the work is done returns it from there, and the caller runs nothing behind it. Elsewhere the
  * kernel raises the flag of its stream, on the device; the first report stays. While the flag is raised, update_gate
  * closes every step on that stream, this one and later ones, until fault_clear(). Nothing waits for the host. */

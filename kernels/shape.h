@@ -125,7 +125,7 @@ loom_singular (LoomMessage *message, const LoomTensorDesc *a, int64_t q)
   snprintf (message->text, sizeof message->text,
             "the matrix%s is singular: it has no inverse, and a system with it has no one solution",
             loom_place_text (place, a->rank - 2, a->dim, q));
-  return LOOM_STATUS_INDEX;
+  return LOOM_STATUS_NO_RESULT;
 }
 
 static inline LoomStatus
@@ -138,7 +138,7 @@ loom_not_positive (LoomMessage *message, const LoomTensorDesc *a, int64_t q)
       "the matrix%s is not positive definite, so it has no Cholesky factor. Adding a small number to its diagonal "
       "often helps",
       loom_place_text (place, a->rank - 2, a->dim, q));
-  return LOOM_STATUS_INDEX;
+  return LOOM_STATUS_NO_RESULT;
 }
 
 /* The last two axes as a matrix, and how many such there are. */

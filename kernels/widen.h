@@ -82,6 +82,7 @@ loom_widened_run (LoomKernel *kernel, LoomStream *stream, void *const *buffers, 
   LoomStatus status = LOOM_STATUS_OK;
 
   loom_widened_place (self, buffers);
+  self->inner->site = kernel->site; /* a fault that the inner kernel raises belongs to the same instruction */
   for (int i = 0; i < self->n_in && status == LOOM_STATUS_OK; i++)
     if (self->buffer[i] != buffers[i])
       status = self->widen (self->device, stream, self->buffer[i], buffers[i], self->given[i].dtype,

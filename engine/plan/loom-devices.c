@@ -366,17 +366,22 @@ loom_plan_device_error (LoomStatus status, const char *where, const char *why, G
     [LOOM_STATUS_INVALID]
     = { LOOM_ERROR_DEVICE, "the device was asked for something that contradicts itself",
         " This is a fault of the program and not of the graph: use another device, ref for one, and report it." },
-    [LOOM_STATUS_INDEX] = { LOOM_ERROR_DATA, "there is no result", "" },
+    [LOOM_STATUS_INDEX]
+    = { LOOM_ERROR_DATA, "a number picks what is not there",
+        " Check the numbers in the data, or give the layer that they pick from (the last one before the loss, or the "
+        "embedding) as many outputs." },
+    [LOOM_STATUS_NO_RESULT] = { LOOM_ERROR_DATA, "there is no result", " Check the numbers in the data." },
     [LOOM_STATUS_NOT_FINITE] = { LOOM_ERROR_NAN, LOOM_NOT_FINITE_TEXT, "" },
     [LOOM_STATUS_DEVICE_LOST]
     = { LOOM_ERROR_DEVICE, "the device is lost",
         " The device is lost to this program with all that was in its memory, and files are as they were: use another "
         "device, or start the program again." },
   };
-  const char *remedy = of[status].remedy;
+  const char *remedy;
 
   g_return_if_fail (status > LOOM_STATUS_OK && status < G_N_ELEMENTS (of));
 
+  remedy = of[status].remedy;
   g_set_error (error, LOOM_ERROR, of[status].code, "%s: %s%s%s", where, why[0] != '\0' ? why : of[status].what,
                remedy[0] != '\0' ? "." : "", remedy);
 }

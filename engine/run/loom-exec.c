@@ -338,7 +338,8 @@ loom_exec_new (LoomPlan *plan, LoomState *state, GError **error)
       exec->devices[d].arena->user = exec;
       exec->is_asynchronous |= exec->devices[d].arena->stream != NULL;
     }
-  if (!bind (exec, error) || !run_rows (exec, 0, loom_plan_n_setup (plan), error))
+  /* What the set-up rows find wrong in constant data is heard here, as on devices that tell at once. */
+  if (!bind (exec, error) || !run_rows (exec, 0, loom_plan_n_setup (plan), error) || !loom_exec_sync (exec, error))
     return NULL;
   return g_steal_pointer (&exec);
 }
@@ -349,12 +350,15 @@ free_device (LoomExec *exec, guint d)
   LoomExecDevice *of = &exec->devices[d];
   LoomPlanDevice *device = loom_plan_device (exec->plan, d);
   LoomPlanMemory memory;
+  LoomMessage ignored;
   LoomStatus status;
 
   if (of->arena == NULL)
     return;
-  /* Kernels and what they read go with the plan; on a lost device nothing runs any more. */
-  loom_arena_sync (of->arena, NULL, &status);
+  /* Kernels and what they read go with the plan; on a lost device nothing runs any more. A fault that nobody heard
+   * points into those kernels, and belongs to no step that is still to come. */
+  if (loom_arena_sync (of->arena, NULL, &status) && of->arena->stream != NULL && of->arena->user == exec)
+    device->backend->fault_clear (device->device, of->arena->stream, &ignored);
   if (d == 0 && exec->graph != NULL)
     device->backend->graph_free (device->device, exec->graph);
   if (of->arena->user == exec)

@@ -57,25 +57,11 @@ feed_batch (TrainerPlan *plan, const LoomBatch *batch)
                     trainer_feed_data (&plan->feed[i], batch->tensors[plan->feed[i].port]));
 }
 
-/* A number of the data that picks a class or a row and lies outside is a DATA error, which says where and which. */
-static gboolean
-add_remedy (GError **error)
-{
-  if (!error || !g_error_matches (*error, LOOM_ERROR, LOOM_ERROR_DATA))
-    return FALSE;
-  char *message = g_strdup_printf ("%s. Check the numbers in the data, or give the layer that they pick from (the last "
-                                   "one before the loss, or the embedding) as many outputs.",
-                                   (*error)->message);
-  g_free ((*error)->message);
-  (*error)->message = message;
-  return FALSE;
-}
-
 static gboolean
 evaluation_failed (LoomTrainer *t, GError **error)
 {
   g_prefix_error (error, "Evaluation after step %" G_GINT64_FORMAT ": ", t->step);
-  return add_remedy (error);
+  return FALSE;
 }
 
 /* Between two batches of an evaluation: the run may be paused here as between two steps, a command that ends it makes
@@ -277,7 +263,7 @@ explain (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, GError *fail
     }
   g_propagate_prefixed_error (error, failure, "Step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT "): ", t->step + 1,
                               t->epoch + 1);
-  return add_remedy (error);
+  return FALSE;
 }
 
 /* The batches of a step, and the step from their gradients. */

@@ -130,8 +130,9 @@ fault_get (LoomDevice *device, LoomStream *stream, LoomDeviceFault *fault, LoomM
   static const char *const picked[]
       = { [CUDA_FAULT_INDEX] = "the index", [CUDA_FAULT_ROW] = "the row", [CUDA_FAULT_CLASS] = "the target class" };
   const volatile CudaReport *report = (stream != NULL ? stream : device->stream)->report;
+  /* The device writes the kind last, while the host may be reading: what is read behind it belongs to it. */
+  const int kind = __atomic_load_n (&report->kind, __ATOMIC_ACQUIRE);
   const struct CudaRequirement *of = report->of;
-  const int kind = report->kind;
   char place[LOOM_PLACE_TEXT];
 
   *fault = (LoomDeviceFault){ .status = LOOM_STATUS_OK, .site = report->site, .step = report->step };
@@ -146,7 +147,7 @@ fault_get (LoomDevice *device, LoomStream *stream, LoomDeviceFault *fault, LoomM
       if (of->tell != NULL)
         fault->status = of->tell (message, &of->ok, report->value);
       else
-        fault->status = cuda_fail (message, LOOM_STATUS_INDEX, "%s%s", of->attrs.what,
+        fault->status = cuda_fail (message, LOOM_STATUS_NO_RESULT, "%s%s", of->attrs.what,
                                    loom_place_text (place, of->ok.rank, of->ok.dim, report->value));
       return;
     default:
@@ -174,7 +175,10 @@ device_close (LoomDevice *device)
   if (device == NULL)
     return;
   cuda_use (device);
-  cudaDeviceSynchronize ();
+  /* Not the whole card: another thread may be recording a graph on it, which waiting for all of it would break. Other
+   * streams were waited for when they were freed. */
+  if (device->stream != NULL)
+    cudaStreamSynchronize (device->stream->handle);
   cuda_matmul_close (device);
 #ifdef LOOM_HAVE_CUDNN
   cuda_conv_close (device->cudnn);

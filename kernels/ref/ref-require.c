@@ -17,7 +17,7 @@ require (const RefKernel *k, void *const *b, LoomMessage *message)
 
         snprintf (message->text, sizeof message->text, "%s%s", a->what,
                   loom_place_text (place, k->in[1].rank, k->in[1].dim, i));
-        return LOOM_STATUS_INDEX;
+        return LOOM_STATUS_NO_RESULT;
       }
   if (b[2] != b[0] && loom_desc_count (&k->in[0]) > 0)
     memcpy (b[2], b[0], loom_desc_bytes (&k->in[0]));

@@ -149,6 +149,54 @@ sample_check (Tally *tally, const Machine *ref, const Machine *machine, const Sa
   inputs_free (s, inputs);
 }
 
+/* Data that has no result: the last element of an operand becomes a number that is no index, or all of it becomes 0. */
+static const struct
+{
+  const char *primitive;
+  int operand;
+  gboolean all;
+  LoomStatus status;
+} refusals[] = {
+  { "gather_rows", 1, FALSE, LOOM_STATUS_INDEX },   { "scatter_add_rows", 0, FALSE, LOOM_STATUS_INDEX },
+  { "gather", 1, FALSE, LOOM_STATUS_INDEX },        { "scatter", 1, FALSE, LOOM_STATUS_INDEX },
+  { "cross_entropy", 1, FALSE, LOOM_STATUS_INDEX }, { "cross_entropy_grad", 1, FALSE, LOOM_STATUS_INDEX },
+  { "solve", 0, TRUE, LOOM_STATUS_NO_RESULT },      { "cholesky", 0, TRUE, LOOM_STATUS_NO_RESULT },
+  { "require", 1, TRUE, LOOM_STATUS_NO_RESULT },
+};
+
+static void
+check_refusal (Tally *tally, const Machine *machine, const Sample *s, LoomDType real, gsize refusal, float bad)
+{
+  const int operand = refusals[refusal].operand;
+  const gboolean all = refusals[refusal].all;
+  float **inputs = sample_inputs (s);
+  gint64 n = loom_desc_count (&s->in[operand]);
+  Result result;
+
+  for (gint64 i = all ? 0 : n - 1; i < n; i++)
+    inputs[operand][i] = bad;
+  result = sample_run (machine, s, inputs, real, LOOM_LAYOUT_PLAIN, -1);
+  tally->runs++;
+  if (result.status != refusals[refusal].status || result.message.text[0] == '\0')
+    fail (tally, "%s (%s): status %d and the sentence “%s” for data that has no result", s->name,
+          loom_dtype_name (real), result.status, result.message.text);
+  result_clear (&result);
+  inputs_free (s, inputs);
+}
+
+void
+sample_check_refusals (Tally *tally, const Machine *machine, const Sample *s, LoomDType real)
+{
+  for (gsize r = 0; r < G_N_ELEMENTS (refusals); r++)
+    {
+      if (!g_str_equal (s->primitive, refusals[r].primitive) || loom_desc_count (&s->in[refusals[r].operand]) == 0)
+        continue;
+      check_refusal (tally, machine, s, real, r, refusals[r].all ? 0 : -1);
+      if (!refusals[r].all)
+        check_refusal (tally, machine, s, real, r, 100000);
+    }
+}
+
 void
 tally_report (const Tally *tally)
 {

@@ -296,18 +296,38 @@ is_weight (const Sample *sample, gboolean output, int i)
   return g_str_has_prefix (sample->primitive, "conv2d") && !output && i == 1;
 }
 
-/* Runs the kernel, and waits where it only began; a back end may tell of bad data as late as that. */
+#define SITE 7 /* which the kernel is told that it stands at */
+
+/* The fault that a device has raised, which it tells only when it is asked. */
+static LoomStatus
+take_fault (const Machine *machine, LoomMessage *message)
+{
+  LoomDeviceFault fault;
+  LoomStatus status;
+
+  machine->backend->fault_get (machine->device, NULL, &fault, message);
+  if (fault.status == LOOM_STATUS_OK)
+    return LOOM_STATUS_OK;
+  g_assert_cmpint (fault.site, ==, SITE);
+  status = machine->backend->fault_clear (machine->device, NULL, message);
+  return status == LOOM_STATUS_OK ? fault.status : status;
+}
+
+/* Runs the kernel, and waits where it only began. */
 static LoomStatus
 run_kernel (const Machine *machine, LoomKernel *kernel, void *const *buffers, LoomMessage *message)
 {
   LoomStatus status = LOOM_STATUS_OK;
 
+  kernel->site = SITE;
   if (kernel->bind != NULL)
     status = kernel->bind (kernel, buffers, message);
   if (status == LOOM_STATUS_OK)
     status = kernel->run (kernel, NULL, buffers, message);
   if (status == LOOM_STATUS_OK && machine->backend->stream_sync != NULL)
     status = machine->backend->stream_sync (machine->device, NULL, message);
+  if (status == LOOM_STATUS_OK && machine->backend->fault_get != NULL)
+    status = take_fault (machine, message);
   return status;
 }
 

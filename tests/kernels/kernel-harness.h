@@ -163,5 +163,9 @@ void tally_same_bits (Tally *tally, const Sample *s, const Result *a, const Resu
 void sample_check (Tally *tally, const Machine *ref, const Machine *machine, const Sample *s, LoomDType real,
                    gboolean thorough);
 
+/* Spoils one operand of the sample (an index that does not exist, a singular matrix, a requirement that does not hold),
+ * where its primitive has such data, and notes every machine's run that does not refuse it with a sentence. */
+void sample_check_refusals (Tally *tally, const Machine *machine, const Sample *s, LoomDType real);
+
 /* Prints what was noted; the running GLib test fails when that is a failure. */
 void tally_report (const Tally *tally);

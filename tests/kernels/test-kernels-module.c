@@ -94,6 +94,7 @@ run_primitive (const char *path, const char *primitive, guint from, gboolean qui
           guint before = tally->failures->len;
 
           sample_check (tally, &ref, &machine, s, types[t], !quick);
+          sample_check_refusals (tally, &machine, s, types[t]);
           for (; before < tally->failures->len; before++)
             printf ("! %s\n", (const char *)g_ptr_array_index (tally->failures, before));
         }

@@ -25,6 +25,8 @@ namespace emulated
 namespace
 {
 thread_local std::shared_ptr<Capture> captured; /* what this thread captures */
+std::mutex captures_lock;
+std::set<std::shared_ptr<Capture>> captures; /* of all threads */
 
 void
 run (const Work &work)
@@ -74,6 +76,16 @@ forbidden (void)
     return false;
   captured->broken = true;
   return true;
+}
+
+bool
+forbidden_by_any (void)
+{
+  std::lock_guard<std::mutex> hold (captures_lock);
+
+  for (const std::shared_ptr<Capture> &capture : captures)
+    capture->broken = true;
+  return !captures.empty ();
 }
 
 cudaError_t
@@ -172,6 +184,8 @@ cudaStreamBeginCapture (cudaStream_t stream, enum cudaStreamCaptureMode mode)
   stream->capture->origin = stream;
   stream->capture->thread = std::this_thread::get_id ();
   emulated::captured = stream->capture;
+  std::lock_guard<std::mutex> hold (emulated::captures_lock);
+  emulated::captures.insert (stream->capture);
   return cudaSuccess;
 }
 
@@ -189,7 +203,12 @@ cudaStreamEndCapture (cudaStream_t stream, cudaGraph_t *graph)
     return answer (cudaErrorStreamCaptureUnmatched);
   if (capture->thread != std::this_thread::get_id ())
     return answer (cudaErrorStreamCaptureWrongThread);
-  capture->over = true;
+  {
+    std::lock_guard<std::mutex> hold (emulated::captures_lock);
+
+    capture->over = true;
+    emulated::captures.erase (capture);
+  }
   emulated::captured = nullptr;
   stream->capture = nullptr;
   for (cudaStream_t other : capture->others)

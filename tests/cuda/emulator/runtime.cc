@@ -121,7 +121,9 @@ cudaGetDeviceProperties (struct cudaDeviceProp *properties, int index)
 cudaError_t
 cudaDeviceSynchronize (void)
 {
-  NOT_WHILE_CAPTURING ();
+  STANDS ();
+  if (emulated::forbidden_by_any ())
+    return answer (cudaErrorStreamCaptureUnsupported);
   return answer (emulated::waited ());
 }
 

@@ -2,6 +2,7 @@
 #ifndef EMULATOR_STREAM_H
 #define EMULATOR_STREAM_H
 
+#include <atomic>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -34,11 +35,14 @@ struct Capture
   std::thread::id thread;
   std::set<cudaStream_t> others;   /* that an event brought into it */
   std::set<cudaStream_t> unjoined; /* of these, with work that no event has brought back */
-  bool broken, over;               /* something forbidden was done; it has ended */
+  std::atomic<bool> broken, over;  /* something forbidden was done, perhaps by another thread; it has ended */
 };
 
 /* This thread is capturing, so what might wait or allocate is forbidden: breaks the capture. */
 bool forbidden (void);
+
+/* The same for what waits for the whole card, whichever thread captures on it: breaks every capture. */
+bool forbidden_by_any (void);
 
 /* Remembers an error for cudaGetLastError(). */
 cudaError_t answer (cudaError_t error);

@@ -233,7 +233,9 @@ trial_test (gconstpointer data)
     }
   if (!(trial->defect->found_by >> trial->mode & 1))
     {
-      g_test_message ("this order finds it: %s", g_test_trap_has_passed () ? "no" : "yes");
+      /* A random order may meet the defect by chance, so nothing is said of it. */
+      if (1 << trial->mode != RANDOM)
+        g_test_trap_assert_passed ();
       return;
     }
   g_test_trap_assert_failed ();

@@ -322,6 +322,26 @@ forbidden_test (void)
   OK (cudaFree (x));
 }
 
+/* Waiting for the whole card waits for every stream on it, so what another thread captures breaks. */
+static void
+another_thread_test (void)
+{
+  cudaStream_t stream = new_stream (cudaStreamNonBlocking);
+  float *x = test_memory (1);
+  cudaError_t error = cudaSuccess;
+  cudaGraph_t graph;
+
+  begin (stream);
+  test_add (stream, x, 1, 1);
+  std::thread ([&error] { error = cudaDeviceSynchronize (); }).join ();
+  g_assert_cmpint (error, ==, cudaErrorStreamCaptureUnsupported);
+  g_assert_cmpint (cudaStreamEndCapture (stream, &graph), ==, cudaErrorStreamCaptureInvalidated);
+  cudaGetLastError ();
+  OK (cudaDeviceSynchronize ());
+  OK (cudaStreamDestroy (stream));
+  OK (cudaFree (x));
+}
+
 /* Work on the legacy stream would have to wait for a blocking stream; one that does not block it leaves alone. */
 static void
 legacy_test (void)
@@ -541,6 +561,7 @@ main (int argc, char **argv)
   g_test_add_func ("/emulator/memory/copies", copies_test);
   g_test_add_func ("/emulator/capture/replayed", replayed_test);
   g_test_add_func ("/emulator/capture/forbidden", forbidden_test);
+  g_test_add_func ("/emulator/capture/another-thread", another_thread_test);
   g_test_add_func ("/emulator/capture/legacy", legacy_test);
   g_test_add_func ("/emulator/capture/states", states_test);
   g_test_add_func ("/emulator/capture/joined", joined_test);
