@@ -52,7 +52,7 @@ def body(t):
         before = (sorted(g.cards), sorted(g.wires))
         s.click(g.cards["act"])
         s.key("Delete")
-        g = s.wait("fault", lambda g: "act" not in g.cards and g.number("faults") > 0, 1)
+        g = s.wait("fault", lambda g: "act" not in g.cards and g.number("faults") > 0 and g.faults, 1)
         t.ok(g.faults, "a card says what is missing: %s" % list(g.faults.values())[:1])
         s.click(g.cards[next(iter(g.faults))])
         s.key("ctrl+period")

@@ -50,12 +50,21 @@ settle (void)
     }
 }
 
+/* GTK 4.8 asks where the pointer is over a surface that has just gone, when a window or a popover closes while the
+ * display is slow to answer. Nothing of ours is called, and what it does then is right. */
+static gboolean
+is_fatal (const char *domain, GLogLevelFlags level, const char *message, gpointer data)
+{
+  return strstr (message, "gdk_surface_get_device_position") == NULL;
+}
+
 static void
 set_up (Fixture *f, gconstpointer data)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
   g_autoptr (GError) error = NULL;
 
+  g_test_log_set_fatal_handler (is_fatal, NULL);
   f->document = studio_document_new ();
   g_assert_true (studio_document_open_text (f->document, spiral, -1, NULL, &error));
   f->canvas = studio_canvas_new (f->document);
