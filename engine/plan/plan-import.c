@@ -164,7 +164,7 @@ work_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *opt
       const LoomSlot *slot = loom_program_get_slot (program, s);
 
       if (slot->commit != 0 && slot->commit != slot->read)
-        work_value (w, slot->commit)->commit = (int)s;
+        work_commit (w, slot->commit, (int)s);
     }
   for (guint i = 0; i < loom_program_n_instrs (program); i++)
     import_instr (w, loom_program_instr (program, i));

@@ -427,7 +427,7 @@ settle_results (Work *w)
         continue;
       moved = in_layout (w, NULL, layout_of (w, v), LOOM_LAYOUT_PLAIN);
       work_value (w, v)->commit = -1;
-      work_value (w, moved)->commit = commit;
+      work_commit (w, moved, commit);
     }
 }
 

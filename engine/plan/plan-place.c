@@ -175,7 +175,7 @@ place_commit (Work *w, guint v)
   if (moved != v)
     {
       work_value (w, v)->commit = -1;
-      work_value (w, moved)->commit = commit;
+      work_commit (w, moved, commit);
     }
 }
 

@@ -146,6 +146,8 @@ work_root (Work *w, guint v)
 guint work_new_value (Work *w, const LoomTensorDesc *desc, const WorkValue *like);
 /* v becomes a view of what base has the bytes of, and its own views with it; base 0 gives v bytes of its own. */
 void work_set_alias (Work *w, guint v, guint base);
+/* A slot takes v when the step ends: v itself, or a view of it where another slot takes that. */
+void work_commit (Work *w, guint v, int slot);
 /* Whether anybody wants v: an instruction, the caller, a slot, or somebody who reads a view of it. */
 gboolean work_is_used (Work *w, guint v);
 /* The only living instruction that reads v itself (or, with views, something that has v's bytes), where v is neither

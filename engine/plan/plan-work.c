@@ -95,6 +95,20 @@ work_set_alias (Work *w, guint v, guint base)
     }
 }
 
+void
+work_commit (Work *w, guint v, int slot)
+{
+  if (work_value (w, v)->commit >= 0)
+    {
+      guint view = work_new_value (w, &work_value (w, v)->desc, work_value (w, v));
+
+      work_value (w, view)->device = work_value (w, v)->device;
+      work_set_alias (w, view, v);
+      v = view;
+    }
+  work_value (w, v)->commit = slot;
+}
+
 gboolean
 work_is_used (Work *w, guint v)
 {

@@ -371,6 +371,82 @@ test_random_tables (void)
   g_assert_cmpuint (mixed, >, 3);
 }
 
+/* ---- state in another layout ------------------------------------------------- */
+
+static void
+prefer_nhwc (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
+             const LoomKernelOption *option, guint n, gpointer table)
+{
+  g_autofree char *call = loom_cost_call_key (spec, attributes);
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *name = loom_cost_option_key (spec, &option[i]);
+
+      loom_cost_table_set_measured (table, device->cost_key, call, name, option[i].nhwc != 0 ? 1e-6 : 1e-2);
+    }
+}
+
+/* Several states may take one value, itself or equal ones, also where it lies in NHWC: each gets it in plain order. */
+static void
+test_states_of_one_value (void)
+{
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  g_autoptr (LoomCostTable) table = loom_cost_table_new ();
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  LoomPlanOptions options = { .device = "cpu", .visit = prefer_nhwc, .visit_data = table };
+  LoomInit init = { .kind = LOOM_INIT_ZEROS };
+  static const char *const names[] = { "a", "b", "c", "d" };
+  gint64 dims[] = { 2, 8, 6, 6 };
+  LoomValue x = loom_program_input (p, "x", LOOM_F32, 4, dims), y, same;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomState) state = loom_state_new (devices, "cpu", 1);
+  g_autoptr (LoomExec) exec = NULL;
+  g_autofree char *listing = NULL;
+  float given[2 * 8 * 6 * 6];
+  LoomPlan *plan;
+
+  y = loom_emit (p, loom_prim ("avg_pool2d"), &pool, 1, &x, NULL);
+  same = loom_emit (p, loom_prim ("avg_pool2d"), &pool, 1, &x, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      int slot = loom_program_slot (p, names[i], LOOM_SLOT_BUFFER, LOOM_F32, 4, dims, &init, FALSE);
+
+      loom_program_commit (p, slot, i < 2 ? y : same);
+    }
+  loom_devices_set_costs (devices, table);
+  loom_plan_free (loom_plan_new (p, devices, &options, &error));
+  g_assert_no_error (error);
+  loom_cost_table_forget_choices (table);
+  plan = loom_plan_new (p, devices, &(LoomPlanOptions){ .device = "cpu" }, &error);
+  g_assert_no_error (error);
+  listing = loom_plan_print (plan);
+  g_assert_nonnull (strstr (listing, "reorder→NCHW"));
+  exec = loom_exec_new (plan, state, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < G_N_ELEMENTS (given); i++)
+    given[i] = (float)sin (i * 0.37);
+  loom_exec_feed (exec, 0, given);
+  g_assert_true (loom_exec_step (exec, &error));
+  for (guint s = 0; s < G_N_ELEMENTS (names); s++)
+    {
+      g_autoptr (LoomTensor) t = loom_state_get (state, names[s], &error);
+
+      g_assert_no_error (error);
+      for (gint64 i = 0; i < t->count; i++)
+        {
+          gint64 row = i / 6 % 6, column = i % 6;
+          double sum = 0;
+
+          for (gint64 r = MAX (row - 1, 0); r <= MIN (row + 1, 5); r++)
+            for (gint64 c = MAX (column - 1, 0); c <= MIN (column + 1, 5); c++)
+              sum += given[i / 36 * 36 + r * 6 + c];
+          if (fabs (loom_tensor_get (t, i) - sum / 9) > 1e-5)
+            g_error ("state %s has %g at %d, not %g:\n%s", names[s], loom_tensor_get (t, i), (int)i, sum / 9, listing);
+        }
+    }
+}
+
 /* ---- choices are kept ------------------------------------------------------------ */
 
 static LoomProgram *
@@ -589,6 +665,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, G_TEST_OPTION_ISOLATE_DIRS, NULL);
   g_test_add_func ("/plan/choices/least-sums", test_least_sums);
   g_test_add_func ("/plan/choices/random-tables", test_random_tables);
+  g_test_add_func ("/plan/choices/states-of-one-value", test_states_of_one_value);
   g_test_add_func ("/plan/choices/kept", test_kept_choices);
   g_test_add_func ("/plan/choices/broken-tables", test_broken_tables);
   g_test_add_func ("/plan/choices/many-writers", test_many_writers);
