@@ -7,12 +7,14 @@
  * variable that makes it large is held at the state that it has in the best answer so far, and the whole is done again
  * with others held. */
 #include "engine/plan/plan-choose.h"
+#include "engine/plan/plan-queue.h"
 
 #include <math.h>
 #include <string.h>
 
-#define ROUNDS  48 /* of holding other variables */
+#define ROUNDS  48 /* of holding other variables, at most */
 #define RESTART 6  /* rounds from one start */
+#define STARTS  3  /* so many that lead to nothing better are enough */
 
 typedef struct
 {
@@ -31,6 +33,7 @@ struct _PlanChoice
 {
   GArray *variables;  /* Variable */
   GPtrArray *factors; /* Factor of two */
+  guint64 looked;
 };
 
 /* What was eliminated, and how its state follows from its neighbours'. */
@@ -134,6 +137,12 @@ plan_choice_pair (PlanChoice *choice, guint a, guint b, const double *cost)
   g_ptr_array_add (choice->factors, f);
 }
 
+guint64
+plan_choice_looked (const PlanChoice *choice)
+{
+  return choice->looked;
+}
+
 double
 plan_choice_cost (const PlanChoice *choice, const guint *state)
 {
@@ -154,13 +163,17 @@ plan_choice_cost (const PlanChoice *choice, const guint *state)
 
 typedef struct
 {
-  const PlanChoice *choice;
+  PlanChoice *choice;
+  guint round;
   GPtrArray **at; /* by variable: Factor that it is in; unowned */
   GPtrArray *all; /* every factor, owned */
   double **own;   /* by variable: the costs of it alone */
   double *size;   /* by variable: of the table that its elimination would make */
   gboolean *gone;
-  GArray *steps; /* Step */
+  GArray *steps;     /* Step */
+  PlanQueue by_size; /* the variables that are left, the one with the smallest table first */
+  PlanQueue crowded; /* those that may be held in this round, the one with most factors first */
+  gboolean holds;    /* some were held, so the second queue is kept */
 } Solver;
 
 static void
@@ -177,6 +190,8 @@ solver_clear (Solver *s)
   g_free (s->gone);
   g_ptr_array_unref (s->all);
   g_array_unref (s->steps);
+  plan_queue_clear (&s->by_size);
+  plan_queue_clear (&s->crowded);
 }
 
 static Factor *
@@ -217,6 +232,7 @@ neighbours (const Solver *s, guint v)
           g_array_append_val (of, f->of[k]);
     }
   g_array_sort (of, ascending);
+  s->choice->looked += of->len;
   for (guint i = 0; i < of->len; i++)
     if (n == 0 || g_array_index (of, guint, n - 1) != g_array_index (of, guint, i))
       g_array_index (of, guint, n++) = g_array_index (of, guint, i);
@@ -224,6 +240,17 @@ neighbours (const Solver *s, guint v)
   return of;
 }
 
+/* Another third is passed over in each round, and another one is the first among equals. */
+static void
+queue_crowded (Solver *s, guint v)
+{
+  guint n = s->choice->variables->len, round = s->round;
+
+  if (s->at[v]->len > 0 && (round == 0 || (v * 2654435761u + round * 40503u) % 3 != 0))
+    plan_queue_push (&s->crowded, -(double)s->at[v]->len, (v + n - round * 7919 % n) % n, v);
+}
+
+/* Whenever the factors of v have changed. */
 static void
 measure (Solver *s, guint v)
 {
@@ -232,6 +259,37 @@ measure (Solver *s, guint v)
   s->size[v] = 1;
   for (guint i = 0; i < of->len; i++)
     s->size[v] *= n_states (s->choice, g_array_index (of, guint, i));
+  plan_queue_push (&s->by_size, s->size[v], v, v);
+  if (s->holds)
+    queue_crowded (s, v);
+}
+
+/* The variable whose elimination makes the smallest table. */
+static guint
+next_by_size (Solver *s)
+{
+  PlanQueueEntry e = { 0 };
+
+  while (plan_queue_pop (&s->by_size, &e) && (s->gone[e.item] || s->size[e.item] != e.key))
+    ;
+  return e.item;
+}
+
+/* The variable with most factors; `next`, which has too large a table, where none may be held. */
+static guint
+next_crowded (Solver *s, guint next)
+{
+  PlanQueueEntry e;
+
+  if (!s->holds)
+    for (guint v = 0; v < s->choice->variables->len; v++)
+      if (!s->gone[v])
+        queue_crowded (s, v);
+  s->holds = TRUE;
+  while (plan_queue_pop (&s->crowded, &e))
+    if (!s->gone[e.item] && s->at[e.item]->len == -e.key)
+      return e.item;
+  return next;
 }
 
 static void
@@ -278,6 +336,7 @@ eliminate (Solver *s, guint v)
   for (guint i = 0; i < n_factors; i++)
     find_strides (s, g_ptr_array_index (s->at[v], i), of, v, stride + i * of->len, &own[i]);
   sum = of->len > 0 ? new_factor (s, of->len, (const guint *)(const void *)of->data, size) : NULL;
+  s->choice->looked += size * n * (n_factors + 1);
   for (gsize at = 0; at < size; at++)
     {
       double least = INFINITY;
@@ -363,73 +422,79 @@ hold (Solver *s, guint v, guint state)
     measure (s, g_array_index (of, guint, i));
 }
 
-/* Once through: all variables but those that are held are chosen together. Returns how many were held. */
-static guint
-solve_once (const PlanChoice *choice, gsize largest, guint round, const guint *start, guint *state)
+static void
+solver_init (Solver *s, PlanChoice *choice, guint round)
 {
-  guint n = choice->variables->len, held = 0;
-  Solver s = { choice,
-               g_new (GPtrArray *, n + 1),
-               g_ptr_array_new_with_free_func ((GDestroyNotify)factor_free),
-               g_new (double *, n + 1),
-               g_new (double, n + 1),
-               g_new0 (gboolean, n + 1),
-               g_array_new (FALSE, FALSE, sizeof (Step)) };
+  guint n = choice->variables->len;
 
-  g_array_set_clear_func (s.steps, (GDestroyNotify)clear_step);
+  *s = (Solver){ .choice = choice,
+                 .round = round,
+                 .at = g_new (GPtrArray *, n + 1),
+                 .all = g_ptr_array_new_with_free_func ((GDestroyNotify)factor_free),
+                 .own = g_new (double *, n + 1),
+                 .size = g_new (double, n + 1),
+                 .gone = g_new0 (gboolean, n + 1),
+                 .steps = g_array_new (FALSE, FALSE, sizeof (Step)) };
+  plan_queue_init (&s->by_size, &choice->looked);
+  plan_queue_init (&s->crowded, &choice->looked);
+  g_array_set_clear_func (s->steps, (GDestroyNotify)clear_step);
   for (guint v = 0; v < n; v++)
     {
       const Variable *variable = &g_array_index (choice->variables, Variable, v);
 
-      s.at[v] = g_ptr_array_new ();
-      s.own[v] = g_memdup2 (variable->cost, variable->n * sizeof (double));
+      s->at[v] = g_ptr_array_new ();
+      s->own[v] = g_memdup2 (variable->cost, variable->n * sizeof (double));
     }
   for (guint i = 0; i < choice->factors->len; i++)
     {
       const Factor *f = g_ptr_array_index (choice->factors, i);
       gsize size = (gsize)n_states (choice, f->of[0]) * n_states (choice, f->of[1]);
 
-      memcpy (new_factor (&s, 2, f->of, size)->cost, f->cost, size * sizeof (double));
+      memcpy (new_factor (s, 2, f->of, size)->cost, f->cost, size * sizeof (double));
     }
   for (guint v = 0; v < n; v++)
-    measure (&s, v);
-  for (guint left = n; left > 0; left--)
-    {
-      guint next = n, crowded = n, most = 0;
+    measure (s, v);
+}
 
-      for (guint v = 0; v < n; v++)
-        if (!s.gone[v] && (next == n || s.size[v] < s.size[next]))
-          next = v;
+/* From the last one that was taken out to the first: each follows from those that were left then. */
+static void
+read_states (const Solver *s, guint *state)
+{
+  for (guint i = s->steps->len; i-- > 0;)
+    {
+      const Step *step = &g_array_index (s->steps, Step, i);
+      gsize at = 0;
+
+      for (guint k = 0; k < step->n; k++)
+        at = at * n_states (s->choice, step->of[k]) + state[step->of[k]];
+      state[step->variable] = step->best[at];
+    }
+}
+
+/* Once through: all variables but those that are held are chosen together. Returns how many were held. */
+static guint
+solve_once (PlanChoice *choice, gsize largest, guint round, const guint *start, guint *state)
+{
+  guint held = 0;
+  Solver s;
+
+  solver_init (&s, choice, round);
+  for (guint left = choice->variables->len; left > 0; left--)
+    {
+      guint next = next_by_size (&s), crowded;
+
       if (s.size[next] <= (double)largest)
         {
           eliminate (&s, next);
           continue;
         }
-      /* The one with most factors, another one among them in each round. */
-      for (guint k = 0; k < n; k++)
-        {
-          guint v = (k + round * 7919) % n;
-
-          if (!s.gone[v] && s.at[v]->len > most && (round == 0 || (v * 2654435761u + round * 40503u) % 3 != 0))
-            {
-              most = s.at[v]->len;
-              crowded = v;
-            }
-        }
-      if (crowded == n)
-        crowded = next;
+      crowded = next_crowded (&s, next);
+      if (crowded != next)
+        plan_queue_push (&s.by_size, s.size[next], next, next);
       hold (&s, crowded, start[crowded]);
       held++;
     }
-  for (guint i = s.steps->len; i-- > 0;)
-    {
-      const Step *step = &g_array_index (s.steps, Step, i);
-      gsize at = 0;
-
-      for (guint k = 0; k < step->n; k++)
-        at = at * n_states (choice, step->of[k]) + state[step->of[k]];
-      state[step->variable] = step->best[at];
-    }
+  read_states (&s, state);
   solver_clear (&s);
   return held;
 }
@@ -450,8 +515,10 @@ plan_choice_solve (PlanChoice *choice, gsize largest, guint *state)
 {
   guint n = choice->variables->len;
   g_autofree guint *tried = g_new0 (guint, n + 1), *from = g_new0 (guint, n + 1);
+  guint since = 0; /* rounds without gain */
   double best;
 
+  choice->looked = 0;
   memset (state, 0, n * sizeof *state);
   if (n == 0)
     return 0;
@@ -463,13 +530,19 @@ plan_choice_solve (PlanChoice *choice, gsize largest, guint *state)
 
       /* A new start now and then, because a sum that no held set can better need not be the least. */
       if (round > 0 && round % RESTART == 0)
-        scatter (choice, round, from);
+        {
+          if (since >= STARTS * RESTART)
+            break;
+          scatter (choice, round, from);
+        }
       held = solve_once (choice, MAX (largest, 2), round, from, tried);
       cost = plan_choice_cost (choice, tried);
       memcpy (from, tried, n * sizeof *from);
+      since++;
       if (cost < best)
         {
           best = cost;
+          since = 0;
           memcpy (state, tried, n * sizeof *state);
         }
       if (held == 0)

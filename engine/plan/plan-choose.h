@@ -23,9 +23,12 @@ void plan_choice_bias (PlanChoice *choice, guint a, const double *cost);
 guint plan_choice_n (const PlanChoice *choice);
 
 /* Fills state[] by variable and returns the sum; the same answer for the same problem. Exact where no table of more
- * than `largest` costs is needed on the way, which trees and ladders never do; else some variables are held while the
- * others are chosen exactly, in turns, until nothing gets better. */
+ * than `largest` costs is needed on the way, which trees and ladders never do. Else some variables are held while the
+ * others are chosen exactly, others in each round; rounds begin anew from scattered states now and then, and end, at
+ * the latest after a fixed number, when several starts in a row have led to nothing better. */
 double plan_choice_solve (PlanChoice *choice, gsize largest, guint *state);
+/* What the last solution has looked at: comparisons, costs of tables, neighbours. For tests of how it grows. */
+guint64 plan_choice_looked (const PlanChoice *choice);
 /* The sum of given states. */
 double plan_choice_cost (const PlanChoice *choice, const guint *state);
 

@@ -68,6 +68,44 @@ test_least_sums (void)
   g_assert_cmpfloat (worst, <=, WITHIN);
 }
 
+/* What is looked at for a strip of n variables of four states, each of which hangs together with the `reach` before it.
+ */
+static double
+looked_at (guint n, guint reach, gsize largest)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (n + reach);
+  g_autoptr (PlanChoice) choice = plan_choice_new ();
+  g_autofree guint *state = g_new (guint, n);
+  double cost[16];
+
+  for (guint v = 0; v < n; v++)
+    {
+      for (guint i = 0; i < 4; i++)
+        cost[i] = g_rand_double (rand);
+      plan_choice_add (choice, 4, cost);
+      for (guint k = 1; k <= MIN (reach, v); k++)
+        {
+          for (guint i = 0; i < 16; i++)
+            cost[i] = g_rand_double (rand);
+          plan_choice_pair (choice, v - k, v, cost);
+        }
+    }
+  plan_choice_solve (choice, largest, state);
+  return (double)plan_choice_looked (choice);
+}
+
+/* A graph that is twice as deep takes twice as long to solve, also where variables are held: rounds are not more. */
+static void
+test_growth (void)
+{
+  double exact = looked_at (4000, 2, 65536) / looked_at (1000, 2, 65536);
+  double held = looked_at (4000, 6, 64) / looked_at (1000, 6, 64);
+
+  g_test_message ("four times the depth is %.2f times the work, %.2f times where some are held", exact, held);
+  g_assert_cmpfloat (exact, <, 5);
+  g_assert_cmpfloat (held, <, 5);
+}
+
 /* ---- layouts of a whole graph ------------------------------------------------ */
 
 typedef struct
@@ -664,6 +702,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, G_TEST_OPTION_ISOLATE_DIRS, NULL);
   g_test_add_func ("/plan/choices/least-sums", test_least_sums);
+  g_test_add_func ("/plan/choices/growth", test_growth);
   g_test_add_func ("/plan/choices/random-tables", test_random_tables);
   g_test_add_func ("/plan/choices/states-of-one-value", test_states_of_one_value);
   g_test_add_func ("/plan/choices/kept", test_kept_choices);
