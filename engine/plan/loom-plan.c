@@ -39,7 +39,6 @@ clear_instr (LoomPlanInstr *instr)
   if (instr->kernel != NULL)
     instr->kernel->free (instr->kernel);
   g_free (instr->label);
-  g_free (instr->purpose);
   g_free ((guint *)instr->value);
 }
 
@@ -102,7 +101,6 @@ seal_instr (LoomPlan *plan, Work *w, WorkInstr *from)
   to.kernel = g_steal_pointer (&from->kernel);
   to.algorithm = from->algorithm;
   to.label = g_strdup (from->label->str);
-  to.purpose = work_purpose (w, from);
   to.flops = flops_of (w, from);
   to.bytes = bytes_of (w, from);
   g_array_append_val (plan->instrs, to);
@@ -383,6 +381,13 @@ const LoomPlanInstr *
 loom_plan_instr (const LoomPlan *plan, guint i)
 {
   return &g_array_index (plan->instrs, LoomPlanInstr, i);
+}
+
+char *
+loom_plan_purpose (const LoomPlan *plan, const LoomPlanInstr *instr)
+{
+  return loom_program_purpose (plan->program, loom_prim (instr->primitive), instr->region, instr->n_out,
+                               instr->value + instr->n_in);
 }
 
 guint

@@ -135,7 +135,6 @@ typedef struct
   gboolean is_gate; /* LOOM_PRIM_GATE */
   char *label; /* "matmul+bias+relu", "elementwise(mul,add)" */
   const char *origin;
-  char *purpose; /* what it is there for where it belongs to no node, as loom_program_purpose() calls it */
   LoomRegion region;
   guint device;
   guint n_in, n_out;
@@ -163,6 +162,8 @@ guint loom_plan_n_devices (const LoomPlan *plan);
 LoomPlanDevice *loom_plan_device (const LoomPlan *plan, guint i);
 guint loom_plan_n_instrs (const LoomPlan *plan);
 const LoomPlanInstr *loom_plan_instr (const LoomPlan *plan, guint i);
+/* What one that belongs to no node is there for, as loom_program_purpose() calls it. (transfer full) */
+char *loom_plan_purpose (const LoomPlan *plan, const LoomPlanInstr *instr);
 guint loom_plan_n_values (const LoomPlan *plan);
 const LoomPlanValue *loom_plan_value (const LoomPlan *plan, guint i);
 /* The plan value of a program input, output, or slot (its committed or read value). G_MAXUINT: dead, not needed. */

@@ -15,7 +15,11 @@ loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus s
   else if (instr->origin != NULL)
     where = g_strdup_printf ("Node %s (%s on %s)", instr->origin, instr->label, device->name);
   else
-    where = g_strdup_printf ("%s (%s on %s)", instr->purpose, instr->label, device->name);
+    {
+      g_autofree char *purpose = loom_plan_purpose (exec->plan, instr);
+
+      where = g_strdup_printf ("%s (%s on %s)", purpose, instr->label, device->name);
+    }
 
   loom_plan_device_error (status, where, exec->message.text, error);
   exec->message.text[0] = '\0';
