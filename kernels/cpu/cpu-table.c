@@ -6,4 +6,4 @@
 #define CPU_ROW(name) &ISA (cpu_##name),
 
 extern const CpuPrimitive *const ISA (cpu_table)[];
-const CpuPrimitive *const ISA (cpu_table)[] = { CPU_PRIMITIVES (CPU_ROW) NULL };
+const CpuPrimitive *const ISA (cpu_table)[] = { LOOM_PRIMITIVES (CPU_ROW) NULL };

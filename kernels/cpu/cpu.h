@@ -9,6 +9,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/convert.h"
+#include "kernels/primitives.h"
 #include "kernels/shape.h"
 
 #define ISA_PASTE2(a, b) a##_##b
@@ -134,67 +135,9 @@ int cpu_processors (void);
 int cpu_quota (const char *root, const char *membership);
 
 #ifdef LOOM_ISA
-/* One list, declared and put in the table alike (cpu-table.c). */
-#define CPU_PRIMITIVES(X)                                                                                              \
-  X (elementwise)                                                                                                      \
-  X (reduce)                                                                                                           \
-  X (argreduce)                                                                                                        \
-  X (matmul)                                                                                                           \
-  X (conv2d)                                                                                                           \
-  X (conv2d_input_grad)                                                                                                \
-  X (conv2d_weight_grad)                                                                                               \
-  X (max_pool2d)                                                                                                       \
-  X (max_pool2d_grad)                                                                                                  \
-  X (avg_pool2d)                                                                                                       \
-  X (avg_pool2d_grad)                                                                                                  \
-  X (softmax)                                                                                                          \
-  X (softmax_grad)                                                                                                     \
-  X (cross_entropy)                                                                                                    \
-  X (cross_entropy_grad)                                                                                               \
-  X (batch_norm)                                                                                                       \
-  X (batch_norm_grad)                                                                                                  \
-  X (batch_norm_apply)                                                                                                 \
-  X (layer_norm)                                                                                                       \
-  X (layer_norm_grad)                                                                                                  \
-  X (gather_rows)                                                                                                      \
-  X (scatter_add_rows)                                                                                                 \
-  X (gather)                                                                                                           \
-  X (scatter)                                                                                                          \
-  X (sort)                                                                                                             \
-  X (cumsum)                                                                                                           \
-  X (permute)                                                                                                          \
-  X (copy)                                                                                                             \
-  X (reorder)                                                                                                          \
-  X (cast)                                                                                                             \
-  X (expand)                                                                                                           \
-  X (slice)                                                                                                            \
-  X (pad)                                                                                                              \
-  X (concat)                                                                                                           \
-  X (fill)                                                                                                             \
-  X (iota)                                                                                                             \
-  X (random)                                                                                                           \
-  X (require)                                                                                                          \
-  X (update_gate)                                                                                                      \
-  X (cholesky)                                                                                                         \
-  X (triangular_solve)                                                                                                 \
-  X (solve)                                                                                                            \
-  X (det)                                                                                                              \
-  X (cofactor)                                                                                                         \
-  X (grad_stats)                                                                                                       \
-  X (sgd_step)                                                                                                         \
-  X (adam_step)                                                                                                        \
-  X (rmsprop_step)                                                                                                     \
-  X (adagrad_step)                                                                                                     \
-  X (adadelta_step)                                                                                                    \
-  X (nadam_step)                                                                                                       \
-  X (adamax_step)                                                                                                      \
-  X (radam_step)                                                                                                       \
-  X (lion_step)                                                                                                        \
-  X (lamb_step)                                                                                                        \
-  X (lars_step)
-
+/* Declared here and put in the table by cpu-table.c. */
 #define CPU_DECLARE(name) extern const CpuPrimitive ISA (cpu_##name);
-CPU_PRIMITIVES (CPU_DECLARE)
+LOOM_PRIMITIVES (CPU_DECLARE)
 #undef CPU_DECLARE
 
 /* Copies between the element types; elements stride apart on the loading side, 0 to

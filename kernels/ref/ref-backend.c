@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define ROW(name) &ref_##name,
-static const RefPrimitive *const primitives[] = { REF_PRIMITIVES (ROW) };
+static const RefPrimitive *const primitives[] = { LOOM_PRIMITIVES (ROW) };
 #undef ROW
 
 struct LoomDevice

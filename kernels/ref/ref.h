@@ -9,6 +9,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/convert.h"
+#include "kernels/primitives.h"
 #include "kernels/shape.h"
 
 typedef struct RefKernel RefKernel;
@@ -41,66 +42,8 @@ typedef struct
 #define REF_PICK(dtype, name) ((dtype) == LOOM_F32 ? name##_f32 : (dtype) == LOOM_F64 ? name##_f64 : (RefWork)NULL)
 
 /* Every primitive: ref_NAME is its table entry. */
-#define REF_PRIMITIVES(X)                                                                                              \
-  X (elementwise)                                                                                                      \
-  X (reduce)                                                                                                           \
-  X (argreduce)                                                                                                        \
-  X (matmul)                                                                                                           \
-  X (conv2d)                                                                                                           \
-  X (conv2d_input_grad)                                                                                                \
-  X (conv2d_weight_grad)                                                                                               \
-  X (max_pool2d)                                                                                                       \
-  X (max_pool2d_grad)                                                                                                  \
-  X (avg_pool2d)                                                                                                       \
-  X (avg_pool2d_grad)                                                                                                  \
-  X (softmax)                                                                                                          \
-  X (softmax_grad)                                                                                                     \
-  X (cross_entropy)                                                                                                    \
-  X (cross_entropy_grad)                                                                                               \
-  X (batch_norm)                                                                                                       \
-  X (batch_norm_grad)                                                                                                  \
-  X (batch_norm_apply)                                                                                                 \
-  X (layer_norm)                                                                                                       \
-  X (layer_norm_grad)                                                                                                  \
-  X (gather_rows)                                                                                                      \
-  X (scatter_add_rows)                                                                                                 \
-  X (gather)                                                                                                           \
-  X (scatter)                                                                                                          \
-  X (sort)                                                                                                             \
-  X (cumsum)                                                                                                           \
-  X (permute)                                                                                                          \
-  X (copy)                                                                                                             \
-  X (reorder)                                                                                                          \
-  X (cast)                                                                                                             \
-  X (expand)                                                                                                           \
-  X (slice)                                                                                                            \
-  X (pad)                                                                                                              \
-  X (concat)                                                                                                           \
-  X (fill)                                                                                                             \
-  X (iota)                                                                                                             \
-  X (random)                                                                                                           \
-  X (require)                                                                                                          \
-  X (update_gate)                                                                                                      \
-  X (cholesky)                                                                                                         \
-  X (triangular_solve)                                                                                                 \
-  X (solve)                                                                                                            \
-  X (det)                                                                                                              \
-  X (cofactor)                                                                                                         \
-  X (grad_stats)                                                                                                       \
-  X (sgd_step)                                                                                                         \
-  X (adam_step)                                                                                                        \
-  X (rmsprop_step)                                                                                                     \
-  X (adagrad_step)                                                                                                     \
-  X (adadelta_step)                                                                                                    \
-  X (nadam_step)                                                                                                       \
-  X (adamax_step)                                                                                                      \
-  X (radam_step)                                                                                                       \
-  X (lion_step)                                                                                                        \
-  X (lamb_step)                                                                                                        \
-  X (lars_step)
-
 #define REF_DECLARE(name) extern const RefPrimitive ref_##name;
-REF_PRIMITIVES (REF_DECLARE)
+LOOM_PRIMITIVES (REF_DECLARE)
 #undef REF_DECLARE
 
 LoomStatus ref_index_fault (LoomMessage *message, const char *what, int64_t index, int64_t limit);

@@ -1,5 +1,6 @@
 /* The last batch of an epoch where it is short, and norms that would see one value a channel. */
 #include "engine/loom.h"
+#include "tests/scratch.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
@@ -33,7 +34,7 @@ graph_of (int n, const char *norm, const char *train)
 #define NONE       "<node id=\"norm\" op=\"identity\"/><wire from=\"hidden\" to=\"norm\"/>"
 #define AS(shape)                                                                                                      \
   "<node id=\"as\" op=\"reshape\" shape=\"" shape "\"/><wire from=\"hidden\" to=\"as\"/><wire from=\"as\" "            \
-                                                  "to=\"norm\"/>"
+  "to=\"norm\"/>"
 #define NORM(op) "<node id=\"norm\" op=\"" op "\"/>"
 
 static LoomTrainer *
@@ -224,20 +225,6 @@ test_evaluates (void)
 }
 
 /* ---- on disk ------------------------------------------------------------ */
-
-static void
-remove_tree (const char *path)
-{
-  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (dir && (name = g_dir_read_name (dir)))
-    {
-      g_autofree char *child = g_build_filename (path, name, NULL);
-      remove_tree (child);
-    }
-  g_remove (path);
-}
 
 static void
 assert_same (const char *a, const char *b, const char *name)

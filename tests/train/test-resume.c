@@ -1,5 +1,6 @@
 /* What a run that goes on may change, what it refuses, and what it makes of a damaged folder. */
 #include "engine/loom.h"
+#include "tests/scratch.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
@@ -50,20 +51,6 @@ set_up (Fixture *f, gconstpointer data)
   f->run = g_build_filename (f->folder, "run", NULL);
   g_autoptr (LoomTrainer) trainer = begin (f->run);
   finish (trainer);
-}
-
-static void
-remove_tree (const char *path)
-{
-  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (dir && (name = g_dir_read_name (dir)))
-    {
-      g_autofree char *child = g_build_filename (path, name, NULL);
-      remove_tree (child);
-    }
-  g_remove (path);
 }
 
 static void

@@ -4,6 +4,7 @@
  * it is the command line's process. */
 #include "engine/loom.h"
 #include "tests/exec/test-device.h"
+#include "tests/scratch.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
@@ -23,20 +24,6 @@ set_up (Fixture *f, gconstpointer data)
   g_autoptr (GError) error = NULL;
   f->folder = g_dir_make_tmp ("gradloom-train-XXXXXX", &error);
   g_assert_no_error (error);
-}
-
-static void
-remove_tree (const char *path)
-{
-  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (dir && (name = g_dir_read_name (dir)))
-    {
-      g_autofree char *child = g_build_filename (path, name, NULL);
-      remove_tree (child);
-    }
-  g_remove (path);
 }
 
 static void

@@ -16,6 +16,7 @@
 
 #include "data/loom-worker-magic.h"
 #include "loom-worker-bus.h"
+#include "tests/scratch.h"
 
 #define WAIT_MS 30000
 
@@ -259,20 +260,6 @@ reap (Fixture *f)
       g_usleep (10000);
     }
   g_error ("the worker does not end");
-}
-
-static void
-remove_tree (const char *path)
-{
-  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (dir && (name = g_dir_read_name (dir)))
-    {
-      g_autofree char *child = g_build_filename (path, name, NULL);
-      remove_tree (child);
-    }
-  g_remove (path);
 }
 
 static void
