@@ -250,7 +250,10 @@ print_items (const char *what, const GPtrArray *items)
     {
       const LoomTransferItem *item = items->pdata[i];
       if (item->here && item->there && strcmp (item->here, item->there) != 0)
-        fprintf (stderr, "  %s: %s is %s here, %s in the file\n", what, item->name, item->here, item->there);
+        {
+          g_autofree char *text = loom_weight_misfit (item->name, item->here, item->there);
+          fprintf (stderr, "  %s: %s\n", what, text);
+        }
       else
         fprintf (stderr, "  %s: %s %s\n", what, item->name, item->here ? item->here : item->there);
     }
@@ -594,7 +597,7 @@ run_eval (const Command *command, int argc, char **argv)
       return status == 5 ? 1 : status; /* weights that cannot be read are wrong weights */
     }
   else if (report && *report)
-    command_warn (command, "%s holds not what the graph has:\n%s", weights, g_strchomp (report));
+    command_warn (command, "%s does not hold what the graph has:%s", weights, report);
 
   LoomTrainerObserver observer = { .eval = eval_cb, .note = note_cb };
   view.command = command;

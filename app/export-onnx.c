@@ -34,7 +34,7 @@ read_weights (ExportJob *job, GError **error)
   if (job->weights && !loom_state_load_weights (state, job->weights, job->partial, &report, error))
     return NULL;
   if (report && *report)
-    command_warn (job->command, "%s holds not what the graph has:\n%s", job->weights, g_strchomp (report));
+    command_warn (job->command, "%s does not hold what the graph has:%s", job->weights, report);
   if (!job->weights && loom_net_n_weights (net) > 0)
     command_warn (job->command, "no --weights: these are the weights that training begins with.");
   for (guint i = 0; i < loom_net_n_weights (net); i++)

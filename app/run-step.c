@@ -25,25 +25,16 @@ load_weights (Run *r, GError **error)
   for (guint i = 0; i < loom_net_n_weights (r->net); i++)
     {
       const LoomNetWeight *weight = loom_net_weight (r->net, i);
-      int index = loom_safetensors_find (file, weight->name);
-      g_autofree char *want = loom_shape_to_string (&weight->shape);
-      if (index < 0)
+      const LoomType want = { .dtype = weight->dtype, .shape = weight->shape };
+      g_autofree char *here = NULL, *there = NULL;
+      guint index;
+      LoomWeightFit fit = loom_weight_fit (file, weight->name, &want, &index, &here, &there);
+
+      if (fit != LOOM_WEIGHT_MISSING)
+        g_hash_table_add (used, weight->name);
+      if (fit != LOOM_WEIGHT_FITS)
         {
-          g_string_append_printf (wrong, "\n  %s is missing (%s)", weight->name, want);
-          continue;
-        }
-      g_hash_table_add (used, weight->name);
-      LoomType type = loom_safetensors_type (file, index);
-      if (!loom_shape_equal (&type.shape, &weight->shape))
-        {
-          g_autofree char *got = loom_shape_to_string (&type.shape);
-          g_string_append_printf (wrong, "\n  %s is %s, the graph's is %s", weight->name, got, want);
-          continue;
-        }
-      if (loom_dtype_is_float (type.dtype) != loom_dtype_is_float (weight->dtype))
-        {
-          g_string_append_printf (wrong, "\n  %s is %s, the graph's is %s", weight->name, loom_dtype_name (type.dtype),
-                                  loom_dtype_name (weight->dtype));
+          loom_weight_add_misfit (wrong, weight->name, here, there);
           continue;
         }
       g_autoptr (LoomTensor) raw = loom_safetensors_tensor (file, index, error);
@@ -71,8 +62,7 @@ load_weights (Run *r, GError **error)
       command_warn (r->command, "these weights keep their initial values:%s", wrong->str);
       return TRUE;
     }
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s does not fit the graph (--partial allows it):%s", r->weights,
-               wrong->str);
+  loom_weights_set_error (error, r->weights, wrong->str, TRUE);
   return FALSE;
 }
 

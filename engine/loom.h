@@ -13,6 +13,7 @@
 #include "engine/graph/loom-graph.h"
 #include "engine/interop/loom-npy.h"
 #include "engine/interop/loom-safetensors.h"
+#include "engine/interop/loom-weights.h"
 #include "engine/diff/loom-diff.h"
 #include "engine/net/loom-net.h"
 #include "engine/ops/loom-op.h"

@@ -4,7 +4,7 @@
  * out. Plans hold those addresses; the state outlives them. */
 #include "engine/run/run-private.h"
 
-#include "engine/interop/loom-safetensors.h"
+#include "engine/interop/loom-weights.h"
 #include "engine/program/loom-optimizer.h"
 #include "kernels/philox.h"
 
@@ -408,16 +408,10 @@ loom_state_get (LoomState *state, const char *name, GError **error)
   return g_steal_pointer (&t);
 }
 
-static char *
-desc_to_string (const LoomTensorDesc *d)
+static LoomType
+type_of (const LoomTensorDesc *d)
 {
-  gint64 dims[LOOM_MAX_RANK];
-  LoomShape shape;
-
-  for (int r = 0; r < d->rank; r++)
-    dims[r] = d->dim[r];
-  shape = loom_shape (d->rank, dims);
-  return loom_shape_to_string (&shape);
+  return (LoomType){ .dtype = d->dtype, .shape = loom_shape (d->rank, (const gint64 *)d->dim) };
 }
 
 static gboolean
@@ -441,7 +435,8 @@ loom_state_set (LoomState *state, const char *name, const LoomTensor *value, GEr
   if (!same_shape (s, value) || loom_dtype_is_float (s->desc.dtype) != loom_dtype_is_float (value->dtype))
     {
       LoomShape shape = loom_tensor_shape (value);
-      g_autofree char *want = desc_to_string (&s->desc);
+      LoomType wanted = type_of (&s->desc);
+      g_autofree char *want = loom_shape_to_string (&wanted.shape);
       g_autofree char *got = loom_shape_to_string (&shape);
 
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "%s is %s %s here, but %s %s in the file.", name,
@@ -596,20 +591,20 @@ load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *w
       const StateSlot *s = slot_at (state, i);
       g_autoptr (GError) local = NULL;
       g_autoptr (LoomTensor) t = NULL;
-      int at;
+      g_autofree char *here = NULL, *there = NULL;
+      LoomType want = type_of (&s->desc);
+      guint at;
 
       if (is_weight (s) != weights || !is_kept (s))
         continue;
-      at = loom_safetensors_find (file, s->name);
-      t = at >= 0 ? loom_safetensors_tensor (file, (guint)at, &local) : NULL;
-      if (at < 0)
+      if (loom_weight_fit (file, s->name, &want, &at, &here, &there) != LOOM_WEIGHT_FITS)
         {
-          g_autofree char *shape = desc_to_string (&s->desc);
-
-          g_string_append_printf (wrong, "missing: %s (%s)\n", s->name, shape);
+          loom_weight_add_misfit (wrong, s->name, here, there);
+          continue;
         }
-      else if (t == NULL || !loom_state_set (state, s->name, t, &local))
-        g_string_append_printf (wrong, "mismatched: %s\n", local->message);
+      t = loom_safetensors_tensor (file, at, &local);
+      if (t == NULL || !loom_state_set (state, s->name, t, &local))
+        g_string_append_printf (wrong, "\n  %s", local->message);
     }
   for (guint i = 0; i < loom_safetensors_count (file); i++)
     {
@@ -617,7 +612,7 @@ load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *w
       int k = loom_state_find (state, name);
 
       if (k < 0 || is_weight (slot_at (state, (guint)k)) != weights)
-        g_string_append_printf (unused, "unused: %s\n", name);
+        g_string_append_printf (unused, "\n  %s is in the file alone", name);
     }
 }
 
@@ -634,9 +629,7 @@ loom_state_load_weights (LoomState *state, const char *path, gboolean partial, c
     *report = g_strconcat (wrong->str, unused->str, NULL);
   if (partial || wrong->len == 0)
     return TRUE;
-  g_strchomp (wrong->str);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-               "The weights in %s do not fit this graph:\n%s\nUse --partial to load those that do.", path, wrong->str);
+  loom_weights_set_error (error, path, wrong->str, TRUE);
   return FALSE;
 }
 
@@ -651,8 +644,7 @@ loom_state_load_optimizer (LoomState *state, const char *path, GError **error)
   load_into (state, file, FALSE, wrong, unused);
   if (wrong->len == 0)
     return TRUE;
-  g_strchomp (wrong->str);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The optimizer state in %s does not fit this graph:\n%s", path,
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The optimizer state in %s does not fit this graph:%s", path,
                wrong->str);
   return FALSE;
 }

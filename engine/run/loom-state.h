@@ -40,7 +40,7 @@ double loom_state_get_scalar (LoomState *state, const char *name);
 void loom_state_memory (const LoomState *state, gsize bytes[LOOM_N_OWNERS]);
 
 /* Weights as safetensors with PyTorch names: parameters and buffers. load: every name and shape must match unless
- * partial; `report`, if not NULL, receives what was missing, unused, mismatched, one line each. */
+ * partial; `report`, if not NULL, receives what was missing, unused, mismatched, each behind a line break. */
 gboolean loom_state_save_weights (LoomState *state, const char *path, GError **error);
 /* The same names with other values: each from the slot prefix + name where there is one, else its own. */
 gboolean loom_state_save_weights_of (LoomState *state, const char *prefix, const char *path, GError **error);

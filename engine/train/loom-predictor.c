@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/interop/loom-safetensors.h"
+#include "engine/interop/loom-weights.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/run/loom-exec.h"
 #include "engine/train/loom-trainer.h"
@@ -370,21 +370,15 @@ load_weights (LoomPredictor *self, const LoomProgram *p, GError **error)
   for (guint i = 0; i < loom_program_n_slots (p); i++)
     {
       const LoomSlot *slot = loom_program_get_slot (p, i);
-      int k = loom_safetensors_find (file, slot->name);
+      const LoomType want = { .dtype = slot->dtype, .shape = loom_shape (slot->rank, (const gint64 *)slot->dim) };
+      g_autofree char *here = NULL, *there = NULL;
+      guint k;
 
       if (slot->kind != LOOM_SLOT_PARAMETER && slot->kind != LOOM_SLOT_BUFFER)
         continue;
-      if (k < 0)
+      if (loom_weight_fit (file, slot->name, &want, &k, &here, &there) != LOOM_WEIGHT_FITS)
         {
-          g_string_append_printf (wrong, "\n  %s is missing", slot->name);
-          continue;
-        }
-      LoomType type = loom_safetensors_type (file, k);
-      LoomShape want = loom_shape (slot->rank, (const gint64 *)slot->dim);
-      if (!loom_shape_equal (&type.shape, &want))
-        {
-          g_autofree char *got_text = loom_shape_to_string (&type.shape), *want_text = loom_shape_to_string (&want);
-          g_string_append_printf (wrong, "\n  %s is %s, the graph's is %s", slot->name, got_text, want_text);
+          loom_weight_add_misfit (wrong, slot->name, here, there);
           continue;
         }
       g_autoptr (LoomTensor) raw = loom_safetensors_tensor (file, k, error);
@@ -393,7 +387,7 @@ load_weights (LoomPredictor *self, const LoomProgram *p, GError **error)
         return FALSE;
     }
   if (wrong->len > 0)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” does not fit the graph:%s", self->weights, wrong->str);
+    loom_weights_set_error (error, self->weights, wrong->str, FALSE);
   return wrong->len == 0;
 }
 

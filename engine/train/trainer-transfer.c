@@ -4,7 +4,7 @@
  * what transfer learning is about; the list says which weights those are. */
 #include "engine/train/trainer-private.h"
 
-#include "engine/interop/loom-safetensors.h"
+#include "engine/interop/loom-weights.h"
 
 static void
 item_free (gpointer data)
@@ -45,48 +45,29 @@ add (GPtrArray *list, const char *name, const char *here, const char *there)
   g_ptr_array_add (list, item);
 }
 
-static char *
-describe_here (LoomDType dtype, const LoomTensorDesc *desc, gboolean with_type)
-{
-  LoomShape shape = loom_shape (desc->rank, (const gint64 *)desc->dim);
-  g_autofree char *text = loom_shape_to_string (&shape);
-
-  return with_type ? g_strdup_printf ("%s %s", loom_dtype_name (dtype), text) : g_steal_pointer (&text);
-}
-
 /* Takes weight i of the state from the file, and says where it went. */
 static gboolean
 take (LoomTrainer *t, LoomTransfer *transfer, LoomSafetensors *file, const char *name, const LoomTensorDesc *desc,
       GError **error)
 {
-  int at = loom_safetensors_find (file, name);
+  const LoomType want = { .dtype = desc->dtype, .shape = loom_shape (desc->rank, (const gint64 *)desc->dim) };
   g_autofree char *here = NULL, *there = NULL;
+  guint at;
 
-  if (at < 0)
+  switch (loom_weight_fit (file, name, &want, &at, &here, &there))
     {
-      here = describe_here (desc->dtype, desc, FALSE);
+    case LOOM_WEIGHT_MISSING:
       add (transfer->missing, name, here, NULL);
       return TRUE;
-    }
-  LoomType type = loom_safetensors_type (file, (guint)at);
-  gint64 dims[LOOM_SHAPE_MAX_RANK];
-  gboolean same = type.shape.rank == desc->rank,
-           kin = loom_dtype_is_float (type.dtype) == loom_dtype_is_float (desc->dtype);
-  loom_shape_get (&type.shape, dims);
-  for (int i = 0; same && i < desc->rank; i++)
-    same = dims[i] == desc->dim[i];
-  if (!same || !kin)
-    {
-      g_autofree char *shape = loom_shape_to_string (&type.shape);
-      here = describe_here (desc->dtype, desc, !kin);
-      there = kin ? g_steal_pointer (&shape) : g_strdup_printf ("%s %s", loom_dtype_name (type.dtype), shape);
+    case LOOM_WEIGHT_DIFFERS:
       add (transfer->mismatched, name, here, there);
       return TRUE;
+    case LOOM_WEIGHT_FITS:
+      break;
     }
-  g_autoptr (LoomTensor) tensor = loom_safetensors_tensor (file, (guint)at, error);
+  g_autoptr (LoomTensor) tensor = loom_safetensors_tensor (file, at, error);
   if (!tensor || !loom_state_set (t->state, name, tensor, error))
     return FALSE;
-  here = describe_here (desc->dtype, desc, FALSE);
   add (transfer->loaded, name, here, here);
   return TRUE;
 }
@@ -146,7 +127,7 @@ trainer_transfer (LoomTrainer *t, GError **error)
     return TRUE;
   const LoomTransferItem *first = transfer->mismatched->len > 0 ? transfer->mismatched->pdata[0] : NULL;
   g_autofree char *example
-      = first ? g_strdup_printf ("%s is %s here and %s there", first->name, first->here, first->there)
+      = first ? loom_weight_misfit (first->name, first->here, first->there)
         : transfer->unused->len > 0 && transfer->missing->len > 0
             ? g_strdup_printf ("the graph has %s, the file %s", ((LoomTransferItem *)transfer->missing->pdata[0])->name,
                                ((LoomTransferItem *)transfer->unused->pdata[0])->name)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/cli/cli.h"
+#include "tests/processor.h"
 
 #define TAIL "</graph>\n"
 
@@ -216,11 +217,9 @@ test_algorithm (void)
   g_autofree double *x = g_new0 (double, 32 * 16 * 16);
   double y[32] = { 0 };
 
-#ifdef __x86_64__
-  if (!__builtin_cpu_supports ("avx2") || !__builtin_cpu_supports ("fma"))
-#endif
+  if (processor_lacks_avx2 () != NULL)
     {
-      g_test_skip ("Winograd's algorithm pays with AVX2 alone");
+      g_test_skip (processor_lacks_avx2 ());
       return;
     }
   cli_save ("images.npy", LOOM_F32, 4, (gint64[]){ 32, 1, 16, 16 }, x);

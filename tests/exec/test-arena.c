@@ -375,7 +375,7 @@ test_lost (gconstpointer device)
   real = run.device->backend;
   if (real->step_begin == NULL)
     {
-      g_test_skip ("host memory is not lost");
+      g_test_skip ("the memory of this device is the program's own and cannot be lost; a CUDA device can be");
       run_close (&run);
       return;
     }

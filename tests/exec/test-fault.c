@@ -292,7 +292,7 @@ test_late (gconstpointer device)
       if (prompt->fault_get == NULL)
         {
           run_close (&run);
-          g_test_skip ("its steps are done when they return");
+          g_test_skip ("this device computes a step before it returns; a CUDA device computes later");
           return;
         }
       slow = *prompt;

@@ -1,6 +1,7 @@
 /* Winograd convolutions against the reference in f64, in norm: their sums cancel, so that single elements may lie
  * further away than a direct convolution's. Also which bits depend on what, and how far NaN reaches. */
 #include "tests/kernels/kernel-harness.h"
+#include "tests/processor.h"
 
 #include <math.h>
 #include <string.h>
@@ -216,11 +217,9 @@ test_choice (void)
   Machine cpu;
   LoomTensorDesc in[SAMPLE_MAX_IN], out[SAMPLE_MAX_OUT];
 
-#ifdef __x86_64__
-  if (!__builtin_cpu_supports ("avx2") || !__builtin_cpu_supports ("fma"))
-#endif
+  if (processor_lacks_avx2 () != NULL)
     {
-      g_test_skip ("the algorithm pays with AVX2 alone");
+      g_test_skip (processor_lacks_avx2 ());
       return;
     }
   cpu = machine_open (loom_backend_cpu (), 2);

@@ -410,7 +410,7 @@ test_transfer (void)
   static const struct
   {
     const char *match, *says;
-  } wrong[] = { { "scores", "No weight of*scores.weight is 2 × 12 here and 3 × 12 there*" },
+  } wrong[] = { { "scores", "No weight of*scores.weight is 2 × 12 here, 3 × 12 in the file*" },
                 { "hiden.weight", "*no weight's path matches “hiden.weight”*“hidden.weight”*" },
                 { NULL, "The weights to begin from: *" } };
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)

@@ -1,0 +1,54 @@
+/* Weights of a file against what a graph wants; see the header. */
+#include "engine/interop/loom-weights.h"
+
+#include "engine/core/loom-error.h"
+
+static char *
+describe (const LoomType *type, gboolean with_dtype)
+{
+  g_autofree char *shape = loom_shape_to_string (&type->shape);
+
+  return with_dtype ? g_strdup_printf ("%s %s", loom_dtype_name (type->dtype), shape) : g_steal_pointer (&shape);
+}
+
+LoomWeightFit
+loom_weight_fit (const LoomSafetensors *file, const char *name, const LoomType *want, guint *at, char **here,
+                 char **there)
+{
+  int found = loom_safetensors_find (file, name);
+  LoomType type = found >= 0 ? loom_safetensors_type (file, (guint)found) : *want;
+  gboolean same_kind = loom_dtype_is_float (type.dtype) == loom_dtype_is_float (want->dtype);
+
+  if (here != NULL)
+    *here = describe (want, !same_kind);
+  if (there != NULL)
+    *there = found >= 0 ? describe (&type, !same_kind) : NULL;
+  if (found < 0)
+    return LOOM_WEIGHT_MISSING;
+  if (at != NULL)
+    *at = (guint)found;
+  return same_kind && loom_shape_equal (&type.shape, &want->shape) ? LOOM_WEIGHT_FITS : LOOM_WEIGHT_DIFFERS;
+}
+
+char *
+loom_weight_misfit (const char *name, const char *here, const char *there)
+{
+  if (there == NULL)
+    return g_strdup_printf ("%s is missing (%s)", name, here);
+  return g_strdup_printf ("%s is %s here, %s in the file", name, here, there);
+}
+
+void
+loom_weight_add_misfit (GString *lines, const char *name, const char *here, const char *there)
+{
+  g_autofree char *text = loom_weight_misfit (name, here, there);
+
+  g_string_append_printf (lines, "\n  %s", text);
+}
+
+void
+loom_weights_set_error (GError **error, const char *path, const char *lines, gboolean partial)
+{
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The weights in %s do not fit this graph:%s%s", path, lines,
+               partial ? "\nUse --partial to load those that do." : "");
+}
