@@ -1,4 +1,4 @@
-/* `gradloom run`: the door for other tools. graphs/README.md says what it does, to the letter.
+/* `gradloom run`: what other tools call. graphs/README.md says what it does, to the letter.
  *
  * The order of work: resolve ports and read every input, so that symbols are bound by what was given; lower only what
  * is asked for, in evaluation or training mode; append gradients; run one step; write everything at the end, so that a
@@ -9,14 +9,14 @@
 #include <string.h>
 
 static void
-door_free (Door *door)
+port_file_free (PortFile *port_file)
 {
-  if (!door)
+  if (!port_file)
     return;
-  g_free (door->port);
-  g_free (door->file);
-  g_clear_pointer (&door->tensor, loom_tensor_unref);
-  g_free (door);
+  g_free (port_file->port);
+  g_free (port_file->file);
+  g_clear_pointer (&port_file->tensor, loom_tensor_unref);
+  g_free (port_file);
 }
 
 static void
@@ -44,7 +44,7 @@ run_free (Run *r)
   g_clear_pointer (&r->ins, g_ptr_array_unref);
   g_clear_pointer (&r->outs, g_ptr_array_unref);
   g_clear_pointer (&r->wrts, g_ptr_array_unref);
-  door_free (r->grad_door);
+  port_file_free (r->grad_port);
   loom_net_free (r->net);
   loom_net_free (r->symbolic);
   g_clear_pointer (&r->faults, loom_faults_free);
@@ -52,16 +52,16 @@ run_free (Run *r)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Run, run_free)
 
-static Door *
-door_new (const char *text, gboolean with_file)
+static PortFile *
+port_file_new (const char *text, gboolean with_file)
 {
   const char *equals = with_file ? strchr (text, '=') : NULL;
   if (with_file && (!equals || equals == text || equals[1] == 0))
     return NULL;
-  Door *door = g_new0 (Door, 1);
-  door->port = with_file ? g_strndup (text, equals - text) : g_strdup (text);
-  door->file = with_file ? g_strdup (equals + 1) : NULL;
-  return door;
+  PortFile *port_file = g_new0 (PortFile, 1);
+  port_file->port = with_file ? g_strndup (text, equals - text) : g_strdup (text);
+  port_file->file = with_file ? g_strdup (equals + 1) : NULL;
+  return port_file;
 }
 
 /* ---- words ------------------------------------------------------------ */
@@ -69,13 +69,13 @@ door_new (const char *text, gboolean with_file)
 static int
 read_doors (Run *r)
 {
-  r->ins = g_ptr_array_new_with_free_func ((GDestroyNotify)door_free);
-  r->outs = g_ptr_array_new_with_free_func ((GDestroyNotify)door_free);
-  r->wrts = g_ptr_array_new_with_free_func ((GDestroyNotify)door_free);
+  r->ins = g_ptr_array_new_with_free_func ((GDestroyNotify)port_file_free);
+  r->outs = g_ptr_array_new_with_free_func ((GDestroyNotify)port_file_free);
+  r->wrts = g_ptr_array_new_with_free_func ((GDestroyNotify)port_file_free);
   const struct
   {
     char **words;
-    GPtrArray *doors;
+    GPtrArray *ports;
     const char *option;
     gboolean with_file;
   } lists[]
@@ -84,16 +84,16 @@ read_doors (Run *r)
   for (guint l = 0; l < G_N_ELEMENTS (lists); l++)
     for (char **word = lists[l].words; word && *word; word++)
       {
-        Door *door = door_new (*word, lists[l].with_file);
-        if (!door)
+        PortFile *port_file = port_file_new (*word, lists[l].with_file);
+        if (!port_file)
           return command_usage (r->command, "%s takes NODE.PORT=FILE.npy, not “%s”.", lists[l].option, *word);
-        g_ptr_array_add (lists[l].doors, door);
+        g_ptr_array_add (lists[l].ports, port_file);
       }
   /* Two answers cannot have one place; a device such as /dev/null takes any number. */
   for (guint i = 0; i < r->outs->len; i++)
     for (guint k = 0; k < i; k++)
       {
-        const Door *one = r->outs->pdata[k], *other = r->outs->pdata[i];
+        const PortFile *one = r->outs->pdata[k], *other = r->outs->pdata[i];
         g_autofree char *a = loom_file_target (one->file), *b = loom_file_target (other->file);
         g_autofree char *full_a = g_canonicalize_filename (a, NULL), *full_b = g_canonicalize_filename (b, NULL);
         if (g_str_equal (full_a, full_b)
@@ -102,7 +102,7 @@ read_doors (Run *r)
                                 other->file);
       }
   if (r->grad)
-    r->grad_door = door_new (r->grad, FALSE);
+    r->grad_port = port_file_new (r->grad, FALSE);
   return 0;
 }
 

@@ -7,18 +7,18 @@
 /* ---- graph and inputs ------------------------------------------------- */
 
 static const LoomNetNode *
-door_node (const LoomNet *net, const Door *door)
+port_node (const LoomNet *net, const PortFile *port_file)
 {
-  return loom_net_node (net, door->source.node);
+  return loom_net_node (net, port_file->source.node);
 }
 
 static gboolean
-resolve (Run *r, Door *door, GError **error)
+resolve (Run *r, PortFile *port_file, GError **error)
 {
-  int node = loom_net_find_port (r->symbolic, door->port, &door->source.output, error);
+  int node = loom_net_find_port (r->symbolic, port_file->port, &port_file->source.output, error);
   if (node < 0)
     return FALSE;
-  door->source.node = node;
+  port_file->source.node = node;
   return TRUE;
 }
 
@@ -55,14 +55,14 @@ run_open_graph (Run *r, const char *path, GError **error)
 
   for (guint i = 0; i < r->ins->len; i++)
     {
-      Door *door = r->ins->pdata[i];
-      if (!resolve (r, door, error))
+      PortFile *port_file = r->ins->pdata[i];
+      if (!resolve (r, port_file, error))
         return FALSE;
-      if (loom_net_is_weight (r->symbolic, &door->source))
+      if (loom_net_is_weight (r->symbolic, &port_file->source))
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
                        "--in %s: this is a weight and no port. Give it with --weights FILE.safetensors --partial.",
-                       door->port);
+                       port_file->port);
           return FALSE;
         }
     }
@@ -72,7 +72,7 @@ run_open_graph (Run *r, const char *path, GError **error)
   for (guint i = 0; i < r->wrts->len; i++)
     if (!resolve (r, r->wrts->pdata[i], error))
       return FALSE;
-  return !r->grad_door || resolve (r, r->grad_door, error);
+  return !r->grad_port || resolve (r, r->grad_port, error);
 }
 
 /* The one symbol of a dimension that has no value yet, or 0; *factor is what the rest of it multiplies to. */
@@ -120,9 +120,9 @@ known_sizes (Run *r, const LoomShape *shape)
 
 /* Compares a tensor with a port's type, binding symbols on the way: coef·symbol = n gives the symbol. */
 static gboolean
-bind_shape (Run *r, const Door *door, const LoomTensor *t, GError **error)
+bind_shape (Run *r, const PortFile *port_file, const LoomTensor *t, GError **error)
 {
-  const LoomType *type = &door_node (r->symbolic, door)->output[door->source.output];
+  const LoomType *type = &port_node (r->symbolic, port_file)->output[port_file->source.output];
   gboolean fits = t->rank == type->shape.rank;
 
   for (int i = 0; fits && i < t->rank; i++)
@@ -138,7 +138,7 @@ bind_shape (Run *r, const Door *door, const LoomTensor *t, GError **error)
         {
           fits = t->dim[i] % factor == 0;
           r->binding.value[symbol - 'A'] = t->dim[i] == 0 ? LOOM_BOUND_TO_ZERO : t->dim[i] / factor;
-          r->bound_by[symbol - 'A'] = door->port;
+          r->bound_by[symbol - 'A'] = port_file->port;
         }
       /* A product of several unbound symbols waits for an input that binds all but one of them. */
     }
@@ -147,43 +147,43 @@ bind_shape (Run *r, const Door *door, const LoomTensor *t, GError **error)
   LoomShape shape = loom_tensor_shape (t);
   g_autofree char *got = loom_shape_to_string (&shape), *want = loom_shape_to_string (&type->shape);
   g_autofree char *sizes = known_sizes (r, &type->shape);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "--in %s: the port is %s%s, but %s is %s.", door->port, want, sizes,
-               door->file, got);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "--in %s: the port is %s%s, but %s is %s.", port_file->port, want,
+               sizes, port_file->file, got);
   return FALSE;
 }
 
 static gboolean
-read_input (Run *r, Door *door, GError **error)
+read_input (Run *r, PortFile *port_file, GError **error)
 {
-  const LoomNetNode *node = door_node (r->symbolic, door);
-  LoomDType want = node->output[door->source.output].dtype;
+  const LoomNetNode *node = port_node (r->symbolic, port_file);
+  LoomDType want = node->output[port_file->source.output].dtype;
   g_autoptr (GError) local = NULL;
 
   if (!node->typed)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "--in %s: the type of this port is not known.", door->port);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "--in %s: the type of this port is not known.", port_file->port);
       return FALSE;
     }
   if (want == LOOM_F32)
     want = r->float_dtype; /* as lowering has it; what is called f64 or bf16 in the graph stays that */
-  g_autoptr (LoomTensor) t = loom_npy_load (door->file, &local);
+  g_autoptr (LoomTensor) t = loom_npy_load (port_file->file, &local);
   if (!t)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "--in %s: %s", door->port, local->message);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "--in %s: %s", port_file->port, local->message);
       return FALSE;
     }
   if (loom_dtype_is_float (t->dtype) && !loom_dtype_is_float (want))
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DTYPE, "--in %s: the port takes %s, but %s holds %s.", door->port,
-                   loom_dtype_name (want), door->file, loom_dtype_name (t->dtype));
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DTYPE, "--in %s: the port takes %s, but %s holds %s.", port_file->port,
+                   loom_dtype_name (want), port_file->file, loom_dtype_name (t->dtype));
       return FALSE;
     }
-  if (!bind_shape (r, door, t, error))
+  if (!bind_shape (r, port_file, t, error))
     return FALSE;
-  door->tensor = loom_tensor_convert (t, want, !loom_dtype_is_float (t->dtype), &local);
-  if (!door->tensor)
+  port_file->tensor = loom_tensor_convert (t, want, !loom_dtype_is_float (t->dtype), &local);
+  if (!port_file->tensor)
     {
-      g_propagate_prefixed_error (error, g_steal_pointer (&local), "--in %s: ", door->port);
+      g_propagate_prefixed_error (error, g_steal_pointer (&local), "--in %s: ", port_file->port);
       return FALSE;
     }
   return TRUE;
@@ -195,8 +195,8 @@ run_bind_again (Run *r, GError **error)
 {
   for (guint i = 0; i < r->ins->len; i++)
     {
-      const Door *door = r->ins->pdata[i];
-      if (!bind_shape (r, door, door->tensor, error))
+      const PortFile *port_file = r->ins->pdata[i];
+      if (!bind_shape (r, port_file, port_file->tensor, error))
         return FALSE;
     }
   return TRUE;
@@ -208,8 +208,8 @@ run_check_bound (Run *r, GError **error)
 {
   for (guint i = 0; i < r->ins->len; i++)
     {
-      const Door *door = r->ins->pdata[i];
-      const LoomShape *shape = &door_node (r->symbolic, door)->output[door->source.output].shape;
+      const PortFile *port_file = r->ins->pdata[i];
+      const LoomShape *shape = &port_node (r->symbolic, port_file)->output[port_file->source.output].shape;
       for (int k = 0; k < shape->rank; k++)
         if (!loom_dim_is_unknown (shape->dim[k]) && loom_dim_value (shape->dim[k], &r->binding) < 0)
           {
@@ -217,7 +217,7 @@ run_check_bound (Run *r, GError **error)
             g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
                          "--in %s: the port is %s, and %s does not say what each of its symbols is. Give an input with "
                          "--in that does.",
-                         door->port, text, door->file);
+                         port_file->port, text, port_file->file);
             return FALSE;
           }
     }
@@ -229,17 +229,17 @@ run_read_inputs (Run *r, GError **error)
 {
   for (guint i = 0; i < r->ins->len; i++)
     {
-      Door *door = r->ins->pdata[i];
+      PortFile *port_file = r->ins->pdata[i];
       for (guint k = 0; k < i; k++)
         {
-          Door *other = r->ins->pdata[k];
-          if (other->source.node == door->source.node && other->source.output == door->source.output)
+          PortFile *other = r->ins->pdata[k];
+          if (other->source.node == port_file->source.node && other->source.output == port_file->source.output)
             {
-              g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--in %s is given twice.", door->port);
+              g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--in %s is given twice.", port_file->port);
               return FALSE;
             }
         }
-      if (!read_input (r, door, error))
+      if (!read_input (r, port_file, error))
         return FALSE;
     }
   return run_bind_again (r, error);

@@ -16,7 +16,7 @@ typedef struct
   LoomTensor *tensor; /* of an input, in the port's type; of an output, what was written */
   LoomValue value;
   gboolean given;
-} Door;
+} PortFile;
 
 typedef struct
 {
@@ -37,7 +37,7 @@ typedef struct
   guint64 seed_value;
   gint64 batch_size; /* of <train> */
   GPtrArray *ins, *outs, *wrts;
-  Door *grad_door;
+  PortFile *grad_port;
   LoomTensor *cotangent;
   GHashTable *datasets; /* node → Dataset: opened, or why not */
   GPtrArray *data;      /* LoomTensor of dataset ports, kept while the step runs */

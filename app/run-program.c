@@ -36,7 +36,7 @@ declare_weights (Run *r, LoomProgram *p)
 static gboolean
 make_cotangent (Run *r, LoomValue *seed, GError **error)
 {
-  const LoomTensorDesc desc = loom_value_info (r->program, r->grad_door->value)->desc;
+  const LoomTensorDesc desc = loom_value_info (r->program, r->grad_port->value)->desc;
   g_autoptr (GError) local = NULL;
 
   *seed = 0;
@@ -114,14 +114,14 @@ append_gradients (Run *r, GError **error)
   for (guint l = 0; l < G_N_ELEMENTS (lists); l++)
     for (guint i = 0; i < lists[l]->len; i++)
       {
-        const Door *door = lists[l]->pdata[i];
-        if (door->value && loom_dtype_is_float (loom_value_info (r->program, door->value)->desc.dtype))
-          want_gradient (wrt, names, door->value, g_strdup_printf ("input:%s", door->port));
+        const PortFile *port_file = lists[l]->pdata[i];
+        if (port_file->value && loom_dtype_is_float (loom_value_info (r->program, port_file->value)->desc.dtype))
+          want_gradient (wrt, names, port_file->value, g_strdup_printf ("input:%s", port_file->port));
       }
 
   g_autofree LoomValue *grads = g_new0 (LoomValue, wrt->len + 1);
   if (wrt->len > 0
-      && !loom_differentiate (r->program, r->grad_door->value, seed, wrt->len, (const LoomValue *)wrt->data, grads,
+      && !loom_differentiate (r->program, r->grad_port->value, seed, wrt->len, (const LoomValue *)wrt->data, grads,
                               error))
     return FALSE;
   for (guint i = 0; i < wrt->len; i++)
@@ -138,8 +138,8 @@ is_given (Run *r, guint node, guint output)
 {
   for (guint i = 0; i < r->ins->len; i++)
     {
-      const Door *door = r->ins->pdata[i];
-      if (door->source.node == node && door->source.output == output)
+      const PortFile *port_file = r->ins->pdata[i];
+      if (port_file->source.node == node && port_file->source.output == output)
         return TRUE;
     }
   return FALSE;
@@ -211,7 +211,7 @@ gboolean
 run_build_program (Run *r, GError **error)
 {
   GPtrArray *lists[] = { r->outs, r->wrts, r->ins };
-  guint n_wanted = r->outs->len + r->wrts->len + (r->grad_door ? 1 + r->ins->len : 0), n = 0;
+  guint n_wanted = r->outs->len + r->wrts->len + (r->grad_port ? 1 + r->ins->len : 0), n = 0;
   g_autofree LoomNetSource *wanted = g_new0 (LoomNetSource, n_wanted + 1);
   g_autofree LoomNetSource *given = g_new0 (LoomNetSource, r->ins->len + 1);
   g_autofree LoomValue *value = g_new0 (LoomValue, n_wanted + 1);
@@ -219,13 +219,13 @@ run_build_program (Run *r, GError **error)
   if (!bind_net (r, error))
     return FALSE;
 
-  if (r->grad_door)
-    wanted[n++] = r->grad_door->source;
-  for (guint l = 0; l < (r->grad_door ? 3 : 2); l++)
+  if (r->grad_port)
+    wanted[n++] = r->grad_port->source;
+  for (guint l = 0; l < (r->grad_port ? 3 : 2); l++)
     for (guint i = 0; i < lists[l]->len; i++)
-      wanted[n++] = ((Door *)lists[l]->pdata[i])->source;
+      wanted[n++] = ((PortFile *)lists[l]->pdata[i])->source;
   for (guint i = 0; i < r->ins->len; i++)
-    given[i] = ((Door *)r->ins->pdata[i])->source;
+    given[i] = ((PortFile *)r->ins->pdata[i])->source;
   if (!check_given (r, n, wanted, error))
     return FALSE;
 
@@ -253,20 +253,20 @@ run_build_program (Run *r, GError **error)
     }
 
   n = 0;
-  if (r->grad_door)
-    r->grad_door->value = value[n++];
-  for (guint l = 0; l < (r->grad_door ? 3 : 2); l++)
+  if (r->grad_port)
+    r->grad_port->value = value[n++];
+  for (guint l = 0; l < (r->grad_port ? 3 : 2); l++)
     for (guint i = 0; i < lists[l]->len; i++)
-      ((Door *)lists[l]->pdata[i])->value = value[n++];
+      ((PortFile *)lists[l]->pdata[i])->value = value[n++];
 
   loom_program_set_origin (r->program, NULL, NULL);
   for (guint i = 0; i < r->outs->len; i++)
     {
-      const Door *door = r->outs->pdata[i];
-      g_autofree char *name = g_strdup_printf ("out:%s", door->port);
+      const PortFile *port_file = r->outs->pdata[i];
+      g_autofree char *name = g_strdup_printf ("out:%s", port_file->port);
       if (!loom_program_find_output (r->program, name))
-        loom_program_output (r->program, name, door->value);
+        loom_program_output (r->program, name, port_file->value);
     }
   declare_weights (r, r->program);
-  return !r->grad_door || append_gradients (r, error);
+  return !r->grad_port || append_gradients (r, error);
 }

@@ -97,10 +97,10 @@ run_feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
       LoomTensor *t = g_str_equal (name, "--grad-output") ? r->cotangent : NULL;
       for (guint k = 0; !t && k < r->ins->len; k++)
         {
-          const Door *door = r->ins->pdata[k];
-          g_autofree char *port = loom_net_port_name (r->net, door->source.node, door->source.output);
+          const PortFile *port_file = r->ins->pdata[k];
+          g_autofree char *port = loom_net_port_name (r->net, port_file->source.node, port_file->source.output);
           if (g_str_equal (port, name))
-            t = door->tensor;
+            t = port_file->tensor;
         }
       if (!t)
         {
@@ -190,11 +190,11 @@ run_write_outputs (Run *r, GError **error)
 {
   for (guint i = 0; i < r->outs->len; i++)
     {
-      Door *door = r->outs->pdata[i];
-      g_autoptr (LoomTensor) t = get_output (r, "out", door->port, error);
-      if (!t || !loom_npy_save (run_stage (r, door->file), t, error))
+      PortFile *port_file = r->outs->pdata[i];
+      g_autoptr (LoomTensor) t = get_output (r, "out", port_file->port, error);
+      if (!t || !loom_npy_save (run_stage (r, port_file->file), t, error))
         return FALSE;
-      door->tensor = g_steal_pointer (&t);
+      port_file->tensor = g_steal_pointer (&t);
     }
   return TRUE;
 }
@@ -204,9 +204,9 @@ run_print_outputs (Run *r)
 {
   for (guint i = 0; r->json && i < r->outs->len; i++)
     {
-      const Door *door = r->outs->pdata[i];
-      const LoomTensor *t = door->tensor;
-      g_autofree char *port = command_json_string (door->port), *file = command_json_string (door->file);
+      const PortFile *port_file = r->outs->pdata[i];
+      const LoomTensor *t = port_file->tensor;
+      g_autofree char *port = command_json_string (port_file->port), *file = command_json_string (port_file->file);
       printf ("{\"event\":\"output\",\"port\":%s,\"shape\":[", port);
       for (int k = 0; k < t->rank; k++)
         printf ("%s%" G_GINT64_FORMAT, k ? "," : "", t->dim[k]);
@@ -256,9 +256,9 @@ run_write_gradients (Run *r, GError **error)
   for (guint l = 0; l < G_N_ELEMENTS (lists); l++)
     for (guint i = 0; i < lists[l]->len; i++)
       {
-        const Door *door = lists[l]->pdata[i];
-        const LoomTensorDesc *desc = &loom_value_info (r->program, door->value)->desc;
-        g_autofree char *name = g_strdup_printf ("input:%s", door->port);
+        const PortFile *port_file = lists[l]->pdata[i];
+        const LoomTensorDesc *desc = &loom_value_info (r->program, port_file->value)->desc;
+        g_autofree char *name = g_strdup_printf ("input:%s", port_file->port);
         if (loom_dtype_is_float (desc->dtype)
             && !add_gradient (r, tensors, name, desc->dtype, desc->rank, (const gint64 *)desc->dim, error))
           return FALSE;

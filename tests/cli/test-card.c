@@ -148,7 +148,7 @@ test_launched (void)
   assert_same_file ("recorded/events.jsonl", "single/events.jsonl");
 }
 
-/* ---- doors ------------------------------------------------------------------ */
+/* ---- ports ----------------------------------------------------------------- */
 
 static void
 assert_near_files (const char *a, const char *b)
@@ -163,7 +163,7 @@ assert_near_files (const char *a, const char *b)
 }
 
 static void
-test_doors (void)
+test_ports (void)
 {
   static const char *const modes[] = { "eval", "train" };
   const gint64 dims[] = { 3, 64 }, target_dims[] = { 3, 4 };
@@ -297,10 +297,10 @@ test_no_memory (void)
   cli_expect (0, NULL, "train", "g.xml", "--device", "cuda:0", "--out", "whole");
   for (n = 1; n < 100; n++)
     {
-      g_autofree char *wish = g_strdup_printf ("alloc:%d", n);
+      g_autofree char *failure = g_strdup_printf ("alloc:%d", n);
       gboolean begun;
 
-      g_setenv ("GRADLOOM_EMULATOR_FAIL", wish, TRUE);
+      g_setenv ("GRADLOOM_EMULATOR_FAIL", failure, TRUE);
       g_auto (CliResult) r = cli ("train", "g.xml", "--device", "cuda:0", "--out", "out", NULL);
       g_unsetenv ("GRADLOOM_EMULATOR_FAIL");
       if (r.status == 0)
@@ -342,9 +342,9 @@ test_no_launch (void)
   cli_expect (0, NULL, "train", "g.xml", "--device", "cuda:0", "--out", "whole");
   for (guint i = 0; i < G_N_ELEMENTS (launches); i++)
     {
-      g_autofree char *wish = g_strdup_printf ("launch:%d", launches[i]);
+      g_autofree char *failure = g_strdup_printf ("launch:%d", launches[i]);
 
-      g_setenv ("GRADLOOM_EMULATOR_FAIL", wish, TRUE);
+      g_setenv ("GRADLOOM_EMULATOR_FAIL", failure, TRUE);
       g_auto (CliResult) r = cli ("train", "g.xml", "--device", "cuda:0", "--out", "out", NULL);
       g_unsetenv ("GRADLOOM_EMULATOR_FAIL");
       g_test_message ("launch %d: status %d: %s", launches[i], r.status, r.err);
@@ -369,7 +369,7 @@ main (int argc, char **argv)
   g_test_add_func ("/card/across", test_across);
   g_test_add_func ("/card/mixed", test_mixed);
   g_test_add_func ("/card/launched", test_launched);
-  g_test_add_func ("/card/doors", test_doors);
+  g_test_add_func ("/card/ports", test_ports);
   g_test_add_func ("/card/nan", test_nan);
   g_test_add_func ("/card/no-memory", test_no_memory);
   g_test_add_func ("/card/no-launch", test_no_launch);

@@ -23,9 +23,9 @@ fail (gconstpointer what)
   cli_write ("g.xml", NET);
   for (guint i = 0; i < G_N_ELEMENTS (when); i++)
     {
-      g_autofree char *wish = g_strdup_printf ("%s:%d", (const char *)what, when[i]);
+      g_autofree char *failure = g_strdup_printf ("%s:%d", (const char *)what, when[i]);
 
-      g_setenv ("GRADLOOM_EMULATOR_FAIL", wish, TRUE);
+      g_setenv ("GRADLOOM_EMULATOR_FAIL", failure, TRUE);
       g_auto (CliResult) r = cli ("train", "g.xml", "--device", "cuda:0", "--out", "out", NULL);
       g_unsetenv ("GRADLOOM_EMULATOR_FAIL");
       if (r.status != 0)
@@ -33,7 +33,7 @@ fail (gconstpointer what)
           failed++;
           g_assert_cmpint (r.status, ==, 3);
           if (strstr (r.err, "another device") == NULL && strstr (r.err, "Use device cpu") == NULL)
-            g_error ("%s: %s", wish, r.err);
+            g_error ("%s: %s", failure, r.err);
         }
       if (r.status != 0 && g_file_test ("out/graph.xml", G_FILE_TEST_EXISTS))
         {

@@ -78,7 +78,7 @@ test_no_epochs (void)
   cli_clear (&r);
 }
 
-/* One value a channel is nothing to learn from: every door that trains says so, and those that evaluate go on. */
+/* One value a channel is nothing to learn from: every command that trains says so, and those that evaluate go on. */
 static void
 test_one_value (void)
 {

@@ -186,14 +186,14 @@ test_failures (void)
 {
   g_autofree char *modules = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "tests", "plan", NULL);
   g_autofree char *file = loom_cost_table_user_file ();
-  static const char *const wishes[] = { "max_pool2d memory other", "max_pool2d unsupported other" };
+  static const char *const failures[] = { "max_pool2d memory other", "max_pool2d unsupported other" };
 
   g_setenv ("GRADLOOM_MODULES", modules, TRUE);
   cli_write ("images.xml", IMAGES);
-  for (guint i = 0; i < G_N_ELEMENTS (wishes); i++)
+  for (guint i = 0; i < G_N_ELEMENTS (failures); i++)
     {
       g_remove (file);
-      g_setenv ("LEAN_FAILS", wishes[i], TRUE);
+      g_setenv ("LEAN_FAILS", failures[i], TRUE);
       g_auto (CliResult) r = cli ("bench", "images.xml", "--tune", "--device", "cuda:0", "--seconds", "0.01", NULL);
       if (r.status != 0)
         g_error ("%s", r.err);

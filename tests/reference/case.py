@@ -12,7 +12,7 @@ class Case:
     """fn(inputs, weights) gives the output, or a dictionary of outputs by port; gradients are taken of the first.
 
     `weights` are trainable, `buffers` are not; `after` names what fn left in the dictionary of weights and buffers that the
-    door must save alike. Where the operator needs others around it, `nodes` are those, as (name, operator, parameters), and
+    `gradloom run` must save alike. Where the operator needs others around it, `nodes` are those, as (name, operator, parameters), and
     `wires` all wires, as (from, to); weights then go by their whole names."""
 
     def __init__(self, op, params, inputs, fn, weights=None, buffers=None, mode="eval", shapes=None, after=(), scale=1.0,
@@ -24,7 +24,7 @@ class Case:
         self.nodes, self.wires = nodes, wires
 
     def weight_name(self, name):
-        """What the door calls a weight or buffer."""
+        """What `gradloom run` calls a weight or buffer."""
         return name if self.nodes else f"n.{name}" if name else "n"
 
     def title(self):

@@ -13,9 +13,9 @@ import sys
 import numpy as np
 import torch
 
-import door
+import gradloom_run
 from cases import CASES
-from door import Failed, difference, graph, node, wire
+from gradloom_run import Failed, difference, graph, node, wire
 
 # Relative to the largest number of the tensor. f64 leaves room for another order of summation, not for another formula.
 TOLERANCE = {"f64": 1e-9, "f32": 1e-5}
@@ -39,7 +39,7 @@ def write_graph(case, op):
         if value is None:
             continue
         shape = case.shapes[i] if case.shapes else ",".join(map(str, value.shape))
-        text += node(name, "input", shape=shape, dtype=door.NAMES[value.dtype])
+        text += node(name, "input", shape=shape, dtype=gradloom_run.NAMES[value.dtype])
         if not case.nodes:
             port = case.ports[i] if case.ports else i if variadic else op["inputs"][i]["name"]
             wires += wire(name, f"n.{port}")
@@ -86,7 +86,7 @@ def check(program, case, op, dtype):
     options = ["--dtype", dtype, "--mode", case.mode, "--threads", "1"]
     weights = {case.weight_name(k): v for k, v in {**case.weights, **case.buffers}.items()}
     try:
-        ours, our_grads, saved = door.run(
+        ours, our_grads, saved = gradloom_run.run(
             program, text, {n: v for n, v in zip(names, case.inputs) if n}, list(ports.values()),
             next(iter(ports.values())) if wants_grad else None, cotangent, (), weights or None, options, bool(after))
     except Failed as failure:

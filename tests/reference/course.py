@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from door import graph, node, wire
+from gradloom_run import graph, node, wire
 from optimisers import STEPS, Run, apart, compare, written
 
 O = torch.optim

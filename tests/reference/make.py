@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 import compare
-import door
+import gradloom_run
 import modules
 import opinfo
 import trajectories
@@ -107,9 +107,9 @@ def refused(program, cases, ops):
     def attempt(case):
         text, names = compare.write_graph(case, ops[case.op])
         try:
-            door.run(program, text, {n: v for n, v in zip(names, case.inputs) if n}, ["n.0" if case.op in opinfo.PARTS else "n.out"],
+            gradloom_run.run(program, text, {n: v for n, v in zip(names, case.inputs) if n}, ["n.0" if case.op in opinfo.PARTS else "n.out"],
                      weights={case.weight_name(k): v for k, v in {**case.weights, **case.buffers}.items()} or None, options=["--threads", "1", "--device", "ref"])
-        except door.Failed as failure:
+        except gradloom_run.Failed as failure:
             if not str(failure).startswith("status 1:"):
                 return None  # no refusal: a crash is kept, to be seen
             return re.sub(r".*node n, (\w+: )?", "", str(failure).splitlines()[-1])[:70]

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-import door
-from door import difference, graph, node, wire
+import gradloom_run
+from gradloom_run import difference, graph, node, wire
 
 # Single rounding errors may add up over a dozen operators in f32.
 TOLERANCE = {"f64": 1e-9, "f32": 1e-3}
@@ -208,7 +208,7 @@ def check_net(program, net, dtype):
                                     else torch.from_numpy(cotangent).double().reshape(value.shape), allow_unused=True, retain_graph=True)
     weights = {k: v.detach().numpy() for k, v in net.weights.items()}
     weights.update(net.start_buffers)
-    outputs, grads, saved = door.run(program, graph(net.text), {k: v.detach().numpy() for k, v in net.inputs.items()}, asked, last,
+    outputs, grads, saved = gradloom_run.run(program, graph(net.text), {k: v.detach().numpy() for k, v in net.inputs.items()}, asked, last,
                                      cotangent, [name for name, _ in inner], weights or None,
                                      ["--dtype", dtype, "--mode", "train" if net.training else "eval"], bool(net.start_buffers))
     values = dict(net.values)
@@ -286,7 +286,7 @@ def check_fixed(program, text, port, fn, x, shapes, dtype):
     cotangent = rng.standard_normal(tuple(y.shape)).astype(np.float32)
     wanted = {**weights, **({"input:x": x} if x.is_floating_point() else {})}
     found = torch.autograd.grad(y, list(wanted.values()), torch.from_numpy(cotangent).double())
-    outputs, grads, _ = door.run(program, graph(text), {"x": x.detach().numpy()}, [port], port, cotangent, (),
+    outputs, grads, _ = gradloom_run.run(program, graph(text), {"x": x.detach().numpy()}, [port], port, cotangent, (),
                                  {k: v.detach().numpy() for k, v in weights.items()}, ["--dtype", dtype])
     if set(grads) != set(wanted):
         return np.inf, f"gradients are of {sorted(grads)}"
@@ -312,7 +312,7 @@ def main():
         for dtype in TOLERANCE:
             try:
                 off, where = check(dtype)
-            except door.Failed as failure:
+            except gradloom_run.Failed as failure:
                 off, where = np.inf, str(failure)
             worst[dtype] = max(worst[dtype], off)
             count += 1

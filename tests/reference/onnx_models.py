@@ -94,10 +94,10 @@ def check_graph(program, graph, external):
                 gradloom(program, "export", graph, *words, "--weights", weights)
                 session = open_model(model)
             outputs = session.run(None, inputs)
-            doors = [w for name in inputs for w in ("--in", f"{name}={folder}/{name}.npy")]
+            ports = [w for name in inputs for w in ("--in", f"{name}={folder}/{name}.npy")]
             for output in session.get_outputs():
-                doors += ["--out", f"{output.name}={folder}/out-{output.name}.npy"]
-            gradloom(program, "run", graph, "--weights", weights, "--partial", *doors)
+                ports += ["--out", f"{output.name}={folder}/out-{output.name}.npy"]
+            gradloom(program, "run", graph, "--weights", weights, "--partial", *ports)
             for output, value in zip(session.get_outputs(), outputs):
                 ours = np.load(f"{folder}/out-{output.name}.npy")
                 worst = max(worst, difference(ours, ours if drawn and ours.shape == value.shape else value))

@@ -18,7 +18,7 @@ import torch
 from safetensors.numpy import load_file
 from torch import nn
 
-from door import graph, node, wire
+from gradloom_run import graph, node, wire
 
 STEPS = 10
 SHAPE, HIDDEN, CLASSES = (24, 8), 6, 4

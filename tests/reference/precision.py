@@ -17,7 +17,7 @@ from safetensors.numpy import load_file
 from torch import nn
 
 import training
-from door import graph, node, wire
+from gradloom_run import graph, node, wire
 
 ALLOWED = 1.5
 

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-import door
+import gradloom_run
 from compare import ports_of
-from door import graph, node, wire
+from gradloom_run import graph, node, wire
 
 inf, nan = float("inf"), float("nan")
 POINTS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 6.0, 1e-6, -1e-6, 20.0, -20.0, 87.0, 1e4, -1e4, inf, -inf, nan]
@@ -65,7 +65,7 @@ def compare(program, op, ports, params, arrays, fn, dtype):
     real = y.is_floating_point() and y.requires_grad
     cotangent = np.ones(tuple(y.shape), np.float32) if real and y.numel() != 1 else None
     port = "n.out" if op in ("max", "min") else "n"
-    out, grads, _ = door.run(program, graph(text), {n: np.asarray(a, np.float32) for n, a in zip(names, arrays)}, [port], port if real else None,
+    out, grads, _ = gradloom_run.run(program, graph(text), {n: np.asarray(a, np.float32) for n, a in zip(names, arrays)}, [port], port if real else None,
                              cotangent, options=["--dtype", dtype, "--threads", "1"])
     found = []
     pairs = [("out", out[port], y.detach().numpy())]

@@ -16,8 +16,8 @@ import torch
 from safetensors.numpy import load_file
 from torch import nn
 
-import door
-from door import graph, node, wire
+import gradloom_run
+from gradloom_run import graph, node, wire
 
 STEPS = 20
 TOLERANCE = 1e-4
@@ -166,7 +166,7 @@ def follow(program, run, device):
         ended = torch_state(load_file(os.path.join(out, "weights.safetensors")), network[2])
         apart = 0.0
         for key, value in model.state_dict().items():
-            apart = max(apart, door.difference(ended[key].numpy(), value.numpy()))
+            apart = max(apart, gradloom_run.difference(ended[key].numpy(), value.numpy()))
         return None, worst, apart
 
 
@@ -214,7 +214,7 @@ def initial(program):
             text += node(f"{name}_{i}", "input", shape=shape, dtype="i64" if op == "embedding" else "f32")
             text += wire(f"{name}_{i}", name if " " not in shapes else f"{name}.input{i + 1}")
         text += node(name, op, **params)
-    saved = door.run(program, graph(text), save=True, options=["--seed", "3"])[2]
+    saved = gradloom_run.run(program, graph(text), save=True, options=["--seed", "3"])[2]
     failures = []
     expected = {f"{k}.{n}": v.numpy() for k, (*_, m) in LAYERS.items() for n, v in m.state_dict().items()}
     expected["p"] = np.random.default_rng(1).standard_normal((300, 300)).astype(np.float32)

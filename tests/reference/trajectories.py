@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 import optimisers
-from door import graph, node, wire
+from gradloom_run import graph, node, wire
 from optimisers import Lamb, Lars, Lion, attributes
 from training import CNN, MLP, chain
 

@@ -4,7 +4,7 @@
 
 #include "ui/canvas/studio-canvas.h"
 #include "ui/canvas/studio-node.h"
-#include "ui/canvas/studio-remark.h"
+#include "ui/canvas/studio-annotation.h"
 #include "ui/inspector/studio-inspector.h"
 #include "ui/palette/studio-outline.h"
 #include "ui/palette/studio-palette.h"
@@ -359,11 +359,11 @@ test_zooms (Fixture *f, gconstpointer data)
 }
 
 static GtkWidget *
-remark_view (Fixture *f)
+annotation_view (Fixture *f)
 {
   for (GtkWidget *child = gtk_widget_get_first_child (GTK_WIDGET (f->canvas)); child != NULL;
        child = gtk_widget_get_next_sibling (child))
-    if (STUDIO_IS_REMARK_VIEW (child))
+    if (STUDIO_IS_ANNOTATION_VIEW (child))
       return child;
   return NULL;
 }
@@ -376,15 +376,16 @@ test_frames (Fixture *f, gconstpointer data)
   guint64 two[2] = { scene->item[0].serial, scene->item[1].serial };
 
   studio_document_select (f->document, two, 2);
-  g_assert_null (remark_view (f));
+  g_assert_null (annotation_view (f));
   act (f, "canvas.add-frame");
-  g_assert_nonnull (remark_view (f));
-  gtk_test_accessible_assert_property (GTK_ACCESSIBLE (remark_view (f)), GTK_ACCESSIBLE_PROPERTY_LABEL, "Frame Frame");
-  gtk_test_accessible_assert_property (GTK_ACCESSIBLE (remark_view (f)), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
+  g_assert_nonnull (annotation_view (f));
+  gtk_test_accessible_assert_property (GTK_ACCESSIBLE (annotation_view (f)), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                       "Frame Frame");
+  gtk_test_accessible_assert_property (GTK_ACCESSIBLE (annotation_view (f)), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
                                        "holds x, block");
-  gtk_test_accessible_assert_state (GTK_ACCESSIBLE (remark_view (f)), GTK_ACCESSIBLE_STATE_SELECTED, TRUE);
+  gtk_test_accessible_assert_state (GTK_ACCESSIBLE (annotation_view (f)), GTK_ACCESSIBLE_STATE_SELECTED, TRUE);
   act (f, "canvas.delete");
-  g_assert_null (remark_view (f));
+  g_assert_null (annotation_view (f));
   act (f, "canvas.undo");
   act (f, "canvas.undo");
   g_assert_null (studio_document_undo_name (f->document));

@@ -619,7 +619,7 @@ test_ties (void)
 
 /* Frames and notes are added, moved with what they hold, deleted, and all of it is undone to the letter. */
 static void
-test_remarks (void)
+test_annotations (void)
 {
   g_autoptr (StudioDocument) document = load (chain);
   g_autofree char *before = text_of (document), *after = NULL, *hash = NULL, *hash_after = NULL;
@@ -632,11 +632,11 @@ test_remarks (void)
   studio_document_select (document, nodes, 2);
   frame = studio_document_add_frame (document, "Pair", 0, 0);
   scene = studio_document_get_scene (document);
-  g_assert_cmpuint (scene->n_remarks, ==, 1);
-  f = studio_scene_find_remark (scene, frame);
+  g_assert_cmpuint (scene->n_annotations, ==, 1);
+  f = studio_scene_find_annotation (scene, frame);
   g_assert_cmpuint (f, ==, 0);
   g_assert_true (
-      studio_geometry_is_within (&scene->remark[f], fc_x, fc_y, scene->item[fc].width, scene->item[fc].height));
+      studio_geometry_is_within (&scene->annotation[f], fc_x, fc_y, scene->item[fc].width, scene->item[fc].height));
   studio_document_move (document, &frame, 1, 48, 24);
   scene = studio_document_get_scene (document);
   g_assert_cmpfloat (scene->item[fc].x, ==, fc_x + 48);
@@ -644,13 +644,13 @@ test_remarks (void)
   g_assert_cmpfloat (scene->item[x].x, ==, x_x);
   note = studio_document_add_note (document, "one\ntwo", 0, 500);
   scene = studio_document_get_scene (document);
-  g_assert_cmpuint (scene->n_remarks, ==, 2);
-  g_assert_true (scene->remark[1].serial == note && scene->remark[1].is_note);
-  g_assert_cmpstr (scene->remark[1].text, ==, "one\ntwo");
+  g_assert_cmpuint (scene->n_annotations, ==, 2);
+  g_assert_true (scene->annotation[1].serial == note && scene->annotation[1].is_note);
+  g_assert_cmpstr (scene->annotation[1].text, ==, "one\ntwo");
   hash_after = loom_graph_hash (studio_document_get_graph (document));
   g_assert_cmpstr (hash, ==, hash_after); /* no meaning */
   studio_document_delete_selection (document);
-  g_assert_cmpuint (studio_document_get_scene (document)->n_remarks, ==, 1);
+  g_assert_cmpuint (studio_document_get_scene (document)->n_annotations, ==, 1);
   while (studio_document_undo (document))
     ;
   after = text_of (document);
@@ -770,7 +770,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ui/document/save", test_save);
   g_test_add_func ("/ui/document/run-graph", test_run_graph);
   g_test_add_func ("/ui/document/ties", test_ties);
-  g_test_add_func ("/ui/document/remarks", test_remarks);
+  g_test_add_func ("/ui/document/annotations", test_annotations);
   g_test_add_func ("/ui/document/dropped", test_dropped);
   g_test_add_func ("/ui/document/params", test_params);
   g_test_add_func ("/ui/document/fold", test_fold);

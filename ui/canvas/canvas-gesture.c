@@ -42,10 +42,10 @@ studio_gesture_press (StudioGesture *self, const StudioScene *scene, const Studi
       self->anchor_x = scene->item[self->pressed.item].x;
       self->anchor_y = scene->item[self->pressed.item].y;
       break;
-    case STUDIO_HIT_REMARK:
-      self->pressed_serial = scene->remark[self->pressed.item].serial;
-      self->anchor_x = scene->remark[self->pressed.item].x;
-      self->anchor_y = scene->remark[self->pressed.item].y;
+    case STUDIO_HIT_ANNOTATION:
+      self->pressed_serial = scene->annotation[self->pressed.item].serial;
+      self->anchor_x = scene->annotation[self->pressed.item].x;
+      self->anchor_y = scene->annotation[self->pressed.item].y;
       break;
     case STUDIO_HIT_LINK:
       self->pressed_serial = scene->link[self->pressed.item].serial;
@@ -96,7 +96,7 @@ begin_drag (StudioGesture *self, const StudioScene *scene)
   switch (self->pressed.kind)
     {
     case STUDIO_HIT_CARD:
-    case STUDIO_HIT_REMARK:
+    case STUDIO_HIT_ANNOTATION:
       self->state = STUDIO_GESTURE_MOVING;
       break;
     case STUDIO_HIT_INPUT:
@@ -128,10 +128,10 @@ keep_in_sight (double at, double size, double low, double high, double was)
 static void
 move_cards (StudioGesture *self, const StudioScene *scene, const StudioView *view)
 {
-  gboolean is_remark = self->pressed.kind == STUDIO_HIT_REMARK;
+  gboolean is_annotation = self->pressed.kind == STUDIO_HIT_ANNOTATION;
   StudioRect seen = studio_view_visible (view);
-  double width = is_remark ? scene->remark[self->pressed.item].width : scene->item[self->pressed.item].width;
-  double height = is_remark ? scene->remark[self->pressed.item].height : scene->item[self->pressed.item].height;
+  double width = is_annotation ? scene->annotation[self->pressed.item].width : scene->item[self->pressed.item].width;
+  double height = is_annotation ? scene->annotation[self->pressed.item].height : scene->item[self->pressed.item].height;
   double x
       = keep_in_sight (self->anchor_x + self->x - self->start_x, width, seen.x, seen.x + seen.width, self->anchor_x);
   double y
@@ -232,7 +232,7 @@ studio_gesture_release (StudioGesture *self, const StudioScene *scene, const Stu
       else if (self->pressed.kind == STUDIO_HIT_NOTHING && !self->extend)
         command = (StudioCommand){ STUDIO_DO_SELECT };
       else if ((self->pressed.kind == STUDIO_HIT_CARD || self->pressed.kind == STUDIO_HIT_LINK
-                || self->pressed.kind == STUDIO_HIT_REMARK)
+                || self->pressed.kind == STUDIO_HIT_ANNOTATION)
                && !self->extend && self->was_selected)
         command = (StudioCommand){ STUDIO_DO_SELECT, .serial = self->pressed_serial };
       else if ((self->pressed.kind == STUDIO_HIT_INPUT || self->pressed.kind == STUDIO_HIT_OUTPUT))

@@ -172,11 +172,11 @@ make_unique (StudioCanvas *self)
 static void
 inspect (StudioCanvas *self)
 {
-  guint item = studio_canvas_current (self), remark = studio_canvas_current_remark (self);
+  guint item = studio_canvas_current (self), annotation = studio_canvas_current_annotation (self);
 
-  if (remark != STUDIO_NO_ITEM)
+  if (annotation != STUDIO_NO_ITEM)
     {
-      studio_remark_edit (self, remark);
+      studio_annotation_edit (self, annotation);
       return;
     }
   if (item == STUDIO_NO_ITEM)
@@ -189,21 +189,21 @@ static void
 step_order (StudioCanvas *self, int by)
 {
   StudioScene *scene = studio_canvas_scene (self);
-  guint item = studio_canvas_current (self), remark = studio_canvas_current_remark (self);
-  guint n = scene->n_items + scene->n_remarks;
+  guint item = studio_canvas_current (self), annotation = studio_canvas_current_annotation (self);
+  guint n = scene->n_items + scene->n_annotations;
 
   /* Cards first, then frames and notes. */
   if (n == 0)
     return;
-  if (remark != STUDIO_NO_ITEM)
-    item = scene->n_items + remark;
+  if (annotation != STUDIO_NO_ITEM)
+    item = scene->n_items + annotation;
   if (item == STUDIO_NO_ITEM)
     item = by > 0 ? n - 1 : 0;
   item = (item + n + by) % n;
   if (item < scene->n_items)
     studio_canvas_focus_item (self, item, TRUE);
   else
-    studio_canvas_focus_remark (self, item - scene->n_items);
+    studio_canvas_focus_annotation (self, item - scene->n_items);
 }
 
 static void

@@ -219,37 +219,37 @@ studio_canvas_focus_item (StudioCanvas *self, guint item, gboolean select)
 }
 
 void
-studio_canvas_focus_remark (StudioCanvas *self, guint index)
+studio_canvas_focus_annotation (StudioCanvas *self, guint index)
 {
   StudioScene *scene = studio_canvas_scene (self);
   StudioRect rect;
   GtkWidget *view;
 
-  if (index >= scene->n_remarks)
+  if (index >= scene->n_annotations)
     {
       gtk_widget_grab_focus (GTK_WIDGET (self));
       return;
     }
-  rect = (StudioRect){ scene->remark[index].x, scene->remark[index].y, scene->remark[index].width,
-                       scene->remark[index].height };
-  view = g_hash_table_lookup (self->remarks, &scene->remark[index].serial);
+  rect = (StudioRect){ scene->annotation[index].x, scene->annotation[index].y, scene->annotation[index].width,
+                       scene->annotation[index].height };
+  view = g_hash_table_lookup (self->annotations, &scene->annotation[index].serial);
   if (self->view.width > 0 && studio_view_reveal (&self->view, &rect))
     studio_canvas_view_changed (self);
   gtk_widget_set_child_visible (view, TRUE);
   gtk_widget_grab_focus (view);
-  studio_document_select_only (self->document, scene->remark[index].serial);
+  studio_document_select_only (self->document, scene->annotation[index].serial);
 }
 
 guint
-studio_canvas_current_remark (StudioCanvas *self)
+studio_canvas_current_annotation (StudioCanvas *self)
 {
   StudioScene *scene = studio_canvas_scene (self);
   GtkWidget *focus = gtk_widget_get_focus_child (GTK_WIDGET (self));
 
-  if (focus != NULL && STUDIO_IS_REMARK_VIEW (focus) && gtk_widget_has_focus (focus))
-    return studio_remark_view_get_index (STUDIO_REMARK_VIEW (focus));
+  if (focus != NULL && STUDIO_IS_ANNOTATION_VIEW (focus) && gtk_widget_has_focus (focus))
+    return studio_annotation_view_get_index (STUDIO_ANNOTATION_VIEW (focus));
   if (studio_canvas_focused (self) == NULL && studio_document_n_selected (self->document) == 1)
-    return studio_scene_find_remark (scene, studio_document_get_selected (self->document, 0));
+    return studio_scene_find_annotation (scene, studio_document_get_selected (self->document, 0));
   return STUDIO_NO_ITEM;
 }
 
@@ -257,10 +257,10 @@ void
 studio_canvas_add_note (StudioCanvas *self, double x, double y)
 {
   guint64 serial = studio_document_add_note (self->document, "Note", x, y);
-  guint index = studio_scene_find_remark (studio_canvas_scene (self), serial);
+  guint index = studio_scene_find_annotation (studio_canvas_scene (self), serial);
 
-  studio_canvas_focus_remark (self, index);
-  studio_remark_edit (self, index);
+  studio_canvas_focus_annotation (self, index);
+  studio_annotation_edit (self, index);
 }
 
 void
@@ -272,9 +272,9 @@ studio_canvas_add_frame (StudioCanvas *self)
 
   studio_canvas_get_centre (self, &x, &y);
   serial = studio_document_add_frame (self->document, "Frame", x, y);
-  index = studio_scene_find_remark (studio_canvas_scene (self), serial);
-  studio_canvas_focus_remark (self, index);
-  studio_remark_edit (self, index);
+  index = studio_scene_find_annotation (studio_canvas_scene (self), serial);
+  studio_canvas_focus_annotation (self, index);
+  studio_annotation_edit (self, index);
 }
 
 gboolean

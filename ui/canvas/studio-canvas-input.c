@@ -120,10 +120,10 @@ select_box (StudioCanvas *self, const StudioCommand *command)
           && !(command->extend && studio_document_is_selected (self->document, scene->item[i].serial)))
         g_array_append_val (serials, scene->item[i].serial);
     }
-  for (guint i = 0; i < scene->n_remarks; i++)
+  for (guint i = 0; i < scene->n_annotations; i++)
     {
-      const StudioRemark *m = &scene->remark[i];
-      StudioRemark box
+      const StudioAnnotation *m = &scene->annotation[i];
+      StudioAnnotation box
           = { .x = command->box.x, .y = command->box.y, .width = command->box.width, .height = command->box.height };
 
       /* Frames are large: only a box around all of one means it. */
@@ -174,10 +174,10 @@ carry_out (StudioCanvas *self, const StudioCommand *command)
         }
       else
         {
-          gpointer remark = g_hash_table_lookup (self->remarks, &command->serial);
+          gpointer annotation = g_hash_table_lookup (self->annotations, &command->serial);
 
           self->last_focus = 0;
-          gtk_widget_grab_focus (remark != NULL ? remark : GTK_WIDGET (self));
+          gtk_widget_grab_focus (annotation != NULL ? annotation : GTK_WIDGET (self));
         }
       break;
     case STUDIO_DO_TOGGLE:
@@ -250,7 +250,7 @@ drag_begin_cb (GtkGestureDrag *drag, double x, double y, StudioCanvas *self)
     flags |= STUDIO_PRESS_PAN;
   studio_canvas_end_gesture (self);
   command = studio_gesture_press (&self->gesture, scene, &self->view, x, y, flags, is_selected_cb, self);
-  if (studio_canvas_focused (self) == NULL && self->gesture.pressed.kind != STUDIO_HIT_REMARK)
+  if (studio_canvas_focused (self) == NULL && self->gesture.pressed.kind != STUDIO_HIT_ANNOTATION)
     gtk_widget_grab_focus (GTK_WIDGET (self));
   carry_out (self, &command);
   if (self->gesture.state == STUDIO_GESTURE_PANNING)
@@ -382,10 +382,10 @@ double_click_cb (GtkGestureClick *click, int n_press, double x, double y, Studio
   hit = studio_geometry_hit (studio_canvas_scene (self), &self->view, x, y);
   if (hit.kind == STUDIO_HIT_NOTHING)
     studio_quick_add_popup (self, "", x, y, NULL);
-  else if (hit.kind == STUDIO_HIT_REMARK)
+  else if (hit.kind == STUDIO_HIT_ANNOTATION)
     {
       studio_canvas_end_gesture (self);
-      studio_remark_edit (self, hit.item);
+      studio_annotation_edit (self, hit.item);
     }
   else if (hit.kind == STUDIO_HIT_CARD)
     {
@@ -427,7 +427,7 @@ motion_cb (GtkEventControllerMotion *motion, double x, double y, StudioCanvas *s
   if (self->gesture.state != STUDIO_GESTURE_IDLE)
     return;
   hit = studio_geometry_hit (scene, &self->view, x, y);
-  hover = hit.kind == STUDIO_HIT_NOTHING || hit.kind == STUDIO_HIT_LINK || hit.kind == STUDIO_HIT_REMARK
+  hover = hit.kind == STUDIO_HIT_NOTHING || hit.kind == STUDIO_HIT_LINK || hit.kind == STUDIO_HIT_ANNOTATION
               ? STUDIO_NO_ITEM
               : hit.item;
   gtk_widget_set_cursor_from_name (GTK_WIDGET (self),

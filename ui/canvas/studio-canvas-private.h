@@ -6,7 +6,7 @@
 #include "ui/canvas/canvas-wires.h"
 #include "ui/canvas/studio-canvas.h"
 #include "ui/canvas/studio-node.h"
-#include "ui/canvas/studio-remark.h"
+#include "ui/canvas/studio-annotation.h"
 
 G_BEGIN_DECLS
 
@@ -24,18 +24,18 @@ struct _StudioCanvas
   gboolean bare; /* no dots */
   gboolean show_cost;
 
-  gboolean allocating; /* just now */
-  guint sync_tick;     /* before the next frame */
-  gboolean stale;      /* the document changed since the last sync */
-  GHashTable *nodes;   /* &node->serial → StudioNode */
-  GHashTable *remarks; /* serial → StudioRemarkView */
-  GHashTable *icons;   /* name → GtkIconPaintable, or NULL */
-  GHashTable *texts;   /* pills */
-  GHashTable *sprites; /* look → cairo_surface_t of cards' frames at this zoom */
+  gboolean allocating;     /* just now */
+  guint sync_tick;         /* before the next frame */
+  gboolean stale;          /* the document changed since the last sync */
+  GHashTable *nodes;       /* &node->serial → StudioNode */
+  GHashTable *annotations; /* serial → StudioAnnotationView */
+  GHashTable *icons;       /* name → GtkIconPaintable, or NULL */
+  GHashTable *texts;       /* pills */
+  GHashTable *sprites;     /* look → cairo_surface_t of cards' frames at this zoom */
   GskRenderNode *wires, *pills;
-  gint64 quiet_until;                      /* no tooltip before */
-  gboolean *moving_items, *moving_remarks; /* what a drag moves; NULL while there is none */
-  double shift_dx, shift_dy;               /* what the scene's selected cards are moved by while a drag goes on */
+  gint64 quiet_until;                          /* no tooltip before */
+  gboolean *moving_items, *moving_annotations; /* what a drag moves; NULL while there is none */
+  double shift_dx, shift_dy;                   /* what the scene's selected cards are moved by while a drag goes on */
 
   StudioGesture gesture;
   gboolean *lit; /* while wiring: per input or output port, see lit_first */
@@ -82,9 +82,9 @@ StudioNode *studio_canvas_focused (StudioCanvas *self); /* NULL when no card has
 /* The item that a key means: the focused card's, else the only selected one. */
 guint studio_canvas_current (StudioCanvas *self);
 void studio_canvas_focus_item (StudioCanvas *self, guint item, gboolean select);
-void studio_canvas_focus_remark (StudioCanvas *self, guint index);
+void studio_canvas_focus_annotation (StudioCanvas *self, guint index);
 /* The frame or note that a key means; STUDIO_NO_ITEM. */
-guint studio_canvas_current_remark (StudioCanvas *self);
+guint studio_canvas_current_annotation (StudioCanvas *self);
 void studio_canvas_say (StudioCanvas *self, const char *sentence);
 gboolean studio_canvas_port_is_lit (StudioCanvas *self, guint item, gboolean is_output, guint port);
 gboolean studio_canvas_is_wiring (StudioCanvas *self);
@@ -108,7 +108,7 @@ typedef struct
 } StudioLoose;
 
 /* Edits the text of a frame or note of the scene in place. */
-void studio_remark_edit (StudioCanvas *canvas, guint index);
+void studio_annotation_edit (StudioCanvas *canvas, guint index);
 void studio_canvas_add_note (StudioCanvas *self, double x, double y);
 void studio_canvas_add_frame (StudioCanvas *self);
 

@@ -103,32 +103,32 @@ is_much_new (StudioCanvas *self, const StudioScene *scene)
 }
 
 static void
-sync_remarks (StudioCanvas *self, const StudioScene *scene)
+sync_annotations (StudioCanvas *self, const StudioScene *scene)
 {
   GHashTableIter iter;
   gpointer view;
 
-  g_hash_table_iter_init (&iter, self->remarks);
+  g_hash_table_iter_init (&iter, self->annotations);
   while (g_hash_table_iter_next (&iter, NULL, &view))
-    if (studio_scene_find_remark (scene, *studio_remark_view_peek_serial (view)) == STUDIO_NO_ITEM)
+    if (studio_scene_find_annotation (scene, *studio_annotation_view_peek_serial (view)) == STUDIO_NO_ITEM)
       {
         if (gtk_widget_has_focus (view))
           gtk_widget_grab_focus (GTK_WIDGET (self));
         g_hash_table_iter_remove (&iter);
         gtk_widget_unparent (view);
       }
-  for (guint i = 0; i < scene->n_remarks; i++)
+  for (guint i = 0; i < scene->n_annotations; i++)
     {
-      guint64 serial = scene->remark[i].serial;
+      guint64 serial = scene->annotation[i].serial;
 
-      view = g_hash_table_lookup (self->remarks, &serial);
+      view = g_hash_table_lookup (self->annotations, &serial);
       if (view == NULL)
         {
-          view = studio_remark_view_new (self, serial);
+          view = studio_annotation_view_new (self, serial);
           gtk_widget_set_parent (view, GTK_WIDGET (self));
-          g_hash_table_insert (self->remarks, (gpointer)studio_remark_view_peek_serial (view), view);
+          g_hash_table_insert (self->annotations, (gpointer)studio_annotation_view_peek_serial (view), view);
         }
-      studio_remark_view_update (view, scene, i, studio_document_is_selected (self->document, serial));
+      studio_annotation_view_update (view, scene, i, studio_document_is_selected (self->document, serial));
     }
 }
 
@@ -136,7 +136,7 @@ static void
 forget_moving (StudioCanvas *self)
 {
   g_clear_pointer (&self->moving_items, g_free);
-  g_clear_pointer (&self->moving_remarks, g_free);
+  g_clear_pointer (&self->moving_annotations, g_free);
 }
 
 /* While cards are being placed they need not be told to be placed again, and asking then would leave the widgets
@@ -191,7 +191,7 @@ sync_scene (StudioCanvas *self)
     studio_node_update_accessible (studio_canvas_node (self, scene->item[i].serial), scene,
                                    studio_document_is_selected (self->document, scene->item[i].serial));
   remove_gone (self, scene);
-  sync_remarks (self, scene);
+  sync_annotations (self, scene);
   if (dx != 0 || dy != 0)
     studio_canvas_shift (self, dx, dy);
   description = g_strdup_printf ("%u nodes, %u wires", scene->n_items, scene->n_links);
@@ -255,7 +255,7 @@ selection_changed_cb (StudioCanvas *self)
       studio_node_update (node, scene, i, selected);
       gtk_accessible_update_state (GTK_ACCESSIBLE (node), GTK_ACCESSIBLE_STATE_SELECTED, selected, -1);
     }
-  sync_remarks (self, scene);
+  sync_annotations (self, scene);
   studio_canvas_update_actions (self);
   studio_canvas_redraw_wires (self);
 }
@@ -268,7 +268,7 @@ zoomed (StudioCanvas *self, double before)
 
   if (self->view.zoom != before)
     {
-      g_hash_table_iter_init (&iter, self->remarks);
+      g_hash_table_iter_init (&iter, self->annotations);
       while (g_hash_table_iter_next (&iter, NULL, &node))
         gtk_widget_queue_draw (node);
       g_hash_table_remove_all (self->sprites);
@@ -400,8 +400,8 @@ studio_canvas_shift (StudioCanvas *self, double dx, double dy)
       for (guint i = 0; i < n; i++)
         serials[i] = studio_document_get_selected (self->document, i);
       self->moving_items = g_new0 (gboolean, scene->n_items + 1);
-      self->moving_remarks = g_new0 (gboolean, scene->n_remarks + 1);
-      studio_document_moving (self->document, serials, n, self->moving_items, self->moving_remarks);
+      self->moving_annotations = g_new0 (gboolean, scene->n_annotations + 1);
+      studio_document_moving (self->document, serials, n, self->moving_items, self->moving_annotations);
     }
   for (guint i = 0; i < scene->n_items; i++)
     if (self->moving_items[i])
@@ -409,11 +409,11 @@ studio_canvas_shift (StudioCanvas *self, double dx, double dy)
         scene->item[i].x += by_x;
         scene->item[i].y += by_y;
       }
-  for (guint i = 0; i < scene->n_remarks; i++)
-    if (self->moving_remarks[i])
+  for (guint i = 0; i < scene->n_annotations; i++)
+    if (self->moving_annotations[i])
       {
-        scene->remark[i].x += by_x;
-        scene->remark[i].y += by_y;
+        scene->annotation[i].x += by_x;
+        scene->annotation[i].y += by_y;
       }
   if (dx == 0 && dy == 0)
     forget_moving (self);
@@ -480,9 +480,9 @@ studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   gtk_snapshot_append_color (snapshot, studio_rgba (&theme->background), &all);
   if (!self->bare)
     studio_wires_snapshot_grid (snapshot, &self->view, theme);
-  for (guint i = 0; i < scene->n_remarks; i++)
+  for (guint i = 0; i < scene->n_annotations; i++)
     {
-      GtkWidget *view = g_hash_table_lookup (self->remarks, &scene->remark[i].serial);
+      GtkWidget *view = g_hash_table_lookup (self->annotations, &scene->annotation[i].serial);
 
       if (view != NULL && gtk_widget_get_child_visible (view))
         gtk_widget_snapshot_child (widget, view, snapshot);
@@ -500,7 +500,7 @@ studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
     gtk_snapshot_append_node (snapshot, self->pills);
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
        child = gtk_widget_get_next_sibling (child))
-    if (gtk_widget_get_child_visible (child) && !GTK_IS_NATIVE (child) && !STUDIO_IS_REMARK_VIEW (child))
+    if (gtk_widget_get_child_visible (child) && !GTK_IS_NATIVE (child) && !STUDIO_IS_ANNOTATION_VIEW (child))
       gtk_widget_snapshot_child (widget, child, snapshot);
 
   if (gesture->state == STUDIO_GESTURE_WIRING && gesture->fixed_item < scene->n_items)
@@ -637,17 +637,17 @@ studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int basel
       gtk_widget_allocate (node, ceil (extent.width * self->view.zoom), ceil (extent.height * self->view.zoom), -1,
                            gsk_transform_translate (NULL, &GRAPHENE_POINT_INIT (floor (x + 0.5), floor (y + 0.5))));
     }
-  for (guint i = 0; i < scene->n_remarks; i++)
+  for (guint i = 0; i < scene->n_annotations; i++)
     {
-      const StudioRemark *remark = &scene->remark[i];
-      StudioRect rect = { remark->x, remark->y, remark->width, remark->height };
-      GtkWidget *view = g_hash_table_lookup (self->remarks, &remark->serial);
+      const StudioAnnotation *annotation = &scene->annotation[i];
+      StudioRect rect = { annotation->x, annotation->y, annotation->width, annotation->height };
+      GtkWidget *view = g_hash_table_lookup (self->annotations, &annotation->serial);
       double x, y;
 
       if (view == NULL)
         continue;
       gtk_widget_set_child_visible (view, studio_rect_intersects (&rect, &seen) || gtk_widget_has_focus (view)
-                                              || is_held (self, scene, remark->serial));
+                                              || is_held (self, scene, annotation->serial));
       if (!gtk_widget_get_child_visible (view))
         continue;
       studio_view_to_screen (&self->view, rect.x, rect.y, &x, &y);
@@ -679,7 +679,7 @@ restyle (StudioCanvas *self, gboolean texts)
   g_hash_table_iter_init (&iter, self->nodes);
   while (g_hash_table_iter_next (&iter, NULL, &node))
     studio_node_refresh (node, texts);
-  g_hash_table_iter_init (&iter, self->remarks);
+  g_hash_table_iter_init (&iter, self->annotations);
   while (g_hash_table_iter_next (&iter, NULL, &node))
     gtk_widget_queue_draw (node);
   studio_canvas_redraw_wires (self);
@@ -768,8 +768,8 @@ studio_canvas_dispose (GObject *object)
     }
   if (self->nodes != NULL)
     g_hash_table_remove_all (self->nodes);
-  if (self->remarks != NULL)
-    g_hash_table_remove_all (self->remarks);
+  if (self->annotations != NULL)
+    g_hash_table_remove_all (self->annotations);
   self->popover = NULL;
   while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
     gtk_widget_unparent (child);
@@ -785,7 +785,7 @@ studio_canvas_finalize (GObject *object)
   StudioCanvas *self = STUDIO_CANVAS (object);
 
   g_hash_table_unref (self->nodes);
-  g_hash_table_unref (self->remarks);
+  g_hash_table_unref (self->annotations);
   forget_moving (self);
   g_hash_table_unref (self->icons);
   g_hash_table_unref (self->texts);
@@ -847,7 +847,7 @@ studio_canvas_init (StudioCanvas *self)
   self->fit_pending = TRUE;
   self->scope_path = g_strdup ("");
   self->nodes = g_hash_table_new (g_int64_hash, g_int64_equal);
-  self->remarks = g_hash_table_new (g_int64_hash, g_int64_equal);
+  self->annotations = g_hash_table_new (g_int64_hash, g_int64_equal);
   self->icons = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, unref_icon);
   self->texts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_object_unref);
   self->sprites = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)cairo_surface_destroy);

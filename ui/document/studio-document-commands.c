@@ -168,7 +168,7 @@ studio_document_delete_selection (StudioDocument *self)
   g_autoptr (GPtrArray) gone = g_ptr_array_new (), routes = g_ptr_array_new ();
   g_autoptr (GHashTable) thin = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   g_autofree char *name = NULL;
-  guint n_nodes = 0, n_wires = 0, n_remarks = 0;
+  guint n_nodes = 0, n_wires = 0, n_annotations = 0;
   const char *only = NULL;
 
   for (guint l = 0; l < scene->n_links; l++)
@@ -197,11 +197,11 @@ studio_document_delete_selection (StudioDocument *self)
         g_ptr_array_add (gone, place);
       g_ptr_array_add (gone, loom_graph_by_serial (self->graph, scene->item[i].serial));
     }
-  for (guint r = 0; r < scene->n_remarks; r++)
-    if (studio_document_is_selected (self, scene->remark[r].serial))
+  for (guint r = 0; r < scene->n_annotations; r++)
+    if (studio_document_is_selected (self, scene->annotation[r].serial))
       {
-        g_ptr_array_add (gone, loom_graph_by_serial (self->graph, scene->remark[r].serial));
-        n_remarks++;
+        g_ptr_array_add (gone, loom_graph_by_serial (self->graph, scene->annotation[r].serial));
+        n_annotations++;
       }
   if (gone->len == 0)
     return;
@@ -224,7 +224,7 @@ studio_document_delete_selection (StudioDocument *self)
 
   name = n_nodes == 1   ? g_strdup_printf ("Delete %s", only)
          : n_nodes > 1  ? g_strdup_printf ("Delete %u nodes", n_nodes)
-         : n_wires == 0 ? g_strdup (n_remarks == 1 ? "Delete note or frame" : "Delete notes and frames")
+         : n_wires == 0 ? g_strdup (n_annotations == 1 ? "Delete note or frame" : "Delete notes and frames")
          : n_wires == 1 ? g_strdup ("Delete wire")
                         : g_strdup_printf ("Delete %u wires", n_wires);
   note_bridges (self, scene);
@@ -253,18 +253,18 @@ studio_document_move (StudioDocument *self, const guint64 *serials, guint n, dou
   LoomElement *scope = studio_document_get_scope (self);
   g_autofree char *name = NULL;
   g_autofree gboolean *moves = g_new0 (gboolean, scene->n_items + 1);
-  g_autofree gboolean *remarks = g_new0 (gboolean, scene->n_remarks + 1);
+  g_autofree gboolean *annotations = g_new0 (gboolean, scene->n_annotations + 1);
   guint count = 0, others = 0, one = 0;
 
-  studio_document_moving (self, serials, n, moves, remarks);
+  studio_document_moving (self, serials, n, moves, annotations);
   for (guint i = 0; i < scene->n_items; i++)
     if (moves[i])
       {
         count++;
         one = i;
       }
-  for (guint r = 0; r < scene->n_remarks; r++)
-    others += remarks[r];
+  for (guint r = 0; r < scene->n_annotations; r++)
+    others += annotations[r];
   if (count + others == 0 || (dx == 0 && dy == 0))
     return;
   name = count == 1 && others == 0 ? g_strdup_printf ("Move %s", scene->item[one].id)
@@ -282,12 +282,12 @@ studio_document_move (StudioDocument *self, const guint64 *serials, guint n, dou
         /* Cards without a place stand where the layout put them; they must not jump now that some have one. */
         studio_document_place (self, item->id, item->x, item->y);
     }
-  for (guint r = 0; r < scene->n_remarks; r++)
-    if (remarks[r])
+  for (guint r = 0; r < scene->n_annotations; r++)
+    if (annotations[r])
       {
-        LoomElement *e = loom_graph_by_serial (self->graph, scene->remark[r].serial);
-        g_autofree char *x = studio_document_coordinate (scene->remark[r].x + dx);
-        g_autofree char *y = studio_document_coordinate (scene->remark[r].y + dy);
+        LoomElement *e = loom_graph_by_serial (self->graph, scene->annotation[r].serial);
+        g_autofree char *x = studio_document_coordinate (scene->annotation[r].x + dx);
+        g_autofree char *y = studio_document_coordinate (scene->annotation[r].y + dy);
 
         studio_document_put (self, e, "x", x);
         studio_document_put (self, e, "y", y);

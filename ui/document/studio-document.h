@@ -169,8 +169,9 @@ void studio_document_delete_selection (StudioDocument *self);
  * serial. */
 guint64 studio_document_add_frame (StudioDocument *self, const char *title, double x, double y);
 guint64 studio_document_add_note (StudioDocument *self, const char *text, double x, double y);
-/* Sets those items and remarks of the scene that move when these serials do: a frame takes along what it holds. */
-void studio_document_moving (StudioDocument *self, const guint64 *serials, guint n, gboolean *items, gboolean *remarks);
+/* Sets those items and annotations of the scene that move when these serials do: a frame takes along what it holds. */
+void
+studio_document_moving (StudioDocument *self, const guint64 *serials, guint n, gboolean *items, gboolean *annotations);
 void studio_document_move (StudioDocument *self, const guint64 *serials, guint n, double dx, double dy);
 /* value NULL removes the attribute; nothing happens when it has that value. Consecutive changes of one attribute of
  * one node within a second are one step. Where the attribute decides which others there are (a data set's source),

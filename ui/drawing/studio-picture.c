@@ -8,7 +8,7 @@
 #include "gradloom-icons.h"
 #include "ui/drawing/draw-card.h"
 #include "ui/drawing/draw-icon.h"
-#include "ui/drawing/draw-remark.h"
+#include "ui/drawing/draw-annotation.h"
 #include "ui/drawing/draw-wires.h"
 #include "ui/drawing/studio-export.h"
 
@@ -86,14 +86,14 @@ draw (cairo_t *cr, double width, double height, gpointer data)
       studio_color_set (&picture->theme.background, cr);
       cairo_paint (cr);
     }
-  for (guint i = 0; i < scene->n_remarks; i++)
+  for (guint i = 0; i < scene->n_annotations; i++)
     {
-      const StudioRemark *remark = &scene->remark[i];
-      PangoLayout *text = studio_remark_text_new (context, remark);
+      const StudioAnnotation *annotation = &scene->annotation[i];
+      PangoLayout *text = studio_annotation_text_new (context, annotation);
 
       cairo_save (cr);
-      cairo_translate (cr, remark->x - view.x, remark->y - view.y);
-      studio_draw_remark (cr, remark, text, &picture->theme, 1, FALSE);
+      cairo_translate (cr, annotation->x - view.x, annotation->y - view.y);
+      studio_draw_annotation (cr, annotation, text, &picture->theme, 1, FALSE);
       cairo_restore (cr);
       g_object_unref (text);
     }
@@ -132,7 +132,7 @@ studio_picture_write (const StudioScene *scene, const char *path, gboolean dark,
 {
   Picture picture = { .scene = scene, .background = background };
 
-  if (scene->n_items == 0 && scene->n_remarks == 0)
+  if (scene->n_items == 0 && scene->n_annotations == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is nothing to draw: the graph has no nodes.");
       return FALSE;

@@ -416,7 +416,7 @@ build_node (StudioInspector *self, const StudioItem *item)
 }
 
 static void
-build_remark (StudioInspector *self, const StudioRemark *remark)
+build_annotation (StudioInspector *self, const StudioAnnotation *annotation)
 {
   static const LoomParamSpec specs[] = {
     { .name = "title", .type = LOOM_PARAM_STRING, .def = "" },
@@ -426,13 +426,13 @@ build_remark (StudioInspector *self, const StudioRemark *remark)
   };
   GtkWidget *group;
 
-  add_label (self, remark->is_note ? "Note" : "Frame", "title-4");
-  if (remark->is_note)
+  add_label (self, annotation->is_note ? "Note" : "Frame", "title-4");
+  if (annotation->is_note)
     {
       add_label (self, "Enter edits the text, Ctrl and Enter ends that.", "dim-label");
       return;
     }
-  self->serial = remark->serial;
+  self->serial = annotation->serial;
   group = add_group (self, "");
   self->updating = TRUE;
   for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
@@ -480,7 +480,7 @@ selection_changed_cb (StudioInspector *self)
       refresh (self);
       return;
     }
-  if (serial != 0 && serial == self->serial && studio_scene_find_remark (scene, serial) != STUDIO_NO_ITEM)
+  if (serial != 0 && serial == self->serial && studio_scene_find_annotation (scene, serial) != STUDIO_NO_ITEM)
     {
       self->updating = TRUE;
       for (guint r = 0; r < self->rows->len; r++)
@@ -503,10 +503,10 @@ selection_changed_cb (StudioInspector *self)
     }
   else if (n == 1)
     {
-      guint link = studio_scene_find_link (scene, serial), remark = studio_scene_find_remark (scene, serial);
+      guint link = studio_scene_find_link (scene, serial), annotation = studio_scene_find_annotation (scene, serial);
 
-      if (remark != STUDIO_NO_ITEM)
-        build_remark (self, &scene->remark[remark]);
+      if (annotation != STUDIO_NO_ITEM)
+        build_annotation (self, &scene->annotation[annotation]);
       else if (link != STUDIO_NO_ITEM)
         build_link (self, scene, &scene->link[link]);
     }

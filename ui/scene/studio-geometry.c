@@ -162,7 +162,7 @@ studio_geometry_note_size (const char *text, double *width, double *height)
 }
 
 gboolean
-studio_geometry_is_within (const StudioRemark *frame, double x, double y, double width, double height)
+studio_geometry_is_within (const StudioAnnotation *frame, double x, double y, double width, double height)
 {
   return x >= frame->x && y >= frame->y && x + width <= frame->x + frame->width
          && y + height <= frame->y + frame->height;
@@ -179,9 +179,9 @@ studio_geometry_bounds (const StudioScene *scene)
 
       r = i == 0 ? e : studio_rect_union (r, e);
     }
-  for (guint i = 0; i < scene->n_remarks; i++)
+  for (guint i = 0; i < scene->n_annotations; i++)
     {
-      const StudioRemark *m = &scene->remark[i];
+      const StudioAnnotation *m = &scene->annotation[i];
       StudioRect e = { m->x, m->y, m->width, m->height };
 
       r = i == 0 && scene->n_items == 0 ? e : studio_rect_union (r, e);
@@ -377,16 +377,16 @@ studio_geometry_hit (const StudioScene *scene, const StudioView *view, double sx
     }
   if (best.kind != STUDIO_HIT_NOTHING)
     return best;
-  for (guint i = scene->n_remarks; i-- > 0;)
+  for (guint i = scene->n_annotations; i-- > 0;)
     {
-      const StudioRemark *m = &scene->remark[i];
+      const StudioAnnotation *m = &scene->annotation[i];
       double edge = 5 / view->zoom;
       StudioRect outer = { m->x - edge / 2, m->y - edge / 2, m->width + edge, m->height + edge };
       StudioRect inner
           = { m->x + edge, m->y + STUDIO_FRAME_TITLE, m->width - 2 * edge, m->height - STUDIO_FRAME_TITLE - edge };
 
       if (rect_contains (outer, x, y) && (m->is_note || !rect_contains (inner, x, y)))
-        return (StudioHit){ STUDIO_HIT_REMARK, i, STUDIO_NO_ITEM };
+        return (StudioHit){ STUDIO_HIT_ANNOTATION, i, STUDIO_NO_ITEM };
     }
   return best;
 }

@@ -56,7 +56,7 @@ StudioRect studio_geometry_fault (const StudioItem *item);      /* height 0: non
 StudioRect studio_geometry_fix_button (const StudioItem *item); /* height 0: none */
 /* The room for a note's text, from its length: no font is asked. */
 void studio_geometry_note_size (const char *text, double *width, double *height);
-gboolean studio_geometry_is_within (const StudioRemark *frame, double x, double y, double width, double height);
+gboolean studio_geometry_is_within (const StudioAnnotation *frame, double x, double y, double width, double height);
 StudioRect studio_geometry_bounds (const StudioScene *scene);
 void studio_geometry_port (const StudioItem *item, gboolean is_output, guint port, double *x, double *y);
 
@@ -81,7 +81,7 @@ typedef enum
   STUDIO_HIT_OUTPUT,
   STUDIO_HIT_LINK,
   STUDIO_HIT_FIX,
-  STUDIO_HIT_REMARK /* item is its index; a frame is hit by its title and its border */
+  STUDIO_HIT_ANNOTATION /* item is its index; a frame is hit by its title and its border */
 } StudioHitKind;
 
 typedef struct

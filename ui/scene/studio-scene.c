@@ -434,7 +434,7 @@ number (const LoomElement *e, const char *name, double least)
 }
 
 static void
-add_remarks (StudioScene *scene, const LoomElement *scope)
+add_annotations (StudioScene *scene, const LoomElement *scope)
 {
   const LoomElement *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
   guint n = layout != NULL ? loom_element_n_children (layout) : 0;
@@ -443,32 +443,32 @@ add_remarks (StudioScene *scene, const LoomElement *scope)
     {
       LoomTag tag = loom_element_tag (loom_element_child (layout, i));
 
-      scene->n_remarks += tag == LOOM_TAG_FRAME || tag == LOOM_TAG_NOTE;
+      scene->n_annotations += tag == LOOM_TAG_FRAME || tag == LOOM_TAG_NOTE;
     }
-  scene->remark = g_new0 (StudioRemark, scene->n_remarks);
+  scene->annotation = g_new0 (StudioAnnotation, scene->n_annotations);
   for (guint pass = 0, k = 0; pass < 2; pass++)
     for (guint i = 0; i < n; i++)
       {
         const LoomElement *e = loom_element_child (layout, i);
         const char *text;
-        StudioRemark *remark;
+        StudioAnnotation *annotation;
 
         if (loom_element_tag (e) != (pass == 0 ? LOOM_TAG_FRAME : LOOM_TAG_NOTE))
           continue;
-        remark = &scene->remark[k++];
-        remark->serial = loom_element_serial (e);
-        remark->is_note = pass == 1;
-        text = loom_element_get (e, remark->is_note ? "text" : "title");
-        remark->text = g_strdup (text != NULL ? text : "");
-        remark->color = g_strdup (loom_element_get (e, "color"));
-        remark->x = number (e, "x", -1e7);
-        remark->y = number (e, "y", -1e7);
-        if (remark->is_note)
-          studio_geometry_note_size (remark->text, &remark->width, &remark->height);
+        annotation = &scene->annotation[k++];
+        annotation->serial = loom_element_serial (e);
+        annotation->is_note = pass == 1;
+        text = loom_element_get (e, annotation->is_note ? "text" : "title");
+        annotation->text = g_strdup (text != NULL ? text : "");
+        annotation->color = g_strdup (loom_element_get (e, "color"));
+        annotation->x = number (e, "x", -1e7);
+        annotation->y = number (e, "y", -1e7);
+        if (annotation->is_note)
+          studio_geometry_note_size (annotation->text, &annotation->width, &annotation->height);
         else
           {
-            remark->width = number (e, "width", 48);
-            remark->height = number (e, "height", 48);
+            annotation->width = number (e, "width", 48);
+            annotation->height = number (e, "height", 48);
           }
       }
 }
@@ -550,7 +550,7 @@ studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *
                     && strcmp (to->fault_port, to->input[link->input].name) == 0;
     }
   add_places (scene, scope);
-  add_remarks (scene, scope);
+  add_annotations (scene, scope);
   if (net != NULL)
     add_costs (&build, scope_path, net);
 
@@ -585,12 +585,12 @@ studio_scene_free (StudioScene *scene)
     }
   for (guint i = 0; i < scene->n_links; i++)
     g_free (scene->link[i].label);
-  for (guint i = 0; i < scene->n_remarks; i++)
+  for (guint i = 0; i < scene->n_annotations; i++)
     {
-      g_free (scene->remark[i].text);
-      g_free (scene->remark[i].color);
+      g_free (scene->annotation[i].text);
+      g_free (scene->annotation[i].color);
     }
-  g_free (scene->remark);
+  g_free (scene->annotation);
   g_free (scene->item);
   g_free (scene->link);
   g_hash_table_unref (scene->by_serial);
@@ -614,10 +614,10 @@ studio_scene_find_link (const StudioScene *scene, guint64 serial)
 }
 
 guint
-studio_scene_find_remark (const StudioScene *scene, guint64 serial)
+studio_scene_find_annotation (const StudioScene *scene, guint64 serial)
 {
-  for (guint i = 0; i < scene->n_remarks; i++)
-    if (scene->remark[i].serial == serial)
+  for (guint i = 0; i < scene->n_annotations; i++)
+    if (scene->annotation[i].serial == serial)
       return i;
   return STUDIO_NO_ITEM;
 }

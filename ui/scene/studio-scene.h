@@ -68,15 +68,15 @@ typedef struct
   double x, y, width, height;
   char *text;  /* of a note; the title of a frame */
   char *color; /* of a frame; or NULL */
-} StudioRemark;
+} StudioAnnotation;
 
 typedef struct
 {
-  guint n_items, n_links, n_remarks;
+  guint n_items, n_links, n_annotations;
   StudioItem *item;
   StudioLink *link;
-  StudioRemark *remark;  /* frames before notes: the order of drawing */
-  GHashTable *by_serial; /* &item.serial → index + 1 */
+  StudioAnnotation *annotation; /* frames before notes: the order of drawing */
+  GHashTable *by_serial;        /* &item.serial → index + 1 */
 } StudioScene;
 
 /* net may be NULL, and may be of an earlier version of the graph: what it does not know stays untyped. bridges: see
@@ -87,9 +87,9 @@ StudioScene *studio_scene_new (const LoomGraph *graph, const LoomElement *scope,
 void studio_scene_free (StudioScene *scene);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioScene, studio_scene_free)
 
-guint studio_scene_find (const StudioScene *scene, guint64 serial);        /* item; STUDIO_NO_ITEM */
-guint studio_scene_find_link (const StudioScene *scene, guint64 serial);   /* link; STUDIO_NO_ITEM */
-guint studio_scene_find_remark (const StudioScene *scene, guint64 serial); /* STUDIO_NO_ITEM */
+guint studio_scene_find (const StudioScene *scene, guint64 serial);            /* item; STUDIO_NO_ITEM */
+guint studio_scene_find_link (const StudioScene *scene, guint64 serial);       /* link; STUDIO_NO_ITEM */
+guint studio_scene_find_annotation (const StudioScene *scene, guint64 serial); /* STUDIO_NO_ITEM */
 guint studio_scene_find_id (const StudioScene *scene, const char *id);
 guint studio_item_find_port (const StudioItem *item, gboolean is_output, const char *name);
 /* Whether a wire may join them: no cycle, dtype and rank not surely refused. */

@@ -1,6 +1,4 @@
-/* `gradloom run`, the door: graphs/README.md sentence by sentence, and gradients against differences through the door
- * alone.
- */
+/* `gradloom run`: graphs/README.md sentence by sentence, and gradients against differences of its answers. */
 #include "tests/cli/cli.h"
 
 #include <math.h>
@@ -342,14 +340,14 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   cli_enter ();
   xyz = cli_example ("lessons/xyz-sum.xml");
-  g_test_add_func ("/door/values", test_values);
-  g_test_add_func ("/door/all-or-none", test_all_or_none);
-  g_test_add_func ("/door/usage", test_usage);
-  g_test_add_func ("/door/bad-inputs", test_bad_inputs);
-  g_test_add_func ("/door/inner-ports", test_inner_ports);
-  g_test_add_func ("/door/weights", test_weights);
-  g_test_add_func ("/door/mode-train", test_mode_train);
-  g_test_add_func ("/door/differences", test_differences);
+  g_test_add_func ("/run/values", test_values);
+  g_test_add_func ("/run/all-or-none", test_all_or_none);
+  g_test_add_func ("/run/usage", test_usage);
+  g_test_add_func ("/run/bad-inputs", test_bad_inputs);
+  g_test_add_func ("/run/inner-ports", test_inner_ports);
+  g_test_add_func ("/run/weights", test_weights);
+  g_test_add_func ("/run/mode-train", test_mode_train);
+  g_test_add_func ("/run/differences", test_differences);
   int status = g_test_run ();
   g_free (xyz);
   cli_leave ();

@@ -64,7 +64,7 @@ closed_cb (GtkPopover *popover, Edit *edit)
     return;
   canvas->popover = NULL;
   commit (edit);
-  studio_canvas_focus_remark (canvas, studio_scene_find_remark (studio_canvas_scene (canvas), edit->serial));
+  studio_canvas_focus_annotation (canvas, studio_scene_find_annotation (studio_canvas_scene (canvas), edit->serial));
   g_idle_add (unparent_idle, g_object_ref (popover));
 }
 
@@ -82,41 +82,41 @@ key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierTyp
 }
 
 void
-studio_remark_edit (StudioCanvas *canvas, guint index)
+studio_annotation_edit (StudioCanvas *canvas, guint index)
 {
   StudioScene *scene = studio_canvas_scene (canvas);
   Edit *edit;
-  const StudioRemark *remark;
+  const StudioAnnotation *annotation;
   GtkEventController *key;
   GdkRectangle at;
   double x, y;
 
-  if (index >= scene->n_remarks)
+  if (index >= scene->n_annotations)
     return;
   if (canvas->popover != NULL)
     gtk_popover_popdown (GTK_POPOVER (canvas->popover));
   scene = studio_canvas_scene (canvas);
-  remark = &scene->remark[index];
+  annotation = &scene->annotation[index];
   edit = g_new0 (Edit, 1);
   edit->canvas = canvas;
-  edit->serial = remark->serial;
-  edit->is_note = remark->is_note;
+  edit->serial = annotation->serial;
+  edit->is_note = annotation->is_note;
   edit->popover = gtk_popover_new ();
-  if (remark->is_note)
+  if (annotation->is_note)
     {
       edit->editor = gtk_text_view_new ();
       gtk_text_view_set_wrap_mode (GTK_TEXT_VIEW (edit->editor), GTK_WRAP_WORD_CHAR);
       gtk_text_view_set_accepts_tab (GTK_TEXT_VIEW (edit->editor), FALSE);
-      gtk_text_buffer_set_text (gtk_text_view_get_buffer (GTK_TEXT_VIEW (edit->editor)), remark->text, -1);
+      gtk_text_buffer_set_text (gtk_text_view_get_buffer (GTK_TEXT_VIEW (edit->editor)), annotation->text, -1);
       gtk_widget_set_size_request (edit->editor, 240, 96);
     }
   else
     {
       edit->editor = gtk_entry_new ();
-      gtk_editable_set_text (GTK_EDITABLE (edit->editor), remark->text);
+      gtk_editable_set_text (GTK_EDITABLE (edit->editor), annotation->text);
     }
   gtk_accessible_update_property (GTK_ACCESSIBLE (edit->editor), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  remark->is_note ? "Text of the note" : "Title of the frame", -1);
+                                  annotation->is_note ? "Text of the note" : "Title of the frame", -1);
   key = gtk_event_controller_key_new ();
   gtk_event_controller_set_propagation_phase (key, GTK_PHASE_CAPTURE);
   g_signal_connect (key, "key-pressed", G_CALLBACK (key_cb), edit);
@@ -126,7 +126,7 @@ studio_remark_edit (StudioCanvas *canvas, guint index)
   gtk_widget_set_parent (edit->popover, GTK_WIDGET (canvas));
   g_object_set_data_full (G_OBJECT (edit->popover), "edit", edit, g_free);
   g_signal_connect (edit->popover, "closed", G_CALLBACK (closed_cb), edit);
-  studio_view_to_screen (&canvas->view, remark->x + remark->width / 2, remark->y, &x, &y);
+  studio_view_to_screen (&canvas->view, annotation->x + annotation->width / 2, annotation->y, &x, &y);
   at = (GdkRectangle){ CLAMP (x, 0, canvas->view.width), CLAMP (y, 0, canvas->view.height), 1, 1 };
   gtk_popover_set_pointing_to (GTK_POPOVER (edit->popover), &at);
   canvas->popover = edit->popover;

@@ -8,7 +8,7 @@
 #define FRAME_MARGIN 24.0
 
 static guint64
-add_remark (StudioDocument *self, const char *name, LoomElement *remark)
+add_annotation (StudioDocument *self, const char *name, LoomElement *annotation)
 {
   LoomElement *scope = studio_document_get_scope (self), *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
   guint64 serial;
@@ -16,7 +16,7 @@ add_remark (StudioDocument *self, const char *name, LoomElement *remark)
   studio_document_begin (self, name);
   if (layout == NULL)
     layout = studio_document_insert (self, scope, loom_element_new (LOOM_TAG_LAYOUT, NULL));
-  serial = loom_element_serial (studio_document_insert (self, layout, remark));
+  serial = loom_element_serial (studio_document_insert (self, layout, annotation));
   studio_document_end (self);
   studio_document_select_only (self, serial);
   return serial;
@@ -31,7 +31,7 @@ studio_document_add_note (StudioDocument *self, const char *text, double x, doub
   studio_geometry_free_place (studio_document_get_scene (self), &x, &y);
   sx = studio_document_coordinate (x);
   sy = studio_document_coordinate (y);
-  return add_remark (self, "Add note", loom_element_new (LOOM_TAG_NOTE, "x", sx, "y", sy, "text", text, NULL));
+  return add_annotation (self, "Add note", loom_element_new (LOOM_TAG_NOTE, "x", sx, "y", sy, "text", text, NULL));
 }
 
 guint64
@@ -61,14 +61,14 @@ studio_document_add_frame (StudioDocument *self, const char *title, double x, do
   sy = studio_document_coordinate (r.y);
   sw = studio_document_coordinate (r.width);
   sh = studio_document_coordinate (r.height);
-  return add_remark (
+  return add_annotation (
       self, "Add frame",
       loom_element_new (LOOM_TAG_FRAME, "title", title, "x", sx, "y", sy, "width", sw, "height", sh, NULL));
 }
 
 /* A frame takes along what lies wholly within it. */
 void
-studio_document_moving (StudioDocument *self, const guint64 *serials, guint n, gboolean *items, gboolean *remarks)
+studio_document_moving (StudioDocument *self, const guint64 *serials, guint n, gboolean *items, gboolean *annotations)
 {
   StudioScene *scene = studio_document_get_scene (self);
 
@@ -78,21 +78,21 @@ studio_document_moving (StudioDocument *self, const guint64 *serials, guint n, g
 
       if (i != STUDIO_NO_ITEM)
         items[i] = TRUE;
-      else if ((r = studio_scene_find_remark (scene, serials[k])) != STUDIO_NO_ITEM)
-        remarks[r] = TRUE;
+      else if ((r = studio_scene_find_annotation (scene, serials[k])) != STUDIO_NO_ITEM)
+        annotations[r] = TRUE;
     }
-  for (guint f = 0; f < scene->n_remarks; f++)
+  for (guint f = 0; f < scene->n_annotations; f++)
     {
-      const StudioRemark *frame = &scene->remark[f];
+      const StudioAnnotation *frame = &scene->annotation[f];
 
-      if (!remarks[f] || frame->is_note)
+      if (!annotations[f] || frame->is_note)
         continue;
       for (guint i = 0; i < scene->n_items; i++)
         items[i] |= studio_geometry_is_within (frame, scene->item[i].x, scene->item[i].y, scene->item[i].width,
                                                scene->item[i].height);
-      for (guint r = 0; r < scene->n_remarks; r++)
-        remarks[r] |= r != f
-                      && studio_geometry_is_within (frame, scene->remark[r].x, scene->remark[r].y,
-                                                    scene->remark[r].width, scene->remark[r].height);
+      for (guint r = 0; r < scene->n_annotations; r++)
+        annotations[r] |= r != f
+                          && studio_geometry_is_within (frame, scene->annotation[r].x, scene->annotation[r].y,
+                                                        scene->annotation[r].width, scene->annotation[r].height);
     }
 }

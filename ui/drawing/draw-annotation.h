@@ -1,0 +1,16 @@
+/* Frames and notes, drawn with Cairo. */
+#pragma once
+
+#include <pango/pango.h>
+
+#include "ui/drawing/studio-theme.h"
+
+G_BEGIN_DECLS
+
+PangoLayout *studio_annotation_text_new (PangoContext *context, const StudioAnnotation *annotation);
+/* At (0, 0), in screen pixels: border lines keep their width at every zoom. Texts that could not be read are left out.
+ */
+void studio_draw_annotation (cairo_t *cr, const StudioAnnotation *annotation, PangoLayout *text,
+                             const StudioTheme *theme, double zoom, gboolean selected);
+
+G_END_DECLS
