@@ -1,5 +1,6 @@
 /* conv2d and its gradients: by which algorithms each can be computed. */
 #include "kernels/cpu/cpu-conv-first.h"
+#include "kernels/cpu/cpu-conv-implicit.h"
 #include "kernels/cpu/cpu-winograd.h"
 #include "kernels/options.h"
 
@@ -31,25 +32,18 @@ first_flops (const LoomKernelSpec *spec)
   return loom_conv_flops (spec, 1, 16);
 }
 
-/* 36 multiplications a tile of 4x4 instead of 144, in panels of 16 channels; the transforms are in the rate. */
-static double
-winograd_flops (const LoomKernelSpec *spec)
-{
-  return loom_conv_flops (spec, 16, 16) / 4;
-}
-
 /* In the order in which they are tried where the caller chose none. A further algorithm is one entry here. */
 static const CpuAlgorithm forward[] = {
   { "empty", create_empty, NULL, NULL },
   { "first", ISA (cpu_conv_first), NULL, first_flops },
-  { "winograd", ISA (cpu_winograd), NULL, winograd_flops },
+  { "winograd", ISA (cpu_winograd), NULL, ISA (cpu_winograd_flops) },
   { "onednn", cpu_onednn_conv2d, cpu_onednn_takes_conv, cpu_onednn_conv_flops },
   { 0 },
 };
 
 static const CpuAlgorithm input_grad[] = {
   { "empty", create_empty, NULL, NULL },
-  { "winograd", ISA (cpu_winograd_input_grad), NULL, winograd_flops },
+  { "winograd", ISA (cpu_winograd_input_grad), NULL, ISA (cpu_winograd_flops) },
   { "onednn", cpu_onednn_conv2d_input_grad, cpu_onednn_takes_conv, cpu_onednn_conv_flops },
   { 0 },
 };
@@ -57,7 +51,8 @@ static const CpuAlgorithm input_grad[] = {
 static const CpuAlgorithm weight_grad[] = {
   { "empty", create_empty, NULL, NULL },
   { "first", ISA (cpu_conv_first_weight), NULL, first_flops },
-  { "winograd", ISA (cpu_winograd_weight_grad), NULL, winograd_flops },
+  { "winograd", ISA (cpu_winograd_weight_grad), NULL, ISA (cpu_winograd_flops) },
+  { "implicit", ISA (cpu_conv_implicit_weight), NULL, ISA (cpu_conv_implicit_flops) },
   { "onednn", cpu_onednn_conv2d_weight_grad, cpu_onednn_takes_conv, cpu_onednn_conv_flops },
   { 0 },
 };

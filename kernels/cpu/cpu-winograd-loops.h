@@ -1,19 +1,10 @@
-/* Transforms of tiles and the inner product of cpu-winograd*.c, which see there. */
+/* Transforms of tiles, of cpu-winograd*.c, which see there. */
 #ifndef LOOM_CPU_WINOGRAD_LOOPS_H
 #define LOOM_CPU_WINOGRAD_LOOPS_H
 
+#include "kernels/cpu/cpu-panels.h"
 #include "kernels/cpu/cpu-winograd.h"
 
-#ifdef __AVX512F__
-#include <immintrin.h>
-#define LANES 16
-#define ROWS  12 /* of an inner product: ROWS times two vectors of sums stay in registers */
-#else
-#define LANES 8
-#define ROWS  6
-#endif
-#define PANEL (2 * LANES)
-#define SLICE 64 /* of the depth of a product, a multiple of PANEL */
 /* A tile of step x step outputs, 4 or 2, reads and is transformed to SIDE (step) x SIDE (step). */
 #define SIDE(step)      ((step) + 2)
 #define POSITIONS(step) (SIDE (step) * SIDE (step))
@@ -30,52 +21,6 @@
 #define SCALE_0 (1 / (POINT_A2 * POINT_B2))
 #define SCALE_A (1 / (2 * POINT_A2 * (POINT_A2 - POINT_B2)))
 #define SCALE_B (1 / (2 * POINT_B2 * (POINT_B2 - POINT_A2)))
-
-#define INLINE static inline __attribute__ ((always_inline))
-
-typedef float V __attribute__ ((vector_size (4 * LANES), aligned (4), may_alias));
-typedef int32_t VI __attribute__ ((vector_size (4 * LANES)));
-
-/* The first n of a vector's elements; the others are neither read nor written, and 0. */
-INLINE V
-load_part (const float *from, int64_t n)
-{
-#ifdef __AVX512F__
-  return (V)_mm512_maskz_loadu_ps ((__mmask16)((1u << n) - 1), from);
-#else
-  V v = { 0 };
-
-  for (int64_t i = 0; i < n; i++)
-    v[i] = from[i];
-  return v;
-#endif
-}
-
-INLINE void
-store_part (float *to, V v, int64_t n)
-{
-#ifdef __AVX512F__
-  _mm512_mask_storeu_ps (to, (__mmask16)((1u << n) - 1), (__m512)v);
-#else
-  for (int64_t i = 0; i < n; i++)
-    to[i] = v[i];
-#endif
-}
-
-INLINE V
-load (const float *from, int64_t n)
-{
-  return n >= LANES ? *(const V *)from : load_part (from, n);
-}
-
-INLINE void
-store (float *to, V v, int64_t n)
-{
-  if (n >= LANES)
-    *(V *)to = v;
-  else
-    store_part (to, v, n);
-}
 
 /* ---- the matrices, one row or column of a tile at a time ----------------
  *
@@ -349,106 +294,6 @@ filter_gradient_tile (int step, const float *from, int64_t stride, V *w)
       for (int j = 0; j < side; j++)
         line[j] = column[j][i];
       filter_gradient_line (step, line, w + 3 * i);
-    }
-}
-
-/* ---- products --------------------------------------------------------------- */
-
-/* rows x PANEL sums of a·b over the depth, added to y or put there. b [depth][PANEL], y [rows][PANEL]; element (row, d)
- * of a lies at row·a_row + d·a_step within a block of PANEL of the depth, and the blocks are a_block apart. Called with
- * constants for rows, a_row, a_step and add, so that all sums stay in registers. */
-INLINE void
-product (int rows, const float *a, int64_t a_row, int64_t a_step, int64_t a_block, const float *b, int64_t depth,
-         float *y, bool add)
-{
-  V left[ROWS], right[ROWS];
-
-#pragma GCC unroll 12
-  for (int r = 0; r < rows; r++)
-    left[r] = right[r] = (V){ 0 };
-  for (int64_t block = 0; block < depth; block += PANEL, a += a_block)
-    {
-      int64_t n = depth - block < PANEL ? depth - block : PANEL;
-
-      for (int64_t d = 0; d < n; d++, b += PANEL)
-        {
-          V b0 = *(const V *)b, b1 = *(const V *)(b + LANES);
-
-#pragma GCC unroll 12
-          for (int r = 0; r < rows; r++)
-            {
-              float v = a[r * a_row + d * a_step];
-
-              left[r] += b0 * v;
-              right[r] += b1 * v;
-            }
-        }
-    }
-#pragma GCC unroll 12
-  for (int r = 0; r < rows; r++)
-    {
-      V *to = (V *)(y + r * PANEL);
-
-      if (add)
-        {
-          left[r] += to[0];
-          right[r] += to[1];
-        }
-      to[0] = left[r];
-      to[1] = right[r];
-    }
-}
-
-#define PRODUCT_CASE(rows)                                                                                             \
-  case rows:                                                                                                           \
-    if (add)                                                                                                           \
-      product (rows, a, a_row, a_step, a_block, b, depth, y, true);                                                    \
-    else                                                                                                               \
-      product (rows, a, a_row, a_step, a_block, b, depth, y, false);                                                   \
-    break
-
-/* The same for up to ROWS rows. */
-INLINE void
-product_group (int64_t rows, const float *a, int64_t a_row, int64_t a_step, int64_t a_block, const float *b,
-               int64_t depth, float *y, bool add)
-{
-  switch (rows)
-    {
-      PRODUCT_CASE (1);
-      PRODUCT_CASE (2);
-      PRODUCT_CASE (3);
-      PRODUCT_CASE (4);
-      PRODUCT_CASE (5);
-      PRODUCT_CASE (6);
-#if ROWS > 6
-      PRODUCT_CASE (7);
-      PRODUCT_CASE (8);
-      PRODUCT_CASE (9);
-      PRODUCT_CASE (10);
-      PRODUCT_CASE (11);
-      PRODUCT_CASE (12);
-#endif
-    }
-}
-
-/* For any number of rows, in groups of nearly equal size. The depth is cut into slices, of which b stays in the first
- * cache, and whose sums are added up afterwards: sums of few numbers lose less than one of many. */
-INLINE void
-product_all (int64_t rows, const float *a, int64_t a_row, int64_t a_step, int64_t a_block, const float *b,
-             int64_t depth, float *y, bool add)
-{
-  for (int64_t from = 0; from < depth; from += SLICE)
-    {
-      int64_t n = depth - from < SLICE ? depth - from : SLICE, groups = (rows + ROWS - 1) / ROWS;
-
-      for (int64_t row = 0; groups > 0; groups--)
-        {
-          int64_t size = (rows - row + groups - 1) / groups;
-
-          product_group (size, a + row * a_row + from / PANEL * a_block, a_row, a_step, a_block, b + from * PANEL, n,
-                         y + row * PANEL, add || from > 0);
-          row += size;
-        }
     }
 }
 

@@ -209,6 +209,20 @@ ISA (cpu_winograd_step) (const LoomTensorDesc *y)
   return multiplications (y, 2) < multiplications (y, 4) ? 2 : 4;
 }
 
+double
+ISA (cpu_winograd_flops) (const LoomKernelSpec *spec)
+{
+  bool input_grad = strcmp (spec->primitive, "conv2d_input_grad") == 0;
+  bool weight_grad = strcmp (spec->primitive, "conv2d_weight_grad") == 0;
+  /* Tiles are those of what the pass writes, and of y where it writes the filters' gradient. */
+  const LoomTensorDesc *tiled = weight_grad ? &spec->in[0] : &spec->out[0];
+  const LoomTensorDesc *w = weight_grad ? &spec->out[0] : &spec->in[1];
+  int64_t columns = input_grad ? w->dim[1] : w->dim[0], depth = input_grad ? w->dim[0] : w->dim[1];
+
+  return 2.0 * (double)multiplications (tiled, ISA (cpu_winograd_step) (tiled)) * (double)depth
+         * (double)((columns + PANEL - 1) / PANEL * PANEL);
+}
+
 /* Whether a tile's overhang and the transforms cost less than the multiplications that they save. Measured with
  * tests/kernels/bench-winograd. The number of threads has no say, so that it changes no bits. */
 static bool

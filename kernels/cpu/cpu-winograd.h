@@ -36,6 +36,8 @@ LoomStatus ISA (cpu_winograd_weight_grad) (LoomDevice *device, const LoomKernelS
  * together. */
 bool ISA (cpu_winograd_fits) (const LoomKernelSpec *spec, const LoomTensorDesc *x, const LoomTensorDesc *w,
                               const LoomTensorDesc *y);
+/* The operations of its products, with the overhang of tiles at the edges and the columns that fill up a panel. */
+double ISA (cpu_winograd_flops) (const LoomKernelSpec *spec);
 /* The side of a tile of y: 4, or 2 where that multiplies less (images of 2x2). */
 int ISA (cpu_winograd_step) (const LoomTensorDesc *y);
 

@@ -1,23 +1,36 @@
 /* Times single kernels of the CPU back end: the calls that the raced networks make.
  *
- *   bench-kernels [THREADS [WORD]]    only lines that contain WORD
+ *   bench-kernels [THREADS [WORD [ALGORITHM]]]    only lines that contain WORD, by one algorithm of several
  *
  * Prints the best of several windows in microseconds, and GFLOP/s of products or
- * GB/s of the rest. Not a test: timings on a shared machine prove nothing. */
+ * GB/s of the rest. With one thread the microseconds are processor time, which other
+ * work on the machine hardly lengthens. Not a test: timings on a shared machine prove nothing. */
 #include "tests/kernels/kernel-harness.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static Machine cpu;
-static const char *only = "";
+static const char *only = "", *algorithm;
+static int n_threads;
+
+/* Microseconds, of processor time where one thread runs. */
+static double
+now (void)
+{
+  struct timespec t;
+
+  clock_gettime (n_threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
 
 static void
 bench (Sample *s, const char *label, LoomLayout layout, double flops)
 {
   LoomTensorDesc in[SAMPLE_MAX_IN], out[SAMPLE_MAX_OUT];
-  LoomKernelSpec spec = { s->primitive, &s->attrs, s->n_in, s->n_out, in, out };
+  LoomKernelSpec spec = { s->primitive, &s->attrs, s->n_in, s->n_out, in, out, algorithm };
   void *buffers[SAMPLE_MAX_IN + SAMPLE_MAX_OUT + 1] = { NULL };
   LoomMessage message = { "" };
   LoomKernel *kernel = NULL;
@@ -53,19 +66,19 @@ bench (Sample *s, const char *label, LoomLayout layout, double flops)
     kernel->bind (kernel, buffers, &message);
   for (int window = 0; window < 12; window++)
     {
-      gint64 start = g_get_monotonic_time (), time;
+      double start = now (), time;
 
       for (int i = 0; i < repeat; i++)
         if (kernel->run (kernel, NULL, buffers, &message) != LOOM_STATUS_OK)
           g_error ("%s", message.text);
-      time = g_get_monotonic_time () - start;
+      time = now () - start;
       if (time < 2000)
         {
           repeat *= time < 200 ? 10 : 2;
           window = -1;
           continue;
         }
-      best = MIN (best, (double)time / repeat);
+      best = MIN (best, time / repeat);
     }
   printf ("%-22s %-26s %9.3f us  %7.1f %s  %s%s\n", s->primitive, label, best,
           flops > 0 ? flops / best * 1e-3 : bytes / best * 1e-3, flops > 0 ? "GFLOP/s" : "GB/s   ", kernel->name,
@@ -101,15 +114,15 @@ bench_linear (const char *label, int m, int n, int k)
 }
 
 static void
-bench_conv (const char *label, int N, int C, int H, int K, int R, int pad)
+bench_conv (const char *label, int N, int C, int H, int K, int R, int pad, int stride)
 {
-  int P = H + 2 * pad - R + 1;
+  int P = (H + 2 * pad - R) / stride + 1;
   LoomTensorDesc x = { LOOM_F32, 0, 4, { N, C, H, H } }, w = { LOOM_F32, 0, 4, { K, C, R, R } };
   LoomTensorDesc y = { LOOM_F32, 0, 4, { N, K, P, P } }, b = { LOOM_F32, 0, 1, { K } };
   double flops = 2.0 * N * K * P * P * C * R * R;
   Sample s = { .primitive = "conv2d", .n_in = 3, .n_out = 1, .in = { x, w, b }, .out = { y } };
 
-  s.attrs.conv = (LoomConv2dAttrs){ { 1, 1 }, { pad, pad, pad, pad }, { 1, 1 }, 1, TRUE, LOOM_SCALAR_RELU };
+  s.attrs.conv = (LoomConv2dAttrs){ { stride, stride }, { pad, pad, pad, pad }, { 1, 1 }, 1, TRUE, LOOM_SCALAR_RELU };
   bench (&s, label, LOOM_LAYOUT_NHWC, flops);
   s = (Sample){
     .primitive = "conv2d_weight_grad", .attrs = s.attrs, .n_in = 2, .n_out = 2, .in = { y, x }, .out = { w, b }
@@ -217,7 +230,10 @@ main (int argc, char **argv)
 
   if (argc > 2)
     only = argv[2];
-  cpu = machine_open (loom_backend_cpu (), argc > 1 ? atoi (argv[1]) : 0);
+  if (argc > 3)
+    algorithm = argv[3];
+  n_threads = argc > 1 ? atoi (argv[1]) : 0;
+  cpu = machine_open (loom_backend_cpu (), n_threads);
   bench_linear ("iris 4-16", 16, 16, 4);
   bench_linear ("iris 16-16", 16, 16, 16);
   bench_linear ("iris 16-3", 16, 3, 16);
@@ -238,22 +254,34 @@ main (int argc, char **argv)
   bench_softmax ("4096,256");
   bench_reduce ("128,128", "1,128", 1);
   bench_adam ("mlp", mlp);
-  bench_conv ("lenet conv1", 64, 1, 28, 6, 5, 2);
-  bench_conv ("fashion conv1", 64, 1, 28, 16, 5, 2);
-  bench_conv ("lenet conv2", 64, 6, 14, 16, 5, 0);
-  bench_conv ("fashion conv2", 64, 16, 14, 32, 5, 2);
-  bench_conv ("cifar conv1", 64, 3, 32, 32, 3, 1);
-  bench_conv ("resnet conv1", 128, 3, 32, 64, 3, 1);
-  bench_conv ("resnet 64 at 32", 128, 64, 32, 64, 3, 1);
-  bench_conv ("resnet 128 at 16", 128, 128, 16, 128, 3, 1);
-  bench_conv ("resnet 256 at 8", 128, 256, 8, 256, 3, 1);
-  bench_conv ("resnet 512 at 4", 128, 512, 4, 512, 3, 1);
+  bench_conv ("lenet conv1", 64, 1, 28, 6, 5, 2, 1);
+  bench_conv ("fashion conv1", 64, 1, 28, 16, 5, 2, 1);
+  bench_conv ("lenet conv2", 64, 6, 14, 16, 5, 0, 1);
+  bench_conv ("fashion conv2", 64, 16, 14, 32, 5, 2, 1);
+  bench_conv ("cifar conv1", 64, 3, 32, 32, 3, 1, 1);
+  bench_conv ("vgg conv1", 64, 3, 32, 64, 3, 1, 1);
+  bench_conv ("resnet conv1", 128, 3, 32, 64, 3, 1, 1);
+  bench_conv ("b128 32 conv1", 128, 3, 32, 32, 3, 1, 1);
+  bench_conv ("resnet 64 at 32", 128, 64, 32, 64, 3, 1, 1);
+  bench_conv ("resnet 128 at 16", 128, 128, 16, 128, 3, 1, 1);
+  bench_conv ("resnet 256 at 8", 128, 256, 8, 256, 3, 1, 1);
+  bench_conv ("resnet 512 at 4", 128, 512, 4, 512, 3, 1, 1);
+  bench_conv ("resnet 64-128 stride 2", 128, 64, 32, 128, 3, 1, 2);
+  bench_conv ("resnet 128-256 stride 2", 128, 128, 16, 256, 3, 1, 2);
+  bench_conv ("resnet 256-512 stride 2", 128, 256, 8, 512, 3, 1, 2);
+  bench_conv ("resnet 64-128 1x1", 128, 64, 32, 128, 1, 0, 2);
+  bench_conv ("resnet 128-256 1x1", 128, 128, 16, 256, 1, 0, 2);
+  bench_conv ("resnet 256-512 1x1", 128, 256, 8, 512, 1, 0, 2);
   bench_pool ("64,6,28,28", "64,6,28,28", "64,6,14,14");
   bench_pool ("64,16,10,10", "64,16,10,10", "64,16,5,5");
   bench_pool ("64,32,32,32", "64,32,32,32", "64,32,16,16");
   bench_pool ("64,32,28,28", "64,32,28,28", "64,32,14,14");
   bench_elementwise ("64,16,28,28", LOOM_SCALAR_RELU_GRAD, "64,16,28,28");
   bench_elementwise ("64,16,28,28", LOOM_SCALAR_GELU, "");
+  for (int op = LOOM_SCALAR_EXP; op <= LOOM_SCALAR_ATANH; op++)
+    bench_elementwise ("1000,1000", (LoomScalarOp)op, "");
+  bench_elementwise ("1000,1000", LOOM_SCALAR_POW, "1000,1000");
+  bench_elementwise ("1000,1000", LOOM_SCALAR_ATAN2, "1000,1000");
   bench_elementwise ("1000,1000", LOOM_SCALAR_ADD, "1000");
   bench_reduce ("1000,1000", "1,1", 3);
   bench_reduce ("1000,1000", "1,1000", 1);
