@@ -24,28 +24,28 @@
 #define LOOM_M_LOG(x)          cpu_log (x)
 #define LOOM_M_TANH(x)         cpu_tanh (x)
 #define LOOM_M_ERF(x)          cpu_erf (x)
-#define LOOM_M_SIN(x)          sinf (x)
-#define LOOM_M_COS(x)          cosf (x)
-#define LOOM_M_POW(x, y)       powf (x, y)
+#define LOOM_M_SIN(x)          cpu_sin (x)
+#define LOOM_M_COS(x)          cpu_cos (x)
+#define LOOM_M_POW(x, y)       cpu_pow (x, y)
 #define LOOM_M_CEIL(x)         ceilf (x)
 #define LOOM_M_RINT(x)         rintf (x)
 #define LOOM_M_TRUNC(x)        truncf (x)
-#define LOOM_M_EXP2(x)         exp2f (x)
+#define LOOM_M_EXP2(x)         cpu_exp2 (x)
 #define LOOM_M_EXPM1(x)        cpu_expm1 (x)
-#define LOOM_M_LOG2(x)         log2f (x)
-#define LOOM_M_LOG10(x)        log10f (x)
+#define LOOM_M_LOG2(x)         cpu_log2 (x)
+#define LOOM_M_LOG10(x)        cpu_log10 (x)
 #define LOOM_M_LOG1P(x)        cpu_log1p (x)
-#define LOOM_M_TAN(x)          tanf (x)
-#define LOOM_M_ASIN(x)         asinf (x)
-#define LOOM_M_ACOS(x)         acosf (x)
-#define LOOM_M_ATAN(x)         atanf (x)
+#define LOOM_M_TAN(x)          cpu_tan (x)
+#define LOOM_M_ASIN(x)         cpu_asin (x)
+#define LOOM_M_ACOS(x)         cpu_acos (x)
+#define LOOM_M_ATAN(x)         cpu_atan (x)
 #define LOOM_M_SINH(x)         cpu_sinh (x)
 #define LOOM_M_COSH(x)         cpu_cosh (x)
-#define LOOM_M_ASINH(x)        asinhf (x)
-#define LOOM_M_ACOSH(x)        acoshf (x)
-#define LOOM_M_ATANH(x)        atanhf (x)
+#define LOOM_M_ASINH(x)        cpu_asinh (x)
+#define LOOM_M_ACOSH(x)        cpu_acosh (x)
+#define LOOM_M_ATANH(x)        cpu_atanh (x)
 #define LOOM_M_FMOD(x, y)      fmodf (x, y)
-#define LOOM_M_ATAN2(x, y)     atan2f (x, y)
+#define LOOM_M_ATAN2(x, y)     cpu_atan2 (x, y)
 #define LOOM_M_DIV_TRUNC(x, y) truncf ((x) / (y))
 #define LOOM_M_DIV_FLOOR(x, y) LOOM_FLOAT_DIV_FLOOR (x, y)
 
@@ -68,6 +68,59 @@ LOOM_SCALAR_OPS (LOOP_F32)
 typedef void (*LoopF32) (float *y, const float *a, const float *b, const float *c, float imm, int64_t n);
 #define LOOP_F32_ROW(E, name, arity, expr) [LOOM_SCALAR_##E] = loop_##E##_f32,
 static const LoopF32 loops_f32[LOOM_N_SCALARS] = { LOOM_SCALAR_OPS (LOOP_F32_ROW) };
+
+/* Tiles whose arguments are all ordinary take a shorter loop; an element's bits do not depend on its neighbours. */
+#define LOOP_ANY(E, is_odd, ordinary, other)                                                                           \
+  static void loop_any_##E##_f32 (float *y, const float *pa, const float *pb, const float *pc, float imm, int64_t n)   \
+  {                                                                                                                    \
+    int odd = 0;                                                                                                       \
+    for (int64_t i = 0; i < n; i++)                                                                                    \
+      {                                                                                                                \
+        float a = pa[i], b = pb[i];                                                                                    \
+        (void)b;                                                                                                       \
+        odd |= is_odd;                                                                                                 \
+      }                                                                                                                \
+    if (odd != 0)                                                                                                      \
+      for (int64_t i = 0; i < n; i++)                                                                                  \
+        {                                                                                                              \
+          float a = pa[i], b = pb[i];                                                                                  \
+          (void)b;                                                                                                     \
+          y[i] = is_odd ? other : ordinary;                                                                            \
+        }                                                                                                              \
+    else                                                                                                               \
+      _Pragma ("GCC ivdep") for (int64_t i = 0; i < n; i++)                                                            \
+      {                                                                                                                \
+        float a = pa[i], b = pb[i];                                                                                    \
+        (void)b;                                                                                                       \
+        y[i] = ordinary;                                                                                               \
+      }                                                                                                                \
+  }
+
+/* Large arguments of sines are reduced by libm. */
+LOOP_ANY (SIN, fabsf (a) > CPU_TRIG_MOST, cpu_sin (a), sinf (a))
+LOOP_ANY (COS, fabsf (a) > CPU_TRIG_MOST, cpu_cos (a), cosf (a))
+LOOP_ANY (TAN, fabsf (a) > CPU_TRIG_MOST, cpu_tan (a), tanf (a))
+/* Zeros, signs, denormals and what is not finite. */
+LOOP_ANY (POW, !((a >= CPU_LEAST_NORMAL) & (a < INFINITY) & (fabsf (b) < INFINITY)), cpu_pow_normal (a, b, 0),
+          cpu_pow (a, b))
+
+static LoopF32
+loop_f32 (LoomScalarOp op)
+{
+  switch (op)
+    {
+    case LOOM_SCALAR_SIN:
+      return loop_any_SIN_f32;
+    case LOOM_SCALAR_COS:
+      return loop_any_COS_f32;
+    case LOOM_SCALAR_TAN:
+      return loop_any_TAN_f32;
+    case LOOM_SCALAR_POW:
+      return loop_any_POW_f32;
+    default:
+      return loops_f32[op];
+    }
+}
 
 /* Integers have the operations that keep integers integers. */
 #define INTEGER_OPS(X)                                                                                                 \
@@ -119,7 +172,7 @@ void
 ISA (cpu_apply) (LoomScalarOp act, float *y, int64_t n)
 {
   if (act != LOOM_SCALAR_ID)
-    loops_f32[act](y, y, y, y, 0, n);
+    loop_f32 (act) (y, y, y, y, 0, n);
 }
 
 /* ---- the plan --------------------------------------------------------- */
@@ -398,6 +451,25 @@ plan_stores (Elementwise *self, const LoomElementwiseAttrs *a)
     }
 }
 
+/* Nanoseconds an element on one thread, roughly: tests/kernels/bench-kernels 1 1000,1000. */
+static double
+step_ns (LoomScalarOp op)
+{
+  switch (op)
+    {
+    case LOOM_SCALAR_DIV_FLOOR: /* remainders are libm's */
+    case LOOM_SCALAR_FMOD:
+    case LOOM_SCALAR_MOD:
+      return 5;
+    case LOOM_SCALAR_POW:
+      return 1;
+    case LOOM_SCALAR_ATAN2:
+      return 0.5;
+    default:
+      return op >= LOOM_SCALAR_EXP && op <= LOOM_SCALAR_GELU_TANH && op != LOOM_SCALAR_RELU ? 0.5 : 0.05;
+    }
+}
+
 static LoomStatus
 create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel, LoomMessage *message)
 {
@@ -451,7 +523,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
       int arity = loom_scalar_arity (op);
 
       if (f32)
-        self->step[s].loop.f32 = loops_f32[op];
+        self->step[s].loop.f32 = loop_f32 (op);
       else
         self->step[s].loop.i64 = loops_i64[op];
       /* The loops never look at operands beyond their arity, but need a register. */
@@ -463,9 +535,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
       self->step[s].round = a->step[s].round == LOOM_BF16  ? round_bf16
                             : a->step[s].round == LOOM_F16 ? round_f16
                                                            : NULL;
-      cost += op == LOOM_SCALAR_POW || op == LOOM_SCALAR_SIN || op == LOOM_SCALAR_COS          ? 10
-              : op >= LOOM_SCALAR_EXP && op <= LOOM_SCALAR_GELU_TANH && op != LOOM_SCALAR_RELU ? 0.5
-                                                                                               : 0.05;
+      cost += step_ns (op);
     }
   for (int o = 0; o < spec->n_out; o++)
     {

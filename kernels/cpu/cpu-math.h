@@ -1,13 +1,14 @@
-/* Exponential, logarithm, hyperbolic functions and erf in f32 that a compiler can vectorise: no
- * branches, no tables, no calls.
+/* Exponentials, logarithms, powers, trigonometric and hyperbolic functions with their inverses, and erf, in f32 that a
+ * compiler can vectorise: no branches, no tables, no calls.
  *
  * Argument reduction and polynomials are those of Cephes (S. L. Moshier, single
- * precision: expf, logf, tanhf, ndtrf). The test holds them to 4 units in the last
- * place against libm over their range, with the limits at ±inf, 0 and NaN. */
+ * precision: expf, exp2f, logf, sinf, tanf, asinf, atanf, tanhf, ndtrf), save where a comment says otherwise. The test
+ * holds them to 4 units in the last place against libm over their range, with the limits at ±inf, 0 and NaN. */
 #ifndef LOOM_CPU_MATH_H
 #define LOOM_CPU_MATH_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -91,29 +92,92 @@ cpu_cosh (float x)
   return h + (0.5f + 0.5f / (h + h + 1.0f));
 }
 
+/* 2^(n + f) with |f| ≤ 1/2 and |n| ≤ 252. */
 static inline float
-cpu_log (float x)
+cpu_exp2_parts (int32_t n, float f)
+{
+  int32_t half = n >> 1;
+  float p = 1.535336188319500e-4f;
+
+  p = p * f + 1.339887440266574e-3f;
+  p = p * f + 9.618437357674640e-3f;
+  p = p * f + 5.550332471162809e-2f;
+  p = p * f + 2.402264791363012e-1f;
+  p = p * f + 6.931472028550421e-1f;
+  p = p * f + 1.0f;
+  return p * loom_float_from_bits ((uint32_t)(half + 127) << 23)
+         * loom_float_from_bits ((uint32_t)(n - half + 127) << 23);
+}
+
+static inline float
+cpu_exp2 (float x)
+{
+  const float magic = 12582912.0f; /* as in cpu_exp() */
+  float y = x < -151.0f ? -151.0f : x, t;
+
+  y = y > 129.0f ? 129.0f : y;
+  t = y + magic;
+  return cpu_exp2_parts ((int32_t)(loom_float_bits (t) - 0x4b400000u), y - (t - magic));
+}
+
+/* x = 2^e·(1 + m) with 1 + m between sqrt(1/2) and sqrt(2); ln(1 + m) = m + y. */
+static inline float
+cpu_log_parts (float x, float *m, float *e)
 {
   uint32_t bits = loom_float_bits (x);
   int32_t shifted = (int32_t)(bits - 0x3f3504f3u); /* relative to sqrt(1/2) */
-  float e = (float)(shifted >> 23), m, z, p, y;
+  float z, p;
 
-  m = loom_float_from_bits (bits - ((uint32_t)(shifted >> 23) << 23)) - 1.0f;
-  z = m * m;
+  *e = (float)(shifted >> 23);
+  *m = loom_float_from_bits (bits - ((uint32_t)(shifted >> 23) << 23)) - 1.0f;
+  z = *m * *m;
   p = 7.0376836292e-2f;
-  p = p * m - 1.1514610310e-1f;
-  p = p * m + 1.1676998740e-1f;
-  p = p * m - 1.2420140846e-1f;
-  p = p * m + 1.4249322787e-1f;
-  p = p * m - 1.6668057665e-1f;
-  p = p * m + 2.0000714765e-1f;
-  p = p * m - 2.4999993993e-1f;
-  p = p * m + 3.3333331174e-1f;
-  y = p * m * z + e * -2.12194440e-4f - 0.5f * z;
-  y = m + y + e * 0.693359375f;
+  p = p * *m - 1.1514610310e-1f;
+  p = p * *m + 1.1676998740e-1f;
+  p = p * *m - 1.2420140846e-1f;
+  p = p * *m + 1.4249322787e-1f;
+  p = p * *m - 1.6668057665e-1f;
+  p = p * *m + 2.0000714765e-1f;
+  p = p * *m - 2.4999993993e-1f;
+  p = p * *m + 3.3333331174e-1f;
+  return p * *m * z - 0.5f * z;
+}
+
+/* y is a logarithm of x where there is one. */
+static inline float
+cpu_log_limits (float x, float y)
+{
   y = x < INFINITY ? y : x;          /* +inf and NaN stay */
   y = x > 0 ? y : (x < 0 ? NAN : y); /* below 0 there is none */
   return x == 0 ? -INFINITY : y;
+}
+
+static inline float
+cpu_log (float x)
+{
+  float m, e, y = cpu_log_parts (x, &m, &e);
+
+  return cpu_log_limits (x, m + (y + e * -2.12194440e-4f) + e * 0.693359375f);
+}
+
+/* 1/ln2 = 1 + 0.4427 keeps the digits of e and m. */
+static inline float
+cpu_log2 (float x)
+{
+  const float more = 0.44269504088896340736f;
+  float m, e, y = cpu_log_parts (x, &m, &e);
+
+  return cpu_log_limits (x, y * more + m * more + y + m + e);
+}
+
+/* 1/ln10 and log10 (2), each as a short factor and the rest. */
+static inline float
+cpu_log10 (float x)
+{
+  float m, e, y = cpu_log_parts (x, &m, &e);
+
+  return cpu_log_limits (x, (m + y) * 7.00731903251827651129e-4f + y * 4.3359375e-1f + m * 4.3359375e-1f
+                                + e * 2.48745663981195213739e-4f + e * 3.0078125e-1f);
 }
 
 /* ln(1 + x): what rounding took from u = 1 + x is put back by the slope 1/u. */
@@ -178,6 +242,228 @@ cpu_erf (float x)
   large = 1.0f - cpu_exp (-z) * w * (a < 2.0f ? near : far);
   large = copysignf (large, x);
   return a < 1.0f ? small : large;
+}
+
+/* ---- sine, cosine, tangent ------------------------------------------------ */
+
+/* Beyond it the quadrant's number, a product in f32, is not known well enough. */
+#define CPU_TRIG_MOST 1e5f
+
+/* x = quadrant·π/2 + r with |r| ≤ π/4 for |x| up to CPU_TRIG_MOST, in f64: the first part of π/2 has 33 bits, so that
+ * its product is exact and r keeps its digits next to multiples of π/2. */
+static inline float
+cpu_trig_reduce (float x, int32_t *quadrant)
+{
+  const float magic = 12582912.0f;
+  float t = x * 0.63661977236758134308f + magic;
+  double n = (double)(t - magic);
+
+  *quadrant = (int32_t)(loom_float_bits (t) - 0x4b400000u);
+  return (float)(((double)x - n * 1.57079632673412561417e+00) - n * 6.07710050650619224932e-11);
+}
+
+/* sin (r + quadrant·π/2) */
+static inline float
+cpu_trig_sin (float r, int32_t quadrant)
+{
+  float z = r * r, sine, cosine, y;
+
+  sine = -1.9515295891e-4f;
+  sine = sine * z + 8.3321608736e-3f;
+  sine = sine * z - 1.6666654611e-1f;
+  sine = sine * z * r + r;
+  cosine = 2.443315711809948e-5f;
+  cosine = cosine * z - 1.388731625493765e-3f;
+  cosine = cosine * z + 4.166664568298827e-2f;
+  cosine = cosine * z * z - 0.5f * z + 1.0f;
+  y = (quadrant & 1) != 0 ? cosine : sine;
+  return loom_float_from_bits (loom_float_bits (y) ^ ((uint32_t)quadrant & 2u) << 30);
+}
+
+static inline float
+cpu_sin (float x)
+{
+  int32_t quadrant;
+  float r = cpu_trig_reduce (x, &quadrant);
+
+  return x == 0 ? x : cpu_trig_sin (r, quadrant);
+}
+
+static inline float
+cpu_cos (float x)
+{
+  int32_t quadrant;
+  float r = cpu_trig_reduce (x, &quadrant);
+
+  return cpu_trig_sin (r, quadrant + 1);
+}
+
+static inline float
+cpu_tan (float x)
+{
+  int32_t quadrant;
+  float r = cpu_trig_reduce (x, &quadrant), z = r * r, y;
+
+  y = 9.38540185543e-3f;
+  y = y * z + 3.11992232697e-3f;
+  y = y * z + 2.44301354525e-2f;
+  y = y * z + 5.34112807005e-2f;
+  y = y * z + 1.33387994085e-1f;
+  y = y * z + 3.33331568548e-1f;
+  y = y * z * r + r;
+  y = (quadrant & 1) != 0 ? -1.0f / y : y;
+  return x == 0 ? x : y;
+}
+
+/* ---- their inverses --------------------------------------------------------- */
+
+/* asin of s between 0 and 1/2, z = s². */
+static inline float
+cpu_asin_small (float s, float z)
+{
+  float p = 4.2163199048e-2f;
+
+  p = p * z + 2.4181311049e-2f;
+  p = p * z + 4.5470025998e-2f;
+  p = p * z + 7.4953002686e-2f;
+  p = p * z + 1.6666752422e-1f;
+  return p * z * s + s;
+}
+
+/* Above 1/2, asin (a) = π/2 - 2·asin (sqrt ((1 - a)/2)). */
+static inline float
+cpu_asin (float x)
+{
+  float a = fabsf (x), z = a > 0.5f ? 0.5f * (1.0f - a) : a * a, y;
+
+  y = cpu_asin_small (a > 0.5f ? sqrtf (z) : a, z);
+  y = a > 0.5f ? 1.57079632679489661923f - (y + y) : y;
+  return copysignf (y, x);
+}
+
+static inline float
+cpu_acos (float x)
+{
+  float a = fabsf (x), z = a > 0.5f ? 0.5f * (1.0f - a) : a * a, y, large;
+
+  y = cpu_asin_small (a > 0.5f ? sqrtf (z) : a, z);
+  large = x > 0 ? y + y : 3.14159265358979323846f - (y + y);
+  return a > 0.5f ? large : 1.57079632679489661923f - copysignf (y, x);
+}
+
+/* atan (low/high) for 0 ≤ low ≤ high: above tan (π/8) it is π/4 + atan ((low - high)/(low + high)). */
+static inline float
+cpu_atan_quotient (float low, float high)
+{
+  const float middle = 0.41421356237309504880f;
+  bool far = low > middle * high;
+  float t = (far ? low - high : low) / (far ? low + high : high), z = t * t, p;
+
+  p = 8.05374449538e-2f;
+  p = p * z - 1.38776856032e-1f;
+  p = p * z + 1.99777106478e-1f;
+  p = p * z - 3.33329491539e-1f;
+  return (p * z * t + t) + (far ? 0.78539816339744830962f : 0);
+}
+
+static inline float
+cpu_atan (float x)
+{
+  float a = fabsf (x), y = cpu_atan_quotient (a > 1 ? 1 : a, a > 1 ? a : 1);
+
+  y = a > 1 ? 1.57079632679489661923f - y : y;
+  return copysignf (y, x);
+}
+
+static inline float
+cpu_atan2 (float y, float x)
+{
+  float a = fabsf (y), b = fabsf (x), low = a < b ? a : b, high = a < b ? b : a, t;
+
+  /* Infinities count as equal or as beyond all; sums of the largest must not overflow; 0 by 0 is 0. */
+  low = high == INFINITY ? (low == INFINITY ? 1.0f : 0.0f) : low;
+  high = high == INFINITY ? 1.0f : high;
+  low = high > 1e38f ? low * 0.25f : low;
+  high = high > 1e38f ? high * 0.25f : high;
+  t = cpu_atan_quotient (low, high == 0 ? 1.0f : high);
+  t = a > b ? 1.57079632679489661923f - t : t;
+  t = (loom_float_bits (x) >> 31) != 0 ? 3.14159265358979323846f - t : t;
+  return (x != x) | (y != y) ? NAN : copysignf (t, y);
+}
+
+/* ln (a + sqrt (a² + 1)), whose 1 is taken out; beyond 10⁹ that is ln 2a. */
+static inline float
+cpu_asinh (float x)
+{
+  float a = fabsf (x), b = a > 1e9f ? 1.0f : a, y = cpu_log1p (b + b * b / (1.0f + sqrtf (b * b + 1.0f)));
+
+  y = a > 1e9f ? cpu_log (a) + 0.69314718055994530942f : y;
+  return copysignf (y, x);
+}
+
+static inline float
+cpu_acosh (float x)
+{
+  float t = (x > 1e9f ? 2.0f : x) - 1.0f, y = cpu_log1p (t + sqrtf (t + t + t * t));
+
+  y = x > 1e9f ? cpu_log (x) + 0.69314718055994530942f : y;
+  return x < 1 ? NAN : y;
+}
+
+static inline float
+cpu_atanh (float x)
+{
+  float a = fabsf (x);
+
+  return copysignf (0.5f * cpu_log1p ((a + a) / (1.0f - a)), x);
+}
+
+/* ---- powers ------------------------------------------------------------------- */
+
+#define CPU_LEAST_NORMAL 1.17549435e-38f
+
+/* 2^(y·(log2 (x) + more)) of a normal positive x. The logarithm is in f64, within 2^-33, since 128 may be in front of
+ * its point: 2/ln2·artanh (s) with s = (m - 1)/(m + 1), by its series. */
+static inline float
+cpu_pow_normal (float x, float y, double more)
+{
+  const float magic = 12582912.0f;
+  uint32_t bits = loom_float_bits (x);
+  int32_t e = (int32_t)(bits - 0x3f3504f3u) >> 23; /* relative to sqrt(1/2) */
+  double m = (double)loom_float_from_bits (bits - ((uint32_t)e << 23)), s = (m - 1.0) / (m + 1.0), z = s * s, p, t;
+  float n;
+
+  p = 1.0 / 13;
+  p = p * z + 1.0 / 11;
+  p = p * z + 1.0 / 9;
+  p = p * z + 1.0 / 7;
+  p = p * z + 1.0 / 5;
+  p = p * z + 1.0 / 3;
+  p = p * z + 1.0;
+  t = (s * p * 2.88539008177792681472 + (double)e + more) * (double)y;
+  t = t < -252 ? -252 : t;
+  t = t > 252 ? 252 : t;
+  n = (float)t + magic;
+  return cpu_exp2_parts ((int32_t)(loom_float_bits (n) - 0x4b400000u), (float)(t - (double)(n - magic)));
+}
+
+/* By the logarithm of |x|, then what IEEE 754 says of signs, zeros, ones and infinities. */
+static inline float
+cpu_pow (float x, float y)
+{
+  float a = fabsf (x), half = 0.5f * fabsf (y), whole, r;
+  bool there = a > 0 && a < INFINITY, tiny = a < CPU_LEAST_NORMAL, odd;
+
+  r = cpu_pow_normal (there ? (tiny ? a * 8388608.0f : a) : 1.0f, y, there && tiny ? -23 : 0);
+  r = there ? r : ((a == 0) != (y < 0) ? 0 : INFINITY);
+  r = a == 1 ? 1 : r;
+  /* Adding and taking away 2^23 rounds to an integer; from there on all floats are integers, and from 2^24 even. */
+  whole = fabsf (y) < 8388608.0f ? copysignf (fabsf (y) + 8388608.0f - 8388608.0f, y) : y;
+  odd = (whole == y) & (half < 8388608.0f) & (half != half + 8388608.0f - 8388608.0f);
+  r = (loom_float_bits (x) >> 31) != 0 && odd ? -r : r;
+  r = x < 0 && x > -INFINITY && whole != y ? NAN : r;
+  r = (x != x) | (y != y) ? NAN : r;
+  return (y == 0) | (x == 1) ? 1 : r;
 }
 
 #endif

@@ -499,35 +499,100 @@ ulps (float got, double want)
   return fabs (got - want) / unit;
 }
 
+typedef struct
+{
+  const char *name;
+  float (*vector) (float);
+  double (*exact) (double);
+} Function;
+
+/* Where neither the argument nor the result is below what f32 has all its digits for. */
+static double
+function_ulps (const Function *f, float x)
+{
+  double want = f->exact ((double)x);
+
+  if (fabs (want) < 1.2e-38 && want != 0)
+    return 0;
+  return ulps (f->vector (x), want);
+}
+
 static void
 test_math (void)
 {
+#define FUNCTION(name)                                                                                                 \
+  {                                                                                                                    \
+#name, cpu_##name, name                                                                                            \
+  }
+  static const Function functions[]
+      = { FUNCTION (exp),   FUNCTION (exp2),  FUNCTION (expm1), FUNCTION (log),   FUNCTION (log2),
+          FUNCTION (log10), FUNCTION (log1p), FUNCTION (tanh),  FUNCTION (erf),   FUNCTION (sinh),
+          FUNCTION (cosh),  FUNCTION (sin),   FUNCTION (cos),   FUNCTION (tan),   FUNCTION (asin),
+          FUNCTION (acos),  FUNCTION (atan),  FUNCTION (asinh), FUNCTION (acosh), FUNCTION (atanh) };
+#undef FUNCTION
   static const float special[]
       = { 0, -0.0f, 1, -1, INFINITY, -INFINITY, NAN, 88.7f, 88.8f, 89, 104, 200, 1e30f, -1e30f, 1e-30f };
-  double worst[8] = { 0 };
 
-  for (int i = -400000; i <= 400000; i++)
+  for (guint f = 0; f < G_N_ELEMENTS (functions); f++)
     {
-      float x = i < -399986 ? special[i + 400000] : (float)i * (i % 3 == 0 ? 1e-6f : i % 3 == 1 ? 2.2e-4f : 1e-5f);
-      float y = expf (x / 2);
+      const Function *function = &functions[f];
+      gboolean trig = function->exact == sin || function->exact == cos || function->exact == tan;
+      double worst = 0;
 
-      worst[0] = MAX (worst[0], fabs (x) < 87 || !isfinite (x) || x > 88.7f ? ulps (cpu_exp (x), exp (x)) : 0);
-      worst[1] = MAX (worst[1], isnan (y) ? 0 : ulps (cpu_log (y), log (y)));
-      worst[2] = MAX (worst[2], ulps (cpu_tanh (x), tanh (x)));
-      worst[3] = MAX (worst[3], ulps (cpu_erf (x), erf (x)));
-      worst[4] = MAX (worst[4], ulps (cpu_expm1 (x), expm1 (x)));
-      worst[5] = MAX (worst[5], x < -1 ? 0 : ulps (cpu_log1p (x), log1p (x)));
-      worst[6] = MAX (worst[6], ulps (cpu_sinh (x), sinh (x)));
-      worst[7] = MAX (worst[7], ulps (cpu_cosh (x), cosh (x)));
+      for (guint i = 0; i < G_N_ELEMENTS (special); i++)
+        if (!trig || !(fabsf (special[i]) > CPU_TRIG_MOST && isfinite (special[i])))
+          worst = MAX (worst, function_ulps (function, special[i]));
+      for (int i = -400000; i <= 400000; i++)
+        {
+          float x = (float)i * (i % 3 == 0 ? 1e-6f : i % 3 == 1 ? 2.2e-4f : 1e-5f);
+
+          worst = MAX (worst, function_ulps (function, x));
+          /* Magnitudes from e^-44 to e^44; for trigonometry, next to multiples of π/2. */
+          worst = MAX (worst, function_ulps (function, !trig        ? copysignf (expf (x / 2), i % 2 ? x : 1)
+                                                       : i % 7 == 0 ? (float)i * 0.25f
+                                                                    : (float)(i / 7 * G_PI_2)));
+        }
+      g_test_message ("%s: %.2f units in the last place", function->name, worst);
+      g_assert_cmpfloat (worst, <=, 4);
     }
-  g_test_message ("units in the last place: exp %.2f, log %.2f, tanh %.2f, erf %.2f, expm1 %.2f, "
-                  "log1p %.2f, sinh %.2f, cosh %.2f",
-                  worst[0], worst[1], worst[2], worst[3], worst[4], worst[5], worst[6], worst[7]);
-  for (int f = 0; f < 8; f++)
-    g_assert_cmpfloat (worst[f], <=, 4);
   g_assert_true (isnan (cpu_log (-1)) && cpu_log (0) == -INFINITY && isnan (cpu_log (NAN)));
   g_assert_true (cpu_log1p (-1) == -INFINITY && isnan (cpu_log1p (-2)) && cpu_expm1 (-INFINITY) == -1);
   g_assert_true (cpu_exp (-INFINITY) == 0 && cpu_exp (-1e30f) == 0);
+}
+
+/* Both arguments through zeros, ones, halves, integers odd, even and beyond 2^24, the largest and what is not finite,
+ * and the ordinary ones. */
+static void
+test_math_of_two (void)
+{
+  static const float special[] = { 0,       -0.0f,   1,        -1,       2,        -2,       0.5f,      -0.5f, 3,
+                                   -3,      2.5f,    -2.5f,    1e-30f,   -1e-30f,  1e30f,    -1e30f,    3e38f, -3e38f,
+                                   8388607, 8388609, -8388609, 16777215, 16777216, INFINITY, -INFINITY, NAN };
+  const guint n = G_N_ELEMENTS (special);
+  double worst[2] = { 0 };
+
+  for (guint i = 0; i < 800000; i++)
+    {
+      gboolean ordinary = i >= n * n;
+      float x = ordinary ? expf ((float)(i % 1999) * 0.02f - 20) * (i % 3 ? 1 : -1) : special[i / n];
+      float y = ordinary ? (float)(i % 997) * 0.01f - 5 : special[i % n];
+      double power = pow (x, y), angle = atan2 (y, x);
+
+      if (ordinary && i % 3 == 0)
+        y = roundf (y), power = pow (x, y), angle = atan2 (y, x);
+      if (fabs (power) >= 1.2e-38 || power == 0)
+        worst[0] = MAX (worst[0], !signbit (power) == !signbit (cpu_pow (x, y)) || isnan (power)
+                                      ? ulps (cpu_pow (x, y), power)
+                                      : INFINITY);
+      if (fabs (angle) >= 1.2e-38 || angle == 0)
+        worst[1] = MAX (worst[1], !signbit (angle) == !signbit (cpu_atan2 (y, x)) || isnan (angle)
+                                      ? ulps (cpu_atan2 (y, x), angle)
+                                      : INFINITY);
+      if (x >= CPU_LEAST_NORMAL && x < INFINITY && isfinite (y) && !(cpu_pow_normal (x, y, 0) == cpu_pow (x, y)))
+        g_error ("%.9g to the power of %.9g depends on the loop", (double)x, (double)y);
+    }
+  g_test_message ("units in the last place: pow %.2f, atan2 %.2f", worst[0], worst[1]);
+  g_assert_cmpfloat (MAX (worst[0], worst[1]), <=, 4);
 }
 
 /* Rounding towards 0 and down, what each leaves, and where C has no answer. */
@@ -577,6 +642,7 @@ main (int argc, char **argv)
   g_test_add_func ("/kernels/ref/slice-gradient", test_slice_gradient);
   g_test_add_func ("/kernels/optimisers", test_optimisers);
   g_test_add_func ("/kernels/math", test_math);
+  g_test_add_func ("/kernels/math-of-two", test_math_of_two);
   g_test_add_func ("/kernels/integers", test_integers);
   result = g_test_run ();
   machine_close (&ref);
