@@ -1,13 +1,15 @@
-/* Batch and layer normalisation with gradients, own loops: oneDNN 2.6 is slow at plain batch
- * norm and at layer norm backward.
+/* Batch and layer normalisation with gradients.
  *
- * Batch norm sees x as [N, C, area] (plain) or [rows, C] (NHWC, or area 1). The NHWC
- * statistics are taken in chunks of rows, each relative to the first row so that
- * single precision keeps its digits, and the chunks are added in double in their
- * order: the result does not depend on the number of threads.
+ * Batch norm sees x as [N, C, area] (plain) or [rows, C] (NHWC, or area 1), layer norm as [rows, C] with C the elements
+ * of a sample that are normalised together. The NHWC statistics are taken in chunks of rows, each relative to the first
+ * row so that single precision keeps its digits, and the chunks are added in double in their order: the result does not
+ * depend on the number of threads.
  *
- * With a ReLU behind it the gradient works out anew, from x and the statistics, where the ReLU was open: two more
- * operations an element in loops that wait for memory, and nobody has to keep the ReLU's result. */
+ * bf16 rows are widened one at a time on the stack, so that memory sees short floats alone; statistics, scale and the
+ * gradients of weight and bias are f32.
+ *
+ * With a ReLU behind it batch norm's gradient finds out from x and the statistics where the ReLU was open: two more
+ * operations an element in loops that wait for memory, and the ReLU's result need not be kept. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/cpu-sum.h"
 
@@ -15,14 +17,14 @@
 #include <string.h>
 
 #define CHUNK_ROWS 128
-#define BRIEF_MOST 2048 /* channels of a bf16 row that is widened on the stack */
+#define BF16_MOST  8192 /* elements of a bf16 row that is widened on the stack */
 
 typedef struct
 {
   CpuKernel k;
   double eps;
   bool affine, relu, columns; /* columns: channels lie side by side */
-  bool brief;                 /* x, g and what is written are bf16; columns only */
+  bool bf16;                  /* x, g and y or dx are bf16; columns and layer norm only */
   int64_t N, C, area, chunks; /* columns: area is 1, N counts rows. Layer norm: N rows of C */
   double ns;
 } Norm;
@@ -30,11 +32,13 @@ typedef struct
 typedef struct
 {
   const Norm *self;
-  const float *x, *g, *mean_in, *var_in, *weight, *bias;
-  float *y, *mean, *var, *dweight, *dbias;
-  float *partial;               /* [chunks, 2, C] */
-  float *scale, *shift, *slope; /* [C] each, for the pass that writes */
-  float *opening, *threshold;   /* [C] each: the ReLU is open where x·opening + threshold > 0 */
+  const float *x, *g;                            /* [N, C, area] or [N, C]; bf16 where self says so */
+  const float *mean_in, *var_in, *weight, *bias; /* [C]; of layer norm mean and 1/deviation are [N] */
+  float *y;                                      /* as x; dx of a gradient */
+  float *mean, *var, *dweight, *dbias;           /* [C]; of layer norm mean and var (1/deviation) are [N] */
+  float *partial;                                /* [chunks, 2, C] */
+  float *scale, *shift, *slope;                  /* [C] each, for the pass that writes */
+  float *opening, *threshold;                    /* [C] each: the ReLU is open where x·opening + threshold > 0 */
 } Call;
 
 /* ---- batch norm, channels side by side -------------------------------- */
@@ -45,7 +49,7 @@ row (const Call *call, const float *base, int64_t r, float *buffer)
 {
   int64_t C = call->self->C;
 
-  if (!call->self->brief)
+  if (!call->self->bf16)
     return base + r * C;
   call->self->k.device->widen (buffer, (const uint16_t *)(const void *)base + r * C, LOOM_BF16, C);
   return buffer;
@@ -56,17 +60,17 @@ put_row (const Call *call, int64_t r, const float *buffer)
 {
   int64_t C = call->self->C;
 
-  if (call->self->brief)
+  if (call->self->bf16)
     call->self->k.device->narrow ((uint16_t *)(void *)call->y + r * C, LOOM_BF16, buffer, C);
 }
 
-/* Per chunk: Σ (x - x₀) and Σ (x - x₀)², or Σ g and Σ g·(x - mean). */
+/* Per chunk q of rows: partial [q, 2, C] = Σ (x - x₀) and Σ (x - x₀)², or Σ g and Σ g·(x - mean); x and g [N, C]. */
 static void
 part_column_sums (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   int64_t C = call->self->C, N = call->self->N;
-  float x_buffer[BRIEF_MOST], other[BRIEF_MOST];
+  float x_buffer[BF16_MOST], other[BF16_MOST];
 
   for (int64_t q = from; q < to; q++)
     {
@@ -119,18 +123,18 @@ part_column_sums (void *context, int64_t from, int64_t to)
     }
 }
 
-/* y = x·scale + shift. */
+/* y [N, C] = x·scale + shift, with scale and shift [C]. */
 static void
 part_column_apply (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   int64_t C = call->self->C;
-  float x_buffer[BRIEF_MOST];
+  float x_buffer[BF16_MOST];
 
   for (int64_t r = from; r < to; r++)
     {
       const float *x = row (call, call->x, r, x_buffer), *scale = call->scale, *shift = call->shift;
-      float *y = call->self->brief ? x_buffer : call->y + r * C;
+      float *y = call->self->bf16 ? x_buffer : call->y + r * C;
 
       if (call->self->relu)
 #pragma GCC ivdep
@@ -148,20 +152,20 @@ part_column_apply (void *context, int64_t from, int64_t to)
     }
 }
 
-/* dx = g·scale + (x - mean)·slope + shift. */
+/* dx [N, C] = g·scale + (x - mean)·slope + shift, all but g and x [C]. */
 static void
 part_column_grad (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   int64_t C = call->self->C;
-  float x_buffer[BRIEF_MOST], g_buffer[BRIEF_MOST];
+  float x_buffer[BF16_MOST], g_buffer[BF16_MOST];
 
   for (int64_t r = from; r < to; r++)
     {
       const float *x = row (call, call->x, r, x_buffer), *g = row (call, call->g, r, g_buffer), *mean = call->mean_in;
       const float *scale = call->scale, *shift = call->shift, *slope = call->slope;
       const float *opening = call->opening, *threshold = call->threshold;
-      float *y = call->self->brief ? x_buffer : call->y + r * C;
+      float *y = call->self->bf16 ? x_buffer : call->y + r * C;
 
       if (call->self->relu)
 #pragma GCC ivdep
@@ -194,6 +198,7 @@ apply_plane (const float *restrict x, float *y, int64_t area, float centre, floa
     }
 }
 
+/* y [N, C, area] by channel c, and mean and var [C]. */
 static void
 part_plane (void *context, int64_t from, int64_t to)
 {
@@ -235,7 +240,7 @@ part_plane (void *context, int64_t from, int64_t to)
     }
 }
 
-/* The same from statistics that are given. */
+/* The same from statistics that are given, by plane q of [N·C, area]. */
 static void
 part_plane_apply (void *context, int64_t from, int64_t to)
 {
@@ -254,6 +259,7 @@ part_plane_apply (void *context, int64_t from, int64_t to)
     }
 }
 
+/* dx [N, C, area] by channel c, and dweight and dbias [C]. */
 static void
 part_plane_grad (void *context, int64_t from, int64_t to)
 {
@@ -450,17 +456,19 @@ work_batch_grad (CpuKernel *k, void *const *b, LoomMessage *message)
 
 /* ---- layer norm: N rows of C ------------------------------------------- */
 
+/* y [N, C] by row r, and its mean and 1/deviation [N]. */
 static void
 part_layer (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Norm *self = call->self;
   int64_t C = self->C;
+  float buffer[BF16_MOST];
 
   for (int64_t r = from; r < to; r++)
     {
-      const float *x = call->x + r * C, *weight = call->weight, *bias = call->bias;
-      float *y = call->y + r * C, centre, rstd;
+      const float *x = row (call, call->x, r, buffer), *weight = call->weight, *bias = call->bias;
+      float *y = self->bf16 ? buffer : call->y + r * C, centre, rstd;
       double mean, var;
 
       CPU_SUM (mean, C, x[i]);
@@ -476,22 +484,25 @@ part_layer (void *context, int64_t from, int64_t to)
 #pragma GCC ivdep
         for (int64_t i = 0; i < C; i++)
           y[i] = (x[i] - centre) * rstd;
+      put_row (call, r, y);
       call->mean[r] = centre;
       call->var[r] = rstd;
     }
 }
 
+/* dx [N, C] by row r. */
 static void
 part_layer_grad (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Norm *self = call->self;
   int64_t C = self->C;
+  float x_buffer[BF16_MOST], g_buffer[BF16_MOST];
 
   for (int64_t r = from; r < to; r++)
     {
-      const float *x = call->x + r * C, *g = call->g + r * C, *weight = call->weight;
-      float *y = call->y + r * C, mean = call->mean_in[r], rstd = call->var_in[r], shift, slope;
+      const float *x = row (call, call->x, r, x_buffer), *g = row (call, call->g, r, g_buffer), *weight = call->weight;
+      float *y = self->bf16 ? x_buffer : call->y + r * C, mean = call->mean_in[r], rstd = call->var_in[r], shift, slope;
       double sum, dot;
 
       if (self->affine)
@@ -514,15 +525,17 @@ part_layer_grad (void *context, int64_t from, int64_t to)
 #pragma GCC ivdep
         for (int64_t i = 0; i < C; i++)
           y[i] = rstd * (g[i] - shift - (x[i] - mean) * slope);
+      put_row (call, r, y);
     }
 }
 
-/* dweight and dbias: chunks of rows, added in their order. */
+/* dbias and dweight: partial [q, 2, C] for each chunk q of rows, added in their order. */
 static void
 part_layer_sums (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   int64_t C = call->self->C, N = call->self->N;
+  float x_buffer[BF16_MOST], g_buffer[BF16_MOST];
 
   for (int64_t q = from; q < to; q++)
     {
@@ -532,7 +545,7 @@ part_layer_sums (void *context, int64_t from, int64_t to)
       memset (first, 0, (size_t)(2 * C) * sizeof *first);
       for (int64_t r = q * CHUNK_ROWS; r < end; r++)
         {
-          const float *x = call->x + r * C, *g = call->g + r * C;
+          const float *x = row (call, call->x, r, x_buffer), *g = row (call, call->g, r, g_buffer);
           float mean = call->mean_in[r], rstd = call->var_in[r];
 
 #pragma GCC ivdep
@@ -589,31 +602,29 @@ work_layer_grad (CpuKernel *k, void *const *b, LoomMessage *message)
 /* ---- construction ------------------------------------------------------ */
 
 static LoomStatus
-create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuWork work, bool brief, Norm **norm,
+create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuWork work, bool bf16, Norm **norm,
         LoomMessage *message)
 {
   const LoomNormAttrs *a = spec->attrs;
 
-  if (!cpu_all_f32 (spec) && !brief)
+  if (!cpu_all_f32 (spec) && !bf16)
     return LOOM_STATUS_UNSUPPORTED;
   *norm = cpu_kernel_new (sizeof **norm, device, spec, attrs_size, work, message);
   if (*norm == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
-  (*norm)->brief = brief;
+  (*norm)->bf16 = bf16;
   (*norm)->eps = a->eps;
   (*norm)->affine = a->affine;
   (*norm)->relu = a->act == LOOM_SCALAR_RELU;
   return LOOM_STATUS_OK;
 }
 
-/* x, [g] and what is written in bf16, channels side by side, statistics and scale in f32. */
+/* x, [g] and what is written in bf16, rows that the stack has room for, statistics and scale in f32. */
 static bool
-is_brief (const LoomKernelSpec *spec, bool grad)
+is_bf16 (const LoomKernelSpec *spec, bool grad, int64_t row)
 {
-  const LoomTensorDesc *x = &spec->in[grad];
-
-  if (x->dtype != LOOM_BF16 || spec->in[0].dtype != LOOM_BF16 || spec->out[0].dtype != LOOM_BF16
-      || x->dim[1] > BRIEF_MOST || (x->layout != LOOM_LAYOUT_NHWC && loom_dim_product (x, 2, x->rank) != 1))
+  if (spec->in[grad].dtype != LOOM_BF16 || spec->in[0].dtype != LOOM_BF16 || spec->out[0].dtype != LOOM_BF16
+      || row > BF16_MOST)
     return false;
   for (int i = 1 + grad; i < spec->n_in; i++)
     if (spec->in[i].dtype != LOOM_F32 && spec->in[i].dtype != LOOM_N_DTYPES)
@@ -631,22 +642,24 @@ create_batch_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
   bool grad = strcmp (spec->primitive, "batch_norm_grad") == 0;
   bool apply = strcmp (spec->primitive, "batch_norm_apply") == 0;
   const LoomTensorDesc *x = &spec->in[grad];
+  bool columns;
   Norm *self;
   LoomStatus status;
 
   if (x->rank < 2 || !cpu_all_layout (spec, x->layout))
     return LOOM_STATUS_UNSUPPORTED;
+  columns = x->layout == LOOM_LAYOUT_NHWC || loom_dim_product (x, 2, x->rank) == 1;
   status = create (device, spec, attrs_size,
                    grad    ? work_batch_grad
                    : apply ? work_batch_apply
                            : work_batch,
-                   is_brief (spec, grad), &self, message);
+                   columns && is_bf16 (spec, grad, x->dim[1]), &self, message);
   if (status != LOOM_STATUS_OK)
     return status;
   self->N = x->dim[0];
   self->C = x->dim[1];
   self->area = loom_dim_product (x, 2, x->rank);
-  self->columns = x->layout == LOOM_LAYOUT_NHWC || self->area == 1;
+  self->columns = columns;
   if (self->columns)
     {
       self->N *= self->area;
@@ -674,7 +687,8 @@ create_layer_norm (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_
 
   if (!cpu_all_layout (spec, LOOM_LAYOUT_PLAIN) || a->axes > x->rank)
     return LOOM_STATUS_UNSUPPORTED;
-  status = create (device, spec, attrs_size, grad ? work_layer_grad : work_layer, false, &self, message);
+  status = create (device, spec, attrs_size, grad ? work_layer_grad : work_layer,
+                   is_bf16 (spec, grad, loom_dim_product (x, x->rank - a->axes, x->rank)), &self, message);
   if (status != LOOM_STATUS_OK)
     return status;
   self->N = loom_dim_product (x, 0, x->rank - a->axes);

@@ -18,7 +18,7 @@ typedef struct
   CpuKernel k;
   LoomPool2dAttrs a;
   bool nhwc, wide; /* wide: where is i32 */
-  bool brief;      /* bf16: an image at a time goes through f32 */
+  bool bf16;       /* bf16: an image at a time goes through f32 */
   int64_t N, C, H, W, P, Q;
   double ns;
 } Pool;
@@ -401,10 +401,10 @@ typedef struct
   CpuPart part;
   bool backward;
   char *scratch; /* for each thread one item before and after, in f32 */
-} BriefCall;
+} Bf16Call;
 
 static size_t
-brief_scratch (const Pool *self)
+bf16_scratch (const Pool *self)
 {
   int64_t channels = self->nhwc ? self->C : 1;
   size_t floats = (size_t)(channels * (self->H * self->W + self->P * self->Q) + LANES);
@@ -413,38 +413,37 @@ brief_scratch (const Pool *self)
 }
 
 static void
-part_brief (void *context, int64_t from, int64_t to)
+part_bf16 (void *context, int64_t from, int64_t to)
 {
-  const BriefCall *brief = context;
-  const Pool *self = brief->call.self;
+  const Bf16Call *bf16 = context;
+  const Pool *self = bf16->call.self;
   const LoomDevice *device = self->k.device;
   int64_t threads = self->k.threads, items = count_items (self), channels = self->nhwc ? self->C : 1;
   int64_t x = channels * self->H * self->W, y = channels * self->P * self->Q;
-  int64_t n_in = brief->backward ? y : x, n_out = brief->backward ? x : y;
+  int64_t n_in = bf16->backward ? y : x, n_out = bf16->backward ? x : y;
   /* Shares begin at items·t/threads for thread t, so this is t again. */
-  float *in = (float *)(brief->scratch + (size_t)((from * threads + items - 1) / items) * brief_scratch (self));
+  float *in = (float *)(bf16->scratch + (size_t)((from * threads + items - 1) / items) * bf16_scratch (self));
   float *out = in + n_in + LANES;
 
   for (int64_t i = from; i < to; i++)
     {
-      char *where = brief->call.where;
+      char *where = bf16->call.where;
       Call call = { self, in, out, where != NULL ? where + i * y * (self->wide ? 4 : 1) : NULL };
 
-      device->widen (in, (const uint16_t *)(const void *)brief->call.in + i * n_in, LOOM_BF16, n_in);
-      brief->part (&call, 0, 1);
-      device->narrow ((uint16_t *)(void *)brief->call.out + i * n_out, LOOM_BF16, out, n_out);
+      device->widen (in, (const uint16_t *)(const void *)bf16->call.in + i * n_in, LOOM_BF16, n_in);
+      bf16->part (&call, 0, 1);
+      device->narrow ((uint16_t *)(void *)bf16->call.out + i * n_out, LOOM_BF16, out, n_out);
     }
 }
 
 static LoomStatus
 share (Pool *self, CpuPart part, bool backward, void *scratch, Call *call)
 {
-  BriefCall brief = { *call, part, backward, scratch };
+  Bf16Call bf16 = { *call, part, backward, scratch };
 
   if (count_items (self) == 0)
     return LOOM_STATUS_OK; /* empty tensors may have no address to count from */
-  cpu_share (&self->k, self->ns, count_items (self), self->brief ? part_brief : part,
-             self->brief ? (void *)&brief : call);
+  cpu_share (&self->k, self->ns, count_items (self), self->bf16 ? part_bf16 : part, self->bf16 ? (void *)&bf16 : call);
   return LOOM_STATUS_OK;
 }
 
@@ -496,9 +495,9 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
   self->W = x->dim[3];
   self->P = y->dim[2];
   self->Q = y->dim[3];
-  self->brief = x->dtype == LOOM_BF16;
-  if (self->brief)
-    self->k.base.scratch_bytes = brief_scratch (self) * (size_t)self->k.threads;
+  self->bf16 = x->dtype == LOOM_BF16;
+  if (self->bf16)
+    self->k.base.scratch_bytes = bf16_scratch (self) * (size_t)self->k.threads;
   self->ns = 0.15 * (double)loom_desc_count (x) + (nhwc ? 0.1 : 1.0) * (double)loom_desc_count (y);
   *kernel = &self->k;
   return LOOM_STATUS_OK;

@@ -278,7 +278,9 @@ adapt (const LoomTensorDesc *d, LoomDType real, LoomLayout layout, const Sample 
   LoomTensorDesc a = *d;
   gboolean broadcasts = FALSE;
 
-  if (a.dtype == LOOM_F32)
+  if (a.dtype == LOOM_F32
+      && !(sample->mixed && (real == LOOM_BF16 || real == LOOM_F16)
+           && loom_desc_count (d) != loom_desc_count (&sample->in[0])))
     a.dtype = real;
   if (g_str_equal (sample->primitive, "elementwise"))
     broadcasts = loom_desc_count (d) != loom_desc_count (&sample->out[0]);

@@ -75,6 +75,7 @@ typedef struct
   FillRule fill[SAMPLE_MAX_IN];
   double tolerance; /* |a - b| ≤ tolerance·(1 + |b|) */
   gboolean nhwc;    /* rank 4 operands may be NHWC as well */
+  gboolean mixed;   /* only operands with as many elements as the first take a short type; statistics stay f32 */
   int in_place;     /* the first so many outputs lie at the inputs alias[o] (optimisers) */
   int alias[SAMPLE_MAX_OUT];
 } Sample;

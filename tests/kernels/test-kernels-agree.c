@@ -45,6 +45,36 @@ test_short (void)
   machine_close (&ref);
 }
 
+/* Norms of bf16 data with statistics and weights in f32, as mixed precision has them: without copies in f32. */
+static void
+test_mixed_norms (void)
+{
+  static const char *const isa[] = { "native", "v3", "base" };
+  Machine ref = machine_open (loom_backend_ref (), 1);
+  g_autoptr (Tally) tally = tally_new ();
+
+  for (guint m = 0; m < G_N_ELEMENTS (isa); m++)
+    {
+      Machine cpu;
+
+      g_setenv ("GRADLOOM_CPU_ISA", isa[m], TRUE);
+      cpu = machine_open (loom_backend_cpu (), 2);
+      g_unsetenv ("GRADLOOM_CPU_ISA");
+      for (guint i = 0; i < samples->len; i++)
+        {
+          Sample s = *(const Sample *)g_ptr_array_index (samples, i);
+
+          if (strstr (s.primitive, "_norm") == NULL)
+            continue;
+          s.mixed = TRUE;
+          sample_check (tally, &ref, &cpu, &s, LOOM_BF16, FALSE);
+        }
+      machine_close (&cpu);
+    }
+  tally_report (tally);
+  machine_close (&ref);
+}
+
 /* Reference f32 stays near reference f64: both halves of the templates are run. */
 static void
 test_ref_f32 (void)
@@ -154,6 +184,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/kernels/agree/v3", "v3", test_agree);
   g_test_add_data_func ("/kernels/agree/base", "base", test_agree);
   g_test_add_func ("/kernels/short", test_short);
+  g_test_add_func ("/kernels/mixed-norms", test_mixed_norms);
   g_test_add_func ("/kernels/ref-f32", test_ref_f32);
   g_test_add_func ("/kernels/threads", test_threads);
   g_test_add_func ("/kernels/refusals", test_refusals);
