@@ -20,10 +20,24 @@ count_outside_inputs (const WorkInstr *a, const WorkInstr *b, guint joint)
   return n;
 }
 
-/* Puts the work of `from`, whose one result only `into` reads, in front of into's. `from` moves to a later
- * place, which is safe: nobody else waits for it, and what it reads stays alive. */
+/* Whether what `from` reads is still there at into's place: an optimiser's step overwrites what it updates. */
 static gboolean
-merge_into (Work *w, WorkInstr *from, WorkInstr *into, guint joint)
+may_move (Work *w, GHashTable *updaters, const WorkInstr *from, const WorkInstr *into)
+{
+  for (guint k = 0; k < from->in->len; k++)
+    {
+      const WorkInstr *updater = g_hash_table_lookup (updaters, GUINT_TO_POINTER (work_root (w, work_in (from, k))));
+
+      if (updater != NULL && work_is_before (updater, into))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Puts the work of `from`, whose one result only `into` reads, in front of into's. `from` moves to a later place, which
+ * is safe where what it reads is updated by nobody in between: nobody else waits for it. */
+static gboolean
+merge_into (Work *w, GHashTable *updaters, WorkInstr *from, WorkInstr *into, guint joint)
 {
   g_autoptr (GArray) operands = NULL, steps = NULL;
   WorkInstr joined;
@@ -34,7 +48,7 @@ merge_into (Work *w, WorkInstr *from, WorkInstr *into, guint joint)
       || from->device_name != into->device_name || work_only_reader (w, joint, FALSE) != into
       || !work_same_dims (&v->desc, &work_value (w, work_out (into, 0))->desc)
       || from->steps->len + into->steps->len > LOOM_EW_MAX_STEPS
-      || count_outside_inputs (from, into, joint) > LOOM_EW_MAX_IN)
+      || count_outside_inputs (from, into, joint) > LOOM_EW_MAX_IN || !may_move (w, updaters, from, into))
     return FALSE;
 
   joined = *into;
@@ -68,7 +82,7 @@ merge_into (Work *w, WorkInstr *from, WorkInstr *into, guint joint)
 }
 
 static void
-fuse_chain (Work *w, WorkInstr *instr)
+fuse_chain (Work *w, GHashTable *updaters, WorkInstr *instr)
 {
   gboolean changed = TRUE;
 
@@ -80,7 +94,7 @@ fuse_chain (Work *w, WorkInstr *instr)
           guint v = work_in (instr, i);
           WorkInstr *from = work_value (w, v)->producer;
 
-          changed = from != NULL && merge_into (w, from, instr, v);
+          changed = from != NULL && merge_into (w, updaters, from, instr, v);
         }
     }
 }
@@ -88,9 +102,11 @@ fuse_chain (Work *w, WorkInstr *instr)
 void
 work_fuse_chains (Work *w)
 {
+  g_autoptr (GHashTable) updaters = work_find_updaters (w);
+
   for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
     if (instr->steps != NULL)
-      fuse_chain (w, instr);
+      fuse_chain (w, updaters, instr);
   for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
     if (instr->steps != NULL && strchr (instr->label->str, ',') != NULL)
       {

@@ -52,6 +52,18 @@ check_uses (Work *w, guint v, GHashTable *listed, char **why)
   return TRUE;
 }
 
+/* Nobody reads v behind who updates its bytes. */
+static gboolean
+check_readers (Work *w, guint v, GHashTable *updaters, char **why)
+{
+  const WorkInstr *updater = g_hash_table_lookup (updaters, GUINT_TO_POINTER (work_root (w, v)));
+
+  for (const WorkUse *use = work_value (w, v)->first_use; use != NULL && updater != NULL; use = use->next)
+    if (use->instr != NULL && work_is_before (updater, use->instr))
+      FAIL ("%s reads value %u behind %s, which updates it", use->instr->label->str, v, updater->label->str);
+  return TRUE;
+}
+
 static gboolean
 check_value (Work *w, guint v, GHashTable *listed, char **why)
 {
@@ -124,7 +136,7 @@ check_instr (Work *w, const WorkInstr *instr, GHashTable *listed, char **why)
 gboolean
 work_check (Work *w, char **why)
 {
-  g_autoptr (GHashTable) listed = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) listed = g_hash_table_new (NULL, NULL), updaters = work_find_updaters (w);
 
   if (!check_order (w, why))
     return FALSE;
@@ -134,7 +146,7 @@ work_check (Work *w, char **why)
     if (!check_uses (w, v, listed, why))
       return FALSE;
   for (guint v = 1; v < w->values->len; v++)
-    if (!check_value (w, v, listed, why))
+    if (!check_value (w, v, listed, why) || !check_readers (w, v, updaters, why))
       return FALSE;
   for (const WorkInstr *instr = w->first; instr != NULL; instr = instr->next)
     if (!check_instr (w, instr, listed, why))

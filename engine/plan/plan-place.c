@@ -83,10 +83,12 @@ on_device (Work *w, WorkInstr *at, guint v, int device, const char *node)
         g_strdup_printf ("Expected all tensors on one device, but the value of node %s is on %s and is needed on %s.",
                          work_value (w, v)->origin, work_device (w, work_value (w, root)->device)->name,
                          work_device (w, device)->name));
-  copy = work_value (w, root)->on_device;
-  if (copy == 0 || work_value (w, copy)->device != device)
+  for (copy = work_value (w, root)->on_device; copy != 0 && work_value (w, copy)->device != device;)
+    copy = work_value (w, copy)->on_device;
+  if (copy == 0)
     {
       copy = work_new_value (w, &work_value (w, root)->desc, work_value (w, root));
+      work_value (w, copy)->on_device = work_value (w, root)->on_device;
       work_value (w, root)->on_device = copy;
       transfer = work_insert_copy (w, at, NULL, NULL, root, copy, device);
       g_string_printf (transfer->label, "copy %s→%s", work_device (w, work_value (w, root)->device)->name,
@@ -100,16 +102,6 @@ on_device (Work *w, WorkInstr *at, guint v, int device, const char *node)
     work_set_alias (w, alias, copy);
     return alias;
   }
-}
-
-/* Whether a result takes the place of operand k. */
-static gboolean
-is_updated (const WorkInstr *instr, guint k)
-{
-  for (guint o = 0; instr->prim->updates != NULL && o < instr->out->len; o++)
-    if (work_out (instr, o) != 0 && instr->prim->updates (instr->attrs, o) == k)
-      return TRUE;
-  return FALSE;
 }
 
 /* What moves nothing needs no kernel on any device: between two of them it is the transfer itself. */
@@ -131,7 +123,7 @@ place_operand (Work *w, WorkInstr *instr, guint k)
   if (moved == v)
     return;
   /* It works in place, so a copy of a parameter is nothing that it could update. */
-  if (is_updated (instr, k))
+  if (work_updates (instr, k))
     {
       int slot = work_value (w, work_root (w, v))->slot;
 

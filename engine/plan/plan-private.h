@@ -41,7 +41,7 @@ typedef struct
   const char *device_name; /* as asked for; NULL: the default */
   int device;              /* once placed */
   guint other_layout;      /* the same value in the other layout once a reorder made it, else 0 */
-  guint on_device;         /* the newest copy of it on another device, else 0 */
+  guint on_device;         /* the newest copy of it on another device, which has the one before it; else 0 */
   LoomOwner owner;
   int storage;
 } WorkValue;
@@ -153,6 +153,11 @@ gboolean work_is_used (Work *w, guint v);
 /* The only living instruction that reads v itself (or, with views, something that has v's bytes), where v is neither
  * an output nor a state's next value and nothing else reads it; NULL otherwise. */
 WorkInstr *work_only_reader (Work *w, guint v, gboolean views);
+
+/* Whether a result of it takes the place of operand k, which nobody may read behind it. */
+gboolean work_updates (const WorkInstr *instr, guint k);
+/* Who does so, by the value whose bytes it updates: WorkInstr. (transfer full) */
+GHashTable *work_find_updaters (Work *w);
 
 /* A new instruction in front of another one (NULL: at the end), without operands and results. attrs are copied. */
 WorkInstr *work_insert (Work *w, WorkInstr *before, const LoomPrim *prim, const void *attrs);

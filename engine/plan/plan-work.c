@@ -177,6 +177,28 @@ work_replace (Work *w, guint a, guint b)
     work_set_alias (w, a, b);
 }
 
+gboolean
+work_updates (const WorkInstr *instr, guint k)
+{
+  for (guint o = 0; instr->prim != NULL && instr->prim->updates != NULL && o < instr->out->len; o++)
+    if (work_out (instr, o) != 0 && instr->prim->updates (instr->attrs, o) == k)
+      return TRUE;
+  return FALSE;
+}
+
+GHashTable *
+work_find_updaters (Work *w)
+{
+  GHashTable *updaters = g_hash_table_new (NULL, NULL);
+
+  for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
+    for (guint o = 0; instr->prim != NULL && instr->prim->updates != NULL && o < instr->out->len; o++)
+      if (work_out (instr, o) != 0)
+        g_hash_table_insert (
+            updaters, GUINT_TO_POINTER (work_root (w, work_in (instr, instr->prim->updates (instr->attrs, o)))), instr);
+  return updaters;
+}
+
 /* ---- instructions ------------------------------------------------------ */
 
 static void

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/program/loom-optimizer.h"
 #include "engine/run/loom-exec.h"
 #include "tests/plan/check-passes.h"
 
@@ -475,6 +476,81 @@ test_strict_scalar (void)
   g_assert_nonnull (plan);
 }
 
+/* exp w is read behind the step that updates w: it must not move there, as it would to be one kernel with its reader.
+ */
+static void
+test_update_between (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  LoomPlanOptions options = { .device = "cpu" };
+  const LoomOptimizer *sgd = loom_optimizer ("sgd");
+  LoomInit init = { .kind = LOOM_INIT_CONSTANT, .a = 0.5 };
+  int slot = loom_program_slot (p, "w", LOOM_SLOT_PARAMETER, LOOM_F32, 1, (gint64[]){ 4 }, &init, TRUE);
+  LoomValue w = loom_program_read (p, slot), e = loom_unary (p, LOOM_SCALAR_EXP, w), loss, grad;
+  double hyper[16];
+  LoomUpdateOptions update = { .optimizer = "sgd", .hyper = hyper };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomState) state = loom_state_new (devices, "cpu", 1);
+  g_autoptr (LoomExec) exec = NULL;
+  g_autoptr (LoomTensor) after = NULL, y = NULL;
+  g_autofree char *why = NULL;
+  LoomPlan *plan;
+
+  for (guint i = 0; sgd->hyper[i].name != NULL; i++)
+    hyper[i] = g_str_equal (sgd->hyper[i].name, "lr") ? 1 : sgd->hyper[i].value;
+  loss = update.loss = loom_sum_all (p, w);
+  g_assert_true (loom_differentiate (p, loss, 0, 1, &w, &grad, &error));
+  loom_program_set_region (p, LOOM_REGION_UPDATE);
+  g_assert_true (loom_emit_update (p, &update, 1, &slot, &grad, &error));
+  loom_program_output (p, "y", loom_unary (p, LOOM_SCALAR_TANH, e));
+  why = check_passes (p, devices, &options);
+  g_assert_cmpstr (why, ==, NULL);
+  plan = loom_plan_new (p, devices, &options, &error);
+  g_assert_no_error (error);
+  exec = loom_exec_new (plan, state, &error);
+  g_assert_no_error (error);
+  g_assert_true (loom_exec_step (exec, &error));
+  y = loom_exec_output (exec, (guint)loom_exec_find_output (exec, "y"), &error);
+  after = loom_state_get (state, "w", &error);
+  g_assert_no_error (error);
+  g_assert_cmpfloat (loom_tensor_get (after, 0), ==, -0.5);
+  g_assert_cmpfloat (fabs (loom_tensor_get (y, 0) - tanh (exp (0.5))), <, 1e-6);
+}
+
+/* A value that several devices read in turns goes to each of them once. */
+static void
+test_copies_in_turns (void)
+{
+  static const char *const at[] = { "cpu:1", "ref", "ref:1", "cpu:1", "ref", "cpu:1", "ref:1", "ref" };
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  LoomValue x, sum = 0;
+  guint copies = 0;
+
+  g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
+  {
+    g_autoptr (LoomDevices) devices = loom_devices_new (1);
+    g_autoptr (GError) error = NULL;
+    g_autoptr (LoomPlan) plan = NULL;
+
+    x = loom_unary (p, LOOM_SCALAR_EXP, loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ 4, 4 }));
+    for (guint i = 0; i < G_N_ELEMENTS (at); i++)
+      {
+        g_autofree char *name = g_strdup_printf ("y%u", i);
+
+        loom_program_set_origin (p, name, at[i]);
+        sum = loom_matmul (p, x, x, i % 2, i / 2 % 2);
+        loom_program_output (p, name, sum);
+      }
+    plan = loom_plan_new (p, devices, &(LoomPlanOptions){ .device = "cpu", .no_fusion = TRUE }, &error);
+    g_assert_no_error (error);
+    for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+      copies += loom_plan_instr (plan, i)->kernel == NULL;
+  }
+  g_unsetenv ("GRADLOOM_CPU_DEVICES");
+  g_assert_cmpuint (copies, ==, 3);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -488,5 +564,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/plan/devices", test_devices);
   g_test_add_func ("/plan/crossing", test_crossing);
   g_test_add_func ("/plan/strict-scalar", test_strict_scalar);
+  g_test_add_func ("/plan/update-between", test_update_between);
+  g_test_add_func ("/plan/copies-in-turns", test_copies_in_turns);
   return g_test_run ();
 }
