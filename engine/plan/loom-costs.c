@@ -462,7 +462,6 @@ loom_cost_call_key (const LoomKernelSpec *spec, const char *attributes)
     }
   if (attributes != NULL)
     g_string_append_printf (s, "; %s", attributes);
-  /* A list's separator cannot stand in a name that is read back as one. */
   return as_name (g_string_free (s, FALSE));
 }
 

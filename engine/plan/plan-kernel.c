@@ -332,7 +332,7 @@ refuse_kernel (Work *w, const WorkInstr *instr, const LoomMessage *message, Loom
 
   if (!refuse_failure (w, device, instr->origin, status, message))
     work_refuse (w, LOOM_ERROR_NO_KERNEL, instr->origin, "device",
-                 message->text[0] != '\0' ? NULL : "Give it another device.",
+                 message->text[0] != '\0' ? "Another device may have it." : "Give it another device.",
                  g_strdup_printf ("%s%she device %s cannot compute %s in %s%s%s.", purpose != NULL ? purpose : "",
                                   purpose != NULL ? ": t" : "T", device->name, instr->label->str, dtype,
                                   message->text[0] != '\0' ? ": " : "", message->text));

@@ -31,7 +31,7 @@ new_storage (Work *w, gsize bytes, int device, int first, LoomOwner owner)
   return (int)w->storages->len - 1;
 }
 
-/* Position of the last instruction that reads each root value; the end for outputs and pending commits. */
+/* Position of the last instruction that reads each root value; the end for outputs. */
 static int *
 find_last_uses (Work *w)
 {

@@ -5,22 +5,6 @@
  * work or less, and the large tensor before the pooling need not be kept to tell where the ReLU was open. */
 #include "engine/plan/plan-private.h"
 
-/* How many read v, none of them through a view: at most `max` of them are stored. More than that where the caller, a
- * slot or a view's reader knows of v. */
-static guint
-readers_of (Work *w, guint v, guint max, WorkInstr **reader)
-{
-  const WorkValue *value = work_value (w, v);
-  guint n = value->is_output || value->commit >= 0 || value->alias != 0 ? max + 1 : 0;
-
-  for (const WorkUse *use = value->first_use; use != NULL && n <= max; use = use->next)
-    if (use->instr == NULL)
-      n = work_is_used (w, use->at) ? max + 1 : n;
-    else if (n++ < max)
-      reader[n - 1] = use->instr;
-  return n;
-}
-
 /* Makes `instr`, element-wise work of one step, compute `result` from operands a and b. */
 static void
 rewire (Work *w, WorkInstr *instr, guint a, guint b, guint result)
@@ -52,7 +36,7 @@ static void
 move_behind (Work *w, WorkInstr *relu)
 {
   WorkInstr *reader[2] = { NULL, NULL }, *pool, *gate, *grad = NULL, *of_place[1];
-  guint r = work_out (relu, 0), x = work_in (relu, 0), n = readers_of (w, r, 2, reader), p, inner;
+  guint r = work_out (relu, 0), x = work_in (relu, 0), n = work_readers (w, r, 2, reader), p, inner;
 
   if (n < 1 || n > 2 || work_value (w, x)->desc.dtype != work_value (w, r)->desc.dtype)
     return;
@@ -75,7 +59,7 @@ move_behind (Work *w, WorkInstr *relu)
 
   /* Where no element of a window is above 0 the place of its largest is another one behind the ReLU: the gradient does
    * not mind, but nobody else may know. */
-  if (work_out (pool, 1) != 0 && readers_of (w, work_out (pool, 1), 1, of_place) > (grad != NULL ? 1 : 0))
+  if (work_out (pool, 1) != 0 && work_readers (w, work_out (pool, 1), 1, of_place) > (grad != NULL ? 1 : 0))
     return;
 
   p = work_out (pool, 0);

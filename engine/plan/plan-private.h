@@ -158,6 +158,9 @@ WorkInstr *work_only_reader (Work *w, guint v, gboolean views);
 gboolean work_updates (const WorkInstr *instr, guint k);
 /* Who does so, by the value whose bytes it updates: WorkInstr. (transfer full) */
 GHashTable *work_find_updaters (Work *w);
+/* How many read v, none of them through a view: at most `max` of them are stored. More than that where the caller, a
+ * slot or a view's reader knows of v. */
+guint work_readers (Work *w, guint v, guint max, WorkInstr **reader);
 
 /* A new instruction in front of another one (NULL: at the end), without operands and results. attrs are copied. */
 WorkInstr *work_insert (Work *w, WorkInstr *before, const LoomPrim *prim, const void *attrs);

@@ -141,6 +141,20 @@ count_readers (Work *w, guint v, guint n, const WorkUse **one)
   return n;
 }
 
+guint
+work_readers (Work *w, guint v, guint max, WorkInstr **reader)
+{
+  const WorkValue *value = work_value (w, v);
+  guint n = value->is_output || value->commit >= 0 || value->alias != 0 ? max + 1 : 0;
+
+  for (const WorkUse *use = value->first_use; use != NULL && n <= max; use = use->next)
+    if (use->instr == NULL)
+      n = work_is_used (w, use->at) ? max + 1 : n;
+    else if (n++ < max)
+      reader[n - 1] = use->instr;
+  return n;
+}
+
 WorkInstr *
 work_only_reader (Work *w, guint v, gboolean views)
 {

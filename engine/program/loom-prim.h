@@ -15,7 +15,7 @@ typedef enum
   LOOM_TIER_COMPOSITE
 } LoomTier;
 
-/* What passes need to know of a primitive, so that none of them knows one by its name. */
+/* What passes need to know of a primitive; one asks for it by name only where the primitive is its pattern. */
 typedef enum
 {
   LOOM_PRIM_ELEMENTWISE = 1 << 0, /* has .scalar; fusable */

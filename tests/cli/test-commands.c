@@ -180,6 +180,8 @@ test_train (void)
   cli_expect (1, "no checkpoint yet", "eval", "wild");
   cli_expect (1, "no such run or graph", "eval", "nowhere");
   cli_expect (3, "The device cpu cannot compute", "train", path, "--precision", "f16", "--device", "cpu");
+  cli_expect (3, "take bf16 instead. Another device may have it.", "train", path, "--precision", "f16", "--device",
+              "cpu");
   cli_expect (5, "the folder /proc/none: ", "train", path, "--out", "/proc/none");
   cli_expect (1, "--match: no weight's path", "train", path, "--weights", "nowhere.st", "--match", "blck*");
   cli_expect (1, "“lr”", "train", path, "--set", "train.learning_rate=1");

@@ -124,12 +124,36 @@ test_failing_device (gconstpointer wish)
   g_assert_nonnull (strstr (error->message, "another device"));
 }
 
+/* A product reads a transposed operand as it lies only where there is such a product. */
+static void
+test_transposes (void)
+{
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  LoomValue x = loom_program_input (p, "x", LOOM_F32, 4, (gint64[]){ 4, 4, 32, 32 }), swapped;
+  g_autofree char *folded = NULL, *lean = NULL;
+  g_autoptr (GPtrArray) a = NULL, b = NULL;
+
+  swapped = loom_permute (p, x, (int[]){ 0, 1, 3, 2 });
+  loom_program_output (p, "left", loom_matmul (p, swapped, x, FALSE, FALSE));
+  loom_program_output (p, "right", loom_matmul (p, x, swapped, FALSE, FALSE));
+  a = run (p, "cuda:0", &folded);
+  g_assert_null (strstr (folded, "permute"));
+  g_setenv ("LEAN_FAILS", "transposed unsupported", TRUE);
+  b = run (p, "cuda:0", &lean);
+  g_unsetenv ("LEAN_FAILS");
+  g_assert_nonnull (strstr (lean, "permute"));
+  for (guint o = 0; o < 2; o++)
+    for (gint64 i = 0; i < ((LoomTensor *)a->pdata[o])->count; i++)
+      g_assert_cmpfloat (fabs (loom_tensor_get (a->pdata[o], i) - loom_tensor_get (b->pdata[o], i)), <=, 1e-4);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_data_func ("/plan/joins/f32", GINT_TO_POINTER (LOOM_F32), test_nothing_joined);
   g_test_add_data_func ("/plan/joins/bf16", GINT_TO_POINTER (LOOM_BF16), test_nothing_joined);
+  g_test_add_func ("/plan/joins/transposes", test_transposes);
   g_test_add_data_func ("/plan/joins/no-memory", "joined memory", test_failing_device);
   g_test_add_data_func ("/plan/joins/lost", "joined lost", test_failing_device);
   g_test_add_data_func ("/plan/kernel/no-memory", "permute memory", test_failing_device);

@@ -1,9 +1,10 @@
 /* A back end that has every primitive and nothing joined: ref under the name of a module, without the calls that the
  * planner makes of several. What it does not have it does not list and does not make.
  *
- * LEAN_FAILS="WHAT STATUS" lets it fail where it is asked for a kernel of WHAT, a primitive or "joined": it lists no
- * option, and kernel_new() says STATUS: "memory", "lost" or "unsupported". LEAN_FAILS="WHAT STATUS other" gives every
- * call a second algorithm of that name, which is listed, and fails where it is asked for one of WHAT. */
+ * LEAN_FAILS="WHAT STATUS" lets it fail where it is asked for a kernel of WHAT, a primitive, "joined" or "transposed"
+ * (a product with such an operand): it lists no option, and kernel_new() says STATUS: "memory", "lost" or
+ * "unsupported". LEAN_FAILS="WHAT STATUS other" gives every call a second algorithm of that name, which is listed, and
+ * fails where it is asked for one of WHAT. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,18 @@ has (const LoomKernelSpec *spec)
   return true;
 }
 
+static bool
+is_meant (const LoomKernelSpec *spec, const char *what)
+{
+  const LoomMatmulAttrs *a = spec->attrs;
+
+  if (strcmp (what, "joined") == 0)
+    return !has (spec);
+  if (strcmp (what, "transposed") == 0)
+    return strcmp (spec->primitive, "matmul") == 0 && (a->trans_a || a->trans_b);
+  return strcmp (what, spec->primitive) == 0;
+}
+
 /* OK where it is not to fail. other: the name of the second algorithm, else empty. */
 static LoomStatus
 failure (const LoomKernelSpec *spec, char other[32], LoomMessage *message)
@@ -62,8 +75,7 @@ failure (const LoomKernelSpec *spec, char other[32], LoomMessage *message)
   char what[32], status[32];
 
   other[0] = '\0';
-  if (wish == NULL || sscanf (wish, "%31s %31s %31s", what, status, other) < 2
-      || (strcmp (what, "joined") == 0 ? has (spec) : strcmp (what, spec->primitive) != 0))
+  if (wish == NULL || sscanf (wish, "%31s %31s %31s", what, status, other) < 2 || !is_meant (spec, what))
     return LOOM_STATUS_OK;
   snprintf (message->text, sizeof message->text, "the %s kernel: as wished", spec->primitive);
   return strcmp (status, "lost") == 0     ? LOOM_STATUS_DEVICE_LOST
