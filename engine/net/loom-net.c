@@ -167,6 +167,7 @@ loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *fa
     net->binding = *binding;
   net->said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   net->claimed = g_hash_table_new (g_str_hash, g_str_equal);
+  net->advice = g_hash_table_new (g_str_hash, g_str_equal);
   net->scopes = g_hash_table_new (g_str_hash, g_str_equal);
   net->modules_on_the_way = g_ptr_array_new ();
   net->nodes = g_ptr_array_new ();
@@ -185,6 +186,7 @@ loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *fa
 
   g_clear_pointer (&net->said, g_hash_table_unref);
   g_clear_pointer (&net->claimed, g_hash_table_unref);
+  g_clear_pointer (&net->advice, g_hash_table_unref);
   g_clear_pointer (&net->modules_on_the_way, g_ptr_array_unref);
   g_clear_pointer (&net->unsaid, loom_faults_free);
   net->graph = NULL;

@@ -141,6 +141,7 @@ struct _LoomNet
   LoomFaults *unsaid;  /* while it is made only: what other copies complained about before */
   GHashTable *said;    /* faults already reported: "serial message" */
   GHashTable *claimed; /* while it is made only: full names of state that an assign gives a new value */
+  GHashTable *advice;  /* while it is made only: by the name of an operator that there is not */
   GHashTable *scopes;  /* key of module and its module arguments → NetScope */
   GPtrArray *modules_on_the_way;
   NetScope *root_scope;

@@ -112,14 +112,61 @@ port_names (const LoomPortSpec *specs, guint n, const NetScope *module, const gu
 
 /* ---- nodes -------------------------------------------------------------- */
 
+/* What helps where there is no operator of a name. */
+typedef struct
+{
+  const char *op; /* that may be meant, or NULL */
+  const char *text;
+} Advice;
+
+static Advice *
+new_advice (LoomNet *net, const char *name)
+{
+  const LoomOp *const *ops = loom_ops ();
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  Advice *advice = loom_net_alloc (&net->arena, sizeof *advice);
+  const LoomOp *called = loom_op_called (name);
+  g_autofree char *text = NULL;
+
+  for (guint i = 0; ops[i] != NULL; i++)
+    g_ptr_array_add (names, (gpointer)ops[i]->name);
+  g_ptr_array_add (names, NULL);
+  /* Its name elsewhere says more than a name that is spelt alike. */
+  advice->op = called != NULL ? called->name : loom_nearest (name, (const char *const *)names->pdata);
+  if (called != NULL)
+    text = g_strdup_printf ("Did you mean “%s”, which is also called so?", called->name);
+  else if (advice->op != NULL)
+    text = g_strdup_printf ("Did you mean “%s”?", advice->op);
+  else
+    {
+      g_autofree char *mentions = loom_ops_mentioning (name);
+
+      if (mentions != NULL)
+        text = g_strdup_printf ("The word stands in what is said of: %s.", mentions);
+    }
+  advice->text = loom_net_strdup (&net->arena, text);
+  return advice;
+}
+
+/* A graph of another program may have one unknown word in every node, and all operators are gone through for it. */
+static const Advice *
+find_advice (LoomNet *net, const char *name)
+{
+  Advice *advice = g_hash_table_lookup (net->advice, name);
+
+  if (advice == NULL)
+    {
+      advice = new_advice (net, name);
+      g_hash_table_insert (net->advice, loom_net_strdup (&net->arena, name), advice);
+    }
+  return advice;
+}
+
 static void
 find_operator (LoomNet *net, NetLocal *local, const char *path, const char *name)
 {
   static const char *const later[] = { "scan", "recurse", "switch", NULL };
-  const LoomOp *const *ops = loom_ops ();
-  g_autoptr (GPtrArray) names = NULL;
-  const LoomOp *called;
-  const char *near;
+  const Advice *advice;
   LoomFault *fault;
 
   local->op = loom_op (name);
@@ -134,26 +181,11 @@ find_operator (LoomNet *net, NetLocal *local, const char *path, const char *name
                       "The operator “%s” is part of the file format, but not in this version of Gradloom.", name);
       return;
     }
-  names = g_ptr_array_new ();
-  for (guint i = 0; ops[i] != NULL; i++)
-    g_ptr_array_add (names, (gpointer)ops[i]->name);
-  g_ptr_array_add (names, NULL);
-  near = loom_nearest (name, (const char *const *)names->pdata);
-  called = loom_op_called (name);
+  advice = find_advice (net, name);
   fault
       = loom_net_fault (net, local->element, path, LOOM_ERROR_UNKNOWN_OP, "op", "There is no operator “%.60s”.", name);
-  /* Its name elsewhere says more than a name that is spelt alike. */
-  if (fault != NULL && called != NULL)
-    loom_fault_set_fix (fault, "op", called->name, "Did you mean “%s”, which is also called so?", called->name);
-  else if (fault != NULL && near != NULL)
-    loom_fault_set_fix (fault, "op", near, "Did you mean “%s”?", near);
-  else if (fault != NULL)
-    {
-      g_autofree char *mentions = loom_ops_mentioning (name);
-
-      if (mentions != NULL)
-        loom_fault_set_fix (fault, NULL, NULL, "The word stands in what is said of: %s.", mentions);
-    }
+  if (fault != NULL && advice->text != NULL)
+    loom_fault_set_fix (fault, advice->op != NULL ? "op" : NULL, advice->op, "%s", advice->text);
 }
 
 static void
