@@ -21,17 +21,15 @@ estimate (const LoomCosts *costs, const LoomKernelSpec *spec, const LoomKernelOp
 
 /* ---- options --------------------------------------------------------------- */
 
-/* Measurements replace estimates where all options were measured: one of each would be compared with different clocks.
- */
-static void
-take_measurements (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
-                   LoomKernelOption *option, guint n)
+gboolean
+work_take_measurements (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
+                        LoomKernelOption *option, guint n)
 {
   g_autofree char *call = NULL;
   double seconds[LOOM_MAX_OPTIONS];
 
   if (n < 2 || !loom_cost_table_has_measured (device->costs, device->cost_key))
-    return;
+    return FALSE;
   call = loom_cost_call_key (spec, attributes);
   for (guint i = 0; i < n; i++)
     {
@@ -39,15 +37,16 @@ take_measurements (const LoomPlanDevice *device, const LoomKernelSpec *spec, con
 
       seconds[i] = loom_cost_table_measured (device->costs, device->cost_key, call, key);
       if (seconds[i] < 0)
-        return;
+        return FALSE;
     }
   for (guint i = 0; i < n; i++)
     option[i].seconds = seconds[i];
+  return TRUE;
 }
 
 guint
-loom_plan_options (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
-                   LoomKernelOption option[LOOM_MAX_OPTIONS], LoomMessage *message)
+work_estimates (const LoomPlanDevice *device, const LoomKernelSpec *spec, LoomKernelOption option[LOOM_MAX_OPTIONS],
+                LoomMessage *message)
 {
   DeviceCosts costs = { { estimate }, device };
   int n;
@@ -56,8 +55,17 @@ loom_plan_options (const LoomPlanDevice *device, const LoomKernelSpec *spec, con
   n = device->backend->options (device->device, spec, &costs.base, option, LOOM_MAX_OPTIONS, message);
   if (n > 0)
     message->text[0] = '\0'; /* of an option that there is not */
-  take_measurements (device, spec, attributes, option, (guint)MAX (n, 0));
   return (guint)MAX (n, 0);
+}
+
+guint
+loom_plan_options (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
+                   LoomKernelOption option[LOOM_MAX_OPTIONS], LoomMessage *message)
+{
+  guint n = work_estimates (device, spec, option, message);
+
+  work_take_measurements (device, spec, attributes, option, n);
+  return n;
 }
 
 /* What a device that names no option says when it is asked for the kernel itself: options() says only how many there
@@ -234,12 +242,12 @@ refuse_failure (Work *w, const LoomPlanDevice *device, const char *origin, LoomS
 
 guint
 work_options (Work *w, const LoomPlanDevice *device, const WorkInstr *instr, const LoomKernelSpec *spec,
-              const char *attributes, LoomKernelOption option[LOOM_MAX_OPTIONS])
+              LoomKernelOption option[LOOM_MAX_OPTIONS])
 {
   LoomMessage message = { "" };
   LoomKernel *kernel = NULL;
   LoomStatus status;
-  guint n = loom_plan_options (device, spec, attributes, option, &message);
+  guint n = work_estimates (device, spec, option, &message);
 
   if (n > 0)
     return n;
@@ -249,7 +257,7 @@ work_options (Work *w, const LoomPlanDevice *device, const WorkInstr *instr, con
     return 0;
   /* What kept the device from naming it is over. */
   kernel->free (kernel);
-  return loom_plan_options (device, spec, attributes, option, &message);
+  return work_estimates (device, spec, option, &message);
 }
 
 gboolean
@@ -264,7 +272,7 @@ work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, g
   if (device == NULL)
     return FALSE;
   work_call_init (w, &call, instr, n_in, in, n_out, out);
-  return work_options (w, device, instr, &call.spec, NULL, option) > 0;
+  return work_options (w, device, instr, &call.spec, option) > 0;
 }
 
 /* ---- kernels ---------------------------------------------------------------- */

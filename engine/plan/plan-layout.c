@@ -27,6 +27,7 @@ typedef struct
   guint n_masks;
   guint best[LOOM_MAX_OPTIONS]; /* of the options with one combination of layouts, the cheapest; by combination */
   guint chosen;                 /* combination */
+  gboolean measured;            /* all options were; else they are estimated */
   gint variable;                /* -1: there is only one */
 } Node;
 
@@ -46,8 +47,10 @@ typedef struct
   Work *w;
   GArray *nodes; /* Node */
   PlanChoice *choice;
-  gint *variable; /* by value; -1: it has one layout */
-  char *id;       /* of the plan, for the cost table */
+  gint *variable;    /* by value; -1: it has one layout */
+  GPtrArray *ratios; /* by device: GArray of double, what was measured in units of what was estimated */
+  double *scale;     /* by device, of estimates */
+  char *id;          /* of the plan, for the cost table */
 } Layouts;
 
 /* Where both layouts are the same bytes no copy is needed: one channel, or one pixel. */
@@ -95,6 +98,46 @@ drop_option (Node *node, guint i)
   node->name[node->n] = NULL;
 }
 
+/* Measurements in the place of estimates, which they are compared with. */
+static void
+weigh_node (Layouts *self, Node *node, const LoomKernelSpec *spec, const char *words)
+{
+  GArray *ratios = g_ptr_array_index (self->ratios, (guint)node->instr->device);
+  double estimate[LOOM_MAX_OPTIONS];
+
+  for (guint i = 0; i < node->n; i++)
+    estimate[i] = node->option[i].seconds;
+  node->measured
+      = work_take_measurements (work_device (self->w, node->instr->device), spec, words, node->option, node->n);
+  for (guint i = 0; i < node->n && node->measured; i++)
+    {
+      double ratio = node->option[i].seconds / estimate[i];
+
+      if (estimate[i] > 0 && ratio > 0)
+        g_array_append_val (ratios, ratio);
+    }
+}
+
+static int
+ascending (gconstpointer a, gconstpointer b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+
+  return x < y ? -1 : x > y;
+}
+
+/* How much longer this machine takes than the rates say, by the median of what was measured of this plan's calls on a
+ * device: rates and times stand in one sum, and one that is right about nothing but proportions must not decide against
+ * the other. */
+static double
+scale_of (GArray *ratios)
+{
+  if (ratios->len == 0)
+    return 1;
+  g_array_sort (ratios, ascending);
+  return sqrt (g_array_index (ratios, double, (ratios->len - 1) / 2) * g_array_index (ratios, double, ratios->len / 2));
+}
+
 static void
 fill_node (Layouts *self, Node *node, GChecksum *sum)
 {
@@ -108,7 +151,8 @@ fill_node (Layouts *self, Node *node, GChecksum *sum)
       return;
     }
   work_call_of (self->w, &call, node->instr);
-  node->n = work_options (self->w, device, node->instr, &call.spec, words, node->option);
+  node->n = work_options (self->w, device, node->instr, &call.spec, node->option);
+  weigh_node (self, node, &call.spec, words);
   for (guint i = 0; i < node->n && self->w->options.no_layout;)
     if (node->option[i].nhwc != 0)
       drop_option (node, i);
@@ -192,8 +236,10 @@ n_operands (const WorkInstr *instr)
 
 /* Seconds that a reorder of v takes where it lies; INFINITY: the device has none. */
 static double
-reorder_cost (Work *w, guint v, gboolean to_nhwc)
+reorder_cost (const Layouts *self, guint v, gboolean to_nhwc)
 {
+  Work *w = self->w;
+  int place = work_value (w, work_root (w, v))->device;
   const LoomTensorDesc *d = &work_value (w, v)->desc;
   LoomCopyTo attrs = { d->dtype };
   LoomKernelSpec spec = { .primitive = "copy", .attrs = &attrs, .n_in = 1, .n_out = 1, .in = d, .out = d };
@@ -204,7 +250,10 @@ reorder_cost (Work *w, guint v, gboolean to_nhwc)
 
   if (layouts_coincide (d))
     return 0;
-  n = loom_plan_options (work_device (w, work_value (w, work_root (w, v))->device), &spec, NULL, option, &message);
+  n = work_estimates (work_device (w, place), &spec, option, &message);
+  if (!work_take_measurements (work_device (w, place), &spec, NULL, option, n))
+    for (guint i = 0; i < n; i++)
+      option[i].seconds *= self->scale[place];
   for (guint i = 0; i < n; i++)
     if (option[i].nhwc == (to_nhwc ? 2 : 1))
       least = MIN (least, option[i].seconds);
@@ -250,7 +299,7 @@ add_value (Layouts *self, guint v)
 
       cost[s] = 0;
       if ((state & EXISTS_PLAIN) && (state & EXISTS_NHWC))
-        cost[s] = reorder_cost (w, v, !(state & MADE_NHWC));
+        cost[s] = reorder_cost (self, v, !(state & MADE_NHWC));
       if ((!made && (state & MADE_NHWC)) || (plain && !(state & EXISTS_PLAIN)))
         cost[s] = INFINITY;
     }
@@ -450,11 +499,15 @@ work_choose_layouts (Work *w)
   g_autoptr (PlanChoice) choice = plan_choice_new ();
   g_autoptr (GChecksum) sum = g_checksum_new (G_CHECKSUM_SHA256);
   g_autofree gint *variable = g_new (gint, w->values->len + 1);
+  g_autoptr (GPtrArray) ratios = g_ptr_array_new_with_free_func ((GDestroyNotify)g_array_unref);
   g_autofree char *id = NULL;
-  Layouts self = { w, nodes, choice, variable, NULL };
+  g_autofree double *scale = g_new (double, w->plan_devices->len + 1);
+  Layouts self = { w, nodes, choice, variable, ratios, scale, NULL };
   guint number = 0;
 
   g_array_set_clear_func (nodes, (GDestroyNotify)clear_node);
+  for (guint d = 0; d < w->plan_devices->len; d++)
+    g_ptr_array_add (ratios, g_array_new (FALSE, FALSE, sizeof (double)));
   memset (variable, -1, (w->values->len + 1) * sizeof *variable);
   for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
     {
@@ -464,10 +517,14 @@ work_choose_layouts (Work *w)
       g_array_append_val (nodes, node);
     }
   self.id = id = g_strndup (g_checksum_get_string (sum), 16);
+  for (guint d = 0; d < ratios->len; d++)
+    scale[d] = scale_of (g_ptr_array_index (ratios, d));
   for (guint k = 0; k < nodes->len; k++)
     {
       Node *node = &g_array_index (nodes, Node, k);
 
+      for (guint i = 0; i < node->n && !node->measured; i++)
+        node->option[i].seconds *= scale[node->instr->device];
       keep_choice (&self, node);
       group_options (node);
     }

@@ -276,10 +276,17 @@ void work_call_clear (WorkCall *call);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (WorkCall, work_call_clear)
 /* Its attributes in words, as measurements are kept under. (transfer full) */
 char *work_describe (const WorkInstr *instr);
-/* loom_plan_options() of a call that instr is or would be. Where there is none because the device failed, which is not
- * the same as having no kernel, that is noted. */
+/* loom_plan_options() with costs by rates alone. */
+guint work_estimates (const LoomPlanDevice *device, const LoomKernelSpec *spec,
+                      LoomKernelOption option[LOOM_MAX_OPTIONS], LoomMessage *message);
+/* Puts measurements in the place of estimates where all options were measured, for a clock and a rate are not compared;
+ * FALSE where not. */
+gboolean work_take_measurements (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
+                                 LoomKernelOption *option, guint n);
+/* The same estimates of a call that instr is or would be. Where there is no option because the device failed, which is
+ * not the same as having no kernel, that is noted. */
 guint work_options (Work *w, const LoomPlanDevice *device, const WorkInstr *instr, const LoomKernelSpec *spec,
-                    const char *attributes, LoomKernelOption option[LOOM_MAX_OPTIONS]);
+                    LoomKernelOption option[LOOM_MAX_OPTIONS]);
 /* Whether the instruction's device has a kernel for it, with its attributes and steps as they are now but these
  * operands and results. Whoever joins instructions asks this before. */
 gboolean work_has_kernel (Work *w, const WorkInstr *instr, guint n_in, const guint *in, guint n_out, const guint *out);

@@ -485,6 +485,60 @@ test_states_of_one_value (void)
     }
 }
 
+/* ---- clocks and rates ---------------------------------------------------------- */
+
+static void
+measure_pools (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
+               const LoomKernelOption *option, guint n, gpointer data)
+{
+  const gpointer *job = data;
+  double speed = *(const double *)job[1];
+  g_autofree char *call = loom_cost_call_key (spec, attributes);
+
+  for (guint i = 0; i < n && g_str_equal (spec->primitive, "avg_pool2d"); i++)
+    {
+      g_autofree char *name = loom_cost_option_key (spec, &option[i]);
+
+      loom_cost_table_set_measured (job[0], device->cost_key, call, name,
+                                    option[0].seconds / speed * (option[i].nhwc != 0 ? 0.5 : 1));
+    }
+}
+
+/* Pooling was measured, reorders were not: which layout is chosen must not hang on how fast the machine is. */
+static void
+test_clocks_and_rates (void)
+{
+  static const double speeds[] = { 0.001, 1, 1000 };
+  guint n_reorders[G_N_ELEMENTS (speeds)] = { 0 };
+
+  for (guint s = 0; s < G_N_ELEMENTS (speeds); s++)
+    for (guint n_pools = 1; n_pools <= 32; n_pools *= 32)
+      {
+        g_autoptr (LoomProgram) p = loom_program_new ();
+        g_autoptr (LoomCostTable) table = loom_cost_table_new ();
+        g_autoptr (LoomDevices) devices = loom_devices_new (1);
+        gconstpointer job[] = { table, &speeds[s] };
+        LoomPlanOptions options = { .device = "cpu", .visit = measure_pools, .visit_data = job };
+        LoomValue x = loom_program_input (p, "x", LOOM_F32, 4, (gint64[]){ 2, 8, 6, 6 });
+        g_autoptr (GError) error = NULL;
+        g_autoptr (LoomPlan) plan = NULL;
+
+        for (guint i = 0; i < n_pools; i++)
+          x = loom_emit (p, loom_prim ("avg_pool2d"), &pool, 1, &x, NULL);
+        loom_program_output (p, "y", loom_reshape (p, x, 2, (gint64[]){ 2, 288 }));
+        loom_devices_set_costs (devices, table);
+        loom_plan_free (loom_plan_new (p, devices, &options, &error));
+        g_assert_no_error (error);
+        loom_cost_table_forget_choices (table);
+        plan = loom_plan_new (p, devices, &(LoomPlanOptions){ .device = "cpu" }, &error);
+        g_assert_no_error (error);
+        for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+          n_reorders[s] += g_str_has_prefix (loom_plan_instr (plan, i)->label, "reorder");
+      }
+  for (guint s = 0; s < G_N_ELEMENTS (speeds); s++)
+    g_assert_cmpuint (n_reorders[s], ==, 2); /* around the 32, not around the one */
+}
+
 /* ---- choices are kept ------------------------------------------------------------ */
 
 static LoomProgram *
@@ -705,6 +759,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plan/choices/growth", test_growth);
   g_test_add_func ("/plan/choices/random-tables", test_random_tables);
   g_test_add_func ("/plan/choices/states-of-one-value", test_states_of_one_value);
+  g_test_add_func ("/plan/choices/clocks-and-rates", test_clocks_and_rates);
   g_test_add_func ("/plan/choices/kept", test_kept_choices);
   g_test_add_func ("/plan/choices/broken-tables", test_broken_tables);
   g_test_add_func ("/plan/choices/many-writers", test_many_writers);
