@@ -87,7 +87,8 @@ work_absorb_casts (Work *w)
     }
 }
 
-/* Result o of a product, when all that happens to it is a conversion to f32: the product makes that. */
+/* Result o of a product, when all that happens to it is a conversion to f32: the product makes that. It has the sum in
+ * f32 before it rounds; elsewhere rounding is part of the result. */
 static void
 take_wide_result (Work *w, WorkInstr *instr, guint o)
 {

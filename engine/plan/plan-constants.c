@@ -109,7 +109,8 @@ make_fill (Work *w, WorkInstr *instr)
   g_string_assign (instr->label, "fill");
 }
 
-/* Operands that are uniform become immediates. */
+/* Operands that are uniform become immediates. No device is asked: a number is a scalar operation like any other, and
+ * those every back end has. */
 static void
 inline_operands (Work *w, WorkInstr *instr)
 {
