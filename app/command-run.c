@@ -175,7 +175,8 @@ run_run (const Command *command, int argc, char **argv)
     return status;
 
   g_autoptr (GError) error = NULL;
-  if (!work (&r, argv[1], &error))
+  r.path = argv[1];
+  if (!work (&r, r.path, &error))
     {
       run_name_files (&r, error);
       return command_fail (command, g_steal_pointer (&error));

@@ -28,6 +28,7 @@ typedef struct
   int threads;
   gboolean partial, json;
   /* work */
+  const char *path;
   LoomGraph *graph;
   LoomFaults *faults;
   LoomNet *symbolic, *net;

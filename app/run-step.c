@@ -145,6 +145,7 @@ run_open_state (Run *r, LoomProgram *program, GError **error)
   if (r->state)
     return TRUE;
   r->devices = loom_devices_new (r->threads);
+  command_take_costs (r->command, r->path, r->devices);
   if (!loom_devices_get (r->devices, run_device (r), error))
     return FALSE;
   r->state = loom_state_new (r->devices, run_device (r), r->seed_value);

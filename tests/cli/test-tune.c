@@ -141,6 +141,7 @@ test_tune (void)
   cli_write ("part/checkpoints/128/costs.ini", "[gradloom costs]\nversion=1\nchecksum=0\n");
   cli_expect (0, "changed since it was written", "plan", "part");
   cli_expect (0, "changed since it was written", "eval", "part");
+  cli_expect (0, "changed since it was written", "run", "part", "--out", "fc=scores.npy");
   cli_write ("rows.csv", "x0,x1\n0.5,0.25\n");
   cli_expect (0, "changed since it was written", "predict", "part", "rows.csv");
   cli_expect (0, "changed since it was written", "train", "--resume", "part", "--epochs", "3");
