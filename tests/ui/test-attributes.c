@@ -1,5 +1,5 @@
 /* Attributes that follow one another: options go with their source, and a misspelt name is mended by a button. */
-#include "ui/document/studio-document.h"
+#include "tests/ui/document-test.h"
 
 static const char two_sources[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                                   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"sources\">\n"
@@ -23,45 +23,19 @@ static const char two_sources[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                                   "  <wire from=\"odd.x\" to=\"b\"/>\n"
                                   "</graph>\n";
 
-static StudioDocument *
-load (const char *text)
-{
-  StudioDocument *document = studio_document_new ();
-  g_autoptr (GError) error = NULL;
-
-  g_assert_true (studio_document_open_text (document, text, -1, NULL, &error));
-  g_assert_no_error (error);
-  return document;
-}
-
-static char *
-text_of (StudioDocument *document)
-{
-  return loom_graph_write (studio_document_get_graph (document), NULL);
-}
-
-static guint64
-serial_of (StudioDocument *document, const char *id)
-{
-  StudioScene *scene = studio_document_get_scene (document);
-  guint i = studio_scene_find_id (scene, id);
-
-  return i != STUDIO_NO_ITEM ? scene->item[i].serial : 0;
-}
-
 static const char *
 attribute_of (StudioDocument *document, const char *id, const char *name)
 {
-  return loom_element_get (loom_graph_by_serial (studio_document_get_graph (document), serial_of (document, id)), name);
+  return loom_element_get (loom_graph_by_serial (studio_document_get_graph (document), document_serial (document, id)), name);
 }
 
 /* A data set from elsewhere has the options of its source, and one step brings back those of the one before. */
 static void
 test_source (void)
 {
-  g_autoptr (StudioDocument) document = load (two_sources);
-  g_autofree char *before = text_of (document), *after = NULL;
-  guint64 data = serial_of (document, "data");
+  g_autoptr (StudioDocument) document = document_load (two_sources);
+  g_autofree char *before = document_text (document), *after = NULL;
+  guint64 data = document_serial (document, "data");
   guint steps = studio_document_n_steps (document);
 
   studio_document_set_attribute (document, data, "source", "random");
@@ -73,7 +47,7 @@ test_source (void)
   g_assert_cmpuint (studio_document_n_steps (document), ==, steps + 1);
   g_assert_cmpstr (studio_document_undo_name (document), ==, "Set source of data");
   g_assert_true (studio_document_undo (document));
-  after = text_of (document);
+  after = document_text (document);
   g_assert_cmpstr (after, ==, before);
 
   /* Typed: on the way there is no such source, and nothing is known of its options. */
@@ -83,16 +57,16 @@ test_source (void)
   g_assert_null (attribute_of (document, "data", "noise"));
   g_assert_cmpstr (attribute_of (document, "data", "seed"), ==, "7");
   /* What no source has is no option that a change would drop. */
-  studio_document_set_attribute (document, serial_of (document, "odd"), "source", "xor");
+  studio_document_set_attribute (document, document_serial (document, "odd"), "source", "xor");
   g_assert_cmpstr (attribute_of (document, "odd", "nois"), ==, "0.2");
 }
 
 static void
 check_rename (const char *id, const char *label, const char *old, const char *name, const char *value)
 {
-  g_autoptr (StudioDocument) document = load (two_sources);
-  g_autofree char *before = text_of (document), *after = NULL, *offered = NULL;
-  guint64 serial = serial_of (document, id);
+  g_autoptr (StudioDocument) document = document_load (two_sources);
+  g_autofree char *before = document_text (document), *after = NULL, *offered = NULL;
+  guint64 serial = document_serial (document, id);
   guint steps;
 
   studio_document_get_net (document);
@@ -105,7 +79,7 @@ check_rename (const char *id, const char *label, const char *old, const char *na
   g_assert_null (attribute_of (document, id, old));
   g_assert_cmpstr (attribute_of (document, id, name), ==, value);
   g_assert_true (studio_document_undo (document));
-  after = text_of (document);
+  after = document_text (document);
   g_assert_cmpstr (after, ==, before);
 }
 
@@ -113,7 +87,7 @@ check_rename (const char *id, const char *label, const char *old, const char *na
 static void
 test_misspelt (void)
 {
-  g_autoptr (StudioDocument) document = load (two_sources);
+  g_autoptr (StudioDocument) document = document_load (two_sources);
   g_autofree char *offered = NULL;
 
   check_rename ("odd", "Rename nois to noise", "nois", "noise", "0.2");
@@ -122,7 +96,7 @@ test_misspelt (void)
   check_rename ("b", "Rename widht to width", "widht", "width", "3");
   /* What has the right name beside the wrong one keeps it. */
   studio_document_get_net (document);
-  offered = studio_document_dup_fix_label (document, serial_of (document, "twice"));
+  offered = studio_document_dup_fix_label (document, document_serial (document, "twice"));
   g_assert_cmpstr (offered, ==, "Remove nois");
 }
 

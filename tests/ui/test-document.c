@@ -5,7 +5,7 @@
 
 #include "ui/scene/studio-geometry.h"
 #include "ui/document/studio-clipboard.h"
-#include "ui/document/studio-document.h"
+#include "tests/ui/document-test.h"
 #include "ui/inspector/studio-inspector-params.h"
 #include "ui/document/studio-journal.h"
 
@@ -29,32 +29,6 @@ static const char chain[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                             "  <wire from=\"act\" to=\"b1\"/>\n"
                             "  <wire from=\"b1\" to=\"b2\"/>\n"
                             "</graph>\n";
-
-static StudioDocument *
-load (const char *text)
-{
-  StudioDocument *document = studio_document_new ();
-  g_autoptr (GError) error = NULL;
-
-  g_assert_true (studio_document_open_text (document, text, -1, NULL, &error));
-  g_assert_no_error (error);
-  return document;
-}
-
-static char *
-text_of (StudioDocument *document)
-{
-  return loom_graph_write (studio_document_get_graph (document), NULL);
-}
-
-static guint64
-serial_of (StudioDocument *document, const char *id)
-{
-  StudioScene *scene = studio_document_get_scene (document);
-  guint i = studio_scene_find_id (scene, id);
-
-  return i != STUDIO_NO_ITEM ? scene->item[i].serial : 0;
-}
 
 static void
 random_edit (StudioDocument *document, GRand *rand)
@@ -119,23 +93,23 @@ test_undo_all (void)
 {
   for (guint seed = 1; seed <= 8; seed++)
     {
-      g_autoptr (StudioDocument) document = load (chain);
+      g_autoptr (StudioDocument) document = document_load (chain);
       g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
-      g_autofree char *before = text_of (document), *edited = NULL, *undone = NULL, *redone = NULL;
+      g_autofree char *before = document_text (document), *edited = NULL, *undone = NULL, *redone = NULL;
 
       for (guint i = 0; i < 120; i++)
         random_edit (document, rand);
-      edited = text_of (document);
+      edited = document_text (document);
       g_assert_cmpstr (edited, !=, before);
       g_assert_true (studio_document_is_edited (document));
       while (studio_document_undo (document))
         ;
-      undone = text_of (document);
+      undone = document_text (document);
       g_assert_cmpstr (undone, ==, before);
       g_assert_false (studio_document_is_edited (document));
       while (studio_document_redo (document))
         ;
-      redone = text_of (document);
+      redone = document_text (document);
       g_assert_cmpstr (redone, ==, edited);
     }
 }
@@ -144,7 +118,7 @@ test_undo_all (void)
 static void
 test_no_torn_wires (void)
 {
-  g_autoptr (StudioDocument) document = load (chain);
+  g_autoptr (StudioDocument) document = document_load (chain);
   g_autoptr (GRand) rand = g_rand_new_with_seed (7);
 
   for (guint i = 0; i < 200; i++)
@@ -165,16 +139,16 @@ test_no_torn_wires (void)
 static void
 test_names_and_merging (void)
 {
-  g_autoptr (StudioDocument) document = load (chain);
-  guint64 fc = serial_of (document, "fc");
-  g_autofree char *before = text_of (document), *after = NULL;
+  g_autoptr (StudioDocument) document = document_load (chain);
+  guint64 fc = document_serial (document, "fc");
+  g_autofree char *before = document_text (document), *after = NULL;
 
   g_assert_null (studio_document_undo_name (document));
   studio_document_set_attribute (document, fc, "out_features", "3");
   studio_document_set_attribute (document, fc, "out_features", "32");
   g_assert_cmpstr (studio_document_undo_name (document), ==, "Set out_features of fc");
   g_assert_true (studio_document_undo (document));
-  after = text_of (document);
+  after = document_text (document);
   g_assert_cmpstr (after, ==, before); /* typing two digits is one step */
   g_assert_cmpstr (studio_document_redo_name (document), ==, "Set out_features of fc");
   studio_document_begin (document, "Nothing");
@@ -185,10 +159,10 @@ test_names_and_merging (void)
 static void
 test_shapes_follow (void)
 {
-  g_autoptr (StudioDocument) document = load (chain);
+  g_autoptr (StudioDocument) document = document_load (chain);
   StudioScene *scene;
 
-  studio_document_set_attribute (document, serial_of (document, "fc"), "out_features", "32");
+  studio_document_set_attribute (document, document_serial (document, "fc"), "out_features", "32");
   studio_document_get_net (document);
   scene = studio_document_get_scene (document);
   g_assert_cmpstr (scene->link[1].label, ==, "B × 32");
@@ -198,17 +172,17 @@ test_shapes_follow (void)
 static void
 test_reconnect (void)
 {
-  g_autoptr (StudioDocument) document = load (chain);
+  g_autoptr (StudioDocument) document = document_load (chain);
   StudioScene *scene;
   guint64 b1;
-  g_autofree char *label = NULL, *before = text_of (document), *after = NULL;
+  g_autofree char *label = NULL, *before = document_text (document), *after = NULL;
   guint i;
 
-  studio_document_select_only (document, serial_of (document, "act"));
+  studio_document_select_only (document, document_serial (document, "act"));
   studio_document_delete_selection (document);
   g_assert_cmpuint (studio_document_n_selected (document), ==, 0);
   studio_document_get_net (document);
-  b1 = serial_of (document, "b1");
+  b1 = document_serial (document, "b1");
   scene = studio_document_get_scene (document);
   i = studio_scene_find (scene, b1);
   g_assert_nonnull (scene->item[i].fault);
@@ -223,31 +197,31 @@ test_reconnect (void)
   g_assert_cmpstr (studio_document_undo_name (document), ==, "Reconnect");
   g_assert_true (studio_document_undo (document));
   g_assert_true (studio_document_undo (document));
-  after = text_of (document);
+  after = document_text (document);
   g_assert_cmpstr (after, ==, before);
 }
 
 static void
 test_connect_rules (void)
 {
-  g_autoptr (StudioDocument) document = load (chain);
+  g_autoptr (StudioDocument) document = document_load (chain);
   g_autoptr (GError) error = NULL;
   guint64 wire;
 
-  g_assert_cmpuint (studio_document_connect (document, serial_of (document, "b2"), "out", serial_of (document, "fc"),
+  g_assert_cmpuint (studio_document_connect (document, document_serial (document, "b2"), "out", document_serial (document, "fc"),
                                              "input", &error),
                     ==, 0);
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_CYCLE);
   g_clear_error (&error);
-  g_assert_cmpuint (studio_document_connect (document, serial_of (document, "fc"), "nothing",
-                                             serial_of (document, "b2"), "in", &error),
+  g_assert_cmpuint (studio_document_connect (document, document_serial (document, "fc"), "nothing",
+                                             document_serial (document, "b2"), "in", &error),
                     ==, 0);
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
   /* An input takes one wire: the new one replaces the old in one step. */
-  wire = studio_document_connect (document, serial_of (document, "x"), NULL, serial_of (document, "act"), NULL, NULL);
+  wire = studio_document_connect (document, document_serial (document, "x"), NULL, document_serial (document, "act"), NULL, NULL);
   g_assert_cmpuint (wire, !=, 0);
   g_assert_cmpuint (studio_document_get_scene (document)->n_links, ==, 4);
-  wire = studio_document_reconnect (document, wire, serial_of (document, "b2"), "in", NULL);
+  wire = studio_document_reconnect (document, wire, document_serial (document, "b2"), "in", NULL);
   g_assert_cmpuint (wire, !=, 0);
   g_assert_cmpuint (studio_document_get_scene (document)->n_links, ==, 3);
   g_assert_true (studio_document_undo (document));
@@ -257,7 +231,7 @@ test_connect_rules (void)
 static void
 test_variadic (void)
 {
-  g_autoptr (StudioDocument) document = load (chain);
+  g_autoptr (StudioDocument) document = document_load (chain);
   guint64 join = studio_document_add_node (document, "concat", 0, 400);
   StudioScene *scene;
   guint i;
@@ -267,7 +241,7 @@ test_variadic (void)
       static const char *const from[] = { "x", "fc", "act" };
       g_autofree char *port = g_strdup_printf ("%u", k);
 
-      g_assert_cmpuint (studio_document_connect (document, serial_of (document, from[k]), NULL, join, port, NULL), !=,
+      g_assert_cmpuint (studio_document_connect (document, document_serial (document, from[k]), NULL, join, port, NULL), !=,
                         0);
     }
   scene = studio_document_get_scene (document);
@@ -285,20 +259,20 @@ test_variadic (void)
 static void
 test_rename (void)
 {
-  g_autoptr (StudioDocument) document = load (chain);
+  g_autoptr (StudioDocument) document = document_load (chain);
   g_autoptr (GError) error = NULL;
 
-  g_assert_false (studio_document_rename (document, serial_of (document, "fc"), "a b", &error));
+  g_assert_false (studio_document_rename (document, document_serial (document, "fc"), "a b", &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA);
   g_clear_error (&error);
-  g_assert_false (studio_document_rename (document, serial_of (document, "fc"), "act", &error));
+  g_assert_false (studio_document_rename (document, document_serial (document, "fc"), "act", &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA);
-  g_assert_true (studio_document_rename (document, serial_of (document, "fc"), "hidden", NULL));
+  g_assert_true (studio_document_rename (document, document_serial (document, "fc"), "hidden", NULL));
   g_assert_cmpuint (studio_document_get_scene (document)->n_links, ==, 4);
   g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
   /* A module's port: wires outside follow. */
-  g_assert_true (studio_document_enter (document, serial_of (document, "b1")));
-  g_assert_true (studio_document_rename (document, serial_of (document, "in"), "value", NULL));
+  g_assert_true (studio_document_enter (document, document_serial (document, "b1")));
+  g_assert_true (studio_document_rename (document, document_serial (document, "in"), "value", NULL));
   studio_document_leave (document);
   g_assert_cmpuint (loom_faults_count (studio_document_get_faults (document)), ==, 0);
 }
@@ -306,11 +280,11 @@ test_rename (void)
 static void
 test_paste (void)
 {
-  g_autoptr (StudioDocument) document = load (chain), other = load (chain);
+  g_autoptr (StudioDocument) document = document_load (chain), other = document_load (chain);
   g_autofree char *text = NULL, *alone = NULL;
   g_autoptr (GError) error = NULL;
   LoomGraph *graph = studio_document_get_graph (document);
-  guint64 pair[2] = { serial_of (document, "act"), serial_of (document, "b1") };
+  guint64 pair[2] = { document_serial (document, "act"), document_serial (document, "b1") };
 
   g_assert_null (studio_clipboard_copy (document));
   studio_document_select (document, pair, 2);
@@ -319,28 +293,28 @@ test_paste (void)
   g_assert_no_error (error);
   /* The same definition is shared, names are new, and the wire between the two came along. */
   g_assert_cmpuint (studio_document_n_selected (document), ==, 2);
-  g_assert_cmpuint (serial_of (document, "act_2"), !=, 0);
-  g_assert_cmpuint (serial_of (document, "b1_2"), !=, 0);
+  g_assert_cmpuint (document_serial (document, "act_2"), !=, 0);
+  g_assert_cmpuint (document_serial (document, "b1_2"), !=, 0);
   g_assert_null (loom_graph_find_module (graph, "block_2"));
   g_assert_cmpuint (studio_document_get_scene (document)->n_links, ==, 5);
 
   /* A definition that differs comes under another name. */
-  g_assert_true (studio_document_enter (other, serial_of (other, "b1")));
-  studio_document_set_attribute (other, serial_of (other, "fc"), "out_features", "77");
+  g_assert_true (studio_document_enter (other, document_serial (other, "b1")));
+  studio_document_set_attribute (other, document_serial (other, "fc"), "out_features", "77");
   studio_document_leave (other);
   g_assert_true (studio_clipboard_paste (other, text, 0, 0, &error));
   g_assert_no_error (error);
   g_assert_nonnull (loom_graph_find_module (studio_document_get_graph (other), "block_2"));
   g_assert_cmpstr (
-      loom_element_get (loom_graph_by_serial (studio_document_get_graph (other), serial_of (other, "b1_2")), "module"),
+      loom_element_get (loom_graph_by_serial (studio_document_get_graph (other), document_serial (other, "b1_2")), "module"),
       ==, "block_2");
   g_assert_true (studio_document_undo (other));
   g_assert_null (loom_graph_find_module (studio_document_get_graph (other), "block_2"));
 
   /* A module does not go into itself. */
-  studio_document_select_only (document, serial_of (document, "b1"));
+  studio_document_select_only (document, document_serial (document, "b1"));
   alone = studio_clipboard_copy (document);
-  g_assert_true (studio_document_enter (document, serial_of (document, "b1")));
+  g_assert_true (studio_document_enter (document, document_serial (document, "b1")));
   g_assert_false (studio_clipboard_paste (document, alone, 0, 0, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_CYCLE);
   g_clear_error (&error);
@@ -351,13 +325,13 @@ test_paste (void)
 static void
 test_scopes (void)
 {
-  g_autoptr (StudioDocument) document = load (chain);
+  g_autoptr (StudioDocument) document = document_load (chain);
   g_autofree char *path = NULL;
 
-  g_assert_false (studio_document_enter (document, serial_of (document, "fc")));
-  g_assert_true (studio_document_enter (document, serial_of (document, "b2")));
+  g_assert_false (studio_document_enter (document, document_serial (document, "fc")));
+  g_assert_true (studio_document_enter (document, document_serial (document, "b2")));
   g_assert_cmpstr (studio_document_get_scope_path (document), ==, "b2");
-  path = studio_document_dup_node_path (document, serial_of (document, "fc"));
+  path = studio_document_dup_node_path (document, document_serial (document, "fc"));
   g_assert_cmpstr (path, ==, "b2.fc");
   g_assert_cmpuint (studio_document_module_uses (document, "block"), ==, 2);
   g_assert_true (studio_document_make_unique (document));
@@ -376,8 +350,8 @@ test_scopes (void)
 static void
 test_run (void)
 {
-  g_autoptr (StudioDocument) document = load (chain);
-  guint64 fc = serial_of (document, "fc"), act = serial_of (document, "act");
+  g_autoptr (StudioDocument) document = document_load (chain);
+  guint64 fc = document_serial (document, "fc"), act = document_serial (document, "act");
 
   studio_document_set_attribute (document, fc, "out_features", "5");
   studio_document_mark_run (document);
@@ -401,7 +375,7 @@ test_run (void)
 static void
 test_compatible (void)
 {
-  g_autoptr (StudioDocument) document = load (chain);
+  g_autoptr (StudioDocument) document = document_load (chain);
   guint64 wide, sum;
   StudioScene *scene;
   g_autofree guint *first = NULL;
@@ -410,9 +384,9 @@ test_compatible (void)
 
   wide = studio_document_add_node (document, "linear", 900, 0);
   studio_document_set_attribute (document, wide, "out_features", "5");
-  studio_document_connect (document, serial_of (document, "x"), NULL, wide, "input", NULL);
+  studio_document_connect (document, document_serial (document, "x"), NULL, wide, "input", NULL);
   sum = studio_document_add_node (document, "add", 900, 200);
-  studio_document_connect (document, serial_of (document, "fc"), NULL, sum, "input", NULL);
+  studio_document_connect (document, document_serial (document, "fc"), NULL, sum, "input", NULL);
   studio_document_get_net (document);
   scene = studio_document_get_scene (document);
   first = g_new (guint, scene->n_items + 1);
@@ -453,21 +427,21 @@ static void
 test_journal (void)
 {
   g_autofree char *folder = g_dir_make_tmp ("gradloom-journal-XXXXXX", NULL), *lost = NULL, *found = NULL, *base = NULL;
-  g_autoptr (StudioDocument) document = load (chain), next = NULL;
+  g_autoptr (StudioDocument) document = document_load (chain), next = NULL;
   g_autoptr (GRand) rand = g_rand_new_with_seed (3);
   g_autoptr (GError) error = NULL;
   g_auto (GStrv) orphans = NULL;
   g_autofree char *torn = NULL;
   FILE *file;
 
-  base = text_of (document);
+  base = document_text (document);
   g_assert_true (studio_document_keep_journal (document, folder, &error));
   for (guint i = 0; i < 80; i++)
     random_edit (document, rand);
   studio_document_undo (document);
   studio_document_undo (document);
   studio_document_redo (document);
-  lost = text_of (document);
+  lost = document_text (document);
   orphans = studio_journal_orphans (folder);
   g_assert_cmpuint (g_strv_length (orphans), ==, 0); /* its writer lives */
   g_clear_object (&document);                        /* without closing: a crash */
@@ -484,12 +458,12 @@ test_journal (void)
   g_assert_true (studio_document_keep_journal (next, folder, &error));
   g_assert_true (studio_document_recover (next, orphans[0], &error));
   g_assert_no_error (error);
-  found = text_of (next);
+  found = document_text (next);
   g_assert_cmpstr (found, ==, lost);
   g_assert_cmpstr (studio_document_undo_name (next), ==, "Recover unsaved work");
   g_assert_true (studio_document_undo (next));
   g_free (found);
-  found = text_of (next);
+  found = document_text (next);
   g_assert_cmpstr (found, ==, base);
   studio_document_redo (next);
   g_assert_false (g_file_test (orphans[0], G_FILE_TEST_EXISTS)); /* the new journal took it over */
@@ -511,7 +485,7 @@ test_save (void)
 {
   g_autofree char *folder = g_dir_make_tmp ("gradloom-save-XXXXXX", NULL);
   g_autofree char *path = g_build_filename (folder, "net.xml", NULL), *title = NULL;
-  g_autoptr (StudioDocument) document = load (chain), again = NULL;
+  g_autoptr (StudioDocument) document = document_load (chain), again = NULL;
   g_autoptr (GError) error = NULL;
   g_auto (GStrv) orphans = NULL;
 
@@ -530,12 +504,12 @@ test_save (void)
   g_assert_cmpuint (g_strv_length (orphans), ==, 0); /* nothing was lost with it */
   again = studio_document_new ();
   g_assert_true (studio_document_open (again, path, &error));
-  g_assert_cmpuint (serial_of (again, "relu"), !=, 0);
+  g_assert_cmpuint (document_serial (again, "relu"), !=, 0);
   title = studio_document_dup_title (again);
   g_assert_cmpstr (title, ==, "chain");
   g_assert_false (studio_document_open (again, "/nowhere/at/all.xml", &error));
   g_assert_nonnull (error);
-  g_assert_cmpuint (serial_of (again, "relu"), !=, 0); /* what was open stays */
+  g_assert_cmpuint (document_serial (again, "relu"), !=, 0); /* what was open stays */
   remove_folder (folder);
 }
 
@@ -548,7 +522,7 @@ test_run_graph (void)
   g_autofree char *path = g_build_filename (folder, "graph.xml", NULL);
   g_autofree char *other = g_build_filename (folder, "other.xml", NULL);
   g_autofree char *settings = g_build_filename (folder, "run.json", NULL);
-  g_autoptr (StudioDocument) document = load (chain), run = studio_document_new ();
+  g_autoptr (StudioDocument) document = document_load (chain), run = studio_document_new ();
   g_autoptr (GError) error = NULL;
 
   g_assert_true (studio_document_save (document, path, &error));
@@ -574,7 +548,7 @@ test_ties (void)
                              "<node id=\"fc\" op=\"linear\" out_features=\"4\"/>"
                              "<node id=\"plain\" op=\"linear\" out_features=\"4\" bias=\"false\"/>"
                              "<wire from=\"x\" to=\"fc\"/><wire from=\"x\" to=\"plain\"/></graph>";
-  g_autoptr (StudioDocument) document = load (text);
+  g_autoptr (StudioDocument) document = document_load (text);
   StudioScene *scene;
   guint first[6] = { 0 };
   gboolean lit[64];
@@ -594,13 +568,13 @@ test_ties (void)
       for (guint i = 0; i < scene->n_items; i++)
         first[i + 1] = first[i] + scene->item[i].n_offered;
       memset (lit, 0, sizeof lit);
-      studio_document_compatible_ports (document, serial_of (document, turn == 0 ? "w" : "b"), TRUE, 0, lit, first);
+      studio_document_compatible_ports (document, document_serial (document, turn == 0 ? "w" : "b"), TRUE, 0, lit, first);
       g_assert_true (lit[first[fc] + 1] == (turn == 0));
       g_assert_true (lit[first[fc] + 2] == (turn == 1));
       g_assert_true (lit[first[plain] + 1] == (turn == 0));
       g_assert_false (lit[first[plain] + 2]);
     }
-  wire = studio_document_connect (document, serial_of (document, "w"), "out", serial_of (document, "fc"), "weight",
+  wire = studio_document_connect (document, document_serial (document, "w"), "out", document_serial (document, "fc"), "weight",
                                   &error);
   g_assert_no_error (error);
   g_assert_cmpuint (wire, !=, 0);
@@ -621,9 +595,9 @@ test_ties (void)
 static void
 test_annotations (void)
 {
-  g_autoptr (StudioDocument) document = load (chain);
-  g_autofree char *before = text_of (document), *after = NULL, *hash = NULL, *hash_after = NULL;
-  guint64 nodes[2] = { serial_of (document, "fc"), serial_of (document, "act") }, frame, note;
+  g_autoptr (StudioDocument) document = document_load (chain);
+  g_autofree char *before = document_text (document), *after = NULL, *hash = NULL, *hash_after = NULL;
+  guint64 nodes[2] = { document_serial (document, "fc"), document_serial (document, "act") }, frame, note;
   StudioScene *scene = studio_document_get_scene (document);
   guint fc = studio_scene_find_id (scene, "fc"), x = studio_scene_find_id (scene, "x"), f;
   double fc_x = scene->item[fc].x, fc_y = scene->item[fc].y, x_x = scene->item[x].x;
@@ -653,7 +627,7 @@ test_annotations (void)
   g_assert_cmpuint (studio_document_get_scene (document)->n_annotations, ==, 1);
   while (studio_document_undo (document))
     ;
-  after = text_of (document);
+  after = document_text (document);
   g_assert_cmpstr (before, ==, after);
 }
 
@@ -672,7 +646,7 @@ test_dropped (void)
   g_autofree char *path = g_build_filename (folder, "net.xml", NULL),
                   *copy = g_build_filename (folder, "copy.xml", NULL);
   g_autofree char *text = NULL;
-  g_autoptr (StudioDocument) document = load (chain);
+  g_autoptr (StudioDocument) document = document_load (chain);
   g_autoptr (GError) error = NULL;
 
   g_assert_cmpuint (studio_document_dropped_parts (document), ==, 0);
@@ -720,8 +694,8 @@ test_params (void)
 static void
 test_fold (void)
 {
-  g_autoptr (StudioDocument) document = load (chain);
-  g_autofree char *before = text_of (document), *after = NULL, *again = NULL;
+  g_autoptr (StudioDocument) document = document_load (chain);
+  g_autofree char *before = document_text (document), *after = NULL, *again = NULL;
   guint steps;
   guint64 made;
 
@@ -731,20 +705,20 @@ test_fold (void)
   studio_document_undo (document);
   steps = studio_document_n_steps (document);
   made = studio_document_add_node (document, "relu", 0, 400);
-  g_assert_cmpuint (studio_document_connect (document, serial_of (document, "b2"), "out", made, "input", NULL), !=, 0);
+  g_assert_cmpuint (studio_document_connect (document, document_serial (document, "b2"), "out", made, "input", NULL), !=, 0);
   g_assert_cmpuint (studio_document_n_steps (document), ==, steps + 2);
   studio_document_fold (document, steps);
   g_assert_cmpuint (studio_document_n_steps (document), ==, steps + 1);
   g_assert_cmpstr (studio_document_undo_name (document), ==, "Add relu");
-  after = text_of (document);
+  after = document_text (document);
   g_assert_true (studio_document_undo (document));
   {
-    g_autofree char *now = text_of (document);
+    g_autofree char *now = document_text (document);
 
     g_assert_cmpstr (now, ==, before);
   }
   g_assert_true (studio_document_redo (document));
-  again = text_of (document);
+  again = document_text (document);
   g_assert_cmpstr (again, ==, after);
   studio_document_fold (document, steps);
   g_assert_cmpuint (studio_document_n_steps (document), ==, steps + 1);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/loom.h"
+#include "ui/charts/chart-text.h"
 #include "ui/charts/studio-colormap.h"
 #include "ui/drawing/studio-export.h"
 
@@ -98,27 +99,10 @@ typedef struct
   gboolean dark, vector;
 } Drawing;
 
-/* (transfer full). */
-static PangoLayout *
-words_layout (const Drawing *d, const char *text)
-{
-  PangoLayout *layout = pango_layout_new (d->context);
-  PangoFontDescription *font = pango_font_description_copy (pango_context_get_font_description (d->context));
-  pango_font_description_set_absolute_size (font, 11 * d->self->scale * PANGO_SCALE);
-  pango_layout_set_font_description (layout, font);
-  pango_font_description_free (font);
-  PangoAttrList *attributes = pango_attr_list_new ();
-  pango_attr_list_insert (attributes, pango_attr_font_features_new ("tnum=1"));
-  pango_layout_set_attributes (layout, attributes);
-  pango_attr_list_unref (attributes);
-  pango_layout_set_text (layout, text, -1);
-  return layout;
-}
-
 static gboolean
 fits (const Drawing *d, const char *text, double width)
 {
-  g_autoptr (PangoLayout) layout = words_layout (d, text);
+  g_autoptr (PangoLayout) layout = chart_text_layout (d->context, d->self->scale, FALSE, text);
   int w;
   pango_layout_get_pixel_size (layout, &w, NULL);
   return w <= width;
@@ -128,7 +112,7 @@ static void
 draw_words (const Drawing *d, cairo_t *cr, const char *text, double x, double y, double align, double most,
             double alpha)
 {
-  g_autoptr (PangoLayout) layout = words_layout (d, text);
+  g_autoptr (PangoLayout) layout = chart_text_layout (d->context, d->self->scale, FALSE, text);
   int w, h;
   pango_layout_get_pixel_size (layout, &w, &h);
   if (w > most)

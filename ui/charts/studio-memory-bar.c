@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "engine/loom.h"
+#include "ui/charts/chart-text.h"
 #include "ui/charts/studio-plot.h"
 
 #define MAX_OWNERS 8
@@ -109,17 +110,8 @@ static void
 draw_words (StudioMemoryBar *self, cairo_t *cr, gboolean dark, gboolean strong, const char *text, double x, double y,
             double align, double alpha)
 {
-  g_autoptr (PangoLayout) layout = gtk_widget_create_pango_layout (GTK_WIDGET (self), text);
-  PangoFontDescription *font
-      = pango_font_description_copy (pango_context_get_font_description (pango_layout_get_context (layout)));
-  pango_font_description_set_absolute_size (font, 11 * self->scale * PANGO_SCALE);
-  pango_font_description_set_weight (font, strong ? PANGO_WEIGHT_SEMIBOLD : PANGO_WEIGHT_NORMAL);
-  pango_layout_set_font_description (layout, font);
-  pango_font_description_free (font);
-  PangoAttrList *attributes = pango_attr_list_new ();
-  pango_attr_list_insert (attributes, pango_attr_font_features_new ("tnum=1"));
-  pango_layout_set_attributes (layout, attributes);
-  pango_attr_list_unref (attributes);
+  g_autoptr (PangoLayout) layout
+      = chart_text_layout (gtk_widget_get_pango_context (GTK_WIDGET (self)), self->scale, strong, text);
   int w, h;
   pango_layout_get_pixel_size (layout, &w, &h);
   double ink = dark ? 1 : 0.14;

@@ -4,6 +4,8 @@
  * maximum, under the line of its means, all read from the series' pyramid; one with fewer becomes a line. */
 #include "ui/charts/studio-plot.h"
 
+#include "ui/charts/chart-text.h"
+
 #include <math.h>
 
 /* ---- colours and text -------------------------------------------------- */
@@ -38,29 +40,12 @@ set_curve_colour (cairo_t *cr, const StudioPlotLook *look, StudioCurveStyle styl
     }
 }
 
-static PangoLayout *
-text_layout (PangoContext *context, double scale, gboolean strong, const char *text)
-{
-  PangoLayout *layout = pango_layout_new (context);
-  PangoFontDescription *font = pango_font_description_copy (pango_context_get_font_description (context));
-  pango_font_description_set_absolute_size (font, 11 * scale * PANGO_SCALE);
-  pango_font_description_set_weight (font, strong ? PANGO_WEIGHT_SEMIBOLD : PANGO_WEIGHT_NORMAL);
-  pango_layout_set_font_description (layout, font);
-  pango_font_description_free (font);
-  PangoAttrList *attributes = pango_attr_list_new ();
-  pango_attr_list_insert (attributes, pango_attr_font_features_new ("tnum=1"));
-  pango_layout_set_attributes (layout, attributes);
-  pango_attr_list_unref (attributes);
-  pango_layout_set_text (layout, text, -1);
-  return layout;
-}
-
 /* Draws text whose left (align 0), middle (0.5) or right (1) edge is at x and whose middle line is at y. */
 static void
 draw_text (cairo_t *cr, PangoContext *context, double scale, gboolean strong, const char *text, double x, double y,
            double align)
 {
-  g_autoptr (PangoLayout) layout = text_layout (context, scale, strong, text);
+  g_autoptr (PangoLayout) layout = chart_text_layout (context, scale, strong, text);
   int w, h;
   pango_layout_get_pixel_size (layout, &w, &h);
   cairo_move_to (cr, floor (x - align * w), floor (y - h / 2.));
@@ -70,7 +55,7 @@ draw_text (cairo_t *cr, PangoContext *context, double scale, gboolean strong, co
 static double
 text_width (PangoContext *context, double scale, const char *text)
 {
-  g_autoptr (PangoLayout) layout = text_layout (context, scale, FALSE, text);
+  g_autoptr (PangoLayout) layout = chart_text_layout (context, scale, FALSE, text);
   int w;
   pango_layout_get_pixel_size (layout, &w, NULL);
   return w;

@@ -1,0 +1,19 @@
+/* Words on charts; see the header. */
+#include "ui/charts/chart-text.h"
+
+PangoLayout *
+chart_text_layout (PangoContext *context, double scale, gboolean strong, const char *text)
+{
+  PangoLayout *layout = pango_layout_new (context);
+  PangoFontDescription *font = pango_font_description_copy (pango_context_get_font_description (context));
+  pango_font_description_set_absolute_size (font, 11 * scale * PANGO_SCALE);
+  pango_font_description_set_weight (font, strong ? PANGO_WEIGHT_SEMIBOLD : PANGO_WEIGHT_NORMAL);
+  pango_layout_set_font_description (layout, font);
+  pango_font_description_free (font);
+  PangoAttrList *attributes = pango_attr_list_new ();
+  pango_attr_list_insert (attributes, pango_attr_font_features_new ("tnum=1"));
+  pango_layout_set_attributes (layout, attributes);
+  pango_attr_list_unref (attributes);
+  pango_layout_set_text (layout, text, -1);
+  return layout;
+}
