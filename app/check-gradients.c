@@ -374,7 +374,13 @@ static void
 print_unchecked (const char *path, const char *why, gboolean json)
 {
   if (json)
-    printf ("{\"event\":\"gradcheck\",\"node\":\"%s\",\"difference\":null,\"agrees\":null}\n", path);
+    {
+      LoomJson *line = command_event_new ("gradcheck");
+      loom_json_string (line, "node", path);
+      loom_json_null (line, "difference");
+      loom_json_null (line, "agrees");
+      command_event_print (line);
+    }
   else
     printf ("%-24s  not checked: %s\n", path, why);
 }
@@ -384,16 +390,18 @@ static void
 print_result (const char *path, const Worst *w, gboolean agrees, gboolean json)
 {
   g_autofree char *place = place_text (w);
-  char a[G_ASCII_DTOSTR_BUF_SIZE], b[G_ASCII_DTOSTR_BUF_SIZE];
 
   if (json)
     {
-      g_autofree char *input = command_json_string (w->input != NULL ? w->input : "");
-
-      printf ("{\"event\":\"gradcheck\",\"node\":\"%s\",\"difference\":%.3g,\"agrees\":%s,\"input\":%s,\"place\":%s,"
-              "\"gradient\":%s,\"numeric\":%s}\n",
-              path, isfinite (w->off) ? w->off : 1e308, agrees ? "true" : "false", w->input != NULL ? input : "null",
-              place, command_json_number (w->gradient, a), command_json_number (w->difference, b));
+      LoomJson *line = command_event_new ("gradcheck");
+      loom_json_string (line, "node", path);
+      loom_json_number_digits (line, "difference", isfinite (w->off) ? w->off : 1e308, 3);
+      loom_json_bool (line, "agrees", agrees);
+      loom_json_string (line, "input", w->input);
+      loom_json_ints (line, "place", w->rank, w->place);
+      loom_json_number (line, "gradient", w->gradient);
+      loom_json_number (line, "numeric", w->difference);
+      command_event_print (line);
       return;
     }
   printf ("%-24s  %8.1e  %s", path, w->off, agrees ? "agrees" : "differs from finite differences");

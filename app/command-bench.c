@@ -332,16 +332,20 @@ bench_graph (const Command *command, const char *path, const BenchOptions *o)
   double n = b.step->batch;
   if (o->json)
     {
-      char v[8][G_ASCII_DTOSTR_BUF_SIZE];
-      g_autofree char *name = command_json_string (path);
-      printf ("{\"event\":\"bench\",\"graph\":%s,\"executor\":\"%s\",\"batch_size\":%.0f,\"steps_per_second\":%s,"
-              "\"min\":%s,\"max\":%s,\"items_per_second\":%s,\"planned_bytes\":%.0f,\"arena_bytes\":%.0f,\"peak_"
-              "resident_bytes\":%.0f,"
-              "\"ready_ms\":%s,\"loss\":%s}\n",
-              name, o->executor, n, command_json_number (s.median, v[0]), command_json_number (s.least, v[1]),
-              command_json_number (s.most, v[2]), command_json_number (s.median * n, v[3]), planned_bytes (&b),
-              b.exec ? (double)loom_exec_arena_bytes (b.exec) : 0, peak_resident (),
-              command_json_number (ready_ms, v[4]), command_json_number (b.last_loss, v[5]));
+      LoomJson *json = command_event_new ("bench");
+      loom_json_string (json, "graph", path);
+      loom_json_string (json, "executor", o->executor);
+      loom_json_fixed (json, "batch_size", n, 0);
+      loom_json_number (json, "steps_per_second", s.median);
+      loom_json_number (json, "min", s.least);
+      loom_json_number (json, "max", s.most);
+      loom_json_number (json, "items_per_second", s.median * n);
+      loom_json_fixed (json, "planned_bytes", planned_bytes (&b), 0);
+      loom_json_fixed (json, "arena_bytes", b.exec ? (double)loom_exec_arena_bytes (b.exec) : 0, 0);
+      loom_json_fixed (json, "peak_resident_bytes", peak_resident (), 0);
+      loom_json_number (json, "ready_ms", ready_ms);
+      loom_json_number (json, "loss", b.last_loss);
+      command_event_print (json);
       return 0;
     }
   g_autofree char *planned = loom_bytes_to_string (planned_bytes (&b)),
@@ -361,13 +365,14 @@ static void
 print_tuned (const char *call, const char *fastest, double seconds, gpointer data)
 {
   const BenchOptions *o = data;
-  char number[G_ASCII_DTOSTR_BUF_SIZE];
 
   if (o->json)
     {
-      g_autofree char *text = command_json_string (call), *name = command_json_string (fastest);
-      printf ("{\"event\":\"tuned\",\"call\":%s,\"fastest\":%s,\"seconds\":%s}\n", text, name,
-              command_json_number (seconds, number));
+      LoomJson *json = command_event_new ("tuned");
+      loom_json_string (json, "call", call);
+      loom_json_string (json, "fastest", fastest);
+      loom_json_number (json, "seconds", seconds);
+      command_event_print (json);
     }
   else
     printf ("%-22s %10.1f µs  %s\n", fastest, seconds * 1e6, call);
@@ -391,11 +396,17 @@ tune_programs (Bench *b, const char *device, const BenchOptions *o, LoomCostTabl
 static void
 print_tuning (const Command *command, const LoomTuned *tuned, LoomCostTable *now, gboolean json)
 {
-  g_autofree char *file = loom_cost_table_user_file (), *name = command_json_string (file);
+  g_autofree char *file = loom_cost_table_user_file ();
 
   if (json)
-    printf ("{\"event\":\"tune\",\"calls\":%u,\"skipped\":%u,\"file\":%s,\"cost_table\":\"%s\"}\n", tuned->n,
-            tuned->n_skipped, name, loom_cost_table_hash (now));
+    {
+      LoomJson *line = command_event_new ("tune");
+      loom_json_int (line, "calls", tuned->n);
+      loom_json_int (line, "skipped", tuned->n_skipped);
+      loom_json_string (line, "file", file);
+      loom_json_string (line, "cost_table", loom_cost_table_hash (now));
+      command_event_print (line);
+    }
   else
     printf ("Wrote the times of %u kernels to %s (cost table %s). New runs choose by it; a run that is resumed keeps "
             "what it chose.\n",
@@ -592,11 +603,14 @@ bench_devices (const Command *command, const BenchOptions *o)
         double unit = kind->work (size) * kind->scale;
         if (o->json)
           {
-            char v[3][G_ASCII_DTOSTR_BUF_SIZE];
-            printf ("{\"event\":\"device\",\"device\":\"%s\",\"what\":\"%s\",\"unit\":\"%s\",\"median\":%s,\"min\":%s,"
-                    "\"max\":%s}\n",
-                    device, kind->name, kind->unit, command_json_number (s.median * unit, v[0]),
-                    command_json_number (s.least * unit, v[1]), command_json_number (s.most * unit, v[2]));
+            LoomJson *json = command_event_new ("device");
+            loom_json_string (json, "device", device);
+            loom_json_string (json, "what", kind->name);
+            loom_json_string (json, "unit", kind->unit);
+            loom_json_number (json, "median", s.median * unit);
+            loom_json_number (json, "min", s.least * unit);
+            loom_json_number (json, "max", s.most * unit);
+            command_event_print (json);
           }
         else
           printf ("%-8s %-16s %8.1f %s  (min %.1f, max %.1f)\n", device, kind->name, s.median * unit, kind->unit,
@@ -652,8 +666,10 @@ const Command command_bench = {
     "threads, the libraries' versions and a cost table, which ships with Gradloom. --tune measures every way in which\n"
     "this machine can compute the graph's kernels, a tenth of --seconds for each, and writes the times to\n"
     "gradloom/costs.ini in the folder of your configuration ($XDG_CONFIG_HOME, else ~/.config). Times of other graphs\n"
-    "and devices stay there, and what cannot be run here, for want of memory, is left out. New runs on the same device\n"
-    "then choose by them, so their last bits may change; a run keeps its table, and what it chose, in its checkpoints.\n"
+    "and devices stay there, and what cannot be run here, for want of memory, is left out. New runs on the same "
+    "device\n"
+    "then choose by them, so their last bits may change; a run keeps its table, and what it chose, in its "
+    "checkpoints.\n"
     "Quiet the machine first; remove the file to go back.",
   .run = run_bench,
 };

@@ -14,13 +14,14 @@ print_faults (const LoomFaults *faults, const char *path, gboolean json)
       const LoomFault *f = loom_faults_get (faults, i);
       if (json)
         {
-          g_autofree char *message = command_json_string (f->message),
-                          *node = command_json_string (f->node ? f->node : "");
-          g_autofree char *port = command_json_string (f->port ? f->port : "");
-          g_autofree char *fix = command_json_string (f->fix ? f->fix : "");
-          printf ("{\"event\":\"%s\",\"code\":\"%s\",\"line\":%d,\"node\":%s,\"port\":%s,\"message\":%s,\"fix\":%s}\n",
-                  f->is_warning ? "warning" : "fault", loom_error_code_name (f->code), f->line, f->node ? node : "null",
-                  f->port ? port : "null", message, f->fix ? fix : "null");
+          LoomJson *line = command_event_new (f->is_warning ? "warning" : "fault");
+          loom_json_string (line, "code", loom_error_code_name (f->code));
+          loom_json_int (line, "line", f->line);
+          loom_json_string (line, "node", f->node);
+          loom_json_string (line, "port", f->port);
+          loom_json_string (line, "message", f->message);
+          loom_json_string (line, "fix", f->fix);
+          command_event_print (line);
           continue;
         }
       g_autofree char *text = loom_fault_to_string (f);
@@ -116,32 +117,47 @@ print_table (const LoomNet *net, const LoomNet *bound, gint64 batch, const char 
 }
 
 static void
+add_cost (LoomJson *json, const LoomCost *cost)
+{
+  loom_json_fixed (json, "parameters", cost->parameters, 0);
+  loom_json_number (json, "flops", cost->flops);
+  loom_json_fixed (json, "bytes", cost->bytes, 0);
+}
+
+static void
 print_json (const LoomNet *net, const LoomNet *bound, const char *device)
 {
-  double parameters = 0, flops = 0, bytes = 0;
-  char number[G_ASCII_DTOSTR_BUF_SIZE];
+  LoomCost total = { 0 };
+  LoomJson *json;
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
       const LoomCost *cost = &loom_net_node (bound, i)->cost;
-      g_autofree char *path = command_json_string (node->path);
-      parameters += cost->parameters;
-      flops += cost->flops;
-      bytes += cost->bytes;
-      g_autofree char *on = command_json_string (node->device ? node->device : device);
-      printf ("{\"event\":\"node\",\"node\":%s,\"op\":\"%s\",\"device\":%s,\"outputs\":[", path, node->op->name, on);
+      total.parameters += cost->parameters;
+      total.flops += cost->flops;
+      total.bytes += cost->bytes;
+      json = command_event_new ("node");
+      loom_json_string (json, "node", node->path);
+      loom_json_string (json, "op", node->op->name);
+      loom_json_string (json, "device", node->device ? node->device : device);
+      loom_json_begin_array (json, "outputs");
       for (guint o = 0; o < node->n_outputs; o++)
         {
           g_autofree char *shape = loom_shape_to_attribute (&node->output[o].shape);
-          printf ("%s{\"port\":\"%s\",\"dtype\":\"%s\",\"shape\":\"%s\"}", o ? "," : "", node->output_spec[o].name,
-                  loom_dtype_name (node->output[o].dtype), shape);
+          loom_json_begin_object (json, NULL);
+          loom_json_string (json, "port", node->output_spec[o].name);
+          loom_json_string (json, "dtype", loom_dtype_name (node->output[o].dtype));
+          loom_json_string (json, "shape", shape);
+          loom_json_end_object (json);
         }
-      printf ("],\"parameters\":%.0f,\"flops\":%s,\"bytes\":%.0f}\n", cost->parameters,
-              command_json_number (cost->flops, number), cost->bytes);
+      loom_json_end_array (json);
+      add_cost (json, cost);
+      command_event_print (json);
     }
-  printf ("{\"event\":\"total\",\"parameters\":%.0f,\"flops\":%s,\"bytes\":%.0f}\n", parameters,
-          command_json_number (flops, number), bytes);
+  json = command_event_new ("total");
+  add_cost (json, &total);
+  command_event_print (json);
 }
 
 /* What stays in memory for as long as a graph is trained, whatever the batch: parameters and the optimiser's state. */

@@ -144,42 +144,44 @@ print_differences (const Printer *p, const GPtrArray *list)
 /* ---- for programs ------------------------------------------------------- */
 
 static void
-print_member (const char *name, const char *value)
+add_change (LoomJson *json, const LoomAttributeChange *change)
 {
-  g_autofree char *text = value ? command_json_string (value) : g_strdup ("null");
-  printf (",\"%s\":%s", name, text);
+  loom_json_begin_object (json, NULL);
+  loom_json_string (json, "attribute", change->attribute);
+  loom_json_string (json, "before", change->before);
+  loom_json_string (json, "after", change->after);
+  if (change->before_is_default || change->after_is_default)
+    loom_json_string (json, "default", change->before_is_default ? "before" : "after");
+  loom_json_end_object (json);
 }
 
 static void
 print_json (const GPtrArray *list)
 {
+  LoomJson *json;
+
   for (guint i = 0; i < list->len; i++)
     {
       const LoomDifference *d = list->pdata[i];
-      printf ("{\"event\":\"%s\",\"what\":\"%s\"", loom_difference_kind_name (d->kind), d->what);
-      print_member ("module", d->scope);
-      print_member ("name", d->name);
+      json = command_event_new (loom_difference_kind_name (d->kind));
+      loom_json_string (json, "what", d->what);
+      loom_json_string (json, "module", d->scope);
+      loom_json_string (json, "name", d->name);
       if (d->old_name)
-        print_member ("old_name", d->old_name);
+        loom_json_string (json, "old_name", d->old_name);
       if (d->type)
-        print_member ("type", d->type);
+        loom_json_string (json, "type", d->type);
       if (d->is_cosmetic)
-        printf (",\"cosmetic\":true");
-      printf (",\"changes\":[");
+        loom_json_bool (json, "cosmetic", TRUE);
+      loom_json_begin_array (json, "changes");
       for (guint k = 0; k < d->changes->len; k++)
-        {
-          const LoomAttributeChange *change = d->changes->pdata[k];
-          g_autofree char *attribute = command_json_string (change->attribute);
-          printf ("%s{\"attribute\":%s", k ? "," : "", attribute);
-          print_member ("before", change->before);
-          print_member ("after", change->after);
-          if (change->before_is_default || change->after_is_default)
-            printf (",\"default\":\"%s\"", change->before_is_default ? "before" : "after");
-          printf ("}");
-        }
-      printf ("]}\n");
+        add_change (json, d->changes->pdata[k]);
+      loom_json_end_array (json);
+      command_event_print (json);
     }
-  printf ("{\"event\":\"total\",\"differences\":%u}\n", list->len);
+  json = command_event_new ("total");
+  loom_json_int (json, "differences", list->len);
+  command_event_print (json);
 }
 
 /* ---- files -------------------------------------------------------------- */

@@ -4,24 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The engine's array, which has a line for each object: so that one program reads all output of --json. Not through
- * json-glib, which writes 1e+30 as 1e+30.0, and that is no JSON. */
-static int
+/* One object a line, so that one program reads all output of --json. */
+static void
 print_json (void)
 {
-  g_autofree char *text = loom_ops_json ();
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-
-  for (char **line = lines; *line; line++)
+  for (const LoomOp *const *op = loom_ops (); *op; op++)
     {
-      gsize length = strlen (*line);
-      if (**line != '{')
-        continue;
-      if ((*line)[length - 1] == ',')
-        (*line)[length - 1] = 0;
-      puts (*line);
+      g_autofree char *line = loom_op_json (*op);
+      puts (line);
     }
-  return 0;
 }
 
 static void
@@ -75,7 +66,10 @@ run_ops (const Command *command, int argc, char **argv)
     return command_usage (command, "It takes one NAME, or one of --json, --schema and --markdown.");
 
   if (json)
-    return print_json ();
+    {
+      print_json ();
+      return 0;
+    }
   if (schema || markdown)
     {
       g_autofree char *text = schema ? loom_ops_schema () : loom_ops_markdown ();
@@ -109,19 +103,21 @@ static void
 device_cb (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data)
 {
   gboolean json = GPOINTER_TO_INT (data);
-  g_autofree char *quoted = command_json_string (name);
 
-  if (json && why_not)
+  if (json)
     {
-      g_autofree char *reason = command_json_string (why_not);
-      printf ("{\"event\":\"no_device\",\"name\":%s,\"reason\":%s}\n", quoted, reason);
-    }
-  else if (json)
-    {
-      g_autofree char *title = command_json_string (info->name);
-      printf ("{\"event\":\"device\",\"name\":%s,\"title\":%s,\"memory_total\":%" G_GUINT64_FORMAT
-              ",\"memory_free\":%" G_GUINT64_FORMAT ",\"threads\":%d}\n",
-              quoted, title, (guint64)info->memory_total, (guint64)info->memory_free, info->threads);
+      LoomJson *line = command_event_new (why_not ? "no_device" : "device");
+      loom_json_string (line, "name", name);
+      if (why_not)
+        loom_json_string (line, "reason", why_not);
+      else
+        {
+          loom_json_string (line, "title", info->name);
+          loom_json_int (line, "memory_total", (gint64)info->memory_total);
+          loom_json_int (line, "memory_free", (gint64)info->memory_free);
+          loom_json_int (line, "threads", info->threads);
+        }
+      command_event_print (line);
     }
   else if (why_not)
     printf ("%-8s not here: %s\n", name, why_not);

@@ -165,68 +165,60 @@ print_text (const Predict *p, const Sample *s, const LoomAnswer *a)
 }
 
 static void
-print_json_classes (const Predict *p, const LoomAnswer *a, gint64 k)
+add_classes (LoomJson *json, const char *member, const Predict *p, const LoomAnswer *a, gint64 k)
 {
   const char *const *names = loom_predictor_class_names (p->predictor, a->n_classes);
   const double *value = a->value + k * a->n_classes;
   g_autofree gint64 *order = ranking (value, a->n_classes);
-  char number[G_ASCII_DTOSTR_BUF_SIZE];
 
-  printf ("[");
+  loom_json_begin_array (json, member);
   for (gint64 i = 0; i < MIN (p->top, a->n_classes); i++)
     {
-      printf ("%s{\"class\":%" G_GINT64_FORMAT, i ? "," : "", order[i]);
+      loom_json_begin_object (json, NULL);
+      loom_json_int (json, "class", order[i]);
       if (names)
-        {
-          g_autofree char *name = command_json_string (names[order[i]]);
-          printf (",\"name\":%s", name);
-        }
-      printf (",\"%s\":%s}", a->kind == LOOM_ANSWER_PROBABILITIES ? "probability" : "score",
-              command_json_number (value[order[i]], number));
+        loom_json_string (json, "name", names[order[i]]);
+      loom_json_number (json, a->kind == LOOM_ANSWER_PROBABILITIES ? "probability" : "score", value[order[i]]);
+      loom_json_end_object (json);
     }
-  printf ("]");
+  loom_json_end_array (json);
+}
+
+static void
+add_values (LoomJson *json, const LoomAnswer *a)
+{
+  loom_json_begin_array (json, a->kind == LOOM_ANSWER_YES ? "probabilities" : "values");
+  for (gint64 i = 0; i < a->n_positions * a->n_classes; i++)
+    loom_json_number (json, NULL, a->value[i]);
+  loom_json_end_array (json);
+  loom_json_begin_array (json, "shape");
+  for (int i = 0; i < a->shape.rank; i++)
+    loom_json_int (json, NULL, loom_dim_value (a->shape.dim[i], NULL));
+  loom_json_end_array (json);
 }
 
 static void
 print_json (const Predict *p, const Sample *s, const LoomAnswer *a)
 {
-  g_autofree char *file = command_json_string (s->file);
-  char number[G_ASCII_DTOSTR_BUF_SIZE];
+  LoomJson *json = command_event_new ("prediction");
 
-  printf ("{\"event\":\"prediction\",\"file\":%s", file);
+  loom_json_string (json, "file", s->file);
   if (s->row)
-    printf (",\"row\":%" G_GINT64_FORMAT, s->row);
+    loom_json_int (json, "row", s->row);
   if (a->kind <= LOOM_ANSWER_SCORES && a->n_positions == 1)
-    {
-      printf (",\"classes\":");
-      print_json_classes (p, a, 0);
-    }
+    add_classes (json, "classes", p, a, 0);
   else if (a->kind <= LOOM_ANSWER_SCORES)
     {
-      printf (",\"positions\":[");
+      loom_json_begin_array (json, "positions");
       for (gint64 k = 0; k < a->n_positions; k++)
-        {
-          printf ("%s", k ? "," : "");
-          print_json_classes (p, a, k);
-        }
-      printf ("]");
+        add_classes (json, NULL, p, a, k);
+      loom_json_end_array (json);
     }
   else
-    {
-      printf (",\"%s\":[", a->kind == LOOM_ANSWER_YES ? "probabilities" : "values");
-      for (gint64 i = 0; i < a->n_positions * a->n_classes; i++)
-        printf ("%s%s", i ? "," : "", command_json_number (a->value[i], number));
-      printf ("],\"shape\":[");
-      for (int i = 0; i < a->shape.rank; i++)
-        printf ("%s%" G_GINT64_FORMAT, i ? "," : "", loom_dim_value (a->shape.dim[i], NULL));
-      printf ("]");
-    }
+    add_values (json, a);
   if (s->note)
-    {
-      g_autofree char *note = command_json_string (s->note);
-      printf (",\"note\":%s", note);
-    }
-  printf ("}\n");
+    loom_json_string (json, "note", s->note);
+  command_event_print (json);
 }
 
 /* ---- files -------------------------------------------------------------- */
@@ -243,8 +235,10 @@ complain (Predict *p, const char *file, GError *error)
   fprintf (stderr, "gradloom %s: %s\n", p->command->name, sentence);
   if (p->json)
     {
-      g_autofree char *name = command_json_string (file), *message = command_json_string (error->message);
-      printf ("{\"event\":\"error\",\"file\":%s,\"message\":%s}\n", name, message);
+      LoomJson *json = command_event_new ("error");
+      loom_json_string (json, "file", file);
+      loom_json_string (json, "message", error->message);
+      command_event_print (json);
     }
   g_error_free (error);
 }

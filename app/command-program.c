@@ -111,8 +111,13 @@ print_saving (const Listing *l, const LoomPlan *plan, LoomDevices *devices, cons
       double saved = (double)before.arena - (double)now.arena;
       g_autofree char *saving = loom_bytes_to_string (saved), *whole = loom_bytes_to_string ((double)before.arena);
       if (json)
-        printf ("{\"event\":\"recomputation\",\"device\":\"%s\",\"saved\":%.0f,\"arena_without\":%.0f}\n", device,
-                saved, (double)before.arena);
+        {
+          LoomJson *line = command_event_new ("recomputation");
+          loom_json_string (line, "device", device);
+          loom_json_fixed (line, "saved", saved, 0);
+          loom_json_int (line, "arena_without", (gint64)before.arena);
+          command_event_print (line);
+        }
       else
         printf ("recomputation saves %s on %s: without it the arena has %s\n", saving, device, whole);
     }

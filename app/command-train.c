@@ -160,12 +160,14 @@ print_epoch (View *view, LoomTrainer *trainer, const LoomTrainerStep *s)
 static void
 print_json_step (View *view, LoomTrainer *trainer, const LoomTrainerStep *s, gint64 now)
 {
-  char loss[G_ASCII_DTOSTR_BUF_SIZE], rate[G_ASCII_DTOSTR_BUF_SIZE];
+  LoomJson *json = command_event_new ("step");
 
-  printf ("{\"event\":\"step\",\"step\":%" G_GINT64_FORMAT ",\"epoch\":%" G_GINT64_FORMAT
-          ",\"loss\":%s,\"time\":%.6f,\"items_per_second\":%s}\n",
-          s->step, s->epoch, command_json_number (s->loss, loss), (double)(now - view->start) / G_USEC_PER_SEC,
-          command_json_number (s->items_per_second > 0 ? s->items_per_second : NAN, rate));
+  loom_json_int (json, "step", s->step);
+  loom_json_int (json, "epoch", s->epoch);
+  loom_json_number (json, "loss", s->loss);
+  loom_json_fixed (json, "time", (double)(now - view->start) / G_USEC_PER_SEC, 6);
+  loom_json_number (json, "items_per_second", s->items_per_second > 0 ? s->items_per_second : NAN);
+  command_event_print (json);
   if (now - view->last_flush > FLUSH_US)
     {
       flush (view, trainer);
@@ -220,11 +222,13 @@ early_stop_cb (LoomTrainer *trainer, const LoomTrainerWatch *watch, gpointer dat
   clear_bar (view);
   if (view->json)
     {
-      g_autofree char *name = command_json_string (monitor);
-      printf ("{\"event\":\"early_stop\",\"step\":%" G_GINT64_FORMAT ",\"epoch\":%" G_GINT64_FORMAT
-              ",\"monitor\":%s,\"best\":%s,\"best_epoch\":%" G_GINT64_FORMAT "}\n",
-              loom_trainer_steps (trainer), watch->best_epoch + watch->bad, name,
-              command_json_number (watch->best, number), watch->best_epoch);
+      LoomJson *json = command_event_new ("early_stop");
+      loom_json_int (json, "step", loom_trainer_steps (trainer));
+      loom_json_int (json, "epoch", watch->best_epoch + watch->bad);
+      loom_json_string (json, "monitor", monitor);
+      loom_json_number (json, "best", watch->best);
+      loom_json_int (json, "best_epoch", watch->best_epoch);
+      command_event_print (json);
     }
   else
     printf ("stopped early: %" G_GINT64_FORMAT " epoch%s without a better %s than %s of epoch %" G_GINT64_FORMAT "\n",
@@ -269,8 +273,9 @@ say_transfer (View *view, LoomTrainer *trainer)
     return;
   if (view->json)
     {
-      g_autofree char *text = loom_transfer_to_json (transfer);
-      printf ("{\"event\":\"weights\",%s}\n", text);
+      LoomJson *json = command_event_new ("weights");
+      loom_transfer_add_json (transfer, json);
+      command_event_print (json);
       return;
     }
   fprintf (stderr, "weights of %s: %u loaded, %u missing, %u unused, %u mismatched\n", transfer->file,
@@ -282,6 +287,26 @@ say_transfer (View *view, LoomTrainer *trainer)
 }
 
 static void
+print_json_eval (const View *view, const LoomTrainerEval *e, gint64 now)
+{
+  LoomJson *json = command_event_new ("eval");
+  gint64 step = view->only_eval ? view->weights_step : e->step;
+
+  loom_json_string (json, "split", e->split);
+  if (step >= 0)
+    loom_json_int (json, "step", step);
+  else
+    loom_json_null (json, "step");
+  loom_json_number (json, "loss", e->loss);
+  loom_json_begin_object (json, "metrics");
+  for (guint i = 0; i < e->n_metrics; i++)
+    loom_trainer_eval_add_json (e, i, json);
+  loom_json_end_object (json);
+  loom_json_fixed (json, "time", (double)(now - view->start) / G_USEC_PER_SEC, 6);
+  command_event_print (json);
+}
+
+static void
 eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
 {
   View *view = data;
@@ -290,19 +315,7 @@ eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
 
   if (view->json)
     {
-      g_autofree char *step
-          = view->only_eval && view->weights_step < 0
-                ? g_strdup ("null")
-                : g_strdup_printf ("%" G_GINT64_FORMAT, view->only_eval ? view->weights_step : e->step);
-      printf ("{\"event\":\"eval\",\"split\":\"%s\",\"step\":%s,\"loss\":%s,\"metrics\":{", e->split, step,
-              command_json_number (e->loss, number));
-      for (guint i = 0; i < e->n_metrics; i++)
-        {
-          g_autofree char *name = command_json_string (e->metric_name[i]);
-          g_autofree char *value = loom_trainer_metric_to_json (e, i);
-          printf ("%s%s:%s", i ? "," : "", name, value);
-        }
-      printf ("},\"time\":%.6f}\n", (double)(now - view->start) / G_USEC_PER_SEC);
+      print_json_eval (view, e, now);
       flush (view, trainer);
       return;
     }
@@ -500,8 +513,12 @@ run_train (const Command *command, int argc, char **argv)
 
   clear_bar (&view);
   if (view.json && end == LOOM_TRAINER_DONE)
-    printf ("{\"event\":\"done\",\"step\":%" G_GINT64_FORMAT ",\"time\":%.6f}\n", loom_trainer_steps (trainer),
-            (double)(g_get_monotonic_time () - view.start) / G_USEC_PER_SEC);
+    {
+      LoomJson *json = command_event_new ("done");
+      loom_json_int (json, "step", loom_trainer_steps (trainer));
+      loom_json_fixed (json, "time", (double)(g_get_monotonic_time () - view.start) / G_USEC_PER_SEC, 6);
+      command_event_print (json);
+    }
   command_flush ();
   if (end == LOOM_TRAINER_DONE)
     return 0;

@@ -353,30 +353,22 @@ command_run_weights (const char *path, char **weights, GError **error)
   return *weights != NULL;
 }
 
-char *
-command_json_string (const char *text)
+LoomJson *
+command_event_new (const char *event)
 {
-  GString *s = g_string_new ("\"");
+  LoomJson *json = loom_json_new ();
 
-  for (const char *p = text; *p; p++)
-    {
-      if (*p == '"' || *p == '\\')
-        g_string_append_printf (s, "\\%c", *p);
-      else if (*p == '\n')
-        g_string_append (s, "\\n");
-      else if ((guchar)*p < 0x20)
-        g_string_append_printf (s, "\\u%04x", (guchar)*p);
-      else
-        g_string_append_c (s, *p);
-    }
-  g_string_append_c (s, '"');
-  return g_string_free (s, FALSE);
+  loom_json_begin_object (json, NULL);
+  loom_json_string (json, "event", event);
+  return json;
 }
 
-const char *
-command_json_number (double x, char *buffer)
+void
+command_event_print (LoomJson *json)
 {
-  return isfinite (x) ? g_ascii_formatd (buffer, G_ASCII_DTOSTR_BUF_SIZE, "%.9g", x) : "null";
+  loom_json_end_object (json);
+  puts (loom_json_text (json));
+  loom_json_free (json);
 }
 
 char *

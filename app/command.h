@@ -66,10 +66,9 @@ gboolean command_run_weights (const char *path, char **weights, GError **error);
 char *command_printable (const char *text);
 char *command_sentence (const char *text);
 
-/* "text" with quotes and escapes, for lines of JSON. */
-char *command_json_string (const char *text);
-/* A number for JSON: null where it is not finite; buffer is G_ASCII_DTOSTR_BUF_SIZE. */
-const char *command_json_number (double x, char *buffer);
+/* A line of --json: begun with its event, printed and freed. */
+LoomJson *command_event_new (const char *event);
+void command_event_print (LoomJson *json);
 /* "61,706", "1:05". (transfer full) */
 char *command_count (double n);
 char *command_duration (double seconds);

@@ -207,11 +207,12 @@ run_print_outputs (Run *r)
     {
       const PortFile *port_file = r->outs->pdata[i];
       const LoomTensor *t = port_file->tensor;
-      g_autofree char *port = command_json_string (port_file->port), *file = command_json_string (port_file->file);
-      printf ("{\"event\":\"output\",\"port\":%s,\"shape\":[", port);
-      for (int k = 0; k < t->rank; k++)
-        printf ("%s%" G_GINT64_FORMAT, k ? "," : "", t->dim[k]);
-      printf ("],\"dtype\":\"%s\",\"file\":%s}\n", loom_dtype_name (t->dtype), file);
+      LoomJson *json = command_event_new ("output");
+      loom_json_string (json, "port", port_file->port);
+      loom_json_ints (json, "shape", t->rank, t->dim);
+      loom_json_string (json, "dtype", loom_dtype_name (t->dtype));
+      loom_json_string (json, "file", port_file->file);
+      command_event_print (json);
     }
 }
 

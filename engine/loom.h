@@ -6,6 +6,7 @@
 #include "engine/core/loom-dim.h"
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-fault.h"
+#include "engine/core/loom-json.h"
 #include "engine/core/loom-tensor.h"
 #include "engine/data/loom-loader.h"
 #include "engine/data/loom-samples.h"

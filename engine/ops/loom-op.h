@@ -196,7 +196,7 @@ gboolean loom_op_is_weight_port (const LoomOp *op, guint input);
 /* ---- texts that derive from the table (transfer full) ------------------ */
 
 char *loom_ops_schema (void); /* RELAX NG (XML syntax) */
-char *loom_ops_json (void);   /* one JSON array */
+char *loom_op_json (const LoomOp *op); /* one JSON object, in a line */
 char *loom_ops_markdown (void);
 char *loom_op_help (const LoomOp *op); /* for `gradloom ops NAME` */
 

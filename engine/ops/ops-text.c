@@ -1,4 +1,5 @@
 /* The operator table as JSON for other programs, as Markdown for readers, and as help on a terminal. */
+#include "engine/core/loom-json.h"
 #include "engine/ops/loom-op.h"
 
 static const char *
@@ -17,54 +18,20 @@ param_type (const LoomParamSpec *param)
 /* ---- JSON ---------------------------------------------------------------- */
 
 static void
-put_string (GString *out, const char *text)
+add_ports (LoomJson *json, const char *name, const LoomPortSpec *ports)
 {
-  if (text == NULL)
-    {
-      g_string_append (out, "null");
-      return;
-    }
-  g_string_append_c (out, '"');
-  for (const char *s = text; *s != 0; s++)
-    if (*s == '"' || *s == '\\')
-      g_string_append_printf (out, "\\%c", *s);
-    else if ((guchar)*s < 0x20)
-      g_string_append_printf (out, "\\u%04x", *s);
-    else
-      g_string_append_c (out, *s);
-  g_string_append_c (out, '"');
-}
-
-static void
-put_member (GString *out, const char *name, const char *text)
-{
-  g_string_append_printf (out, ",\"%s\":", name);
-  put_string (out, text);
-}
-
-static void
-put_number (GString *out, const char *name, double value)
-{
-  char text[G_ASCII_DTOSTR_BUF_SIZE];
-
-  g_string_append_printf (out, ",\"%s\":%s", name, g_ascii_formatd (text, sizeof text, "%.15g", value));
-}
-
-static void
-put_ports (GString *out, const char *name, const LoomPortSpec *ports)
-{
-  g_string_append_printf (out, ",\"%s\":[", name);
+  loom_json_begin_array (json, name);
   for (guint i = 0; ports != NULL && ports[i].name != NULL; i++)
     {
-      g_string_append (out, i > 0 ? ",{\"name\":" : "{\"name\":");
-      put_string (out, ports[i].name);
-      put_member (out, "doc", ports[i].doc);
-      g_string_append_printf (out, ",\"optional\":%s,\"variadic\":%s,\"weight\":%s}",
-                              ports[i].flags & (LOOM_PORT_OPTIONAL | LOOM_PORT_WEIGHT) ? "true" : "false",
-                              ports[i].flags & LOOM_PORT_VARIADIC ? "true" : "false",
-                              ports[i].flags & LOOM_PORT_WEIGHT ? "true" : "false");
+      loom_json_begin_object (json, NULL);
+      loom_json_string (json, "name", ports[i].name);
+      loom_json_string (json, "doc", ports[i].doc);
+      loom_json_bool (json, "optional", (ports[i].flags & (LOOM_PORT_OPTIONAL | LOOM_PORT_WEIGHT)) != 0);
+      loom_json_bool (json, "variadic", (ports[i].flags & LOOM_PORT_VARIADIC) != 0);
+      loom_json_bool (json, "weight", (ports[i].flags & LOOM_PORT_WEIGHT) != 0);
+      loom_json_end_object (json);
     }
-  g_string_append_c (out, ']');
+  loom_json_end_array (json);
 }
 
 /* The parameters that a variant adds: its list begins with the operator's. */
@@ -78,90 +45,86 @@ added_params (const LoomOp *op, const LoomOpVariant *variant)
   return variant->params + n;
 }
 
+/* A bound as somebody typed it. */
 static void
-put_params (GString *out, const LoomParamSpec *params)
+add_bound (LoomJson *json, const char *name, double value)
 {
-  g_string_append (out, ",\"params\":[");
-  for (guint i = 0; params != NULL && params[i].name != NULL; i++)
-    {
-      const LoomParamSpec *p = params + i;
+  loom_json_number_digits (json, name, value, 15);
+}
 
-      g_string_append (out, i > 0 ? ",{\"name\":" : "{\"name\":");
-      put_string (out, p->name);
-      put_member (out, "type", param_type (p));
-      g_string_append_printf (out, ",\"required\":%s", p->def == NULL ? "true" : "false");
-      put_member (out, "default", p->def);
+static void
+add_params (LoomJson *json, const LoomParamSpec *params)
+{
+  loom_json_begin_array (json, "params");
+  for (const LoomParamSpec *p = params; p != NULL && p->name != NULL; p++)
+    {
+      loom_json_begin_object (json, NULL);
+      loom_json_string (json, "name", p->name);
+      loom_json_string (json, "type", param_type (p));
+      loom_json_bool (json, "required", p->def == NULL);
+      loom_json_string (json, "default", p->def);
       if (p->minimum != 0 || p->maximum != 0)
         {
-          put_number (out, "minimum", p->minimum);
+          add_bound (json, "minimum", p->minimum);
           if (p->maximum >= p->minimum)
-            put_number (out, "maximum", p->maximum);
+            add_bound (json, "maximum", p->maximum);
         }
       if (p->length > 0)
-        put_number (out, "length", p->length);
+        loom_json_int (json, "length", p->length);
       if (p->choices != NULL)
         {
-          g_string_append (out, ",\"choices\":[");
+          loom_json_begin_array (json, "choices");
           for (guint k = 0; p->choices[k] != NULL; k++)
-            {
-              g_string_append (out, k > 0 ? "," : "");
-              put_string (out, p->choices[k]);
-            }
-          g_string_append_c (out, ']');
+            loom_json_string (json, NULL, p->choices[k]);
+          loom_json_end_array (json);
         }
-      put_member (out, "unit", p->unit);
-      put_member (out, "doc", p->doc);
-      g_string_append_printf (out, ",\"hyper\":%s}", p->hyper ? "true" : "false");
+      loom_json_string (json, "unit", p->unit);
+      loom_json_string (json, "doc", p->doc);
+      loom_json_bool (json, "hyper", p->hyper);
+      loom_json_end_object (json);
     }
-  g_string_append_c (out, ']');
+  loom_json_end_array (json);
 }
 
 /* "variants":[{"source":"csv","title":…,"doc":…,"params":[…]}, …] */
 static void
-put_variants (GString *out, const LoomOp *op)
+add_variants (LoomJson *json, const LoomOp *op)
 {
-  const LoomOpVariant *first = op->variants != NULL ? op->variants () : NULL;
-
-  g_string_append (out, first != NULL ? ",\"variants\":[" : "");
-  for (const LoomOpVariant *v = first; v != NULL && v->value != NULL; v++)
+  if (op->variants == NULL)
+    return;
+  loom_json_begin_array (json, "variants");
+  for (const LoomOpVariant *v = op->variants (); v->value != NULL; v++)
     {
-      g_string_append_printf (out, "%s{\"%s\":", v == first ? "" : ",", op->params->name);
-      put_string (out, v->value);
-      put_member (out, "title", v->title);
-      put_member (out, "doc", v->doc);
-      put_params (out, added_params (op, v));
-      g_string_append_c (out, '}');
+      loom_json_begin_object (json, NULL);
+      loom_json_string (json, op->params->name, v->value);
+      loom_json_string (json, "title", v->title);
+      loom_json_string (json, "doc", v->doc);
+      add_params (json, added_params (op, v));
+      loom_json_end_object (json);
     }
-  g_string_append (out, first != NULL ? "]" : "");
+  loom_json_end_array (json);
 }
 
 char *
-loom_ops_json (void)
+loom_op_json (const LoomOp *op)
 {
-  const LoomOp *const *ops = loom_ops ();
-  GString *out = g_string_new ("[");
+  LoomJson *json = loom_json_new ();
 
-  for (guint i = 0; ops[i] != NULL; i++)
-    {
-      const LoomOp *op = ops[i];
-
-      g_string_append (out, i > 0 ? ",\n{\"name\":" : "\n{\"name\":");
-      put_string (out, op->name);
-      put_member (out, "title", op->title);
-      put_member (out, "category", loom_category_title (op->category));
-      put_member (out, "icon", op->icon);
-      put_member (out, "doc", op->doc);
-      put_member (out, "details", op->details);
-      put_member (out, "formula", op->formula);
-      put_member (out, "reference", op->reference);
-      put_ports (out, "inputs", op->inputs);
-      put_ports (out, "outputs", op->outputs);
-      put_params (out, op->params);
-      put_variants (out, op);
-      g_string_append_c (out, '}');
-    }
-  g_string_append (out, "\n]\n");
-  return g_string_free (out, FALSE);
+  loom_json_begin_object (json, NULL);
+  loom_json_string (json, "name", op->name);
+  loom_json_string (json, "title", op->title);
+  loom_json_string (json, "category", loom_category_title (op->category));
+  loom_json_string (json, "icon", op->icon);
+  loom_json_string (json, "doc", op->doc);
+  loom_json_string (json, "details", op->details);
+  loom_json_string (json, "formula", op->formula);
+  loom_json_string (json, "reference", op->reference);
+  add_ports (json, "inputs", op->inputs);
+  add_ports (json, "outputs", op->outputs);
+  add_params (json, op->params);
+  add_variants (json, op);
+  loom_json_end_object (json);
+  return loom_json_take (json);
 }
 
 /* What a table adds to the details. */

@@ -239,8 +239,9 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
     return NULL;
   if (t->transfer)
     {
-      g_autofree char *text = loom_transfer_to_json (t->transfer);
-      if (!trainer_events_line (t, error, "{\"event\":\"weights\",%s}", text))
+      LoomJson *json = trainer_event_new ("weights");
+      loom_transfer_add_json (t->transfer, json);
+      if (!trainer_event_write (t, json, error))
         return NULL;
     }
   return g_steal_pointer (&t);

@@ -5,6 +5,7 @@
  * compute thread between steps and must be quick. */
 #pragma once
 
+#include "engine/core/loom-json.h"
 #include "engine/graph/loom-graph.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/run/loom-exec.h"
@@ -173,10 +174,10 @@ gint64 loom_trainer_total_steps (const LoomTrainer *trainer);
 gboolean loom_trainer_is_over (const LoomTrainer *trainer);
 /* NULL where it began from no file, or goes on from a checkpoint. */
 const LoomTransfer *loom_trainer_transfer (const LoomTrainer *trainer);
-/* {"loaded":[…],"missing":[…],…} without the outer braces, for a line of JSON. */
-char *loom_transfer_to_json (const LoomTransfer *transfer);
-/* A metric's value for JSON: a number, null, or rows of numbers in brackets. */
-char *loom_trainer_metric_to_json (const LoomTrainerEval *eval, guint i);
+/* Adds the members "file", "loaded", "missing", "unused" and "mismatched" to the object that is being written. */
+void loom_transfer_add_json (const LoomTransfer *transfer, LoomJson *json);
+/* Adds metric i under its name: a number, null, or rows of numbers in brackets. */
+void loom_trainer_eval_add_json (const LoomTrainerEval *eval, guint i, LoomJson *json);
 const char *loom_trainer_device (const LoomTrainer *trainer);
 LoomState *loom_trainer_state (const LoomTrainer *trainer);
 /* Bytes by owner on the run's devices: state, and the arenas of every plan that is live (training, the last short

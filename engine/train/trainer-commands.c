@@ -21,7 +21,7 @@ find_rate (LoomTrainer *t, const char *name)
 static gboolean
 set_hyper (LoomTrainer *t, const char *name, double value, GError **error)
 {
-  char number[G_ASCII_DTOSTR_BUF_SIZE];
+  LoomJson *json;
 
   if (g_str_equal (name, "lr"))
     {
@@ -35,9 +35,11 @@ set_hyper (LoomTrainer *t, const char *name, double value, GError **error)
     }
   else if (!loom_state_set_scalar (t->state, name, value))
     return TRUE; /* whoever posts asks loom_trainer_has_hyper() first */
-  return trainer_events_line (t, error,
-                              "{\"event\":\"hyper\",\"step\":%" G_GINT64_FORMAT ",\"name\":\"%s\",\"value\":%s}",
-                              t->step, name, trainer_number (value, number));
+  json = trainer_event_new ("hyper");
+  loom_json_int (json, "step", t->step);
+  loom_json_string (json, "name", name);
+  loom_json_number (json, "value", value);
+  return trainer_event_write (t, json, error);
 }
 
 static gboolean

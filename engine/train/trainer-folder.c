@@ -16,14 +16,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-const char *
-trainer_number (double x, char *buffer)
-{
-  if (!isfinite (x))
-    return "null";
-  return g_ascii_formatd (buffer, G_ASCII_DTOSTR_BUF_SIZE, "%.9g", x);
-}
-
 static gboolean
 io_error (GError **error, const char *what, const char *path)
 {
@@ -82,58 +74,67 @@ events_write (LoomTrainer *t, const char *text, gsize n, GError **error)
   return TRUE;
 }
 
+LoomJson *
+trainer_event_new (const char *event)
+{
+  LoomJson *json = loom_json_new ();
+
+  loom_json_begin_object (json, NULL);
+  loom_json_string (json, "event", event);
+  return json;
+}
+
 gboolean
 trainer_events_flush (LoomTrainer *t, GError **error)
 {
-  char loss[G_ASCII_DTOSTR_BUF_SIZE], lr[G_ASCII_DTOSTR_BUF_SIZE];
-
   if (t->events.fd < 0 || t->events.n == 0)
     return TRUE;
   g_autoptr (GString) text = g_string_sized_new (t->events.n * 80);
   for (guint i = 0; i < t->events.n; i++)
     {
       const TrainerPoint *point = &t->events.point[i];
-      g_string_append_printf (
-          text,
-          "{\"event\":\"step\",\"step\":%" G_GINT64_FORMAT ",\"epoch\":%" G_GINT64_FORMAT ",\"loss\":%s,\"lr\":%s}\n",
-          point->step, point->epoch, trainer_number (point->loss, loss), trainer_number (point->lr, lr));
+      g_autoptr (LoomJson) json = trainer_event_new ("step");
+      loom_json_int (json, "step", point->step);
+      loom_json_int (json, "epoch", point->epoch);
+      loom_json_number (json, "loss", point->loss);
+      loom_json_number (json, "lr", point->lr);
+      loom_json_end_object (json);
+      g_string_append (text, loom_json_text (json));
+      g_string_append_c (text, '\n');
     }
   t->events.n = 0;
   return events_write (t, text->str, text->len, error);
 }
 
 gboolean
-trainer_events_line (LoomTrainer *t, GError **error, const char *format, ...)
+trainer_event_write (LoomTrainer *t, LoomJson *json, GError **error)
 {
-  va_list args;
+  g_autofree char *line = NULL, *object = NULL;
 
+  loom_json_end_object (json);
+  object = loom_json_take (json);
   if (t->events.fd < 0)
     return TRUE;
   if (!trainer_events_flush (t, error))
     return FALSE;
-  g_autoptr (GString) text = g_string_new (NULL);
-  va_start (args, format);
-  g_string_vprintf (text, format, args);
-  va_end (args);
-  g_string_append_c (text, '\n');
-  return events_write (t, text->str, text->len, error);
+  line = g_strconcat (object, "\n", NULL);
+  return events_write (t, line, strlen (line), error);
 }
 
 gboolean
 trainer_events_eval (LoomTrainer *t, const LoomTrainerEval *eval, GError **error)
 {
-  char number[G_ASCII_DTOSTR_BUF_SIZE];
-  g_autoptr (GString) metrics = g_string_new (NULL);
+  LoomJson *json = trainer_event_new ("eval");
 
+  loom_json_string (json, "split", eval->split);
+  loom_json_int (json, "step", eval->step);
+  loom_json_int (json, "epoch", eval->epoch);
+  loom_json_number (json, "loss", eval->loss);
+  loom_json_begin_object (json, "metrics");
   for (guint i = 0; i < eval->n_metrics; i++)
-    {
-      g_autofree char *value = loom_trainer_metric_to_json (eval, i);
-      g_string_append_printf (metrics, "%s\"%s\":%s", i ? "," : "", eval->metric_name[i], value);
-    }
-  return trainer_events_line (t, error,
-                              "{\"event\":\"eval\",\"split\":\"%s\",\"step\":%" G_GINT64_FORMAT
-                              ",\"epoch\":%" G_GINT64_FORMAT ",\"loss\":%s,\"metrics\":{%s}}",
-                              eval->split, eval->step, eval->epoch, trainer_number (eval->loss, number), metrics->str);
+    loom_trainer_eval_add_json (eval, i, json);
+  loom_json_end_object (json);
+  return trainer_event_write (t, json, error);
 }
 
 void

@@ -383,17 +383,19 @@ watched (LoomTrainer *t, gboolean evaluated)
 static gboolean
 tell_early_stop (LoomTrainer *t, GError **error)
 {
-  char best[G_ASCII_DTOSTR_BUF_SIZE];
+  LoomJson *json;
 
   if (!t->watch.over)
     return TRUE;
   if (t->observer.early_stop)
     t->observer.early_stop (t, &t->watch, t->observer_data);
-  return trainer_events_line (t, error,
-                              "{\"event\":\"early_stop\",\"step\":%" G_GINT64_FORMAT ",\"epoch\":%" G_GINT64_FORMAT
-                              ",\"monitor\":\"%s\",\"best\":%s,\"best_epoch\":%" G_GINT64_FORMAT "}",
-                              t->step, t->epoch + 1, t->spec->monitor < 0 ? "loss" : t->metric_name[t->spec->monitor],
-                              trainer_number (t->watch.best, best), t->watch.best_epoch);
+  json = trainer_event_new ("early_stop");
+  loom_json_int (json, "step", t->step);
+  loom_json_int (json, "epoch", t->epoch + 1);
+  loom_json_string (json, "monitor", t->spec->monitor < 0 ? "loss" : t->metric_name[t->spec->monitor]);
+  loom_json_number (json, "best", t->watch.best);
+  loom_json_int (json, "best_epoch", t->watch.best_epoch);
+  return trainer_event_write (t, json, error);
 }
 
 static gboolean
@@ -417,7 +419,6 @@ test (LoomTrainer *t, LoomSplit validation, gboolean *gave_way, GError **error)
 static gboolean
 end_epoch (LoomTrainer *t, gboolean *gave_way, GError **error)
 {
-  char loss[G_ASCII_DTOSTR_BUF_SIZE];
   LoomSplit split = trainer_dataset_validation (t->dataset);
 
   if (!validate (t, split, gave_way, error))
@@ -434,9 +435,11 @@ end_epoch (LoomTrainer *t, gboolean *gave_way, GError **error)
     return FALSE;
   if (*gave_way)
     return TRUE;
-  if (!trainer_events_line (
-          t, error, "{\"event\":\"epoch\",\"epoch\":%" G_GINT64_FORMAT ",\"step\":%" G_GINT64_FORMAT ",\"loss\":%s}",
-          t->epoch + 1, t->step, trainer_number (t->loss_sum / t->sample_sum, loss)))
+  LoomJson *json = trainer_event_new ("epoch");
+  loom_json_int (json, "epoch", t->epoch + 1);
+  loom_json_int (json, "step", t->step);
+  loom_json_number (json, "loss", t->loss_sum / t->sample_sum);
+  if (!trainer_event_write (t, json, error))
     return FALSE;
   t->watch = watch;
   if (!tell_early_stop (t, error))

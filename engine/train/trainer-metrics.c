@@ -113,19 +113,23 @@ trainer_metrics_matrix (const TrainerMetrics *m, guint i)
   return spec_of (m, i)->metric->is_matrix ? (guint)lround (sqrt (m->size[i])) : 0;
 }
 
-char *
-loom_trainer_metric_to_json (const LoomTrainerEval *eval, guint i)
+void
+loom_trainer_eval_add_json (const LoomTrainerEval *eval, guint i, LoomJson *json)
 {
   const LoomTrainerMatrix *matrix = &eval->matrix[i];
-  char number[G_ASCII_DTOSTR_BUF_SIZE];
-  GString *text = g_string_new (NULL);
 
   if (matrix->n == 0)
-    g_string_append (text, trainer_number (eval->metric[i], number));
-  for (guint k = 0; k < matrix->n * matrix->n; k++)
-    g_string_append_printf (text, "%s%s%s%s", k == 0 ? "[" : "", k % matrix->n == 0 ? k == 0 ? "[" : ",[" : ",",
-                            trainer_number (matrix->value[k], number), k % matrix->n == matrix->n - 1 ? "]" : "");
-  if (matrix->n > 0)
-    g_string_append_c (text, ']');
-  return g_string_free (text, FALSE);
+    {
+      loom_json_number (json, eval->metric_name[i], eval->metric[i]);
+      return;
+    }
+  loom_json_begin_array (json, eval->metric_name[i]);
+  for (guint row = 0; row < matrix->n; row++)
+    {
+      loom_json_begin_array (json, NULL);
+      for (guint column = 0; column < matrix->n; column++)
+        loom_json_number (json, NULL, matrix->value[row * matrix->n + column]);
+      loom_json_end_array (json);
+    }
+  loom_json_end_array (json);
 }

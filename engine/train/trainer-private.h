@@ -134,11 +134,11 @@ gboolean trainer_folder_create (LoomTrainer *t, const char *folder, GError **err
 gboolean
 trainer_folder_open (LoomTrainer *t, const char *folder, gint64 events_length, gboolean changed, GError **error);
 gboolean trainer_events_flush (LoomTrainer *t, GError **error);
-gboolean trainer_events_line (LoomTrainer *t, GError **error, const char *format, ...) G_GNUC_PRINTF (3, 4);
+/* A line of events.jsonl: begun with its event; written, behind what waits, and freed. */
+LoomJson *trainer_event_new (const char *event);
+gboolean trainer_event_write (LoomTrainer *t, LoomJson *json, GError **error);
 gboolean trainer_events_eval (LoomTrainer *t, const LoomTrainerEval *eval, GError **error);
 void trainer_events_close (TrainerEvents *events);
-/* "1.5", or "null" for what JSON cannot write; buffer is G_ASCII_DTOSTR_BUF_SIZE. */
-const char *trainer_number (double x, char *buffer);
 
 /* ---- members of JSON files ---- */
 

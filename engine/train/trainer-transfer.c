@@ -141,54 +141,29 @@ trainer_transfer (LoomTrainer *t, GError **error)
 /* ---- as JSON ---------------------------------------------------------- */
 
 static void
-add_text (GString *text, const char *name, const char *value)
+add_list (LoomJson *json, const char *name, const GPtrArray *list)
 {
-  g_string_append_printf (text, "\"%s\":\"", name);
-  for (const char *c = value; *c; c++)
-    {
-      if (*c == '"' || *c == '\\')
-        g_string_append_c (text, '\\');
-      if ((guchar)*c < 32)
-        g_string_append_printf (text, "\\u%04x", *c);
-      else
-        g_string_append_c (text, *c);
-    }
-  g_string_append_c (text, '"');
-}
-
-static void
-add_list (GString *text, const char *name, const GPtrArray *list)
-{
-  g_string_append_printf (text, ",\"%s\":[", name);
+  loom_json_begin_array (json, name);
   for (guint i = 0; i < list->len; i++)
     {
       const LoomTransferItem *item = list->pdata[i];
-      g_string_append (text, i > 0 ? ",{" : "{");
-      add_text (text, "name", item->name);
+      loom_json_begin_object (json, NULL);
+      loom_json_string (json, "name", item->name);
       if (item->here)
-        {
-          g_string_append_c (text, ',');
-          add_text (text, "shape", item->here);
-        }
-      if (item->there && item->there != item->here)
-        {
-          g_string_append_c (text, ',');
-          add_text (text, "file_shape", item->there);
-        }
-      g_string_append_c (text, '}');
+        loom_json_string (json, "shape", item->here);
+      if (item->there)
+        loom_json_string (json, "file_shape", item->there);
+      loom_json_end_object (json);
     }
-  g_string_append_c (text, ']');
+  loom_json_end_array (json);
 }
 
-char *
-loom_transfer_to_json (const LoomTransfer *transfer)
+void
+loom_transfer_add_json (const LoomTransfer *transfer, LoomJson *json)
 {
-  GString *text = g_string_new (NULL);
-
-  add_text (text, "file", transfer->file);
-  add_list (text, "loaded", transfer->loaded);
-  add_list (text, "missing", transfer->missing);
-  add_list (text, "unused", transfer->unused);
-  add_list (text, "mismatched", transfer->mismatched);
-  return g_string_free (text, FALSE);
+  loom_json_string (json, "file", transfer->file);
+  add_list (json, "loaded", transfer->loaded);
+  add_list (json, "missing", transfer->missing);
+  add_list (json, "unused", transfer->unused);
+  add_list (json, "mismatched", transfer->mismatched);
 }

@@ -447,13 +447,17 @@ test_operators_by_name (void)
       g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
       for (guint k = 0; k < operators->len; k++)
         {
-          g_autofree char *base = g_path_get_basename (operators->pdata[k]), *name = NULL, *literal = NULL;
+          g_autofree char *base = g_path_get_basename (operators->pdata[k]), *name = NULL, *literal = NULL, *pattern = NULL;
 
           if (!g_str_has_prefix (base, "op-") || !g_str_has_suffix (base, ".c"))
             continue;
           name = g_strndup (base + 3, strlen (base) - 5);
           literal = g_strdup_printf ("\"%s\"", name);
           if (g_strv_contains (words, name) || strstr (text, literal) == NULL)
+            continue;
+          /* Members of --json may be called as operators are; a comparison means one. */
+          pattern = g_strdup_printf ("(cmp0?|str_equal|loom_op|contains) \\([^;]*%s", literal);
+          if (g_str_has_prefix (path + strlen (root) + 1, "app/") && !g_regex_match_simple (pattern, text, 0, 0))
             continue;
           g_test_message ("%s names the operator %s: ask its LoomOp (role, category, flags)", path + strlen (root) + 1,
                           name);

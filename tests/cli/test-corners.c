@@ -477,7 +477,7 @@ test_gradcheck_points (void)
   g_assert_nonnull (strstr (r.out, "differs from finite differences: x at [2, 0] has the gradient "));
   g_auto (CliResult) json
       = cli ("check", "points.xml", "--gradcheck", "--json", "--in", "a=bad.npy", "--in", "b=good.npy", NULL);
-  g_assert_nonnull (strstr (json.out, "\"input\":\"x\",\"place\":[2, 0],\"gradient\":"));
+  g_assert_nonnull (strstr (json.out, "\"input\":\"x\",\"place\":[2,0],\"gradient\":"));
   cli_expect (2, "--in gives points for --gradcheck", "check", "points.xml", "--in", "a=good.npy");
   cli_expect (1, "There is no node or port", "check", "points.xml", "--gradcheck", "--in", "c=good.npy");
 }

@@ -1,0 +1,42 @@
+/* Writing JSON: the one place that knows commas, escapes and what a number may look like.
+ *
+ * It stands beside json-glib, which reads for us: json-glib 1.6 writes 1e-08 as 1e-08.0, which is no JSON, and every
+ * double with 17 digits, where a loss has nine. What is not finite becomes null. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef struct _LoomJson LoomJson;
+
+LoomJson *loom_json_new (void);
+void loom_json_free (LoomJson *self);
+
+/* name: the member's; NULL in an array and for the whole. Names are written as they are: they come from tables. */
+void loom_json_begin_object (LoomJson *self, const char *name);
+void loom_json_end_object (LoomJson *self);
+void loom_json_begin_array (LoomJson *self, const char *name);
+void loom_json_end_array (LoomJson *self);
+void loom_json_string (LoomJson *self, const char *name, const char *value); /* NULL: null */
+void loom_json_bool (LoomJson *self, const char *name, gboolean value);
+void loom_json_int (LoomJson *self, const char *name, gint64 value);
+/* With nine significant digits, which tell any two f32 apart. */
+void loom_json_number (LoomJson *self, const char *name, double value);
+void loom_json_number_digits (LoomJson *self, const char *name, double value, int digits);
+/* With so many digits behind the point. */
+void loom_json_fixed (LoomJson *self, const char *name, double value, int decimals);
+void loom_json_null (LoomJson *self, const char *name);
+/* An array of whole numbers. */
+void loom_json_ints (LoomJson *self, const char *name, int n, const gint64 *values);
+
+/* What was written so far, without a line break at the end (transfer none). */
+const char *loom_json_text (const LoomJson *self);
+/* (transfer full) The same; frees self. */
+char *loom_json_take (LoomJson *self);
+/* Forgets what was written, for the next line. */
+void loom_json_clear (LoomJson *self);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomJson, loom_json_free)
+
+G_END_DECLS

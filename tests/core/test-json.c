@@ -1,0 +1,85 @@
+/* JSON as it is written: commas, escapes, and numbers that every reader takes. */
+#include "engine/core/loom-json.h"
+
+#include <math.h>
+#include <string.h>
+
+static void
+test_nesting (void)
+{
+  g_autofree char *text = NULL;
+  LoomJson *json = loom_json_new ();
+
+  loom_json_begin_object (json, NULL);
+  loom_json_string (json, "event", "node");
+  loom_json_begin_array (json, "outputs");
+  loom_json_begin_object (json, NULL);
+  loom_json_end_object (json);
+  loom_json_begin_object (json, NULL);
+  loom_json_bool (json, "weight", TRUE);
+  loom_json_null (json, "doc");
+  loom_json_end_object (json);
+  loom_json_end_array (json);
+  loom_json_ints (json, "shape", 2, (const gint64[]){ 3, -4 });
+  loom_json_ints (json, "none", 0, NULL);
+  loom_json_string (json, "missing", NULL);
+  loom_json_end_object (json);
+  text = loom_json_take (json);
+  g_assert_cmpstr (text, ==,
+                   "{\"event\":\"node\",\"outputs\":[{},{\"weight\":true,\"doc\":null}],\"shape\":[3,-4],\"none\":[],"
+                   "\"missing\":null}");
+}
+
+/* A string that ends in a bracket is a value like any other. */
+static void
+test_strings (void)
+{
+  g_autoptr (LoomJson) json = loom_json_new ();
+
+  loom_json_begin_array (json, NULL);
+  loom_json_string (json, NULL, "a [");
+  loom_json_string (json, NULL, "\"\\/\n\t\x01 ×");
+  loom_json_string (json, NULL, "");
+  loom_json_end_array (json);
+  g_assert_cmpstr (loom_json_text (json), ==, "[\"a [\",\"\\\"\\\\/\\n\\u0009\\u0001 ×\",\"\"]");
+  loom_json_clear (json);
+  loom_json_int (json, NULL, G_MININT64);
+  g_assert_cmpstr (loom_json_text (json), ==, "-9223372036854775808");
+}
+
+static void
+test_numbers (void)
+{
+  static const struct
+  {
+    double value;
+    const char *text;
+  } cases[] = { { 0, "0" },      { 1e-8, "1e-08" },    { 1e30, "1e+30" },     { 0.1f, "0.100000001" }, { -2.5, "-2.5" },
+                { NAN, "null" }, { INFINITY, "null" }, { -INFINITY, "null" }, { 61706, "61706" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (LoomJson) json = loom_json_new ();
+
+      loom_json_number (json, NULL, cases[i].value);
+      g_assert_cmpstr (loom_json_text (json), ==, cases[i].text);
+    }
+  g_autoptr (LoomJson) json = loom_json_new ();
+  loom_json_begin_array (json, NULL);
+  loom_json_number_digits (json, NULL, 0.1, 15);
+  loom_json_fixed (json, NULL, 1.5, 6);
+  loom_json_fixed (json, NULL, G_MAXDOUBLE, 0);
+  loom_json_end_array (json);
+  g_assert_true (g_str_has_prefix (loom_json_text (json), "[0.1,1.500000,17976931348623157"));
+  g_assert_cmpuint (strlen (loom_json_text (json)), ==, strlen ("[0.1,1.500000,]") + 309);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/json/nesting", test_nesting);
+  g_test_add_func ("/json/strings", test_strings);
+  g_test_add_func ("/json/numbers", test_numbers);
+  return g_test_run ();
+}
