@@ -24,7 +24,7 @@
 #include "kernels/dtype.h"
 #include "kernels/scalar.h"
 
-#define LOOM_BACKEND_ABI 2
+#define LOOM_BACKEND_ABI 3
 #define LOOM_MAX_RANK 8
 
 typedef enum {
@@ -423,7 +423,8 @@ typedef struct {
 /* One way of computing a call. */
 typedef struct
 {
-  const char *algorithm; /* "own", "onednn"; lives as long as the back end */
+  const char *algorithm; /* one word, "own" or "onednn"; with a configuration that a library proposed for this very call,
+                          * "cublaslt:a21t20s8"; lives as long as the back end */
   uint64_t nhwc;         /* bit i: operand i, bit n_in + o: result o lies in NHWC; all others are plain */
   double seconds;        /* of one run, estimated; 0 where no costs were given */
   size_t scratch;        /* bytes, as far as they are known before the kernel is made */
@@ -518,11 +519,13 @@ typedef struct {
   LoomStatus (*copy) (LoomDevice *device, LoomStream *stream, void *to, const void *from, size_t bytes,
                       LoomCopyKind kind, LoomMessage *message);
 
-  /* The ways in which this device computes spec, whose layouts are plain and whose algorithm is not looked at; at most max
-   * (LOOM_MAX_OPTIONS is always enough), and how many there are. 0: there is no kernel, and the message may say why. Where
-   * costs are equal the planner takes the first. The answer is a function of spec, device model, threads, library versions
-   * and costs, which may be NULL; finding it takes microseconds, times nothing and takes no memory of the device.
-   * kernel_new() may still refuse an option, as a library may. */
+  /* The ways in which this device computes spec, whose layouts are plain; at most max (LOOM_MAX_OPTIONS is always enough),
+   * and how many there are. 0: there is no kernel, and the message may say why. Where costs are equal the planner takes
+   * the first. The answer is a function of spec, device model, threads, library versions and costs, which may be NULL;
+   * finding it takes microseconds, times nothing and takes no memory of the device. kernel_new() may still refuse an
+   * option, as a library may.
+   * Where spec names an algorithm, only its options are told, and also one that would not be listed otherwise: a run that
+   * is resumed asks for what it used before, which a newer library may no longer propose but still have. */
   int (*options) (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *costs, LoomKernelOption *option,
                   int max, LoomMessage *message);
   /* LOOM_STATUS_UNSUPPORTED without a message when there is no such kernel. */

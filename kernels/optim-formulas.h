@@ -3,6 +3,60 @@
  * p is the weight and d the gradient after the common prelude; s0, s1, s2 are the element's states and are changed;
  * c are the step's numbers. The result is the new weight. Included once for each type, without a guard. */
 
+/* What the elements of a step have in common, in the type of the elements. */
+typedef struct
+{
+  T shrink, decay, scale, c[8];
+} FN (Common);
+
+LOOM_OPTIM_FN
+FN (Common) FN (common_of) (const LoomStepRates *rates)
+{
+  FN (Common) common = { (T)rates->shrink, (T)rates->decay, (T)rates->scale, { 0 } };
+
+  for (int i = 0; i < 8; i++)
+    common.c[i] = (T)rates->c[i];
+  return common;
+}
+
+/* A call's scalars: n of the step's own, then grad_scale, finite and step. False where a gradient is not finite. */
+LOOM_OPTIM_FN bool
+FN (read_scalars) (void *const *scalar, int n, bool maximize, double *hyper, LoomStepRates *rates, double *step)
+{
+  for (int i = 0; i < n; i++)
+    hyper[i] = *(const T *)scalar[i];
+  for (int i = 0; i < 8; i++)
+    rates->c[i] = 0;
+  rates->shrink = 1;
+  rates->decay = 0;
+  rates->scale = *(const T *)scalar[n] * (maximize ? -1.0 : 1.0);
+  *step = (double)*(const int64_t *)scalar[n + 2];
+  return *(const T *)scalar[n + 1] != 0;
+}
+
+/* The step follows c[3] of the gradient and c[4] of the buffer, so that Nesterov's rule is the same formula. */
+LOOM_OPTIM_FN T
+FN (sgd_momentum) (T p, T d, T *s0, const T *c)
+{
+  *s0 = c[1] * *s0 + c[2] * d;
+  return p - c[0] * (c[3] * d + c[4] * *s0);
+}
+
+LOOM_OPTIM_FN T
+FN (adam_moments) (T d, T *s0, T *s1, const T *c)
+{
+  *s0 = c[1] * *s0 + (1 - c[1]) * d;
+  *s1 = c[2] * *s1 + (1 - c[2]) * d * d;
+  return *s1;
+}
+
+/* second: the second moment, or with amsgrad its largest value so far. */
+LOOM_OPTIM_FN T
+FN (adam) (T p, T mean, T second, const T *c)
+{
+  return p - c[0] * mean / (FN (sqrt) (second) * c[3] + c[4]);
+}
+
 LOOM_OPTIM_FN T
 FN (rmsprop) (T p, T d, T *s0, T *s1, T *s2, const T *c)
 {

@@ -73,12 +73,21 @@ loom_spec_images (const LoomKernelSpec *spec)
   return images;
 }
 
-/* The combinations of layouts that are worth asking a kernel for, in the order of preference where costs are equal: all
- * plain, all images NHWC; of a copy of an image all four. Returns how many. */
-static inline int
-loom_spec_masks (const LoomKernelSpec *spec, uint64_t mask[LOOM_MAX_MASKS])
+/* The operands of a mask, without the results. */
+static inline uint64_t
+loom_spec_mask_in (const LoomKernelSpec *spec, uint64_t mask)
 {
-  uint64_t images = loom_spec_images (spec);
+  return spec->n_in < 64 ? mask & (((uint64_t)1 << spec->n_in) - 1) : mask;
+}
+
+/* The combinations of layouts that are worth asking a kernel for, in the order of preference where costs are equal: all
+ * plain, all images NHWC; of a copy of an image all four. `mixed` is for back ends whose loops go by strides: where
+ * images become images (pooling, convolutions; not element-wise calls), operands may lie in one layout and results in
+ * the other, which saves a reorder. Returns how many. */
+static inline int
+loom_spec_masks (const LoomKernelSpec *spec, bool mixed, uint64_t mask[LOOM_MAX_MASKS])
+{
+  uint64_t images = loom_spec_images (spec), in = loom_spec_mask_in (spec, images);
 
   mask[0] = 0;
   if ((strcmp (spec->primitive, "copy") == 0 || strcmp (spec->primitive, "reorder") == 0
@@ -92,7 +101,11 @@ loom_spec_masks (const LoomKernelSpec *spec, uint64_t mask[LOOM_MAX_MASKS])
   if (images == 0)
     return 1;
   mask[1] = images;
-  return 2;
+  if (!mixed || in == 0 || in == images || strcmp (spec->primitive, "elementwise") == 0)
+    return 2;
+  mask[2] = in;
+  mask[3] = images & ~in;
+  return 4;
 }
 
 /* spec with the layouts of a mask; descriptions go to desc where there is something to change. */
@@ -180,14 +193,14 @@ loom_spec_flops (const LoomKernelSpec *spec)
   return elements;
 }
 
-/* Appends an option where there is room. */
+/* Appends an option where there is room, and of a call that names an algorithm that one alone. */
 static inline void
 loom_option_add (LoomKernelOption *option, int *n, int max, const LoomCosts *costs, const LoomKernelSpec *spec,
                  const char *algorithm, uint64_t nhwc, double flops, size_t scratch)
 {
   LoomKernelOption *to = &option[*n];
 
-  if (*n == max)
+  if (*n == max || (spec->algorithm != NULL && strcmp (spec->algorithm, algorithm) != 0))
     return;
   *to = (LoomKernelOption){ .algorithm = algorithm, .nhwc = nhwc, .scratch = scratch };
   if (costs != NULL)

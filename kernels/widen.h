@@ -47,6 +47,22 @@ loom_spec_has_short (const LoomKernelSpec *spec)
   return false;
 }
 
+/* Operands and results with f32 in place of every short float; NULL without memory. free() takes them back. */
+static inline LoomTensorDesc *
+loom_widened_descs (const LoomKernelSpec *spec)
+{
+  int n = spec->n_in + spec->n_out;
+  LoomTensorDesc *wide = calloc ((size_t)n + 1, sizeof *wide);
+
+  for (int i = 0; i < n && wide != NULL; i++)
+    {
+      wide[i] = i < spec->n_in ? spec->in[i] : spec->out[i - spec->n_in];
+      if (loom_dtype_is_short (wide[i].dtype))
+        wide[i].dtype = LOOM_F32;
+    }
+  return wide;
+}
+
 /* The inner kernel's buffers. A result at an operand's address (an optimiser's) lies at that operand's again. */
 static inline void
 loom_widened_place (LoomWidened *self, void *const *buffers)
@@ -116,7 +132,7 @@ loom_widened_new (const LoomBackend *backend, LoomDevice *device, const LoomKern
 {
   int n = spec->n_in + spec->n_out;
   LoomWidened *self = calloc (1, sizeof *self);
-  LoomTensorDesc *wide = calloc ((size_t)n + 1, sizeof *wide);
+  LoomTensorDesc *wide = loom_widened_descs (spec);
   LoomKernelSpec inner = *spec;
   LoomStatus status = LOOM_STATUS_OUT_OF_MEMORY;
 
@@ -130,10 +146,9 @@ loom_widened_new (const LoomBackend *backend, LoomDevice *device, const LoomKern
     {
       for (int i = 0; i < n; i++)
         {
-          wide[i] = self->given[i] = i < spec->n_in ? spec->in[i] : spec->out[i - spec->n_in];
-          if (!loom_dtype_is_short (wide[i].dtype))
+          self->given[i] = i < spec->n_in ? spec->in[i] : spec->out[i - spec->n_in];
+          if (!loom_dtype_is_short (self->given[i].dtype))
             continue;
-          wide[i].dtype = LOOM_F32;
           self->offset[i] = self->inner_scratch;
           self->inner_scratch += (loom_desc_bytes (&wide[i]) + 63) & ~(size_t)63;
         }

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/options.h"
+
 #define HEAD     "gradloom costs"
 #define VERSION  1
 #define MEASURED "measured on "
@@ -465,15 +467,18 @@ loom_cost_call_key (const LoomKernelSpec *spec, const char *attributes)
   return as_name (g_string_free (s, FALSE));
 }
 
-/* "plain" and "nhwc"; a copy's two operands may differ. */
+/* "plain" and "nhwc"; where operands and results differ, those of the operands come first. */
 static const char *
 layout_name (const LoomKernelSpec *spec, guint64 nhwc)
 {
+  guint64 in = loom_spec_mask_in (spec, nhwc);
+
   if (nhwc == 0)
     return "plain";
-  if (spec->n_in == 1 && spec->n_out == 1 && nhwc != 3)
-    return nhwc == 1 ? "nhwc-plain" : "plain-nhwc";
-  return "nhwc";
+  /* The gradient of weights has images among its operands alone. */
+  if (nhwc == loom_spec_images (spec) || (in != 0 && in != nhwc))
+    return "nhwc";
+  return in != 0 ? "nhwc-plain" : "plain-nhwc";
 }
 
 char *
@@ -489,6 +494,7 @@ loom_cost_table_estimate (LoomCostTable *table, const char *backend, const LoomK
                           const LoomKernelOption *option, double flops, double bytes)
 {
   const char *layout = layout_name (spec, option->nhwc);
+  int name = (int)strcspn (option->algorithm, ":"); /* configurations of one algorithm have one rate */
   const Rate *r = NULL;
 
   /* From the most special group to the back end's own. */
@@ -496,8 +502,9 @@ loom_cost_table_estimate (LoomCostTable *table, const char *backend, const LoomK
     {
       char group[160];
 
-      g_snprintf (group, sizeof group, "%s%s%s%s%s%s%s", backend, word > 1 ? " " : "", word > 1 ? spec->primitive : "",
-                  word > 2 ? " " : "", word > 2 ? option->algorithm : "", word > 3 ? " " : "", word > 3 ? layout : "");
+      g_snprintf (group, sizeof group, "%s%s%s%s%.*s%s%s", backend, word > 1 ? " " : "",
+                  word > 1 ? spec->primitive : "", word > 2 ? " " : "", word > 2 ? name : 0, option->algorithm,
+                  word > 3 ? " " : "", word > 3 ? layout : "");
       r = g_hash_table_lookup (table->rates, group);
     }
   if (r == NULL)

@@ -295,6 +295,7 @@ loom_plan_kernel_new (const LoomPlanDevice *device, const LoomKernelSpec *spec, 
     }
   call.in = plain;
   call.out = plain + spec->n_in;
+  call.algorithm = NULL;
   n = loom_plan_options (device, &call, NULL, option, message);
   call = *spec;
   if (spec->algorithm != NULL)

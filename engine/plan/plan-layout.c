@@ -23,7 +23,7 @@ typedef struct
   guint number;
   guint n; /* options; 0: there is no kernel */
   LoomKernelOption option[LOOM_MAX_OPTIONS];
-  char *name[LOOM_MAX_OPTIONS]; /* as the cost table has them; only where there are several */
+  char *name[LOOM_MAX_OPTIONS]; /* as the cost table has them; only where there is a choice */
   guint n_masks;
   guint best[LOOM_MAX_OPTIONS]; /* of the options with one combination of layouts, the cheapest; by combination */
   guint chosen;                 /* combination */
@@ -161,10 +161,53 @@ fill_node (Layouts *self, Node *node, GChecksum *sum)
   key = loom_cost_call_key (&call.spec, words);
   g_checksum_update (sum, (const guchar *)key, (gssize)strlen (key) + 1);
   g_checksum_update (sum, (const guchar *)device->name, (gssize)strlen (device->name) + 1);
-  for (guint i = 0; i < node->n && node->n > 1; i++)
+  /* A library that proposes one configuration today may propose another tomorrow: even a single one is remembered. */
+  for (guint i = 0; i < node->n && (node->n > 1 || strchr (node->option[0].algorithm, ':') != NULL); i++)
     node->name[i] = loom_cost_option_key (&call.spec, &node->option[i]);
   if (self->w->options.visit != NULL && node->n > 1)
     self->w->options.visit (device, &call.spec, words, node->option, node->n, self->w->options.visit_data);
+}
+
+static void
+keep_option (Node *node, guint i)
+{
+  while (node->n > i + 1)
+    drop_option (node, node->n - 1);
+  while (node->n > 1)
+    drop_option (node, 0);
+}
+
+/* An option that the device does not list, but has when it is asked for by name. */
+static gboolean
+ask_by_name (Layouts *self, Node *node, const char *name)
+{
+  g_autofree char *algorithm = g_strdup (name), *words = work_describe (node->instr);
+  LoomKernelOption option[LOOM_MAX_OPTIONS];
+  char *space = strrchr (algorithm, ' ');
+  g_auto (WorkCall) call = { 0 };
+  LoomMessage message;
+  guint n;
+
+  if (space == NULL)
+    return FALSE;
+  *space = '\0';
+  work_call_of (self->w, &call, node->instr);
+  call.spec.algorithm = algorithm;
+  n = loom_plan_options (work_device (self->w, node->instr->device), &call.spec, words, option, &message);
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *key = loom_cost_option_key (&call.spec, &option[i]);
+
+      if (g_str_equal (key, name))
+        {
+          keep_option (node, 0);
+          node->option[0] = option[i];
+          g_free (node->name[0]);
+          node->name[0] = g_steal_pointer (&key);
+          return TRUE;
+        }
+    }
+  return FALSE;
 }
 
 /* What was chosen before is chosen again, where it still exists. */
@@ -172,29 +215,26 @@ static void
 keep_choice (Layouts *self, Node *node)
 {
   const LoomPlanDevice *device = work_device (self->w, node->instr->device);
-  g_autofree char *before = node->n > 1 && node->instr->prim != NULL
-                                ? loom_cost_table_choice (device->costs, self->id, node->number)
-                                : NULL;
+  g_autofree char *before
+      = node->n > 0 && node->name[0] != NULL ? loom_cost_table_choice (device->costs, self->id, node->number) : NULL;
 
   if (before == NULL)
     return;
   for (guint i = 0; i < node->n; i++)
     if (g_str_equal (node->name[i], before))
       {
-        while (node->n > i + 1)
-          drop_option (node, node->n - 1);
-        while (node->n > 1)
-          drop_option (node, 0);
+        keep_option (node, i);
         return;
       }
-  {
-    g_autofree char *note
-        = g_strdup_printf ("The kernel “%s” that the run used before is not on %s any more, so another "
-                           "is used and its last bits may differ.",
-                           before, device->name);
+  if (!ask_by_name (self, node, before))
+    {
+      g_autofree char *note
+          = g_strdup_printf ("The kernel “%s” that the run used before is not on %s any more, so another "
+                             "is used and its last bits may differ.",
+                             before, device->name);
 
-    loom_cost_table_note (device->costs, note);
-  }
+      loom_cost_table_note (device->costs, note);
+    }
 }
 
 /* Of the options with one combination of layouts only the cheapest is of interest. */
@@ -488,7 +528,7 @@ remember (Layouts *self, const Node *node)
   const LoomPlanDevice *device = work_device (self->w, node->instr->device);
   guint best = node->best[node->chosen];
 
-  if (node->n > 1 && node->name[best] != NULL)
+  if (node->name[best] != NULL)
     loom_cost_table_choose (device->costs, self->id, node->number, node->name[best]);
 }
 

@@ -1,13 +1,19 @@
 /* grad_stats and the optimiser steps over many tensors in one pass.
  *
- * A step is a few long vectorised loops over what cpu-multi.h makes of the tensors.
- * Formulas as in ref-optim.inc.c, in f32. */
+ * A step is a few long vectorised loops over what cpu-multi.h makes of the tensors, with the formulas of
+ * kernels/optim-formulas.h inlined. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/cpu-multi.h"
 #include "kernels/cpu/cpu-sum.h"
 
-#include <math.h>
+#include "kernels/optim.h"
+
 #include <string.h>
+
+#define T        float
+#define FN(name) name##_f
+#define sqrt_f   sqrtf
+#include "kernels/optim-formulas.h"
 
 typedef struct
 {
@@ -19,7 +25,7 @@ typedef struct
 typedef struct
 {
   const Optim *self;
-  float lr, momentum, dampening, decay, scale, beta1, beta2, eps, step_size, root; /* what the step needs */
+  Common_f common;
   bool first;
   double *sum;
   uint32_t *odd; /* not 0 where a piece has an element that is not finite */
@@ -33,29 +39,26 @@ sgd_piece (void *context, const CpuPiece *piece)
   const Call *call = context;
   float *const *list = piece->list;
   int64_t at = piece->at, n = piece->n;
-  const LoomSgdAttrs *a = &call->self->sgd;
-  float *p = list[0] + at, *g = list[1] + at, *buf = a->momentum ? list[2] + at : NULL;
-  float lr = call->lr, momentum = call->momentum, fresh = 1 - call->dampening, decay = call->decay;
-  float scale = a->maximize ? -call->scale : call->scale;
+  const bool momentum = call->self->sgd.momentum;
+  float *p = list[0] + at, *g = list[1] + at, *buf = momentum ? list[2] + at : NULL;
+  float decay = call->common.decay, scale = call->common.scale, c[8];
 
-  if (!a->momentum)
+  memcpy (c, call->common.c, sizeof c);
+  if (!momentum)
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++)
-      p[i] -= lr * (g[i] * scale + decay * p[i]);
+      p[i] -= c[0] * (g[i] * scale + decay * p[i]);
   else
     {
-      float keep = call->first ? 0 : momentum, take = call->first ? 1 : fresh;
-      float old = a->nesterov ? 1 : 0, ahead = a->nesterov ? momentum : 1;
-
       if (call->first) /* whatever lies in buf, NaN included, must not count */
         memset (buf, 0, (size_t)n * sizeof *buf);
 #pragma GCC ivdep
       for (int64_t i = 0; i < n; i++)
         {
-          float d = g[i] * scale + decay * p[i], v = keep * buf[i] + take * d;
+          float s0 = buf[i];
 
-          buf[i] = v;
-          p[i] -= lr * (old * d + ahead * v);
+          p[i] = sgd_momentum_f (p[i], g[i] * scale + decay * p[i], &s0, c);
+          buf[i] = s0;
         }
     }
 }
@@ -70,19 +73,14 @@ static LoomStatus
 work_sgd (CpuKernel *k, void *const *b, LoomMessage *message)
 {
   Optim *self = (Optim *)k;
-  void *const *scalar = b + self->m.lists * self->m.n_tensors;
-  Call call = {
-    .self = self,
-    .lr = *(float *)scalar[0],
-    .momentum = *(float *)scalar[1],
-    .dampening = *(float *)scalar[2],
-    .decay = *(float *)scalar[3],
-    .scale = *(float *)scalar[4],
-    .first = *(int64_t *)scalar[6] == 1,
-  };
+  LoomStepRates rates;
+  double hyper[4], step;
+  Call call;
 
-  if (*(float *)scalar[5] == 0)
+  if (!read_scalars_f (b + self->m.lists * self->m.n_tensors, 4, self->sgd.maximize, hyper, &rates, &step))
     return LOOM_STATUS_OK;
+  loom_rates_sgd (&self->sgd, hyper, step, &rates);
+  call = (Call){ .self = self, .common = common_of_f (&rates), .first = step == 1 };
   if (!self->m.bound)
     cpu_multi_bind (&k->base, b, message);
   cpu_share (k, self->m.ns, self->m.pieces, part_sgd, &call);
@@ -97,36 +95,35 @@ adam_piece (void *context, const CpuPiece *piece)
   const Call *call = context;
   float *const *list = piece->list;
   int64_t at = piece->at, n = piece->n;
-  const LoomAdamAttrs *a = &call->self->adam;
+  const bool amsgrad = call->self->adam.amsgrad;
   float *p = list[0] + at, *g = list[1] + at, *m = list[2] + at, *v = list[3] + at;
-  float *vmax = a->amsgrad ? list[4] + at : NULL;
-  float scale = a->maximize ? -call->scale : call->scale;
-  float shrink = a->decoupled ? 1 - call->lr * call->decay : 1, decay = a->decoupled ? 0 : call->decay;
-  float beta1 = call->beta1, beta2 = call->beta2, step_size = call->step_size, root = call->root, eps = call->eps;
+  float *vmax = amsgrad ? list[4] + at : NULL;
+  float scale = call->common.scale, shrink = call->common.shrink, decay = call->common.decay, c[8];
 
+  memcpy (c, call->common.c, sizeof c);
   if (vmax == NULL)
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++)
       {
-        float d = g[i] * scale + decay * p[i];
-        float mean = beta1 * m[i] + (1 - beta1) * d, second = beta2 * v[i] + (1 - beta2) * d * d;
+        float mean = m[i], square = v[i];
 
+        adam_moments_f (g[i] * scale + decay * p[i], &mean, &square, c);
         m[i] = mean;
-        v[i] = second;
-        p[i] = p[i] * shrink - step_size * mean / (sqrtf (second) * root + eps);
+        v[i] = square;
+        p[i] = adam_f (p[i] * shrink, mean, square, c);
       }
   else
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++)
       {
-        float d = g[i] * scale + decay * p[i];
-        float mean = beta1 * m[i] + (1 - beta1) * d, second = beta2 * v[i] + (1 - beta2) * d * d;
+        float mean = m[i], square = v[i];
+        float second = adam_moments_f (g[i] * scale + decay * p[i], &mean, &square, c);
 
         m[i] = mean;
-        v[i] = second;
+        v[i] = square;
         second = vmax[i] > second ? vmax[i] : second;
         vmax[i] = second;
-        p[i] = p[i] * shrink - step_size * mean / (sqrtf (second) * root + eps);
+        p[i] = adam_f (p[i] * shrink, mean, second, c);
       }
 }
 
@@ -136,40 +133,20 @@ part_adam (void *context, int64_t from, int64_t to)
   cpu_multi_pieces (&((const Call *)context)->self->m, from, to, adam_piece, context);
 }
 
-/* x^n for whole n ≥ 0, by squaring: a tenth of pow()'s time, and tiny models notice. */
-static double
-power (double x, int64_t n)
-{
-  double result = 1;
-
-  for (; n > 0; n >>= 1, x *= x)
-    if (n & 1)
-      result *= x;
-  return result;
-}
-
 static LoomStatus
 work_adam (CpuKernel *k, void *const *b, LoomMessage *message)
 {
   Optim *self = (Optim *)k;
-  void *const *scalar = b + self->m.lists * self->m.n_tensors;
-  int64_t step = *(int64_t *)scalar[7];
-  Call call = {
-    .self = self,
-    .lr = *(float *)scalar[0],
-    .beta1 = *(float *)scalar[1],
-    .beta2 = *(float *)scalar[2],
-    .eps = *(float *)scalar[3],
-    .decay = *(float *)scalar[4],
-    .scale = *(float *)scalar[5],
-  };
+  LoomStepRates rates;
+  double hyper[5], step;
+  Call call;
 
-  if (*(float *)scalar[6] == 0)
+  if (!read_scalars_f (b + self->m.lists * self->m.n_tensors, 5, self->adam.maximize, hyper, &rates, &step))
     return LOOM_STATUS_OK;
+  loom_rates_adam (&self->adam, hyper, step, &rates);
+  call = (Call){ .self = self, .common = common_of_f (&rates), .first = step == 1 };
   if (!self->m.bound)
     cpu_multi_bind (&k->base, b, message);
-  call.step_size = (float)(call.lr / (1 - power (call.beta1, step)));
-  call.root = (float)(1 / sqrt (1 - power (call.beta2, step)));
   cpu_share (k, self->m.ns, self->m.pieces, part_adam, &call);
   return LOOM_STATUS_OK;
 }

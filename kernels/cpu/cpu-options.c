@@ -82,26 +82,20 @@ cpu_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *co
              LoomMessage *message)
 {
   const CpuPrimitive *primitive = find_primitive (device, spec->primitive);
-  int n_operands = spec->n_in + spec->n_out, n = 0, n_masks;
+  int n = 0, n_masks;
   bool widens = loom_spec_has_short (spec) && !has_f16 (spec, message);
   uint64_t mask[LOOM_MAX_MASKS];
   LoomKernelSpec inner = *spec;
   LoomTensorDesc *wide = NULL;
 
-  if (primitive == NULL || (widens && (wide = malloc (((size_t)n_operands + 1) * sizeof *wide)) == NULL))
+  if (primitive == NULL || (widens && (wide = loom_widened_descs (spec)) == NULL))
     return 0;
   if (widens)
     {
-      for (int i = 0; i < n_operands; i++)
-        {
-          wide[i] = *loom_spec_operand (spec, i);
-          if (loom_dtype_is_short (wide[i].dtype))
-            wide[i].dtype = LOOM_F32;
-        }
       inner.in = wide;
       inner.out = wide + spec->n_in;
     }
-  n_masks = loom_spec_masks (spec, mask);
+  n_masks = loom_spec_masks (spec, false, mask);
   for (int m = 0; m < n_masks; m++)
     {
       int before = n;

@@ -1,14 +1,17 @@
-/* Convolution and its gradients as plain sums, one thread an element of the result, f32, plain layout.
+/* Convolution and its gradients as plain sums, one thread an element of the result, f32, images in any layouts.
  *
- * They do what cuDNN declines (padding that differs from side to side, empty tensors) and all convolutions where the
- * module is built without cuDNN. Every sum has one order, so two runs agree to the bit. */
+ * They do what cuDNN declines (padding that differs from side to side, empty tensors, operands in one layout and the
+ * result in the other) and all convolutions where the module is built without cuDNN. Every sum has one order, so two
+ * runs agree to the bit. */
 #include "kernels/cuda/cuda-kernels.cuh"
 
-/* x [n,c,h,w], filters [k,channels,r,s], y [n,k,p,q]; channels and filters of one group. */
+/* x [n,c,h,w], filters [k,channels,r,s], y [n,k,p,q]; channels and filters are those of one group. An element of x lies
+ * at the sum of its indices times at_x, one of y at those times at_y; filters are plain. */
 typedef struct
 {
   long long n, c, h, w, k, r, s, p, q, channels, filters;
   long long stride[2], top, left, dilation[2];
+  long long at_x[4], at_y[4];
 } Geometry;
 
 typedef struct
@@ -20,7 +23,13 @@ typedef struct
   LoomKernel *tail; /* forward: the activation; weight gradient: the sum for dbias */
 } Direct;
 
-/* bias is (k) or NULL. */
+__device__ static long long
+place (const long long at[4], long long a, long long b, long long c, long long d)
+{
+  return a * at[0] + b * at[1] + c * at[2] + d * at[3];
+}
+
+/* y [n,k,p,q] = Σ over (c,r,s) of x [n,c,h,w]·filters [k,c,r,s] + bias [k], or NULL; a thread an element of y. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     forward_kernel (float *y, const float *x, const float *filters, const float *bias, Geometry of)
@@ -41,12 +50,13 @@ __launch_bounds__ (CUDA_THREADS)
           const long long w = q * of.stride[1] - of.left + s * of.dilation[1];
 
           if (h >= 0 && h < of.h && w >= 0 && w < of.w)
-            sum += x[((n * of.c + first + c) * of.h + h) * of.w + w]
-                   * filters[((k * of.channels + c) * of.r + r) * of.s + s];
+            sum += x[place (of.at_x, n, first + c, h, w)] * filters[((k * of.channels + c) * of.r + r) * of.s + s];
         }
-  y[at] = bias != NULL ? sum + bias[k] : sum;
+  y[place (of.at_y, n, k, p, q)] = bias != NULL ? sum + bias[k] : sum;
 }
 
+/* dx [n,c,h,w] = Σ over (k,r,s) of g [n,k,p,q]·filters [k,c,r,s] where (p,q) reads (h,w) at (r,s); a thread an element
+ * of dx. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) input_grad_kernel (float *dx, const float *g, const float *filters, Geometry of)
 {
@@ -67,12 +77,14 @@ __launch_bounds__ (CUDA_THREADS) input_grad_kernel (float *dx, const float *g, c
 
           if (down >= 0 && across >= 0 && down % of.stride[0] == 0 && across % of.stride[1] == 0 && p < of.p
               && q < of.q)
-            sum += g[((n * of.k + k) * of.p + p) * of.q + q]
+            sum += g[place (of.at_y, n, k, p, q)]
                    * filters[((k * of.channels + c % of.channels) * of.r + r) * of.s + s];
         }
-  dx[at] = sum;
+  dx[place (of.at_x, n, c, h, w)] = sum;
 }
 
+/* dw [k,c,r,s] = Σ over (n,p,q) of g [n,k,p,q]·x [n,c,h,w], in f64 since the sum runs over the batch; a thread an
+ * element of dw. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) weight_grad_kernel (float *dw, const float *g, const float *x, Geometry of)
 {
@@ -93,7 +105,7 @@ __launch_bounds__ (CUDA_THREADS) weight_grad_kernel (float *dw, const float *g, 
           const long long w = q * of.stride[1] - of.left + s * of.dilation[1];
 
           if (h >= 0 && h < of.h && w >= 0 && w < of.w)
-            sum += (double)g[((n * of.k + k) * of.p + p) * of.q + q] * x[((n * of.c + channel) * of.h + h) * of.w + w];
+            sum += (double)g[place (of.at_y, n, k, p, q)] * x[place (of.at_x, n, channel, h, w)];
         }
   dw[at] = (float)sum;
 }
@@ -113,8 +125,8 @@ forward_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMes
   cuda_use (self->device);
   forward_kernel<<<blocks_for (of.n * of.k * of.p * of.q, CUDA_THREADS), CUDA_THREADS, 0,
                    cuda_stream (self->device, stream)>>> ((float *)y, (const float *)buffers[0],
-                                                          (const float *)buffers[1],
-                                                          self->has_bias ? (const float *)buffers[2] : NULL, of);
+                                                            (const float *)buffers[1],
+                                                            self->has_bias ? (const float *)buffers[2] : NULL, of);
   status = cuda_launched ("a convolution", message);
   return status == LOOM_STATUS_OK && self->tail != NULL ? self->tail->run (self->tail, stream, tail, message) : status;
 }
@@ -130,7 +142,7 @@ input_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loom
   cuda_use (self->device);
   input_grad_kernel<<<blocks_for (of.n * of.c * of.h * of.w, CUDA_THREADS), CUDA_THREADS, 0,
                       cuda_stream (self->device, stream)>>> ((float *)buffers[2], (const float *)buffers[0],
-                                                             (const float *)buffers[1], of);
+                                                               (const float *)buffers[1], of);
   return cuda_launched ("a convolution's input gradient", message);
 }
 
@@ -168,6 +180,12 @@ direct_free (LoomKernel *base)
   free (self);
 }
 
+bool
+cuda_direct_takes (const LoomKernelSpec *spec)
+{
+  return all_of_dtype (spec->in, spec->n_in, LOOM_F32) && all_of_dtype (spec->out, spec->n_out, LOOM_F32);
+}
+
 static LoomStatus
 direct_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *x, const LoomTensorDesc *w,
             const LoomTensorDesc *y, const char *name,
@@ -175,10 +193,10 @@ direct_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc
             LoomMessage *message)
 {
   const LoomConv2dAttrs *attrs = (const LoomConv2dAttrs *)spec->attrs;
+  int64_t at_x[LOOM_MAX_RANK], at_y[LOOM_MAX_RANK];
   Direct *self;
 
-  if (!cuda_all_plain (spec) || !all_of_dtype (spec->in, spec->n_in, LOOM_F32)
-      || !all_of_dtype (spec->out, spec->n_out, LOOM_F32))
+  if (!cuda_direct_takes (spec) || w->layout != LOOM_LAYOUT_PLAIN)
     return LOOM_STATUS_UNSUPPORTED;
   if (x->rank != 4 || w->rank != 4 || y->rank != 4 || attrs->groups < 1)
     return cuda_fail (message, LOOM_STATUS_INVALID, "%s needs operands of rank 4", spec->primitive);
@@ -187,9 +205,28 @@ direct_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->base.free = direct_free;
   self->has_bias = attrs->has_bias;
-  self->geometry = { x->dim[0], x->dim[1], x->dim[2], x->dim[3], y->dim[1], w->dim[2], w->dim[3], y->dim[2], y->dim[3],
-                     w->dim[1], y->dim[1] / attrs->groups, { attrs->stride[0], attrs->stride[1] }, attrs->pad[0],
-                     attrs->pad[2], { attrs->dilation[0], attrs->dilation[1] } };
+  self->geometry = { x->dim[0],
+                     x->dim[1],
+                     x->dim[2],
+                     x->dim[3],
+                     y->dim[1],
+                     w->dim[2],
+                     w->dim[3],
+                     y->dim[2],
+                     y->dim[3],
+                     w->dim[1],
+                     y->dim[1] / attrs->groups,
+                     { attrs->stride[0], attrs->stride[1] },
+                     attrs->pad[0],
+                     attrs->pad[2],
+                     { attrs->dilation[0], attrs->dilation[1] } };
+  cuda_strides (x, at_x);
+  cuda_strides (y, at_y);
+  for (int i = 0; i < 4; i++)
+    {
+      self->geometry.at_x[i] = at_x[i];
+      self->geometry.at_y[i] = at_y[i];
+    }
   *out = self;
   return LOOM_STATUS_OK;
 }
@@ -234,8 +271,8 @@ LoomStatus
 cuda_direct_weight_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
   Direct *self = NULL;
-  LoomStatus status = direct_new (device, spec, &spec->in[1], &spec->out[0], &spec->in[0],
-                                  "own direct weight gradient", weight_grad_run, &self, message);
+  LoomStatus status = direct_new (device, spec, &spec->in[1], &spec->out[0], &spec->in[0], "own direct weight gradient",
+                                  weight_grad_run, &self, message);
 
   if (status != LOOM_STATUS_OK)
     return status;

@@ -1,10 +1,10 @@
-/* Convolution by cuDNN's classic calls, f32, plain layout.
+/* Convolution by cuDNN's classic calls, f32, all images plain or all NHWC.
  *
- * The algorithms are fixed rather than measured: forward by the implicit product that
- * precomputes its indices, both gradients by algorithm 1, which cuDNN documents as
- * deterministic. So a plan is made quickly and two runs agree to the bit. cuDNN pads both
- * sides alike and adds no activation here: what it does not take goes to own loops
- * (cuda-conv-direct.cu), and bias with activation follow as one element-wise kernel. */
+ * Its algorithms are options of the planner (cuda_conv2d_ways), never searched for by running them. Those whose sums
+ * have no fixed order are left out, so two runs agree to the bit. cuDNN pads both sides alike and adds no activation
+ * here: what it does not take goes to own loops (cuda-conv-direct.cu), and bias with activation follow as one
+ * element-wise kernel. Images in NHWC want the filter so as well: the weights are packed into scratch in front of the
+ * call, or their gradient unpacked behind it. */
 #include <cudnn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,18 +12,84 @@
 
 #include "kernels/cuda/cuda-internal.h"
 
+typedef enum
+{
+  FORWARD,
+  INPUT_GRADIENT,
+  WEIGHT_GRADIENT
+} Pass;
+
+/* The limits are those of the documentation's tables of supported configurations. */
+typedef struct
+{
+  const char *name;
+  int number;      /* in the enumeration of its pass */
+  int64_t largest; /* filter of Winograd's algorithms, which take 3×3 and up to this; 0: the algorithm is a product,
+                    * which takes every shape, stride, dilation and layout */
+} Algorithm;
+
+/* The first is the one where costs are equal. */
+static const Algorithm forward[] = {
+  { "cudnn-implicit-precomp", CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, 0 },
+  { "cudnn-implicit", CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, 0 },
+  { "cudnn-winograd", CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD, 3 },
+  { "cudnn-winograd-nonfused", CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED, 5 },
+  { NULL },
+};
+
+static const Algorithm input_gradient[] = {
+  { "cudnn-implicit", CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, 0 },
+  { "cudnn-winograd", CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD, 3 },
+  { "cudnn-winograd-nonfused", CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED, 5 },
+  { NULL },
+};
+
+static const Algorithm weight_gradient[] = {
+  { "cudnn-implicit", CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, 0 },
+  { "cudnn-winograd-nonfused", CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED, 5 },
+  { NULL },
+};
+
+static const Algorithm *const algorithms[]
+    = { [FORWARD] = forward, [INPUT_GRADIENT] = input_gradient, [WEIGHT_GRADIENT] = weight_gradient };
+
+static const CudaConstructor direct[] = { [FORWARD] = cuda_direct_conv2d_new,
+                                          [INPUT_GRADIENT] = cuda_direct_input_grad_new,
+                                          [WEIGHT_GRADIENT] = cuda_direct_weight_grad_new };
+
+/* A call: x [N,C,H,W], w [K,C/groups,R,S], y [N,K,P,Q], or the gradients in their places. */
+typedef struct
+{
+  Pass pass;
+  const LoomConv2dAttrs *attrs;
+  const LoomTensorDesc *x, *w, *y;
+} Call;
+
 typedef struct
 {
   LoomKernel base;
   LoomDevice *device;
+  const Algorithm *algorithm;
   cudnnTensorDescriptor_t x, y;
   cudnnFilterDescriptor_t w;
   cudnnConvolutionDescriptor_t shape;
   size_t workspace;
   bool has_bias;
+  LoomKernel *pack; /* of the filter, in NHWC calls: in front of the call, or behind it */
+  size_t packed;    /* where in the scratch that filter lies */
   LoomKernel *tail; /* forward: bias and activation; weight gradient: the sum for dbias */
   char name[64];
 } Conv;
+
+static Call
+call_of (const LoomKernelSpec *spec)
+{
+  if (strcmp (spec->primitive, "conv2d_input_grad") == 0)
+    return (Call){ INPUT_GRADIENT, spec->attrs, &spec->out[0], &spec->in[1], &spec->in[0] };
+  if (strcmp (spec->primitive, "conv2d_weight_grad") == 0)
+    return (Call){ WEIGHT_GRADIENT, spec->attrs, &spec->in[1], &spec->out[0], &spec->in[0] };
+  return (Call){ FORWARD, spec->attrs, &spec->in[0], &spec->in[1], &spec->out[0] };
+}
 
 static LoomStatus
 dnn_check (cudnnStatus_t result, const char *what, LoomMessage *message)
@@ -47,6 +113,8 @@ conv_free (LoomKernel *base)
 
   if (self->tail != NULL)
     self->tail->free (self->tail);
+  if (self->pack != NULL)
+    self->pack->free (self->pack);
   if (self->x != NULL)
     cudnnDestroyTensorDescriptor (self->x);
   if (self->y != NULL)
@@ -81,19 +149,14 @@ use_stream (Conv *self, LoomStream *stream, cudnnHandle_t *handle, LoomMessage *
   return status;
 }
 
-typedef enum
-{
-  FORWARD,
-  INPUT_GRADIENT,
-  WEIGHT_GRADIENT
-} Pass;
-
-/* How much room the pass needs to work in; the device's own handle answers, one thread at a time. */
+/* How much room the algorithm wants to work in, or that cuDNN does not have it for this call; the device's own handle
+ * answers, one thread at a time. */
 static LoomStatus
-ask_workspace (Conv *self, Pass pass, LoomMessage *message)
+ask_workspace (Conv *self, Pass pass, const Algorithm *algorithm, LoomMessage *message)
 {
   LoomDevice *device = self->device;
   LoomStatus status = LOOM_STATUS_OK;
+  const int number = algorithm->number;
   cudnnStatus_t result;
 
   pthread_mutex_lock (&device->lock);
@@ -108,23 +171,43 @@ ask_workspace (Conv *self, Pass pass, LoomMessage *message)
     {
       if (pass == FORWARD)
         result = cudnnGetConvolutionForwardWorkspaceSize (device->cudnn, self->x, self->w, self->shape, self->y,
-                                                          CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
-                                                          &self->workspace);
+                                                          (cudnnConvolutionFwdAlgo_t)number, &self->workspace);
       else if (pass == INPUT_GRADIENT)
         result = cudnnGetConvolutionBackwardDataWorkspaceSize (device->cudnn, self->w, self->y, self->shape, self->x,
-                                                               CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, &self->workspace);
+                                                               (cudnnConvolutionBwdDataAlgo_t)number, &self->workspace);
       else
         result = cudnnGetConvolutionBackwardFilterWorkspaceSize (device->cudnn, self->x, self->y, self->shape, self->w,
-                                                                 CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, &self->workspace);
+                                                                 (cudnnConvolutionBwdFilterAlgo_t)number,
+                                                                 &self->workspace);
       status = dnn_check (result, "asking cuDNN for a convolution's workspace", message);
     }
   pthread_mutex_unlock (&device->lock);
+  self->algorithm = algorithm;
   return status;
 }
 
 /* ---- running ------------------------------------------------------------------------------- */
 
 static const float one = 1, zero = 0;
+
+/* Where a call's scratch lies, NULL where it needs none. */
+static void *
+workspace_in (const Conv *self, void *scratch)
+{
+  return self->workspace != 0 ? scratch : NULL;
+}
+
+/* The filter w [K,C/groups,R,S] as cuDNN is given it: packed into the scratch in NHWC calls. */
+static LoomStatus
+packed_filter (Conv *self, LoomStream *stream, void **w, void *scratch, LoomMessage *message)
+{
+  void *const buffers[] = { *w, (char *)scratch + self->packed };
+
+  if (self->pack == NULL)
+    return LOOM_STATUS_OK;
+  *w = buffers[1];
+  return self->pack->run (self->pack, stream, buffers, message);
+}
 
 static LoomStatus
 forward_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
@@ -133,15 +216,17 @@ forward_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMes
   const int out = self->has_bias ? 3 : 2;
   void *const with_bias[] = { buffers[out], buffers[2], buffers[out] };
   void *const alone[] = { buffers[out], buffers[out] };
+  void *w = buffers[1];
   cudnnHandle_t handle = NULL;
-  LoomStatus status;
+  LoomStatus status = use_stream (self, stream, &handle, message);
 
-  status = use_stream (self, stream, &handle, message);
   if (status == LOOM_STATUS_OK)
-    status = dnn_check (cudnnConvolutionForward (handle, &one, self->x, buffers[0], self->w, buffers[1], self->shape,
-                                                 CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
-                                                 self->workspace != 0 ? buffers[out + 1] : NULL, self->workspace, &zero,
-                                                 self->y, buffers[out]),
+    status = packed_filter (self, stream, &w, buffers[out + 1], message);
+  if (status == LOOM_STATUS_OK)
+    status = dnn_check (cudnnConvolutionForward (handle, &one, self->x, buffers[0], self->w, w, self->shape,
+                                                 (cudnnConvolutionFwdAlgo_t)self->algorithm->number,
+                                                 workspace_in (self, buffers[out + 1]), self->workspace, &zero, self->y,
+                                                 buffers[out]),
                         "a convolution", message);
   if (status == LOOM_STATUS_OK && self->tail != NULL)
     status = self->tail->run (self->tail, stream, self->has_bias ? with_bias : alone, message);
@@ -152,16 +237,18 @@ static LoomStatus
 input_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   Conv *self = (Conv *)base;
+  void *w = buffers[1];
   cudnnHandle_t handle = NULL;
-  LoomStatus status;
+  LoomStatus status = use_stream (self, stream, &handle, message);
 
-  status = use_stream (self, stream, &handle, message);
+  if (status == LOOM_STATUS_OK)
+    status = packed_filter (self, stream, &w, buffers[3], message);
   if (status != LOOM_STATUS_OK)
     return status;
-  return dnn_check (cudnnConvolutionBackwardData (handle, &one, self->w, buffers[1], self->y, buffers[0], self->shape,
-                                                  CUDNN_CONVOLUTION_BWD_DATA_ALGO_1,
-                                                  self->workspace != 0 ? buffers[3] : NULL, self->workspace, &zero,
-                                                  self->x, buffers[2]),
+  return dnn_check (cudnnConvolutionBackwardData (handle, &one, self->w, w, self->y, buffers[0], self->shape,
+                                                  (cudnnConvolutionBwdDataAlgo_t)self->algorithm->number,
+                                                  workspace_in (self, buffers[3]), self->workspace, &zero, self->x,
+                                                  buffers[2]),
                     "a convolution's input gradient", message);
 }
 
@@ -171,23 +258,32 @@ weight_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, Loo
   Conv *self = (Conv *)base;
   const int scratch = self->has_bias ? 4 : 3;
   void *const sum[] = { buffers[0], buffers[3], self->has_bias ? buffers[scratch] : NULL };
+  void *const unpack[] = { self->pack != NULL ? (char *)buffers[scratch] + self->packed : NULL, buffers[2] };
   cudnnHandle_t handle = NULL;
-  LoomStatus status;
+  LoomStatus status = use_stream (self, stream, &handle, message);
 
-  status = use_stream (self, stream, &handle, message);
   if (status == LOOM_STATUS_OK)
     status = dnn_check (cudnnConvolutionBackwardFilter (handle, &one, self->x, buffers[1], self->y, buffers[0],
-                                                        self->shape, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1,
-                                                        self->workspace != 0 ? buffers[scratch] : NULL, self->workspace,
-                                                        &zero, self->w, buffers[2]),
+                                                        self->shape,
+                                                        (cudnnConvolutionBwdFilterAlgo_t)self->algorithm->number,
+                                                        workspace_in (self, buffers[scratch]), self->workspace, &zero,
+                                                        self->w, self->pack != NULL ? unpack[0] : buffers[2]),
                         "a convolution's weight gradient", message);
-  /* Behind it on the same stream, so the two may share their scratch. */
+  if (status == LOOM_STATUS_OK && self->pack != NULL)
+    status = self->pack->run (self->pack, stream, unpack, message);
+  /* Behind them on the same stream, so all may share their scratch. */
   if (status == LOOM_STATUS_OK && self->tail != NULL)
     status = self->tail->run (self->tail, stream, sum, message);
   return status;
 }
 
-/* ---- construction ------------------------------------------------------------------------------ */
+/* ---- descriptors ------------------------------------------------------------------------------- */
+
+static cudnnTensorFormat_t
+format_of (const LoomTensorDesc *d)
+{
+  return d->layout == LOOM_LAYOUT_NHWC ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
+}
 
 static cudnnStatus_t
 describe_tensor (cudnnTensorDescriptor_t *to, const LoomTensorDesc *d)
@@ -195,23 +291,24 @@ describe_tensor (cudnnTensorDescriptor_t *to, const LoomTensorDesc *d)
   cudnnStatus_t result = cudnnCreateTensorDescriptor (to);
 
   if (result == CUDNN_STATUS_SUCCESS)
-    result = cudnnSetTensor4dDescriptor (*to, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, (int)d->dim[0], (int)d->dim[1],
+    result = cudnnSetTensor4dDescriptor (*to, format_of (d), CUDNN_DATA_FLOAT, (int)d->dim[0], (int)d->dim[1],
                                          (int)d->dim[2], (int)d->dim[3]);
   return result;
 }
 
 static cudnnStatus_t
-describe (Conv *self, const LoomConv2dAttrs *attrs, const LoomTensorDesc *x, const LoomTensorDesc *w,
-          const LoomTensorDesc *y)
+describe (Conv *self, const Call *call)
 {
-  cudnnStatus_t result = describe_tensor (&self->x, x);
+  const LoomConv2dAttrs *attrs = call->attrs;
+  const LoomTensorDesc *w = call->w;
+  cudnnStatus_t result = describe_tensor (&self->x, call->x);
 
   if (result == CUDNN_STATUS_SUCCESS)
-    result = describe_tensor (&self->y, y);
+    result = describe_tensor (&self->y, call->y);
   if (result == CUDNN_STATUS_SUCCESS)
     result = cudnnCreateFilterDescriptor (&self->w);
   if (result == CUDNN_STATUS_SUCCESS)
-    result = cudnnSetFilter4dDescriptor (self->w, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, (int)w->dim[0], (int)w->dim[1],
+    result = cudnnSetFilter4dDescriptor (self->w, CUDNN_DATA_FLOAT, format_of (call->x), (int)w->dim[0], (int)w->dim[1],
                                          (int)w->dim[2], (int)w->dim[3]);
   if (result == CUDNN_STATUS_SUCCESS)
     result = cudnnCreateConvolutionDescriptor (&self->shape);
@@ -223,139 +320,168 @@ describe (Conv *self, const LoomConv2dAttrs *attrs, const LoomTensorDesc *x, con
     result = cudnnSetConvolutionGroupCount (self->shape, (int)attrs->groups);
   /* FMA alone: without it f32 may be rounded to TF32. */
   if (result == CUDNN_STATUS_SUCCESS)
-    {
-      const char *asked = getenv ("GRADLOOM_TF32");
-      bool tf32 = asked != NULL && strcmp (asked, "1") == 0;
-
-      result = cudnnSetConvolutionMathType (self->shape, tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH);
-    }
+    result = cudnnSetConvolutionMathType (self->shape, cuda_tf32 () ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH);
   return result;
 }
 
-/* What all three share; UNSUPPORTED for types, layouts and paddings that cuDNN does not take here. */
+/* The call without its algorithm; UNSUPPORTED for types, layouts and paddings that cuDNN does not take here. */
 static LoomStatus
-conv_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *x, const LoomTensorDesc *w,
-          const LoomTensorDesc *y, const char *name,
-          LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), Conv **out,
-          LoomMessage *message)
+conv_new (LoomDevice *device, const Call *call, Conv **out, LoomMessage *message)
 {
-  const LoomConv2dAttrs *attrs = spec->attrs;
+  const LoomConv2dAttrs *attrs = call->attrs;
   LoomStatus status;
   Conv *self;
 
-  if (!cuda_all_plain (spec) || attrs->pad[0] != attrs->pad[1] || attrs->pad[2] != attrs->pad[3])
+  if (call->x->layout != call->y->layout || call->w->layout != LOOM_LAYOUT_PLAIN || attrs->pad[0] != attrs->pad[1]
+      || attrs->pad[2] != attrs->pad[3])
     return LOOM_STATUS_UNSUPPORTED;
-  if (x->dtype != LOOM_F32 || w->dtype != LOOM_F32 || y->dtype != LOOM_F32)
+  if (call->x->dtype != LOOM_F32 || call->w->dtype != LOOM_F32 || call->y->dtype != LOOM_F32)
     return LOOM_STATUS_UNSUPPORTED;
+  if (call->x->rank != 4 || call->w->rank != 4 || call->y->rank != 4)
+    return cuda_fail (message, LOOM_STATUS_INVALID, "a convolution needs operands of rank 4");
   /* cuDNN has no empty tensors. */
-  if (loom_desc_count (x) == 0 || loom_desc_count (w) == 0 || loom_desc_count (y) == 0)
+  if (loom_desc_count (call->x) == 0 || loom_desc_count (call->w) == 0 || loom_desc_count (call->y) == 0)
     return LOOM_STATUS_UNSUPPORTED;
-  if (x->rank != 4 || w->rank != 4 || y->rank != 4)
-    return cuda_fail (message, LOOM_STATUS_INVALID, "%s needs operands of rank 4", spec->primitive);
   self = calloc (1, sizeof *self);
   if (self == NULL)
     return cuda_fail (message, LOOM_STATUS_OUT_OF_MEMORY, "no memory left for a kernel");
-  self->base.run = run;
   self->base.free = conv_free;
-  snprintf (self->name, sizeof self->name, "%s", name);
-  self->base.name = self->name;
   self->device = device;
   self->has_bias = attrs->has_bias;
-  status = dnn_check (describe (self, attrs, x, w, y), "describing a convolution to cuDNN", message);
+  status = dnn_check (describe (self, call), "describing a convolution to cuDNN", message);
   if (status != LOOM_STATUS_OK)
+    conv_free (&self->base);
+  else
+    *out = self;
+  return status;
+}
+
+/* ---- algorithms -------------------------------------------------------------------------------- */
+
+static bool
+takes (const Algorithm *algorithm, const Call *call)
+{
+  const LoomConv2dAttrs *a = call->attrs;
+  const int64_t *filter = call->w->dim + 2;
+
+  if (algorithm->largest == 0)
+    return true;
+  return a->algorithm != LOOM_CONV_DIRECT && call->x->layout == LOOM_LAYOUT_PLAIN && filter[0] == filter[1]
+         && (filter[0] == 3 || filter[0] == algorithm->largest) && a->stride[0] == 1 && a->stride[1] == 1
+         && a->dilation[0] == 1 && a->dilation[1] == 1;
+}
+
+/* The workspace, and behind it the packed filter. */
+static size_t
+scratch_of (Conv *self, const Call *call)
+{
+  if (call->x->layout == LOOM_LAYOUT_PLAIN)
+    return self->workspace;
+  self->packed = (self->workspace + 63) & ~(size_t)63;
+  return self->packed + loom_desc_bytes (call->w);
+}
+
+int
+cuda_conv2d_ways (LoomDevice *device, const LoomKernelSpec *spec, CudaWay *way, int max)
+{
+  const Call call = call_of (spec);
+  Conv *self = NULL;
+  LoomMessage message;
+  int n = 0, products = 0;
+
+  if (conv_new (device, &call, &self, &message) == LOOM_STATUS_OK)
     {
+      for (const Algorithm *a = algorithms[call.pass]; a->name != NULL && n < max; a++)
+        if (takes (a, &call) && ask_workspace (self, call.pass, a, &message) == LOOM_STATUS_OK)
+          {
+            products += a->largest == 0;
+            way[n++] = (CudaWay){ a->name, scratch_of (self, &call) };
+          }
       conv_free (&self->base);
-      return status;
     }
-  *out = self;
+  if (call.attrs->algorithm == LOOM_CONV_WINOGRAD && n > products)
+    {
+      memmove (way, way + products, (size_t)(n - products) * sizeof *way);
+      return n - products;
+    }
+  if (n < max && cuda_direct_takes (spec))
+    way[n++] = (CudaWay){ "own", 0 };
+  return n;
+}
+
+/* ---- construction ------------------------------------------------------------------------------ */
+
+static LoomStatus
+add_pack (Conv *self, const Call *call, LoomMessage *message)
+{
+  LoomTensorDesc packed = *call->w;
+  const bool unpack = call->pass == WEIGHT_GRADIENT;
+  const LoomKernelSpec spec = {
+    .primitive = "copy", .n_in = 1, .n_out = 1, .in = unpack ? &packed : call->w, .out = unpack ? call->w : &packed
+  };
+
+  if (call->x->layout == LOOM_LAYOUT_PLAIN)
+    return LOOM_STATUS_OK;
+  packed.layout = LOOM_LAYOUT_NHWC;
+  return cuda_copy_new (self->device, &spec, &self->pack, message);
+}
+
+/* Bias and activation behind the convolution, the bias seen as [K,1,1]; or the sum of g for the bias's gradient. */
+static LoomStatus
+add_tail (Conv *self, const Call *call, LoomMessage *message)
+{
+  const LoomTensorDesc bias = { .dtype = LOOM_F32, .rank = 3, .dim = { call->y->dim[1], 1, 1 } };
+
+  if (call->pass == FORWARD)
+    return cuda_tail_new (self->device, call->y, self->has_bias ? &bias : NULL, call->attrs->act, &self->tail, message);
+  if (call->pass == WEIGHT_GRADIENT && self->has_bias)
+    return cuda_channel_sum_new (self->device, call->y, &self->tail, message);
   return LOOM_STATUS_OK;
 }
 
-/* Bias and activation behind the convolution; the bias is seen as [K,1,1]. */
 static LoomStatus
-forward_tail (Conv *self, const LoomKernelSpec *spec, LoomMessage *message)
+set_algorithm (Conv *self, const Call *call, const char *name, LoomMessage *message)
 {
-  const LoomConv2dAttrs *attrs = spec->attrs;
-  const LoomTensorDesc bias = { .dtype = LOOM_F32, .rank = 3, .dim = { spec->out[0].dim[1], 1, 1 } };
+  static const char *const passes[] = { "forward", "input gradient", "weight gradient" };
+  const Algorithm *a = algorithms[call->pass];
 
-  return cuda_tail_new (self->device, &spec->out[0], attrs->has_bias ? &bias : NULL, attrs->act, &self->tail, message);
-}
-
-static LoomStatus
-finish (Conv *self, LoomStatus status, LoomKernel **kernel)
-{
-  if (status != LOOM_STATUS_OK)
-    {
-      conv_free (&self->base);
-      return status;
-    }
-  self->base.scratch_bytes = self->workspace;
-  if (self->tail != NULL && self->tail->scratch_bytes > self->workspace)
-    self->base.scratch_bytes = self->tail->scratch_bytes;
-  *kernel = &self->base;
-  return LOOM_STATUS_OK;
+  while (a->name != NULL && strcmp (a->name, name) != 0)
+    a++;
+  if (a->name == NULL || !takes (a, call))
+    return LOOM_STATUS_UNSUPPORTED;
+  snprintf (self->name, sizeof self->name, "%s %s", name, passes[call->pass]);
+  return ask_workspace (self, call->pass, a, message);
 }
 
 LoomStatus
 cuda_conv2d_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
+  static LoomStatus (*const runs[]) (LoomKernel *, LoomStream *, void *const *, LoomMessage *)
+      = { [FORWARD] = forward_run, [INPUT_GRADIENT] = input_grad_run, [WEIGHT_GRADIENT] = weight_grad_run };
+  const Call call = call_of (spec);
   Conv *self = NULL;
-  LoomStatus status = conv_new (device, spec, &spec->in[0], &spec->in[1], &spec->out[0], "cudnn forward precomp",
-                                forward_run, &self, message);
+  LoomStatus status;
 
-  if (status == LOOM_STATUS_UNSUPPORTED)
-    return cuda_direct_conv2d_new (device, spec, kernel, message);
+  if (strcmp (spec->algorithm, "own") == 0)
+    return direct[call.pass](device, spec, kernel, message);
+  status = conv_new (device, &call, &self, message);
   if (status != LOOM_STATUS_OK)
     return status;
-  status = ask_workspace (self, FORWARD, message);
+  status = set_algorithm (self, &call, spec->algorithm, message);
   if (status == LOOM_STATUS_OK)
-    status = forward_tail (self, spec, message);
-  if (status == LOOM_STATUS_UNSUPPORTED)
-    {
-      conv_free (&self->base);
-      return cuda_direct_conv2d_new (device, spec, kernel, message);
-    }
-  return finish (self, status, kernel);
-}
-
-LoomStatus
-cuda_conv2d_input_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
-{
-  Conv *self = NULL;
-  LoomStatus status = conv_new (device, spec, &spec->out[0], &spec->in[1], &spec->in[0], "cudnn input gradient 1",
-                                input_grad_run, &self, message);
-
-  if (status == LOOM_STATUS_UNSUPPORTED)
-    return cuda_direct_input_grad_new (device, spec, kernel, message);
-  if (status != LOOM_STATUS_OK)
-    return status;
-  status = ask_workspace (self, INPUT_GRADIENT, message);
-  if (status == LOOM_STATUS_UNSUPPORTED)
-    {
-      conv_free (&self->base);
-      return cuda_direct_input_grad_new (device, spec, kernel, message);
-    }
-  return finish (self, status, kernel);
-}
-
-LoomStatus
-cuda_conv2d_weight_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
-{
-  Conv *self = NULL;
-  LoomStatus status = conv_new (device, spec, &spec->in[1], &spec->out[0], &spec->in[0], "cudnn weight gradient 1",
-                                weight_grad_run, &self, message);
-
-  if (status == LOOM_STATUS_UNSUPPORTED)
-    return cuda_direct_weight_grad_new (device, spec, kernel, message);
-  if (status != LOOM_STATUS_OK)
-    return status;
-  status = ask_workspace (self, WEIGHT_GRADIENT, message);
+    status = add_pack (self, &call, message);
   if (status == LOOM_STATUS_OK)
-    status = self->has_bias ? cuda_channel_sum_new (device, &spec->in[0], &self->tail, message) : LOOM_STATUS_OK;
-  if (status == LOOM_STATUS_UNSUPPORTED)
+    status = add_tail (self, &call, message);
+  if (status != LOOM_STATUS_OK)
     {
       conv_free (&self->base);
-      return cuda_direct_weight_grad_new (device, spec, kernel, message);
+      return status;
     }
-  return finish (self, status, kernel);
+  self->base.run = runs[call.pass];
+  self->base.name = self->name;
+  self->base.scratch_bytes = scratch_of (self, &call);
+  if (self->tail != NULL && self->tail->scratch_bytes > self->base.scratch_bytes)
+    self->base.scratch_bytes = self->tail->scratch_bytes;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
 }

@@ -44,7 +44,7 @@ launch_gate (const Gate *self, LoomStream *stream, void *const *b)
 {
   gate_kernel<T><<<1, 1, 0, cuda_stream (self->device, stream)>>> ((T *)b[2], (T *)b[3], (const T *)b[0],
                                                                    (const T *)b[1],
-                                                                   cuda_raise (self->device, stream, &self->base));
+                                                                   cuda_raise (self->device, stream, &self->base, NULL));
 }
 
 static LoomStatus

@@ -76,7 +76,7 @@ template <typename T>
 static void
 launch_gather (const Table *self, LoomStream *stream, void *const *buffers)
 {
-  const CudaRaise raise = cuda_raise (self->device, stream, &self->base);
+  const CudaRaise raise = cuda_raise (self->device, stream, &self->base, NULL);
   cudaStream_t handle = cuda_stream (self->device, stream);
   const unsigned int blocks = blocks_for (self->indices * self->width, CUDA_THREADS);
 
@@ -117,7 +117,7 @@ launch_scatter (const Table *self, LoomStream *stream, void *const *buffers)
 
   scatter_kernel<I><<<grid, CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
       (float *)buffers[2], (const I *)buffers[0], (const float *)buffers[1], self->indices, self->width,
-      self->table_rows, self->rows_per_block, cuda_raise (self->device, stream, &self->base));
+      self->table_rows, self->rows_per_block, cuda_raise (self->device, stream, &self->base, NULL));
 }
 
 static LoomStatus

@@ -47,11 +47,13 @@ extern "C"
     CudaReport *report;
   } CudaFlag;
 
-  /* What a kernel that may raise the flag is launched with. */
+  /* What a kernel that may raise the flag is launched with. The device hands `of` on to the report and never reads what
+   * is there. */
   typedef struct
   {
     CudaFlag *flag;
     long long site;
+    const struct CudaRequirement *of; /* on the host */
   } CudaRaise;
 
   /* What `require` says, and of what shape its condition is; or what else fills the message, given that shape and the
@@ -95,18 +97,38 @@ extern "C"
   typedef LoomStatus (*CudaConstructor) (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel,
                                          LoomMessage *message);
 
+  /* One way of computing a call. */
+  typedef struct
+  {
+    const char *algorithm; /* lives as long as the back end */
+    size_t scratch;        /* as far as it is known before the kernel is made */
+  } CudaWay;
+
   typedef struct
   {
     const char *name;
     CudaConstructor make;
-    const char *algorithm; /* NULL: "own" */
-    /* Whether it takes a call, where making the kernel to find out would compile something or take memory of the
+    /* What computes a call in the layouts that it has, the best first; how many, at most max. make() then gets one of
+     * their names in the spec. NULL: the one algorithm is "own". */
+    int (*ways) (LoomDevice *device, const LoomKernelSpec *spec, CudaWay *way, int max);
+    /* Whether "own" takes a call, where making the kernel to find out would compile something or take memory of the
      * device; else NULL, and it is made. */
     bool (*takes) (const LoomKernelSpec *spec);
   } CudaPrimitive;
 
   /* Ends at an entry with a NULL name. */
   extern const CudaPrimitive cuda_primitives[];
+
+  const LoomBackend *loom_backend_entry (void);
+  int cuda_options (LoomDevice *, const LoomKernelSpec *, const LoomCosts *, LoomKernelOption *option, int max,
+                    LoomMessage *);
+  LoomStatus cuda_kernel_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+
+  /* The same text, for as long as the back end lives; NULL without memory. */
+  const char *cuda_name_keep (const char *text);
+
+  /* Whether f32 may be rounded to TF32 in products and convolutions: GRADLOOM_TF32=1. */
+  bool cuda_tf32 (void);
 
   /* ---- messages and launches -------------------------------------------- */
 
@@ -140,11 +162,11 @@ extern "C"
     return (stream != NULL ? stream : device->stream)->handle;
   }
 
-  /* What the kernel raises the stream's flag with. */
+  /* What the kernel raises the stream's flag with; `of` is NULL where the fault's kind says all. */
   static inline CudaRaise
-  cuda_raise (LoomDevice *device, LoomStream *stream, const LoomKernel *kernel)
+  cuda_raise (LoomDevice *device, LoomStream *stream, const LoomKernel *kernel, const struct CudaRequirement *of)
   {
-    CudaRaise raise = { (stream != NULL ? stream : device->stream)->flag, kernel->site };
+    CudaRaise raise = { (stream != NULL ? stream : device->stream)->flag, kernel->site, of };
 
     return raise;
   }
@@ -171,6 +193,7 @@ extern "C"
 
   bool cuda_takes_elementwise (const LoomKernelSpec *);
   LoomStatus cuda_elementwise_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
+  int cuda_matmul_ways (LoomDevice *, const LoomKernelSpec *, CudaWay *, int max);
   LoomStatus cuda_matmul_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_reduce_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_argreduce_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
@@ -228,13 +251,14 @@ extern "C"
   /* Σ g over all axes but the second of g [N,K,P,Q]; its bytes [1,K,1,1] are those of [K]. */
   LoomStatus cuda_channel_sum_new (LoomDevice *, const LoomTensorDesc *g, LoomKernel **, LoomMessage *);
 
+  bool cuda_direct_takes (const LoomKernelSpec *);
   LoomStatus cuda_direct_conv2d_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_direct_input_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_direct_weight_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
 #ifdef LOOM_HAVE_CUDNN
+  /* Of the convolution and both its gradients, as the spec's primitive says. */
+  int cuda_conv2d_ways (LoomDevice *, const LoomKernelSpec *, CudaWay *, int max);
   LoomStatus cuda_conv2d_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
-  LoomStatus cuda_conv2d_input_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
-  LoomStatus cuda_conv2d_weight_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
 #endif
 
   /* n short floats from and to f32, behind what lies on the stream (kernels/widen.h). */

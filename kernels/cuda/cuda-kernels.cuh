@@ -2,7 +2,7 @@
  * struct becomes a LoomKernel.
  *
  * Every reduction here has a fixed shape: threads add their strided share in order,
- * then a tree of fixed form joins the shares. No atomics, so two runs agree to the bit. */
+ * then a tree of fixed form joins the shares. No sum is made by atomics, so two runs agree to the bit. */
 #ifndef LOOM_CUDA_KERNELS_CUH
 #define LOOM_CUDA_KERNELS_CUH
 
@@ -130,8 +130,7 @@ block_join (A value)
 
 /* Raises the stream's flag, where nobody has yet, and reports what was found. */
 __device__ static inline void
-raise_fault (CudaRaise raise, CudaFaultKind kind, long long value, long long limit,
-             const struct CudaRequirement *of = NULL)
+raise_fault (CudaRaise raise, CudaFaultKind kind, long long value, long long limit)
 {
   CudaReport *report = raise.flag->report;
 
@@ -141,7 +140,7 @@ raise_fault (CudaRaise raise, CudaFaultKind kind, long long value, long long lim
   report->limit = limit;
   report->site = raise.site;
   report->step = raise.flag->step;
-  report->of = of;
+  report->of = raise.of;
   __threadfence_system ();
   report->kind = kind;
 }

@@ -31,7 +31,6 @@ typedef struct
   int64_t n, m, count;
   LoomTriangularSolveAttrs triangular;
   LoomSolveAttrs solve;
-  uintptr_t of;
   CudaRaise raise;
 } Batch;
 
@@ -51,7 +50,7 @@ __launch_bounds__ (LINALG_THREADS) cholesky_kernel (float *l, const float *a, Ba
   int64_t q;
 
   if (find_matrix (batch, &q) && !one_cholesky (batch.n, a + q * size, l + q * size))
-    raise_fault (batch.raise, CUDA_FAULT_REQUIREMENT, q, 0, (const struct CudaRequirement *)batch.of);
+    raise_fault (batch.raise, CUDA_FAULT_REQUIREMENT, q, 0);
 }
 
 /* b and x are (count, n, m). */
@@ -78,7 +77,7 @@ __launch_bounds__ (LINALG_THREADS)
   if (find_matrix (batch, &q)
       && !one_solve (batch.n, batch.m, a + q * size, batch.solve.transpose, b + q * side, x + q * side, lu + q * size,
                      perm + q * batch.n))
-    raise_fault (batch.raise, CUDA_FAULT_REQUIREMENT, q, 0, (const struct CudaRequirement *)batch.of);
+    raise_fault (batch.raise, CUDA_FAULT_REQUIREMENT, q, 0);
 }
 
 /* d is (count). */
@@ -118,14 +117,14 @@ static void
 launch_triangular (unsigned int blocks, cudaStream_t stream, void *const *b, const Batch &batch)
 {
   triangular_kernel<<<blocks, LINALG_THREADS, 0, stream>>> ((float *)b[2], (const float *)b[0], (const float *)b[1],
-                                                            batch);
+                                                              batch);
 }
 
 static void
 launch_solve (unsigned int blocks, cudaStream_t stream, void *const *b, const Batch &batch)
 {
   solve_kernel<<<blocks, LINALG_THREADS, 0, stream>>> ((float *)b[2], (float *)b[3], (int64_t *)b[4],
-                                                       (const float *)b[0], (const float *)b[1], batch);
+                                                         (const float *)b[0], (const float *)b[1], batch);
 }
 
 static void
@@ -138,7 +137,7 @@ static void
 launch_cofactor (unsigned int blocks, cudaStream_t stream, void *const *b, const Batch &batch)
 {
   cofactor_kernel<<<blocks, LINALG_THREADS, 0, stream>>> ((float *)b[1], (float *)b[2], (int64_t *)b[3],
-                                                          (int64_t *)b[4], (const float *)b[0], batch);
+                                                            (int64_t *)b[4], (const float *)b[0], batch);
 }
 
 template <Launch LAUNCH>
@@ -146,8 +145,8 @@ static LoomStatus
 linalg_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   Linalg *self = (Linalg *)base;
-  const Batch batch = { self->n,     self->m, self->count, self->triangular, self->solve, (uintptr_t)&self->requirement,
-                        cuda_raise (self->device, stream, base) };
+  const Batch batch = { self->n,          self->m,     self->count,
+                        self->triangular, self->solve, cuda_raise (self->device, stream, base, &self->requirement) };
 
   if (self->count == 0)
     return LOOM_STATUS_OK;

@@ -13,11 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cuda/cuda-blas.h"
 #include "kernels/cuda/cuda-internal.h"
 
 #define WORKSPACE_ALIGNMENT 256
 #define WORKSPACE_LIMIT     ((size_t)8 << 20)
 #define WORKSPACE_LIMIT_90  ((size_t)32 << 20)
+#define PROPOSALS           4 /* configurations, of which the table of costs chooses; equal costs leave the first */
 
 /* Batch axes after merging; strides are in elements and 0 where an operand broadcasts. */
 typedef struct
@@ -28,8 +30,39 @@ typedef struct
 
 typedef struct
 {
+  LoomDType dtype;
+  cudaDataType_t data, scale;
+  cublasComputeType_t compute;
+} Precision;
+
+static const Precision precisions[] = {
+  { .dtype = LOOM_F32, .data = CUDA_R_32F, .scale = CUDA_R_32F, .compute = CUBLAS_COMPUTE_32F },
+  { .dtype = LOOM_F64, .data = CUDA_R_64F, .scale = CUDA_R_64F, .compute = CUBLAS_COMPUTE_64F },
+  { .dtype = LOOM_BF16, .data = CUDA_R_16BF, .scale = CUDA_R_32F, .compute = CUBLAS_COMPUTE_32F },
+  { .dtype = LOOM_F16, .data = CUDA_R_16F, .scale = CUDA_R_32F, .compute = CUBLAS_COMPUTE_32F },
+};
+
+static const Precision *
+precision_of (LoomDType dtype)
+{
+  for (size_t i = 0; i < sizeof precisions / sizeof precisions[0]; i++)
+    if (precisions[i].dtype == dtype)
+      return &precisions[i];
+  return NULL;
+}
+
+/* f32 is not rounded to TF32 unless the user asks: results then agree with other devices. */
+static cublasComputeType_t
+compute_of (const Precision *precision)
+{
+  return precision->dtype == LOOM_F32 && cuda_tf32 () ? CUBLAS_COMPUTE_32F_FAST_TF32 : precision->compute;
+}
+
+typedef struct
+{
   LoomKernel base;
   LoomDevice *device;
+  const Precision *precision;
   cublasLtMatmulDesc_t product;
   cublasLtMatrixLayout_t a, b, y; /* our a is their B */
   cublasLtMatmulAlgo_t algorithm;
@@ -41,7 +74,7 @@ typedef struct
   Batches batches;  /* the innermost is one strided batch, the others are walked */
   int64_t outer;    /* how many calls the walk makes */
   LoomKernel *tail; /* what no epilogue does */
-  char name[64];
+  char name[CUDA_BLAS_NAME + 16];
 } Matmul;
 
 /* ---- faults ------------------------------------------------------------------------------- */
@@ -244,29 +277,6 @@ fold_batch (Matmul *self, const LoomMatmulAttrs *attrs)
 
 /* ---- descriptors -------------------------------------------------------------------------------- */
 
-typedef struct
-{
-  LoomDType dtype;
-  cudaDataType_t data, scale;
-  cublasComputeType_t compute;
-} Precision;
-
-static const Precision precisions[] = {
-  { .dtype = LOOM_F32, .data = CUDA_R_32F, .scale = CUDA_R_32F, .compute = CUBLAS_COMPUTE_32F },
-  { .dtype = LOOM_F64, .data = CUDA_R_64F, .scale = CUDA_R_64F, .compute = CUBLAS_COMPUTE_64F },
-  { .dtype = LOOM_BF16, .data = CUDA_R_16BF, .scale = CUDA_R_32F, .compute = CUBLAS_COMPUTE_32F },
-  { .dtype = LOOM_F16, .data = CUDA_R_16F, .scale = CUDA_R_32F, .compute = CUBLAS_COMPUTE_32F },
-};
-
-static const Precision *
-precision_of (LoomDType dtype)
-{
-  for (size_t i = 0; i < sizeof precisions / sizeof precisions[0]; i++)
-    if (precisions[i].dtype == dtype)
-      return &precisions[i];
-  return NULL;
-}
-
 static cublasStatus_t
 layout_new (cublasLtMatrixLayout_t *layout, cudaDataType_t type, int64_t rows, int64_t columns, const Batches *batches,
             const int64_t *stride)
@@ -286,19 +296,15 @@ layout_new (cublasLtMatrixLayout_t *layout, cudaDataType_t type, int64_t rows, i
   return result;
 }
 
-/* f32 is not rounded to TF32 unless the user asks: results then agree with other devices. */
 static cublasStatus_t
-describe (Matmul *self, const LoomMatmulAttrs *attrs, const Precision *precision)
+describe (Matmul *self, const LoomMatmulAttrs *attrs)
 {
-  const char *asked = getenv ("GRADLOOM_TF32");
-  cublasComputeType_t compute = precision->compute;
+  const Precision *precision = self->precision;
   cublasOperation_t of_b = attrs->trans_b ? CUBLAS_OP_T : CUBLAS_OP_N,
                     of_a = attrs->trans_a ? CUBLAS_OP_T : CUBLAS_OP_N;
   cublasStatus_t result;
 
-  if (precision->dtype == LOOM_F32 && asked != NULL && strcmp (asked, "1") == 0)
-    compute = CUBLAS_COMPUTE_32F_FAST_TF32;
-  result = cublasLtMatmulDescCreate (&self->product, compute, precision->scale);
+  result = cublasLtMatmulDescCreate (&self->product, compute_of (precision), precision->scale);
   if (result == CUBLAS_STATUS_SUCCESS)
     result = cublasLtMatmulDescSetAttribute (self->product, CUBLASLT_MATMUL_DESC_TRANSA, &of_b, sizeof of_b);
   if (result == CUBLAS_STATUS_SUCCESS)
@@ -328,53 +334,61 @@ alignment_of (const Matmul *self, const int64_t *stride)
   return alignment;
 }
 
-/* Whether cuBLASLt has an algorithm for the product with this epilogue; if so it is taken. */
-static bool
-choose (Matmul *self, cublasLtEpilogue_t epilogue)
+static size_t
+workspace_limit (const Matmul *self)
+{
+  return self->device->architecture >= 90 ? WORKSPACE_LIMIT_90 : WORKSPACE_LIMIT;
+}
+
+/* The arena aligns scratch to 64 bytes. */
+static size_t
+scratch_of (size_t workspace)
+{
+  return workspace != 0 ? workspace + WORKSPACE_ALIGNMENT : 0;
+}
+
+/* What cuBLASLt proposes for the product with this epilogue, the best first; how many. The answer is one of shapes,
+ * types, alignments and the library's version: nothing is timed. */
+static int
+propose (Matmul *self, cublasLtEpilogue_t epilogue, cublasLtMatmulHeuristicResult_t found[PROPOSALS])
 {
   const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
-  const size_t limit = self->device->architecture >= 90 ? WORKSPACE_LIMIT_90 : WORKSPACE_LIMIT;
+  const size_t limit = workspace_limit (self);
   const uint32_t align_a = alignment_of (self, self->batches.b), align_b = alignment_of (self, self->batches.a);
   const uint32_t align_y = alignment_of (self, self->batches.y);
+  const struct
+  {
+    cublasLtMatmulPreferenceAttributes_t what;
+    const void *value;
+    size_t size;
+  } wishes[] = {
+    { CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &limit, sizeof limit },
+    { CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof reductions },
+    { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &align_a, sizeof align_a },
+    { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &align_b, sizeof align_b },
+    { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &align_y, sizeof align_y },
+    { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &align_y, sizeof align_y },
+  };
   cublasLtMatmulPreference_t wish = NULL;
-  cublasLtMatmulHeuristicResult_t found;
-  int n = 0;
-  bool ok;
+  int n = 0, usable = 0;
+  bool ok = cublasLtMatmulDescSetAttribute (self->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue)
+                == CUBLAS_STATUS_SUCCESS
+            && cublasLtMatmulPreferenceCreate (&wish) == CUBLAS_STATUS_SUCCESS;
 
-  memset (&found, 0, sizeof found);
-  ok = cublasLtMatmulDescSetAttribute (self->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue)
-           == CUBLAS_STATUS_SUCCESS
-       && cublasLtMatmulPreferenceCreate (&wish) == CUBLAS_STATUS_SUCCESS;
-  ok = ok
-       && cublasLtMatmulPreferenceSetAttribute (wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &limit, sizeof limit)
-              == CUBLAS_STATUS_SUCCESS
-       && cublasLtMatmulPreferenceSetAttribute (wish, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions,
-                                                sizeof reductions)
-              == CUBLAS_STATUS_SUCCESS
-       && cublasLtMatmulPreferenceSetAttribute (wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &align_a,
-                                                sizeof align_a)
-              == CUBLAS_STATUS_SUCCESS
-       && cublasLtMatmulPreferenceSetAttribute (wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &align_b,
-                                                sizeof align_b)
-              == CUBLAS_STATUS_SUCCESS
-       && cublasLtMatmulPreferenceSetAttribute (wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &align_y,
-                                                sizeof align_y)
-              == CUBLAS_STATUS_SUCCESS
-       && cublasLtMatmulPreferenceSetAttribute (wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &align_y,
-                                                sizeof align_y)
-              == CUBLAS_STATUS_SUCCESS;
+  for (size_t i = 0; i < sizeof wishes / sizeof wishes[0] && ok; i++)
+    ok = cublasLtMatmulPreferenceSetAttribute (wish, wishes[i].what, wishes[i].value, wishes[i].size)
+         == CUBLAS_STATUS_SUCCESS;
+  memset (found, 0, PROPOSALS * sizeof *found);
   ok = ok
        && cublasLtMatmulAlgoGetHeuristic (self->device->blas, self->product, self->b, self->a, self->y, self->y, wish,
-                                          1, &found, &n)
-              == CUBLAS_STATUS_SUCCESS
-       && n > 0 && found.state == CUBLAS_STATUS_SUCCESS;
+                                          PROPOSALS, found, &n)
+              == CUBLAS_STATUS_SUCCESS;
   if (wish != NULL)
     cublasLtMatmulPreferenceDestroy (wish);
-  if (!ok)
-    return false;
-  self->algorithm = found.algo;
-  self->workspace = found.workspaceSize;
-  return true;
+  for (int i = 0; i < n && ok; i++)
+    if (found[i].state == CUBLAS_STATUS_SUCCESS)
+      found[usable++] = found[i];
+  return usable;
 }
 
 /* ---- epilogues ------------------------------------------------------------------------------------ */
@@ -397,70 +411,85 @@ static const Epilogue epilogues[] = {
   { .act = LOOM_SCALAR_GELU_TANH, .has_bias = true, .epilogue = CUBLASLT_EPILOGUE_GELU_BIAS, .name = "+bias+gelu" },
 };
 
-static bool
-try_epilogue (Matmul *self, LoomScalarOp act, bool has_bias)
+/* As much in the epilogue as cuBLASLt offers, the rest in a kernel behind it; NULL where it does not take the product.
+ * found is what it proposes with that epilogue. */
+static const Epilogue *
+find_epilogue (Matmul *self, const LoomMatmulAttrs *attrs, cublasLtMatmulHeuristicResult_t found[PROPOSALS], int *n)
 {
-  for (size_t i = 0; i < sizeof epilogues / sizeof epilogues[0]; i++)
-    if (epilogues[i].act == act && epilogues[i].has_bias == has_bias && choose (self, epilogues[i].epilogue))
-      {
-        snprintf (self->name, sizeof self->name, "cublaslt%s", epilogues[i].name);
-        return true;
-      }
-  return false;
+  const struct
+  {
+    LoomScalarOp act;
+    bool has_bias;
+  } parts[] = { { attrs->act, attrs->has_bias }, { LOOM_SCALAR_ID, attrs->has_bias }, { LOOM_SCALAR_ID, false } };
+
+  for (int part = 0; part < 3; part++)
+    {
+      /* A kernel behind the product would round to the short type twice. */
+      if (part > 0 && self->element < sizeof (float))
+        return NULL;
+      for (size_t i = 0; i < sizeof epilogues / sizeof epilogues[0]; i++)
+        if (epilogues[i].act == parts[part].act && epilogues[i].has_bias == parts[part].has_bias
+            && (*n = propose (self, epilogues[i].epilogue, found)) > 0)
+          return &epilogues[i];
+    }
+  return NULL;
 }
 
-/* As much in the epilogue as cuBLASLt offers, the rest in a kernel behind it. */
-static LoomStatus
-set_epilogue (Matmul *self, const LoomKernelSpec *spec, LoomMessage *message)
+/* The configuration of this name: as it is proposed, or as it was for an earlier plan. */
+static bool
+find_configuration (Matmul *self, const char *name, const cublasLtMatmulHeuristicResult_t *found, int n,
+                    cublasLtMatmulHeuristicResult_t *to)
 {
-  const LoomMatmulAttrs *attrs = spec->attrs;
+  char own[CUDA_BLAS_NAME];
 
-  if (!self->empty_sum)
+  for (int i = 0; i < n; i++)
     {
-      self->epilogue_bias = attrs->has_bias;
-      if (try_epilogue (self, attrs->act, attrs->has_bias))
-        return LOOM_STATUS_OK;
-      /* A kernel behind the product would round to the short type twice. */
-      if (self->element < sizeof (float))
-        return LOOM_STATUS_UNSUPPORTED;
-      if (attrs->act != LOOM_SCALAR_ID && attrs->has_bias && try_epilogue (self, LOOM_SCALAR_ID, true))
-        return cuda_tail_new (self->device, &spec->out[0], NULL, attrs->act, &self->tail, message);
-      self->epilogue_bias = false;
-      if (!try_epilogue (self, LOOM_SCALAR_ID, false))
-        return LOOM_STATUS_UNSUPPORTED;
+      cuda_blas_name (&found[i].algo, own);
+      *to = found[i];
+      if (name == NULL || strcmp (name, own) == 0)
+        return true;
     }
-  return cuda_tail_new (self->device, &spec->out[0], attrs->has_bias ? &spec->in[2] : NULL, attrs->act, &self->tail,
-                        message);
+  /* Made from its name it may want the addresses that vectors of 16 bytes want. */
+  memset (to, 0, sizeof *to);
+  return alignment_of (self, self->batches.a) >= 16 && alignment_of (self, self->batches.b) >= 16
+         && alignment_of (self, self->batches.y) >= 16
+         && cuda_blas_from_name (self->device->blas, compute_of (self->precision), self->precision->scale,
+                                 self->precision->data, name, &to->algo)
+         && cublasLtMatmulAlgoCheck (self->device->blas, self->product, self->b, self->a, self->y, self->y, &to->algo,
+                                     to)
+                == CUBLAS_STATUS_SUCCESS
+         && to->state == CUBLAS_STATUS_SUCCESS && to->workspaceSize <= workspace_limit (self);
 }
 
 /* ---- the constructor --------------------------------------------------------------------------------- */
 
-static LoomStatus
-prepare (Matmul *self, const LoomKernelSpec *spec, const Precision *precision, LoomMessage *message)
+/* A product without terms or without elements has nothing that a library could compute. */
+static bool
+is_empty (const Matmul *self)
 {
-  const LoomMatmulAttrs *attrs = spec->attrs;
-  LoomStatus status;
-
-  if (self->y_bytes == 0)
-    return LOOM_STATUS_OK;
-  self->empty_sum = self->k == 0;
-  self->outer = 1;
-  if (!self->empty_sum)
-    {
-      fold_batch (self, attrs);
-      for (int d = 0; d < self->batches.rank - 1; d++)
-        self->outer *= self->batches.dim[d];
-      status = open_blas (self->device, message);
-      if (status == LOOM_STATUS_OK)
-        status = blas_check (describe (self, attrs, precision), "describing a matrix product to cuBLASLt", message);
-      if (status != LOOM_STATUS_OK)
-        return status;
-    }
-  return set_epilogue (self, spec, message);
+  return self->y_bytes == 0 || self->empty_sum;
 }
 
-LoomStatus
-cuda_matmul_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+static LoomStatus
+prepare (Matmul *self, const LoomKernelSpec *spec, LoomMessage *message)
+{
+  LoomStatus status;
+
+  if (is_empty (self))
+    return LOOM_STATUS_OK;
+  fold_batch (self, spec->attrs);
+  self->outer = 1;
+  for (int d = 0; d < self->batches.rank - 1; d++)
+    self->outer *= self->batches.dim[d];
+  status = open_blas (self->device, message);
+  return status != LOOM_STATUS_OK
+             ? status
+             : blas_check (describe (self, spec->attrs), "describing a matrix product to cuBLASLt", message);
+}
+
+/* The product without its configuration. */
+static LoomStatus
+product_new (LoomDevice *device, const LoomKernelSpec *spec, Matmul **out, LoomMessage *message)
 {
   const LoomMatmulAttrs *attrs = spec->attrs;
   const LoomTensorDesc *a = &spec->in[0], *b = &spec->in[1], *y = &spec->out[0];
@@ -481,6 +510,7 @@ cuda_matmul_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   *self = (Matmul){
     .base = { .run = matmul_run, .bind = matmul_bind, .free = matmul_free },
     .device = device,
+    .precision = precision,
     .has_bias = attrs->has_bias,
     .element = loom_dtype_size (y->dtype),
     .y_bytes = loom_desc_bytes (y),
@@ -488,20 +518,98 @@ cuda_matmul_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
     .n = y->dim[y->rank - 1],
     .k = a->dim[a->rank - (attrs->trans_a ? 2 : 1)],
   };
-  snprintf (self->name, sizeof self->name, "own empty product");
-  self->base.name = self->name;
+  self->empty_sum = self->k == 0;
   if (a->dim[a->rank - (attrs->trans_a ? 1 : 2)] != self->m || b->dim[b->rank - (attrs->trans_b ? 1 : 2)] != self->k
       || b->dim[b->rank - (attrs->trans_b ? 2 : 1)] != self->n || !set_batches (self, spec))
     status = cuda_fail (message, LOOM_STATUS_INVALID, "the operands of a matrix product do not fit together");
   else
-    status = prepare (self, spec, precision, message);
+    status = prepare (self, spec, message);
+  if (status != LOOM_STATUS_OK)
+    matmul_free (&self->base);
+  else
+    *out = self;
+  return status;
+}
+
+int
+cuda_matmul_ways (LoomDevice *device, const LoomKernelSpec *spec, CudaWay *way, int max)
+{
+  cublasLtMatmulHeuristicResult_t found[PROPOSALS];
+  char name[CUDA_BLAS_NAME];
+  Matmul *self = NULL;
+  LoomMessage message;
+  int n = 0, n_ways = 0;
+
+  if (product_new (device, spec, &self, &message) != LOOM_STATUS_OK)
+    return 0;
+  if (is_empty (self) && max > 0)
+    way[n_ways++] = (CudaWay){ "own", 0 };
+  else if (find_epilogue (self, spec->attrs, found, &n) == NULL)
+    n = 0;
+  for (int i = 0; i < n && n_ways < max; i++)
+    {
+      const char *kept;
+      bool known = false;
+
+      cuda_blas_name (&found[i].algo, name);
+      kept = cuda_name_keep (name);
+      for (int k = 0; k < n_ways; k++)
+        known |= way[k].algorithm == kept;
+      if (kept != NULL && !known)
+        way[n_ways++] = (CudaWay){ kept, scratch_of (found[i].workspaceSize) };
+    }
+  matmul_free (&self->base);
+  return n_ways;
+}
+
+/* Which configuration, and what it leaves to a kernel behind it. */
+static LoomStatus
+configure (Matmul *self, const LoomKernelSpec *spec, LoomMessage *message)
+{
+  const LoomMatmulAttrs *attrs = spec->attrs;
+  const bool own = spec->algorithm != NULL && strcmp (spec->algorithm, "own") == 0;
+  cublasLtMatmulHeuristicResult_t found[PROPOSALS], chosen;
+  const Epilogue *epilogue = NULL;
+  char name[CUDA_BLAS_NAME];
+  int n = 0;
+
+  if (own != is_empty (self) && spec->algorithm != NULL)
+    return LOOM_STATUS_UNSUPPORTED;
+  snprintf (self->name, sizeof self->name, "own empty product");
+  if (self->y_bytes == 0)
+    return LOOM_STATUS_OK;
+  if (!self->empty_sum)
+    {
+      epilogue = find_epilogue (self, attrs, found, &n);
+      if (epilogue == NULL || !find_configuration (self, spec->algorithm, found, n, &chosen))
+        return LOOM_STATUS_UNSUPPORTED;
+      self->algorithm = chosen.algo;
+      self->workspace = chosen.workspaceSize;
+      self->epilogue_bias = epilogue->has_bias;
+      cuda_blas_name (&chosen.algo, name);
+      snprintf (self->name, sizeof self->name, "%s%s", name, epilogue->name);
+    }
+  return cuda_tail_new (self->device, &spec->out[0], attrs->has_bias && !self->epilogue_bias ? &spec->in[2] : NULL,
+                        epilogue != NULL && epilogue->act == attrs->act ? LOOM_SCALAR_ID : attrs->act, &self->tail,
+                        message);
+}
+
+LoomStatus
+cuda_matmul_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  Matmul *self = NULL;
+  LoomStatus status = product_new (device, spec, &self, message);
+
+  if (status != LOOM_STATUS_OK)
+    return status;
+  status = configure (self, spec, message);
   if (status != LOOM_STATUS_OK)
     {
       matmul_free (&self->base);
       return status;
     }
-  if (self->workspace != 0)
-    self->base.scratch_bytes = self->workspace + WORKSPACE_ALIGNMENT;
+  self->base.name = self->name;
+  self->base.scratch_bytes = scratch_of (self->workspace);
   *kernel = &self->base;
   return LOOM_STATUS_OK;
 }

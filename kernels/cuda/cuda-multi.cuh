@@ -23,9 +23,10 @@ typedef struct
   LoomKernel base;
   LoomDevice *device;
   int n, lists, n_in, n_chunks;
-  bool has_momentum, nesterov, decoupled, amsgrad, maximize;
   bool join_neighbours;
-  LoomStepAttrs step; /* of cuda-steps.cu */
+  LoomSgdAttrs sgd;   /* of the kernel's kind one of the three */
+  LoomAdamAttrs adam;
+  LoomStepAttrs step;
   Chunk *chunks;     /* on the device */
   Chunk *staging;    /* the same on the host */
   long long count[]; /* of each tensor */

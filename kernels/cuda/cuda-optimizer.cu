@@ -2,9 +2,7 @@
  *
  * A step updates all parameters in one launch, block i takes chunk i (cuda-multi.cuh). Rates and the step number are read
  * from device memory, so that a recorded graph stays valid when they change. */
-#include <math.h>
-
-#include "kernels/cuda/cuda-multi.cuh"
+#include "kernels/cuda/cuda-optim.cuh"
 
 /* ---- gradient statistics --------------------------------------------------------------------- */
 
@@ -83,38 +81,86 @@ cuda_grad_stats_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel 
   return LOOM_STATUS_OK;
 }
 
-/* ---- sgd ------------------------------------------------------------------------------------- */
+/* ---- sgd and adam ------------------------------------------------------------------------------ */
+
+/* Where a step's scalars lie in device memory: its own, grad_scale, finite, step. */
+#define MAX_SCALARS 8
 
 typedef struct
 {
-  const float *lr, *momentum, *dampening, *weight_decay, *grad_scale, *finite;
-  const long long *step;
-} SgdRates;
+  void *at[MAX_SCALARS];
+} Scalars;
 
-__global__ static void
-__launch_bounds__ (CUDA_THREADS)
-    sgd_kernel (const Chunk *chunks, SgdRates rates, bool has_momentum, bool nesterov, bool maximize)
+static Scalars
+scalars_of (const Multi *self, void *const *buffers)
 {
-  const Chunk chunk = chunks[blockIdx.x];
-  const float lr = *rates.lr, decay = *rates.weight_decay, momentum = *rates.momentum;
-  const float keep = 1.0f - *rates.dampening, scale = maximize ? -*rates.grad_scale : *rates.grad_scale;
-  const bool first = *rates.step == 1;
+  const int first = self->n * self->lists;
+  Scalars scalars = { { NULL } };
 
-  if (*rates.finite == 0)
+  for (int i = 0; i < self->n_in - first; i++)
+    scalars.at[i] = buffers[first + i];
+  return scalars;
+}
+
+/* A block a chunk; its lists are p, g and with momentum the buffer, each (chunk.count). */
+__global__ static void
+__launch_bounds__ (CUDA_THREADS) sgd_kernel (const Chunk *chunks, Scalars scalars, LoomSgdAttrs attrs)
+{
+  __shared__ Common_f common;
+  const Chunk chunk = chunks[blockIdx.x];
+  LoomStepRates rates;
+  double hyper[4], step;
+
+  if (!read_scalars_f (scalars.at, 4, attrs.maximize, hyper, &rates, &step))
     return;
+  if (threadIdx.x == 0)
+    {
+      loom_rates_sgd (&attrs, hyper, step, &rates);
+      common = common_of_f (&rates);
+    }
+  __syncthreads ();
+  /* What lies in the buffer before the first step may be NaN. */
+  const bool keeps = attrs.momentum && step != 1;
+  for (int i = threadIdx.x; i < chunk.count; i += CUDA_THREADS)
+    {
+      const float p = chunk.at[0][i], d = chunk.at[1][i] * common.scale + common.decay * p;
+      float buffer = keeps ? chunk.at[2][i] : 0;
+
+      chunk.at[0][i] = attrs.momentum ? sgd_momentum_f (p, d, &buffer, common.c) : p - common.c[0] * d;
+      if (attrs.momentum)
+        chunk.at[2][i] = buffer;
+    }
+}
+
+/* A block a chunk; its lists are p, g, m, v and with amsgrad vmax, each (chunk.count). Kingma and Ba 2015; decoupled
+ * decay after Loshchilov and Hutter 2019. */
+__global__ static void
+__launch_bounds__ (CUDA_THREADS) adam_kernel (const Chunk *chunks, Scalars scalars, LoomAdamAttrs attrs)
+{
+  __shared__ Common_f common;
+  const Chunk chunk = chunks[blockIdx.x];
+  LoomStepRates rates;
+  double hyper[5], step;
+
+  if (!read_scalars_f (scalars.at, 5, attrs.maximize, hyper, &rates, &step))
+    return;
+  if (threadIdx.x == 0)
+    {
+      loom_rates_adam (&attrs, hyper, step, &rates);
+      common = common_of_f (&rates);
+    }
+  __syncthreads ();
   for (int i = threadIdx.x; i < chunk.count; i += CUDA_THREADS)
     {
       const float p = chunk.at[0][i];
-      float g = chunk.at[1][i] * scale + decay * p;
+      float mean = chunk.at[2][i], square = chunk.at[3][i];
+      float second = adam_moments_f (chunk.at[1][i] * common.scale + common.decay * p, &mean, &square, common.c);
 
-      if (has_momentum)
-        {
-          const float buffer = first ? g : momentum * chunk.at[2][i] + keep * g;
-
-          chunk.at[2][i] = buffer;
-          g = nesterov ? g + momentum * buffer : buffer;
-        }
-      chunk.at[0][i] = p - lr * g;
+      chunk.at[2][i] = mean;
+      chunk.at[3][i] = square;
+      if (attrs.amsgrad)
+        chunk.at[4][i] = second = Largest::join (chunk.at[4][i], second);
+      chunk.at[0][i] = adam_f (p * common.shrink, mean, second, common.c);
     }
 }
 
@@ -122,135 +168,72 @@ static LoomStatus
 sgd_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   Multi *self = (Multi *)base;
-  void *const *scalar = buffers + self->n * self->lists;
-  const SgdRates rates
-      = { (const float *)scalar[0], (const float *)scalar[1], (const float *)scalar[2],    (const float *)scalar[3],
-          (const float *)scalar[4], (const float *)scalar[5], (const long long *)scalar[6] };
 
   if (self->n_chunks == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
   sgd_kernel<<<self->n_chunks, CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
-      self->chunks, rates, self->has_momentum, self->nesterov, self->maximize);
+      self->chunks, scalars_of (self, buffers), self->sgd);
   return cuda_launched ("sgd_step", message);
-}
-
-/* The seven scalars after the lists: six of f32, then the step. */
-static bool
-scalars_fit (const LoomKernelSpec *spec, int first)
-{
-  return spec->n_in == first + 7 && all_of_dtype (spec->in + first, 6, LOOM_F32)
-         && spec->in[first + 6].dtype == LOOM_I64;
-}
-
-LoomStatus
-cuda_sgd_step_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
-{
-  const LoomSgdAttrs *attrs = (const LoomSgdAttrs *)spec->attrs;
-  const int lists = attrs->momentum ? 3 : 2;
-  Multi *self = NULL;
-  LoomStatus status;
-
-  if (!scalars_fit (spec, attrs->n * lists))
-    return LOOM_STATUS_UNSUPPORTED;
-  status = multi_new (device, spec, attrs->n, lists, "own multi-tensor sgd", sgd_run, &self, message);
-  if (status != LOOM_STATUS_OK)
-    return status;
-  self->join_neighbours = true;
-  self->has_momentum = attrs->momentum;
-  self->nesterov = attrs->nesterov;
-  self->maximize = attrs->maximize;
-  *kernel = &self->base;
-  return LOOM_STATUS_OK;
-}
-
-/* ---- adam ------------------------------------------------------------------------------------- */
-
-typedef struct
-{
-  const float *lr, *beta1, *beta2, *eps, *weight_decay, *grad_scale, *finite;
-  const long long *step;
-} AdamRates;
-
-/* Kingma and Ba 2015; decoupled decay after Loshchilov and Hutter 2019. */
-__global__ static void
-__launch_bounds__ (CUDA_THREADS)
-    adam_kernel (const Chunk *chunks, AdamRates rates, bool decoupled, bool amsgrad, bool maximize)
-{
-  __shared__ float step_size, root_of_bias;
-  const Chunk chunk = chunks[blockIdx.x];
-  const float lr = *rates.lr, beta1 = *rates.beta1, beta2 = *rates.beta2, eps = *rates.eps;
-  const float decay = *rates.weight_decay, scale = maximize ? -*rates.grad_scale : *rates.grad_scale;
-
-  if (*rates.finite == 0)
-    return;
-  /* In f64: 1 - beta2^step loses its digits in f32 at the first steps. */
-  if (threadIdx.x == 0)
-    {
-      const double step = (double)*rates.step;
-
-      step_size = (float)(lr / (1.0 - pow ((double)beta1, step)));
-      root_of_bias = (float)sqrt (1.0 - pow ((double)beta2, step));
-    }
-  __syncthreads ();
-  for (int i = threadIdx.x; i < chunk.count; i += CUDA_THREADS)
-    {
-      float p = chunk.at[0][i], g = chunk.at[1][i] * scale;
-
-      if (decoupled)
-        p *= 1.0f - lr * decay;
-      else
-        g += decay * p;
-      const float m = chunk.at[2][i] + (g - chunk.at[2][i]) * (1.0f - beta1);
-      const float v = beta2 * chunk.at[3][i] + (1.0f - beta2) * g * g;
-      float most = v;
-
-      chunk.at[2][i] = m;
-      chunk.at[3][i] = v;
-      if (amsgrad)
-        {
-          most = Largest::join (chunk.at[4][i], v);
-          chunk.at[4][i] = most;
-        }
-      chunk.at[0][i] = p - step_size * (m / (sqrtf (most) / root_of_bias + eps));
-    }
 }
 
 static LoomStatus
 adam_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   Multi *self = (Multi *)base;
-  void *const *scalar = buffers + self->n * self->lists;
-  const AdamRates rates
-      = { (const float *)scalar[0], (const float *)scalar[1], (const float *)scalar[2], (const float *)scalar[3],
-          (const float *)scalar[4], (const float *)scalar[5], (const float *)scalar[6], (const long long *)scalar[7] };
 
   if (self->n_chunks == 0)
     return LOOM_STATUS_OK;
   cuda_use (self->device);
   adam_kernel<<<self->n_chunks, CUDA_THREADS, 0, cuda_stream (self->device, stream)>>> (
-      self->chunks, rates, self->decoupled, self->amsgrad, self->maximize);
+      self->chunks, scalars_of (self, buffers), self->adam);
   return cuda_launched ("adam_step", message);
+}
+
+/* n lists of tensors, then n_hyper scalars, grad_scale and finite, which are f32, and the step. */
+static LoomStatus
+optimizer_new (LoomDevice *device, const LoomKernelSpec *spec, int n, int lists, int n_hyper, const char *name,
+               LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), Multi **out,
+               LoomMessage *message)
+{
+  const int first = n * lists;
+  LoomStatus status;
+
+  if (spec->n_in != first + n_hyper + 3 || !all_of_dtype (spec->in + first, n_hyper + 2, LOOM_F32)
+      || spec->in[first + n_hyper + 2].dtype != LOOM_I64)
+    return LOOM_STATUS_UNSUPPORTED;
+  status = multi_new (device, spec, n, lists, name, run, out, message);
+  if (status == LOOM_STATUS_OK)
+    (*out)->join_neighbours = true;
+  return status;
+}
+
+LoomStatus
+cuda_sgd_step_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const LoomSgdAttrs *attrs = (const LoomSgdAttrs *)spec->attrs;
+  Multi *self = NULL;
+  LoomStatus status = optimizer_new (device, spec, attrs->n, attrs->momentum ? 3 : 2, 4, "own multi-tensor sgd",
+                                     sgd_run, &self, message);
+
+  if (status != LOOM_STATUS_OK)
+    return status;
+  self->sgd = *attrs;
+  *kernel = &self->base;
+  return LOOM_STATUS_OK;
 }
 
 LoomStatus
 cuda_adam_step_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
 {
   const LoomAdamAttrs *attrs = (const LoomAdamAttrs *)spec->attrs;
-  const int lists = attrs->amsgrad ? 5 : 4, scalars = attrs->n * lists;
   Multi *self = NULL;
-  LoomStatus status;
+  LoomStatus status = optimizer_new (device, spec, attrs->n, attrs->amsgrad ? 5 : 4, 5, "own multi-tensor adam",
+                                     adam_run, &self, message);
 
-  if (spec->n_in != scalars + 8 || !all_of_dtype (spec->in + scalars, 7, LOOM_F32)
-      || spec->in[scalars + 7].dtype != LOOM_I64)
-    return LOOM_STATUS_UNSUPPORTED;
-  status = multi_new (device, spec, attrs->n, lists, "own multi-tensor adam", adam_run, &self, message);
   if (status != LOOM_STATUS_OK)
     return status;
-  self->join_neighbours = true;
-  self->decoupled = attrs->decoupled;
-  self->amsgrad = attrs->amsgrad;
-  self->maximize = attrs->maximize;
+  self->adam = *attrs;
   *kernel = &self->base;
   return LOOM_STATUS_OK;
 }

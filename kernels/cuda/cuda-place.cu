@@ -157,7 +157,7 @@ static void
 launch_gather (const Place *self, LoomStream *stream, void *const *b)
 {
   const unsigned int blocks = blocks_for (self->places.outer * self->places.n * self->places.inner, CUDA_THREADS);
-  const CudaRaise raise = cuda_raise (self->device, stream, &self->base);
+  const CudaRaise raise = cuda_raise (self->device, stream, &self->base, NULL);
   cudaStream_t handle = cuda_stream (self->device, stream);
 
   if (self->narrow)
@@ -192,7 +192,7 @@ static void
 launch_scatter (const Place *self, LoomStream *stream, void *const *b)
 {
   const unsigned int blocks = blocks_for (self->places.outer * self->places.inner, CUDA_THREADS);
-  const CudaRaise raise = cuda_raise (self->device, stream, &self->base);
+  const CudaRaise raise = cuda_raise (self->device, stream, &self->base, NULL);
   cudaStream_t handle = cuda_stream (self->device, stream);
 
   if (self->narrow)

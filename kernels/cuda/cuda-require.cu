@@ -1,4 +1,5 @@
-/* require: a copy of its operand, and a look at its condition, whose place of failure the next synchronisation reports. */
+/* require: a copy of its operand, and a look at its condition, whose place of failure the next synchronisation reports.
+ */
 #include "kernels/cuda/cuda-kernels.cuh"
 
 typedef struct
@@ -12,14 +13,13 @@ typedef struct
 
 /* ok is (count). Of several threads that find a 0 any one is reported. */
 __global__ static void
-__launch_bounds__ (CUDA_THREADS)
-    require_kernel (const unsigned char *ok, long long count, uintptr_t of, CudaRaise raise)
+__launch_bounds__ (CUDA_THREADS) require_kernel (const unsigned char *ok, long long count, CudaRaise raise)
 {
   const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
 
   if (i >= count || ok[i] != 0)
     return;
-  raise_fault (raise, CUDA_FAULT_REQUIREMENT, i, 0, (const struct CudaRequirement *)of);
+  raise_fault (raise, CUDA_FAULT_REQUIREMENT, i, 0);
 }
 
 static LoomStatus
@@ -31,8 +31,7 @@ require_run (LoomKernel *base, LoomStream *stream, void *const *buffers, LoomMes
   cuda_use (self->device);
   if (self->count > 0)
     require_kernel<<<blocks_for (self->count, CUDA_THREADS), CUDA_THREADS, 0, handle>>> (
-        (const unsigned char *)buffers[1], self->count, (uintptr_t)&self->requirement,
-        cuda_raise (self->device, stream, base));
+        (const unsigned char *)buffers[1], self->count, cuda_raise (self->device, stream, base, &self->requirement));
   if (self->bytes > 0 && buffers[2] != buffers[0])
     {
       LoomStatus status = cuda_check (

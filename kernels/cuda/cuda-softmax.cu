@@ -210,10 +210,12 @@ cross_entropy_run (LoomKernel *base, LoomStream *stream, void *const *buffers, L
   cuda_use (self->device);
   if (self->dim <= WARP_LIMIT)
     cross_entropy_kernel<32><<<row_blocks (self), CUDA_THREADS, 0, handle>>> (
-        loss, lse, x, target, self->rows, self->dim, self->inner, self->ignore_index, cuda_raise (self->device, stream, base));
+        loss, lse, x, target, self->rows, self->dim, self->inner, self->ignore_index,
+        cuda_raise (self->device, stream, base, NULL));
   else
     cross_entropy_kernel<CUDA_THREADS><<<row_blocks (self), CUDA_THREADS, 0, handle>>> (
-        loss, lse, x, target, self->rows, self->dim, self->inner, self->ignore_index, cuda_raise (self->device, stream, base));
+        loss, lse, x, target, self->rows, self->dim, self->inner, self->ignore_index,
+        cuda_raise (self->device, stream, base, NULL));
   return cuda_launched ("cross_entropy", message);
 }
 
@@ -228,7 +230,8 @@ cross_entropy_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffe
   cross_entropy_grad_kernel<<<blocks_for (self->rows * self->dim, CUDA_THREADS), CUDA_THREADS, 0,
                               cuda_stream (self->device, stream)>>> (
       (float *)buffers[4], (const float *)buffers[0], (const long long *)buffers[1], (const float *)buffers[2],
-      (const float *)buffers[3], self->rows, self->dim, self->inner, self->ignore_index, cuda_raise (self->device, stream, base));
+      (const float *)buffers[3], self->rows, self->dim, self->inner, self->ignore_index,
+      cuda_raise (self->device, stream, base, NULL));
   return cuda_launched ("cross_entropy_grad", message);
 }
 

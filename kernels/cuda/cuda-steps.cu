@@ -3,19 +3,7 @@
  * The first thread of a block works out what all elements have in common, in f64, and each thread applies the formula to
  * its elements. Steps with a trust ratio go over a tensor twice: every chunk leaves the sums of squares of its weights
  * and of what is measured, one block a tensor joins them in the chunks' order, and the step multiplies by the ratio. */
-#include <math.h>
-
-#include "kernels/cuda/cuda-multi.cuh"
-
-#define LOOM_OPTIM_FN __device__ static inline __attribute__ ((unused))
-#include "kernels/optim.h"
-
-#define T        float
-#define FN(name) name##_f
-#define sqrt_f   sqrtf
-#include "kernels/optim-formulas.h"
-#undef T
-#undef FN
+#include "kernels/cuda/cuda-optim.cuh"
 
 /* What a launch needs of the call; addresses are the device's. */
 typedef struct
@@ -30,10 +18,57 @@ typedef struct
   float *ratio;  /* (tensors); NULL without a trust ratio */
 } Call;
 
-/* Calls X for the one formula; the others are dropped when the template is compiled. */
-#define FOR_FORMULA(X) LOOM_STEP_FORMULAS (X) LOOM_STEP_TRUSTS (X)
-
+/* The functions of one formula, whose names are the list's. */
 template <int FORMULA>
+struct Formula;
+
+#define FORMULA(name, kind, states)                                                                                    \
+  template <>                                                                                                          \
+  struct Formula<LOOM_FORMULA_##name>                                                                                  \
+  {                                                                                                                    \
+    enum                                                                                                               \
+    {                                                                                                                  \
+      STATES = states                                                                                                  \
+    };                                                                                                                 \
+    __device__ static void                                                                                             \
+    rates (const LoomStepAttrs *attrs, const double *hyper, double step, LoomStepRates *to)                            \
+    {                                                                                                                  \
+      loom_rates_##kind (attrs, hyper, step, to);                                                                      \
+    }                                                                                                                  \
+    __device__ static float                                                                                            \
+    step (float p, float d, float *s, const float *c)                                                                  \
+    {                                                                                                                  \
+      return name##_f (p, d, &s[0], &s[1], &s[2], c);                                                                  \
+    }                                                                                                                  \
+  };
+
+/* What those with a trust ratio have beside it. */
+template <int FORMULA>
+struct Trust;
+
+#define TRUST(name, kind, states)                                                                                      \
+  template <>                                                                                                          \
+  struct Trust<LOOM_FORMULA_##name>                                                                                    \
+  {                                                                                                                    \
+    __device__ static float                                                                                            \
+    measure (float p, float g, float *s, const float *c)                                                               \
+    {                                                                                                                  \
+      return name##_measure_f (p, g, &s[0], &s[1], &s[2], c);                                                          \
+    }                                                                                                                  \
+    __device__ static double                                                                                           \
+    ratio (const LoomStepRates *rates, double weight, double measured)                                                 \
+    {                                                                                                                  \
+      return loom_trust_##name (rates, weight, measured);                                                              \
+    }                                                                                                                  \
+  };
+
+LOOM_STEP_FORMULAS (FORMULA)
+LOOM_STEP_TRUSTS (FORMULA)
+LOOM_STEP_TRUSTS (TRUST)
+#undef FORMULA
+#undef TRUST
+
+template <typename F>
 __device__ static LoomStepRates
 rates_of (const Call &call)
 {
@@ -42,82 +77,32 @@ rates_of (const Call &call)
 
   for (int i = 0; i < LOOM_STEP_MAX_SCALARS; i++)
     hyper[i] = call.scalar[i] != NULL ? (double)*call.scalar[i] : 0;
-#define RATES(name, kind, states)                                                                                      \
-  if (FORMULA == LOOM_FORMULA_##name)                                                                                  \
-    loom_rates_##kind (&call.attrs, hyper, (double)*call.step, &rates);
-  FOR_FORMULA (RATES)
-#undef RATES
+  F::rates (&call.attrs, hyper, (double)*call.step, &rates);
   return rates;
 }
 
-template <int FORMULA>
-__device__ static float
-stepped (float p, float d, float *state, const float *c)
-{
-#define STEP(name, kind, states)                                                                                       \
-  if (FORMULA == LOOM_FORMULA_##name)                                                                                  \
-    return name##_f (p, d, &state[0], &state[1], &state[2], c);
-  FOR_FORMULA (STEP)
-#undef STEP
-  return p;
-}
-
-template <int FORMULA>
-__device__ static float
-measured (float p, float g, float *state, const float *c)
-{
-#define MEASURE(name, kind, states)                                                                                    \
-  if (FORMULA == LOOM_FORMULA_##name)                                                                                  \
-    return name##_measure_f (p, g, &state[0], &state[1], &state[2], c);
-  LOOM_STEP_TRUSTS (MEASURE)
-#undef MEASURE
-  return g;
-}
-
-template <int FORMULA>
-__device__ static double
-trust_of (const LoomStepRates &rates, double weight, double measured)
-{
-#define TRUST(name, kind, states)                                                                                      \
-  if (FORMULA == LOOM_FORMULA_##name)                                                                                  \
-    return loom_trust_##name (&rates, weight, measured);
-  LOOM_STEP_TRUSTS (TRUST)
-#undef TRUST
-  return 1;
-}
-
-/* The rates as the elements see them. */
-typedef struct
-{
-  float shrink, decay, scale, c[8];
-} Common;
-
-template <int FORMULA>
+template <typename F>
 __device__ static void
-set_common (Common *common, const Call &call)
+set_common (Common_f *common, const Call &call)
 {
-  const LoomStepRates rates = rates_of<FORMULA> (call);
+  const LoomStepRates rates = rates_of<F> (call);
 
-  common->shrink = (float)rates.shrink;
-  common->decay = (float)rates.decay;
-  common->scale = (float)rates.scale;
-  for (int i = 0; i < 8; i++)
-    common->c[i] = (float)rates.c[i];
+  *common = common_of_f (&rates);
 }
 
-/* A block a chunk; STATES of the formula. */
-template <int FORMULA, int STATES>
+/* A block a chunk; its lists are p, g and the formula's states, each (chunk.count). */
+template <typename F>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) step_kernel (Call call)
 {
-  __shared__ Common common;
+  __shared__ Common_f common;
   const Chunk chunk = call.chunks[blockIdx.x];
 
   if (*call.finite == 0)
     return;
   if (threadIdx.x == 0)
     {
-      set_common<FORMULA> (&common, call);
+      set_common<F> (&common, call);
       if (call.ratio != NULL)
         common.c[0] *= call.ratio[chunk.tensor];
     }
@@ -127,40 +112,40 @@ __launch_bounds__ (CUDA_THREADS) step_kernel (Call call)
       const float p = chunk.at[0][i], g = chunk.at[1][i] * common.scale;
       float state[LOOM_STEP_MAX_STATES] = { 0 };
 
-      for (int s = 0; s < STATES; s++)
+      for (int s = 0; s < F::STATES; s++)
         state[s] = chunk.at[2 + s][i];
-      chunk.at[0][i] = stepped<FORMULA> (p * common.shrink, g + common.decay * p, state, common.c);
-      for (int s = 0; s < STATES; s++)
+      chunk.at[0][i] = F::step (p * common.shrink, g + common.decay * p, state, common.c);
+      for (int s = 0; s < F::STATES; s++)
         chunk.at[2 + s][i] = state[s];
     }
 }
 
-/* A block a chunk; leaves its sums in call.parts. */
-template <int FORMULA, int STATES>
+/* A block a chunk, as above; leaves its sums in call.parts (chunks, 2). */
+template <typename F, typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) measure_kernel (Call call)
 {
-  __shared__ Common common;
+  __shared__ Common_f common;
   const Chunk chunk = call.chunks[blockIdx.x];
   double weights = 0, squares = 0;
 
   if (*call.finite == 0)
     return;
   if (threadIdx.x == 0)
-    set_common<FORMULA> (&common, call);
+    set_common<F> (&common, call);
   __syncthreads ();
   for (int i = threadIdx.x; i < chunk.count; i += CUDA_THREADS)
     {
       const float p = chunk.at[0][i];
       float state[LOOM_STEP_MAX_STATES] = { 0 };
 
-      for (int s = 0; s < STATES; s++)
+      for (int s = 0; s < F::STATES; s++)
         state[s] = chunk.at[2 + s][i];
-      const double u = measured<FORMULA> (p, chunk.at[1][i] * common.scale, state, common.c);
+      const double u = T::measure (p, chunk.at[1][i] * common.scale, state, common.c);
 
       weights += (double)p * p;
       squares += u * u;
-      for (int s = 0; s < STATES; s++)
+      for (int s = 0; s < F::STATES; s++)
         chunk.at[2 + s][i] = state[s];
     }
   weights = block_join<Sum, CUDA_THREADS> (weights);
@@ -172,8 +157,8 @@ __launch_bounds__ (CUDA_THREADS) measure_kernel (Call call)
     }
 }
 
-/* A block a tensor. */
-template <int FORMULA>
+/* A block a tensor: its chunks' sums in their order, and of them call.ratio (tensors). */
+template <typename F, typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) ratio_kernel (Call call)
 {
@@ -190,30 +175,34 @@ __launch_bounds__ (CUDA_THREADS) ratio_kernel (Call call)
   weights = block_join<Sum, CUDA_THREADS> (weights);
   squares = block_join<Sum, CUDA_THREADS> (squares);
   if (threadIdx.x == 0)
-    call.ratio[blockIdx.x] = (float)trust_of<FORMULA> (rates_of<FORMULA> (call), sqrt (weights), sqrt (squares));
+    {
+      const LoomStepRates rates = rates_of<F> (call);
+
+      call.ratio[blockIdx.x] = (float)T::ratio (&rates, sqrt (weights), sqrt (squares));
+    }
 }
 
 /* ---- host ------------------------------------------------------------------------------ */
 
-template <int FORMULA, int STATES>
+template <typename F>
 static void
 launch_step (const Multi *self, cudaStream_t stream, const Call &call)
 {
-  step_kernel<FORMULA, STATES><<<self->n_chunks, CUDA_THREADS, 0, stream>>> (call);
+  step_kernel<F><<<self->n_chunks, CUDA_THREADS, 0, stream>>> (call);
 }
 
-template <int FORMULA, int STATES>
+template <typename F, typename T>
 static void
 launch_trust (const Multi *self, cudaStream_t stream, const Call &call)
 {
-  measure_kernel<FORMULA, STATES><<<self->n_chunks, CUDA_THREADS, 0, stream>>> (call);
-  ratio_kernel<FORMULA><<<self->n, CUDA_THREADS, 0, stream>>> (call);
-  step_kernel<FORMULA, STATES><<<self->n_chunks, CUDA_THREADS, 0, stream>>> (call);
+  measure_kernel<F, T><<<self->n_chunks, CUDA_THREADS, 0, stream>>> (call);
+  ratio_kernel<F, T><<<self->n, CUDA_THREADS, 0, stream>>> (call);
+  step_kernel<F><<<self->n_chunks, CUDA_THREADS, 0, stream>>> (call);
 }
 
 static void (*const launches[LOOM_N_FORMULAS]) (const Multi *, cudaStream_t, const Call &) = {
-#define STEP(name, kind, states) launch_step<LOOM_FORMULA_##name, states>,
-#define TRUST(name, kind, states) launch_trust<LOOM_FORMULA_##name, states>,
+#define STEP(name, kind, states) launch_step<Formula<LOOM_FORMULA_##name>>,
+#define TRUST(name, kind, states) launch_trust<Formula<LOOM_FORMULA_##name>, Trust<LOOM_FORMULA_##name>>,
   LOOM_STEP_FORMULAS (STEP) LOOM_STEP_TRUSTS (TRUST)
 #undef STEP
 #undef TRUST

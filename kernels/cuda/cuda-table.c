@@ -8,15 +8,15 @@ const CudaPrimitive cuda_primitives[] = {
   { .name = "elementwise", .make = cuda_elementwise_new, .takes = cuda_takes_elementwise },
   { .name = "reduce", .make = cuda_reduce_new },
   { .name = "argreduce", .make = cuda_argreduce_new },
-  { .name = "matmul", .make = cuda_matmul_new, .algorithm = "cublaslt" },
+  { .name = "matmul", .make = cuda_matmul_new, .ways = cuda_matmul_ways },
 #ifdef LOOM_HAVE_CUDNN
-  { .name = "conv2d", .make = cuda_conv2d_new, .algorithm = "cudnn implicit precomp" },
-  { .name = "conv2d_input_grad", .make = cuda_conv2d_input_grad_new, .algorithm = "cudnn 1" },
-  { .name = "conv2d_weight_grad", .make = cuda_conv2d_weight_grad_new, .algorithm = "cudnn 1" },
+  { .name = "conv2d", .make = cuda_conv2d_new, .ways = cuda_conv2d_ways },
+  { .name = "conv2d_input_grad", .make = cuda_conv2d_new, .ways = cuda_conv2d_ways },
+  { .name = "conv2d_weight_grad", .make = cuda_conv2d_new, .ways = cuda_conv2d_ways },
 #else
-  { .name = "conv2d", .make = cuda_direct_conv2d_new },
-  { .name = "conv2d_input_grad", .make = cuda_direct_input_grad_new },
-  { .name = "conv2d_weight_grad", .make = cuda_direct_weight_grad_new },
+  { .name = "conv2d", .make = cuda_direct_conv2d_new, .takes = cuda_direct_takes },
+  { .name = "conv2d_input_grad", .make = cuda_direct_input_grad_new, .takes = cuda_direct_takes },
+  { .name = "conv2d_weight_grad", .make = cuda_direct_weight_grad_new, .takes = cuda_direct_takes },
 #endif
   { .name = "max_pool2d", .make = cuda_max_pool2d_new },
   { .name = "max_pool2d_grad", .make = cuda_max_pool2d_grad_new },

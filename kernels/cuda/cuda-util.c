@@ -3,6 +3,8 @@
  * They stand apart from the vtable so that constructors need nothing of it. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "kernels/cuda/cuda-internal.h"
 
@@ -32,6 +34,14 @@ cuda_table_new (LoomDevice *device, size_t bytes, void **table, LoomMessage *mes
   *table = NULL;
   cuda_use (device);
   return cuda_check (cudaMalloc (table, bytes != 0 ? bytes : 1), "taking device memory for a kernel's table", message);
+}
+
+bool
+cuda_tf32 (void)
+{
+  const char *asked = getenv ("GRADLOOM_TF32");
+
+  return asked != NULL && strcmp (asked, "1") == 0;
 }
 
 void

@@ -15,9 +15,7 @@
 #endif
 
 #include "kernels/cuda/cuda-internal.h"
-#include "kernels/options.h"
 #include "kernels/shape.h"
-#include "kernels/widen.h"
 
 static int
 device_count (LoomMessage *message)
@@ -232,7 +230,8 @@ device_open (int index, int threads, LoomDevice **out, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* "cuBLASLt 130100, cuDNN 91900, sm_90": what decides how a kernel computes, beside the card. */
+/* "cuBLASLt 130100, cuDNN 91900, sm_90": what decides how a kernel computes, beside the card. Rounding to TF32 is asked
+ * for by the environment, and other configurations are there for it. */
 static void
 write_libraries (const LoomDevice *device, char *text, size_t size)
 {
@@ -241,7 +240,7 @@ write_libraries (const LoomDevice *device, char *text, size_t size)
 #ifdef LOOM_HAVE_CUDNN
   n += snprintf (text + n, size - (size_t)n, "cuDNN %zu, ", cudnnGetVersion ());
 #endif
-  snprintf (text + n, size - (size_t)n, "sm_%d", device->architecture);
+  snprintf (text + n, size - (size_t)n, "sm_%d%s", device->architecture, cuda_tf32 () ? ", TF32" : "");
 }
 
 static void
@@ -390,83 +389,6 @@ device_copy (LoomDevice *device, LoomStream *stream, void *to, const void *from,
   return stream_sync (device, NULL, message);
 }
 
-/* ---- kernels ------------------------------------------------------------ */
-
-static const CudaPrimitive *
-find_primitive (const LoomKernelSpec *spec)
-{
-  for (const CudaPrimitive *entry = cuda_primitives; entry->name != NULL; entry++)
-    if (strcmp (entry->name, spec->primitive) == 0)
-      return entry;
-  return NULL;
-}
-
-static const char *
-algorithm_name (const CudaPrimitive *entry)
-{
-  return entry->algorithm != NULL ? entry->algorithm : "own";
-}
-
-static const LoomBackend backend;
-
-/* What has no kernel for bf16 or f16 is computed in f32. */
-static LoomStatus
-make (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *spec, LoomKernel **kernel,
-      LoomMessage *message)
-{
-  LoomStatus status = entry->make (device, spec, kernel, message);
-
-  return status == LOOM_STATUS_UNSUPPORTED && loom_spec_has_short (spec)
-             ? loom_widened_new (&backend, device, spec, cuda_widen, cuda_narrow, kernel, message)
-             : status;
-}
-
-/* One algorithm a primitive; what cuBLASLt and cuDNN choose inside theirs is a function of shape and library version.
- */
-static int
-kernel_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *costs, LoomKernelOption *option,
-                int max, LoomMessage *message)
-{
-  const CudaPrimitive *entry = find_primitive (spec);
-  uint64_t mask[LOOM_MAX_MASKS];
-  LoomTensorDesc desc[64];
-  int n = 0, n_masks;
-
-  if (entry == NULL)
-    return 0;
-  cuda_use (device);
-  n_masks = loom_spec_masks (spec, mask);
-  for (int m = 0; m < n_masks; m++)
-    {
-      LoomKernelSpec call = loom_spec_in_layouts (spec, mask[m], desc);
-      LoomKernel *kernel = NULL;
-      size_t scratch = 0;
-
-      if (entry->takes != NULL ? !entry->takes (&call)
-                               : make (device, entry, &call, &kernel, message) != LOOM_STATUS_OK)
-        continue;
-      if (kernel != NULL)
-        {
-          scratch = kernel->scratch_bytes;
-          kernel->free (kernel);
-        }
-      loom_option_add (option, &n, max, costs, spec, algorithm_name (entry), mask[m], loom_spec_flops (spec), scratch);
-    }
-  return n;
-}
-
-static LoomStatus
-kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
-{
-  const CudaPrimitive *entry = find_primitive (spec);
-
-  *kernel = NULL;
-  if (entry == NULL || (spec->algorithm != NULL && strcmp (spec->algorithm, algorithm_name (entry)) != 0))
-    return LOOM_STATUS_UNSUPPORTED;
-  cuda_use (device);
-  return make (device, entry, spec, kernel, message);
-}
-
 /* ---- graphs --------------------------------------------------------------- */
 
 static LoomStatus
@@ -537,8 +459,8 @@ static const LoomBackend backend = {
   .fault_get = fault_get,
   .fault_clear = fault_clear,
   .copy = device_copy,
-  .options = kernel_options,
-  .kernel_new = kernel_new,
+  .options = cuda_options,
+  .kernel_new = cuda_kernel_new,
   .capture_begin = capture_begin,
   .capture_end = capture_end,
   .graph_launch = graph_launch,
@@ -546,9 +468,7 @@ static const LoomBackend backend = {
 };
 
 /* Named by LOOM_BACKEND_ENTRY; the only symbol that the module shows. */
-__attribute__ ((visibility ("default"))) const LoomBackend *loom_backend_entry (void);
-
-const LoomBackend *
+__attribute__ ((visibility ("default"))) const LoomBackend *
 loom_backend_entry (void)
 {
   return &backend;

@@ -1,8 +1,10 @@
-/* grad_stats and the optimiser steps (Kingma and Ba 2015; Loshchilov and Hutter 2019;
- * torch.optim.SGD, Adam and AdamW for the order of the operations). */
+/* grad_stats and the steps of SGD and Adam, whose formulas stand in kernels/optim-formulas.h. */
 #include "kernels/ref/ref.h"
 
-#include <math.h>
+#include "kernels/optim.h"
+
+#define sqrt_f32 sqrtf
+#define sqrt_f64 sqrt
 
 #define T        float
 #define FN(name) name##_f32

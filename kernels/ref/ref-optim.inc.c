@@ -1,4 +1,6 @@
-/* The loops of the optimisers for type T; operands as listed in backend.h. */
+/* The loops of SGD and Adam for type T; operands as listed in backend.h. */
+
+#include "kernels/optim-formulas.h"
 
 static LoomStatus
 FN (grad_stats) (const RefKernel *k, void *const *b, LoomMessage *message)
@@ -26,33 +28,28 @@ FN (sgd_step) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
   const LoomSgdAttrs *a = k->attrs;
   int n = a->n, lists = a->momentum ? 3 : 2;
-  void *const *scalar = b + lists * n, *const *out = b + k->n_in;
-  T lr = *(T *)scalar[0], momentum = *(T *)scalar[1], dampening = *(T *)scalar[2];
-  T decay = *(T *)scalar[3], scale = *(T *)scalar[4];
-  int64_t step = *(int64_t *)scalar[6];
+  void *const *out = b + k->n_in;
+  LoomStepRates rates;
+  double hyper[4], step;
+  FN (Common) common;
 
-  if (*(T *)scalar[5] == 0)
+  if (!FN (read_scalars) (b + lists * n, 4, a->maximize, hyper, &rates, &step))
     return LOOM_STATUS_OK;
+  loom_rates_sgd (a, hyper, step, &rates);
+  common = FN (common_of) (&rates);
   for (int t = 0; t < n; t++)
     {
-      const T *p = b[t], *grad = b[n + t], *buf = a->momentum ? b[2 * n + t] : NULL;
+      const T *p = b[t], *g = b[n + t], *buf = a->momentum ? b[2 * n + t] : NULL;
       T *new_p = out[t], *new_buf = a->momentum ? out[n + t] : NULL;
 
       for (int64_t i = 0; i < loom_desc_count (&k->in[t]); i++)
         {
-          T g = grad[i] * scale;
+          T d = g[i] * common.scale + common.decay * p[i];
+          T s0 = a->momentum && step != 1 ? buf[i] : 0; /* what lies there before the first step may be NaN */
 
-          if (a->maximize)
-            g = -g;
-          g += decay * p[i];
+          new_p[i] = a->momentum ? FN (sgd_momentum) (p[i], d, &s0, common.c) : p[i] - common.c[0] * d;
           if (a->momentum)
-            {
-              T v = step == 1 ? g : momentum * buf[i] + (1 - dampening) * g;
-
-              new_buf[i] = v;
-              g = a->nesterov ? g + momentum * v : v;
-            }
-          new_p[i] = p[i] - lr * g;
+            new_buf[i] = s0;
         }
     }
   return LOOM_STATUS_OK;
@@ -63,40 +60,31 @@ FN (adam_step) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
   const LoomAdamAttrs *a = k->attrs;
   int n = a->n, lists = a->amsgrad ? 5 : 4;
-  void *const *scalar = b + lists * n, *const *out = b + k->n_in;
-  T lr = *(T *)scalar[0], beta1 = *(T *)scalar[1], beta2 = *(T *)scalar[2], eps = *(T *)scalar[3];
-  T decay = *(T *)scalar[4], scale = *(T *)scalar[5];
-  double step = (double)*(int64_t *)scalar[7];
-  double correction1 = 1 - pow (beta1, step), correction2 = sqrt (1 - pow (beta2, step));
+  void *const *out = b + k->n_in;
+  LoomStepRates rates;
+  double hyper[5], step;
+  FN (Common) common;
 
-  if (*(T *)scalar[6] == 0)
+  if (!FN (read_scalars) (b + lists * n, 5, a->maximize, hyper, &rates, &step))
     return LOOM_STATUS_OK;
+  loom_rates_adam (a, hyper, step, &rates);
+  common = FN (common_of) (&rates);
   for (int t = 0; t < n; t++)
     {
-      const T *p = b[t], *grad = b[n + t], *m = b[2 * n + t], *v = b[3 * n + t];
-      const T *vmax = a->amsgrad ? b[4 * n + t] : NULL;
+      const T *p = b[t], *g = b[n + t], *m = b[2 * n + t], *v = b[3 * n + t], *vmax = a->amsgrad ? b[4 * n + t] : NULL;
       T *new_p = out[t], *new_m = out[n + t], *new_v = out[2 * n + t];
       T *new_vmax = a->amsgrad ? out[3 * n + t] : NULL;
 
       for (int64_t i = 0; i < loom_desc_count (&k->in[t]); i++)
         {
-          T g = grad[i] * scale, weight = p[i], second;
+          T d = g[i] * common.scale + common.decay * p[i], mean = m[i], square = v[i];
+          T second = FN (adam_moments) (d, &mean, &square, common.c);
 
-          if (a->maximize)
-            g = -g;
-          if (a->decoupled)
-            weight *= 1 - lr * decay;
-          else
-            g += decay * weight;
-          new_m[i] = beta1 * m[i] + (1 - beta1) * g;
-          new_v[i] = beta2 * v[i] + (1 - beta2) * g * g;
-          second = new_v[i];
+          new_m[i] = mean;
+          new_v[i] = square;
           if (a->amsgrad)
-            {
-              second = vmax[i] > second ? vmax[i] : second;
-              new_vmax[i] = second;
-            }
-          new_p[i] = weight - (T)(lr / correction1) * new_m[i] / ((T)(sqrt (second) / correction2) + eps);
+            new_vmax[i] = second = vmax[i] > second ? vmax[i] : second;
+          new_p[i] = FN (adam) (p[i] * common.shrink, mean, second, common.c);
         }
     }
   return LOOM_STATUS_OK;

@@ -4,12 +4,12 @@
 
 # Below the build folder. The two that know no card tell whether the machine itself is sound.
 programs="app/gradloom tests/cuda/card-info tests/kernels/test-kernels-ref tests/kernels/test-kernels-agree
- tests/kernels/test-kernels-module tests/cuda/test-cuda-device
+ tests/kernels/test-kernels-module tests/kernels/test-kernels-options tests/cuda/test-cuda-device
  tests/exec/test-run-steps tests/bench/bench-race"
 # shellcheck disable=SC2034 # on-device and carry read it
 modules=kernels/cuda/loom-cuda.so
 # What not every build has; a stage that lacks it is skipped.
-extras="tests/kernels/test-kernels-module tests/cuda/test-cuda-device tests/cuda/log-answers.so"
+extras="tests/kernels/test-kernels-module tests/kernels/test-kernels-options tests/cuda/test-cuda-device tests/cuda/log-answers.so"
 
 # Builds them without Studio; $2: what nvcc compiles for (default: every kind of card).
 build_for_card () { # build_for_card FOLDER [ARCHITECTURE]

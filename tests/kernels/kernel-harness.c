@@ -352,6 +352,9 @@ sample_run (const Machine *machine, const Sample *sample, float *const *inputs, 
     in[i] = adapt (&sample->in[i], real, layout, sample, is_weight (sample, FALSE, i));
   for (int i = 0; i < sample->n_out; i++)
     out[i] = adapt (&sample->out[i], real, layout, sample, is_weight (sample, TRUE, i));
+  for (int i = 0; i < n && machine->nhwc != NULL; i++)
+    (i < sample->n_in ? &in[i] : &out[i - sample->n_in])->layout
+        = i < 64 && ((*machine->nhwc >> i) & 1) ? LOOM_LAYOUT_NHWC : LOOM_LAYOUT_PLAIN;
   if (g_str_equal (sample->primitive, "elementwise") && attrs.elementwise.compute == LOOM_F32 && real == LOOM_F64)
     attrs.elementwise.compute = LOOM_F64;
   result.status = machine->backend->kernel_new (machine->device, &spec, &kernel, &result.message);

@@ -85,8 +85,12 @@ typedef struct
   const LoomBackend *backend;
   LoomDevice *device;
   const char *algorithm; /* which option's kernels are run; NULL: the back end's first */
+  const guint64 *nhwc;   /* which operands and results lie in NHWC, as options say it; NULL: what a run's layout says */
   gboolean host;         /* buffers are the host's memory */
 } Machine;
+
+/* The back end of a module, or the end of the program. */
+const LoomBackend *module_backend (const char *path);
 
 Machine machine_open (const LoomBackend *backend, int threads);
 void machine_close (Machine *machine);

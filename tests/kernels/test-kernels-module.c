@@ -13,7 +13,6 @@
  * ended, so that no failure hides another. */
 #include "tests/kernels/kernel-harness.h"
 
-#include <gmodule.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,23 +20,6 @@
 #define NO_DEVICE  77
 #define MAX_DEATHS 50 /* of one primitive */
 #define PART       64 /* samples */
-
-static const LoomBackend *
-module_backend (const char *path)
-{
-  GModule *module = g_module_open (path, G_MODULE_BIND_LAZY | G_MODULE_BIND_LOCAL);
-  gpointer entry = NULL;
-  const LoomBackend *backend;
-
-  if (module == NULL || !g_module_symbol (module, LOOM_BACKEND_ENTRY, &entry))
-    {
-      fprintf (stderr, "%s\n", g_module_error ());
-      exit (1);
-    }
-  backend = ((LoomBackendEntry)entry) ();
-  g_assert_cmpuint (backend->abi, ==, LOOM_BACKEND_ABI);
-  return backend;
-}
 
 /* What `text`, "PRIMITIVE" or "PRIMITIVE:K/N", stands for. */
 typedef struct

@@ -1,5 +1,6 @@
 /* What a back end says of its options is so: each option's kernel can be made and computes what the reference does, and
- * where there is no option there is no kernel. */
+ * where there is no option there is no kernel. Of the CPU's back end, or of a module's: test-kernels-options MODULE.so.
+ */
 #include "tests/kernels/kernel-harness.h"
 
 #include <math.h>
@@ -38,12 +39,13 @@ static void
 check_option (Machine *machine, const Sample *s, float *const *inputs, const Result *want,
               const LoomKernelOption *option)
 {
-  LoomLayout layout = option->nhwc != 0 ? LOOM_LAYOUT_NHWC : LOOM_LAYOUT_PLAIN;
   Result got;
 
   machine->algorithm = option->algorithm;
-  got = sample_run (machine, s, inputs, LOOM_F32, layout, -1);
+  machine->nhwc = &option->nhwc;
+  got = sample_run (machine, s, inputs, LOOM_F32, LOOM_LAYOUT_PLAIN, -1);
   machine->algorithm = NULL;
+  machine->nhwc = NULL;
   if (got.status != LOOM_STATUS_OK)
     {
       g_test_message ("%s: %s is an option, but says %d %s", s->name, option->algorithm, got.status, got.message.text);
@@ -54,9 +56,9 @@ check_option (Machine *machine, const Sample *s, float *const *inputs, const Res
     for (gint64 i = 0; i < loom_desc_count (&s->out[o]); i++)
       if (!agrees (got.out[o][i], want->out[o][i], s->tolerance))
         {
-          g_test_message ("%s (%s, %s): output %d element %" G_GINT64_FORMAT " is %.9g, not %.9g", s->name,
-                          option->algorithm, layout == LOOM_LAYOUT_NHWC ? "nhwc" : "plain", o, i, got.out[o][i],
-                          want->out[o][i]);
+          g_test_message ("%s (%s, operands %" G_GINT64_MODIFIER "x in NHWC): output %d element %" G_GINT64_FORMAT
+                          " is %.9g, not %.9g",
+                          s->name, option->algorithm, option->nhwc, o, i, got.out[o][i], want->out[o][i]);
           g_test_fail ();
           o = s->n_out;
           break;
@@ -64,58 +66,144 @@ check_option (Machine *machine, const Sample *s, float *const *inputs, const Res
   result_clear (&got);
 }
 
-/* Every sample by every algorithm in every layout. */
-static void
-test_options_agree (void)
+/* How many options there were. */
+typedef struct
 {
-  Machine ref = machine_open (loom_backend_ref (), 1), cpu = machine_open (loom_backend_cpu (), 2);
-  Machine one = machine_open (loom_backend_cpu (), 1);
-  guint several = 0, nhwc = 0;
+  guint nhwc, mixed,
+      several; /* images in NHWC; only operands or only results; a further algorithm in the same layout */
+} Seen;
+
+/* The options of a sample, each told once. Asked for by name, an option is told alone, in all its layouts. */
+static int
+options_of (const Machine *machine, const LoomKernelSpec *spec, LoomKernelOption option[LOOM_MAX_OPTIONS], Seen *seen)
+{
+  LoomKernelSpec named = *spec;
+  LoomKernelOption again[LOOM_MAX_OPTIONS];
+  LoomMessage message = { "" };
+  int n = machine->backend->options (machine->device, spec, NULL, option, LOOM_MAX_OPTIONS, &message);
+
+  for (int k = 0; k < n; k++)
+    {
+      guint64 in = loom_spec_mask_in (spec, option[k].nhwc);
+      int n_named, found = 0;
+
+      seen->nhwc += option[k].nhwc != 0;
+      seen->mixed
+          += option[k].nhwc != 0 && option[k].nhwc != loom_spec_images (spec) && (in == 0) != (in == option[k].nhwc);
+      seen->several += k > 0 && option[k].nhwc == option[k - 1].nhwc;
+      for (int l = 0; l < k; l++)
+        g_assert_true (option[k].nhwc != option[l].nhwc || strcmp (option[k].algorithm, option[l].algorithm) != 0);
+      named.algorithm = option[k].algorithm;
+      n_named = machine->backend->options (machine->device, &named, NULL, again, LOOM_MAX_OPTIONS, &message);
+      for (int l = 0; l < n_named; l++)
+        {
+          g_assert_cmpstr (again[l].algorithm, ==, option[k].algorithm);
+          found += again[l].nhwc == option[k].nhwc;
+        }
+      g_assert_cmpint (found, ==, 1);
+    }
+  return n;
+}
+
+/* Every sample by every algorithm in every layout. */
+static Seen
+check_all (Machine *ref, Machine *machine)
+{
+  Seen seen = { 0 };
 
   for (guint i = 0; i < samples->len; i++)
     {
       const Sample *s = g_ptr_array_index (samples, i);
       LoomKernelSpec spec = spec_of (s);
-      LoomKernelOption option[LOOM_MAX_OPTIONS], again[LOOM_MAX_OPTIONS];
-      LoomMessage message = { "" };
+      LoomKernelOption option[LOOM_MAX_OPTIONS];
       float **inputs;
       Result want;
       int n;
 
       if (!is_plain (s))
         continue;
+      n = options_of (machine, &spec, option, &seen);
+      if (n == 0)
+        {
+          g_test_message ("%s has no option", s->name);
+          g_test_fail ();
+        }
+      inputs = sample_inputs (s);
+      want = sample_run (ref, s, inputs, LOOM_F64, LOOM_LAYOUT_PLAIN, -1);
+      for (int k = 0; k < n && want.status == LOOM_STATUS_OK; k++)
+        check_option (machine, s, inputs, &want, &option[k]);
+      result_clear (&want);
+      inputs_free (s, inputs);
+    }
+  g_test_message ("%u options in NHWC, %u of them with results in another layout than operands, %u further algorithms",
+                  seen.nhwc, seen.mixed, seen.several);
+  return seen;
+}
+
+static void
+test_cpu (void)
+{
+  Machine ref = machine_open (loom_backend_ref (), 1), cpu = machine_open (loom_backend_cpu (), 2);
+  Seen seen = check_all (&ref, &cpu);
+
+  g_assert_cmpuint (seen.nhwc, >, 50);
+  g_assert_cmpuint (seen.several, >, 20);
+  machine_close (&cpu);
+  machine_close (&ref);
+}
+
+/* The same question has the same answer, whatever the number of threads: what differs is the cost. */
+static void
+test_threads (void)
+{
+  Machine ref = machine_open (loom_backend_ref (), 1), cpu = machine_open (loom_backend_cpu (), 2);
+  Machine one = machine_open (loom_backend_cpu (), 1);
+
+  for (guint i = 0; i < samples->len; i++)
+    {
+      LoomKernelSpec spec = spec_of (g_ptr_array_index (samples, i));
+      LoomKernelOption option[LOOM_MAX_OPTIONS], again[LOOM_MAX_OPTIONS];
+      LoomMessage message = { "" };
+      int n;
+
+      if (!is_plain (g_ptr_array_index (samples, i)))
+        continue;
       n = cpu.backend->options (cpu.device, &spec, NULL, option, LOOM_MAX_OPTIONS, &message);
-      g_assert_cmpint (n, >, 0);
-      /* The same question has the same answer, whatever the number of threads: what differs is the cost. */
       g_assert_cmpint (one.backend->options (one.device, &spec, NULL, again, LOOM_MAX_OPTIONS, &message), ==, n);
       for (int k = 0; k < n; k++)
         {
           g_assert_cmpstr (option[k].algorithm, ==, again[k].algorithm);
           g_assert_cmpuint (option[k].nhwc, ==, again[k].nhwc);
-          for (int l = 0; l < k; l++)
-            g_assert_true (option[k].nhwc != option[l].nhwc || strcmp (option[k].algorithm, option[l].algorithm) != 0);
         }
       g_assert_cmpint (ref.backend->options (ref.device, &spec, NULL, again, LOOM_MAX_OPTIONS, &message), ==, 1);
       g_assert_cmpuint (again[0].nhwc, ==, 0);
-
-      inputs = sample_inputs (s);
-      want = sample_run (&ref, s, inputs, LOOM_F64, LOOM_LAYOUT_PLAIN, -1);
-      for (int k = 0; k < n && want.status == LOOM_STATUS_OK; k++)
-        {
-          nhwc += option[k].nhwc != 0;
-          several += k > 0 && option[k].nhwc == option[k - 1].nhwc;
-          /* The harness gives a copy's two operands one layout. */
-          if (option[k].nhwc == 0 || (s->nhwc && strcmp (s->primitive, "copy") != 0))
-            check_option (&cpu, s, inputs, &want, &option[k]);
-        }
-      result_clear (&want);
-      inputs_free (s, inputs);
     }
-  g_test_message ("%u options in NHWC, %u further algorithms", nhwc, several);
-  g_assert_cmpuint (nhwc, >, 50);
-  g_assert_cmpuint (several, >, 20);
   machine_close (&one);
   machine_close (&cpu);
+  machine_close (&ref);
+}
+
+/* A module's; one whose machine has no device is skipped. */
+static void
+test_module (gconstpointer path)
+{
+  const LoomBackend *backend = module_backend (path);
+  Machine ref, card;
+  LoomMessage message;
+  Seen seen;
+
+  if (backend->device_count (&message) == 0)
+    {
+      g_test_skip (message.text);
+      return;
+    }
+  ref = machine_open (loom_backend_ref (), 1);
+  card = machine_open (backend, 0);
+  seen = check_all (&ref, &card);
+  g_assert_cmpuint (seen.nhwc, >, 50);
+  g_assert_cmpuint (seen.mixed, >, 50);
+  g_assert_cmpuint (seen.several, >, 100);
+  machine_close (&card);
   machine_close (&ref);
 }
 
@@ -152,8 +240,14 @@ main (int argc, char **argv)
 
   g_test_init (&argc, &argv, NULL);
   samples = samples_new ();
-  g_test_add_func ("/kernels/options/agree", test_options_agree);
-  g_test_add_func ("/kernels/options/none", test_no_option);
+  if (argc > 1)
+    g_test_add_data_func ("/kernels/options/module", argv[1], test_module);
+  else
+    {
+      g_test_add_func ("/kernels/options/cpu", test_cpu);
+      g_test_add_func ("/kernels/options/threads", test_threads);
+      g_test_add_func ("/kernels/options/none", test_no_option);
+    }
   result = g_test_run ();
   g_ptr_array_unref (samples);
   return result;

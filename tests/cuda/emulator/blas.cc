@@ -2,75 +2,39 @@
  *
  * It refuses what the documentation refuses of the calls that are made, and checks what
  * the caller promised of its addresses. The sum runs in the compute type, in order. */
-#include <cublasLt.h>
 #include <math.h>
-#include <string.h>
 
+#include "tests/cuda/emulator/blas.h"
 #include "tests/cuda/emulator/element.h"
-#include "tests/cuda/emulator/emulator.h"
 #include "tests/cuda/emulator/product.h"
-#include "tests/cuda/question.h"
 
-#define WORKSPACE_BYTES 512
+using emulated::Choice;
+using emulated::Desc;
+using emulated::Layout;
+using emulated::Wish;
+using emulated::bytes_of;
+
+namespace emulated
+{
+size_t
+bytes_of (uint32_t type)
+{
+  return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2;
+}
+}
 
 namespace
 {
-struct Layout
-{
-  cudaDataType_t type;
-  int64_t rows, columns, ld, stride;
-  int32_t batches, order;
-};
-
-struct Desc
-{
-  cublasComputeType_t compute;
-  cudaDataType_t scale;
-  cublasOperation_t trans[2];
-  cublasLtEpilogue_t epilogue;
-  const void *bias;
-};
-
-struct Wish
-{
-  uint64_t workspace;
-  uint32_t reductions;
-  uint32_t align[4]; /* A, B, C, D */
-};
-
-/* What the heuristic promised, kept in the algorithm's bytes. */
-struct Choice
-{
-  uint32_t align[4], align_bias;
-  int32_t epilogue;
-  int64_t rows, columns, sum;
-  uint32_t workspace;
-};
-
-static_assert (sizeof (Choice) <= sizeof (cublasLtMatmulAlgo_t), "a choice fits an algorithm");
-
 bool
-add_bias (cublasLtEpilogue_t e)
+add_bias (uint32_t e)
 {
   return e == CUBLASLT_EPILOGUE_BIAS || e == CUBLASLT_EPILOGUE_RELU_BIAS || e == CUBLASLT_EPILOGUE_GELU_BIAS;
-}
-
-bool
-known_epilogue (cublasLtEpilogue_t e)
-{
-  return add_bias (e) || e == CUBLASLT_EPILOGUE_DEFAULT || e == CUBLASLT_EPILOGUE_RELU || e == CUBLASLT_EPILOGUE_GELU;
-}
-
-size_t
-bytes_of (cudaDataType_t type)
-{
-  return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2;
 }
 
 /* Calls f with an element of the type. */
 template <typename F>
 void
-with_type (cudaDataType_t type, F f)
+with_type (uint32_t type, F f)
 {
   switch (type)
     {
@@ -87,7 +51,7 @@ with_type (cudaDataType_t type, F f)
 
 template <typename A>
 A
-finished (cublasLtEpilogue_t e, A value, A bias)
+finished (uint32_t e, A value, A bias)
 {
   value += add_bias (e) ? bias : 0;
   if (e == CUBLASLT_EPILOGUE_RELU || e == CUBLASLT_EPILOGUE_RELU_BIAS)
@@ -152,6 +116,33 @@ extent (const Layout &x)
   return (size_t)((x.batches - 1) * x.stride + (x.columns - 1) * x.ld + x.rows) * bytes_of (x.type);
 }
 
+/* What cublasLtMatmul() may be given at an address, or the end of the program. */
+void
+check_operand (char name, const void *at, const Layout &layout, uint32_t alignment)
+{
+  if (!emulated::device_sees (at))
+    emulated::found ("cublasLtMatmul was given the host's pointer %p as its %c", at, name);
+  if ((uintptr_t)at % alignment != 0)
+    emulated::found ("cublasLtMatmul was promised a multiple of %u bytes and given %p as its %c", alignment, at, name);
+  if (!emulated::device_sees (at, extent (layout)))
+    emulated::found ("cublasLtMatmul's %c has %zu bytes, which are not in one piece of memory", name, extent (layout));
+}
+
+bool
+overlap (const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+{
+  return (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
+}
+}
+
+namespace emulated
+{
+bool
+known_epilogue (uint32_t e)
+{
+  return add_bias (e) || e == CUBLASLT_EPILOGUE_DEFAULT || e == CUBLASLT_EPILOGUE_RELU || e == CUBLASLT_EPILOGUE_GELU;
+}
+
 /* Whether operands, result and types belong together, as cublasLtMatmul()'s documentation has it: column order, a leading
  * dimension of at least the rows, the same batches everywhere, results that do not lie over each other, and of the
  * compute types those of the table for these data. */
@@ -174,61 +165,46 @@ fits (const Desc &desc, const Layout &a, const Layout &b, const Layout &c, const
          && (desc.compute == CUBLAS_COMPUTE_64F) == wide && (desc.scale == CUDA_R_64F) == wide;
 }
 
-/* What cublasLtMatmul() may be given at an address, or the end of the program. */
-void
-check_operand (char name, const void *at, const Layout &layout, uint32_t alignment)
+namespace
 {
-  if (!emulated::device_sees (at))
-    emulated::found ("cublasLtMatmul was given the host's pointer %p as its %c", at, name);
-  if ((uintptr_t)at % alignment != 0)
-    emulated::found ("cublasLtMatmul was promised a multiple of %u bytes and given %p as its %c", alignment, at, name);
-  if (!emulated::device_sees (at, extent (layout)))
-    emulated::found ("cublasLtMatmul's %c has %zu bytes, which are not in one piece of memory", name, extent (layout));
+const Field layout_fields[] = {
+  EMULATED_FIELD (CUBLASLT_MATRIX_LAYOUT_TYPE, Layout, type),
+  EMULATED_FIELD (CUBLASLT_MATRIX_LAYOUT_ORDER, Layout, order),
+  EMULATED_FIELD (CUBLASLT_MATRIX_LAYOUT_ROWS, Layout, rows),
+  EMULATED_FIELD (CUBLASLT_MATRIX_LAYOUT_COLS, Layout, columns),
+  EMULATED_FIELD (CUBLASLT_MATRIX_LAYOUT_LD, Layout, ld),
+  EMULATED_FIELD (CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, Layout, batches),
+  EMULATED_FIELD (CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, Layout, stride),
+};
+
+const Field desc_fields[] = {
+  EMULATED_FIELD (CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, Desc, compute),
+  EMULATED_FIELD (CUBLASLT_MATMUL_DESC_SCALE_TYPE, Desc, scale),
+  EMULATED_FIELD (CUBLASLT_MATMUL_DESC_TRANSA, Desc, trans[0]),
+  EMULATED_FIELD (CUBLASLT_MATMUL_DESC_TRANSB, Desc, trans[1]),
+  EMULATED_FIELD (CUBLASLT_MATMUL_DESC_EPILOGUE, Desc, epilogue),
+  EMULATED_FIELD (CUBLASLT_MATMUL_DESC_BIAS_POINTER, Desc, bias),
+};
+
+const Field wish_fields[] = {
+  EMULATED_FIELD (CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, Wish, workspace),
+  EMULATED_FIELD (CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, Wish, reductions),
+  EMULATED_FIELD (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, Wish, align[0]),
+  EMULATED_FIELD (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, Wish, align[1]),
+  EMULATED_FIELD (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, Wish, align[2]),
+  EMULATED_FIELD (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, Wish, align[3]),
+};
+}
 }
 
-bool
-overlap (const void *a, size_t a_bytes, const void *b, size_t b_bytes)
-{
-  return (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
-}
-
-/* A getter's and a setter's value: of exactly this size. */
-template <typename T>
-cublasStatus_t
-get_value (T value, void *to, size_t bytes, size_t *written)
-{
-  if (bytes != sizeof value)
-    return CUBLAS_STATUS_INVALID_VALUE;
-  memcpy (to, &value, sizeof value);
-  if (written != NULL)
-    *written = sizeof value;
-  return CUBLAS_STATUS_SUCCESS;
-}
-
-template <typename T>
-cublasStatus_t
-set_value (T *to, const void *value, size_t bytes)
-{
-  if (bytes != sizeof *to)
-    return CUBLAS_STATUS_INVALID_VALUE;
-  memcpy (to, value, sizeof *to);
-  return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t
-not_here (const char *function, int attribute)
-{
-  emulated::lacks ("%s with attribute %d", function, attribute);
-  return CUBLAS_STATUS_NOT_SUPPORTED;
-}
-}
+using namespace emulated;
 
 extern "C"
 {
 size_t
 cublasLtGetVersion (void)
 {
-  return CUBLAS_VERSION;
+  return CUBLAS_VERSION + (size_t)blas_version ();
 }
 
 cublasStatus_t
@@ -277,7 +253,7 @@ cublasLtMatrixLayoutCreate (cublasLtMatrixLayout_t *to, cudaDataType type, uint6
       emulated::lacks ("a matrix of type %d", (int)type);
       return CUBLAS_STATUS_NOT_SUPPORTED;
     }
-  *to = (cublasLtMatrixLayout_t) new Layout{ type, (int64_t)rows, (int64_t)columns, ld, 0, 1, CUBLASLT_ORDER_COL };
+  *to = (cublasLtMatrixLayout_t) new Layout{ (uint32_t)type, CUBLASLT_ORDER_COL, 1, (int64_t)rows, (int64_t)columns, ld, 0 };
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -292,46 +268,14 @@ cublasStatus_t
 cublasLtMatrixLayoutSetAttribute (cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t what, const void *value,
                                   size_t bytes)
 {
-  Layout *self = (Layout *)layout;
-
-  switch (what)
-    {
-    case CUBLASLT_MATRIX_LAYOUT_ORDER:
-      return set_value (&self->order, value, bytes);
-    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
-      return set_value (&self->batches, value, bytes);
-    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
-      return set_value (&self->stride, value, bytes);
-    default:
-      return not_here ("cublasLtMatrixLayoutSetAttribute", what);
-    }
+  return set_field ("cublasLtMatrixLayoutSetAttribute", layout_fields, layout, what, value, bytes);
 }
 
 cublasStatus_t
 cublasLtMatrixLayoutGetAttribute (cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t what, void *to,
                                   size_t bytes, size_t *written)
 {
-  const Layout *self = (const Layout *)layout;
-
-  switch (what)
-    {
-    case CUBLASLT_MATRIX_LAYOUT_TYPE:
-      return get_value ((uint32_t)self->type, to, bytes, written);
-    case CUBLASLT_MATRIX_LAYOUT_ORDER:
-      return get_value (self->order, to, bytes, written);
-    case CUBLASLT_MATRIX_LAYOUT_ROWS:
-      return get_value ((uint64_t)self->rows, to, bytes, written);
-    case CUBLASLT_MATRIX_LAYOUT_COLS:
-      return get_value ((uint64_t)self->columns, to, bytes, written);
-    case CUBLASLT_MATRIX_LAYOUT_LD:
-      return get_value (self->ld, to, bytes, written);
-    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
-      return get_value (self->batches, to, bytes, written);
-    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
-      return get_value (self->stride, to, bytes, written);
-    default:
-      return not_here ("cublasLtMatrixLayoutGetAttribute", what);
-    }
+  return get_field ("cublasLtMatrixLayoutGetAttribute", layout_fields, layout, what, to, bytes, written);
 }
 
 cublasStatus_t
@@ -352,46 +296,14 @@ cublasStatus_t
 cublasLtMatmulDescSetAttribute (cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t what, const void *value,
                                 size_t bytes)
 {
-  Desc *self = (Desc *)desc;
-
-  switch (what)
-    {
-    case CUBLASLT_MATMUL_DESC_TRANSA:
-      return set_value (&self->trans[0], value, bytes);
-    case CUBLASLT_MATMUL_DESC_TRANSB:
-      return set_value (&self->trans[1], value, bytes);
-    case CUBLASLT_MATMUL_DESC_EPILOGUE:
-      return set_value (&self->epilogue, value, bytes);
-    case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
-      return set_value (&self->bias, value, bytes);
-    default:
-      return not_here ("cublasLtMatmulDescSetAttribute", what);
-    }
+  return set_field ("cublasLtMatmulDescSetAttribute", desc_fields, desc, what, value, bytes);
 }
 
 cublasStatus_t
 cublasLtMatmulDescGetAttribute (cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t what, void *to, size_t bytes,
                                 size_t *written)
 {
-  const Desc *self = (const Desc *)desc;
-
-  switch (what)
-    {
-    case CUBLASLT_MATMUL_DESC_COMPUTE_TYPE:
-      return get_value ((int32_t)self->compute, to, bytes, written);
-    case CUBLASLT_MATMUL_DESC_SCALE_TYPE:
-      return get_value ((int32_t)self->scale, to, bytes, written);
-    case CUBLASLT_MATMUL_DESC_TRANSA:
-      return get_value ((int32_t)self->trans[0], to, bytes, written);
-    case CUBLASLT_MATMUL_DESC_TRANSB:
-      return get_value ((int32_t)self->trans[1], to, bytes, written);
-    case CUBLASLT_MATMUL_DESC_EPILOGUE:
-      return get_value ((uint32_t)self->epilogue, to, bytes, written);
-    case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
-      return get_value (self->bias, to, bytes, written);
-    default:
-      return not_here ("cublasLtMatmulDescGetAttribute", what);
-    }
+  return get_field ("cublasLtMatmulDescGetAttribute", desc_fields, desc, what, to, bytes, written);
 }
 
 cublasStatus_t
@@ -412,91 +324,14 @@ cublasStatus_t
 cublasLtMatmulPreferenceSetAttribute (cublasLtMatmulPreference_t wish, cublasLtMatmulPreferenceAttributes_t what,
                                       const void *value, size_t bytes)
 {
-  Wish *self = (Wish *)wish;
-
-  switch (what)
-    {
-    case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
-      return set_value (&self->workspace, value, bytes);
-    case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK:
-      return set_value (&self->reductions, value, bytes);
-    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
-    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
-    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
-    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
-      return set_value (&self->align[what - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES], value, bytes);
-    default:
-      return not_here ("cublasLtMatmulPreferenceSetAttribute", what);
-    }
+  return set_field ("cublasLtMatmulPreferenceSetAttribute", wish_fields, wish, what, value, bytes);
 }
 
 cublasStatus_t
 cublasLtMatmulPreferenceGetAttribute (cublasLtMatmulPreference_t wish, cublasLtMatmulPreferenceAttributes_t what, void *to,
                                       size_t bytes, size_t *written)
 {
-  const Wish *self = (const Wish *)wish;
-
-  switch (what)
-    {
-    case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
-      return get_value (self->workspace, to, bytes, written);
-    case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK:
-      return get_value (self->reductions, to, bytes, written);
-    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
-    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
-    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
-    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
-      return get_value (self->align[what - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES], to, bytes, written);
-    default:
-      return not_here ("cublasLtMatmulPreferenceGetAttribute", what);
-    }
-}
-
-cublasStatus_t
-cublasLtMatmulAlgoGetHeuristic (cublasLtHandle_t, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
-                                cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t y,
-                                cublasLtMatmulPreference_t wish, int asked, cublasLtMatmulHeuristicResult_t results[],
-                                int *n)
-{
-  const Desc &d = *(const Desc *)desc;
-  const Layout &of_y = *(const Layout *)y;
-  const Wish &wanted = *(const Wish *)wish;
-  char question[QUESTION_BYTES];
-  Choice choice = {};
-  int refused;
-
-  *n = 0;
-  if (asked < 1 || !fits (d, *(const Layout *)a, *(const Layout *)b, *(const Layout *)c, of_y))
-    return CUBLAS_STATUS_INVALID_VALUE;
-  for (uint32_t alignment : wanted.align)
-    if (alignment < bytes_of (of_y.type) || (alignment & (alignment - 1)) != 0)
-      return CUBLAS_STATUS_INVALID_VALUE;
-  if (!known_epilogue (d.epilogue))
-    {
-      emulated::lacks ("cublasLtMatmul's epilogue %d", (int)d.epilogue);
-      return CUBLAS_STATUS_NOT_SUPPORTED;
-    }
-  /* Epilogues are for f32 sums. */
-  if (d.epilogue != CUBLASLT_EPILOGUE_DEFAULT && of_y.type == CUDA_R_64F)
-    return CUBLAS_STATUS_NOT_SUPPORTED;
-  question_matmul (question, desc, a, b, c, y, wish);
-  refused = emulated::refusal (question);
-  if (refused != 0)
-    return (cublasStatus_t)refused;
-  memcpy (choice.align, wanted.align, sizeof choice.align);
-  /* The documentation: "depend on its value to determine expected pointer alignment". NULL is a multiple of all. */
-  choice.align_bias = d.bias == NULL ? 16 : 1u << __builtin_ctzll ((uintptr_t)d.bias | 16);
-  choice.epilogue = d.epilogue;
-  choice.rows = of_y.rows;
-  choice.columns = of_y.columns;
-  choice.sum = d.trans[0] == CUBLAS_OP_T ? ((const Layout *)a)->rows : ((const Layout *)a)->columns;
-  choice.workspace = wanted.workspace >= WORKSPACE_BYTES ? WORKSPACE_BYTES : 0;
-  memset (results, 0, sizeof *results);
-  memcpy (&results->algo, &choice, sizeof choice);
-  results->workspaceSize = choice.workspace;
-  results->state = CUBLAS_STATUS_SUCCESS;
-  *n = 1;
-  return CUBLAS_STATUS_SUCCESS;
+  return get_field ("cublasLtMatmulPreferenceGetAttribute", wish_fields, wish, what, to, bytes, written);
 }
 
 cublasStatus_t
@@ -509,14 +344,18 @@ cublasLtMatmul (cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha, 
   const Layout of_a = *(const Layout *)a, of_b = *(const Layout *)b, of_c = *(const Layout *)c, of_y = *(const Layout *)y;
   const bool wide = d.scale == CUDA_R_64F;
   Choice choice;
+  uint32_t wanted = 0;
 
   if (emulated::standing () != cudaSuccess)
     return CUBLAS_STATUS_EXECUTION_FAILED;
   memcpy (&choice, algo, sizeof choice);
-  /* An algorithm is for the problem of which it was asked. */
-  if (!fits (d, of_a, of_b, of_c, of_y) || choice.epilogue != (int32_t)d.epilogue || choice.rows != of_y.rows
-      || choice.columns != of_y.columns || choice.sum != (d.trans[0] == CUBLAS_OP_T ? of_a.rows : of_a.columns))
+  /* An algorithm is for the product of which it was asked. */
+  if (!fits (d, of_a, of_b, of_c, of_y) || (choice.product != 0 && choice.product != product_of (d, of_a, of_y)))
     return CUBLAS_STATUS_INVALID_VALUE;
+  if (!configuration_takes (choice, of_y, &wanted))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (choice.product != 0)
+    wanted = choice.workspace;
   /* Only y = 1·a·b + 0·c is asked for. */
   if ((wide ? *(const double *)alpha : *(const float *)alpha) != 1
       || (wide ? *(const double *)beta : *(const float *)beta) != 0)
@@ -539,7 +378,7 @@ cublasLtMatmul (cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha, 
         emulated::found ("cublasLtMatmul's algorithm was chosen for a bias at a multiple of %u bytes and given %p",
                          choice.align_bias, d.bias);
     }
-  if (bytes < choice.workspace
+  if (bytes < wanted
       || (bytes != 0 && ((uintptr_t)workspace % 256 != 0 || !emulated::device_sees (workspace, bytes))))
     return CUBLAS_STATUS_INVALID_VALUE;
   cudaError_t error = emulated::enqueue (

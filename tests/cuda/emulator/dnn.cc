@@ -27,11 +27,70 @@ element_bytes (cudnnDataType_t type)
   return type == CUDNN_DATA_DOUBLE ? 8 : type == CUDNN_DATA_FLOAT ? 4 : 2;
 }
 
-/* The tables of indices that an implicit product would keep. Depends on the shape, so that one for another shape is seen. */
-size_t
-workspace_of (const Convolution &c)
+/* An algorithm of one pass, with the limits of the documentation's tables. */
+struct Algorithm
 {
-  return 512 + (size_t)(c.taps * 8 + c.k * 4);
+  int number;
+  bool winograd;   /* 3×3 and up to `largest`, stride and dilation 1, filters in NCHW */
+  int64_t largest;
+  bool workspace;
+};
+
+/* The three passes: what the questions about them are called, their functions, and the algorithms whose sums have one
+ * order; others are not computed here. */
+struct Pass
+{
+  const char *question, *function;
+  Algorithm algorithms[4];
+  int n;
+};
+
+const Pass forward_pass = { "forward",
+                            "cudnnConvolutionForward",
+                            { { CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, false, 0, false },
+                              { CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, false, 0, true },
+                              { CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD, true, 3, true },
+                              { CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED, true, 5, true } },
+                            4 };
+const Pass data_pass = { "input_gradient",
+                         "cudnnConvolutionBackwardData",
+                         { { CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, false, 0, true },
+                           { CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD, true, 3, true },
+                           { CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED, true, 5, true } },
+                         3 };
+const Pass filter_pass = { "weight_gradient",
+                           "cudnnConvolutionBackwardFilter",
+                           { { CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, false, 0, true },
+                             { CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED, true, 5, true } },
+                           2 };
+
+/* The algorithm of that number for this shape; NULL with what cuDNN answers. */
+const Algorithm *
+algorithm_of (const Pass &pass, int number, const Convolution &c)
+{
+  for (int i = 0; i < pass.n; i++)
+    {
+      const Algorithm &a = pass.algorithms[i];
+
+      if (a.number != number)
+        continue;
+      if (a.winograd
+          && (c.nhwc || c.type == CUDNN_DATA_DOUBLE || c.r != c.s || (c.r != 3 && c.r != a.largest) || c.of.stride[0] != 1
+              || c.of.stride[1] != 1 || c.of.dilation[0] != 1 || c.of.dilation[1] != 1))
+        return NULL;
+      return &a;
+    }
+  emulated::lacks ("%s's algorithm %d", pass.function, number);
+  return NULL;
+}
+
+/* Tables of indices, or transformed filters. Depends on the shape, so that one for another shape is seen. */
+size_t
+workspace_of (const Algorithm &a, const Convolution &c)
+{
+  if (!a.workspace)
+    return 0;
+  return 512 + (size_t)(c.taps * 8 + c.k * 4) + (a.winograd ? (size_t)(c.k * c.taps * 16) : 0);
 }
 
 /* An address with all its elements, aligned to one, or the end of the program. */
@@ -48,80 +107,100 @@ check_tensor (const char *call, const char *name, const Convolution &c, const vo
     emulated::found ("%s was given %p as its %s, which is no multiple of its element", call, at, name);
 }
 
-/* The workspace that one of the three asks for; an algorithm that takes this shape. */
+/* The workspace that an algorithm asks for, where it takes this shape. */
 cudnnStatus_t
-ask_workspace (const char *call, int algorithm, bool known, cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
+ask_workspace (const Pass &pass, int number, cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
                cudnnConvolutionDescriptor_t of, cudnnTensorDescriptor_t y, size_t *bytes)
 {
   char question[QUESTION_BYTES];
   Convolution shape;
   cudnnStatus_t status = shape_of (x, w, of, y, &shape);
+  const Algorithm *algorithm;
   int refused;
 
   if (status != CUDNN_STATUS_SUCCESS)
     return status;
-  if (!known)
-    {
-      emulated::lacks ("algorithm %d of a convolution's %s", algorithm, call);
-      return CUDNN_STATUS_NOT_SUPPORTED;
-    }
-  question_convolution (question, call, algorithm, x, w, of, y);
+  algorithm = algorithm_of (pass, number, shape);
+  if (algorithm == NULL)
+    return CUDNN_STATUS_NOT_SUPPORTED;
+  question_convolution (question, pass.question, number, x, w, of, y);
   refused = emulated::refusal (question);
   if (refused != 0)
     return (cudnnStatus_t)refused;
-  *bytes = workspace_of (shape);
+  *bytes = workspace_of (*algorithm, shape);
   return CUDNN_STATUS_SUCCESS;
 }
 
-/* What all three check of image, filter and the result's image, one of which is the result. */
+/* A call of one pass: the addresses of image, filter and the result's image, one of which is the result. */
+struct Call
+{
+  const Pass &pass;
+  int algorithm, result;
+  const void *alpha, *beta;
+  const void *at[3];
+  void *workspace;
+  size_t bytes;
+};
+
 cudnnStatus_t
-check_call (const char *name, bool known, int algorithm, const Convolution &c, const void *alpha, const void *beta,
-            const void *const (&at)[3], int result, const void *workspace, size_t bytes)
+check_call (const Call &call, const Convolution &c)
 {
   static const char *const names[3] = { "image", "filter", "result's image" };
+  const char *name = call.pass.function;
   const int64_t elements[3] = { c.n * c.c * c.h * c.w, c.k * c.taps, c.n * c.k * c.places };
   const int64_t size = (int64_t)element_bytes (c.type);
   const bool wide = c.type == CUDNN_DATA_DOUBLE;
+  const Algorithm *algorithm;
 
   if (emulated::standing () != cudaSuccess)
     return CUDNN_STATUS_EXECUTION_FAILED;
-  if (!known)
-    {
-      emulated::lacks ("%s's algorithm %d", name, algorithm);
-      return CUDNN_STATUS_NOT_SUPPORTED;
-    }
-  if ((wide ? *(const double *)alpha : *(const float *)alpha) != 1 || (wide ? *(const double *)beta : *(const float *)beta) != 0)
+  algorithm = algorithm_of (call.pass, call.algorithm, c);
+  if (algorithm == NULL)
+    return CUDNN_STATUS_NOT_SUPPORTED;
+  if ((wide ? *(const double *)call.alpha : *(const float *)call.alpha) != 1
+      || (wide ? *(const double *)call.beta : *(const float *)call.beta) != 0)
     {
       emulated::lacks ("%s with an alpha other than 1 or a beta other than 0", name);
       return CUDNN_STATUS_NOT_SUPPORTED;
     }
   for (int i = 0; i < 3; i++)
-    check_tensor (name, names[i], c, at[i], elements[i]);
+    check_tensor (name, names[i], c, call.at[i], elements[i]);
   for (int i = 0; i < 3; i++)
     {
-      const char *from = (const char *)at[i], *to = (const char *)at[result];
+      const char *from = (const char *)call.at[i], *to = (const char *)call.at[call.result];
 
-      if (i != result && from < to + elements[result] * size && to < from + elements[i] * size)
+      if (i != call.result && from < to + elements[call.result] * size && to < from + elements[i] * size)
         emulated::found ("%s writes its result over its %s", name, names[i]);
     }
-  if (bytes < workspace_of (c))
+  if (call.bytes < workspace_of (*algorithm, c))
     return CUDNN_STATUS_BAD_PARAM;
-  if (!emulated::device_sees (workspace, bytes))
-    emulated::found ("%s's workspace at %p has not %zu bytes in one piece of memory", name, workspace, bytes);
+  if (call.bytes != 0 && !emulated::device_sees (call.workspace, call.bytes))
+    emulated::found ("%s's workspace at %p has not %zu bytes in one piece of memory", name, call.workspace, call.bytes);
   return CUDNN_STATUS_SUCCESS;
 }
 
+/* Checks the call and puts its work, sums (shape), on the stream. */
+template <typename F>
 cudnnStatus_t
-enqueue (cudnnHandle_t handle, const char *name, std::vector<const void *> uses, void *workspace, size_t bytes,
-         std::function<void ()> work)
+enqueue (cudnnHandle_t handle, const Call &call, cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
+         cudnnConvolutionDescriptor_t of, cudnnTensorDescriptor_t y, F sums)
 {
-  uses.push_back (workspace);
-  return emulated::enqueue (handle->stream, { name,
+  Convolution shape;
+  cudnnStatus_t status = shape_of (x, w, of, y, &shape);
+  void *const workspace = call.workspace;
+  const size_t bytes = call.bytes;
+
+  if (status == CUDNN_STATUS_SUCCESS)
+    status = check_call (call, shape);
+  if (status != CUDNN_STATUS_SUCCESS)
+    return status;
+  return emulated::enqueue (handle->stream, { call.pass.function,
                                               [=] {
-                                                memset (workspace, 0xff, bytes);
-                                                work ();
+                                                if (bytes != 0)
+                                                  memset (workspace, 0xff, bytes);
+                                                sums (shape);
                                               },
-                                              uses })
+                                              { call.at[0], call.at[1], call.at[2], bytes != 0 ? workspace : NULL } })
                  == cudaSuccess
              ? CUDNN_STATUS_SUCCESS
              : CUDNN_STATUS_EXECUTION_FAILED;
@@ -353,18 +432,13 @@ cudnnGetConvolutionMathType (cudnnConvolutionDescriptor_t of, cudnnMathType_t *m
 
 /* ---- convolutions -------------------------------------------------------------------------------- */
 
-/* The algorithms that take any shape, group and dilation, and give the same bits each time; others are not computed here. */
-#define FORWARD(a) ((a) == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM || (a) == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM)
-#define DATA(a)    ((a) == CUDNN_CONVOLUTION_BWD_DATA_ALGO_1)
-#define FILTER(a)  ((a) == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1)
-
 cudnnStatus_t
 cudnnGetConvolutionForwardWorkspaceSize (cudnnHandle_t, const cudnnTensorDescriptor_t x,
                                          const cudnnFilterDescriptor_t w, const cudnnConvolutionDescriptor_t of,
                                          const cudnnTensorDescriptor_t y, cudnnConvolutionFwdAlgo_t algorithm,
                                          size_t *bytes)
 {
-  return ask_workspace ("forward", algorithm, FORWARD (algorithm), x, w, of, y, bytes);
+  return ask_workspace (forward_pass, algorithm, x, w, of, y, bytes);
 }
 
 cudnnStatus_t
@@ -373,7 +447,7 @@ cudnnGetConvolutionBackwardDataWorkspaceSize (cudnnHandle_t, const cudnnFilterDe
                                               const cudnnTensorDescriptor_t x, cudnnConvolutionBwdDataAlgo_t algorithm,
                                               size_t *bytes)
 {
-  return ask_workspace ("input_gradient", algorithm, DATA (algorithm), x, w, of, y, bytes);
+  return ask_workspace (data_pass, algorithm, x, w, of, y, bytes);
 }
 
 cudnnStatus_t
@@ -382,7 +456,7 @@ cudnnGetConvolutionBackwardFilterWorkspaceSize (cudnnHandle_t, const cudnnTensor
                                                 const cudnnFilterDescriptor_t w,
                                                 cudnnConvolutionBwdFilterAlgo_t algorithm, size_t *bytes)
 {
-  return ask_workspace ("weight_gradient", algorithm, FILTER (algorithm), x, w, of, y, bytes);
+  return ask_workspace (filter_pass, algorithm, x, w, of, y, bytes);
 }
 
 #define DIMS(shape)                                                                                                    \
@@ -395,18 +469,12 @@ cudnnConvolutionForward (cudnnHandle_t handle, const void *alpha, const cudnnTen
                          cudnnConvolutionFwdAlgo_t algorithm, void *workspace, size_t bytes, const void *beta,
                          const cudnnTensorDescriptor_t y_of, void *y)
 {
-  Convolution shape;
-  cudnnStatus_t status = shape_of (x_of, w_of, of, y_of, &shape);
+  const Call call = { forward_pass, algorithm, 2, alpha, beta, { x, w, y }, workspace, bytes };
 
-  if (status == CUDNN_STATUS_SUCCESS)
-    status = check_call ("cudnnConvolutionForward", FORWARD (algorithm), algorithm, shape, alpha, beta, { x, w, y }, 2,
-                         workspace, bytes);
-  if (status != CUDNN_STATUS_SUCCESS)
-    return status;
-  return enqueue (handle, "cudnnConvolutionForward", { x, w, y }, workspace, bytes, [=] {
-    DIMS (shape);
+  return enqueue (handle, call, x_of, w_of, of, y_of, [=] (const Convolution &c) {
+    DIMS (c);
 
-    emulated::in_order (shape, of_y, y, of_x, x, of_w, w, [&] (auto *to, auto *a, auto *b) { emulated::forward (shape, to, a, b); });
+    emulated::in_order (c, of_y, y, of_x, x, of_w, w, [&] (auto *to, auto *a, auto *b) { emulated::forward (c, to, a, b); });
   });
 }
 
@@ -417,18 +485,13 @@ cudnnConvolutionBackwardData (cudnnHandle_t handle, const void *alpha, const cud
                               void *workspace, size_t bytes, const void *beta, const cudnnTensorDescriptor_t x_of,
                               void *dx)
 {
-  Convolution shape;
-  cudnnStatus_t status = shape_of (x_of, w_of, of, y_of, &shape);
+  const Call call = { data_pass, algorithm, 0, alpha, beta, { dx, w, dy }, workspace, bytes };
 
-  if (status == CUDNN_STATUS_SUCCESS)
-    status = check_call ("cudnnConvolutionBackwardData", DATA (algorithm), algorithm, shape, alpha, beta, { dx, w, dy }, 0,
-                         workspace, bytes);
-  if (status != CUDNN_STATUS_SUCCESS)
-    return status;
-  return enqueue (handle, "cudnnConvolutionBackwardData", { w, dy, dx }, workspace, bytes, [=] {
-    DIMS (shape);
+  return enqueue (handle, call, x_of, w_of, of, y_of, [=] (const Convolution &c) {
+    DIMS (c);
 
-    emulated::in_order (shape, of_x, dx, of_y, dy, of_w, w, [&] (auto *to, auto *a, auto *b) { emulated::input_gradient (shape, to, a, b); });
+    emulated::in_order (c, of_x, dx, of_y, dy, of_w, w,
+                        [&] (auto *to, auto *a, auto *b) { emulated::input_gradient (c, to, a, b); });
   });
 }
 
@@ -439,18 +502,13 @@ cudnnConvolutionBackwardFilter (cudnnHandle_t handle, const void *alpha, const c
                                 void *workspace, size_t bytes, const void *beta, const cudnnFilterDescriptor_t w_of,
                                 void *dw)
 {
-  Convolution shape;
-  cudnnStatus_t status = shape_of (x_of, w_of, of, y_of, &shape);
+  const Call call = { filter_pass, algorithm, 1, alpha, beta, { x, dw, dy }, workspace, bytes };
 
-  if (status == CUDNN_STATUS_SUCCESS)
-    status = check_call ("cudnnConvolutionBackwardFilter", FILTER (algorithm), algorithm, shape, alpha, beta, { x, dw, dy },
-                         1, workspace, bytes);
-  if (status != CUDNN_STATUS_SUCCESS)
-    return status;
-  return enqueue (handle, "cudnnConvolutionBackwardFilter", { x, dy, dw }, workspace, bytes, [=] {
-    DIMS (shape);
+  return enqueue (handle, call, x_of, w_of, of, y_of, [=] (const Convolution &c) {
+    DIMS (c);
 
-    emulated::in_order (shape, of_w, dw, of_y, dy, of_x, x, [&] (auto *to, auto *a, auto *b) { emulated::weight_gradient (shape, to, a, b); });
+    emulated::in_order (c, of_w, dw, of_y, dy, of_x, x,
+                        [&] (auto *to, auto *a, auto *b) { emulated::weight_gradient (c, to, a, b); });
   });
 }
 }

@@ -223,6 +223,46 @@ product_other_algorithm_test (void)
   OK (cudaFree (memory));
 }
 
+/* A configuration is made again from its attributes; one that the library does not have is refused. */
+static void
+product_configuration_test (void)
+{
+  float *memory = test_memory (1024);
+  void *const workspace = memory + 256;
+  const float one = 1, zero = 0;
+  const uint32_t in_place = CUBLASLT_REDUCTION_SCHEME_INPLACE;
+  const int32_t splits = 2, id = 3;
+  uint32_t tile = 0;
+  cublasLtMatmulHeuristicResult_t checked;
+  cublasLtMatmulAlgo_t made;
+  size_t written = 0;
+  Asked asked;
+
+  OK (ask (good, &asked));
+  OK (cublasLtMatmulAlgoConfigGetAttribute (&asked.chosen.algo, CUBLASLT_ALGO_CONFIG_TILE_ID, &tile, sizeof tile, &written));
+  g_assert_cmpuint (written, ==, sizeof tile);
+  g_assert_cmpint (cublasLtMatmulAlgoConfigGetAttribute (&asked.chosen.algo, CUBLASLT_ALGO_CONFIG_TILE_ID, &tile, 2, &written),
+                   ==, CUBLAS_STATUS_INVALID_VALUE);
+  g_assert_cmpint (cublasLtMatmulAlgoInit (NULL, good.compute, good.scale, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, 3,
+                                           &made),
+                   ==, CUBLAS_STATUS_INVALID_VALUE);
+  OK (cublasLtMatmulAlgoInit (NULL, good.compute, good.scale, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, 21, &made));
+  g_assert_cmpint (cublasLtMatmulAlgoConfigSetAttribute (&made, CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id), ==,
+                   CUBLAS_STATUS_INVALID_VALUE);
+  OK (cublasLtMatmulAlgoConfigSetAttribute (&made, CUBLASLT_ALGO_CONFIG_TILE_ID, &tile, sizeof tile));
+  OK (cublasLtMatmulAlgoCheck (NULL, asked.desc, asked.layout[0], asked.layout[1], asked.layout[2], asked.layout[3], &made,
+                               &checked));
+  OK (cublasLtMatmul (NULL, asked.desc, &one, memory, asked.layout[0], memory + 16, asked.layout[1], &zero, memory + 32,
+                      asked.layout[2], memory + 32, asked.layout[3], &checked.algo, workspace, checked.workspaceSize, NULL));
+  /* Parts of a sum that are joined in place have no fixed order. */
+  OK (cublasLtMatmulAlgoConfigSetAttribute (&made, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &splits, sizeof splits));
+  OK (cublasLtMatmulAlgoConfigSetAttribute (&made, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &in_place, sizeof in_place));
+  g_assert_cmpint (cublasLtMatmulAlgoCheck (NULL, asked.desc, asked.layout[0], asked.layout[1], asked.layout[2],
+                                            asked.layout[3], &made, &checked),
+                   ==, CUBLAS_STATUS_NOT_SUPPORTED);
+  OK (cudaFree (memory));
+}
+
 /* What has no stand-in says so by its name. */
 static void
 product_lacks_test (void)
@@ -316,6 +356,8 @@ convolution_refused_test (void)
     { "a result of another size", [] (Convolution *c) { c->rows = 3; }, CUDNN_STATUS_BAD_PARAM },
     { "two layouts", [] (Convolution *c) { c->image_format = CUDNN_TENSOR_NHWC; }, CUDNN_STATUS_NOT_SUPPORTED },
     { "f64 in f32 sums", [] (Convolution *c) { c->image = c->filter = CUDNN_DATA_DOUBLE; }, CUDNN_STATUS_NOT_SUPPORTED },
+    { "Winograd's algorithm for a filter of 2×2", [] (Convolution *c) { c->algorithm = CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD; },
+      CUDNN_STATUS_NOT_SUPPORTED },
     { "an algorithm that the stand-in lacks", [] (Convolution *c) { c->algorithm = CUDNN_CONVOLUTION_FWD_ALGO_FFT; },
       CUDNN_STATUS_NOT_SUPPORTED },
   };
@@ -450,6 +492,7 @@ add_library_tests (void)
   g_test_add_func ("/emulator/product/behind", product_behind_test);
   g_test_add_func ("/emulator/product/overlap", product_overlap_test);
   g_test_add_func ("/emulator/product/other-algorithm", product_other_algorithm_test);
+  g_test_add_func ("/emulator/product/configuration", product_configuration_test);
   g_test_add_func ("/emulator/product/lacks", product_lacks_test);
   g_test_add_func ("/emulator/convolution/right", convolution_test);
   g_test_add_func ("/emulator/convolution/refused", convolution_refused_test);

@@ -1,0 +1,166 @@
+/* In which ways the CUDA back end computes a call, and the kernel of the one that was chosen.
+ *
+ * Most primitives have one algorithm, "own". Those that a library computes list its algorithms, each as the library
+ * takes it for this very call (CudaPrimitive.ways); an own kernel stands behind them where there is one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/cuda-internal.h"
+#include "kernels/options.h"
+#include "kernels/widen.h"
+
+static const CudaPrimitive *
+find_primitive (const LoomKernelSpec *spec)
+{
+  for (const CudaPrimitive *entry = cuda_primitives; entry->name != NULL; entry++)
+    if (strcmp (entry->name, spec->primitive) == 0)
+      return entry;
+  return NULL;
+}
+
+/* ---- names ---------------------------------------------------------------- */
+
+typedef struct Name Name;
+struct Name
+{
+  Name *next;
+  char text[];
+};
+
+/* Names of configurations are as many as there are different products, and plans keep them beyond their device. */
+const char *
+cuda_name_keep (const char *text)
+{
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static Name *names;
+  Name *name;
+
+  pthread_mutex_lock (&lock);
+  for (name = names; name != NULL && strcmp (name->text, text) != 0;)
+    name = name->next;
+  if (name == NULL && (name = malloc (sizeof *name + strlen (text) + 1)) != NULL)
+    {
+      strcpy (name->text, text);
+      name->next = names;
+      names = name;
+    }
+  pthread_mutex_unlock (&lock);
+  return name != NULL ? name->text : NULL;
+}
+
+/* ---- options -------------------------------------------------------------- */
+
+/* What making a kernel says; of an algorithm that was named it is the only answer. */
+static int
+ways_by_making (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *call, CudaWay *way)
+{
+  const char *algorithm = call->algorithm != NULL ? cuda_name_keep (call->algorithm) : "own";
+  LoomKernel *kernel = NULL;
+  LoomMessage message;
+
+  if (algorithm == NULL || entry->make (device, call, &kernel, &message) != LOOM_STATUS_OK)
+    return 0;
+  *way = (CudaWay){ algorithm, kernel->scratch_bytes };
+  kernel->free (kernel);
+  return 1;
+}
+
+/* The ways in the layouts that the call has. */
+static int
+ways_of (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *call, CudaWay *way, int max)
+{
+  if (entry->ways != NULL)
+    return call->algorithm != NULL ? ways_by_making (device, entry, call, way) : entry->ways (device, call, way, max);
+  if (call->algorithm != NULL && strcmp (call->algorithm, "own") != 0)
+    return 0;
+  if (entry->takes == NULL)
+    return ways_by_making (device, entry, call, way);
+  *way = (CudaWay){ "own", 0 };
+  return entry->takes (call) ? 1 : 0;
+}
+
+/* The options for one combination of layouts. */
+static int
+add_options (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *spec, uint64_t nhwc,
+             const LoomCosts *costs, LoomKernelOption *option, int n, int max)
+{
+  LoomTensorDesc desc[64];
+  LoomKernelSpec call = loom_spec_in_layouts (spec, nhwc, desc);
+  CudaWay way[LOOM_MAX_OPTIONS];
+  int n_ways = ways_of (device, entry, &call, way, LOOM_MAX_OPTIONS);
+
+  for (int i = 0; i < n_ways; i++)
+    loom_option_add (option, &n, max, costs, spec, way[i].algorithm, nhwc, loom_spec_flops (spec), way[i].scratch);
+  return n;
+}
+
+int
+cuda_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *costs, LoomKernelOption *option, int max,
+              LoomMessage *message)
+{
+  const CudaPrimitive *entry = find_primitive (spec);
+  uint64_t mask[LOOM_MAX_MASKS];
+  LoomKernelSpec inner = *spec;
+  LoomTensorDesc *wide = NULL;
+  int n = 0, n_masks;
+
+  if (entry == NULL)
+    return 0;
+  if (loom_spec_has_short (spec) && (wide = loom_widened_descs (spec)) != NULL)
+    {
+      inner.in = wide;
+      inner.out = wide + spec->n_in;
+    }
+  cuda_use (device);
+  n_masks = loom_spec_masks (spec, true, mask);
+  for (int m = 0; m < n_masks; m++)
+    {
+      int before = n;
+
+      n = add_options (device, entry, spec, mask[m], costs, option, n, max);
+      if (n == before && wide != NULL) /* as f32, see cuda_kernel_new() */
+        n = add_options (device, entry, &inner, mask[m], costs, option, n, max);
+    }
+  free (wide);
+  return n;
+}
+
+/* ---- kernels -------------------------------------------------------------- */
+
+/* By the algorithm that spec names, else by the first that takes it. */
+static LoomStatus
+make (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *spec, LoomKernel **kernel,
+      LoomMessage *message)
+{
+  LoomStatus status = LOOM_STATUS_UNSUPPORTED;
+  CudaWay way[LOOM_MAX_OPTIONS];
+  LoomKernelSpec call = *spec;
+  int n;
+
+  if (entry->ways == NULL || spec->algorithm != NULL)
+    return entry->make (device, spec, kernel, message);
+  n = entry->ways (device, spec, way, LOOM_MAX_OPTIONS);
+  for (int i = 0; i < n && status == LOOM_STATUS_UNSUPPORTED; i++)
+    {
+      call.algorithm = way[i].algorithm;
+      status = entry->make (device, &call, kernel, message);
+    }
+  return status;
+}
+
+LoomStatus
+cuda_kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
+{
+  const CudaPrimitive *entry = find_primitive (spec);
+  LoomStatus status;
+
+  *kernel = NULL;
+  if (entry == NULL || (entry->ways == NULL && spec->algorithm != NULL && strcmp (spec->algorithm, "own") != 0))
+    return LOOM_STATUS_UNSUPPORTED;
+  cuda_use (device);
+  status = make (device, entry, spec, kernel, message);
+  /* What has no kernel for bf16 or f16 is computed in f32. */
+  if (status == LOOM_STATUS_UNSUPPORTED && loom_spec_has_short (spec))
+    return loom_widened_new (loom_backend_entry (), device, spec, cuda_widen, cuda_narrow, kernel, message);
+  return status;
+}

@@ -1,0 +1,114 @@
+/* What cuBLASLt's stand-ins keep behind the library's opaque handles: matrices, products, wishes, algorithms. */
+#ifndef EMULATOR_BLAS_H
+#define EMULATOR_BLAS_H
+
+#include <cublasLt.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "tests/cuda/emulator/emulator.h"
+
+namespace emulated
+{
+/* Members have the types of the library's attributes, so that getters and setters copy bytes. */
+struct Layout
+{
+  uint32_t type; /* cudaDataType_t */
+  int32_t order, batches;
+  int64_t rows, columns, ld, stride;
+};
+
+struct Desc
+{
+  int32_t compute, scale; /* cublasComputeType_t, cudaDataType_t */
+  int32_t trans[2];
+  uint32_t epilogue;
+  const void *bias;
+};
+
+struct Wish
+{
+  uint64_t workspace;
+  uint32_t reductions;
+  uint32_t align[4]; /* A, B, C, D */
+};
+
+/* What is kept in an algorithm's bytes: its configuration, and what the heuristic promised for one product. */
+struct Choice
+{
+  uint16_t align[4], align_bias; /* bytes */
+  uint64_t product;             /* the product that it is for; 0: it was made from an index, for any */
+  int32_t id, splits;
+  uint32_t tile, stages, reduction, swizzle, custom, workspace;
+  uint16_t inner, cluster;
+};
+
+static_assert (sizeof (Choice) <= sizeof (cublasLtMatmulAlgo_t), "a choice fits an algorithm");
+
+size_t bytes_of (uint32_t type);
+bool known_epilogue (uint32_t epilogue);
+bool fits (const Desc &desc, const Layout &a, const Layout &b, const Layout &c, const Layout &y);
+
+/* What tells one product from another, never 0. */
+uint64_t product_of (const Desc &desc, const Layout &a, const Layout &y);
+
+/* Whether the configuration computes the product; the workspace that it wants. */
+bool configuration_takes (const Choice &choice, const Layout &y, uint32_t *workspace);
+
+/* GRADLOOM_EMULATOR_CUBLASLT: how many versions newer the library is, see blas-choice.cc. */
+int blas_version ();
+
+/* An attribute and where its value is kept. */
+struct Field
+{
+  int attribute;
+  size_t at, size;
+};
+
+#define EMULATED_FIELD(attribute, type, member) { attribute, offsetof (type, member), sizeof (type::member) }
+
+/* Where an attribute is kept in `self`; NULL with the status where the call is refused. */
+template <size_t N>
+inline char *
+field_of (const char *function, const Field (&fields)[N], void *self, int attribute, size_t bytes, cublasStatus_t *status)
+{
+  for (const Field &field : fields)
+    if (field.attribute == attribute)
+      {
+        *status = field.size == bytes ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+        return field.size == bytes ? (char *)self + field.at : NULL;
+      }
+  lacks ("%s with attribute %d", function, attribute);
+  *status = CUBLAS_STATUS_NOT_SUPPORTED;
+  return NULL;
+}
+
+template <size_t N>
+inline cublasStatus_t
+set_field (const char *function, const Field (&fields)[N], void *self, int attribute, const void *value, size_t bytes)
+{
+  cublasStatus_t status;
+  char *at = field_of (function, fields, self, attribute, bytes, &status);
+
+  if (at != NULL)
+    memcpy (at, value, bytes);
+  return status;
+}
+
+template <size_t N>
+inline cublasStatus_t
+get_field (const char *function, const Field (&fields)[N], const void *self, int attribute, void *to, size_t bytes,
+           size_t *written)
+{
+  cublasStatus_t status;
+  char *at = field_of (function, fields, (void *)self, attribute, bytes, &status);
+
+  if (at != NULL)
+    memcpy (to, at, bytes);
+  if (at != NULL && written != NULL)
+    *written = bytes;
+  return status;
+}
+}
+
+#endif

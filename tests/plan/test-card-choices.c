@@ -1,0 +1,255 @@
+/* What a plan chooses on the emulated card: configurations that cuBLASLt proposes and algorithms of cuDNN are options,
+ * kept by name, and asked for by name when a newer library proposes others. */
+#include <math.h>
+#include <string.h>
+
+#include "engine/run/loom-exec.h"
+
+#define DEVICE "cuda:0"
+
+static LoomProgram *
+product (void)
+{
+  LoomProgram *p = loom_program_new ();
+  LoomValue x = loom_program_input (p, "x", LOOM_F32, 2, (gint64[]){ 4, 8 });
+  LoomValue y = loom_program_input (p, "y", LOOM_F32, 2, (gint64[]){ 8, 256 });
+
+  loom_program_output (p, "z", loom_matmul (p, x, y, FALSE, FALSE));
+  return p;
+}
+
+static LoomProgram *
+convolution (gint64 filter)
+{
+  const LoomConv2dAttrs attrs
+      = { .stride = { 1, 1 }, .pad = { 1, 1, 1, 1 }, .dilation = { 1, 1 }, .groups = 1, .act = LOOM_SCALAR_ID };
+  LoomProgram *p = loom_program_new ();
+  LoomValue in[3] = { loom_program_input (p, "x", LOOM_F32, 4, (gint64[]){ 2, 3, 6, 6 }),
+                      loom_program_input (p, "w", LOOM_F32, 4, (gint64[]){ 4, 3, filter, filter }) };
+
+  loom_program_output (p, "y", loom_emit (p, loom_prim ("conv2d"), &attrs, 3, in, NULL));
+  return p;
+}
+
+/* Every option of the call is measured, one of them as the fastest: the one with `word` in its name, or `number`. */
+typedef struct
+{
+  LoomCostTable *table;
+  const char *word;
+  guint number;
+  GPtrArray *names;
+} Wish;
+
+static void
+measure (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
+         const LoomKernelOption *option, guint n, gpointer data)
+{
+  g_autofree char *call = loom_cost_call_key (spec, attributes);
+  Wish *wish = data;
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *name = loom_cost_option_key (spec, &option[i]);
+      gboolean best = wish->word != NULL ? g_str_equal (name, wish->word) : i == wish->number;
+
+      loom_cost_table_set_measured (wish->table, device->cost_key, call, name, best ? 1e-6 : 1e-3);
+      g_ptr_array_add (wish->names, g_steal_pointer (&name));
+    }
+}
+
+/* Devices whose plans follow the table. */
+static LoomDevices *
+devices_with (LoomCostTable *table)
+{
+  LoomDevices *devices = loom_devices_new (1);
+
+  loom_devices_set_costs (devices, table);
+  return devices;
+}
+
+static LoomPlan *
+plan_with (LoomProgram *p, LoomDevices *devices, Wish *wish)
+{
+  LoomPlanOptions options = { .device = DEVICE, .visit = wish != NULL ? measure : NULL, .visit_data = wish };
+  g_autoptr (GError) error = NULL;
+  LoomPlan *plan;
+
+  plan = loom_plan_new (p, devices, &options, &error);
+  g_assert_no_error (error);
+  return plan;
+}
+
+/* The algorithm of the plan's only product or convolution. */
+static char *
+chosen (LoomProgram *p, LoomCostTable *table)
+{
+  g_autoptr (LoomDevices) devices = devices_with (table);
+  g_autoptr (LoomPlan) plan = plan_with (p, devices, NULL);
+  g_autofree char *text = loom_plan_print (plan);
+
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    {
+      const LoomPlanInstr *instr = loom_plan_instr (plan, i);
+
+      if (g_str_equal (instr->primitive, "matmul") || g_str_equal (instr->primitive, "conv2d"))
+        {
+          g_assert_nonnull (strstr (text, instr->algorithm));
+          return g_strdup (instr->algorithm);
+        }
+    }
+  g_assert_not_reached ();
+}
+
+/* The table of a run, which prefers one option, as its checkpoint keeps it: without measurements it knows the choice.
+ */
+static LoomCostTable *
+checkpoint_of (LoomProgram *p, Wish *wish)
+{
+  g_autoptr (LoomCostTable) table = loom_cost_table_new ();
+  g_autoptr (LoomDevices) devices = devices_with (table);
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = NULL;
+  LoomCostTable *read;
+
+  wish->table = table;
+  wish->names = g_ptr_array_new_with_free_func (g_free);
+  loom_plan_free (plan_with (p, devices, wish));
+  loom_cost_table_forget_choices (table);
+  loom_plan_free (plan_with (p, devices, NULL));
+  text = loom_cost_table_to_text (table, TRUE);
+  read = loom_cost_table_new_from_text (text, "a checkpoint", &error);
+  g_assert_no_error (error);
+  return read;
+}
+
+static void
+configuration_test (void)
+{
+  g_autoptr (LoomProgram) p = product ();
+  g_autoptr (LoomCostTable) fresh = loom_cost_table_new (), newer = loom_cost_table_new ();
+  Wish wish = { .number = 1 };
+  g_autoptr (LoomCostTable) kept = checkpoint_of (p, &wish);
+  g_autoptr (GPtrArray) names = wish.names;
+  g_autofree char *first = chosen (p, fresh), *second = NULL, *again = NULL, *other = NULL, *refused = NULL;
+  g_autofree char *plain = NULL, *note = NULL;
+
+  /* Equal rates leave the library's first proposal; measurements take another. */
+  g_assert_true (g_str_has_prefix (first, "cublaslt:a"));
+  g_assert_cmpuint (names->len, >, 1);
+  second = chosen (p, kept);
+  plain = g_strconcat (second, " plain", NULL);
+  g_assert_cmpstr (plain, ==, g_ptr_array_index (names, 1));
+  g_assert_cmpstr (first, !=, second);
+
+  /* A library that proposes others still has that one. */
+  g_setenv ("GRADLOOM_EMULATOR_CUBLASLT", "1", TRUE);
+  other = chosen (p, newer);
+  g_assert_cmpstr (other, !=, first);
+  g_assert_cmpstr (other, !=, second);
+  again = chosen (p, kept);
+  g_assert_cmpstr (again, ==, second);
+  note = loom_cost_table_take_note (kept); /* the measurements are another device's */
+  g_assert_null (strstr (note, "any more"));
+  g_clear_pointer (&note, g_free);
+
+  /* One without it: one sentence. */
+  g_setenv ("GRADLOOM_EMULATOR_CUBLASLT", "2", TRUE);
+  refused = chosen (p, kept);
+  g_assert_cmpstr (refused, !=, second);
+  note = loom_cost_table_take_note (kept);
+  g_test_message ("%s", note);
+  g_assert_nonnull (strstr (note, second));
+  g_assert_nonnull (strstr (note, "not on " DEVICE " any more"));
+  g_unsetenv ("GRADLOOM_EMULATOR_CUBLASLT");
+}
+
+static LoomTensor *
+output_of (LoomProgram *p, LoomCostTable *table)
+{
+  g_autoptr (LoomDevices) devices = devices_with (table);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomState) state = loom_state_new (devices, DEVICE, 1);
+  g_autoptr (LoomExec) exec = loom_exec_new (plan_with (p, devices, NULL), state, &error);
+  float x[2 * 3 * 6 * 6], w[4 * 3 * 3 * 3];
+  LoomTensor *y;
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < G_N_ELEMENTS (x); i++)
+    x[i] = (float)sin (i * 0.37);
+  for (guint i = 0; i < G_N_ELEMENTS (w); i++)
+    w[i] = (float)cos (i * 0.21);
+  loom_exec_feed (exec, 0, x);
+  loom_exec_feed (exec, 1, w);
+  g_assert_true (loom_exec_step (exec, &error));
+  y = loom_exec_output (exec, 0, &error);
+  g_assert_no_error (error);
+  return y;
+}
+
+/* Each of a convolution's options can be the plan's, and computes the same. */
+static void
+algorithms_test (void)
+{
+  static const char *const all[] = { "cudnn-implicit-precomp plain",
+                                     "cudnn-implicit plain",
+                                     "cudnn-winograd plain",
+                                     "cudnn-winograd-nonfused plain",
+                                     "own plain",
+                                     "cudnn-implicit-precomp nhwc",
+                                     "cudnn-implicit nhwc",
+                                     "own nhwc",
+                                     "own nhwc-plain",
+                                     "own plain-nhwc" };
+  g_autoptr (LoomProgram) p = convolution (3);
+  g_autoptr (LoomCostTable) fresh = loom_cost_table_new ();
+  g_autofree char *first = chosen (p, fresh);
+  g_autoptr (LoomTensor) want = output_of (p, fresh);
+
+  g_assert_cmpstr (first, ==, "cudnn-implicit-precomp");
+  for (guint i = 0; i < G_N_ELEMENTS (all); i++)
+    {
+      Wish wish = { .word = all[i] };
+      g_autoptr (LoomCostTable) table = checkpoint_of (p, &wish);
+      g_autoptr (GPtrArray) names = wish.names;
+      g_autoptr (LoomTensor) got = output_of (p, table);
+      g_autofree char *name = chosen (p, table);
+
+      g_assert_true (g_ptr_array_find_with_equal_func (names, all[i], g_str_equal, NULL));
+      /* What lies in NHWC must be worth two reorders. */
+      if (g_str_has_suffix (all[i], " plain"))
+        g_assert_true (g_str_has_prefix (all[i], name) && all[i][strlen (name)] == ' ');
+      for (gint64 k = 0; k < want->count; k++)
+        g_assert_cmpfloat (fabs (loom_tensor_get (got, k) - loom_tensor_get (want, k)), <, 1e-4);
+    }
+}
+
+/* Winograd's algorithms are for filters of 3×3, one of them for 5×5 as well, and not where sums stay as written. */
+static void
+limits_test (void)
+{
+  static const gint64 filters[] = { 1, 3, 5 };
+  static const gboolean winograd[] = { FALSE, TRUE, FALSE }, nonfused[] = { FALSE, TRUE, TRUE };
+
+  for (guint i = 0; i < G_N_ELEMENTS (filters); i++)
+    {
+      g_autoptr (LoomProgram) p = convolution (filters[i]);
+      Wish wish = { .number = 0 };
+      g_autoptr (LoomCostTable) table = checkpoint_of (p, &wish);
+      g_autoptr (GPtrArray) names = wish.names;
+
+      g_assert_cmpint (g_ptr_array_find_with_equal_func (names, "cudnn-winograd plain", g_str_equal, NULL), ==,
+                       winograd[i]);
+      g_assert_cmpint (g_ptr_array_find_with_equal_func (names, "cudnn-winograd-nonfused plain", g_str_equal, NULL), ==,
+                       nonfused[i]);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, G_TEST_OPTION_ISOLATE_DIRS, NULL);
+  g_test_add_func ("/plan/card/configuration", configuration_test);
+  g_test_add_func ("/plan/card/algorithms", algorithms_test);
+  g_test_add_func ("/plan/card/limits", limits_test);
+  return g_test_run ();
+}
