@@ -381,32 +381,47 @@ scratch_of (Conv *self, const Call *call)
   return self->packed + loom_desc_bytes (call->w);
 }
 
-int
-cuda_conv2d_ways (LoomDevice *device, const LoomKernelSpec *spec, CudaWay *way, int max)
+/* What a library says that does not have something; all else is a failure. */
+static bool
+declines (LoomStatus status)
+{
+  return status == LOOM_STATUS_UNSUPPORTED || status == LOOM_STATUS_INVALID;
+}
+
+LoomStatus
+cuda_conv2d_ways (LoomDevice *device, const LoomKernelSpec *spec, CudaWay *way, int max, int *n, LoomMessage *message)
 {
   const Call call = call_of (spec);
   Conv *self = NULL;
-  LoomMessage message;
-  int n = 0, products = 0;
+  LoomStatus status = conv_new (device, &call, &self, message);
+  int products = 0;
 
-  if (conv_new (device, &call, &self, &message) == LOOM_STATUS_OK)
+  *n = 0;
+  if (status != LOOM_STATUS_OK && !declines (status))
+    return status;
+  for (const Algorithm *a = algorithms[call.pass]; self != NULL && a->name != NULL && *n < max; a++)
     {
-      for (const Algorithm *a = algorithms[call.pass]; a->name != NULL && n < max; a++)
-        if (takes (a, &call) && ask_workspace (self, call.pass, a, &message) == LOOM_STATUS_OK)
-          {
-            products += a->largest == 0;
-            way[n++] = (CudaWay){ a->name, scratch_of (self, &call) };
-          }
-      conv_free (&self->base);
+      status = takes (a, &call) ? ask_workspace (self, call.pass, a, message) : LOOM_STATUS_UNSUPPORTED;
+      if (status == LOOM_STATUS_OK)
+        {
+          products += a->largest == 0;
+          way[(*n)++] = (CudaWay){ a->name, scratch_of (self, &call) };
+        }
+      else if (!declines (status))
+        break;
     }
-  if (call.attrs->algorithm == LOOM_CONV_WINOGRAD && n > products)
+  if (self != NULL)
+    conv_free (&self->base);
+  if (status != LOOM_STATUS_OK && !declines (status))
+    return status;
+  if (call.attrs->algorithm == LOOM_CONV_WINOGRAD && *n > products)
     {
-      memmove (way, way + products, (size_t)(n - products) * sizeof *way);
-      return n - products;
+      memmove (way, way + products, (size_t)(*n - products) * sizeof *way);
+      *n -= products;
     }
-  if (n < max && cuda_direct_takes (spec))
-    way[n++] = (CudaWay){ "own", 0 };
-  return n;
+  else if (*n < max && cuda_direct_takes (spec))
+    way[(*n)++] = (CudaWay){ "own", 0 };
+  return LOOM_STATUS_OK;
 }
 
 /* ---- construction ------------------------------------------------------------------------------ */

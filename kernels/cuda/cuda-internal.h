@@ -108,9 +108,11 @@ extern "C"
   {
     const char *name;
     CudaConstructor make;
-    /* What computes a call in the layouts that it has, the best first; how many, at most max. make() then gets one of
-     * their names in the spec. NULL: the one algorithm is "own". */
-    int (*ways) (LoomDevice *device, const LoomKernelSpec *spec, CudaWay *way, int max);
+    /* What computes a call in the layouts that it has, the best first, and how many, at most max: 0 where there is
+     * nothing. Another status than OK is a device or a library that failed. make() then gets one of the names in the
+     * spec. NULL: the one algorithm is "own". */
+    LoomStatus (*ways) (LoomDevice *device, const LoomKernelSpec *spec, CudaWay *way, int max, int *n,
+                        LoomMessage *message);
     /* Whether "own" takes a call, where making the kernel to find out would compile something or take memory of the
      * device; else NULL, and it is made. */
     bool (*takes) (const LoomKernelSpec *spec);
@@ -193,7 +195,7 @@ extern "C"
 
   bool cuda_takes_elementwise (const LoomKernelSpec *);
   LoomStatus cuda_elementwise_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
-  int cuda_matmul_ways (LoomDevice *, const LoomKernelSpec *, CudaWay *, int max);
+  LoomStatus cuda_matmul_ways (LoomDevice *, const LoomKernelSpec *, CudaWay *, int max, int *n, LoomMessage *);
   LoomStatus cuda_matmul_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_reduce_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_argreduce_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
@@ -257,7 +259,7 @@ extern "C"
   LoomStatus cuda_direct_weight_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
 #ifdef LOOM_HAVE_CUDNN
   /* Of the convolution and both its gradients, as the spec's primitive says. */
-  int cuda_conv2d_ways (LoomDevice *, const LoomKernelSpec *, CudaWay *, int max);
+  LoomStatus cuda_conv2d_ways (LoomDevice *, const LoomKernelSpec *, CudaWay *, int max, int *n, LoomMessage *);
   LoomStatus cuda_conv2d_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
 #endif
 

@@ -52,29 +52,32 @@ cuda_name_keep (const char *text)
 
 /* What making a kernel says; of an algorithm that was named it is the only answer. */
 static int
-ways_by_making (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *call, CudaWay *way)
+ways_by_making (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *call, CudaWay *way,
+                LoomMessage *message)
 {
   const char *algorithm = call->algorithm != NULL ? cuda_name_keep (call->algorithm) : "own";
   LoomKernel *kernel = NULL;
-  LoomMessage message;
 
-  if (algorithm == NULL || entry->make (device, call, &kernel, &message) != LOOM_STATUS_OK)
+  if (algorithm == NULL || entry->make (device, call, &kernel, message) != LOOM_STATUS_OK)
     return 0;
   *way = (CudaWay){ algorithm, kernel->scratch_bytes };
   kernel->free (kernel);
   return 1;
 }
 
-/* The ways in the layouts that the call has. */
+/* The ways in the layouts that the call has; none where the device failed. */
 static int
-ways_of (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *call, CudaWay *way, int max)
+ways_of (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *call, CudaWay *way, int max,
+         LoomMessage *message)
 {
-  if (entry->ways != NULL)
-    return call->algorithm != NULL ? ways_by_making (device, entry, call, way) : entry->ways (device, call, way, max);
-  if (call->algorithm != NULL && strcmp (call->algorithm, "own") != 0)
+  int n = 0;
+
+  if (entry->ways != NULL && call->algorithm == NULL)
+    return entry->ways (device, call, way, max, &n, message) == LOOM_STATUS_OK ? n : 0;
+  if (entry->ways == NULL && call->algorithm != NULL && strcmp (call->algorithm, "own") != 0)
     return 0;
-  if (entry->takes == NULL)
-    return ways_by_making (device, entry, call, way);
+  if (entry->ways != NULL || entry->takes == NULL)
+    return ways_by_making (device, entry, call, way, message);
   *way = (CudaWay){ "own", 0 };
   return entry->takes (call) ? 1 : 0;
 }
@@ -82,12 +85,12 @@ ways_of (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *c
 /* The options for one combination of layouts. */
 static int
 add_options (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *spec, uint64_t nhwc,
-             const LoomCosts *costs, LoomKernelOption *option, int n, int max)
+             const LoomCosts *costs, LoomKernelOption *option, int n, int max, LoomMessage *message)
 {
   LoomTensorDesc desc[64];
   LoomKernelSpec call = loom_spec_in_layouts (spec, nhwc, desc);
   CudaWay way[LOOM_MAX_OPTIONS];
-  int n_ways = ways_of (device, entry, &call, way, LOOM_MAX_OPTIONS);
+  int n_ways = ways_of (device, entry, &call, way, LOOM_MAX_OPTIONS, message);
 
   for (int i = 0; i < n_ways; i++)
     loom_option_add (option, &n, max, costs, spec, way[i].algorithm, nhwc, loom_spec_flops (spec), way[i].scratch);
@@ -117,9 +120,9 @@ cuda_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *c
     {
       int before = n;
 
-      n = add_options (device, entry, spec, mask[m], costs, option, n, max);
+      n = add_options (device, entry, spec, mask[m], costs, option, n, max, message);
       if (n == before && wide != NULL) /* as f32, see cuda_kernel_new() */
-        n = add_options (device, entry, &inner, mask[m], costs, option, n, max);
+        n = add_options (device, entry, &inner, mask[m], costs, option, n, max, message);
     }
   free (wide);
   return n;
@@ -132,14 +135,17 @@ static LoomStatus
 make (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *spec, LoomKernel **kernel,
       LoomMessage *message)
 {
-  LoomStatus status = LOOM_STATUS_UNSUPPORTED;
   CudaWay way[LOOM_MAX_OPTIONS];
   LoomKernelSpec call = *spec;
+  LoomStatus status;
   int n;
 
   if (entry->ways == NULL || spec->algorithm != NULL)
     return entry->make (device, spec, kernel, message);
-  n = entry->ways (device, spec, way, LOOM_MAX_OPTIONS);
+  status = entry->ways (device, spec, way, LOOM_MAX_OPTIONS, &n, message);
+  if (status != LOOM_STATUS_OK)
+    return status;
+  status = LOOM_STATUS_UNSUPPORTED;
   for (int i = 0; i < n && status == LOOM_STATUS_UNSUPPORTED; i++)
     {
       call.algorithm = way[i].algorithm;

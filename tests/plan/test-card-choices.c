@@ -148,8 +148,8 @@ configuration_test (void)
   g_assert_cmpstr (other, !=, second);
   again = chosen (p, kept);
   g_assert_cmpstr (again, ==, second);
-  note = loom_cost_table_take_note (kept); /* the measurements are another device's */
-  g_assert_null (strstr (note, "any more"));
+  note = loom_cost_table_take_note (kept);
+  g_assert_true (note == NULL || strstr (note, "any more") == NULL);
   g_clear_pointer (&note, g_free);
 
   /* One without it: one sentence. */
