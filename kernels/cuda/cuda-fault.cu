@@ -1,7 +1,7 @@
 /* The flag of faults: what numbers the steps, and the gate that a raised flag closes.
  *
- * Both run on the stream, inside a recorded graph or out of it, and nothing here waits for the host: it reads the report
- * when it likes, and until it has cleared the flag no gate opens. */
+ * Both run on the stream, inside a recorded graph or out of it, and nothing here waits for the host. The host reads the
+ * report when it has time; every gate stays closed until it has cleared the flag. */
 #include "kernels/cuda/cuda-kernels.cuh"
 
 typedef struct
@@ -11,13 +11,14 @@ typedef struct
   bool wide; /* f64 */
 } Gate;
 
+/* One thread. */
 __global__ static void
 step_kernel (CudaFlag *flag, long long step)
 {
   flag->step = step;
 }
 
-/* One thread. */
+/* All four are scalars; one thread. */
 template <typename T>
 __global__ void
 gate_kernel (T *go, T *sound, const T *finite, const T *tolerated, CudaRaise raise)
@@ -26,9 +27,9 @@ gate_kernel (T *go, T *sound, const T *finite, const T *tolerated, CudaRaise rai
 
   if (!good && *tolerated == 0)
     raise_fault (raise, CUDA_FAULT_NOT_FINITE, 0, 0);
-  const bool calm = raise.flag->raised == 0;
-  *sound = calm;
-  *go = calm && good;
+  const bool clear = raise.flag->raised == 0;
+  *sound = clear;
+  *go = clear && good;
 }
 
 LoomStatus

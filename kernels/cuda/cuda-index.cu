@@ -16,7 +16,7 @@ typedef struct
   bool narrow; /* indices as i32 */
 } Table;
 
-/* y is (indices, width). */
+/* y is (indices, width), table (table_rows, width), index (indices); a thread an element of y. */
 template <typename T, typename I>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) gather_kernel (T *y, const T *table, const I *index, long long indices,
@@ -36,7 +36,8 @@ __launch_bounds__ (CUDA_THREADS) gather_kernel (T *y, const T *table, const I *i
     y[at] = table[row * width + at % width];
 }
 
-/* A thread owns one column of its block's rows; g is (indices, width). */
+/* table is (table_rows, width), index (indices), g (indices, width). A block has rows_per_block rows and CUDA_THREADS
+ * columns of the table; a thread adds to one column of those rows. */
 template <typename I>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)

@@ -42,7 +42,7 @@ find_matrix (const Batch &batch, int64_t *q)
   return *q < batch.count;
 }
 
-/* a and l are (count, n, n). */
+/* a and l are (count, n, n); here and below a thread a matrix of the batch. */
 __global__ static void
 __launch_bounds__ (LINALG_THREADS) cholesky_kernel (float *l, const float *a, Batch batch)
 {
@@ -53,7 +53,7 @@ __launch_bounds__ (LINALG_THREADS) cholesky_kernel (float *l, const float *a, Ba
     raise_fault (batch.raise, CUDA_FAULT_REQUIREMENT, q, 0);
 }
 
-/* b and x are (count, n, m). */
+/* a is (count, n, n), b and x are (count, n, m). */
 __global__ static void
 __launch_bounds__ (LINALG_THREADS) triangular_kernel (float *x, const float *a, const float *b, Batch batch)
 {
@@ -66,7 +66,7 @@ __launch_bounds__ (LINALG_THREADS) triangular_kernel (float *x, const float *a, 
                     x + q * side);
 }
 
-/* lu is (count, n, n), perm (count, n). */
+/* a and lu are (count, n, n), b and x (count, n, m), perm (count, n). */
 __global__ static void
 __launch_bounds__ (LINALG_THREADS)
     solve_kernel (float *x, float *lu, int64_t *perm, const float *a, const float *b, Batch batch)
@@ -80,7 +80,7 @@ __launch_bounds__ (LINALG_THREADS)
     raise_fault (batch.raise, CUDA_FAULT_REQUIREMENT, q, 0);
 }
 
-/* d is (count). */
+/* a and lu are (count, n, n), d (count). */
 __global__ static void
 __launch_bounds__ (LINALG_THREADS) det_kernel (float *d, float *lu, const float *a, Batch batch)
 {
@@ -91,7 +91,7 @@ __launch_bounds__ (LINALG_THREADS) det_kernel (float *d, float *lu, const float 
     d[q] = one_det (batch.n, a + q * size, lu + q * size);
 }
 
-/* rows and columns are (count, n). */
+/* a, c and lu are (count, n, n), rows and columns (count, n). */
 __global__ static void
 __launch_bounds__ (LINALG_THREADS)
     cofactor_kernel (float *c, float *lu, int64_t *rows, int64_t *columns, const float *a, Batch batch)

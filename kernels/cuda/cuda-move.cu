@@ -1,9 +1,8 @@
 /* Primitives that only move elements: copy, permute, expand, slice, pad, concat.
  *
- * All are one walk: over the axes of the smaller side, with one set of strides for
- * reading and one for writing. The walk knows only the size of an element, so four
- * kernels serve every type. Where both sides are one run of bytes it becomes a plain
- * copy, which the device's copy engine does best. */
+ * All are one walk over the axes of the smaller side, with one set of strides for reading and one for writing. The walk
+ * knows only the size of an element, so four kernels serve every type. Where both sides are one run of bytes it is a
+ * copy by the device's copy engine. */
 #include "kernels/cuda/cuda-kernels.cuh"
 
 /* Axes from the slowest to the fastest, in elements. */
@@ -32,6 +31,8 @@ typedef struct
   Part part[];
 } Move;
 
+/* from and to are tensors of any shape; element i of walk.dim (walk.count of them) is read and written at the sums of its
+ * indices times walk.from and walk.to. A thread an element. */
 template <typename T, typename Index>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) walk_kernel (T *to, const T *from, Walk walk)
@@ -52,6 +53,7 @@ __launch_bounds__ (CUDA_THREADS) walk_kernel (T *to, const T *from, Walk walk)
   to[write] = from[read];
 }
 
+/* to is (count); a thread an element. */
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) fill_kernel (T *to, unsigned long long pattern, long long count)
@@ -84,6 +86,7 @@ made<double> (double x)
   return x;
 }
 
+/* to is (outer, dim, inner) of count elements: start + step·i at place i along dim; a thread an element. */
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)

@@ -45,7 +45,8 @@ activated (float y, bool relu)
   return relu && y <= 0 ? 0.0f : y;
 }
 
-/* weight and bias are NULL without an affine part. mean and var are (C). */
+/* x and y are (N, C, space) by batch's strides; mean, var, weight and bias are (C), the last two NULL without an affine
+ * part. A block a channel, whose threads share its N·space elements. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) batch_norm_kernel (float *y, float *mean, float *var, const float *x,
                                                     const float *weight, const float *bias, Batch batch, double eps, bool relu)
@@ -86,7 +87,8 @@ gate (float g, float y, bool relu)
   return !relu || y > 0 ? g : 0.0f;
 }
 
-/* bias is read for the activation alone, and may be NULL. dx = w·rstd·(g - Σg/n - x̂·Σ(g·x̂)/n), dweight = Σ g·x̂, dbias = Σ g (Ioffe and Szegedy 2015). */
+/* g, x and dx are (N, C, space) by batch's strides; all else is (C), weight and bias NULL without an affine part (bias is
+ * read for the activation alone). A block a channel. dx = w·rstd·(g - Σg/n - x̂·Σ(g·x̂)/n), dweight = Σ g·x̂, dbias = Σ g (Ioffe and Szegedy 2015). */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     batch_norm_grad_kernel (float *dx, float *dweight, float *dbias, const float *g, const float *x, const float *mean,
@@ -123,7 +125,8 @@ __launch_bounds__ (CUDA_THREADS)
     }
 }
 
-/* y from given statistics, one thread an element; the element's place is found from its number. */
+/* x and y are count elements in either layout: the channel of element i is i / channel_stride mod channels. mean, var,
+ * weight and bias are (C), the last two NULL without an affine part. A thread an element. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     batch_norm_apply_kernel (float *y, const float *x, const float *mean, const float *var, const float *weight,
@@ -143,7 +146,7 @@ __launch_bounds__ (CUDA_THREADS)
 
 /* ---- layer norm --------------------------------------------------------------------------- */
 
-/* x and y are (rows, columns), mean and rstd (rows). */
+/* x and y are (rows, columns), mean and rstd (rows), weight and bias (columns) or NULL. A block a row. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     layer_norm_kernel (float *y, float *mean, float *rstd, const float *x, const float *weight, const float *bias,
@@ -169,7 +172,8 @@ __launch_bounds__ (CUDA_THREADS)
         = (row[i] - centre) * scale * (weight != NULL ? weight[i] : 1.0f) + (bias != NULL ? bias[i] : 0.0f);
 }
 
-/* dx = rstd·(h - Σh/n - x̂·Σ(h·x̂)/n) with h = g·weight (Ba, Kiros and Hinton 2016). */
+/* g, x and dx are (rows, columns), mean and rstd (rows), weight (columns) or NULL. A block a row.
+ * dx = rstd·(h - Σh/n - x̂·Σ(h·x̂)/n) with h = g·weight (Ba, Kiros and Hinton 2016). */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) layer_norm_grad_kernel (float *dx, const float *g, const float *x, const float *mean,
                                                          const float *rstd, const float *weight, long long columns)
@@ -195,7 +199,8 @@ __launch_bounds__ (CUDA_THREADS) layer_norm_grad_kernel (float *dx, const float 
     }
 }
 
-/* parts is (pieces, 2, columns): Σ g·x̂ and Σ g over a piece of the rows. */
+/* parts is (pieces, 2, columns): Σ g·x̂ and Σ g over a piece of the rows; g and x are (rows, columns), mean and rstd
+ * (rows). A block takes COLUMNS columns of one piece; LANES threads share each column. */
 __global__ static void
 __launch_bounds__ (COLUMNS *LANES)
     layer_norm_parts_kernel (double *parts, const float *g, const float *x, const float *mean, const float *rstd,
@@ -227,6 +232,7 @@ __launch_bounds__ (COLUMNS *LANES)
   parts[(blockIdx.y * 2 + 1) * columns + column] = bias;
 }
 
+/* dweight and dbias (columns) from parts (pieces, 2, columns), in the pieces' order; a thread a column. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     layer_norm_join_kernel (float *dweight, float *dbias, const double *parts, long long columns, int pieces)

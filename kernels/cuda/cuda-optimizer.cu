@@ -6,7 +6,7 @@
 
 /* ---- gradient statistics --------------------------------------------------------------------- */
 
-/* parts is (chunks, 2): the sum of squares and 1 where all were finite. */
+/* parts is (chunks, 2): a chunk's sum of squares, and 1 where all of its elements are finite, else 0. A block a chunk. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) stats_kernel (double *parts, const Chunk *chunks)
 {
@@ -30,6 +30,7 @@ __launch_bounds__ (CUDA_THREADS) stats_kernel (double *parts, const Chunk *chunk
     }
 }
 
+/* parts is (n, 2), sumsq and finite are scalars; one block, whose threads add in a fixed order. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) stats_join_kernel (float *sumsq, float *finite, const double *parts, int n)
 {

@@ -1,10 +1,9 @@
 /* gather, scatter, sort and cumsum along an axis.
  *
- * All are deterministic without atomics. A scatter and a running sum give each lane (all places
- * that differ along the axis alone) to one thread, which walks it in order. A sort counts, for
- * every element, how many must come before it: n² comparisons a row, all of them independent and
- * read from the cache, which needs no scratch and is stable by nature; rows of some ten thousand
- * elements are well served by it. */
+ * All are deterministic without atomics. A scatter and a running sum give each lane (all places that differ along the
+ * axis alone) to one thread, which goes through it in order. A sort counts, for every element, how many must come before
+ * it: n² comparisons a row, independent of each other and read from the cache. That needs no scratch and is stable; for
+ * rows of more than some ten thousand elements a merge sort would be faster. */
 #include "kernels/cuda/cuda-kernels.cuh"
 
 /* Shape of the index (or of x), and where a place of it lies in the tensor that is pointed into. */
@@ -46,6 +45,7 @@ lane_start (const Places &p, long long o, long long j)
   return at;
 }
 
+/* y and index are (outer, n, inner), x is the tensor that p's strides lead through; a thread an element of y. */
 template <typename T, typename I>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) gather_kernel (T *y, const T *x, const I *index, Places p, CudaRaise raise)
@@ -79,6 +79,7 @@ combine (T old, T fresh)
   return fresh;
 }
 
+/* src and index are (outer, n, inner), y is the tensor that p's strides lead through; a thread a lane (outer, inner). */
 template <LoomScatterMode MODE, typename T, typename I>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) scatter_kernel (T *y, const T *src, const I *index, Places p, CudaRaise raise)
@@ -107,6 +108,7 @@ is_less (T a, T b)
   return a < b || (a == a && b != b);
 }
 
+/* x, y and where are (outer, n, inner), sorted along n; a thread an element of x. */
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) sort_kernel (T *y, long long *where, const T *x, Places p, bool descending)
@@ -130,6 +132,7 @@ __launch_bounds__ (CUDA_THREADS) sort_kernel (T *y, long long *where, const T *x
   where[start + place * p.inner] = me;
 }
 
+/* x and y are (outer, n, inner), summed along n in the type S; a thread a lane (outer, inner). */
 template <typename T, typename S>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) cumsum_kernel (T *y, const T *x, Places p, bool exclusive, bool reverse)

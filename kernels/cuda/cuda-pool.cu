@@ -1,8 +1,7 @@
-/* Pooling over windows of [N, C, H, W], both layouts.
+/* Pooling over windows of [N, C, H, W], each operand and result in a layout of its own.
  *
- * Every kernel gathers: a thread computes one element of what is written and visits the
- * windows (or the places of its window) that concern it in a fixed order. So the
- * gradients of overlapping windows need no atomics. */
+ * Every kernel gathers: a thread computes one element of what is written and visits the windows (or the places of its
+ * window) that concern it in a fixed order. So the gradients of overlapping windows need no atomics. */
 #include <math.h>
 
 #include "kernels/cuda/cuda-kernels.cuh"
@@ -11,7 +10,7 @@
 typedef struct
 {
   long long stride[4];
-} Lie;
+} Strides;
 
 typedef struct
 {
@@ -19,7 +18,7 @@ typedef struct
   LoomDevice *device;
   LoomPool2dAttrs attrs;
   long long n, c, h, w, p, q; /* x is [n,c,h,w], y [n,c,p,q] */
-  Lie x, y, where;
+  Strides x, y, where;
   bool wide; /* places as i32 */
 } Pool;
 
@@ -28,7 +27,7 @@ typedef struct
 {
   LoomPool2dAttrs attrs;
   long long n, c, h, w, p, q;
-  Lie x, y, where;
+  Strides x, y, where;
 } Window;
 
 /* Where this thread's element stands in [n, c, rows, columns], and in `from` the image and channel of what concerns it;
@@ -48,11 +47,12 @@ locate (const Window &window, long long rows, long long columns, long long at[4]
 }
 
 __device__ static long long
-place (const Lie &lie, const long long at[4])
+place (const Strides &strides, const long long at[4])
 {
-  return at[0] * lie.stride[0] + at[1] * lie.stride[1] + at[2] * lie.stride[2] + at[3] * lie.stride[3];
+  return at[0] * strides.stride[0] + at[1] * strides.stride[1] + at[2] * strides.stride[2] + at[3] * strides.stride[3];
 }
 
+/* x [N,C,H,W]; y and where [N,C,P,Q]; a thread an element of y, over its window's kernel[0]×kernel[1] places. */
 template <typename W>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) max_pool_kernel (float *y, W *where, const float *x, Window window)
@@ -94,6 +94,7 @@ covering (long long row, int r, long long stride, long long pad, long long dilat
   return shifted / stride;
 }
 
+/* dx [N,C,H,W]; g and where [N,C,P,Q]; a thread an element of dx, over the windows that cover it. */
 template <typename W>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) max_pool_grad_kernel (float *dx, const float *g, const W *where, Window window)
@@ -143,6 +144,7 @@ divisor (const Window &window, long long p, long long q)
   return (float)((bottom - top) * (right - left));
 }
 
+/* x [N,C,H,W], y [N,C,P,Q]; a thread an element of y, over its window's places. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) avg_pool_kernel (float *y, const float *x, Window window)
 {
@@ -163,6 +165,7 @@ __launch_bounds__ (CUDA_THREADS) avg_pool_kernel (float *y, const float *x, Wind
   y[place (window.y, at)] = sum / divisor (window, at[2], at[3]);
 }
 
+/* dx [N,C,H,W], g [N,C,P,Q]; a thread an element of dx, over the windows that cover it. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) avg_pool_grad_kernel (float *dx, const float *g, Window window)
 {
@@ -268,16 +271,16 @@ avg_pool_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, L
   return cuda_launched ("avg_pool2d_grad", message);
 }
 
-static Lie
-lie_of (const LoomTensorDesc *desc)
+static Strides
+strides_of (const LoomTensorDesc *desc)
 {
-  int64_t strides[LOOM_MAX_RANK];
-  Lie lie;
+  int64_t all[LOOM_MAX_RANK];
+  Strides strides;
 
-  cuda_strides (desc, strides);
+  cuda_strides (desc, all);
   for (int i = 0; i < 4; i++)
-    lie.stride[i] = strides[i];
-  return lie;
+    strides.stride[i] = all[i];
+  return strides;
 }
 
 /* where is NULL for averages. */
@@ -306,11 +309,11 @@ pool_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *
   self->w = x->dim[3];
   self->p = y->dim[2];
   self->q = y->dim[3];
-  self->x = lie_of (x);
-  self->y = lie_of (y);
+  self->x = strides_of (x);
+  self->y = strides_of (y);
   if (where != NULL)
     {
-      self->where = lie_of (where);
+      self->where = strides_of (where);
       self->wide = where->dtype == LOOM_I32;
     }
   *kernel = &self->base;

@@ -14,7 +14,7 @@ typedef struct
   LoomRandomKind kind;
 } Random;
 
-/* One thread a block of four numbers. */
+/* y is (count), seed and step scalars; a thread four numbers, which one block of Philox gives. */
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) random_kernel (T *y, const long long *seed, const long long *step, long long count,
@@ -42,7 +42,7 @@ __launch_bounds__ (CUDA_THREADS) random_kernel (T *y, const long long *seed, con
     }
 }
 
-/* One thread a block of two whole numbers. */
+/* y is (count); a thread two whole numbers, which one block of Philox gives. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) whole_kernel (long long *y, const long long *seed, const long long *step,
                                                long long count, unsigned long long stream)

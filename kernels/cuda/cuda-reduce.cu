@@ -1,9 +1,8 @@
 /* Reductions over any set of axes, and the place of the largest element.
  *
- * The input's axes are split into those kept and those reduced; a result is then an
- * offset plus a walk. f32 is accumulated in f64, which costs nothing next to reading
- * memory. When few results read much, the walk is cut into pieces that separate blocks
- * take, and a second kernel joins the pieces in order: the cut depends on the shape
+ * The input's axes are split into those kept and those reduced; a result is then an offset plus a walk. f32 is
+ * accumulated in f64, because memory limits these kernels, not arithmetic. When few results read much, the walk is cut
+ * into pieces that separate blocks take, and a second kernel joins the pieces in order: the cut depends on the shape
  * alone, so the bits do not depend on the run. */
 #include <limits.h>
 #include <math.h>
@@ -33,9 +32,9 @@ typedef struct
   bool columns; /* neighbouring results read neighbouring elements */
 } Reduce;
 
-#define BRIEF   16
-#define COLUMNS 32
-#define LANES   8
+#define SERIAL_READS 16
+#define COLUMNS      32
+#define LANES        8
 
 __device__ static long long
 place (const Axes &axes, long long i)
@@ -56,7 +55,7 @@ piece_begin (const Shape &shape, int piece)
   return shape.reads * piece / shape.pieces;
 }
 
-/* One block a result and piece. out is (outputs, pieces). */
+/* x is (outputs, reads) by the strides of shape.kept and shape.reduced, out (outputs, pieces). A block a result and piece. */
 template <typename Op, typename T, typename A, typename O>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) rows_kernel (O *out, const T *x, Shape shape, A neutral)
@@ -72,7 +71,7 @@ __launch_bounds__ (CUDA_THREADS) rows_kernel (O *out, const T *x, Shape shape, A
     out[result * shape.pieces + blockIdx.y] = (O)value;
 }
 
-/* A block takes 32 neighbouring results; eight lanes share each walk. */
+/* x and out as above. A block takes COLUMNS neighbouring results of one piece; LANES threads share each walk. */
 template <typename Op, typename T, typename A, typename O>
 __global__ void
 __launch_bounds__ (COLUMNS *LANES) columns_kernel (O *out, const T *x, Shape shape, A neutral)
@@ -99,10 +98,10 @@ __launch_bounds__ (COLUMNS *LANES) columns_kernel (O *out, const T *x, Shape sha
   out[result * shape.pieces + blockIdx.y] = (O)value;
 }
 
-/* One thread a result, for those that read little. */
+/* x as above, y (outputs); a thread a result, for those that read at most SERIAL_READS elements. */
 template <typename Op, typename T, typename A>
 __global__ void
-__launch_bounds__ (CUDA_THREADS) brief_kernel (T *y, const T *x, Shape shape, A neutral)
+__launch_bounds__ (CUDA_THREADS) serial_kernel (T *y, const T *x, Shape shape, A neutral)
 {
   const long long result = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
   A value = neutral;
@@ -138,8 +137,8 @@ launch_reduce (const Reduce *self, cudaStream_t stream, void *const *buffers, A 
   const T *x = (const T *)buffers[0];
   const dim3 grid (self->columns ? blocks_for (shape.outputs, COLUMNS) : (unsigned int)shape.outputs, shape.pieces);
 
-  if (shape.reads <= BRIEF)
-    brief_kernel<Op, T, A><<<blocks_for (shape.outputs, CUDA_THREADS), CUDA_THREADS, 0, stream>>> ((T *)buffers[1], x,
+  if (shape.reads <= SERIAL_READS)
+    serial_kernel<Op, T, A><<<blocks_for (shape.outputs, CUDA_THREADS), CUDA_THREADS, 0, stream>>> ((T *)buffers[1], x,
                                                                                                shape, neutral);
   else if (shape.pieces > 1)
     {
@@ -296,7 +295,7 @@ before (T a, long long i, T b, long long j, bool largest)
   return largest ? a > b : a < b;
 }
 
-/* One warp a result. x is (outer, dim, inner), y (outer, inner). */
+/* x is (outer, dim, inner), y (outer, inner); a warp a result. */
 template <typename T>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)

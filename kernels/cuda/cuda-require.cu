@@ -1,5 +1,4 @@
-/* require: a copy of its operand, and a look at its condition, whose place of failure the next synchronisation reports.
- */
+/* require: a copy of its operand, and a test of its condition, which raises the stream's flag where an element is 0. */
 #include "kernels/cuda/cuda-kernels.cuh"
 
 typedef struct
@@ -11,7 +10,7 @@ typedef struct
   size_t bytes;    /* of the operand */
 } Require;
 
-/* ok is (count). Of several threads that find a 0 any one is reported. */
+/* ok is (count); a thread an element. Of several threads that find a 0 any one is reported. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS) require_kernel (const unsigned char *ok, long long count, CudaRaise raise)
 {

@@ -1,6 +1,7 @@
 /* bf16 and f16 from and to f32: what kernels/widen.h converts with where a primitive has no kernel for short floats. */
 #include "kernels/cuda/cuda-kernels.cuh"
 
+/* from and to are (n); a thread an element. */
 template <typename S>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) widen_kernel (float *to, const S *from, long long n)
@@ -11,6 +12,7 @@ __launch_bounds__ (CUDA_THREADS) widen_kernel (float *to, const S *from, long lo
     to[i] = load (from[i]);
 }
 
+/* from and to are (n); a thread an element. */
 template <typename S>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) narrow_kernel (S *to, const float *from, long long n)

@@ -2,7 +2,7 @@
  *
  * All see their tensors as (outer, C, inner) and give one row, C elements at a stride
  * of `inner`, to a warp when C is at most 1,024 and to a block otherwise. The largest
- * element is subtracted before any exponential, as everywhere. */
+ * element is subtracted before any exponential, which would overflow otherwise. */
 #include <math.h>
 
 #include "kernels/cuda/cuda-kernels.cuh"
@@ -34,6 +34,7 @@ first_of ()
   return threadIdx.x % THREADS;
 }
 
+/* log Σ exp (x - largest) over the dim elements of a row, `inner` apart. */
 template <int THREADS>
 __device__ static float
 row_log_sum (const float *x, long long dim, long long inner, float *largest)
@@ -51,6 +52,7 @@ row_log_sum (const float *x, long long dim, long long inner, float *largest)
   return logf (sum);
 }
 
+/* x and y are (outer, C, inner), rows = outer·inner rows of dim = C elements. */
 template <int THREADS>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
@@ -72,7 +74,7 @@ __launch_bounds__ (CUDA_THREADS)
     }
 }
 
-/* softmax: dx = (g - Σ g·y)·y; log-softmax: dx = g - exp(y)·Σ g. */
+/* g, y and dx are (outer, C, inner). softmax: dx = (g - Σ g·y)·y; log-softmax: dx = g - exp(y)·Σ g. */
 template <int THREADS>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) softmax_grad_kernel (float *dx, const float *g, const float *y, long long rows,
@@ -95,6 +97,7 @@ __launch_bounds__ (CUDA_THREADS) softmax_grad_kernel (float *dx, const float *g,
     }
 }
 
+/* x is (outer, C, inner); target, loss and lse are (outer, inner). */
 template <int THREADS>
 __global__ void
 __launch_bounds__ (CUDA_THREADS)
@@ -123,7 +126,7 @@ __launch_bounds__ (CUDA_THREADS)
     loss[row] = log_sum - (x[base + wanted * inner] - most);
 }
 
-/* One thread an element of dlogits (outer, C, inner). */
+/* x and dx are (outer, C, inner); target, lse and g are (outer, inner). A thread an element of dx. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
     cross_entropy_grad_kernel (float *dx, const float *x, const long long *target, const float *lse, const float *g,

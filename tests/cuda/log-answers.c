@@ -77,49 +77,30 @@ cublasLtMatmulAlgoGetHeuristic (cublasLtHandle_t handle, cublasLtMatmulDesc_t de
   return status;
 }
 
-cudnnStatus_t
-cudnnGetConvolutionForwardWorkspaceSize (cudnnHandle_t handle, const cudnnTensorDescriptor_t x,
-                                         const cudnnFilterDescriptor_t w, const cudnnConvolutionDescriptor_t of,
-                                         const cudnnTensorDescriptor_t y, cudnnConvolutionFwdAlgo_t algorithm,
-                                         size_t *bytes)
-{
-  __typeof__ (&cudnnGetConvolutionForwardWorkspaceSize) call = real ("cudnnGetConvolutionForwardWorkspaceSize");
-  cudnnStatus_t status = call (handle, x, w, of, y, algorithm, bytes);
-  char text[QUESTION_BYTES];
+/* cuDNN's three calls differ in their names and in the order of their descriptors: x, w, the convolution and y. */
+#define LOG_WORKSPACE(function, question, parameters, arguments)                                       \
+  cudnnStatus_t function parameters                                                                                    \
+  {                                                                                                                    \
+    cudnnStatus_t status = ((__typeof__ (&function))real (#function)) arguments;                                       \
+    char text[QUESTION_BYTES];                                                                                         \
+                                                                                                                       \
+    question_convolution (text, question, (int)algorithm, x, w, of, y);                                                \
+    keep (text, (int)status, cudnnGetErrorString (status));                                                            \
+    return status;                                                                                                     \
+  }
 
-  question_convolution (text, "forward", (int)algorithm, x, w, of, y);
-  keep (text, (int)status, cudnnGetErrorString (status));
-  return status;
-}
-
-cudnnStatus_t
-cudnnGetConvolutionBackwardDataWorkspaceSize (cudnnHandle_t handle, const cudnnFilterDescriptor_t w,
-                                              const cudnnTensorDescriptor_t y, const cudnnConvolutionDescriptor_t of,
-                                              const cudnnTensorDescriptor_t x, cudnnConvolutionBwdDataAlgo_t algorithm,
-                                              size_t *bytes)
-{
-  __typeof__ (&cudnnGetConvolutionBackwardDataWorkspaceSize) call
-      = real ("cudnnGetConvolutionBackwardDataWorkspaceSize");
-  cudnnStatus_t status = call (handle, w, y, of, x, algorithm, bytes);
-  char text[QUESTION_BYTES];
-
-  question_convolution (text, "input_gradient", (int)algorithm, x, w, of, y);
-  keep (text, (int)status, cudnnGetErrorString (status));
-  return status;
-}
-
-cudnnStatus_t
-cudnnGetConvolutionBackwardFilterWorkspaceSize (cudnnHandle_t handle, const cudnnTensorDescriptor_t x,
-                                                const cudnnTensorDescriptor_t y, const cudnnConvolutionDescriptor_t of,
-                                                const cudnnFilterDescriptor_t w,
-                                                cudnnConvolutionBwdFilterAlgo_t algorithm, size_t *bytes)
-{
-  __typeof__ (&cudnnGetConvolutionBackwardFilterWorkspaceSize) call
-      = real ("cudnnGetConvolutionBackwardFilterWorkspaceSize");
-  cudnnStatus_t status = call (handle, x, y, of, w, algorithm, bytes);
-  char text[QUESTION_BYTES];
-
-  question_convolution (text, "weight_gradient", (int)algorithm, x, w, of, y);
-  keep (text, (int)status, cudnnGetErrorString (status));
-  return status;
-}
+LOG_WORKSPACE (cudnnGetConvolutionForwardWorkspaceSize, "forward",
+               (cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnFilterDescriptor_t w,
+                const cudnnConvolutionDescriptor_t of, const cudnnTensorDescriptor_t y,
+                cudnnConvolutionFwdAlgo_t algorithm, size_t *bytes),
+               (handle, x, w, of, y, algorithm, bytes))
+LOG_WORKSPACE (cudnnGetConvolutionBackwardDataWorkspaceSize, "input_gradient",
+               (cudnnHandle_t handle, const cudnnFilterDescriptor_t w, const cudnnTensorDescriptor_t y,
+                const cudnnConvolutionDescriptor_t of, const cudnnTensorDescriptor_t x,
+                cudnnConvolutionBwdDataAlgo_t algorithm, size_t *bytes),
+               (handle, w, y, of, x, algorithm, bytes))
+LOG_WORKSPACE (cudnnGetConvolutionBackwardFilterWorkspaceSize, "weight_gradient",
+               (cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnTensorDescriptor_t y,
+                const cudnnConvolutionDescriptor_t of, const cudnnFilterDescriptor_t w,
+                cudnnConvolutionBwdFilterAlgo_t algorithm, size_t *bytes),
+               (handle, x, y, of, w, algorithm, bytes))

@@ -7,6 +7,7 @@
 
 #include "engine/program/loom-optimizer.h"
 #include "engine/run/run-private.h"
+#include "tests/exec/state-slots.h"
 #include "tests/exec/test-device.h"
 
 #define WIDTH 6
@@ -161,29 +162,6 @@ poison (Run *run)
   g_assert_true (status == LOOM_STATUS_OK && loom_arena_sync (arena, &message, &status));
 }
 
-static GPtrArray *
-weights (Run *run)
-{
-  GPtrArray *all = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
-
-  for (guint i = 0; i < loom_state_n_slots (run->state); i++)
-    {
-      const char *name;
-
-      loom_state_slot (run->state, i, &name, NULL, NULL);
-      g_ptr_array_add (all, loom_state_get (run->state, name, NULL));
-    }
-  return all;
-}
-
-static void
-assert_same (GPtrArray *a, GPtrArray *b)
-{
-  g_assert_cmpuint (a->len, ==, b->len);
-  for (guint i = 0; i < a->len; i++)
-    g_assert_true (loom_tensor_equal_bits (a->pdata[i], b->pdata[i]));
-}
-
 /* Six steps of 4, 4, 4, 2, 4, 4 samples without anything between them. */
 static GPtrArray *
 train_alone (LoomDevices *devices, const char *device, float loss[6])
@@ -195,7 +173,7 @@ train_alone (LoomDevices *devices, const char *device, float loss[6])
   LoomExec *full = exec_open (&run, 4, TRUE), *rest = exec_open (&run, 2, TRUE);
   for (int i = 0; i < 6; i++)
     loss[i] = i == 3 ? step (rest, 2, i) : step (full, 4, i);
-  end = weights (&run);
+  end = state_slots (run.state);
   loom_exec_free (full);
   loom_exec_free (rest);
   run_close (&run);
@@ -253,8 +231,8 @@ test_interleaved (gconstpointer device)
             g_assert_cmpfloat (loss, ==, evaluate_alone (devices, device, 3));
         }
     }
-  got = weights (&run);
-  assert_same (got, want);
+  got = state_slots (run.state);
+  assert_same_slots (got, want);
 
   /* One arena, as large as the largest needs, and what each keeps beside it. */
   largest = MAX (arena_of (evaluation), MAX (arena_of (full), arena_of (rest)));
@@ -355,8 +333,8 @@ test_no_room (gconstpointer device)
       g_assert_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY);
       g_assert_nonnull (strstr (error->message, "Use a smaller batch"));
     }
-  got = weights (&run);
-  assert_same (got, want);
+  got = state_slots (run.state);
+  assert_same_slots (got, want);
   run.device->backend = real;
   loom_exec_free (full);
   loom_exec_free (rest);
@@ -440,7 +418,7 @@ test_threads (gconstpointer device)
       for (int i = 0; i < 2; i++)
         {
           g_thread_join (thread[i]);
-          assert_same (two[i].end, alone.end);
+          assert_same_slots (two[i].end, alone.end);
           g_assert_cmpmem (two[i].loss, sizeof two[i].loss, alone.loss, sizeof alone.loss);
           g_ptr_array_unref (two[i].end);
         }

@@ -6,6 +6,7 @@
 
 #include "engine/program/loom-optimizer.h"
 #include "engine/run/loom-exec.h"
+#include "tests/exec/state-slots.h"
 #include "tests/exec/test-device.h"
 
 #define BATCH 4
@@ -158,29 +159,6 @@ feed (Run *run, int step, Kind kind)
   loom_exec_feed (run->exec, 2, run->batch.y);
 }
 
-static GPtrArray *
-slots_of (Run *run)
-{
-  GPtrArray *all = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
-
-  for (guint i = 0; i < loom_state_n_slots (run->state); i++)
-    {
-      const char *name;
-
-      loom_state_slot (run->state, i, &name, NULL, NULL);
-      g_ptr_array_add (all, loom_state_get (run->state, name, NULL));
-    }
-  return all;
-}
-
-static void
-assert_same (GPtrArray *a, GPtrArray *b)
-{
-  g_assert_cmpuint (a->len, ==, b->len);
-  for (guint i = 0; i < a->len; i++)
-    g_assert_true (loom_tensor_equal_bits (a->pdata[i], b->pdata[i]));
-}
-
 static void
 assert_fault (GError *error, Kind kind)
 {
@@ -201,7 +179,7 @@ wanted_after (const char *device, int steps)
       feed (&run, step, GOOD);
       g_assert_true (loom_exec_run (run.exec, NULL));
     }
-  slots = slots_of (&run);
+  slots = state_slots (run.state);
   run_close (&run);
   return slots;
 }
@@ -233,14 +211,14 @@ test_state (gconstpointer device)
                   g_assert_false (loom_exec_run (run.exec, &error));
                   assert_fault (error, kind);
                   g_assert_cmpuint (loom_exec_fault_steps_ago (run.exec), ==, 0);
-                  after = slots_of (&run);
-                  assert_same (after, before);
+                  after = state_slots (run.state);
+                  assert_same_slots (after, before);
                 }
               feed (&run, step, GOOD);
               g_assert_true (loom_exec_run (run.exec, NULL));
             }
-          last = slots_of (&run);
-          assert_same (last, end);
+          last = state_slots (run.state);
+          assert_same_slots (last, end);
           run_close (&run);
         }
     }
@@ -312,8 +290,8 @@ test_late (gconstpointer device)
       g_assert_false (loom_exec_step (run.exec, &error));
       assert_fault (error, kind);
       g_assert_cmpuint (loom_exec_fault_steps_ago (run.exec), ==, 1);
-      after = slots_of (&run);
-      assert_same (after, before);
+      after = state_slots (run.state);
+      assert_same_slots (after, before);
       feed (&run, 4, GOOD);
       g_assert_true (loom_exec_run (run.exec, NULL));
       run.device->backend = prompt;
