@@ -4,6 +4,7 @@
  * without the given dilation, a workspace smaller than was asked for. Sums run in f32, or f64 for f64. */
 #include <cudnn.h>
 #include <string.h>
+#include <thread>
 
 #include "tests/cuda/emulator/convolve.h"
 #include "tests/cuda/emulator/emulator.h"
@@ -12,6 +13,7 @@
 struct cudnnContext
 {
   cudaStream_t stream;
+  std::thread::id thread; /* that gave it the stream */
 };
 
 using emulated::Convolution;
@@ -258,6 +260,13 @@ cudnnGetErrorString (cudnnStatus_t status)
 cudnnStatus_t
 cudnnSetStream (cudnnHandle_t handle, cudaStream_t stream)
 {
+  const std::thread::id self = std::this_thread::get_id ();
+
+  /* Two threads must not use one handle at a time. Whether they do is a matter of luck; that one takes the handle to
+   * another stream than the other's is not. */
+  if (handle->stream != NULL && handle->stream != stream && handle->thread != self)
+    emulated::found ("cudnnSetStream: two threads take one handle to two streams");
+  handle->thread = self;
   handle->stream = stream;
   return CUDNN_STATUS_SUCCESS;
 }

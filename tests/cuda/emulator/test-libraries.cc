@@ -2,6 +2,7 @@
 #include <cublasLt.h>
 #include <cudnn.h>
 #include <string.h>
+#include <thread>
 
 #include "tests/cuda/emulator/emulator.h"
 #include "tests/cuda/emulator/test-emulator.h"
@@ -263,6 +264,24 @@ product_configuration_test (void)
   OK (cudaFree (memory));
 }
 
+/* A handle belongs to one thread at a time. */
+static void
+handle_test (void)
+{
+  test_found (
+      [] {
+        cudnnHandle_t handle;
+        cudaStream_t stream[2];
+
+        cudnnCreate (&handle);
+        for (cudaStream_t &one : stream)
+          cudaStreamCreateWithFlags (&one, cudaStreamNonBlocking);
+        cudnnSetStream (handle, stream[0]);
+        std::thread ([&] { cudnnSetStream (handle, stream[1]); }).join ();
+      },
+      "*cudnnSetStream: two threads take one handle to two streams*");
+}
+
 /* What has no stand-in says so by its name. */
 static void
 product_lacks_test (void)
@@ -494,6 +513,7 @@ add_library_tests (void)
   g_test_add_func ("/emulator/product/other-algorithm", product_other_algorithm_test);
   g_test_add_func ("/emulator/product/configuration", product_configuration_test);
   g_test_add_func ("/emulator/product/lacks", product_lacks_test);
+  g_test_add_func ("/emulator/convolution/handle", handle_test);
   g_test_add_func ("/emulator/convolution/right", convolution_test);
   g_test_add_func ("/emulator/convolution/refused", convolution_refused_test);
   g_test_add_func ("/emulator/convolution/overlap", convolution_overlap_test);
