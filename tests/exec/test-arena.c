@@ -16,8 +16,9 @@
 static LoomValue
 convolved (LoomProgram *p, LoomValue h, LoomValue filter, gint64 batch)
 {
-  const LoomConv2dAttrs attrs
-      = { .stride = { 1, 1 }, .pad = { 1, 1, 1, 1 }, .dilation = { 1, 1 }, .groups = 1, .act = LOOM_SCALAR_ID };
+  const LoomConv2dTo attrs
+      = { .kernel
+          = { .stride = { 1, 1 }, .pad = { 1, 1, 1, 1 }, .dilation = { 1, 1 }, .groups = 1, .act = LOOM_SCALAR_ID } };
   LoomValue in[3] = { loom_reshape (p, h, 4, (gint64[]){ batch, 1, 2, WIDTH / 2 }), filter };
 
   return loom_reshape (p, loom_emit (p, loom_prim ("conv2d"), &attrs, 3, in, NULL), 2, (gint64[]){ batch, WIDTH });

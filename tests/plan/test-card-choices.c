@@ -21,8 +21,9 @@ product (void)
 static LoomProgram *
 convolution (gint64 filter)
 {
-  const LoomConv2dAttrs attrs
-      = { .stride = { 1, 1 }, .pad = { 1, 1, 1, 1 }, .dilation = { 1, 1 }, .groups = 1, .act = LOOM_SCALAR_ID };
+  const LoomConv2dTo attrs
+      = { .kernel
+          = { .stride = { 1, 1 }, .pad = { 1, 1, 1, 1 }, .dilation = { 1, 1 }, .groups = 1, .act = LOOM_SCALAR_ID } };
   LoomProgram *p = loom_program_new ();
   LoomValue in[3] = { loom_program_input (p, "x", LOOM_F32, 4, (gint64[]){ 2, 3, 6, 6 }),
                       loom_program_input (p, "w", LOOM_F32, 4, (gint64[]){ 4, 3, filter, filter }) };
