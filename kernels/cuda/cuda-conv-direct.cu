@@ -2,7 +2,7 @@
  *
  * They do what cuDNN declines (padding that differs from side to side, empty tensors, operands in one layout and the
  * result in the other) and all convolutions where the module is built without cuDNN. Every sum has one order, so two
- * runs agree to the bit. */
+ * runs agree to the bit; a filter's places are summed in f32, channels in f64, since there may be thousands. */
 #include "kernels/cuda/cuda-kernels.cuh"
 
 /* x [n,c,h,w], filters [k,channels,r,s], y [n,k,p,q]; channels and filters are those of one group. An element of x lies
@@ -40,19 +40,24 @@ __launch_bounds__ (CUDA_THREADS)
     return;
   const long long q = at % of.q, p = at / of.q % of.p, k = at / of.q / of.p % of.k, n = at / of.q / of.p / of.k;
   const long long first = k / of.filters * of.channels;
-  float sum = 0;
+  double sum = 0;
 
   for (long long c = 0; c < of.channels; c++)
-    for (long long r = 0; r < of.r; r++)
-      for (long long s = 0; s < of.s; s++)
-        {
-          const long long h = p * of.stride[0] - of.top + r * of.dilation[0];
-          const long long w = q * of.stride[1] - of.left + s * of.dilation[1];
+    {
+      float part = 0;
 
-          if (h >= 0 && h < of.h && w >= 0 && w < of.w)
-            sum += x[place (of.at_x, n, first + c, h, w)] * filters[((k * of.channels + c) * of.r + r) * of.s + s];
-        }
-  y[place (of.at_y, n, k, p, q)] = bias != NULL ? sum + bias[k] : sum;
+      for (long long r = 0; r < of.r; r++)
+        for (long long s = 0; s < of.s; s++)
+          {
+            const long long h = p * of.stride[0] - of.top + r * of.dilation[0];
+            const long long w = q * of.stride[1] - of.left + s * of.dilation[1];
+
+            if (h >= 0 && h < of.h && w >= 0 && w < of.w)
+              part += x[place (of.at_x, n, first + c, h, w)] * filters[((k * of.channels + c) * of.r + r) * of.s + s];
+          }
+      sum += part;
+    }
+  y[place (of.at_y, n, k, p, q)] = (float)(bias != NULL ? sum + bias[k] : sum);
 }
 
 /* dx [n,c,h,w] = Σ over (k,r,s) of g [n,k,p,q]·filters [k,c,r,s] where (p,q) reads (h,w) at (r,s); a thread an element
@@ -66,21 +71,26 @@ __launch_bounds__ (CUDA_THREADS) input_grad_kernel (float *dx, const float *g, c
     return;
   const long long w = at % of.w, h = at / of.w % of.h, c = at / of.w / of.h % of.c, n = at / of.w / of.h / of.c;
   const long long first = c / of.channels * of.filters;
-  float sum = 0;
+  double sum = 0;
 
   for (long long k = first; k < first + of.filters; k++)
-    for (long long r = 0; r < of.r; r++)
-      for (long long s = 0; s < of.s; s++)
-        {
-          const long long down = h + of.top - r * of.dilation[0], across = w + of.left - s * of.dilation[1];
-          const long long p = down / of.stride[0], q = across / of.stride[1];
+    {
+      float part = 0;
 
-          if (down >= 0 && across >= 0 && down % of.stride[0] == 0 && across % of.stride[1] == 0 && p < of.p
-              && q < of.q)
-            sum += g[place (of.at_y, n, k, p, q)]
-                   * filters[((k * of.channels + c % of.channels) * of.r + r) * of.s + s];
-        }
-  dx[place (of.at_x, n, c, h, w)] = sum;
+      for (long long r = 0; r < of.r; r++)
+        for (long long s = 0; s < of.s; s++)
+          {
+            const long long down = h + of.top - r * of.dilation[0], across = w + of.left - s * of.dilation[1];
+            const long long p = down / of.stride[0], q = across / of.stride[1];
+
+            if (down >= 0 && across >= 0 && down % of.stride[0] == 0 && across % of.stride[1] == 0 && p < of.p
+                && q < of.q)
+              part += g[place (of.at_y, n, k, p, q)]
+                      * filters[((k * of.channels + c % of.channels) * of.r + r) * of.s + s];
+          }
+      sum += part;
+    }
+  dx[place (of.at_x, n, c, h, w)] = (float)sum;
 }
 
 /* dw [k,c,r,s] = Σ over (n,p,q) of g [n,k,p,q]·x [n,c,h,w], in f64 since the sum runs over the batch; a thread an

@@ -105,29 +105,22 @@ options_of (const Machine *machine, const LoomKernelSpec *spec, LoomKernelOption
   return n;
 }
 
-/* Of a card's primitives only those with several algorithms and layouts, and of those no more samples than show all of
- * them: an emulated card is slow, and the one way of all others runs in test-kernels-module. */
-#define FEW 24
-
+/* Of a card's primitives only those with several algorithms and layouts of images: an emulated card is slow, and the
+ * one way of all others runs in test-kernels-module. */
 static gboolean
-is_one_of_few (const Sample *s, GHashTable *counts)
+has_algorithms (const Sample *s)
 {
   static const char *const primitives[]
       = { "matmul",     "conv2d",          "conv2d_input_grad", "conv2d_weight_grad", "max_pool2d", "max_pool2d_grad",
           "avg_pool2d", "avg_pool2d_grad", "batch_norm",        "batch_norm_grad",    NULL };
-  guint seen = GPOINTER_TO_UINT (g_hash_table_lookup (counts, s->primitive));
 
-  if (!g_strv_contains (primitives, s->primitive))
-    return FALSE;
-  g_hash_table_insert (counts, (gpointer)s->primitive, GUINT_TO_POINTER (seen + 1));
-  return seen < FEW;
+  return g_strv_contains (primitives, s->primitive);
 }
 
-/* Samples, all or few, by every algorithm in every layout. */
+/* Samples by every algorithm in every layout. */
 static Seen
 check_all (Machine *ref, Machine *machine, gboolean few)
 {
-  g_autoptr (GHashTable) counts = g_hash_table_new (g_str_hash, g_str_equal);
   Seen seen = { 0 };
 
   for (guint i = 0; i < samples->len; i++)
@@ -139,7 +132,7 @@ check_all (Machine *ref, Machine *machine, gboolean few)
       Result want;
       int n;
 
-      if (!is_plain (s) || (few && !is_one_of_few (s, counts)))
+      if (!is_plain (s) || (few && !has_algorithms (s)))
         continue;
       n = options_of (machine, &spec, option, &seen);
       if (n == 0)
