@@ -230,7 +230,7 @@ def room(t, s):
     s.key("Return")
     g = question(s, "Keep the run going?")
     answer(s, g, "Stop the Run")
-    g = s.wait("opened", lambda g: g.state.get("run") == "ended" and g.find("Continue"), 2)
+    g = s.wait("opened", lambda g: g.state.get("run") == "stopped" and g.find("Continue"), 2)
     t.ok(wait_dead(pid), "Open asks likewise, and stops the run when told so; a graph that means the same can go on")
 
 

@@ -155,7 +155,7 @@ class Studio:
 
     def complaints(self):
         """What GTK says of wrong use. What it says of the machine's set-up (no portal, no theme) is none."""
-        return [line for line in self.log if "Gtk-WARNING" in line
+        return [line for line in self.log if "-CRITICAL **" in line or "Gtk-WARNING" in line
                 and any(w in line for w in ("accounting", "allocation", "snapshot", "Finalizing", "measure", "focus"))]
 
     # ---- hands ----

@@ -76,6 +76,27 @@ test_evaluation (void)
   g_assert_cmpstr (studio_run_get_split (run), ==, "val");
 }
 
+/* What the engine says of its own command line has a button here, and why a run failed is known. */
+static void
+test_problem (void)
+{
+  g_autoptr (StudioRun) run = studio_run_new ();
+  g_assert_null (studio_run_get_problem_code (run));
+  studio_run_take_problem (run, "NOTE", "", "", "The last batch is short.");
+  g_assert_null (studio_run_get_problem_code (run));
+  studio_run_take_problem (run, "NAN", "fc", "", "No longer finite.");
+  g_assert_cmpstr (studio_run_get_problem_code (run), ==, "NAN");
+  studio_run_take_state (run, "failed", "No longer finite. Continue with: gradloom train --resume /runs/a --lr 0.001");
+  g_assert_cmpstr (studio_run_get_message (run), ==, "No longer finite.");
+  g_assert_false (studio_run_can_go_on (run));
+  studio_run_take_checkpoint (run, 30, "30");
+  g_assert_true (studio_run_can_go_on (run));
+  /* Its next rate is chosen while it stands still. */
+  studio_run_take_hyper (run, "lr", 0.5);
+  studio_run_set_hyper (run, "lr", 0.25);
+  g_assert_cmpfloat (studio_run_get_base_lr (run), ==, 0.25);
+}
+
 static void
 test_states (void)
 {
@@ -184,7 +205,7 @@ test_start_again (void)
   feed (run, 1, 5, 1);
   studio_run_take_end (run, "The worker was ended by signal 9 (Killed).");
 
-  studio_run_continue (run);
+  studio_run_continue (run, &options);
   g_autofree char *second = g_strdup (studio_run_get_folder (run));
   g_assert_cmpstr (second, !=, first);
   g_assert_true (g_file_test (second, G_FILE_TEST_IS_DIR));
@@ -200,7 +221,7 @@ test_start_again (void)
   feed (run, 1, 40, 1);
   studio_run_take_checkpoint (run, 30, "30");
   studio_run_take_end (run, "The worker was ended by signal 9 (Killed).");
-  studio_run_continue (run);
+  studio_run_continue (run, &options);
   g_assert_cmpstr (studio_run_get_folder (run), ==, second);
   g_assert_cmpuint (studio_series_length (studio_run_get_train (run, -1)), ==, 40);
   while (studio_run_is_live (run))
@@ -219,6 +240,7 @@ main (int argc, char **argv)
   g_test_add_func ("/run/points", test_points);
   g_test_add_func ("/run/previous", test_previous);
   g_test_add_func ("/run/evaluation", test_evaluation);
+  g_test_add_func ("/run/problem", test_problem);
   g_test_add_func ("/run/states", test_states);
   g_test_add_func ("/run/end-after-done", test_end_after_done);
   g_test_add_func ("/run/memory", test_memory);

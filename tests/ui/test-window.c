@@ -9,6 +9,7 @@
 #include "ui/charts/studio-heat-map.h"
 #include "ui/charts/studio-memory-bar.h"
 #include "ui/charts/studio-scalar-pin.h"
+#include "ui/run/studio-run-bars.h"
 #include "ui/run/studio-run-panel.h"
 #include "ui/inspector/studio-formula-field.h"
 #include "ui/document/studio-search.h"
@@ -377,10 +378,55 @@ test_large_text (void)
   gtk_window_present (GTK_WINDOW (window));
   studio_run_take_state (run, "running", NULL);
   g_assert_cmpint (least_width (panel), <=, 858);
+  GtkWidget *bars = g_object_ref_sink (GTK_WIDGET (studio_run_bars_new (document, run)));
   studio_run_take_end (run, "The worker was killed while it computed a step of the training, for reasons of its own.");
   g_assert_cmpint (least_width (panel), <=, 858);
+  g_assert_cmpint (least_width (bars), <=, 858);
   gtk_window_destroy (GTK_WINDOW (window));
+  g_object_unref (bars);
   g_object_set (settings, "gtk-xft-dpi", dpi, NULL);
+}
+
+static gboolean
+is_shown (GtkWidget *bars, const char *name)
+{
+  return gtk_widget_get_visible (GTK_WIDGET (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BARS, name)));
+}
+
+/* How a run ended is read to the end of its sentence, and each end has its buttons. */
+static void
+test_bars (void)
+{
+  static const char sentence[]
+      = "The numbers of step 3 (epoch 1) are no longer finite. It first appeared at node fc3 (matmul, forward pass), "
+        "as "
+        "infinity. The weights are as before that step; a smaller learning rate, gradient clipping or scaled inputs "
+        "usually help.";
+  g_autoptr (StudioDocument) document = sample_document ();
+  g_autoptr (StudioRun) run = studio_run_new ();
+  GtkWidget *bars = g_object_ref_sink (GTK_WIDGET (studio_run_bars_new (document, run)));
+  GtkWidget *notice = GTK_WIDGET (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BARS, "end_notice"));
+  GtkLabel *label = GTK_LABEL (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BARS, "end_label"));
+  studio_run_take_hyper (run, "lr", 0.02);
+  studio_run_take_problem (run, "NAN", "fc3", "", sentence);
+  studio_run_take_state (run, "failed", sentence);
+  g_assert_cmpstr (gtk_label_get_label (label), ==, sentence);
+  g_assert_true (gtk_label_get_wrap (label));
+  g_assert_cmpint (gtk_label_get_ellipsize (label), ==, PANGO_ELLIPSIZE_NONE);
+  g_assert_cmpint (gtk_label_get_lines (label), ==, -1);
+  g_assert_true (gtk_widget_has_css_class (notice, "bad"));
+  g_assert_true (is_shown (bars, "slower_button"));
+  GtkButton *slower = GTK_BUTTON (gtk_widget_get_template_child (bars, STUDIO_TYPE_RUN_BARS, "slower_button"));
+  g_assert_cmpstr (gtk_button_get_label (slower), ==, "Start Again at Learning Rate _0.002");
+  studio_run_take_state (run, "preparing", NULL);
+  g_assert_false (gtk_widget_get_sensitive (notice));
+  studio_run_take_checkpoint (run, 40, "40");
+  studio_run_take_state (run, "stopped", NULL);
+  g_assert_cmpstr (gtk_label_get_label (label), ==, "Stopped at step 40, and can go on from there.");
+  g_assert_false (gtk_widget_has_css_class (notice, "bad"));
+  g_assert_false (is_shown (bars, "slower_button"));
+  g_assert_true (is_shown (bars, "continue_button"));
+  g_object_unref (bars);
 }
 
 /* Without a loss there is a sentence, and no <train>. */
@@ -492,6 +538,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window/lists", test_lists);
   g_test_add_func ("/window/formula-field", test_formula_field);
   g_test_add_func ("/window/large-text", test_large_text);
+  g_test_add_func ("/window/bars", test_bars);
   g_test_add_func ("/window/icons", test_icons);
   g_test_add_func ("/window/window", test_window);
   return g_test_run ();

@@ -291,6 +291,8 @@ draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Stud
 static void
 draw_marks (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, const Frame *f)
 {
+  double taken = -1;
+  int row = 0;
   for (guint i = 0; i < p->marks->len; i++)
     {
       const StudioMark *m = g_ptr_array_index (p->marks, i);
@@ -304,9 +306,12 @@ draw_marks (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
       cairo_stroke (cr);
       double w = text_width (context, look->scale, m->label);
       gboolean left = x + 5 + w > f->right;
+      /* Words that would lie over those of the mark before go a line below them. */
+      double from = left ? x - 5 - w : x + 5;
+      row = from < taken ? row + 1 : 0;
+      taken = MAX (taken, from + w + 5);
       set_ink (cr, look, 0.85);
-      draw_text (cr, context, look->scale, FALSE, m->label, left ? x - 5 : x + 5, f->top + 7 * look->scale,
-                 left ? 1 : 0);
+      draw_text (cr, context, look->scale, FALSE, m->label, from, f->top + (7 + 14 * row) * look->scale, 0);
     }
 }
 

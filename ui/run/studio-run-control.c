@@ -5,7 +5,6 @@
 #include "ui/run/studio-run-private.h"
 
 #include <errno.h>
-#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
@@ -170,7 +169,7 @@ static void
 problem_cb (LoomBusWorker1 *proxy, const char *code, const char *node, const char *port, const char *sentence,
             StudioRun *self)
 {
-  g_signal_emit_by_name (self, "problem", code, node, port, sentence);
+  studio_run_take_problem (self, code, node, port, sentence);
 }
 
 static void
@@ -289,7 +288,7 @@ start_options (StudioRun *self, gboolean resume)
   g_variant_builder_add (&b, "{sv}", "out", g_variant_new_string (self->folder));
   if (resume)
     g_variant_builder_add (&b, "{sv}", "resume", g_variant_new_string (self->folder));
-  if ((o->paused && !resume) || self->pause_wanted)
+  if (o->paused || self->pause_wanted)
     g_variant_builder_add (&b, "{sv}", "paused", g_variant_new_boolean (TRUE));
   return g_variant_builder_end (&b);
 }
@@ -309,7 +308,7 @@ loaded_cb (GObject *source, GAsyncResult *result, gpointer data)
       for (gsize i = 0; i < g_variant_n_children (faults); i++)
         {
           g_variant_get_child (faults, i, "(&s&s&s&s)", &code, &node, &port, &sentence);
-          g_signal_emit_by_name (start->run, "problem", code, node, port, sentence);
+          studio_run_take_problem (start->run, code, node, port, sentence);
         }
       g_variant_get_child (faults, 0, "(&s&s&s&s)", NULL, &node, NULL, &sentence);
       g_autofree char *text = *node != '\0' ? g_strdup_printf ("%s: %s", node, sentence) : g_strdup (sentence);
@@ -360,12 +359,11 @@ begin (StudioRun *self, gboolean resume)
   start->cancellable = g_object_ref (self->cancellable);
   start->resume = resume;
   self->start_sent = self->pause_wanted = FALSE;
+  g_clear_pointer (&self->problem_code, g_free);
+  studio_run_note_end (self, FALSE);
   studio_run_set_state (self, STUDIO_RUN_STARTING, NULL);
   studio_worker_spawn_async (self->cancellable, spawned_cb, start);
 }
-
-/* Beside the run's own files: which graph it trains. It is removed when the run ends as it should. */
-#define NOTE "studio-unfinished"
 
 /* In a folder that nothing was ever written to: the trainer takes no other, so that no run overwrites another. The note
  * goes along, so that the next Studio finds this attempt as it would have found the one before. */
@@ -373,8 +371,6 @@ static void
 start_from_the_beginning (StudioRun *self)
 {
   g_autofree char *old = g_steal_pointer (&self->folder);
-  g_autofree char *note = old != NULL ? g_build_filename (old, NOTE, NULL) : NULL;
-  g_autofree char *hash = NULL;
   self->folder = studio_run_new_folder (self->name != NULL ? self->name : "run");
   self->step_wanted = FALSE;
   if (g_mkdir_with_parents (self->folder, 0755) != 0)
@@ -384,11 +380,8 @@ start_from_the_beginning (StudioRun *self)
       studio_run_set_state (self, STUDIO_RUN_FAILED, text);
       return;
     }
-  if (note != NULL && g_file_get_contents (note, &hash, NULL, NULL))
-    {
-      g_unlink (note);
-      studio_run_remember (self, hash);
-    }
+  if (old != NULL)
+    studio_run_move_note (self, old);
   studio_run_take_begin (self);
   begin (self, FALSE);
 }
@@ -410,94 +403,30 @@ studio_run_start (StudioRun *self, const char *graph_xml, const char *graph_fold
   char *copy = g_strdup (name);
   g_free (self->name);
   self->name = copy;
-  g_clear_pointer (&self->folder, g_free); /* the run that has it keeps its note */
+  /* A run that was lost keeps its note; one that was stopped, and not gone on with, is put away. */
+  if (self->state == STUDIO_RUN_STOPPED)
+    studio_run_forget_note (self);
+  g_clear_pointer (&self->folder, g_free);
   start_from_the_beginning (self);
 }
 
-/* ---- runs that outlived a Studio ---------------------------------------------------------- */
+/* ---- going on ------------------------------------------------------------------------------- */
 
 void
-studio_run_remember (StudioRun *self, const char *graph_hash)
-{
-  g_autofree char *note = g_build_filename (self->folder, NOTE, NULL);
-  g_file_set_contents (note, graph_hash, -1, NULL);
-}
-
-void
-studio_run_forget_note (StudioRun *self)
-{
-  if (self->folder == NULL)
-    return;
-  g_autofree char *note = g_build_filename (self->folder, NOTE, NULL);
-  g_unlink (note);
-}
-
-/* The highest step under checkpoints/; -1 when there is none. */
-static gint64
-newest_checkpoint (const char *folder)
-{
-  g_autofree char *path = g_build_filename (folder, "checkpoints", NULL);
-  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
-  gint64 newest = -1;
-  const char *name;
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      char *end;
-      gint64 step = g_ascii_strtoll (name, &end, 10);
-      if (end != name && *end == '\0')
-        newest = MAX (newest, step);
-    }
-  return newest;
-}
-
-gboolean
-studio_run_find_cut_off (StudioRun *self, const char *graph_hash, const char *graph_folder)
-{
-  g_autofree char *runs = g_build_filename (g_get_user_state_dir (), "gradloom", "runs", NULL);
-  g_autoptr (GDir) dir = g_dir_open (runs, 0, NULL);
-  g_autofree char *found = NULL;
-  gint64 when = 0, step = -1;
-  const char *name;
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *folder = g_build_filename (runs, name, NULL);
-      g_autofree char *note = g_build_filename (folder, NOTE, NULL);
-      g_autofree char *hash = NULL;
-      GStatBuf info;
-      if (!g_file_get_contents (note, &hash, NULL, NULL) || !g_str_equal (hash, graph_hash) || g_stat (note, &info) != 0
-          || info.st_mtime < when || newest_checkpoint (folder) < 0)
-        continue;
-      when = info.st_mtime;
-      step = newest_checkpoint (folder);
-      g_free (found);
-      found = g_steal_pointer (&folder);
-    }
-  g_autofree char *file = found != NULL ? g_build_filename (found, "graph.xml", NULL) : NULL;
-  g_autofree char *xml = NULL;
-  if (file == NULL || !g_file_get_contents (file, &xml, NULL, NULL))
-    return FALSE;
-  g_free (self->folder);
-  self->folder = g_steal_pointer (&found);
-  g_free (self->graph_xml);
-  self->graph_xml = g_steal_pointer (&xml);
-  g_free (self->graph_folder);
-  self->graph_folder = g_strdup (graph_folder);
-  self->options = (StudioRunOptions)STUDIO_RUN_OPTIONS_INIT;
-  g_clear_pointer (&self->device, g_free);
-  self->checkpoint_step = step;
-  g_autofree char *count = studio_format_count ((double)step);
-  g_autofree char *text
-      = g_strdup_printf ("The last run of this graph ended early; its newest checkpoint is of step %s.", count);
-  studio_run_set_state (self, STUDIO_RUN_LOST, text);
-  return TRUE;
-}
-
-void
-studio_run_continue (StudioRun *self)
+studio_run_continue (StudioRun *self, const StudioRunOptions *changes)
 {
   if (self->graph_xml == NULL || studio_run_is_live (self))
     return;
-  self->options.paused = FALSE;
+  self->options.paused = changes->paused;
+  if (changes->epochs > 0)
+    self->options.epochs = changes->epochs;
+  if (!isnan (changes->lr))
+    self->options.lr = changes->lr;
+  if (changes->device != NULL)
+    {
+      g_free (self->device);
+      self->device = g_strdup (changes->device);
+    }
   if (self->checkpoint_step < 0)
     {
       start_from_the_beginning (self);
@@ -594,6 +523,11 @@ studio_run_stop (StudioRun *self)
 void
 studio_run_set_hyper (StudioRun *self, const char *name, double value)
 {
+  if (studio_run_can_go_on (self) && g_str_equal (name, "lr"))
+    {
+      self->options.lr = value;
+      studio_run_take_hyper (self, name, value);
+    }
   if (self->worker == NULL || !studio_run_is_live (self))
     return;
   g_autofree char *label = g_strdup_printf ("%s %g", name, value);
@@ -626,7 +560,10 @@ studio_run_close (StudioRun *self)
   g_clear_object (&self->cancellable);
   drop_worker (self);
   if (studio_run_is_live (self))
-    studio_run_set_state (self, STUDIO_RUN_STOPPED, NULL);
+    {
+      studio_run_note_end (self, TRUE);
+      studio_run_set_state (self, STUDIO_RUN_STOPPED, NULL);
+    }
 }
 
 void
@@ -636,6 +573,8 @@ studio_run_reset (StudioRun *self)
   g_clear_pointer (&self->graph_xml, g_free);
   g_clear_pointer (&self->graph_folder, g_free);
   g_clear_pointer (&self->folder, g_free);
+  g_clear_pointer (&self->device, g_free);
+  g_clear_pointer (&self->problem_code, g_free);
   studio_run_take_begin (self);
   studio_run_forget_previous (self);
   studio_run_set_state (self, STUDIO_RUN_IDLE, NULL);

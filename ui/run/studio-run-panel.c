@@ -2,7 +2,7 @@
  *
  * It looks at the model when that says so, four times a second while numbers arrive, and at once when the state
  * changes. Learning rate goes to the running worker; epochs and device belong to the graph, so changing them makes the
- * run "an earlier version", which the bar above offers to restart. */
+ * run "an earlier version", which the bar above offers to restart (studio-run-bars). */
 #include "ui/run/studio-run-panel.h"
 
 #include <math.h>
@@ -17,8 +17,6 @@ struct _StudioRunPanel
   StudioDocument *document;
   StudioRun *run;
 
-  GtkWidget *version_bar, *version_label, *restart_button;
-  GtkWidget *end_bar, *end_label, *continue_button;
   GtkWidget *strip, *state_label, *speed_label, *epochs_spin, *lr_entry, *device_drop, *pace_drop, *export_button;
   GtkWidget *body, *figures, *charts, *memory_box;
   StudioScalarPin *step, *epoch, *loss, *metric;
@@ -87,7 +85,8 @@ show_figures (StudioRunPanel *self)
   gtk_widget_set_visible (GTK_WIDGET (self->metric_chart), has_metric);
   if (has_metric)
     {
-      g_autofree char *value = begun ? studio_format_number (studio_run_get_metric (run, 0)) : NULL;
+      double now = studio_run_get_metric (run, 0);
+      g_autofree char *value = begun && !isnan (now) ? studio_format_number (now) : NULL;
       studio_scalar_pin_set_caption (self->metric, studio_run_get_metric_name (run, 0));
       studio_scalar_pin_set (self->metric, value, NULL);
     }
@@ -145,71 +144,29 @@ memory_cb (StudioRun *run, StudioRunPanel *self)
                          studio_run_get_owners (run), studio_run_get_owner_bytes (run));
 }
 
-static gboolean
-focus_continue_cb (gpointer data)
-{
-  StudioRunPanel *self = data;
-  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
-  GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
-  /* Enter goes on, unless somebody is typing. */
-  if (root != NULL && (focus == NULL || !GTK_IS_EDITABLE (focus)))
-    gtk_widget_grab_focus (self->continue_button);
-  g_object_unref (self);
-  return G_SOURCE_REMOVE;
-}
-
 static void
 state_cb (StudioRun *run, StudioRunPanel *self)
 {
-  StudioRunState state = studio_run_get_state (run);
-  gtk_label_set_label (GTK_LABEL (self->state_label), studio_run_state_word (state));
-  gboolean bad = state == STUDIO_RUN_LOST || state == STUDIO_RUN_FAILED;
-  if (bad)
-    {
-      const char *message = studio_run_get_message (run);
-      gtk_label_set_label (GTK_LABEL (self->end_label), message != NULL ? message : "The run failed.");
-      gtk_widget_set_tooltip_text (self->end_label, message);
-      gtk_button_set_label (GTK_BUTTON (self->continue_button),
-                            studio_run_has_checkpoint (run) ? "_Continue" : "_Start Again");
-      g_autofree char *step = studio_format_count ((double)studio_run_get_checkpoint_step (run));
-      g_autofree char *from = studio_run_has_checkpoint (run)
-                                  ? g_strdup_printf ("Goes on from the checkpoint of step %s (Enter)", step)
-                                  : g_strdup ("There is no checkpoint yet: starts from the beginning (Enter)");
-      gtk_widget_set_tooltip_text (self->continue_button, from);
-      if (!gtk_revealer_get_reveal_child (GTK_REVEALER (self->end_bar)))
-        g_idle_add (focus_continue_cb, g_object_ref (self));
-    }
-  gtk_revealer_set_reveal_child (GTK_REVEALER (self->end_bar), bad);
+  gtk_label_set_label (GTK_LABEL (self->state_label), studio_run_state_word (studio_run_get_state (run)));
   show_settings (self);
   studio_run_panel_refresh (self);
-  studio_run_panel_update_version (self);
-}
-
-void
-studio_run_panel_update_version (StudioRunPanel *self)
-{
-  guint changes = studio_document_run_changes (self->document);
-  StudioRunState state = studio_run_get_state (self->run);
-  gboolean live = studio_run_is_live (self->run);
-  gboolean show = changes > 0 && state != STUDIO_RUN_IDLE;
-  if (show)
-    {
-      g_autofree char *text = g_strdup_printf ("%s an earlier version · %u %s", live ? "Training" : "Trained", changes,
-                                               changes == 1 ? "change" : "changes");
-      gtk_label_set_label (GTK_LABEL (self->version_label), text);
-    }
-  gtk_revealer_set_reveal_child (GTK_REVEALER (self->version_bar), show);
 }
 
 /* ---- settings ------------------------------------------------------------------------ */
 
-/* While a run goes on, the rate in force in it, which a change or a checkpoint may have made another than the graph's;
- * else the graph's, with which the next run begins. */
+static gboolean
+takes_rate (StudioRun *run)
+{
+  return studio_run_is_live (run) || studio_run_can_go_on (run);
+}
+
+/* The rate in force in the run that goes on, or can: a change or a checkpoint may have made it another than the
+ * graph's. Else the graph's, with which the next run begins. */
 static void
 show_rate (StudioRunPanel *self, const char *graph_lr)
 {
   double base = studio_run_get_base_lr (self->run);
-  gboolean live = studio_run_is_live (self->run) && isfinite (base);
+  gboolean live = takes_rate (self->run) && isfinite (base);
   char number[G_ASCII_DTOSTR_BUF_SIZE];
   const char *text = live ? g_ascii_formatd (number, sizeof number, "%.6g", base) : graph_lr;
   GtkEditable *field = GTK_EDITABLE (self->lr_entry);
@@ -299,7 +256,7 @@ lr_cb (GtkEntry *entry, StudioRunPanel *self)
     }
   g_free (self->rate_shown);
   self->rate_shown = g_strdup (text);
-  if (studio_run_is_live (self->run))
+  if (takes_rate (self->run))
     studio_run_set_hyper (self->run, "lr", value);
   else
     studio_training_set (self->document, "lr", text);
@@ -366,12 +323,6 @@ studio_run_panel_class_init (StudioRunPanelClass *klass)
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_GROUP);
   gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-run-panel.ui");
 #define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioRunPanel, name)
-  CHILD (version_bar);
-  CHILD (version_label);
-  CHILD (restart_button);
-  CHILD (end_bar);
-  CHILD (end_label);
-  CHILD (continue_button);
   CHILD (strip);
   CHILD (state_label);
   CHILD (speed_label);
@@ -430,7 +381,6 @@ studio_run_panel_new (StudioDocument *document, StudioRun *run)
   g_signal_connect (run, "memory-changed", G_CALLBACK (memory_cb), self);
   g_signal_connect_swapped (run, "hyper-changed", G_CALLBACK (show_settings), self);
   g_signal_connect_swapped (document, "changed", G_CALLBACK (show_settings), self);
-  g_signal_connect_swapped (document, "changed", G_CALLBACK (studio_run_panel_update_version), self);
   state_cb (run, self);
   show_settings (self);
   return self;

@@ -13,8 +13,6 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioRunPanel, studio_run_panel, STUDIO, RUN_PANEL, GtkWidget)
 
 StudioRunPanel *studio_run_panel_new (StudioDocument *document, StudioRun *run);
-/* "Training an earlier version · 3 changes" as often as the document may have changed. */
-void studio_run_panel_update_version (StudioRunPanel *self);
 /* The names of the worker's devices; the first serves where the graph names none. */
 void studio_run_panel_set_devices (StudioRunPanel *self, const char *const *devices);
 /* Shows "watch" or "full"; choosing one activates win.speed. */

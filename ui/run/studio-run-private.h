@@ -1,4 +1,5 @@
-/* What studio-run.c (the model) and studio-run-control.c (the talk with the worker) share. */
+/* What studio-run.c (the model), studio-run-control.c (the talk with the worker) and studio-run-history.c (runs of
+ * earlier Studios) share. */
 #pragma once
 
 #include "ui/run/studio-run.h"
@@ -34,6 +35,7 @@ struct _StudioRun
   StudioRunOptions options;
   char *device;
   gint64 checkpoint_step;
+  char *problem_code; /* of the last fault of this run; NULL: none yet */
 
   guint numbers_timer;  /* until the next "numbers"; 0: all was shown */
   gint64 numbers_shown; /* monotonic */
@@ -49,6 +51,10 @@ struct _StudioRun
 
 void studio_run_set_state (StudioRun *self, StudioRunState state, const char *message);
 void studio_run_forget_note (StudioRun *self);
+/* The note of another folder becomes this run's. */
+void studio_run_move_note (StudioRun *self, const char *from);
+/* Whether its end is wanted: the next Studio then offers to go on without talking of a failure. */
+void studio_run_note_end (StudioRun *self, gboolean wanted);
 void studio_run_forget_previous (StudioRun *self);
 void studio_run_add_mark (StudioRun *self, double step, const char *label);
 

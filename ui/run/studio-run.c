@@ -6,6 +6,7 @@
 #include "ui/run/studio-run-private.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "engine/loom.h"
 
@@ -98,6 +99,7 @@ run_finalize (GObject *object)
   g_free (self->folder);
   g_free (self->name);
   g_free (self->device);
+  g_free (self->problem_code);
   G_OBJECT_CLASS (studio_run_parent_class)->finalize (object);
 }
 
@@ -218,6 +220,14 @@ studio_run_forget_previous (StudioRun *self)
   tell_points (self);
 }
 
+/* The engine names the command that goes on; here there is a button for it. */
+static char *
+without_command (const char *sentence)
+{
+  const char *command = sentence != NULL ? strstr (sentence, " Continue with: gradloom ") : NULL;
+  return command != NULL ? g_strndup (sentence, (gsize)(command - sentence)) : g_strdup (sentence);
+}
+
 void
 studio_run_take_state (StudioRun *self, const char *state, const char *message)
 {
@@ -229,11 +239,26 @@ studio_run_take_state (StudioRun *self, const char *state, const char *message)
     { "preparing", STUDIO_RUN_STARTING }, { "running", STUDIO_RUN_RUNNING }, { "paused", STUDIO_RUN_PAUSED },
     { "done", STUDIO_RUN_DONE },          { "stopped", STUDIO_RUN_STOPPED }, { "failed", STUDIO_RUN_FAILED },
   };
+  g_autofree char *said = without_command (message);
   for (guint i = 0; i < G_N_ELEMENTS (words); i++)
     if (g_str_equal (state, words[i].word))
-      studio_run_set_state (self, words[i].state, message);
-  if (self->state == STUDIO_RUN_DONE || self->state == STUDIO_RUN_STOPPED)
+      studio_run_set_state (self, words[i].state, said);
+  if (self->state == STUDIO_RUN_DONE)
     studio_run_forget_note (self);
+  else if (self->state == STUDIO_RUN_STOPPED)
+    studio_run_note_end (self, TRUE);
+}
+
+void
+studio_run_take_problem (StudioRun *self, const char *code, const char *node, const char *port, const char *sentence)
+{
+  g_autofree char *said = without_command (sentence);
+  if (!g_str_equal (code, "NOTE") && !g_str_equal (code, "REFUSED"))
+    {
+      g_free (self->problem_code);
+      self->problem_code = g_strdup (code);
+    }
+  g_signal_emit (self, signals[PROBLEM], 0, code, node, port, said);
 }
 
 /* The curves of this metric, made when it is first heard of. */
@@ -403,6 +428,25 @@ gint64
 studio_run_get_checkpoint_step (StudioRun *self)
 {
   return self->checkpoint_step;
+}
+
+gboolean
+studio_run_can_go_on (StudioRun *self)
+{
+  return studio_run_has_checkpoint (self)
+         && (self->state == STUDIO_RUN_STOPPED || self->state == STUDIO_RUN_LOST || self->state == STUDIO_RUN_FAILED);
+}
+
+const char *
+studio_run_get_graph (StudioRun *self)
+{
+  return self->graph_xml;
+}
+
+const char *
+studio_run_get_problem_code (StudioRun *self)
+{
+  return self->problem_code;
 }
 
 gint64

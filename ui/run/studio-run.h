@@ -59,15 +59,26 @@ StudioRun *studio_run_new (void);
 void studio_run_start (StudioRun *self, const char *graph_xml, const char *graph_folder, const char *name,
                        const StudioRunOptions *options);
 /* Goes on from the newest checkpoint of a run that was lost, stopped or failed; from the beginning when there is none.
- */
-void studio_run_continue (StudioRun *self);
+ * changes: epochs, lr and device may be others than before; paused waits for a step. */
+void studio_run_continue (StudioRun *self, const StudioRunOptions *changes);
+
 /* The newest run of this graph (by the hash of its meaning) that was cut off after a checkpoint becomes what
- * studio_run_continue goes on with; FALSE when there is none. */
+ * studio_run_continue goes on with, its curves as they were; FALSE when there is none. */
 gboolean studio_run_find_cut_off (StudioRun *self, const char *graph_hash, const char *graph_folder);
+/* TRUE while some window or program trains this graph; a cut off run of it is then none to go on with. */
+gboolean studio_run_is_elsewhere (const char *graph_hash);
+/* Says so, or no more, while there is no run here. */
+void studio_run_say_elsewhere (StudioRun *self, gboolean elsewhere);
 /* Call at the start of a run, so that the next Studio can find it. */
 void studio_run_remember (StudioRun *self, const char *graph_hash);
 gboolean studio_run_has_checkpoint (StudioRun *self);
 gint64 studio_run_get_checkpoint_step (StudioRun *self); /* -1: none */
+/* TRUE for a run that was stopped, lost or failed, and has a checkpoint to go on from. */
+gboolean studio_run_can_go_on (StudioRun *self);
+/* The canonical text of the graph that it trains; NULL before the first start. */
+const char *studio_run_get_graph (StudioRun *self);
+/* "NAN" and the like: why it failed; NULL when that is not known. */
+const char *studio_run_get_problem_code (StudioRun *self);
 /* While a run is being prepared, it then waits before its first step. */
 void studio_run_pause (StudioRun *self);
 gboolean studio_run_is_pause_wanted (StudioRun *self);
@@ -79,7 +90,8 @@ void studio_run_stop (StudioRun *self);
 /* This run and the next ones take at least so many seconds, their steps spread evenly; 0: as fast as they can. */
 void studio_run_set_pace (StudioRun *self, double seconds);
 double studio_run_get_pace (StudioRun *self);
-/* Changes a hyper-parameter between two steps and, when the worker has accepted it, marks it on the curves. */
+/* Changes a hyper-parameter between two steps and, when the worker has accepted it, marks it on the curves. A run that
+ * can be gone on with takes a learning rate to go on with. */
 void studio_run_set_hyper (StudioRun *self, const char *name, double value);
 /* Forgets everything: another graph was opened. A worker that still trains finishes its step and saves. */
 void studio_run_reset (StudioRun *self);
@@ -139,6 +151,8 @@ void studio_run_take_progress (StudioRun *self, gint64 step, gint64 total_steps,
                                double items_per_second, double eta_seconds);
 void studio_run_take_memory (StudioRun *self, const char *device, GVariant *bytes);
 void studio_run_take_hyper (StudioRun *self, const char *name, double value);
+void
+studio_run_take_problem (StudioRun *self, const char *code, const char *node, const char *port, const char *sentence);
 void studio_run_take_checkpoint (StudioRun *self, gint64 step, const char *path);
 void studio_run_take_end (StudioRun *self, const char *sentence);
 

@@ -1,4 +1,6 @@
 /* Every command of the window, by name: menu, key, button and test run the same code. */
+#include <math.h>
+
 #include "ui/window/studio-window-private.h"
 
 static void
@@ -61,7 +63,14 @@ redo_cb (StudioWindow *self, GVariant *parameter)
 static void
 continue_cb (StudioWindow *self, GVariant *parameter)
 {
-  studio_run_continue (self->run);
+  studio_window_continue (self);
+  gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
+}
+
+static void
+continue_slower_cb (StudioWindow *self, GVariant *parameter)
+{
+  studio_window_continue_slower (self);
   gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
 }
 
@@ -241,6 +250,7 @@ static const struct
   { "stop", NULL, stop_cb },
   { "restart", NULL, restart_cb },
   { "continue", NULL, continue_cb },
+  { "continue-slower", NULL, continue_slower_cb },
   { "show-run", NULL, show_run_cb },
   { "device", "s", device_cb },
   { "learning-rate", NULL, ask_learning_rate_cb },
@@ -324,5 +334,7 @@ studio_window_update_actions (StudioWindow *self)
   enable (self, "stop", live);
   enable (self, "restart", !empty && studio_run_get_state (self->run) != STUDIO_RUN_IDLE);
   StudioRunState state = studio_run_get_state (self->run);
-  enable (self, "continue", state == STUDIO_RUN_LOST || state == STUDIO_RUN_FAILED || state == STUDIO_RUN_STOPPED);
+  gboolean ended = state == STUDIO_RUN_LOST || state == STUDIO_RUN_FAILED || state == STUDIO_RUN_STOPPED;
+  enable (self, "continue", ended);
+  enable (self, "continue-slower", ended && isfinite (studio_run_get_base_lr (self->run)));
 }

@@ -3,6 +3,7 @@
  * -run.c (training), -status.c (title, faults, totals), -present.c (the projector), -frame.c (moving by the header). */
 #pragma once
 
+#include "ui/run/studio-run-bars.h"
 #include "ui/run/studio-run-panel.h"
 #include "ui/inspector/studio-inspector.h"
 #include "ui/palette/studio-outline.h"
@@ -21,7 +22,7 @@ struct _StudioWindow
       *device_chip, *device_label;
   GtkWidget *recover_bar, *recover_label;
   GtkWidget *disk_bar, *disk_label, *disk_reload, *disk_save, *disk_dismiss;
-  GtkWidget *split, *left_pane, *left_stack, *left_switcher, *middle, *canvas_overlay, *right_pane;
+  GtkWidget *split, *upper, *left_pane, *left_stack, *left_switcher, *middle, *canvas_overlay, *right_pane;
   GtkWidget *caption_card, *caption_label, *key_card, *key_label, *lr_card, *lr_card_entry;
   GtkWidget *status_line, *faults_button, *totals_label, *zoom_button;
 
@@ -31,12 +32,14 @@ struct _StudioWindow
   StudioPalette *palette;
   StudioOutline *outline;
   StudioInspector *inspector;
+  StudioRunBars *run_bars;
   StudioRunPanel *run_panel;
   StudioPins *pins;
   GtkWidget *start_page, *faults_list;
 
-  gboolean start_empty; /* "Empty graph": the start page is put away though there is nothing yet */
-  gboolean panel_shown; /* a run was started once */
+  gboolean start_empty;    /* "Empty graph": the start page is put away though there is nothing yet */
+  gboolean panel_shown;    /* a run was started once */
+  gboolean panel_unplaced; /* it was shown before the window had a height to give it some of */
   gboolean presenting;
   gboolean zoom_shown;       /* soon: an idle is on its way */
   int fit_frames;            /* until the canvas has its size and is fitted; 0: not wanted */
@@ -47,6 +50,7 @@ struct _StudioWindow
   char **devices;             /* the worker's, the default first; NULL until it has answered */
   GHashTable *device_details; /* "2 threads", what a card is called: by the device's name */
   GtkWidget *lr_return;       /* what had the focus before the learning rate was asked for */
+  guint elsewhere_timer;      /* while another window trains this graph */
 };
 
 /* ---- commands (-actions.c) ---- */
@@ -108,6 +112,9 @@ StudioWindow *studio_window_for_file (GtkApplication *application, GFile *file);
 void studio_window_train (StudioWindow *self); /* train, pause or go on, as the button says */
 void studio_window_step (StudioWindow *self);
 void studio_window_restart (StudioWindow *self);
+/* From the newest checkpoint, where and for as long as the document says. */
+void studio_window_continue (StudioWindow *self);
+void studio_window_continue_slower (StudioWindow *self); /* at a tenth of the learning rate */
 void studio_window_show_run (StudioWindow *self);
 /* "watch": short runs are stretched; "full": as fast as they can. */
 void studio_window_set_speed (StudioWindow *self, const char *speed);

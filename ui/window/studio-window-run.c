@@ -1,6 +1,7 @@
 /* Training from the window: the one button, devices, and what belongs to the run that is shown. */
 #include <json-glib/json-glib.h>
 #include <math.h>
+#include <string.h>
 
 #include "ui/training/studio-training-settings.h"
 #include "ui/window/studio-window-private.h"
@@ -83,6 +84,82 @@ studio_window_train (StudioWindow *self)
     }
 }
 
+/* ---- going on ------------------------------------------------------------------------------- */
+
+/* What <train> may say anew for a run that goes on: where it trains, and how long. The learning rate is the run's. */
+static const char *const may_change[] = { "device", "epochs" };
+
+static LoomElement *
+train_of (LoomGraph *graph)
+{
+  return loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+}
+
+/* The run's own graph; NULL before the first run. */
+static LoomGraph *
+read_run_graph (StudioWindow *self)
+{
+  const char *xml = studio_run_get_graph (self->run);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  return xml != NULL ? loom_graph_read_data (xml, strlen (xml), "run", faults, NULL) : NULL;
+}
+
+/* TRUE when the run, gone on with as the document now says, is of the document's version. Changes run. */
+static gboolean
+is_of_this_version (StudioWindow *self, LoomGraph *run)
+{
+  LoomGraph *document = studio_document_get_graph (self->document);
+  LoomElement *here = train_of (document), *there = run != NULL ? train_of (run) : NULL;
+  if (here == NULL || there == NULL)
+    return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS (may_change); i++)
+    {
+      const char *value = loom_element_get (here, may_change[i]);
+      g_autoptr (LoomEdit) inverse = loom_graph_apply (run, loom_edit_set (there, may_change[i], value));
+    }
+  g_autofree char *a = loom_graph_hash (document), *b = loom_graph_hash (run);
+  return g_str_equal (a, b);
+}
+
+static void
+go_on (StudioWindow *self, double lr, gboolean paused)
+{
+  StudioRunOptions changes = STUDIO_RUN_OPTIONS_INIT;
+  LoomGraph *document = studio_document_get_graph (self->document);
+  g_autoptr (LoomGraph) run = read_run_graph (self);
+  LoomElement *here = train_of (document), *there = run != NULL ? train_of (run) : NULL;
+  const char *device = here != NULL ? loom_element_get (here, "device") : NULL;
+  const char *epochs = here != NULL ? loom_element_get (here, "epochs") : NULL;
+  changes.device = device != NULL || self->devices == NULL ? device : self->devices[0];
+  if (there != NULL && epochs != NULL && g_strcmp0 (epochs, loom_element_get (there, "epochs")) != 0)
+    changes.epochs = g_ascii_strtoll (epochs, NULL, 10);
+  changes.lr = lr;
+  changes.paused = paused;
+  studio_document_set_run_fault (self->document, NULL, NULL, NULL, NULL);
+  studio_run_continue (self->run, &changes);
+  if (is_of_this_version (self, run))
+    {
+      g_autofree char *hash = loom_graph_hash (document);
+      studio_document_mark_run (self->document);
+      studio_run_remember (self->run, hash);
+      studio_run_bars_update_version (self->run_bars);
+    }
+  if (paused)
+    studio_run_step (self->run);
+}
+
+void
+studio_window_continue (StudioWindow *self)
+{
+  go_on (self, NAN, FALSE);
+}
+
+void
+studio_window_continue_slower (StudioWindow *self)
+{
+  go_on (self, studio_run_get_base_lr (self->run) / 10, FALSE);
+}
+
 void
 studio_window_step (StudioWindow *self)
 {
@@ -91,7 +168,13 @@ studio_window_step (StudioWindow *self)
   else if (studio_run_is_live (self->run))
     studio_run_step (self->run);
   else
-    start (self, TRUE);
+    {
+      g_autoptr (LoomGraph) run = studio_run_can_go_on (self->run) ? read_run_graph (self) : NULL;
+      if (is_of_this_version (self, run))
+        go_on (self, NAN, TRUE);
+      else
+        start (self, TRUE);
+    }
 }
 
 void
@@ -165,12 +248,14 @@ static void
 problem_cb (StudioRun *run, const char *code, const char *node, const char *port, const char *sentence,
             StudioWindow *self)
 {
-  /* The card says it; where no card does, a toast. */
+  /* The card says it; where no card does, the bar of a run that failed; what is no failure, a toast. */
   if (node != NULL && *node != '\0' && studio_document_run_has (self->document, node))
     {
       studio_document_set_run_fault (self->document, code, node, port, sentence);
       return;
     }
+  if (!g_str_equal (code, "NOTE") && !g_str_equal (code, "REFUSED"))
+    return;
   g_autofree char *text
       = node != NULL && *node != '\0' ? g_strdup_printf ("%s: %s", node, sentence) : g_strdup (sentence);
   studio_window_toast (self, text);
@@ -180,6 +265,49 @@ static void
 memory_cb (StudioRun *run, StudioWindow *self)
 {
   studio_window_update_title (self);
+}
+
+/* A worker that this window has just let go of is soon done; what trains longer than this trains elsewhere. */
+#define ELSEWHERE_MS 700
+
+/* What an earlier Studio left of this graph. */
+static gboolean
+find_cut_off (StudioWindow *self, const char *hash)
+{
+  LoomGraph *graph = studio_document_get_graph (self->document);
+  if (!studio_run_find_cut_off (self->run, hash, loom_graph_get_folder (graph)))
+    return FALSE;
+  studio_document_mark_run (self->document);
+  studio_window_show_panel (self);
+  return TRUE;
+}
+
+/* A graph that trains in another window is no run that ended early; once it is over there, it is looked for again. */
+static gboolean
+elsewhere_cb (gpointer data)
+{
+  StudioWindow *self = data;
+  g_autofree char *hash = loom_graph_hash (studio_document_get_graph (self->document));
+  gboolean idle = studio_run_get_state (self->run) == STUDIO_RUN_IDLE;
+  gboolean elsewhere = idle && studio_run_is_elsewhere (hash);
+  studio_run_say_elsewhere (self->run, elsewhere);
+  if (elsewhere)
+    return G_SOURCE_CONTINUE;
+  self->elsewhere_timer = 0;
+  if (idle)
+    find_cut_off (self, hash);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+look_for_run (StudioWindow *self)
+{
+  g_clear_handle_id (&self->elsewhere_timer, g_source_remove);
+  if (studio_document_get_path (self->document) == NULL)
+    return;
+  g_autofree char *hash = loom_graph_hash (studio_document_get_graph (self->document));
+  if (!find_cut_off (self, hash) && studio_run_is_elsewhere (hash))
+    self->elsewhere_timer = g_timeout_add (ELSEWHERE_MS, elsewhere_cb, self);
 }
 
 /* A document that was opened has no run yet: what is shown of an earlier one would be another graph's. */
@@ -199,16 +327,7 @@ studio_window_setup_run (StudioWindow *self)
       self->panel_shown = FALSE;
       studio_document_unmark_run (self->document);
     }
-  LoomGraph *graph = studio_document_get_graph (self->document);
-  if (studio_document_get_path (self->document) != NULL)
-    {
-      g_autofree char *hash = loom_graph_hash (graph);
-      if (studio_run_find_cut_off (self->run, hash, loom_graph_get_folder (graph)))
-        {
-          studio_document_mark_run (self->document);
-          studio_window_show_panel (self);
-        }
-    }
+  look_for_run (self);
   state_cb (self->run, self);
 }
 

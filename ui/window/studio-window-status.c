@@ -26,16 +26,29 @@ count_parameters (LoomNet *net, double *bytes)
   return n;
 }
 
+/* The folder's name where the graph is a run's own, as it was when that began; else NULL. */
+static char *
+dup_run_name (StudioWindow *self)
+{
+  const char *path = studio_document_get_path (self->document);
+  g_autofree char *folder = path != NULL ? g_path_get_dirname (path) : NULL;
+  g_autofree char *events = path != NULL ? g_build_filename (folder, "events.jsonl", NULL) : NULL;
+  return events != NULL && g_file_test (events, G_FILE_TEST_EXISTS) ? g_path_get_basename (folder) : NULL;
+}
+
 void
 studio_window_update_title (StudioWindow *self)
 {
-  g_autofree char *title = studio_document_dup_title (self->document);
+  g_autofree char *name = studio_document_dup_title (self->document), *run = dup_run_name (self);
+  g_autofree char *title = run != NULL ? g_strdup_printf ("%s, as it was trained", name) : g_strdup (name);
   adw_window_title_set_title (ADW_WINDOW_TITLE (self->title), title);
   gtk_window_set_title (GTK_WINDOW (self), title);
   g_autoptr (GString) under = g_string_new (NULL);
   g_autoptr (GString) totals = g_string_new (NULL);
   if (studio_document_is_edited (self->document) && !studio_document_is_empty (self->document))
     g_string_append (under, "Edited");
+  if (run != NULL)
+    g_string_append_printf (under, "%s%s", under->len ? " · " : "", run);
   LoomNet *net = studio_document_peek_net (self->document);
   if (net != NULL && loom_net_n_nodes (net) > 0)
     {

@@ -13,8 +13,16 @@ G_DEFINE_TYPE (StudioWindow, studio_window, ADW_TYPE_APPLICATION_WINDOW)
 void
 studio_window_toast (StudioWindow *self, const char *sentence)
 {
-  g_autofree char *text = g_markup_escape_text (sentence, -1);
-  adw_toast_overlay_add_toast (ADW_TOAST_OVERLAY (self->toasts), adw_toast_new (text));
+  /* A toast of its own making has one line, and an ellipsis where a remedy would stand. */
+  GtkWidget *label = gtk_label_new (sentence);
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_max_width_chars (GTK_LABEL (label), 90);
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_widget_add_css_class (label, "heading");
+  AdwToast *toast = adw_toast_new ("");
+  adw_toast_set_custom_title (toast, label);
+  adw_toast_overlay_add_toast (ADW_TOAST_OVERLAY (self->toasts), toast);
 }
 
 char *
@@ -33,12 +41,29 @@ studio_window_dup_selected_path (StudioWindow *self)
 /* A pane that came or went changes the canvas's size only in the next frame or two. */
 #define SETTLE_FRAMES 3
 
+/* TRUE when the panel of a window that was not shown before has got its height just now. */
+static gboolean
+place_panel (StudioWindow *self)
+{
+  int height = gtk_widget_get_height (self->split), wanted = self->presenting ? PANEL_HEIGHT * 5 / 4 : PANEL_HEIGHT;
+  if (!self->panel_unplaced || height <= wanted)
+    return FALSE;
+  self->panel_unplaced = FALSE;
+  gtk_paned_set_position (GTK_PANED (self->split), height - wanted);
+  return TRUE;
+}
+
 static gboolean
 fit_cb (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
 {
   StudioWindow *self = STUDIO_WINDOW (data);
   if (gtk_widget_get_width (widget) <= 1 || --self->fit_frames > 0)
     return G_SOURCE_CONTINUE;
+  if (place_panel (self))
+    {
+      self->fit_frames = SETTLE_FRAMES;
+      return G_SOURCE_CONTINUE;
+    }
   self->fit_frames = 0;
   studio_canvas_zoom_to_fit (self->canvas);
   return G_SOURCE_REMOVE;
@@ -75,10 +100,8 @@ studio_window_show_panel (StudioWindow *self)
     return;
   self->panel_shown = TRUE;
   studio_window_update_layout (self);
-  int height = gtk_widget_get_height (self->split);
-  int wanted = self->presenting ? PANEL_HEIGHT * 5 / 4 : PANEL_HEIGHT;
-  if (height > wanted)
-    gtk_paned_set_position (GTK_PANED (self->split), height - wanted);
+  self->panel_unplaced = TRUE;
+  place_panel (self);
   studio_window_fit_soon (self);
 }
 
@@ -171,6 +194,9 @@ static void
 close_then (StudioWindow *self, gpointer data)
 {
   let_go (self);
+  /* The dialog whose answer this is outlives the window, and would disconnect itself from what is gone. */
+  if (self->question != NULL)
+    gtk_window_set_transient_for (self->question, NULL);
   gtk_window_destroy (GTK_WINDOW (self));
 }
 
@@ -220,6 +246,8 @@ make_parts (StudioWindow *self)
 
   self->run_panel = studio_run_panel_new (self->document, self->run);
   gtk_paned_set_end_child (GTK_PANED (self->split), GTK_WIDGET (self->run_panel));
+  self->run_bars = studio_run_bars_new (self->document, self->run);
+  gtk_box_append (GTK_BOX (self->upper), GTK_WIDGET (self->run_bars));
   self->pins = studio_pins_new (self->document, self->canvas, self->run);
 }
 
@@ -262,6 +290,7 @@ window_dispose (GObject *object)
       g_signal_handlers_disconnect_by_data (self->run, self);
       studio_run_close (self->run);
     }
+  g_clear_handle_id (&self->elsewhere_timer, g_source_remove);
   g_clear_object (&self->chooser);
   g_clear_weak_pointer (&self->question);
   g_clear_object (&self->pins);
@@ -299,6 +328,7 @@ studio_window_class_init (StudioWindowClass *klass)
   CHILD (disk_save);
   CHILD (disk_dismiss);
   CHILD (split);
+  CHILD (upper);
   CHILD (left_pane);
   CHILD (left_stack);
   CHILD (left_switcher);

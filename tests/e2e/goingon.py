@@ -1,0 +1,111 @@
+"""What becomes of a run that does not train now: stopped, lost, left behind by an earlier Studio, or at work in another
+window. It goes on where the window says, from where it was, with what had been seen of it."""
+import os
+import signal
+import sys
+import time
+
+from closing import answer, begin, close, edit, ended, question, train, write
+from studio import Report, Studio
+from trouble import LENET
+
+
+def stop(s):
+    s.key("ctrl+shift+period")
+    return s.wait("stopped", lambda g: g.state["run"] == "stopped" and g.find("Continue"), 2)
+
+
+def stopped(t, s, path):
+    begin(s, [path])
+    train(s)
+    g = stop(s)
+    step = g.number("checkpoint")
+    t.ok(g.number("step") == step and g.has("Stopped at step"), "a run that was stopped can go on")
+    s.press("Step")
+    g = s.wait("one batch", lambda g: g.state["run"] == "paused" and g.number("step") != step, 3)
+    t.ok(g.number("step") == step + 1, "Step takes the next batch of it, not the first of another")
+    s.press("Resume")
+    g = s.wait("trains", lambda g: g.state["run"] == "training" and g.number("step") > step + 5, 3)
+    t.ok(g.number("previous") == 0, "and it is the same run still")
+    stop(s)
+
+
+def elsewhere(t, s):
+    """On another device than it began on."""
+    before = s.look()
+    s.click(before.find("CPU · ", exact=False)[0])
+    time.sleep(0.5)
+    s.key("Up", "Return")  # the last: the plain loops of ref, or a card
+    s.wait("chosen", lambda g: not g.find("CPU · ", exact=False), 2)
+    s.press("Continue")
+    g = s.wait("continues", lambda g: g.state["run"] == "training" and g.number("step") > before.number("step"), 5)
+    t.ok(before.state["device"] == "cpu" and g.state["device"] not in ("cpu", "") and g.state["folder"] == before.state["folder"],
+         "a run that is continued trains on the device that the window shows")
+    t.ok(not g.has("earlier version"), "and is no earlier version for that")
+
+
+def shown(t, s):
+    """The run's own graph beside the window that trains it."""
+    edit(s)
+    s.wait("older", lambda g: g.has("Training an earlier version"), 2)
+    s.press("Show")
+    g = s.wait("second window", lambda g: g.has("as it was trained")
+               and g.has("still training in another window"), 3)
+    t.ok(len(g.cards) == 4 and not g.has("ended early") and not g.find("Continue"),
+         "a second window with the run's graph says that it is the run's, and that it still trains")
+    close(s)
+    g = s.wait("first window", lambda g: len(g.cards) == 3, 2)
+    s.key("ctrl+z")
+    s.wait("undone", lambda g: len(g.cards) == 4, 2)
+
+
+def left(t, s, path):
+    s.click(s.look().find("Learning rate")[-1])  # the panel's field: the label gives it the focus
+    s.key("ctrl+l")
+    s.type("0.5")
+    s.key("Return")
+    g = s.wait("rate", lambda g: g.number("marks") > 0 and g.find("0.5"), 2)
+    s.key("ctrl+s")
+    s.wait("saved", lambda g: not g.has("Edited"), 2)
+    folder = s.look().state["folder"]
+    close(s)
+    answer(s, question(s, "Stop the run and close?"), "Stop and Close")
+    t.ok(ended(s) and s.session.returncode == 0 and not s.complaints(), "Stop and Close ends Studio without a complaint")
+    g = begin(s, [path])
+    g = s.wait("offer", lambda g: g.find("Continue"), 2)
+    t.ok(g.state["run"] == "stopped" and g.has("was stopped at step") and not g.has("ended early"),
+         "the next start offers to go on, and does not call what was wanted an end too early")
+    t.ok(g.state["folder"] == folder and g.number("points") > 10 and g.number("step") == g.number("checkpoint")
+         and g.find("0.5"), "with the curve, the figures and the learning rate that it had")
+    points = g.number("points")
+    s.press("Continue")
+    g = s.wait("continues", lambda g: g.state["run"] == "training" and g.number("points") > points, 5)
+    t.ok(g.number("step") > points - 1 and g.find("0.5"), "Continue adds to them")
+
+
+def again(t, s):
+    """A run that is lost before its first checkpoint begins anew, however often one clicks."""
+    s.end()
+    begin(s, [LENET])
+    s.key("ctrl+Return")
+    g = s.wait("trains", lambda g: g.state["run"] == "training" and g.number("points") > 2, 10)
+    os.kill(int(g.state["pid"]), signal.SIGKILL)
+    s.wait("lost", lambda g: g.find("Start Again"), 3)
+    time.sleep(0.5)
+    s.click(s.look().find("Start Again")[0], 2)
+    g = s.wait("trains again", lambda g: g.state["run"] == "training" and g.number("points") > 2, 10)
+    t.ok(not g.find("Start Again") and g.state["run"] == "training", "a double click on Start Again starts one run")
+
+
+def body(t):
+    with Studio("goingon") as s:
+        path = write(s)
+        stopped(t, s, path)
+        elsewhere(t, s)
+        shown(t, s)
+        left(t, s, path)
+        again(t, s)
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))

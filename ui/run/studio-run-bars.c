@@ -1,0 +1,207 @@
+/* The bars above the run panel.
+ *
+ * One is seen at a time, and it takes its room from the canvas: the panel below keeps its height, so that no button of
+ * it comes to lie under the pointer. Sentences wrap, because the remedy stands at their end. */
+#include "ui/run/studio-run-bars.h"
+
+#include <math.h>
+
+#include "ui/charts/studio-plot.h"
+
+struct _StudioRunBars
+{
+  GtkWidget parent_instance;
+  StudioDocument *document;
+  StudioRun *run;
+
+  GtkWidget *version_bar, *version_label;
+  GtkWidget *end_bar, *end_notice, *end_icon, *end_label, *end_version;
+  GtkWidget *restart_button, *show_button, *slower_button, *continue_button;
+  guint hide; /* until the second click of a double one is over */
+};
+
+G_DEFINE_TYPE (StudioRunBars, studio_run_bars, GTK_TYPE_WIDGET)
+
+/* ---- showing --------------------------------------------------------------------- */
+
+static gboolean
+focus_continue_cb (gpointer data)
+{
+  StudioRunBars *self = data;
+  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
+  GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
+  GtkWidget *button = gtk_widget_get_visible (self->slower_button) ? self->slower_button : self->continue_button;
+  /* Enter goes on, unless somebody is typing. */
+  if (root != NULL && (focus == NULL || !GTK_IS_EDITABLE (focus)))
+    gtk_widget_grab_focus (button);
+  g_object_unref (self);
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+hide_cb (gpointer data)
+{
+  StudioRunBars *self = data;
+  self->hide = 0;
+  gtk_revealer_set_reveal_child (GTK_REVEALER (self->end_bar), FALSE);
+  studio_run_bars_update_version (self);
+  return G_SOURCE_REMOVE;
+}
+
+/* A double click meant for a button of the bar may not hit what comes to lie under it. */
+static void
+hide_soon (StudioRunBars *self)
+{
+  int milliseconds;
+  if (self->hide != 0 || !gtk_revealer_get_reveal_child (GTK_REVEALER (self->end_bar)))
+    return;
+  g_object_get (gtk_widget_get_settings (GTK_WIDGET (self)), "gtk-double-click-time", &milliseconds, NULL);
+  gtk_widget_set_sensitive (self->end_notice, FALSE);
+  self->hide = g_timeout_add ((guint)MAX (milliseconds, 0), hide_cb, self);
+}
+
+/* How it ended: a run that was stopped is no failure, in words and colour. */
+static char *
+dup_sentence (StudioRun *run, StudioRunState state)
+{
+  const char *message = studio_run_get_message (run);
+  if (message != NULL)
+    return g_strdup (message);
+  if (state != STUDIO_RUN_STOPPED)
+    return g_strdup ("The run failed.");
+  g_autofree char *step = studio_format_count ((double)studio_run_get_checkpoint_step (run));
+  return g_strdup_printf ("Stopped at step %s, and can go on from there.", step);
+}
+
+static void
+show_buttons (StudioRunBars *self, StudioRunState state)
+{
+  gboolean saved = studio_run_has_checkpoint (self->run);
+  double rate = studio_run_get_base_lr (self->run) / 10;
+  gboolean slower = state == STUDIO_RUN_FAILED && isfinite (rate)
+                    && g_strcmp0 (studio_run_get_problem_code (self->run), "NAN") == 0;
+  g_autofree char *step = studio_format_count ((double)studio_run_get_checkpoint_step (self->run));
+  g_autofree char *from = saved ? g_strdup_printf ("Goes on from the checkpoint of step %s (Enter)", step)
+                                : g_strdup ("There is no checkpoint yet: starts from the beginning (Enter)");
+  g_autofree char *at = g_strdup_printf ("%s at Learning Rate _%.4g", saved ? "Continue" : "Start Again", rate);
+  gtk_widget_set_tooltip_text (self->continue_button, from);
+  gtk_button_set_label (GTK_BUTTON (self->continue_button), saved ? "_Continue" : "_Start Again");
+  gtk_button_set_label (GTK_BUTTON (self->slower_button), at);
+  gtk_widget_set_tooltip_text (self->slower_button, "A tenth of the rate that the numbers grew at (Enter)");
+  gtk_widget_set_visible (self->slower_button, slower);
+  gtk_widget_set_visible (self->continue_button, state != STUDIO_RUN_IDLE);
+  if (slower)
+    gtk_widget_remove_css_class (self->continue_button, "suggested-action");
+  else
+    gtk_widget_add_css_class (self->continue_button, "suggested-action");
+}
+
+static void
+state_cb (StudioRun *run, StudioRunBars *self)
+{
+  StudioRunState state = studio_run_get_state (run);
+  gboolean bad = state == STUDIO_RUN_LOST || state == STUDIO_RUN_FAILED;
+  gboolean elsewhere = state == STUDIO_RUN_IDLE && studio_run_get_message (run) != NULL;
+  if (bad || elsewhere || (state == STUDIO_RUN_STOPPED && studio_run_can_go_on (run)))
+    {
+      g_autofree char *text = dup_sentence (run, state);
+      g_clear_handle_id (&self->hide, g_source_remove);
+      gtk_label_set_label (GTK_LABEL (self->end_label), text);
+      gtk_image_set_from_icon_name (GTK_IMAGE (self->end_icon), bad         ? "dialog-warning-symbolic"
+                                                                : elsewhere ? "dialog-information-symbolic"
+                                                                            : "media-playback-stop-symbolic");
+      if (bad)
+        gtk_widget_add_css_class (self->end_notice, "bad");
+      else
+        gtk_widget_remove_css_class (self->end_notice, "bad");
+      show_buttons (self, state);
+      gtk_widget_set_sensitive (self->end_notice, TRUE);
+      if (bad && !gtk_revealer_get_reveal_child (GTK_REVEALER (self->end_bar)))
+        g_idle_add (focus_continue_cb, g_object_ref (self));
+      gtk_revealer_set_reveal_child (GTK_REVEALER (self->end_bar), TRUE);
+    }
+  else
+    hide_soon (self);
+  studio_run_bars_update_version (self);
+}
+
+void
+studio_run_bars_update_version (StudioRunBars *self)
+{
+  guint changes = studio_document_run_changes (self->document);
+  gboolean live = studio_run_is_live (self->run);
+  gboolean show = changes > 0 && studio_run_get_state (self->run) != STUDIO_RUN_IDLE;
+  gboolean ended = gtk_revealer_get_reveal_child (GTK_REVEALER (self->end_bar));
+  if (show)
+    {
+      g_autofree char *text = g_strdup_printf ("%s an earlier version · %u %s", live ? "Training" : "Trained", changes,
+                                               changes == 1 ? "change" : "changes");
+      gtk_label_set_label (GTK_LABEL (self->version_label), text);
+      gtk_label_set_label (GTK_LABEL (self->end_version), text);
+    }
+  gtk_revealer_set_reveal_child (GTK_REVEALER (self->version_bar), show && !ended);
+  gtk_widget_set_visible (self->end_version, show);
+  gtk_widget_set_visible (self->restart_button, show);
+  gtk_widget_set_visible (self->show_button, show);
+}
+
+/* ---- object ----------------------------------------------------------------------------- */
+
+static void
+run_bars_dispose (GObject *object)
+{
+  StudioRunBars *self = STUDIO_RUN_BARS (object);
+  g_clear_handle_id (&self->hide, g_source_remove);
+  if (self->run != NULL)
+    g_signal_handlers_disconnect_by_data (self->run, self);
+  if (self->document != NULL)
+    g_signal_handlers_disconnect_by_data (self->document, self);
+  g_clear_object (&self->run);
+  g_clear_object (&self->document);
+  GtkWidget *child;
+  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
+    gtk_widget_unparent (child);
+  G_OBJECT_CLASS (studio_run_bars_parent_class)->dispose (object);
+}
+
+static void
+studio_run_bars_class_init (StudioRunBarsClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+  G_OBJECT_CLASS (klass)->dispose = run_bars_dispose;
+  gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BOX_LAYOUT);
+  gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-run-bars.ui");
+#define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioRunBars, name)
+  CHILD (version_bar);
+  CHILD (version_label);
+  CHILD (end_bar);
+  CHILD (end_notice);
+  CHILD (end_icon);
+  CHILD (end_label);
+  CHILD (end_version);
+  CHILD (restart_button);
+  CHILD (show_button);
+  CHILD (slower_button);
+  CHILD (continue_button);
+#undef CHILD
+}
+
+static void
+studio_run_bars_init (StudioRunBars *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (gtk_widget_get_layout_manager (GTK_WIDGET (self))),
+                                  GTK_ORIENTATION_VERTICAL);
+}
+
+StudioRunBars *
+studio_run_bars_new (StudioDocument *document, StudioRun *run)
+{
+  StudioRunBars *self = g_object_new (STUDIO_TYPE_RUN_BARS, NULL);
+  self->document = g_object_ref (document);
+  self->run = g_object_ref (run);
+  g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
+  g_signal_connect_swapped (document, "changed", G_CALLBACK (studio_run_bars_update_version), self);
+  state_cb (run, self);
+  return self;
+}

@@ -1,0 +1,288 @@
+/* Runs that outlived a Studio: the note by which the next one finds them, and what their folder says of them.
+ *
+ * The note lies in the run's folder: the hash of the graph in the first line, and a second one where the end was
+ * wanted. It goes when the run is done, and when another is begun in its place. */
+#include "ui/run/studio-run-private.h"
+
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <json-glib/json-glib.h>
+#include <math.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "ui/charts/studio-plot.h"
+
+#define NOTE   "studio-unfinished"
+#define WANTED "stopped"
+
+/* ---- the note -------------------------------------------------------------------- */
+
+/* The hash of the graph that the run in this folder trains; NULL without a note. */
+static char *
+read_note (const char *folder, gboolean *wanted)
+{
+  g_autofree char *note = g_build_filename (folder, NOTE, NULL);
+  char *text = NULL;
+  if (!g_file_get_contents (note, &text, NULL, NULL))
+    return NULL;
+  char *line = strchr (text, '\n');
+  if (wanted != NULL)
+    *wanted = line != NULL && g_str_has_prefix (line + 1, WANTED);
+  if (line != NULL)
+    *line = '\0';
+  return text;
+}
+
+static void
+write_note (const char *folder, const char *hash, gboolean wanted)
+{
+  g_autofree char *note = g_build_filename (folder, NOTE, NULL);
+  g_autofree char *text = wanted ? g_strdup_printf ("%s\n" WANTED "\n", hash) : g_strdup (hash);
+  g_file_set_contents (note, text, -1, NULL);
+}
+
+void
+studio_run_remember (StudioRun *self, const char *graph_hash)
+{
+  write_note (self->folder, graph_hash, FALSE);
+}
+
+void
+studio_run_note_end (StudioRun *self, gboolean wanted)
+{
+  g_autofree char *hash = self->folder != NULL ? read_note (self->folder, NULL) : NULL;
+  if (hash != NULL)
+    write_note (self->folder, hash, wanted);
+}
+
+void
+studio_run_move_note (StudioRun *self, const char *from)
+{
+  g_autofree char *hash = read_note (from, NULL);
+  g_autofree char *note = g_build_filename (from, NOTE, NULL);
+  if (hash == NULL)
+    return;
+  g_unlink (note);
+  studio_run_remember (self, hash);
+}
+
+void
+studio_run_forget_note (StudioRun *self)
+{
+  if (self->folder == NULL)
+    return;
+  g_autofree char *note = g_build_filename (self->folder, NOTE, NULL);
+  g_unlink (note);
+}
+
+/* ---- what lies in a folder --------------------------------------------------------- */
+
+/* The highest step under checkpoints/; -1 when there is none. */
+static gint64
+newest_checkpoint (const char *folder)
+{
+  g_autofree char *path = g_build_filename (folder, "checkpoints", NULL);
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  gint64 newest = -1;
+  const char *name;
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      char *end;
+      gint64 step = g_ascii_strtoll (name, &end, 10);
+      if (end != name && *end == '\0')
+        newest = MAX (newest, step);
+    }
+  return newest;
+}
+
+static gboolean
+is_live (const char *folder)
+{
+  g_autofree char *path = g_build_filename (folder, "events.jsonl", NULL);
+  int fd = g_open (path, O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0)
+    return FALSE;
+  /* Who trains holds its events locked for as long as it lives. */
+  gboolean live = flock (fd, LOCK_SH | LOCK_NB) != 0;
+  close (fd);
+  return live;
+}
+
+/* ---- what had been seen ---------------------------------------------------------------- */
+
+static double
+number_of (JsonObject *object, const char *name)
+{
+  return json_object_get_double_member_with_default (object, name, NAN);
+}
+
+static void
+add_evaluation (StudioRun *self, JsonObject *event, gint64 step, gint64 epoch)
+{
+  JsonNode *node = json_object_get_member (event, "metrics");
+  g_autoptr (GList) names = NULL;
+  g_autoptr (GPtrArray) known = g_ptr_array_new ();
+  g_autoptr (GArray) values = g_array_new (FALSE, FALSE, sizeof (double));
+  if (node != NULL && JSON_NODE_HOLDS_OBJECT (node))
+    names = json_object_get_members (json_node_get_object (node));
+  for (GList *l = names; l != NULL; l = l->next)
+    {
+      /* A matrix of confusions is no curve. */
+      if (!JSON_NODE_HOLDS_VALUE (json_object_get_member (json_node_get_object (node), l->data)))
+        continue;
+      double value = number_of (json_node_get_object (node), l->data);
+      g_ptr_array_add (known, l->data);
+      g_array_append_val (values, value);
+    }
+  g_ptr_array_add (known, NULL);
+  g_autoptr (GVariant) all = g_variant_ref_sink (
+      g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, values->data, values->len, sizeof (double)));
+  studio_run_take_evaluation (self, json_object_get_string_member_with_default (event, "split", "val"), step, epoch,
+                              number_of (event, "loss"), (const char *const *)known->pdata, all);
+}
+
+static void
+add_event (StudioRun *self, JsonObject *event, gint64 until)
+{
+  const char *kind = json_object_get_string_member_with_default (event, "event", "");
+  gint64 step = json_object_get_int_member_with_default (event, "step", -1);
+  gint64 epoch = json_object_get_int_member_with_default (event, "epoch", 0);
+  /* What came after the newest checkpoint is computed anew when the run goes on. */
+  if (step < 0 || step > until)
+    return;
+  if (g_str_equal (kind, "step"))
+    {
+      self->step = step;
+      self->epoch = epoch;
+      self->loss = number_of (event, "loss");
+      self->lr = number_of (event, "lr");
+      studio_series_append (self->loss_curves.train, (double)step, self->loss);
+    }
+  else if (g_str_equal (kind, "eval"))
+    add_evaluation (self, event, step, epoch);
+  else if (g_str_equal (kind, "hyper"))
+    {
+      g_autofree char *label = g_strdup_printf (
+          "%s %g", json_object_get_string_member_with_default (event, "name", "lr"), number_of (event, "value"));
+      studio_run_add_mark (self, (double)step, label);
+    }
+}
+
+/* Curves, figures and marks up to the newest checkpoint, as they stood on the screen when the run ended. */
+static void
+read_events (StudioRun *self, gint64 until)
+{
+  g_autofree char *path = g_build_filename (self->folder, "events.jsonl", NULL);
+  g_autofree char *text = NULL;
+  gsize length;
+  if (!g_file_get_contents (path, &text, &length, NULL))
+    return;
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  for (char *line = text, *end; line < text + length && (end = strchr (line, '\n')) != NULL; line = end + 1)
+    if (json_parser_load_from_data (parser, line, end - line, NULL)
+        && JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
+      add_event (self, json_node_get_object (json_parser_get_root (parser)), until);
+}
+
+/* The learning rate that the run had come to, which need not be the graph's. */
+static void
+read_rate (StudioRun *self, gint64 step)
+{
+  g_autofree char *path = g_strdup_printf ("%s/checkpoints/%" G_GINT64_FORMAT "/state.json", self->folder, step);
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  if (!json_parser_load_from_file (parser, path, NULL) || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
+    return;
+  JsonNode *hyper = json_object_get_member (json_node_get_object (json_parser_get_root (parser)), "hyper");
+  if (hyper == NULL || !JSON_NODE_HOLDS_OBJECT (hyper))
+    return;
+  double rate = number_of (json_node_get_object (hyper), "base_lr");
+  if (isfinite (rate))
+    studio_run_take_hyper (self, "lr", rate);
+}
+
+/* ---- finding ------------------------------------------------------------------------------- */
+
+/* The newest folder of this graph's runs that was cut off after a checkpoint, or NULL; whether one is trained in now.
+ */
+static char *
+find_folder (const char *graph_hash, gboolean *wanted, gboolean *live)
+{
+  g_autofree char *runs = g_build_filename (g_get_user_state_dir (), "gradloom", "runs", NULL);
+  g_autoptr (GDir) dir = g_dir_open (runs, 0, NULL);
+  char *found = NULL;
+  gint64 when = 0;
+  const char *name;
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *folder = g_build_filename (runs, name, NULL);
+      g_autofree char *note = g_build_filename (folder, NOTE, NULL);
+      gboolean was_wanted;
+      g_autofree char *hash = read_note (folder, &was_wanted);
+      GStatBuf info;
+      if (hash == NULL || !g_str_equal (hash, graph_hash) || g_stat (note, &info) != 0)
+        continue;
+      if (is_live (folder))
+        {
+          *live = TRUE;
+          continue;
+        }
+      if (info.st_mtime < when || newest_checkpoint (folder) < 0)
+        continue;
+      when = info.st_mtime;
+      *wanted = was_wanted;
+      g_free (found);
+      found = g_steal_pointer (&folder);
+    }
+  return found;
+}
+
+gboolean
+studio_run_is_elsewhere (const char *graph_hash)
+{
+  gboolean wanted = FALSE, live = FALSE;
+  g_autofree char *found = find_folder (graph_hash, &wanted, &live);
+  return live;
+}
+
+void
+studio_run_say_elsewhere (StudioRun *self, gboolean elsewhere)
+{
+  if (self->state == STUDIO_RUN_IDLE)
+    studio_run_set_state (self, STUDIO_RUN_IDLE, elsewhere ? "This graph is still training in another window." : NULL);
+}
+
+gboolean
+studio_run_find_cut_off (StudioRun *self, const char *graph_hash, const char *graph_folder)
+{
+  gboolean wanted = FALSE, live = FALSE;
+  g_autofree char *found = find_folder (graph_hash, &wanted, &live);
+  /* An older run would be gone on with beside the one that trains. */
+  if (live)
+    return FALSE;
+  g_autofree char *file = found != NULL ? g_build_filename (found, "graph.xml", NULL) : NULL;
+  g_autofree char *xml = NULL;
+  if (file == NULL || !g_file_get_contents (file, &xml, NULL, NULL))
+    return FALSE;
+  gint64 step = newest_checkpoint (found);
+  g_free (self->folder);
+  self->folder = g_steal_pointer (&found);
+  g_free (self->graph_xml);
+  self->graph_xml = g_steal_pointer (&xml);
+  g_free (self->graph_folder);
+  self->graph_folder = g_strdup (graph_folder);
+  self->options = (StudioRunOptions)STUDIO_RUN_OPTIONS_INIT;
+  g_clear_pointer (&self->device, g_free);
+  self->checkpoint_step = step;
+  read_events (self, step);
+  self->step = step; /* of a long run, not every step has a line */
+  read_rate (self, step);
+  g_autofree char *count = studio_format_count ((double)step);
+  g_autofree char *text
+      = wanted
+            ? g_strdup_printf ("The last run of this graph was stopped at step %s, and can go on from there.", count)
+            : g_strdup_printf ("The last run of this graph ended early; its newest checkpoint is of step %s.", count);
+  studio_run_set_state (self, wanted ? STUDIO_RUN_STOPPED : STUDIO_RUN_LOST, text);
+  return TRUE;
+}
