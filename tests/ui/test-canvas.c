@@ -2,7 +2,7 @@
 #include <adwaita.h>
 #include <string.h>
 
-#include "ui/canvas/studio-canvas.h"
+#include "ui/canvas/studio-canvas-private.h"
 #include "ui/canvas/studio-node.h"
 #include "ui/canvas/studio-annotation.h"
 #include "ui/inspector/studio-inspector.h"
@@ -243,6 +243,51 @@ test_popovers (Fixture *f, gconstpointer data)
   act (f, "canvas.connect");
 }
 
+static GtkWidget *
+find_list (GtkWidget *widget)
+{
+  GtkWidget *found = GTK_IS_LIST_BOX (widget) ? widget : NULL;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL && found == NULL;
+       child = gtk_widget_get_next_sibling (child))
+    found = find_list (child);
+  return found;
+}
+
+/* How many layers the list offers for a wire of this card that was dropped beside all others. */
+static guint
+offered (Fixture *f, const StudioLoose *loose)
+{
+  guint n = 0;
+
+  studio_quick_add_popup (f->canvas, "", 400, 300, loose);
+  for (; gtk_list_box_get_row_at_index (GTK_LIST_BOX (find_list (f->canvas->popover)), (int)n) != NULL; n++)
+    ;
+  gtk_popover_popdown (GTK_POPOVER (f->canvas->popover));
+  settle ();
+  return n;
+}
+
+/* What has no port for the wire is not offered for it. */
+static void
+test_dropped_wire (Fixture *f, gconstpointer data)
+{
+  StudioScene *scene = studio_canvas_scene (f->canvas);
+  guint64 fc = scene->item[studio_scene_find_id (scene, "fc")].serial;
+  guint all = offered (f, NULL), without_inputs = 0, without_outputs = 0;
+
+  for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
+    if ((*op)->category != LOOM_CATEGORY_HIDDEN)
+      {
+        without_inputs += (*op)->inputs == NULL && (*op)->dynamic_inputs == NULL;
+        without_outputs += (*op)->outputs == NULL && (*op)->dynamic_outputs == NULL;
+      }
+  g_assert_cmpuint (without_inputs, >=, 4);
+  /* Notes and frames take no wire either. */
+  g_assert_cmpuint (offered (f, &(StudioLoose){ fc, TRUE, "out" }), <=, all - 2 - without_inputs);
+  g_assert_cmpuint (offered (f, &(StudioLoose){ fc, FALSE, "input" }), <=, all - 2 - without_outputs);
+}
+
 static void
 test_hangs (Fixture *f, gconstpointer data)
 {
@@ -406,6 +451,7 @@ main (int argc, char **argv)
   ADD ("fix", test_fix);
   ADD ("focus", test_focus);
   ADD ("popovers", test_popovers);
+  ADD ("dropped-wire", test_dropped_wire);
   ADD ("hangs", test_hangs);
   ADD ("inspector", test_inspector);
   ADD ("zooms", test_zooms);

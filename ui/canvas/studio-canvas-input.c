@@ -215,9 +215,21 @@ carry_out (StudioCanvas *self, const StudioCommand *command)
         StudioLoose loose = { scene->item[fixed].serial, from_output,
                               from_output ? scene->item[fixed].output[command->output].name
                                           : scene->item[fixed].input[command->input].name };
+        StudioHit hit;
         double sx, sy;
 
         studio_view_to_screen (&self->view, command->x, command->y, &sx, &sy);
+        hit = studio_geometry_hit (scene, &self->view, sx, sy);
+        if (hit.kind == (from_output ? STUDIO_HIT_OUTPUT : STUDIO_HIT_INPUT))
+          {
+            if (hit.item != fixed)
+              studio_canvas_say (self, from_output
+                                           ? "That is an output too: wires go from an output to an input, which is "
+                                             "at the left of a card."
+                                           : "That is an input too: wires go from an output, which is at the right "
+                                             "of a card, to an input.");
+            break;
+          }
         /* A wire that was dropped beside the canvas asks at its edge, and the new card is in sight. */
         studio_quick_add_popup (self, "", CLAMP (sx, 0, self->view.width), CLAMP (sy, 0, self->view.height), &loose);
       }

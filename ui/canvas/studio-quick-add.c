@@ -337,6 +337,20 @@ chooser_show (Chooser *self, const char *text, double at_x, double at_y)
   gtk_editable_set_position (GTK_EDITABLE (self->entry), -1);
 }
 
+/* TRUE when the loose end of a wire, if there is one, finds a port of the other kind at such a card. */
+static gboolean
+takes_wire (const Chooser *self, const LoomOp *op)
+{
+  const LoomPortSpec *port = self->loose.from_output ? op->inputs : op->outputs;
+
+  if (!self->has_loose || (self->loose.from_output ? op->dynamic_inputs != NULL : op->dynamic_outputs != NULL))
+    return TRUE;
+  for (; port != NULL && port->name != NULL; port++)
+    if ((port->flags & LOOM_PORT_WEIGHT) == 0)
+      return TRUE;
+  return FALSE;
+}
+
 /* Rows for everything that can be added. */
 static void
 add_layers (Chooser *self, gboolean is_second)
@@ -349,6 +363,8 @@ add_layers (Chooser *self, gboolean is_second)
       Choice *choice;
 
       if ((*op)->category == LOOM_CATEGORY_HIDDEN && studio_document_scope_depth (document) == 0)
+        continue;
+      if (!takes_wire (self, *op))
         continue;
       choice
           = add_row (self, (*op)->icon, (*op)->title,
