@@ -80,6 +80,34 @@ test_nice_step (void)
   g_assert_cmpfloat (studio_plot_nice_step (1, 1, 3), ==, 1);
 }
 
+/* No two ticks read the same, however close they are. */
+static void
+test_ticks (void)
+{
+  static const struct
+  {
+    double value, step;
+    const char *text;
+  } cases[] = {
+    { 0.1014, 0.0002, "0.1014" },  { 0.1016, 0.0002, "0.1016" }, { 0.25, 0.25, "0.25" },
+    { 0.5, 0.25, "0.50" },         { 500, 250, "500" },          { 2, 1, "2" },
+    { 1e-20, 0.5, "0.0" },         { -0.5, 0.5, "−0.5" },        { 3e15, 1e15, "3e+15" },
+    { 2.5e-5, 2.5e-5, "2.5e-05" },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *text = studio_format_tick (cases[i].value, cases[i].step);
+      g_assert_cmpstr (text, ==, cases[i].text);
+    }
+  for (double base = -2e7; base < 3e7; base = base < 0 ? base / 37 + 1e-9 : base * 37)
+    for (double step = 1e-3; step < 1e5; step *= 2.5)
+      {
+        g_autofree char *here = studio_format_tick (base, step), *next = studio_format_tick (base + step, step);
+        g_test_message ("%s %s", here, next);
+        g_assert_cmpstr (here, !=, next);
+      }
+}
+
 static StudioPlot *
 sample_plot (guint n)
 {
@@ -111,6 +139,28 @@ test_plot_columns (void)
   cairo_destroy (cr);
   cairo_surface_destroy (surface);
   g_object_unref (context);
+}
+
+/* One batch that explodes does not flatten the others' curve, and what is cut off is still known. */
+static void
+test_plot_spike (void)
+{
+  g_autoptr (StudioPlot) p = studio_plot_new ("loss");
+  g_autoptr (StudioSeries) train = studio_series_new ();
+  double x0, x1, y0, y1;
+  for (int i = 1; i <= 400; i++)
+    studio_series_append (train, i, i == 200 ? 551 : 0.5 + 0.1 * noise ((guint)i));
+  studio_plot_add_curve (p, "train", STUDIO_CURVE_TRAIN, train);
+  g_assert_true (studio_plot_bounds (p, &x0, &x1, &y0, &y1));
+  g_assert_cmpfloat (y1, <, 2);
+  g_assert_true (studio_plot_range (p, &x0, &x1, &y0, &y1));
+  g_assert_cmpfloat (y1, ==, 551);
+  /* A loss that falls is no spike. */
+  g_autoptr (StudioPlot) falling = sample_plot (400);
+  double top;
+  g_assert_true (studio_plot_range (falling, &x0, &x1, &y0, &top));
+  g_assert_true (studio_plot_bounds (falling, &x0, &x1, &y0, &y1));
+  g_assert_cmpfloat (y1, >=, top);
 }
 
 /* A run before that was a hundred times as long does not stretch the axis beyond the run that is being watched. */
@@ -223,6 +273,8 @@ main (int argc, char **argv)
   g_test_add_func ("/charts/series/pyramid", test_series_pyramid);
   g_test_add_func ("/charts/series/truncate", test_series_truncate);
   g_test_add_func ("/charts/nice-step", test_nice_step);
+  g_test_add_func ("/charts/ticks", test_ticks);
+  g_test_add_func ("/charts/plot-spike", test_plot_spike);
   g_test_add_func ("/charts/plot/columns", test_plot_columns);
   g_test_add_func ("/charts/plot/axis", test_plot_axis);
   g_test_add_func ("/charts/plot/words", test_plot_words);

@@ -32,6 +32,28 @@ studio_format_number (double v)
 }
 
 char *
+studio_format_tick (double value, double step)
+{
+  double v = fabs (value) < step / 1e6 ? 0 : value, large = MAX (fabs (v), step), scaled = step;
+  char text[48];
+  int decimals = 0;
+  if (large >= 1e6 || large < 1e-3)
+    {
+      /* Digits of the mantissa down to the step's place. */
+      decimals = v == 0 ? 0 : (int)CLAMP (floor (log10 (fabs (v)) + 1e-9) - floor (log10 (step) + 1e-9), 0, 15);
+      decimals += v != 0 && fabs (step / pow (10, floor (log10 (step) + 1e-9)) - 2.5) < 1e-6;
+      g_snprintf (text, sizeof text, v == 0 ? "0" : "%.*e", decimals, v);
+    }
+  else
+    {
+      for (; decimals < 12 && fabs (scaled - round (scaled)) > 1e-6 * scaled; decimals++)
+        scaled *= 10;
+      g_snprintf (text, sizeof text, "%.*f", decimals, v);
+    }
+  return text[0] == '-' ? g_strconcat ("−", text + 1, NULL) : g_strdup (text);
+}
+
+char *
 studio_format_count (double count)
 {
   g_autofree char *digits = g_strdup_printf ("%.0f", fabs (count));

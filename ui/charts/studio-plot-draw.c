@@ -213,11 +213,25 @@ draw_curve (const StudioCurve *c, cairo_t *cr, const StudioPlotLook *look, const
   return rectangles;
 }
 
+/* From tick to tick: for three lines, or for fewer where their figures would touch. */
+static double
+tick_step (const Frame *f, double scale)
+{
+  double step = 0;
+  for (int wanted = 3; wanted >= 1; wanted--)
+    {
+      step = studio_plot_nice_step (f->y0, f->y1, wanted);
+      if (step / (f->y1 - f->y0) * (f->bottom - f->top) >= 14 * scale)
+        break;
+    }
+  return step;
+}
+
 /* Hairlines at round values (three, four at most where round steps want it), with their figures on the left. */
 static void
 draw_grid (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, const Frame *f)
 {
-  double step = studio_plot_nice_step (f->y0, f->y1, 3);
+  double step = tick_step (f, look->scale);
   for (double y = ceil (f->y0 / step) * step; y <= f->y1; y += step)
     {
       double py = floor (to_y (f, y)) + 0.5;
@@ -226,7 +240,7 @@ draw_grid (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studio
       cairo_move_to (cr, f->left, py);
       cairo_line_to (cr, f->right, py);
       cairo_stroke (cr);
-      g_autofree char *text = studio_format_number (fabs (y) < step / 1e6 ? 0 : y);
+      g_autofree char *text = studio_format_tick (y, step);
       set_ink (cr, look, 0.72);
       draw_text (cr, context, look->scale, FALSE, text, f->left - 6, py, 1);
     }
@@ -369,6 +383,30 @@ draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
   draw_text (cr, context, look->scale, FALSE, text->str, tx, y, 0);
 }
 
+/* What lies beyond the axis is said beside the title: a point that is not drawn must not be taken for one that is not
+ * there. */
+static void
+draw_cut (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, const Frame *f,
+          double width)
+{
+  double x0, x1, y0, y1;
+  g_autoptr (GString) text = g_string_new (NULL);
+  if (!studio_plot_range (p, &x0, &x1, &y0, &y1))
+    return;
+  if (y1 > f->y1)
+    {
+      g_autofree char *high = studio_format_number (y1);
+      g_string_append_printf (text, "↑ up to %s", high);
+    }
+  if (y0 < f->y0)
+    {
+      g_autofree char *low = studio_format_number (y0);
+      g_string_append_printf (text, "%s↓ down to %s", text->len ? "  " : "", low);
+    }
+  set_ink (cr, look, 0.72);
+  draw_text (cr, context, look->scale, FALSE, text->str, width, 9 * look->scale, 1);
+}
+
 guint
 studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, double width,
                   double height, double hover_x)
@@ -384,10 +422,10 @@ studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const
       return 0;
     }
   double figures = 0, words = 0;
-  double step = studio_plot_nice_step (f.y0, f.y1, 3);
+  double step = tick_step (&f, s);
   for (double y = ceil (f.y0 / step) * step; y <= f.y1; y += step)
     {
-      g_autofree char *text = studio_format_number (y);
+      g_autofree char *text = studio_format_tick (y, step);
       figures = MAX (figures, text_width (context, s, text));
     }
   for (guint i = 0; i < p->curves->len; i++)
@@ -401,7 +439,8 @@ studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const
   g_autofree char *first = studio_format_count (f.x0), *last = studio_format_count (f.x1);
   g_autofree char *step_text = g_strdup_printf ("step %s", last);
   set_ink (cr, look, 0.72);
-  draw_text (cr, context, s, FALSE, first, f.left, f.bottom + 10 * s, 0);
+  if (f.left + text_width (context, s, first) + text_width (context, s, step_text) + 12 * s < f.right)
+    draw_text (cr, context, s, FALSE, first, f.left, f.bottom + 10 * s, 0);
   draw_text (cr, context, s, FALSE, step_text, f.right, f.bottom + 10 * s, 1);
 
   guint rectangles = 0;
@@ -411,6 +450,7 @@ studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const
   for (guint i = 0; i < p->curves->len; i++)
     rectangles += draw_curve (g_ptr_array_index (p->curves, i), cr, look, &f);
   cairo_restore (cr);
+  draw_cut (p, cr, context, look, &f, width);
   draw_marks (p, cr, context, look, &f);
   draw_labels (p, cr, context, look, &f);
   draw_hover (p, cr, context, look, &f, hover_x);

@@ -77,7 +77,7 @@ studio_plot_shown_points (const StudioPlot *p, const StudioCurve *c)
 }
 
 gboolean
-studio_plot_bounds (const StudioPlot *p, double *x0, double *x1, double *y0, double *y1)
+studio_plot_range (const StudioPlot *p, double *x0, double *x1, double *y0, double *y1)
 {
   gboolean any = FALSE;
   for (guint i = 0; i < p->curves->len; i++)
@@ -95,8 +95,57 @@ studio_plot_bounds (const StudioPlot *p, double *x0, double *x1, double *y0, dou
       *y1 = any ? MAX (*y1, high) : high;
       any = TRUE;
     }
-  if (!any)
+  return any;
+}
+
+#define SAMPLES 512 /* of a curve, by which its usual values are told */
+#define SPIKE   8   /* times as far as the usual values reach: beyond that the axis does not follow */
+
+static int
+compare_doubles (gconstpointer a, gconstpointer b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* One batch that explodes would flatten all that can be learnt of the others: the axis follows 98 of 100 values, and
+ * goes to the ends only where these are not far. */
+static void
+cut_spikes (const StudioPlot *p, double *y0, double *y1)
+{
+  g_autoptr (GArray) values = g_array_new (FALSE, FALSE, sizeof (double));
+  for (guint i = 0; i < p->curves->len; i++)
+    {
+      const StudioCurve *c = g_ptr_array_index (p->curves, i);
+      gsize n = studio_plot_shown_points (p, c);
+      for (gsize k = 0; k < MIN (n, SAMPLES); k++)
+        {
+          double y;
+          studio_series_get (c->series, n <= SAMPLES ? k : k * n / SAMPLES, NULL, &y);
+          if (isfinite (y))
+            g_array_append_val (values, y);
+        }
+    }
+  if (values->len < 50)
+    return;
+  g_array_sort (values, compare_doubles);
+  double low = g_array_index (values, double, values->len / 100);
+  double high = g_array_index (values, double, values->len - 1 - values->len / 100);
+  double reach = high - low;
+  if (!(reach > 0))
+    return;
+  if (*y1 > high + SPIKE * reach)
+    *y1 = high + reach / 2;
+  if (*y0 < low - SPIKE * reach)
+    *y0 = low - reach / 2;
+}
+
+gboolean
+studio_plot_bounds (const StudioPlot *p, double *x0, double *x1, double *y0, double *y1)
+{
+  if (!studio_plot_range (p, x0, x1, y0, y1))
     return FALSE;
+  cut_spikes (p, y0, y1);
   if (*x1 <= *x0)
     *x1 = *x0 + 1;
   if (!isnan (p->fixed_min))

@@ -59,6 +59,8 @@ gsize studio_plot_shown_points (const StudioPlot *plot, const StudioCurve *curve
 /* The visible part: x from the first to the last point of all curves, y with a little air. FALSE when there is nothing.
  */
 gboolean studio_plot_bounds (const StudioPlot *plot, double *x0, double *x1, double *y0, double *y1);
+/* From the first point to the last and from the least value to the greatest, whatever the axis shows of it. */
+gboolean studio_plot_range (const StudioPlot *plot, double *x0, double *x1, double *y0, double *y1);
 /* The widest round step (1, 2, 2.5, 5 times a power of ten) that puts at least `wanted` lines between min and max. */
 double studio_plot_nice_step (double min, double max, int wanted);
 /* Draws into width × height with the text of context's font; hover_x is in pixels, negative for none. Returns the
@@ -73,6 +75,8 @@ char *studio_plot_to_csv (const StudioPlot *plot);
 /* A file of the plot: .svg, .pdf, .png or .csv. */
 gboolean studio_plot_export (const StudioPlot *plot, const char *path, GError **error);
 
+/* The value of a tick: as many decimals as tell it from the next, `step` away. */
+char *studio_format_tick (double value, double step);
 /* A number for people: four significant figures, no trailing noise. */
 char *studio_format_number (double value);
 /* 61,706: counts for people. */
