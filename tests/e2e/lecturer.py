@@ -33,6 +33,10 @@ def body(t):
         t.ok(len(set(walked)) == 3 and "-" not in walked, "Right walks along the wires: " + ", ".join(walked))
         g = s.look()
         t.ok(g.has("×"), "the caption has formula and shape")
+        caption = g.find("×", kind="Label", exact=False)[0]
+        keys = g.find("learning rate", kind="Label", exact=False)[0]
+        t.ok(all(c[1] > caption[1] + caption[3] and c[1] + c[3] < keys[1] for c in g.cards.values()),
+             "and neither it nor the keys lie over a card")
 
         s.key("space")
         g = s.wait("one batch", lambda g: g.state["run"] == "paused" and g.number("map_step") == 1, 3)

@@ -429,6 +429,59 @@ test_bars (void)
   g_object_unref (bars);
 }
 
+static int
+least_height (GtkWidget *widget)
+{
+  int height;
+  gtk_widget_measure (widget, GTK_ORIENTATION_VERTICAL, -1, &height, NULL, NULL, NULL);
+  return height;
+}
+
+static int
+panel_part_height (GtkWidget *panel, const char *name)
+{
+  return least_height (GTK_WIDGET (gtk_widget_get_template_child (panel, STUDIO_TYPE_RUN_PANEL, name)));
+}
+
+/* All that is written grows with the user's text, labels of the style sheet and what is drawn alike. */
+static void
+test_text_grows (void)
+{
+  GtkSettings *settings = gtk_settings_get_default ();
+  g_autoptr (GtkCssProvider) style = gtk_css_provider_new ();
+  g_autoptr (StudioDocument) document = sample_document ();
+  g_autoptr (StudioRun) run = studio_run_new ();
+  GtkWidget *window = gtk_window_new (), *panel = GTK_WIDGET (studio_run_panel_new (document, run));
+  GtkWidget *chart = GTK_WIDGET (studio_run_panel_get_chart (STUDIO_RUN_PANEL (panel), FALSE));
+  int dpi, before[3], after[3];
+  gtk_css_provider_load_from_resource (style, "/org/gradloom/Studio/style.css");
+  gtk_style_context_add_provider_for_display (gdk_display_get_default (), GTK_STYLE_PROVIDER (style),
+                                              GTK_STYLE_PROVIDER_PRIORITY_APPLICATION);
+  gtk_window_set_child (GTK_WINDOW (window), panel);
+  gtk_window_present (GTK_WINDOW (window));
+  g_object_get (settings, "gtk-xft-dpi", &dpi, NULL);
+  for (int large = 0; large < 2; large++)
+    {
+      int *height = large ? after : before;
+      g_object_set (settings, "gtk-xft-dpi", (large ? 2 : 1) * 96 * 1024, NULL);
+      /* Styles are looked up anew with the next frame. */
+      for (gint64 end = g_get_monotonic_time () + 200 * 1000; g_get_monotonic_time () < end; g_usleep (2000))
+        while (g_main_context_iteration (NULL, FALSE))
+          ;
+      height[0] = panel_part_height (panel, "state_label");
+      height[1] = panel_part_height (panel, "figures");
+      height[2] = least_height (chart);
+    }
+  for (int i = 0; i < 3; i++)
+    {
+      g_test_message ("%d: %d, %d", i, before[i], after[i]);
+      g_assert_cmpint (after[i] * 10, >=, before[i] * 17);
+    }
+  gtk_window_destroy (GTK_WINDOW (window));
+  g_object_set (settings, "gtk-xft-dpi", dpi, NULL);
+  gtk_style_context_remove_provider_for_display (gdk_display_get_default (), GTK_STYLE_PROVIDER (style));
+}
+
 /* Without a loss there is a sentence, and no <train>. */
 static void
 test_nothing_to_train (void)
@@ -539,6 +592,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window/formula-field", test_formula_field);
   g_test_add_func ("/window/large-text", test_large_text);
   g_test_add_func ("/window/bars", test_bars);
+  g_test_add_func ("/window/text-grows", test_text_grows);
   g_test_add_func ("/window/icons", test_icons);
   g_test_add_func ("/window/window", test_window);
   return g_test_run ();

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/drawing/draw-card.h"
+
 static void
 draw_lines (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme, guint64 hidden,
             StudioIsSelected is_selected, gpointer data)
@@ -98,8 +100,10 @@ studio_wires_render_pills (const StudioScene *scene, const StudioView *view, con
                            PangoContext *context, GHashTable *layouts)
 {
   GtkSnapshot *snapshot = gtk_snapshot_new ();
+  /* What is written larger is readable from farther away. */
+  double least = MAX (STUDIO_ZOOM_PILLS / studio_text_enlargement (context), STUDIO_ZOOM_DETAIL);
 
-  if (scene->n_links > 0 && view->zoom >= STUDIO_ZOOM_PILLS && view->width > 0 && view->height > 0)
+  if (scene->n_links > 0 && view->zoom >= least && view->width > 0 && view->height > 0)
     {
       cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, view->width, view->height));
 

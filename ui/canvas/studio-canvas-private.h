@@ -20,6 +20,7 @@ struct _StudioCanvas
   gboolean theme_valid;
   gboolean fit_pending; /* until there is a size */
   gboolean fitted;      /* nothing was moved since the graph was fitted */
+  double inset_top, inset_bottom;
   gboolean presentation;
   gboolean bare; /* no dots */
   gboolean show_cost;

@@ -334,8 +334,9 @@ studio_canvas_zoom_at (StudioCanvas *self, double zoom, double x, double y)
 void
 studio_canvas_zoom_to_fit (StudioCanvas *self)
 {
-  double before = self->view.zoom;
+  double before = self->view.zoom, top = 0;
   StudioRect bounds;
+  StudioView view;
 
   if (self->view.width <= 0 || self->view.height <= 0)
     {
@@ -344,15 +345,24 @@ studio_canvas_zoom_to_fit (StudioCanvas *self)
     }
   self->fit_pending = FALSE;
   bounds = studio_geometry_bounds (studio_canvas_scene (self));
-  studio_view_fit (&self->view, &bounds);
+  view = self->view;
+  /* Where the words would take too much of it, the graph is more important than the lower ones, and than all. */
+  if (self->inset_top < 0.4 * view.height)
+    {
+      top = self->inset_top;
+      view.height -= top + (top + self->inset_bottom < 0.4 * view.height ? self->inset_bottom : 0);
+    }
+  studio_view_fit (&view, &bounds);
   /* For the back row everything may be larger than life. */
   if (self->presentation && bounds.width > 0)
     {
-      double room = MIN (self->view.width / (bounds.width + 48), self->view.height / (bounds.height + 48));
+      double room = MIN (view.width / (bounds.width + 48), view.height / (bounds.height + 48));
 
-      studio_view_zoom_at (&self->view, CLAMP (room, self->view.zoom, 1.6), self->view.width / 2,
-                           self->view.height / 2);
+      studio_view_zoom_at (&view, CLAMP (room, view.zoom, 1.6), view.width / 2, view.height / 2);
     }
+  view.y -= top / view.zoom;
+  view.height = self->view.height;
+  self->view = view;
   zoomed (self, before);
   self->fitted = TRUE;
 }
@@ -364,6 +374,19 @@ studio_canvas_set_presentation (StudioCanvas *self, gboolean on)
     return;
   self->presentation = on;
   studio_canvas_zoom_to_fit (self);
+}
+
+void
+studio_canvas_set_insets (StudioCanvas *self, double top, double bottom)
+{
+  if (self->inset_top == top && self->inset_bottom == bottom)
+    return;
+  self->inset_top = top;
+  self->inset_bottom = bottom;
+  if (!self->fitted)
+    return;
+  self->fit_pending = TRUE;
+  gtk_widget_queue_allocate (GTK_WIDGET (self));
 }
 
 void

@@ -43,6 +43,8 @@ void studio_canvas_add (StudioCanvas *self, const char *name, gboolean is_module
 /* Focuses the card of this path, entering modules as needed, and brings it into view. */
 gboolean studio_canvas_focus_path (StudioCanvas *self, const char *path);
 /* Text 1.6 times as large, for the back row. */
+/* Pixels at the upper and lower edge that what is fitted leaves free, for words that lie there. */
+void studio_canvas_set_insets (StudioCanvas *self, double top, double bottom);
 /* Without dots: while a page with words lies over the canvas. */
 void studio_canvas_set_bare (StudioCanvas *self, gboolean bare);
 void studio_canvas_set_presentation (StudioCanvas *self, gboolean on);

@@ -4,6 +4,7 @@
  * away and made again without loss. It redraws when told to (four times a second while a run goes on), not per point.
  */
 #include "ui/charts/studio-chart.h"
+#include "ui/charts/studio-text-scale.h"
 
 #include <adwaita.h>
 
@@ -40,7 +41,8 @@ chart_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   if (width <= 0 || height <= 0)
     return;
   cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, width, height));
-  StudioPlotLook look = { .dark = adw_style_manager_get_dark (adw_style_manager_get_default ()), .scale = self->scale };
+  StudioPlotLook look = { .dark = adw_style_manager_get_dark (adw_style_manager_get_default ()),
+                          .scale = self->scale * studio_text_scale (widget) };
   studio_plot_draw (self->plot, cr, gtk_widget_get_pango_context (widget), &look, width, height, self->hover_x);
   cairo_destroy (cr);
 }
@@ -50,8 +52,9 @@ chart_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int 
                int *minimum_baseline, int *natural_baseline)
 {
   gboolean wide = orientation == GTK_ORIENTATION_HORIZONTAL;
-  *minimum = wide ? 140 : 80;
-  *natural = wide ? 320 : 160;
+  double scale = studio_text_scale (widget);
+  *minimum = wide ? 140 : (int)(80 * scale);
+  *natural = (int)((wide ? 320 : 160) * scale);
 }
 
 static void

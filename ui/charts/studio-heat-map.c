@@ -11,6 +11,7 @@
 #include "engine/loom.h"
 #include "ui/charts/chart-text.h"
 #include "ui/charts/studio-colormap.h"
+#include "ui/charts/studio-text-scale.h"
 #include "ui/drawing/studio-export.h"
 
 #define NATURAL_WIDTH    162
@@ -96,13 +97,14 @@ typedef struct
 {
   StudioHeatMap *self;
   PangoContext *context;
+  double scale; /* of words and what holds them */
   gboolean dark, vector;
 } Drawing;
 
 static gboolean
 fits (const Drawing *d, const char *text, double width)
 {
-  g_autoptr (PangoLayout) layout = chart_text_layout (d->context, d->self->scale, FALSE, text);
+  g_autoptr (PangoLayout) layout = chart_text_layout (d->context, d->scale, FALSE, text);
   int w;
   pango_layout_get_pixel_size (layout, &w, NULL);
   return w <= width;
@@ -112,7 +114,7 @@ static void
 draw_words (const Drawing *d, cairo_t *cr, const char *text, double x, double y, double align, double most,
             double alpha)
 {
-  g_autoptr (PangoLayout) layout = chart_text_layout (d->context, d->self->scale, FALSE, text);
+  g_autoptr (PangoLayout) layout = chart_text_layout (d->context, d->scale, FALSE, text);
   int w, h;
   pango_layout_get_pixel_size (layout, &w, &h);
   if (w > most)
@@ -141,7 +143,7 @@ draw_legend (const Drawing *d, cairo_t *cr, double width, double y)
   StudioHeatMap *self = d->self;
   g_autofree char *low = short_number (self->min, self->max - self->min);
   g_autofree char *high = short_number (self->max, self->max - self->min);
-  double s = self->scale, third = width * 0.36;
+  double s = d->scale, third = width * 0.36;
   draw_words (d, cr, low, 0, y, 0, width * 0.3, 0.8);
   draw_words (d, cr, high, width, y, 1, width * 0.3, 0.8);
   double left = (width - third) / 2;
@@ -158,7 +160,7 @@ draw_map (cairo_t *cr, double width, double height, gpointer data)
 {
   const Drawing *d = data;
   StudioHeatMap *self = d->self;
-  double s = self->scale, top = 2 * CAPTION_LINE * s, bottom = height - LEGEND_HEIGHT * s;
+  double s = d->scale, top = 2 * CAPTION_LINE * s, bottom = height - LEGEND_HEIGHT * s;
   double ink = d->dark ? 1 : 0.14;
   draw_words (d, cr, self->what, 0, top * 0.25 - 1, 0, width, 0.9);
   draw_words (d, cr, fits (d, self->when, width) ? self->when : self->step_words, 0, top * 0.75 - 1, 0, width, 0.72);
@@ -189,6 +191,7 @@ heat_map_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
     return;
   Drawing d = { .self = self,
                 .context = gtk_widget_get_pango_context (widget),
+                .scale = self->scale * studio_text_scale (widget),
                 .dark = adw_style_manager_get_dark (adw_style_manager_get_default ()) };
   cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, width, height));
   draw_map (cr, width, height, &d);
@@ -214,7 +217,8 @@ heat_map_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, i
       return;
     }
   double shrink = for_size > 0 ? for_size / (double)NATURAL_WIDTH : 1;
-  *minimum = *natural = (int)(self->map_height * shrink + (2 * CAPTION_LINE + LEGEND_HEIGHT) * self->scale);
+  *minimum = *natural = (int)(self->map_height * shrink
+                              + (2 * CAPTION_LINE + LEGEND_HEIGHT) * self->scale * studio_text_scale (widget));
 }
 
 static void
@@ -404,12 +408,9 @@ studio_heat_map_export (StudioHeatMap *self, const char *path, GError **error)
       return loom_file_replace (path, text->str, text->len, error);
     }
   PangoContext *context = studio_export_context_new ();
-  Drawing d = { .self = self, .context = context, .vector = TRUE };
-  double saved = self->scale;
-  self->scale = 1;
+  Drawing d = { .self = self, .context = context, .scale = 1, .vector = TRUE };
   gboolean done = studio_export_drawing (
       path, 352, 352. * self->rows / self->columns + 2 * CAPTION_LINE + LEGEND_HEIGHT, draw_map, &d, error);
-  self->scale = saved;
   g_object_unref (context);
   return done;
 }

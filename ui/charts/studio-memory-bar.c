@@ -10,10 +10,11 @@
 #include "engine/loom.h"
 #include "ui/charts/chart-text.h"
 #include "ui/charts/studio-plot.h"
+#include "ui/charts/studio-text-scale.h"
 
 #define MAX_OWNERS 8
 #define BAR_HEIGHT 14
-#define ROW_HEIGHT 20
+#define ROW_HEIGHT 19
 
 typedef enum
 {
@@ -106,12 +107,18 @@ draw_share (cairo_t *cr, gboolean dark, guint kind, double x, double y, double w
   cairo_stroke (cr);
 }
 
+static double
+text_scale (StudioMemoryBar *self)
+{
+  return self->scale * studio_text_scale (GTK_WIDGET (self));
+}
+
 static void
 draw_words (StudioMemoryBar *self, cairo_t *cr, gboolean dark, gboolean strong, const char *text, double x, double y,
             double align, double alpha)
 {
   g_autoptr (PangoLayout) layout
-      = chart_text_layout (gtk_widget_get_pango_context (GTK_WIDGET (self)), self->scale, strong, text);
+      = chart_text_layout (gtk_widget_get_pango_context (GTK_WIDGET (self)), text_scale (self), strong, text);
   int w, h;
   pango_layout_get_pixel_size (layout, &w, &h);
   double ink = dark ? 1 : 0.14;
@@ -120,11 +127,21 @@ draw_words (StudioMemoryBar *self, cairo_t *cr, gboolean dark, gboolean strong, 
   pango_cairo_show_layout (cr, layout);
 }
 
+static gboolean
+others_after (StudioMemoryBar *self, guint i)
+{
+  for (guint k = i + 1; k < self->n; k++)
+    if (self->share[k].bytes > 0)
+      return TRUE;
+  return FALSE;
+}
+
 static void
 memory_bar_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
   StudioMemoryBar *self = STUDIO_MEMORY_BAR (widget);
-  double width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget), s = self->scale;
+  double width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
+  double s = text_scale (self);
   gboolean dark = adw_style_manager_get_dark (adw_style_manager_get_default ());
   cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, (float)width, (float)height));
   draw_words (self, cr, dark, TRUE, "memory", 0, 9 * s, 0, 0.9);
@@ -145,16 +162,32 @@ memory_bar_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
         draw_share (cr, dark, i, x, top, MAX (w, 1), BAR_HEIGHT * s);
       x += w;
     }
-  double y = top + (BAR_HEIGHT + 16) * s;
-  for (guint i = 0; i < self->n && y < height - 4; i++)
+  double y = top + (BAR_HEIGHT + 14) * s;
+  guint left = 0;
+  guint64 rest = 0;
+  for (guint i = 0; i < self->n; i++)
     {
       if (self->share[i].bytes == 0)
         continue;
+      /* The last line that there is room for says what the others come to. */
+      if (left > 0 || (y + (ROW_HEIGHT + 6) * s > height && others_after (self, i)))
+        {
+          left++;
+          rest += self->share[i].bytes;
+          continue;
+        }
       draw_share (cr, dark, i, 0, y - 5 * s, 10 * s, 10 * s);
       g_autofree char *bytes = loom_bytes_to_string ((double)self->share[i].bytes);
       draw_words (self, cr, dark, FALSE, self->share[i].owner, 18 * s, y, 0, 0.9);
       draw_words (self, cr, dark, FALSE, bytes, width, y, 1, 0.9);
       y += ROW_HEIGHT * s;
+    }
+  if (left > 0)
+    {
+      g_autofree char *bytes = loom_bytes_to_string ((double)rest);
+      g_autofree char *words = g_strdup_printf ("%u more", left);
+      draw_words (self, cr, dark, FALSE, words, 18 * s, y, 0, 0.72);
+      draw_words (self, cr, dark, FALSE, bytes, width, y, 1, 0.72);
     }
   cairo_destroy (cr);
 }
@@ -164,8 +197,8 @@ memory_bar_measure (GtkWidget *widget, GtkOrientation orientation, int for_size,
                     int *minimum_baseline, int *natural_baseline)
 {
   gboolean wide = orientation == GTK_ORIENTATION_HORIZONTAL;
-  *minimum = wide ? 160 : 60;
-  *natural = wide ? 220 : 180;
+  *minimum = wide ? 160 : (int)(60 * text_scale (STUDIO_MEMORY_BAR (widget)));
+  *natural = (int)((wide ? 220 : 180) * text_scale (STUDIO_MEMORY_BAR (widget)));
 }
 
 static void
@@ -227,6 +260,7 @@ studio_memory_bar_set (StudioMemoryBar *self, const char *device, guint n, const
       g_autofree char *size = loom_bytes_to_string ((double)bytes[i]);
       g_string_append_printf (words, "%s%s %s", i ? ", " : "", owner[i], size);
     }
+  gtk_widget_set_tooltip_text (GTK_WIDGET (self), words->len > 0 ? words->str : NULL);
   g_autofree char *total = loom_bytes_to_string ((double)self->total);
   g_autofree char *label = self->total ? g_strdup_printf ("memory of %s: %s", device, total) : g_strdup ("memory");
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, label,

@@ -3,6 +3,9 @@
  * Labels, not drawing: they follow the user's font and size, and a screen reader finds one object with a name ("loss
  * 0.412") instead of three fragments. */
 #include "ui/charts/studio-scalar-pin.h"
+#include "ui/charts/studio-text-scale.h"
+
+#define LARGE 1.5
 
 struct _StudioScalarPin
 {
@@ -51,6 +54,7 @@ studio_scalar_pin_init (StudioScalarPin *self)
   gtk_widget_set_parent (self->row, GTK_WIDGET (self));
   self->figure = small_label ("figure-value");
   self->detail = small_label ("figure-caption");
+  gtk_label_set_ellipsize (GTK_LABEL (self->detail), PANGO_ELLIPSIZE_END);
   gtk_widget_set_valign (self->figure, GTK_ALIGN_BASELINE);
   gtk_widget_set_valign (self->detail, GTK_ALIGN_BASELINE);
   gtk_box_append (GTK_BOX (self->row), self->figure);
@@ -79,6 +83,11 @@ void
 studio_scalar_pin_set (StudioScalarPin *self, const char *figure, const char *detail)
 {
   g_return_if_fail (STUDIO_IS_SCALAR_PIN (self));
+  /* Beside a figure in large text the detail would take the charts' room. */
+  gboolean below = studio_text_scale (GTK_WIDGET (self)) >= LARGE;
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->row),
+                                  below ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
+  gtk_box_set_spacing (GTK_BOX (self->row), below ? 0 : 6);
   gtk_label_set_label (GTK_LABEL (self->figure), figure != NULL ? figure : "–");
   gtk_label_set_label (GTK_LABEL (self->detail), detail != NULL ? detail : "");
   describe (self);

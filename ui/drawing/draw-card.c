@@ -180,6 +180,37 @@ text_new (PangoContext *context, const char *text, double scale, int weight, dou
   return layout;
 }
 
+#define USUAL_PIXELS (10 * 96 / 72.0)
+
+double
+studio_text_enlargement (PangoContext *context)
+{
+  const PangoFontDescription *font = pango_context_get_font_description (context);
+  double size = pango_font_description_get_size (font) / (double)PANGO_SCALE;
+  double dpi = pango_cairo_context_get_resolution (context);
+
+  if (!pango_font_description_get_size_is_absolute (font))
+    size *= (dpi > 0 ? dpi : 96) / 72;
+  return MAX (size / USUAL_PIXELS, 1);
+}
+
+/* A name that is enlarged beyond its card is written as large as it fits, but never smaller than it usually is: a cut
+ * one says less than a smaller one. */
+static PangoLayout *
+fitted_text_new (PangoContext *context, const char *text, double scale, int weight, double width)
+{
+  double least = scale / studio_text_enlargement (context);
+
+  for (double s = scale;; s = MAX (s * 0.9, least))
+    {
+      PangoLayout *layout = text_new (context, text, s, weight, width, 1);
+
+      if (s <= least || !pango_layout_is_ellipsized (layout))
+        return layout;
+      g_object_unref (layout);
+    }
+}
+
 PangoLayout *
 studio_small_text_new (PangoContext *context, const char *text)
 {
@@ -205,12 +236,12 @@ studio_card_texts_new (PangoContext *context, const StudioItem *item, const char
     }
   if (item->frozen)
     room -= STUDIO_FROZEN_SIZE + 6;
-  t->name = text_new (context, item->title, 1, PANGO_WEIGHT_SEMIBOLD, MAX (room, 24), 1);
-  t->summary = text_new (context,
-                         live != NULL               ? live
-                         : item->summary[0] != '\0' ? item->summary
-                                                    : studio_item_title (item),
-                         0.86, live != NULL ? PANGO_WEIGHT_MEDIUM : PANGO_WEIGHT_NORMAL, item->width - 14 - 12, 1);
+  t->name = fitted_text_new (context, item->title, 1, PANGO_WEIGHT_SEMIBOLD, MAX (room, 24));
+  t->summary = fitted_text_new (context,
+                                live != NULL               ? live
+                                : item->summary[0] != '\0' ? item->summary
+                                                           : studio_item_title (item),
+                                0.86, live != NULL ? PANGO_WEIGHT_MEDIUM : PANGO_WEIGHT_NORMAL, item->width - 14 - 12);
   if (item->fault != NULL)
     {
       StudioRect r = studio_geometry_fault (item);

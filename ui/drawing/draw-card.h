@@ -58,5 +58,8 @@ void studio_draw_frozen (cairo_t *cr, const StudioColor *color);
 void studio_draw_fault (cairo_t *cr, const StudioItem *item, const StudioCardTexts *texts, const StudioTheme *theme);
 /* Small texts of the canvas: names of ports, shapes of wires. */
 PangoLayout *studio_small_text_new (PangoContext *context, const char *text);
+/* How many times as large as the font that cards are made for, 10 pt at 96 dots an inch, the context's is; at least 1.
+ */
+double studio_text_enlargement (PangoContext *context);
 
 G_END_DECLS

@@ -18,16 +18,51 @@ show_keys (StudioWindow *self)
   gtk_label_set_markup (GTK_LABEL (self->key_label), text);
 }
 
-/* Name, formula and shape of the selected layer, readable from the last row. */
+#define CARD_MARGIN 18.0
+
+static double
+height_of (StudioWindow *self, GtkWidget *card)
+{
+  int width, height;
+  if (!gtk_widget_get_visible (card))
+    return 0;
+  gtk_widget_measure (card, GTK_ORIENTATION_HORIZONTAL, -1, NULL, &width, NULL, NULL);
+  width = MIN (width, MAX (gtk_widget_get_width (self->canvas_overlay), 1));
+  gtk_widget_measure (card, GTK_ORIENTATION_VERTICAL, width, NULL, &height, NULL, NULL);
+  return height;
+}
+
+/* The graph keeps clear of the words that lie over the canvas. A caption that is a line higher than those before it
+ * takes its room for good, so that the graph does not jump on a walk along the wires. */
+static void
+leave_room (StudioWindow *self)
+{
+  double caption = height_of (self, self->caption_card), keys = height_of (self, self->key_card);
+  double all = gtk_widget_get_height (self->canvas_overlay);
+  self->caption_room = self->presenting ? MAX (self->caption_room, caption + CARD_MARGIN) : 0;
+  /* In very large text there is no room for the keys beside the graph. */
+  if (all > 0 && self->caption_room + keys + CARD_MARGIN > 0.4 * all)
+    gtk_widget_set_visible (self->key_card, FALSE);
+  studio_canvas_set_insets (self->canvas, self->caption_room, self->presenting ? keys + CARD_MARGIN : 0);
+}
+
+/* Name, formula and shape of the selected layer, readable from the last row; a module's name, or the graph's where
+ * nothing is selected.
+ */
 static void
 show_caption (StudioWindow *self)
 {
   g_autofree char *path = self->presenting ? studio_window_dup_selected_path (self) : NULL;
   LoomNet *net = path != NULL ? studio_document_get_net (self->document) : NULL;
   int i = net != NULL ? loom_net_find (net, path) : -1;
-  gtk_widget_set_visible (self->caption_card, i >= 0);
+  gtk_widget_set_visible (self->caption_card, self->presenting);
   if (i < 0)
-    return;
+    {
+      g_autofree char *title = path != NULL ? g_strdup (path) : studio_document_dup_title (self->document);
+      gtk_label_set_label (GTK_LABEL (self->caption_label), title);
+      leave_room (self);
+      return;
+    }
   const LoomNetNode *node = loom_net_node (net, (guint)i);
   g_autoptr (GString) text = g_string_new (path);
   if (node->op != NULL && node->op->formula != NULL)
@@ -38,6 +73,7 @@ show_caption (StudioWindow *self)
       g_string_append_printf (text, "   %s", shape);
     }
   gtk_label_set_label (GTK_LABEL (self->caption_label), text->str);
+  leave_room (self);
 }
 
 static void

@@ -19,7 +19,7 @@ struct _StudioWindow
 
   /* from the template */
   GtkWidget *toasts, *header, *title, *open_button, *undo_button, *redo_button, *train_button, *step_button,
-      *device_chip, *device_label;
+      *menu_button, *device_chip, *device_label;
   GtkWidget *recover_bar, *recover_label;
   GtkWidget *disk_bar, *disk_label, *disk_reload, *disk_save, *disk_dismiss;
   GtkWidget *split, *upper, *left_pane, *left_stack, *left_switcher, *middle, *canvas_overlay, *right_pane;
@@ -41,6 +41,7 @@ struct _StudioWindow
   gboolean panel_shown;    /* a run was started once */
   gboolean panel_unplaced; /* it was shown before the window had a height to give it some of */
   gboolean presenting;
+  double caption_room;       /* what the caption has needed of the canvas at most */
   gboolean zoom_shown;       /* soon: an idle is on its way */
   int fit_frames;            /* until the canvas has its size and is fitted; 0: not wanted */
   char **orphans;            /* journals of crashes, newest first */
@@ -138,6 +139,8 @@ void studio_window_ask_learning_rate (StudioWindow *self);
 
 /* ---- window ---- */
 void studio_window_toast (StudioWindow *self, const char *sentence);
+/* Its tooltip does not lie over its menu. To be called again for another menu. */
+void studio_window_hide_tooltip_behind (GtkWidget *menu_button);
 void studio_window_update_layout (StudioWindow *self);
 void studio_window_show_panel (StudioWindow *self);
 /* Fits the graph into the canvas once the layout has settled. */

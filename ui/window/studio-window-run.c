@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/charts/studio-text-scale.h"
 #include "ui/training/studio-training-settings.h"
 #include "ui/window/studio-window-private.h"
 
@@ -351,7 +352,11 @@ show_device (StudioWindow *self)
   g_autofree char *text = device != NULL ? describe_device (self, device) : g_strdup ("Device");
   for (char *p = text; device != NULL && *p != '\0' && *p != ':' && *p != ' '; p++)
     *p = g_ascii_toupper (*p);
-  gtk_label_set_text (GTK_LABEL (self->device_label), text);
+  g_autofree char *tooltip = g_strdup_printf ("Where it trains: %s", text);
+  gtk_widget_set_tooltip_text (self->device_chip, tooltip);
+  /* In large text there is room for the device's name alone. */
+  g_autofree char *name = g_strndup (text, strcspn (text, " "));
+  gtk_label_set_text (GTK_LABEL (self->device_label), studio_text_scale (self->device_chip) < 1.5 ? text : name);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->device_chip), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
 }
 
@@ -374,6 +379,7 @@ set_devices (StudioWindow *self, char **names)
       g_menu_append_item (menu, item);
     }
   gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->device_chip), G_MENU_MODEL (menu));
+  studio_window_hide_tooltip_behind (self->device_chip);
   studio_run_panel_set_devices (self->run_panel, (const char *const *)names);
   studio_inspector_set_devices (self->inspector, (const char *const *)names);
   g_strfreev (self->devices);

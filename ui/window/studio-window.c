@@ -3,6 +3,7 @@
  * It holds no state of its own beyond that; what can be asked of the document or the run is asked there. */
 #include "ui/window/studio-window-private.h"
 
+#include "ui/charts/studio-text-scale.h"
 #include "ui/window/studio-start-page.h"
 #include "ui/training/studio-training-settings.h"
 
@@ -45,7 +46,9 @@ studio_window_dup_selected_path (StudioWindow *self)
 static gboolean
 place_panel (StudioWindow *self)
 {
-  int height = gtk_widget_get_height (self->split), wanted = self->presenting ? PANEL_HEIGHT * 5 / 4 : PANEL_HEIGHT;
+  int height = gtk_widget_get_height (self->split);
+  double large = CLAMP (studio_text_scale (GTK_WIDGET (self)), 1, 1.6);
+  int wanted = (int)(PANEL_HEIGHT * (self->presenting ? MAX (large, 1.25) : large));
   if (!self->panel_unplaced || height <= wanted)
     return FALSE;
   self->panel_unplaced = FALSE;
@@ -217,6 +220,15 @@ window_close_request (GtkWindow *window)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
+void
+studio_window_hide_tooltip_behind (GtkWidget *menu_button)
+{
+  GtkPopover *popover = gtk_menu_button_get_popover (GTK_MENU_BUTTON (menu_button));
+  if (popover != NULL)
+    g_object_bind_property (popover, "visible", menu_button, "has-tooltip",
+                            G_BINDING_SYNC_CREATE | G_BINDING_INVERT_BOOLEAN);
+}
+
 static void
 add_stack_page (GtkWidget *stack, GtkWidget *page, const char *name, const char *title)
 {
@@ -275,6 +287,8 @@ studio_window_init (StudioWindow *self)
   if (!studio_document_keep_journal (self->document, NULL, &error))
     studio_window_toast (self, error->message);
   studio_window_find_devices (self);
+  studio_window_hide_tooltip_behind (self->menu_button);
+  studio_window_hide_tooltip_behind (self->zoom_button);
   changed_cb (self->document, self);
   gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
 }
@@ -318,6 +332,7 @@ studio_window_class_init (StudioWindowClass *klass)
   CHILD (redo_button);
   CHILD (train_button);
   CHILD (step_button);
+  CHILD (menu_button);
   CHILD (device_chip);
   CHILD (device_label);
   CHILD (recover_bar);

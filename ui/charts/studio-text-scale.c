@@ -1,0 +1,17 @@
+/* The desktop says it twice: by the dots an inch, which "large text" raises, and by the size of its font. */
+#include "ui/charts/studio-text-scale.h"
+
+#define USUAL_POINTS 10.0
+#define USUAL_DPI    (96.0 * 1024)
+
+double
+studio_text_scale (GtkWidget *widget)
+{
+  g_autofree char *name = NULL;
+  int dpi = -1;
+  g_object_get (gtk_widget_get_settings (widget), "gtk-font-name", &name, "gtk-xft-dpi", &dpi, NULL);
+  PangoFontDescription *font = pango_font_description_from_string (name != NULL ? name : "");
+  double points = pango_font_description_get_size (font) / (double)PANGO_SCALE;
+  pango_font_description_free (font);
+  return (points > 0 ? points / USUAL_POINTS : 1) * (dpi > 0 ? dpi / USUAL_DPI : 1);
+}

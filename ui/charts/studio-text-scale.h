@@ -1,0 +1,11 @@
+/* How large the user wants text: what is drawn grows with it as labels do. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+G_BEGIN_DECLS
+
+/* 1 where the desktop's font is 10 pt at 96 dots an inch, for which the sizes in drawings are made. */
+double studio_text_scale (GtkWidget *widget);
+
+G_END_DECLS
