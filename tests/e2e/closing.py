@@ -70,8 +70,7 @@ def answer(s, g, button):
 
 
 def edit(s, card="act"):
-    g = s.look()
-    s.click(g.cards[card])
+    s.press_card(card)
     s.key("Delete")
     return s.wait("edited", lambda g: card not in g.cards and g.has("Edited"), 1)
 

@@ -186,6 +186,19 @@ class Studio:
             raise Failed("there is no “%s” to press" % name)
         self.click(before)
 
+    def press_card(self, name):
+        """Clicks a card once it stands still: panel and bars that come and go leave the cards another place."""
+        before = None
+        for _ in range(40):
+            found = self.look().cards.get(name)
+            if found is not None and found == before:
+                break
+            before = found
+            time.sleep(0.15)
+        if before is None:
+            raise Failed("there is no card “%s” to press" % name)
+        self.click(before)
+
     def drag(self, start, end, steps=30):
         (x0, y0), (x1, y1) = start, end
         self.move(x0, y0)
