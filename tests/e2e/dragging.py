@@ -65,6 +65,15 @@ def into_the_void(t, s):
         s.wait("undone", lambda g: len(g.cards) == cards, 2)
 
 
+def between_outputs(t, s):
+    g = whole_graph(s)
+    cards, wires = len(g.cards), len(g.wires)
+    one, other = list(g.outputs)[0], list(g.outputs)[-1]
+    s.drag(middle(g.outputs[one]), middle(g.outputs[other]))
+    g = s.wait("reason", lambda g: g.has("That is an output too"), 2)
+    t.ok(len(g.cards) == cards and len(g.wires) == wires, "a wire from one output to another is told why it is none")
+
+
 def stray(t, s):
     """GTK loses count of pressed buttons when one is released where it does not hear of it; every click says so then."""
     g = s.look()
@@ -83,6 +92,7 @@ def body(t):
         s.wait("graph", lambda g: len(g.cards) > 0, 2)
         into_the_void(t, s)
         over_the_edge(t, s)
+        between_outputs(t, s)
         stray(t, s)
 
 

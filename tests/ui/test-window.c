@@ -141,6 +141,10 @@ test_rate_field (void)
   gtk_editable_set_text (field, "5e-1"); /* typed, obeyed */
   studio_run_take_hyper (run, "lr", 0.5);
   g_assert_cmpstr (gtk_editable_get_text (field), ==, "5e-1");
+  /* Which of the two rates on the screen counts is said. */
+  GtkLabel *label = GTK_LABEL (gtk_widget_get_template_child (panel, STUDIO_TYPE_RUN_PANEL, "lr_label"));
+  g_assert_cmpstr (gtk_label_get_label (label), ==, "Learning rate of this run");
+  g_assert_nonnull (strstr (gtk_widget_get_tooltip_text (GTK_WIDGET (field)), "the graph's, 0.01."));
   /* The worker dies, something makes the document speak, and the checkpoint is gone on with. */
   studio_run_take_end (run, "The worker was killed.");
   studio_training_set (document, "epochs", "7");
@@ -151,6 +155,7 @@ test_rate_field (void)
   g_assert_cmpfloat (g_ascii_strtod (gtk_editable_get_text (field), NULL), ==, 0.5);
   studio_run_take_state (run, "done", NULL);
   g_assert_cmpstr (gtk_editable_get_text (field), ==, "0.01");
+  g_assert_cmpstr (gtk_label_get_label (label), ==, "Learning rate");
   g_object_unref (panel);
 }
 

@@ -211,6 +211,26 @@ fitted_text_new (PangoContext *context, const char *text, double scale, int weig
     }
 }
 
+#define FAULT_SCALE 0.86
+#define FAULT_LINE  16.0 /* pixels at that scale of the usual font */
+
+/* Likewise a fault's sentence, whose end says what to do. */
+static PangoLayout *
+fault_text_new (PangoContext *context, const char *text, double width, double height)
+{
+  double larger = studio_text_enlargement (context), least = FAULT_SCALE / larger;
+
+  for (double s = FAULT_SCALE;; s = MAX (s * 0.9, least))
+    {
+      int lines = (int)(height / (FAULT_LINE * s / FAULT_SCALE * larger));
+      PangoLayout *layout = text_new (context, text, s, PANGO_WEIGHT_NORMAL, width, MAX (lines, 1));
+
+      if (s <= least || (lines > 0 && !pango_layout_is_ellipsized (layout)))
+        return layout;
+      g_object_unref (layout);
+    }
+}
+
 PangoLayout *
 studio_small_text_new (PangoContext *context, const char *text)
 {
@@ -246,8 +266,7 @@ studio_card_texts_new (PangoContext *context, const StudioItem *item, const char
     {
       StudioRect r = studio_geometry_fault (item);
 
-      t->fault = text_new (context, item->fault, 0.86, PANGO_WEIGHT_NORMAL, r.width - 34,
-                           (int)((r.height - 12 - (item->fix != NULL ? 32 : 0)) / 16));
+      t->fault = fault_text_new (context, item->fault, r.width - 34, r.height - 12 - (item->fix != NULL ? 32 : 0));
       if (item->fix != NULL)
         {
           t->fix = text_new (context, item->fix, 0.9, PANGO_WEIGHT_SEMIBOLD, r.width - 28, 1);

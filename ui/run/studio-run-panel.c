@@ -17,7 +17,8 @@ struct _StudioRunPanel
   StudioDocument *document;
   StudioRun *run;
 
-  GtkWidget *strip, *state_label, *speed_label, *epochs_spin, *lr_entry, *device_drop, *pace_drop, *export_button;
+  GtkWidget *strip, *state_label, *speed_label, *epochs_spin, *lr_label, *lr_entry, *device_drop, *pace_drop,
+      *export_button;
   GtkWidget *body, *figures, *charts, *memory_box;
   StudioScalarPin *step, *epoch, *loss, *metric;
   StudioChart *loss_chart, *metric_chart;
@@ -169,6 +170,14 @@ show_rate (StudioRunPanel *self, const char *graph_lr)
   gboolean live = takes_rate (self->run) && isfinite (base);
   char number[G_ASCII_DTOSTR_BUF_SIZE];
   const char *text = live ? g_ascii_formatd (number, sizeof number, "%.6g", base) : graph_lr;
+  /* Two rates on one screen: this one counts, and what the other is for is said. */
+  gboolean differs = live && g_ascii_strtod (graph_lr, NULL) != base;
+  g_autofree char *why = differs ? g_strdup_printf ("This run's rate; Enter changes it. Another run begins with the "
+                                                    "graph's, %s.",
+                                                    graph_lr)
+                                 : g_strdup ("Enter changes it, while it trains too");
+  gtk_label_set_label (GTK_LABEL (self->lr_label), differs ? "Learning rate of this run" : "Learning rate");
+  gtk_widget_set_tooltip_text (self->lr_entry, why);
   GtkEditable *field = GTK_EDITABLE (self->lr_entry);
   GtkRoot *root = gtk_widget_get_root (self->lr_entry);
   GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
@@ -327,6 +336,7 @@ studio_run_panel_class_init (StudioRunPanelClass *klass)
   CHILD (state_label);
   CHILD (speed_label);
   CHILD (epochs_spin);
+  CHILD (lr_label);
   CHILD (lr_entry);
   CHILD (device_drop);
   CHILD (pace_drop);

@@ -1,6 +1,7 @@
 /* What is said about the graph around it: title, totals, zoom, and the list of faults. */
 #include <math.h>
 
+#include "ui/charts/studio-text-scale.h"
 #include "ui/window/studio-window-private.h"
 
 #define FAULTS_WIDTH 400
@@ -223,7 +224,7 @@ studio_window_setup_status (StudioWindow *self)
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroll), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
   gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (scroll), TRUE);
   /* A popover is as narrow as it may be, and a wrapping label may be a word wide: sentences are given their room. */
-  gtk_widget_set_size_request (scroll, FAULTS_WIDTH, -1);
+  gtk_widget_set_size_request (scroll, (int)(FAULTS_WIDTH * studio_text_scale (GTK_WIDGET (self))), -1);
   gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (scroll), 400);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroll), self->faults_list);
   GtkWidget *popover = gtk_popover_new ();
