@@ -194,14 +194,17 @@ studio_text_enlargement (PangoContext *context)
   return MAX (size / USUAL_PIXELS, 1);
 }
 
+#define MOST_LARGER 1.7
+
 /* A name that is enlarged beyond its card is written as large as it fits, but never smaller than it usually is: a cut
  * one says less than a smaller one. */
 static PangoLayout *
 fitted_text_new (PangoContext *context, const char *text, double scale, int weight, double width)
 {
-  double least = scale / studio_text_enlargement (context);
+  double larger = studio_text_enlargement (context), least = scale / larger;
 
-  for (double s = scale;; s = MAX (s * 0.9, least))
+  /* Two lines of more than this would leave the card at its lower edge. */
+  for (double s = scale * MIN (1, MOST_LARGER / larger);; s = MAX (s * 0.9, least))
     {
       PangoLayout *layout = text_new (context, text, s, weight, width, 1);
 
