@@ -1,16 +1,13 @@
-/* `gradloom train` and `gradloom eval`: a trainer with a person, a log or a program looking on.
- *
- * Signals are taken by a thread of their own that waits for them, so that a step is never disturbed: the first one asks
- * the trainer to finish its step and write a checkpoint, a second one ends the process at once. */
+/* `gradloom train` and `gradloom eval`: a trainer with a person, a log or a program looking on. */
 #include "app/command.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "app/train-signals.h"
 
 #define REDRAW_US (G_USEC_PER_SEC / 10)
 #define SPARSE_US (5 * G_USEC_PER_SEC)
@@ -336,43 +333,6 @@ eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
   view->epoch_start = now;
 }
 
-/* ---- signals ---------------------------------------------------------- */
-
-typedef struct
-{
-  LoomTrainer *trainer;
-  sigset_t set;
-  gint signal; /* atomic: the one that came */
-} Signals;
-
-static void *
-wait_for_signals (void *data)
-{
-  Signals *signals = data;
-  int number;
-
-  for (;;)
-    {
-      if (sigwait (&signals->set, &number) != 0)
-        continue;
-      if (g_atomic_int_get (&signals->signal) != 0)
-        _exit (128 + number);
-      g_atomic_int_set (&signals->signal, number);
-      loom_trainer_post (signals->trainer, LOOM_COMMAND_INTERRUPT, NULL, 0);
-    }
-  return NULL;
-}
-
-/* Before any thread is made: all of them inherit the mask. */
-static void
-block_signals (Signals *signals)
-{
-  sigemptyset (&signals->set);
-  sigaddset (&signals->set, SIGINT);
-  sigaddset (&signals->set, SIGTERM);
-  pthread_sigmask (SIG_BLOCK, &signals->set, NULL);
-}
-
 /* ---- train ------------------------------------------------------------ */
 
 static void
@@ -469,8 +429,8 @@ run_train (const Command *command, int argc, char **argv)
 
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = NULL;
-  Signals signals = { 0 };
-  block_signals (&signals);
+  TrainSignals signals = { 0 };
+  train_signals_block (&signals);
   if (!resume)
     {
       graph = command_read_graph (argv[1], &error);
@@ -504,12 +464,9 @@ run_train (const Command *command, int argc, char **argv)
       return 0;
     }
 
-  signals.trainer = trainer;
-  pthread_t thread;
-  pthread_create (&thread, NULL, wait_for_signals, &signals);
+  train_signals_begin (&signals, trainer, resume ? resume : out);
   LoomTrainerEnd end = loom_trainer_run (trainer, &error);
-  pthread_cancel (thread);
-  pthread_join (thread, NULL);
+  int interrupted_by = train_signals_end (&signals);
 
   clear_bar (&view);
   if (view.json && end == LOOM_TRAINER_DONE)
@@ -523,9 +480,9 @@ run_train (const Command *command, int argc, char **argv)
   if (end == LOOM_TRAINER_DONE)
     return 0;
   int status = command_fail (command, g_steal_pointer (&error));
-  if (end == LOOM_TRAINER_INTERRUPTED && view.lost && g_atomic_int_get (&signals.signal) == 0)
+  if (end == LOOM_TRAINER_INTERRUPTED && view.lost && interrupted_by == 0)
     return 0; /* command_finish() knows better */
-  return end == LOOM_TRAINER_INTERRUPTED ? 128 + g_atomic_int_get (&signals.signal) : status;
+  return end == LOOM_TRAINER_INTERRUPTED ? 128 + interrupted_by : status;
 }
 
 const Command command_train = {
@@ -535,7 +492,8 @@ const Command command_train = {
   .details
   = "The run folder holds graph.xml, events.jsonl, checkpoints/STEP/ and weights.safetensors. A checkpoint is\n"
     "written at each epoch's end and every 30 seconds; Ctrl-C finishes the step, writes one and leaves with\n"
-    "status 130 (SIGTERM: 143). A resumed run ends with the same bits as one that was never stopped.\n\n"
+    "status 130 (SIGTERM: 143); again, more than a second later, it ends the run at once, and what was trained since\n"
+    "the newest checkpoint is lost. A resumed run ends with the same bits as one that was never stopped.\n\n"
     "Of <train>: accumulate=\"N\" makes a step of N batches; ema=\"0.999\" keeps a moving average of the weights, "
     "which\n"
     "validation and test use and which is written to weights-ema.safetensors; patience=\"5\" ends training after 5\n"

@@ -1,0 +1,85 @@
+/* SIGINT and SIGTERM while `gradloom train` runs.
+ *
+ * They are taken by a thread of their own that waits for them, so that a step is never disturbed. The first one asks
+ * the trainer to finish its step and write a checkpoint. A terminal, a shell and a wrapper such as timeout(1) may each
+ * send the same request, so what follows within a second belongs to the first; one that comes later is a request of its
+ * own, and ends the process at once. */
+#include "app/train-signals.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define SAME_REQUEST_US G_USEC_PER_SEC
+
+void
+train_signals_block (TrainSignals *signals)
+{
+  sigemptyset (&signals->set);
+  sigaddset (&signals->set, SIGINT);
+  sigaddset (&signals->set, SIGTERM);
+  pthread_sigmask (SIG_BLOCK, &signals->set, NULL);
+}
+
+/* Past stdio, whose lock the training thread may hold for as long as a terminal is halted. */
+static void
+end_at_once (TrainSignals *signals, int number)
+{
+  const char *name = number == SIGINT ? "SIGINT" : "SIGTERM";
+  const char *bar_end = isatty (STDERR_FILENO) ? "\r\033[K" : "";
+  g_autofree char *weights = signals->folder ? g_build_filename (signals->folder, "weights.safetensors", NULL) : NULL;
+
+  if (!weights)
+    dprintf (STDERR_FILENO,
+             "%sgradloom train: Ended at once by a second %s. Nothing was kept, because no --out was given.\n", bar_end,
+             name);
+  else if (g_file_test (weights, G_FILE_TEST_EXISTS))
+    dprintf (STDERR_FILENO,
+             "%sgradloom train: Ended at once by a second %s: what was trained since the newest checkpoint is lost. "
+             "Continue with: gradloom train --resume %s\n",
+             bar_end, name, signals->folder);
+  else
+    dprintf (STDERR_FILENO,
+             "%sgradloom train: Ended at once by a second %s: there is no checkpoint yet, so all that was trained is "
+             "lost. Begin again with: gradloom train --resume %s\n",
+             bar_end, name, signals->folder);
+  _exit (128 + number);
+}
+
+static void *
+wait_for_signals (void *data)
+{
+  TrainSignals *signals = data;
+  gint64 first = 0;
+  int number;
+
+  for (;;)
+    {
+      if (sigwait (&signals->set, &number) != 0)
+        continue;
+      if (g_atomic_int_get (&signals->number) == 0)
+        {
+          first = g_get_monotonic_time ();
+          g_atomic_int_set (&signals->number, number);
+          loom_trainer_post (signals->trainer, LOOM_COMMAND_INTERRUPT, NULL, 0);
+        }
+      else if (g_get_monotonic_time () - first >= SAME_REQUEST_US)
+        end_at_once (signals, number);
+    }
+  return NULL;
+}
+
+void
+train_signals_begin (TrainSignals *signals, LoomTrainer *trainer, const char *folder)
+{
+  signals->trainer = trainer;
+  signals->folder = folder;
+  pthread_create (&signals->thread, NULL, wait_for_signals, signals);
+}
+
+int
+train_signals_end (TrainSignals *signals)
+{
+  pthread_cancel (signals->thread);
+  pthread_join (signals->thread, NULL);
+  return g_atomic_int_get (&signals->number);
+}

@@ -1,0 +1,27 @@
+/* SIGINT and SIGTERM while `gradloom train` runs. */
+#pragma once
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "engine/loom.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  LoomTrainer *trainer;
+  const char *folder; /* the run's; NULL: nothing is kept */
+  sigset_t set;
+  gint number; /* atomic: the signal that came first; 0: none */
+  pthread_t thread;
+} TrainSignals;
+
+/* Before any thread is made: all of them inherit the mask. */
+void train_signals_block (TrainSignals *signals);
+/* From here to the end of the run a signal interrupts the trainer. */
+void train_signals_begin (TrainSignals *signals, LoomTrainer *trainer, const char *folder);
+/* Returns the signal that interrupted it, 0 where none did. */
+int train_signals_end (TrainSignals *signals);
+
+G_END_DECLS
