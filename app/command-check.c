@@ -9,6 +9,8 @@
 static void
 print_faults (const LoomFaults *faults, const char *path, gboolean json)
 {
+  if (faults->file)
+    path = faults->file; /* of a folder, its graph.xml */
   for (guint i = 0; i < loom_faults_length (faults); i++)
     {
       const LoomFault *f = loom_faults_get (faults, i);
@@ -255,6 +257,7 @@ run_check (const Command *command, int argc, char **argv)
 
   g_auto (CheckMemory) memory = { 0 };
   g_autoptr (LoomFaults) device_faults = loom_faults_new ();
+  loom_faults_set_file (device_faults, loom_graph_get_file (graph));
   const char *on = device ? device : spec ? spec->device : "cpu";
   gboolean good = check_devices (graph, net, spec, batch, device, device_faults, &memory);
   print_faults (device_faults, argv[1], json);

@@ -99,6 +99,26 @@ check_numbers (const GOptionEntry *entries, const gint64 *whole, const double *r
   return wrong;
 }
 
+/* FALSE after having said so where --device names what is no device on any machine; one that is not here is known when
+ * it is opened. */
+static gboolean
+check_device (const Command *command, const GOptionEntry *entries)
+{
+  for (guint i = 0; entries[i].long_name; i++)
+    {
+      const char *name = strcmp (entries[i].long_name, "device") == 0 ? *(char **)entries[i].arg_data : NULL;
+      g_autoptr (LoomDevices) devices = name ? loom_devices_new (0) : NULL;
+      g_autoptr (GError) error = NULL;
+
+      if (name && !loom_devices_check_name (devices, name, &error))
+        {
+          command_usage (command, "--device: %s", error->message);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
 const char command_statuses[]
     = "0 done; 1 graph, data or weights are wrong; 2 wrong usage; 3 a device failed or ran out\n"
       "of memory; 4 NaN; 5 disk or I/O; 130 and 143 interrupted after a checkpoint.\n"
@@ -184,7 +204,7 @@ command_parse (const Command *command, const GOptionEntry *entries, int *argc, c
           memmove (*argv + 1, *argv + 2, (*argc - 1) * sizeof (char *));
           (*argc)--;
         }
-      return TRUE;
+      return check_device (command, entries);
     }
   command_usage (command, "%s.", error->message);
   return FALSE;

@@ -33,6 +33,7 @@ loom_faults_free (LoomFaults *faults)
   if (faults == NULL)
     return;
   g_ptr_array_unref (faults->items);
+  g_free (faults->file);
   g_free (faults);
 }
 
@@ -193,12 +194,23 @@ loom_fault_to_string (const LoomFault *fault)
   return g_string_free (text, FALSE);
 }
 
+void
+loom_faults_set_file (LoomFaults *faults, const char *file)
+{
+  g_return_if_fail (faults != NULL);
+
+  if (faults->file == NULL)
+    faults->file = g_strdup (file);
+}
+
 gboolean
 loom_faults_to_error (const LoomFaults *faults, const char *file, GError **error)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   const LoomFault *first = NULL;
 
+  if (file == NULL)
+    file = faults->file;
   for (guint i = 0; i < faults->items->len; i++)
     {
       const LoomFault *fault = loom_faults_get (faults, i);

@@ -27,6 +27,7 @@ typedef struct {
 
 typedef struct {
   GPtrArray *items; /* LoomFault, in order of discovery */
+  char *file;       /* that their lines are of; NULL where it is not known */
 } LoomFaults;
 
 /* A copy in which what stands in “quotes” is cut at 60 characters (absolute paths at 400), with an ellipsis,
@@ -50,7 +51,10 @@ guint loom_faults_length (const LoomFaults *faults);
 const LoomFault *loom_faults_get (const LoomFaults *faults, guint i);
 /* "line 12: node fc, input: the sentence. Fix." */
 char *loom_fault_to_string (const LoomFault *fault);
-/* TRUE when there is no error; else the first one's code and all sentences, a line each. */
+/* Whose lines they are. The first file stays: what is derived from a graph is of its file. */
+void loom_faults_set_file (LoomFaults *faults, const char *file);
+/* TRUE when there is no error; else the first one's code and all sentences, a line each, behind the name of the file
+ * (NULL: the faults' own, where it is known). */
 gboolean loom_faults_to_error (const LoomFaults *faults, const char *file, GError **error);
 
 /* The nearest of candidates (NULL-terminated) by edit distance, or NULL if none is near:

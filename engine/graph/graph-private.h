@@ -44,6 +44,7 @@ struct _LoomGraph
   GPtrArray *by_serial; /* serials are small and dense, so a table of pointers serves */
   guint64 version;
   char *folder;
+  char *file;           /* as it was named when it was read */
   guint n_dropped; /* parts that the reader left out */
 };
 

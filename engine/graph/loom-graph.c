@@ -176,6 +176,7 @@ loom_graph_unref (LoomGraph *graph)
   loom_element_free (graph->root);
   g_ptr_array_unref (graph->by_serial);
   g_free (graph->folder);
+  g_free (graph->file);
   g_free (graph);
 }
 
@@ -191,6 +192,7 @@ loom_graph_copy (const LoomGraph *graph)
   g_ptr_array_set_size (copy->by_serial, (int)graph->by_serial->len);
   copy->version = graph->version;
   copy->folder = g_strdup (graph->folder);
+  copy->file = g_strdup (graph->file);
   loom_graph_register (copy, copy->root);
   return copy;
 }
@@ -225,6 +227,12 @@ const char *
 loom_graph_get_folder (const LoomGraph *graph)
 {
   return graph->folder;
+}
+
+const char *
+loom_graph_get_file (const LoomGraph *graph)
+{
+  return graph->file;
 }
 
 void

@@ -83,6 +83,8 @@ gboolean loom_graph_write_file (const LoomGraph *graph, const char *path, GError
  * would lose them. 0 for a graph that was not read; a copy does not know. */
 guint loom_graph_n_dropped (const LoomGraph *graph);
 
+/* The path that it was read from, as whoever read it wrote that; NULL when it was not read from a file. */
+const char *loom_graph_get_file (const LoomGraph *graph);
 const char *loom_graph_get_folder (const LoomGraph *graph); /* NULL when it has none */
 void loom_graph_set_folder (LoomGraph *graph, const char *folder);
 /* SHA-256 of the meaning: all but doc, comments, foreign elements, layout, view, lesson. */

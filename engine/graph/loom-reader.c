@@ -543,5 +543,6 @@ loom_graph_read_file (const char *path, LoomFaults *faults, GError **error)
   absolute = g_canonicalize_filename (path, NULL);
   folder = g_path_get_dirname (absolute);
   loom_graph_set_folder (graph, folder);
+  graph->file = g_strdup (path);
   return graph;
 }

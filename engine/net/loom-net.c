@@ -160,6 +160,7 @@ loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *fa
   net->arena.blocks = g_ptr_array_new_with_free_func (g_free);
   net->graph = graph;
   net->faults = faults;
+  loom_faults_set_file (faults, loom_graph_get_file (graph));
   net->unsaid = loom_faults_new ();
   net->folder = g_strdup (loom_graph_get_folder (graph));
   net->has_binding = binding != NULL;

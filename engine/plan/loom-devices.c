@@ -20,6 +20,7 @@ struct _LoomDevices
   GHashTable *why_not; /* back end's name → sentence */
 };
 
+static const char *const backends[] = { "cpu", "ref", "cuda", NULL };
 static const char *const module_backends[] = { "cuda", NULL };
 
 static void
@@ -181,12 +182,43 @@ split_name (const char *name, char **backend, int *index)
   return **backend != '\0';
 }
 
+static gboolean
+is_virtual (const LoomBackend *backend)
+{
+  return strcmp (backend->name, "cpu") == 0 || strcmp (backend->name, "ref") == 0;
+}
+
+static char *
+name_of (const LoomBackend *backend, int index)
+{
+  return index > 0 || !is_virtual (backend) ? g_strdup_printf ("%s:%d", backend->name, index)
+                                            : g_strdup (backend->name);
+}
+
+/* The names of all devices that are here; with the lock held. */
+static char *
+list_names (LoomDevices *devices)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint n = 0; backends[n] != NULL; n++)
+    {
+      const char *why = NULL;
+      const LoomBackend *backend = find_backend (devices, backends[n], &why);
+      LoomMessage message = { "" };
+      int count = backend != NULL ? backend->device_count (&message) : 0;
+
+      for (int i = 0; i < count; i++)
+        g_ptr_array_add (names, name_of (backend, i));
+    }
+  g_ptr_array_add (names, NULL);
+  return g_strjoinv (", ", (char **)names->pdata);
+}
+
 static LoomPlanDevice *
 open_device (LoomDevices *devices, const LoomBackend *backend, int index, GError **error)
 {
-  g_autofree char *name = index > 0 || (strcmp (backend->name, "cpu") != 0 && strcmp (backend->name, "ref") != 0)
-                              ? g_strdup_printf ("%s:%d", backend->name, index)
-                              : g_strdup (backend->name);
+  g_autofree char *name = name_of (backend, index);
   LoomMessage message = { "" };
   LoomPlanDevice *d;
   int count;
@@ -201,11 +233,13 @@ open_device (LoomDevices *devices, const LoomBackend *backend, int index, GError
   if (index >= count)
     {
       if (count > 0 || message.text[0] == '\0')
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "There is no device %s: this machine has %d of that kind.%s",
-                     name, count,
-                     g_str_equal (backend->name, "cpu") || g_str_equal (backend->name, "ref")
-                         ? " Set GRADLOOM_CPU_DEVICES for more virtual ones."
-                         : "");
+        {
+          g_autofree char *names = list_names (devices);
+
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE,
+                       "There is no device %s: this machine has %d of that kind. Devices here are %s.%s", name, count,
+                       names, is_virtual (backend) ? " Set GRADLOOM_CPU_DEVICES for more virtual ones." : "");
+        }
       else
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "There is no device %s: %s. Use device cpu.", name,
                      message.text);
@@ -233,6 +267,23 @@ open_device (LoomDevices *devices, const LoomBackend *backend, int index, GError
   return d;
 }
 
+gboolean
+loom_devices_check_name (LoomDevices *devices, const char *name, GError **error)
+{
+  g_autofree char *backend = NULL, *names = NULL;
+  int index;
+
+  g_return_val_if_fail (devices != NULL && name != NULL, FALSE);
+
+  if (split_name (name, &backend, &index) && g_strv_contains (backends, backend))
+    return TRUE;
+  g_mutex_lock (&devices->lock);
+  names = list_names (devices);
+  g_mutex_unlock (&devices->lock);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "“%s” is no device. Devices here are %s.", name, names);
+  return FALSE;
+}
+
 LoomPlanDevice *
 loom_devices_get (LoomDevices *devices, const char *name, GError **error)
 {
@@ -244,20 +295,14 @@ loom_devices_get (LoomDevices *devices, const char *name, GError **error)
 
   g_return_val_if_fail (devices != NULL && name != NULL, NULL);
 
-  if (!split_name (name, &backend_name, &index))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "“%s” is no device. Devices are cpu, ref, cpu:1, cuda:0.",
-                   name);
-      return NULL;
-    }
+  if (!loom_devices_check_name (devices, name, error) || !split_name (name, &backend_name, &index))
+    return NULL;
   g_mutex_lock (&devices->lock);
   backend = find_backend (devices, backend_name, &why);
   if (backend != NULL)
     device = open_device (devices, backend, index, error);
-  else if (why != NULL)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "There is no device %s: %s. Use device cpu.", name, why);
   else
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "“%s” is no device. Devices are cpu, ref, cpu:1, cuda:0.", name);
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE, "There is no device %s: %s. Use device cpu.", name, why);
   g_mutex_unlock (&devices->lock);
   return device;
 }
@@ -281,21 +326,19 @@ loom_devices_for (LoomDevices *devices, const char *name, LoomDType float_type)
 void
 loom_devices_foreach (LoomDevices *devices, LoomDeviceFunc func, gpointer data)
 {
-  static const char *const names[] = { "cpu", "ref", "cuda", NULL };
-
-  for (guint n = 0; names[n] != NULL; n++)
+  for (guint n = 0; backends[n] != NULL; n++)
     {
       const char *why = NULL;
-      const LoomBackend *backend = find_backend (devices, names[n], &why);
+      const LoomBackend *backend = find_backend (devices, backends[n], &why);
       LoomMessage message = { "" };
       int count = backend != NULL ? backend->device_count (&message) : 0;
 
       if (count == 0)
-        func (names[n], NULL, why != NULL ? why : message.text, data);
+        func (backends[n], NULL, why != NULL ? why : message.text, data);
       for (int i = 0; i < count; i++)
         {
           g_autoptr (GError) error = NULL;
-          g_autofree char *name = g_strdup_printf ("%s:%d", names[n], i);
+          g_autofree char *name = g_strdup_printf ("%s:%d", backends[n], i);
           LoomPlanDevice *d = loom_devices_get (devices, name, &error);
 
           func (d != NULL ? d->name : name, d != NULL ? &d->info : NULL, error != NULL ? error->message : NULL, data);

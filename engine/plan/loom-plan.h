@@ -25,7 +25,8 @@ typedef struct
   char *cost_key;       /* what measurements on this device are kept under */
 } LoomPlanDevice;
 
-/* Opens devices by name once; modules (CUDA) are loaded on demand. DEVICE error with a sentence when there is none. */
+/* Opens devices by name once; modules (CUDA) are loaded on demand. DEVICE error with a sentence when there is none, SCHEMA
+ * where the name is no device's on any machine. */
 typedef struct _LoomDevices LoomDevices;
 LoomDevices *loom_devices_new (int threads /* 0: all processors; of more than those no use is made */);
 LoomDevices *loom_devices_ref (LoomDevices *devices);
@@ -35,6 +36,8 @@ LoomCostTable *loom_devices_costs (LoomDevices *devices);
 void loom_devices_set_costs (LoomDevices *devices, LoomCostTable *costs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomDevices, loom_devices_unref)
 LoomPlanDevice *loom_devices_get (LoomDevices *devices, const char *name, GError **error);
+/* That SCHEMA error alone, which lists the devices that are here; nothing is opened. */
+gboolean loom_devices_check_name (LoomDevices *devices, const char *name, GError **error);
 /* The device that computes in float_type where a node asks for the one called name: that one, but in f64, which only plain
  * loops compute, the one of theirs with its number. NULL, the plan's own, where name is NULL or there are not so many of
  * them: what is looked at closely may be placed on devices that are not here. */

@@ -9,25 +9,13 @@
 #include <string.h>
 
 static gboolean
-check_graph (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
+check_graph (LoomTrainer *t, const LoomGraph *original, const GPtrArray *given, GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
 
   t->net = loom_net_new (t->graph, NULL, faults);
   t->spec = loom_train_spec_new (t->graph, t->net, faults);
-  for (guint i = 0; options->match && i < loom_faults_length (faults); i++)
-    {
-      /* A pattern of the line stands in <train> by now, but not in the graph that the person wrote. */
-      const LoomFault *fault = loom_faults_get (faults, i);
-      const char *what = g_str_has_prefix (fault->message, "<train>: ") ? strstr (fault->message, ": ") + 2 : NULL;
-      if (what && !fault->node && g_strcmp0 (fault->port, "match") == 0)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "--match: %s%s%s", what, fault->fix ? " " : "",
-                       fault->fix ? fault->fix : "");
-          return FALSE;
-        }
-    }
-  if (!loom_faults_to_error (faults, NULL, error))
+  if (!trainer_given_faults (original, given, faults, error))
     return FALSE;
   g_assert (t->spec);
   for (guint i = 0; i < loom_faults_length (faults); i++)
@@ -36,7 +24,7 @@ check_graph (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
       LoomFault plain = *loom_faults_get (faults, i);
       plain.is_warning = FALSE;
       g_autofree char *text = loom_fault_to_string (&plain);
-      trainer_note (t, "%s", text);
+      trainer_note (t, "%s%s%s", faults->file ? faults->file : "", faults->file ? ": " : "", text);
     }
 
   guint n = t->spec->metrics->len;
@@ -136,10 +124,26 @@ open_data (LoomTrainer *t, GError **error)
   return TRUE;
 }
 
+/* The device that <train> names, as a fault of the file. */
 static gboolean
-open_devices (LoomTrainer *t, const char *run, GError **error)
+bad_device (LoomTrainer *t, GError *cause, GError **error)
 {
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+
+  loom_faults_set_file (faults, loom_graph_get_file (t->graph));
+  loom_faults_add (faults, cause->code,
+                   loom_element_line (loom_element_find (loom_graph_root (t->graph), LOOM_TAG_TRAIN)), NULL, "device",
+                   "<train>: %s", cause->message);
+  g_error_free (cause);
+  return loom_faults_to_error (faults, NULL, error);
+}
+
+static gboolean
+open_devices (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
+{
+  const char *run = options->resume ? options->resume : options->costs_of;
   g_autofree char *why = NULL;
+  GError *local = NULL;
 
   t->devices = loom_devices_new (t->threads);
   g_autoptr (LoomCostTable) costs = run ? loom_run_costs (run, &why) : NULL;
@@ -147,9 +151,15 @@ open_devices (LoomTrainer *t, const char *run, GError **error)
     trainer_note (t, "%s", why);
   if (costs)
     loom_devices_set_costs (t->devices, costs);
-  LoomPlanDevice *device = loom_devices_get (t->devices, t->device, error);
+  LoomPlanDevice *device = loom_devices_get (t->devices, t->device, &local);
+  if (!device && !options->device && !options->resume
+      && loom_element_get (loom_element_find (loom_graph_root (t->graph), LOOM_TAG_TRAIN), "device"))
+    return bad_device (t, local, error);
   if (!device)
-    return FALSE;
+    {
+      g_propagate_error (error, local);
+      return FALSE;
+    }
   g_autofree char *warning = loom_threads_warning (t->threads);
   if (warning)
     trainer_note (t, "%s", warning);
@@ -207,18 +217,19 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
       applied.set = NULL;
       applied.weights = applied.match = NULL;
     }
-  g_autoptr (LoomGraph) changed = trainer_apply_options (graph, &applied, error);
+  g_autoptr (GPtrArray) given = trainer_given_new ();
+  g_autoptr (LoomGraph) changed = trainer_apply_options (graph, &applied, given, error);
   if (!changed)
     return NULL;
   t->graph = loom_graph_freeze (changed);
   /* The run's own graph.xml lies elsewhere, so a relative folder would lose its meaning there. */
   if (loom_graph_get_folder (graph))
     t->data_folder = g_canonicalize_filename (loom_graph_get_folder (graph), NULL);
-  if (!check_graph (t, options, error) || (options->resume && !check_resume (t->spec, options, error)))
+  if (!check_graph (t, graph, given, error) || (options->resume && !check_resume (t->spec, options, error)))
     return NULL;
   t->device = g_strdup (options->device ? options->device : device ? device : t->spec->device);
   t->base_lr = spec_lr (t->spec);
-  if (!open_data (t, error) || !open_devices (t, options->resume ? options->resume : options->costs_of, error))
+  if (!open_data (t, error) || !open_devices (t, options, error))
     return NULL;
 
   if (options->resume)

@@ -1,23 +1,69 @@
 /* Options of the command line, written into the graph.
  *
  * Everything that an option changes has a place in the graph file, so it is put there before anything else
- * looks: checks, inference and the run folder's graph.xml then need to know one source only. */
+ * looks: checks, inference and the run folder's graph.xml then need to know one source only. What an option has set
+ * is remembered, because a fault of it is the option's and not the file's. */
 #include "engine/train/trainer-private.h"
 
 #include <math.h>
 #include <string.h>
 
-static void
-set_attribute (LoomGraph *graph, LoomElement *element, const char *name, const char *value)
+typedef struct
 {
-  loom_edit_free (loom_graph_apply (graph, loom_edit_set (element, name, value)));
+  char *option; /* "--lr", "--set fc.bias=false" */
+  char *value;  /* NULL where the option's own text has it */
+  char *attribute;
+  int line; /* of the element */
+  gboolean of_train;
+} Given;
+
+static void
+given_free (gpointer data)
+{
+  Given *given = data;
+
+  g_free (given->option);
+  g_free (given->value);
+  g_free (given->attribute);
+  g_free (given);
+}
+
+GPtrArray *
+trainer_given_new (void)
+{
+  return g_ptr_array_new_with_free_func (given_free);
 }
 
 static void
-set_int (LoomGraph *graph, LoomElement *element, const char *name, gint64 value)
+set_attribute (LoomGraph *graph, LoomElement *element, const char *name, const char *value, const char *option,
+               gboolean has_value, GPtrArray *all)
+{
+  Given *given = g_new0 (Given, 1);
+
+  given->option = g_strdup (option);
+  given->value = has_value ? g_strdup (value) : NULL;
+  given->attribute = g_strdup (name);
+  given->line = loom_element_line (element);
+  given->of_train = loom_element_tag (element) == LOOM_TAG_TRAIN;
+  g_ptr_array_add (all, given);
+  loom_edit_free (loom_graph_apply (graph, loom_edit_set (element, name, value)));
+}
+
+/* An attribute of <train> by the option that is called so; value NULL: nothing was given. */
+static void
+set_train (LoomGraph *graph, const char *name, const char *value, GPtrArray *all)
+{
+  g_autofree char *option = g_strdelimit (g_strconcat ("--", name, NULL), "_", '-');
+
+  if (value)
+    set_attribute (graph, loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN), name, value, option, TRUE, all);
+}
+
+static void
+set_train_int (LoomGraph *graph, const char *name, gint64 value, GPtrArray *all)
 {
   g_autofree char *text = g_strdup_printf ("%" G_GINT64_FORMAT, value);
-  set_attribute (graph, element, name, text);
+  set_train (graph, name, text, all);
 }
 
 /* The element that "fc", "block.conv" (an instance's inner node) or "train" names. */
@@ -57,7 +103,7 @@ find_target (LoomGraph *graph, const char *path)
 }
 
 static gboolean
-apply_assignment (LoomGraph *graph, const char *text, GError **error)
+apply_assignment (LoomGraph *graph, const char *text, GPtrArray *all, GError **error)
 {
   const char *equals = strchr (text, '=');
   g_autofree char *left = equals ? g_strndup (text, equals - text) : NULL;
@@ -77,12 +123,13 @@ apply_assignment (LoomGraph *graph, const char *text, GError **error)
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--set %s: the graph has no node “%s”.", text, left);
       return FALSE;
     }
-  set_attribute (graph, element, dot + 1, equals + 1);
+  g_autofree char *option = g_strconcat ("--set ", text, NULL);
+  set_attribute (graph, element, dot + 1, equals + 1, option, FALSE, all);
   return TRUE;
 }
 
 LoomGraph *
-trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *options, GError **error)
+trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *options, GPtrArray *given, GError **error)
 {
   g_autoptr (LoomGraph) graph = loom_graph_copy (original);
   LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
@@ -97,33 +144,129 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
       return NULL;
     }
   for (guint i = 0; options->set && options->set[i]; i++)
-    if (!apply_assignment (graph, options->set[i], error))
+    if (!apply_assignment (graph, options->set[i], given, error))
       return NULL;
   if (options->epochs > 0 || options->no_epochs)
-    set_int (graph, train, "epochs", options->no_epochs ? 0 : options->epochs);
+    set_train_int (graph, "epochs", options->no_epochs ? 0 : options->epochs, given);
   if (options->batch_size > 0)
-    set_int (graph, train, "batch_size", options->batch_size);
+    set_train_int (graph, "batch_size", options->batch_size, given);
   if (options->seed >= 0)
-    set_int (graph, train, "seed", options->seed);
-  if (options->device)
-    set_attribute (graph, train, "device", options->device);
-  if (options->weights)
+    set_train_int (graph, "seed", options->seed, given);
+  set_train (graph, "device", options->device, given);
+  if (options->weights && options->weights[0])
     {
       /* The path is relative to where the person stands, not to the graph. */
-      g_autofree char *path = options->weights[0] ? g_canonicalize_filename (options->weights, NULL) : NULL;
-      set_attribute (graph, train, "weights", path);
+      g_autofree char *path = g_canonicalize_filename (options->weights, NULL);
+      set_train (graph, "weights", path, given);
     }
+  else if (options->weights)
+    loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "weights", NULL)));
   if (options->match && !loom_element_get (train, "weights"))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
                    "--match chooses among the weights of a file, but no file is named. Name one by --weights.");
       return NULL;
     }
-  if (options->match)
-    set_attribute (graph, train, "match", options->match);
-  if (options->precision)
-    set_attribute (graph, train, "precision", options->precision);
+  set_train (graph, "match", options->match, given);
+  set_train (graph, "precision", options->precision, given);
   if (!isnan (options->lr))
-    set_attribute (graph, train, "lr", g_ascii_dtostr (number, sizeof number, options->lr));
+    set_train (graph, "lr", g_ascii_dtostr (number, sizeof number, options->lr), given);
   return g_steal_pointer (&graph);
+}
+
+/* ---- faults ----------------------------------------------------------- */
+
+/* Attributes of <train> that have an option of their own. */
+static const char *const options_of_train[]
+    = { "epochs", "batch_size", "seed", "device", "weights", "match", "precision", "lr", NULL };
+
+/* The option that has set what is wrong: the last one, where several have set it. */
+static const Given *
+find_given (const GPtrArray *given, const LoomFault *fault)
+{
+  for (guint i = given->len; i-- > 0;)
+    {
+      const Given *g = given->pdata[i];
+      if (g->line == fault->line && g_strcmp0 (g->attribute, fault->port) == 0 && g->of_train == !fault->node)
+        return g;
+    }
+  return NULL;
+}
+
+/* "--lr: lr is 1e+30; it must be from 0 to 1000000. Set it to its default, 0.001." */
+static char *
+option_sentence (const Given *given, const LoomFault *fault)
+{
+  const char *message = fault->message, *prefix = "<train>: ";
+  g_autofree char *use = NULL;
+
+  if (given->of_train && g_str_has_prefix (message, prefix))
+    message += strlen (prefix);
+  /* A remedy that has an option of its own is given as that. */
+  if (given->of_train && given->value && fault->fix_attribute && fault->fix_value
+      && !g_str_equal (fault->fix_attribute, given->attribute)
+      && g_strv_contains (options_of_train, fault->fix_attribute))
+    {
+      g_autofree char *option = g_strdelimit (g_strdup (fault->fix_attribute), "_", '-');
+      use = g_strdup_printf ("Use --%s %s.", option, fault->fix_value);
+    }
+  const char *fix = use ? use : fault->fix;
+  return g_strdup_printf ("%s: %s%s%s", given->option, message, fix ? " " : "", fix ? fix : "");
+}
+
+/* "With --set fc.out_features=2: " where a graph is wrong only as the options have made it. */
+static char *
+blame_options (const LoomGraph *original, const GPtrArray *given)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = given->len > 0 ? loom_net_new (original, NULL, faults) : NULL;
+  LoomTrainSpec *spec = net ? loom_train_spec_new (original, net, faults) : NULL;
+  GString *text;
+
+  loom_train_spec_free (spec);
+  if (!net || loom_faults_count (faults) > 0)
+    return g_strdup ("");
+  text = g_string_new ("With");
+  for (guint i = 0; i < given->len; i++)
+    {
+      const Given *g = given->pdata[i];
+      g_string_append_printf (text, " %s%s%s", g->option, g->value ? " " : "", g->value ? g->value : "");
+    }
+  g_string_append (text, ": ");
+  return g_string_free (text, FALSE);
+}
+
+gboolean
+trainer_given_faults (const LoomGraph *original, const GPtrArray *given, const LoomFaults *faults, GError **error)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autofree char *blamed = NULL;
+  const LoomFault *first = NULL;
+
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    {
+      const LoomFault *fault = loom_faults_get (faults, i);
+      const Given *by = find_given (given, fault);
+
+      if (fault->is_warning)
+        continue;
+      if (first)
+        g_string_append_c (text, '\n');
+      else
+        first = fault;
+      if (by)
+        {
+          g_autofree char *sentence = option_sentence (by, fault);
+          g_string_append (text, sentence);
+          continue;
+        }
+      g_autofree char *sentence = loom_fault_to_string (fault);
+      if (!blamed)
+        blamed = blame_options (original, given);
+      g_string_append_printf (text, "%s%s%s%s", blamed, faults->file ? faults->file : "", faults->file ? ": " : "",
+                              sentence);
+    }
+  if (first)
+    g_set_error_literal (error, LOOM_ERROR, first->code, text->str);
+  return first == NULL;
 }

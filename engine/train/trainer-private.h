@@ -17,8 +17,15 @@ G_BEGIN_DECLS
 
 /* ---- options ---- */
 
-/* A copy of the graph with the options written into it. */
-LoomGraph *trainer_apply_options (const LoomGraph *graph, const LoomTrainerOptions *options, GError **error);
+/* Attributes that options have set. (transfer full) */
+GPtrArray *trainer_given_new (void);
+/* A copy of the graph with the options written into it; what they set is appended to given. */
+LoomGraph *
+trainer_apply_options (const LoomGraph *graph, const LoomTrainerOptions *options, GPtrArray *given, GError **error);
+/* TRUE when there is no fault; else an error like that of loom_faults_to_error(), in which the faults of what an option
+ * has set are the option's, and all faults are the options' where the graph without them (original) has none. */
+gboolean
+trainer_given_faults (const LoomGraph *original, const GPtrArray *given, const LoomFaults *faults, GError **error);
 
 /* ---- data ---- */
 
@@ -26,8 +33,8 @@ LoomGraph *trainer_apply_options (const LoomGraph *graph, const LoomTrainerOptio
 GPtrArray *trainer_dataset_sample (const LoomDataset *dataset, LoomSplit split, gint64 n, GError **error);
 /* What evaluation uses: val, else test; LOOM_N_SPLITS when the data has neither. */
 LoomSplit trainer_dataset_validation (const LoomDataset *dataset);
-/* What drop_last makes of an epoch's short last batch: t->left_out, of the loader, with a note where nobody asked for it.
- * A batch that is to be kept and that a norm learns nothing from is a SHAPE error. */
+/* What drop_last makes of an epoch's short last batch: t->left_out, of the loader, with a note where nobody asked for
+ * it. A batch that is to be kept and that a norm learns nothing from is a SHAPE error. */
 gboolean trainer_drop_last (LoomTrainer *t, GError **error);
 
 /* ---- steps made ready ---- */
@@ -226,7 +233,7 @@ struct _LoomTrainer
   GPtrArray *plans, *eval_plans;           /* TrainerPlan: a handful */
   LoomExec *update;                        /* the other half of a step that accumulates batches; else NULL */
   guint update_norm;
-  TrainerKept *kept; /* with it */
+  TrainerKept *kept;                       /* with it */
   int weight_slot, first_slot, draws_slot; /* what a batch of a step that accumulates is told; -1: none */
   TrainerSnapshots *snapshots;
 

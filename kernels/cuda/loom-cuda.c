@@ -17,6 +17,21 @@
 #include "kernels/cuda/cuda-internal.h"
 #include "kernels/shape.h"
 
+/* The runtime answers cudaErrorInsufficientDriver where there is no driver, too. */
+static void
+say_driver (LoomMessage *message)
+{
+  int driver = 0, needed = 0;
+
+  cudaDriverGetVersion (&driver);
+  cudaRuntimeGetVersion (&needed);
+  if (driver == 0)
+    cuda_fail (message, LOOM_STATUS_DEVICE, "no NVIDIA driver is installed");
+  else
+    cuda_fail (message, LOOM_STATUS_DEVICE, "the NVIDIA driver supports CUDA up to %d.%d, but this build needs %d.%d",
+               driver / 1000, driver / 10 % 100, needed / 1000, needed / 10 % 100);
+}
+
 static int
 device_count (LoomMessage *message)
 {
@@ -27,7 +42,10 @@ device_count (LoomMessage *message)
   if (error != cudaSuccess)
     {
       cudaGetLastError ();
-      cuda_fail (message, LOOM_STATUS_DEVICE, "no CUDA device: %s", cudaGetErrorString (error));
+      if (error == cudaErrorInsufficientDriver)
+        say_driver (message);
+      else
+        cuda_fail (message, LOOM_STATUS_DEVICE, "no CUDA device: %s", cudaGetErrorString (error));
       return 0;
     }
   if (count == 0)

@@ -55,11 +55,11 @@ test_refused (void)
     const char *check; /* NULL: all is well */
     const char *train; /* what of it train says; NULL: it trains */
   } cases[] = {
-    { NET ("", " device=\"gpu\"", "") TRAIN (""), "g.xml: line 3: node fc, device: “gpu” is no device. Devices are cpu",
-      "“gpu” is no device" },
+    { NET ("", " device=\"gpu\"", "") TRAIN (""),
+      "g.xml: line 3: node fc, device: “gpu” is no device. Devices here are cpu", "“gpu” is no device" },
     { NET ("", "", " device=\"cpu:9\"") TRAIN (""),
-      "g.xml: line 4: node act, device: There is no device cpu:9: this machine has 2 of that kind. Set "
-      "GRADLOOM_CPU_DEVICES",
+      "g.xml: line 4: node act, device: There is no device cpu:9: this machine has 2 of that kind. Devices here are "
+      "cpu, cpu:1, ref, ref:1",
       "There is no device cpu:9" },
     { NET (" strict_devices=\"true\"", "", " device=\"cpu:1\"") TRAIN (""),
       "g.xml: line 4: node act, device: Expected all tensors on one device, but the value of node fc is on cpu and is "
@@ -102,6 +102,47 @@ test_refused (void)
   cli_write ("g.xml", NET ("", "", "") TRAIN (" device=\"cpu:7\""));
   cli_expect (0, NULL, "check", "g.xml", "--device", "ref:1");
   g_unsetenv ("GRADLOOM_CPU_DEVICES");
+}
+
+/* A name that is no device's is a wrong word of the line, or a fault of the file; what is listed is what there is. */
+static void
+test_names (void)
+{
+  static const char *const words[][5] = {
+    { "train", "g.xml" },
+    { "check", "g.xml" },
+    { "plan", "g.xml" },
+    { "bench", "g.xml" },
+    { "run", "g.xml", "--out", "loss=x.npy" },
+    { "eval", "g.xml" },
+    { "predict", "run", "x.csv" },
+  };
+  g_auto (CliResult) devices = cli ("devices", NULL);
+  gboolean has_card = strstr (devices.out, "cuda:0") != NULL;
+  g_autofree char *says
+      = g_strdup_printf ("--device: “gpu” is no device. Devices here are cpu, ref%s", has_card ? ", cuda:0" : ".\n");
+
+  cli_write ("g.xml", NET ("", "", "") TRAIN (""));
+  for (guint i = 0; i < G_N_ELEMENTS (words); i++)
+    {
+      g_autoptr (GPtrArray) argv = g_ptr_array_new ();
+
+      for (guint k = 0; words[i][k] != NULL; k++)
+        g_ptr_array_add (argv, (gpointer)words[i][k]);
+      g_ptr_array_add (argv, (gpointer) "--device");
+      g_ptr_array_add (argv, (gpointer) "gpu");
+      g_ptr_array_add (argv, NULL);
+      g_auto (CliResult) r = cli_argv ((const char *const *)argv->pdata);
+      if (r.status != 2 || strstr (r.err, says) == NULL)
+        g_error ("%s: status %d: %s", words[i][0], r.status, r.err);
+    }
+  cli_expect (2, "“cpu:” is no device", "train", "g.xml", "--device", "cpu:");
+  cli_expect (3, "There is no device cpu:1: this machine has 1 of that kind. Devices here are cpu, ref", "train",
+              "g.xml", "--device", "cpu:1");
+  cli_write ("g.xml", NET ("", "", "") TRAIN (" device=\"gpu\""));
+  cli_expect (1, "g.xml: line 12: device: <train>: “gpu” is no device. Devices here are", "train", "g.xml");
+  /* CUDA's own words for no driver at all. */
+  g_assert_null (strstr (devices.out, "insufficient"));
 }
 
 /* ---- memory ----------------------------------------------------------- */
@@ -360,6 +401,7 @@ main (int argc, char **argv)
   g_test_add_func ("/devices/threads", test_threads);
   g_test_add_func ("/devices/passes", test_passes);
   g_test_add_func ("/devices/refused", test_refused);
+  g_test_add_func ("/devices/names", test_names);
   g_test_add_func ("/devices/memory", test_memory);
   g_test_add_func ("/devices/algorithm", test_algorithm);
   g_test_add_func ("/devices/json", test_json);

@@ -68,12 +68,13 @@ device_test (void)
       return;
     }
   g_test_message ("%s", message.text);
-  g_assert_true (g_str_has_prefix (message.text, "no CUDA device: "));
   g_assert_cmpuint (strlen (message.text), >, strlen ("no CUDA device: "));
+  /* CUDA's own words for no driver at all. */
+  g_assert_null (strstr (message.text, "insufficient"));
   memset (&message, 0, sizeof message);
   g_assert_cmpint (backend->device_open (0, 0, &device, &message), ==, LOOM_STATUS_DEVICE);
   g_assert_null (device);
-  g_assert_true (g_str_has_prefix (message.text, "no CUDA device: "));
+  g_assert_cmpuint (strlen (message.text), >, strlen ("no CUDA device: "));
   /* Asking without wanting to know why is allowed. */
   g_assert_cmpint (backend->device_count (NULL), ==, 0);
   g_module_close (module);

@@ -95,6 +95,20 @@ cudaGetDeviceCount (int *count)
 }
 
 cudaError_t
+cudaDriverGetVersion (int *version)
+{
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+
+cudaError_t
+cudaRuntimeGetVersion (int *version)
+{
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+
+cudaError_t
 cudaSetDevice (int index)
 {
   return index == 0 ? cudaSuccess : answer (cudaErrorInvalidDevice);
