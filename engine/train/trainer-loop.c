@@ -7,6 +7,7 @@
 #include "engine/train/trainer-private.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- time ------------------------------------------------------------- */
 
@@ -227,11 +228,11 @@ set_rates (LoomTrainer *t)
 /* Runs a batch, and where it is only a part of a step, tells it which: `all` are the step's samples.
  *
  * The loss is read as soon as the batch is done, so a card is idle while the host does its sums (loom_exec_step() alone
- * would let the next step begin). Reading it one step later needs more than that: batches in page-locked memory of which
- * two live at a time, because a copy from other memory waits for the stream, and because an error has to show the batch
- * of the step before; loss, norm and statistics copied out behind each step, before the next one overwrites them in the
- * arena; rates that are written without waiting; and step number, place and sums taken back by one where a fault is
- * heard only after the next step has begun. */
+ * would let the next step begin). Reading it one step later needs more than that: batches in page-locked memory of
+ * which two live at a time, because a copy from other memory waits for the stream, and because an error has to show the
+ * batch of the step before; loss, norm and statistics copied out behind each step, before the next one overwrites them
+ * in the arena; rates that are written without waiting; and step number, place and sums taken back by one where a fault
+ * is heard only after the next step has begun. */
 static gboolean
 one_batch (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, gint64 part, double all, GError **error)
 {
@@ -531,30 +532,27 @@ run (LoomTrainer *t, GError **error)
 }
 
 /* A run that fails keeps the steps that it has finished: what failed is an evaluation, or a step that has written
- * nothing. Where numbers stopped being finite the steps before are not worth keeping, so the run goes on from an older
- * checkpoint; where a file could not be written, another one would not be either. FALSE where nothing was written. */
-static gboolean
+ * nothing. Where a file could not be written, another one would not be either; and weights that make the next batch
+ * overflow, whatever the learning rate, would only fail again. */
+static void
 save_finished (LoomTrainer *t, const GError *failure)
 {
-  if (!t->folder || t->is_torn || t->step == t->saved_step || failure->domain != LOOM_ERROR
-      || failure->code == LOOM_ERROR_NAN || failure->code == LOOM_ERROR_IO)
-    return FALSE;
-  return trainer_checkpoint_write (t, NULL, NULL);
+  if (t->folder && !t->is_torn && t->step != t->saved_step && failure->domain == LOOM_ERROR
+      && failure->code != LOOM_ERROR_IO && !t->is_poisoned)
+    trainer_checkpoint_write (t, NULL, NULL);
 }
 
-/* What failed has taken nothing of what was saved. */
+/* How a run goes on, where what failed does not say so itself. */
 static void
-tell_way_on (LoomTrainer *t, gboolean was_saved, GError *failure)
+tell_way_on (LoomTrainer *t, GError *failure)
 {
-  g_autofree char *saved = t->folder ? g_build_filename (t->folder, "weights.safetensors", NULL) : NULL;
+  const char *how = t->saved_step > 0 ? "Continue" : "No step is saved yet; begin again";
   char *message;
 
-  if (!was_saved
-      && (!saved || !g_error_matches (failure, LOOM_ERROR, LOOM_ERROR_DEVICE)
-          || !g_file_test (saved, G_FILE_TEST_EXISTS)))
+  if (!t->folder || g_error_matches (failure, LOOM_ERROR, LOOM_ERROR_IO) || strstr (failure->message, "--resume"))
     return;
-  message = g_strdup_printf ("%s%s Continue with: gradloom train --resume %s", failure->message,
-                             g_str_has_suffix (failure->message, ".") ? "" : ".", t->folder);
+  message = g_strdup_printf ("%s%s %s with: gradloom train --resume %s", failure->message,
+                             g_str_has_suffix (failure->message, ".") ? "" : ".", how, t->folder);
   g_free (failure->message);
   failure->message = message;
 }
@@ -576,7 +574,8 @@ loom_trainer_run (LoomTrainer *t, GError **error)
   LoomTrainerEnd end = run (t, &failure);
   if (end == LOOM_TRAINER_FAILED)
     {
-      tell_way_on (t, save_finished (t, failure), failure);
+      save_finished (t, failure);
+      tell_way_on (t, failure);
       /* What happened up to a failure is worth reading, if it can still be written. */
       trainer_events_flush (t, NULL);
     }

@@ -62,44 +62,61 @@ bad_start (LoomTrainer *t, const LoomBatch *batch)
   return NULL;
 }
 
+/* Repeats the batch and says where it failed. */
+static char *
+search (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch)
+{
+  static const char *const region[LOOM_N_REGIONS] = { "forward pass", "backward pass", "update" };
+  Culprit culprit = { 0 };
+  g_autoptr (LoomEager) eager = loom_eager_new (plan->step->program, t->state, t->devices, t->device, NULL);
+
+  if (eager)
+    {
+      for (guint i = 0; i < plan->n_feeds; i++)
+        loom_eager_feed (eager, plan->feed[i].input,
+                         trainer_feed_data (&plan->feed[i], batch->tensors[plan->feed[i].port]));
+      loom_eager_run (eager, FALSE, visit, &culprit, NULL);
+    }
+  if (!culprit.instr)
+    return g_strdup ("Repeating the batch a step at a time did not show where");
+  if (culprit.instr->origin)
+    blame (t, culprit.instr->origin, NULL);
+  t->is_poisoned = culprit.instr->region != LOOM_REGION_UPDATE;
+  return g_strdup_printf ("It first appeared at node %s (%s, %s), as %s",
+                          culprit.instr->origin ? culprit.instr->origin : "of the optimiser", culprit.instr->prim->name,
+                          region[culprit.instr->region],
+                          isnan (culprit.value) ? "NaN"
+                          : culprit.value > 0   ? "infinity"
+                                                : "minus infinity");
+}
+
+/* From the newest checkpoint, as the weights of now would fail again. */
+static char *
+way_on (LoomTrainer *t)
+{
+  char lr[G_ASCII_DTOSTR_BUF_SIZE];
+  g_autofree char *from = t->saved_step > 0 ? g_strdup_printf ("Continue from step %" G_GINT64_FORMAT, t->saved_step)
+                                            : g_strdup ("No step is saved yet; begin again");
+
+  return g_strdup_printf (" %s with: gradloom train --resume %s --lr %s", from, t->folder,
+                          g_ascii_formatd (lr, sizeof lr, "%.4g", t->base_lr / 10));
+}
+
 void
 trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, GError **error)
 {
-  static const char *const region[LOOM_N_REGIONS] = { "forward pass", "backward pass", "update" };
-  g_autoptr (GError) local = NULL;
-  Culprit culprit = { 0 };
   g_autofree char *where = bad_start (t, batch), *go_on = NULL;
-  char lr[G_ASCII_DTOSTR_BUF_SIZE];
+  const char *remedy = "The weights are as before that step.";
 
   loom_state_set_scalar (t->state, "step", t->step);
   if (!where)
     {
-      g_autoptr (LoomEager) eager = loom_eager_new (plan->step->program, t->state, t->devices, t->device, &local);
-      if (eager)
-        {
-          for (guint i = 0; i < plan->n_feeds; i++)
-            loom_eager_feed (eager, plan->feed[i].input,
-                             trainer_feed_data (&plan->feed[i], batch->tensors[plan->feed[i].port]));
-          loom_eager_run (eager, FALSE, visit, &culprit, &local);
-        }
-      if (culprit.instr && culprit.instr->origin)
-        blame (t, culprit.instr->origin, NULL);
-      if (culprit.instr)
-        where = g_strdup_printf ("It first appeared at node %s (%s, %s), as %s",
-                                 culprit.instr->origin ? culprit.instr->origin : "of the optimiser",
-                                 culprit.instr->prim->name, region[culprit.instr->region],
-                                 isnan (culprit.value) ? "NaN"
-                                 : culprit.value > 0   ? "infinity"
-                                                       : "minus infinity");
-      else
-        where = g_strdup ("Repeating the batch a step at a time did not show where");
+      where = search (t, plan, batch);
+      remedy = "A smaller learning rate, gradient clipping or scaled inputs usually help.";
     }
-  if (t->folder && t->base_lr > 0)
-    go_on = g_strdup_printf (" Continue with: gradloom train --resume %s --lr %s", t->folder,
-                             g_ascii_formatd (lr, sizeof lr, "%.4g", t->base_lr / 10));
+  if (t->is_poisoned && t->folder && t->base_lr > 0)
+    go_on = way_on (t);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
-               "The numbers of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT
-               ") are no longer finite. %s. The weights are as before that step; a smaller learning rate, gradient "
-               "clipping or scaled inputs usually help.%s",
-               t->step + 1, t->epoch + 1, where, go_on ? go_on : "");
+               "The numbers of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT ") are no longer finite. %s. %s%s",
+               t->step + 1, t->epoch + 1, where, remedy, go_on ? go_on : "");
 }

@@ -265,6 +265,7 @@ struct _LoomTrainer
   /* Time is read rarely: a clock costs as much as a small step's bookkeeping. */
   gint64 clock_next, clock_steps, clock_stride;
   gint64 saved_step; /* of the newest checkpoint; 0 where there is none */
+  gboolean is_poisoned; /* the weights make the next batch overflow, whatever the learning rate */
   gboolean is_torn;  /* a driver has failed within a step: the state is of no step */
   gint64 last_time, last_checkpoint, checkpoint_interval, checkpoint_cost, start_time;
   double items_per_second, eta_seconds, items_since;

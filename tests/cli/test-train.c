@@ -206,8 +206,9 @@ test_failure_is_saved (void)
           if (wrong < 0)
             g_assert_nonnull (strstr (failed.err, "Evaluation after step "));
           /* A first step that fails leaves nothing to save. */
-          if (strstr (failed.err, "Step 1 ") == NULL)
-            g_assert_nonnull (strstr (failed.err, " Continue with: gradloom train --resume failed"));
+          g_assert_nonnull (strstr (failed.err, strstr (failed.err, "Step 1 ") == NULL
+                                                    ? " Continue with: gradloom train --resume failed\n"
+                                                    : "begin again with: gradloom train --resume failed\n"));
           save_labels ("y.npy", -1);
           save_labels ("t.npy", -1);
           if (strstr (failed.err, "Step 1 ") == NULL)
@@ -228,6 +229,53 @@ test_failure_is_saved (void)
     }
 }
 
+/* Data with a NaN fail where they are read; mended, the run goes on from there. */
+static void
+test_nan_data (void)
+{
+  const gint64 dims[] = { SAMPLES, 2 };
+  double values[2 * SAMPLES];
+  gboolean later = FALSE;
+
+  cli_write ("saved.xml", SAVED (""));
+  save_labels ("y.npy", -1);
+  save_labels ("t.npy", -1);
+  for (int wrong = 0; wrong < SAMPLES && !later; wrong++)
+    {
+      for (int i = 0; i < 2 * SAMPLES; i++)
+        values[i] = i == 2 * wrong ? NAN : sin (i);
+      cli_save ("x.npy", LOOM_F32, 2, dims, values);
+      cli_remove ("failed");
+      g_auto (CliResult) r = cli ("train", "saved.xml", "--out", "failed", NULL);
+      g_assert_cmpint (r.status, ==, 4);
+      g_assert_nonnull (strstr (r.err, "The data itself holds a value that is not a number"));
+      later = strstr (r.err, "step 1 ") == NULL;
+      g_assert_nonnull (strstr (r.err, later ? "Continue with: gradloom train --resume failed\n"
+                                             : "begin again with: gradloom train --resume failed\n"));
+    }
+  g_assert_true (later);
+  g_assert_true (g_file_test ("failed/weights.safetensors", G_FILE_TEST_EXISTS));
+  for (int i = 0; i < 2 * SAMPLES; i++)
+    values[i] = sin (i);
+  cli_save ("x.npy", LOOM_F32, 2, dims, values);
+  cli_expect (0, NULL, "train", "--resume", "failed");
+}
+
+/* Weights that have run away are not kept: with them the next step overflows at any learning rate. An older checkpoint
+ * is, where there is one. */
+static void
+test_diverged (void)
+{
+  g_autofree char *path = cli_example ("lessons/linear-regression.xml");
+
+  cli_expect (4, "No step is saved yet; begin again with: gradloom train --resume wild --lr 100\n", "train", path,
+              "--lr", "1000", "--out", "wild");
+  cli_expect (0, NULL, "train", "--resume", "wild", "--lr", "0.01", "--epochs", "1");
+  cli_expect (4, "Continue from step 7 with: gradloom train --resume wild --lr 100\n", "train", "--resume", "wild",
+              "--lr", "1000", "--epochs", "9");
+  cli_expect (0, NULL, "train", "--resume", "wild", "--lr", "0.01");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -239,6 +287,8 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/train/one-value", test_one_value);
   g_test_add_func ("/cli/train/bar", test_bar);
   g_test_add_func ("/cli/train/failure-is-saved", test_failure_is_saved);
+  g_test_add_func ("/cli/train/nan-data", test_nan_data);
+  g_test_add_func ("/cli/train/diverged", test_diverged);
   int status = g_test_run ();
   cli_leave ();
   return status;
