@@ -449,6 +449,25 @@ loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError 
   return -1;
 }
 
+gboolean
+loom_net_port_is_unknown (const LoomNet *net, const char *port)
+{
+  g_autofree char *path = g_strdup (port);
+  char *dot;
+  int node;
+
+  g_return_val_if_fail (net != NULL && port != NULL, FALSE);
+
+  node = loom_net_find (net, path);
+  if (node < 0 && (dot = strrchr (path, '.')) != NULL)
+    {
+      *dot = 0;
+      node = loom_net_find (net, path);
+    }
+  return node >= 0 && loom_net_node (net, (guint)node)->op->dynamic_outputs != NULL
+         && loom_net_node (net, (guint)node)->n_outputs == 0 && loom_net_infer (net, (guint)node)->has_fault;
+}
+
 char *
 loom_net_port_name (const LoomNet *net, guint node, guint output)
 {

@@ -62,6 +62,8 @@ int loom_net_find (const LoomNet *net, const char *path); /* -1 */
 /* PATH.PORT with the longest existing path first; a module's path names its only (or named) output. -1 and a PORT
  * error that says which ports there are. */
 int loom_net_find_port (const LoomNet *net, const char *port, guint *output, GError **error);
+/* Whether nobody can say that there is no such port: its node's outputs follow from parameters, which have a fault. */
+gboolean loom_net_port_is_unknown (const LoomNet *net, const char *port);
 guint loom_net_n_weights (const LoomNet *net);
 const LoomNetWeight *loom_net_weight (const LoomNet *net, guint i);
 /* Whether a source is a weight or buffer of its node and not an output. */

@@ -117,15 +117,16 @@ ports_for (const LoomDatasetInfo *info)
   return ports;
 }
 
-/* A source that cannot say its ports keeps the usual ones, so that wires to x and y are not called wrong as well. */
+/* A source that cannot say all of its ports has the usual ones, so that wires to x and y are not called wrong as well. */
 static const LoomPortSpec *
 outputs (const LoomInfer *ctx)
 {
   LoomDatasetInfo info;
   g_autoptr (GError) error = NULL;
 
-  describe (ctx, &info, &error);
-  return info.n_ports > 0 ? ports_for (&info) : usual;
+  if (!describe (ctx, &info, &error) && info.n_ports < 2)
+    return usual;
+  return ports_for (&info);
 }
 
 static void

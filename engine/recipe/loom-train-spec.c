@@ -169,7 +169,9 @@ recipe_read_port (RecipeReading *r, const LoomElement *e, const char *attribute,
   node = loom_net_find_port (r->net, text, &source->output, &error);
   if (node < 0)
     {
-      recipe_complain (r, e, LOOM_ERROR_PORT, attribute, "%s", error->message);
+      r->failed = TRUE;
+      if (!loom_net_port_is_unknown (r->net, text))
+        recipe_complain (r, e, LOOM_ERROR_PORT, attribute, "%s", error->message);
       return FALSE;
     }
   source->node = (guint)node;

@@ -153,6 +153,38 @@ test_reference (void)
         }
 }
 
+/* A source that cannot be described is one fault: neither its wires nor a metric of it are others. */
+static void
+test_only_cause (void)
+{
+  static const char *const sources[] = { "npy\" x=\"here.npy\" y=\"missing.npy", "npy\" x=\"missing.npy\" y=\"here.npy",
+                                         "csv\" path=\"missing.csv\" target=\"y", "sprials" };
+  static const char *const commands[] = { "check", "train", "plan" };
+
+  cli_save ("here.npy", LOOM_F32, 2, (const gint64[]){ 2, 1 }, (const double[]){ 1, 2 });
+  for (guint i = 0; i < G_N_ELEMENTS (sources); i++)
+    {
+      g_autofree char *text = g_strdup_printf (
+          HEAD "<node id=\"data\" op=\"dataset\" source=\"%s\"/>\n<node id=\"fc\" op=\"linear\" "
+               "out_features=\"2\"/>\n<node id=\"loss\" op=\"cross_entropy\"/>\n<wire from=\"data.x\" to=\"fc\"/>\n"
+               "<wire from=\"fc\" to=\"loss.input\"/>\n<wire from=\"data.y\" to=\"loss.target\"/>\n"
+               "<train loss=\"loss\" optimizer=\"sgd\">\n<metric type=\"accuracy\" input=\"fc\" target=\"data.y\"/>\n"
+               "</train>\n" TAIL,
+          sources[i]);
+      cli_write ("g.xml", text);
+      for (guint c = 0; c < G_N_ELEMENTS (commands); c++)
+        {
+          g_auto (CliResult) r = cli (commands[c], "g.xml", NULL);
+          const char *first = strstr (r.err, "g.xml: line 2: node data, source: ");
+
+          g_assert_cmpint (r.status, ==, 1);
+          if (first == NULL || strstr (first + strlen ("g.xml: line "), "line ") != NULL
+              || strstr (r.err, "has no output") != NULL)
+            g_error ("%s, %s: %s", sources[i], commands[c], r.err);
+        }
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -162,6 +194,7 @@ main (int argc, char **argv)
   cli_enter ();
   g_test_add_func ("/data/misspelt", test_misspelt);
   g_test_add_func ("/data/expression", test_expression);
+  g_test_add_func ("/data/only-cause", test_only_cause);
   g_test_add_func ("/data/run-error", test_run_error);
   g_test_add_func ("/data/wrong-values", test_wrong_values);
   g_test_add_func ("/data/shapes", test_shapes);
