@@ -191,6 +191,18 @@ warn_of_memory (const Command *command, double bytes, gboolean trains)
                 trains ? " and the optimiser's state" : "", needed, there);
 }
 
+/* What only the samples tell. Data that cannot be read are another's to complain of. */
+static void
+check_data (const LoomGraph *graph, const LoomNet *net, const LoomTrainSpec *spec, LoomFaults *faults)
+{
+  g_autoptr (LoomDataset) dataset
+      = spec->dataset_node < 0 ? NULL
+                               : loom_net_open_dataset (net, spec->dataset_node, loom_graph_get_folder (graph), NULL);
+
+  if (dataset)
+    loom_net_check_classes (net, &spec->loss, spec->dataset_node, dataset, faults);
+}
+
 static int
 run_check (const Command *command, int argc, char **argv)
 {
@@ -227,6 +239,8 @@ run_check (const Command *command, int argc, char **argv)
   g_autoptr (LoomTrainSpec) spec = NULL;
   if (loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN))
     spec = loom_train_spec_new (graph, net, faults);
+  if (spec && loom_faults_count (faults) == 0)
+    check_data (graph, net, spec, faults);
   print_faults (faults, argv[1], json);
   if (loom_faults_count (faults) > 0)
     return 1;

@@ -79,6 +79,11 @@ gboolean *loom_net_needed_for (const LoomNet *net, const LoomNetSource *of);
 /* The one thing that a loss judges: the input of the only node before the loss that compares an input with a target.
  * FALSE where there is none, or several. */
 gboolean loom_net_find_judged (const LoomNet *net, const LoomNetSource *loss, LoomNetSource *output);
+/* A DATA fault at each loss node on the way to `loss` whose target is a data set's class, where the data set, now open,
+ * turns out to name more classes than the node has scores. Only of classes with names, which the data set has numbered
+ * itself: their numbers stand in no file, so a kernel's sentence about one would lead nowhere. */
+void loom_net_check_classes (const LoomNet *net, const LoomNetSource *loss, int dataset_node, const LoomDataset *dataset,
+                             LoomFaults *faults);
 /* A node's parameters and types as infer() saw them, for the calls of loom-op.h. */
 const LoomInfer *loom_net_infer (const LoomNet *net, guint node);
 /* Whether a node delivers batches of a data set; and the data set that it names, opened with its options as the net evaluated them.

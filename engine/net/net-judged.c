@@ -58,3 +58,67 @@ loom_net_find_judged (const LoomNet *net, const LoomNetSource *loss, LoomNetSour
     }
   return found;
 }
+
+/* ---- classes ------------------------------------------------------------ */
+
+/* So many names of classes a sentence has room for. */
+#define MAX_LISTED 8
+
+/* How many scores a loss node has for the classes of its target [B], the port y of a data set; 0 where it is no such
+ * node or takes any class. */
+static gint64
+count_scores (const LoomNet *net, const LoomNetNode *node, int dataset_node)
+{
+  int input = loom_net_find_input (node, "input"), target = loom_net_find_input (node, "target");
+
+  if (input < 0 || target < 0 || (int)node->input[target].node != dataset_node
+      || !g_str_equal (loom_net_node (net, (guint)dataset_node)->output_spec[node->input[target].output].name, "y")
+      || loom_net_is_weight (net, &node->input[input]) || loom_element_get (node->element, "ignore_index"))
+    return 0;
+  const LoomType *x = loom_net_node (net, node->input[input].node)->output + node->input[input].output;
+  const LoomType *y = loom_net_node (net, (guint)dataset_node)->output + node->input[target].output;
+
+  if (y->dtype != LOOM_I64 || y->shape.rank != 1 || x->shape.rank != 2)
+    return 0;
+  return (gint64)MAX (0, loom_dim_value (x->shape.dim[1], NULL));
+}
+
+static void
+complain_of_classes (const LoomNet *net, const LoomNetNode *node, gint64 n_scores, const LoomDataset *dataset,
+                     LoomFaults *faults)
+{
+  const char *const *names = loom_dataset_class_names (dataset);
+  const LoomNetSource *scores = node->input + loom_net_find_input (node, "input");
+  guint n = g_strv_length ((char **)names);
+  g_autoptr (GString) list = g_string_new (NULL);
+
+  for (guint i = 0; i < MIN (n, MAX_LISTED); i++)
+    g_string_append_printf (list, "%s%s", i ? ", " : "", names[i]);
+  loom_fault_set_fix (loom_faults_add (faults, LOOM_ERROR_DATA, node->line, node->path, "target",
+                                       "The target has %u classes (%s%s), but the input has only %" G_GINT64_FORMAT
+                                       " score%s a sample.",
+                                       n, list->str, n > MAX_LISTED ? " …" : "", n_scores, n_scores == 1 ? "" : "s"),
+                      NULL, NULL, "Give the layer that they come from (%s) %u outputs.",
+                      loom_net_node (net, scores->node)->path, n);
+}
+
+void
+loom_net_check_classes (const LoomNet *net, const LoomNetSource *loss, int dataset_node, const LoomDataset *dataset,
+                        LoomFaults *faults)
+{
+  const char *const *names = loom_dataset_class_names (dataset);
+
+  if (dataset_node < 0 || !names)
+    return;
+  g_autofree gboolean *needed = loom_net_needed_for (net, loss);
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+      gint64 n = needed[i] && node->op && node->typed && node->op->category == LOOM_CATEGORY_LOSS
+                     ? count_scores (net, node, dataset_node)
+                     : 0;
+
+      if (n > 0 && n < (gint64)g_strv_length ((char **)names))
+        complain_of_classes (net, node, n, dataset, faults);
+    }
+}

@@ -113,6 +113,8 @@ open_data (LoomTrainer *t, GError **error)
                    loom_net_node (t->net, (guint)t->spec->dataset_node)->path);
       return FALSE;
     }
+  if (!trainer_check_classes (t, error))
+    return FALSE;
   t->loader = loom_loader_new (t->dataset, LOOM_SPLIT_TRAIN, t->spec->batch_size, TRUE, t->spec->seed, error);
   if (!t->loader || !trainer_drop_last (t, error))
     return FALSE;

@@ -80,3 +80,13 @@ trainer_drop_last (LoomTrainer *t, GError **error)
     loom_loader_leave_out (t->loader, t->left_out = rest);
   return TRUE;
 }
+
+gboolean
+trainer_check_classes (LoomTrainer *t, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+
+  loom_faults_set_file (faults, loom_graph_get_file (t->graph));
+  loom_net_check_classes (t->net, &t->spec->loss, t->spec->dataset_node, t->dataset, faults);
+  return loom_faults_to_error (faults, NULL, error);
+}

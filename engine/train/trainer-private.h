@@ -33,6 +33,8 @@ trainer_given_faults (const LoomGraph *original, const GPtrArray *given, const L
 GPtrArray *trainer_dataset_sample (const LoomDataset *dataset, LoomSplit split, gint64 n, GError **error);
 /* What evaluation uses: val, else test; LOOM_N_SPLITS when the data has neither. */
 LoomSplit trainer_dataset_validation (const LoomDataset *dataset);
+/* FALSE with DATA where the data name more classes than a loss has scores. */
+gboolean trainer_check_classes (LoomTrainer *t, GError **error);
 /* What drop_last makes of an epoch's short last batch: t->left_out, of the loader, with a note where nobody asked for
  * it. A batch that is to be kept and that a norm learns nothing from is a SHAPE error. */
 gboolean trainer_drop_last (LoomTrainer *t, GError **error);

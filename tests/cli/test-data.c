@@ -185,6 +185,25 @@ test_only_cause (void)
     }
 }
 
+/* Labels that are no whole numbers from 0 are numbered by the data set; a sentence names them as the file does. */
+static void
+test_classes (void)
+{
+  const char *says
+      = "g.xml: line 4: node loss, target: The target has 4 classes (-1, 0, 1, 2), but the input has only 2 "
+        "scores a sample. Give the layer that they come from (fc) 4 outputs.";
+
+  cli_write ("g.xml",
+             HEAD "<node id=\"data\" op=\"dataset\" source=\"csv\" path=\"t.csv\" target=\"y\"/>\n" LAYERS TAIL);
+  cli_write ("t.csv", "a,b,y\n1,2,-1\n1,3,2\n1,4,0\n2,2,1\n");
+  cli_expect (1, says, "check", "g.xml");
+  cli_expect (1, says, "train", "g.xml");
+  cli_expect (0, NULL, "train", "g.xml", "--set", "fc.out_features=4");
+  cli_write ("t.csv", "a,b,y\n1,2,-1\n1,3,2\n1,4,2\n2,2,-1\n");
+  cli_expect (0, NULL, "check", "g.xml");
+  cli_expect (0, NULL, "train", "g.xml");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -195,6 +214,7 @@ main (int argc, char **argv)
   g_test_add_func ("/data/misspelt", test_misspelt);
   g_test_add_func ("/data/expression", test_expression);
   g_test_add_func ("/data/only-cause", test_only_cause);
+  g_test_add_func ("/data/classes", test_classes);
   g_test_add_func ("/data/run-error", test_run_error);
   g_test_add_func ("/data/wrong-values", test_wrong_values);
   g_test_add_func ("/data/shapes", test_shapes);
