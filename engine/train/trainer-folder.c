@@ -150,16 +150,50 @@ trainer_events_close (TrainerEvents *events)
 static gboolean
 holds_run (const char *folder)
 {
-  /* Without a graph.xml it was killed before there was anything to continue. */
-  static const char *const marks[] = { "graph.xml", "weights.safetensors" };
+  static const char *const marks[] = { "graph.xml", "run.json" };
 
   for (guint i = 0; i < G_N_ELEMENTS (marks); i++)
     {
       g_autofree char *path = g_build_filename (folder, marks[i], NULL);
-      if (g_file_test (path, G_FILE_TEST_EXISTS))
-        return TRUE;
+      if (!g_file_test (path, G_FILE_TEST_EXISTS))
+        return FALSE;
     }
-  return FALSE;
+  return TRUE;
+}
+
+/* Hidden files, the note that Studio makes of a run before it begins, and what one has left that was killed before its
+ * graph.xml was written. */
+static gboolean
+is_own (const char *name)
+{
+  static const char *const names[] = { "checkpoints", "events.jsonl", "run.json", "studio-unfinished", NULL };
+
+  return name[0] == '.' || g_strv_contains (names, name) || g_str_has_suffix (name, ".tmp");
+}
+
+/* FALSE where the folder has files that a run would be mixed with. */
+static gboolean
+check_free (const char *folder, GError **error)
+{
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  const char *name;
+
+  if (holds_run (folder))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   "The folder %s already holds a run. Continue that run with: gradloom train --resume %s, or choose "
+                   "another folder.",
+                   folder, folder);
+      return FALSE;
+    }
+  while (dir && (name = g_dir_read_name (dir)))
+    if (!is_own (name))
+      {
+        g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                     "The folder %s is not empty (%s) and holds no run. Choose a new or an empty one.", folder, name);
+        return FALSE;
+      }
+  return TRUE;
 }
 
 static gboolean
@@ -194,12 +228,8 @@ write_settings (LoomTrainer *t, GError **error)
 gboolean
 trainer_folder_create (LoomTrainer *t, const char *folder, GError **error)
 {
-  if (holds_run (folder))
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "The folder %s already holds a run. Continue that run, or choose another folder.", folder);
-      return FALSE;
-    }
+  if (!check_free (folder, error))
+    return FALSE;
   g_autofree char *checkpoints = g_build_filename (folder, "checkpoints", NULL);
   if (g_mkdir_with_parents (checkpoints, 0777) != 0)
     return io_error (error, "Cannot create the folder", folder);

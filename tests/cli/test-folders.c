@@ -80,6 +80,29 @@ test_strangers (void)
     }
 }
 
+/* A run is not mixed with other files. */
+static void
+test_taken (void)
+{
+  g_assert_cmpint (g_mkdir ("taken", 0777), ==, 0);
+  cli_write ("taken/notes.txt", "mine");
+  cli_expect (2, "The folder taken is not empty (notes.txt) and holds no run", "train", "source/g.xml", "--out",
+              "taken");
+  g_assert_false (g_file_test ("taken/checkpoints", G_FILE_TEST_EXISTS));
+  g_assert_cmpint (g_remove ("taken/notes.txt"), ==, 0);
+  /* A graph alone is no run. */
+  cli_write ("taken/graph.xml", sum_graph);
+  cli_expect (2, "is not empty (graph.xml) and holds no run", "train", "source/g.xml", "--out", "taken");
+  g_assert_cmpint (g_remove ("taken/graph.xml"), ==, 0);
+  cli_expect (2, "Continue that run with: gradloom train --resume runs/one,", "train", "source/g.xml", "--out",
+              "runs/one");
+  /* What a run leaves that was killed while it began. */
+  g_assert_cmpint (g_mkdir ("taken/checkpoints", 0777), ==, 0);
+  cli_write ("taken/events.jsonl", "");
+  cli_write ("taken/.note", "");
+  cli_expect (0, NULL, "train", "source/g.xml", "--out", "taken");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -89,6 +112,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/folders/commands", test_commands);
   g_test_add_func ("/cli/folders/weights", test_weights);
   g_test_add_func ("/cli/folders/strangers", test_strangers);
+  g_test_add_func ("/cli/folders/taken", test_taken);
   int status = g_test_run ();
   cli_leave ();
   return status;
