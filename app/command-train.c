@@ -354,6 +354,20 @@ say_plan (LoomTrainer *trainer, const LoomTrainerOptions *options)
 }
 
 static int
+refuse_folder (const Command *command, const char *folder)
+{
+  g_autofree char *graph = g_build_filename (folder, "graph.xml", NULL);
+  g_autofree char *settings = g_build_filename (folder, "run.json", NULL);
+
+  if (!g_file_test (graph, G_FILE_TEST_EXISTS))
+    return command_usage (command, "“%s” is a folder without a run. Name a graph file.", folder);
+  if (!g_file_test (settings, G_FILE_TEST_EXISTS))
+    return command_usage (command, "“%s” is a folder. Name the graph in it: %s.", folder, graph);
+  return command_usage (command, "“%s” is a folder. Go on with a run by --resume %s, or begin anew from its graph: %s.",
+                        folder, folder, graph);
+}
+
+static int
 run_train (const Command *command, int argc, char **argv)
 {
   g_autofree char *device = NULL, *out = NULL, *resume = NULL, *lr = NULL, *precision = NULL;
@@ -420,9 +434,7 @@ run_train (const Command *command, int argc, char **argv)
                                    "it goes with none of --batch-size, --seed, --precision, --set, --weights and "
                                    "--match. Leave them out, or start a new run with --out.");
   if (!resume && argc == 2 && g_file_test (argv[1], G_FILE_TEST_IS_DIR))
-    return command_usage (
-        command, "“%s” is a folder. Go on with a run by --resume %s, or begin anew from its graph: %s/graph.xml.",
-        argv[1], argv[1], argv[1]);
+    return refuse_folder (command, argv[1]);
   if (!resume && argc != 2)
     return command_usage (command,
                           argc < 2 ? "Which graph? It takes one GRAPH, or --resume DIR." : "It takes one GRAPH.");

@@ -386,6 +386,15 @@ loom_plan_device_no_room (LoomPlanDevice *device, gsize bytes, const char *what,
 
   device->backend->device_info (device->device, &now);
   there = loom_bytes_to_string ((double)now.memory_free);
+  if (now.memory_free >= bytes && why != NULL)
+    {
+      g_set_error (
+          error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
+          "%s needs %s on %s, which did not give them though it has %s free (%s). Other programs may have taken "
+          "that memory: start again, or use another device.",
+          what, wanted, device->name, there, why);
+      return;
+    }
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
                "%s needs %s on %s, which has %s free%s%s%s. Use a smaller batch, smaller layers, or another device.",
                what, wanted, device->name, there, why != NULL ? " (" : "", why != NULL ? why : "",
@@ -417,8 +426,8 @@ loom_plan_device_error (LoomStatus status, const char *where, const char *why, G
     [LOOM_STATUS_NOT_FINITE] = { LOOM_ERROR_NAN, LOOM_NOT_FINITE_TEXT, "" },
     [LOOM_STATUS_DEVICE_LOST]
     = { LOOM_ERROR_DEVICE, "the device is lost",
-        " The device is lost to this program with all that was in its memory, and files are as they were: use another "
-        "device, or start the program again." },
+        " The device is lost to this program with all that was in its memory: use another device, or start the program "
+        "again." },
   };
   const char *remedy;
 

@@ -542,17 +542,35 @@ save_finished (LoomTrainer *t, const GError *failure)
     trainer_checkpoint_write (t, NULL, NULL);
 }
 
-/* How a run goes on, where what failed does not say so itself. */
+/* "Step 3 (epoch 1)", "Evaluation after step 3", but not "a step on cuda:0" */
+static gboolean
+names_step (const char *message)
+{
+  const char *at = message;
+
+  while ((at = strstr (at, "tep ")) && !g_ascii_isdigit (at[4]))
+    at += 4;
+  return at != NULL;
+}
+
+/* When it failed and how the run goes on, where what failed does not say so itself. */
 static void
 tell_way_on (LoomTrainer *t, GError *failure)
 {
   const char *how = t->saved_step > 0 ? "Continue" : "No step is saved yet; begin again";
+  g_autofree char *when
+      = names_step (failure->message)
+            ? g_strdup ("")
+            : g_strdup_printf ("After %" G_GINT64_FORMAT " step%s: ", t->step, t->step == 1 ? "" : "s");
+  g_autofree char *go_on = t->folder && !strstr (failure->message, "--resume")
+                               ? g_strdup_printf ("%s %s with: gradloom train --resume %s",
+                                                  g_str_has_suffix (failure->message, ".") ? "" : ".", how, t->folder)
+                               : NULL;
   char *message;
 
-  if (!t->folder || g_error_matches (failure, LOOM_ERROR, LOOM_ERROR_IO) || strstr (failure->message, "--resume"))
+  if (g_error_matches (failure, LOOM_ERROR, LOOM_ERROR_IO))
     return;
-  message = g_strdup_printf ("%s%s %s with: gradloom train --resume %s", failure->message,
-                             g_str_has_suffix (failure->message, ".") ? "" : ".", how, t->folder);
+  message = g_strconcat (when, failure->message, go_on, NULL);
   g_free (failure->message);
   failure->message = message;
 }

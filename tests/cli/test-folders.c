@@ -41,6 +41,7 @@ test_commands (void)
     }
   cli_expect (0, NULL, "train", "runs/one/graph.xml", "--epochs", "1");
   cli_expect (2, "--resume runs/one", "train", "runs/one");
+  cli_expect (2, "“source” is a folder without a run. Name a graph file.", "train", "source");
   cli_expect (1, "no graph.xml", "check", "source");
   cli_expect (1, "no graph.xml", "plan", "source");
 }
@@ -92,6 +93,7 @@ test_taken (void)
   g_assert_cmpint (g_remove ("taken/notes.txt"), ==, 0);
   /* A graph alone is no run. */
   cli_write ("taken/graph.xml", sum_graph);
+  cli_expect (2, "“taken” is a folder. Name the graph in it: taken/graph.xml.", "train", "taken");
   cli_expect (2, "is not empty (graph.xml) and holds no run", "train", "source/g.xml", "--out", "taken");
   g_assert_cmpint (g_remove ("taken/graph.xml"), ==, 0);
   cli_expect (2, "Continue that run with: gradloom train --resume runs/one,", "train", "source/g.xml", "--out",

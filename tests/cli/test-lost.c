@@ -12,7 +12,9 @@
   "<node id=\"fc\" op=\"linear\" out_features=\"4\"/>\n<node id=\"loss\" op=\"mse_loss\"/>\n"                          \
   "<wire from=\"data.x\" to=\"fc\"/>\n<wire from=\"fc\" to=\"loss.input\"/>\n"                                         \
   "<wire from=\"data.y\" to=\"loss.target\"/>\n"                                                                       \
-  "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" batch_size=\"5\" epochs=\"4\" seed=\"1\"/>\n</graph>\n"
+  "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" batch_size=\"5\" epochs=\"4\" seed=\"1\">\n<metric "             \
+  "type=\"mae\" "                                                                                                      \
+  "input=\"fc\" target=\"data.y\"/>\n</train>\n</graph>\n"
 
 static void
 fail (gconstpointer what)
@@ -46,6 +48,36 @@ fail (gconstpointer what)
   g_assert_cmpuint (resumed, >, 1);
 }
 
+/* What failures say beside their cause: when, and how to go on; and no wish is misread. */
+static void
+test_words (void)
+{
+  static const struct
+  {
+    const char *wish, *says[2];
+  } cases[] = {
+    { "alloc:9", { "which did not give them though it has ", "or use another device." } },
+    { "lost:90", { "After 0 steps: ", "No step is saved yet; begin again with: gradloom train --resume out" } },
+    { "lost:1000", { "fter ", "Continue with: gradloom train --resume out" } },
+    { "nonsense", { "GRADLOOM_EMULATOR_FAIL is “nonsense”, but it takes WHAT:N", "lost and N" } },
+    { "lost:x", { "GRADLOOM_EMULATOR_FAIL is “lost:x”", "takes" } },
+    { "lost:9,alloc", { "GRADLOOM_EMULATOR_FAIL is “lost:9,alloc”", "takes" } },
+  };
+
+  cli_write ("g.xml", NET);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_setenv ("GRADLOOM_EMULATOR_FAIL", cases[i].wish, TRUE);
+      g_auto (CliResult) r = cli ("train", "g.xml", "--device", "cuda:0", "--out", "out", "--epochs", "200", NULL);
+      g_unsetenv ("GRADLOOM_EMULATOR_FAIL");
+      g_assert_cmpint (r.status, !=, 0);
+      if (strstr (r.err, cases[i].says[0]) == NULL || strstr (r.err, cases[i].says[1]) == NULL)
+        g_error ("%s: %s", cases[i].wish, r.err);
+      g_assert_null (strstr (r.err, "as they were"));
+      cli_remove ("out");
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -56,6 +88,7 @@ main (int argc, char **argv)
   cli_enter ();
   g_test_add_data_func ("/lost/device", "lost", fail);
   g_test_add_data_func ("/lost/context", "sticky", fail);
+  g_test_add_func ("/lost/words", test_words);
   if (test_device_is_there (devices, "cuda:0"))
     status = g_test_run ();
   cli_leave ();

@@ -5,6 +5,7 @@
  *   launch:N  the N-th launch gets an error of its own, and the card goes on
  *   sticky:N  the N-th kernel that runs accesses an illegal address; said at the next synchronisation, and from then on
  *   lost:N    from the N-th call on the card is lost */
+#include <algorithm>
 #include <mutex>
 #include <stdlib.h>
 
@@ -19,6 +20,29 @@ std::string wish;
 std::vector<std::pair<std::string, long>> counts;
 bool pending, lost;
 
+/* A misspelt wish would test nothing. */
+void
+check_wish (void)
+{
+  static const char *const words[] = { "alloc", "launch", "sticky", "lost" };
+
+  for (size_t at = 0; at < wish.size ();)
+    {
+      size_t end = std::min (wish.find (',', at), wish.size ()), colon = wish.find (':', at);
+      bool good = colon < end && end > colon + 1 && atol (wish.c_str () + colon + 1) > 0
+                  && wish.find_first_not_of ("0123456789", colon + 1) >= end;
+      bool known = false;
+
+      for (const char *word : words)
+        known = known || (good && wish.compare (at, colon - at, word) == 0);
+      if (!known)
+        found ("GRADLOOM_EMULATOR_FAIL is “%s”, but it takes WHAT:N, several with commas, where WHAT is alloc, launch, "
+               "sticky or lost and N counts from 1",
+               wish.c_str ());
+      at = end + 1;
+    }
+}
+
 /* How often this was asked since the wish was made. */
 long
 count (const char *what)
@@ -29,6 +53,7 @@ count (const char *what)
     {
       wish = text != NULL ? text : "";
       counts.clear ();
+      check_wish ();
     }
   for (auto &entry : counts)
     if (entry.first == what)
