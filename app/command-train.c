@@ -26,6 +26,7 @@ typedef struct
   gboolean by_step; /* a loss without data: an epoch is one step */
   gint64 epochs;
   gint64 last, last_flush, epoch_start, start; /* µs */
+  double epoch_loss;                           /* the mean of the epoch so far; NaN: no step was made */
   gboolean only_eval;                          /* nothing is trained, */
   gint64 weights_step;                         /* with weights of so many steps; -1: nobody knows */
   const Command *command;
@@ -178,6 +179,7 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
   View *view = data;
   gint64 now = g_get_monotonic_time ();
 
+  view->epoch_loss = s->epoch_loss;
   if (view->json)
     print_json_step (view, trainer, s, now);
   else if (s->step == s->epoch * s->steps_per_epoch)
@@ -353,6 +355,20 @@ say_plan (LoomTrainer *trainer, const LoomTrainerOptions *options)
            options->out ? options->out : "", options->out || options->resume ? "" : ", nothing is kept (no --out)");
 }
 
+/* The end of a run that --steps asked for. */
+static void
+say_steps (const View *view, LoomTrainer *trainer, const char *folder)
+{
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+  printf ("ended after step %" G_GINT64_FORMAT ", as --steps asked", loom_trainer_steps (trainer));
+  if (!isnan (view->epoch_loss))
+    printf (", train loss %s", readable (view->epoch_loss, number));
+  if (folder)
+    printf ("; go on with: gradloom train --resume %s", folder);
+  printf ("\n");
+}
+
 static int
 refuse_folder (const Command *command, const char *folder)
 {
@@ -373,7 +389,7 @@ run_train (const Command *command, int argc, char **argv)
   g_autofree char *device = NULL, *out = NULL, *resume = NULL, *lr = NULL, *precision = NULL;
   g_autofree char *weights = NULL, *match = NULL;
   g_auto (GStrv) set = NULL;
-  gint64 epochs = -1, batch_size = 0, seed = -1;
+  gint64 epochs = -1, steps = 0, batch_size = 0, seed = -1;
   int threads = 0, ranks = 1;
   double checkpoint_seconds = 0;
   View view = { 0 };
@@ -381,6 +397,7 @@ run_train (const Command *command, int argc, char **argv)
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device: cpu, cpu:1, cuda:0, ref (default: the graph's)", "D" },
     { "epochs", 0, 0, G_OPTION_ARG_INT64, &epochs,
       "Epochs (default: the graph's); 0: initialise, evaluate, write the weights", "N" },
+    { "steps", 0, 0, G_OPTION_ARG_INT64, &steps, "End after so many steps of the run, if its epochs have more", "N" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Samples a step", "N" },
     { "lr", 0, 0, G_OPTION_ARG_STRING, &lr, "Learning rate", "X" },
     { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16 or f16 for large products; f64 on ref", "P" },
@@ -407,6 +424,7 @@ run_train (const Command *command, int argc, char **argv)
     .threads = threads,
     .epochs = MAX (epochs, 0),
     .no_epochs = epochs == 0,
+    .steps = steps,
     .batch_size = batch_size,
     .lr = NAN,
     .seed = seed,
@@ -459,6 +477,7 @@ run_train (const Command *command, int argc, char **argv)
   view.by_step = loom_trainer_spec (trainer)->dataset_node < 0;
   view.terminal = isatty (STDERR_FILENO);
   view.silent = view.json && (!view.terminal || isatty (STDOUT_FILENO));
+  view.epoch_loss = NAN;
   view.start = view.last = view.last_flush = view.epoch_start = g_get_monotonic_time ();
   loom_trainer_set_observer (trainer, &observer, &view);
   if (loom_trainer_notes (trainer))
@@ -481,7 +500,9 @@ run_train (const Command *command, int argc, char **argv)
   int interrupted_by = train_signals_end (&signals);
 
   clear_bar (&view);
-  if (view.json && end == LOOM_TRAINER_DONE)
+  if (!view.json && end == LOOM_TRAINER_STOPPED)
+    say_steps (&view, trainer, resume ? resume : out);
+  if (view.json && (end == LOOM_TRAINER_DONE || end == LOOM_TRAINER_STOPPED))
     {
       LoomJson *json = command_event_new ("done");
       loom_json_int (json, "step", loom_trainer_steps (trainer));
@@ -489,7 +510,7 @@ run_train (const Command *command, int argc, char **argv)
       command_event_print (json);
     }
   command_flush ();
-  if (end == LOOM_TRAINER_DONE)
+  if (end == LOOM_TRAINER_DONE || end == LOOM_TRAINER_STOPPED)
     return 0;
   int status = command_fail (command, g_steal_pointer (&error));
   if (end == LOOM_TRAINER_INTERRUPTED && view.lost && interrupted_by == 0)

@@ -199,6 +199,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   t->checkpoint_interval
       = (gint64)((options->checkpoint_seconds > 0 ? options->checkpoint_seconds : 30) * G_USEC_PER_SEC);
 
+  t->max_steps = options->steps;
   t->notes = g_string_new (NULL);
   if (options->resume)
     {

@@ -16,21 +16,22 @@ typedef struct _LoomTrainer LoomTrainer;
 
 typedef struct
 {
-  const char *device;        /* NULL: the graph's, else "cpu" */
-  int threads;               /* 0: all */
-  gint64 epochs;             /* 0: the graph's */
-  gboolean no_epochs;        /* instead of any: initialise, evaluate and write the weights */
-  gint64 batch_size;         /* 0: the graph's */
-  double lr;                 /* NaN: the graph's */
-  const char *precision;     /* "f32", "bf16", "f16"; NULL: the graph's */
-  gint64 seed;               /* -1: the graph's */
-  const char *const *set;    /* "NODE.PARAM=VALUE", NULL-terminated; may be NULL */
-  const char *weights;       /* safetensors to begin from; NULL: the graph's; "": none */
-  const char *match;         /* patterns of what is taken from it; NULL: the graph's */
-  const char *out;           /* run folder; NULL: nothing is written */
-  const char *resume;        /* a run folder: graph, options and place come from its newest whole checkpoint.
-                              * a change of batch_size or seed, any set, and weights are then a USAGE error */
-  const char *costs_of;      /* a run folder whose cost table is taken; NULL: resume's, else the user's */
+  const char *device;     /* NULL: the graph's, else "cpu" */
+  int threads;            /* 0: all */
+  gint64 epochs;          /* 0: the graph's */
+  gboolean no_epochs;     /* instead of any: initialise, evaluate and write the weights */
+  gint64 steps;           /* ends after so many of the run, with a checkpoint, where epochs are more; 0: no such end */
+  gint64 batch_size;      /* 0: the graph's */
+  double lr;              /* NaN: the graph's */
+  const char *precision;  /* "f32", "bf16", "f16"; NULL: the graph's */
+  gint64 seed;            /* -1: the graph's */
+  const char *const *set; /* "NODE.PARAM=VALUE", NULL-terminated; may be NULL */
+  const char *weights;    /* safetensors to begin from; NULL: the graph's; "": none */
+  const char *match;      /* patterns of what is taken from it; NULL: the graph's */
+  const char *out;        /* run folder; NULL: nothing is written */
+  const char *resume;     /* a run folder: graph, options and place come from its newest whole checkpoint.
+                           * a change of batch_size or seed, any set, and weights are then a USAGE error */
+  const char *costs_of;   /* a run folder whose cost table is taken; NULL: resume's, else the user's */
   double checkpoint_seconds; /* 0: 30; checkpoints also at each epoch's end */
 } LoomTrainerOptions;
 
@@ -95,7 +96,7 @@ typedef struct
   void (*early_stop) (LoomTrainer *trainer, const LoomTrainerWatch *watch, gpointer data);
   void (*checkpoint) (LoomTrainer *trainer, gint64 step, const char *path, gpointer data);
   void (*state) (LoomTrainer *trainer, const char *state,
-                 gpointer data);                        /* preparing running paused done stopped failed */
+                 gpointer data); /* preparing running paused done stopped failed */
   void (*note) (LoomTrainer *trainer, const char *text, gpointer data); /* as loom_trainer_notes(), while it runs */
   void (*memory) (LoomTrainer *trainer, gpointer data); /* another plan is live: loom_trainer_memory() has changed */
 } LoomTrainerObserver;

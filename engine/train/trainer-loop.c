@@ -13,6 +13,13 @@
 
 #define CLOCK_PERIOD 1000 /* µs that should pass between two looks at the clock */
 
+/* The step that the run ends at, if nothing ends it before. */
+static gint64
+last_step (const LoomTrainer *t)
+{
+  return t->max_steps > 0 ? MIN (t->max_steps, t->total_steps) : t->total_steps;
+}
+
 /* Rate, ETA, and whether a checkpoint is due. Checkpoints may use a tenth of the time at most, after their first
  * second. */
 static gboolean
@@ -32,7 +39,7 @@ look_at_clock (LoomTrainer *t)
       /* Exponential mean with a time constant of a second. */
       double rate = t->items_since * G_USEC_PER_SEC / elapsed;
       double weight = t->items_per_second > 0 ? -expm1 (-(double)elapsed / G_USEC_PER_SEC) : 1;
-      double left = (double)(t->total_steps - t->step) * loom_loader_n_samples (t->loader) / t->steps_per_epoch;
+      double left = (double)(last_step (t) - t->step) * loom_loader_n_samples (t->loader) / t->steps_per_epoch;
       t->items_per_second += weight * (rate - t->items_per_second);
       t->eta_seconds = t->items_per_second > 0 ? left / t->items_per_second : 0;
     }
@@ -183,7 +190,7 @@ tell_step (LoomTrainer *t, gint64 number, double loss, double lr, double grad_no
     .step = number,
     .epoch = t->epoch + 1,
     .steps_per_epoch = t->steps_per_epoch,
-    .total_steps = t->total_steps,
+    .total_steps = last_step (t),
     .loss = loss,
     .epoch_loss = t->loss_sum / t->sample_sum,
     .lr = lr,
@@ -509,6 +516,8 @@ run (LoomTrainer *t, GError **error)
               t->single = FALSE; /* this is it */
               trainer_set_state (t, "running");
             }
+          if (t->step >= last_step (t))
+            return end_run (t, TRAINER_STOP, error);
           if (!one_step (t, error))
             return LOOM_TRAINER_FAILED;
         }

@@ -242,6 +242,7 @@ struct _LoomTrainer
   /* Place and sums: what a checkpoint holds besides the state. */
   gint64 step, epoch, place; /* finished steps; epoch from 0; steps done in it */
   gint64 steps_per_epoch, total_steps;
+  gint64 max_steps; /* ends there, where total_steps are more; 0: no such end */
   gint64 left_out; /* samples of each epoch's end: drop_last */
   double loss_sum, sample_sum;
   TrainerMetrics *metrics;

@@ -276,6 +276,34 @@ test_diverged (void)
   cli_expect (0, NULL, "train", "--resume", "wild", "--lr", "0.01");
 }
 
+/* A run that ends after so many steps has a checkpoint there and goes on to the same end; where they are an epoch's, it
+ * is evaluated as well. */
+static void
+test_steps (void)
+{
+  cli_write ("g.xml", GRAPH);
+  cli_expect (0, NULL, "train", "g.xml", "--out", "unbroken");
+  g_auto (CliResult) r = cli ("train", "g.xml", "--steps", "5", "--out", "few", "--json", NULL);
+  g_assert_cmpint (r.status, ==, 0);
+  g_assert_nonnull (strstr (r.out, "{\"event\":\"done\",\"step\":5,"));
+  g_assert_null (strstr (r.out, "\"event\":\"eval\""));
+  g_assert_true (g_file_test ("few/checkpoints/5/state.json", G_FILE_TEST_EXISTS));
+  g_auto (CliResult) more = cli ("train", "--resume", "few", "--steps", "7", NULL);
+  g_assert_cmpint (more.status, ==, 0);
+  g_assert_nonnull (strstr (more.out, "ended after step 7, as --steps asked, train loss "));
+  g_assert_nonnull (strstr (more.out, "; go on with: gradloom train --resume few\n"));
+  cli_expect (0, NULL, "train", "--resume", "few");
+  g_autofree char *a = NULL, *b = NULL;
+  gsize n, m;
+  g_assert_true (g_file_get_contents ("unbroken/weights.safetensors", &a, &n, NULL));
+  g_assert_true (g_file_get_contents ("few/weights.safetensors", &b, &m, NULL));
+  g_assert_cmpmem (a, n, b, m);
+  g_auto (CliResult) epoch = cli ("train", "g.xml", "--steps", "512", "--epochs", "2", "--json", NULL);
+  g_assert_nonnull (strstr (epoch.out, "\"event\":\"eval\""));
+  g_assert_nonnull (strstr (epoch.out, "{\"event\":\"done\",\"step\":512,"));
+  cli_expect (2, "--steps takes a positive number", "train", "g.xml", "--steps", "0");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -286,6 +314,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/train/no-epochs", test_no_epochs);
   g_test_add_func ("/cli/train/one-value", test_one_value);
   g_test_add_func ("/cli/train/bar", test_bar);
+  g_test_add_func ("/cli/train/steps", test_steps);
   g_test_add_func ("/cli/train/failure-is-saved", test_failure_is_saved);
   g_test_add_func ("/cli/train/nan-data", test_nan_data);
   g_test_add_func ("/cli/train/diverged", test_diverged);
