@@ -137,10 +137,13 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
 
   if (!train)
     {
+      const char *file = loom_graph_get_file (original);
+
       g_set_error (
           error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-          "The graph has no <train> element, so it does not say which loss to lower and how. Add one, for example "
-          "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.001\" batch_size=\"64\" epochs=\"3\"/>.");
+          "%s%sThe graph has no <train> element, so it does not say which loss to lower and how. Add one, for example "
+          "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.001\" batch_size=\"64\" epochs=\"3\"/>.",
+          file ? file : "", file ? ": " : "");
       return NULL;
     }
   for (guint i = 0; options->set && options->set[i]; i++)

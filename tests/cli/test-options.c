@@ -27,6 +27,8 @@ test_file (void)
   /* What only training looks at. */
   cli_write ("g.xml", GRAPH ("1", " patience=\"-3\""));
   cli_expect (1, "g.xml: line 8: patience: <train>: patience is -3", "train", "g.xml");
+  cli_write ("g.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"none\"/>\n");
+  cli_expect (1, "train: g.xml: The graph has no <train> element", "train", "g.xml");
   /* A run's own graph. */
   cli_write ("g.xml", GRAPH ("1", ""));
   cli_expect (0, NULL, "train", "g.xml", "--out", "run");
