@@ -52,6 +52,7 @@ run_open_graph (Run *r, const char *path, GError **error)
   g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (r->graph, r->symbolic, train_faults);
   r->seed_value = r->seed >= 0 ? (guint64)r->seed : spec ? spec->seed : 0;
   r->batch_size = spec ? spec->batch_size : 64;
+  r->direct = spec && spec->direct;
 
   for (guint i = 0; i < r->ins->len; i++)
     {

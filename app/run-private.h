@@ -36,6 +36,7 @@ typedef struct
   const char *bound_by[26]; /* the --in that said a symbol's size; NULL: nobody, or something else */
   LoomDType float_dtype;
   guint64 seed_value;
+  gboolean direct;   /* <train> forbids Winograd's algorithm */
   gint64 batch_size; /* of <train> */
   GPtrArray *ins, *outs, *wrts;
   PortFile *grad_port;

@@ -238,6 +238,7 @@ run_build_program (Run *r, GError **error)
     .n_given = r->ins->len,
     .given = given,
     .seed = r->seed_value,
+    .direct = r->direct,
   };
   if (!find_sizes (r, &options, error))
     return FALSE;

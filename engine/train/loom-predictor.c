@@ -44,6 +44,7 @@ struct _LoomPredictor
   LoomDevices *devices;
   char *device, *weights;
   guint64 seed;
+  gboolean direct; /* <train> forbids Winograd's algorithm */
   gboolean is_text;
   /* of the last run */
   gint64 n, length;
@@ -320,6 +321,7 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
   self->device = g_strdup (options->device ? options->device : "cpu");
   self->weights = g_strdup (options->weights);
   self->seed = spec ? spec->seed : 0;
+  self->direct = spec && spec->direct;
   return loom_devices_get (self->devices, self->device, error) ? g_steal_pointer (&self) : NULL;
 }
 
@@ -418,7 +420,8 @@ static gboolean
 prepare (LoomPredictor *self, gint64 n, gint64 length, GError **error)
 {
   LoomPlanOptions plan_options = { .device = self->device, .strict_devices = loom_graph_strict_devices (self->graph) };
-  LoomLowerOptions options = { .float_dtype = LOOM_F32, .n_wanted = 1, .wanted = &self->output, .seed = self->seed };
+  LoomLowerOptions options
+      = { .float_dtype = LOOM_F32, .n_wanted = 1, .wanted = &self->output, .seed = self->seed, .direct = self->direct };
   LoomValue value;
 
   if (self->exec && self->n == n && self->length == length)

@@ -1,5 +1,6 @@
 /* Devices and threads at the command line: how many threads, which devices, and what check and plan say of them. */
 #include <json-glib/json-glib.h>
+#include <math.h>
 #include <string.h>
 
 #include "tests/cli/cli.h"
@@ -215,9 +216,9 @@ test_memory (void)
 
 /* ---- algorithms --------------------------------------------------------- */
 
-/* The plan of a layer of 32 to 32 channels, each of the attributes in its place. */
-static CliResult
-plan_of_convolution (const char *node, const char *train)
+/* Writes wide.xml, a layer of 32 to 32 channels, each of the attributes in its place. */
+static void
+write_convolution (const char *node, const char *train)
 {
   g_autofree char *text = g_strdup_printf (
       "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
@@ -230,7 +231,27 @@ plan_of_convolution (const char *node, const char *train)
       node, train);
 
   cli_write ("wide.xml", text);
-  return cli ("plan", "wide.xml", NULL);
+}
+
+static gboolean
+has_winograd (void)
+{
+  if (processor_lacks_avx2 () == NULL)
+    return TRUE;
+  g_test_skip (processor_lacks_avx2 ());
+  return FALSE;
+}
+
+static void
+save_images (void)
+{
+  g_autofree double *x = g_new (double, 32 * 16 * 16);
+  double y[32] = { 0 };
+
+  for (int i = 0; i < 32 * 16 * 16; i++)
+    x[i] = sin (i);
+  cli_save ("images.npy", LOOM_F32, 4, (gint64[]){ 32, 1, 16, 16 }, x);
+  cli_save ("classes.npy", LOOM_I64, 1, (gint64[]){ 32 }, y);
 }
 
 static guint
@@ -255,24 +276,54 @@ test_algorithm (void)
                 { "algorithm=\"auto\"", "algorithm=\"auto\"", 3 },
                 { "algorithm=\"direct\"", "", 0 },
                 { "", "algorithm=\"direct\"", 0 } };
-  g_autofree double *x = g_new0 (double, 32 * 16 * 16);
-  double y[32] = { 0 };
 
-  if (processor_lacks_avx2 () != NULL)
-    {
-      g_test_skip (processor_lacks_avx2 ());
-      return;
-    }
-  cli_save ("images.npy", LOOM_F32, 4, (gint64[]){ 32, 1, 16, 16 }, x);
-  cli_save ("classes.npy", LOOM_I64, 1, (gint64[]){ 32 }, y);
+  if (!has_winograd ())
+    return;
+  save_images ();
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      g_auto (CliResult) r = plan_of_convolution (cases[i].node, cases[i].train);
-
+      write_convolution (cases[i].node, cases[i].train);
+      g_auto (CliResult) r = cli ("plan", "wide.xml", NULL);
       g_assert_cmpstr (r.err, ==, "");
       g_assert_cmpuint (count_of (r.out, "own winograd"), ==, cases[i].n);
       g_auto (CliResult) program = cli ("program", "wide.xml", NULL);
       g_assert_cmpint (strstr (program.out, "algorithm=direct") != NULL, ==, cases[i].n == 0);
+    }
+}
+
+/* <train algorithm="direct"> is heeded by run and by predict as the layer's own word is, to the bit. */
+static void
+test_algorithm_elsewhere (void)
+{
+  static const char *const words[3][2] = { { "", "" }, { "algorithm=\"direct\"", "" }, { "", "algorithm=\"direct\"" } };
+  char *output[3], *prediction[3];
+  gsize bytes[3];
+
+  if (!has_winograd ())
+    return;
+  save_images ();
+  for (int i = 0; i < 3; i++)
+    {
+      g_autofree char *folder = g_strdup_printf ("direct%d", i);
+
+      write_convolution (words[i][0], words[i][1]);
+      g_auto (CliResult) run = cli ("run", "wide.xml", "--in", "data.x=images.npy", "--out", "b=b.npy", NULL);
+      g_assert_cmpstr (run.err, ==, "");
+      g_assert_true (g_file_get_contents ("b.npy", &output[i], &bytes[i], NULL));
+      g_auto (CliResult) train = cli ("train", "wide.xml", "--epochs", "1", "--out", folder, NULL);
+      g_assert_cmpint (train.status, ==, 0);
+      g_auto (CliResult) predict = cli ("predict", folder, "images.npy", "--output", "b", "--json", NULL);
+      g_assert_cmpstr (predict.err, ==, "");
+      prediction[i] = g_steal_pointer (&predict.out);
+    }
+  g_assert_cmpmem (output[1], bytes[1], output[2], bytes[2]);
+  g_assert_true (memcmp (output[0], output[1], bytes[0]) != 0);
+  g_assert_cmpstr (prediction[1], ==, prediction[2]);
+  g_assert_cmpstr (prediction[0], !=, prediction[1]);
+  for (int i = 0; i < 3; i++)
+    {
+      g_free (output[i]);
+      g_free (prediction[i]);
     }
 }
 
@@ -404,6 +455,7 @@ main (int argc, char **argv)
   g_test_add_func ("/devices/names", test_names);
   g_test_add_func ("/devices/memory", test_memory);
   g_test_add_func ("/devices/algorithm", test_algorithm);
+  g_test_add_func ("/devices/algorithm-elsewhere", test_algorithm_elsewhere);
   g_test_add_func ("/devices/json", test_json);
   int status = g_test_run ();
   cli_leave ();
