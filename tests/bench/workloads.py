@@ -160,7 +160,7 @@ WORKLOADS = {
     "resnet18-b128": dict(x=(3, 32, 32), classes=10, batch=128, optimizer="sgd", lr=0.01, target=1.6, compiled=1.5, steps=4,
                           batches=2, losses=4, loose=5e-3, build=resnet18),
     "vgg16-b64": dict(x=(3, 32, 32), classes=10, batch=64, optimizer="sgd", lr=0.01, target=2.0, compiled=1.8, steps=8,
-                      batches=4, losses=4, layers=vgg16()),
+                      batches=4, losses=20, layers=vgg16()),
 }
 
 

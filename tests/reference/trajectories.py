@@ -1,6 +1,7 @@
 """Writes trajectories/NET.safetensors: what PyTorch's training (CPU, f64) does from given weights, for test-trajectory.c.
 
 `mlp` and `cnn` are a hundred steps of every optimiser on a perceptron and on a convolutional net with batch normalisation: losses.
+`wide` is twenty steps on convolutions with so many channels and tiles that a CPU takes Winograd's algorithm for one of them.
 `states` is ten steps of every optimiser with each of its options, with the weights and all of its states at the end; `rates` is
 every schedule: learning rates and losses. A file holds the batch (x, y), the weights it starts from (start.NAME), and for run I
 its description under the key "I", as JSON, with I/losses, I/rates and I/end.NAME. The batch is the whole data set, so that the
@@ -42,6 +43,12 @@ LONG = [
 SMALL = ([("a", "linear", {"out_features": optimisers.HIDDEN}), ("t", "tanh", {}), ("b", "linear", {"out_features": optimisers.CLASSES})],
          lambda: nn.Sequential(nn.Linear(optimisers.SHAPE[1], optimisers.HIDDEN), nn.Tanh(), nn.Linear(optimisers.HIDDEN, optimisers.CLASSES)),
          {"0": "a", "2": "b"}, optimisers.SHAPE, optimisers.CLASSES)
+WIDE = ([("c1", "conv2d", {"out_channels": 32, "kernel_size": 3, "padding": 1}), ("r1", "relu", {}),
+         ("c2", "conv2d", {"out_channels": 32, "kernel_size": 3, "padding": 1}), ("r2", "relu", {}),
+         ("pool", "avg_pool2d", {"kernel_size": 8}), ("flat", "flatten", {}), ("fc", "linear", {"out_features": 4})],
+        lambda: nn.Sequential(nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(), nn.AvgPool2d(8),
+                              nn.Flatten(), nn.Linear(128, 4)),
+        {"0": "c1", "2": "c2", "6": "fc"}, (4, 1, 16, 16), 4)
 
 
 class Newton(O.Optimizer):
@@ -152,6 +159,8 @@ def main(save):
     ten += [("newton", Newton, dict(lr=0.5, damping=d), 10, "", None, True) for d in (1.0, 2.0)]
     rates = [("sgd", O.SGD, dict(lr=0.1, momentum=0.9), n, f'<schedule type="{kind}"{attributes(options)}/>', make, False)
              for kind, options, make in optimisers.SCHEDULES for n in (10, 100)]
-    size = write(save, "mlp", Setting(MLP, 32), long) + write(save, "cnn", Setting(CNN, 12), long)
+    twenty = [("sgd", O.SGD, dict(lr=0.05, momentum=0.9), 20, "", None, False), ("adam", O.Adam, dict(lr=0.003), 20, "", None, False)]
+    size = write(save, "wide", Setting(WIDE, 4), twenty)
+    size += write(save, "mlp", Setting(MLP, 32), long) + write(save, "cnn", Setting(CNN, 12), long)
     size += write(save, "states", Setting(SMALL, 24), ten) + write(save, "rates", Setting(SMALL, 24), rates)
-    return 2 * len(long) + len(ten) + len(rates), size
+    return len(twenty) + 2 * len(long) + len(ten) + len(rates), size
