@@ -6,7 +6,8 @@
  * compilation gets the expression as text by stringising). Comparisons give 1 or 0
  * in T. Formulas follow PyTorch's at NaN and at the kinks (relu'(0) = 0).
  *
- * To add one: a line here, its gradient in engine/program, nothing else. */
+ * To add one: a line here and its gradient in engine/program; where it calls a new function, a LOOM_M_ definition in each
+ * back end; where it is defined for some arguments only or for integers, a line in the tables below. */
 #ifndef LOOM_SCALAR_H
 #define LOOM_SCALAR_H
 

@@ -1,11 +1,11 @@
 /* conv2d and conv2d_weight_grad for one input channel, NHWC, 3x3 or 5x5, stride 1.
  *
  * One channel leaves oneDNN's kernels, which block over channels, at a tenth of their
- * speed. Here the vector runs over the output channels: each tap broadcasts one pixel
- * against 16 weights. Images are copied into a frame of zeros first, so that no tap
- * asks where it lies. With fewer than 16 channels whole vectors are stored all the
- * same, in ascending order, so that the next pixel puts right what they overwrite.
- * Only worth it with the 32 registers of AVX-512. */
+ * speed (bench-kernels 1 conv1 onednn, and first). Here the vector runs over the output
+ * channels: each tap broadcasts one pixel against 16 weights. Images are copied into a
+ * frame of zeros first, so that taps need no test for the border. With fewer than 16
+ * channels whole vectors are stored all the same, in ascending order, and the next pixel
+ * writes over the surplus. It needs the 32 registers of AVX-512. */
 #include "kernels/cpu/cpu-conv-first.h"
 
 #ifdef __AVX512F__
@@ -33,10 +33,14 @@ typedef struct
 typedef struct
 {
   const First *self;
-  const float *x, *g;
-  float *y, *weights, *partial, *frames;
+  const float *x, *g; /* [N,H,W,1]; [N,P,Q,K] */
+  float *y;           /* [N,P,Q,K] */
+  /* Scratch: [blocks][R·R + 1][LANES], the bias last; sums of the same shape for each chunk;
+   * [chunks][frame_h][frame_w]. */
+  float *weights, *partial, *frames;
 } Call;
 
+/* image [H,W] into the middle of frame [frame_h,frame_w]. */
 static float *
 frame_image (const First *self, float *frame, const float *image)
 {
@@ -65,6 +69,7 @@ FORWARD (4, 5)
 FORWARD (8, 3)
 FORWARD (8, 5)
 
+/* acc [n][LANES] to image [P·Q,K] from pixel and channel on. */
 static inline __attribute__ ((always_inline)) void
 store_pixels (const First *self, float *image, int64_t pixel, int64_t channel, V *acc, int n)
 {
@@ -98,6 +103,7 @@ store_pixels (const First *self, float *image, int64_t pixel, int64_t channel, V
     }                                                                                                                  \
   while (0)
 
+/* y [IMAGES,P,Q,K] by chunk of images. */
 static void
 part_forward (void *context, int64_t from, int64_t to)
 {
@@ -160,7 +166,7 @@ work_forward (CpuKernel *k, void *const *b, LoomMessage *message)
 
 /* ---- weight gradient ---------------------------------------------------- */
 
-/* Adds Σ over an image of g[pixel, channel]·x[pixel + tap] to sums [SIZE·SIZE + 1, LANES],
+/* Adds Σ over an image g [P,Q,K], x in its frame, of g[pixel, channel]·x[pixel + tap] to sums [SIZE·SIZE + 1, LANES],
  * the last row being Σ g. */
 #define BACKWARD(SIZE)                                                                                                 \
   static void backward_##SIZE (const First *self, const float *frame, const float *g, int64_t room, float *sums)       \
@@ -192,6 +198,7 @@ work_forward (CpuKernel *k, void *const *b, LoomMessage *message)
 BACKWARD (3)
 BACKWARD (5)
 
+/* partial [chunk][blocks][R·R + 1][LANES] by chunk of images. */
 static void
 part_backward (void *context, int64_t from, int64_t to)
 {

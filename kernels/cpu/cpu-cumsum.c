@@ -22,8 +22,8 @@ typedef struct
 typedef struct
 {
   const Cumsum *self;
-  const void *x;
-  void *y;
+  const void *x; /* [outer, n, inner] */
+  void *y;       /* as x */
 } Call;
 
 /* m rows of n elements, n apart, from their first to their last or back. */

@@ -25,9 +25,9 @@ typedef struct
 typedef struct
 {
   const Index *self;
-  const void *x, *index;
-  void *y;
-  int wrong; /* some index is out of range */
+  const void *x, *index; /* of gather the tensor, of scatter what is put there, as the index; [outer, n, inner] */
+  void *y;               /* of gather as the index, of scatter the tensor */
+  int wrong;             /* some index is out of range */
 } Call;
 
 static inline int64_t

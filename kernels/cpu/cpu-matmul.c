@@ -52,6 +52,8 @@ store_part (float *to, V v, int64_t n)
 #endif
 }
 
+/* y [R, columns], rows n apart, = start + a [R, depth]·panel [depth, PANEL]; elements of a are a_row and a_column
+ * apart. */
 #define ROW_CASE(R)                                                                                                    \
   static inline __attribute__ ((always_inline)) void rows_##R (const float *a, int64_t a_row, int64_t a_column,        \
                                                                const float *panel, int64_t panel_row, int64_t depth,   \

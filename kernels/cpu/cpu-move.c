@@ -35,8 +35,8 @@ typedef struct
 typedef struct
 {
   const Copy *copy;
-  const char *x;
-  char *y;
+  const char *x; /* dim elements at strides copy->x */
+  char *y;       /* the same at strides copy->y */
 } Call;
 
 #define COPY_LINE(type)                                                                                                \

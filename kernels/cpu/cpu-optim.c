@@ -33,6 +33,7 @@ typedef struct
 
 /* ---- sgd --------------------------------------------------------------- */
 
+/* Pieces of p [n], g [n] and, with momentum, buf [n]. */
 static void
 sgd_piece (void *context, const CpuPiece *piece)
 {
@@ -89,6 +90,7 @@ work_sgd (CpuKernel *k, void *const *b, LoomMessage *message)
 
 /* ---- adam -------------------------------------------------------------- */
 
+/* Pieces of p, g, m, v and, with amsgrad, vmax: [n] each. */
 static void
 adam_piece (void *context, const CpuPiece *piece)
 {

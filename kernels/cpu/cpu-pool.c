@@ -26,9 +26,9 @@ typedef struct
 typedef struct
 {
   const Pool *self;
-  const float *in;
-  float *out;
-  void *where;
+  const float *in; /* x [N,C,H,W], or [N,H,W,C]; of a gradient g [N,C,P,Q] or [N,P,Q,C] */
+  float *out;      /* y as g, dx as x */
+  void *where;     /* winning tap of each window, as y: u8, or i32 where `wide` */
 } Call;
 
 /* The taps of output place p along one axis that fall on the input: from … to-1. */
@@ -54,6 +54,7 @@ taps (int64_t p, int64_t n, int64_t kernel, int64_t stride, int64_t pad, int64_t
   while (0)
 #define WHERE_GET(self, where, i) ((self)->wide ? ((const int32_t *)(where))[i] : ((const uint8_t *)(where))[i])
 
+/* Output place (p, q) of image [H,W,C], all channels; o is its first element in y and where. */
 static void
 max_nhwc_place (const Pool *self, const float *image, float *y, void *where, int64_t o, int64_t p, int64_t q)
 {
@@ -198,6 +199,7 @@ max_place (const Pool *self, const float *image, float *y, uint8_t *where, int64
   return true;
 }
 
+/* The same of one plane [H,W], element o of y and where. */
 static void
 max_plain_place (const Pool *self, const float *plane, float *y, void *where, int64_t o, int64_t p, int64_t q)
 {

@@ -33,9 +33,9 @@ typedef struct
 typedef struct
 {
   const Reduce *self;
-  const float *x;
-  float *y;
-  double *partial;
+  const float *x;  /* any strides: Axes */
+  float *y;        /* n_kept places, or n_kept·inner where the innermost axis is kept */
+  double *partial; /* [chunks] */
 } Call;
 
 static void

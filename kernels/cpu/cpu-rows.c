@@ -17,9 +17,9 @@ typedef struct
 typedef struct
 {
   const Rows *self;
-  const void *index;
-  const float *g;
-  float *table;
+  const void *index; /* [n] */
+  const float *g;    /* [n, row] */
+  float *table;      /* [rows, row] */
 } Call;
 
 static inline int64_t

@@ -23,9 +23,11 @@ typedef struct
 typedef struct
 {
   const Rows *self;
-  const float *x, *g, *lse_in;
-  const int64_t *target;
-  float *y, *lse;
+  const float *x,
+      *g; /* [outer, n, inner]; a gradient of softmax has y in place of x, one of cross-entropy g [outer, inner] */
+  const float *lse_in;   /* [outer, inner] log Σ exp, of cross-entropy's gradient */
+  const int64_t *target; /* [outer, inner] */
+  float *y, *lse;        /* [outer, n, inner], or losses [outer, inner]; [outer, inner] */
 } Call;
 
 /* One row of softmax or log_softmax; y may be x. Returns log Σ exp; writes nothing

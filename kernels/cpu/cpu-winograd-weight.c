@@ -29,8 +29,8 @@ typedef struct
 typedef struct
 {
   const Winograd *self;
-  const float *x, *g;
-  float *dw, *dbias;
+  const float *x, *g; /* [N,H,W,C]; [N,P,Q,K] */
+  float *dw, *dbias;  /* [K,C,3,3]; [K] or NULL */
   /* Scratch: [panels or blocks · PANEL]; [positions][blocks][block][PANEL]; [positions][panels][block][PANEL];
    * [positions][panels][C][PANEL]; [block / GROUP][panels · PANEL] and a row for their sum. */
   float *zeros, *x_tiles, *g_tiles, *sums, *bias;

@@ -33,8 +33,8 @@ typedef struct
 typedef struct
 {
   const Winograd *self;
-  const float *x, *w, *bias;
-  float *y;
+  const float *x, *w, *bias;      /* [N,H,W,depth]; [K,C,3,3]; [columns] or NULL */
+  float *y;                       /* [N,P,Q,columns] */
   float *zeros, *filters, *rooms; /* scratch: [blocks·PANEL]; [positions][panels][depth][PANEL]; one room a thread */
 } Call;
 
@@ -95,6 +95,7 @@ part_filters (void *context, int64_t from, int64_t to)
 
 /* ---- tiles ---------------------------------------------------------------- */
 
+/* n tiles of x from `tile` on to room [positions][blocks][block][PANEL]. */
 INLINE void
 transform_input (int step, const Call *call, int64_t tile, int64_t n, float *room)
 {
@@ -114,6 +115,7 @@ transform_input (int step, const Call *call, int64_t tile, int64_t n, float *roo
     }
 }
 
+/* products [positions][panels][block][PANEL] of n tiles to y [N,P,Q,columns]. */
 INLINE void
 transform_output (int step, const Call *call, int64_t tile, int64_t n, const float *products)
 {

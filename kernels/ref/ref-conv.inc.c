@@ -48,6 +48,7 @@ FN (tap_w) (T *y, T *x, T *w)
   *w += *y * *x;
 }
 
+/* y [N,K,P,Q] = bias [K] + Σ. */
 static LoomStatus
 FN (conv2d) (const RefKernel *k, void *const *b, LoomMessage *message)
 {

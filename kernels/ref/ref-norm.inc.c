@@ -1,6 +1,6 @@
 /* The loops of normalisation for type T. x̂ = (x - mean)·rstd throughout. */
 
-/* Batch norm: x is [N, C, area]. */
+/* Batch norm: x and y are [N, C, area], weight, bias and statistics [C]. */
 static LoomStatus
 FN (batch_norm) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
@@ -37,7 +37,7 @@ FN (batch_norm) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* y from given statistics. */
+/* y [N, C, area] from statistics [C] that are given. */
 static LoomStatus
 FN (batch_norm_apply) (const RefKernel *k, void *const *b, LoomMessage *message)
 {

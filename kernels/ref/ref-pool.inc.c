@@ -1,4 +1,4 @@
-/* The loops of pooling for type T. x is [N,C,H,W], y [N,C,P,Q]. */
+/* The loops of pooling for type T. x and dx are [N,C,H,W], y, g and the winners' taps [N,C,P,Q]. */
 
 static LoomStatus
 FN (max_pool2d) (const RefKernel *k, void *const *b, LoomMessage *message)
