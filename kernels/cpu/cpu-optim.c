@@ -158,7 +158,7 @@ work_adam (CpuKernel *k, void *const *b, LoomMessage *message)
 /* Written with vectors, because the compiler makes a tangle of a loop that widens, squares and compares at once: 0.14
  * nanoseconds an element where that took 0.48. The order of the additions is the same on every instruction set. */
 typedef float Floats __attribute__ ((vector_size (32)));
-typedef uint32_t Words __attribute__ ((vector_size (32)));
+typedef float Sixteen __attribute__ ((vector_size (64)));
 typedef double Doubles __attribute__ ((vector_size (64)));
 
 static void
@@ -168,27 +168,34 @@ stats_piece (void *context, const CpuPiece *piece)
   const float *g = piece->list[0] + piece->at;
   int64_t n = piece->n, i = 0;
   Doubles total[4] = { { 0 } };
-  Words odd = { 0 };
+  Sixteen zeros = { 0 }; /* what is not finite times 0 is a NaN, and a sum with a NaN stays one */
   double sum = 0;
   uint32_t found = 0;
 
   for (; i + 32 <= n; i += 32)
-    for (int l = 0; l < 4; l++)
-      {
-        Floats x;
-        Doubles wide;
-
-        memcpy (&x, g + i + 8 * l, sizeof x);
-        wide = __builtin_convertvector(x, Doubles);
-        total[l] += wide * wide;
-        odd |= (Words)(((Words)x & 0x7fffffffu) >= 0x7f800000u);
-      }
-  for (int l = 0; l < 8; l++)
     {
-      for (int k = 0; k < 4; k++)
-        sum += total[k][l];
-      found |= odd[l];
+      for (int l = 0; l < 4; l++)
+        {
+          Floats x;
+          Doubles wide;
+
+          memcpy (&x, g + i + 8 * l, sizeof x);
+          wide = __builtin_convertvector(x, Doubles);
+          total[l] += wide * wide;
+        }
+      for (int h = 0; h < 2; h++)
+        {
+          Sixteen x;
+
+          memcpy (&x, g + i + 16 * h, sizeof x);
+          zeros += x * 0.0f;
+        }
     }
+  for (int l = 0; l < 16; l++)
+    found |= zeros[l] != 0;
+  for (int l = 0; l < 8; l++)
+    for (int k = 0; k < 4; k++)
+      sum += total[k][l];
   for (; i < n; i++)
     {
       sum += (double)g[i] * (double)g[i];
