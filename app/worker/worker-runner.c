@@ -472,15 +472,8 @@ worker_downsample (const LoomTensor *value, gint64 step, const gint64 *index, gs
   gint64 out_rows = (rows + fr - 1) / fr, out_columns = (columns + fc - 1) / fc;
   gsize n = value->count == 0 ? 0 : (gsize)(out_rows * out_columns);
   float *data = g_new0 (float, MAX (n, 1));
-  for (gsize i = 0; i < n; i++)
-    {
-      gint64 r0 = (gint64)(i / out_columns) * fr, c0 = (gint64)(i % out_columns) * fc, count = 0;
-      double sum = 0;
-      for (gint64 r = r0; r < MIN (rows, r0 + fr); r++)
-        for (gint64 c = c0; c < MIN (columns, c0 + fc); c++, count++)
-          sum += loom_tensor_get (value, offset + r * columns + c);
-      data[i] = (float)(sum / count);
-    }
+  if (n > 0)
+    loom_tensor_block_means (value, offset, rows, columns, fr, fc, data);
 
   g_variant_builder_init (&shape, G_VARIANT_TYPE ("ax"));
   if (value->rank >= 2)

@@ -10,7 +10,7 @@ loom_bytes_to_string (double bytes)
   const char *sign = bytes < 0 ? "−" : "";
   guint u = 0;
 
-  /* What would be rounded to 1000 of a unit is 1.0 of the next. */
+  /* A number that would be rounded to 1000 of a unit is 1.0 of the next. */
   for (bytes = fabs (bytes); bytes >= 999.5 && u + 1 < G_N_ELEMENTS (unit); u++)
     bytes /= 1000;
   return g_strdup_printf (u == 0 || bytes >= 99.95 ? "%s%.0f %s" : "%s%.1f %s", sign, bytes, unit[u]);

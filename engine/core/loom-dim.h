@@ -33,7 +33,7 @@ typedef struct {
   LoomShape shape;
 } LoomType;
 
-/* What each symbol stands for: value['B' - 'A'], 0 where it is not bound, so that a zeroed one binds nothing. */
+/* The value of each symbol: value['B' - 'A'], 0 where it is not bound, so that a zeroed one binds nothing. */
 #define LOOM_BOUND_TO_ZERO (-1) /* an empty batch */
 typedef struct {
   gint64 value[26];

@@ -1,5 +1,5 @@
-/* What a user can cause is a GError in this domain, with a sentence that says what
- * is wrong, where, and what helps. What only a programmer can cause is an assertion. */
+/* Errors that a user can cause are GErrors in this domain, with a sentence that says what
+ * is wrong, where, and what helps. Errors that only a programmer can cause are assertions. */
 #pragma once
 
 #include <glib.h>

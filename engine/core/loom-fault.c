@@ -67,7 +67,7 @@ loom_shorten_quotes (const char *sentence)
   return g_string_free (text, FALSE);
 }
 
-/* What a fault says quotes files, and a file may hold anything of any length. */
+/* A fault quotes files, and a file may hold anything of any length. */
 static char *
 format_shortened (const char *format, va_list args)
 {

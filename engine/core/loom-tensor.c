@@ -12,7 +12,7 @@
 
 #define ALIGNMENT 64
 
-/* What an empty tensor points to when its owner has no memory at all. */
+/* The address of an empty tensor whose owner has no memory at all. */
 static const guint64 nothing[ALIGNMENT / 8] __attribute__ ((aligned (ALIGNMENT)));
 
 /* FALSE when elements or bytes overflow. */
@@ -356,6 +356,25 @@ loom_tensor_convert (const LoomTensor *t, LoomDType dtype, gboolean exact, GErro
   else if (!convert_elements (t, result, exact, error))
     return NULL;
   return g_steal_pointer (&result);
+}
+
+void
+loom_tensor_block_means (const LoomTensor *t, gint64 at, gint64 rows, gint64 columns, gint64 block_rows,
+                         gint64 block_columns, float *means)
+{
+  g_return_if_fail (block_rows > 0 && block_columns > 0 && at >= 0 && at + rows * columns <= t->count);
+
+  for (gint64 top = 0; top < rows; top += block_rows)
+    for (gint64 left = 0; left < columns; left += block_columns)
+      {
+        gint64 bottom = MIN (rows, top + block_rows), right = MIN (columns, left + block_columns);
+        double sum = 0;
+
+        for (gint64 r = top; r < bottom; r++)
+          for (gint64 c = left; c < right; c++)
+            sum += loom_tensor_get (t, at + r * columns + c);
+        *means++ = (float)(sum / (double)((bottom - top) * (right - left)));
+      }
 }
 
 LoomShape

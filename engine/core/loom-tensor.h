@@ -1,6 +1,6 @@
 /* A tensor on the host: dense, row major, reference counted.
  *
- * The currency between files, data sets, doors of a run and snapshots; the
+ * Files, data sets, port files of a run and snapshots exchange these; the
  * engine's own values inside a step are offsets in an arena and never this. */
 #pragma once
 
@@ -35,6 +35,10 @@ void loom_tensor_set (LoomTensor *t, gint64 i, double value);
 /* Converts element by element. With exact, fails with DATA (naming the first
  * offender) when an integer does not survive the way there and back. */
 LoomTensor *loom_tensor_convert (const LoomTensor *t, LoomDType dtype, gboolean exact, GError **error);
+/* The means of blocks of the matrix [rows, columns] that begins at element `at`, row by row; blocks at its right and
+ * lower edge are what is left. means has room for ceil (rows / block_rows) · ceil (columns / block_columns). */
+void loom_tensor_block_means (const LoomTensor *t, gint64 at, gint64 rows, gint64 columns, gint64 block_rows,
+                              gint64 block_columns, float *means);
 LoomShape loom_tensor_shape (const LoomTensor *t);
 gboolean loom_tensor_equal_bits (const LoomTensor *a, const LoomTensor *b);
 

@@ -32,7 +32,7 @@ static const LoomDatasetParam params[] = {
   { .name = NULL },
 };
 
-/* What a file's elements are handed out as. */
+/* The type that a file's elements are converted to. */
 static LoomDType
 port_dtype (LoomDType dtype, int rank)
 {

@@ -1,4 +1,4 @@
-/* What a source implements, and what sources share: options, files, tables. */
+/* The interface that a source implements, and helpers of sources: options, files, tables. */
 #pragma once
 
 #include "engine/data/loom-samples.h"
@@ -86,7 +86,7 @@ float loom_sample_uniform (LoomSampleRandom *self); /* [0, 1) */
 float loom_sample_normal (LoomSampleRandom *self);
 guint32 loom_sample_below (LoomSampleRandom *self, guint32 n); /* 0 … n-1 */
 
-/* What generated sources have in common: n and n_test samples made one by one by a
+/* Shared by generated sources: n and n_test samples made one by one by a
  * function that fills row i of the ports' tensors. data is what the source hands through. */
 typedef void (*LoomGenerateSample) (gconstpointer data, LoomSampleRandom *random, gint64 i, LoomTensor *const row[]);
 LoomDataset *loom_table_generate (const LoomDatasetClass *klass, const LoomDatasetOptions *options, guint32 stream,
@@ -101,7 +101,7 @@ LoomDataset *loom_table_generate (const LoomDatasetClass *klass, const LoomDatas
     .doc = "Samples to test on, drawn apart from the others." },                                               \
   { .name = "seed", .type = LOOM_DATASET_INT, .def = "0", .minimum = 0, .maximum = 4294967295.0,               \
     .doc = "Another seed draws other samples." }
-/* What y is where points of the plane belong to one of two classes. */
+/* The type of y where points of the plane belong to one of two classes. */
 #define LOOM_TARGET_TYPE_PARAM                                                                                 \
   { .name = "target_type", .type = LOOM_DATASET_ENUM, .def = "class", .choices = loom_target_types,            \
     .doc = "class: y i64 [B]; float: y f32 [B,1], for losses with one output." }

@@ -1,4 +1,4 @@
-/* The registry of sources, and the doors through which they are described, opened and
+/* The registry of sources, and the functions by which they are described, opened and
  * read: checks that every source needs stand here once. */
 #include "engine/data/loom-dataset-private.h"
 

@@ -95,7 +95,7 @@ void loom_dataset_free (LoomDataset *self);
 
 const LoomDatasetInfo *loom_dataset_info (const LoomDataset *self); /* every n ≥ 0 */
 gint64 loom_dataset_count (const LoomDataset *self, LoomSplit split);
-/* What classes (or characters) are called, NULL-terminated; NULL when they have no names. */
+/* Names of the classes (or characters), NULL-terminated; NULL when they have no names. */
 const char *const *loom_dataset_class_names (const LoomDataset *self);
 
 /* Fills the first n places of out[0 … n_ports-1] (batches of at least n samples, of the

@@ -12,7 +12,7 @@ const char *const loom_picture_fits[] = { "stretch", "crop", "pad", NULL };
 
 /* ---- decoding ----------------------------------------------------------- */
 
-/* What is heard of a picture while it is decoded. */
+/* Events of the decoder while it reads a picture. */
 typedef struct
 {
   int lines; /* that have come */

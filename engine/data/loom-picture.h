@@ -1,6 +1,6 @@
 /* Pictures from files: the one place that knows gdk-pixbuf.
  *
- * What an image library decodes is bytes of red, green, blue and perhaps alpha; what a net reads is [C,H,W] in the
+ * An image library decodes bytes of red, green, blue and perhaps alpha; a net reads [C,H,W] in the
  * range and at the size of the pictures that it was trained on. */
 #pragma once
 

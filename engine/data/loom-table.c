@@ -180,7 +180,7 @@ loom_info_set_points (const LoomDatasetClass *klass, const LoomDatasetOptions *o
   return TRUE;
 }
 
-/* What generate_split() needs of a source. */
+/* The operands of generate_split(). */
 typedef struct
 {
   const LoomDatasetInfo *info;

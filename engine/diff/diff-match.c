@@ -1,8 +1,8 @@
 /* Which module and which node of one graph is which of the other.
  *
- * The same name is the same thing. What then has no partner is a renaming where exactly one pair can be meant: nodes
- * that are alike and wired alike first, then those that differ in one of the two. Each pair that is found makes wires
- * of its neighbours comparable, so it goes round until nothing more is found. */
+ * The same name is the same thing. An element that then has no partner is a renaming where exactly one pair can be
+ * meant: nodes that are alike and wired alike first, then those that differ in one of the two. Each pair that is found
+ * makes wires of its neighbours comparable, so it goes round until nothing more is found. */
 #include "engine/diff/diff-private.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ operator_port (const LoomElement *node, const char *port, gboolean is_input)
   return omitted >= 0 && strcmp (specs[omitted].name, port) == 0 ? NULL : g_strdup (port);
 }
 
-/* What stands behind a node's id: a port, or the way to one inside a module. */
+/* The part behind a node's id: a port, or the way to one inside a module. */
 static char *
 canonical_port (const DiffSide *side, const LoomElement *node, const char *way, gboolean is_input)
 {

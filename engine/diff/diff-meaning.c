@@ -1,4 +1,4 @@
-/* What an attribute means: its type and its default, from the tables that read it.
+/* The meaning of an attribute: its type and its default, from the tables that read it.
  *
  * Operators, data sets, what every node may have, optimisers, schedules and metrics have tables; of <train> itself,
  * <clip> and <group> the table is here, and a test compares it with what loom_train_spec_new() reads. */
@@ -113,7 +113,7 @@ of_operator (const LoomParamSpec *spec, const char *name, Meaning *m)
   return FALSE;
 }
 
-/* What every node may have. */
+/* Attributes that every node may have. */
 static gboolean
 of_reserved (const char *name, Meaning *m)
 {
@@ -192,9 +192,9 @@ of_training (const LoomElement *train, const char *name, Meaning *m)
   if (hyper == NULL)
     return look_up (of_train, name, m);
   *m = (Meaning){ hyper->name,
-                  hyper->words     ? MEANS_TEXT
-                  : hyper->is_bool ? MEANS_BOOL
-                                   : MEANS_FLOAT,
+                  hyper->words != NULL ? MEANS_TEXT
+                  : hyper->is_bool     ? MEANS_BOOL
+                                       : MEANS_FLOAT,
                   default_text (hyper->value, hyper->words, hyper->is_bool) };
   return TRUE;
 }
@@ -208,7 +208,7 @@ of_schedules (const LoomElement *e, const char *name, Meaning *m)
   for (const LoomScheduleParam *p = klass != NULL ? klass->param : NULL; p != NULL && p->name != NULL; p++)
     if (strcmp (p->name, name) == 0 || g_strcmp0 (p->alias, name) == 0)
       {
-        *m = (Meaning){ p->name, p->words ? MEANS_TEXT : MEANS_FLOAT,
+        *m = (Meaning){ p->name, p->words != NULL ? MEANS_TEXT : MEANS_FLOAT,
                         p->required || p->of_lr ? NULL : default_text (p->value, p->words, FALSE) };
         return TRUE;
       }
@@ -390,7 +390,7 @@ add_betas (const DiffSide *side, const LoomElement *e, const char *text, GPtrArr
   return TRUE;
 }
 
-/* What names an element, or says nothing of a graph. */
+/* Attributes that name an element, or say nothing of a graph. */
 static gboolean
 is_name (LoomTag tag, const char *name)
 {

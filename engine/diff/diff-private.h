@@ -25,10 +25,10 @@ typedef struct
   const DiffNames *names;
 } DiffSide;
 
-/* The attributes of an element that are not what would hold without them, sorted by name. What names the element
+/* The attributes of an element that are not what would hold without them, sorted by name. Attributes that name the element
  * (an id, a module's name, a wire's ends, op and module of a node) is left out. */
 GPtrArray *diff_attributes (const DiffSide *side, const LoomElement *element);
-/* What holds where the attribute is not written; NULL: nothing. */
+/* The default of an attribute that is not written; NULL: none. */
 char *diff_default (const DiffSide *side, const LoomElement *element, const char *name);
 /* "op relu", "module block": which operator or module a node is, modules by b's names. */
 char *diff_node_type (const DiffSide *side, const LoomElement *node);

@@ -109,7 +109,7 @@ add (const Diff *d, LoomDifference *difference)
     g_ptr_array_add (d->list, difference);
 }
 
-/* What is only shown, of two elements that belong together. */
+/* Attributes that are only shown, of two elements that belong together. */
 static void
 add_cosmetic (const Diff *d, const LoomElement *a, const LoomElement *b, const char *scope, const char *name)
 {

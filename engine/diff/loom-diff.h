@@ -1,4 +1,4 @@
-/* What two graphs mean, compared.
+/* The meanings of two graphs, compared.
  *
  * Two files may differ in every line and compute the same: nodes in another order, defaults written out, places on the
  * canvas. Here modules, nodes, parameters, wires and <train> are compared as the operator table reads them, so that a

@@ -14,8 +14,8 @@ typedef struct
   char *value; /* GRefString */
 } Attribute;
 
-/* What a scope (the root or a module) finds in O(1). Where two nodes share an id the first one that was met stands,
- * and after_duplicate makes the next change build the table anew. */
+/* Tables of a scope (the root or a module) for lookups in O(1). Where two nodes share an id the first one that was met
+ * stands, and after_duplicate makes the next change build the table anew. */
 typedef struct
 {
   GHashTable *table; /* name → element; keys belong to the elements */

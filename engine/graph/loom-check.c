@@ -1,4 +1,4 @@
-/* What can be wrong with a graph without knowing a single operator: ids, names, and
+/* Faults of a graph that can be found without knowing operators: ids, names, and
  * wires that lead nowhere.
  *
  * The reader does not do this, because an editor brings the same faults about; both

@@ -1,4 +1,4 @@
-/* What the XML parser complains about, in sentences for somebody who has never read its manual: what stands there, and
+/* Complaints of the XML parser, as sentences for somebody who has never read its manual: what stands there, and
  * what to write instead.
  *
  * The parser's own words name its functions and productions ("xmlParseEntityRef: no name"), so none of them is passed

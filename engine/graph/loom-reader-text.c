@@ -1,4 +1,4 @@
-/* What is refused in a graph file before the XML parser sees it.
+/* Texts that are refused before the XML parser sees them.
  *
  * The parser itself is no guard here: what a document type declares is read before the reader reports it, and the
  * parser compares each attribute of an element with all others, so that one element with many of them keeps it busy
@@ -109,7 +109,7 @@ loom_reading_is_cut_off (const char *data, gsize length)
   return open != NULL;
 }
 
-/* Whatever has a zero byte is no text, unless every other byte is one. */
+/* A file with a zero byte is no text, unless every other byte is one. */
 static gboolean
 check_is_text (const char *file, const char *data, gsize length, GError **error)
 {

@@ -65,7 +65,7 @@ put_attribute (GString *out, const char *name, const char *value)
   g_string_append_c (out, '"');
 }
 
-/* What a person looks for first stands first; everything else stays as it was written. */
+/* Attributes that a person looks for first stand first; the others stay as they were written. */
 static void
 put_attributes (GString *out, const LoomElement *e)
 {

@@ -1,4 +1,4 @@
-/* What the reader's files share: where a reading stands, and attributes that are too long.
+/* Shared by the reader's files: where a reading stands, and attributes that are too long.
  *
  * Private to loom-reader*.c, so that libxml2 shows nowhere else. */
 #pragma once
@@ -41,7 +41,7 @@ gboolean loom_reading_attribute_fits (Reading *r, const char *value);
  * outermost, that becomes a child of the innermost open element. While r->bindings is not empty, events belong here. */
 void loom_reading_copy_foreign (Reading *r);
 
-/* What must be known before the parser may see the text: UTF-8, no document type, no element with too many attributes.
+/* Checks before the parser may see the text: UTF-8, no document type, no element with too many attributes.
  */
 gboolean loom_reading_check_text (const char *file, const char *data, gsize length, GError **error);
 /* The name of the innermost element that the text leaves open, and the line that it begins in; NULL when all are

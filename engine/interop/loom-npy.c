@@ -15,7 +15,7 @@
 #define MAGIC_LENGTH 6
 /* NumPy itself writes headers of about a hundred bytes and warns above 10,000. */
 #define MAX_HEADER 65536
-/* What is taken from a pipe. */
+/* The most bytes that are read from a pipe. */
 #define MAX_STREAM 2000000000
 
 /* How one element is stored, by NumPy's kind letter and size. */

@@ -58,8 +58,10 @@ count_copies (LoomNet *net, const NetEnvironment *arguments, const NetLocal *loc
     {
       fault = loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, "repeat",
                               "repeat is “%.40s”; it must be an integer from 1 to 10,000.", value.text);
-      if (value.is_number && (value.number.is_int ? value.number.i > LOOM_MAX_COPIES : value.number.d > LOOM_MAX_COPIES))
-        loom_fault_set_fix (fault, "repeat", G_STRINGIFY (LOOM_MAX_COPIES), "Set it to " G_STRINGIFY (LOOM_MAX_COPIES) ".");
+      if (value.is_number
+          && (value.number.is_int ? value.number.i > LOOM_MAX_COPIES : value.number.d > LOOM_MAX_COPIES))
+        loom_fault_set_fix (fault, "repeat", G_STRINGIFY (LOOM_MAX_COPIES),
+                            "Set it to " G_STRINGIFY (LOOM_MAX_COPIES) ".");
       else
         loom_fault_set_fix (fault, "repeat", "1", "Set it to 1.");
       return 0;
@@ -214,8 +216,8 @@ set_arguments (LoomNet *net, const NetEnvironment *outer, const NetLocal *local,
 
 /* ---- scopes --------------------------------------------------------------- */
 
-/* What a node is computed in, where that is not the graph's type: its own word or that of the innermost module around
- * it. An operator with a parameter of this name (input, constant) means its elements by it. */
+/* The type a node is computed in, where that is not the graph's: its own attribute or that of the innermost module
+ * around it. An operator with a parameter of this name (input, constant) means its elements by it. */
 static const char *
 dtype_of (const NetInstance *instance, const NetLocal *local)
 {
@@ -227,7 +229,7 @@ dtype_of (const NetInstance *instance, const NetLocal *local)
   return dtype != NULL ? loom_net_intern (dtype) : instance->dtype;
 }
 
-/* What the passes over programs ask of a path. */
+/* Facts of a path that passes over programs ask for. */
 static void
 note_wishes (LoomNet *net, const NetInstance *instance, const NetLocal *local, const char *path)
 {

@@ -239,7 +239,7 @@ find_input (const LoomInfer *ctx, const char *name)
   return -1;
 }
 
-/* What a wire from this weight carries. */
+/* The type that a wire from this weight carries. */
 static void
 set_readable (LoomInfer *ctx, const LoomWeightSpec *spec)
 {
@@ -452,7 +452,7 @@ compute_cost (LoomNet *net, NetNode *n, const LoomBinding *ones)
     }
 }
 
-/* What somebody set to something else than the default. */
+/* The parameters that differ from their defaults. */
 static char *
 list_parameters (const LoomInfer *infer)
 {

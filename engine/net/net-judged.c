@@ -1,10 +1,11 @@
-/* What a net is about: which nodes lead to a port, and what a loss judges. Predicting and exporting both begin here. */
+/* Which nodes lead to a port, and which port a loss compares with its target. Predicting and exporting both begin here.
+ */
 #include "engine/net/loom-net.h"
 
 int
 loom_net_find_input (const LoomNetNode *node, const char *name)
 {
-  for (guint i = 0; i < node->n_inputs && node->input_spec; i++)
+  for (guint i = 0; i < node->n_inputs && node->input_spec != NULL; i++)
     if (node->input_spec[0].flags & LOOM_PORT_VARIADIC)
       return -1;
     else if (g_str_equal (node->input_spec[i].name, name))
@@ -45,7 +46,7 @@ loom_net_find_judged (const LoomNet *net, const LoomNetSource *loss, LoomNetSour
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
-      int input = needed[i] && node->op && node->op->category == LOOM_CATEGORY_LOSS
+      int input = needed[i] && node->op != NULL && node->op->category == LOOM_CATEGORY_LOSS
                       ? loom_net_find_input (node, "input")
                       : -1;
 

@@ -73,7 +73,7 @@ source_key (guint node, guint output)
   return GSIZE_TO_POINTER (((gsize)node << 8 | (output & 255)) + 1);
 }
 
-/* What a gradient is taken with respect to must be a value of its own, as what is looked at. */
+/* A source that gradients are taken with respect to must be a value of its own, as a wanted one. */
 static void
 collect_wrt (Lowering *l)
 {

@@ -1,6 +1,6 @@
 /* Parameters: attributes of a node, with expressions evaluated, converted and held against the operator table.
  *
- * What a text means as a number or a list is said by loom-param.c of engine/ops. */
+ * loom-param.c of engine/ops converts the texts to numbers and lists. */
 #include "engine/net/net-private.h"
 #include "engine/ops/loom-reserved.h"
 

@@ -1,4 +1,4 @@
-/* The doors of the ONNX reader and writer in a build without protobuf-c: they say what is missing. */
+/* The ONNX reader and writer of a build without protobuf-c: they say what is missing. */
 #include "engine/onnx/loom-onnx.h"
 
 gboolean

@@ -7,12 +7,13 @@
 #include <math.h>
 #include <string.h>
 
-/* What a person reads in an attribute; larger tables become parameters. The constant node takes no more either. */
+/* As many numbers as a person reads in an attribute; larger tables become parameters. The constant node takes no more
+ * either. */
 #define MAX_CONSTANT 256
 /* A parameter is a float, in which larger integers are not exact. */
 #define MAX_EXACT 16777216
 
-/* What stands where a mapping failed, so that it can go on asking for types. */
+/* The wire that a mapping gets where it failed, so that it can go on asking for types. */
 static const OnnxWire stand_in = { .port = "out", .type = { .dtype = LOOM_F32 } };
 
 /* ---- nodes ------------------------------------------------------------ */
@@ -51,7 +52,7 @@ onnx_node_free (OnnxNode *node)
 static const LoomParamSpec *
 param_of (const LoomOp *op, const char *name)
 {
-  for (const LoomParamSpec *p = op->params; p && p->name; p++)
+  for (const LoomParamSpec *p = op->params; p != NULL && p->name != NULL; p++)
     if (g_str_equal (p->name, name))
       return p;
   return NULL;
@@ -61,11 +62,11 @@ param_of (const LoomOp *op, const char *name)
 static char *
 shortest (const LoomParamSpec *param, const char *value)
 {
-  if (param && (param->type == LOOM_PARAM_INTS || param->type == LOOM_PARAM_FLOATS) && param->length > 1)
+  if (param != NULL && (param->type == LOOM_PARAM_INTS || param->type == LOOM_PARAM_FLOATS) && param->length > 1)
     {
       g_auto (GStrv) part = g_strsplit (value, ",", -1);
       guint same = 0;
-      for (guint i = 0; part[i]; i++)
+      for (guint i = 0; part[i] != NULL; i++)
         same += g_str_equal (part[i], part[0]);
       if (same == g_strv_length (part))
         return g_strdup (part[0]);
@@ -79,7 +80,7 @@ onnx_node_set (OnnxNode *node, const char *name, const char *value)
   const LoomParamSpec *param = param_of (node->op, name);
   g_autofree char *text = shortest (param, value);
 
-  if (param && g_strcmp0 (param->def, text) == 0)
+  if (param != NULL && g_strcmp0 (param->def, text) == 0)
     return;
   g_ptr_array_add (node->attributes, g_strdup (name));
   g_ptr_array_add (node->attributes, g_steal_pointer (&text));
@@ -91,7 +92,7 @@ onnx_node_set (OnnxNode *node, const char *name, const char *value)
 static const char *
 place_of (const Onnx__NodeProto *node)
 {
-  return node->name && *node->name ? node->name : node->n_output > 0 ? node->output[0] : NULL;
+  return node->name != NULL && *node->name ? node->name : node->n_output > 0 ? node->output[0] : NULL;
 }
 
 void
@@ -152,11 +153,11 @@ port_name (OnnxCtx *c, const OnnxNode *node, guint i)
 {
   const LoomPortSpec *spec = node->op->inputs;
 
-  if (spec && spec[0].flags & LOOM_PORT_VARIADIC)
+  if (spec != NULL && spec[0].flags & LOOM_PORT_VARIADIC)
     return onnx_text (c, "%u", i);
-  for (guint k = 0; k < i && spec && spec->name; k++)
+  for (guint k = 0; k < i && spec != NULL && spec->name != NULL; k++)
     spec++;
-  return spec && spec->name ? spec->name : NULL;
+  return spec != NULL && spec->name != NULL ? spec->name : NULL;
 }
 
 static void
@@ -205,7 +206,7 @@ infer (OnnxCtx *c, OnnxNode *node)
     loom_element_set_detached (element, node->attributes->pdata[i], node->attributes->pdata[i + 1]);
   insert (graph, element);
   for (guint i = 0; i < node->n_in; i++)
-    if (node->in[i])
+    if (node->in[i] != NULL)
       {
         LoomShape shape = name_unknown (&node->in[i]->type.shape, &next);
         g_autofree char *id = g_strdup_printf ("i%u", i), *text = loom_shape_to_attribute (&shape);
@@ -254,7 +255,7 @@ take_own (OnnxCtx *c, OnnxNode *node, const char *port, OnnxValue *value)
 static const char *
 wanted_id (OnnxCtx *c, const LoomOp *op)
 {
-  return c->node && c->node->name && *c->node->name ? c->node->name : op->name;
+  return c->node != NULL && c->node->name != NULL && *c->node->name ? c->node->name : op->name;
 }
 
 const OnnxWire *
@@ -266,31 +267,31 @@ onnx_emit (OnnxCtx *c, const char *name, guint n_in, const OnnxWire **in, ...)
 
   if (c->failed)
     return &stand_in;
-  if (!op)
+  if (op == NULL)
     {
       onnx_fail (c, "it needs the operator “%s”, which this version does not have.", name);
       return &stand_in;
     }
   OnnxNode *node = onnx_node_new (c->all, op, wanted_id (c, op));
   va_start (args, in);
-  while ((key = va_arg (args, const char *)))
+  while ((key = va_arg (args, const char *)) != NULL)
     {
       const char *value = va_arg (args, const char *);
-      if (value && !param_of (op, key))
+      if (value != NULL && param_of (op, key) == NULL)
         onnx_fail (c, "it needs “%s” of “%s”, which this version does not have.", key, name);
-      else if (value)
+      else if (value != NULL)
         onnx_node_set (node, key, value);
     }
   va_end (args);
   node->in = g_new0 (const OnnxWire *, MAX (n_in, 1));
   for (guint i = 0; i < n_in; i++)
     {
-      const char *port = in[i] ? port_name (c, node, i) : NULL;
-      if (!in[i])
+      const char *port = in[i] != NULL ? port_name (c, node, i) : NULL;
+      if (in[i] == NULL)
         continue;
-      if (!port)
+      if (port == NULL)
         onnx_fail (c, "“%s” has no input number %u.", name, i + 1);
-      else if (in[i]->own)
+      else if (in[i]->own != NULL)
         take_own (c, node, port, in[i]->own);
       else
         node->in[i] = in[i];
@@ -304,10 +305,10 @@ onnx_emit (OnnxCtx *c, const char *name, guint n_in, const OnnxWire **in, ...)
 const OnnxWire *
 onnx_sibling (OnnxCtx *c, const OnnxWire *wire, const char *port)
 {
-  for (guint i = 0; wire->node && i < wire->node->n_out; i++)
+  for (guint i = 0; wire->node != NULL && i < wire->node->n_out; i++)
     if (g_str_equal (wire->node->out[i].port, port))
       return &wire->node->out[i];
-  if (wire->node)
+  if (wire->node != NULL)
     onnx_fail (c, "“%s” has no output “%s” in this version.", wire->node->op->name, port);
   return &stand_in;
 }
@@ -317,7 +318,7 @@ onnx_own (OnnxCtx *c, const OnnxWire *wire, const char *port, LoomTensor *tensor
 {
   OnnxWeight *weight;
 
-  if (c->failed || !wire->node)
+  if (c->failed || wire->node == NULL)
     return;
   weight = g_new0 (OnnxWeight, 1);
   weight->port = g_strdup (port);
@@ -376,7 +377,7 @@ onnx_dims (OnnxCtx *c, const LoomShape *shape)
   for (int i = 0; i < shape->rank; i++)
     if (loom_dim_is_unknown (shape->dim[i]))
       onnx_fail (c, "a size is needed that is only known when the model runs.");
-  return onnx_text (c, "%s", text ? text : "");
+  return onnx_text (c, "%s", text != NULL ? text : "");
 }
 
 /* ---- tensors ---------------------------------------------------------- */
@@ -430,7 +431,7 @@ parameter_node (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weight)
 
   if (c->failed)
     return &stand_in;
-  node = onnx_node_new (c->all, op, name && *name ? name : "parameter");
+  node = onnx_node_new (c->all, op, name != NULL && *name ? name : "parameter");
   onnx_node_set (node, "shape", onnx_dims (c, &shape));
   onnx_node_set (node, "init", "zeros");
   if (!is_weight)
@@ -460,7 +461,7 @@ onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weigh
       for (gint64 i = 0; !is_float && i < t->count; i++)
         if (ABS ((double)onnx_tensor_int (t, i)) > 9007199254740992.0)
           {
-            onnx_fail (c, "the integers of “%s” are too large for a graph.", name ? name : "");
+            onnx_fail (c, "the integers of “%s” are too large for a graph.", name != NULL ? name : "");
             return &stand_in;
           }
       return constant_node (c, t, name);
@@ -468,7 +469,7 @@ onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weigh
   for (gint64 i = 0; !is_float && i < t->count; i++)
     if (ABS (loom_tensor_get (t, i)) > MAX_EXACT)
       {
-        onnx_fail (c, "the table of integers “%s” is too large for a graph.", name ? name : "");
+        onnx_fail (c, "the table of integers “%s” is too large for a graph.", name != NULL ? name : "");
         return &stand_in;
       }
   g_autoptr (LoomTensor) converted = is_float ? loom_tensor_ref (t) : loom_tensor_convert (t, LOOM_F32, FALSE, NULL);
@@ -500,8 +501,8 @@ onnx_with_number (OnnxCtx *c, const char *op, const OnnxWire *x, double other)
       onnx_fail (c, "a number in it is not finite.");
       return &stand_in;
     }
-  return onnx_emit (c, op, ONNX_IN (x), o && o->inputs[1].name ? o->inputs[1].name : "other", onnx_number (c, other),
-                    NULL);
+  return onnx_emit (c, op, ONNX_IN (x), o != NULL && o->inputs[1].name != NULL ? o->inputs[1].name : "other",
+                    onnx_number (c, other), NULL);
 }
 
 const OnnxWire *

@@ -31,7 +31,7 @@ var_of (OnnxPrim *q, LoomValue v)
   if (v == 0)
     return NULL;
   info = loom_value_info (q->p[0], v);
-  if (!q->var[v] && info->slot >= 0)
+  if (q->var[v] == NULL && info->slot >= 0)
     q->var[v] = slot_var (q, loom_program_get_slot (q->p[0], (guint)info->slot));
   return q->var[v];
 }
@@ -133,12 +133,12 @@ onnx_prim_sizes_var (OnnxPrim *q, guint n, const OnnxSize *sizes)
 {
   OnnxVar *v = onnx_sizes_var (q->all, n, sizes);
 
-  for (guint i = 0; i < n && !v; i++)
+  for (guint i = 0; i < n && v == NULL; i++)
     for (guint k = 0; k < G_N_ELEMENTS (sizes[i].symbol) && sizes[i].symbol[k]; k++)
-      if (!q->all->symbol_var[sizes[i].symbol[k] - 'A'])
+      if (q->all->symbol_var[sizes[i].symbol[k] - 'A'] == NULL)
         onnx_refuse (q->w, "no input of the model tells how much %c is. Fix it with --size, as in --size %c=1.",
                      sizes[i].symbol[k], sizes[i].symbol[k]);
-  if (!v)
+  if (v == NULL)
     onnx_refuse (
         q->w, "how its sizes follow from the open ones (%s) cannot be said. Fix them with --size, as in --size %c=1.",
         q->all->symbols, q->all->symbols[0]);
@@ -169,7 +169,7 @@ size_number (OnnxPrim *q, LoomDType dtype, const double *number)
     }
   OnnxSize size = onnx_size_of (q->all, whole);
   OnnxVar *v = onnx_sizes_var (q->all, 1, &size);
-  if (!v)
+  if (v == NULL)
     return NULL;
   v = onnx_call (q->all, "Squeeze", ONNX_VARS (v, onnx_ints_var (q->all, 1, (gint64[]){ 0 })));
   return onnx_to_type (q->all, v, LOOM_I64, dtype);
@@ -190,9 +190,9 @@ onnx_prim_number (OnnxPrim *q, LoomDType dtype, const double number[ONNX_BINDING
   if (same)
     return onnx_number_var (q->all, dtype, number[0]);
   v = size_number (q, dtype, number);
-  if (!v && (v = size_number (q, dtype, inverse)))
+  if (v == NULL && (v = size_number (q, dtype, inverse)) != NULL)
     v = onnx_call (q->all, "Reciprocal", ONNX_VARS (v));
-  if (!v)
+  if (v == NULL)
     onnx_refuse (
         q->w,
         "a number in it depends on the open sizes (%s) in a way that cannot be said. Fix them with --size, as in "
@@ -215,7 +215,7 @@ find_writer (const LoomPrim *prim)
   static const OnnxPrimWriter *const tables[] = { onnx_prims_shape, onnx_prims_number, onnx_prims_linalg };
 
   for (guint t = 0; t < G_N_ELEMENTS (tables); t++)
-    for (const OnnxPrimWriter *writer = tables[t]; writer->name; writer++)
+    for (const OnnxPrimWriter *writer = tables[t]; writer->name != NULL; writer++)
       if (g_str_equal (writer->name, prim->flags & LOOM_PRIM_ELEMENTWISE ? "elementwise" : prim->name))
         return writer;
   return NULL;
@@ -238,7 +238,7 @@ lower (OnnxWrite *w, guint binding)
     if (w->all->wanted[w->index][i])
       wanted[options.n_wanted++] = (LoomNetSource){ w->index, i };
   LoomProgram *p = loom_lower (w->all->bound[binding], &options, value, &error);
-  if (!p)
+  if (p == NULL)
     {
       onnx_refuse (w, "%s", error->message);
       return NULL;
@@ -255,7 +255,7 @@ static gboolean
 has_writers (const LoomProgram *p)
 {
   for (guint i = 0; i < loom_program_n_instrs (p); i++)
-    if (!find_writer (loom_program_instr (p, i)->prim))
+    if (find_writer (loom_program_instr (p, i)->prim) == NULL)
       return FALSE;
   return TRUE;
 }
@@ -303,14 +303,14 @@ write_instrs (OnnxPrim *q)
       for (guint k = 0; k < q->n; k++)
         q->instr[k] = loom_program_instr (q->p[k], i);
       const OnnxPrimWriter *writer = find_writer (q->instr[0]->prim);
-      if ((!writer || !writer->write (q)) && !q->w->failed)
+      if ((writer == NULL || !writer->write (q)) && !q->w->failed)
         onnx_refuse (q->w, "ONNX has nothing for %s, which it consists of.", q->instr[0]->prim->name);
     }
   for (guint i = 0; i < loom_program_n_outputs (q->p[0]) && !q->w->failed; i++)
     {
       const LoomProgramOutput *output = loom_program_get_output (q->p[0], i);
       OnnxVar *v = var_of (q, output->value);
-      if (v)
+      if (v != NULL)
         onnx_write_out (q->w, (guint)g_ascii_strtoull (output->name, NULL, 10), v);
     }
 }
@@ -334,12 +334,12 @@ onnx_write_lowered (OnnxWrite *w)
         {
           g_autoptr (GError) error = NULL;
           q.p[k] = loom_program_expand (p, &error);
-          if (!q.p[k])
+          if (q.p[k] == NULL)
             onnx_refuse (w, "%s", error->message);
         }
       else
         q.p[k] = g_steal_pointer (&p);
-      alike = alike && (!q.p[k] || is_alike (q.p[0], q.p[k]));
+      alike = alike && (q.p[k] == NULL || is_alike (q.p[0], q.p[k]));
     }
   if (!w->failed && !alike)
     onnx_refuse (w,

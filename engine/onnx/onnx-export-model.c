@@ -30,7 +30,7 @@ keep (OnnxExport *all, gpointer memory)
 static char *
 text (OnnxExport *all, const char *s)
 {
-  return s ? keep (all, g_strdup (s)) : NULL;
+  return s != NULL ? keep (all, g_strdup (s)) : NULL;
 }
 
 /* ---- values ----------------------------------------------------------- */
@@ -74,11 +74,11 @@ onnx_tensor_var (OnnxExport *all, LoomTensor *t, const char *wanted_name)
       key = g_strdup_printf ("%d %s %s", t->dtype, dims, numbers);
       v = g_hash_table_lookup (all->constants, key);
     }
-  if (!v)
+  if (v == NULL)
     {
       v = onnx_var_new (all, wanted_name);
       v->tensor = loom_tensor_ref (t);
-      if (key)
+      if (key != NULL)
         g_hash_table_insert (all->constants, g_steal_pointer (&key), v);
     }
   return v;
@@ -88,7 +88,7 @@ onnx_tensor_var (OnnxExport *all, LoomTensor *t, const char *wanted_name)
 static OnnxVar *
 constant (OnnxExport *all, LoomTensor *t)
 {
-  g_autofree char *name = g_strdup_printf ("%s/constant", all->path ? all->path : "");
+  g_autofree char *name = g_strdup_printf ("%s/constant", all->path != NULL ? all->path : "");
 
   return onnx_tensor_var (all, t, name);
 }
@@ -138,7 +138,7 @@ onnx_put_out (OnnxExport *all, OnnxPut *put, guint i)
 {
   while (put->out->len <= i)
     {
-      g_autofree char *name = g_strdup_printf ("%s/%s", put->path ? put->path : "", put->op);
+      g_autofree char *name = g_strdup_printf ("%s/%s", put->path != NULL ? put->path : "", put->op);
       OnnxVar *v = onnx_var_new (all, name);
       v->producer = put;
       g_ptr_array_add (put->out, v);
@@ -225,13 +225,13 @@ onnx_to_shape (OnnxExport *all, OnnxVar *x, guint n, const OnnxSize *sizes)
 
   for (guint i = 0; i < n; i++)
     {
-      gboolean is_plain = sizes[i].known && sizes[i].coef == 0 && !sizes[i].of;
+      gboolean is_plain = sizes[i].known && sizes[i].coef == 0 && sizes[i].of == NULL;
       plain[i] = is_plain ? sizes[i].add : -1;
       open += !is_plain;
       has_zero = has_zero || (is_plain && sizes[i].add == 0);
     }
   OnnxVar *shape = open == 0 || (open == 1 && !has_zero) ? onnx_ints_var (all, n, plain) : NULL;
-  if (!shape)
+  if (shape == NULL)
     {
       OnnxSize copy[LOOM_SHAPE_MAX_RANK];
       guint unknown = 0;
@@ -241,7 +241,7 @@ onnx_to_shape (OnnxExport *all, OnnxVar *x, guint n, const OnnxSize *sizes)
           copy[i] = (OnnxSize){ .known = TRUE, .add = -1 };
       shape = onnx_sizes_var (all, n, copy);
     }
-  if (!shape)
+  if (shape == NULL)
     return NULL;
   OnnxPut *put = onnx_put (all, "Reshape", ONNX_VARS (x, shape));
   if (has_zero)
@@ -279,7 +279,7 @@ names_of (OnnxExport *all, GPtrArray *vars)
   for (guint i = 0; i < vars->len; i++)
     {
       const OnnxVar *v = vars->pdata[i];
-      names[i] = v ? v->name : text (all, "");
+      names[i] = v != NULL ? v->name : text (all, "");
     }
   return names;
 }
@@ -399,7 +399,7 @@ make_tensor (OnnxExport *all, OnnxVar *v, const char *external)
   proto->data_type = onnx_elem_type (t->dtype);
   proto->n_dims = (size_t)t->rank;
   proto->dims = (int64_t *)t->dim;
-  if (external && t->bytes >= EXTERNAL_LEAST)
+  if (external != NULL && t->bytes >= EXTERNAL_LEAST)
     {
       put_outside (all, proto, v, external);
       return proto;
@@ -443,7 +443,7 @@ make_graph (OnnxExport *all, const char *name, const char *external)
   Onnx__GraphProto *graph = keep (all, g_new (Onnx__GraphProto, 1));
 
   onnx__graph_proto__init (graph);
-  graph->name = text (all, name && *name ? name : "graph");
+  graph->name = text (all, name != NULL && *name ? name : "graph");
   graph->node = keep (all, g_new0 (Onnx__NodeProto *, all->puts->len + 1));
   for (guint i = 0; i < all->puts->len; i++)
     if (onnx_put_is_needed (all->puts->pdata[i]))
@@ -452,7 +452,7 @@ make_graph (OnnxExport *all, const char *name, const char *external)
   for (guint i = 0; i < all->vars->len; i++)
     {
       OnnxVar *v = all->vars->pdata[i];
-      if (v->tensor && v->needed)
+      if (v->tensor != NULL && v->needed)
         graph->initializer[graph->n_initializer++] = make_tensor (all, v, external);
     }
   graph->input = keep (all, g_new0 (Onnx__ValueInfoProto *, all->inputs->len + 1));

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What PyTorch's modes are in ONNX's words. */
+/* PyTorch's modes in ONNX's words. */
 static const struct
 {
   const char *ours, *mode, *coordinates, *nearest;
@@ -43,7 +43,7 @@ scales_var (OnnxWrite *w, guint n)
 }
 
 /* Between a place and the next the nearest changes at once, so a position must not be rounded to the wrong side: only
- * whole factors leave no doubt. What is mixed changes smoothly. */
+ * whole factors leave no doubt. Interpolated values change smoothly. */
 static gboolean
 is_whole (OnnxWrite *w, guint n)
 {
@@ -77,13 +77,13 @@ write_upsample (OnnxWrite *w)
   for (int i = 0; i < shape->rank; i++)
     if (loom_dim_is_known (shape->dim[i]) && shape->dim[i].coef == 0)
       return FALSE;
-  if ((modes[k].nearest && !is_whole (w, n)) || (by_size && !(sizes = sizes_var (w, n))))
+  if ((modes[k].nearest != NULL && !is_whole (w, n)) || (by_size && (sizes = sizes_var (w, n)) == NULL))
     return FALSE;
   OnnxPut *put
       = onnx_put (w->all, "Resize", ONNX_VARS (onnx_write_in (w, 0), NULL, by_size ? NULL : scales_var (w, n), sizes));
   onnx_put_string (w->all, put, "mode", modes[k].mode);
   onnx_put_string (w->all, put, "coordinate_transformation_mode", corners ? "align_corners" : modes[k].coordinates);
-  if (modes[k].nearest)
+  if (modes[k].nearest != NULL)
     onnx_put_string (w->all, put, "nearest_mode", modes[k].nearest);
   if (g_str_equal (mode, "bicubic"))
     onnx_put_float (w->all, put, "cubic_coeff_a", -0.75);

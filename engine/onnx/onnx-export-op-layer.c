@@ -17,7 +17,7 @@ write_linear (OnnxWrite *w)
       return TRUE;
     }
   OnnxVar *y = CALL ("MatMul", x, onnx_turn (w->all, weight, 2, (gint64[]){ 1, 0 }));
-  onnx_write_out (w, 0, bias ? CALL ("Add", y, bias) : y);
+  onnx_write_out (w, 0, bias != NULL ? CALL ("Add", y, bias) : y);
   return TRUE;
 }
 
@@ -102,7 +102,7 @@ write_conv_transpose (OnnxWrite *w)
   OnnxVar *y = onnx_put_out (w->all, put, 0);
   if (beyond)
     y = CALL ("Pad", y, onnx_ints_var (w->all, 2 * (n + 2), append));
-  if (beyond && bias)
+  if (beyond && bias != NULL)
     y = CALL ("Add", y, onnx_with_axes (w->all, "Unsqueeze", bias, n, axes));
   onnx_write_out (w, 0, y);
   return TRUE;
@@ -127,12 +127,12 @@ write_batch_norm (OnnxWrite *w)
   OnnxVar *mean = onnx_write_weight (w, "running_mean"), *weight = onnx_write_weight (w, "weight");
 
   /* Without running statistics it is that of the batch, which ONNX has in training only. */
-  if (!mean || !loom_dim_is_known (channels))
+  if (mean == NULL || !loom_dim_is_known (channels))
     return FALSE;
   OnnxPut *put = onnx_put (w->all, "BatchNormalization",
-                           ONNX_VARS (onnx_write_in (w, 0), weight ? weight : filled (w, channels.coef, 1),
-                                      weight ? onnx_write_weight (w, "bias") : filled (w, channels.coef, 0), mean,
-                                      onnx_write_weight (w, "running_var")));
+                           ONNX_VARS (onnx_write_in (w, 0), weight != NULL ? weight : filled (w, channels.coef, 1),
+                                      weight != NULL ? onnx_write_weight (w, "bias") : filled (w, channels.coef, 0),
+                                      mean, onnx_write_weight (w, "running_var")));
   onnx_put_float (w->all, put, "epsilon", onnx_write_float (w, "eps"));
   onnx_write_out (w, 0, onnx_put_out (w->all, put, 0));
   return TRUE;

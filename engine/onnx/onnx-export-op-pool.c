@@ -6,7 +6,7 @@
 static gboolean
 has_param (OnnxWrite *w, const char *name)
 {
-  for (const LoomParamSpec *spec = w->node->op->params; spec && spec->name; spec++)
+  for (const LoomParamSpec *spec = w->node->op->params; spec != NULL && spec->name != NULL; spec++)
     if (g_str_equal (spec->name, name))
       return TRUE;
   return FALSE;

@@ -15,7 +15,7 @@ write_reduce (OnnxWrite *w)
 
   if (x->dtype != LOOM_F32 || w->node->output[0].dtype != LOOM_F32 || x->shape.rank == 0)
     return FALSE;
-  /* What no elements give is not the same everywhere. */
+  /* The result for no elements is not the same everywhere. */
   for (int i = 0; i < x->shape.rank; i++)
     if (loom_dim_is_known (x->shape.dim[i]) && x->shape.dim[i].coef == 0)
       return FALSE;

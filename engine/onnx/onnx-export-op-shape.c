@@ -27,7 +27,7 @@ write_einsum (OnnxWrite *w)
   for (guint i = 0; i < n; i++)
     {
       /* Dots that stand for more dimensions in one operand than in another are not known there. */
-      if (onnx_write_type (w, i)->dtype != LOOM_F32 || strchr (loom_infer_string (w->infer, "equation"), '.'))
+      if (onnx_write_type (w, i)->dtype != LOOM_F32 || strchr (loom_infer_string (w->infer, "equation"), '.') != NULL)
         return FALSE;
       in[i] = onnx_write_in (w, i);
     }

@@ -51,7 +51,7 @@ write_elementwise (OnnxPrim *q)
     }
   else
     y = onnx_formula (q->all, op, type, in, &result);
-  if (y)
+  if (y != NULL)
     onnx_prim_out (q, 0, onnx_to_type (q->all, y, result, wanted));
   return y != NULL;
 }
@@ -140,7 +140,7 @@ write_sort (OnnxPrim *q)
   OnnxSize n = onnx_prim_dim (q, q->instr[0]->in[0], a->axis);
   OnnxVar *count = onnx_prim_sizes_var (q, 1, &n);
 
-  if (!count)
+  if (count == NULL)
     return FALSE;
   OnnxPut *put = onnx_put (q->all, "TopK", ONNX_VARS (onnx_to_type (q->all, IN (0), dtype, type), count));
   onnx_put_int (q->all, put, "axis", a->axis);
@@ -185,7 +185,7 @@ write_matmul (OnnxPrim *q)
   OnnxVar *x = onnx_to_type (q->all, IN (0), da->dtype, type), *w = onnx_to_type (q->all, IN (1), db->dtype, type);
   OnnxVar *bias = a->has_bias ? onnx_to_type (q->all, IN (2), dtype, type) : NULL, *y;
 
-  if (da->rank == 2 && db->rank == 2 && type != LOOM_I64 && (a->trans_a || a->trans_b || bias))
+  if (da->rank == 2 && db->rank == 2 && type != LOOM_I64 && (a->trans_a || a->trans_b || bias != NULL))
     {
       OnnxPut *put = onnx_put (q->all, "Gemm", ONNX_VARS (x, w, bias));
       onnx_put_int (q->all, put, "transA", a->trans_a);
@@ -195,7 +195,7 @@ write_matmul (OnnxPrim *q)
   else
     {
       y = CALL ("MatMul", flipped (q, x, da->rank, a->trans_a), flipped (q, w, db->rank, a->trans_b));
-      y = bias ? CALL ("Add", y, bias) : y;
+      y = bias != NULL ? CALL ("Add", y, bias) : y;
     }
   onnx_prim_out (q, 0, onnx_to_type (q->all, with_act (q, a->act, y), type, dtype));
   return TRUE;
@@ -370,7 +370,7 @@ write_layer_norm (OnnxPrim *q)
   if (whole && (a->affine || known))
     {
       OnnxVar *weight = a->affine ? IN (1) : NULL;
-      if (!weight)
+      if (weight == NULL)
         {
           g_autoptr (LoomTensor) ones = loom_tensor_new (d->dtype, a->axes, (const gint64 *)d->dim + axes[0], NULL);
           g_autofree char *name = g_strdup_printf ("%s/ones", q->all->path);

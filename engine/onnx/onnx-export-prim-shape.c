@@ -25,7 +25,7 @@ write_reshape (OnnxPrim *q)
   for (int i = 0; i < to->rank; i++)
     sizes[i] = onnx_prim_dim (q, out, i);
   OnnxVar *y = onnx_to_shape (q->all, IN (0), (guint)to->rank, sizes);
-  if (!y)
+  if (y == NULL)
     y = onnx_prim_sizes_var (q, (guint)to->rank, sizes); /* says why */
   onnx_prim_out (q, 0, y);
   return y != NULL;
@@ -58,7 +58,7 @@ write_expand (OnnxPrim *q)
   const LoomTensorDesc *d = onnx_prim_out_desc (q, 0);
   OnnxVar *shape = onnx_prim_shape_var (q, q->instr[0]->out[0]);
 
-  if (!shape)
+  if (shape == NULL)
     return FALSE;
   if (loom_desc_count (d) == 0)
     onnx_prim_out (q, 0, onnx_to_type (q->all, CALL ("ConstantOfShape", shape), LOOM_F32, d->dtype));
@@ -147,9 +147,9 @@ write_slice (OnnxPrim *q)
       axis[n++] = i;
   if (n == 0)
     return write_same (q);
-  OnnxVar *from = onnx_prim_sizes_var (q, n, start), *to = from ? onnx_prim_sizes_var (q, n, end) : NULL;
-  OnnxVar *by = to ? onnx_prim_sizes_var (q, n, step) : NULL;
-  if (by)
+  OnnxVar *from = onnx_prim_sizes_var (q, n, start), *to = from != NULL ? onnx_prim_sizes_var (q, n, end) : NULL;
+  OnnxVar *by = to != NULL ? onnx_prim_sizes_var (q, n, step) : NULL;
+  if (by != NULL)
     onnx_prim_out (q, 0, CALL ("Slice", IN (0), from, to, onnx_ints_var (q->all, n, axis), by));
   return by != NULL;
 }
@@ -187,12 +187,12 @@ spread (OnnxPrim *q, OnnxVar *x, int axis, OnnxVar *value)
       sizes[i] = onnx_prim_size (q, number);
     }
   OnnxVar *padding = onnx_prim_sizes_var (q, 2 * (guint)(rank + 1), pads);
-  OnnxVar *end = padding ? onnx_prim_sizes_var (q, 1, &cut) : NULL;
-  x = end ? CALL ("Pad", onnx_with_axes (q->all, "Unsqueeze", x, 1, &at), padding, value) : NULL;
-  x = x ? onnx_to_shape (q->all, x, (guint)rank, sizes) : NULL;
-  return x ? CALL ("Slice", x, onnx_ints_var (q->all, 1, (gint64[]){ 0 }), end,
-                   onnx_ints_var (q->all, 1, (gint64[]){ axis }))
-           : NULL;
+  OnnxVar *end = padding != NULL ? onnx_prim_sizes_var (q, 1, &cut) : NULL;
+  x = end != NULL ? CALL ("Pad", onnx_with_axes (q->all, "Unsqueeze", x, 1, &at), padding, value) : NULL;
+  x = x != NULL ? onnx_to_shape (q->all, x, (guint)rank, sizes) : NULL;
+  return x != NULL ? CALL ("Slice", x, onnx_ints_var (q->all, 1, (gint64[]){ 0 }), end,
+                           onnx_ints_var (q->all, 1, (gint64[]){ axis }))
+                   : NULL;
 }
 
 static gboolean
@@ -208,10 +208,10 @@ write_pad (OnnxPrim *q)
     type = onnx_prim_compute_type (dtype);
   x = onnx_to_type (q->all, x, dtype, type);
   value = onnx_number_var (q->all, type, a->kernel.value);
-  for (int i = 0; x && i < rank; i++)
+  for (int i = 0; x != NULL && i < rank; i++)
     if (a->kernel.step[i] > 1)
       x = spread (q, x, i, value);
-  for (int i = 0; x && i < rank; i++)
+  for (int i = 0; x != NULL && i < rank; i++)
     {
       gint64 begin[ONNX_BINDINGS] = { 0 }, end[ONNX_BINDINGS] = { 0 };
       for (guint k = 0; k < q->n; k++)
@@ -226,8 +226,8 @@ write_pad (OnnxPrim *q)
       pads[i] = onnx_prim_size (q, begin);
       pads[rank + i] = onnx_prim_size (q, end);
     }
-  sizes = x ? onnx_prim_sizes_var (q, 2 * (guint)rank, pads) : NULL;
-  if (sizes)
+  sizes = x != NULL ? onnx_prim_sizes_var (q, 2 * (guint)rank, pads) : NULL;
+  if (sizes != NULL)
     onnx_prim_out (q, 0, onnx_to_type (q->all, CALL ("Pad", x, sizes, value), type, dtype));
   return sizes != NULL;
 }
@@ -244,13 +244,13 @@ write_fill (OnnxPrim *q)
   for (guint k = 0; k < q->n; k++)
     number[k] = ((const LoomFillTo *)q->instr[k]->attrs)->kernel.value;
   value = onnx_prim_number (q, d->dtype, number);
-  if (!value || d->rank == 0)
+  if (value == NULL || d->rank == 0)
     {
       onnx_prim_out (q, 0, value);
       return value != NULL;
     }
   shape = onnx_prim_shape_var (q, q->instr[0]->out[0]);
-  if (shape)
+  if (shape != NULL)
     onnx_prim_out (q, 0, CALL ("Expand", value, shape));
   return shape != NULL;
 }
@@ -295,7 +295,7 @@ write_iota (OnnxPrim *q)
       LoomDType type = onnx_prim_compute_type (d->dtype);
       gint64 zero = 0;
       OnnxVar *count = onnx_prim_sizes_var (q, 1, &length), *from, *by;
-      if (!count)
+      if (count == NULL)
         return FALSE;
       count = onnx_with_axes (q->all, "Squeeze", count, 1, &zero);
       v = CALL ("Range", onnx_number_var (q->all, LOOM_I64, 0), count, onnx_number_var (q->all, LOOM_I64, 1));
@@ -304,15 +304,15 @@ write_iota (OnnxPrim *q)
       from = same && start[0] == 0 ? NULL : onnx_prim_number (q, type, start);
       if (q->w->failed)
         return FALSE;
-      v = by ? CALL ("Mul", v, by) : v;
-      v = from ? CALL ("Add", v, from) : v;
+      v = by != NULL ? CALL ("Mul", v, by) : v;
+      v = from != NULL ? CALL ("Add", v, from) : v;
       v = onnx_to_type (q->all, v, type, d->dtype);
       v = d->rank == 1 ? v : onnx_to_shape (q->all, v, (guint)d->rank, line);
     }
-  if (v && !is_line)
+  if (v != NULL && !is_line)
     {
       shape = onnx_prim_shape_var (q, q->instr[0]->out[0]);
-      v = shape ? CALL ("Expand", v, shape) : NULL;
+      v = shape != NULL ? CALL ("Expand", v, shape) : NULL;
     }
   onnx_prim_out (q, 0, v);
   return v != NULL;
@@ -326,7 +326,7 @@ write_random (OnnxPrim *q)
   const LoomTensorDesc *d = onnx_prim_out_desc (q, 0);
   OnnxVar *shape = onnx_prim_shape_var (q, q->instr[0]->out[0]);
 
-  if (!shape)
+  if (shape == NULL)
     return FALSE;
   gboolean whole = d->dtype == LOOM_I64, normal = !whole && a->kernel.kind == LOOM_RANDOM_NORMAL;
   LoomDType type = whole ? LOOM_F64 : d->dtype;

@@ -41,7 +41,7 @@ OnnxVar *onnx_prim_shape_var (OnnxPrim *q, LoomValue v);
 OnnxVar *onnx_prim_sizes_var (OnnxPrim *q, guint n, const OnnxSize *sizes);
 /* A number that may depend on the open sizes (1 / B of a mean), as a scalar; NULL after onnx_refuse(). */
 OnnxVar *onnx_prim_number (OnnxPrim *q, LoomDType dtype, const double number[ONNX_BINDINGS]);
-/* What ONNX computes in: f32, f64 or i64. */
+/* The type ONNX computes in: f32, f64 or i64. */
 LoomDType onnx_prim_compute_type (LoomDType dtype);
 
 G_END_DECLS

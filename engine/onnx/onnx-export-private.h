@@ -1,4 +1,4 @@
-/* What the files of the ONNX writer share.
+/* Shared by the files of the ONNX writer.
  *
  * onnx-export.c walks the net and decides how each node is written: by an entry of onnx-export-op-*.c, by an entry of
  * the reader's tables that is one-to-one (onnx-export-same.c), or else, by its lowering, in primitives

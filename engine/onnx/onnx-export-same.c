@@ -12,12 +12,12 @@ is_default (const LoomInfer *infer, const LoomParamSpec *spec)
 {
   const char *text = loom_infer_attribute (infer, spec->name);
 
-  if (!text || g_strcmp0 (text, spec->def) == 0)
+  if (text == NULL || g_strcmp0 (text, spec->def) == 0)
     return TRUE;
   switch (spec->type)
     {
     case LOOM_PARAM_FLOAT:
-      return spec->def && *spec->def && loom_infer_is_set (infer, spec->name)
+      return spec->def != NULL && *spec->def && loom_infer_is_set (infer, spec->name)
              && loom_infer_float (infer, spec->name) == g_ascii_strtod (spec->def, NULL);
     case LOOM_PARAM_ENUM:
       return g_strcmp0 (loom_infer_string (infer, spec->name), spec->def) == 0;
@@ -30,12 +30,12 @@ is_default (const LoomInfer *infer, const LoomParamSpec *spec)
 static gboolean
 names_param (const OnnxMap *map, const char *param)
 {
-  g_auto (GStrv) pairs = g_strsplit (map->attributes ? map->attributes : "", " ", -1);
+  g_auto (GStrv) pairs = g_strsplit (map->attributes != NULL ? map->attributes : "", " ", -1);
 
-  for (guint i = 0; pairs[i]; i++)
+  for (guint i = 0; pairs[i] != NULL; i++)
     {
       g_auto (GStrv) pair = g_strsplit (pairs[i], "=", 3);
-      if (pair[0] && pair[1] && g_str_equal (pair[1], param))
+      if (pair[0] != NULL && pair[1] != NULL && g_str_equal (pair[1], param))
         return TRUE;
     }
   return FALSE;
@@ -44,13 +44,13 @@ names_param (const OnnxMap *map, const char *param)
 static gboolean
 fits (OnnxWrite *w, const OnnxMap *map)
 {
-  if (map->map || map->domain || !map->op || map->since > ONNX_EXPORT_OPSET || !g_str_equal (map->op, w->node->op->name)
-      || w->node->n_outputs != 1 || w->node->output[0].dtype != LOOM_F32)
+  if (map->map != NULL || map->domain != NULL || map->op == NULL || map->since > ONNX_EXPORT_OPSET
+      || !g_str_equal (map->op, w->node->op->name) || w->node->n_outputs != 1 || w->node->output[0].dtype != LOOM_F32)
     return FALSE;
   for (guint i = 0; i < w->node->n_inputs; i++)
-    if (!onnx_write_type (w, i) || onnx_write_type (w, i)->dtype != LOOM_F32)
+    if (onnx_write_type (w, i) == NULL || onnx_write_type (w, i)->dtype != LOOM_F32)
       return FALSE;
-  for (const LoomParamSpec *spec = w->node->op->params; spec && spec->name; spec++)
+  for (const LoomParamSpec *spec = w->node->op->params; spec != NULL && spec->name != NULL; spec++)
     if (!names_param (map, spec->name) && !is_default (w->infer, spec))
       return FALSE;
   return TRUE;
@@ -59,14 +59,14 @@ fits (OnnxWrite *w, const OnnxMap *map)
 static void
 write_as (OnnxWrite *w, const OnnxMap *map)
 {
-  g_auto (GStrv) pairs = g_strsplit (map->attributes ? map->attributes : "", " ", -1);
+  g_auto (GStrv) pairs = g_strsplit (map->attributes != NULL ? map->attributes : "", " ", -1);
   OnnxVar *in[8];
   guint n = MIN (w->node->n_inputs, G_N_ELEMENTS (in));
 
   for (guint i = 0; i < n; i++)
     in[i] = onnx_write_in (w, i);
   OnnxPut *put = onnx_put (w->all, map->name, n, in);
-  for (guint i = 0; pairs[i] && *pairs[i]; i++)
+  for (guint i = 0; pairs[i] != NULL && *pairs[i]; i++)
     {
       g_auto (GStrv) pair = g_strsplit (pairs[i], "=", 3);
       onnx_put_float (w->all, put, pair[0], loom_infer_float (w->infer, pair[1]));
@@ -77,8 +77,8 @@ write_as (OnnxWrite *w, const OnnxMap *map)
 gboolean
 onnx_write_same (OnnxWrite *w)
 {
-  for (guint t = 0; onnx_map_tables[t]; t++)
-    for (const OnnxMap *map = onnx_map_tables[t]; map->name; map++)
+  for (guint t = 0; onnx_map_tables[t] != NULL; t++)
+    for (const OnnxMap *map = onnx_map_tables[t]; map->name != NULL; map++)
       if (fits (w, map))
         {
           write_as (w, map);

@@ -143,7 +143,7 @@ FORMULA (gelu_tanh)
   return two (f, "Mul", two (f, "Mul", A, number (f, 0.5)), two (f, "Add", tanh_of, number (f, 1)));
 }
 
-/* What is left of a division: with fmod it has the sign of a. ONNX's Mod of floats is always that. */
+/* The remainder of a division: with fmod it has the sign of a. ONNX's Mod of floats is always that. */
 static OnnxVar *
 left_over (const Formula *f, gboolean fmod)
 {
@@ -323,9 +323,9 @@ onnx_formula (OnnxExport *all, LoomScalarOp op, LoomDType dtype, OnnxVar **in, L
   *result = formulas[op].gives_bool ? LOOM_BOOL : dtype;
   if (op == LOOM_SCALAR_ID)
     return in[0];
-  if (formulas[op].write)
+  if (formulas[op].write != NULL)
     return formulas[op].write (&f);
-  if (formulas[op].op)
+  if (formulas[op].op != NULL)
     return onnx_call (all, formulas[op].op, (guint)loom_scalar_arity (op), in);
   return NULL;
 }

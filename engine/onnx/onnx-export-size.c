@@ -26,7 +26,7 @@ onnx_size_dim (LoomDim dim)
 gboolean
 onnx_size_is (const OnnxSize *size, gint64 number)
 {
-  return size->known && !size->of && size->coef == 0 && size->add == number;
+  return size->known && size->of == NULL && size->coef == 0 && size->add == number;
 }
 
 /* number[k] = add + coef · product[k] in all bindings? */
@@ -104,7 +104,7 @@ onnx_find_symbols (OnnxExport *all, OnnxVar *v, const LoomShape *shape)
         char open = 0;
         guint n_open = 0;
         for (int k = 0; k < LOOM_DIM_MAX_SYMBOLS && d.symbol[k] && d.coef > 0; k++)
-          if (!all->symbol_var[d.symbol[k] - 'A'])
+          if (all->symbol_var[d.symbol[k] - 'A'] == NULL)
             {
               open = d.symbol[k];
               n_open++;
@@ -130,16 +130,16 @@ size_var (OnnxExport *all, const OnnxSize *size)
 
   if (!size->known)
     return NULL;
-  if (size->of)
+  if (size->of != NULL)
     return dim_var (all, size->of, size->axis);
   if (size->coef == 0)
     return plain (all, size->add);
   for (guint i = 0; i < G_N_ELEMENTS (size->symbol) && size->symbol[i]; i++)
     {
       OnnxVar *symbol = all->symbol_var[size->symbol[i] - 'A'];
-      if (!symbol)
+      if (symbol == NULL)
         return NULL;
-      v = v ? onnx_call (all, "Mul", ONNX_VARS (v, symbol)) : symbol;
+      v = v != NULL ? onnx_call (all, "Mul", ONNX_VARS (v, symbol)) : symbol;
     }
   if (size->coef != 1)
     v = onnx_call (all, "Mul", ONNX_VARS (v, plain (all, size->coef)));
@@ -160,12 +160,12 @@ onnx_sizes_var (OnnxExport *all, guint n, const OnnxSize *sizes)
   for (guint i = 0; i < n; i++)
     {
       plain_sizes[i] = sizes[i].add;
-      is_plain = is_plain && sizes[i].known && sizes[i].coef == 0 && !sizes[i].of;
+      is_plain = is_plain && sizes[i].known && sizes[i].coef == 0 && sizes[i].of == NULL;
     }
   if (is_plain)
     return onnx_ints_var (all, n, plain_sizes);
   for (guint i = 0; i < n; i++)
-    if (!(part[i] = size_var (all, &sizes[i])))
+    if ((part[i] = size_var (all, &sizes[i])) == NULL)
       return NULL;
   if (n == 1)
     return part[0];

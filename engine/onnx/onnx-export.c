@@ -74,9 +74,9 @@ onnx_weight_var (OnnxExport *all, const char *name)
   OnnxVar *v = g_hash_table_lookup (all->weight_var, name);
   LoomTensor *t = g_hash_table_lookup (all->weights, name);
 
-  if (v)
+  if (v != NULL)
     return v;
-  if (!t)
+  if (t == NULL)
     {
       loom_faults_add (all->faults, LOOM_ERROR_DATA, 0, NULL, NULL, "There are no numbers for the weight %s.", name);
       return NULL;
@@ -94,7 +94,7 @@ onnx_weight_var (OnnxExport *all, const char *name)
 static void
 take_name (OnnxExport *all, OnnxVar *v, const char *name)
 {
-  if (!v->producer || v->is_named || g_hash_table_contains (all->names, name))
+  if (v->producer == NULL || v->is_named || g_hash_table_contains (all->names, name))
     return;
   g_hash_table_remove (all->names, v->name);
   g_free (v->name);
@@ -108,7 +108,7 @@ onnx_write_out (OnnxWrite *w, guint i, OnnxVar *v)
 {
   g_autofree char *name = loom_net_port_name (w->all->net, w->index, i);
 
-  if (!v)
+  if (v == NULL)
     return;
   take_name (w->all, v, name);
   w->all->value[w->index][i] = v;
@@ -135,7 +135,7 @@ find_writer (const char *op)
       = { onnx_write_layer, onnx_write_pool, onnx_write_image, onnx_write_reduce, onnx_write_shape, onnx_write_other };
 
   for (guint t = 0; t < G_N_ELEMENTS (tables); t++)
-    for (const OnnxWriter *writer = tables[t]; writer->op; writer++)
+    for (const OnnxWriter *writer = tables[t]; writer->op != NULL; writer++)
       if (g_str_equal (writer->op, op))
         return writer;
   return NULL;
@@ -149,17 +149,18 @@ write_node (LoomOnnxWriter *self, guint i)
       = { .all = all, .index = i, .node = loom_net_node (self->net, i), .infer = loom_net_infer (self->net, i) };
   const OnnxWriter *writer = find_writer (w.node->op->name);
 
-  /* What hangs on a node that was refused is not its fault. */
+  /* A node behind one that was refused is not at fault itself. */
   for (guint k = 0; k < w.node->n_inputs; k++)
-    if (w.node->input[k].node != G_MAXUINT && !source_var (all, &w.node->input[k]))
+    if (w.node->input[k].node != G_MAXUINT && source_var (all, &w.node->input[k]) == NULL)
       return;
   all->path = w.node->path;
-  if (writer && writer->refusal)
+  if (writer != NULL && writer->refusal != NULL)
     onnx_refuse (&w, "%s", writer->refusal);
-  else if (!(writer && writer->write && writer->write (&w)) && !w.failed && !onnx_write_same (&w) && !w.failed)
+  else if (!(writer != NULL && writer->write != NULL && writer->write (&w)) && !w.failed && !onnx_write_same (&w)
+           && !w.failed)
     onnx_write_lowered (&w);
   for (guint k = 0; k < w.node->n_outputs && w.node->own_symbol; k++)
-    if (all->value[i][k])
+    if (all->value[i][k] != NULL)
       onnx_find_symbols (all, all->value[i][k], &w.node->output[k].shape);
   all->path = NULL;
 }
@@ -174,7 +175,7 @@ describe (LoomOnnxWriter *self)
   for (guint first = 0, end; first < all->puts->len; first = end)
     {
       const char *path = ((OnnxPut *)all->puts->pdata[first])->path;
-      int node = path ? loom_net_find (self->net, path) : -1;
+      int node = path != NULL ? loom_net_find (self->net, path) : -1;
       GString *s = node >= 0 ? g_string_new (loom_net_node (self->net, (guint)node)->op->name) : g_string_new ("sizes");
       guint n = 0;
       for (end = first; end < all->puts->len && ((OnnxPut *)all->puts->pdata[end])->path == path; end++)
@@ -202,7 +203,7 @@ describe (LoomOnnxWriter *self)
 static gboolean
 resolve (LoomOnnxWriter *self, const char *const *names, GArray *sources, GError **error)
 {
-  for (guint i = 0; names && names[i]; i++)
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
     {
       LoomNetSource source;
       int node = loom_net_find_port (self->net, names[i], &source.output, error);
@@ -238,7 +239,7 @@ choose_outputs (LoomOnnxWriter *self, const LoomGraph *graph, GArray *sources)
     {
       const LoomNetNode *n = loom_net_node (self->net, i);
       source.node = i;
-      if (n->op && n->op->role == LOOM_ROLE_RESULT)
+      if (n->op != NULL && n->op->role == LOOM_ROLE_RESULT)
         g_array_append_val (sources, source);
     }
   if (sources->len > 0)
@@ -253,7 +254,7 @@ choose_outputs (LoomOnnxWriter *self, const LoomGraph *graph, GArray *sources)
     {
       const LoomNetNode *n = loom_net_node (self->net, i);
       source = (LoomNetSource){ i, 0 };
-      if (n->op && n->op->lower && n->n_outputs > 0 && !n->op->has_effect && !is_read (self->net, i))
+      if (n->op != NULL && n->op->lower != NULL && n->n_outputs > 0 && !n->op->has_effect && !is_read (self->net, i))
         g_array_append_val (sources, source);
     }
 }
@@ -275,7 +276,7 @@ comes_from_outside (LoomOnnxWriter *self, const GArray *given, guint node, guint
 {
   const LoomNetNode *n = loom_net_node (self->net, node);
 
-  return (n->op && !n->op->lower) || is_given (given, node, output);
+  return (n->op != NULL && n->op->lower == NULL) || is_given (given, node, output);
 }
 
 /* From the outputs back, in the order of the net. */
@@ -342,9 +343,9 @@ add_outputs (LoomOnnxWriter *self, const GArray *outputs)
       const LoomNetSource *source = &g_array_index (outputs, LoomNetSource, i);
       g_autofree char *name = loom_net_port_name (self->net, source->node, source->output);
       OnnxVar *v = source_var (all, source);
-      if (!v)
+      if (v == NULL)
         continue;
-      if (!v->producer || !g_str_equal (v->name, name))
+      if (v->producer == NULL || !g_str_equal (v->name, name))
         {
           all->path = name;
           v = onnx_call (all, "Identity", ONNX_VARS (v));
@@ -489,7 +490,7 @@ loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *option
   OnnxExport *all = &self->all;
 
   self->name = g_strdup (loom_element_get (root, "name"));
-  self->doc = g_strdup (doc ? loom_element_text (doc) : NULL);
+  self->doc = g_strdup (doc != NULL ? loom_element_text (doc) : NULL);
   self->mapped = g_ptr_array_new_with_free_func (g_free);
   all->memory = g_ptr_array_new_with_free_func (g_free);
   all->vars = g_ptr_array_new_with_free_func ((GDestroyNotify)free_var);
@@ -517,7 +518,7 @@ loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *option
     {
       gboolean needed = FALSE;
       for (guint k = 0; k < loom_net_node (self->net, i)->n_outputs; k++)
-        needed = needed || (all->wanted[i][k] && !all->value[i][k]);
+        needed = needed || (all->wanted[i][k] && all->value[i][k] == NULL);
       if (needed)
         write_node (self, i);
     }
@@ -534,10 +535,10 @@ loom_onnx_writer_free (LoomOnnxWriter *self)
 {
   OnnxExport *all;
 
-  if (!self)
+  if (self == NULL)
     return;
   all = &self->all;
-  for (guint i = 0; all->value && i < loom_net_n_nodes (self->net); i++)
+  for (guint i = 0; all->value != NULL && i < loom_net_n_nodes (self->net); i++)
     {
       g_free (all->value[i]);
       g_free (all->wanted[i]);
@@ -596,7 +597,7 @@ count_bytes (const LoomOnnxWriter *self)
   for (guint i = 0; i < self->all.vars->len; i++)
     {
       const OnnxVar *v = self->all.vars->pdata[i];
-      bytes += v->tensor ? v->tensor->bytes : 0;
+      bytes += v->tensor != NULL ? v->tensor->bytes : 0;
     }
   return bytes;
 }
@@ -640,14 +641,14 @@ loom_onnx_writer_save (LoomOnnxWriter *self, const char *path, gboolean external
   gboolean outside = external || count_bytes (self) > MESSAGE_LIMIT;
   g_autoptr (GBytes) bytes = onnx_export_pack (&self->all, self->name, self->doc, outside ? base : NULL);
 
-  if (data_path)
+  if (data_path != NULL)
     *data_path = NULL;
   /* The numbers first: a model without them would look whole. */
   if (outside && self->all.outside > 0)
     {
       if (!save_data (self, beside, error))
         return FALSE;
-      if (data_path)
+      if (data_path != NULL)
         *data_path = g_steal_pointer (&beside);
     }
   return loom_file_replace (path, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), error);

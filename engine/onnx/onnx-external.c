@@ -53,7 +53,7 @@ onnx_external_new (const char *model_path)
 {
   OnnxExternal *self = g_new0 (OnnxExternal, 1);
 
-  self->folder = model_path ? g_path_get_dirname (model_path) : NULL;
+  self->folder = model_path != NULL ? g_path_get_dirname (model_path) : NULL;
   self->files = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, data_file_free);
   return self;
 }
@@ -71,7 +71,8 @@ onnx_external_free (OnnxExternal *self)
 static gboolean
 is_plain_name (const char *name)
 {
-  return *name && !strchr (name, '/') && !strchr (name, '\\') && !g_str_equal (name, ".") && !g_str_equal (name, "..");
+  return *name && strchr (name, '/') == NULL && strchr (name, '\\') == NULL && !g_str_equal (name, ".")
+         && !g_str_equal (name, "..");
 }
 
 /* A link to a neighbour is followed once; openat() refuses any other. */
@@ -130,14 +131,14 @@ file_of (OnnxExternal *self, const char *name, GError **error)
 {
   DataFile *file = g_hash_table_lookup (self->files, name);
 
-  if (!file)
+  if (file == NULL)
     {
       file = g_new0 (DataFile, 1);
       file->regions = g_sequence_new (region_free);
       open_file (file, self->folder, name);
       g_hash_table_insert (self->files, g_strdup (name), file);
     }
-  if (!file->error)
+  if (file->error == NULL)
     return file;
   g_propagate_error (error, g_error_copy (file->error));
   return NULL;
@@ -162,10 +163,10 @@ claim (DataFile *file, const OnnxRegion *wanted)
   OnnxRegion *before = g_sequence_iter_is_begin (next) ? NULL : g_sequence_get (g_sequence_iter_prev (next));
   OnnxRegion *after = g_sequence_iter_is_end (next) ? NULL : g_sequence_get (next);
 
-  if (before && before->offset == wanted->offset && before->length == wanted->length)
+  if (before != NULL && before->offset == wanted->offset && before->length == wanted->length)
     return before;
-  if ((before && before->offset + before->length > wanted->offset)
-      || (after && wanted->offset + wanted->length > after->offset))
+  if ((before != NULL && before->offset + before->length > wanted->offset)
+      || (after != NULL && wanted->offset + wanted->length > after->offset))
     return NULL;
   OnnxRegion *region = g_new (OnnxRegion, 1);
   *region = *wanted;
@@ -184,7 +185,7 @@ entry_number (const Onnx__TensorProto *proto, const char *key, gboolean *present
       if (g_strcmp0 (entry->key, key) != 0)
         continue;
       *present = TRUE;
-      return entry->value && g_ascii_string_to_unsigned (entry->value, 10, 0, G_MAXINT64, value, NULL);
+      return entry->value != NULL && g_ascii_string_to_unsigned (entry->value, 10, 0, G_MAXINT64, value, NULL);
     }
   return TRUE;
 }
@@ -195,7 +196,7 @@ location_of (const Onnx__TensorProto *proto)
   for (gsize i = 0; i < proto->n_external_data; i++)
     if (g_strcmp0 (proto->external_data[i]->key, "location") == 0)
       {
-        const char *name = proto->external_data[i]->value ? proto->external_data[i]->value : "";
+        const char *name = proto->external_data[i]->value != NULL ? proto->external_data[i]->value : "";
         return g_str_has_prefix (name, "./") ? name + 2 : name;
       }
   return NULL;
@@ -210,17 +211,17 @@ onnx_external_region (OnnxExternal *self, const Onnx__TensorProto *proto, const 
   gboolean has_offset, has_length;
   guint64 length = 0;
 
-  if (!self || !self->folder)
+  if (self == NULL || self->folder == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                    "%s has its numbers in another file, and this model is in no folder where it could be.", what);
       return NULL;
     }
-  if (!name || !is_plain_name (name))
+  if (name == NULL || !is_plain_name (name))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                    "%s has its numbers in “%s”; only a file in the folder of the model is read.", what,
-                   name ? name : "");
+                   name != NULL ? name : "");
       return NULL;
     }
   if (!entry_number (proto, "offset", &has_offset, &wanted.offset)
@@ -230,7 +231,7 @@ onnx_external_region (OnnxExternal *self, const Onnx__TensorProto *proto, const 
       return NULL;
     }
   DataFile *file = file_of (self, name, error);
-  if (!file)
+  if (file == NULL)
     return NULL;
   /* Without a length it is all that follows. */
   length = has_length ? length : file->size - MIN (file->size, wanted.offset);
@@ -253,7 +254,7 @@ onnx_external_region (OnnxExternal *self, const Onnx__TensorProto *proto, const 
   wanted.length = length;
   wanted.fd = file->fd;
   OnnxRegion *region = claim (file, &wanted);
-  if (!region)
+  if (region == NULL)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s shares bytes of “%s” with another tensor.", what, name);
   return region;
 }

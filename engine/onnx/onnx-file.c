@@ -76,7 +76,7 @@ check (Walk *w, const ProtobufCMessageDescriptor *descriptor, const guint8 *p, c
             if (!varint (&p, end, &length) || length > (guint64)(end - p))
               return refuse (w, at, "a part is said to be longer than what is left");
             field = protobuf_c_message_descriptor_get_field (descriptor, (unsigned)(tag >> 3));
-            if (field && field->type == PROTOBUF_C_TYPE_MESSAGE
+            if (field != NULL && field->type == PROTOBUF_C_TYPE_MESSAGE
                 && !check (w, field->descriptor, p, p + length, depth + 1))
               return FALSE;
             p += length;

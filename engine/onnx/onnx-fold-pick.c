@@ -1,4 +1,4 @@
-/* What the folding of shapes does to elements without computing: keeps them in another shape, picks, turns, joins. */
+/* Folding of shapes, where elements are moved and not computed: keeps them in another shape, picks, turns, joins. */
 #include "engine/onnx/onnx-fold.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ fold_attr_int (const Fold *f, const char *name, gint64 def)
 {
   const Onnx__AttributeProto *a = onnx_attribute (f->node, name);
 
-  return a ? a->i : def;
+  return a != NULL ? a->i : def;
 }
 
 LoomTensor *
@@ -44,9 +44,9 @@ same_elements (const LoomTensor *x, int rank, const gint64 *dims)
 {
   LoomTensor *y = fold_make (x->dtype, rank, dims);
 
-  if (y && y->count == x->count && y->bytes > 0)
+  if (y != NULL && y->count == x->count && y->bytes > 0)
     memcpy (y->data, x->data, y->bytes);
-  else if (y && y->count != x->count)
+  else if (y != NULL && y->count != x->count)
     g_clear_pointer (&y, loom_tensor_unref);
   return y;
 }
@@ -57,12 +57,12 @@ fold_ints (const Fold *f, const char *name, guint input, gint64 values[LOOM_SHAP
   const Onnx__AttributeProto *a = onnx_attribute (f->node, name);
   gint64 n = -1;
 
-  if (a)
+  if (a != NULL)
     n = (gint64)a->n_ints;
-  else if (input < f->n && f->in[input])
+  else if (input < f->n && f->in[input] != NULL)
     n = f->in[input]->count;
   for (gint64 i = 0; i < MIN (n, LOOM_SHAPE_MAX_RANK); i++)
-    values[i] = a ? a->ints[i] : onnx_tensor_int (f->in[input], i);
+    values[i] = a != NULL ? a->ints[i] : onnx_tensor_int (f->in[input], i);
   return n > LOOM_SHAPE_MAX_RANK ? -1 : (int)n;
 }
 
@@ -71,7 +71,7 @@ fold_ints (const Fold *f, const char *name, guint input, gint64 values[LOOM_SHAP
 LoomTensor *
 fold_identity (const Fold *f)
 {
-  return f->in[0] ? same_elements (f->in[0], f->in[0]->rank, f->in[0]->dim) : NULL;
+  return f->in[0] != NULL ? same_elements (f->in[0], f->in[0]->rank, f->in[0]->dim) : NULL;
 }
 
 LoomTensor *
@@ -154,10 +154,10 @@ fold_gather (const Fold *f)
   gint64 axis = fold_attr_int (f, "axis", 0);
 
   /* Lists only: that is what shapes are. */
-  if (!index || x->rank != 1 || (axis != 0 && axis != -1))
+  if (index == NULL || x->rank != 1 || (axis != 0 && axis != -1))
     return NULL;
   LoomTensor *y = fold_make (x->dtype, index->rank, index->dim);
-  for (gint64 i = 0; y && i < y->count; i++)
+  for (gint64 i = 0; y != NULL && i < y->count; i++)
     {
       gint64 at = onnx_tensor_int (index, i);
       at = at < 0 ? at + x->count : at;
@@ -175,7 +175,7 @@ strided (const LoomTensor *x, const gint64 *dims, gint64 offset, const gint64 *s
 {
   LoomTensor *y = fold_make (x->dtype, x->rank, dims);
 
-  for (gint64 i = 0; y && i < y->count; i++)
+  for (gint64 i = 0; y != NULL && i < y->count; i++)
     {
       gint64 at = offset, rest = i;
       for (int d = x->rank - 1; d >= 0; d--)
@@ -214,7 +214,7 @@ fold_slice (const Fold *f)
   if (n < 0 || n != m || n > x->rank || (a >= 0 && a != n) || (s >= 0 && s != n))
     return NULL;
   for (guint i = 1; i < f->n; i++)
-    if (f->in[i] && onnx_has_open (f->all, f->in[i]))
+    if (f->in[i] != NULL && onnx_has_open (f->all, f->in[i]))
       return NULL;
   row_major (x, stride);
   for (int d = 0; d < x->rank; d++)
@@ -268,12 +268,12 @@ fold_concat (const Fold *f)
 
   for (guint i = 0; i < f->n; i++)
     {
-      if (!f->in[i] || f->in[i]->rank != 1 || f->in[i]->dtype != f->in[0]->dtype)
+      if (f->in[i] == NULL || f->in[i]->rank != 1 || f->in[i]->dtype != f->in[0]->dtype)
         return NULL;
       count += f->in[i]->count;
     }
   LoomTensor *y = fold_make (f->in[0]->dtype, 1, &count);
-  for (guint i = 0; y && i < f->n; i++)
+  for (guint i = 0; y != NULL && i < f->n; i++)
     for (gint64 k = 0; k < f->in[i]->count; k++)
       fold_copy_element (y, at++, f->in[i], k);
   return y;
@@ -282,7 +282,7 @@ fold_concat (const Fold *f)
 LoomTensor *
 fold_where (const Fold *f)
 {
-  if (f->n < 3 || !f->in[0] || !f->in[1] || !f->in[2] || f->in[1]->dtype != f->in[2]->dtype)
+  if (f->n < 3 || f->in[0] == NULL || f->in[1] == NULL || f->in[2] == NULL || f->in[1]->dtype != f->in[2]->dtype)
     return NULL;
   const LoomTensor *large = f->in[0]->count > f->in[1]->count ? f->in[0] : f->in[1];
   large = f->in[2]->count > large->count ? f->in[2] : large;
@@ -290,7 +290,7 @@ fold_where (const Fold *f)
     if (f->in[i]->count != 1 && f->in[i]->count != large->count)
       return NULL;
   LoomTensor *y = fold_make (f->in[1]->dtype, large->rank, large->dim);
-  for (gint64 i = 0; y && i < y->count; i++)
+  for (gint64 i = 0; y != NULL && i < y->count; i++)
     {
       const LoomTensor *from = loom_tensor_get (f->in[0], f->in[0]->count == 1 ? 0 : i) != 0 ? f->in[1] : f->in[2];
       fold_copy_element (y, i, from, from->count == 1 ? 0 : i);

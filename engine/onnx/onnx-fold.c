@@ -1,4 +1,4 @@
-/* What depends on no data, computed while importing.
+/* Values that depend on no data, computed while importing.
  *
  * Exporters write shapes as little programs: Shape, Gather, Unsqueeze, Concat, then Reshape. These are evaluated here,
  * on integers without rounding, and only while they are small: a weight is never computed away, because training would
@@ -112,9 +112,9 @@ fold_constant (const Fold *f)
   const Onnx__AttributeProto *a = f->node->n_attribute > 0 ? f->node->attribute[0] : NULL;
   LoomTensor *t = NULL;
 
-  if (!a || !a->name)
+  if (a == NULL || a->name == NULL)
     return NULL;
-  if (g_str_equal (a->name, "value") && a->t)
+  if (g_str_equal (a->name, "value") && a->t != NULL)
     return onnx_tensor_read (f->all->external, a->t, "a constant", NULL);
   if (g_str_equal (a->name, "value_int") || g_str_equal (a->name, "value_float"))
     {
@@ -128,13 +128,13 @@ fold_constant (const Fold *f)
   else if (g_str_equal (a->name, "value_ints"))
     {
       t = fold_make (LOOM_I64, 1, (gint64[]){ (gint64)a->n_ints });
-      for (gsize i = 0; t && i < a->n_ints; i++)
+      for (gsize i = 0; t != NULL && i < a->n_ints; i++)
         ((gint64 *)t->data)[i] = a->ints[i];
     }
   else if (g_str_equal (a->name, "value_floats"))
     {
       t = fold_make (LOOM_F32, 1, (gint64[]){ (gint64)a->n_floats });
-      for (gsize i = 0; t && i < a->n_floats; i++)
+      for (gsize i = 0; t != NULL && i < a->n_floats; i++)
         ((float *)t->data)[i] = a->floats[i];
     }
   return t;
@@ -144,15 +144,16 @@ static LoomTensor *
 fold_constant_of_shape (const Fold *f)
 {
   const Onnx__AttributeProto *a = onnx_attribute (f->node, "value");
-  g_autoptr (LoomTensor) value = a && a->t ? onnx_tensor_read (f->all->external, a->t, "a constant", NULL) : NULL;
+  g_autoptr (LoomTensor) value
+      = a != NULL && a->t != NULL ? onnx_tensor_read (f->all->external, a->t, "a constant", NULL) : NULL;
   gint64 dims[LOOM_SHAPE_MAX_RANK];
 
-  if (!f->in[0] || f->in[0]->count > LOOM_SHAPE_MAX_RANK || (a && (!value || value->count != 1)))
+  if (f->in[0] == NULL || f->in[0]->count > LOOM_SHAPE_MAX_RANK || (a != NULL && (!value || value->count != 1)))
     return NULL;
   for (gint64 i = 0; i < f->in[0]->count; i++)
     dims[i] = onnx_tensor_int (f->in[0], i);
   LoomTensor *t = fold_make (value ? value->dtype : LOOM_F32, (int)f->in[0]->count, dims);
-  for (gint64 i = 0; t && value && i < t->count; i++)
+  for (gint64 i = 0; t != NULL && value && i < t->count; i++)
     fold_copy_element (t, i, value, 0);
   return t;
 }
@@ -163,11 +164,11 @@ shape_of (const Fold *f, LoomShape *shape)
 {
   const OnnxValue *value = f->node->n_input > 0 ? g_hash_table_lookup (f->all->values, f->node->input[0]) : NULL;
 
-  if (!value || value->failed)
+  if (value == NULL || value->failed)
     return FALSE;
-  if (value->constant)
+  if (value->constant != NULL)
     *shape = loom_tensor_shape (value->constant);
-  else if (value->wire)
+  else if (value->wire != NULL)
     *shape = value->wire->type.shape;
   else
     return FALSE;
@@ -210,14 +211,15 @@ fold_size (const Fold *f)
 static LoomTensor *
 fold_range (const Fold *f)
 {
-  if (f->n < 3 || !f->in[0] || !f->in[1] || !f->in[2] || f->in[0]->count * f->in[1]->count * f->in[2]->count != 1)
+  if (f->n < 3 || f->in[0] == NULL || f->in[1] == NULL || f->in[2] == NULL
+      || f->in[0]->count * f->in[1]->count * f->in[2]->count != 1)
     return NULL;
   double start = loom_tensor_get (f->in[0], 0), end = loom_tensor_get (f->in[1], 0), by = loom_tensor_get (f->in[2], 0);
   double n = by == 0 ? -1 : ceil ((end - start) / by);
   if (!(n >= 0 && n <= FOLD_MAX_RESULT))
     n = by != 0 && n < 0 ? 0 : -1;
   LoomTensor *t = n < 0 ? NULL : fold_make (f->in[0]->dtype, 1, (gint64[]){ (gint64)n });
-  for (gint64 i = 0; t && i < t->count; i++)
+  for (gint64 i = 0; t != NULL && i < t->count; i++)
     loom_tensor_set (t, i, start + (double)i * by);
   return t;
 }
@@ -366,17 +368,17 @@ fold_arithmetic (const Fold *f, const FoldRow *row)
 {
   const LoomTensor *a = f->in[0], *b = f->n > 1 ? f->in[1] : a, *large;
 
-  if (!a || !b || f->n > 2)
+  if (a == NULL || b == NULL || f->n > 2)
     return NULL;
   large = b->count > a->count || (b->count == a->count && b->rank > a->rank) ? b : a;
   if (a->dtype != b->dtype || (a->count != b->count && a->count != 1 && b->count != 1) || a->rank > 1 || b->rank > 1)
     return NULL;
   LoomTensor *y = fold_make (row->asks ? LOOM_BOOL : a->dtype, large->rank, large->dim);
-  gboolean whole = row->integer && !loom_dtype_is_float (a->dtype);
-  if (y && !whole && !row->number)
+  gboolean whole = row->integer != NULL && !loom_dtype_is_float (a->dtype);
+  if (y != NULL && !whole && row->number == NULL)
     g_clear_pointer (&y, loom_tensor_unref);
   gboolean any_open = onnx_has_open (f->all, a) || onnx_has_open (f->all, b);
-  for (gint64 i = 0; y && i < y->count; i++)
+  for (gint64 i = 0; y != NULL && i < y->count; i++)
     {
       gint64 ia = a->count == 1 ? 0 : i, ib = b->count == 1 ? 0 : i, number;
       LoomDim size;
@@ -385,7 +387,7 @@ fold_arithmetic (const Fold *f, const FoldRow *row)
           && (onnx_open_dim (f->all, onnx_tensor_int (a, ia), &size)
               || onnx_open_dim (f->all, onnx_tensor_int (b, ib), &size)))
         {
-          if (!row->size
+          if (row->size == NULL
               || !row->size (dim_of (f->all, onnx_tensor_int (a, ia)), dim_of (f->all, onnx_tensor_int (b, ib)), &size)
               || !number_of (f->all, size, &number))
             g_clear_pointer (&y, loom_tensor_unref);
@@ -445,27 +447,28 @@ onnx_fold (OnnxImport *all, const Onnx__NodeProto *node, gboolean given, guint d
   Fold f = { .all = all, .node = node };
   gboolean shape;
 
-  if ((node->domain && *node->domain && !g_str_equal (node->domain, "ai.onnx")) || node->n_input > FOLD_MAX_IN)
+  if ((node->domain != NULL && *node->domain && !g_str_equal (node->domain, "ai.onnx")) || node->n_input > FOLD_MAX_IN)
     return NULL;
-  for (guint i = 0; !row && i < G_N_ELEMENTS (rows); i++)
+  for (guint i = 0; row == NULL && i < G_N_ELEMENTS (rows); i++)
     if (g_str_equal (rows[i].name, node->op_type))
       row = &rows[i];
-  if (!row)
+  if (row == NULL)
     return NULL;
   shape = row->fold == fold_shape || row->fold == fold_size;
   f.n = (guint)node->n_input;
   for (guint i = 0; i < f.n && !shape; i++)
     {
       const OnnxValue *value = *node->input[i] ? g_hash_table_lookup (all->values, node->input[i]) : NULL;
-      f.in[i] = value ? onnx_known (all, node->input[i], given, depth) : NULL;
-      if (*node->input[i] && !f.in[i])
+      f.in[i] = value != NULL ? onnx_known (all, node->input[i], given, depth) : NULL;
+      if (*node->input[i] && f.in[i] == NULL)
         return NULL;
-      if (value && value->is_weight && loom_dtype_is_float (value->constant->dtype) && value->constant->count > 1)
+      if (value != NULL && value->is_weight && loom_dtype_is_float (value->constant->dtype)
+          && value->constant->count > 1)
         return NULL;
     }
   if (f.n == 0 && row->fold != fold_constant)
     return NULL;
-  if (f.n > 0 && !shape && !f.in[0])
+  if (f.n > 0 && !shape && f.in[0] == NULL)
     return NULL;
-  return row->fold ? row->fold (&f) : fold_arithmetic (&f, row);
+  return row->fold != NULL ? row->fold (&f) : fold_arithmetic (&f, row);
 }

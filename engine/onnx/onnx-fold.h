@@ -1,4 +1,4 @@
-/* What the files of folding share: onnx-fold.c has the table and computes, onnx-fold-pick.c moves elements about. */
+/* Shared by the files of folding: onnx-fold.c has the table and computes, onnx-fold-pick.c moves elements about. */
 #pragma once
 
 #include "engine/onnx/onnx-private.h"

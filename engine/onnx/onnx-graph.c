@@ -60,7 +60,7 @@ mark_live (OnnxImport *all)
       OnnxNode *node = all->nodes->pdata[i];
       node->live = node->live || node->op->role == LOOM_ROLE_RESULT;
       for (guint k = 0; node->live && k < node->n_in; k++)
-        if (node->in[k])
+        if (node->in[k] != NULL)
           node->in[k]->node->live = TRUE;
     }
 }
@@ -73,7 +73,7 @@ place (OnnxImport *all)
     {
       OnnxNode *node = all->nodes->pdata[i];
       for (guint k = 0; node->live && k < node->n_in; k++)
-        if (node->in[k])
+        if (node->in[k] != NULL)
           node->column = MAX (node->column, node->in[k]->node->column + 1);
     }
   for (guint i = all->nodes->len; i-- > 0;)
@@ -81,8 +81,8 @@ place (OnnxImport *all)
       OnnxNode *node = all->nodes->pdata[i];
       for (guint k = 0; node->live && k < node->n_in; k++)
         {
-          OnnxNode *from = node->in[k] ? node->in[k]->node : NULL;
-          if (from && from->n_in == 0 && from->op->role != LOOM_ROLE_GIVEN)
+          OnnxNode *from = node->in[k] != NULL ? node->in[k]->node : NULL;
+          if (from != NULL && from->n_in == 0 && from->op->role != LOOM_ROLE_GIVEN)
             from->column = from->row == 0 ? node->column - 1 : MIN (from->column, node->column - 1), from->row = 1;
         }
     }
@@ -139,7 +139,7 @@ may_omit (const LoomOp *op)
 {
   guint required = 0;
 
-  for (const LoomPortSpec *p = op->inputs; p && p->name; p++)
+  for (const LoomPortSpec *p = op->inputs; p != NULL && p->name != NULL; p++)
     required += !(p->flags & (LOOM_PORT_OPTIONAL | LOOM_PORT_WEIGHT | LOOM_PORT_VARIADIC));
   return required == 1;
 }
@@ -176,7 +176,7 @@ add_weights (const OnnxNode *node, GPtrArray *weights)
 LoomGraph *
 onnx_write_graph (OnnxImport *all, const char *name, GPtrArray *weights)
 {
-  g_autofree char *title = g_utf8_make_valid (name && *name ? name : "model", -1);
+  g_autofree char *title = g_utf8_make_valid (name != NULL && *name ? name : "model", -1);
   /* XML has no control characters. */
   for (char *p = title; *p; p++)
     if (g_ascii_iscntrl (*p))
@@ -200,7 +200,7 @@ onnx_write_graph (OnnxImport *all, const char *name, GPtrArray *weights)
     {
       const OnnxNode *node = all->nodes->pdata[i];
       for (guint k = 0; node->live && k < node->n_in; k++)
-        if (node->in[k])
+        if (node->in[k] != NULL)
           append (graph, wire_element (node, k));
     }
   append_layout (all, graph);

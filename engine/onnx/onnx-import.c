@@ -26,7 +26,7 @@ const Onnx__AttributeProto *
 onnx_attribute (const Onnx__NodeProto *node, const char *name)
 {
   for (gsize i = 0; i < node->n_attribute; i++)
-    if (node->attribute[i]->name && g_str_equal (node->attribute[i]->name, name))
+    if (node->attribute[i]->name != NULL && g_str_equal (node->attribute[i]->name, name))
       return node->attribute[i];
   return NULL;
 }
@@ -42,7 +42,7 @@ onnx_attr_int (OnnxCtx *c, const char *name, gint64 def)
 {
   const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
 
-  return a && a->has_i ? a->i : a && a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT ? 0 : def;
+  return a != NULL && a->has_i ? a->i : a != NULL && a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT ? 0 : def;
 }
 
 /* Attributes are floats; 0.9 was meant by what is 0.899999976 in double. */
@@ -66,7 +66,9 @@ onnx_attr_float (OnnxCtx *c, const char *name, double def)
 {
   const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
 
-  return a && a->has_f ? as_written (a->f) : a && a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT ? 0 : def;
+  return a != NULL && a->has_f                                                  ? as_written (a->f)
+         : a != NULL && a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT ? 0
+                                                                                : def;
 }
 
 const char *
@@ -74,7 +76,7 @@ onnx_attr_string (OnnxCtx *c, const char *name, const char *def)
 {
   const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
 
-  if (!a || !a->has_s)
+  if (a == NULL || !a->has_s)
     return def;
   return g_string_chunk_insert_len (c->all->pool, (const char *)a->s.data, a->s.len);
 }
@@ -84,7 +86,7 @@ onnx_attr_ints (OnnxCtx *c, const char *name, gint64 *values, guint max)
 {
   const Onnx__AttributeProto *a = onnx_attribute (c->node, name);
 
-  if (!a)
+  if (a == NULL)
     return 0;
   if (a->n_ints > max)
     {
@@ -106,7 +108,7 @@ onnx_sizes (OnnxCtx *c, const char *name, int input, gint64 *values, guint max, 
     return 0;
   *present = TRUE;
   const LoomTensor *t = onnx_const (c, (guint)input, name);
-  if (!t)
+  if (t == NULL)
     return 0;
   if (t->count > max)
     {
@@ -198,7 +200,7 @@ declare (OnnxImport *all, const char *name)
 {
   OnnxValue *value = value_of (all, name);
 
-  if (!value)
+  if (value == NULL)
     {
       value = g_new0 (OnnxValue, 1);
       value->name = g_strdup (name);
@@ -239,7 +241,7 @@ input_value (OnnxCtx *c, guint i)
       return NULL;
     }
   value = value_of (c->all, c->node->input[i]);
-  if (!value)
+  if (value == NULL)
     onnx_fail (c, "nothing before it makes its input “%s”.", c->node->input[i]);
   else if (value->failed)
     c->failed = TRUE; /* told where it failed first */
@@ -251,11 +253,11 @@ onnx_in (OnnxCtx *c, guint i)
 {
   OnnxValue *value = c->failed ? NULL : input_value (c, i);
 
-  if (!value)
+  if (value == NULL)
     return &failed_wire;
-  if (!value->wire && value->constant)
+  if (value->wire == NULL && value->constant != NULL)
     value->wire = onnx_tensor_wire (c, value->constant, value->name, value->is_weight);
-  if (!value->wire && !c->failed)
+  if (value->wire == NULL && !c->failed)
     onnx_fail (c, "its input “%s” has no value.", value->name);
   return c->failed ? &failed_wire : value->wire;
 }
@@ -266,9 +268,9 @@ onnx_weight (OnnxCtx *c, guint i)
   OnnxValue *value = c->failed ? NULL : input_value (c, i);
   OnnxWire *wire;
 
-  if (!value)
+  if (value == NULL)
     return &failed_wire;
-  if (value->wire || !value->constant || !loom_dtype_is_float (value->constant->dtype))
+  if (value->wire != NULL || value->constant == NULL || !loom_dtype_is_float (value->constant->dtype))
     return onnx_in (c, i);
   wire = g_new0 (OnnxWire, 1);
   *wire = (OnnxWire){ .port = "out", .type = { LOOM_F32, loom_tensor_shape (value->constant) }, .own = value };
@@ -281,13 +283,13 @@ onnx_known (OnnxImport *all, const char *name, gboolean given, guint depth)
 {
   OnnxValue *value = value_of (all, name);
 
-  if (!value)
+  if (value == NULL)
     return NULL;
-  if (value->constant)
+  if (value->constant != NULL)
     return value->constant;
-  if (given && value->given)
+  if (given && value->given != NULL)
     return value->given;
-  if (!given || !value->producer || depth > MAX_FOLD_DEPTH)
+  if (!given || value->producer == NULL || depth > MAX_FOLD_DEPTH)
     return NULL;
   value->given = onnx_fold (all, value->producer, TRUE, depth + 1);
   return value->given;
@@ -304,7 +306,7 @@ onnx_const (OnnxCtx *c, guint i, const char *what)
 {
   const LoomTensor *t = onnx_const_or_null (c, i);
 
-  if (!t)
+  if (t == NULL)
     onnx_fail (c, "its “%s” must be a constant of the model, because here it is part of the graph.", what);
   return t;
 }
@@ -328,7 +330,7 @@ onnx_out (OnnxCtx *c, guint i, const OnnxWire *wire)
 void
 onnx_out_tensor (OnnxCtx *c, guint i, LoomTensor *t)
 {
-  if (!c->failed && onnx_has_output (c, i) && !value_of (c->all, c->node->output[i]))
+  if (!c->failed && onnx_has_output (c, i) && value_of (c->all, c->node->output[i]) == NULL)
     declare (c->all, c->node->output[i])->constant = t;
   else
     loom_tensor_unref (t);
@@ -341,7 +343,7 @@ onnx_map_same (OnnxCtx *c)
 {
   guint n = onnx_n_inputs (c);
   const OnnxWire *in[8];
-  g_auto (GStrv) pairs = g_strsplit (c->map->attributes ? c->map->attributes : "", " ", -1);
+  g_auto (GStrv) pairs = g_strsplit (c->map->attributes != NULL ? c->map->attributes : "", " ", -1);
   const char *args[2][2] = { { NULL } };
 
   if (n > G_N_ELEMENTS (in))
@@ -351,7 +353,7 @@ onnx_map_same (OnnxCtx *c)
     }
   for (guint i = 0; i < n; i++)
     in[i] = onnx_has (c, i) ? onnx_in (c, i) : NULL;
-  for (guint i = 0; pairs[i] && i < G_N_ELEMENTS (args); i++)
+  for (guint i = 0; pairs[i] != NULL && i < G_N_ELEMENTS (args); i++)
     {
       g_auto (GStrv) pair = g_strsplit (pairs[i], "=", 3); /* onnx=ours=default */
       args[i][0] = onnx_text (c, "%s", pair[1]);
@@ -370,9 +372,9 @@ count_mapped (OnnxImport *all, const OnnxCtx *c)
       const OnnxNode *node = all->nodes->pdata[i];
       const char *name = node->op->name;
       if (!g_str_equal (name, "constant") && !g_str_equal (name, "parameter"))
-        g_string_append_printf (s, "%s%s", strchr (s->str, ' ') ? " + " : " → ", name);
+        g_string_append_printf (s, "%s%s", strchr (s->str, ' ') != NULL ? " + " : " → ", name);
     }
-  if (!strchr (s->str, ' '))
+  if (strchr (s->str, ' ') == NULL)
     return;
   guint n = GPOINTER_TO_UINT (g_hash_table_lookup (all->mapped, s->str));
   if (n == 0)
@@ -387,7 +389,7 @@ fold_node (OnnxImport *all, const Onnx__NodeProto *node)
 
   if (!t)
     return FALSE;
-  if (!value_of (all, node->output[0]))
+  if (value_of (all, node->output[0]) == NULL)
     declare (all, node->output[0])->constant = g_steal_pointer (&t);
   return TRUE;
 }
@@ -395,7 +397,7 @@ fold_node (OnnxImport *all, const Onnx__NodeProto *node)
 static void
 map_node (OnnxImport *all, const Onnx__NodeProto *node)
 {
-  const char *domain = node->domain && !g_str_equal (node->domain, "ai.onnx") ? node->domain : "";
+  const char *domain = node->domain != NULL && !g_str_equal (node->domain, "ai.onnx") ? node->domain : "";
   OnnxCtx c = { .all = all, .node = node, .first_node = all->nodes->len };
 
   if (fold_node (all, node))
@@ -404,9 +406,9 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
   for (gsize i = 0; i < node->n_input; i++)
     {
       const OnnxValue *value = *node->input[i] ? value_of (all, node->input[i]) : NULL;
-      c.failed = c.failed || (value && value->failed);
+      c.failed = c.failed || (value != NULL && value->failed);
     }
-  if (!c.map)
+  if (c.map == NULL)
     {
       gboolean behind = c.failed;
       c.failed = FALSE;
@@ -417,13 +419,13 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
     }
   else if (!c.failed)
     {
-      if (c.map->map)
+      if (c.map->map != NULL)
         c.map->map (&c);
       else
         onnx_map_same (&c);
     }
   for (gsize i = 0; i < node->n_output; i++)
-    if (*node->output[i] && !value_of (all, node->output[i]))
+    if (*node->output[i] && value_of (all, node->output[i]) == NULL)
       {
         OnnxValue *value = declare (all, node->output[i]);
         value->producer = node;
@@ -442,9 +444,9 @@ static gboolean
 symbol_of (OnnxImport *all, const char *name, LoomDim *dim)
 {
   g_autofree char *lower = g_ascii_strdown (name, -1);
-  char wanted = strstr (lower, "batch") || g_str_equal (lower, "n") ? 'B'
-                : strstr (lower, "seq") || strstr (lower, "time")   ? 'T'
-                                                                    : g_ascii_toupper (*name);
+  char wanted = strstr (lower, "batch") != NULL || g_str_equal (lower, "n")       ? 'B'
+                : strstr (lower, "seq") != NULL || strstr (lower, "time") != NULL ? 'T'
+                                                                                  : g_ascii_toupper (*name);
   int free_at = -1;
 
   for (guint i = 0; i < all->symbols->len; i++)
@@ -471,19 +473,19 @@ type_of (OnnxImport *all, const Onnx__ValueInfoProto *info, LoomType *type, char
 {
   const Onnx__TypeProto *proto = info->type;
   const Onnx__TypeProto__Tensor *tensor
-      = proto && proto->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? proto->tensor_type : NULL;
+      = proto != NULL && proto->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? proto->tensor_type : NULL;
 
-  if (!tensor)
+  if (tensor == NULL)
     *why = g_strdup ("is a sequence, a map or an optional value, and graphs carry tensors only");
   else if (!onnx_wire_dtype (tensor->elem_type, &type->dtype))
     *why = g_strdup_printf ("is %s, which graphs have no type for", onnx_type_name (tensor->elem_type));
-  else if (!tensor->shape)
+  else if (tensor->shape == NULL)
     *why = g_strdup ("has no shape in the model; its number of dimensions must be known");
   else if (tensor->shape->n_dim > LOOM_SHAPE_MAX_RANK)
     *why = g_strdup ("has more than 8 dimensions");
   else
     type->shape.rank = (int)tensor->shape->n_dim;
-  for (int i = 0; !*why && i < type->shape.rank; i++)
+  for (int i = 0; *why == NULL && i < type->shape.rank; i++)
     {
       const Onnx__TensorShapeProto__Dimension *d = tensor->shape->dim[i];
       g_autofree char *own = g_strdup_printf ("%s.%d", info->name, i);
@@ -526,14 +528,14 @@ add_input (OnnxImport *all, LoomOnnx *result, const Onnx__ValueInfoProto *info)
   LoomType type = { 0 };
   g_autofree char *why = NULL;
   g_autofree char *position = g_strdup_printf ("#%u", result->inputs->len);
-  LoomTensor *given = all->given ? g_hash_table_lookup (all->given, info->name) : NULL;
+  LoomTensor *given = all->given != NULL ? g_hash_table_lookup (all->given, info->name) : NULL;
 
-  if (value_of (all, info->name)) /* an initialiser that may be overridden: a weight */
+  if (value_of (all, info->name) != NULL) /* an initialiser that may be overridden: a weight */
     return;
-  if (!given && all->given)
+  if (given == NULL && all->given != NULL)
     given = g_hash_table_lookup (all->given, position);
   OnnxValue *value = declare (all, info->name);
-  value->given = given ? loom_tensor_ref (given) : NULL;
+  value->given = given != NULL ? loom_tensor_ref (given) : NULL;
   if (!type_of (all, info, &type, &why))
     {
       value->failed = TRUE;
@@ -556,15 +558,15 @@ static gboolean
 add_initializer (OnnxImport *all, const Onnx__TensorProto *proto)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *what = g_strdup_printf ("The tensor “%s”", proto->name ? proto->name : "");
+  g_autofree char *what = g_strdup_printf ("The tensor “%s”", proto->name != NULL ? proto->name : "");
   OnnxValue *value;
 
-  if (!proto->name || value_of (all, proto->name))
+  if (proto->name == NULL || value_of (all, proto->name) != NULL)
     return TRUE;
   value = declare (all, proto->name);
   value->constant = onnx_tensor_read (all->external, proto, what, &error);
   value->is_weight = TRUE;
-  if (!value->constant)
+  if (value->constant == NULL)
     {
       value->failed = TRUE;
       /* A file that is missing is told once, not for each of its tensors. */
@@ -600,7 +602,7 @@ find_opset (OnnxImport *all, GError **error)
   for (gsize i = 0; i < all->model->n_opset_import; i++)
     {
       const Onnx__OperatorSetIdProto *set = all->model->opset_import[i];
-      if (!set->domain || !*set->domain || g_str_equal (set->domain, "ai.onnx"))
+      if (set->domain == NULL || !*set->domain || g_str_equal (set->domain, "ai.onnx"))
         all->opset = MAX (all->opset, set->version);
     }
   if (all->opset == 0)
@@ -631,30 +633,30 @@ import_graph (OnnxImport *all, LoomOnnx *result)
     for (gsize k = 0; k < graph->node[i]->n_input; k++)
       count_use (all, graph->node[i]->input[k]);
   for (gsize i = 0; i < graph->n_output; i++)
-    if (graph->output[i]->name)
+    if (graph->output[i]->name != NULL)
       count_use (all, graph->output[i]->name);
   for (gsize i = 0; i < graph->n_initializer; i++)
     add_initializer (all, graph->initializer[i]);
   for (gsize i = 0; i < graph->n_sparse_initializer; i++)
     {
       const Onnx__TensorProto *values = graph->sparse_initializer[i]->values;
-      const char *name = values && values->name ? values->name : "";
+      const char *name = values != NULL && values->name != NULL ? values->name : "";
       declare (all, name)->failed = TRUE;
       loom_faults_add (all->faults, LOOM_ERROR_DTYPE, 0, NULL, NULL,
                        "The tensor “%s” is sparse; graphs carry dense tensors only.", name);
     }
   for (gsize i = 0; i < graph->n_input; i++)
-    if (graph->input[i]->name)
+    if (graph->input[i]->name != NULL)
       add_input (all, result, graph->input[i]);
   for (gsize i = 0; i < graph->n_node; i++)
-    if (graph->node[i]->op_type)
+    if (graph->node[i]->op_type != NULL)
       map_node (all, graph->node[i]);
   for (gsize i = 0; i < graph->n_output; i++)
-    if (graph->output[i]->name)
+    if (graph->output[i]->name != NULL)
       {
         add_output (all, result, graph->output[i]);
         const LoomOnnxPort *port = result->outputs->pdata[result->outputs->len - 1];
-        failed = failed || !port->node;
+        failed = failed || port->node == NULL;
       }
   return !failed;
 }
@@ -674,7 +676,7 @@ finish (OnnxImport *all, LoomOnnx *result)
     {
       LoomOnnxPort *port = result->inputs->pdata[i];
       const OnnxValue *value = value_of (all, port->name);
-      if (value && value->wire && value->wire->node && !value->wire->node->live)
+      if (value != NULL && value->wire != NULL && value->wire->node != NULL && !value->wire->node->live)
         g_clear_pointer (&port->node, g_free);
     }
 }
@@ -701,10 +703,10 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
   if (!onnx_check_bytes (&onnx__model_proto__descriptor, data, length, name_for_errors, error))
     return NULL;
   all.model = onnx__model_proto__unpack (NULL, length, data);
-  if (!all.model || !all.model->graph)
+  if (all.model == NULL || all.model->graph == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” holds no model of ONNX.", name_for_errors);
-      if (all.model)
+      if (all.model != NULL)
         onnx__model_proto__free_unpacked (all.model, NULL);
       return NULL;
     }

@@ -77,7 +77,7 @@ map_prelu (OnnxCtx *c)
   const LoomTensor *t = onnx_is_constant (c, 1) ? onnx_const_or_null (c, 1) : NULL;
   gint64 channels = x->type.shape.rank > 1 && loom_dim_is_known (x->type.shape.dim[1]) ? x->type.shape.dim[1].coef : 1;
 
-  if (t
+  if (t != NULL
       && (t->count == 1
           || (t->count == channels && (t->rank == x->type.shape.rank - 1 || onnx_opset (c) < 7)
               && t->dim[0] == channels)))

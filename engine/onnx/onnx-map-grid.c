@@ -77,11 +77,11 @@ add_tap (OnnxCtx *c, Sampling *s, const OnnxWire *x, const OnnxWire *y, const On
                      onnx_cast (c, onnx_unary (c, "round", x), LOOM_I64));
   at = s->c == 1 ? at : onnx_emit (c, "expand", ONNX_IN (at), "shape", onnx_dims (c, &wide), NULL);
   v = onnx_emit (c, "gather", ONNX_IN (s->pixels, at), "dim", "2", NULL);
-  if (in_x)
+  if (in_x != NULL)
     v = onnx_binary (c, "mul", v, onnx_binary (c, "mul", in_x, in_y));
-  if (weight)
+  if (weight != NULL)
     v = onnx_binary (c, "mul", v, weight);
-  s->sum = s->sum ? onnx_binary (c, "add", s->sum, v) : v;
+  s->sum = s->sum != NULL ? onnx_binary (c, "add", s->sum, v) : v;
 }
 
 /* Keys' cubic with a = -0.75, at the four distances 1 + t, t, 1 - t and 2 - t (Horner's scheme). */

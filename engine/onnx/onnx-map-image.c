@@ -1,8 +1,8 @@
 /* ONNX's Resize in all its ways.
  *
- * What PyTorch's interpolate can do becomes an upsample. For the rest (other ideas of where a pixel lies, other
- * rounding, cubics that leave the outside out) each dimension is worked on by itself: the nearest picks by a constant
- * index, linear and cubic multiply by a constant matrix with a few numbers in each row. */
+ * Calls that PyTorch's interpolate can express become an upsample. For the rest (other ideas of where a pixel lies,
+ * other rounding, cubics that leave the outside out) each dimension is worked on by itself: the nearest picks by a
+ * constant index, linear and cubic multiply by a constant matrix with a few numbers in each row. */
 #include "engine/onnx/onnx-private.h"
 
 #include <math.h>
@@ -268,7 +268,7 @@ resize (OnnxCtx *c, const OnnxWire *x, const Ways *w, const Side *side)
       return;
     }
   const char *mode = images && loom_dtype_is_float (x->type.dtype) ? upsample_mode (w, n, side + 2, &align) : NULL;
-  if (mode)
+  if (mode != NULL)
     {
       onnx_out (c, 0, upsample (c, x, mode, align, n, side + 2));
       return;
@@ -310,8 +310,8 @@ map_resize (OnnxCtx *c)
     }
   if (onnx_has_attr (c, "axes"))
     n = (int)onnx_attr_ints (c, "axes", axes, LOOM_SHAPE_MAX_RANK);
-  const LoomTensor *said = sizes && sizes->count > 0 ? sizes : scales;
-  if (!said || said->count != n || (roi && roi->count != 2 * n))
+  const LoomTensor *said = sizes != NULL && sizes->count > 0 ? sizes : scales;
+  if (said == NULL || said->count != n || (roi != NULL && roi->count != 2 * n))
     onnx_fail (c, "it needs a scale or a size for each dimension.");
   for (int i = 0; i < n && !c->failed; i++)
     {
@@ -319,29 +319,29 @@ map_resize (OnnxCtx *c)
       Side *s = &side[axis];
       *s = said == sizes ? sized_side (c, x, axis, onnx_tensor_int (said, i))
                          : scaled_side (c, x, axis, loom_tensor_get (said, i));
-      s->start = roi ? loom_tensor_get (roi, i) : 0;
-      s->end = roi ? loom_tensor_get (roi, i + n) : 1;
+      s->start = roi != NULL ? loom_tensor_get (roi, i) : 0;
+      s->end = roi != NULL ? loom_tensor_get (roi, i + n) : 1;
       if (s->open && (s->start != 0 || s->end != 1))
         onnx_dim (c, x, axis);
     }
   resize (c, x, &w, side);
 }
 
-/* What Resize was called before opset 10: scales are an attribute until 9. */
+/* Resize before opset 10: scales are an attribute until 9. */
 static void
 map_upsample (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0);
   const Onnx__AttributeProto *a = onnx_attribute (c->node, "scales");
-  const LoomTensor *t = a ? NULL : onnx_const (c, 1, "scales");
+  const LoomTensor *t = a != NULL ? NULL : onnx_const (c, 1, "scales");
   Ways w = { .where = "asymmetric", .mode = onnx_attr_string (c, "mode", "nearest"), .nearest = "floor" };
   Side side[LOOM_SHAPE_MAX_RANK] = { 0 };
   int rank = x->type.shape.rank;
 
-  if ((a ? (int)a->n_floats : t ? (int)t->count : -1) != rank)
+  if ((a != NULL ? (int)a->n_floats : t != NULL ? (int)t->count : -1) != rank)
     onnx_fail (c, "it needs a scale for each dimension.");
   for (int i = 0; i < rank && !c->failed; i++)
-    side[i] = scaled_side (c, x, i, a ? a->floats[i] : loom_tensor_get (t, i));
+    side[i] = scaled_side (c, x, i, a != NULL ? a->floats[i] : loom_tensor_get (t, i));
   resize (c, x, &w, side);
 }
 

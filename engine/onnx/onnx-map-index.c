@@ -12,9 +12,9 @@ static const OnnxWire *
 from_the_end (OnnxCtx *c, guint input, const OnnxWire *index, gint64 n)
 {
   const LoomTensor *t = onnx_is_constant (c, input) ? onnx_const_or_null (c, input) : NULL;
-  gboolean negative = !t;
+  gboolean negative = t == NULL;
 
-  for (gint64 i = 0; t && i < t->count; i++)
+  for (gint64 i = 0; t != NULL && i < t->count; i++)
     negative = negative || onnx_tensor_int (t, i) < 0;
   index = onnx_cast (c, index, LOOM_I64);
   if (!negative)
@@ -31,7 +31,7 @@ map_gather (OnnxCtx *c)
   const OnnxValue *table = onnx_has (c, 0) ? g_hash_table_lookup (c->all->values, c->node->input[0]) : NULL;
   gint64 axis = onnx_attr_int (c, "axis", 0);
 
-  if (table && table->constant && table->is_weight && table->constant->rank == 2 && axis == 0
+  if (table != NULL && table->constant != NULL && table->is_weight && table->constant->rank == 2 && axis == 0
       && !onnx_is_constant (c, 1) && loom_dtype_is_float (table->constant->dtype))
     {
       const OnnxWire *w = onnx_weight (c, 0);
@@ -115,7 +115,7 @@ map_top_k (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0), *y;
   const LoomTensor *t = onnx_has (c, 1) ? onnx_const (c, 1, "K") : NULL;
-  gint64 k = t && t->count == 1 ? onnx_tensor_int (t, 0) : onnx_attr_int (c, "k", 1);
+  gint64 k = t != NULL && t->count == 1 ? onnx_tensor_int (t, 0) : onnx_attr_int (c, "k", 1);
 
   y = onnx_emit (c, "topk", ONNX_IN (x), "k", int_text (c, k), "dim", int_text (c, onnx_attr_int (c, "axis", -1)),
                  "largest", onnx_attr_int (c, "largest", 1) ? NULL : "false", NULL);
@@ -129,7 +129,7 @@ map_one_hot (OnnxCtx *c)
 {
   const OnnxWire *index = onnx_cast (c, onnx_in (c, 0), LOOM_I64), *values = onnx_in (c, 2);
   const LoomTensor *t = onnx_const (c, 1, "depth");
-  gint64 depth = t && t->count == 1 ? onnx_tensor_int (t, 0) : 1;
+  gint64 depth = t != NULL && t->count == 1 ? onnx_tensor_int (t, 0) : 1;
   int rank = index->type.shape.rank, axis = onnx_axis (c, onnx_attr_int (c, "axis", -1), rank + 1);
   LoomShape line = { .rank = rank - axis + 1 }, one = loom_shape_scalar ();
 
@@ -152,7 +152,7 @@ map_cum_sum (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0), *y = x;
   const LoomTensor *t = onnx_const (c, 1, "axis");
-  int axis = onnx_axis (c, t && t->count == 1 ? onnx_tensor_int (t, 0) : 0, MAX (x->type.shape.rank, 1));
+  int axis = onnx_axis (c, t != NULL && t->count == 1 ? onnx_tensor_int (t, 0) : 0, MAX (x->type.shape.rank, 1));
   const char *dim = onnx_text (c, "%d", axis);
   gboolean reverse = onnx_attr_int (c, "reverse", 0) != 0;
 
@@ -185,11 +185,11 @@ map_compress (OnnxCtx *c)
   g_autoptr (LoomTensor) index = NULL;
   gint64 n = 0;
 
-  for (gint64 i = 0; t && i < t->count; i++)
+  for (gint64 i = 0; t != NULL && i < t->count; i++)
     n += loom_tensor_get (t, i) != 0;
   index = loom_tensor_new (LOOM_I64, 1, &n, NULL);
   n = 0;
-  for (gint64 i = 0; t && i < t->count; i++)
+  for (gint64 i = 0; t != NULL && i < t->count; i++)
     if (loom_tensor_get (t, i) != 0)
       ((gint64 *)index->data)[n++] = i;
   if (flat)

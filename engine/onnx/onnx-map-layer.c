@@ -32,7 +32,7 @@ map_conv (OnnxCtx *c)
                        count_text (c, onnx_dim (c, w, 0)), "kernel_size", onnx_list (c, n, window.kernel), "stride",
                        onnx_list (c, n, window.stride), "padding", onnx_window_padding (c, &window, TRUE), "dilation",
                        onnx_list (c, n, window.dilation), "groups", count_text (c, onnx_attr_int (c, "group", 1)),
-                       "bias", b ? NULL : "false", NULL));
+                       "bias", b != NULL ? NULL : "false", NULL));
 }
 
 /* The whole result is (in - 1) stride + dilation (kernel - 1) + 1 + output_padding long; pads are cut off it. Equal
@@ -100,7 +100,7 @@ map_conv_transpose (OnnxCtx *c)
                  count_text (c, onnx_dim (c, w, 1) * groups), "kernel_size", onnx_list (c, n, window.kernel), "stride",
                  onnx_list (c, n, window.stride), "padding", fits ? onnx_list (c, n, window.begin) : NULL,
                  "output_padding", onnx_list (c, n, extra), "dilation", onnx_list (c, n, window.dilation), "groups",
-                 count_text (c, groups), "bias", b ? NULL : "false", NULL);
+                 count_text (c, groups), "bias", b != NULL ? NULL : "false", NULL);
   for (int i = 0; !fits && i < n; i++)
     y = onnx_slice (c, y, i + 2, window.begin[i], full[i] - window.end[i], 1);
   onnx_out (c, 0, y);
@@ -116,12 +116,12 @@ turned_weight (OnnxCtx *c, guint i)
   OnnxValue *value = g_hash_table_lookup (c->all->values, name);
   const LoomTensor *t = onnx_const (c, i, "B");
 
-  if (!value && t)
+  if (value == NULL && t != NULL)
     {
       value = g_new0 (OnnxValue, 1);
       value->name = g_steal_pointer (&name);
       value->constant = loom_tensor_new (t->dtype, 2, (gint64[]){ t->dim[1], t->dim[0] }, NULL);
-      if (!value->constant)
+      if (value->constant == NULL)
         {
           g_free (value->name);
           g_free (value);
@@ -132,8 +132,8 @@ turned_weight (OnnxCtx *c, guint i)
           loom_tensor_set (value->constant, k * t->dim[0] + r, loom_tensor_get (t, r * t->dim[1] + k));
       g_hash_table_insert (c->all->values, value->name, value);
     }
-  if (!value || value->wire)
-    return value ? value->wire : onnx_in (c, i);
+  if (value == NULL || value->wire != NULL)
+    return value != NULL ? value->wire : onnx_in (c, i);
   OnnxWire *wire = g_new0 (OnnxWire, 1);
   *wire = (OnnxWire){ .port = "out", .type = { LOOM_F32, loom_tensor_shape (value->constant) }, .own = value };
   g_ptr_array_add (c->all->wires, wire);
@@ -145,18 +145,18 @@ is_free_weight (OnnxCtx *c, guint i, int rank)
 {
   const OnnxValue *value = onnx_has (c, i) ? g_hash_table_lookup (c->all->values, c->node->input[i]) : NULL;
 
-  return value && value->constant && !value->wire && value->is_weight && loom_dtype_is_float (value->constant->dtype)
-         && value->constant->rank == rank;
+  return value != NULL && value->constant != NULL && value->wire == NULL && value->is_weight
+         && loom_dtype_is_float (value->constant->dtype) && value->constant->rank == rank;
 }
 
-/* What a linear layer does and nothing more. */
+/* A product that a linear layer computes, and nothing more. */
 static gboolean
 is_linear (OnnxCtx *c)
 {
   const LoomTensor *w = is_free_weight (c, 1, 2) ? onnx_const_or_null (c, 1) : NULL;
-  gint64 out = w ? w->dim[onnx_attr_int (c, "transB", 0) ? 0 : 1] : 0;
+  gint64 out = w != NULL ? w->dim[onnx_attr_int (c, "transB", 0) ? 0 : 1] : 0;
 
-  return w && onnx_attr_float (c, "alpha", 1) == 1 && !onnx_attr_int (c, "transA", 0) && out > 0
+  return w != NULL && onnx_attr_float (c, "alpha", 1) == 1 && !onnx_attr_int (c, "transA", 0) && out > 0
          && (!onnx_has (c, 2)
              || (onnx_attr_float (c, "beta", 1) == 1 && is_free_weight (c, 2, 1)
                  && onnx_const_or_null (c, 2)->count == out));
@@ -183,7 +183,7 @@ map_gemm (OnnxCtx *c)
       b = onnx_has (c, 2) ? onnx_weight (c, 2) : NULL;
       onnx_out (c, 0,
                 onnx_emit (c, "linear", ONNX_IN (a, w, b), "out_features", count_text (c, onnx_dim (c, w, 0)), "bias",
-                           b ? NULL : "false", NULL));
+                           b != NULL ? NULL : "false", NULL));
       return;
     }
   b = onnx_in (c, 1);
@@ -239,8 +239,8 @@ onnx_map_bias (OnnxCtx *c)
     {
       const char *name = c->node->input[k];
       const OnnxValue *product = g_hash_table_lookup (c->all->values, name);
-      OnnxNode *node = product && product->wire ? product->wire->node : NULL;
-      if (!node || !g_str_equal (node->op->name, "linear") || !g_str_equal (product->wire->port, "out")
+      OnnxNode *node = product != NULL && product->wire != NULL ? product->wire->node : NULL;
+      if (node == NULL || !g_str_equal (node->op->name, "linear") || !g_str_equal (product->wire->port, "out")
           || find_no_bias (node) < 0 || GPOINTER_TO_UINT (g_hash_table_lookup (c->all->uses, name)) != 1
           || !is_free_weight (c, 1 - k, 1))
         continue;

@@ -112,13 +112,13 @@ map_clip (OnnxCtx *c)
   for (guint i = 0; i < 2; i++)
     {
       const LoomTensor *t = onnx_is_constant (c, i + 1) ? onnx_const_or_null (c, i + 1) : NULL;
-      double value = t && t->count == 1 ? loom_tensor_get (t, 0) : onnx_attr_float (c, names[i], NAN);
+      double value = t != NULL && t->count == 1 ? loom_tensor_get (t, 0) : onnx_attr_float (c, names[i], NAN);
       if (isfinite (value))
         bound[i] = onnx_number (c, value);
-      else if (onnx_has (c, i + 1) && !t)
+      else if (onnx_has (c, i + 1) && t == NULL)
         y = onnx_binary (c, i == 0 ? "maximum" : "minimum", y, onnx_in (c, i + 1));
     }
-  if (bound[0] || bound[1])
+  if (bound[0] != NULL || bound[1] != NULL)
     y = onnx_emit (c, "clamp", ONNX_IN (y), "min", bound[0], "max", bound[1], NULL);
   onnx_out (c, 0, y);
 }
@@ -130,7 +130,7 @@ map_cast (OnnxCtx *c)
   int to = (int)onnx_attr_int (c, "to", 0);
   LoomDType dtype;
 
-  if (c->node->op_type && g_str_equal (c->node->op_type, "CastLike"))
+  if (c->node->op_type != NULL && g_str_equal (c->node->op_type, "CastLike"))
     dtype = onnx_in (c, 1)->type.dtype;
   else if (!onnx_wire_dtype (to, &dtype))
     {

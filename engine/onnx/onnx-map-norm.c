@@ -127,7 +127,7 @@ map_layer_norm (OnnxCtx *c)
     }
   onnx_out (c, 0,
             onnx_emit (c, "layer_norm", ONNX_IN (x, w, b), "normalized_shape", onnx_dims (c, &tail), "eps",
-                       onnx_number (c, eps), "bias", b ? NULL : "false", NULL));
+                       onnx_number (c, eps), "bias", b != NULL ? NULL : "false", NULL));
   if (onnx_has_output (c, 1) || onnx_has_output (c, 2))
     {
       const OnnxWire *mean = onnx_reduce (c, "mean", x, (guint)tail.rank, axes, TRUE);
@@ -212,14 +212,14 @@ map_dropout (OnnxCtx *c)
 {
   const OnnxWire *x = onnx_in (c, 0);
   const LoomTensor *ratio = onnx_const_or_null (c, 1), *training = onnx_const_or_null (c, 2);
-  double p = ratio && ratio->count == 1 ? loom_tensor_get (ratio, 0) : onnx_attr_float (c, "ratio", 0.5);
+  double p = ratio != NULL && ratio->count == 1 ? loom_tensor_get (ratio, 0) : onnx_attr_float (c, "ratio", 0.5);
 
-  if (onnx_has (c, 2) && !training)
+  if (onnx_has (c, 2) && training == NULL)
     {
       onnx_const (c, 2, "training_mode");
       return;
     }
-  if (training && training->count == 1 && loom_tensor_get (training, 0) != 0 && p > 0)
+  if (training != NULL && training->count == 1 && loom_tensor_get (training, 0) != 0 && p > 0)
     {
       onnx_fail (c, "it drops elements at random even while the model is only applied (training_mode).");
       return;

@@ -34,7 +34,7 @@ onnx_window_read (OnnxCtx *c, OnnxWindow *w, const OnnxWire *x, int n)
         onnx_fail (c, "its window has impossible sizes.");
     }
   /* Enough padding that each stride makes one result; an odd one goes to the end or the beginning. */
-  for (int i = 0; i < n && x && g_str_has_prefix (mode, "SAME") && !c->failed; i++)
+  for (int i = 0; i < n && x != NULL && g_str_has_prefix (mode, "SAME") && !c->failed; i++)
     {
       gint64 in = onnx_dim (c, x, i + 2), out = (in + w->stride[i] - 1) / w->stride[i];
       gint64 total = MAX (0, (out - 1) * w->stride[i] + (w->kernel[i] - 1) * w->dilation[i] + 1 - in);
@@ -163,7 +163,7 @@ map_average_pool (OnnxCtx *c)
       onnx_out (c, 0, average (c, &w, x, count_pad || none));
       return;
     }
-  OnnxWindow again = w;
+  OnnxWindow inner = w;
   LoomShape shape = x->type.shape;
   shape.dim[0] = shape.dim[1] = loom_dim (1);
   gint64 begin[LOOM_SHAPE_MAX_RANK] = { 0 }, end[LOOM_SHAPE_MAX_RANK] = { 0 };
@@ -171,13 +171,13 @@ map_average_pool (OnnxCtx *c)
     {
       begin[i + 2] = w.begin[i];
       end[i + 2] = w.end[i];
-      again.begin[i] = again.end[i] = 0;
+      inner.begin[i] = inner.end[i] = 0;
     }
-  const OnnxWire *y = average (c, &again, onnx_pad (c, x, begin, end, "constant", "0"), TRUE);
+  const OnnxWire *y = average (c, &inner, onnx_pad (c, x, begin, end, "constant", "0"), TRUE);
   if (!count_pad)
     {
       const OnnxWire *ones = onnx_emit (c, "constant", 0, NULL, "value", "1", "shape", onnx_dims (c, &shape), NULL);
-      y = onnx_binary (c, "div", y, average (c, &again, onnx_pad (c, ones, begin, end, "constant", "0"), TRUE));
+      y = onnx_binary (c, "div", y, average (c, &inner, onnx_pad (c, ones, begin, end, "constant", "0"), TRUE));
     }
   onnx_out (c, 0, y);
 }
@@ -289,7 +289,7 @@ map_max_unpool (OnnxCtx *c)
   if (onnx_has (c, 2))
     {
       const LoomTensor *t = onnx_const (c, 2, "output_shape");
-      for (gint64 i = 0; t && i < MIN (t->count, 8); i++)
+      for (gint64 i = 0; t != NULL && i < MIN (t->count, 8); i++)
         dims[n_dims++] = onnx_tensor_int (t, i);
       for (guint i = 0; i < n_dims && (int)n_dims == shape.rank; i++)
         shape.dim[i] = loom_dim (dims[i]);

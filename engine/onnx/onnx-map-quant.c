@@ -21,7 +21,7 @@ along (OnnxCtx *c, const OnnxWire *v, const OnnxWire *x)
 static gboolean
 is_signed (const OnnxWire *zero)
 {
-  return zero && zero->type.dtype != LOOM_U8;
+  return zero != NULL && zero->type.dtype != LOOM_U8;
 }
 
 static const OnnxWire *
@@ -36,10 +36,10 @@ quantize (OnnxCtx *c, const OnnxWire *x, const OnnxWire *scale, const OnnxWire *
   gboolean sign = is_signed (zero);
   const OnnxWire *y = onnx_unary (c, "round", onnx_binary (c, "div", x, scale));
 
-  if (zero)
+  if (zero != NULL)
     y = onnx_binary (c, "add", y, to_float (c, zero));
   y = onnx_emit (c, "clamp", ONNX_IN (y), "min", sign ? "-128" : "0", "max", sign ? "127" : "255", NULL);
-  return onnx_cast (c, y, zero ? zero->type.dtype : LOOM_U8);
+  return onnx_cast (c, y, zero != NULL ? zero->type.dtype : LOOM_U8);
 }
 
 static void
@@ -55,7 +55,7 @@ map_quantize (OnnxCtx *c)
 static const OnnxWire *
 centred (OnnxCtx *c, const OnnxWire *x, const OnnxWire *zero)
 {
-  return zero ? onnx_binary (c, "sub", to_float (c, x), to_float (c, zero)) : to_float (c, x);
+  return zero != NULL ? onnx_binary (c, "sub", to_float (c, x), to_float (c, zero)) : to_float (c, x);
 }
 
 static void
@@ -94,7 +94,7 @@ rows (OnnxCtx *c, const OnnxWire *zero, const OnnxWire *x)
 {
   LoomShape shape = loom_shape (2, (gint64[]){ 1, 1 });
 
-  if (!zero || zero->type.shape.rank != 1 || x->type.shape.rank < 2)
+  if (zero == NULL || zero->type.shape.rank != 1 || x->type.shape.rank < 2)
     return zero;
   shape.dim[0] = zero->type.shape.dim[0];
   return onnx_reshape (c, zero, &shape);
@@ -139,7 +139,7 @@ convolve (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w, const OnnxWire *bias
                     onnx_list (c, (guint)n, window.kernel), "stride", onnx_list (c, (guint)n, window.stride), "padding",
                     onnx_window_padding (c, &window, TRUE), "dilation", onnx_list (c, (guint)n, window.dilation),
                     "groups", onnx_text (c, "%" G_GINT64_FORMAT, onnx_attr_int (c, "group", 1)), "bias",
-                    bias ? NULL : "false", NULL);
+                    bias != NULL ? NULL : "false", NULL);
 }
 
 /* A zero point for each output channel, beside [out, in, …]. */

@@ -180,7 +180,7 @@ map_pad (OnnxCtx *c)
   guint k = onnx_ints (c, "axes", 3, axes, LOOM_SHAPE_MAX_RANK, &has_axes);
   const char *mode = onnx_attr_string (c, "mode", "constant");
   const LoomTensor *t = onnx_has (c, 2) ? onnx_const (c, 2, "constant_value") : NULL;
-  double value = t && t->count == 1 ? loom_tensor_get (t, 0) : onnx_attr_float (c, "value", 0);
+  double value = t != NULL && t->count == 1 ? loom_tensor_get (t, 0) : onnx_attr_float (c, "value", 0);
 
   k = has_axes ? k : (guint)rank;
   if (n != 2 * k)
@@ -219,7 +219,7 @@ map_tile (OnnxCtx *c)
     {
       const LoomTensor *t = onnx_const (c, 1, "tiles"), *axis = onnx_const (c, 2, "axis");
       for (int i = 0; i < x->type.shape.rank; i++)
-        times[i] = t && axis && onnx_tensor_int (axis, 0) == i ? onnx_tensor_int (t, 0) : 1;
+        times[i] = t != NULL && axis != NULL && onnx_tensor_int (axis, 0) == i ? onnx_tensor_int (t, 0) : 1;
       onnx_out (c, 0,
                 onnx_emit (c, "tile", ONNX_IN (x), "dims", onnx_list (c, (guint)x->type.shape.rank, times), NULL));
       return;
@@ -304,7 +304,7 @@ map_trilu (OnnxCtx *c)
 
   onnx_out (c, 0,
             onnx_emit (c, onnx_attr_int (c, "upper", 1) ? "triu" : "tril", ONNX_IN (x), "diagonal",
-                       int_text (c, k && k->count == 1 ? onnx_tensor_int (k, 0) : 0), NULL));
+                       int_text (c, k != NULL && k->count == 1 ? onnx_tensor_int (k, 0) : 0), NULL));
 }
 
 /* 1 where column - row is k: a line of columns beside a line of rows. */
@@ -329,7 +329,7 @@ map_range (OnnxCtx *c)
 {
   const LoomTensor *t[3] = { onnx_const (c, 0, "start"), onnx_const (c, 1, "limit"), onnx_const (c, 2, "delta") };
 
-  if (!t[0] || !t[1] || !t[2] || t[0]->count != 1 || t[1]->count != 1 || t[2]->count != 1)
+  if (t[0] == NULL || t[1] == NULL || t[2] == NULL || t[0]->count != 1 || t[1]->count != 1 || t[2]->count != 1)
     return;
   LoomDType dtype = t[0]->dtype == LOOM_F64 ? LOOM_F32 : t[0]->dtype;
   onnx_out (c, 0,
@@ -346,7 +346,7 @@ map_shape (OnnxCtx *c)
 
   LoomTensor *t = c->failed || x->type.shape.rank < 0 ? NULL : onnx_fold (c->all, c->node, TRUE, 0);
 
-  if (t)
+  if (t != NULL)
     onnx_out_tensor (c, 0, t);
   else
     onnx_fail (c, "a size of its input is only known when the model runs.");
@@ -358,9 +358,9 @@ map_constant (OnnxCtx *c)
 {
   const Onnx__AttributeProto *a = onnx_attribute (c->node, "value");
   g_autoptr (GError) error = NULL;
-  LoomTensor *t = a && a->t ? onnx_tensor_read (c->all->external, a->t, "its value", &error) : NULL;
+  LoomTensor *t = a != NULL && a->t != NULL ? onnx_tensor_read (c->all->external, a->t, "its value", &error) : NULL;
 
-  if (t)
+  if (t != NULL)
     onnx_out_tensor (c, 0, t);
   else
     onnx_fail (c, "%s", error ? error->message : "it is text, a sparse tensor or nothing.");
@@ -370,7 +370,8 @@ static void
 map_constant_of_shape (OnnxCtx *c)
 {
   const Onnx__AttributeProto *a = onnx_attribute (c->node, "value");
-  g_autoptr (LoomTensor) t = a && a->t ? onnx_tensor_read (c->all->external, a->t, "its value", NULL) : NULL;
+  g_autoptr (LoomTensor) t
+      = a != NULL && a->t != NULL ? onnx_tensor_read (c->all->external, a->t, "its value", NULL) : NULL;
   gint64 dims[LOOM_SHAPE_MAX_RANK];
   gboolean present;
   guint n = onnx_sizes (c, "input", 0, dims, LOOM_SHAPE_MAX_RANK, &present);
@@ -385,7 +386,7 @@ map_constant_of_shape (OnnxCtx *c)
                        "dtype", loom_dtype_name (dtype), NULL));
 }
 
-/* What is too long is cut at both sides, what is too short padded at both. */
+/* A longer axis is cut at both sides, a shorter one padded at both. */
 static void
 map_center_crop_pad (OnnxCtx *c)
 {

@@ -10,7 +10,7 @@ static void
 window (OnnxCtx *c, double a0, double a1, double a2)
 {
   const LoomTensor *t = onnx_const (c, 0, "size");
-  gint64 n = t && t->count == 1 ? onnx_tensor_int (t, 0) : 0;
+  gint64 n = t != NULL && t->count == 1 ? onnx_tensor_int (t, 0) : 0;
 
   if (n < 1 || n > 1 << 20)
     {
@@ -82,12 +82,12 @@ transform (OnnxCtx *c, const OnnxWire *re, const OnnxWire *im, gint64 n, gint64 
   if (length > n)
     {
       re = onnx_slice (c, re, re->type.shape.rank - 1, 0, n, 1);
-      im = im ? onnx_slice (c, im, im->type.shape.rank - 1, 0, n, 1) : NULL;
+      im = im != NULL ? onnx_slice (c, im, im->type.shape.rank - 1, 0, n, 1) : NULL;
     }
   /* e^(-iφ) = cos φ - i sin φ */
   const OnnxWire *real = onnx_binary (c, "matmul", re, cosines);
   const OnnxWire *imaginary = onnx_unary (c, "neg", onnx_binary (c, "matmul", re, sines));
-  if (im)
+  if (im != NULL)
     {
       real = onnx_binary (c, "add", real, onnx_binary (c, "matmul", im, sines));
       imaginary = onnx_binary (c, "add", imaginary, onnx_binary (c, "matmul", im, cosines));
@@ -112,7 +112,8 @@ map_dft (OnnxCtx *c)
   int rank = x->type.shape.rank - 1;
   const LoomTensor *t = onnx_has (c, 1) ? onnx_const (c, 1, "dft_length") : NULL;
   const LoomTensor *a = onnx_has (c, 2) ? onnx_const (c, 2, "axis") : NULL;
-  gint64 axis = a && a->count == 1 ? onnx_tensor_int (a, 0) : onnx_attr_int (c, "axis", onnx_opset (c) < 20 ? 1 : -2);
+  gint64 axis
+      = a != NULL && a->count == 1 ? onnx_tensor_int (a, 0) : onnx_attr_int (c, "axis", onnx_opset (c) < 20 ? 1 : -2);
   gint64 order[LOOM_SHAPE_MAX_RANK];
 
   if (c->failed || rank < 2)
@@ -121,7 +122,7 @@ map_dft (OnnxCtx *c)
       return;
     }
   int at = onnx_axis (c, axis < 0 ? axis + rank + 1 : axis, rank);
-  gint64 n = t && t->count == 1 ? onnx_tensor_int (t, 0) : onnx_dim (c, x, at);
+  gint64 n = t != NULL && t->count == 1 ? onnx_tensor_int (t, 0) : onnx_dim (c, x, at);
   for (int i = 0; i < rank; i++)
     order[i] = i == at ? rank - 1 : i == rank - 1 ? at : i;
   re = onnx_permute (c, part_of (c, x, 0), order);
@@ -138,10 +139,10 @@ map_stft (OnnxCtx *c)
   const OnnxWire *x = onnx_in (c, 0), *re, *im;
   const LoomTensor *step_t = onnx_const (c, 1, "frame_step");
   const LoomTensor *length_t = onnx_has (c, 3) ? onnx_const (c, 3, "frame_length") : NULL;
-  gint64 step = step_t && step_t->count == 1 ? onnx_tensor_int (step_t, 0) : 0;
-  gint64 length = length_t && length_t->count == 1 ? onnx_tensor_int (length_t, 0)
-                  : onnx_has (c, 2)                ? onnx_dim (c, onnx_in (c, 2), 0)
-                                                   : 0;
+  gint64 step = step_t != NULL && step_t->count == 1 ? onnx_tensor_int (step_t, 0) : 0;
+  gint64 length = length_t != NULL && length_t->count == 1 ? onnx_tensor_int (length_t, 0)
+                  : onnx_has (c, 2)                        ? onnx_dim (c, onnx_in (c, 2), 0)
+                                                           : 0;
   gint64 signal = onnx_dim (c, x, 1);
 
   if (c->failed || step < 1 || length < 1 || length > signal || signal > 1 << 24)

@@ -106,7 +106,7 @@ map_gradient (OnnxCtx *c)
   const OnnxValue *y = g_hash_table_lookup (c->all->values, onnx_attr_string (c, "y", ""));
   const OnnxWire *seed = NULL;
 
-  if (!y || !y->wire || y->failed)
+  if (y == NULL || y->wire == NULL || y->failed)
     {
       onnx_fail (c, "nothing before it computes its “y”.");
       return;

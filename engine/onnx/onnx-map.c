@@ -16,9 +16,10 @@ onnx_map_find (const char *domain, const char *name)
   if (g_once_init_enter (&once))
     {
       by_name = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-      for (guint t = 0; onnx_map_tables[t]; t++)
-        for (const OnnxMap *m = onnx_map_tables[t]; m->name; m++)
-          g_hash_table_insert (by_name, g_strconcat (m->domain ? m->domain : "", ":", m->name, NULL), (gpointer)m);
+      for (guint t = 0; onnx_map_tables[t] != NULL; t++)
+        for (const OnnxMap *m = onnx_map_tables[t]; m->name != NULL; m++)
+          g_hash_table_insert (by_name, g_strconcat (m->domain != NULL ? m->domain : "", ":", m->name, NULL),
+                               (gpointer)m);
       g_once_init_leave (&once, 1);
     }
   g_autofree char *key = g_strconcat (domain, ":", name, NULL);

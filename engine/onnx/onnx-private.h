@@ -1,4 +1,4 @@
-/* What the files of the ONNX reader share.
+/* Shared by the files of the ONNX reader.
  *
  * onnx-file.c checks and unpacks bytes, onnx-tensor.c reads tensors (onnx-external.c finds those that lie in files
  * beside the model), onnx-import.c walks the model's nodes and keeps its values, onnx-emit.c makes nodes of ours,

@@ -1,8 +1,8 @@
 /* TensorProto: numbers as ONNX keeps them, in one of six lists or as raw little-endian bytes, in the
  * model or in a file beside it.
  *
- * We have eight element types and ONNX sixteen. What fits is kept; i8, i16, u16, u32 and u64 are widened to i64, whose
- * arithmetic gives the same values until something overflows. Text and complex numbers are refused. */
+ * We have eight element types and ONNX sixteen. Types that we have are kept; i8, i16, u16, u32 and u64 are widened to
+ * i64, whose arithmetic gives the same values until something overflows. Text and complex numbers are refused. */
 #include "engine/onnx/onnx-private.h"
 
 #include <string.h>
@@ -54,7 +54,8 @@ static const TypeRow rows[] = {
 static const TypeRow *
 row_of (int elem_type)
 {
-  return elem_type > 0 && elem_type < (int)G_N_ELEMENTS (rows) && rows[elem_type].name ? &rows[elem_type] : NULL;
+  return elem_type > 0 && elem_type < (int)G_N_ELEMENTS (rows) && rows[elem_type].name != NULL ? &rows[elem_type]
+                                                                                               : NULL;
 }
 
 const char *
@@ -62,7 +63,7 @@ onnx_type_name (int elem_type)
 {
   const TypeRow *row = row_of (elem_type);
 
-  return row ? row->name : "of an unknown type";
+  return row != NULL ? row->name : "of an unknown type";
 }
 
 gboolean
@@ -70,7 +71,7 @@ onnx_dtype (int elem_type, LoomDType *dtype)
 {
   const TypeRow *row = row_of (elem_type);
 
-  if (!row || !row->known)
+  if (row == NULL || !row->known)
     return FALSE;
   *dtype = row->dtype;
   return TRUE;
@@ -172,7 +173,7 @@ fill_from_region (LoomTensor *t, const OnnxRegion *region, const TypeRow *row, c
   if (loom_dtype_size (t->dtype) == row->bytes && t->dtype != LOOM_BOOL)
     return onnx_region_read (region, t->data, what, error);
   bytes = g_try_malloc (MAX (region->length, 1));
-  if (!bytes)
+  if (bytes == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, "There is no memory for %s.", what);
       return FALSE;
@@ -203,10 +204,10 @@ sizes_of (const Onnx__TensorProto *proto, const char *what, gint64 dims[LOOM_SHA
   gint64 count = 1;
   gboolean empty = FALSE;
 
-  if (proto->segment || proto->n_dims > LOOM_SHAPE_MAX_RANK)
+  if (proto->segment != NULL || proto->n_dims > LOOM_SHAPE_MAX_RANK)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE, "%s %s.", what,
-                   proto->segment ? "is cut into segments, which are not read" : "has more than 8 dimensions");
+                   proto->segment != NULL ? "is cut into segments, which are not read" : "has more than 8 dimensions");
       return -1;
     }
   for (gsize i = 0; i < proto->n_dims; i++)
@@ -238,9 +239,9 @@ read_external (OnnxExternal *external, const Onnx__TensorProto *proto, const Typ
   g_autoptr (LoomTensor) t = NULL;
   OnnxRegion *region = onnx_external_region (external, proto, what, (guint64)count * row->bytes, error);
 
-  if (!region)
+  if (region == NULL)
     return NULL;
-  if (region->tensor)
+  if (region->tensor != NULL)
     {
       const LoomTensor *known = region->tensor;
       gboolean same = region->data_type == proto->data_type && known->rank == (int)proto->n_dims;
@@ -268,7 +269,7 @@ onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const 
   gboolean raw = proto->has_raw_data && proto->raw_data.len > 0;
   g_autoptr (LoomTensor) t = NULL;
 
-  if (!row || !row->known)
+  if (row == NULL || !row->known)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DTYPE, "%s is %s, which graphs have no type for.", what,
                    onnx_type_name (proto->data_type));
@@ -315,7 +316,7 @@ loom_onnx_read_tensor (const char *path, char **name, GError **error)
   if (!onnx_check_bytes (&onnx__tensor_proto__descriptor, data, length, path, error))
     return NULL;
   Onnx__TensorProto *proto = onnx__tensor_proto__unpack (NULL, length, data);
-  if (!proto)
+  if (proto == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” holds no tensor of ONNX.", path);
       return NULL;
@@ -323,7 +324,7 @@ loom_onnx_read_tensor (const char *path, char **name, GError **error)
   OnnxExternal *external = onnx_external_new (path);
   t = onnx_tensor_read (external, proto, path, error);
   onnx_external_free (external);
-  if (t && name)
+  if (t != NULL && name != NULL)
     *name = g_strdup (proto->name);
   onnx__tensor_proto__free_unpacked (proto, NULL);
   return t;

@@ -1,4 +1,4 @@
-/* What infer() may ask for and say; see loom-context.h. */
+/* The functions that infer() may call; see loom-context.h. */
 #include "engine/ops/loom-context.h"
 
 #include <string.h>

@@ -1,7 +1,9 @@
-/* What lower() may ask for and give; see loom-context.h. */
+/* The functions that lower() may call; see loom-context.h. */
 #include "engine/ops/loom-context.h"
 
 #include <string.h>
+
+#include "engine/core/loom-hash.h"
 
 LoomProgram *
 loom_lower_program (LoomLower *ctx)
@@ -82,24 +84,14 @@ loom_lower_hyper (LoomLower *ctx, const char *name)
 
 /* ---- random numbers --------------------------------------------------------- */
 
-/* FNV-1a: the stream of random numbers that belongs to a path, the same wherever and whenever it runs. */
-static guint64
-hash_path (const char *path)
-{
-  guint64 h = G_GUINT64_CONSTANT (14695981039346656037);
-
-  for (const char *c = path; *c != '\0'; c++)
-    h = (h ^ (guchar)*c) * G_GUINT64_CONSTANT (1099511628211);
-  return h;
-}
-
-/* The streams of a node are apart by an odd constant, the golden ratio's; those of paths lie anywhere. */
+/* A path has a stream of random numbers that is the same wherever and whenever it runs. The streams of a node are apart
+ * by an odd constant, the golden ratio's; those of paths lie anywhere. */
 static LoomValue
 draw (LoomLower *ctx, LoomRandomKind kind, LoomDType dtype, guint which, int rank, const gint64 *dims)
 {
   LoomProgram *p = ctx->program;
   LoomRandomTo attrs
-      = { .kernel = { kind, hash_path (ctx->infer->path) + which * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15) },
+      = { .kernel = { kind, loom_hash_name (ctx->infer->path) + which * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15) },
           .dtype = dtype,
           .to.rank = rank };
   LoomValue in[2]

@@ -1,4 +1,4 @@
-/* What operators along dimensions share: sums and means fold some away, softmax and its logarithm run along one.
+/* Shared by operators along dimensions: sums and means fold some away, softmax and its logarithm run along one.
  *
  * Their files say what is theirs: the type of a sum of integers, the division of a mean, the logarithm. */
 #include "engine/ops/op-private.h"

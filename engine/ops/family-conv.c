@@ -375,7 +375,7 @@ fill_windows (LoomProgram *p, const LoomConv2dTo *a, const LoomTensorDesc *w, Lo
   return g;
 }
 
-/* What a convolution's input is told by its result's gradient, with x in the place of that gradient. */
+/* The input gradient of a convolution, with x in the place of its result's gradient. */
 void
 loom_op_lower_conv_transpose (LoomLower *ctx)
 {

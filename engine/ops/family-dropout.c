@@ -79,7 +79,7 @@ loom_op_lower_dropout (LoomLower *ctx)
 
 /* ---- alpha dropout ------------------------------------------------------ */
 
-/* What selu gives for minus infinity: −λα. */
+/* The limit of selu at minus infinity: −λα. */
 #define LOWEST (-1.7580993408473766)
 
 /* Dropped elements become the lowest value v; a and b then bring mean and variance back to 0 and 1: with q = 1 - p,

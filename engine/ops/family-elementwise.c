@@ -1,4 +1,4 @@
-/* What operators that work element by element share: their ports, types, primitives and samples.
+/* Shared by operators that work element by element: their ports, types, primitives and samples.
  *
  * Most of them differ only in a scalar formula, so their files name it as .scalar and take the rest from here. */
 #include "engine/ops/op-private.h"

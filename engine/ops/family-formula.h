@@ -1,4 +1,4 @@
-/* What expression and custom_function share: from a node's inputs to a formula's registers. */
+/* Shared by expression and custom_function: from a node's inputs to a formula's registers. */
 #pragma once
 
 #include "engine/ops/formula.h"

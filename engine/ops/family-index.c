@@ -1,6 +1,6 @@
-/* What operators that pick and put by position share: rules of an index, and rows along any axis.
+/* Shared by operators that pick and put by position: rules of an index, and rows along any axis.
  *
- * The primitives work on rank 1 and more, and point with an index of the tensor's rank. What PyTorch allows beyond
+ * The primitives work on rank 1 and more, and point with an index of the tensor's rank. Where PyTorch allows more than
  * (scalars, a list of rows, indices that broadcast) is brought to that form here. */
 #include "engine/ops/op-private.h"
 
@@ -285,7 +285,7 @@ loom_op_lower_scatter (LoomLower *ctx, LoomValue src, LoomScatterMode mode)
   LoomTensorDesc d = loom_op_desc (ctx, x);
   int axis = loom_op_axis_of (loom_infer_int (loom_lower_infer (ctx), "dim"), MAX (d.rank, 1));
 
-  /* What is narrower than i32 is combined there: a sum of yes and no is a number on the way. */
+  /* Types narrower than i32 are combined there: a sum of yes and no is a number on the way. */
   if (mode != LOOM_SCATTER_REPLACE && (d.dtype == LOOM_BOOL || d.dtype == LOOM_U8))
     {
       x = loom_cast (p, x, LOOM_I32);

@@ -1,4 +1,4 @@
-/* What operators on matrices share: squares, batches that broadcast, and transposing the last two axes. */
+/* Shared by operators on matrices: squares, batches that broadcast, and transposing the last two axes. */
 #pragma once
 
 #include "engine/ops/op-private.h"

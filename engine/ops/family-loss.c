@@ -1,4 +1,4 @@
-/* What losses share: how inputs are compared, how the losses of samples become one number, and weights of classes.
+/* Shared by losses: how inputs are compared, how the losses of samples become one number, and weights of classes.
  *
  * A loss is computed element by element from primitives that have gradients, so no loss has one of its own. Weights
  * and class numbers get none: they stand behind a barrier, as in PyTorch. */

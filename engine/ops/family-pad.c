@@ -1,4 +1,4 @@
-/* What stands around a tensor: one axis longer, in each of PyTorch's ways of filling the new places.
+/* Padding of a tensor: one axis longer, in each of PyTorch's ways of filling the new places.
  *
  * Filling with a number is one primitive. The other ways copy elements that are there, so they are slices of the axis
  * put side by side, and their gradients come with them. Padding several axes one after another gives what padding all
@@ -36,7 +36,7 @@ repeated (LoomProgram *p, LoomValue v, int axis, gint64 at, gint64 n)
   return loom_expand_to (p, piece (p, v, axis, at, 1), d.rank, d.dim);
 }
 
-/* What stands on one side of the axis: the n places before the first one, or behind the last. */
+/* The padding on one side of the axis: the n places before the first one, or behind the last. */
 static LoomValue
 side (LoomProgram *p, LoomValue v, int axis, gint64 n, gboolean behind, const char *mode)
 {

@@ -193,7 +193,7 @@ mixed (LoomProgram *p, LoomValue a, LoomValue b, LoomValue weight)
                        loom_binary (p, LOOM_SCALAR_SUB, b, loom_binary (p, LOOM_SCALAR_MUL, rest, way)));
 }
 
-/* What stands at `place`, a number that may lie between two whole ones. */
+/* The element at `place`, a number that may lie between two whole ones. */
 static LoomValue
 at_place (LoomProgram *p, LoomValue sorted, LoomValue place, int axis, const char *interpolation)
 {
@@ -247,7 +247,7 @@ loom_op_lower_quantile (LoomLower *ctx, gboolean skip_nan)
       LoomValue place = loom_binary (p, LOOM_SCALAR_MUL, last, loom_const (p, dtype, q[i]));
       LoomTensorDesc flat;
 
-      /* Whatever has NaN in it has NaN as each of its quantiles: the last of the sorted. */
+      /* A row that has a NaN has NaN as each of its quantiles: the last of the sorted. */
       if (!skip_nan)
         place = loom_ternary (p, LOOM_SCALAR_SELECT, full, place, loom_const (p, dtype, (double)(d.dim[axis] - 1)));
       y[i] = at_place (p, sorted, place, axis, interpolation);

@@ -162,7 +162,7 @@ loom_op_not_negative (LoomLower *ctx, LoomValue v, const char *what)
   LoomProgram *p = loom_lower_program (ctx);
   double value;
 
-  /* What is given as a number has been checked with the other attributes. */
+  /* A number in an attribute has been checked with the others. */
   if (loom_value_is_fill (p, v, &value))
     return v;
   return loom_require (

@@ -1,4 +1,4 @@
-/* What operators that draw random numbers share: shapes that are given, wired or taken from parameters. */
+/* Shared by operators that draw random numbers: shapes that are given, wired or taken from parameters. */
 #pragma once
 
 #include "engine/ops/op-private.h"

@@ -1,4 +1,4 @@
-/* What operators that cut, repeat and make tensors share: regular parts of an axis, copies along it, counters, bands
+/* Shared by operators that cut, repeat and make tensors: regular parts of an axis, copies along it, counters, bands
  * of a matrix, and numbered outputs.
  *
  * Everything is lowered to slice, pad, expand, reshape and iota, which are each other's gradients. */

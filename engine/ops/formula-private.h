@@ -1,4 +1,4 @@
-/* What the files of formulas share: words, functions, limits.
+/* Shared by the files of formulas: words, functions, limits.
  *
  * Private to formula.c, formula-functions.c and formula-names.c. */
 #pragma once

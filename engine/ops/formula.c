@@ -535,7 +535,7 @@ parse_choice (Parser *p)
   return p->failed ? -1 : value;
 }
 
-/* ---- doors ------------------------------------------------------------ */
+/* ---- public ----------------------------------------------------------- */
 
 static gboolean
 check_text (Parser *p)

@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What went wrong, and where. */
+/* A mistake and its place. */
 typedef struct
 {
   char *message; /* a sentence that shows the place; NULL: nothing */

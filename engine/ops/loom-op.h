@@ -66,7 +66,7 @@ typedef struct {
   gboolean advanced;       /* the inspector folds it away */
 } LoomParamSpec;
 
-/* What an operator is when its first parameter has a certain value (a data set with source="csv"). */
+/* A form of an operator, by the value of its first parameter (a data set with source="csv"). */
 typedef struct {
   const char *value, *title, *doc;
   const LoomParamSpec *params; /* all of the node's: the operator's and then those that only this value has */
@@ -133,7 +133,7 @@ struct _LoomOp {
   /* Inputs that depend on what is written at the node (a formula's names), in lists that live for ever; `inputs` is then
    * what a fresh node has. None of them is variadic or a weight. Ask by loom_op_inputs(). */
   const LoomPortSpec *(*dynamic_inputs) (const LoomElement *node);
-  /* What can be said of a node before its inputs are known, as a formula's own mistakes; TRUE after a fault, and then
+  /* Faults of a node that show before its inputs are known, as mistakes in a formula; TRUE after a fault, and then
    * nothing is said of inputs, which come from the same text. NULL: nothing. */
   gboolean (*check) (const LoomElement *node, LoomOpReport report, gpointer data);
   char *(*more) (void); /* after the details, where a table tells it (the functions of formulas); NULL for none */
@@ -278,7 +278,7 @@ LoomValue loom_lower_random_whole (LoomLower *ctx, guint which, int rank, const 
 void loom_lower_output (LoomLower *ctx, guint i, LoomValue value);
 /* The state slot that is wired into input i, where loom_infer_input_is_state() holds. */
 int loom_lower_input_slot (LoomLower *ctx, guint i);
-/* What only shows here (no gradient passes a node on the way): lowering ends with it. Takes the error. */
+/* An error that only lowering finds (no gradient passes a node on the way) ends it. Takes the error. */
 void loom_lower_fail (LoomLower *ctx, GError *error);
 
 G_END_DECLS

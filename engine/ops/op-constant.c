@@ -1,7 +1,7 @@
 /* Constant: numbers that stand in the graph itself. */
 #include "engine/ops/op-private.h"
 
-/* What a person types into an attribute; larger tables belong into a file. */
+/* As many numbers as a person types into an attribute; larger tables belong into a file. */
 #define MAX_VALUES 4096
 
 static const LoomParamSpec params[] = {

@@ -34,7 +34,7 @@ typedef struct
   LoomCustomGradientAttrs gradient;
 } Function;
 
-/* What went wrong and in which parameter. */
+/* A mistake and the parameter it is in. */
 static gboolean
 read_forward (const char *text, Function *f, FormulaScope *in, FormulaScope *all, FormulaFault *fault)
 {

@@ -1,8 +1,9 @@
 /* Einsum: products and sums over named axes, by an equation such as "bij,bjk->bik".
  *
- * Operands are taken in pairs from the left. What neither the result nor a later operand names is summed away as early
- * as possible; what a pair shares and needs no longer becomes the inner axis of a matrix product, so a contraction runs
- * as fast as matmul does. An axis that is named twice in one operand is a diagonal, taken by a stride. */
+ * Operands are taken in pairs from the left. A letter that neither the result nor a later operand names is summed away
+ * as early as possible; what a pair shares and needs no longer becomes the inner axis of a matrix product, so a
+ * contraction runs as fast as matmul does. An axis that is named twice in one operand is a diagonal, taken by a stride.
+ */
 #include "engine/ops/op-private.h"
 
 #include <string.h>

@@ -58,7 +58,7 @@ lower (LoomLower *ctx)
       loom_lower_fail (ctx, error);
       return;
     }
-  /* What does not depend on it does not change with it. */
+  /* A value that does not depend on it has the gradient 0. */
   loom_lower_output (ctx, 0, grad != 0 ? grad : loom_fill (p, x.dtype, x.rank, x.dim, 0));
 }
 

@@ -1,4 +1,4 @@
-/* What layers of one, two and three dimensions share: their windows, and convolution, pooling and normalisation as a
+/* Shared by layers of one, two and three dimensions: their windows, and convolution, pooling and normalisation as a
  * whole.
  *
  * A layer's number of dimensions is the length of its list parameters, so conv1d, conv2d and conv3d differ in their

@@ -1,4 +1,4 @@
-/* What the operators' files share: rules of shape and type that many have in common, and their sentences.
+/* Shared by the operators' files: rules of shape and type that many have in common, and their sentences.
  *
  * Private to engine/ops; each operator itself is one const LoomOp in op-<name>.c. */
 #pragma once
@@ -109,7 +109,7 @@ gboolean loom_op_pad_fits (LoomDim size, gint64 front, gint64 back, const char *
 
 /* "alpha", 1 where it is left out. */
 extern const LoomParamSpec loom_op_param_alpha[];
-/* What is not above 0 becomes down·(e^(rate·x) - 1), the rest up·x. */
+/* Elements not above 0 become down·(e^(rate·x) - 1), the others up·x. */
 void loom_op_lower_elu (LoomLower *ctx, double down, double up, double rate);
 /* ln(1 + e^(βx))/β, and x itself where βx is above the threshold. */
 LoomValue loom_op_emit_softplus (LoomProgram *p, LoomValue x, double beta, double threshold);
@@ -139,7 +139,7 @@ gboolean loom_op_has_elements (LoomInfer *ctx, guint32 axes);
 /* "dim" and "keepdim" of reductions, and their samples. */
 extern const LoomParamSpec loom_op_param_reduced[];
 extern const LoomSample loom_op_samples_reduced[];
-/* What is left of input 0 without those dimensions; integers become `whole`. */
+/* Input 0 without those dimensions; integers become `whole`. */
 void loom_op_infer_reduced (LoomInfer *ctx, LoomDType whole);
 /* The sums in the type of output 0, and of how many elements each is one. */
 LoomValue loom_op_sums (LoomLower *ctx, double *count);
@@ -167,7 +167,7 @@ double loom_op_softmax_flops (const LoomInfer *ctx);
 const LoomPortSpec *loom_op_numbered_ports (guint n);
 /* The optional input "like", whose shape (and type) a tensor made of nothing takes over. */
 extern const LoomPortSpec loom_op_port_like[];
-/* What Python's start:end:step leaves of a size, NULL for what is left out: how many elements, and the first one
+/* The size that Python's start:end:step leaves, NULL for parts that are left out: how many elements, and the first one
  * where that is certain. Unknown for a symbol, unless all of it is meant. step is not 0. */
 LoomDim loom_op_cut_size (LoomDim size, const gint64 *start, const gint64 *end, gint64 step, gint64 *first);
 /* `count` elements along one axis from start on; a step below 0 walks backwards. */
@@ -230,7 +230,7 @@ LoomValue loom_op_running_product (LoomProgram *p, LoomValue x, int axis);
 LoomValue loom_op_running_extreme (LoomProgram *p, LoomValue x, int axis, gboolean largest);
 void loom_op_infer_running_extreme (LoomInfer *ctx);
 void loom_op_lower_running_extreme (LoomLower *ctx, gboolean largest);
-/* What is put has an element for each place of the index; FALSE with a fault. */
+/* The source has an element for each place of the index; FALSE with a fault. */
 gboolean loom_op_covers (LoomInfer *ctx, guint i, const char *port, const LoomShape *index);
 void loom_op_lower_scatter (LoomLower *ctx, LoomValue src, LoomScatterMode mode);
 LoomValue loom_op_sorted (LoomLower *ctx, LoomValue *where);

@@ -127,7 +127,7 @@ loom_op_json (const LoomOp *op)
   return loom_json_take (json);
 }
 
-/* What a table adds to the details. */
+/* The paragraph that a table adds to the details. */
 static void
 put_more (GString *out, const LoomOp *op, const char *before, const char *after)
 {

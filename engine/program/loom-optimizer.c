@@ -1,6 +1,6 @@
 /* The optimisers' registry, and the update region around them: gradient statistics, clipping, step counter.
  *
- * What is common to all stands here; an optimiser's file says only its hyper-parameters, its state and its step. */
+ * Common parts of all optimisers; an optimiser's file says only its hyper-parameters, its state and its step. */
 #include "engine/program/loom-optimizer.h"
 #include "engine/program/optim-private.h"
 #include "engine/program/prim-private.h"
@@ -141,7 +141,7 @@ is_finite (LoomProgram *p, LoomValue x, LoomDType dtype)
   return loom_cast (p, loom_binary (p, LOOM_SCALAR_EQ, none, loom_const (p, value_desc (p, x)->dtype, 0)), dtype);
 }
 
-/* What the forward pass wants to remember (running statistics, counters) is kept only from a step without a fault: it
+/* State that the forward pass updates (running statistics, counters) is kept only from a step without a fault: it
  * destroys nothing, and the step can be repeated to find where it began. Each choice is made where the slot lives. */
 static void
 guard_commits (LoomProgram *p, LoomValue go)
@@ -288,7 +288,7 @@ clip_values (LoomProgram *p, GArray *shares, double limit)
   loom_program_set_origin (p, NULL, NULL);
 }
 
-/* What all gradients are multiplied by. */
+/* The factor of all gradients. */
 static LoomValue
 clip_norm (LoomProgram *p, LoomValue norm, double limit)
 {

@@ -21,7 +21,7 @@ typedef struct
 
 typedef struct _LoomOptimizer LoomOptimizer;
 
-/* What emit() works on: parameters of one group with gradients, already differentiated. */
+/* The operands of emit(): parameters of one group with gradients, already differentiated. */
 typedef struct
 {
   LoomProgram *p;
@@ -84,7 +84,7 @@ typedef struct
 gboolean loom_emit_update (LoomProgram *p, const LoomUpdateOptions *options, guint n, const int *slot,
                            const LoomValue *grad, GError **error);
 
-/* What a step from outside needs instead: "grad_norm", "finite" and each gradient as the output "gradient.PARAMETER",
+/* Outputs that a step from outside needs instead: "grad_norm", "finite" and each gradient as the output "gradient.PARAMETER",
  * unclipped, and the optimiser's numbers as scalar slots. Numbers that are not finite are the driver's to judge. What
  * the forward pass remembers is guarded as above; the step slot is left to the driver. */
 void loom_emit_gradients (LoomProgram *p, const LoomOptimizer *optimizer, const double *hyper, LoomValue loss, guint n,
@@ -95,7 +95,7 @@ void loom_emit_gradients (LoomProgram *p, const LoomOptimizer *optimizer, const 
 #define LOOM_SLOT_ACCUMULATE "optimizer.accumulate."
 #define LOOM_SLOT_EMA        "optimizer.ema."
 
-/* What a batch does that is only a part of a step: each gradient, times the scalar "accumulate_weight" (its share of
+/* The update of a batch that is only a part of a step: each gradient, times the scalar "accumulate_weight" (its share of
  * the step's samples), is added to the slot LOOM_SLOT_ACCUMULATE + PARAMETER, which is taken for 0 where the scalar
  * "accumulate_first" is not 0. "grad_norm" and "finite" of this batch are declared, and what the forward pass remembers
  * is guarded as above. The update is a program of its own, whose gradients are these slots. */

@@ -15,7 +15,7 @@ typedef enum
   LOOM_TIER_COMPOSITE
 } LoomTier;
 
-/* What passes need to know of a primitive; one asks for it by name only where the primitive is its pattern. */
+/* Facts that passes need of a primitive; a pass asks for one by name only where the primitive is its pattern. */
 typedef enum
 {
   LOOM_PRIM_ELEMENTWISE = 1 << 0, /* has .scalar; fusable */
@@ -43,7 +43,7 @@ typedef enum
   LOOM_PRECISION_ONCE  /* element-wise: the result is an operand, or is rounded once, and so is its gradient */
 } LoomPrecision;
 
-/* What gradient() works with. in/out are the instruction's operands and results, grad the cotangents of its
+/* The operands of gradient(). in/out are the instruction's operands and results, grad the cotangents of its
  * results (0 where none arrives); it stores operand cotangents in in_grad (0 leaves zero). needed[i] tells which
  * operands lead to something wanted: the others need not be computed. */
 typedef struct

@@ -152,7 +152,7 @@ loom_program_set_recomputation (LoomProgram *p, guint number)
   p->recomputation = number;
 }
 
-/* What broadcasting makes inside a node (a gradient, an expansion) can be larger than any port of the graph. Such a
+/* A broadcast value inside a node (a gradient, an expansion) can be larger than any port of the graph. Such a
  * value is kept, so that building goes on, and the program says that it cannot be planned. */
 static void
 check_size (LoomProgram *p, const LoomTensorDesc *desc)
@@ -210,7 +210,7 @@ loom_emit (LoomProgram *p, const LoomPrim *prim, const void *attrs, guint n_in, 
         desc[i] = loom_value_info (p, in[i])->desc;
     }
   if (!prim->infer (attrs, n_in, desc, result, &n_out, &why))
-    g_error ("%s at %s: %s", prim->name, p->origin ? p->origin : "no node", why);
+    g_error ("%s at %s: %s", prim->name, p->origin != NULL ? p->origin : "no node", why);
 
   instr = g_new0 (LoomInstr, 1);
   instr->prim = prim;

@@ -166,7 +166,7 @@ guint loom_program_n_inputs (const LoomProgram *p);
 const LoomProgramInput *loom_program_get_input (const LoomProgram *p, guint i);
 guint loom_program_n_outputs (const LoomProgram *p);
 const LoomProgramOutput *loom_program_get_output (const LoomProgram *p, guint i);
-/* What an instruction that belongs to no node is there for, by what it makes: "The update of fc.weight and 3 more", "The
+/* The purpose of an instruction that belongs to no node, by its results: "The update of fc.weight and 3 more", "The
  * computation of grad_norm". out: its results; those that are no values of p are passed over. prim may be NULL. */
 char *
 loom_program_purpose (const LoomProgram *p, const LoomPrim *prim, LoomRegion region, guint n_out, const guint *out);
@@ -184,7 +184,7 @@ gboolean loom_differentiate (LoomProgram *p, LoomValue of, LoomValue seed, guint
 
 /* ---- passes ------------------------------------------------------------ */
 
-/* What a pass from program to program left behind. */
+/* The state that a pass from program to program left. */
 typedef struct
 {
   const char *name, *doc; /* one line */

@@ -1,4 +1,4 @@
-/* What the optimisers' files share: their descriptors and the helpers of loom-optimizer.c. */
+/* Shared by the optimisers' files: their descriptors and the helpers of loom-optimizer.c. */
 #pragma once
 
 #include "engine/program/loom-optimizer.h"

@@ -310,7 +310,7 @@ infer_cumsum (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
   return TRUE;
 }
 
-/* What an element adds to is what comes at or after it, so its gradient is the sum from the other end. */
+/* An element adds to the sums at and after its place, so its gradient is the sum from the other end. */
 static gboolean
 gradient_cumsum (const LoomGradCall *call)
 {

@@ -150,7 +150,7 @@ infer_layer_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomT
 
 /* ---- gradients -------------------------------------------------------- */
 
-/* What reaches x by its statistics: mean gives g/n to each element; var gives 2(x - mean)/n·g; rstd =
+/* The gradient that reaches x by its statistics: mean gives g/n to each element; var gives 2(x - mean)/n·g; rstd =
  * (var + eps)^-½ gives -rstd³(x - mean)/n·g. */
 static LoomValue
 through_statistics (const LoomGradCall *call, const Norm *n, gboolean batch)
@@ -320,8 +320,7 @@ describe_norm (const void *attrs)
 {
   const LoomNormAttrs *a = attrs;
 
-  return g_strdup_printf ("eps=%g%s%s%s", a->eps, a->affine ? " affine" : "",
-                          a->act != LOOM_SCALAR_ID ? " act=" : "",
+  return g_strdup_printf ("eps=%g%s%s%s", a->eps, a->affine ? " affine" : "", a->act != LOOM_SCALAR_ID ? " act=" : "",
                           a->act != LOOM_SCALAR_ID ? loom_scalar_name (a->act) : "");
 }
 

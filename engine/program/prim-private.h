@@ -1,4 +1,4 @@
-/* What the primitives' families share: registries by family and small helpers for shape rules and gradients.
+/* Shared by the primitives' families: registries by family and small helpers for shape rules and gradients.
  *
  * Private to engine/program. */
 #pragma once
@@ -30,7 +30,7 @@ value_desc (const LoomProgram *p, LoomValue v)
   return &loom_value_info (p, v)->desc;
 }
 
-/* What a short float is computed, summed and kept statistics in. */
+/* The type in which short floats are computed, summed and kept statistics in. */
 static inline LoomDType
 dtype_wide (LoomDType dtype)
 {
@@ -79,7 +79,7 @@ typedef struct
 /* A new program with the same slots and inputs. name and doc are literals, for listings. */
 void loom_rewrite_begin (LoomRewrite *r, const LoomProgram *from, const char *name, const char *doc);
 LoomValue loom_rewrite_value (const LoomRewrite *r, LoomValue v);
-/* What is emitted next has this instruction's region, node and device. */
+/* Instructions that are emitted next have this one's region, node and device. */
 void loom_rewrite_place (LoomRewrite *r, const LoomInstr *instr);
 /* out[k] of `to` stands for the instruction's result k. */
 void loom_rewrite_results (LoomRewrite *r, const LoomInstr *instr, const LoomValue *out);

@@ -30,8 +30,8 @@ type_of (Pass *pass, LoomValue v)
   return v == 0 ? LOOM_N_DTYPES : value_desc (pass->r.to, v)->dtype;
 }
 
-/* v in another float type, made once. What comes from a slot belongs to no node: a weight's copy serves all its
- * readers, and no scope computes it again. */
+/* v in another float type, made once. The value of a slot belongs to no node: a weight's copy serves all its
+ * readers, and no scope recomputes it. */
 static LoomValue
 in_type (Pass *pass, LoomValue v, LoomDType dtype)
 {
@@ -55,7 +55,7 @@ in_type (Pass *pass, LoomValue v, LoomDType dtype)
 
 /* The short type that the node computes in, or F32. */
 static LoomDType
-wish (Pass *pass, const LoomInstr *instr)
+requested_dtype (Pass *pass, const LoomInstr *instr)
 {
   guint own = 0;
 
@@ -97,7 +97,7 @@ static LoomDType
 settle_operands (Pass *pass, const LoomInstr *instr, LoomValue *in)
 {
   const LoomPrecision rule = instr->prim->precision;
-  LoomDType type = wish (pass, instr), followed;
+  LoomDType type = requested_dtype (pass, instr), followed;
   gboolean uniform = TRUE;
 
   if (rule == LOOM_PRECISION_WIDE || !is_short (type))
@@ -167,7 +167,7 @@ loom_program_autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_
     }
   for (guint i = 0; i < loom_program_n_instrs (p); i++)
     copy_instr (&pass, loom_program_instr (p, i));
-  /* What is looked at from outside (a loss, what a metric counts) is f32 again. */
+  /* Values that are read from outside (a loss, the statistics of a metric) are f32. */
   for (guint i = 0; i < n; i++)
     {
       values[i] = loom_rewrite_value (&pass.r, values[i]);

@@ -1,5 +1,5 @@
 /* Activation recomputation (Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016): what is computed
- * inside a marked node is not kept for the backward pass but computed again there.
+ * inside a marked node is not kept for the backward pass but recomputed there.
  *
  * A scope is a marked node, one copy of it where it is repeated; scopes nest as paths do. Where a backward instruction
  * of a scope reads a value that the scope made, the instructions behind that value are written once more, in front of
@@ -17,7 +17,7 @@ struct _Scope
 {
   Scope *parent;
   guint depth, number;
-  GHashTable *again; /* value of the first program → its repetition in the second */
+  GHashTable *recomputed; /* value of the first program → its recomputed value in the second */
 };
 
 typedef struct
@@ -34,7 +34,7 @@ scope_free (gpointer data)
 {
   Scope *scope = data;
 
-  g_hash_table_unref (scope->again);
+  g_hash_table_unref (scope->recomputed);
   g_free (scope);
 }
 
@@ -62,7 +62,7 @@ scope_of_path (Pass *pass, const char *path)
           inner->parent = scope;
           inner->depth = scope != NULL ? scope->depth + 1 : 1;
           inner->number = g_hash_table_size (pass->by_path) + 1;
-          inner->again = g_hash_table_new (NULL, NULL);
+          inner->recomputed = g_hash_table_new (NULL, NULL);
           g_hash_table_insert (pass->by_path, g_steal_pointer (&head), inner);
         }
       scope = inner;
@@ -126,8 +126,8 @@ maker (Pass *pass, LoomValue v, Scope **scope)
   return *scope != NULL ? instr : NULL;
 }
 
-/* What leaves its scope for a reader in the backward pass, be it in another scope that is computed again from it, stays
- * in memory in any case; then its own scope reads it too instead of making it again. */
+/* A value that leaves its scope for a reader in the backward pass, be it in another scope that is recomputed from it,
+ * stays in memory in any case; then its own scope reads it too instead of making it again. */
 static void
 find_kept (Pass *pass)
 {
@@ -167,7 +167,7 @@ look_up (Pass *pass, LoomValue v, Scope *reader)
 {
   Scope *scope = repeating_scope (pass, v, reader);
 
-  return scope != NULL ? GPOINTER_TO_UINT (g_hash_table_lookup (scope->again, GUINT_TO_POINTER (v)))
+  return scope != NULL ? GPOINTER_TO_UINT (g_hash_table_lookup (scope->recomputed, GUINT_TO_POINTER (v)))
                        : loom_rewrite_value (&pass->r, v);
 }
 
@@ -194,7 +194,7 @@ repeat_instr (Pass *pass, const LoomInstr *instr, Scope *scope)
   loom_emit (to, instr->prim, instr->attrs, instr->n_in, in, out);
   for (guint k = 0; k < instr->n_out; k++)
     if (instr->out[k] != 0)
-      g_hash_table_insert (scope->again, GUINT_TO_POINTER (instr->out[k]), GUINT_TO_POINTER (out[k]));
+      g_hash_table_insert (scope->recomputed, GUINT_TO_POINTER (instr->out[k]), GUINT_TO_POINTER (out[k]));
 }
 
 /* Makes sure that v can be looked up by a reader in `reader`: emits what is missing, in the order of the forward pass.
@@ -207,7 +207,7 @@ ensure (Pass *pass, LoomValue v, Scope *reader)
   g_autoptr (GArray) pending = NULL, order = NULL;
   g_autoptr (GHashTable) seen = NULL;
 
-  if (scope == NULL || g_hash_table_contains (scope->again, GUINT_TO_POINTER (v)))
+  if (scope == NULL || g_hash_table_contains (scope->recomputed, GUINT_TO_POINTER (v)))
     return;
   pending = g_array_new (FALSE, FALSE, sizeof (LoomValue));
   order = g_array_new (FALSE, FALSE, sizeof (guint));
@@ -227,7 +227,7 @@ ensure (Pass *pass, LoomValue v, Scope *reader)
         {
           Scope *where = repeating_scope (pass, instr->in[k], scope);
 
-          if (where == scope && !g_hash_table_contains (scope->again, GUINT_TO_POINTER (instr->in[k])))
+          if (where == scope && !g_hash_table_contains (scope->recomputed, GUINT_TO_POINTER (instr->in[k])))
             g_array_append_val (pending, instr->in[k]);
           else if (where != NULL && where != scope)
             ensure (pass, instr->in[k], scope);

@@ -1,4 +1,4 @@
-/* What passes from program to program share: a second program that begins with the same slots and inputs, a map from
+/* Shared by the passes from program to program: a second program that begins with the same slots and inputs, a map from
  * the values of the first to those of the second, and the same commits and outputs at the end.
  *
  * A pass is then only what it does with instructions. Slots keep their order and inputs theirs, so whoever holds an

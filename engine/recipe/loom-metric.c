@@ -1,7 +1,7 @@
 /* The metrics that a <train> element may name, and those that are a mean or near one.
  *
  * One table: the check of a file, the program of a step and Studio's curves read it, so a new metric is one entry with
- * its functions. What is counted class by class stands in metric-classes.c. */
+ * its functions. Metrics that count class by class stand in metric-classes.c. */
 #include "engine/recipe/loom-metric.h"
 
 #include <math.h>
@@ -208,7 +208,7 @@ emit_mse (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, Loo
 /* More columns than this are no outputs of a regression. */
 #define MOST_COLUMNS 4096
 
-/* What one sample holds. */
+/* The values of one sample. */
 static gint64
 columns (const LoomTensorDesc *d)
 {
@@ -378,8 +378,9 @@ loom_metrics (void)
 const LoomMetric *
 loom_metric (const char *name)
 {
-  for (guint i = 0; metrics[i]; i++)
-    if (g_strcmp0 (metrics[i]->name, name) == 0 || (metrics[i]->alias && g_strcmp0 (metrics[i]->alias, name) == 0))
+  for (guint i = 0; metrics[i] != NULL; i++)
+    if (g_strcmp0 (metrics[i]->name, name) == 0
+        || (metrics[i]->alias != NULL && g_strcmp0 (metrics[i]->alias, name) == 0))
       return metrics[i];
   return NULL;
 }
@@ -387,14 +388,14 @@ loom_metric (const char *name)
 guint
 loom_metric_size (const LoomMetric *metric, const LoomTensorDesc *input, const LoomTensorDesc *target)
 {
-  return metric->size ? metric->size (input, target) : 1;
+  return metric->size != NULL ? metric->size (input, target) : 1;
 }
 
 void
 loom_metric_merge (const LoomMetric *metric, double *total, double *total_weight, const double *batch,
                    double batch_weight, guint size)
 {
-  if (metric->merge)
+  if (metric->merge != NULL)
     metric->merge (total, *total_weight, batch, batch_weight, size);
   else
     for (guint i = 0; i < size; i++)
@@ -406,5 +407,5 @@ double
 loom_metric_value (const LoomMetric *metric, const LoomMetricOptions *options, const double *total, guint size,
                    double weight)
 {
-  return metric->finish ? metric->finish (options, total, size, weight) : total[0] / weight;
+  return metric->finish != NULL ? metric->finish (options, total, size, weight) : total[0] / weight;
 }

@@ -21,7 +21,7 @@ typedef struct
   const char *doc;
 } LoomScheduleParam;
 
-/* What "plateau" remembers. */
+/* The state of "plateau". */
 typedef struct
 {
   double best; /* NaN before the first loss */

@@ -206,7 +206,7 @@ check_loss (RecipeReading *r, const LoomNetSource *loss)
                      loom_element_get (r->element, "loss"), loom_dtype_name (type->dtype));
 }
 
-/* What the command line hands to `run` comes from nowhere in training. */
+/* An input node has its values from the command line of `run`, and no source in training. */
 static void
 complain_input (RecipeReading *r, const LoomNetNode *n)
 {

@@ -24,7 +24,7 @@ typedef struct {
   double *hyper; /* all, in the optimiser's order */
 } LoomTrainGroup;
 
-/* What becomes of an epoch's last batch where it is short. */
+/* The treatment of an epoch's last batch where it is short. */
 typedef enum {
   LOOM_DROP_LAST_AUTO, /* kept, but where it has one sample and a norm learns nothing from one */
   LOOM_DROP_LAST_TRUE,

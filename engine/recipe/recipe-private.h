@@ -1,4 +1,4 @@
-/* What the files that read <train> share: where they are, and how they complain. */
+/* Shared by the files that read <train>: where they are, and how they complain. */
 #pragma once
 
 #include "engine/recipe/loom-train-spec.h"

@@ -4,6 +4,7 @@
  * out. Plans hold those addresses; the state outlives them. */
 #include "engine/run/run-private.h"
 
+#include "engine/core/loom-hash.h"
 #include "engine/interop/loom-weights.h"
 #include "engine/program/loom-optimizer.h"
 #include "kernels/philox.h"
@@ -114,17 +115,6 @@ loom_state_shared (LoomState *state)
 
 /* ---- initial values --------------------------------------------------- */
 
-/* FNV-1a, 64 bits (Fowler, Noll, Vo): the stream of random numbers that belongs to a name. */
-static guint64
-hash_name (const char *name)
-{
-  guint64 h = 14695981039346656037u;
-
-  for (; *name != '\0'; name++)
-    h = (h ^ (guint8)*name) * 1099511628211u;
-  return h;
-}
-
 static double
 random_element (guint64 seed, guint64 stream, gint64 i, gboolean normal)
 {
@@ -144,7 +134,7 @@ random_element (guint64 seed, guint64 stream, gint64 i, gboolean normal)
 static void
 fill_initial (LoomTensor *t, const LoomInit *init, guint64 seed, const char *name)
 {
-  guint64 stream = hash_name (name);
+  guint64 stream = loom_hash_name (name);
 
   for (gint64 i = 0; i < t->count; i++)
     switch (init->kind)

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-hash.h"
 
 /* Every half and bfloat16 survives the way to f32 and back; NaN stays NaN. */
 static void
@@ -118,6 +119,30 @@ test_view (void)
   g_assert_cmpfloat (loom_tensor_get (view, 2), ==, 4);
 }
 
+/* Blocks of 2×2 of a matrix of 3×5 behind two other elements: those at the edges are smaller. */
+static void
+test_block_means (void)
+{
+  static const float values[] = { 7, 7, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+  static const float want[] = { 4, 6, 7.5f, 11.5f, 13.5f, 15 };
+  g_autoptr (GBytes) bytes = g_bytes_new_static (values, sizeof values);
+  g_autoptr (LoomTensor) t = loom_tensor_new_from_bytes (LOOM_F32, 1, (gint64[]){ 17 }, bytes, 0);
+  float means[G_N_ELEMENTS (want)];
+
+  loom_tensor_block_means (t, 2, 3, 5, 2, 2, means);
+  for (guint i = 0; i < G_N_ELEMENTS (want); i++)
+    g_assert_cmpfloat (means[i], ==, want[i]);
+}
+
+/* The published values of FNV-1a; runs of older versions depend on them. */
+static void
+test_hash (void)
+{
+  g_assert_cmphex (loom_hash_name (""), ==, G_GUINT64_CONSTANT (0xcbf29ce484222325));
+  g_assert_cmphex (loom_hash_name ("a"), ==, G_GUINT64_CONSTANT (0xaf63dc4c8601ec8c));
+  g_assert_cmphex (loom_hash_name ("foobar"), ==, G_GUINT64_CONSTANT (0x85944171f73967e8));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -127,5 +152,7 @@ main (int argc, char **argv)
   g_test_add_func ("/tensor/convert", test_convert);
   g_test_add_func ("/tensor/limits", test_limits);
   g_test_add_func ("/tensor/view", test_view);
+  g_test_add_func ("/tensor/block-means", test_block_means);
+  g_test_add_func ("/tensor/hash", test_hash);
   return g_test_run ();
 }

@@ -65,16 +65,11 @@ map_reduce (const float *value, gint64 *rows, gint64 *columns)
   if (fr == 1 && fc == 1)
     return NULL;
   gint64 r_out = (*rows + fr - 1) / fr, c_out = (*columns + fc - 1) / fc;
+  const gint64 dims[] = { *rows, *columns };
+  g_autoptr (GBytes) bytes = g_bytes_new_static (value, (gsize)(*rows * *columns) * sizeof (float));
+  g_autoptr (LoomTensor) matrix = loom_tensor_new_from_bytes (LOOM_F32, 2, dims, bytes, 0);
   float *out = g_new (float, (gsize)(r_out * c_out));
-  for (gint64 i = 0; i < r_out * c_out; i++)
-    {
-      gint64 r0 = i / c_out * fr, c0 = i % c_out * fc, n = 0;
-      double sum = 0;
-      for (gint64 r = r0; r < MIN (*rows, r0 + fr); r++)
-        for (gint64 c = c0; c < MIN (*columns, c0 + fc); c++, n++)
-          sum += value[r * *columns + c];
-      out[i] = (float)(sum / (double)n);
-    }
+  loom_tensor_block_means (matrix, 0, *rows, *columns, fr, fc, out);
   *rows = r_out;
   *columns = c_out;
   return out;
