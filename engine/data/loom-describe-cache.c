@@ -1,7 +1,7 @@
 /* Descriptions of sources whose files have not changed.
  *
  * Every edit of a graph asks its data sets for their ports, in Studio on the thread that draws. A file that was
- * described once is then only looked at (modification time, size, inode), not opened. Kept are few; a file that changed
+ * described once is then only checked (modification time, size, inode), not opened. Kept are few; a file that changed
  * a moment ago could change again without its time showing it, so it is read each time until it has come to rest. */
 #include "engine/data/loom-dataset-private.h"
 

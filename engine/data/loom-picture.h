@@ -10,7 +10,7 @@ G_BEGIN_DECLS
 
 typedef enum
 {
-  LOOM_FIT_STRETCH, /* both sides to the wanted size, whatever becomes of the proportions */
+  LOOM_FIT_STRETCH, /* both sides to the wanted size, proportions may change */
   LOOM_FIT_CROP,    /* the smaller side fits, the middle of the other is taken */
   LOOM_FIT_PAD,     /* the larger side fits, the rest is filled with what stands at the border */
   LOOM_N_FITS

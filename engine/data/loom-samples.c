@@ -211,7 +211,7 @@ some_pictures (const LoomDataset *dataset)
 }
 
 /* Black and white in the data set's own numbers, and whether its pictures stand on dark or bright ground. Most
- * hold 0 to 1; arrays of one's own may hold 0 to 255 or -1 to 1, of others nobody can tell. FALSE there. */
+ * hold 0 to 1; arrays of one's own may hold 0 to 255 or -1 to 1, of others it cannot be told. FALSE there. */
 static gboolean
 measure (LoomSampleReader *self, const gint64 chw[3], GError **error)
 {

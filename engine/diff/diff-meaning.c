@@ -166,7 +166,7 @@ of_node (const DiffSide *side, const LoomElement *node, const char *name, Meanin
   return of_reserved (name, m);
 }
 
-/* Numbers of the tables as texts that live for ever: there are few of them. */
+/* Numbers of the tables as texts that are never freed: there are few of them. */
 static const char *
 default_text (double value, const char *const *words, gboolean is_bool)
 {

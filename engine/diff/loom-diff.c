@@ -145,7 +145,7 @@ add_node (const Diff *d, const LoomElement *a, const LoomElement *b, const char 
 
   if (a != NULL && b != NULL && strcmp (before, after) != 0)
     {
-      /* Parameters of two operators say nothing of each other. */
+      /* Parameters of different operators are not compared. */
       difference = difference_new (LOOM_DIFFERENCE_CHANGED, LOOM_TAG_NODE, scope, id);
       add_change (difference, "op", before, after);
     }
@@ -352,7 +352,7 @@ compare_module (const Diff *d, const DiffScope *pair)
 
 /* ---- <train> ------------------------------------------------------------ */
 
-/* An element that says nothing but defaults is as good as none. */
+/* An element with defaults alone is equal to no element. */
 static void
 compare_only (const Diff *d, const LoomElement *a, const LoomElement *b, LoomTag tag)
 {

@@ -40,7 +40,7 @@ typedef struct
 } LoomDifference;
 
 /* The differences that lead from a to b, in a stable order: the graph, its modules, its own nodes and wires, <train>.
- * Nodes and modules belong together by their names; what is left over is a renaming where there is only one pair that
+ * Nodes and modules belong together by their names; an element without a partner is a renaming where there is only one pair that
  * could be meant. cosmetic: also those that change nothing that is computed. The graphs
  * have passed the reader without faults; operators may be unknown. (transfer full), of LoomDifference. */
 GPtrArray *loom_graph_diff (const LoomGraph *a, const LoomGraph *b, gboolean cosmetic);

@@ -11,7 +11,7 @@ typedef struct
   const char *const *required;
   const char *const *optional;
   const char *const *booleans; /* those of them that are true or false */
-  gboolean any_attribute;      /* others are parameters, judged by the operator table or by whoever reads them */
+  gboolean any_attribute;      /* others are parameters, checked by the operator table or by their reader */
   gboolean has_text;
   guint32 parents; /* bit per tag */
   int order;       /* among siblings; equal orders may mix */

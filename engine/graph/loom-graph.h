@@ -68,7 +68,7 @@ LoomGraph *loom_graph_read_file (const char *path, LoomFaults *faults, GError **
 LoomGraph *
 loom_graph_read_data (const char *data, gsize length, const char *name_for_errors, LoomFaults *faults, GError **error);
 /* Ids, names and wires' ends, in every scope: what can be wrong without knowing an operator. loom_net_new() begins with
- * it, so whoever makes a net need not call it. */
+ * it, so makers of nets need not call it. */
 void loom_graph_check (const LoomGraph *graph, LoomFaults *faults);
 /* The fix for an attribute that there is not: it takes the near name (NULL: none) where the element does not have that
  * one already, and else it goes. */

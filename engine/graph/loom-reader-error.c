@@ -10,7 +10,7 @@
 
 #define EXCERPT 40
 
-/* The text as it may stand in a sentence: of a file that is no XML nobody knows what it would do to a terminal. */
+/* The text as it may stand in a sentence: the bytes of a file that is no XML could be control codes of a terminal. */
 static char *
 printable (const char *text, gsize length)
 {

@@ -43,7 +43,7 @@ add_fault (Reading *r, LoomErrorCode code, const LoomElement *at, const char *at
   va_start (args, format);
   message = g_strdup_vprintf (format, args);
   va_end (args);
-  /* A file that is wrong everywhere helps nobody with a list of a million sentences. */
+  /* A list of a million faults of one file is of no use. */
   if (loom_faults_length (r->faults) >= MAX_FAULTS)
     return NULL;
   return loom_faults_add (r->faults, code, current_line (r), node, attribute, "%s", message);
@@ -473,7 +473,8 @@ loom_graph_read_data (const char *data, gsize length, const char *name_for_error
     }
   if (length == 0)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: the file is empty; a graph begins with <graph …>.", r.file);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: the file is empty; a graph begins with <graph …>.",
+                   r.file);
       return NULL;
     }
   if (!loom_reading_check_text (r.file, data, length, error))

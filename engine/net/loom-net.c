@@ -1,6 +1,6 @@
 /* The net as others see it: making one, and asking it.
  *
- * How it comes about is told in net-private.h. */
+ * net-private.h tells how a net is made. */
 #include "engine/net/net-private.h"
 
 #include <string.h>
@@ -99,7 +99,7 @@ loom_net_fault (LoomNet *net, const LoomElement *element, const char *path, Loom
                 const char *format, ...)
 {
   g_autofree char *message = NULL, *key = NULL;
-  gboolean said;
+  gboolean repeated;
   va_list args;
 
   va_start (args, format);
@@ -107,8 +107,9 @@ loom_net_fault (LoomNet *net, const LoomElement *element, const char *path, Loom
   va_end (args);
   key = g_strdup_printf ("%" G_GUINT64_FORMAT " %s %s", loom_element_serial (element), port != NULL ? port : "",
                          message);
-  said = !g_hash_table_add (net->said, g_steal_pointer (&key)) || loom_faults_length (net->faults) >= MAX_FAULTS;
-  return loom_faults_add (said ? net->unsaid : net->faults, code, loom_element_line (element),
+  repeated
+      = !g_hash_table_add (net->reported, g_steal_pointer (&key)) || loom_faults_length (net->faults) >= MAX_FAULTS;
+  return loom_faults_add (repeated ? net->repeated_faults : net->faults, code, loom_element_line (element),
                           path != NULL && path[0] != 0 ? path : NULL, port, "%s", message);
 }
 
@@ -143,7 +144,7 @@ check_unused_modules (LoomNet *net)
       for (guint k = 0; k < loom_element_n_children (e); k++)
         has_modules |= loom_element_tag (loom_element_child (e, k)) == LOOM_TAG_ARG
                        && g_strcmp0 (loom_element_get (loom_element_child (e, k), "type"), "module") == 0;
-      /* Where a module is an argument, nothing can be said before somebody gives it. */
+      /* Where a module is an argument, nothing can be said before it is given. */
       if (!used && !has_modules)
         loom_net_scope (net, e, &unknown, name);
     }
@@ -161,16 +162,16 @@ loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *fa
   net->graph = graph;
   net->faults = faults;
   loom_faults_set_file (faults, loom_graph_get_file (graph));
-  net->unsaid = loom_faults_new ();
+  net->repeated_faults = loom_faults_new ();
   net->folder = g_strdup (loom_graph_get_folder (graph));
   net->has_binding = binding != NULL;
   if (binding != NULL)
     net->binding = *binding;
-  net->said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  net->reported = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   net->claimed = g_hash_table_new (g_str_hash, g_str_equal);
   net->advice = g_hash_table_new (g_str_hash, g_str_equal);
   net->scopes = g_hash_table_new (g_str_hash, g_str_equal);
-  net->modules_on_the_way = g_ptr_array_new ();
+  net->compiling_modules = g_ptr_array_new ();
   net->nodes = g_ptr_array_new ();
   net->weights = g_array_new (FALSE, TRUE, sizeof (LoomNetWeight));
   g_array_set_clear_func (net->weights, clear_weight);
@@ -185,11 +186,11 @@ loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *fa
   loom_net_infer_all (net);
   check_unused_modules (net);
 
-  g_clear_pointer (&net->said, g_hash_table_unref);
+  g_clear_pointer (&net->reported, g_hash_table_unref);
   g_clear_pointer (&net->claimed, g_hash_table_unref);
   g_clear_pointer (&net->advice, g_hash_table_unref);
-  g_clear_pointer (&net->modules_on_the_way, g_ptr_array_unref);
-  g_clear_pointer (&net->unsaid, loom_faults_free);
+  g_clear_pointer (&net->compiling_modules, g_ptr_array_unref);
+  g_clear_pointer (&net->repeated_faults, loom_faults_free);
   net->graph = NULL;
   net->faults = NULL;
   return net;
@@ -508,11 +509,19 @@ loom_net_symbols (const LoomNet *net)
   return g_string_free (symbols, FALSE);
 }
 
+/* The node or instance `id` in an instance; path: "" or NULL at the root; infix: "." or ".0." between. */
+static const NetPlace *
+find_place (const LoomNet *net, const char *path, const char *infix, const char *id)
+{
+  g_autofree char *longer = path != NULL && path[0] != '\0' ? g_strconcat (path, infix, id, NULL) : NULL;
+
+  return g_hash_table_lookup (net->places, longer != NULL ? longer : id);
+}
+
 const LoomType *
 loom_net_type_of (const LoomNet *net, const char *instance_path, guint64 serial, const char *port)
 {
   const char *id;
-  char path[512];
   const NetPlace *place;
   const LoomNetNode *node;
   LoomNetSource source;
@@ -522,16 +531,9 @@ loom_net_type_of (const LoomNet *net, const char *instance_path, guint64 serial,
   id = g_hash_table_lookup (net->ids, GSIZE_TO_POINTER (serial));
   if (id == NULL)
     return NULL;
-  if (instance_path == NULL || instance_path[0] == 0)
-    g_strlcpy (path, id, sizeof path);
-  else
-    g_snprintf (path, sizeof path, "%s.%s", instance_path, id);
-  place = g_hash_table_lookup (net->places, path);
-  if (place == NULL && instance_path != NULL && instance_path[0] != 0)
-    {
-      g_snprintf (path, sizeof path, "%s.0.%s", instance_path, id);
-      place = g_hash_table_lookup (net->places, path);
-    }
+  place = find_place (net, instance_path, ".", id);
+  if (place == NULL)
+    place = find_place (net, instance_path, ".0.", id);
   if (place == NULL || !follow_place (net, place, port, &source))
     return NULL;
   node = loom_net_node (net, source.node);

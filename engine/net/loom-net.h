@@ -78,7 +78,7 @@ int loom_net_find_input (const LoomNetNode *node, const char *name);
 gboolean *loom_net_needed_for (const LoomNet *net, const LoomNetSource *of);
 /* The one thing that a loss judges: the input of the only node before the loss that compares an input with a target.
  * FALSE where there is none, or several. */
-gboolean loom_net_find_judged (const LoomNet *net, const LoomNetSource *loss, LoomNetSource *output);
+gboolean loom_net_find_prediction (const LoomNet *net, const LoomNetSource *loss, LoomNetSource *output);
 /* A DATA fault at each loss node on the way to `loss` whose target is a data set's class, where the data set, now open,
  * turns out to name more classes than the node has scores. Only of classes with names, which the data set has numbered
  * itself: their numbers stand in no file, so a kernel's sentence about one would lead nowhere. */
@@ -119,12 +119,12 @@ typedef struct {
   guint n_given;
   const LoomNetSource *given;
   guint64 seed; /* start of the slot "seed" */
-  gboolean lone; /* of training that takes no step: nodes that learn nothing from this size (see LoomOp) are let pass */
+  gboolean lone; /* of training that takes no step: nodes that learn nothing from this size (see LoomOp) are accepted */
   const char *draws; /* the i64 slot by which random numbers differ from step to step; NULL: "step" */
   gboolean direct;   /* no convolution may be computed by Winograd's algorithm */
 } LoomLowerOptions;
 
-/* The net must be free of faults on the way to what is wanted, and concrete there (SHAPE error naming the symbol
+/* The net must be free of faults in all nodes that the wanted ports need, and concrete there (SHAPE error naming the symbol
  * that is not bound). Program inputs are named PATH.PORT ("data.x"; "x.out" → "x" as loom_net_port_name does).
  * value_of[k] receives the value of wanted[k]. */
 LoomProgram *loom_lower (const LoomNet *net, const LoomLowerOptions *options, LoomValue *value_of, GError **error);

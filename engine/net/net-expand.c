@@ -345,7 +345,7 @@ count_scope (LoomNet *net, const NetScope *scope, const NetEnvironment *argument
 
 /* ---- wires ---------------------------------------------------------------- */
 
-/* A step on the way from an input to the operator that feeds it. */
+/* A step from an input towards the operator that feeds it. */
 typedef struct
 {
   NetInstance *instance;

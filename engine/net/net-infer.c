@@ -517,7 +517,7 @@ give_symbols (LoomNet *net)
 static guint
 count_errors (const LoomNet *net)
 {
-  return loom_faults_count (net->faults) + loom_faults_count (net->unsaid);
+  return loom_faults_count (net->faults) + loom_faults_count (net->repeated_faults);
 }
 
 static void

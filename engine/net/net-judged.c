@@ -38,7 +38,7 @@ loom_net_needed_for (const LoomNet *net, const LoomNetSource *of)
 }
 
 gboolean
-loom_net_find_judged (const LoomNet *net, const LoomNetSource *loss, LoomNetSource *output)
+loom_net_find_prediction (const LoomNet *net, const LoomNetSource *loss, LoomNetSource *output)
 {
   g_autofree gboolean *needed = loom_net_needed_for (net, loss);
   gboolean found = FALSE;

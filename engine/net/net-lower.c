@@ -301,7 +301,7 @@ lower_node (Lowering *l, guint i)
   return l->error == NULL;
 }
 
-/* A node may be lowered for one output while another is given: the given one wins for everybody. */
+/* A node may be lowered for one output while another is given: the given one is then read everywhere. */
 static gboolean
 lower_all (Lowering *l)
 {

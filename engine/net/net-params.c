@@ -242,7 +242,7 @@ loom_net_parse_params (LoomInfer *infer)
             }
           param->text = specs[k].def;
           param->is_set = specs[k].def[0] != 0;
-          /* An absent optional one; an empty shape is a scalar only where somebody wrote it. */
+          /* An absent optional one; an empty shape is a scalar only where it is written. */
           if (!param->is_set)
             continue;
         }

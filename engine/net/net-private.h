@@ -29,7 +29,7 @@ char *loom_net_strdup (NetArena *arena, const char *text);
 typedef struct
 {
   const char *name;
-  const char *text; /* the value as an attribute would have it; NULL where a fault has it unknown */
+  const char *text; /* the value as an attribute would have it; NULL where it is unknown because of a fault */
   gboolean is_number, is_module;
   LoomNumber number;
 } NetArgument;
@@ -138,12 +138,12 @@ struct _LoomNet
   char *folder;
   LoomBinding binding;
   gboolean has_binding;
-  LoomFaults *unsaid;  /* while it is made only: what other copies complained about before */
-  GHashTable *said;    /* faults already reported: "serial message" */
+  LoomFaults *repeated_faults;  /* while it is made only: what other copies complained about before */
+  GHashTable *reported;   /* faults already reported: "serial message" */
   GHashTable *claimed; /* while it is made only: full names of state that an assign gives a new value */
   GHashTable *advice;  /* while it is made only: by the name of an operator that there is not */
   GHashTable *scopes;  /* key of module and its module arguments → NetScope */
-  GPtrArray *modules_on_the_way;
+  GPtrArray *compiling_modules;
   NetScope *root_scope;
   NetInstance *root;
   GPtrArray *nodes; /* NetNode: in the order of the file, and topological once the net is made */
@@ -156,10 +156,10 @@ struct _LoomNet
 };
 
 /* One sentence about an element. Of 100 copies of a module only the first one complains: a sentence that was said
- * before goes to a list that nobody reads, so the result is never NULL. */
+ * before goes to a list that is not shown, so the result is never NULL. */
 LoomFault *loom_net_fault (LoomNet *net, const LoomElement *element, const char *path, LoomErrorCode code,
                            const char *port, const char *format, ...) G_GNUC_PRINTF (6, 7);
-/* For ever, as programs and events name nodes after their net is gone. Not a GQuark: its table is copied for every
+/* Never freed, as programs and events name nodes after their net is gone. Not a GQuark: its table is copied for every
  * 2,048 new strings, which a graph of a million nodes would turn into gigabytes. */
 const char *loom_net_intern (const char *text);
 const char *loom_net_join (LoomNet *net, const char *path, const char *id); /* interned */
@@ -173,7 +173,7 @@ const NetLocal *loom_net_find_local (const NetScope *scope, const char *way, gsi
 
 /* net-expand.c */
 void loom_net_expand (LoomNet *net);
-/* Follows output `output` of a local node to the operator that computes it; FALSE where a fault is on the way. */
+/* Follows output `output` of a local node to the operator that computes it; FALSE where a fault is in between. */
 gboolean loom_net_follow (LoomNet *net, NetInstance *instance, guint local, int copy, int output, const char *port,
                           LoomNetSource *source);
 gboolean loom_net_follow_wire (LoomNet *net, NetInstance *instance, const NetWire *wire, LoomNetSource *source);

@@ -635,9 +635,9 @@ report_recursion (LoomNet *net, const NetScope *scope, const char *path)
   g_autoptr (GString) chain = g_string_new (NULL);
   gboolean inside = FALSE;
 
-  for (guint i = 0; i < net->modules_on_the_way->len; i++)
+  for (guint i = 0; i < net->compiling_modules->len; i++)
     {
-      const NetScope *each = net->modules_on_the_way->pdata[i];
+      const NetScope *each = net->compiling_modules->pdata[i];
 
       inside |= strcmp (each->name, scope->name) == 0;
       if (inside)
@@ -660,7 +660,7 @@ loom_net_scope (LoomNet *net, const LoomElement *element, const NetEnvironment *
   scope = g_hash_table_lookup (net->scopes, key->str);
   if (scope != NULL && !scope->compiling)
     return scope;
-  if (scope != NULL || net->modules_on_the_way->len > 60)
+  if (scope != NULL || net->compiling_modules->len > 60)
     {
       NetScope self = { .name = name, .element = element };
 
@@ -673,10 +673,10 @@ loom_net_scope (LoomNet *net, const LoomElement *element, const NetEnvironment *
   scope->compiling = TRUE;
   g_hash_table_insert (net->scopes, loom_net_strdup (&net->arena, key->str), scope);
   if (name != NULL)
-    g_ptr_array_add (net->modules_on_the_way, scope);
+    g_ptr_array_add (net->compiling_modules, scope);
   compile (net, scope, arguments, path);
   if (name != NULL)
-    g_ptr_array_set_size (net->modules_on_the_way, (int)net->modules_on_the_way->len - 1);
+    g_ptr_array_set_size (net->compiling_modules, (int)net->compiling_modules->len - 1);
   scope->compiling = FALSE;
   return scope;
 }

@@ -53,7 +53,7 @@ LoomTensor *loom_onnx_read_tensor (const char *path, char **name, GError **error
 
 typedef struct
 {
-  /* Ports (PATH.PORT) that the model is to take, besides the data sets and input nodes on the way, and that it is to
+  /* Ports (PATH.PORT) that the model is to take, besides the data sets and input nodes that it needs, and that it is to
    * give; NULL-terminated. Without outputs: the graph's output nodes, or else what its loss is computed from, or else
    * everything that nothing reads. */
   const char *const *inputs, *const *outputs;

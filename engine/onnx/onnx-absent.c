@@ -56,7 +56,7 @@ loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *option
   return NULL;
 }
 
-/* There is no writer, so nobody can ask it for anything. */
+/* There is no writer, so this is never called. */
 void
 loom_onnx_writer_free (LoomOnnxWriter *self)
 {

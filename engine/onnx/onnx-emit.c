@@ -1,7 +1,7 @@
 /* Nodes of ours in the making.
  *
  * Each node is inferred at once, in a graph of its own that holds nothing but its inputs, so a mapping always knows the
- * types it works on, and a fault that the operator table finds is told at the ONNX node that caused it. */
+ * types it works on, and a fault that the operator table finds is reported at the ONNX node that caused it. */
 #include "engine/onnx/onnx-private.h"
 
 #include <math.h>
@@ -121,7 +121,7 @@ insert (LoomGraph *graph, LoomElement *element)
   loom_edit_free (loom_graph_apply (graph, loom_edit_insert (root, loom_element_n_children (root), element)));
 }
 
-/* Unknown dimensions have no spelling, so they are symbols that nobody uses for the time of one inference. */
+/* Unknown dimensions have no spelling, so they are unused symbols for the time of one inference. */
 static LoomShape
 name_unknown (const LoomShape *shape, char *next)
 {
@@ -248,7 +248,7 @@ take_own (OnnxCtx *c, OnnxNode *node, const char *port, OnnxValue *value)
                       .port = g_intern_string (port),
                       .type = { LOOM_F32, loom_tensor_shape (value->constant) } };
   g_ptr_array_add (c->all->wires, wire);
-  /* Whoever else uses this weight is tied to it. */
+  /* Other users of this weight are tied to it. */
   value->wire = wire;
 }
 

@@ -1,7 +1,7 @@
 /* A graph as an ONNX model: the net is walked in order, and each node that an output needs is written.
  *
- * A model is what prediction needs: values of data sets and input nodes come in, losses and steps of training are not
- * on the way to its outputs. Modules are written flat, because a runtime plans across them all the same. */
+ * A model is what prediction needs: values of data sets and input nodes come in; losses and steps of training, which
+ * its outputs do not need, are left out. Modules are written flat, because a runtime plans across them all the same. */
 #include "engine/onnx/onnx-export-private.h"
 
 #include "engine/core/loom-atomic-file.h"
@@ -244,7 +244,7 @@ choose_outputs (LoomOnnxWriter *self, const LoomGraph *graph, GArray *sources)
     }
   if (sources->len > 0)
     return;
-  if (spec && loom_net_find_judged (self->net, &spec->loss, &source))
+  if (spec && loom_net_find_prediction (self->net, &spec->loss, &source))
     g_array_append_val (sources, source);
   else if (spec && spec->metrics->len > 0)
     g_array_append_val (sources, ((LoomMetricSpec *)spec->metrics->pdata[0])->input);
@@ -369,7 +369,7 @@ add_outputs (LoomOnnxWriter *self, const GArray *outputs)
 
 /* ---- the whole ---------------------------------------------------------- */
 
-/* Data that is not there is no fault as long as nothing on the way depends on it. */
+/* Data that is missing is no fault as long as no written node depends on it. */
 static gboolean
 check_net (const LoomFaults *found, GError **error)
 {

@@ -2,11 +2,11 @@
  *
  * The wire format is a list of (field number, kind, payload) where a payload of kind 2 carries its own length and may
  * be a message again. Lengths that lie, nesting without end and millions of empty parts are refused here with a
- * sentence, because the unpacker recurses as deep as it is told to and answers everything else with NULL. Format:
+ * sentence, because the unpacker recurses as deep as the file says and answers everything else with NULL. Format:
  * https://protobuf.dev/programming-guides/encoding/ */
 #include "engine/onnx/onnx-private.h"
 
-/* Graphs in attributes nest; nobody writes thirty loops inside each other. */
+/* Graphs in attributes nest; thirty levels are more than any model has. */
 #define MAX_DEPTH 64
 /* VGG has 100 nodes, the largest language models some 100,000; each part costs at most some 200 bytes. */
 #define MAX_PARTS 4000000

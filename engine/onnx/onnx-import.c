@@ -2,7 +2,7 @@
  *
  * ONNX lists nodes in an order in which each comes after what it needs, so one pass is enough. A node of which
  * everything is known is computed here and now; a node that cannot be translated spoils what depends on it and nothing
- * else, so that all that is unsupported is told at once. */
+ * else, so that all that is unsupported is reported at once. */
 #include "engine/onnx/onnx-private.h"
 
 #include <errno.h>
@@ -569,7 +569,7 @@ add_initializer (OnnxImport *all, const Onnx__TensorProto *proto)
   if (value->constant == NULL)
     {
       value->failed = TRUE;
-      /* A file that is missing is told once, not for each of its tensors. */
+      /* A file that is missing is reported once, not for each of its tensors. */
       if (g_strcmp0 (all->last_error, error->message) != 0)
         loom_faults_add (all->faults, (LoomErrorCode)error->code, 0, NULL, NULL, "%s", error->message);
       g_free (all->last_error);

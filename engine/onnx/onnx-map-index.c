@@ -7,7 +7,7 @@ int_text (OnnxCtx *c, gint64 n)
   return onnx_text (c, "%" G_GINT64_FORMAT, n);
 }
 
-/* index, or index + n where it is negative; numbers that are known are looked at instead. */
+/* index, or index + n where it is negative; known numbers are adjusted while importing. */
 static const OnnxWire *
 from_the_end (OnnxCtx *c, guint input, const OnnxWire *index, gint64 n)
 {

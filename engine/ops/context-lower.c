@@ -126,7 +126,7 @@ is_input_value (const LoomLower *ctx, LoomValue value)
 }
 
 /* The same elements under a value of their own. Dropout in evaluation, a permutation of nothing: such an output that is
- * looked at must not be its input, or the gradient of the one would count the other uses of the other. */
+ * wanted must not be its input, or the gradient of the one would count the other uses of the other. */
 static LoomValue
 copy_value (LoomProgram *p, LoomValue value)
 {

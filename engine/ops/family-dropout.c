@@ -2,7 +2,7 @@
 #include "engine/ops/op-layers.h"
 
 const LoomPortSpec loom_op_port_dropped[] = {
-  { "out", "What is left." },
+  { "out", "The input with elements dropped." },
   { "mask", "1 where something was kept, 0 where it was dropped.", LOOM_PORT_OPTIONAL },
   { NULL },
 };

@@ -9,7 +9,7 @@ G_BEGIN_DECLS
 /* Declares the node's inputs, whose names come from the parameter, as registers from `first` on, and sets n_in. */
 void loom_op_formula_inputs (const char *text, FormulaScope *scope, LoomFormula *formula, guint first);
 /* The text of a parameter as a node has it, else the default; NULL where it is an expression of a module's arguments,
- * which nobody knows before the module is used. */
+ * which are unknown before the module is used. */
 const char *loom_op_formula_text (const LoomElement *node, const LoomParamSpec *param);
 /* Reports what the parser found, before a node's inputs are known (LoomOp.check) and with it infer(). */
 void loom_op_formula_check_fault (LoomOpReport report, gpointer data, const char *parameter, const FormulaFault *fault);

@@ -285,7 +285,7 @@ loom_op_lower_scatter (LoomLower *ctx, LoomValue src, LoomScatterMode mode)
   LoomTensorDesc d = loom_op_desc (ctx, x);
   int axis = loom_op_axis_of (loom_infer_int (loom_lower_infer (ctx), "dim"), MAX (d.rank, 1));
 
-  /* Types narrower than i32 are combined there: a sum of yes and no is a number on the way. */
+  /* Types narrower than i32 are combined there: the sum of bools is a number before it is a bool again. */
   if (mode != LOOM_SCATTER_REPLACE && (d.dtype == LOOM_BOOL || d.dtype == LOOM_U8))
     {
       x = loom_cast (p, x, LOOM_I32);

@@ -5,8 +5,8 @@
 #include "engine/ops/op-private.h"
 
 const LoomPortSpec loom_op_port_compared[] = {
-  { "input", "What the network says." },
-  { "target", "What it should say." },
+  { "input", "The prediction of the network." },
+  { "target", "The target: what it should have been." },
   { NULL },
 };
 
@@ -14,7 +14,7 @@ const LoomParamSpec loom_op_param_reduction[] = { LOOM_OP_REDUCTION, { NULL } };
 
 /* ---- inference -------------------------------------------------------- */
 
-/* B×1 against B is a difference of every sample with every other, which trains to the mean and says nothing. */
+/* B×1 against B broadcasts to the difference of every sample with every other, which trains to the mean. */
 static void
 warn_of_shapes (LoomInfer *ctx, guint i, const LoomShape *x, const LoomShape *t, const LoomShape *both)
 {

@@ -27,7 +27,7 @@ const LoomParamSpec loom_op_param_quantile[] = {
     .type = LOOM_PARAM_ENUM,
     .def = "linear",
     .choices = interpolations,
-    .doc = "What is given between two elements: a mixture by distance, one of them, their middle, or the nearer one." },
+    .doc = "The value between two elements: a mixture by distance, one of them, their middle, or the nearer one." },
   { NULL },
 };
 

@@ -35,7 +35,7 @@ int formula_scope_find (const FormulaScope *scope, const char *name);
 
 /* The names that a text uses before it gives them a value, in the order in which they appear. */
 GPtrArray *formula_free_names (const char *text);
-/* The same as input ports that live for ever: at most LOOM_FORMULA_MAX_IN. */
+/* The same as input ports that are never freed: at most LOOM_FORMULA_MAX_IN. */
 const LoomPortSpec *formula_ports (const char *text);
 
 /* Every function that a formula may call, from the tables, as a paragraph. */

@@ -130,7 +130,7 @@ struct _LoomOp {
    * infer() says by loom_infer_set_outputs() which there are. */
   const LoomPortSpec *(*dynamic_outputs) (const LoomInfer *ctx);
   const char *counts_outputs; /* the parameter that says how many outputs there are; not given, the shape does. NULL: none */
-  /* Inputs that depend on what is written at the node (a formula's names), in lists that live for ever; `inputs` is then
+  /* Inputs that depend on what is written at the node (a formula's names), in lists that are never freed; `inputs` is then
    * what a fresh node has. None of them is variadic or a weight. Ask by loom_op_inputs(). */
   const LoomPortSpec *(*dynamic_inputs) (const LoomElement *node);
   /* Faults of a node that show before its inputs are known, as mistakes in a formula; TRUE after a fault, and then
@@ -139,10 +139,10 @@ struct _LoomOp {
   char *(*more) (void); /* after the details, where a table tells it (the functions of formulas); NULL for none */
   const LoomParamSpec *params;                                   /* end with name NULL; NULL for none */
   /* Where further parameters depend on the value of the first: one entry a value, ending with value NULL, in a list that
-   * lives for ever. Ask by loom_op_params(). NULL: params are all there are. */
+   * is never freed. Ask by loom_op_params(). NULL: params are all there are. */
   const LoomOpVariant *(*variants) (void);
   LoomScalarOp scalar;                                           /* the formula of an element-wise operator */
-  /* Lowered in a training step even where nothing wants its outputs: it changes state (assign). */
+  /* Lowered in a training step even where its outputs are not needed: it changes state (assign). */
   gboolean has_effect;
   void (*infer) (LoomInfer *ctx);
   void (*lower) (LoomLower *ctx);
@@ -162,7 +162,7 @@ struct _LoomOp {
 };
 
 const LoomOp *const *loom_ops (void); /* NULL-terminated, palette order */
-/* The one operator that goes by this word elsewhere ("dense", "BCEWithLogitsLoss"); NULL where none or several do. */
+/* The one operator that other libraries or papers call so ("dense", "BCEWithLogitsLoss"); NULL where none or several do. */
 const LoomOp *loom_op_called (const char *word);
 /* "linear, bilinear": operators whose name, title or documentation has this word, for somebody who knows one by another
  * name; NULL where there is none. */
@@ -278,7 +278,7 @@ LoomValue loom_lower_random_whole (LoomLower *ctx, guint which, int rank, const 
 void loom_lower_output (LoomLower *ctx, guint i, LoomValue value);
 /* The state slot that is wired into input i, where loom_infer_input_is_state() holds. */
 int loom_lower_input_slot (LoomLower *ctx, guint i);
-/* An error that only lowering finds (no gradient passes a node on the way) ends it. Takes the error. */
+/* An error that only lowering finds (no gradient passes a node in between) ends it. Takes the error. */
 void loom_lower_fail (LoomLower *ctx, GError *error);
 
 G_END_DECLS

@@ -2,7 +2,7 @@
 #include "engine/ops/family-linalg.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "What is added; it broadcasts to the product." },
+  { "input", "The summand; it broadcasts to the product." },
   { "mat1", "The left factor [n, k]." },
   { "mat2", "The right factor [k, m]." },
   { NULL },

@@ -27,7 +27,7 @@ const LoomOp loom_op_argsort = {
   .category = LOOM_CATEGORY_SHAPE,
   .icon = "loom-sort-symbolic",
   .doc = "Finds the positions that bring a tensor into order.",
-  .details = "What sort tells as indices, alone: the first is the position of the smallest element. Put into "
+  .details = "The indices of sort, alone: the first is the position of the smallest element. Put into "
              "take_along_dim it orders a second tensor by the first. Positions have no gradient.",
   .formula = "x[y[0]] ≤ x[y[1]] ≤ …",
   .reference = "torch.argsort",

@@ -8,7 +8,7 @@
 
 static const LoomPortSpec inputs[] = {
   { "target", "The state that changes: a weight or buffer of a layer (fc.weight) or a parameter node." },
-  { "value", "What it becomes when the step ends; same shape." },
+  { "value", "Its value when the step ends; same shape." },
   { NULL },
 };
 

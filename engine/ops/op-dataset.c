@@ -8,7 +8,7 @@
 
 static const LoomPortSpec usual[] = {
   { "x", "The samples." },
-  { "y", "What should come out for them." },
+  { "y", "The targets: what a network should answer." },
   { NULL },
 };
 

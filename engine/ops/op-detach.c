@@ -17,7 +17,7 @@ const LoomOp loom_op_detach = {
   .synonyms = "stop gradient no_grad",
   .usual = TRUE,
   .doc = "Lets values pass and stops gradients.",
-  .details = "What lies before it is treated as given: nothing there learns from what comes after. Use it where a "
+  .details = "Values before it are treated as given: nothing there learns from what comes after. Use it where a "
              "network’s own output serves as a target, or to train one part while another stands still. Also called "
              "stop gradient.",
   .formula = "y = x, ∂y/∂x = 0",

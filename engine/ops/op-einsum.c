@@ -318,7 +318,7 @@ read_term (LoomLower *ctx, const Equation *e, guint which, LoomDType dtype)
   return t;
 }
 
-/* Sums over the axes that nobody needs. */
+/* Sums over the axes that are not needed. */
 static void
 drop (LoomProgram *p, Term *t, const gboolean *needed)
 {
@@ -348,8 +348,8 @@ add_labels (Labels *to, const Labels *from, const Equation *e)
   return count;
 }
 
-/* The product of two terms, summed over what both have and nobody needs afterwards: [batch, own a, inner] times
- * [batch, inner, own b]. FALSE where the result would have too many axes. */
+/* The product of two terms, summed over the axes that both have and nothing needs afterwards: [batch, own a, inner]
+ * times [batch, inner, own b]. FALSE where the result would have too many axes. */
 static gboolean
 multiply (LoomProgram *p, const Equation *e, const gboolean *needed, Term *a, Term *b)
 {

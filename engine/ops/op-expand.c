@@ -68,7 +68,8 @@ const LoomOp loom_op_expand = {
   .icon = "loom-expand-symbolic",
   .synonyms = "broadcast",
   .doc = "Repeats sizes of 1 until a shape is reached (broadcast_to).",
-  .details = "What arithmetic does by itself when shapes differ, made visible: one class token becomes one for each "
+  .details = "Broadcasting, which arithmetic does by itself when shapes differ, made visible: one class token becomes "
+             "one for each "
              "sample. The gradient is summed back over the copies.",
   .formula = "B × 1 × C → B × T × C",
   .reference = "torch.Tensor.expand",

@@ -3,7 +3,7 @@
 
 static const LoomPortSpec inputs[] = {
   { "input", "The mean that the network says." },
-  { "target", "What came." },
+  { "target", "The observed values." },
   { "var", "The variance that the network says, positive; one for each number, or one for each row." },
   { NULL },
 };

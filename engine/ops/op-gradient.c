@@ -5,7 +5,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "of", "What is differentiated: one number, or any tensor together with grad_output." },
+  { "of", "The value that is differentiated: one number, or any tensor together with grad_output." },
   { "wrt", "With respect to what: an input, a weight (fc.weight) or any port on the way.", LOOM_PORT_WRT },
   { "grad_output", "How much each element of a tensor counts; its shape is that of “of”.", LOOM_PORT_OPTIONAL },
   { NULL },

@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "What the result begins with." },
+  { "input", "The initial values of the result." },
   { "index", "A list of positions, i64." },
   { "source", "A slice for each of them." },
   { NULL },
@@ -14,11 +14,7 @@ static const LoomParamSpec params[] = {
     .minimum = -8,
     .maximum = 7,
     .doc = "The dimension along which the index points." },
-  { .name = "alpha",
-    .type = LOOM_PARAM_FLOAT,
-    .def = "1",
-    .doc = "What the slices are multiplied by.",
-    .advanced = TRUE },
+  { .name = "alpha", .type = LOOM_PARAM_FLOAT, .def = "1", .doc = "The factor of the slices.", .advanced = TRUE },
   { NULL },
 };
 

@@ -92,7 +92,7 @@ extern const char *const loom_op_padding_modes[], *const loom_op_conv_algorithms
       LOOM_OP_CONV_DILATION (n), LOOM_OP_CONV_GROUPS,                                                                  \
   {                                                                                                                    \
     .name = "padding_mode", .type = LOOM_PARAM_ENUM, .def = "zeros", .choices = loom_op_padding_modes,                 \
-    .doc = "What stands around the input: zeros, its mirror "                                                          \
+    .doc = "How the input is padded: by zeros, its mirror "                                                          \
            "image, its edge, or its other end.",                                                                       \
     .advanced = TRUE                                                                                                   \
   },                                                                                                                   \

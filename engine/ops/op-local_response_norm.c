@@ -25,7 +25,7 @@ static const LoomParamSpec params[] = {
     .def = "1",
     .minimum = -1e6,
     .maximum = 1e6,
-    .doc = "What is added, so that silence does not divide by zero." },
+    .doc = "Added to the divisor, so that zeros do not divide by zero." },
   { NULL },
 };
 

@@ -9,7 +9,7 @@ const LoomOp loom_op_module_input = {
   .category = LOOM_CATEGORY_HIDDEN,
   .role = LOOM_ROLE_MODULE_INPUT,
   .icon = "loom-module-input-symbolic",
-  .doc = "What a module is given, under the name of this node.",
+  .doc = "An input of a module, under the name of this node.",
   .details = "A module’s ports are named by these nodes. Wires from outside end here, and wires inside begin here.",
   .formula = "y = x",
   .reference = "forward(self, x)",

@@ -9,7 +9,7 @@ const LoomOp loom_op_module_output = {
   .category = LOOM_CATEGORY_HIDDEN,
   .role = LOOM_ROLE_MODULE_OUTPUT,
   .icon = "loom-module-output-symbolic",
-  .doc = "What a module gives back, under the name of this node.",
+  .doc = "An output of a module, under the name of this node.",
   .details = "A module’s ports are named by these nodes. Wires inside end here, and wires to the outside begin here.",
   .formula = "y = x",
   .reference = "return",

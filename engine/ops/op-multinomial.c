@@ -66,7 +66,8 @@ with_replacement (LoomLower *ctx, LoomValue w, gint64 rows, gint64 n, gint64 sam
 }
 
 /* Each position waits for a time that is exponential with its weight as the rate; the first to come are drawn
- * (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006). A weight of 0 waits for ever. */
+ * (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006). A weight of 0 has an infinite waiting
+ * time. */
 static LoomValue
 without_replacement (LoomLower *ctx, LoomValue w, gint64 rows, gint64 n, gint64 samples)
 {

@@ -13,7 +13,7 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_ENUM,
     .def = "constant",
     .choices = modes,
-    .doc = "What the border is made of: one number, a mirror image, the outermost element, or the other end." },
+    .doc = "The values of the border: one number, a mirror image, the outermost element, or the other end." },
   { .name = "value", .type = LOOM_PARAM_FLOAT, .def = "0", .doc = "The number of a constant border." },
   { NULL },
 };

@@ -7,7 +7,7 @@ const LoomOp loom_op_rsqrt = {
   .category = LOOM_CATEGORY_MATHS,
   .icon = "loom-rsqrt-symbolic",
   .doc = "Divides 1 by the square root of every element.",
-  .details = "What a variance has to be multiplied by to become 1: the middle of every normalisation layer. A "
+  .details = "The factor that makes a variance 1: the middle of every normalisation layer. A "
              "small number is added to the variance first, because there is no result for zero.",
   .formula = "y = 1 / √x",
   .reference = "torch.rsqrt",

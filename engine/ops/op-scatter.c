@@ -2,9 +2,9 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "What the result begins with." },
+  { "input", "The initial values of the result." },
   { "index", "Positions along the dimension, i64; as many dimensions as the input." },
-  { "src", "What is put there; left out, the number \"value\".", LOOM_PORT_OPTIONAL },
+  { "src", "The values that are put; left out, the number \"value\".", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 
@@ -24,7 +24,7 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_ENUM,
     .def = "none",
     .choices = reductions,
-    .doc = "What becomes of the number that is there: replaced, or combined with the new one." },
+    .doc = "How a new number meets the one that is there: it replaces it, or is combined with it." },
   { NULL },
 };
 

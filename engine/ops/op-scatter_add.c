@@ -2,9 +2,9 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "What the result begins with." },
+  { "input", "The initial values of the result." },
   { "index", "Positions along the dimension, i64; as many dimensions as the input." },
-  { "src", "What is added; at least as large as the index." },
+  { "src", "The values that are added; at least as large as the index." },
   { NULL },
 };
 

@@ -2,7 +2,7 @@
 #include "engine/ops/op-private.h"
 
 static const LoomPortSpec inputs[] = {
-  { "input", "What the result begins with." },
+  { "input", "The initial values of the result." },
   { "indices", "Coordinates along the last dimension, i64; negative ones count from the end." },
   { "updates", "The elements or slices that are put there." },
   { NULL },
@@ -15,7 +15,7 @@ static const LoomParamSpec params[] = {
     .type = LOOM_PARAM_ENUM,
     .def = "none",
     .choices = reductions,
-    .doc = "What becomes of what is there: replaced, or combined with the new." },
+    .doc = "How new values meet those that are there: they replace them, or are combined with them." },
   { NULL },
 };
 

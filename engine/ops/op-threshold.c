@@ -2,8 +2,8 @@
 #include "engine/ops/op-private.h"
 
 static const LoomParamSpec params[] = {
-  { .name = "threshold", .type = LOOM_PARAM_FLOAT, .doc = "What is above this passes." },
-  { .name = "value", .type = LOOM_PARAM_FLOAT, .doc = "What everything else becomes." },
+  { .name = "threshold", .type = LOOM_PARAM_FLOAT, .doc = "Values above this pass." },
+  { .name = "value", .type = LOOM_PARAM_FLOAT, .doc = "The value of everything else." },
   { NULL },
 };
 

@@ -3,8 +3,8 @@
 
 static const LoomPortSpec inputs[] = {
   { "condition", "True, or not 0, where input is taken." },
-  { "input", "What is taken where the condition holds.", LOOM_PORT_OPTIONAL },
-  { "other", "What is taken elsewhere.", LOOM_PORT_OPTIONAL },
+  { "input", "The values where the condition holds.", LOOM_PORT_OPTIONAL },
+  { "other", "The values elsewhere.", LOOM_PORT_OPTIONAL },
   { NULL },
 };
 

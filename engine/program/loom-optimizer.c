@@ -299,7 +299,7 @@ clip_norm (LoomProgram *p, LoomValue norm, double limit)
   return loom_binary (p, LOOM_SCALAR_MIN, loom_const (p, dtype, 1), loom_binary (p, LOOM_SCALAR_DIV, most, safe));
 }
 
-/* Hyper-parameters live on the graph's device, whoever reads them first. */
+/* Hyper-parameters live on the graph's device, independent of their first reader. */
 static void
 declare_scalars (LoomProgram *p, const LoomOptimizer *optimizer, const double *hyper, const char *prefix, guint64 own)
 {

@@ -87,7 +87,7 @@ struct _LoomPrim
   /* Every element is this number, which the attributes alone tell. NULL where they do not. */
   double (*constant) (const void *attrs);
   /* The operand whose place a result takes, for those that work in place (an optimiser's step): a result lies at its
-   * address, and nobody may read the operand afterwards. NULL: results have places of their own. */
+   * address, and the operand may not be read afterwards. NULL: results have places of their own. */
   guint (*updates) (const void *attrs, guint result);
 };
 
@@ -164,7 +164,7 @@ typedef struct
 
 /* reshape and expand have LoomDims itself. */
 
-/* A straight-line program of scalars that somebody wrote as formulas: registers 0 … n_in-1 are inputs, register
+/* A straight-line program of scalars, written by users as formulas: registers 0 … n_in-1 are inputs, register
  * n_in + k is the result of step k. Unlike LoomElementwiseAttrs it is no kernel's: it is emitted as primitives. */
 #define LOOM_FORMULA_MAX_IN    16
 #define LOOM_FORMULA_MAX_OUT   16

@@ -14,7 +14,7 @@ static const LoomHyper hyper[] = {
     .minimum = 0,
     .maximum = 1e6,
     .is_fixed = TRUE,
-    .doc = "What the sums of squares begin with." },
+    .doc = "The initial value of the sums of squares." },
   LOOM_HYPER_EPS (1e-10),
   LOOM_HYPER_MAXIMIZE,
   { .name = NULL },

@@ -136,7 +136,7 @@ gradient_input_grad (const LoomGradCall *call)
   return TRUE;
 }
 
-/* dw and dbias are linear in g, with x for a kernel's input: what they are told reaches g as a convolution of x with
+/* dw and dbias are linear in g, with x as a kernel's input: their gradients reach g as a convolution of x with
  * their cotangents, and x as an input's gradient with dw's cotangent for a kernel. */
 static gboolean
 gradient_weight_grad (const LoomGradCall *call)
@@ -349,7 +349,7 @@ static const LoomPrim conv2d = { .name = "conv2d",
                                  .equal = equal_conv2d };
 
 static const LoomPrim input_grad = { .name = "conv2d_input_grad",
-                                     .doc = "What a convolution's input is told by its result's gradient.",
+                                     .doc = "The gradient of a convolution's input.",
                                      .tier = LOOM_TIER_COMPOSITE,
                                      .attrs_size = sizeof (LoomConv2dTo),
                                      .max_out = 1,
@@ -362,7 +362,7 @@ static const LoomPrim input_grad = { .name = "conv2d_input_grad",
                                      .equal = equal_conv2d };
 
 static const LoomPrim weight_grad = { .name = "conv2d_weight_grad",
-                                      .doc = "What a convolution's kernel and bias are told by its result's gradient.",
+                                      .doc = "The gradients of a convolution's kernel and bias.",
                                       .tier = LOOM_TIER_COMPOSITE,
                                       .attrs_size = sizeof (LoomConv2dTo),
                                       .max_out = 2,

@@ -146,7 +146,7 @@ loom_reduce (LoomProgram *p, LoomReduceOp op, LoomValue a, guint32 axes, gboolea
       else if (x.dim[i] != 1)
         trivial = FALSE;
     }
-  /* Sums of short floats stay f32: whoever takes one has more to add, or asks for its own type. */
+  /* Sums of short floats stay f32: their readers add more, or ask for a type of their own. */
   if (!trivial && op != LOOM_REDUCE_MAX && op != LOOM_REDUCE_MIN)
     a = loom_cast (p, a, dtype_wide (x.dtype));
   if (!trivial)

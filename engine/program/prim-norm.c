@@ -356,8 +356,8 @@ PRIM (batch_norm, "batch_norm", "Each channel to mean 0 and variance 1 over the 
       infer_batch, gradient_batch, expand_batch, NORM)
 PRIM (batch_norm_grad, "batch_norm_grad", "The gradient of batch_norm.", 3, infer_batch_grad, NULL, expand_batch_grad,
       FOLLOW)
-PRIM (batch_norm_apply, "batch_norm_apply", "What batch_norm gives, from statistics that are known.", 1,
-      infer_batch_apply, NULL, expand_batch_apply, NORM)
+PRIM (batch_norm_apply, "batch_norm_apply", "batch_norm with statistics that are given.", 1, infer_batch_apply, NULL,
+      expand_batch_apply, NORM)
 PRIM (layer_norm, "layer_norm", "Each sample to mean 0 and variance 1 over its last axes; also mean and 1/deviation.",
       3, infer_layer, gradient_layer, expand_layer, NORM)
 PRIM (layer_norm_grad, "layer_norm_grad", "The gradient of layer_norm.", 3, infer_layer_grad, NULL, expand_layer_grad,

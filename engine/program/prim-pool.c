@@ -92,7 +92,7 @@ gradient_avg (const LoomGradCall *call)
   return TRUE;
 }
 
-/* Sharing out is the transpose of averaging, so what it is told is averaged. */
+/* Its gradient is the transpose of averaging, so the gradient of that is an average. */
 static gboolean
 gradient_avg_grad (const LoomGradCall *call)
 {

@@ -1,6 +1,6 @@
 /* Mixed precision: a forward program whose large products are computed on short floats (bf16, f16) while parameters,
  * statistics and losses stay f32 (Micikevicius et al., "Mixed Precision Training", 2018; the lists follow
- * torch.autocast on a CPU). Which rule a primitive has it says itself (LoomPrecision).
+ * torch.autocast on a CPU). The rule of each primitive is its LoomPrecision.
  *
  * The pass runs before differentiation, so gradients flow back through the same casts and arrive at the parameters in
  * f32. A parameter's cast is one instruction however often the parameter is used. Element-wise work follows its

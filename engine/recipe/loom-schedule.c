@@ -69,7 +69,7 @@ step_at (const LoomSchedule *s, double lr, double t, double total)
 }
 
 static const LoomScheduleParam multistep_params[] = {
-  { .name = "gamma", .value = 0.1, .maximum = FACTOR_MAX, .doc = "What the rate is multiplied by at each milestone." },
+  { .name = "gamma", .value = 0.1, .maximum = FACTOR_MAX, .doc = "The factor of the rate at each milestone." },
   { .name = NULL },
 };
 
@@ -362,7 +362,7 @@ static const LoomScheduleParam cyclic_params[] = {
   { .name = NULL },
 };
 
-/* How high on the way from base to top. */
+/* The fraction of the rise from base to top. */
 static double
 cyclic_height (const LoomSchedule *s, double t)
 {
@@ -409,7 +409,7 @@ static const char *const threshold_modes[] = { "rel", "abs", NULL };
 
 static const LoomScheduleParam plateau_params[] = {
   [PLATEAU_MODE] = { .name = "mode", .value = 0, .words = plateau_modes, .doc = "Whether less or more is better." },
-  [PLATEAU_FACTOR] = { .name = "factor", .value = 0.1, .maximum = 1, .doc = "What the rate is multiplied by." },
+  [PLATEAU_FACTOR] = { .name = "factor", .value = 0.1, .maximum = 1, .doc = "The factor of the rate." },
   [PLATEAU_PATIENCE] = { .name = "patience",
                          .value = 10,
                          .maximum = 1e9,

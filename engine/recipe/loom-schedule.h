@@ -35,7 +35,7 @@ typedef struct
   const LoomScheduleClass *klass; /* NULL: constant */
   gint64 warmup_steps;
   gboolean by_epoch;      /* the formula counts epochs, not steps */
-  gint64 steps_per_epoch; /* set by whoever knows the data; 0 counts as 1 */
+  gint64 steps_per_epoch; /* set where the data is known; 0 counts as 1 */
   double param[LOOM_SCHEDULE_PARAMS];
   gint64 *milestone; /* owned, ascending */
   guint n_milestones;

@@ -316,7 +316,7 @@ read_hyper (RecipeReading *r, const LoomHyper *hyper)
   return hyper->value;
 }
 
-/* As PyTorch refuses nesterov without momentum: it would do nothing, and somebody expects something of it. */
+/* As PyTorch refuses nesterov without momentum: it would have no effect. */
 static void
 check_flags (RecipeReading *r, const LoomTrainSpec *spec)
 {

@@ -63,7 +63,7 @@ emit_counts (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, 
   return loom_concat (p, 3, part, 0);
 }
 
-/* With nothing below it a share is 0, as scikit-learn has it. */
+/* A ratio with the denominator 0 is 0, as in scikit-learn. */
 static double
 share (double part, double whole)
 {

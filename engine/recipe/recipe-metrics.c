@@ -53,7 +53,7 @@ read_options (RecipeReading *r, const LoomElement *e, LoomMetricSpec *metric)
   metric->options.threshold = recipe_number (r, e, "threshold", 0.5, -1e30, 1e30, FALSE);
 }
 
-/* As a step has it: B is the batch. FALSE where some other size is open. */
+/* As in a step: B is the batch. FALSE where some other size is open. */
 static gboolean
 describe (const RecipeReading *r, const LoomNetSource *source, gint64 batch, LoomTensorDesc *desc)
 {

@@ -131,7 +131,7 @@ find_output (LoomPredictor *self, const char *wanted, const LoomTrainSpec *spec,
       self->output = loom_net_node (net, (guint)node)->input[0];
       return TRUE;
     }
-  if (spec && loom_net_find_judged (net, &spec->loss, &self->output))
+  if (spec && loom_net_find_prediction (net, &spec->loss, &self->output))
     return TRUE;
   if (spec && spec->metrics->len > 0)
     {

@@ -305,6 +305,21 @@ test_ports (void)
   g_assert_null (loom_net_type_of (net, "", inner, NULL));
 }
 
+/* A node in an instance whose path is longer than any fixed buffer would be. */
+static void
+test_long_path (void)
+{
+  g_autofree char *id = g_strnfill (700, 'a');
+  g_autofree char *body = g_strdup_printf (BLOCK "<node id='x' op='input' shape='B,5'/><node id='%s' module='block'/>"
+                                                 "<wire from='x' to='%s'/>",
+                                           id, id);
+  g_autoptr (LoomGraph) graph = NULL;
+  g_autoptr (LoomNet) net = net_from_body (body, &graph, NULL);
+  const LoomElement *module = loom_graph_find_module (graph, "block");
+
+  g_assert_nonnull (loom_net_type_of (net, id, loom_element_serial (loom_scope_find_node (module, "fc")), NULL));
+}
+
 static void
 test_binding (void)
 {
@@ -439,6 +454,7 @@ main (int argc, char **argv)
   g_test_add_func ("/net/whole-numbers", test_whole_numbers);
   g_test_add_func ("/net/variadic", test_variadic);
   g_test_add_func ("/net/ports", test_ports);
+  g_test_add_func ("/net/long-path", test_long_path);
   g_test_add_func ("/net/binding", test_binding);
   g_test_add_func ("/net/one-sentence", test_one_sentence);
   g_test_add_func ("/net/limits", test_limits);
