@@ -4,6 +4,15 @@
  * (scalars, a list of rows, indices that broadcast) is brought to that form here. */
 #include "engine/ops/op-private.h"
 
+const LoomParamSpec loom_op_param_index_dim[] = {
+  { .name = "dim",
+    .type = LOOM_PARAM_INT,
+    .minimum = -8,
+    .maximum = 7,
+    .doc = "The dimension along which the index points." },
+  { NULL },
+};
+
 const LoomParamSpec loom_op_param_dim_last[] = {
   { .name = "dim",
     .type = LOOM_PARAM_INT,
@@ -308,6 +317,27 @@ loom_op_sorted (LoomLower *ctx, LoomValue *where)
 }
 
 /* ---- coordinates ---------------------------------------------------------- */
+
+gboolean
+loom_op_infer_coordinates (LoomInfer *ctx, int batch, int *depth)
+{
+  const LoomShape *x = &loom_infer_input (ctx, 0)->shape, *index = &loom_infer_input (ctx, 1)->shape;
+  g_autofree char *a = loom_shape_to_string (x), *b = loom_shape_to_string (index);
+
+  if (!loom_op_whole (ctx, 1, "indices"))
+    return FALSE;
+  if (index->rank < 1 || !loom_dim_is_known (index->dim[index->rank - 1]) || batch >= MIN (x->rank, index->rank)
+      || index->dim[index->rank - 1].coef > x->rank - batch)
+    {
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "indices",
+                        "The last dimension of the indices holds the coordinates of one place, at most as many as the "
+                        "input has dimensions; here come indices %s for an input %s.",
+                        b, a);
+      return FALSE;
+    }
+  *depth = (int)index->dim[index->rank - 1].coef;
+  return TRUE;
+}
 
 /* table is [places, elements of a slice]. Each coordinate is looked up in a list of what it stands for in that table,
  * which refuses one that lies outside; negative ones are brought there before. */

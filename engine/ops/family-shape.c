@@ -242,15 +242,7 @@ loom_op_lower_parts (LoomLower *ctx)
 /* ---- tensors of one number --------------------------------------------- */
 
 const LoomParamSpec loom_op_param_filled[] = {
-  { .name = "shape",
-    .type = LOOM_PARAM_SHAPE,
-    .def = "",
-    .doc = "Sizes of the dimensions; left out, a single number or the shape of what is wired into “like”." },
-  { .name = "dtype",
-    .type = LOOM_PARAM_DTYPE,
-    .def = "",
-    .doc = "The type of the elements; left out, that of “like”, else f32.",
-    .advanced = TRUE },
+  LOOM_OP_FILLED_PARAMS,
   { NULL },
 };
 

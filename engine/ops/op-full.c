@@ -3,15 +3,7 @@
 
 static const LoomParamSpec params[] = {
   { .name = "fill_value", .type = LOOM_PARAM_FLOAT, .doc = "The number." },
-  { .name = "shape",
-    .type = LOOM_PARAM_SHAPE,
-    .def = "",
-    .doc = "Sizes of the dimensions; left out, a single number or the shape of what is wired into “like”." },
-  { .name = "dtype",
-    .type = LOOM_PARAM_DTYPE,
-    .def = "",
-    .doc = "The type of the elements; left out, that of “like”, else f32.",
-    .advanced = TRUE },
+  LOOM_OP_FILLED_PARAMS,
   { NULL },
 };
 

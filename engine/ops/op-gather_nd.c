@@ -17,27 +17,6 @@ static const LoomParamSpec params[] = {
   { NULL },
 };
 
-static gboolean
-check (LoomInfer *ctx, int batch, int *depth)
-{
-  const LoomShape *x = &loom_infer_input (ctx, 0)->shape, *index = &loom_infer_input (ctx, 1)->shape;
-  g_autofree char *a = loom_shape_to_string (x), *b = loom_shape_to_string (index);
-
-  if (!loom_op_whole (ctx, 1, "indices"))
-    return FALSE;
-  if (index->rank < 1 || !loom_dim_is_known (index->dim[index->rank - 1]) || batch >= MIN (x->rank, index->rank)
-      || index->dim[index->rank - 1].coef > x->rank - batch)
-    {
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "indices",
-                        "The last dimension of the indices holds the coordinates of one place, at most as many as the "
-                        "input has dimensions; here come indices %s for an input %s.",
-                        b, a);
-      return FALSE;
-    }
-  *depth = (int)index->dim[index->rank - 1].coef;
-  return TRUE;
-}
-
 static void
 infer (LoomInfer *ctx)
 {
@@ -46,7 +25,7 @@ infer (LoomInfer *ctx)
   int batch = (int)loom_infer_int (ctx, "batch_dims"), depth;
   LoomShape shape = *index;
 
-  if (!check (ctx, batch, &depth))
+  if (!loom_op_infer_coordinates (ctx, batch, &depth))
     return;
   shape.rank--;
   for (int i = batch + depth; i < x->shape.rank; i++)

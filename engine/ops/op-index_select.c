@@ -7,15 +7,6 @@ static const LoomPortSpec inputs[] = {
   { NULL },
 };
 
-static const LoomParamSpec params[] = {
-  { .name = "dim",
-    .type = LOOM_PARAM_INT,
-    .minimum = -8,
-    .maximum = 7,
-    .doc = "The dimension along which the index points." },
-  { NULL },
-};
-
 static void
 infer (LoomInfer *ctx)
 {
@@ -64,7 +55,7 @@ const LoomOp loom_op_index_select = {
   .reference = "torch.index_select",
   .inputs = inputs,
   .outputs = loom_op_port_out,
-  .params = params,
+  .params = loom_op_param_index_dim,
   .infer = infer,
   .lower = lower,
   .flops = loom_op_no_flops,

@@ -9,12 +9,7 @@ static const LoomPortSpec inputs[] = {
 };
 
 static const LoomParamSpec params[] = {
-  { .name = "normalized_shape",
-    .type = LOOM_PARAM_INTS,
-    .def = "",
-    .minimum = 1,
-    .maximum = 1e9,
-    .doc = "The last dimensions that are measured together; left out, the last one alone." },
+  LOOM_OP_NORMALIZED_SHAPE,
   { .name = "eps",
     .type = LOOM_PARAM_FLOAT,
     .def = "1e-05",

@@ -234,6 +234,11 @@ void loom_op_lower_instance_norm (LoomLower *ctx);
 const char *loom_op_batch_norm_lone (const LoomInfer *ctx);
 const char *loom_op_instance_norm_lone (const LoomInfer *ctx);
 double loom_op_norm_flops (const LoomInfer *ctx);
+#define LOOM_OP_NORMALIZED_SHAPE                                                                                       \
+  {                                                                                                                    \
+    .name = "normalized_shape", .type = LOOM_PARAM_INTS, .def = "", .minimum = 1, .maximum = 1e9,                      \
+    .doc = "The last dimensions that are measured together; left out, the last one alone."                             \
+  }
 /* The last dimensions that layer_norm and rms_norm measure together, by the parameter normalized_shape: how many, and
  * their sizes. FALSE with a fault where the input has others or they are not known. */
 int loom_op_n_features (const LoomInfer *ctx);

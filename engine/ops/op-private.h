@@ -202,6 +202,15 @@ extern const LoomSample loom_op_samples_triangle[];
 void loom_op_infer_triangle (LoomInfer *ctx);
 void loom_op_lower_triangle (LoomLower *ctx, LoomScalarOp kept);
 /* Tensors of one number: shape from "shape" or from the port "like", type from "dtype", else from "like", else f32. */
+#define LOOM_OP_FILLED_PARAMS                                                                                          \
+  { .name = "shape",                                                                                                   \
+    .type = LOOM_PARAM_SHAPE,                                                                                          \
+    .def = "",                                                                                                         \
+    .doc = "Sizes of the dimensions; left out, a single number or the shape of what is wired into “like”." },          \
+  {                                                                                                                    \
+    .name = "dtype", .type = LOOM_PARAM_DTYPE, .def = "",                                                              \
+    .doc = "The type of the elements; left out, that of “like”, else f32.", .advanced = TRUE                           \
+  }
 extern const LoomParamSpec loom_op_param_filled[];
 void loom_op_infer_filled (LoomInfer *ctx);
 void loom_op_lower_filled (LoomLower *ctx, double value);
@@ -210,6 +219,8 @@ void loom_op_lower_filled (LoomLower *ctx, double value);
 
 /* "dim", the last where it is left out; "out" and "indices". */
 extern const LoomParamSpec loom_op_param_dim_last[];
+/* "dim" of operators with an index, and nothing else. */
+extern const LoomParamSpec loom_op_param_index_dim[];
 extern const LoomPortSpec loom_op_port_ordered[];
 /* FALSE with a fault unless input i is an index, or unless inputs i and k have one type. */
 gboolean loom_op_whole (LoomInfer *ctx, guint i, const char *port);
@@ -222,6 +233,8 @@ LoomValue loom_op_part_like (LoomProgram *p, LoomValue v, LoomValue like);
 /* x[…, index, …]: the axis becomes the dimensions of the index. The second is the row of each in a table [outer·n, …]. */
 LoomValue loom_op_pick_rows (LoomProgram *p, LoomValue x, LoomValue index, int axis);
 LoomValue loom_op_flat_rows (LoomProgram *p, LoomValue index, gint64 outer, gint64 n);
+/* FALSE with a fault unless the last dimension of input 1 holds coordinates that input 0 has; depth: how many. */
+gboolean loom_op_infer_coordinates (LoomInfer *ctx, int batch, int *depth);
 /* The places that coordinates along the last dimension of an index name in x, as rows of a table. */
 LoomValue loom_op_coordinates (LoomProgram *p, LoomValue x, LoomValue index, int batch, gint64 table[2]);
 /* Running sums, products and extremes along "dim". */

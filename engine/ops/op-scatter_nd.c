@@ -19,27 +19,6 @@ static const LoomParamSpec params[] = {
   { NULL },
 };
 
-static gboolean
-check (LoomInfer *ctx, int batch, int *depth)
-{
-  const LoomShape *x = &loom_infer_input (ctx, 0)->shape, *index = &loom_infer_input (ctx, 1)->shape;
-  g_autofree char *a = loom_shape_to_string (x), *b = loom_shape_to_string (index);
-
-  if (!loom_op_whole (ctx, 1, "indices"))
-    return FALSE;
-  if (index->rank < 1 || !loom_dim_is_known (index->dim[index->rank - 1]) || batch >= MIN (x->rank, index->rank)
-      || index->dim[index->rank - 1].coef > x->rank - batch)
-    {
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "indices",
-                        "The last dimension of the indices holds the coordinates of one place, at most as many as the "
-                        "input has dimensions; here come indices %s for an input %s.",
-                        b, a);
-      return FALSE;
-    }
-  *depth = (int)index->dim[index->rank - 1].coef;
-  return TRUE;
-}
-
 static void
 infer (LoomInfer *ctx)
 {
@@ -48,7 +27,7 @@ infer (LoomInfer *ctx)
   gboolean fits;
   int depth;
 
-  if (!check (ctx, 0, &depth) || !loom_op_same_dtype (ctx, 0, 2, "updates"))
+  if (!loom_op_infer_coordinates (ctx, 0, &depth) || !loom_op_same_dtype (ctx, 0, 2, "updates"))
     return;
   fits = shape.rank - 1 + x->shape.rank - depth <= LOOM_SHAPE_MAX_RANK;
   shape.rank--;
