@@ -119,7 +119,7 @@ typedef struct {
   guint n_given;
   const LoomNetSource *given;
   guint64 seed; /* start of the slot "seed" */
-  gboolean lone; /* of training that takes no step: nodes that learn nothing from this size (see LoomOp) are accepted */
+  gboolean allow_untrainable; /* of training that takes no step: nodes that learn nothing from this size (see LoomOp) are accepted */
   const char *draws; /* the i64 slot by which random numbers differ from step to step; NULL: "step" */
   gboolean direct;   /* no convolution may be computed by Winograd's algorithm */
 } LoomLowerOptions;
@@ -135,7 +135,7 @@ LoomProgram *loom_lower (const LoomNet *net, const LoomLowerOptions *options, Lo
 int loom_net_open_size (const LoomNet *net, const LoomLowerOptions *options);
 /* The first node that is needed for what is wanted and learns nothing from a batch of this size (see LoomOp); -1 when
  * there is none. Lowering for training refuses it. */
-int loom_net_lone (const LoomNet *net, const LoomLowerOptions *options);
+int loom_net_find_untrainable (const LoomNet *net, const LoomLowerOptions *options);
 /* The program that counts it: size receives an i64 scalar. Nothing in it changes state. */
 LoomProgram *
 loom_lower_size (const LoomNet *net, const LoomLowerOptions *options, guint node, LoomValue *size, GError **error);

@@ -211,20 +211,20 @@ check_node (Lowering *l, const LoomNetNode *n)
 }
 
 static const char *
-why_lone (const LoomNet *net, guint i)
+why_untrainable (const LoomNet *net, guint i)
 {
   const LoomNetNode *n = loom_net_node (net, i);
 
-  return n->op != NULL && n->op->lone != NULL && n->typed && loom_shape_is_concrete (&n->output[0].shape)
-             ? n->op->lone (loom_net_infer (net, i))
+  return n->op != NULL && n->op->untrainable != NULL && n->typed && loom_shape_is_concrete (&n->output[0].shape)
+             ? n->op->untrainable (loom_net_infer (net, i))
              : NULL;
 }
 
 static gboolean
-check_lone (Lowering *l, guint i)
+check_trainable (Lowering *l, guint i)
 {
   const LoomNetNode *n = loom_net_node (l->net, i);
-  const char *why = l->options->training && !l->options->lone ? why_lone (l->net, i) : NULL;
+  const char *why = l->options->training && !l->options->allow_untrainable ? why_untrainable (l->net, i) : NULL;
   g_autofree char *shape = NULL;
 
   if (why == NULL)
@@ -290,7 +290,7 @@ lower_node (Lowering *l, guint i)
           && !make_given (l, n->input[k].node, n->input[k].output))
         return FALSE;
     }
-  if (!check_node (l, n) || !check_lone (l, i))
+  if (!check_node (l, n) || !check_trainable (l, i))
     return FALSE;
   for (guint k = 0; k < n->n_inputs; k++)
     {
@@ -413,7 +413,7 @@ loom_net_open_size (const LoomNet *net, const LoomLowerOptions *options)
 }
 
 int
-loom_net_lone (const LoomNet *net, const LoomLowerOptions *options)
+loom_net_find_untrainable (const LoomNet *net, const LoomLowerOptions *options)
 {
   guint n = loom_net_n_nodes (net);
   g_autofree gboolean *needed = g_new0 (gboolean, n + 1);
@@ -421,7 +421,7 @@ loom_net_lone (const LoomNet *net, const LoomLowerOptions *options)
 
   mark_needed (&l);
   for (guint i = 0; i < n; i++)
-    if (needed[i] && why_lone (net, i) != NULL)
+    if (needed[i] && why_untrainable (net, i) != NULL)
       return (int)i;
   return -1;
 }

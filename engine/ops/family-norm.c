@@ -197,7 +197,7 @@ with_running (LoomLower *ctx, LoomValue x, LoomValue weight, LoomValue bias)
 /* ---- batch norm ------------------------------------------------------- */
 
 const char *
-loom_op_batch_norm_lone (const LoomInfer *ctx)
+loom_op_batch_norm_untrainable (const LoomInfer *ctx)
 {
   gint64 dims[LOOM_SHAPE_MAX_RANK], count = 1;
   const LoomShape *shape = &loom_infer_input (ctx, 0)->shape;
@@ -266,7 +266,7 @@ mean_over_batch (LoomProgram *p, LoomValue v, gint64 n, gint64 c)
 }
 
 const char *
-loom_op_instance_norm_lone (const LoomInfer *ctx)
+loom_op_instance_norm_untrainable (const LoomInfer *ctx)
 {
   gint64 dims[LOOM_SHAPE_MAX_RANK], places = 1;
   const LoomShape *shape = &loom_infer_input (ctx, 0)->shape;

@@ -148,7 +148,7 @@ struct _LoomOp {
   void (*lower) (LoomLower *ctx);
   /* With bound symbols: why a training step learns nothing from an input of this size (a norm of single values), as a
    * clause and a sentence on what helps. NULL: it learns; and as a member, it always does. */
-  const char *(*lone) (const LoomInfer *ctx);
+  const char *(*untrainable) (const LoomInfer *ctx);
   /* Where the size of what comes out depends on the data (nonzero): an i64 scalar that counts it. Such a node has a symbol
    * of its own, loom_infer_own_dim(), which is bound before it is lowered. NULL: sizes follow from types. */
   LoomValue (*measure) (LoomLower *ctx);

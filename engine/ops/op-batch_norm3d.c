@@ -40,7 +40,7 @@ const LoomOp loom_op_batch_norm3d = {
   .params = params,
   .infer = infer,
   .lower = loom_op_lower_batch_norm,
-  .lone = loom_op_batch_norm_lone,
+  .untrainable = loom_op_batch_norm_untrainable,
   .flops = loom_op_norm_flops,
   .samples = samples,
 };

@@ -76,7 +76,7 @@ lower (LoomLower *ctx)
 
 /* PyTorch counts the samples, too, although each is measured by itself, so that it refuses a single sample only. */
 static const char *
-lone (const LoomInfer *ctx)
+untrainable (const LoomInfer *ctx)
 {
   gint64 dims[LOOM_SHAPE_MAX_RANK], count = 1;
   const LoomShape *shape = &loom_infer_input (ctx, 0)->shape;
@@ -114,7 +114,7 @@ const LoomOp loom_op_group_norm = {
   .params = params,
   .infer = infer,
   .lower = lower,
-  .lone = lone,
+  .untrainable = untrainable,
   .flops = loom_op_norm_flops,
   .samples = samples,
 };

@@ -38,7 +38,7 @@ const LoomOp loom_op_instance_norm2d = {
   .params = params,
   .infer = infer,
   .lower = loom_op_lower_instance_norm,
-  .lone = loom_op_instance_norm_lone,
+  .untrainable = loom_op_instance_norm_untrainable,
   .flops = loom_op_norm_flops,
   .samples = samples,
 };

@@ -231,8 +231,8 @@ void loom_op_infer_channel_norm (LoomInfer *ctx);
 void loom_op_lower_batch_norm (LoomLower *ctx);
 void loom_op_lower_instance_norm (LoomLower *ctx);
 /* As PyTorch refuses to train on them: one value a channel, of the batch or of each sample. */
-const char *loom_op_batch_norm_lone (const LoomInfer *ctx);
-const char *loom_op_instance_norm_lone (const LoomInfer *ctx);
+const char *loom_op_batch_norm_untrainable (const LoomInfer *ctx);
+const char *loom_op_instance_norm_untrainable (const LoomInfer *ctx);
 double loom_op_norm_flops (const LoomInfer *ctx);
 #define LOOM_OP_NORMALIZED_SHAPE                                                                                       \
   {                                                                                                                    \

@@ -261,7 +261,7 @@ loom_step_lone (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch)
   options.wanted = wanted;
   binding.value['B' - 'A'] = batch;
   g_autoptr (LoomNet) net = loom_net_new (graph, &binding, faults);
-  int node = loom_net_lone (net, &options);
+  int node = loom_net_find_untrainable (net, &options);
   return node < 0 ? NULL : g_strdup (loom_net_node (net, (guint)node)->path);
 }
 
@@ -288,7 +288,7 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
     .n_wanted = n_wanted,
     .wanted = wanted,
     .seed = spec->seed,
-    .lone = spec->epochs == 0,
+    .allow_untrainable = spec->epochs == 0,
     .direct = spec->direct,
     .draws = training && spec->accumulate > 1 ? LOOM_STEP_DRAWS : NULL,
   };

@@ -1,5 +1,4 @@
-/* Which nodes lead to a port, and which port a loss compares with its target. Predicting and exporting both begin here.
- */
+/* Which nodes lead to a port, and which port a loss compares with its target. Predicting and exporting begin here. */
 #include "engine/net/loom-net.h"
 
 int
