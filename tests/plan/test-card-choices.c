@@ -248,7 +248,7 @@ limits_test (void)
 int
 main (int argc, char **argv)
 {
-  g_test_init (&argc, &argv, G_TEST_OPTION_ISOLATE_DIRS, NULL);
+  g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/plan/card/configuration", configuration_test);
   g_test_add_func ("/plan/card/algorithms", algorithms_test);
   g_test_add_func ("/plan/card/limits", limits_test);

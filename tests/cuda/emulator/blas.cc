@@ -384,7 +384,8 @@ cublasLtMatmul (cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void *alpha, 
   cudaError_t error = emulated::enqueue (
       stream, { "cublasLtMatmul",
                 [=] {
-                  memset (workspace, 0xff, bytes);
+                  if (bytes != 0)
+                    memset (workspace, 0xff, bytes);
                   if (wide)
                     multiply<double> (d, of_a, (const char *)A, of_b, (const char *)B, of_y, (char *)D);
                   else
