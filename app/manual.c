@@ -141,14 +141,15 @@ print_man (const Command *const *commands, guint n)
     }
   printf (".SH EXIT STATUS\n");
   print_roff (command_statuses);
-  printf (".SH ENVIRONMENT\n"
-          ".TP\n.B GRADLOOM_CPU_DEVICES\nHow many devices the processor is divided into: cpu, cpu:1 and so on, each\n"
-          "with its share of the threads.\n"
-          ".TP\n.B GRADLOOM_CUDA_GRAPHS\n0: a GPU's kernels are launched one by one instead of as a recorded graph. "
-          "Bits are\n"
-          "the same and steps slower; profilers and memory checkers see each kernel.\n"
-          ".TP\n.B GRADLOOM_DATA\nA folder in which data sets are looked for before the system's.\n"
-          ".TP\n.B NO_COLOR\nWhere it is set and not empty, nothing is coloured.\n");
+  printf (".SH ENVIRONMENT\n");
+  for (const LoomEnv *e = loom_env_table (); e->name; e++)
+    if (!e->for_tests)
+      {
+        printf (".TP\n.B %s\n", e->name);
+        print_roff (e->doc);
+        printf ("\n");
+      }
+  printf (".TP\n.B NO_COLOR\nWhere it is set and not empty, nothing is coloured.\n");
 }
 
 /* ---- bash --------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include "engine/core/loom-atomic-file.h"
 #include "engine/core/loom-bytes.h"
 #include "engine/core/loom-dim.h"
+#include "engine/core/loom-env.h"
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-fault.h"
 #include "engine/core/loom-json.h"

@@ -4,6 +4,7 @@
  *
  * Its types are known without the files, so a graph can be drawn before the data is
  * installed; only training needs it. */
+#include "engine/core/loom-env.h"
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-idx.h"
 
@@ -34,14 +35,14 @@ list_folders (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
 {
   g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
   g_autofree char *path = loom_option_path (klass, options, "path");
-  const char *root = g_getenv ("GRADLOOM_DATA");
+  const char *root = loom_env ("GRADLOOM_DATA");
 
   if (path != NULL)
     {
       g_strv_builder_add (builder, path);
       return g_strv_builder_end (builder);
     }
-  if (root != NULL && *root != '\0')
+  if (root != NULL)
     {
       g_autofree char *inner = g_build_filename (root, "fashion-mnist", NULL);
 

@@ -3,6 +3,7 @@
  * ref and cpu are linked in; other back ends are modules, looked for when a device of theirs is asked for, so that a
  * program on a machine without CUDA starts as fast as ever and says one sentence when it is asked for a GPU. */
 #include "engine/core/loom-bytes.h"
+#include "engine/core/loom-env.h"
 #include "engine/plan/loom-plan.h"
 
 #include <gmodule.h>
@@ -96,7 +97,7 @@ open_module (const char *name, char **why)
   g_autofree char *exe = g_file_read_link ("/proc/self/exe", NULL);
   g_autofree char *exe_dir = exe != NULL ? g_path_get_dirname (exe) : g_strdup (".");
   g_autoptr (GPtrArray) tried = g_ptr_array_new_with_free_func (g_free);
-  const char *modules = g_getenv ("GRADLOOM_MODULES");
+  const char *modules = loom_env ("GRADLOOM_MODULES");
 
   if (modules != NULL)
     g_ptr_array_add (tried, g_build_filename (modules, file, NULL));

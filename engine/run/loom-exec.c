@@ -6,6 +6,8 @@
  * graphs) the second step after that is recorded and later ones replay it. */
 #include "engine/run/run-private.h"
 
+#include "engine/core/loom-env.h"
+
 #include <string.h>
 
 void *
@@ -186,13 +188,13 @@ static gboolean
 bind (LoomExec *exec, GError **error)
 {
   LoomPlanDevice *first = loom_plan_device (exec->plan, 0);
-  const char *wish = g_getenv ("GRADLOOM_CUDA_GRAPHS");
+  const char *graphs = loom_env ("GRADLOOM_CUDA_GRAPHS");
 
   if (exec->graph != NULL)
     first->backend->graph_free (first->device, exec->graph);
   exec->graph = NULL;
   exec->n_steps = 0;
-  exec->may_capture = g_strcmp0 (wish, "0") != 0 && loom_plan_n_devices (exec->plan) == 1 && !first->info.host_memory
+  exec->may_capture = g_strcmp0 (graphs, "0") != 0 && loom_plan_n_devices (exec->plan) == 1 && !first->info.host_memory
                       && first->backend->capture_begin != NULL && exec->devices[0].arena->stream != NULL;
   for (guint i = 0; i < exec->n_rows; i++)
     {

@@ -467,6 +467,46 @@ test_operators_by_name (void)
   g_assert_cmpuint (wrong, ==, 0);
 }
 
+/* Every variable of the environment that is asked for stands in the table of engine/core/loom-env.c and in the README. */
+static void
+test_environment (void)
+{
+  static const char *const suffixes[] = { ".c", ".h", ".cu", NULL };
+  static const char *const folders[] = { "kernels", "engine", "ui", "app" };
+  g_autofree char *root = root_of ("GRADLOOM_SOURCE_ROOT"), *table = NULL, *readme = NULL;
+  g_autofree char *table_file = g_build_filename (root, "engine", "core", "loom-env.c", NULL);
+  g_autofree char *readme_file = g_build_filename (root, "README.md", NULL);
+  g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GRegex) name = g_regex_new ("(?:getenv|loom_env) \\(\"(GRADLOOM_[A-Z0-9_]+)\"", 0, 0, NULL);
+  guint found = 0;
+
+  g_assert_true (g_file_get_contents (table_file, &table, NULL, NULL));
+  g_assert_true (g_file_get_contents (readme_file, &readme, NULL, NULL));
+  for (guint i = 0; i < G_N_ELEMENTS (folders); i++)
+    {
+      g_autofree char *folder = g_build_filename (root, folders[i], NULL);
+
+      collect (folder, files, suffixes);
+    }
+  for (guint i = 0; i < files->len; i++)
+    {
+      g_autofree char *text = NULL;
+      g_autoptr (GMatchInfo) match = NULL;
+
+      g_assert_true (g_file_get_contents (files->pdata[i], &text, NULL, NULL));
+      for (g_regex_match (name, text, 0, &match); g_match_info_matches (match); g_match_info_next (match, NULL), found++)
+        {
+          g_autofree char *variable = g_match_info_fetch (match, 1);
+          g_autofree char *entry = g_strdup_printf ("\"%s\"", variable), *row = g_strdup_printf ("| `%s` |", variable);
+
+          if (strstr (table, entry) == NULL || strstr (readme, row) == NULL)
+            g_error ("%s reads %s, which is not in engine/core/loom-env.c and in the README", (char *) files->pdata[i],
+                     variable);
+        }
+    }
+  g_assert_cmpuint (found, >=, 6);
+}
+
 /* A primitive says itself what passes need to know of it (LoomPrim). So nobody between a program and what runs asks for
  * one by its name or address, or compares the bytes of attributes; a planner's pass whose pattern is a certain primitive
  * asks through work_is(), and only those that are listed here do. */
@@ -533,6 +573,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/arch/no-exit", test_no_exit);
   g_test_add_func ("/arch/operator-names", test_operator_names);
   g_test_add_func ("/arch/operators-by-name", test_operators_by_name);
+  g_test_add_func ("/arch/environment", test_environment);
   g_test_add_func ("/arch/primitives-by-name", test_primitives_by_name);
   return g_test_run ();
 }

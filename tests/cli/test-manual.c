@@ -20,7 +20,7 @@ test_everything (void)
   static const char *const kinds[] = { "man", "bash", "zsh", "fish" };
   g_auto (CliResult) help = cli ("--help", NULL);
   g_autoptr (GRegex) command_line = g_regex_new ("^  ([a-z]+) +\\S", G_REGEX_MULTILINE, 0, NULL);
-  g_autoptr (GRegex) option = g_regex_new ("^  (?:-[a-z], )?--([a-z-]+)", G_REGEX_MULTILINE, 0, NULL);
+  g_autoptr (GRegex) option = g_regex_new ("^  (?:-[a-z], )?--([a-z0-9-]+)", G_REGEX_MULTILINE, 0, NULL);
   g_autoptr (GMatchInfo) match = NULL;
   guint n_commands = 0, n_options = 0;
   CliResult texts[G_N_ELEMENTS (kinds)];

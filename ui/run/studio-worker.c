@@ -101,8 +101,8 @@ studio_worker_init (StudioWorker *self)
 char *
 studio_worker_find_program (GError **error)
 {
-  const char *named = g_getenv ("GRADLOOM_WORKER");
-  if (named != NULL && *named != '\0')
+  const char *named = loom_env ("GRADLOOM_WORKER");
+  if (named != NULL)
     return g_strdup (named);
   g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
   if (self != NULL)

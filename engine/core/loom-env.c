@@ -1,0 +1,44 @@
+/* The environment variables; see the header. Back ends read theirs by getenv(), as they know nothing of the engine. */
+#include "engine/core/loom-env.h"
+
+#include <string.h>
+
+static const LoomEnv table[] = {
+  { .name = "GRADLOOM_CPU_DEVICES",
+    .doc = "How many devices the processor is divided into: cpu, cpu:1 and so on, each with its share of the threads." },
+  { .name = "GRADLOOM_CPU_ISA",
+    .doc = "base or v3: the instructions of the processor that the back end cpu may use, where it has more.",
+    .for_tests = TRUE },
+  { .name = "GRADLOOM_CUDA_GRAPHS",
+    .doc = "0: a GPU's kernels are launched one by one instead of as a recorded graph. Bits are the same and steps "
+           "slower; profilers and memory checkers see each kernel." },
+  { .name = "GRADLOOM_DATA", .doc = "A folder in which data sets are looked for before the system's." },
+  { .name = "GRADLOOM_MODULES",
+    .doc = "The folder of the back ends that are opened at run time, instead of the installed one.",
+    .for_tests = TRUE },
+  { .name = "GRADLOOM_TF32",
+    .doc = "1: a GPU may round the operands of f32 products to TF32; faster, with ten bits of mantissa." },
+  { .name = "GRADLOOM_WORKER",
+    .doc = "The program that Studio starts for training, instead of the gradloom beside it.",
+    .for_tests = TRUE },
+  { NULL },
+};
+
+const LoomEnv *
+loom_env_table (void)
+{
+  return table;
+}
+
+const char *
+loom_env (const char *name)
+{
+  for (const LoomEnv *e = table; e->name != NULL; e++)
+    if (strcmp (e->name, name) == 0)
+      {
+        const char *value = g_getenv (name);
+
+        return value != NULL && value[0] != '\0' ? value : NULL;
+      }
+  g_return_val_if_reached (NULL);
+}

@@ -1,0 +1,20 @@
+/* The environment variables that Gradloom reads, in one table: the manual page prints it, and a test holds the README and
+ * every call of getenv() against it. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  const char *name, *doc; /* doc: sentences for the manual page */
+  gboolean for_tests;     /* no user needs it, and the manual page leaves it out */
+} LoomEnv;
+
+/* Ends with name NULL. */
+const LoomEnv *loom_env_table (void);
+/* The value of a variable of the table; NULL where it is not set, or empty. */
+const char *loom_env (const char *name);
+
+G_END_DECLS
