@@ -1,4 +1,4 @@
-/* What `gradloom check` finds out by planning; see the header. */
+/* The findings of `gradloom check` by planning; see the header. */
 #include "app/check-devices.h"
 
 #include <stdio.h>

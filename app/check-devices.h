@@ -1,4 +1,4 @@
-/* What `gradloom check` finds out by planning: whether the devices can do what a graph asks of them, and with how much
+/* The findings of `gradloom check` by planning: whether the devices can do what a graph asks of them, and with how much
  * memory. */
 #pragma once
 

@@ -41,7 +41,7 @@ point_free (gpointer data)
   g_free (point);
 }
 
-/* What symbols are follows from the sizes of what is given: "2B" of 8 says B = 4. */
+/* The values of symbols follow from the sizes of what is given: "2B" of 8 says B = 4. */
 static gboolean
 bind_point (const LoomShape *shape, const CheckPoint *point, LoomBinding *binding)
 {
@@ -205,7 +205,7 @@ compare (Probe *p, guint output, double *numbers, const LoomTensorDesc *d, const
   return TRUE;
 }
 
-/* What an input of the program is called at the node. */
+/* The name of a program's input at the node. */
 static char *
 input_name (const LoomNet *net, guint node, const char *source)
 {
@@ -226,7 +226,7 @@ input_name (const LoomNet *net, guint node, const char *source)
   return g_strdup (source);
 }
 
-/* What was given for this port, in the type that the program wants; NULL without an error where nothing was. */
+/* The value given for this port, in the type that the program wants; NULL without an error where nothing was. */
 static LoomTensor *
 given_point (const Probe *p, const char *source, const LoomTensorDesc *d, GError **error)
 {

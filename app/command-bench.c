@@ -188,7 +188,7 @@ eager_step (gpointer data, GError **error)
   return TRUE;
 }
 
-/* What an emulated card takes says nothing about any device, so it is not timed. */
+/* The time of an emulated card says nothing about any device, so it is not measured. */
 static void
 find_emulated (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data)
 {
@@ -429,7 +429,7 @@ bench_tune (const Command *command, const char *path, const BenchOptions *o)
   g_autofree char *note = loom_cost_table_take_note (before);
   double ready_ms;
 
-  /* What is wrong with the table that was there ends here: it is written anew. */
+  /* A fault in the table that was there ends here: it is written anew. */
   if (note)
     command_warn (command, "%s", note);
   if (!prepare (&b, path, o, &ready_ms, &error))

@@ -162,7 +162,8 @@ print_json (const LoomNet *net, const LoomNet *bound, const char *device)
   command_event_print (json);
 }
 
-/* What stays in memory for as long as a graph is trained, whatever the batch: parameters and the optimiser's state. */
+/* The bytes that stay in memory for as long as a graph is trained, whatever the batch: parameters and the optimiser's
+ * state. */
 static double
 standing_bytes (const CheckMemory *memory, const LoomNet *bound)
 {
@@ -256,7 +257,7 @@ run_check (const Command *command, int argc, char **argv)
       return 1;
     }
   g_autoptr (LoomNet) bound = loom_net_new (graph, &binding, bound_faults);
-  /* What only the whole step tells: that nothing is left to train, or that state is given two values. */
+  /* Faults that only the whole step tells: that nothing is left to train, or that state is given two values. */
   g_autoptr (LoomStep) step = spec && !gradcheck ? loom_step_new (graph, spec, batch, TRUE, &error) : NULL;
   if (error)
     {

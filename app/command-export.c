@@ -61,7 +61,7 @@ read_size (const char *text, LoomBinding *sizes)
   return TRUE;
 }
 
-/* What is read must not be written over. */
+/* A file that is read must not be written over. */
 static gboolean
 is_same_file (const char *a, const char *b)
 {

@@ -72,7 +72,7 @@ ranking (const double *value, gint64 n)
   return order;
 }
 
-/* What a class is called: its name, a character that is no letter in quotes, or its number. */
+/* The word for a class: its name, a character that is no letter in quotes, or its number. */
 static char *
 class_name (const char *const *names, gint64 i)
 {

@@ -93,7 +93,7 @@ const Command command_program = {
   .run = run_program,
 };
 
-/* What recomputation saves on each device: the arena of the step that keeps everything beside this one's. */
+/* The bytes that recomputation saves on each device: the arena of the step that keeps everything beside this one's. */
 static gboolean
 print_saving (const Listing *l, const LoomPlan *plan, LoomDevices *devices, const LoomPlanOptions *options,
               gboolean json, GError **error)

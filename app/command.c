@@ -1,4 +1,4 @@
-/* What all commands share: options, errors, numbers for people and for JSON. */
+/* Shared by all commands: options, errors, numbers for people and for JSON. */
 #include "app/command.h"
 
 #include <errno.h>

@@ -32,7 +32,7 @@ gboolean command_parse (const Command *command, const GOptionEntry *entries, int
 /* Hands a command's options over instead of running it: for the manual and the completions. */
 typedef void (*CommandOptionsFunc) (const Command *command, const GOptionEntry *entries, gpointer data);
 void command_describe (const Command *command, CommandOptionsFunc func, gpointer data);
-/* What exit statuses mean, for --help and the manual. */
+/* The meaning of exit statuses, for --help and the manual. */
 extern const char command_statuses[];
 /* Says that the command was used wrongly, with a hint at --help; returns 2. */
 int command_usage (const Command *command, const char *format, ...) G_GNUC_PRINTF (2, 3);

@@ -1,4 +1,4 @@
-/* What `gradloom export` can write: one descriptor a target, listed in command-export.c. */
+/* The targets of `gradloom export`: one descriptor a target, listed in command-export.c. */
 #pragma once
 
 #include "app/command.h"

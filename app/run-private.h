@@ -1,4 +1,4 @@
-/* What the files of `gradloom run` share: one request, from its words to its answers.
+/* Shared by the files of `gradloom run`: one request, from its words to its answers.
  *
  * command-run.c reads the words, run-inputs.c resolves ports and reads what is given, run-program.c builds what is
  * asked for, and run-step.c computes it and writes it down. */

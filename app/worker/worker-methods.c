@@ -56,7 +56,7 @@ load_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char *xml
   return TRUE;
 }
 
-/* What Start knows: a key, its type, and where it goes. */
+/* The options of Start: a key, its type, and where it goes. */
 static const struct
 {
   const char *key, *type;

@@ -1,4 +1,4 @@
-/* What the worker says, bounded.
+/* Messages of the worker, bounded.
  *
  * A signal that Studio does not read stays in this process's memory, so a stopped Studio must not make it grow:
  * a batch of signals is sent, and the next one only after the last has left the process. Until then points are thinned
@@ -54,8 +54,8 @@ struct _WorkerOutbox
   WorkerPoint ring[RING];
   atomic_uint head, tail;
 
-  /* What did not fit into the ring, all newer than what is in it: while there is some, no point goes into the ring. The
-   * serve thread holds held_lock only to copy. */
+  /* Points that did not fit into the ring, all newer than what is in it: while there is some, no point goes into the
+   * ring. The serve thread holds held_lock only to copy. */
   GMutex held_lock;
   Thinned held;
   atomic_uint n_held;

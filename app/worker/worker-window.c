@@ -1,4 +1,4 @@
-/* What the curve of a training metric shows: the mean over the last epoch's worth of steps.
+/* The value on the curve of a training metric: the mean over the last epoch's worth of steps.
  *
  * The trainer reports the mean of the epoch so far. That is the number of events and of the epoch's end, but drawn as a
  * curve it falls back onto single batches at the start of each epoch, and jumps. So the part of the epoch that is still

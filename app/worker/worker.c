@@ -118,7 +118,7 @@ serve (const Command *command, int in, int out)
 
   g_source_remove (tick);
   worker_runner_free (runner);
-  /* What the run's end has put into the outbox may still find a listener. */
+  /* Messages of the run's end in the outbox may still find a listener. */
   while (g_main_context_iteration (NULL, FALSE))
     ;
   if (!g_dbus_connection_is_closed (connection))

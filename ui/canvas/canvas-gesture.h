@@ -1,4 +1,4 @@
-/* What presses, moves and releases of the pointer mean: a state machine without widgets.
+/* Presses, moves and releases of the pointer: a state machine without widgets.
  *
  * The widget feeds events in and carries out the command that comes back; while a gesture runs
  * it draws from the public fields. So every drag can be tested without a display, and the

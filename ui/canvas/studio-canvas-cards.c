@@ -1,4 +1,4 @@
-/* What hangs on cards (pins, live values, progress, tooltips), where cards are, and which of them has the focus. */
+/* Attachments of cards (pins, live values, progress, tooltips), where cards are, and which of them has the focus. */
 #include <string.h>
 
 #include "ui/canvas/studio-canvas-private.h"

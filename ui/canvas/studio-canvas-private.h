@@ -100,7 +100,7 @@ void studio_canvas_end_gesture (StudioCanvas *self);
 void studio_canvas_class_init_actions (GtkWidgetClass *klass);
 void studio_canvas_update_actions (StudioCanvas *self);
 
-/* What could follow a dropped wire: chosen operators are wired at once. */
+/* Operators that could follow a dropped wire: a chosen one is wired at once. */
 typedef struct
 {
   guint64 serial;

@@ -416,7 +416,7 @@ studio_canvas_shift (StudioCanvas *self, double dx, double dy)
   self->shift_dy = dy;
   if (self->moving_items == NULL)
     {
-      /* What a frame takes along is settled when it is taken, not by what it is dragged across. */
+      /* The cards that a frame moves along are settled when it is taken, not by what it is dragged across. */
       guint n = studio_document_n_selected (self->document);
       g_autofree guint64 *serials = g_new (guint64, n + 1);
 

@@ -13,7 +13,7 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_CANVAS (studio_canvas_get_type ())
 G_DECLARE_FINAL_TYPE (StudioCanvas, studio_canvas, STUDIO, CANVAS, GtkWidget)
 
-/* What the palette drags: a boxed operator or module name. */
+/* The content of a drag from the palette: a boxed operator or module name. */
 #define STUDIO_TYPE_DRAG_OP (studio_drag_op_get_type ())
 typedef struct
 {

@@ -19,7 +19,7 @@ typedef struct
   guint64 serial;
 } Chooser;
 
-/* What a row stands for. */
+/* The meaning of a row. */
 typedef struct
 {
   char *name;

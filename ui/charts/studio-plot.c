@@ -1,4 +1,4 @@
-/* What a chart shows: its curves and marks, the visible part, and its words. */
+/* The content of a chart: its curves and marks, the visible part, and its words. */
 #include "ui/charts/studio-plot.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* What a chart shows and how it is drawn, without a widget: the same drawing serves the screen, SVG, PDF and PNG.
+/* The content of a chart and its drawing, without a widget: the same drawing serves the screen, SVG, PDF and PNG.
  *
  * The form: no box, three hairline grid lines, labels at the ends of the lines instead of a legend, the training curve
  * solid, the validation curve dashed, the run before it greyed, marked events as thin upright lines with a word. */

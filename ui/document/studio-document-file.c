@@ -232,7 +232,7 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
       folder = loom_run_data_folder (content->path);
       loom_graph_set_folder (graph, folder);
     }
-  /* What the file held when Studio ended is known: the text that editing began with, or what was saved last. */
+  /* The file's content when Studio ended is known: the text that editing began with, or what was saved last. */
   adopt (self, graph, g_steal_pointer (&faults), g_bytes_ref (content->base), content->path,
          content->path != NULL ? studio_document_digest (base, length) : NULL);
 
@@ -249,7 +249,7 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
   studio_document_end (self);
   if (wrong != NULL)
     {
-      /* What could be replayed is kept, and so is the old journal. */
+      /* The part that could be replayed is kept, and so is the old journal. */
       g_propagate_prefixed_error (error, g_steal_pointer (&wrong), "The last of the unsaved work could not be read: ");
       return FALSE;
     }

@@ -1,4 +1,4 @@
-/* What mends a fault, offered on its card: an attribute's value or name that the engine gives, a wire across deleted
+/* Fixes for faults, offered on their cards: an attribute's value or name that the engine gives, a wire across deleted
  * nodes, or a wire to a name that a formula no longer has. */
 #include "ui/document/studio-document-private.h"
 
@@ -106,7 +106,7 @@ cross_bridge (StudioDocument *self, guint64 serial, const char *port)
   return done;
 }
 
-/* What a formula no longer names: its wire goes to the name that has none, or away. */
+/* The wire of an input that a formula no longer names goes to the one name without a wire, or away. */
 static gboolean
 mend_stray_wire (StudioDocument *self, guint64 serial, const char *port)
 {

@@ -29,7 +29,7 @@ typedef struct
   const char *output, *input; /* interned */
 } StudioBridge;
 
-/* What the file system says of a file without reading it. */
+/* A file's state by its metadata, without reading it. */
 typedef struct
 {
   guint64 device, inode;
@@ -113,8 +113,7 @@ void studio_document_close_gaps (StudioDocument *self, LoomElement *scope, const
 void studio_document_infer (StudioDocument *self); /* now, if the idle has not come yet */
 void studio_document_rebuild_selected (StudioDocument *self);
 /* The graph of a file and the very text that it was read from. */
-LoomGraph *
-studio_document_read (const char *path, char **text, gsize *length, LoomFaults **faults, GError **error);
+LoomGraph *studio_document_read (const char *path, char **text, gsize *length, LoomFaults **faults, GError **error);
 /* digest (transfer full) is that of what the file at the document's path holds: watches it from here on. NULL, where
  * there is no path, ends that. */
 void studio_document_note_disk (StudioDocument *self, char *digest);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a wire writes for a port: the id alone where that is enough. */
+/* The text of a wire's end: the id alone where that names the port. */
 static char *
 end_text (const StudioItem *item, gboolean is_output, guint port)
 {

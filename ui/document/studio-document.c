@@ -83,7 +83,7 @@ add_grammar_faults (LoomFaults *to, const LoomFaults *from)
     }
 }
 
-/* What keeps it from training is a fault like any other. Beside a node that is wrong it would mostly repeat, in other
+/* A fault in <train> is one like any other. Beside a node that is wrong it would mostly repeat, in other
  * words, what that node says. */
 static void
 judge_training (StudioDocument *self, LoomFaults *faults)
@@ -327,7 +327,7 @@ studio_document_fold (StudioDocument *self, guint n)
       step_free (step);
     }
   g_clear_pointer (&self->merge_key, g_free);
-  /* What undo would take back has another name now. */
+  /* The step that undo would take back has another name now. */
   studio_document_changed (self);
 }
 

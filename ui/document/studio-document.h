@@ -58,7 +58,7 @@ typedef enum
   STUDIO_DISK_GONE     /* deleted or moved away */
 } StudioDiskState;
 
-/* What is known; "file-changed" tells when it changes. */
+/* The file's state as far as it is known; "file-changed" tells when it changes. */
 StudioDiskState studio_document_get_disk (StudioDocument *self);
 /* Looks now: before the file is written over. */
 StudioDiskState studio_document_check_disk (StudioDocument *self);
@@ -76,7 +76,7 @@ LoomNet *studio_document_get_net (StudioDocument *self);
 LoomFaults *studio_document_get_faults (StudioDocument *self);
 /* The net of the last inference that finished, without forcing one; node->element may be stale. May be NULL. */
 LoomNet *studio_document_peek_net (StudioDocument *self);
-/* What the canvas shows of the present scope. Valid until the next "changed", "scope-changed" or "net-changed". */
+/* The scene of the present scope. Valid until the next "changed", "scope-changed" or "net-changed". */
 StudioScene *studio_document_get_scene (StudioDocument *self);
 
 /* ---- a run's view of the document --------------------------------------- */

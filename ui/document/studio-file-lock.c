@@ -82,7 +82,7 @@ studio_file_lock_new (const char *folder, const char *path, char **holder)
     }
   if (fd < 0)
     return NULL;
-  /* What cannot be written only makes the other one's sentence shorter. */
+  /* A failed write only makes the sentence of the other window shorter. */
   g_autofree char *text = g_strdup_printf ("%d %s\n", (int)getpid (), g_get_host_name ());
   if (ftruncate (fd, 0) == 0 && pwrite (fd, text, strlen (text), 0) < 0)
     g_message ("The lock %s cannot be written: %s", name, g_strerror (errno));

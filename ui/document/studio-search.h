@@ -5,7 +5,7 @@
 
 G_BEGIN_DECLS
 
-/* What a row is found by, made once for each row. */
+/* The words by which a row is found, made once for each row. */
 typedef struct _StudioSearchKey StudioSearchKey;
 
 StudioSearchKey *studio_search_key_new (const LoomOp *op);

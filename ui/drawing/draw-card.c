@@ -1,4 +1,4 @@
-/* What a card looks like: border, bar, icon, name, summary, ports, and the fault below.
+/* The drawing of a card: border, bar, icon, name, summary, ports, and the fault below.
  *
  * The canvas rasterises the frame once per look and zoom and draws the texts over it; a file has both in one go. */
 #include "ui/drawing/draw-card.h"

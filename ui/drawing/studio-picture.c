@@ -107,7 +107,7 @@ draw (cairo_t *cr, double width, double height, gpointer data)
   g_object_unref (context);
 }
 
-/* What the drawing covers, and a margin: it is drawn once into nothing, because shapes stand where there is room. */
+/* The extent of the drawing, with a margin: it is drawn once into nothing, because shapes stand where there is room. */
 static StudioRect
 bounds_of (const Picture *picture)
 {

@@ -5,7 +5,7 @@
 
 G_BEGIN_DECLS
 
-/* What is drawn of a graph: its outermost scope, or a module by its name, with the faults that it has. */
+/* The picture of a graph: its outermost scope, or a module by its name, with the faults that it has. */
 StudioScene *studio_picture_scene (const LoomGraph *graph, const char *module, GError **error);
 /* Writes .svg, .pdf or .png by the path's suffix, whole or not at all. background: whether it is painted; without it a
  * picture lies on any page. Errors: USAGE for another suffix or an empty scene, IO. */

@@ -1,4 +1,4 @@
-/* What the inspector says about a value while it is being typed. The engine judges again; this judges sooner. */
+/* Sentences about a value while it is being typed. The engine judges again; this judges sooner. */
 #include "ui/inspector/studio-inspector-params.h"
 
 #include <math.h>

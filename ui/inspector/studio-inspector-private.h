@@ -1,4 +1,4 @@
-/* What the files of the inspector share: its fields, and rows that show a parameter. */
+/* Shared by the files of the inspector: its fields, and rows that show a parameter. */
 #pragma once
 
 #include "engine/loom.h"

@@ -25,7 +25,7 @@ inspector_row_free (InspectorRow *row)
   g_free (row);
 }
 
-/* What a field has, as it would be written. */
+/* A field's value as it would be written. */
 static char *
 editor_text (InspectorRow *row)
 {
@@ -41,7 +41,7 @@ commit (InspectorRow *row, const char *value)
 
   if (self->updating || inspector_element (self) == NULL)
     return;
-  /* What is said is what differs: a default is not written into the file. */
+  /* A default is not written into the file. */
   if (value != NULL && (value[0] == '\0' || g_strcmp0 (value, row->spec.def) == 0))
     value = NULL;
   studio_document_set_attribute (self->document, self->serial, row->spec.name, value);

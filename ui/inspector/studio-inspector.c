@@ -198,7 +198,7 @@ name_left_cb (StudioInspector *self)
   const char *id;
 
   rename_node (self);
-  /* What could not be a name goes back to the one there is. */
+  /* A text that cannot be a name is replaced by the present one. */
   e = inspector_element (self);
   id = e != NULL ? loom_element_get (e, "id") : NULL;
   if (id != NULL)
@@ -457,7 +457,7 @@ build_link (StudioInspector *self, const StudioScene *scene, const StudioLink *l
   add_fact (group, self->output_rows, "Shape", link->label != NULL ? link->label : "not known yet", NULL);
 }
 
-/* What is new is read from its beginning, also while the wheel's last turn still runs out: only switching that off ends
+/* A new page is shown from its beginning, also while the wheel's last turn still runs out: only switching that off ends
  * it. */
 static void
 scroll_to_top (GtkScrolledWindow *scroller)

@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (StudioInspector, studio_inspector, STUDIO, INSPECTOR, GtkWidget)
 
 StudioInspector *studio_inspector_new (StudioDocument *document);
-/* What stands there while nothing is selected (the training settings). */
+/* The widget that stands there while nothing is selected (the training settings). */
 void studio_inspector_set_empty_widget (StudioInspector *self, GtkWidget *widget);
 /* The devices that a node may be computed on, as the worker names them; NULL: not known. */
 void studio_inspector_set_devices (StudioInspector *self, const char *const *devices);

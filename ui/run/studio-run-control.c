@@ -238,7 +238,7 @@ fail (StudioRun *self, GError *error)
   studio_run_set_state (self, STUDIO_RUN_FAILED, error->message);
 }
 
-/* What every reply begins with: TRUE when it is still wanted and no error. */
+/* The beginning of every reply: TRUE when it is still wanted and no error. */
 static gboolean
 still_wanted (Start *start, GError *error)
 {

@@ -1,5 +1,5 @@
-/* What studio-run.c (the model), studio-run-control.c (the talk with the worker) and studio-run-history.c (runs of
- * earlier Studios) share. */
+/* Shared by studio-run.c (the model), studio-run-control.c (the talk with the worker) and studio-run-history.c (runs of
+ * earlier Studios). */
 #pragma once
 
 #include "ui/run/studio-run.h"

@@ -36,7 +36,7 @@ G_DECLARE_FINAL_TYPE (StudioRun, studio_run, STUDIO, RUN, GObject)
  *   "problem"(code, node, port, sentence)  of the graph or the run; code "REFUSED": a command that was not obeyed,
  *                                 "NOTE": no fault, but worth knowing */
 
-/* What a run is started with; zero, NULL and NaN mean the graph's own. */
+/* The options of a run; zero, NULL and NaN mean the graph's own. */
 typedef struct
 {
   gint64 epochs, batch_size;

@@ -313,7 +313,7 @@ magic_byte_cb (GObject *source, GAsyncResult *result, gpointer data)
   gssize n = g_input_stream_read_finish (G_INPUT_STREAM (source), result, &error);
   if (n <= 0)
     {
-      /* What it said before it died may still be on its way. */
+      /* Its last words may still be in the pipe when it is gone. */
       g_timeout_add_full (G_PRIORITY_DEFAULT, DRAIN_MS, no_magic_cb, g_steal_pointer (&task), g_object_unref);
       return;
     }

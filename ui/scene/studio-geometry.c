@@ -574,7 +574,7 @@ crosses (const StudioCurve *curve, const StudioRect *card)
 static gboolean
 is_free (const StudioScene *scene, double x, double y)
 {
-  /* What is new is not wired yet, and says so in two lines below itself. */
+  /* A new card is not wired yet, and its fault takes two lines below it. */
   StudioRect place = { x - 6, y - 6, STUDIO_CARD_WIDTH + 12, STUDIO_CARD_HEIGHT + STUDIO_FAULT_GAP + 44 + 12 };
 
   for (guint i = 0; i < scene->n_items; i++)

@@ -91,7 +91,8 @@ typedef struct
   guint port;
 } StudioHit;
 
-/* What is under a point in screen pixels: ports before cards before wires; of two cards the later, which is on top. */
+/* The target under a point in screen pixels: ports before cards before wires; of two cards the later, which is on top.
+ */
 StudioHit studio_geometry_hit (const StudioScene *scene, const StudioView *view, double sx, double sy);
 /* Only ports, within their hit areas: for the loose end of a wire, to which weights are offered as well. */
 StudioHit

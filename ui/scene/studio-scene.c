@@ -106,7 +106,7 @@ module_ports (const LoomElement *module, GArray *inputs, GArray *outputs)
     }
 }
 
-/* What can be said of a node that inference did not reach: the attributes as written. */
+/* The summary of a node that inference did not reach: its attributes as written. */
 static char *
 attributes_summary (const LoomElement *e, const LoomOp *op)
 {
@@ -222,7 +222,7 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
             port->type = *type;
           }
       }
-  /* What inference did not reach has no formula of its own to tell. */
+  /* Inference did not reach the node, so its formula is not known. */
   const char *summary = node != NULL && node->op == item->op ? node->summary : NULL;
   if (summary != NULL && !node->typed && item->op != NULL && item->op->dynamic_inputs != NULL)
     summary = NULL;
@@ -403,7 +403,8 @@ add_places (StudioScene *scene, const LoomElement *scope)
     }
 }
 
-/* What each card does of the whole net's work: nodes inside a module, and all copies of a repeat, count for its card.
+/* Each card's share of the whole net's operations: nodes inside a module, and all copies of a repeat, count for its
+ * card.
  */
 static void
 add_costs (const Build *build, const char *scope_path, const LoomNet *net)

@@ -1,4 +1,4 @@
-/* What the canvas shows of one scope, as plain arrays: cards, ports and wires.
+/* One scope of a graph as the canvas shows it, as plain arrays: cards, ports and wires.
  *
  * The graph is a tree of attributes and the net is flat; drawing, hit testing and the keyboard
  * want neither. A scene joins the two once per change, so that everything behind it is array
@@ -79,9 +79,10 @@ typedef struct
   GHashTable *by_serial;        /* &item.serial → index + 1 */
 } StudioScene;
 
-/* net may be NULL, and may be of an earlier version of the graph: what it does not know stays untyped. bridges: see
- * StudioSceneFix; may be NULL. */
+/* The label of the button that mends a fault of the node with this serial (transfer full); NULL where nothing does. */
 typedef char *(*StudioSceneFix) (const LoomFault *fault, guint64 serial, gpointer data);
+/* net may be NULL, and may be of an earlier version of the graph: a node that it does not have stays untyped. fix: NULL
+ * where no fault gets a button. */
 StudioScene *studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path,
                                const LoomNet *net, const LoomFaults *faults, StudioSceneFix fix, gpointer data);
 void studio_scene_free (StudioScene *scene);

@@ -1,4 +1,4 @@
-/* What the files of the training settings share: changes of the document, and rows that show an attribute. */
+/* Shared by the files of the training settings: changes of the document, and rows that show an attribute. */
 #pragma once
 
 #include "engine/loom.h"
@@ -14,8 +14,8 @@ struct _StudioTrainingSettings
   GtkWidget *fault; /* a sentence of what is wrong in <train>; hidden where nothing is */
   GtkWidget *box;
   GtkWidget *rate_note; /* below the learning rate; NULL: the method has none */
-  char *shown;     /* what the rows were made for */
-  GPtrArray *rows; /* TrainingRow */
+  char *shown;          /* what the rows were made for */
+  GPtrArray *rows;      /* TrainingRow */
   gboolean filling;
   gboolean more_open; /* the fold of what is seldom set */
   /* The row that has the focus while rows are made anew; name NULL: none has. */
@@ -59,7 +59,7 @@ typedef struct
   guint64 serial; /* not 0: this element instead */
 } TrainingPlace;
 
-/* What could stand in a field; the list is made when it is opened. */
+/* The choices of a field; the list is made when it is opened. */
 typedef char **(*TrainingSuggest) (StudioDocument *document);
 
 /* A heading and the grid below it. */

@@ -56,7 +56,7 @@ apply (Row *row, const char *value)
     studio_training_set_in (document, row->place.tag, row->spec.name, value);
 }
 
-/* What is wrong stands at the field itself, as a sign that explains itself. */
+/* A fault stands at its field, as an icon whose tooltip is the sentence. */
 static void
 say (Row *row, const char *wrong)
 {
@@ -301,7 +301,7 @@ row_free (gpointer data)
   g_free (data);
 }
 
-/* What has a better name than its attribute. */
+/* Titles of attributes whose own name says too little. */
 static const struct
 {
   const char *name, *title;

@@ -84,7 +84,7 @@ more_cb (GtkExpander *expander, GParamSpec *pspec, StudioTrainingSettings *self)
   self->more_open = gtk_expander_get_expanded (expander);
 }
 
-/* What is seldom set, folded; open where something of it is. */
+/* Settings that are seldom used, folded away; open where one of them is set. */
 static void
 add_more (StudioTrainingSettings *self)
 {
@@ -307,7 +307,7 @@ schedule_spec (const LoomElement *e, const LoomScheduleParam *p)
       return spec;
     }
   spec.type = p->whole ? LOOM_PARAM_INT : LOOM_PARAM_FLOAT;
-  /* What the formula says where nothing is given is no number that could stand here. */
+  /* The default is a formula over other settings, so no number can stand here as the placeholder. */
   spec.def = p->required ? NULL : isnan (p->value) ? "" : number_text (p->value);
   return spec;
 }
@@ -456,7 +456,7 @@ build (StudioTrainingSettings *self)
   training_add_metrics (self);
 }
 
-/* What decides which rows there are. */
+/* The attributes on which it depends which rows there are. */
 static char *
 key_of (StudioTrainingSettings *self)
 {
@@ -474,8 +474,8 @@ key_of (StudioTrainingSettings *self)
   return g_string_free (key, FALSE);
 }
 
-/* What would keep it from training, as soon as it is so: above the fields, and at the field that it is about. Faults of
- * nodes stand on their cards. */
+/* Faults that would keep it from training, as soon as there is one: above the fields, and at the field that it is
+ * about. Faults of nodes stand on their cards. */
 static void
 show_fault (StudioTrainingSettings *self)
 {

@@ -191,7 +191,7 @@ schedule_knows (gconstpointer what, const char *name)
   return FALSE;
 }
 
-/* What a course cannot do without has no default in the file; these are to begin from. */
+/* Values for required parameters of a schedule, which have no default in the file. */
 static const struct
 {
   const char *name, *value;

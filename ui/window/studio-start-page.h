@@ -1,4 +1,4 @@
-/* What an empty canvas says: "Start with data". */
+/* The page on an empty canvas: "Start with data". */
 #pragma once
 
 #include <gtk/gtk.h>

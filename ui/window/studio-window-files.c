@@ -192,8 +192,8 @@ overwrite_response_cb (AdwMessageDialog *dialog, const char *response, StudioWin
     studio_window_forget_after (after);
 }
 
-/* What the reader did not understand is not in the graph, so writing over that very file would lose it: that is asked
- * first. */
+/* Elements that the reader did not understand are not in the graph, so writing over that very file would lose it: that
+ * is asked first. */
 void
 studio_window_save_over (StudioWindow *self, StudioAfter *after)
 {
@@ -364,7 +364,7 @@ recover_then (StudioWindow *self, gpointer data)
   g_autoptr (GError) error = NULL;
   if (self->orphans == NULL || self->orphans[0] == NULL)
     return;
-  /* What cannot be read whole is kept, and not offered again before the next start. */
+  /* A journal that cannot be read whole is kept, and not offered again before the next start. */
   if (studio_document_recover (self->document, self->orphans[0], &error))
     offer_the_next (self);
   else

@@ -1,4 +1,4 @@
-/* What is asked before something would be lost: changes that are in no file, and a run that would end.
+/* Questions before something would be lost: changes that are in no file, and a run that would end.
  *
  * A window asks one question at a time. Whoever asks again while it stands (the close button, Ctrl+Q) gets it shown. */
 #include "ui/window/studio-window-private.h"

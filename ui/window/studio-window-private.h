@@ -1,4 +1,4 @@
-/* What the files of the window share: studio-window.c (parts and layout), -actions.c (the table of commands), -guard.c
+/* Shared by the files of the window: studio-window.c (parts and layout), -actions.c (the table of commands), -guard.c
  * (questions before something is lost), -files.c (open, save, recent, recovery), -disk.c (what others do to the file),
  * -run.c (training), -status.c (title, faults, totals), -present.c (the projector), -frame.c (moving by the header). */
 #pragma once
@@ -60,7 +60,7 @@ void studio_window_update_actions (StudioWindow *self);
 
 /* ---- questions (-guard.c) ---- */
 typedef void (*StudioWindowThen) (StudioWindow *self, gpointer data);
-/* What is done once nothing is lost by it. */
+/* A command that waits until no work would be lost by it. */
 typedef struct
 {
   StudioWindow *window;

@@ -33,7 +33,7 @@ static void
 start (StudioWindow *self, gboolean paused)
 {
   g_autoptr (GError) error = NULL;
-  /* What went wrong in the last run is no reason against another one. */
+  /* A fault of the last run does not forbid another run. */
   studio_document_set_run_fault (self->document, NULL, NULL, NULL, NULL);
   if (!is_sound (self))
     return;

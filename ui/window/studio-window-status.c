@@ -1,4 +1,4 @@
-/* What is said about the graph around it: title, totals, zoom, and the list of faults. */
+/* Facts about the graph around the canvas: title, totals, zoom, and the list of faults. */
 #include <math.h>
 
 #include "ui/charts/studio-text-scale.h"
