@@ -4,12 +4,6 @@
 
 #include "ui/canvas/studio-canvas-private.h"
 
-static gboolean
-is_selected_cb (guint64 serial, gpointer data)
-{
-  return studio_document_is_selected (STUDIO_CANVAS (data)->document, serial);
-}
-
 /* ---- ports that may take the wire ----------------------------------------- */
 
 gboolean
@@ -261,7 +255,7 @@ drag_begin_cb (GtkGestureDrag *drag, double x, double y, StudioCanvas *self)
   if (button == GDK_BUTTON_MIDDLE || self->space_held)
     flags |= STUDIO_PRESS_PAN;
   studio_canvas_end_gesture (self);
-  command = studio_gesture_press (&self->gesture, scene, &self->view, x, y, flags, is_selected_cb, self);
+  command = studio_gesture_press (&self->gesture, scene, &self->view, x, y, flags, studio_canvas_is_selected_cb, self);
   if (studio_canvas_focused (self) == NULL && self->gesture.pressed.kind != STUDIO_HIT_ANNOTATION)
     gtk_widget_grab_focus (GTK_WIDGET (self));
   carry_out (self, &command);

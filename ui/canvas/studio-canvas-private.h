@@ -91,7 +91,18 @@ gboolean studio_canvas_port_is_lit (StudioCanvas *self, guint item, gboolean is_
 gboolean studio_canvas_is_wiring (StudioCanvas *self);
 void studio_canvas_shift (StudioCanvas *self, double dx, double dy);
 
+void studio_canvas_zoomed (StudioCanvas *self, double before);
+void studio_canvas_forget_moving (StudioCanvas *self);
+void studio_canvas_place_again (StudioCanvas *self);
+void studio_canvas_restyle (StudioCanvas *self, gboolean texts);
+/* Whether the element is selected; data is the canvas. */
+gboolean studio_canvas_is_selected_cb (guint64 serial, gpointer data);
+/* Keeps cards and scene as the document has them, from now on. */
+void studio_canvas_follow_document (StudioCanvas *self);
+
 /* Virtual functions of the widget that stand in another file. */
+void studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot);
+void studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline);
 gboolean studio_canvas_focus_vfunc (GtkWidget *widget, GtkDirectionType direction);
 gboolean studio_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip);
 

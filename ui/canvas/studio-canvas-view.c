@@ -1,0 +1,158 @@
+/* The visible part of the canvas: zoom, fitting, and cards that are being moved. */
+#include "ui/canvas/studio-canvas-private.h"
+
+void
+studio_canvas_zoomed (StudioCanvas *self, double before)
+{
+  GHashTableIter iter;
+  gpointer node;
+
+  if (self->view.zoom != before)
+    {
+      g_hash_table_iter_init (&iter, self->annotations);
+      while (g_hash_table_iter_next (&iter, NULL, &node))
+        gtk_widget_queue_draw (node);
+      g_hash_table_remove_all (self->sprites);
+      g_hash_table_iter_init (&iter, self->nodes);
+      while (g_hash_table_iter_next (&iter, NULL, &node))
+        gtk_widget_queue_draw (node);
+    }
+  studio_canvas_view_changed (self);
+}
+
+void
+studio_canvas_view_changed (StudioCanvas *self)
+{
+  self->fitted = FALSE;
+  studio_canvas_redraw_wires (self);
+  studio_canvas_place_again (self);
+  g_signal_emit (self, studio_canvas_signals[STUDIO_CANVAS_VIEW_CHANGED], 0);
+}
+
+double
+studio_canvas_get_zoom (StudioCanvas *self)
+{
+  return self->view.zoom;
+}
+
+void
+studio_canvas_zoom_at (StudioCanvas *self, double zoom, double x, double y)
+{
+  double before = self->view.zoom;
+
+  studio_view_zoom_at (&self->view, zoom, x, y);
+  studio_canvas_zoomed (self, before);
+}
+
+void
+studio_canvas_zoom_to_fit (StudioCanvas *self)
+{
+  double before = self->view.zoom, top = 0;
+  StudioRect bounds;
+  StudioView view;
+
+  if (self->view.width <= 0 || self->view.height <= 0)
+    {
+      self->fit_pending = TRUE;
+      return;
+    }
+  self->fit_pending = FALSE;
+  bounds = studio_geometry_bounds (studio_canvas_scene (self));
+  view = self->view;
+  /* Where the words would take too much of it, the graph is more important than the lower ones, and than all. */
+  if (self->inset_top < 0.4 * view.height)
+    {
+      top = self->inset_top;
+      view.height -= top + (top + self->inset_bottom < 0.4 * view.height ? self->inset_bottom : 0);
+    }
+  studio_view_fit (&view, &bounds);
+  /* For the back row everything may be larger than life. */
+  if (self->presentation && bounds.width > 0)
+    {
+      double room = MIN (view.width / (bounds.width + 48), view.height / (bounds.height + 48));
+
+      studio_view_zoom_at (&view, CLAMP (room, view.zoom, 1.6), view.width / 2, view.height / 2);
+    }
+  view.y -= top / view.zoom;
+  view.height = self->view.height;
+  self->view = view;
+  studio_canvas_zoomed (self, before);
+  self->fitted = TRUE;
+}
+
+void
+studio_canvas_set_presentation (StudioCanvas *self, gboolean on)
+{
+  if (self->presentation == on)
+    return;
+  self->presentation = on;
+  studio_canvas_zoom_to_fit (self);
+}
+
+void
+studio_canvas_set_insets (StudioCanvas *self, double top, double bottom)
+{
+  if (self->inset_top == top && self->inset_bottom == bottom)
+    return;
+  self->inset_top = top;
+  self->inset_bottom = bottom;
+  if (!self->fitted)
+    return;
+  self->fit_pending = TRUE;
+  gtk_widget_queue_allocate (GTK_WIDGET (self));
+}
+
+void
+studio_canvas_set_bare (StudioCanvas *self, gboolean bare)
+{
+  if (self->bare == bare)
+    return;
+  self->bare = bare;
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+void
+studio_canvas_get_centre (StudioCanvas *self, double *x, double *y)
+{
+  studio_view_to_canvas (&self->view, self->view.width / 2, self->view.height / 2, x, y);
+}
+
+void
+studio_canvas_shift (StudioCanvas *self, double dx, double dy)
+{
+  StudioScene *scene = studio_document_get_scene (self->document);
+  double by_x = dx - self->shift_dx, by_y = dy - self->shift_dy;
+
+  if (by_x == 0 && by_y == 0)
+    return;
+  self->shift_dx = dx;
+  self->shift_dy = dy;
+  if (self->moving_items == NULL)
+    {
+      /* The cards that a frame moves along are settled when it is taken, not by what it is dragged across. */
+      guint n = studio_document_n_selected (self->document);
+      g_autofree guint64 *serials = g_new (guint64, n + 1);
+
+      for (guint i = 0; i < n; i++)
+        serials[i] = studio_document_get_selected (self->document, i);
+      self->moving_items = g_new0 (gboolean, scene->n_items + 1);
+      self->moving_annotations = g_new0 (gboolean, scene->n_annotations + 1);
+      studio_document_moving (self->document, serials, n, self->moving_items, self->moving_annotations);
+    }
+  for (guint i = 0; i < scene->n_items; i++)
+    if (self->moving_items[i])
+      {
+        scene->item[i].x += by_x;
+        scene->item[i].y += by_y;
+      }
+  for (guint i = 0; i < scene->n_annotations; i++)
+    if (self->moving_annotations[i])
+      {
+        scene->annotation[i].x += by_x;
+        scene->annotation[i].y += by_y;
+      }
+  if (dx == 0 && dy == 0)
+    studio_canvas_forget_moving (self);
+  studio_canvas_redraw_wires (self);
+  gtk_widget_queue_allocate (GTK_WIDGET (self));
+}
