@@ -1,0 +1,31 @@
+/* What `gradloom train` and `gradloom eval` show of a trainer: for a person, a log or a program. */
+#pragma once
+
+#include "app/command.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  gboolean json, terminal, bar_shown;
+  gboolean silent;  /* no bar: programs read, or events and a bar would share a terminal */
+  gboolean lost;    /* standard output cannot be written */
+  gboolean by_step; /* a loss without data: an epoch is one step */
+  gint64 epochs;
+  gint64 last, last_flush, epoch_start, start; /* µs */
+  double epoch_loss;                           /* the mean of the epoch so far; NaN: no step was made */
+  gboolean only_eval;                          /* nothing is trained, */
+  gint64 weights_step;                         /* with weights of so many steps; -1: nobody knows */
+  const Command *command;
+} TrainView;
+
+/* What view->json has chosen is shown from here on. */
+void train_view_begin (TrainView *view, const Command *command, LoomTrainer *trainer);
+/* The same of an evaluation alone, with weights of so many steps (-1: nobody knows). */
+void train_view_begin_eval (TrainView *view, const Command *command, LoomTrainer *trainer, gint64 weights_step);
+/* What the run began from, where that was a file. */
+void train_view_say_transfer (TrainView *view, LoomTrainer *trainer);
+/* How it ended, where that is no error; folder: the run's, or NULL. */
+void train_view_end (TrainView *view, LoomTrainer *trainer, LoomTrainerEnd end, const char *folder);
+
+G_END_DECLS
