@@ -116,7 +116,7 @@ on_terminal (int columns)
 
   if (child == 0)
     {
-      execl (program, program, "train", "g.xml", "--epochs", "40", NULL);
+      execl (program, program, "train", "g.xml", "--epochs", "400", NULL);
       _exit (127);
     }
   while ((n = read (fd, buffer, sizeof buffer)) > 0)
