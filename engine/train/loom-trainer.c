@@ -33,7 +33,7 @@ check_graph (LoomTrainer *t, const LoomGraph *original, const GPtrArray *given, 
     t->metric_name[i] = ((LoomMetricSpec *)t->spec->metrics->pdata[i])->name;
   t->metric_value = g_new0 (double, n + 1);
   t->eval_value = g_new0 (double, n + 1);
-  t->watch.best = NAN;
+  t->place.watch.best = NAN;
   return TRUE;
 }
 
@@ -67,12 +67,6 @@ spec_lr (const LoomTrainSpec *spec)
   return 0;
 }
 
-static void
-clear_rate (TrainerRate *rate)
-{
-  g_free (rate->slot_name);
-}
-
 /* What a schedule sets before each step: rates of groups, and the momentum. */
 static void
 find_rates (LoomTrainer *t)
@@ -80,23 +74,23 @@ find_rates (LoomTrainer *t)
   static const char *const momenta[] = { "momentum", "beta1" };
   int lr = loom_optimizer_find (t->spec->optimizer, "lr");
 
-  t->rates = g_array_new (FALSE, TRUE, sizeof (TrainerRate));
-  g_array_set_clear_func (t->rates, (GDestroyNotify)clear_rate);
+  t->rates.group = g_new0 (TrainerRate, t->spec->groups->len + 1);
+  t->place.group_lr = g_new0 (double, t->spec->groups->len + 1);
   for (guint i = 0; i < t->spec->groups->len; i++)
     {
       const LoomTrainGroup *group = t->spec->groups->pdata[i];
-      TrainerRate rate = { .now = NAN };
+      TrainerRate *rate = &t->rates.group[t->rates.n_groups];
       if (lr < 0 || !(group->own & ((guint64)1 << lr)))
         continue;
-      rate.slot_name = g_strconcat (group->prefix, "lr", NULL);
-      rate.slot = loom_state_find (t->state, rate.slot_name);
-      rate.base = group->hyper[lr];
-      g_array_append_val (t->rates, rate);
+      rate->slot_name = g_strconcat (group->prefix, "lr", NULL);
+      rate->slot = loom_state_find (t->state, rate->slot_name);
+      rate->now = NAN;
+      t->place.group_lr[t->rates.n_groups++] = group->hyper[lr];
     }
-  t->momentum = NAN;
-  t->momentum_slot = -1;
-  for (guint i = 0; i < G_N_ELEMENTS (momenta) && t->momentum_slot < 0; i++)
-    t->momentum_slot = loom_state_find (t->state, momenta[i]);
+  t->rates.momentum = NAN;
+  t->rates.momentum_slot = -1;
+  for (guint i = 0; i < G_N_ELEMENTS (momenta) && t->rates.momentum_slot < 0; i++)
+    t->rates.momentum_slot = loom_state_find (t->state, momenta[i]);
 }
 
 static gboolean
@@ -171,10 +165,10 @@ open_devices (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
   TrainerPlan *plan = trainer_plan_get (t, batch, TRUE, error);
   if (!plan)
     return FALSE;
-  t->metrics = trainer_metrics_new (t->spec, plan->step);
+  t->place.metrics = trainer_metrics_new (t->spec, plan->step);
   if (!trainer_plan_update (t, error))
     return FALSE;
-  t->lr_slot = loom_state_find (t->state, "lr");
+  t->rates.lr_slot = loom_state_find (t->state, "lr");
   find_rates (t);
   return TRUE;
 }
@@ -185,18 +179,17 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   g_autoptr (LoomTrainer) t = g_new0 (LoomTrainer, 1);
   g_autoptr (LoomGraph) read = NULL;
   g_autofree char *device = NULL;
-  gint64 events_length = 0;
 
-  g_mutex_init (&t->lock);
-  g_cond_init (&t->wake);
-  g_cond_init (&t->answered);
-  g_queue_init (&t->commands);
-  g_queue_init (&t->requests);
+  g_mutex_init (&t->inbox.lock);
+  g_cond_init (&t->inbox.wake);
+  g_cond_init (&t->inbox.answered);
+  g_queue_init (&t->inbox.commands);
+  g_queue_init (&t->inbox.requests);
   t->events.fd = -1;
-  t->lr = NAN;
+  t->rates.lr = NAN;
   t->plans = g_ptr_array_new_with_free_func ((GDestroyNotify)trainer_plan_free);
   t->eval_plans = g_ptr_array_new_with_free_func ((GDestroyNotify)trainer_plan_free);
-  t->checkpoint_interval
+  t->clock.checkpoint_interval
       = (gint64)((options->checkpoint_seconds > 0 ? options->checkpoint_seconds : 30) * G_USEC_PER_SEC);
 
   t->max_steps = options->steps;
@@ -231,23 +224,22 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   if (!check_graph (t, graph, given, error) || (options->resume && !check_resume (t->spec, options, error)))
     return NULL;
   t->device = g_strdup (options->device ? options->device : device ? device : t->spec->device);
-  t->base_lr = spec_lr (t->spec);
+  t->place.base_lr = spec_lr (t->spec);
   if (!open_data (t, error) || !open_devices (t, options, error))
     return NULL;
 
   if (options->resume)
     {
       gboolean again = options->epochs > 0 || !isnan (options->lr) || options->device || options->threads > 0;
-      if (!trainer_checkpoint_restore (t, options->resume, &events_length, error)
-          || !trainer_folder_open (t, options->resume, events_length, again, error))
+      if (!trainer_restore (t, options->resume, error) || !trainer_folder_open (t, options->resume, again, error))
         return NULL;
       if (!isnan (options->lr))
-        t->base_lr = spec_lr (t->spec);
-      if (options->epochs > 0 && t->epoch < t->spec->epochs)
-        t->watch.over = FALSE; /* who asks for more epochs means it */
+        t->place.base_lr = spec_lr (t->spec);
+      if (options->epochs > 0 && t->place.epoch < t->spec->epochs)
+        t->place.watch.over = FALSE; /* who asks for more epochs means it */
     }
   /* A run that was killed before its first checkpoint begins anew, weights and all. */
-  if (events_length == 0 && t->step == 0 && !trainer_transfer (t, error))
+  if (t->place.events_length == 0 && t->place.step == 0 && !trainer_transfer (t, error))
     return NULL;
   if (!options->resume && options->out && !trainer_folder_create (t, options->out, error))
     return NULL;
@@ -281,13 +273,15 @@ loom_trainer_free (LoomTrainer *t)
     g_free (t->port_name[i]);
   g_clear_pointer (&t->state, loom_state_unref);
   g_clear_pointer (&t->devices, loom_devices_unref);
-  g_clear_pointer (&t->rates, g_array_unref);
+  for (guint i = 0; i < t->rates.n_groups; i++)
+    g_free (t->rates.group[i].slot_name);
+  g_free (t->rates.group);
   loom_train_spec_free (t->spec);
   loom_net_free (t->net);
   g_clear_pointer (&t->graph, loom_graph_unref);
   trainer_events_close (&t->events);
   g_free (t->metric_name);
-  trainer_metrics_free (t->metrics);
+  trainer_place_clear (&t->place);
   trainer_transfer_free (t->transfer);
   g_free (t->metric_value);
   g_free (t->eval_value);
@@ -298,15 +292,15 @@ loom_trainer_free (LoomTrainer *t)
   g_free (t->culprit_port);
   if (t->notes)
     g_string_free (t->notes, TRUE);
-  while ((command = g_queue_pop_head (&t->commands)))
+  while ((command = g_queue_pop_head (&t->inbox.commands)))
     {
       g_free (command->name);
       g_free (command);
     }
-  g_queue_clear (&t->requests);
-  g_mutex_clear (&t->lock);
-  g_cond_clear (&t->wake);
-  g_cond_clear (&t->answered);
+  g_queue_clear (&t->inbox.requests);
+  g_mutex_clear (&t->inbox.lock);
+  g_cond_clear (&t->inbox.wake);
+  g_cond_clear (&t->inbox.answered);
   g_free (t);
 }
 
@@ -333,17 +327,17 @@ loom_trainer_post (LoomTrainer *t, LoomCommandKind kind, const char *name, doubl
   TrainerCommand *command = g_new (TrainerCommand, 1);
   *command = (TrainerCommand){ kind, g_strdup (name), value };
 
-  g_mutex_lock (&t->lock);
-  g_queue_push_tail (&t->commands, command);
-  g_atomic_int_set (&t->pending, 1);
-  g_cond_signal (&t->wake);
-  g_mutex_unlock (&t->lock);
+  g_mutex_lock (&t->inbox.lock);
+  g_queue_push_tail (&t->inbox.commands, command);
+  g_atomic_int_set (&t->inbox.pending, 1);
+  g_cond_signal (&t->inbox.wake);
+  g_mutex_unlock (&t->inbox.lock);
 }
 
 double
 loom_trainer_base_lr (LoomTrainer *t)
 {
-  return t->base_lr;
+  return t->place.base_lr;
 }
 
 gboolean
@@ -368,18 +362,18 @@ loom_trainer_snapshot (LoomTrainer *t, const char *port, gint64 *step, GError **
 {
   TrainerSnapshotRequest request = { .port = port };
 
-  g_mutex_lock (&t->lock);
-  if (!t->active)
+  g_mutex_lock (&t->inbox.lock);
+  if (!t->inbox.active)
     trainer_snapshot_answer (t, &request); /* nobody computes; the lock keeps a run from beginning meanwhile */
   else
     {
-      g_queue_push_tail (&t->requests, &request);
-      g_atomic_int_set (&t->pending, 1);
-      g_cond_signal (&t->wake);
+      g_queue_push_tail (&t->inbox.requests, &request);
+      g_atomic_int_set (&t->inbox.pending, 1);
+      g_cond_signal (&t->inbox.wake);
       while (!request.done)
-        g_cond_wait (&t->answered, &t->lock);
+        g_cond_wait (&t->inbox.answered, &t->inbox.lock);
     }
-  g_mutex_unlock (&t->lock);
+  g_mutex_unlock (&t->inbox.lock);
 
   if (step)
     *step = request.step;
@@ -429,7 +423,7 @@ loom_trainer_spec (const LoomTrainer *t)
 gint64
 loom_trainer_steps (const LoomTrainer *t)
 {
-  return t->step;
+  return t->place.step;
 }
 
 gint64
@@ -441,7 +435,7 @@ loom_trainer_total_steps (const LoomTrainer *t)
 gboolean
 loom_trainer_is_over (const LoomTrainer *t)
 {
-  return t->epoch >= t->spec->epochs || t->watch.over;
+  return t->place.epoch >= t->spec->epochs || t->place.watch.over;
 }
 
 const LoomTransfer *

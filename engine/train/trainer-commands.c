@@ -6,37 +6,36 @@
 
 #include <math.h>
 
-static TrainerRate *
-find_rate (LoomTrainer *t, const char *name)
+/* The group whose learning rate this slot is, or -1. */
+static int
+find_group (const LoomTrainer *t, const char *name)
 {
-  for (guint i = 0; i < t->rates->len; i++)
-    {
-      TrainerRate *rate = &g_array_index (t->rates, TrainerRate, i);
-      if (g_str_equal (rate->slot_name, name))
-        return rate;
-    }
-  return NULL;
+  for (guint i = 0; i < t->rates.n_groups; i++)
+    if (g_str_equal (t->rates.group[i].slot_name, name))
+      return (int)i;
+  return -1;
 }
 
 static gboolean
 set_hyper (LoomTrainer *t, const char *name, double value, GError **error)
 {
+  int group = find_group (t, name);
   LoomJson *json;
 
   if (g_str_equal (name, "lr"))
     {
-      t->base_lr = value;
-      t->lr = NAN;
+      t->place.base_lr = value;
+      t->rates.lr = NAN;
     }
-  else if (find_rate (t, name))
+  else if (group >= 0)
     {
-      find_rate (t, name)->base = value;
-      find_rate (t, name)->now = NAN;
+      t->place.group_lr[group] = value;
+      t->rates.group[group].now = NAN;
     }
   else if (!loom_state_set_scalar (t->state, name, value))
     return TRUE; /* whoever posts asks loom_trainer_has_hyper() first */
   json = trainer_event_new ("hyper");
-  loom_json_int (json, "step", t->step);
+  loom_json_int (json, "step", t->place.step);
   loom_json_string (json, "name", name);
   loom_json_number (json, "value", value);
   return trainer_event_write (t, json, error);
@@ -48,13 +47,13 @@ obey (LoomTrainer *t, const TrainerCommand *command, TrainerVerdict *verdict, GE
   switch (command->kind)
     {
     case LOOM_COMMAND_PAUSE:
-      t->paused = TRUE;
+      t->inbox.paused = TRUE;
       return TRUE;
     case LOOM_COMMAND_RESUME:
-      t->paused = FALSE;
+      t->inbox.paused = FALSE;
       return TRUE;
     case LOOM_COMMAND_STEP:
-      t->paused = t->single = TRUE;
+      t->inbox.paused = t->inbox.single = TRUE;
       return TRUE;
     case LOOM_COMMAND_STOP:
       *verdict = MAX (*verdict, TRAINER_STOP);
@@ -81,13 +80,13 @@ trainer_answer_requests (LoomTrainer *t)
 {
   TrainerSnapshotRequest *request;
 
-  while ((request = g_queue_pop_head (&t->requests)))
+  while ((request = g_queue_pop_head (&t->inbox.requests)))
     {
-      g_mutex_unlock (&t->lock);
+      g_mutex_unlock (&t->inbox.lock);
       trainer_snapshot_answer (t, request);
-      g_mutex_lock (&t->lock);
+      g_mutex_lock (&t->inbox.lock);
       request->done = TRUE;
-      g_cond_broadcast (&t->answered);
+      g_cond_broadcast (&t->inbox.answered);
     }
 }
 
@@ -98,40 +97,40 @@ trainer_attend (LoomTrainer *t, gboolean leave_ending, TrainerVerdict *verdict, 
   gboolean ok = TRUE;
 
   *verdict = TRAINER_GO_ON;
-  g_mutex_lock (&t->lock);
+  g_mutex_lock (&t->inbox.lock);
   for (;;)
     {
-      while (ok && !t->single && (command = g_queue_peek_head (&t->commands)))
+      while (ok && !t->inbox.single && (command = g_queue_peek_head (&t->inbox.commands)))
         {
           if (leave_ending && is_ending (command))
             {
               *verdict = TRAINER_STOP;
               break;
             }
-          g_queue_pop_head (&t->commands);
-          g_mutex_unlock (&t->lock);
+          g_queue_pop_head (&t->inbox.commands);
+          g_mutex_unlock (&t->inbox.lock);
           ok = obey (t, command, verdict, error);
-          g_mutex_lock (&t->lock);
+          g_mutex_lock (&t->inbox.lock);
           g_free (command->name);
           g_free (command);
         }
       trainer_answer_requests (t);
-      if (!ok || *verdict != TRAINER_GO_ON || !t->paused || t->single)
+      if (!ok || *verdict != TRAINER_GO_ON || !t->inbox.paused || t->inbox.single)
         break;
-      if (!g_queue_is_empty (&t->commands))
+      if (!g_queue_is_empty (&t->inbox.commands))
         continue;
-      g_mutex_unlock (&t->lock);
+      g_mutex_unlock (&t->inbox.lock);
       ok = trainer_events_flush (t, error);
       trainer_set_state (t, "paused");
-      g_mutex_lock (&t->lock);
-      if (ok && g_queue_is_empty (&t->commands) && g_queue_is_empty (&t->requests))
-        g_cond_wait (&t->wake, &t->lock);
-      t->clock_next = t->step; /* what passed while waiting was no step's time */
-      t->last_time = g_get_monotonic_time ();
-      t->items_since = 0;
+      g_mutex_lock (&t->inbox.lock);
+      if (ok && g_queue_is_empty (&t->inbox.commands) && g_queue_is_empty (&t->inbox.requests))
+        g_cond_wait (&t->inbox.wake, &t->inbox.lock);
+      t->clock.next_step = t->place.step; /* what passed while waiting was no step's time */
+      t->clock.last_time = g_get_monotonic_time ();
+      t->clock.items_since = 0;
     }
-  g_atomic_int_set (&t->pending, t->paused || t->single || !g_queue_is_empty (&t->commands));
-  g_mutex_unlock (&t->lock);
+  g_atomic_int_set (&t->inbox.pending, t->inbox.paused || t->inbox.single || !g_queue_is_empty (&t->inbox.commands));
+  g_mutex_unlock (&t->inbox.lock);
   return ok;
 }
 
@@ -140,12 +139,12 @@ trainer_must_end (LoomTrainer *t)
 {
   gboolean end = FALSE;
 
-  if (!g_atomic_int_get (&t->pending))
+  if (!g_atomic_int_get (&t->inbox.pending))
     return FALSE;
-  g_mutex_lock (&t->lock);
-  for (GList *l = t->commands.head; l; l = l->next)
+  g_mutex_lock (&t->inbox.lock);
+  for (GList *l = t->inbox.commands.head; l; l = l->next)
     end = end || is_ending (l->data);
   trainer_answer_requests (t);
-  g_mutex_unlock (&t->lock);
+  g_mutex_unlock (&t->inbox.lock);
   return end;
 }

@@ -27,8 +27,9 @@ io_error (GError **error, const char *what, const char *path)
 
 /* ---- events ----------------------------------------------------------- */
 
+/* Opens the events at the place of the run; what lies behind is cut off. */
 static gboolean
-events_open (LoomTrainer *t, gint64 length, GError **error)
+events_open (LoomTrainer *t, GError **error)
 {
   g_autofree char *path = g_build_filename (t->folder, "events.jsonl", NULL);
   int fd = g_open (path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -44,7 +45,7 @@ events_open (LoomTrainer *t, gint64 length, GError **error)
     }
   /* Somebody may have shortened the file; a gap of zero bytes would be worse than the lost lines. */
   gint64 end = lseek (fd, 0, SEEK_END);
-  length = MIN (length, MAX (end, 0));
+  gint64 length = MIN (t->place.events_length, MAX (end, 0));
   if (ftruncate (fd, length) != 0 || lseek (fd, length, SEEK_SET) < 0)
     {
       io_error (error, "Cannot cut", path);
@@ -52,7 +53,7 @@ events_open (LoomTrainer *t, gint64 length, GError **error)
       return FALSE;
     }
   t->events.fd = fd;
-  t->events.length = length;
+  t->place.events_length = length;
   t->events.n = 0;
   return TRUE;
 }
@@ -69,7 +70,7 @@ events_write (LoomTrainer *t, const char *text, gsize n, GError **error)
         return io_error (error, "Cannot write events.jsonl in", t->folder);
       text += written;
       n -= written;
-      t->events.length += written;
+      t->place.events_length += written;
     }
   return TRUE;
 }
@@ -237,18 +238,18 @@ trainer_folder_create (LoomTrainer *t, const char *folder, GError **error)
 
   /* The graph comes last: a folder with a graph.xml has all that --resume needs. */
   g_autofree char *graph = g_build_filename (folder, "graph.xml", NULL);
-  return events_open (t, 0, error) && write_settings (t, error) && loom_graph_write_file (t->graph, graph, error)
+  return events_open (t, error) && write_settings (t, error) && loom_graph_write_file (t->graph, graph, error)
          && loom_folder_sync (folder, error);
 }
 
 gboolean
-trainer_folder_open (LoomTrainer *t, const char *folder, gint64 events_length, gboolean changed, GError **error)
+trainer_folder_open (LoomTrainer *t, const char *folder, gboolean changed, GError **error)
 {
   g_autofree char *graph = g_build_filename (folder, "graph.xml", NULL);
 
   g_free (t->folder);
   t->folder = g_strdup (folder);
-  if (!events_open (t, events_length, error))
+  if (!events_open (t, error))
     return FALSE;
   return !changed
          || (write_settings (t, error) && loom_graph_write_file (t->graph, graph, error)

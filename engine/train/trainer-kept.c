@@ -8,18 +8,16 @@
 
 struct _TrainerKept
 {
-  GPtrArray *name;         /* of the slots, as the program has them */
-  GPtrArray *value;        /* LoomTensor, of the newest step's beginning */
-  TrainerMetrics *metrics; /* of which `sums` is a copy: all statistics, then the weights */
-  double *sums;
+  GPtrArray *name;  /* of the slots, as the program has them */
+  GPtrArray *value; /* LoomTensor, of the newest step's beginning */
+  double *sums;     /* of the metrics then, as trainer_metrics_save() has them */
 };
 
 TrainerKept *
-trainer_kept_new (const LoomProgram *program, TrainerMetrics *metrics)
+trainer_kept_new (const LoomProgram *program, const TrainerMetrics *metrics)
 {
   TrainerKept *kept = g_new0 (TrainerKept, 1);
 
-  kept->metrics = metrics;
   kept->sums = g_new0 (double, trainer_metrics_count (metrics) + metrics->n + 1);
   kept->name = g_ptr_array_new_with_free_func (g_free);
   kept->value = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
@@ -55,7 +53,7 @@ trainer_keep (LoomTrainer *t, GError **error)
         return FALSE;
       g_ptr_array_add (t->kept->value, value);
     }
-  trainer_metrics_save (t->kept->metrics, t->kept->sums);
+  trainer_metrics_save (t->place.metrics, t->kept->sums);
   return TRUE;
 }
 
@@ -65,5 +63,5 @@ trainer_put_back (LoomTrainer *t)
   /* On a device that is lost nothing can be put back, and nothing needs to be. */
   for (guint i = 0; i < t->kept->value->len; i++)
     loom_state_set (t->state, t->kept->name->pdata[i], t->kept->value->pdata[i], NULL);
-  trainer_metrics_load (t->kept->metrics, t->kept->sums);
+  trainer_metrics_load (t->place.metrics, t->kept->sums);
 }

@@ -25,34 +25,35 @@ last_step (const LoomTrainer *t)
 static gboolean
 look_at_clock (LoomTrainer *t)
 {
-  gint64 now = g_get_monotonic_time (), elapsed = now - t->last_time;
-  gint64 steps = MAX (1, t->clock_stride);
+  gint64 now = g_get_monotonic_time (), elapsed = now - t->clock.last_time;
+  gint64 steps = MAX (1, t->clock.stride);
 
   if (elapsed < CLOCK_PERIOD / 2)
-    t->clock_stride = MIN (steps * 2, 4096);
+    t->clock.stride = MIN (steps * 2, 4096);
   else if (elapsed > CLOCK_PERIOD * 2)
-    t->clock_stride = MAX (1, steps / 2);
-  t->clock_next = t->step + t->clock_stride;
+    t->clock.stride = MAX (1, steps / 2);
+  t->clock.next_step = t->place.step + t->clock.stride;
 
-  if (elapsed > 0 && t->items_since > 0)
+  if (elapsed > 0 && t->clock.items_since > 0)
     {
       /* Exponential mean with a time constant of a second. */
-      double rate = t->items_since * G_USEC_PER_SEC / elapsed;
-      double weight = t->items_per_second > 0 ? -expm1 (-(double)elapsed / G_USEC_PER_SEC) : 1;
-      double left = (double)(last_step (t) - t->step) * loom_loader_n_samples (t->loader) / t->steps_per_epoch;
-      t->items_per_second += weight * (rate - t->items_per_second);
-      t->eta_seconds = t->items_per_second > 0 ? left / t->items_per_second : 0;
+      double rate = t->clock.items_since * G_USEC_PER_SEC / elapsed;
+      double weight = t->clock.items_per_second > 0 ? -expm1 (-(double)elapsed / G_USEC_PER_SEC) : 1;
+      double left = (double)(last_step (t) - t->place.step) * loom_loader_n_samples (t->loader) / t->steps_per_epoch;
+      t->clock.items_per_second += weight * (rate - t->clock.items_per_second);
+      t->clock.eta_seconds = t->clock.items_per_second > 0 ? left / t->clock.items_per_second : 0;
     }
-  t->last_time = now;
-  t->items_since = 0;
-  return now - t->last_checkpoint >= t->checkpoint_interval;
+  t->clock.last_time = now;
+  t->clock.items_since = 0;
+  return now - t->clock.last_checkpoint >= t->clock.checkpoint_interval;
 }
 
 static gboolean
 epoch_checkpoint_fits (LoomTrainer *t)
 {
-  gint64 spent = t->checkpoint_cost;
-  return spent < G_USEC_PER_SEC || spent * 10 < g_get_monotonic_time () - t->start_time || loom_trainer_is_over (t);
+  gint64 spent = t->clock.checkpoint_cost;
+  return spent < G_USEC_PER_SEC || spent * 10 < g_get_monotonic_time () - t->clock.start_time
+         || loom_trainer_is_over (t);
 }
 
 /* ---- evaluation ------------------------------------------------------- */
@@ -68,7 +69,7 @@ feed_batch (TrainerPlan *plan, const LoomBatch *batch)
 static gboolean
 evaluation_failed (LoomTrainer *t, GError **error)
 {
-  g_prefix_error (error, "Evaluation after step %" G_GINT64_FORMAT ": ", t->step);
+  g_prefix_error (error, "Evaluation after step %" G_GINT64_FORMAT ": ", t->place.step);
   return FALSE;
 }
 
@@ -80,9 +81,9 @@ attend_evaluation (LoomTrainer *t, gboolean *gave_way, GError **error)
   TrainerVerdict verdict = TRAINER_GO_ON;
 
   *gave_way = FALSE;
-  if (!g_atomic_int_get (&t->pending))
+  if (!g_atomic_int_get (&t->inbox.pending))
     return TRUE;
-  if (!t->active || t->single)
+  if (!t->inbox.active || t->inbox.single)
     {
       *gave_way = trainer_must_end (t);
       return TRUE;
@@ -145,8 +146,8 @@ evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error)
   t->eval_loss = loss / samples;
   LoomTrainerEval eval = {
     .split = loom_split_name (split),
-    .step = t->step,
-    .epoch = MIN (t->epoch + 1, t->spec->epochs),
+    .step = t->place.step,
+    .epoch = MIN (t->place.epoch + 1, t->spec->epochs),
     .loss = loss / samples,
     .n_metrics = n_metrics,
     .metric_name = t->metric_name,
@@ -185,19 +186,19 @@ tell_step (LoomTrainer *t, gint64 number, double loss, double lr, double grad_no
 {
   if (!t->observer.step)
     return;
-  trainer_metrics_values (t->metrics, t->metric_value);
+  trainer_metrics_values (t->place.metrics, t->metric_value);
   LoomTrainerStep step = {
     .step = number,
-    .epoch = t->epoch + 1,
+    .epoch = t->place.epoch + 1,
     .steps_per_epoch = t->steps_per_epoch,
     .total_steps = last_step (t),
     .loss = loss,
-    .epoch_loss = t->loss_sum / t->sample_sum,
+    .epoch_loss = t->place.loss_sum / t->place.sample_sum,
     .lr = lr,
     .grad_norm = grad_norm,
-    .items_per_second = t->items_per_second,
-    .eta_seconds = t->eta_seconds,
-    .n_metrics = t->metrics->n,
+    .items_per_second = t->clock.items_per_second,
+    .eta_seconds = t->clock.eta_seconds,
+    .n_metrics = t->place.metrics->n,
     .metric_name = t->metric_name,
     .metric = t->metric_value,
   };
@@ -208,27 +209,27 @@ static void
 set_rates (LoomTrainer *t)
 {
   const LoomSchedule *schedule = &t->spec->schedule;
-  double lr = loom_schedule_factor (schedule, t->base_lr, t->step, t->total_steps);
-  double momentum = loom_schedule_momentum (schedule, t->step, t->total_steps);
+  double lr = loom_schedule_factor (schedule, t->place.base_lr, t->place.step, t->total_steps);
+  double momentum = loom_schedule_momentum (schedule, t->place.step, t->total_steps);
 
-  if (lr != t->lr)
+  if (lr != t->rates.lr)
     {
-      if (t->lr_slot >= 0)
-        loom_state_set_scalar_at (t->state, t->lr_slot, lr);
-      t->lr = lr;
+      if (t->rates.lr_slot >= 0)
+        loom_state_set_scalar_at (t->state, t->rates.lr_slot, lr);
+      t->rates.lr = lr;
     }
-  for (guint i = 0; i < t->rates->len; i++)
+  for (guint i = 0; i < t->rates.n_groups; i++)
     {
-      TrainerRate *rate = &g_array_index (t->rates, TrainerRate, i);
-      double now = loom_schedule_factor (schedule, rate->base, t->step, t->total_steps);
+      TrainerRate *rate = &t->rates.group[i];
+      double now = loom_schedule_factor (schedule, t->place.group_lr[i], t->place.step, t->total_steps);
       if (now != rate->now && rate->slot >= 0)
         loom_state_set_scalar_at (t->state, rate->slot, now);
       rate->now = now;
     }
-  if (!isnan (momentum) && momentum != t->momentum && t->momentum_slot >= 0)
+  if (!isnan (momentum) && momentum != t->rates.momentum && t->rates.momentum_slot >= 0)
     {
-      loom_state_set_scalar_at (t->state, t->momentum_slot, momentum);
-      t->momentum = momentum;
+      loom_state_set_scalar_at (t->state, t->rates.momentum_slot, momentum);
+      t->rates.momentum = momentum;
     }
 }
 
@@ -248,7 +249,7 @@ one_batch (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, gint64 par
       loom_state_set_scalar_at (t->state, (guint)t->first_slot, part == 0);
       loom_state_set_scalar_at (t->state, (guint)t->weight_slot, (double)batch->n / all);
       if (t->draws_slot >= 0)
-        loom_state_set_scalar_at (t->state, (guint)t->draws_slot, (double)(t->step * t->spec->accumulate + part));
+        loom_state_set_scalar_at (t->state, (guint)t->draws_slot, (double)(t->place.step * t->spec->accumulate + part));
     }
   feed_batch (plan, batch);
   return loom_exec_run (plan->exec, error);
@@ -265,12 +266,13 @@ explain (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, GError *fail
       g_error_free (failure);
       /* A curve shows where it ends; what has happened to it is the error's to say. */
       if (!isfinite (loss))
-        tell_step (t, t->step + 1, loss, t->lr, loom_exec_scalar (plan->exec, plan->grad_norm));
+        tell_step (t, t->place.step + 1, loss, t->rates.lr, loom_exec_scalar (plan->exec, plan->grad_norm));
       trainer_explain_nan (t, plan, batch, error);
       return FALSE;
     }
-  g_propagate_prefixed_error (error, failure, "Step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT "): ", t->step + 1,
-                              t->epoch + 1);
+  g_propagate_prefixed_error (error, failure,
+                              "Step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT "): ", t->place.step + 1,
+                              t->place.epoch + 1);
   return FALSE;
 }
 
@@ -278,14 +280,14 @@ explain (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, GError *fail
 static gboolean
 try_step (LoomTrainer *t, GError **error)
 {
-  gint64 parts = t->spec->accumulate, before = t->place * parts * t->spec->batch_size;
+  gint64 parts = t->spec->accumulate, before = t->place.batch * parts * t->spec->batch_size;
   double all = (double)MIN (parts * t->spec->batch_size, loom_loader_n_samples (t->loader) - before);
   double loss = 0, samples = 0, lr, grad_norm = 0;
   TrainerPlan *plan = NULL;
   g_autoptr (GError) local = NULL;
 
   set_rates (t);
-  lr = t->lr;
+  lr = t->rates.lr;
   for (gint64 part = 0; samples < all; part++)
     {
       const LoomBatch *batch = loom_loader_next (t->loader, error);
@@ -303,7 +305,7 @@ try_step (LoomTrainer *t, GError **error)
       grad_norm = loom_exec_scalar (plan->exec, plan->grad_norm);
       loss = part == 0 && batch->n == all ? own : loss + own * ((double)batch->n / all);
       samples += (double)batch->n;
-      if (!trainer_metrics_take (t->metrics, plan, error))
+      if (!trainer_metrics_take (t->place.metrics, plan, error))
         {
           t->is_torn = !t->update; /* the weights have taken the step, the sums have not */
           return FALSE;
@@ -318,7 +320,7 @@ try_step (LoomTrainer *t, GError **error)
                          "The gradients of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT
                          ") are finite batch by batch, but not their sum. The weights are as before that step; a "
                          "smaller loss helps.",
-                         t->step + 1, t->epoch + 1);
+                         t->place.step + 1, t->place.epoch + 1);
           else
             g_propagate_error (error, g_steal_pointer (&local));
           return FALSE;
@@ -326,11 +328,11 @@ try_step (LoomTrainer *t, GError **error)
       grad_norm = loom_exec_scalar (t->update, t->update_norm);
     }
 
-  t->step++;
-  t->place++;
-  t->loss_sum += loss * all;
-  t->sample_sum += all;
-  t->items_since += all;
+  t->place.step++;
+  t->place.batch++;
+  t->place.loss_sum += loss * all;
+  t->place.sample_sum += all;
+  t->clock.items_since += all;
   /* Outputs are the driver's from here on. */
   if (t->driver)
     {
@@ -339,18 +341,18 @@ try_step (LoomTrainer *t, GError **error)
           t->is_torn = TRUE;
           return FALSE;
         }
-      loom_state_set_scalar (t->state, "step", (double)t->step);
+      loom_state_set_scalar (t->state, "step", (double)t->place.step);
     }
-  if (t->events.fd >= 0 && (t->event_stride == 1 || t->step % t->event_stride == 0))
+  if (t->events.fd >= 0 && (t->event_stride == 1 || t->place.step % t->event_stride == 0))
     {
-      t->events.point[t->events.n++] = (TrainerPoint){ t->step, t->epoch + 1, loss, lr };
+      t->events.point[t->events.n++] = (TrainerPoint){ t->place.step, t->place.epoch + 1, loss, lr };
       if (t->events.n == TRAINER_POINTS && !trainer_events_flush (t, error))
         return FALSE;
     }
-  if (t->step >= t->clock_next && look_at_clock (t) && !trainer_checkpoint_write (t, NULL, error))
+  if (t->place.step >= t->clock.next_step && look_at_clock (t) && !trainer_checkpoint_write (t, NULL, error))
     return FALSE;
 
-  tell_step (t, t->step, loss, lr, grad_norm);
+  tell_step (t, t->place.step, loss, lr, grad_norm);
   return TRUE;
 }
 
@@ -358,13 +360,13 @@ try_step (LoomTrainer *t, GError **error)
 static gboolean
 one_step (LoomTrainer *t, GError **error)
 {
-  gint64 before = t->step;
+  gint64 before = t->place.step;
 
   if (t->kept && !trainer_keep (t, error))
     return FALSE;
   if (try_step (t, error))
     return TRUE;
-  if (t->kept && t->step == before)
+  if (t->kept && t->place.step == before)
     trainer_put_back (t);
   return FALSE;
 }
@@ -372,8 +374,8 @@ one_step (LoomTrainer *t, GError **error)
 static void
 begin_epoch (LoomTrainer *t)
 {
-  t->loss_sum = t->sample_sum = 0;
-  trainer_metrics_clear (t->metrics);
+  t->place.loss_sum = t->place.sample_sum = 0;
+  trainer_metrics_clear (t->place.metrics);
 }
 
 /* What <train> watches of this epoch: on the validation samples, or where there are none, on those trained on. */
@@ -384,8 +386,8 @@ watched (LoomTrainer *t, gboolean evaluated)
 
   if (evaluated)
     return monitor < 0 ? t->eval_loss : t->eval_value[monitor];
-  trainer_metrics_values (t->metrics, t->metric_value);
-  return monitor < 0 ? t->loss_sum / t->sample_sum : t->metric_value[monitor];
+  trainer_metrics_values (t->place.metrics, t->metric_value);
+  return monitor < 0 ? t->place.loss_sum / t->place.sample_sum : t->metric_value[monitor];
 }
 
 static gboolean
@@ -393,16 +395,16 @@ tell_early_stop (LoomTrainer *t, GError **error)
 {
   LoomJson *json;
 
-  if (!t->watch.over)
+  if (!t->place.watch.over)
     return TRUE;
   if (t->observer.early_stop)
-    t->observer.early_stop (t, &t->watch, t->observer_data);
+    t->observer.early_stop (t, &t->place.watch, t->observer_data);
   json = trainer_event_new ("early_stop");
-  loom_json_int (json, "step", t->step);
-  loom_json_int (json, "epoch", t->epoch + 1);
+  loom_json_int (json, "step", t->place.step);
+  loom_json_int (json, "epoch", t->place.epoch + 1);
   loom_json_string (json, "monitor", t->spec->monitor < 0 ? "loss" : t->metric_name[t->spec->monitor]);
-  loom_json_number (json, "best", t->watch.best);
-  loom_json_int (json, "best_epoch", t->watch.best_epoch);
+  loom_json_number (json, "best", t->place.watch.best);
+  loom_json_int (json, "best_epoch", t->place.watch.best_epoch);
   return trainer_event_write (t, json, error);
 }
 
@@ -434,27 +436,29 @@ end_epoch (LoomTrainer *t, gboolean *gave_way, GError **error)
   if (*gave_way)
     return TRUE;
   double validation = t->eval_loss;
-  LoomTrainerWatch watch = t->watch;
-  if (t->spec->keep_best && trainer_watch_epoch (t->spec, &watch, t->epoch + 1, watched (t, split != LOOM_N_SPLITS))
+  LoomTrainerWatch watch = t->place.watch;
+  if (t->spec->keep_best
+      && trainer_watch_epoch (t->spec, &watch, t->place.epoch + 1, watched (t, split != LOOM_N_SPLITS))
       && !trainer_checkpoint_weights (t, "weights-best.safetensors", error))
     return FALSE;
-  gboolean last = t->epoch + 1 >= t->spec->epochs || watch.over;
+  gboolean last = t->place.epoch + 1 >= t->spec->epochs || watch.over;
   if (last && !test (t, split, gave_way, error))
     return FALSE;
   if (*gave_way)
     return TRUE;
   LoomJson *json = trainer_event_new ("epoch");
-  loom_json_int (json, "epoch", t->epoch + 1);
-  loom_json_int (json, "step", t->step);
-  loom_json_number (json, "loss", t->loss_sum / t->sample_sum);
+  loom_json_int (json, "epoch", t->place.epoch + 1);
+  loom_json_int (json, "step", t->place.step);
+  loom_json_number (json, "loss", t->place.loss_sum / t->place.sample_sum);
   if (!trainer_event_write (t, json, error))
     return FALSE;
-  t->watch = watch;
+  t->place.watch = watch;
   if (!tell_early_stop (t, error))
     return FALSE;
-  loom_schedule_observe (&t->spec->schedule, split != LOOM_N_SPLITS ? validation : t->loss_sum / t->sample_sum);
-  t->epoch++;
-  t->place = 0;
+  loom_schedule_observe (&t->spec->schedule,
+                         split != LOOM_N_SPLITS ? validation : t->place.loss_sum / t->place.sample_sum);
+  t->place.epoch++;
+  t->place.batch = 0;
   return !epoch_checkpoint_fits (t) || trainer_checkpoint_write (t, NULL, error);
 }
 
@@ -467,11 +471,12 @@ end_run (LoomTrainer *t, TrainerVerdict verdict, GError **error)
     return LOOM_TRAINER_STOPPED;
   if (t->folder)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED,
-                 "Interrupted after step %" G_GINT64_FORMAT ". Continue with: gradloom train --resume %s", t->step,
-                 t->folder);
+                 "Interrupted after step %" G_GINT64_FORMAT ". Continue with: gradloom train --resume %s",
+                 t->place.step, t->folder);
   else
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED,
-                 "Interrupted after step %" G_GINT64_FORMAT ". Nothing was kept, because no --out was given.", t->step);
+                 "Interrupted after step %" G_GINT64_FORMAT ". Nothing was kept, because no --out was given.",
+                 t->place.step);
   return LOOM_TRAINER_INTERRUPTED;
 }
 
@@ -501,22 +506,22 @@ run (LoomTrainer *t, GError **error)
     return only_evaluate (t, error);
   while (!loom_trainer_is_over (t))
     {
-      if (t->place == 0)
+      if (t->place.batch == 0)
         begin_epoch (t);
-      if (t->place < t->steps_per_epoch)
-        loom_loader_start (t->loader, t->epoch, t->place * t->spec->accumulate);
-      while (t->place < t->steps_per_epoch)
+      if (t->place.batch < t->steps_per_epoch)
+        loom_loader_start (t->loader, t->place.epoch, t->place.batch * t->spec->accumulate);
+      while (t->place.batch < t->steps_per_epoch)
         {
-          if (g_atomic_int_get (&t->pending))
+          if (g_atomic_int_get (&t->inbox.pending))
             {
               if (!trainer_attend (t, FALSE, &verdict, error))
                 return LOOM_TRAINER_FAILED;
               if (verdict != TRAINER_GO_ON)
                 return end_run (t, verdict, error);
-              t->single = FALSE; /* this is it */
+              t->inbox.single = FALSE; /* this is it */
               trainer_set_state (t, "running");
             }
-          if (t->step >= last_step (t))
+          if (t->place.step >= last_step (t))
             return end_run (t, TRAINER_STOP, error);
           if (!one_step (t, error))
             return LOOM_TRAINER_FAILED;
@@ -527,8 +532,8 @@ run (LoomTrainer *t, GError **error)
         return LOOM_TRAINER_FAILED;
       /* What an epoch's end took is no step's time. The steps since the last look at the clock still count: an epoch
        * may be shorter than the way from one look to the next. */
-      t->last_time += g_get_monotonic_time () - before;
-      if (g_atomic_int_get (&t->pending) && (gave_way || !loom_trainer_is_over (t) || trainer_must_end (t)))
+      t->clock.last_time += g_get_monotonic_time () - before;
+      if (g_atomic_int_get (&t->inbox.pending) && (gave_way || !loom_trainer_is_over (t) || trainer_must_end (t)))
         {
           if (!trainer_attend (t, FALSE, &verdict, error))
             return LOOM_TRAINER_FAILED;
@@ -546,7 +551,7 @@ run (LoomTrainer *t, GError **error)
 static void
 save_finished (LoomTrainer *t, const GError *failure)
 {
-  if (t->folder && !t->is_torn && t->step != t->saved_step && failure->domain == LOOM_ERROR
+  if (t->folder && !t->is_torn && t->place.step != t->clock.saved_step && failure->domain == LOOM_ERROR
       && failure->code != LOOM_ERROR_IO && !t->is_poisoned)
     trainer_checkpoint_write (t, NULL, NULL);
 }
@@ -566,11 +571,11 @@ names_step (const char *message)
 static void
 tell_way_on (LoomTrainer *t, GError *failure)
 {
-  const char *how = t->saved_step > 0 ? "Continue" : "No step is saved yet; begin again";
+  const char *how = t->clock.saved_step > 0 ? "Continue" : "No step is saved yet; begin again";
   g_autofree char *when
       = names_step (failure->message)
             ? g_strdup ("")
-            : g_strdup_printf ("After %" G_GINT64_FORMAT " step%s: ", t->step, t->step == 1 ? "" : "s");
+            : g_strdup_printf ("After %" G_GINT64_FORMAT " step%s: ", t->place.step, t->place.step == 1 ? "" : "s");
   g_autofree char *go_on = t->folder && !strstr (failure->message, "--resume")
                                ? g_strdup_printf ("%s %s with: gradloom train --resume %s",
                                                   g_str_has_suffix (failure->message, ".") ? "" : ".", how, t->folder)
@@ -590,12 +595,12 @@ loom_trainer_run (LoomTrainer *t, GError **error)
   static const char *const state[] = { "done", "stopped", "stopped", "failed" };
   GError *failure = NULL;
 
-  g_mutex_lock (&t->lock);
-  t->active = TRUE;
-  g_mutex_unlock (&t->lock);
-  t->start_time = t->last_time = t->last_checkpoint = g_get_monotonic_time ();
-  t->clock_next = t->step + 1;
-  t->clock_stride = 1;
+  g_mutex_lock (&t->inbox.lock);
+  t->inbox.active = TRUE;
+  g_mutex_unlock (&t->inbox.lock);
+  t->clock.start_time = t->clock.last_time = t->clock.last_checkpoint = g_get_monotonic_time ();
+  t->clock.next_step = t->place.step + 1;
+  t->clock.stride = 1;
   trainer_set_state (t, "running");
 
   LoomTrainerEnd end = run (t, &failure);
@@ -610,10 +615,10 @@ loom_trainer_run (LoomTrainer *t, GError **error)
     g_propagate_error (error, failure);
   loom_loader_reset (t->loader);
 
-  g_mutex_lock (&t->lock);
-  t->active = FALSE;
+  g_mutex_lock (&t->inbox.lock);
+  t->inbox.active = FALSE;
   trainer_answer_requests (t);
-  g_mutex_unlock (&t->lock);
+  g_mutex_unlock (&t->inbox.lock);
   trainer_set_state (t, state[end]);
   return end;
 }

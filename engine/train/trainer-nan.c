@@ -95,11 +95,12 @@ static char *
 way_on (LoomTrainer *t)
 {
   char lr[G_ASCII_DTOSTR_BUF_SIZE];
-  g_autofree char *from = t->saved_step > 0 ? g_strdup_printf ("Continue from step %" G_GINT64_FORMAT, t->saved_step)
-                                            : g_strdup ("No step is saved yet; begin again");
+  g_autofree char *from = t->clock.saved_step > 0
+                              ? g_strdup_printf ("Continue from step %" G_GINT64_FORMAT, t->clock.saved_step)
+                              : g_strdup ("No step is saved yet; begin again");
 
   return g_strdup_printf (" %s with: gradloom train --resume %s --lr %s", from, t->folder,
-                          g_ascii_formatd (lr, sizeof lr, "%.4g", t->base_lr / 10));
+                          g_ascii_formatd (lr, sizeof lr, "%.4g", t->place.base_lr / 10));
 }
 
 void
@@ -108,15 +109,15 @@ trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, 
   g_autofree char *where = bad_start (t, batch), *go_on = NULL;
   const char *remedy = "The weights are as before that step.";
 
-  loom_state_set_scalar (t->state, "step", t->step);
+  loom_state_set_scalar (t->state, "step", t->place.step);
   if (!where)
     {
       where = search (t, plan, batch);
       remedy = "A smaller learning rate, gradient clipping or scaled inputs usually help.";
     }
-  if (t->is_poisoned && t->folder && t->base_lr > 0)
+  if (t->is_poisoned && t->folder && t->place.base_lr > 0)
     go_on = way_on (t);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
                "The numbers of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT ") are no longer finite. %s. %s%s",
-               t->step + 1, t->epoch + 1, where, remedy, go_on ? go_on : "");
+               t->place.step + 1, t->place.epoch + 1, where, remedy, go_on ? go_on : "");
 }

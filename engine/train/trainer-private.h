@@ -2,8 +2,9 @@
  *
  * loom-trainer.c builds and frees it, trainer-loop.c runs it, trainer-commands.c obeys other threads, trainer-plans.c
  * makes steps ready, trainer-data.c opens data sets, trainer-folder.c owns the run's folder and events,
- * trainer-checkpoint.c what a run resumes from, and trainer-snapshot.c what observers look at; trainer-metrics.c
- * gathers metrics, trainer-watch.c knows the best epoch, and trainer-transfer.c the weights that were there before. */
+ * trainer-checkpoint.c and trainer-state.c write what a run resumes from, trainer-restore.c reads it, and
+ * trainer-snapshot.c is what observers look at; trainer-metrics.c gathers metrics, trainer-watch.c knows the best
+ * epoch, and trainer-transfer.c the weights that were there before. */
 #pragma once
 
 #include "engine/data/loom-loader.h"
@@ -102,7 +103,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TrainerMetrics, trainer_metrics_free)
 /* ---- what a step of several batches puts back ---- */
 
 typedef struct _TrainerKept TrainerKept;
-TrainerKept *trainer_kept_new (const LoomProgram *program, TrainerMetrics *metrics);
+TrainerKept *trainer_kept_new (const LoomProgram *program, const TrainerMetrics *metrics);
 void trainer_kept_free (TrainerKept *kept);
 /* Before the first batch, and after one that has failed. */
 gboolean trainer_keep (LoomTrainer *t, GError **error);
@@ -131,17 +132,15 @@ typedef struct
 typedef struct
 {
   int fd; /* -1: nothing is written */
-  gint64 length;
   guint n;
   TrainerPoint point[TRAINER_POINTS];
 } TrainerEvents;
 
 /* The folder of a new run: refuses one that holds a run already. */
 gboolean trainer_folder_create (LoomTrainer *t, const char *folder, GError **error);
-/* The folder of a run that goes on; events are cut to the length that the checkpoint knew. Where options have changed
- * what runs, the folder's graph.xml and run.json are written anew. */
-gboolean
-trainer_folder_open (LoomTrainer *t, const char *folder, gint64 events_length, gboolean changed, GError **error);
+/* The folder of a run that goes on; events are cut to the length that the checkpoint knew (t->place). Where options
+ * have changed what runs, the folder's graph.xml and run.json are written anew. */
+gboolean trainer_folder_open (LoomTrainer *t, const char *folder, gboolean changed, GError **error);
 gboolean trainer_events_flush (LoomTrainer *t, GError **error);
 /* A line of events.jsonl: begun with its event; written, behind what waits, and freed. */
 LoomJson *trainer_event_new (const char *event);
@@ -180,8 +179,12 @@ gboolean trainer_state_write (LoomTrainer *t, const char *path, GError **error);
 gboolean trainer_checkpoint_write (LoomTrainer *t, char **path, GError **error);
 /* The weights, or their moving averages where there are some, as a file of the run's folder, if it has one. */
 gboolean trainer_checkpoint_weights (LoomTrainer *t, const char *name, GError **error);
-/* Restores the newest whole one; *events_length is 0 where there is none and the run begins anew. */
-gboolean trainer_checkpoint_restore (LoomTrainer *t, const char *folder, gint64 *events_length, GError **error);
+/* The steps of a run's checkpoints, gint64, the newest first. (transfer full) */
+GArray *trainer_checkpoint_steps (const char *folder);
+/* The folder of one of them. (transfer full) */
+char *trainer_checkpoint_path (const char *folder, gint64 step);
+/* Restores the newest whole one; where there is none, the run begins anew and t->place stays as it is. */
+gboolean trainer_restore (LoomTrainer *t, const char *folder, GError **error);
 
 /* ---- snapshots ---- */
 
@@ -208,13 +211,63 @@ typedef struct
   double value;
 } TrainerCommand;
 
-/* A group's learning rate: what the schedule starts from, and what the slot holds. */
+/* Where a run is: exactly what state.json holds of it, beside what says which run it is. */
+typedef struct
+{
+  gint64 step, epoch, batch;   /* finished steps; epoch from 0; steps done in it */
+  double loss_sum, sample_sum; /* of the epoch so far */
+  TrainerMetrics *metrics;     /* likewise */
+  LoomTrainerWatch watch;      /* where <train> keeps the best weights */
+  double base_lr;              /* what the schedule starts from */
+  double *group_lr;            /* the same of each group in TrainerRates */
+  LoomPlateau plateau;         /* of a place that has been read; then its schedule keeps it */
+  gint64 events_length;        /* of events.jsonl */
+} TrainerPlace;
+
+void trainer_place_clear (TrainerPlace *place);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TrainerPlace, trainer_place_clear)
+
+/* The learning rate of a group that has one of its own. */
 typedef struct
 {
   char *slot_name;
   int slot;
-  double base, now;
+  double now; /* what the slot holds; NaN: not known */
 } TrainerRate;
+
+/* What a schedule has set, so that a slot is written only where it changes. */
+typedef struct
+{
+  double lr;
+  int lr_slot; /* in the state; -1: the optimiser has none */
+  guint n_groups;
+  TrainerRate *group; /* in the order of TrainerPlace.group_lr */
+  int momentum_slot;  /* which a schedule cycles; -1: none */
+  double momentum;
+} TrainerRates;
+
+/* Times in µs. The clock is read rarely: it costs as much as a small step's bookkeeping. */
+typedef struct
+{
+  gint64 next_step, stride; /* when it is read next, and how many steps lie between */
+  gint64 start_time, last_time;
+  gint64 last_checkpoint, checkpoint_interval, checkpoint_cost;
+  gint64 saved_step; /* of the newest checkpoint; 0 where there is none */
+  double items_since, items_per_second, eta_seconds;
+} TrainerClock;
+
+/* What other threads ask for, and how the run stands to it. */
+typedef struct
+{
+  GMutex lock;
+  GCond wake, answered;
+  gint pending;    /* atomic: look into the queues */
+  GQueue commands; /* TrainerCommand */
+  GQueue requests; /* TrainerSnapshotRequest */
+  gboolean active; /* a thread computes */
+  gboolean paused;
+  gboolean single; /* one step is to be made while it is paused */
+} TrainerInbox;
 
 struct _LoomTrainer
 {
@@ -232,56 +285,39 @@ struct _LoomTrainer
   char *port_name[LOOM_DATASET_MAX_PORTS]; /* "data.x": what the program calls it */
   LoomLoader *loader;                      /* of the training split */
   LoomLoader *eval_loader[LOOM_N_SPLITS];  /* made when first wanted */
-  GPtrArray *plans, *eval_plans;           /* TrainerPlan: a handful */
-  LoomExec *update;                        /* the other half of a step that accumulates batches; else NULL */
+  gint64 steps_per_epoch, total_steps;
+  gint64 max_steps; /* ends there, where total_steps are more; 0: no such end */
+  gint64 left_out;  /* samples of each epoch's end: drop_last */
+
+  GPtrArray *plans, *eval_plans; /* TrainerPlan: a handful */
+  LoomExec *update;              /* the other half of a step that accumulates batches; else NULL */
   guint update_norm;
   TrainerKept *kept;                       /* with it */
   int weight_slot, first_slot, draws_slot; /* what a batch of a step that accumulates is told; -1: none */
+  const LoomDriver *driver;                /* NULL: the optimiser is part of the program */
   TrainerSnapshots *snapshots;
 
-  /* Place and sums: what a checkpoint holds besides the state. */
-  gint64 step, epoch, place; /* finished steps; epoch from 0; steps done in it */
-  gint64 steps_per_epoch, total_steps;
-  gint64 max_steps; /* ends there, where total_steps are more; 0: no such end */
-  gint64 left_out; /* samples of each epoch's end: drop_last */
-  double loss_sum, sample_sum;
-  TrainerMetrics *metrics;
+  TrainerPlace place;
+  TrainerRates rates;
+  TrainerClock clock;
+  TrainerInbox inbox;
+
   double *metric_value; /* room for an observer's */
   const char **metric_name;
-  LoomTrainerWatch watch;
-  LoomTransfer *transfer; /* NULL: it began from nothing but the seed */
-  double base_lr, lr;
-  int lr_slot;       /* in the state; -1: the optimiser has none */
-  GArray *rates;     /* TrainerRate: of groups that have a rate of their own */
-  int momentum_slot; /* which a schedule cycles; -1: none */
-  double momentum;
   double eval_loss, *eval_value; /* of the last evaluation: loss and metrics */
-  const LoomDriver *driver;      /* NULL: the optimiser is part of the program */
+  LoomTransfer *transfer;        /* NULL: it began from nothing but the seed */
 
+  gboolean is_poisoned;              /* the weights make the next batch overflow, whatever the learning rate */
+  gboolean is_torn;                  /* a driver has failed within a step: the state is of no step */
   char *culprit_node, *culprit_port; /* where it failed */
-
-  GString *notes; /* what its owner should read, a line each */
+  GString *notes;                    /* what its owner should read, a line each */
 
   TrainerEvents events;
   gint64 event_stride; /* a step's point is kept every so many steps, so that events stay bounded */
 
-  /* Time is read rarely: a clock costs as much as a small step's bookkeeping. */
-  gint64 clock_next, clock_steps, clock_stride;
-  gint64 saved_step; /* of the newest checkpoint; 0 where there is none */
-  gboolean is_poisoned; /* the weights make the next batch overflow, whatever the learning rate */
-  gboolean is_torn;  /* a driver has failed within a step: the state is of no step */
-  gint64 last_time, last_checkpoint, checkpoint_interval, checkpoint_cost, start_time;
-  double items_per_second, eta_seconds, items_since;
-
   LoomTrainerObserver observer;
   gpointer observer_data;
   const char *shown_state;
-
-  GMutex lock;
-  GCond wake, answered;
-  gint pending; /* atomic: look into the queues */
-  GQueue commands, requests;
-  gboolean active, paused, single;
 };
 
 /* ---- commands ---- */

@@ -177,7 +177,7 @@ find_look (LoomTrainer *t, const char *port, GError **error)
       g_ptr_array_insert (s->looks, 0, look);
       if (s->looks->len > KEEP)
         g_ptr_array_set_size (s->looks, KEEP);
-      if (t->active && t->observer.memory)
+      if (t->inbox.active && t->observer.memory)
         t->observer.memory (t, t->observer_data);
     }
   return look;
@@ -201,7 +201,7 @@ trainer_snapshot_answer (LoomTrainer *t, TrainerSnapshotRequest *request)
 {
   g_autoptr (LoomTensor) value = answer (t, request->port, &request->error);
 
-  request->step = t->step;
+  request->step = t->place.step;
   if (!value)
     return;
   /* An executor's output is only good until its next step, and the reader is another thread. */

@@ -69,7 +69,7 @@ add_watch (JsonBuilder *b, const LoomTrainerWatch *watch)
 static void
 add_metrics (JsonBuilder *b, LoomTrainer *t)
 {
-  const TrainerMetrics *m = t->metrics;
+  const TrainerMetrics *m = t->place.metrics;
 
   json_builder_set_member_name (b, "metrics");
   json_builder_begin_array (b);
@@ -105,12 +105,11 @@ add_hyper (JsonBuilder *b, LoomTrainer *t)
 {
   json_builder_set_member_name (b, "hyper");
   json_builder_begin_object (b);
-  add_double (b, "base_lr", t->base_lr);
-  for (guint i = 0; i < t->rates->len; i++)
+  add_double (b, "base_lr", t->place.base_lr);
+  for (guint i = 0; i < t->rates.n_groups; i++)
     {
-      const TrainerRate *rate = &g_array_index (t->rates, TrainerRate, i);
-      g_autofree char *base = g_strconcat ("base_", rate->slot_name, NULL);
-      add_double (b, base, rate->base);
+      g_autofree char *base = g_strconcat ("base_", t->rates.group[i].slot_name, NULL);
+      add_double (b, base, t->place.group_lr[i]);
     }
   for (guint i = 0; i < loom_state_n_slots (t->state); i++)
     {
@@ -167,9 +166,9 @@ trainer_state_write (LoomTrainer *t, const char *path, GError **error)
 
   json_builder_begin_object (b);
   add_int (b, "version", 1);
-  add_int (b, "step", t->step);
-  add_int (b, "epoch", t->epoch);
-  add_int (b, "place", t->place);
+  add_int (b, "step", t->place.step);
+  add_int (b, "epoch", t->place.epoch);
+  add_int (b, "place", t->place.batch);
   add_int (b, "batch_size", t->spec->batch_size);
   add_int (b, "accumulate", t->spec->accumulate);
   if (t->left_out > 0)
@@ -182,13 +181,13 @@ trainer_state_write (LoomTrainer *t, const char *path, GError **error)
   add_double (b, "loss_scale", 1);
   add_schedule (b, t->spec);
   add_hyper (b, t);
-  add_double (b, "loss_sum", t->loss_sum);
-  add_double (b, "sample_sum", t->sample_sum);
+  add_double (b, "loss_sum", t->place.loss_sum);
+  add_double (b, "sample_sum", t->place.sample_sum);
   add_metrics (b, t);
   if (t->spec->keep_best)
-    add_watch (b, &t->watch);
+    add_watch (b, &t->place.watch);
   add_algorithms (b, t);
-  add_int (b, "events_length", t->events.length);
+  add_int (b, "events_length", t->place.events_length);
   json_builder_end_object (b);
 
   g_autoptr (JsonNode) root = json_builder_get_root (b);

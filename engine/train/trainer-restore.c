@@ -1,0 +1,257 @@
+/* Reads a checkpoint: state.json is checked whole, into a place of its own, before anything of the run changes. */
+#include "engine/train/trainer-private.h"
+
+#include <math.h>
+
+void
+trainer_place_clear (TrainerPlace *place)
+{
+  g_clear_pointer (&place->metrics, trainer_metrics_free);
+  g_clear_pointer (&place->group_lr, g_free);
+}
+
+/* Who has edited patience into a run's graph begins to watch from there. */
+static gboolean
+read_watch (LoomTrainer *t, const TrainerJson *json, LoomTrainerWatch *watch, GError **error)
+{
+  TrainerJson object;
+  gint64 over;
+
+  *watch = (LoomTrainerWatch){ .best = NAN };
+  if (!t->spec->keep_best || !json_object_has_member (json->object, "early_stopping"))
+    return TRUE;
+  if (!trainer_json_object (json, "early_stopping", &object, error)
+      || !trainer_json_double (&object, "best", TRUE, &watch->best, error)
+      || !trainer_json_int (&object, "best_epoch", 0, G_MAXINT64, &watch->best_epoch, error)
+      || !trainer_json_int (&object, "bad", 0, G_MAXINT64, &watch->bad, error)
+      || !trainer_json_int (&object, "over", 0, 1, &over, error))
+    return FALSE;
+  watch->over = over != 0;
+  return TRUE;
+}
+
+static gboolean
+read_progress (LoomTrainer *t, const TrainerJson *json, TrainerPlace *p, GError **error)
+{
+  const gint64 many = (gint64)1 << 52;
+
+  if (!trainer_json_int (json, "step", 0, many, &p->step, error)
+      || !trainer_json_int (json, "epoch", 0, many, &p->epoch, error)
+      || !trainer_json_int (json, "place", 0, t->steps_per_epoch, &p->batch, error)
+      || !trainer_json_int (json, "events_length", 0, G_MAXINT64, &p->events_length, error)
+      || !trainer_json_double (json, "loss_sum", TRUE, &p->loss_sum, error)
+      || !trainer_json_double (json, "sample_sum", FALSE, &p->sample_sum, error))
+    return FALSE;
+  if (p->epoch > many / t->steps_per_epoch || p->step != p->epoch * t->steps_per_epoch + p->batch)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%s does not fit this run: step %" G_GINT64_FORMAT " is not batch %" G_GINT64_FORMAT
+                   " of epoch %" G_GINT64_FORMAT " with %" G_GINT64_FORMAT
+                   " batches an epoch. Is the training data the same as before?",
+                   json->path, p->step, p->batch, p->epoch + 1, t->steps_per_epoch);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+read_metrics (LoomTrainer *t, const TrainerJson *json, TrainerPlace *p, GError **error)
+{
+  TrainerMetrics *m = trainer_metrics_new (t->spec, ((TrainerPlan *)t->plans->pdata[0])->step);
+  JsonArray *list;
+
+  p->metrics = m;
+  if (!trainer_json_objects (json, "metrics", m->n, &list, error))
+    return FALSE;
+  for (guint i = 0; i < m->n; i++)
+    {
+      TrainerJson one = { json->path, json_array_get_object_element (list, i) };
+      double *total = m->total + m->at[i];
+      if (!(m->size[i] == 1 ? trainer_json_double (&one, "sum", TRUE, total, error)
+                            : trainer_json_doubles (&one, "statistics", m->size[i], total, error))
+          || !trainer_json_double (&one, "weight", FALSE, &m->weight[i], error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Order and size of batches come from these two, so a run cannot go on with others. */
+static gboolean
+check_same_run (LoomTrainer *t, const TrainerJson *json, GError **error)
+{
+  gint64 batch_size, seed, accumulate = 1, left_out = 0;
+
+  if (!trainer_json_int (json, "batch_size", 1, G_MAXINT64, &batch_size, error)
+      || !trainer_json_int (json, "seed", G_MININT64, G_MAXINT64, &seed, error)
+      || (json_object_has_member (json->object, "accumulate")
+          && !trainer_json_int (json, "accumulate", 1, G_MAXINT64, &accumulate, error))
+      || (json_object_has_member (json->object, "left_out")
+          && !trainer_json_int (json, "left_out", 0, G_MAXINT64, &left_out, error)))
+    return FALSE;
+  if (left_out != t->left_out)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%s was written where an epoch left out %" G_GINT64_FORMAT
+                   " samples, but by the run's graph.xml (drop_last) it leaves out %" G_GINT64_FORMAT
+                   ". Put the former back, or start a new run.",
+                   json->path, left_out, t->left_out);
+      return FALSE;
+    }
+  if (accumulate != t->spec->accumulate)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "%s was written with accumulate %" G_GINT64_FORMAT ", but the run's graph.xml says %" G_GINT64_FORMAT
+                   ". Put the former back, or start a new run.",
+                   json->path, accumulate, t->spec->accumulate);
+      return FALSE;
+    }
+  if (batch_size == t->spec->batch_size && seed == (gint64)t->spec->seed)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+               "%s was written with batch_size %" G_GINT64_FORMAT " and seed %" G_GINT64_FORMAT
+               ", but the run's graph.xml says %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT
+               ". Put the former back, or start a new run.",
+               json->path, batch_size, seed, t->spec->batch_size, (gint64)t->spec->seed);
+  return FALSE;
+}
+
+/* A device of the same name may be another card, or have other libraries. */
+static void
+note_devices (LoomTrainer *t, const TrainerJson *json)
+{
+  const LoomPlan *plan = loom_exec_plan (((TrainerPlan *)t->plans->pdata[0])->exec);
+  TrainerJson devices;
+
+  if (!json_object_has_member (json->object, "devices") || !trainer_json_object (json, "devices", &devices, NULL))
+    return;
+  for (guint i = 0; i < loom_plan_n_devices (plan); i++)
+    {
+      const LoomPlanDevice *d = loom_plan_device (plan, i);
+      const char *before;
+
+      if (json_object_has_member (devices.object, d->name) && trainer_json_string (&devices, d->name, &before, NULL)
+          && !g_str_equal (before, d->cost_key))
+        trainer_note (t, "%s is now “%s”, and was “%s” before: the run's last bits may differ.", d->name, d->cost_key,
+                      before);
+    }
+}
+
+static void
+note_differences (LoomTrainer *t, const TrainerJson *json)
+{
+  const char *costs = loom_cost_table_hash (loom_devices_costs (t->devices)), *before, *device;
+  gint64 threads;
+
+  /* The run's own table is gone, or cannot be read. */
+  if (json_object_has_member (json->object, "cost_table") && trainer_json_string (json, "cost_table", &before, NULL)
+      && !g_str_equal (before, costs))
+    trainer_note (
+        t,
+        "the run goes on with cost table %s, because its own (%s) is not in its checkpoint: other kernels may "
+        "be chosen, and its last bits may differ.",
+        costs, before);
+  if (!trainer_json_string (json, "device", &device, NULL)
+      || !trainer_json_int (json, "threads", 0, G_MAXINT, &threads, NULL))
+    return;
+  if (!g_str_equal (device, t->device))
+    trainer_note (t, "the run goes on on %s, not on %s as before: its last bits may differ.", t->device, device);
+  else if (threads != t->threads)
+    trainer_note (t,
+                  "the run goes on with %d threads, not with %" G_GINT64_FORMAT " as before: its last bits may differ.",
+                  t->threads, threads);
+  else
+    note_devices (t, json);
+}
+
+/* What schedules start from, and what "plateau" remembers. */
+static gboolean
+read_rates (LoomTrainer *t, const TrainerJson *json, TrainerPlace *p, GError **error)
+{
+  const gint64 many = (gint64)1 << 52;
+  TrainerJson hyper, plateau;
+
+  p->group_lr = g_new0 (double, t->rates.n_groups + 1);
+  if (!trainer_json_object (json, "hyper", &hyper, error)
+      || !trainer_json_double (&hyper, "base_lr", FALSE, &p->base_lr, error))
+    return FALSE;
+  for (guint i = 0; i < t->rates.n_groups; i++)
+    {
+      g_autofree char *base = g_strconcat ("base_", t->rates.group[i].slot_name, NULL);
+      if (!trainer_json_double (&hyper, base, FALSE, &p->group_lr[i], error))
+        return FALSE;
+    }
+  if (!t->spec->schedule.klass || !t->spec->schedule.klass->watches_loss)
+    return TRUE;
+  return trainer_json_object (json, "plateau", &plateau, error)
+         && trainer_json_double (&plateau, "best", TRUE, &p->plateau.best, error)
+         && trainer_json_int (&plateau, "bad", 0, many, &p->plateau.bad, error)
+         && trainer_json_int (&plateau, "cooldown", 0, many, &p->plateau.cooldown, error)
+         && trainer_json_int (&plateau, "reductions", 0, many, &p->plateau.reductions, error);
+}
+
+/* From here on the run is at another place. */
+static void
+take_place (LoomTrainer *t, TrainerPlace *place)
+{
+  trainer_place_clear (&t->place);
+  t->place = *place;
+  *place = (TrainerPlace){ 0 };
+  t->clock.saved_step = t->place.step;
+  if (t->spec->schedule.klass && t->spec->schedule.klass->watches_loss)
+    t->spec->schedule.plateau = t->place.plateau;
+  for (guint i = 0; i < t->rates.n_groups; i++)
+    t->rates.group[i].now = NAN;
+}
+
+static gboolean
+restore_from (LoomTrainer *t, const char *path, GError **error)
+{
+  g_autofree char *weights = g_build_filename (path, "weights.safetensors", NULL);
+  g_autofree char *optimizer = g_build_filename (path, "optimizer.safetensors", NULL);
+  g_autofree char *state = g_build_filename (path, "state.json", NULL);
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  g_auto (TrainerPlace) place = { 0 };
+  TrainerJson json;
+  gint64 version;
+
+  if (!trainer_json_root (parser, state, &json, error)
+      || !trainer_json_int (&json, "version", 0, G_MAXINT64, &version, error))
+    return FALSE;
+  if (version != 1)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s was written by another version of Gradloom.", state);
+      return FALSE;
+    }
+  if (!check_same_run (t, &json, error) || !read_progress (t, &json, &place, error)
+      || !read_metrics (t, &json, &place, error) || !read_watch (t, &json, &place.watch, error)
+      || !read_rates (t, &json, &place, error) || !loom_state_load_weights (t->state, weights, FALSE, NULL, error)
+      || !loom_state_load_optimizer (t->state, optimizer, error))
+    return FALSE;
+  take_place (t, &place);
+  note_differences (t, &json);
+  return TRUE;
+}
+
+gboolean
+trainer_restore (LoomTrainer *t, const char *folder, GError **error)
+{
+  g_autoptr (GArray) steps = trainer_checkpoint_steps (folder);
+  g_autoptr (GError) first = NULL;
+
+  for (guint i = 0; i < steps->len; i++)
+    {
+      g_autofree char *path = trainer_checkpoint_path (folder, g_array_index (steps, gint64, i));
+      g_autoptr (GError) local = NULL;
+      if (restore_from (t, path, &local))
+        return TRUE;
+      if (i + 1 < steps->len)
+        trainer_note (t, "%s The checkpoint before it is taken.", local->message);
+      if (!first)
+        first = g_steal_pointer (&local);
+    }
+  if (!first)
+    return TRUE; /* stopped before the first checkpoint: it begins anew, with the same numbers */
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "No checkpoint in %s%scheckpoints can be used: %s", folder,
+               G_DIR_SEPARATOR_S, first->message);
+  return FALSE;
+}
