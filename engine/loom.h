@@ -22,6 +22,7 @@
 #include "engine/ops/loom-reserved.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/plan/loom-plan.h"
+#include "engine/run/loom-eager.h"
 #include "engine/run/loom-exec.h"
 #include "engine/run/loom-tune.h"
 #include "engine/train/loom-predictor.h"

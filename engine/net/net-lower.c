@@ -332,6 +332,20 @@ lower_all (Lowering *l)
   return TRUE;
 }
 
+/* The program's table of what a port's value is, for those who look at it later. */
+static void
+note_ports (Lowering *l)
+{
+  for (guint i = 0; i < loom_net_n_nodes (l->net); i++)
+    for (guint k = 0; k < loom_net_node (l->net, i)->n_outputs; k++)
+      if (l->value[i][k] != 0)
+        {
+          g_autofree char *name = loom_net_port_name (l->net, i, k);
+
+          loom_program_set_port (l->program, name, l->value[i][k]);
+        }
+}
+
 /* measured: a node whose size is asked for in place of what is wanted, which is then what feeds it; -1 for none. */
 static LoomProgram *
 lower (const LoomNet *net, const LoomLowerOptions *options, int measured, LoomValue *value_of, GError **error)
@@ -357,6 +371,8 @@ lower (const LoomNet *net, const LoomLowerOptions *options, int measured, LoomVa
   if (ok && measured >= 0)
     *value_of = call_op (&l, (guint)measured, TRUE);
   loom_program_set_origin (l.program, NULL, NULL);
+  if (ok)
+    note_ports (&l);
   for (guint i = 0; ok && measured < 0 && i < options->n_wanted; i++)
     value_of[i] = value[options->wanted[i].node][options->wanted[i].output];
   for (guint i = 0; i < n; i++)

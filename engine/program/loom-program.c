@@ -17,7 +17,9 @@ struct _LoomProgram
   GPtrArray *slots;    /* LoomSlot */
   GPtrArray *inputs;   /* LoomProgramInput */
   GPtrArray *outputs;  /* LoomProgramOutput */
+  GPtrArray *ports;    /* LoomProgramPort */
   GHashTable *slot_of; /* name → index + 1 */
+  GHashTable *port_of; /* likewise */
   /* Paths and devices, each once. Not quarks: their table is never freed, and copied whenever it grows. */
   GStringChunk *strings;
   GArray *passes;  /* LoomProgramPass */
@@ -45,7 +47,7 @@ free_slot (gpointer data)
   g_free (slot);
 }
 
-/* Inputs and outputs both begin with their name. */
+/* Inputs, outputs and ports all begin with their name. */
 static void
 free_named (gpointer data)
 {
@@ -76,7 +78,9 @@ loom_program_new (void)
   p->slots = g_ptr_array_new_with_free_func (free_slot);
   p->inputs = g_ptr_array_new_with_free_func (free_named);
   p->outputs = g_ptr_array_new_with_free_func (free_named);
+  p->ports = g_ptr_array_new_with_free_func (free_named);
   p->slot_of = g_hash_table_new (g_str_hash, g_str_equal);
+  p->port_of = g_hash_table_new (g_str_hash, g_str_equal);
   p->strings = g_string_chunk_new (1024);
   p->passes = g_array_new (FALSE, FALSE, sizeof (LoomProgramPass));
   return p;
@@ -95,11 +99,13 @@ loom_program_unref (LoomProgram *p)
   if (!g_atomic_ref_count_dec (&p->refs))
     return;
   g_hash_table_unref (p->slot_of);
+  g_hash_table_unref (p->port_of);
   g_ptr_array_unref (p->values);
   g_ptr_array_unref (p->instrs);
   g_ptr_array_unref (p->slots);
   g_ptr_array_unref (p->inputs);
   g_ptr_array_unref (p->outputs);
+  g_ptr_array_unref (p->ports);
   g_string_chunk_free (p->strings);
   g_array_unref (p->passes);
   g_free (p->too_large);
@@ -354,6 +360,43 @@ loom_program_output (LoomProgram *p, const char *name, LoomValue value)
   output->name = g_strdup (name);
   output->value = value;
   g_ptr_array_add (p->outputs, output);
+}
+
+void
+loom_program_set_port (LoomProgram *p, const char *name, LoomValue value)
+{
+  guint known = GPOINTER_TO_UINT (g_hash_table_lookup (p->port_of, name));
+  LoomProgramPort *port;
+
+  if (known > 0)
+    {
+      ((LoomProgramPort *)g_ptr_array_index (p->ports, known - 1))->value = value;
+      return;
+    }
+  port = g_new (LoomProgramPort, 1);
+  *port = (LoomProgramPort){ g_strdup (name), value };
+  g_ptr_array_add (p->ports, port);
+  g_hash_table_insert (p->port_of, port->name, GUINT_TO_POINTER (p->ports->len));
+}
+
+LoomValue
+loom_program_find_port (const LoomProgram *p, const char *name)
+{
+  guint known = GPOINTER_TO_UINT (g_hash_table_lookup (p->port_of, name));
+
+  return known > 0 ? loom_program_get_port (p, known - 1)->value : 0;
+}
+
+guint
+loom_program_n_ports (const LoomProgram *p)
+{
+  return p->ports->len;
+}
+
+const LoomProgramPort *
+loom_program_get_port (const LoomProgram *p, guint i)
+{
+  return g_ptr_array_index (p->ports, i);
 }
 
 LoomValue

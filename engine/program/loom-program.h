@@ -81,6 +81,13 @@ typedef struct
   LoomValue value;
 } LoomProgramOutput;
 
+/* The value that a node's port has in the program. */
+typedef struct
+{
+  char *name; /* "fc", "data.x": as loom_net_port_name() calls it */
+  LoomValue value;
+} LoomProgramPort;
+
 typedef struct
 {
   LoomTensorDesc desc; /* layout is always PLAIN here */
@@ -150,6 +157,11 @@ LoomValue loom_program_scalar_i64 (LoomProgram *p, const char *name, gint64 init
 void loom_program_output (LoomProgram *p, const char *name, LoomValue value);
 LoomValue loom_program_find_output (const LoomProgram *p, const char *name);
 
+/* Lowering notes the value of every port that it lowers, and passes carry the table: so whoever looks at a program finds
+ * a node's values by name, and needs to say nothing when it is made. A later note of the same name wins. */
+void loom_program_set_port (LoomProgram *p, const char *name, LoomValue value);
+LoomValue loom_program_find_port (const LoomProgram *p, const char *name); /* 0 when there is none */
+
 /* FALSE, with a SHAPE error naming the node, when some value has more elements than LOOM_MAX_ELEMENTS: planners and
  * executors ask before they count bytes. */
 gboolean loom_program_is_countable (const LoomProgram *p, GError **error);
@@ -170,6 +182,8 @@ const LoomProgramOutput *loom_program_get_output (const LoomProgram *p, guint i)
  * computation of grad_norm". out: its results; those that are no values of p are passed over. prim may be NULL. */
 char *
 loom_program_purpose (const LoomProgram *p, const LoomPrim *prim, LoomRegion region, guint n_out, const guint *out);
+guint loom_program_n_ports (const LoomProgram *p); /* in the order of lowering */
+const LoomProgramPort *loom_program_get_port (const LoomProgram *p, guint i);
 /* The listing of `gradloom program`: regions, one instruction a line, types at the right. */
 char *loom_program_print (const LoomProgram *p);
 

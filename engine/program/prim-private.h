@@ -85,7 +85,7 @@ void loom_rewrite_place (LoomRewrite *r, const LoomInstr *instr);
 void loom_rewrite_results (LoomRewrite *r, const LoomInstr *instr, const LoomValue *out);
 /* The instruction as it is, with these operands of `to`. */
 void loom_rewrite_copy (LoomRewrite *r, const LoomInstr *instr, const LoomValue *in);
-/* The same commits and outputs; returns `to`. */
+/* The same commits, outputs and ports; returns `to`. */
 LoomProgram *loom_rewrite_end (LoomRewrite *r);
 
 G_END_DECLS

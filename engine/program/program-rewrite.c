@@ -1,5 +1,5 @@
 /* Shared by the passes from program to program: a second program that begins with the same slots and inputs, a map from
- * the values of the first to those of the second, and the same commits and outputs at the end.
+ * the values of the first to those of the second, and the same commits, outputs and ports at the end.
  *
  * A pass is then only what it does with instructions. Slots keep their order and inputs theirs, so whoever holds an
  * index of the first program may use it with the second. */
@@ -89,6 +89,13 @@ loom_rewrite_end (LoomRewrite *r)
       const LoomProgramOutput *output = loom_program_get_output (r->from, i);
 
       loom_program_output (r->to, output->name, loom_rewrite_value (r, output->value));
+    }
+  for (guint i = 0; i < loom_program_n_ports (r->from); i++)
+    {
+      const LoomProgramPort *port = loom_program_get_port (r->from, i);
+
+      if (loom_rewrite_value (r, port->value) != 0)
+        loom_program_set_port (r->to, port->name, loom_rewrite_value (r, port->value));
     }
   loom_program_set_recomputation (r->to, 0);
   for (guint i = 0; i < loom_program_n_passes (r->from); i++)

@@ -1,53 +1,457 @@
-/* The eager executor: one primitive at a time, every value a tensor of its own.
+/* The eager executor: one primitive at a time, every value in memory of its own.
  *
- * It is the "dynamic graph" of the lectures and the oracle for plans: no fusion, no shared memory, plain layout. It
- * runs where memory is the host's; state of another device is copied here for the walk. Kernels are kept between walks,
- * tensors are not. */
-#include "engine/run/loom-exec.h"
+ * No fusion, no shared memory, plain layout. Kernels are kept between walks, values are not. What works in place gets a
+ * copy of its operand to work on, so that no value ever changes and going back is only forgetting. */
+#include "engine/run/loom-eager.h"
+
+#include "engine/run/run-private.h"
 
 #include <string.h>
+
+typedef struct
+{
+  LoomPlanDevice *device; /* where it lies; NULL: it has not been computed */
+  void *memory;           /* there, unless that is the host's */
+  LoomTensor *tensor;     /* the host's; of a value that lies elsewhere a copy, once somebody wanted it */
+} Value;
 
 struct _LoomEager
 {
   LoomProgram *program;
   LoomState *state;
   LoomDevices *devices;
-  LoomPlanDevice *device;
-  LoomKernel **kernels; /* by instruction */
-  LoomTensor **values;  /* by value; of the last walk */
+  LoomPlanDevice *device; /* of what names none */
+  LoomPlanDevice **place; /* by instruction */
+  LoomKernel **kernels;   /* likewise */
+  Value *values;          /* by value */
+  GPtrArray *scratch;     /* Scratch, one a device */
   const void **fed;
-  void *scratch;
-  gsize scratch_bytes;
+  guint at;
+  gboolean has_begun;
+  LoomMessage message; /* of the call that failed last */
 };
 
-LoomEager *
-loom_eager_new (LoomProgram *program, LoomState *state, LoomDevices *devices, const char *device, GError **error)
+typedef struct
 {
-  LoomPlanDevice *d = loom_devices_get (devices, device, error);
-  LoomEager *eager;
+  LoomPlanDevice *device;
+  void *memory;
+  gsize bytes;
+} Scratch;
 
-  if (!loom_program_is_countable (program, error))
-    return NULL;
-  if (d != NULL && !d->info.host_memory)
-    d = loom_devices_get (devices, "cpu", error);
-  if (d == NULL || !loom_state_adopt (state, program, error))
-    return NULL;
-  eager = g_new0 (LoomEager, 1);
-  eager->program = loom_program_ref (program);
-  eager->state = loom_state_ref (state);
-  eager->devices = loom_devices_ref (devices);
-  eager->device = d;
-  eager->kernels = g_new0 (LoomKernel *, loom_program_n_instrs (program) + 1);
-  eager->values = g_new0 (LoomTensor *, loom_program_n_values (program) + 1);
-  eager->fed = g_new0 (const void *, loom_program_n_inputs (program) + 1);
-  return eager;
+/* ---- where things lie ------------------------------------------------------ */
+
+static LoomStream *
+stream_of (LoomEager *eager, LoomPlanDevice *device)
+{
+  LoomArena *arena = device->info.host_memory ? NULL : loom_state_arena (eager->state, device, NULL);
+
+  return arena != NULL ? arena->stream : NULL;
+}
+
+static LoomPlanDevice *
+device_named (LoomEager *eager, const char *name, GError **error)
+{
+  name = loom_devices_for (eager->devices, name, loom_program_get_float (eager->program));
+  return name != NULL ? loom_devices_get (eager->devices, name, error) : eager->device;
+}
+
+/* How an error calls an instruction. (transfer full) */
+static char *
+place_of (const LoomEager *eager, const LoomInstr *instr)
+{
+  if (instr->origin != NULL)
+    return g_strdup_printf ("Node %s", instr->origin);
+  return loom_program_purpose (eager->program, instr->prim, instr->region, instr->n_out, instr->out);
+}
+
+static gboolean
+failed (LoomEager *eager, const LoomInstr *instr, const LoomPlanDevice *device, LoomStatus status, GError **error)
+{
+  g_autofree char *place = instr != NULL ? place_of (eager, instr) : g_strdup ("A walk");
+  g_autofree char *where
+      = g_strdup_printf ("%s (%s on %s)", place, instr != NULL ? instr->prim->name : "copy", device->name);
+
+  loom_plan_device_error (status, where, eager->message.text, error);
+  eager->message.text[0] = '\0';
+  return FALSE;
+}
+
+static gboolean
+allocate (LoomEager *eager, LoomPlanDevice *device, gsize bytes, void **memory, GError **error)
+{
+  LoomStatus status;
+
+  if (bytes == 0)
+    return TRUE;
+  if (!loom_plan_device_has_room (device, bytes, "A value", error))
+    return FALSE;
+  status = device->backend->alloc (device->device, bytes, memory, &eager->message);
+  if (status == LOOM_STATUS_OUT_OF_MEMORY)
+    {
+      loom_plan_device_no_room (device, bytes, "A value", eager->message.text, error);
+      return FALSE;
+    }
+  return status == LOOM_STATUS_OK || failed (eager, NULL, device, status, error);
+}
+
+static gboolean
+copy (LoomEager *eager, LoomPlanDevice *device, void *to, const void *from, gsize bytes, LoomCopyKind kind,
+      GError **error)
+{
+  LoomStream *stream = stream_of (eager, device);
+  LoomStatus status;
+
+  if (bytes == 0)
+    return TRUE;
+  if (device->info.host_memory)
+    {
+      memcpy (to, from, bytes);
+      return TRUE;
+    }
+  status = device->backend->copy (device->device, stream, to, from, bytes, kind, &eager->message);
+  if (status == LOOM_STATUS_OK)
+    status = device->backend->stream_sync (device->device, stream, &eager->message);
+  return status == LOOM_STATUS_OK || failed (eager, NULL, device, status, error);
+}
+
+/* ---- values ---------------------------------------------------------------- */
+
+static const LoomTensorDesc *
+desc_of (const LoomEager *eager, LoomValue v)
+{
+  return &loom_value_info (eager->program, v)->desc;
+}
+
+static LoomTensor *
+new_tensor (const LoomTensorDesc *d, GError **error)
+{
+  gint64 dims[LOOM_MAX_RANK];
+
+  for (int r = 0; r < d->rank; r++)
+    dims[r] = d->dim[r];
+  return loom_tensor_new (d->dtype, d->rank, dims, error);
+}
+
+static void
+clear_value (Value *value)
+{
+  if (value->memory != NULL)
+    value->device->backend->free (value->device->device, value->memory);
+  g_clear_pointer (&value->tensor, loom_tensor_unref);
+  *value = (Value){ 0 };
 }
 
 static void
 clear_values (LoomEager *eager)
 {
   for (guint v = 0; v <= loom_program_n_values (eager->program); v++)
-    g_clear_pointer (&eager->values[v], loom_tensor_unref);
+    clear_value (&eager->values[v]);
+}
+
+/* Room for v on a device. */
+static gboolean
+make_value (LoomEager *eager, LoomValue v, LoomPlanDevice *device, GError **error)
+{
+  Value *value = &eager->values[v];
+
+  if (device->info.host_memory)
+    value->tensor = new_tensor (desc_of (eager, v), error);
+  if (device->info.host_memory ? value->tensor == NULL
+                               : !allocate (eager, device, loom_desc_bytes (desc_of (eager, v)), &value->memory, error))
+    return FALSE;
+  value->device = device;
+  return TRUE;
+}
+
+static void *
+address_of (const Value *value)
+{
+  return value->device->info.host_memory ? value->tensor->data : value->memory;
+}
+
+/* v in the host's memory; borrowed. */
+static LoomTensor *
+host_value (LoomEager *eager, LoomValue v, GError **error)
+{
+  Value *value = &eager->values[v];
+
+  if (value->tensor != NULL)
+    return value->tensor;
+  value->tensor = new_tensor (desc_of (eager, v), error);
+  if (value->tensor != NULL
+      && !copy (eager, value->device, value->tensor->data, value->memory, value->tensor->bytes,
+                LOOM_COPY_DEVICE_TO_HOST, error))
+    g_clear_pointer (&value->tensor, loom_tensor_unref);
+  return value->tensor;
+}
+
+/* v's bytes into memory of a device. */
+static gboolean
+copy_value (LoomEager *eager, LoomValue v, LoomPlanDevice *device, void *to, GError **error)
+{
+  const Value *from = &eager->values[v];
+  gsize bytes = loom_desc_bytes (desc_of (eager, v));
+  LoomTensor *host;
+
+  if (from->device == device)
+    return copy (eager, device, to, address_of (from), bytes, LOOM_COPY_WITHIN, error);
+  host = host_value (eager, v, error);
+  return host != NULL && copy (eager, device, to, host->data, bytes, LOOM_COPY_HOST_TO_DEVICE, error);
+}
+
+/* v where a device can read it; what was copied for that goes to `borrowed`, to be freed behind the instruction. */
+static gboolean
+operand (LoomEager *eager, LoomValue v, LoomPlanDevice *device, GPtrArray *borrowed, void **address, GError **error)
+{
+  Value *value = &eager->values[v];
+  LoomTensor *host;
+  void *memory = NULL;
+
+  if (value->device == device)
+    {
+      *address = address_of (value);
+      return TRUE;
+    }
+  if (device->info.host_memory)
+    {
+      host = host_value (eager, v, error);
+      *address = host != NULL ? host->data : NULL;
+      return host != NULL;
+    }
+  if (!allocate (eager, device, loom_desc_bytes (desc_of (eager, v)), &memory, error))
+    return FALSE;
+  if (memory != NULL)
+    g_ptr_array_add (borrowed, memory);
+  *address = memory;
+  return copy_value (eager, v, device, memory, error);
+}
+
+static LoomTensor *
+source (LoomEager *eager, const LoomValueInfo *info, GError **error)
+{
+  LoomTensor *t;
+
+  if (info->slot >= 0)
+    return loom_state_get (eager->state, loom_program_get_slot (eager->program, (guint)info->slot)->name, error);
+  t = new_tensor (&info->desc, error);
+  if (t == NULL || t->bytes == 0)
+    return t;
+  g_return_val_if_fail (eager->fed[info->input] != NULL, NULL);
+  memcpy (t->data, eager->fed[info->input], t->bytes);
+  return t;
+}
+
+/* Slots and inputs, each where its node wants it. */
+static gboolean
+load_source (LoomEager *eager, LoomValue v, GError **error)
+{
+  const LoomValueInfo *info = loom_value_info (eager->program, v);
+  Value *value = &eager->values[v];
+  LoomPlanDevice *device = device_named (eager, info->device, error);
+
+  if (device == NULL)
+    return FALSE;
+  value->tensor = source (eager, info, error);
+  if (value->tensor == NULL)
+    return FALSE;
+  value->device = device;
+  return device->info.host_memory
+         || (allocate (eager, device, value->tensor->bytes, &value->memory, error)
+             && copy (eager, device, value->memory, value->tensor->data, value->tensor->bytes, LOOM_COPY_HOST_TO_DEVICE,
+                      error));
+}
+
+/* ---- kernels --------------------------------------------------------------- */
+
+static LoomKernel *
+make_kernel (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, GError **error)
+{
+  LoomElementwiseAttrs elementwise;
+  const guint n_in = loom_instr_n_operands (instr);
+  g_autofree LoomTensorDesc *in = g_new0 (LoomTensorDesc, n_in + 1);
+  g_autofree LoomTensorDesc *out = g_new0 (LoomTensorDesc, instr->n_out + 1);
+  LoomKernelSpec spec = { .n_in = (int)n_in, .n_out = (int)instr->n_out, .in = in, .out = out };
+  g_autofree char *place = NULL;
+  LoomKernel *kernel = NULL;
+  LoomStatus status;
+
+  loom_plan_spec_of_instr (eager->program, instr, &spec.primitive, &spec.attrs, &elementwise);
+  for (guint k = 0; k < n_in; k++)
+    if (instr->in[k] != 0)
+      in[k] = *desc_of (eager, instr->in[k]);
+    else
+      in[k].dtype = LOOM_N_DTYPES;
+  for (guint k = 0; k < instr->n_out; k++)
+    if (instr->out[k] != 0)
+      out[k] = *desc_of (eager, instr->out[k]);
+    else
+      out[k].dtype = LOOM_N_DTYPES;
+  status = loom_plan_kernel_new (device, &spec, &kernel, NULL, &eager->message);
+  if (status == LOOM_STATUS_OK)
+    {
+      kernel->site = -1; /* its faults are heard before anything else runs */
+      return kernel;
+    }
+  if (status != LOOM_STATUS_UNSUPPORTED)
+    {
+      failed (eager, instr, device, status, error);
+      return NULL;
+    }
+  place = place_of (eager, instr);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL, "%s: the device %s cannot compute %s%s%s. Use another device.",
+               place, device->name, instr->prim->name, eager->message.text[0] != '\0' ? ": " : "", eager->message.text);
+  eager->message.text[0] = '\0';
+  return NULL;
+}
+
+/* Memory to work in, as large as the largest kernel so far wanted it. */
+static gboolean
+scratch_for (LoomEager *eager, LoomPlanDevice *device, gsize bytes, void **memory, GError **error)
+{
+  Scratch *s = NULL;
+
+  *memory = NULL;
+  if (bytes == 0)
+    return TRUE;
+  for (guint i = 0; i < eager->scratch->len && s == NULL; i++)
+    if (((Scratch *)eager->scratch->pdata[i])->device == device)
+      s = eager->scratch->pdata[i];
+  if (s == NULL)
+    {
+      s = g_new0 (Scratch, 1);
+      s->device = device;
+      g_ptr_array_add (eager->scratch, s);
+    }
+  if (bytes > s->bytes)
+    {
+      if (s->memory != NULL)
+        device->backend->free (device->device, s->memory);
+      s->memory = NULL;
+      s->bytes = 0;
+      if (!allocate (eager, device, bytes, &s->memory, error))
+        return FALSE;
+      s->bytes = bytes;
+    }
+  *memory = s->memory;
+  return TRUE;
+}
+
+/* Waits for what was launched on a device that works by itself, and hears of its faults. */
+static LoomStatus
+wait_for (LoomEager *eager, LoomPlanDevice *device)
+{
+  const LoomBackend *b = device->backend;
+  LoomStream *stream = stream_of (eager, device);
+  LoomDeviceFault fault;
+  LoomMessage ignored;
+  LoomStatus status;
+
+  if (stream == NULL)
+    return LOOM_STATUS_OK;
+  status = b->stream_sync (device->device, stream, &eager->message);
+  if (status != LOOM_STATUS_OK)
+    return status;
+  b->fault_get (device->device, stream, &fault, &eager->message);
+  if (fault.status == LOOM_STATUS_OK)
+    return LOOM_STATUS_OK;
+  status = b->fault_clear (device->device, stream, &ignored);
+  return status == LOOM_STATUS_OK ? fault.status : status;
+}
+
+/* ---- one instruction ------------------------------------------------------- */
+
+static guint
+updated_operand (const LoomInstr *instr, guint result)
+{
+  return instr->prim->updates (instr->attrs, result);
+}
+
+/* The addresses of a call: operands, results, scratch. A result that takes an operand's place begins as its copy. */
+static gboolean
+address_call (LoomEager *eager, const LoomInstr *instr, LoomPlanDevice *device, void **buffers, GPtrArray *borrowed,
+              GError **error)
+{
+  const guint n_in = loom_instr_n_operands (instr);
+
+  for (guint k = 0; k < instr->n_out; k++)
+    {
+      if (instr->out[k] == 0)
+        continue;
+      if (!make_value (eager, instr->out[k], device, error))
+        return FALSE;
+      buffers[n_in + k] = address_of (&eager->values[instr->out[k]]);
+      if (instr->prim->updates != NULL
+          && !copy_value (eager, instr->in[updated_operand (instr, k)], device, buffers[n_in + k], error))
+        return FALSE;
+    }
+  for (guint k = 0; k < n_in; k++)
+    if (instr->in[k] != 0 && !operand (eager, instr->in[k], device, borrowed, &buffers[k], error))
+      return FALSE;
+  for (guint k = 0; instr->prim->updates != NULL && k < instr->n_out; k++)
+    if (instr->out[k] != 0)
+      buffers[updated_operand (instr, k)] = buffers[n_in + k];
+  return TRUE;
+}
+
+static gboolean
+run_instr (LoomEager *eager, guint index, GPtrArray *borrowed, GError **error)
+{
+  const LoomInstr *instr = loom_program_instr (eager->program, index);
+  LoomPlanDevice *device = eager->place[index];
+  const guint n = loom_instr_n_operands (instr) + instr->n_out;
+  g_autofree void **buffers = g_new0 (void *, n + 1);
+  LoomKernel *kernel;
+  LoomStatus status;
+
+  if (instr->prim->view == LOOM_VIEW_ALWAYS)
+    return make_value (eager, instr->out[0], device, error)
+           && copy_value (eager, instr->in[0], device, address_of (&eager->values[instr->out[0]]), error);
+  if (eager->kernels[index] == NULL)
+    eager->kernels[index] = make_kernel (eager, instr, device, error);
+  kernel = eager->kernels[index];
+  if (kernel == NULL || !address_call (eager, instr, device, buffers, borrowed, error)
+      || !scratch_for (eager, device, kernel->scratch_bytes, &buffers[n], error))
+    return FALSE;
+  status = kernel->bind != NULL ? kernel->bind (kernel, buffers, &eager->message) : LOOM_STATUS_OK;
+  if (status == LOOM_STATUS_OK)
+    status = kernel->run (kernel, stream_of (eager, device), buffers, &eager->message);
+  if (status == LOOM_STATUS_OK)
+    status = wait_for (eager, device);
+  return status == LOOM_STATUS_OK || failed (eager, instr, device, status, error);
+}
+
+/* ---- the walk -------------------------------------------------------------- */
+
+LoomEager *
+loom_eager_new (LoomProgram *program, LoomState *state, LoomDevices *devices, const char *device, GError **error)
+{
+  g_autoptr (LoomEager) eager = NULL;
+  guint n = loom_program_n_instrs (program);
+
+  if (!loom_program_is_countable (program, error))
+    return NULL;
+  eager = g_new0 (LoomEager, 1);
+  eager->program = loom_program_ref (program);
+  eager->state = loom_state_ref (state);
+  eager->devices = loom_devices_ref (devices);
+  eager->place = g_new0 (LoomPlanDevice *, n + 1);
+  eager->kernels = g_new0 (LoomKernel *, n + 1);
+  eager->values = g_new0 (Value, loom_program_n_values (program) + 1);
+  eager->fed = g_new0 (const void *, loom_program_n_inputs (program) + 1);
+  eager->scratch = g_ptr_array_new_with_free_func (g_free);
+  eager->device = loom_devices_get (devices, device, error);
+  if (eager->device == NULL || !loom_state_adopt (state, program, error))
+    return NULL;
+  for (guint i = 0; i < n; i++)
+    {
+      LoomArena *arena;
+
+      eager->place[i] = device_named (eager, loom_program_instr (program, i)->device, error);
+      arena = eager->place[i] != NULL ? loom_state_arena (state, eager->place[i], error) : NULL;
+      if (arena == NULL)
+        return NULL;
+    }
+  return g_steal_pointer (&eager);
 }
 
 void
@@ -59,10 +463,18 @@ loom_eager_free (LoomEager *eager)
   for (guint i = 0; i < loom_program_n_instrs (eager->program); i++)
     if (eager->kernels[i] != NULL)
       eager->kernels[i]->free (eager->kernels[i]);
+  for (guint i = 0; i < eager->scratch->len; i++)
+    {
+      const Scratch *s = eager->scratch->pdata[i];
+
+      if (s->memory != NULL)
+        s->device->backend->free (s->device->device, s->memory);
+    }
+  g_ptr_array_unref (eager->scratch);
+  g_free (eager->place);
   g_free (eager->kernels);
   g_free (eager->values);
   g_free (eager->fed);
-  g_aligned_free (eager->scratch);
   loom_state_unref (eager->state);
   loom_devices_unref (eager->devices);
   loom_program_unref (eager->program);
@@ -77,193 +489,160 @@ loom_eager_feed (LoomEager *eager, guint input, const void *data)
   eager->fed[input] = data;
 }
 
-static LoomTensor *
-new_tensor (const LoomTensorDesc *d, GError **error)
+gboolean
+loom_eager_begin (LoomEager *eager, GError **error)
 {
-  gint64 dims[LOOM_MAX_RANK];
-
-  for (int r = 0; r < d->rank; r++)
-    dims[r] = d->dim[r];
-  return loom_tensor_new (d->dtype, d->rank, dims, error);
-}
-
-static gboolean
-load_sources (LoomEager *eager, GError **error)
-{
-  for (guint v = 1; v <= loom_program_n_values (eager->program); v++)
+  clear_values (eager);
+  eager->at = 0;
+  eager->has_begun = FALSE;
+  for (LoomValue v = 1; v <= loom_program_n_values (eager->program); v++)
     {
       const LoomValueInfo *info = loom_value_info (eager->program, v);
 
-      if (info->slot >= 0)
-        eager->values[v]
-            = loom_state_get (eager->state, loom_program_get_slot (eager->program, (guint)info->slot)->name, error);
-      else if (info->input >= 0)
-        {
-          eager->values[v] = new_tensor (&info->desc, error);
-          if (eager->values[v] != NULL && eager->values[v]->bytes > 0)
-            {
-              g_return_val_if_fail (eager->fed[info->input] != NULL, FALSE);
-              memcpy (eager->values[v]->data, eager->fed[info->input], eager->values[v]->bytes);
-            }
-        }
-      else
+      if ((info->slot >= 0 || info->input >= 0) && !load_source (eager, v, error))
+        return FALSE;
+    }
+  eager->has_begun = TRUE;
+  return TRUE;
+}
+
+guint
+loom_eager_at (const LoomEager *eager)
+{
+  return eager->at;
+}
+
+static void
+forget_results (LoomEager *eager, guint index)
+{
+  const LoomInstr *instr = loom_program_instr (eager->program, index);
+
+  for (guint k = 0; k < instr->n_out; k++)
+    if (instr->out[k] != 0)
+      clear_value (&eager->values[instr->out[k]]);
+}
+
+gboolean
+loom_eager_step (LoomEager *eager, GError **error)
+{
+  g_autoptr (GPtrArray) borrowed = NULL;
+  LoomPlanDevice *device;
+  gboolean ok;
+
+  g_return_val_if_fail (eager->has_begun, FALSE);
+  g_return_val_if_fail (eager->at < loom_program_n_instrs (eager->program), FALSE);
+
+  borrowed = g_ptr_array_new ();
+  device = eager->place[eager->at];
+  ok = run_instr (eager, eager->at, borrowed, error);
+  for (guint i = 0; i < borrowed->len; i++)
+    device->backend->free (device->device, borrowed->pdata[i]);
+  if (ok)
+    eager->at++;
+  else
+    forget_results (eager, eager->at);
+  return ok;
+}
+
+void
+loom_eager_back_to (LoomEager *eager, guint at)
+{
+  g_return_if_fail (at <= eager->at);
+
+  while (eager->at > at)
+    forget_results (eager, --eager->at);
+}
+
+LoomTensor *
+loom_eager_value (LoomEager *eager, LoomValue v, GError **error)
+{
+  LoomTensor *t;
+
+  g_return_val_if_fail (v > 0 && v <= loom_program_n_values (eager->program), NULL);
+
+  if (eager->values[v].device == NULL)
+    {
+      const LoomValueInfo *info = loom_value_info (eager->program, v);
+
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "The value of %s has not been computed: the walk stands before instruction %u of %u. Go on with it.",
+                   info->origin != NULL ? info->origin : "this instruction", eager->at + 1,
+                   loom_program_n_instrs (eager->program));
+      return NULL;
+    }
+  t = host_value (eager, v, error);
+  return t != NULL ? loom_tensor_ref (t) : NULL;
+}
+
+LoomTensor *
+loom_eager_port (LoomEager *eager, const char *port, GError **error)
+{
+  LoomValue v = loom_program_find_port (eager->program, port);
+
+  if (v != 0)
+    return loom_eager_value (eager, v, error);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "The program has no value for the port “%s”: nothing needs it.",
+               port);
+  return NULL;
+}
+
+LoomTensor *
+loom_eager_output (LoomEager *eager, guint output, GError **error)
+{
+  return loom_eager_value (eager, loom_program_get_output (eager->program, output)->value, error);
+}
+
+gboolean
+loom_eager_commit (LoomEager *eager, GError **error)
+{
+  g_return_val_if_fail (eager->has_begun && eager->at == loom_program_n_instrs (eager->program), FALSE);
+
+  for (guint s = 0; s < loom_program_n_slots (eager->program); s++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (eager->program, s);
+      LoomTensor *next;
+
+      if (slot->commit == 0)
         continue;
-      if (eager->values[v] == NULL)
+      next = host_value (eager, slot->commit, error);
+      if (next == NULL || !loom_state_set (eager->state, slot->name, next, error))
         return FALSE;
     }
   return TRUE;
 }
 
-/* How an error calls an instruction. (transfer full) */
-static char *
-place_of (const LoomEager *eager, const LoomInstr *instr)
-{
-  if (instr->origin != NULL)
-    return g_strdup_printf ("Node %s", instr->origin);
-  return loom_program_purpose (eager->program, instr->prim, instr->region, instr->n_out, instr->out);
-}
-
-static LoomKernel *
-make_kernel (LoomEager *eager, const LoomInstr *instr, GError **error)
-{
-  LoomElementwiseAttrs elementwise;
-  const guint n_in = loom_instr_n_operands (instr);
-  g_autofree LoomTensorDesc *in = g_new0 (LoomTensorDesc, n_in + 1);
-  g_autofree LoomTensorDesc *out = g_new0 (LoomTensorDesc, instr->n_out + 1);
-  LoomKernelSpec spec = { .n_in = (int)n_in, .n_out = (int)instr->n_out, .in = in, .out = out };
-  LoomKernel *kernel = NULL;
-  LoomMessage message = { "" };
-
-  loom_plan_spec_of_instr (eager->program, instr, &spec.primitive, &spec.attrs, &elementwise);
-  for (guint k = 0; k < n_in; k++)
-    if (instr->in[k] != 0)
-      in[k] = loom_value_info (eager->program, instr->in[k])->desc;
-    else
-      in[k].dtype = LOOM_N_DTYPES;
-  for (guint k = 0; k < instr->n_out; k++)
-    if (instr->out[k] != 0)
-      out[k] = loom_value_info (eager->program, instr->out[k])->desc;
-    else
-      out[k].dtype = LOOM_N_DTYPES;
-  if (loom_plan_kernel_new (eager->device, &spec, &kernel, NULL, &message) != LOOM_STATUS_OK)
-    {
-      g_autofree char *place = place_of (eager, instr);
-
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_NO_KERNEL, "%s: the device %s cannot compute %s%s%s.", place,
-                   eager->device->name, instr->prim->name, message.text[0] != '\0' ? ": " : "", message.text);
-      return NULL;
-    }
-  return kernel;
-}
-
+/* Shows the results of the instruction that has just run. */
 static gboolean
-run_instr (LoomEager *eager, guint index, GError **error)
+show (LoomEager *eager, guint index, LoomEagerVisit visit, gpointer data, gboolean *goes_on, GError **error)
 {
   const LoomInstr *instr = loom_program_instr (eager->program, index);
-  const guint n_in = loom_instr_n_operands (instr);
-  g_autofree void **buffers = g_new0 (void *, n_in + instr->n_out + 1);
-  LoomMessage message = { "" };
-  LoomStatus status;
-  LoomKernel *kernel;
+  g_autofree LoomTensor **results = g_new0 (LoomTensor *, instr->n_out + 1);
 
   for (guint k = 0; k < instr->n_out; k++)
     if (instr->out[k] != 0)
       {
-        LoomTensor *t = new_tensor (&loom_value_info (eager->program, instr->out[k])->desc, error);
-
-        if (t == NULL)
+        results[k] = host_value (eager, instr->out[k], error);
+        if (results[k] == NULL)
           return FALSE;
-        eager->values[instr->out[k]] = t;
-        buffers[n_in + k] = t->data;
-        if (instr->prim->updates != NULL && t->bytes > 0)
-          memcpy (t->data, eager->values[instr->in[instr->prim->updates (instr->attrs, k)]]->data, t->bytes);
       }
-  if (instr->prim->view == LOOM_VIEW_ALWAYS)
-    {
-      LoomTensor *t = eager->values[instr->out[0]];
-
-      if (t->bytes > 0)
-        memcpy (t->data, eager->values[instr->in[0]]->data, t->bytes);
-      return TRUE;
-    }
-  if (eager->kernels[index] == NULL)
-    eager->kernels[index] = make_kernel (eager, instr, error);
-  kernel = eager->kernels[index];
-  if (kernel == NULL)
-    return FALSE;
-  for (guint k = 0; k < n_in; k++)
-    if (instr->in[k] != 0)
-      buffers[k] = eager->values[instr->in[k]]->data;
-  for (guint k = 0; instr->prim->updates != NULL && k < instr->n_out; k++)
-    buffers[instr->prim->updates (instr->attrs, k)] = buffers[n_in + k];
-  if (kernel->scratch_bytes > eager->scratch_bytes)
-    {
-      g_aligned_free (eager->scratch);
-      eager->scratch = g_aligned_alloc (1, kernel->scratch_bytes, 64);
-      eager->scratch_bytes = kernel->scratch_bytes;
-    }
-  buffers[n_in + instr->n_out] = kernel->scratch_bytes > 0 ? eager->scratch : NULL;
-  status = kernel->bind != NULL ? kernel->bind (kernel, buffers, &message) : LOOM_STATUS_OK;
-  if (status == LOOM_STATUS_OK)
-    status = kernel->run (kernel, NULL, buffers, &message);
-  if (status != LOOM_STATUS_OK)
-    {
-      g_autofree char *place = place_of (eager, instr);
-      g_autofree char *where = g_strdup_printf ("%s (%s on %s)", place, instr->prim->name, eager->device->name);
-
-      loom_plan_device_error (status, where, message.text, error);
-      return FALSE;
-    }
-  return TRUE;
-}
-
-static gboolean
-commit_slots (LoomEager *eager, GError **error)
-{
-  for (guint s = 0; s < loom_program_n_slots (eager->program); s++)
-    {
-      const LoomSlot *slot = loom_program_get_slot (eager->program, s);
-
-      if (slot->commit != 0 && eager->values[slot->commit] != NULL
-          && !loom_state_set (eager->state, slot->name, eager->values[slot->commit], error))
-        return FALSE;
-    }
+  *goes_on = visit (instr, index, results, data);
   return TRUE;
 }
 
 gboolean
 loom_eager_run (LoomEager *eager, gboolean commit, LoomEagerVisit visit, gpointer data, GError **error)
 {
-  clear_values (eager);
-  if (!load_sources (eager, error))
+  if (!loom_eager_begin (eager, error))
     return FALSE;
-  for (guint i = 0; i < loom_program_n_instrs (eager->program); i++)
+  while (eager->at < loom_program_n_instrs (eager->program))
     {
-      const LoomInstr *instr = loom_program_instr (eager->program, i);
-      g_autofree LoomTensor **results = NULL;
+      gboolean goes_on = TRUE;
 
-      if (!run_instr (eager, i, error))
+      if (!loom_eager_step (eager, error)
+          || (visit != NULL && !show (eager, eager->at - 1, visit, data, &goes_on, error)))
         return FALSE;
-      if (visit == NULL)
-        continue;
-      results = g_new0 (LoomTensor *, instr->n_out + 1);
-      for (guint k = 0; k < instr->n_out; k++)
-        results[k] = instr->out[k] != 0 ? eager->values[instr->out[k]] : NULL;
-      if (!visit (instr, i, results, data))
+      if (!goes_on)
         return TRUE;
     }
-  return !commit || commit_slots (eager, error);
-}
-
-LoomTensor *
-loom_eager_output (LoomEager *eager, guint output, GError **error)
-{
-  const LoomProgramOutput *o = loom_program_get_output (eager->program, output);
-
-  if (eager->values[o->value] == NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s has not been computed.", o->name);
-      return NULL;
-    }
-  return loom_tensor_ref (eager->values[o->value]);
+  return !commit || loom_eager_commit (eager, error);
 }

@@ -1,6 +1,6 @@
-/* Executors: what runs a plan (fast) or a program (eagerly).
+/* The executor of plans; loom-eager.h has the one that walks a program.
  *
- * loom_exec binds a plan to a state: addresses are resolved and kernels bound, once.
+ * It binds a plan to a state: addresses are resolved and kernels bound, once.
  * A step is then a loop over kernels. The executors of one state share an arena on
  * each device, so one of them runs at a time, all on one thread at a time. */
 #pragma once
@@ -49,21 +49,5 @@ gboolean loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to, G
 
 /* What its plan needs beside the state: the arena, and what is made once. */
 gsize loom_exec_arena_bytes (const LoomExec *exec);
-
-/* ---- eager ------------------------------------------------------------ */
-
-/* Walks the unfused program a node at a time: the oracle that plans are tested against, the NaN finder, the step
- * debugger. Commits to the state only when commit is TRUE. */
-typedef struct _LoomEager LoomEager;
-typedef gboolean (*LoomEagerVisit) (const LoomInstr *instr, guint index, LoomTensor *const *results, gpointer data);
-
-LoomEager *
-loom_eager_new (LoomProgram *program, LoomState *state, LoomDevices *devices, const char *device, GError **error);
-void loom_eager_free (LoomEager *eager);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomEager, loom_eager_free)
-void loom_eager_feed (LoomEager *eager, guint input, const void *data);
-/* visit (may be NULL) sees each instruction's results; returning FALSE stops the walk. */
-gboolean loom_eager_run (LoomEager *eager, gboolean commit, LoomEagerVisit visit, gpointer data, GError **error);
-LoomTensor *loom_eager_output (LoomEager *eager, guint output, GError **error);
 
 G_END_DECLS

@@ -364,7 +364,11 @@ loom_trainer_snapshot (LoomTrainer *t, const char *port, gint64 *step, GError **
 
   g_mutex_lock (&t->inbox.lock);
   if (!t->inbox.active)
-    trainer_snapshot_answer (t, &request); /* nobody computes; the lock keeps a run from beginning meanwhile */
+    {
+      /* Nobody computes; the lock keeps a run from beginning meanwhile. */
+      trainer_snapshot_round (t);
+      trainer_snapshot_answer (t, &request);
+    }
   else
     {
       g_queue_push_tail (&t->inbox.requests, &request);

@@ -80,6 +80,8 @@ trainer_answer_requests (LoomTrainer *t)
 {
   TrainerSnapshotRequest *request;
 
+  if (!g_queue_is_empty (&t->inbox.requests))
+    trainer_snapshot_round (t);
   while ((request = g_queue_pop_head (&t->inbox.requests)))
     {
       g_mutex_unlock (&t->inbox.lock);

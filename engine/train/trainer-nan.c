@@ -4,6 +4,8 @@
  * batch, seed and step. The first value that is not finite names its node. */
 #include "engine/train/trainer-private.h"
 
+#include "engine/run/loom-eager.h"
+
 #include <math.h>
 
 typedef struct
@@ -62,28 +64,53 @@ bad_start (LoomTrainer *t, const LoomBatch *batch)
   return NULL;
 }
 
+/* The step once more, an instruction at a time, up to the first value that is not finite. */
+static void
+walk (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, const char *device, Culprit *culprit, GError **error)
+{
+  g_autoptr (LoomEager) eager = loom_eager_new (plan->step->program, t->state, t->devices, device, error);
+
+  if (!eager)
+    return;
+  for (guint i = 0; i < plan->n_feeds; i++)
+    loom_eager_feed (eager, plan->feed[i].input,
+                     trainer_feed_data (&plan->feed[i], batch->tensors[plan->feed[i].port]));
+  loom_eager_run (eager, FALSE, visit, culprit, error);
+}
+
+/* "node fc", or for what belongs to none "the update of fc.weight". (transfer full) */
+static char *
+name_of (const TrainerPlan *plan, const LoomInstr *instr)
+{
+  char *name;
+
+  if (instr->origin)
+    return g_strdup_printf ("node %s", instr->origin);
+  name = loom_program_purpose (plan->step->program, instr->prim, instr->region, instr->n_out, instr->out);
+  name[0] = g_ascii_tolower (name[0]);
+  return name;
+}
+
 /* Repeats the batch and says where it failed. */
 static char *
 search (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch)
 {
   static const char *const region[LOOM_N_REGIONS] = { "forward pass", "backward pass", "update" };
   Culprit culprit = { 0 };
-  g_autoptr (LoomEager) eager = loom_eager_new (plan->step->program, t->state, t->devices, t->device, NULL);
+  g_autoptr (GError) error = NULL;
+  g_autofree char *name = NULL;
 
-  if (eager)
-    {
-      for (guint i = 0; i < plan->n_feeds; i++)
-        loom_eager_feed (eager, plan->feed[i].input,
-                         trainer_feed_data (&plan->feed[i], batch->tensors[plan->feed[i].port]));
-      loom_eager_run (eager, FALSE, visit, &culprit, NULL);
-    }
+  walk (t, plan, batch, t->device, &culprit, &error);
+  /* Every value of the walk stays, which may be more than a card has beside the run. */
+  if (g_error_matches (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
+    walk (t, plan, batch, "cpu", &culprit, NULL);
   if (!culprit.instr)
     return g_strdup ("Repeating the batch a step at a time did not show where");
   if (culprit.instr->origin)
     blame (t, culprit.instr->origin, NULL);
   t->is_poisoned = culprit.instr->region != LOOM_REGION_UPDATE;
-  return g_strdup_printf ("It first appeared at node %s (%s, %s), as %s",
-                          culprit.instr->origin ? culprit.instr->origin : "of the optimiser", culprit.instr->prim->name,
+  name = name_of (plan, culprit.instr);
+  return g_strdup_printf ("It first appeared at %s (%s, %s), as %s", name, culprit.instr->prim->name,
                           region[culprit.instr->region],
                           isnan (culprit.value) ? "NaN"
                           : culprit.value > 0   ? "infinity"

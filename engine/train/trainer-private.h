@@ -197,6 +197,8 @@ typedef struct
   gboolean done;
 } TrainerSnapshotRequest;
 
+/* Requests that are answered from here on see the state as it is now; several between two steps share a run of the plan. */
+void trainer_snapshot_round (LoomTrainer *t);
 /* Answers one request, on the compute thread or where none computes. */
 void trainer_snapshot_answer (LoomTrainer *t, TrainerSnapshotRequest *request);
 typedef struct _TrainerSnapshots TrainerSnapshots;

@@ -1,50 +1,66 @@
-/* Snapshots: what a view sees of a run, without touching it.
+/* Snapshots: what views see of a run, without touching it.
  *
- * A port is computed by a plan of its own, unfused and in evaluation mode, over the same state and on a fixed sample,
- * so the training plan stays fused, nothing is committed and no random number is drawn. Plans are kept for the ports
- * that were asked for lately, because a view asks again ten times a second. */
+ * Ports are computed by a plan of their own, unfused and in evaluation mode, over the same state and on a fixed sample,
+ * so the training plan stays fused, nothing is committed and no random number is drawn. One plan computes all ports
+ * that were asked for lately, because views ask again ten times a second, and several ask between the same two steps.
+ */
 #include "engine/train/trainer-private.h"
 
 #include <string.h>
 
 #define SAMPLE 32 /* samples of the fixed batch */
-#define KEEP   8  /* plans */
+#define KEEP   32 /* ports of the plan */
+#define STALE  64 /* rounds of requests in which nobody asks for a port that is then left out */
 
 typedef struct
 {
-  char *port;
-  LoomNet *net;
-  LoomProgram *program;
-  LoomExec *exec;
-  guint output;
-} Look;
+  char *name;        /* "fc", "data.x", "grad:fc.weight" */
+  guint64 asked;     /* the round in which it was asked for last */
+  LoomTensor *value; /* of the newest run of the plan */
+} Port;
 
 struct _TrainerSnapshots
 {
   GPtrArray *sample; /* LoomTensor for each port of the data set */
   gint64 n;
-  GPtrArray *looks; /* newest first */
+  GPtrArray *ports; /* Port, in the order of the plan's outputs */
+  LoomNet *net;     /* for a batch of n samples */
+  LoomExec *exec;   /* NULL as long as there is no port */
+  guint64 round;    /* the requests that wait between the same two steps are one */
+  guint64 ran;      /* the round whose values the ports have */
 };
 
 static void
-look_free (Look *look)
+port_free (gpointer data)
 {
-  loom_exec_free (look->exec);
-  loom_program_unref (look->program);
-  loom_net_free (look->net);
-  g_free (look->port);
-  g_free (look);
+  Port *port = data;
+
+  g_clear_pointer (&port->value, loom_tensor_unref);
+  g_free (port->name);
+  g_free (port);
 }
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (Look, look_free)
 
 void
 trainer_snapshots_free (TrainerSnapshots *self)
 {
   if (!self)
     return;
+  loom_exec_free (self->exec);
+  loom_net_free (self->net);
   g_clear_pointer (&self->sample, g_ptr_array_unref);
-  g_ptr_array_unref (self->looks);
+  g_clear_pointer (&self->ports, g_ptr_array_unref);
   g_free (self);
+}
+
+static gboolean
+read_net (LoomTrainer *t, TrainerSnapshots *self, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  LoomBinding binding = { 0 };
+
+  binding.value['B' - 'A'] = self->n;
+  self->net = loom_net_new (t->graph, &binding, faults);
+  return loom_faults_to_error (faults, NULL, error);
 }
 
 static TrainerSnapshots *
@@ -71,141 +87,227 @@ get_snapshots (LoomTrainer *t, GError **error)
   t->snapshots = g_new0 (TrainerSnapshots, 1);
   t->snapshots->n = sample->len > 0 ? ((LoomTensor *)sample->pdata[0])->dim[0] : 1;
   t->snapshots->sample = g_steal_pointer (&sample);
-  t->snapshots->looks = g_ptr_array_new_with_free_func ((GDestroyNotify)look_free);
+  t->snapshots->ports = g_ptr_array_new_with_free_func (port_free);
+  if (!read_net (t, t->snapshots, error))
+    g_clear_pointer (&t->snapshots, trainer_snapshots_free);
   return t->snapshots;
 }
 
-/* The value of a port, or of "grad:WEIGHT", becomes the program's one output. */
-static LoomProgram *
-build_program (LoomTrainer *t, const LoomNet *net, const char *port, GError **error)
+/* ---- the plan ----------------------------------------------------------- */
+
+static gboolean
+is_gradient (const char *port)
 {
-  LoomNetSource wanted = t->spec->loss;
-  LoomValue value;
+  return g_str_has_prefix (port, "grad:");
+}
+
+/* Where a port is in the net; of a gradient the loss, which it is of. */
+static gboolean
+find_source (LoomTrainer *t, const LoomNet *net, const char *port, LoomNetSource *source, GError **error)
+{
+  int node;
+
+  *source = t->spec->loss;
+  if (is_gradient (port))
+    return TRUE;
+  node = loom_net_find_port (net, port, &source->output, error);
+  source->node = (guint)node;
+  return node >= 0;
+}
+
+static LoomValue
+gradient (LoomProgram *p, LoomValue loss, const char *name, GError **error)
+{
+  int slot = loom_program_find_slot (p, name);
+  LoomValue wrt, grad = 0;
+
+  if (slot < 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "The loss uses no weight “%s”.", name);
+      return 0;
+    }
+  wrt = loom_program_read (p, slot);
+  if (!loom_differentiate (p, loss, 0, 1, &wrt, &grad, error))
+    return 0;
+  if (grad == 0)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "No gradient reaches “%s”.", name);
+  return grad;
+}
+
+/* The values of n ports, or of "grad:WEIGHT", become the program's outputs in their order. */
+static LoomProgram *
+build_program (LoomTrainer *t, TrainerSnapshots *self, guint n, const char *const *port, GError **error)
+{
+  g_autofree LoomNetSource *wanted = g_new0 (LoomNetSource, n + 1);
+  g_autofree LoomValue *value = g_new0 (LoomValue, n + 1);
   LoomLowerOptions options = { .float_dtype = t->spec->precision == LOOM_F64 ? LOOM_F64 : LOOM_F32,
-                               .n_wanted = 1,
-                               .wanted = &wanted,
+                               .n_wanted = n,
+                               .wanted = wanted,
                                .seed = t->spec->seed,
                                .direct = t->spec->direct };
-  gboolean is_gradient = g_str_has_prefix (port, "grad:");
 
-  if (!is_gradient)
-    {
-      int node = loom_net_find_port (net, port, &wanted.output, error);
-      if (node < 0)
-        return NULL;
-      wanted.node = node;
-    }
-  g_autoptr (LoomProgram) p = loom_lower (net, &options, &value, error);
+  for (guint i = 0; i < n; i++)
+    if (!find_source (t, self->net, port[i], &wanted[i], error))
+      return NULL;
+  g_autoptr (LoomProgram) p = loom_lower (self->net, &options, value, error);
   if (!p)
     return NULL;
-  if (is_gradient)
+  for (guint i = 0; i < n; i++)
     {
-      const char *name = port + strlen ("grad:");
-      int slot = loom_program_find_slot (p, name);
-      LoomValue wrt, grad = 0;
-      if (slot < 0)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "The loss uses no weight “%s”.", name);
-          return NULL;
-        }
-      wrt = loom_program_read (p, slot);
-      if (!loom_differentiate (p, value, 0, 1, &wrt, &grad, error))
+      if (is_gradient (port[i]))
+        value[i] = gradient (p, value[i], port[i] + strlen ("grad:"), error);
+      if (value[i] == 0)
         return NULL;
-      if (grad == 0)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "No gradient reaches “%s”.", name);
-          return NULL;
-        }
-      value = grad;
+      loom_program_output (p, port[i], value[i]);
     }
-  loom_program_output (p, "value", value);
   return g_steal_pointer (&p);
 }
 
-static Look *
-look_new (LoomTrainer *t, TrainerSnapshots *s, const char *port, GError **error)
+static LoomExec *
+build_exec (LoomTrainer *t, TrainerSnapshots *self, guint n, const char *const *port, GError **error)
 {
-  g_autoptr (Look) look = g_new0 (Look, 1);
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  LoomBinding binding = { 0 };
   LoomPlanOptions options = { .device = t->device, .no_fusion = TRUE };
-
-  binding.value['B' - 'A'] = s->n;
-  look->port = g_strdup (port);
-  look->net = loom_net_new (t->graph, &binding, faults);
-  if (!loom_faults_to_error (faults, NULL, error))
-    return NULL;
-  look->program = build_program (t, look->net, port, error);
-  if (!look->program)
-    return NULL;
-  LoomPlan *plan = loom_plan_new (look->program, t->devices, &options, error);
-  trainer_take_notes (t);
-  if (!plan)
-    return NULL;
-  look->exec = loom_exec_new (plan, t->state, error);
-  if (!look->exec)
-    return NULL;
-
-  guint n_feeds;
+  g_autoptr (LoomProgram) program = build_program (t, self, n, port, error);
+  LoomPlan *plan = program ? loom_plan_new (program, t->devices, &options, error) : NULL;
+  g_autoptr (LoomExec) exec = plan ? loom_exec_new (plan, t->state, error) : NULL;
   g_autofree TrainerFeed *feed = NULL;
-  if (!trainer_plan_feeds (t, look->program, &n_feeds, &feed, error))
+  guint n_feeds;
+
+  if (!exec || !trainer_plan_feeds (t, program, &n_feeds, &feed, error))
     return NULL;
   for (guint i = 0; i < n_feeds; i++)
-    loom_exec_feed (look->exec, feed[i].input, ((LoomTensor *)s->sample->pdata[feed[i].port])->data);
-  look->output = loom_exec_find_output (look->exec, "value");
-  return g_steal_pointer (&look);
+    loom_exec_feed (exec, feed[i].input, ((LoomTensor *)self->sample->pdata[feed[i].port])->data);
+  return g_steal_pointer (&exec);
 }
 
-static Look *
-find_look (LoomTrainer *t, const char *port, GError **error)
+/* ---- ports -------------------------------------------------------------- */
+
+static Port *
+find_port (const TrainerSnapshots *self, const char *name)
 {
-  TrainerSnapshots *s = get_snapshots (t, error);
-  if (!s)
-    return NULL;
-  for (guint i = 0; i < s->looks->len; i++)
+  for (guint i = 0; i < self->ports->len; i++)
     {
-      Look *look = s->looks->pdata[i];
-      if (g_str_equal (look->port, port))
-        {
-          g_ptr_array_insert (s->looks, 0, g_ptr_array_steal_index (s->looks, i));
-          return look;
-        }
+      Port *port = self->ports->pdata[i];
+      if (g_str_equal (port->name, name))
+        return port;
     }
-  Look *look = look_new (t, s, port, error);
-  if (look)
+  return NULL;
+}
+
+static gboolean
+is_stale (const TrainerSnapshots *self, const Port *port)
+{
+  return port->asked + STALE < self->round;
+}
+
+static gboolean
+has_stale (const TrainerSnapshots *self)
+{
+  for (guint i = 0; i < self->ports->len; i++)
+    if (is_stale (self, self->ports->pdata[i]))
+      return TRUE;
+  return FALSE;
+}
+
+/* Another plan: for the ports that somebody still asks for, and one more (NULL: none), which is taken. Where it cannot
+ * be had, the plan that there is stays. */
+static gboolean
+replan (LoomTrainer *t, TrainerSnapshots *self, Port *more, GError **error)
+{
+  g_autofree const char **names = g_new0 (const char *, self->ports->len + 2);
+  g_autoptr (GPtrArray) ports = g_ptr_array_new (), gone = g_ptr_array_new ();
+  LoomExec *exec;
+
+  for (guint i = 0; i < self->ports->len; i++)
     {
-      g_ptr_array_insert (s->looks, 0, look);
-      if (s->looks->len > KEEP)
-        g_ptr_array_set_size (s->looks, KEEP);
-      if (t->inbox.active && t->observer.memory)
-        t->observer.memory (t, t->observer_data);
+      Port *port = self->ports->pdata[i];
+      gboolean stays = !is_stale (self, port) && (!more || self->ports->len - i < KEEP);
+      g_ptr_array_add (stays ? ports : gone, port);
     }
-  return look;
+  if (more)
+    g_ptr_array_add (ports, more);
+  for (guint i = 0; i < ports->len; i++)
+    names[i] = ((Port *)ports->pdata[i])->name;
+  exec = build_exec (t, self, ports->len, names, error);
+  if (!exec)
+    {
+      g_clear_pointer (&more, port_free);
+      return FALSE;
+    }
+  g_ptr_array_set_free_func (gone, port_free);
+  g_ptr_array_set_free_func (self->ports, NULL);
+  g_ptr_array_unref (self->ports);
+  g_ptr_array_set_free_func (ports, port_free);
+  self->ports = g_steal_pointer (&ports);
+  loom_exec_free (self->exec);
+  self->exec = exec;
+  self->ran = 0;
+  if (t->inbox.active && t->observer.memory)
+    t->observer.memory (t, t->observer_data);
+  return TRUE;
+}
+
+static Port *
+add_port (LoomTrainer *t, TrainerSnapshots *self, const char *name, GError **error)
+{
+  Port *port = g_new0 (Port, 1);
+
+  port->name = g_strdup (name);
+  port->asked = self->round;
+  return replan (t, self, port, error) ? port : NULL;
+}
+
+/* Runs the plan, and takes the values of all ports: an executor's outputs are only good until its next step. */
+static gboolean
+run (TrainerSnapshots *self, GError **error)
+{
+  if (!loom_exec_run (self->exec, error))
+    return FALSE;
+  for (guint i = 0; i < self->ports->len; i++)
+    {
+      Port *port = self->ports->pdata[i];
+      g_clear_pointer (&port->value, loom_tensor_unref);
+      port->value = loom_exec_output (self->exec, i, error);
+      if (!port->value)
+        return FALSE;
+    }
+  self->ran = self->round;
+  return TRUE;
 }
 
 static LoomTensor *
-answer (LoomTrainer *t, const char *port, GError **error)
+answer (LoomTrainer *t, const char *name, GError **error)
 {
   for (guint i = 0; i < loom_net_n_weights (t->net); i++)
-    if (g_str_equal (loom_net_weight (t->net, i)->name, port) && loom_state_find (t->state, port) >= 0)
-      return loom_state_get (t->state, port, error);
+    if (g_str_equal (loom_net_weight (t->net, i)->name, name) && loom_state_find (t->state, name) >= 0)
+      return loom_state_get (t->state, name, error);
 
-  Look *look = find_look (t, port, error);
-  if (!look || !loom_exec_run (look->exec, error))
+  TrainerSnapshots *self = get_snapshots (t, error);
+  if (!self)
     return NULL;
-  return loom_exec_output (look->exec, look->output, error);
+  Port *port = find_port (self, name);
+  if (!port)
+    port = add_port (t, self, name, error);
+  if (!port)
+    return NULL;
+  port->asked = self->round;
+  if (has_stale (self))
+    replan (t, self, NULL, NULL);
+  if ((self->ran != self->round || !port->value) && !run (self, error))
+    return NULL;
+  return loom_tensor_ref (port->value);
+}
+
+void
+trainer_snapshot_round (LoomTrainer *t)
+{
+  if (get_snapshots (t, NULL))
+    t->snapshots->round++;
 }
 
 void
 trainer_snapshot_answer (LoomTrainer *t, TrainerSnapshotRequest *request)
 {
-  g_autoptr (LoomTensor) value = answer (t, request->port, &request->error);
-
+  request->result = answer (t, request->port, &request->error);
   request->step = t->place.step;
-  if (!value)
-    return;
-  /* An executor's output is only good until its next step, and the reader is another thread. */
-  request->result = loom_tensor_new (value->dtype, value->rank, value->dim, &request->error);
-  if (request->result)
-    memcpy (request->result->data, value->data, value->bytes);
 }

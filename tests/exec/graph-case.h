@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/graph/loom-graph.h"
+#include "engine/run/loom-eager.h"
 #include "engine/run/loom-exec.h"
 #include "tests/exec/random-graph.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/program/loom-optimizer.h"
+#include "engine/run/loom-eager.h"
 #include "engine/run/loom-exec.h"
 
 #define BATCH 8

@@ -3,6 +3,7 @@
  * by what comes out. */
 #pragma once
 
+#include "engine/run/loom-eager.h"
 #include "engine/run/loom-exec.h"
 
 /* Runs `steps` steps of a plan over the state. feed[i] is the data of program input i. Returns the outputs (LoomTensor)

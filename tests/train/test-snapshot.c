@@ -1,0 +1,115 @@
+/* Snapshots of several ports: one plan for all that are asked for, with the values that each would have alone. */
+#include "engine/loom.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const GRAPH
+    = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
+      "<node id=\"data\" op=\"dataset\" source=\"spirals\"/><node id=\"hidden\" op=\"linear\" out_features=\"16\"/>"
+      "<node id=\"act\" op=\"tanh\"/><node id=\"scores\" op=\"linear\" out_features=\"2\"/>"
+      "<node id=\"loss\" op=\"cross_entropy\"/>"
+      "<wire from=\"data.x\" to=\"hidden\"/><wire from=\"hidden\" to=\"act\"/><wire from=\"act\" to=\"scores\"/>"
+      "<wire from=\"scores\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>"
+      "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"96\" epochs=\"2\" seed=\"3\"/></graph>";
+
+static const char *const ports[] = { "act", "scores", "grad:hidden.weight", "loss", "data.x", "grad:scores.bias" };
+
+static LoomTrainer *
+trainer_new (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (GRAPH, strlen (GRAPH), "test", faults, &error);
+  LoomTrainerOptions o = { .lr = NAN, .seed = -1, .threads = 1 };
+  LoomTrainer *trainer;
+
+  g_assert_no_error (error);
+  trainer = loom_trainer_new (graph, &o, &error);
+  g_assert_no_error (error);
+  return trainer;
+}
+
+static LoomTensor *
+look (LoomTrainer *trainer, const char *port)
+{
+  g_autoptr (GError) error = NULL;
+  LoomTensor *value = loom_trainer_snapshot (trainer, port, NULL, &error);
+
+  g_assert_no_error (error);
+  return value;
+}
+
+static void
+assert_near (const char *port, const LoomTensor *a, const LoomTensor *b)
+{
+  g_assert_cmpint (a->count, ==, b->count);
+  g_assert_cmpint (a->count, >, 0);
+  for (gint64 k = 0; k < a->count; k++)
+    if (!(fabs (loom_tensor_get (a, k) - loom_tensor_get (b, k)) <= 1e-6 * (1 + fabs (loom_tensor_get (a, k)))))
+      g_error ("%s[%d] is %g alone and %g beside others", port, (int)k, loom_tensor_get (a, k), loom_tensor_get (b, k));
+}
+
+/* Asked for in turn, often, beside a port that there is not, and by a trainer that was asked for nothing else. */
+static void
+test_several (void)
+{
+  g_autoptr (LoomTrainer) all = trainer_new ();
+
+  for (guint round = 0; round < 100; round++)
+    for (guint i = 0; i < G_N_ELEMENTS (ports); i++)
+      {
+        g_autoptr (LoomTensor) beside = NULL, value = NULL;
+        g_autoptr (LoomTrainer) alone = NULL;
+        g_autoptr (GError) error = NULL;
+
+        if (round > 1 && i > 0)
+          continue; /* the others grow stale, and come back below */
+        beside = look (all, ports[i]);
+        if (round > 1)
+          continue;
+        alone = trainer_new ();
+        value = look (alone, ports[i]);
+        assert_near (ports[i], value, beside);
+        g_assert_null (loom_trainer_snapshot (all, "nothing", NULL, &error));
+        g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PORT);
+      }
+  for (guint i = 0; i < G_N_ELEMENTS (ports); i++)
+    {
+      g_autoptr (LoomTensor) beside = look (all, ports[i]), value = NULL;
+      g_autoptr (LoomTrainer) alone = trainer_new ();
+
+      value = look (alone, ports[i]);
+      assert_near (ports[i], value, beside);
+    }
+}
+
+/* A view sees the weights as they are now, also where the plan has run before. */
+static void
+test_fresh (void)
+{
+  g_autoptr (LoomTrainer) trainer = trainer_new ();
+  g_autoptr (LoomTensor) before = look (trainer, "scores"), after = NULL, expected = NULL;
+  g_autoptr (LoomTensor) weight = loom_state_get (loom_trainer_state (trainer), "scores.bias", NULL);
+  gint64 step = -1;
+
+  g_assert_nonnull (weight);
+  loom_tensor_set (weight, 0, loom_tensor_get (weight, 0) + 1);
+  g_assert_true (loom_state_set (loom_trainer_state (trainer), "scores.bias", weight, NULL));
+  after = loom_trainer_snapshot (trainer, "scores", &step, NULL);
+  g_assert_cmpint (step, ==, 0);
+  g_assert_cmpfloat_with_epsilon (loom_tensor_get (after, 0), loom_tensor_get (before, 0) + 1, 1e-5);
+  /* What was handed out before stays as it was. */
+  expected = look (trainer, "scores");
+  g_assert_true (loom_tensor_equal_bits (after, expected));
+  g_assert_cmpfloat (loom_tensor_get (before, 0), !=, loom_tensor_get (after, 0));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/snapshot/several", test_several);
+  g_test_add_func ("/snapshot/fresh", test_fresh);
+  return g_test_run ();
+}
