@@ -151,9 +151,9 @@ print_pass (const LoomPlanPass *pass, gpointer data)
   if (self->json)
     listing_print_pass (pass, self->part);
   else if (pass->ran)
-    printf ("%12u  %9s  %-16s %s\n", pass->n_instrs, bytes, pass->name, pass->doc);
+    printf ("%12u  %9s  %-21s %s\n", pass->n_instrs, bytes, pass->name, pass->doc);
   else
-    printf ("%12s  %9s  %-16s left out\n", "-", "-", pass->name);
+    printf ("%12s  %9s  %-21s left out\n", "-", "-", pass->name);
 }
 
 /* Plans a program; with --passes what is printed is said on the way. */

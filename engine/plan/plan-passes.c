@@ -5,34 +5,37 @@
  * working form without dead instructions. */
 #include "engine/plan/plan-private.h"
 
-/* Why the order matters: sharing and constants make more fusion possible, since a value with one reader can be merged.
- * Views come behind constants, which look through them. Epilogues come before chains, because a bias costs nothing in a
- * product and a chain would take it away; what is made again is what fusion has left. */
+/* Reasons for the order: common subexpressions and constant folding come before fusion, since only a value with one
+ * reader can be merged. Views come behind constant folding, which follows them to their operands. Epilogue fusion comes
+ * before element-wise fusion, because a bias costs nothing in a product, and an element-wise kernel would take it away.
+ * Rematerialisation repeats kernels as fusion has left them. */
 const WorkPass work_passes[] = {
-  { "dead code", "What no output and no state needs is erased.", work_remove_dead, 0 },
-  { "sharing", "Equal instructions become one.", work_share_common, WORK_NEEDS_FUSION },
+  { "dead code", "Instructions that no output and no state needs are erased.", work_remove_dead, 0 },
+  { "common subexpressions", "Equal instructions become one.", work_share_common, WORK_NEEDS_FUSION },
   { "transposes", "A product reads an operand whose last two axes are swapped as it lies.", work_fold_transposes,
     WORK_NEEDS_FUSION },
-  { "constants", "What is one number everywhere is computed now.", work_fold_constants, WORK_NEEDS_FUSION },
-  { "views", "What moves no byte is another view of its operand.", work_find_views, 0 },
+  { "constant folding", "A value that is one number everywhere becomes that number.", work_fold_constants,
+    WORK_NEEDS_FUSION },
+  { "views", "An instruction that moves no byte becomes a view of its operand.", work_find_views, 0 },
   { "state outputs", "State that is asked for is copied before the step changes it.", work_copy_state_outputs, 0 },
   { "pooling", "A ReLU in front of a maximum over windows moves behind it.", work_move_relus, WORK_NEEDS_FUSION },
-  { "epilogues", "Products and convolutions take up the bias and the activation behind them.", work_fuse_epilogues,
-    WORK_NEEDS_FUSION },
+  { "epilogue fusion", "Products and convolutions take up the bias and the activation behind them.",
+    work_fuse_epilogues, WORK_NEEDS_FUSION },
   { "normalisation", "Batch normalisation takes up the ReLU behind it, and its gradient the ReLU's.", work_fuse_norms,
     WORK_NEEDS_FUSION },
   { "narrow operands", "Element-wise work converts short types as it reads.", work_absorb_casts, WORK_NEEDS_FUSION },
   { "wide results", "Products of short floats write f32 where only that is wanted.", work_widen_results,
     WORK_NEEDS_FUSION },
-  { "chains", "Element-wise work becomes one pass over memory.", work_fuse_chains, WORK_NEEDS_FUSION },
-  { "making again", "What is cheap is computed a second time for the backward pass instead of being kept.",
-    work_make_again, WORK_NEEDS_FUSION },
+  { "element-wise fusion", "Element-wise work becomes one pass over memory.", work_fuse_chains, WORK_NEEDS_FUSION },
+  { "rematerialisation", "Cheap values are computed a second time for the backward pass instead of being kept.",
+    work_rematerialise, WORK_NEEDS_FUSION },
   { "placement", "Each instruction gets its device; copies go where a value crosses from one to another.", work_place,
     0 },
   { "layouts", "Algorithms and layouts, chosen for the whole graph by their costs; reorders between them.",
     work_choose_layouts, 0 },
   { "kernels", "Each instruction gets the kernel that was chosen for it.", work_make_kernels, 0 },
-  { "schedule", "What depends on no input and no state runs once, before the first step.", work_schedule, 0 },
+  { "schedule", "Instructions that depend on no input and no state run once, before the first step.", work_schedule,
+    0 },
   { "memory", "Each value gets its place in the arena.", work_assign_memory, WORK_ENSURES_MEMORY },
   { NULL },
 };

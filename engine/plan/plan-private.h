@@ -243,7 +243,7 @@ void work_fuse_norms (Work *w);
 void work_absorb_casts (Work *w);
 void work_widen_results (Work *w);
 void work_fuse_chains (Work *w);
-void work_make_again (Work *w);
+void work_rematerialise (Work *w);
 
 /* plan-place.c: devices and the copies between them. Where something cannot be done, here and in the two passes behind
  * it, the fault is noted and the rest goes on, so that all faults are found at once. */

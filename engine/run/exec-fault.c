@@ -1,7 +1,7 @@
-/* The begin and the end of a step on devices that work while their caller goes on, and what they tell of it.
+/* Begin, end and faults of a step on asynchronous devices.
  *
- * Nothing waits inside a step. A fault is written to the host's memory by the device and read here when a later call
- * comes by; until it is heard and cleared, the gates of all further steps on that stream are closed. */
+ * No call within a step waits for the device. The device writes a fault to host memory, and the next call into the
+ * executor reads it from there; until then the gates of all further steps on that stream are closed. */
 #include "engine/run/run-private.h"
 
 gboolean
@@ -26,10 +26,11 @@ loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus s
   return FALSE;
 }
 
-/* Whether the device has told of a fault; the stream is let run out then, for the flag to be cleared. Steps that began
- * meanwhile have written nothing. It may be that of another executor's step. */
+/* Reads the fault flag of a device's stream. Where it is raised, the stream is synchronised, so that the flag can be
+ * cleared, and the fault becomes the error; steps that began meanwhile have written nothing. The fault may be of
+ * another executor's step. TRUE: none was raised. */
 static gboolean
-hear (LoomExec *exec, LoomArena *arena, GError **error)
+poll_fault (LoomExec *exec, LoomArena *arena, GError **error)
 {
   LoomPlanDevice *device = arena->device;
   LoomMessage words;
@@ -97,7 +98,7 @@ loom_exec_end (LoomExec *exec, GError **error)
         status = device->backend->event_sync (device->device, arena->done[(arena->step - 1) & 1], message);
       if (status != LOOM_STATUS_OK)
         return loom_exec_status_error (exec, NULL, status, error);
-      if (!hear (exec, arena, error))
+      if (!poll_fault (exec, arena, error))
         return FALSE;
     }
   return TRUE;
@@ -120,7 +121,7 @@ loom_exec_sync (LoomExec *exec, GError **error)
 
       if (!loom_arena_sync (exec->devices[d].arena, &exec->message, &status))
         return loom_exec_status_error (exec, NULL, status, error);
-      if (!hear (exec, exec->devices[d].arena, error))
+      if (!poll_fault (exec, exec->devices[d].arena, error))
         return FALSE;
     }
   return TRUE;

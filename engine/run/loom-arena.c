@@ -125,7 +125,7 @@ loom_arena_reserve (LoomArena *arena, const LoomPlanMemory *memory, GError **err
 }
 
 gboolean
-loom_arena_hold (LoomArena *arena, GError **error)
+loom_arena_reacquire (LoomArena *arena, GError **error)
 {
   LoomMessage message = { "" };
 

@@ -233,13 +233,13 @@ bind (LoomExec *exec, GError **error)
 
 /* Binds again where another executor needed a larger arena. Its steps have ended, as the old memory was given back. */
 static gboolean
-follow (LoomExec *exec, GError **error)
+rebind_moved (LoomExec *exec, GError **error)
 {
   gboolean moved = FALSE;
 
   for (guint d = 0; d < loom_plan_n_devices (exec->plan); d++)
     {
-      if (!loom_arena_hold (exec->devices[d].arena, error))
+      if (!loom_arena_reacquire (exec->devices[d].arena, error))
         return FALSE;
       moved |= exec->devices[d].moves != exec->devices[d].arena->moves;
     }
@@ -527,7 +527,8 @@ loom_exec_step (LoomExec *exec, GError **error)
     g_return_val_if_fail (!exec->feeds[i].used || exec->feeds[i].fed != NULL || exec->feeds[i].bytes == 0, FALSE);
 
   exec->message.text[0] = '\0';
-  if (!follow (exec, error) || !loom_exec_begin (exec, error) || !copy_feeds (exec, error) || !launch (exec, error))
+  if (!rebind_moved (exec, error) || !loom_exec_begin (exec, error) || !copy_feeds (exec, error)
+      || !launch (exec, error))
     return FALSE;
   exec->n_steps++;
   return !exec->is_asynchronous || loom_exec_end (exec, error);

@@ -30,7 +30,7 @@ LoomArena *loom_state_arena (LoomState *state, LoomPlanDevice *device, GError **
 /* Makes it at least as large as a plan needs; addresses in it may be others then. OUT_OF_MEMORY leaves it as it was. */
 gboolean loom_arena_reserve (LoomArena *arena, const LoomPlanMemory *memory, GError **error);
 /* Takes the memory again where it was lost to a plan that could not be had. */
-gboolean loom_arena_hold (LoomArena *arena, GError **error);
+gboolean loom_arena_reacquire (LoomArena *arena, GError **error);
 gboolean loom_arena_sync (LoomArena *arena, LoomMessage *message, LoomStatus *status);
 
 /* What a state holds for its executors (loom-arena.c). */
@@ -115,8 +115,8 @@ struct _LoomExec
   LoomMessage message;      /* of a call that fails; empty when a step begins, so that no call has to empty it */
 };
 
-/* exec-fault.c: a step is told to begin; at its end the one before it is waited for, which has run while this one
- * was enqueued, and heard: so the device is never idle, and the caller learns of a fault one step late at most. */
+/* exec-fault.c. The end of a step waits for the step before it, which has run while this one was enqueued, and reads
+ * its faults: the device always has work, and the caller learns of a fault one step late at most. */
 gboolean loom_exec_begin (LoomExec *exec, GError **error);
 gboolean loom_exec_end (LoomExec *exec, GError **error);
 

@@ -264,7 +264,7 @@ loom_trainer_free (LoomTrainer *t)
   g_ptr_array_unref (t->plans);
   g_ptr_array_unref (t->eval_plans);
   loom_exec_free (t->update);
-  trainer_kept_free (t->kept);
+  trainer_rollback_free (t->rollback);
   for (guint i = 0; i < LOOM_N_SPLITS; i++)
     loom_loader_free (t->eval_loader[i]);
   loom_loader_free (t->loader);

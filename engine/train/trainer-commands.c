@@ -42,7 +42,7 @@ set_hyper (LoomTrainer *t, const char *name, double value, GError **error)
 }
 
 static gboolean
-obey (LoomTrainer *t, const TrainerCommand *command, TrainerVerdict *verdict, GError **error)
+run_command (LoomTrainer *t, const TrainerCommand *command, TrainerVerdict *verdict, GError **error)
 {
   switch (command->kind)
     {
@@ -93,7 +93,7 @@ trainer_answer_requests (LoomTrainer *t)
 }
 
 gboolean
-trainer_attend (LoomTrainer *t, gboolean leave_ending, TrainerVerdict *verdict, GError **error)
+trainer_poll (LoomTrainer *t, gboolean leave_ending, TrainerVerdict *verdict, GError **error)
 {
   TrainerCommand *command;
   gboolean ok = TRUE;
@@ -111,7 +111,7 @@ trainer_attend (LoomTrainer *t, gboolean leave_ending, TrainerVerdict *verdict, 
             }
           g_queue_pop_head (&t->inbox.commands);
           g_mutex_unlock (&t->inbox.lock);
-          ok = obey (t, command, verdict, error);
+          ok = run_command (t, command, verdict, error);
           g_mutex_lock (&t->inbox.lock);
           g_free (command->name);
           g_free (command);

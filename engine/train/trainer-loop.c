@@ -23,7 +23,7 @@ last_step (const LoomTrainer *t)
 /* Rate, ETA, and whether a checkpoint is due. Checkpoints may use a tenth of the time at most, after their first
  * second. */
 static gboolean
-look_at_clock (LoomTrainer *t)
+read_clock (LoomTrainer *t)
 {
   gint64 now = g_get_monotonic_time (), elapsed = now - t->clock.last_time;
   gint64 steps = MAX (1, t->clock.stride);
@@ -76,7 +76,7 @@ evaluation_failed (LoomTrainer *t, GError **error)
 /* Between two batches of an evaluation: the run may be paused here as between two steps, a command that ends it makes
  * the evaluation give way, and a single step that is asked for waits until the evaluation is over. */
 static gboolean
-attend_evaluation (LoomTrainer *t, gboolean *gave_way, GError **error)
+poll_evaluation (LoomTrainer *t, gboolean *gave_way, GError **error)
 {
   TrainerVerdict verdict = TRAINER_GO_ON;
 
@@ -88,7 +88,7 @@ attend_evaluation (LoomTrainer *t, gboolean *gave_way, GError **error)
       *gave_way = trainer_must_end (t);
       return TRUE;
     }
-  if (!trainer_attend (t, TRUE, &verdict, error))
+  if (!trainer_poll (t, TRUE, &verdict, error))
     return FALSE;
   *gave_way = verdict != TRAINER_GO_ON;
   if (!*gave_way)
@@ -126,7 +126,7 @@ evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error)
         metrics = trainer_metrics_new (t->spec, plan->step);
       if (!trainer_metrics_take (metrics, plan, error))
         return evaluation_failed (t, error);
-      if (!attend_evaluation (t, gave_way, error))
+      if (!poll_evaluation (t, gave_way, error))
         return FALSE;
       if (*gave_way)
         {
@@ -349,7 +349,7 @@ try_step (LoomTrainer *t, GError **error)
       if (t->events.n == TRAINER_POINTS && !trainer_events_flush (t, error))
         return FALSE;
     }
-  if (t->place.step >= t->clock.next_step && look_at_clock (t) && !trainer_checkpoint_write (t, NULL, error))
+  if (t->place.step >= t->clock.next_step && read_clock (t) && !trainer_checkpoint_write (t, NULL, error))
     return FALSE;
 
   tell_step (t, t->place.step, loss, lr, grad_norm);
@@ -362,12 +362,12 @@ one_step (LoomTrainer *t, GError **error)
 {
   gint64 before = t->place.step;
 
-  if (t->kept && !trainer_keep (t, error))
+  if (t->rollback && !trainer_rollback_save (t, error))
     return FALSE;
   if (try_step (t, error))
     return TRUE;
-  if (t->kept && t->place.step == before)
-    trainer_put_back (t);
+  if (t->rollback && t->place.step == before)
+    trainer_rollback_restore (t);
   return FALSE;
 }
 
@@ -493,7 +493,7 @@ only_evaluate (LoomTrainer *t, GError **error)
           : !validate (t, split, &gave_way, error) || (!gave_way && !test (t, split, &gave_way, error)))
     return LOOM_TRAINER_FAILED;
   if (gave_way)
-    return trainer_attend (t, FALSE, &verdict, error) ? end_run (t, verdict, error) : LOOM_TRAINER_FAILED;
+    return trainer_poll (t, FALSE, &verdict, error) ? end_run (t, verdict, error) : LOOM_TRAINER_FAILED;
   return trainer_checkpoint_write (t, NULL, error) ? LOOM_TRAINER_DONE : LOOM_TRAINER_FAILED;
 }
 
@@ -514,7 +514,7 @@ run (LoomTrainer *t, GError **error)
         {
           if (g_atomic_int_get (&t->inbox.pending))
             {
-              if (!trainer_attend (t, FALSE, &verdict, error))
+              if (!trainer_poll (t, FALSE, &verdict, error))
                 return LOOM_TRAINER_FAILED;
               if (verdict != TRAINER_GO_ON)
                 return end_run (t, verdict, error);
@@ -535,7 +535,7 @@ run (LoomTrainer *t, GError **error)
       t->clock.last_time += g_get_monotonic_time () - before;
       if (g_atomic_int_get (&t->inbox.pending) && (gave_way || !loom_trainer_is_over (t) || trainer_must_end (t)))
         {
-          if (!trainer_attend (t, FALSE, &verdict, error))
+          if (!trainer_poll (t, FALSE, &verdict, error))
             return LOOM_TRAINER_FAILED;
           if (verdict != TRAINER_GO_ON)
             return end_run (t, verdict, error);
@@ -569,7 +569,7 @@ names_step (const char *message)
 
 /* When it failed and how the run goes on, where what failed does not say so itself. */
 static void
-tell_way_on (LoomTrainer *t, GError *failure)
+add_resume_hint (LoomTrainer *t, GError *failure)
 {
   const char *how = t->clock.saved_step > 0 ? "Continue" : "No step is saved yet; begin again";
   g_autofree char *when
@@ -607,7 +607,7 @@ loom_trainer_run (LoomTrainer *t, GError **error)
   if (end == LOOM_TRAINER_FAILED)
     {
       save_finished (t, failure);
-      tell_way_on (t, failure);
+      add_resume_hint (t, failure);
       /* What happened up to a failure is worth reading, if it can still be written. */
       trainer_events_flush (t, NULL);
     }

@@ -39,7 +39,7 @@ visit (const LoomInstr *instr, guint index, LoomTensor *const *results, gpointer
 
 /* For whoever shows the failure where it happened. */
 static void
-blame (LoomTrainer *t, const char *node, const char *port)
+set_culprit (LoomTrainer *t, const char *node, const char *port)
 {
   g_free (t->culprit_node);
   g_free (t->culprit_port);
@@ -55,7 +55,8 @@ bad_start (LoomTrainer *t, const LoomBatch *batch)
     for (gint64 i = 0; loom_dtype_is_float (batch->tensors[p]->dtype) && i < batch->tensors[p]->count; i++)
       if (!isfinite (loom_tensor_get (batch->tensors[p], i)))
         {
-          blame (t, loom_net_node (t->net, (guint)t->spec->dataset_node)->path, strrchr (t->port_name[p], '.') + 1);
+          set_culprit (t, loom_net_node (t->net, (guint)t->spec->dataset_node)->path,
+                       strrchr (t->port_name[p], '.') + 1);
           return g_strdup_printf (
               "The data itself holds a value that is not a number, in port %s, sample %" G_GINT64_FORMAT
               " of the training split",
@@ -107,7 +108,7 @@ search (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch)
   if (!culprit.instr)
     return g_strdup ("Repeating the batch a step at a time did not show where");
   if (culprit.instr->origin)
-    blame (t, culprit.instr->origin, NULL);
+    set_culprit (t, culprit.instr->origin, NULL);
   t->is_poisoned = culprit.instr->region != LOOM_REGION_UPDATE;
   name = name_of (plan, culprit.instr);
   return g_strdup_printf ("It first appeared at %s (%s, %s), as %s", name, culprit.instr->prim->name,
@@ -119,7 +120,7 @@ search (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch)
 
 /* From the newest checkpoint, as the weights of now would fail again. */
 static char *
-way_on (LoomTrainer *t)
+resume_hint (LoomTrainer *t)
 {
   char lr[G_ASCII_DTOSTR_BUF_SIZE];
   g_autofree char *from = t->clock.saved_step > 0
@@ -143,7 +144,7 @@ trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, 
       remedy = "A smaller learning rate, gradient clipping or scaled inputs usually help.";
     }
   if (t->is_poisoned && t->folder && t->place.base_lr > 0)
-    go_on = way_on (t);
+    go_on = resume_hint (t);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
                "The numbers of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT ") are no longer finite. %s. %s%s",
                t->place.step + 1, t->place.epoch + 1, where, remedy, go_on ? go_on : "");

@@ -184,7 +184,7 @@ trainer_plan_update (LoomTrainer *t, GError **error)
   if (!t->update)
     return FALSE;
   t->update_norm = find_output (t->update, "grad_norm");
-  t->kept = trainer_kept_new (((TrainerPlan *)t->plans->pdata[0])->step->program, t->place.metrics);
+  t->rollback = trainer_rollback_new (((TrainerPlan *)t->plans->pdata[0])->step->program, t->place.metrics);
   t->weight_slot = loom_state_find (t->state, "accumulate_weight");
   t->first_slot = loom_state_find (t->state, "accumulate_first");
   t->draws_slot = loom_state_find (t->state, LOOM_STEP_DRAWS);

@@ -100,14 +100,14 @@ void trainer_metrics_values (const TrainerMetrics *metrics, double *value);
 guint trainer_metrics_matrix (const TrainerMetrics *metrics, guint i);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TrainerMetrics, trainer_metrics_free)
 
-/* ---- what a step of several batches puts back ---- */
+/* ---- rollback of a step of several batches ---- */
 
-typedef struct _TrainerKept TrainerKept;
-TrainerKept *trainer_kept_new (const LoomProgram *program, const TrainerMetrics *metrics);
-void trainer_kept_free (TrainerKept *kept);
+typedef struct _TrainerRollback TrainerRollback;
+TrainerRollback *trainer_rollback_new (const LoomProgram *program, const TrainerMetrics *metrics);
+void trainer_rollback_free (TrainerRollback *rollback);
 /* Before the first batch, and after one that has failed. */
-gboolean trainer_keep (LoomTrainer *t, GError **error);
-void trainer_put_back (LoomTrainer *t);
+gboolean trainer_rollback_save (LoomTrainer *t, GError **error);
+void trainer_rollback_restore (LoomTrainer *t);
 
 /* ---- best and last epoch ---- */
 
@@ -197,7 +197,8 @@ typedef struct
   gboolean done;
 } TrainerSnapshotRequest;
 
-/* Requests that are answered from here on see the state as it is now; several between two steps share a run of the plan. */
+/* Requests that are answered from here on see the state as it is now; several between two steps share a run of the
+ * plan. */
 void trainer_snapshot_round (LoomTrainer *t);
 /* Answers one request, on the compute thread or where none computes. */
 void trainer_snapshot_answer (LoomTrainer *t, TrainerSnapshotRequest *request);
@@ -294,7 +295,7 @@ struct _LoomTrainer
   GPtrArray *plans, *eval_plans; /* TrainerPlan: a handful */
   LoomExec *update;              /* the other half of a step that accumulates batches; else NULL */
   guint update_norm;
-  TrainerKept *kept;                       /* with it */
+  TrainerRollback *rollback;               /* with it */
   int weight_slot, first_slot, draws_slot; /* what a batch of a step that accumulates is told; -1: none */
   const LoomDriver *driver;                /* NULL: the optimiser is part of the program */
   TrainerSnapshots *snapshots;
@@ -335,7 +336,7 @@ typedef enum
  * could not be written). Where a command ends the run, verdict says so; with leave_ending the command stays in the
  * queue, for the caller that gives way and the one that ends. A single step stays asked for until the caller that makes
  * it takes t->single. */
-gboolean trainer_attend (LoomTrainer *t, gboolean leave_ending, TrainerVerdict *verdict, GError **error);
+gboolean trainer_poll (LoomTrainer *t, gboolean leave_ending, TrainerVerdict *verdict, GError **error);
 /* TRUE when a command waits that ends the run; evaluation then gives way. */
 gboolean trainer_must_end (LoomTrainer *t);
 /* Answers what asks for a snapshot; with the lock held, which is let go meanwhile. */

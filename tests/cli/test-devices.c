@@ -438,7 +438,7 @@ test_passes (void)
 
   g_auto (CliResult) text = cli ("plan", lenet, "--passes", NULL);
   g_assert_cmpint (text.status, ==, 0);
-  g_assert_nonnull (strstr (text.out, "sharing"));
+  g_assert_nonnull (strstr (text.out, "common subexpressions"));
   g_assert_null (strstr (text.out, "left out"));
   g_auto (CliResult) plain = cli ("plan", lenet, "--passes", "--no-fusion", NULL);
   g_assert_nonnull (strstr (plain.out, "left out"));

@@ -415,7 +415,7 @@ note_acts (const LoomPlan *plan, Acts *acts)
     {
       const LoomPlanInstr *instr = loom_plan_instr (plan, i);
 
-      acts->again += g_str_has_suffix (instr->label, " again");
+      acts->again += g_str_has_suffix (instr->label, " rematerialised");
       acts->norm_relu += strcmp (instr->label, "batch_norm+relu") == 0;
       acts->grad_relu += strcmp (instr->label, "batch_norm_grad+relu") == 0;
       if (strcmp (instr->label, "max_pool2d") == 0 && i + 1 < loom_plan_n_instrs (plan))

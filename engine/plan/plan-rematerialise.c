@@ -1,15 +1,16 @@
-/* What is cheap to make is made again for the backward pass instead of being kept.
+/* Rematerialisation: a value that is cheap to compute is computed a second time for the backward pass instead of being
+ * kept.
  *
- * A gradient often reads a value that one pass over memory can make from others that are kept anyway: the ReLU of a
- * normalised convolution, a GELU, the sum at the end of a residual block. Such a value is made a second time right
- * before the first gradient that reads it, and its bytes are free in between. A deep convolutional net so keeps little
- * more than its convolutions' results, for a few per cent of the convolutions' time; nothing is made again from what
- * would have to be kept for that alone. (Chen et al. 2016 trade whole segments; this takes only what costs next to
- * nothing.) */
+ * A gradient often reads a value that one pass over memory can compute from values that are kept in any case: the ReLU
+ * of a normalised convolution, a GELU, the sum at the end of a residual block. Such a value is computed a second time
+ * in front of the first gradient that reads it, and its bytes are free in between. A deep convolutional net so keeps
+ * little more than its convolutions' results, for a few per cent of the convolutions' time. No value is kept only to
+ * rematerialise another. (Chen et al. 2016 trade whole segments of a net; here one instruction, or two, are repeated.)
+ */
 #include "engine/plan/plan-private.h"
 
 /* Below this many bytes a second pass costs more than it saves. */
-#define WORTH_MAKING_AGAIN (1 << 20)
+#define MIN_BYTES (1 << 20)
 
 static gboolean
 is_norm (const WorkInstr *instr)
@@ -17,7 +18,8 @@ is_norm (const WorkInstr *instr)
   return work_is (instr, "batch_norm");
 }
 
-/* Whether anybody behind the forward pass reads v or a view of it. The backward pass comes last in a list of uses. */
+/* Whether an instruction behind the forward pass reads v or a view of it. The backward pass comes last in a list of
+ * uses, so the list is walked from its end. */
 static gboolean
 is_read_later (Work *w, guint v)
 {
@@ -27,7 +29,7 @@ is_read_later (Work *w, guint v)
   return FALSE;
 }
 
-/* Whether v stays alive until the backward pass whatever is decided here. */
+/* Whether v is alive until the backward pass whatever this pass decides. */
 static gboolean
 is_kept (Work *w, guint v)
 {
@@ -38,7 +40,8 @@ is_kept (Work *w, guint v)
   return value->slot >= 0 || value->input >= 0 || value->is_uniform || value->is_output || is_read_later (w, v);
 }
 
-/* What batch_norm_apply reads to make the normalisation's result again; returns how many. */
+/* The operands with which batch_norm_apply computes the normalisation's result from its statistics; returns how many.
+ */
 static guint
 apply_operands (const WorkInstr *norm, guint in[5])
 {
@@ -53,7 +56,7 @@ apply_operands (const WorkInstr *norm, guint in[5])
 }
 
 static gboolean
-can_be_applied (Work *w, const WorkInstr *norm)
+has_apply_kernel (Work *w, const WorkInstr *norm)
 {
   WorkInstr apply = { .prim = loom_prim ("batch_norm_apply"), .attrs = norm->attrs, .device_name = norm->device_name };
   guint in[5], n = apply_operands (norm, in), out = work_out (norm, 0);
@@ -62,30 +65,30 @@ can_be_applied (Work *w, const WorkInstr *norm)
 }
 
 static gboolean
-norm_can_be_made (Work *w, const WorkInstr *norm)
+can_rematerialise_norm (Work *w, const WorkInstr *norm)
 {
   for (guint k = 0; k < norm->in->len; k++)
     if (work_in (norm, k) != 0 && !is_kept (w, work_in (norm, k)))
       return FALSE;
-  return is_kept (w, work_out (norm, 1)) && is_kept (w, work_out (norm, 2)) && can_be_applied (w, norm);
+  return is_kept (w, work_out (norm, 1)) && is_kept (w, work_out (norm, 2)) && has_apply_kernel (w, norm);
 }
 
 /* An operand of element-wise work: kept, or the result of a normalisation that one more pass gives. */
 static gboolean
-operand_can_be_made (Work *w, guint v)
+can_rematerialise_operand (Work *w, guint v)
 {
   const WorkInstr *p = work_value (w, v)->producer;
 
-  return is_kept (w, v) || (p != NULL && is_norm (p) && work_out (p, 0) == v && norm_can_be_made (w, p));
+  return is_kept (w, v) || (p != NULL && is_norm (p) && work_out (p, 0) == v && can_rematerialise_norm (w, p));
 }
 
 static gboolean
-can_be_made (Work *w, const WorkInstr *instr)
+can_rematerialise (Work *w, const WorkInstr *instr)
 {
   if (is_norm (instr))
-    return norm_can_be_made (w, instr);
+    return can_rematerialise_norm (w, instr);
   for (guint k = 0; k < instr->in->len; k++)
-    if (!operand_can_be_made (w, work_in (instr, k)))
+    if (!can_rematerialise_operand (w, work_in (instr, k)))
       return FALSE;
   return instr->out->len == 1 && instr->in->len > 0;
 }
@@ -110,9 +113,9 @@ first_reader (Work *w, guint y)
   return first;
 }
 
-/* A value like v that the backward pass makes. */
+/* A value of v's type and device that the backward pass computes. */
 static guint
-twin_of (Work *w, guint v)
+value_like (Work *w, guint v)
 {
   LoomTensorDesc desc = work_value (w, v)->desc;
   WorkValue like = *work_value (w, v);
@@ -130,7 +133,7 @@ copy_of (Work *w, const WorkInstr *instr, const LoomPrim *prim, WorkInstr *befor
   copy->region = LOOM_REGION_BACKWARD;
   copy->origin = instr->origin;
   copy->device_name = instr->device_name;
-  g_string_append_printf (copy->label, "%s again", instr->label->str);
+  g_string_append_printf (copy->label, "%s rematerialised", instr->label->str);
   return copy;
 }
 
@@ -139,7 +142,7 @@ static guint
 make_norm (Work *w, const WorkInstr *norm, WorkInstr *before)
 {
   WorkInstr *apply = copy_of (w, norm, loom_prim ("batch_norm_apply"), before);
-  guint out = twin_of (w, work_out (norm, 0)), in[5], n = apply_operands (norm, in);
+  guint out = value_like (w, work_out (norm, 0)), in[5], n = apply_operands (norm, in);
 
   for (guint k = 0; k < n; k++)
     work_add_in (w, apply, in[k]);
@@ -152,7 +155,7 @@ make_elementwise (Work *w, const WorkInstr *instr, WorkInstr *before)
 {
   g_autofree guint *now = g_new (guint, instr->in->len);
   WorkInstr *copy;
-  guint out = twin_of (w, work_out (instr, 0));
+  guint out = value_like (w, work_out (instr, 0));
 
   for (guint k = 0; k < instr->in->len; k++)
     {
@@ -177,7 +180,7 @@ make_elementwise (Work *w, const WorkInstr *instr, WorkInstr *before)
 }
 
 static void
-make_again (Work *w, const WorkInstr *instr, WorkInstr *first)
+rematerialise (Work *w, const WorkInstr *instr, WorkInstr *first)
 {
   guint y = work_out (instr, 0),
         now = is_norm (instr) ? make_norm (w, instr, first) : make_elementwise (w, instr, first);
@@ -191,7 +194,7 @@ make_again (Work *w, const WorkInstr *instr, WorkInstr *first)
 }
 
 void
-work_make_again (Work *w)
+work_rematerialise (Work *w)
 {
   for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
     {
@@ -202,10 +205,10 @@ work_make_again (Work *w)
           || work_out (instr, 0) == 0)
         continue;
       y = work_value (w, work_out (instr, 0));
-      if (y->is_output || y->commit >= 0 || y->is_uniform || loom_desc_bytes (&y->desc) < WORTH_MAKING_AGAIN)
+      if (y->is_output || y->commit >= 0 || y->is_uniform || loom_desc_bytes (&y->desc) < MIN_BYTES)
         continue;
       first = first_reader (w, work_out (instr, 0));
-      if (first != NULL && can_be_made (w, instr))
-        make_again (w, instr, first);
+      if (first != NULL && can_rematerialise (w, instr))
+        rematerialise (w, instr, first);
     }
 }
