@@ -12,7 +12,7 @@ typedef struct
 {
   LoomPlanDevice *device; /* where it lies; NULL: it has not been computed */
   void *memory;           /* there, unless that is the host's */
-  LoomTensor *tensor;     /* the host's; of a value that lies elsewhere a copy, once somebody wanted it */
+  LoomTensor *tensor;     /* in host memory; of a value that lies elsewhere a copy, made at the first request */
 } Value;
 
 struct _LoomEager

@@ -483,8 +483,8 @@ run_commits (LoomExec *exec, GError **error)
   return TRUE;
 }
 
-/* Records one step as a graph. A device that refuses is asked no more: launching kernel by kernel is slower, not wrong.
- */
+/* Records one step as a graph. After a refusal no further capture is tried, since launching kernel by kernel gives the
+ * same numbers, only slower. */
 static gboolean
 capture (LoomExec *exec)
 {

@@ -25,14 +25,14 @@ int loom_exec_find_input (const LoomExec *exec, const char *name);
 /* One step: every kernel once, then state is committed. No allocation, no look-up. A step with a fault writes nothing
  * to the state where its program ends with update_gate: DATA names the node and the number of the data, NAN says that
  * loss or gradients are not finite. On a device that works while the caller goes on, a fault may be heard of by the
- * next call, and then neither step has written; whoever reads outputs or lets go of what was fed calls loom_exec_sync()
- * first. Otherwise OUT_OF_MEMORY, NO_KERNEL or DEVICE. */
+ * next call, and then neither step has written. Before outputs are read or fed memory is freed, loom_exec_sync() has to
+ * be called. Otherwise OUT_OF_MEMORY, NO_KERNEL or DEVICE. */
 gboolean loom_exec_step (LoomExec *exec, GError **error);
 
 /* Waits for what was launched, and hears of its faults. */
 gboolean loom_exec_sync (LoomExec *exec, GError **error);
 
-/* Both, for whoever reads the outputs at once. */
+/* A step and loom_exec_sync(): outputs can be read at once. */
 gboolean loom_exec_run (LoomExec *exec, GError **error);
 
 /* Whose fault it was that step or sync failed with: 0 for the step made last, 1 for the one before it. */

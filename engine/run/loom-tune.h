@@ -5,7 +5,7 @@
 
 G_BEGIN_DECLS
 
-/* Is told of each call that was measured, with its fastest option: "onednn nhwc", seconds. */
+/* Called for each call that was measured, with its fastest option, "onednn nhwc", and seconds. */
 typedef void (*LoomTuneFunc) (const char *call, const char *fastest, double seconds, gpointer data);
 
 /* What came of it. */

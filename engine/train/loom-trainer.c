@@ -349,7 +349,7 @@ loom_trainer_has_hyper (LoomTrainer *t, const char *name)
       LoomSlotKind kind;
       LoomTensorDesc desc;
       loom_state_slot (t->state, i, &slot, &kind, &desc);
-      /* What a batch is told of its step is the trainer's own. */
+      /* Slots that say which part of a step a batch is belong to the trainer. */
       if (kind == LOOM_SLOT_SCALAR && loom_dtype_is_float (desc.dtype) && g_str_equal (slot, name)
           && (int)i != t->weight_slot && (int)i != t->first_slot)
         return TRUE;

@@ -1,7 +1,7 @@
-/* Commands and questions from other threads, answered between steps.
+/* Commands and snapshot requests from other threads, handled between steps.
  *
- * Whoever posts one sets an atomic flag, which is all that a step looks at; the queues are read here, and here a paused
- * run waits. */
+ * Posting one sets an atomic flag, which is all that a step reads. The queues are read here, and a paused run waits
+ * here. */
 #include "engine/train/trainer-private.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ set_hyper (LoomTrainer *t, const char *name, double value, GError **error)
       t->rates.group[group].now = NAN;
     }
   else if (!loom_state_set_scalar (t->state, name, value))
-    return TRUE; /* whoever posts asks loom_trainer_has_hyper() first */
+    return TRUE; /* the sender calls loom_trainer_has_hyper() first */
   json = trainer_event_new ("hyper");
   loom_json_int (json, "step", t->place.step);
   loom_json_string (json, "name", name);

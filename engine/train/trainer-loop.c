@@ -1,9 +1,9 @@
-/* The loop of a run.
+/* The training loop.
  *
- * Between two steps there is one look at an atomic flag, a few sums, and the observer. Nothing is allocated or
- * formatted, and the clock is read about a thousand times a second however short a step is. What takes longer
- * (commands, snapshots, evaluation, checkpoints) happens where the flag or the clock says so, always at a place from
- * which the run could be resumed. */
+ * Between two steps the loop reads an atomic flag, adds to a few sums and calls the observer. It allocates and formats
+ * nothing, and reads the clock about a thousand times a second however short a step is. Commands, snapshots, evaluation
+ * and checkpoints run when the flag or the clock asks for them, always at a place from which the run could be resumed.
+ */
 #include "engine/train/trainer-private.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 /* ---- time ------------------------------------------------------------- */
 
-#define CLOCK_PERIOD 1000 /* µs that should pass between two looks at the clock */
+#define CLOCK_PERIOD 1000 /* µs between two readings of the clock */
 
 /* The step that the run ends at, if nothing ends it before. */
 static gint64
@@ -530,8 +530,8 @@ run (LoomTrainer *t, GError **error)
       gint64 before = g_get_monotonic_time ();
       if (!end_epoch (t, &gave_way, error))
         return LOOM_TRAINER_FAILED;
-      /* What an epoch's end took is no step's time. The steps since the last look at the clock still count: an epoch
-       * may be shorter than the way from one look to the next. */
+      /* The time that the end of an epoch takes belongs to no step. The steps since the clock was read last still
+       * count: an epoch may be shorter than the time between two readings. */
       t->clock.last_time += g_get_monotonic_time () - before;
       if (g_atomic_int_get (&t->inbox.pending) && (gave_way || !loom_trainer_is_over (t) || trainer_must_end (t)))
         {

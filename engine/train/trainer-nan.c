@@ -37,7 +37,7 @@ visit (const LoomInstr *instr, guint index, LoomTensor *const *results, gpointer
   return TRUE;
 }
 
-/* For whoever shows the failure where it happened. */
+/* The place of the failure, for views that mark it. */
 static void
 set_culprit (LoomTrainer *t, const char *node, const char *port)
 {

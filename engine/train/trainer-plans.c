@@ -1,4 +1,4 @@
-/* Steps made ready to run, kept by batch size.
+/* Planned steps, cached by batch size.
  *
  * A run needs few of them (the full batch and the last short one, for training and for evaluation), so a scan over an
  * array finds one; nothing is looked up by name once it exists. */

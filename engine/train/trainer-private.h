@@ -264,7 +264,7 @@ typedef struct
 {
   GMutex lock;
   GCond wake, answered;
-  gint pending;    /* atomic: look into the queues */
+  gint pending;    /* atomic: the queues are not empty, or the run is paused */
   GQueue commands; /* TrainerCommand */
   GQueue requests; /* TrainerSnapshotRequest */
   gboolean active; /* a thread computes */
@@ -296,7 +296,7 @@ struct _LoomTrainer
   LoomExec *update;              /* the other half of a step that accumulates batches; else NULL */
   guint update_norm;
   TrainerRollback *rollback;               /* with it */
-  int weight_slot, first_slot, draws_slot; /* what a batch of a step that accumulates is told; -1: none */
+  int weight_slot, first_slot, draws_slot; /* which part of a step that accumulates a batch is; -1: none */
   const LoomDriver *driver;                /* NULL: the optimiser is part of the program */
   TrainerSnapshots *snapshots;
 

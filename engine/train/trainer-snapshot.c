@@ -10,7 +10,7 @@
 
 #define SAMPLE 32 /* samples of the fixed batch */
 #define KEEP   32 /* ports of the plan */
-#define STALE  64 /* rounds of requests in which nobody asks for a port that is then left out */
+#define STALE  64 /* rounds without a request for a port, after which it is left out */
 
 typedef struct
 {
@@ -209,8 +209,8 @@ has_stale (const TrainerSnapshots *self)
   return FALSE;
 }
 
-/* Another plan: for the ports that somebody still asks for, and one more (NULL: none), which is taken. Where it cannot
- * be had, the plan that there is stays. */
+/* Another plan: for the ports that are still asked for, and one more (NULL: none), which is taken. Where planning fails
+ * the old plan stays. */
 static gboolean
 replan (LoomTrainer *t, TrainerSnapshots *self, Port *more, GError **error)
 {

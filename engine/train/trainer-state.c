@@ -192,7 +192,7 @@ trainer_state_write (LoomTrainer *t, const char *path, GError **error)
 
   g_autoptr (JsonNode) root = json_builder_get_root (b);
   g_autofree char *written = json_to_string (root, TRUE);
-  /* json-glib writes 1e-08 as 1e-08.0, which nobody reads, not even itself. */
+  /* json-glib writes 1e-08 as 1e-08.0, which no parser accepts, its own included. */
   g_autoptr (GRegex) wrong = g_regex_new ("(: -?[0-9]+e[-+]?[0-9]+)\\.0(?=[,\n])", 0, 0, NULL);
   g_autofree char *text = g_regex_replace (wrong, written, -1, 0, "\\1", 0, NULL);
   return loom_file_replace (path, text, strlen (text), error);
