@@ -172,26 +172,29 @@ device_error (const LoomPlanDevice *device, LoomStatus status, const LoomMessage
 
 /* To the slot or from it, on the stream of the run's steps: a step that is on its way is done before. */
 static gboolean
-copy (LoomState *state, StateSlot *s, void *to, const void *from, LoomCopyKind kind, GError **error)
+copy_on_device (LoomState *state, StateSlot *s, void *to, const void *from, LoomCopyKind kind, GError **error)
 {
   const LoomBackend *b = s->device->backend;
   gsize bytes = loom_desc_bytes (&s->desc);
+  LoomArena *arena = loom_state_arena (state, s->device, error);
   LoomMessage message = { "" };
   LoomStatus status;
-  LoomArena *arena;
 
-  if (s->device->info.host_memory)
-    {
-      memcpy (to, from, bytes);
-      return TRUE;
-    }
-  arena = loom_state_arena (state, s->device, error);
   if (arena == NULL)
     return FALSE;
   status = b->copy (s->device->device, arena->stream, to, from, bytes, kind, &message);
   if (status == LOOM_STATUS_OK)
     loom_arena_sync (arena, &message, &status);
   return status == LOOM_STATUS_OK || device_error (s->device, status, &message, error);
+}
+
+static gboolean
+copy (LoomState *state, StateSlot *s, void *to, const void *from, LoomCopyKind kind, GError **error)
+{
+  if (!s->device->info.host_memory)
+    return copy_on_device (state, s, to, from, kind, error);
+  memcpy (to, from, loom_desc_bytes (&s->desc));
+  return TRUE;
 }
 
 static gboolean
