@@ -13,7 +13,7 @@
 
 #include "engine/core/loom-atomic-file.h"
 
-/* Waits until nobody else holds it. A file system without locks is written all the same. Returns a descriptor, whose
+/* Waits for the lock. A file system without locks is written all the same. Returns a descriptor, whose
  * closing gives the lock back. */
 static int
 lock (const char *path, GError **error)

@@ -1,7 +1,8 @@
 /* The cost table as a key file: see the header, and data/costs.ini for the format.
  *
  * The shipped file is compiled in. The user's file holds measurements alone, with a checksum: it is written by
- * `gradloom bench --tune`, and what was edited by hand or cut short is not trusted with the choice of anybody's bits.
+ * `gradloom bench --tune`, and a file that was edited by hand or cut short is not used, because it would change the
+ * bits of runs.
  */
 #include "engine/plan/loom-costs.h"
 
@@ -140,7 +141,7 @@ read_groups (LoomCostTable *table, const char *name, GError **error)
   return TRUE;
 }
 
-/* What counts of a key file, whatever its comments and spaces: all groups but the head. */
+/* The part of a key file that is hashed: all groups but the head, without comments and spaces. */
 static char *
 checksum_of (GKeyFile *file, gboolean choices)
 {
@@ -397,7 +398,7 @@ loom_cost_table_take_note (LoomCostTable *table)
 
 /* ---- names ------------------------------------------------------------------ */
 
-/* What a key file cannot have in a name is written otherwise. */
+/* Escapes characters that a key file cannot have in a name. */
 static char *
 as_name (char *text)
 {

@@ -41,13 +41,13 @@ LoomCostTable *loom_cost_table_save_measured (LoomCostTable *from, GError **erro
 const char *loom_cost_table_hash (LoomCostTable *table);
 /* Where it is from: "shipped", "shipped and /home/ada/.config/gradloom/costs.ini". */
 const char *loom_cost_table_origin (LoomCostTable *table);
-/* What the user ought to know and has not been told yet, as sentences; NULL: nothing. (transfer full) */
+/* Notes for the user since the last call, as sentences; NULL: none. (transfer full) */
 char *loom_cost_table_take_note (LoomCostTable *table);
 
 /* A device, as measurements are kept for it: model, threads and library versions. (transfer full) */
 char *loom_cost_device_key (const char *backend, const LoomDeviceInfo *info);
 /* Notes once where the user's measurements are there for another device of this back end, but none for this one. A
- * table that a run has kept says nothing of that: whoever resumes it cannot measure for it. */
+ * table that a run has kept gets no such note: the measurements of a resumed run stay as they are. */
 void loom_cost_table_check_device (LoomCostTable *table, const char *backend, const char *device);
 
 /* A call and an option of it, as the table names them: "conv2d f32 64x1x28x28, … ", "onednn nhwc". operands: the names
@@ -64,7 +64,7 @@ double loom_cost_table_measured (LoomCostTable *table, const char *device, const
 void loom_cost_table_set_measured (LoomCostTable *table, const char *device, const char *call, const char *option,
                                    double seconds);
 
-/* What a plan chose for its instruction number `instr`; NULL: nothing yet. */
+/* The option that a plan chose for its instruction number `instr`; NULL: none yet. */
 char *loom_cost_table_choice (LoomCostTable *table, const char *plan, guint instr);
 void loom_cost_table_choose (LoomCostTable *table, const char *plan, guint instr, const char *option);
 /* Plans are made anew by what the table says now. */

@@ -40,11 +40,11 @@ LoomPlanDevice *loom_devices_get (LoomDevices *devices, const char *name, GError
 gboolean loom_devices_check_name (LoomDevices *devices, const char *name, GError **error);
 /* The device that computes in float_type where a node asks for the one called name: that one, but in f64, which only plain
  * loops compute, the one of theirs with its number. NULL, the plan's own, where name is NULL or there are not so many of
- * them: what is looked at closely may be placed on devices that are not here. */
+ * them: a graph that is inspected in f64 may name devices that are not here. */
 const char *loom_devices_for (LoomDevices *devices, const char *name, LoomDType float_type);
 /* How many threads a CPU device has at most: as many as the process may use processors (affinity, control group). */
 int loom_processors (void);
-/* The sentence for whoever asked for more threads than that; NULL for whoever did not. (transfer full) */
+/* The warning where more threads than that are asked for; else NULL. (transfer full) */
 char *loom_threads_warning (int threads);
 /* All that could be opened, for `gradloom devices`: names of back ends with their count or the sentence why not. */
 typedef void (*LoomDeviceFunc) (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data);
@@ -53,10 +53,10 @@ void loom_devices_foreach (LoomDevices *devices, LoomDeviceFunc func, gpointer d
 /* FALSE with OUT_OF_MEMORY when the device has fewer than `bytes` free now. A system that overcommits would grant them
  * and kill the process when they are touched. what: "A step" */
 gboolean loom_plan_device_has_room (LoomPlanDevice *device, gsize bytes, const char *what, GError **error);
-/* That sentence, for whoever asked the device and got nothing; why: the back end's own words, or NULL. */
+/* The same error after an allocation has failed; why: the back end's own words, or NULL. */
 void loom_plan_device_no_room (LoomPlanDevice *device, gsize bytes, const char *what, const char *why, GError **error);
-/* The error that a back end's status is, with its remedy. where: what failed and on which device, "A step on cuda:0"; why:
- * the back end's sentence, without a full stop. */
+/* The error that a back end's status is, with its remedy. where: what failed and on which device, "A step on cuda:0";
+ * why: the back end's sentence, without a full stop. */
 void loom_plan_device_error (LoomStatus status, const char *where, const char *why, GError **error);
 
 /* Whose a byte is. */
@@ -78,13 +78,14 @@ LoomOwner loom_owner_of_slot (LoomSlotKind kind); /* running statistics count as
 typedef void (*LoomPlanVisit) (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
                                const LoomKernelOption *option, guint n, gpointer data);
 
-/* What a pass left. */
+/* The program behind a pass. */
 typedef struct
 {
   const char *name, *doc; /* one line */
   gboolean ran;           /* FALSE: left out, as no_fusion asks */
   guint n_instrs;
-  gsize bytes; /* of all that instructions make, as if nothing shared a place; behind the last pass those of the arenas */
+  gsize
+      bytes; /* of all that instructions make, as if nothing shared a place; behind the last pass those of the arenas */
 } LoomPlanPass;
 typedef void (*LoomPlanPassFunc) (const LoomPlanPass *pass, gpointer data);
 
@@ -94,11 +95,12 @@ typedef struct
   gboolean no_fusion;      /* one kernel a primitive */
   gboolean no_reuse;       /* every value has a place of its own: what the reusing plan is tested against */
   gboolean no_layout;      /* plain layout everywhere */
-  gboolean flat_gradients; /* one block in the parameters' order, for whoever wants to reduce it whole; costs memory */
+  gboolean flat_gradients; /* one block in the parameters' order, so that one call can reduce them all; costs memory */
   gboolean strict_devices; /* a wire across devices is an error */
   LoomPlanVisit visit;     /* may be NULL */
   gpointer visit_data;
-  LoomPlanPassFunc on_pass; /* is told of every pass: those that made the program, the program as it is, the planner's */
+  LoomPlanPassFunc
+      on_pass; /* is told of every pass: those that made the program, the program as it is, the planner's */
   gpointer on_pass_data;
   LoomFaults *faults; /* receives whatever no device can do, each with its node; may be NULL: the first is the error */
 } LoomPlanOptions;
@@ -132,11 +134,11 @@ typedef struct
 
 typedef struct
 {
-  LoomKernel *kernel; /* owned; NULL for a copy between devices */
+  LoomKernel *kernel;    /* owned; NULL for a copy between devices */
   const char *algorithm; /* which of its options that is: "onednn" */
   const char *primitive;
   gboolean is_gate; /* LOOM_PRIM_GATE */
-  char *label; /* "matmul+bias+relu", "elementwise(mul,add)" */
+  char *label;      /* "matmul+bias+relu", "elementwise(mul,add)" */
   const char *origin;
   LoomRegion region;
   guint device;
@@ -148,9 +150,10 @@ typedef struct
 
 typedef struct
 {
-  gsize state[LOOM_N_OWNERS]; /* bytes of the slots: parameters, optimiser state; they outlive the plan and are shared */
-  gsize once[LOOM_N_OWNERS];  /* of what setup instructions make: they stay as long as the plan is bound */
-  gsize peak[LOOM_N_OWNERS];  /* of all else at the moment of the peak, by owner */
+  gsize
+      state[LOOM_N_OWNERS];  /* bytes of the slots: parameters, optimiser state; they outlive the plan and are shared */
+  gsize once[LOOM_N_OWNERS]; /* of what setup instructions make: they stay as long as the plan is bound */
+  gsize peak[LOOM_N_OWNERS]; /* of all else at the moment of the peak, by owner */
   gsize arena;               /* bytes of the arena, which plans over one state share: the largest one counts */
   gsize lower_bound;         /* largest sum of live bytes */
 } LoomPlanMemory;

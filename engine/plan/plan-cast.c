@@ -1,6 +1,6 @@
-/* Conversions that cost nothing where they are read or written.
+/* Fuses conversions of type into the instruction that reads or writes their operand.
  *
- * An element-wise kernel converts as it loads, so a widened copy that such kernels read is taken apart again: each
+ * An element-wise kernel converts as it loads, so a widened copy that only such kernels read is removed: each
  * reads the narrow value (bf16, a mask of one byte), and that is what stays in memory until the backward pass. A
  * product accumulates in f32 anyway, so one whose result is only wanted in f32 (the gradient of a weight) writes it so.
  */

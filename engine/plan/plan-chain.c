@@ -1,4 +1,4 @@
-/* Chains: element-wise work that only element-wise work reads is done in the same pass over memory. */
+/* Element-wise fusion: an element-wise instruction that only another one reads is computed in its pass over memory. */
 #include "engine/plan/plan-private.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ may_move (Work *w, GHashTable *updaters, const WorkInstr *from, const WorkInstr 
 }
 
 /* Puts the work of `from`, whose one result only `into` reads, in front of into's. `from` moves to a later place, which
- * is safe where what it reads is updated by nobody in between: nobody else waits for it. */
+ * is safe where no instruction in between updates its operands, since no other one reads its result. */
 static gboolean
 merge_into (Work *w, GHashTable *updaters, WorkInstr *from, WorkInstr *into, guint joint)
 {

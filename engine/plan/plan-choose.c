@@ -36,7 +36,7 @@ struct _PlanChoice
   guint64 looked;
 };
 
-/* What was eliminated, and how its state follows from its neighbours'. */
+/* An eliminated variable, and how its state follows from its neighbours'. */
 typedef struct
 {
   guint variable, n;

@@ -1,5 +1,5 @@
-/* Constants: a value whose every element is one number that planning knows is computed here. Element-wise work takes it
- * as an immediate, and where a kernel needs the bytes one fill makes them. */
+/* Constant folding: a value whose elements are all one number that is known when planning is computed here.
+ * Element-wise work takes it as an immediate, and where a kernel needs the bytes one fill makes them. */
 #include "engine/plan/plan-private.h"
 
 #include <math.h>
@@ -91,7 +91,7 @@ find_uniform (Work *w, const WorkInstr *instr)
     }
 }
 
-/* What remains of a uniform value's own computation is one fill. */
+/* Replaces the computation of a uniform value by one fill. */
 static void
 make_fill (Work *w, WorkInstr *instr)
 {

@@ -1,8 +1,8 @@
-/* Epilogues: the bias and the activation behind a product or a convolution become part of it.
+/* Epilogue fusion: the bias and the activation behind a product or a convolution become part of it.
  *
  * A step of a small network is bound by the number of kernels, a large one by the bytes that element-wise work moves;
- * both fall here. Fusion comes after differentiation, so a value that the backward pass reads keeps its place: it has a
- * second use and is left alone. */
+ * both fall here. Fusion comes after differentiation, so a value that the backward pass reads has a second use and is
+ * not fused away. */
 #include "engine/plan/plan-private.h"
 
 /* Whether v holds one number per output column (of a product) or channel (of a convolution), and nothing else: n

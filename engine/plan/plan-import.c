@@ -101,7 +101,7 @@ import_instr (Work *w, const LoomInstr *from)
   const LoomPrim *prim = from->prim;
   gboolean cast = is_mergeable_cast (w, from), elementwise = (prim->flags & LOOM_PRIM_ELEMENTWISE) != 0 || cast;
   WorkInstr *instr = work_insert (w, NULL, prim, elementwise ? NULL : from->attrs);
-  /* What else a view names is there for its gradient, which has been taken by now. */
+  /* Further operands of a view served its gradient, which has been taken by now. */
   guint n = prim->view == LOOM_VIEW_ALWAYS ? 1 : loom_instr_n_operands (from);
 
   instr->region = from->region;

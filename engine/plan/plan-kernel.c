@@ -68,8 +68,8 @@ loom_plan_options (const LoomPlanDevice *device, const LoomKernelSpec *spec, con
   return n;
 }
 
-/* What a device that names no option says when it is asked for the kernel itself: options() says only how many there
- * are, and a device that is lost, or has no memory to ask its libraries with, names none. message is left as it is
+/* The status of a device that names no option, from a request for the kernel itself: options() only counts them, and a
+ * device that is lost, or has no memory to ask its libraries with, names none. message is left as it is
  * where nothing is added. */
 static LoomStatus
 try_kernel (const LoomPlanDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel, LoomMessage *message)
@@ -104,8 +104,8 @@ is_result (const WorkInstr *instr, guint v)
   return FALSE;
 }
 
-/* What a step's result must be rounded to before another step reads it: a short float that would have been stored as
- * one. So a chain has the bits of its links, however it was fused. */
+/* The type that a step's result must be rounded to before another step reads it: a short float that would have been
+ * stored as one. So a chain has the bits of its links, however it was fused. */
 static LoomDType
 rounding (Work *w, const WorkInstr *instr, guint s)
 {
@@ -255,7 +255,7 @@ work_options (Work *w, const LoomPlanDevice *device, const WorkInstr *instr, con
   refuse_failure (w, device, instr->origin, status, &message);
   if (status != LOOM_STATUS_OK)
     return 0;
-  /* What kept the device from naming it is over. */
+  /* The failure that kept the device from naming it is over. */
   kernel->free (kernel);
   return work_estimates (device, spec, option, &message);
 }

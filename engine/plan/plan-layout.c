@@ -210,7 +210,7 @@ ask_by_name (Layouts *self, Node *node, const char *name)
   return FALSE;
 }
 
-/* What was chosen before is chosen again, where it still exists. */
+/* Keeps the choice of an earlier plan where that option still exists. */
 static void
 keep_choice (Layouts *self, Node *node)
 {
@@ -300,7 +300,7 @@ reorder_cost (const Layouts *self, guint v, gboolean to_nhwc)
   return least;
 }
 
-/* Whether somebody reads the bytes of v under another shape, for which they must be in plain order. */
+/* Whether an instruction reads the bytes of v under another shape, for which they must be in plain order. */
 static gboolean
 is_reshaped (Work *w, guint v)
 {
@@ -346,7 +346,7 @@ add_value (Layouts *self, guint v)
   self->variable[v] = (gint)plan_choice_add (self->choice, N_VALUE_STATES, cost);
 }
 
-/* What a value's state means for an instruction that has operand i in a layout: 0, or INFINITY. */
+/* The cost of a value's state for an instruction that has operand i in a layout: 0, or INFINITY. */
 static double
 fits (const WorkInstr *instr, guint i, gboolean nhwc, guint state)
 {

@@ -80,7 +80,8 @@ classify_owners (Work *w)
     }
 }
 
-/* The slot whose place the new value may take at once: nobody reads the old value any more when it is written. */
+/* The slot whose place the new value may take at once: no instruction reads the old value behind the one that writes
+ * it. */
 static gboolean
 may_write_slot (Work *w, const WorkInstr *instr, guint position, guint result, const int *last)
 {
@@ -271,7 +272,7 @@ flatten_gradients (Work *w)
     }
 }
 
-/* What is made once lies side by side. */
+/* Offsets of the results of setup instructions, side by side. */
 static void
 assign_once (Work *w, int device)
 {

@@ -1,8 +1,8 @@
 /* The planner's passes, in the order in which they run. A new one is a file with its function, declared in
  * plan-private.h, and a line here.
  *
- * Behind each pass the driver erases what nobody needs any more, so no pass has to clean up, and every pass finds the
- * working form without dead instructions. */
+ * Behind each pass the driver erases dead instructions, so no pass has to clean up, and every pass finds the working
+ * form without them. */
 #include "engine/plan/plan-private.h"
 
 /* Reasons for the order: common subexpressions and constant folding come before fusion, since only a value with one

@@ -104,7 +104,8 @@ on_device (Work *w, WorkInstr *at, guint v, int device, const char *node)
   }
 }
 
-/* What moves nothing needs no kernel on any device: between two of them it is the transfer itself. */
+/* An instruction that only gives another view of its operand's bytes becomes that view, on its device a view of the
+ * transfer. */
 static void
 place_alias (Work *w, WorkInstr *instr)
 {

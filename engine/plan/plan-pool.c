@@ -57,8 +57,8 @@ move_behind (Work *w, WorkInstr *relu)
         return;
     }
 
-  /* Where no element of a window is above 0 the place of its largest is another one behind the ReLU: the gradient does
-   * not mind, but nobody else may know. */
+  /* Where no element of a window is above 0 the place of its largest is another one behind the ReLU: its gradient is 0
+   * in either case, but no other instruction may read the place. */
   if (work_out (pool, 1) != 0 && work_readers (w, work_out (pool, 1), 1, of_place) > (grad != NULL ? 1 : 0))
     return;
 

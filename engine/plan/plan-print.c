@@ -88,7 +88,7 @@ append_instr (GString *s, const LoomPlan *plan, guint i)
   g_string_append_c (s, '\n');
 }
 
-/* What a step takes on a device, by kind: the state, and all else at the moment when most of it is alive. */
+/* Bytes of a step on a device by owner: the state, and all else at the moment of the peak. */
 static void
 append_memory (GString *s, const LoomPlan *plan, guint device)
 {

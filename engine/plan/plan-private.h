@@ -148,7 +148,7 @@ guint work_new_value (Work *w, const LoomTensorDesc *desc, const WorkValue *like
 void work_set_alias (Work *w, guint v, guint base);
 /* A slot takes v when the step ends: v itself, or a view of it where another slot takes that. */
 void work_commit (Work *w, guint v, int slot);
-/* Whether anybody wants v: an instruction, the caller, a slot, or somebody who reads a view of it. */
+/* Whether v is used: by an instruction, the caller, a slot, or a view of it that is used. */
 gboolean work_is_used (Work *w, guint v);
 /* The only living instruction that reads v itself (or, with views, something that has v's bytes), where v is neither
  * an output nor a state's next value and nothing else reads it; NULL otherwise. */
@@ -190,11 +190,11 @@ gboolean work_is (const WorkInstr *instr, const char *primitive);
 gboolean work_is_step (const WorkInstr *instr, LoomScalarOp op);
 /* How an error calls an instruction that belongs to no node; NULL where it belongs to one. (transfer full) */
 char *work_purpose (Work *w, const WorkInstr *instr);
-/* What a back end is asked for: "matmul", "elementwise"; "transfer" for a copy between devices. */
+/* The primitive of its kernel call: "matmul", "elementwise"; "transfer" for a copy between devices. */
 const char *work_kernel (const WorkInstr *instr);
 gboolean work_same_dims (const LoomTensorDesc *a, const LoomTensorDesc *b);
 
-/* Erases what nobody needs. */
+/* Erases instructions whose results are not used. */
 void work_remove_dead (Work *w);
 /* Frees what was erased; the driver does so behind each pass. */
 void work_sweep (Work *w);
@@ -251,7 +251,7 @@ void work_place (Work *w);
 void work_schedule (Work *w);
 /* Notes what cannot be done at a node, once for each kind of fault; message is taken, port and fix may be NULL. */
 void work_refuse (Work *w, LoomErrorCode code, const char *node, const char *port, const char *fix, char *message);
-/* The first fault, as one sentence, becomes the error of whoever does not take the list. */
+/* The first fault, as one sentence, becomes the error for callers that take no list. */
 void work_faults_to_error (Work *w);
 /* A copy that the planner makes, in front of an instruction (NULL: at the end); prim NULL: between devices. */
 WorkInstr *work_insert_copy (Work *w, WorkInstr *before, const LoomPrim *prim, const void *attrs, guint from, guint to,

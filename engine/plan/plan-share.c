@@ -56,7 +56,7 @@ same_results (Work *w, const WorkInstr *a, const WorkInstr *b)
   return TRUE;
 }
 
-/* A scope that computes again must not find what it repeats, so the recomputation counts. */
+/* A recomputed instruction must not be merged with the one that it repeats, so the recomputation's number counts. */
 static gboolean
 equal_calls (gconstpointer x, gconstpointer y)
 {

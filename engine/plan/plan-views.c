@@ -1,4 +1,4 @@
-/* What moves nothing needs no kernel: its result is another view of its operand's bytes. */
+/* Views: an instruction that moves no byte needs no kernel, since its result is a view of its operand's bytes. */
 #include "engine/plan/plan-private.h"
 
 static gboolean

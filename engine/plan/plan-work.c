@@ -86,7 +86,7 @@ work_set_alias (Work *w, guint v, guint base)
   value->as_view->at = v;
   link_use (w, value->as_view, base);
   value->producer = NULL;
-  /* What were views of v see through to base. */
+  /* Views of v become views of base. */
   for (WorkUse *use = value->first_use, *next; use != NULL; use = next)
     {
       next = use->next;

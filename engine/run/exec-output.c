@@ -1,4 +1,4 @@
-/* What a step leaves for its caller: outputs, in logical order.
+/* Outputs of a step, in logical order.
  *
  * An output lies in the arena until the next step of any executor of the run. */
 #include "engine/run/run-private.h"

@@ -1,7 +1,7 @@
 /* Arenas: what all executors of a run share on a device; see the private header.
  *
  * A larger plan needs a larger arena, and the old one is given back first: nothing in it outlives a step, and both
- * together may be more than the device has. Where the larger one cannot be had, the old size is taken again, so that
+ * together may be more than the device has. Where the larger one cannot be had, the old size is allocated, so that
  * what ran before runs on. */
 #include "engine/run/run-private.h"
 
@@ -30,7 +30,7 @@ arena_free (LoomArena *arena)
   LoomDevice *device = arena->device->device;
   LoomStatus status;
 
-  /* What was enqueued is let run out, or is lost with the device; both are as good. */
+  /* Enqueued work may still use the memory. On a lost device the call fails, and nothing runs there any more. */
   loom_arena_sync (arena, NULL, &status);
   for (guint i = 0; i < 2; i++)
     if (arena->done[i] != NULL)
@@ -116,7 +116,7 @@ loom_arena_reserve (LoomArena *arena, const LoomPlanMemory *memory, GError **err
   if (!taken (arena, memory->arena, status, &message, error))
     {
       if (before > 0 && take (arena, before, &ignored) != LOOM_STATUS_OK)
-        arena->memory = NULL; /* the next step asks again */
+        arena->memory = NULL; /* the next step tries to allocate it */
       return FALSE;
     }
   arena->bytes = memory->arena;

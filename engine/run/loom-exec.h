@@ -47,7 +47,7 @@ double loom_exec_scalar (LoomExec *exec, guint output);
  * none such; else FALSE is what the device failed with. */
 gboolean loom_exec_numbers (LoomExec *exec, guint output, guint n, double *to, GError **error);
 
-/* What its plan needs beside the state: the arena, and what is made once. */
+/* Bytes of its plan beside the state: the arena, and the results of setup instructions. */
 gsize loom_exec_arena_bytes (const LoomExec *exec);
 
 G_END_DECLS

@@ -507,7 +507,7 @@ is_weight (const StateSlot *s)
   return s->kind == LOOM_SLOT_PARAMETER || s->kind == LOOM_SLOT_BUFFER;
 }
 
-/* What is gathered within a step is nothing between two. */
+/* Slots that gather gradients within a step hold nothing between two steps. */
 static gboolean
 is_kept (const StateSlot *s)
 {

@@ -8,7 +8,7 @@ G_BEGIN_DECLS
 /* Called for each call that was measured, with its fastest option, "onednn nhwc", and seconds. */
 typedef void (*LoomTuneFunc) (const char *call, const char *fastest, double seconds, gpointer data);
 
-/* What came of it. */
+/* The result of tuning. */
 typedef struct
 {
   guint n;         /* calls that were measured */

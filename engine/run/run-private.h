@@ -1,8 +1,8 @@
-/* What the files of engine/run share: the arena of a run on a device, and the executor's struct.
+/* Shared by the files of engine/run: the arena of a run on a device, and the executor's struct.
  *
  * Of the executors over one state one runs at a time, so they share a stream and an arena on each device, which is as
  * large as the largest of them needs. An executor binds addresses in it; when it has moved, they are bound again before
- * the next step. What a plan makes once, when it is bound, lies in memory of the executor's own. */
+ * the next step. The results of setup instructions lie in memory of the executor's own. */
 #pragma once
 
 #include "engine/run/loom-exec.h"
@@ -17,7 +17,7 @@ typedef struct
   LoomStream *stream;        /* NULL on a device that has done its work when a call returns */
   LoomEvent *done[2];        /* behind the newest step and the one before it, by the step's last bit */
   gint64 step;               /* of any executor; counted from 1 */
-  void *memory;              /* NULL where there is none, or none could be had again */
+  void *memory;              /* NULL where there is none, or none could be allocated */
   gsize bytes;               /* as large as it should be */
   guint moves;               /* how often it has moved */
   gsize peak[LOOM_N_OWNERS]; /* of the plan that it is as large as */
@@ -29,11 +29,11 @@ typedef struct
 LoomArena *loom_state_arena (LoomState *state, LoomPlanDevice *device, GError **error);
 /* Makes it at least as large as a plan needs; addresses in it may be others then. OUT_OF_MEMORY leaves it as it was. */
 gboolean loom_arena_reserve (LoomArena *arena, const LoomPlanMemory *memory, GError **error);
-/* Takes the memory again where it was lost to a plan that could not be had. */
+/* Allocates the memory where a failed loom_arena_reserve() has left none. */
 gboolean loom_arena_reacquire (LoomArena *arena, GError **error);
 gboolean loom_arena_sync (LoomArena *arena, LoomMessage *message, LoomStatus *status);
 
-/* What a state holds for its executors (loom-arena.c). */
+/* The part of a state that its executors share (loom-arena.c). */
 typedef struct
 {
   GPtrArray *arenas; /* LoomArena, one a device */

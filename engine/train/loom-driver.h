@@ -1,7 +1,7 @@
 /* Optimisers that drive the program from outside, because one step evaluates the loss many times: lbfgs and newton.
  *
  * The program of such a step ends with the gradients ("gradient.PARAMETER") and updates nothing; a driver runs it as
- * often as it likes and writes the parameters itself. What it remembers lies in the state's slots like any optimiser's,
+ * often as it likes and writes the parameters itself. Its memory lies in the state's slots like any optimiser's,
  * so that checkpoints hold it. Its arithmetic is in f64, over all parameters as one vector. */
 #pragma once
 

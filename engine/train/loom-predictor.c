@@ -8,7 +8,7 @@
 #include "engine/run/loom-exec.h"
 #include "engine/train/loom-trainer.h"
 
-/* What the numbers mean that a loss takes as its input. */
+/* The meaning of the numbers that a loss takes as its input. */
 typedef enum
 {
   MEANS_LOGITS,

@@ -18,7 +18,7 @@ typedef enum
   LOOM_ANSWER_VALUES
 } LoomAnswerKind;
 
-/* What came out for one sample. Of classes n_positions × n_classes numbers: one position, but for nets that name a
+/* The result for one sample. Of classes n_positions × n_classes numbers: one position, but for nets that name a
  * class for each place of a sample. Of values, and of yes and no, 1 × as many as there are. */
 typedef struct
 {
@@ -47,16 +47,16 @@ LoomPredictor *loom_predictor_new (const LoomGraph *graph, const LoomPredictorOp
 void loom_predictor_free (LoomPredictor *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomPredictor, loom_predictor_free)
 
-/* What the net reads, a batch. */
+/* The inputs of the net, for a batch. */
 const LoomType *loom_predictor_input (const LoomPredictor *self);
 /* NULL where it reads from an input node, or where the data are not there; *why then says why not, or is NULL. */
 const LoomDataset *loom_predictor_dataset (const LoomPredictor *self, const char **why);
 /* Name of the port that is computed. */
 const char *loom_predictor_output (const LoomPredictor *self);
-/* What classes are called, as many as there are; NULL where they have no names. */
+/* Names of the classes; NULL where they have none. */
 const char *const *loom_predictor_class_names (const LoomPredictor *self, gint64 n_classes);
 
-/* What the user ought to know and has not been told yet, as sentences; NULL: nothing. (transfer full) */
+/* Notes for the user since the last call, as sentences; NULL: none. (transfer full) */
 char *loom_predictor_take_note (LoomPredictor *self);
 
 /* Computes n samples of one shape. A text may be shorter than its data set's context where the net allows it; of texts

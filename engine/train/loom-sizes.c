@@ -6,7 +6,7 @@
 /* Programs that are kept: a batch in which every size is new would otherwise fill the memory. */
 #define KEPT 64
 
-/* What is counted next once so much is bound. */
+/* The size to count next, given those that are bound. */
 typedef struct
 {
   LoomBinding binding;

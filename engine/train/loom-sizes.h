@@ -15,7 +15,7 @@ typedef struct _LoomSizes LoomSizes;
 /* Feeds every input of the program, by name. */
 typedef gboolean (*LoomSizesFeed) (LoomProgram *program, LoomExec *exec, gpointer data, GError **error);
 
-/* What is wanted and given is copied; node numbers are those of any net of the graph. */
+/* The lists of wanted and given ports are copied; node numbers are those of any net of the graph. */
 LoomSizes *loom_sizes_new (const LoomGraph *graph, const LoomLowerOptions *options, const LoomPlanOptions *plan,
                            LoomDevices *devices, LoomState *state);
 void loom_sizes_free (LoomSizes *sizes);

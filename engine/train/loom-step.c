@@ -30,7 +30,7 @@ is_frozen (const LoomTrainSpec *spec, const LoomSlot *slot)
   return group > 0 && ((const LoomTrainGroup *)spec->groups->pdata[group - 1])->frozen;
 }
 
-/* What a group freezes is not differentiated either; spec may be NULL. */
+/* Parameters of a frozen group are not differentiated. spec may be NULL. */
 static gboolean
 parameter_gradients (LoomProgram *p, LoomValue of, LoomValue seed, const LoomTrainSpec *spec, GArray **slots,
                      GArray **grads, GError **error)
@@ -118,7 +118,7 @@ append_update (LoomProgram *p, const LoomTrainSpec *spec, LoomValue loss, GError
   g_autoptr (GArray) slots = g_array_new (FALSE, FALSE, sizeof (int));
   g_autoptr (GArray) grads = g_array_new (FALSE, FALSE, sizeof (LoomValue));
   for (guint i = 0; i < all_grads->len; i++)
-    /* What the graph assigns to is no business of the optimiser. */
+    /* A parameter that the graph assigns to is not the optimiser's. */
     if (g_array_index (all_grads, LoomValue, i) != 0
         && loom_program_get_slot (p, (guint)g_array_index (all_slots, int, i))->commit == 0)
       {

@@ -67,7 +67,7 @@ spec_lr (const LoomTrainSpec *spec)
   return 0;
 }
 
-/* What a schedule sets before each step: rates of groups, and the momentum. */
+/* The slots that a schedule sets before each step: rates of groups, and the momentum. */
 static void
 find_rates (LoomTrainer *t)
 {

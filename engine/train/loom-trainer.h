@@ -75,7 +75,7 @@ typedef struct
   gboolean over;     /* as many as <train> has patience for: the run has ended */
 } LoomTrainerWatch;
 
-/* What was taken from the file that a run began from. */
+/* The weights that a run took from the file that it began from. */
 typedef struct
 {
   char *name;

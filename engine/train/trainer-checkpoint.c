@@ -235,7 +235,7 @@ write_checkpoint (LoomTrainer *t, char **out_path, GError **error)
   return TRUE;
 }
 
-/* A file alone is written again after a full disk; a run is continued. */
+/* The sentence about a full disk is that of any file; here the remedy is to resume the run. */
 gboolean
 trainer_checkpoint_write (LoomTrainer *t, char **out_path, GError **error)
 {

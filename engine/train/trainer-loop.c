@@ -165,7 +165,7 @@ loom_trainer_evaluate (LoomTrainer *t, const char *name, GError **error)
   gboolean gave_way;
   LoomSplit split = g_strcmp0 (name, "test") == 0 ? LOOM_SPLIT_TEST : LOOM_SPLIT_VAL;
 
-  /* What depends on no data has one value, whatever split is asked for. */
+  /* A loss that depends on no data has one value for all splits. */
   if (t->spec->dataset_node < 0)
     return evaluate (t, LOOM_SPLIT_TRAIN, &gave_way, error);
   if (loom_dataset_count (t->dataset, split) == 0)
@@ -298,7 +298,7 @@ try_step (LoomTrainer *t, GError **error)
         return FALSE;
       if (!one_batch (t, plan, batch, part, all, &local))
         return explain (t, plan, batch, g_steal_pointer (&local), error);
-      /* What a driver computes is its own to judge, but not the point that it begins from. */
+      /* A driver judges the points that it evaluates itself, but the point that it begins from must be finite. */
       if (t->driver && loom_exec_scalar (plan->exec, plan->finite) == 0)
         return explain (t, plan, batch, g_error_new_literal (LOOM_ERROR, LOOM_ERROR_NAN, ""), error);
       double own = loom_exec_scalar (plan->exec, plan->loss);
@@ -378,7 +378,7 @@ begin_epoch (LoomTrainer *t)
   trainer_metrics_clear (t->place.metrics);
 }
 
-/* What <train> watches of this epoch: on the validation samples, or where there are none, on those trained on. */
+/* The value that <train> monitors: of the validation samples, or where there are none, of the training samples. */
 static double
 watched (LoomTrainer *t, gboolean evaluated)
 {
@@ -608,7 +608,7 @@ loom_trainer_run (LoomTrainer *t, GError **error)
     {
       save_finished (t, failure);
       add_resume_hint (t, failure);
-      /* What happened up to a failure is worth reading, if it can still be written. */
+      /* Events up to the failure are written where that is still possible. */
       trainer_events_flush (t, NULL);
     }
   if (failure)

@@ -1,4 +1,4 @@
-/* What a run's metrics have counted so far: statistics of batches, put together as doubles.
+/* Sums of a run's metrics: statistics of batches, accumulated as doubles.
  *
  * All sizes are known when the first step is planned, so that nothing is allocated while it trains. */
 #include "engine/train/trainer-private.h"

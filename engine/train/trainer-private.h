@@ -1,4 +1,4 @@
-/* What the files of the trainer share: its struct and its parts.
+/* Shared by the files of the trainer: its struct and its parts.
  *
  * loom-trainer.c builds and frees it, trainer-loop.c runs it, trainer-commands.c obeys other threads, trainer-plans.c
  * makes steps ready, trainer-data.c opens data sets, trainer-folder.c owns the run's folder and events,
@@ -32,12 +32,11 @@ trainer_given_faults (const LoomGraph *original, const GPtrArray *given, const L
 
 /* The first n samples of a split in file order: an array of LoomTensor, one a port. */
 GPtrArray *trainer_dataset_sample (const LoomDataset *dataset, LoomSplit split, gint64 n, GError **error);
-/* What evaluation uses: val, else test; LOOM_N_SPLITS when the data has neither. */
+/* The split that evaluation uses: val, else test; LOOM_N_SPLITS when the data has neither. */
 LoomSplit trainer_dataset_validation (const LoomDataset *dataset);
 /* FALSE with DATA where the data name more classes than a loss has scores. */
 gboolean trainer_check_classes (LoomTrainer *t, GError **error);
-/* What drop_last makes of an epoch's short last batch: t->left_out, of the loader, with a note where nobody asked for
- * it. A batch that is to be kept and that a norm learns nothing from is a SHAPE error. */
+/* Applies drop_last to an epoch's short last batch: sets t->left_out and the loader, with a note where it is auto. A batch that is to be kept and that a norm learns nothing from is a SHAPE error. */
 gboolean trainer_drop_last (LoomTrainer *t, GError **error);
 
 /* ---- steps made ready ---- */
@@ -62,7 +61,7 @@ typedef struct
   TrainerFeed *feed;
 } TrainerPlan;
 
-/* What planning has noted goes to the observer; before there is one, to the trainer's notes. */
+/* Hands notes of the planner to the observer; before there is one, to the trainer's notes. */
 void trainer_take_notes (LoomTrainer *t);
 TrainerPlan *trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **error);
 void trainer_plan_free (TrainerPlan *plan);
@@ -238,7 +237,7 @@ typedef struct
   double now; /* what the slot holds; NaN: not known */
 } TrainerRate;
 
-/* What a schedule has set, so that a slot is written only where it changes. */
+/* Rates in force, so that a slot is written only where its rate changes. */
 typedef struct
 {
   double lr;
@@ -259,7 +258,7 @@ typedef struct
   double items_since, items_per_second, eta_seconds;
 } TrainerClock;
 
-/* What other threads ask for, and how the run stands to it. */
+/* Commands and requests of other threads, and whether the run is paused. */
 typedef struct
 {
   GMutex lock;

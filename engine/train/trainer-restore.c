@@ -163,7 +163,7 @@ note_differences (LoomTrainer *t, const TrainerJson *json)
     note_devices (t, json);
 }
 
-/* What schedules start from, and what "plateau" remembers. */
+/* The rates that schedules start from, and the state of "plateau". */
 static gboolean
 read_rates (LoomTrainer *t, const TrainerJson *json, TrainerPlace *p, GError **error)
 {

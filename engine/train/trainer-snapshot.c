@@ -2,7 +2,8 @@
  *
  * Ports are computed by a plan of their own, unfused and in evaluation mode, over the same state and on a fixed sample,
  * so the training plan stays fused, nothing is committed and no random number is drawn. One plan computes all ports
- * that were asked for lately, because views ask again ten times a second, and several ask between the same two steps.
+ * that were asked for lately, because a view asks ten times a second, and several views may ask between the same two
+ * steps.
  */
 #include "engine/train/trainer-private.h"
 

@@ -144,7 +144,7 @@ add_algorithms (JsonBuilder *b, LoomTrainer *t)
   json_builder_end_array (b);
 }
 
-/* What the devices are, whose names alone do not say it. */
+/* Model, threads and libraries of each device: its name alone does not say them. */
 static void
 add_devices (JsonBuilder *b, LoomTrainer *t)
 {
