@@ -442,6 +442,12 @@ test_passes (void)
   g_assert_null (strstr (text.out, "left out"));
   g_auto (CliResult) plain = cli ("plan", lenet, "--passes", "--no-fusion", NULL);
   g_assert_nonnull (strstr (plain.out, "left out"));
+  /* f64 has one device, which the option may name as well as the graph. */
+  g_auto (CliResult) wide = cli ("plan", lenet, "--device", "ref", "--precision", "f64", NULL);
+  g_assert_cmpint (wide.status, ==, 0);
+  g_assert_nonnull (strstr (wide.out, "f64["));
+  cli_expect (1, "computes on the device “ref” only, not on “cpu”", "plan", lenet, "--device", "cpu", "--precision",
+              "f64");
 }
 
 int
