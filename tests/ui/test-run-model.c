@@ -1,7 +1,11 @@
 /* The model of a run, fed by hand with what a worker would send; no process, no display. */
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <math.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "ui/run/studio-run.h"
 #include "ui/run/studio-worker.h"
@@ -231,6 +235,65 @@ test_start_again (void)
   g_rmdir (second);
 }
 
+static void
+write_file (const char *folder, const char *name, const char *text)
+{
+  g_autofree char *path = g_build_filename (folder, name, NULL), *parent = g_path_get_dirname (path);
+  g_autoptr (GError) error = NULL;
+  g_assert_cmpint (g_mkdir_with_parents (parent, 0755), ==, 0);
+  g_file_set_contents (path, text, -1, &error);
+  g_assert_no_error (error);
+}
+
+/* A run of an earlier Studio comes back as it was seen: up to its checkpoint, with its rate, and with the words that
+ * its end deserves. Whoever trains in its folder now has the events locked. */
+static void
+test_history (void)
+{
+  g_autofree char *folder = studio_run_new_folder ("history"),
+                  *events = g_build_filename (folder, "events.jsonl", NULL);
+  g_autoptr (GString) text = g_string_new (NULL);
+  for (int step = 1; step <= 20000; step++)
+    {
+      g_string_append_printf (text, "{\"event\":\"step\",\"step\":%d,\"epoch\":1,\"loss\":0.5,\"lr\":0.25}\n", step);
+      if (step == 100)
+        g_string_append (text, "{\"event\":\"hyper\",\"step\":100,\"name\":\"lr\",\"value\":0.25}\n"
+                               "{\"event\":\"eval\",\"split\":\"val\",\"step\":100,\"epoch\":1,\"loss\":0.6,"
+                               "\"metrics\":{\"accuracy\":0.8,\"confusion\":[[1]]}}\n");
+    }
+  g_string_append (text, "{\"event\":\"step\",\"st"); /* cut off by a crash */
+  write_file (folder, "events.jsonl", text->str);
+  write_file (folder, "graph.xml", "<graph/>");
+  write_file (folder, "checkpoints/10000/state.json", "{\"hyper\":{\"base_lr\":0.25}}");
+  write_file (folder, "studio-unfinished", "history-hash");
+  for (int wanted = 0; wanted < 2; wanted++)
+    {
+      g_autoptr (StudioRun) run = studio_run_new ();
+      g_assert_false (studio_run_find_cut_off (run, "another-hash", NULL));
+      gint64 begin = g_get_monotonic_time ();
+      g_assert_true (studio_run_find_cut_off (run, "history-hash", NULL));
+      g_test_message ("20,000 events read in %.0f ms", (double)(g_get_monotonic_time () - begin) / 1000);
+      g_assert_cmpuint (studio_series_length (studio_run_get_train (run, -1)), ==, 10000);
+      g_assert_cmpuint (studio_series_length (studio_run_get_validation (run, -1)), ==, 1);
+      g_assert_cmpuint (studio_run_n_metrics (run), ==, 1);
+      g_assert_cmpstr (studio_run_get_metric_name (run, 0), ==, "accuracy");
+      g_assert_cmpuint (studio_run_n_marks (run), ==, 1);
+      g_assert_cmpint (studio_run_get_step (run), ==, 10000);
+      g_assert_cmpfloat (studio_run_get_base_lr (run), ==, 0.25);
+      g_assert_true (studio_run_can_go_on (run));
+      g_assert_cmpint (studio_run_get_state (run), ==, wanted ? STUDIO_RUN_STOPPED : STUDIO_RUN_LOST);
+      g_assert_true ((strstr (studio_run_get_message (run), "ended early") == NULL) == wanted);
+      write_file (folder, "studio-unfinished", "history-hash\nstopped\n");
+    }
+  int fd = open (events, O_RDWR | O_CLOEXEC);
+  g_assert_cmpint (flock (fd, LOCK_EX), ==, 0);
+  g_autoptr (StudioRun) run = studio_run_new ();
+  g_assert_false (studio_run_find_cut_off (run, "history-hash", NULL));
+  g_assert_true (studio_run_is_elsewhere ("history-hash"));
+  close (fd);
+  g_assert_false (studio_run_is_elsewhere ("history-hash"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -249,5 +312,6 @@ main (int argc, char **argv)
   g_test_add_func ("/run/sentences", test_sentences);
   g_test_add_func ("/run/folder", test_folder);
   g_test_add_func ("/run/start-again", test_start_again);
+  g_test_add_func ("/run/history", test_history);
   return g_test_run ();
 }
