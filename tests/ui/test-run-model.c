@@ -92,6 +92,9 @@ test_problem (void)
   g_assert_cmpstr (studio_run_get_problem_code (run), ==, "NAN");
   studio_run_take_state (run, "failed", "No longer finite. Continue with: gradloom train --resume /runs/a --lr 0.001");
   g_assert_cmpstr (studio_run_get_message (run), ==, "No longer finite.");
+  studio_run_take_state (run, "failed",
+                         "No longer finite. No step is saved yet; begin again with: gradloom train --resume /runs/a");
+  g_assert_cmpstr (studio_run_get_message (run), ==, "No longer finite. No step is saved yet; begin again.");
   g_assert_false (studio_run_can_go_on (run));
   studio_run_take_checkpoint (run, 30, "30");
   g_assert_true (studio_run_can_go_on (run));

@@ -224,8 +224,15 @@ studio_run_forget_previous (StudioRun *self)
 static char *
 without_command (const char *sentence)
 {
-  const char *command = sentence != NULL ? strstr (sentence, " Continue with: gradloom ") : NULL;
-  return command != NULL ? g_strndup (sentence, (gsize)(command - sentence)) : g_strdup (sentence);
+  static const char alone[] = " Continue";
+  const char *command = sentence != NULL ? strstr (sentence, " with: gradloom train --resume ") : NULL;
+  if (command == NULL)
+    return g_strdup (sentence);
+  /* "Continue from step 464." says something; "Continue." is what the button says. */
+  g_autofree char *kept = g_strndup (sentence, (gsize)(command - sentence));
+  if (g_str_has_suffix (kept, alone))
+    return g_strndup (kept, strlen (kept) - strlen (alone));
+  return g_strconcat (kept, ".", NULL);
 }
 
 void
