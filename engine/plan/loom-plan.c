@@ -285,7 +285,7 @@ tell_of_pass (Work *w, const WorkPass *pass, gboolean ran, gpointer data)
 {
   LoomPlanPass left = { pass->name, pass->doc, ran, work_n_instrs (w), 0 };
 
-  if (pass->flags & WORK_ENSURES_MEMORY)
+  if (pass->gives & WORK_HAS_MEMORY)
     for (guint d = 0; d < w->plan_devices->len; d++)
       left.bytes += work_arena (w, d);
   else

@@ -11,32 +11,35 @@
  * Rematerialisation repeats kernels as fusion has left them. */
 const WorkPass work_passes[] = {
   { "dead code", "Instructions that no output and no state needs are erased.", work_remove_dead, 0 },
-  { "common subexpressions", "Equal instructions become one.", work_share_common, WORK_NEEDS_FUSION },
+  { "common subexpressions", "Equal instructions become one.", work_share_common, WORK_IS_FUSION },
   { "transposes", "A product reads an operand whose last two axes are swapped as it lies.", work_fold_transposes,
-    WORK_NEEDS_FUSION },
+    WORK_IS_FUSION },
   { "constant folding", "A value that is one number everywhere becomes that number.", work_fold_constants,
-    WORK_NEEDS_FUSION },
-  { "views", "An instruction that moves no byte becomes a view of its operand.", work_find_views, 0 },
+    WORK_IS_FUSION },
+  { "views", "An instruction that moves no byte becomes a view of its operand.", work_find_views, 0, 0,
+    WORK_HAS_VIEWS },
   { "state outputs", "State that is asked for is copied before the step changes it.", work_copy_state_outputs, 0 },
-  { "pooling", "A ReLU in front of a maximum over windows moves behind it.", work_move_relus, WORK_NEEDS_FUSION },
+  { "pooling", "A ReLU in front of a maximum over windows moves behind it.", work_move_relus, WORK_IS_FUSION },
   { "epilogue fusion", "Products and convolutions take up the bias and the activation behind them.",
-    work_fuse_epilogues, WORK_NEEDS_FUSION },
+    work_fuse_epilogues, WORK_IS_FUSION },
   { "normalisation", "Batch normalisation takes up the ReLU behind it, and its gradient the ReLU's.", work_fuse_norms,
-    WORK_NEEDS_FUSION },
-  { "narrow operands", "Element-wise work converts short types as it reads.", work_absorb_casts, WORK_NEEDS_FUSION },
+    WORK_IS_FUSION },
+  { "narrow operands", "Element-wise work converts short types as it reads.", work_absorb_casts, WORK_IS_FUSION },
   { "wide results", "Products of short floats write f32 where only that is wanted.", work_widen_results,
-    WORK_NEEDS_FUSION },
-  { "element-wise fusion", "Element-wise work becomes one pass over memory.", work_fuse_chains, WORK_NEEDS_FUSION },
+    WORK_IS_FUSION },
+  { "element-wise fusion", "Element-wise work becomes one pass over memory.", work_fuse_chains, WORK_IS_FUSION },
   { "rematerialisation", "Cheap values are computed a second time for the backward pass instead of being kept.",
-    work_rematerialise, WORK_NEEDS_FUSION },
+    work_rematerialise, WORK_IS_FUSION },
   { "placement", "Each instruction gets its device; copies go where a value crosses from one to another.", work_place,
-    0 },
+    0, WORK_HAS_VIEWS, WORK_HAS_DEVICES },
   { "layouts", "Algorithms and layouts, chosen for the whole graph by their costs; reorders between them.",
-    work_choose_layouts, 0 },
-  { "kernels", "Each instruction gets the kernel that was chosen for it.", work_make_kernels, 0 },
-  { "schedule", "Instructions that depend on no input and no state run once, before the first step.", work_schedule,
-    0 },
-  { "memory", "Each value gets its place in the arena.", work_assign_memory, WORK_ENSURES_MEMORY },
+    work_choose_layouts, 0, WORK_HAS_DEVICES, WORK_HAS_LAYOUTS },
+  { "kernels", "Each instruction gets the kernel that was chosen for it.", work_make_kernels, 0, WORK_HAS_LAYOUTS,
+    WORK_HAS_KERNELS },
+  { "schedule", "Instructions that depend on no input and no state run once, before the first step.", work_schedule, 0,
+    WORK_HAS_LAYOUTS, WORK_HAS_SCHEDULE },
+  { "memory", "Each value gets its place in the arena.", work_assign_memory, 0, WORK_HAS_KERNELS | WORK_HAS_SCHEDULE,
+    WORK_HAS_MEMORY },
   { NULL },
 };
 
@@ -67,7 +70,7 @@ work_run_passes (Work *w, WorkPassFunc behind, gpointer data, GError **error)
 {
   for (const WorkPass *pass = work_passes; pass->name != NULL; pass++)
     {
-      gboolean wanted = !(pass->flags & WORK_NEEDS_FUSION) || !w->options.no_fusion;
+      gboolean wanted = !(pass->flags & WORK_IS_FUSION) || !w->options.no_fusion;
 
       if (wanted)
         pass->run (w);

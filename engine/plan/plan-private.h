@@ -207,15 +207,27 @@ void work_free (Work *w);
 
 typedef enum
 {
-  WORK_NEEDS_FUSION = 1 << 0,  /* it is left out where every primitive is to have a kernel of its own */
-  WORK_ENSURES_MEMORY = 1 << 1 /* the arena is there */
+  WORK_IS_FUSION = 1 << 0 /* it is left out where every primitive is to have a kernel of its own */
 } WorkPassFlags;
+
+/* What holds of the working form once a pass has run. Which pass comes first among those that need the same is a matter
+ * of what is gained, told at the table. */
+typedef enum
+{
+  WORK_HAS_VIEWS = 1 << 0, /* an instruction that moves no byte is a view, or marked as one that only crosses devices */
+  WORK_HAS_DEVICES = 1 << 1, /* operands lie on their instruction's device */
+  WORK_HAS_LAYOUTS = 1 << 2, /* they lie in the layout that it reads: no instruction is inserted any more */
+  WORK_HAS_KERNELS = 1 << 3,
+  WORK_HAS_SCHEDULE = 1 << 4,
+  WORK_HAS_MEMORY = 1 << 5 /* the arena is there */
+} WorkFacts;
 
 typedef struct
 {
   const char *name, *doc; /* one line */
   void (*run) (Work *w);
   WorkPassFlags flags;
+  WorkFacts needs, gives; /* what must hold when it begins, and what holds besides when it is over */
 } WorkPass;
 
 extern const WorkPass work_passes[]; /* ends with a NULL name */

@@ -166,6 +166,23 @@ test_checker (Fixture *f, gconstpointer data)
   assert_sound (w);
 }
 
+/* What a pass needs, those before it give, also where fusion is left out; and each fact comes from one pass. */
+static void
+test_needs (void)
+{
+  guint have = 0;
+
+  for (const WorkPass *pass = work_passes; pass->name != NULL; pass++)
+    {
+      if ((pass->needs & have) != pass->needs)
+        g_error ("the pass “%s” needs what no pass before it gives", pass->name);
+      g_assert_cmpuint (pass->gives & have, ==, 0);
+      g_assert_true (pass->gives == 0 || !(pass->flags & WORK_IS_FUSION));
+      have |= pass->gives;
+    }
+  g_assert_cmpuint (have, ==, WORK_HAS_MEMORY * 2 - 1);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -181,6 +198,7 @@ main (int argc, char *argv[])
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (tests); i++)
     g_test_add (tests[i].path, Fixture, NULL, set_up, tests[i].run, tear_down);
+  g_test_add_func ("/plan/work/needs", test_needs);
   g_test_add ("/plan/work/replace-output", Fixture, "output", set_up, test_replace, tear_down);
   return g_test_run ();
 }
