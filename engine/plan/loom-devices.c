@@ -392,7 +392,7 @@ loom_plan_device_no_room (LoomPlanDevice *device, gsize bytes, const char *what,
       g_set_error (
           error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY,
           "%s needs %s on %s, which did not give them though it has %s free (%s). Other programs may have taken "
-          "that memory: start again, or use another device.",
+          "that memory: start again, or use a smaller batch or another device.",
           what, wanted, device->name, there, why);
       return;
     }
