@@ -56,7 +56,7 @@ test_words (void)
   {
     const char *wish, *says[2];
   } cases[] = {
-    { "alloc:9", { "which did not give them though it has ", "or use another device." } },
+    { "alloc:9", { "which did not give them though it has ", "or use a smaller batch or another device." } },
     { "lost:90", { "After 0 steps: ", "No step is saved yet; begin again with: gradloom train --resume out" } },
     { "lost:1000", { "fter ", "Continue with: gradloom train --resume out" } },
     { "nonsense", { "GRADLOOM_EMULATOR_FAIL is “nonsense”, but it takes WHAT:N", "lost and N" } },
