@@ -6,14 +6,13 @@
 #include "kernels/cpu/cpu.h"
 
 #include <string.h>
-#ifdef __AVX512F__
-#include <immintrin.h>
-#endif
 
 #define PANEL 16
 #define ROWS  8
 
 typedef float V __attribute__ ((vector_size (64), aligned (4), may_alias));
+
+#include "kernels/cpu/cpu-part.h"
 
 typedef struct
 {
@@ -25,32 +24,6 @@ typedef struct
   bool trans_b, has_bias;
   LoomScalarOp act;
 } Small;
-
-/* The first n of a vector's elements; the others are neither read nor written. */
-static inline __attribute__ ((always_inline)) V
-load_part (const float *from, int64_t n)
-{
-#ifdef __AVX512F__
-  return (V)_mm512_maskz_loadu_ps ((__mmask16)((1u << n) - 1), from);
-#else
-  V v = { 0 };
-
-  for (int64_t i = 0; i < n; i++)
-    v[i] = from[i];
-  return v;
-#endif
-}
-
-static inline __attribute__ ((always_inline)) void
-store_part (float *to, V v, int64_t n)
-{
-#ifdef __AVX512F__
-  _mm512_mask_storeu_ps (to, (__mmask16)((1u << n) - 1), (__m512)v);
-#else
-  for (int64_t i = 0; i < n; i++)
-    to[i] = v[i];
-#endif
-}
 
 /* y [R, columns], rows n apart, = start + a [R, depth]·panel [depth, PANEL]; elements of a are a_row and a_column
  * apart. */

@@ -22,31 +22,7 @@
 typedef float V __attribute__ ((vector_size (4 * LANES), aligned (4), may_alias));
 typedef int32_t VI __attribute__ ((vector_size (4 * LANES)));
 
-/* The first n of a vector's elements; the others are neither read nor written, and 0. */
-INLINE V
-load_part (const float *from, int64_t n)
-{
-#ifdef __AVX512F__
-  return (V)_mm512_maskz_loadu_ps ((__mmask16)((1u << n) - 1), from);
-#else
-  V v = { 0 };
-
-  for (int64_t i = 0; i < n; i++)
-    v[i] = from[i];
-  return v;
-#endif
-}
-
-INLINE void
-store_part (float *to, V v, int64_t n)
-{
-#ifdef __AVX512F__
-  _mm512_mask_storeu_ps (to, (__mmask16)((1u << n) - 1), (__m512)v);
-#else
-  for (int64_t i = 0; i < n; i++)
-    to[i] = v[i];
-#endif
-}
+#include "kernels/cpu/cpu-part.h"
 
 INLINE V
 load (const float *from, int64_t n)

@@ -1,0 +1,36 @@
+/* Parts of a vector at the end of a row. Included where V, a vector of floats, has been defined: its width is the
+ * includer's to choose, and with AVX-512 it is a whole register. */
+#ifndef LOOM_CPU_PART_H
+#define LOOM_CPU_PART_H
+
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
+/* The first n of a vector's elements; the others are neither read nor written, and 0. */
+static inline __attribute__ ((always_inline)) V
+load_part (const float *from, int64_t n)
+{
+#ifdef __AVX512F__
+  return (V)_mm512_maskz_loadu_ps ((__mmask16)((1u << n) - 1), from);
+#else
+  V v = { 0 };
+
+  for (int64_t i = 0; i < n; i++)
+    v[i] = from[i];
+  return v;
+#endif
+}
+
+static inline __attribute__ ((always_inline)) void
+store_part (float *to, V v, int64_t n)
+{
+#ifdef __AVX512F__
+  _mm512_mask_storeu_ps (to, (__mmask16)((1u << n) - 1), (__m512)v);
+#else
+  for (int64_t i = 0; i < n; i++)
+    to[i] = v[i];
+#endif
+}
+
+#endif
