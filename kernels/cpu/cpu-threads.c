@@ -27,33 +27,40 @@
 
 /* ---- how many --------------------------------------------------------- */
 
-/* The two numbers of a file like "200000 100000"; false where there is no limit. */
+/* The first line of a file, empty where it has none; false where there is no such file. */
+static bool
+read_line (const char *folder, const char *name, char *text, int size)
+{
+  char *path;
+  FILE *file;
+
+  if (asprintf (&path, "%s/%s", folder, name) < 0)
+    return false;
+  file = fopen (path, "r");
+  free (path);
+  if (file == NULL)
+    return false;
+  if (fgets (text, size, file) == NULL)
+    text[0] = '\0';
+  fclose (file);
+  return true;
+}
+
+/* The two numbers of a file like "200000 100000", or those of two files; false where there is no limit. */
 static bool
 read_quota (const char *folder, const char *quota_file, const char *period_file, double *processors)
 {
-  char path[512], text[64] = "", rest[64] = "";
+  char text[64], rest[64];
   double quota = 0, period = 0;
-  FILE *file;
 
-  snprintf (path, sizeof path, "%s/%s", folder, quota_file);
-  file = fopen (path, "r");
-  if (file == NULL)
+  if (!read_line (folder, quota_file, text, sizeof text))
     return false;
-  if (fgets (text, sizeof text, file) == NULL)
-    text[0] = '\0';
-  fclose (file);
   if (period_file == NULL)
     sscanf (text, "%lf %lf", &quota, &period);
-  else
-    {
-      snprintf (path, sizeof path, "%s/%s", folder, period_file);
-      file = fopen (path, "r");
-      if (file == NULL)
-        return false;
-      if (fgets (rest, sizeof rest, file) != NULL && sscanf (text, "%lf", &quota) == 1)
-        sscanf (rest, "%lf", &period);
-      fclose (file);
-    }
+  else if (!read_line (folder, period_file, rest, sizeof rest))
+    return false;
+  else if (sscanf (text, "%lf", &quota) == 1)
+    sscanf (rest, "%lf", &period);
   if (quota <= 0 || period <= 0)
     return false;
   *processors = quota / period;
@@ -64,13 +71,13 @@ int
 cpu_quota (const char *root, const char *membership)
 {
   FILE *file = fopen (membership, "r");
-  char line[512];
+  char *line = NULL;
+  size_t size = 0;
   double least = 0, here;
 
-  while (file != NULL && fgets (line, sizeof line, file) != NULL)
+  while (file != NULL && getline (&line, &size, file) >= 0)
     {
       char *controllers = strchr (line, ':'), *path = controllers != NULL ? strchr (controllers + 1, ':') : NULL;
-      char folder[1200];
       bool second;
 
       if (path == NULL)
@@ -84,18 +91,21 @@ cpu_quota (const char *root, const char *membership)
       /* The limit of a group binds those inside it, so the way goes up to the root. */
       for (;;)
         {
-          char *slash = strrchr (path, '/');
+          char *slash = strrchr (path, '/'), *folder;
 
-          snprintf (folder, sizeof folder, "%s%s%s", root, second ? "" : "/cpu", strcmp (path, "/") == 0 ? "" : path);
+          if (asprintf (&folder, "%s%s%s", root, second ? "" : "/cpu", strcmp (path, "/") == 0 ? "" : path) < 0)
+            break;
           if ((second ? read_quota (folder, "cpu.max", NULL, &here)
                       : read_quota (folder, "cpu.cfs_quota_us", "cpu.cfs_period_us", &here))
               && (least == 0 || here < least))
             least = here;
+          free (folder);
           if (slash == NULL || path[0] == '\0')
             break;
           *slash = '\0';
         }
     }
+  free (line);
   if (file != NULL)
     fclose (file);
   return least == 0 ? 0 : least < 1 ? 1 : least > 1e6 ? 1000000 : (int)(least + 0.999);

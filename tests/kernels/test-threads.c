@@ -3,6 +3,7 @@
 #include <glib/gstdio.h>
 
 #include "kernels/cpu/cpu.h"
+#include "tests/scratch.h"
 
 static void
 write_file (const char *root, const char *name, const char *text)
@@ -66,6 +67,21 @@ test_quota (void)
   g_assert_cmpint (cpu_quota ("/nowhere", "/nowhere/membership"), ==, 0);
   g_assert_cmpint (cpu_processors (), >=, 1);
   g_assert_cmpint (cpu_processors (), <=, (int)g_get_num_processors ());
+}
+
+/* Groups of containers in containers have long paths; none is cut. */
+static void
+test_deep_group (void)
+{
+  g_autofree char *root = g_dir_make_tmp ("gradloom-quota-XXXXXX", NULL), *name = g_strnfill (200, 'g');
+  g_autofree char *group = g_strdup_printf ("%s/%s/%s/%s", name, name, name, name);
+  g_autofree char *line = g_strdup_printf ("0::/%s\n", group), *file = g_build_filename (group, "cpu.max", NULL);
+  g_autofree char *membership = g_build_filename (root, "membership", NULL);
+
+  write_file (root, "membership", line);
+  write_file (root, file, "300000 100000\n");
+  g_assert_cmpint (cpu_quota (root, membership), ==, 3);
+  remove_tree (root);
 }
 
 /* However many are asked for, a device has no more threads than there are processors. */
@@ -160,6 +176,7 @@ main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/kernels/threads/quota", test_quota);
+  g_test_add_func ("/kernels/threads/deep-group", test_deep_group);
   g_test_add_func ("/kernels/threads/cap", test_cap);
   g_test_add_func ("/kernels/threads/decision", test_decision);
   g_test_add_func ("/kernels/threads/asleep", test_asleep);
