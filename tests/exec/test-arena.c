@@ -367,12 +367,6 @@ test_lost (gconstpointer device)
 
   run_open (&run, devices, device);
   real = run.device->backend;
-  if (real->step_begin == NULL)
-    {
-      g_test_skip ("the memory of this device is the program's own and cannot be lost; a CUDA device can be");
-      run_close (&run);
-      return;
-    }
   frail = *real;
   frail.copy = lost_copy;
   frail.stream_sync = lost_sync;
@@ -467,7 +461,9 @@ main (int argc, char **argv)
       {
         g_autofree char *path = g_strdup_printf ("/arena/%s/%s", tests[i].name, *device);
 
-        g_test_add_data_func (path, *device, tests[i].run);
+        /* The host's memory is the program's own and cannot be lost. */
+        if (tests[i].run != test_lost || asked[0] != NULL)
+          g_test_add_data_func (path, *device, tests[i].run);
       }
   return g_test_run ();
 }
