@@ -74,7 +74,7 @@ is_known (const LoomFaults *faults, const LoomFault *f)
 
       /* A node's device is its weights' and their updates' as well, which belong to no node. */
       if (g->code == f->code
-          && (g_strcmp0 (g->node, f->node) == 0 || (!f->node && g_str_equal (g->message, f->message))))
+          && (g_strcmp0 (g->node, f->node) == 0 || (f->node == NULL && g_str_equal (g->message, f->message))))
         return TRUE;
     }
   return FALSE;
@@ -89,8 +89,8 @@ place_faults (const LoomGraph *graph, const LoomNet *net, const LoomFaults *from
   for (guint i = 0; i < loom_faults_length (from); i++)
     {
       const LoomFault *f = loom_faults_get (from, i);
-      int at = f->node ? loom_net_find (net, f->node) : -1;
-      int line = at >= 0 ? loom_net_node (net, (guint)at)->line : train ? loom_element_line (train) : 0;
+      int at = f->node != NULL ? loom_net_find (net, f->node) : -1;
+      int line = at >= 0 ? loom_net_node (net, (guint)at)->line : train != NULL ? loom_element_line (train) : 0;
 
       if (is_known (to, f))
         continue;
@@ -126,11 +126,11 @@ check_program (Check *c, LoomProgram *program, gboolean strict)
     {
       LoomElement *train = loom_element_find (loom_graph_root (c->graph), LOOM_TAG_TRAIN);
 
-      loom_faults_add (c->faults, error->code, train ? loom_element_line (train) : 0, NULL, train ? "device" : NULL,
-                       "%s%s", train ? "<train>: " : "", error->message);
+      loom_faults_add (c->faults, error->code, train != NULL ? loom_element_line (train) : 0, NULL,
+                       train != NULL ? "device" : NULL, "%s%s", train != NULL ? "<train>: " : "", error->message);
       return FALSE;
     }
-  if (plan && c->memory)
+  if (plan && c->memory != NULL)
     add_plan (c->memory, c->counted, plan);
   return TRUE;
 }
@@ -173,7 +173,7 @@ check_names (Check *c)
       const LoomNetNode *node = loom_net_node (c->net, i);
       g_autoptr (GError) error = NULL;
 
-      if (node->device && !loom_devices_get (c->devices, node->device, &error))
+      if (node->device != NULL && loom_devices_get (c->devices, node->device, &error) == NULL)
         loom_faults_add (c->faults, error->code, node->line, node->path, "device", "%s", error->message);
     }
 }
@@ -187,7 +187,7 @@ check_room (Check *c)
       LoomPlanDevice *device = loom_devices_get (c->devices, c->memory->devices->pdata[d], NULL);
       gsize bytes[LOOM_N_OWNERS];
 
-      if (device && !loom_plan_device_has_room (device, sum_on (c->memory, d, bytes), "A step", &error))
+      if (device != NULL && !loom_plan_device_has_room (device, sum_on (c->memory, d, bytes), "A step", &error))
         loom_faults_add (c->faults, error->code, 0, NULL, NULL, "%s", error->message)->is_warning = TRUE;
     }
 }
@@ -214,24 +214,25 @@ check_devices (const LoomGraph *graph, const LoomNet *net, LoomTrainSpec *spec, 
   g_autoptr (GHashTable) counted = g_hash_table_new (g_str_hash, g_str_equal);
   g_auto (Listing) training = { 0 };
   g_auto (Listing) evaluation = { 0 };
-  Check c = { graph, net, faults, devices, device ? device : spec ? spec->device : "cpu", memory, counted };
+  Check c
+      = { graph, net, faults, devices, device != NULL ? device : spec != NULL ? spec->device : "cpu", memory, counted };
 
   memory->devices = g_ptr_array_new_with_free_func (g_free);
   memory->bytes = g_array_new (FALSE, TRUE, sizeof (LoomPlanMemory));
-  if (!spec || spec->precision != LOOM_F64)
+  if (spec == NULL || spec->precision != LOOM_F64)
     check_names (&c); /* in f64 a device of ref stands for it, or the graph's own */
-  if (!spec)
+  if (spec == NULL)
     check_ends (&c, batch);
   else if (listing_build_step (graph, spec, batch, TRUE, &training, NULL)
            && check_program (&c, training.program, training.strict_devices)
-           && (!training.step->update || check_program (&c, training.step->update, training.strict_devices)))
+           && (training.step->update == NULL || check_program (&c, training.step->update, training.strict_devices)))
     {
       check_room (&c);
       c.memory = NULL;
       if (listing_build_step (graph, spec, batch, FALSE, &evaluation, NULL))
         check_program (&c, evaluation.program, evaluation.strict_devices);
     }
-  if (!spec && c.memory)
+  if (spec == NULL && c.memory != NULL)
     check_room (&c);
   return loom_faults_count (faults) == 0;
 }

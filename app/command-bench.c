@@ -70,7 +70,7 @@ peak_resident (void)
   if (!g_file_get_contents ("/proc/self/status", &text, NULL, NULL))
     return 0;
   const char *line = strstr (text, "VmHWM:");
-  return line ? g_ascii_strtoull (line + strlen ("VmHWM:"), NULL, 10) * 1024.0 : 0;
+  return line != NULL ? g_ascii_strtoull (line + strlen ("VmHWM:"), NULL, 10) * 1024.0 : 0;
 }
 
 /* ---- a graph ---------------------------------------------------------- */
@@ -140,7 +140,7 @@ load_batches (Bench *b, const LoomGraph *graph, gint64 batch_size, GError **erro
             }
           const LoomTensor *from = batch->tensors[port];
           LoomTensor *t = loom_tensor_new (from->dtype, from->rank, from->dim, error);
-          if (!t)
+          if (t == NULL)
             return FALSE;
           memcpy (t->data, from->data, from->bytes);
           g_ptr_array_add (inputs, t);
@@ -192,7 +192,7 @@ eager_step (gpointer data, GError **error)
 static void
 find_emulated (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data)
 {
-  if (!why_not && g_str_equal (info->name, "emulated"))
+  if (why_not == NULL && g_str_equal (info->name, "emulated"))
     *(char **)data = g_strdup (name);
 }
 
@@ -248,25 +248,25 @@ prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GE
     return FALSE;
 
   LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
-  if (o->precision && train)
+  if (o->precision != NULL && train != NULL)
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "precision", o->precision)));
-  if (o->device && train)
+  if (o->device != NULL && train != NULL)
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "device", o->device)));
   b->net = loom_net_new (graph, NULL, faults);
   b->spec = loom_train_spec_new (graph, b->net, faults);
   if (!loom_faults_to_error (faults, path, error))
     return FALSE;
-  if (!b->spec)
+  if (b->spec == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "%s has no <train>, so there is no step to time.", path);
       return FALSE;
     }
   gint64 batch_size = b->spec->dataset_node < 0 ? 1 : o->batch_size ? o->batch_size : b->spec->batch_size;
-  const char *device = o->device ? o->device : b->spec->device;
+  const char *device = o->device != NULL ? o->device : b->spec->device;
   gint64 start = g_get_monotonic_time ();
   b->spec->accumulate = 1; /* a batch and the update, together what is timed as a step */
   b->step = loom_step_new (graph, b->spec, batch_size, TRUE, error);
-  if (!b->step)
+  if (b->step == NULL)
     return FALSE;
   b->devices = loom_devices_new (o->threads);
   if (!may_be_timed (b->devices, device, error))
@@ -286,7 +286,7 @@ prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GE
         return FALSE;
       b->exec = loom_exec_new (g_steal_pointer (&plan), b->state, error);
     }
-  if (!b->exec && !b->eager)
+  if (b->exec == NULL && b->eager == NULL)
     return FALSE;
   *ready_ms = (g_get_monotonic_time () - start) / 1000.0;
   for (guint i = 0; i < loom_program_n_outputs (b->step->program); i++)
@@ -325,7 +325,7 @@ bench_graph (const Command *command, const char *path, const BenchOptions *o)
   double ready_ms;
 
   if (!prepare (&b, path, o, &ready_ms, &error)
-      || !measure (b.exec ? plan_step : eager_step, &b, o->windows, o->seconds, &s, &error))
+      || !measure (b.exec != NULL ? plan_step : eager_step, &b, o->windows, o->seconds, &s, &error))
     return command_fail (command, g_steal_pointer (&error));
 
   command_warn_of_costs (command, b.devices);
@@ -341,7 +341,7 @@ bench_graph (const Command *command, const char *path, const BenchOptions *o)
       loom_json_number (json, "max", s.most);
       loom_json_number (json, "items_per_second", s.median * n);
       loom_json_fixed (json, "planned_bytes", planned_bytes (&b), 0);
-      loom_json_fixed (json, "arena_bytes", b.exec ? (double)loom_exec_arena_bytes (b.exec) : 0, 0);
+      loom_json_fixed (json, "arena_bytes", b.exec != NULL ? (double)loom_exec_arena_bytes (b.exec) : 0, 0);
       loom_json_fixed (json, "peak_resident_bytes", peak_resident (), 0);
       loom_json_number (json, "ready_ms", ready_ms);
       loom_json_number (json, "loss", b.last_loss);
@@ -387,7 +387,7 @@ tune_programs (Bench *b, const char *device, const BenchOptions *o, LoomCostTabl
   LoomProgram *programs[] = { b->step->program, b->step->update };
 
   for (guint i = 0; i < G_N_ELEMENTS (programs); i++)
-    if (programs[i]
+    if (programs[i] != NULL
         && !loom_tune (programs[i], b->devices, device, o->seconds / 10, table, print_tuned, (gpointer)o, tuned, error))
       return FALSE;
   return TRUE;
@@ -430,11 +430,11 @@ bench_tune (const Command *command, const char *path, const BenchOptions *o)
   double ready_ms;
 
   /* A fault in the table that was there ends here: it is written anew. */
-  if (note)
+  if (note != NULL)
     command_warn (command, "%s", note);
   if (!prepare (&b, path, o, &ready_ms, &error))
     return command_fail (command, g_steal_pointer (&error));
-  tune_programs (&b, o->device ? o->device : b.spec->device, o, measured, &tuned, &error);
+  tune_programs (&b, o->device != NULL ? o->device : b.spec->device, o, measured, &tuned, &error);
   if (!error || tuned.n > 0)
     now = loom_cost_table_save_measured (measured, error ? NULL : &error);
   if (now)
@@ -476,8 +476,8 @@ probe_ready (Probe *probe, LoomDevices *devices, const char *device, GError **er
 
   probe->state = loom_state_new (devices, device, 0);
   LoomPlan *plan = loom_plan_new (probe->program, devices, &options, error);
-  probe->exec = plan ? loom_exec_new (plan, probe->state, error) : NULL;
-  if (!probe->exec)
+  probe->exec = plan != NULL ? loom_exec_new (plan, probe->state, error) : NULL;
+  if (probe->exec == NULL)
     return FALSE;
   probe->inputs = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
   for (guint i = 0; i < loom_program_n_inputs (probe->program); i++)
@@ -485,7 +485,7 @@ probe_ready (Probe *probe, LoomDevices *devices, const char *device, GError **er
       const LoomTensorDesc *d
           = &loom_value_info (probe->program, loom_program_get_input (probe->program, i)->value)->desc;
       LoomTensor *t = loom_tensor_new (d->dtype, d->rank, (const gint64 *)d->dim, error);
-      if (!t)
+      if (t == NULL)
         return FALSE;
       g_ptr_array_add (probe->inputs, t);
       loom_exec_feed (probe->exec, i, t->data);
@@ -564,7 +564,7 @@ typedef struct
 static void
 list_device (const char *name, const LoomDeviceInfo *info, const char *why_not, gpointer data)
 {
-  if (why_not)
+  if (why_not != NULL)
     return;
   if (g_str_equal (info->name, "emulated"))
     g_printerr ("gradloom bench: %s is emulated, so its speed says nothing; it is left out.\n", name);
@@ -580,7 +580,7 @@ bench_devices (const Command *command, const BenchOptions *o)
   g_autoptr (GPtrArray) names = list.names;
   g_autoptr (GError) refused = NULL;
 
-  if (o->device && !may_be_timed (devices, o->device, &refused))
+  if (o->device != NULL && !may_be_timed (devices, o->device, &refused))
     return command_fail (command, g_steal_pointer (&refused));
   loom_devices_foreach (devices, list_device, &list);
   for (guint d = 0; d < names->len; d++)
@@ -593,7 +593,7 @@ bench_devices (const Command *command, const BenchOptions *o)
         g_auto (Probe) probe = { 0 };
         Spread s;
 
-        if (o->device && !g_str_equal (o->device, device))
+        if (o->device != NULL && !g_str_equal (o->device, device))
           continue;
         probe.program = loom_program_new ();
         kind->build (probe.program, size);
@@ -641,13 +641,13 @@ run_bench (const Command *command, int argc, char **argv)
     return 2;
   if (argc != 2)
     return command_usage (command, "It takes one GRAPH or RUN folder, or the word devices.");
-  if (o.tune && (executor || g_str_equal (argv[1], "devices")))
+  if (o.tune && (executor != NULL || g_str_equal (argv[1], "devices")))
     return command_usage (command, "--tune takes a GRAPH or RUN folder and measures its kernels: leave %s out.",
-                          executor ? "--executor" : "the word devices");
+                          executor != NULL ? "--executor" : "the word devices");
   command_warn_of_threads (command, o.threads);
   o.device = device;
   o.precision = precision;
-  o.executor = executor ? executor : "plan";
+  o.executor = executor != NULL ? executor : "plan";
   if (!g_str_equal (o.executor, "plan") && !g_str_equal (o.executor, "eager"))
     return command_usage (command, "--executor is plan or eager, not “%s”.", executor);
   if (g_str_equal (argv[1], "devices"))

@@ -9,7 +9,7 @@
 static void
 print_faults (const LoomFaults *faults, const char *path, gboolean json)
 {
-  if (faults->file)
+  if (faults->file != NULL)
     path = faults->file; /* of a folder, its graph.xml */
   for (guint i = 0; i < loom_faults_length (faults); i++)
     {
@@ -97,7 +97,7 @@ print_table (const LoomNet *net, const LoomNet *bound, gint64 batch, const char 
       bytes += cost->bytes;
       g_ptr_array_add (cells, g_strdup (node->path));
       g_ptr_array_add (cells, g_strdup (node->op->name));
-      g_ptr_array_add (cells, g_strdup (node->device ? node->device : device));
+      g_ptr_array_add (cells, g_strdup (node->device != NULL ? node->device : device));
       g_ptr_array_add (cells, shapes_of (node));
       g_ptr_array_add (cells, command_count (cost->parameters));
       g_ptr_array_add (cells, human_flops (cost->flops));
@@ -142,7 +142,7 @@ print_json (const LoomNet *net, const LoomNet *bound, const char *device)
       json = command_event_new ("node");
       loom_json_string (json, "node", node->path);
       loom_json_string (json, "op", node->op->name);
-      loom_json_string (json, "device", node->device ? node->device : device);
+      loom_json_string (json, "device", node->device != NULL ? node->device : device);
       loom_json_begin_array (json, "outputs");
       for (guint o = 0; o < node->n_outputs; o++)
         {
@@ -238,7 +238,7 @@ run_check (const Command *command, int argc, char **argv)
     }
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   g_autoptr (LoomTrainSpec) spec = NULL;
-  if (loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN))
+  if (loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN) != NULL)
     spec = loom_train_spec_new (graph, net, faults);
   if (spec && loom_faults_count (faults) == 0)
     check_data (graph, net, spec, faults);
@@ -273,7 +273,7 @@ run_check (const Command *command, int argc, char **argv)
   g_auto (CheckMemory) memory = { 0 };
   g_autoptr (LoomFaults) device_faults = loom_faults_new ();
   loom_faults_set_file (device_faults, loom_graph_get_file (graph));
-  const char *on = device ? device : spec ? spec->device : "cpu";
+  const char *on = device != NULL ? device : spec ? spec->device : "cpu";
   gboolean good = check_devices (graph, net, spec, batch, device, device_faults, &memory);
   print_faults (device_faults, argv[1], json);
   if (!good)

@@ -38,10 +38,10 @@ style (const Printer *p, Style style)
 static void
 append_value (GString *s, const char *value, gboolean is_default)
 {
-  g_autofree char *shown = command_printable (value ? value : "");
-  gboolean quote = value && (!*value || strchr (value, ' '));
+  g_autofree char *shown = command_printable (value != NULL ? value : "");
+  gboolean quote = value != NULL && (!*value || strchr (value, ' ') != NULL);
 
-  if (!value)
+  if (value == NULL)
     g_string_append (s, "(none)");
   else
     g_string_append_printf (s, "%s%s%s%s", quote ? "“" : "", shown, quote ? "”" : "", is_default ? " (default)" : "");
@@ -77,8 +77,9 @@ static void
 print_wire (const LoomDifference *d)
 {
   const LoomAttributeChange *change = d->changes->pdata[0];
-  g_autofree char *to = command_printable (d->name), *before = command_printable (change->before ? change->before : "");
-  g_autofree char *after = command_printable (change->after ? change->after : "");
+  g_autofree char *to = command_printable (d->name),
+                  *before = command_printable (change->before != NULL ? change->before : "");
+  g_autofree char *after = command_printable (change->after != NULL ? change->after : "");
 
   if (d->kind == LOOM_DIFFERENCE_CHANGED)
     printf ("wire into %s: from %s → from %s", to, before, after);
@@ -102,11 +103,12 @@ print_difference (const Printer *p, const LoomDifference *d)
     print_wire (d);
   else
     {
-      g_autofree char *name = command_printable (d->name ? d->name : ""),
-                      *old = command_printable (d->old_name ? d->old_name : "");
-      g_autofree char *type = command_printable (d->type ? d->type : ""), *changes = describe_changes (d);
-      printf ("%s%s%s%s%s%s", d->what, d->old_name ? " " : "", old, d->old_name ? " →" : "", d->name ? " " : "", name);
-      if (d->type && !is_operator_change (d))
+      g_autofree char *name = command_printable (d->name != NULL ? d->name : ""),
+                      *old = command_printable (d->old_name != NULL ? d->old_name : "");
+      g_autofree char *type = command_printable (d->type != NULL ? d->type : ""), *changes = describe_changes (d);
+      printf ("%s%s%s%s%s%s", d->what, d->old_name != NULL ? " " : "", old, d->old_name != NULL ? " →" : "",
+              d->name != NULL ? " " : "", name);
+      if (d->type != NULL && !is_operator_change (d))
         printf (" (%s)", type);
       printf ("%s%s", *changes ? ": " : "", changes);
     }
@@ -128,9 +130,9 @@ print_differences (const Printer *p, const GPtrArray *list)
   for (guint i = 0; i < list->len; i++)
     {
       const LoomDifference *d = list->pdata[i];
-      const char *module = d->scope ? d->scope : g_str_equal (d->what, "module") ? d->name : NULL;
-      g_autofree char *shown = command_printable (module ? module : "");
-      g_autofree char *head = module                 ? g_strdup_printf ("module %s", shown)
+      const char *module = d->scope != NULL ? d->scope : g_str_equal (d->what, "module") ? d->name : NULL;
+      g_autofree char *shown = command_printable (module != NULL ? module : "");
+      g_autofree char *head = module != NULL         ? g_strdup_printf ("module %s", shown)
                               : belongs_to_train (d) ? g_strdup ("train")
                                                      : g_strdup ("graph");
       if (g_strcmp0 (head, section) != 0)
@@ -167,9 +169,9 @@ print_json (const GPtrArray *list)
       loom_json_string (json, "what", d->what);
       loom_json_string (json, "module", d->scope);
       loom_json_string (json, "name", d->name);
-      if (d->old_name)
+      if (d->old_name != NULL)
         loom_json_string (json, "old_name", d->old_name);
-      if (d->type)
+      if (d->type != NULL)
         loom_json_string (json, "type", d->type);
       if (d->is_cosmetic)
         loom_json_bool (json, "cosmetic", TRUE);
@@ -215,12 +217,12 @@ use_color (const char *when, gboolean for_git)
 {
   const char *terminal = g_getenv ("TERM"), *refused = g_getenv ("NO_COLOR");
 
-  if (when && !g_str_equal (when, "auto"))
+  if (when != NULL && !g_str_equal (when, "auto"))
     return g_str_equal (when, "always");
-  if ((refused && *refused) || !terminal || g_str_equal (terminal, "dumb"))
+  if ((refused != NULL && *refused) || terminal == NULL || g_str_equal (terminal, "dumb"))
     return FALSE;
   /* Behind git's pager there is a terminal, too. */
-  return isatty (STDOUT_FILENO) || (for_git && g_getenv ("GIT_PAGER_IN_USE"));
+  return isatty (STDOUT_FILENO) || (for_git && g_getenv ("GIT_PAGER_IN_USE") != NULL);
 }
 
 /* One version of a file, with its line of the head; NULL after a sentence that says why it cannot be compared. */
@@ -231,7 +233,7 @@ read_version (const Printer *p, const char *mark, const char *name, const char *
   g_autofree char *shown = command_printable (g_str_equal (file, "/dev/null") ? file : name);
   LoomGraph *graph = read_side (file, &error);
 
-  if (!graph)
+  if (graph == NULL)
     *failure = g_strdup (error->message);
   if (!p->json)
     printf ("%s%s %s%s\n", style (p, HEAD), mark, shown, style (p, PLAIN));
@@ -247,9 +249,9 @@ run_for_git (const Printer *p, char **argv, gboolean renamed, gboolean all)
   g_autoptr (LoomGraph) a = read_version (p, "---", argv[1], argv[2], &old_failure);
   g_autoptr (LoomGraph) b = read_version (p, "+++", argv[renamed ? 8 : 1], argv[5], &new_failure);
 
-  if (old_failure)
+  if (old_failure != NULL)
     printf ("  The old version is no graph that can be compared: %s\n", old_failure);
-  if (new_failure)
+  if (new_failure != NULL)
     printf ("  The new version is no graph that can be compared: %s\n", new_failure);
   if (!a || !b)
     return 0;
@@ -279,13 +281,13 @@ run_diff (const Command *command, int argc, char **argv)
   };
   if (!command_parse (command, entries, &argc, &argv))
     return 2;
-  if (color && !g_str_equal (color, "auto") && !g_str_equal (color, "always") && !g_str_equal (color, "never"))
+  if (color != NULL && !g_str_equal (color, "auto") && !g_str_equal (color, "always") && !g_str_equal (color, "never"))
     return command_usage (command, "--color is auto, always or never, not “%s”.", color);
   gboolean for_git = argc == 8 || argc == 10;
   p.color = !p.json && use_color (color, for_git);
   if (for_git)
     return run_for_git (&p, argv, argc == 10, all);
-  if (argc == 2 && g_getenv ("GIT_DIFF_PATH_TOTAL"))
+  if (argc == 2 && g_getenv ("GIT_DIFF_PATH_TOTAL") != NULL)
     {
       printf ("* “%s” is not merged yet\n", argv[1]);
       return 0;

@@ -27,7 +27,7 @@ list_targets (void)
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
 
   for (guint i = 0; i < G_N_ELEMENTS (targets); i++)
-    if (targets[i]->run)
+    if (targets[i]->run != NULL)
       g_ptr_array_add (names, (gpointer)targets[i]->name);
   GString *s = g_string_new (NULL);
   for (guint i = 0; i < names->len; i++)
@@ -41,7 +41,7 @@ export_default_file (const ExportJob *job, const char *suffix)
   g_autofree char *base = g_path_get_basename (job->path);
   char *dot = strrchr (base, '.');
 
-  if (dot && dot != base)
+  if (dot != NULL && dot != base)
     *dot = 0;
   /* "." and "/" name no file. */
   if (strpbrk (base, "./") == base)
@@ -67,17 +67,18 @@ is_same_file (const char *a, const char *b)
 {
   GStatBuf x, y;
 
-  return a && b && g_stat (a, &x) == 0 && g_stat (b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino
-         && S_ISREG (x.st_mode);
+  return a != NULL && b != NULL && g_stat (a, &x) == 0 && g_stat (b, &y) == 0 && x.st_dev == y.st_dev
+         && x.st_ino == y.st_ino && S_ISREG (x.st_mode);
 }
 
 /* A file that exists and is called otherwise is more likely a slip than what should be written over. */
 static gboolean
 has_suffix (const ExportTarget *target, const char *file)
 {
-  const char *dot = file ? strrchr (file, '.') : NULL;
+  const char *dot = file != NULL ? strrchr (file, '.') : NULL;
 
-  return !file || (dot && strcmp (dot + 1, target->suffix) == 0) || (target->streams && strcmp (file, "-") == 0);
+  return file == NULL || (dot != NULL && strcmp (dot + 1, target->suffix) == 0)
+         || (target->streams && strcmp (file, "-") == 0);
 }
 
 static int
@@ -97,19 +98,19 @@ static const char *
 find_stray (const ExportTarget *target, const ExportJob *job, char **sizes)
 {
   if (!target->needs_weights)
-    return job->weights         ? "weights"
-           : job->partial       ? "partial"
-           : job->seed >= 0     ? "seed"
-           : job->inputs        ? "input"
-           : job->outputs       ? "output"
-           : sizes              ? "size"
-           : job->external_data ? "external-data"
-           : target->draws      ? NULL
-           : job->module        ? "module"
-           : job->dark          ? "dark"
-           : job->transparent   ? "transparent"
-                                : NULL;
-  return job->module ? "module" : job->dark ? "dark" : job->transparent ? "transparent" : NULL;
+    return job->weights != NULL   ? "weights"
+           : job->partial         ? "partial"
+           : job->seed >= 0       ? "seed"
+           : job->inputs != NULL  ? "input"
+           : job->outputs != NULL ? "output"
+           : sizes != NULL        ? "size"
+           : job->external_data   ? "external-data"
+           : target->draws        ? NULL
+           : job->module != NULL  ? "module"
+           : job->dark            ? "dark"
+           : job->transparent     ? "transparent"
+                                  : NULL;
+  return job->module != NULL ? "module" : job->dark ? "dark" : job->transparent ? "transparent" : NULL;
 }
 
 static int
@@ -142,23 +143,23 @@ run (const Command *command, int argc, char **argv)
 
   if (command_parse (command, entries, &argc, &argv))
     {
-      const ExportTarget *target = to ? find_target (to) : NULL;
+      const ExportTarget *target = to != NULL ? find_target (to) : NULL;
       g_autofree char *list = list_targets ();
       const char *wrong = NULL;
-      for (guint i = 0; sizes && sizes[i]; i++)
-        wrong = wrong || read_size (sizes[i], &job.sizes) ? wrong : sizes[i];
+      for (guint i = 0; sizes && sizes[i] != NULL; i++)
+        wrong = wrong != NULL || read_size (sizes[i], &job.sizes) ? wrong : sizes[i];
       if (argc != 2)
         command_usage (command, "It takes one GRAPH or one RUN folder.");
-      else if (!to)
+      else if (to == NULL)
         command_usage (command, "--to is missing: it can write %s.", list);
-      else if (!target)
+      else if (target == NULL)
         command_usage (command, "--to %s: it can write %s.", to, list);
-      else if (!target->run)
+      else if (target->run == NULL)
         command_usage (command, "--to %s comes in a later version of Gradloom; this is %s, which can write %s.", to,
                        LOOM_VERSION, list);
-      else if (find_stray (target, &job, sizes))
+      else if (find_stray (target, &job, sizes) != NULL)
         command_usage (command, "--%s does not go with --to %s.", find_stray (target, &job, sizes), to);
-      else if (wrong)
+      else if (wrong != NULL)
         command_usage (command, "--size %s: it takes a letter and a positive number, as in --size B=1.", wrong);
       else if (is_same_file (job.file, argv[1]) || is_same_file (job.file, job.weights))
         command_usage (command, "-o %s is what is read; give another name.", job.file);

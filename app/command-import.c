@@ -18,7 +18,7 @@ default_output (const char *path)
   g_autofree char *base = g_path_get_basename (path);
   char *dot = strrchr (base, '.');
 
-  if (dot && dot != base)
+  if (dot != NULL && dot != base)
     *dot = 0;
   return g_strconcat (base, ".xml", NULL);
 }
@@ -40,7 +40,7 @@ print_ports (const char *title, const GPtrArray *ports)
     {
       const LoomOnnxPort *port = ports->pdata[i];
       g_autofree char *shape = loom_shape_to_string (&port->type.shape);
-      if (port->node)
+      if (port->node != NULL)
         printf ("%s %s: %s, %s\n", title, port->node, shape, loom_dtype_name (port->type.dtype));
       else
         {
@@ -74,7 +74,7 @@ print_summary (const LoomOnnx *model, const char *path, const char *output, cons
   for (guint i = 0; i < model->inputs->len; i++)
     {
       const LoomOnnxPort *port = model->inputs->pdata[i];
-      if (port->node)
+      if (port->node != NULL)
         printf (" --in %s=%s.npy", port->node, port->node);
     }
   if (model->outputs->len > 0)
@@ -112,7 +112,7 @@ run (const Command *command, int argc, char **argv)
   g_autofree char *output = options.output;
   if (argc != 2)
     return command_usage (command, argc < 2 ? "a MODEL.onnx is missing." : "there is one model too many.");
-  if (!output)
+  if (output == NULL)
     output = default_output (argv[1]);
   g_autofree char *weights = weights_path (output);
 

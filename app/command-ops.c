@@ -8,7 +8,7 @@
 static void
 print_json (void)
 {
-  for (const LoomOp *const *op = loom_ops (); *op; op++)
+  for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
     {
       g_autofree char *line = loom_op_json (*op);
       puts (line);
@@ -23,7 +23,7 @@ print_list (void)
   for (LoomCategory category = 0; category < LOOM_CATEGORY_HIDDEN; category++)
     {
       printf ("%s\n", loom_category_title (category));
-      for (guint i = 0; ops[i]; i++)
+      for (guint i = 0; ops[i] != NULL; i++)
         if (ops[i]->category == category)
           printf ("  %-24s %s\n", ops[i]->name, ops[i]->doc);
     }
@@ -33,7 +33,7 @@ static void
 say_unknown (const char *name)
 {
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
-  for (guint i = 0; loom_ops ()[i]; i++)
+  for (guint i = 0; loom_ops ()[i] != NULL; i++)
     g_ptr_array_add (names, (gpointer)loom_ops ()[i]->name);
   g_ptr_array_add (names, NULL);
   const char *near = loom_nearest (name, (const char *const *)names->pdata);
@@ -41,11 +41,11 @@ say_unknown (const char *name)
   g_autofree char *mentions = loom_ops_mentioning (name);
 
   fprintf (stderr, "gradloom ops: there is no operator “%s”.", name);
-  if (called)
+  if (called != NULL)
     fprintf (stderr, " Did you mean “%s”, which is also called so?", called->name);
-  else if (near)
+  else if (near != NULL)
     fprintf (stderr, " Did you mean “%s”?", near);
-  if (mentions && !called)
+  if (mentions != NULL && called == NULL)
     fprintf (stderr, " The word stands in what is said of: %s.", mentions);
   fputc ('\n', stderr);
 }
@@ -82,7 +82,7 @@ run_ops (const Command *command, int argc, char **argv)
       return 0;
     }
   const LoomOp *op = loom_op (argv[1]);
-  if (!op)
+  if (op == NULL)
     {
       say_unknown (argv[1]);
       return 1;
@@ -106,9 +106,9 @@ device_cb (const char *name, const LoomDeviceInfo *info, const char *why_not, gp
 
   if (json)
     {
-      LoomJson *line = command_event_new (why_not ? "no_device" : "device");
+      LoomJson *line = command_event_new (why_not != NULL ? "no_device" : "device");
       loom_json_string (line, "name", name);
-      if (why_not)
+      if (why_not != NULL)
         loom_json_string (line, "reason", why_not);
       else
         {
@@ -119,7 +119,7 @@ device_cb (const char *name, const LoomDeviceInfo *info, const char *why_not, gp
         }
       command_event_print (line);
     }
-  else if (why_not)
+  else if (why_not != NULL)
     printf ("%-8s not here: %s\n", name, why_not);
   else
     {

@@ -78,7 +78,7 @@ class_name (const char *const *names, gint64 i)
 {
   g_autofree char *name = NULL;
 
-  if (!names)
+  if (names == NULL)
     return g_strdup_printf ("%" G_GINT64_FORMAT, i);
   name = command_printable (names[i]);
   return g_unichar_isalnum (g_utf8_get_char (names[i])) ? g_steal_pointer (&name) : g_strdup_printf ("“%s”", name);
@@ -159,7 +159,7 @@ print_text (const Predict *p, const Sample *s, const LoomAnswer *a)
     print_classes (p, a);
   else
     print_values (a);
-  if (s->note)
+  if (s->note != NULL)
     printf ("  (%s)", s->note);
   printf ("\n");
 }
@@ -176,7 +176,7 @@ add_classes (LoomJson *json, const char *member, const Predict *p, const LoomAns
     {
       loom_json_begin_object (json, NULL);
       loom_json_int (json, "class", order[i]);
-      if (names)
+      if (names != NULL)
         loom_json_string (json, "name", names[order[i]]);
       loom_json_number (json, a->kind == LOOM_ANSWER_PROBABILITIES ? "probability" : "score", value[order[i]]);
       loom_json_end_object (json);
@@ -216,7 +216,7 @@ print_json (const Predict *p, const Sample *s, const LoomAnswer *a)
     }
   else
     add_values (json, a);
-  if (s->note)
+  if (s->note != NULL)
     loom_json_string (json, "note", s->note);
   command_event_print (json);
 }
@@ -252,11 +252,11 @@ read_bytes (Predict *p, const char *file, const char *name, GError **error)
   static guint8 block[1 << 16];
   gsize n;
 
-  if (!stream || g_file_test (file, G_FILE_TEST_IS_DIR))
+  if (stream == NULL || g_file_test (file, G_FILE_TEST_IS_DIR))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   stream ? "“%s” is a folder; name the files in it." : "“%s” cannot be opened.", name);
-      if (stream)
+                   stream != NULL ? "“%s” is a folder; name the files in it." : "“%s” cannot be opened.", name);
+      if (stream != NULL)
         fclose (stream);
       return NULL;
     }
@@ -302,7 +302,7 @@ flush (Predict *p)
       guint n = tensors->len;
       g_autoptr (GPtrArray) answers = loom_predictor_run (p->predictor, (LoomTensor *const *)tensors->pdata, n, &error);
       g_autofree char *note = loom_predictor_take_note (p->predictor);
-      if (note)
+      if (note != NULL)
         command_warn (p->command, "%s", note);
       if (!answers && error->code == LOOM_ERROR_SHAPE && n == 1)
         complain (p, first->file, g_steal_pointer (&error));
@@ -386,18 +386,18 @@ run_predict (const Command *command, int argc, char **argv)
     return command_usage (command, "It takes a RUN folder (or a GRAPH with --weights) and one FILE or more.");
   if (p.top < 1)
     return command_usage (command, "--top takes a positive number.");
-  while (fit && how.fit < LOOM_N_FITS && !g_str_equal (fit, loom_picture_fits[how.fit]))
+  while (fit != NULL && how.fit < LOOM_N_FITS && !g_str_equal (fit, loom_picture_fits[how.fit]))
     how.fit++;
   if (how.fit == LOOM_N_FITS)
     return command_usage (command, "--fit is stretch, crop or pad, not “%s”.", fit);
-  if (range && !read_range (range, &how.low, &how.high))
+  if (range != NULL && !read_range (range, &how.low, &how.high))
     return command_usage (command, "--range takes two numbers, as 0,255, not “%s”.", range);
 
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = command_read_graph (argv[1], &error);
   if (!graph || !command_run_weights (argv[1], &weights, &error))
     return command_fail (command, g_steal_pointer (&error));
-  if (!weights)
+  if (weights == NULL)
     return command_usage (command,
                           "“%s” is a graph, which has no numbers. Give its run's folder, or --weights "
                           "F.safetensors.",
@@ -408,11 +408,11 @@ run_predict (const Command *command, int argc, char **argv)
                                    .threads = threads,
                                    .costs_of = g_file_test (argv[1], G_FILE_TEST_IS_DIR) ? argv[1] : NULL };
   p.predictor = loom_predictor_new (graph, &options, &error);
-  if (!p.predictor)
+  if (p.predictor == NULL)
     return command_fail (command, g_steal_pointer (&error));
   const char *why;
   const LoomDataset *dataset = loom_predictor_dataset (p.predictor, &why);
-  if (why)
+  if (why != NULL)
     command_warn (command, "classes have no names, since their data are not there: %s", why);
   p.reader = loom_sample_reader_new (loom_predictor_input (p.predictor), dataset, &how);
   p.waiting = g_ptr_array_new_with_free_func (sample_free);

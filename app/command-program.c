@@ -17,14 +17,14 @@ build (const char *path, gint64 batch, gboolean evaluation, const char *precisio
   if (!graph)
     return FALSE;
   LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
-  if (precision && train)
+  if (precision != NULL && train != NULL)
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "precision", precision)));
-  if (device && train) /* f64 is for the device ref alone, whoever named it */
+  if (device != NULL && train != NULL) /* f64 is for the device ref alone, whoever named it */
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "device", device)));
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   if (!loom_faults_to_error (faults, path, error))
     return FALSE;
-  if (!train)
+  if (train == NULL)
     {
       LoomBinding binding = { 0 };
 
@@ -72,13 +72,13 @@ run_program (const Command *command, int argc, char **argv)
   if (json)
     {
       listing_print_program (l.program, "step");
-      if (l.step && l.step->update)
+      if (l.step != NULL && l.step->update != NULL)
         listing_print_program (l.step->update, "update");
       return 0;
     }
   g_autofree char *text = loom_program_print (l.program);
   fputs (text, stdout);
-  if (l.step && l.step->update)
+  if (l.step != NULL && l.step->update != NULL)
     {
       g_autofree char *update = loom_program_print (l.step->update);
       printf ("\nafter so many batches as <train> accumulates:\n\n%s", update);
@@ -205,9 +205,9 @@ run_plan (const Command *command, int argc, char **argv)
     return command_fail (command, g_steal_pointer (&error));
   g_autoptr (LoomDevices) devices = loom_devices_new (threads);
   command_take_costs (command, argv[1], devices);
-  LoomPlanOptions options = { .device = device     ? device
-                                        : l.device ? l.device
-                                                   : "cpu",
+  LoomPlanOptions options = { .device = device != NULL     ? device
+                                        : l.device != NULL ? l.device
+                                                           : "cpu",
                               .no_fusion = no_fusion,
                               .strict_devices = l.strict_devices };
   g_autoptr (LoomPlan) plan = make_plan (l.program, devices, options, passes, json, "step", &error);
@@ -215,7 +215,7 @@ run_plan (const Command *command, int argc, char **argv)
     return command_fail (command, g_steal_pointer (&error));
   if (!passes)
     print_plan (plan, "step", json);
-  if (l.step && l.step->update)
+  if (l.step != NULL && l.step->update != NULL)
     {
       g_autoptr (LoomPlan) update = make_plan (l.step->update, devices, options, passes, json, "update", &error);
       if (!update)
@@ -223,7 +223,7 @@ run_plan (const Command *command, int argc, char **argv)
       if (!passes)
         print_plan (update, "update", json);
     }
-  if (l.keeping && !passes && !print_saving (&l, plan, devices, &options, json, &error))
+  if (l.keeping != NULL && !passes && !print_saving (&l, plan, devices, &options, json, &error))
     return command_fail (command, g_steal_pointer (&error));
   command_warn_of_costs (command, devices);
   return 0;

@@ -11,7 +11,7 @@
 static void
 port_file_free (PortFile *port_file)
 {
-  if (!port_file)
+  if (port_file == NULL)
     return;
   g_free (port_file->port);
   g_free (port_file->file);
@@ -56,7 +56,7 @@ static PortFile *
 port_file_new (const char *text, gboolean with_file)
 {
   const char *equals = with_file ? strchr (text, '=') : NULL;
-  if (with_file && (!equals || equals == text || equals[1] == 0))
+  if (with_file && (equals == NULL || equals == text || equals[1] == 0))
     return NULL;
   PortFile *port_file = g_new0 (PortFile, 1);
   port_file->port = with_file ? g_strndup (text, equals - text) : g_strdup (text);
@@ -82,10 +82,10 @@ read_doors (Run *r)
       = { { r->in, r->ins, "--in", TRUE }, { r->out, r->outs, "--out", TRUE }, { r->wrt, r->wrts, "--wrt", FALSE } };
 
   for (guint l = 0; l < G_N_ELEMENTS (lists); l++)
-    for (char **word = lists[l].words; word && *word; word++)
+    for (char **word = lists[l].words; word != NULL && *word != NULL; word++)
       {
         PortFile *port_file = port_file_new (*word, lists[l].with_file);
-        if (!port_file)
+        if (port_file == NULL)
           return command_usage (r->command, "%s takes NODE.PORT=FILE.npy, not “%s”.", lists[l].option, *word);
         g_ptr_array_add (lists[l].ports, port_file);
       }
@@ -101,7 +101,7 @@ read_doors (Run *r)
           return command_usage (r->command, "--out %s and --out %s name the same file, “%s”.", one->port, other->port,
                                 other->file);
       }
-  if (r->grad)
+  if (r->grad != NULL)
     r->grad_port = port_file_new (r->grad, FALSE);
   return 0;
 }
@@ -109,20 +109,20 @@ read_doors (Run *r)
 static int
 check_words (Run *r)
 {
-  if (!r->out && !r->grad && !r->save_weights)
+  if (r->out == NULL && r->grad == NULL && r->save_weights == NULL)
     return command_usage (r->command, "Nothing was asked for: give --out, --grad or --save-weights.");
-  if ((r->grads || r->wrt || r->grad_output) && !r->grad)
+  if ((r->grads != NULL || r->wrt != NULL || r->grad_output != NULL) && r->grad == NULL)
     return command_usage (r->command, "--grads, --wrt and --grad-output need --grad PORT: the gradients of what?");
-  if (r->grad && !r->grads)
+  if (r->grad != NULL && r->grads == NULL)
     return command_usage (r->command, "--grad needs --grads F.safetensors to write to.");
-  if (r->mode && !g_str_equal (r->mode, "eval") && !g_str_equal (r->mode, "train"))
+  if (r->mode != NULL && !g_str_equal (r->mode, "eval") && !g_str_equal (r->mode, "train"))
     return command_usage (r->command, "--mode is eval or train, not “%s”.", r->mode);
-  if (r->dtype && !g_str_equal (r->dtype, "f32") && !g_str_equal (r->dtype, "f64"))
+  if (r->dtype != NULL && !g_str_equal (r->dtype, "f32") && !g_str_equal (r->dtype, "f64"))
     return command_usage (r->command, "--dtype is f32 or f64, not “%s”.", r->dtype);
-  if (r->partial && !r->weights)
+  if (r->partial && r->weights == NULL)
     return command_usage (r->command, "--partial says how to read --weights, which is not given.");
   r->float_dtype = g_strcmp0 (r->dtype, "f64") == 0 ? LOOM_F64 : LOOM_F32;
-  if (r->float_dtype == LOOM_F64 && r->device && !g_str_equal (r->device, "ref")
+  if (r->float_dtype == LOOM_F64 && r->device != NULL && !g_str_equal (r->device, "ref")
       && !g_str_has_prefix (r->device, "ref:"))
     return command_usage (r->command, "--dtype f64 runs on device ref only; leave --device %s out.", r->device);
   return 0;
@@ -136,8 +136,9 @@ work (Run *r, const char *path, GError **error)
     return FALSE;
   run_bind_batch (r);
   return run_bind_again (r, error) && run_check_bound (r, error) && run_build_program (r, error)
-         && run_execute (r, error) && run_write_outputs (r, error) && (!r->grads || run_write_gradients (r, error))
-         && (!r->save_weights || run_save_weights (r, error)) && run_commit (r, error);
+         && run_execute (r, error) && run_write_outputs (r, error)
+         && (r->grads == NULL || run_write_gradients (r, error))
+         && (r->save_weights == NULL || run_save_weights (r, error)) && run_commit (r, error);
 }
 
 static int
@@ -181,7 +182,7 @@ run_run (const Command *command, int argc, char **argv)
       run_name_files (&r, error);
       return command_fail (command, g_steal_pointer (&error));
     }
-  if (r.devices)
+  if (r.devices != NULL)
     command_warn_of_costs (command, r.devices);
   run_print_outputs (&r);
   return 0;

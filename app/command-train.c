@@ -23,8 +23,9 @@ say_plan (LoomTrainer *trainer, const LoomTrainerOptions *options)
     if (!loom_net_weight (net, i)->is_buffer)
       parameters += MAX (0, loom_dim_value (loom_shape_count (&loom_net_weight (net, i)->shape), NULL));
   g_autofree char *count = command_count (parameters), *memory = loom_bytes_to_string (total);
-  fprintf (stderr, "%s parameters, %s planned%s%s%s\n", count, memory, options->out ? ", writing to " : "",
-           options->out ? options->out : "", options->out || options->resume ? "" : ", nothing is kept (no --out)");
+  fprintf (stderr, "%s parameters, %s planned%s%s%s\n", count, memory, options->out != NULL ? ", writing to " : "",
+           options->out != NULL ? options->out : "",
+           options->out != NULL || options->resume != NULL ? "" : ", nothing is kept (no --out)");
 }
 
 static int
@@ -93,25 +94,25 @@ run_train (const Command *command, int argc, char **argv)
     .resume = resume,
     .checkpoint_seconds = checkpoint_seconds,
   };
-  if (lr && (!command_float (lr, &options.lr) || options.lr < 0))
+  if (lr != NULL && (!command_float (lr, &options.lr) || options.lr < 0))
     return command_usage (command, "--lr takes a number that is not negative, not “%s”.", lr);
   if (ranks != 1)
     return command_usage (command, "Several ranks come in a later version; --ranks can be 1 only.");
-  if (resume && (argc != 1 || out))
+  if (resume != NULL && (argc != 1 || out != NULL))
     return command_usage (command,
                           "--resume takes graph and folder from the run, so it goes with neither GRAPH nor --out.");
-  if (resume && epochs == 0)
+  if (resume != NULL && epochs == 0)
     return command_usage (command,
                           "--epochs 0 begins a run, so it does not go with --resume. To see what a run is worth: "
                           "gradloom eval %s.",
                           resume);
-  if (resume && (batch_size > 0 || seed >= 0 || set || precision || weights || match))
+  if (resume != NULL && (batch_size > 0 || seed >= 0 || set || precision != NULL || weights != NULL || match != NULL))
     return command_usage (command, "--resume goes on with the batch size, seed, graph and weights that the run has, so "
                                    "it goes with none of --batch-size, --seed, --precision, --set, --weights and "
                                    "--match. Leave them out, or start a new run with --out.");
-  if (!resume && argc == 2 && g_file_test (argv[1], G_FILE_TEST_IS_DIR))
+  if (resume == NULL && argc == 2 && g_file_test (argv[1], G_FILE_TEST_IS_DIR))
     return refuse_folder (command, argv[1]);
-  if (!resume && argc != 2)
+  if (resume == NULL && argc != 2)
     return command_usage (command,
                           argc < 2 ? "Which graph? It takes one GRAPH, or --resume DIR." : "It takes one GRAPH.");
 
@@ -119,7 +120,7 @@ run_train (const Command *command, int argc, char **argv)
   g_autoptr (LoomGraph) graph = NULL;
   TrainSignals signals = { 0 };
   train_signals_block (&signals);
-  if (!resume)
+  if (resume == NULL)
     {
       graph = command_read_graph (argv[1], &error);
       if (!graph)
@@ -130,12 +131,12 @@ run_train (const Command *command, int argc, char **argv)
     return command_fail (command, g_steal_pointer (&error));
 
   train_view_begin (&view, command, trainer);
-  if (loom_trainer_notes (trainer))
+  if (loom_trainer_notes (trainer) != NULL)
     command_warn (command, "%s", loom_trainer_notes (trainer));
   train_view_say_transfer (&view, trainer);
   if (!view.json)
     say_plan (trainer, &options);
-  if (resume && !view.json && loom_trainer_is_over (trainer))
+  if (resume != NULL && !view.json && loom_trainer_is_over (trainer))
     {
       gboolean early = loom_trainer_steps (trainer) < loom_trainer_total_steps (trainer);
       printf ("This run is complete (%" G_GINT64_FORMAT " steps, %" G_GINT64_FORMAT
@@ -145,11 +146,11 @@ run_train (const Command *command, int argc, char **argv)
       return 0;
     }
 
-  train_signals_begin (&signals, trainer, resume ? resume : out);
+  train_signals_begin (&signals, trainer, resume != NULL ? resume : out);
   LoomTrainerEnd end = loom_trainer_run (trainer, &error);
   int interrupted_by = train_signals_end (&signals);
 
-  train_view_end (&view, trainer, end, resume ? resume : out);
+  train_view_end (&view, trainer, end, resume != NULL ? resume : out);
   if (end == LOOM_TRAINER_DONE || end == LOOM_TRAINER_STOPPED)
     return 0;
   int status = command_fail (command, g_steal_pointer (&error));
@@ -231,24 +232,24 @@ run_eval (const Command *command, int argc, char **argv)
                                  .lr = NAN,
                                  .seed = -1,
                                  .no_epochs = TRUE,
-                                 .weights = weights ? "" : NULL,
+                                 .weights = weights != NULL ? "" : NULL,
                                  .costs_of = g_file_test (argv[1], G_FILE_TEST_IS_DIR) ? argv[1] : NULL };
   g_autoptr (LoomTrainer) trainer = loom_trainer_new (graph, &options, &error);
   if (!trainer)
     return command_fail (command, g_steal_pointer (&error));
-  if (loom_trainer_notes (trainer))
+  if (loom_trainer_notes (trainer) != NULL)
     command_warn (command, "%s", loom_trainer_notes (trainer));
-  if (!weights)
+  if (weights == NULL)
     command_warn (command, "no --weights: these are the weights that training begins with.");
   else if (!loom_state_load_weights (loom_trainer_state (trainer), weights, partial, &report, &error))
     {
       int status = command_fail (command, g_steal_pointer (&error));
       return status == 5 ? 1 : status; /* weights that cannot be read are wrong weights */
     }
-  else if (report && *report)
+  else if (report != NULL && *report)
     command_warn (command, "%s does not hold what the graph has:%s", weights, report);
 
-  train_view_begin_eval (&view, command, trainer, weights ? loom_weights_step (weights) : 0);
+  train_view_begin_eval (&view, command, trainer, weights != NULL ? loom_weights_step (weights) : 0);
   if (!loom_trainer_evaluate (trainer, "test", &error))
     return command_fail (command, g_steal_pointer (&error));
   return 0;

@@ -31,7 +31,7 @@ find_limit (const GOptionEntry *entry)
 static void
 mark_numbers (const GOptionEntry *entries, gint64 *whole, double *real)
 {
-  for (guint i = 0; entries[i].long_name; i++)
+  for (guint i = 0; entries[i].long_name != NULL; i++)
     {
       gpointer data = entries[i].arg_data;
 
@@ -61,7 +61,7 @@ check_numbers (const GOptionEntry *entries, const gint64 *whole, const double *r
 {
   const char *wrong = NULL;
 
-  for (guint i = 0; entries[i].long_name; i++)
+  for (guint i = 0; entries[i].long_name != NULL; i++)
     {
       gpointer data = entries[i].arg_data;
       int limit = find_limit (entries + i);
@@ -90,7 +90,7 @@ check_numbers (const GOptionEntry *entries, const gint64 *whole, const double *r
           else
             bad = !(*(double *)data > 0) || isinf (*(double *)data);
         }
-      if (bad && !wrong)
+      if (bad && wrong == NULL)
         {
           wrong = entries[i].long_name;
           *least = limits[limit].least;
@@ -104,13 +104,13 @@ check_numbers (const GOptionEntry *entries, const gint64 *whole, const double *r
 static gboolean
 check_device (const Command *command, const GOptionEntry *entries)
 {
-  for (guint i = 0; entries[i].long_name; i++)
+  for (guint i = 0; entries[i].long_name != NULL; i++)
     {
       const char *name = strcmp (entries[i].long_name, "device") == 0 ? *(char **)entries[i].arg_data : NULL;
-      g_autoptr (LoomDevices) devices = name ? loom_devices_new (0) : NULL;
+      g_autoptr (LoomDevices) devices = name != NULL ? loom_devices_new (0) : NULL;
       g_autoptr (GError) error = NULL;
 
-      if (name && !loom_devices_check_name (devices, name, &error))
+      if (name != NULL && !loom_devices_check_name (devices, name, &error))
         {
           command_usage (command, "--device: %s", error->message);
           return FALSE;
@@ -173,7 +173,7 @@ command_parse (const Command *command, const GOptionEntry *entries, int *argc, c
   };
 
   g_set_prgname (name);
-  if (command->details)
+  if (command->details != NULL)
     g_option_context_set_description (context, command->details);
   g_option_context_set_help_enabled (context, FALSE);
   g_option_context_add_main_entries (context, entries, NULL);
@@ -181,7 +181,7 @@ command_parse (const Command *command, const GOptionEntry *entries, int *argc, c
   reading = context;
 
   guint n = 0;
-  while (entries[n].long_name)
+  while (entries[n].long_name != NULL)
     n++;
   g_autofree gint64 *whole = g_new0 (gint64, n + 1);
   g_autofree double *real = g_new0 (double, n + 1);
@@ -191,7 +191,7 @@ command_parse (const Command *command, const GOptionEntry *entries, int *argc, c
       gint64 least = 0;
       const char *wrong = check_numbers (entries, whole, real, &least);
 
-      if (wrong)
+      if (wrong != NULL)
         {
           command_usage (command,
                          least > 0 ? "--%s takes a positive number." : "--%s takes a number that is not negative.",
@@ -284,7 +284,7 @@ command_warn_of_costs (const Command *command, LoomDevices *devices)
 {
   g_autofree char *text = loom_cost_table_take_note (loom_devices_costs (devices));
 
-  if (text)
+  if (text != NULL)
     command_warn (command, "%s", text);
 }
 
@@ -296,7 +296,7 @@ command_take_costs (const Command *command, const char *path, LoomDevices *devic
 
   if (costs)
     loom_devices_set_costs (devices, costs);
-  if (why)
+  if (why != NULL)
     command_warn (command, "%s", why);
 }
 
@@ -305,7 +305,7 @@ command_warn_of_threads (const Command *command, int threads)
 {
   g_autofree char *text = loom_threads_warning (threads);
 
-  if (text)
+  if (text != NULL)
     command_warn (command, "--threads: %s", text);
 }
 
@@ -346,7 +346,7 @@ command_load_graph (const char *path, LoomFaults *faults, GError **error)
   g_autoptr (GError) local = NULL;
   LoomGraph *graph = loom_run_read_graph (path, faults, &local);
 
-  if (!graph)
+  if (graph == NULL)
     g_set_error (error, LOOM_ERROR,
                  g_error_matches (local, LOOM_ERROR, LOOM_ERROR_PARSE) ? LOOM_ERROR_PARSE : LOOM_ERROR_DATA, "%s",
                  local->message);
@@ -367,7 +367,7 @@ command_read_graph (const char *path, GError **error)
 gboolean
 command_run_weights (const char *path, char **weights, GError **error)
 {
-  if (*weights || !g_file_test (path, G_FILE_TEST_IS_DIR))
+  if (*weights != NULL || !g_file_test (path, G_FILE_TEST_IS_DIR))
     return TRUE;
   *weights = loom_run_newest_weights (path, error);
   return *weights != NULL;

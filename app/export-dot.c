@@ -79,10 +79,11 @@ append_nodes (GString *s, const LoomNet *net)
   for (guint i = 0; i < nodes->len; i++)
     {
       const LoomNetNode *n = nodes->pdata[i];
-      const char *name = strrchr (n->path, '.') ? strrchr (n->path, '.') + 1 : n->path;
-      const char *op = n->op ? n->op->name : loom_element_get (n->element, "op");
-      g_autofree char *label = g_strdup_printf ("%s\n%s%s%s", name, op ? op : "?",
-                                                n->summary && *n->summary ? " · " : "", n->summary ? n->summary : "");
+      const char *name = strrchr (n->path, '.') != NULL ? strrchr (n->path, '.') + 1 : n->path;
+      const char *op = n->op != NULL ? n->op->name : loom_element_get (n->element, "op");
+      g_autofree char *label
+          = g_strdup_printf ("%s\n%s%s%s", name, op != NULL ? op : "?", n->summary != NULL && *n->summary ? " · " : "",
+                             n->summary != NULL ? n->summary : "");
       enter (s, open, n->path);
       indent (s, open->len + 1);
       append_quoted (s, n->path);
@@ -131,11 +132,11 @@ run (ExportJob *job)
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = loom_net_new (job->graph, NULL, faults);
-  g_autofree char *file = job->file ? g_strdup (job->file) : export_default_file (job, "dot");
+  g_autofree char *file = job->file != NULL ? g_strdup (job->file) : export_default_file (job, "dot");
   const char *name = loom_element_get (loom_graph_root (job->graph), "name");
   g_autoptr (GString) s = g_string_new ("digraph ");
 
-  append_quoted (s, name ? name : "graph");
+  append_quoted (s, name != NULL ? name : "graph");
   g_string_append (s, " {\n  rankdir=LR;\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n"
                       "  edge [fontname=\"sans-serif\", fontsize=10];\n");
   append_nodes (s, net);

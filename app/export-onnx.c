@@ -31,17 +31,17 @@ read_weights (ExportJob *job, GError **error)
     }
   if (!loom_state_adopt (state, program, error))
     return NULL;
-  if (job->weights && !loom_state_load_weights (state, job->weights, job->partial, &report, error))
+  if (job->weights != NULL && !loom_state_load_weights (state, job->weights, job->partial, &report, error))
     return NULL;
-  if (report && *report)
+  if (report != NULL && *report)
     command_warn (job->command, "%s does not hold what the graph has:%s", job->weights, report);
-  if (!job->weights && loom_net_n_weights (net) > 0)
+  if (job->weights == NULL && loom_net_n_weights (net) > 0)
     command_warn (job->command, "no --weights: these are the weights that training begins with.");
   for (guint i = 0; i < loom_net_n_weights (net); i++)
     {
       const LoomNetWeight *weight = loom_net_weight (net, i);
       LoomTensor *t = loom_state_get (state, weight->name, error);
-      if (!t)
+      if (t == NULL)
         return NULL;
       g_hash_table_insert (weights, g_strdup (weight->name), t);
     }
@@ -57,7 +57,7 @@ check_sizes (const ExportJob *job, GError **error)
   g_autofree char *open = loom_net_symbols (net);
 
   for (char c = 'A'; c <= 'Z'; c++)
-    if (job->sizes.value[c - 'A'] != 0 && !strchr (open, c))
+    if (job->sizes.value[c - 'A'] != 0 && strchr (open, c) == NULL)
       {
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--size %c: the graph has no such open size. It has: %s.", c,
                      *open ? open : "none");
@@ -85,7 +85,7 @@ run (ExportJob *job)
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (GHashTable) weights = NULL;
-  g_autofree char *file = job->file ? g_strdup (job->file) : export_default_file (job, "onnx"), *data = NULL;
+  g_autofree char *file = job->file != NULL ? g_strdup (job->file) : export_default_file (job, "onnx"), *data = NULL;
   LoomOnnxWriteOptions options = { .inputs = (const char *const *)job->inputs,
                                    .outputs = (const char *const *)job->outputs,
                                    .sizes = job->sizes };
@@ -116,7 +116,7 @@ run (ExportJob *job)
     printf ("  %s\n", (const char *)loom_onnx_writer_mapped (writer)->pdata[i]);
   print_ports (writer, FALSE);
   print_ports (writer, TRUE);
-  printf ("wrote %s%s%s\n", file, data ? " and its numbers, " : "", data ? data : "");
+  printf ("wrote %s%s%s\n", file, data != NULL ? " and its numbers, " : "", data != NULL ? data : "");
   return 0;
 }
 

@@ -10,7 +10,7 @@ static int
 run (ExportJob *job, const char *suffix)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *file = job->file ? g_strdup (job->file) : export_default_file (job, suffix);
+  g_autofree char *file = job->file != NULL ? g_strdup (job->file) : export_default_file (job, suffix);
 
   g_autoptr (StudioScene) scene = studio_picture_scene (job->graph, job->module, &error);
   if (!scene || !studio_picture_write (scene, file, job->dark, !job->transparent, &error))

@@ -44,7 +44,7 @@ help_with (const char *word)
   const Command *command = find_command (word);
   char *argv[] = { (char *)word, (char *)"--help", NULL };
 
-  if (command)
+  if (command != NULL)
     return command->run (command, 2, argv);
   if (manual_print (word, commands, G_N_ELEMENTS (commands)))
     return 0;
@@ -61,7 +61,7 @@ help_with (const char *word)
 static void
 spin_shortly (char **argv)
 {
-  if (getenv ("OMP_WAIT_POLICY") || getenv ("GOMP_SPINCOUNT"))
+  if (getenv ("OMP_WAIT_POLICY") != NULL || getenv ("GOMP_SPINCOUNT") != NULL)
     return;
   setenv ("GOMP_SPINCOUNT", "10000", 1);
   /* By its own path, since the kernel names a process by the last part of what was executed. */
@@ -103,14 +103,14 @@ main (int argc, char **argv)
       return command_finish (0);
     }
   const Command *command = find_command (argv[1]);
-  if (!command)
+  if (command == NULL)
     {
       const char *names[G_N_ELEMENTS (commands) + 1] = { NULL };
       for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
         names[i] = commands[i]->name;
       const char *near = loom_nearest (argv[1], names);
       fprintf (stderr, "gradloom: there is no command “%s”.%s%s%s See gradloom --help.\n", argv[1],
-               near ? " Did you mean “" : "", near ? near : "", near ? "”?" : "");
+               near != NULL ? " Did you mean “" : "", near != NULL ? near : "", near != NULL ? "”?" : "");
       return 2;
     }
   return command_finish (command->run (command, argc - 1, argv + 1));

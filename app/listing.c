@@ -103,7 +103,7 @@ program_of_ends (const LoomGraph *graph, const LoomBinding *binding, gboolean gr
 void
 listing_clear (Listing *l)
 {
-  if (!l->step)
+  if (l->step == NULL)
     g_clear_pointer (&l->program, loom_program_unref);
   loom_step_free (l->step);
   loom_step_free (l->keeping);
@@ -125,6 +125,6 @@ listing_build_step (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, g
   l->strict_devices = loom_graph_strict_devices (graph);
   l->device = g_strdup (spec->device);
   l->step = loom_step_new (graph, spec, batch, training, error);
-  l->program = l->step ? l->step->program : NULL;
+  l->program = l->step != NULL ? l->step->program : NULL;
   return l->program != NULL;
 }

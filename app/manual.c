@@ -18,7 +18,7 @@ visit_entries (const Command *command, const GOptionEntry *entries, gpointer dat
 {
   Visit *visit = data;
 
-  for (; entries->long_name; entries++)
+  for (; entries->long_name != NULL; entries++)
     visit->each (entries, visit->data);
 }
 
@@ -72,13 +72,13 @@ print_paragraphs (const char *text)
   gboolean example = FALSE;
 
   printf (".PP\n");
-  for (char **line = lines; *line; line++)
+  for (char **line = lines; *line != NULL; line++)
     {
       gboolean set_in = g_str_has_prefix (*line, "  ");
 
       if (set_in != example)
         printf (set_in ? ".PP\n.nf\n.RS 4\n" : ".RE\n.fi\n.PP\n");
-      else if (!**line && line[1])
+      else if (!**line && line[1] != NULL)
         printf (".PP\n");
       example = set_in;
       if (!**line)
@@ -102,7 +102,7 @@ print_roff_option (const GOptionEntry *entry, gpointer data)
   if (takes_value (entry))
     {
       printf ("=\\fI");
-      print_roff (entry->arg_description ? entry->arg_description : "VALUE");
+      print_roff (entry->arg_description != NULL ? entry->arg_description : "VALUE");
       printf ("\\fR");
     }
   printf ("\n");
@@ -136,13 +136,13 @@ print_man (const Command *const *commands, guint n)
       print_roff (commands[i]->summary);
       printf (".\n");
       foreach_option (commands[i], print_roff_option, NULL);
-      if (commands[i]->details)
+      if (commands[i]->details != NULL)
         print_paragraphs (commands[i]->details);
     }
   printf (".SH EXIT STATUS\n");
   print_roff (command_statuses);
   printf (".SH ENVIRONMENT\n");
-  for (const LoomEnv *e = loom_env_table (); e->name; e++)
+  for (const LoomEnv *e = loom_env_table (); e->name != NULL; e++)
     if (!e->for_tests)
       {
         printf (".TP\n.B %s\n", e->name);
@@ -196,7 +196,7 @@ print_bash (const Command *const *commands, guint n)
       if (commands[i] == &command_ops)
         {
           printf ("      words='");
-          for (guint k = 0; loom_ops ()[k]; k++)
+          for (guint k = 0; loom_ops ()[k] != NULL; k++)
             printf ("%s%s", k ? " " : "", loom_ops ()[k]->name);
           printf ("'\n");
         }
@@ -234,7 +234,7 @@ print_quoted (const char *text, const char *escape)
     if (*text == '\'')
       printf ("'\\''");
     else
-      printf ("%s%c", strchr (escape, *text) ? "\\" : "", *text);
+      printf ("%s%c", strchr (escape, *text) != NULL ? "\\" : "", *text);
 }
 
 static void
@@ -248,7 +248,7 @@ print_zsh_option (const GOptionEntry *entry, gpointer data)
   if (takes_value (entry))
     {
       printf (":");
-      print_quoted (entry->arg_description ? entry->arg_description : "value", "[]:\\");
+      print_quoted (entry->arg_description != NULL ? entry->arg_description : "value", "[]:\\");
       printf (":%s", takes_file (entry) ? "_files" : "");
     }
   printf ("'");
@@ -274,7 +274,7 @@ print_zsh (const Command *const *commands, guint n)
       if (commands[i] == &command_ops)
         {
           printf (" \\\n        '1:operator:(");
-          for (guint k = 0; loom_ops ()[k]; k++)
+          for (guint k = 0; loom_ops ()[k] != NULL; k++)
             printf ("%s%s", k ? " " : "", loom_ops ()[k]->name);
           printf (")'\n");
         }
@@ -310,7 +310,7 @@ print_fish (const Command *const *commands, guint n)
       foreach_option (commands[i], print_fish_option, (gpointer)commands[i]);
     }
   printf ("complete -c gradloom -n '__fish_seen_subcommand_from ops' -f -a '");
-  for (guint k = 0; loom_ops ()[k]; k++)
+  for (guint k = 0; loom_ops ()[k] != NULL; k++)
     printf ("%s%s", k ? " " : "", loom_ops ()[k]->name);
   printf ("'\n");
 }

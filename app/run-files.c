@@ -21,7 +21,7 @@ typedef struct
 static void
 file_free (File *file)
 {
-  if (file->temporary)
+  if (file->temporary != NULL)
     g_unlink (file->temporary);
   g_free (file->temporary);
   g_free (file->target);
@@ -35,7 +35,7 @@ run_stage (Run *r, const char *path)
   struct stat info;
   gboolean exists = stat (path, &info) == 0;
 
-  if (!r->files)
+  if (r->files == NULL)
     r->files = g_ptr_array_new_with_free_func ((GDestroyNotify)file_free);
   if (exists && !S_ISREG (info.st_mode))
     return path;
@@ -50,7 +50,7 @@ run_stage (Run *r, const char *path)
 gboolean
 run_commit (Run *r, GError **error)
 {
-  for (guint i = 0; r->files && i < r->files->len; i++)
+  for (guint i = 0; r->files != NULL && i < r->files->len; i++)
     {
       File *file = r->files->pdata[i];
       struct stat info;
@@ -70,10 +70,10 @@ run_commit (Run *r, GError **error)
 void
 run_name_files (Run *r, GError *error)
 {
-  for (guint i = 0; r->files && i < r->files->len; i++)
+  for (guint i = 0; r->files != NULL && i < r->files->len; i++)
     {
       const File *file = r->files->pdata[i];
-      if (!file->temporary || !strstr (error->message, file->temporary))
+      if (file->temporary == NULL || strstr (error->message, file->temporary) == NULL)
         continue;
       g_auto (GStrv) part = g_strsplit (error->message, file->temporary, -1);
       g_free (error->message);

@@ -42,7 +42,7 @@ run_open_graph (Run *r, const char *path, GError **error)
   g_autoptr (LoomFaults) train_faults = loom_faults_new ();
 
   r->graph = command_read_graph (path, error);
-  if (!r->graph)
+  if (r->graph == NULL)
     return FALSE;
   r->faults = loom_faults_new ();
   r->symbolic = loom_net_new (r->graph, NULL, r->faults);
@@ -73,7 +73,7 @@ run_open_graph (Run *r, const char *path, GError **error)
   for (guint i = 0; i < r->wrts->len; i++)
     if (!resolve (r, r->wrts->pdata[i], error))
       return FALSE;
-  return !r->grad_port || resolve (r, r->grad_port, error);
+  return r->grad_port == NULL || resolve (r, r->grad_port, error);
 }
 
 /* The one symbol of a dimension that has no value yet, or 0; *factor is what the rest of it multiplies to. */
@@ -113,7 +113,7 @@ known_sizes (Run *r, const LoomShape *shape)
         continue;
       g_string_append_printf (s, "%s%c is %" G_GINT64_FORMAT, s->len ? ", " : " where ", c,
                               value == LOOM_BOUND_TO_ZERO ? 0 : value);
-      if (r->bound_by[c - 'A'])
+      if (r->bound_by[c - 'A'] != NULL)
         g_string_append_printf (s, " by --in %s", r->bound_by[c - 'A']);
     }
   return g_string_free (s, FALSE);
@@ -182,7 +182,7 @@ read_input (Run *r, PortFile *port_file, GError **error)
   if (!bind_shape (r, port_file, t, error))
     return FALSE;
   port_file->tensor = loom_tensor_convert (t, want, !loom_dtype_is_float (t->dtype), &local);
-  if (!port_file->tensor)
+  if (port_file->tensor == NULL)
     {
       g_propagate_prefixed_error (error, g_steal_pointer (&local), "--in %s: ", port_file->port);
       return FALSE;
@@ -280,22 +280,22 @@ run_open_dataset (Run *r, guint node, GError **error)
 {
   Dataset *d;
 
-  if (!r->datasets)
+  if (r->datasets == NULL)
     r->datasets = g_hash_table_new_full (NULL, NULL, NULL, dataset_free);
   d = g_hash_table_lookup (r->datasets, GUINT_TO_POINTER (node));
-  if (!d)
+  if (d == NULL)
     {
       d = g_new0 (Dataset, 1);
       d->dataset = loom_net_open_dataset (r->symbolic, (int)node, loom_graph_get_folder (r->graph), &d->error);
-      if (d->dataset && loom_dataset_info (d->dataset)->n[first_split (loom_dataset_info (d->dataset))] <= 0)
+      if (d->dataset != NULL && loom_dataset_info (d->dataset)->n[first_split (loom_dataset_info (d->dataset))] <= 0)
         g_set_error (&d->error, LOOM_ERROR, LOOM_ERROR_DATA, "The data set has no samples.");
-      if (d->error)
+      if (d->error != NULL)
         g_prefix_error (&d->error, "Node %s: ", loom_net_node (r->symbolic, node)->path);
       g_hash_table_insert (r->datasets, GUINT_TO_POINTER (node), d);
     }
-  if (d->error && error)
+  if (d->error != NULL && error != NULL)
     *error = g_error_copy (d->error);
-  return d->error ? NULL : d->dataset;
+  return d->error != NULL ? NULL : d->dataset;
 }
 
 /* B is what inputs say; where none says so, the first batch of a data set. */
@@ -310,7 +310,7 @@ run_bind_batch (Run *r)
         continue;
       /* One that cannot be opened is only an error where something that was asked for needs it. */
       const LoomDataset *dataset = run_open_dataset (r, i, NULL);
-      if (!dataset)
+      if (dataset == NULL)
         continue;
       const LoomDatasetInfo *info = loom_dataset_info (dataset);
       r->binding.value['B' - 'A'] = MIN (r->batch_size, info->n[first_split (info)]);
@@ -322,7 +322,7 @@ LoomTensor *
 run_read_dataset_port (Run *r, guint node, guint port, GError **error)
 {
   const LoomDataset *dataset = run_open_dataset (r, node, error);
-  if (!dataset)
+  if (dataset == NULL)
     return NULL;
   const LoomDatasetInfo *info = loom_dataset_info (dataset);
   LoomSplit split = first_split (info);
@@ -342,7 +342,7 @@ run_read_dataset_port (Run *r, guint node, guint port, GError **error)
       LoomShape shape = loom_shape_bind (&info->port[i].type.shape, &r->binding);
       loom_shape_get (&shape, dims);
       LoomTensor *t = loom_tensor_new (info->port[i].type.dtype, shape.rank, dims, error);
-      if (!t)
+      if (t == NULL)
         return NULL;
       g_ptr_array_add (tensors, t);
     }

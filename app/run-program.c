@@ -46,7 +46,7 @@ make_cotangent (Run *r, LoomValue *seed, GError **error)
                    loom_dtype_name (desc.dtype));
       return FALSE;
     }
-  if (!r->grad_output)
+  if (r->grad_output == NULL)
     {
       if (loom_desc_count (&desc) == 1)
         return TRUE;
@@ -74,7 +74,7 @@ make_cotangent (Run *r, LoomValue *seed, GError **error)
       return FALSE;
     }
   r->cotangent = loom_tensor_convert (t, r->float_dtype, !loom_dtype_is_float (t->dtype), error);
-  if (!r->cotangent)
+  if (r->cotangent == NULL)
     return FALSE;
   *seed = loom_program_input (r->program, "--grad-output", desc.dtype, desc.rank, (const gint64 *)desc.dim);
   return TRUE;
@@ -158,11 +158,11 @@ check_given (Run *r, guint n_wanted, const LoomNetSource *wanted, GError **error
   for (guint i = loom_net_n_nodes (r->net); i-- > 0;)
     {
       const LoomNetNode *node = loom_net_node (r->net, i);
-      if (node->op && node->op->has_effect && g_strcmp0 (r->mode, "train") == 0)
+      if (node->op != NULL && node->op->has_effect && g_strcmp0 (r->mode, "train") == 0)
         needed[i] = TRUE;
       if (!needed[i])
         continue;
-      if (node->op && node->op->role == LOOM_ROLE_GIVEN)
+      if (node->op != NULL && node->op->role == LOOM_ROLE_GIVEN)
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                        "“%s” is needed for what was asked. Give it with --in %s=FILE.npy.", node->path, node->path);
@@ -170,7 +170,8 @@ check_given (Run *r, guint n_wanted, const LoomNetSource *wanted, GError **error
         }
       /* Its faults know the line as well. */
       if (loom_net_is_dataset (r->net, i)
-          && ((!node->typed && !loom_faults_to_error (r->faults, NULL, error)) || !run_open_dataset (r, i, error)))
+          && ((!node->typed && !loom_faults_to_error (r->faults, NULL, error))
+              || run_open_dataset (r, i, error) == NULL))
         return FALSE;
       for (guint k = 0; k < node->n_inputs; k++)
         if (node->input[k].node != G_MAXUINT && !is_given (r, node->input[k].node, node->input[k].output)
@@ -211,7 +212,7 @@ gboolean
 run_build_program (Run *r, GError **error)
 {
   GPtrArray *lists[] = { r->outs, r->wrts, r->ins };
-  guint n_wanted = r->outs->len + r->wrts->len + (r->grad_port ? 1 + r->ins->len : 0), n = 0;
+  guint n_wanted = r->outs->len + r->wrts->len + (r->grad_port != NULL ? 1 + r->ins->len : 0), n = 0;
   g_autofree LoomNetSource *wanted = g_new0 (LoomNetSource, n_wanted + 1);
   g_autofree LoomNetSource *given = g_new0 (LoomNetSource, r->ins->len + 1);
   g_autofree LoomValue *value = g_new0 (LoomValue, n_wanted + 1);
@@ -219,9 +220,9 @@ run_build_program (Run *r, GError **error)
   if (!bind_net (r, error))
     return FALSE;
 
-  if (r->grad_port)
+  if (r->grad_port != NULL)
     wanted[n++] = r->grad_port->source;
-  for (guint l = 0; l < (r->grad_port ? 3 : 2); l++)
+  for (guint l = 0; l < (r->grad_port != NULL ? 3 : 2); l++)
     for (guint i = 0; i < lists[l]->len; i++)
       wanted[n++] = ((PortFile *)lists[l]->pdata[i])->source;
   for (guint i = 0; i < r->ins->len; i++)
@@ -244,7 +245,7 @@ run_build_program (Run *r, GError **error)
     return FALSE;
   g_autoptr (GError) local = NULL;
   r->program = loom_lower (r->net, &options, value, &local);
-  if (!r->program)
+  if (r->program == NULL)
     {
       /* A missing data file stands in the faults, and says more than what it led to. */
       if (!loom_faults_to_error (r->faults, NULL, error))
@@ -254,9 +255,9 @@ run_build_program (Run *r, GError **error)
     }
 
   n = 0;
-  if (r->grad_port)
+  if (r->grad_port != NULL)
     r->grad_port->value = value[n++];
-  for (guint l = 0; l < (r->grad_port ? 3 : 2); l++)
+  for (guint l = 0; l < (r->grad_port != NULL ? 3 : 2); l++)
     for (guint i = 0; i < lists[l]->len; i++)
       ((PortFile *)lists[l]->pdata[i])->value = value[n++];
 
@@ -269,5 +270,5 @@ run_build_program (Run *r, GError **error)
         loom_program_output (r->program, name, port_file->value);
     }
   declare_weights (r, r->program);
-  return !r->grad_port || append_gradients (r, error);
+  return r->grad_port == NULL || append_gradients (r, error);
 }

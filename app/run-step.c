@@ -89,20 +89,20 @@ run_feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
 {
   Run *r = data;
 
-  if (!r->data)
+  if (r->data == NULL)
     r->data = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
   for (guint i = 0; i < loom_program_n_inputs (program); i++)
     {
       const char *name = loom_program_get_input (program, i)->name;
       LoomTensor *t = g_str_equal (name, "--grad-output") ? r->cotangent : NULL;
-      for (guint k = 0; !t && k < r->ins->len; k++)
+      for (guint k = 0; t == NULL && k < r->ins->len; k++)
         {
           const PortFile *port_file = r->ins->pdata[k];
           g_autofree char *port = loom_net_port_name (r->net, port_file->source.node, port_file->source.output);
           if (g_str_equal (port, name))
             t = port_file->tensor;
         }
-      if (!t)
+      if (t == NULL)
         {
           guint output;
           int node = loom_net_find_port (r->net, name, &output, error);
@@ -115,7 +115,7 @@ run_feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
               return FALSE;
             }
           t = run_read_dataset_port (r, node, output, error);
-          if (!t)
+          if (t == NULL)
             return FALSE;
           g_ptr_array_add (r->data, t);
         }
@@ -136,20 +136,20 @@ run_feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
 const char *
 run_device (const Run *r)
 {
-  return r->device ? r->device : r->float_dtype == LOOM_F64 ? "ref" : "cpu";
+  return r->device != NULL ? r->device : r->float_dtype == LOOM_F64 ? "ref" : "cpu";
 }
 
 gboolean
 run_open_state (Run *r, LoomProgram *program, GError **error)
 {
-  if (r->state)
+  if (r->state != NULL)
     return TRUE;
   r->devices = loom_devices_new (r->threads);
   command_take_costs (r->command, r->path, r->devices);
-  if (!loom_devices_get (r->devices, run_device (r), error))
+  if (loom_devices_get (r->devices, run_device (r), error) == NULL)
     return FALSE;
   r->state = loom_state_new (r->devices, run_device (r), r->seed_value);
-  return loom_state_adopt (r->state, program, error) && (!r->weights || load_weights (r, error));
+  return loom_state_adopt (r->state, program, error) && (r->weights == NULL || load_weights (r, error));
 }
 
 /* Whether a step changes state: the graph assigns to a weight. */
@@ -172,17 +172,17 @@ run_execute (Run *r, GError **error)
   if (loom_program_n_outputs (r->program) == 0 && !commits_anything (r->program))
     return TRUE; /* --save-weights alone */
   LoomPlan *plan = loom_plan_new (r->program, r->devices, &options, error);
-  if (!plan)
+  if (plan == NULL)
     return FALSE;
   r->exec = loom_exec_new (plan, r->state, error);
-  return r->exec && run_feed (r->program, r->exec, r, error) && loom_exec_run (r->exec, error);
+  return r->exec != NULL && run_feed (r->program, r->exec, r, error) && loom_exec_run (r->exec, error);
 }
 
 static LoomTensor *
 get_output (Run *r, const char *prefix, const char *name, GError **error)
 {
   g_autofree char *full = g_strdup_printf ("%s:%s", prefix, name);
-  int i = r->exec ? loom_exec_find_output (r->exec, full) : -1;
+  int i = r->exec != NULL ? loom_exec_find_output (r->exec, full) : -1;
   return i < 0 ? NULL : loom_exec_output (r->exec, i, error);
 }
 

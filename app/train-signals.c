@@ -26,9 +26,10 @@ end_at_once (TrainSignals *signals, int number)
 {
   const char *name = number == SIGINT ? "SIGINT" : "SIGTERM";
   const char *bar_end = isatty (STDERR_FILENO) ? "\r\033[K" : "";
-  g_autofree char *weights = signals->folder ? g_build_filename (signals->folder, "weights.safetensors", NULL) : NULL;
+  g_autofree char *weights
+      = signals->folder != NULL ? g_build_filename (signals->folder, "weights.safetensors", NULL) : NULL;
 
-  if (!weights)
+  if (weights == NULL)
     dprintf (STDERR_FILENO,
              "%sgradloom train: Ended at once by a second %s. Nothing was kept, because no --out was given.\n", bar_end,
              name);

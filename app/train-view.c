@@ -234,13 +234,13 @@ print_items (const char *what, const GPtrArray *items)
   for (guint i = 0; i < items->len; i++)
     {
       const LoomTransferItem *item = items->pdata[i];
-      if (item->here && item->there && strcmp (item->here, item->there) != 0)
+      if (item->here != NULL && item->there != NULL && strcmp (item->here, item->there) != 0)
         {
           g_autofree char *text = loom_weight_misfit (item->name, item->here, item->there);
           fprintf (stderr, "  %s: %s\n", what, text);
         }
       else
-        fprintf (stderr, "  %s: %s %s\n", what, item->name, item->here ? item->here : item->there);
+        fprintf (stderr, "  %s: %s %s\n", what, item->name, item->here != NULL ? item->here : item->there);
     }
 }
 
@@ -250,7 +250,7 @@ train_view_say_transfer (TrainView *view, LoomTrainer *trainer)
 {
   const LoomTransfer *transfer = loom_trainer_transfer (trainer);
 
-  if (!transfer)
+  if (transfer == NULL)
     return;
   if (view->json)
     {
@@ -356,7 +356,7 @@ say_steps (const TrainView *view, LoomTrainer *trainer, const char *folder)
   printf ("ended after step %" G_GINT64_FORMAT ", as --steps asked", loom_trainer_steps (trainer));
   if (!isnan (view->epoch_loss))
     printf (", train loss %s", readable (view->epoch_loss, number));
-  if (folder)
+  if (folder != NULL)
     printf ("; go on with: gradloom train --resume %s", folder);
   printf ("\n");
 }

@@ -24,8 +24,8 @@ add_faults (GVariantBuilder *b, const LoomFaults *faults)
     {
       const LoomFault *f = loom_faults_get (faults, i);
       if (!f->is_warning)
-        g_variant_builder_add (b, "(ssss)", loom_error_code_name (f->code), f->node ? f->node : "",
-                               f->port ? f->port : "", f->message);
+        g_variant_builder_add (b, "(ssss)", loom_error_code_name (f->code), f->node != NULL ? f->node : "",
+                               f->port != NULL ? f->port : "", f->message);
     }
 }
 
@@ -136,14 +136,14 @@ start_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, GVariant *opti
       g_dbus_method_invocation_return_gerror (invocation, error);
       return TRUE;
     }
-  if (!m->graph && !start.resume)
+  if (m->graph == NULL && start.resume == NULL)
     {
       worker_start_clear (&start);
       g_dbus_method_invocation_return_error_literal (invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED,
                                                      "No graph without faults has been loaded.");
       return TRUE;
     }
-  if (worker_runner_start (m->runner, m->graph ? loom_graph_ref (m->graph) : NULL, &start, &error))
+  if (worker_runner_start (m->runner, m->graph != NULL ? loom_graph_ref (m->graph) : NULL, &start, &error))
     loom_bus_worker1_complete_start (bus, invocation);
   else
     g_dbus_method_invocation_return_gerror (invocation, error);

@@ -94,7 +94,7 @@ thinned_put (Thinned *t, const WorkerPoint *point)
 {
   WorkerPoint *last = t->n > 0 ? &t->point[t->n - 1] : NULL;
 
-  if (last && last->run == point->run && last->step / t->stride == point->step / t->stride)
+  if (last != NULL && last->run == point->run && last->step / t->stride == point->step / t->stride)
     *last = *point;
   else
     t->point[t->n++] = *point;
@@ -226,7 +226,7 @@ worker_outbox_state (WorkerOutbox *o, const char *state, const char *message)
 {
   State *s = g_new0 (State, 1);
   s->state = g_strdup (state);
-  s->message = g_strdup (message ? message : "");
+  s->message = g_strdup (message != NULL ? message : "");
 
   g_mutex_lock (&o->lock);
   if (o->states.length == MAX_LIST)
@@ -259,8 +259,8 @@ worker_outbox_problem (WorkerOutbox *o, const char *code, const char *node, cons
   Problem *p = g_new0 (Problem, 1);
 
   p->code = g_strdup (code);
-  p->node = g_strdup (node ? node : "");
-  p->port = g_strdup (port ? port : "");
+  p->node = g_strdup (node != NULL ? node : "");
+  p->port = g_strdup (port != NULL ? port : "");
   p->message = g_strdup (message);
   g_mutex_lock (&o->lock);
   if (o->problems.length == MAX_LIST)
@@ -380,7 +380,7 @@ send_rest (WorkerOutbox *o)
       loom_bus_worker1_emit_hyper (o->bus, "lr", o->base_lr);
       o->base_lr = NAN;
     }
-  if (o->checkpoint_path)
+  if (o->checkpoint_path != NULL)
     {
       loom_bus_worker1_emit_checkpoint_written (o->bus, o->checkpoint_step, o->checkpoint_path);
       g_clear_pointer (&o->checkpoint_path, g_free);
@@ -420,7 +420,8 @@ worker_outbox_send (WorkerOutbox *o)
       return;
     }
   gboolean any = o->points.n > 0 || !g_queue_is_empty (&o->states) || !g_queue_is_empty (&o->evals)
-                 || !g_queue_is_empty (&o->problems) || o->memory_fresh || !isnan (o->base_lr) || o->checkpoint_path;
+                 || !g_queue_is_empty (&o->problems) || o->memory_fresh || !isnan (o->base_lr)
+                 || o->checkpoint_path != NULL;
   if (any && o->metric_name == NULL)
     o->metric_name = g_new0 (char *, 1);
   if (any)

@@ -116,7 +116,7 @@ answer_checkpoints (WorkerRunner *runner, const char *path, const char *why_not)
   g_mutex_lock (&runner->lock);
   while ((invocation = g_queue_pop_head (&runner->checkpoints)))
     {
-      if (path)
+      if (path != NULL)
         g_dbus_method_invocation_return_value (invocation, g_variant_new ("(s)", path));
       else
         g_dbus_method_invocation_return_error_literal (invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, why_not);
@@ -171,9 +171,9 @@ static void
 fail (WorkerRunner *runner, const Job *job, const LoomTrainer *trainer, const GError *error)
 {
   const char *code = error->domain == LOOM_ERROR ? loom_error_code_name (error->code) : "IO";
-  const char *port = NULL, *node = trainer ? loom_trainer_get_culprit (trainer, &port) : NULL;
+  const char *port = NULL, *node = trainer != NULL ? loom_trainer_get_culprit (trainer, &port) : NULL;
 
-  if (!node && job->graph && g_error_matches (error, LOOM_ERROR, LOOM_ERROR_DATA))
+  if (node == NULL && job->graph != NULL && g_error_matches (error, LOOM_ERROR, LOOM_ERROR_DATA))
     node = dataset_node (job->graph);
   worker_outbox_problem (runner->outbox, code, node, port, error->message);
   worker_outbox_state (runner->outbox, "failed", error->message);
@@ -235,7 +235,7 @@ announce (WorkerRunner *runner, LoomTrainer *trainer)
   worker_outbox_begin (runner->outbox, name, n, loom_trainer_total_steps (trainer), spec->epochs);
   worker_window_begin (&runner->window, n);
   worker_outbox_base_lr (runner->outbox, loom_trainer_base_lr (trainer));
-  if (loom_trainer_notes (trainer))
+  if (loom_trainer_notes (trainer) != NULL)
     worker_outbox_problem (runner->outbox, "NOTE", "", "", loom_trainer_notes (trainer));
   memory_cb (trainer, runner);
 }
@@ -250,7 +250,7 @@ do_job (WorkerRunner *runner, Job *job)
   g_rw_lock_writer_unlock (&runner->trainer_lock);
 
   LoomTrainer *trainer = build_trainer (runner, job, &error);
-  if (!trainer)
+  if (trainer == NULL)
     {
       mark_ended (runner);
       fail (runner, job, NULL, error);
@@ -290,9 +290,9 @@ compute (gpointer data)
   g_mutex_lock (&runner->lock);
   for (;;)
     {
-      while (!runner->job && !runner->quit)
+      while (runner->job == NULL && !runner->quit)
         g_cond_wait (&runner->wake, &runner->lock);
-      if (!runner->job)
+      if (runner->job == NULL)
         break;
       Job *job = g_steal_pointer (&runner->job);
       g_mutex_unlock (&runner->lock);
@@ -358,7 +358,7 @@ worker_runner_start (WorkerRunner *runner, LoomGraph *graph, WorkerStart *start,
       runner->ready = FALSE;
       g_array_set_size (runner->early, 0);
       worker_pace_ask (&runner->pace, start->at_least);
-      runner->keeps = start->out || start->resume;
+      runner->keeps = start->out != NULL || start->resume != NULL;
       runner->job = job;
       worker_outbox_state (runner->outbox, "preparing", NULL);
       g_cond_signal (&runner->wake);
@@ -497,7 +497,7 @@ snapshot_job (gpointer data, gpointer user_data)
   gint64 step = 0;
 
   g_rw_lock_reader_lock (&runner->trainer_lock);
-  if (runner->trainer)
+  if (runner->trainer != NULL)
     value = loom_trainer_snapshot (runner->trainer, job->port, &step, &error);
   else
     g_set_error (&error, G_DBUS_ERROR, G_DBUS_ERROR_FAILED, "Nothing has been trained yet.");

@@ -73,7 +73,7 @@ count_scores (const LoomNet *net, const LoomNetNode *node, int dataset_node)
 
   if (input < 0 || target < 0 || (int)node->input[target].node != dataset_node
       || !g_str_equal (loom_net_node (net, (guint)dataset_node)->output_spec[node->input[target].output].name, "y")
-      || loom_net_is_weight (net, &node->input[input]) || loom_element_get (node->element, "ignore_index"))
+      || loom_net_is_weight (net, &node->input[input]) || loom_element_get (node->element, "ignore_index") != NULL)
     return 0;
   const LoomType *x = loom_net_node (net, node->input[input].node)->output + node->input[input].output;
   const LoomType *y = loom_net_node (net, (guint)dataset_node)->output + node->input[target].output;
@@ -108,13 +108,13 @@ loom_net_check_classes (const LoomNet *net, const LoomNetSource *loss, int datas
 {
   const char *const *names = loom_dataset_class_names (dataset);
 
-  if (dataset_node < 0 || !names)
+  if (dataset_node < 0 || names == NULL)
     return;
   g_autofree gboolean *needed = loom_net_needed_for (net, loss);
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
-      gint64 n = needed[i] && node->op && node->typed && node->op->category == LOOM_CATEGORY_LOSS
+      gint64 n = needed[i] && node->op != NULL && node->typed && node->op->category == LOOM_CATEGORY_LOSS
                      ? count_scores (net, node, dataset_node)
                      : 0;
 

@@ -52,7 +52,7 @@ loom_driver_space_new (const LoomDriverCall *call)
 void
 loom_driver_space_free (LoomDriverSpace *space)
 {
-  if (!space)
+  if (space == NULL)
     return;
   g_free (space->output);
   g_free (space->name);

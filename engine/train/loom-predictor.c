@@ -73,7 +73,7 @@ forget_exec (LoomPredictor *self)
 void
 loom_predictor_free (LoomPredictor *self)
 {
-  if (!self)
+  if (self == NULL)
     return;
   forget_exec (self);
   g_clear_pointer (&self->devices, loom_devices_unref);
@@ -118,7 +118,7 @@ find_output (LoomPredictor *self, const char *wanted, const LoomTrainSpec *spec,
   const LoomNet *net = self->net;
   int node;
 
-  if (wanted)
+  if (wanted != NULL)
     {
       node = loom_net_find_port (net, wanted, &self->output.output, error);
       self->output.node = (guint)node;
@@ -131,16 +131,16 @@ find_output (LoomPredictor *self, const char *wanted, const LoomTrainSpec *spec,
       self->output = loom_net_node (net, (guint)node)->input[0];
       return TRUE;
     }
-  if (spec && loom_net_find_prediction (net, &spec->loss, &self->output))
+  if (spec != NULL && loom_net_find_prediction (net, &spec->loss, &self->output))
     return TRUE;
-  if (spec && spec->metrics->len > 0)
+  if (spec != NULL && spec->metrics->len > 0)
     {
       self->output = ((LoomMetricSpec *)spec->metrics->pdata[0])->input;
       return TRUE;
     }
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT,
                "It is not clear which port is the answer: %s. Name it with --output NODE.PORT.",
-               spec ? "the loss compares no input with a target" : "the graph has no <train>");
+               spec != NULL ? "the loss compares no input with a target" : "the graph has no <train>");
   return FALSE;
 }
 
@@ -160,10 +160,10 @@ find_meaning (const LoomPredictor *self, const LoomTrainSpec *spec)
             && same_source (&node->input[input], &self->output))
           return meanings[k].meaning;
     }
-  for (guint i = 0; spec && i < spec->metrics->len; i++)
+  for (guint i = 0; spec != NULL && i < spec->metrics->len; i++)
     {
       const LoomMetricSpec *metric = spec->metrics->pdata[i];
-      if (same_source (&metric->input, &self->output) && strstr (metric->metric->name, "accuracy")
+      if (same_source (&metric->input, &self->output) && strstr (metric->metric->name, "accuracy") != NULL
           && own->output[self->output.output].shape.rank > 1)
         return MEANS_SCORES;
     }
@@ -196,7 +196,7 @@ find_reading (LoomPredictor *self, GError **error)
           const LoomNetSource *source = &node->input[k];
           const LoomNetNode *from = source->node != G_MAXUINT ? loom_net_node (self->net, source->node) : NULL;
 
-          if (!from || (!is_dataset (from) && from->op->role != LOOM_ROLE_GIVEN)
+          if (from == NULL || (!is_dataset (from) && from->op->role != LOOM_ROLE_GIVEN)
               || (found && same_source (source, &self->input)))
             continue;
           if (found || (is_dataset (from) && source->output != 0))
@@ -245,7 +245,7 @@ open_reading (LoomPredictor *self, GError **error)
   self->dataset_node = node->element;
   self->is_text = g_strcmp0 (loom_element_get (node->element, "source"), "text") == 0;
   self->dataset = loom_net_open_dataset (self->net, (int)self->input.node, loom_graph_get_folder (self->graph), &local);
-  if (!self->dataset)
+  if (self->dataset == NULL)
     self->no_dataset = g_strdup (local->message);
   return TRUE;
 }
@@ -270,11 +270,11 @@ static void
 take_costs (LoomPredictor *self, const char *run)
 {
   g_autofree char *why = NULL;
-  g_autoptr (LoomCostTable) costs = run ? loom_run_costs (run, &why) : NULL;
+  g_autoptr (LoomCostTable) costs = run != NULL ? loom_run_costs (run, &why) : NULL;
 
   if (costs)
     loom_devices_set_costs (self->devices, costs);
-  if (why)
+  if (why != NULL)
     loom_cost_table_note (loom_devices_costs (self->devices), why);
 }
 
@@ -296,7 +296,7 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
     return NULL;
   g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (self->graph, self->net, train_faults);
   /* A graph that cannot be trained as it is says why; which port is the answer does not hang on it, if it is named. */
-  if (!spec && !options->output && loom_element_find (loom_graph_root (self->graph), LOOM_TAG_TRAIN)
+  if (!spec && options->output == NULL && loom_element_find (loom_graph_root (self->graph), LOOM_TAG_TRAIN) != NULL
       && (!loom_faults_to_error (faults, NULL, error) || !loom_faults_to_error (train_faults, NULL, error)))
     return NULL;
   if (!find_output (self, options->output, spec, error))
@@ -306,7 +306,7 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
     {
       if (loom_faults_to_error (faults, NULL, error))
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_PORT, "“%s” is no output that samples go through.",
-                     options->output ? options->output : node->path);
+                     options->output != NULL ? options->output : node->path);
       return NULL;
     }
   self->output_name = loom_net_port_name (self->net, self->output.node, self->output.output);
@@ -318,11 +318,11 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
     return NULL;
   self->devices = loom_devices_new (options->threads);
   take_costs (self, options->costs_of);
-  self->device = g_strdup (options->device ? options->device : "cpu");
+  self->device = g_strdup (options->device != NULL ? options->device : "cpu");
   self->weights = g_strdup (options->weights);
   self->seed = spec ? spec->seed : 0;
   self->direct = spec && spec->direct;
-  return loom_devices_get (self->devices, self->device, error) ? g_steal_pointer (&self) : NULL;
+  return loom_devices_get (self->devices, self->device, error) != NULL ? g_steal_pointer (&self) : NULL;
 }
 
 const LoomType *
@@ -334,7 +334,7 @@ loom_predictor_input (const LoomPredictor *self)
 const LoomDataset *
 loom_predictor_dataset (const LoomPredictor *self, const char **why)
 {
-  if (why)
+  if (why != NULL)
     *why = self->no_dataset;
   return self->dataset;
 }
@@ -348,9 +348,9 @@ loom_predictor_output (const LoomPredictor *self)
 const char *const *
 loom_predictor_class_names (const LoomPredictor *self, gint64 n_classes)
 {
-  const char *const *names = self->dataset ? loom_dataset_class_names (self->dataset) : NULL;
+  const char *const *names = self->dataset != NULL ? loom_dataset_class_names (self->dataset) : NULL;
 
-  return names && g_strv_length ((char **)names) == n_classes ? names : NULL;
+  return names != NULL && g_strv_length ((char **)names) == n_classes ? names : NULL;
 }
 
 /* ---- a plan for so many samples ------------------------------------------ */
@@ -411,7 +411,7 @@ net_for (LoomPredictor *self, gint64 n, gint64 length, GError **error)
   g_autoptr (LoomNet) net = loom_net_new (self->bound_graph, &binding, faults);
   if (check_faults (faults, error) && loom_net_node (net, self->output.node)->typed)
     return g_steal_pointer (&net);
-  if (error && !*error)
+  if (error != NULL && *error == NULL)
     loom_faults_to_error (faults, NULL, error);
   return NULL;
 }
@@ -424,19 +424,19 @@ prepare (LoomPredictor *self, gint64 n, gint64 length, GError **error)
       = { .float_dtype = LOOM_F32, .n_wanted = 1, .wanted = &self->output, .seed = self->seed, .direct = self->direct };
   LoomValue value;
 
-  if (self->exec && self->n == n && self->length == length)
+  if (self->exec != NULL && self->n == n && self->length == length)
     return TRUE;
   forget_exec (self);
   self->bound = net_for (self, n, length, error);
-  g_autoptr (LoomProgram) p = self->bound ? loom_lower (self->bound, &options, &value, error) : NULL;
+  g_autoptr (LoomProgram) p = self->bound != NULL ? loom_lower (self->bound, &options, &value, error) : NULL;
   if (!p)
     return FALSE;
   loom_program_output (p, "answer", value);
   self->state = loom_state_new (self->devices, self->device, self->seed);
-  if (!loom_state_adopt (self->state, p, error) || (self->weights && !load_weights (self, p, error)))
+  if (!loom_state_adopt (self->state, p, error) || (self->weights != NULL && !load_weights (self, p, error)))
     return FALSE;
   LoomPlan *plan = loom_plan_new (p, self->devices, &plan_options, error);
-  self->exec = plan ? loom_exec_new (plan, self->state, error) : NULL;
+  self->exec = plan != NULL ? loom_exec_new (plan, self->state, error) : NULL;
   self->n = n;
   self->length = length;
   return self->exec != NULL;

@@ -55,7 +55,7 @@ loom_sizes_new (const LoomGraph *graph, const LoomLowerOptions *options, const L
 void
 loom_sizes_free (LoomSizes *self)
 {
-  if (!self)
+  if (self == NULL)
     return;
   g_ptr_array_unref (self->counts);
   loom_state_unref (self->state);
@@ -85,9 +85,9 @@ count_new (LoomSizes *self, const LoomBinding *binding, GError **error)
     {
       loom_program_output (program, "size", size);
       LoomPlan *plan = loom_plan_new (program, self->devices, &self->plan, error);
-      count->exec = plan ? loom_exec_new (plan, self->state, error) : NULL;
+      count->exec = plan != NULL ? loom_exec_new (plan, self->state, error) : NULL;
     }
-  if (!count->exec)
+  if (count->exec == NULL)
     {
       count_free (count);
       return NULL;
@@ -106,7 +106,7 @@ count_get (LoomSizes *self, const LoomBinding *binding, GError **error)
         return count;
     }
   Count *count = count_new (self, binding, error);
-  if (!count)
+  if (count == NULL)
     return NULL;
   if (self->counts->len == KEPT)
     g_ptr_array_remove_index (self->counts, 0);
@@ -120,7 +120,7 @@ loom_sizes_resolve (LoomSizes *self, LoomBinding *binding, LoomSizesFeed feed, g
   for (;;)
     {
       Count *count = count_get (self, binding, error);
-      if (!count)
+      if (count == NULL)
         return FALSE;
       if (count->symbol == 0)
         return TRUE;

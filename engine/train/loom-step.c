@@ -12,7 +12,7 @@
 void
 loom_step_free (LoomStep *step)
 {
-  if (!step)
+  if (step == NULL)
     return;
   g_clear_pointer (&step->program, loom_program_unref); /* none where lowering failed */
   g_clear_pointer (&step->update, loom_program_unref);
@@ -293,7 +293,7 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
     .draws = training && spec->accumulate > 1 ? LOOM_STEP_DRAWS : NULL,
   };
   step->program = loom_lower (step->net, &options, value, error);
-  if (!step->program)
+  if (step->program == NULL)
     return NULL;
 
   /* f64 is for looking closely, and computes everything in it. */
@@ -323,7 +323,7 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
   if (training && spec->accumulate > 1)
     {
       step->update = update_program (step, spec, error);
-      if (!step->update)
+      if (step->update == NULL)
         return NULL;
     }
   return g_steal_pointer (&step);

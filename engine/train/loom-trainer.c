@@ -17,14 +17,14 @@ check_graph (LoomTrainer *t, const LoomGraph *original, const GPtrArray *given, 
   t->spec = loom_train_spec_new (t->graph, t->net, faults);
   if (!trainer_given_faults (original, given, faults, error))
     return FALSE;
-  g_assert (t->spec);
+  g_assert (t->spec != NULL);
   for (guint i = 0; i < loom_faults_length (faults); i++)
     {
       /* Only warnings are left, and notes are shown as such. */
       LoomFault plain = *loom_faults_get (faults, i);
       plain.is_warning = FALSE;
       g_autofree char *text = loom_fault_to_string (&plain);
-      trainer_note (t, "%s%s%s", faults->file ? faults->file : "", faults->file ? ": " : "", text);
+      trainer_note (t, "%s%s%s", faults->file != NULL ? faults->file : "", faults->file != NULL ? ": " : "", text);
     }
 
   guint n = t->spec->metrics->len;
@@ -44,11 +44,11 @@ check_resume (const LoomTrainSpec *spec, const LoomTrainerOptions *options, GErr
 {
   const char *option = options->batch_size > 0 && options->batch_size != spec->batch_size ? "the batch size"
                        : options->seed >= 0 && (guint64)options->seed != spec->seed       ? "the seed"
-                       : options->set && options->set[0]                                  ? "the graph (--set)"
-                       : options->weights || options->match                               ? "the weights to begin from"
+                       : options->set != NULL && options->set[0] != NULL                  ? "the graph (--set)"
+                       : options->weights != NULL || options->match != NULL               ? "the weights to begin from"
                                                                                           : NULL;
 
-  if (!option)
+  if (option == NULL)
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                "A resumed run cannot change %s: it goes on with the graph, batch size and seed that it began with. "
@@ -61,7 +61,7 @@ check_resume (const LoomTrainSpec *spec, const LoomTrainerOptions *options, GErr
 static double
 spec_lr (const LoomTrainSpec *spec)
 {
-  for (guint i = 0; spec->optimizer->hyper[i].name; i++)
+  for (guint i = 0; spec->optimizer->hyper[i].name != NULL; i++)
     if (g_str_equal (spec->optimizer->hyper[i].name, "lr"))
       return spec->hyper[i];
   return 0;
@@ -97,7 +97,7 @@ static gboolean
 open_data (LoomTrainer *t, GError **error)
 {
   t->dataset = loom_net_open_dataset (t->net, t->spec->dataset_node, t->data_folder, error);
-  if (!t->dataset)
+  if (t->dataset == NULL)
     return FALSE;
   for (guint i = 0; i < loom_dataset_info (t->dataset)->n_ports; i++)
     t->port_name[i] = loom_net_port_name (t->net, (guint)t->spec->dataset_node, i);
@@ -110,7 +110,7 @@ open_data (LoomTrainer *t, GError **error)
   if (!trainer_check_classes (t, error))
     return FALSE;
   t->loader = loom_loader_new (t->dataset, LOOM_SPLIT_TRAIN, t->spec->batch_size, TRUE, t->spec->seed, error);
-  if (!t->loader || !trainer_drop_last (t, error))
+  if (t->loader == NULL || !trainer_drop_last (t, error))
     return FALSE;
   t->steps_per_epoch = (loom_loader_n_batches (t->loader) + t->spec->accumulate - 1) / t->spec->accumulate;
   t->total_steps = t->steps_per_epoch * t->spec->epochs;
@@ -137,33 +137,33 @@ bad_device (LoomTrainer *t, GError *cause, GError **error)
 static gboolean
 open_devices (LoomTrainer *t, const LoomTrainerOptions *options, GError **error)
 {
-  const char *run = options->resume ? options->resume : options->costs_of;
+  const char *run = options->resume != NULL ? options->resume : options->costs_of;
   g_autofree char *why = NULL;
   GError *local = NULL;
 
   t->devices = loom_devices_new (t->threads);
-  g_autoptr (LoomCostTable) costs = run ? loom_run_costs (run, &why) : NULL;
-  if (why)
+  g_autoptr (LoomCostTable) costs = run != NULL ? loom_run_costs (run, &why) : NULL;
+  if (why != NULL)
     trainer_note (t, "%s", why);
   if (costs)
     loom_devices_set_costs (t->devices, costs);
   LoomPlanDevice *device = loom_devices_get (t->devices, t->device, &local);
-  if (!device && !options->device && !options->resume
-      && loom_element_get (loom_element_find (loom_graph_root (t->graph), LOOM_TAG_TRAIN), "device"))
+  if (device == NULL && options->device == NULL && options->resume == NULL
+      && loom_element_get (loom_element_find (loom_graph_root (t->graph), LOOM_TAG_TRAIN), "device") != NULL)
     return bad_device (t, local, error);
-  if (!device)
+  if (device == NULL)
     {
       g_propagate_error (error, local);
       return FALSE;
     }
   g_autofree char *warning = loom_threads_warning (t->threads);
-  if (warning)
+  if (warning != NULL)
     trainer_note (t, "%s", warning);
   t->threads = device->info.threads;
   t->state = loom_state_new (t->devices, t->device, t->spec->seed);
   gint64 batch = MIN (t->spec->batch_size, loom_dataset_count (t->dataset, LOOM_SPLIT_TRAIN));
   TrainerPlan *plan = trainer_plan_get (t, batch, TRUE, error);
-  if (!plan)
+  if (plan == NULL)
     return FALSE;
   t->place.metrics = trainer_metrics_new (t->spec, plan->step);
   if (!trainer_plan_update (t, error))
@@ -194,7 +194,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
 
   t->max_steps = options->steps;
   t->notes = g_string_new (NULL);
-  if (options->resume)
+  if (options->resume != NULL)
     {
       read = loom_trainer_read_run (options->resume, &device, &t->threads, error);
       if (!read)
@@ -206,7 +206,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
     t->threads = options->threads;
 
   LoomTrainerOptions applied = *options;
-  if (options->resume)
+  if (options->resume != NULL)
     {
       applied.batch_size = 0;
       applied.seed = -1;
@@ -219,18 +219,18 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
     return NULL;
   t->graph = loom_graph_freeze (changed);
   /* The run's own graph.xml lies elsewhere, so a relative folder would lose its meaning there. */
-  if (loom_graph_get_folder (graph))
+  if (loom_graph_get_folder (graph) != NULL)
     t->data_folder = g_canonicalize_filename (loom_graph_get_folder (graph), NULL);
-  if (!check_graph (t, graph, given, error) || (options->resume && !check_resume (t->spec, options, error)))
+  if (!check_graph (t, graph, given, error) || (options->resume != NULL && !check_resume (t->spec, options, error)))
     return NULL;
-  t->device = g_strdup (options->device ? options->device : device ? device : t->spec->device);
+  t->device = g_strdup (options->device != NULL ? options->device : device != NULL ? device : t->spec->device);
   t->place.base_lr = spec_lr (t->spec);
   if (!open_data (t, error) || !open_devices (t, options, error))
     return NULL;
 
-  if (options->resume)
+  if (options->resume != NULL)
     {
-      gboolean again = options->epochs > 0 || !isnan (options->lr) || options->device || options->threads > 0;
+      gboolean again = options->epochs > 0 || !isnan (options->lr) || options->device != NULL || options->threads > 0;
       if (!trainer_restore (t, options->resume, error) || !trainer_folder_open (t, options->resume, again, error))
         return NULL;
       if (!isnan (options->lr))
@@ -241,9 +241,9 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   /* A run that was killed before its first checkpoint begins anew, weights and all. */
   if (t->place.events_length == 0 && t->place.step == 0 && !trainer_transfer (t, error))
     return NULL;
-  if (!options->resume && options->out && !trainer_folder_create (t, options->out, error))
+  if (options->resume == NULL && options->out != NULL && !trainer_folder_create (t, options->out, error))
     return NULL;
-  if (t->transfer)
+  if (t->transfer != NULL)
     {
       LoomJson *json = trainer_event_new ("weights");
       loom_transfer_add_json (t->transfer, json);
@@ -258,7 +258,7 @@ loom_trainer_free (LoomTrainer *t)
 {
   TrainerCommand *command;
 
-  if (!t)
+  if (t == NULL)
     return;
   trainer_snapshots_free (t->snapshots);
   g_ptr_array_unref (t->plans);
@@ -290,7 +290,7 @@ loom_trainer_free (LoomTrainer *t)
   g_free (t->folder);
   g_free (t->culprit_node);
   g_free (t->culprit_port);
-  if (t->notes)
+  if (t->notes != NULL)
     g_string_free (t->notes, TRUE);
   while ((command = g_queue_pop_head (&t->inbox.commands)))
     {
@@ -307,7 +307,7 @@ loom_trainer_free (LoomTrainer *t)
 void
 loom_trainer_set_observer (LoomTrainer *t, const LoomTrainerObserver *observer, gpointer data)
 {
-  t->observer = observer ? *observer : (LoomTrainerObserver){ 0 };
+  t->observer = observer != NULL ? *observer : (LoomTrainerObserver){ 0 };
   t->observer_data = data;
 }
 
@@ -317,7 +317,7 @@ trainer_set_state (LoomTrainer *t, const char *state)
   if (g_strcmp0 (t->shown_state, state) == 0)
     return;
   t->shown_state = state;
-  if (t->observer.state)
+  if (t->observer.state != NULL)
     t->observer.state (t, state, t->observer_data);
 }
 
@@ -379,9 +379,9 @@ loom_trainer_snapshot (LoomTrainer *t, const char *port, gint64 *step, GError **
     }
   g_mutex_unlock (&t->inbox.lock);
 
-  if (step)
+  if (step != NULL)
     *step = request.step;
-  if (request.error)
+  if (request.error != NULL)
     g_propagate_error (error, request.error);
   return request.result;
 }
@@ -401,7 +401,7 @@ trainer_note (LoomTrainer *t, const char *format, ...)
 const char *
 loom_trainer_get_culprit (const LoomTrainer *t, const char **port)
 {
-  if (port)
+  if (port != NULL)
     *port = t->culprit_port;
   return t->culprit_node;
 }

@@ -152,9 +152,10 @@ copy_weights (LoomTrainer *t, const char *path, GError **error)
 gboolean
 trainer_checkpoint_weights (LoomTrainer *t, const char *name, GError **error)
 {
-  g_autofree char *path = t->folder ? g_build_filename (t->folder, name, NULL) : NULL;
+  g_autofree char *path = t->folder != NULL ? g_build_filename (t->folder, name, NULL) : NULL;
 
-  return !path || loom_state_save_weights_of (t->state, trainer_has_averages (t) ? LOOM_SLOT_EMA : "", path, error);
+  return path == NULL
+         || loom_state_save_weights_of (t->state, trainer_has_averages (t) ? LOOM_SLOT_EMA : "", path, error);
 }
 
 /* The table that the run's kernels are chosen by, and what was chosen: a resumed run goes on with both. */
@@ -187,7 +188,7 @@ loom_run_costs (const char *folder, char **note)
       if (!g_file_get_contents (path, &text, NULL, NULL))
         continue;
       table = loom_cost_table_new_from_text (text, path, &local);
-      if (table)
+      if (table != NULL)
         return table;
       if (*note == NULL)
         *note = g_strdup_printf ("%s The run's last bits may differ.", local->message);
@@ -228,9 +229,9 @@ write_checkpoint (LoomTrainer *t, char **out_path, GError **error)
   t->clock.saved_step = t->place.step;
   t->clock.last_checkpoint = g_get_monotonic_time ();
   t->clock.checkpoint_cost += t->clock.last_checkpoint - start;
-  if (t->observer.checkpoint)
+  if (t->observer.checkpoint != NULL)
     t->observer.checkpoint (t, t->place.step, path, t->observer_data);
-  if (out_path)
+  if (out_path != NULL)
     *out_path = g_steal_pointer (&path);
   return TRUE;
 }
@@ -243,10 +244,10 @@ trainer_checkpoint_write (LoomTrainer *t, char **out_path, GError **error)
   g_autoptr (GError) local = NULL;
   const char *found;
 
-  if (!t->folder || write_checkpoint (t, out_path, &local))
+  if (t->folder == NULL || write_checkpoint (t, out_path, &local))
     return TRUE;
   found = strstr (local->message, advice);
-  if (found)
+  if (found != NULL)
     {
       g_autofree char *before = g_strndup (local->message, found - local->message);
       g_set_error (error, local->domain, local->code, "%sfree some space and continue with: gradloom train --resume %s",

@@ -144,7 +144,7 @@ trainer_must_end (LoomTrainer *t)
   if (!g_atomic_int_get (&t->inbox.pending))
     return FALSE;
   g_mutex_lock (&t->inbox.lock);
-  for (GList *l = t->inbox.commands.head; l; l = l->next)
+  for (GList *l = t->inbox.commands.head; l != NULL; l = l->next)
     end = end || is_ending (l->data);
   trainer_answer_requests (t);
   g_mutex_unlock (&t->inbox.lock);

@@ -16,7 +16,7 @@ trainer_dataset_sample (const LoomDataset *dataset, LoomSplit split, gint64 n, G
       LoomShape shape = loom_shape_bind (&info->port[i].type.shape, &binding);
       loom_shape_get (&shape, dims);
       LoomTensor *tensor = loom_tensor_new (info->port[i].type.dtype, shape.rank, dims, error);
-      if (!tensor)
+      if (tensor == NULL)
         return NULL;
       g_ptr_array_add (tensors, tensor);
     }
@@ -61,7 +61,7 @@ trainer_drop_last (LoomTrainer *t, GError **error)
   /* Two samples are two values a channel at least. Where there is but one, the first plan says what is wrong. */
   g_autofree char *lone
       = drop != LOOM_DROP_LAST_TRUE && rest == 1 && n > 1 ? loom_step_lone (t->graph, t->spec, 1) : NULL;
-  if (lone && drop == LOOM_DROP_LAST_FALSE && steps)
+  if (lone != NULL && drop == LOOM_DROP_LAST_FALSE && steps)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
                    "With %" G_GINT64_FORMAT " training samples and batch_size %" G_GINT64_FORMAT
@@ -70,13 +70,13 @@ trainer_drop_last (LoomTrainer *t, GError **error)
                    n, batch, lone);
       return FALSE;
     }
-  if (lone && steps)
+  if (lone != NULL && steps)
     trainer_note (t,
                   "Each epoch leaves out the sample that its order puts last of the %" G_GINT64_FORMAT
                   ": it would be a batch of its own, in which %s has one value a channel and learns nothing. Another "
                   "batch_size than %" G_GINT64_FORMAT " keeps all.",
                   n, lone, batch);
-  if ((lone && drop == LOOM_DROP_LAST_AUTO) || drop == LOOM_DROP_LAST_TRUE)
+  if ((lone != NULL && drop == LOOM_DROP_LAST_AUTO) || drop == LOOM_DROP_LAST_TRUE)
     loom_loader_leave_out (t->loader, t->left_out = rest);
   return TRUE;
 }

@@ -215,7 +215,7 @@ write_settings (LoomTrainer *t, GError **error)
   json_builder_set_member_name (b, "cost_table");
   json_builder_add_string_value (b, loom_cost_table_hash (loom_devices_costs (t->devices)));
   json_builder_set_member_name (b, "data_folder");
-  if (t->data_folder)
+  if (t->data_folder != NULL)
     json_builder_add_string_value (b, t->data_folder);
   else
     json_builder_add_null_value (b);
@@ -286,7 +286,7 @@ loom_run_read_graph (const char *path, LoomFaults *faults, GError **error)
       return NULL;
     }
   LoomGraph *graph = loom_graph_read_file (graph_path, faults, error);
-  if (!graph)
+  if (graph == NULL)
     return NULL;
   folder = loom_run_data_folder (graph_path);
   loom_graph_set_folder (graph, folder);

@@ -18,7 +18,7 @@ member (const TrainerJson *json, const char *name, GError **error)
 {
   JsonNode *node = json_object_get_member (json->object, name);
 
-  if (!node)
+  if (node == NULL)
     wrong (json, name, "is missing", error);
   return node;
 }
@@ -28,7 +28,7 @@ trainer_json_int (const TrainerJson *json, const char *name, gint64 min, gint64 
 {
   JsonNode *node = member (json, name, error);
 
-  if (!node)
+  if (node == NULL)
     return FALSE;
   if (!JSON_NODE_HOLDS_VALUE (node) || json_node_get_value_type (node) != G_TYPE_INT64)
     return wrong (json, name, "is no whole number", error);
@@ -45,7 +45,7 @@ trainer_json_double (const TrainerJson *json, const char *name, gboolean may_be_
 {
   JsonNode *node = member (json, name, error);
 
-  if (!node)
+  if (node == NULL)
     return FALSE;
   if (may_be_null && JSON_NODE_HOLDS_NULL (node))
     {
@@ -64,7 +64,7 @@ trainer_json_doubles (const TrainerJson *json, const char *name, guint n, double
 {
   JsonNode *node = member (json, name, error);
 
-  if (!node)
+  if (node == NULL)
     return FALSE;
   if (!JSON_NODE_HOLDS_ARRAY (node) || json_array_get_length (json_node_get_array (node)) != n)
     return wrong (json, name, "is no list of as many numbers as the graph has classes or columns for", error);
@@ -87,7 +87,7 @@ trainer_json_string (const TrainerJson *json, const char *name, const char **val
 {
   JsonNode *node = member (json, name, error);
 
-  if (!node)
+  if (node == NULL)
     return FALSE;
   if (!JSON_NODE_HOLDS_VALUE (node) || json_node_get_value_type (node) != G_TYPE_STRING)
     return wrong (json, name, "is no text", error);
@@ -100,7 +100,7 @@ trainer_json_object (const TrainerJson *json, const char *name, TrainerJson *val
 {
   JsonNode *node = member (json, name, error);
 
-  if (!node)
+  if (node == NULL)
     return FALSE;
   if (!JSON_NODE_HOLDS_OBJECT (node))
     return wrong (json, name, "is no object", error);
@@ -113,7 +113,7 @@ trainer_json_objects (const TrainerJson *json, const char *name, guint n, JsonAr
 {
   JsonNode *node = member (json, name, error);
 
-  if (!node)
+  if (node == NULL)
     return FALSE;
   if (!JSON_NODE_HOLDS_ARRAY (node))
     return wrong (json, name, "is no list", error);
@@ -138,7 +138,7 @@ trainer_json_root (JsonParser *parser, const char *path, TrainerJson *value, GEr
       return FALSE;
     }
   JsonNode *root = json_parser_get_root (parser);
-  if (!root || !JSON_NODE_HOLDS_OBJECT (root))
+  if (root == NULL || !JSON_NODE_HOLDS_OBJECT (root))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is damaged: it is no object.", path);
       return FALSE;

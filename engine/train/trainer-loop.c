@@ -107,15 +107,15 @@ evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error)
   g_autoptr (GError) local = NULL;
 
   *gave_way = FALSE;
-  if (!t->eval_loader[split])
+  if (t->eval_loader[split] == NULL)
     t->eval_loader[split] = loom_loader_new (t->dataset, split, t->spec->batch_size, FALSE, t->spec->seed, error);
-  if (!t->eval_loader[split])
+  if (t->eval_loader[split] == NULL)
     return FALSE;
   loom_loader_start (t->eval_loader[split], 0, 0);
   while ((batch = loom_loader_next (t->eval_loader[split], &local)))
     {
       TrainerPlan *plan = trainer_plan_get (t, batch->n, FALSE, error);
-      if (!plan)
+      if (plan == NULL)
         return evaluation_failed (t, error);
       feed_batch (plan, batch);
       if (!loom_exec_run (plan->exec, error))
@@ -154,7 +154,7 @@ evaluate (LoomTrainer *t, LoomSplit split, gboolean *gave_way, GError **error)
     .metric = t->eval_value,
     .matrix = matrix,
   };
-  if (t->observer.eval)
+  if (t->observer.eval != NULL)
     t->observer.eval (t, &eval, t->observer_data);
   return trainer_events_eval (t, &eval, error);
 }
@@ -184,7 +184,7 @@ loom_trainer_evaluate (LoomTrainer *t, const char *name, GError **error)
 static void
 tell_step (LoomTrainer *t, gint64 number, double loss, double lr, double grad_norm)
 {
-  if (!t->observer.step)
+  if (t->observer.step == NULL)
     return;
   trainer_metrics_values (t->place.metrics, t->metric_value);
   LoomTrainerStep step = {
@@ -244,7 +244,7 @@ set_rates (LoomTrainer *t)
 static gboolean
 one_batch (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, gint64 part, double all, GError **error)
 {
-  if (t->update)
+  if (t->update != NULL)
     {
       loom_state_set_scalar_at (t->state, (guint)t->first_slot, part == 0);
       loom_state_set_scalar_at (t->state, (guint)t->weight_slot, (double)batch->n / all);
@@ -291,15 +291,15 @@ try_step (LoomTrainer *t, GError **error)
   for (gint64 part = 0; samples < all; part++)
     {
       const LoomBatch *batch = loom_loader_next (t->loader, error);
-      if (!batch)
+      if (batch == NULL)
         return FALSE;
       plan = trainer_plan_get (t, batch->n, TRUE, error);
-      if (!plan)
+      if (plan == NULL)
         return FALSE;
       if (!one_batch (t, plan, batch, part, all, &local))
         return explain (t, plan, batch, g_steal_pointer (&local), error);
       /* A driver judges the points that it evaluates itself, but the point that it begins from must be finite. */
-      if (t->driver && loom_exec_scalar (plan->exec, plan->finite) == 0)
+      if (t->driver != NULL && loom_exec_scalar (plan->exec, plan->finite) == 0)
         return explain (t, plan, batch, g_error_new_literal (LOOM_ERROR, LOOM_ERROR_NAN, ""), error);
       double own = loom_exec_scalar (plan->exec, plan->loss);
       grad_norm = loom_exec_scalar (plan->exec, plan->grad_norm);
@@ -307,11 +307,11 @@ try_step (LoomTrainer *t, GError **error)
       samples += (double)batch->n;
       if (!trainer_metrics_take (t->place.metrics, plan, error))
         {
-          t->is_torn = !t->update; /* the weights have taken the step, the sums have not */
+          t->is_torn = t->update == NULL; /* the weights have taken the step, the sums have not */
           return FALSE;
         }
     }
-  if (t->update)
+  if (t->update != NULL)
     {
       if (!loom_exec_run (t->update, &local))
         {
@@ -334,7 +334,7 @@ try_step (LoomTrainer *t, GError **error)
   t->place.sample_sum += all;
   t->clock.items_since += all;
   /* Outputs are the driver's from here on. */
-  if (t->driver)
+  if (t->driver != NULL)
     {
       if (!t->driver->advance (&(LoomDriverCall){ plan->exec, t->state, t->spec }, error))
         {
@@ -362,11 +362,11 @@ one_step (LoomTrainer *t, GError **error)
 {
   gint64 before = t->place.step;
 
-  if (t->rollback && !trainer_rollback_save (t, error))
+  if (t->rollback != NULL && !trainer_rollback_save (t, error))
     return FALSE;
   if (try_step (t, error))
     return TRUE;
-  if (t->rollback && t->place.step == before)
+  if (t->rollback != NULL && t->place.step == before)
     trainer_rollback_restore (t);
   return FALSE;
 }
@@ -397,7 +397,7 @@ tell_early_stop (LoomTrainer *t, GError **error)
 
   if (!t->place.watch.over)
     return TRUE;
-  if (t->observer.early_stop)
+  if (t->observer.early_stop != NULL)
     t->observer.early_stop (t, &t->place.watch, t->observer_data);
   json = trainer_event_new ("early_stop");
   loom_json_int (json, "step", t->place.step);
@@ -469,7 +469,7 @@ end_run (LoomTrainer *t, TrainerVerdict verdict, GError **error)
     return LOOM_TRAINER_FAILED;
   if (verdict == TRAINER_STOP)
     return LOOM_TRAINER_STOPPED;
-  if (t->folder)
+  if (t->folder != NULL)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED,
                  "Interrupted after step %" G_GINT64_FORMAT ". Continue with: gradloom train --resume %s",
                  t->place.step, t->folder);
@@ -551,7 +551,7 @@ run (LoomTrainer *t, GError **error)
 static void
 save_finished (LoomTrainer *t, const GError *failure)
 {
-  if (t->folder && !t->is_torn && t->place.step != t->clock.saved_step && failure->domain == LOOM_ERROR
+  if (t->folder != NULL && !t->is_torn && t->place.step != t->clock.saved_step && failure->domain == LOOM_ERROR
       && failure->code != LOOM_ERROR_IO && !t->is_poisoned)
     trainer_checkpoint_write (t, NULL, NULL);
 }
@@ -576,7 +576,7 @@ add_resume_hint (LoomTrainer *t, GError *failure)
       = names_step (failure->message)
             ? g_strdup ("")
             : g_strdup_printf ("After %" G_GINT64_FORMAT " step%s: ", t->place.step, t->place.step == 1 ? "" : "s");
-  g_autofree char *go_on = t->folder && !strstr (failure->message, "--resume")
+  g_autofree char *go_on = t->folder != NULL && strstr (failure->message, "--resume") == NULL
                                ? g_strdup_printf ("%s %s with: gradloom train --resume %s",
                                                   g_str_has_suffix (failure->message, ".") ? "" : ".", how, t->folder)
                                : NULL;
@@ -611,7 +611,7 @@ loom_trainer_run (LoomTrainer *t, GError **error)
       /* Events up to the failure are written where that is still possible. */
       trainer_events_flush (t, NULL);
     }
-  if (failure)
+  if (failure != NULL)
     g_propagate_error (error, failure);
   loom_loader_reset (t->loader);
 

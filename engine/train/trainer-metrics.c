@@ -32,7 +32,7 @@ trainer_metrics_new (const LoomTrainSpec *spec, const LoomStep *step)
 void
 trainer_metrics_free (TrainerMetrics *m)
 {
-  if (!m)
+  if (m == NULL)
     return;
   g_free (m->size);
   g_free (m->at);

@@ -22,7 +22,7 @@ visit (const LoomInstr *instr, guint index, LoomTensor *const *results, gpointer
   for (guint r = 0; r < instr->n_out; r++)
     {
       const LoomTensor *t = results[r];
-      if (!t || !loom_dtype_is_float (t->dtype))
+      if (t == NULL || !loom_dtype_is_float (t->dtype))
         continue;
       for (gint64 i = 0; i < t->count; i++)
         {
@@ -85,7 +85,7 @@ name_of (const TrainerPlan *plan, const LoomInstr *instr)
 {
   char *name;
 
-  if (instr->origin)
+  if (instr->origin != NULL)
     return g_strdup_printf ("node %s", instr->origin);
   name = loom_program_purpose (plan->step->program, instr->prim, instr->region, instr->n_out, instr->out);
   name[0] = g_ascii_tolower (name[0]);
@@ -105,9 +105,9 @@ search (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch)
   /* Every value of the walk stays, which may be more than a card has beside the run. */
   if (g_error_matches (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
     walk (t, plan, batch, "cpu", &culprit, NULL);
-  if (!culprit.instr)
+  if (culprit.instr == NULL)
     return g_strdup ("Repeating the batch a step at a time did not show where");
-  if (culprit.instr->origin)
+  if (culprit.instr->origin != NULL)
     set_culprit (t, culprit.instr->origin, NULL);
   t->is_poisoned = culprit.instr->region != LOOM_REGION_UPDATE;
   name = name_of (plan, culprit.instr);
@@ -138,14 +138,14 @@ trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, 
   const char *remedy = "The weights are as before that step.";
 
   loom_state_set_scalar (t->state, "step", t->place.step);
-  if (!where)
+  if (where == NULL)
     {
       where = search (t, plan, batch);
       remedy = "A smaller learning rate, gradient clipping or scaled inputs usually help.";
     }
-  if (t->is_poisoned && t->folder && t->place.base_lr > 0)
+  if (t->is_poisoned && t->folder != NULL && t->place.base_lr > 0)
     go_on = resume_hint (t);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
                "The numbers of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT ") are no longer finite. %s. %s%s",
-               t->place.step + 1, t->place.epoch + 1, where, remedy, go_on ? go_on : "");
+               t->place.step + 1, t->place.epoch + 1, where, remedy, go_on != NULL ? go_on : "");
 }

@@ -55,7 +55,7 @@ set_train (LoomGraph *graph, const char *name, const char *value, GPtrArray *all
 {
   g_autofree char *option = g_strdelimit (g_strconcat ("--", name, NULL), "_", '-');
 
-  if (value)
+  if (value != NULL)
     set_attribute (graph, loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN), name, value, option, TRUE, all);
 }
 
@@ -73,30 +73,31 @@ find_target (LoomGraph *graph, const char *path)
   g_auto (GStrv) part = g_strsplit (path, ".", -1);
   LoomElement *scope = loom_graph_root (graph), *element = NULL;
 
-  for (guint i = 0; part[i]; i++)
+  for (guint i = 0; part[i] != NULL; i++)
     {
-      if (element)
+      if (element != NULL)
         {
           /* A copy's number: all copies are one element. */
-          if (loom_element_get (element, "repeat") && part[i][0] && strspn (part[i], "0123456789") == strlen (part[i]))
+          if (loom_element_get (element, "repeat") != NULL && part[i][0]
+              && strspn (part[i], "0123456789") == strlen (part[i]))
             continue;
           const char *module = loom_element_get (element, "module");
-          scope = module ? loom_graph_find_module (graph, module) : NULL;
-          if (!scope)
+          scope = module != NULL ? loom_graph_find_module (graph, module) : NULL;
+          if (scope == NULL)
             return NULL;
         }
       element = loom_scope_find_node (scope, part[i]);
-      if (!element && i == 0)
+      if (element == NULL && i == 0)
         {
-          if (!part[1])
+          if (part[1] == NULL)
             return g_str_equal (path, "train") ? loom_element_find (scope, LOOM_TAG_TRAIN) : NULL;
           /* A module's own name stands for all its instances. */
           scope = loom_graph_find_module (graph, part[0]);
-          if (!scope)
+          if (scope == NULL)
             return NULL;
           element = loom_scope_find_node (scope, part[++i]);
         }
-      if (!element)
+      if (element == NULL)
         return NULL;
     }
   return element;
@@ -106,10 +107,10 @@ static gboolean
 apply_assignment (LoomGraph *graph, const char *text, GPtrArray *all, GError **error)
 {
   const char *equals = strchr (text, '=');
-  g_autofree char *left = equals ? g_strndup (text, equals - text) : NULL;
-  char *dot = left ? strrchr (left, '.') : NULL;
+  g_autofree char *left = equals != NULL ? g_strndup (text, equals - text) : NULL;
+  char *dot = left != NULL ? strrchr (left, '.') : NULL;
 
-  if (!dot || dot == left || dot[1] == 0)
+  if (dot == NULL || dot == left || dot[1] == 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
                    "--set takes NODE.PARAM=VALUE, as in --set fc1.out_features=32, but “%s” is not of this form.",
@@ -118,7 +119,7 @@ apply_assignment (LoomGraph *graph, const char *text, GPtrArray *all, GError **e
     }
   *dot = 0;
   LoomElement *element = find_target (graph, left);
-  if (!element)
+  if (element == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--set %s: the graph has no node “%s”.", text, left);
       return FALSE;
@@ -135,7 +136,7 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
   LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
   char number[G_ASCII_DTOSTR_BUF_SIZE];
 
-  if (!train)
+  if (train == NULL)
     {
       const char *file = loom_graph_get_file (original);
 
@@ -143,10 +144,10 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
           error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
           "%s%sThe graph has no <train> element, so it does not say which loss to lower and how. Add one, for example "
           "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.001\" batch_size=\"64\" epochs=\"3\"/>.",
-          file ? file : "", file ? ": " : "");
+          file != NULL ? file : "", file != NULL ? ": " : "");
       return NULL;
     }
-  for (guint i = 0; options->set && options->set[i]; i++)
+  for (guint i = 0; options->set != NULL && options->set[i] != NULL; i++)
     if (!apply_assignment (graph, options->set[i], given, error))
       return NULL;
   if (options->epochs > 0 || options->no_epochs)
@@ -156,15 +157,15 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
   if (options->seed >= 0)
     set_train_int (graph, "seed", options->seed, given);
   set_train (graph, "device", options->device, given);
-  if (options->weights && options->weights[0])
+  if (options->weights != NULL && options->weights[0])
     {
       /* The path is relative to where the person stands, not to the graph. */
       g_autofree char *path = g_canonicalize_filename (options->weights, NULL);
       set_train (graph, "weights", path, given);
     }
-  else if (options->weights)
+  else if (options->weights != NULL)
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "weights", NULL)));
-  if (options->match && !loom_element_get (train, "weights"))
+  if (options->match != NULL && loom_element_get (train, "weights") == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
                    "--match chooses among the weights of a file, but no file is named. Name one by --weights.");
@@ -190,7 +191,7 @@ find_given (const GPtrArray *given, const LoomFault *fault)
   for (guint i = given->len; i-- > 0;)
     {
       const Given *g = given->pdata[i];
-      if (g->line == fault->line && g_strcmp0 (g->attribute, fault->port) == 0 && g->of_train == !fault->node)
+      if (g->line == fault->line && g_strcmp0 (g->attribute, fault->port) == 0 && g->of_train == (fault->node == NULL))
         return g;
     }
   return NULL;
@@ -206,15 +207,15 @@ option_sentence (const Given *given, const LoomFault *fault)
   if (given->of_train && g_str_has_prefix (message, prefix))
     message += strlen (prefix);
   /* A remedy that has an option of its own is given as that. */
-  if (given->of_train && given->value && fault->fix_attribute && fault->fix_value
+  if (given->of_train && given->value != NULL && fault->fix_attribute != NULL && fault->fix_value != NULL
       && !g_str_equal (fault->fix_attribute, given->attribute)
       && g_strv_contains (options_of_train, fault->fix_attribute))
     {
       g_autofree char *option = g_strdelimit (g_strdup (fault->fix_attribute), "_", '-');
       use = g_strdup_printf ("Use --%s %s.", option, fault->fix_value);
     }
-  const char *fix = use ? use : fault->fix;
-  return g_strdup_printf ("%s: %s%s%s", given->option, message, fix ? " " : "", fix ? fix : "");
+  const char *fix = use != NULL ? use : fault->fix;
+  return g_strdup_printf ("%s: %s%s%s", given->option, message, fix != NULL ? " " : "", fix != NULL ? fix : "");
 }
 
 /* "With --set fc.out_features=2: " where a graph is wrong only as the options have made it. */
@@ -233,7 +234,8 @@ blame_options (const LoomGraph *original, const GPtrArray *given)
   for (guint i = 0; i < given->len; i++)
     {
       const Given *g = given->pdata[i];
-      g_string_append_printf (text, " %s%s%s", g->option, g->value ? " " : "", g->value ? g->value : "");
+      g_string_append_printf (text, " %s%s%s", g->option, g->value != NULL ? " " : "",
+                              g->value != NULL ? g->value : "");
     }
   g_string_append (text, ": ");
   return g_string_free (text, FALSE);
@@ -253,23 +255,23 @@ trainer_given_faults (const LoomGraph *original, const GPtrArray *given, const L
 
       if (fault->is_warning)
         continue;
-      if (first)
+      if (first != NULL)
         g_string_append_c (text, '\n');
       else
         first = fault;
-      if (by)
+      if (by != NULL)
         {
           g_autofree char *sentence = option_sentence (by, fault);
           g_string_append (text, sentence);
           continue;
         }
       g_autofree char *sentence = loom_fault_to_string (fault);
-      if (!blamed)
+      if (blamed == NULL)
         blamed = blame_options (original, given);
-      g_string_append_printf (text, "%s%s%s%s", blamed, faults->file ? faults->file : "", faults->file ? ": " : "",
-                              sentence);
+      g_string_append_printf (text, "%s%s%s%s", blamed, faults->file != NULL ? faults->file : "",
+                              faults->file != NULL ? ": " : "", sentence);
     }
-  if (first)
+  if (first != NULL)
     g_set_error_literal (error, LOOM_ERROR, first->code, text->str);
   return first == NULL;
 }

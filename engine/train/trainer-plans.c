@@ -7,7 +7,7 @@
 const void *
 trainer_feed_data (const TrainerFeed *feed, const LoomTensor *tensor)
 {
-  if (!feed->wide)
+  if (feed->wide == NULL)
     return tensor->data;
   for (gint64 i = 0; i < tensor->count; i++)
     ((double *)feed->wide->data)[i] = ((const float *)tensor->data)[i];
@@ -26,7 +26,7 @@ widen_feeds (TrainerPlan *plan, GError **error)
       if (desc->dtype != LOOM_F64)
         continue;
       plan->feed[i].wide = loom_tensor_new (LOOM_F64, 1, &count, error);
-      if (!plan->feed[i].wide)
+      if (plan->feed[i].wide == NULL)
         return FALSE;
     }
   return TRUE;
@@ -35,7 +35,7 @@ widen_feeds (TrainerPlan *plan, GError **error)
 void
 trainer_plan_free (TrainerPlan *plan)
 {
-  if (!plan)
+  if (plan == NULL)
     return;
   for (guint i = 0; i < plan->n_feeds; i++)
     g_clear_pointer (&plan->feed[i].wide, loom_tensor_unref);
@@ -102,16 +102,16 @@ plan_new (LoomTrainer *t, gint64 batch, gboolean training, gboolean averaged, GE
   LoomPlanOptions options = { .device = t->device, .strict_devices = loom_graph_strict_devices (t->graph) };
 
   plan->step = loom_step_new (t->graph, t->spec, batch, training, error);
-  if (!plan->step)
+  if (plan->step == NULL)
     goto fail;
   plan->averaged = averaged;
   if (averaged)
     loom_step_use_averages (plan->step, has_slot, t->state);
   LoomPlan *p = loom_plan_new (plan->step->program, t->devices, &options, error);
-  if (!p)
+  if (p == NULL)
     goto fail;
   plan->exec = loom_exec_new (p, t->state, error);
-  if (!plan->exec)
+  if (plan->exec == NULL)
     goto fail;
   if (!trainer_plan_feeds (t, plan->step->program, &plan->n_feeds, &plan->feed, error) || !widen_feeds (plan, error))
     goto fail;
@@ -141,9 +141,9 @@ trainer_take_notes (LoomTrainer *t)
 {
   g_autofree char *note = loom_cost_table_take_note (loom_devices_costs (t->devices));
 
-  if (note && t->observer.note)
+  if (note != NULL && t->observer.note != NULL)
     t->observer.note (t, note, t->observer_data);
-  else if (note)
+  else if (note != NULL)
     trainer_note (t, "%s", note);
 }
 
@@ -161,10 +161,10 @@ trainer_plan_get (LoomTrainer *t, gint64 batch, gboolean training, GError **erro
     }
   TrainerPlan *plan = plan_new (t, batch, training, averaged, error);
   trainer_take_notes (t);
-  if (plan)
+  if (plan != NULL)
     {
       g_ptr_array_add (plans, plan);
-      if (t->observer.memory)
+      if (t->observer.memory != NULL)
         t->observer.memory (t, t->observer_data);
     }
   return plan;
@@ -180,8 +180,8 @@ trainer_plan_update (LoomTrainer *t, GError **error)
     return TRUE;
   LoomPlan *plan = loom_plan_new (((TrainerPlan *)t->plans->pdata[0])->step->update, t->devices, &options, error);
   trainer_take_notes (t);
-  t->update = plan ? loom_exec_new (plan, t->state, error) : NULL;
-  if (!t->update)
+  t->update = plan != NULL ? loom_exec_new (plan, t->state, error) : NULL;
+  if (t->update == NULL)
     return FALSE;
   t->update_norm = find_output (t->update, "grad_norm");
   t->rollback = trainer_rollback_new (((TrainerPlan *)t->plans->pdata[0])->step->program, t->place.metrics);

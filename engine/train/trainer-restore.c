@@ -180,7 +180,7 @@ read_rates (LoomTrainer *t, const TrainerJson *json, TrainerPlace *p, GError **e
       if (!trainer_json_double (&hyper, base, FALSE, &p->group_lr[i], error))
         return FALSE;
     }
-  if (!t->spec->schedule.klass || !t->spec->schedule.klass->watches_loss)
+  if (t->spec->schedule.klass == NULL || !t->spec->schedule.klass->watches_loss)
     return TRUE;
   return trainer_json_object (json, "plateau", &plateau, error)
          && trainer_json_double (&plateau, "best", TRUE, &p->plateau.best, error)
@@ -197,7 +197,7 @@ take_place (LoomTrainer *t, TrainerPlace *place)
   t->place = *place;
   *place = (TrainerPlace){ 0 };
   t->clock.saved_step = t->place.step;
-  if (t->spec->schedule.klass && t->spec->schedule.klass->watches_loss)
+  if (t->spec->schedule.klass != NULL && t->spec->schedule.klass->watches_loss)
     t->spec->schedule.plateau = t->place.plateau;
   for (guint i = 0; i < t->rates.n_groups; i++)
     t->rates.group[i].now = NAN;

@@ -34,7 +34,7 @@ trainer_rollback_new (const LoomProgram *program, const TrainerMetrics *metrics)
 void
 trainer_rollback_free (TrainerRollback *rollback)
 {
-  if (!rollback)
+  if (rollback == NULL)
     return;
   g_ptr_array_unref (rollback->name);
   g_ptr_array_unref (rollback->value);
@@ -49,7 +49,7 @@ trainer_rollback_save (LoomTrainer *t, GError **error)
   for (guint i = 0; i < t->rollback->name->len; i++)
     {
       LoomTensor *value = loom_state_get (t->state, t->rollback->name->pdata[i], error);
-      if (!value)
+      if (value == NULL)
         return FALSE;
       g_ptr_array_add (t->rollback->value, value);
     }

@@ -44,7 +44,7 @@ port_free (gpointer data)
 void
 trainer_snapshots_free (TrainerSnapshots *self)
 {
-  if (!self)
+  if (self == NULL)
     return;
   loom_exec_free (self->exec);
   loom_net_free (self->net);
@@ -67,7 +67,7 @@ read_net (LoomTrainer *t, TrainerSnapshots *self, GError **error)
 static TrainerSnapshots *
 get_snapshots (LoomTrainer *t, GError **error)
 {
-  if (t->snapshots)
+  if (t->snapshots != NULL)
     return t->snapshots;
   LoomSplit split = trainer_dataset_validation (t->dataset);
   g_autoptr (GPtrArray) sample
@@ -80,7 +80,7 @@ get_snapshots (LoomTrainer *t, GError **error)
       if (one->dtype != LOOM_F32)
         continue;
       LoomTensor *wide = loom_tensor_convert (one, LOOM_F64, FALSE, error);
-      if (!wide)
+      if (wide == NULL)
         return NULL;
       sample->pdata[i] = wide;
       loom_tensor_unref (one);
@@ -170,7 +170,7 @@ build_exec (LoomTrainer *t, TrainerSnapshots *self, guint n, const char *const *
   LoomPlanOptions options = { .device = t->device, .no_fusion = TRUE };
   g_autoptr (LoomProgram) program = build_program (t, self, n, port, error);
   LoomPlan *plan = program ? loom_plan_new (program, t->devices, &options, error) : NULL;
-  g_autoptr (LoomExec) exec = plan ? loom_exec_new (plan, t->state, error) : NULL;
+  g_autoptr (LoomExec) exec = plan != NULL ? loom_exec_new (plan, t->state, error) : NULL;
   g_autofree TrainerFeed *feed = NULL;
   guint n_feeds;
 
@@ -222,15 +222,15 @@ replan (LoomTrainer *t, TrainerSnapshots *self, Port *more, GError **error)
   for (guint i = 0; i < self->ports->len; i++)
     {
       Port *port = self->ports->pdata[i];
-      gboolean stays = !is_stale (self, port) && (!more || self->ports->len - i < KEEP);
+      gboolean stays = !is_stale (self, port) && (more == NULL || self->ports->len - i < KEEP);
       g_ptr_array_add (stays ? ports : gone, port);
     }
-  if (more)
+  if (more != NULL)
     g_ptr_array_add (ports, more);
   for (guint i = 0; i < ports->len; i++)
     names[i] = ((Port *)ports->pdata[i])->name;
   exec = build_exec (t, self, ports->len, names, error);
-  if (!exec)
+  if (exec == NULL)
     {
       g_clear_pointer (&more, port_free);
       return FALSE;
@@ -243,7 +243,7 @@ replan (LoomTrainer *t, TrainerSnapshots *self, Port *more, GError **error)
   loom_exec_free (self->exec);
   self->exec = exec;
   self->ran = 0;
-  if (t->inbox.active && t->observer.memory)
+  if (t->inbox.active && t->observer.memory != NULL)
     t->observer.memory (t, t->observer_data);
   return TRUE;
 }
@@ -269,7 +269,7 @@ run (TrainerSnapshots *self, GError **error)
       Port *port = self->ports->pdata[i];
       g_clear_pointer (&port->value, loom_tensor_unref);
       port->value = loom_exec_output (self->exec, i, error);
-      if (!port->value)
+      if (port->value == NULL)
         return FALSE;
     }
   self->ran = self->round;
@@ -284,17 +284,17 @@ answer (LoomTrainer *t, const char *name, GError **error)
       return loom_state_get (t->state, name, error);
 
   TrainerSnapshots *self = get_snapshots (t, error);
-  if (!self)
+  if (self == NULL)
     return NULL;
   Port *port = find_port (self, name);
-  if (!port)
+  if (port == NULL)
     port = add_port (t, self, name, error);
-  if (!port)
+  if (port == NULL)
     return NULL;
   port->asked = self->round;
   if (has_stale (self))
     replan (t, self, NULL, NULL);
-  if ((self->ran != self->round || !port->value) && !run (self, error))
+  if ((self->ran != self->round || port->value == NULL) && !run (self, error))
     return NULL;
   return loom_tensor_ref (port->value);
 }
@@ -302,7 +302,7 @@ answer (LoomTrainer *t, const char *name, GError **error)
 void
 trainer_snapshot_round (LoomTrainer *t)
 {
-  if (get_snapshots (t, NULL))
+  if (get_snapshots (t, NULL) != NULL)
     t->snapshots->round++;
 }
 

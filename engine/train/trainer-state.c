@@ -37,12 +37,12 @@ add_schedule (JsonBuilder *b, const LoomTrainSpec *spec)
 
   json_builder_set_member_name (b, "schedule");
   json_builder_begin_object (b);
-  add_string (b, "type", s->klass ? s->klass->name : "constant");
+  add_string (b, "type", s->klass != NULL ? s->klass->name : "constant");
   add_int (b, "warmup_steps", s->warmup_steps);
-  for (guint i = 0; s->klass && s->klass->param[i].name; i++)
+  for (guint i = 0; s->klass != NULL && s->klass->param[i].name != NULL; i++)
     add_double (b, s->klass->param[i].name, s->param[i]);
   json_builder_end_object (b);
-  if (!s->klass || !s->klass->watches_loss)
+  if (s->klass == NULL || !s->klass->watches_loss)
     return;
   json_builder_set_member_name (b, "plateau");
   json_builder_begin_object (b);
@@ -137,7 +137,7 @@ add_algorithms (JsonBuilder *b, LoomTrainer *t)
       for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
         {
           const LoomKernel *kernel = loom_plan_instr (plan, i)->kernel;
-          if (kernel && kernel->name && g_hash_table_add (seen, (gpointer)kernel->name))
+          if (kernel != NULL && kernel->name != NULL && g_hash_table_add (seen, (gpointer)kernel->name))
             json_builder_add_string_value (b, kernel->name);
         }
     }

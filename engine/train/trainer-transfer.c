@@ -91,7 +91,7 @@ trainer_transfer (LoomTrainer *t, GError **error)
   g_autoptr (GError) local = NULL;
   LoomTransfer *transfer;
 
-  if (!t->spec->weights)
+  if (t->spec->weights == NULL)
     return TRUE;
   path = g_canonicalize_filename (t->spec->weights, t->data_folder);
   file = loom_safetensors_open (path, &local);
@@ -127,14 +127,14 @@ trainer_transfer (LoomTrainer *t, GError **error)
     return TRUE;
   const LoomTransferItem *first = transfer->mismatched->len > 0 ? transfer->mismatched->pdata[0] : NULL;
   g_autofree char *example
-      = first ? loom_weight_misfit (first->name, first->here, first->there)
+      = first != NULL ? loom_weight_misfit (first->name, first->here, first->there)
         : transfer->unused->len > 0 && transfer->missing->len > 0
             ? g_strdup_printf ("the graph has %s, the file %s", ((LoomTransferItem *)transfer->missing->pdata[0])->name,
                                ((LoomTransferItem *)transfer->unused->pdata[0])->name)
             : g_strdup ("one of the two has none");
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                "No weight of %s fits this graph%s: %s. Name layers as in the file, or choose another file.", path,
-               t->spec->match ? " and the pattern" : "", example);
+               t->spec->match != NULL ? " and the pattern" : "", example);
   return FALSE;
 }
 
@@ -149,9 +149,9 @@ add_list (LoomJson *json, const char *name, const GPtrArray *list)
       const LoomTransferItem *item = list->pdata[i];
       loom_json_begin_object (json, NULL);
       loom_json_string (json, "name", item->name);
-      if (item->here)
+      if (item->here != NULL)
         loom_json_string (json, "shape", item->here);
-      if (item->there)
+      if (item->there != NULL)
         loom_json_string (json, "file_shape", item->there);
       loom_json_end_object (json);
     }

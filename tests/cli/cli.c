@@ -17,7 +17,7 @@ cli_argv (const char *const *words)
   int status;
 
   g_ptr_array_add (argv, program);
-  for (; *words; words++)
+  for (; *words != NULL; words++)
     g_ptr_array_add (argv, (gpointer)*words);
   g_ptr_array_add (argv, NULL);
   g_spawn_sync (NULL, (char **)argv->pdata, NULL, G_SPAWN_DEFAULT, NULL, NULL, &r.out, &r.err, &status, &error);
@@ -33,7 +33,7 @@ cli (const char *word, ...)
   va_list args;
 
   va_start (args, word);
-  for (const char *w = word; w; w = va_arg (args, const char *))
+  for (const char *w = word; w != NULL; w = va_arg (args, const char *))
     g_ptr_array_add (words, (gpointer)w);
   va_end (args);
   g_ptr_array_add (words, NULL);

@@ -74,7 +74,8 @@ test_looking (void)
   g_assert_cmpint (plan.status, ==, 0);
   g_assert_nonnull (strstr (plan.out, "memory on cuda:0"));
   cli_expect (0, NULL, "program", "g.xml");
-  cli_expect (3, "this machine has 1 of that kind. Devices here are cpu, ref, cuda:0.", "train", "g.xml", "--device", "cuda:1");
+  cli_expect (3, "this machine has 1 of that kind. Devices here are cpu, ref, cuda:0.", "train", "g.xml", "--device",
+              "cuda:1");
   /* An emulated card says nothing about speed. */
   cli_expect (3, "The device cuda:0 is emulated, so its speed says nothing", "bench", "g.xml", "--device", "cuda:0");
   cli_expect (3, "The device cuda:0 is emulated", "bench", "devices", "--device", "cuda:0");
@@ -208,7 +209,7 @@ verdict (const char *graph, const char *device)
   g_auto (CliResult) r = cli ("train", graph, "--device", device, NULL);
   const char *says = strstr (r.err, "gradloom train:");
 
-  return g_strdup_printf ("%d %s", r.status, says ? says : "");
+  return g_strdup_printf ("%d %s", r.status, says != NULL ? says : "");
 }
 
 /* Numbers that are not finite end a run on the card with the sentence that they end it with on the processor. */

@@ -38,7 +38,7 @@ count_events (const char *text, const char *event)
   g_auto (GStrv) line = g_strsplit (text, "\n", -1);
   guint n = 0;
 
-  for (guint i = 0; line[i]; i++)
+  for (guint i = 0; line[i] != NULL; i++)
     {
       if (!line[i][0])
         continue;
@@ -107,12 +107,12 @@ test_ops (void)
   g_assert_nonnull (strstr (one.out, "out_features"));
   cli_expect (1, "Did you mean “linear”", "ops", "linea");
   g_auto (CliResult) expression = cli ("ops", "expression", NULL);
-  g_assert_true (strstr (expression.out, "hardsigmoid") && strstr (expression.out, "logaddexp"));
+  g_assert_true (strstr (expression.out, "hardsigmoid") != NULL && strstr (expression.out, "logaddexp") != NULL);
   g_auto (CliResult) schema = cli ("ops", "--schema", NULL);
   g_assert_nonnull (strstr (schema.out, "relaxng"));
   g_auto (CliResult) json = cli ("ops", "--json", NULL);
   g_auto (GStrv) line = g_strsplit (json.out, "\n", -1);
-  for (guint i = 0; line[i]; i++)
+  for (guint i = 0; line[i] != NULL; i++)
     {
       g_autoptr (JsonNode) node = line[i][0] ? json_from_string (line[i], NULL) : NULL;
       g_assert_true (!line[i][0] || JSON_NODE_HOLDS_OBJECT (node));
@@ -165,7 +165,7 @@ test_train (void)
   g_auto (CliResult) eval = cli ("eval", "run1", "--json", NULL);
   g_assert_cmpuint (count_events (eval.out, "eval"), ==, 1);
   /* What was trained is what is evaluated. */
-  const char *line = strstr (a.out, "\"step\":48,\"loss\"")
+  const char *line = strstr (a.out, "\"step\":48,\"loss\"") != NULL
                          ? strstr (a.out, "\"event\":\"eval\",\"split\":\"test\",\"step\":48")
                          : NULL;
   g_assert_nonnull (line);
@@ -378,7 +378,7 @@ events_of (const char *text, const char *event)
   g_auto (GStrv) line = g_strsplit (text, "\n", -1);
   GPtrArray *found = g_ptr_array_new_with_free_func ((GDestroyNotify)json_object_unref);
 
-  for (guint i = 0; line[i]; i++)
+  for (guint i = 0; line[i] != NULL; i++)
     {
       g_autoptr (JsonNode) node = line[i][0] ? json_from_string (line[i], NULL) : NULL;
       if (node && g_strcmp0 (json_object_get_string_member (json_node_get_object (node), "event"), event) == 0)

@@ -263,7 +263,8 @@ test_as_pytorch (void)
   g_assert_cmpint (o->dim[3], ==, 3);
   g_auto (CliResult) r = cli ("check", "g.xml", NULL);
   g_assert_cmpint (r.status, ==, 0);
-  g_assert_true (strstr (r.err, "put a flatten before it") || strstr (r.out, "put a flatten before it"));
+  g_assert_true (strstr (r.err, "put a flatten before it") != NULL
+                 || strstr (r.out, "put a flatten before it") != NULL);
 
   cli_write ("c.xml", HEAD "<node id=\"x\" op=\"input\" shape=\"4\" dtype=\"i64\"/>\n"
                            "<node id=\"c\" op=\"clamp\" min=\"0.5\" max=\"2\"/>\n"
@@ -384,7 +385,7 @@ test_json_lines (void)
   g_auto (GStrv) lines = g_strsplit (g_strchomp (r.out), "\n", -1);
 
   g_assert_cmpuint (g_strv_length (lines), >, 40);
-  for (guint i = 0; lines[i]; i++)
+  for (guint i = 0; lines[i] != NULL; i++)
     {
       g_autoptr (GError) error = NULL;
       g_autoptr (JsonNode) node = json_from_string (lines[i], &error);
@@ -544,7 +545,8 @@ test_refusals (void)
     for (int d = 0; d < 2; d++)
       {
         const char *device = d ? "ref" : "cpu", *other = g_str_equal (cases[i].port, "other") ? "n.input" : NULL;
-        g_autofree char *wire = other ? g_strdup_printf ("<wire from=\"x\" to=\"%s\"/>\n", other) : g_strdup ("");
+        g_autofree char *wire
+            = other != NULL ? g_strdup_printf ("<wire from=\"x\" to=\"%s\"/>\n", other) : g_strdup ("");
         g_autofree char *text = g_strdup_printf (HEAD "<node id=\"x\" op=\"input\" shape=\"%s\" dtype=\"%s\"/>\n%s\n"
                                                       "<wire from=\"x\" to=\"n.%s\"/>\n%s</graph>\n",
                                                  cases[i].shape, cases[i].dtype, cases[i].node, cases[i].port, wire);
@@ -552,7 +554,7 @@ test_refusals (void)
         g_autofree char *says = g_strdup_printf (cases[i].says, device);
         gint64 dims[3];
 
-        for (guint k = 0; sizes[k]; k++)
+        for (guint k = 0; sizes[k] != NULL; k++)
           dims[k] = g_ascii_strtoll (sizes[k], NULL, 10);
         cli_write ("refused.xml", text);
         cli_save ("x.npy", cases[i].dtype[0] == 'i' ? LOOM_I64 : LOOM_F32, (int)g_strv_length (sizes), dims,

@@ -39,10 +39,10 @@ write_changed (const char *file, const char *const *pairs)
 {
   g_autofree char *text = g_strdup (base);
 
-  for (; pairs[0]; pairs += 2)
+  for (; pairs[0] != NULL; pairs += 2)
     {
       g_auto (GStrv) parts = g_strsplit (text, pairs[0], -1);
-      if (!parts[1])
+      if (parts[1] == NULL)
         g_error ("the graph has no %s", pairs[0]);
       g_free (text);
       text = g_strjoinv (pairs[1], parts);
@@ -122,8 +122,8 @@ test_cases (void)
       g_auto (CliResult) r = cli ("diff", "a.xml", "b.xml", NULL), back = cli ("diff", "-q", "b.xml", "a.xml", NULL);
       g_test_message ("%s → %s", cases[i].pairs[0], cases[i].pairs[1]);
       g_assert_cmpstr (r.err, ==, "");
-      g_assert_cmpstr (r.out, ==, cases[i].says ? cases[i].says : "");
-      g_assert_cmpint (r.status, ==, cases[i].says ? 1 : 0);
+      g_assert_cmpstr (r.out, ==, cases[i].says != NULL ? cases[i].says : "");
+      g_assert_cmpint (r.status, ==, cases[i].says != NULL ? 1 : 0);
       g_assert_cmpint (back.status, ==, r.status);
       g_assert_cmpstr (back.out, ==, "");
     }
@@ -188,7 +188,7 @@ test_json (void)
       "\"type\":\"linear\",\"changes\":[{\"attribute\":\"out_features\",\"before\":\"2\",\"after\":\"3\"}]}\n"
       "{\"event\":\"total\",\"differences\":2}\n");
   g_auto (GStrv) line = g_strsplit (g_strchomp (r.out), "\n", -1);
-  for (guint i = 0; line[i]; i++)
+  for (guint i = 0; line[i] != NULL; i++)
     {
       g_autoptr (GError) error = NULL;
       g_autoptr (JsonNode) node = json_from_string (line[i], &error);
@@ -295,7 +295,7 @@ test_git (void)
   static const char *const wider[] = { "default=\"8\"", "default=\"9\"", NULL };
   static const char *const places[] = { "x=\"0\"", "x=\"9\"", NULL };
 
-  if (!found)
+  if (found == NULL)
     {
       g_test_skip ("there is no git here");
       return;

@@ -33,9 +33,9 @@ test_commands (void)
   static const char *const commands[] = { "check", "plan", "program", "eval", NULL };
   static const char *const places[] = { "runs/one", "runs/one/graph.xml", NULL };
 
-  for (guint p = 0; places[p]; p++)
+  for (guint p = 0; places[p] != NULL; p++)
     {
-      for (guint c = 0; commands[c]; c++)
+      for (guint c = 0; commands[c] != NULL; c++)
         cli_expect (0, NULL, commands[c], places[p]);
       cli_expect (0, NULL, "bench", places[p], "--windows", "1", "--seconds", "0.01");
     }
@@ -73,7 +73,7 @@ test_strangers (void)
   g_assert_cmpint (g_mkdir ("mine", 0777), ==, 0);
   cli_write ("mine/t.csv", "a,b,y\n1,2,3\n2,3,5\n4,1,5\n");
   cli_write ("mine/graph.xml", sum_graph);
-  for (guint i = 0; texts[i]; i++)
+  for (guint i = 0; texts[i] != NULL; i++)
     {
       cli_write ("mine/run.json", texts[i]);
       cli_expect (0, NULL, "check", "mine/graph.xml");

@@ -7,10 +7,10 @@
 static char *
 part_of (const char *text, const char *begin, const char *end)
 {
-  const char *from = strstr (text, begin), *to = from ? strstr (from + strlen (begin), end) : NULL;
+  const char *from = strstr (text, begin), *to = from != NULL ? strstr (from + strlen (begin), end) : NULL;
 
   g_assert_nonnull (from);
-  return to ? g_strndup (from, to - from) : g_strdup (from);
+  return to != NULL ? g_strndup (from, to - from) : g_strdup (from);
 }
 
 /* The commands of --help, and the words of theirs that begin with two hyphens. */
@@ -51,8 +51,8 @@ test_everything (void)
           if (g_str_equal (word, "help"))
             continue;
           n_options++;
-          if (!strstr (man, in_man) || !strstr (bash, in_shell) || !strstr (zsh, in_shell)
-              || !strstr (texts[3].out, in_fish))
+          if (strstr (man, in_man) == NULL || strstr (bash, in_shell) == NULL || strstr (zsh, in_shell) == NULL
+              || strstr (texts[3].out, in_fish) == NULL)
             g_error ("gradloom %s --%s is missing in the manual or a completion", name, word);
         }
     }
@@ -106,7 +106,7 @@ test_bash (void)
   g_autofree char *found = g_find_program_in_path ("bash");
   g_auto (CliResult) text = cli ("help", "bash", NULL);
 
-  if (!found)
+  if (found == NULL)
     {
       g_test_skip ("there is no bash here");
       return;
@@ -140,7 +140,7 @@ test_readers (void)
       int status;
 
       cli_write (readers[i].kind, text.out);
-      if (!program)
+      if (program == NULL)
         {
           g_test_message ("not read, since there is no %s here: %s", readers[i].argv[0], readers[i].kind);
           continue;
@@ -168,7 +168,7 @@ test_readme (void)
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
   g_auto (GStrv) parts = g_strsplit (text, "```", -1);
   g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
-  for (guint i = 1; parts[i] && parts[i + 1]; i += 2)
+  for (guint i = 1; parts[i] != NULL && parts[i + 1] != NULL; i += 2)
     if (g_str_has_prefix (parts[i], "xml\n<?xml"))
       {
         cli_write ("shown.xml", parts[i] + 4);

@@ -74,7 +74,7 @@ test_dot (void)
       = { "digraph \"a \\\"b\\\"\"", "subgraph \"cluster.two\" {", "subgraph \"cluster.two.1\" {",
           "\"two.0.act\" -> \"two.1.act\" [label=\"B × 3\"]", "label=\"act\\nrelu" };
   for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
-    if (!strstr (dot, parts[i]))
+    if (strstr (dot, parts[i]) == NULL)
       g_error ("“%s” is not in:\n%s", parts[i], dot);
   g_auto (CliResult) out = cli ("export", "g.xml", "--to", "dot", "-o", "-", NULL);
   g_assert_cmpstr (out.out, ==, dot);

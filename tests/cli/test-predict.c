@@ -91,7 +91,7 @@ class_of (const char *line, double *probability)
   JsonArray *classes = json_object_get_array_member (object_of (line, &node), "classes");
   JsonObject *best = json_array_get_object_element (classes, 0);
 
-  if (probability)
+  if (probability != NULL)
     *probability = json_object_get_double_member (best, "probability");
   return json_object_get_int_member (best, "class");
 }
@@ -198,7 +198,7 @@ test_bad_files (void)
                                            "“cut.png” is",
                                            "“bomb.png” has more than 100 million" };
   for (guint i = 0; i < G_N_ELEMENTS (sentences); i++)
-    if (!strstr (r.err, sentences[i]))
+    if (strstr (r.err, sentences[i]) == NULL)
       g_error ("“%s” is not said in: %s", sentences[i], r.err);
   g_auto (CliResult) json = cli ("predict", "--json", "halves", "words.png", "left.png", NULL);
   g_auto (GStrv) lines = g_strsplit (g_strchomp (json.out), "\n", -1);

@@ -32,7 +32,8 @@ start (const char *out)
 {
   g_autofree char *program = g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL);
   g_autofree char *path = cli_example ("lessons/spirals.xml");
-  const char *argv[] = { program, "train", path, "--epochs", "1000000", "--json", out ? "--out" : NULL, out, NULL };
+  const char *argv[]
+      = { program, "train", path, "--epochs", "1000000", "--json", out != NULL ? "--out" : NULL, out, NULL };
   Run run;
   int before = -1, same = 0;
 
@@ -92,7 +93,7 @@ test_repeated (void)
   g_assert_nonnull (strstr (err, "gradloom train --resume repeated"));
   g_assert_true (g_file_test ("repeated/weights.safetensors", G_FILE_TEST_EXISTS));
   g_auto (GStrv) line = g_strsplit (out, "\n", -1);
-  for (guint i = 0; line[i] && line[i][0]; i++)
+  for (guint i = 0; line[i] != NULL && line[i][0]; i++)
     {
       g_autoptr (GError) error = NULL;
       g_autoptr (JsonNode) node = json_from_string (line[i], &error);
@@ -112,8 +113,9 @@ test_later (gconstpointer data)
   kill (run.pid, SIGINT);
   end (&run, 130, &out, &err);
   g_assert_nonnull (strstr (err, "Ended at once by a second SIGINT"));
-  g_assert_nonnull (strstr (err, folder ? "the newest checkpoint is lost. Continue with: gradloom train --resume later"
-                                        : "no --out was given"));
+  g_assert_nonnull (strstr (err, folder != NULL
+                                     ? "the newest checkpoint is lost. Continue with: gradloom train --resume later"
+                                     : "no --out was given"));
 }
 
 int

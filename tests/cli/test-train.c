@@ -38,12 +38,12 @@ test_json (void)
   g_assert_cmpint (r.status, ==, 0);
   g_auto (GStrv) lines = g_strsplit (g_strchomp (r.out), "\n", -1);
   double time = 0, rate = -1;
-  for (guint i = 0; lines[i]; i++)
+  for (guint i = 0; lines[i] != NULL; i++)
     {
       double now = member (lines[i], "time");
       g_assert_cmpfloat (now, >=, time);
       time = now;
-      if (strstr (lines[i], "\"event\":\"step\""))
+      if (strstr (lines[i], "\"event\":\"step\"") != NULL)
         rate = MAX (rate, member (lines[i], "items_per_second"));
     }
   g_assert_cmpfloat (rate, >, 0);
@@ -140,17 +140,17 @@ test_bar (void)
       g_auto (GStrv) parts = g_strsplit_set (text, "\r\n", -1);
       guint bars = 0;
 
-      for (guint k = 0; parts[k]; k++)
+      for (guint k = 0; parts[k] != NULL; k++)
         {
           if (!g_str_has_prefix (parts[k], "\033[K") || !strstr (parts[k], "─"))
             continue;
           bars++;
           g_assert_cmpint (g_utf8_strlen (parts[k] + strlen ("\033[K"), -1), <, widths[i]);
           g_assert_nonnull (strstr (parts[k], " %"));
-          g_assert_true (widths[i] < 80 || strstr (parts[k], " left") || !strstr (parts[k], "items/s"));
+          g_assert_true (widths[i] < 80 || strstr (parts[k], " left") != NULL || strstr (parts[k], "items/s") == NULL);
         }
       g_assert_cmpuint (bars, >, 0);
-      g_assert_true (widths[i] < 80 || strstr (text, " left"));
+      g_assert_true (widths[i] < 80 || strstr (text, " left") != NULL);
     }
 }
 

@@ -27,15 +27,15 @@ prefer (const char *file, const char *algorithm)
 
   g_assert_true (g_key_file_load_from_file (measured, file, G_KEY_FILE_NONE, NULL));
   groups = g_key_file_get_groups (measured, NULL);
-  for (guint g = 0; groups[g]; g++)
+  for (guint g = 0; groups[g] != NULL; g++)
     {
       if (!g_str_has_prefix (groups[g], "measured on "))
         continue;
       g_auto (GStrv) calls = g_key_file_get_keys (measured, groups[g], NULL, NULL);
-      for (guint c = 0; calls[c]; c++, n++)
+      for (guint c = 0; calls[c] != NULL; c++, n++)
         {
           g_auto (GStrv) options = g_key_file_get_string_list (measured, groups[g], calls[c], NULL, NULL);
-          for (guint o = 0; options[o]; o++)
+          for (guint o = 0; options[o] != NULL; o++)
             {
               *strrchr (options[o], ' ') = 0;
               loom_cost_table_set_measured (table, groups[g] + strlen ("measured on "), calls[c], options[o],

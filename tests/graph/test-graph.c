@@ -131,8 +131,9 @@ test_limits (void)
       g_assert_null (loom_graph_read_data (texts[i], strlen (texts[i]), "f.xml", faults, &error));
       g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PARSE);
       g_test_message ("%s", error->message);
-      g_assert_true (strstr (error->message, "1,000,000") || strstr (error->message, "64")
-                     || strstr (error->message, "1 MB") || strstr (error->message, "200002 attributes"));
+      g_assert_true (strstr (error->message, "1,000,000") != NULL || strstr (error->message, "64") != NULL
+                     || strstr (error->message, "1 MB") != NULL
+                     || strstr (error->message, "200002 attributes") != NULL);
     }
 }
 

@@ -101,9 +101,9 @@ node (const char *op, const char *name, const char *inputs, const char *outputs)
   GByteArray *n = g_byte_array_new ();
   g_auto (GStrv) in = g_strsplit (inputs, " ", -1), out = g_strsplit (outputs, " ", -1);
 
-  for (guint i = 0; in[i]; i++)
+  for (guint i = 0; in[i] != NULL; i++)
     put_text (n, 1, in[i]);
-  for (guint i = 0; out[i]; i++)
+  for (guint i = 0; out[i] != NULL; i++)
     put_text (n, 2, out[i]);
   put_text (n, 3, name);
   put_text (n, 4, op);

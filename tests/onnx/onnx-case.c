@@ -56,13 +56,13 @@ read_data (const char *folder, GError **error)
         if (!g_file_test (path, G_FILE_TEST_EXISTS))
           break;
         LoomTensor *t = loom_onnx_read_tensor (path, &name, error);
-        if (!t)
+        if (t == NULL)
           return NULL;
         data->has_double = data->has_double || t->dtype == LOOM_F64;
         if (kind)
           g_ptr_array_add (data->outputs, t);
         else
-          g_hash_table_replace (data->inputs, name && *name ? g_strdup (name) : g_strdup_printf ("#%u", i), t);
+          g_hash_table_replace (data->inputs, name != NULL && *name ? g_strdup (name) : g_strdup_printf ("#%u", i), t);
       }
   return g_steal_pointer (&data);
 }
@@ -132,7 +132,7 @@ given (const Job *job, guint i)
   g_autofree char *place = g_strdup_printf ("#%u", i);
   const LoomTensor *t = g_hash_table_lookup (job->data->inputs, ((LoomOnnxPort *)job->model->inputs->pdata[i])->name);
 
-  return t ? t : g_hash_table_lookup (job->data->inputs, place);
+  return t != NULL ? t : g_hash_table_lookup (job->data->inputs, place);
 }
 
 /* What the model leaves open is what the data say. */
@@ -145,7 +145,7 @@ bind_sizes (const Job *job)
     {
       const LoomShape *shape = &((LoomOnnxPort *)job->model->inputs->pdata[i])->type.shape;
       const LoomTensor *t = given (job, i);
-      for (int k = 0; t && k < shape->rank && k < t->rank; k++)
+      for (int k = 0; t != NULL && k < shape->rank && k < t->rank; k++)
         if (shape->dim[k].symbol[0] != 0 && loom_dim_equal (shape->dim[k], loom_dim_symbol (shape->dim[k].symbol[0])))
           binding.value[shape->dim[k].symbol[0] - 'A'] = t->dim[k];
     }
@@ -160,11 +160,11 @@ feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
   for (guint i = 0; i < job->model->inputs->len; i++)
     {
       const LoomOnnxPort *port = job->model->inputs->pdata[i];
-      int at = port->node ? loom_exec_find_input (exec, port->node) : -1;
+      int at = port->node != NULL ? loom_exec_find_input (exec, port->node) : -1;
       const LoomTensor *t = given (job, i);
       if (at < 0)
         continue;
-      if (!t)
+      if (t == NULL)
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "the case gives no “%s”", port->name);
           return FALSE;
@@ -172,7 +172,7 @@ feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
       LoomDType dtype = port->type.dtype == LOOM_F32 ? job->dtype : port->type.dtype;
       gboolean bits = dtype == LOOM_BF16 && t->dtype == LOOM_I64;
       LoomTensor *converted = bits ? from_bits (t) : loom_tensor_convert (t, dtype, FALSE, error);
-      if (!converted)
+      if (converted == NULL)
         return FALSE;
       g_ptr_array_add (job->kept, converted);
       loom_exec_feed (exec, (guint)at, converted->data);
@@ -217,7 +217,7 @@ build (Job *job, LoomFaults *faults, LoomState *state, GError **error)
       net = loom_net_new (job->model->graph, &binding, faults);
     }
   LoomProgram *program = loom_lower (net, &options, value, error);
-  for (guint i = 0; program && i < n; i++)
+  for (guint i = 0; program != NULL && i < n; i++)
     loom_program_output (program, ((LoomOnnxPort *)job->model->outputs->pdata[i])->node, value[i]);
   return program;
 }
@@ -235,7 +235,7 @@ run_on (Job *job)
   g_autoptr (LoomState) state = loom_state_new (job->devices, job->device, 0);
   g_autoptr (LoomProgram) program = build (job, faults, state, &error);
   LoomPlan *plan = program ? loom_plan_new (program, job->devices, &options, &error) : NULL;
-  g_autoptr (LoomExec) exec = plan ? loom_exec_new (plan, state, &error) : NULL;
+  g_autoptr (LoomExec) exec = plan != NULL ? loom_exec_new (plan, state, &error) : NULL;
   if (!exec || !load_weights (job, state, &error) || !feed (program, exec, job, &error)
       || !loom_exec_step (exec, &error))
     return g_strdup_printf ("%s: %s", job->device, error->message);
@@ -246,7 +246,7 @@ run_on (Job *job)
       if (!is)
         return g_strdup_printf ("%s: %s", job->device, error->message);
       char *why = compare (is, job->data->outputs->pdata[i], port->name, job->device, job->tolerance);
-      if (why)
+      if (why != NULL)
         return why;
     }
   return NULL;
@@ -281,14 +281,14 @@ run_data (LoomDevices *devices, const char *folder, const char *data_folder, cha
     if (g_pattern_match_simple (loose[i].pattern, folder))
       job.tolerance = loose[i].tolerance;
   *why = run_on (&job);
-  if (*why)
+  if (*why != NULL)
     return CASE_FAILED;
   /* Only `ref` computes in double, and such a model may count on its range. */
   if (data->has_double)
     return CASE_PASSED;
   job.device = "cpu";
   *why = run_on (&job);
-  return *why ? CASE_FAILED : CASE_PASSED;
+  return *why != NULL ? CASE_FAILED : CASE_PASSED;
 }
 
 CaseVerdict

@@ -28,7 +28,7 @@ gradloom (char **said, const char *first, ...)
 
   g_ptr_array_add (argv, g_build_filename (g_getenv ("GRADLOOM_BUILD_ROOT"), "app", "gradloom", NULL));
   va_start (words, first);
-  for (const char *word = first; word; word = va_arg (words, const char *))
+  for (const char *word = first; word != NULL; word = va_arg (words, const char *))
     g_ptr_array_add (argv, g_strdup (word));
   va_end (words);
   g_ptr_array_add (argv, NULL);

@@ -41,7 +41,7 @@ static void
 expect_refusal (Refusal *list, guint n, const char *what, const char *why)
 {
   for (guint i = 0; i < n; i++)
-    if (g_pattern_match_simple (list[i].pattern, what) && strstr (why, list[i].reason))
+    if (g_pattern_match_simple (list[i].pattern, what) && strstr (why, list[i].reason) != NULL)
       {
         list[i].met = TRUE;
         return;
@@ -119,13 +119,15 @@ feed (Eval *e, Values *v, const char *range, GRand *rand)
     {
       const LoomValueInfo *info = loom_value_info (e->p, k);
       const LoomSlot *slot = info->slot >= 0 ? loom_program_get_slot (e->p, (guint)info->slot) : NULL;
-      const char *name = slot ? slot->name : info->input >= 0 ? loom_program_get_input (e->p, info->input)->name : NULL;
-      GHashTable *table = slot ? v->weights : v->inputs;
-      LoomTensor *t = eval_tensor (e, k), *kept = name ? g_hash_table_lookup (table, name) : NULL;
+      const char *name = slot != NULL       ? slot->name
+                         : info->input >= 0 ? loom_program_get_input (e->p, info->input)->name
+                                            : NULL;
+      GHashTable *table = slot != NULL ? v->weights : v->inputs;
+      LoomTensor *t = eval_tensor (e, k), *kept = name != NULL ? g_hash_table_lookup (table, name) : NULL;
 
-      if (!name)
+      if (name == NULL)
         continue;
-      if (kept)
+      if (kept != NULL)
         {
           g_assert_cmpint (kept->count, ==, t->count);
           for (gint64 i = 0; i < t->count; i++)
@@ -133,7 +135,7 @@ feed (Eval *e, Values *v, const char *range, GRand *rand)
           continue;
         }
       g_assert_nonnull (rand);
-      if (slot)
+      if (slot != NULL)
         fill_slot (t, slot, rand);
       else
         eval_fill (t, range, rand);
@@ -224,7 +226,7 @@ keep (const char *kind, GBytes *bytes, const Values *v, const char *what)
   GHashTableIter iter;
   gpointer name, tensor;
 
-  if (!folder)
+  if (folder == NULL)
     return;
   at = g_strdup_printf ("%s/%04u-%s", folder, n_models, kind);
   g_assert_cmpint (g_mkdir_with_parents (at, 0755), ==, 0);
@@ -298,7 +300,7 @@ read_and_run (GBytes *bytes, const LoomBinding *sizes, const Values *first, cons
     {
       const LoomOnnxPort *port = model->inputs->pdata[i];
       LoomTensor *t = g_hash_table_lookup (first->inputs, port->name);
-      if (port->node && t)
+      if (port->node != NULL && t != NULL)
         g_hash_table_insert (v.inputs, g_strdup (port->node), loom_tensor_ref (t));
     }
   g_assert_cmpuint (model->outputs->len, ==, first->outputs->len);
@@ -320,7 +322,7 @@ keep_other_size (GBytes *bytes, const LoomGraph *graph, const Values *first, con
   g_autoptr (GRand) rand = g_rand_new_with_seed (12);
   g_auto (Values) v = { 0 };
 
-  if (!g_getenv ("GRADLOOM_EXPORT_FOLDER") || loom_faults_count (faults) > 0)
+  if (g_getenv ("GRADLOOM_EXPORT_FOLDER") == NULL || loom_faults_count (faults) > 0)
     return;
   values_init (&v);
   g_hash_table_unref (v.weights);
@@ -339,7 +341,7 @@ check_sample (const LoomOp *op, const LoomSample *sample, const char *what)
   g_autoptr (GRand) rand = g_rand_new_with_seed (11);
   g_auto (Values) v = { 0 };
 
-  if (only && !g_pattern_match_simple (only, op->name))
+  if (only != NULL && !g_pattern_match_simple (only, op->name))
     return;
   g_test_message ("%s", what);
   text = op_sample_graph (op, sample);
@@ -378,7 +380,7 @@ static void
 test_samples (void)
 {
   op_sample_for_each (check_sample);
-  if (!g_getenv ("GRADLOOM_EXPORT_ONLY"))
+  if (g_getenv ("GRADLOOM_EXPORT_ONLY") == NULL)
     {
       check_met (refused, G_N_ELEMENTS (refused));
       check_met (sized, G_N_ELEMENTS (sized));

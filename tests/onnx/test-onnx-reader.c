@@ -58,7 +58,7 @@ expect (GByteArray *bytes, const char *part)
   g_autofree char *said = sentence (bytes);
 
   g_assert_nonnull (said);
-  if (!strstr (said, part))
+  if (strstr (said, part) == NULL)
     g_error ("“%s” does not say “%s”", said, part);
 }
 
@@ -81,7 +81,7 @@ test_graph (void)
                                        "<wire from=\"flatten\" to=\"fc_Gemm\"/>",
                                        "<place node=\"scores\"" };
   for (guint i = 0; i < G_N_ELEMENTS (lines); i++)
-    if (!strstr (xml, lines[i]))
+    if (strstr (xml, lines[i]) == NULL)
       g_error ("no %s in\n%s", lines[i], xml);
   g_assert_cmpuint (read->weights->len, ==, 2);
   g_assert_cmpstr (((LoomNamedTensor *)read->weights->pdata[0])->name, ==, "fc_Gemm.weight");
@@ -238,7 +238,7 @@ external (const char *name, const char *location, const char *offset, const char
   put_int (t, 2, 1);
   put_text (t, 8, name);
   for (guint i = 0; i < G_N_ELEMENTS (entries); i += 2)
-    if (entries[i + 1])
+    if (entries[i + 1] != NULL)
       {
         GByteArray *entry = g_byte_array_new ();
         put_text (entry, 1, entries[i]);
@@ -334,8 +334,8 @@ test_external (void)
     {
       g_autofree char *said = read_beside (folder, external ("w", rows[i].location, rows[i].offset, rows[i].length),
                                            external ("v", "d", "12", "12"));
-      if (rows[i].says ? !said || !strstr (said, rows[i].says) : said != NULL)
-        g_error ("row %u says “%s”", i, said ? said : "(nothing)");
+      if (rows[i].says != NULL ? said == NULL || strstr (said, rows[i].says) == NULL : said != NULL)
+        g_error ("row %u says “%s”", i, said != NULL ? said : "(nothing)");
     }
   /* A file that is missing is told once. */
   g_autofree char *once = read_beside (folder, external ("w", "gone", "0", "12"), external ("v", "gone", "12", "12"));
@@ -392,7 +392,7 @@ image_sentence (GByteArray *n, const gint64 *in, const gint64 *out, GByteArray *
 {
   GByteArray *g = g_byte_array_new ();
 
-  if (constant)
+  if (constant != NULL)
     put_part (g, 5, constant);
   put_part (g, 11, port ("x", 4, in));
   put_part (g, 1, n);
@@ -420,7 +420,7 @@ test_open_images (void)
   n = node ("SpaceToDepth", "", "x", "y");
   put_attribute (n, "blocksize", 4);
   g_autofree char *block = image_sentence (n, in, deep, NULL, 13);
-  g_assert_true (block && strstr (block, "block size does not fit"));
+  g_assert_true (block != NULL && strstr (block, "block size does not fit") != NULL);
 
   /* Scales of 1, 2, 3, 4 leave the batch alone; those of 2, 3, 4, 5 do not. */
   for (guint i = 0; i < 2; i++)
@@ -430,14 +430,14 @@ test_open_images (void)
       g_assert_cmpstr (image_sentence (node (op, "", reads, "y"), in, big, tensor ("s", 1, four, 4, 1), opset), ==,
                        NULL);
       g_autofree char *said = image_sentence (node (op, "", reads, "y"), in, big, tensor ("s", 1, four, 4, 2), opset);
-      g_assert_true (said && strstr (said, "needs to know dimension 0"));
+      g_assert_true (said != NULL && strstr (said, "needs to know dimension 0") != NULL);
     }
   for (guint i = 0; i < 2; i++)
     {
       n = node ("Resize", "", "x  s", "y");
       put_attribute_text (n, "keep_aspect_ratio_policy", i ? "not_larger" : "stretch");
       g_autofree char *said = image_sentence (n, in, big, tensor ("s", 1, four, 4, 1), 18);
-      g_assert_true (i ? said && strstr (said, "keep_aspect_ratio_policy") : !said);
+      g_assert_true (i ? said != NULL && strstr (said, "keep_aspect_ratio_policy") != NULL : said == NULL);
     }
 }
 
@@ -482,9 +482,10 @@ test_folded_slices (void)
       g_autoptr (GByteArray) bytes = model (g, 13);
       g_autoptr (LoomOnnx) read = loom_onnx_read_data (bytes->data, bytes->len, "m.onnx", NULL, faults, NULL);
       g_autofree char *xml = read ? loom_graph_write (read->graph, NULL) : NULL;
-      g_autofree char *want = g_strdup_printf ("op=\"reshape\" shape=\"%s\"", rows[i].shape ? rows[i].shape : "");
-      if (rows[i].shape ? !xml || !strstr (xml, want) : xml != NULL)
-        g_error ("row %u: no %s in\n%s", i, want, xml ? xml : "(nothing)");
+      g_autofree char *want
+          = g_strdup_printf ("op=\"reshape\" shape=\"%s\"", rows[i].shape != NULL ? rows[i].shape : "");
+      if (rows[i].shape != NULL ? xml == NULL || strstr (xml, want) == NULL : xml != NULL)
+        g_error ("row %u: no %s in\n%s", i, want, xml != NULL ? xml : "(nothing)");
     }
 }
 
@@ -528,7 +529,7 @@ test_damaged (void)
   const char *folder = "/usr/share/libonnx-testdata/data";
   static const char *const groups[] = { "node", "pytorch-converted", "pytorch-operator", "simple" };
   const char *more = g_getenv ("GRADLOOM_FUZZ");
-  guint times = more ? (guint)g_ascii_strtoull (more, NULL, 10) : 1;
+  guint times = more != NULL ? (guint)g_ascii_strtoull (more, NULL, 10) : 1;
 
   damage (whole->data, whole->len, rand, 2000 * times);
   for (guint i = 0; i < G_N_ELEMENTS (groups); i++)

@@ -24,7 +24,7 @@ data_folder (void)
 {
   const char *other = g_getenv ("GRADLOOM_ONNX_DATA");
 
-  return other ? other : DATA_FOLDER;
+  return other != NULL ? other : DATA_FOLDER;
 }
 
 static int
@@ -71,7 +71,7 @@ test_group (gconstpointer user_data)
       static const char *const words[] = { "passed", "FAILED", "unsupported" };
       g_autofree char *path = g_build_filename (folder, names->pdata[i], NULL), *why = NULL;
       g_autofree char *name = g_strdup_printf ("%s/%s", group, (const char *)names->pdata[i]);
-      if (only && !g_pattern_match_simple (only, names->pdata[i]))
+      if (only != NULL && !g_pattern_match_simple (only, names->pdata[i]))
         continue;
       CaseVerdict verdict = case_run (fixture.devices, path, &why);
       count[verdict]++;
@@ -141,7 +141,7 @@ read_list (void)
   if (!g_file_get_contents (fixture.list_path, &text, NULL, NULL))
     return;
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-  for (guint i = 0; lines[i]; i++)
+  for (guint i = 0; lines[i] != NULL; i++)
     if (*lines[i])
       g_hash_table_add (fixture.listed, g_strdup (lines[i]));
 }

@@ -154,7 +154,7 @@ make_kernel (Eval *e, const LoomInstr *instr)
       spec.attrs = &attrs;
     }
   if (loom_backend_ref ()->kernel_new (e->device, &spec, &kernel, &message) != LOOM_STATUS_OK)
-    g_error ("no reference kernel for %s at %s: %s", instr->prim->name, instr->origin ? instr->origin : "-",
+    g_error ("no reference kernel for %s at %s: %s", instr->prim->name, instr->origin != NULL ? instr->origin : "-",
              message.text);
   return kernel;
 }
@@ -192,7 +192,7 @@ run_instr (Eval *e, guint i)
   if (status == LOOM_STATUS_OK)
     status = e->kernel[i]->run (e->kernel[i], NULL, buffers, &message);
   if (status != LOOM_STATUS_OK)
-    g_error ("%s at %s: %s", instr->prim->name, instr->origin ? instr->origin : "-", message.text);
+    g_error ("%s at %s: %s", instr->prim->name, instr->origin != NULL ? instr->origin : "-", message.text);
 }
 
 void

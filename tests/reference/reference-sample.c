@@ -108,7 +108,7 @@ read_graph (Work *w, GError **error)
 
   w->faults = loom_faults_new ();
   w->graph = loom_graph_read_data (xml, strlen (xml), "sample", w->faults, error);
-  if (!w->graph)
+  if (w->graph == NULL)
     return FALSE;
   for (guint i = 0; i < json_array_get_length (out); i++)
     g_ptr_array_add (w->outputs, g_strdup (json_array_get_string_element (out, i)));
@@ -116,7 +116,7 @@ read_graph (Work *w, GError **error)
     {
       JsonObject *symbols = json_object_get_object_member (about, "symbols");
       g_autoptr (GList) members = json_object_get_members (symbols);
-      for (GList *l = members; l; l = l->next)
+      for (GList *l = members; l != NULL; l = l->next)
         {
           const char *symbol = l->data;
           gint64 size = json_object_get_int_member (symbols, symbol);
@@ -186,7 +186,7 @@ feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
       g_autoptr (LoomTensor) t = stored (w->sample, is_cotangent ? "" : "in.", input->name, error);
       LoomTensor *converted
           = t ? loom_tensor_convert (t, loom_value_info (program, input->value)->desc.dtype, FALSE, error) : NULL;
-      if (!converted)
+      if (converted == NULL)
         return FALSE;
       g_ptr_array_add (w->kept, converted);
       loom_exec_feed (exec, i, converted->data);
@@ -220,7 +220,7 @@ lower (Work *w, GError **error)
     }
   w->value = g_new0 (LoomValue, n + 1);
   w->program = loom_lower (w->net, &options, w->value, error);
-  if (!w->program)
+  if (w->program == NULL)
     return FALSE;
   declare_weights (w, w->program);
   for (guint i = 0; i < w->outputs->len; i++)
@@ -319,7 +319,7 @@ compare_all (Work *w, const char *kind, GError **error)
       if (!is)
         return NULL;
       char *why = judge (w, kind, names->pdata[i], is, should);
-      if (why)
+      if (why != NULL)
         return why;
     }
   return NULL;
@@ -334,8 +334,8 @@ execute (Work *w, GError **error)
   if (!loom_state_adopt (w->state, w->program, error))
     return FALSE;
   plan = loom_plan_new (w->program, w->manner->devices, &options, error);
-  w->exec = plan ? loom_exec_new (plan, w->state, error) : NULL;
-  return w->exec && feed (w->program, w->exec, w, error) && loom_exec_step (w->exec, error);
+  w->exec = plan != NULL ? loom_exec_new (plan, w->state, error) : NULL;
+  return w->exec != NULL && feed (w->program, w->exec, w, error) && loom_exec_step (w->exec, error);
 }
 
 char *
@@ -353,7 +353,7 @@ sample_run (const Sample *sample, SampleManner *manner)
   w.state = loom_state_new (manner->devices, manner->device, 0);
   if (read_graph (&w, &error) && bind_net (&w, &error) && load_weights (&w, &error) && lower (&w, &error)
       && (grads->len == 0 || differentiate (&w, grads, &error)) && execute (&w, &error))
-    for (guint i = 0; i < G_N_ELEMENTS (kinds) && !why && !error; i++)
+    for (guint i = 0; i < G_N_ELEMENTS (kinds) && why == NULL && !error; i++)
       why = compare_all (&w, kinds[i], &error);
   return error ? g_strdup (error->message) : why;
 }

@@ -64,7 +64,7 @@ graph_of (const Row *row, const char *id)
   g_auto (GStrv) shapes = g_strsplit (row->inputs, " ", -1);
   const LoomOp *op = loom_op (row->op);
 
-  for (guint i = 0; shapes[i] && *shapes[i]; i++)
+  for (guint i = 0; shapes[i] != NULL && *shapes[i]; i++)
     {
       g_string_append_printf (text, "<node id=\"x%u\" op=\"input\" shape=\"%s\"%s/>", i, shapes[i],
                               g_str_equal (row->op, "embedding") ? " dtype=\"i64\"" : "");
@@ -199,10 +199,10 @@ test_distributions (void)
         check_distribution (&rows[i], t);
     }
   /* An operator with weights of its own that nobody thought of here. */
-  for (guint i = 0; loom_ops ()[i]; i++)
+  for (guint i = 0; loom_ops ()[i] != NULL; i++)
     {
       const LoomOp *op = loom_ops ()[i];
-      for (const LoomPortSpec *port = op->inputs; port && port->name; port++)
+      for (const LoomPortSpec *port = op->inputs; port != NULL && port->name != NULL; port++)
         if ((port->flags & LOOM_PORT_WEIGHT) && !g_hash_table_contains (seen, op->name))
           g_error ("%s begins with “%s”, which no row of this test has", op->name, port->name);
     }

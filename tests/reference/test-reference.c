@@ -86,7 +86,7 @@ run_sample (const char *op, const Sample *sample)
       g_autofree char *why = sample_run (sample, &manner);
       if (manner.tolerance == (k == 0 ? F64_TOLERANCE : F32_TOLERANCE))
         fixture.worst[k] = fmax (fixture.worst[k], manner.worst);
-      if (!why)
+      if (why == NULL)
         continue;
       g_test_message ("FAILED on %s: sample %s, %s (%s): %s", ways[k].device, sample->number,
                       json_object_get_string_member (sample->about, "title"),
@@ -111,7 +111,7 @@ test_operator (gconstpointer data)
     {
       g_autofree char *number = g_strdup_printf ("%u", n);
       const char *text = loom_safetensors_metadata (file, number);
-      if (!text)
+      if (text == NULL)
         break;
       g_autoptr (JsonNode) about = json_from_string (text, &error);
       g_assert_no_error (error);
@@ -133,7 +133,7 @@ test_complete (void)
   const LoomOp *const *ops = loom_ops ();
   guint missing = 0;
 
-  for (guint i = 0; ops[i]; i++)
+  for (guint i = 0; ops[i] != NULL; i++)
     {
       g_autofree char *path = data_path (ops[i]->name);
       gboolean there = g_file_test (path, G_FILE_TEST_EXISTS);
@@ -164,7 +164,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_set_nonfatal_assertions ();
   fixture.devices = loom_devices_new (1);
-  for (guint i = 0; ops[i]; i++)
+  for (guint i = 0; ops[i] != NULL; i++)
     {
       g_autofree char *file = data_path (ops[i]->name), *path = g_strdup_printf ("/reference/%s", ops[i]->name);
       if (g_file_test (file, G_FILE_TEST_EXISTS))

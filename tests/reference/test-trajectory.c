@@ -236,7 +236,7 @@ test_file (gconstpointer data)
     {
       g_autofree char *number = g_strdup_printf ("%u", n);
       const char *text = loom_safetensors_metadata (file, number);
-      if (!text)
+      if (text == NULL)
         break;
       g_autoptr (JsonNode) about = json_from_string (text, &error);
       g_assert_no_error (error);
@@ -253,7 +253,7 @@ test_file (gconstpointer data)
           if (isinf (tolerance))
             continue;
           g_autofree char *why = repeat (&run, k == 0, tolerance, states, &worst);
-          if (why)
+          if (why != NULL)
             g_test_message ("FAILED in %s: run %s, %s: %s", k ? "f32" : "f64", number, title, why);
           failed += why != NULL;
           most[k] = fmax (most[k], worst);

@@ -29,7 +29,7 @@ trainer_new (const char *train, const LoomTrainerOptions *options, GError **erro
   LoomTrainerOptions o = { .threads = 1 };
 
   g_assert_nonnull (graph);
-  if (options)
+  if (options != NULL)
     o = *options;
   o.lr = NAN;
   o.seed = -1;
@@ -175,7 +175,7 @@ average_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
   for (guint w = 0; w < G_N_ELEMENTS (weight_names); w++)
     {
       g_autoptr (LoomTensor) t = loom_state_get (loom_trainer_state (trainer), weight_names[w], NULL);
-      if (!a->mean[w])
+      if (a->mean[w] == NULL)
         a->mean[w] = g_new0 (double, t->count);
       for (gint64 i = 0; i < t->count; i++)
         a->mean[w][i] = s->step == 1 ? loom_tensor_get (t, i)
@@ -419,7 +419,7 @@ test_transfer (void)
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     {
       o.match = wrong[i].match;
-      if (!wrong[i].match)
+      if (wrong[i].match == NULL)
         g_remove (path);
       g_assert_null (trainer_new (plain, &o, &error));
       if (!g_pattern_match_simple (wrong[i].says, error->message))
@@ -532,7 +532,7 @@ test_fault (gconstpointer device)
 
             loom_state_slot (loom_trainer_state (failed), i, &name, &kind, NULL);
             /* What is accumulated, and what batches are told, means nothing between two steps. */
-            if (kind == LOOM_SLOT_SCALAR || strstr (name, "accumulate"))
+            if (kind == LOOM_SLOT_SCALAR || strstr (name, "accumulate") != NULL)
               continue;
             g_autoptr (LoomTensor) a = loom_state_get (loom_trainer_state (failed), name, NULL);
             g_autoptr (LoomTensor) b = loom_state_get (loom_trainer_state (stopped), name, NULL);
@@ -551,7 +551,7 @@ main (int argc, char **argv)
   g_test_add_func ("/course/accumulate", test_accumulate);
   g_test_add_data_func ("/course/fault/ref", "ref", test_fault);
   g_test_add_data_func ("/course/fault/cpu", "cpu", test_fault);
-  if (g_getenv ("GRADLOOM_TEST_DEVICE"))
+  if (g_getenv ("GRADLOOM_TEST_DEVICE") != NULL)
     g_test_add_data_func ("/course/fault/device", g_getenv ("GRADLOOM_TEST_DEVICE"), test_fault);
   g_test_add_func ("/course/draws", test_draws);
   g_test_add_func ("/course/average", test_average);

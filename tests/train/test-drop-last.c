@@ -123,7 +123,8 @@ test_counts (void)
 
       g_assert_no_error (error);
       const char *notes = loom_trainer_notes (trainer);
-      g_assert_cmpint (notes && strstr (notes, "leaves out") && strstr (notes, "norm"), ==, cases[i].noted);
+      g_assert_cmpint (notes != NULL && strstr (notes, "leaves out") != NULL && strstr (notes, "norm") != NULL, ==,
+                       cases[i].noted);
       Seen seen = run_all (trainer);
       g_test_message ("case %u: %" G_GINT64_FORMAT " steps", i, seen.steps);
       g_assert_cmpint (seen.steps, ==, 3 * cases[i].steps);
@@ -288,7 +289,7 @@ test_resumed (void)
   g_assert_true (g_file_set_contents (xml_path, other, -1, NULL));
   trainer = resume (parts, &error);
   g_assert_null (trainer);
-  if (!strstr (error->message, "left out 1 samples"))
+  if (strstr (error->message, "left out 1 samples") == NULL)
     g_error ("%s", error->message);
   remove_tree (folder);
 }

@@ -31,7 +31,7 @@ trainer_new (const char *xml, LoomTrainerOptions o)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomGraph) graph = xml ? loom_graph_read_data (xml, strlen (xml), "test", faults, &error) : NULL;
+  g_autoptr (LoomGraph) graph = xml != NULL ? loom_graph_read_data (xml, strlen (xml), "test", faults, &error) : NULL;
 
   g_assert_no_error (error);
   o.lr = NAN;

@@ -70,7 +70,7 @@ compute (const Case *c, double *statistics)
       if (!metric->check (&c->options, &dx, &dt, &why))
         g_error ("%s: %s", c->type, why);
       size = loom_metric_size (metric, &dx, &dt);
-      if (!total)
+      if (total == NULL)
         total = g_new0 (double, size);
       loom_program_output (p, "m", metric->emit (p, &c->options, x, t));
       g_autoptr (LoomDevices) devices = loom_devices_new (1);
@@ -91,7 +91,7 @@ compute (const Case *c, double *statistics)
       loom_metric_merge (metric, total, &weight, got, (double)metric->count (&dx, &dt), size);
       at += batch[b];
     }
-  for (guint i = 0; statistics && i < size; i++)
+  for (guint i = 0; statistics != NULL && i < size; i++)
     statistics[i] = total[i];
   return loom_metric_value (metric, &c->options, total, size, weight);
 }

@@ -109,7 +109,7 @@ refuse (const LoomTrainerOptions *o, int status, const char *part)
 
   g_assert_null (trainer);
   g_assert_cmpint (loom_error_exit_status (error), ==, status);
-  if (!strstr (error->message, part))
+  if (strstr (error->message, part) == NULL)
     g_error ("“%s” does not say “%s”", error->message, part);
 }
 
@@ -218,7 +218,7 @@ test_damaged (Fixture *f, gconstpointer data)
       g_autoptr (LoomTrainer) trainer = resume (&o);
       g_assert_cmpint (loom_trainer_steps (trainer), ==, 11);
       const char *notes = loom_trainer_notes (trainer);
-      if (!notes || !strstr (notes, newest) || !strstr (notes, damages[i].part))
+      if (notes == NULL || strstr (notes, newest) == NULL || strstr (notes, damages[i].part) == NULL)
         g_error ("“%s” does not say “%s”", notes, damages[i].part);
       g_clear_pointer (&trainer, loom_trainer_free);
 
@@ -369,7 +369,7 @@ assert_same (const char *a, const char *b, const char *name)
   gsize na = 0, nb = 0;
 
   g_assert_cmpint (g_file_get_contents (pa, &ta, &na, NULL), ==, g_file_get_contents (pb, &tb, &nb, NULL));
-  if (na != nb || memcmp (ta ? ta : "", tb ? tb : "", na) != 0)
+  if (na != nb || memcmp (ta != NULL ? ta : "", tb != NULL ? tb : "", na) != 0)
     g_error ("%s differs", name);
 }
 
@@ -453,14 +453,14 @@ choose_abacus (Fixture *f, const char *name)
   g_assert_no_error (error);
   g_assert_true (g_key_file_load_from_data (file, text, -1, G_KEY_FILE_NONE, NULL));
   groups = g_key_file_get_groups (file, NULL);
-  for (guint i = 0; groups[i]; i++)
+  for (guint i = 0; groups[i] != NULL; i++)
     {
       if (!g_str_has_prefix (groups[i], "choices of "))
         continue;
       const char *plan = groups[i] + strlen ("choices of ");
       g_autofree char *kernel = g_strconcat ("abacus-", plan, " plain", NULL);
       g_auto (GStrv) instrs = g_key_file_get_keys (file, groups[i], NULL, NULL);
-      for (guint k = 0; instrs[k]; k++)
+      for (guint k = 0; instrs[k] != NULL; k++)
         loom_cost_table_choose (table, plan, (guint)g_ascii_strtoull (instrs[k], NULL, 10), kernel);
       n++;
     }
@@ -480,7 +480,7 @@ count_of (const char *text, const char *part)
 {
   guint n = 0;
 
-  for (const char *at = text; at && (at = strstr (at, part)); at++)
+  for (const char *at = text; at != NULL && (at = strstr (at, part)); at++)
     n++;
   return n;
 }

@@ -39,8 +39,8 @@ count (void)
   for (int i = 0; i < n && !library; i++)
     {
       Dl_info info;
-      library = dladdr (frame[i], &info) && info.dli_fname
-                && (strstr (info.dli_fname, "libdnnl") || strstr (info.dli_fname, "libgomp"));
+      library = dladdr (frame[i], &info) && info.dli_fname != NULL
+                && (strstr (info.dli_fname, "libdnnl") != NULL || strstr (info.dli_fname, "libgomp") != NULL);
     }
   if (library)
     g_atomic_int_inc (&theirs);
@@ -92,13 +92,13 @@ int
 posix_memalign (void **p, size_t alignment, size_t n)
 {
   *p = memalign (alignment, n);
-  return *p ? 0 : 12; /* ENOMEM */
+  return *p != NULL ? 0 : 12; /* ENOMEM */
 }
 
 void
 free (void *p)
 {
-  if (p)
+  if (p != NULL)
     count ();
   __libc_free (p);
 }

@@ -75,7 +75,7 @@ options (const char *out)
 static LoomTrainer *
 trainer_new (const char *xml, const LoomTrainerOptions *o, GError **error)
 {
-  g_autoptr (LoomGraph) graph = xml ? read_graph (xml) : NULL;
+  g_autoptr (LoomGraph) graph = xml != NULL ? read_graph (xml) : NULL;
   return loom_trainer_new (graph, o, error);
 }
 
@@ -433,7 +433,7 @@ expect_error (const char *xml, const LoomTrainerOptions *o, const char *part)
 
   g_assert_null (trainer);
   g_assert_nonnull (error);
-  if (!strstr (error->message, part))
+  if (strstr (error->message, part) == NULL)
     g_error ("“%s” does not say “%s”", error->message, part);
 }
 

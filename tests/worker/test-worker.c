@@ -265,12 +265,12 @@ reap (Fixture *f)
 static void
 tear_down (Fixture *f, gconstpointer data)
 {
-  if (f->bus)
+  if (f->bus != NULL)
     g_signal_handlers_disconnect_by_data (f->bus, f);
-  if (f->connection)
+  if (f->connection != NULL)
     g_signal_handlers_disconnect_by_data (f->connection, f);
   g_clear_object (&f->bus);
-  if (f->connection)
+  if (f->connection != NULL)
     g_dbus_connection_close_sync (f->connection, NULL, NULL);
   g_clear_object (&f->connection);
   if (f->pid)
@@ -385,14 +385,14 @@ snapshot (Fixture *f, const char *port, guint32 max_bytes, gint64 *shape, gsize 
                                            &step, &dims, &full, &bytes, NULL, &error);
   g_assert_no_error (error);
   const gint64 *d = g_variant_get_fixed_array (dims, n_shape, sizeof (gint64));
-  if (d)
+  if (d != NULL)
     memcpy (shape, d, *n_shape * sizeof (gint64));
   const gint64 *whole = g_variant_get_fixed_array (full, &n, sizeof (gint64));
   *full_count = 1;
   for (gsize i = 0; i < n; i++)
     *full_count *= whole[i];
   const float *values = g_variant_get_fixed_array (bytes, n_bytes, 1);
-  if (first)
+  if (first != NULL)
     *first = values[0];
   return step;
 }

@@ -76,8 +76,8 @@ command_free (Command *command)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Command, command_free)
 
-/* TRUE when the worker obeyed. An answer of a worker that the run has let go of means nothing, and a broken connection
- * has its own news. */
+/* TRUE when the worker obeyed. An answer of a worker that the run has let go of means nothing, and a broken
+ * connection has its own news. */
 static gboolean
 obeyed (Command *command, GObject *source, GAsyncResult *result)
 {
@@ -342,7 +342,7 @@ spawned_cb (GObject *source, GAsyncResult *result, gpointer data)
   adopt_worker (self, worker);
   LoomBusWorker1 *proxy = studio_worker_get_proxy (worker);
   GCancellable *cancellable = start->cancellable;
-  loom_bus_worker1_call_load (proxy, self->graph_xml, self->graph_folder ? self->graph_folder : "", cancellable,
+  loom_bus_worker1_call_load (proxy, self->graph_xml, self->graph_folder != NULL ? self->graph_folder : "", cancellable,
                               loaded_cb, g_steal_pointer (&start));
 }
 

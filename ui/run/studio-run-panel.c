@@ -198,10 +198,10 @@ show_settings (StudioRunPanel *self)
 {
   self->filling = TRUE;
   LoomElement *train = loom_element_find (loom_graph_root (studio_document_get_graph (self->document)), LOOM_TAG_TRAIN);
-  const char *epochs = train ? loom_element_get (train, "epochs") : NULL;
-  const char *lr = train ? loom_element_get (train, "lr") : NULL;
-  const char *device = train ? loom_element_get (train, "device") : NULL;
-  gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->epochs_spin), epochs ? g_ascii_strtod (epochs, NULL) : 1);
+  const char *epochs = train != NULL ? loom_element_get (train, "epochs") : NULL;
+  const char *lr = train != NULL ? loom_element_get (train, "lr") : NULL;
+  const char *device = train != NULL ? loom_element_get (train, "device") : NULL;
+  gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->epochs_spin), epochs != NULL ? g_ascii_strtod (epochs, NULL) : 1);
   show_rate (self, lr != NULL ? lr : "0.001");
   /* The first device serves where the graph names none. */
   GListModel *devices = gtk_drop_down_get_model (GTK_DROP_DOWN (self->device_drop));

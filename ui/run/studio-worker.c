@@ -292,8 +292,8 @@ give_up (GTask *task, const char *sentence)
   StudioWorker *self = g_task_get_task_data (task);
   self->asked_to_end = TRUE;
   g_subprocess_force_exit (self->process);
-  g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, "%s%s%s", sentence, self->last_line ? " It said: " : "",
-                           self->last_line ? self->last_line : "");
+  g_task_return_new_error (task, LOOM_ERROR, LOOM_ERROR_IO, "%s%s%s", sentence,
+                           self->last_line != NULL ? " It said: " : "", self->last_line != NULL ? self->last_line : "");
 }
 
 static gboolean

@@ -323,8 +323,10 @@ studio_window_update_actions (StudioWindow *self)
   const char *undo = studio_document_undo_name (self->document), *redo = studio_document_redo_name (self->document);
   enable (self, "undo", undo != NULL);
   enable (self, "redo", redo != NULL);
-  g_autofree char *undo_text = undo ? g_strdup_printf ("Undo “%s” (Ctrl+Z)", undo) : g_strdup ("Nothing to undo");
-  g_autofree char *redo_text = redo ? g_strdup_printf ("Redo “%s” (Ctrl+Shift+Z)", redo) : g_strdup ("Nothing to redo");
+  g_autofree char *undo_text
+      = undo != NULL ? g_strdup_printf ("Undo “%s” (Ctrl+Z)", undo) : g_strdup ("Nothing to undo");
+  g_autofree char *redo_text
+      = redo != NULL ? g_strdup_printf ("Redo “%s” (Ctrl+Shift+Z)", redo) : g_strdup ("Nothing to redo");
   gtk_widget_set_tooltip_text (self->undo_button, undo_text);
   gtk_widget_set_tooltip_text (self->redo_button, redo_text);
   gboolean empty = studio_document_is_empty (self->document);
