@@ -270,36 +270,40 @@ static const struct
   Command command;
   guint key, key2;
   GdkModifierType mods;
+  const char *group, *title; /* as lists of actions and shortcuts show it */
 } commands[] = {
-  { "canvas.zoom-in", zoom_in, GDK_KEY_plus, GDK_KEY_equal, GDK_CONTROL_MASK },
-  { "canvas.zoom-out", zoom_out, GDK_KEY_minus, GDK_KEY_KP_Subtract, GDK_CONTROL_MASK },
-  { "canvas.zoom-normal", zoom_normal, GDK_KEY_0, GDK_KEY_KP_0, GDK_CONTROL_MASK },
-  { "canvas.zoom-to-fit", studio_canvas_zoom_to_fit, GDK_KEY_9, GDK_KEY_KP_9, GDK_CONTROL_MASK },
-  { "canvas.undo", undo, GDK_KEY_z, 0, GDK_CONTROL_MASK },
-  { "canvas.redo", redo, GDK_KEY_z, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK },
-  { "canvas.cut", cut, GDK_KEY_x, 0, GDK_CONTROL_MASK },
-  { "canvas.copy", copy, GDK_KEY_c, 0, GDK_CONTROL_MASK },
-  { "canvas.paste", paste, GDK_KEY_v, 0, GDK_CONTROL_MASK },
-  { "canvas.delete", delete, GDK_KEY_Delete, GDK_KEY_BackSpace, 0 },
-  { "canvas.select-all", select_all, GDK_KEY_a, 0, GDK_CONTROL_MASK },
-  { "canvas.select-none", select_none, GDK_KEY_a, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK },
-  { "canvas.duplicate", duplicate, GDK_KEY_d, 0, GDK_CONTROL_MASK },
-  { "canvas.auto-layout", auto_layout, GDK_KEY_l, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK },
-  { "canvas.connect", connect_wire, 0, 0, 0 },
-  { "canvas.quick-add", quick_add, GDK_KEY_Insert, GDK_KEY_KP_Insert, 0 },
-  { "canvas.fix", fix, GDK_KEY_period, 0, GDK_CONTROL_MASK },
-  { "canvas.enter", enter, GDK_KEY_Down, 0, GDK_CONTROL_MASK },
-  { "canvas.leave", leave, GDK_KEY_Up, 0, GDK_CONTROL_MASK },
-  { "canvas.make-unique", make_unique, 0, 0, 0 },
-  { "canvas.inspect", inspect, GDK_KEY_Return, GDK_KEY_KP_Enter, 0 },
-  { "canvas.next", next, GDK_KEY_Right, 0, GDK_CONTROL_MASK },
-  { "canvas.previous", previous, GDK_KEY_Left, 0, GDK_CONTROL_MASK },
-  { "canvas.add-frame", studio_canvas_add_frame, GDK_KEY_g, 0, GDK_CONTROL_MASK },
-  { "canvas.add-note", add_note, GDK_KEY_m, 0, GDK_CONTROL_MASK },
-  { "canvas.move-left", move_left, 0, 0, 0 },
-  { "canvas.move-right", move_right, 0, 0, 0 },
-  { "canvas.move-up", move_up, 0, 0, 0 },
-  { "canvas.move-down", move_down, 0, 0, 0 },
+  { "canvas.zoom-in", zoom_in, GDK_KEY_plus, GDK_KEY_equal, GDK_CONTROL_MASK, "View", "Zoom in" },
+  { "canvas.zoom-out", zoom_out, GDK_KEY_minus, GDK_KEY_KP_Subtract, GDK_CONTROL_MASK, "View", "Zoom out" },
+  { "canvas.zoom-normal", zoom_normal, GDK_KEY_0, GDK_KEY_KP_0, GDK_CONTROL_MASK, "View", "Zoom to 100 %" },
+  { "canvas.zoom-to-fit", studio_canvas_zoom_to_fit, GDK_KEY_9, GDK_KEY_KP_9, GDK_CONTROL_MASK, "View",
+    "Fit everything" },
+  { "canvas.undo", undo, GDK_KEY_z, 0, GDK_CONTROL_MASK, "Edit", "Undo" },
+  { "canvas.redo", redo, GDK_KEY_z, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Edit", "Redo" },
+  { "canvas.cut", cut, GDK_KEY_x, 0, GDK_CONTROL_MASK, "Edit", "Cut" },
+  { "canvas.copy", copy, GDK_KEY_c, 0, GDK_CONTROL_MASK, "Edit", "Copy" },
+  { "canvas.paste", paste, GDK_KEY_v, 0, GDK_CONTROL_MASK, "Edit", "Paste" },
+  { "canvas.delete", delete, GDK_KEY_Delete, GDK_KEY_BackSpace, 0, "Edit", "Delete" },
+  { "canvas.select-all", select_all, GDK_KEY_a, 0, GDK_CONTROL_MASK, "Edit", "Select all" },
+  { "canvas.select-none", select_none, GDK_KEY_a, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Edit", "Select nothing" },
+  { "canvas.duplicate", duplicate, GDK_KEY_d, 0, GDK_CONTROL_MASK, "Edit", "Duplicate" },
+  { "canvas.auto-layout", auto_layout, GDK_KEY_l, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Arrange",
+    "Arrange the graph" },
+  { "canvas.connect", connect_wire, 0, 0, 0, "Add", "Connect the card to another" },
+  { "canvas.quick-add", quick_add, GDK_KEY_Insert, GDK_KEY_KP_Insert, 0, "Add", "Add a layer" },
+  { "canvas.fix", fix, GDK_KEY_period, 0, GDK_CONTROL_MASK, "Edit", "Mend the fault of the selected card" },
+  { "canvas.enter", enter, GDK_KEY_Down, 0, GDK_CONTROL_MASK, "Go", "Enter the module" },
+  { "canvas.leave", leave, GDK_KEY_Up, 0, GDK_CONTROL_MASK, "Go", "Leave the module" },
+  { "canvas.make-unique", make_unique, 0, 0, 0, "Edit", "Make this module unique" },
+  { "canvas.inspect", inspect, GDK_KEY_Return, GDK_KEY_KP_Enter, 0, "Go", "Go to the parameters" },
+  { "canvas.next", next, GDK_KEY_Right, 0, GDK_CONTROL_MASK, "Go", "Next card" },
+  { "canvas.previous", previous, GDK_KEY_Left, 0, GDK_CONTROL_MASK, "Go", "Previous card" },
+  { "canvas.add-frame", studio_canvas_add_frame, GDK_KEY_g, 0, GDK_CONTROL_MASK, "Add",
+    "Add a frame around the selection" },
+  { "canvas.add-note", add_note, GDK_KEY_m, 0, GDK_CONTROL_MASK, "Add", "Add a note" },
+  { "canvas.move-left", move_left, 0, 0, 0, "Arrange", "Move left" },
+  { "canvas.move-right", move_right, 0, 0, 0, "Arrange", "Move right" },
+  { "canvas.move-up", move_up, 0, 0, 0, "Arrange", "Move up" },
+  { "canvas.move-down", move_down, 0, 0, 0, "Arrange", "Move down" },
 };
 
 static void
@@ -315,6 +319,29 @@ activate_cb (GtkWidget *widget, const char *name, GVariant *parameter)
         commands[i].command (self);
         return;
       }
+}
+
+guint
+studio_canvas_n_commands (void)
+{
+  return G_N_ELEMENTS (commands);
+}
+
+StudioCanvasCommand
+studio_canvas_get_command (guint i)
+{
+  g_return_val_if_fail (i < G_N_ELEMENTS (commands), (StudioCanvasCommand){ 0 });
+  return (StudioCanvasCommand){ .name = commands[i].name,
+                                .group = commands[i].group,
+                                .title = commands[i].title,
+                                .key = commands[i].key,
+                                .mods = commands[i].mods };
+}
+
+gboolean
+studio_canvas_can (StudioCanvas *self, const char *name)
+{
+  return !g_hash_table_contains (self->disabled, name);
 }
 
 static void
@@ -340,19 +367,29 @@ studio_canvas_class_init_actions (GtkWidgetClass *klass)
   gtk_widget_class_install_action (klass, "node.focus", "s", focus_node_cb);
 }
 
+/* Whether an action is enabled cannot be asked of GTK, so that is noted here. */
+static void
+enable (StudioCanvas *self, const char *name, gboolean enabled)
+{
+  if (enabled)
+    g_hash_table_remove (self->disabled, name);
+  else
+    g_hash_table_add (self->disabled, (gpointer)name);
+  gtk_widget_action_set_enabled (GTK_WIDGET (self), name, enabled);
+}
+
 void
 studio_canvas_update_actions (StudioCanvas *self)
 {
-  GtkWidget *widget = GTK_WIDGET (self);
   gboolean any = studio_document_n_selected (self->document) > 0;
   guint depth = studio_document_scope_depth (self->document);
 
-  gtk_widget_action_set_enabled (widget, "canvas.undo", studio_document_undo_name (self->document) != NULL);
-  gtk_widget_action_set_enabled (widget, "canvas.redo", studio_document_redo_name (self->document) != NULL);
-  gtk_widget_action_set_enabled (widget, "canvas.delete", any);
-  gtk_widget_action_set_enabled (widget, "canvas.cut", any);
-  gtk_widget_action_set_enabled (widget, "canvas.copy", any);
-  gtk_widget_action_set_enabled (widget, "canvas.duplicate", any);
-  gtk_widget_action_set_enabled (widget, "canvas.leave", depth > 0);
-  gtk_widget_action_set_enabled (widget, "canvas.make-unique", depth > 0);
+  enable (self, "canvas.undo", studio_document_undo_name (self->document) != NULL);
+  enable (self, "canvas.redo", studio_document_redo_name (self->document) != NULL);
+  enable (self, "canvas.delete", any);
+  enable (self, "canvas.cut", any);
+  enable (self, "canvas.copy", any);
+  enable (self, "canvas.duplicate", any);
+  enable (self, "canvas.leave", depth > 0);
+  enable (self, "canvas.make-unique", depth > 0);
 }

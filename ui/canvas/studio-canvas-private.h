@@ -57,6 +57,7 @@ struct _StudioCanvas
   guint64 last_focus;      /* serial */
   char *scope_path;        /* that the view belongs to */
   GHashTable *views;       /* scope path → StudioView */
+  GHashTable *disabled;    /* names of actions that would do nothing now */
 };
 
 extern guint studio_canvas_signals[];

@@ -164,6 +164,7 @@ studio_canvas_finalize (GObject *object)
   g_hash_table_unref (self->live);
   g_hash_table_unref (self->progress);
   g_hash_table_unref (self->views);
+  g_hash_table_unref (self->disabled);
   g_free (self->scope_path);
   g_free (self->lit);
   g_free (self->lit_first);
@@ -225,6 +226,7 @@ studio_canvas_init (StudioCanvas *self)
   self->live = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   self->progress = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   self->views = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  self->disabled = g_hash_table_new (g_str_hash, g_str_equal);
   studio_gesture_init (&self->gesture);
   gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
   gtk_widget_set_has_tooltip (GTK_WIDGET (self), TRUE);

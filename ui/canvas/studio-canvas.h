@@ -30,6 +30,20 @@ StudioDragOp *studio_drag_op_new (const char *name, gboolean is_module);
  * Signals: "inspect" when Enter asks for the inspector; "view-changed" when zoom or place changed;
  * "status"(const char *sentence) for a sentence worth a toast. */
 StudioCanvas *studio_canvas_new (StudioDocument *document);
+
+/* The table of those actions, for lists of all that can be done. */
+typedef struct
+{
+  const char *name; /* of the class action, "canvas.delete" */
+  const char *group, *title;
+  guint key; /* 0: none of its own */
+  GdkModifierType mods;
+} StudioCanvasCommand;
+guint studio_canvas_n_commands (void);
+StudioCanvasCommand studio_canvas_get_command (guint i);
+/* Whether the action of this name would do anything now. */
+gboolean studio_canvas_can (StudioCanvas *self, const char *name);
+
 StudioDocument *studio_canvas_get_document (StudioCanvas *self);
 
 double studio_canvas_get_zoom (StudioCanvas *self);
