@@ -236,6 +236,7 @@ typedef struct
   gint64 batch_size;
   int threads, windows;
   double seconds;
+  gboolean tf32;
   gboolean json, tune;
 } BenchOptions;
 
@@ -250,6 +251,8 @@ prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GE
   LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
   if (o->precision != NULL && train != NULL)
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "precision", o->precision)));
+  if (o->tf32 && train != NULL)
+    loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "tf32", "true")));
   if (o->device != NULL && train != NULL)
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "device", o->device)));
   b->net = loom_net_new (graph, NULL, faults);
@@ -629,6 +632,7 @@ run_bench (const Command *command, int argc, char **argv)
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: the graph's)", "D" },
     { "executor", 0, 0, G_OPTION_ARG_STRING, &executor, "plan (default) or eager", "E" },
     { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16, f16, or f64 on ref (default: the graph's)", "P" },
+    { "tf32", 0, 0, G_OPTION_ARG_NONE, &o.tf32, "Products of f32 in TF32, where the device has it", NULL },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &o.batch_size, "Samples a step", "N" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &o.threads, "Threads of the CPU device (default: all)", "N" },
     { "windows", 0, 0, G_OPTION_ARG_INT, &o.windows, "Windows (7)", "N" },

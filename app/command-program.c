@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 static gboolean
-build (const char *path, gint64 batch, gboolean evaluation, const char *precision, const char *device, Listing *l,
-       GError **error)
+build (const char *path, gint64 batch, gboolean evaluation, const char *precision, gboolean tf32, const char *device,
+       Listing *l, GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomGraph) graph = command_read_graph (path, error);
@@ -19,6 +19,8 @@ build (const char *path, gint64 batch, gboolean evaluation, const char *precisio
   LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
   if (precision != NULL && train != NULL)
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "precision", precision)));
+  if (tf32 && train != NULL)
+    loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "tf32", "true")));
   if (device != NULL && train != NULL) /* f64 is for the device ref alone, whoever named it */
     loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "device", device)));
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
@@ -67,7 +69,8 @@ run_program (const Command *command, int argc, char **argv)
   if (batch < 0)
     return command_usage (command, "--batch-size takes a positive number.");
   /* A program belongs to no device; f64 has one alone. */
-  if (!build (argv[1], batch, evaluation, precision, g_strcmp0 (precision, "f64") == 0 ? "ref" : NULL, &l, &error))
+  if (!build (argv[1], batch, evaluation, precision, FALSE, g_strcmp0 (precision, "f64") == 0 ? "ref" : NULL, &l,
+              &error))
     return command_fail (command, g_steal_pointer (&error));
   if (json)
     {
@@ -179,7 +182,7 @@ static int
 run_plan (const Command *command, int argc, char **argv)
 {
   gint64 batch = 0;
-  gboolean evaluation = FALSE, no_fusion = FALSE, passes = FALSE, json = FALSE;
+  gboolean evaluation = FALSE, no_fusion = FALSE, passes = FALSE, json = FALSE, tf32 = FALSE;
   int threads = 0;
   g_autofree char *device = NULL, *precision = NULL;
   const GOptionEntry entries[] = {
@@ -187,6 +190,7 @@ run_plan (const Command *command, int argc, char **argv)
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch, "B (default: the graph's, else 1)", "N" },
     { "eval", 0, 0, G_OPTION_ARG_NONE, &evaluation, "The evaluation step instead of the training step", NULL },
     { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16, f16, or f64 on ref (default: the graph's)", "P" },
+    { "tf32", 0, 0, G_OPTION_ARG_NONE, &tf32, "Products of f32 in TF32, where the device has it", NULL },
     { "no-fusion", 0, 0, G_OPTION_ARG_NONE, &no_fusion, "One kernel a primitive", NULL },
     { "passes", 0, 0, G_OPTION_ARG_NONE, &passes, "Instructions and bytes after each pass instead", NULL },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
@@ -201,7 +205,7 @@ run_plan (const Command *command, int argc, char **argv)
 
   g_autoptr (GError) error = NULL;
   g_auto (Listing) l = { 0 };
-  if (!build (argv[1], batch, evaluation, precision, device, &l, &error))
+  if (!build (argv[1], batch, evaluation, precision, tf32, device, &l, &error))
     return command_fail (command, g_steal_pointer (&error));
   g_autoptr (LoomDevices) devices = loom_devices_new (threads);
   command_take_costs (command, argv[1], devices);

@@ -50,6 +50,7 @@ run_train (const Command *command, int argc, char **argv)
   g_auto (GStrv) set = NULL;
   gint64 epochs = -1, steps = 0, batch_size = 0, seed = -1;
   int threads = 0, ranks = 1;
+  gboolean tf32 = FALSE;
   double checkpoint_seconds = 0;
   TrainView view = { 0 };
   const GOptionEntry entries[] = {
@@ -60,6 +61,7 @@ run_train (const Command *command, int argc, char **argv)
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Samples a step", "N" },
     { "lr", 0, 0, G_OPTION_ARG_STRING, &lr, "Learning rate", "X" },
     { "precision", 0, 0, G_OPTION_ARG_STRING, &precision, "f32, bf16 or f16 for large products; f64 on ref", "P" },
+    { "tf32", 0, 0, G_OPTION_ARG_NONE, &tf32, "Products of f32 in TF32, where the device has it", NULL },
     { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "Seed of weights, order of samples and dropout", "N" },
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &set, "Change one attribute of the graph", "NODE.PARAM=VALUE" },
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Begin from the weights that fit, and list the others",
@@ -80,6 +82,7 @@ run_train (const Command *command, int argc, char **argv)
   LoomTrainerOptions options = {
     .device = device,
     .precision = precision,
+    .tf32 = tf32,
     .threads = threads,
     .epochs = MAX (epochs, 0),
     .no_epochs = epochs == 0,
@@ -106,10 +109,12 @@ run_train (const Command *command, int argc, char **argv)
                           "--epochs 0 begins a run, so it does not go with --resume. To see what a run is worth: "
                           "gradloom eval %s.",
                           resume);
-  if (resume != NULL && (batch_size > 0 || seed >= 0 || set || precision != NULL || weights != NULL || match != NULL))
-    return command_usage (command, "--resume goes on with the batch size, seed, graph and weights that the run has, so "
-                                   "it goes with none of --batch-size, --seed, --precision, --set, --weights and "
-                                   "--match. Leave them out, or start a new run with --out.");
+  if (resume != NULL
+      && (batch_size > 0 || seed >= 0 || set || precision != NULL || tf32 || weights != NULL || match != NULL))
+    return command_usage (command,
+                          "--resume goes on with the batch size, seed, graph and weights that the run has, so "
+                          "it goes with none of --batch-size, --seed, --precision, --tf32, --set, --weights and "
+                          "--match. Leave them out, or start a new run with --out.");
   if (resume == NULL && argc == 2 && g_file_test (argv[1], G_FILE_TEST_IS_DIR))
     return refuse_folder (command, argv[1]);
   if (resume == NULL && argc != 2)

@@ -53,6 +53,7 @@ run_open_graph (Run *r, const char *path, GError **error)
   r->seed_value = r->seed >= 0 ? (guint64)r->seed : spec ? spec->seed : 0;
   r->batch_size = spec ? spec->batch_size : 64;
   r->direct = spec && spec->direct;
+  r->tf32 = spec && spec->tf32;
 
   for (guint i = 0; i < r->ins->len; i++)
     {

@@ -37,6 +37,7 @@ typedef struct
   LoomDType float_dtype;
   guint64 seed_value;
   gboolean direct;   /* <train> forbids Winograd's algorithm */
+  gboolean tf32;     /* <train> allows TF32 */
   gint64 batch_size; /* of <train> */
   GPtrArray *ins, *outs, *wrts;
   PortFile *grad_port;

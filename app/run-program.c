@@ -240,6 +240,7 @@ run_build_program (Run *r, GError **error)
     .given = given,
     .seed = r->seed_value,
     .direct = r->direct,
+    .tf32 = r->tf32,
   };
   if (!find_sizes (r, &options, error))
     return FALSE;

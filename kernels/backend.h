@@ -24,34 +24,38 @@
 #include "kernels/dtype.h"
 #include "kernels/scalar.h"
 
-#define LOOM_BACKEND_ABI 3
-#define LOOM_MAX_RANK 8
+#define LOOM_BACKEND_ABI 4
+#define LOOM_MAX_RANK    8
 
-typedef enum {
+typedef enum
+{
   LOOM_STATUS_OK,
-  LOOM_STATUS_UNSUPPORTED,   /* no kernel for this spec; the planner says so */
+  LOOM_STATUS_UNSUPPORTED, /* no kernel for this spec; the planner says so */
   LOOM_STATUS_OUT_OF_MEMORY,
-  LOOM_STATUS_DEVICE,        /* the device or its driver failed */
-  LOOM_STATUS_INVALID,       /* the spec contradicts itself: a planner's bug */
-  LOOM_STATUS_INDEX,         /* a row or a class that does not exist */
-  LOOM_STATUS_NO_RESULT,     /* other data that has no result: a singular matrix, a requirement that does not hold */
-  LOOM_STATUS_NOT_FINITE,    /* a step's loss or gradients, told by update_gate */
-  LOOM_STATUS_DEVICE_LOST    /* every later call of the device says so too; freeing goes on working */
+  LOOM_STATUS_DEVICE,     /* the device or its driver failed */
+  LOOM_STATUS_INVALID,    /* the spec contradicts itself: a planner's bug */
+  LOOM_STATUS_INDEX,      /* a row or a class that does not exist */
+  LOOM_STATUS_NO_RESULT,  /* other data that has no result: a singular matrix, a requirement that does not hold */
+  LOOM_STATUS_NOT_FINITE, /* a step's loss or gradients, told by update_gate */
+  LOOM_STATUS_DEVICE_LOST /* every later call of the device says so too; freeing goes on working */
 } LoomStatus;
 
 /* One sentence for the user, filled by whoever returns a status other than OK. */
-typedef struct {
+typedef struct
+{
   char text[512];
 } LoomMessage;
 
 /* ---- tensors ---------------------------------------------------------- */
 
-typedef enum {
+typedef enum
+{
   LOOM_LAYOUT_PLAIN, /* row major in logical order; PyTorch's contiguous */
   LOOM_LAYOUT_NHWC   /* rank 4 only: logical [N,C,H,W], bytes ordered N,H,W,C */
 } LoomLayout;
 
-typedef struct {
+typedef struct
+{
   LoomDType dtype;
   LoomLayout layout;
   int rank; /* 0 is a scalar of one element */
@@ -70,7 +74,7 @@ loom_desc_count (const LoomTensorDesc *d)
 static inline size_t
 loom_desc_bytes (const LoomTensorDesc *d)
 {
-  return (size_t) loom_desc_count (d) * loom_dtype_size (d->dtype);
+  return (size_t)loom_desc_count (d) * loom_dtype_size (d->dtype);
 }
 
 /* ---- primitives and their attributes ----------------------------------
@@ -142,38 +146,48 @@ loom_desc_bytes (const LoomTensorDesc *d)
  * that the inputs broadcast to. In NHWC calls every input of rank 4 whose count
  * equals the output's is NHWC; the others are plain and broadcast (a bias
  * [C,1,1] or [1,C,1,1], a scalar). */
-#define LOOM_EW_MAX_IN 12
-#define LOOM_EW_MAX_OUT 4
+#define LOOM_EW_MAX_IN    12
+#define LOOM_EW_MAX_OUT   4
 #define LOOM_EW_MAX_STEPS 32
 
-typedef struct {
+typedef struct
+{
   LoomScalarOp op;
-  uint8_t arg[3]; /* registers */
-  double imm;     /* of LOOM_SCALAR_CONST */
+  uint8_t arg[3];  /* registers */
+  double imm;      /* of LOOM_SCALAR_CONST */
   LoomDType round; /* F16 or BF16: the result is rounded to it at once, as if it had been stored; else not */
 } LoomElementwiseStep;
 
-typedef struct {
+typedef struct
+{
   LoomDType compute;
   int n_steps;
   LoomElementwiseStep step[LOOM_EW_MAX_STEPS];
   uint8_t out[LOOM_EW_MAX_OUT]; /* register of each output */
 } LoomElementwiseAttrs;
 
-typedef enum { LOOM_REDUCE_SUM, LOOM_REDUCE_MAX, LOOM_REDUCE_MIN, LOOM_REDUCE_PROD } LoomReduceOp;
+typedef enum
+{
+  LOOM_REDUCE_SUM,
+  LOOM_REDUCE_MAX,
+  LOOM_REDUCE_MIN,
+  LOOM_REDUCE_PROD
+} LoomReduceOp;
 
 /* The output has the input's rank with 1 in each reduced place. A sum over no
  * elements is 0, a product 1; max and min of none are refused by inference.
  * NaN wins max and min, as in PyTorch. Sums of f32 accumulate pairwise or
  * wider, in an order that does not depend on the thread count. */
-typedef struct {
+typedef struct
+{
   LoomReduceOp op;
   uint32_t axes; /* bit i: axis i is reduced */
 } LoomReduceAttrs;
 
 /* First position of the largest (or smallest) element along one axis, i64; the
  * output has 1 there. */
-typedef struct {
+typedef struct
+{
   bool largest;
   int axis;
 } LoomArgReduceAttrs;
@@ -182,7 +196,8 @@ typedef struct {
  * are […,k,m], with trans_b those of b are […,n,k]. Both operands have rank ≥ 2
  * and batch axes broadcast. act is LOOM_SCALAR_ID when there is none, else a
  * unary scalar operation. */
-typedef struct {
+typedef struct
+{
   bool trans_a, trans_b;
   bool has_bias;
   LoomScalarOp act;
@@ -193,9 +208,15 @@ typedef struct {
  * and the dbias result of conv2d_weight_grad; act as in matmul, conv2d only.
  * algorithm says what sums may be rearranged into: AUTO leaves it to the back end, DIRECT wants the sums as they are
  * written, WINOGRAD wants that algorithm wherever there is one (for tests and measurements). */
-typedef enum { LOOM_CONV_AUTO, LOOM_CONV_DIRECT, LOOM_CONV_WINOGRAD } LoomConvAlgorithm;
+typedef enum
+{
+  LOOM_CONV_AUTO,
+  LOOM_CONV_DIRECT,
+  LOOM_CONV_WINOGRAD
+} LoomConvAlgorithm;
 
-typedef struct {
+typedef struct
+{
   int64_t stride[2], pad[4], dilation[2];
   int64_t groups;
   bool has_bias;
@@ -209,13 +230,15 @@ typedef struct {
  * divisor when it is not 0, else by the window's size, with padding counted if
  * count_include_pad (PyTorch's rule for windows that overhang in ceil mode:
  * only what lies inside input plus padding counts). */
-typedef struct {
+typedef struct
+{
   int64_t kernel[2], stride[2], pad[2], dilation[2];
   bool count_include_pad;
   int64_t divisor;
 } LoomPool2dAttrs;
 
-typedef struct {
+typedef struct
+{
   int axis;
   bool log; /* log_softmax */
 } LoomSoftmaxAttrs;
@@ -224,7 +247,8 @@ typedef struct {
  * Where the target is ignore_index the loss is 0 and so is the gradient. Any
  * other target outside 0 … C-1 is a fault, LOOM_STATUS_INDEX.
  * cross_entropy_grad: dlogits = (softmax - onehot)·g, g float [N,d…]. */
-typedef struct {
+typedef struct
+{
   int64_t ignore_index;
 } LoomCrossEntropyAttrs;
 
@@ -232,10 +256,11 @@ typedef struct {
  * are [C]. layer_norm: over the last `axes` axes; mean and rstd have the
  * leading shape. affine: weight and bias are there. batch_norm_apply makes y again from statistics that are known.
  *
- * act, of the three batch norms, is LOOM_SCALAR_ID or LOOM_SCALAR_RELU. With RELU y is max(0, ·), and batch_norm_grad gets
- * bias as its last operand when affine and lets g pass only where y, which it works out anew, is above 0: so nobody has to
- * keep y for it. */
-typedef struct {
+ * act, of the three batch norms, is LOOM_SCALAR_ID or LOOM_SCALAR_RELU. With RELU y is max(0, ·), and batch_norm_grad
+ * gets bias as its last operand when affine and lets g pass only where y, which it works out anew, is above 0: so
+ * nobody has to keep y for it. */
+typedef struct
+{
   double eps;
   int axes; /* layer_norm only */
   bool affine;
@@ -245,7 +270,8 @@ typedef struct {
 /* gather: y[…,i,…] = x[…,index[…,i,…],…] along one axis (torch.gather). index is
  * i64 or i32, has x's rank and is no longer than x along every other axis; y has
  * its shape. An index outside 0 … n-1 is a fault, LOOM_STATUS_INDEX. */
-typedef struct {
+typedef struct
+{
   int axis;
 } LoomGatherAttrs;
 
@@ -253,9 +279,17 @@ typedef struct {
  * of i, so of several that meet in one place the last one stays (torch.scatter),
  * or all are combined with what is there. src has index's shape, for which
  * gather's rules hold. y may lie at base's address. Max and min let NaN win. */
-typedef enum { LOOM_SCATTER_REPLACE, LOOM_SCATTER_ADD, LOOM_SCATTER_MUL, LOOM_SCATTER_MAX, LOOM_SCATTER_MIN } LoomScatterMode;
+typedef enum
+{
+  LOOM_SCATTER_REPLACE,
+  LOOM_SCATTER_ADD,
+  LOOM_SCATTER_MUL,
+  LOOM_SCATTER_MAX,
+  LOOM_SCATTER_MIN
+} LoomScatterMode;
 
-typedef struct {
+typedef struct
+{
   int axis;
   LoomScatterMode mode;
 } LoomScatterAttrs;
@@ -263,42 +297,50 @@ typedef struct {
 /* sort: along one axis, and where (i64) each element stood; equals keep their
  * order, also in a descending sort. NaN is larger than anything else, as in
  * PyTorch. */
-typedef struct {
+typedef struct
+{
   int axis;
   bool descending;
 } LoomSortAttrs;
 
 /* cumsum: y[…,i,…] = Σ x[…,k,…] over k ≤ i; over k < i when exclusive; from the
  * other end when reverse. Floats accumulate in f64, integers in i64. */
-typedef struct {
+typedef struct
+{
   int axis;
   bool exclusive, reverse;
 } LoomCumsumAttrs;
 
-typedef struct {
+typedef struct
+{
   int perm[LOOM_MAX_RANK]; /* y.dim[i] = x.dim[perm[i]] */
 } LoomPermuteAttrs;
 
-typedef struct {
+typedef struct
+{
   int64_t start[LOOM_MAX_RANK], step[LOOM_MAX_RANK]; /* step is not 0; below 0 it walks backwards */
 } LoomSliceAttrs;
 
 /* The gradient of slice: x is placed at start with the step in between, the
  * rest of y is value. */
-typedef struct {
+typedef struct
+{
   int64_t start[LOOM_MAX_RANK], step[LOOM_MAX_RANK];
   double value;
 } LoomPadAttrs;
 
-typedef struct {
+typedef struct
+{
   int axis;
 } LoomConcatAttrs;
 
-typedef struct {
+typedef struct
+{
   double value;
 } LoomFillAttrs;
 
-typedef struct {
+typedef struct
+{
   int axis; /* y[…,i,…] = start + i·step along this axis */
   double start, step;
 } LoomIotaAttrs;
@@ -309,11 +351,13 @@ typedef struct {
  * positive definite) is a fault of solve and cholesky, LOOM_STATUS_NO_RESULT, with its place in the batch, and NaN in
  * a matrix gives NaN; the det […] of a singular one is 0. cofactor gives the slopes of det, of singular matrices too;
  * lu, and rows and columns i64 […,n], are room to work in. */
-typedef struct {
+typedef struct
+{
   bool upper, transpose, unitriangular; /* op (a)·x = b; the other half of a is not read */
 } LoomTriangularSolveAttrs;
 
-typedef struct {
+typedef struct
+{
   bool transpose;
 } LoomSolveAttrs;
 
@@ -321,31 +365,40 @@ typedef struct {
  * step, i) alone, so it is the same on every device and for any thread count.
  * seed and step are i64 scalars. Floats are uniform in [0,1), standard normal, or
  * exponential with mean 1 (never 0); i64 are uniform in 0 … 2⁶³-1. */
-typedef enum { LOOM_RANDOM_UNIFORM, LOOM_RANDOM_NORMAL, LOOM_RANDOM_EXPONENTIAL } LoomRandomKind;
+typedef enum
+{
+  LOOM_RANDOM_UNIFORM,
+  LOOM_RANDOM_NORMAL,
+  LOOM_RANDOM_EXPONENTIAL
+} LoomRandomKind;
 
-typedef struct {
+typedef struct
+{
   LoomRandomKind kind; /* of floats */
-  uint64_t stream; /* hash of the node's path */
+  uint64_t stream;     /* hash of the node's path */
 } LoomRandomAttrs;
 
 /* require: y is x, where every element of ok (bool, of any shape) is true. Else it is a
  * fault, LOOM_STATUS_NO_RESULT, and the message is `what` and an element's place (on the host the first). */
 #define LOOM_REQUIRE_TEXT 160
 
-typedef struct {
+typedef struct
+{
   char what[LOOM_REQUIRE_TEXT];
 } LoomRequireAttrs;
 
 /* grad_stats: n gradients in; sumsq is Σ g² over all, accumulated in f64 in a
  * fixed order, stored as the float type; finite is the float 1 when every
  * element of every input is finite, else 0. */
-typedef struct {
+typedef struct
+{
   int n;
 } LoomGradStatsAttrs;
 
-/* update_gate stands between the gradients and all that a step writes; each operand is a float scalar. Where finite is 0
- * and tolerated is 0, it makes the fault LOOM_STATUS_NOT_FINITE. sound is 1 where no fault is raised, else 0; go is 1
- * where sound and finite are, else 0. (An overflow under loss scaling is tolerated: nothing is updated, and no fault.) */
+/* update_gate stands between the gradients and all that a step writes; each operand is a float scalar. Where finite is
+ * 0 and tolerated is 0, it makes the fault LOOM_STATUS_NOT_FINITE. sound is 1 where no fault is raised, else 0; go is 1
+ * where sound and finite are, else 0. (An overflow under loss scaling is tolerated: nothing is updated, and no fault.)
+ */
 
 #define LOOM_NOT_FINITE_TEXT "the loss or a gradient is not finite"
 
@@ -361,12 +414,14 @@ typedef struct {
  * nothing is written. Gradients are multiplied by grad_scale first. Formulas are
  * torch.optim.SGD's and torch.optim.Adam's / AdamW's (decoupled). SGD's first step
  * (step == 1) sets buf = g, later ones buf = momentum·buf + (1-dampening)·g. */
-typedef struct {
+typedef struct
+{
   int n;
   bool momentum, nesterov, maximize;
 } LoomSgdAttrs;
 
-typedef struct {
+typedef struct
+{
   int n;
   bool decoupled; /* AdamW */
   bool amsgrad, maximize;
@@ -384,7 +439,8 @@ typedef struct {
  *   lamb_step     exp_avg, exp_avg_sq; as adamax
  *   lars_step     momentum_buffer; lr, momentum, weight_decay, trust_coefficient, eps
  * mu_product is the product up to and with this step's mu. */
-typedef enum {
+typedef enum
+{
   LOOM_STEP_RMSPROP,
   LOOM_STEP_ADAGRAD,
   LOOM_STEP_ADADELTA,
@@ -397,7 +453,8 @@ typedef enum {
   LOOM_N_STEPS
 } LoomStepKind;
 
-typedef struct {
+typedef struct
+{
   int n;
   LoomStepKind kind;
   bool maximize;
@@ -412,19 +469,21 @@ typedef struct LoomStream LoomStream;
 typedef struct LoomEvent LoomEvent;
 typedef struct LoomKernel LoomKernel;
 
-typedef struct {
+typedef struct
+{
   const char *primitive;
   const void *attrs; /* the primitive's struct; copied if the kernel keeps it */
   int n_in, n_out;
   const LoomTensorDesc *in, *out;
   const char *algorithm; /* one that options() named; NULL: the first of the back end's own order that takes the call */
+  bool tf32; /* operands of f32 products may be rounded to TF32, where the device computes in it; else they may not */
 } LoomKernelSpec;
 
 /* One way of computing a call. */
 typedef struct
 {
-  const char *algorithm; /* one word, "own" or "onednn"; with a configuration that a library proposed for this very call,
-                          * "cublaslt:a21t20s8"; lives as long as the back end */
+  const char *algorithm; /* one word, "own" or "onednn"; with a configuration that a library proposed for this very
+                          * call, "cublaslt:a21t20s8"; lives as long as the back end */
   uint64_t nhwc;         /* bit i: operand i, bit n_in + o: result o lies in NHWC; all others are plain */
   double seconds;        /* of one run, estimated; 0 where no costs were given */
   size_t scratch;        /* bytes, as far as they are known before the kernel is made */
@@ -442,7 +501,8 @@ struct LoomCosts
 };
 
 /* A back end embeds this as the first member of its own kernel struct. */
-struct LoomKernel {
+struct LoomKernel
+{
   /* Buffers are in…, out…, scratch (NULL when scratch_bytes is 0). An empty
    * tensor may have a NULL buffer. */
   LoomStatus (*run) (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
@@ -456,27 +516,36 @@ struct LoomKernel {
   int64_t site;     /* the engine's number for the instruction, quoted by the faults that it raises; set before run() */
 };
 
-typedef struct {
-  char name[128]; /* "Intel Xeon … · 2 threads" */
-  char libraries[128]; /* what else decides how a kernel computes: "oneDNN 2.6.3, x86-64-v4" */
+typedef struct
+{
+  char name[128];                     /* "Intel Xeon … · 2 threads" */
+  char libraries[128];                /* what else decides how a kernel computes: "oneDNN 2.6.3, x86-64-v4" */
   uint64_t memory_total, memory_free; /* bytes */
   int threads;                        /* 0 where it has no meaning */
   bool host_memory;                   /* buffers may be read and written by plain C */
 } LoomDeviceInfo;
 
-/* A fault is something in a step's numbers that has no result: LOOM_STATUS_INDEX, LOOM_STATUS_NO_RESULT or LOOM_STATUS_NOT_FINITE. A back end
- * whose run() returns when the work is done returns it from there, and the caller runs nothing behind it. Elsewhere the
- * kernel raises the flag of its stream, on the device; the first report stays. While the flag is raised, update_gate
- * closes every step on that stream, this one and later ones, until fault_clear(). Nothing waits for the host. */
-typedef struct {
+/* A fault is something in a step's numbers that has no result: LOOM_STATUS_INDEX, LOOM_STATUS_NO_RESULT or
+ * LOOM_STATUS_NOT_FINITE. A back end whose run() returns when the work is done returns it from there, and the caller
+ * runs nothing behind it. Elsewhere the kernel raises the flag of its stream, on the device; the first report stays.
+ * While the flag is raised, update_gate closes every step on that stream, this one and later ones, until fault_clear().
+ * Nothing waits for the host. */
+typedef struct
+{
   LoomStatus status; /* LOOM_STATUS_OK: none is raised */
   int64_t site;      /* of the kernel that raised it */
   int64_t step;      /* what step_begin() said last before it */
 } LoomDeviceFault;
 
-typedef enum { LOOM_COPY_HOST_TO_DEVICE, LOOM_COPY_DEVICE_TO_HOST, LOOM_COPY_WITHIN } LoomCopyKind;
+typedef enum
+{
+  LOOM_COPY_HOST_TO_DEVICE,
+  LOOM_COPY_DEVICE_TO_HOST,
+  LOOM_COPY_WITHIN
+} LoomCopyKind;
 
-typedef struct {
+typedef struct
+{
   uint32_t abi; /* LOOM_BACKEND_ABI */
   const char *name;
 
@@ -509,8 +578,8 @@ typedef struct {
   LoomStatus (*event_sync) (LoomDevice *device, LoomEvent *event, LoomMessage *message);
 
   /* Of back ends with streams alone: faults of steps, see LoomDeviceFault. step_begin() numbers what is enqueued from
-   * here on. fault_get() waits for nothing: what was enqueued may still raise one; its message is the sentence that run()
-   * would give elsewhere. fault_clear() wants the stream to be idle. */
+   * here on. fault_get() waits for nothing: what was enqueued may still raise one; its message is the sentence that
+   * run() would give elsewhere. fault_clear() wants the stream to be idle. */
   LoomStatus (*step_begin) (LoomDevice *device, LoomStream *stream, int64_t step, LoomMessage *message);
   void (*fault_get) (LoomDevice *device, LoomStream *stream, LoomDeviceFault *fault, LoomMessage *message);
   LoomStatus (*fault_clear) (LoomDevice *device, LoomStream *stream, LoomMessage *message);
@@ -519,13 +588,13 @@ typedef struct {
   LoomStatus (*copy) (LoomDevice *device, LoomStream *stream, void *to, const void *from, size_t bytes,
                       LoomCopyKind kind, LoomMessage *message);
 
-  /* The ways in which this device computes spec, whose layouts are plain; at most max (LOOM_MAX_OPTIONS is always enough),
-   * and how many there are. 0: there is no kernel, and the message may say why. Where costs are equal the planner takes
-   * the first. The answer is a function of spec, device model, threads, library versions and costs, which may be NULL;
-   * finding it takes microseconds, times nothing and takes no memory of the device. kernel_new() may still refuse an
-   * option, as a library may.
-   * Where spec names an algorithm, only its options are told, and also one that would not be listed otherwise: a run that
-   * is resumed asks for what it used before, which a newer library may no longer propose but still have. */
+  /* The ways in which this device computes spec, whose layouts are plain; at most max (LOOM_MAX_OPTIONS is always
+   * enough), and how many there are. 0: there is no kernel, and the message may say why. Where costs are equal the
+   * planner takes the first. The answer is a function of spec, device model, threads, library versions and costs, which
+   * may be NULL; finding it takes microseconds, times nothing and takes no memory of the device. kernel_new() may still
+   * refuse an option, as a library may. Where spec names an algorithm, only its options are told, and also one that
+   * would not be listed otherwise: a run that is resumed asks for what it used before, which a newer library may no
+   * longer propose but still have. */
   int (*options) (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *costs, LoomKernelOption *option,
                   int max, LoomMessage *message);
   /* LOOM_STATUS_UNSUPPORTED without a message when there is no such kernel. */

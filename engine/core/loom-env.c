@@ -5,7 +5,8 @@
 
 static const LoomEnv table[] = {
   { .name = "GRADLOOM_CPU_DEVICES",
-    .doc = "How many devices the processor is divided into: cpu, cpu:1 and so on, each with its share of the threads." },
+    .doc
+    = "How many devices the processor is divided into: cpu, cpu:1 and so on, each with its share of the threads." },
   { .name = "GRADLOOM_CPU_ISA",
     .doc = "base or v3: the instructions of the processor that the back end cpu may use, where it has more.",
     .for_tests = TRUE },
@@ -16,8 +17,6 @@ static const LoomEnv table[] = {
   { .name = "GRADLOOM_MODULES",
     .doc = "The folder of the back ends that are opened at run time, instead of the installed one.",
     .for_tests = TRUE },
-  { .name = "GRADLOOM_TF32",
-    .doc = "1: a GPU may round the operands of f32 products to TF32; faster, with ten bits of mantissa." },
   { .name = "GRADLOOM_WORKER",
     .doc = "The program that Studio starts for training, instead of the gradloom beside it.",
     .for_tests = TRUE },

@@ -47,6 +47,7 @@ static const Meaning of_train[] = {
   { "device", MEANS_TEXT, "cpu" },
   { "accumulate", MEANS_INT, "1" },
   { "drop_last", MEANS_TEXT, "auto" },
+  { "tf32", MEANS_BOOL, "false" },
   { "algorithm", MEANS_TEXT, "auto" },
   { "lr_batch_size", MEANS_INT },
   { "betas", MEANS_LIST },

@@ -13,7 +13,8 @@ G_BEGIN_DECLS
 
 typedef struct _LoomNet LoomNet;
 
-typedef struct {
+typedef struct
+{
   char *name; /* "block.0.conv.weight": the state_dict's */
   LoomShape shape;
   LoomDType dtype;
@@ -23,31 +24,33 @@ typedef struct {
   guint node; /* whose it is */
 } LoomNetWeight;
 
-typedef struct {
-  guint node;   /* G_MAXUINT: not wired */
+typedef struct
+{
+  guint node; /* G_MAXUINT: not wired */
   /* Of that node. From n_outputs on these are its weights and buffers, which a wire reads as they are when a step
    * begins: this needs none of the node's inputs, and the node may come later. */
   guint output;
 } LoomNetSource;
 
-typedef struct {
+typedef struct
+{
   const char *path;           /* interned: "block.0.conv" */
   const LoomOp *op;           /* NULL where it is unknown */
   const LoomElement *element; /* <node> in the graph the net was made from; valid as long as that is unchanged */
   guint64 serial;             /* of that element */
   int line;
-  const char *device;         /* interned; NULL: the graph's */
-  guint n_inputs;             /* variadic ones counted; otherwise the number of specs (weights' ports among them) */
+  const char *device; /* interned; NULL: the graph's */
+  guint n_inputs;     /* variadic ones counted; otherwise the number of specs (weights' ports among them) */
   const LoomPortSpec *input_spec;
   const LoomNetSource *input;
   guint n_outputs;
   const LoomPortSpec *output_spec;
-  gboolean outputs_open;   /* how many there are is not known yet: those above are as many as there can be */
-  const LoomType *output;  /* meaningless where !typed */
-  gboolean typed;          /* inference reached it without a fault */
-  LoomCost cost;           /* symbols bound as given, B = 1 where unbound */
-  char own_symbol;         /* stands for a size that only data tells, see LoomOp.measure; 0: none */
-  char *summary;           /* card's second row */
+  gboolean outputs_open;  /* how many there are is not known yet: those above are as many as there can be */
+  const LoomType *output; /* meaningless where !typed */
+  gboolean typed;         /* inference reached it without a fault */
+  LoomCost cost;          /* symbols bound as given, B = 1 where unbound */
+  char own_symbol;        /* stands for a size that only data tells, see LoomOp.measure; 0: none */
+  char *summary;          /* card's second row */
 } LoomNetNode;
 
 /* Never NULL. binding may be NULL (everything symbolic). Faults go to the list. A frozen or mutable graph: it is
@@ -82,31 +85,33 @@ gboolean loom_net_find_prediction (const LoomNet *net, const LoomNetSource *loss
 /* A DATA fault at each loss node on the way to `loss` whose target is a data set's class, where the data set, now open,
  * turns out to name more classes than the node has scores. Only of classes with names, which the data set has numbered
  * itself: their numbers stand in no file, so a kernel's sentence about one would lead nowhere. */
-void loom_net_check_classes (const LoomNet *net, const LoomNetSource *loss, int dataset_node, const LoomDataset *dataset,
-                             LoomFaults *faults);
+void loom_net_check_classes (const LoomNet *net, const LoomNetSource *loss, int dataset_node,
+                             const LoomDataset *dataset, LoomFaults *faults);
 /* A node's parameters and types as infer() saw them, for the calls of loom-op.h. */
 const LoomInfer *loom_net_infer (const LoomNet *net, guint node);
-/* Whether a node delivers batches of a data set; and the data set that it names, opened with its options as the net evaluated them.
- * Relative paths start at folder (NULL: the working folder); node -1 is the one without ports. Errors: those of loom_dataset_open(). */
+/* Whether a node delivers batches of a data set; and the data set that it names, opened with its options as the net
+ * evaluated them. Relative paths start at folder (NULL: the working folder); node -1 is the one without ports. Errors:
+ * those of loom_dataset_open(). */
 gboolean loom_net_is_dataset (const LoomNet *net, guint node);
 LoomDataset *loom_net_open_dataset (const LoomNet *net, int node, const char *folder, GError **error);
 /* Name of an output port for people and events: "fc" when it is the only one, else "data.x". */
 char *loom_net_port_name (const LoomNet *net, guint node, guint output);
 /* Paths of the nodes and module instances, each copy apart, with recompute="true": a set. */
 GHashTable *loom_net_recomputed (const LoomNet *net);
-/* path → GUINT_TO_POINTER (LoomDType + 1) of the nodes that compute in a type of their own, by dtype="…" on them or on a
- * module around them. */
+/* path → GUINT_TO_POINTER (LoomDType + 1) of the nodes that compute in a type of their own, by dtype="…" on them or on
+ * a module around them. */
 GHashTable *loom_net_dtypes (const LoomNet *net);
 /* Symbols that occur in any type, as a string "BT". */
 char *loom_net_symbols (const LoomNet *net);
 /* The type a module instance's or node's output has, for a wire in the scope the user sees: by the node's serial. A
- * repeated node gives its last copy's, as its wires do. instance_path is NULL or "" at the root; a repeated module may be
- * named without its copy number, which means the first one. NULL where unknown. */
+ * repeated node gives its last copy's, as its wires do. instance_path is NULL or "" at the root; a repeated module may
+ * be named without its copy number, which means the first one. NULL where unknown. */
 const LoomType *loom_net_type_of (const LoomNet *net, const char *instance_path, guint64 serial, const char *port);
 
 /* ---- lowering --------------------------------------------------------- */
 
-typedef struct {
+typedef struct
+{
   gboolean training;
   /* Whether nodes that change state (assign) are lowered too, wanted or not: in a step that commits. */
   gboolean effects;
@@ -118,14 +123,16 @@ typedef struct {
    * inputs named PATH.PORT. Dataset and input nodes always do; weights never, they are slots. */
   guint n_given;
   const LoomNetSource *given;
-  guint64 seed; /* start of the slot "seed" */
-  gboolean allow_untrainable; /* of training that takes no step: nodes that learn nothing from this size (see LoomOp) are accepted */
-  const char *draws; /* the i64 slot by which random numbers differ from step to step; NULL: "step" */
-  gboolean direct;   /* no convolution may be computed by Winograd's algorithm */
+  guint64 seed;               /* start of the slot "seed" */
+  gboolean allow_untrainable; /* of training that takes no step: nodes that learn nothing from this size (see LoomOp)
+                                 are accepted */
+  const char *draws;          /* the i64 slot by which random numbers differ from step to step; NULL: "step" */
+  gboolean direct;            /* no convolution may be computed by Winograd's algorithm */
+  gboolean tf32;              /* devices may round the operands of f32 products to TF32 */
 } LoomLowerOptions;
 
-/* The net must be free of faults in all nodes that the wanted ports need, and concrete there (SHAPE error naming the symbol
- * that is not bound). Program inputs are named PATH.PORT ("data.x"; "x.out" → "x" as loom_net_port_name does).
+/* The net must be free of faults in all nodes that the wanted ports need, and concrete there (SHAPE error naming the
+ * symbol that is not bound). Program inputs are named PATH.PORT ("data.x"; "x.out" → "x" as loom_net_port_name does).
  * value_of[k] receives the value of wanted[k]. */
 LoomProgram *loom_lower (const LoomNet *net, const LoomLowerOptions *options, LoomValue *value_of, GError **error);
 

@@ -364,6 +364,7 @@ lower (const LoomNet *net, const LoomLowerOptions *options, int measured, LoomVa
       value[i] = g_new0 (LoomValue, node->n_outputs + (node->op != NULL ? loom_op_count_weights (node->op) : 0) + 1);
     }
   loom_program_set_float (l.program, options->float_dtype);
+  loom_program_set_tf32 (l.program, options->tf32);
   loom_program_set_region (l.program, LOOM_REGION_FORWARD);
   mark_needed (&l);
   collect_wrt (&l);

@@ -465,6 +465,8 @@ loom_cost_call_key (const LoomKernelSpec *spec, const char *attributes)
     }
   if (attributes != NULL)
     g_string_append_printf (s, "; %s", attributes);
+  if (spec->tf32)
+    g_string_append (s, "; tf32");
   return as_name (g_string_free (s, FALSE));
 }
 

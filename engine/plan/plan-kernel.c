@@ -187,7 +187,8 @@ work_call_init (Work *w, WorkCall *call, const WorkInstr *instr, guint n_in, con
                                  .n_in = (int)n_in,
                                  .n_out = (int)n_out,
                                  .in = call->desc,
-                                 .out = call->desc + n_in };
+                                 .out = call->desc + n_in,
+                                 .tf32 = loom_program_get_tf32 (w->program) };
   if (instr->steps == NULL)
     return;
   fill_elementwise (w, instr, n_in, in, n_out, out, &call->elementwise);

@@ -9,6 +9,7 @@ struct _LoomProgram
 {
   gatomicrefcount refs;
   LoomDType float_dtype;
+  gboolean tf32;
   LoomRegion region;
   const char *origin, *device;
   guint recomputation;
@@ -124,6 +125,18 @@ LoomDType
 loom_program_get_float (const LoomProgram *p)
 {
   return p->float_dtype;
+}
+
+void
+loom_program_set_tf32 (LoomProgram *p, gboolean tf32)
+{
+  p->tf32 = tf32;
+}
+
+gboolean
+loom_program_get_tf32 (const LoomProgram *p)
+{
+  return p->tf32;
 }
 
 void

@@ -124,6 +124,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomProgram, loom_program_unref)
 /* The float type that "float" means in this program: F32, or F64 for `--dtype f64`. */
 void loom_program_set_float (LoomProgram *p, LoomDType dtype);
 LoomDType loom_program_get_float (const LoomProgram *p);
+/* Whether devices may round the operands of its f32 products to TF32 (LoomKernelSpec.tf32). FALSE in a new program. */
+void loom_program_set_tf32 (LoomProgram *p, gboolean tf32);
+gboolean loom_program_get_tf32 (const LoomProgram *p);
 
 /* ---- where new instructions belong ------------------------------------ */
 void loom_program_set_region (LoomProgram *p, LoomRegion region);
@@ -157,8 +160,8 @@ LoomValue loom_program_scalar_i64 (LoomProgram *p, const char *name, gint64 init
 void loom_program_output (LoomProgram *p, const char *name, LoomValue value);
 LoomValue loom_program_find_output (const LoomProgram *p, const char *name);
 
-/* Lowering notes the value of every port that it lowers, and passes carry the table: so whoever looks at a program finds
- * a node's values by name, and needs to say nothing when it is made. A later note of the same name wins. */
+/* Lowering notes the value of every port that it lowers, and passes carry the table: so whoever looks at a program
+ * finds a node's values by name, and needs to say nothing when it is made. A later note of the same name wins. */
 void loom_program_set_port (LoomProgram *p, const char *name, LoomValue value);
 LoomValue loom_program_find_port (const LoomProgram *p, const char *name); /* 0 when there is none */
 
@@ -223,9 +226,10 @@ LoomProgram *loom_program_recompute (const LoomProgram *p, GHashTable *scopes);
 LoomProgram *
 loom_program_autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_of, guint n, LoomValue *values);
 
-/* Dynamic loss scaling for f16, whose gradients would vanish below 6e-8, as torch.amp.GradScaler does it. The scale (scalar
- * slots "loss_scale" and "good_steps") is the loss's cotangent and is divided out of each gradient, which may be of any
- * type; at the end it is halved if finite is 0, and doubled after 2000 finite steps on end; where sound is 0 it stays. */
+/* Dynamic loss scaling for f16, whose gradients would vanish below 6e-8, as torch.amp.GradScaler does it. The scale
+ * (scalar slots "loss_scale" and "good_steps") is the loss's cotangent and is divided out of each gradient, which may
+ * be of any type; at the end it is halved if finite is 0, and doubled after 2000 finite steps on end; where sound is 0
+ * it stays. */
 LoomValue loom_loss_scale (LoomProgram *p);
 LoomValue loom_loss_unscale (LoomProgram *p, LoomValue grad);
 /* 1 where halving leaves a scale of 1 or more: what overflows may then be the scale's doing. */

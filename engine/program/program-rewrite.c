@@ -38,6 +38,7 @@ loom_rewrite_begin (LoomRewrite *r, const LoomProgram *from, const char *name, c
   r->map = g_array_new (FALSE, TRUE, sizeof (LoomValue));
   g_array_set_size (r->map, loom_program_n_values (from) + 1);
   loom_program_set_float (r->to, loom_program_get_float (from));
+  loom_program_set_tf32 (r->to, loom_program_get_tf32 (from));
   copy_sources (r->to, from, r->map);
 }
 

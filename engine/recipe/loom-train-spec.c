@@ -337,7 +337,7 @@ read_optimizer (RecipeReading *r, LoomTrainSpec *spec)
   static const char *const known[]
       = { "loss",       "optimizer",     "epochs",    "batch_size", "seed",     "precision", "device",
           "accumulate", "lr_batch_size", "betas",     "ema",        "patience", "min_delta", "monitor",
-          "weights",    "match",         "drop_last", "algorithm",  NULL };
+          "weights",    "match",         "drop_last", "algorithm",  "tf32",     NULL };
   guint n = 0;
   double beta[2] = { 0, 0 }, base;
   gboolean has_betas;
@@ -474,6 +474,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
 {
   static const char *const drop_last[] = { "auto", "true", "false", NULL };
   static const char *const algorithms[] = { "auto", "direct", NULL };
+  static const char *const booleans[] = { "false", "true", NULL };
   RecipeReading r = { .net = net, .faults = faults };
   g_autoptr (LoomTrainSpec) spec = NULL;
   const char *device;
@@ -499,6 +500,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
                                          spec->device),
                         "device", "ref", "Set device to ref.");
   spec->drop_last = (LoomDropLast)recipe_word (&r, r.element, "drop_last", LOOM_DROP_LAST_AUTO, drop_last);
+  spec->tf32 = recipe_word (&r, r.element, "tf32", 0, booleans) == 1;
   spec->direct = recipe_word (&r, r.element, "algorithm", 0, algorithms) == 1;
   spec->accumulate = (gint64)recipe_number (&r, r.element, "accumulate", 1, 1, 1e6, TRUE);
   read_optimizer (&r, spec);

@@ -8,7 +8,8 @@
 
 G_BEGIN_DECLS
 
-typedef struct {
+typedef struct
+{
   const LoomMetric *metric;
   LoomMetricOptions options;
   LoomNetSource input, target;
@@ -16,46 +17,50 @@ typedef struct {
 } LoomMetricSpec;
 
 /* <group>: parameters by their paths. */
-typedef struct {
-  char *match;   /* `*`, `**` and `?`; what stands below a match matches, too */
-  char *prefix;  /* "group1.", of its scalar slots */
+typedef struct
+{
+  char *match;  /* `*`, `**` and `?`; what stands below a match matches, too */
+  char *prefix; /* "group1.", of its scalar slots */
   gboolean frozen;
   guint64 own;   /* bit k: hyper[k] is its own */
   double *hyper; /* all, in the optimiser's order */
 } LoomTrainGroup;
 
 /* The treatment of an epoch's last batch where it is short. */
-typedef enum {
+typedef enum
+{
   LOOM_DROP_LAST_AUTO, /* kept, but where it has one sample and a norm learns nothing from one */
   LOOM_DROP_LAST_TRUE,
   LOOM_DROP_LAST_FALSE
 } LoomDropLast;
 
-typedef struct {
+typedef struct
+{
   LoomNetSource loss;
   const LoomOptimizer *optimizer;
   double *hyper; /* optimizer->hyper order */
   gint64 epochs, batch_size;
   guint64 seed;
-  char *device; /* "cpu" */
-  LoomDType precision;    /* of products in a training step: F32, BF16 or F16 */
-  gboolean direct;        /* algorithm="direct": convolutions not by Winograd's algorithm */
-  gboolean keep_all;      /* recompute="…" is not obeyed: what its saving is compared with. Never read from a file */
+  char *device;        /* "cpu" */
+  LoomDType precision; /* of products in a training step: F32, BF16 or F16 */
+  gboolean tf32;       /* f32 products in TF32 where the device has it (PyTorch's allow_tf32); not by itself */
+  gboolean direct;     /* algorithm="direct": convolutions not by Winograd's algorithm */
+  gboolean keep_all;   /* recompute="…" is not obeyed: what its saving is compared with. Never read from a file */
   double clip_norm, clip_value; /* 0: none */
   double lr_scale;              /* batch_size / lr_batch_size: in hyper already */
   LoomSchedule schedule;
-  GPtrArray *groups; /* LoomTrainGroup */
+  GPtrArray *groups;  /* LoomTrainGroup */
   GPtrArray *metrics; /* LoomMetricSpec */
-  int dataset_node; /* the dataset whose samples make an epoch; -1: the loss depends on none, an epoch is one step */
-  gint64 accumulate;   /* batches whose gradients make a step: 1 or more */
+  int dataset_node;   /* the dataset whose samples make an epoch; -1: the loss depends on none, an epoch is one step */
+  gint64 accumulate;  /* batches whose gradients make a step: 1 or more */
   LoomDropLast drop_last;
-  double ema;          /* decay of the weights' moving average; 0: none */
-  gboolean keep_best;  /* the weights of the best epoch are kept beside the last ones */
-  gint64 patience;     /* epochs without a better one after which it ends; 0: never */
-  double min_delta;    /* what a better one must be better by */
-  int monitor;         /* the metric that says which is better; -1: the loss */
-  char *weights;       /* a file to begin from; NULL: none. Relative to the graph's folder */
-  char *match;         /* patterns of the weights that are taken from it, with commas; NULL: all */
+  double ema;         /* decay of the weights' moving average; 0: none */
+  gboolean keep_best; /* the weights of the best epoch are kept beside the last ones */
+  gint64 patience;    /* epochs without a better one after which it ends; 0: never */
+  double min_delta;   /* what a better one must be better by */
+  int monitor;        /* the metric that says which is better; -1: the loss */
+  char *weights;      /* a file to begin from; NULL: none. Relative to the graph's folder */
+  char *match;        /* patterns of the weights that are taken from it, with commas; NULL: all */
 } LoomTrainSpec;
 
 /* Faults name <train>'s line and attribute. NULL if there are errors or no <train>. */

@@ -45,6 +45,7 @@ struct _LoomPredictor
   char *device, *weights;
   guint64 seed;
   gboolean direct; /* <train> forbids Winograd's algorithm */
+  gboolean tf32;   /* <train> allows TF32 */
   gboolean is_text;
   /* of the last run */
   gint64 n, length;
@@ -322,6 +323,7 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
   self->weights = g_strdup (options->weights);
   self->seed = spec ? spec->seed : 0;
   self->direct = spec && spec->direct;
+  self->tf32 = spec && spec->tf32;
   return loom_devices_get (self->devices, self->device, error) != NULL ? g_steal_pointer (&self) : NULL;
 }
 
@@ -420,8 +422,12 @@ static gboolean
 prepare (LoomPredictor *self, gint64 n, gint64 length, GError **error)
 {
   LoomPlanOptions plan_options = { .device = self->device, .strict_devices = loom_graph_strict_devices (self->graph) };
-  LoomLowerOptions options
-      = { .float_dtype = LOOM_F32, .n_wanted = 1, .wanted = &self->output, .seed = self->seed, .direct = self->direct };
+  LoomLowerOptions options = { .float_dtype = LOOM_F32,
+                               .n_wanted = 1,
+                               .wanted = &self->output,
+                               .seed = self->seed,
+                               .direct = self->direct,
+                               .tf32 = self->tf32 };
   LoomValue value;
 
   if (self->exec != NULL && self->n == n && self->length == length)

@@ -163,6 +163,7 @@ update_program (const LoomStep *step, const LoomTrainSpec *spec, GError **error)
   g_autoptr (GArray) grads = g_array_new (FALSE, FALSE, sizeof (LoomValue));
 
   loom_program_set_float (p, loom_program_get_float (from));
+  loom_program_set_tf32 (p, loom_program_get_tf32 (from));
   for (guint i = 0; i < loom_program_n_slots (from); i++)
     {
       const LoomSlot *sum = loom_program_get_slot (from, i), *of;
@@ -290,6 +291,7 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
     .seed = spec->seed,
     .allow_untrainable = spec->epochs == 0,
     .direct = spec->direct,
+    .tf32 = spec->tf32,
     .draws = training && spec->accumulate > 1 ? LOOM_STEP_DRAWS : NULL,
   };
   step->program = loom_lower (step->net, &options, value, error);

@@ -173,6 +173,7 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
     }
   set_train (graph, "match", options->match, given);
   set_train (graph, "precision", options->precision, given);
+  set_train (graph, "tf32", options->tf32 ? "true" : NULL, given);
   if (!isnan (options->lr))
     set_train (graph, "lr", g_ascii_dtostr (number, sizeof number, options->lr), given);
   return g_steal_pointer (&graph);
@@ -182,7 +183,7 @@ trainer_apply_options (const LoomGraph *original, const LoomTrainerOptions *opti
 
 /* Attributes of <train> that have an option of their own. */
 static const char *const options_of_train[]
-    = { "epochs", "batch_size", "seed", "device", "weights", "match", "precision", "lr", NULL };
+    = { "epochs", "batch_size", "seed", "device", "weights", "match", "precision", "tf32", "lr", NULL };
 
 /* The option that has set what is wrong: the last one, where several have set it. */
 static const Given *

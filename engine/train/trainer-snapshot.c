@@ -145,7 +145,8 @@ build_program (LoomTrainer *t, TrainerSnapshots *self, guint n, const char *cons
                                .n_wanted = n,
                                .wanted = wanted,
                                .seed = t->spec->seed,
-                               .direct = t->spec->direct };
+                               .direct = t->spec->direct,
+                               .tf32 = t->spec->tf32 };
 
   for (guint i = 0; i < n; i++)
     if (!find_source (t, self->net, port[i], &wanted[i], error))

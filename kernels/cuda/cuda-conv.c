@@ -63,6 +63,7 @@ typedef struct
   Pass pass;
   const LoomConv2dAttrs *attrs;
   const LoomTensorDesc *x, *w, *y;
+  bool tf32; /* LoomKernelSpec.tf32 */
 } Call;
 
 typedef struct
@@ -85,10 +86,10 @@ static Call
 call_of (const LoomKernelSpec *spec)
 {
   if (strcmp (spec->primitive, "conv2d_input_grad") == 0)
-    return (Call){ INPUT_GRADIENT, spec->attrs, &spec->out[0], &spec->in[1], &spec->in[0] };
+    return (Call){ INPUT_GRADIENT, spec->attrs, &spec->out[0], &spec->in[1], &spec->in[0], spec->tf32 };
   if (strcmp (spec->primitive, "conv2d_weight_grad") == 0)
-    return (Call){ WEIGHT_GRADIENT, spec->attrs, &spec->in[1], &spec->out[0], &spec->in[0] };
-  return (Call){ FORWARD, spec->attrs, &spec->in[0], &spec->in[1], &spec->out[0] };
+    return (Call){ WEIGHT_GRADIENT, spec->attrs, &spec->in[1], &spec->out[0], &spec->in[0], spec->tf32 };
+  return (Call){ FORWARD, spec->attrs, &spec->in[0], &spec->in[1], &spec->out[0], spec->tf32 };
 }
 
 static LoomStatus
@@ -320,7 +321,7 @@ describe (Conv *self, const Call *call)
     result = cudnnSetConvolutionGroupCount (self->shape, (int)attrs->groups);
   /* FMA alone: without it f32 may be rounded to TF32. */
   if (result == CUDNN_STATUS_SUCCESS)
-    result = cudnnSetConvolutionMathType (self->shape, cuda_tf32 () ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH);
+    result = cudnnSetConvolutionMathType (self->shape, call->tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH);
   return result;
 }
 

@@ -129,9 +129,6 @@ extern "C"
   /* The same text, for as long as the back end lives; NULL without memory. */
   const char *cuda_name_keep (const char *text);
 
-  /* Whether f32 may be rounded to TF32 in products and convolutions: GRADLOOM_TF32=1. */
-  bool cuda_tf32 (void);
-
   /* ---- messages and launches -------------------------------------------- */
 
   /* Fills the message as printf does and returns the status; the message may be NULL. */

@@ -51,18 +51,12 @@ precision_of (LoomDType dtype)
   return NULL;
 }
 
-/* f32 is not rounded to TF32 unless the user asks: results then agree with other devices. */
-static cublasComputeType_t
-compute_of (const Precision *precision)
-{
-  return precision->dtype == LOOM_F32 && cuda_tf32 () ? CUBLAS_COMPUTE_32F_FAST_TF32 : precision->compute;
-}
-
 typedef struct
 {
   LoomKernel base;
   LoomDevice *device;
   const Precision *precision;
+  cublasComputeType_t compute; /* precision's; f32 is rounded to TF32 only where the run allows it */
   cublasLtMatmulDesc_t product;
   cublasLtMatrixLayout_t a, b, y; /* our a is their B */
   cublasLtMatmulAlgo_t algorithm;
@@ -304,7 +298,7 @@ describe (Matmul *self, const LoomMatmulAttrs *attrs)
                     of_a = attrs->trans_a ? CUBLAS_OP_T : CUBLAS_OP_N;
   cublasStatus_t result;
 
-  result = cublasLtMatmulDescCreate (&self->product, compute_of (precision), precision->scale);
+  result = cublasLtMatmulDescCreate (&self->product, self->compute, precision->scale);
   if (result == CUBLAS_STATUS_SUCCESS)
     result = cublasLtMatmulDescSetAttribute (self->product, CUBLASLT_MATMUL_DESC_TRANSA, &of_b, sizeof of_b);
   if (result == CUBLAS_STATUS_SUCCESS)
@@ -453,8 +447,8 @@ find_configuration (Matmul *self, const char *name, const cublasLtMatmulHeuristi
   memset (to, 0, sizeof *to);
   return alignment_of (self, self->batches.a) >= 16 && alignment_of (self, self->batches.b) >= 16
          && alignment_of (self, self->batches.y) >= 16
-         && cuda_blas_from_name (self->device->blas, compute_of (self->precision), self->precision->scale,
-                                 self->precision->data, name, &to->algo)
+         && cuda_blas_from_name (self->device->blas, self->compute, self->precision->scale, self->precision->data, name,
+                                 &to->algo)
          && cublasLtMatmulAlgoCheck (self->device->blas, self->product, self->b, self->a, self->y, self->y, &to->algo,
                                      to)
                 == CUBLAS_STATUS_SUCCESS
@@ -511,6 +505,7 @@ product_new (LoomDevice *device, const LoomKernelSpec *spec, Matmul **out, LoomM
     .base = { .run = matmul_run, .bind = matmul_bind, .free = matmul_free },
     .device = device,
     .precision = precision,
+    .compute = precision->dtype == LOOM_F32 && spec->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : precision->compute,
     .has_bias = attrs->has_bias,
     .element = loom_dtype_size (y->dtype),
     .y_bytes = loom_desc_bytes (y),

@@ -36,14 +36,6 @@ cuda_table_new (LoomDevice *device, size_t bytes, void **table, LoomMessage *mes
   return cuda_check (cudaMalloc (table, bytes != 0 ? bytes : 1), "taking device memory for a kernel's table", message);
 }
 
-bool
-cuda_tf32 (void)
-{
-  const char *asked = getenv ("GRADLOOM_TF32");
-
-  return asked != NULL && strcmp (asked, "1") == 0;
-}
-
 void
 cuda_strides (const LoomTensorDesc *desc, int64_t strides[LOOM_MAX_RANK])
 {

@@ -248,8 +248,7 @@ device_open (int index, int threads, LoomDevice **out, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* "cuBLASLt 130100, cuDNN 91900, sm_90": what decides how a kernel computes, beside the card. Rounding to TF32 is asked
- * for by the environment, and other configurations are there for it. */
+/* "cuBLASLt 130100, cuDNN 91900, sm_90": what decides how a kernel computes, beside the card. */
 static void
 write_libraries (const LoomDevice *device, char *text, size_t size)
 {
@@ -258,7 +257,7 @@ write_libraries (const LoomDevice *device, char *text, size_t size)
 #ifdef LOOM_HAVE_CUDNN
   n += snprintf (text + n, size - (size_t)n, "cuDNN %zu, ", cudnnGetVersion ());
 #endif
-  snprintf (text + n, size - (size_t)n, "sm_%d%s", device->architecture, cuda_tf32 () ? ", TF32" : "");
+  snprintf (text + n, size - (size_t)n, "sm_%d", device->architecture);
 }
 
 static void

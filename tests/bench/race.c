@@ -1,11 +1,12 @@
 /* The engine's side of the race against PyTorch: a process that trains on command.
  *
- * tests/bench/race.py starts it and PyTorch beside each other and lets them step in turn, so that both meet the same noise.
- * The data lie in memory as fixed batches; a step is everything that training does: forward, loss, backward, optimiser.
+ * tests/bench/race.py starts it and PyTorch beside each other and lets them step in turn, so that both meet the same
+ * noise. The data lie in memory as fixed batches; a step is everything that training does: forward, loss, backward,
+ * optimiser.
  *
  * For a device with memory of its own the batches lie in page-locked memory, and a step begins with copying one.
  *
- * usage: bench-race GRAPH BATCH X.npy Y.npy WEIGHTS.safetensors THREADS [DEVICE]
+ * usage: bench-race GRAPH BATCH X.npy Y.npy WEIGHTS.safetensors THREADS [DEVICE [tf32]]
  * standard input: "step N" → "seconds S loss L"; "losses N" → N losses; "memory" → "arena A state S rss R" */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 #include "engine/loom.h"
 #include "engine/train/loom-step.h"
 
-typedef struct {
+typedef struct
+{
   LoomExec *exec;
   const char *x, *y;
   gsize x_bytes, y_bytes;
@@ -42,8 +44,8 @@ step (Race *r, gint64 n, gboolean print)
     {
       gint64 b = r->next++ % r->n_batches;
 
-      loom_exec_feed (r->exec, r->x_input, r->x + (gsize) b * r->x_bytes);
-      loom_exec_feed (r->exec, r->y_input, r->y + (gsize) b * r->y_bytes);
+      loom_exec_feed (r->exec, r->x_input, r->x + (gsize)b * r->x_bytes);
+      loom_exec_feed (r->exec, r->y_input, r->y + (gsize)b * r->y_bytes);
       if (!loom_exec_step (r->exec, &error))
         fail_on (error);
       if (print)
@@ -61,7 +63,7 @@ peak_rss (void)
 
   if (!g_file_get_contents ("/proc/self/status", &text, NULL, NULL) || (line = strstr (text, "VmHWM:")) == NULL)
     return 0;
-  return (gsize) g_ascii_strtoull (line + 6, NULL, 10) * 1024;
+  return (gsize)g_ascii_strtoull (line + 6, NULL, 10) * 1024;
 }
 
 static guint
@@ -98,10 +100,10 @@ main (int argc, char *argv[])
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   gint64 start = g_get_monotonic_time (), batch;
   Race race = { 0 };
-  const char *device = argc == 8 ? argv[7] : "cpu";
+  const char *device = argc >= 8 ? argv[7] : "cpu";
   char line[64];
 
-  if (argc != 7 && argc != 8)
+  if (argc < 7 || argc > 9)
     {
       fprintf (stderr, "usage: bench-race GRAPH BATCH X.npy Y.npy WEIGHTS.safetensors THREADS [DEVICE]\n");
       return 2;
@@ -125,6 +127,7 @@ main (int argc, char *argv[])
     spec = loom_train_spec_new (graph, net, faults);
     loom_faults_to_error (faults, argv[1], &error);
     fail_on (error);
+    spec->tf32 = argc == 9 && g_str_equal (argv[8], "tf32");
     program = loom_step_new (graph, spec, batch, TRUE, &error);
     fail_on (error);
     plan = loom_plan_new (program->program, devices, &options, &error);
@@ -149,12 +152,12 @@ main (int argc, char *argv[])
     race.x = resident (race.exec, x);
     race.y = resident (race.exec, y);
     race.n_batches = x->dim[0] / batch;
-    race.x_bytes = x->bytes / (gsize) x->dim[0] * (gsize) batch;
-    race.y_bytes = y->bytes / (gsize) y->dim[0] * (gsize) batch;
+    race.x_bytes = x->bytes / (gsize)x->dim[0] * (gsize)batch;
+    race.y_bytes = y->bytes / (gsize)y->dim[0] * (gsize)batch;
     race.x_input = input_of (race.exec, ".x");
     race.y_input = input_of (race.exec, ".y");
-    race.loss = (guint) loom_exec_find_output (race.exec, "loss");
-    printf ("ready %.4f\n", (double) (g_get_monotonic_time () - start) * 1e-6);
+    race.loss = (guint)loom_exec_find_output (race.exec, "loss");
+    printf ("ready %.4f\n", (double)(g_get_monotonic_time () - start) * 1e-6);
     fflush (stdout);
     while (fgets (line, sizeof line, stdin) != NULL)
       {
@@ -165,7 +168,7 @@ main (int argc, char *argv[])
             gint64 t = g_get_monotonic_time ();
             double loss = step (&race, n, FALSE);
 
-            printf ("seconds %.6f loss %.9g\n", (double) (g_get_monotonic_time () - t) * 1e-6, loss);
+            printf ("seconds %.6f loss %.9g\n", (double)(g_get_monotonic_time () - t) * 1e-6, loss);
           }
         else if (g_str_has_prefix (line, "losses"))
           {
@@ -177,7 +180,8 @@ main (int argc, char *argv[])
             loom_state_memory (state, bytes);
             printf ("arena %" G_GSIZE_FORMAT " state %" G_GSIZE_FORMAT " rss %" G_GSIZE_FORMAT "\n",
                     loom_exec_arena_bytes (race.exec),
-                    bytes[LOOM_OWNER_PARAMETERS] + bytes[LOOM_OWNER_OPTIMIZER] + bytes[LOOM_OWNER_WORKSPACE], peak_rss ());
+                    bytes[LOOM_OWNER_PARAMETERS] + bytes[LOOM_OWNER_OPTIMIZER] + bytes[LOOM_OWNER_WORKSPACE],
+                    peak_rss ());
           }
         fflush (stdout);
       }

@@ -23,6 +23,24 @@
   "<wire from=\"data.y\" to=\"loss.target\"/>\n"                                                                       \
   "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"5\" epochs=\"2\" seed=\"1\"/>\n</graph>\n"
 
+/* The norm of the difference of a weight of two runs, and that of the first. */
+static double
+distance (const char *a, const char *b, const char *name, double *norm)
+{
+  g_autoptr (LoomTensor) x = cli_weight (a, name);
+  g_autoptr (LoomTensor) y = cli_weight (b, name);
+  double far = 0, size = 0;
+
+  g_assert_true (x != NULL && y != NULL);
+  for (gint64 k = 0; k < x->count; k++)
+    {
+      far += pow (loom_tensor_get (x, k) - loom_tensor_get (y, k), 2);
+      size += pow (loom_tensor_get (x, k), 2);
+    }
+  *norm = sqrt (size);
+  return sqrt (far);
+}
+
 /* All tensors of two files of weights, by name and in norm. */
 static void
 assert_near_weights (const char *a, const char *b)
@@ -32,18 +50,10 @@ assert_near_weights (const char *a, const char *b)
 
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     {
-      g_autoptr (LoomTensor) x = cli_weight (a, names[i]);
-      g_autoptr (LoomTensor) y = cli_weight (b, names[i]);
-      double far = 0, size = 0;
+      double norm, far = distance (a, b, names[i], &norm);
 
-      g_assert_true (x != NULL && y != NULL);
-      for (gint64 k = 0; k < x->count; k++)
-        {
-          far += pow (loom_tensor_get (x, k) - loom_tensor_get (y, k), 2);
-          size += pow (loom_tensor_get (x, k), 2);
-        }
-      if (!(sqrt (far) <= 1e-5 * (sqrt (size) + 0.1)))
-        g_error ("%s of %s and %s: %g away in norm of %g", names[i], a, b, sqrt (far), sqrt (size));
+      if (!(far <= 1e-5 * (norm + 0.1)))
+        g_error ("%s of %s and %s: %g away in norm of %g", names[i], a, b, far, norm);
     }
 }
 
@@ -134,6 +144,56 @@ test_mixed (void)
   cli_expect (0, NULL, "train", "--resume", "half", "--epochs", "2");
   assert_same_file ("mixed/weights.safetensors", "half/weights.safetensors");
   assert_same_file ("mixed/events.jsonl", "half/events.jsonl");
+}
+
+/* TF32 is a setting of the run: the card rounds both operands of products and convolutions where the run allows it, the
+ * run's graph says so, and the processor computes as ever. */
+static void
+test_tf32 (void)
+{
+  /* One product, one convolution: a weight of either has a gradient that only its own rounding can change. */
+  static const char *const nets[][2] = {
+    { "fc.weight", "<node id=\"fc\" op=\"linear\" out_features=\"4\"/><wire from=\"data.x\" to=\"fc\"/>" },
+    { "conv.weight", "<node id=\"image\" op=\"reshape\" shape=\"B,1,8,8\"/>"
+                     "<node id=\"conv\" op=\"conv2d\" out_channels=\"4\" kernel_size=\"8\"/>"
+                     "<node id=\"fc\" op=\"flatten\"/><wire from=\"data.x\" to=\"image\"/>"
+                     "<wire from=\"image\" to=\"conv\"/><wire from=\"conv\" to=\"fc\"/>" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (nets); i++)
+    {
+      g_autofree char *net = g_strconcat (
+          "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"tf32\">"
+          "<node id=\"data\" op=\"dataset\" source=\"random\" n=\"12\" in_features=\"64\" out_features=\"4\"/>"
+          "<node id=\"loss\" op=\"mse_loss\"/><wire from=\"fc\" to=\"loss.input\"/>"
+          "<wire from=\"data.y\" to=\"loss.target\"/>",
+          nets[i][1], "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"12\" epochs=\"1\"/></graph>",
+          NULL);
+      g_autofree char *graph = NULL, *exact = g_strdup_printf ("exact%u", i),
+                      *rounded = g_strdup_printf ("rounded%u", i), *host = g_strdup_printf ("host%u", i),
+                      *plain = g_strdup_printf ("plain%u", i);
+      double norm, far;
+
+      cli_write ("tf32.xml", net);
+      cli_expect (0, NULL, "train", "tf32.xml", "--device", "cuda:0", "--out", exact);
+      cli_expect (0, NULL, "train", "tf32.xml", "--device", "cuda:0", "--tf32", "--out", rounded);
+      cli_expect (0, NULL, "train", "tf32.xml", "--tf32", "--out", host);
+      cli_expect (0, NULL, "train", "tf32.xml", "--out", plain);
+      g_autofree char *a = g_build_filename (exact, "weights.safetensors", NULL);
+      g_autofree char *b = g_build_filename (rounded, "weights.safetensors", NULL);
+      g_autofree char *c = g_build_filename (host, "weights.safetensors", NULL);
+      g_autofree char *d = g_build_filename (plain, "weights.safetensors", NULL);
+      g_autofree char *written = g_build_filename (rounded, "graph.xml", NULL);
+
+      far = distance (a, b, nets[i][0], &norm);
+      g_assert_cmpfloat (far, >, 1e-7 * norm);
+      g_assert_cmpfloat (far, <, 1e-3 * norm);
+      assert_same_file (c, d);
+      g_assert_true (g_file_get_contents (written, &graph, NULL, NULL));
+      g_assert_nonnull (strstr (graph, "tf32=\"true\""));
+    }
+  /* A resumed run has it from its graph. */
+  cli_expect (2, "--tf32", "train", "--resume", "rounded0", "--tf32");
 }
 
 /* Bits do not depend on whether kernels are launched one by one. */
@@ -369,6 +429,7 @@ main (int argc, char **argv)
   g_test_add_func ("/card/looking", test_looking);
   g_test_add_func ("/card/across", test_across);
   g_test_add_func ("/card/mixed", test_mixed);
+  g_test_add_func ("/card/tf32", test_tf32);
   g_test_add_func ("/card/launched", test_launched);
   g_test_add_func ("/card/ports", test_ports);
   g_test_add_func ("/card/nan", test_nan);

@@ -425,6 +425,47 @@ prefer_nhwc (const LoomPlanDevice *device, const LoomKernelSpec *spec, const cha
     }
 }
 
+typedef struct
+{
+  guint n, n_tf32;
+} Tf32;
+
+static void
+count_tf32 (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
+            const LoomKernelOption *option, guint n, gpointer data)
+{
+  g_autofree char *key = loom_cost_call_key (spec, attributes);
+  Tf32 *seen = data;
+
+  seen->n++;
+  seen->n_tf32 += spec->tf32 && g_str_has_suffix (key, "; tf32");
+}
+
+/* A back end may round to TF32 where the program says so, and by itself nowhere; passes keep that, and what was
+ * measured with it is kept apart. */
+static void
+test_tf32 (void)
+{
+  g_autoptr (LoomProgram) p = loom_program_new ();
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  gint64 dims[] = { 2, 8, 6, 6 };
+  LoomValue x = loom_program_input (p, "x", LOOM_F32, 4, dims);
+
+  loom_program_output (p, "y", loom_emit (p, loom_prim ("avg_pool2d"), &pool, 1, &x, NULL));
+  for (int tf32 = 0; tf32 < 2; tf32++)
+    {
+      Tf32 seen = { 0 };
+      LoomPlanOptions options = { .device = "cpu", .visit = count_tf32, .visit_data = &seen };
+      g_autoptr (GError) error = NULL;
+
+      loom_program_set_tf32 (p, tf32);
+      loom_plan_free (loom_plan_new (p, devices, &options, &error));
+      g_assert_no_error (error);
+      g_assert_cmpuint (seen.n, >, 0);
+      g_assert_cmpuint (seen.n_tf32, ==, tf32 ? seen.n : 0);
+    }
+}
+
 /* Several states may take one value, itself or equal ones, also where it lies in NHWC: each gets it in plain order. */
 static void
 test_states_of_one_value (void)
@@ -760,6 +801,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plan/choices/random-tables", test_random_tables);
   g_test_add_func ("/plan/choices/states-of-one-value", test_states_of_one_value);
   g_test_add_func ("/plan/choices/clocks-and-rates", test_clocks_and_rates);
+  g_test_add_func ("/plan/choices/tf32", test_tf32);
   g_test_add_func ("/plan/choices/kept", test_kept_choices);
   g_test_add_func ("/plan/choices/broken-tables", test_broken_tables);
   g_test_add_func ("/plan/choices/many-writers", test_many_writers);

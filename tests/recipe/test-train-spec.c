@@ -37,11 +37,11 @@ static void
 test_reads (void)
 {
   g_autofree char *sentences = NULL;
-  g_autoptr (LoomTrainSpec) spec
-      = read_spec ("<train loss='loss' optimizer='adamw' lr='0.01' betas='0.8,0.99' epochs='7' batch_size='5' seed='9'>"
-                   "<schedule type='cosine' warmup_steps='3'/><clip max_norm='2.5'/>"
-                   "<metric type='accuracy' input='fc' target='data.y'/></train>",
-                   &sentences);
+  g_autoptr (LoomTrainSpec) spec = read_spec (
+      "<train loss='loss' optimizer='adamw' lr='0.01' betas='0.8,0.99' epochs='7' batch_size='5' seed='9' tf32='true'>"
+      "<schedule type='cosine' warmup_steps='3'/><clip max_norm='2.5'/>"
+      "<metric type='accuracy' input='fc' target='data.y'/></train>",
+      &sentences);
 
   g_assert_cmpstr (sentences, ==, "");
   g_assert_nonnull (spec);
@@ -52,6 +52,7 @@ test_reads (void)
   g_assert_cmpint (spec->epochs, ==, 7);
   g_assert_cmpint (spec->batch_size, ==, 5);
   g_assert_cmpuint (spec->seed, ==, 9);
+  g_assert_true (spec->tf32);
   g_assert_cmpfloat (spec->clip_norm, ==, 2.5);
   g_assert_cmpstr (spec->schedule.klass->name, ==, "cosine");
   g_assert_cmpint (spec->schedule.warmup_steps, ==, 3);

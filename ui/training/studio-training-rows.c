@@ -314,6 +314,7 @@ static const struct
   { "ema", "Average of weights" },
   { "accumulate", "Batches a step" },
   { "drop_last", "Drop short batch" },
+  { "tf32", "Allow TF32" },
   { "algorithm", "Convolutions" },
   { "weights", "Begin from" },
   { "match", "Of these weights" },

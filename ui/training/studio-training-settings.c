@@ -116,6 +116,12 @@ add_more (StudioTrainingSettings *self)
         .doc = "Whether an epoch’s last batch is left out where it is short. auto leaves out a single sample that a "
                "batch norm would learn nothing from." },
       NULL },
+    { { .name = "tf32",
+        .type = LOOM_PARAM_BOOL,
+        .def = "false",
+        .doc = "On a GPU that has TF32, products of f32 numbers are rounded to it on the way in: faster, with ten bits "
+               "of mantissa." },
+      NULL },
     { { .name = "algorithm",
         .type = LOOM_PARAM_ENUM,
         .def = "auto",

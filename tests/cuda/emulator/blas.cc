@@ -96,8 +96,14 @@ multiply (const Desc &desc, const Layout &a, const char *at_a, const Layout &b, 
       char *to = at_y + batch * y.stride * (int64_t)bytes_of (y.type);
       int64_t k = desc.trans[0] == CUBLAS_OP_T ? a.rows : a.columns;
 
-      emulated::product<A> (y.rows, y.columns, k, runs<A> (a, from_a, desc.trans[0] == CUBLAS_OP_T),
-                            runs<A> (b, from_b, desc.trans[1] == CUBLAS_OP_N), sums);
+      std::vector<A> of_a = runs<A> (a, from_a, desc.trans[0] == CUBLAS_OP_T);
+      std::vector<A> of_b = runs<A> (b, from_b, desc.trans[1] == CUBLAS_OP_N);
+
+      if (desc.compute == CUBLAS_COMPUTE_32F_FAST_TF32)
+        for (std::vector<A> *operand : { &of_a, &of_b })
+          for (A &value : *operand)
+            value = emulated::to_tf32 ((float)value);
+      emulated::product<A> (y.rows, y.columns, k, of_a, of_b, sums);
       with_type (y.type, [&] (auto element) {
         const decltype (element) *bias = (const decltype (element) *)desc.bias;
 

@@ -246,21 +246,28 @@ narrowed (const Convolution &c, const int64_t (&dim)[4], const std::vector<A> &f
   });
 }
 
-/* Runs (result, first operand, second operand) over f32 or f64 in (n,c,h,w). */
+/* Runs (result, first operand, second operand) over f32 or f64 in (n,c,h,w); f32 is rounded to TF32 unless the
+ * descriptor says FMA alone. */
 template <typename F>
 void
 in_order (const Convolution &c, const int64_t (&of_to)[4], void *to, const int64_t (&of_a)[4], const void *a,
           const int64_t (&of_b)[4], const void *b, F f)
 {
+  const bool tf32 = c.type == CUDNN_DATA_FLOAT && c.of.math != CUDNN_FMA_MATH;
   auto run = [&] (auto zero) {
     typedef decltype (zero) A;
     std::vector<A> result ((size_t)(of_to[0] * of_to[1] * of_to[2] * of_to[3]));
+    std::vector<A> from_a = widened<A> (c, of_a, a), from_b = widened<A> (c, of_b, b);
 
-    f (result.data (), widened<A> (c, of_a, a).data (), widened<A> (c, of_b, b).data ());
+    if (tf32)
+      for (std::vector<A> *operand : { &from_a, &from_b })
+        for (A &value : *operand)
+          value = to_tf32 (value);
+    f (result.data (), from_a.data (), from_b.data ());
     narrowed<A> (c, of_to, result, to);
   };
 
-  if (c.type == CUDNN_DATA_FLOAT && !c.nhwc)
+  if (c.type == CUDNN_DATA_FLOAT && !c.nhwc && !tf32)
     f ((float *)to, (const float *)a, (const float *)b);
   else if (c.type == CUDNN_DATA_DOUBLE)
     run (0.0);

@@ -11,6 +11,19 @@
 
 namespace emulated
 {
+/* The nearest number with TF32's ten bits of mantissa, ties to even: what tensor cores read of an f32. */
+inline float
+to_tf32 (float value)
+{
+  uint32_t bits;
+
+  memcpy (&bits, &value, sizeof bits);
+  if ((bits & 0x7f800000) != 0x7f800000)
+    bits = (bits + 0xfff + (bits >> 13 & 1)) & ~(uint32_t)0x1fff;
+  memcpy (&value, &bits, sizeof value);
+  return value;
+}
+
 /* One tile of y (m×n, column major) at (i, j), ROWS×COLUMNS; ROWS is a multiple of a vector of 32 bytes. */
 template <typename A, int ROWS, int COLUMNS>
 __attribute__ ((always_inline)) inline void
