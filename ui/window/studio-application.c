@@ -35,6 +35,8 @@ static const struct
   { "win.watch", { "<Control><Shift>w" } },
   { "win.next-pane", { "F6" } },
   { "win.previous-pane", { "<Shift>F6" } },
+  { "win.left-pane", { "F9" } },
+  { "win.right-pane", { "<Shift>F9" } },
   { "win.present", { "F11" } },
   { "win.export-map", { "<Control><Shift>e" } },
   { "win.zoom-to-fit", { "<Control>9" } },

@@ -85,7 +85,7 @@ find_cb (StudioWindow *self, GVariant *parameter)
 {
   if (self->presenting)
     studio_window_set_presenting (self, FALSE);
-  gtk_stack_set_visible_child_name (GTK_STACK (self->left_stack), "outline");
+  studio_panes_show_page (self->panes, "outline");
   studio_outline_focus_search (self->outline);
 }
 
@@ -126,8 +126,8 @@ export_chart_cb (StudioWindow *self, GVariant *parameter)
 static gboolean
 visible_pane (StudioWindow *self, int i, GtkWidget **pane)
 {
-  GtkWidget *const panes[]
-      = { self->left_pane, GTK_WIDGET (self->canvas), self->right_pane, GTK_WIDGET (self->run_panel) };
+  GtkWidget *const panes[] = { studio_panes_get_pane (self->panes, STUDIO_PANE_START), GTK_WIDGET (self->canvas),
+                               studio_panes_get_pane (self->panes, STUDIO_PANE_END), GTK_WIDGET (self->run_panel) };
   *pane = panes[i];
   return gtk_widget_get_mapped (*pane);
 }
@@ -145,7 +145,9 @@ move_pane (StudioWindow *self, int by)
       int i = ((at + by * k) % 4 + 4) % 4;
       if (!visible_pane (self, i, &pane))
         continue;
-      if (pane == self->right_pane && studio_document_n_selected (self->document) > 0)
+      if (pane == studio_panes_get_pane (self->panes, STUDIO_PANE_END)
+          && g_strcmp0 (studio_panes_get_page (self->panes, STUDIO_PANE_END), "inspector") == 0
+          && studio_document_n_selected (self->document) > 0)
         studio_inspector_focus (self->inspector);
       else if (!gtk_widget_child_focus (pane, GTK_DIR_TAB_FORWARD))
         continue;

@@ -9,6 +9,7 @@
 #include "ui/palette/studio-outline.h"
 #include "ui/palette/studio-palette.h"
 #include "ui/run/studio-pin.h"
+#include "ui/window/studio-panes.h"
 #include "ui/window/studio-window.h"
 
 G_BEGIN_DECLS
@@ -22,7 +23,8 @@ struct _StudioWindow
       *menu_button, *device_chip, *device_label;
   GtkWidget *recover_bar, *recover_label;
   GtkWidget *disk_bar, *disk_label, *disk_reload, *disk_save, *disk_dismiss;
-  GtkWidget *split, *upper, *left_pane, *left_stack, *left_switcher, *middle, *canvas_overlay, *right_pane;
+  GtkWidget *split, *upper, *middle, *canvas_overlay, *left_toggle, *right_toggle;
+  StudioPanes *panes;
   GtkWidget *caption_card, *caption_label, *key_card, *key_label, *lr_card, *lr_card_entry;
   GtkWidget *status_line, *faults_button, *totals_label, *zoom_button;
 
@@ -131,6 +133,10 @@ void studio_window_show_faults (StudioWindow *self);
 
 /* ---- the window's frame (-frame.c) ---- */
 void studio_window_setup_frame (StudioWindow *self);
+
+/* ---- panes (-panes.c) ---- */
+void studio_window_setup_panes (StudioWindow *self);
+void studio_window_update_panes (StudioWindow *self); /* for this document, and for who looks at it */
 
 /* ---- presentation ---- */
 void studio_window_setup_presentation (StudioWindow *self);

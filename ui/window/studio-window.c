@@ -89,8 +89,7 @@ studio_window_update_layout (StudioWindow *self)
   gboolean start = empty && !self->start_empty;
   gtk_widget_set_visible (self->start_page, start && !self->presenting);
   studio_canvas_set_bare (self->canvas, start && !self->presenting);
-  gtk_widget_set_visible (self->left_pane, !self->presenting);
-  gtk_widget_set_visible (self->right_pane, !self->presenting && !empty);
+  studio_window_update_panes (self);
   gtk_widget_set_visible (self->status_line, !self->presenting);
   gtk_widget_set_visible (self->header, !self->presenting);
   gtk_widget_set_visible (GTK_WIDGET (self->run_panel), self->panel_shown);
@@ -127,8 +126,10 @@ file_changed_cb (StudioDocument *document, StudioWindow *self)
 static void
 inspect_cb (StudioCanvas *canvas, StudioWindow *self)
 {
-  if (!self->presenting)
-    studio_inspector_focus (self->inspector);
+  if (self->presenting)
+    return;
+  studio_panes_show_page (self->panes, "inspector");
+  studio_inspector_focus (self->inspector);
 }
 
 static void
@@ -230,12 +231,6 @@ studio_window_hide_tooltip_behind (GtkWidget *menu_button)
 }
 
 static void
-add_stack_page (GtkWidget *stack, GtkWidget *page, const char *name, const char *title)
-{
-  gtk_stack_add_titled (GTK_STACK (stack), page, name, title);
-}
-
-static void
 make_parts (StudioWindow *self)
 {
   self->document = studio_document_new ();
@@ -248,13 +243,13 @@ make_parts (StudioWindow *self)
 
   self->palette = studio_palette_new (self->document, self->canvas);
   self->outline = studio_outline_new (self->document);
-  add_stack_page (self->left_stack, GTK_WIDGET (self->palette), "palette", "Layers");
-  add_stack_page (self->left_stack, GTK_WIDGET (self->outline), "outline", "Outline");
+  studio_panes_add_page (self->panes, STUDIO_PANE_START, GTK_WIDGET (self->palette), "palette", "Layers");
+  studio_panes_add_page (self->panes, STUDIO_PANE_START, GTK_WIDGET (self->outline), "outline", "Outline");
 
   self->inspector = studio_inspector_new (self->document);
   GtkWidget *settings = GTK_WIDGET (studio_training_settings_new (self->document));
   studio_inspector_set_empty_widget (self->inspector, settings);
-  adw_bin_set_child (ADW_BIN (self->right_pane), GTK_WIDGET (self->inspector));
+  studio_panes_add_page (self->panes, STUDIO_PANE_END, GTK_WIDGET (self->inspector), "inspector", "Parameters");
 
   self->run_panel = studio_run_panel_new (self->document, self->run);
   gtk_paned_set_end_child (GTK_PANED (self->split), GTK_WIDGET (self->run_panel));
@@ -266,9 +261,11 @@ make_parts (StudioWindow *self)
 static void
 studio_window_init (StudioWindow *self)
 {
+  g_type_ensure (STUDIO_TYPE_PANES);
   gtk_widget_init_template (GTK_WIDGET (self));
   make_parts (self);
   studio_window_install_actions (self);
+  studio_window_setup_panes (self);
   studio_window_setup_status (self);
   studio_window_setup_disk (self);
   studio_window_setup_presentation (self);
@@ -344,12 +341,11 @@ studio_window_class_init (StudioWindowClass *klass)
   CHILD (disk_dismiss);
   CHILD (split);
   CHILD (upper);
-  CHILD (left_pane);
-  CHILD (left_stack);
-  CHILD (left_switcher);
   CHILD (middle);
+  CHILD (panes);
+  CHILD (left_toggle);
+  CHILD (right_toggle);
   CHILD (canvas_overlay);
-  CHILD (right_pane);
   CHILD (caption_card);
   CHILD (caption_label);
   CHILD (key_card);

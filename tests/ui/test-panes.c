@@ -1,0 +1,101 @@
+/* Where panes stand: beside the content in a wide window, over it in a narrow one. No display. */
+#include "ui/window/panes-layout.h"
+
+#define EM 13.0
+
+static PanesWish
+wish_of (double start, double end)
+{
+  return (PanesWish){ .least = { 200, 200 }, .natural = { 220, 300 }, .shown = { start, end } };
+}
+
+static void
+expect_span (PanesSpan span, int at, int width)
+{
+  g_assert_cmpint (span.at, ==, at);
+  g_assert_cmpint (span.width, ==, width);
+}
+
+static void
+test_beside (void)
+{
+  PanesPlaces places;
+  PanesWish both = wish_of (1, 1), none = wish_of (0, 0), half = wish_of (0.5, 1);
+  panes_place (&places, &both, 1280, EM);
+  g_assert_false (places.narrow);
+  g_assert_cmpfloat (places.scrim, ==, 0);
+  expect_span (places.pane[STUDIO_PANE_START], 0, 220);
+  expect_span (places.content, 220, 760);
+  expect_span (places.pane[STUDIO_PANE_END], 980, 300);
+  panes_place (&places, &none, 1280, EM);
+  expect_span (places.content, 0, 1280);
+  expect_span (places.pane[STUDIO_PANE_START], -220, 220);
+  expect_span (places.pane[STUDIO_PANE_END], 1280, 300);
+  /* On its way a pane slides as a whole, and the content takes what it leaves. */
+  panes_place (&places, &half, 1280, EM);
+  expect_span (places.pane[STUDIO_PANE_START], -110, 220);
+  expect_span (places.content, 110, 870);
+}
+
+static void
+test_drawers (void)
+{
+  PanesPlaces places;
+  PanesWish start = wish_of (1, 0), wide = wish_of (0, 1);
+  panes_place (&places, &start, 640, EM);
+  g_assert_true (places.narrow);
+  g_assert_cmpfloat (places.scrim, ==, 1);
+  expect_span (places.content, 0, 640);
+  expect_span (places.pane[STUDIO_PANE_START], 0, 220);
+  expect_span (places.pane[STUDIO_PANE_END], 640, 300);
+  /* There is always something left to press beside a drawer, unless the drawer cannot be any narrower. */
+  wide.natural[STUDIO_PANE_END] = 900;
+  panes_place (&places, &wide, 640, EM);
+  expect_span (places.pane[STUDIO_PANE_END], 39, 601);
+  wide.least[STUDIO_PANE_END] = 640;
+  panes_place (&places, &wide, 640, EM);
+  expect_span (places.pane[STUDIO_PANE_END], 0, 640);
+}
+
+/* A wide window of large text is a narrow one. */
+static void
+test_text (void)
+{
+  g_assert_true (panes_are_narrow (779, EM));
+  g_assert_false (panes_are_narrow (780, EM));
+  g_assert_true (panes_are_narrow (1280, 2 * EM));
+  g_assert_false (panes_are_narrow (3840, 2 * EM));
+}
+
+/* For every width: panes keep what they need, nothing overlaps, nothing is lost. */
+static void
+test_all_widths (void)
+{
+  for (int natural = 200; natural <= 1000; natural += 100)
+    for (int width = 780; width <= 3840; width += 7)
+      {
+        PanesPlaces places;
+        PanesWish wish = wish_of (1, 1);
+        wish.natural[STUDIO_PANE_END] = natural;
+        panes_place (&places, &wish, width, EM);
+        const PanesSpan *start = &places.pane[STUDIO_PANE_START], *end = &places.pane[STUDIO_PANE_END];
+        g_assert_cmpint (start->at, ==, 0);
+        g_assert_cmpint (places.content.at, ==, start->width);
+        g_assert_cmpint (end->at, ==, places.content.at + places.content.width);
+        g_assert_cmpint (end->at + end->width, ==, width);
+        g_assert_cmpint (start->width, >=, 200);
+        g_assert_cmpint (end->width, >=, 200);
+        g_assert_cmpint (places.content.width, >=, 20 * EM);
+      }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/panes/beside", test_beside);
+  g_test_add_func ("/panes/drawers", test_drawers);
+  g_test_add_func ("/panes/text", test_text);
+  g_test_add_func ("/panes/all-widths", test_all_widths);
+  return g_test_run ();
+}

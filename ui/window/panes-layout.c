@@ -1,0 +1,68 @@
+#include "ui/window/panes-layout.h"
+
+#include <math.h>
+
+/* What a drawer leaves free, so that there is something to press that closes it. */
+#define FREE_EMS 3
+/* What panes beside the content leave to it, where they can be narrower than they would like to be. */
+#define CONTENT_EMS 20
+
+gboolean
+panes_are_narrow (int width, double em)
+{
+  return width < PANES_NARROW_EMS * em;
+}
+
+/* Takes what is too much from both, as far as each can give it. */
+static void
+shrink (int width[N_PANES], const int least[N_PANES], int too_much)
+{
+  int slack[N_PANES], all = 0;
+  for (int i = 0; i < N_PANES; i++)
+    all += slack[i] = MAX (width[i] - least[i], 0);
+  if (too_much <= 0 || all == 0)
+    return;
+  too_much = MIN (too_much, all);
+  for (int i = 0; i < N_PANES; i++)
+    width[i] -= (int)ceil ((double)too_much * slack[i] / all);
+  for (int i = 0; i < N_PANES; i++)
+    width[i] = MAX (width[i], slack[i] > 0 ? least[i] : width[i]);
+}
+
+static void
+place_drawers (PanesPlaces *places, const PanesWish *wish, int width, double em)
+{
+  places->content = (PanesSpan){ 0, width };
+  for (int i = 0; i < N_PANES; i++)
+    {
+      int w = MIN (wish->natural[i], (int)(width - FREE_EMS * em));
+      w = MAX (w, wish->least[i]);
+      int seen = (int)round (w * wish->shown[i]);
+      places->pane[i] = (PanesSpan){ i == STUDIO_PANE_START ? seen - w : width - seen, w };
+      if (w > 0)
+        places->scrim = MAX (places->scrim, wish->shown[i]);
+    }
+}
+
+static void
+place_beside (PanesPlaces *places, const PanesWish *wish, int width, double em)
+{
+  int w[N_PANES] = { wish->natural[STUDIO_PANE_START], wish->natural[STUDIO_PANE_END] }, seen[N_PANES];
+  shrink (w, wish->least, w[STUDIO_PANE_START] + w[STUDIO_PANE_END] + (int)(CONTENT_EMS * em) - width);
+  for (int i = 0; i < N_PANES; i++)
+    seen[i] = (int)round (w[i] * wish->shown[i]);
+  places->pane[STUDIO_PANE_START] = (PanesSpan){ seen[STUDIO_PANE_START] - w[STUDIO_PANE_START], w[STUDIO_PANE_START] };
+  places->pane[STUDIO_PANE_END] = (PanesSpan){ width - seen[STUDIO_PANE_END], w[STUDIO_PANE_END] };
+  places->content
+      = (PanesSpan){ seen[STUDIO_PANE_START], MAX (width - seen[STUDIO_PANE_START] - seen[STUDIO_PANE_END], 0) };
+}
+
+void
+panes_place (PanesPlaces *places, const PanesWish *wish, int width, double em)
+{
+  *places = (PanesPlaces){ .narrow = panes_are_narrow (width, em) };
+  if (places->narrow)
+    place_drawers (places, wish, width, em);
+  else
+    place_beside (places, wish, width, em);
+}

@@ -1,0 +1,41 @@
+#include "ui/window/studio-settings.h"
+
+#define GROUP "window"
+
+static char *
+dup_path (void)
+{
+  return g_build_filename (g_get_user_state_dir (), "gradloom", "window.ini", NULL);
+}
+
+/* Read anew each time: another Studio may have written it. */
+static GKeyFile *
+load (void)
+{
+  GKeyFile *file = g_key_file_new ();
+  g_autofree char *path = dup_path ();
+  g_key_file_load_from_file (file, path, G_KEY_FILE_NONE, NULL);
+  return file;
+}
+
+gboolean
+studio_settings_get_boolean (const char *key, gboolean otherwise)
+{
+  g_autoptr (GKeyFile) file = load ();
+  g_autoptr (GError) error = NULL;
+  gboolean value = g_key_file_get_boolean (file, GROUP, key, &error);
+  return error == NULL ? value : otherwise;
+}
+
+void
+studio_settings_set_boolean (const char *key, gboolean value)
+{
+  g_autoptr (GKeyFile) file = load ();
+  g_autofree char *path = dup_path (), *folder = g_path_get_dirname (path);
+  g_autofree char *before = g_key_file_get_value (file, GROUP, key, NULL);
+  if (g_strcmp0 (before, value ? "true" : "false") == 0)
+    return;
+  g_key_file_set_boolean (file, GROUP, key, value);
+  g_mkdir_with_parents (folder, 0700);
+  g_key_file_save_to_file (file, path, NULL);
+}
