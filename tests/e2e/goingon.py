@@ -61,7 +61,7 @@ def shown(t, s):
 
 def left(t, s, path):
     s.click(s.look().find("Learning rate")[-1])  # the panel's field: the label gives it the focus
-    s.key("ctrl+l")
+    s.key("ctrl+shift+r")
     s.type("0.5")
     s.key("Return")
     g = s.wait("rate", lambda g: g.number("marks") > 0 and g.find("0.5"), 2)

@@ -192,10 +192,10 @@ test_wire (Fixture *f, gconstpointer data)
   g_assert_cmpint (c.what, ==, STUDIO_DO_CONNECT);
   g_assert_cmpuint (c.from, ==, fc);
   g_assert_cmpuint (c.to, ==, act);
-  /* A port that is not lit takes nothing. */
+  /* In the void it asks what could follow. */
   press (f, 476, 28, 0);
   drag (f, 520, 40, none_lit);
-  drag (f, 595, 30, none_lit);
+  drag (f, 540, 200, none_lit);
   c = release (f);
   g_assert_cmpint (c.what, ==, STUDIO_DO_WIRE_DROPPED);
   g_assert_cmpuint (c.from, ==, fc);
@@ -228,6 +228,97 @@ test_rewire (Fixture *f, gconstpointer data)
   drag (f, 340, 200, all_lit);
   drag (f, 301, 28, all_lit);
   g_assert_cmpint (release (f).what, ==, STUDIO_DO_REDRAW);
+}
+
+/* Alt cuts the wire that it presses, at once; elsewhere it only frees from the grid. */
+static void
+test_cut_one (Fixture *f, gconstpointer data)
+{
+  StudioCommand c = press (f, 238, 28, STUDIO_PRESS_FREE);
+
+  g_assert_cmpint (c.what, ==, STUDIO_DO_DISCONNECT);
+  g_assert_cmpuint (c.link, ==, f->scene->link[0].serial);
+  g_assert_cmpint (f->gesture.state, ==, STUDIO_GESTURE_IDLE);
+  g_assert_cmpint (drag (f, 300, 100, NULL).what, ==, STUDIO_DO_NOTHING);
+  g_assert_cmpint (press (f, 380, 20, STUDIO_PRESS_FREE).what, ==, STUDIO_DO_SELECT);
+  g_assert_cmpint (release (f).what, ==, STUDIO_DO_NOTHING);
+}
+
+/* A line drawn with the cutting press names all that it crosses; a click with it changes nothing, not even what is
+ * selected. */
+static void
+test_cut_line (Fixture *f, gconstpointer data)
+{
+  StudioCommand c;
+
+  g_assert_cmpint (press (f, 220, -60, STUDIO_PRESS_CUT | STUDIO_PRESS_FREE | STUDIO_PRESS_EXTEND).what, ==,
+                   STUDIO_DO_NOTHING);
+  g_assert_cmpint (drag (f, 250, 120, NULL).what, ==, STUDIO_DO_REDRAW);
+  g_assert_cmpint (f->gesture.state, ==, STUDIO_GESTURE_CUTTING);
+  c = release (f);
+  g_assert_cmpint (c.what, ==, STUDIO_DO_CUT);
+  g_assert_cmpfloat (c.x, ==, 220);
+  g_assert_cmpfloat (c.y, ==, -60);
+  g_assert_cmpfloat (c.dx, ==, 30);
+  g_assert_cmpfloat (c.dy, ==, 180);
+  g_assert_true (studio_geometry_crosses (f->scene, 0, c.x, c.y, c.x + c.dx, c.y + c.dy));
+  g_assert_false (studio_geometry_crosses (f->scene, 0, 220, -60, 250, 20));
+  press (f, 380, 20, STUDIO_PRESS_CUT);
+  g_assert_cmpint (release (f).what, ==, STUDIO_DO_NOTHING);
+}
+
+/* Ctrl takes all wires of an output, whose other ends stay; dropped on nothing they are as they were. */
+static void
+test_all_wires (Fixture *f, gconstpointer data)
+{
+  guint x = studio_scene_find_id (f->scene, "x"), act = studio_scene_find_id (f->scene, "act");
+  StudioCommand c;
+
+  press (f, 176, 28, STUDIO_PRESS_ALL | STUDIO_PRESS_EXTEND);
+  drag (f, 300, 200, all_lit);
+  g_assert_cmpint (f->gesture.state, ==, STUDIO_GESTURE_WIRING);
+  g_assert_true (f->gesture.all);
+  g_assert_false (f->gesture.from_output);
+  drag (f, 776, 28, all_lit);
+  c = release (f);
+  g_assert_cmpint (c.what, ==, STUDIO_DO_MOVE_WIRES);
+  g_assert_cmpuint (c.from, ==, act);
+  g_assert_cmpuint (c.output, ==, 0);
+  g_assert_cmpuint (c.to, ==, x);
+  g_assert_cmpuint (c.input, ==, 0);
+  press (f, 176, 28, STUDIO_PRESS_ALL);
+  drag (f, 300, 200, all_lit);
+  g_assert_cmpint (release (f).what, ==, STUDIO_DO_REDRAW);
+  /* Back at the port that they come from. */
+  press (f, 176, 28, STUDIO_PRESS_ALL);
+  drag (f, 300, 200, all_lit);
+  drag (f, 176, 28, all_lit);
+  g_assert_cmpint (release (f).what, ==, STUDIO_DO_REDRAW);
+  /* An output without wires begins one, as without Ctrl. */
+  press (f, 476, 28, STUDIO_PRESS_ALL);
+  drag (f, 520, 40, all_lit);
+  g_assert_false (f->gesture.all);
+  drag (f, 600, 28, all_lit);
+  g_assert_cmpint (release (f).what, ==, STUDIO_DO_CONNECT);
+}
+
+/* A port that refuses the wire is known, so that the reason can be shown. */
+static void
+test_refused (Fixture *f, gconstpointer data)
+{
+  guint act = studio_scene_find_id (f->scene, "act");
+  StudioCommand c;
+
+  press (f, 476, 28, 0);
+  drag (f, 520, 40, none_lit);
+  g_assert_cmpint (f->gesture.refused.kind, ==, STUDIO_HIT_NOTHING);
+  drag (f, 595, 30, none_lit);
+  g_assert_cmpint (f->gesture.target.kind, ==, STUDIO_HIT_NOTHING);
+  g_assert_cmpint (f->gesture.refused.kind, ==, STUDIO_HIT_INPUT);
+  g_assert_cmpuint (f->gesture.refused.item, ==, act);
+  c = release (f);
+  g_assert_cmpint (c.what, ==, STUDIO_DO_REFUSE);
+  g_assert_cmpuint (c.to, ==, act);
 }
 
 /* A card ends where one sees it, however far beyond the canvas the pointer is; when the view moves on, so does it. */
@@ -305,6 +396,10 @@ main (int argc, char **argv)
   ADD ("pan", test_pan);
   ADD ("wire", test_wire);
   ADD ("rewire", test_rewire);
+  ADD ("cut-one", test_cut_one);
+  ADD ("cut-line", test_cut_line);
+  ADD ("all-wires", test_all_wires);
+  ADD ("refused", test_refused);
   ADD ("edge", test_edge);
   ADD ("cancel", test_cancel);
   ADD ("fix", test_fix);

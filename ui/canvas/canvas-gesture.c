@@ -10,7 +10,8 @@ studio_gesture_init (StudioGesture *self)
 {
   *self = (StudioGesture){ .state = STUDIO_GESTURE_IDLE,
                            .pressed = { STUDIO_HIT_NOTHING, STUDIO_NO_ITEM, STUDIO_NO_ITEM },
-                           .target = { STUDIO_HIT_NOTHING, STUDIO_NO_ITEM, STUDIO_NO_ITEM } };
+                           .target = { STUDIO_HIT_NOTHING, STUDIO_NO_ITEM, STUDIO_NO_ITEM },
+                           .refused = { STUDIO_HIT_NOTHING, STUDIO_NO_ITEM, STUDIO_NO_ITEM } };
 }
 
 StudioCommand
@@ -27,6 +28,7 @@ studio_gesture_press (StudioGesture *self, const StudioScene *scene, const Studi
   self->y = self->start_y;
   self->extend = (flags & STUDIO_PRESS_EXTEND) != 0;
   self->free = (flags & STUDIO_PRESS_FREE) != 0;
+  self->all = (flags & STUDIO_PRESS_ALL) != 0;
   if (flags & STUDIO_PRESS_PAN)
     {
       self->state = STUDIO_GESTURE_PANNING;
@@ -34,6 +36,11 @@ studio_gesture_press (StudioGesture *self, const StudioScene *scene, const Studi
     }
 
   self->state = STUDIO_GESTURE_PRESSED;
+  if (flags & STUDIO_PRESS_CUT)
+    {
+      self->cut = TRUE;
+      return command;
+    }
   self->pressed = studio_geometry_hit (scene, view, sx, sy);
   switch (self->pressed.kind)
     {
@@ -49,6 +56,12 @@ studio_gesture_press (StudioGesture *self, const StudioScene *scene, const Studi
       break;
     case STUDIO_HIT_LINK:
       self->pressed_serial = scene->link[self->pressed.item].serial;
+      if (self->free)
+        {
+          command = (StudioCommand){ STUDIO_DO_DISCONNECT, .link = self->pressed_serial };
+          studio_gesture_init (self);
+          return command;
+        }
       break;
     case STUDIO_HIT_FIX:
       self->pressed_serial = scene->item[self->pressed.item].serial;
@@ -74,6 +87,17 @@ begin_wiring (StudioGesture *self, const StudioScene *scene)
   const StudioItem *item = &scene->item[self->pressed.item];
 
   self->state = STUDIO_GESTURE_WIRING;
+  self->all = self->all && self->pressed.kind == STUDIO_HIT_OUTPUT && item->output[self->pressed.port].n_links > 0;
+  if (self->all)
+    {
+      /* The inputs stay; the first of them stands for all where one is asked for. */
+      const StudioLink *link = &scene->link[item->output[self->pressed.port].link];
+
+      self->from_output = FALSE;
+      self->fixed_item = link->to;
+      self->fixed_port = link->input;
+      return;
+    }
   if (self->pressed.kind == STUDIO_HIT_INPUT && item->input[self->pressed.port].n_links > 0)
     {
       /* The input's wire is taken by its end: the output stays. */
@@ -93,6 +117,11 @@ begin_wiring (StudioGesture *self, const StudioScene *scene)
 static void
 begin_drag (StudioGesture *self, const StudioScene *scene)
 {
+  if (self->cut)
+    {
+      self->state = STUDIO_GESTURE_CUTTING;
+      return;
+    }
   switch (self->pressed.kind)
     {
     case STUDIO_HIT_CARD:
@@ -179,20 +208,42 @@ studio_gesture_motion (StudioGesture *self, const StudioScene *scene, const Stud
     {
       StudioHit hit = studio_geometry_hit_port (scene, view, !self->from_output, sx, sy);
 
-      if (hit.kind != STUDIO_HIT_NOTHING && lit != NULL && !lit (hit.item, hit.port, data))
-        hit = (StudioHit){ STUDIO_HIT_NOTHING, STUDIO_NO_ITEM, STUDIO_NO_ITEM };
-      self->target = hit;
+      const StudioHit nothing = { STUDIO_HIT_NOTHING, STUDIO_NO_ITEM, STUDIO_NO_ITEM };
+      gboolean is_lit = hit.kind == STUDIO_HIT_NOTHING || lit == NULL || lit (hit.item, hit.port, data);
+
+      self->target = is_lit ? hit : nothing;
+      self->refused = is_lit ? nothing : hit;
     }
+  return command;
+}
+
+/* All wires of an output go to another one; anywhere else they stay. */
+static StudioCommand
+finish_moving_wires (const StudioGesture *self)
+{
+  StudioCommand command = { STUDIO_DO_REDRAW };
+
+  if (self->target.kind == STUDIO_HIT_NOTHING
+      || (self->target.item == self->pressed.item && self->target.port == self->pressed.port))
+    return command;
+  command.what = STUDIO_DO_MOVE_WIRES;
+  command.from = self->target.item;
+  command.output = self->target.port;
+  command.to = self->pressed.item;
+  command.input = self->pressed.port;
   return command;
 }
 
 static StudioCommand
 finish_wiring (StudioGesture *self, const StudioScene *scene)
 {
+  StudioHit end = self->target.kind != STUDIO_HIT_NOTHING ? self->target : self->refused;
   StudioCommand command = { STUDIO_DO_REDRAW };
 
+  if (self->all && self->refused.kind == STUDIO_HIT_NOTHING)
+    return finish_moving_wires (self);
   command.link = self->link;
-  if (self->target.kind == STUDIO_HIT_NOTHING)
+  if (end.kind == STUDIO_HIT_NOTHING)
     {
       /* A wire's own end put back where it was is no change; the hit area of the port decides. */
       command.what = self->link != 0 ? STUDIO_DO_DISCONNECT : STUDIO_DO_WIRE_DROPPED;
@@ -204,11 +255,11 @@ finish_wiring (StudioGesture *self, const StudioScene *scene)
       command.input = self->fixed_port;
       return command;
     }
-  command.what = STUDIO_DO_CONNECT;
-  command.from = self->from_output ? self->fixed_item : self->target.item;
-  command.output = self->from_output ? self->fixed_port : self->target.port;
-  command.to = self->from_output ? self->target.item : self->fixed_item;
-  command.input = self->from_output ? self->target.port : self->fixed_port;
+  command.what = self->target.kind != STUDIO_HIT_NOTHING ? STUDIO_DO_CONNECT : STUDIO_DO_REFUSE;
+  command.from = self->from_output ? self->fixed_item : end.item;
+  command.output = self->from_output ? self->fixed_port : end.port;
+  command.to = self->from_output ? end.item : self->fixed_item;
+  command.input = self->from_output ? end.port : self->fixed_port;
   if (self->link != 0)
     {
       guint link = studio_scene_find_link (scene, self->link);
@@ -227,6 +278,8 @@ studio_gesture_release (StudioGesture *self, const StudioScene *scene, const Stu
   switch (self->state)
     {
     case STUDIO_GESTURE_PRESSED:
+      if (self->cut)
+        break;
       if (self->pressed.kind == STUDIO_HIT_FIX)
         command = (StudioCommand){ STUDIO_DO_FIX, .serial = self->pressed_serial };
       else if (self->pressed.kind == STUDIO_HIT_NOTHING && !self->extend)
@@ -250,6 +303,11 @@ studio_gesture_release (StudioGesture *self, const StudioScene *scene, const Stu
       break;
     case STUDIO_GESTURE_WIRING:
       command = finish_wiring (self, scene);
+      break;
+    case STUDIO_GESTURE_CUTTING:
+      command = (StudioCommand){ STUDIO_DO_CUT, .x = self->start_x, .y = self->start_y };
+      command.dx = self->x - self->start_x;
+      command.dy = self->y - self->start_y;
       break;
     case STUDIO_GESTURE_PANNING:
     case STUDIO_GESTURE_IDLE:

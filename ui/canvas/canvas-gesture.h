@@ -16,6 +16,7 @@ typedef enum
   STUDIO_GESTURE_MOVING,
   STUDIO_GESTURE_BOXING,
   STUDIO_GESTURE_WIRING,
+  STUDIO_GESTURE_CUTTING,
   STUDIO_GESTURE_PANNING
 } StudioGestureState;
 
@@ -30,6 +31,9 @@ typedef enum
   STUDIO_DO_SELECT_BOX,   /* all cards that box touches; extend: added to the selection */
   STUDIO_DO_CONNECT,      /* from.output to to.input; link: the wire whose end was moved, or 0 */
   STUDIO_DO_DISCONNECT,   /* link: its end was dropped on nothing */
+  STUDIO_DO_MOVE_WIRES,   /* all wires of to.input, here an output, begin at from.output */
+  STUDIO_DO_CUT,          /* the wires that the line from x, y by dx, dy crosses */
+  STUDIO_DO_REFUSE,       /* as STUDIO_DO_CONNECT, but the port is not lit: say why */
   STUDIO_DO_WIRE_DROPPED, /* a new wire was dropped on nothing at x, y: offer what could follow */
   STUDIO_DO_FIX           /* serial */
 } StudioDo;
@@ -48,7 +52,9 @@ typedef enum
 {
   STUDIO_PRESS_EXTEND = 1 << 0, /* Shift or Ctrl */
   STUDIO_PRESS_PAN = 1 << 1,    /* middle button, or Space held */
-  STUDIO_PRESS_FREE = 1 << 2    /* Alt: no snapping */
+  STUDIO_PRESS_FREE = 1 << 2,   /* Alt: no snapping; a wire is cut */
+  STUDIO_PRESS_CUT = 1 << 3,    /* Ctrl with the secondary button, or Shift and Alt: a line that cuts wires */
+  STUDIO_PRESS_ALL = 1 << 4     /* Ctrl: all wires of a port */
 } StudioPressFlags;
 
 /* Whether a port may take the loose end; asked once per port and drag by the widget's table. */
@@ -59,7 +65,7 @@ typedef struct
   StudioGestureState state;
   StudioHit pressed;
   guint64 pressed_serial;
-  gboolean was_selected, extend, free;
+  gboolean was_selected, extend, free, cut;
   double start_sx, start_sy, last_sx, last_sy; /* screen */
   double start_x, start_y, x, y;               /* canvas */
   double dx, dy;                               /* moving: what cards are drawn aside by */
@@ -68,7 +74,9 @@ typedef struct
   gboolean from_output;                        /* wiring: the fixed end is an output */
   guint fixed_item, fixed_port;                /* wiring */
   guint64 link;                                /* wiring: the wire whose end was taken, or 0 */
+  gboolean all;                                /* wiring: all wires of the pressed output are taken by that end */
   StudioHit target;                            /* wiring: the lit port under the pointer */
+  StudioHit refused;                           /* wiring: a port under the pointer that is not lit */
 } StudioGesture;
 
 void studio_gesture_init (StudioGesture *self);

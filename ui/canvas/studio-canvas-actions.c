@@ -61,7 +61,7 @@ static void
 cut (StudioCanvas *self)
 {
   copy (self);
-  delete (self);
+  studio_document_dissolve_selection (self->document);
 }
 
 /* The keyboard goes on with what just came. */
@@ -279,7 +279,7 @@ static const struct
     "Fit everything" },
   { "canvas.undo", undo, GDK_KEY_z, 0, GDK_CONTROL_MASK, "Edit", "Undo" },
   { "canvas.redo", redo, GDK_KEY_z, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Edit", "Redo" },
-  { "canvas.cut", cut, GDK_KEY_x, 0, GDK_CONTROL_MASK, "Edit", "Cut" },
+  { "canvas.cut", cut, GDK_KEY_x, 0, GDK_CONTROL_MASK, "Edit", "Cut, and reconnect the neighbours" },
   { "canvas.copy", copy, GDK_KEY_c, 0, GDK_CONTROL_MASK, "Edit", "Copy" },
   { "canvas.paste", paste, GDK_KEY_v, 0, GDK_CONTROL_MASK, "Edit", "Paste" },
   { "canvas.delete", delete, GDK_KEY_Delete, GDK_KEY_BackSpace, 0, "Edit", "Delete" },
@@ -288,7 +288,7 @@ static const struct
   { "canvas.duplicate", duplicate, GDK_KEY_d, 0, GDK_CONTROL_MASK, "Edit", "Duplicate" },
   { "canvas.auto-layout", auto_layout, GDK_KEY_l, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Arrange",
     "Arrange the graph" },
-  { "canvas.connect", connect_wire, 0, 0, 0, "Add", "Connect the card to another" },
+  { "canvas.connect", connect_wire, GDK_KEY_l, 0, GDK_CONTROL_MASK, "Add", "Connect the card to another" },
   { "canvas.quick-add", quick_add, GDK_KEY_Insert, GDK_KEY_KP_Insert, 0, "Add", "Add a layer" },
   { "canvas.fix", fix, GDK_KEY_period, 0, GDK_CONTROL_MASK, "Edit", "Mend the fault of the selected card" },
   { "canvas.enter", enter, GDK_KEY_Down, 0, GDK_CONTROL_MASK, "Go", "Enter the module" },

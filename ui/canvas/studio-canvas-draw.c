@@ -110,6 +110,7 @@ studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
       gsk_rounded_rect_init_from_rect (&outline, &r, 0);
       gtk_snapshot_append_border (snapshot, &outline, one, colours);
     }
+  studio_canvas_snapshot_hints (self, snapshot);
   if (gtk_widget_has_visible_focus (widget))
     {
       GskRoundedRect outline;

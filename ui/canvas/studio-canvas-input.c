@@ -12,6 +12,26 @@ studio_canvas_is_wiring (StudioCanvas *self)
   return self->gesture.state == STUDIO_GESTURE_WIRING;
 }
 
+/* All wires of an output move together: a port is lit that may take each of them. A few tell for the others. */
+static void
+dim_for_others (StudioCanvas *self)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  const StudioGesture *g = &self->gesture;
+  guint n = self->lit_first[scene->n_items], at = scene->item[g->pressed.item].output[g->pressed.port].link;
+  g_autofree gboolean *lit = g_new (gboolean, n + 1);
+
+  at = scene->link[at].next_out;
+  for (guint i = 0; i < 4 && at != STUDIO_NO_ITEM; i++, at = scene->link[at].next_out)
+    {
+      memset (lit, 0, n * sizeof *lit);
+      studio_document_compatible_ports (self->document, scene->item[scene->link[at].to].serial, FALSE,
+                                        scene->link[at].input, lit, self->lit_first);
+      for (guint k = 0; k < n; k++)
+        self->lit[k] = self->lit[k] && lit[k];
+    }
+}
+
 static void
 light_ports (StudioCanvas *self)
 {
@@ -42,6 +62,36 @@ light_ports (StudioCanvas *self)
   self->lit = g_new0 (gboolean, n + 1);
   studio_document_compatible_ports (self->document, scene->item[g->fixed_item].serial, g->from_output, g->fixed_port,
                                     self->lit, self->lit_first);
+  if (g->all)
+    dim_for_others (self);
+}
+
+/* Why the port under the pointer takes no wire. Asked for once a port, as it tries the wire out. */
+static void
+explain_refusal (StudioCanvas *self)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  const StudioGesture *g = &self->gesture;
+  const StudioHit *hit = &g->refused;
+  const StudioItem *fixed, *other;
+
+  if (hit->kind != STUDIO_HIT_NOTHING && self->refusal != NULL && hit->item == self->refused_item
+      && hit->port == self->refused_port)
+    return;
+  g_clear_pointer (&self->refusal, g_free);
+  if (hit->kind == STUDIO_HIT_NOTHING || g->fixed_item >= scene->n_items || hit->item >= scene->n_items)
+    return;
+  fixed = &scene->item[g->fixed_item];
+  other = &scene->item[hit->item];
+  self->refused_item = hit->item;
+  self->refused_port = hit->port;
+  self->refusal = g->from_output
+                      ? studio_document_dup_refusal (self->document, fixed->serial, fixed->output[g->fixed_port].name,
+                                                     other->serial, other->input[hit->port].name)
+                      : studio_document_dup_refusal (self->document, other->serial, other->output[hit->port].name,
+                                                     fixed->serial, fixed->input[g->fixed_port].name);
+  if (self->refusal == NULL)
+    self->refusal = g_strdup (g->all ? "Not all of the wires could begin here." : "This port does not take the wire.");
 }
 
 gboolean
@@ -89,6 +139,7 @@ studio_canvas_end_gesture (StudioCanvas *self)
     studio_canvas_shift (self, 0, 0);
   studio_gesture_cancel (&self->gesture);
   g_clear_pointer (&self->lit, g_free);
+  g_clear_pointer (&self->refusal, g_free);
   if (was_wiring)
     redraw_nodes (self);
   studio_canvas_redraw_wires (self);
@@ -144,6 +195,31 @@ connect_ports (StudioCanvas *self, const StudioCommand *command)
 }
 
 static void
+cut_wires (StudioCanvas *self, const StudioCommand *command)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  g_autoptr (GArray) wires = g_array_new (FALSE, FALSE, sizeof (guint64));
+
+  for (guint l = 0; l < scene->n_links; l++)
+    if (studio_geometry_crosses (scene, l, command->x, command->y, command->x + command->dx, command->y + command->dy))
+      g_array_append_val (wires, scene->link[l].serial);
+  if (wires->len > 0)
+    studio_document_cut_wires (self->document, (const guint64 *)(gpointer)wires->data, wires->len);
+}
+
+static void
+move_wires (StudioCanvas *self, const StudioCommand *command)
+{
+  const StudioItem *from = &studio_canvas_scene (self)->item[command->to];
+  const StudioItem *to = &studio_canvas_scene (self)->item[command->from];
+  g_autoptr (GError) error = NULL;
+
+  if (!studio_document_move_wires (self->document, from->serial, from->output[command->input].name, to->serial,
+                                   to->output[command->output].name, &error))
+    studio_canvas_say (self, error->message);
+}
+
+static void
 carry_out (StudioCanvas *self, const StudioCommand *command)
 {
   StudioScene *scene = studio_canvas_scene (self);
@@ -156,6 +232,8 @@ carry_out (StudioCanvas *self, const StudioCommand *command)
     case STUDIO_DO_REDRAW:
       if (self->gesture.state == STUDIO_GESTURE_MOVING)
         studio_canvas_shift (self, self->gesture.dx, self->gesture.dy);
+      if (self->gesture.state == STUDIO_GESTURE_WIRING)
+        explain_refusal (self);
       gtk_widget_queue_draw (GTK_WIDGET (self));
       break;
     case STUDIO_DO_SELECT:
@@ -202,6 +280,16 @@ carry_out (StudioCanvas *self, const StudioCommand *command)
     case STUDIO_DO_DISCONNECT:
       studio_document_disconnect (self->document, command->link);
       break;
+    case STUDIO_DO_MOVE_WIRES:
+      move_wires (self, command);
+      break;
+    case STUDIO_DO_CUT:
+      cut_wires (self, command);
+      break;
+    case STUDIO_DO_REFUSE:
+      if (self->refusal != NULL)
+        studio_canvas_say (self, self->refusal);
+      break;
     case STUDIO_DO_WIRE_DROPPED:
       {
         guint fixed = command->from != STUDIO_NO_ITEM ? command->from : command->to;
@@ -243,15 +331,19 @@ drag_begin_cb (GtkGestureDrag *drag, double x, double y, StudioCanvas *self)
   StudioPressFlags flags = 0;
   StudioCommand command;
 
-  if (button != GDK_BUTTON_PRIMARY && button != GDK_BUTTON_MIDDLE)
+  if (button == GDK_BUTTON_SECONDARY && (state & GDK_CONTROL_MASK))
+    flags |= STUDIO_PRESS_CUT;
+  else if (button != GDK_BUTTON_PRIMARY && button != GDK_BUTTON_MIDDLE)
     {
       gtk_gesture_set_state (GTK_GESTURE (drag), GTK_EVENT_SEQUENCE_DENIED);
       return;
     }
   if (state & (GDK_SHIFT_MASK | GDK_CONTROL_MASK))
     flags |= STUDIO_PRESS_EXTEND;
+  if (state & GDK_CONTROL_MASK)
+    flags |= STUDIO_PRESS_ALL;
   if (state & GDK_ALT_MASK)
-    flags |= STUDIO_PRESS_FREE;
+    flags |= state & GDK_SHIFT_MASK ? STUDIO_PRESS_CUT : STUDIO_PRESS_FREE;
   if (button == GDK_BUTTON_MIDDLE || self->space_held)
     flags |= STUDIO_PRESS_PAN;
   studio_canvas_end_gesture (self);
@@ -369,6 +461,7 @@ drag_end_cb (GtkGestureDrag *drag, double dx, double dy, StudioCanvas *self)
     gtk_widget_set_cursor (GTK_WIDGET (self), NULL);
   studio_canvas_redraw_wires (self);
   carry_out (self, &command);
+  g_clear_pointer (&self->refusal, g_free);
 }
 
 static void

@@ -42,6 +42,8 @@ struct _StudioCanvas
   gboolean *lit; /* while wiring: per input or output port, see lit_first */
   guint *lit_first;
   guint n_lit;
+  char *refusal; /* why the port under the pointer takes no wire; NULL: it does, or there is none */
+  guint refused_item, refused_port;
   gboolean space_held;
   double drag_x, drag_y; /* where a drag's pointer is, in pixels */
   guint pan_tick;        /* while it is at the canvas's edge */
@@ -103,6 +105,8 @@ void studio_canvas_follow_document (StudioCanvas *self);
 
 /* Virtual functions of the widget that stand in another file. */
 void studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot);
+/* What a gesture shows over the cards: studio-canvas-hints.c. */
+void studio_canvas_snapshot_hints (StudioCanvas *self, GtkSnapshot *snapshot);
 void studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline);
 gboolean studio_canvas_focus_vfunc (GtkWidget *widget, GtkDirectionType direction);
 gboolean studio_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip);

@@ -167,6 +167,7 @@ studio_canvas_finalize (GObject *object)
   g_hash_table_unref (self->disabled);
   g_free (self->scope_path);
   g_free (self->lit);
+  g_free (self->refusal);
   g_free (self->lit_first);
   G_OBJECT_CLASS (studio_canvas_parent_class)->finalize (object);
 }

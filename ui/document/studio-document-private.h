@@ -108,6 +108,14 @@ char *studio_document_coordinate (double v); /* as a file writes it */
 void studio_document_remove_element (StudioDocument *self, LoomElement *element);
 /* Sets an attribute inside the open transaction, if it differs. */
 void studio_document_put (StudioDocument *self, LoomElement *e, const char *attribute, const char *value);
+/* The SHAPE or DTYPE fault that the node with this path has, or NULL. */
+const LoomFault *studio_document_find_refusal (const LoomFaults *faults, const char *path);
+/* Takes a wire away with its route, and closes the gap in a variadic input. */
+void studio_document_remove_wire (StudioDocument *self, LoomElement *wire);
+/* A wire's route by its ends leads elsewhere once the wire does: it goes. */
+void studio_document_forget_route (StudioDocument *self, const LoomElement *wire);
+/* Inside a transaction: what follows sees the cards and wires as they are now. */
+void studio_document_refresh_scene (StudioDocument *self);
 /* Numbers of a variadic input's wires have no gaps: after one is gone the later ones move up. */
 void studio_document_close_gaps (StudioDocument *self, LoomElement *scope, const char *id);
 void studio_document_infer (StudioDocument *self); /* now, if the idle has not come yet */

@@ -72,12 +72,29 @@ wire_target_id (const LoomElement *wire)
   return id;
 }
 
-static void
-remove_wire (StudioDocument *self, LoomElement *wire)
+void
+studio_document_forget_route (StudioDocument *self, const LoomElement *wire)
+{
+  const LoomElement *layout = loom_element_find (loom_element_parent (wire), LOOM_TAG_LAYOUT);
+
+  for (guint i = layout != NULL ? loom_element_n_children (layout) : 0; i-- > 0;)
+    {
+      LoomElement *e = loom_element_child (layout, i);
+
+      if (loom_element_tag (e) == LOOM_TAG_ROUTE
+          && g_strcmp0 (loom_element_get (e, "from"), loom_element_get (wire, "from")) == 0
+          && g_strcmp0 (loom_element_get (e, "to"), loom_element_get (wire, "to")) == 0)
+        studio_document_remove_element (self, e);
+    }
+}
+
+void
+studio_document_remove_wire (StudioDocument *self, LoomElement *wire)
 {
   LoomElement *scope = loom_element_parent (wire);
   g_autofree char *id = wire_target_id (wire);
 
+  studio_document_forget_route (self, wire);
   studio_document_remove_element (self, wire);
   if (id != NULL)
     studio_document_close_gaps (self, scope, id);
@@ -146,9 +163,9 @@ studio_document_connect (StudioDocument *self, guint64 from, const char *output,
   return serial;
 }
 
-/* Whether the operator at the wire's end complains about shapes or types, which it did not before. */
-static gboolean
-refuses (const LoomFaults *faults, const char *path)
+/* What the operator at a wire's end complains about in shapes or types, or NULL. */
+const LoomFault *
+studio_document_find_refusal (const LoomFaults *faults, const char *path)
 {
   for (guint f = 0; f < loom_faults_length (faults); f++)
     {
@@ -156,12 +173,13 @@ refuses (const LoomFaults *faults, const char *path)
 
       if (!fault->is_warning && (fault->code == LOOM_ERROR_SHAPE || fault->code == LOOM_ERROR_DTYPE)
           && g_strcmp0 (fault->node, path) == 0)
-        return TRUE;
+        return fault;
     }
-  return FALSE;
+  return NULL;
 }
 
-static gboolean
+/* NULL where the operator takes the wire, else its sentence (transfer full). */
+static char *
 try_link (LoomGraph *trial, const StudioScene *scene, guint64 scope_serial, guint from, guint output, guint to,
           guint input)
 {
@@ -171,6 +189,7 @@ try_link (LoomGraph *trial, const StudioScene *scene, guint64 scope_serial, guin
   g_autofree char *to_text = end_text (&scene->item[to], FALSE, input);
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   LoomEdit *undo_old = NULL, *undo_new;
+  const LoomFault *fault;
   LoomNet *net;
 
   if (port->n_links > 0)
@@ -185,7 +204,8 @@ try_link (LoomGraph *trial, const StudioScene *scene, guint64 scope_serial, guin
   loom_edit_free (loom_graph_apply (trial, undo_new));
   if (undo_old != NULL)
     loom_edit_free (loom_graph_apply (trial, undo_old));
-  return !refuses (faults, scene->item[to].path);
+  fault = studio_document_find_refusal (faults, scene->item[to].path);
+  return fault != NULL ? g_strdup (fault->message) : NULL;
 }
 
 /* Whether the tensor can be the weight that this port stands for: the layer has it, in the same shape. */
@@ -233,6 +253,7 @@ studio_document_compatible_ports (StudioDocument *self, guint64 serial, gboolean
           guint from = from_output ? fixed : i, output = from_output ? port : p;
           guint to = from_output ? i : fixed, input = from_output ? p : port;
           gboolean *it = &lit[first[i] + p];
+          g_autofree char *sentence = NULL;
 
           *it = !circle[i];
           if (from_output && p >= item->n_inputs)
@@ -240,14 +261,39 @@ studio_document_compatible_ports (StudioDocument *self, guint64 serial, gboolean
               *it = *it && ties (self->net, item, p, &scene->item[fixed].output[port]);
               continue;
             }
-          if (!*it || !scene->item[from].output[output].typed || refuses (faults, scene->item[to].path)
+          if (!*it || !scene->item[from].output[output].typed
+              || studio_document_find_refusal (faults, scene->item[to].path) != NULL
               || g_get_monotonic_time () - start > budget)
             continue;
           if (trial == NULL)
             trial = loom_graph_copy (self->graph);
-          *it = try_link (trial, scene, scope, from, output, to, input);
+          sentence = try_link (trial, scene, scope, from, output, to, input);
+          *it = sentence == NULL;
         }
     }
+}
+
+char *
+studio_document_dup_refusal (StudioDocument *self, guint64 from, const char *output, guint64 to, const char *input)
+{
+  LoomFaults *faults = studio_document_get_faults (self);
+  guint64 scope = loom_element_serial (studio_document_get_scope (self));
+  g_autoptr (LoomGraph) trial = NULL;
+  g_autoptr (GError) error = NULL;
+  StudioScene *scene;
+  guint f, o, t, i;
+
+  if (from == to)
+    return g_strdup ("A card cannot feed itself: its value could never be computed.");
+  if (!find_ends (self, from, output, to, input, &f, &o, &t, &i, &error))
+    return g_strdup (error->message);
+  scene = studio_document_get_scene (self);
+  if (!scene->item[f].output[o].typed || studio_document_find_refusal (faults, scene->item[t].path) != NULL)
+    return NULL;
+  if (i >= scene->item[t].n_inputs && ties (self->net, &scene->item[t], i, &scene->item[f].output[o]))
+    return NULL;
+  trial = loom_graph_copy (self->graph);
+  return try_link (trial, scene, scope, f, o, t, i);
 }
 
 guint64
@@ -271,7 +317,7 @@ studio_document_reconnect (StudioDocument *self, guint64 wire, guint64 to, const
   studio_document_begin (self, "Move wire");
   made = studio_document_connect (self, from, output, to, input, error);
   if (made != 0)
-    remove_wire (self, loom_graph_by_serial (self->graph, wire));
+    studio_document_remove_wire (self, loom_graph_by_serial (self->graph, wire));
   studio_document_end (self);
   return made;
 }
@@ -284,6 +330,6 @@ studio_document_disconnect (StudioDocument *self, guint64 wire)
   if (e == NULL || loom_element_tag (e) != LOOM_TAG_WIRE)
     return;
   studio_document_begin (self, "Disconnect");
-  remove_wire (self, e);
+  studio_document_remove_wire (self, e);
   studio_document_end (self);
 }

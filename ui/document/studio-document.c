@@ -185,6 +185,12 @@ studio_document_get_scene (StudioDocument *self)
   return self->scene;
 }
 
+void
+studio_document_refresh_scene (StudioDocument *self)
+{
+  g_clear_pointer (&self->scene, studio_scene_free);
+}
+
 const char *
 studio_document_hash (StudioDocument *self)
 {

@@ -161,10 +161,21 @@ guint64 studio_document_connect (StudioDocument *self, guint64 from, const char 
  * as trying them out takes no longer than a frame or two. */
 void studio_document_compatible_ports (StudioDocument *self, guint64 serial, gboolean from_output, guint port,
                                        gboolean *lit, const guint *first);
+/* Why a wire between these ports is refused, in a sentence (transfer full); NULL where it is not. */
+char *
+studio_document_dup_refusal (StudioDocument *self, guint64 from, const char *output, guint64 to, const char *input);
 void studio_document_disconnect (StudioDocument *self, guint64 wire);
+/* Takes these wires away in one step. */
+void studio_document_cut_wires (StudioDocument *self, const guint64 *wires, guint n);
+/* Lets all wires of one output begin at another in one step. FALSE with a CYCLE error where one of them would close a
+ * circle: then none moves. */
+gboolean studio_document_move_wires (StudioDocument *self, guint64 from, const char *output, guint64 to,
+                                     const char *to_output, GError **error);
 /* Moves a wire's input end elsewhere in one step. */
 guint64 studio_document_reconnect (StudioDocument *self, guint64 wire, guint64 to, const char *input, GError **error);
 void studio_document_delete_selection (StudioDocument *self);
+/* Deletes the selection; what it fed is fed by what fed it, wherever the operator there takes that. */
+void studio_document_dissolve_selection (StudioDocument *self);
 /* A frame around the selected cards, or around x, y where none is; a note with its corner there. Selected; gives the
  * serial. */
 guint64 studio_document_add_frame (StudioDocument *self, const char *title, double x, double y);

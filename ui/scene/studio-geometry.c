@@ -292,6 +292,37 @@ studio_curve_distance (const StudioCurve *c, double x, double y)
   return best;
 }
 
+/* Which side of the line from a to b the point is on. */
+static double
+side (double ax, double ay, double bx, double by, double x, double y)
+{
+  return (bx - ax) * (y - ay) - (by - ay) * (x - ax);
+}
+
+gboolean
+studio_geometry_crosses (const StudioScene *scene, guint link, double x0, double y0, double x1, double y1)
+{
+  enum
+  {
+    STEPS = 32
+  };
+  StudioCurve curve = studio_geometry_link (scene, link);
+  double px = curve.x[0], py = curve.y[0];
+
+  for (int i = 1; i <= STEPS; i++)
+    {
+      double qx, qy;
+
+      studio_curve_at (&curve, i / (double)STEPS, &qx, &qy);
+      if ((side (x0, y0, x1, y1, px, py) < 0) != (side (x0, y0, x1, y1, qx, qy) < 0)
+          && (side (px, py, qx, qy, x0, y0) < 0) != (side (px, py, qx, qy, x1, y1) < 0))
+        return TRUE;
+      px = qx;
+      py = qy;
+    }
+  return FALSE;
+}
+
 static StudioHit
 hit_ports (const StudioScene *scene, const StudioView *view, gboolean is_output, gboolean offered, double sx, double sy)
 {

@@ -72,6 +72,8 @@ gboolean studio_curve_pill_at (const StudioCurve *curve, guint choice, double *x
 void studio_curve_at (const StudioCurve *curve, double t, double *x, double *y);
 StudioRect studio_curve_bounds (const StudioCurve *curve);
 double studio_curve_distance (const StudioCurve *curve, double x, double y);
+/* Whether the straight line between two points crosses a wire. */
+gboolean studio_geometry_crosses (const StudioScene *scene, guint link, double x0, double y0, double x1, double y1);
 
 typedef enum
 {

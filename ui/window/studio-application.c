@@ -31,7 +31,7 @@ static const struct
   { "win.train", { "<Control>Return", "<Control>KP_Enter" } },
   { "win.step", { "<Control><Shift>Return" } },
   { "win.stop", { "<Control><Shift>period", "<Control>greater" } },
-  { "win.learning-rate", { "<Control>l" } },
+  { "win.learning-rate", { "<Control><Shift>r" } },
   { "win.watch", { "<Control><Shift>w" } },
   { "win.next-pane", { "F6" } },
   { "win.previous-pane", { "<Shift>F6" } },

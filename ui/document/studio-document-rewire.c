@@ -1,0 +1,192 @@
+/* Commands on several wires at once: cutting, moving all of an output, and dissolving nodes out of their wires. */
+#include "ui/document/studio-document-private.h"
+
+#include <string.h>
+
+void
+studio_document_cut_wires (StudioDocument *self, const guint64 *wires, guint n)
+{
+  g_autofree char *name = n == 1 ? g_strdup ("Cut wire") : g_strdup_printf ("Cut %u wires", n);
+
+  studio_document_begin (self, name);
+  for (guint i = 0; i < n; i++)
+    {
+      LoomElement *e = loom_graph_by_serial (self->graph, wires[i]);
+
+      if (e != NULL && loom_element_tag (e) == LOOM_TAG_WIRE)
+        studio_document_remove_wire (self, e);
+    }
+  studio_document_end (self);
+}
+
+/* The text of an output as a wire's beginning. */
+static char *
+output_text (const StudioItem *item, guint port)
+{
+  return item->n_outputs == 1 ? g_strdup (item->id) : g_strdup_printf ("%s.%s", item->id, item->output[port].name);
+}
+
+gboolean
+studio_document_move_wires (StudioDocument *self, guint64 from, const char *output, guint64 to, const char *to_output,
+                            GError **error)
+{
+  StudioScene *scene = studio_document_get_scene (self);
+  guint f = studio_scene_find (scene, from), t = studio_scene_find (scene, to);
+  guint o = f != STUDIO_NO_ITEM ? studio_item_find_port (&scene->item[f], TRUE, output) : STUDIO_NO_ITEM;
+  guint p = t != STUDIO_NO_ITEM ? studio_item_find_port (&scene->item[t], TRUE, to_output) : STUDIO_NO_ITEM;
+  g_autofree char *text = NULL, *name = NULL;
+  guint n = 0;
+
+  if (o == STUDIO_NO_ITEM || p == STUDIO_NO_ITEM)
+    {
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PORT, "One of the two outputs is no longer there.");
+      return FALSE;
+    }
+  for (guint l = scene->item[f].output[o].link; l != STUDIO_NO_ITEM; l = scene->link[l].next_out, n++)
+    if (!studio_scene_can_link (scene, t, p, scene->link[l].to, scene->link[l].input))
+      {
+        g_set_error (
+            error, LOOM_ERROR, LOOM_ERROR_CYCLE,
+            "The wires cannot move: one from %s to %s would close a circle, and values could never be computed.",
+            scene->item[t].id, scene->item[scene->link[l].to].id);
+        return FALSE;
+      }
+  text = output_text (&scene->item[t], p);
+  name = n == 1 ? g_strdup_printf ("Move wire to %s", scene->item[t].id)
+                : g_strdup_printf ("Move %u wires to %s", n, scene->item[t].id);
+  studio_document_begin (self, name);
+  for (guint l = scene->item[f].output[o].link; l != STUDIO_NO_ITEM; l = scene->link[l].next_out)
+    {
+      LoomElement *wire = loom_graph_by_serial (self->graph, scene->link[l].serial);
+
+      studio_document_forget_route (self, wire);
+      studio_document_put (self, wire, "from", text);
+    }
+  studio_document_end (self);
+  return TRUE;
+}
+
+/* ---- dissolving ----------------------------------------------------------- */
+
+/* A wire from a node that goes to one that stays, and what is to feed it instead. */
+typedef struct
+{
+  LoomElement *wire;
+  char *was;
+  guint to; /* item */
+} Rewired;
+
+static void
+rewired_clear (Rewired *self)
+{
+  g_free (self->was);
+}
+
+/* What feeds a node that goes: the first wired input whose type its output has, else the first wired one. */
+static guint
+main_input (const StudioItem *item, guint output)
+{
+  guint first = STUDIO_NO_ITEM;
+
+  for (guint p = 0; p < item->n_inputs; p++)
+    {
+      const StudioPort *port = &item->input[p];
+
+      if (port->n_links == 0 || port->weight)
+        continue;
+      if (first == STUDIO_NO_ITEM)
+        first = p;
+      if (port->typed && item->output[output].typed && port->type.dtype == item->output[output].type.dtype
+          && loom_shape_equal (&port->type.shape, &item->output[output].type.shape))
+        return p;
+    }
+  return first;
+}
+
+/* Follows a wire back through nodes that go to one that stays; FALSE where nothing feeds them. */
+static gboolean
+find_source (StudioDocument *self, const StudioScene *scene, guint *item, guint *output)
+{
+  for (guint steps = 0; steps <= scene->n_items; steps++)
+    {
+      const StudioItem *at = &scene->item[*item];
+      const StudioLink *link;
+      guint p;
+
+      if (!studio_document_is_selected (self, at->serial))
+        return TRUE;
+      p = main_input (at, *output);
+      if (p == STUDIO_NO_ITEM)
+        return FALSE;
+      link = &scene->link[at->input[p].link];
+      *item = link->from;
+      *output = link->output;
+    }
+  return FALSE;
+}
+
+/* Wires whose operator complains now, and did not before, are as they were: they go with their node. */
+static void
+give_back_refused (StudioDocument *self, const StudioScene *scene, const LoomFaults *before, GArray *rewired)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (self->graph, NULL, faults);
+
+  for (guint i = 0; i < rewired->len; i++)
+    {
+      Rewired *r = &g_array_index (rewired, Rewired, i);
+      const char *path = scene->item[r->to].path;
+
+      if (studio_document_find_refusal (faults, path) != NULL && studio_document_find_refusal (before, path) == NULL)
+        studio_document_put (self, r->wire, "from", r->was);
+    }
+}
+
+void
+studio_document_dissolve_selection (StudioDocument *self)
+{
+  LoomFaults *before = studio_document_get_faults (self);
+  StudioScene *scene = studio_document_get_scene (self);
+  g_autoptr (GArray) rewired = g_array_new (FALSE, FALSE, sizeof (Rewired));
+  g_autofree char *name = NULL;
+  const char *only = NULL;
+  guint n = 0;
+
+  g_array_set_clear_func (rewired, (GDestroyNotify)rewired_clear);
+  for (guint i = 0; i < scene->n_items; i++)
+    if (studio_document_is_selected (self, scene->item[i].serial))
+      {
+        only = scene->item[i].id;
+        n++;
+      }
+  name = n == 1   ? g_strdup_printf ("Dissolve %s", only)
+         : n == 0 ? g_strdup ("Cut")
+                  : g_strdup_printf ("Dissolve %u nodes", n);
+  studio_document_begin (self, name);
+  for (guint l = 0; l < scene->n_links; l++)
+    {
+      const StudioLink *link = &scene->link[l];
+      guint from = link->from, output = link->output;
+      LoomElement *wire = loom_graph_by_serial (self->graph, link->serial);
+      g_autofree char *text = NULL;
+      Rewired r = { wire, NULL, link->to };
+
+      if (studio_document_is_selected (self, scene->item[link->to].serial)
+          || studio_document_is_selected (self, link->serial)
+          || !studio_document_is_selected (self, scene->item[from].serial)
+          || scene->item[link->to].input[link->input].weight || !find_source (self, scene, &from, &output))
+        continue;
+      r.was = g_strdup (loom_element_get (wire, "from"));
+      text = output_text (&scene->item[from], output);
+      studio_document_forget_route (self, wire);
+      studio_document_put (self, wire, "from", text);
+      g_array_append_val (rewired, r);
+    }
+  if (rewired->len > 0)
+    {
+      give_back_refused (self, scene, before, rewired);
+      studio_document_refresh_scene (self);
+    }
+  studio_document_delete_selection (self);
+  studio_document_end (self);
+}
