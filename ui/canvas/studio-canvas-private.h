@@ -33,6 +33,7 @@ struct _StudioCanvas
   GHashTable *icons;       /* name → GtkIconPaintable, or NULL */
   GHashTable *texts;       /* pills */
   GHashTable *sprites;     /* look → cairo_surface_t of cards' frames at this zoom */
+  GHashTable *reading;     /* keys of samples that are being read */
   GskRenderNode *wires, *pills;
   gint64 quiet_until;                          /* no tooltip before */
   gboolean *moving_items, *moving_annotations; /* what a drag moves; NULL while there is none */
@@ -102,6 +103,9 @@ void studio_canvas_restyle (StudioCanvas *self, gboolean texts);
 gboolean studio_canvas_is_selected_cb (guint64 serial, gpointer data);
 /* Keeps cards and scene as the document has them, from now on. */
 void studio_canvas_follow_document (StudioCanvas *self);
+
+/* Reads the samples that the scene's data sets wait for, each on a thread. */
+void studio_canvas_read_samples (StudioCanvas *self, const StudioScene *scene);
 
 /* Virtual functions of the widget that stand in another file. */
 void studio_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot);

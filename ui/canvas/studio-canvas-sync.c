@@ -161,6 +161,7 @@ sync_scene (StudioCanvas *self)
     studio_canvas_shift (self, dx, dy);
   description = g_strdup_printf ("%u nodes, %u wires", scene->n_items, scene->n_links);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, description, -1);
+  studio_canvas_read_samples (self, scene);
   studio_canvas_update_actions (self);
   studio_canvas_redraw_wires (self);
   studio_canvas_place_again (self);

@@ -160,6 +160,7 @@ studio_canvas_finalize (GObject *object)
   g_hash_table_unref (self->icons);
   g_hash_table_unref (self->texts);
   g_hash_table_unref (self->sprites);
+  g_hash_table_unref (self->reading);
   g_hash_table_unref (self->pins);
   g_hash_table_unref (self->live);
   g_hash_table_unref (self->progress);
@@ -223,6 +224,7 @@ studio_canvas_init (StudioCanvas *self)
   self->icons = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, unref_icon);
   self->texts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_object_unref);
   self->sprites = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)cairo_surface_destroy);
+  self->reading = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->pins = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->live = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   self->progress = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);

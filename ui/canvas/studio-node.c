@@ -224,7 +224,7 @@ port_key (GString *key, const StudioItem *item, const StudioPort *port, gboolean
 /* Curves are what drawing without a graphics card spends its time on, and most cards differ in their texts alone: so
  * the frame is rasterised once per look and zoom, and then copied. */
 static cairo_surface_t *
-frame_picture (StudioNode *self, const StudioItem *item, const StudioTheme *theme, gboolean fault, double icon_y,
+frame_picture (StudioNode *self, const StudioItem *item, const StudioTheme *theme, gboolean fault, StudioCardHead head,
                double zoom, int factor)
 {
   g_autoptr (GString) key = g_string_new (NULL);
@@ -232,8 +232,9 @@ frame_picture (StudioNode *self, const StudioItem *item, const StudioTheme *them
   gboolean wiring = studio_canvas_is_wiring (self->canvas);
   cairo_surface_t *surface;
 
-  g_string_printf (key, "%s %d %g %d %d %d %d|", item->op != NULL ? item->op->name : "", item->is_module, icon_y, fault,
-                   self->selected, factor, wiring);
+  g_string_printf (key, "%s %d %g %g %d %d %d %d %g %u|", item->op != NULL ? item->op->name : "", item->is_module,
+                   head.icon_y, head.height, fault, self->selected, factor, wiring, item->figure_height,
+                   item->figure != NULL ? item->figure->id : 0);
   for (guint p = 0; p < item->n_inputs; p++)
     port_key (key, item, &item->input[p], FALSE);
   g_string_append_c (key, '|');
@@ -252,7 +253,7 @@ frame_picture (StudioNode *self, const StudioItem *item, const StudioTheme *them
       cr = cairo_create (surface);
       cairo_scale (cr, zoom * factor, zoom * factor);
       cairo_translate (cr, MARGIN, MARGIN);
-      studio_draw_card_frame (cr, item, theme, icon_y, &look);
+      studio_draw_card_frame (cr, item, theme, head, &look);
       cairo_destroy (cr);
       cairo_surface_set_device_scale (surface, factor, factor);
       g_hash_table_insert (sprites, g_strdup (key->str), surface);
@@ -293,7 +294,7 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   wiring = studio_canvas_is_wiring (self->canvas);
   names = wiring || self->canvas->hover == self->item;
   factor = gtk_widget_get_scale_factor (widget);
-  frame = frame_picture (self, item, theme, fault, studio_card_texts_icon_y (texts, item), zoom, factor);
+  frame = frame_picture (self, item, theme, fault, studio_card_texts_head (texts, item), zoom, factor);
   cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, ceil ((item->width + 2 * MARGIN) * zoom),
                                                                  ceil ((item->height + 2 * MARGIN) * zoom)));
   cairo_set_source_surface (cr, frame, 0, 0);
@@ -362,6 +363,7 @@ item_digest (const StudioItem *item, const char *live)
   h = mix (h, item->summary);
   h = mix (h, item->title);
   h = mix (h, item->badge);
+  h = h * 31 + (item->figure != NULL ? item->figure->id : 0);
   h = h * 31 + item->frozen;
   h = h * 31 + (guint)(item->cost * 1000);
   h = mix (h, item->repeat);

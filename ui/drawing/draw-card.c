@@ -6,6 +6,8 @@
 #include <math.h>
 #include <pango/pangocairo.h>
 
+#include "ui/drawing/draw-figure.h"
+
 static void
 box_path (cairo_t *cr, double x, double y, double width, double height, double radius)
 {
@@ -88,10 +90,34 @@ draw_icon (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, const 
     studio_draw_box (cr, 2, 2, 12, 12, 3, NULL, 2, color);
 }
 
+/* A data set whose data is not at hand has its icon, larger. */
+static void
+draw_figure (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, const StudioFrameLook *look)
+{
+  StudioRect room = studio_geometry_figure (item);
+  StudioFrameLook large = *look;
+
+  if (room.height <= 0)
+    return;
+  room.x -= item->x;
+  room.y -= item->y;
+  if (item->figure != NULL)
+    {
+      studio_draw_figure (cr, item->figure, &room, theme, studio_theme_category (theme, item));
+      return;
+    }
+  cairo_save (cr);
+  cairo_translate (cr, room.x + room.width / 2 - 16, room.y + room.height / 2 - 16);
+  cairo_scale (cr, 2, 2);
+  draw_icon (cr, item, theme, &large);
+  cairo_restore (cr);
+}
+
 void
-studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double icon_y,
+studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, StudioCardHead head,
                         const StudioFrameLook *look)
 {
+  StudioColor tint = *studio_theme_category (theme, item);
   gboolean fault = item->fault != NULL && !item->fault_is_warning;
 
   cairo_save (cr);
@@ -102,7 +128,13 @@ studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *
   studio_color_set (studio_theme_category (theme, item), cr);
   cairo_rectangle (cr, 0, 0, 4, item->height);
   cairo_fill (cr);
+  /* Names stay readable on it, and from the last row the colour still tells what kind of card it is. */
+  tint.alpha = theme->high_contrast ? 0.12f : theme->dark ? 0.30f : 0.24f;
+  studio_color_set (&tint, cr);
+  cairo_rectangle (cr, 4, 0, item->width - 4, head.height);
+  cairo_fill (cr);
   cairo_restore (cr);
+  draw_figure (cr, item, theme, look);
   /* A module is a stack of cards: a second line above says so. */
   if (item->is_module)
     {
@@ -119,7 +151,7 @@ studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *
   if (fault && look->selected)
     studio_draw_box (cr, 2, 2, item->width - 4, item->height - 4, STUDIO_CARD_RADIUS - 2, NULL, 2, &theme->accent);
   cairo_save (cr);
-  cairo_translate (cr, 14, icon_y);
+  cairo_translate (cr, 14, head.icon_y);
   draw_icon (cr, item, theme, look);
   cairo_restore (cr);
   if (look->ports)
@@ -265,6 +297,14 @@ studio_card_texts_new (PangoContext *context, const StudioItem *item, const char
                                 : item->summary[0] != '\0' ? item->summary
                                                            : studio_item_title (item),
                                 0.86, live != NULL ? PANGO_WEIGHT_MEDIUM : PANGO_WEIGHT_NORMAL, item->width - 14 - 12);
+  if (item->figure != NULL && item->figure->label != NULL)
+    {
+      StudioRect place = studio_geometry_figure (item);
+      double used = studio_figure_width (item->figure, &place);
+
+      t->figure = text_new (context, item->figure->label, 0.86 / studio_text_enlargement (context), PANGO_WEIGHT_NORMAL,
+                            MAX (place.width - used - (used > 0 ? 10 : 0), 8), 3);
+    }
   if (item->fault != NULL)
     {
       StudioRect r = studio_geometry_fault (item);
@@ -287,12 +327,14 @@ studio_card_texts_free (StudioCardTexts *t)
   g_clear_object (&t->name);
   g_clear_object (&t->summary);
   g_clear_object (&t->badge);
+  g_clear_object (&t->figure);
   g_clear_object (&t->fault);
   g_clear_object (&t->fix);
   g_free (t);
 }
 
-/* Name and summary stand in the card's middle: the top of the name, and its height. */
+/* Name and summary stand in the middle of the least card, at the top of a higher one: the top of the name, and its
+ * height. */
 static double
 text_top (const StudioCardTexts *t, const StudioItem *item, int *name_height)
 {
@@ -302,16 +344,29 @@ text_top (const StudioCardTexts *t, const StudioItem *item, int *name_height)
   pango_layout_get_pixel_size (t->summary, NULL, &h2);
   if (name_height != NULL)
     *name_height = h1;
-  return floor ((item->height - h1 - h2 - 3) / 2);
+  return floor ((STUDIO_CARD_HEIGHT - h1 - h2 - 3) / 2);
 }
 
-double
-studio_card_texts_icon_y (const StudioCardTexts *t, const StudioItem *item)
+StudioCardHead
+studio_card_texts_head (const StudioCardTexts *t, const StudioItem *item)
 {
   int h;
   double y = text_top (t, item, &h);
 
-  return y + floor ((h - 16) / 2.0);
+  return (StudioCardHead){ y + floor ((h - 16) / 2.0), MAX (y, 0) + h + 2 };
+}
+
+static void
+put_figure_label (const StudioCardTexts *t, const StudioItem *item, const StudioTheme *theme, StudioPutText put,
+                  gpointer data)
+{
+  StudioRect room = studio_geometry_figure (item);
+  double used = studio_figure_width (item->figure, &room);
+  int h;
+
+  pango_layout_get_pixel_size (t->figure, NULL, &h);
+  put (t->figure, room.x - item->x + used + (used > 0 ? 10 : 0), room.y - item->y + floor ((room.height - h) / 2),
+       &theme->text, data);
 }
 
 void
@@ -330,6 +385,8 @@ studio_card_texts_put (const StudioCardTexts *t, const StudioItem *item, const S
       put (t->badge, item->width - 14 - badge_width, y + (h - badge_height) / 2.0, &theme->dim, data);
     }
   put (t->summary, 14, y + h + 3, t->live ? &theme->text : &theme->dim, data);
+  if (t->figure != NULL && item->figure != NULL)
+    put_figure_label (t, item, theme, put, data);
 }
 
 void

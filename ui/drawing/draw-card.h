@@ -22,8 +22,14 @@ typedef struct
   gpointer icon_data;
 } StudioFrameLook;
 
-/* Everything that cards of one kind have in common: border, bar, icon, ports. */
-void studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double icon_y,
+/* Where a card's name stands: the strip behind it has the category's colour. */
+typedef struct
+{
+  double icon_y, height;
+} StudioCardHead;
+
+/* Everything that cards of one kind have in common: border, bar, head, icon, figure, ports. */
+void studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, StudioCardHead head,
                              const StudioFrameLook *look);
 /* A port's dot, centred on (0, 0): hollow while nothing is wired, so that what is missing shows without colour. */
 void studio_draw_port (cairo_t *cr, double radius, gboolean wired, const StudioColor *color, const StudioColor *hollow,
@@ -36,16 +42,17 @@ studio_port_color (const StudioItem *item, const StudioPort *port, gboolean is_o
 /* The texts of a card, laid out once for every zoom. */
 typedef struct
 {
-  PangoLayout *name, *summary, *badge, *fault, *fix; /* but for the first two, NULL where there is nothing to say */
-  gboolean live;                                     /* the summary is a value of a run */
+  PangoLayout *name, *summary; /* the others are NULL where there is nothing to say */
+  PangoLayout *badge, *figure, *fault, *fix;
+  gboolean live; /* the summary is a value of a run */
 } StudioCardTexts;
 
 /* live: what a run says in the summary's place, or NULL. */
 StudioCardTexts *studio_card_texts_new (PangoContext *context, const StudioItem *item, const char *live);
 void studio_card_texts_free (StudioCardTexts *texts);
-double studio_card_texts_icon_y (const StudioCardTexts *texts, const StudioItem *item);
+StudioCardHead studio_card_texts_head (const StudioCardTexts *texts, const StudioItem *item);
 typedef void (*StudioPutText) (PangoLayout *layout, double x, double y, const StudioColor *color, gpointer data);
-/* Name, badge and summary; the fault has its own. */
+/* Name, badge, summary and what is written beside a figure; the fault has its own. */
 void studio_card_texts_put (const StudioCardTexts *texts, const StudioItem *item, const StudioTheme *theme,
                             StudioPutText put, gpointer data);
 /* Where the sign of frozen weights stands, a square of STUDIO_FROZEN_SIZE. */

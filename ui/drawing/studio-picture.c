@@ -23,6 +23,23 @@ typedef struct
   StudioRect bounds;
 } Picture;
 
+/* A file waits for the data that the canvas shows when it comes. */
+static void
+read_samples (const LoomGraph *graph, const LoomElement *scope)
+{
+  const char *folder = loom_graph_get_folder (graph);
+
+  for (guint i = 0; i < loom_element_n_children (scope); i++)
+    {
+      const LoomElement *e = loom_element_child (scope, i);
+      g_autofree char *key = loom_element_tag (e) == LOOM_TAG_NODE ? studio_figure_sample_key (e, folder) : NULL;
+      g_autoptr (LoomGraph) alone = key != NULL ? studio_figure_sample_graph (e, folder) : NULL;
+
+      if (alone != NULL)
+        studio_figure_unref (studio_figure_sample_read (alone, key));
+    }
+}
+
 StudioScene *
 studio_picture_scene (const LoomGraph *graph, const char *module, GError **error)
 {
@@ -37,6 +54,7 @@ studio_picture_scene (const LoomGraph *graph, const char *module, GError **error
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "The graph has no module “%s”.", module);
       return NULL;
     }
+  read_samples (graph, scope);
   return studio_scene_new (graph, scope, module != NULL ? module : "", net, faults, NULL, NULL);
 }
 
@@ -57,7 +75,7 @@ draw_card (cairo_t *cr, const Picture *picture, const StudioItem *item, PangoCon
 
   cairo_save (cr);
   cairo_translate (cr, item->x, item->y);
-  studio_draw_card_frame (cr, item, &picture->theme, studio_card_texts_icon_y (texts, item), &look);
+  studio_draw_card_frame (cr, item, &picture->theme, studio_card_texts_head (texts, item), &look);
   studio_card_texts_put (texts, item, &picture->theme, show_text, cr);
   if (item->frozen)
     {

@@ -111,6 +111,17 @@ studio_geometry_card (const StudioItem *item)
 }
 
 StudioRect
+studio_geometry_figure (const StudioItem *item)
+{
+  const double side = 12, below = 8;
+
+  if (item->figure_height <= 0)
+    return (StudioRect){ item->x, item->y + item->height, 0, 0 };
+  return (StudioRect){ item->x + side, item->y + item->height - item->figure_height, item->width - 2 * side,
+                       item->figure_height - below };
+}
+
+StudioRect
 studio_geometry_fault (const StudioItem *item)
 {
   double lines;
@@ -202,7 +213,8 @@ studio_geometry_port (const StudioItem *item, gboolean is_output, guint port, do
       return;
     }
   *x = item->x + (is_output ? item->width : 0);
-  *y = item->y + item->height / 2 + (port - (n - 1.0) / 2) * STUDIO_PORT_STEP;
+  /* In the middle of the words, so that a row of cards with and without figures has level wires. */
+  *y = item->y + (item->height - item->figure_height) / 2 + (port - (n - 1.0) / 2) * STUDIO_PORT_STEP;
 }
 
 StudioCurve

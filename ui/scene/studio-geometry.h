@@ -9,6 +9,7 @@ G_BEGIN_DECLS
 
 #define STUDIO_CARD_WIDTH  176.0
 #define STUDIO_CARD_HEIGHT 56.0
+#define STUDIO_CARD_FIGURE 56.0 /* what a figure adds to a card's height */
 #define STUDIO_CARD_RADIUS 10.0
 #define STUDIO_PORT_STEP   24.0 /* also the side of a port's hit area, in screen pixels */
 #define STUDIO_PORT_RADIUS 5.0
@@ -50,6 +51,8 @@ StudioRect studio_rect_union (StudioRect a, StudioRect b);
 StudioRect studio_rect_between (double x0, double y0, double x1, double y1);
 
 StudioRect studio_geometry_card (const StudioItem *item);
+/* The part of the card below its words that a figure is drawn in; height 0: none. */
+StudioRect studio_geometry_figure (const StudioItem *item);
 /* Everything the item draws: card, ports, rings, and the fault's sentence below. */
 StudioRect studio_geometry_extent (const StudioItem *item);
 StudioRect studio_geometry_fault (const StudioItem *item);      /* height 0: none */

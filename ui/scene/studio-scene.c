@@ -24,7 +24,9 @@ typedef struct
   StudioScene *scene;
   GPtrArray *inputs, *outputs; /* of each item: GArray of StudioPort while it is built */
   GHashTable *by_id;
-  GHashTable *wide; /* of items with many inputs: a table of port names to indices + 1 */
+  gboolean plain;      /* without figures */
+  GHashTable *insides; /* module name → figure */
+  GHashTable *wide;    /* of items with many inputs: a table of port names to indices + 1 */
 } Build;
 
 static void
@@ -230,6 +232,36 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *scope, const 
 
   g_ptr_array_add (build->inputs, inputs);
   g_ptr_array_add (build->outputs, outputs);
+}
+
+/* What the card shows below its words. Definitions are compared once a scene, however many instances they have. */
+static void
+add_figure (Build *build, const LoomGraph *graph, const LoomElement *e, StudioItem *item)
+{
+  const LoomElement *definition = item->is_module ? loom_graph_find_module (graph, item->kind) : NULL;
+
+  if (build->plain)
+    return;
+  if (definition != NULL)
+    {
+      item->figure = g_hash_table_lookup (build->insides, item->kind);
+      if (item->figure == NULL)
+        {
+          item->figure = studio_figure_inside (graph, definition);
+          g_hash_table_insert (build->insides, item->kind, item->figure);
+        }
+      else
+        studio_figure_ref (item->figure);
+    }
+  else if (item->op != NULL && item->op->role == LOOM_ROLE_DATASET)
+    {
+      item->sample_key = studio_figure_sample_key (e, loom_graph_get_folder (graph));
+      studio_figure_sample_peek (item->sample_key, &item->figure);
+    }
+  else
+    item->figure = studio_figure_curve (item->op, e);
+  if (item->figure != NULL || item->sample_key != NULL)
+    item->figure_height = STUDIO_CARD_FIGURE;
 }
 
 static gboolean
@@ -474,15 +506,17 @@ add_annotations (StudioScene *scene, const LoomElement *scope)
       }
 }
 
-StudioScene *
-studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomNet *net,
-                  const LoomFaults *faults, StudioSceneFix fix, gpointer data)
+static StudioScene *
+scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomNet *net,
+           const LoomFaults *faults, StudioSceneFix fix, gpointer data, gboolean plain)
 {
   StudioScene *scene = g_new0 (StudioScene, 1);
   Build build = { .scene = scene,
                   .inputs = g_ptr_array_new (),
                   .outputs = g_ptr_array_new (),
                   .by_id = g_hash_table_new (g_str_hash, g_str_equal),
+                  .plain = plain,
+                  .insides = g_hash_table_new (g_str_hash, g_str_equal),
                   .wide = g_hash_table_new_full (NULL, NULL, NULL, free_table) };
   guint n = loom_element_n_children (scope), k = 0;
 
@@ -498,6 +532,7 @@ studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *
       if (loom_element_tag (e) != LOOM_TAG_NODE)
         continue;
       add_item (&build, graph, scope, scope_path, e, net, &scene->item[k]);
+      add_figure (&build, graph, e, &scene->item[k]);
       g_hash_table_insert (scene->by_serial, &scene->item[k].serial, GUINT_TO_POINTER (k + 1));
       g_hash_table_insert (build.by_id, scene->item[k].id, GUINT_TO_POINTER (k + 1));
       k++;
@@ -521,6 +556,7 @@ studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *
       item->input = (StudioPort *)(gpointer)g_array_free (in, FALSE);
       item->output = (StudioPort *)(gpointer)g_array_free (out, FALSE);
       studio_scene_card_size (item->n_inputs, item->n_outputs, &item->width, &item->height);
+      item->height += item->figure_height;
     }
   for (guint i = scene->n_links; i-- > 0;)
     {
@@ -559,7 +595,21 @@ studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *
   g_ptr_array_unref (build.outputs);
   g_hash_table_unref (build.by_id);
   g_hash_table_unref (build.wide);
+  g_hash_table_unref (build.insides);
   return scene;
+}
+
+StudioScene *
+studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path, const LoomNet *net,
+                  const LoomFaults *faults, StudioSceneFix fix, gpointer data)
+{
+  return scene_new (graph, scope, scope_path, net, faults, fix, data, FALSE);
+}
+
+StudioScene *
+studio_scene_new_plain (const LoomGraph *graph, const LoomElement *scope)
+{
+  return scene_new (graph, scope, "", NULL, NULL, NULL, NULL, TRUE);
 }
 
 void
@@ -574,6 +624,8 @@ studio_scene_free (StudioScene *scene)
       g_free (item->id);
       g_free (item->path);
       g_free (item->kind);
+      g_free (item->sample_key);
+      g_clear_pointer (&item->figure, studio_figure_unref);
       g_free (item->summary);
       g_free (item->title);
       g_free (item->badge);

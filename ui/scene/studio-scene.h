@@ -6,6 +6,7 @@
 #pragma once
 
 #include "engine/loom.h"
+#include "ui/scene/studio-figure.h"
 
 G_BEGIN_DECLS
 
@@ -33,6 +34,9 @@ typedef struct
   char *kind;       /* operator's or module's name */
   gboolean is_module;
   double x, y, width, height; /* the card, in canvas units */
+  double figure_height;       /* of the card's height, at its lower edge; 0: it shows no figure */
+  StudioFigure *figure;       /* NULL where there is none, or none yet */
+  char *sample_key;           /* of a data set's node: what its sample is read by */
   char *summary;
   double cost;     /* share of the whole net's operations, 0 … 1 */
   char *title;     /* what the card shows as its name: the node's title, else its id */
@@ -85,6 +89,8 @@ typedef char *(*StudioSceneFix) (const LoomFault *fault, guint64 serial, gpointe
  * where no fault gets a button. */
 StudioScene *studio_scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_path,
                                const LoomNet *net, const LoomFaults *faults, StudioSceneFix fix, gpointer data);
+/* Cards, ports and wires alone: nothing is known of types, and no card shows a figure. */
+StudioScene *studio_scene_new_plain (const LoomGraph *graph, const LoomElement *scope);
 void studio_scene_free (StudioScene *scene);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioScene, studio_scene_free)
 
@@ -97,7 +103,8 @@ guint studio_item_find_port (const StudioItem *item, gboolean is_output, const c
 gboolean studio_scene_can_link (const StudioScene *scene, guint from, guint output, guint to, guint input);
 /* Marks the items that are reached from this one along (or against) the wires, itself among them. */
 void studio_scene_reach (const StudioScene *scene, guint item, gboolean against, gboolean *seen);
-/* Card size from the number of ports: 176 wide, at least 56 high. */
+/* Card size from the number of ports: 176 wide, at least 56 high; STUDIO_CARD_FIGURE is added where there is a figure.
+ */
 void studio_scene_card_size (guint n_inputs, guint n_outputs, double *width, double *height);
 /* "Matrix product, softmax …" – name for people: the operator's title, or the module's name. */
 const char *studio_item_title (const StudioItem *item);

@@ -1,0 +1,317 @@
+/* A sample of a data set as a figure: how it is shown follows from the types of its ports.
+ *
+ * Opening a data set reads files, so the canvas calls this on a thread of its own and never twice for the same options.
+ */
+#include "ui/scene/studio-figure.h"
+
+#include <gio/gio.h>
+#include <math.h>
+#include <string.h>
+
+#define MAX_BYTES  (512.0 * 1024 * 1024) /* more is not read for a picture of the size of a stamp */
+#define MAX_POINTS 240
+#define MAX_SIDE   256 /* of an image */
+
+/* ---- which data set ------------------------------------------------------ */
+
+static gboolean
+gives_samples (const LoomElement *node)
+{
+  const LoomOp *op = loom_op_of (node);
+
+  return op != NULL && op->role == LOOM_ROLE_DATASET;
+}
+
+char *
+studio_figure_sample_key (const LoomElement *node, const char *folder)
+{
+  const LoomOp *op = loom_op_of (node);
+  GString *key;
+
+  if (!gives_samples (node))
+    return NULL;
+  key = g_string_new (op->name);
+  for (const LoomParamSpec *p = loom_op_params (op, node); p != NULL && p->name != NULL; p++)
+    if (loom_element_get (node, p->name) != NULL)
+      g_string_append_printf (key, "\n%s=%s", p->name, loom_element_get (node, p->name));
+  g_string_append_printf (key, "\n%s", folder != NULL ? folder : "");
+  return g_string_free (key, FALSE);
+}
+
+LoomGraph *
+studio_figure_sample_graph (const LoomElement *node, const char *folder)
+{
+  LoomGraph *graph = loom_graph_new (NULL);
+  LoomElement *root = loom_graph_root (graph);
+
+  loom_edit_free (loom_graph_apply (
+      graph, loom_edit_insert (root, loom_element_place_for (root, LOOM_TAG_NODE), loom_element_copy (node))));
+  loom_graph_set_folder (graph, folder);
+  return graph;
+}
+
+static const char *
+get_option (gconstpointer node, const char *name)
+{
+  return loom_element_get (node, name);
+}
+
+/* Whether it is there and small enough. */
+static gboolean
+is_at_hand (const LoomElement *node, const char *folder)
+{
+  const LoomOp *op = loom_op_of (node);
+  const char *source = op->params != NULL ? loom_element_get (node, op->params[0].name) : NULL;
+  const LoomDatasetOptions options = { get_option, node, folder };
+  LoomDatasetInfo info = { 0 };
+  double bytes = 0;
+
+  if (source == NULL || !loom_dataset_describe (source, &options, &info, NULL))
+    return FALSE;
+  for (const LoomParamSpec *p = loom_op_params (op, node); p != NULL && p->name != NULL; p++)
+    if (p->type == LOOM_PARAM_PATH && loom_element_get (node, p->name) != NULL)
+      {
+        g_autoptr (GFile) file
+            = g_file_new_for_commandline_arg_and_cwd (loom_element_get (node, p->name), folder != NULL ? folder : ".");
+        g_autoptr (GFileInfo) size
+            = g_file_query_info (file, G_FILE_ATTRIBUTE_STANDARD_SIZE, G_FILE_QUERY_INFO_NONE, NULL, NULL);
+
+        bytes += size != NULL ? (double)g_file_info_get_size (size) : 0;
+      }
+  for (guint p = 0; p < info.n_ports; p++)
+    {
+      const LoomBinding one = { .value = { ['B' - 'A'] = 1 } };
+      gint64 n = loom_dim_value (loom_shape_count (&info.port[p].type.shape), &one);
+
+      for (guint s = 0; s < LOOM_N_SPLITS; s++)
+        bytes += (double)MAX (n, 0) * (double)MAX (info.n[s], 0) * (double)loom_dtype_size (info.port[p].type.dtype);
+    }
+  return bytes <= MAX_BYTES;
+}
+
+/* ---- how it is shown ----------------------------------------------------- */
+
+static LoomSplit
+first_split (const LoomDatasetInfo *info)
+{
+  for (guint s = 0; s < LOOM_N_SPLITS; s++)
+    if (info->n[s] > 0)
+      return (LoomSplit)s;
+  return LOOM_N_SPLITS;
+}
+
+static gboolean
+is_float (LoomDType dtype)
+{
+  return dtype == LOOM_F32 || dtype == LOOM_F64 || dtype == LOOM_F16 || dtype == LOOM_BF16;
+}
+
+/* n samples, spread over the split. */
+static gboolean
+read_samples (const LoomDataset *dataset, LoomSplit split, guint n, LoomTensor *out[LOOM_DATASET_MAX_PORTS])
+{
+  const LoomDatasetInfo *info = loom_dataset_info (dataset);
+  g_autofree gint64 *index = g_new (gint64, n);
+
+  for (guint i = 0; i < n; i++)
+    index[i] = n > 1 ? (gint64)((double)i * (double)info->n[split] / n) : 0;
+  for (guint p = 0; p < info->n_ports; p++)
+    {
+      const LoomBinding bound = { .value = { ['B' - 'A'] = n } };
+      LoomShape shape = loom_shape_bind (&info->port[p].type.shape, &bound);
+      gint64 dims[LOOM_SHAPE_MAX_RANK];
+
+      if (!loom_shape_is_concrete (&shape))
+        return FALSE;
+      loom_shape_get (&shape, dims);
+      out[p] = loom_tensor_new (info->port[p].type.dtype, shape.rank, dims, NULL);
+      if (out[p] == NULL)
+        return FALSE;
+    }
+  return loom_dataset_read (dataset, split, index, n, out, NULL);
+}
+
+/* The class of the first sample by its name, or the number; NULL where y is neither. */
+static char *
+label_of (const LoomDataset *dataset, const LoomTensor *y)
+{
+  const char *const *names = loom_dataset_class_names (dataset);
+
+  if (y == NULL || y->count != 1)
+    return NULL;
+  if (!is_float (y->dtype))
+    {
+      gint64 k = (gint64)loom_tensor_get (y, 0);
+
+      if (names != NULL && k >= 0 && k < (gint64)g_strv_length ((char **)names))
+        return g_strdup (names[k]);
+      return g_strdup_printf ("class %" G_GINT64_FORMAT, k);
+    }
+  return g_strdup_printf ("%.3g", loom_tensor_get (y, 0));
+}
+
+static StudioFigure *
+image_of (const LoomTensor *x)
+{
+  int channels = x->rank == 4 ? (int)x->dim[1] : 1;
+  gint64 height = x->dim[x->rank - 2], width = x->dim[x->rank - 1];
+  double least = INFINITY, most = -INFINITY;
+  StudioFigure *figure = studio_figure_new (STUDIO_FIGURE_IMAGE);
+
+  for (gint64 i = 0; i < x->count; i++)
+    {
+      least = MIN (least, loom_tensor_get (x, i));
+      most = MAX (most, loom_tensor_get (x, i));
+    }
+  figure->width = (guint)width;
+  figure->height = (guint)height;
+  figure->pixels = g_malloc0 ((gsize)(width * height * 3));
+  for (gint64 i = 0; i < width * height; i++)
+    for (int c = 0; c < 3; c++)
+      {
+        double v = loom_tensor_get (x, (channels >= 3 ? c : 0) * width * height + i);
+
+        figure->pixels[3 * i + c] = (guint8)(most > least ? 255 * (v - least) / (most - least) : 0);
+      }
+  return figure;
+}
+
+static StudioFigure *
+points_of (const LoomTensor *x, const LoomTensor *y)
+{
+  gboolean grouped = x->rank == 2 && x->dim[1] == 2;
+  StudioFigure *figure = studio_figure_new (STUDIO_FIGURE_POINTS);
+
+  figure->n_points = (guint)x->dim[0];
+  figure->point = g_new0 (StudioFigurePoint, figure->n_points);
+  for (guint i = 0; i < figure->n_points; i++)
+    {
+      StudioFigurePoint *p = &figure->point[i];
+
+      p->x = (float)loom_tensor_get (x, grouped ? 2 * i : i);
+      p->y = (float)(grouped ? loom_tensor_get (x, 2 * i + 1) : loom_tensor_get (y, i));
+      p->group = grouped ? (int)loom_tensor_get (y, i) : 0;
+      figure->n_groups = grouped ? MAX (figure->n_groups, (guint)MAX (p->group, 0) + 1) : 0;
+      figure->x0 = i == 0 ? p->x : MIN (figure->x0, p->x);
+      figure->x1 = i == 0 ? p->x : MAX (figure->x1, p->x);
+      figure->y0 = i == 0 ? p->y : MIN (figure->y0, p->y);
+      figure->y1 = i == 0 ? p->y : MAX (figure->y1, p->y);
+    }
+  return figure;
+}
+
+/* Characters where classes are such, else numbers. */
+static char *
+words_of (const LoomDataset *dataset, const LoomTensor *x)
+{
+  const char *const *names = loom_dataset_class_names (dataset);
+  gint64 n_names = names != NULL ? (gint64)g_strv_length ((char **)names) : 0;
+  GString *text = g_string_new (NULL);
+
+  for (gint64 i = 0; i < MIN (x->count, 64); i++)
+    if (!is_float (x->dtype) && names != NULL)
+      {
+        gint64 k = (gint64)loom_tensor_get (x, i);
+
+        g_string_append (text, k >= 0 && k < n_names ? names[k] : "?");
+      }
+    else
+      g_string_append_printf (text, "%s%.2g", i > 0 ? "  " : "", loom_tensor_get (x, i));
+  g_strdelimit (text->str, "\n\r\t", ' ');
+  return g_string_free (text, FALSE);
+}
+
+static gboolean
+is_plane (const LoomDatasetInfo *info)
+{
+  const LoomType *x = &info->port[0].type, *y = &info->port[1].type;
+  gint64 side = info->n_ports >= 2 && x->shape.rank == 2 ? loom_dim_value (x->shape.dim[1], NULL) : -1;
+
+  return is_float (x->dtype)
+         && ((side == 2 && y->shape.rank == 1 && !is_float (y->dtype)) || (side == 1 && is_float (y->dtype)));
+}
+
+static gboolean
+is_image (const LoomTensor *x)
+{
+  gint64 channels = x->rank == 4 ? x->dim[1] : 1;
+
+  return (x->rank == 3 || x->rank == 4) && is_float (x->dtype) && (channels == 1 || channels == 3)
+         && x->dim[x->rank - 1] >= 2 && x->dim[x->rank - 2] >= 2 && x->dim[x->rank - 1] <= MAX_SIDE
+         && x->dim[x->rank - 2] <= MAX_SIDE;
+}
+
+static StudioFigure *
+figure_of (const LoomDataset *dataset)
+{
+  const LoomDatasetInfo *info = loom_dataset_info (dataset);
+  LoomSplit split = first_split (info);
+  LoomTensor *out[LOOM_DATASET_MAX_PORTS] = { NULL };
+  StudioFigure *figure = NULL;
+
+  if (split == LOOM_N_SPLITS || info->n_ports == 0)
+    return NULL;
+  if (read_samples (dataset, split, is_plane (info) ? (guint)MIN (info->n[split], MAX_POINTS) : 1, out))
+    {
+      if (is_plane (info))
+        figure = points_of (out[0], out[1]);
+      else if (is_image (out[0]))
+        figure = image_of (out[0]);
+      else
+        figure = studio_figure_new (STUDIO_FIGURE_WORDS);
+      if (figure->kind == STUDIO_FIGURE_WORDS)
+        figure->label = words_of (dataset, out[0]);
+      else if (figure->kind == STUDIO_FIGURE_IMAGE)
+        figure->label = label_of (dataset, out[1]);
+      else if (figure->n_groups > 0)
+        figure->label = g_strdup_printf ("%u classes", figure->n_groups);
+    }
+  for (guint p = 0; p < LOOM_DATASET_MAX_PORTS; p++)
+    g_clear_pointer (&out[p], loom_tensor_unref);
+  return figure;
+}
+
+/* ---- what was read ------------------------------------------------------- */
+
+static GMutex lock;
+static GHashTable *kept; /* key → figure, or NULL */
+
+gboolean
+studio_figure_sample_peek (const char *key, StudioFigure **figure)
+{
+  gpointer found = NULL;
+  gboolean tried;
+
+  g_mutex_lock (&lock);
+  tried = kept != NULL && g_hash_table_lookup_extended (kept, key, NULL, &found);
+  *figure = found != NULL ? studio_figure_ref (found) : NULL;
+  g_mutex_unlock (&lock);
+  return tried;
+}
+
+StudioFigure *
+studio_figure_sample_read (const LoomGraph *alone, const char *key)
+{
+  const LoomElement *node = loom_element_find (loom_graph_root (alone), LOOM_TAG_NODE);
+  const char *folder = loom_graph_get_folder (alone);
+  StudioFigure *figure = NULL;
+
+  if (studio_figure_sample_peek (key, &figure))
+    return figure;
+  if (node != NULL && gives_samples (node) && is_at_hand (node, folder))
+    {
+      g_autoptr (LoomFaults) faults = loom_faults_new ();
+      g_autoptr (LoomNet) net = loom_net_new (alone, NULL, faults);
+      g_autoptr (LoomDataset) dataset = loom_net_n_nodes (net) > 0 && loom_net_is_dataset (net, 0)
+                                            ? loom_net_open_dataset (net, 0, folder, NULL)
+                                            : NULL;
+
+      figure = dataset != NULL ? figure_of (dataset) : NULL;
+    }
+  g_mutex_lock (&lock);
+  if (kept == NULL)
+    kept = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)studio_figure_unref);
+  g_hash_table_replace (kept, g_strdup (key), figure != NULL ? studio_figure_ref (figure) : NULL);
+  g_mutex_unlock (&lock);
+  return figure;
+}
