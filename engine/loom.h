@@ -20,6 +20,7 @@
 #include "engine/net/loom-net.h"
 #include "engine/ops/loom-op.h"
 #include "engine/ops/loom-reserved.h"
+#include "engine/recipe/loom-attributes.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/plan/loom-plan.h"
 #include "engine/run/loom-eager.h"

@@ -1,11 +1,12 @@
 /* The meaning of an attribute: its type and its default, from the tables that read it.
  *
- * Operators, data sets, what every node may have, optimisers, schedules and metrics have tables; of <train> itself,
- * <clip> and <group> the table is here, and a test compares it with what loom_train_spec_new() reads. */
+ * Operators, data sets, what every node may have, <train> and what stands in it, optimisers, schedules and metrics have
+ * tables, which are those that readers read by. */
 #include "engine/diff/diff-private.h"
 #include "engine/graph/loom-expr.h"
 #include "engine/ops/loom-reserved.h"
 #include "engine/program/loom-optimizer.h"
+#include "engine/recipe/loom-attributes.h"
 #include "engine/recipe/loom-metric.h"
 #include "engine/recipe/loom-schedule.h"
 
@@ -37,43 +38,6 @@ typedef struct
 static const Meaning of_graph[]
     = { { "strict_devices", MEANS_BOOL, "false" }, { "name", .is_cosmetic = TRUE }, { NULL } };
 static const Meaning of_arg[] = { { "type", MEANS_TEXT }, { "default", MEANS_TEXT }, { NULL } };
-static const Meaning of_train[] = {
-  { "loss", MEANS_PORT },
-  { "optimizer", MEANS_TEXT, "sgd" },
-  { "epochs", MEANS_INT, "1" },
-  { "batch_size", MEANS_INT, "32" },
-  { "seed", MEANS_INT, "0" },
-  { "precision", MEANS_TEXT, "f32" },
-  { "device", MEANS_TEXT, "cpu" },
-  { "accumulate", MEANS_INT, "1" },
-  { "drop_last", MEANS_TEXT, "auto" },
-  { "tf32", MEANS_BOOL, "false" },
-  { "algorithm", MEANS_TEXT, "auto" },
-  { "lr_batch_size", MEANS_INT },
-  { "betas", MEANS_LIST },
-  { "ema", MEANS_FLOAT },
-  { "patience", MEANS_INT },
-  { "min_delta", MEANS_FLOAT, "0" },
-  { "match", MEANS_WORDS },
-  { NULL },
-};
-static const Meaning of_clip[] = { { "norm", MEANS_FLOAT, "0" }, { "value", MEANS_FLOAT, "0" }, { NULL } };
-static const Meaning of_group[]
-    = { { "lr", MEANS_FLOAT }, { "weight_decay", MEANS_FLOAT }, { "frozen", MEANS_BOOL, "false" }, { NULL } };
-static const Meaning of_metric[] = {
-  { "type", MEANS_METRIC },
-  { "input", MEANS_PORT },
-  { "target", MEANS_PORT },
-  { "k", MEANS_INT, "5" },
-  { "average", .def = "macro" },
-  { "threshold", MEANS_FLOAT, "0.5" },
-  { NULL },
-};
-static const Meaning of_schedule[] = { { "type", MEANS_TEXT, "constant" },
-                                       { "warmup_steps", MEANS_INT, "0" },
-                                       { "interval", MEANS_TEXT, "step" },
-                                       { "milestones", MEANS_LIST },
-                                       { NULL } };
 
 /* ---- tables ------------------------------------------------------------- */
 
@@ -112,6 +76,25 @@ of_operator (const LoomParamSpec *spec, const char *name, Meaning *m)
         return TRUE;
       }
   return FALSE;
+}
+
+/* Attributes of <train> and of what stands in it. Of these an empty text is not what holds without them: match=""
+ * takes no weights. */
+static gboolean
+of_recipe (LoomTag tag, const char *name, Meaning *m)
+{
+  static const Means means[]
+      = { [LOOM_REFERS_PORT] = MEANS_PORT, [LOOM_REFERS_WEIGHTS] = MEANS_WORDS, [LOOM_REFERS_METRIC] = MEANS_METRIC };
+  const LoomAttribute *attribute = loom_attribute (tag, name);
+
+  if (attribute == NULL)
+    return FALSE;
+  *m = of_param (&attribute->spec);
+  if (attribute->refers != LOOM_REFERS_NOTHING)
+    m->means = means[attribute->refers];
+  if (m->def != NULL && *m->def == 0)
+    m->def = NULL;
+  return TRUE;
 }
 
 /* Attributes that every node may have. */
@@ -186,12 +169,13 @@ static gboolean
 of_training (const LoomElement *train, const char *name, Meaning *m)
 {
   const char *which = loom_element_get (train, "optimizer");
-  const LoomOptimizer *optimizer = loom_optimizer (which != NULL ? which : "sgd");
+  const LoomOptimizer *optimizer
+      = loom_optimizer (which != NULL ? which : loom_attribute (LOOM_TAG_TRAIN, "optimizer")->spec.def);
   int k = optimizer != NULL ? loom_optimizer_find (optimizer, name) : -1;
   const LoomHyper *hyper = k >= 0 ? optimizer->hyper + k : NULL;
 
   if (hyper == NULL)
-    return look_up (of_train, name, m);
+    return of_recipe (LOOM_TAG_TRAIN, name, m);
   *m = (Meaning){ hyper->name,
                   hyper->words != NULL ? MEANS_TEXT
                   : hyper->is_bool     ? MEANS_BOOL
@@ -204,7 +188,8 @@ static gboolean
 of_schedules (const LoomElement *e, const char *name, Meaning *m)
 {
   const char *type = loom_element_get (e, "type");
-  const LoomScheduleClass *klass = loom_schedule (type != NULL ? type : "constant");
+  const LoomScheduleClass *klass
+      = loom_schedule (type != NULL ? type : loom_attribute (LOOM_TAG_SCHEDULE, "type")->spec.def);
 
   for (const LoomScheduleParam *p = klass != NULL ? klass->param : NULL; p != NULL && p->name != NULL; p++)
     if (strcmp (p->name, name) == 0 || g_strcmp0 (p->alias, name) == 0)
@@ -213,7 +198,7 @@ of_schedules (const LoomElement *e, const char *name, Meaning *m)
                         p->required || p->of_lr ? NULL : default_text (p->value, p->words, FALSE) };
         return TRUE;
       }
-  if (!look_up (of_schedule, name, m))
+  if (!of_recipe (LOOM_TAG_SCHEDULE, name, m))
     return FALSE;
   if (strcmp (name, "interval") == 0 && klass != NULL && klass->watches_loss)
     m->def = "epoch";
@@ -243,13 +228,9 @@ meaning_of (const DiffSide *side, const LoomElement *e, const char *name)
       of_training (e, name, &m);
       break;
     case LOOM_TAG_CLIP:
-      look_up (of_clip, strcmp (name, "max_norm") == 0 ? "norm" : name, &m);
-      break;
     case LOOM_TAG_GROUP:
-      look_up (of_group, name, &m);
-      break;
     case LOOM_TAG_METRIC:
-      look_up (of_metric, name, &m);
+      of_recipe (loom_element_tag (e), name, &m);
       break;
     case LOOM_TAG_SCHEDULE:
       of_schedules (e, name, &m);

@@ -63,10 +63,29 @@ read_number (RecipeReading *r, const LoomElement *e, const char *attribute, doub
 }
 
 double
-recipe_number (RecipeReading *r, const LoomElement *e, const char *attribute, double fallback, double minimum,
-               double maximum, gboolean whole)
+recipe_number_in (RecipeReading *r, const LoomElement *e, const char *attribute, double fallback, double minimum,
+                  double maximum, gboolean whole)
 {
   return read_number (r, e, attribute, fallback, minimum, maximum, whole, NAN);
+}
+
+static const LoomParamSpec *
+spec_of (const LoomElement *e, const char *attribute)
+{
+  const LoomAttribute *found = loom_attribute (loom_element_tag (e), attribute);
+
+  g_assert (found != NULL);
+
+  return &found->spec;
+}
+
+double
+recipe_number (RecipeReading *r, const LoomElement *e, const char *attribute)
+{
+  const LoomParamSpec *spec = spec_of (e, attribute);
+
+  return recipe_number_in (r, e, attribute, g_ascii_strtod (spec->def, NULL), spec->minimum, spec->maximum,
+                           spec->type == LOOM_PARAM_INT);
 }
 
 double
@@ -96,6 +115,50 @@ recipe_word (RecipeReading *r, const LoomElement *e, const char *attribute, guin
   return fallback;
 }
 
+guint
+recipe_choice (RecipeReading *r, const LoomElement *e, const char *attribute)
+{
+  const LoomParamSpec *spec = spec_of (e, attribute);
+  guint usual = 0;
+
+  while (strcmp (spec->choices[usual], spec->def) != 0)
+    usual++;
+  return recipe_word (r, e, attribute, usual, spec->choices);
+}
+
+gboolean
+recipe_flag_or (RecipeReading *r, const LoomElement *e, const char *attribute, gboolean fallback)
+{
+  const char *text = loom_element_get (e, attribute);
+  gboolean flag = fallback;
+
+  if (text != NULL && !loom_param_parse_bool (text, &flag))
+    {
+      recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%.40s”; it must be true or false.", attribute, text);
+      return fallback;
+    }
+  return flag;
+}
+
+gboolean
+recipe_flag (RecipeReading *r, const LoomElement *e, const char *attribute)
+{
+  return recipe_flag_or (r, e, attribute, strcmp (spec_of (e, attribute)->def, "true") == 0);
+}
+
+void
+recipe_complain_name (RecipeReading *r, const LoomElement *e, const char *attribute, const char *what)
+{
+  const char *const *names = loom_attribute (loom_element_tag (e), attribute)->names ();
+  const char *text = loom_element_get (e, attribute), *near = loom_nearest (text, names);
+  g_autofree char *list = g_strjoinv (", ", (char **)names);
+  LoomFault *fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "there is no %s “%.40s”. There are: %s.",
+                                      what, text, list);
+
+  if (near != NULL)
+    loom_fault_set_fix (fault, attribute, near, "Did you mean “%s”?", near);
+}
+
 static guint64
 read_seed (RecipeReading *r)
 {
@@ -108,38 +171,42 @@ read_seed (RecipeReading *r)
   return seed;
 }
 
-static gboolean
-is_known (const char *name, const char *const *known, const LoomOptimizer *optimizer)
+GPtrArray *
+recipe_names (LoomTag tag, LoomMetricTakes takes)
 {
-  if (strchr (name, ':') != NULL || g_strv_contains (known, name))
-    return TRUE;
-  for (guint i = 0; optimizer != NULL && optimizer->hyper[i].name != NULL; i++)
-    if (strcmp (optimizer->hyper[i].name, name) == 0)
-      return TRUE;
-  return FALSE;
+  GPtrArray *names = g_ptr_array_new ();
+
+  for (const LoomAttribute *a = loom_attributes (tag); a->spec.name != NULL; a++)
+    {
+      if ((a->takes & takes) != a->takes)
+        continue;
+      g_ptr_array_add (names, (gpointer)a->spec.name);
+      if (a->alias != NULL)
+        g_ptr_array_add (names, (gpointer)a->alias);
+    }
+  return names;
 }
 
 void
-recipe_check_names (RecipeReading *r, const LoomElement *e, const char *const *known, const LoomOptimizer *optimizer)
+recipe_check_names (RecipeReading *r, const LoomElement *e, GPtrArray *known, const LoomOptimizer *optimizer)
 {
+  const char *const *names;
+
+  for (guint k = 0; optimizer != NULL && optimizer->hyper[k].name != NULL; k++)
+    g_ptr_array_add (known, (gpointer)optimizer->hyper[k].name);
+  g_ptr_array_add (known, NULL);
+  names = (const char *const *)known->pdata;
   for (guint i = 0; i < loom_element_n_attributes (e); i++)
     {
-      g_autoptr (GPtrArray) names = NULL;
       const char *name, *near;
       LoomFault *fault;
 
       loom_element_attribute (e, i, &name, NULL);
-      if (is_known (name, known, optimizer))
+      if (strchr (name, ':') != NULL || g_strv_contains (names, name))
         continue;
-      names = g_ptr_array_new ();
-      for (guint k = 0; known[k] != NULL; k++)
-        g_ptr_array_add (names, (gpointer)known[k]);
-      for (guint k = 0; optimizer != NULL && optimizer->hyper[k].name != NULL; k++)
-        g_ptr_array_add (names, (gpointer)optimizer->hyper[k].name);
-      g_ptr_array_add (names, NULL);
-      near = loom_nearest (name, (const char *const *)names->pdata);
+      near = loom_nearest (name, names);
       /* Too far from the letters to be found by them. */
-      if (near == NULL && g_str_has_prefix (name, "learning") && is_known ("lr", known, optimizer))
+      if (near == NULL && g_str_has_prefix (name, "learning") && g_strv_contains (names, "lr"))
         near = "lr";
       if (optimizer != NULL)
         fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, name, "there is no attribute “%s” for the optimiser “%s”.",
@@ -277,43 +344,22 @@ read_betas (RecipeReading *r, double beta[2])
 static const LoomOptimizer *
 find_optimizer (RecipeReading *r)
 {
-  const char *name = loom_element_get (r->element, "optimizer"), *near;
-  const LoomOptimizer *found = loom_optimizer (name != NULL ? name : "sgd");
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
-  g_autofree char *list = NULL;
-  LoomFault *fault;
+  const char *name = loom_element_get (r->element, "optimizer");
+  const LoomOptimizer *found = loom_optimizer (name != NULL ? name : spec_of (r->element, "optimizer")->def);
 
-  if (found != NULL)
-    return found;
-  for (const LoomOptimizer *const *one = loom_optimizers (); *one != NULL; one++)
-    g_ptr_array_add (names, (gpointer)(*one)->name);
-  g_ptr_array_add (names, NULL);
-  near = loom_nearest (name, (const char *const *)names->pdata);
-  list = g_strjoinv (", ", (char **)names->pdata);
-  fault = recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "optimizer",
-                           "there is no optimiser “%.40s”. There are: %s.", name, list);
-  if (near != NULL)
-    loom_fault_set_fix (fault, "optimizer", near, "Did you mean “%s”?", near);
-  return NULL;
+  if (found == NULL)
+    recipe_complain_name (r, r->element, "optimizer", "optimiser");
+  return found;
 }
 
 static double
 read_hyper (RecipeReading *r, const LoomHyper *hyper)
 {
-  const char *text = loom_element_get (r->element, hyper->name);
-  gboolean flag;
-
   if (hyper->words != NULL)
     return recipe_word (r, r->element, hyper->name, (guint)hyper->value, hyper->words);
-  if (!hyper->is_bool)
-    return recipe_hyper (r, r->element, hyper);
-  if (text == NULL)
-    return hyper->value;
-  if (loom_param_parse_bool (text, &flag))
-    return flag;
-  recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, hyper->name, "%s is “%.40s”; it must be true or false.",
-                   hyper->name, text);
-  return hyper->value;
+  if (hyper->is_bool)
+    return recipe_flag_or (r, r->element, hyper->name, hyper->value != 0);
+  return recipe_hyper (r, r->element, hyper);
 }
 
 /* As PyTorch refuses nesterov without momentum: it would have no effect. */
@@ -334,12 +380,9 @@ check_flags (RecipeReading *r, const LoomTrainSpec *spec)
 static void
 read_optimizer (RecipeReading *r, LoomTrainSpec *spec)
 {
-  static const char *const known[]
-      = { "loss",       "optimizer",     "epochs",    "batch_size", "seed",     "precision", "device",
-          "accumulate", "lr_batch_size", "betas",     "ema",        "patience", "min_delta", "monitor",
-          "weights",    "match",         "drop_last", "algorithm",  "tf32",     NULL };
+  g_autoptr (GPtrArray) known = recipe_names (LOOM_TAG_TRAIN, 0);
   guint n = 0;
-  double beta[2] = { 0, 0 }, base;
+  double beta[2] = { 0, 0 }, base, lr_batch;
   gboolean has_betas;
 
   spec->optimizer = find_optimizer (r);
@@ -351,7 +394,8 @@ read_optimizer (RecipeReading *r, LoomTrainSpec *spec)
     recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "betas", "the optimiser “%s” has no betas; leave them out.",
                      spec->optimizer->name);
   base = (double)spec->batch_size * (double)spec->accumulate;
-  spec->lr_scale = base / recipe_number (r, r->element, "lr_batch_size", base, 1, 1e9, TRUE);
+  lr_batch = recipe_number (r, r->element, "lr_batch_size");
+  spec->lr_scale = lr_batch > 0 ? base / lr_batch : 1;
   while (spec->optimizer->hyper[n].name != NULL)
     n++;
   spec->hyper = g_new0 (double, n + 1);
@@ -370,11 +414,10 @@ read_optimizer (RecipeReading *r, LoomTrainSpec *spec)
   check_flags (r, spec);
 }
 
-/* max_norm is the name that the first files have for norm. */
 static void
 read_clip (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
 {
-  static const char *const known[] = { "norm", "max_norm", "value", NULL };
+  g_autoptr (GPtrArray) known = recipe_names (LOOM_TAG_CLIP, 0);
   const char *norm = loom_element_get (e, "norm") != NULL ? "norm" : "max_norm";
 
   recipe_check_names (r, e, known, NULL);
@@ -382,8 +425,8 @@ read_clip (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
     recipe_complain (r, e, LOOM_ERROR_SCHEMA, "norm",
                      "neither “norm” is there, the largest norm of all gradients together, nor “value”, the largest of "
                      "an element.");
-  spec->clip_norm = recipe_number (r, e, norm, 0, 0, 1e12, FALSE);
-  spec->clip_value = recipe_number (r, e, "value", 0, 0, 1e12, FALSE);
+  spec->clip_norm = recipe_number (r, e, norm);
+  spec->clip_value = recipe_number (r, e, "value");
   if (spec->optimizer != NULL && spec->optimizer->emit == NULL && (spec->clip_norm > 0 || spec->clip_value > 0))
     recipe_complain (r, e, LOOM_ERROR_SCHEMA, NULL, "“%s” searches along the true gradient; take the clipping away.",
                      spec->optimizer->name);
@@ -414,12 +457,12 @@ read_children (RecipeReading *r, LoomTrainSpec *spec)
 static LoomDType
 read_precision (RecipeReading *r)
 {
-  static const LoomDType types[] = { LOOM_F32, LOOM_BF16, LOOM_F16, LOOM_F64 };
+  const LoomParamSpec *spec = spec_of (r->element, "precision");
   const char *text = loom_element_get (r->element, "precision");
 
-  for (guint i = 0; text != NULL && i < G_N_ELEMENTS (types); i++)
-    if (strcmp (text, loom_dtype_name (types[i])) == 0)
-      return types[i];
+  for (int type = 0; text != NULL && g_strv_contains (spec->choices, text) && type < LOOM_N_DTYPES; type++)
+    if (strcmp (text, loom_dtype_name (type)) == 0)
+      return type;
   if (text != NULL)
     loom_fault_set_fix (recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "precision",
                                          "precision is “%.40s”; it must be f32, bf16, f16 or f64.", text),
@@ -472,9 +515,6 @@ is_partial (const LoomNet *net, const LoomFaults *faults)
 LoomTrainSpec *
 loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *faults)
 {
-  static const char *const drop_last[] = { "auto", "true", "false", NULL };
-  static const char *const algorithms[] = { "auto", "direct", NULL };
-  static const char *const booleans[] = { "false", "true", NULL };
   RecipeReading r = { .net = net, .faults = faults };
   g_autoptr (LoomTrainSpec) spec = NULL;
   const char *device;
@@ -488,21 +528,21 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   spec = g_new0 (LoomTrainSpec, 1);
   spec->metrics = g_ptr_array_new_with_free_func (recipe_metric_free);
   spec->groups = g_ptr_array_new_with_free_func (recipe_group_free);
-  spec->epochs = (gint64)recipe_number (&r, r.element, "epochs", 1, 0, 1e9, TRUE);
-  spec->batch_size = (gint64)recipe_number (&r, r.element, "batch_size", 32, 1, 1e9, TRUE);
+  spec->epochs = (gint64)recipe_number (&r, r.element, "epochs");
+  spec->batch_size = (gint64)recipe_number (&r, r.element, "batch_size");
   spec->seed = read_seed (&r);
   device = loom_element_get (r.element, "device");
-  spec->device = g_strdup (device != NULL ? device : "cpu");
+  spec->device = g_strdup (device != NULL ? device : spec_of (r.element, "device")->def);
   spec->precision = read_precision (&r);
   if (spec->precision == LOOM_F64 && strcmp (spec->device, "ref") != 0 && !g_str_has_prefix (spec->device, "ref:"))
     loom_fault_set_fix (recipe_complain (&r, r.element, LOOM_ERROR_SCHEMA, "precision",
                                          "precision=\"f64\" computes on the device “ref” only, not on “%s”.",
                                          spec->device),
                         "device", "ref", "Set device to ref.");
-  spec->drop_last = (LoomDropLast)recipe_word (&r, r.element, "drop_last", LOOM_DROP_LAST_AUTO, drop_last);
-  spec->tf32 = recipe_word (&r, r.element, "tf32", 0, booleans) == 1;
-  spec->direct = recipe_word (&r, r.element, "algorithm", 0, algorithms) == 1;
-  spec->accumulate = (gint64)recipe_number (&r, r.element, "accumulate", 1, 1, 1e6, TRUE);
+  spec->drop_last = (LoomDropLast)recipe_choice (&r, r.element, "drop_last");
+  spec->tf32 = recipe_flag (&r, r.element, "tf32");
+  spec->direct = recipe_choice (&r, r.element, "algorithm") == 1;
+  spec->accumulate = (gint64)recipe_number (&r, r.element, "accumulate");
   read_optimizer (&r, spec);
   read_children (&r, spec);
   recipe_read_course (&r, spec);

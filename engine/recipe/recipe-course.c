@@ -72,8 +72,8 @@ read_stopping (RecipeReading *r, LoomTrainSpec *spec)
 {
   spec->keep_best
       = loom_element_get (r->element, "patience") != NULL || loom_element_get (r->element, "monitor") != NULL;
-  spec->patience = (gint64)recipe_number (r, r->element, "patience", 0, 1, 1e9, TRUE);
-  spec->min_delta = recipe_number (r, r->element, "min_delta", 0, 0, 1e30, FALSE);
+  spec->patience = (gint64)recipe_number (r, r->element, "patience");
+  spec->min_delta = recipe_number (r, r->element, "min_delta");
   if (loom_element_get (r->element, "min_delta") != NULL && !spec->keep_best)
     recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "min_delta",
                      "min_delta says what a better epoch is, but nothing watches for one. Set patience, the epochs "
@@ -133,7 +133,7 @@ read_ema (RecipeReading *r)
   char *end = NULL;
 
   if (text == NULL || g_ascii_strtod (text, &end) < 1 || end == text || *end != 0)
-    return recipe_number (r, r->element, "ema", 0, 0, 1, FALSE);
+    return recipe_number (r, r->element, "ema");
   loom_fault_set_fix (recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "ema",
                                        "ema is %.40s; it must be from 0 to below 1, or the average never moves.", text),
                       "ema", "0.999", "Set it to 0.999.");

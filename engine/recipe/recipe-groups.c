@@ -119,8 +119,8 @@ read_own (RecipeReading *r, const LoomElement *e, const LoomTrainSpec *spec, Loo
 void
 recipe_read_group (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
 {
-  static const char *const known[] = { "match", "lr", "weight_decay", "frozen", NULL };
-  const char *match = loom_element_get (e, "match"), *frozen = loom_element_get (e, "frozen");
+  g_autoptr (GPtrArray) known = recipe_names (LOOM_TAG_GROUP, 0);
+  const char *match = loom_element_get (e, "match");
   LoomTrainGroup *group;
   guint n = 0;
 
@@ -134,8 +134,7 @@ recipe_read_group (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
   group->match = g_strdup (match);
   group->prefix = g_strdup_printf ("group%u.", spec->groups->len);
   group->hyper = g_memdup2 (spec->hyper, (n + 1) * sizeof *spec->hyper);
-  if (frozen != NULL && !loom_param_parse_bool (frozen, &group->frozen))
-    recipe_complain (r, e, LOOM_ERROR_SCHEMA, "frozen", "frozen is “%.40s”; it must be true or false.", frozen);
+  group->frozen = recipe_flag (r, e, "frozen");
   read_own (r, e, spec, group, "lr");
   read_own (r, e, spec, group, "weight_decay");
   check_match (r, e, match);

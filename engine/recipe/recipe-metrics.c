@@ -12,45 +12,15 @@ recipe_metric_free (gpointer data)
   g_free (metric);
 }
 
-static const LoomMetric *
-find_type (RecipeReading *r, const LoomElement *e, const char *type)
-{
-  const LoomMetric *found = loom_metric (type);
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
-  g_autofree char *list = NULL;
-  const char *near;
-  LoomFault *fault;
-
-  if (found != NULL)
-    return found;
-  for (const LoomMetric *const *one = loom_metrics (); *one != NULL; one++)
-    g_ptr_array_add (names, (gpointer)(*one)->name);
-  g_ptr_array_add (names, NULL);
-  near = loom_nearest (type, (const char *const *)names->pdata);
-  list = g_strjoinv (", ", (char **)names->pdata);
-  fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, "type", "there is no metric “%.40s”. There are: %s.", type, list);
-  if (near != NULL)
-    loom_fault_set_fix (fault, "type", near, "Did you mean “%s”?", near);
-  return NULL;
-}
-
 static void
 read_options (RecipeReading *r, const LoomElement *e, LoomMetricSpec *metric)
 {
-  static const char *const averages[] = { "macro", "micro", "binary", NULL };
-  const char *known[8] = { "type", "input", "target", "name" };
-  guint n = 4;
+  g_autoptr (GPtrArray) known = recipe_names (LOOM_TAG_METRIC, metric->metric->takes);
 
-  if (metric->metric->takes & LOOM_METRIC_K)
-    known[n++] = "k";
-  if (metric->metric->takes & LOOM_METRIC_AVERAGE)
-    known[n++] = "average";
-  if (metric->metric->takes & LOOM_METRIC_THRESHOLD)
-    known[n++] = "threshold";
   recipe_check_names (r, e, known, NULL);
-  metric->options.k = (gint64)recipe_number (r, e, "k", 5, 1, 1e9, TRUE);
-  metric->options.average = recipe_word (r, e, "average", LOOM_AVERAGE_MACRO, averages);
-  metric->options.threshold = recipe_number (r, e, "threshold", 0.5, -1e30, 1e30, FALSE);
+  metric->options.k = (gint64)recipe_number (r, e, "k");
+  metric->options.average = (LoomAverage)recipe_choice (r, e, "average");
+  metric->options.threshold = recipe_number (r, e, "threshold");
 }
 
 /* As in a step: B is the batch. FALSE where some other size is open. */
@@ -87,11 +57,13 @@ void
 recipe_read_metric (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
 {
   const char *type = loom_element_get (e, "type"), *name = loom_element_get (e, "name");
-  const LoomMetric *found = type != NULL ? find_type (r, e, type) : NULL;
+  const LoomMetric *found = type != NULL ? loom_metric (type) : NULL;
   LoomMetricSpec *metric;
 
   if (found == NULL)
     {
+      if (type != NULL)
+        recipe_complain_name (r, e, "type", "metric");
       r->failed = TRUE; /* a type that is missing is the grammar's fault */
       return;
     }

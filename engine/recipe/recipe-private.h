@@ -1,6 +1,7 @@
 /* Shared by the files that read <train>: where they are, and how they complain. */
 #pragma once
 
+#include "engine/recipe/loom-attributes.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "engine/net/loom-net.h"
 #include "engine/ops/loom-param.h"
@@ -18,17 +19,26 @@ typedef struct
 
 LoomFault *recipe_complain (RecipeReading *r, const LoomElement *e, LoomErrorCode code, const char *attribute,
                             const char *format, ...) G_GNUC_PRINTF (5, 6);
-/* The attribute as a number of the range, or fallback where it is missing; a fault where it is none. */
-double recipe_number (RecipeReading *r, const LoomElement *e, const char *attribute, double fallback, double minimum,
-                      double maximum, gboolean whole);
-/* The same for a hyper-parameter: outside the range its default is advised, as the range's ends train nothing. */
+/* An attribute of the table loom-attributes.h as a number, a flag or the place of its word: the table's default where
+ * it is missing (0 where that is ""), and a fault where it is none or leaves the range. */
+double recipe_number (RecipeReading *r, const LoomElement *e, const char *attribute);
+gboolean recipe_flag (RecipeReading *r, const LoomElement *e, const char *attribute);
+guint recipe_choice (RecipeReading *r, const LoomElement *e, const char *attribute);
+/* The same for parameters of optimisers and schedules, whose own tables say what holds. Outside its range the default
+ * of a hyper-parameter is advised, as the range's ends train nothing. */
+double recipe_number_in (RecipeReading *r, const LoomElement *e, const char *attribute, double fallback, double minimum,
+                         double maximum, gboolean whole);
 double recipe_hyper (RecipeReading *r, const LoomElement *e, const LoomHyper *hyper);
-/* The place of a word in the list, or fallback. */
+gboolean recipe_flag_or (RecipeReading *r, const LoomElement *e, const char *attribute, gboolean fallback);
 guint
 recipe_word (RecipeReading *r, const LoomElement *e, const char *attribute, guint fallback, const char *const *words);
+/* A fault for a name that is none of those which the table has for the attribute. what: "optimiser". */
+void recipe_complain_name (RecipeReading *r, const LoomElement *e, const char *attribute, const char *what);
+/* The names of the element's table, aliases too, for more to be added; those for which takes lacks the bit are left
+ * out. recipe_check_names() ends the list. */
+GPtrArray *recipe_names (LoomTag tag, LoomMetricTakes takes);
 /* A fault for each attribute that is neither in known nor a hyper-parameter of the optimiser (NULL: none). */
-void
-recipe_check_names (RecipeReading *r, const LoomElement *e, const char *const *known, const LoomOptimizer *optimizer);
+void recipe_check_names (RecipeReading *r, const LoomElement *e, GPtrArray *known, const LoomOptimizer *optimizer);
 
 /* recipe-schedule.c, recipe-groups.c */
 void recipe_read_schedule (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec);

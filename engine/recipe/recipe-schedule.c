@@ -34,21 +34,18 @@ read_milestones (RecipeReading *r, const LoomElement *e, LoomSchedule *schedule)
 static void
 check_attributes (RecipeReading *r, const LoomElement *e, const LoomScheduleClass *klass)
 {
-  g_autoptr (GPtrArray) known = g_ptr_array_new ();
+  g_autoptr (GPtrArray) known = recipe_names (LOOM_TAG_SCHEDULE, 0);
+  guint milestones;
 
-  g_ptr_array_add (known, (gpointer) "type");
-  g_ptr_array_add (known, (gpointer) "warmup_steps");
-  g_ptr_array_add (known, (gpointer) "interval");
-  if (klass->has_milestones)
-    g_ptr_array_add (known, (gpointer) "milestones");
+  if (!klass->has_milestones && g_ptr_array_find_with_equal_func (known, "milestones", g_str_equal, &milestones))
+    g_ptr_array_remove_index (known, milestones);
   for (guint i = 0; klass->param[i].name != NULL; i++)
     {
       g_ptr_array_add (known, (gpointer)klass->param[i].name);
       if (klass->param[i].alias != NULL)
         g_ptr_array_add (known, (gpointer)klass->param[i].alias);
     }
-  g_ptr_array_add (known, NULL);
-  recipe_check_names (r, e, (const char *const *)known->pdata, NULL);
+  recipe_check_names (r, e, known, NULL);
 }
 
 static double
@@ -69,7 +66,7 @@ read_param (RecipeReading *r, const LoomElement *e, const LoomScheduleClass *kla
     }
   if (param->words != NULL)
     return recipe_word (r, e, name, (guint)param->value, param->words);
-  value = recipe_number (r, e, name, param->value, param->minimum, param->maximum, param->whole);
+  value = recipe_number_in (r, e, name, param->value, param->minimum, param->maximum, param->whole);
   if (!param->of_lr)
     return value;
   if (!(lr > 0))
@@ -100,33 +97,19 @@ begin_momentum (LoomTrainSpec *spec)
 void
 recipe_read_schedule (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec)
 {
-  static const char *const intervals[] = { "step", "epoch", NULL };
   LoomSchedule *schedule = &spec->schedule;
   const char *type = loom_element_get (e, "type");
   int lr = spec->optimizer != NULL ? loom_optimizer_find (spec->optimizer, "lr") : -1;
 
-  schedule->klass = loom_schedule (type != NULL ? type : "constant");
+  schedule->klass = loom_schedule (type != NULL ? type : loom_attribute (LOOM_TAG_SCHEDULE, "type")->spec.def);
   if (schedule->klass == NULL)
     {
-      g_autoptr (GPtrArray) names = g_ptr_array_new ();
-      g_autofree char *list = NULL;
-      const char *near;
-      LoomFault *fault;
-
-      for (const LoomScheduleClass *const *one = loom_schedules (); *one != NULL; one++)
-        g_ptr_array_add (names, (gpointer)(*one)->name);
-      g_ptr_array_add (names, NULL);
-      near = loom_nearest (type, (const char *const *)names->pdata);
-      list = g_strjoinv (", ", (char **)names->pdata);
-      fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, "type", "there is no schedule “%.40s”. There are: %s.", type,
-                               list);
-      if (near != NULL)
-        loom_fault_set_fix (fault, NULL, NULL, "Did you mean “%s”?", near);
+      recipe_complain_name (r, e, "type", "schedule");
       return;
     }
   check_attributes (r, e, schedule->klass);
-  schedule->warmup_steps = (gint64)recipe_number (r, e, "warmup_steps", 0, 0, 1e12, TRUE);
-  schedule->by_epoch = recipe_word (r, e, "interval", 0, intervals) == 1 || schedule->klass->watches_loss;
+  schedule->warmup_steps = (gint64)recipe_number (r, e, "warmup_steps");
+  schedule->by_epoch = recipe_choice (r, e, "interval") == 1 || schedule->klass->watches_loss;
   schedule->plateau.best = NAN;
   for (guint i = 0; schedule->klass->param[i].name != NULL; i++)
     schedule->param[i] = read_param (r, e, schedule->klass, &schedule->klass->param[i], lr >= 0 ? spec->hyper[lr] : 1);

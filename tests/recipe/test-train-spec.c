@@ -1,4 +1,5 @@
 /* <train>: defaults, what is read, schedules against their formulas, and faults. */
+#include "engine/recipe/loom-attributes.h"
 #include "engine/recipe/loom-train-spec.h"
 #include "tests/graph/graph-test.h"
 
@@ -288,12 +289,81 @@ test_course (void)
   g_assert_true (loom_train_spec_takes (plain, "anything.at.all"));
 }
 
+/* The element with nothing but what it needs and this attribute, in a <train> that is without fault. */
+static char *
+with_attribute (LoomTag tag, const LoomAttribute *attribute, const char *value)
+{
+  const char *metric = "accuracy";
+  g_autofree char *own = g_markup_printf_escaped ("%s='%s'", attribute->spec.name, value);
+
+  if (tag == LOOM_TAG_TRAIN)
+    return g_strdup_printf ("<train loss='loss' %s %s/>",
+                            strcmp (attribute->spec.name, "min_delta") == 0 ? "patience='3'" : "", own);
+  for (const LoomMetric *const *m = loom_metrics (); tag == LOOM_TAG_METRIC && *m != NULL; m++)
+    if (((*m)->takes & attribute->takes) == attribute->takes && attribute->takes != 0)
+      metric = (*m)->name;
+  if (tag == LOOM_TAG_METRIC)
+    return g_strdup_printf ("<train loss='loss'><metric type='%s' input='fc' target='data.y' %s/></train>", metric,
+                            own);
+  return g_strdup_printf ("<train loss='loss'><%s %s %s/></train>", loom_tag_name (tag),
+                          tag == LOOM_TAG_GROUP ? "match='fc'" : "", own);
+}
+
+/* value is wrong where the attribute is expected in the sentence, else right. */
+static void
+expect_attribute (LoomTag tag, const LoomAttribute *attribute, const char *value, gboolean right)
+{
+  g_autofree char *train = with_attribute (tag, attribute, value), *sentences = NULL;
+  g_autoptr (LoomTrainSpec) spec = read_spec (train, &sentences);
+
+  g_test_message ("%s %s", train, sentences);
+  if (right && strstr (sentences, "there are 2 classes only") == NULL) /* to which the default of k does not fit */
+    g_assert_cmpstr (sentences, ==, "");
+  else if (!right)
+    g_assert_nonnull (strstr (sentences, attribute->spec.name));
+}
+
+/* What the table says of an attribute holds where it is read: its default, its type and its range. */
+static void
+test_attributes (void)
+{
+  static const LoomTag tags[] = { LOOM_TAG_TRAIN, LOOM_TAG_SCHEDULE, LOOM_TAG_CLIP, LOOM_TAG_GROUP, LOOM_TAG_METRIC };
+
+  for (guint t = 0; t < G_N_ELEMENTS (tags); t++)
+    for (const LoomAttribute *a = loom_attributes (tags[t]); a->spec.name != NULL; a++)
+      {
+        const LoomParamSpec *spec = &a->spec;
+        gboolean is_number = spec->type == LOOM_PARAM_INT || spec->type == LOOM_PARAM_FLOAT;
+
+        g_assert_true (spec->doc != NULL && loom_attribute (tags[t], spec->name) == a);
+        g_assert_true (a->alias == NULL || loom_attribute (tags[t], a->alias) == a);
+        if (spec->def == NULL)
+          continue; /* with_attribute() gives it already */
+        if (spec->def[0] != 0)
+          expect_attribute (tags[t], a, spec->def, TRUE);
+        for (guint i = 0; spec->choices != NULL && spec->choices[i] != NULL; i++)
+          if (strcmp (spec->choices[i], "f64") != 0) /* which the device cpu has not */
+            expect_attribute (tags[t], a, spec->choices[i], TRUE);
+        if (is_number || spec->type == LOOM_PARAM_BOOL || spec->choices != NULL)
+          expect_attribute (tags[t], a, "?", FALSE);
+        if (is_number && (spec->minimum != 0 || spec->maximum != 0))
+          {
+            g_autofree char *above = g_strdup_printf ("%.0f", spec->maximum * 10);
+            g_autofree char *below = g_strdup_printf ("%.0f", spec->minimum - 9 * fabs (spec->minimum) - 1);
+
+            expect_attribute (tags[t], a, above, FALSE);
+            expect_attribute (tags[t], a, below, FALSE);
+          }
+      }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/train-spec/reads", test_reads);
   g_test_add_func ("/train-spec/faults", test_faults);
+  g_test_add_func ("/train-spec/attributes", test_attributes);
   g_test_add_func ("/train-spec/none", test_none);
   g_test_add_func ("/train-spec/schedules", test_schedules);
   g_test_add_func ("/train-spec/plateau", test_plateau);

@@ -68,24 +68,16 @@ add_own (StudioTrainingSettings *self, GtkWidget *grid, guint64 serial, const Lo
   if (k < 0 || optimizer->emit == NULL)
     return;
   const LoomHyper *h = &optimizer->hyper[k];
-  LoomParamSpec spec = {
-    .name = h->name, .type = LOOM_PARAM_FLOAT, .def = "", .minimum = h->minimum, .maximum = h->maximum, .doc = h->doc
-  };
+  LoomParamSpec spec = loom_attribute (LOOM_TAG_GROUP, name)->spec;
+  spec.minimum = h->minimum;
+  spec.maximum = h->maximum;
+  spec.doc = h->doc;
   training_add_row (self, grid, (TrainingPlace){ LOOM_TAG_GROUP, serial }, &spec, "as above", NULL);
 }
 
 void
 training_add_groups (StudioTrainingSettings *self, const LoomOptimizer *optimizer)
 {
-  static const LoomParamSpec match
-      = { .name = "match",
-          .type = LOOM_PARAM_STRING,
-          .doc = "Paths of weights: * is any characters without a point, ** any at all, ? one. The first group that "
-                 "fits has a weight." };
-  static const LoomParamSpec frozen = { .name = "frozen",
-                                        .type = LOOM_PARAM_BOOL,
-                                        .def = "false",
-                                        .doc = "These weights stay as they are; no gradient is computed for them." };
   LoomElement *train = studio_training_element (self->document);
   guint n = 0;
   training_add_group (self, "Groups of weights");
@@ -98,33 +90,18 @@ training_add_groups (StudioTrainingSettings *self, const LoomOptimizer *optimize
       TrainingPlace place = { LOOM_TAG_GROUP, serial };
       g_autofree char *title = g_strdup_printf ("Group %u", ++n);
       GtkWidget *grid = add_card (self, serial, title, "Remove this group");
-      training_add_row (self, grid, place, &match, "block.**", studio_training_weight_paths);
+      training_add_attribute (self, grid, place, "match", "block.**", studio_training_weight_paths);
       if (optimizer != NULL)
         {
           add_own (self, grid, serial, optimizer, "lr");
           add_own (self, grid, serial, optimizer, "weight_decay");
         }
-      training_add_row (self, grid, place, &frozen, NULL, NULL);
+      training_add_attribute (self, grid, place, "frozen", NULL, NULL);
     }
   add_button (self, "Add group", G_CALLBACK (add_group_cb));
 }
 
 /* ---- metrics ----------------------------------------------------------------------------------- */
-
-static const char *const *
-metric_names (void)
-{
-  static const char **names = NULL;
-  if (names == NULL)
-    {
-      GPtrArray *list = g_ptr_array_new ();
-      for (const LoomMetric *const *m = loom_metrics (); *m != NULL; m++)
-        g_ptr_array_add (list, (gpointer)(*m)->name);
-      g_ptr_array_add (list, NULL);
-      names = (const char **)g_ptr_array_free (list, FALSE);
-    }
-  return names;
-}
 
 static char **
 suggest_input (StudioDocument *document)
@@ -142,39 +119,14 @@ suggest_target (StudioDocument *document)
 static void
 add_options (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace place, const LoomMetric *metric)
 {
-  static const char *const averages[] = { "macro", "micro", "binary", NULL };
-  static const struct
-  {
-    LoomMetricTakes takes;
-    LoomParamSpec spec;
-  } options[] = {
-    { LOOM_METRIC_K,
-      { .name = "k",
-        .type = LOOM_PARAM_INT,
-        .def = "5",
-        .minimum = 1,
-        .maximum = 1e9,
-        .doc = "Of how many guesses." } },
-    { LOOM_METRIC_AVERAGE,
-      { .name = "average",
-        .type = LOOM_PARAM_ENUM,
-        .def = "macro",
-        .choices = averages,
-        .doc = "The mean over classes, over all samples, or class 1 of two." } },
-    { LOOM_METRIC_THRESHOLD,
-      { .name = "threshold", .type = LOOM_PARAM_FLOAT, .def = "0.5", .doc = "Above it a single score means yes." } },
-  };
-  for (guint i = 0; i < G_N_ELEMENTS (options); i++)
-    if (metric->takes & options[i].takes)
-      training_add_row (self, grid, place, &options[i].spec, options[i].spec.def, NULL);
+  for (const LoomAttribute *a = loom_attributes (LOOM_TAG_METRIC); a->spec.name != NULL; a++)
+    if (metric->takes & a->takes)
+      training_add_row (self, grid, place, &a->spec, a->spec.def, NULL);
 }
 
 void
 training_add_metrics (StudioTrainingSettings *self)
 {
-  static const LoomParamSpec input = { .name = "input", .type = LOOM_PARAM_STRING, .doc = "What the network says." };
-  static const LoomParamSpec target
-      = { .name = "target", .type = LOOM_PARAM_STRING, .doc = "What it should have said." };
   LoomElement *train = studio_training_element (self->document);
   training_add_group (self, "Metrics");
   for (guint i = 0; train != NULL && i < loom_element_n_children (train); i++)
@@ -185,13 +137,13 @@ training_add_metrics (StudioTrainingSettings *self)
       const char *type = loom_element_get (e, "type");
       const LoomMetric *metric = type != NULL ? loom_metric (type) : NULL;
       TrainingPlace place = { LOOM_TAG_METRIC, loom_element_serial (e) };
-      LoomParamSpec kind = {
-        .name = "type", .type = LOOM_PARAM_ENUM, .choices = metric_names (), .doc = metric != NULL ? metric->doc : NULL
-      };
+      LoomParamSpec kind = training_choice (LOOM_TAG_METRIC, "type");
+      if (metric != NULL)
+        kind.doc = metric->doc;
       GtkWidget *grid = add_card (self, place.serial, metric != NULL ? metric->name : type, "Remove this metric");
       training_add_row (self, grid, place, &kind, NULL, NULL);
-      training_add_row (self, grid, place, &input, "node", suggest_input);
-      training_add_row (self, grid, place, &target, "data.y", suggest_target);
+      training_add_attribute (self, grid, place, "input", "node", suggest_input);
+      training_add_attribute (self, grid, place, "target", "data.y", suggest_target);
       if (metric != NULL)
         add_options (self, grid, place, metric);
     }

@@ -68,6 +68,11 @@ GtkWidget *training_add_group (StudioTrainingSettings *self, const char *title);
  * holds where nothing is written. */
 void training_add_row (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace place, const LoomParamSpec *spec,
                        const char *placeholder, TrainingSuggest suggest);
+/* The row of an attribute in the engine's table of the place's element. */
+void training_add_attribute (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace place, const char *name,
+                             const char *placeholder, TrainingSuggest suggest);
+/* An attribute that is one of another table's names, as a choice of them. */
+LoomParamSpec training_choice (LoomTag tag, const char *name);
 void training_fill_rows (StudioTrainingSettings *self);
 /* Around making rows anew: the same row has the focus afterwards. */
 void training_keep_focus (StudioTrainingSettings *self);

@@ -378,3 +378,22 @@ training_add_row (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace p
   g_object_set_data_full (G_OBJECT (row->widget), "row", row, row_free);
   g_ptr_array_add (self->rows, row);
 }
+
+void
+training_add_attribute (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace place, const char *name,
+                        const char *placeholder, TrainingSuggest suggest)
+{
+  const LoomAttribute *attribute = loom_attribute (place.tag, name);
+  g_return_if_fail (attribute != NULL);
+  training_add_row (self, grid, place, &attribute->spec, placeholder, suggest);
+}
+
+LoomParamSpec
+training_choice (LoomTag tag, const char *name)
+{
+  const LoomAttribute *attribute = loom_attribute (tag, name);
+  LoomParamSpec spec = attribute->spec;
+  spec.type = LOOM_PARAM_ENUM;
+  spec.choices = attribute->names ();
+  return spec;
+}

@@ -50,32 +50,11 @@ suggest_loss (StudioDocument *document)
 static void
 add_run (StudioTrainingSettings *self)
 {
-  static const LoomParamSpec specs[] = {
-    { .name = "epochs",
-      .type = LOOM_PARAM_INT,
-      .def = "1",
-      .minimum = 1,
-      .maximum = 1e9,
-      .doc = "How often every sample is seen" },
-    { .name = "batch_size",
-      .type = LOOM_PARAM_INT,
-      .def = "32",
-      .minimum = 1,
-      .maximum = 1e9,
-      .doc = "Samples in one step" },
-    { .name = "seed",
-      .type = LOOM_PARAM_INT,
-      .def = "0",
-      .minimum = 0,
-      .maximum = 9e18,
-      .doc = "Same seed, same numbers" },
-  };
-  static const LoomParamSpec loss
-      = { .name = "loss", .type = LOOM_PARAM_STRING, .def = "", .doc = "The number that is to become small" };
   GtkWidget *grid = training_add_group (self, "Training");
-  training_add_row (self, grid, in_train, &loss, "none yet", suggest_loss);
-  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
-    training_add_row (self, grid, in_train, &specs[i], NULL, NULL);
+  training_add_attribute (self, grid, in_train, "loss", "none yet", suggest_loss);
+  training_add_attribute (self, grid, in_train, "epochs", NULL, NULL);
+  training_add_attribute (self, grid, in_train, "batch_size", NULL, NULL);
+  training_add_attribute (self, grid, in_train, "seed", NULL, NULL);
 }
 
 static void
@@ -88,71 +67,13 @@ more_cb (GtkExpander *expander, GParamSpec *pspec, StudioTrainingSettings *self)
 static void
 add_more (StudioTrainingSettings *self)
 {
-  static const char *const precisions[] = { "f32", "bf16", "f16", "f64", NULL };
-  static const char *const algorithms[] = { "auto", "direct", NULL };
-  static const char *const drop_last[] = { "auto", "true", "false", NULL };
   static const struct
   {
-    LoomParamSpec spec;
-    const char *placeholder;
+    const char *name, *placeholder;
   } more[] = {
-    { { .name = "precision",
-        .type = LOOM_PARAM_ENUM,
-        .def = "f32",
-        .choices = precisions,
-        .doc = "What products are computed in; weights stay f32. bf16 is half the memory, f64 needs the device ref." },
-      NULL },
-    { { .name = "accumulate",
-        .type = LOOM_PARAM_INT,
-        .def = "1",
-        .minimum = 1,
-        .maximum = 1e9,
-        .doc = "Gradients of so many batches are added up before a step is taken" },
-      NULL },
-    { { .name = "drop_last",
-        .type = LOOM_PARAM_ENUM,
-        .def = "auto",
-        .choices = drop_last,
-        .doc = "Whether an epoch’s last batch is left out where it is short. auto leaves out a single sample that a "
-               "batch norm would learn nothing from." },
-      NULL },
-    { { .name = "tf32",
-        .type = LOOM_PARAM_BOOL,
-        .def = "false",
-        .doc = "On a GPU that has TF32, products of f32 numbers are rounded to it on the way in: faster, with ten bits "
-               "of mantissa." },
-      NULL },
-    { { .name = "algorithm",
-        .type = LOOM_PARAM_ENUM,
-        .def = "auto",
-        .choices = algorithms,
-        .doc = "auto lets convolutions be computed by Winograd’s algorithm, which multiplies less and rounds more; "
-               "direct forbids it in every layer." },
-      NULL },
-    { { .name = "ema",
-        .type = LOOM_PARAM_FLOAT,
-        .def = "",
-        .minimum = 0,
-        .maximum = 1,
-        .doc = "Decay of a moving average of the weights, such as 0.999; it is what is validated" },
-      "off" },
-    { { .name = "lr_batch_size",
-        .type = LOOM_PARAM_INT,
-        .def = "",
-        .minimum = 1,
-        .maximum = 1e9,
-        .doc = "The learning rate is meant for this batch size and grows with a larger one" },
-      "any" },
-    { { .name = "weights",
-        .type = LOOM_PARAM_STRING,
-        .def = "",
-        .doc = "A safetensors file to begin from, relative to the graph" },
-      "random" },
-    { { .name = "match",
-        .type = LOOM_PARAM_STRING,
-        .def = "",
-        .doc = "Which weights are taken from it: patterns with commas, such as block*,fc1" },
-      "all" },
+    { "precision", NULL },      { "accumulate", NULL },  { "drop_last", NULL },
+    { "tf32", NULL },           { "algorithm", NULL },   { "ema", "off" },
+    { "lr_batch_size", "any" }, { "weights", "random" }, { "match", "all" },
   };
   GtkWidget *expander = gtk_expander_new ("More"), *grid = gtk_grid_new ();
   gboolean open = self->more_open;
@@ -161,8 +82,8 @@ add_more (StudioTrainingSettings *self)
   gtk_widget_set_margin_top (grid, 6);
   for (guint i = 0; i < G_N_ELEMENTS (more); i++)
     {
-      training_add_row (self, grid, in_train, &more[i].spec, more[i].placeholder, NULL);
-      open = open || train_value (self, more[i].spec.name, NULL) != NULL;
+      training_add_attribute (self, grid, in_train, more[i].name, more[i].placeholder, NULL);
+      open = open || train_value (self, more[i].name, NULL) != NULL;
     }
   gtk_expander_set_child (GTK_EXPANDER (expander), grid);
   gtk_expander_set_expanded (GTK_EXPANDER (expander), open);
@@ -171,21 +92,6 @@ add_more (StudioTrainingSettings *self)
 }
 
 /* ---- the optimiser ------------------------------------------------------------------------------ */
-
-static const char *const *
-optimizer_names (void)
-{
-  static const char **names = NULL;
-  if (names == NULL)
-    {
-      GPtrArray *list = g_ptr_array_new ();
-      for (const LoomOptimizer *const *o = loom_optimizers (); *o != NULL; o++)
-        g_ptr_array_add (list, (gpointer)(*o)->name);
-      g_ptr_array_add (list, NULL);
-      names = (const char **)g_ptr_array_free (list, FALSE);
-    }
-  return names;
-}
 
 static const LoomHyper *
 hyper_of (const LoomOptimizer *optimizer, const char *name)
@@ -233,12 +139,10 @@ add_rate_note (StudioTrainingSettings *self, GtkWidget *grid)
 static void
 add_optimizer (StudioTrainingSettings *self, const LoomOptimizer *optimizer)
 {
-  LoomParamSpec method = { .name = "optimizer",
-                           .type = LOOM_PARAM_ENUM,
-                           .def = "sgd",
-                           .choices = optimizer_names (),
-                           .doc = optimizer != NULL ? optimizer->doc : NULL };
+  LoomParamSpec method = training_choice (LOOM_TAG_TRAIN, "optimizer");
   GtkWidget *grid = training_add_group (self, "Optimizer");
+  if (optimizer != NULL)
+    method.doc = optimizer->doc;
   training_add_row (self, grid, in_train, &method, NULL, NULL);
   for (const LoomHyper *h = optimizer != NULL ? optimizer->hyper : NULL; h != NULL && h->name != NULL; h++)
     {
@@ -250,12 +154,9 @@ add_optimizer (StudioTrainingSettings *self, const LoomOptimizer *optimizer)
       if (g_str_equal (h->name, "beta1") && second != NULL)
         {
           g_autofree char *both = g_strdup_printf ("%s,%s", spec.def, number_text (second->value));
-          spec = (LoomParamSpec){ .name = "betas",
-                                  .type = LOOM_PARAM_FLOATS,
-                                  .def = g_intern_string (both),
-                                  .maximum = 1,
-                                  .length = 2,
-                                  .doc = h->doc };
+          spec = loom_attribute (LOOM_TAG_TRAIN, "betas")->spec;
+          spec.def = g_intern_string (both);
+          spec.doc = h->doc;
         }
       training_add_row (self, grid, in_train, &spec, spec.def, NULL);
       if (g_str_equal (h->name, "lr"))
@@ -283,21 +184,6 @@ show_rate_note (StudioTrainingSettings *self)
 
 /* ---- the schedule ---------------------------------------------------------------------------------- */
 
-static const char *const *
-schedule_names (void)
-{
-  static const char **names = NULL;
-  if (names == NULL)
-    {
-      GPtrArray *list = g_ptr_array_new ();
-      for (const LoomScheduleClass *const *s = loom_schedules (); *s != NULL; s++)
-        g_ptr_array_add (list, (gpointer)(*s)->name);
-      g_ptr_array_add (list, NULL);
-      names = (const char **)g_ptr_array_free (list, FALSE);
-    }
-  return names;
-}
-
 static LoomParamSpec
 schedule_spec (const LoomElement *e, const LoomScheduleParam *p)
 {
@@ -321,35 +207,18 @@ schedule_spec (const LoomElement *e, const LoomScheduleParam *p)
 static void
 add_schedule (StudioTrainingSettings *self)
 {
-  static const char *const intervals[] = { "step", "epoch", NULL };
-  static const LoomParamSpec warmup = { .name = "warmup_steps",
-                                        .type = LOOM_PARAM_INT,
-                                        .def = "0",
-                                        .minimum = 0,
-                                        .maximum = 1e12,
-                                        .doc = "The learning rate rises from 0 over this many steps" };
-  static const LoomParamSpec interval = {
-    .name = "interval", .type = LOOM_PARAM_ENUM, .def = "step", .choices = intervals, .doc = "What the course counts"
-  };
-  static const LoomParamSpec milestones = { .name = "milestones",
-                                            .type = LOOM_PARAM_INTS,
-                                            .minimum = 0,
-                                            .maximum = 1e12,
-                                            .doc = "Where the rate falls: whole numbers in ascending order" };
   const LoomScheduleClass *klass = loom_schedule (schedule_type (self));
   LoomElement *train = studio_training_element (self->document);
   const LoomElement *e = train != NULL ? loom_element_find (train, LOOM_TAG_SCHEDULE) : NULL;
-  LoomParamSpec type = { .name = "type",
-                         .type = LOOM_PARAM_ENUM,
-                         .def = "constant",
-                         .choices = schedule_names (),
-                         .doc = klass != NULL ? klass->doc : NULL };
+  LoomParamSpec type = training_choice (LOOM_TAG_SCHEDULE, "type");
   GtkWidget *grid = training_add_group (self, "Schedule");
+  if (klass != NULL)
+    type.doc = klass->doc;
   training_add_row (self, grid, in_schedule, &type, NULL, NULL);
   if (klass == NULL)
     return;
   if (klass->has_milestones)
-    training_add_row (self, grid, in_schedule, &milestones, "30,80", NULL);
+    training_add_attribute (self, grid, in_schedule, "milestones", "30,80", NULL);
   /* A constant rate with a factor for its first steps is rarely meant; what is written is shown. */
   for (const LoomScheduleParam *p = klass->param; p->name != NULL; p++)
     if (!g_str_equal (klass->name, "constant") || (e != NULL && loom_element_get (e, p->name) != NULL))
@@ -361,9 +230,9 @@ add_schedule (StudioTrainingSettings *self)
                                            : "the run’s",
                           NULL);
       }
-  training_add_row (self, grid, in_schedule, &warmup, NULL, NULL);
+  training_add_attribute (self, grid, in_schedule, "warmup_steps", NULL, NULL);
   if (!klass->watches_loss && !g_str_equal (klass->name, "constant"))
-    training_add_row (self, grid, in_schedule, &interval, NULL, NULL);
+    training_add_attribute (self, grid, in_schedule, "interval", NULL, NULL);
 }
 
 /* ---- gradients, and the end -------------------------------------------------------------------------- */
@@ -371,23 +240,9 @@ add_schedule (StudioTrainingSettings *self)
 static void
 add_clip (StudioTrainingSettings *self)
 {
-  static const LoomParamSpec specs[] = {
-    { .name = "norm",
-      .type = LOOM_PARAM_FLOAT,
-      .def = "0",
-      .minimum = 0,
-      .maximum = 1e12,
-      .doc = "Longer gradients are shortened to this length; 0 leaves them alone" },
-    { .name = "value",
-      .type = LOOM_PARAM_FLOAT,
-      .def = "0",
-      .minimum = 0,
-      .maximum = 1e12,
-      .doc = "Each number of a gradient is kept within ± this; 0 leaves them alone" },
-  };
   GtkWidget *grid = training_add_group (self, "Gradients");
-  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
-    training_add_row (self, grid, in_clip, &specs[i], NULL, NULL);
+  training_add_attribute (self, grid, in_clip, "norm", NULL, NULL);
+  training_add_attribute (self, grid, in_clip, "value", NULL, NULL);
 }
 
 static char **
@@ -417,27 +272,12 @@ stops_early (StudioTrainingSettings *self)
 static void
 add_stopping (StudioTrainingSettings *self)
 {
-  static const LoomParamSpec patience
-      = { .name = "patience",
-          .type = LOOM_PARAM_INT,
-          .def = "",
-          .minimum = 1,
-          .maximum = 1e9,
-          .doc = "Training ends after so many epochs without a better one, and the best weights are kept" };
-  static const LoomParamSpec least = { .name = "min_delta",
-                                       .type = LOOM_PARAM_FLOAT,
-                                       .def = "0",
-                                       .minimum = 0,
-                                       .maximum = 1e30,
-                                       .doc = "By how much an epoch must be better to count" };
-  static const LoomParamSpec monitor
-      = { .name = "monitor", .type = LOOM_PARAM_STRING, .def = "", .doc = "The loss, or a metric’s name" };
   GtkWidget *grid = training_add_group (self, "Early end");
-  training_add_row (self, grid, in_train, &patience, "off", NULL);
+  training_add_attribute (self, grid, in_train, "patience", "off", NULL);
   if (!stops_early (self))
     return;
-  training_add_row (self, grid, in_train, &least, NULL, NULL);
-  training_add_row (self, grid, in_train, &monitor, "loss", suggest_monitor);
+  training_add_attribute (self, grid, in_train, "min_delta", NULL, NULL);
+  training_add_attribute (self, grid, in_train, "monitor", "loss", suggest_monitor);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------ */
