@@ -4,6 +4,7 @@
  * tables, which are those that readers read by. */
 #include "engine/diff/diff-private.h"
 #include "engine/graph/loom-expr.h"
+#include "engine/graph/loom-grammar.h"
 #include "engine/ops/loom-reserved.h"
 #include "engine/program/loom-optimizer.h"
 #include "engine/recipe/loom-attributes.h"
@@ -111,13 +112,14 @@ of_reserved (const char *name, Meaning *m)
 }
 
 static Means
-of_argument_type (const char *type)
+of_argument (const LoomElement *arg)
 {
-  return g_strcmp0 (type, "int") == 0      ? MEANS_INT
-         : g_strcmp0 (type, "float") == 0  ? MEANS_FLOAT
-         : g_strcmp0 (type, "bool") == 0   ? MEANS_BOOL
-         : g_strcmp0 (type, "module") == 0 ? MEANS_MODULE
-                                           : MEANS_TEXT;
+  static const Means means[LOOM_N_ARGUMENT_TYPES] = { [LOOM_ARGUMENT_INT] = MEANS_INT,
+                                                      [LOOM_ARGUMENT_FLOAT] = MEANS_FLOAT,
+                                                      [LOOM_ARGUMENT_BOOL] = MEANS_BOOL,
+                                                      [LOOM_ARGUMENT_MODULE] = MEANS_MODULE };
+
+  return means[loom_argument_type (arg)]; /* text of the others */
 }
 
 static gboolean
@@ -131,7 +133,7 @@ of_module (const DiffSide *side, const LoomElement *node, const char *name, Mean
 
       if (loom_element_tag (arg) == LOOM_TAG_ARG && g_strcmp0 (loom_element_get (arg, "name"), name) == 0)
         {
-          *m = (Meaning){ name, of_argument_type (loom_element_get (arg, "type")), loom_element_get (arg, "default") };
+          *m = (Meaning){ name, of_argument (arg), loom_element_get (arg, "default") };
           return TRUE;
         }
     }
@@ -222,7 +224,7 @@ meaning_of (const DiffSide *side, const LoomElement *e, const char *name)
     case LOOM_TAG_ARG:
       look_up (of_arg, name, &m);
       if (strcmp (name, "default") == 0)
-        m.means = of_argument_type (loom_element_get (e, "type"));
+        m.means = of_argument (e);
       break;
     case LOOM_TAG_TRAIN:
       of_training (e, name, &m);
@@ -376,21 +378,10 @@ add_betas (const DiffSide *side, const LoomElement *e, const char *text, GPtrArr
 static gboolean
 is_name (LoomTag tag, const char *name)
 {
-  static const char *const names[LOOM_N_TAGS][4] = {
-    [LOOM_TAG_GRAPH] = { "version", "xmlns" },
-    [LOOM_TAG_MODULE] = { "name" },
-    [LOOM_TAG_ARG] = { "name" },
-    [LOOM_TAG_NODE] = { "id", "op", "module" },
-    [LOOM_TAG_WIRE] = { "from", "to" },
-    [LOOM_TAG_GROUP] = { "match" },
-    [LOOM_TAG_METRIC] = { "name" },
-    [LOOM_TAG_PLACE] = { "node" },
-  };
+  const char *const *identity = loom_grammar (tag)->identity;
 
-  for (guint i = 0; i < G_N_ELEMENTS (names[tag]) && names[tag][i] != NULL; i++)
-    if (strcmp (names[tag][i], name) == 0)
-      return TRUE;
-  return FALSE;
+  return (identity != NULL && g_strv_contains (identity, name))
+         || (tag == LOOM_TAG_GRAPH && strcmp (name, "xmlns") == 0);
 }
 
 static int

@@ -16,33 +16,53 @@
 static const GrammarRule rules[LOOM_N_TAGS] = {
   [LOOM_TAG_GRAPH] = { .name = "graph",
                        .required = NAMES ("version"),
+                       .identity = NAMES ("version"),
                        .optional = NAMES ("name", "strict_devices"),
                        .booleans = NAMES ("strict_devices") },
   [LOOM_TAG_DOC] = { .name = "doc", .has_text = TRUE, .parents = SCOPES, .order = 1, .once = TRUE },
-  [LOOM_TAG_MODULE] = { .name = "module", .required = NAMES ("name"), .parents = BIT (LOOM_TAG_GRAPH), .order = 2 },
+  [LOOM_TAG_MODULE] = { .name = "module",
+                        .required = NAMES ("name"),
+                        .identity = NAMES ("name"),
+                        .parents = BIT (LOOM_TAG_GRAPH),
+                        .order = 2 },
   [LOOM_TAG_ARG] = { .name = "arg",
                      .required = NAMES ("name"),
+                     .identity = NAMES ("name"),
                      .optional = NAMES ("type", "default"),
                      .parents = BIT (LOOM_TAG_MODULE),
                      .order = 0 },
-  [LOOM_TAG_NODE] = { .name = "node", .required = NAMES ("id"), .any_attribute = TRUE, .parents = SCOPES, .order = 3 },
-  [LOOM_TAG_WIRE] = { .name = "wire", .required = NAMES ("from", "to"), .parents = SCOPES, .order = 4 },
+  [LOOM_TAG_NODE] = { .name = "node",
+                      .required = NAMES ("id"),
+                      .identity = NAMES ("id", "op", "module"),
+                      .any_attribute = TRUE,
+                      .parents = SCOPES,
+                      .order = 3 },
+  [LOOM_TAG_WIRE] = { .name = "wire",
+                      .required = NAMES ("from", "to"),
+                      .identity = NAMES ("from", "to"),
+                      .parents = SCOPES,
+                      .order = 4 },
   [LOOM_TAG_TRAIN]
   = { .name = "train", .any_attribute = TRUE, .parents = BIT (LOOM_TAG_GRAPH), .order = 5, .once = TRUE },
   [LOOM_TAG_GROUP] = { .name = "group",
                        .required = NAMES ("match"),
+                       .identity = NAMES ("match"),
                        .optional = NAMES ("lr", "weight_decay", "frozen"),
                        .parents = BIT (LOOM_TAG_TRAIN) },
   [LOOM_TAG_SCHEDULE] = { .name = "schedule", .any_attribute = TRUE, .parents = BIT (LOOM_TAG_TRAIN), .once = TRUE },
   [LOOM_TAG_CLIP] = { .name = "clip", .any_attribute = TRUE, .parents = BIT (LOOM_TAG_TRAIN), .once = TRUE },
-  [LOOM_TAG_METRIC]
-  = { .name = "metric", .required = NAMES ("type"), .any_attribute = TRUE, .parents = BIT (LOOM_TAG_TRAIN) },
+  [LOOM_TAG_METRIC] = { .name = "metric",
+                        .required = NAMES ("type"),
+                        .identity = NAMES ("name"),
+                        .any_attribute = TRUE,
+                        .parents = BIT (LOOM_TAG_TRAIN) },
   [LOOM_TAG_PARALLEL] = { .name = "parallel", .any_attribute = TRUE, .parents = BIT (LOOM_TAG_TRAIN), .once = TRUE },
   [LOOM_TAG_LESSON]
   = { .name = "lesson", .any_attribute = TRUE, .has_text = TRUE, .parents = BIT (LOOM_TAG_GRAPH), .order = 6 },
   [LOOM_TAG_LAYOUT] = { .name = "layout", .parents = SCOPES, .order = 7, .once = TRUE },
   [LOOM_TAG_PLACE] = { .name = "place",
                        .required = NAMES ("node", "x", "y"),
+                       .identity = NAMES ("node"),
                        .optional = NAMES ("collapsed"),
                        .parents = BIT (LOOM_TAG_LAYOUT) },
   [LOOM_TAG_FRAME] = { .name = "frame",
@@ -85,6 +105,23 @@ loom_tag_name (LoomTag tag)
   g_return_val_if_fail (tag < LOOM_N_TAGS, NULL);
 
   return rules[tag].name;
+}
+
+LoomArgumentType
+loom_argument_type (const LoomElement *arg)
+{
+  static const char *const names[] = {
+    [LOOM_ARGUMENT_INT] = "int",       [LOOM_ARGUMENT_FLOAT] = "float",   [LOOM_ARGUMENT_BOOL] = "bool",
+    [LOOM_ARGUMENT_STRING] = "string", [LOOM_ARGUMENT_MODULE] = "module",
+  };
+  const char *type = loom_element_get (arg, "type");
+
+  if (type == NULL)
+    return LOOM_ARGUMENT_ANY;
+  for (guint i = LOOM_ARGUMENT_INT; i < G_N_ELEMENTS (names); i++)
+    if (strcmp (names[i], type) == 0)
+      return i;
+  return LOOM_ARGUMENT_UNKNOWN;
 }
 
 guint

@@ -10,6 +10,7 @@ typedef struct
   const char *name;
   const char *const *required;
   const char *const *optional;
+  const char *const *identity; /* attributes that say which element it is, and so differ without a change of it; NULL */
   const char *const *booleans; /* those of them that are true or false */
   gboolean any_attribute;      /* others are parameters, checked by the operator table or by their reader */
   gboolean has_text;

@@ -49,6 +49,21 @@ typedef enum
 typedef struct _LoomElement LoomElement;
 typedef struct _LoomGraph LoomGraph;
 
+/* The type of a module's argument, <arg type="…">. */
+typedef enum
+{
+  LOOM_ARGUMENT_ANY, /* none is written */
+  LOOM_ARGUMENT_INT,
+  LOOM_ARGUMENT_FLOAT,
+  LOOM_ARGUMENT_BOOL,
+  LOOM_ARGUMENT_STRING,
+  LOOM_ARGUMENT_MODULE, /* the name of a module */
+  LOOM_ARGUMENT_UNKNOWN,
+  LOOM_N_ARGUMENT_TYPES
+} LoomArgumentType;
+
+LoomArgumentType loom_argument_type (const LoomElement *arg);
+
 /* ---- graphs ----------------------------------------------------------- */
 
 LoomGraph *loom_graph_new (const char *name);

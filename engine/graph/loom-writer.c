@@ -4,6 +4,7 @@
  * merge in git, and reading and writing again gives the same bytes. */
 #include "engine/core/loom-atomic-file.h"
 #include "engine/graph/graph-private.h"
+#include "engine/graph/loom-grammar.h"
 
 #include <string.h>
 
@@ -69,10 +70,11 @@ put_attribute (GString *out, const char *name, const char *value)
 static void
 put_attributes (GString *out, const LoomElement *e)
 {
-  static const char *const first_of_node[] = { "id", "op", "module", NULL };
   static const char *const first_of_graph[] = { "version", "name", NULL };
   static const char *const none[] = { NULL };
-  const char *const *first = e->tag == LOOM_TAG_NODE ? first_of_node : e->tag == LOOM_TAG_GRAPH ? first_of_graph : none;
+  const char *const *first = e->tag == LOOM_TAG_NODE    ? loom_grammar (LOOM_TAG_NODE)->identity
+                             : e->tag == LOOM_TAG_GRAPH ? first_of_graph
+                                                        : none;
 
   for (guint i = 0; first[i] != NULL; i++)
     {

@@ -143,7 +143,7 @@ check_unused_modules (LoomNet *net)
         used = ((NetScope *)scope)->element == e;
       for (guint k = 0; k < loom_element_n_children (e); k++)
         has_modules |= loom_element_tag (loom_element_child (e, k)) == LOOM_TAG_ARG
-                       && g_strcmp0 (loom_element_get (loom_element_child (e, k), "type"), "module") == 0;
+                       && loom_argument_type (loom_element_child (e, k)) == LOOM_ARGUMENT_MODULE;
       /* Where a module is an argument, nothing can be said before it is given. */
       if (!used && !has_modules)
         loom_net_scope (net, e, &unknown, name);

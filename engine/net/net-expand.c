@@ -123,36 +123,38 @@ add_node (LoomNet *net, NetInstance *instance, const NetLocal *local, const char
 /* ---- modules ---------------------------------------------------------------- */
 
 static gboolean
-fits_type (const char *type, const NetArgument *value)
+fits_type (LoomArgumentType type, const NetArgument *value)
 {
   gboolean boolean;
 
-  if (type == NULL || strcmp (type, "string") == 0 || strcmp (type, "module") == 0)
-    return TRUE;
-  if (strcmp (type, "int") == 0)
-    return value->is_number && value->number.is_int;
-  if (strcmp (type, "float") == 0)
-    return value->is_number;
-  return loom_param_parse_bool (value->text, &boolean);
+  switch (type)
+    {
+    case LOOM_ARGUMENT_INT:
+      return value->is_number && value->number.is_int;
+    case LOOM_ARGUMENT_FLOAT:
+      return value->is_number;
+    case LOOM_ARGUMENT_BOOL:
+      return loom_param_parse_bool (value->text, &boolean);
+    default:
+      return TRUE;
+    }
 }
 
 static void
 set_argument (LoomNet *net, const LoomElement *arg, const LoomElement *node, const char *path,
               const NetEnvironment *outer, NetEnvironment *inner)
 {
-  static const char *const types[] = { "int", "float", "bool", "string", "module", NULL };
-  const char *type = loom_element_get (arg, "type"), *given, *written;
+  LoomArgumentType type = loom_argument_type (arg);
+  const char *given, *written;
   NetArgument *item = inner->items + inner->n;
   NetArgument value = { 0 };
 
   item->name = loom_net_strdup (&net->arena, loom_element_get (arg, "name"));
-  item->is_module = g_strcmp0 (type, "module") == 0;
-  if (type != NULL && !g_strv_contains (types, type))
-    {
-      loom_net_fault (net, arg, NULL, LOOM_ERROR_SCHEMA, "type",
-                      "An argument's type is int, float, bool, string or module, but here stands “%.40s”.", type);
-      type = NULL;
-    }
+  item->is_module = type == LOOM_ARGUMENT_MODULE;
+  if (type == LOOM_ARGUMENT_UNKNOWN)
+    loom_net_fault (net, arg, NULL, LOOM_ERROR_SCHEMA, "type",
+                    "An argument's type is int, float, bool, string or module, but here stands “%.40s”.",
+                    loom_element_get (arg, "type"));
   given = loom_element_get (node, item->name);
   written = given != NULL ? given : loom_element_get (arg, "default");
   if (given != NULL)
@@ -161,14 +163,15 @@ set_argument (LoomNet *net, const LoomElement *arg, const LoomElement *node, con
     given = loom_net_evaluate (net, arg, path, inner, "default", loom_element_get (arg, "default"), &value);
   else
     loom_net_fault (net, node, path, LOOM_ERROR_SCHEMA, item->name, "The module needs the argument “%s”.", item->name);
-  if (given != NULL && written != NULL && loom_expr_is (written) && g_strcmp0 (type, "int") == 0)
+  if (given != NULL && written != NULL && loom_expr_is (written) && type == LOOM_ARGUMENT_INT)
     loom_net_make_whole (net, &value);
   if (given != NULL && !fits_type (type, &value))
     {
-      LoomFault *fault = loom_net_fault (net, node, path, LOOM_ERROR_SCHEMA, item->name,
-                                         "%s is “%.60s”, which is no %s.", item->name, value.text, type);
+      LoomFault *fault
+          = loom_net_fault (net, node, path, LOOM_ERROR_SCHEMA, item->name, "%s is “%.60s”, which is no %s.",
+                            item->name, value.text, loom_element_get (arg, "type"));
 
-      if (value.is_number && strcmp (type, "int") == 0)
+      if (value.is_number && type == LOOM_ARGUMENT_INT)
         loom_fault_set_fix (fault, NULL, NULL, "In an expression // divides without a rest.");
       given = NULL;
     }

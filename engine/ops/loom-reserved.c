@@ -3,43 +3,51 @@
 
 #include <string.h>
 
+#include "engine/graph/loom-grammar.h"
+
 /* f64 is missing: a whole run computes in it, on the device ref. */
 static const char *const computed_in[] = { "f32", "bf16", "f16", NULL };
 
 static const LoomReserved reserved[] = {
+  { .spec
+    = { .name = "title", .type = LOOM_PARAM_STRING, .def = "", .doc = "What the card shows instead of the name." },
+    .is_cosmetic = TRUE,
+    .shown = LOOM_SHOWN_AT_NODES },
+  /* Any text: which devices there are depends on the machine. */
+  { .spec = { .name = "device",
+              .type = LOOM_PARAM_STRING,
+              .def = "",
+              .doc = "Where it is computed; the training's device where nothing is given." },
+    .shown = LOOM_SHOWN_AT_NODES },
+  { .spec = { .name = "frozen",
+              .type = LOOM_PARAM_BOOL,
+              .def = "false",
+              .doc = "Its weights stay as they are while the others are trained." },
+    .shown = LOOM_SHOWN_AT_NODES },
+  { .spec = { .name = "dtype",
+              .type = LOOM_PARAM_STRING,
+              .def = "",
+              .choices = computed_in,
+              .doc = "What it is computed in while training; the training's precision where nothing is given." },
+    .shown = LOOM_SHOWN_AT_NODES },
+  { .spec = { .name = "recompute",
+              .type = LOOM_PARAM_BOOL,
+              .def = "false",
+              .doc = "Nothing of it is kept for the backward pass but computed again there: slower, with less "
+                     "memory." },
+    .shown = LOOM_SHOWN_AT_NODES },
   { .spec = { .name = "repeat",
               .type = LOOM_PARAM_INT,
               .def = "",
               .minimum = 1,
               .maximum = LOOM_MAX_COPIES,
-              .doc = "How many copies stand in a row" } },
+              .doc = "How many copies stand in a row" },
+    .shown = LOOM_SHOWN_AT_INSTANCES },
   { .spec = { .name = "share",
               .type = LOOM_PARAM_BOOL,
               .def = "false",
               .doc = "The copies of a repeat have the same weights." } },
-  /* Any text: which devices there are depends on the machine. */
-  { .spec = { .name = "device",
-              .type = LOOM_PARAM_STRING,
-              .def = "",
-              .doc = "Where it is computed; the training's device where nothing is given." } },
-  { .spec = { .name = "dtype",
-              .type = LOOM_PARAM_STRING,
-              .def = "",
-              .choices = computed_in,
-              .doc = "What it is computed in while training; the training's precision where nothing is given." } },
-  { .spec = { .name = "recompute",
-              .type = LOOM_PARAM_BOOL,
-              .def = "false",
-              .doc = "Nothing of it is kept for the backward pass but computed again there: slower, with less "
-                     "memory." } },
-  { .spec = { .name = "frozen",
-              .type = LOOM_PARAM_BOOL,
-              .def = "false",
-              .doc = "Its weights stay as they are while the others are trained." } },
   { .spec = { .name = "mute", .type = LOOM_PARAM_BOOL, .def = "false", .doc = "Left out of what is computed." } },
-  { .spec
-    = { .name = "title", .type = LOOM_PARAM_STRING, .def = "", .doc = "What the card shows instead of the name." },
-    .is_cosmetic = TRUE },
   { { NULL } },
 };
 
@@ -61,7 +69,5 @@ loom_reserved_find (const char *name)
 gboolean
 loom_is_reserved (const char *name)
 {
-  static const char *const identity[] = { "id", "op", "module", NULL };
-
-  return g_strv_contains (identity, name) || loom_reserved_find (name) != NULL;
+  return g_strv_contains (loom_grammar (LOOM_TAG_NODE)->identity, name) || loom_reserved_find (name) != NULL;
 }

@@ -11,10 +11,19 @@ G_BEGIN_DECLS
 
 #define LOOM_MAX_COPIES 10000 /* the largest repeat="N" */
 
+/* Where a program that edits graphs shows a row for it. */
+typedef enum
+{
+  LOOM_SHOWN_NOWHERE, /* for those who write files, or it has a command of its own */
+  LOOM_SHOWN_AT_NODES,
+  LOOM_SHOWN_AT_INSTANCES /* of modules only */
+} LoomReservedShown;
+
 typedef struct
 {
   LoomParamSpec spec;
   gboolean is_cosmetic; /* no part of what the graph means */
+  LoomReservedShown shown;
 } LoomReserved;
 
 /* In the order of the schema, ending with spec.name NULL; id, op and module, which say what a node is, are not in it.

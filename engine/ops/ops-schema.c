@@ -130,7 +130,7 @@ put_group (GString *out, const LoomOp *op, const LoomParamSpec *params, const ch
 static void
 put_op (GString *out, const LoomOp *op)
 {
-  static const char *const identity[] = { "id", "op", "module", NULL };
+  const char *const *identity = loom_grammar (LOOM_TAG_NODE)->identity;
   const char *const selector[] = { op->variants != NULL ? op->params->name : NULL, NULL };
 
   if (op->variants == NULL)
@@ -153,7 +153,7 @@ put_op (GString *out, const LoomOp *op)
 static void
 put_node (GString *out)
 {
-  static const char *const identity[] = { "id", "op", "module", NULL };
+  const char *const *identity = loom_grammar (LOOM_TAG_NODE)->identity;
   const LoomOp *const *ops = loom_ops ();
 
   put_line (out, 1, "<define name=\"node\">");

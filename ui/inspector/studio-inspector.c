@@ -296,16 +296,14 @@ add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
 static void
 add_reserved (StudioInspector *self, const LoomOp *op)
 {
-  /* The others are for those who write files. */
-  static const char *const shown[] = { "title", "device", "frozen", "dtype", "recompute" };
   GtkWidget *group = add_group (self, "Node");
 
-  for (guint i = 0; i < G_N_ELEMENTS (shown); i++)
+  for (const LoomReserved *r = loom_reserved (); r->spec.name != NULL; r++)
     {
-      LoomParamSpec spec = loom_reserved_find (shown[i])->spec;
+      LoomParamSpec spec = r->spec;
 
       /* An operator's own parameter of this name comes first: cast has a dtype. */
-      if (op != NULL && loom_op_has_param (op, spec.name))
+      if (r->shown != LOOM_SHOWN_AT_NODES || (op != NULL && loom_op_has_param (op, spec.name)))
         continue;
       if (self->devices != NULL && strcmp (spec.name, "device") == 0)
         spec.choices = (const char *const *)self->devices;
@@ -317,13 +315,17 @@ add_reserved (StudioInspector *self, const LoomOp *op)
 static void
 add_module_params (StudioInspector *self, GtkWidget *group, const char *module)
 {
+  static const LoomParamType types[LOOM_N_ARGUMENT_TYPES]
+      = { [LOOM_ARGUMENT_ANY] = LOOM_PARAM_STRING,    [LOOM_ARGUMENT_INT] = LOOM_PARAM_INT,
+          [LOOM_ARGUMENT_FLOAT] = LOOM_PARAM_FLOAT,   [LOOM_ARGUMENT_BOOL] = LOOM_PARAM_BOOL,
+          [LOOM_ARGUMENT_STRING] = LOOM_PARAM_STRING, [LOOM_ARGUMENT_MODULE] = LOOM_PARAM_STRING,
+          [LOOM_ARGUMENT_UNKNOWN] = LOOM_PARAM_STRING };
   LoomElement *m = loom_graph_find_module (studio_document_get_graph (self->document), module);
 
   for (guint i = 0; m != NULL && i < loom_element_n_children (m); i++)
     {
       const LoomElement *arg = loom_element_child (m, i);
       const char *name = loom_element_tag (arg) == LOOM_TAG_ARG ? loom_element_get (arg, "name") : NULL;
-      const char *type = name != NULL ? loom_element_get (arg, "type") : NULL;
       const char *def = name != NULL ? loom_element_get (arg, "default") : NULL;
       LoomParamSpec spec = { 0 };
 
@@ -331,13 +333,12 @@ add_module_params (StudioInspector *self, GtkWidget *group, const char *module)
         continue;
       spec.name = g_intern_string (name);
       spec.def = def != NULL ? g_intern_string (def) : NULL;
-      spec.type = g_strcmp0 (type, "int") == 0     ? LOOM_PARAM_INT
-                  : g_strcmp0 (type, "float") == 0 ? LOOM_PARAM_FLOAT
-                  : g_strcmp0 (type, "bool") == 0  ? LOOM_PARAM_BOOL
-                                                   : LOOM_PARAM_STRING;
+      spec.type = types[loom_argument_type (arg)];
       inspector_add_param (self, group, &spec);
     }
-  inspector_add_param (self, group, &loom_reserved_find ("repeat")->spec);
+  for (const LoomReserved *r = loom_reserved (); r->spec.name != NULL; r++)
+    if (r->shown == LOOM_SHOWN_AT_INSTANCES)
+      inspector_add_param (self, group, &r->spec);
 }
 
 static void
