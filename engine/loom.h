@@ -17,6 +17,7 @@
 #include "engine/interop/loom-safetensors.h"
 #include "engine/interop/loom-weights.h"
 #include "engine/diff/loom-diff.h"
+#include "engine/lesson/loom-lesson.h"
 #include "engine/net/loom-net.h"
 #include "engine/ops/loom-op.h"
 #include "engine/ops/loom-reserved.h"

@@ -57,8 +57,11 @@ static const GrammarRule rules[LOOM_N_TAGS] = {
                         .any_attribute = TRUE,
                         .parents = BIT (LOOM_TAG_TRAIN) },
   [LOOM_TAG_PARALLEL] = { .name = "parallel", .any_attribute = TRUE, .parents = BIT (LOOM_TAG_TRAIN), .once = TRUE },
-  [LOOM_TAG_LESSON]
-  = { .name = "lesson", .any_attribute = TRUE, .has_text = TRUE, .parents = BIT (LOOM_TAG_GRAPH), .order = 6 },
+  [LOOM_TAG_LESSON] = { .name = "lesson", .optional = NAMES ("title"), .parents = BIT (LOOM_TAG_GRAPH), .order = 6 },
+  [LOOM_TAG_PAGE] = { .name = "page",
+                      .optional = NAMES ("title", "spotlight", "palette", "goal", "hint"),
+                      .has_text = TRUE,
+                      .parents = BIT (LOOM_TAG_LESSON) },
   [LOOM_TAG_LAYOUT] = { .name = "layout", .parents = SCOPES, .order = 7, .once = TRUE },
   [LOOM_TAG_PLACE] = { .name = "place",
                        .required = NAMES ("node", "x", "y"),

@@ -27,6 +27,7 @@ static const Rule rules[] = {
   { "engine/ops", { "engine/core/", "engine/graph/", "engine/program/", "engine/data/", "kernels/" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/net", { "engine/core/", "engine/graph/", "engine/program/", "engine/data/", "engine/ops/" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/recipe", { "engine/core/", "engine/graph/", "engine/program/", "engine/data/", "engine/ops/", "engine/net/" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
+  { "engine/lesson", { "engine/core/", "engine/graph/", "engine/program/", "engine/data/", "engine/ops/", "engine/net/" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/diff", { "engine/core/", "engine/graph/", "engine/program/", "engine/data/", "engine/ops/", "engine/recipe/" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/plan", { "engine/core/", "engine/program/", "kernels/" }, { NO_GUI_HEADERS, "libxml/", "json-glib/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine/run", { "engine/core/", "engine/program/", "engine/plan/", "engine/interop/", "kernels/" }, { NO_GUI_HEADERS, "libxml/", "json-glib/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },

@@ -1,0 +1,500 @@
+/* Goals of a lesson's pages: clauses of words, read into a table entry with its arguments, and judged against a graph.
+ *
+ * A clause is added by one entry of the table below: its words, the function that reads them, the one that judges. */
+#include "engine/lesson/loom-lesson.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct _Clause Clause;
+
+typedef struct
+{
+  const LoomGraph *graph;
+  const LoomNet *net;
+  const LoomLessonState *state;
+} Judged;
+
+typedef struct
+{
+  const char *form; /* as graphs/README.md writes it */
+  /* FALSE without an error: the words are another form's. */
+  gboolean (*read) (Clause *clause, char **word, guint n, GError **error);
+  gboolean (*holds) (const Clause *clause, const Judged *judged);
+} Form;
+
+typedef enum
+{
+  IS,
+  BELOW,
+  ABOVE
+} Relation;
+
+struct _Clause
+{
+  const Form *form;
+  char *text; /* the sentence */
+  char **word;
+  char *subject, *member; /* "hidden" and "out_features" of "hidden.out_features" */
+  Relation relation;
+  char *value;
+  double number; /* of value; NaN where it is none */
+};
+
+struct _LoomGoal
+{
+  GPtrArray *clauses;
+};
+
+static void
+clause_free (gpointer data)
+{
+  Clause *clause = data;
+
+  g_free (clause->text);
+  g_strfreev (clause->word);
+  g_free (clause->subject);
+  g_free (clause->member);
+  g_free (clause->value);
+  g_free (clause);
+}
+
+static double
+number_of (const char *text)
+{
+  char *end;
+  double number = g_ascii_strtod (text, &end);
+
+  return end != text && *end == '\0' ? number : NAN;
+}
+
+/* "is", "below" or "above" in the middle of three words, with what is compared on its right. */
+static gboolean
+read_relation (Clause *clause, char **word, guint n)
+{
+  static const char *const relations[] = { "is", "below", "above", NULL };
+
+  if (n != 3 || !g_strv_contains (relations, word[1]))
+    return FALSE;
+  clause->relation = g_str_equal (word[1], "is") ? IS : g_str_equal (word[1], "below") ? BELOW : ABOVE;
+  clause->value = g_strdup (word[2]);
+  clause->number = number_of (word[2]);
+  return TRUE;
+}
+
+static gboolean
+needs_number (const Clause *clause, GError **error)
+{
+  if (!isnan (clause->number))
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "“%s” is compared with “%s”, which is no number", clause->word[0],
+               clause->value);
+  return FALSE;
+}
+
+static gboolean
+compare (const Clause *clause, double found)
+{
+  if (isnan (found))
+    return FALSE;
+  if (clause->relation == IS)
+    return fabs (found - clause->number) <= 1e-6 * MAX (1, fabs (clause->number));
+  return clause->relation == BELOW ? found < clause->number : found > clause->number;
+}
+
+static const char *
+relation_words (const Clause *clause)
+{
+  return clause->relation == IS ? "is" : clause->relation == BELOW ? "is below" : "is above";
+}
+
+/* ---- figures of a run ---------------------------------------------------------------- */
+
+/* "val_loss" → "the loss on validation data". (transfer full) */
+static char *
+name_figure (const char *name)
+{
+  static const struct
+  {
+    const char *prefix, *where;
+  } splits[] = { { "val_", " on validation data" }, { "test_", " on test data" } };
+
+  if (g_str_equal (name, "step") || g_str_equal (name, "epoch"))
+    return g_strdup_printf ("the %s of the run", name);
+  for (guint i = 0; i < G_N_ELEMENTS (splits); i++)
+    if (g_str_has_prefix (name, splits[i].prefix))
+      return g_strdup_printf ("the %s%s", name + strlen (splits[i].prefix), splits[i].where);
+  return g_strdup_printf ("the %s in training", name);
+}
+
+static gboolean
+read_figure (Clause *clause, char **word, guint n, GError **error)
+{
+  if (n == 0 || strchr (word[0], '.') != NULL || !read_relation (clause, word, n))
+    return FALSE;
+  g_autofree char *name = name_figure (word[0]);
+
+  clause->text = g_strdup_printf ("%s %s %s", name, relation_words (clause), clause->value);
+  return needs_number (clause, error);
+}
+
+static gboolean
+figure_holds (const Clause *clause, const Judged *judged)
+{
+  return judged->state->figure != NULL
+         && compare (clause, judged->state->figure (clause->word[0], judged->state->data));
+}
+
+/* ---- attributes ---------------------------------------------------------------------- */
+
+static gboolean
+read_attribute (Clause *clause, char **word, guint n, GError **error)
+{
+  char *dot = n > 0 ? strrchr (word[0], '.') : NULL;
+
+  if (dot == NULL || dot == word[0] || dot[1] == '\0' || !read_relation (clause, word, n))
+    return FALSE;
+  clause->subject = g_strndup (word[0], (gsize)(dot - word[0]));
+  clause->member = g_strdup (dot + 1);
+  clause->text
+      = g_strdup_printf ("%s of %s %s %s", clause->member, clause->subject, relation_words (clause), clause->value);
+  return clause->relation == IS || needs_number (clause, error);
+}
+
+/* An attribute as it is written, else its default; NULL where the element has none. "train.lr" asks <train>. */
+static const char *
+attribute_of (const Clause *clause, const Judged *judged)
+{
+  const LoomElement *root = loom_graph_root (judged->graph);
+  const LoomElement *element = g_str_equal (clause->subject, "train") ? loom_element_find (root, LOOM_TAG_TRAIN)
+                                                                      : loom_scope_find_node (root, clause->subject);
+  const char *value = element != NULL ? loom_element_get (element, clause->member) : NULL;
+
+  if (value != NULL || element == NULL || loom_element_tag (element) != LOOM_TAG_NODE)
+    return value;
+  const LoomOp *op = loom_op_of (element);
+  for (const LoomParamSpec *p = op != NULL ? loom_op_params (op, element) : NULL; p != NULL && p->name != NULL; p++)
+    if (g_str_equal (p->name, clause->member))
+      return p->def;
+  return NULL;
+}
+
+static gboolean
+attribute_holds (const Clause *clause, const Judged *judged)
+{
+  const char *value = attribute_of (clause, judged);
+
+  if (value == NULL)
+    return FALSE;
+  return isnan (clause->number) ? g_str_equal (value, clause->value) : compare (clause, number_of (value));
+}
+
+/* ---- shape of the graph -------------------------------------------------------------- */
+
+static gboolean
+is_operator (const char *name, GError **error)
+{
+  if (g_str_equal (name, "*") || loom_op (name) != NULL)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "there is no operator “%s”", name);
+  return FALSE;
+}
+
+static gboolean
+read_chain (Clause *clause, char **word, guint n, GError **error)
+{
+  if (n < 2 || !g_str_equal (word[0], "chain"))
+    return FALSE;
+  for (guint i = 1; i < n; i++)
+    if (!is_operator (word[i], error))
+      return FALSE;
+  g_autofree char *list = g_strjoinv (" → ", word + 1);
+
+  clause->text = n == 2 ? g_strdup_printf ("the graph has a %s", word[1]) : g_strdup_printf ("the graph has %s", list);
+  return TRUE;
+}
+
+/* Whether the operators word[0 … i] lead to this node, the last of them being its own; "*" stands for any number of
+ * nodes, none among them. visited keeps the search linear in nodes for each word. */
+static gboolean
+chain_reaches (const LoomNet *net, char **word, guint i, guint node, GHashTable *visited)
+{
+  const LoomNetNode *n = loom_net_node (net, node);
+  const gboolean any = g_str_equal (word[i], "*");
+
+  if (!g_hash_table_add (visited, GUINT_TO_POINTER (i * loom_net_n_nodes (net) + node + 1)))
+    return FALSE;
+  if (!any && (n->op == NULL || !g_str_equal (n->op->name, word[i])))
+    return FALSE;
+  if (i == 0 || (any && chain_reaches (net, word, i - 1, node, visited)))
+    return TRUE;
+  for (guint k = 0; k < n->n_inputs; k++)
+    if (n->input[k].node != G_MAXUINT && chain_reaches (net, word, any ? i : i - 1, n->input[k].node, visited))
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+chain_holds (const Clause *clause, const Judged *judged)
+{
+  g_autoptr (GHashTable) visited = g_hash_table_new (NULL, NULL);
+  const guint n = g_strv_length (clause->word) - 1;
+
+  for (guint i = 0; i < loom_net_n_nodes (judged->net); i++)
+    if (chain_reaches (judged->net, clause->word + 1, n - 1, i, visited))
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+read_no (Clause *clause, char **word, guint n, GError **error)
+{
+  if (n != 2 || !g_str_equal (word[0], "no"))
+    return FALSE;
+  clause->text = g_strdup_printf ("the graph has no %s", word[1]);
+  return is_operator (word[1], error);
+}
+
+static gboolean
+no_holds (const Clause *clause, const Judged *judged)
+{
+  for (guint i = 0; i < loom_net_n_nodes (judged->net); i++)
+    if (loom_net_node (judged->net, i)->op != NULL
+        && g_str_equal (loom_net_node (judged->net, i)->op->name, clause->word[1]))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+read_wired (Clause *clause, char **word, guint n, GError **error)
+{
+  if (n != 3 || !g_str_equal (word[0], "wired"))
+    return FALSE;
+  clause->text = g_strdup_printf ("a wire leads from %s to %s", word[1], word[2]);
+  return TRUE;
+}
+
+static gboolean
+wired_holds (const Clause *clause, const Judged *judged)
+{
+  g_autofree char *from = NULL, *from_port = NULL, *to = NULL, *to_port = NULL;
+  int source, target;
+
+  if (!loom_end_split (clause->word[1], &from, &from_port) || !loom_end_split (clause->word[2], &to, &to_port))
+    return FALSE;
+  source = loom_net_find (judged->net, from);
+  target = loom_net_find (judged->net, to);
+  if (source < 0 || target < 0)
+    return FALSE;
+  const LoomNetNode *s = loom_net_node (judged->net, (guint)source), *t = loom_net_node (judged->net, (guint)target);
+  int wanted = to_port == NULL                ? -1
+               : g_ascii_isdigit (to_port[0]) ? (int)g_ascii_strtoll (to_port, NULL, 10)
+                                              : loom_net_find_input (t, to_port);
+  if (to_port != NULL && wanted < 0)
+    return FALSE;
+  for (guint k = 0; k < t->n_inputs; k++)
+    {
+      const LoomNetSource *in = &t->input[k];
+
+      if (in->node == (guint)source && (wanted < 0 || (guint)wanted == k)
+          && (from_port == NULL
+              || (in->output < s->n_outputs && g_strcmp0 (s->output_spec[in->output].name, from_port) == 0)))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* ---- what the learner does ----------------------------------------------------------- */
+
+static gboolean
+read_pinned (Clause *clause, char **word, guint n, GError **error)
+{
+  if (n != 2 || !g_str_equal (word[0], "pinned"))
+    return FALSE;
+  clause->text = g_strdup_printf ("%s is watched", word[1]);
+  return TRUE;
+}
+
+static gboolean
+pinned_holds (const Clause *clause, const Judged *judged)
+{
+  return judged->state->is_pinned != NULL && judged->state->is_pinned (clause->word[1], judged->state->data);
+}
+
+static gboolean
+read_selected (Clause *clause, char **word, guint n, GError **error)
+{
+  if (n != 2 || !g_str_equal (word[0], "selected"))
+    return FALSE;
+  clause->text = g_strdup_printf ("%s is selected", word[1]);
+  return TRUE;
+}
+
+static gboolean
+selected_holds (const Clause *clause, const Judged *judged)
+{
+  return judged->state->is_selected != NULL && judged->state->is_selected (clause->word[1], judged->state->data);
+}
+
+static gboolean
+read_answer (Clause *clause, char **word, guint n, GError **error)
+{
+  if (n < 2 || !g_str_equal (word[0], "answer"))
+    return FALSE;
+  clause->value = g_strjoinv (" ", word + 1);
+  clause->number = number_of (clause->value);
+  clause->text = g_strdup ("the question is answered");
+  return TRUE;
+}
+
+/* A number within one in a thousand, since a learner rounds; words without regard to case. */
+static gboolean
+answer_holds (const Clause *clause, const Judged *judged)
+{
+  g_autofree char *given = judged->state->answer != NULL ? g_strstrip (g_strdup (judged->state->answer)) : NULL;
+
+  if (given == NULL || given[0] == '\0')
+    return FALSE;
+  if (isnan (clause->number))
+    {
+      g_autofree char *a = g_utf8_casefold (given, -1), *b = g_utf8_casefold (clause->value, -1);
+
+      return g_str_equal (a, b);
+    }
+  return fabs (number_of (given) - clause->number) <= 1e-3 * MAX (1, fabs (clause->number));
+}
+
+static gboolean
+read_clean (Clause *clause, char **word, guint n, GError **error)
+{
+  if (n != 1 || !g_str_equal (word[0], "clean"))
+    return FALSE;
+  clause->text = g_strdup ("the graph has no fault");
+  return TRUE;
+}
+
+static gboolean
+clean_holds (const Clause *clause, const Judged *judged)
+{
+  return !judged->state->has_faults;
+}
+
+/* ---- the table ----------------------------------------------------------------------- */
+
+static const Form forms[] = {
+  { "chain OP OP …", read_chain, chain_holds },
+  { "no OP", read_no, no_holds },
+  { "wired FROM TO", read_wired, wired_holds },
+  { "pinned TENSOR", read_pinned, pinned_holds },
+  { "selected NODE", read_selected, selected_holds },
+  { "answer VALUE", read_answer, answer_holds },
+  { "clean", read_clean, clean_holds },
+  { "NODE.ATTRIBUTE is|below|above VALUE", read_attribute, attribute_holds },
+  { "FIGURE is|below|above NUMBER", read_figure, figure_holds },
+};
+
+static Clause *
+clause_new (const char *text, GError **error)
+{
+  g_autoptr (GString) list = g_string_new (NULL);
+  Clause *clause = g_new0 (Clause, 1);
+  GError *local = NULL;
+  guint n;
+
+  g_auto (GStrv) all = g_strsplit_set (text, " \t\n\r", -1);
+  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
+  for (guint i = 0; all[i] != NULL; i++)
+    if (all[i][0] != '\0')
+      g_strv_builder_add (words, all[i]);
+  clause->word = g_strv_builder_end (words);
+  n = g_strv_length (clause->word);
+  for (guint i = 0; i < G_N_ELEMENTS (forms); i++)
+    {
+      clause->form = &forms[i];
+      if (forms[i].read (clause, clause->word, n, &local))
+        return clause;
+      if (local != NULL)
+        break;
+      g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", forms[i].form);
+    }
+  if (local == NULL)
+    g_set_error (&local, LOOM_ERROR, LOOM_ERROR_SCHEMA, "“%s” is no clause of a goal. Clauses are: %s", text,
+                 list->str);
+  clause_free (clause);
+  g_propagate_error (error, local);
+  return NULL;
+}
+
+LoomGoal *
+loom_goal_new (const char *text, GError **error)
+{
+  g_autoptr (LoomGoal) goal = g_new0 (LoomGoal, 1);
+  g_auto (GStrv) part = g_strsplit (text, ",", -1);
+
+  goal->clauses = g_ptr_array_new_with_free_func (clause_free);
+  for (guint i = 0; part[i] != NULL; i++)
+    {
+      Clause *clause = clause_new (g_strstrip (part[i]), error);
+
+      if (clause == NULL)
+        return NULL;
+      g_ptr_array_add (goal->clauses, clause);
+    }
+  if (goal->clauses->len == 0)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "a goal without a clause says nothing");
+      return NULL;
+    }
+  return g_steal_pointer (&goal);
+}
+
+void
+loom_goal_free (LoomGoal *goal)
+{
+  if (goal == NULL)
+    return;
+  g_clear_pointer (&goal->clauses, g_ptr_array_unref);
+  g_free (goal);
+}
+
+guint
+loom_goal_n_clauses (const LoomGoal *goal)
+{
+  return goal != NULL ? goal->clauses->len : 0;
+}
+
+const char *
+loom_goal_clause_text (const LoomGoal *goal, guint i)
+{
+  return ((const Clause *)goal->clauses->pdata[i])->text;
+}
+
+gboolean
+loom_goal_clause_holds (const LoomGoal *goal, guint i, const LoomGraph *graph, const LoomNet *net,
+                        const LoomLessonState *state)
+{
+  const Clause *clause = goal->clauses->pdata[i];
+  const Judged judged = { graph, net, state };
+
+  return clause->form->holds (clause, &judged);
+}
+
+gboolean
+loom_goal_is_met (const LoomGoal *goal, const LoomGraph *graph, const LoomNet *net, const LoomLessonState *state)
+{
+  if (goal == NULL)
+    return FALSE;
+  for (guint i = 0; i < goal->clauses->len; i++)
+    if (!loom_goal_clause_holds (goal, i, graph, net, state))
+      return FALSE;
+  return TRUE;
+}
+
+gboolean
+loom_goal_asks (const LoomGoal *goal)
+{
+  for (guint i = 0; i < loom_goal_n_clauses (goal); i++)
+    if (((const Clause *)goal->clauses->pdata[i])->form->holds == answer_holds)
+      return TRUE;
+  return FALSE;
+}

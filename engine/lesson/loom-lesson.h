@@ -1,0 +1,73 @@
+/* Lessons: pages of a graph file that a learner walks through, each ticked when what it asks for is so.
+ *
+ *   <lesson title="Why an activation is needed">
+ *     <page title="One fold" spotlight="hidden" goal="hidden.out_features above 15, val_loss below 0.2"
+ * hint="…">Markdown</page>
+ *   </lesson>
+ *
+ * A goal is a list of clauses, all of which must hold; graphs/README.md has the clauses. Studio shows lessons,
+ * `gradloom check` reads them for faults. */
+#pragma once
+
+#include "engine/net/loom-net.h"
+
+G_BEGIN_DECLS
+
+typedef struct _LoomGoal LoomGoal;
+
+typedef struct
+{
+  guint64 serial;   /* of the <page> */
+  char *title;      /* "" where it has none */
+  char *text;       /* Markdown, without the indent that its lines share */
+  char *hint;       /* NULL: none */
+  char **spotlight; /* ids of nodes; NULL: none */
+  char **palette;   /* names of the operators that are offered; NULL: all */
+  LoomGoal *goal;   /* NULL: the page is done when it has been read */
+} LoomLessonPage;
+
+typedef struct
+{
+  guint64 serial; /* of the <lesson> */
+  char *title;
+  GPtrArray *pages; /* LoomLessonPage */
+} LoomLesson;
+
+/* What a goal may ask about, beside graph and net. Each function may be NULL: then nothing of its kind is known. */
+typedef struct
+{
+  /* "loss", "val_loss", "accuracy", "step" …: the newest figure of the run of the graph as it is; NaN where there is
+   * none. */
+  double (*figure) (const char *name, gpointer data);
+  gboolean (*is_pinned) (const char *tensor, gpointer data);
+  gboolean (*is_selected) (const char *path, gpointer data);
+  const char *answer; /* what the learner has typed; may be NULL */
+  gboolean has_faults;
+  gpointer data;
+} LoomLessonState;
+
+void loom_lesson_free (LoomLesson *lesson);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomLesson, loom_lesson_free)
+
+/* The graph's lessons (LoomLesson), in order; never NULL. Goals that cannot be read are faults of code SCHEMA at their
+ * page's line, and the page is then without a goal. */
+GPtrArray *loom_lessons_new (const LoomGraph *graph, LoomFaults *faults);
+
+/* NULL and a SCHEMA error, one sentence, for a text that is no goal. Never NULL and no error otherwise. */
+LoomGoal *loom_goal_new (const char *text, GError **error);
+void loom_goal_free (LoomGoal *goal);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomGoal, loom_goal_free)
+
+guint loom_goal_n_clauses (const LoomGoal *goal);
+/* A clause as a sentence for the learner: "the loss on validation data is below 0.2". Owned by the goal. */
+const char *loom_goal_clause_text (const LoomGoal *goal, guint i);
+/* Whether the clause holds. The graph and the net that was made from it are only read. */
+gboolean loom_goal_clause_holds (const LoomGoal *goal, guint i, const LoomGraph *graph, const LoomNet *net,
+                                 const LoomLessonState *state);
+/* Whether all hold; of no goal (NULL), FALSE. */
+gboolean
+loom_goal_is_met (const LoomGoal *goal, const LoomGraph *graph, const LoomNet *net, const LoomLessonState *state);
+/* Whether one of the clauses asks for an answer that is typed. */
+gboolean loom_goal_asks (const LoomGoal *goal);
+
+G_END_DECLS
