@@ -31,7 +31,7 @@ test_canonical (void)
     "<graph xmlns='urn:gradloom:graph' version='1' xmlns:q='urn:q'><!----><node op='relu' q:hint='1' id='a'/>\n"
     "<q:r><s>]]&gt;<!-- c --><?pi x?></s></q:r></graph><!-- after -->",
     "<graph xmlns='urn:gradloom:graph' version='1'><doc> <![CDATA[<b>&amp;]]>\r\n </doc><lesson "
-    "name='l'>text</lesson></graph>",
+    "title='l'><page goal='x'>text\n  and</page></lesson></graph>",
     "<graph xmlns='urn:gradloom:graph' version='1'/>",
     "\xEF\xBB\xBF<graph xmlns='urn:gradloom:graph' version='1'><module name='m'/><doc/></graph>",
   };
