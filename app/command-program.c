@@ -69,8 +69,8 @@ run_program (const Command *command, int argc, char **argv)
   if (batch < 0)
     return command_usage (command, "--batch-size takes a positive number.");
   /* A program belongs to no device; f64 has one alone. */
-  if (!build (argv[1], batch, evaluation, precision, FALSE, g_strcmp0 (precision, "f64") == 0 ? "ref" : NULL, &l,
-              &error))
+  const char *device = g_strcmp0 (precision, loom_dtype_name (LOOM_F64)) == 0 ? loom_dtype_backend (LOOM_F64) : NULL;
+  if (!build (argv[1], batch, evaluation, precision, FALSE, device, &l, &error))
     return command_fail (command, g_steal_pointer (&error));
   if (json)
     {

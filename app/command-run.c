@@ -122,9 +122,9 @@ check_words (Run *r)
   if (r->partial && r->weights == NULL)
     return command_usage (r->command, "--partial says how to read --weights, which is not given.");
   r->float_dtype = g_strcmp0 (r->dtype, "f64") == 0 ? LOOM_F64 : LOOM_F32;
-  if (r->float_dtype == LOOM_F64 && r->device != NULL && !g_str_equal (r->device, "ref")
-      && !g_str_has_prefix (r->device, "ref:"))
-    return command_usage (r->command, "--dtype f64 runs on device ref only; leave --device %s out.", r->device);
+  if (r->device != NULL && !loom_dtype_runs_on (r->float_dtype, r->device))
+    return command_usage (r->command, "--dtype %s runs on device %s only; leave --device %s out.", r->dtype,
+                          loom_dtype_backend (r->float_dtype), r->device);
   return 0;
 }
 

@@ -136,7 +136,9 @@ run_feed (LoomProgram *program, LoomExec *exec, gpointer data, GError **error)
 const char *
 run_device (const Run *r)
 {
-  return r->device != NULL ? r->device : r->float_dtype == LOOM_F64 ? "ref" : "cpu";
+  const char *only = loom_dtype_backend (r->float_dtype);
+
+  return r->device != NULL ? r->device : only != NULL ? only : "cpu";
 }
 
 gboolean

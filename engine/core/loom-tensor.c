@@ -389,3 +389,18 @@ loom_tensor_equal_bits (const LoomTensor *a, const LoomTensor *b)
   return a->dtype == b->dtype && a->rank == b->rank && memcmp (a->dim, b->dim, a->rank * sizeof a->dim[0]) == 0
          && memcmp (a->data, b->data, a->bytes) == 0;
 }
+
+const char *
+loom_dtype_backend (LoomDType dtype)
+{
+  return dtype == LOOM_F64 ? "ref" : NULL;
+}
+
+gboolean
+loom_dtype_runs_on (LoomDType dtype, const char *device)
+{
+  const char *only = loom_dtype_backend (dtype);
+  gsize n = only != NULL ? strlen (only) : 0;
+
+  return only == NULL || (strncmp (device, only, n) == 0 && (device[n] == 0 || device[n] == ':'));
+}

@@ -10,7 +10,8 @@
 
 G_BEGIN_DECLS
 
-typedef struct {
+typedef struct
+{
   LoomDType dtype;
   int rank;
   gint64 dim[LOOM_SHAPE_MAX_RANK];
@@ -49,5 +50,10 @@ float loom_bfloat_to_float (guint16 h);
 guint16 loom_bfloat_from_float (float f);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTensor, loom_tensor_unref)
+
+/* The back end that alone computes in this type, "ref" for f64; NULL where others do, too. */
+const char *loom_dtype_backend (LoomDType dtype);
+/* Whether a device of this name ("ref", "ref:1") belongs to a back end that computes in it. */
+gboolean loom_dtype_runs_on (LoomDType dtype, const char *device);
 
 G_END_DECLS

@@ -275,7 +275,8 @@ parse (const LoomDataset *base, const char *name, char *text, gsize length, GPtr
   for (gint64 i = 0; i < used; i++)
     {
       const gunichar c = characters[n - used + i];
-      char **found = bsearch (&c, base->class_names, (gsize)base->info.n_classes, sizeof (char *), compare_to_character);
+      char **found
+          = bsearch (&c, base->class_names, (gsize)base->info.n_classes, sizeof (char *), compare_to_character);
 
       if (found == NULL)
         {
@@ -307,4 +308,5 @@ const LoomDatasetClass loom_dataset_text = {
   .read = read_windows,
   .free = free_text,
   .parse = parse,
+  .is_text = TRUE,
 };

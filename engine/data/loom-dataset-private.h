@@ -16,10 +16,11 @@ struct _LoomDatasetClass
   gboolean (*read) (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n, LoomTensor *const out[],
                     GError **error);
   void (*free) (LoomDataset *self);
-  /* Samples from a file that is no part of the data set, as x has them, each added to items; text ends with 0 and may be
-   * written. NULL: rows of numbers. */
+  /* Samples from a file that is no part of the data set, as x has them, each added to items; text ends with 0 and may
+   * be written. NULL: rows of numbers. */
   gboolean (*parse) (const LoomDataset *self, const char *name, char *text, gsize length, GPtrArray *items,
                      GError **error);
+  gboolean is_text; /* a sample is a piece of a text, as long as its option `context` says */
 };
 
 /* Adds a sample (its tensor is taken) to a list that loom_sample_item_free() frees. */

@@ -60,6 +60,12 @@ loom_dataset_class_doc (const LoomDatasetClass *klass)
   return klass->doc;
 }
 
+gboolean
+loom_dataset_class_is_text (const LoomDatasetClass *klass)
+{
+  return klass->is_text;
+}
+
 const LoomDatasetParam *
 loom_dataset_class_params (const LoomDatasetClass *klass)
 {

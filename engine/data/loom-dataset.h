@@ -78,6 +78,8 @@ const LoomDatasetClass *loom_dataset_class (const char *source); /* NULL when th
 const char *loom_dataset_class_name (const LoomDatasetClass *klass);  /* "fashion-mnist" */
 const char *loom_dataset_class_title (const LoomDatasetClass *klass); /* "Fashion-MNIST" */
 const char *loom_dataset_class_doc (const LoomDatasetClass *klass);
+gboolean loom_dataset_class_is_text (
+    const LoomDatasetClass *klass); /* a sample is a piece of a text, `context` characters long */
 const LoomDatasetParam *loom_dataset_class_params (const LoomDatasetClass *klass); /* ends with name NULL */
 
 /* Ports, types and what is known of sizes, without reading all the data. FALSE with an

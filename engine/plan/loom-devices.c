@@ -4,6 +4,7 @@
  * program on a machine without CUDA starts as fast as ever and says one sentence when it is asked for a GPU. */
 #include "engine/core/loom-bytes.h"
 #include "engine/core/loom-env.h"
+#include "engine/core/loom-tensor.h"
 #include "engine/plan/loom-plan.h"
 
 #include <gmodule.h>
@@ -312,15 +313,16 @@ const char *
 loom_devices_for (LoomDevices *devices, const char *name, LoomDType float_type)
 {
   g_autofree char *backend = NULL, *exact = NULL;
+  const char *only = loom_dtype_backend (float_type);
   int index;
 
   g_return_val_if_fail (devices != NULL, NULL);
 
-  if (name == NULL || float_type != LOOM_F64)
+  if (name == NULL || only == NULL)
     return name;
   if (!split_name (name, &backend, &index))
     return NULL;
-  exact = index > 0 ? g_strdup_printf ("ref:%d", index) : g_strdup ("ref");
+  exact = index > 0 ? g_strdup_printf ("%s:%d", only, index) : g_strdup (only);
   return loom_devices_get (devices, exact, NULL) != NULL ? g_intern_string (exact) : NULL;
 }
 

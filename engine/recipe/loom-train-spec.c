@@ -534,11 +534,12 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   device = loom_element_get (r.element, "device");
   spec->device = g_strdup (device != NULL ? device : spec_of (r.element, "device")->def);
   spec->precision = read_precision (&r);
-  if (spec->precision == LOOM_F64 && strcmp (spec->device, "ref") != 0 && !g_str_has_prefix (spec->device, "ref:"))
-    loom_fault_set_fix (recipe_complain (&r, r.element, LOOM_ERROR_SCHEMA, "precision",
-                                         "precision=\"f64\" computes on the device “ref” only, not on “%s”.",
-                                         spec->device),
-                        "device", "ref", "Set device to ref.");
+  if (!loom_dtype_runs_on (spec->precision, spec->device))
+    loom_fault_set_fix (
+        recipe_complain (&r, r.element, LOOM_ERROR_SCHEMA, "precision",
+                         "precision=\"%s\" computes on the device “%s” only, not on “%s”.",
+                         loom_dtype_name (spec->precision), loom_dtype_backend (spec->precision), spec->device),
+        "device", loom_dtype_backend (spec->precision), "Set device to %s.", loom_dtype_backend (spec->precision));
   spec->drop_last = (LoomDropLast)recipe_choice (&r, r.element, "drop_last");
   spec->tf32 = recipe_flag (&r, r.element, "tf32");
   spec->direct = recipe_choice (&r, r.element, "algorithm") == 1;

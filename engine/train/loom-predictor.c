@@ -225,7 +225,9 @@ open_reading (LoomPredictor *self, GError **error)
 {
   const LoomNetNode *node = loom_net_node (self->net, self->input.node);
   const LoomType *type = &node->output[self->input.output];
+  const LoomDatasetClass *klass;
   g_autoptr (GError) local = NULL;
+  const char *source;
 
   if (!node->typed || type->shape.rank == 0)
     {
@@ -244,7 +246,9 @@ open_reading (LoomPredictor *self, GError **error)
   if (!is_dataset (node))
     return TRUE;
   self->dataset_node = node->element;
-  self->is_text = g_strcmp0 (loom_element_get (node->element, "source"), "text") == 0;
+  source = loom_element_get (node->element, "source");
+  klass = source != NULL ? loom_dataset_class (source) : NULL;
+  self->is_text = klass != NULL && loom_dataset_class_is_text (klass);
   self->dataset = loom_net_open_dataset (self->net, (int)self->input.node, loom_graph_get_folder (self->graph), &local);
   if (self->dataset == NULL)
     self->no_dataset = g_strdup (local->message);
