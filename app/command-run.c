@@ -67,7 +67,7 @@ port_file_new (const char *text, gboolean with_file)
 /* ---- words ------------------------------------------------------------ */
 
 static int
-read_doors (Run *r)
+read_ports (Run *r)
 {
   r->ins = g_ptr_array_new_with_free_func ((GDestroyNotify)port_file_free);
   r->outs = g_ptr_array_new_with_free_func ((GDestroyNotify)port_file_free);
@@ -135,9 +135,8 @@ work (Run *r, const char *path, GError **error)
       || !run_read_inputs (r, error))
     return FALSE;
   run_bind_batch (r);
-  return run_bind_again (r, error) && run_check_bound (r, error) && run_build_program (r, error)
-         && run_execute (r, error) && run_write_outputs (r, error)
-         && (r->grads == NULL || run_write_gradients (r, error))
+  return run_rebind (r, error) && run_check_bound (r, error) && run_build_program (r, error) && run_execute (r, error)
+         && run_write_outputs (r, error) && (r->grads == NULL || run_write_gradients (r, error))
          && (r->save_weights == NULL || run_save_weights (r, error)) && run_commit (r, error);
 }
 
@@ -171,7 +170,7 @@ run_run (const Command *command, int argc, char **argv)
   command_warn_of_threads (command, r.threads);
   int status = check_words (&r);
   if (status == 0)
-    status = read_doors (&r);
+    status = read_ports (&r);
   if (status != 0)
     return status;
 

@@ -193,7 +193,7 @@ read_input (Run *r, PortFile *port_file, GError **error)
 
 /* Once more, as an input or a data set may have said what a symbol of an input before it is. */
 gboolean
-run_bind_again (Run *r, GError **error)
+run_rebind (Run *r, GError **error)
 {
   for (guint i = 0; i < r->ins->len; i++)
     {
@@ -244,7 +244,7 @@ run_read_inputs (Run *r, GError **error)
       if (!read_input (r, port_file, error))
         return FALSE;
     }
-  return run_bind_again (r, error);
+  return run_rebind (r, error);
 }
 
 /* ---- data sets -------------------------------------------------------- */

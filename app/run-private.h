@@ -55,7 +55,7 @@ gboolean run_check_faults (Run *r, GError **error);
 gboolean run_open_graph (Run *r, const char *path, GError **error);
 gboolean run_read_inputs (Run *r, GError **error);
 void run_bind_batch (Run *r);
-gboolean run_bind_again (Run *r, GError **error);
+gboolean run_rebind (Run *r, GError **error);
 gboolean run_check_bound (Run *r, GError **error);
 /* The data set of a node, opened once and kept; DATA and others with the node's name when it cannot be. */
 LoomDataset *run_open_dataset (Run *r, guint node, GError **error);

@@ -232,9 +232,9 @@ dtype_of (const NetInstance *instance, const NetLocal *local)
   return dtype != NULL ? loom_net_intern (dtype) : instance->dtype;
 }
 
-/* Facts of a path that passes over programs ask for. */
+/* The requests on a node that passes over programs read by its path: recomputation, and the dtype that is asked for. */
 static void
-note_wishes (LoomNet *net, const NetInstance *instance, const NetLocal *local, const char *path)
+note_requests (LoomNet *net, const NetInstance *instance, const NetLocal *local, const char *path)
 {
   const char *dtype = dtype_of (instance, local);
 
@@ -282,7 +282,7 @@ expand_local (LoomNet *net, NetInstance *instance, guint k)
       slot->n = copy + 1;
       if (repeated)
         add_place (net, own, instance, k, (int)copy);
-      note_wishes (net, instance, local, own);
+      note_requests (net, instance, local, own);
       if (local->kind == NET_OP)
         {
           add_node (net, instance, local, own, weights);

@@ -33,7 +33,7 @@ struct _PlanChoice
 {
   GArray *variables;  /* Variable */
   GPtrArray *factors; /* Factor of two */
-  guint64 looked;
+  guint64 n_visited;
 };
 
 /* An eliminated variable, and how its state follows from its neighbours'. */
@@ -138,9 +138,9 @@ plan_choice_pair (PlanChoice *choice, guint a, guint b, const double *cost)
 }
 
 guint64
-plan_choice_looked (const PlanChoice *choice)
+plan_choice_n_visited (const PlanChoice *choice)
 {
-  return choice->looked;
+  return choice->n_visited;
 }
 
 double
@@ -232,7 +232,7 @@ neighbours (const Solver *s, guint v)
           g_array_append_val (of, f->of[k]);
     }
   g_array_sort (of, ascending);
-  s->choice->looked += of->len;
+  s->choice->n_visited += of->len;
   for (guint i = 0; i < of->len; i++)
     if (n == 0 || g_array_index (of, guint, n - 1) != g_array_index (of, guint, i))
       g_array_index (of, guint, n++) = g_array_index (of, guint, i);
@@ -336,7 +336,7 @@ eliminate (Solver *s, guint v)
   for (guint i = 0; i < n_factors; i++)
     find_strides (s, g_ptr_array_index (s->at[v], i), of, v, stride + i * of->len, &own[i]);
   sum = of->len > 0 ? new_factor (s, of->len, (const guint *)(const void *)of->data, size) : NULL;
-  s->choice->looked += size * n * (n_factors + 1);
+  s->choice->n_visited += size * n * (n_factors + 1);
   for (gsize at = 0; at < size; at++)
     {
       double least = INFINITY;
@@ -435,8 +435,8 @@ solver_init (Solver *s, PlanChoice *choice, guint round)
                  .size = g_new (double, n + 1),
                  .gone = g_new0 (gboolean, n + 1),
                  .steps = g_array_new (FALSE, FALSE, sizeof (Step)) };
-  plan_queue_init (&s->by_size, &choice->looked);
-  plan_queue_init (&s->crowded, &choice->looked);
+  plan_queue_init (&s->by_size, &choice->n_visited);
+  plan_queue_init (&s->crowded, &choice->n_visited);
   g_array_set_clear_func (s->steps, (GDestroyNotify)clear_step);
   for (guint v = 0; v < n; v++)
     {
@@ -518,7 +518,7 @@ plan_choice_solve (PlanChoice *choice, gsize largest, guint *state)
   guint since = 0; /* rounds without gain */
   double best;
 
-  choice->looked = 0;
+  choice->n_visited = 0;
   memset (state, 0, n * sizeof *state);
   if (n == 0)
     return 0;

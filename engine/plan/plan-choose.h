@@ -27,8 +27,8 @@ guint plan_choice_n (const PlanChoice *choice);
  * others are chosen exactly, others in each round; rounds begin anew from scattered states now and then, and end, at
  * the latest after a fixed number, when several starts in a row have led to nothing better. */
 double plan_choice_solve (PlanChoice *choice, gsize largest, guint *state);
-/* What the last solution has looked at: comparisons, costs of tables, neighbours. For tests of how it grows. */
-guint64 plan_choice_looked (const PlanChoice *choice);
+/* Counts the comparisons, costs in tables and neighbours that the last solution visited. For tests of how it grows. */
+guint64 plan_choice_n_visited (const PlanChoice *choice);
 /* The sum of given states. */
 double plan_choice_cost (const PlanChoice *choice, const guint *state);
 

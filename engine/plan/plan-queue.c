@@ -1,10 +1,10 @@
 #include "engine/plan/plan-queue.h"
 
 void
-plan_queue_init (PlanQueue *queue, guint64 *looked)
+plan_queue_init (PlanQueue *queue, guint64 *n_visited)
 {
   queue->entries = g_array_new (FALSE, FALSE, sizeof (PlanQueueEntry));
-  queue->looked = looked;
+  queue->n_visited = n_visited;
 }
 
 void
@@ -16,7 +16,7 @@ plan_queue_clear (PlanQueue *queue)
 static gboolean
 is_before (const PlanQueue *queue, const PlanQueueEntry *a, const PlanQueueEntry *b)
 {
-  ++*queue->looked;
+  ++*queue->n_visited;
   return a->key < b->key || (a->key == b->key && a->order < b->order);
 }
 

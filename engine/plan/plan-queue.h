@@ -15,10 +15,10 @@ typedef struct
 typedef struct
 {
   GArray *entries; /* PlanQueueEntry, a binary heap */
-  guint64 *looked; /* is told of each comparison */
+  guint64 *n_visited; /* counts comparisons */
 } PlanQueue;
 
-void plan_queue_init (PlanQueue *queue, guint64 *looked);
+void plan_queue_init (PlanQueue *queue, guint64 *n_visited);
 void plan_queue_clear (PlanQueue *queue);
 void plan_queue_push (PlanQueue *queue, double key, guint order, guint item);
 /* FALSE: there is none. */

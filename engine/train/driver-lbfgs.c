@@ -91,7 +91,7 @@ typedef struct
 
 /* Evaluates at x0 + t·d. */
 static gboolean
-look (const Line *line, double t, Point *p, GError **error)
+evaluate_at (const Line *line, double t, Point *p, GError **error)
 {
   memcpy (line->x, line->x0, line->n * sizeof *line->x);
   add (line->x, t, line->d, line->n);
@@ -152,7 +152,7 @@ strong_wolfe (const Line *line, double t, const Point *start, int max_ls, Point 
   int iter = 0, low, high;
 
   copy_point (&before, start, n);
-  if (!look (line, t, &now, error))
+  if (!evaluate_at (line, t, &now, error))
     return FALSE;
   *evals = 1;
   /* A point that meets the conditions, or two around one. */
@@ -177,7 +177,7 @@ strong_wolfe (const Line *line, double t, const Point *start, int max_ls, Point 
         }
       next = cubic (&before, &now, now.t + 0.01 * (now.t - before.t), now.t * 10);
       copy_point (&before, &now, n);
-      if (!look (line, next, &now, error))
+      if (!evaluate_at (line, next, &now, error))
         return FALSE;
       ++*evals;
     }
@@ -209,7 +209,7 @@ strong_wolfe (const Line *line, double t, const Point *start, int max_ls, Point 
         }
       else
         slow = FALSE;
-      if (!look (line, t, &now, error))
+      if (!evaluate_at (line, t, &now, error))
         return FALSE;
       ++*evals;
       if (now.f > start->f + C1 * now.t * start->slope || now.f >= bracket[low].f)
@@ -378,7 +378,7 @@ iterate (const LoomDriverCall *call, const LoomDriverSpace *space, Memory *m, do
         }
       else if (i != max_iter)
         {
-          if (!look (&line, t, &found, error))
+          if (!evaluate_at (&line, t, &found, error))
             return FALSE;
           used = 1;
         }

@@ -195,21 +195,21 @@ cpu_wait_asleep (bool asleep, int threads)
 
 /* ---- how they wait ---------------------------------------------------- */
 
-#define LOOK_EVERY_CALLS 32
-#define LOOK_EVERY_NS    100e6
+#define SAMPLE_EVERY_CALLS 32
+#define SAMPLE_EVERY_NS    100e6
 /* Time that the threads together were kept waiting, as a share of the time that went by. Two trainings of two threads
  * on two processors keep each other's waiting for 0.5 to 0.95 of it, whether they spin or sleep; a quiet machine for
  * 0.1. */
 #define BUSY_SHARE  0.4
 #define QUIET_SHARE 0.25
 /* Threads that sleep wait for processors in their own way; so once in two seconds it is tried whether they may spin. */
-#define TRY_EVERY_LOOKS 20
+#define RETRY_EVERY_SAMPLES 20
 
 /* One team, seen by the thread that leads it. */
 typedef struct
 {
   int threads;
-  unsigned calls, looks;
+  unsigned calls, samples;
   double since, waited; /* nanoseconds, of the clock and of all threads */
   bool kept_waiting;
   int file[]; /* of each thread, -1 where the kernel tells nothing */
@@ -285,17 +285,17 @@ open_files (Watch *w)
 }
 
 bool
-cpu_is_kept_waiting (bool so_far, double share, unsigned looks)
+cpu_is_kept_waiting (bool so_far, double share, unsigned samples)
 {
-  return so_far ? share >= QUIET_SHARE && looks % TRY_EVERY_LOOKS != 0 : share > BUSY_SHARE;
+  return so_far ? share >= QUIET_SHARE && samples % RETRY_EVERY_SAMPLES != 0 : share > BUSY_SHARE;
 }
 
 static void
-look (Watch *w)
+sample (Watch *w)
 {
   double now = clock_ns (), waited, share;
 
-  if (now - w->since < LOOK_EVERY_NS)
+  if (now - w->since < SAMPLE_EVERY_NS)
     return;
   waited = waited_ns (w);
   if (waited < 0)
@@ -307,7 +307,7 @@ look (Watch *w)
   share = (waited - w->waited) / (now - w->since);
   w->since = now;
   w->waited = waited;
-  if (w->kept_waiting != cpu_is_kept_waiting (w->kept_waiting, share, ++w->looks))
+  if (w->kept_waiting != cpu_is_kept_waiting (w->kept_waiting, share, ++w->samples))
     {
       w->kept_waiting = !w->kept_waiting;
       cpu_wait_asleep (w->kept_waiting, w->threads);
@@ -353,6 +353,6 @@ cpu_thread_prepare (const LoomDevice *device)
 {
   if (prepared_for != device->threads)
     prepare (device->threads);
-  if (watch != NULL && ++watch->calls % LOOK_EVERY_CALLS == 0)
-    look (watch);
+  if (watch != NULL && ++watch->calls % SAMPLE_EVERY_CALLS == 0)
+    sample (watch);
 }

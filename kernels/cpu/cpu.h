@@ -124,9 +124,9 @@ void cpu_thread_limit (int threads);
 /* Begins (or ends) the time in which waiting threads sleep at once; to be called in pairs, by a thread with a team of
  * so many. */
 void cpu_wait_asleep (bool asleep, int threads);
-/* Whether a team counts as kept waiting, given whether it did so far, the share of the last look's time for which its
- * threads together had no processor, and the number of that look. */
-bool cpu_is_kept_waiting (bool so_far, double share, unsigned looks);
+/* Whether a team counts as kept waiting, given whether it did so far, the share of the last sample's time for which
+ * its threads together had no processor, and the number of that sample. */
+bool cpu_is_kept_waiting (bool so_far, double share, unsigned samples);
 /* How many processors this process may use at once: those of its affinity mask, or fewer where a control group allows
  * it less time. */
 int cpu_processors (void);

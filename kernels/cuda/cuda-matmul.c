@@ -355,7 +355,7 @@ propose (Matmul *self, cublasLtEpilogue_t epilogue, cublasLtMatmulHeuristicResul
     cublasLtMatmulPreferenceAttributes_t what;
     const void *value;
     size_t size;
-  } wishes[] = {
+  } attributes[] = {
     { CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &limit, sizeof limit },
     { CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof reductions },
     { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &align_a, sizeof align_a },
@@ -363,22 +363,22 @@ propose (Matmul *self, cublasLtEpilogue_t epilogue, cublasLtMatmulHeuristicResul
     { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &align_y, sizeof align_y },
     { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &align_y, sizeof align_y },
   };
-  cublasLtMatmulPreference_t wish = NULL;
+  cublasLtMatmulPreference_t preference = NULL;
   int n = 0, usable = 0;
   bool ok = cublasLtMatmulDescSetAttribute (self->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue)
                 == CUBLAS_STATUS_SUCCESS
-            && cublasLtMatmulPreferenceCreate (&wish) == CUBLAS_STATUS_SUCCESS;
+            && cublasLtMatmulPreferenceCreate (&preference) == CUBLAS_STATUS_SUCCESS;
 
-  for (size_t i = 0; i < sizeof wishes / sizeof wishes[0] && ok; i++)
-    ok = cublasLtMatmulPreferenceSetAttribute (wish, wishes[i].what, wishes[i].value, wishes[i].size)
+  for (size_t i = 0; i < sizeof attributes / sizeof attributes[0] && ok; i++)
+    ok = cublasLtMatmulPreferenceSetAttribute (preference, attributes[i].what, attributes[i].value, attributes[i].size)
          == CUBLAS_STATUS_SUCCESS;
   memset (found, 0, PROPOSALS * sizeof *found);
   ok = ok
-       && cublasLtMatmulAlgoGetHeuristic (self->device->blas, self->product, self->b, self->a, self->y, self->y, wish,
-                                          PROPOSALS, found, &n)
+       && cublasLtMatmulAlgoGetHeuristic (self->device->blas, self->product, self->b, self->a, self->y, self->y,
+                                          preference, PROPOSALS, found, &n)
               == CUBLAS_STATUS_SUCCESS;
-  if (wish != NULL)
-    cublasLtMatmulPreferenceDestroy (wish);
+  if (preference != NULL)
+    cublasLtMatmulPreferenceDestroy (preference);
   for (int i = 0; i < n && ok; i++)
     if (found[i].state == CUBLAS_STATUS_SUCCESS)
       found[usable++] = found[i];

@@ -48,13 +48,13 @@ fail (gconstpointer what)
   g_assert_cmpuint (resumed, >, 1);
 }
 
-/* What failures say beside their cause: when, and how to go on; and no wish is misread. */
+/* Failures say when they happened and how to resume; a misspelt request is an error. */
 static void
 test_words (void)
 {
   static const struct
   {
-    const char *wish, *says[2];
+    const char *failure_spec, *says[2];
   } cases[] = {
     { "alloc:9", { "which did not give them though it has ", "or use a smaller batch or another device." } },
     { "lost:90", { "After 0 steps: ", "No step is saved yet; begin again with: gradloom train --resume out" } },
@@ -67,12 +67,12 @@ test_words (void)
   cli_write ("g.xml", NET);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      g_setenv ("GRADLOOM_EMULATOR_FAIL", cases[i].wish, TRUE);
+      g_setenv ("GRADLOOM_EMULATOR_FAIL", cases[i].failure_spec, TRUE);
       g_auto (CliResult) r = cli ("train", "g.xml", "--device", "cuda:0", "--out", "out", "--epochs", "200", NULL);
       g_unsetenv ("GRADLOOM_EMULATOR_FAIL");
       g_assert_cmpint (r.status, !=, 0);
       if (strstr (r.err, cases[i].says[0]) == NULL || strstr (r.err, cases[i].says[1]) == NULL)
-        g_error ("%s: %s", cases[i].wish, r.err);
+        g_error ("%s: %s", cases[i].failure_spec, r.err);
       g_assert_null (strstr (r.err, "as they were"));
       cli_remove ("out");
     }

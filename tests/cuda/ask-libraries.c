@@ -10,7 +10,7 @@ ask_product (void)
 {
   cublasLtMatmulDesc_t product;
   cublasLtMatrixLayout_t a, b, y;
-  cublasLtMatmulPreference_t wish;
+  cublasLtMatmulPreference_t preference;
   cublasLtMatmulHeuristicResult_t found;
   int n;
 
@@ -18,9 +18,9 @@ ask_product (void)
   cublasLtMatrixLayoutCreate (&a, CUDA_R_32F, 16, 8, 16);
   cublasLtMatrixLayoutCreate (&b, CUDA_R_32F, 8, 4, 8);
   cublasLtMatrixLayoutCreate (&y, CUDA_R_32F, 16, 4, 16);
-  cublasLtMatmulPreferenceCreate (&wish);
-  cublasLtMatmulAlgoGetHeuristic (NULL, product, a, b, y, y, wish, 1, &found, &n);
-  cublasLtMatmulPreferenceDestroy (wish);
+  cublasLtMatmulPreferenceCreate (&preference);
+  cublasLtMatmulAlgoGetHeuristic (NULL, product, a, b, y, y, preference, 1, &found, &n);
+  cublasLtMatmulPreferenceDestroy (preference);
   cublasLtMatrixLayoutDestroy (y);
   cublasLtMatrixLayoutDestroy (b);
   cublasLtMatrixLayoutDestroy (a);

@@ -62,17 +62,17 @@ keep (const char *question, int status, const char *name)
 cublasStatus_t
 cublasLtMatmulAlgoGetHeuristic (cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
                                 cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
-                                cublasLtMatmulPreference_t wish, int asked, cublasLtMatmulHeuristicResult_t results[],
-                                int *n)
+                                cublasLtMatmulPreference_t preference, int asked,
+                                cublasLtMatmulHeuristicResult_t results[], int *n)
 {
   __typeof__ (&cublasLtMatmulAlgoGetHeuristic) call = real ("cublasLtMatmulAlgoGetHeuristic");
-  cublasStatus_t status = call (handle, desc, a, b, c, d, wish, asked, results, n);
+  cublasStatus_t status = call (handle, desc, a, b, c, d, preference, asked, results, n);
   cublasStatus_t told = status != CUBLAS_STATUS_SUCCESS ? status
                         : *n == 0                       ? CUBLAS_STATUS_NOT_SUPPORTED
                                                         : results[0].state;
   char text[QUESTION_BYTES];
 
-  question_matmul (text, desc, a, b, c, d, wish);
+  question_matmul (text, desc, a, b, c, d, preference);
   keep (text, (int)told, cublasLtGetStatusString (told));
   return status;
 }

@@ -44,7 +44,7 @@ say_matrix (char *text, const char *name, cublasLtMatrixLayout_t layout)
 void
 question_matmul (char text[QUESTION_BYTES], cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
                  cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
-                 cublasLtMatmulPreference_t wish)
+                 cublasLtMatmulPreference_t preference)
 {
   static const cublasLtMatmulPreferenceAttributes_t alignments[]
       = { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
@@ -59,7 +59,8 @@ question_matmul (char text[QUESTION_BYTES], cublasLtMatmulDesc_t desc, cublasLtM
   cublasLtMatmulDescGetAttribute (desc, CUBLASLT_MATMUL_DESC_TRANSA, &trans[0], sizeof trans[0], &n);
   cublasLtMatmulDescGetAttribute (desc, CUBLASLT_MATMUL_DESC_TRANSB, &trans[1], sizeof trans[1], &n);
   cublasLtMatmulDescGetAttribute (desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue, &n);
-  cublasLtMatmulPreferenceGetAttribute (wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace, &n);
+  cublasLtMatmulPreferenceGetAttribute (preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
+                                        sizeof workspace, &n);
   snprintf (text, QUESTION_BYTES, "cublaslt matmul compute=%" PRId32 " scale=%" PRId32 " trans=%c%c epilogue=%" PRIu32,
             compute, scale, "NTC"[trans[0] % 3], "NTC"[trans[1] % 3], epilogue);
   say_matrix (text, "a", a);
@@ -70,7 +71,7 @@ question_matmul (char text[QUESTION_BYTES], cublasLtMatmulDesc_t desc, cublasLtM
     {
       uint32_t bytes = 0;
 
-      cublasLtMatmulPreferenceGetAttribute (wish, alignments[i], &bytes, sizeof bytes, &n);
+      cublasLtMatmulPreferenceGetAttribute (preference, alignments[i], &bytes, sizeof bytes, &n);
       say (text, "%s%" PRIu32, i == 0 ? " align=" : ",", bytes);
     }
   say (text, " workspace=%" PRIu64, workspace);

@@ -18,7 +18,7 @@ extern "C"
   /* cublasLtMatmulAlgoGetHeuristic(). */
   void question_matmul (char text[QUESTION_BYTES], cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
                         cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
-                        cublasLtMatmulPreference_t wish);
+                        cublasLtMatmulPreference_t preference);
 
   /* The calls that give a convolution's workspace; `call` is forward, input_gradient or weight_gradient. */
   void question_convolution (char text[QUESTION_BYTES], const char *call, int algorithm, cudnnTensorDescriptor_t x,

@@ -39,22 +39,22 @@ typedef struct
   const char *word;
   guint number;
   GPtrArray *names;
-} Wish;
+} Request;
 
 static void
 measure (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
          const LoomKernelOption *option, guint n, gpointer data)
 {
   g_autofree char *call = loom_cost_call_key (spec, attributes);
-  Wish *wish = data;
+  Request *request = data;
 
   for (guint i = 0; i < n; i++)
     {
       g_autofree char *name = loom_cost_option_key (spec, &option[i]);
-      gboolean best = wish->word != NULL ? g_str_equal (name, wish->word) : i == wish->number;
+      gboolean best = request->word != NULL ? g_str_equal (name, request->word) : i == request->number;
 
-      loom_cost_table_set_measured (wish->table, device->cost_key, call, name, best ? 1e-6 : 1e-3);
-      g_ptr_array_add (wish->names, g_steal_pointer (&name));
+      loom_cost_table_set_measured (request->table, device->cost_key, call, name, best ? 1e-6 : 1e-3);
+      g_ptr_array_add (request->names, g_steal_pointer (&name));
     }
 }
 
@@ -69,9 +69,9 @@ devices_with (LoomCostTable *table)
 }
 
 static LoomPlan *
-plan_with (LoomProgram *p, LoomDevices *devices, Wish *wish)
+plan_with (LoomProgram *p, LoomDevices *devices, Request *request)
 {
-  LoomPlanOptions options = { .device = DEVICE, .visit = wish != NULL ? measure : NULL, .visit_data = wish };
+  LoomPlanOptions options = { .device = DEVICE, .visit = request != NULL ? measure : NULL, .visit_data = request };
   g_autoptr (GError) error = NULL;
   LoomPlan *plan;
 
@@ -104,7 +104,7 @@ chosen (LoomProgram *p, LoomCostTable *table)
 /* The table of a run, which prefers one option, as its checkpoint keeps it: without measurements it knows the choice.
  */
 static LoomCostTable *
-checkpoint_of (LoomProgram *p, Wish *wish)
+checkpoint_of (LoomProgram *p, Request *request)
 {
   g_autoptr (LoomCostTable) table = loom_cost_table_new ();
   g_autoptr (LoomDevices) devices = devices_with (table);
@@ -112,9 +112,9 @@ checkpoint_of (LoomProgram *p, Wish *wish)
   g_autofree char *text = NULL;
   LoomCostTable *read;
 
-  wish->table = table;
-  wish->names = g_ptr_array_new_with_free_func (g_free);
-  loom_plan_free (plan_with (p, devices, wish));
+  request->table = table;
+  request->names = g_ptr_array_new_with_free_func (g_free);
+  loom_plan_free (plan_with (p, devices, request));
   loom_cost_table_forget_choices (table);
   loom_plan_free (plan_with (p, devices, NULL));
   text = loom_cost_table_to_text (table, TRUE);
@@ -128,9 +128,9 @@ configuration_test (void)
 {
   g_autoptr (LoomProgram) p = product ();
   g_autoptr (LoomCostTable) fresh = loom_cost_table_new (), newer = loom_cost_table_new ();
-  Wish wish = { .number = 1 };
-  g_autoptr (LoomCostTable) kept = checkpoint_of (p, &wish);
-  g_autoptr (GPtrArray) names = wish.names;
+  Request request = { .number = 1 };
+  g_autoptr (LoomCostTable) kept = checkpoint_of (p, &request);
+  g_autoptr (GPtrArray) names = request.names;
   g_autofree char *first = chosen (p, fresh), *second = NULL, *again = NULL, *other = NULL, *refused = NULL;
   g_autofree char *plain = NULL, *note = NULL;
 
@@ -209,9 +209,9 @@ algorithms_test (void)
   g_assert_cmpstr (first, ==, "cudnn-implicit-precomp");
   for (guint i = 0; i < G_N_ELEMENTS (all); i++)
     {
-      Wish wish = { .word = all[i] };
-      g_autoptr (LoomCostTable) table = checkpoint_of (p, &wish);
-      g_autoptr (GPtrArray) names = wish.names;
+      Request request = { .word = all[i] };
+      g_autoptr (LoomCostTable) table = checkpoint_of (p, &request);
+      g_autoptr (GPtrArray) names = request.names;
       g_autoptr (LoomTensor) got = output_of (p, table);
       g_autofree char *name = chosen (p, table);
 
@@ -234,9 +234,9 @@ limits_test (void)
   for (guint i = 0; i < G_N_ELEMENTS (filters); i++)
     {
       g_autoptr (LoomProgram) p = convolution (filters[i]);
-      Wish wish = { .number = 0 };
-      g_autoptr (LoomCostTable) table = checkpoint_of (p, &wish);
-      g_autoptr (GPtrArray) names = wish.names;
+      Request request = { .number = 0 };
+      g_autoptr (LoomCostTable) table = checkpoint_of (p, &request);
+      g_autoptr (GPtrArray) names = request.names;
 
       g_assert_cmpint (g_ptr_array_find_with_equal_func (names, "cudnn-winograd plain", g_str_equal, NULL), ==,
                        winograd[i]);

@@ -91,7 +91,7 @@ looked_at (guint n, guint reach, gsize largest)
         }
     }
   plan_choice_solve (choice, largest, state);
-  return (double)plan_choice_looked (choice);
+  return (double)plan_choice_n_visited (choice);
 }
 
 /* A graph that is twice as deep takes twice as long to solve, also where variables are held: rounds are not more. */

@@ -106,15 +106,15 @@ test_nothing_joined (gconstpointer type)
 /* A device that fails while it is asked is no device that lacks the kernel: neither another plan nor “cannot compute”
  * is the answer. */
 static void
-test_failing_device (gconstpointer wish)
+test_failing_device (gconstpointer failure_spec)
 {
-  LoomErrorCode code = g_str_has_suffix (wish, "lost") ? LOOM_ERROR_DEVICE : LOOM_ERROR_OUT_OF_MEMORY;
+  LoomErrorCode code = g_str_has_suffix (failure_spec, "lost") ? LOOM_ERROR_DEVICE : LOOM_ERROR_OUT_OF_MEMORY;
   g_autoptr (LoomProgram) p = block (LOOM_F32);
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomPlan) plan = NULL;
 
-  g_setenv ("LEAN_FAILS", wish, TRUE);
+  g_setenv ("LEAN_FAILS", failure_spec, TRUE);
   plan = loom_plan_new (p, devices, &(LoomPlanOptions){ .device = "cuda:0" }, &error);
   g_unsetenv ("LEAN_FAILS");
   g_assert_null (plan);

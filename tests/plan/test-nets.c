@@ -175,7 +175,7 @@ grow (Net *net)
 
 /* Forward, backward, and a step of sgd; the outputs are the loss, gradients, and what is watched. */
 static LoomProgram *
-random_net (guint32 seed, gboolean brief, gboolean far, gboolean update)
+random_net (guint32 seed, gboolean low_precision, gboolean far, gboolean update)
 {
   Net net = { .p = loom_program_new (),
               .rand = g_rand_new_with_seed (seed),
@@ -203,7 +203,7 @@ random_net (guint32 seed, gboolean brief, gboolean far, gboolean update)
                                             y = g_array_index (net.values, LoomValue, net.values->len - 1), pattern));
   for (guint i = 0; i < net.terms->len; i++)
     loss = loom_binary (net.p, LOOM_SCALAR_ADD, loss, g_array_index (net.terms, LoomValue, i));
-  if (brief)
+  if (low_precision)
     {
       LoomProgram *narrow = loom_program_autocast (net.p, LOOM_BF16, NULL, 1, &loss);
 
@@ -426,8 +426,8 @@ note_acts (const LoomPlan *plan, Acts *acts)
 static void
 check_seed (guint32 seed, LoomDevices *devices, Acts *acts)
 {
-  gboolean brief = seed % 5 == 3, far = seed % 7 == 5, update = seed % 2 == 0;
-  g_autoptr (LoomProgram) p = random_net (seed, brief, far, update && !far);
+  gboolean low_precision = seed % 5 == 3, far = seed % 7 == 5, update = seed % 2 == 0;
+  g_autoptr (LoomProgram) p = random_net (seed, low_precision, far, update && !far);
   g_autofree float *x = numbers (seed), *pattern = numbers (seed + 1000);
   const void *feed[2] = { x, pattern };
   LoomPlanOptions tight = { .device = "cpu" }, apart = { .device = "cpu", .no_reuse = TRUE };
@@ -442,8 +442,8 @@ check_seed (guint32 seed, LoomDevices *devices, Acts *acts)
 
   assert_equal (p, seed, "bytes of its own", a, b);
   assert_equal (p, seed, "poisoned memory", a, c);
-  assert_near (p, seed, "without fusion", d, a, brief ? 0.1 : 0.01);
-  assert_near (p, seed, "eager", e, a, brief ? 0.1 : 0.01);
+  assert_near (p, seed, "without fusion", d, a, low_precision ? 0.1 : 0.01);
+  assert_near (p, seed, "eager", e, a, low_precision ? 0.1 : 0.01);
   loom_plan_memory (plan, 0, &memory);
   if ((double)memory.arena > 1.1 * (double)memory.lower_bound)
     g_error ("seed %u: the arena has %" G_GSIZE_FORMAT " bytes where %" G_GSIZE_FORMAT " are alive at once", seed,

@@ -209,18 +209,18 @@ static void
 test_learns (gconstpointer precision)
 {
   g_autofree char *short_xml = chain_graph ("", "", precision), *long_xml = chain_graph ("", "", "f32");
-  g_auto (Run) brief = { 0 }, full = { 0 };
+  g_auto (Run) low_precision = { 0 }, full = { 0 };
   const char *device = g_str_equal (precision, "f16") ? "ref" : "cpu";
 
-  run_graph (short_xml, &(Manner){ .device = device, .steps = 12 }, &brief);
+  run_graph (short_xml, &(Manner){ .device = device, .steps = 12 }, &low_precision);
   run_graph (long_xml, &(Manner){ .device = device, .steps = 12 }, &full);
   double first = g_array_index (full.losses, double, 0), last = g_array_index (full.losses, double, 11);
-  double short_last = g_array_index (brief.losses, double, 11);
-  g_test_message ("loss %g to %g in f32, to %g in %s", first, last, short_last, (const char *)precision);
+  double low_precision_last = g_array_index (low_precision.losses, double, 11);
+  g_test_message ("loss %g to %g in f32, to %g in %s", first, last, low_precision_last, (const char *)precision);
   g_assert_cmpfloat (last, <, first);
-  g_assert_cmpfloat (fabs (short_last - last), <, 0.1 * (first - last) + 0.05);
+  g_assert_cmpfloat (fabs (low_precision_last - last), <, 0.1 * (first - last) + 0.05);
   /* f16 has two scalars more. */
-  g_assert_cmpuint (brief.end->len, ==, full.end->len + (g_str_equal (precision, "f16") ? 8 : 0));
+  g_assert_cmpuint (low_precision.end->len, ==, full.end->len + (g_str_equal (precision, "f16") ? 8 : 0));
 }
 
 static void

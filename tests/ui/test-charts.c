@@ -130,10 +130,10 @@ test_plot_columns (void)
 {
   g_autoptr (StudioPlot) p = sample_plot (100000);
   PangoContext *context = studio_export_context_new ();
-  StudioPlotLook look = { .scale = 1 };
+  StudioPlotStyle style = { .scale = 1 };
   cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24, 500, 200);
   cairo_t *cr = cairo_create (surface);
-  guint rectangles = studio_plot_draw (p, cr, context, &look, 500, 200, 250);
+  guint rectangles = studio_plot_draw (p, cr, context, &style, 500, 200, 250);
   g_assert_cmpuint (rectangles, >, 200);
   g_assert_cmpuint (rectangles, <=, 501);
   cairo_destroy (cr);

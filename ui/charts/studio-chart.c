@@ -41,9 +41,9 @@ chart_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   if (width <= 0 || height <= 0)
     return;
   cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, width, height));
-  StudioPlotLook look = { .dark = adw_style_manager_get_dark (adw_style_manager_get_default ()),
-                          .scale = self->scale * studio_text_scale (widget) };
-  studio_plot_draw (self->plot, cr, gtk_widget_get_pango_context (widget), &look, width, height, self->hover_x);
+  StudioPlotStyle style = { .dark = adw_style_manager_get_dark (adw_style_manager_get_default ()),
+                            .scale = self->scale * studio_text_scale (widget) };
+  studio_plot_draw (self->plot, cr, gtk_widget_get_pango_context (widget), &style, width, height, self->hover_x);
   cairo_destroy (cr);
 }
 

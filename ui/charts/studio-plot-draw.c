@@ -11,31 +11,31 @@
 /* ---- colours and text -------------------------------------------------- */
 
 static void
-set_ink (cairo_t *cr, const StudioPlotLook *look, double alpha)
+set_ink (cairo_t *cr, const StudioPlotStyle *style, double alpha)
 {
-  double v = look->dark ? 1 : 0.14;
+  double v = style->dark ? 1 : 0.14;
   cairo_set_source_rgba (cr, v, v, v, alpha);
 }
 
 static void
-set_curve_colour (cairo_t *cr, const StudioPlotLook *look, StudioCurveStyle style)
+set_curve_colour (cairo_t *cr, const StudioPlotStyle *style, StudioCurveStyle curve)
 {
-  switch (style)
+  switch (curve)
     {
     case STUDIO_CURVE_TRAIN:
-      if (look->dark)
+      if (style->dark)
         cairo_set_source_rgb (cr, 0x99 / 255., 0xc1 / 255., 0xf1 / 255.);
       else
         cairo_set_source_rgb (cr, 0x1a / 255., 0x5f / 255., 0xb4 / 255.);
       break;
     case STUDIO_CURVE_VALIDATION:
-      if (look->dark)
+      if (style->dark)
         cairo_set_source_rgb (cr, 0xff / 255., 0xa3 / 255., 0x48 / 255.);
       else
         cairo_set_source_rgb (cr, 0xa3 / 255., 0x48 / 255., 0);
       break;
     case STUDIO_CURVE_PREVIOUS:
-      set_ink (cr, look, 0.32);
+      set_ink (cr, style, 0.32);
       break;
     }
 }
@@ -178,14 +178,14 @@ is_dense (const StudioCurve *c, const Frame *f)
 }
 
 static guint
-draw_curve (const StudioCurve *c, cairo_t *cr, const StudioPlotLook *look, const Frame *f)
+draw_curve (const StudioCurve *c, cairo_t *cr, const StudioPlotStyle *style, const Frame *f)
 {
   static const double dashes[] = { 6, 4 };
   gboolean dashed = c->style == STUDIO_CURVE_VALIDATION;
   guint rectangles = 0;
   cairo_save (cr);
-  set_curve_colour (cr, look, c->style);
-  cairo_set_line_width (cr, 1.75 * look->scale);
+  set_curve_colour (cr, style, c->style);
+  cairo_set_line_width (cr, 1.75 * style->scale);
   cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
   if (dashed)
     cairo_set_dash (cr, dashes, 2, 0);
@@ -198,7 +198,7 @@ draw_curve (const StudioCurve *c, cairo_t *cr, const StudioPlotLook *look, const
   if (is_dense (c, f))
     {
       rectangles = draw_columns (c->series, cr, f);
-      set_curve_colour (cr, look, c->style);
+      set_curve_colour (cr, style, c->style);
       cairo_stroke (cr);
     }
   else
@@ -206,7 +206,7 @@ draw_curve (const StudioCurve *c, cairo_t *cr, const StudioPlotLook *look, const
   double x, y;
   if (dashed && studio_series_last (c->series, &x, &y))
     {
-      cairo_arc (cr, to_x (f, x), to_y (f, y), 2.5 * look->scale, 0, 2 * G_PI);
+      cairo_arc (cr, to_x (f, x), to_y (f, y), 2.5 * style->scale, 0, 2 * G_PI);
       cairo_fill (cr);
     }
   cairo_restore (cr);
@@ -229,20 +229,20 @@ tick_step (const Frame *f, double scale)
 
 /* Hairlines at round values (three, four at most where round steps want it), with their figures on the left. */
 static void
-draw_grid (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, const Frame *f)
+draw_grid (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style, const Frame *f)
 {
-  double step = tick_step (f, look->scale);
+  double step = tick_step (f, style->scale);
   for (double y = ceil (f->y0 / step) * step; y <= f->y1; y += step)
     {
       double py = floor (to_y (f, y)) + 0.5;
-      set_ink (cr, look, 0.12);
+      set_ink (cr, style, 0.12);
       cairo_set_line_width (cr, 1);
       cairo_move_to (cr, f->left, py);
       cairo_line_to (cr, f->right, py);
       cairo_stroke (cr);
       g_autofree char *text = studio_format_tick (y, step);
-      set_ink (cr, look, 0.72);
-      draw_text (cr, context, look->scale, FALSE, text, f->left - 6, py, 1);
+      set_ink (cr, style, 0.72);
+      draw_text (cr, context, style->scale, FALSE, text, f->left - 6, py, 1);
     }
 }
 
@@ -265,7 +265,7 @@ line_end (const StudioCurve *c, const Frame *f, double *y)
 
 /* The words at the ends of the lines, pushed apart where they would touch. */
 static void
-draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, const Frame *f)
+draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style, const Frame *f)
 {
   guint n = p->curves->len;
   g_autofree double *at = g_new (double, n + 1);
@@ -283,7 +283,7 @@ draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Stud
         order[k] = order[k - 1];
       order[k] = i;
     }
-  double line = 15 * look->scale;
+  double line = 15 * style->scale;
   for (guint k = 0; k < shown; k++)
     {
       double least = k == 0 ? f->top : at[order[k - 1]] + line;
@@ -295,15 +295,15 @@ draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Stud
       at[order[k - 1]] = MIN (at[order[k - 1]], most);
       const StudioCurve *c = g_ptr_array_index (p->curves, order[k - 1]);
       if (c->style == STUDIO_CURVE_PREVIOUS)
-        set_ink (cr, look, 0.72);
+        set_ink (cr, style, 0.72);
       else
-        set_curve_colour (cr, look, c->style);
-      draw_text (cr, context, look->scale, FALSE, c->label, f->right + 6, at[order[k - 1]], 0);
+        set_curve_colour (cr, style, c->style);
+      draw_text (cr, context, style->scale, FALSE, c->label, f->right + 6, at[order[k - 1]], 0);
     }
 }
 
 static void
-draw_marks (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, const Frame *f)
+draw_marks (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style, const Frame *f)
 {
   double taken = -1;
   int row = 0;
@@ -313,25 +313,25 @@ draw_marks (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
       if (m->x < f->x0 || m->x > f->x1)
         continue;
       double x = floor (to_x (f, m->x)) + 0.5;
-      set_ink (cr, look, 0.55);
+      set_ink (cr, style, 0.55);
       cairo_set_line_width (cr, 1);
       cairo_move_to (cr, x, f->top);
       cairo_line_to (cr, x, f->bottom);
       cairo_stroke (cr);
-      double w = text_width (context, look->scale, m->label);
+      double w = text_width (context, style->scale, m->label);
       gboolean left = x + 5 + w > f->right;
       /* Words that would lie over those of the mark before go a line below them. */
       double from = left ? x - 5 - w : x + 5;
       row = from < taken ? row + 1 : 0;
       taken = MAX (taken, from + w + 5);
-      set_ink (cr, look, 0.85);
-      draw_text (cr, context, look->scale, FALSE, m->label, from, f->top + (7 + 14 * row) * look->scale, 0);
+      set_ink (cr, style, 0.85);
+      draw_text (cr, context, style->scale, FALSE, m->label, from, f->top + (7 + 14 * row) * style->scale, 0);
     }
 }
 
 /* An upright line under the pointer with each curve's value there. */
 static void
-draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, const Frame *f,
+draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style, const Frame *f,
             double hover_x)
 {
   if (hover_x < f->left || hover_x > f->right)
@@ -357,36 +357,36 @@ draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
       g_string_append_printf (text, " · %s %s", c->label, value);
       if (isfinite (py))
         {
-          set_curve_colour (cr, look, c->style);
-          cairo_arc (cr, to_x (f, px), to_y (f, py), 3 * look->scale, 0, 2 * G_PI);
+          set_curve_colour (cr, style, c->style);
+          cairo_arc (cr, to_x (f, px), to_y (f, py), 3 * style->scale, 0, 2 * G_PI);
           cairo_fill (cr);
         }
     }
   if (text->len == 0)
     return;
-  set_ink (cr, look, 0.35);
+  set_ink (cr, style, 0.35);
   cairo_set_line_width (cr, 1);
   cairo_move_to (cr, floor (hover_x) + 0.5, f->top);
   cairo_line_to (cr, floor (hover_x) + 0.5, f->bottom);
   cairo_stroke (cr);
-  double w = text_width (context, look->scale, text->str);
+  double w = text_width (context, style->scale, text->str);
   double tx = CLAMP (hover_x - w / 2, f->left, MAX (f->left, f->right - w));
-  double y = f->bottom + 10 * look->scale;
+  double y = f->bottom + 10 * style->scale;
   /* The words stand on the ground of the axis figures, which they cover. */
-  if (look->dark)
+  if (style->dark)
     cairo_set_source_rgb (cr, 0.19, 0.19, 0.19);
   else
     cairo_set_source_rgb (cr, 0.98, 0.98, 0.98);
-  cairo_rectangle (cr, tx - 4, y - 8 * look->scale, w + 8, 16 * look->scale);
+  cairo_rectangle (cr, tx - 4, y - 8 * style->scale, w + 8, 16 * style->scale);
   cairo_fill (cr);
-  set_ink (cr, look, 0.9);
-  draw_text (cr, context, look->scale, FALSE, text->str, tx, y, 0);
+  set_ink (cr, style, 0.9);
+  draw_text (cr, context, style->scale, FALSE, text->str, tx, y, 0);
 }
 
 /* What lies beyond the axis is said beside the title: a point that is not drawn must not be taken for one that is not
  * there. */
 static void
-draw_cut (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, const Frame *f,
+draw_cut (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style, const Frame *f,
           double width)
 {
   double x0, x1, y0, y1;
@@ -403,21 +403,21 @@ draw_cut (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioP
       g_autofree char *low = studio_format_number (y0);
       g_string_append_printf (text, "%s↓ down to %s", text->len ? "  " : "", low);
     }
-  set_ink (cr, look, 0.72);
-  draw_text (cr, context, look->scale, FALSE, text->str, width, 9 * look->scale, 1);
+  set_ink (cr, style, 0.72);
+  draw_text (cr, context, style->scale, FALSE, text->str, width, 9 * style->scale, 1);
 }
 
 guint
-studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotLook *look, double width,
+studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style, double width,
                   double height, double hover_x)
 {
-  double s = look->scale;
+  double s = style->scale;
   Frame f = { .top = 26 * s, .bottom = height - 20 * s };
-  set_ink (cr, look, 0.9);
+  set_ink (cr, style, 0.9);
   draw_text (cr, context, s, TRUE, p->title, 0, 9 * s, 0);
   if (!studio_plot_bounds (p, &f.x0, &f.x1, &f.y0, &f.y1))
     {
-      set_ink (cr, look, 0.72);
+      set_ink (cr, style, 0.72);
       draw_text (cr, context, s, FALSE, "no points yet", width / 2, height / 2, 0.5);
       return 0;
     }
@@ -435,10 +435,10 @@ studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const
   if (f.right - f.left < 24 || f.bottom - f.top < 16)
     return 0;
 
-  draw_grid (p, cr, context, look, &f);
+  draw_grid (p, cr, context, style, &f);
   g_autofree char *first = studio_format_count (f.x0), *last = studio_format_count (f.x1);
   g_autofree char *step_text = g_strdup_printf ("step %s", last);
-  set_ink (cr, look, 0.72);
+  set_ink (cr, style, 0.72);
   if (f.left + text_width (context, s, first) + text_width (context, s, step_text) + 12 * s < f.right)
     draw_text (cr, context, s, FALSE, first, f.left, f.bottom + 10 * s, 0);
   draw_text (cr, context, s, FALSE, step_text, f.right, f.bottom + 10 * s, 1);
@@ -448,11 +448,11 @@ studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const
   cairo_rectangle (cr, f.left - 4, f.top - 4, f.right - f.left + 8, f.bottom - f.top + 8);
   cairo_clip (cr);
   for (guint i = 0; i < p->curves->len; i++)
-    rectangles += draw_curve (g_ptr_array_index (p->curves, i), cr, look, &f);
+    rectangles += draw_curve (g_ptr_array_index (p->curves, i), cr, style, &f);
   cairo_restore (cr);
-  draw_cut (p, cr, context, look, &f, width);
-  draw_marks (p, cr, context, look, &f);
-  draw_labels (p, cr, context, look, &f);
-  draw_hover (p, cr, context, look, &f, hover_x);
+  draw_cut (p, cr, context, style, &f, width);
+  draw_marks (p, cr, context, style, &f);
+  draw_labels (p, cr, context, style, &f);
+  draw_hover (p, cr, context, style, &f, hover_x);
   return rectangles;
 }

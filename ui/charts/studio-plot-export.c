@@ -9,9 +9,9 @@ static void
 draw_plot (cairo_t *cr, double width, double height, gpointer data)
 {
   PangoContext *context = studio_export_context_new ();
-  StudioPlotLook look = { .dark = FALSE, .scale = 1 };
+  StudioPlotStyle style = { .dark = FALSE, .scale = 1 };
   cairo_translate (cr, 12, 12);
-  studio_plot_draw (data, cr, context, &look, width - 24, height - 24, -1);
+  studio_plot_draw (data, cr, context, &style, width - 24, height - 24, -1);
   g_object_unref (context);
 }
 

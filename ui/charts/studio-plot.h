@@ -45,7 +45,7 @@ typedef struct
 {
   gboolean dark;
   double scale; /* of text: 1, in presentation 1.6 */
-} StudioPlotLook;
+} StudioPlotStyle;
 
 StudioPlot *studio_plot_new (const char *title);
 void studio_plot_free (StudioPlot *plot);
@@ -65,7 +65,7 @@ gboolean studio_plot_range (const StudioPlot *plot, double *x0, double *x1, doub
 double studio_plot_nice_step (double min, double max, int wanted);
 /* Draws into width × height with the text of context's font; hover_x is in pixels, negative for none. Returns the
  * number of rectangles that were filled for curves, at most one a pixel column and curve. */
-guint studio_plot_draw (const StudioPlot *plot, cairo_t *cr, PangoContext *context, const StudioPlotLook *look,
+guint studio_plot_draw (const StudioPlot *plot, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style,
                         double width, double height, double hover_x);
 /* "loss: train 0.412, validation 0.430 at step 840": for the screen reader. */
 char *studio_plot_describe (const StudioPlot *plot);

@@ -36,7 +36,7 @@ refusal (const char *question)
 {
   static GHashTable *refused = [] {
     GHashTable *table = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-    const char *wish = getenv ("GRADLOOM_EMULATOR_ANSWERS"), *folder = wish != NULL ? wish : EMULATOR_ANSWERS;
+    const char *configured = getenv ("GRADLOOM_EMULATOR_ANSWERS"), *folder = configured != NULL ? configured : EMULATOR_ANSWERS;
     GDir *dir = g_dir_open (folder, 0, NULL);
 
     for (const char *name = dir != NULL ? g_dir_read_name (dir) : NULL; name != NULL; name = g_dir_read_name (dir))

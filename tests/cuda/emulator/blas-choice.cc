@@ -142,12 +142,12 @@ cublasLtMatmulAlgoCheck (cublasLtHandle_t, cublasLtMatmulDesc_t desc, cublasLtMa
 cublasStatus_t
 cublasLtMatmulAlgoGetHeuristic (cublasLtHandle_t, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
                                 cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t y,
-                                cublasLtMatmulPreference_t wish, int asked, cublasLtMatmulHeuristicResult_t results[],
+                                cublasLtMatmulPreference_t preference, int asked, cublasLtMatmulHeuristicResult_t results[],
                                 int *n)
 {
   const Desc &d = *(const Desc *)desc;
   const Layout &of_y = *(const Layout *)y;
-  const Wish &wanted = *(const Wish *)wish;
+  const Preference &wanted = *(const Preference *)preference;
   char question[QUESTION_BYTES];
   int refused;
 
@@ -165,7 +165,7 @@ cublasLtMatmulAlgoGetHeuristic (cublasLtHandle_t, cublasLtMatmulDesc_t desc, cub
   /* Epilogues are for f32 sums. */
   if (d.epilogue != CUBLASLT_EPILOGUE_DEFAULT && of_y.type == CUDA_R_64F)
     return CUBLAS_STATUS_NOT_SUPPORTED;
-  question_matmul (question, desc, a, b, c, y, wish);
+  question_matmul (question, desc, a, b, c, y, preference);
   refused = refusal (question);
   if (refused != 0)
     return (cublasStatus_t)refused;

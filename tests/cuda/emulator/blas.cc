@@ -11,7 +11,7 @@
 using emulated::Choice;
 using emulated::Desc;
 using emulated::Layout;
-using emulated::Wish;
+using emulated::Preference;
 using emulated::bytes_of;
 
 namespace emulated
@@ -192,13 +192,13 @@ const Field desc_fields[] = {
   EMULATED_FIELD (CUBLASLT_MATMUL_DESC_BIAS_POINTER, Desc, bias),
 };
 
-const Field wish_fields[] = {
-  EMULATED_FIELD (CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, Wish, workspace),
-  EMULATED_FIELD (CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, Wish, reductions),
-  EMULATED_FIELD (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, Wish, align[0]),
-  EMULATED_FIELD (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, Wish, align[1]),
-  EMULATED_FIELD (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, Wish, align[2]),
-  EMULATED_FIELD (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, Wish, align[3]),
+const Field preference_fields[] = {
+  EMULATED_FIELD (CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, Preference, workspace),
+  EMULATED_FIELD (CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, Preference, reductions),
+  EMULATED_FIELD (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, Preference, align[0]),
+  EMULATED_FIELD (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, Preference, align[1]),
+  EMULATED_FIELD (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, Preference, align[2]),
+  EMULATED_FIELD (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, Preference, align[3]),
 };
 }
 }
@@ -315,29 +315,29 @@ cublasLtMatmulDescGetAttribute (cublasLtMatmulDesc_t desc, cublasLtMatmulDescAtt
 cublasStatus_t
 cublasLtMatmulPreferenceCreate (cublasLtMatmulPreference_t *to)
 {
-  *to = (cublasLtMatmulPreference_t) new Wish{ 0, 0xffffffffu, { 256, 256, 256, 256 } };
+  *to = (cublasLtMatmulPreference_t) new Preference{ 0, 0xffffffffu, { 256, 256, 256, 256 } };
   return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t
-cublasLtMatmulPreferenceDestroy (cublasLtMatmulPreference_t wish)
+cublasLtMatmulPreferenceDestroy (cublasLtMatmulPreference_t preference)
 {
-  delete (Wish *)wish;
+  delete (Preference *)preference;
   return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t
-cublasLtMatmulPreferenceSetAttribute (cublasLtMatmulPreference_t wish, cublasLtMatmulPreferenceAttributes_t what,
+cublasLtMatmulPreferenceSetAttribute (cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t what,
                                       const void *value, size_t bytes)
 {
-  return set_field ("cublasLtMatmulPreferenceSetAttribute", wish_fields, wish, what, value, bytes);
+  return set_field ("cublasLtMatmulPreferenceSetAttribute", preference_fields, preference, what, value, bytes);
 }
 
 cublasStatus_t
-cublasLtMatmulPreferenceGetAttribute (cublasLtMatmulPreference_t wish, cublasLtMatmulPreferenceAttributes_t what, void *to,
+cublasLtMatmulPreferenceGetAttribute (cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t what, void *to,
                                       size_t bytes, size_t *written)
 {
-  return get_field ("cublasLtMatmulPreferenceGetAttribute", wish_fields, wish, what, to, bytes, written);
+  return get_field ("cublasLtMatmulPreferenceGetAttribute", preference_fields, preference, what, to, bytes, written);
 }
 
 cublasStatus_t

@@ -1,4 +1,4 @@
-/* What cuBLASLt's stand-ins keep behind the library's opaque handles: matrices, products, wishes, algorithms. */
+/* What cuBLASLt's stand-ins keep behind the library's opaque handles: matrices, products, preferences, algorithms. */
 #ifndef EMULATOR_BLAS_H
 #define EMULATOR_BLAS_H
 
@@ -26,7 +26,7 @@ struct Desc
   const void *bias;
 };
 
-struct Wish
+struct Preference
 {
   uint64_t workspace;
   uint32_t reductions;

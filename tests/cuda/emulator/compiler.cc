@@ -115,8 +115,8 @@ const char *const flags[] = { "-std=c++17", "-O2",     "-w",         "-x", "c++"
 std::string
 cache_folder (void)
 {
-  const char *wish = g_getenv ("GRADLOOM_EMULATOR_CACHE");
-  char *own = wish != NULL ? g_strdup (wish) : g_build_filename (g_get_user_cache_dir (), "gradloom-emulator", NULL);
+  const char *configured = g_getenv ("GRADLOOM_EMULATOR_CACHE");
+  char *own = configured != NULL ? g_strdup (configured) : g_build_filename (g_get_user_cache_dir (), "gradloom-emulator", NULL);
   std::string folder = own;
 
   g_free (own);

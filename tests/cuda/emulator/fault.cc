@@ -16,44 +16,44 @@ namespace emulated
 {
 namespace
 {
-std::string wish;
+std::string failure_spec;
 std::vector<std::pair<std::string, long>> counts;
 bool pending, lost;
 
-/* A misspelt wish would test nothing. */
+/* A misspelt request would test nothing. */
 void
-check_wish (void)
+check_failure_spec (void)
 {
   static const char *const words[] = { "alloc", "launch", "sticky", "lost" };
 
-  for (size_t at = 0; at < wish.size ();)
+  for (size_t at = 0; at < failure_spec.size ();)
     {
-      size_t end = std::min (wish.find (',', at), wish.size ()), colon = wish.find (':', at);
-      bool good = colon < end && end > colon + 1 && atol (wish.c_str () + colon + 1) > 0
-                  && wish.find_first_not_of ("0123456789", colon + 1) >= end;
+      size_t end = std::min (failure_spec.find (',', at), failure_spec.size ()), colon = failure_spec.find (':', at);
+      bool good = colon < end && end > colon + 1 && atol (failure_spec.c_str () + colon + 1) > 0
+                  && failure_spec.find_first_not_of ("0123456789", colon + 1) >= end;
       bool known = false;
 
       for (const char *word : words)
-        known = known || (good && wish.compare (at, colon - at, word) == 0);
+        known = known || (good && failure_spec.compare (at, colon - at, word) == 0);
       if (!known)
         found ("GRADLOOM_EMULATOR_FAIL is “%s”, but it takes WHAT:N, several with commas, where WHAT is alloc, launch, "
                "sticky or lost and N counts from 1",
-               wish.c_str ());
+               failure_spec.c_str ());
       at = end + 1;
     }
 }
 
-/* How often this was asked since the wish was made. */
+/* The number of calls of `what` since the request was made. */
 long
 count (const char *what)
 {
   const char *text = getenv ("GRADLOOM_EMULATOR_FAIL");
 
-  if (wish != (text != NULL ? text : ""))
+  if (failure_spec != (text != NULL ? text : ""))
     {
-      wish = text != NULL ? text : "";
+      failure_spec = text != NULL ? text : "";
       counts.clear ();
-      check_wish ();
+      check_failure_spec ();
     }
   for (auto &entry : counts)
     if (entry.first == what)
@@ -64,17 +64,17 @@ count (const char *what)
 
 /* The N of WHAT:N; 0 without it. */
 long
-wished (const char *what)
+failing_call (const char *what)
 {
   size_t at = 0;
 
-  while (at < wish.size ())
+  while (at < failure_spec.size ())
     {
-      size_t end = wish.find (',', at), colon = wish.find (':', at);
+      size_t end = failure_spec.find (',', at), colon = failure_spec.find (':', at);
 
-      end = end == std::string::npos ? wish.size () : end;
-      if (colon < end && wish.compare (at, colon - at, what) == 0)
-        return atol (wish.c_str () + colon + 1);
+      end = end == std::string::npos ? failure_spec.size () : end;
+      if (colon < end && failure_spec.compare (at, colon - at, what) == 0)
+        return atol (failure_spec.c_str () + colon + 1);
       at = end + 1;
     }
   return 0;
@@ -87,7 +87,7 @@ fails (const char *what)
   std::lock_guard<std::recursive_mutex> hold (device);
   long n = count (what);
 
-  return wished (what) == n;
+  return failing_call (what) == n;
 }
 
 cudaError_t

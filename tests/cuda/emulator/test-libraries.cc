@@ -58,14 +58,14 @@ ask (const Product &p, Asked *to)
   static const cublasLtMatmulPreferenceAttributes_t alignments[]
       = { CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES };
-  cublasLtMatmulPreference_t wish;
+  cublasLtMatmulPreference_t preference;
   cublasStatus_t status;
   int n = 0;
 
   OK (cublasLtMatmulDescCreate (&to->desc, p.compute, p.scale));
   OK (cublasLtMatmulDescSetAttribute (to->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &p.epilogue, sizeof p.epilogue));
-  OK (cublasLtMatmulPreferenceCreate (&wish));
-  OK (cublasLtMatmulPreferenceSetAttribute (wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &p.workspace, sizeof p.workspace));
+  OK (cublasLtMatmulPreferenceCreate (&preference));
+  OK (cublasLtMatmulPreferenceSetAttribute (preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &p.workspace, sizeof p.workspace));
   for (int i = 0; i < 4; i++)
     {
       OK (cublasLtMatrixLayoutCreate (&to->layout[i], p.type[i], p.rows[i], p.columns[i], p.ld[i]));
@@ -73,11 +73,11 @@ ask (const Product &p, Asked *to)
       OK (cublasLtMatrixLayoutSetAttribute (to->layout[i], CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &p.stride[i],
                                             sizeof (int64_t)));
       OK (cublasLtMatrixLayoutSetAttribute (to->layout[i], CUBLASLT_MATRIX_LAYOUT_ORDER, &p.order[i], sizeof (int32_t)));
-      OK (cublasLtMatmulPreferenceSetAttribute (wish, alignments[i], &p.align[i], sizeof (uint32_t)));
+      OK (cublasLtMatmulPreferenceSetAttribute (preference, alignments[i], &p.align[i], sizeof (uint32_t)));
     }
-  status = cublasLtMatmulAlgoGetHeuristic (NULL, to->desc, to->layout[0], to->layout[1], to->layout[2], to->layout[3], wish, 1,
+  status = cublasLtMatmulAlgoGetHeuristic (NULL, to->desc, to->layout[0], to->layout[1], to->layout[2], to->layout[3], preference, 1,
                                            &to->chosen, &n);
-  cublasLtMatmulPreferenceDestroy (wish);
+  cublasLtMatmulPreferenceDestroy (preference);
   return status;
 }
 
@@ -481,7 +481,7 @@ answers_test (void)
 
       file = g_build_filename (folder, "a-card.txt", NULL);
       g_setenv ("GRADLOOM_EMULATOR_ANSWERS", folder, TRUE);
-      /* Layouts and wishes are asked of a card in the same words. */
+      /* Layouts and preferences are asked of a card in the same words. */
       other.ld[0] = 8;
       other.epilogue = CUBLASLT_EPILOGUE_BIAS;
       text = g_strdup ("# a card\n"

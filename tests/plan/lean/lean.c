@@ -71,13 +71,14 @@ is_meant (const LoomKernelSpec *spec, const char *what)
 static LoomStatus
 failure (const LoomKernelSpec *spec, char other[32], LoomMessage *message)
 {
-  const char *wish = getenv ("LEAN_FAILS");
+  const char *failure_spec = getenv ("LEAN_FAILS");
   char what[32], status[32];
 
   other[0] = '\0';
-  if (wish == NULL || sscanf (wish, "%31s %31s %31s", what, status, other) < 2 || !is_meant (spec, what))
+  if (failure_spec == NULL || sscanf (failure_spec, "%31s %31s %31s", what, status, other) < 2
+      || !is_meant (spec, what))
     return LOOM_STATUS_OK;
-  snprintf (message->text, sizeof message->text, "the %s kernel: as wished", spec->primitive);
+  snprintf (message->text, sizeof message->text, "the %s kernel: as requested", spec->primitive);
   return strcmp (status, "lost") == 0     ? LOOM_STATUS_DEVICE_LOST
          : strcmp (status, "memory") == 0 ? LOOM_STATUS_OUT_OF_MEMORY
                                           : LOOM_STATUS_UNSUPPORTED;
