@@ -94,8 +94,8 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  conv2d             x, w, [bias] → y          LoomConv2dAttrs
  *  conv2d_input_grad  g, w → dx                 LoomConv2dAttrs
  *  conv2d_weight_grad g, x → dw, [dbias]        LoomConv2dAttrs
- *  max_pool2d         x → y, where              LoomPool2dAttrs
- *  max_pool2d_grad    g, where → dx             LoomPool2dAttrs
+ *  max_pool2d         x → y, indices            LoomPool2dAttrs
+ *  max_pool2d_grad    g, indices → dx           LoomPool2dAttrs
  *  avg_pool2d         x → y                     LoomPool2dAttrs
  *  avg_pool2d_grad    g → dx                    LoomPool2dAttrs
  *  softmax            x → y                     LoomSoftmaxAttrs
@@ -111,7 +111,7 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  scatter_add_rows   index, g → table          none
  *  gather             x, index → y              LoomGatherAttrs
  *  scatter            base, index, src → y      LoomScatterAttrs
- *  sort               x → y, where              LoomSortAttrs
+ *  sort               x → y, indices            LoomSortAttrs
  *  cumsum             x → y                     LoomCumsumAttrs
  *  permute            x → y                     LoomPermuteAttrs
  *  copy               x → y (same shape; layouts and dtypes may differ: also
@@ -224,7 +224,7 @@ typedef struct
   LoomConvAlgorithm algorithm;
 } LoomConv2dAttrs;
 
-/* `where` of max_pool2d is the winner's place in its window, row·kw+column, as
+/* `indices` of max_pool2d are the winner's place in its window, row·kw+column, as
  * u8 when the window has at most 256 places and i32 otherwise; of equal values
  * the first wins, NaN wins over all (PyTorch). Average pooling divides by
  * divisor when it is not 0, else by the window's size, with padding counted if
@@ -294,7 +294,7 @@ typedef struct
   LoomScatterMode mode;
 } LoomScatterAttrs;
 
-/* sort: along one axis, and where (i64) each element stood; equals keep their
+/* sort: along one axis, and `indices` (i64), where each element stood; equals keep their
  * order, also in a descending sort. NaN is larger than anything else, as in
  * PyTorch. */
 typedef struct

@@ -184,7 +184,7 @@ map_average_pool (OnnxCtx *c)
 
 /* ONNX numbers the places of a whole tensor, PyTorch those of one plane; storage_order 1 counts columns first. */
 static const OnnxWire *
-global_places (OnnxCtx *c, const OnnxWire *where, const OnnxWire *x)
+global_places (OnnxCtx *c, const OnnxWire *indices, const OnnxWire *x)
 {
   LoomShape planes = { .rank = x->type.shape.rank };
   gint64 n = onnx_dim (c, x, 0) * onnx_dim (c, x, 1), size = 1;
@@ -199,14 +199,14 @@ global_places (OnnxCtx *c, const OnnxWire *where, const OnnxWire *x)
   if (onnx_attr_int (c, "storage_order", 0) && planes.rank == 4)
     {
       gint64 height = onnx_dim (c, x, 2), width = onnx_dim (c, x, 3);
-      const OnnxWire *row = onnx_emit (c, "div", ONNX_IN (where, NULL), "other", onnx_number (c, (double)width),
+      const OnnxWire *row = onnx_emit (c, "div", ONNX_IN (indices, NULL), "other", onnx_number (c, (double)width),
                                        "rounding_mode", "floor", NULL);
-      const OnnxWire *column = onnx_binary (c, "sub", where, onnx_with_number (c, "mul", row, (double)width));
-      where = onnx_binary (c, "add", onnx_with_number (c, "mul", column, (double)height), row);
+      const OnnxWire *column = onnx_binary (c, "sub", indices, onnx_with_number (c, "mul", row, (double)width));
+      indices = onnx_binary (c, "add", onnx_with_number (c, "mul", column, (double)height), row);
     }
   const OnnxWire *first = onnx_emit (c, "arange", 0, NULL, "end", onnx_text (c, "%" G_GINT64_FORMAT, n), NULL);
   first = onnx_with_number (c, "mul", onnx_reshape (c, first, &planes), (double)size);
-  return onnx_binary (c, "add", where, first);
+  return onnx_binary (c, "add", indices, first);
 }
 
 static void
@@ -266,7 +266,7 @@ map_global_max_pool (OnnxCtx *c)
 static void
 map_max_unpool (OnnxCtx *c)
 {
-  const OnnxWire *x = onnx_in (c, 0), *where = onnx_in (c, 1);
+  const OnnxWire *x = onnx_in (c, 0), *indices = onnx_in (c, 1);
   int n = x->type.shape.rank - 2;
   gint64 dims[8], kernel[8] = { 0 };
   guint n_dims = 0;
@@ -299,7 +299,7 @@ map_max_unpool (OnnxCtx *c)
   /* Places count in the size that the windows give; a larger output_shape leaves a rim of zeros. */
   const OnnxWire *zeros = onnx_emit (c, "constant", 0, NULL, "value", "0", "shape", onnx_dims (c, &line), NULL);
   const OnnxWire *y = onnx_emit (
-      c, "scatter", ONNX_IN (zeros, onnx_reshape (c, where, &flat), onnx_reshape (c, x, &flat)), "dim", "0", NULL);
+      c, "scatter", ONNX_IN (zeros, onnx_reshape (c, indices, &flat), onnx_reshape (c, x, &flat)), "dim", "0", NULL);
   gint64 begin[LOOM_SHAPE_MAX_RANK] = { 0 }, end[LOOM_SHAPE_MAX_RANK] = { 0 };
   y = onnx_reshape (c, y, &own);
   for (int i = 0; i < shape.rank; i++)

@@ -166,16 +166,16 @@ lower_along (LoomLower *ctx, LoomValue x, int axis, gboolean largest)
   LoomProgram *p = loom_lower_program (ctx);
   LoomTensorDesc d = loom_op_desc (ctx, x);
   LoomIotaTo count = { .kernel = { .axis = axis, .step = 1 }, .dtype = LOOM_I64, .to.rank = d.rank };
-  LoomValue where = position (ctx, x, axis, largest), hit, y;
+  LoomValue indices = position (ctx, x, axis, largest), hit, y;
   gint64 dims[LOOM_MAX_RANK];
   int rank = loom_op_output_dims (ctx, 1, dims);
 
   for (int i = 0; i < d.rank; i++)
     count.to.dim[i] = i == axis ? d.dim[i] : 1;
-  hit = loom_binary (p, LOOM_SCALAR_EQ, loom_emit (p, loom_prim ("iota"), &count, 0, NULL, NULL), where);
+  hit = loom_binary (p, LOOM_SCALAR_EQ, loom_emit (p, loom_prim ("iota"), &count, 0, NULL, NULL), indices);
   y = loom_ternary (p, LOOM_SCALAR_SELECT, hit, x, loom_op_const_like (ctx, x, 0));
   give (ctx, loom_reduce (p, LOOM_REDUCE_SUM, y, 1u << axis, TRUE));
-  loom_lower_output (ctx, 1, loom_reshape (p, where, rank, dims));
+  loom_lower_output (ctx, 1, loom_reshape (p, indices, rank, dims));
 }
 
 void

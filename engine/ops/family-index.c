@@ -189,12 +189,12 @@ loom_op_running_extreme (LoomProgram *p, LoomValue x, int axis, gboolean largest
 {
   LoomTensorDesc d = loom_value_info (p, x)->desc;
   LoomValue best = loom_detach (p, x);
-  LoomValue where
+  LoomValue indices
       = loom_expand_to (p, loom_op_count_along (p, LOOM_I64, d.rank, axis, d.dim[axis], 0, 1), d.rank, d.dim);
 
   for (gint64 by = 1; by < d.dim[axis]; by *= 2)
     {
-      LoomValue other = shifted (p, best, axis, by, 0), place = shifted (p, where, axis, by, -1);
+      LoomValue other = shifted (p, best, axis, by, 0), place = shifted (p, indices, axis, by, -1);
       LoomValue mine = loom_binary (p, largest ? LOOM_SCALAR_GE : LOOM_SCALAR_LE, best, other);
 
       if (loom_dtype_is_float (d.dtype))
@@ -204,9 +204,9 @@ loom_op_running_extreme (LoomProgram *p, LoomValue x, int axis, gboolean largest
         }
       mine = loom_binary (p, LOOM_SCALAR_OR, mine, loom_binary (p, LOOM_SCALAR_LT, place, loom_const (p, LOOM_I64, 0)));
       best = loom_ternary (p, LOOM_SCALAR_SELECT, mine, best, other);
-      where = loom_ternary (p, LOOM_SCALAR_SELECT, mine, where, place);
+      indices = loom_ternary (p, LOOM_SCALAR_SELECT, mine, indices, place);
     }
-  return where;
+  return indices;
 }
 
 /* Output 0 and 1: the running extreme and where it stands. */
@@ -214,13 +214,13 @@ void
 loom_op_lower_running_extreme (LoomLower *ctx, gboolean largest)
 {
   LoomProgram *p = loom_lower_program (ctx);
-  LoomValue x = loom_lower_input (ctx, 0), row = loom_op_at_least_1d (p, x), where;
+  LoomValue x = loom_lower_input (ctx, 0), row = loom_op_at_least_1d (p, x), indices;
   LoomTensorDesc d = loom_op_desc (ctx, x);
   int axis = loom_op_axis_of (loom_infer_int (loom_lower_infer (ctx), "dim"), MAX (d.rank, 1));
 
-  where = loom_op_running_extreme (p, row, axis, largest);
-  loom_lower_output (ctx, 0, loom_reshape (p, loom_gather (p, row, where, axis), d.rank, d.dim));
-  loom_lower_output (ctx, 1, loom_reshape (p, where, d.rank, d.dim));
+  indices = loom_op_running_extreme (p, row, axis, largest);
+  loom_lower_output (ctx, 0, loom_reshape (p, loom_gather (p, row, indices, axis), d.rank, d.dim));
+  loom_lower_output (ctx, 1, loom_reshape (p, indices, d.rank, d.dim));
 }
 
 void
@@ -306,14 +306,14 @@ loom_op_lower_scatter (LoomLower *ctx, LoomValue src, LoomScatterMode mode)
 
 /* Input 0 sorted along "dim", of rank 1 where it is a scalar. */
 LoomValue
-loom_op_sorted (LoomLower *ctx, LoomValue *where)
+loom_op_sorted (LoomLower *ctx, LoomValue *indices)
 {
   const LoomInfer *infer = loom_lower_infer (ctx);
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue x = loom_op_at_least_1d (p, loom_lower_input (ctx, 0));
   int axis = loom_op_axis_of (loom_infer_int (infer, "dim"), loom_op_desc (ctx, x).rank);
 
-  return loom_sort (p, x, axis, loom_infer_bool (infer, "descending"), where);
+  return loom_sort (p, x, axis, loom_infer_bool (infer, "descending"), indices);
 }
 
 /* ---- coordinates ---------------------------------------------------------- */

@@ -6,7 +6,7 @@
  * channels and depths are neighbours in memory, and so are rows and columns. */
 #include "engine/ops/op-layers.h"
 
-const LoomPortSpec loom_op_port_winners[] = {
+const LoomPortSpec loom_op_port_indices[] = {
   { "out", "The largest of each window." },
   { "indices", "Where it was: its number among the places of its channel, counted row by row.", LOOM_PORT_OPTIONAL },
   { NULL },
@@ -68,7 +68,7 @@ loom_op_infer_pool (LoomInfer *ctx)
   if (!loom_op_windows (ctx, &w, loom_infer_bool (ctx, "ceil_mode"), "Use a smaller window or fewer poolings.", &shape))
     return;
   loom_infer_output (ctx, 0, x->dtype, &shape);
-  if (loom_infer_op (ctx)->outputs == loom_op_port_winners)
+  if (loom_infer_op (ctx)->outputs == loom_op_port_indices)
     loom_infer_output (ctx, 1, LOOM_I64, &shape);
 }
 
@@ -94,13 +94,13 @@ attrs_of (const LoomWindows *w, int rows, int columns, const gint64 *size)
 }
 
 static LoomValue
-pool (LoomProgram *p, const char *prim, const LoomPool2dTo *a, LoomValue x, LoomValue *where)
+pool (LoomProgram *p, const char *prim, const LoomPool2dTo *a, LoomValue x, LoomValue *indices)
 {
   LoomValue out[2] = { 0 };
 
   loom_emit (p, loom_prim (prim), a, 1, &x, out);
-  if (where != NULL)
-    *where = out[1];
+  if (indices != NULL)
+    *indices = out[1];
   return out[0];
 }
 
@@ -121,11 +121,11 @@ pool_volume (LoomProgram *p, const char *prim, LoomPool2dTo image, LoomPool2dTo 
 /* From a winner's place in its window (row·kernel + column) to its place in the channel. Which row it is, is how many
  * rows begin at or before it. */
 static LoomValue
-indices_of (LoomProgram *p, const LoomPool2dAttrs *a, LoomValue where, gint64 width)
+indices_of (LoomProgram *p, const LoomPool2dAttrs *a, LoomValue indices, gint64 width)
 {
-  LoomTensorDesc d = loom_value_info (p, where)->desc;
+  LoomTensorDesc d = loom_value_info (p, indices)->desc;
   gint64 by_row = a->dilation[0] * width - a->kernel[1] * a->dilation[1];
-  LoomValue place = loom_cast (p, where, LOOM_I64), index = place;
+  LoomValue place = loom_cast (p, indices, LOOM_I64), index = place;
 
   if (a->dilation[1] != 1)
     index = loom_binary (p, LOOM_SCALAR_MUL, place, loom_const (p, LOOM_I64, (double)a->dilation[1]));
@@ -156,7 +156,7 @@ loom_op_lower_max_pool (LoomLower *ctx)
 {
   LoomProgram *p = loom_lower_program (ctx);
   LoomWindows w = max_windows_of (loom_lower_infer (ctx));
-  LoomValue x = loom_lower_input (ctx, 0), y, where;
+  LoomValue x = loom_lower_input (ctx, 0), y, indices;
   gint64 dims[LOOM_MAX_RANK];
   int rank = loom_op_output_dims (ctx, 0, dims);
   LoomPool2dTo a;
@@ -169,10 +169,10 @@ loom_op_lower_max_pool (LoomLower *ctx)
     }
   x = loom_op_as_images (p, x);
   a = attrs_of (&w, w.n - 2, w.n - 1, dims + 2);
-  y = pool (p, "max_pool2d", &a, x, &where);
+  y = pool (p, "max_pool2d", &a, x, &indices);
   loom_lower_output (ctx, 0, loom_reshape (p, y, rank, dims));
   loom_lower_output (ctx, 1,
-                     loom_reshape (p, indices_of (p, &a.kernel, where, loom_op_desc (ctx, x).dim[3]), rank, dims));
+                     loom_reshape (p, indices_of (p, &a.kernel, indices, loom_op_desc (ctx, x).dim[3]), rank, dims));
 }
 
 void

@@ -105,7 +105,7 @@ loom_op_lower_median (LoomLower *ctx, gboolean skip_nan)
   LoomProgram *p = loom_lower_program (ctx);
   LoomDType dtype = loom_op_dtype (ctx, loom_infer_get_output (infer, 0)->dtype);
   gboolean along = loom_infer_is_set (infer, "dim"), real = loom_dtype_is_float (dtype);
-  LoomValue x = loom_op_at_least_1d (p, loom_lower_input (ctx, 0)), sorted, where, place, y;
+  LoomValue x = loom_op_at_least_1d (p, loom_lower_input (ctx, 0)), sorted, indices, place, y;
   LoomTensorDesc d;
   gint64 dims[LOOM_MAX_RANK];
   int rank = loom_op_output_dims (ctx, 0, dims), axis = 0;
@@ -116,14 +116,14 @@ loom_op_lower_median (LoomLower *ctx, gboolean skip_nan)
     axis = loom_op_axis_of (loom_infer_int (infer, "dim"), d.rank);
   else
     x = loom_reshape (p, x, 1, (gint64[]){ loom_desc_count (&d) });
-  sorted = loom_sort (p, along ? x : loom_detach (p, x), axis, FALSE, &where);
+  sorted = loom_sort (p, along ? x : loom_detach (p, x), axis, FALSE, &indices);
   place = median_place (p, x, axis, skip_nan);
   y = loom_gather (p, sorted, place, axis);
   if (!along && real)
     y = shared_median (ctx, x, y);
   loom_lower_output (ctx, 0, loom_reshape (p, loom_cast (p, y, dtype), rank, dims));
   if (along)
-    loom_lower_output (ctx, 1, loom_reshape (p, loom_gather (p, where, place, axis), rank, dims));
+    loom_lower_output (ctx, 1, loom_reshape (p, loom_gather (p, indices, place, axis), rank, dims));
 }
 
 /* ---- quantiles ---------------------------------------------------------- */

@@ -15,10 +15,10 @@ static void
 lower (LoomLower *ctx)
 {
   LoomTensorDesc d = loom_op_desc (ctx, loom_lower_input (ctx, 0));
-  LoomValue where;
+  LoomValue indices;
 
-  loom_op_sorted (ctx, &where);
-  loom_lower_output (ctx, 0, loom_reshape (loom_lower_program (ctx), where, d.rank, d.dim));
+  loom_op_sorted (ctx, &indices);
+  loom_lower_output (ctx, 0, loom_reshape (loom_lower_program (ctx), indices, d.rank, d.dim));
 }
 
 const LoomOp loom_op_argsort = {

@@ -188,7 +188,7 @@ char *loom_op_conv_summary (const LoomInfer *ctx); /* of both */
     .doc = "The size that comes out, whatever comes in."                                                               \
   }
 
-extern const LoomPortSpec loom_op_port_winners[]; /* out and indices */
+extern const LoomPortSpec loom_op_port_indices[]; /* out and indices */
 
 void loom_op_infer_pool (LoomInfer *ctx);
 void loom_op_lower_max_pool (LoomLower *ctx);

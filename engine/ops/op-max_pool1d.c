@@ -26,7 +26,7 @@ const LoomOp loom_op_max_pool1d = {
   .formula = "yᵢ = max over window(i) of x",
   .reference = "torch.nn.MaxPool1d",
   .inputs = loom_op_port_signals,
-  .outputs = loom_op_port_winners,
+  .outputs = loom_op_port_indices,
   .params = params,
   .infer = loom_op_infer_pool,
   .lower = loom_op_lower_max_pool,

@@ -28,7 +28,7 @@ const LoomOp loom_op_max_pool2d = {
   .formula = "yᵢⱼ = max over window(i, j) of x",
   .reference = "torch.nn.MaxPool2d",
   .inputs = loom_op_port_images,
-  .outputs = loom_op_port_winners,
+  .outputs = loom_op_port_indices,
   .params = params,
   .infer = loom_op_infer_pool,
   .lower = loom_op_lower_max_pool,

@@ -246,7 +246,7 @@ void loom_op_lower_running_extreme (LoomLower *ctx, gboolean largest);
 /* The source has an element for each place of the index; FALSE with a fault. */
 gboolean loom_op_covers (LoomInfer *ctx, guint i, const char *port, const LoomShape *index);
 void loom_op_lower_scatter (LoomLower *ctx, LoomValue src, LoomScatterMode mode);
-LoomValue loom_op_sorted (LoomLower *ctx, LoomValue *where);
+LoomValue loom_op_sorted (LoomLower *ctx, LoomValue *indices);
 extern const LoomParamSpec loom_op_param_sorted[];
 extern const LoomSample loom_op_samples_sorted[];
 /* How many elements are not 0 (i64, rank 0), and the places of n that are, counted in the flat order. */

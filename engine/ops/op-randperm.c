@@ -47,10 +47,10 @@ lower (LoomLower *ctx)
 {
   gint64 dims[LOOM_MAX_RANK];
   int rank = loom_op_output_dims (ctx, 0, dims);
-  LoomValue where;
+  LoomValue indices;
 
-  loom_sort (loom_lower_program (ctx), loom_lower_random_whole (ctx, 0, rank, dims), 0, FALSE, &where);
-  loom_lower_output (ctx, 0, where);
+  loom_sort (loom_lower_program (ctx), loom_lower_random_whole (ctx, 0, rank, dims), 0, FALSE, &indices);
+  loom_lower_output (ctx, 0, indices);
 }
 
 static const LoomSample samples[] = {

@@ -4,12 +4,12 @@
 static void
 lower (LoomLower *ctx)
 {
-  LoomValue where, y = loom_op_sorted (ctx, &where);
+  LoomValue indices, y = loom_op_sorted (ctx, &indices);
   LoomTensorDesc d = loom_op_desc (ctx, loom_lower_input (ctx, 0));
   LoomProgram *p = loom_lower_program (ctx);
 
   loom_lower_output (ctx, 0, loom_reshape (p, y, d.rank, d.dim));
-  loom_lower_output (ctx, 1, loom_reshape (p, where, d.rank, d.dim));
+  loom_lower_output (ctx, 1, loom_reshape (p, indices, d.rank, d.dim));
 }
 
 const LoomOp loom_op_sort = {

@@ -48,16 +48,16 @@ lower (LoomLower *ctx)
 {
   const LoomInfer *infer_ctx = loom_lower_infer (ctx);
   LoomProgram *p = loom_lower_program (ctx);
-  LoomValue x = loom_op_at_least_1d (p, loom_lower_input (ctx, 0)), where, y;
+  LoomValue x = loom_op_at_least_1d (p, loom_lower_input (ctx, 0)), indices, y;
   LoomTensorDesc d = loom_op_desc (ctx, x);
   int axis = loom_op_axis_of (loom_infer_int (infer_ctx, "dim"), d.rank);
   gint64 start[LOOM_MAX_RANK] = { 0 }, dims[LOOM_MAX_RANK];
   int rank = loom_op_output_dims (ctx, 0, dims);
 
-  y = loom_sort (p, x, axis, loom_infer_bool (infer_ctx, "largest"), &where);
+  y = loom_sort (p, x, axis, loom_infer_bool (infer_ctx, "largest"), &indices);
   d.dim[axis] = loom_infer_int (infer_ctx, "k");
   loom_lower_output (ctx, 0, loom_reshape (p, loom_slice (p, y, start, NULL, d.dim), rank, dims));
-  loom_lower_output (ctx, 1, loom_reshape (p, loom_slice (p, where, start, NULL, d.dim), rank, dims));
+  loom_lower_output (ctx, 1, loom_reshape (p, loom_slice (p, indices, start, NULL, d.dim), rank, dims));
 }
 
 static const LoomSample samples[] = {

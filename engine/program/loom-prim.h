@@ -220,7 +220,7 @@ LoomValue loom_concat (LoomProgram *p, guint n, const LoomValue *parts, int axis
 LoomValue loom_gather (LoomProgram *p, LoomValue x, LoomValue index, int axis);
 LoomValue loom_scatter (LoomProgram *p, LoomValue base, LoomValue index, LoomValue src, int axis, LoomScatterMode mode);
 /* Sorted along an axis; where (may be NULL) receives the positions. */
-LoomValue loom_sort (LoomProgram *p, LoomValue x, int axis, gboolean descending, LoomValue *where);
+LoomValue loom_sort (LoomProgram *p, LoomValue x, int axis, gboolean descending, LoomValue *indices);
 LoomValue loom_cumsum (LoomProgram *p, LoomValue x, int axis, gboolean exclusive, gboolean reverse);
 /* The value where `ok` (bool) holds everywhere; else running ends with an error that says `what`, which is followed by
  * the place: "a weight is negative". */

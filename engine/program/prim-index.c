@@ -222,7 +222,7 @@ loom_scatter (LoomProgram *p, LoomValue base, LoomValue index, LoomValue src, in
   return loom_emit (p, loom_prim ("scatter"), &attrs, 3, in, NULL);
 }
 
-/* ---- sort: x → values, where ------------------------------------------- */
+/* ---- sort: x → values, indices ------------------------------------------- */
 
 static gboolean
 infer_sort (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out, char **why)
@@ -285,14 +285,14 @@ static const LoomPrim sort = { .name = "sort",
                                .equal = equal_sort };
 
 LoomValue
-loom_sort (LoomProgram *p, LoomValue x, int axis, gboolean descending, LoomValue *where)
+loom_sort (LoomProgram *p, LoomValue x, int axis, gboolean descending, LoomValue *indices)
 {
   LoomSortAttrs attrs = { axis, descending };
   LoomValue out[2];
 
   loom_emit (p, loom_prim ("sort"), &attrs, 1, &x, out);
-  if (where != NULL)
-    *where = out[1];
+  if (indices != NULL)
+    *indices = out[1];
   return out[0];
 }
 

@@ -44,7 +44,7 @@ infer_max_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTen
   if (!check (attrs, n_in, 2, in, why))
     return FALSE;
   if (!loom_desc_same_shape (&in[0], &in[1]))
-    return loom_prim_refuse (why, "g and where must have one shape");
+    return loom_prim_refuse (why, "g and indices must have one shape");
   out[0] = sized (&in[0], attrs);
   *n_out = 1;
   return TRUE;
@@ -132,27 +132,27 @@ expand_max (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomVal
   gint64 taps = w.kernel[0] * w.kernel[1], dims[5] = { x.dim[0], x.dim[1], 1, a->size[0], a->size[1] };
   gint64 flat[4] = { dims[0], dims[1], dims[3], dims[4] };
   g_autofree LoomValue *part = g_new (LoomValue, taps);
-  LoomValue padded = loom_window_pad (p, &w, in[0], -INFINITY), all, where;
+  LoomValue padded = loom_window_pad (p, &w, in[0], -INFINITY), all, indices;
 
   for (gint64 k = 0; k < taps; k++)
     part[k] = loom_reshape (p, loom_window_take (p, &w, padded, k / w.kernel[1], k % w.kernel[1]), 5, dims);
   all = loom_concat (p, taps, part, 2);
   out[0] = loom_reshape (p, loom_reduce (p, LOOM_REDUCE_MAX, all, 1u << 2, TRUE), 4, flat);
-  where = loom_emit (p, loom_prim ("argreduce"), &arg, 1, &all, NULL);
-  out[1] = loom_cast (p, loom_reshape (p, where, 4, flat), taps <= 256 ? LOOM_U8 : LOOM_I32);
+  indices = loom_emit (p, loom_prim ("argreduce"), &arg, 1, &all, NULL);
+  out[1] = loom_cast (p, loom_reshape (p, indices, 4, flat), taps <= 256 ? LOOM_U8 : LOOM_I32);
 }
 
 static void
 expand_max_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in, LoomValue *out)
 {
   const LoomPool2dTo *a = instr->attrs;
-  LoomTensorDesc g = *value_desc (p, in[0]), where = *value_desc (p, in[1]);
+  LoomTensorDesc g = *value_desc (p, in[0]), indices = *value_desc (p, in[1]);
   LoomWindow w = window_of (&a->kernel, a->size, &g.dim[2]);
   LoomValue zero = loom_const (p, g.dtype, 0), sum = 0;
 
   for (gint64 k = 0; k < w.kernel[0] * w.kernel[1]; k++)
     {
-      LoomValue hit = loom_binary (p, LOOM_SCALAR_EQ, in[1], loom_const (p, where.dtype, (double)k));
+      LoomValue hit = loom_binary (p, LOOM_SCALAR_EQ, in[1], loom_const (p, indices.dtype, (double)k));
       LoomValue v = loom_ternary (p, LOOM_SCALAR_SELECT, hit, in[0], zero);
 
       sum = loom_add_to (p, sum, loom_window_put (p, &w, v, k / w.kernel[1], k % w.kernel[1]));

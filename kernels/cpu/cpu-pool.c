@@ -28,7 +28,7 @@ typedef struct
   const Pool *self;
   const float *in; /* x [N,C,H,W], or [N,H,W,C]; of a gradient g [N,C,P,Q] or [N,P,Q,C] */
   float *out;      /* y as g, dx as x */
-  void *where;     /* winning tap of each window, as y: u8, or i32 where `wide` */
+  void *indices;   /* winning tap of each window, as y: u8, or i32 where `wide` */
 } Call;
 
 /* The taps of output place p along one axis that fall on the input: from … to-1. */
@@ -43,20 +43,20 @@ taps (int64_t p, int64_t n, int64_t kernel, int64_t stride, int64_t pad, int64_t
     --*to;
 }
 
-#define WHERE_SET(self, where, i, v)                                                                                   \
+#define INDEX_SET(self, indices, i, v)                                                                                 \
   do                                                                                                                   \
     {                                                                                                                  \
       if ((self)->wide)                                                                                                \
-        ((int32_t *)(where))[i] = (int32_t)(v);                                                                        \
+        ((int32_t *)(indices))[i] = (int32_t)(v);                                                                      \
       else                                                                                                             \
-        ((uint8_t *)(where))[i] = (uint8_t)(v);                                                                        \
+        ((uint8_t *)(indices))[i] = (uint8_t)(v);                                                                      \
     }                                                                                                                  \
   while (0)
-#define WHERE_GET(self, where, i) ((self)->wide ? ((const int32_t *)(where))[i] : ((const uint8_t *)(where))[i])
+#define INDEX_GET(self, indices, i) ((self)->wide ? ((const int32_t *)(indices))[i] : ((const uint8_t *)(indices))[i])
 
 /* Output place (p, q) of image [H,W,C], all channels; o is its first element in y and where. */
 static void
-max_nhwc_place (const Pool *self, const float *image, float *y, void *where, int64_t o, int64_t p, int64_t q)
+max_nhwc_place (const Pool *self, const float *image, float *y, void *indices, int64_t o, int64_t p, int64_t q)
 {
   const LoomPool2dAttrs *a = &self->a;
   int64_t r0, r1, s0, s1, C = self->C;
@@ -99,10 +99,10 @@ max_nhwc_place (const Pool *self, const float *image, float *y, void *where, int
           best[c] = 0, winner[c] = 0;
       memcpy (y + o * C + c0, best, (size_t)n * sizeof *best);
       if (self->wide)
-        memcpy ((int32_t *)where + o * C + c0, winner, (size_t)n * sizeof *winner);
+        memcpy ((int32_t *)indices + o * C + c0, winner, (size_t)n * sizeof *winner);
       else
         for (int64_t c = 0; c < n; c++)
-          ((uint8_t *)where)[o * C + c0 + c] = (uint8_t)winner[c];
+          ((uint8_t *)indices)[o * C + c0 + c] = (uint8_t)winner[c];
     }
 }
 
@@ -122,8 +122,8 @@ typedef int32_t VI __attribute__ ((vector_size (4 * LANES), aligned (4), may_ali
  * o counts places times channels. Of fewer channels, whole vectors are loaded all the same, which needs LANES readable
  * floats from every tap on, and stored where `whole`: what they overwrite is put right by the next place. */
 static inline __attribute__ ((always_inline)) void
-max_vector (const Pool *self, const float *image, float *y, uint8_t *where, int64_t o, int64_t p, int64_t q, int64_t r0,
-            int64_t r1, int64_t s0, int64_t s1, bool whole)
+max_vector (const Pool *self, const float *image, float *y, uint8_t *indices, int64_t o, int64_t p, int64_t q,
+            int64_t r0, int64_t r1, int64_t s0, int64_t s1, bool whole)
 {
   const LoomPool2dAttrs *a = &self->a;
   int64_t C = self->C;
@@ -152,23 +152,23 @@ max_vector (const Pool *self, const float *image, float *y, uint8_t *where, int6
     {
       *(V *)(y + o) = best;
 #ifdef __AVX512F__
-      _mm_storeu_si128 ((__m128i *)(where + o), _mm512_cvtepi32_epi8 ((__m512i)winner));
+      _mm_storeu_si128 ((__m128i *)(indices + o), _mm512_cvtepi32_epi8 ((__m512i)winner));
 #else
       for (int c = 0; c < LANES; c++)
-        where[o + c] = (uint8_t)winner[c];
+        indices[o + c] = (uint8_t)winner[c];
 #endif
       return;
     }
   for (int64_t c = 0; c < C; c++)
     y[o + c] = best[c];
   for (int64_t c = 0; c < C; c++)
-    where[o + c] = (uint8_t)winner[c];
+    indices[o + c] = (uint8_t)winner[c];
 }
 
 /* One place of all channels by max_vector(); false where it cannot. `end`: the last float from which LANES can be read.
  */
 static inline bool
-max_place (const Pool *self, const float *image, float *y, uint8_t *where, int64_t n, int64_t p, int64_t q,
+max_place (const Pool *self, const float *image, float *y, uint8_t *indices, int64_t n, int64_t p, int64_t q,
            const float *end)
 {
   const LoomPool2dAttrs *a = &self->a;
@@ -186,7 +186,7 @@ max_place (const Pool *self, const float *image, float *y, uint8_t *where, int64
                     * C
           > end)
         return false;
-      max_vector (self, image, y, where, o, p, q, r0, r1, s0, s1, place * C + LANES <= self->P * self->Q * C);
+      max_vector (self, image, y, indices, o, p, q, r0, r1, s0, s1, place * C + LANES <= self->P * self->Q * C);
       return true;
     }
   /* The last vector overlaps the one before it where LANES does not divide the channels. */
@@ -194,14 +194,14 @@ max_place (const Pool *self, const float *image, float *y, uint8_t *where, int64
     {
       int64_t from = c + LANES <= C ? c : C - LANES;
 
-      max_vector (self, image + from, y, where, o + from, p, q, r0, r1, s0, s1, true);
+      max_vector (self, image + from, y, indices, o + from, p, q, r0, r1, s0, s1, true);
     }
   return true;
 }
 
 /* The same of one plane [H,W], element o of y and where. */
 static void
-max_plain_place (const Pool *self, const float *plane, float *y, void *where, int64_t o, int64_t p, int64_t q)
+max_plain_place (const Pool *self, const float *plane, float *y, void *indices, int64_t o, int64_t p, int64_t q)
 {
   const LoomPool2dAttrs *a = &self->a;
   int64_t r0, r1, s0, s1, winner = -1;
@@ -222,7 +222,7 @@ max_plain_place (const Pool *self, const float *plane, float *y, void *where, in
           }
       }
   y[o] = best;
-  WHERE_SET (self, where, o, winner < 0 ? 0 : winner);
+  INDEX_SET (self, indices, o, winner < 0 ? 0 : winner);
 }
 
 static void
@@ -237,15 +237,15 @@ part_max (void *context, int64_t from, int64_t to)
   for (int64_t n = from; n < to; n++)
     for (int64_t p = 0; p < self->P; p++)
       for (int64_t q = 0; q < self->Q; q++)
-        if (!vectors || !max_place (self, call->in + n * in_size, call->out, call->where, n, p, q, end))
-          (self->nhwc ? max_nhwc_place : max_plain_place) (self, call->in + n * in_size, call->out, call->where,
+        if (!vectors || !max_place (self, call->in + n * in_size, call->out, call->indices, n, p, q, end))
+          (self->nhwc ? max_nhwc_place : max_plain_place) (self, call->in + n * in_size, call->out, call->indices,
                                                            (n * self->P + p) * self->Q + q, p, q);
 }
 
 /* Windows that do not overlap: every place of dx is written once, by whole vectors
  * of channels, instead of being cleared and then added to. */
 static void
-max_grad_apart (const Pool *self, const float *g, const uint8_t *where, float *dx, int64_t n)
+max_grad_apart (const Pool *self, const float *g, const uint8_t *indices, float *dx, int64_t n)
 {
   int64_t C = self->C, H = self->H, W = self->W, kh = self->a.kernel[0], kw = self->a.kernel[1];
 
@@ -259,7 +259,7 @@ max_grad_apart (const Pool *self, const float *g, const uint8_t *where, float *d
           {
             int64_t o = ((n * self->P + p) * self->Q + q) * C;
             const float *from = g + o;
-            const uint8_t *winner = where + o;
+            const uint8_t *winner = indices + o;
             float *to = dx + ((p * kh + r) * W + q * kw + s) * C;
             uint8_t tap = (uint8_t)(r * kw + s);
             int64_t c = 0;
@@ -294,7 +294,7 @@ part_max_grad (void *context, int64_t from, int64_t to)
       && a->dilation[0] == 1 && a->dilation[1] == 1 && self->P * a->kernel[0] <= H && self->Q * kw <= W)
     {
       for (int64_t n = from; n < to; n++)
-        max_grad_apart (self, call->in, call->where, call->out, n);
+        max_grad_apart (self, call->in, call->indices, call->out, n);
       return;
     }
   for (int64_t t = 0; table && t < a->kernel[0] * kw; t++)
@@ -323,11 +323,11 @@ part_max_grad (void *context, int64_t from, int64_t to)
               }
             if (table && !self->wide)
               for (int64_t c = 0; c < C; c++)
-                corner[place[((const uint8_t *)call->where)[o + c]] + c] += call->in[o + c];
+                corner[place[((const uint8_t *)call->indices)[o + c]] + c] += call->in[o + c];
             else
               for (int64_t c = 0; c < C; c++)
                 {
-                  int64_t t = WHERE_GET (self, call->where, o + c);
+                  int64_t t = INDEX_GET (self, call->indices, o + c);
 
                   corner[(t / kw * a->dilation[0] * W + t % kw * a->dilation[1]) * C + c] += call->in[o + c];
                 }
@@ -354,7 +354,7 @@ part_avg (void *context, int64_t from, int64_t to)
   const Pool *self = call->self;
   const LoomPool2dAttrs *a = &self->a;
   int64_t C = self->nhwc ? self->C : 1, H = self->H, W = self->W;
-  bool backward = call->where != NULL;
+  bool backward = call->indices != NULL;
 
   for (int64_t n = from; n < to; n++)
     {
@@ -429,8 +429,8 @@ part_bf16 (void *context, int64_t from, int64_t to)
 
   for (int64_t i = from; i < to; i++)
     {
-      char *where = bf16->call.where;
-      Call call = { self, in, out, where != NULL ? where + i * y * (self->wide ? 4 : 1) : NULL };
+      char *indices = bf16->call.indices;
+      Call call = { self, in, out, indices != NULL ? indices + i * y * (self->wide ? 4 : 1) : NULL };
 
       device->widen (in, (const uint16_t *)(const void *)bf16->call.in + i * n_in, LOOM_BF16, n_in);
       bf16->part (&call, 0, 1);
@@ -475,7 +475,7 @@ work_avg_grad (CpuKernel *k, void *const *b, LoomMessage *message)
 
 static LoomStatus
 create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const LoomTensorDesc *x,
-        const LoomTensorDesc *y, const LoomTensorDesc *where, CpuWork work, CpuKernel **kernel, LoomMessage *message)
+        const LoomTensorDesc *y, const LoomTensorDesc *indices, CpuWork work, CpuKernel **kernel, LoomMessage *message)
 {
   const LoomPool2dAttrs *a = spec->attrs;
   bool nhwc = x->layout == LOOM_LAYOUT_NHWC;
@@ -483,14 +483,14 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
 
   if ((x->dtype != LOOM_F32 && x->dtype != LOOM_BF16) || y->dtype != x->dtype || x->rank != 4
       || !cpu_all_layout (spec, x->layout)
-      || (where != NULL && where->dtype != (a->kernel[0] * a->kernel[1] <= 256 ? LOOM_U8 : LOOM_I32)))
+      || (indices != NULL && indices->dtype != (a->kernel[0] * a->kernel[1] <= 256 ? LOOM_U8 : LOOM_I32)))
     return LOOM_STATUS_UNSUPPORTED;
   self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, work, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
   self->a = *a;
   self->nhwc = nhwc;
-  self->wide = where != NULL && where->dtype == LOOM_I32;
+  self->wide = indices != NULL && indices->dtype == LOOM_I32;
   self->N = x->dim[0];
   self->C = x->dim[1];
   self->H = x->dim[2];
@@ -505,11 +505,11 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
   return LOOM_STATUS_OK;
 }
 
-#define POOL(name, x, y, where)                                                                                        \
+#define POOL(name, x, y, indices)                                                                                      \
   static LoomStatus create_##name (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size,                  \
                                    CpuKernel **kernel, LoomMessage *message)                                           \
   {                                                                                                                    \
-    return create (device, spec, attrs_size, x, y, where, work_##name, kernel, message);                               \
+    return create (device, spec, attrs_size, x, y, indices, work_##name, kernel, message);                             \
   }
 
 POOL (max, &spec->in[0], &spec->out[0], &spec->out[1])

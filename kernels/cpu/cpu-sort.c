@@ -32,7 +32,7 @@ typedef struct
   const Sort *self;
   const void *x;
   void *y;
-  int64_t *where;
+  int64_t *indices;
   Pair *scratch; /* two rows of pairs for each chunk */
 } Call;
 
@@ -121,7 +121,7 @@ sort_row (const Call *call, int64_t row, Pair *p)
   else
     p = sort_digits (p, p + n, n);
   for (int64_t i = 0; i < n; i++)
-    call->where[base + i * inner] = p[i].at;
+    call->indices[base + i * inner] = p[i].at;
   if (self->size == 4)
     for (int64_t i = 0; i < n; i++)
       ((uint32_t *)call->y)[base + i * inner] = ((const uint32_t *)call->x)[base + p[i].at * inner];

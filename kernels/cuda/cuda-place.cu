@@ -111,7 +111,7 @@ is_less (T a, T b)
 /* x, y and where are (outer, n, inner), sorted along n; a thread an element of x. */
 template <typename T>
 __global__ void
-__launch_bounds__ (CUDA_THREADS) sort_kernel (T *y, long long *where, const T *x, Places p, bool descending)
+__launch_bounds__ (CUDA_THREADS) sort_kernel (T *y, long long *indices, const T *x, Places p, bool descending)
 {
   const long long at = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
 
@@ -129,7 +129,7 @@ __launch_bounds__ (CUDA_THREADS) sort_kernel (T *y, long long *where, const T *x
       place += before || (!after && i < me);
     }
   y[start + place * p.inner] = mine;
-  where[start + place * p.inner] = me;
+  indices[start + place * p.inner] = me;
 }
 
 /* x and y are (outer, n, inner), summed along n in the type S; a thread a lane (outer, inner). */

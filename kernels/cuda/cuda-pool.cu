@@ -18,7 +18,7 @@ typedef struct
   LoomDevice *device;
   LoomPool2dAttrs attrs;
   long long n, c, h, w, p, q; /* x is [n,c,h,w], y [n,c,p,q] */
-  Strides x, y, where;
+  Strides x, y, indices;
   bool wide; /* places as i32 */
 } Pool;
 
@@ -27,7 +27,7 @@ typedef struct
 {
   LoomPool2dAttrs attrs;
   long long n, c, h, w, p, q;
-  Strides x, y, where;
+  Strides x, y, indices;
 } Window;
 
 /* Where this thread's element stands in [n, c, rows, columns], and in `from` the image and channel of what concerns it;
@@ -55,7 +55,7 @@ place (const Strides &strides, const long long at[4])
 /* x [N,C,H,W]; y and where [N,C,P,Q]; a thread an element of y, over its window's kernel[0]×kernel[1] places. */
 template <typename W>
 __global__ void
-__launch_bounds__ (CUDA_THREADS) max_pool_kernel (float *y, W *where, const float *x, Window window)
+__launch_bounds__ (CUDA_THREADS) max_pool_kernel (float *y, W *indices, const float *x, Window window)
 {
   const LoomPool2dAttrs &a = window.attrs;
   long long at[4], from[4];
@@ -80,7 +80,7 @@ __launch_bounds__ (CUDA_THREADS) max_pool_kernel (float *y, W *where, const floa
           }
       }
   y[place (window.y, at)] = best;
-  where[place (window.where, at)] = (W)(winner < 0 ? 0 : winner);
+  indices[place (window.indices, at)] = (W)(winner < 0 ? 0 : winner);
 }
 
 /* The output row whose window has input row `row` at its place r, or -1. */
@@ -94,10 +94,10 @@ covering (long long row, int r, long long stride, long long pad, long long dilat
   return shifted / stride;
 }
 
-/* dx [N,C,H,W]; g and where [N,C,P,Q]; a thread an element of dx, over the windows that cover it. */
+/* dx [N,C,H,W]; g and indices [N,C,P,Q]; a thread an element of dx, over the windows that cover it. */
 template <typename W>
 __global__ void
-__launch_bounds__ (CUDA_THREADS) max_pool_grad_kernel (float *dx, const float *g, const W *where, Window window)
+__launch_bounds__ (CUDA_THREADS) max_pool_grad_kernel (float *dx, const float *g, const W *indices, Window window)
 {
   const LoomPool2dAttrs &a = window.attrs;
   long long at[4], from[4];
@@ -111,7 +111,7 @@ __launch_bounds__ (CUDA_THREADS) max_pool_grad_kernel (float *dx, const float *g
       for (int s = 0; s < a.kernel[1] && from[2] >= 0; s++)
         {
           from[3] = covering (at[3], s, a.stride[1], a.pad[1], a.dilation[1], window.q);
-          if (from[3] >= 0 && (int)where[place (window.where, from)] == r * (int)a.kernel[1] + s)
+          if (from[3] >= 0 && (int)indices[place (window.indices, from)] == r * (int)a.kernel[1] + s)
             sum += g[place (window.y, from)];
         }
     }
@@ -208,7 +208,7 @@ prepare (const Pool *self, LoomStream *stream, bool back, Launch *launch)
   cuda_use (self->device);
   launch->blocks = blocks_for (count, CUDA_THREADS);
   launch->stream = cuda_stream (self->device, stream);
-  launch->window = { self->attrs, self->n, self->c, self->h, self->w, self->p, self->q, self->x, self->y, self->where };
+  launch->window = { self->attrs, self->n, self->c, self->h, self->w, self->p, self->q, self->x, self->y, self->indices };
   return true;
 }
 
@@ -234,16 +234,16 @@ max_pool_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers, L
 {
   const Pool *self = (const Pool *)base;
   const float *g = (const float *)buffers[0];
-  const void *where = buffers[1];
+  const void *indices = buffers[1];
   float *dx = (float *)buffers[2];
   Launch to;
 
   if (!prepare (self, stream, true, &to))
     return LOOM_STATUS_OK;
   if (self->wide)
-    max_pool_grad_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> (dx, g, (const int *)where, to.window);
+    max_pool_grad_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> (dx, g, (const int *)indices, to.window);
   else
-    max_pool_grad_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> (dx, g, (const unsigned char *)where, to.window);
+    max_pool_grad_kernel<<<to.blocks, CUDA_THREADS, 0, to.stream>>> (dx, g, (const unsigned char *)indices, to.window);
   return cuda_launched ("max_pool2d_grad", message);
 }
 
@@ -286,17 +286,17 @@ strides_of (const LoomTensorDesc *desc)
 /* where is NULL for averages. */
 static LoomStatus
 pool_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *x, const LoomTensorDesc *y,
-          const LoomTensorDesc *where, const char *name,
+          const LoomTensorDesc *indices, const char *name,
           LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *), LoomKernel **kernel,
           LoomMessage *message)
 {
   Pool *self;
 
   if (x->dtype != LOOM_F32 || y->dtype != LOOM_F32
-      || (where != NULL && where->dtype != LOOM_U8 && where->dtype != LOOM_I32))
+      || (indices != NULL && indices->dtype != LOOM_U8 && indices->dtype != LOOM_I32))
     return LOOM_STATUS_UNSUPPORTED;
   if (x->rank != 4 || y->rank != 4 || x->dim[0] != y->dim[0] || x->dim[1] != y->dim[1]
-      || (where != NULL && !cuda_same_shape (where, y)))
+      || (indices != NULL && !cuda_same_shape (indices, y)))
     return cuda_fail (message, LOOM_STATUS_INVALID, "%s needs operands of rank 4 that agree in N and C",
                       spec->primitive);
   self = kernel_struct<Pool> (device, name, run, message);
@@ -311,10 +311,10 @@ pool_new (LoomDevice *device, const LoomKernelSpec *spec, const LoomTensorDesc *
   self->q = y->dim[3];
   self->x = strides_of (x);
   self->y = strides_of (y);
-  if (where != NULL)
+  if (indices != NULL)
     {
-      self->where = strides_of (where);
-      self->wide = where->dtype == LOOM_I32;
+      self->indices = strides_of (indices);
+      self->wide = indices->dtype == LOOM_I32;
     }
   *kernel = &self->base;
   return LOOM_STATUS_OK;

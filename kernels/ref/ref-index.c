@@ -118,7 +118,7 @@ sort (const RefKernel *k, void *const *b, LoomMessage *message)
   for (int64_t lane = 0; lane < lanes; lane++)
     {
       int64_t base = lane / inner * n * inner + lane % inner;
-      int64_t *where = (int64_t *)b[2] + base;
+      int64_t *indices = (int64_t *)b[2] + base;
 
       for (int64_t i = 0; i < n; i++)
         {
@@ -126,7 +126,7 @@ sort (const RefKernel *k, void *const *b, LoomMessage *message)
 
           while (low < high)
             {
-              int64_t middle = (low + high) / 2, other = base + where[middle * inner] * inner;
+              int64_t middle = (low + high) / 2, other = base + indices[middle * inner] * inner;
 
               if (a->descending ? is_less (b[0], x->dtype, other, me) : is_less (b[0], x->dtype, me, other))
                 high = middle;
@@ -134,12 +134,12 @@ sort (const RefKernel *k, void *const *b, LoomMessage *message)
                 low = middle + 1;
             }
           for (int64_t j = i; j > low; j--)
-            where[j * inner] = where[(j - 1) * inner];
-          where[low * inner] = i;
+            indices[j * inner] = indices[(j - 1) * inner];
+          indices[low * inner] = i;
         }
       for (int64_t i = 0; i < n; i++)
         memcpy ((char *)b[1] + (size_t)(base + i * inner) * size,
-                (const char *)b[0] + (size_t)(base + where[i * inner] * inner) * size, size);
+                (const char *)b[0] + (size_t)(base + indices[i * inner] * inner) * size, size);
     }
   return LOOM_STATUS_OK;
 }

@@ -10,7 +10,7 @@
 #define FN(name) name##_f64
 #include "ref-pool.inc.c"
 
-/* The type of `where`, which backend.h ties to the size of the window. */
+/* The type of `indices`, which backend.h ties to the size of the window. */
 static bool
 where_fits (const LoomKernelSpec *spec, const LoomTensorDesc *where)
 {

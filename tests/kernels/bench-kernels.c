@@ -137,13 +137,13 @@ bench_conv (const char *label, int N, int C, int H, int K, int R, int pad, int s
 static void
 bench_pool (const char *label, const char *in, const char *out)
 {
-  LoomTensorDesc x = desc (LOOM_F32, in), y = desc (LOOM_F32, out), where = desc (LOOM_U8, out);
-  Sample s = { .primitive = "max_pool2d", .n_in = 1, .n_out = 2, .in = { x }, .out = { y, where } };
+  LoomTensorDesc x = desc (LOOM_F32, in), y = desc (LOOM_F32, out), indices = desc (LOOM_U8, out);
+  Sample s = { .primitive = "max_pool2d", .n_in = 1, .n_out = 2, .in = { x }, .out = { y, indices } };
 
   s.attrs.pool = (LoomPool2dAttrs){ { 2, 2 }, { 2, 2 }, { 0, 0 }, { 1, 1 }, TRUE, 0 };
   bench (&s, label, LOOM_LAYOUT_NHWC, 0);
   s = (Sample){
-    .primitive = "max_pool2d_grad", .attrs = s.attrs, .n_in = 2, .n_out = 1, .in = { y, where }, .out = { x }
+    .primitive = "max_pool2d_grad", .attrs = s.attrs, .n_in = 2, .n_out = 1, .in = { y, indices }, .out = { x }
   };
   bench (&s, label, LOOM_LAYOUT_NHWC, 0);
 }

@@ -48,7 +48,7 @@ desc (LoomDType dtype, const char *dims)
 
 /* Winners of max pooling of the rank 4 input that the sample's output 0 describes. */
 static void
-fill_where (const Sample *sample, float *to)
+fill_indices (const Sample *sample, float *to)
 {
   Machine machine = machine_open (loom_backend_ref (), 1);
   Sample pool = { .primitive = "max_pool2d", .attrs = sample->attrs, .n_in = 1, .n_out = 2 };
@@ -99,8 +99,8 @@ sample_inputs (const Sample *sample)
       const FillRule *rule = &sample->fill[t];
 
       inputs[t] = g_new0 (float, n + 1);
-      if (rule->kind == FILL_WHERE)
-        fill_where (sample, inputs[t]);
+      if (rule->kind == FILL_INDICES)
+        fill_indices (sample, inputs[t]);
       for (gint64 i = 0; i < n; i++)
         {
           double u = g_rand_double (rand), sum = -1.5;
@@ -134,7 +134,7 @@ sample_inputs (const Sample *sample)
             case FILL_VALUE:
               inputs[t][i] = (float)rule->value;
               break;
-            case FILL_WHERE:
+            case FILL_INDICES:
               break;
             }
         }

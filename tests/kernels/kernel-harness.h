@@ -22,7 +22,7 @@ typedef enum
   FILL_UNIT,     /* 0 … 1 */
   FILL_SPECIAL,  /* NaN, infinities and zeros among normal numbers */
   FILL_CLASS,    /* whole numbers below limit */
-  FILL_WHERE,    /* winners of a max pooling of random numbers */
+  FILL_INDICES,  /* winners of a max pooling of random numbers */
   FILL_DEFINITE, /* matrices that are symmetric and positive definite */
   FILL_DOMINANT, /* matrices whose diagonal outweighs the rest: they have an inverse, and their triangles too */
   FILL_VALUE     /* the constant `value` */

@@ -75,17 +75,17 @@ row_samples (GPtrArray *all, LoomDType real)
   for (int v = 0; v < (int)G_N_ELEMENTS (rows); v++)
     for (int way = 0; way < 4; way++)
       {
-        LoomTensorDesc x = desc (real, rows[v].x), where = x;
+        LoomTensorDesc x = desc (real, rows[v].x), indices = x;
         Fill fill = real == LOOM_F32 ? (way & 1 ? FILL_SPECIAL : FILL_NORMAL) : FILL_CLASS;
         Sample *s;
 
         /* Few different numbers: equals keep their order. */
-        where.dtype = LOOM_I64;
+        indices.dtype = LOOM_I64;
         s = sample_add (all, "sort", 0, "%s %s axis %d%s", loom_dtype_name (real), rows[v].x, rows[v].axis,
                         way & 2 ? " descending" : "");
         sample_in (s, x, fill, real == LOOM_BOOL ? 2 : way & 1 ? 9 : 100000);
         sample_out (s, x);
-        sample_out (s, where);
+        sample_out (s, indices);
         s->attrs.sort = (LoomSortAttrs){ rows[v].axis, (way & 2) != 0 };
         if (real == LOOM_BOOL)
           continue;

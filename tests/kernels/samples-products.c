@@ -153,20 +153,20 @@ pool_samples (GPtrArray *all)
                              4,
                              { c[0], c[1], pool_size (c[2], c[8], c[4], c[6], c[10], c[11]),
                                pool_size (c[3], c[9], c[5], c[7], c[10], c[11]) } };
-        LoomTensorDesc where = y;
+        LoomTensorDesc indices = y;
         Sample *s = sample_add (all, "max_pool2d", 0, "case %d%s", v, special ? " special" : "");
 
-        where.dtype = c[4] * c[5] <= 256 ? LOOM_U8 : LOOM_I32;
+        indices.dtype = c[4] * c[5] <= 256 ? LOOM_U8 : LOOM_I32;
         sample_in (s, x, special ? FILL_SPECIAL : FILL_NORMAL, 0);
         sample_out (s, y);
-        sample_out (s, where);
+        sample_out (s, indices);
         s->attrs.pool = a;
         s->nhwc = TRUE;
         if (special)
           continue;
         s = sample_add (all, "max_pool2d_grad", 1e-5, "case %d", v);
         sample_in (s, y, FILL_NORMAL, 0);
-        sample_in (s, where, FILL_WHERE, 0);
+        sample_in (s, indices, FILL_INDICES, 0);
         sample_out (s, x);
         s->attrs.pool = a;
         s->nhwc = TRUE;

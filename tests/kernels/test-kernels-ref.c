@@ -72,18 +72,18 @@ test_pool_by_hand (void)
 {
   Sample s = { .primitive = "max_pool2d" };
   double x[] = { 1, 3, 3, 2, NAN, 0, 7, 7, 5, 7, 1, 1, 0, 2, 1, 1 }, y[4], want[] = { NAN, 7, 7, 1 };
-  guint8 where[4];
+  guint8 indices[4];
 
   IN (&s, "1,1,4,4");
   OUT (&s, "1,1,2,2");
   add (&s, TRUE, LOOM_U8, "1,1,2,2");
   s.attrs.pool = (LoomPool2dAttrs){ { 2, 2 }, { 2, 2 }, { 0, 0 }, { 1, 1 }, TRUE, 0 };
-  run (&s, (double *[]){ x, y, (double *)where });
+  run (&s, (double *[]){ x, y, (double *)indices });
   expect (y, want, 4);
-  g_assert_cmpint (where[0], ==, 2); /* the NaN */
-  g_assert_cmpint (where[1], ==, 2); /* the first of two sevens */
-  g_assert_cmpint (where[2], ==, 1);
-  g_assert_cmpint (where[3], ==, 0);
+  g_assert_cmpint (indices[0], ==, 2); /* the NaN */
+  g_assert_cmpint (indices[1], ==, 2); /* the first of two sevens */
+  g_assert_cmpint (indices[2], ==, 1);
+  g_assert_cmpint (indices[3], ==, 0);
 }
 
 /* 5 columns, window 2, stride 2, ceil mode: the last window hangs over. */
@@ -107,7 +107,7 @@ static void
 test_reduce_nan_by_hand (void)
 {
   double x[] = { 1, NAN, 3, 4, 2, 4 }, y[2], want[] = { NAN, 4 };
-  gint64 where[2];
+  gint64 indices[2];
   Sample s = { .primitive = "reduce" };
 
   IN (&s, "2,3");
@@ -118,9 +118,9 @@ test_reduce_nan_by_hand (void)
   s.primitive = "argreduce";
   s.out[0].dtype = LOOM_I64;
   s.attrs.argreduce = (LoomArgReduceAttrs){ TRUE, 1 };
-  run (&s, (double *[]){ x, (double *)where });
-  g_assert_cmpint (where[0], ==, 1);
-  g_assert_cmpint (where[1], ==, 0);
+  run (&s, (double *[]){ x, (double *)indices });
+  g_assert_cmpint (indices[0], ==, 1);
+  g_assert_cmpint (indices[1], ==, 0);
 }
 
 static void
