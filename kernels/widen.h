@@ -1,7 +1,7 @@
-/* A kernel for short floats (bf16, f16) made of the one for f32: operands are widened in scratch, results rounded from
+/* A kernel for 16-bit floats (bf16, f16) made of the one for f32: operands are widened in scratch, results rounded from
  * there.
  *
- * So every primitive takes short floats wherever it takes f32, whatever the mixture, and rounds each result once. It
+ * So every primitive takes 16-bit floats wherever it takes f32, whatever the mixture, and rounds each result once. It
  * costs the scratch and two passes over memory; where that matters a back end has a kernel of its own and never comes
  * here. Plain C; what converts is the back end's. */
 #ifndef LOOM_WIDEN_H
@@ -12,7 +12,7 @@
 
 #include "kernels/backend.h"
 
-/* n elements from and to a short type, behind what lies on the stream. */
+/* n elements from and to a 16-bit type, behind what lies on the stream. */
 typedef LoomStatus (*LoomWiden) (LoomDevice *device, LoomStream *stream, float *to, const void *from, LoomDType type,
                                  int64_t n, LoomMessage *message);
 typedef LoomStatus (*LoomNarrow) (LoomDevice *device, LoomStream *stream, void *to, LoomDType type, const float *from,
@@ -33,21 +33,21 @@ typedef struct
 } LoomWidened;
 
 static inline bool
-loom_dtype_is_short (LoomDType dtype)
+loom_dtype_is_reduced (LoomDType dtype)
 {
   return dtype == LOOM_F16 || dtype == LOOM_BF16;
 }
 
 static inline bool
-loom_spec_has_short (const LoomKernelSpec *spec)
+loom_spec_has_reduced (const LoomKernelSpec *spec)
 {
   for (int i = 0; i < spec->n_in + spec->n_out; i++)
-    if (loom_dtype_is_short ((i < spec->n_in ? spec->in[i] : spec->out[i - spec->n_in]).dtype))
+    if (loom_dtype_is_reduced ((i < spec->n_in ? spec->in[i] : spec->out[i - spec->n_in]).dtype))
       return true;
   return false;
 }
 
-/* Operands and results with f32 in place of every short float; NULL without memory. free() takes them back. */
+/* Operands and results with f32 in place of every 16-bit float; NULL without memory. free() takes them back. */
 static inline LoomTensorDesc *
 loom_widened_descs (const LoomKernelSpec *spec)
 {
@@ -57,7 +57,7 @@ loom_widened_descs (const LoomKernelSpec *spec)
   for (int i = 0; i < n && wide != NULL; i++)
     {
       wide[i] = i < spec->n_in ? spec->in[i] : spec->out[i - spec->n_in];
-      if (loom_dtype_is_short (wide[i].dtype))
+      if (loom_dtype_is_reduced (wide[i].dtype))
         wide[i].dtype = LOOM_F32;
     }
   return wide;
@@ -72,7 +72,7 @@ loom_widened_place (LoomWidened *self, void *const *buffers)
   for (int i = 0; i < self->n; i++)
     {
       self->buffer[i] = buffers[i];
-      if (!loom_dtype_is_short (self->given[i].dtype) || buffers[i] == NULL)
+      if (!loom_dtype_is_reduced (self->given[i].dtype) || buffers[i] == NULL)
         continue;
       self->buffer[i] = scratch + self->offset[i];
       for (int k = 0; i >= self->n_in && k < self->n_in; k++)
@@ -125,7 +125,7 @@ loom_widened_free (LoomKernel *kernel)
   free (self);
 }
 
-/* backend->kernel_new() is asked for the same with f32 in place of every short float. */
+/* backend->kernel_new() is asked for the same with f32 in place of every 16-bit float. */
 static inline LoomStatus
 loom_widened_new (const LoomBackend *backend, LoomDevice *device, const LoomKernelSpec *spec, LoomWiden widen,
                   LoomNarrow narrow, LoomKernel **kernel, LoomMessage *message)
@@ -147,7 +147,7 @@ loom_widened_new (const LoomBackend *backend, LoomDevice *device, const LoomKern
       for (int i = 0; i < n; i++)
         {
           self->given[i] = i < spec->n_in ? spec->in[i] : spec->out[i - spec->n_in];
-          if (!loom_dtype_is_short (self->given[i].dtype))
+          if (!loom_dtype_is_reduced (self->given[i].dtype))
             continue;
           self->offset[i] = self->inner_scratch;
           self->inner_scratch += (loom_desc_bytes (&wide[i]) + 63) & ~(size_t)63;

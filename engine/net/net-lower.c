@@ -346,7 +346,7 @@ note_ports (Lowering *l)
         }
 }
 
-/* measured: a node whose size is asked for in place of what is wanted, which is then what feeds it; -1 for none. */
+/* counted: a node whose size is asked for in place of what is wanted, which is then what feeds it; -1 for none. */
 static LoomProgram *
 lower (const LoomNet *net, const LoomLowerOptions *options, int measured, LoomValue *value_of, GError **error)
 {

@@ -27,7 +27,7 @@ take_result (Work *w, WorkInstr *instr, WorkInstr *consumer)
   work_erase (w, consumer);
 }
 
-/* Behind a short float only what commutes with rounding: a product then has the same bits with its activation and
+/* Behind a 16-bit float only what commutes with rounding: a product then has the same bits with its activation and
  * without, as it is computed again for the backward pass. */
 static gboolean
 is_epilogue_activation (LoomScalarOp op, LoomDType dtype)

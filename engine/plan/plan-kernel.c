@@ -104,7 +104,7 @@ is_result (const WorkInstr *instr, guint v)
   return FALSE;
 }
 
-/* The type that a step's result must be rounded to before another step reads it: a short float that would have been
+/* The type that a step's result must be rounded to before another step reads it: a 16-bit float that would have been
  * stored as one. So a chain has the bits of its links, however it was fused. */
 static LoomDType
 rounding (Work *w, const WorkInstr *instr, guint s)

@@ -93,7 +93,7 @@ loom_dtype_promote (LoomDType a, LoomDType b)
 {
   if (a == b)
     return a;
-  /* Neither of the two short floats holds the other. */
+  /* Neither of the two 16-bit floats holds the other. */
   if (MIN (a, b) == LOOM_F16 && MAX (a, b) == LOOM_BF16)
     return LOOM_F32;
   return MIN (a, b);

@@ -220,7 +220,7 @@ gsize loom_program_bytes (const LoomProgram *p);
 LoomProgram *loom_program_recompute (const LoomProgram *p, GHashTable *scopes);
 
 /* A copy of a forward program in mixed precision, as torch.autocast has it (program-precision.c): products and
- * convolutions in the short type (F16 or BF16), what needs range or digits in f32, the rest as its operands. dtype_of:
+ * convolutions in the 16-bit type (F16 or BF16), what needs range or digits in f32, the rest as its operands. dtype_of:
  * node path → GUINT_TO_POINTER (LoomDType + 1) where a node has a type of its own; may be NULL. values[n] are of p and
  * become those of the copy. */
 LoomProgram *

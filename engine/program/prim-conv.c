@@ -345,7 +345,7 @@ static const LoomPrim conv2d = { .name = "conv2d",
                                  .expand = expand_conv2d,
                                  .describe = describe_conv2d,
                                  .flops = flops_conv2d,
-                                 .precision = LOOM_PRECISION_SHORT,
+                                 .precision = LOOM_PRECISION_LOW,
                                  .equal = equal_conv2d };
 
 static const LoomPrim input_grad = { .name = "conv2d_input_grad",
@@ -358,7 +358,7 @@ static const LoomPrim input_grad = { .name = "conv2d_input_grad",
                                      .expand = expand_input_grad,
                                      .describe = describe_conv2d,
                                      .flops = flops_input_grad,
-                                     .precision = LOOM_PRECISION_SHORT,
+                                     .precision = LOOM_PRECISION_LOW,
                                      .equal = equal_conv2d };
 
 static const LoomPrim weight_grad = { .name = "conv2d_weight_grad",

@@ -91,7 +91,7 @@ loom_fill (LoomProgram *p, LoomDType dtype, int rank, const gint64 *dims, double
 LoomValue
 loom_const (LoomProgram *p, LoomDType dtype, double value)
 {
-  /* Never short: what is computed with it would begin with its rounding. */
+  /* Never a 16-bit type: what is computed with it would begin with its rounding. */
   return loom_fill (p, dtype_wide (dtype), 0, NULL, value);
 }
 
@@ -146,7 +146,7 @@ loom_reduce (LoomProgram *p, LoomReduceOp op, LoomValue a, guint32 axes, gboolea
       else if (x.dim[i] != 1)
         trivial = FALSE;
     }
-  /* Sums of short floats stay f32: their readers add more, or ask for a type of their own. */
+  /* Sums of 16-bit floats stay f32: their readers add more, or ask for a type of their own. */
   if (!trivial && op != LOOM_REDUCE_MAX && op != LOOM_REDUCE_MIN)
     a = loom_cast (p, a, dtype_wide (x.dtype));
   if (!trivial)

@@ -344,7 +344,7 @@ static const LoomPrim cumsum = { .name = "cumsum",
                                  .infer = infer_cumsum,
                                  .gradient = gradient_cumsum,
                                  .describe = describe_cumsum,
-                                 .precision = LOOM_PRECISION_WIDE,
+                                 .precision = LOOM_PRECISION_F32,
                                  .equal = equal_cumsum };
 
 LoomValue

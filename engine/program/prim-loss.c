@@ -175,7 +175,7 @@ static const LoomPrim cross_entropy = { .name = "cross_entropy",
                                         .expand = expand_cross_entropy,
                                         .describe = describe_cross_entropy,
                                         .flops = flops_cross_entropy,
-                                        .precision = LOOM_PRECISION_WIDE,
+                                        .precision = LOOM_PRECISION_F32,
                                         .equal = equal_cross_entropy };
 
 static const LoomPrim cross_entropy_grad = { .name = "cross_entropy_grad",

@@ -109,7 +109,7 @@ static const LoomPrim matmul = { .name = "matmul",
                                  .gradient = gradient_matmul,
                                  .describe = describe_matmul,
                                  .flops = flops_matmul,
-                                 .precision = LOOM_PRECISION_SHORT,
+                                 .precision = LOOM_PRECISION_LOW,
                                  .equal = equal_matmul };
 
 const LoomPrim *const loom_prims_matmul[] = { &matmul, NULL };

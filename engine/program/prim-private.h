@@ -30,7 +30,7 @@ value_desc (const LoomProgram *p, LoomValue v)
   return &loom_value_info (p, v)->desc;
 }
 
-/* The type in which short floats are computed, summed and kept statistics in. */
+/* The type in which 16-bit floats are computed, summed and kept statistics in. */
 static inline LoomDType
 dtype_wide (LoomDType dtype)
 {

@@ -113,7 +113,7 @@ static const LoomPrim reduce = { .name = "reduce",
                                  .gradient = gradient_reduce,
                                  .describe = describe_reduce,
                                  .flops = flops_reduce,
-                                 .precision = LOOM_PRECISION_WIDE,
+                                 .precision = LOOM_PRECISION_F32,
                                  .equal = equal_reduce };
 
 static gboolean

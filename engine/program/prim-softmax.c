@@ -102,7 +102,7 @@ static const LoomPrim softmax = { .name = "softmax",
                                   .expand = expand_softmax,
                                   .describe = describe_softmax,
                                   .flops = flops_softmax,
-                                  .precision = LOOM_PRECISION_WIDE,
+                                  .precision = LOOM_PRECISION_F32,
                                   .equal = equal_softmax };
 
 static const LoomPrim softmax_grad = { .name = "softmax_grad",

@@ -1,10 +1,10 @@
-/* Mixed precision: a forward program whose large products are computed on short floats (bf16, f16) while parameters,
+/* Mixed precision: a forward program whose large products are computed on 16-bit floats (bf16, f16) while parameters,
  * statistics and losses stay f32 (Micikevicius et al., "Mixed Precision Training", 2018; the lists follow
  * torch.autocast on a CPU). The rule of each primitive is its LoomPrecision.
  *
  * The pass runs before differentiation, so gradients flow back through the same casts and arrive at the parameters in
  * f32. A parameter's cast is one instruction however often the parameter is used. Element-wise work follows its
- * operands: what cannot round, or rounds once, is said in the short type; any longer formula goes up to f32 and comes
+ * operands: what cannot round, or rounds once, is said in the 16-bit type; any longer formula goes up to f32 and comes
  * back, so that its gradient, too, is computed in f32 and rounded where it leaves. The planner joins all that into one
  * pass over memory, in which going up costs nothing. */
 #include "engine/program/prim-private.h"
@@ -19,7 +19,7 @@ typedef struct
 } Pass;
 
 static gboolean
-is_short (LoomDType dtype)
+is_reduced (LoomDType dtype)
 {
   return dtype == LOOM_F16 || dtype == LOOM_BF16;
 }
@@ -53,7 +53,7 @@ in_type (Pass *pass, LoomValue v, LoomDType dtype)
   return cast;
 }
 
-/* The short type that the node computes in, or F32. */
+/* The 16-bit type that the node computes in, or F32. */
 static LoomDType
 requested_dtype (Pass *pass, const LoomInstr *instr)
 {
@@ -68,11 +68,11 @@ static void
 widen (Pass *pass, guint n, LoomValue *in, guint from)
 {
   for (guint k = from; k < n; k++)
-    if (is_short (type_of (pass, in[k])))
+    if (is_reduced (type_of (pass, in[k])))
       in[k] = in_type (pass, in[k], LOOM_F32);
 }
 
-/* The one short type of what carries data among the operands; F32 when there is none, or they differ, or one is wide.
+/* The one 16-bit type of what carries data among the operands; F32 when there is none, or they differ, or one is wide.
  */
 static LoomDType
 followed_type (Pass *pass, const LoomInstr *instr, const LoomValue *in)
@@ -89,7 +89,7 @@ followed_type (Pass *pass, const LoomInstr *instr, const LoomValue *in)
         return LOOM_F32;
       followed = dtype;
     }
-  return followed != LOOM_N_DTYPES && is_short (followed) ? followed : LOOM_F32;
+  return followed != LOOM_N_DTYPES && is_reduced (followed) ? followed : LOOM_F32;
 }
 
 /* Casts operands as the rule says; the type that a float result takes afterwards, or N_DTYPES to leave it. */
@@ -100,12 +100,12 @@ settle_operands (Pass *pass, const LoomInstr *instr, LoomValue *in)
   LoomDType type = requested_dtype (pass, instr), followed;
   gboolean uniform = TRUE;
 
-  if (rule == LOOM_PRECISION_WIDE || !is_short (type))
+  if (rule == LOOM_PRECISION_F32 || !is_reduced (type))
     {
       widen (pass, instr->n_in, in, 0);
       return LOOM_N_DTYPES;
     }
-  if (rule == LOOM_PRECISION_SHORT)
+  if (rule == LOOM_PRECISION_LOW)
     {
       for (guint k = 0; k < MIN (instr->n_in, 2); k++)
         if (in[k] != 0 && loom_dtype_is_float (type_of (pass, in[k])))
@@ -121,10 +121,10 @@ settle_operands (Pass *pass, const LoomInstr *instr, LoomValue *in)
   for (guint k = 0; k < instr->n_in; k++)
     uniform
         = uniform && (in[k] == 0 || type_of (pass, in[k]) == followed || !loom_dtype_is_float (type_of (pass, in[k])));
-  if (uniform && (rule == LOOM_PRECISION_ONCE || !(instr->prim->flags & LOOM_PRIM_ELEMENTWISE)))
+  if (uniform && (rule == LOOM_PRECISION_ROUNDS_ONCE || !(instr->prim->flags & LOOM_PRIM_ELEMENTWISE)))
     return LOOM_N_DTYPES;
   widen (pass, instr->n_in, in, 0);
-  return is_short (followed) && (instr->prim->flags & LOOM_PRIM_ELEMENTWISE) ? followed : LOOM_N_DTYPES;
+  return is_reduced (followed) && (instr->prim->flags & LOOM_PRIM_ELEMENTWISE) ? followed : LOOM_N_DTYPES;
 }
 
 static void
@@ -156,7 +156,7 @@ loom_program_autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_
 {
   Pass pass = { .dtype = dtype, .dtype_of = dtype_of };
 
-  loom_rewrite_begin (&pass.r, p, "mixed precision", "The forward pass computes large products on short floats.");
+  loom_rewrite_begin (&pass.r, p, "mixed precision", "The forward pass computes large products on 16-bit floats.");
   pass.casts = g_hash_table_new (NULL, NULL);
   pass.weak = g_new0 (gboolean, loom_program_n_values (p) + 1);
   for (LoomValue v = 1; v <= loom_program_n_values (p); v++)
@@ -171,7 +171,7 @@ loom_program_autocast (const LoomProgram *p, LoomDType dtype, GHashTable *dtype_
   for (guint i = 0; i < n; i++)
     {
       values[i] = loom_rewrite_value (&pass.r, values[i]);
-      if (values[i] != 0 && is_short (type_of (&pass, values[i])))
+      if (values[i] != 0 && is_reduced (type_of (&pass, values[i])))
         values[i] = in_type (&pass, values[i], LOOM_F32);
     }
   g_free (pass.weak);

@@ -5,7 +5,7 @@
  * row so that single precision keeps its digits, and the chunks are added in double in their order: the result does not
  * depend on the number of threads.
  *
- * bf16 rows are widened one at a time on the stack, so that memory sees short floats alone; statistics, scale and the
+ * bf16 rows are widened one at a time on the stack, so that memory sees 16-bit floats alone; statistics, scale and the
  * gradients of weight and bias are f32.
  *
  * With a ReLU behind it batch norm's gradient finds out from x and the statistics where the ReLU was open: two more

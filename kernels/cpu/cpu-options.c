@@ -83,7 +83,7 @@ cpu_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *co
 {
   const CpuPrimitive *primitive = find_primitive (device, spec->primitive);
   int n = 0, n_masks;
-  bool widens = loom_spec_has_short (spec) && !has_f16 (spec, message);
+  bool widens = loom_spec_has_reduced (spec) && !has_f16 (spec, message);
   uint64_t mask[LOOM_MAX_MASKS];
   LoomKernelSpec inner = *spec;
   LoomTensorDesc *wide = NULL;
@@ -147,7 +147,7 @@ cpu_kernel_create (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **
     *kernel = &k->base;
   /* Loops are f32; bf16 goes through them where nothing better is there. f16 is stored and converted but not computed
    * with: without its own instructions it would have f16's narrow range and none of its speed. */
-  if (status != LOOM_STATUS_UNSUPPORTED || !loom_spec_has_short (spec) || has_f16 (spec, message))
+  if (status != LOOM_STATUS_UNSUPPORTED || !loom_spec_has_reduced (spec) || has_f16 (spec, message))
     return status;
   return loom_widened_new (loom_backend_cpu (), device, spec, widen, narrow, kernel, message);
 }

@@ -260,7 +260,7 @@ extern "C"
   LoomStatus cuda_conv2d_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
 #endif
 
-  /* n short floats from and to f32, behind what lies on the stream (kernels/widen.h). */
+  /* n 16-bit floats from and to f32, behind what lies on the stream (kernels/widen.h). */
   LoomStatus cuda_widen (LoomDevice *, LoomStream *, float *to, const void *from, LoomDType, int64_t n, LoomMessage *);
   LoomStatus cuda_narrow (LoomDevice *, LoomStream *, void *to, LoomDType, const float *from, int64_t n, LoomMessage *);
   /* Enqueues on the stream that what follows belongs to this step. */

@@ -418,7 +418,7 @@ find_epilogue (Matmul *self, const LoomMatmulAttrs *attrs, cublasLtMatmulHeurist
 
   for (int part = 0; part < 3; part++)
     {
-      /* A kernel behind the product would round to the short type twice. */
+      /* A kernel behind the product would round to the 16-bit type twice. */
       if (part > 0 && self->element < sizeof (float))
         return NULL;
       for (size_t i = 0; i < sizeof epilogues / sizeof epilogues[0]; i++)

@@ -109,7 +109,7 @@ cuda_options (LoomDevice *device, const LoomKernelSpec *spec, const LoomCosts *c
 
   if (entry == NULL)
     return 0;
-  if (loom_spec_has_short (spec) && (wide = loom_widened_descs (spec)) != NULL)
+  if (loom_spec_has_reduced (spec) && (wide = loom_widened_descs (spec)) != NULL)
     {
       inner.in = wide;
       inner.out = wide + spec->n_in;
@@ -166,7 +166,7 @@ cuda_kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   cuda_use (device);
   status = make (device, entry, spec, kernel, message);
   /* What has no kernel for bf16 or f16 is computed in f32. */
-  if (status == LOOM_STATUS_UNSUPPORTED && loom_spec_has_short (spec))
+  if (status == LOOM_STATUS_UNSUPPORTED && loom_spec_has_reduced (spec))
     return loom_widened_new (loom_backend_entry (), device, spec, cuda_widen, cuda_narrow, kernel, message);
   return status;
 }

@@ -157,7 +157,7 @@ ref_kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ker
       primitive = primitives[i];
   if (primitive == NULL || (spec->algorithm != NULL && strcmp (spec->algorithm, "loops") != 0))
     return LOOM_STATUS_UNSUPPORTED;
-  if (!primitive->mixed_floats && loom_spec_has_short (spec))
+  if (!primitive->mixed_floats && loom_spec_has_reduced (spec))
     return loom_widened_new (loom_backend_ref (), device, spec, widen, narrow, kernel, message);
 
   for (int i = 0; i < n; i++)

@@ -1,7 +1,7 @@
 /* Every example in graphs/ on the device under test: ten training steps at batch 4, each begun from the state that ref
  * had in f64, and an evaluation; loss, metrics, every gradient, and every slot of the state that the step leaves.
  *
- * The truth is a plan on ref in f64. How far the short type may be from it is measured, not guessed: by the same step
+ * The truth is a plan on ref in f64. How far the 16-bit type may be from it is measured, not guessed: by the same step
  * on ref in that type, which rounds as often but runs plain loops. A tensor may be some times as far, in norm, because
  * sums that cancel have single elements without a digit; and a little more, as a share of itself and of what it was
  * summed from. GRADLOOM_TEST_DEVICE names another device than cuda:0. Where there is no such device the test says why

@@ -75,7 +75,7 @@ typedef struct
   FillRule fill[SAMPLE_MAX_IN];
   double tolerance; /* |a - b| ≤ tolerance·(1 + |b|) */
   gboolean nhwc;    /* rank 4 operands may be NHWC as well */
-  gboolean mixed;   /* only operands with as many elements as the first take a short type; statistics stay f32 */
+  gboolean mixed;   /* only operands with as many elements as the first take a 16-bit type; statistics stay f32 */
   int in_place;     /* the first so many outputs lie at the inputs alias[o] (optimisers) */
   int alias[SAMPLE_MAX_OUT];
 } Sample;
@@ -124,7 +124,7 @@ GPtrArray *samples_new (void);
 float **sample_inputs (const Sample *sample);
 void inputs_free (const Sample *sample, float **inputs);
 
-/* Rounds those that are floats to a short type, so that its kernels and the reference see the same numbers. */
+/* Rounds those that are floats to a 16-bit type, so that its kernels and the reference see the same numbers. */
 void inputs_round (const Sample *sample, float **inputs, LoomDType real);
 
 typedef struct

@@ -733,7 +733,7 @@ check_facts (const LoomPrim *prim)
   /* Without equality two equal calls would not be shared; updates never are. */
   g_assert_true (prim->attrs_size == 0 || prim->equal != NULL || prim->updates != NULL);
   g_assert_true (prim->hash == NULL || prim->equal != NULL);
-  g_assert_true (prim->precision != LOOM_PRECISION_ONCE || elementwise);
+  g_assert_true (prim->precision != LOOM_PRECISION_ROUNDS_ONCE || elementwise);
   g_assert_true (prim->view == LOOM_VIEW_NEVER || (!elementwise && prim->updates == NULL && prim->max_out == 1));
   g_assert_true (!(prim->flags & (LOOM_PRIM_CONVERTS | LOOM_PRIM_REARRANGES)) || prim->max_out == 1);
 }

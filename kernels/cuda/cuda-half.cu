@@ -1,4 +1,4 @@
-/* bf16 and f16 from and to f32: what kernels/widen.h converts with where a primitive has no kernel for short floats. */
+/* bf16 and f16 from and to f32: what kernels/widen.h converts with where a primitive has no kernel for 16-bit floats. */
 #include "kernels/cuda/cuda-kernels.cuh"
 
 /* from and to are (n); a thread an element. */
@@ -36,7 +36,7 @@ cuda_widen (LoomDevice *device, LoomStream *stream, float *to, const void *from,
     widen_kernel<Bf16><<<blocks_for (n, CUDA_THREADS), CUDA_THREADS, 0, handle>>> (to, (const Bf16 *)from, n);
   else
     widen_kernel<F16><<<blocks_for (n, CUDA_THREADS), CUDA_THREADS, 0, handle>>> (to, (const F16 *)from, n);
-  return cuda_launched ("widening short floats", message);
+  return cuda_launched ("widening 16-bit floats", message);
 }
 
 LoomStatus
@@ -52,5 +52,5 @@ cuda_narrow (LoomDevice *device, LoomStream *stream, void *to, LoomDType type, c
     narrow_kernel<Bf16><<<blocks_for (n, CUDA_THREADS), CUDA_THREADS, 0, handle>>> ((Bf16 *)to, from, n);
   else
     narrow_kernel<F16><<<blocks_for (n, CUDA_THREADS), CUDA_THREADS, 0, handle>>> ((F16 *)to, from, n);
-  return cuda_launched ("rounding to short floats", message);
+  return cuda_launched ("rounding to 16-bit floats", message);
 }
