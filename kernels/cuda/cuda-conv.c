@@ -1,10 +1,10 @@
 /* Convolution by cuDNN's classic calls, f32, all images plain or all NHWC.
  *
- * Its algorithms are options of the planner (cuda_conv2d_ways), never searched for by running them. Those whose sums
- * have no fixed order are left out, so two runs agree to the bit. cuDNN pads both sides alike and adds no activation
- * here: what it does not take goes to own loops (cuda-conv-direct.cu), and bias with activation follow as one
- * element-wise kernel. Images in NHWC want the filter so as well: the weights are packed into scratch in front of the
- * call, or their gradient unpacked behind it. */
+ * Its algorithms are options of the planner (cuda_conv2d_algorithms), never searched for by running them. Those whose
+ * sums have no fixed order are left out, so two runs agree to the bit. cuDNN pads both sides alike and adds no
+ * activation here: what it does not take goes to own loops (cuda-conv-direct.cu), and bias with activation follow as
+ * one element-wise kernel. Images in NHWC want the filter so as well: the weights are packed into scratch in front of
+ * the call, or their gradient unpacked behind it. */
 #include <cudnn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -390,7 +390,8 @@ declines (LoomStatus status)
 }
 
 LoomStatus
-cuda_conv2d_ways (LoomDevice *device, const LoomKernelSpec *spec, CudaWay *way, int max, int *n, LoomMessage *message)
+cuda_conv2d_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgorithm *found, int max, int *n,
+                        LoomMessage *message)
 {
   const Call call = call_of (spec);
   Conv *self = NULL;
@@ -406,7 +407,7 @@ cuda_conv2d_ways (LoomDevice *device, const LoomKernelSpec *spec, CudaWay *way, 
       if (status == LOOM_STATUS_OK)
         {
           products += a->largest == 0;
-          way[(*n)++] = (CudaWay){ a->name, scratch_of (self, &call) };
+          found[(*n)++] = (CudaAlgorithm){ a->name, scratch_of (self, &call) };
         }
       else if (!declines (status))
         break;
@@ -417,11 +418,11 @@ cuda_conv2d_ways (LoomDevice *device, const LoomKernelSpec *spec, CudaWay *way, 
     return status;
   if (call.attrs->algorithm == LOOM_CONV_WINOGRAD && *n > products)
     {
-      memmove (way, way + products, (size_t)(*n - products) * sizeof *way);
+      memmove (found, found + products, (size_t)(*n - products) * sizeof *found);
       *n -= products;
     }
   else if (*n < max && cuda_direct_takes (spec))
-    way[(*n)++] = (CudaWay){ "own", 0 };
+    found[(*n)++] = (CudaAlgorithm){ "own", 0 };
   return LOOM_STATUS_OK;
 }
 

@@ -97,12 +97,12 @@ extern "C"
   typedef LoomStatus (*CudaConstructor) (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **kernel,
                                          LoomMessage *message);
 
-  /* One way of computing a call. */
+  /* An algorithm that computes a call. */
   typedef struct
   {
-    const char *algorithm; /* lives as long as the back end */
-    size_t scratch;        /* as far as it is known before the kernel is made */
-  } CudaWay;
+    const char *name; /* lives as long as the back end */
+    size_t scratch;   /* as far as it is known before the kernel is made */
+  } CudaAlgorithm;
 
   typedef struct
   {
@@ -111,8 +111,8 @@ extern "C"
     /* What computes a call in the layouts that it has, the best first, and how many, at most max: 0 where there is
      * nothing. Another status than OK is a device or a library that failed. make() then gets one of the names in the
      * spec. NULL: the one algorithm is "own". */
-    LoomStatus (*ways) (LoomDevice *device, const LoomKernelSpec *spec, CudaWay *way, int max, int *n,
-                        LoomMessage *message);
+    LoomStatus (*algorithms) (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgorithm *algorithms, int max,
+                              int *n, LoomMessage *message);
     /* Whether "own" takes a call, where making the kernel to find out would compile something or take memory of the
      * device; else NULL, and it is made. */
     bool (*takes) (const LoomKernelSpec *spec);
@@ -192,7 +192,8 @@ extern "C"
 
   bool cuda_takes_elementwise (const LoomKernelSpec *);
   LoomStatus cuda_elementwise_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
-  LoomStatus cuda_matmul_ways (LoomDevice *, const LoomKernelSpec *, CudaWay *, int max, int *n, LoomMessage *);
+  LoomStatus
+  cuda_matmul_algorithms (LoomDevice *, const LoomKernelSpec *, CudaAlgorithm *, int max, int *n, LoomMessage *);
   LoomStatus cuda_matmul_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_reduce_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
   LoomStatus cuda_argreduce_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
@@ -256,7 +257,8 @@ extern "C"
   LoomStatus cuda_direct_weight_grad_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
 #ifdef LOOM_HAVE_CUDNN
   /* Of the convolution and both its gradients, as the spec's primitive says. */
-  LoomStatus cuda_conv2d_ways (LoomDevice *, const LoomKernelSpec *, CudaWay *, int max, int *n, LoomMessage *);
+  LoomStatus
+  cuda_conv2d_algorithms (LoomDevice *, const LoomKernelSpec *, CudaAlgorithm *, int max, int *n, LoomMessage *);
   LoomStatus cuda_conv2d_new (LoomDevice *, const LoomKernelSpec *, LoomKernel **, LoomMessage *);
 #endif
 

@@ -527,8 +527,8 @@ product_new (LoomDevice *device, const LoomKernelSpec *spec, Matmul **out, LoomM
 }
 
 LoomStatus
-cuda_matmul_ways (LoomDevice *device, const LoomKernelSpec *spec, CudaWay *way, int max, int *n_ways,
-                  LoomMessage *message)
+cuda_matmul_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgorithm *algorithms, int max,
+                        int *n_algorithms, LoomMessage *message)
 {
   cublasLtMatmulHeuristicResult_t found[PROPOSALS];
   char name[CUDA_BLAS_NAME];
@@ -536,24 +536,24 @@ cuda_matmul_ways (LoomDevice *device, const LoomKernelSpec *spec, CudaWay *way, 
   LoomStatus status = product_new (device, spec, &self, message);
   int n = 0;
 
-  *n_ways = 0;
+  *n_algorithms = 0;
   if (status != LOOM_STATUS_OK)
     return status == LOOM_STATUS_UNSUPPORTED ? LOOM_STATUS_OK : status;
   if (is_empty (self) && max > 0)
-    way[(*n_ways)++] = (CudaWay){ "own", 0 };
+    algorithms[(*n_algorithms)++] = (CudaAlgorithm){ "own", 0 };
   else if (find_epilogue (self, spec->attrs, found, &n) == NULL)
     n = 0;
-  for (int i = 0; i < n && *n_ways < max; i++)
+  for (int i = 0; i < n && *n_algorithms < max; i++)
     {
       const char *kept;
       bool known = false;
 
       cuda_blas_name (&found[i].algo, name);
       kept = cuda_name_keep (name);
-      for (int k = 0; k < *n_ways; k++)
-        known |= way[k].algorithm == kept;
+      for (int k = 0; k < *n_algorithms; k++)
+        known |= algorithms[k].name == kept;
       if (kept != NULL && !known)
-        way[(*n_ways)++] = (CudaWay){ kept, scratch_of (found[i].workspaceSize) };
+        algorithms[(*n_algorithms)++] = (CudaAlgorithm){ kept, scratch_of (found[i].workspaceSize) };
     }
   matmul_free (&self->base);
   return LOOM_STATUS_OK;

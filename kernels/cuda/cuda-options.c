@@ -1,7 +1,7 @@
-/* In which ways the CUDA back end computes a call, and the kernel of the one that was chosen.
+/* The algorithms by which the CUDA back end computes a call, and the kernel of the chosen one.
  *
  * Most primitives have one algorithm, "own". Those that a library computes list its algorithms, each as the library
- * takes it for this very call (CudaPrimitive.ways); an own kernel stands behind them where there is one. */
+ * takes it for this very call (CudaPrimitive.algorithms); an own kernel stands behind them where there is one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,33 +52,33 @@ cuda_name_keep (const char *text)
 
 /* What making a kernel says; of an algorithm that was named it is the only answer. */
 static int
-ways_by_making (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *call, CudaWay *way,
-                LoomMessage *message)
+algorithm_by_making (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *call,
+                     CudaAlgorithm *algorithms, LoomMessage *message)
 {
   const char *algorithm = call->algorithm != NULL ? cuda_name_keep (call->algorithm) : "own";
   LoomKernel *kernel = NULL;
 
   if (algorithm == NULL || entry->make (device, call, &kernel, message) != LOOM_STATUS_OK)
     return 0;
-  *way = (CudaWay){ algorithm, kernel->scratch_bytes };
+  *algorithms = (CudaAlgorithm){ algorithm, kernel->scratch_bytes };
   kernel->free (kernel);
   return 1;
 }
 
-/* The ways in the layouts that the call has; none where the device failed. */
+/* The algorithms for the layouts of the call; none where the device failed. */
 static int
-ways_of (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *call, CudaWay *way, int max,
-         LoomMessage *message)
+algorithms_of (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *call, CudaAlgorithm *algorithms,
+               int max, LoomMessage *message)
 {
   int n = 0;
 
-  if (entry->ways != NULL && call->algorithm == NULL)
-    return entry->ways (device, call, way, max, &n, message) == LOOM_STATUS_OK ? n : 0;
-  if (entry->ways == NULL && call->algorithm != NULL && strcmp (call->algorithm, "own") != 0)
+  if (entry->algorithms != NULL && call->algorithm == NULL)
+    return entry->algorithms (device, call, algorithms, max, &n, message) == LOOM_STATUS_OK ? n : 0;
+  if (entry->algorithms == NULL && call->algorithm != NULL && strcmp (call->algorithm, "own") != 0)
     return 0;
-  if (entry->ways != NULL || entry->takes == NULL)
-    return ways_by_making (device, entry, call, way, message);
-  *way = (CudaWay){ "own", 0 };
+  if (entry->algorithms != NULL || entry->takes == NULL)
+    return algorithm_by_making (device, entry, call, algorithms, message);
+  *algorithms = (CudaAlgorithm){ "own", 0 };
   return entry->takes (call) ? 1 : 0;
 }
 
@@ -89,11 +89,12 @@ add_options (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpe
 {
   LoomTensorDesc desc[64];
   LoomKernelSpec call = loom_spec_in_layouts (spec, nhwc, desc);
-  CudaWay way[LOOM_MAX_OPTIONS];
-  int n_ways = ways_of (device, entry, &call, way, LOOM_MAX_OPTIONS, message);
+  CudaAlgorithm algorithms[LOOM_MAX_OPTIONS];
+  int n_algorithms = algorithms_of (device, entry, &call, algorithms, LOOM_MAX_OPTIONS, message);
 
-  for (int i = 0; i < n_ways; i++)
-    loom_option_add (option, &n, max, costs, spec, way[i].algorithm, nhwc, loom_spec_flops (spec), way[i].scratch);
+  for (int i = 0; i < n_algorithms; i++)
+    loom_option_add (option, &n, max, costs, spec, algorithms[i].name, nhwc, loom_spec_flops (spec),
+                     algorithms[i].scratch);
   return n;
 }
 
@@ -135,20 +136,20 @@ static LoomStatus
 make (LoomDevice *device, const CudaPrimitive *entry, const LoomKernelSpec *spec, LoomKernel **kernel,
       LoomMessage *message)
 {
-  CudaWay way[LOOM_MAX_OPTIONS];
+  CudaAlgorithm algorithms[LOOM_MAX_OPTIONS];
   LoomKernelSpec call = *spec;
   LoomStatus status;
   int n;
 
-  if (entry->ways == NULL || spec->algorithm != NULL)
+  if (entry->algorithms == NULL || spec->algorithm != NULL)
     return entry->make (device, spec, kernel, message);
-  status = entry->ways (device, spec, way, LOOM_MAX_OPTIONS, &n, message);
+  status = entry->algorithms (device, spec, algorithms, LOOM_MAX_OPTIONS, &n, message);
   if (status != LOOM_STATUS_OK)
     return status;
   status = LOOM_STATUS_UNSUPPORTED;
   for (int i = 0; i < n && status == LOOM_STATUS_UNSUPPORTED; i++)
     {
-      call.algorithm = way[i].algorithm;
+      call.algorithm = algorithms[i].name;
       status = entry->make (device, &call, kernel, message);
     }
   return status;
@@ -161,7 +162,7 @@ cuda_kernel_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   LoomStatus status;
 
   *kernel = NULL;
-  if (entry == NULL || (entry->ways == NULL && spec->algorithm != NULL && strcmp (spec->algorithm, "own") != 0))
+  if (entry == NULL || (entry->algorithms == NULL && spec->algorithm != NULL && strcmp (spec->algorithm, "own") != 0))
     return LOOM_STATUS_UNSUPPORTED;
   cuda_use (device);
   status = make (device, entry, spec, kernel, message);

@@ -8,11 +8,11 @@ const CudaPrimitive cuda_primitives[] = {
   { .name = "elementwise", .make = cuda_elementwise_new, .takes = cuda_takes_elementwise },
   { .name = "reduce", .make = cuda_reduce_new },
   { .name = "argreduce", .make = cuda_argreduce_new },
-  { .name = "matmul", .make = cuda_matmul_new, .ways = cuda_matmul_ways },
+  { .name = "matmul", .make = cuda_matmul_new, .algorithms = cuda_matmul_algorithms },
 #ifdef LOOM_HAVE_CUDNN
-  { .name = "conv2d", .make = cuda_conv2d_new, .ways = cuda_conv2d_ways },
-  { .name = "conv2d_input_grad", .make = cuda_conv2d_new, .ways = cuda_conv2d_ways },
-  { .name = "conv2d_weight_grad", .make = cuda_conv2d_new, .ways = cuda_conv2d_ways },
+  { .name = "conv2d", .make = cuda_conv2d_new, .algorithms = cuda_conv2d_algorithms },
+  { .name = "conv2d_input_grad", .make = cuda_conv2d_new, .algorithms = cuda_conv2d_algorithms },
+  { .name = "conv2d_weight_grad", .make = cuda_conv2d_new, .algorithms = cuda_conv2d_algorithms },
 #else
   { .name = "conv2d", .make = cuda_direct_conv2d_new, .takes = cuda_direct_takes },
   { .name = "conv2d_input_grad", .make = cuda_direct_input_grad_new, .takes = cuda_direct_takes },
