@@ -50,10 +50,10 @@ loom_philox (uint64_t seed, uint64_t stream, uint64_t step, uint64_t block, uint
  * tensor comes from the same words by Box and Muller: of words (u, v) = (0, 1) or
  * (2, 3), sqrt(-2 ln(1 - u)) times cos(2πv) for even i and sin(2πv) for odd i. */
 
-/* Element i of a tensor of whole numbers: the words 2·(i % 2) and 2·(i % 2) + 1 of block i / 2, as 63 bits. Whole
- * numbers below any n that is used are then even enough by a remainder: n / 2⁶³ of them come once too often. */
+/* Element i of a tensor of integers: the words 2·(i % 2) and 2·(i % 2) + 1 of block i / 2, as 63 bits.
+ * A remainder by any n that is used is even enough then: n / 2⁶³ of them come once too often. */
 LOOM_PHILOX_FN int64_t
-loom_philox_whole (uint32_t low, uint32_t high)
+loom_philox_int (uint32_t low, uint32_t high)
 {
   return (int64_t)(((uint64_t)high << 32 | low) >> 1);
 }

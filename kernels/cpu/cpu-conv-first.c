@@ -169,7 +169,7 @@ work_forward (CpuKernel *k, void *const *b, LoomMessage *message)
 /* Adds Σ over an image g [P,Q,K], x in its frame, of g[pixel, channel]·x[pixel + tap] to sums [SIZE·SIZE + 1, LANES],
  * the last row being Σ g. */
 #define BACKWARD(SIZE)                                                                                                 \
-  static void backward_##SIZE (const First *self, const float *frame, const float *g, int64_t room, float *sums)       \
+  static void backward_##SIZE (const First *self, const float *frame, const float *g, int64_t remaining, float *sums)  \
   {                                                                                                                    \
     V acc[SIZE * SIZE], total = *(V *)(sums + SIZE * SIZE * LANES);                                                    \
     for (int t = 0; t < SIZE * SIZE; t++)                                                                              \
@@ -180,10 +180,10 @@ work_forward (CpuKernel *k, void *const *b, LoomMessage *message)
           const float *x = frame + p * self->frame_w + q;                                                              \
           int64_t at = (p * self->Q + q) * self->K;                                                                    \
           V v = { 0 };                                                                                                 \
-          if (at + LANES <= room)                                                                                      \
+          if (at + LANES <= remaining)                                                                                 \
             v = *(const V *)(g + at);                                                                                  \
           else                                                                                                         \
-            for (int64_t k = 0; k < room - at; k++)                                                                    \
+            for (int64_t k = 0; k < remaining - at; k++)                                                               \
               v[k] = g[at + k];                                                                                        \
           total += v;                                                                                                  \
           for (int r = 0; r < SIZE; r++)                                                                               \

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define BLOCK_BYTES (1 * 1024 * 1024) /* of a block's panels */
-#define BLOCK_LEAST 128               /* pixels, below which the sums are read and written too often */
+#define BLOCK_MIN   128               /* pixels, below which the sums are read and written too often */
 #define GROUP       64                /* pixels whose gradient is summed by one thread for the bias */
 #define CHUNK       16                /* input channels that are put in their places at a time */
 #define FEW         16 /* input channels, below which oneDNN's kernels are slow to MANY output channels */
@@ -257,7 +257,7 @@ ISA (cpu_conv_implicit_weight) (LoomDevice *device, const LoomKernelSpec *spec, 
   self->panels = (self->K + PANEL - 1) / PANEL;
   self->pixels = self->N * self->P * self->Q;
   self->block = BLOCK_BYTES / ((self->blocks + self->panels) * PANEL * (int64_t)sizeof (float));
-  self->block = self->block < BLOCK_LEAST ? BLOCK_LEAST : self->block;
+  self->block = self->block < BLOCK_MIN ? BLOCK_MIN : self->block;
   self->block = self->block < self->pixels ? self->block : self->pixels;
   self->block = (self->block + GROUP - 1) / GROUP * GROUP;
   self->k.base.scratch_bytes = (size_t)(((self->blocks + self->panels) * self->block + self->panels * self->rows

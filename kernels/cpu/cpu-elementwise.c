@@ -97,11 +97,11 @@ static const LoopF32 loops_f32[LOOM_N_SCALARS] = { LOOM_SCALAR_OPS (LOOP_F32_ROW
   }
 
 /* Large arguments of sines are reduced by libm. */
-LOOP_ANY (SIN, fabsf (a) > CPU_TRIG_MOST, cpu_sin (a), sinf (a))
-LOOP_ANY (COS, fabsf (a) > CPU_TRIG_MOST, cpu_cos (a), cosf (a))
-LOOP_ANY (TAN, fabsf (a) > CPU_TRIG_MOST, cpu_tan (a), tanf (a))
+LOOP_ANY (SIN, fabsf (a) > CPU_TRIG_MAX, cpu_sin (a), sinf (a))
+LOOP_ANY (COS, fabsf (a) > CPU_TRIG_MAX, cpu_cos (a), cosf (a))
+LOOP_ANY (TAN, fabsf (a) > CPU_TRIG_MAX, cpu_tan (a), tanf (a))
 /* Zeros, signs, denormals and what is not finite. */
-LOOP_ANY (POW, !((a >= CPU_LEAST_NORMAL) & (a < INFINITY) & (fabsf (b) < INFINITY)), cpu_pow_normal (a, b, 0),
+LOOP_ANY (POW, !((a >= CPU_MIN_NORMAL) & (a < INFINITY) & (fabsf (b) < INFINITY)), cpu_pow_normal (a, b, 0),
           cpu_pow (a, b))
 
 static LoopF32

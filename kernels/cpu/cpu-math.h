@@ -247,9 +247,9 @@ cpu_erf (float x)
 /* ---- sine, cosine, tangent ------------------------------------------------ */
 
 /* Beyond it the quadrant's number, a product in f32, is not known well enough. */
-#define CPU_TRIG_MOST 1e5f
+#define CPU_TRIG_MAX 1e5f
 
-/* x = quadrant·π/2 + r with |r| ≤ π/4 for |x| up to CPU_TRIG_MOST, in f64: the first part of π/2 has 33 bits, so that
+/* x = quadrant·π/2 + r with |r| ≤ π/4 for |x| up to CPU_TRIG_MAX, in f64: the first part of π/2 has 33 bits, so that
  * its product is exact and r keeps its digits next to multiples of π/2. */
 static inline float
 cpu_trig_reduce (float x, int32_t *quadrant)
@@ -420,7 +420,7 @@ cpu_atanh (float x)
 
 /* ---- powers ------------------------------------------------------------------- */
 
-#define CPU_LEAST_NORMAL 1.17549435e-38f
+#define CPU_MIN_NORMAL 1.17549435e-38f
 
 /* 2^(y·(log2 (x) + more)) of a normal positive x. The logarithm is in f64, within 2^-33, since 128 may be in front of
  * its point: 2/ln2·artanh (s) with s = (m - 1)/(m + 1), by its series. */
@@ -452,7 +452,7 @@ static inline float
 cpu_pow (float x, float y)
 {
   float a = fabsf (x), half = 0.5f * fabsf (y), whole, r;
-  bool there = a > 0 && a < INFINITY, tiny = a < CPU_LEAST_NORMAL, odd;
+  bool there = a > 0 && a < INFINITY, tiny = a < CPU_MIN_NORMAL, odd;
 
   r = cpu_pow_normal (there ? (tiny ? a * 8388608.0f : a) : 1.0f, y, there && tiny ? -23 : 0);
   r = there ? r : ((a == 0) != (y < 0) ? 0 : INFINITY);

@@ -1,8 +1,8 @@
 /* Many tensors as few long loops: what the optimisers' kernels share.
  *
  * bind() turns the lists of tensors into ranges of addresses, merging neighbours where the kernel does not mind, since
- * parameters, gradients and states usually lie flat. Ranges are cut into pieces of PIECE elements, which threads share;
- * a piece's work does not depend on who does it. */
+ * parameters, gradients and states usually lie flat. Ranges are cut into chunks of CHUNK elements, which threads share;
+ * a chunk's work does not depend on who does it. */
 #ifndef LOOM_CPU_MULTI_H
 #define LOOM_CPU_MULTI_H
 
@@ -11,7 +11,7 @@
 #include "kernels/cpu/cpu.h"
 
 #define CPU_MULTI_LISTS 5 /* p, g and three states */
-#define CPU_MULTI_PIECE 8192
+#define CPU_MULTI_CHUNK 8192
 
 typedef struct
 {
@@ -27,17 +27,17 @@ typedef struct
   CpuRange *range;
   int n_ranges;
   bool bound;
-  int64_t pieces; /* of all ranges together */
+  int64_t chunks; /* of all ranges together */
   double ns;
 } CpuMulti;
 
-/* A piece: n elements of the range from `at` on. */
+/* A chunk: n elements of the range from `at` on. */
 typedef struct
 {
   float *const *list;
-  int64_t at, n, piece;
+  int64_t at, n, chunk;
   int range;
-} CpuPiece;
+} CpuChunk;
 
 static LoomStatus
 cpu_multi_bind (LoomKernel *kernel, void *const *b, LoomMessage *message)
@@ -46,7 +46,7 @@ cpu_multi_bind (LoomKernel *kernel, void *const *b, LoomMessage *message)
   int n = self->n_tensors;
 
   self->n_ranges = 0;
-  self->pieces = 0;
+  self->chunks = 0;
   for (int t = 0; t < n; t++)
     {
       CpuRange range = { .n = loom_desc_count (&self->k.in[t]) },
@@ -66,14 +66,14 @@ cpu_multi_bind (LoomKernel *kernel, void *const *b, LoomMessage *message)
         self->range[self->n_ranges++] = range;
     }
   for (int r = 0; r < self->n_ranges; r++)
-    self->pieces += (self->range[r].n + CPU_MULTI_PIECE - 1) / CPU_MULTI_PIECE;
+    self->chunks += (self->range[r].n + CPU_MULTI_CHUNK - 1) / CPU_MULTI_CHUNK;
   self->bound = true;
   return LOOM_STATUS_OK;
 }
 
-/* Calls body for pieces from … to-1, each within one range. */
+/* Calls body for chunks from … to-1, each within one range. */
 static inline void
-cpu_multi_pieces (const CpuMulti *self, int64_t from, int64_t to, void (*body) (void *context, const CpuPiece *piece),
+cpu_multi_chunks (const CpuMulti *self, int64_t from, int64_t to, void (*body) (void *context, const CpuChunk *chunk),
                   void *context)
 {
   int64_t first = 0;
@@ -81,19 +81,19 @@ cpu_multi_pieces (const CpuMulti *self, int64_t from, int64_t to, void (*body) (
   for (int r = 0; r < self->n_ranges && first < to; r++)
     {
       const CpuRange *range = &self->range[r];
-      int64_t pieces = (range->n + CPU_MULTI_PIECE - 1) / CPU_MULTI_PIECE;
+      int64_t chunks = (range->n + CPU_MULTI_CHUNK - 1) / CPU_MULTI_CHUNK;
 
-      for (int64_t i = from > first ? from - first : 0; i < pieces && first + i < to; i++)
+      for (int64_t i = from > first ? from - first : 0; i < chunks && first + i < to; i++)
         {
-          int64_t at = i * CPU_MULTI_PIECE, left = range->n - at;
+          int64_t at = i * CPU_MULTI_CHUNK, left = range->n - at;
 
-          body (context, &(CpuPiece){ .list = range->list,
+          body (context, &(CpuChunk){ .list = range->list,
                                       .at = at,
-                                      .n = left < CPU_MULTI_PIECE ? left : CPU_MULTI_PIECE,
-                                      .piece = first + i,
+                                      .n = left < CPU_MULTI_CHUNK ? left : CPU_MULTI_CHUNK,
+                                      .chunk = first + i,
                                       .range = r });
         }
-      first += pieces;
+      first += chunks;
     }
 }
 
@@ -130,7 +130,7 @@ cpu_multi_new (size_t size, LoomDevice *device, const LoomKernelSpec *spec, size
     {
       int64_t count = loom_desc_count (&spec->in[t]);
 
-      self->pieces += (count + CPU_MULTI_PIECE - 1) / CPU_MULTI_PIECE;
+      self->chunks += (count + CPU_MULTI_CHUNK - 1) / CPU_MULTI_CHUNK;
       self->ns += 0.15 * (double)(count * lists);
     }
   *multi = self;

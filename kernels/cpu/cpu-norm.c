@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define CHUNK_ROWS 128
-#define BF16_MOST  8192 /* elements of a bf16 row that is widened on the stack */
+#define BF16_MAX   8192 /* elements of a bf16 row that is widened on the stack */
 
 typedef struct
 {
@@ -38,7 +38,7 @@ typedef struct
   float *mean, *var, *dweight, *dbias;           /* [C]; of layer norm mean and var (1/deviation) are [N] */
   float *partial;                                /* [chunks, 2, C] */
   float *scale, *shift, *slope;                  /* [C] each, for the pass that writes */
-  float *opening, *threshold;                    /* [C] each: the ReLU is open where x·opening + threshold > 0 */
+  float *relu_scale, *threshold;                 /* [C] each: the ReLU is active where x·relu_scale + threshold > 0 */
 } Call;
 
 /* ---- batch norm, channels side by side -------------------------------- */
@@ -70,7 +70,7 @@ part_column_sums (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   int64_t C = call->self->C, N = call->self->N;
-  float x_buffer[BF16_MOST], other[BF16_MOST];
+  float x_buffer[BF16_MAX], other[BF16_MAX];
 
   for (int64_t q = from; q < to; q++)
     {
@@ -108,15 +108,15 @@ part_column_sums (void *context, int64_t from, int64_t to)
           else
             {
               const float *g = row (call, call->g, r, other), *mean = call->mean_in;
-              const float *opening = call->opening, *threshold = call->threshold;
+              const float *relu_scale = call->relu_scale, *threshold = call->threshold;
 
 #pragma GCC ivdep
               for (int64_t c = 0; c < C; c++)
                 {
-                  float open = x[c] * opening[c] + threshold[c] > 0 ? g[c] : 0;
+                  float masked = x[c] * relu_scale[c] + threshold[c] > 0 ? g[c] : 0;
 
-                  first[c] += open;
-                  second[c] += open * (x[c] - mean[c]);
+                  first[c] += masked;
+                  second[c] += masked * (x[c] - mean[c]);
                 }
             }
         }
@@ -129,7 +129,7 @@ part_column_apply (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   int64_t C = call->self->C;
-  float x_buffer[BF16_MOST];
+  float x_buffer[BF16_MAX];
 
   for (int64_t r = from; r < to; r++)
     {
@@ -158,22 +158,22 @@ part_column_grad (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   int64_t C = call->self->C;
-  float x_buffer[BF16_MOST], g_buffer[BF16_MOST];
+  float x_buffer[BF16_MAX], g_buffer[BF16_MAX];
 
   for (int64_t r = from; r < to; r++)
     {
       const float *x = row (call, call->x, r, x_buffer), *g = row (call, call->g, r, g_buffer), *mean = call->mean_in;
       const float *scale = call->scale, *shift = call->shift, *slope = call->slope;
-      const float *opening = call->opening, *threshold = call->threshold;
+      const float *relu_scale = call->relu_scale, *threshold = call->threshold;
       float *y = call->self->bf16 ? x_buffer : call->y + r * C;
 
       if (call->self->relu)
 #pragma GCC ivdep
         for (int64_t c = 0; c < C; c++)
           {
-            float open = x[c] * opening[c] + threshold[c] > 0 ? g[c] : 0;
+            float masked = x[c] * relu_scale[c] + threshold[c] > 0 ? g[c] : 0;
 
-            y[c] = open * scale[c] + ((x[c] - mean[c]) * slope[c] + shift[c]);
+            y[c] = masked * scale[c] + ((x[c] - mean[c]) * slope[c] + shift[c]);
           }
       else
 #pragma GCC ivdep
@@ -272,24 +272,25 @@ part_plane_grad (void *context, int64_t from, int64_t to)
     {
       float mean = call->mean_in[c], scale, shift, slope;
       double sum = 0, dot = 0, part, rstd = 1 / sqrt (call->var_in[c] + self->eps);
-      /* Without a ReLU everything is open: 0·x + 1 > 0, save where x is not finite, and there the sums are not either.
+      /* Without a ReLU every element is active: 0·x + 1 > 0, save where x is not finite, and there the sums are not
+       * either.
        */
-      float opening = 0, threshold = 1;
+      float relu_scale = 0, threshold = 1;
 
       scale = (float)((self->affine ? call->weight[c] : 1) * rstd);
       if (self->relu)
         {
-          opening = scale;
+          relu_scale = scale;
           threshold = self->affine ? call->bias[c] : 0;
         }
-#define OPEN(i) ((x[i] - mean) * opening + threshold > 0 ? g[i] : 0)
+#define RELU_GRAD(i) ((x[i] - mean) * relu_scale + threshold > 0 ? g[i] : 0)
       for (int64_t n = 0; n < N; n++)
         {
           const float *x = call->x + (n * C + c) * area, *g = call->g + (n * C + c) * area;
 
-          CPU_SUM (part, area, OPEN (i));
+          CPU_SUM (part, area, RELU_GRAD (i));
           sum += part;
-          CPU_SUM (part, area, OPEN (i) * (x[i] - mean));
+          CPU_SUM (part, area, RELU_GRAD (i) * (x[i] - mean));
           dot += part;
         }
       shift = (float)(-scale * sum / m);
@@ -301,9 +302,9 @@ part_plane_grad (void *context, int64_t from, int64_t to)
 
 #pragma GCC ivdep
           for (int64_t i = 0; i < area; i++)
-            y[i] = OPEN (i) * scale + ((x[i] - mean) * slope + shift);
+            y[i] = RELU_GRAD (i) * scale + ((x[i] - mean) * slope + shift);
         }
-#undef OPEN
+#undef RELU_GRAD
       if (self->affine)
         {
           call->dweight[c] = (float)(dot * rstd);
@@ -313,7 +314,7 @@ part_plane_grad (void *context, int64_t from, int64_t to)
 }
 
 static void
-carve (Call *call, float *scratch)
+partition_scratch (Call *call, float *scratch)
 {
   int64_t C = call->self->C;
 
@@ -321,8 +322,8 @@ carve (Call *call, float *scratch)
   call->scale = scratch + call->self->chunks * 2 * C;
   call->shift = call->scale + C;
   call->slope = call->shift + C;
-  call->opening = call->slope + C;
-  call->threshold = call->opening + C;
+  call->relu_scale = call->slope + C;
+  call->threshold = call->relu_scale + C;
 }
 
 static void
@@ -356,7 +357,7 @@ work_batch (CpuKernel *k, void *const *b, LoomMessage *message)
       cpu_share (k, self->ns, self->C, part_plane, &call);
       return LOOM_STATUS_OK;
     }
-  carve (&call, out[3]);
+  partition_scratch (&call, out[3]);
   cpu_share (k, self->ns, self->chunks, part_column_sums, &call);
   for (int64_t c = 0; c < self->C; c++)
     {
@@ -394,7 +395,7 @@ work_batch_apply (CpuKernel *k, void *const *b, LoomMessage *message)
       cpu_share (k, self->ns, self->N * self->C, part_plane_apply, &call);
       return LOOM_STATUS_OK;
     }
-  carve (&call, out[1]);
+  partition_scratch (&call, out[1]);
   for (int64_t c = 0; c < self->C; c++)
     {
       double scale = (self->affine ? call.weight[c] : 1) / sqrt (call.var_in[c] + self->eps);
@@ -426,12 +427,12 @@ work_batch_grad (CpuKernel *k, void *const *b, LoomMessage *message)
       cpu_share (k, self->ns, self->C, part_plane_grad, &call);
       return LOOM_STATUS_OK;
     }
-  carve (&call, out[k->n_out]);
+  partition_scratch (&call, out[k->n_out]);
   for (int64_t c = 0; c < self->C && self->relu; c++)
     {
       double scale = (self->affine ? call.weight[c] : 1) / sqrt (call.var_in[c] + self->eps);
 
-      call.opening[c] = (float)scale;
+      call.relu_scale[c] = (float)scale;
       call.threshold[c] = (float)((self->affine ? call.bias[c] : 0) - call.mean_in[c] * scale);
     }
   cpu_share (k, self->ns, self->chunks, part_column_sums, &call);
@@ -463,7 +464,7 @@ part_layer (void *context, int64_t from, int64_t to)
   const Call *call = context;
   const Norm *self = call->self;
   int64_t C = self->C;
-  float buffer[BF16_MOST];
+  float buffer[BF16_MAX];
 
   for (int64_t r = from; r < to; r++)
     {
@@ -497,7 +498,7 @@ part_layer_grad (void *context, int64_t from, int64_t to)
   const Call *call = context;
   const Norm *self = call->self;
   int64_t C = self->C;
-  float x_buffer[BF16_MOST], g_buffer[BF16_MOST];
+  float x_buffer[BF16_MAX], g_buffer[BF16_MAX];
 
   for (int64_t r = from; r < to; r++)
     {
@@ -535,7 +536,7 @@ part_layer_sums (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   int64_t C = call->self->C, N = call->self->N;
-  float x_buffer[BF16_MOST], g_buffer[BF16_MOST];
+  float x_buffer[BF16_MAX], g_buffer[BF16_MAX];
 
   for (int64_t q = from; q < to; q++)
     {
@@ -624,7 +625,7 @@ static bool
 is_bf16 (const LoomKernelSpec *spec, bool grad, int64_t row)
 {
   if (spec->in[grad].dtype != LOOM_BF16 || spec->in[0].dtype != LOOM_BF16 || spec->out[0].dtype != LOOM_BF16
-      || row > BF16_MOST)
+      || row > BF16_MAX)
     return false;
   for (int i = 1 + grad; i < spec->n_in; i++)
     if (spec->in[i].dtype != LOOM_F32 && spec->in[i].dtype != LOOM_N_DTYPES)

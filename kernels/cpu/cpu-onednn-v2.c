@@ -5,7 +5,7 @@
 
 /* Room for one more description, which counts once it is kept. */
 static dnnl_memory_desc_t *
-room (Onednn *self)
+next_desc (Onednn *self)
 {
   return self->n_descs < ONEDNN_DESCS ? malloc (sizeof (dnnl_memory_desc_t)) : NULL;
 }
@@ -24,7 +24,7 @@ keep (Onednn *self, dnnl_memory_desc_t *md, bool ok)
 OnednnDesc
 onednn_desc_tag (Onednn *self, int rank, const dnnl_dims_t dims, dnnl_data_type_t type, dnnl_format_tag_t tag)
 {
-  dnnl_memory_desc_t *md = room (self);
+  dnnl_memory_desc_t *md = next_desc (self);
 
   return keep (self, md, md != NULL && dnnl_memory_desc_init_by_tag (md, rank, dims, type, tag) == dnnl_success);
 }
@@ -32,7 +32,7 @@ onednn_desc_tag (Onednn *self, int rank, const dnnl_dims_t dims, dnnl_data_type_
 OnednnDesc
 onednn_desc_strides (Onednn *self, int rank, const dnnl_dims_t dims, dnnl_data_type_t type, const dnnl_dims_t strides)
 {
-  dnnl_memory_desc_t *md = room (self);
+  dnnl_memory_desc_t *md = next_desc (self);
 
   return keep (self, md,
                md != NULL && dnnl_memory_desc_init_by_strides (md, rank, dims, type, strides) == dnnl_success);
@@ -42,7 +42,7 @@ OnednnDesc
 onednn_desc_wanted (Onednn *self, const_dnnl_primitive_desc_t pd, int arg)
 {
   const dnnl_memory_desc_t *wanted = dnnl_primitive_desc_query_md (pd, dnnl_query_exec_arg_md, arg);
-  dnnl_memory_desc_t *md = wanted != NULL ? room (self) : NULL;
+  dnnl_memory_desc_t *md = wanted != NULL ? next_desc (self) : NULL;
 
   if (md != NULL)
     *md = *wanted;

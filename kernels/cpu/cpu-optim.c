@@ -28,18 +28,18 @@ typedef struct
   Common_f common;
   bool first;
   double *sum;
-  uint32_t *odd; /* not 0 where a piece has an element that is not finite */
+  uint32_t *odd; /* not 0 where a chunk has an element that is not finite */
 } Call;
 
 /* ---- sgd --------------------------------------------------------------- */
 
 /* Pieces of p [n], g [n] and, with momentum, buf [n]. */
 static void
-sgd_piece (void *context, const CpuPiece *piece)
+sgd_chunk (void *context, const CpuChunk *chunk)
 {
   const Call *call = context;
-  float *const *list = piece->list;
-  int64_t at = piece->at, n = piece->n;
+  float *const *list = chunk->list;
+  int64_t at = chunk->at, n = chunk->n;
   const bool momentum = call->self->sgd.momentum;
   float *p = list[0] + at, *g = list[1] + at, *buf = momentum ? list[2] + at : NULL;
   float decay = call->common.decay, scale = call->common.scale, c[8];
@@ -67,7 +67,7 @@ sgd_piece (void *context, const CpuPiece *piece)
 static void
 part_sgd (void *context, int64_t from, int64_t to)
 {
-  cpu_multi_pieces (&((const Call *)context)->self->m, from, to, sgd_piece, context);
+  cpu_multi_chunks (&((const Call *)context)->self->m, from, to, sgd_chunk, context);
 }
 
 static LoomStatus
@@ -84,7 +84,7 @@ work_sgd (CpuKernel *k, void *const *b, LoomMessage *message)
   call = (Call){ .self = self, .common = common_of_f (&rates), .first = step == 1 };
   if (!self->m.bound)
     cpu_multi_bind (&k->base, b, message);
-  cpu_share (k, self->m.ns, self->m.pieces, part_sgd, &call);
+  cpu_share (k, self->m.ns, self->m.chunks, part_sgd, &call);
   return LOOM_STATUS_OK;
 }
 
@@ -92,11 +92,11 @@ work_sgd (CpuKernel *k, void *const *b, LoomMessage *message)
 
 /* Pieces of p, g, m, v and, with amsgrad, vmax: [n] each. */
 static void
-adam_piece (void *context, const CpuPiece *piece)
+adam_chunk (void *context, const CpuChunk *chunk)
 {
   const Call *call = context;
-  float *const *list = piece->list;
-  int64_t at = piece->at, n = piece->n;
+  float *const *list = chunk->list;
+  int64_t at = chunk->at, n = chunk->n;
   const bool amsgrad = call->self->adam.amsgrad;
   float *p = list[0] + at, *g = list[1] + at, *m = list[2] + at, *v = list[3] + at;
   float *vmax = amsgrad ? list[4] + at : NULL;
@@ -132,7 +132,7 @@ adam_piece (void *context, const CpuPiece *piece)
 static void
 part_adam (void *context, int64_t from, int64_t to)
 {
-  cpu_multi_pieces (&((const Call *)context)->self->m, from, to, adam_piece, context);
+  cpu_multi_chunks (&((const Call *)context)->self->m, from, to, adam_chunk, context);
 }
 
 static LoomStatus
@@ -149,7 +149,7 @@ work_adam (CpuKernel *k, void *const *b, LoomMessage *message)
   call = (Call){ .self = self, .common = common_of_f (&rates), .first = step == 1 };
   if (!self->m.bound)
     cpu_multi_bind (&k->base, b, message);
-  cpu_share (k, self->m.ns, self->m.pieces, part_adam, &call);
+  cpu_share (k, self->m.ns, self->m.chunks, part_adam, &call);
   return LOOM_STATUS_OK;
 }
 
@@ -162,11 +162,11 @@ typedef float Sixteen __attribute__ ((vector_size (64)));
 typedef double Doubles __attribute__ ((vector_size (64)));
 
 static void
-stats_piece (void *context, const CpuPiece *piece)
+stats_chunk (void *context, const CpuChunk *chunk)
 {
   const Call *call = context;
-  const float *g = piece->list[0] + piece->at;
-  int64_t n = piece->n, i = 0;
+  const float *g = chunk->list[0] + chunk->at;
+  int64_t n = chunk->n, i = 0;
   Doubles total[4] = { { 0 } };
   Sixteen zeros = { 0 }; /* what is not finite times 0 is a NaN, and a sum with a NaN stays one */
   double sum = 0;
@@ -201,14 +201,14 @@ stats_piece (void *context, const CpuPiece *piece)
       sum += (double)g[i] * (double)g[i];
       found |= (loom_float_bits (g[i]) & 0x7fffffffu) >= 0x7f800000u;
     }
-  call->sum[piece->piece] = sum;
-  call->odd[piece->piece] = found;
+  call->sum[chunk->chunk] = sum;
+  call->odd[chunk->chunk] = found;
 }
 
 static void
 part_stats (void *context, int64_t from, int64_t to)
 {
-  cpu_multi_pieces (&((const Call *)context)->self->m, from, to, stats_piece, context);
+  cpu_multi_chunks (&((const Call *)context)->self->m, from, to, stats_chunk, context);
 }
 
 static LoomStatus
@@ -221,9 +221,9 @@ work_stats (CpuKernel *k, void *const *b, LoomMessage *message)
 
   if (!self->m.bound)
     cpu_multi_bind (&k->base, b, message);
-  call.odd = (uint32_t *)(call.sum + self->m.pieces);
-  cpu_share (k, self->m.ns, self->m.pieces, part_stats, &call);
-  for (int64_t i = 0; i < self->m.pieces; i++)
+  call.odd = (uint32_t *)(call.sum + self->m.chunks);
+  cpu_share (k, self->m.ns, self->m.chunks, part_stats, &call);
+  for (int64_t i = 0; i < self->m.chunks; i++)
     {
       sum += call.sum[i];
       odd |= call.odd[i];
@@ -246,7 +246,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, int n
   if (status != LOOM_STATUS_OK)
     return status;
   if (scalars == 0)
-    multi->k.base.scratch_bytes = (size_t)multi->pieces * (sizeof (double) + sizeof (uint32_t)) + 64;
+    multi->k.base.scratch_bytes = (size_t)multi->chunks * (sizeof (double) + sizeof (uint32_t)) + 64;
   *optim = (Optim *)multi;
   *kernel = &multi->k;
   return LOOM_STATUS_OK;

@@ -57,7 +57,7 @@ part_random (void *context, int64_t from, int64_t to)
 
 /* Two numbers a block. */
 static void
-part_whole (void *context, int64_t from, int64_t to)
+part_ints (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Random *self = call->self;
@@ -68,9 +68,9 @@ part_whole (void *context, int64_t from, int64_t to)
       uint32_t word[4];
 
       loom_philox (call->seed, self->stream, call->step, (uint64_t)block, word);
-      y[2 * block] = loom_philox_whole (word[0], word[1]);
+      y[2 * block] = loom_philox_int (word[0], word[1]);
       if (2 * block + 1 < self->count)
-        y[2 * block + 1] = loom_philox_whole (word[2], word[3]);
+        y[2 * block + 1] = loom_philox_int (word[2], word[3]);
     }
 }
 
@@ -81,7 +81,7 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
   Call call = { self, (uint64_t) * (const int64_t *)b[0], (uint64_t) * (const int64_t *)b[1], b[2] };
 
   if (self->whole)
-    cpu_share (k, self->ns, (self->count + 1) / 2, part_whole, &call);
+    cpu_share (k, self->ns, (self->count + 1) / 2, part_ints, &call);
   else
     cpu_share (k, self->ns, (self->count + 3) / 4, part_random, &call);
   return LOOM_STATUS_OK;

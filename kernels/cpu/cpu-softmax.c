@@ -2,20 +2,20 @@
  *
  * Where the classes lie side by side (inner = 1) a row is vectorised along itself;
  * otherwise blocks of neighbouring rows are, one class after the other. The second
- * form also serves short rows (a classifier's logits): a block of them is turned on
+ * form also serves short rows (a classifier's logits): a block of them is transposed on
  * its side in a local buffer, so that the vectors run over the batch. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/cpu-math.h"
 #include "kernels/cpu/cpu-sum.h"
 
 #define BLOCK 64
-#define SHORT 64 /* rows up to this long are turned */
+#define SHORT_ROW 64 /* rows up to this long are transposed */
 
 typedef struct
 {
   CpuKernel k;
   int64_t outer, n, inner, blocks;
-  bool log, turned;
+  bool log, transposed;
   int64_t ignore_index;
   double ns;
 } Rows;
@@ -95,7 +95,7 @@ block_lse (const float *x, int64_t n, int64_t inner, int64_t rows, float *max, f
 
 /* rows of n elements to and from n rows of BLOCK elements. */
 static void
-turn (float *to, const float *from, int64_t rows, int64_t n)
+transpose (float *to, const float *from, int64_t rows, int64_t n)
 {
   for (int64_t i = 0; i < rows; i++)
     for (int64_t j = 0; j < n; j++)
@@ -103,7 +103,7 @@ turn (float *to, const float *from, int64_t rows, int64_t n)
 }
 
 static void
-turn_back (float *to, const float *from, int64_t rows, int64_t n)
+transpose_back (float *to, const float *from, int64_t rows, int64_t n)
 {
   for (int64_t i = 0; i < rows; i++)
     for (int64_t j = 0; j < n; j++)
@@ -115,7 +115,7 @@ turn_back (float *to, const float *from, int64_t rows, int64_t n)
   for (int64_t block_ = (from); block_ < (to); block_++)                                                               \
     {                                                                                                                  \
       int64_t outer_ = block_ / (self)->blocks, inner_ = block_ % (self)->blocks * BLOCK;                              \
-      int64_t x_at = outer_ * (self)->n * (self)->inner + inner_ * ((self)->turned ? (self)->n : 1);                   \
+      int64_t x_at = outer_ * (self)->n * (self)->inner + inner_ * ((self)->transposed ? (self)->n : 1);               \
       int64_t row = outer_ * (self)->inner + inner_;                                                                   \
       int64_t rows = (self)->inner - inner_ < BLOCK ? (self)->inner - inner_ : BLOCK;                                  \
       (void)row, (void)rows;                                                                                           \
@@ -136,16 +136,16 @@ part_softmax (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Rows *self = call->self;
-  int64_t n = self->n, apart = self->turned ? BLOCK : self->inner;
-  float local[SHORT * BLOCK];
+  int64_t n = self->n, apart = self->transposed ? BLOCK : self->inner;
+  float local[SHORT_ROW * BLOCK];
 
   FOR_BLOCKS (self, from, to, {
     float max[BLOCK], rest[BLOCK];
-    const float *x = self->turned ? local : call->x + x_at;
-    float *y = self->turned ? local : call->y + x_at;
+    const float *x = self->transposed ? local : call->x + x_at;
+    float *y = self->transposed ? local : call->y + x_at;
 
-    if (self->turned)
-      turn (local, call->x + x_at, rows, n);
+    if (self->transposed)
+      transpose (local, call->x + x_at, rows, n);
     block_lse (x, n, apart, rows, max, rest);
     for (int64_t j = 0; j < n; j++)
       _Pragma ("GCC ivdep") for (int64_t i = 0; i < rows; i++)
@@ -154,8 +154,8 @@ part_softmax (void *context, int64_t from, int64_t to)
 
         y[j * apart + i] = self->log ? v : cpu_exp (v);
       }
-    if (self->turned)
-      turn_back (call->y + x_at, local, rows, n);
+    if (self->transposed)
+      transpose_back (call->y + x_at, local, rows, n);
   })
 }
 
@@ -188,19 +188,19 @@ part_softmax_grad (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Rows *self = call->self;
-  int64_t n = self->n, apart = self->turned ? BLOCK : self->inner;
-  float local_g[SHORT * BLOCK], local_y[SHORT * BLOCK];
+  int64_t n = self->n, apart = self->transposed ? BLOCK : self->inner;
+  float local_g[SHORT_ROW * BLOCK], local_y[SHORT_ROW * BLOCK];
 
   FOR_BLOCKS (self, from, to, {
-    const float *g = self->turned ? local_g : call->g + x_at;
-    const float *y = self->turned ? local_y : call->x + x_at;
-    float *dx = self->turned ? local_g : call->y + x_at;
+    const float *g = self->transposed ? local_g : call->g + x_at;
+    const float *y = self->transposed ? local_y : call->x + x_at;
+    float *dx = self->transposed ? local_g : call->y + x_at;
     double sum[BLOCK] = { 0 };
 
-    if (self->turned)
+    if (self->transposed)
       {
-        turn (local_g, call->g + x_at, rows, n);
-        turn (local_y, call->x + x_at, rows, n);
+        transpose (local_g, call->g + x_at, rows, n);
+        transpose (local_y, call->x + x_at, rows, n);
       }
     for (int64_t j = 0; j < n; j++)
       for (int64_t i = 0; i < rows; i++)
@@ -212,8 +212,8 @@ part_softmax_grad (void *context, int64_t from, int64_t to)
 
         dx[e] = self->log ? g[e] - cpu_exp (y[e]) * (float)sum[i] : y[e] * (g[e] - (float)sum[i]);
       }
-    if (self->turned)
-      turn_back (call->y + x_at, local_g, rows, n);
+    if (self->transposed)
+      transpose_back (call->y + x_at, local_g, rows, n);
   })
 }
 
@@ -222,17 +222,17 @@ part_entropy (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Rows *self = call->self;
-  int64_t n = self->n, apart = self->turned ? BLOCK : self->inner;
+  int64_t n = self->n, apart = self->transposed ? BLOCK : self->inner;
   bool one = self->inner == 1;
-  float local[SHORT * BLOCK];
+  float local[SHORT_ROW * BLOCK];
 
   FOR_BLOCKS (self, from, to, {
     float max[BLOCK];
     float *lse = call->lse + row;
-    const float *x = self->turned ? local : call->x + x_at;
+    const float *x = self->transposed ? local : call->x + x_at;
 
-    if (self->turned)
-      turn (local, call->x + x_at, rows, n);
+    if (self->transposed)
+      transpose (local, call->x + x_at, rows, n);
     if (one)
       lse[0] = softmax_row (x, NULL, n, false);
     else
@@ -255,17 +255,17 @@ part_entropy_grad (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Rows *self = call->self;
-  int64_t n = self->n, apart = self->turned ? BLOCK : self->inner;
-  float local[SHORT * BLOCK];
+  int64_t n = self->n, apart = self->transposed ? BLOCK : self->inner;
+  float local[SHORT_ROW * BLOCK];
 
   FOR_BLOCKS (self, from, to, {
-    const float *x = self->turned ? local : call->x + x_at;
+    const float *x = self->transposed ? local : call->x + x_at;
     const float *lse = call->lse_in + row;
-    float *dx = self->turned ? local : call->y + x_at;
+    float *dx = self->transposed ? local : call->y + x_at;
     float g[BLOCK] = { 0 };
 
-    if (self->turned)
-      turn (local, call->x + x_at, rows, n);
+    if (self->transposed)
+      transpose (local, call->x + x_at, rows, n);
     for (int64_t i = 0; i < rows; i++)
       g[i] = call->target[row + i] == self->ignore_index ? 0 : call->g[row + i];
     if (self->inner == 1)
@@ -285,13 +285,13 @@ part_entropy_grad (void *context, int64_t from, int64_t to)
 
         if (t != self->ignore_index)
           dx[t * apart + i]
-              = (cpu_exp (call->x[self->turned ? x_at + i * n + t : x_at + t * apart + i] - lse[i]) - 1.0f) * g[i];
+              = (cpu_exp (call->x[self->transposed ? x_at + i * n + t : x_at + t * apart + i] - lse[i]) - 1.0f) * g[i];
         else /* whatever the logits are, NaN included */
           for (int64_t j = 0; j < n; j++)
             dx[j * apart + i] = 0;
       }
-    if (self->turned)
-      turn_back (call->y + x_at, local, rows, n);
+    if (self->transposed)
+      transpose_back (call->y + x_at, local, rows, n);
   })
 }
 
@@ -361,8 +361,8 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, int a
   self->outer = loom_dim_product (x, 0, axis);
   self->n = x->dim[axis];
   self->inner = loom_dim_product (x, axis + 1, x->rank);
-  self->turned = self->inner == 1 && self->n <= SHORT && self->outer > 1;
-  if (self->turned)
+  self->transposed = self->inner == 1 && self->n <= SHORT_ROW && self->outer > 1;
+  if (self->transposed)
     {
       self->inner = self->outer;
       self->outer = 1;

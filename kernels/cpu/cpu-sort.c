@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define SHORT 48
+#define INSERTION_MAX 48
 
 typedef struct
 {
@@ -36,7 +36,7 @@ typedef struct
   Pair *scratch; /* two rows of pairs for each chunk */
 } Call;
 
-/* Element i as a number that orders alike: a float's bits with the negative ones turned
+/* Element i as a number that orders alike: a float's bits with the negative ones flipped
  * around, both zeros one and every NaN the largest; an integer without its sign. */
 static inline uint64_t
 key_of (const void *x, int64_t i, LoomDType dtype)
@@ -58,7 +58,7 @@ key_of (const void *x, int64_t i, LoomDType dtype)
 }
 
 static void
-sort_short (Pair *p, int64_t n)
+insertion_sort (Pair *p, int64_t n)
 {
   for (int64_t i = 1; i < n; i++)
     {
@@ -112,12 +112,12 @@ sort_row (const Call *call, int64_t row, Pair *p)
 {
   const Sort *self = call->self;
   int64_t n = self->n, inner = self->inner, base = row / inner * n * inner + row % inner;
-  uint64_t turn = self->descending ? ~(uint64_t)0 : 0;
+  uint64_t flip = self->descending ? ~(uint64_t)0 : 0;
 
   for (int64_t i = 0; i < n; i++)
-    p[i] = (Pair){ key_of (call->x, base + i * inner, self->dtype) ^ turn, i };
-  if (n <= SHORT)
-    sort_short (p, n);
+    p[i] = (Pair){ key_of (call->x, base + i * inner, self->dtype) ^ flip, i };
+  if (n <= INSERTION_MAX)
+    insertion_sort (p, n);
   else
     p = sort_digits (p, p + n, n);
   for (int64_t i = 0; i < n; i++)

@@ -1,8 +1,8 @@
 /* The optimisers of kernels/optim.h: one vectorised loop for each formula, many tensors in one call.
  *
  * The formulas are inlined into loops whose number of states is a constant, so that a compiler sees straight-line
- * arithmetic over arrays. Those with a trust ratio go over a tensor twice: sums of squares are taken piece by piece and
- * added in the pieces' order, so that threads change no bit. */
+ * arithmetic over arrays. Those with a trust ratio go over a tensor twice: sums of squares are taken chunk by chunk and
+ * added in the chunks' order, so that threads change no bit. */
 #include "kernels/cpu/cpu-multi.h"
 
 #include "kernels/optim.h"
@@ -25,24 +25,24 @@ typedef struct
 {
   const Step *self;
   LoomStepRates rates;
-  double *sums;       /* (pieces, 2): squares of the weights and of what was measured */
+  double *sums;       /* (chunks, 2): squares of the weights and of what was measured */
   const float *ratio; /* of each range; NULL where there is none */
 } Call;
 
-/* The loop over one piece: S states, RESULT goes to p[i] (a step) or into a sum (a measure). */
+/* The loop over one chunk: S states, RESULT goes to p[i] (a step) or into a sum (a measure). */
 #define LOOP(S, STATEMENT)                                                                                             \
   const Call *call = context;                                                                                          \
-  float *p = piece->list[0] + piece->at, *g = piece->list[1] + piece->at;                                              \
-  float *s0 = piece->list[2] + piece->at, *s1 = (S) > 1 ? piece->list[3] + piece->at : NULL;                           \
-  float *s2 = (S) > 2 ? piece->list[4] + piece->at : NULL;                                                             \
+  float *p = chunk->list[0] + chunk->at, *g = chunk->list[1] + chunk->at;                                              \
+  float *s0 = chunk->list[2] + chunk->at, *s1 = (S) > 1 ? chunk->list[3] + chunk->at : NULL;                           \
+  float *s2 = (S) > 2 ? chunk->list[4] + chunk->at : NULL;                                                             \
   float shrink = (float)call->rates.shrink, decay = (float)call->rates.decay, scale = (float)call->rates.scale;        \
   float c[8];                                                                                                          \
                                                                                                                        \
   for (int i = 0; i < 8; i++)                                                                                          \
     c[i] = (float)call->rates.c[i];                                                                                    \
   if (call->ratio != NULL)                                                                                             \
-    c[0] *= call->ratio[piece->range];                                                                                 \
-  _Pragma ("GCC ivdep") for (int64_t i = 0; i < piece->n; i++)                                                         \
+    c[0] *= call->ratio[chunk->range];                                                                                 \
+  _Pragma ("GCC ivdep") for (int64_t i = 0; i < chunk->n; i++)                                                         \
   {                                                                                                                    \
     float a0 = s0[i], a1 = (S) > 1 ? s1[i] : 0, a2 = (S) > 2 ? s2[i] : 0, d = g[i] * scale;                            \
                                                                                                                        \
@@ -55,7 +55,7 @@ typedef struct
   }
 
 #define STEP_LOOP(name, kind, states)                                                                                  \
-  static void name##_piece (void *context, const CpuPiece *piece)                                                      \
+  static void name##_chunk (void *context, const CpuChunk *chunk)                                                      \
   {                                                                                                                    \
     LOOP (states, p[i] = FN (name) (p[i] * shrink, d + decay * p[i], &a0, &a1, &a2, c))                                \
   }
@@ -77,16 +77,16 @@ add_squares (const float *x, int64_t n, double *total)
 }
 
 #define MEASURE_LOOP(name, kind, states)                                                                               \
-  static void name##_measure_piece (void *context, const CpuPiece *piece)                                              \
+  static void name##_measure_chunk (void *context, const CpuChunk *chunk)                                              \
   {                                                                                                                    \
-    float measured[CPU_MULTI_PIECE];                                                                                   \
-    double *sum = ((const Call *)context)->sums + 2 * piece->piece;                                                    \
+    float measured[CPU_MULTI_CHUNK];                                                                                   \
+    double *sum = ((const Call *)context)->sums + 2 * chunk->chunk;                                                    \
     LOOP (states, measured[i] = FN (name##_measure) (p[i], d, &a0, &a1, &a2, c))                                       \
                                                                                                                        \
     (void)shrink, (void)decay;                                                                                         \
     sum[0] = sum[1] = 0;                                                                                               \
-    add_squares (p, piece->n, &sum[0]);                                                                                \
-    add_squares (measured, piece->n, &sum[1]);                                                                         \
+    add_squares (p, chunk->n, &sum[0]);                                                                                \
+    add_squares (measured, chunk->n, &sum[1]);                                                                         \
   }
 
 LOOM_STEP_FORMULAS (STEP_LOOP)
@@ -95,13 +95,13 @@ LOOM_STEP_TRUSTS (MEASURE_LOOP)
 
 static const struct
 {
-  void (*step) (void *context, const CpuPiece *piece);
-  void (*measure) (void *context, const CpuPiece *piece); /* of those with a trust ratio */
+  void (*step) (void *context, const CpuChunk *chunk);
+  void (*measure) (void *context, const CpuChunk *chunk); /* of those with a trust ratio */
   void (*rates) (const LoomStepAttrs *a, const double *h, double step, LoomStepRates *r);
   double (*trust) (const LoomStepRates *r, double weight, double measured);
 } formula[LOOM_N_FORMULAS] = {
-#define FORMULA(name, kind, states) { name##_piece, NULL, loom_rates_##kind, NULL },
-#define TRUST(name, kind, states)   { name##_piece, name##_measure_piece, loom_rates_##kind, loom_trust_##name },
+#define FORMULA(name, kind, states) { name##_chunk, NULL, loom_rates_##kind, NULL },
+#define TRUST(name, kind, states)   { name##_chunk, name##_measure_chunk, loom_rates_##kind, loom_trust_##name },
   LOOM_STEP_FORMULAS (FORMULA) LOOM_STEP_TRUSTS (TRUST)
 };
 
@@ -110,7 +110,7 @@ part_step (void *context, int64_t from, int64_t to)
 {
   const Step *self = ((const Call *)context)->self;
 
-  cpu_multi_pieces (&self->m, from, to, formula[self->formula].step, context);
+  cpu_multi_chunks (&self->m, from, to, formula[self->formula].step, context);
 }
 
 static void
@@ -118,27 +118,27 @@ part_measure (void *context, int64_t from, int64_t to)
 {
   const Step *self = ((const Call *)context)->self;
 
-  cpu_multi_pieces (&self->m, from, to, formula[self->formula].measure, context);
+  cpu_multi_chunks (&self->m, from, to, formula[self->formula].measure, context);
 }
 
-/* Scratch is sums (pieces, 2) in f64, then ratios (ranges) in f32. */
+/* Scratch is sums (chunks, 2) in f64, then ratios (ranges) in f32. */
 static void
 measure (const Step *self, Call *call, void *scratch)
 {
-  float *ratio = (float *)((double *)scratch + 2 * self->m.pieces);
-  int64_t piece = 0;
+  float *ratio = (float *)((double *)scratch + 2 * self->m.chunks);
+  int64_t chunk = 0;
 
   call->sums = scratch;
-  cpu_share (&self->m.k, self->m.ns, self->m.pieces, part_measure, call);
+  cpu_share (&self->m.k, self->m.ns, self->m.chunks, part_measure, call);
   for (int r = 0; r < self->m.n_ranges; r++)
     {
-      int64_t end = piece + (self->m.range[r].n + CPU_MULTI_PIECE - 1) / CPU_MULTI_PIECE;
+      int64_t end = chunk + (self->m.range[r].n + CPU_MULTI_CHUNK - 1) / CPU_MULTI_CHUNK;
       double weights = 0, measured = 0;
 
-      for (; piece < end; piece++)
+      for (; chunk < end; chunk++)
         {
-          weights += call->sums[2 * piece];
-          measured += call->sums[2 * piece + 1];
+          weights += call->sums[2 * chunk];
+          measured += call->sums[2 * chunk + 1];
         }
       ratio[r] = (float)formula[self->formula].trust (&call->rates, sqrt (weights), sqrt (measured));
     }
@@ -164,7 +164,7 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
   formula[self->formula].rates (&self->attrs, hyper, (double)*(int64_t *)scalar[self->scalars + 2], &call.rates);
   if (formula[self->formula].measure != NULL)
     measure (self, &call, b[k->n_in + k->n_out]);
-  cpu_share (k, self->m.ns, self->m.pieces, part_step, &call);
+  cpu_share (k, self->m.ns, self->m.chunks, part_step, &call);
   return LOOM_STATUS_OK;
 }
 
@@ -186,7 +186,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
   if (formula[self->formula].measure != NULL)
     {
       self->m.separate = true;
-      self->m.k.base.scratch_bytes = (size_t)(2 * multi->pieces) * sizeof (double) + (size_t)a->n * sizeof (float) + 64;
+      self->m.k.base.scratch_bytes = (size_t)(2 * multi->chunks) * sizeof (double) + (size_t)a->n * sizeof (float) + 64;
     }
   *kernel = &multi->k;
   return LOOM_STATUS_OK;

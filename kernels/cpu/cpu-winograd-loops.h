@@ -8,8 +8,8 @@
 /* A tile of step x step outputs, 4 or 2, reads and is transformed to SIDE (step) x SIDE (step). */
 #define SIDE(step)      ((step) + 2)
 #define POSITIONS(step) (SIDE (step) * SIDE (step))
-#define MOST_STEP       4
-#define MOST_SIDE       SIDE (MOST_STEP)
+#define MAX_STEP        4
+#define MAX_SIDE        SIDE (MAX_STEP)
 
 #define POINT_A  0.625f
 #define POINT_B  1.5f
@@ -142,7 +142,7 @@ filter_gradient_line (int step, const V *u, V *o)
 /* Where a tile's pixels lie: pixel[i*side + j] is [channels], a row of zeros outside the image. */
 typedef struct
 {
-  const float *pixel[MOST_SIDE * MOST_SIDE];
+  const float *pixel[MAX_SIDE * MAX_SIDE];
 } Tile;
 
 /* The side x side pixels from (top, left) of an image [height, width, channels]. */
@@ -164,7 +164,7 @@ INLINE void
 input_tile (int step, const Tile *tile, int64_t channel, int64_t n, float *to, int64_t stride)
 {
   const int side = SIDE (step);
-  V column[MOST_SIDE][MOST_SIDE], line[MOST_SIDE], o[MOST_SIDE];
+  V column[MAX_SIDE][MAX_SIDE], line[MAX_SIDE], o[MAX_SIDE];
 
 #pragma GCC unroll 6
   for (int j = 0; j < side; j++)
@@ -192,7 +192,7 @@ INLINE V
 gradient_tile (int step, const Tile *tile, int64_t channel, int64_t n, float *to, int64_t stride)
 {
   const int side = SIDE (step);
-  V column[MOST_STEP][MOST_SIDE], line[MOST_STEP], o[MOST_SIDE], sum = { 0 };
+  V column[MAX_STEP][MAX_SIDE], line[MAX_STEP], o[MAX_SIDE], sum = { 0 };
 
 #pragma GCC unroll 6
   for (int j = 0; j < step; j++)
@@ -221,10 +221,10 @@ gradient_tile (int step, const Tile *tile, int64_t channel, int64_t n, float *to
 
 /* y [step][step] of LANES channels, A' m A. */
 INLINE void
-output_tile (int step, const float *from, int64_t stride, V y[MOST_STEP][MOST_STEP])
+output_tile (int step, const float *from, int64_t stride, V y[MAX_STEP][MAX_STEP])
 {
   const int side = SIDE (step);
-  V column[MOST_SIDE][MOST_STEP], line[MOST_SIDE];
+  V column[MAX_SIDE][MAX_STEP], line[MAX_SIDE];
 
 #pragma GCC unroll 6
   for (int j = 0; j < side; j++)
@@ -249,7 +249,7 @@ INLINE void
 filter_tile (int step, const V *w, float *to, int64_t stride)
 {
   const int side = SIDE (step);
-  V column[3][MOST_SIDE], line[3], o[MOST_SIDE];
+  V column[3][MAX_SIDE], line[3], o[MAX_SIDE];
 
 #pragma GCC unroll 6
   for (int j = 0; j < 3; j++)
@@ -277,7 +277,7 @@ INLINE void
 filter_gradient_tile (int step, const float *from, int64_t stride, V *w)
 {
   const int side = SIDE (step);
-  V column[MOST_SIDE][3], line[MOST_SIDE];
+  V column[MAX_SIDE][3], line[MAX_SIDE];
 
 #pragma GCC unroll 6
   for (int j = 0; j < side; j++)

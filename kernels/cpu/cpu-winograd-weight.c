@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define BLOCK_BYTES (4 * 1024 * 1024) /* of a block's transformed tiles */
-#define BLOCK_LEAST 64                /* tiles, below which the sums are read and written too often */
+#define BLOCK_MIN   64                /* tiles, below which the sums are read and written too often */
 #define GROUP       8                 /* tiles whose gradient is summed by one thread for the bias */
 #define CHUNK       16                /* input channels of one item of the last transform */
 
@@ -207,7 +207,7 @@ ISA (cpu_winograd_weight_grad) (LoomDevice *device, const LoomKernelSpec *spec, 
   self->tiles = self->N * self->tiles_h * self->tiles_w;
   self->block
       = BLOCK_BYTES / (POSITIONS (self->step) * (self->blocks + self->panels) * PANEL * (int64_t)sizeof (float));
-  self->block = self->block < BLOCK_LEAST ? BLOCK_LEAST : self->block;
+  self->block = self->block < BLOCK_MIN ? BLOCK_MIN : self->block;
   self->block = self->block < self->tiles ? self->block : self->tiles;
   self->block = (self->block + GROUP - 1) / GROUP * GROUP;
   /* One panel more, so that the positions of a tile do not all fall into the same sets of the caches. */

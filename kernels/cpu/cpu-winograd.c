@@ -11,13 +11,13 @@
 #include <string.h>
 
 #define BLOCK_BYTES  (768 * 1024)       /* of transformed input and products; most of a core's second cache */
-#define FILTERS_MOST (96 * 1024 * 1024) /* bytes of transformed filters that a layer may take from the arena */
-#define BLOCK_LEAST  48                 /* tiles, below which the filters are read too often */
+#define FILTERS_MAX  (96 * 1024 * 1024) /* bytes of transformed filters that a layer may take from the arena */
+#define BLOCK_MIN    48                 /* tiles, below which the filters are read too often */
 
 typedef struct
 {
   CpuKernel k;
-  bool turned;           /* the input's gradient: filters turned round */
+  bool flipped;          /* the input's gradient: filters rotated by 180° */
   int64_t N, H, W, P, Q; /* what is read [N,H,W,depth] and written [N,P,Q,columns] */
   int64_t top, left;     /* padding of what is read */
   int64_t depth, columns;
@@ -35,7 +35,8 @@ typedef struct
   const Winograd *self;
   const float *x, *w, *bias;      /* [N,H,W,depth]; [K,C,3,3]; [columns] or NULL */
   float *y;                       /* [N,P,Q,columns] */
-  float *zeros, *filters, *rooms; /* scratch: [blocks·PANEL]; [positions][panels][depth][PANEL]; one room a thread */
+  float *zeros, *filters,
+      *workspaces; /* scratch: [blocks·PANEL]; [positions][panels][depth][PANEL]; one workspace a thread */
 } Call;
 
 /* ---- filters -------------------------------------------------------------- */
@@ -63,7 +64,7 @@ part_filters (void *context, int64_t from, int64_t to)
 
           if (there < LANES)
             memset (taps, 0, sizeof taps);
-          if (self->turned)
+          if (self->flipped)
             for (int64_t d = 0; d < n; d++)
               {
                 const float *w = call->w + ((first + d) * columns + column) * 9;
@@ -95,9 +96,9 @@ part_filters (void *context, int64_t from, int64_t to)
 
 /* ---- tiles ---------------------------------------------------------------- */
 
-/* n tiles of x from `tile` on to room [positions][blocks][block][PANEL]. */
+/* n tiles of x from `tile` on to workspace [positions][blocks][block][PANEL]. */
 INLINE void
-transform_input (int step, const Call *call, int64_t tile, int64_t n, float *room)
+transform_input (int step, const Call *call, int64_t tile, int64_t n, float *workspace)
 {
   const Winograd *self = call->self;
 
@@ -110,7 +111,7 @@ transform_input (int step, const Call *call, int64_t tile, int64_t n, float *roo
       tile_find (&from, SIDE (step), call->x + image * self->H * self->W * self->depth, self->H, self->W, self->depth,
                  place / self->tiles_w * step - self->top, place % self->tiles_w * step - self->left, call->zeros);
       for (int64_t c = 0; c < self->depth; c += LANES)
-        input_tile (step, &from, c, self->depth - c, room + (c / PANEL * self->block + t) * PANEL + c % PANEL,
+        input_tile (step, &from, c, self->depth - c, workspace + (c / PANEL * self->block + t) * PANEL + c % PANEL,
                     self->input_stride);
     }
 }
@@ -131,7 +132,7 @@ transform_output (int step, const Call *call, int64_t tile, int64_t n, const flo
 
       for (int64_t c = 0; c < self->columns; c += LANES)
         {
-          V y[MOST_STEP][MOST_STEP], bias = call->bias != NULL ? load (call->bias + c, self->columns - c) : (V){ 0 };
+          V y[MAX_STEP][MAX_STEP], bias = call->bias != NULL ? load (call->bias + c, self->columns - c) : (V){ 0 };
 
           output_tile (step, products + (c / PANEL * self->block + t) * PANEL + c % PANEL, self->product_stride, y);
           for (int i = 0; i < step; i++)
@@ -153,11 +154,11 @@ part_tiles (void *context, int64_t from, int64_t to)
   const Call *call = context;
   const Winograd *self = call->self;
   int64_t positions = POSITIONS (self->step);
-  int64_t room_floats = positions * (self->input_stride + self->product_stride), threads = self->k.threads;
+  int64_t workspace_floats = positions * (self->input_stride + self->product_stride), threads = self->k.threads;
 
   for (int64_t thread = from; thread < to; thread++)
     {
-      float *input = call->rooms + thread * room_floats, *products = input + positions * self->input_stride;
+      float *input = call->workspaces + thread * workspace_floats, *products = input + positions * self->input_stride;
       int64_t last = self->tiles * (thread + 1) / threads;
 
       for (int64_t tile = self->tiles * thread / threads; tile < last; tile += self->block)
@@ -189,7 +190,7 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
 
   call.zeros = b[k->n_in + 1];
   call.filters = call.zeros + self->blocks * PANEL;
-  call.rooms = call.filters + POSITIONS (self->step) * self->filter_stride;
+  call.workspaces = call.filters + POSITIONS (self->step) * self->filter_stride;
   memset (call.zeros, 0, (size_t)(self->blocks * PANEL) * sizeof (float));
   cpu_parallel (k->threads, self->panels * ((self->depth + CHUNK - 1) / CHUNK), part_filters, &call);
   cpu_parallel (k->threads, k->threads, part_tiles, &call);
@@ -228,13 +229,13 @@ ISA (cpu_winograd_flops) (const LoomKernelSpec *spec)
 /* Whether a tile's overhang and the transforms cost less than the multiplications that they save. Measured with
  * tests/kernels/bench-winograd. The number of threads has no say, so that it changes no bits. */
 static bool
-pays (const LoomTensorDesc *x, const LoomTensorDesc *y)
+is_profitable (const LoomTensorDesc *x, const LoomTensorDesc *y)
 {
   int step = ISA (cpu_winograd_step) (y);
   int64_t tiles = multiplications (y, step) / POSITIONS (step), pixels = y->dim[0] * y->dim[2] * y->dim[3];
 
   return x->dim[1] >= 32 && y->dim[1] >= 32 && tiles >= 64 && tiles * POSITIONS (step) * 2 <= pixels * 9
-         && x->dim[1] * y->dim[1] * POSITIONS (step) * (int64_t)sizeof (float) <= FILTERS_MOST;
+         && x->dim[1] * y->dim[1] * POSITIONS (step) * (int64_t)sizeof (float) <= FILTERS_MAX;
 }
 
 bool
@@ -258,7 +259,7 @@ ISA (cpu_winograd_fits) (const LoomKernelSpec *spec, const LoomTensorDesc *x, co
   for (int i = 0; i < 4; i++)
     if (a->pad[i] < 0 || a->pad[i] > 2)
       return false;
-  return a->algorithm == LOOM_CONV_WINOGRAD || pays (x, y);
+  return a->algorithm == LOOM_CONV_WINOGRAD || is_profitable (x, y);
 }
 
 /* from and to: what is read and written; top and left: the padding of what is read. */
@@ -290,7 +291,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
   share = (self->tiles + self->k.threads - 1) / self->k.threads;
   self->block
       = BLOCK_BYTES / (POSITIONS (self->step) * (self->blocks + self->panels) * PANEL * (int64_t)sizeof (float));
-  self->block = self->block < BLOCK_LEAST ? BLOCK_LEAST : self->block;
+  self->block = self->block < BLOCK_MIN ? BLOCK_MIN : self->block;
   self->block = (share + (share + self->block - 1) / self->block - 1) / ((share + self->block - 1) / self->block);
   /* One panel more, so that the positions of a tile do not all fall into the same sets of the caches. */
   self->input_stride = (self->blocks * self->block + 1) * PANEL;
@@ -338,6 +339,6 @@ ISA (cpu_winograd_input_grad) (LoomDevice *device, const LoomKernelSpec *spec, s
   status
       = create (device, spec, attrs_size, &spec->in[0], &spec->out[0], 2 - a->pad[0], 2 - a->pad[2], kernel, message);
   if (status == LOOM_STATUS_OK)
-    ((Winograd *)*kernel)->turned = true;
+    ((Winograd *)*kernel)->flipped = true;
   return status;
 }

@@ -5,7 +5,7 @@
  * (neighbours overlap by 2), w a filter and g a 4x4 tile of y's gradient (A. Lavin, S. Gray, "Fast Algorithms for
  * Convolutional Neural Networks", 2015, section 4):
  *
- *   y  = A' [(G w G') * (B' d B)] A        forward; the input's gradient is the same with the filters turned round
+ *   y  = A' [(G w G') * (B' d B)] A        forward; the input's gradient is the same with the filters rotated by 180°
  *   dw = G' [Σ (B' d B) * (A g A')] G      the weights' gradient, the dual of the same three matrices
  *
  * so that the sums over channels (or tiles) are 36 matrix products, one for each position of the 6x6 tile. The matrices

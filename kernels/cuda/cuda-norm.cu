@@ -2,7 +2,7 @@
  *
  * Batch norm gives one block to a channel, layer norm one block to a row. Sums that
  * run over a whole batch are held in f64. The gradients of layer norm's weight and bias
- * are sums down the columns: pieces of the rows first, joined in order by a second
+ * are sums down the columns: chunks of the rows first, joined in order by a second
  * kernel, so the bits do not depend on the run. */
 #include <math.h>
 
@@ -24,7 +24,7 @@ typedef struct
   LoomDevice *device;
   Batch batch;
   long long rows, columns; /* layer norm */
-  int pieces;
+  int chunks;
   bool affine, relu;
   double eps;
 } Norm;
@@ -199,19 +199,19 @@ __launch_bounds__ (CUDA_THREADS) layer_norm_grad_kernel (float *dx, const float 
     }
 }
 
-/* parts is (pieces, 2, columns): Σ g·x̂ and Σ g over a piece of the rows; g and x are (rows, columns), mean and rstd
- * (rows). A block takes COLUMNS columns of one piece; LANES threads share each column. */
+/* parts is (chunks, 2, columns): Σ g·x̂ and Σ g over a chunk of the rows; g and x are (rows, columns), mean and rstd
+ * (rows). A block takes COLUMNS columns of one chunk; LANES threads share each column. */
 __global__ static void
 __launch_bounds__ (COLUMNS *LANES)
     layer_norm_parts_kernel (double *parts, const float *g, const float *x, const float *mean, const float *rstd,
-                             long long rows, long long columns, int pieces)
+                             long long rows, long long columns, int chunks)
 {
   __shared__ double shares[2][LANES][COLUMNS];
   const int place = threadIdx.x % COLUMNS, lane = threadIdx.x / COLUMNS;
-  const long long column = (long long)blockIdx.x * COLUMNS + place, end = rows * (blockIdx.y + 1) / pieces;
+  const long long column = (long long)blockIdx.x * COLUMNS + place, end = rows * (blockIdx.y + 1) / chunks;
   double weight = 0, bias = 0;
 
-  for (long long r = rows * blockIdx.y / pieces + lane; r < end && column < columns; r += LANES)
+  for (long long r = rows * blockIdx.y / chunks + lane; r < end && column < columns; r += LANES)
     {
       const double gradient = g[r * columns + column];
 
@@ -232,17 +232,17 @@ __launch_bounds__ (COLUMNS *LANES)
   parts[(blockIdx.y * 2 + 1) * columns + column] = bias;
 }
 
-/* dweight and dbias (columns) from parts (pieces, 2, columns), in the pieces' order; a thread a column. */
+/* dweight and dbias (columns) from parts (chunks, 2, columns), in the chunks' order; a thread a column. */
 __global__ static void
 __launch_bounds__ (CUDA_THREADS)
-    layer_norm_join_kernel (float *dweight, float *dbias, const double *parts, long long columns, int pieces)
+    layer_norm_join_kernel (float *dweight, float *dbias, const double *parts, long long columns, int chunks)
 {
   const long long column = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
   double weight = 0, bias = 0;
 
   if (column >= columns)
     return;
-  for (int k = 0; k < pieces; k++)
+  for (int k = 0; k < chunks; k++)
     {
       weight += parts[2LL * k * columns + column];
       bias += parts[(2LL * k + 1) * columns + column];
@@ -336,10 +336,10 @@ layer_norm_grad_run (LoomKernel *base, LoomStream *stream, void *const *buffers,
     {
       double *parts = (double *)buffers[out + 3];
 
-      layer_norm_parts_kernel<<<dim3 (blocks_for (self->columns, COLUMNS), self->pieces), COLUMNS * LANES, 0,
-                                handle>>> (parts, g, x, mean, rstd, self->rows, self->columns, self->pieces);
+      layer_norm_parts_kernel<<<dim3 (blocks_for (self->columns, COLUMNS), self->chunks), COLUMNS * LANES, 0,
+                                handle>>> (parts, g, x, mean, rstd, self->rows, self->columns, self->chunks);
       layer_norm_join_kernel<<<blocks_for (self->columns, CUDA_THREADS), CUDA_THREADS, 0, handle>>> (
-          (float *)buffers[out + 1], (float *)buffers[out + 2], parts, self->columns, self->pieces);
+          (float *)buffers[out + 1], (float *)buffers[out + 2], parts, self->columns, self->chunks);
     }
   if (self->rows != 0)
     layer_norm_grad_kernel<<<(unsigned int)self->rows, CUDA_THREADS, 0, handle>>> (
@@ -473,7 +473,7 @@ cuda_layer_norm_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKe
   Norm *self = NULL;
   LoomStatus status = norm_new (device, spec, attrs->affine ? 5 : 4, attrs->affine ? 3 : 1, "own layer_norm_grad",
                                 layer_norm_grad_run, &self, message);
-  int64_t pieces;
+  int64_t chunks;
 
   if (status != LOOM_STATUS_OK)
     return status;
@@ -481,11 +481,11 @@ cuda_layer_norm_grad_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKe
   status = set_rows (self, spec, &spec->in[1], kernel);
   if (status != LOOM_STATUS_OK)
     return status;
-  pieces = self->rows / 64;
-  if (pieces > 64)
-    pieces = 64;
-  self->pieces = pieces > 1 ? (int)pieces : 1;
+  chunks = self->rows / 64;
+  if (chunks > 64)
+    chunks = 64;
+  self->chunks = chunks > 1 ? (int)chunks : 1;
   if (self->affine)
-    self->base.scratch_bytes = (size_t)self->pieces * 2 * self->columns * sizeof (double);
+    self->base.scratch_bytes = (size_t)self->chunks * 2 * self->columns * sizeof (double);
   return LOOM_STATUS_OK;
 }

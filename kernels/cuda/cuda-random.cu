@@ -53,9 +53,9 @@ __launch_bounds__ (CUDA_THREADS) whole_kernel (long long *y, const long long *se
   if (block * 2 >= count)
     return;
   loom_philox ((uint64_t)*seed, stream, (uint64_t)*step, (uint64_t)block, word);
-  y[block * 2] = loom_philox_whole (word[0], word[1]);
+  y[block * 2] = loom_philox_int (word[0], word[1]);
   if (block * 2 + 1 < count)
-    y[block * 2 + 1] = loom_philox_whole (word[2], word[3]);
+    y[block * 2 + 1] = loom_philox_int (word[2], word[3]);
 }
 
 static LoomStatus

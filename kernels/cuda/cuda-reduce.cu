@@ -2,7 +2,7 @@
  *
  * The input's axes are split into those kept and those reduced; a result is then an offset plus a walk. f32 is
  * accumulated in f64, because memory limits these kernels, not arithmetic. When few results read much, the walk is cut
- * into pieces that separate blocks take, and a second kernel joins the pieces in order: the cut depends on the shape
+ * into chunks that separate blocks take, and a second kernel joins the chunks in order: the cut depends on the shape
  * alone, so the bits do not depend on the run. */
 #include <limits.h>
 #include <math.h>
@@ -19,7 +19,7 @@ typedef struct
 {
   Axes kept, reduced;
   long long outputs, reads; /* results, elements each of them reads */
-  int pieces;
+  int chunks;
 } Shape;
 
 typedef struct
@@ -50,28 +50,28 @@ place (const Axes &axes, long long i)
 }
 
 __device__ static long long
-piece_begin (const Shape &shape, int piece)
+chunk_begin (const Shape &shape, int chunk)
 {
-  return shape.reads * piece / shape.pieces;
+  return shape.reads * chunk / shape.chunks;
 }
 
-/* x is (outputs, reads) by the strides of shape.kept and shape.reduced, out (outputs, pieces). A block a result and piece. */
+/* x is (outputs, reads) by the strides of shape.kept and shape.reduced, out (outputs, chunks). A block a result and chunk. */
 template <typename Op, typename T, typename A, typename O>
 __global__ void
 __launch_bounds__ (CUDA_THREADS) rows_kernel (O *out, const T *x, Shape shape, A neutral)
 {
   const long long result = blockIdx.x, base = place (shape.kept, result);
-  const long long end = piece_begin (shape, blockIdx.y + 1);
+  const long long end = chunk_begin (shape, blockIdx.y + 1);
   A value = neutral;
 
-  for (long long r = piece_begin (shape, blockIdx.y) + threadIdx.x; r < end; r += CUDA_THREADS)
+  for (long long r = chunk_begin (shape, blockIdx.y) + threadIdx.x; r < end; r += CUDA_THREADS)
     value = Op::join (value, (A)x[base + place (shape.reduced, r)]);
   value = block_join<Op, CUDA_THREADS> (value);
   if (threadIdx.x == 0)
-    out[result * shape.pieces + blockIdx.y] = (O)value;
+    out[result * shape.chunks + blockIdx.y] = (O)value;
 }
 
-/* x and out as above. A block takes COLUMNS neighbouring results of one piece; LANES threads share each walk. */
+/* x and out as above. A block takes COLUMNS neighbouring results of one chunk; LANES threads share each walk. */
 template <typename Op, typename T, typename A, typename O>
 __global__ void
 __launch_bounds__ (COLUMNS *LANES) columns_kernel (O *out, const T *x, Shape shape, A neutral)
@@ -79,14 +79,14 @@ __launch_bounds__ (COLUMNS *LANES) columns_kernel (O *out, const T *x, Shape sha
   __shared__ A shares[LANES][COLUMNS];
   const int column = threadIdx.x % COLUMNS, lane = threadIdx.x / COLUMNS;
   const long long result = (long long)blockIdx.x * COLUMNS + column;
-  const long long end = piece_begin (shape, blockIdx.y + 1);
+  const long long end = chunk_begin (shape, blockIdx.y + 1);
   A value = neutral;
 
   if (result < shape.outputs)
     {
       const long long base = place (shape.kept, result);
 
-      for (long long r = piece_begin (shape, blockIdx.y) + lane; r < end; r += LANES)
+      for (long long r = chunk_begin (shape, blockIdx.y) + lane; r < end; r += LANES)
         value = Op::join (value, (A)x[base + place (shape.reduced, r)]);
     }
   shares[lane][column] = value;
@@ -95,7 +95,7 @@ __launch_bounds__ (COLUMNS *LANES) columns_kernel (O *out, const T *x, Shape sha
     return;
   for (int i = 1; i < LANES; i++)
     value = Op::join (value, shares[i][column]);
-  out[result * shape.pieces + blockIdx.y] = (O)value;
+  out[result * shape.chunks + blockIdx.y] = (O)value;
 }
 
 /* x as above, y (outputs); a thread a result, for those that read at most SERIAL_READS elements. */
@@ -114,18 +114,18 @@ __launch_bounds__ (CUDA_THREADS) serial_kernel (T *y, const T *x, Shape shape, A
   y[result] = (T)value;
 }
 
-/* y (outputs) from pieces (outputs, pieces), joined in order. */
+/* y (outputs) from chunks (outputs, chunks), joined in order. */
 template <typename Op, typename A, typename O>
 __global__ void
-__launch_bounds__ (CUDA_THREADS) join_kernel (O *y, const A *pieces, long long outputs, int n)
+__launch_bounds__ (CUDA_THREADS) join_kernel (O *y, const A *chunks, long long outputs, int n)
 {
   const long long i = (long long)blockIdx.x * CUDA_THREADS + threadIdx.x;
 
   if (i >= outputs)
     return;
-  A value = pieces[i * n];
+  A value = chunks[i * n];
   for (int k = 1; k < n; k++)
-    value = Op::join (value, pieces[i * n + k]);
+    value = Op::join (value, chunks[i * n + k]);
   y[i] = (O)value;
 }
 
@@ -135,21 +135,21 @@ launch_reduce (const Reduce *self, cudaStream_t stream, void *const *buffers, A 
 {
   const Shape &shape = self->shape;
   const T *x = (const T *)buffers[0];
-  const dim3 grid (self->columns ? blocks_for (shape.outputs, COLUMNS) : (unsigned int)shape.outputs, shape.pieces);
+  const dim3 grid (self->columns ? blocks_for (shape.outputs, COLUMNS) : (unsigned int)shape.outputs, shape.chunks);
 
   if (shape.reads <= SERIAL_READS)
     serial_kernel<Op, T, A><<<blocks_for (shape.outputs, CUDA_THREADS), CUDA_THREADS, 0, stream>>> ((T *)buffers[1], x,
                                                                                                shape, neutral);
-  else if (shape.pieces > 1)
+  else if (shape.chunks > 1)
     {
-      A *pieces = (A *)buffers[2];
+      A *chunks = (A *)buffers[2];
 
       if (self->columns)
-        columns_kernel<Op, T, A, A><<<grid, COLUMNS * LANES, 0, stream>>> (pieces, x, shape, neutral);
+        columns_kernel<Op, T, A, A><<<grid, COLUMNS * LANES, 0, stream>>> (chunks, x, shape, neutral);
       else
-        rows_kernel<Op, T, A, A><<<grid, CUDA_THREADS, 0, stream>>> (pieces, x, shape, neutral);
+        rows_kernel<Op, T, A, A><<<grid, CUDA_THREADS, 0, stream>>> (chunks, x, shape, neutral);
       join_kernel<Op, A, T><<<blocks_for (shape.outputs, CUDA_THREADS), CUDA_THREADS, 0, stream>>> (
-          (T *)buffers[1], pieces, shape.outputs, shape.pieces);
+          (T *)buffers[1], chunks, shape.outputs, shape.chunks);
     }
   else if (self->columns)
     columns_kernel<Op, T, A, T><<<grid, COLUMNS * LANES, 0, stream>>> ((T *)buffers[1], x, shape, neutral);
@@ -249,9 +249,9 @@ cuda_reduce_new (LoomDevice *device, const LoomKernelSpec *spec, LoomKernel **ke
   wanted = blocks > 0 && blocks < 512 ? 512 / blocks : 1;
   if (wanted > self->shape.reads / 2048)
     wanted = self->shape.reads / 2048;
-  self->shape.pieces = wanted > 1 ? (int)wanted : 1;
-  if (self->shape.pieces > 1)
-    self->base.scratch_bytes = (size_t)self->shape.outputs * self->shape.pieces * sizeof (double);
+  self->shape.chunks = wanted > 1 ? (int)wanted : 1;
+  if (self->shape.chunks > 1)
+    self->base.scratch_bytes = (size_t)self->shape.outputs * self->shape.chunks * sizeof (double);
   *kernel = &self->base;
   return LOOM_STATUS_OK;
 }

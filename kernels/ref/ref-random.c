@@ -33,7 +33,7 @@ random_numbers (const RefKernel *k, void *const *b, LoomMessage *message)
 }
 
 static LoomStatus
-whole_numbers (const RefKernel *k, void *const *b, LoomMessage *message)
+random_ints (const RefKernel *k, void *const *b, LoomMessage *message)
 {
   const LoomRandomAttrs *a = k->attrs;
   uint64_t seed = (uint64_t) * (const int64_t *)b[0], step = (uint64_t) * (const int64_t *)b[1];
@@ -43,7 +43,7 @@ whole_numbers (const RefKernel *k, void *const *b, LoomMessage *message)
       uint32_t word[4];
 
       loom_philox (seed, a->stream, step, (uint64_t)i / 2, word);
-      ((int64_t *)b[2])[i] = loom_philox_whole (word[2 * (i & 1)], word[2 * (i & 1) + 1]);
+      ((int64_t *)b[2])[i] = loom_philox_int (word[2 * (i & 1)], word[2 * (i & 1) + 1]);
     }
   return LOOM_STATUS_OK;
 }
@@ -54,7 +54,7 @@ choose (const LoomKernelSpec *spec)
   if (spec->in[0].dtype != LOOM_I64 || spec->in[1].dtype != LOOM_I64)
     return NULL;
   if (spec->out[0].dtype == LOOM_I64)
-    return whole_numbers;
+    return random_ints;
   return spec->out[0].dtype == LOOM_F32 || spec->out[0].dtype == LOOM_F64 ? random_numbers : NULL;
 }
 
