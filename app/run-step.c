@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_UNKNOWN 10
+#define MAX_UNKNOWN 10
 
 /* ---- weights ---------------------------------------------------------- */
 
@@ -48,13 +48,13 @@ load_weights (Run *r, GError **error)
   /* A file of another network has as many names as it likes; after the first few only their number tells more. */
   guint n_unknown = 0;
   for (guint i = 0; i < loom_safetensors_count (file); i++)
-    if (!g_hash_table_contains (used, loom_safetensors_name (file, i)) && n_unknown++ < MOST_UNKNOWN)
+    if (!g_hash_table_contains (used, loom_safetensors_name (file, i)) && n_unknown++ < MAX_UNKNOWN)
       {
         g_autofree char *name = command_printable (loom_safetensors_name (file, i));
         command_warn (r->command, "%s: the graph has no weight “%s”.", r->weights, name);
       }
-  if (n_unknown > MOST_UNKNOWN)
-    command_warn (r->command, "%s: it has %u more that the graph does not have.", r->weights, n_unknown - MOST_UNKNOWN);
+  if (n_unknown > MAX_UNKNOWN)
+    command_warn (r->command, "%s: it has %u more that the graph does not have.", r->weights, n_unknown - MAX_UNKNOWN);
   if (wrong->len == 0)
     return TRUE;
   if (r->partial)

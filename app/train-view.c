@@ -11,8 +11,8 @@
 #define SPARSE_US (5 * G_USEC_PER_SEC)
 #define FLUSH_US  (G_USEC_PER_SEC / 20)
 /* Columns of the bar itself. */
-#define LEAST_BAR   10
-#define LONGEST_BAR 30
+#define MIN_BAR 10
+#define MAX_BAR 30
 /* So many lines a run has whose epochs are single steps of a function. */
 #define STEP_LINES 20
 
@@ -83,11 +83,11 @@ bar_line (TrainView *view, LoomTrainer *trainer, const LoomTrainerStep *s, int w
     {
       int more = (int)g_utf8_strlen (parts->pdata[n], -1) + 2;
 
-      if (width > 0 && room - taken - more < LEAST_BAR)
+      if (width > 0 && room - taken - more < MIN_BAR)
         break;
       taken += more;
     }
-  bar = CLAMP (room - taken, 0, LONGEST_BAR);
+  bar = CLAMP (room - taken, 0, MAX_BAR);
   if (width > 0)
     g_string_append (line, "  ");
   for (int i = 0; i < bar; i++)

@@ -9,7 +9,7 @@
 
 #define MAX_WAIT   (50 * 1000)  /* µs a step */
 #define SLICE      (20 * 1000)  /* µs between two looks at the pace that is asked for */
-#define LEAST_WAIT 1000         /* µs: shorter waits are not worth a sleep, the next step's will hold them */
+#define MIN_WAIT   1000         /* µs: shorter waits are not worth a sleep, the next step's will hold them */
 #define MAX_BEHIND (100 * 1000) /* µs */
 
 void
@@ -58,7 +58,7 @@ worker_pace_wait (WorkerPace *pace, gint64 step, gint64 total)
   if (g_atomic_int_get (&pace->wanted_ms) == 0 && pace->ms == 0)
     return;
   gint64 now = g_get_monotonic_time (), due = worker_pace_due (pace, step, total, now);
-  if (due - now < LEAST_WAIT)
+  if (due - now < MIN_WAIT)
     return;
   while (now < due && g_atomic_int_get (&pace->wanted_ms) == pace->ms)
     {

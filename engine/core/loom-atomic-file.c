@@ -55,7 +55,7 @@ open_neighbour (LoomAtomicFile *file)
 }
 
 /* More links than the kernel follows are a circle. */
-#define MOST_LINKS 40
+#define MAX_LINKS 40
 
 char *
 loom_file_target (const char *path)
@@ -71,7 +71,7 @@ loom_file_target (const char *path)
       return copy;
     }
   /* Of a link that leads nowhere yet, realpath() tells nothing. */
-  for (guint i = 0; i < MOST_LINKS; i++)
+  for (guint i = 0; i < MAX_LINKS; i++)
     {
       g_autofree char *to = g_file_read_link (at, NULL);
       g_autofree char *folder = g_path_get_dirname (at);

@@ -37,8 +37,8 @@ loom_faults_free (LoomFaults *faults)
   g_free (faults);
 }
 
-#define LONGEST_QUOTE 60  /* characters */
-#define LONGEST_PATH  400 /* a file is found by all of its path */
+#define MAX_QUOTE 60  /* characters */
+#define MAX_PATH  400 /* a file is found by all of its path */
 
 char *
 loom_shorten_quotes (const char *sentence)
@@ -52,7 +52,7 @@ loom_shorten_quotes (const char *sentence)
     {
       begin += strlen (open);
       g_string_append_len (text, s, begin - s);
-      glong longest = *begin == '/' ? LONGEST_PATH : LONGEST_QUOTE;
+      glong longest = *begin == '/' ? MAX_PATH : MAX_QUOTE;
       if (g_utf8_strlen (begin, end - begin) > longest)
         {
           g_string_append_len (text, begin, g_utf8_offset_to_pointer (begin, longest - 1) - begin);
@@ -166,8 +166,8 @@ append_place (GString *text, const char *before, const char *name)
   glong n = g_utf8_strlen (valid, -1);
 
   /* A path through modules ends with what tells it from its neighbours. */
-  if (n > LONGEST_QUOTE)
-    g_string_append_printf (text, "%s…%s", before, g_utf8_offset_to_pointer (valid, n - LONGEST_QUOTE + 1));
+  if (n > MAX_QUOTE)
+    g_string_append_printf (text, "%s…%s", before, g_utf8_offset_to_pointer (valid, n - MAX_QUOTE + 1));
   else
     g_string_append_printf (text, "%s%s", before, valid);
 }
@@ -233,14 +233,14 @@ loom_faults_to_error (const LoomFaults *faults, const char *file, GError **error
   return FALSE;
 }
 
-#define LONGEST_WORD 63
+#define MAX_WORD 63
 
 /* Insertions, deletions, replacements and swaps of neighbours that turn a into b,
  * letter case aside (restricted Damerau-Levenshtein distance). */
 static guint
 edit_distance (const char *a, gsize na, const char *b, gsize nb)
 {
-  guint row[3][LONGEST_WORD + 1];
+  guint row[3][MAX_WORD + 1];
   guint *before = row[0], *above = row[1], *now = row[2];
 
   for (gsize j = 0; j <= nb; j++)
@@ -277,7 +277,7 @@ loom_nearest (const char *word, const char *const *candidates)
   g_return_val_if_fail (word != NULL && candidates != NULL, NULL);
 
   length = strlen (word);
-  if (length > LONGEST_WORD)
+  if (length > MAX_WORD)
     return NULL;
   /* The first word of a longer name is most likely that name, cut short: “nll” of “nll_loss”, “conv” of “conv2d”. */
   for (gsize i = 0; length > 1 && candidates[i] != NULL; i++)
@@ -291,7 +291,7 @@ loom_nearest (const char *word, const char *const *candidates)
       gsize n = strlen (candidates[i]);
       guint distance;
 
-      if (n > LONGEST_WORD)
+      if (n > MAX_WORD)
         continue;
       distance = edit_distance (word, length, candidates[i], n);
       /* Only a strictly better one displaces, so ties go to the first listed. */

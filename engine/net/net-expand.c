@@ -53,7 +53,7 @@ count_copies (LoomNet *net, const NetEnvironment *arguments, const NetLocal *loc
   if (loom_net_evaluate (net, local->element, path, arguments, "repeat", text, &value) == NULL)
     return 0;
   if (loom_expr_is (text))
-    loom_net_make_whole (net, &value);
+    loom_net_make_integer (net, &value);
   if (!value.is_number || !value.number.is_int || value.number.i < 1 || value.number.i > LOOM_MAX_COPIES)
     {
       fault = loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, "repeat",
@@ -164,7 +164,7 @@ set_argument (LoomNet *net, const LoomElement *arg, const LoomElement *node, con
   else
     loom_net_fault (net, node, path, LOOM_ERROR_SCHEMA, item->name, "The module needs the argument “%s”.", item->name);
   if (given != NULL && written != NULL && loom_expr_is (written) && type == LOOM_ARGUMENT_INT)
-    loom_net_make_whole (net, &value);
+    loom_net_make_integer (net, &value);
   if (given != NULL && !fits_type (type, &value))
     {
       LoomFault *fault

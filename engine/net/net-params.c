@@ -95,7 +95,7 @@ loom_net_evaluate (LoomNet *net, const LoomElement *element, const char *path, c
 }
 
 void
-loom_net_make_whole (LoomNet *net, NetArgument *value)
+loom_net_make_integer (LoomNet *net, NetArgument *value)
 {
   double d = value->number.d;
 
@@ -221,7 +221,7 @@ loom_net_parse_params (LoomInfer *infer)
           infer->params[k].is_set = TRUE;
           loom_net_evaluate (node->net, infer->element, infer->path, node->arguments, name, text, &value);
           if (loom_expr_is (text) && (specs[k].type == LOOM_PARAM_INT || specs[k].type == LOOM_PARAM_INTS))
-            loom_net_make_whole (node->net, &value);
+            loom_net_make_integer (node->net, &value);
           infer->params[k].text = value.text;
         }
       else if (!loom_is_reserved (name) && strchr (name, ':') == NULL)

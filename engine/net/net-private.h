@@ -182,7 +182,7 @@ gboolean loom_net_follow_wire (LoomNet *net, NetInstance *instance, const NetWir
 const char *loom_net_evaluate (LoomNet *net, const LoomElement *element, const char *path,
                                const NetEnvironment *arguments, const char *name, const char *text, NetArgument *value);
 /* Where an integer is asked for, a float that is one exactly becomes it: {channels / 2}. */
-void loom_net_make_whole (LoomNet *net, NetArgument *value);
+void loom_net_make_integer (LoomNet *net, NetArgument *value);
 void loom_net_parse_params (LoomInfer *infer);
 void loom_net_check_reserved (LoomNet *net, const LoomElement *element, const char *path, const LoomOp *op);
 

@@ -367,7 +367,7 @@ make_entry (OnnxExport *all, const char *key, const char *value)
 /* Readers map the file, and want each tensor to begin at a page. Small ones stay in the model, where a reader that
  * computes shapes finds them. */
 #define EXTERNAL_ALIGN 4096
-#define EXTERNAL_LEAST 1024
+#define EXTERNAL_MIN   1024
 
 static void
 put_outside (OnnxExport *all, Onnx__TensorProto *proto, OnnxVar *v, const char *file)
@@ -399,7 +399,7 @@ make_tensor (OnnxExport *all, OnnxVar *v, const char *external)
   proto->data_type = onnx_elem_type (t->dtype);
   proto->n_dims = (size_t)t->rank;
   proto->dims = (int64_t *)t->dim;
-  if (external != NULL && t->bytes >= EXTERNAL_LEAST)
+  if (external != NULL && t->bytes >= EXTERNAL_MIN)
     {
       put_outside (all, proto, v, external);
       return proto;

@@ -4,7 +4,7 @@
  * are refused. Matrices are a […,n,n], right sides b […,n,m]. */
 #include "engine/onnx/onnx-export-prim.h"
 
-#define MOST_ROWS     64
+#define MAX_ROWS      64
 #define IN(i)         onnx_prim_in (q, i)
 #define CALL(op, ...) onnx_call (q->all, op, ONNX_VARS (__VA_ARGS__))
 
@@ -15,12 +15,12 @@ rows_of (OnnxPrim *q, int *n)
   OnnxSize size = onnx_prim_dim (q, q->instr[0]->in[0], d->rank - 1);
 
   *n = (int)d->dim[d->rank - 1];
-  if (onnx_size_is (&size, *n) && *n <= MOST_ROWS)
+  if (onnx_size_is (&size, *n) && *n <= MAX_ROWS)
     return TRUE;
   onnx_refuse (q->w,
                "ONNX has no operator for %s, and written out step by step a matrix may have %d rows at most, a number "
                "that is known.",
-               q->instr[0]->prim->name, MOST_ROWS);
+               q->instr[0]->prim->name, MAX_ROWS);
   return FALSE;
 }
 
@@ -122,7 +122,7 @@ write_triangular_solve (OnnxPrim *q)
 {
   const LoomTriangularSolveAttrs *attrs = q->instr[0]->attrs;
   gboolean up = attrs->upper != attrs->transpose;
-  OnnxVar *a = turned (q, IN (0), attrs->transpose), *x[MOST_ROWS], *y;
+  OnnxVar *a = turned (q, IN (0), attrs->transpose), *x[MAX_ROWS], *y;
   int n;
 
   if (!rows_of (q, &n))
@@ -153,7 +153,7 @@ static gboolean
 write_cholesky (OnnxPrim *q)
 {
   LoomDType dtype = onnx_prim_in_desc (q, 0)->dtype;
-  OnnxVar *column[MOST_ROWS], *a, *v;
+  OnnxVar *column[MAX_ROWS], *a, *v;
   int n;
 
   if (!rows_of (q, &n))

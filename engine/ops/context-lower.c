@@ -109,7 +109,7 @@ loom_lower_random (LoomLower *ctx, LoomRandomKind kind, guint which, int rank, c
 }
 
 LoomValue
-loom_lower_random_whole (LoomLower *ctx, guint which, int rank, const gint64 *dims)
+loom_lower_random_int (LoomLower *ctx, guint which, int rank, const gint64 *dims)
 {
   return draw (ctx, LOOM_RANDOM_UNIFORM, LOOM_I64, which, rank, dims);
 }

@@ -87,7 +87,7 @@ loom_op_infer_float (LoomInfer *ctx)
 }
 
 gboolean
-loom_op_is_whole (double value)
+loom_op_is_integer (double value)
 {
   return fabs (value) < 9.2e18 && value == floor (value);
 }
@@ -142,7 +142,7 @@ pair_type (LoomInfer *ctx, LoomDType *dtype, LoomShape *shape)
       double value = loom_infer_float (ctx, scalar);
 
       /* A whole number leaves integers what they are and makes them of truth values; any other makes floats. */
-      if (!loom_op_is_whole (value))
+      if (!loom_op_is_integer (value))
         *dtype = LOOM_F32;
       else if (*dtype == LOOM_BOOL)
         *dtype = LOOM_I64;
@@ -269,7 +269,7 @@ loom_op_lower_compare (LoomLower *ctx)
       LoomDType dtype = loom_op_desc (ctx, a).dtype;
 
       if (!loom_dtype_is_float (dtype))
-        dtype = loom_op_is_whole (value) ? LOOM_I64 : loom_program_get_float (p);
+        dtype = loom_op_is_integer (value) ? LOOM_I64 : loom_program_get_float (p);
       b = loom_const (p, dtype, value);
     }
   loom_lower_output (ctx, 0, loom_binary (p, loom_infer_op (infer)->scalar, a, b));

@@ -30,7 +30,7 @@ const LoomPortSpec loom_op_port_ordered[] = {
 };
 
 gboolean
-loom_op_whole (LoomInfer *ctx, guint i, const char *port)
+loom_op_needs_int (LoomInfer *ctx, guint i, const char *port)
 {
   LoomDType dtype = loom_infer_input (ctx, i)->dtype;
 
@@ -324,7 +324,7 @@ loom_op_infer_coordinates (LoomInfer *ctx, int batch, int *depth)
   const LoomShape *x = &loom_infer_input (ctx, 0)->shape, *index = &loom_infer_input (ctx, 1)->shape;
   g_autofree char *a = loom_shape_to_string (x), *b = loom_shape_to_string (index);
 
-  if (!loom_op_whole (ctx, 1, "indices"))
+  if (!loom_op_needs_int (ctx, 1, "indices"))
     return FALSE;
   if (index->rank < 1 || !loom_dim_is_known (index->dim[index->rank - 1]) || batch >= MIN (x->rank, index->rank)
       || index->dim[index->rank - 1].coef > x->rank - batch)

@@ -274,7 +274,7 @@ LoomValue loom_lower_hyper (LoomLower *ctx, const char *name);
  * draws several times counts them in `which`. */
 LoomValue loom_lower_random (LoomLower *ctx, LoomRandomKind kind, guint which, int rank, const gint64 *dims);
 /* i64, uniform in 0 … 2⁶³-1. */
-LoomValue loom_lower_random_whole (LoomLower *ctx, guint which, int rank, const gint64 *dims);
+LoomValue loom_lower_random_int (LoomLower *ctx, guint which, int rank, const gint64 *dims);
 void loom_lower_output (LoomLower *ctx, guint i, LoomValue value);
 /* The state slot that is wired into input i, where loom_infer_input_is_state() holds. */
 int loom_lower_input_slot (LoomLower *ctx, guint i);

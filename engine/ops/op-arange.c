@@ -24,7 +24,7 @@ static const LoomParamSpec params[] = {
 };
 
 static gboolean
-is_whole (const LoomInfer *ctx, const char *name)
+is_integer (const LoomInfer *ctx, const char *name)
 {
   double value = loom_infer_float (ctx, name);
 
@@ -37,7 +37,7 @@ infer (LoomInfer *ctx)
   const LoomType *like = loom_infer_input (ctx, 0);
   double start = loom_infer_float (ctx, "start"), end = loom_infer_float (ctx, "end");
   double step = loom_infer_float (ctx, "step"), n = step != 0 ? ceil ((end - start) / step) : 0;
-  gboolean whole = is_whole (ctx, "start") && is_whole (ctx, "end") && is_whole (ctx, "step");
+  gboolean whole = is_integer (ctx, "start") && is_integer (ctx, "end") && is_integer (ctx, "step");
   LoomShape shape = { .rank = 1 };
   int axis;
 

@@ -13,8 +13,8 @@ infer (LoomInfer *ctx)
   const LoomType *x = loom_infer_input (ctx, 0);
   int axis;
 
-  if (loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis) && loom_op_whole (ctx, 1, "index")
-      && loom_op_points_into (ctx, 1, "index", &x->shape, axis))
+  if (loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis)
+      && loom_op_needs_int (ctx, 1, "index") && loom_op_points_into (ctx, 1, "index", &x->shape, axis))
     loom_infer_output (ctx, 0, x->dtype, &loom_infer_input (ctx, 1)->shape);
 }
 

@@ -26,7 +26,8 @@ infer (LoomInfer *ctx)
   int axis;
 
   if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "at least one dimension", "A scalar has no slices.")
-      || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), want.rank, &axis) || !loom_op_whole (ctx, 1, "index")
+      || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), want.rank, &axis)
+      || !loom_op_needs_int (ctx, 1, "index")
       || !loom_op_rank (ctx, 1, "index", 1, 1, "a list of positions",
                         "For an index with more dimensions use scatter_add.")
       || !loom_op_same_dtype (ctx, 0, 2, "source"))

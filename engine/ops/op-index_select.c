@@ -15,7 +15,8 @@ infer (LoomInfer *ctx)
   int axis;
 
   if (!loom_op_rank (ctx, 0, "input", 1, LOOM_SHAPE_MAX_RANK, "at least one dimension", "A scalar has no slices.")
-      || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), shape.rank, &axis) || !loom_op_whole (ctx, 1, "index")
+      || !loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), shape.rank, &axis)
+      || !loom_op_needs_int (ctx, 1, "index")
       || !loom_op_rank (ctx, 1, "index", 0, 1, "a list of positions", "For an index with more dimensions use gather."))
     return;
   shape.dim[axis] = loom_shape_count (&loom_infer_input (ctx, 1)->shape);

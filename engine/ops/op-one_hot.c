@@ -18,7 +18,7 @@ infer (LoomInfer *ctx)
 {
   LoomShape shape = loom_infer_input (ctx, 0)->shape;
 
-  if (!loom_op_whole (ctx, 0, "input")
+  if (!loom_op_needs_int (ctx, 0, "input")
       || !loom_op_rank (ctx, 0, "input", 0, LOOM_SHAPE_MAX_RANK - 1, "at most seven dimensions",
                         "Put a reshape before it."))
     return;

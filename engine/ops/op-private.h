@@ -42,7 +42,7 @@ void loom_op_infer_rounded_division (LoomInfer *ctx);
 void loom_op_infer_question (LoomInfer *ctx);
 void loom_op_infer_compare (LoomInfer *ctx);
 /* Whether a number can stand among integers. */
-gboolean loom_op_is_whole (double value);
+gboolean loom_op_is_integer (double value);
 /* The wider of two types, as the program's primitives promote. */
 LoomDType loom_op_promote (LoomDType a, LoomDType b);
 /* Axis `dim` of a rank, counted from the back when negative; FALSE with a SHAPE fault at parameter `name`. */
@@ -223,7 +223,7 @@ extern const LoomParamSpec loom_op_param_dim_last[];
 extern const LoomParamSpec loom_op_param_index_dim[];
 extern const LoomPortSpec loom_op_port_ordered[];
 /* FALSE with a fault unless input i is an index, or unless inputs i and k have one type. */
-gboolean loom_op_whole (LoomInfer *ctx, guint i, const char *port);
+gboolean loom_op_needs_int (LoomInfer *ctx, guint i, const char *port);
 gboolean loom_op_same_dtype (LoomInfer *ctx, guint i, guint k, const char *port);
 /* The same unless input i has the rank of `whole` and is nowhere longer than it but along the axis. */
 gboolean loom_op_points_into (LoomInfer *ctx, guint i, const char *port, const LoomShape *whole, int axis);

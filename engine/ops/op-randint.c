@@ -38,7 +38,7 @@ lower (LoomLower *ctx)
   LoomProgram *p = loom_lower_program (ctx);
   gint64 low = loom_infer_int (infer_ctx, "low"), n = loom_infer_int (infer_ctx, "high") - low, dims[LOOM_MAX_RANK];
   int rank = loom_op_output_dims (ctx, 0, dims);
-  LoomValue y = loom_lower_random_whole (ctx, 0, rank, dims);
+  LoomValue y = loom_lower_random_int (ctx, 0, rank, dims);
 
   y = loom_binary (p, LOOM_SCALAR_MOD, y, loom_const (p, LOOM_I64, (double)n));
   loom_op_put_drawn (ctx, loom_binary (p, LOOM_SCALAR_ADD, y, loom_const (p, LOOM_I64, (double)low)));

@@ -49,7 +49,7 @@ lower (LoomLower *ctx)
   int rank = loom_op_output_dims (ctx, 0, dims);
   LoomValue indices;
 
-  loom_sort (loom_lower_program (ctx), loom_lower_random_whole (ctx, 0, rank, dims), 0, FALSE, &indices);
+  loom_sort (loom_lower_program (ctx), loom_lower_random_int (ctx, 0, rank, dims), 0, FALSE, &indices);
   loom_lower_output (ctx, 0, indices);
 }
 

@@ -15,8 +15,8 @@ infer (LoomInfer *ctx)
   const LoomShape *index = &loom_infer_input (ctx, 1)->shape;
   int axis;
 
-  if (!loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis) || !loom_op_whole (ctx, 1, "index")
-      || !loom_op_points_into (ctx, 1, "index", &x->shape, axis))
+  if (!loom_op_axis (ctx, "dim", loom_infer_int (ctx, "dim"), x->shape.rank, &axis)
+      || !loom_op_needs_int (ctx, 1, "index") || !loom_op_points_into (ctx, 1, "index", &x->shape, axis))
     return;
   if (!loom_op_same_dtype (ctx, 0, 2, "src") || !loom_op_covers (ctx, 2, "src", index))
     return;

@@ -49,7 +49,7 @@ infer (LoomInfer *ctx)
   LoomShape shape = { .rank = 1 };
   int axis;
 
-  if (!loom_op_whole (ctx, 1, "indices"))
+  if (!loom_op_needs_int (ctx, 1, "indices"))
     return;
   if (!loom_infer_is_set (ctx, "dim"))
     shape.dim[0] = loom_shape_count (&loom_infer_input (ctx, 1)->shape);

@@ -50,7 +50,7 @@ infer (LoomInfer *ctx)
       if (t == NULL)
         {
           number = TRUE;
-          fraction = fraction || !loom_op_is_whole (loom_infer_float (ctx, name));
+          fraction = fraction || !loom_op_is_integer (loom_infer_float (ctx, name));
           continue;
         }
       dtype = loom_op_promote (dtype, t->dtype);

@@ -206,7 +206,7 @@ emit_mse (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, Loo
 }
 
 /* More columns than this are no outputs of a regression. */
-#define MOST_COLUMNS 4096
+#define MAX_COLUMNS 4096
 
 /* The values of one sample. */
 static gint64
@@ -224,9 +224,9 @@ check_r2 (const LoomMetricOptions *options, const LoomTensorDesc *input, const L
 {
   if (!are_alike (input, target) || input->rank < 1)
     return refuse ("it compares element by element", input, target, why);
-  if (columns (input) >= 1 && columns (input) <= MOST_COLUMNS)
+  if (columns (input) >= 1 && columns (input) <= MAX_COLUMNS)
     return TRUE;
-  *why = g_strdup_printf ("a sample has %d numbers, and it takes from 1 to %d", (int)columns (input), MOST_COLUMNS);
+  *why = g_strdup_printf ("a sample has %d numbers, and it takes from 1 to %d", (int)columns (input), MAX_COLUMNS);
   return FALSE;
 }
 

@@ -91,7 +91,7 @@ recipe_number (RecipeReading *r, const LoomElement *e, const char *attribute)
 double
 recipe_hyper (RecipeReading *r, const LoomElement *e, const LoomHyper *hyper)
 {
-  return read_number (r, e, hyper->name, hyper->value, hyper->minimum, hyper->maximum, hyper->is_whole, hyper->value);
+  return read_number (r, e, hyper->name, hyper->value, hyper->minimum, hyper->maximum, hyper->is_integer, hyper->value);
 }
 
 guint

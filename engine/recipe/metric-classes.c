@@ -4,7 +4,7 @@
  * made where it is asked for, as a product of two tables of zeros and ones. */
 #include "engine/recipe/loom-metric.h"
 
-#define MOST_CLASSES 256 /* of a matrix: its n² counts are read back after each step */
+#define MAX_CLASSES 256 /* of a matrix: its n² counts are read back after each step */
 
 /* (rows, 1) class numbers as (rows, C) zeros and ones. */
 static LoomValue
@@ -119,9 +119,9 @@ check_matrix (const LoomMetricOptions *options, const LoomTensorDesc *input, con
   if (!loom_metric_check_classes (options, input, target, why))
     return FALSE;
   n = loom_metric_n_classes (input, target);
-  if (n <= MOST_CLASSES)
+  if (n <= MAX_CLASSES)
     return TRUE;
-  *why = g_strdup_printf ("it counts pairs of at most %d classes, but there are %u", MOST_CLASSES, n);
+  *why = g_strdup_printf ("it counts pairs of at most %d classes, but there are %u", MAX_CLASSES, n);
   return FALSE;
 }
 
@@ -150,7 +150,7 @@ finish_matrix (const LoomMetricOptions *options, const double *total, guint size
 {
   double right = 0;
 
-  for (guint n = 1; n <= MOST_CLASSES; n++)
+  for (guint n = 1; n <= MAX_CLASSES; n++)
     if (n * n == size)
       for (guint i = 0; i < n; i++)
         right += total[i * n + i];

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Pairs of so many weights are 32 MiB. */
-#define MOST_WEIGHTS 2000
+#define MAX_WEIGHTS 2000
 
 static char *
 direction_name (const char *parameter)
@@ -30,12 +30,12 @@ extend (LoomProgram *p, const LoomTrainSpec *spec, guint n, const int *slot, con
 
   for (guint i = 0; i < n; i++)
     total += (gint64)loom_desc_count (&loom_value_info (p, grad[i])->desc);
-  if (total > MOST_WEIGHTS)
+  if (total > MAX_WEIGHTS)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SHAPE,
                    "The optimizer “newton” works with all pairs of weights and takes %d weights at most; this graph "
                    "trains %" G_GINT64_FORMAT ". Use “lbfgs”, or freeze some.",
-                   MOST_WEIGHTS, total);
+                   MAX_WEIGHTS, total);
       return FALSE;
     }
   loom_program_set_region (p, LOOM_REGION_BACKWARD);

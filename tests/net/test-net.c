@@ -236,7 +236,7 @@ test_weight_as_port (void)
 
 /* An integer may be calculated with /, where nothing is left over. */
 static void
-test_whole_numbers (void)
+test_integers (void)
 {
   assert_net ("<module name='m'><arg name='c' type='int'/><node id='x' op='module_input'/>"
               "<node id='f' op='linear' out_features='{c / 2}' bias='false' repeat='{c / 4}'/>"
@@ -451,7 +451,7 @@ main (int argc, char **argv)
   g_test_add_func ("/net/tied-to-layer", test_tied_to_layer);
   g_test_add_func ("/net/tied-by-turns", test_tied_by_turns);
   g_test_add_func ("/net/weight-as-port", test_weight_as_port);
-  g_test_add_func ("/net/whole-numbers", test_whole_numbers);
+  g_test_add_func ("/net/integers", test_integers);
   g_test_add_func ("/net/variadic", test_variadic);
   g_test_add_func ("/net/ports", test_ports);
   g_test_add_func ("/net/long-path", test_long_path);

@@ -221,7 +221,7 @@ chi_squared (const LoomTensor *t, int n, const double *share)
 }
 
 static void
-test_whole_numbers (void)
+test_integers (void)
 {
   static const double even[7] = { 1 / 7.0, 1 / 7.0, 1 / 7.0, 1 / 7.0, 1 / 7.0, 1 / 7.0, 1 / 7.0 };
   static const double coin[2] = { 0.7, 0.3 }, weights[5] = { 0.1, 0, 0.4, 0.2, 0.3 };
@@ -414,7 +414,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/ops/random/distributions", test_distributions);
-  g_test_add_func ("/ops/random/whole-numbers", test_whole_numbers);
+  g_test_add_func ("/ops/random/integers", test_integers);
   g_test_add_func ("/ops/random/permutations", test_permutations);
   g_test_add_func ("/ops/random/gumbel", test_gumbel);
   g_test_add_func ("/ops/random/keys", test_keys);

@@ -19,7 +19,7 @@ extern void __libc_free (void *p);
 
 /* Of one step. oneDNN 2.6 makes 16 for the convolutional net below (it binds memory objects inside execute()) and none
  * for the other; the margin is for its other versions. Making one primitive takes hundreds. */
-#define MOST_IN_LIBRARIES 40
+#define MAX_IN_LIBRARIES 40
 
 static gint counting, ours, theirs; /* atomic */
 static _Thread_local gboolean inside;
@@ -192,7 +192,7 @@ test_cost (gconstpointer data)
       __libc_free (name);
     }
   g_assert_cmpint (ours, ==, 0);
-  g_assert_cmpint (theirs, <=, MOST_IN_LIBRARIES * STEPS);
+  g_assert_cmpint (theirs, <=, MAX_IN_LIBRARIES * STEPS);
 
   const char *argv[] = { "rm", "-r", folder, NULL };
   g_spawn_sync (NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL, NULL);

@@ -5,18 +5,18 @@
 #include "ui/charts/studio-scalar-pin.h"
 #include "ui/run/studio-pin-kind.h"
 
-#define MOST_VALUES 20000
+#define MAX_VALUES 20000
 
 static StudioPinValue
 value_of (const char *tensor, gsize rank, const gint64 *dims)
 {
-  static float values[MOST_VALUES];
+  static float values[MAX_VALUES];
   StudioPinValue value = {
     .tensor = tensor, .step = 840, .rank = rank, .dims = dims, .full_rank = rank, .values = values, .n_values = 1
   };
   for (gsize i = 0; i < rank; i++)
     value.n_values *= (gsize)dims[i];
-  g_assert_cmpuint (value.n_values, <=, MOST_VALUES);
+  g_assert_cmpuint (value.n_values, <=, MAX_VALUES);
   for (gsize i = 0; i < value.n_values; i++)
     values[i] = (float)i;
   return value;
@@ -47,7 +47,7 @@ check_shown (const StudioPinKind *kind, gsize rank, const gint64 *dims)
 static void
 test_every_kind (void)
 {
-  static const gint64 few[] = { 3, 4 }, many[] = { 1, MOST_VALUES }, deep[] = { 2, 3, 4, 5 };
+  static const gint64 few[] = { 3, 4 }, many[] = { 1, MAX_VALUES }, deep[] = { 2, 3, 4, 5 };
   g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
   guint n_any = 0;
   for (guint i = 0; i < studio_pin_n_kinds (); i++)
@@ -97,7 +97,7 @@ test_scalar (void)
 static void
 test_long_side (void)
 {
-  static const gint64 long_side[] = { 1, MOST_VALUES };
+  static const gint64 long_side[] = { 1, MAX_VALUES };
   const StudioPinKind *kind = studio_pin_kind_find ("heatmap");
   GtkWidget *widget = g_object_ref_sink (kind->create (kind->height));
   StudioPinValue value = value_of ("line", 2, long_side);
@@ -105,7 +105,7 @@ test_long_side (void)
   kind->show (widget, &value);
   g_assert_true (studio_heat_map_get_range (kind->get_map (widget), &low, &high));
   g_assert_cmpfloat (low, ==, 2);
-  g_assert_cmpfloat (high, ==, MOST_VALUES - 3);
+  g_assert_cmpfloat (high, ==, MAX_VALUES - 3);
   gtk_test_accessible_assert_property (widget, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
                                        "1 row, 4000 columns, from 2.000 to 19997");
   g_object_unref (widget);

@@ -117,7 +117,7 @@ hyper_spec (const LoomOptimizer *optimizer, const LoomHyper *h)
     }
   else
     {
-      spec.type = h->is_whole ? LOOM_PARAM_INT : LOOM_PARAM_FLOAT;
+      spec.type = h->is_integer ? LOOM_PARAM_INT : LOOM_PARAM_FLOAT;
       spec.def = number_text (h->value);
     }
   return spec;

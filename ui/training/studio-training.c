@@ -342,7 +342,7 @@ studio_training_add_group (StudioDocument *document)
 
 /* ---- what could stand in a field --------------------------------------------------------- */
 
-#define MOST_CHOICES 60
+#define MAX_CHOICES 60
 
 char **
 studio_training_weight_paths (StudioDocument *document)
@@ -356,7 +356,7 @@ studio_training_weight_paths (StudioDocument *document)
       const LoomNetWeight *weight = loom_net_weight (net, i);
       const char *path = loom_net_node (net, weight->node)->path;
       bias = bias || g_str_has_suffix (weight->name, ".bias");
-      if (weight->is_buffer || path == last || paths->len >= MOST_CHOICES)
+      if (weight->is_buffer || path == last || paths->len >= MAX_CHOICES)
         continue;
       last = path;
       g_ptr_array_add (paths, g_strdup (path));
@@ -380,7 +380,7 @@ studio_training_ports (StudioDocument *document, StudioTrainingPorts which)
   LoomNet *net = studio_document_get_net (document);
   GPtrArray *names = g_ptr_array_new ();
   /* The latest ones are the likeliest. */
-  for (guint i = loom_net_n_nodes (net); i-- > 0 && names->len < MOST_CHOICES;)
+  for (guint i = loom_net_n_nodes (net); i-- > 0 && names->len < MAX_CHOICES;)
     {
       const LoomNetNode *node = loom_net_node (net, i);
       for (guint o = 0; node->typed && o < node->n_outputs; o++)
