@@ -49,7 +49,7 @@ typedef struct
   const LoomType *output; /* meaningless where !typed */
   gboolean typed;         /* inference reached it without a fault */
   LoomCost cost;          /* symbols bound as given, B = 1 where unbound */
-  char own_symbol;        /* stands for a size that only data tells, see LoomOp.measure; 0: none */
+  char own_symbol;        /* stands for a size that only data tells, see LoomOp.count_size; 0: none */
   char *summary;          /* card's second row */
 } LoomNetNode;
 

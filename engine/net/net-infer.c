@@ -503,7 +503,7 @@ give_symbols (LoomNet *net)
     {
       NetNode *n = net->nodes->pdata[i];
 
-      if (n->infer.op->measure == NULL)
+      if (n->infer.op->count_size == NULL)
         continue;
       while (letters[next] != '\0' && taken[letters[next] - 'A'])
         next++;
@@ -554,7 +554,7 @@ infer_node (LoomNet *net, NetNode *n, const LoomBinding *ones)
       return;
     }
   errors = count_errors (net);
-  if (infer->op->measure != NULL && infer->own_symbol == 0)
+  if (infer->op->count_size != NULL && infer->own_symbol == 0)
     loom_infer_fault (
         infer, LOOM_ERROR_SHAPE, NULL,
         "There are more results whose size the data decides than there are letters for them. Compute some "

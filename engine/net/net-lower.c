@@ -241,9 +241,9 @@ slot_cb (LoomLower *ctx, const LoomDeclared *declared)
   return slot_of (ctx->data, declared);
 }
 
-/* Calls an operator's lower() or measure() with the node's context; the result is that of measure(). */
+/* Calls an operator's lower() or count_size() with the node's context; the result is that of count_size(). */
 static LoomValue
-call_op (Lowering *l, guint i, gboolean measure)
+call_op (Lowering *l, guint i, gboolean count_size)
 {
   const LoomNetNode *n = loom_net_node (l->net, i);
   g_autofree LoomValue *input = g_new0 (LoomValue, n->n_inputs + 1);
@@ -260,7 +260,7 @@ call_op (Lowering *l, guint i, gboolean measure)
                     .apart = apart,
                     .slot = slot_cb,
                     .data = l };
-  LoomValue measured = 0;
+  LoomValue counted = 0;
 
   for (guint k = 0; k < n->n_inputs; k++)
     if (n->input[k].node != G_MAXUINT)
@@ -268,15 +268,15 @@ call_op (Lowering *l, guint i, gboolean measure)
   for (guint k = 0; k < n->n_outputs; k++)
     apart[k] = is_wanted (l, i, k);
   set_origin (l, n);
-  if (measure)
-    measured = n->op->measure (&ctx);
+  if (count_size)
+    counted = n->op->count_size (&ctx);
   else
     n->op->lower (&ctx);
   if (l->error == NULL)
     l->error = ctx.error;
   else
     g_clear_error (&ctx.error);
-  return measured;
+  return counted;
 }
 
 static gboolean
@@ -348,7 +348,7 @@ note_ports (Lowering *l)
 
 /* counted: a node whose size is asked for in place of what is wanted, which is then what feeds it; -1 for none. */
 static LoomProgram *
-lower (const LoomNet *net, const LoomLowerOptions *options, int measured, LoomValue *value_of, GError **error)
+lower (const LoomNet *net, const LoomLowerOptions *options, int counted, LoomValue *value_of, GError **error)
 {
   g_autoptr (GHashTable) wrt = g_hash_table_new (NULL, NULL);
   guint n = loom_net_n_nodes (net);
@@ -369,12 +369,12 @@ lower (const LoomNet *net, const LoomLowerOptions *options, int measured, LoomVa
   mark_needed (&l);
   collect_wrt (&l);
   ok = lower_all (&l);
-  if (ok && measured >= 0)
-    *value_of = call_op (&l, (guint)measured, TRUE);
+  if (ok && counted >= 0)
+    *value_of = call_op (&l, (guint)counted, TRUE);
   loom_program_set_origin (l.program, NULL, NULL);
   if (ok)
     note_ports (&l);
-  for (guint i = 0; ok && measured < 0 && i < options->n_wanted; i++)
+  for (guint i = 0; ok && counted < 0 && i < options->n_wanted; i++)
     value_of[i] = value[options->wanted[i].node][options->wanted[i].output];
   for (guint i = 0; i < n; i++)
     g_free (value[i]);

@@ -54,7 +54,7 @@ struct _LoomInfer
   const LoomElement *element;
   const char *path, *folder;
   const LoomBinding *binding; /* NULL: symbols stay */
-  char own_symbol;            /* of an operator with measure(); 0: the alphabet was used up */
+  char own_symbol;            /* of an operator with count_size(); 0: the alphabet was used up */
   const LoomParamSpec *specs; /* of this node: the operator's, or its variant's */
   LoomParam *params;          /* in their order */
   gboolean has_fault;

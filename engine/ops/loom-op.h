@@ -151,7 +151,7 @@ struct _LoomOp {
   const char *(*untrainable) (const LoomInfer *ctx);
   /* Where the size of what comes out depends on the data (nonzero): an i64 scalar that counts it. Such a node has a symbol
    * of its own, loom_infer_own_dim(), which is bound before it is lowered. NULL: sizes follow from types. */
-  LoomValue (*measure) (LoomLower *ctx);
+  LoomValue (*count_size) (LoomLower *ctx);
   /* Of an operator whose outputs are batches of a data set: opens it. Relative paths start at folder (NULL: the working
    * folder). */
   LoomDataset *(*open_dataset) (const LoomInfer *ctx, const char *folder, GError **error);
@@ -227,7 +227,7 @@ gboolean loom_infer_claim_state (LoomInfer *ctx, const char *name);
 /* Of what dynamic_outputs offered, these there are. Before the first loom_infer_output(). */
 void loom_infer_set_outputs (LoomInfer *ctx, const LoomPortSpec *spec);
 void loom_infer_output (LoomInfer *ctx, guint i, LoomDType dtype, const LoomShape *shape);
-/* The size that only data tells, of an operator with measure(). */
+/* The size that only data tells, of an operator with count_size(). */
 LoomDim loom_infer_own_dim (const LoomInfer *ctx);
 const LoomType *loom_infer_get_output (const LoomInfer *ctx, guint i); /* for flops() and summary() */
 

@@ -42,7 +42,7 @@ spread (LoomLower *ctx, guint i)
 }
 
 static LoomValue
-measure (LoomLower *ctx)
+count_size (LoomLower *ctx)
 {
   return loom_op_count_true (loom_lower_program (ctx), spread (ctx, 1));
 }
@@ -83,7 +83,7 @@ const LoomOp loom_op_masked_select = {
   .outputs = loom_op_port_out,
   .infer = infer,
   .lower = lower,
-  .measure = measure,
+  .count_size = count_size,
   .flops = loom_op_input_flops,
   .samples = samples,
 };

@@ -16,7 +16,7 @@ infer (LoomInfer *ctx)
 }
 
 static LoomValue
-measure (LoomLower *ctx)
+count_size (LoomLower *ctx)
 {
   return loom_op_count_true (loom_lower_program (ctx), loom_lower_input (ctx, 0));
 }
@@ -68,7 +68,7 @@ const LoomOp loom_op_nonzero = {
   .outputs = outputs,
   .infer = infer,
   .lower = lower,
-  .measure = measure,
+  .count_size = count_size,
   .flops = loom_op_input_flops,
   .samples = samples,
 };

@@ -63,7 +63,7 @@ steps (LoomProgram *p, LoomValue sorted, gint64 m)
 }
 
 static LoomValue
-measure (LoomLower *ctx)
+count_size (LoomLower *ctx)
 {
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue x = loom_lower_input (ctx, 0);
@@ -137,7 +137,7 @@ const LoomOp loom_op_unique = {
   .params = params,
   .infer = infer,
   .lower = lower,
-  .measure = measure,
+  .count_size = count_size,
   .flops = loom_op_input_flops,
   .samples = samples,
 };

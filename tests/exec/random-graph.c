@@ -442,7 +442,7 @@ is_smooth (const LoomOp *op)
 {
   g_autofree char *word = g_strdup_printf (" %s ", op->name);
 
-  return strstr (smooth, word) != NULL && op->measure == NULL;
+  return strstr (smooth, word) != NULL && op->count_size == NULL;
 }
 
 static void

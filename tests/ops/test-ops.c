@@ -168,7 +168,7 @@ check_shapes (const LoomOp *op, const LoomSample *sample, const char *what)
   sample_open (&s, op, sample, &op_sample_binding);
   n = loom_net_node (s.net, s.node);
   g_assert_true (n->typed);
-  if (op->measure != NULL)
+  if (op->count_size != NULL)
     {
       g_test_message ("%s is as large as the data says: test-sizes runs it", op->name);
       return;
@@ -272,7 +272,7 @@ check_gradients (const LoomOp *op, const LoomSample *sample, const char *what)
   /* What it is for: the difference exists and the gradient does not. */
   if (g_str_equal (op->name, "detach"))
     return;
-  if (op->measure != NULL)
+  if (op->count_size != NULL)
     {
       g_test_message ("%s is as large as the data says: test-sizes takes its gradient", op->name);
       return;
