@@ -247,17 +247,17 @@ call_op (Lowering *l, guint i, gboolean count_size)
 {
   const LoomNetNode *n = loom_net_node (l->net, i);
   g_autofree LoomValue *input = g_new0 (LoomValue, n->n_inputs + 1);
-  g_autofree gboolean *apart = g_new0 (gboolean, n->n_outputs + 1);
+  g_autofree gboolean *must_copy = g_new0 (gboolean, n->n_outputs + 1);
   LoomLower ctx = { .program = l->program,
                     .infer = loom_net_infer (l->net, i),
                     .training = l->options->training,
                     .direct = l->options->direct,
                     .effects = l->options->effects,
                     .seed = l->options->seed,
-                    .draws = l->options->draws != NULL ? l->options->draws : "step",
+                    .rng_step = l->options->rng_step != NULL ? l->options->rng_step : "step",
                     .input = input,
                     .output = l->value[i],
-                    .apart = apart,
+                    .must_copy = must_copy,
                     .slot = slot_cb,
                     .data = l };
   LoomValue counted = 0;
@@ -266,7 +266,7 @@ call_op (Lowering *l, guint i, gboolean count_size)
     if (n->input[k].node != G_MAXUINT)
       input[k] = l->value[n->input[k].node][n->input[k].output];
   for (guint k = 0; k < n->n_outputs; k++)
-    apart[k] = is_wanted (l, i, k);
+    must_copy[k] = is_wanted (l, i, k);
   set_origin (l, n);
   if (count_size)
     counted = n->op->count_size (&ctx);

@@ -95,7 +95,7 @@ draw (LoomLower *ctx, LoomRandomKind kind, LoomDType dtype, guint which, int ran
           .dtype = dtype,
           .to.rank = rank };
   LoomValue in[2]
-      = { loom_program_scalar_i64 (p, "seed", (gint64)ctx->seed), loom_program_scalar_i64 (p, ctx->draws, 0) };
+      = { loom_program_scalar_i64 (p, "seed", (gint64)ctx->seed), loom_program_scalar_i64 (p, ctx->rng_step, 0) };
 
   for (int i = 0; i < rank; i++)
     attrs.to.dim[i] = dims[i];
@@ -142,7 +142,7 @@ loom_lower_output (LoomLower *ctx, guint i, LoomValue value)
 {
   g_return_if_fail (i < ctx->infer->n_outputs && value != 0);
 
-  if (ctx->apart[i] && is_input_value (ctx, value))
+  if (ctx->must_copy[i] && is_input_value (ctx, value))
     value = copy_value (ctx->program, value);
   ctx->output[i] = value;
 }

@@ -85,10 +85,10 @@ struct _LoomLower
   const LoomInfer *infer; /* with every symbol bound */
   gboolean training, direct, effects;
   guint64 seed;           /* where the slot "seed" starts */
-  const char *draws;      /* the i64 slot by which random numbers differ from step to step */
+  const char *rng_step;   /* the i64 slot by which random numbers differ from step to step */
   const LoomValue *input; /* 0 where nothing is wired */
   LoomValue *output;      /* what lower() gives */
-  const gboolean *apart;  /* by output: it is wanted, and must be another value than any input */
+  const gboolean *must_copy; /* by output: it is wanted, and must be another value than any input */
   GError *error;          /* the first one */
   /* The slot of a declared weight or buffer that is not tied. */
   int (*slot) (LoomLower *ctx, const LoomDeclared *declared);

@@ -22,8 +22,8 @@ typedef struct
 /* Program outputs are "loss" (rank 0), "metric.NAME" for each of the spec's metrics (statistics of the batch), and for
  * training "finite" and "grad_norm". Training commits nothing that is not finite: parameters by the optimiser's own
  * rule, running statistics by a selection here. Where the spec accumulates, the program only gathers gradients (see
- * loom_emit_accumulate), and its random numbers differ by the slot LOOM_STEP_DRAWS. */
-#define LOOM_STEP_DRAWS "accumulate_batch"
+ * loom_emit_accumulate), and its random numbers differ by the slot LOOM_STEP_RNG. */
+#define LOOM_STEP_RNG "accumulate_batch"
 LoomStep *
 loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, gboolean training, GError **error);
 void loom_step_free (LoomStep *step);

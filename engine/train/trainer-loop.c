@@ -248,8 +248,8 @@ one_batch (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, gint64 par
     {
       loom_state_set_scalar_at (t->state, (guint)t->first_slot, part == 0);
       loom_state_set_scalar_at (t->state, (guint)t->weight_slot, (double)batch->n / all);
-      if (t->draws_slot >= 0)
-        loom_state_set_scalar_at (t->state, (guint)t->draws_slot, (double)(t->place.step * t->spec->accumulate + part));
+      if (t->rng_slot >= 0)
+        loom_state_set_scalar_at (t->state, (guint)t->rng_slot, (double)(t->place.step * t->spec->accumulate + part));
     }
   feed_batch (plan, batch);
   return loom_exec_run (plan->exec, error);

@@ -175,7 +175,7 @@ trainer_plan_update (LoomTrainer *t, GError **error)
 {
   LoomPlanOptions options = { .device = t->device, .strict_devices = loom_graph_strict_devices (t->graph) };
 
-  t->weight_slot = t->first_slot = t->draws_slot = -1;
+  t->weight_slot = t->first_slot = t->rng_slot = -1;
   if (t->spec->accumulate == 1)
     return TRUE;
   LoomPlan *plan = loom_plan_new (((TrainerPlan *)t->plans->pdata[0])->step->update, t->devices, &options, error);
@@ -187,6 +187,6 @@ trainer_plan_update (LoomTrainer *t, GError **error)
   t->rollback = trainer_rollback_new (((TrainerPlan *)t->plans->pdata[0])->step->program, t->place.metrics);
   t->weight_slot = loom_state_find (t->state, "accumulate_weight");
   t->first_slot = loom_state_find (t->state, "accumulate_first");
-  t->draws_slot = loom_state_find (t->state, LOOM_STEP_DRAWS);
+  t->rng_slot = loom_state_find (t->state, LOOM_STEP_RNG);
   return TRUE;
 }

@@ -295,7 +295,7 @@ struct _LoomTrainer
   LoomExec *update;              /* the other half of a step that accumulates batches; else NULL */
   guint update_norm;
   TrainerRollback *rollback;               /* with it */
-  int weight_slot, first_slot, draws_slot; /* which part of a step that accumulates a batch is; -1: none */
+  int weight_slot, first_slot, rng_slot;   /* which part of a step that accumulates a batch is; -1: none */
   const LoomDriver *driver;                /* NULL: the optimiser is part of the program */
   TrainerSnapshots *snapshots;
 
