@@ -162,7 +162,7 @@ check_given (Run *r, guint n_wanted, const LoomNetSource *wanted, GError **error
         needed[i] = TRUE;
       if (!needed[i])
         continue;
-      if (node->op != NULL && node->op->role == LOOM_ROLE_GIVEN)
+      if (node->op != NULL && node->op->role == LOOM_ROLE_INPUT)
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                        "“%s” is needed for what was asked. Give it with --in %s=FILE.npy.", node->path, node->path);

@@ -239,7 +239,7 @@ choose_outputs (LoomOnnxWriter *self, const LoomGraph *graph, GArray *sources)
     {
       const LoomNetNode *n = loom_net_node (self->net, i);
       source.node = i;
-      if (n->op != NULL && n->op->role == LOOM_ROLE_RESULT)
+      if (n->op != NULL && n->op->role == LOOM_ROLE_OUTPUT)
         g_array_append_val (sources, source);
     }
   if (sources->len > 0)

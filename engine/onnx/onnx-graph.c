@@ -58,7 +58,7 @@ mark_live (OnnxImport *all)
   for (guint i = all->nodes->len; i-- > 0;)
     {
       OnnxNode *node = all->nodes->pdata[i];
-      node->live = node->live || node->op->role == LOOM_ROLE_RESULT;
+      node->live = node->live || node->op->role == LOOM_ROLE_OUTPUT;
       for (guint k = 0; node->live && k < node->n_in; k++)
         if (node->in[k] != NULL)
           node->in[k]->node->live = TRUE;
@@ -82,7 +82,7 @@ place (OnnxImport *all)
       for (guint k = 0; node->live && k < node->n_in; k++)
         {
           OnnxNode *from = node->in[k] != NULL ? node->in[k]->node : NULL;
-          if (from != NULL && from->n_in == 0 && from->op->role != LOOM_ROLE_GIVEN)
+          if (from != NULL && from->n_in == 0 && from->op->role != LOOM_ROLE_INPUT)
             from->column = from->row == 0 ? node->column - 1 : MIN (from->column, node->column - 1), from->row = 1;
         }
     }

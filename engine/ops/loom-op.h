@@ -32,11 +32,12 @@ typedef enum {
 const char *loom_category_title (LoomCategory category);
 
 /* What a node of this operator is to the graph around it, where it is more than a computation. */
-typedef enum {
+typedef enum
+{
   LOOM_ROLE_NONE,
   LOOM_ROLE_DATASET,      /* gives samples of a data set */
-  LOOM_ROLE_GIVEN,        /* its value comes from outside: a file of the command line, what a model predicts from */
-  LOOM_ROLE_RESULT,       /* names a result of the graph */
+  LOOM_ROLE_INPUT,        /* its value comes from outside: a file of the command line, what a model predicts from */
+  LOOM_ROLE_OUTPUT,       /* names a result of the graph */
   LOOM_ROLE_MODULE_INPUT, /* a port of the module that it stands in, named by the node */
   LOOM_ROLE_MODULE_OUTPUT
 } LoomOpRole;

@@ -197,7 +197,7 @@ find_reading (LoomPredictor *self, GError **error)
           const LoomNetSource *source = &node->input[k];
           const LoomNetNode *from = source->node != G_MAXUINT ? loom_net_node (self->net, source->node) : NULL;
 
-          if (from == NULL || (!is_dataset (from) && from->op->role != LOOM_ROLE_GIVEN)
+          if (from == NULL || (!is_dataset (from) && from->op->role != LOOM_ROLE_INPUT)
               || (found && same_source (source, &self->input)))
             continue;
           if (found || (is_dataset (from) && source->output != 0))

@@ -20,7 +20,7 @@ static const LoomOp *
 given_op (const char **shape)
 {
   for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
-    if ((*op)->role == LOOM_ROLE_GIVEN)
+    if ((*op)->role == LOOM_ROLE_INPUT)
       for (const LoomParamSpec *p = (*op)->params; p != NULL && p->name != NULL; p++)
         if (p->type == LOOM_PARAM_SHAPE)
           {
