@@ -179,10 +179,10 @@ of_training (const LoomElement *train, const char *name, Meaning *m)
   if (hyper == NULL)
     return of_recipe (LOOM_TAG_TRAIN, name, m);
   *m = (Meaning){ hyper->name,
-                  hyper->words != NULL ? MEANS_TEXT
+                  hyper->choices != NULL ? MEANS_TEXT
                   : hyper->is_bool     ? MEANS_BOOL
                                        : MEANS_FLOAT,
-                  default_text (hyper->value, hyper->words, hyper->is_bool) };
+                  default_text (hyper->value, hyper->choices, hyper->is_bool) };
   return TRUE;
 }
 
@@ -196,8 +196,8 @@ of_schedules (const LoomElement *e, const char *name, Meaning *m)
   for (const LoomScheduleParam *p = klass != NULL ? klass->param : NULL; p != NULL && p->name != NULL; p++)
     if (strcmp (p->name, name) == 0 || g_strcmp0 (p->alias, name) == 0)
       {
-        *m = (Meaning){ p->name, p->words != NULL ? MEANS_TEXT : MEANS_FLOAT,
-                        p->required || p->of_lr ? NULL : default_text (p->value, p->words, FALSE) };
+        *m = (Meaning){ p->name, p->choices != NULL ? MEANS_TEXT : MEANS_FLOAT,
+                        p->required || p->of_lr ? NULL : default_text (p->value, p->choices, FALSE) };
         return TRUE;
       }
   if (!of_recipe (LOOM_TAG_SCHEDULE, name, m))

@@ -13,7 +13,7 @@ typedef struct
   gboolean is_bool;         /* nesterov, amsgrad: fixed when the program is built */
   gboolean is_fixed;        /* a number that is fixed then, too */
   gboolean is_integer;      /* a number of things */
-  const char *const *words; /* fixed: the place of a word in this list; NULL: a number */
+  const char *const *choices; /* fixed: the place of a word in this list; NULL: a number */
   const char *needs; /* the hyper-parameter that must not begin with 0, or this one is fixed: without momentum there is
                       * no buffer that a momentum set later could use. What is_bool is refused then. NULL: none */
   const char *doc;

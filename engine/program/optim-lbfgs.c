@@ -42,7 +42,7 @@ static const LoomHyper hyper[] = {
   { .name = "line_search_fn",
     .value = 0,
     .is_fixed = TRUE,
-    .words = searches,
+    .choices = searches,
     .doc = "How far a step goes: lr alone, or until the strong Wolfe conditions hold." },
   LOOM_HYPER_MAXIMIZE,
   { .name = NULL },

@@ -249,9 +249,9 @@ static const LoomScheduleParam one_params[] = {
                         .whole = TRUE,
                         .doc = "The cycle's length; the whole run where nothing is said." },
   [ONE_PCT_START] = { .name = "pct_start", .value = 0.3, .maximum = 1, .doc = "The share of it that rises." },
-  [ONE_ANNEAL] = { .name = "anneal_strategy", .value = 0, .words = anneals, .doc = "How it rises and falls." },
+  [ONE_ANNEAL] = { .name = "anneal_strategy", .value = 0, .choices = anneals, .doc = "How it rises and falls." },
   [ONE_CYCLE_MOMENTUM]
-  = { .name = "cycle_momentum", .value = 1, .words = no_yes, .doc = "Whether momentum goes the opposite way." },
+  = { .name = "cycle_momentum", .value = 1, .choices = no_yes, .doc = "Whether momentum goes the opposite way." },
   [ONE_BASE_MOMENTUM] = { .name = "base_momentum", .value = 0.85, .maximum = 1, .doc = "Its lowest." },
   [ONE_MAX_MOMENTUM] = { .name = "max_momentum", .value = 0.95, .maximum = 1, .doc = "Its highest." },
   [ONE_DIV_FACTOR] = { .name = "div_factor",
@@ -266,7 +266,7 @@ static const LoomScheduleParam one_params[] = {
                              .doc = "How many times lower than at the beginning it ends." },
   [ONE_THREE_PHASE] = { .name = "three_phase",
                         .value = 0,
-                        .words = no_yes,
+                        .choices = no_yes,
                         .doc = "Falls to the first rate as long as it rose, and then on to the last." },
   { .name = NULL },
 };
@@ -352,11 +352,11 @@ static const LoomScheduleParam cyclic_params[] = {
                     .maximum = STEPS_MAX,
                     .whole = TRUE,
                     .doc = "How long it falls; as long as it rises where nothing is said." },
-  [CYCLIC_MODE] = { .name = "mode", .value = 0, .words = cyclic_modes, .doc = "How later cycles shrink." },
+  [CYCLIC_MODE] = { .name = "mode", .value = 0, .choices = cyclic_modes, .doc = "How later cycles shrink." },
   [CYCLIC_GAMMA]
   = { .name = "gamma", .value = 1, .maximum = FACTOR_MAX, .doc = "Shrinks exp_range by this each time." },
   [CYCLIC_CYCLE_MOMENTUM]
-  = { .name = "cycle_momentum", .value = 1, .words = no_yes, .doc = "Whether momentum goes the opposite way." },
+  = { .name = "cycle_momentum", .value = 1, .choices = no_yes, .doc = "Whether momentum goes the opposite way." },
   [CYCLIC_BASE_MOMENTUM] = { .name = "base_momentum", .value = 0.8, .maximum = 1, .doc = "Its lowest." },
   [CYCLIC_MAX_MOMENTUM] = { .name = "max_momentum", .value = 0.9, .maximum = 1, .doc = "Its highest." },
   { .name = NULL },
@@ -408,7 +408,7 @@ static const char *const plateau_modes[] = { "min", "max", NULL };
 static const char *const threshold_modes[] = { "rel", "abs", NULL };
 
 static const LoomScheduleParam plateau_params[] = {
-  [PLATEAU_MODE] = { .name = "mode", .value = 0, .words = plateau_modes, .doc = "Whether less or more is better." },
+  [PLATEAU_MODE] = { .name = "mode", .value = 0, .choices = plateau_modes, .doc = "Whether less or more is better." },
   [PLATEAU_FACTOR] = { .name = "factor", .value = 0.1, .maximum = 1, .doc = "The factor of the rate." },
   [PLATEAU_PATIENCE] = { .name = "patience",
                          .value = 10,
@@ -419,7 +419,7 @@ static const LoomScheduleParam plateau_params[] = {
   = { .name = "threshold", .value = 1e-4, .maximum = FACTOR_MAX, .doc = "By how much a loss must be better to count." },
   [PLATEAU_THRESHOLD_MODE] = { .name = "threshold_mode",
                                .value = 0,
-                               .words = threshold_modes,
+                               .choices = threshold_modes,
                                .doc = "Whether that is a share of the best or a difference from it." },
   [PLATEAU_COOLDOWN] = { .name = "cooldown",
                          .value = 0,

@@ -17,7 +17,7 @@ typedef struct
   double minimum, maximum;
   gboolean whole, required;
   gboolean of_lr;           /* a learning rate, kept as a multiple of the run's */
-  const char *const *words; /* the value is the place of a word in this list; NULL: a number */
+  const char *const *choices; /* the value is the place of a word in this list; NULL: a number */
   const char *doc;
 } LoomScheduleParam;
 

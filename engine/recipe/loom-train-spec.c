@@ -95,7 +95,8 @@ recipe_hyper (RecipeReading *r, const LoomElement *e, const LoomHyper *hyper)
 }
 
 guint
-recipe_word (RecipeReading *r, const LoomElement *e, const char *attribute, guint fallback, const char *const *words)
+recipe_choice_or (RecipeReading *r, const LoomElement *e, const char *attribute, guint fallback,
+                  const char *const *choices)
 {
   const char *text = loom_element_get (e, attribute), *near;
   g_autofree char *list = NULL;
@@ -103,11 +104,11 @@ recipe_word (RecipeReading *r, const LoomElement *e, const char *attribute, guin
 
   if (text == NULL)
     return fallback;
-  for (guint i = 0; words[i] != NULL; i++)
-    if (strcmp (words[i], text) == 0)
+  for (guint i = 0; choices[i] != NULL; i++)
+    if (strcmp (choices[i], text) == 0)
       return i;
-  list = g_strjoinv (", ", (char **)words);
-  near = loom_nearest (text, words);
+  list = g_strjoinv (", ", (char **)choices);
+  near = loom_nearest (text, choices);
   fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%.40s”; it must be one of: %s.", attribute, text,
                            list);
   if (near != NULL)
@@ -123,7 +124,7 @@ recipe_choice (RecipeReading *r, const LoomElement *e, const char *attribute)
 
   while (strcmp (spec->choices[usual], spec->def) != 0)
     usual++;
-  return recipe_word (r, e, attribute, usual, spec->choices);
+  return recipe_choice_or (r, e, attribute, usual, spec->choices);
 }
 
 gboolean
@@ -355,8 +356,8 @@ find_optimizer (RecipeReading *r)
 static double
 read_hyper (RecipeReading *r, const LoomHyper *hyper)
 {
-  if (hyper->words != NULL)
-    return recipe_word (r, r->element, hyper->name, (guint)hyper->value, hyper->words);
+  if (hyper->choices != NULL)
+    return recipe_choice_or (r, r->element, hyper->name, (guint)hyper->value, hyper->choices);
   if (hyper->is_bool)
     return recipe_flag_or (r, r->element, hyper->name, hyper->value != 0);
   return recipe_hyper (r, r->element, hyper);

@@ -30,8 +30,8 @@ double recipe_number_in (RecipeReading *r, const LoomElement *e, const char *att
                          double maximum, gboolean whole);
 double recipe_hyper (RecipeReading *r, const LoomElement *e, const LoomHyper *hyper);
 gboolean recipe_flag_or (RecipeReading *r, const LoomElement *e, const char *attribute, gboolean fallback);
-guint
-recipe_word (RecipeReading *r, const LoomElement *e, const char *attribute, guint fallback, const char *const *words);
+guint recipe_choice_or (RecipeReading *r, const LoomElement *e, const char *attribute, guint fallback,
+                        const char *const *choices);
 /* A fault for a name that is none of those which the table has for the attribute. what: "optimiser". */
 void recipe_complain_name (RecipeReading *r, const LoomElement *e, const char *attribute, const char *what);
 /* The names of the element's table, aliases too, for more to be added; those for which takes lacks the bit are left

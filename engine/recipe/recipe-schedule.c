@@ -64,8 +64,8 @@ read_param (RecipeReading *r, const LoomElement *e, const LoomScheduleClass *kla
                          param->doc);
       return param->value;
     }
-  if (param->words != NULL)
-    return recipe_word (r, e, name, (guint)param->value, param->words);
+  if (param->choices != NULL)
+    return recipe_choice_or (r, e, name, (guint)param->value, param->choices);
   value = recipe_number_in (r, e, name, param->value, param->minimum, param->maximum, param->whole);
   if (!param->of_lr)
     return value;

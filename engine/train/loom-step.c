@@ -292,7 +292,7 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
     .allow_untrainable = spec->epochs == 0,
     .direct = spec->direct,
     .tf32 = spec->tf32,
-    .rng_step = training && spec->accumulate > 1 ? LOOM_STEP_DRAWS : NULL,
+    .rng_step = training && spec->accumulate > 1 ? LOOM_STEP_RNG : NULL,
   };
   step->program = loom_lower (step->net, &options, value, error);
   if (step->program == NULL)

@@ -109,11 +109,11 @@ hyper_spec (const LoomOptimizer *optimizer, const LoomHyper *h)
       spec.type = LOOM_PARAM_BOOL;
       spec.def = h->value != 0 ? "true" : "false";
     }
-  else if (h->words != NULL)
+  else if (h->choices != NULL)
     {
       spec.type = LOOM_PARAM_ENUM;
-      spec.choices = h->words;
-      spec.def = h->words[(int)h->value];
+      spec.choices = h->choices;
+      spec.def = h->choices[(int)h->value];
     }
   else
     {
@@ -190,12 +190,12 @@ schedule_spec (const LoomElement *e, const LoomScheduleParam *p)
   gboolean old_name = e != NULL && p->alias != NULL && loom_element_get (e, p->alias) != NULL;
   LoomParamSpec spec
       = { .name = old_name ? p->alias : p->name, .minimum = p->minimum, .maximum = p->maximum, .doc = p->doc };
-  if (p->words != NULL)
+  if (p->choices != NULL)
     {
-      gboolean is_switch = g_str_equal (p->words[0], "false") && g_str_equal (p->words[1], "true");
+      gboolean is_switch = g_str_equal (p->choices[0], "false") && g_str_equal (p->choices[1], "true");
       spec.type = is_switch ? LOOM_PARAM_BOOL : LOOM_PARAM_ENUM;
-      spec.choices = is_switch ? NULL : p->words;
-      spec.def = p->words[(int)p->value];
+      spec.choices = is_switch ? NULL : p->choices;
+      spec.def = p->choices[(int)p->value];
       return spec;
     }
   spec.type = p->whole ? LOOM_PARAM_INT : LOOM_PARAM_FLOAT;
