@@ -42,7 +42,7 @@ static const Rule rules[] = {
   { "ui/charts", { "ui/drawing/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/canvas", { "ui/scene/", "ui/drawing/", "ui/document/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/palette", { "ui/scene/", "ui/document/", "ui/canvas/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
-  { "ui/inspector", { "ui/document/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
+  { "ui/inspector", { "ui/document/", "ui/drawing/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/training", { "ui/document/", "ui/inspector/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/run", { "ui/document/", "ui/canvas/", "ui/charts/", "ui/training/", "engine/loom.h", "data/" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/window", { "ui/", "engine/loom.h", "data/" }, { "cuda", "libxml/" }, { NULL } },

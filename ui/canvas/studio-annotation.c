@@ -52,7 +52,8 @@ studio_annotation_view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   height = floor (annotation->height * zoom);
   if (self->text == NULL)
     self->text = studio_annotation_text_new (gtk_widget_get_pango_context (widget), annotation);
-  cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (-4, -4, width + 8, height + 8));
+  /* From afar a frame's title rises above it. */
+  cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (-4, -24, width + 8, height + 28));
   studio_draw_annotation (cr, annotation, self->text, theme, zoom, self->selected);
   if (gtk_widget_has_visible_focus (widget))
     studio_draw_box (cr, -4, -4, width + 8, height + 8, 10, NULL, 2, &theme->accent);

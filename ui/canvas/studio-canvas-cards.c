@@ -113,65 +113,6 @@ studio_canvas_quiet (StudioCanvas *self)
   self->quiet_until = g_get_monotonic_time () + QUIET;
 }
 
-/* In a field, a tooltip of the canvas would come from a pointer that was left lying there. */
-static gboolean
-is_typing (StudioCanvas *self)
-{
-  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
-  GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
-
-  return focus != NULL && GTK_IS_EDITABLE (focus);
-}
-
-gboolean
-studio_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip)
-{
-  StudioCanvas *self = STUDIO_CANVAS (widget);
-  StudioScene *scene = studio_canvas_scene (self);
-  StudioHit hit = studio_geometry_hit (scene, &self->view, x, y);
-  g_autofree char *text = NULL, *shape = NULL;
-
-  if (keyboard || self->gesture.state != STUDIO_GESTURE_IDLE || self->popover != NULL
-      || g_get_monotonic_time () < self->quiet_until || is_typing (self))
-    return FALSE;
-  if (hit.kind == STUDIO_HIT_INPUT || hit.kind == STUDIO_HIT_OUTPUT)
-    {
-      const StudioItem *item = &scene->item[hit.item];
-      const StudioPort *port = hit.kind == STUDIO_HIT_INPUT ? &item->input[hit.port] : &item->output[hit.port];
-
-      shape = port->typed ? loom_shape_to_string (&port->type.shape) : g_strdup ("shape not known yet");
-      text = g_strdup_printf ("%s.%s\n%s%s%s%s%s", item->id, port->name,
-                              port->typed ? loom_dtype_name (port->type.dtype) : "", port->typed ? "  " : "", shape,
-                              port->doc != NULL ? "\n" : "", port->doc != NULL ? port->doc : "");
-    }
-  else if (hit.kind == STUDIO_HIT_CARD)
-    {
-      const StudioItem *item = &scene->item[hit.item];
-
-      text = g_strdup_printf ("%s%s%s%s%s", studio_item_title (item), item->summary[0] != '\0' ? "\n" : "",
-                              item->summary, item->op != NULL && item->op->formula != NULL ? "\n" : "",
-                              item->op != NULL && item->op->formula != NULL ? item->op->formula : "");
-      if (item->cost > 0)
-        {
-          g_autofree char *short_text = g_steal_pointer (&text);
-
-          text = g_strdup_printf ("%s\n%.1f %% of the net's operations", short_text, item->cost * 100);
-        }
-    }
-  else if (hit.kind == STUDIO_HIT_LINK)
-    {
-      const StudioLink *link = &scene->link[hit.item];
-
-      text = g_strdup_printf ("%s → %s\n%s  %s", scene->item[link->from].id, scene->item[link->to].id,
-                              link->typed ? loom_dtype_name (link->type.dtype) : "",
-                              link->label != NULL ? link->label : "shape not known yet");
-    }
-  if (text == NULL)
-    return FALSE;
-  gtk_tooltip_set_text (tooltip, text);
-  return TRUE;
-}
-
 /* ---- focus --------------------------------------------------------------- */
 
 StudioNode *

@@ -18,6 +18,14 @@ studio_canvas_theme (StudioCanvas *self)
   return &self->theme;
 }
 
+PangoLayout *
+studio_canvas_far_text (StudioCanvas *self)
+{
+  if (self->far_text == NULL)
+    self->far_text = gtk_widget_create_pango_layout (GTK_WIDGET (self), NULL);
+  return self->far_text;
+}
+
 GdkPaintable *
 studio_canvas_icon (StudioCanvas *self, const char *name)
 {
@@ -127,7 +135,8 @@ static void
 allocate_pin (StudioCanvas *self, GtkWidget *pin, const StudioItem *item, const StudioRect *seen)
 {
   StudioRect fault = studio_geometry_fault (item);
-  double below = item->y + item->height + (fault.height > 0 ? fault.height + STUDIO_FAULT_GAP : 0) + STUDIO_FAULT_GAP;
+  gboolean bubble = fault.height > 0 && item->fault_place == STUDIO_FAULT_BELOW;
+  double below = item->y + item->height + (bubble ? fault.height + STUDIO_FAULT_GAP : 0) + STUDIO_FAULT_GAP;
   double x, y;
   int width, minimum, height;
   GskTransform *transform;
@@ -207,6 +216,9 @@ studio_canvas_size_allocate (GtkWidget *widget, int width, int height, int basel
           gtk_widget_set_child_visible (node, FALSE);
           continue;
         }
+      /* A node draws from its card's corner; a bubble above that is drawn beyond its allocation. */
+      extent.height -= item->y - STUDIO_CARD_MARGIN - extent.y;
+      extent.y = item->y - STUDIO_CARD_MARGIN;
       studio_view_to_screen (&self->view, extent.x, extent.y, &x, &y);
       gtk_widget_set_child_visible (node, TRUE);
       gtk_widget_allocate (node, ceil (extent.width * self->view.zoom), ceil (extent.height * self->view.zoom), -1,
@@ -240,6 +252,7 @@ studio_canvas_restyle (StudioCanvas *self, gboolean texts)
   gpointer node;
 
   self->theme_valid = FALSE;
+  g_clear_object (&self->far_text);
   g_hash_table_remove_all (self->sprites);
   if (texts)
     g_hash_table_remove_all (self->texts);

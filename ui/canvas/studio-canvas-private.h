@@ -33,6 +33,7 @@ struct _StudioCanvas
   GHashTable *icons;       /* name → GtkIconPaintable, or NULL */
   GHashTable *texts;       /* pills */
   GHashTable *sprites;     /* look → cairo_surface_t of cards' frames at this zoom */
+  PangoLayout *far_text;   /* for names of cards from afar */
   GHashTable *reading;     /* keys of samples that are being read */
   GskRenderNode *wires, *pills;
   gint64 quiet_until;                          /* no tooltip before */
@@ -104,6 +105,8 @@ gboolean studio_canvas_is_selected_cb (guint64 serial, gpointer data);
 /* Keeps cards and scene as the document has them, from now on. */
 void studio_canvas_follow_document (StudioCanvas *self);
 
+/* A layout in the font of cards, for one drawing. */
+PangoLayout *studio_canvas_far_text (StudioCanvas *self);
 /* Reads the samples that the scene's data sets wait for, each on a thread. */
 void studio_canvas_read_samples (StudioCanvas *self, const StudioScene *scene);
 

@@ -161,6 +161,7 @@ studio_canvas_finalize (GObject *object)
   g_hash_table_unref (self->texts);
   g_hash_table_unref (self->sprites);
   g_hash_table_unref (self->reading);
+  g_clear_object (&self->far_text);
   g_hash_table_unref (self->pins);
   g_hash_table_unref (self->live);
   g_hash_table_unref (self->progress);

@@ -1,7 +1,7 @@
 /* A card draws itself: border, bar, icon, name, summary, ports, rings, and the fault below.
  *
  * Drawing is in canvas units under one scale, so that texts are laid out once and serve every
- * zoom. Below the zoom where they could not be read, a card is three plain rectangles. */
+ * zoom. Below the zoom where they could not be read, a card is drawn in screen pixels (draw-far). */
 #include "ui/canvas/studio-node.h"
 
 #include <math.h>
@@ -9,6 +9,8 @@
 
 #include "ui/canvas/studio-canvas-private.h"
 #include "ui/drawing/draw-card.h"
+#include "ui/drawing/draw-far.h"
+#include "ui/drawing/draw-fault.h"
 
 struct _StudioNode
 {
@@ -22,11 +24,13 @@ struct _StudioNode
   char *live_shown;
   StudioCardTexts *texts;
   PangoLayout *port;
+  cairo_surface_t *far; /* as it is seen from afar, at far_zoom; NULL: to be drawn */
+  double far_zoom;
 };
 
 G_DEFINE_FINAL_TYPE (StudioNode, studio_node, GTK_TYPE_WIDGET)
 
-#define MARGIN 8.0 /* studio_geometry_extent's */
+#define MARGIN STUDIO_CARD_MARGIN
 
 static const StudioItem *
 own_item (StudioNode *self)
@@ -46,6 +50,7 @@ live_text (StudioNode *self, const StudioItem *item)
 static void
 clear_texts (StudioNode *self)
 {
+  g_clear_pointer (&self->far, cairo_surface_destroy);
   g_clear_pointer (&self->texts, studio_card_texts_free);
 }
 
@@ -87,25 +92,6 @@ append_box (GtkSnapshot *snapshot, const graphene_rect_t *r, double radius, cons
 
       gtk_snapshot_append_border (snapshot, &outline, widths, colours);
     }
-}
-
-/* Far away: three rectangles. */
-static void
-snapshot_plain (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, const StudioTheme *theme, double zoom)
-{
-  double x = floor (MARGIN * zoom + 0.5), w = MAX (2, floor (item->width * zoom)),
-         h = MAX (2, floor (item->height * zoom));
-  gboolean fault = item->fault != NULL && !item->fault_is_warning;
-  const StudioColor *border = fault ? &theme->error : self->selected ? &theme->accent : &theme->dim;
-  double line = self->selected || fault ? 2 : 1;
-
-  gtk_snapshot_append_color (snapshot, studio_rgba (border), &GRAPHENE_RECT_INIT (x, x, w, h));
-  gtk_snapshot_append_color (snapshot, studio_rgba (&theme->card),
-                             &GRAPHENE_RECT_INIT (x + line, x + line, MAX (0, w - 2 * line), MAX (0, h - 2 * line)));
-  gtk_snapshot_append_color (snapshot, studio_rgba (studio_theme_category (theme, item)),
-                             &GRAPHENE_RECT_INIT (x, x, MAX (2, floor (5 * zoom)), h));
-  if (gtk_widget_has_visible_focus (GTK_WIDGET (self)))
-    append_box (snapshot, &GRAPHENE_RECT_INIT (x - 4, x - 4, w + 8, h + 8), 3, NULL, 2, &theme->accent);
 }
 
 static void
@@ -165,8 +151,12 @@ static void
 snapshot_fault (GtkSnapshot *snapshot, const StudioItem *item, const StudioCardTexts *texts, const StudioTheme *theme)
 {
   StudioRect r = studio_geometry_fault (item);
-  cairo_t *cr
-      = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (r.x - item->x, r.y - item->y, r.width, r.height));
+
+  if (r.height <= 0)
+    return;
+
+  cairo_t *cr = gtk_snapshot_append_cairo (
+      snapshot, &GRAPHENE_RECT_INIT (r.x - item->x - 1, r.y - item->y - 1, r.width + 2, r.height + 2));
 
   studio_draw_fault (cr, item, texts, theme);
   cairo_destroy (cr);
@@ -210,6 +200,37 @@ draw_icon (cairo_t *cr, const char *name, const StudioColor *color, gpointer dat
   return TRUE;
 }
 
+/* From afar a card is small and many are seen: each is drawn once for a zoom, and then copied. */
+static void
+snapshot_far (StudioNode *self, GtkSnapshot *snapshot, const StudioItem *item, const StudioTheme *theme, double zoom)
+{
+  int x = (int)floor (MARGIN * zoom + 0.5), w = MAX (2, (int)floor (item->width * zoom)),
+      h = MAX (2, (int)floor (item->height * zoom));
+  int factor = gtk_widget_get_scale_factor (GTK_WIDGET (self));
+  cairo_t *cr;
+
+  if (self->far == NULL || self->far_zoom != zoom)
+    {
+      const StudioFrameLook look = { self->selected, FALSE, draw_icon, self };
+
+      g_clear_pointer (&self->far, cairo_surface_destroy);
+      self->far_zoom = zoom;
+      self->far = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, (w + 8) * factor, (h + 8) * factor);
+      cairo_surface_set_device_scale (self->far, factor, factor);
+      cr = cairo_create (self->far);
+      cairo_translate (cr, 4, 4);
+      studio_draw_card_far (cr, item, theme, zoom, w, h, studio_canvas_far_text (self->canvas), &look);
+      cairo_destroy (cr);
+    }
+  cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (x - 4, x - 4, w + 8, h + 8));
+  cairo_set_source_surface (cr, self->far, x - 4, x - 4);
+  cairo_pattern_set_filter (cairo_get_source (cr), CAIRO_FILTER_NEAREST);
+  cairo_paint (cr);
+  cairo_destroy (cr);
+  if (gtk_widget_has_visible_focus (GTK_WIDGET (self)))
+    append_box (snapshot, &GRAPHENE_RECT_INIT (x - 4, x - 4, w + 8, h + 8), 3, NULL, 2, &theme->accent);
+}
+
 /* ---- the picture below the texts ------------------------------------------ */
 
 static void
@@ -224,17 +245,17 @@ port_key (GString *key, const StudioItem *item, const StudioPort *port, gboolean
 /* Curves are what drawing without a graphics card spends its time on, and most cards differ in their texts alone: so
  * the frame is rasterised once per look and zoom, and then copied. */
 static cairo_surface_t *
-frame_picture (StudioNode *self, const StudioItem *item, const StudioTheme *theme, gboolean fault, StudioCardHead head,
-               double zoom, int factor)
+frame_picture (StudioNode *self, const StudioItem *item, const StudioTheme *theme, StudioCardHead head, double zoom,
+               int factor)
 {
   g_autoptr (GString) key = g_string_new (NULL);
   GHashTable *sprites = self->canvas->sprites;
   gboolean wiring = studio_canvas_is_wiring (self->canvas);
   cairo_surface_t *surface;
 
-  g_string_printf (key, "%s %d %g %g %d %d %d %d %g %u|", item->op != NULL ? item->op->name : "", item->is_module,
-                   head.icon_y, head.height, fault, self->selected, factor, wiring, item->figure_height,
-                   item->figure != NULL ? item->figure->id : 0);
+  g_string_printf (key, "%s %d %g %g %d %d %d %d %d %d %g %u|", item->op != NULL ? item->op->name : "", item->is_module,
+                   head.icon_y, head.height, studio_item_tone (item), item->fault_place, item->waits_for != NULL,
+                   self->selected, factor, wiring, item->figure_height, item->figure != NULL ? item->figure->id : 0);
   for (guint p = 0; p < item->n_inputs; p++)
     port_key (key, item, &item->input[p], FALSE);
   g_string_append_c (key, '|');
@@ -277,7 +298,7 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   cairo_t *cr;
   const StudioCardTexts *texts;
   double zoom, *progress;
-  gboolean fault, names, wiring;
+  gboolean names, wiring;
   int factor;
 
   if (item == NULL)
@@ -286,15 +307,14 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   zoom = self->canvas->view.zoom;
   if (zoom < STUDIO_ZOOM_DETAIL)
     {
-      snapshot_plain (self, snapshot, item, theme, zoom);
+      snapshot_far (self, snapshot, item, theme, zoom);
       return;
     }
   texts = ensure_texts (self, item);
-  fault = item->fault != NULL && !item->fault_is_warning;
   wiring = studio_canvas_is_wiring (self->canvas);
   names = wiring || self->canvas->hover == self->item;
   factor = gtk_widget_get_scale_factor (widget);
-  frame = frame_picture (self, item, theme, fault, studio_card_texts_head (texts, item), zoom, factor);
+  frame = frame_picture (self, item, theme, studio_card_texts_head (texts, item), zoom, factor);
   cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, ceil ((item->width + 2 * MARGIN) * zoom),
                                                                  ceil ((item->height + 2 * MARGIN) * zoom)));
   cairo_set_source_surface (cr, frame, 0, 0);
@@ -371,7 +391,8 @@ item_digest (const StudioItem *item, const char *live)
   h = mix (h, item->fault_port);
   h = mix (h, item->fix);
   h = mix (h, live);
-  h = h * 31 + item->fault_is_warning;
+  h = h * 31 + studio_item_tone (item) * 4 + item->fault_place;
+  h = mix (h, item->waits_for);
   for (guint o = 0; o < 2; o++)
     {
       const StudioPort *port = o ? item->output : item->input;
@@ -393,6 +414,7 @@ studio_node_update (StudioNode *self, const StudioScene *scene, guint item, gboo
     return;
   if (digest != self->digest)
     clear_texts (self);
+  g_clear_pointer (&self->far, cairo_surface_destroy);
   self->digest = digest;
   self->selected = selected;
   gtk_widget_queue_draw (GTK_WIDGET (self));
@@ -401,6 +423,7 @@ studio_node_update (StudioNode *self, const StudioScene *scene, guint item, gboo
 void
 studio_node_refresh (StudioNode *self, gboolean texts)
 {
+  g_clear_pointer (&self->far, cairo_surface_destroy);
   if (texts)
     {
       clear_texts (self);
@@ -445,7 +468,8 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
   g_autofree char *label = g_strdup_printf ("%s%s%s%s, %s", item->id, titled ? " (" : "", titled ? item->title : "",
                                             titled ? ")" : "", studio_item_title (item));
   g_autoptr (GString) description = g_string_new (NULL);
-  gboolean fault = item->fault != NULL && !item->fault_is_warning;
+  StudioTone tone = studio_item_tone (item);
+  gboolean fault = tone == STUDIO_TONE_ERROR;
   g_autoptr (GHashTable) known = NULL;
   GList *targets = NULL;
   guint digest;
@@ -464,7 +488,13 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
   if (item->frozen)
     g_string_append (description, "; frozen");
   if (item->fault != NULL)
-    g_string_append_printf (description, "; %s: %s", fault ? "fault" : "warning", item->fault);
+    g_string_append_printf (description, "; %s: %s",
+                            fault                      ? "fault"
+                            : tone == STUDIO_TONE_TODO ? "to do"
+                                                       : "warning",
+                            item->fault);
+  if (item->waits_for != NULL)
+    g_string_append_printf (description, "; waits for %s", item->waits_for);
   add_neighbours (description, scene, self->item, FALSE);
   add_neighbours (description, scene, self->item, TRUE);
 

@@ -27,6 +27,30 @@ studio_annotation_text_new (PangoContext *context, const StudioAnnotation *annot
   return layout;
 }
 
+#define LEAST_TITLE 0.85 /* titles of frames are not written smaller than at this zoom */
+
+/* The strip that the title stands in is lower than the letters then: it stands on the frame's upper edge, over its
+ * cards' heads, and is as wide as the frame. */
+static void
+draw_far_title (cairo_t *cr, const StudioAnnotation *annotation, PangoLayout *text, const StudioTheme *theme,
+                double zoom)
+{
+  double width = annotation->width * zoom / LEAST_TITLE;
+  int usual = pango_layout_get_width (text), h;
+
+  if (width < 32)
+    return;
+  pango_layout_set_width (text, (int)((width - 8) * PANGO_SCALE));
+  pango_layout_get_pixel_size (text, NULL, &h);
+  cairo_save (cr);
+  cairo_scale (cr, LEAST_TITLE, LEAST_TITLE);
+  cairo_move_to (cr, 4, MIN (6, STUDIO_FRAME_TITLE * zoom / LEAST_TITLE - h));
+  studio_color_set (&theme->text, cr);
+  pango_cairo_show_layout (cr, text);
+  cairo_restore (cr);
+  pango_layout_set_width (text, usual);
+}
+
 void
 studio_draw_annotation (cairo_t *cr, const StudioAnnotation *annotation, PangoLayout *text, const StudioTheme *theme,
                         double zoom, gboolean selected)
@@ -41,7 +65,12 @@ studio_draw_annotation (cairo_t *cr, const StudioAnnotation *annotation, PangoLa
   studio_draw_box (cr, 0, 0, floor (annotation->width * zoom), floor (annotation->height * zoom),
                    (annotation->is_note ? 6 : 14) * MIN (zoom, 1), &color, selected ? 2 : 1, &border);
   /* Titles are worth reading long after the cards are not. */
-  if (zoom < (annotation->is_note ? STUDIO_ZOOM_DETAIL : 0.25))
+  if (!annotation->is_note && zoom < LEAST_TITLE)
+    {
+      draw_far_title (cr, annotation, text, theme, zoom);
+      return;
+    }
+  if (annotation->is_note && zoom < STUDIO_ZOOM_DETAIL)
     return;
   cairo_save (cr);
   cairo_scale (cr, zoom, zoom);

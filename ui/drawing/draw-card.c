@@ -6,6 +6,7 @@
 #include <math.h>
 #include <pango/pangocairo.h>
 
+#include "ui/drawing/draw-fault.h"
 #include "ui/drawing/draw-figure.h"
 
 static void
@@ -45,7 +46,7 @@ studio_draw_box (cairo_t *cr, double x, double y, double width, double height, d
 gboolean
 studio_item_blames (const StudioItem *item, const StudioPort *port, gboolean is_output)
 {
-  return item->fault != NULL && !item->fault_is_warning && !is_output && g_strcmp0 (item->fault_port, port->name) == 0;
+  return studio_item_tone (item) == STUDIO_TONE_ERROR && !is_output && g_strcmp0 (item->fault_port, port->name) == 0;
 }
 
 const StudioColor *
@@ -113,12 +114,33 @@ draw_figure (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, cons
   cairo_restore (cr);
 }
 
+/* Red for what is wrong by itself alone: what waits for another card, or for a wire of its own, has a broken border. */
+static void
+draw_border (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, gboolean selected)
+{
+  StudioTone tone = studio_item_tone (item);
+  gboolean fault = tone == STUDIO_TONE_ERROR;
+  gboolean broken = !selected && (item->waits_for != NULL || tone == STUDIO_TONE_TODO);
+  const double dash[] = { 5, 3 };
+
+  cairo_save (cr);
+  if (broken)
+    cairo_set_dash (cr, dash, G_N_ELEMENTS (dash), 0);
+  studio_draw_box (cr, 0, 0, item->width, item->height, STUDIO_CARD_RADIUS, NULL, fault || selected ? 2 : 1,
+                   fault      ? &theme->error
+                   : selected ? &theme->accent
+                   : broken   ? &theme->dim
+                              : &theme->border);
+  if (fault && selected)
+    studio_draw_box (cr, 2, 2, item->width - 4, item->height - 4, STUDIO_CARD_RADIUS - 2, NULL, 2, &theme->accent);
+  cairo_restore (cr);
+}
+
 void
 studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, StudioCardHead head,
                         const StudioFrameLook *look)
 {
   StudioColor tint = *studio_theme_category (theme, item);
-  gboolean fault = item->fault != NULL && !item->fault_is_warning;
 
   cairo_save (cr);
   box_path (cr, 0, 0, item->width, item->height, STUDIO_CARD_RADIUS);
@@ -129,7 +151,7 @@ studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *
   cairo_rectangle (cr, 0, 0, 4, item->height);
   cairo_fill (cr);
   /* Names stay readable on it, and from the last row the colour still tells what kind of card it is. */
-  tint.alpha = theme->high_contrast ? 0.12f : theme->dark ? 0.30f : 0.24f;
+  tint.alpha = (theme->high_contrast ? 0.12f : theme->dark ? 0.30f : 0.24f) * (item->waits_for != NULL ? 0.4f : 1);
   studio_color_set (&tint, cr);
   cairo_rectangle (cr, 4, 0, item->width - 4, head.height);
   cairo_fill (cr);
@@ -144,16 +166,13 @@ studio_draw_card_frame (cairo_t *cr, const StudioItem *item, const StudioTheme *
       cairo_line_to (cr, item->width - 10, -3);
       cairo_stroke (cr);
     }
-  studio_draw_box (cr, 0, 0, item->width, item->height, STUDIO_CARD_RADIUS, NULL, fault || look->selected ? 2 : 1,
-                   fault            ? &theme->error
-                   : look->selected ? &theme->accent
-                                    : &theme->border);
-  if (fault && look->selected)
-    studio_draw_box (cr, 2, 2, item->width - 4, item->height - 4, STUDIO_CARD_RADIUS - 2, NULL, 2, &theme->accent);
+  draw_border (cr, item, theme, look->selected);
   cairo_save (cr);
   cairo_translate (cr, 14, head.icon_y);
   draw_icon (cr, item, theme, look);
   cairo_restore (cr);
+  if (item->fault != NULL && item->fault_place == STUDIO_FAULT_AS_SIGN)
+    studio_draw_sign (cr, item->width - 9, 1, 16, studio_item_tone (item), theme);
   if (look->ports)
     {
       draw_ports (cr, item, FALSE, theme);
@@ -277,6 +296,7 @@ studio_card_texts_new (PangoContext *context, const StudioItem *item, const char
 {
   StudioCardTexts *t = g_new0 (StudioCardTexts, 1);
   double room = item->width - 36 - 12;
+  g_autofree char *waits = item->waits_for != NULL ? g_strdup_printf ("waits for %s", item->waits_for) : NULL;
 
   t->live = live != NULL;
   if (item->badge != NULL || item->repeat != NULL)
@@ -294,6 +314,7 @@ studio_card_texts_new (PangoContext *context, const StudioItem *item, const char
   t->name = fitted_text_new (context, item->title, 1, PANGO_WEIGHT_SEMIBOLD, MAX (room, 24));
   t->summary = fitted_text_new (context,
                                 live != NULL               ? live
+                                : waits != NULL            ? waits
                                 : item->summary[0] != '\0' ? item->summary
                                                            : studio_item_title (item),
                                 0.86, live != NULL ? PANGO_WEIGHT_MEDIUM : PANGO_WEIGHT_NORMAL, item->width - 14 - 12);
@@ -305,7 +326,7 @@ studio_card_texts_new (PangoContext *context, const StudioItem *item, const char
       t->figure = text_new (context, item->figure->label, 0.86 / studio_text_enlargement (context), PANGO_WEIGHT_NORMAL,
                             MAX (place.width - used - (used > 0 ? 10 : 0), 8), 3);
     }
-  if (item->fault != NULL)
+  if (studio_geometry_fault (item).height > 0)
     {
       StudioRect r = studio_geometry_fault (item);
 
@@ -376,7 +397,7 @@ studio_card_texts_put (const StudioCardTexts *t, const StudioItem *item, const S
   int h;
   double y = text_top (t, item, &h);
 
-  put (t->name, 36, y, &theme->text, data);
+  put (t->name, 36, y, item->waits_for != NULL ? &theme->dim : &theme->text, data);
   if (t->badge != NULL)
     {
       int badge_width, badge_height;
@@ -398,49 +419,4 @@ studio_card_texts_frozen_at (const StudioCardTexts *t, const StudioItem *item, d
   if (t->badge != NULL)
     pango_layout_get_pixel_size (t->badge, &badge, NULL);
   *x = item->width - 14 - (badge + 6) - STUDIO_FROZEN_SIZE;
-}
-
-/* ---- the fault ---------------------------------------------------------- */
-
-static void
-show_text (cairo_t *cr, PangoLayout *layout, double x, double y, const StudioColor *color)
-{
-  cairo_move_to (cr, x, y);
-  studio_color_set (color, cr);
-  pango_cairo_show_layout (cr, layout);
-}
-
-void
-studio_draw_fault (cairo_t *cr, const StudioItem *item, const StudioCardTexts *texts, const StudioTheme *theme)
-{
-  StudioRect r = studio_geometry_fault (item), b = studio_geometry_fix_button (item);
-  double x = r.x - item->x, y = r.y - item->y;
-
-  studio_draw_box (cr, x, y, r.width, r.height, 8, &theme->background, 1, NULL);
-  studio_draw_box (cr, x, y, r.width, r.height, 8, &theme->error_background, 1, &theme->error);
-  /* A triangle with a stroke: the sign that does not need colour. */
-  cairo_move_to (cr, x + 16, y + 7);
-  cairo_line_to (cr, x + 23.5, y + 20.5);
-  cairo_line_to (cr, x + 8.5, y + 20.5);
-  cairo_close_path (cr);
-  studio_color_set (&theme->error, cr);
-  cairo_fill (cr);
-  studio_color_set (&theme->background, cr);
-  cairo_rectangle (cr, x + 15.25, y + 11.5, 1.5, 4.5);
-  cairo_rectangle (cr, x + 15.25, y + 17.2, 1.5, 1.6);
-  cairo_fill (cr);
-  show_text (cr, texts->fault, x + 28, y + 6, &theme->text);
-  if (texts->fix != NULL)
-    {
-      StudioColor fill = theme->error;
-      int h;
-
-      fill.alpha = 0.16f;
-      x = b.x - item->x;
-      y = b.y - item->y;
-      studio_draw_box (cr, x, y, b.width, b.height, 6, &fill, 1, NULL);
-      pango_layout_get_pixel_size (texts->fix, NULL, &h);
-      show_text (cr, texts->fix, x + (b.width - pango_layout_get_width (texts->fix) / (double)PANGO_SCALE) / 2,
-                 y + (b.height - h) / 2.0, &theme->text);
-    }
 }

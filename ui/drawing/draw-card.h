@@ -61,8 +61,6 @@ void studio_card_texts_frozen_at (const StudioCardTexts *texts, const StudioItem
 #define STUDIO_FROZEN_SIZE 12.0
 /* A snowflake at (0, 0): six arms with a fork each. */
 void studio_draw_frozen (cairo_t *cr, const StudioColor *color);
-/* The sentence below a card, and the button that mends it. */
-void studio_draw_fault (cairo_t *cr, const StudioItem *item, const StudioCardTexts *texts, const StudioTheme *theme);
 /* Small texts of the canvas: names of ports, shapes of wires. */
 PangoLayout *studio_small_text_new (PangoContext *context, const char *text);
 /* How many times as large as the font that cards are made for, 10 pt at 96 dots an inch, the context's is; at least 1.

@@ -7,6 +7,7 @@
 
 #include "gradloom-icons.h"
 #include "ui/drawing/draw-card.h"
+#include "ui/drawing/draw-fault.h"
 #include "ui/drawing/draw-icon.h"
 #include "ui/drawing/draw-annotation.h"
 #include "ui/drawing/draw-wires.h"

@@ -25,7 +25,7 @@ typedef enum
 typedef struct
 {
   gboolean dark, high_contrast;
-  StudioColor background, card, text, dim, border, dot, accent, error, error_background, pill;
+  StudioColor background, card, text, dim, border, dot, accent, error, error_background, advice, todo, pill;
   StudioColor category[LOOM_N_CATEGORIES + 1]; /* the last is a module's */
   StudioColor dtype[LOOM_N_DTYPES], untyped;
 } StudioTheme;

@@ -8,6 +8,7 @@
 #include <adwaita.h>
 #include <string.h>
 
+#include "ui/drawing/studio-formula.h"
 #include "ui/inspector/studio-formula-field.h"
 #include "ui/inspector/studio-inspector-params.h"
 
@@ -349,8 +350,10 @@ add_documentation (StudioInspector *self, const LoomOp *op)
       = g_strdup_printf ("%s%s%s%s%s", op->doc != NULL ? op->doc : "", op->details != NULL ? "\n\n" : "",
                          op->details != NULL ? op->details : "", op->reference != NULL ? "\n\nPyTorch: " : "",
                          op->reference != NULL ? op->reference : "");
+  g_autofree char *markup = studio_formula_markup (text);
 
-  label = gtk_label_new (text);
+  label = gtk_label_new (NULL);
+  gtk_label_set_markup (GTK_LABEL (label), markup);
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
   gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
   gtk_label_set_xalign (GTK_LABEL (label), 0);
@@ -392,7 +395,10 @@ build_node (StudioInspector *self, const StudioItem *item)
   gtk_box_append (GTK_BOX (self->box), head);
   if (item->op != NULL && item->op->formula != NULL)
     {
-      label = add_label (self, item->op->formula, "studio-formula");
+      g_autofree char *markup = studio_formula_markup (item->op->formula);
+
+      label = add_label (self, "", "studio-formula");
+      gtk_label_set_markup (GTK_LABEL (label), markup);
       gtk_label_set_selectable (GTK_LABEL (label), TRUE);
       gtk_widget_set_can_focus (label, FALSE);
     }

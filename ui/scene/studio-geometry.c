@@ -72,6 +72,20 @@ studio_view_reveal (StudioView *view, const StudioRect *rect)
   return TRUE;
 }
 
+StudioDetail
+studio_geometry_detail (double zoom)
+{
+  return zoom >= STUDIO_ZOOM_DETAIL  ? STUDIO_DETAIL_ALL
+         : zoom >= STUDIO_ZOOM_NAMES ? STUDIO_DETAIL_NAMES
+                                     : STUDIO_DETAIL_BLOCKS;
+}
+
+gboolean
+studio_geometry_is_named (const StudioItem *item, double zoom)
+{
+  return item->is_module || studio_geometry_detail (zoom) != STUDIO_DETAIL_BLOCKS;
+}
+
 double
 studio_geometry_snap (double v)
 {
@@ -121,19 +135,103 @@ studio_geometry_figure (const StudioItem *item)
                        item->figure_height - below };
 }
 
-StudioRect
-studio_geometry_fault (const StudioItem *item)
+static StudioRect
+fault_at (const StudioItem *item, StudioFaultPlace place)
 {
-  double lines;
+  double lines, height;
 
-  if (item->fault == NULL)
+  if (item->fault == NULL || place == STUDIO_FAULT_AS_SIGN)
     return (StudioRect){ item->x, item->y + item->height, 0, 0 };
   /* As wide as the card, so that it never lies under the next one. The room is taken from the length of the
    * sentence, so that hit testing needs no font: six units a letter at the caption's size, at most five lines, the
    * rest ellipsized. */
   lines = CLAMP (ceil (g_utf8_strlen (item->fault, -1) * 6.0 / (item->width - 34)), 1, 5);
-  return (StudioRect){ item->x, item->y + item->height + STUDIO_FAULT_GAP, item->width,
-                       12 + 16 * lines + (item->fix != NULL ? 32 : 0) };
+  height = 12 + 16 * lines + (item->fix != NULL ? 32 : 0);
+  return (StudioRect){ item->x,
+                       place == STUDIO_FAULT_BELOW ? item->y + item->height + STUDIO_FAULT_GAP
+                                                   : item->y - STUDIO_FAULT_GAP - height,
+                       item->width, height };
+}
+
+StudioRect
+studio_geometry_fault (const StudioItem *item)
+{
+  return fault_at (item, item->fault_place);
+}
+
+/* ---- room for bubbles ---------------------------------------------------- */
+
+typedef struct
+{
+  const StudioItem *item;
+  gboolean placed; /* its bubble stands */
+} Placed;
+
+static int
+compare_x (gconstpointer a, gconstpointer b)
+{
+  double x = ((const Placed *)a)->item->x, y = ((const Placed *)b)->item->x;
+
+  return x < y ? -1 : x > y;
+}
+
+/* Whether a rectangle as wide as a card is clear of all cards and of the bubbles that stand. */
+static gboolean
+is_clear (const Placed *all, guint n, const StudioItem *own, const StudioRect *r)
+{
+  guint low = 0, high = n;
+
+  /* All cards have one width, so only those that begin within it to the left can reach here. */
+  while (low < high)
+    {
+      guint middle = (low + high) / 2;
+
+      if (all[middle].item->x + all[middle].item->width <= r->x)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  for (guint i = low; i < n && all[i].item->x < r->x + r->width; i++)
+    {
+      StudioRect card = studio_geometry_card (all[i].item), bubble = studio_geometry_fault (all[i].item);
+
+      if (all[i].item == own)
+        continue;
+      if (studio_rect_intersects (&card, r)
+          || (all[i].placed && bubble.height > 0 && studio_rect_intersects (&bubble, r)))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+void
+studio_geometry_place_faults (StudioScene *scene)
+{
+  g_autofree Placed *all = g_new0 (Placed, scene->n_items + 1);
+  guint n = scene->n_items;
+
+  for (guint i = 0; i < n; i++)
+    all[i].item = &scene->item[i];
+  qsort (all, n, sizeof (Placed), compare_x);
+  for (guint i = 0; i < n; i++)
+    {
+      StudioItem *item = &scene->item[all[i].item - scene->item];
+
+      if (item->fault == NULL)
+        continue;
+      item->fault_place = STUDIO_FAULT_AS_SIGN;
+      for (StudioFaultPlace place = STUDIO_FAULT_BELOW; place < STUDIO_FAULT_AS_SIGN; place++)
+        {
+          StudioRect r = fault_at (item, place);
+
+          if (is_clear (all, n, item, &r))
+            {
+              item->fault_place = place;
+              break;
+            }
+        }
+      all[i].placed = TRUE;
+    }
 }
 
 StudioRect
@@ -153,10 +251,10 @@ studio_geometry_extent (const StudioItem *item)
 
   if (fault.height > 0)
     r = studio_rect_union (r, fault);
-  r.x -= 8;
-  r.y -= 8;
-  r.width += 16;
-  r.height += 16;
+  r.x -= STUDIO_CARD_MARGIN;
+  r.y -= STUDIO_CARD_MARGIN;
+  r.width += 2 * STUDIO_CARD_MARGIN;
+  r.height += 2 * STUDIO_CARD_MARGIN;
   return r;
 }
 

@@ -10,6 +10,7 @@ G_BEGIN_DECLS
 #define STUDIO_CARD_WIDTH  176.0
 #define STUDIO_CARD_HEIGHT 56.0
 #define STUDIO_CARD_FIGURE 56.0 /* what a figure adds to a card's height */
+#define STUDIO_CARD_MARGIN 8.0  /* around a card: ports and rings */
 #define STUDIO_CARD_RADIUS 10.0
 #define STUDIO_PORT_STEP   24.0 /* also the side of a port's hit area, in screen pixels */
 #define STUDIO_PORT_RADIUS 5.0
@@ -17,7 +18,8 @@ G_BEGIN_DECLS
 #define STUDIO_SNAP        12.0
 #define STUDIO_ZOOM_MIN    0.1
 #define STUDIO_ZOOM_MAX    4.0
-#define STUDIO_ZOOM_DETAIL 0.5 /* below: rectangles and straight lines */
+#define STUDIO_ZOOM_DETAIL 0.5  /* below: a card keeps its name, icon and colour; wires are straight lines */
+#define STUDIO_ZOOM_NAMES  0.25 /* below: only frames and modules are named */
 #define STUDIO_ZOOM_PILLS  0.7
 #define STUDIO_FAULT_GAP   8.0
 #define STUDIO_FRAME_TITLE 30.0 /* height of the strip that a frame is taken by */
@@ -45,6 +47,17 @@ void studio_view_fit (StudioView *view, const StudioRect *bounds);
 /* Moves as little as possible so that rect is visible with a margin. TRUE when it moved. */
 gboolean studio_view_reveal (StudioView *view, const StudioRect *rect);
 
+/* What can be told apart at a zoom, as on a map. */
+typedef enum
+{
+  STUDIO_DETAIL_ALL,
+  STUDIO_DETAIL_NAMES, /* name, icon and colour */
+  STUDIO_DETAIL_BLOCKS /* colour; frames and modules are still named */
+} StudioDetail;
+
+StudioDetail studio_geometry_detail (double zoom);
+gboolean studio_geometry_is_named (const StudioItem *item, double zoom);
+
 double studio_geometry_snap (double v);
 gboolean studio_rect_intersects (const StudioRect *a, const StudioRect *b);
 StudioRect studio_rect_union (StudioRect a, StudioRect b);
@@ -55,7 +68,10 @@ StudioRect studio_geometry_card (const StudioItem *item);
 StudioRect studio_geometry_figure (const StudioItem *item);
 /* Everything the item draws: card, ports, rings, and the fault's sentence below. */
 StudioRect studio_geometry_extent (const StudioItem *item);
-StudioRect studio_geometry_fault (const StudioItem *item);      /* height 0: none */
+/* The bubble with the fault's sentence; height 0: none, or no room for one, and then the card has the sign alone. */
+StudioRect studio_geometry_fault (const StudioItem *item);
+/* Puts each bubble below or above its card, where it covers no card and no other bubble. */
+void studio_geometry_place_faults (StudioScene *scene);
 StudioRect studio_geometry_fix_button (const StudioItem *item); /* height 0: none */
 /* The room for a note's text, from its length: no font is asked. */
 void studio_geometry_note_size (const char *text, double *width, double *height);

@@ -397,6 +397,36 @@ add_faults (const Build *build, const char *scope_path, const LoomFaults *faults
     }
 }
 
+/* What follows from a fault is told from the fault itself: cards behind it have no type, and wait. Walks along the
+ * wires from each faulty card, the first to reach a card is what it waits for. */
+static void
+add_waits (StudioScene *scene)
+{
+  g_autofree guint *queue = g_new (guint, scene->n_items + 1);
+  guint n = 0;
+
+  for (guint i = 0; i < scene->n_items; i++)
+    if (studio_item_tone (&scene->item[i]) >= STUDIO_TONE_TODO
+        && studio_item_tone (&scene->item[i]) != STUDIO_TONE_ADVICE)
+      queue[n++] = i;
+  for (guint k = 0; k < n; k++)
+    {
+      const StudioItem *from = &scene->item[queue[k]];
+
+      for (guint p = 0; p < from->n_outputs; p++)
+        for (guint l = from->output[p].typed ? STUDIO_NO_ITEM : from->output[p].link; l != STUDIO_NO_ITEM;
+             l = scene->link[l].next_out)
+          {
+            StudioItem *to = &scene->item[scene->link[l].to];
+
+            if (to->fault != NULL || to->waits_for != NULL)
+              continue;
+            to->waits_for = g_strdup (from->waits_for != NULL ? from->waits_for : from->id);
+            queue[n++] = scene->link[l].to;
+          }
+    }
+}
+
 /* Positions for cards that the file gives none: as a fresh layout would, without writing it. */
 static void
 add_places (StudioScene *scene, const LoomElement *scope)
@@ -583,11 +613,14 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
       StudioLink *link = &scene->link[i];
       const StudioItem *to = &scene->item[link->to];
 
-      link->fault = to->fault != NULL && !to->fault_is_warning && to->fault_port != NULL
+      link->fault = studio_item_tone (to) == STUDIO_TONE_ERROR && to->fault_port != NULL
                     && strcmp (to->fault_port, to->input[link->input].name) == 0;
     }
+  if (net != NULL)
+    add_waits (scene);
   add_places (scene, scope);
   add_annotations (scene, scope);
+  studio_geometry_place_faults (scene);
   if (net != NULL)
     add_costs (&build, scope_path, net);
 
@@ -635,6 +668,7 @@ studio_scene_free (StudioScene *scene)
       g_free (item->fault);
       g_free (item->fault_port);
       g_free (item->fix);
+      g_free (item->waits_for);
     }
   for (guint i = 0; i < scene->n_links; i++)
     g_free (scene->link[i].label);
@@ -751,6 +785,15 @@ studio_scene_card_size (guint n_inputs, guint n_outputs, double *width, double *
 {
   *width = STUDIO_CARD_WIDTH;
   *height = MAX (STUDIO_CARD_HEIGHT, 8 + STUDIO_PORT_STEP * (double)MAX (n_inputs, n_outputs));
+}
+
+StudioTone
+studio_item_tone (const StudioItem *item)
+{
+  return item->fault == NULL      ? STUDIO_TONE_CALM
+         : item->fault_is_warning ? STUDIO_TONE_ADVICE
+         : item->fault_is_todo    ? STUDIO_TONE_TODO
+                                  : STUDIO_TONE_ERROR;
 }
 
 gboolean

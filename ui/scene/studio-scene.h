@@ -25,6 +25,22 @@ typedef struct
   LoomType type; /* of an output; an input has its wire's */
 } StudioPort;
 
+/* Where the sentence about a card stands. */
+typedef enum
+{
+  STUDIO_FAULT_BELOW,
+  STUDIO_FAULT_ABOVE,
+  STUDIO_FAULT_AS_SIGN /* there is no room: a sign on the card, the sentence in its tooltip */
+} StudioFaultPlace;
+
+typedef enum
+{
+  STUDIO_TONE_CALM,
+  STUDIO_TONE_TODO,
+  STUDIO_TONE_ADVICE,
+  STUDIO_TONE_ERROR
+} StudioTone;
+
 typedef struct
 {
   guint64 serial;
@@ -49,6 +65,9 @@ typedef struct
   StudioPort *input, *output;
   char *fault; /* one sentence, NULL when all is well */
   gboolean fault_is_warning;
+  gboolean fault_is_todo; /* nothing is wrong, something is not there yet */
+  StudioFaultPlace fault_place;
+  char *waits_for; /* the card whose fault leaves this one without a type; NULL */
   char *fault_port;
   char *fix; /* the button's label, or NULL */
 } StudioItem;
@@ -108,6 +127,8 @@ void studio_scene_reach (const StudioScene *scene, guint item, gboolean against,
 void studio_scene_card_size (guint n_inputs, guint n_outputs, double *width, double *height);
 /* "Matrix product, softmax …" – name for people: the operator's title, or the module's name. */
 const char *studio_item_title (const StudioItem *item);
+/* How loud a card speaks: only what is wrong by itself is an error. */
+StudioTone studio_item_tone (const StudioItem *item);
 /* Whether what a path names stands behind this card: the node itself or, of a module, a node within; of a repeat, in
  * any of its copies. */
 gboolean studio_item_owns (const StudioItem *item, const char *path);

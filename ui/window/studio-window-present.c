@@ -3,6 +3,7 @@
  * Also what a test sees of the window: where things are, as lines on standard error. */
 #include <math.h>
 
+#include "ui/drawing/studio-formula.h"
 #include "ui/charts/studio-plot.h"
 #include "ui/window/studio-window-private.h"
 
@@ -59,20 +60,25 @@ show_caption (StudioWindow *self)
   if (i < 0)
     {
       g_autofree char *title = path != NULL ? g_strdup (path) : studio_document_dup_title (self->document);
-      gtk_label_set_label (GTK_LABEL (self->caption_label), title);
+      g_autofree char *escaped = g_markup_escape_text (title, -1);
+      gtk_label_set_markup (GTK_LABEL (self->caption_label), escaped);
       leave_room (self);
       return;
     }
   const LoomNetNode *node = loom_net_node (net, (guint)i);
-  g_autoptr (GString) text = g_string_new (path);
+  g_autofree char *name = g_markup_escape_text (path, -1);
+  g_autoptr (GString) text = g_string_new (name);
   if (node->op != NULL && node->op->formula != NULL)
-    g_string_append_printf (text, "   %s", node->op->formula);
+    {
+      g_autofree char *formula = studio_formula_markup (node->op->formula);
+      g_string_append_printf (text, "   %s", formula);
+    }
   if (node->typed && node->n_outputs > 0)
     {
       g_autofree char *shape = loom_shape_to_string (&node->output[0].shape);
       g_string_append_printf (text, "   %s", shape);
     }
-  gtk_label_set_label (GTK_LABEL (self->caption_label), text->str);
+  gtk_label_set_markup (GTK_LABEL (self->caption_label), text->str);
   leave_room (self);
 }
 

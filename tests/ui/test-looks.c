@@ -1,0 +1,255 @@
+/* What is seen of cards: how much at which zoom, how loud a fault is, where its sentence stands, and how formulas are
+ * written. No display. */
+#include <math.h>
+#include <string.h>
+
+#include "ui/drawing/draw-fault.h"
+#include "ui/drawing/studio-export.h"
+#include "ui/drawing/studio-formula.h"
+
+static StudioScene *
+load (const char *nodes)
+{
+  g_autofree char *text = g_strdup_printf ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n%s\n</graph>\n", nodes);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (text, strlen (text), "test", faults, &error);
+  g_autoptr (LoomNet) net = NULL;
+
+  g_assert_no_error (error);
+  net = loom_net_new (graph, NULL, faults);
+  return studio_scene_new (graph, loom_graph_root (graph), "", net, faults, NULL, NULL);
+}
+
+static void
+test_detail (void)
+{
+  g_autoptr (StudioScene) scene = load ("<module name=\"m\"><node id=\"in\" op=\"module_input\"/></module>"
+                                        "<node id=\"act\" op=\"relu\"/><node id=\"mod\" module=\"m\"/>");
+  const StudioItem *card = &scene->item[0], *module = &scene->item[1];
+  static const struct
+  {
+    double zoom;
+    StudioDetail detail;
+  } cases[] = { { 4, STUDIO_DETAIL_ALL },       { 1, STUDIO_DETAIL_ALL },      { 0.5, STUDIO_DETAIL_ALL },
+                { 0.499, STUDIO_DETAIL_NAMES }, { 0.45, STUDIO_DETAIL_NAMES }, { 0.25, STUDIO_DETAIL_NAMES },
+                { 0.2, STUDIO_DETAIL_BLOCKS },  { 0.1, STUDIO_DETAIL_BLOCKS } };
+
+  g_assert_true (module->is_module);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_assert_cmpint (studio_geometry_detail (cases[i].zoom), ==, cases[i].detail);
+      g_assert_true (studio_geometry_is_named (module, cases[i].zoom));
+      g_assert_true (studio_geometry_is_named (card, cases[i].zoom) == (cases[i].detail != STUDIO_DETAIL_BLOCKS));
+    }
+}
+
+#define CHAIN                                                                                                          \
+  "<node id=\"x\" op=\"input\" shape=\"B,2\"/><node id=\"conv\" op=\"conv2d\" out_channels=\"4\" kernel_size=\"3\"/>"  \
+  "<node id=\"act\" op=\"relu\"/><node id=\"fc\" op=\"linear\" out_features=\"2\"/>"                                   \
+  "<node id=\"other\" op=\"relu\"/><wire from=\"x\" to=\"conv\"/><wire from=\"conv\" to=\"act\"/>"                     \
+  "<wire from=\"act\" to=\"fc\"/><wire from=\"x\" to=\"other\"/>"
+
+/* The convolution is wrong; what follows has no shape because of it, and says so quietly. */
+static void
+test_root_cause (void)
+{
+  g_autoptr (StudioScene) scene = load (CHAIN);
+  guint red = 0;
+
+  for (guint i = 0; i < scene->n_items; i++)
+    red += studio_item_tone (&scene->item[i]) == STUDIO_TONE_ERROR;
+  g_assert_cmpuint (red, ==, 1);
+  g_assert_cmpint (studio_item_tone (&scene->item[1]), ==, STUDIO_TONE_ERROR);
+  g_assert_cmpstr (scene->item[2].waits_for, ==, "conv");
+  g_assert_cmpstr (scene->item[3].waits_for, ==, "conv");
+  g_assert_null (scene->item[0].waits_for);
+  g_assert_null (scene->item[1].waits_for);
+  g_assert_null (scene->item[4].waits_for);
+  g_assert_cmpint (studio_item_tone (&scene->item[3]), ==, STUDIO_TONE_CALM);
+}
+
+static void
+test_tones (void)
+{
+  StudioItem item = { .fault = NULL };
+
+  g_assert_cmpint (studio_item_tone (&item), ==, STUDIO_TONE_CALM);
+  item.fault = (char *)"x";
+  g_assert_cmpint (studio_item_tone (&item), ==, STUDIO_TONE_ERROR);
+  item.fault_is_todo = TRUE;
+  g_assert_cmpint (studio_item_tone (&item), ==, STUDIO_TONE_TODO);
+  item.fault_is_todo = FALSE;
+  item.fault_is_warning = TRUE;
+  g_assert_cmpint (studio_item_tone (&item), ==, STUDIO_TONE_ADVICE);
+}
+
+/* The colours of tones as light against the background, by the formula of WCAG 2. */
+static double
+luminance (const StudioColor *c)
+{
+  const float v[3] = { c->red, c->green, c->blue };
+  double l[3];
+
+  for (int i = 0; i < 3; i++)
+    l[i] = v[i] <= 0.03928f ? v[i] / 12.92 : pow ((v[i] + 0.055) / 1.055, 2.4);
+  return 0.2126 * l[0] + 0.7152 * l[1] + 0.0722 * l[2];
+}
+
+static void
+test_contrast (void)
+{
+  for (guint dark = 0; dark < 2; dark++)
+    for (StudioTone tone = STUDIO_TONE_TODO; tone <= STUDIO_TONE_ERROR; tone++)
+      {
+        StudioTheme theme;
+        double a, b;
+
+        studio_theme_init (&theme, dark, FALSE);
+        a = luminance (studio_theme_tone (&theme, tone));
+        b = luminance (&theme.background);
+        g_assert_cmpfloat ((MAX (a, b) + 0.05) / (MIN (a, b) + 0.05), >=, 5.5);
+      }
+}
+
+static void
+expect_clear (const StudioScene *scene)
+{
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioRect bubble = studio_geometry_fault (&scene->item[i]);
+
+      for (guint k = 0; bubble.height > 0 && k < scene->n_items; k++)
+        {
+          StudioRect card = studio_geometry_card (&scene->item[k]), other = studio_geometry_fault (&scene->item[k]);
+
+          g_assert_false (studio_rect_intersects (&bubble, &card));
+          g_assert_true (k == i || other.height <= 0 || !studio_rect_intersects (&bubble, &other));
+        }
+    }
+}
+
+static void
+test_bubbles (void)
+{
+  g_autoptr (StudioScene) scene = load (CHAIN);
+  StudioItem *conv = &scene->item[1], *act = &scene->item[2], *fc = &scene->item[3];
+
+  expect_clear (scene);
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      scene->item[i].x = 300 * i;
+      scene->item[i].y = 0;
+    }
+  studio_geometry_place_faults (scene);
+  g_assert_cmpint (conv->fault_place, ==, STUDIO_FAULT_BELOW);
+  /* A card below drives the bubble above, one above as well leaves the sign alone. */
+  act->x = conv->x + 40;
+  act->y = conv->y + conv->height + 20;
+  studio_geometry_place_faults (scene);
+  g_assert_cmpint (conv->fault_place, ==, STUDIO_FAULT_ABOVE);
+  g_assert_cmpfloat (studio_geometry_fault (conv).y, <, conv->y);
+  expect_clear (scene);
+  fc->x = conv->x - 60;
+  fc->y = conv->y - fc->height - 30;
+  studio_geometry_place_faults (scene);
+  g_assert_cmpint (conv->fault_place, ==, STUDIO_FAULT_AS_SIGN);
+  g_assert_cmpfloat (studio_geometry_fault (conv).height, ==, 0);
+  g_assert_cmpfloat (studio_geometry_fix_button (conv).height, ==, 0);
+  expect_clear (scene);
+}
+
+/* Wherever cards lie, and whichever have something to say. */
+static void
+test_bubbles_anywhere (void)
+{
+  for (guint round = 0; round < 200; round++)
+    {
+      g_autoptr (GString) nodes = g_string_new (NULL);
+      g_autoptr (StudioScene) scene = NULL;
+      guint shown = 0;
+
+      for (guint i = 0; i < 24; i++)
+        g_string_append_printf (nodes, "<node id=\"n%u\" op=\"%s\"/>", i, i % 3 ? "add" : "relu");
+      scene = load (nodes->str);
+      for (guint i = 0; i < scene->n_items; i++)
+        {
+          scene->item[i].x = g_test_rand_int_range (0, 1200);
+          scene->item[i].y = g_test_rand_int_range (0, 1600);
+        }
+      studio_geometry_place_faults (scene);
+      expect_clear (scene);
+      for (guint i = 0; i < scene->n_items; i++)
+        shown += studio_geometry_fault (&scene->item[i]).height > 0;
+      g_assert_cmpuint (shown, >, 0);
+    }
+}
+
+static void
+expect_markup (const char *formula, const char *markup)
+{
+  g_autofree char *made = studio_formula_markup (formula);
+
+  g_assert_cmpstr (made, ==, markup);
+}
+
+static void
+test_formula (void)
+{
+  expect_markup ("y = x Wᵀ + b", "y = x W<sup>T</sup> + b");
+  expect_markup ("yᵢ = eˣⁱ / Σⱼ eˣʲ", "y<sub>i</sub> = e<sup>xi</sup> / Σ<sub>j</sub> e<sup>xj</sup>");
+  expect_markup ("a < b & x²₀", "a &lt; b &amp; x<sup>2</sup><sub>0</sub>");
+  expect_markup ("Σ꜀₍₁₋₂₎", "Σ<sub>c(1−2)</sub>");
+  /* Every operator's formula is valid markup, and no letter is left that fonts lack. */
+  for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
+    {
+      g_autofree char *markup = (*op)->formula != NULL ? studio_formula_markup ((*op)->formula) : NULL;
+      g_autofree char *text = NULL;
+
+      if (markup == NULL)
+        continue;
+      g_assert_true (pango_parse_markup (markup, -1, 0, NULL, &text, NULL, NULL));
+      for (const char *p = text; *p != '\0'; p = g_utf8_next_char (p))
+        {
+          gunichar c = g_utf8_get_char (p);
+
+          if ((c >= 0x2070 && c <= 0x209f) || (c >= 0x1d2c && c <= 0x1d6a) || c == 0xb2 || c == 0xb3 || c == 0xb9
+              || c >= 0xa700)
+            g_error ("%s: the formula “%s” keeps “%.4s”, which few fonts have", (*op)->name, (*op)->formula, p);
+        }
+    }
+}
+
+/* No formula needs a letter that the fonts of a plain system lack. */
+static void
+test_formula_glyphs (void)
+{
+  PangoContext *context = studio_export_context_new ();
+
+  for (const LoomOp *const *op = loom_ops (); *op != NULL; op++)
+    {
+      PangoLayout *layout = pango_layout_new (context);
+      g_autofree char *markup = (*op)->formula != NULL ? studio_formula_markup ((*op)->formula) : g_strdup ("");
+
+      pango_layout_set_markup (layout, markup, -1);
+      if (pango_layout_get_unknown_glyphs_count (layout) > 0)
+        g_error ("%s: “%s” has letters that no font has", (*op)->name, (*op)->formula);
+      g_object_unref (layout);
+    }
+  g_object_unref (context);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/looks/detail", test_detail);
+  g_test_add_func ("/looks/root-cause", test_root_cause);
+  g_test_add_func ("/looks/tones", test_tones);
+  g_test_add_func ("/looks/contrast", test_contrast);
+  g_test_add_func ("/looks/bubbles", test_bubbles);
+  g_test_add_func ("/looks/bubbles-anywhere", test_bubbles_anywhere);
+  g_test_add_func ("/looks/formula", test_formula);
+  g_test_add_func ("/looks/formula-glyphs", test_formula_glyphs);
+  return g_test_run ();
+}

@@ -1,0 +1,120 @@
+/* What the canvas says of the card, port or wire under the pointer. */
+#include "ui/canvas/studio-canvas-private.h"
+#include "ui/drawing/studio-formula.h"
+
+/* In a field, a tooltip of the canvas would come from a pointer that was left lying there. */
+static gboolean
+is_typing (StudioCanvas *self)
+{
+  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
+  GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
+
+  return focus != NULL && GTK_IS_EDITABLE (focus);
+}
+
+static void
+add_line (GString *markup, const char *text)
+{
+  g_autofree char *escaped = g_markup_escape_text (text, -1);
+
+  g_string_append_printf (markup, "%s%s", markup->len > 0 ? "\n" : "", escaped);
+}
+
+static void
+add_title (GString *markup, const char *text)
+{
+  g_autofree char *escaped = g_markup_escape_text (text, -1);
+
+  g_string_append_printf (markup, "<b>%s</b>", escaped);
+}
+
+static void
+add_type (GString *markup, gboolean typed, const LoomType *type)
+{
+  g_autofree char *shape = typed ? loom_shape_to_string (&type->shape) : NULL;
+  g_autofree char *line = typed ? g_strdup_printf ("%s  %s", shape, loom_dtype_name (type->dtype)) : NULL;
+
+  add_line (markup, typed ? line : "shape not known yet");
+}
+
+static void
+describe_card (GString *markup, const StudioItem *item, double zoom)
+{
+  const char *formula = item->op != NULL ? item->op->formula : NULL;
+
+  add_title (markup, studio_item_title (item));
+  if (studio_geometry_detail (zoom) != STUDIO_DETAIL_ALL)
+    add_line (markup, item->title);
+  if (item->summary[0] != '\0')
+    add_line (markup, item->summary);
+  if (formula != NULL)
+    {
+      g_autofree char *shown = studio_formula_markup (formula);
+
+      g_string_append_printf (markup, "\n<span size=\"larger\">%s</span>", shown);
+    }
+  for (guint p = 0; p < item->n_outputs; p++)
+    if (item->output[p].typed)
+      add_type (markup, TRUE, &item->output[p].type);
+  if (item->cost > 0)
+    {
+      g_autofree char *share = g_strdup_printf ("%.1f %% of the net's operations", item->cost * 100);
+
+      add_line (markup, share);
+    }
+  if (item->waits_for != NULL)
+    {
+      g_autofree char *waits = g_strdup_printf ("Has no shape before “%s” is mended.", item->waits_for);
+
+      add_line (markup, waits);
+    }
+  /* Where there is no room for the bubble, or it is too small to be read. */
+  if (item->fault != NULL
+      && (item->fault_place == STUDIO_FAULT_AS_SIGN || studio_geometry_detail (zoom) != STUDIO_DETAIL_ALL))
+    add_line (markup, item->fault);
+}
+
+static void
+describe_port (GString *markup, const StudioItem *item, const StudioPort *port)
+{
+  g_autofree char *name = g_strdup_printf ("%s.%s", item->id, port->name);
+
+  add_title (markup, name);
+  add_type (markup, port->typed, &port->type);
+  if (port->doc != NULL)
+    add_line (markup, port->doc);
+}
+
+static void
+describe_link (GString *markup, const StudioScene *scene, const StudioLink *link)
+{
+  g_autofree char *ends = g_strdup_printf ("%s → %s", scene->item[link->from].id, scene->item[link->to].id);
+
+  add_title (markup, ends);
+  add_type (markup, link->typed, &link->type);
+}
+
+gboolean
+studio_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+  StudioScene *scene = studio_canvas_scene (self);
+  StudioHit hit = studio_geometry_hit (scene, &self->view, x, y);
+  g_autoptr (GString) markup = g_string_new (NULL);
+
+  if (keyboard || self->gesture.state != STUDIO_GESTURE_IDLE || self->popover != NULL
+      || g_get_monotonic_time () < self->quiet_until || is_typing (self))
+    return FALSE;
+  if (hit.kind == STUDIO_HIT_INPUT || hit.kind == STUDIO_HIT_OUTPUT)
+    describe_port (markup, &scene->item[hit.item],
+                   hit.kind == STUDIO_HIT_INPUT ? &scene->item[hit.item].input[hit.port]
+                                                : &scene->item[hit.item].output[hit.port]);
+  else if (hit.kind == STUDIO_HIT_CARD)
+    describe_card (markup, &scene->item[hit.item], self->view.zoom);
+  else if (hit.kind == STUDIO_HIT_LINK)
+    describe_link (markup, scene, &scene->link[hit.item]);
+  if (markup->len == 0)
+    return FALSE;
+  gtk_tooltip_set_markup (tooltip, markup->str);
+  return TRUE;
+}

@@ -1,0 +1,111 @@
+/* Cards from afar, as a map shows towns: first the words below the name go, then the names, and the colours stay.
+ *
+ * Names are written in pixels of the screen, larger than the card is, because a name that cannot be read is none. */
+#include "ui/drawing/draw-far.h"
+
+#include <math.h>
+#include <pango/pangocairo.h>
+
+#include "ui/drawing/draw-fault.h"
+
+#define LEAST_TEXT  10.5 /* pixels */
+#define LEAST_DOTS  36.0 /* a narrower name is cut off */
+#define LEAST_NAMED 26.0 /* a narrower card has no room for two letters */
+
+/* As large as the zoom makes it, but readable, and no higher than the card. */
+static double
+text_size (PangoContext *context, double zoom, double height)
+{
+  double larger = studio_text_enlargement (context), usual = 10 * 96 / 72.0;
+
+  return MIN (MAX (usual * larger * zoom, LEAST_TEXT * MIN (larger, 1.5)), MAX (height * 0.78, 8));
+}
+
+static void
+set_text (PangoLayout *text, const char *name, double size, double width, double height)
+{
+  PangoFontDescription *font
+      = pango_font_description_copy (pango_context_get_font_description (pango_layout_get_context (text)));
+  int lines = (int)CLAMP (floor (height / (size * 1.25)), 1, 2);
+
+  pango_font_description_set_absolute_size (font, size * PANGO_SCALE);
+  pango_font_description_set_weight (font, PANGO_WEIGHT_SEMIBOLD);
+  pango_layout_set_font_description (text, font);
+  pango_font_description_free (font);
+  pango_layout_set_text (text, name, -1);
+  pango_layout_set_width (text, width < 0 ? -1 : (int)(width * PANGO_SCALE));
+  /* Three dots would take the room of the letters that tell two names apart. */
+  pango_layout_set_ellipsize (text, width < LEAST_DOTS ? PANGO_ELLIPSIZE_NONE : PANGO_ELLIPSIZE_END);
+  pango_layout_set_wrap (text, PANGO_WRAP_WORD_CHAR);
+  if (width < LEAST_DOTS)
+    {
+      pango_layout_set_width (text, -1);
+      lines = 1;
+    }
+  pango_layout_set_height (text, lines > 1 ? -lines : 0);
+}
+
+static void
+draw_name (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double zoom, double width, double height,
+           PangoLayout *text, const StudioFrameLook *look)
+{
+  const char *icon = item->is_module ? "view-grid-symbolic" : item->op != NULL ? item->op->icon : NULL;
+  double size = text_size (pango_layout_get_context (text), zoom, height), left = 5, side = CLAMP (16 * zoom, 10, 16);
+  gboolean above = icon != NULL && look->icon != NULL && height >= side + 1.3 * size + 4, beside = FALSE;
+  double top = 0;
+  int w, h;
+
+  /* Above the name on a high card, else beside it where the name does not suffer. */
+  set_text (text, item->title, size, -1, 0);
+  pango_layout_get_pixel_size (text, &w, NULL);
+  if (!above && icon != NULL && look->icon != NULL && height >= side + 2)
+    beside = width - left - side - 5 >= MIN (w, 44);
+  set_text (text, item->title, size, MAX (width - left - 2 - (beside ? side + 3 : 0), 8),
+            height - (above ? side + 2 : 0));
+  pango_layout_get_pixel_size (text, NULL, &h);
+  if (above)
+    top = side + 1;
+  if (above || beside)
+    {
+      cairo_save (cr);
+      cairo_translate (cr, left, floor (above ? (height - h - top) / 2 : (height - side) / 2));
+      cairo_scale (cr, side / 16, side / 16);
+      look->icon (cr, icon, studio_theme_category (theme, item), look->icon_data);
+      cairo_restore (cr);
+    }
+  cairo_save (cr);
+  cairo_rectangle (cr, 0, 0, width - 1, height);
+  cairo_clip (cr);
+  cairo_move_to (cr, left + (beside ? side + 3 : 0), floor ((height - h + top) / 2));
+  studio_color_set (&theme->text, cr);
+  pango_cairo_show_layout (cr, text);
+  cairo_restore (cr);
+}
+
+void
+studio_draw_card_far (cairo_t *cr, const StudioItem *item, const StudioTheme *theme, double zoom, double width,
+                      double height, PangoLayout *text, const StudioFrameLook *look)
+{
+  gboolean named = studio_geometry_is_named (item, zoom) && width >= LEAST_NAMED;
+  StudioTone tone = studio_item_tone (item);
+  StudioColor fill = *studio_theme_category (theme, item), border = fill;
+  double radius = MIN (STUDIO_CARD_RADIUS * zoom, 5), line = 1;
+
+  fill.alpha = (named ? theme->dark ? 0.42f : 0.34f : 0.8f) * (item->waits_for != NULL ? 0.5f : 1);
+  if (tone == STUDIO_TONE_ERROR || look->selected)
+    {
+      border = tone == STUDIO_TONE_ERROR ? theme->error : theme->accent;
+      line = 2;
+    }
+  studio_draw_box (cr, 0, 0, width, height, radius, &theme->card, 0, NULL);
+  studio_draw_box (cr, 0, 0, width, height, radius, &fill, line, &border);
+  if (named)
+    {
+      studio_color_set (studio_theme_category (theme, item), cr);
+      cairo_rectangle (cr, line, MIN (radius, 2), 2, height - 2 * MIN (radius, 2));
+      cairo_fill (cr);
+      draw_name (cr, item, theme, zoom, width, height, text, look);
+    }
+  if (tone >= STUDIO_TONE_ADVICE && width >= 16)
+    studio_draw_sign (cr, width - 4, 4, 11, tone, theme);
+}

@@ -1,0 +1,59 @@
+/* The operator table writes "yᵢ = xᵢ²" so that terminals and files can show it. Fonts of desktops lack some of these
+ * letters, and draw a box for them; Pango can raise and lower any letter instead. */
+#include "ui/drawing/studio-formula.h"
+
+#include <string.h>
+
+typedef struct
+{
+  const char *small, *usual; /* letter by letter the same */
+} Script;
+
+static const Script superscript = {
+  "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵅᵝᵞᵟᵋᶿᵠᵡ",
+  "0123456789+−=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWαβγδεθφχ",
+};
+static const Script subscript = {
+  "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ꜀",
+  "0123456789+−=()aehijklmnoprstuvxβγρφχc",
+};
+
+/* The ordinary letter; 0 where c is no letter of this script. */
+static gunichar
+find (const Script *script, gunichar c)
+{
+  const char *usual = script->usual;
+
+  for (const char *p = script->small; *p != '\0'; p = g_utf8_next_char (p), usual = g_utf8_next_char (usual))
+    if (g_utf8_get_char (p) == c)
+      return g_utf8_get_char (usual);
+  return 0;
+}
+
+char *
+studio_formula_markup (const char *formula)
+{
+  static const char *const open[] = { "", "<sup>", "<sub>" }, *const close[] = { "", "</sup>", "</sub>" };
+  GString *markup = g_string_new (NULL);
+  int state = 0;
+
+  for (const char *p = formula; *p != '\0'; p = g_utf8_next_char (p))
+    {
+      gunichar c = g_utf8_get_char (p), raised = find (&superscript, c), lowered = find (&subscript, c);
+      int next = raised != 0 ? 1 : lowered != 0 ? 2 : 0;
+      char letter[7] = "";
+      g_autofree char *escaped = NULL;
+
+      if (next != state)
+        {
+          g_string_append (markup, close[state]);
+          g_string_append (markup, open[next]);
+          state = next;
+        }
+      letter[g_unichar_to_utf8 (raised != 0 ? raised : lowered != 0 ? lowered : c, letter)] = '\0';
+      escaped = g_markup_escape_text (letter, -1);
+      g_string_append (markup, escaped);
+    }
+  g_string_append (markup, close[state]);
+  return g_string_free (markup, FALSE);
+}
