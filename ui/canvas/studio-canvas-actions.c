@@ -270,15 +270,16 @@ static const struct
   Command command;
   guint key, key2;
   GdkModifierType mods;
-  const char *group, *title; /* as lists of actions and shortcuts show it */
+  const char *group, *title; /* as lists of actions and shortcuts show it; NULL where the window has one of its own */
 } commands[] = {
-  { "canvas.zoom-in", zoom_in, GDK_KEY_plus, GDK_KEY_equal, GDK_CONTROL_MASK, "View", "Zoom in" },
-  { "canvas.zoom-out", zoom_out, GDK_KEY_minus, GDK_KEY_KP_Subtract, GDK_CONTROL_MASK, "View", "Zoom out" },
-  { "canvas.zoom-normal", zoom_normal, GDK_KEY_0, GDK_KEY_KP_0, GDK_CONTROL_MASK, "View", "Zoom to 100 %" },
-  { "canvas.zoom-to-fit", studio_canvas_zoom_to_fit, GDK_KEY_9, GDK_KEY_KP_9, GDK_CONTROL_MASK, "View",
-    "Fit everything" },
-  { "canvas.undo", undo, GDK_KEY_z, 0, GDK_CONTROL_MASK, "Edit", "Undo" },
-  { "canvas.redo", redo, GDK_KEY_z, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Edit", "Redo" },
+  { "canvas.zoom-in", zoom_in, GDK_KEY_plus, GDK_KEY_equal, GDK_CONTROL_MASK, NULL, NULL },
+  { "canvas.zoom-out", zoom_out, GDK_KEY_minus, GDK_KEY_KP_Subtract, GDK_CONTROL_MASK, NULL, NULL },
+  { "canvas.zoom-normal", zoom_normal, GDK_KEY_0, GDK_KEY_KP_0, GDK_CONTROL_MASK, NULL, NULL },
+  { "canvas.zoom-to-fit", studio_canvas_zoom_to_fit, GDK_KEY_9, GDK_KEY_KP_9, GDK_CONTROL_MASK, NULL, NULL },
+  { "canvas.zoom-to-selection", studio_canvas_zoom_to_selection, GDK_KEY_8, GDK_KEY_KP_8, GDK_CONTROL_MASK, NULL,
+    NULL },
+  { "canvas.undo", undo, GDK_KEY_z, 0, GDK_CONTROL_MASK, NULL, NULL },
+  { "canvas.redo", redo, GDK_KEY_z, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, NULL, NULL },
   { "canvas.cut", cut, GDK_KEY_x, 0, GDK_CONTROL_MASK, "Edit", "Cut, and reconnect the neighbours" },
   { "canvas.copy", copy, GDK_KEY_c, 0, GDK_CONTROL_MASK, "Edit", "Copy" },
   { "canvas.paste", paste, GDK_KEY_v, 0, GDK_CONTROL_MASK, "Edit", "Paste" },

@@ -44,12 +44,36 @@ studio_canvas_zoom_at (StudioCanvas *self, double zoom, double x, double y)
   studio_canvas_zoomed (self, before);
 }
 
+static void
+fit (StudioCanvas *self, const StudioRect *bounds)
+{
+  double before = self->view.zoom, top = 0;
+  StudioView view = self->view;
+
+  /* Where the words would take too much of it, the graph is more important than the lower ones, and than all. */
+  if (self->inset_top < 0.4 * view.height)
+    {
+      top = self->inset_top;
+      view.height -= top + (top + self->inset_bottom < 0.4 * view.height ? self->inset_bottom : 0);
+    }
+  studio_view_fit (&view, bounds);
+  /* For the back row everything may be larger than life. */
+  if (self->presentation && bounds->width > 0)
+    {
+      double room = MIN (view.width / (bounds->width + 48), view.height / (bounds->height + 48));
+
+      studio_view_zoom_at (&view, CLAMP (room, view.zoom, 1.6), view.width / 2, view.height / 2);
+    }
+  view.y -= top / view.zoom;
+  view.height = self->view.height;
+  self->view = view;
+  studio_canvas_zoomed (self, before);
+}
+
 void
 studio_canvas_zoom_to_fit (StudioCanvas *self)
 {
-  double before = self->view.zoom, top = 0;
   StudioRect bounds;
-  StudioView view;
 
   if (self->view.width <= 0 || self->view.height <= 0)
     {
@@ -58,26 +82,46 @@ studio_canvas_zoom_to_fit (StudioCanvas *self)
     }
   self->fit_pending = FALSE;
   bounds = studio_geometry_bounds (studio_canvas_scene (self));
-  view = self->view;
-  /* Where the words would take too much of it, the graph is more important than the lower ones, and than all. */
-  if (self->inset_top < 0.4 * view.height)
-    {
-      top = self->inset_top;
-      view.height -= top + (top + self->inset_bottom < 0.4 * view.height ? self->inset_bottom : 0);
-    }
-  studio_view_fit (&view, &bounds);
-  /* For the back row everything may be larger than life. */
-  if (self->presentation && bounds.width > 0)
-    {
-      double room = MIN (view.width / (bounds.width + 48), view.height / (bounds.height + 48));
-
-      studio_view_zoom_at (&view, CLAMP (room, view.zoom, 1.6), view.width / 2, view.height / 2);
-    }
-  view.y -= top / view.zoom;
-  view.height = self->view.height;
-  self->view = view;
-  studio_canvas_zoomed (self, before);
+  fit (self, &bounds);
   self->fitted = TRUE;
+}
+
+/* What is around all that is selected; FALSE where nothing is. */
+static gboolean
+selected_bounds (StudioCanvas *self, StudioRect *bounds)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < scene->n_items; i++)
+    if (studio_document_is_selected (self->document, scene->item[i].serial))
+      {
+        StudioRect extent = studio_geometry_extent (&scene->item[i]);
+
+        *bounds = any ? studio_rect_union (*bounds, extent) : extent;
+        any = TRUE;
+      }
+  for (guint i = 0; i < scene->n_annotations; i++)
+    if (studio_document_is_selected (self->document, scene->annotation[i].serial))
+      {
+        const StudioAnnotation *m = &scene->annotation[i];
+        StudioRect extent = { m->x, m->y, m->width, m->height };
+
+        *bounds = any ? studio_rect_union (*bounds, extent) : extent;
+        any = TRUE;
+      }
+  return any;
+}
+
+void
+studio_canvas_zoom_to_selection (StudioCanvas *self)
+{
+  StudioRect bounds;
+
+  if (self->view.width > 0 && selected_bounds (self, &bounds))
+    fit (self, &bounds);
+  else
+    studio_canvas_zoom_to_fit (self);
 }
 
 void

@@ -34,9 +34,9 @@ StudioCanvas *studio_canvas_new (StudioDocument *document);
 /* The table of those actions, for lists of all that can be done. */
 typedef struct
 {
-  const char *name; /* of the class action, "canvas.delete" */
-  const char *group, *title;
-  guint key; /* 0: none of its own */
+  const char *name;          /* of the class action, "canvas.delete" */
+  const char *group, *title; /* NULL where the window has an action of its own for it */
+  guint key;                 /* 0: none of its own */
   GdkModifierType mods;
 } StudioCanvasCommand;
 guint studio_canvas_n_commands (void);
@@ -50,6 +50,9 @@ double studio_canvas_get_zoom (StudioCanvas *self);
 /* Keeps the point under (x, y), in the widget's pixels, where it is; limits 0.1 to 4. */
 void studio_canvas_zoom_at (StudioCanvas *self, double zoom, double x, double y);
 void studio_canvas_zoom_to_fit (StudioCanvas *self);
+/* The selected cards, frames and notes as large as they fit, at most life-size; everything where nothing is selected.
+ */
+void studio_canvas_zoom_to_selection (StudioCanvas *self);
 /* The canvas coordinates in the middle of what is seen: where the palette adds. */
 void studio_canvas_get_centre (StudioCanvas *self, double *x, double *y);
 /* Adds with the card's middle at the middle of what is seen, a step aside when something is there, and focuses it. */

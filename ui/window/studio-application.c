@@ -1,12 +1,12 @@
 /* The application object.
  *
  * Not unique on the session bus: two Studios in two terminals are two programs, and a class room where a session is
- * shared does not lose a window to somebody else's process. Keys are set here, once, for named actions; the shortcuts
- * window and the README list the same ones. */
+ * shared does not lose a window to somebody else's process. */
 #include "ui/window/studio-application.h"
 
 #include "gradloom-icons.h"
 #include "gradloom-resources.h"
+#include "ui/window/studio-commands.h"
 #include "ui/window/studio-window.h"
 
 struct _StudioApplication
@@ -15,39 +15,6 @@ struct _StudioApplication
 };
 
 G_DEFINE_TYPE (StudioApplication, studio_application, ADW_TYPE_APPLICATION)
-
-static const struct
-{
-  const char *action;
-  const char *accels[4];
-} keys[] = {
-  { "win.new", { "<Control>n" } },
-  { "win.open", { "<Control>o" } },
-  { "win.save", { "<Control>s" } },
-  { "win.save-as", { "<Control><Shift>s" } },
-  { "win.undo", { "<Control>z" } },
-  { "win.redo", { "<Control><Shift>z", "<Control>y" } },
-  { "win.find", { "<Control>f" } },
-  { "win.train", { "<Control>Return", "<Control>KP_Enter" } },
-  { "win.step", { "<Control><Shift>Return" } },
-  { "win.stop", { "<Control><Shift>period", "<Control>greater" } },
-  { "win.learning-rate", { "<Control><Shift>r" } },
-  { "win.watch", { "<Control><Shift>w" } },
-  { "win.next-pane", { "F6" } },
-  { "win.previous-pane", { "<Shift>F6" } },
-  { "win.left-pane", { "F9" } },
-  { "win.right-pane", { "<Shift>F9" } },
-  { "win.present", { "F11" } },
-  { "win.export-map", { "<Control><Shift>e" } },
-  { "win.zoom-to-fit", { "<Control>9" } },
-  { "win.zoom-normal", { "<Control>0" } },
-  { "win.zoom-in", { "<Control>plus", "<Control>equal" } },
-  { "win.zoom-out", { "<Control>minus" } },
-  { "win.show-help-overlay", { "<Control>question", "F1" } },
-  { "win.dump-geometry", { "<Control><Alt><Shift>d" } },
-  { "window.close", { "<Control>w" } },
-  { "app.quit", { "<Control>q" } },
-};
 
 static void
 about_cb (GSimpleAction *action, GVariant *parameter, gpointer data)
@@ -83,8 +50,7 @@ application_startup (GApplication *application)
   G_APPLICATION_CLASS (studio_application_parent_class)->startup (application);
   gtk_window_set_default_icon_name ("org.gradloom.Studio");
   g_action_map_add_action_entries (G_ACTION_MAP (application), app_actions, G_N_ELEMENTS (app_actions), application);
-  for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
-    gtk_application_set_accels_for_action (GTK_APPLICATION (application), keys[i].action, keys[i].accels);
+  studio_commands_set_keys (GTK_APPLICATION (application));
 }
 
 static StudioWindow *

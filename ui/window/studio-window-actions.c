@@ -1,5 +1,6 @@
 /* Every command of the window, by name: menu, key, button and test run the same code. */
 #include <math.h>
+#include <string.h>
 
 #include "ui/window/studio-window-private.h"
 
@@ -199,10 +200,28 @@ zoom_normal_cb (StudioWindow *self, GVariant *parameter)
 }
 
 static void
+zoom_to_selection_cb (StudioWindow *self, GVariant *parameter)
+{
+  canvas_cb (self, "canvas.zoom-to-selection");
+}
+
+static void
 arrange_cb (StudioWindow *self, GVariant *parameter)
 {
-  studio_document_auto_layout (self->document);
-  studio_canvas_zoom_to_fit (self->canvas);
+  canvas_cb (self, "canvas.auto-layout");
+}
+
+/* Menus are not in the canvas, and reach its commands through the window. */
+static void
+canvas_action_cb (StudioWindow *self, GVariant *parameter)
+{
+  canvas_cb (self, g_variant_get_string (parameter, NULL));
+}
+
+static void
+show_actions_cb (StudioWindow *self, GVariant *parameter)
+{
+  studio_action_list_open (self->action_list);
 }
 
 #define PLAIN(function)                                                                                                \
@@ -226,50 +245,110 @@ PLAIN (ask_learning_rate)
 PLAIN (dump_geometry)
 #undef PLAIN
 
+/* One row a command: what runs it, and how lists of actions, menus and the window of shortcuts show it. What has no
+ * title is not offered by itself: it wants a parameter, or is for tests. */
 static const struct
 {
   const char *name;
   const char *parameter;
   void (*run) (StudioWindow *self, GVariant *parameter);
+  const char *group, *title;
+  const char *keys[STUDIO_COMMAND_KEYS];
+  const char *words; /* what else somebody may call it */
 } commands[] = {
-  { "new", NULL, new_cb },
-  { "open", NULL, open_cb },
-  { "open-recent", "s", open_recent_cb },
-  { "example", "s", example_cb },
-  { "start-empty", NULL, start_empty_cb },
-  { "save", NULL, save_cb },
-  { "save-as", NULL, save_as_cb },
-  { "export-map", NULL, export_map_cb },
-  { "export-chart", "s", export_chart_cb },
-  { "recover", NULL, recover_cb },
-  { "discard-recovery", NULL, discard_recovery_cb },
-  { "reload", NULL, reload_cb },
-  { "dismiss-disk", NULL, dismiss_disk_cb },
-  { "undo", NULL, undo_cb },
-  { "redo", NULL, redo_cb },
-  { "train", NULL, train_cb },
-  { "step", NULL, step_cb },
-  { "stop", NULL, stop_cb },
-  { "restart", NULL, restart_cb },
-  { "continue", NULL, continue_cb },
-  { "continue-slower", NULL, continue_slower_cb },
-  { "show-run", NULL, show_run_cb },
-  { "device", "s", device_cb },
-  { "learning-rate", NULL, ask_learning_rate_cb },
-  { "watch", NULL, watch_cb },
-  { "find", NULL, find_cb },
-  { "arrange", NULL, arrange_cb },
-  { "show-faults", NULL, show_faults_cb },
-  { "reveal", "s", reveal_cb },
-  { "next-pane", NULL, next_pane_cb },
-  { "previous-pane", NULL, previous_pane_cb },
-  { "present", NULL, present_cb },
-  { "zoom-to-fit", NULL, zoom_to_fit_cb },
-  { "zoom-normal", NULL, zoom_normal_cb },
-  { "zoom-in", NULL, zoom_in_cb },
-  { "zoom-out", NULL, zoom_out_cb },
-  { "dump-geometry", NULL, dump_geometry_cb },
+  { "new", NULL, new_cb, "File", "_New graph", { "<Control>n" }, "create empty" },
+  { "open", NULL, open_cb, "File", "_Open a graph", { "<Control>o" }, "load file" },
+  { "open-recent", "s", open_recent_cb, NULL, NULL, { NULL }, NULL },
+  { "example", "s", example_cb, NULL, NULL, { NULL }, NULL },
+  { "start-empty", NULL, start_empty_cb, "File", "Begin with an empty graph", { NULL }, NULL },
+  { "save", NULL, save_cb, "File", "_Save", { "<Control>s" }, "write file" },
+  { "save-as", NULL, save_as_cb, "File", "Save _as…", { "<Control><Shift>s" }, "write file copy" },
+  { "export-map",
+    NULL,
+    export_map_cb,
+    "File",
+    "Save the pinned _map as SVG",
+    { "<Control><Shift>e" },
+    "export picture heat attention" },
+  { "export-chart", "s", export_chart_cb, NULL, NULL, { NULL }, NULL },
+  { "recover", NULL, recover_cb, "File", "Recover what was not saved", { NULL }, "crash journal" },
+  { "discard-recovery", NULL, discard_recovery_cb, "File", "Discard what was not saved", { NULL }, "crash journal" },
+  { "reload", NULL, reload_cb, "File", "Reload the file", { NULL }, "disk revert" },
+  { "dismiss-disk", NULL, dismiss_disk_cb, "File", "Dismiss the notice about the file", { NULL }, "disk" },
+  { "undo", NULL, undo_cb, "Edit", "_Undo", { "<Control>z" }, "back revert" },
+  { "redo", NULL, redo_cb, "Edit", "_Redo", { "<Control><Shift>z", "<Control>y" }, "again forward" },
+  { "train",
+    NULL,
+    train_cb,
+    "Training",
+    "_Train, pause or go on",
+    { "<Control>Return", "<Control>KP_Enter" },
+    "run start fit learn resume" },
+  { "step", NULL, step_cb, "Training", "Train one _batch", { "<Control><Shift>Return" }, "step single" },
+  { "stop",
+    NULL,
+    stop_cb,
+    "Training",
+    "S_top training",
+    { "<Control><Shift>period", "<Control>greater" },
+    "end cancel" },
+  { "restart", NULL, restart_cb, "Training", "_Restart training", { NULL }, "begin again" },
+  { "continue", NULL, continue_cb, "Training", "_Continue training", { NULL }, "checkpoint resume" },
+  { "continue-slower",
+    NULL,
+    continue_slower_cb,
+    "Training",
+    "Continue at a tenth of the learning rate",
+    { NULL },
+    "checkpoint resume slower" },
+  { "show-run", NULL, show_run_cb, "Training", "Show the graph as it is trained", { NULL }, "run version" },
+  { "device", "s", device_cb, NULL, NULL, { NULL }, NULL },
+  { "learning-rate",
+    NULL,
+    ask_learning_rate_cb,
+    "Training",
+    "Change the learning rate",
+    { "<Control><Shift>r" },
+    "lr hyper" },
+  { "watch", NULL, watch_cb, "Training", "_Watch the selected layer", { "<Control><Shift>w" }, "pin output map show" },
+  { "find", NULL, find_cb, "Edit", "_Find a layer", { "<Control>f" }, "search outline" },
+  { "arrange", NULL, arrange_cb, NULL, NULL, { NULL }, NULL },
+  { "show-faults", NULL, show_faults_cb, "Go", "List all faults", { NULL }, "errors problems hints" },
+  { "reveal", "s", reveal_cb, NULL, NULL, { NULL }, NULL },
+  { "next-pane", NULL, next_pane_cb, "Go", "Next pane", { "F6" }, "focus" },
+  { "previous-pane", NULL, previous_pane_cb, "Go", "Previous pane", { "<Shift>F6" }, "focus" },
+  { "present", NULL, present_cb, "View", "_Present", { "F11" }, "presentation fullscreen projector lecture" },
+  { "zoom-to-fit", NULL, zoom_to_fit_cb, "View", "Zoom to _fit", { "<Control>9" }, "everything all view frame" },
+  { "zoom-to-selection",
+    NULL,
+    zoom_to_selection_cb,
+    "View",
+    "Zoom to the _selection",
+    { "<Control>8" },
+    "frame selected fit" },
+  { "zoom-normal", NULL, zoom_normal_cb, "View", "Zoom to _100 %", { "<Control>0" }, "normal actual size" },
+  { "zoom-in", NULL, zoom_in_cb, "View", "Zoom _in", { "<Control>plus", "<Control>equal" }, "larger" },
+  { "zoom-out", NULL, zoom_out_cb, "View", "Zoom _out", { "<Control>minus" }, "smaller" },
+  { "actions", NULL, show_actions_cb, "Help", "_All actions", { "<Control><Shift>p" }, "palette commands search" },
+  { "canvas", "s", canvas_action_cb, NULL, NULL, { NULL }, NULL },
+  { "dump-geometry", NULL, dump_geometry_cb, NULL, NULL, { "<Control><Alt><Shift>d" }, NULL },
 };
+
+guint
+studio_window_n_commands (void)
+{
+  return G_N_ELEMENTS (commands);
+}
+
+StudioCommand
+studio_window_get_command (guint i)
+{
+  StudioCommand command = { .group = commands[i].group, .title = commands[i].title, .words = commands[i].words };
+  g_autofree char *action = g_strconcat ("win.", commands[i].name, NULL);
+  command.action = g_intern_string (action);
+  memcpy (command.keys, commands[i].keys, sizeof command.keys);
+  return command;
+}
 
 static void
 activate_cb (GSimpleAction *action, GVariant *parameter, gpointer data)
@@ -341,4 +420,13 @@ studio_window_update_actions (StudioWindow *self)
   gboolean ended = state == STUDIO_RUN_LOST || state == STUDIO_RUN_FAILED || state == STUDIO_RUN_STOPPED;
   enable (self, "continue", ended);
   enable (self, "continue-slower", ended && isfinite (studio_run_get_base_lr (self->run)));
+  enable (self, "show-run", state != STUDIO_RUN_IDLE);
+  enable (self, "zoom-to-selection", studio_document_n_selected (self->document) > 0);
+  enable (self, "start-empty", empty && !self->start_empty);
+  gboolean recoverable = gtk_revealer_get_reveal_child (GTK_REVEALER (self->recover_bar));
+  enable (self, "recover", recoverable);
+  enable (self, "discard-recovery", recoverable);
+  gboolean on_disk = gtk_revealer_get_reveal_child (GTK_REVEALER (self->disk_bar));
+  enable (self, "reload", on_disk);
+  enable (self, "dismiss-disk", on_disk);
 }

@@ -9,6 +9,8 @@
 #include "ui/palette/studio-outline.h"
 #include "ui/palette/studio-palette.h"
 #include "ui/run/studio-pin.h"
+#include "ui/window/studio-action-list.h"
+#include "ui/window/studio-commands.h"
 #include "ui/window/studio-panes.h"
 #include "ui/window/studio-window.h"
 
@@ -19,7 +21,7 @@ struct _StudioWindow
   AdwApplicationWindow parent_instance;
 
   /* from the template */
-  GtkWidget *toasts, *header, *title, *open_button, *undo_button, *redo_button, *train_button, *step_button,
+  GtkWidget *toasts, *all, *header, *title, *open_button, *undo_button, *redo_button, *train_button, *step_button,
       *menu_button, *device_chip, *device_label;
   GtkWidget *recover_bar, *recover_label;
   GtkWidget *disk_bar, *disk_label, *disk_reload, *disk_save, *disk_dismiss;
@@ -37,6 +39,7 @@ struct _StudioWindow
   StudioRunBars *run_bars;
   StudioRunPanel *run_panel;
   StudioPins *pins;
+  StudioActionList *action_list;
   GtkWidget *start_page, *faults_list;
 
   gboolean start_empty;    /* "Empty graph": the start page is put away though there is nothing yet */
@@ -59,6 +62,9 @@ struct _StudioWindow
 /* ---- commands (-actions.c) ---- */
 void studio_window_install_actions (StudioWindow *self);
 void studio_window_update_actions (StudioWindow *self);
+/* The table's rows, for studio_commands. */
+guint studio_window_n_commands (void);
+StudioCommand studio_window_get_command (guint i);
 
 /* ---- questions (-guard.c) ---- */
 typedef void (*StudioWindowThen) (StudioWindow *self, gpointer data);

@@ -124,6 +124,12 @@ file_changed_cb (StudioDocument *document, StudioWindow *self)
 }
 
 static void
+selection_changed_cb (StudioDocument *document, StudioWindow *self)
+{
+  studio_window_update_actions (self);
+}
+
+static void
 inspect_cb (StudioCanvas *canvas, StudioWindow *self)
 {
   if (self->presenting)
@@ -256,6 +262,48 @@ make_parts (StudioWindow *self)
   self->run_bars = studio_run_bars_new (self->document, self->run);
   gtk_box_append (GTK_BOX (self->upper), GTK_WIDGET (self->run_bars));
   self->pins = studio_pins_new (self->document, self->canvas, self->run);
+  self->action_list = studio_action_list_new (GTK_WIDGET (self->canvas));
+  gtk_overlay_add_overlay (GTK_OVERLAY (self->all), GTK_WIDGET (self->action_list));
+}
+
+static void
+set_menu (GtkWidget *button, const char *const *actions)
+{
+  g_autoptr (GMenuModel) menu = studio_commands_menu (actions);
+  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (button), menu);
+}
+
+static void
+make_menus (StudioWindow *self)
+{
+  static const char *const main_menu[] = {
+    "win.save",
+    "win.save-as",
+    "win.export-map",
+    NULL,
+    "win.stop",
+    "win.continue",
+    "win.restart",
+    "win.watch",
+    NULL,
+    "win.speed::watch",
+    "win.speed::full",
+    NULL,
+    "canvas.auto-layout",
+    "win.find",
+    "win.present",
+    NULL,
+    "win.actions",
+    "win.show-help-overlay",
+    "app.about",
+    NULL,
+    NULL,
+  };
+  static const char *const zoom_menu[]
+      = { "win.zoom-to-fit", "win.zoom-to-selection", "win.zoom-normal", "win.zoom-in", "win.zoom-out", NULL, NULL };
+  set_menu (self->menu_button, main_menu);
+  set_menu (self->zoom_button, zoom_menu);
+  gtk_application_window_set_help_overlay (GTK_APPLICATION_WINDOW (self), studio_commands_shortcuts ());
 }
 
 static void
@@ -266,6 +314,7 @@ studio_window_init (StudioWindow *self)
   make_parts (self);
   studio_window_install_actions (self);
   studio_window_setup_panes (self);
+  make_menus (self);
   studio_window_setup_status (self);
   studio_window_setup_disk (self);
   studio_window_setup_presentation (self);
@@ -274,6 +323,9 @@ studio_window_init (StudioWindow *self)
   studio_window_fill_recent (self);
   g_signal_connect (self->document, "changed", G_CALLBACK (changed_cb), self);
   g_signal_connect (self->document, "file-changed", G_CALLBACK (file_changed_cb), self);
+  g_signal_connect (self->document, "selection-changed", G_CALLBACK (selection_changed_cb), self);
+  g_signal_connect_swapped (self->recover_bar, "notify::reveal-child", G_CALLBACK (studio_window_update_actions), self);
+  g_signal_connect_swapped (self->disk_bar, "notify::reveal-child", G_CALLBACK (studio_window_update_actions), self);
   g_signal_connect (self->canvas, "inspect", G_CALLBACK (inspect_cb), self);
   g_signal_connect (self->canvas, "status", G_CALLBACK (status_cb), self);
   g_signal_connect (self->outline, "activated", G_CALLBACK (outline_activated_cb), self);
@@ -322,6 +374,7 @@ studio_window_class_init (StudioWindowClass *klass)
   gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-window.ui");
 #define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioWindow, name)
   CHILD (toasts);
+  CHILD (all);
   CHILD (header);
   CHILD (title);
   CHILD (open_button);

@@ -1,0 +1,269 @@
+/* Every action by name, on a virtual display: each is there, is found by its title, and can be run; and the window that
+ * they belong to folds its panes. */
+#include <adwaita.h>
+
+#include "gradloom-icons.h"
+#include "gradloom-resources.h"
+#include "ui/charts/studio-text-scale.h"
+#include "ui/window/studio-application.h"
+#include "ui/window/studio-window-private.h"
+
+static void
+settle (void)
+{
+  for (gint64 end = g_get_monotonic_time () + 60 * 1000; g_get_monotonic_time () < end; g_usleep (1000))
+    while (g_main_context_iteration (NULL, FALSE))
+      ;
+}
+
+/* ---- the list ----------------------------------------------------------------------------- */
+
+static void
+test_list (void)
+{
+  g_autoptr (GHashTable) titles = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GHashTable) keys = g_hash_table_new (g_str_hash, g_str_equal);
+  guint n;
+  const StudioCommand *all = studio_commands (&n);
+  for (guint i = 0; i < n; i++)
+    {
+      g_test_message ("%s", all[i].action);
+      g_assert_true (studio_command_find (all[i].action) == &all[i]);
+      g_assert_true ((all[i].title != NULL) == (all[i].group != NULL));
+      if (all[i].title == NULL)
+        continue;
+      g_assert_true (g_hash_table_add (titles, studio_command_dup_title (&all[i])));
+      for (guint k = 0; k < STUDIO_COMMAND_KEYS && all[i].keys[k] != NULL; k++)
+        {
+          guint key;
+          GdkModifierType mods;
+          g_test_message ("%s", all[i].keys[k]);
+          g_assert_true (gtk_accelerator_parse (all[i].keys[k], &key, &mods));
+          g_assert_true (g_hash_table_add (keys, (gpointer)all[i].keys[k]));
+        }
+    }
+  g_assert_cmpuint (g_hash_table_size (titles), >, 50);
+}
+
+/* Each command of the canvas has a name for people, or the window has one for it. */
+static void
+test_canvas_names (void)
+{
+  for (guint i = 0; i < studio_canvas_n_commands (); i++)
+    {
+      StudioCanvasCommand c = studio_canvas_get_command (i);
+      g_autofree char *of_window = g_strconcat ("win.", strchr (c.name, '.') + 1, NULL);
+      const StudioCommand *other = studio_command_find (of_window);
+      g_test_message ("%s", c.name);
+      g_assert_true (c.title != NULL || (other != NULL && other->title != NULL));
+    }
+}
+
+static const char *
+first_for (const char *typed)
+{
+  guint n, most = 0;
+  const StudioCommand *all = studio_commands (&n), *best = NULL;
+  for (guint i = 0; i < n; i++)
+    if (all[i].title != NULL && studio_command_rank (&all[i], typed) > most)
+      {
+        best = &all[i];
+        most = studio_command_rank (best, typed);
+      }
+  return best != NULL ? best->action : NULL;
+}
+
+static void
+test_search (void)
+{
+  guint n;
+  const StudioCommand *all = studio_commands (&n);
+  g_assert_cmpstr (first_for ("fit"), ==, "win.zoom-to-fit");
+  g_assert_cmpstr (first_for ("arr"), ==, "canvas.auto-layout");
+  g_assert_cmpstr (first_for ("find"), ==, "win.find");
+  g_assert_cmpstr (first_for ("ZOOM sel"), ==, "win.zoom-to-selection");
+  g_assert_cmpstr (first_for ("fullscreen"), ==, "win.present");
+  g_assert_cmpstr (first_for ("qzx"), ==, NULL);
+  for (guint i = 0; i < n; i++)
+    if (all[i].title != NULL)
+      {
+        g_autofree char *title = studio_command_dup_title (&all[i]);
+        g_assert_cmpstr (first_for (title), ==, all[i].action);
+      }
+}
+
+/* ---- the walk ------------------------------------------------------------------------------ */
+
+/* What leaves the window is run last, or by hand. */
+static gboolean
+leaves (const char *action)
+{
+  return g_str_equal (action, "app.quit") || g_str_equal (action, "window.close");
+}
+
+static void
+close_others (StudioWindow *self)
+{
+  if (self->chooser != NULL)
+    {
+      gtk_native_dialog_hide (GTK_NATIVE_DIALOG (self->chooser));
+      g_clear_object (&self->chooser);
+    }
+  g_autoptr (GList) windows = gtk_window_list_toplevels ();
+  for (GList *l = windows; l != NULL; l = l->next)
+    if (l->data != self && gtk_widget_get_visible (l->data))
+      gtk_window_destroy (l->data);
+}
+
+static gboolean
+has_action (StudioWindow *self, const char *action)
+{
+  const char *name = strchr (action, '.') + 1;
+  if (g_str_has_prefix (action, "canvas.") || g_str_has_prefix (action, "window."))
+    return TRUE;
+  GActionGroup *group = g_str_has_prefix (action, "win.")
+                            ? G_ACTION_GROUP (self)
+                            : G_ACTION_GROUP (gtk_window_get_application (GTK_WINDOW (self)));
+  g_auto (GStrv) parts = g_strsplit (name, "::", 2);
+  return g_action_group_has_action (group, parts[0]);
+}
+
+static void
+walk (StudioWindow *self)
+{
+  guint n, run = 0;
+  const StudioCommand *all = studio_commands (&n);
+  GtkWidget *canvas = GTK_WIDGET (self->canvas);
+  for (guint i = 0; i < n; i++)
+    {
+      g_test_message ("%s", all[i].action);
+      g_assert_true (has_action (self, all[i].action));
+      if (all[i].title == NULL || leaves (all[i].action) || !studio_command_is_possible (&all[i], canvas))
+        continue;
+      if (studio_document_is_empty (self->document))
+        studio_window_open_example (self, "spirals");
+      studio_document_select_all (self->document);
+      studio_command_run (&all[i], canvas);
+      settle ();
+      close_others (self);
+      run++;
+    }
+  g_assert_cmpuint (run, >, 35);
+}
+
+/* ---- panes ---------------------------------------------------------------------------------- */
+
+static graphene_rect_t
+place_of (StudioWindow *self, GtkWidget *widget)
+{
+  graphene_rect_t rect = { 0 };
+  g_assert_true (gtk_widget_compute_bounds (widget, GTK_WIDGET (self->panes), &rect));
+  return rect;
+}
+
+static void
+expect_state (StudioWindow *self, const char *action, gboolean open)
+{
+  g_autoptr (GVariant) state = g_action_group_get_action_state (G_ACTION_GROUP (self), action);
+  g_assert_cmpint (g_variant_get_boolean (state), ==, open);
+}
+
+static void
+look_at_panes (StudioWindow *self, gboolean mirrored)
+{
+  GtkWidget *left = studio_panes_get_pane (self->panes, STUDIO_PANE_START);
+  float before = place_of (self, self->middle).size.width, width = place_of (self, left).size.width;
+  g_assert_true (gtk_widget_get_mapped (left));
+  g_assert_cmpfloat (place_of (self, left).origin.x > place_of (self, self->middle).origin.x, ==, mirrored);
+  gtk_widget_activate_action (GTK_WIDGET (self->canvas), "win.left-pane", NULL);
+  settle ();
+  expect_state (self, "left-pane", FALSE);
+  g_assert_false (gtk_widget_get_mapped (left));
+  g_assert_cmpfloat_with_epsilon (place_of (self, self->middle).size.width, before + width, 1);
+  gtk_widget_activate_action (GTK_WIDGET (self->canvas), "win.left-pane", NULL);
+  settle ();
+  expect_state (self, "left-pane", TRUE);
+}
+
+/* A narrow window: over the canvas, one at a time, and gone when the keyboard goes back. */
+static void
+look_at_drawers (StudioWindow *self)
+{
+  GtkWidget *left = studio_panes_get_pane (self->panes, STUDIO_PANE_START);
+  GtkWidget *right = studio_panes_get_pane (self->panes, STUDIO_PANE_END);
+  g_assert_true (studio_panes_get_narrow (self->panes));
+  g_assert_false (gtk_widget_get_mapped (left) || gtk_widget_get_mapped (right));
+  float whole = place_of (self, self->middle).size.width;
+  gtk_widget_activate_action (GTK_WIDGET (self->canvas), "win.left-pane", NULL);
+  settle ();
+  g_assert_true (gtk_widget_get_mapped (left));
+  g_assert_cmpfloat (place_of (self, self->middle).size.width, ==, whole);
+  GtkWidget *focus = gtk_root_get_focus (GTK_ROOT (self));
+  g_assert_true (focus != NULL && gtk_widget_is_ancestor (focus, left));
+  gtk_widget_activate_action (GTK_WIDGET (self->canvas), "win.right-pane", NULL);
+  settle ();
+  g_assert_true (gtk_widget_get_mapped (right) && !gtk_widget_get_mapped (left));
+  gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
+  settle ();
+  g_assert_false (gtk_widget_get_mapped (right));
+  /* Nothing of this is remembered for wide windows. */
+  g_assert_true (studio_panes_get_kept_open (self->panes, STUDIO_PANE_START));
+}
+
+static StudioWindow *
+new_window (GtkApplication *application)
+{
+  StudioWindow *self = studio_window_new (ADW_APPLICATION (application));
+  gtk_window_present (GTK_WINDOW (self));
+  g_action_group_activate_action (G_ACTION_GROUP (self), "example", g_variant_new_string ("spirals"));
+  settle ();
+  return self;
+}
+
+static void
+activate_cb (GtkApplication *application, gpointer data)
+{
+  StudioWindow *self = new_window (application);
+  look_at_panes (self, FALSE);
+  walk (self);
+  studio_document_close (self->document);
+  gtk_window_destroy (GTK_WINDOW (self));
+  gtk_widget_set_default_direction (GTK_TEXT_DIR_RTL);
+  self = new_window (application);
+  look_at_panes (self, TRUE);
+  gtk_window_destroy (GTK_WINDOW (self));
+  gtk_widget_set_default_direction (GTK_TEXT_DIR_LTR);
+  /* Twice the text makes a narrow window of a wide one. */
+  GtkSettings *settings = gtk_settings_get_default ();
+  g_object_set (settings, "gtk-xft-dpi", 2 * 96 * 1024, NULL);
+  self = new_window (application);
+  look_at_drawers (self);
+  gtk_window_destroy (GTK_WINDOW (self));
+  g_application_quit (G_APPLICATION (application));
+}
+
+static void
+test_window (void)
+{
+  g_autoptr (StudioApplication) application = studio_application_new ();
+  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+  g_signal_connect (application, "activate", G_CALLBACK (activate_cb), NULL);
+  g_assert_cmpint (g_application_run (G_APPLICATION (application), 0, NULL), ==, 0);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autofree char *home = g_dir_make_tmp ("gradloom-actions-XXXXXX", NULL);
+  g_setenv ("XDG_STATE_HOME", home, TRUE);
+  g_setenv ("XDG_DATA_HOME", home, TRUE);
+  g_setenv ("GTK_A11Y", "test", TRUE);
+  g_setenv ("GRADLOOM_WORKER", "/bin/true", TRUE);
+  gtk_test_init (&argc, &argv, NULL);
+  adw_init ();
+  g_test_add_func ("/actions/list", test_list);
+  g_test_add_func ("/actions/canvas-names", test_canvas_names);
+  g_test_add_func ("/actions/search", test_search);
+  g_test_add_func ("/actions/window", test_window);
+  return g_test_run ();
+}

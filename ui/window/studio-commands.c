@@ -1,0 +1,223 @@
+#include "ui/window/studio-commands.h"
+
+#include <string.h>
+
+#include "ui/canvas/studio-canvas.h"
+#include "ui/window/studio-window-private.h"
+
+/* What is implemented elsewhere, or is a command with one of its parameters. */
+static const StudioCommand others[] = {
+  { "win.example::lenet", "File", "Open the example LeNet", "fashion mnist images", { NULL } },
+  { "win.example::spirals", "File", "Open the example Two spirals", "lesson", { NULL } },
+  { "win.export-chart::loss.svg", "File", "Save the loss chart as SVG", "export picture curve", { NULL } },
+  { "win.export-chart::loss.csv", "File", "Save the loss chart as CSV", "export table numbers", { NULL } },
+  { "win.export-chart::metric.svg", "File", "Save the metric chart as SVG", "export picture curve", { NULL } },
+  { "win.export-chart::metric.csv", "File", "Save the metric chart as CSV", "export table numbers", { NULL } },
+  { "win.left-pane", "View", "_Layers and outline", "left pane palette fold side bar", { "F9" } },
+  { "win.right-pane", "View", "_Parameters and training", "right pane inspector fold side bar", { "<Shift>F9" } },
+  { "canvas.show-cost", "View", "Show what cards cost", "flops parameters bar", { "<Control><Shift>c" } },
+  { "win.speed::watch", "Training", "_Stretch short runs to 30 seconds", "slow watch speed", { NULL } },
+  { "win.speed::full", "Training", "Train at full sp_eed", "fast", { NULL } },
+  { "win.show-help-overlay", "Help", "_Keyboard shortcuts", "keys", { "<Control>question", "F1" } },
+  { "app.about", "Help", "_About Gradloom", "version licence", { NULL } },
+  { "window.close", "File", "Close the window", NULL, { "<Control>w" } },
+  { "app.quit", "File", "_Quit", "exit end", { "<Control>q" } },
+};
+
+static const char *const groups[] = { "File", "Edit", "Add", "Arrange", "Go", "View", "Training", "Help" };
+
+static guint
+group_order (const StudioCommand *command)
+{
+  for (guint i = 0; command->group != NULL && i < G_N_ELEMENTS (groups); i++)
+    if (g_str_equal (groups[i], command->group))
+      return i;
+  return G_N_ELEMENTS (groups);
+}
+
+static void
+add_canvas_commands (GArray *all)
+{
+  for (guint i = 0; i < studio_canvas_n_commands (); i++)
+    {
+      StudioCanvasCommand c = studio_canvas_get_command (i);
+      g_autofree char *key = c.key != 0 ? gtk_accelerator_name (c.key, c.mods) : NULL;
+      StudioCommand command = { .action = c.name, .group = c.group, .title = c.title };
+      command.keys[0] = g_intern_string (key);
+      g_array_append_val (all, command);
+    }
+}
+
+/* Groups in their order, and within one as the tables have it. */
+static GArray *
+make_list (void)
+{
+  g_autoptr (GArray) all = g_array_new (FALSE, FALSE, sizeof (StudioCommand));
+  GArray *sorted = g_array_new (FALSE, FALSE, sizeof (StudioCommand));
+  for (guint i = 0; i < studio_window_n_commands (); i++)
+    {
+      StudioCommand command = studio_window_get_command (i);
+      g_array_append_val (all, command);
+    }
+  add_canvas_commands (all);
+  g_array_append_vals (all, others, G_N_ELEMENTS (others));
+  for (guint order = 0; order <= G_N_ELEMENTS (groups); order++)
+    for (guint i = 0; i < all->len; i++)
+      if (group_order (&g_array_index (all, StudioCommand, i)) == order)
+        g_array_append_vals (sorted, &g_array_index (all, StudioCommand, i), 1);
+  return sorted;
+}
+
+const StudioCommand *
+studio_commands (guint *n)
+{
+  static GArray *list;
+  if (list == NULL)
+    list = make_list ();
+  *n = list->len;
+  return &g_array_index (list, StudioCommand, 0);
+}
+
+const StudioCommand *
+studio_command_find (const char *action)
+{
+  guint n;
+  const StudioCommand *all = studio_commands (&n);
+  for (guint i = 0; i < n; i++)
+    if (g_str_equal (all[i].action, action))
+      return &all[i];
+  return NULL;
+}
+
+char *
+studio_command_dup_title (const StudioCommand *command)
+{
+  g_auto (GStrv) parts = g_strsplit (command->title, "_", -1);
+  return g_strjoinv (NULL, parts);
+}
+
+char *
+studio_command_dup_keys (const StudioCommand *command)
+{
+  guint key;
+  GdkModifierType mods;
+  if (command->keys[0] == NULL || !gtk_accelerator_parse (command->keys[0], &key, &mods))
+    return NULL;
+  return gtk_accelerator_get_label (key, mods);
+}
+
+/* ---- finding ------------------------------------------------------------------------------ */
+
+/* 4: a word of text begins with it, and the text with that word; 3: a word does; 1: it is somewhere in it. */
+static guint
+rank_word (const char *text, const char *word)
+{
+  const char *at = strstr (text, word);
+  if (at == text)
+    return 4;
+  for (; at != NULL; at = strstr (at + 1, word))
+    if (at[-1] == ' ')
+      return 3;
+  return strstr (text, word) != NULL ? 1 : 0;
+}
+
+/* Every word that is typed has to be somewhere; those in the title count most. */
+guint
+studio_command_rank (const StudioCommand *command, const char *typed)
+{
+  g_autofree char *title = studio_command_dup_title (command), *other = NULL;
+  g_autofree char *low = g_utf8_casefold (title, -1), *wanted = g_utf8_casefold (typed, -1);
+  g_auto (GStrv) words = g_strsplit_set (wanted, " \t", -1);
+  guint rank = 1;
+  other = g_strdup_printf ("%s %s", command->group, command->words != NULL ? command->words : "");
+  g_autofree char *low_other = g_utf8_casefold (other, -1);
+  for (guint i = 0; words[i] != NULL; i++)
+    {
+      if (*words[i] == '\0')
+        continue;
+      guint in_title = rank_word (low, words[i]), in_other = rank_word (low_other, words[i]);
+      if (in_title == 0 && in_other == 0)
+        return 0;
+      rank += in_title > 0 ? 4 * in_title : in_other;
+    }
+  return rank;
+}
+
+/* ---- doing -------------------------------------------------------------------------------- */
+
+static GActionGroup *
+group_of (GtkWidget *widget, const char *action)
+{
+  GtkWindow *window = GTK_WINDOW (gtk_widget_get_root (widget));
+  if (g_str_has_prefix (action, "win."))
+    return G_ACTION_GROUP (window);
+  return g_str_has_prefix (action, "app.") ? G_ACTION_GROUP (gtk_window_get_application (window)) : NULL;
+}
+
+gboolean
+studio_command_is_possible (const StudioCommand *command, GtkWidget *canvas)
+{
+  GActionGroup *group = group_of (canvas, command->action);
+  g_autofree char *name = NULL;
+  g_autoptr (GVariant) target = NULL;
+  if (g_str_has_prefix (command->action, "canvas."))
+    return studio_canvas_can (STUDIO_CANVAS (canvas), command->action);
+  if (group == NULL || !g_action_parse_detailed_name (strchr (command->action, '.') + 1, &name, &target, NULL))
+    return TRUE;
+  return g_action_group_get_action_enabled (group, name);
+}
+
+void
+studio_command_run (const StudioCommand *command, GtkWidget *canvas)
+{
+  g_autofree char *name = NULL;
+  g_autoptr (GVariant) target = NULL;
+  if (g_action_parse_detailed_name (command->action, &name, &target, NULL))
+    gtk_widget_activate_action_variant (canvas, name, target);
+}
+
+/* ---- keys and menus ------------------------------------------------------------------------ */
+
+void
+studio_commands_set_keys (GtkApplication *application)
+{
+  guint n;
+  const StudioCommand *all = studio_commands (&n);
+  for (guint i = 0; i < n; i++)
+    {
+      const char *keys[STUDIO_COMMAND_KEYS + 1] = { NULL };
+      memcpy (keys, all[i].keys, sizeof all[i].keys);
+      /* Keys of the canvas count while it has the focus: it has bound them itself. */
+      if (keys[0] != NULL && !g_str_has_prefix (all[i].action, "canvas."))
+        gtk_application_set_accels_for_action (application, all[i].action, keys);
+    }
+}
+
+static void
+append_item (GMenu *section, const char *action)
+{
+  const StudioCommand *command = studio_command_find (action);
+  g_return_if_fail (command != NULL && command->title != NULL);
+  g_autoptr (GMenuItem) item = g_menu_item_new (command->title, command->action);
+  if (g_str_has_prefix (action, "canvas."))
+    {
+      g_menu_item_set_action_and_target (item, "win.canvas", "s", action);
+      if (command->keys[0] != NULL)
+        g_menu_item_set_attribute (item, "accel", "s", command->keys[0]);
+    }
+  g_menu_append_item (section, item);
+}
+
+GMenuModel *
+studio_commands_menu (const char *const *actions)
+{
+  GMenu *menu = g_menu_new ();
+  for (guint i = 0; actions[i] != NULL; i++)
+    {
+      g_autoptr (GMenu) section = g_menu_new ();
+      for (; actions[i] != NULL; i++)
+        append_item (section, actions[i]);
+      g_menu_append_section (menu, NULL, G_MENU_MODEL (section));
+    }
+  return G_MENU_MODEL (menu);
+}
