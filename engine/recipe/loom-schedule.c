@@ -432,9 +432,9 @@ static const LoomScheduleParam plateau_params[] = {
 };
 
 static double
-plateau_at (const LoomSchedule *s, double lr, double t, double total)
+plateau_after (const LoomSchedule *s, const LoomPlateau *seen, double lr)
 {
-  for (gint64 i = 0; i < s->plateau.reductions; i++)
+  for (gint64 i = 0; i < seen->reductions; i++)
     {
       double lower = MAX (lr * s->param[PLATEAU_FACTOR], s->param[PLATEAU_MIN_LR]);
 
@@ -446,9 +446,9 @@ plateau_at (const LoomSchedule *s, double lr, double t, double total)
 }
 
 static gboolean
-plateau_is_better (const LoomSchedule *s, double loss)
+plateau_is_better (const LoomSchedule *s, double best, double loss)
 {
-  double best = s->plateau.best, threshold = s->param[PLATEAU_THRESHOLD];
+  double threshold = s->param[PLATEAU_THRESHOLD];
   double sign = s->param[PLATEAU_MODE] == 0 ? -1 : 1;
 
   if (isnan (best))
@@ -459,29 +459,27 @@ plateau_is_better (const LoomSchedule *s, double loss)
 }
 
 gboolean
-loom_schedule_observe (LoomSchedule *s, double loss)
+loom_schedule_observe (const LoomSchedule *s, LoomPlateau *seen, double loss)
 {
-  LoomPlateau *p = &s->plateau;
-
   if (s->klass == NULL || !s->klass->watches_loss)
     return FALSE;
-  if (plateau_is_better (s, loss))
+  if (plateau_is_better (s, seen->best, loss))
     {
-      p->best = loss;
-      p->bad = 0;
+      seen->best = loss;
+      seen->bad = 0;
     }
   else
-    p->bad++;
-  if (p->cooldown > 0)
+    seen->bad++;
+  if (seen->cooldown > 0)
     {
-      p->cooldown--;
-      p->bad = 0;
+      seen->cooldown--;
+      seen->bad = 0;
     }
-  if ((double)p->bad <= s->param[PLATEAU_PATIENCE])
+  if ((double)seen->bad <= s->param[PLATEAU_PATIENCE])
     return FALSE;
-  p->reductions++;
-  p->cooldown = (gint64)s->param[PLATEAU_COOLDOWN];
-  p->bad = 0;
+  seen->reductions++;
+  seen->cooldown = (gint64)s->param[PLATEAU_COOLDOWN];
+  seen->bad = 0;
   return TRUE;
 }
 
@@ -546,7 +544,7 @@ static const LoomScheduleClass table[] = {
     .reference = "ReduceLROnPlateau",
     .param = plateau_params,
     .watches_loss = TRUE,
-    .at = plateau_at },
+    .after = plateau_after },
 };
 
 const LoomScheduleClass *const *
@@ -594,13 +592,13 @@ place (const LoomSchedule *s, gint64 step, gint64 total_steps, double *t, double
 }
 
 double
-loom_schedule_factor (const LoomSchedule *s, double lr, gint64 step, gint64 total_steps)
+loom_schedule_factor (const LoomSchedule *s, const LoomPlateau *seen, double lr, gint64 step, gint64 total_steps)
 {
   double t, total;
 
   place (s, step, total_steps, &t, &total);
   if (s->klass != NULL)
-    lr = s->klass->at (s, lr, t, total);
+    lr = s->klass->watches_loss ? s->klass->after (s, seen, lr) : s->klass->at (s, lr, t, total);
   return step < s->warmup_steps ? lr * (double)(step + 1) / (double)s->warmup_steps : lr;
 }
 

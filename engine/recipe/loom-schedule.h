@@ -5,6 +5,7 @@
 #pragma once
 
 #include <glib.h>
+#include <math.h>
 
 G_BEGIN_DECLS
 
@@ -21,12 +22,17 @@ typedef struct
   const char *doc;
 } LoomScheduleParam;
 
-/* The state of "plateau". */
+/* What "plateau" has seen of a run: it belongs to the run's place, not to the schedule. */
 typedef struct
 {
   double best; /* NaN before the first loss */
   gint64 bad, cooldown, reductions;
 } LoomPlateau;
+
+#define LOOM_PLATEAU_INIT                                                                                              \
+  {                                                                                                                    \
+    .best = NAN                                                                                                        \
+  }
 
 typedef struct _LoomScheduleClass LoomScheduleClass;
 
@@ -39,7 +45,6 @@ typedef struct
   double param[LOOM_SCHEDULE_PARAMS];
   gint64 *milestone; /* owned, ascending */
   guint n_milestones;
-  LoomPlateau plateau;
 } LoomSchedule;
 
 struct _LoomScheduleClass
@@ -48,8 +53,11 @@ struct _LoomScheduleClass
   const LoomScheduleParam *param; /* ends with name NULL */
   gboolean has_milestones;        /* the attribute milestones="30,80" */
   gboolean watches_loss;          /* plateau: counts epochs always */
-  /* The rate at place t of `total`, from 0; lr is the rate that <train> or a group gives. */
+  /* The rate at place t of `total`, from 0; lr is the rate that <train> or a group gives. NULL of a class that watches
+   * the loss, */
   double (*at) (const LoomSchedule *s, double lr, double t, double total);
+  /* which has a rate after what it has seen instead. */
+  double (*after) (const LoomSchedule *s, const LoomPlateau *seen, double lr);
   /* Momentum (beta1 of Adam's kin) at the same place; NaN where it is left alone. NULL: never touched. */
   double (*momentum) (const LoomSchedule *s, double t, double total);
 };
@@ -57,14 +65,15 @@ struct _LoomScheduleClass
 const LoomScheduleClass *const *loom_schedules (void); /* NULL-terminated */
 const LoomScheduleClass *loom_schedule (const char *name);
 
-/* The learning rate of step `step` (from 0) of total_steps. The first warmup_steps rates are multiplied by
- * (step + 1) / warmup_steps; a formula over steps begins after them and has the rest, one over epochs counts from the
- * beginning. */
-double loom_schedule_factor (const LoomSchedule *s, double lr, gint64 step, gint64 total_steps);
+/* The learning rate of step `step` (from 0) of total_steps, after what has been seen of the loss. The first
+ * warmup_steps rates are multiplied by (step + 1) / warmup_steps; a formula over steps begins after them and has the
+ * rest, one over epochs counts from the beginning. */
+double
+loom_schedule_factor (const LoomSchedule *s, const LoomPlateau *seen, double lr, gint64 step, gint64 total_steps);
 /* The momentum of that step, NaN where the schedule leaves it alone. */
 double loom_schedule_momentum (const LoomSchedule *s, gint64 step, gint64 total_steps);
 /* Tells "plateau" an epoch's loss; TRUE when the rate falls. Others do nothing. */
-gboolean loom_schedule_observe (LoomSchedule *s, double loss);
+gboolean loom_schedule_observe (const LoomSchedule *s, LoomPlateau *seen, double loss);
 void loom_schedule_clear (LoomSchedule *s);
 
 G_END_DECLS

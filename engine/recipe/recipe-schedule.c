@@ -110,7 +110,6 @@ recipe_read_schedule (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spe
   check_attributes (r, e, schedule->klass);
   schedule->warmup_steps = (gint64)recipe_number (r, e, "warmup_steps");
   schedule->by_epoch = recipe_choice (r, e, "interval") == 1 || schedule->klass->watches_loss;
-  schedule->plateau.best = NAN;
   for (guint i = 0; schedule->klass->param[i].name != NULL; i++)
     schedule->param[i] = read_param (r, e, schedule->klass, &schedule->klass->param[i], lr >= 0 ? spec->hyper[lr] : 1);
   if (schedule->klass->has_milestones)

@@ -224,6 +224,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
   if (!check_graph (t, graph, given, error) || (options->resume != NULL && !check_resume (t->spec, options, error)))
     return NULL;
   t->device = g_strdup (options->device != NULL ? options->device : device != NULL ? device : t->spec->device);
+  t->place.plateau = (LoomPlateau)LOOM_PLATEAU_INIT;
   t->place.base_lr = spec_lr (t->spec);
   if (!open_data (t, error) || !open_devices (t, options, error))
     return NULL;

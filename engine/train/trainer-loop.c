@@ -209,7 +209,7 @@ static void
 set_rates (LoomTrainer *t)
 {
   const LoomSchedule *schedule = &t->spec->schedule;
-  double lr = loom_schedule_factor (schedule, t->place.base_lr, t->place.step, t->total_steps);
+  double lr = loom_schedule_factor (schedule, &t->place.plateau, t->place.base_lr, t->place.step, t->total_steps);
   double momentum = loom_schedule_momentum (schedule, t->place.step, t->total_steps);
 
   if (lr != t->rates.lr)
@@ -221,7 +221,8 @@ set_rates (LoomTrainer *t)
   for (guint i = 0; i < t->rates.n_groups; i++)
     {
       TrainerRate *rate = &t->rates.group[i];
-      double now = loom_schedule_factor (schedule, t->place.group_lr[i], t->place.step, t->total_steps);
+      double now
+          = loom_schedule_factor (schedule, &t->place.plateau, t->place.group_lr[i], t->place.step, t->total_steps);
       if (now != rate->now && rate->slot >= 0)
         loom_state_set_scalar_at (t->state, rate->slot, now);
       rate->now = now;
@@ -455,7 +456,7 @@ end_epoch (LoomTrainer *t, gboolean *gave_way, GError **error)
   t->place.watch = watch;
   if (!tell_early_stop (t, error))
     return FALSE;
-  loom_schedule_observe (&t->spec->schedule,
+  loom_schedule_observe (&t->spec->schedule, &t->place.plateau,
                          split != LOOM_N_SPLITS ? validation : t->place.loss_sum / t->place.sample_sum);
   t->place.epoch++;
   t->place.batch = 0;

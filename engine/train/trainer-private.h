@@ -36,7 +36,8 @@ GPtrArray *trainer_dataset_sample (const LoomDataset *dataset, LoomSplit split, 
 LoomSplit trainer_dataset_validation (const LoomDataset *dataset);
 /* FALSE with DATA where the data name more classes than a loss has scores. */
 gboolean trainer_check_classes (LoomTrainer *t, GError **error);
-/* Applies drop_last to an epoch's short last batch: sets t->left_out and the loader, with a note where it is auto. A batch that is to be kept and that a norm learns nothing from is a SHAPE error. */
+/* Applies drop_last to an epoch's short last batch: sets t->left_out and the loader, with a note where it is auto. A
+ * batch that is to be kept and that a norm learns nothing from is a SHAPE error. */
 gboolean trainer_drop_last (LoomTrainer *t, GError **error);
 
 /* ---- steps made ready ---- */
@@ -222,7 +223,7 @@ typedef struct
   LoomTrainerWatch watch;      /* where <train> keeps the best weights */
   double base_lr;              /* what the schedule starts from */
   double *group_lr;            /* the same of each group in TrainerRates */
-  LoomPlateau plateau;         /* of a place that has been read; then its schedule keeps it */
+  LoomPlateau plateau;         /* where the schedule watches the loss */
   gint64 events_length;        /* of events.jsonl */
 } TrainerPlace;
 

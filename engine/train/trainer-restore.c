@@ -197,8 +197,6 @@ take_place (LoomTrainer *t, TrainerPlace *place)
   t->place = *place;
   *place = (TrainerPlace){ 0 };
   t->clock.saved_step = t->place.step;
-  if (t->spec->schedule.klass != NULL && t->spec->schedule.klass->watches_loss)
-    t->spec->schedule.plateau = t->place.plateau;
   for (guint i = 0; i < t->rates.n_groups; i++)
     t->rates.group[i].now = NAN;
 }
@@ -210,7 +208,7 @@ restore_from (LoomTrainer *t, const char *path, GError **error)
   g_autofree char *optimizer = g_build_filename (path, "optimizer.safetensors", NULL);
   g_autofree char *state = g_build_filename (path, "state.json", NULL);
   g_autoptr (JsonParser) parser = json_parser_new ();
-  g_auto (TrainerPlace) place = { 0 };
+  g_auto (TrainerPlace) place = { .plateau = LOOM_PLATEAU_INIT };
   TrainerJson json;
   gint64 version;
 

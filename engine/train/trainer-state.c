@@ -31,10 +31,8 @@ add_string (JsonBuilder *b, const char *name, const char *value)
 }
 
 static void
-add_schedule (JsonBuilder *b, const LoomTrainSpec *spec)
+add_schedule (JsonBuilder *b, const LoomSchedule *s, const LoomPlateau *seen)
 {
-  const LoomSchedule *s = &spec->schedule;
-
   json_builder_set_member_name (b, "schedule");
   json_builder_begin_object (b);
   add_string (b, "type", s->klass != NULL ? s->klass->name : "constant");
@@ -46,10 +44,10 @@ add_schedule (JsonBuilder *b, const LoomTrainSpec *spec)
     return;
   json_builder_set_member_name (b, "plateau");
   json_builder_begin_object (b);
-  add_double (b, "best", s->plateau.best);
-  add_int (b, "bad", s->plateau.bad);
-  add_int (b, "cooldown", s->plateau.cooldown);
-  add_int (b, "reductions", s->plateau.reductions);
+  add_double (b, "best", seen->best);
+  add_int (b, "bad", seen->bad);
+  add_int (b, "cooldown", seen->cooldown);
+  add_int (b, "reductions", seen->reductions);
   json_builder_end_object (b);
 }
 
@@ -179,7 +177,7 @@ trainer_state_write (LoomTrainer *t, const char *path, GError **error)
   add_devices (b, t);
   add_string (b, "cost_table", loom_cost_table_hash (loom_devices_costs (t->devices)));
   add_double (b, "loss_scale", 1);
-  add_schedule (b, t->spec);
+  add_schedule (b, &t->spec->schedule, &t->place.plateau);
   add_hyper (b, t);
   add_double (b, "loss_sum", t->place.loss_sum);
   add_double (b, "sample_sum", t->place.sample_sum);

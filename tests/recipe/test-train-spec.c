@@ -154,10 +154,11 @@ rate (const char *schedule, gint64 step, gint64 total)
   g_autofree char *train = g_strdup_printf ("<train loss='loss' lr='1'><schedule %s/></train>", schedule);
   g_autofree char *sentences = NULL;
   g_autoptr (LoomTrainSpec) spec = read_spec (train, &sentences);
+  const LoomPlateau nothing = LOOM_PLATEAU_INIT;
 
   g_assert_nonnull (spec);
   spec->schedule.steps_per_epoch = 10;
-  return loom_schedule_factor (&spec->schedule, 1, step, total);
+  return loom_schedule_factor (&spec->schedule, &nothing, 1, step, total);
 }
 
 static void
@@ -208,12 +209,13 @@ test_plateau (void)
       "<train loss='loss' lr='1'><schedule type='plateau' factor='0.5' patience='1' cooldown='1'/></train>",
       &sentences);
   const double loss[] = { 3, 2, 2, 2, 2, 2, 2, NAN };
+  LoomPlateau seen = LOOM_PLATEAU_INIT;
   const gboolean falls[] = { FALSE, FALSE, FALSE, TRUE, FALSE, FALSE, TRUE, FALSE };
 
   g_assert_nonnull (spec);
   for (guint i = 0; i < G_N_ELEMENTS (loss); i++)
-    g_assert_cmpint (loom_schedule_observe (&spec->schedule, loss[i]), ==, falls[i]);
-  g_assert_cmpfloat (loom_schedule_factor (&spec->schedule, 1, 0, 10), ==, 0.25);
+    g_assert_cmpint (loom_schedule_observe (&spec->schedule, &seen, loss[i]), ==, falls[i]);
+  g_assert_cmpfloat (loom_schedule_factor (&spec->schedule, &seen, 1, 0, 10), ==, 0.25);
 }
 
 static void
