@@ -37,34 +37,100 @@ loom_faults_free (LoomFaults *faults)
   g_free (faults);
 }
 
-#define MAX_QUOTE 60  /* characters */
-#define MAX_PATH  400 /* a file is found by all of its path */
+#define MAX_QUOTE    60   /* characters */
+#define MAX_PATH     400  /* a file is found by all of its path */
+#define MAX_SENTENCE 8000 /* a value may hold quotation marks itself */
+
+/* Ways in which sentences quote: texts, the values of attributes, and elements. */
+static const struct
+{
+  const char *open, *close;
+} quotations[] = { { "“", "”" }, { "=\"", "\"" }, { "<", ">" } };
+
+/* The first quotation from s on: its text is from *begin to *end. */
+static gboolean
+find_quotation (const char *s, const char **begin, const char **end)
+{
+  *begin = NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (quotations); i++)
+    {
+      const char *open = strstr (s, quotations[i].open), *from, *to;
+
+      if (open == NULL)
+        continue;
+      from = open + strlen (quotations[i].open);
+      to = strstr (from, quotations[i].close);
+      /* What has a blank behind < is a comparison. */
+      if (to == NULL || (*quotations[i].open == '<' && strcspn (from, " \t\n") < (gsize)(to - from)))
+        continue;
+      if (*begin != NULL && *begin <= from)
+        continue;
+      *begin = from;
+      *end = to;
+    }
+  return *begin != NULL;
+}
+
+/* Text from begin to end, or its first longest - 1 characters and an ellipsis. */
+static void
+put_shortened (GString *to, const char *begin, const char *end, glong longest)
+{
+  gboolean cut = g_utf8_strlen (begin, end - begin) > longest;
+  const char *stop = cut ? g_utf8_offset_to_pointer (begin, longest - 1) : end;
+
+  g_string_append_len (to, begin, stop - begin);
+  if (cut)
+    g_string_append (to, "…");
+}
+
+/* What stands in no quotation: a number of a thousand digits, or a path. */
+static void
+put_words (GString *to, const char *begin, const char *end)
+{
+  while (begin < end)
+    {
+      const char *stop = begin + strcspn (begin, " \n");
+
+      stop = MIN (stop, end);
+      put_shortened (to, begin, stop, *begin == '/' ? MAX_SENTENCE : MAX_PATH);
+      for (begin = stop; begin < end && (*begin == ' ' || *begin == '\n'); begin++)
+        g_string_append_c (to, *begin);
+    }
+}
 
 char *
 loom_shorten_quotes (const char *sentence)
 {
-  static const char open[] = "“", close[] = "”";
   g_autofree char *valid = g_utf8_make_valid (sentence, -1);
-  GString *text = g_string_new (NULL);
+  g_autoptr (GString) text = g_string_new (NULL);
+  GString *whole = g_string_new (NULL);
   const char *s = valid, *begin, *end;
 
-  while ((begin = strstr (s, open)) != NULL && (end = strstr (begin, close)) != NULL)
+  while (find_quotation (s, &begin, &end))
     {
-      begin += strlen (open);
-      g_string_append_len (text, s, begin - s);
-      glong longest = *begin == '/' ? MAX_PATH : MAX_QUOTE;
-      if (g_utf8_strlen (begin, end - begin) > longest)
-        {
-          g_string_append_len (text, begin, g_utf8_offset_to_pointer (begin, longest - 1) - begin);
-          g_string_append (text, "…");
-        }
-      else
-        g_string_append_len (text, begin, end - begin);
-      g_string_append (text, close);
-      s = end + strlen (close);
+      put_words (text, s, begin);
+      put_shortened (text, begin, end, *begin == '/' ? MAX_PATH : MAX_QUOTE);
+      s = end;
+      /* What closes one quotation opens none. */
+      g_string_append_unichar (text, g_utf8_get_char (s));
+      s = g_utf8_next_char (s);
     }
-  g_string_append (text, s);
-  return g_string_free (text, FALSE);
+  put_words (text, s, s + strlen (s));
+  put_shortened (whole, text->str, text->str + text->len, MAX_SENTENCE);
+  return g_string_free (whole, FALSE);
+}
+
+void
+loom_error_set_quoting (GError **error, LoomErrorCode code, const char *format, ...)
+{
+  g_autofree char *whole = NULL, *message = NULL;
+  va_list args;
+
+  va_start (args, format);
+  whole = g_strdup_vprintf (format, args);
+  va_end (args);
+  message = loom_shorten_quotes (whole);
+  g_set_error_literal (error, LOOM_ERROR, code, message);
 }
 
 /* A fault quotes files, and a file may hold anything of any length. */

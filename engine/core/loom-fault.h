@@ -11,28 +11,33 @@
 
 G_BEGIN_DECLS
 
-typedef struct {
+typedef struct
+{
   LoomErrorCode code;
   gboolean is_warning;
-  int line;       /* in the file, 0 when it has none */
-  char *node;     /* path: "block.0.conv"; NULL when it concerns no node */
-  char *port;     /* port or attribute; may be NULL */
-  char *message;  /* one sentence */
-  char *fix;      /* "Did you mean “linear”?"; may be NULL */
+  int line;      /* in the file, 0 when it has none */
+  char *node;    /* path: "block.0.conv"; NULL when it concerns no node */
+  char *port;    /* port or attribute; may be NULL */
+  char *message; /* one sentence */
+  char *fix;     /* "Did you mean “linear”?"; may be NULL */
   /* The fix as an edit of one attribute of the node, where it is one: a button in
    * Studio. fix_name gives the attribute that name, with the value that it has; else
    * fix_value NULL with fix_attribute set removes the attribute. */
   char *fix_attribute, *fix_value, *fix_name;
 } LoomFault;
 
-typedef struct {
+typedef struct
+{
   GPtrArray *items; /* LoomFault, in order of discovery */
   char *file;       /* that their lines are of; NULL where it is not known */
 } LoomFaults;
 
-/* A copy in which what stands in “quotes” is cut at 60 characters (absolute paths at 400), with an ellipsis,
- * and bytes that are no UTF-8 are replaced. Faults are worded through it. (transfer full) */
+/* A copy in which what stands in “quotes”, in ="quotes" or in <brackets> is cut at 60 characters (absolute paths at
+ * 400), with an ellipsis, and bytes that are no UTF-8 are replaced. Faults are worded through it, so that their formats
+ * have plain %s. (transfer full) */
 char *loom_shorten_quotes (const char *sentence);
+/* g_set_error() of LOOM_ERROR through the same, where a sentence quotes what a file says. */
+void loom_error_set_quoting (GError **error, LoomErrorCode code, const char *format, ...) G_GNUC_PRINTF (3, 4);
 
 LoomFaults *loom_faults_new (void);
 void loom_faults_free (LoomFaults *faults);

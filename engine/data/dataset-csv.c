@@ -507,9 +507,9 @@ find_features (const LoomDataset *self, const LoomCsvReader *first, Columns *col
     {
       g_autofree char *list = g_strjoinv (", ", self->feature_names);
 
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” has neither a header nor as many fields as the net reads: %u, not %u (%.200s).", first->path,
-                   first->fields->len, columns->features->len, list);
+      loom_error_set_quoting (error, LOOM_ERROR_DATA,
+                              "“%s” has neither a header nor as many fields as the net reads: %u, not %u (“%s”).",
+                              first->path, first->fields->len, columns->features->len, list);
     }
   else
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no column “%s”, which the net reads.", first->path,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-fault.h"
 #include "engine/data/loom-dataset-private.h"
 #include "engine/interop/loom-npy.h"
 
@@ -340,8 +341,8 @@ read_rows (const LoomSampleReader *self, const char *text, const char *name, GPt
       if (n != self->count)
         {
           if (n < 0)
-            g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” line %u: “%.40s” is no row of numbers.", name, i + 1,
-                         g_strstrip (lines[i]));
+            loom_error_set_quoting (error, LOOM_ERROR_DATA, "“%s” line %u: “%s” is no row of numbers.", name, i + 1,
+                                    g_strstrip (lines[i]));
           else
             g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                          "“%s” line %u has %" G_GINT64_FORMAT " numbers, but the net reads %" G_GINT64_FORMAT ".", name,

@@ -37,7 +37,7 @@ check_end (const LoomElement *scope, const LoomElement *wire, const char *attrib
   if (!loom_end_split (end, &id, &port))
     {
       loom_faults_add (faults, LOOM_ERROR_SCHEMA, wire->line, NULL, attribute,
-                       "A wire's end is NODE or NODE.PORT, but here stands “%.60s”.", end);
+                       "A wire's end is NODE or NODE.PORT, but here stands “%s”.", end);
       return;
     }
   if (loom_scope_find_node (scope, id) != NULL)
@@ -66,7 +66,7 @@ check_id (const LoomElement *scope, const LoomElement *node, LoomFaults *faults)
       g_autofree char *free_id = loom_scope_free_id (scope, id);
       LoomFault *fault = loom_faults_add (faults, LOOM_ERROR_SCHEMA, node->line, id, "id",
                                           "An id is made of letters A to Z, digits and underscores, but here stands "
-                                          "“%.60s”.",
+                                          "“%s”.",
                                           id);
 
       loom_fault_set_fix (fault, "id", free_id, "“%s” would do.", free_id);
@@ -107,7 +107,7 @@ check_scope (const LoomElement *scope, LoomFaults *faults)
           if (!loom_id_is_valid (name) || g_ascii_isdigit (name[0]))
             loom_faults_add (faults, LOOM_ERROR_SCHEMA, e->line, NULL, "name",
                              "An argument's name is made of letters, digits and underscores and begins with no digit, "
-                             "but here stands “%.60s”.",
+                             "but here stands “%s”.",
                              name != NULL ? name : "");
           else if (!g_hash_table_add (arguments, (gpointer)name))
             loom_faults_add (faults, LOOM_ERROR_SCHEMA, e->line, NULL, "name", "There are two arguments “%s”.", name);
@@ -129,8 +129,7 @@ check_booleans (const LoomElement *e, LoomFaults *faults)
 
       if (value != NULL && strcmp (value, "true") != 0 && strcmp (value, "false") != 0)
         loom_faults_add (faults, LOOM_ERROR_SCHEMA, e->line, NULL, names[i],
-                         "<%s> has %s=\"%.40s\", which must be true or false.", loom_tag_name (e->tag), names[i],
-                         value);
+                         "<%s> has %s=\"%s\", which must be true or false.", loom_tag_name (e->tag), names[i], value);
     }
 }
 
@@ -152,7 +151,7 @@ loom_graph_check (const LoomGraph *graph, LoomFaults *faults)
         continue;
       if (!loom_id_is_valid (name))
         loom_faults_add (faults, LOOM_ERROR_SCHEMA, e->line, NULL, "name",
-                         "A module's name is made of letters, digits and underscores, but here stands “%.60s”.",
+                         "A module's name is made of letters, digits and underscores, but here stands “%s”.",
                          name != NULL ? name : "");
       else if (!g_hash_table_add (modules, (gpointer)name))
         loom_faults_add (faults, LOOM_ERROR_SCHEMA, e->line, NULL, "name", "There are two modules “%s”.", name);

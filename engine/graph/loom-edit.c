@@ -434,8 +434,9 @@ loom_edit_from_line (const LoomGraph *graph, const char *line, GError **error)
     }
   if (f.broken || edit == NULL || f.fields[f.next] != NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE,
-                   "This line of the journal does not fit the graph: “%.60s”. The changes before it are kept.", line);
+      loom_error_set_quoting (error, LOOM_ERROR_PARSE,
+                              "This line of the journal does not fit the graph: “%s”. The changes before it are kept.",
+                              line);
       return NULL;
     }
   return g_steal_pointer (&edit);

@@ -72,9 +72,8 @@ explain_end (const char *data, gsize length)
 
   if (open == NULL || open[0] == '\0')
     return g_strdup ("the file ends in the middle of a tag: it was cut off");
-  return g_strdup_printf (
-      "the file ends inside <%.40s>, which begins in line %d: it was cut off, or </%.40s> is missing", open, line,
-      open);
+  return g_strdup_printf ("the file ends inside <%s>, which begins in line %d: it was cut off, or </%s> is missing",
+                          open, line, open);
 }
 
 /* How many blanks the text begins with; it need not end with a zero. */
@@ -125,7 +124,7 @@ loom_reading_explain (const xmlError *error, const char *data, gsize length)
     case XML_ERR_LTSLASH_REQUIRED:
       return explain_end (data, length);
     case XML_ERR_TAG_NAME_MISMATCH:
-      return g_strdup_printf ("<%.40s>, which begins in line %d, is not closed before </%.40s>: write </%.40s> first, "
+      return g_strdup_printf ("<%s>, which begins in line %d, is not closed before </%s>: write </%s> first, "
                               "or end it with />",
                               name, error->int1, error->str2 != NULL ? error->str2 : "", name);
     case XML_ERR_NAME_REQUIRED:
@@ -134,7 +133,7 @@ loom_reading_explain (const xmlError *error, const char *data, gsize length)
       return g_strdup_printf ("the “&” in “%s” lacks its “;”: write &amp; where the sign itself is meant", before);
     case XML_ERR_UNDECLARED_ENTITY:
     case XML_WAR_UNDECLARED_ENTITY:
-      return g_strdup_printf ("XML does not know “&%.40s;”: write the character itself", name);
+      return g_strdup_printf ("XML does not know “&%s;”: write the character itself", name);
     case XML_ERR_LT_IN_ATTRIBUTE:
       return g_strdup_printf ("a “<” stands in a value, in “%s”: write &lt;", before);
     case XML_ERR_ATTRIBUTE_NOT_STARTED:
@@ -142,9 +141,9 @@ loom_reading_explain (const xmlError *error, const char *data, gsize length)
     case XML_ERR_ATTRIBUTE_NOT_FINISHED:
       return g_strdup ("a quotation mark that opens a value is never closed");
     case XML_ERR_ATTRIBUTE_WITHOUT_VALUE:
-      return g_strdup_printf ("the attribute “%.40s” has no value: write %.40s=\"…\"", name, name);
+      return g_strdup_printf ("the attribute “%s” has no value: write %s=\"…\"", name, name);
     case XML_ERR_ATTRIBUTE_REDEFINED:
-      return g_strdup_printf ("the attribute “%.40s” stands twice in one element: remove one of them", name);
+      return g_strdup_printf ("the attribute “%s” stands twice in one element: remove one of them", name);
     case XML_ERR_SPACE_REQUIRED:
       return at_end ? explain_end (data, length)
                     : g_strdup_printf ("a space is missing between two attributes, in “%s”", before);
@@ -171,8 +170,7 @@ loom_reading_explain (const xmlError *error, const char *data, gsize length)
     case XML_ERR_RESERVED_XML_NAME:
       return g_strdup ("<?xml …?> may only be the very first thing in a file: remove what stands before it");
     case XML_NS_ERR_UNDEFINED_NAMESPACE:
-      return g_strdup_printf ("the prefix “%.40s:” is not declared: add xmlns:%.40s=\"…\", or remove the prefix", name,
-                              name);
+      return g_strdup_printf ("the prefix “%s:” is not declared: add xmlns:%s=\"…\", or remove the prefix", name, name);
     default:
       return before[0] != '\0' ? g_strdup_printf ("this is not XML, in “%s”", before) : g_strdup ("this is not XML");
     }

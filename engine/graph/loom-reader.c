@@ -156,7 +156,7 @@ check_numbers (Reading *r, const LoomElement *e)
       number = g_ascii_strtod (value, &end);
       if (end == value || *end != 0 || !(number > -1e9 && number < 1e9))
         {
-          add_fault (r, LOOM_ERROR_SCHEMA, e, numeric[i], "<%s> has %s=\"%.40s\", which is not a number.",
+          add_fault (r, LOOM_ERROR_SCHEMA, e, numeric[i], "<%s> has %s=\"%s\", which is not a number.",
                      loom_tag_name (e->tag), numeric[i], value);
           fine = FALSE;
         }
@@ -184,7 +184,7 @@ check_version (Reading *r)
   if (text == NULL)
     return;
   if (!g_ascii_string_to_unsigned (text, 10, 1, G_MAXUINT, &version, NULL))
-    add_fault (r, LOOM_ERROR_SCHEMA, r->root, "version", "The version “%.20s” is not a number.", text);
+    add_fault (r, LOOM_ERROR_SCHEMA, r->root, "version", "The version “%s” is not a number.", text);
   else if (version > LOOM_GRAPH_VERSION)
     add_fault (r, LOOM_ERROR_SCHEMA, r->root, "version",
                "The file is of version %" G_GUINT64_FORMAT ", but this program reads up to version %d. A newer "
@@ -204,7 +204,7 @@ unknown_element (Reading *r, const LoomElement *parent, const char *name)
       g_ptr_array_add (known, (gpointer)loom_grammar (tag)->name);
   g_ptr_array_add (known, NULL);
   near = loom_nearest (name, (const char *const *)known->pdata);
-  fault = add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "There is no element <%.40s>.", name);
+  fault = add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "There is no element <%s>.", name);
   if (fault != NULL && near != NULL)
     loom_fault_set_fix (fault, NULL, NULL, "Did you mean <%s>?", near);
 }
@@ -376,7 +376,7 @@ element_start (Reading *r, int depth)
   if (r->root == NULL && (!is_own || strcmp (name, "graph") != 0))
     {
       g_autofree char *why = g_strdup_printf (
-          "this is not a graph: it begins with <%.40s>, not with <graph xmlns=\"" LOOM_GRAPH_NAMESPACE "\">", name);
+          "this is not a graph: it begins with <%s>, not with <graph xmlns=\"" LOOM_GRAPH_NAMESPACE "\">", name);
 
       return stop (r, why);
     }
@@ -388,7 +388,7 @@ element_start (Reading *r, int depth)
     }
   parent = r->open->pdata[r->open->len - 1];
   if (uri[0] == 0)
-    add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "<%.40s> belongs to no namespace, so nobody knows it.", name);
+    add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL, "<%s> belongs to no namespace, so nobody knows it.", name);
   if (uri[0] != 0 && !loom_grammar (parent->tag)->has_text)
     loom_reading_copy_foreign (r);
   else
@@ -502,7 +502,9 @@ loom_graph_read_data (const char *data, gsize length, const char *name_for_error
     r.broken = g_strdup ("there is no element in it");
   if (r.broken != NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: line %d: %s.", r.file, MAX (r.broken_line, 1), r.broken);
+      g_autofree char *why = loom_shorten_quotes (r.broken);
+
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "%s: line %d: %s.", r.file, MAX (r.broken_line, 1), why);
       g_clear_pointer (&r.root, loom_element_free);
     }
   xmlFreeTextReader (r.xml);

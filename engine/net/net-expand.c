@@ -57,7 +57,7 @@ count_copies (LoomNet *net, const NetEnvironment *arguments, const NetLocal *loc
   if (!value.is_number || !value.number.is_int || value.number.i < 1 || value.number.i > LOOM_MAX_COPIES)
     {
       fault = loom_net_fault (net, local->element, path, LOOM_ERROR_SCHEMA, "repeat",
-                              "repeat is “%.40s”; it must be an integer from 1 to 10,000.", value.text);
+                              "repeat is “%s”; it must be an integer from 1 to 10,000.", value.text);
       if (value.is_number
           && (value.number.is_int ? value.number.i > LOOM_MAX_COPIES : value.number.d > LOOM_MAX_COPIES))
         loom_fault_set_fix (fault, "repeat", G_STRINGIFY (LOOM_MAX_COPIES),
@@ -153,7 +153,7 @@ set_argument (LoomNet *net, const LoomElement *arg, const LoomElement *node, con
   item->is_module = type == LOOM_ARGUMENT_MODULE;
   if (type == LOOM_ARGUMENT_UNKNOWN)
     loom_net_fault (net, arg, NULL, LOOM_ERROR_SCHEMA, "type",
-                    "An argument's type is int, float, bool, string or module, but here stands “%.40s”.",
+                    "An argument's type is int, float, bool, string or module, but here stands “%s”.",
                     loom_element_get (arg, "type"));
   given = loom_element_get (node, item->name);
   written = given != NULL ? given : loom_element_get (arg, "default");
@@ -167,9 +167,8 @@ set_argument (LoomNet *net, const LoomElement *arg, const LoomElement *node, con
     loom_net_make_integer (net, &value);
   if (given != NULL && !fits_type (type, &value))
     {
-      LoomFault *fault
-          = loom_net_fault (net, node, path, LOOM_ERROR_SCHEMA, item->name, "%s is “%.60s”, which is no %s.",
-                            item->name, value.text, loom_element_get (arg, "type"));
+      LoomFault *fault = loom_net_fault (net, node, path, LOOM_ERROR_SCHEMA, item->name, "%s is “%s”, which is no %s.",
+                                         item->name, value.text, loom_element_get (arg, "type"));
 
       if (value.is_number && type == LOOM_ARGUMENT_INT)
         loom_fault_set_fix (fault, NULL, NULL, "In an expression // divides without a rest.");

@@ -122,7 +122,7 @@ loom_net_check_reserved (LoomNet *net, const LoomElement *element, const char *p
       if (text != NULL && !loom_param_parse_bool (text, &value))
         {
           LoomFault *fault = loom_net_fault (net, element, path, LOOM_ERROR_SCHEMA, name,
-                                             "%s is “%.40s”; it must be true or false.", name, text);
+                                             "%s is “%s”; it must be true or false.", name, text);
 
           loom_fault_set_fix (fault, name, "true", "Set it to true.");
         }
@@ -136,7 +136,7 @@ loom_net_check_reserved (LoomNet *net, const LoomElement *element, const char *p
   if (text != NULL && (op == NULL || !loom_op_has_param (op, "dtype"))
       && !g_strv_contains (loom_reserved_find ("dtype")->spec.choices, text))
     loom_fault_set_fix (loom_net_fault (net, element, path, LOOM_ERROR_DTYPE, "dtype",
-                                        "A node computes in f32, bf16 or f16, but here stands “%.20s”. (For f64 there "
+                                        "A node computes in f32, bf16 or f16, but here stands “%s”. (For f64 there "
                                         "is “gradloom run --dtype f64”.)",
                                         text),
                         "dtype", NULL, "Remove it.");
@@ -148,7 +148,7 @@ loom_net_check_reserved (LoomNet *net, const LoomElement *element, const char *p
 
       if (n == 0 || text[n + (digits > 0 ? digits + 1 : 0)] != 0)
         loom_net_fault (net, element, path, LOOM_ERROR_DEVICE, "device",
-                        "“%.40s” is no device; devices are written cpu, ref, cuda:0 and so on.", text);
+                        "“%s” is no device; devices are written cpu, ref, cuda:0 and so on.", text);
     }
 }
 

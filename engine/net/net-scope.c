@@ -182,8 +182,7 @@ find_operator (LoomNet *net, NetLocal *local, const char *path, const char *name
       return;
     }
   advice = find_advice (net, name);
-  fault
-      = loom_net_fault (net, local->element, path, LOOM_ERROR_UNKNOWN_OP, "op", "There is no operator “%.60s”.", name);
+  fault = loom_net_fault (net, local->element, path, LOOM_ERROR_UNKNOWN_OP, "op", "There is no operator “%s”.", name);
   if (fault != NULL && advice->text != NULL)
     loom_fault_set_fix (fault, advice->op != NULL ? "op" : NULL, advice->op, "%s", advice->text);
 }
@@ -217,7 +216,7 @@ find_module (LoomNet *net, NetLocal *local, const char *path, const NetEnvironme
           g_ptr_array_add (names, (gpointer)loom_element_get (loom_element_child (root, i), "name"));
       g_ptr_array_add (names, NULL);
       near = loom_nearest (name, (const char *const *)names->pdata);
-      fault = loom_net_fault (net, local->element, path, LOOM_ERROR_UNKNOWN_OP, "module", "There is no module “%.60s”.",
+      fault = loom_net_fault (net, local->element, path, LOOM_ERROR_UNKNOWN_OP, "module", "There is no module “%s”.",
                               name);
       if (fault != NULL && near != NULL)
         loom_fault_set_fix (fault, "module", near, "Did you mean “%s”?", near);

@@ -292,7 +292,7 @@ parse_atom (Parser *p)
 
       if (!isfinite (number))
         {
-          fail (p, p->s, "has the number “%.20s”, which is too large; infinity is written “inf”", text);
+          fail (p, p->s, "has the number “%s”, which is too large; infinity is written “inf”", text);
           return -1;
         }
       p->s += n;

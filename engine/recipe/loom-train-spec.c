@@ -45,12 +45,12 @@ read_number (RecipeReading *r, const LoomElement *e, const char *attribute, doub
   value = g_ascii_strtod (text, &end);
   if (end == text || *end != 0 || text[strspn (text, "0123456789+-.eE")] != 0 || !isfinite (value)
       || (whole && value != floor (value)))
-    recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%.40s”, which is no %s.", attribute, text,
+    recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%s”, which is no %s.", attribute, text,
                      whole ? "integer" : "number");
   else if (value < minimum || value > maximum)
     {
       char least[G_ASCII_DTOSTR_BUF_SIZE], most[G_ASCII_DTOSTR_BUF_SIZE], better[G_ASCII_DTOSTR_BUF_SIZE];
-      LoomFault *fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is %.40s; it must be from %s to %s.",
+      LoomFault *fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is %s; it must be from %s to %s.",
                                           attribute, text, number_text (minimum, least), number_text (maximum, most));
 
       number_text (!isnan (advice) ? advice : value < minimum ? minimum : maximum, better);
@@ -109,7 +109,7 @@ recipe_choice_or (RecipeReading *r, const LoomElement *e, const char *attribute,
       return i;
   list = g_strjoinv (", ", (char **)choices);
   near = loom_nearest (text, choices);
-  fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%.40s”; it must be one of: %s.", attribute, text,
+  fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%s”; it must be one of: %s.", attribute, text,
                            list);
   if (near != NULL)
     loom_fault_set_fix (fault, attribute, near, "Set it to %s.", near);
@@ -135,7 +135,7 @@ recipe_flag_or (RecipeReading *r, const LoomElement *e, const char *attribute, g
 
   if (text != NULL && !loom_param_parse_bool (text, &flag))
     {
-      recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%.40s”; it must be true or false.", attribute, text);
+      recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%s”; it must be true or false.", attribute, text);
       return fallback;
     }
   return flag;
@@ -153,8 +153,8 @@ recipe_complain_name (RecipeReading *r, const LoomElement *e, const char *attrib
   const char *const *names = loom_attribute (loom_element_tag (e), attribute)->names ();
   const char *text = loom_element_get (e, attribute), *near = loom_nearest (text, names);
   g_autofree char *list = g_strjoinv (", ", (char **)names);
-  LoomFault *fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "there is no %s “%.40s”. There are: %s.",
-                                      what, text, list);
+  LoomFault *fault
+      = recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "there is no %s “%s”. There are: %s.", what, text, list);
 
   if (near != NULL)
     loom_fault_set_fix (fault, attribute, near, "Did you mean “%s”?", near);
@@ -167,7 +167,7 @@ read_seed (RecipeReading *r)
   guint64 seed = 0;
 
   if (text != NULL && !g_ascii_string_to_unsigned (text, 10, 0, G_MAXINT64, &seed, NULL))
-    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "seed", "seed is “%.40s”, which is no whole number from 0 on.",
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "seed", "seed is “%s”, which is no whole number from 0 on.",
                      text);
   return seed;
 }
@@ -338,7 +338,7 @@ read_betas (RecipeReading *r, double beta[2])
     }
   if (!good)
     recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "betas",
-                     "betas is “%.40s”; it must be two numbers from 0 to below 1, as “0.9,0.999”.", text);
+                     "betas is “%s”; it must be two numbers from 0 to below 1, as “0.9,0.999”.", text);
   return good;
 }
 
@@ -466,7 +466,7 @@ read_precision (RecipeReading *r)
       return type;
   if (text != NULL)
     loom_fault_set_fix (recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "precision",
-                                         "precision is “%.40s”; it must be f32, bf16, f16 or f64.", text),
+                                         "precision is “%s”; it must be f32, bf16, f16 or f64.", text),
                         "precision", "bf16", "Set it to bf16.");
   return LOOM_F32;
 }

@@ -42,11 +42,10 @@ read_monitor (RecipeReading *r, LoomTrainSpec *spec)
 
       if (strcmp (metric->name, name) == 0 && metric->metric->is_matrix)
         {
-          recipe_complain (
-              r, r->element, LOOM_ERROR_SCHEMA, "monitor",
-              "monitor is “%.40s”, which is a table; what is watched must be one number, as the loss or the "
-              "accuracy is.",
-              name);
+          recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "monitor",
+                           "monitor is “%s”, which is a table; what is watched must be one number, as the loss or the "
+                           "accuracy is.",
+                           name);
           return;
         }
       if (strcmp (metric->name, name) == 0)
@@ -61,7 +60,7 @@ read_monitor (RecipeReading *r, LoomTrainSpec *spec)
   near = loom_nearest (name, (const char *const *)names->pdata);
   list = g_strjoinv (", ", (char **)names->pdata);
   fault = recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "monitor",
-                           "monitor is “%.40s”, which is neither “loss” nor the name of a metric here. It can be: %s.",
+                           "monitor is “%s”, which is neither “loss” nor the name of a metric here. It can be: %s.",
                            name, list);
   if (near != NULL)
     loom_fault_set_fix (fault, "monitor", near, "Did you mean “%s”?", near);
@@ -108,7 +107,7 @@ read_match (RecipeReading *r, LoomTrainSpec *spec)
       g_ptr_array_add (names, NULL);
       near = loom_nearest (one, (const char *const *)names->pdata);
       g_ptr_array_set_size (names, (int)names->len - 1);
-      fault = recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "match", "no weight's path matches “%.80s”.", one);
+      fault = recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "match", "no weight's path matches “%s”.", one);
       if (near != NULL)
         loom_fault_set_fix (fault, "match", near, "Did you mean “%s”?", near);
     }
@@ -135,7 +134,7 @@ read_ema (RecipeReading *r)
   if (text == NULL || g_ascii_strtod (text, &end) < 1 || end == text || *end != 0)
     return recipe_number (r, r->element, "ema");
   loom_fault_set_fix (recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "ema",
-                                       "ema is %.40s; it must be from 0 to below 1, or the average never moves.", text),
+                                       "ema is %s; it must be from 0 to below 1, or the average never moves.", text),
                       "ema", "0.999", "Set it to 0.999.");
   return 0;
 }

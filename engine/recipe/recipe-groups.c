@@ -90,7 +90,7 @@ check_match (RecipeReading *r, const LoomElement *e, const char *match)
     }
   g_ptr_array_add (names, NULL);
   near = loom_nearest (match, (const char *const *)names->pdata);
-  fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, "match", "no weight's path matches “%.80s”.", match);
+  fault = recipe_complain (r, e, LOOM_ERROR_SCHEMA, "match", "no weight's path matches “%s”.", match);
   if (near != NULL)
     loom_fault_set_fix (fault, "match", near, "Did you mean “%s”?", near);
 }

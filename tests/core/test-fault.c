@@ -41,6 +41,37 @@ test_quotes (void)
   g_assert_true (g_utf8_validate (valid, -1, NULL));
 }
 
+/* Characters of several bytes are cut between, not within; so is what stands in a tag, in a value or in no quotes, and
+ * what holds quotation marks itself. */
+static void
+test_characters (void)
+{
+  g_autoptr (GString) omegas = g_string_new (NULL), kept = g_string_new (NULL), words = g_string_new ("”");
+  g_autofree char *expected = NULL, *digits = g_strnfill (100000, '1');
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  const char *said;
+
+  for (int i = 0; i < 1000; i++)
+    {
+      g_string_append (omegas, "Ω");
+      if (i < 59)
+        g_string_append (kept, "Ω");
+      g_string_append (words, " many words");
+    }
+  said = loom_faults_add (faults, LOOM_ERROR_SCHEMA, 1, NULL, NULL, "x is “%s”, <%s> has y=\"%s\", 1 < 2.", omegas->str,
+                          omegas->str, omegas->str)
+             ->message;
+  expected = g_strdup_printf ("x is “%s…”, <%s…> has y=\"%s…\", 1 < 2.", kept->str, kept->str, kept->str);
+  g_assert_cmpstr (said, ==, expected);
+  said = loom_faults_add (faults, LOOM_ERROR_SCHEMA, 1, NULL, NULL, "x is %s; “%s”", digits, words->str)->message;
+  g_assert_true (g_utf8_validate (said, -1, NULL));
+  g_assert_cmpint (g_utf8_strlen (said, -1), <=, 8000);
+  loom_error_set_quoting (&error, LOOM_ERROR_PARSE, "“%s” is wrong.", omegas->str);
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PARSE);
+  g_assert_cmpint (g_utf8_strlen (error->message, -1), ==, 60 + 2 + 10);
+}
+
 static void
 test_nearest (void)
 {
@@ -73,6 +104,7 @@ main (int argc, char **argv)
   g_test_add_func ("/fault/wording", test_wording);
   g_test_add_func ("/fault/nearest", test_nearest);
   g_test_add_func ("/fault/quotes", test_quotes);
+  g_test_add_func ("/fault/characters", test_characters);
   g_test_add_func ("/fault/error-codes", test_error_codes);
   return g_test_run ();
 }
