@@ -115,45 +115,45 @@ onnx_ints_var (OnnxExport *all, guint n, const gint64 *values)
 
 /* ---- nodes ------------------------------------------------------------ */
 
-OnnxPut *
-onnx_put (OnnxExport *all, const char *op, guint n_in, OnnxVar **in)
+OnnxOutNode *
+onnx_add_node (OnnxExport *all, const char *op, guint n_in, OnnxVar **in)
 {
-  OnnxPut *put = g_new0 (OnnxPut, 1);
+  OnnxOutNode *node = g_new0 (OnnxOutNode, 1);
 
-  put->op = op;
-  put->path = all->path;
-  put->in = g_ptr_array_new ();
-  put->out = g_ptr_array_new ();
-  put->attributes = g_ptr_array_new ();
+  node->op = op;
+  node->path = all->path;
+  node->in = g_ptr_array_new ();
+  node->out = g_ptr_array_new ();
+  node->attributes = g_ptr_array_new ();
   for (guint i = 0; i < n_in; i++)
-    g_ptr_array_add (put->in, in[i]);
-  while (put->in->len > 0 && !put->in->pdata[put->in->len - 1])
-    g_ptr_array_set_size (put->in, (int)put->in->len - 1);
-  g_ptr_array_add (all->puts, put);
-  return put;
+    g_ptr_array_add (node->in, in[i]);
+  while (node->in->len > 0 && !node->in->pdata[node->in->len - 1])
+    g_ptr_array_set_size (node->in, (int)node->in->len - 1);
+  g_ptr_array_add (all->out_nodes, node);
+  return node;
 }
 
 OnnxVar *
-onnx_put_out (OnnxExport *all, OnnxPut *put, guint i)
+onnx_node_result (OnnxExport *all, OnnxOutNode *node, guint i)
 {
-  while (put->out->len <= i)
+  while (node->out->len <= i)
     {
-      g_autofree char *name = g_strdup_printf ("%s/%s", put->path != NULL ? put->path : "", put->op);
+      g_autofree char *name = g_strdup_printf ("%s/%s", node->path != NULL ? node->path : "", node->op);
       OnnxVar *v = onnx_var_new (all, name);
-      v->producer = put;
-      g_ptr_array_add (put->out, v);
+      v->producer = node;
+      g_ptr_array_add (node->out, v);
     }
-  return put->out->pdata[i];
+  return node->out->pdata[i];
 }
 
 OnnxVar *
 onnx_call (OnnxExport *all, const char *op, guint n_in, OnnxVar **in)
 {
-  return onnx_put_out (all, onnx_put (all, op, n_in, in), 0);
+  return onnx_node_result (all, onnx_add_node (all, op, n_in, in), 0);
 }
 
 static Onnx__AttributeProto *
-attribute (OnnxExport *all, OnnxPut *put, const char *name, Onnx__AttributeProto__AttributeType type)
+attribute (OnnxExport *all, OnnxOutNode *node, const char *name, Onnx__AttributeProto__AttributeType type)
 {
   Onnx__AttributeProto *a = keep (all, g_new (Onnx__AttributeProto, 1));
 
@@ -161,41 +161,41 @@ attribute (OnnxExport *all, OnnxPut *put, const char *name, Onnx__AttributeProto
   a->name = text (all, name);
   a->has_type = TRUE;
   a->type = type;
-  g_ptr_array_add (put->attributes, a);
+  g_ptr_array_add (node->attributes, a);
   return a;
 }
 
 void
-onnx_put_int (OnnxExport *all, OnnxPut *put, const char *name, gint64 value)
+onnx_node_set_int (OnnxExport *all, OnnxOutNode *node, const char *name, gint64 value)
 {
-  Onnx__AttributeProto *a = attribute (all, put, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
+  Onnx__AttributeProto *a = attribute (all, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
 
   a->has_i = TRUE;
   a->i = value;
 }
 
 void
-onnx_put_ints (OnnxExport *all, OnnxPut *put, const char *name, guint n, const gint64 *values)
+onnx_node_set_ints (OnnxExport *all, OnnxOutNode *node, const char *name, guint n, const gint64 *values)
 {
-  Onnx__AttributeProto *a = attribute (all, put, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS);
+  Onnx__AttributeProto *a = attribute (all, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS);
 
   a->n_ints = n;
   a->ints = keep (all, g_memdup2 (values, MAX (n, 1) * sizeof *values));
 }
 
 void
-onnx_put_float (OnnxExport *all, OnnxPut *put, const char *name, double value)
+onnx_node_set_float (OnnxExport *all, OnnxOutNode *node, const char *name, double value)
 {
-  Onnx__AttributeProto *a = attribute (all, put, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT);
+  Onnx__AttributeProto *a = attribute (all, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT);
 
   a->has_f = TRUE;
   a->f = (float)value;
 }
 
 void
-onnx_put_string (OnnxExport *all, OnnxPut *put, const char *name, const char *value)
+onnx_node_set_string (OnnxExport *all, OnnxOutNode *node, const char *name, const char *value)
 {
-  Onnx__AttributeProto *a = attribute (all, put, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
+  Onnx__AttributeProto *a = attribute (all, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
 
   a->has_s = TRUE;
   a->s.data = (guint8 *)text (all, value);
@@ -209,9 +209,9 @@ onnx_to_type (OnnxExport *all, OnnxVar *x, LoomDType from, LoomDType to)
 {
   if (from == to)
     return x;
-  OnnxPut *put = onnx_put (all, "Cast", ONNX_VARS (x));
-  onnx_put_int (all, put, "to", onnx_elem_type (to));
-  return onnx_put_out (all, put, 0);
+  OnnxOutNode *node = onnx_add_node (all, "Cast", ONNX_VARS (x));
+  onnx_node_set_int (all, node, "to", onnx_elem_type (to));
+  return onnx_node_result (all, node, 0);
 }
 
 /* One size that is not known is what is left over, which Reshape writes as -1; with one open size and no zero among the
@@ -243,14 +243,14 @@ onnx_to_shape (OnnxExport *all, OnnxVar *x, guint n, const OnnxSize *sizes)
     }
   if (shape == NULL)
     return NULL;
-  OnnxPut *put = onnx_put (all, "Reshape", ONNX_VARS (x, shape));
+  OnnxOutNode *node = onnx_add_node (all, "Reshape", ONNX_VARS (x, shape));
   if (has_zero)
-    onnx_put_int (all, put, "allowzero", 1);
-  return onnx_put_out (all, put, 0);
+    onnx_node_set_int (all, node, "allowzero", 1);
+  return onnx_node_result (all, node, 0);
 }
 
 OnnxVar *
-onnx_turn (OnnxExport *all, OnnxVar *x, guint n, const gint64 *order)
+onnx_transpose (OnnxExport *all, OnnxVar *x, guint n, const gint64 *order)
 {
   gboolean same = TRUE;
 
@@ -258,9 +258,9 @@ onnx_turn (OnnxExport *all, OnnxVar *x, guint n, const gint64 *order)
     same = same && order[i] == (gint64)i;
   if (same)
     return x;
-  OnnxPut *put = onnx_put (all, "Transpose", ONNX_VARS (x));
-  onnx_put_ints (all, put, "perm", n, order);
-  return onnx_put_out (all, put, 0);
+  OnnxOutNode *node = onnx_add_node (all, "Transpose", ONNX_VARS (x));
+  onnx_node_set_ints (all, node, "perm", n, order);
+  return onnx_node_result (all, node, 0);
 }
 
 OnnxVar *
@@ -285,20 +285,20 @@ names_of (OnnxExport *all, GPtrArray *vars)
 }
 
 static Onnx__NodeProto *
-make_node (OnnxExport *all, const OnnxPut *put)
+make_node (OnnxExport *all, const OnnxOutNode *from)
 {
   Onnx__NodeProto *node = keep (all, g_new (Onnx__NodeProto, 1));
-  const OnnxVar *first = put->out->pdata[0];
+  const OnnxVar *first = from->out->pdata[0];
 
   onnx__node_proto__init (node);
-  node->op_type = text (all, put->op);
+  node->op_type = text (all, from->op);
   node->name = text (all, first->name);
-  node->n_input = put->in->len;
-  node->input = names_of (all, put->in);
-  node->n_output = put->out->len;
-  node->output = names_of (all, put->out);
-  node->n_attribute = put->attributes->len;
-  node->attribute = (Onnx__AttributeProto **)put->attributes->pdata;
+  node->n_input = from->in->len;
+  node->input = names_of (all, from->in);
+  node->n_output = from->out->len;
+  node->output = names_of (all, from->out);
+  node->n_attribute = from->attributes->len;
+  node->attribute = (Onnx__AttributeProto **)from->attributes->pdata;
   return node;
 }
 
@@ -370,9 +370,9 @@ make_entry (OnnxExport *all, const char *key, const char *value)
 #define EXTERNAL_MIN   1024
 
 static void
-put_outside (OnnxExport *all, Onnx__TensorProto *proto, OnnxVar *v, const char *file)
+set_external (OnnxExport *all, Onnx__TensorProto *proto, OnnxVar *v, const char *file)
 {
-  v->is_outside = TRUE;
+  v->is_external = TRUE;
   v->offset = (all->outside + EXTERNAL_ALIGN - 1) / EXTERNAL_ALIGN * EXTERNAL_ALIGN;
   all->outside = v->offset + v->tensor->bytes;
   g_autofree char *at = g_strdup_printf ("%" G_GUINT64_FORMAT, v->offset);
@@ -401,7 +401,7 @@ make_tensor (OnnxExport *all, OnnxVar *v, const char *external)
   proto->dims = (int64_t *)t->dim;
   if (external != NULL && t->bytes >= EXTERNAL_MIN)
     {
-      put_outside (all, proto, v, external);
+      set_external (all, proto, v, external);
       return proto;
     }
   proto->has_raw_data = TRUE;
@@ -416,23 +416,23 @@ onnx_export_mark (OnnxExport *all)
 {
   for (guint i = 0; i < all->outputs->len; i++)
     ((OnnxVar *)all->outputs->pdata[i])->needed = TRUE;
-  for (guint i = all->puts->len; i-- > 0;)
+  for (guint i = all->out_nodes->len; i-- > 0;)
     {
-      const OnnxPut *put = all->puts->pdata[i];
+      const OnnxOutNode *node = all->out_nodes->pdata[i];
       gboolean needed = FALSE;
-      for (guint k = 0; k < put->out->len; k++)
-        needed = needed || ((OnnxVar *)put->out->pdata[k])->needed;
-      for (guint k = 0; needed && k < put->in->len; k++)
-        if (put->in->pdata[k])
-          ((OnnxVar *)put->in->pdata[k])->needed = TRUE;
+      for (guint k = 0; k < node->out->len; k++)
+        needed = needed || ((OnnxVar *)node->out->pdata[k])->needed;
+      for (guint k = 0; needed && k < node->in->len; k++)
+        if (node->in->pdata[k])
+          ((OnnxVar *)node->in->pdata[k])->needed = TRUE;
     }
 }
 
 gboolean
-onnx_put_is_needed (const OnnxPut *put)
+onnx_node_is_needed (const OnnxOutNode *node)
 {
-  for (guint k = 0; k < put->out->len; k++)
-    if (((OnnxVar *)put->out->pdata[k])->needed)
+  for (guint k = 0; k < node->out->len; k++)
+    if (((OnnxVar *)node->out->pdata[k])->needed)
       return TRUE;
   return FALSE;
 }
@@ -444,10 +444,10 @@ make_graph (OnnxExport *all, const char *name, const char *external)
 
   onnx__graph_proto__init (graph);
   graph->name = text (all, name != NULL && *name ? name : "graph");
-  graph->node = keep (all, g_new0 (Onnx__NodeProto *, all->puts->len + 1));
-  for (guint i = 0; i < all->puts->len; i++)
-    if (onnx_put_is_needed (all->puts->pdata[i]))
-      graph->node[graph->n_node++] = make_node (all, all->puts->pdata[i]);
+  graph->node = keep (all, g_new0 (Onnx__NodeProto *, all->out_nodes->len + 1));
+  for (guint i = 0; i < all->out_nodes->len; i++)
+    if (onnx_node_is_needed (all->out_nodes->pdata[i]))
+      graph->node[graph->n_node++] = make_node (all, all->out_nodes->pdata[i]);
   graph->initializer = keep (all, g_new0 (Onnx__TensorProto *, all->vars->len + 1));
   for (guint i = 0; i < all->vars->len; i++)
     {

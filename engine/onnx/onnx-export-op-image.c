@@ -79,15 +79,16 @@ write_upsample (OnnxWrite *w)
       return FALSE;
   if ((modes[k].nearest != NULL && !is_whole (w, n)) || (by_size && (sizes = sizes_var (w, n)) == NULL))
     return FALSE;
-  OnnxPut *put
-      = onnx_put (w->all, "Resize", ONNX_VARS (onnx_write_in (w, 0), NULL, by_size ? NULL : scales_var (w, n), sizes));
-  onnx_put_string (w->all, put, "mode", modes[k].mode);
-  onnx_put_string (w->all, put, "coordinate_transformation_mode", corners ? "align_corners" : modes[k].coordinates);
+  OnnxOutNode *node = onnx_add_node (w->all, "Resize",
+                                     ONNX_VARS (onnx_write_in (w, 0), NULL, by_size ? NULL : scales_var (w, n), sizes));
+  onnx_node_set_string (w->all, node, "mode", modes[k].mode);
+  onnx_node_set_string (w->all, node, "coordinate_transformation_mode",
+                        corners ? "align_corners" : modes[k].coordinates);
   if (modes[k].nearest != NULL)
-    onnx_put_string (w->all, put, "nearest_mode", modes[k].nearest);
+    onnx_node_set_string (w->all, node, "nearest_mode", modes[k].nearest);
   if (g_str_equal (mode, "bicubic"))
-    onnx_put_float (w->all, put, "cubic_coeff_a", -0.75);
-  onnx_write_out (w, 0, onnx_put_out (w->all, put, 0));
+    onnx_node_set_float (w->all, node, "cubic_coeff_a", -0.75);
+  onnx_write_out (w, 0, onnx_node_result (w->all, node, 0));
   return TRUE;
 }
 
@@ -97,12 +98,12 @@ write_local_response_norm (OnnxWrite *w)
 {
   if (onnx_write_type (w, 0)->shape.rank != 4 || onnx_write_int (w, "size") % 2 == 0)
     return FALSE;
-  OnnxPut *put = onnx_put (w->all, "LRN", ONNX_VARS (onnx_write_in (w, 0)));
-  onnx_put_int (w->all, put, "size", onnx_write_int (w, "size"));
-  onnx_put_float (w->all, put, "alpha", onnx_write_float (w, "alpha"));
-  onnx_put_float (w->all, put, "beta", onnx_write_float (w, "beta"));
-  onnx_put_float (w->all, put, "bias", onnx_write_float (w, "k"));
-  onnx_write_out (w, 0, onnx_put_out (w->all, put, 0));
+  OnnxOutNode *node = onnx_add_node (w->all, "LRN", ONNX_VARS (onnx_write_in (w, 0)));
+  onnx_node_set_int (w->all, node, "size", onnx_write_int (w, "size"));
+  onnx_node_set_float (w->all, node, "alpha", onnx_write_float (w, "alpha"));
+  onnx_node_set_float (w->all, node, "beta", onnx_write_float (w, "beta"));
+  onnx_node_set_float (w->all, node, "bias", onnx_write_float (w, "k"));
+  onnx_write_out (w, 0, onnx_node_result (w->all, node, 0));
   return TRUE;
 }
 

@@ -11,12 +11,12 @@ write_linear (OnnxWrite *w)
 
   if (rank == 2)
     {
-      OnnxPut *put = onnx_put (w->all, "Gemm", ONNX_VARS (x, weight, bias));
-      onnx_put_int (w->all, put, "transB", 1);
-      onnx_write_out (w, 0, onnx_put_out (w->all, put, 0));
+      OnnxOutNode *node = onnx_add_node (w->all, "Gemm", ONNX_VARS (x, weight, bias));
+      onnx_node_set_int (w->all, node, "transB", 1);
+      onnx_write_out (w, 0, onnx_node_result (w->all, node, 0));
       return TRUE;
     }
-  OnnxVar *y = CALL ("MatMul", x, onnx_turn (w->all, weight, 2, (gint64[]){ 1, 0 }));
+  OnnxVar *y = CALL ("MatMul", x, onnx_transpose (w->all, weight, 2, (gint64[]){ 1, 0 }));
   onnx_write_out (w, 0, bias != NULL ? CALL ("Add", y, bias) : y);
   return TRUE;
 }
@@ -29,23 +29,23 @@ space_of (OnnxWrite *w)
 }
 
 static void
-put_windows (OnnxWrite *w, OnnxPut *put)
+set_windows (OnnxWrite *w, OnnxOutNode *node)
 {
   gint64 values[3];
   guint n = space_of (w);
 
   loom_infer_ints (w->infer, "kernel_size", values, 3);
-  onnx_put_ints (w->all, put, "kernel_shape", n, values);
+  onnx_node_set_ints (w->all, node, "kernel_shape", n, values);
   loom_infer_ints (w->infer, "stride", values, 3);
-  onnx_put_ints (w->all, put, "strides", n, values);
+  onnx_node_set_ints (w->all, node, "strides", n, values);
   loom_infer_ints (w->infer, "dilation", values, 3);
-  onnx_put_ints (w->all, put, "dilations", n, values);
-  onnx_put_int (w->all, put, "group", onnx_write_int (w, "groups"));
+  onnx_node_set_ints (w->all, node, "dilations", n, values);
+  onnx_node_set_int (w->all, node, "group", onnx_write_int (w, "groups"));
 }
 
 /* "1", "1,2", "same" or "valid", which inference has checked. An odd one of “same” goes to the end. */
 static void
-put_padding (OnnxWrite *w, OnnxPut *put)
+set_padding (OnnxWrite *w, OnnxOutNode *node)
 {
   const char *text = loom_infer_string (w->infer, "padding");
   guint n = space_of (w);
@@ -62,7 +62,7 @@ put_padding (OnnxWrite *w, OnnxPut *put)
       pads[i] = same ? total / 2 : g_ascii_strtoll (part[i < n_parts ? i : 0], NULL, 10);
       pads[n + i] = same ? total - total / 2 : pads[i];
     }
-  onnx_put_ints (w->all, put, "pads", 2 * n, pads);
+  onnx_node_set_ints (w->all, node, "pads", 2 * n, pads);
 }
 
 static gboolean
@@ -70,11 +70,11 @@ write_conv (OnnxWrite *w)
 {
   if (!g_str_equal (loom_infer_string (w->infer, "padding_mode"), "zeros"))
     return FALSE;
-  OnnxPut *put = onnx_put (
+  OnnxOutNode *node = onnx_add_node (
       w->all, "Conv", ONNX_VARS (onnx_write_in (w, 0), onnx_write_weight (w, "weight"), onnx_write_weight (w, "bias")));
-  put_windows (w, put);
-  put_padding (w, put);
-  onnx_write_out (w, 0, onnx_put_out (w->all, put, 0));
+  set_windows (w, node);
+  set_padding (w, node);
+  onnx_write_out (w, 0, onnx_node_result (w->all, node, 0));
   return TRUE;
 }
 
@@ -96,10 +96,10 @@ write_conv_transpose (OnnxWrite *w)
       append[n + 2 + 2 + i] = extra[i] - MIN (extra[i], pads[i]);
       beyond = beyond || extra[i] > pads[i];
     }
-  OnnxPut *put = onnx_put (w->all, "ConvTranspose", ONNX_VARS (x, weight, beyond ? NULL : bias));
-  put_windows (w, put);
-  onnx_put_ints (w->all, put, "pads", 2 * n, pads);
-  OnnxVar *y = onnx_put_out (w->all, put, 0);
+  OnnxOutNode *node = onnx_add_node (w->all, "ConvTranspose", ONNX_VARS (x, weight, beyond ? NULL : bias));
+  set_windows (w, node);
+  onnx_node_set_ints (w->all, node, "pads", 2 * n, pads);
+  OnnxVar *y = onnx_node_result (w->all, node, 0);
   if (beyond)
     y = CALL ("Pad", y, onnx_ints_var (w->all, 2 * (n + 2), append));
   if (beyond && bias != NULL)
@@ -129,12 +129,13 @@ write_batch_norm (OnnxWrite *w)
   /* Without running statistics it is that of the batch, which ONNX has in training only. */
   if (mean == NULL || !loom_dim_is_known (channels))
     return FALSE;
-  OnnxPut *put = onnx_put (w->all, "BatchNormalization",
-                           ONNX_VARS (onnx_write_in (w, 0), weight != NULL ? weight : filled (w, channels.coef, 1),
-                                      weight != NULL ? onnx_write_weight (w, "bias") : filled (w, channels.coef, 0),
-                                      mean, onnx_write_weight (w, "running_var")));
-  onnx_put_float (w->all, put, "epsilon", onnx_write_float (w, "eps"));
-  onnx_write_out (w, 0, onnx_put_out (w->all, put, 0));
+  OnnxOutNode *node
+      = onnx_add_node (w->all, "BatchNormalization",
+                       ONNX_VARS (onnx_write_in (w, 0), weight != NULL ? weight : filled (w, channels.coef, 1),
+                                  weight != NULL ? onnx_write_weight (w, "bias") : filled (w, channels.coef, 0), mean,
+                                  onnx_write_weight (w, "running_var")));
+  onnx_node_set_float (w->all, node, "epsilon", onnx_write_float (w, "eps"));
+  onnx_write_out (w, 0, onnx_node_result (w->all, node, 0));
   return TRUE;
 }
 

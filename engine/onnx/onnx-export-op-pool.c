@@ -12,25 +12,25 @@ has_param (OnnxWrite *w, const char *name)
   return FALSE;
 }
 
-static OnnxPut *
-put_pool (OnnxWrite *w, const char *op)
+static OnnxOutNode *
+pool_node (OnnxWrite *w, const char *op)
 {
-  OnnxPut *put = onnx_put (w->all, op, ONNX_VARS (onnx_write_in (w, 0)));
+  OnnxOutNode *node = onnx_add_node (w->all, op, ONNX_VARS (onnx_write_in (w, 0)));
   guint n = (guint)onnx_write_type (w, 0)->shape.rank - 2;
   gint64 values[6], kernel[3];
 
   loom_infer_ints (w->infer, "kernel_size", kernel, 3);
-  onnx_put_ints (w->all, put, "kernel_shape", n, kernel);
+  onnx_node_set_ints (w->all, node, "kernel_shape", n, kernel);
   if (loom_infer_is_set (w->infer, "stride"))
     loom_infer_ints (w->infer, "stride", values, 3);
   else
     memcpy (values, kernel, sizeof kernel);
-  onnx_put_ints (w->all, put, "strides", n, values);
+  onnx_node_set_ints (w->all, node, "strides", n, values);
   loom_infer_ints (w->infer, "padding", values, 3);
   memmove (values + n, values, n * sizeof *values);
-  onnx_put_ints (w->all, put, "pads", 2 * n, values);
-  onnx_put_int (w->all, put, "ceil_mode", loom_infer_bool (w->infer, "ceil_mode"));
-  return put;
+  onnx_node_set_ints (w->all, node, "pads", 2 * n, values);
+  onnx_node_set_int (w->all, node, "ceil_mode", loom_infer_bool (w->infer, "ceil_mode"));
+  return node;
 }
 
 /* Winners are counted in the whole tensor there and in their channel here: what is left of them after whole channels.
@@ -40,12 +40,12 @@ in_channel (OnnxWrite *w, OnnxVar *index)
 {
   const LoomShape *shape = &onnx_write_type (w, 0)->shape;
   OnnxVar *x = onnx_write_in (w, 0), *size;
-  OnnxPut *dims = onnx_put (w->all, "Shape", ONNX_VARS (x)), *product;
+  OnnxOutNode *dims = onnx_add_node (w->all, "Shape", ONNX_VARS (x)), *product;
 
-  onnx_put_int (w->all, dims, "start", 2);
-  product = onnx_put (w->all, "ReduceProd", ONNX_VARS (onnx_put_out (w->all, dims, 0)));
-  onnx_put_int (w->all, product, "keepdims", 0);
-  size = onnx_put_out (w->all, product, 0);
+  onnx_node_set_int (w->all, dims, "start", 2);
+  product = onnx_add_node (w->all, "ReduceProd", ONNX_VARS (onnx_node_result (w->all, dims, 0)));
+  onnx_node_set_int (w->all, product, "keepdims", 0);
+  size = onnx_node_result (w->all, product, 0);
   LoomDim places = loom_dim (1);
   for (int i = 2; i < shape->rank; i++)
     places = loom_dim_mul (places, shape->dim[i]);
@@ -60,15 +60,15 @@ write_max_pool (OnnxWrite *w)
   gint64 dilation[3];
   guint n = (guint)onnx_write_type (w, 0)->shape.rank - 2;
 
-  OnnxPut *put = put_pool (w, "MaxPool");
+  OnnxOutNode *node = pool_node (w, "MaxPool");
   if (has_param (w, "dilation"))
     {
       loom_infer_ints (w->infer, "dilation", dilation, 3);
-      onnx_put_ints (w->all, put, "dilations", n, dilation);
+      onnx_node_set_ints (w->all, node, "dilations", n, dilation);
     }
-  onnx_write_out (w, 0, onnx_put_out (w->all, put, 0));
+  onnx_write_out (w, 0, onnx_node_result (w->all, node, 0));
   if (w->node->n_outputs > 1 && w->all->wanted[w->index][1])
-    onnx_write_out (w, 1, in_channel (w, onnx_put_out (w->all, put, 1)));
+    onnx_write_out (w, 1, in_channel (w, onnx_node_result (w->all, node, 1)));
   return TRUE;
 }
 
@@ -77,9 +77,9 @@ write_avg_pool (OnnxWrite *w)
 {
   if (has_param (w, "divisor_override") && loom_infer_is_set (w->infer, "divisor_override"))
     return FALSE;
-  OnnxPut *put = put_pool (w, "AveragePool");
-  onnx_put_int (w->all, put, "count_include_pad", loom_infer_bool (w->infer, "count_include_pad"));
-  onnx_write_out (w, 0, onnx_put_out (w->all, put, 0));
+  OnnxOutNode *node = pool_node (w, "AveragePool");
+  onnx_node_set_int (w->all, node, "count_include_pad", loom_infer_bool (w->infer, "count_include_pad"));
+  onnx_write_out (w, 0, onnx_node_result (w->all, node, 0));
   return TRUE;
 }
 

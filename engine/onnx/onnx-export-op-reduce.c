@@ -11,7 +11,7 @@ write_reduce (OnnxWrite *w)
   const LoomType *x = onnx_write_type (w, 0);
   gint64 axes[LOOM_SHAPE_MAX_RANK];
   guint n = loom_infer_ints (w->infer, "dim", axes, G_N_ELEMENTS (axes)), k = 0;
-  OnnxPut *put;
+  OnnxOutNode *node;
 
   if (x->dtype != LOOM_F32 || w->node->output[0].dtype != LOOM_F32 || x->shape.rank == 0)
     return FALSE;
@@ -22,16 +22,16 @@ write_reduce (OnnxWrite *w)
   while (!g_str_equal (ops[k][0], w->node->op->name))
     k++;
   if (k == 0)
-    put = onnx_put (w->all, ops[k][1],
-                    ONNX_VARS (onnx_write_in (w, 0), n > 0 ? onnx_ints_var (w->all, n, axes) : NULL));
+    node = onnx_add_node (w->all, ops[k][1],
+                          ONNX_VARS (onnx_write_in (w, 0), n > 0 ? onnx_ints_var (w->all, n, axes) : NULL));
   else
     {
-      put = onnx_put (w->all, ops[k][1], ONNX_VARS (onnx_write_in (w, 0)));
+      node = onnx_add_node (w->all, ops[k][1], ONNX_VARS (onnx_write_in (w, 0)));
       if (n > 0)
-        onnx_put_ints (w->all, put, "axes", n, axes);
+        onnx_node_set_ints (w->all, node, "axes", n, axes);
     }
-  onnx_put_int (w->all, put, "keepdims", loom_infer_bool (w->infer, "keepdim"));
-  onnx_write_out (w, 0, onnx_put_out (w->all, put, 0));
+  onnx_node_set_int (w->all, node, "keepdims", loom_infer_bool (w->infer, "keepdim"));
+  onnx_write_out (w, 0, onnx_node_result (w->all, node, 0));
   return TRUE;
 }
 

@@ -31,9 +31,9 @@ write_einsum (OnnxWrite *w)
         return FALSE;
       in[i] = onnx_write_in (w, i);
     }
-  OnnxPut *put = onnx_put (w->all, "Einsum", n, in);
-  onnx_put_string (w->all, put, "equation", loom_infer_string (w->infer, "equation"));
-  onnx_write_out (w, 0, onnx_put_out (w->all, put, 0));
+  OnnxOutNode *node = onnx_add_node (w->all, "Einsum", n, in);
+  onnx_node_set_string (w->all, node, "equation", loom_infer_string (w->infer, "equation"));
+  onnx_write_out (w, 0, onnx_node_result (w->all, node, 0));
   return TRUE;
 }
 
@@ -45,7 +45,7 @@ write_nonzero (OnnxWrite *w)
 {
   if (onnx_write_type (w, 0)->shape.rank == 0)
     return FALSE;
-  onnx_write_out (w, 0, onnx_turn (w->all, CALL ("NonZero", onnx_write_in (w, 0)), 2, (gint64[]){ 1, 0 }));
+  onnx_write_out (w, 0, onnx_transpose (w->all, CALL ("NonZero", onnx_write_in (w, 0)), 2, (gint64[]){ 1, 0 }));
   return TRUE;
 }
 
@@ -75,15 +75,15 @@ write_unique (OnnxWrite *w)
   LoomDType dtype = onnx_write_type (w, 0)->dtype;
   LoomDType type = dtype == LOOM_F64 ? LOOM_F64 : loom_dtype_is_float (dtype) ? LOOM_F32 : LOOM_I64;
   OnnxVar *x = onnx_write_in (w, 0);
-  OnnxPut *put = onnx_put (w->all, "Unique", ONNX_VARS (onnx_to_type (w->all, x, dtype, type)));
+  OnnxOutNode *node = onnx_add_node (w->all, "Unique", ONNX_VARS (onnx_to_type (w->all, x, dtype, type)));
   guint port = 1;
 
-  onnx_put_int (w->all, put, "sorted", 1);
-  onnx_write_out (w, 0, onnx_to_type (w->all, onnx_put_out (w->all, put, 0), type, dtype));
+  onnx_node_set_int (w->all, node, "sorted", 1);
+  onnx_write_out (w, 0, onnx_to_type (w->all, onnx_node_result (w->all, node, 0), type, dtype));
   if (loom_infer_bool (w->infer, "return_inverse"))
-    onnx_write_out (w, port++, CALL ("Reshape", onnx_put_out (w->all, put, 2), CALL ("Shape", x)));
+    onnx_write_out (w, port++, CALL ("Reshape", onnx_node_result (w->all, node, 2), CALL ("Shape", x)));
   if (loom_infer_bool (w->infer, "return_counts"))
-    onnx_write_out (w, port, onnx_put_out (w->all, put, 3));
+    onnx_write_out (w, port, onnx_node_result (w->all, node, 3));
   return TRUE;
 }
 

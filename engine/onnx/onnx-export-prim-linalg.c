@@ -35,10 +35,10 @@ cut (OnnxPrim *q, OnnxVar *x, gint64 axis, gint64 from, gint64 to)
 static OnnxVar *
 join (OnnxPrim *q, guint n, OnnxVar **part, gint64 axis)
 {
-  OnnxPut *put = onnx_put (q->all, "Concat", n, part);
+  OnnxOutNode *node = onnx_add_node (q->all, "Concat", n, part);
 
-  onnx_put_int (q->all, put, "axis", axis);
-  return n == 1 ? part[0] : onnx_put_out (q->all, put, 0);
+  onnx_node_set_int (q->all, node, "axis", axis);
+  return n == 1 ? part[0] : onnx_node_result (q->all, node, 0);
 }
 
 static OnnxVar *
@@ -54,7 +54,7 @@ turned (OnnxPrim *q, OnnxVar *x, gboolean turn)
       order[rank - 2] = rank - 1;
       order[rank - 1] = rank - 2;
     }
-  return onnx_turn (q->all, x, (guint)rank, order);
+  return onnx_transpose (q->all, x, (guint)rank, order);
 }
 
 /* [n, 1]: the rows from `from` to `to` - 1. */
@@ -100,10 +100,10 @@ write_solve (OnnxPrim *q)
     {
       OnnxVar *height = CALL ("Abs", cut (q, m, -1, k, k + 1));
       height = CALL ("Where", row_mask (q, n, k, n), height, onnx_number_var (q->all, dtype, -1));
-      OnnxPut *best = onnx_put (q->all, "ArgMax", ONNX_VARS (height));
-      onnx_put_int (q->all, best, "axis", row_axis);
-      onnx_put_int (q->all, best, "keepdims", 1);
-      OnnxVar *hit = CALL ("Equal", rows, onnx_put_out (q->all, best, 0));
+      OnnxOutNode *best = onnx_add_node (q->all, "ArgMax", ONNX_VARS (height));
+      onnx_node_set_int (q->all, best, "axis", row_axis);
+      onnx_node_set_int (q->all, best, "keepdims", 1);
+      OnnxVar *hit = CALL ("Equal", rows, onnx_node_result (q->all, best, 0));
       /* The pivot's row is what is left of all rows but one set to 0, and changes places with row k. */
       OnnxVar *alone = CALL ("Where", hit, m, onnx_number_var (q->all, dtype, 0));
       OnnxVar *pivot = CALL ("ReduceSum", alone, onnx_ints_var (q->all, 1, &row_axis));

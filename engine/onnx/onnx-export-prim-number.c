@@ -66,7 +66,7 @@ write_reduce (OnnxPrim *q)
   LoomDType dtype = onnx_prim_in_desc (q, 0)->dtype, type = onnx_prim_compute_type (dtype);
   gint64 axes[LOOM_MAX_RANK];
   guint n = 0;
-  OnnxPut *put;
+  OnnxOutNode *node;
 
   for (int i = 0; i < onnx_prim_in_desc (q, 0)->rank; i++)
     if (a->axes >> i & 1)
@@ -79,14 +79,14 @@ write_reduce (OnnxPrim *q)
   OnnxVar *x = onnx_to_type (q->all, IN (0), dtype, type);
   /* Axes are an input of ReduceSum since opset 13, of the others since 18. */
   if (a->op == LOOM_REDUCE_SUM)
-    put = onnx_put (q->all, ops[a->op], ONNX_VARS (x, onnx_ints_var (q->all, n, axes)));
+    node = onnx_add_node (q->all, ops[a->op], ONNX_VARS (x, onnx_ints_var (q->all, n, axes)));
   else
     {
-      put = onnx_put (q->all, ops[a->op], ONNX_VARS (x));
-      onnx_put_ints (q->all, put, "axes", n, axes);
+      node = onnx_add_node (q->all, ops[a->op], ONNX_VARS (x));
+      onnx_node_set_ints (q->all, node, "axes", n, axes);
     }
-  onnx_put_int (q->all, put, "keepdims", 1);
-  onnx_prim_out (q, 0, onnx_to_type (q->all, onnx_put_out (q->all, put, 0), type, dtype));
+  onnx_node_set_int (q->all, node, "keepdims", 1);
+  onnx_prim_out (q, 0, onnx_to_type (q->all, onnx_node_result (q->all, node, 0), type, dtype));
   return TRUE;
 }
 
@@ -96,12 +96,12 @@ write_argreduce (OnnxPrim *q)
   const LoomArgReduceAttrs *a = q->instr[0]->attrs;
   LoomDType dtype = onnx_prim_in_desc (q, 0)->dtype;
   LoomDType type = onnx_prim_compute_type (dtype) == LOOM_I64 ? LOOM_F64 : onnx_prim_compute_type (dtype);
-  OnnxPut *put
-      = onnx_put (q->all, a->largest ? "ArgMax" : "ArgMin", ONNX_VARS (onnx_to_type (q->all, IN (0), dtype, type)));
+  OnnxOutNode *node = onnx_add_node (q->all, a->largest ? "ArgMax" : "ArgMin",
+                                     ONNX_VARS (onnx_to_type (q->all, IN (0), dtype, type)));
 
-  onnx_put_int (q->all, put, "axis", a->axis);
-  onnx_put_int (q->all, put, "keepdims", 1);
-  onnx_prim_out (q, 0, onnx_put_out (q->all, put, 0));
+  onnx_node_set_int (q->all, node, "axis", a->axis);
+  onnx_node_set_int (q->all, node, "keepdims", 1);
+  onnx_prim_out (q, 0, onnx_node_result (q->all, node, 0));
   return TRUE;
 }
 
@@ -109,10 +109,10 @@ static gboolean
 write_softmax (OnnxPrim *q)
 {
   const LoomSoftmaxAttrs *a = q->instr[0]->attrs;
-  OnnxPut *put = onnx_put (q->all, a->log ? "LogSoftmax" : "Softmax", ONNX_VARS (IN (0)));
+  OnnxOutNode *node = onnx_add_node (q->all, a->log ? "LogSoftmax" : "Softmax", ONNX_VARS (IN (0)));
 
-  onnx_put_int (q->all, put, "axis", a->axis);
-  onnx_prim_out (q, 0, onnx_put_out (q->all, put, 0));
+  onnx_node_set_int (q->all, node, "axis", a->axis);
+  onnx_prim_out (q, 0, onnx_node_result (q->all, node, 0));
   return TRUE;
 }
 
@@ -121,13 +121,13 @@ write_cumsum (OnnxPrim *q)
 {
   const LoomCumsumAttrs *a = q->instr[0]->attrs;
   LoomDType dtype = onnx_prim_in_desc (q, 0)->dtype, type = onnx_prim_compute_type (dtype);
-  OnnxPut *put
-      = onnx_put (q->all, "CumSum",
-                  ONNX_VARS (onnx_to_type (q->all, IN (0), dtype, type), onnx_number_var (q->all, LOOM_I64, a->axis)));
+  OnnxOutNode *node = onnx_add_node (
+      q->all, "CumSum",
+      ONNX_VARS (onnx_to_type (q->all, IN (0), dtype, type), onnx_number_var (q->all, LOOM_I64, a->axis)));
 
-  onnx_put_int (q->all, put, "exclusive", a->exclusive);
-  onnx_put_int (q->all, put, "reverse", a->reverse);
-  onnx_prim_out (q, 0, onnx_to_type (q->all, onnx_put_out (q->all, put, 0), type, dtype));
+  onnx_node_set_int (q->all, node, "exclusive", a->exclusive);
+  onnx_node_set_int (q->all, node, "reverse", a->reverse);
+  onnx_prim_out (q, 0, onnx_to_type (q->all, onnx_node_result (q->all, node, 0), type, dtype));
   return TRUE;
 }
 
@@ -142,12 +142,12 @@ write_sort (OnnxPrim *q)
 
   if (count == NULL)
     return FALSE;
-  OnnxPut *put = onnx_put (q->all, "TopK", ONNX_VARS (onnx_to_type (q->all, IN (0), dtype, type), count));
-  onnx_put_int (q->all, put, "axis", a->axis);
-  onnx_put_int (q->all, put, "largest", a->descending);
-  onnx_put_int (q->all, put, "sorted", 1);
-  onnx_prim_out (q, 0, onnx_to_type (q->all, onnx_put_out (q->all, put, 0), type, dtype));
-  onnx_prim_out (q, 1, onnx_put_out (q->all, put, 1));
+  OnnxOutNode *node = onnx_add_node (q->all, "TopK", ONNX_VARS (onnx_to_type (q->all, IN (0), dtype, type), count));
+  onnx_node_set_int (q->all, node, "axis", a->axis);
+  onnx_node_set_int (q->all, node, "largest", a->descending);
+  onnx_node_set_int (q->all, node, "sorted", 1);
+  onnx_prim_out (q, 0, onnx_to_type (q->all, onnx_node_result (q->all, node, 0), type, dtype));
+  onnx_prim_out (q, 1, onnx_node_result (q->all, node, 1));
   return TRUE;
 }
 
@@ -165,7 +165,7 @@ flipped (OnnxPrim *q, OnnxVar *x, int rank, gboolean flip)
       order[rank - 2] = rank - 1;
       order[rank - 1] = rank - 2;
     }
-  return onnx_turn (q->all, x, (guint)rank, order);
+  return onnx_transpose (q->all, x, (guint)rank, order);
 }
 
 static OnnxVar *
@@ -187,10 +187,10 @@ write_matmul (OnnxPrim *q)
 
   if (da->rank == 2 && db->rank == 2 && type != LOOM_I64 && (a->trans_a || a->trans_b || bias != NULL))
     {
-      OnnxPut *put = onnx_put (q->all, "Gemm", ONNX_VARS (x, w, bias));
-      onnx_put_int (q->all, put, "transA", a->trans_a);
-      onnx_put_int (q->all, put, "transB", a->trans_b);
-      y = onnx_put_out (q->all, put, 0);
+      OnnxOutNode *node = onnx_add_node (q->all, "Gemm", ONNX_VARS (x, w, bias));
+      onnx_node_set_int (q->all, node, "transA", a->trans_a);
+      onnx_node_set_int (q->all, node, "transB", a->trans_b);
+      y = onnx_node_result (q->all, node, 0);
     }
   else
     {
@@ -202,22 +202,22 @@ write_matmul (OnnxPrim *q)
 }
 
 static void
-put_windows (OnnxPrim *q, OnnxPut *put, const LoomConv2dAttrs *a)
+set_windows (OnnxPrim *q, OnnxOutNode *node, const LoomConv2dAttrs *a)
 {
-  onnx_put_ints (q->all, put, "strides", 2, (const gint64 *)a->stride);
-  onnx_put_ints (q->all, put, "dilations", 2, (const gint64 *)a->dilation);
-  onnx_put_ints (q->all, put, "pads", 4, (gint64[]){ a->pad[0], a->pad[2], a->pad[1], a->pad[3] });
-  onnx_put_int (q->all, put, "group", a->groups);
+  onnx_node_set_ints (q->all, node, "strides", 2, (const gint64 *)a->stride);
+  onnx_node_set_ints (q->all, node, "dilations", 2, (const gint64 *)a->dilation);
+  onnx_node_set_ints (q->all, node, "pads", 4, (gint64[]){ a->pad[0], a->pad[2], a->pad[1], a->pad[3] });
+  onnx_node_set_int (q->all, node, "group", a->groups);
 }
 
 static gboolean
 write_conv2d (OnnxPrim *q)
 {
   const LoomConv2dTo *a = q->instr[0]->attrs;
-  OnnxPut *put = onnx_put (q->all, "Conv", ONNX_VARS (IN (0), IN (1), a->kernel.has_bias ? IN (2) : NULL));
+  OnnxOutNode *node = onnx_add_node (q->all, "Conv", ONNX_VARS (IN (0), IN (1), a->kernel.has_bias ? IN (2) : NULL));
 
-  put_windows (q, put, &a->kernel);
-  onnx_prim_out (q, 0, with_act (q, a->kernel.act, onnx_put_out (q->all, put, 0)));
+  set_windows (q, node, &a->kernel);
+  onnx_prim_out (q, 0, with_act (q, a->kernel.act, onnx_node_result (q->all, node, 0)));
   return TRUE;
 }
 
@@ -247,15 +247,15 @@ is_ceil (OnnxPrim *q)
   return ceil;
 }
 
-static OnnxPut *
-put_pool (OnnxPrim *q, const char *op, const LoomPool2dAttrs *a)
+static OnnxOutNode *
+pool_node (OnnxPrim *q, const char *op, const LoomPool2dAttrs *a)
 {
-  OnnxPut *put = onnx_put (q->all, op, ONNX_VARS (IN (0)));
+  OnnxOutNode *node = onnx_add_node (q->all, op, ONNX_VARS (IN (0)));
 
-  onnx_put_ints (q->all, put, "kernel_shape", 2, (const gint64 *)a->kernel);
-  onnx_put_ints (q->all, put, "strides", 2, (const gint64 *)a->stride);
-  onnx_put_ints (q->all, put, "pads", 4, (gint64[]){ a->pad[0], a->pad[1], a->pad[0], a->pad[1] });
-  return put;
+  onnx_node_set_ints (q->all, node, "kernel_shape", 2, (const gint64 *)a->kernel);
+  onnx_node_set_ints (q->all, node, "strides", 2, (const gint64 *)a->stride);
+  onnx_node_set_ints (q->all, node, "pads", 4, (gint64[]){ a->pad[0], a->pad[1], a->pad[0], a->pad[1] });
+  return node;
 }
 
 static gboolean
@@ -266,10 +266,10 @@ write_max_pool (OnnxPrim *q)
 
   if (ceil < 0 || onnx_prim_is_wanted (q, 1))
     return FALSE;
-  OnnxPut *put = put_pool (q, "MaxPool", &a->kernel);
-  onnx_put_ints (q->all, put, "dilations", 2, (const gint64 *)a->kernel.dilation);
-  onnx_put_int (q->all, put, "ceil_mode", ceil);
-  onnx_prim_out (q, 0, onnx_put_out (q->all, put, 0));
+  OnnxOutNode *node = pool_node (q, "MaxPool", &a->kernel);
+  onnx_node_set_ints (q->all, node, "dilations", 2, (const gint64 *)a->kernel.dilation);
+  onnx_node_set_int (q->all, node, "ceil_mode", ceil);
+  onnx_prim_out (q, 0, onnx_node_result (q->all, node, 0));
   return TRUE;
 }
 
@@ -283,10 +283,10 @@ write_avg_pool (OnnxPrim *q)
 
   if (ceil < 0 || (ceil && a->kernel.divisor != 0) || a->kernel.dilation[0] != 1 || a->kernel.dilation[1] != 1)
     return FALSE;
-  OnnxPut *put = put_pool (q, "AveragePool", &a->kernel);
-  onnx_put_int (q->all, put, "ceil_mode", ceil);
-  onnx_put_int (q->all, put, "count_include_pad", a->kernel.count_include_pad || a->kernel.divisor != 0);
-  OnnxVar *y = onnx_put_out (q->all, put, 0);
+  OnnxOutNode *node = pool_node (q, "AveragePool", &a->kernel);
+  onnx_node_set_int (q->all, node, "ceil_mode", ceil);
+  onnx_node_set_int (q->all, node, "count_include_pad", a->kernel.count_include_pad || a->kernel.divisor != 0);
+  OnnxVar *y = onnx_node_result (q->all, node, 0);
   if (a->kernel.divisor != 0)
     y = CALL ("Mul", y, onnx_number_var (q->all, onnx_prim_out_desc (q, 0)->dtype, window / (double)a->kernel.divisor));
   onnx_prim_out (q, 0, y);
@@ -298,11 +298,11 @@ write_avg_pool (OnnxPrim *q)
 static OnnxVar *
 mean_over (OnnxPrim *q, OnnxVar *x, guint n, const gint64 *axes)
 {
-  OnnxPut *put = onnx_put (q->all, "ReduceMean", ONNX_VARS (x));
+  OnnxOutNode *node = onnx_add_node (q->all, "ReduceMean", ONNX_VARS (x));
 
-  onnx_put_ints (q->all, put, "axes", n, axes);
-  onnx_put_int (q->all, put, "keepdims", 1);
-  return onnx_put_out (q->all, put, 0);
+  onnx_node_set_ints (q->all, node, "axes", n, axes);
+  onnx_node_set_int (q->all, node, "keepdims", 1);
+  return onnx_node_result (q->all, node, 0);
 }
 
 /* (x - mean) / sqrt (var + eps) over some axes. */
@@ -380,10 +380,11 @@ write_layer_norm (OnnxPrim *q)
             return FALSE;
           weight = onnx_tensor_var (q->all, ones, name);
         }
-      OnnxPut *put = onnx_put (q->all, "LayerNormalization", ONNX_VARS (IN (0), weight, a->affine ? IN (2) : NULL));
-      onnx_put_int (q->all, put, "axis", -a->axes);
-      onnx_put_float (q->all, put, "epsilon", a->eps);
-      onnx_prim_out (q, 0, onnx_put_out (q->all, put, 0));
+      OnnxOutNode *node
+          = onnx_add_node (q->all, "LayerNormalization", ONNX_VARS (IN (0), weight, a->affine ? IN (2) : NULL));
+      onnx_node_set_int (q->all, node, "axis", -a->axes);
+      onnx_node_set_float (q->all, node, "epsilon", a->eps);
+      onnx_prim_out (q, 0, onnx_node_result (q->all, node, 0));
       return TRUE;
     }
   y = normalised (q, IN (0), (guint)a->axes, axes, a->eps, &mean, &var, &rstd);
@@ -406,10 +407,10 @@ index_in (OnnxPrim *q, guint i)
 static gboolean
 write_gather_rows (OnnxPrim *q)
 {
-  OnnxPut *put = onnx_put (q->all, "Gather", ONNX_VARS (IN (0), index_in (q, 1)));
+  OnnxOutNode *node = onnx_add_node (q->all, "Gather", ONNX_VARS (IN (0), index_in (q, 1)));
 
-  onnx_put_int (q->all, put, "axis", 0);
-  onnx_prim_out (q, 0, onnx_put_out (q->all, put, 0));
+  onnx_node_set_int (q->all, node, "axis", 0);
+  onnx_prim_out (q, 0, onnx_node_result (q->all, node, 0));
   return TRUE;
 }
 
@@ -417,10 +418,10 @@ static gboolean
 write_gather (OnnxPrim *q)
 {
   const LoomGatherAttrs *a = q->instr[0]->attrs;
-  OnnxPut *put = onnx_put (q->all, "GatherElements", ONNX_VARS (IN (0), index_in (q, 1)));
+  OnnxOutNode *node = onnx_add_node (q->all, "GatherElements", ONNX_VARS (IN (0), index_in (q, 1)));
 
-  onnx_put_int (q->all, put, "axis", a->axis);
-  onnx_prim_out (q, 0, onnx_put_out (q->all, put, 0));
+  onnx_node_set_int (q->all, node, "axis", a->axis);
+  onnx_prim_out (q, 0, onnx_node_result (q->all, node, 0));
   return TRUE;
 }
 
@@ -438,12 +439,12 @@ write_scatter (OnnxPrim *q)
                    a->mode == LOOM_SCATTER_MAX ? "largest" : "smallest");
       return FALSE;
     }
-  OnnxPut *put = onnx_put (q->all, "ScatterElements",
-                           ONNX_VARS (onnx_to_type (q->all, IN (0), dtype, type), index_in (q, 1),
-                                      onnx_to_type (q->all, IN (2), dtype, type)));
-  onnx_put_int (q->all, put, "axis", a->axis);
-  onnx_put_string (q->all, put, "reduction", modes[a->mode]);
-  onnx_prim_out (q, 0, onnx_to_type (q->all, onnx_put_out (q->all, put, 0), type, dtype));
+  OnnxOutNode *node = onnx_add_node (q->all, "ScatterElements",
+                                     ONNX_VARS (onnx_to_type (q->all, IN (0), dtype, type), index_in (q, 1),
+                                                onnx_to_type (q->all, IN (2), dtype, type)));
+  onnx_node_set_int (q->all, node, "axis", a->axis);
+  onnx_node_set_string (q->all, node, "reduction", modes[a->mode]);
+  onnx_prim_out (q, 0, onnx_to_type (q->all, onnx_node_result (q->all, node, 0), type, dtype));
   return TRUE;
 }
 
@@ -458,15 +459,15 @@ write_cross_entropy (OnnxPrim *q)
   OnnxVar *target = IN (1);
   OnnxVar *ignored = CALL ("Equal", target, onnx_number_var (q->all, LOOM_I64, (double)a->ignore_index));
   OnnxVar *safe = CALL ("Where", ignored, onnx_number_var (q->all, LOOM_I64, 0), target);
-  OnnxPut *sum = onnx_put (q->all, "ReduceLogSumExp", ONNX_VARS (IN (0)));
+  OnnxOutNode *sum = onnx_add_node (q->all, "ReduceLogSumExp", ONNX_VARS (IN (0)));
 
-  onnx_put_ints (q->all, sum, "axes", 1, &one);
-  onnx_put_int (q->all, sum, "keepdims", 0);
-  OnnxVar *lse = onnx_put_out (q->all, sum, 0);
-  OnnxPut *pick
-      = onnx_put (q->all, "GatherElements", ONNX_VARS (IN (0), onnx_with_axes (q->all, "Unsqueeze", safe, 1, &one)));
-  onnx_put_int (q->all, pick, "axis", 1);
-  OnnxVar *logit = onnx_with_axes (q->all, "Squeeze", onnx_put_out (q->all, pick, 0), 1, &one);
+  onnx_node_set_ints (q->all, sum, "axes", 1, &one);
+  onnx_node_set_int (q->all, sum, "keepdims", 0);
+  OnnxVar *lse = onnx_node_result (q->all, sum, 0);
+  OnnxOutNode *pick = onnx_add_node (q->all, "GatherElements",
+                                     ONNX_VARS (IN (0), onnx_with_axes (q->all, "Unsqueeze", safe, 1, &one)));
+  onnx_node_set_int (q->all, pick, "axis", 1);
+  OnnxVar *logit = onnx_with_axes (q->all, "Squeeze", onnx_node_result (q->all, pick, 0), 1, &one);
   onnx_prim_out (
       q, 0,
       CALL ("Where", ignored, onnx_number_var (q->all, onnx_prim_out_desc (q, 0)->dtype, 0), CALL ("Sub", lse, logit)));

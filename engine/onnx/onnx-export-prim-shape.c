@@ -47,7 +47,7 @@ write_permute (OnnxPrim *q)
 
   for (guint i = 0; i < rank; i++)
     order[i] = a->perm[i];
-  onnx_prim_out (q, 0, onnx_turn (q->all, IN (0), rank, order));
+  onnx_prim_out (q, 0, onnx_transpose (q->all, IN (0), rank, order));
   return TRUE;
 }
 
@@ -75,9 +75,9 @@ write_concat (OnnxPrim *q)
 
   for (guint i = 0; i < q->instr[0]->n_in; i++)
     in[i] = IN (i);
-  OnnxPut *put = onnx_put (q->all, "Concat", q->instr[0]->n_in, in);
-  onnx_put_int (q->all, put, "axis", a->axis);
-  onnx_prim_out (q, 0, onnx_put_out (q->all, put, 0));
+  OnnxOutNode *node = onnx_add_node (q->all, "Concat", q->instr[0]->n_in, in);
+  onnx_node_set_int (q->all, node, "axis", a->axis);
+  onnx_prim_out (q, 0, onnx_node_result (q->all, node, 0));
   return TRUE;
 }
 
@@ -331,8 +331,8 @@ write_random (OnnxPrim *q)
   gboolean whole = d->dtype == LOOM_I64, normal = !whole && a->kernel.kind == LOOM_RANDOM_NORMAL;
   LoomDType type = whole ? LOOM_F64 : d->dtype;
   OnnxVar *like = CALL ("Expand", onnx_number_var (q->all, type, 0), shape);
-  OnnxVar *y = onnx_put_out (q->all,
-                             onnx_put (q->all, normal ? "RandomNormalLike" : "RandomUniformLike", ONNX_VARS (like)), 0);
+  OnnxVar *y = onnx_node_result (
+      q->all, onnx_add_node (q->all, normal ? "RandomNormalLike" : "RandomUniformLike", ONNX_VARS (like)), 0);
 
   /* ONNX draws floats alone: 53 bits of one are a whole number, and the logarithm of one is exponential. */
   if (whole)

@@ -13,7 +13,7 @@ G_BEGIN_DECLS
 #define ONNX_EXPORT_OPSET      17
 #define ONNX_EXPORT_IR_VERSION 8
 
-typedef struct _OnnxPut OnnxPut;
+typedef struct _OnnxOutNode OnnxOutNode;
 
 /* A value of the model in the making: a graph input, an initialiser or an output of a node. Nodes point at values, so
  * one can be renamed until the model is packed. */
@@ -21,16 +21,16 @@ typedef struct
 {
   char *name;
   gboolean is_named; /* it has the name of a port, an input or a weight, and keeps it */
-  OnnxPut *producer;
+  OnnxOutNode *producer;
   LoomTensor *tensor; /* of an initialiser */
   LoomType type;      /* of an input or output of the graph */
   gboolean needed;
-  gboolean is_outside; /* its numbers go to the file beside the model, at offset */
+  gboolean is_external; /* its numbers go to the file beside the model, at offset */
   guint64 offset;
 } OnnxVar;
 
 /* A node of the model in the making. */
-struct _OnnxPut
+struct _OnnxOutNode
 {
   const char *op; /* ONNX's */
   const char *path;
@@ -67,7 +67,7 @@ struct _OnnxExport
   GHashTable *constants;       /* key → OnnxVar */
   GHashTable *names;           /* of values, to keep them apart */
   GPtrArray *vars;             /* owns */
-  GPtrArray *puts;             /* owns, in order */
+  GPtrArray *out_nodes;        /* owns, in order */
   GPtrArray *inputs, *outputs; /* OnnxVar */
   GPtrArray *memory;           /* what the message is made of */
   guint64 outside;             /* bytes of the file beside the model */
@@ -118,13 +118,13 @@ double onnx_write_float (OnnxWrite *w, const char *param);
   {                                                                                                                    \
     __VA_ARGS__                                                                                                        \
   }
-OnnxPut *onnx_put (OnnxExport *all, const char *op, guint n_in, OnnxVar **in);
-void onnx_put_int (OnnxExport *all, OnnxPut *put, const char *name, gint64 value);
-void onnx_put_ints (OnnxExport *all, OnnxPut *put, const char *name, guint n, const gint64 *values);
-void onnx_put_float (OnnxExport *all, OnnxPut *put, const char *name, double value);
-void onnx_put_string (OnnxExport *all, OnnxPut *put, const char *name, const char *value);
+OnnxOutNode *onnx_add_node (OnnxExport *all, const char *op, guint n_in, OnnxVar **in);
+void onnx_node_set_int (OnnxExport *all, OnnxOutNode *node, const char *name, gint64 value);
+void onnx_node_set_ints (OnnxExport *all, OnnxOutNode *node, const char *name, guint n, const gint64 *values);
+void onnx_node_set_float (OnnxExport *all, OnnxOutNode *node, const char *name, double value);
+void onnx_node_set_string (OnnxExport *all, OnnxOutNode *node, const char *name, const char *value);
 /* Output i; earlier ones come to be, too. */
-OnnxVar *onnx_put_out (OnnxExport *all, OnnxPut *put, guint i);
+OnnxVar *onnx_node_result (OnnxExport *all, OnnxOutNode *node, guint i);
 /* A node without attributes and its output. */
 OnnxVar *onnx_call (OnnxExport *all, const char *op, guint n_in, OnnxVar **in);
 
@@ -138,14 +138,14 @@ OnnxVar *onnx_weight_var (OnnxExport *all, const char *name);              /* NU
 /* Common small nodes. */
 OnnxVar *onnx_to_type (OnnxExport *all, OnnxVar *x, LoomDType from, LoomDType to);
 OnnxVar *onnx_to_shape (OnnxExport *all, OnnxVar *x, guint n, const OnnxSize *sizes);
-OnnxVar *onnx_turn (OnnxExport *all, OnnxVar *x, guint n, const gint64 *order);
+OnnxVar *onnx_transpose (OnnxExport *all, OnnxVar *x, guint n, const gint64 *order);
 OnnxVar *onnx_with_axes (OnnxExport *all, const char *op, OnnxVar *x, guint n, const gint64 *axes); /* Unsqueeze … */
 int onnx_elem_type (LoomDType dtype);
 
 /* Marks what the outputs need: all else is left out. */
 void onnx_export_mark (OnnxExport *all);
-gboolean onnx_put_is_needed (const OnnxPut *put);
-/* Packs the message. external: the numbers of values that then are is_outside belong
+gboolean onnx_node_is_needed (const OnnxOutNode *node);
+/* Packs the message. external: the numbers of values that then are is_external belong
  * into a file of that name beside the model. */
 GBytes *onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const char *external);
 

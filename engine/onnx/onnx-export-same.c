@@ -65,13 +65,13 @@ write_as (OnnxWrite *w, const OnnxMap *map)
 
   for (guint i = 0; i < n; i++)
     in[i] = onnx_write_in (w, i);
-  OnnxPut *put = onnx_put (w->all, map->name, n, in);
+  OnnxOutNode *node = onnx_add_node (w->all, map->name, n, in);
   for (guint i = 0; pairs[i] != NULL && *pairs[i]; i++)
     {
       g_auto (GStrv) pair = g_strsplit (pairs[i], "=", 3);
-      onnx_put_float (w->all, put, pair[0], loom_infer_float (w->infer, pair[1]));
+      onnx_node_set_float (w->all, node, pair[0], loom_infer_float (w->infer, pair[1]));
     }
-  onnx_write_out (w, 0, onnx_put_out (w->all, put, 0));
+  onnx_write_out (w, 0, onnx_node_result (w->all, node, 0));
 }
 
 gboolean

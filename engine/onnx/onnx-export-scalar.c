@@ -147,11 +147,11 @@ FORMULA (gelu_tanh)
 static OnnxVar *
 left_over (const Formula *f, gboolean fmod)
 {
-  OnnxPut *put = onnx_put (f->all, "Mod", ONNX_VARS (A, B));
+  OnnxOutNode *node = onnx_add_node (f->all, "Mod", ONNX_VARS (A, B));
 
   if (fmod)
-    onnx_put_int (f->all, put, "fmod", 1);
-  return onnx_put_out (f->all, put, 0);
+    onnx_node_set_int (f->all, node, "fmod", 1);
+  return onnx_node_result (f->all, node, 0);
 }
 
 FORMULA (fmod_of)

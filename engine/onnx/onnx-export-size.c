@@ -80,11 +80,11 @@ onnx_size_of (OnnxExport *all, const gint64 number[ONNX_BINDINGS])
 static OnnxVar *
 dim_var (OnnxExport *all, OnnxVar *v, int axis)
 {
-  OnnxPut *put = onnx_put (all, "Shape", ONNX_VARS (v));
+  OnnxOutNode *node = onnx_add_node (all, "Shape", ONNX_VARS (v));
 
-  onnx_put_int (all, put, "start", axis);
-  onnx_put_int (all, put, "end", axis + 1);
-  return onnx_put_out (all, put, 0);
+  onnx_node_set_int (all, node, "start", axis);
+  onnx_node_set_int (all, node, "end", axis + 1);
+  return onnx_node_result (all, node, 0);
 }
 
 static OnnxVar *
@@ -169,7 +169,7 @@ onnx_sizes_var (OnnxExport *all, guint n, const OnnxSize *sizes)
       return NULL;
   if (n == 1)
     return part[0];
-  OnnxPut *put = onnx_put (all, "Concat", n, part);
-  onnx_put_int (all, put, "axis", 0);
-  return onnx_put_out (all, put, 0);
+  OnnxOutNode *node = onnx_add_node (all, "Concat", n, part);
+  onnx_node_set_int (all, node, "axis", 0);
+  return onnx_node_result (all, node, 0);
 }

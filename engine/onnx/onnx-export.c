@@ -172,15 +172,15 @@ describe (LoomOnnxWriter *self)
   OnnxExport *all = &self->all;
   g_autoptr (GHashTable) counts = g_hash_table_new (g_str_hash, g_str_equal);
 
-  for (guint first = 0, end; first < all->puts->len; first = end)
+  for (guint first = 0, end; first < all->out_nodes->len; first = end)
     {
-      const char *path = ((OnnxPut *)all->puts->pdata[first])->path;
+      const char *path = ((OnnxOutNode *)all->out_nodes->pdata[first])->path;
       int node = path != NULL ? loom_net_find (self->net, path) : -1;
       GString *s = node >= 0 ? g_string_new (loom_net_node (self->net, (guint)node)->op->name) : g_string_new ("sizes");
       guint n = 0;
-      for (end = first; end < all->puts->len && ((OnnxPut *)all->puts->pdata[end])->path == path; end++)
-        if (onnx_put_is_needed (all->puts->pdata[end]) && ++n <= 6)
-          g_string_append_printf (s, "%s%s", n == 1 ? " → " : " + ", ((OnnxPut *)all->puts->pdata[end])->op);
+      for (end = first; end < all->out_nodes->len && ((OnnxOutNode *)all->out_nodes->pdata[end])->path == path; end++)
+        if (onnx_node_is_needed (all->out_nodes->pdata[end]) && ++n <= 6)
+          g_string_append_printf (s, "%s%s", n == 1 ? " → " : " + ", ((OnnxOutNode *)all->out_nodes->pdata[end])->op);
       g_string_append (s, n > 6 ? " …" : "");
       if (n > 0 && !g_hash_table_contains (counts, s->str))
         g_ptr_array_add (self->mapped, g_strdup (s->str));
@@ -469,12 +469,12 @@ free_var (OnnxVar *v)
 }
 
 static void
-free_put (OnnxPut *put)
+free_node (OnnxOutNode *node)
 {
-  g_ptr_array_unref (put->in);
-  g_ptr_array_unref (put->out);
-  g_ptr_array_unref (put->attributes);
-  g_free (put);
+  g_ptr_array_unref (node->in);
+  g_ptr_array_unref (node->out);
+  g_ptr_array_unref (node->attributes);
+  g_free (node);
 }
 
 LoomOnnxWriter *
@@ -494,7 +494,7 @@ loom_onnx_writer_new (const LoomGraph *graph, const LoomOnnxWriteOptions *option
   self->mapped = g_ptr_array_new_with_free_func (g_free);
   all->memory = g_ptr_array_new_with_free_func (g_free);
   all->vars = g_ptr_array_new_with_free_func ((GDestroyNotify)free_var);
-  all->puts = g_ptr_array_new_with_free_func ((GDestroyNotify)free_put);
+  all->out_nodes = g_ptr_array_new_with_free_func ((GDestroyNotify)free_node);
   all->inputs = g_ptr_array_new ();
   all->outputs = g_ptr_array_new ();
   self->net = loom_net_new (graph, &options->sizes, found);
@@ -546,7 +546,7 @@ loom_onnx_writer_free (LoomOnnxWriter *self)
   g_free (all->value);
   g_free (all->wanted);
   g_ptr_array_unref (all->vars);
-  g_ptr_array_unref (all->puts);
+  g_ptr_array_unref (all->out_nodes);
   g_ptr_array_unref (all->inputs);
   g_ptr_array_unref (all->outputs);
   g_ptr_array_unref (all->memory);
@@ -624,7 +624,7 @@ save_data (LoomOnnxWriter *self, const char *path, GError **error)
   for (guint i = 0; file && i < self->all.vars->len; i++)
     {
       const OnnxVar *v = self->all.vars->pdata[i];
-      if (!v->is_outside)
+      if (!v->is_external)
         continue;
       if (!loom_atomic_file_write (file, zeros, v->offset - at, error)
           || !loom_atomic_file_write (file, v->tensor->data, v->tensor->bytes, error))
