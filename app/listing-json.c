@@ -133,28 +133,29 @@ listing_print_program (const LoomProgram *p, const char *part)
 static void
 print_value (const LoomPlan *plan, guint i, const char *part)
 {
-  static const char *const place_name[] = {
-    [LOOM_PLACE_ARENA] = "arena", [LOOM_PLACE_ONCE] = "once", [LOOM_PLACE_SLOT] = "slot", [LOOM_PLACE_INPUT] = "input"
-  };
+  static const char *const place_name[] = { [LOOM_LOCATION_ARENA] = "arena",
+                                            [LOOM_LOCATION_SETUP] = "once",
+                                            [LOOM_LOCATION_SLOT] = "slot",
+                                            [LOOM_LOCATION_INPUT] = "input" };
   const LoomPlanValue *v = loom_plan_value (plan, i);
   LoomProgram *p = loom_plan_program (plan);
   LoomJson *b;
 
-  if (v->place.kind == LOOM_PLACE_NONE)
+  if (v->location.kind == LOOM_LOCATION_NONE)
     return;
   b = begin ("value", part);
   loom_json_int (b, "value", i);
   add_type (b, v->desc.dtype, v->desc.rank, v->desc.dim);
   loom_json_string (b, "layout", v->desc.layout == LOOM_LAYOUT_NHWC ? "nhwc" : "plain");
   loom_json_int (b, "bytes", (gint64)loom_desc_bytes (&v->desc));
-  loom_json_string (b, "device", loom_plan_device (plan, v->place.device)->name);
-  loom_json_string (b, "place", place_name[v->place.kind]);
-  if (v->place.kind == LOOM_PLACE_ARENA || v->place.kind == LOOM_PLACE_ONCE)
-    loom_json_int (b, "offset", (gint64)v->place.offset);
+  loom_json_string (b, "device", loom_plan_device (plan, v->location.device)->name);
+  loom_json_string (b, "place", place_name[v->location.kind]);
+  if (v->location.kind == LOOM_LOCATION_ARENA || v->location.kind == LOOM_LOCATION_SETUP)
+    loom_json_int (b, "offset", (gint64)v->location.offset);
   else
     loom_json_string (b, "name",
-                      v->place.kind == LOOM_PLACE_SLOT ? loom_program_get_slot (p, v->place.index)->name
-                                                       : loom_program_get_input (p, v->place.index)->name);
+                      v->location.kind == LOOM_LOCATION_SLOT ? loom_program_get_slot (p, v->location.index)->name
+                                                             : loom_program_get_input (p, v->location.index)->name);
   loom_json_string (b, "owner", loom_owner_name (v->owner));
   loom_json_string (b, "node", v->origin);
   loom_json_int (b, "first", v->first);

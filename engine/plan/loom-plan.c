@@ -120,22 +120,22 @@ seal_values (LoomPlan *plan, Work *w)
         {
           const WorkStorage *s = &g_array_index (w->storages, WorkStorage, (guint)root->storage);
 
-          to.place.device = (guint)s->device;
-          to.place.offset = s->offset;
+          to.location.device = (guint)s->device;
+          to.location.offset = s->offset;
           to.first = (guint)MAX (s->first, 0);
           to.last = (guint)MAX (s->last, 0);
-          to.place.kind = s->once ? LOOM_PLACE_ONCE : LOOM_PLACE_ARENA;
+          to.location.kind = s->once ? LOOM_LOCATION_SETUP : LOOM_LOCATION_ARENA;
           if (s->slot >= 0)
             {
-              to.place.kind = LOOM_PLACE_SLOT;
-              to.place.index = (guint)s->slot;
-              to.owner = loom_owner_of_slot (loom_program_get_slot (w->program, to.place.index)->kind);
+              to.location.kind = LOOM_LOCATION_SLOT;
+              to.location.index = (guint)s->slot;
+              to.owner = loom_owner_of_slot (loom_program_get_slot (w->program, to.location.index)->kind);
             }
           else if (s->input >= 0)
             {
-              to.place.kind
-                  = g_array_index (w->input_copied, gboolean, (guint)s->input) ? LOOM_PLACE_ARENA : LOOM_PLACE_INPUT;
-              to.place.index = (guint)s->input;
+              to.location.kind = g_array_index (w->input_copied, gboolean, (guint)s->input) ? LOOM_LOCATION_ARENA
+                                                                                            : LOOM_LOCATION_INPUT;
+              to.location.index = (guint)s->input;
             }
         }
       g_array_append_val (plan->values, to);

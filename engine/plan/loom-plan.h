@@ -108,25 +108,25 @@ typedef struct
 /* Where a value lives. */
 typedef enum
 {
-  LOOM_PLACE_NONE,
-  LOOM_PLACE_ARENA,
-  LOOM_PLACE_ONCE,
-  LOOM_PLACE_SLOT,
-  LOOM_PLACE_INPUT
-} LoomPlaceKind;
+  LOOM_LOCATION_NONE,
+  LOOM_LOCATION_ARENA,
+  LOOM_LOCATION_SETUP,
+  LOOM_LOCATION_SLOT,
+  LOOM_LOCATION_INPUT
+} LoomLocationKind;
 
 typedef struct
 {
-  LoomPlaceKind kind;
+  LoomLocationKind kind;
   guint device; /* index into the plan's devices */
   gsize offset; /* in the arena, or among what setup instructions make once */
   guint index;  /* of the slot or program input */
-} LoomPlace;
+} LoomLocation;
 
 typedef struct
 {
   LoomTensorDesc desc; /* with the physical layout */
-  LoomPlace place;
+  LoomLocation location;
   LoomOwner owner;
   const char *origin;
   guint first, last; /* instructions between which it is alive */

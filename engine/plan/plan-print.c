@@ -20,21 +20,21 @@ append_desc (GString *s, const LoomTensorDesc *d)
 static void
 append_place (GString *s, const LoomPlan *plan, const LoomPlanValue *v)
 {
-  switch (v->place.kind)
+  switch (v->location.kind)
     {
-    case LOOM_PLACE_ARENA:
-      g_string_append_printf (s, "@%" G_GSIZE_FORMAT, v->place.offset);
+    case LOOM_LOCATION_ARENA:
+      g_string_append_printf (s, "@%" G_GSIZE_FORMAT, v->location.offset);
       break;
-    case LOOM_PLACE_ONCE:
-      g_string_append_printf (s, "once@%" G_GSIZE_FORMAT, v->place.offset);
+    case LOOM_LOCATION_SETUP:
+      g_string_append_printf (s, "once@%" G_GSIZE_FORMAT, v->location.offset);
       break;
-    case LOOM_PLACE_SLOT:
-      g_string_append_printf (s, "%s", loom_program_get_slot (plan->program, v->place.index)->name);
+    case LOOM_LOCATION_SLOT:
+      g_string_append_printf (s, "%s", loom_program_get_slot (plan->program, v->location.index)->name);
       break;
-    case LOOM_PLACE_INPUT:
-      g_string_append_printf (s, "%s", loom_program_get_input (plan->program, v->place.index)->name);
+    case LOOM_LOCATION_INPUT:
+      g_string_append_printf (s, "%s", loom_program_get_input (plan->program, v->location.index)->name);
       break;
-    case LOOM_PLACE_NONE:
+    case LOOM_LOCATION_NONE:
     default:
       g_string_append_c (s, '-');
     }

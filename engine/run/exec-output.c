@@ -11,25 +11,26 @@ static const void *
 output_address (LoomExec *exec, guint output, const LoomPlanValue **value)
 {
   const LoomExecOutput *o = &exec->outputs[output];
-  const LoomPlace *place = &o->value->place;
+  const LoomLocation *location = &o->value->location;
 
   *value = o->value;
   /* An executor that ran since has written where this one's outputs lay. */
-  g_return_val_if_fail (place->kind != LOOM_PLACE_ARENA || exec->devices[place->device].arena->user == exec, NULL);
-  return place->kind == LOOM_PLACE_INPUT ? exec->feeds[place->index].fed : o->at;
+  g_return_val_if_fail (location->kind != LOOM_LOCATION_ARENA || exec->devices[location->device].arena->user == exec,
+                        NULL);
+  return location->kind == LOOM_LOCATION_INPUT ? exec->feeds[location->index].fed : o->at;
 }
 
 static gboolean
 fetch (LoomExec *exec, const LoomPlanValue *value, const void *from, void *to, GError **error)
 {
-  LoomPlanDevice *device = loom_plan_device (exec->plan, value->place.device);
-  LoomStream *stream = exec->devices[value->place.device].arena->stream;
+  LoomPlanDevice *device = loom_plan_device (exec->plan, value->location.device);
+  LoomStream *stream = exec->devices[value->location.device].arena->stream;
   gsize bytes = loom_desc_bytes (&value->desc);
   LoomStatus status;
 
   if (bytes == 0)
     return TRUE;
-  if (device->info.host_memory || value->place.kind == LOOM_PLACE_INPUT)
+  if (device->info.host_memory || value->location.kind == LOOM_LOCATION_INPUT)
     {
       memcpy (to, from, bytes);
       return TRUE;

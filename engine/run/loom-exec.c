@@ -19,18 +19,18 @@ loom_exec_address (LoomExec *exec, guint value)
   if (value == G_MAXUINT)
     return NULL;
   v = loom_plan_value (exec->plan, value);
-  switch (v->place.kind)
+  switch (v->location.kind)
     {
-    case LOOM_PLACE_ARENA:
-      return (char *)exec->devices[v->place.device].arena->memory + v->place.offset;
-    case LOOM_PLACE_ONCE:
-      return (char *)exec->devices[v->place.device].once + v->place.offset;
-    case LOOM_PLACE_SLOT:
-      slot = loom_program_get_slot (loom_plan_program (exec->plan), v->place.index);
+    case LOOM_LOCATION_ARENA:
+      return (char *)exec->devices[v->location.device].arena->memory + v->location.offset;
+    case LOOM_LOCATION_SETUP:
+      return (char *)exec->devices[v->location.device].once + v->location.offset;
+    case LOOM_LOCATION_SLOT:
+      slot = loom_program_get_slot (loom_plan_program (exec->plan), v->location.index);
       return loom_state_address (exec->state, (guint)loom_state_find (exec->state, slot->name));
-    case LOOM_PLACE_INPUT:
-      return exec->feeds[v->place.index].fed;
-    case LOOM_PLACE_NONE:
+    case LOOM_LOCATION_INPUT:
+      return exec->feeds[v->location.index].fed;
+    case LOOM_LOCATION_NONE:
     default:
       return NULL;
     }
@@ -100,7 +100,7 @@ make_feeds (LoomExec *exec)
       if (value == G_MAXUINT)
         continue;
       feed->used = TRUE;
-      feed->device = loom_plan_value (exec->plan, value)->place.device;
+      feed->device = loom_plan_value (exec->plan, value)->location.device;
       feed->bytes = loom_desc_bytes (&loom_plan_value (exec->plan, value)->desc);
     }
 }
@@ -111,8 +111,8 @@ patch (LoomExec *exec, guint value, gpointer at)
 {
   const LoomPlanValue *v = value != G_MAXUINT ? loom_plan_value (exec->plan, value) : NULL;
 
-  if (v != NULL && v->place.kind == LOOM_PLACE_INPUT)
-    g_ptr_array_add (exec->feeds[v->place.index].patch, at);
+  if (v != NULL && v->location.kind == LOOM_LOCATION_INPUT)
+    g_ptr_array_add (exec->feeds[v->location.index].patch, at);
 }
 
 static void
@@ -160,7 +160,7 @@ make_commits (LoomExec *exec)
       const char *name = loom_program_get_slot (loom_plan_program (exec->plan), slot)->name;
       LoomExecCommit copy = { .to = loom_state_address (exec->state, (guint)loom_state_find (exec->state, name)),
                               .bytes = loom_desc_bytes (&v->desc),
-                              .device = v->place.device,
+                              .device = v->location.device,
                               .value = value };
 
       g_array_append_val (exec->commits, copy);
@@ -215,7 +215,7 @@ bind (LoomExec *exec, GError **error)
     {
       guint value = loom_plan_input_value (exec->plan, i);
 
-      if (value != G_MAXUINT && loom_plan_value (exec->plan, value)->place.kind == LOOM_PLACE_ARENA)
+      if (value != G_MAXUINT && loom_plan_value (exec->plan, value)->location.kind == LOOM_LOCATION_ARENA)
         exec->feeds[i].place = loom_exec_address (exec, value);
     }
   for (guint i = 0; i < exec->commits->len; i++)
@@ -250,9 +250,9 @@ static LoomStatus
 run_transfer (LoomExec *exec, const LoomExecRow *row)
 {
   const LoomPlanValue *from = loom_plan_value (exec->plan, row->instr->value[0]);
-  LoomPlanDevice *a = loom_plan_device (exec->plan, from->place.device);
+  LoomPlanDevice *a = loom_plan_device (exec->plan, from->location.device);
   LoomPlanDevice *b = loom_plan_device (exec->plan, row->instr->device);
-  LoomStream *a_stream = exec->devices[from->place.device].arena->stream;
+  LoomStream *a_stream = exec->devices[from->location.device].arena->stream;
   gsize bytes = loom_desc_bytes (&from->desc);
   LoomMessage *message = &exec->message;
   void *host = row->buffers[1];

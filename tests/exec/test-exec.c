@@ -341,11 +341,11 @@ test_memory (void)
       {
         const LoomPlanValue *x = loom_plan_value (plan, a), *y = loom_plan_value (plan, b);
 
-        if (x->place.kind != LOOM_PLACE_ARENA || y->place.kind != LOOM_PLACE_ARENA || x->last < y->first
-            || y->last < x->first || x->place.offset == y->place.offset)
+        if (x->location.kind != LOOM_LOCATION_ARENA || y->location.kind != LOOM_LOCATION_ARENA || x->last < y->first
+            || y->last < x->first || x->location.offset == y->location.offset)
           continue;
-        g_assert_true (x->place.offset + loom_desc_bytes (&x->desc) <= y->place.offset
-                       || y->place.offset + loom_desc_bytes (&y->desc) <= x->place.offset);
+        g_assert_true (x->location.offset + loom_desc_bytes (&x->desc) <= y->location.offset
+                       || y->location.offset + loom_desc_bytes (&y->desc) <= x->location.offset);
       }
 }
 
@@ -374,8 +374,8 @@ test_flat_gradients (void)
           if (v->owner != LOOM_OWNER_GRADIENTS)
             continue;
           if (seen++ > 0)
-            g_assert_cmpuint (v->place.offset, ==, next);
-          next = v->place.offset + (loom_desc_bytes (&v->desc) + 63) / 64 * 64;
+            g_assert_cmpuint (v->location.offset, ==, next);
+          next = v->location.offset + (loom_desc_bytes (&v->desc) + 63) / 64 * 64;
         }
     }
   g_assert_cmpuint (seen, ==, 9);

@@ -36,11 +36,11 @@ check_memory (Case *c, LoomProgram *p, const char *on)
       {
         const LoomPlanValue *x = loom_plan_value (plan, a), *y = loom_plan_value (plan, b);
 
-        if (x->place.kind != LOOM_PLACE_ARENA || y->place.kind != LOOM_PLACE_ARENA || x->last < y->first
-            || y->last < x->first || x->place.offset == y->place.offset)
+        if (x->location.kind != LOOM_LOCATION_ARENA || y->location.kind != LOOM_LOCATION_ARENA || x->last < y->first
+            || y->last < x->first || x->location.offset == y->location.offset)
           continue;
-        if (x->place.offset + loom_desc_bytes (&x->desc) > y->place.offset
-            && y->place.offset + loom_desc_bytes (&y->desc) > x->place.offset)
+        if (x->location.offset + loom_desc_bytes (&x->desc) > y->location.offset
+            && y->location.offset + loom_desc_bytes (&y->desc) > x->location.offset)
           case_complain (c, "%s: values %u (%s) and %u (%s) share bytes", on, a, x->origin, b, y->origin);
       }
 }

@@ -23,17 +23,17 @@ address_of (Run *run, guint value)
 {
   const LoomPlanValue *v = value != G_MAXUINT ? loom_plan_value (run->plan, value) : NULL;
 
-  if (v == NULL || v->place.kind == LOOM_PLACE_NONE)
+  if (v == NULL || v->location.kind == LOOM_LOCATION_NONE)
     return NULL;
-  if (v->place.kind == LOOM_PLACE_ARENA)
-    return run->arena[v->place.device] + v->place.offset;
-  if (v->place.kind == LOOM_PLACE_ONCE)
-    return run->once[v->place.device] + v->place.offset;
-  if (v->place.kind == LOOM_PLACE_INPUT)
-    return (void *)run->feed[v->place.index];
+  if (v->location.kind == LOOM_LOCATION_ARENA)
+    return run->arena[v->location.device] + v->location.offset;
+  if (v->location.kind == LOOM_LOCATION_SETUP)
+    return run->once[v->location.device] + v->location.offset;
+  if (v->location.kind == LOOM_LOCATION_INPUT)
+    return (void *)run->feed[v->location.index];
   return loom_state_address (
-      run->state,
-      (guint)loom_state_find (run->state, loom_program_get_slot (loom_plan_program (run->plan), v->place.index)->name));
+      run->state, (guint)loom_state_find (
+                      run->state, loom_program_get_slot (loom_plan_program (run->plan), v->location.index)->name));
 }
 
 /* Copies bytes to, from or within a device, and waits. */
@@ -67,7 +67,7 @@ transfer (Run *run, const LoomPlanInstr *instr, void *const *buffers)
   gsize bytes = loom_desc_bytes (&from->desc);
   g_autofree char *host = g_malloc (bytes + 1);
 
-  move (run, from->place.device, host, buffers[0], bytes, LOOM_COPY_DEVICE_TO_HOST);
+  move (run, from->location.device, host, buffers[0], bytes, LOOM_COPY_DEVICE_TO_HOST);
   move (run, instr->device, buffers[1], host, bytes, LOOM_COPY_HOST_TO_DEVICE);
 }
 
@@ -106,7 +106,7 @@ run_instr (Run *run, guint i, gboolean bind, GError **error)
     {
       guint v = GPOINTER_TO_UINT (g_ptr_array_index (run->dying[i], k));
 
-      poison (run, loom_plan_value (run->plan, v)->place.device, address_of (run, v),
+      poison (run, loom_plan_value (run->plan, v)->location.device, address_of (run, v),
               loom_desc_bytes (&loom_plan_value (run->plan, v)->desc));
     }
   return TRUE;
@@ -122,8 +122,8 @@ run_step (Run *run, gboolean bind, GError **error)
     {
       guint v = loom_plan_input_value (run->plan, i);
 
-      if (v != G_MAXUINT && loom_plan_value (run->plan, v)->place.kind == LOOM_PLACE_ARENA)
-        move (run, loom_plan_value (run->plan, v)->place.device, address_of (run, v), run->feed[i],
+      if (v != G_MAXUINT && loom_plan_value (run->plan, v)->location.kind == LOOM_LOCATION_ARENA)
+        move (run, loom_plan_value (run->plan, v)->location.device, address_of (run, v), run->feed[i],
               loom_desc_bytes (&loom_plan_value (run->plan, v)->desc), LOOM_COPY_HOST_TO_DEVICE);
     }
   for (guint i = bind ? 0 : loom_plan_n_setup (run->plan); i < loom_plan_n_instrs (run->plan); i++)
@@ -134,8 +134,8 @@ run_step (Run *run, gboolean bind, GError **error)
       guint v = g_array_index (pairs, guint, i), slot = g_array_index (pairs, guint, i + 1);
       guint to = (guint)loom_state_find (run->state, loom_program_get_slot (p, slot)->name);
 
-      move (run, loom_plan_value (run->plan, v)->place.device, loom_state_address (run->state, to), address_of (run, v),
-            loom_desc_bytes (&loom_plan_value (run->plan, v)->desc), LOOM_COPY_WITHIN);
+      move (run, loom_plan_value (run->plan, v)->location.device, loom_state_address (run->state, to),
+            address_of (run, v), loom_desc_bytes (&loom_plan_value (run->plan, v)->desc), LOOM_COPY_WITHIN);
     }
   return TRUE;
 }
@@ -151,10 +151,10 @@ fetch (Run *run, guint v)
 
   if (t->bytes == 0)
     return t;
-  if (loom_plan_value (run->plan, v)->place.kind == LOOM_PLACE_INPUT)
+  if (loom_plan_value (run->plan, v)->location.kind == LOOM_LOCATION_INPUT)
     memcpy (from, address_of (run, v), t->bytes);
   else
-    move (run, loom_plan_value (run->plan, v)->place.device, from, address_of (run, v), t->bytes,
+    move (run, loom_plan_value (run->plan, v)->location.device, from, address_of (run, v), t->bytes,
           LOOM_COPY_DEVICE_TO_HOST);
   if (d->layout == LOOM_LAYOUT_PLAIN)
     {
@@ -202,7 +202,7 @@ poison_run (LoomPlan *plan, LoomState *state, const void *const *feed, guint ste
     {
       const LoomPlanValue *value = loom_plan_value (plan, v);
 
-      if (value->place.kind != LOOM_PLACE_ARENA || value->last >= n)
+      if (value->location.kind != LOOM_LOCATION_ARENA || value->last >= n)
         continue;
       if (run.dying[value->last] == NULL)
         run.dying[value->last] = g_ptr_array_new ();

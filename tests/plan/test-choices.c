@@ -304,8 +304,9 @@ exhaustive (LoomPlan *plan, GHashTable *costs, GPtrArray *keys)
             {
               const LoomPlanValue *root = loom_plan_value (plan, r);
 
-              if (r != v && root->place.kind == value->place.kind && root->place.offset == value->place.offset
-                  && root->place.index == value->place.index && root->desc.rank != value->desc.rank)
+              if (r != v && root->location.kind == value->location.kind
+                  && root->location.offset == value->location.offset && root->location.index == value->location.index
+                  && root->desc.rank != value->desc.rank)
                 wanted[r] |= 1;
             }
         }

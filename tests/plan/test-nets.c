@@ -394,11 +394,12 @@ assert_no_overlap (const LoomPlan *plan)
       {
         const LoomPlanValue *x = loom_plan_value (plan, a), *y = loom_plan_value (plan, b);
 
-        if (x->place.kind != LOOM_PLACE_ARENA || y->place.kind != LOOM_PLACE_ARENA || x->last < y->first
-            || y->last < x->first || x->place.offset == y->place.offset || x->place.device != y->place.device)
+        if (x->location.kind != LOOM_LOCATION_ARENA || y->location.kind != LOOM_LOCATION_ARENA || x->last < y->first
+            || y->last < x->first || x->location.offset == y->location.offset
+            || x->location.device != y->location.device)
           continue;
-        if (x->place.offset + loom_desc_bytes (&x->desc) > y->place.offset
-            && y->place.offset + loom_desc_bytes (&y->desc) > x->place.offset)
+        if (x->location.offset + loom_desc_bytes (&x->desc) > y->location.offset
+            && y->location.offset + loom_desc_bytes (&y->desc) > x->location.offset)
           g_error ("values %u and %u share bytes", a, b);
       }
 }

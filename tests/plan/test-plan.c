@@ -191,10 +191,11 @@ assert_no_overlap (const LoomPlan *plan)
         const LoomPlanValue *x = loom_plan_value (plan, a), *y = loom_plan_value (plan, b);
         gsize x_bytes = loom_desc_bytes (&x->desc), y_bytes = loom_desc_bytes (&y->desc);
 
-        if (x->place.kind != LOOM_PLACE_ARENA || y->place.kind != LOOM_PLACE_ARENA || x->last < y->first
-            || y->last < x->first || x->place.offset == y->place.offset)
+        if (x->location.kind != LOOM_LOCATION_ARENA || y->location.kind != LOOM_LOCATION_ARENA || x->last < y->first
+            || y->last < x->first || x->location.offset == y->location.offset)
           continue;
-        g_assert_true (x->place.offset + x_bytes <= y->place.offset || y->place.offset + y_bytes <= x->place.offset);
+        g_assert_true (x->location.offset + x_bytes <= y->location.offset
+                       || y->location.offset + y_bytes <= x->location.offset);
       }
 }
 
