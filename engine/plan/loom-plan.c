@@ -1,6 +1,6 @@
-/* The planner's driver: runs the passes and seals their result.
+/* The planner's driver: runs the passes and finalises their result.
  *
- * The sealed plan keeps nothing of the working form but what the executor and
+ * The finished plan keeps nothing of the working form but what the executor and
  * the listings read: instructions with kernels, values with places, memory figures. */
 #include "engine/plan/plan-private.h"
 
@@ -80,7 +80,7 @@ flops_of (Work *w, const WorkInstr *instr)
 }
 
 static void
-seal_instr (LoomPlan *plan, Work *w, WorkInstr *from)
+finalise_instr (LoomPlan *plan, Work *w, WorkInstr *from)
 {
   guint n = from->in->len + from->out->len;
   guint *value = g_new (guint, n + 1);
@@ -108,7 +108,7 @@ seal_instr (LoomPlan *plan, Work *w, WorkInstr *from)
 }
 
 static void
-seal_values (LoomPlan *plan, Work *w)
+finalise_values (LoomPlan *plan, Work *w)
 {
   for (guint v = 0; v < w->values->len; v++)
     {
@@ -142,7 +142,7 @@ seal_values (LoomPlan *plan, Work *w)
     }
 }
 
-/* The moment at which most bytes are alive, by sweeping over births and deaths. */
+/* The moment at which most bytes are alive, by sweeping over starts and ends of live ranges. */
 static void
 find_peak (Work *w, guint device, LoomPlanMemory *memory)
 {
@@ -178,7 +178,7 @@ find_peak (Work *w, guint device, LoomPlanMemory *memory)
 
 /* Where slots lie: what is never read, on the plan's own device, which is the first. */
 static void
-seal_slots (LoomPlan *plan, Work *w)
+finalise_slots (LoomPlan *plan, Work *w)
 {
   for (guint i = 0; i < loom_program_n_slots (w->program); i++)
     {
@@ -190,7 +190,7 @@ seal_slots (LoomPlan *plan, Work *w)
 }
 
 static void
-seal_memory (LoomPlan *plan, Work *w)
+finalise_memory (LoomPlan *plan, Work *w)
 {
   for (guint d = 0; d < w->plan_devices->len; d++)
     {
@@ -220,15 +220,15 @@ seal_memory (LoomPlan *plan, Work *w)
 }
 
 static void
-seal (LoomPlan *plan, Work *w)
+finalise (LoomPlan *plan, Work *w)
 {
   for (guint i = 0; i < w->plan_devices->len; i++)
     g_ptr_array_add (plan->plan_devices, g_ptr_array_index (w->plan_devices, i));
   for (guint i = 0; i < w->schedule->len; i++)
-    seal_instr (plan, w, g_ptr_array_index (w->schedule, i));
-  seal_values (plan, w);
-  seal_slots (plan, w);
-  seal_memory (plan, w);
+    finalise_instr (plan, w, g_ptr_array_index (w->schedule, i));
+  finalise_values (plan, w);
+  finalise_slots (plan, w);
+  finalise_memory (plan, w);
   for (guint i = 0; i < loom_program_n_inputs (w->program); i++)
     {
       guint v = loom_program_get_input (w->program, i)->value;
@@ -330,7 +330,7 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
   plan->commit_copy = g_array_new (FALSE, FALSE, sizeof (guint));
   plan->slot_device = g_array_new (FALSE, FALSE, sizeof (guint));
   plan->memory = g_array_new (FALSE, FALSE, sizeof (LoomPlanMemory));
-  seal (plan, w);
+  finalise (plan, w);
   work_free (w);
   return plan;
 }

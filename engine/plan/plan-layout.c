@@ -453,7 +453,7 @@ in_layout (Work *w, WorkInstr *at, guint v, LoomLayout layout)
   return other;
 }
 
-/* A view made by a reshape means plain bytes: where its root turned out to be NHWC it is given the plain twin. One of
+/* A view made by a reshape means plain bytes: where its root turned out to be NHWC it is given a plain copy. One of
  * the root's own shape has the root's layout. */
 static void
 settle_view (Work *w, WorkInstr *at, guint v)
@@ -477,7 +477,7 @@ apply_to_operand (Work *w, WorkInstr *instr, guint k, LoomLayout layout)
   if (v == 0)
     return;
   settle_view (w, instr, v);
-  /* A view of the same shape in the wanted layout stays what it is; else the root has the twin, for all to share. */
+  /* A view of the same shape in the wanted layout stays what it is; else the root has the copy, for all to share. */
   wanted = work_value (w, v)->desc.layout == layout ? v : in_layout (w, instr, layout_of (w, v), layout);
   if (wanted != v)
     work_set_in (w, instr, k, wanted);

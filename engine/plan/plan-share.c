@@ -80,19 +80,19 @@ work_share_common (Work *w)
   for (WorkInstr *instr = work_first (w); instr != NULL; instr = work_next (instr))
     {
       Call call = { w, instr };
-      const Call *twin;
+      const Call *duplicate;
 
       if (instr->out->len == 0 || instr->prim->updates != NULL)
         continue;
-      twin = g_hash_table_lookup (seen, &call);
-      if (twin == NULL)
+      duplicate = g_hash_table_lookup (seen, &call);
+      if (duplicate == NULL)
         {
           g_hash_table_add (seen, g_memdup2 (&call, sizeof call));
           continue;
         }
       for (guint k = 0; k < instr->out->len; k++)
         if (work_out (instr, k) != 0)
-          work_replace (w, work_out (instr, k), work_out (twin->instr, k));
+          work_replace (w, work_out (instr, k), work_out (duplicate->instr, k));
       work_erase (w, instr);
     }
 }
