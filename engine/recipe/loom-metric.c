@@ -298,7 +298,7 @@ finish_r2 (const LoomMetricOptions *options, const double *total, guint size, do
 static const LoomMetric accuracy = {
   .name = "accuracy",
   .doc = "Share of samples whose largest score is the right class's.",
-  .rising = TRUE,
+  .higher_is_better = TRUE,
   .takes = LOOM_METRIC_THRESHOLD,
   .check = loom_metric_check_classes,
   .emit = emit_accuracy,
@@ -308,7 +308,7 @@ static const LoomMetric accuracy = {
 static const LoomMetric top_k_accuracy = {
   .name = "top_k_accuracy",
   .doc = "Share of samples whose right class is among the k largest scores.",
-  .rising = TRUE,
+  .higher_is_better = TRUE,
   .takes = LOOM_METRIC_K,
   .check = check_top_k,
   .emit = emit_top_k,
@@ -348,7 +348,7 @@ static const LoomMetric r2 = {
   .alias = "r2",
   .doc = "Share of the target's variance that the input explains, the mean over columns: 1 is all of it, 0 what their "
          "mean would do.",
-  .rising = TRUE,
+  .higher_is_better = TRUE,
   .check = check_r2,
   .size = size_r2,
   .emit = emit_r2,

@@ -35,7 +35,7 @@ typedef struct
 {
   const char *name, *alias; /* <metric type="…"/>; alias may be NULL */
   const char *doc;
-  gboolean rising;    /* larger is better */
+  gboolean higher_is_better;
   gboolean is_matrix; /* the statistics are n × n counts, which are shown whole; the value is their diagonal's share */
   LoomMetricTakes takes;
   /* Whether it can be computed for these operands; on FALSE *why (free it) says what it needs. */

@@ -17,14 +17,14 @@ one_hot (LoomProgram *p, LoomValue number, guint n)
 }
 
 static void
-tables (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target, LoomValue *given,
+tables (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target, LoomValue *predicted,
         LoomValue *own)
 {
   LoomTensorDesc x = loom_value_info (p, input)->desc, t = loom_value_info (p, target)->desc;
   guint n = loom_metric_n_classes (&x, &t);
 
-  loom_metric_decide (p, options, input, target, given, own);
-  *given = one_hot (p, *given, n);
+  loom_metric_decide (p, options, input, target, predicted, own);
+  *predicted = one_hot (p, *predicted, n);
   *own = one_hot (p, *own, n);
 }
 
@@ -54,11 +54,11 @@ size_counts (const LoomTensorDesc *input, const LoomTensorDesc *target)
 static LoomValue
 emit_counts (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target)
 {
-  LoomValue given, own, part[3];
+  LoomValue predicted, own, part[3];
 
-  tables (p, options, input, target, &given, &own);
-  part[0] = loom_reduce (p, LOOM_REDUCE_SUM, loom_binary (p, LOOM_SCALAR_MUL, given, own), 1, FALSE);
-  part[1] = loom_reduce (p, LOOM_REDUCE_SUM, given, 1, FALSE);
+  tables (p, options, input, target, &predicted, &own);
+  part[0] = loom_reduce (p, LOOM_REDUCE_SUM, loom_binary (p, LOOM_SCALAR_MUL, predicted, own), 1, FALSE);
+  part[1] = loom_reduce (p, LOOM_REDUCE_SUM, predicted, 1, FALSE);
   part[2] = loom_reduce (p, LOOM_REDUCE_SUM, own, 1, FALSE);
   return loom_concat (p, 3, part, 0);
 }
@@ -75,18 +75,18 @@ static double
 average (const LoomMetricOptions *options, const double *total, guint size, double of_given, double of_due)
 {
   guint n = size / 3, seen = 0;
-  const double *right = total, *given = total + n, *due = total + 2 * n;
+  const double *right = total, *predicted = total + n, *actual = total + 2 * n;
   double scale = of_given + of_due, sum = 0, below = 0;
 
   if (options->average == LOOM_AVERAGE_BINARY)
-    return share (scale * right[1], of_given * given[1] + of_due * due[1]);
+    return share (scale * right[1], of_given * predicted[1] + of_due * actual[1]);
   for (guint i = 0; i < n; i++)
     {
-      double whole = of_given * given[i] + of_due * due[i];
+      double whole = of_given * predicted[i] + of_due * actual[i];
 
       sum += options->average == LOOM_AVERAGE_MICRO ? scale * right[i] : share (scale * right[i], whole);
       below += whole;
-      seen += given[i] + due[i] > 0;
+      seen += predicted[i] + actual[i] > 0;
     }
   return share (sum, options->average == LOOM_AVERAGE_MICRO ? below : seen);
 }
@@ -139,10 +139,10 @@ emit_matrix (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, 
 {
   LoomTensorDesc x = loom_value_info (p, input)->desc, t = loom_value_info (p, target)->desc;
   const gint64 size = size_matrix (&x, &t);
-  LoomValue given, own;
+  LoomValue predicted, own;
 
-  tables (p, options, input, target, &given, &own);
-  return loom_reshape (p, loom_matmul (p, own, given, TRUE, FALSE), 1, &size);
+  tables (p, options, input, target, &predicted, &own);
+  return loom_reshape (p, loom_matmul (p, own, predicted, TRUE, FALSE), 1, &size);
 }
 
 static double
@@ -160,7 +160,7 @@ finish_matrix (const LoomMetricOptions *options, const double *total, guint size
 const LoomMetric loom_metric_precision = {
   .name = "precision",
   .doc = "Of what was given a class, the share that belongs to it.",
-  .rising = TRUE,
+  .higher_is_better = TRUE,
   .takes = LOOM_METRIC_AVERAGE | LOOM_METRIC_THRESHOLD,
   .check = check_counts,
   .size = size_counts,
@@ -172,7 +172,7 @@ const LoomMetric loom_metric_precision = {
 const LoomMetric loom_metric_recall = {
   .name = "recall",
   .doc = "Of what belongs to a class, the share that was given it.",
-  .rising = TRUE,
+  .higher_is_better = TRUE,
   .takes = LOOM_METRIC_AVERAGE | LOOM_METRIC_THRESHOLD,
   .check = check_counts,
   .size = size_counts,
@@ -184,7 +184,7 @@ const LoomMetric loom_metric_recall = {
 const LoomMetric loom_metric_f1 = {
   .name = "f1",
   .doc = "The harmonic mean of precision and recall, class by class.",
-  .rising = TRUE,
+  .higher_is_better = TRUE,
   .takes = LOOM_METRIC_AVERAGE | LOOM_METRIC_THRESHOLD,
   .check = check_counts,
   .size = size_counts,
@@ -196,7 +196,7 @@ const LoomMetric loom_metric_f1 = {
 const LoomMetric loom_metric_confusion_matrix = {
   .name = "confusion_matrix",
   .doc = "How often each class (a row) was given each class (a column). Curves show the diagonal's share: accuracy.",
-  .rising = TRUE,
+  .higher_is_better = TRUE,
   .is_matrix = TRUE,
   .takes = LOOM_METRIC_THRESHOLD,
   .check = check_matrix,

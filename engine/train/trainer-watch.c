@@ -9,7 +9,7 @@ gboolean
 trainer_watch_epoch (const LoomTrainSpec *spec, LoomTrainerWatch *watch, gint64 epoch, double value)
 {
   const LoomMetricSpec *metric = spec->monitor >= 0 ? spec->metrics->pdata[spec->monitor] : NULL;
-  double gain = metric != NULL && metric->metric->rising ? value - watch->best : watch->best - value;
+  double gain = metric != NULL && metric->metric->higher_is_better ? value - watch->best : watch->best - value;
   gboolean better = !isnan (value) && (isnan (watch->best) || gain > spec->min_delta);
 
   if (better)
