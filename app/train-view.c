@@ -205,7 +205,7 @@ early_stop_cb (LoomTrainer *trainer, const LoomTrainerWatch *watch, gpointer dat
     {
       LoomJson *json = command_event_new ("early_stop");
       loom_json_int (json, "step", loom_trainer_steps (trainer));
-      loom_json_int (json, "epoch", watch->best_epoch + watch->bad);
+      loom_json_int (json, "epoch", watch->best_epoch + watch->epochs_since_best);
       loom_json_string (json, "monitor", monitor);
       loom_json_number (json, "best", watch->best);
       loom_json_int (json, "best_epoch", watch->best_epoch);
@@ -213,7 +213,8 @@ early_stop_cb (LoomTrainer *trainer, const LoomTrainerWatch *watch, gpointer dat
     }
   else
     printf ("stopped early: %" G_GINT64_FORMAT " epoch%s without a better %s than %s of epoch %" G_GINT64_FORMAT "\n",
-            watch->bad, watch->bad == 1 ? "" : "s", monitor, readable (watch->best, number), watch->best_epoch);
+            watch->epochs_since_best, watch->epochs_since_best == 1 ? "" : "s", monitor, readable (watch->best, number),
+            watch->best_epoch);
   flush (view, trainer);
 }
 

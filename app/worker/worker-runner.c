@@ -171,7 +171,7 @@ static void
 fail (WorkerRunner *runner, const Job *job, const LoomTrainer *trainer, const GError *error)
 {
   const char *code = error->domain == LOOM_ERROR ? loom_error_code_name (error->code) : "IO";
-  const char *port = NULL, *node = trainer != NULL ? loom_trainer_get_culprit (trainer, &port) : NULL;
+  const char *port = NULL, *node = trainer != NULL ? loom_trainer_get_failed_node (trainer, &port) : NULL;
 
   if (node == NULL && job->graph != NULL && g_error_matches (error, LOOM_ERROR, LOOM_ERROR_DATA))
     node = dataset_node (job->graph);

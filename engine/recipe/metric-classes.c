@@ -1,7 +1,7 @@
 /* Metrics that count class by class: precision, recall, F1 and the confusion matrix.
  *
- * The first three need of each class only how often it was right, given and due; the matrix, which holds all that, is
- * made where it is asked for, as a product of two tables of zeros and ones. */
+ * The first three need of each class only how often it was right, predicted and actual; the matrix, which holds all
+ * that, is made where it is asked for, as a product of two tables of zeros and ones. */
 #include "engine/recipe/loom-metric.h"
 
 #define MAX_CLASSES 256 /* of a matrix: its n² counts are read back after each step */
@@ -18,14 +18,14 @@ one_hot (LoomProgram *p, LoomValue number, guint n)
 
 static void
 tables (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target, LoomValue *predicted,
-        LoomValue *own)
+        LoomValue *actual)
 {
   LoomTensorDesc x = loom_value_info (p, input)->desc, t = loom_value_info (p, target)->desc;
   guint n = loom_metric_n_classes (&x, &t);
 
-  loom_metric_decide (p, options, input, target, predicted, own);
+  loom_metric_decide (p, options, input, target, predicted, actual);
   *predicted = one_hot (p, *predicted, n);
-  *own = one_hot (p, *own, n);
+  *actual = one_hot (p, *actual, n);
 }
 
 /* ---- precision, recall, F1 -------------------------------------------- */
@@ -50,16 +50,16 @@ size_counts (const LoomTensorDesc *input, const LoomTensorDesc *target)
   return 3 * loom_metric_n_classes (input, target);
 }
 
-/* Of each class how often it was right, how often given, how often due. */
+/* Counts of each class: right, predicted, actual. */
 static LoomValue
 emit_counts (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target)
 {
-  LoomValue predicted, own, part[3];
+  LoomValue predicted, actual, part[3];
 
-  tables (p, options, input, target, &predicted, &own);
-  part[0] = loom_reduce (p, LOOM_REDUCE_SUM, loom_binary (p, LOOM_SCALAR_MUL, predicted, own), 1, FALSE);
+  tables (p, options, input, target, &predicted, &actual);
+  part[0] = loom_reduce (p, LOOM_REDUCE_SUM, loom_binary (p, LOOM_SCALAR_MUL, predicted, actual), 1, FALSE);
   part[1] = loom_reduce (p, LOOM_REDUCE_SUM, predicted, 1, FALSE);
-  part[2] = loom_reduce (p, LOOM_REDUCE_SUM, own, 1, FALSE);
+  part[2] = loom_reduce (p, LOOM_REDUCE_SUM, actual, 1, FALSE);
   return loom_concat (p, 3, part, 0);
 }
 
@@ -70,19 +70,19 @@ share (double part, double whole)
   return whole > 0 ? part / whole : 0;
 }
 
-/* F1 is 2·right over given + due; precision and recall are right over one of them. */
+/* F1 is 2·right over predicted + actual; precision and recall are right over one of them. */
 static double
-average (const LoomMetricOptions *options, const double *total, guint size, double of_given, double of_due)
+average (const LoomMetricOptions *options, const double *total, guint size, double of_predicted, double of_actual)
 {
   guint n = size / 3, seen = 0;
   const double *right = total, *predicted = total + n, *actual = total + 2 * n;
-  double scale = of_given + of_due, sum = 0, below = 0;
+  double scale = of_predicted + of_actual, sum = 0, below = 0;
 
   if (options->average == LOOM_AVERAGE_BINARY)
-    return share (scale * right[1], of_given * predicted[1] + of_due * actual[1]);
+    return share (scale * right[1], of_predicted * predicted[1] + of_actual * actual[1]);
   for (guint i = 0; i < n; i++)
     {
-      double whole = of_given * predicted[i] + of_due * actual[i];
+      double whole = of_predicted * predicted[i] + of_actual * actual[i];
 
       sum += options->average == LOOM_AVERAGE_MICRO ? scale * right[i] : share (scale * right[i], whole);
       below += whole;
@@ -133,16 +133,16 @@ size_matrix (const LoomTensorDesc *input, const LoomTensorDesc *target)
   return n * n;
 }
 
-/* Row: the class that is due; column: the one that was given. */
+/* Row: the actual class; column: the predicted one. */
 static LoomValue
 emit_matrix (LoomProgram *p, const LoomMetricOptions *options, LoomValue input, LoomValue target)
 {
   LoomTensorDesc x = loom_value_info (p, input)->desc, t = loom_value_info (p, target)->desc;
   const gint64 size = size_matrix (&x, &t);
-  LoomValue predicted, own;
+  LoomValue predicted, actual;
 
-  tables (p, options, input, target, &predicted, &own);
-  return loom_reshape (p, loom_matmul (p, own, predicted, TRUE, FALSE), 1, &size);
+  tables (p, options, input, target, &predicted, &actual);
+  return loom_reshape (p, loom_matmul (p, actual, predicted, TRUE, FALSE), 1, &size);
 }
 
 static double

@@ -237,7 +237,7 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
       if (!isnan (options->lr))
         t->place.base_lr = spec_lr (t->spec);
       if (options->epochs > 0 && t->place.epoch < t->spec->epochs)
-        t->place.watch.over = FALSE; /* who asks for more epochs means it */
+        t->place.watch.patience_exhausted = FALSE; /* who asks for more epochs means it */
     }
   /* A run that was killed before its first checkpoint begins anew, weights and all. */
   if (t->place.events_length == 0 && t->place.step == 0 && !trainer_transfer (t, error))
@@ -289,8 +289,8 @@ loom_trainer_free (LoomTrainer *t)
   g_free (t->device);
   g_free (t->data_folder);
   g_free (t->folder);
-  g_free (t->culprit_node);
-  g_free (t->culprit_port);
+  g_free (t->failed_node);
+  g_free (t->failed_port);
   if (t->notes != NULL)
     g_string_free (t->notes, TRUE);
   while ((command = g_queue_pop_head (&t->inbox.commands)))
@@ -400,11 +400,11 @@ trainer_note (LoomTrainer *t, const char *format, ...)
 }
 
 const char *
-loom_trainer_get_culprit (const LoomTrainer *t, const char **port)
+loom_trainer_get_failed_node (const LoomTrainer *t, const char **port)
 {
   if (port != NULL)
-    *port = t->culprit_port;
-  return t->culprit_node;
+    *port = t->failed_port;
+  return t->failed_node;
 }
 
 const char *
@@ -440,7 +440,7 @@ loom_trainer_total_steps (const LoomTrainer *t)
 gboolean
 loom_trainer_is_over (const LoomTrainer *t)
 {
-  return t->place.epoch >= t->spec->epochs || t->place.watch.over;
+  return t->place.epoch >= t->spec->epochs || t->place.watch.patience_exhausted;
 }
 
 const LoomTransfer *

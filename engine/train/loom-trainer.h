@@ -72,8 +72,8 @@ typedef struct
 {
   double best;       /* NaN before the first */
   gint64 best_epoch; /* from 1 */
-  gint64 bad;        /* epochs since */
-  gboolean over;     /* as many as <train> has patience for: the run has ended */
+  gint64 epochs_since_best;
+  gboolean patience_exhausted; /* as many as <train> has patience for: the run has ended */
 } LoomTrainerWatch;
 
 /* The weights that a run took from the file that it began from. */
@@ -139,7 +139,7 @@ typedef enum
 LoomTrainerEnd loom_trainer_run (LoomTrainer *trainer, GError **error);
 /* Where the run failed: a node's path, and the name of its output in *port where that is known (NULL otherwise; port
  * may be NULL). NULL when the failure belongs to no node, or there was none. */
-const char *loom_trainer_get_culprit (const LoomTrainer *trainer, const char **port);
+const char *loom_trainer_get_failed_node (const LoomTrainer *trainer, const char **port);
 /* Evaluates a split over all its samples ("val" falls back to "test"): the moving averages of the weights where <train>
  * keeps some and there was a step, else the weights. */
 gboolean loom_trainer_evaluate (LoomTrainer *trainer, const char *split, GError **error);

@@ -42,7 +42,7 @@ set_hyper (LoomTrainer *t, const char *name, double value, GError **error)
 }
 
 static gboolean
-run_command (LoomTrainer *t, const TrainerCommand *command, TrainerVerdict *verdict, GError **error)
+run_command (LoomTrainer *t, const TrainerCommand *command, TrainerAction *action, GError **error)
 {
   switch (command->kind)
     {
@@ -56,10 +56,10 @@ run_command (LoomTrainer *t, const TrainerCommand *command, TrainerVerdict *verd
       t->inbox.paused = t->inbox.single = TRUE;
       return TRUE;
     case LOOM_COMMAND_STOP:
-      *verdict = MAX (*verdict, TRAINER_STOP);
+      *action = MAX (*action, TRAINER_STOP);
       return TRUE;
     case LOOM_COMMAND_INTERRUPT:
-      *verdict = TRAINER_INTERRUPT;
+      *action = TRAINER_INTERRUPT;
       return TRUE;
     case LOOM_COMMAND_CHECKPOINT:
       return trainer_checkpoint_write (t, NULL, error);
@@ -93,12 +93,12 @@ trainer_answer_requests (LoomTrainer *t)
 }
 
 gboolean
-trainer_poll (LoomTrainer *t, gboolean leave_ending, TrainerVerdict *verdict, GError **error)
+trainer_poll (LoomTrainer *t, gboolean leave_ending, TrainerAction *action, GError **error)
 {
   TrainerCommand *command;
   gboolean ok = TRUE;
 
-  *verdict = TRAINER_GO_ON;
+  *action = TRAINER_CONTINUE;
   g_mutex_lock (&t->inbox.lock);
   for (;;)
     {
@@ -106,18 +106,18 @@ trainer_poll (LoomTrainer *t, gboolean leave_ending, TrainerVerdict *verdict, GE
         {
           if (leave_ending && is_ending (command))
             {
-              *verdict = TRAINER_STOP;
+              *action = TRAINER_STOP;
               break;
             }
           g_queue_pop_head (&t->inbox.commands);
           g_mutex_unlock (&t->inbox.lock);
-          ok = run_command (t, command, verdict, error);
+          ok = run_command (t, command, action, error);
           g_mutex_lock (&t->inbox.lock);
           g_free (command->name);
           g_free (command);
         }
       trainer_answer_requests (t);
-      if (!ok || *verdict != TRAINER_GO_ON || !t->inbox.paused || t->inbox.single)
+      if (!ok || *action != TRAINER_CONTINUE || !t->inbox.paused || t->inbox.single)
         break;
       if (!g_queue_is_empty (&t->inbox.commands))
         continue;

@@ -78,7 +78,7 @@ evaluation_failed (LoomTrainer *t, GError **error)
 static gboolean
 poll_evaluation (LoomTrainer *t, gboolean *gave_way, GError **error)
 {
-  TrainerVerdict verdict = TRAINER_GO_ON;
+  TrainerAction action = TRAINER_CONTINUE;
 
   *gave_way = FALSE;
   if (!g_atomic_int_get (&t->inbox.pending))
@@ -88,9 +88,9 @@ poll_evaluation (LoomTrainer *t, gboolean *gave_way, GError **error)
       *gave_way = trainer_must_end (t);
       return TRUE;
     }
-  if (!trainer_poll (t, TRUE, &verdict, error))
+  if (!trainer_poll (t, TRUE, &action, error))
     return FALSE;
-  *gave_way = verdict != TRAINER_GO_ON;
+  *gave_way = action != TRAINER_CONTINUE;
   if (!*gave_way)
     trainer_set_state (t, "running");
   return TRUE;
@@ -308,7 +308,7 @@ try_step (LoomTrainer *t, GError **error)
       samples += (double)batch->n;
       if (!trainer_metrics_take (t->place.metrics, plan, error))
         {
-          t->is_torn = t->update == NULL; /* the weights have taken the step, the sums have not */
+          t->mid_step_failure = t->update == NULL; /* the weights have taken the step, the sums have not */
           return FALSE;
         }
     }
@@ -339,7 +339,7 @@ try_step (LoomTrainer *t, GError **error)
     {
       if (!t->driver->advance (&(LoomDriverCall){ plan->exec, t->state, t->spec }, error))
         {
-          t->is_torn = TRUE;
+          t->mid_step_failure = TRUE;
           return FALSE;
         }
       loom_state_set_scalar (t->state, "step", (double)t->place.step);
@@ -396,7 +396,7 @@ tell_early_stop (LoomTrainer *t, GError **error)
 {
   LoomJson *json;
 
-  if (!t->place.watch.over)
+  if (!t->place.watch.patience_exhausted)
     return TRUE;
   if (t->observer.early_stop != NULL)
     t->observer.early_stop (t, &t->place.watch, t->observer_data);
@@ -442,7 +442,7 @@ end_epoch (LoomTrainer *t, gboolean *gave_way, GError **error)
       && trainer_watch_epoch (t->spec, &watch, t->place.epoch + 1, watched (t, split != LOOM_N_SPLITS))
       && !trainer_checkpoint_weights (t, "weights-best.safetensors", error))
     return FALSE;
-  gboolean last = t->place.epoch + 1 >= t->spec->epochs || watch.over;
+  gboolean last = t->place.epoch + 1 >= t->spec->epochs || watch.patience_exhausted;
   if (last && !test (t, split, gave_way, error))
     return FALSE;
   if (*gave_way)
@@ -464,11 +464,11 @@ end_epoch (LoomTrainer *t, gboolean *gave_way, GError **error)
 }
 
 static LoomTrainerEnd
-end_run (LoomTrainer *t, TrainerVerdict verdict, GError **error)
+end_run (LoomTrainer *t, TrainerAction action, GError **error)
 {
   if (!trainer_checkpoint_write (t, NULL, error))
     return LOOM_TRAINER_FAILED;
-  if (verdict == TRAINER_STOP)
+  if (action == TRAINER_STOP)
     return LOOM_TRAINER_STOPPED;
   if (t->folder != NULL)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_CANCELLED,
@@ -485,7 +485,7 @@ end_run (LoomTrainer *t, TrainerVerdict verdict, GError **error)
 static LoomTrainerEnd
 only_evaluate (LoomTrainer *t, GError **error)
 {
-  TrainerVerdict verdict = TRAINER_GO_ON;
+  TrainerAction action = TRAINER_CONTINUE;
   LoomSplit split = trainer_dataset_validation (t->dataset);
   gboolean gave_way;
 
@@ -494,14 +494,14 @@ only_evaluate (LoomTrainer *t, GError **error)
           : !validate (t, split, &gave_way, error) || (!gave_way && !test (t, split, &gave_way, error)))
     return LOOM_TRAINER_FAILED;
   if (gave_way)
-    return trainer_poll (t, FALSE, &verdict, error) ? end_run (t, verdict, error) : LOOM_TRAINER_FAILED;
+    return trainer_poll (t, FALSE, &action, error) ? end_run (t, action, error) : LOOM_TRAINER_FAILED;
   return trainer_checkpoint_write (t, NULL, error) ? LOOM_TRAINER_DONE : LOOM_TRAINER_FAILED;
 }
 
 static LoomTrainerEnd
 run (LoomTrainer *t, GError **error)
 {
-  TrainerVerdict verdict = TRAINER_GO_ON;
+  TrainerAction action = TRAINER_CONTINUE;
 
   if (t->spec->epochs == 0)
     return only_evaluate (t, error);
@@ -515,10 +515,10 @@ run (LoomTrainer *t, GError **error)
         {
           if (g_atomic_int_get (&t->inbox.pending))
             {
-              if (!trainer_poll (t, FALSE, &verdict, error))
+              if (!trainer_poll (t, FALSE, &action, error))
                 return LOOM_TRAINER_FAILED;
-              if (verdict != TRAINER_GO_ON)
-                return end_run (t, verdict, error);
+              if (action != TRAINER_CONTINUE)
+                return end_run (t, action, error);
               t->inbox.single = FALSE; /* this is it */
               trainer_set_state (t, "running");
             }
@@ -536,10 +536,10 @@ run (LoomTrainer *t, GError **error)
       t->clock.last_time += g_get_monotonic_time () - before;
       if (g_atomic_int_get (&t->inbox.pending) && (gave_way || !loom_trainer_is_over (t) || trainer_must_end (t)))
         {
-          if (!trainer_poll (t, FALSE, &verdict, error))
+          if (!trainer_poll (t, FALSE, &action, error))
             return LOOM_TRAINER_FAILED;
-          if (verdict != TRAINER_GO_ON)
-            return end_run (t, verdict, error);
+          if (action != TRAINER_CONTINUE)
+            return end_run (t, action, error);
           trainer_set_state (t, "running");
         }
     }
@@ -552,8 +552,8 @@ run (LoomTrainer *t, GError **error)
 static void
 save_finished (LoomTrainer *t, const GError *failure)
 {
-  if (t->folder != NULL && !t->is_torn && t->place.step != t->clock.saved_step && failure->domain == LOOM_ERROR
-      && failure->code != LOOM_ERROR_IO && !t->is_poisoned)
+  if (t->folder != NULL && !t->mid_step_failure && t->place.step != t->clock.saved_step && failure->domain == LOOM_ERROR
+      && failure->code != LOOM_ERROR_IO && !t->weights_overflow)
     trainer_checkpoint_write (t, NULL, NULL);
 }
 

@@ -12,12 +12,12 @@ typedef struct
 {
   const LoomInstr *instr;
   double value;
-} Culprit;
+} FirstNonFinite;
 
 static gboolean
 visit (const LoomInstr *instr, guint index, LoomTensor *const *results, gpointer data)
 {
-  Culprit *culprit = data;
+  FirstNonFinite *first = data;
 
   for (guint r = 0; r < instr->n_out; r++)
     {
@@ -29,7 +29,7 @@ visit (const LoomInstr *instr, guint index, LoomTensor *const *results, gpointer
           double x = loom_tensor_get (t, i);
           if (!isfinite (x))
             {
-              *culprit = (Culprit){ instr, x };
+              *first = (FirstNonFinite){ instr, x };
               return FALSE;
             }
         }
@@ -39,12 +39,12 @@ visit (const LoomInstr *instr, guint index, LoomTensor *const *results, gpointer
 
 /* The place of the failure, for views that mark it. */
 static void
-set_culprit (LoomTrainer *t, const char *node, const char *port)
+set_failed_node (LoomTrainer *t, const char *node, const char *port)
 {
-  g_free (t->culprit_node);
-  g_free (t->culprit_port);
-  t->culprit_node = g_strdup (node);
-  t->culprit_port = g_strdup (port);
+  g_free (t->failed_node);
+  g_free (t->failed_port);
+  t->failed_node = g_strdup (node);
+  t->failed_port = g_strdup (port);
 }
 
 /* A weight or a batch that is not finite needs no search. */
@@ -55,8 +55,8 @@ bad_start (LoomTrainer *t, const LoomBatch *batch)
     for (gint64 i = 0; loom_dtype_is_float (batch->tensors[p]->dtype) && i < batch->tensors[p]->count; i++)
       if (!isfinite (loom_tensor_get (batch->tensors[p], i)))
         {
-          set_culprit (t, loom_net_node (t->net, (guint)t->spec->dataset_node)->path,
-                       strrchr (t->port_name[p], '.') + 1);
+          set_failed_node (t, loom_net_node (t->net, (guint)t->spec->dataset_node)->path,
+                           strrchr (t->port_name[p], '.') + 1);
           return g_strdup_printf (
               "The data itself holds a value that is not a number, in port %s, sample %" G_GINT64_FORMAT
               " of the training split",
@@ -67,7 +67,8 @@ bad_start (LoomTrainer *t, const LoomBatch *batch)
 
 /* The step once more, an instruction at a time, up to the first value that is not finite. */
 static void
-walk (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, const char *device, Culprit *culprit, GError **error)
+walk (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, const char *device, FirstNonFinite *first,
+      GError **error)
 {
   g_autoptr (LoomEager) eager = loom_eager_new (plan->step->program, t->state, t->devices, device, error);
 
@@ -76,7 +77,7 @@ walk (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, const char *dev
   for (guint i = 0; i < plan->n_feeds; i++)
     loom_eager_feed (eager, plan->feed[i].input,
                      trainer_feed_data (&plan->feed[i], batch->tensors[plan->feed[i].port]));
-  loom_eager_run (eager, FALSE, visit, culprit, error);
+  loom_eager_run (eager, FALSE, visit, first, error);
 }
 
 /* "node fc", or for what belongs to none "the update of fc.weight". (transfer full) */
@@ -97,25 +98,25 @@ static char *
 search (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch)
 {
   static const char *const region[LOOM_N_REGIONS] = { "forward pass", "backward pass", "update" };
-  Culprit culprit = { 0 };
+  FirstNonFinite first = { 0 };
   g_autoptr (GError) error = NULL;
   g_autofree char *name = NULL;
 
-  walk (t, plan, batch, t->device, &culprit, &error);
+  walk (t, plan, batch, t->device, &first, &error);
   /* Every value of the walk stays, which may be more than a card has beside the run. */
   if (g_error_matches (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
-    walk (t, plan, batch, "cpu", &culprit, NULL);
-  if (culprit.instr == NULL)
+    walk (t, plan, batch, "cpu", &first, NULL);
+  if (first.instr == NULL)
     return g_strdup ("Repeating the batch a step at a time did not show where");
-  if (culprit.instr->origin != NULL)
-    set_culprit (t, culprit.instr->origin, NULL);
-  t->is_poisoned = culprit.instr->region != LOOM_REGION_UPDATE;
-  name = name_of (plan, culprit.instr);
-  return g_strdup_printf ("It first appeared at %s (%s, %s), as %s", name, culprit.instr->prim->name,
-                          region[culprit.instr->region],
-                          isnan (culprit.value) ? "NaN"
-                          : culprit.value > 0   ? "infinity"
-                                                : "minus infinity");
+  if (first.instr->origin != NULL)
+    set_failed_node (t, first.instr->origin, NULL);
+  t->weights_overflow = first.instr->region != LOOM_REGION_UPDATE;
+  name = name_of (plan, first.instr);
+  return g_strdup_printf ("It first appeared at %s (%s, %s), as %s", name, first.instr->prim->name,
+                          region[first.instr->region],
+                          isnan (first.value) ? "NaN"
+                          : first.value > 0   ? "infinity"
+                                              : "minus infinity");
 }
 
 /* From the newest checkpoint, as the weights of now would fail again. */
@@ -143,7 +144,7 @@ trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, 
       where = search (t, plan, batch);
       remedy = "A smaller learning rate, gradient clipping or scaled inputs usually help.";
     }
-  if (t->is_poisoned && t->folder != NULL && t->place.base_lr > 0)
+  if (t->weights_overflow && t->folder != NULL && t->place.base_lr > 0)
     go_on = resume_hint (t);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
                "The numbers of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT ") are no longer finite. %s. %s%s",

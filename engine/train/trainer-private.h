@@ -310,9 +310,9 @@ struct _LoomTrainer
   double eval_loss, *eval_value; /* of the last evaluation: loss and metrics */
   LoomTransfer *transfer;        /* NULL: it began from nothing but the seed */
 
-  gboolean is_poisoned;              /* the weights make the next batch overflow, whatever the learning rate */
-  gboolean is_torn;                  /* a driver has failed within a step: the state is of no step */
-  char *culprit_node, *culprit_port; /* where it failed */
+  gboolean weights_overflow;         /* the weights make the next batch overflow, whatever the learning rate */
+  gboolean mid_step_failure;         /* a driver has failed within a step: the state is of no step */
+  char *failed_node, *failed_port;   /* where it failed */
   GString *notes;                    /* what its owner should read, a line each */
 
   TrainerEvents events;
@@ -327,16 +327,16 @@ struct _LoomTrainer
 
 typedef enum
 {
-  TRAINER_GO_ON,
+  TRAINER_CONTINUE,
   TRAINER_STOP,
   TRAINER_INTERRUPT
-} TrainerVerdict;
+} TrainerAction;
 
 /* Reads both queues, and waits there while the run is paused. FALSE on an error of its own (a checkpoint that
  * could not be written). Where a command ends the run, verdict says so; with leave_ending the command stays in the
  * queue, for the caller that gives way and the one that ends. A single step stays asked for until the caller that makes
  * it takes t->single. */
-gboolean trainer_poll (LoomTrainer *t, gboolean leave_ending, TrainerVerdict *verdict, GError **error);
+gboolean trainer_poll (LoomTrainer *t, gboolean leave_ending, TrainerAction *action, GError **error);
 /* TRUE when a command waits that ends the run; evaluation then gives way. */
 gboolean trainer_must_end (LoomTrainer *t);
 /* Answers what asks for a snapshot; with the lock held, which is let go meanwhile. */

@@ -23,10 +23,10 @@ read_watch (LoomTrainer *t, const TrainerJson *json, LoomTrainerWatch *watch, GE
   if (!trainer_json_object (json, "early_stopping", &object, error)
       || !trainer_json_double (&object, "best", TRUE, &watch->best, error)
       || !trainer_json_int (&object, "best_epoch", 0, G_MAXINT64, &watch->best_epoch, error)
-      || !trainer_json_int (&object, "bad", 0, G_MAXINT64, &watch->bad, error)
+      || !trainer_json_int (&object, "bad", 0, G_MAXINT64, &watch->epochs_since_best, error)
       || !trainer_json_int (&object, "over", 0, 1, &over, error))
     return FALSE;
-  watch->over = over != 0;
+  watch->patience_exhausted = over != 0;
   return TRUE;
 }
 

@@ -58,8 +58,8 @@ add_watch (JsonBuilder *b, const LoomTrainerWatch *watch)
   json_builder_begin_object (b);
   add_double (b, "best", watch->best);
   add_int (b, "best_epoch", watch->best_epoch);
-  add_int (b, "bad", watch->bad);
-  add_int (b, "over", watch->over);
+  add_int (b, "bad", watch->epochs_since_best);
+  add_int (b, "over", watch->patience_exhausted);
   json_builder_end_object (b);
 }
 

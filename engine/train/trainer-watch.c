@@ -16,10 +16,10 @@ trainer_watch_epoch (const LoomTrainSpec *spec, LoomTrainerWatch *watch, gint64 
     {
       watch->best = value;
       watch->best_epoch = epoch;
-      watch->bad = 0;
+      watch->epochs_since_best = 0;
     }
   else
-    watch->bad++;
-  watch->over = spec->patience > 0 && watch->bad >= spec->patience;
+    watch->epochs_since_best++;
+  watch->patience_exhausted = spec->patience > 0 && watch->epochs_since_best >= spec->patience;
   return better;
 }

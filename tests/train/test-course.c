@@ -310,7 +310,7 @@ test_early_stop (void)
       g_assert_cmpint (w.epoch, ==, end);
       g_assert_cmpint (w.told, ==, 1);
       g_assert_cmpint (w.watch.best_epoch, ==, best);
-      g_assert_cmpint (w.watch.bad, ==, cases[k].patience);
+      g_assert_cmpint (w.watch.epochs_since_best, ==, cases[k].patience);
       g_assert_cmpfloat (w.watch.best, ==, w.value[best]);
 
       /* The file holds the best epoch's weights: they evaluate to the best value again. */

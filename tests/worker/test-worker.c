@@ -29,7 +29,7 @@ typedef struct
   char *folder;
   /* what signals said */
   GString *states;
-  char *state, *message, *problem, *culprit;
+  char *state, *message, *problem, *failed_node;
   gint64 points, last_step, evals, checkpoints;
   double last_loss, last_lr, base_lr;
   double at_least; /* what the run shall take; 0: not looked at */
@@ -128,8 +128,8 @@ problem_cb (LoomBusWorker1 *bus, const char *code, const char *node, const char 
   Fixture *f = data;
   g_free (f->problem);
   f->problem = g_strdup_printf ("%s: %s", code, message);
-  g_free (f->culprit);
-  f->culprit = g_strdup (node);
+  g_free (f->failed_node);
+  f->failed_node = g_strdup (node);
 }
 
 static void
@@ -283,7 +283,7 @@ tear_down (Fixture *f, gconstpointer data)
   g_free (f->state);
   g_free (f->message);
   g_free (f->problem);
-  g_free (f->culprit);
+  g_free (f->failed_node);
   g_string_free (f->states, TRUE);
 }
 
@@ -615,8 +615,8 @@ test_nan (Fixture *f, gconstpointer data)
   g_assert_nonnull (f->problem);
   g_assert_true (g_str_has_prefix (f->problem, "NAN: "));
   /* The node is named apart from the sentence, so that its card can show it. */
-  g_autofree char *named = g_strdup_printf ("at node %s (", f->culprit);
-  g_assert_cmpstr (f->culprit, !=, "");
+  g_autofree char *named = g_strdup_printf ("at node %s (", f->failed_node);
+  g_assert_cmpstr (f->failed_node, !=, "");
   g_assert_nonnull (strstr (f->problem, named));
 }
 
