@@ -8,26 +8,26 @@
 #include "engine/run/loom-exec.h"
 #include "engine/train/loom-trainer.h"
 
-/* The meaning of the numbers that a loss takes as its input. */
+/* The output_kind of the numbers that a loss takes as its input. */
 typedef enum
 {
-  MEANS_LOGITS,
-  MEANS_LOG_PROBABILITIES,
-  MEANS_SCORES,
-  MEANS_YES_LOGITS,
-  MEANS_YES,
-  MEANS_PROBABILITIES,
-  MEANS_VALUES
-} Meaning;
+  OUTPUT_LOGITS,
+  OUTPUT_LOG_PROBABILITIES,
+  OUTPUT_SCORES,
+  OUTPUT_BINARY_LOGITS,
+  OUTPUT_BINARY,
+  OUTPUT_PROBABILITIES,
+  OUTPUT_VALUES
+} OutputKind;
 
 static const struct
 {
   const char *op;
-  Meaning meaning;
+  OutputKind output_kind;
 } meanings[] = {
-  { "cross_entropy", MEANS_LOGITS },     { "nll_loss", MEANS_LOG_PROBABILITIES },
-  { "multi_margin_loss", MEANS_SCORES }, { "binary_cross_entropy_with_logits", MEANS_YES_LOGITS },
-  { "binary_cross_entropy", MEANS_YES },
+  { "cross_entropy", OUTPUT_LOGITS },        { "nll_loss", OUTPUT_LOG_PROBABILITIES },
+  { "multi_margin_loss", OUTPUT_SCORES },    { "binary_cross_entropy_with_logits", OUTPUT_BINARY_LOGITS },
+  { "binary_cross_entropy", OUTPUT_BINARY },
 };
 
 /* The net for samples of one length, with the exec for the batch that was run last. */
@@ -40,7 +40,7 @@ struct _LoomPredictor
   const LoomElement *dataset_node;
   LoomNetSource input, output;
   char *input_name, *output_name;
-  Meaning meaning;
+  OutputKind output_kind;
   LoomDevices *devices;
   char *device, *weights;
   guint64 seed;
@@ -146,7 +146,7 @@ find_output (LoomPredictor *self, const char *wanted, const LoomTrainSpec *spec,
 }
 
 /* Which loss takes the port says what its numbers are; a softmax says it itself. */
-static Meaning
+static OutputKind
 find_meaning (const LoomPredictor *self, const LoomTrainSpec *spec)
 {
   const LoomNetNode *own = loom_net_node (self->net, self->output.node);
@@ -159,18 +159,18 @@ find_meaning (const LoomPredictor *self, const LoomTrainSpec *spec)
       for (guint k = 0; k < G_N_ELEMENTS (meanings); k++)
         if (g_str_equal (meanings[k].op, node->op->name) && input >= 0
             && same_source (&node->input[input], &self->output))
-          return meanings[k].meaning;
+          return meanings[k].output_kind;
     }
   for (guint i = 0; spec != NULL && i < spec->metrics->len; i++)
     {
       const LoomMetricSpec *metric = spec->metrics->pdata[i];
       if (same_source (&metric->input, &self->output) && strstr (metric->metric->name, "accuracy") != NULL
           && own->output[self->output.output].shape.rank > 1)
-        return MEANS_SCORES;
+        return OUTPUT_SCORES;
     }
   if (g_str_equal (own->op->name, "softmax") && own->output[0].shape.rank == 2)
-    return MEANS_PROBABILITIES;
-  return g_str_equal (own->op->name, "sigmoid") ? MEANS_YES : MEANS_VALUES;
+    return OUTPUT_PROBABILITIES;
+  return g_str_equal (own->op->name, "sigmoid") ? OUTPUT_BINARY : OUTPUT_VALUES;
 }
 
 /* ---- what is read ------------------------------------------------------- */
@@ -315,7 +315,7 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
       return NULL;
     }
   self->output_name = loom_net_port_name (self->net, self->output.node, self->output.output);
-  self->meaning = find_meaning (self, spec);
+  self->output_kind = find_meaning (self, spec);
   if (!find_reading (self, error))
     return NULL;
   self->input_name = loom_net_port_name (self->net, self->input.node, self->input.output);
@@ -469,18 +469,18 @@ softmax (double *value, gint64 n)
 }
 
 static LoomAnswerKind
-kind_of (Meaning meaning)
+kind_of (OutputKind output_kind)
 {
-  switch (meaning)
+  switch (output_kind)
     {
-    case MEANS_LOGITS:
-    case MEANS_LOG_PROBABILITIES:
-    case MEANS_PROBABILITIES:
+    case OUTPUT_LOGITS:
+    case OUTPUT_LOG_PROBABILITIES:
+    case OUTPUT_PROBABILITIES:
       return LOOM_ANSWER_PROBABILITIES;
-    case MEANS_SCORES:
+    case OUTPUT_SCORES:
       return LOOM_ANSWER_SCORES;
-    case MEANS_YES_LOGITS:
-    case MEANS_YES:
+    case OUTPUT_BINARY_LOGITS:
+    case OUTPUT_BINARY:
       return LOOM_ANSWER_YES;
     default:
       return LOOM_ANSWER_VALUES;
@@ -493,12 +493,12 @@ answer_of (const LoomPredictor *self, const LoomTensor *t, gint64 i, gint64 n)
 {
   LoomAnswer *a = g_new0 (LoomAnswer, 1);
   const gint64 count = t->count / n, first = i * count;
-  const gboolean classes = kind_of (self->meaning) <= LOOM_ANSWER_SCORES && t->rank >= 2;
+  const gboolean classes = kind_of (self->output_kind) <= LOOM_ANSWER_SCORES && t->rank >= 2;
   const gboolean last = t->rank == 2; /* classes are the last dimension */
 
-  a->kind = classes                                      ? kind_of (self->meaning)
-            : kind_of (self->meaning) == LOOM_ANSWER_YES ? LOOM_ANSWER_YES
-                                                         : LOOM_ANSWER_VALUES;
+  a->kind = classes                                          ? kind_of (self->output_kind)
+            : kind_of (self->output_kind) == LOOM_ANSWER_YES ? LOOM_ANSWER_YES
+                                                             : LOOM_ANSWER_VALUES;
   a->n_classes = classes ? t->dim[1] : count;
   a->n_positions = a->n_classes > 0 ? count / a->n_classes : 0;
   a->shape = t->dim[0] == n ? loom_shape (t->rank - 1, t->dim + 1) : loom_shape (1, &count);
@@ -509,12 +509,12 @@ answer_of (const LoomPredictor *self, const LoomTensor *t, gint64 i, gint64 n)
 
       for (gint64 c = 0; c < a->n_classes; c++)
         to[c] = loom_tensor_get (t, first + (!classes || last ? p * a->n_classes + c : c * a->n_positions + p));
-      if (classes && self->meaning == MEANS_LOGITS)
+      if (classes && self->output_kind == OUTPUT_LOGITS)
         softmax (to, a->n_classes);
       for (gint64 c = 0; c < a->n_classes; c++)
-        if (self->meaning == MEANS_LOG_PROBABILITIES && classes)
+        if (self->output_kind == OUTPUT_LOG_PROBABILITIES && classes)
           to[c] = exp (to[c]);
-        else if (self->meaning == MEANS_YES_LOGITS)
+        else if (self->output_kind == OUTPUT_BINARY_LOGITS)
           to[c] = 1 / (1 + exp (-to[c]));
     }
   if (classes && self->is_text && a->n_positions > 1)
