@@ -1,8 +1,8 @@
 /* `gradloom bench`: how fast a graph trains, and how fast the devices are.
  *
  * What is timed is the whole step (forward, backward, update, with the loss read each time) over batches that are
- * already in memory. The time is cut into windows, and median, least and most of them are printed, because the machines
- * that this runs on are noisy. */
+ * already in memory. The time is cut into windows, and median, minimum and maximum of them are printed, because the
+ * machines that this runs on are noisy. */
 #include "app/command.h"
 
 #include <math.h>
@@ -23,21 +23,21 @@ compare_doubles (gconstpointer a, gconstpointer b)
 
 typedef struct
 {
-  double median, least, most;
-} Spread;
+  double median, min, max;
+} Stats;
 
-static Spread
+static Stats
 spread_of (double *value, guint n)
 {
   qsort (value, n, sizeof *value, compare_doubles);
-  return (Spread){ n % 2 ? value[n / 2] : (value[n / 2 - 1] + value[n / 2]) / 2, value[0], value[n - 1] };
+  return (Stats){ n % 2 ? value[n / 2] : (value[n / 2 - 1] + value[n / 2]) / 2, value[0], value[n - 1] };
 }
 
 typedef gboolean (*Work) (gpointer data, GError **error);
 
 /* Calls of work a second, in n windows of so many seconds after a warm-up. */
 static gboolean
-measure (Work work, gpointer data, guint windows, double seconds, Spread *spread, GError **error)
+measure (Work work, gpointer data, guint windows, double seconds, Stats *stats, GError **error)
 {
   g_autofree double *rate = g_new (double, windows);
 
@@ -58,7 +58,7 @@ measure (Work work, gpointer data, guint windows, double seconds, Spread *spread
       if (w > 0)
         rate[w - 1] = (double)calls * G_USEC_PER_SEC / (now - start);
     }
-  *spread = spread_of (rate, windows);
+  *stats = spread_of (rate, windows);
   return TRUE;
 }
 
@@ -324,7 +324,7 @@ bench_graph (const Command *command, const char *path, const BenchOptions *o)
 {
   g_autoptr (GError) error = NULL;
   g_auto (Bench) b = { 0 };
-  Spread s;
+  Stats s;
   double ready_ms;
 
   if (!prepare (&b, path, o, &ready_ms, &error)
@@ -340,8 +340,8 @@ bench_graph (const Command *command, const char *path, const BenchOptions *o)
       loom_json_string (json, "executor", o->executor);
       loom_json_fixed (json, "batch_size", n, 0);
       loom_json_number (json, "steps_per_second", s.median);
-      loom_json_number (json, "min", s.least);
-      loom_json_number (json, "max", s.most);
+      loom_json_number (json, "min", s.min);
+      loom_json_number (json, "max", s.max);
       loom_json_number (json, "items_per_second", s.median * n);
       loom_json_fixed (json, "planned_bytes", planned_bytes (&b), 0);
       loom_json_fixed (json, "arena_bytes", b.exec != NULL ? (double)loom_exec_arena_bytes (b.exec) : 0, 0);
@@ -354,7 +354,7 @@ bench_graph (const Command *command, const char *path, const BenchOptions *o)
   g_autofree char *planned = loom_bytes_to_string (planned_bytes (&b)),
                   *resident = loom_bytes_to_string (peak_resident ());
   printf ("%s, batch %.0f, %s\n", path, n, o->executor);
-  printf ("steps/s   %.1f  (min %.1f, max %.1f over %d windows of %.1f s)\n", s.median, s.least, s.most, o->windows,
+  printf ("steps/s   %.1f  (min %.1f, max %.1f over %d windows of %.1f s)\n", s.median, s.min, s.max, o->windows,
           o->seconds);
   printf ("items/s   %.0f\n", s.median * n);
   printf ("memory    %s planned, %s resident at most\n", planned, resident);
@@ -594,7 +594,7 @@ bench_devices (const Command *command, const BenchOptions *o)
         gint64 size = g_str_equal (device, "ref") ? kind->small : kind->size;
         g_autoptr (GError) error = NULL;
         g_auto (Probe) probe = { 0 };
-        Spread s;
+        Stats s;
 
         if (o->device != NULL && !g_str_equal (o->device, device))
           continue;
@@ -611,13 +611,13 @@ bench_devices (const Command *command, const BenchOptions *o)
             loom_json_string (json, "what", kind->name);
             loom_json_string (json, "unit", kind->unit);
             loom_json_number (json, "median", s.median * unit);
-            loom_json_number (json, "min", s.least * unit);
-            loom_json_number (json, "max", s.most * unit);
+            loom_json_number (json, "min", s.min * unit);
+            loom_json_number (json, "max", s.max * unit);
             command_event_print (json);
           }
         else
           printf ("%-8s %-16s %8.1f %s  (min %.1f, max %.1f)\n", device, kind->name, s.median * unit, kind->unit,
-                  s.least * unit, s.most * unit);
+                  s.min * unit, s.max * unit);
         command_flush ();
       }
   return 0;

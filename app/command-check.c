@@ -165,7 +165,7 @@ print_json (const LoomNet *net, const LoomNet *bound, const char *device)
 /* The bytes that stay in memory for as long as a graph is trained, whatever the batch: parameters and the optimiser's
  * state. */
 static double
-standing_bytes (const CheckMemory *memory, const LoomNet *bound)
+static_bytes (const CheckMemory *memory, const LoomNet *bound)
 {
   double bytes = 0;
 
@@ -284,7 +284,7 @@ run_check (const Command *command, int argc, char **argv)
   else
     print_table (net, bound, batch, on);
   check_memory_print (&memory, spec != NULL, batch, json);
-  warn_of_memory (command, standing_bytes (&memory, bound), spec != NULL);
+  warn_of_memory (command, static_bytes (&memory, bound), spec != NULL);
   return 0;
 }
 
