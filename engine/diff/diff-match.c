@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* How often all nodes without a partner are gone through: enough for what people rename. */
-#define MOST_LIKENESSES 100
+#define MAX_SIMILARITY_ROUNDS 100
 
 /* ---- ends --------------------------------------------------------------- */
 
@@ -211,7 +211,7 @@ typedef enum
 {
   BY_BOTH,  /* alike, and wired alike */
   BY_WIRES, /* of one type, and wired alike */
-  BY_LIKENESS,
+  BY_SIMILARITY,
   N_WAYS
 } Way;
 
@@ -222,10 +222,10 @@ signature (const Half *half, const LoomElement *node, Way way)
   g_autofree char *what = way == BY_WIRES ? diff_node_type (&half->side, node) : diff_fingerprint (&half->side, node);
   g_autofree char *wires = NULL;
 
-  if (way != BY_LIKENESS && lines->len == 0)
+  if (way != BY_SIMILARITY && lines->len == 0)
     return NULL;
   g_ptr_array_add (lines, NULL);
-  wires = way != BY_LIKENESS ? g_strjoinv ("\x1e", (char **)lines->pdata) : NULL;
+  wires = way != BY_SIMILARITY ? g_strjoinv ("\x1e", (char **)lines->pdata) : NULL;
   return g_strconcat (what, "\x1d", wires, NULL);
 }
 
@@ -241,16 +241,16 @@ note_signature (const Half *half, LoomElement *node, Way way, GHashTable *found)
 /* signature → the only node without a partner that has it; NULL where several have. By wires only the border can have
  * one, so that a long chain is not gone through again for each of its nodes. */
 static GHashTable *
-lonely (const Half *half, Way way)
+unmatched (const Half *half, Way way)
 {
   GHashTable *found = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   GHashTableIter iter;
   gpointer id;
 
   g_hash_table_iter_init (&iter, half->border);
-  while (way != BY_LIKENESS && g_hash_table_iter_next (&iter, &id, NULL))
+  while (way != BY_SIMILARITY && g_hash_table_iter_next (&iter, &id, NULL))
     note_signature (half, loom_scope_find_node (half->scope, id), way, found);
-  for (guint i = 0; way == BY_LIKENESS && i < loom_element_n_children (half->scope); i++)
+  for (guint i = 0; way == BY_SIMILARITY && i < loom_element_n_children (half->scope); i++)
     {
       LoomElement *node = loom_element_child (half->scope, i);
 
@@ -300,9 +300,9 @@ pair_up (DiffScope *scope, Half *a, Half *b, const char *from, const char *to)
 }
 
 static gboolean
-pair_lonely (DiffScope *scope, Half *a, Half *b, Way way)
+pair_unmatched (DiffScope *scope, Half *a, Half *b, Way way)
 {
-  g_autoptr (GHashTable) here = lonely (a, way), there = lonely (b, way);
+  g_autoptr (GHashTable) here = unmatched (a, way), there = unmatched (b, way);
   g_autoptr (GPtrArray) pairs = g_ptr_array_new ();
   GHashTableIter iter;
   gpointer text, node;
@@ -314,7 +314,7 @@ pair_lonely (DiffScope *scope, Half *a, Half *b, Way way)
       const char *from = node != NULL ? loom_element_get (node, "id") : NULL;
       const char *to = partner != NULL ? loom_element_get (partner, "id") : NULL;
 
-      if (from == NULL || to == NULL || (way == BY_LIKENESS && !wires_agree (a, from, b, to)))
+      if (from == NULL || to == NULL || (way == BY_SIMILARITY && !wires_agree (a, from, b, to)))
         continue;
       g_ptr_array_add (pairs, (gpointer)from);
       g_ptr_array_add (pairs, (gpointer)to);
@@ -330,7 +330,7 @@ match_nodes (DiffScope *scope, const LoomGraph *a, const LoomGraph *b, const Dif
 {
   Half here, there;
   Way way = 0;
-  guint n_likenesses = 0;
+  guint n_similarity_rounds = 0;
 
   half_init (&here, a, scope->a, names);
   half_init (&there, b, scope->b, NULL);
@@ -345,10 +345,10 @@ match_nodes (DiffScope *scope, const LoomGraph *a, const LoomGraph *b, const Dif
       if (partner != NULL)
         pair_up (scope, &here, &there, id, loom_element_get (partner, "id"));
     }
-  while (way < N_WAYS && n_likenesses < MOST_LIKENESSES)
+  while (way < N_WAYS && n_similarity_rounds < MAX_SIMILARITY_ROUNDS)
     {
-      n_likenesses += way == BY_LIKENESS;
-      way = pair_lonely (scope, &here, &there, way) ? 0 : way + 1;
+      n_similarity_rounds += way == BY_SIMILARITY;
+      way = pair_unmatched (scope, &here, &there, way) ? 0 : way + 1;
     }
   half_clear (&here);
   half_clear (&there);

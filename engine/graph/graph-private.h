@@ -67,6 +67,6 @@ void loom_graph_unregister (LoomGraph *graph, LoomElement *tree);
 void loom_graph_index (LoomElement *e, gboolean present);
 /* After any change below e's scope: builds its tables anew where two elements shared a name, for then an entry that
  * was taken out may have hidden another. */
-void loom_graph_settle (LoomElement *e);
+void loom_graph_rebuild_duplicates (LoomElement *e);
 
 G_END_DECLS

@@ -122,7 +122,7 @@ apply_set (LoomElement *e, LoomEdit *edit)
       e->attributes[edit->index] = added;
     }
   loom_graph_index (e, TRUE);
-  loom_graph_settle (e);
+  loom_graph_rebuild_duplicates (e);
   edit->index = before >= 0 ? (guint)before : G_MAXUINT;
   g_free (edit->value);
   edit->value = old;
@@ -147,7 +147,7 @@ loom_graph_apply (LoomGraph *graph, LoomEdit *edit)
 
         loom_element_attach (e, edit->index, child);
         loom_graph_register (graph, child);
-        loom_graph_settle (child->parent);
+        loom_graph_rebuild_duplicates (child->parent);
         edit->kind = EDIT_REMOVE;
         edit->serial = child->serial;
       }
@@ -162,7 +162,7 @@ loom_graph_apply (LoomGraph *graph, LoomEdit *edit)
         edit->serial = parent->serial;
         edit->element = e;
         loom_element_detach (e);
-        loom_graph_settle (parent);
+        loom_graph_rebuild_duplicates (parent);
       }
       break;
     case EDIT_SET:

@@ -70,7 +70,7 @@ loom_graph_index (LoomElement *e, gboolean present)
 }
 
 void
-loom_graph_settle (LoomElement *e)
+loom_graph_rebuild_duplicates (LoomElement *e)
 {
   LoomElement *scope = e;
 
