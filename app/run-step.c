@@ -34,7 +34,7 @@ load_weights (Run *r, GError **error)
         g_hash_table_add (used, weight->name);
       if (fit != LOOM_WEIGHT_FITS)
         {
-          loom_weight_add_misfit (wrong, weight->name, here, there);
+          loom_weight_add_mismatch (wrong, weight->name, here, there);
           continue;
         }
       g_autoptr (LoomTensor) raw = loom_safetensors_tensor (file, index, error);

@@ -237,7 +237,7 @@ print_items (const char *what, const GPtrArray *items)
       const LoomTransferItem *item = items->pdata[i];
       if (item->here != NULL && item->there != NULL && strcmp (item->here, item->there) != 0)
         {
-          g_autofree char *text = loom_weight_misfit (item->name, item->here, item->there);
+          g_autofree char *text = loom_weight_mismatch (item->name, item->here, item->there);
           fprintf (stderr, "  %s: %s\n", what, text);
         }
       else

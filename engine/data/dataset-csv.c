@@ -448,9 +448,9 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
     self->feature_names[i] = g_strdup (columns.names->pdata[g_array_index (columns.features, guint, i)]);
   data[0] = inputs;
   data[1] = targets;
-  loom_table_deal (self, data, (guint64)loom_option_int (klass, options, "seed"),
-                   loom_option_float (klass, options, "val_fraction"),
-                   loom_option_float (klass, options, "test_fraction"));
+  loom_table_random_split (self, data, (guint64)loom_option_int (klass, options, "seed"),
+                           loom_option_float (klass, options, "val_fraction"),
+                           loom_option_float (klass, options, "test_fraction"));
   return self;
 }
 

@@ -170,9 +170,9 @@ load_all (LoomDataset *self, const LoomDatasetOptions *options, LoomTensor *trai
       || (has_test && !load_pair (self, options, "test_x", "test_y", test, error)))
     return FALSE;
   count_classes (self, train[1]);
-  loom_table_deal (self, train, (guint64)loom_option_int (klass, options, "seed"),
-                   loom_option_float (klass, options, "val_fraction"),
-                   has_test ? 0 : loom_option_float (klass, options, "test_fraction"));
+  loom_table_random_split (self, train, (guint64)loom_option_int (klass, options, "seed"),
+                           loom_option_float (klass, options, "val_fraction"),
+                           has_test ? 0 : loom_option_float (klass, options, "test_fraction"));
   if (has_test)
     loom_table_set_split (self, LOOM_SPLIT_TEST, test, NULL, test[0]->dim[0]);
   return TRUE;

@@ -54,8 +54,8 @@ double *loom_option_floats (const LoomDatasetClass *klass, const LoomDatasetOpti
 /* The full path of a PATH option; NULL when it is not given. */
 char *loom_option_path (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *name);
 
-/* DATA with the sentence "There is no file “…” …" when it is missing. remedy may be NULL. */
-gboolean loom_dataset_check_file (const char *path, const char *remedy, GError **error);
+/* DATA with the sentence "There is no file “…” …" when it is missing. hint may be NULL. */
+gboolean loom_dataset_check_file (const char *path, const char *hint, GError **error);
 
 /* Sets port `name` of a batch: dims are those of one sample. */
 void loom_info_add_port (LoomDatasetInfo *info, const char *name, LoomDType dtype, int rank, const gint64 *dims);
@@ -66,8 +66,8 @@ LoomDataset *loom_table_new (const LoomDatasetClass *klass, const LoomDatasetInf
 /* rows picks n of the tensors' rows (transfer full); NULL: the first n. References are taken. */
 void loom_table_set_split (LoomDataset *self, LoomSplit split, LoomTensor *const data[], guint32 *rows, gint64 n);
 /* Deals rows of one table to the three splits, at random by seed, each in file order. */
-void
-loom_table_deal (LoomDataset *self, LoomTensor *const data[], guint64 seed, double val_fraction, double test_fraction);
+void loom_table_random_split (LoomDataset *self, LoomTensor *const data[], guint64 seed, double val_fraction,
+                              double test_fraction);
 gboolean loom_table_read (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n,
                           LoomTensor *const out[], GError **error);
 void loom_table_free (LoomDataset *self);

@@ -92,7 +92,7 @@ loom_dataset_describe (const char *source, const LoomDatasetOptions *options, Lo
 /* Opens and reads what is needed. Errors as above. */
 LoomDataset *loom_dataset_open (const char *source, const LoomDatasetOptions *options, GError **error);
 /* No ports and one training sample that is nothing: for a loss that depends on no data. An epoch of it is one step. */
-LoomDataset *loom_dataset_new_nothing (void);
+LoomDataset *loom_dataset_new_empty (void);
 void loom_dataset_free (LoomDataset *self);
 
 const LoomDatasetInfo *loom_dataset_info (const LoomDataset *self); /* every n ≥ 0 */

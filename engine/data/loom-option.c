@@ -201,7 +201,7 @@ loom_option_path (const LoomDatasetClass *klass, const LoomDatasetOptions *optio
 }
 
 gboolean
-loom_dataset_check_file (const char *path, const char *remedy, GError **error)
+loom_dataset_check_file (const char *path, const char *hint, GError **error)
 {
   if (g_file_test (path, G_FILE_TEST_IS_REGULAR) || g_file_test (path, G_FILE_TEST_IS_DIR))
     return TRUE;
@@ -212,6 +212,6 @@ loom_dataset_check_file (const char *path, const char *remedy, GError **error)
       return FALSE;
     }
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no file “%s”; %s.", path,
-               remedy != NULL ? remedy : "paths start at the folder of the graph file");
+               hint != NULL ? hint : "paths start at the folder of the graph file");
   return FALSE;
 }

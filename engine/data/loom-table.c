@@ -57,7 +57,8 @@ compare_rows (gconstpointer a, gconstpointer b, gpointer unused)
 }
 
 void
-loom_table_deal (LoomDataset *self, LoomTensor *const data[], guint64 seed, double val_fraction, double test_fraction)
+loom_table_random_split (LoomDataset *self, LoomTensor *const data[], guint64 seed, double val_fraction,
+                         double test_fraction)
 {
   guint32 n = (guint32)data[0]->dim[0];
   g_autofree guint32 *order = g_new (guint32, MAX (n, 1));

@@ -31,7 +31,7 @@ loom_weight_fit (const LoomSafetensors *file, const char *name, const LoomType *
 }
 
 char *
-loom_weight_misfit (const char *name, const char *here, const char *there)
+loom_weight_mismatch (const char *name, const char *here, const char *there)
 {
   if (there == NULL)
     return g_strdup_printf ("%s is missing (%s)", name, here);
@@ -39,9 +39,9 @@ loom_weight_misfit (const char *name, const char *here, const char *there)
 }
 
 void
-loom_weight_add_misfit (GString *lines, const char *name, const char *here, const char *there)
+loom_weight_add_mismatch (GString *lines, const char *name, const char *here, const char *there)
 {
-  g_autofree char *text = loom_weight_misfit (name, here, there);
+  g_autofree char *text = loom_weight_mismatch (name, here, there);
 
   g_string_append_printf (lines, "\n  %s", text);
 }

@@ -20,9 +20,9 @@ typedef enum
 LoomWeightFit loom_weight_fit (const LoomSafetensors *file, const char *name, const LoomType *want, guint *at,
                                char **here, char **there);
 /* "fc.weight is missing (10 × 4)", "fc.weight is 10 × 4 here, 3 × 4 in the file". */
-char *loom_weight_misfit (const char *name, const char *here, const char *there);
+char *loom_weight_mismatch (const char *name, const char *here, const char *there);
 /* Appends that as an indented line. */
-void loom_weight_add_misfit (GString *lines, const char *name, const char *here, const char *there);
+void loom_weight_add_mismatch (GString *lines, const char *name, const char *here, const char *there);
 /* DATA: "The weights in PATH do not fit this graph:" and the lines. partial: --partial would take those that do. */
 void loom_weights_set_error (GError **error, const char *path, const char *lines, gboolean partial);
 

@@ -264,7 +264,7 @@ LoomDataset *
 loom_net_open_dataset (const LoomNet *net, int node, const char *folder, GError **error)
 {
   if (node < 0)
-    return loom_dataset_new_nothing ();
+    return loom_dataset_new_empty ();
   g_return_val_if_fail (loom_net_is_dataset (net, (guint)node), NULL);
 
   return loom_net_node (net, (guint)node)->op->open_dataset (loom_net_infer (net, (guint)node), folder, error);

@@ -410,7 +410,7 @@ loom_plan_device_error (LoomStatus status, const char *where, const char *why, G
   static const struct
   {
     LoomErrorCode code;
-    const char *what, *remedy;
+    const char *what, *hint;
   } of[] = {
     [LOOM_STATUS_UNSUPPORTED]
     = { LOOM_ERROR_NO_KERNEL, "the device cannot compute this", " Use another device, cpu for one." },
@@ -432,13 +432,13 @@ loom_plan_device_error (LoomStatus status, const char *where, const char *why, G
         " The device is lost to this program with all that was in its memory: use another device, or start the program "
         "again." },
   };
-  const char *remedy;
+  const char *hint;
 
   g_return_if_fail (status > LOOM_STATUS_OK && status < G_N_ELEMENTS (of));
 
-  remedy = of[status].remedy;
+  hint = of[status].hint;
   g_set_error (error, LOOM_ERROR, of[status].code, "%s: %s%s%s", where, why[0] != '\0' ? why : of[status].what,
-               remedy[0] != '\0' ? "." : "", remedy);
+               hint[0] != '\0' ? "." : "", hint);
 }
 
 gboolean

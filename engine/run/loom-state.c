@@ -592,7 +592,7 @@ load_into (LoomState *state, LoomSafetensors *file, gboolean weights, GString *w
         continue;
       if (loom_weight_fit (file, s->name, &want, &at, &here, &there) != LOOM_WEIGHT_FITS)
         {
-          loom_weight_add_misfit (wrong, s->name, here, there);
+          loom_weight_add_mismatch (wrong, s->name, here, there);
           continue;
         }
       t = loom_safetensors_tensor (file, at, &local);

@@ -386,7 +386,7 @@ load_weights (LoomPredictor *self, const LoomProgram *p, GError **error)
         continue;
       if (loom_weight_fit (file, slot->name, &want, &k, &here, &there) != LOOM_WEIGHT_FITS)
         {
-          loom_weight_add_misfit (wrong, slot->name, here, there);
+          loom_weight_add_mismatch (wrong, slot->name, here, there);
           continue;
         }
       g_autoptr (LoomTensor) raw = loom_safetensors_tensor (file, k, error);

@@ -136,17 +136,17 @@ void
 trainer_explain_nan (LoomTrainer *t, TrainerPlan *plan, const LoomBatch *batch, GError **error)
 {
   g_autofree char *where = bad_start (t, batch), *go_on = NULL;
-  const char *remedy = "The weights are as before that step.";
+  const char *hint = "The weights are as before that step.";
 
   loom_state_set_scalar (t->state, "step", t->place.step);
   if (where == NULL)
     {
       where = search (t, plan, batch);
-      remedy = "A smaller learning rate, gradient clipping or scaled inputs usually help.";
+      hint = "A smaller learning rate, gradient clipping or scaled inputs usually help.";
     }
   if (t->weights_overflow && t->folder != NULL && t->place.base_lr > 0)
     go_on = resume_hint (t);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_NAN,
                "The numbers of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT ") are no longer finite. %s. %s%s",
-               t->place.step + 1, t->place.epoch + 1, where, remedy, go_on != NULL ? go_on : "");
+               t->place.step + 1, t->place.epoch + 1, where, hint, go_on != NULL ? go_on : "");
 }

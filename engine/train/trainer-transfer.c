@@ -127,7 +127,7 @@ trainer_transfer (LoomTrainer *t, GError **error)
     return TRUE;
   const LoomTransferItem *first = transfer->mismatched->len > 0 ? transfer->mismatched->pdata[0] : NULL;
   g_autofree char *example
-      = first != NULL ? loom_weight_misfit (first->name, first->here, first->there)
+      = first != NULL ? loom_weight_mismatch (first->name, first->here, first->there)
         : transfer->unused->len > 0 && transfer->missing->len > 0
             ? g_strdup_printf ("the graph has %s, the file %s", ((LoomTransferItem *)transfer->missing->pdata[0])->name,
                                ((LoomTransferItem *)transfer->unused->pdata[0])->name)

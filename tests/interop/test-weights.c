@@ -64,7 +64,7 @@ test_fit (void)
         g_assert_cmpstr (loom_safetensors_name (file, at), ==, cases[i].name);
       if (cases[i].said != NULL)
         {
-          g_autofree char *said = loom_weight_misfit (cases[i].name, here, there);
+          g_autofree char *said = loom_weight_mismatch (cases[i].name, here, there);
           g_assert_cmpstr (said, ==, cases[i].said);
         }
     }
@@ -76,8 +76,8 @@ test_error (void)
   g_autoptr (GString) lines = g_string_new (NULL);
   g_autoptr (GError) error = NULL;
 
-  loom_weight_add_misfit (lines, "a", "3", NULL);
-  loom_weight_add_misfit (lines, "b", "3", "4");
+  loom_weight_add_mismatch (lines, "a", "3", NULL);
+  loom_weight_add_mismatch (lines, "b", "3", "4");
   loom_weights_set_error (&error, "w.safetensors", lines->str, TRUE);
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
   g_assert_cmpstr (error->message, ==,

@@ -3,22 +3,22 @@
 #include "engine/data/loom-dataset-private.h"
 
 static gboolean
-read_nothing (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n, LoomTensor *const out[],
-              GError **error)
+read_empty (const LoomDataset *self, LoomSplit split, const gint64 *indices, guint n, LoomTensor *const out[],
+            GError **error)
 {
   return TRUE;
 }
 
 static void
-free_nothing (LoomDataset *self)
+free_empty (LoomDataset *self)
 {
   g_free (self);
 }
 
 LoomDataset *
-loom_dataset_new_nothing (void)
+loom_dataset_new_empty (void)
 {
-  static const LoomDatasetClass klass = { .name = "nothing", .read = read_nothing, .free = free_nothing };
+  static const LoomDatasetClass klass = { .name = "nothing", .read = read_empty, .free = free_empty };
   LoomDataset *self = g_new0 (LoomDataset, 1);
 
   self->klass = &klass;
