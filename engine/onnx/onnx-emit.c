@@ -14,7 +14,7 @@
 #define MAX_EXACT 16777216
 
 /* The wire that a mapping gets where it failed, so that it can go on asking for types. */
-static const OnnxWire stand_in = { .port = "out", .type = { .dtype = LOOM_F32 } };
+static const OnnxWire placeholder = { .port = "out", .type = { .dtype = LOOM_F32 } };
 
 /* ---- nodes ------------------------------------------------------------ */
 
@@ -266,11 +266,11 @@ onnx_emit (OnnxCtx *c, const char *name, guint n_in, const OnnxWire **in, ...)
   const char *key;
 
   if (c->failed)
-    return &stand_in;
+    return &placeholder;
   if (op == NULL)
     {
       onnx_fail (c, "it needs the operator “%s”, which this version does not have.", name);
-      return &stand_in;
+      return &placeholder;
     }
   OnnxNode *node = onnx_node_new (c->all, op, wanted_id (c, op));
   va_start (args, in);
@@ -299,7 +299,7 @@ onnx_emit (OnnxCtx *c, const char *name, guint n_in, const OnnxWire **in, ...)
   node->n_in = n_in;
   if (!c->failed)
     infer (c, node);
-  return c->failed ? &stand_in : &node->out[0];
+  return c->failed ? &placeholder : &node->out[0];
 }
 
 const OnnxWire *
@@ -310,7 +310,7 @@ onnx_sibling (OnnxCtx *c, const OnnxWire *wire, const char *port)
       return &wire->node->out[i];
   if (wire->node != NULL)
     onnx_fail (c, "“%s” has no output “%s” in this version.", wire->node->op->name, port);
-  return &stand_in;
+  return &placeholder;
 }
 
 void
@@ -430,7 +430,7 @@ parameter_node (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weight)
   OnnxNode *node;
 
   if (c->failed)
-    return &stand_in;
+    return &placeholder;
   node = onnx_node_new (c->all, op, name != NULL && *name ? name : "parameter");
   onnx_node_set (node, "shape", onnx_dims (c, &shape));
   onnx_node_set (node, "init", "zeros");
@@ -438,7 +438,7 @@ parameter_node (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weight)
     onnx_node_set (node, "frozen", "true");
   infer (c, node);
   if (c->failed)
-    return &stand_in;
+    return &placeholder;
   onnx_own (c, &node->out[0], "out", t);
   return &node->out[0];
 }
@@ -449,11 +449,11 @@ onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weigh
   gboolean is_float = loom_dtype_is_float (t->dtype);
 
   if (c->failed)
-    return &stand_in;
+    return &placeholder;
   if (onnx_has_open (c->all, t))
     {
       onnx_fail (c, "it computes with a size that is open. Export the model with fixed sizes.");
-      return &stand_in;
+      return &placeholder;
     }
   if (t->count == 0
       || (all_finite (t) && !(is_weight && is_float && t->count > 1) && (all_equal (t) || t->count <= MAX_CONSTANT)))
@@ -462,7 +462,7 @@ onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weigh
         if (ABS ((double)onnx_tensor_int (t, i)) > 9007199254740992.0)
           {
             onnx_fail (c, "the integers of “%s” are too large for a graph.", name != NULL ? name : "");
-            return &stand_in;
+            return &placeholder;
           }
       return constant_node (c, t, name);
     }
@@ -470,7 +470,7 @@ onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weigh
     if (ABS (loom_tensor_get (t, i)) > MAX_EXACT)
       {
         onnx_fail (c, "the table of integers “%s” is too large for a graph.", name != NULL ? name : "");
-        return &stand_in;
+        return &placeholder;
       }
   g_autoptr (LoomTensor) converted = is_float ? loom_tensor_ref (t) : loom_tensor_convert (t, LOOM_F32, FALSE, NULL);
   const OnnxWire *wire = parameter_node (c, converted, name, is_weight && is_float);
@@ -499,7 +499,7 @@ onnx_with_number (OnnxCtx *c, const char *op, const OnnxWire *x, double other)
   if (!isfinite (other))
     {
       onnx_fail (c, "a number in it is not finite.");
-      return &stand_in;
+      return &placeholder;
     }
   return onnx_emit (c, op, ONNX_IN (x), o != NULL && o->inputs[1].name != NULL ? o->inputs[1].name : "other",
                     onnx_number (c, other), NULL);

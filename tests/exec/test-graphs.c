@@ -49,10 +49,10 @@ typedef struct
 {
   guint n, noisy, nodes, differentiated;
   GHashTable *operators;
-} Tally;
+} Report;
 
 static void
-run_case (Case *c, Tally *tally)
+run_case (Case *c, Report *report)
 {
   g_autofree char *text = random_graph_text (c->source);
   g_autoptr (LoomProgram) exact = NULL;
@@ -99,9 +99,9 @@ run_case (Case *c, Tally *tally)
     case_compare_bits (c, fast, "poisoned memory", got, poisoned);
     case_compare_bits (c, fast, "recomputed", got, recomputed);
   }
-  tally->n++;
-  tally->nodes += random_graph_n_nodes (c->source);
-  tally->differentiated += loom_program_find_output (exact, "the loss") != 0;
+  report->n++;
+  report->nodes += random_graph_n_nodes (c->source);
+  report->differentiated += loom_program_find_output (exact, "the loss") != 0;
   for (guint i = 0; i < truth->len; i++)
     {
       double scale, noise;
@@ -109,14 +109,14 @@ run_case (Case *c, Tally *tally)
       case_measure (g_ptr_array_index (truth, i), g_ptr_array_index (like, i), &scale, &noise);
       if (noise > 1e-3 * (1 + scale))
         {
-          tally->noisy++;
+          report->noisy++;
           break;
         }
     }
 }
 
 static gboolean
-run_seed (guint32 seed, Tally *tally)
+run_seed (guint32 seed, Report *report)
 {
   g_autoptr (RandomGraph) source = random_graph_new (seed, 12 + (seed * 7) % 37);
   Case c = { .seed = seed,
@@ -127,8 +127,8 @@ run_seed (guint32 seed, Tally *tally)
              .wrong = g_string_new (NULL) };
   gboolean right;
 
-  random_graph_add_operators (source, tally->operators);
-  run_case (&c, tally);
+  random_graph_add_operators (source, report->operators);
+  run_case (&c, report);
   right = c.wrong->len == 0;
   if (!right)
     {
@@ -148,7 +148,7 @@ static void
 test_graphs (void)
 {
   const char *asked = g_getenv ("GRADLOOM_GRAPH_SEEDS");
-  Tally tally = { .operators = g_hash_table_new (g_str_hash, g_str_equal) };
+  Report report = { .operators = g_hash_table_new (g_str_hash, g_str_equal) };
   guint first = 0, last = DEFAULT_SEEDS - 1, wrong = 0;
 
   if (asked != NULL && strchr (asked, '-') != NULL)
@@ -159,22 +159,22 @@ test_graphs (void)
   else if (asked != NULL)
     last = (guint)g_ascii_strtoull (asked, NULL, 10) - 1;
   for (guint seed = first; seed <= last && wrong < 100; seed++)
-    wrong += !run_seed (seed, &tally);
+    wrong += !run_seed (seed, &report);
   g_test_message ("%u graphs of %.1f nodes, %u with a backward pass, %u where f32 alone is off by a thousandth, %u "
                   "operators, %u wrong",
-                  tally.n, tally.n > 0 ? (double)tally.nodes / tally.n : 0, tally.differentiated, tally.noisy,
-                  g_hash_table_size (tally.operators), wrong);
+                  report.n, report.n > 0 ? (double)report.nodes / report.n : 0, report.differentiated, report.noisy,
+                  g_hash_table_size (report.operators), wrong);
   g_assert_cmpuint (wrong, ==, 0);
   /* Graphs in which rounding alone decides prove nothing, so they must be few. */
-  g_assert_cmpuint (tally.noisy * 20, <=, tally.n + 20);
+  g_assert_cmpuint (report.noisy * 20, <=, report.n + 20);
   for (const LoomOp *const *op = loom_ops (); *op != NULL && first == 0 && last + 1 >= DEFAULT_SEEDS; op++)
     if ((*op)->category != LOOM_CATEGORY_HIDDEN && strcmp ((*op)->name, "dataset") != 0
-        && !g_hash_table_contains (tally.operators, (*op)->name))
+        && !g_hash_table_contains (report.operators, (*op)->name))
       {
         g_test_message ("no graph has %s", (*op)->name);
         g_test_fail ();
       }
-  g_hash_table_unref (tally.operators);
+  g_hash_table_unref (report.operators);
 }
 
 int

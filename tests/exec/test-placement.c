@@ -45,7 +45,7 @@ place_nodes (LoomGraph *graph, LoomElement *scope, const guint *set, GRand *rand
 typedef struct
 {
   guint f32, f64; /* copies between devices */
-} Tally;
+} Report;
 
 static guint
 count_transfers (Case *c, LoomProgram *p, const LoomPlanOptions *options)
@@ -59,7 +59,7 @@ count_transfers (Case *c, LoomProgram *p, const LoomPlanOptions *options)
 }
 
 static void
-run_case (Case *c, Tally *tally)
+run_case (Case *c, Report *report)
 {
   g_autofree char *text = random_graph_text (c->source);
   g_autoptr (LoomProgram) exact = NULL;
@@ -99,17 +99,17 @@ run_case (Case *c, Tally *tally)
   recomputed = case_run_plan (c, recomputing, &options);
   case_compare_bits (c, placed, "poisoned memory", got, poisoned);
   case_compare_bits (c, placed, "recomputed", got, recomputed);
-  tally->f32 += count_transfers (c, placed, &options);
+  report->f32 += count_transfers (c, placed, &options);
   /* In f64 cpu:1 stands for ref:1, so the same borders are crossed with nothing but the order of sums to differ. */
   options.device = g_str_has_suffix (options.device, ":1") ? "ref:1" : "ref";
   far = case_run_plan (c, exactly, &options);
   if (far != NULL)
     case_compare (c, exactly, "placed in f64", truth, like, far, 1e-6, 1e-13 * (8 + depth));
-  tally->f64 += count_transfers (c, exactly, &options);
+  report->f64 += count_transfers (c, exactly, &options);
 }
 
 static gboolean
-run_seed (guint32 seed, LoomDevices *devices, Tally *tally)
+run_seed (guint32 seed, LoomDevices *devices, Report *report)
 {
   g_autoptr (RandomGraph) source = random_graph_new (seed, 8 + (seed * 5) % 25);
   Case c = { .seed = seed,
@@ -120,7 +120,7 @@ run_seed (guint32 seed, LoomDevices *devices, Tally *tally)
              .wrong = g_string_new (NULL) };
   gboolean right;
 
-  run_case (&c, tally);
+  run_case (&c, report);
   right = c.wrong->len == 0;
   if (!right)
     {
@@ -142,7 +142,7 @@ test_random_placements (void)
   const char *asked = g_getenv ("GRADLOOM_GRAPH_SEEDS");
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
   guint first = 0, last = DEFAULT_SEEDS - 1, wrong = 0;
-  Tally tally = { 0 };
+  Report report = { 0 };
 
   if (asked != NULL && strchr (asked, '-') != NULL)
     {
@@ -152,13 +152,13 @@ test_random_placements (void)
   else if (asked != NULL)
     last = (guint)g_ascii_strtoull (asked, NULL, 10) - 1;
   for (guint seed = first; seed <= last; seed++)
-    wrong += !run_seed (seed, devices, &tally);
+    wrong += !run_seed (seed, devices, &report);
   g_test_message ("%u placed graphs with %u copies between devices in f32 and %u in f64, %u wrong", last - first + 1,
-                  tally.f32, tally.f64, wrong);
+                  report.f32, report.f64, wrong);
   g_assert_cmpuint (wrong, ==, 0);
-  g_assert_cmpuint (tally.f32, >, last - first);
+  g_assert_cmpuint (report.f32, >, last - first);
   if (g_getenv ("GRADLOOM_TEST_DEVICE") == NULL) /* which has no number of its own in f64 */
-    g_assert_cmpuint (tally.f64, >, last - first);
+    g_assert_cmpuint (report.f64, >, last - first);
 }
 
 /* ---- one operator at a border ----------------------------------------- */

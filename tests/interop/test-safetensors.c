@@ -164,7 +164,7 @@ test_files (void)
   g_autoptr (GError) error = NULL;
   g_autoptr (GPtrArray) tensors = loom_named_tensors_new ();
   g_autoptr (GBytes) lie = g_bytes_new_static ("\xff\xff\xff\xff\xff\xff\xff\x7f{}", 10);
-  g_autoptr (GBytes) stump = g_bytes_new_static ("\x02", 1);
+  g_autoptr (GBytes) truncated = g_bytes_new_static ("\x02", 1);
 
   g_assert_null (loom_safetensors_open ("/nonexistent/w", &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_IO);
@@ -173,7 +173,7 @@ test_files (void)
   g_assert_cmpstr (error->message, ==,
                    "“w” is no safetensors file, or is truncated: its header would be longer than the file.");
   g_clear_error (&error);
-  g_assert_null (loom_safetensors_open_bytes (stump, "w", &error));
+  g_assert_null (loom_safetensors_open_bytes (truncated, "w", &error));
   g_assert_cmpstr (error->message, ==, "“w” is no safetensors file: it is too short.");
   g_clear_error (&error);
 

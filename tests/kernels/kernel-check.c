@@ -5,30 +5,30 @@
 #include <math.h>
 #include <string.h>
 
-Tally *
-tally_new (void)
+Report *
+report_new (void)
 {
-  Tally *tally = g_new0 (Tally, 1);
+  Report *report = g_new0 (Report, 1);
 
-  tally->failures = g_ptr_array_new_with_free_func (g_free);
-  tally->declined = g_ptr_array_new_with_free_func (g_free);
-  return tally;
+  report->failures = g_ptr_array_new_with_free_func (g_free);
+  report->declined = g_ptr_array_new_with_free_func (g_free);
+  return report;
 }
 
 void
-tally_free (Tally *tally)
+report_free (Report *report)
 {
-  g_ptr_array_unref (tally->failures);
-  g_ptr_array_unref (tally->declined);
-  g_free (tally);
+  g_ptr_array_unref (report->failures);
+  g_ptr_array_unref (report->declined);
+  g_free (report);
 }
 
-static void G_GNUC_PRINTF (2, 3) fail (Tally *tally, const char *format, ...)
+static void G_GNUC_PRINTF (2, 3) fail (Report *report, const char *format, ...)
 {
   va_list args;
 
   va_start (args, format);
-  g_ptr_array_add (tally->failures, g_strdup_vprintf (format, args));
+  g_ptr_array_add (report->failures, g_strdup_vprintf (format, args));
   va_end (args);
 }
 
@@ -57,7 +57,7 @@ agrees (double a, double b, double tolerance, double largest)
 }
 
 void
-tally_compare (Tally *tally, const Sample *s, const Result *got, const Result *want, LoomDType real, const char *how)
+report_compare (Report *report, const Sample *s, const Result *got, const Result *want, LoomDType real, const char *how)
 {
   for (int o = 0; o < s->n_out; o++)
     {
@@ -73,7 +73,7 @@ tally_compare (Tally *tally, const Sample *s, const Result *got, const Result *w
             first = i;
           }
       if (wrong > 0)
-        fail (tally,
+        fail (report,
               "%s (%s, %s): %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
               " elements of output %d; the first, %" G_GINT64_FORMAT ", is %.9g, not %.9g",
               s->name, got->kernel, how, wrong, n, o, first, got->out[o][first], want->out[o][first]);
@@ -81,11 +81,11 @@ tally_compare (Tally *tally, const Sample *s, const Result *got, const Result *w
 }
 
 void
-tally_same_bits (Tally *tally, const Sample *s, const Result *a, const Result *b, const char *how)
+report_same_bits (Report *report, const Sample *s, const Result *a, const Result *b, const char *how)
 {
   for (int o = 0; o < s->n_out; o++)
     if (memcmp (a->out[o], b->out[o], (size_t)loom_desc_count (&s->out[o]) * sizeof (double)) != 0)
-      fail (tally, "%s (%s): output %d has other bits %s", s->name, a->kernel, o, how);
+      fail (report, "%s (%s): output %d has other bits %s", s->name, a->kernel, o, how);
 }
 
 static gboolean
@@ -96,7 +96,7 @@ is_optimiser (const Sample *s)
 
 /* The same bits when it is run again, and at the address of each operand that the kernel offers. */
 static void
-check_again (Tally *tally, const Machine *machine, const Sample *s, float **inputs, LoomDType real, LoomLayout layout,
+check_again (Report *report, const Machine *machine, const Sample *s, float **inputs, LoomDType real, LoomLayout layout,
              const Result *first)
 {
   for (int k = -1; k < s->n_in && k < 32; k++)
@@ -104,18 +104,18 @@ check_again (Tally *tally, const Machine *machine, const Sample *s, float **inpu
       {
         Result again = sample_run (machine, s, inputs, real, layout, k);
 
-        tally->runs++;
+        report->runs++;
         if (again.status != LOOM_STATUS_OK)
-          fail (tally, "%s (%s): status %d %s: %s", s->name, first->kernel, again.status,
+          fail (report, "%s (%s): status %d %s: %s", s->name, first->kernel, again.status,
                 k < 0 ? "the second time" : "in place", again.message.text);
         else
-          tally_same_bits (tally, s, first, &again, k < 0 ? "the second time" : "in place");
+          report_same_bits (report, s, first, &again, k < 0 ? "the second time" : "in place");
         result_clear (&again);
       }
 }
 
 void
-sample_check (Tally *tally, const Machine *ref, const Machine *machine, const Sample *s, LoomDType real,
+sample_check (Report *report, const Machine *ref, const Machine *machine, const Sample *s, LoomDType real,
               gboolean thorough)
 {
   float **inputs = sample_inputs (s);
@@ -124,7 +124,7 @@ sample_check (Tally *tally, const Machine *ref, const Machine *machine, const Sa
   inputs_round (s, inputs, real);
   want = sample_run (ref, s, inputs, LOOM_F64, LOOM_LAYOUT_PLAIN, -1);
   if (want.status != LOOM_STATUS_OK)
-    fail (tally, "%s: the reference has status %d: %s", s->name, want.status, want.message.text);
+    fail (report, "%s: the reference has status %d: %s", s->name, want.status, want.message.text);
   for (int layout = LOOM_LAYOUT_PLAIN;
        layout <= (s->nhwc ? LOOM_LAYOUT_NHWC : LOOM_LAYOUT_PLAIN) && want.status == LOOM_STATUS_OK; layout++)
     {
@@ -132,16 +132,16 @@ sample_check (Tally *tally, const Machine *ref, const Machine *machine, const Sa
       g_autofree char *how
           = g_strdup_printf ("%s %s", loom_dtype_name (real), layout == LOOM_LAYOUT_NHWC ? "nhwc" : "plain");
 
-      tally->runs++;
+      report->runs++;
       if (got.status == LOOM_STATUS_UNSUPPORTED && layout == LOOM_LAYOUT_NHWC)
-        g_ptr_array_add (tally->declined, g_strdup_printf ("%s (%s)", s->name, how));
+        g_ptr_array_add (report->declined, g_strdup_printf ("%s (%s)", s->name, how));
       else if (got.status != LOOM_STATUS_OK)
-        fail (tally, "%s (%s): status %d: %s", s->name, how, got.status, got.message.text);
+        fail (report, "%s (%s): status %d: %s", s->name, how, got.status, got.message.text);
       else
         {
-          tally_compare (tally, s, &got, &want, real, how);
+          report_compare (report, s, &got, &want, real, how);
           if (thorough)
-            check_again (tally, machine, s, inputs, real, (LoomLayout)layout, &got);
+            check_again (report, machine, s, inputs, real, (LoomLayout)layout, &got);
         }
       result_clear (&got);
     }
@@ -165,7 +165,7 @@ static const struct
 };
 
 static void
-check_refusal (Tally *tally, const Machine *machine, const Sample *s, LoomDType real, gsize refusal, float bad)
+check_refusal (Report *report, const Machine *machine, const Sample *s, LoomDType real, gsize refusal, float bad)
 {
   const int operand = refusals[refusal].operand;
   const gboolean all = refusals[refusal].all;
@@ -176,34 +176,34 @@ check_refusal (Tally *tally, const Machine *machine, const Sample *s, LoomDType 
   for (gint64 i = all ? 0 : n - 1; i < n; i++)
     inputs[operand][i] = bad;
   result = sample_run (machine, s, inputs, real, LOOM_LAYOUT_PLAIN, -1);
-  tally->runs++;
+  report->runs++;
   if (result.status != refusals[refusal].status || result.message.text[0] == '\0')
-    fail (tally, "%s (%s): status %d and the sentence “%s” for data that has no result", s->name,
+    fail (report, "%s (%s): status %d and the sentence “%s” for data that has no result", s->name,
           loom_dtype_name (real), result.status, result.message.text);
   result_clear (&result);
   inputs_free (s, inputs);
 }
 
 void
-sample_check_refusals (Tally *tally, const Machine *machine, const Sample *s, LoomDType real)
+sample_check_refusals (Report *report, const Machine *machine, const Sample *s, LoomDType real)
 {
   for (gsize r = 0; r < G_N_ELEMENTS (refusals); r++)
     {
       if (!g_str_equal (s->primitive, refusals[r].primitive) || loom_desc_count (&s->in[refusals[r].operand]) == 0)
         continue;
-      check_refusal (tally, machine, s, real, r, refusals[r].all ? 0 : -1);
+      check_refusal (report, machine, s, real, r, refusals[r].all ? 0 : -1);
       if (!refusals[r].all)
-        check_refusal (tally, machine, s, real, r, 100000);
+        check_refusal (report, machine, s, real, r, 100000);
     }
 }
 
 void
-tally_report (const Tally *tally)
+report_print (const Report *report)
 {
-  for (guint i = 0; i < tally->failures->len; i++)
-    g_test_message ("%s", (const char *)g_ptr_array_index (tally->failures, i));
-  g_test_message ("%u runs, %u failures, %u layouts not taken", tally->runs, tally->failures->len,
-                  tally->declined->len);
-  if (tally->failures->len > 0)
+  for (guint i = 0; i < report->failures->len; i++)
+    g_test_message ("%s", (const char *)g_ptr_array_index (report->failures, i));
+  g_test_message ("%u runs, %u failures, %u layouts not taken", report->runs, report->failures->len,
+                  report->declined->len);
+  if (report->failures->len > 0)
     g_test_fail ();
 }

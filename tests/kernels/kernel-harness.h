@@ -150,27 +150,27 @@ typedef struct
   guint runs;
   GPtrArray *failures; /* (element-type utf8) a sentence each */
   GPtrArray *declined; /* (element-type utf8) runs in a layout that the back end does not take */
-} Tally;
+} Report;
 
-Tally *tally_new (void);
-void tally_free (Tally *tally);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (Tally, tally_free)
+Report *report_new (void);
+void report_free (Report *report);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Report, report_free)
 
 /* Notes every result that is not the wanted one within the sample's tolerance, which grows by a rounding of `real`. */
-void
-tally_compare (Tally *tally, const Sample *s, const Result *got, const Result *want, LoomDType real, const char *how);
+void report_compare (Report *report, const Sample *s, const Result *got, const Result *want, LoomDType real,
+                     const char *how);
 
 /* Notes every result whose bits differ. */
-void tally_same_bits (Tally *tally, const Sample *s, const Result *a, const Result *b, const char *how);
+void report_same_bits (Report *report, const Sample *s, const Result *a, const Result *b, const char *how);
 
 /* Runs the sample on the machine with floats of type `real`, in each layout, and compares with the reference in f64.
  * thorough: a second run and runs in place, where the kernel offers that, give the same bits. */
-void sample_check (Tally *tally, const Machine *ref, const Machine *machine, const Sample *s, LoomDType real,
+void sample_check (Report *report, const Machine *ref, const Machine *machine, const Sample *s, LoomDType real,
                    gboolean thorough);
 
 /* Spoils one operand of the sample (an index that does not exist, a singular matrix, a requirement that does not hold),
  * where its primitive has such data, and notes every machine's run that does not refuse it with a sentence. */
-void sample_check_refusals (Tally *tally, const Machine *machine, const Sample *s, LoomDType real);
+void sample_check_refusals (Report *report, const Machine *machine, const Sample *s, LoomDType real);
 
 /* Prints what was noted; the running GLib test fails when that is a failure. */
-void tally_report (const Tally *tally);
+void report_print (const Report *report);

@@ -11,15 +11,15 @@ static void
 test_agree (gconstpointer isa)
 {
   Machine ref = machine_open (loom_backend_ref (), 1), cpu;
-  g_autoptr (Tally) tally = tally_new ();
+  g_autoptr (Report) report = report_new ();
 
   g_setenv ("GRADLOOM_CPU_ISA", isa, TRUE);
   cpu = machine_open (loom_backend_cpu (), 2);
   for (guint i = 0; i < samples->len; i++)
-    sample_check (tally, &ref, &cpu, g_ptr_array_index (samples, i), LOOM_F32, g_str_equal (isa, ""));
-  g_assert_cmpuint (tally->runs, >, samples->len);
-  g_assert_cmpuint (tally->declined->len, ==, 0);
-  tally_report (tally);
+    sample_check (report, &ref, &cpu, g_ptr_array_index (samples, i), LOOM_F32, g_str_equal (isa, ""));
+  g_assert_cmpuint (report->runs, >, samples->len);
+  g_assert_cmpuint (report->declined->len, ==, 0);
+  report_print (report);
   machine_close (&cpu);
   machine_close (&ref);
   g_unsetenv ("GRADLOOM_CPU_ISA");
@@ -30,17 +30,17 @@ static void
 test_short (void)
 {
   Machine ref = machine_open (loom_backend_ref (), 1), cpu = machine_open (loom_backend_cpu (), 2);
-  g_autoptr (Tally) tally = tally_new ();
+  g_autoptr (Report) report = report_new ();
 
   for (guint i = 0; i < samples->len; i++)
     {
       Sample plain = *(const Sample *)g_ptr_array_index (samples, i);
 
-      sample_check (tally, &ref, &cpu, &plain, LOOM_BF16, FALSE);
+      sample_check (report, &ref, &cpu, &plain, LOOM_BF16, FALSE);
       plain.nhwc = FALSE; /* the reference knows one layout */
-      sample_check (tally, &ref, &ref, &plain, LOOM_F16, FALSE);
+      sample_check (report, &ref, &ref, &plain, LOOM_F16, FALSE);
     }
-  tally_report (tally);
+  report_print (report);
   machine_close (&cpu);
   machine_close (&ref);
 }
@@ -51,7 +51,7 @@ test_mixed_norms (void)
 {
   static const char *const isa[] = { "native", "v3", "base" };
   Machine ref = machine_open (loom_backend_ref (), 1);
-  g_autoptr (Tally) tally = tally_new ();
+  g_autoptr (Report) report = report_new ();
 
   for (guint m = 0; m < G_N_ELEMENTS (isa); m++)
     {
@@ -67,11 +67,11 @@ test_mixed_norms (void)
           if (strstr (s.primitive, "_norm") == NULL)
             continue;
           s.mixed = TRUE;
-          sample_check (tally, &ref, &cpu, &s, LOOM_BF16, FALSE);
+          sample_check (report, &ref, &cpu, &s, LOOM_BF16, FALSE);
         }
       machine_close (&cpu);
     }
-  tally_report (tally);
+  report_print (report);
   machine_close (&ref);
 }
 
@@ -80,7 +80,7 @@ static void
 test_ref_f32 (void)
 {
   Machine ref = machine_open (loom_backend_ref (), 1);
-  g_autoptr (Tally) tally = tally_new ();
+  g_autoptr (Report) report = report_new ();
 
   for (guint i = 0; i < samples->len; i++)
     {
@@ -89,9 +89,9 @@ test_ref_f32 (void)
 
       loose.nhwc = FALSE; /* the reference knows one layout */
       loose.tolerance = s->tolerance > 0 ? 2e-4 : 0;
-      sample_check (tally, &ref, &ref, &loose, LOOM_F32, FALSE);
+      sample_check (report, &ref, &ref, &loose, LOOM_F32, FALSE);
     }
-  tally_report (tally);
+  report_print (report);
   machine_close (&ref);
 }
 
@@ -100,7 +100,7 @@ static void
 test_threads (void)
 {
   Machine one = machine_open (loom_backend_cpu (), 1), two = machine_open (loom_backend_cpu (), 2);
-  g_autoptr (Tally) tally = tally_new ();
+  g_autoptr (Report) report = report_new ();
 
   for (guint i = 0; i < samples->len; i++)
     {
@@ -113,14 +113,14 @@ test_threads (void)
           Result alone = sample_run (&one, s, inputs, LOOM_F32, (LoomLayout)layout, -1);
 
           if (!g_str_has_prefix (first.kernel, "onednn"))
-            tally_same_bits (tally, s, &first, &alone, "with one thread");
-          tally->runs++;
+            report_same_bits (report, s, &first, &alone, "with one thread");
+          report->runs++;
           result_clear (&first);
           result_clear (&alone);
         }
       inputs_free (s, inputs);
     }
-  tally_report (tally);
+  report_print (report);
   machine_close (&one);
   machine_close (&two);
 }
@@ -130,12 +130,12 @@ static void
 test_refusals (void)
 {
   Machine machine[2] = { machine_open (loom_backend_ref (), 1), machine_open (loom_backend_cpu (), 2) };
-  g_autoptr (Tally) tally = tally_new ();
+  g_autoptr (Report) report = report_new ();
 
   for (guint i = 0; i < samples->len; i++)
     for (int m = 0; m < 2; m++)
-      sample_check_refusals (tally, &machine[m], g_ptr_array_index (samples, i), LOOM_F32);
-  tally_report (tally);
+      sample_check_refusals (report, &machine[m], g_ptr_array_index (samples, i), LOOM_F32);
+  report_print (report);
   machine_close (&machine[0]);
   machine_close (&machine[1]);
 }

@@ -60,7 +60,7 @@ run_primitive (const char *path, const char *primitive, guint from, gboolean qui
   static const LoomDType types[] = { LOOM_F32, LOOM_BF16, LOOM_F16 };
   Machine ref = machine_open (loom_backend_ref (), 1), machine = machine_open (module_backend (path), 0);
   g_autoptr (GPtrArray) samples = samples_new ();
-  g_autoptr (Tally) tally = tally_new ();
+  g_autoptr (Report) report = report_new ();
   Part part = part_of (primitive);
 
   for (guint i = 0; i < samples->len; i++)
@@ -73,17 +73,17 @@ run_primitive (const char *path, const char *primitive, guint from, gboolean qui
       fflush (stdout);
       for (guint t = 0; t < (quick ? 1 : G_N_ELEMENTS (types)); t++)
         {
-          guint before = tally->failures->len;
+          guint before = report->failures->len;
 
-          sample_check (tally, &ref, &machine, s, types[t], !quick);
-          sample_check_refusals (tally, &machine, s, types[t]);
-          for (; before < tally->failures->len; before++)
-            printf ("! %s\n", (const char *)g_ptr_array_index (tally->failures, before));
+          sample_check (report, &ref, &machine, s, types[t], !quick);
+          sample_check_refusals (report, &machine, s, types[t]);
+          for (; before < report->failures->len; before++)
+            printf ("! %s\n", (const char *)g_ptr_array_index (report->failures, before));
         }
     }
-  for (guint i = 0; i < tally->declined->len; i++)
-    printf ("~ %s\n", (const char *)g_ptr_array_index (tally->declined, i));
-  printf ("= %u\n", tally->runs);
+  for (guint i = 0; i < report->declined->len; i++)
+    printf ("~ %s\n", (const char *)g_ptr_array_index (report->declined, i));
+  printf ("= %u\n", report->runs);
   machine_close (&machine);
   machine_close (&ref);
   return 0;

@@ -56,7 +56,7 @@ typedef struct
   gboolean keep_all, no_fusion, poison;
   int steps;
   double first_scale; /* 0: the default */
-} Manner;
+} RunOptions;
 
 /* Values from -1 to 1, the same in every run. */
 static LoomTensor *
@@ -103,7 +103,7 @@ take_steps (Run *run, LoomExec *exec, LoomState *state, const LoomProgram *p, in
 }
 
 static void
-run_graph (const char *xml, const Manner *m, Run *run)
+run_graph (const char *xml, const RunOptions *m, Run *run)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (GError) error = NULL;
@@ -159,8 +159,8 @@ test_recompute (gconstpointer precision)
           g_autofree char *xml = chain_graph (marks[k][0], marks[k][1], precision);
           g_auto (Run) kept = { 0 }, again = { 0 };
 
-          run_graph (xml, &(Manner){ .device = devices[d], .keep_all = TRUE, .steps = 4 }, &kept);
-          run_graph (xml, &(Manner){ .device = devices[d], .steps = 4 }, &again);
+          run_graph (xml, &(RunOptions){ .device = devices[d], .keep_all = TRUE, .steps = 4 }, &kept);
+          run_graph (xml, &(RunOptions){ .device = devices[d], .steps = 4 }, &again);
           g_test_message ("%s, %s%s%s: arena %zu, kept %zu", devices[d], (const char *)precision, marks[k][0],
                           marks[k][1], again.arena, kept.arena);
           assert_same_bits (&kept, &again);
@@ -180,8 +180,8 @@ test_fusion (void)
   g_autofree char *xml = chain_graph ("", "", "bf16");
   g_auto (Run) fused = { 0 }, single = { 0 };
 
-  run_graph (xml, &(Manner){ .device = "ref", .steps = 3 }, &fused);
-  run_graph (xml, &(Manner){ .device = "ref", .steps = 3, .no_fusion = TRUE }, &single);
+  run_graph (xml, &(RunOptions){ .device = "ref", .steps = 3 }, &fused);
+  run_graph (xml, &(RunOptions){ .device = "ref", .steps = 3, .no_fusion = TRUE }, &single);
   for (guint i = 0; i < fused.losses->len; i++)
     g_assert_cmpfloat_with_epsilon (g_array_index (fused.losses, double, i), g_array_index (single.losses, double, i),
                                     2e-2);
@@ -197,8 +197,8 @@ test_devices_agree (void)
       g_autofree char *xml = chain_graph ("", "", precisions[k]);
       g_auto (Run) cpu = { 0 }, ref = { 0 };
 
-      run_graph (xml, &(Manner){ .device = "cpu", .steps = 1 }, &cpu);
-      run_graph (xml, &(Manner){ .device = "ref", .steps = 1 }, &ref);
+      run_graph (xml, &(RunOptions){ .device = "cpu", .steps = 1 }, &cpu);
+      run_graph (xml, &(RunOptions){ .device = "ref", .steps = 1 }, &ref);
       g_assert_cmpfloat_with_epsilon (g_array_index (cpu.losses, double, 0), g_array_index (ref.losses, double, 0),
                                       k == 0 ? 1e-5 : 2e-2);
     }
@@ -212,8 +212,8 @@ test_learns (gconstpointer precision)
   g_auto (Run) low_precision = { 0 }, full = { 0 };
   const char *device = g_str_equal (precision, "f16") ? "ref" : "cpu";
 
-  run_graph (short_xml, &(Manner){ .device = device, .steps = 12 }, &low_precision);
-  run_graph (long_xml, &(Manner){ .device = device, .steps = 12 }, &full);
+  run_graph (short_xml, &(RunOptions){ .device = device, .steps = 12 }, &low_precision);
+  run_graph (long_xml, &(RunOptions){ .device = device, .steps = 12 }, &full);
   double first = g_array_index (full.losses, double, 0), last = g_array_index (full.losses, double, 11);
   double low_precision_last = g_array_index (low_precision.losses, double, 11);
   g_test_message ("loss %g to %g in f32, to %g in %s", first, last, low_precision_last, (const char *)precision);
@@ -227,15 +227,15 @@ static void
 test_loss_scale (void)
 {
   g_autofree char *xml = chain_graph ("", "", "f16");
-  g_auto (Run) calm = { 0 }, wild = { 0 }, none = { 0 };
+  g_auto (Run) stable = { 0 }, overflowing = { 0 }, none = { 0 };
 
-  run_graph (xml, &(Manner){ .device = "ref", .steps = 2, .first_scale = 128 }, &calm);
-  g_assert_cmpfloat (calm.scale, ==, 128);
+  run_graph (xml, &(RunOptions){ .device = "ref", .steps = 2, .first_scale = 128 }, &stable);
+  g_assert_cmpfloat (stable.scale, ==, 128);
   /* 2^40 overflows every gradient: the steps change nothing but the scale. */
-  run_graph (xml, &(Manner){ .device = "ref", .steps = 3, .first_scale = 1099511627776.0 }, &wild);
-  g_assert_cmpfloat (wild.scale, ==, 1099511627776.0 / 8);
-  run_graph (xml, &(Manner){ .device = "ref", .steps = 0, .first_scale = 1099511627776.0 / 8 }, &none);
-  g_assert_cmpmem (wild.end->data, wild.end->len, none.end->data, none.end->len);
+  run_graph (xml, &(RunOptions){ .device = "ref", .steps = 3, .first_scale = 1099511627776.0 }, &overflowing);
+  g_assert_cmpfloat (overflowing.scale, ==, 1099511627776.0 / 8);
+  run_graph (xml, &(RunOptions){ .device = "ref", .steps = 0, .first_scale = 1099511627776.0 / 8 }, &none);
+  g_assert_cmpmem (overflowing.end->data, overflowing.end->len, none.end->data, none.end->len);
 }
 
 static void
@@ -265,7 +265,7 @@ test_node_dtype (void)
   g_autofree char *opposite = chain_graph (" dtype=\"f32\"", "", "f32"),
                   *part = chain_graph (" dtype=\"bf16\"", "", "f32");
   g_auto (Run) a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
-  const Manner m = { .device = "cpu", .steps = 2 };
+  const RunOptions m = { .device = "cpu", .steps = 2 };
 
   run_graph (whole, &m, &a);
   run_graph (none, &m, &b);

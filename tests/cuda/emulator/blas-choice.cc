@@ -1,4 +1,4 @@
-/* Which configurations cuBLASLt's stand-in has, and which it proposes for a product.
+/* Which configurations cuBLASLt's fake has, and which it proposes for a product.
  *
  * All compute the same bits. Their numbers mean nothing but that they are functions of shape and version, as the
  * library's are. GRADLOOM_EMULATOR_CUBLASLT makes it a newer version: 1 proposes other configurations and still has

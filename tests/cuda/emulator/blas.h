@@ -1,4 +1,4 @@
-/* What cuBLASLt's stand-ins keep behind the library's opaque handles: matrices, products, preferences, algorithms. */
+/* What cuBLASLt's fakes keep behind the library's opaque handles: matrices, products, preferences, algorithms. */
 #ifndef EMULATOR_BLAS_H
 #define EMULATOR_BLAS_H
 

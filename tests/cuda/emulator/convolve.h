@@ -1,4 +1,4 @@
-/* Convolutions as cuDNN's stand-in computes them: descriptors, their shape, sums by im2col, elements of each type. */
+/* Convolutions as fake cuDNN computes them: descriptors, their shape, sums by im2col, elements of each type. */
 #ifndef EMULATOR_CONVOLVE_H
 #define EMULATOR_CONVOLVE_H
 

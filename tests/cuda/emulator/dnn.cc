@@ -273,7 +273,7 @@ cudnnSetStream (cudnnHandle_t handle, cudaStream_t stream)
 
 /* ---- descriptors ------------------------------------------------------------------------------- */
 
-/* Of the types and formats that cuDNN has, those that the stand-in computes. */
+/* Of the types and formats that cuDNN has, those that the fake computes. */
 static bool
 knows (const char *function, cudnnTensorFormat_t format, cudnnDataType_t type)
 {

@@ -69,7 +69,7 @@ namespace emulated
 /* Ends the program with a sentence: what is wrong is wrong in a kernel or in its caller. */
 [[noreturn]] void found (const char *format, ...) __attribute__ ((format (printf, 1, 2)));
 
-/* Says once on standard error which part of CUDA no stand-in has; the caller answers "not supported". */
+/* Says once on standard error which part of CUDA no fake has; the caller answers "not supported". */
 void lacks (const char *format, ...) __attribute__ ((format (printf, 1, 2)));
 
 /* Whether the kernels' loads and stores are checked one by one (the module in checked/). */

@@ -19,15 +19,15 @@ Block now;
 namespace
 {
 std::vector<Fibre *> resting;
-uint64_t dice = 88172645463325252u;
+uint64_t rng = 88172645463325252u;
 
 uint64_t
 roll (void)
 {
-  dice ^= dice << 13;
-  dice ^= dice >> 7;
-  dice ^= dice << 17;
-  return dice;
+  rng ^= rng << 13;
+  rng ^= rng >> 7;
+  rng ^= rng << 17;
+  return rng;
 }
 
 uint32_t

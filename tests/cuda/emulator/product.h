@@ -1,4 +1,4 @@
-/* The matrix product that cuBLASLt's and cuDNN's stand-ins share.
+/* The matrix product that cuBLASLt's and cuDNN's fakes share.
  *
  * Every element is one sum in the order of l, in the type of the operands, without contraction: the
  * same bits with any width of vectors. Tiles of y stay in registers while l runs. */

@@ -1,4 +1,4 @@
-/* What the stand-ins for cuBLASLt and cuDNN refuse, and what real cards' answers make them refuse. */
+/* What the fakes for cuBLASLt and cuDNN refuse, and what real cards' answers make them refuse. */
 #include <cublasLt.h>
 #include <cudnn.h>
 #include <string.h>
@@ -282,7 +282,7 @@ handle_test (void)
       "*cudnnSetStream: two threads take one handle to two streams*");
 }
 
-/* What has no stand-in says so by its name. */
+/* What has no fake says so by its name. */
 static void
 product_lacks_test (void)
 {
@@ -377,7 +377,7 @@ convolution_refused_test (void)
     { "f64 in f32 sums", [] (Convolution *c) { c->image = c->filter = CUDNN_DATA_DOUBLE; }, CUDNN_STATUS_NOT_SUPPORTED },
     { "Winograd's algorithm for a filter of 2×2", [] (Convolution *c) { c->algorithm = CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD; },
       CUDNN_STATUS_NOT_SUPPORTED },
-    { "an algorithm that the stand-in lacks", [] (Convolution *c) { c->algorithm = CUDNN_CONVOLUTION_FWD_ALGO_FFT; },
+    { "an algorithm that the fake lacks", [] (Convolution *c) { c->algorithm = CUDNN_CONVOLUTION_FWD_ALGO_FFT; },
       CUDNN_STATUS_NOT_SUPPORTED },
   };
 
