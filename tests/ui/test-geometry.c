@@ -1,7 +1,7 @@
 /* The canvas's arithmetic: views, curves, hit testing, the arrow keys and the layout. No display. */
 #include <math.h>
 
-#include "ui/scene/studio-geometry.h"
+#include "ui/scene/studio-routes.h"
 #include "ui/canvas/canvas-wires.h"
 
 static const char three[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -143,15 +143,16 @@ test_hit (void)
         g_assert_cmpint (hit.kind, !=, STUDIO_HIT_INPUT);
       }
   view.zoom = 1;
-  {
-    StudioCurve c = studio_geometry_link (scene, 2);
-
-    studio_curve_at (&c, 0.5, &x, &y);
-    studio_view_to_screen (&view, x, y, &x, &y);
-    hit = studio_geometry_hit (scene, &view, x, y + 4);
-    g_assert_cmpint (hit.kind, ==, STUDIO_HIT_LINK);
-    g_assert_cmpuint (hit.item, ==, 2);
-  }
+  /* A wire is where it is drawn, round the card that lies between its ends. */
+  for (guint l = 2; l < 4; l++)
+    {
+      studio_route_at (&studio_scene_routes (scene)[l], 0.5, &x, &y);
+      studio_view_to_screen (&view, x, y, &x, &y);
+      hit = studio_geometry_hit (scene, &view, x, y + 4);
+      g_assert_cmpint (hit.kind, ==, STUDIO_HIT_LINK);
+      g_assert_cmpuint (hit.item, ==, l);
+    }
+  g_assert_true (studio_scene_routes (scene)[3].routed);
   hit = studio_geometry_hit (scene, &view, 30, 400);
   g_assert_cmpint (hit.kind, ==, STUDIO_HIT_NOTHING);
   /* Far away a port is too small to mean. */
@@ -215,33 +216,28 @@ test_layout (void)
     }
 }
 
-/* A card that is dropped on another moves as little as it can; shapes on wires have several places. */
+/* A card that is dropped on another moves as little as it can. */
 static void
 test_near (void)
 {
   g_autoptr (StudioScene) scene = load (three);
   const StudioItem *item = &scene->item[0];
   double x = item->x + 12, y = item->y + 36, px, py;
-  StudioCurve curve = studio_geometry_curve (0, 0, 100, 40);
-  guint n = 0;
 
   studio_geometry_free_place (scene, &x, &y);
   g_assert_cmpfloat (hypot (x - item->x - 12, y - item->y - 36), <=, 48);
-  while (studio_curve_pill_at (&curve, n, &px, &py))
-    n++;
-  g_assert_cmpuint (n, >=, 3);
   /* Nor does it come to lie on a wire that it has no part in. */
   for (guint l = 0; l < scene->n_links; l++)
     {
-      StudioCurve wire = studio_geometry_link (scene, l);
+      const StudioRoute *route = &studio_scene_routes (scene)[l];
 
-      studio_curve_at (&wire, 0.5, &x, &y);
+      studio_route_at (route, 0.5, &x, &y);
       x -= STUDIO_CARD_WIDTH / 2;
       y -= STUDIO_CARD_HEIGHT / 2;
       studio_geometry_free_place (scene, &x, &y);
       for (int i = 0; i <= 100; i++)
         {
-          studio_curve_at (&wire, i / 100.0, &px, &py);
+          studio_route_at (route, i / 100.0, &px, &py);
           g_assert_false (px > x && px < x + STUDIO_CARD_WIDTH && py > y && py < y + STUDIO_CARD_HEIGHT);
         }
     }

@@ -1,6 +1,6 @@
 /* Draws wires, their shapes and the grid.
  *
- * Below the zoom where cards become rectangles, wires become straight lines without
+ * Below the zoom where cards become rectangles, wires become straight lines from corner to corner without
  * antialiasing, joined into one path per colour: 3,000 strokes would cost more than all the
  * rest of the frame. */
 #include "ui/canvas/canvas-wires.h"
@@ -20,20 +20,17 @@ draw_lines (cairo_t *cr, const StudioScene *scene, const StudioView *view, const
   };
   StudioRect seen = studio_view_visible (view);
   gboolean used[N_GROUPS] = { FALSE };
+  const StudioRoute *route = studio_scene_routes (scene);
   g_autofree guint8 *group = g_malloc0 (scene->n_links + 1);
 
   for (guint i = 0; i < scene->n_links; i++)
     {
       const StudioLink *link = &scene->link[i];
-      StudioRect r;
-      double x0, y0, x1, y1;
+      StudioRect r = route[i].bounds;
 
       group[i] = 0xff;
       if (link->serial == hidden)
         continue;
-      studio_geometry_port (&scene->item[link->from], TRUE, link->output, &x0, &y0);
-      studio_geometry_port (&scene->item[link->to], FALSE, link->input, &x1, &y1);
-      r = studio_rect_between (x0, y0, x1, y1);
       r.width += 1;
       r.height += 1;
       if (!studio_rect_intersects (&r, &seen))
@@ -52,17 +49,17 @@ draw_lines (cairo_t *cr, const StudioScene *scene, const StudioView *view, const
         continue;
       for (guint i = 0; i < scene->n_links; i++)
         {
-          const StudioLink *link = &scene->link[i];
-          double x0, y0, x1, y1;
+          double x, y;
 
           if (group[i] != g)
             continue;
-          studio_geometry_port (&scene->item[link->from], TRUE, link->output, &x0, &y0);
-          studio_geometry_port (&scene->item[link->to], FALSE, link->input, &x1, &y1);
-          studio_view_to_screen (view, x0, y0, &x0, &y0);
-          studio_view_to_screen (view, x1, y1, &x1, &y1);
-          cairo_move_to (cr, x0, y0);
-          cairo_line_to (cr, x1, y1);
+          studio_view_to_screen (view, route[i].piece[0].x[0], route[i].piece[0].y[0], &x, &y);
+          cairo_move_to (cr, x, y);
+          for (guint k = 0; k < route[i].n_pieces; k++)
+            {
+              studio_view_to_screen (view, route[i].piece[k].x[3], route[i].piece[k].y[3], &x, &y);
+              cairo_line_to (cr, x, y);
+            }
         }
       studio_color_set (g < LOOM_N_DTYPES        ? &theme->dtype[g]
                         : g == LOOM_N_DTYPES     ? &theme->untyped

@@ -4,6 +4,7 @@
 #include "ui/document/studio-document.h"
 #include "ui/document/studio-file-lock.h"
 #include "ui/document/studio-journal.h"
+#include "ui/scene/studio-routes.h"
 
 G_BEGIN_DECLS
 
@@ -66,6 +67,7 @@ struct _StudioDocument
   gboolean net_valid;
   guint idle;
   StudioScene *scene;
+  StudioRoutes *routes; /* of the last scene, until the next is made */
   GArray *bridges;
 
   char *disk_digest; /* of what was last read from path or written there; NULL: there is no path */

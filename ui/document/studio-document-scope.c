@@ -49,7 +49,7 @@ studio_document_dup_node_path (StudioDocument *self, guint64 serial)
 static void
 scope_moved (StudioDocument *self)
 {
-  g_clear_pointer (&self->scene, studio_scene_free);
+  studio_document_refresh_scene (self);
   g_array_set_size (self->selection, 0);
   g_hash_table_remove_all (self->selected);
   g_signal_emit_by_name (self, "scope-changed");

@@ -114,7 +114,7 @@ studio_document_infer (StudioDocument *self)
   same = same_faults (self->faults, faults);
   g_clear_pointer (&self->faults, loom_faults_free);
   self->faults = faults;
-  g_clear_pointer (&self->scene, studio_scene_free);
+  studio_document_refresh_scene (self);
   g_signal_emit (self, signals[NET_CHANGED], 0);
   if (!same)
     g_signal_emit (self, signals[FAULTS_CHANGED], 0);
@@ -140,7 +140,7 @@ studio_document_changed (StudioDocument *self)
 {
   self->net_valid = FALSE;
   self->edited_valid = FALSE;
-  g_clear_pointer (&self->scene, studio_scene_free);
+  studio_document_refresh_scene (self);
   g_clear_pointer (&self->hash, g_free);
   studio_document_prune (self);
   /* Before the frame is drawn, so that shapes and wires are of one version. */
@@ -179,15 +179,23 @@ StudioScene *
 studio_document_get_scene (StudioDocument *self)
 {
   if (self->scene == NULL)
-    self->scene
-        = studio_scene_new (self->graph, studio_document_get_scope (self), studio_document_get_scope_path (self),
-                            self->net, self->faults, studio_document_fix_for_fault, self);
+    {
+      self->scene
+          = studio_scene_new (self->graph, studio_document_get_scope (self), studio_document_get_scope_path (self),
+                              self->net, self->faults, studio_document_fix_for_fault, self);
+      /* Most wires of the next version lie where they lay. */
+      if (self->routes != NULL)
+        studio_scene_set_routes (self->scene, g_steal_pointer (&self->routes));
+    }
   return self->scene;
 }
 
 void
 studio_document_refresh_scene (StudioDocument *self)
 {
+  if (self->scene == NULL)
+    return;
+  self->routes = studio_scene_steal_routes (self->scene);
   g_clear_pointer (&self->scene, studio_scene_free);
 }
 
@@ -549,6 +557,7 @@ studio_document_finalize (GObject *object)
     studio_journal_abandon (g_steal_pointer (&self->journal));
   studio_document_unmark_run (self);
   g_clear_pointer (&self->scene, studio_scene_free);
+  g_clear_pointer (&self->routes, studio_routes_free);
   g_clear_pointer (&self->net, loom_net_free);
   g_clear_pointer (&self->faults, loom_faults_free);
   g_clear_pointer (&self->grammar, loom_faults_free);

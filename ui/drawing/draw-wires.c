@@ -17,6 +17,26 @@ studio_curve_path (cairo_t *cr, const StudioCurve *c, const StudioView *view)
   cairo_curve_to (cr, x[1], y[1], x[2], y[2], x[3], y[3]);
 }
 
+void
+studio_route_path (cairo_t *cr, const StudioRoute *route, const StudioView *view)
+{
+  double x[4], y[4];
+
+  for (guint k = 0; k < route->n_pieces; k++)
+    {
+      const StudioCurve *c = &route->piece[k];
+
+      for (int i = 0; i < 4; i++)
+        studio_view_to_screen (view, c->x[i], c->y[i], &x[i], &y[i]);
+      if (k == 0)
+        cairo_move_to (cr, x[0], y[0]);
+      if (studio_curve_is_straight (c))
+        cairo_line_to (cr, x[3], y[3]);
+      else
+        cairo_curve_to (cr, x[1], y[1], x[2], y[2], x[3], y[3]);
+    }
+}
+
 /* Two thin lines beside each other: the wide one, hollowed by the background. */
 static void
 stroke_link (cairo_t *cr, const StudioLink *link, const StudioTheme *theme, double width, gboolean selected)
@@ -57,6 +77,7 @@ studio_draw_wires (cairo_t *cr, const StudioScene *scene, const StudioView *view
 {
   StudioRect seen = studio_view_visible (view);
   double width = MAX (1.2, 2 * MIN (view->zoom, 2));
+  const StudioRoute *route = studio_scene_routes (scene);
 
   cairo_save (cr); /* the last wire's pattern is no other line's */
   for (guint pass = 0; pass < 2; pass++)
@@ -64,25 +85,23 @@ studio_draw_wires (cairo_t *cr, const StudioScene *scene, const StudioView *view
       {
         const StudioLink *link = &scene->link[i];
         gboolean selected = is_selected != NULL && is_selected (link->serial, data);
-        StudioCurve curve;
         StudioRect bounds;
 
         /* Selected ones last, on top. */
         if (link->serial == hidden || selected != (pass == 1))
           continue;
-        curve = studio_geometry_link (scene, i);
-        bounds = studio_curve_bounds (&curve);
+        bounds = route[i].bounds;
         bounds.width += 4;
         bounds.height += 4;
         if (!studio_rect_intersects (&bounds, &seen))
           continue;
-        studio_curve_path (cr, &curve, view);
+        studio_route_path (cr, &route[i], view);
         stroke_link (cr, link, theme, width, selected);
         if (link->fault && view->zoom >= STUDIO_ZOOM_PILLS)
           {
             double x, y, sx, sy;
 
-            studio_curve_at (&curve, 0.8, &x, &y);
+            studio_route_at (&route[i], 0.8, &x, &y);
             studio_view_to_screen (view, x, y, &sx, &sy);
             fault_mark (cr, theme, sx, sy);
           }
@@ -115,8 +134,10 @@ is_clear (const GArray *placed, const StudioRect *r)
 /* placed: where others stand already, in canvas units. */
 static void
 draw_pill (cairo_t *cr, const StudioView *view, const StudioTheme *theme, const StudioLink *link,
-           const StudioCurve *curve, PangoContext *context, GHashTable *layouts, GArray *placed)
+           const StudioRoute *route, PangoContext *context, GHashTable *layouts, GArray *placed)
 {
+  static const double at[] = { 0.5, 0.36, 0.64, 0.24, 0.76, 0.14, 0.86 };
+  const StudioCurve *curve = &route->piece[0];
   double x, y, sx, sy, gap = fabs (curve->x[3] - curve->x[0]);
   PangoLayout *layout = pill_text (link->label, context, layouts);
   StudioRect room;
@@ -126,9 +147,10 @@ draw_pill (cairo_t *cr, const StudioView *view, const StudioTheme *theme, const 
   /* Between the cards where it fits there, and above the wire where it is too long: a shape that is cut off says
    * something false. */
   pango_layout_get_pixel_size (layout, &w, &h);
-  raised = w + 12 > gap - 4 && curve->x[3] > curve->x[0];
-  for (guint choice = 0; studio_curve_pill_at (curve, choice, &x, &y); choice++)
+  raised = !route->routed && w + 12 > gap - 4;
+  for (guint choice = 0; choice < G_N_ELEMENTS (at); choice++)
     {
+      studio_route_at (route, at[choice], &x, &y);
       if (raised)
         y = MIN (curve->y[0], curve->y[3]) - STUDIO_CARD_HEIGHT / 2 - h / 2.0 - 6 - choice * (h + 6);
       room = (StudioRect){ x - w / 2.0 - 8, y - h / 2.0 - 4, w + 16, h + 8 };
@@ -154,23 +176,22 @@ studio_draw_pills (cairo_t *cr, const StudioScene *scene, const StudioView *view
                    PangoContext *context, GHashTable *layouts)
 {
   StudioRect seen = studio_view_visible (view);
+  const StudioRoute *route = studio_scene_routes (scene);
   g_autoptr (GArray) placed = g_array_new (FALSE, FALSE, sizeof (StudioRect));
 
   for (guint i = 0; i < scene->n_links; i++)
     {
       const StudioLink *link = &scene->link[i];
-      StudioCurve curve;
       StudioRect bounds;
 
       if (link->label == NULL || link->from == named || link->to == named)
         continue;
-      curve = studio_geometry_link (scene, i);
-      bounds = studio_curve_bounds (&curve);
+      bounds = route[i].bounds;
       bounds.x -= 64;
       bounds.width += 128;
       bounds.y -= 64;
       bounds.height += 72;
       if (studio_rect_intersects (&bounds, &seen))
-        draw_pill (cr, view, theme, link, &curve, context, layouts, placed);
+        draw_pill (cr, view, theme, link, &route[i], context, layouts, placed);
     }
 }

@@ -3,7 +3,7 @@
 
 #include <pango/pango.h>
 
-#include "ui/scene/studio-geometry.h"
+#include "ui/scene/studio-routes.h"
 #include "ui/drawing/studio-theme.h"
 
 G_BEGIN_DECLS
@@ -12,6 +12,7 @@ typedef gboolean (*StudioIsSelected) (guint64 serial, gpointer data);
 
 /* The curve as the path, in screen pixels. */
 void studio_curve_path (cairo_t *cr, const StudioCurve *curve, const StudioView *view);
+void studio_route_path (cairo_t *cr, const StudioRoute *route, const StudioView *view);
 /* Wires that cross the view. hidden: one whose end is being dragged, or 0. is_selected may be NULL. */
 void studio_draw_wires (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme,
                         guint64 hidden, StudioIsSelected is_selected, gpointer data);

@@ -1,5 +1,6 @@
 /* Canvas arithmetic: views, cards, curves, hit testing, the arrow keys' neighbours and a layered layout. */
 #include "ui/scene/studio-geometry.h"
+#include "ui/scene/studio-routes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -325,17 +326,6 @@ studio_geometry_curve (double x0, double y0, double x1, double y1)
   return (StudioCurve){ { x0, x0 + reach, x1 - reach, x1 }, { y0, y0, y1, y1 } };
 }
 
-StudioCurve
-studio_geometry_link (const StudioScene *scene, guint link)
-{
-  const StudioLink *l = &scene->link[link];
-  double x0, y0, x1, y1;
-
-  studio_geometry_port (&scene->item[l->from], TRUE, l->output, &x0, &y0);
-  studio_geometry_port (&scene->item[l->to], FALSE, l->input, &x1, &y1);
-  return studio_geometry_curve (x0, y0, x1, y1);
-}
-
 void
 studio_curve_at (const StudioCurve *c, double t, double *x, double *y)
 {
@@ -343,17 +333,6 @@ studio_curve_at (const StudioCurve *c, double t, double *x, double *y)
 
   *x = a * c->x[0] + b * c->x[1] + d * c->x[2] + e * c->x[3];
   *y = a * c->y[0] + b * c->y[1] + d * c->y[2] + e * c->y[3];
-}
-
-gboolean
-studio_curve_pill_at (const StudioCurve *c, guint choice, double *x, double *y)
-{
-  static const double at[] = { 0.5, 0.36, 0.64, 0.24, 0.76, 0.14, 0.86 };
-
-  if (choice >= G_N_ELEMENTS (at))
-    return FALSE;
-  studio_curve_at (c, at[choice], x, y);
-  return TRUE;
 }
 
 StudioRect
@@ -501,15 +480,15 @@ studio_geometry_hit (const StudioScene *scene, const StudioView *view, double sx
 
   double nearest = 6 / view->zoom;
   StudioHit best = nothing;
+  const StudioRoute *route = studio_scene_routes (scene);
   for (guint i = 0; i < scene->n_links; i++)
     {
-      StudioCurve c = studio_geometry_link (scene, i);
-      StudioRect r = studio_curve_bounds (&c);
+      StudioRect r = route[i].bounds;
       double d;
 
       if (x < r.x - nearest || x > r.x + r.width + nearest || y < r.y - nearest || y > r.y + r.height + nearest)
         continue;
-      d = studio_curve_distance (&c, x, y);
+      d = studio_route_distance (&route[i], x, y);
       if (d <= nearest)
         {
           nearest = d;
@@ -684,36 +663,8 @@ studio_geometry_layout (const StudioScene *scene, double *x, double *y)
     }
 }
 
-/* A card on a wire that it has no part in looks as if it were wired. */
 static gboolean
-crosses (const StudioCurve *curve, const StudioRect *card)
-{
-  enum
-  {
-    STEPS = 32
-  };
-  StudioRect bounds = studio_curve_bounds (curve);
-
-  if (!studio_rect_intersects (&bounds, card))
-    return FALSE;
-  for (int i = 0; i < STEPS; i++)
-    {
-      double ax, ay, bx, by;
-      StudioRect piece;
-
-      studio_curve_at (curve, i / (double)STEPS, &ax, &ay);
-      studio_curve_at (curve, (i + 1) / (double)STEPS, &bx, &by);
-      piece = studio_rect_between (ax, ay, bx, by);
-      /* A level piece would have no height to meet anything with. */
-      piece.height += 1;
-      if (studio_rect_intersects (&piece, card))
-        return TRUE;
-    }
-  return FALSE;
-}
-
-static gboolean
-is_free (const StudioScene *scene, double x, double y)
+is_free (const StudioScene *scene, const StudioRoute *route, double x, double y)
 {
   /* A new card is not wired yet, and its fault takes two lines below it. */
   StudioRect place = { x - 6, y - 6, STUDIO_CARD_WIDTH + 12, STUDIO_CARD_HEIGHT + STUDIO_FAULT_GAP + 44 + 12 };
@@ -725,14 +676,11 @@ is_free (const StudioScene *scene, double x, double y)
       if (studio_rect_intersects (&card, &place) || (fault.height > 0 && studio_rect_intersects (&fault, &place)))
         return FALSE;
     }
+  /* A card on a wire that it has no part in looks as if it were wired. */
   place.height = STUDIO_CARD_HEIGHT + 12;
   for (guint l = 0; l < scene->n_links; l++)
-    {
-      StudioCurve curve = studio_geometry_link (scene, l);
-
-      if (crosses (&curve, &place))
-        return FALSE;
-    }
+    if (studio_rect_intersects (&route[l].bounds, &place) && studio_route_meets (&route[l], &place))
+      return FALSE;
   return TRUE;
 }
 
@@ -746,10 +694,11 @@ studio_geometry_free_place (const StudioScene *scene, double *x, double *y)
     RINGS = 200
   };
   double x0 = studio_geometry_snap (*x), y0 = studio_geometry_snap (*y);
+  const StudioRoute *route = studio_scene_routes (scene);
 
   *x = x0;
   *y = y0;
-  if (is_free (scene, x0, y0))
+  if (is_free (scene, route, x0, y0))
     return;
   for (int ring = 1; ring <= RINGS; ring++)
     {
@@ -757,7 +706,7 @@ studio_geometry_free_place (const StudioScene *scene, double *x, double *y)
 
       for (int dy = ring; dy >= -ring; dy--)
         for (int dx = ring; dx >= -ring; dx -= abs (dy) == ring ? 1 : 2 * ring)
-          if (dx * dx + dy * dy < nearest && is_free (scene, x0 + dx * STUDIO_SNAP, y0 + dy * STUDIO_SNAP))
+          if (dx * dx + dy * dy < nearest && is_free (scene, route, x0 + dx * STUDIO_SNAP, y0 + dy * STUDIO_SNAP))
             {
               nearest = dx * dx + dy * dy;
               *x = x0 + dx * STUDIO_SNAP;

@@ -79,15 +79,13 @@ gboolean studio_geometry_is_within (const StudioAnnotation *frame, double x, dou
 StudioRect studio_geometry_bounds (const StudioScene *scene);
 void studio_geometry_port (const StudioItem *item, gboolean is_output, guint port, double *x, double *y);
 
-/* One curve family for all wires: a cubic that leaves to the right and arrives from the left. */
+/* A cubic that leaves to the right and arrives from the left: the way of a wire that has nothing in it (studio-routes.h
+ * has the others). */
 typedef struct
 {
   double x[4], y[4];
 } StudioCurve;
 StudioCurve studio_geometry_curve (double x0, double y0, double x1, double y1);
-StudioCurve studio_geometry_link (const StudioScene *scene, guint link);
-/* Where a wire's shape may stand, the best first; FALSE when there is no such choice. */
-gboolean studio_curve_pill_at (const StudioCurve *curve, guint choice, double *x, double *y);
 void studio_curve_at (const StudioCurve *curve, double t, double *x, double *y);
 StudioRect studio_curve_bounds (const StudioCurve *curve);
 double studio_curve_distance (const StudioCurve *curve, double x, double y);

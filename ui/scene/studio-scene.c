@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ui/scene/studio-geometry.h"
+#include "ui/scene/studio-routes.h"
 
 /* The port of this name that ties one of the operator's weights, or NULL. */
 static const LoomPortSpec *
@@ -555,6 +555,7 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
       scene->n_items++;
   scene->item = g_new0 (StudioItem, scene->n_items);
   scene->by_serial = g_hash_table_new (g_int64_hash, g_int64_equal);
+  scene->routes = studio_routes_new ();
   for (guint i = 0; i < n; i++)
     {
       const LoomElement *e = loom_element_child (scope, i);
@@ -681,6 +682,7 @@ studio_scene_free (StudioScene *scene)
   g_free (scene->item);
   g_free (scene->link);
   g_hash_table_unref (scene->by_serial);
+  studio_routes_free (scene->routes);
   g_free (scene);
 }
 

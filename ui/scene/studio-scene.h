@@ -93,6 +93,8 @@ typedef struct
   char *color; /* of a frame; or NULL */
 } StudioAnnotation;
 
+typedef struct _StudioRoutes StudioRoutes; /* studio-routes.h */
+
 typedef struct
 {
   guint n_items, n_links, n_annotations;
@@ -100,6 +102,7 @@ typedef struct
   StudioLink *link;
   StudioAnnotation *annotation; /* frames before notes: the order of drawing */
   GHashTable *by_serial;        /* &item.serial → index + 1 */
+  StudioRoutes *routes;         /* of the wires, as they were last asked for */
 } StudioScene;
 
 /* The label of the button that mends a fault of the node with this serial (transfer full); NULL where nothing does. */

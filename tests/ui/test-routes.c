@@ -1,0 +1,412 @@
+/* The ways of wires, over all example graphs and 200 random ones in rows: none under a card, none on another's, and
+ * what a moved card leaves is what looking anew finds. No display. */
+#include <math.h>
+#include <string.h>
+
+#include "ui/scene/studio-routes.h"
+
+enum
+{
+  RANDOM_GRAPHS = 200,
+  SAMPLES = 32
+};
+
+/* ---- graphs --------------------------------------------------------------- */
+
+static StudioScene *
+load (const char *text, const char *name)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (text, strlen (text), name, faults, &error);
+  g_autoptr (LoomNet) net = NULL;
+
+  g_assert_no_error (error);
+  net = loom_net_new (graph, NULL, faults);
+  return studio_scene_new (graph, loom_graph_root (graph), "", net, faults, NULL, NULL);
+}
+
+/* Layers in wrapped rows as a layout makes them: 40 px between layers, 28 between cards, 56 between rows. Most wires go
+ * to the next layer; some skip a few, and the targets come from the first card to the last. */
+static char *
+random_graph (guint32 seed)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  GString *nodes = g_string_new ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"), *wires = g_string_new (NULL);
+  GString *layout = g_string_new ("<layout>\n");
+  guint per_row = (guint)g_rand_int_range (rand, 3, 8), n_layers = (guint)g_rand_int_range (rand, 4, 20);
+  double channel = 40 + 8 * g_rand_int_range (rand, 0, 5), top = 0, height = 0;
+  guint n = 1, first[24] = { 0, 1 }, count[24] = { 1 };
+
+  g_string_append (nodes, "<node id=\"n0\" op=\"dataset\" source=\"fashion-mnist\"/>\n");
+  g_string_append (layout, "<place node=\"n0\" x=\"0\" y=\"0\"/>\n");
+  for (guint layer = 1; layer <= n_layers; layer++)
+    {
+      guint column = layer % per_row, cards = layer == n_layers ? 1 : (guint)g_rand_int_range (rand, 1, 4);
+      double y;
+
+      if (column == 0)
+        {
+          top += MAX (height, 56) + 56;
+          height = 0;
+        }
+      first[layer] = n;
+      count[layer] = cards;
+      y = top;
+      for (guint c = 0; c < cards; c++, n++)
+        {
+          gboolean two = g_rand_int_range (rand, 0, 3) == 0;
+
+          g_string_append_printf (nodes, "<node id=\"n%u\" op=\"%s\"/>\n", n,
+                                  layer == n_layers ? "cross_entropy"
+                                  : two             ? "add"
+                                                    : "relu");
+          g_string_append_printf (layout, "<place node=\"n%u\" x=\"%g\" y=\"%g\"/>\n", n, column * (176 + channel), y);
+          y += (layer == n_layers ? 80 : 56) + 28;
+          for (guint port = 0; port < (two || layer == n_layers ? 2u : 1u); port++)
+            {
+              gboolean skips = g_rand_int_range (rand, 0, 4) == 0 && layer > 2;
+              guint from_layer = skips ? (guint)g_rand_int_range (rand, 1, (gint32)layer) : layer - 1;
+              guint from = first[from_layer] + (guint)g_rand_int_range (rand, 0, (gint32)count[from_layer]);
+              const char *to = layer == n_layers ? (port == 0 ? "input" : "target") : port == 0 ? "input" : "other";
+
+              if (layer == n_layers && port == 1)
+                from = 0;
+              g_string_append_printf (wires, "<wire from=\"n%u%s\" to=\"n%u.%s\"/>\n", from,
+                                      from == 0 && port == 1 ? ".y" : "", n, to);
+            }
+        }
+      height = MAX (height, y - 28 - top);
+    }
+  g_string_append (nodes, wires->str);
+  g_string_append (nodes, layout->str);
+  g_string_append (nodes, "</layout></graph>\n");
+  g_string_free (wires, TRUE);
+  g_string_free (layout, TRUE);
+  return g_string_free (nodes, FALSE);
+}
+
+static GPtrArray *
+example_files (void)
+{
+  static const char *const folders[] = { "lessons", "models" };
+  const char *root = g_getenv ("GRADLOOM_SOURCE_ROOT");
+  GPtrArray *files = g_ptr_array_new_with_free_func (g_free);
+
+  g_assert_nonnull (root);
+  for (guint f = 0; f < G_N_ELEMENTS (folders); f++)
+    {
+      g_autofree char *folder = g_build_filename (root, "graphs", folders[f], NULL);
+      g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+      const char *name;
+
+      g_assert_nonnull (dir);
+      while ((name = g_dir_read_name (dir)) != NULL)
+        if (g_str_has_suffix (name, ".xml"))
+          g_ptr_array_add (files, g_build_filename (folder, name, NULL));
+    }
+  g_assert_cmpuint (files->len, >, 10);
+  return files;
+}
+
+typedef void (*Check) (StudioScene *scene, const char *name);
+
+static void
+foreach_graph (Check check)
+{
+  g_autoptr (GPtrArray) files = example_files ();
+
+  for (guint i = 0; i < files->len; i++)
+    {
+      g_autofree char *text = NULL;
+      g_autoptr (StudioScene) scene = NULL;
+
+      g_assert_true (g_file_get_contents (files->pdata[i], &text, NULL, NULL));
+      scene = load (text, files->pdata[i]);
+      check (scene, files->pdata[i]);
+      studio_routes_set_right_angles (scene->routes, TRUE);
+      check (scene, files->pdata[i]);
+    }
+  for (guint32 seed = 1; seed <= RANDOM_GRAPHS; seed++)
+    {
+      g_autofree char *text = random_graph (seed), *name = g_strdup_printf ("random graph %u", seed);
+      g_autoptr (StudioScene) scene = load (text, name);
+
+      check (scene, name);
+      studio_routes_set_right_angles (scene->routes, TRUE);
+      check (scene, name);
+    }
+}
+
+/* ---- what must hold ------------------------------------------------------- */
+
+static char *
+name_of (const StudioScene *scene, guint link)
+{
+  const StudioLink *l = &scene->link[link];
+
+  return g_strdup_printf ("%s.%s → %s.%s", scene->item[l->from].id, scene->item[l->from].output[l->output].name,
+                          scene->item[l->to].id, scene->item[l->to].input[l->input].name);
+}
+
+static gboolean
+lies_in (const StudioCurve *curve, const StudioRect *card, double *x, double *y)
+{
+  for (guint t = 0; t <= SAMPLES; t++)
+    {
+      studio_curve_at (curve, t / (double)SAMPLES, x, y);
+      if (*x > card->x + 1 && *x < card->x + card->width - 1 && *y > card->y + 1 && *y < card->y + card->height - 1)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+check_under (StudioScene *scene, const char *name)
+{
+  const StudioRoute *route = studio_scene_routes (scene);
+
+  for (guint l = 0; l < scene->n_links; l++)
+    for (guint i = 0; i < scene->n_items; i++)
+      {
+        StudioRect card = studio_geometry_card (&scene->item[i]), bounds = route[l].bounds;
+        double x, y;
+
+        bounds.width += 1;
+        bounds.height += 1;
+        if (!studio_rect_intersects (&card, &bounds))
+          continue;
+        for (guint k = 0; k < route[l].n_pieces; k++)
+          if (lies_in (&route[l].piece[k], &card, &x, &y))
+            {
+              g_autofree char *wire = name_of (scene, l);
+
+              g_error ("%s: %s lies under %s at %g, %g", name, wire, scene->item[i].id, x, y);
+            }
+      }
+}
+
+typedef struct
+{
+  guint link;
+  gboolean upright;
+  double at, a, b;
+} Straight;
+
+/* Level and upright pieces of different nets share no more than a crossing: where two run within two pixels of each
+ * other, it is for no longer than a lane is wide. */
+static void
+check_apart (StudioScene *scene, const char *name)
+{
+  const StudioRoute *route = studio_scene_routes (scene);
+  g_autoptr (GArray) all = g_array_new (FALSE, FALSE, sizeof (Straight));
+
+  for (guint l = 0; l < scene->n_links; l++)
+    for (guint k = 0; k < route[l].n_pieces; k++)
+      {
+        const StudioCurve *c = &route[l].piece[k];
+        gboolean upright = c->x[0] == c->x[3];
+        Straight s
+            = { l, upright, upright ? c->x[0] : c->y[0], upright ? MIN (c->y[0], c->y[3]) : MIN (c->x[0], c->x[3]),
+                upright ? MAX (c->y[0], c->y[3]) : MAX (c->x[0], c->x[3]) };
+
+        if (studio_curve_is_straight (c) && (upright || c->y[0] == c->y[3]))
+          g_array_append_val (all, s);
+      }
+  for (guint i = 0; i < all->len; i++)
+    for (guint j = i + 1; j < all->len; j++)
+      {
+        const Straight *p = &g_array_index (all, Straight, i), *q = &g_array_index (all, Straight, j);
+        const StudioLink *lp = &scene->link[p->link], *lq = &scene->link[q->link];
+
+        if (p->upright == q->upright && (lp->from != lq->from || lp->output != lq->output) && fabs (p->at - q->at) < 1.9
+            && MIN (p->b, q->b) - MAX (p->a, q->a) > 12)
+          {
+            g_autofree char *one = name_of (scene, p->link), *other = name_of (scene, q->link);
+
+            g_error ("%s: %s and %s lie on each other at %s %g from %g to %g", name, one, other, p->upright ? "x" : "y",
+                     p->at, MAX (p->a, q->a), MIN (p->b, q->b));
+          }
+      }
+}
+
+static void
+test_under (void)
+{
+  foreach_graph (check_under);
+}
+
+static void
+test_apart (void)
+{
+  foreach_graph (check_apart);
+}
+
+/* Ways hang together and go from port to port. */
+static void
+check_ends (StudioScene *scene, const char *name)
+{
+  const StudioRoute *route = studio_scene_routes (scene);
+
+  for (guint l = 0; l < scene->n_links; l++)
+    {
+      const StudioLink *link = &scene->link[l];
+      const StudioCurve *last = &route[l].piece[route[l].n_pieces - 1];
+      double x0, y0, x1, y1;
+
+      g_assert_cmpuint (route[l].n_pieces, >, 0);
+      studio_geometry_port (&scene->item[link->from], TRUE, link->output, &x0, &y0);
+      studio_geometry_port (&scene->item[link->to], FALSE, link->input, &x1, &y1);
+      g_assert_cmpfloat (route[l].piece[0].x[0], ==, x0);
+      g_assert_cmpfloat (route[l].piece[0].y[0], ==, y0);
+      g_assert_cmpfloat (last->x[3], ==, x1);
+      g_assert_cmpfloat (last->y[3], ==, y1);
+      for (guint k = 1; k < route[l].n_pieces; k++)
+        {
+          const StudioCurve *c = &route[l].piece[k];
+
+          g_assert_cmpfloat_with_epsilon (c->x[0], c[-1].x[3], 0.01);
+          g_assert_cmpfloat_with_epsilon (c->y[0], c[-1].y[3], 0.01);
+        }
+    }
+}
+
+static void
+test_ends (void)
+{
+  foreach_graph (check_ends);
+}
+
+/* ---- moving --------------------------------------------------------------- */
+
+static void
+assert_same (const StudioScene *scene, const StudioScene *other, const char *name)
+{
+  const StudioRoute *a = studio_scene_routes (scene), *b = studio_scene_routes (other);
+
+  for (guint l = 0; l < scene->n_links; l++)
+    {
+      g_autofree char *wire = name_of (scene, l);
+
+      if (a[l].n_pieces != b[l].n_pieces || memcmp (a[l].piece, b[l].piece, a[l].n_pieces * sizeof (StudioCurve)) != 0)
+        g_error ("%s: the way of %s is not what looking anew finds", name, wire);
+    }
+}
+
+static void
+test_moving (void)
+{
+  guint kept = 0, all = 0;
+
+  for (guint32 seed = 1; seed <= 60; seed++)
+    {
+      g_autofree char *text = random_graph (seed), *name = g_strdup_printf ("random graph %u", seed);
+      g_autoptr (StudioScene) scene = load (text, name);
+      g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+
+      studio_scene_routes (scene);
+      for (guint move = 0; move < 12; move++)
+        {
+          g_autoptr (StudioScene) fresh = load (text, name);
+          StudioItem *item = &scene->item[g_rand_int_range (rand, 0, (gint32)scene->n_items)];
+          guint before;
+
+          item->x += 12 * g_rand_int_range (rand, -8, 9);
+          item->y += 12 * g_rand_int_range (rand, -8, 9);
+          before = studio_routes_n_searched (scene->routes);
+          studio_scene_routes (scene);
+          kept += scene->n_links - (studio_routes_n_searched (scene->routes) - before);
+          all += scene->n_links;
+          for (guint i = 0; i < scene->n_items; i++)
+            {
+              fresh->item[i].x = scene->item[i].x;
+              fresh->item[i].y = scene->item[i].y;
+            }
+          assert_same (scene, fresh, name);
+        }
+    }
+  /* These graphs are small: most of a wire's neighbourhood is most of the graph. */
+  g_test_message ("%u of %u ways were kept", kept, all);
+  g_assert_cmpuint (kept * 4, >, all);
+}
+
+/* The next version of a graph takes over what was found for the last. */
+static void
+test_next_version (void)
+{
+  g_autofree char *text = random_graph (7);
+  g_autoptr (StudioScene) scene = load (text, "a"), next = load (text, "b"), fresh = load (text, "c");
+  guint before;
+
+  studio_scene_routes (scene);
+  before = studio_routes_n_searched (scene->routes);
+  studio_scene_set_routes (next, studio_scene_steal_routes (scene));
+  for (guint l = 0; l < next->n_links; l++)
+    g_assert_cmpuint (next->link[l].serial, ==, scene->link[l].serial);
+  assert_same (next, fresh, "the next version");
+  g_assert_cmpuint (studio_routes_n_searched (next->routes), ==, before);
+}
+
+/* ---- size ----------------------------------------------------------------- */
+
+static char *
+big_graph (guint nodes, guint columns)
+{
+  GString *s = g_string_new ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                             "<node id=\"n0\" op=\"input\" shape=\"B,16\"/>\n");
+
+  for (guint i = 1; i < nodes; i++)
+    g_string_append_printf (s, "<node id=\"n%u\" op=\"%s\"/>\n", i, i % 2 == 0 ? "add" : "relu");
+  for (guint i = 1; i < nodes; i++)
+    {
+      g_string_append_printf (s, "<wire from=\"n%u\" to=\"n%u%s\"/>\n", i - 1, i, i % 2 == 0 ? ".input" : "");
+      if (i % 2 == 0)
+        g_string_append_printf (s, "<wire from=\"n%u\" to=\"n%u.other\"/>\n", i >= columns ? i - columns : 0, i);
+    }
+  g_string_append (s, "<layout>\n");
+  for (guint i = 0; i < nodes; i++)
+    g_string_append_printf (s, "<place node=\"n%u\" x=\"%u\" y=\"%u\"/>\n", i, i % columns * 240, i / columns * 112);
+  g_string_append (s, "</layout></graph>\n");
+  return g_string_free (s, FALSE);
+}
+
+static void
+test_size (void)
+{
+  g_autofree char *text = big_graph (2000, 50);
+  g_autoptr (StudioScene) scene = load (text, "2,000 nodes");
+  gint64 start = g_get_monotonic_time ();
+  double from_scratch, drag;
+  guint before;
+
+  g_assert_cmpuint (scene->n_links, >=, 2990);
+  studio_scene_routes (scene);
+  from_scratch = (g_get_monotonic_time () - start) / 1000.0;
+  before = studio_routes_n_searched (scene->routes);
+  start = g_get_monotonic_time ();
+  for (guint i = 0; i < 20; i++)
+    {
+      scene->item[1030].x += 12;
+      studio_scene_routes (scene);
+    }
+  drag = (g_get_monotonic_time () - start) / 20000.0;
+  g_test_message ("%u wires: %.1f ms from scratch, %.1f ms a step of a drag, %.0f of them looked for", scene->n_links,
+                  from_scratch, drag, (studio_routes_n_searched (scene->routes) - before) / 20.0);
+  /* Well above what was measured: the machine of a test may be busy. */
+  g_assert_cmpfloat (from_scratch, <, 1000);
+  g_assert_cmpuint (studio_routes_n_searched (scene->routes) - before, <, 20 * 300);
+  check_under (scene, "2,000 nodes");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/routes/ends", test_ends);
+  g_test_add_func ("/routes/under-no-card", test_under);
+  g_test_add_func ("/routes/nets-apart", test_apart);
+  g_test_add_func ("/routes/moving", test_moving);
+  g_test_add_func ("/routes/next-version", test_next_version);
+  g_test_add_func ("/routes/size", test_size);
+  return g_test_run ();
+}

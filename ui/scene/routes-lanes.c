@@ -1,0 +1,563 @@
+/* Gives wires that run beside each other lanes: level pieces first, then upright ones.
+ *
+ * After "Orthogonal connector routing" (Wybrow, Marriott, Stuckey, GD 2009): the ways say round which cards a wire
+ * goes; here pieces slide within the room that cards leave them. Which of two goes on which side is read off where they
+ * part, so that they cross only where they must. */
+#include "ui/scene/routes-private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LANE_CLEAR 4.0  /* from cards, in a crowded channel */
+#define LANE_MIDST 32.0 /* the middle of a channel is meant up to twice this width */
+#define LANE_SIDE  20.0 /* else this far from the card beside it */
+#define LANE_NEAR  24.0 /* pieces this close are one bundle */
+#define LANE_END   12.0 /* lanes are kept a little beyond their ends, which slide, too */
+#define LANE_SAME  6.0  /* ends this close are in one channel */
+#define LANE_GAP   10.0 /* between lanes, where there is room */
+#define MOST_VOTES 8u   /* pieces of a lane that are asked */
+#define SURE       1000
+#define MOST_PAIRS 400u /* a bundle of more is put in order by place alone */
+
+#define corner(array, k) (&g_array_index (array, RoutePoint, k))
+
+/* ---- room ----------------------------------------------------------------- */
+
+void
+route_room (RouteIndex *index, const GArray *corners, guint k, double *low, double *high)
+{
+  const RoutePoint *p = corner (corners, k), *q = p + 1;
+  gboolean upright = k % 2 == 1;
+  double at = upright ? p->x : p->y;
+  double a = upright ? MIN (p->y, q->y) : MIN (p->x, q->x), b = upright ? MAX (p->y, q->y) : MAX (p->x, q->x);
+  StudioRect strip = upright ? (StudioRect){ at - ROUTE_SLIDE, a, 2 * ROUTE_SLIDE, b - a }
+                             : (StudioRect){ a, at - ROUTE_SLIDE, b - a, 2 * ROUTE_SLIDE };
+  const guint *near;
+  guint n;
+
+  strip.x -= LANE_CLEAR;
+  strip.y -= LANE_CLEAR;
+  strip.width += 2 * LANE_CLEAR;
+  strip.height += 2 * LANE_CLEAR;
+  *low = at - ROUTE_SLIDE;
+  *high = at + ROUTE_SLIDE;
+  near = route_index_find (index, &strip, &n);
+  for (guint i = 0; i < n; i++)
+    {
+      const StudioRect *card = &index->card[near[i]];
+      double first = upright ? card->x : card->y, last = first + (upright ? card->width : card->height);
+
+      if ((first + last) / 2 < at)
+        *low = MAX (*low, MIN (last + LANE_CLEAR, at));
+      else
+        *high = MIN (*high, MAX (first - LANE_CLEAR, at));
+    }
+}
+
+void
+route_centre (RouteIndex *index, GArray *corners)
+{
+  /* Upright pieces first: how far level ones reach follows from them. */
+  for (guint pass = 0; pass < 2; pass++)
+    for (guint k = 1; k + 2 < corners->len; k++)
+      {
+        RoutePoint *p = corner (corners, k), *q = p + 1;
+        double *at = k % 2 == 1 ? &p->x : &p->y, *other = k % 2 == 1 ? &q->x : &q->y, low, high;
+        gboolean open_low, open_high;
+
+        if (k % 2 != 1 - pass)
+          continue;
+        route_room (index, corners, k, &low, &high);
+        open_low = low <= *at - ROUTE_SLIDE;
+        open_high = high >= *at + ROUTE_SLIDE;
+        if (open_low && open_high)
+          continue;
+        if (!open_low && !open_high && high - low <= 2 * LANE_MIDST)
+          *at = (low + high) / 2;
+        else if (open_high || (!open_low && *at - low < high - *at))
+          *at = low + MIN ((high - low) / 2, LANE_SIDE);
+        else
+          *at = high - MIN ((high - low) / 2, LANE_SIDE);
+        *other = *at;
+      }
+}
+
+/* ---- which side ----------------------------------------------------------- */
+
+typedef struct
+{
+  const GArray *way;
+  guint k; /* the piece between corners k and k + 1 */
+} Piece;
+
+static double
+along (const Piece *piece, guint at)
+{
+  const RoutePoint *p = corner (piece->way, at);
+
+  return piece->k % 2 == 1 ? p->y : p->x;
+}
+
+/* The corner at the end of a piece towards which coordinates grow (sign 1) or shrink, and the step to the next. */
+static guint
+end_of (const Piece *piece, int sign, int *step)
+{
+  *step = (along (piece, piece->k + 1) - along (piece, piece->k)) * sign >= 0 ? 1 : -1;
+  return *step > 0 ? piece->k + 1 : piece->k;
+}
+
+/* The side to which a way turns at its corner: -1 up or left, 1, or 0 where it ends. */
+static int
+turn_at (const Piece *piece, guint at, int step)
+{
+  int next = (int)at + step;
+  const RoutePoint *p = corner (piece->way, at), *q;
+  double by;
+
+  if (next < 0 || next >= (int)piece->way->len)
+    return 0;
+  q = corner (piece->way, next);
+  by = piece->k % 2 == 1 ? q->x - p->x : q->y - p->y;
+  return by < 0 ? -1 : by > 0;
+}
+
+/* On which side of t s must be so that the two do not cross beyond this end: -1 above or left, 1, 0 where it does not
+ * matter. sure: on the other side they would lie on each other. */
+static int
+side_at (const Piece *s, const Piece *t, int sign, guint depth, gboolean *sure)
+{
+  int step_s, step_t, turn_s, turn_t, order;
+  guint at_s = end_of (s, sign, &step_s), at_t = end_of (t, sign, &step_t);
+  double further = (along (s, at_s) - along (t, at_t)) * sign;
+  Piece next_s, next_t;
+  gboolean ignored;
+
+  turn_s = turn_at (s, at_s, step_s);
+  turn_t = turn_at (t, at_t, step_t);
+  *sure = fabs (further) <= LANE_SAME && turn_s * turn_t < 0;
+  if (further < -LANE_SAME)
+    return turn_s;
+  if (further > LANE_SAME)
+    return -turn_t;
+  if (turn_s != turn_t)
+    return turn_s < turn_t ? -1 : 1;
+  if (turn_s == 0 || depth == 0)
+    return 0;
+  next_s = (Piece){ s->way, step_s > 0 ? at_s : at_s - 1 };
+  next_t = (Piece){ t->way, step_t > 0 ? at_t : at_t - 1 };
+  order = side_at (&next_s, &next_t, turn_s, depth - 1, &ignored);
+  return -sign * turn_s * order;
+}
+
+/* Votes for s after t, less those for before; a sure one outvotes all others. */
+static int
+side_of (const Piece *s, const Piece *t)
+{
+  gboolean sure_far, sure_near;
+  int far = side_at (s, t, 1, 8, &sure_far), near = side_at (s, t, -1, 8, &sure_near);
+
+  if (sure_far || sure_near)
+    return (sure_far ? far : 0) * SURE + (sure_near ? near : 0) * SURE;
+  /* Where the two ends disagree a crossing cannot be helped. */
+  return far != 0 ? far : near;
+}
+
+/* ---- lanes ---------------------------------------------------------------- */
+
+/* Pieces of one net on one line, which share a lane. */
+typedef struct
+{
+  guint first_piece, n_pieces; /* among the candidates */
+  guint64 net;
+  gboolean fixed;
+  double at, low, high, a, b; /* where it lies, may lie, and from where to where it goes */
+  double first, last;         /* packed from the one side, from the other */
+} Lane;
+
+typedef struct
+{
+  Piece piece;
+  guint64 net;
+  guint wire, lane;
+  gboolean fixed;
+  double at, a, b;
+} Candidate;
+
+typedef struct
+{
+  GArray *lanes, *candidates;
+  GPtrArray *by_place; /* Lane */
+} Lanes;
+
+static int
+compare_candidates (gconstpointer a, gconstpointer b)
+{
+  const Candidate *p = a, *q = b;
+
+  if (p->net != q->net)
+    return p->net < q->net ? -1 : 1;
+  if (p->at != q->at)
+    return p->at < q->at ? -1 : 1;
+  if (p->a != q->a)
+    return p->a < q->a ? -1 : 1;
+  if (p->wire != q->wire)
+    return p->wire < q->wire ? -1 : 1;
+  return p->piece.k < q->piece.k ? -1 : p->piece.k > q->piece.k;
+}
+
+static int
+compare_places (gconstpointer a, gconstpointer b)
+{
+  const Lane *p = *(Lane *const *)a, *q = *(Lane *const *)b;
+
+  if (p->at != q->at)
+    return p->at < q->at ? -1 : 1;
+  if (p->a != q->a)
+    return p->a < q->a ? -1 : 1;
+  if (p->b != q->b)
+    return p->b < q->b ? -1 : 1;
+  return p->net < q->net ? -1 : p->net > q->net;
+}
+
+static GArray *
+candidates_new (RouteWire *wire, guint n, guint upright)
+{
+  GArray *candidates = g_array_new (FALSE, FALSE, sizeof (Candidate));
+
+  for (guint i = 0; i < n; i++)
+    {
+      guint len = wire[i].way != NULL ? wire[i].way->len : 0;
+
+      for (guint k = upright; k + 1 < len; k += 2)
+        {
+          Candidate c = { { wire[i].way, k }, wire[i].net, i, 0, k == 0 || k + 2 == len, 0, 0, 0 };
+          const RoutePoint *p = corner (wire[i].way, k), *q = p + 1;
+
+          c.at = upright ? p->x : p->y;
+          c.a = upright ? MIN (p->y, q->y) : MIN (p->x, q->x);
+          c.b = upright ? MAX (p->y, q->y) : MAX (p->x, q->x);
+          g_array_append_val (candidates, c);
+        }
+    }
+  g_array_sort (candidates, compare_candidates);
+  return candidates;
+}
+
+static void
+collect_lanes (Lanes *self, RouteIndex *index, RouteWire *wire, guint n, guint upright)
+{
+  self->candidates = candidates_new (wire, n, upright);
+  self->lanes = g_array_new (FALSE, FALSE, sizeof (Lane));
+  for (guint i = 0; i < self->candidates->len; i++)
+    {
+      Candidate *c = &g_array_index (self->candidates, Candidate, i);
+      Lane *lane = self->lanes->len > 0 ? &g_array_index (self->lanes, Lane, self->lanes->len - 1) : NULL;
+      double low = c->at, high = c->at;
+
+      if (!c->fixed)
+        route_room (index, c->piece.way, c->piece.k, &low, &high);
+      c->lane = self->lanes->len;
+      if (lane != NULL && lane->net == c->net && fabs (lane->at - c->at) < 0.5 && lane->fixed == c->fixed
+          && c->a <= lane->b)
+        {
+          c->lane--;
+          lane->n_pieces++;
+          lane->b = MAX (lane->b, c->b);
+          lane->low = MAX (lane->low, low);
+          lane->high = MIN (lane->high, high);
+        }
+      else
+        {
+          Lane fresh = { i, 1, c->net, c->fixed, c->at, low, high, c->a, c->b, 0, 0 };
+
+          g_array_append_val (self->lanes, fresh);
+        }
+    }
+  self->by_place = g_ptr_array_new ();
+  for (guint i = 0; i < self->lanes->len; i++)
+    {
+      Lane *lane = &g_array_index (self->lanes, Lane, i);
+
+      /* Those of the two ends of a net's wires may be the same piece twice, longer and shorter. */
+      lane->low = MIN (lane->low, lane->at);
+      lane->high = MAX (lane->high, lane->at);
+      g_ptr_array_add (self->by_place, lane);
+    }
+  g_ptr_array_sort (self->by_place, compare_places);
+}
+
+static gboolean
+are_beside (const Lane *p, const Lane *q)
+{
+  return p->a - LANE_END < q->b + LANE_END && q->a - LANE_END < p->b + LANE_END;
+}
+
+/* Whether two lanes could come to lie on each other. */
+static gboolean
+may_meet (const Lane *p, const Lane *q)
+{
+  return p->net != q->net && !(p->fixed && q->fixed) && are_beside (p, q) && p->high + LANE_GAP > q->low
+         && q->high + LANE_GAP > p->low;
+}
+
+/* Bundles: lanes that could come to lie on each other, and those that could on these. root: of each in by_place. */
+static guint
+find_root (guint *root, guint i)
+{
+  while (root[i] != i)
+    i = root[i] = root[root[i]];
+  return i;
+}
+
+static guint *
+bundle (const GPtrArray *by_place)
+{
+  guint *root = g_new (guint, by_place->len + 1);
+
+  for (guint i = 0; i < by_place->len; i++)
+    root[i] = i;
+  for (guint i = 0; i < by_place->len; i++)
+    {
+      const Lane *p = by_place->pdata[i];
+
+      for (guint j = i + 1; j < by_place->len; j++)
+        {
+          const Lane *q = by_place->pdata[j];
+
+          if (q->at - p->at > 2 * ROUTE_SLIDE + LANE_GAP)
+            break;
+          if (may_meet (p, q))
+            {
+              guint a = find_root (root, i), b = find_root (root, j);
+
+              root[MAX (a, b)] = MIN (a, b);
+            }
+        }
+    }
+  return root;
+}
+
+/* A bundle while it is put in order. */
+typedef struct
+{
+  const GArray *candidates;
+  Lane **lane;
+  guint n;
+  guint8 *apart; /* of each pair: the first must lie before the second */
+} Bundle;
+
+/* Whether the second lane of two should be the first: what most of their pieces that run beside each other want. */
+static gboolean
+wants_swap (const Bundle *self, const Lane *p, const Lane *q)
+{
+  int votes = 0;
+
+  for (guint i = 0; i < MIN (p->n_pieces, MOST_VOTES); i++)
+    for (guint j = 0; j < MIN (q->n_pieces, MOST_VOTES); j++)
+      {
+        const Candidate *c = &g_array_index (self->candidates, Candidate, p->first_piece + i);
+        const Candidate *d = &g_array_index (self->candidates, Candidate, q->first_piece + j);
+
+        if (c->a - LANE_END < d->b + LANE_END && d->a - LANE_END < c->b + LANE_END)
+          votes += side_of (&c->piece, &d->piece);
+      }
+  return votes > 0;
+}
+
+/* Each pair as side_of() has it where they are close, else by place. */
+static void
+relate (Bundle *self, gboolean by_place)
+{
+  memset (self->apart, 0, (gsize)self->n * self->n);
+  for (guint i = 0; i < self->n; i++)
+    for (guint j = i + 1; j < self->n; j++)
+      {
+        const Lane *p = self->lane[i], *q = self->lane[j];
+        gboolean swaps;
+
+        if (!may_meet (p, q))
+          continue;
+        swaps = !by_place && q->at - p->at <= LANE_NEAR && wants_swap (self, p, q);
+        self->apart[swaps ? j * self->n + i : i * self->n + j] = 1;
+      }
+}
+
+/* Sorts the lanes so that what must lie before comes before. A circle of wishes is cut at the first in place. */
+static void
+sort_bundle (Bundle *self)
+{
+  guint n = self->n;
+  g_autofree guint *waiting = g_new0 (guint, n), *sorted = g_new (guint, n);
+  g_autofree Lane **lane = g_new (Lane *, n);
+  g_autofree guint8 *apart = g_malloc0 ((gsize)n * n);
+
+  for (guint i = 0; i < n; i++)
+    for (guint j = 0; j < n; j++)
+      waiting[j] += self->apart[i * n + j];
+  for (guint k = 0; k < n; k++)
+    {
+      guint next = n;
+
+      for (guint i = 0; i < n && next == n; i++)
+        if (waiting[i] == 0)
+          next = i;
+      for (guint i = 0; i < n && next == n; i++)
+        if (waiting[i] != G_MAXUINT)
+          next = i;
+      waiting[next] = G_MAXUINT;
+      sorted[k] = next;
+      for (guint j = 0; j < n; j++)
+        if (self->apart[next * n + j] && waiting[j] > 0 && waiting[j] != G_MAXUINT)
+          waiting[j]--;
+    }
+  for (guint i = 0; i < n; i++)
+    {
+      lane[i] = self->lane[sorted[i]];
+      for (guint j = i + 1; j < n; j++)
+        apart[i * n + j] = self->apart[sorted[i] * n + sorted[j]] | self->apart[sorted[j] * n + sorted[i]];
+    }
+  memcpy (self->lane, lane, n * sizeof *lane);
+  memcpy (self->apart, apart, (gsize)n * n);
+}
+
+/* The least and the most that lanes may be, at this distance from each other; FALSE when they do not fit. */
+static gboolean
+limits (const Bundle *self, double gap, double *least, double *most)
+{
+  gboolean fits = TRUE;
+
+  for (guint j = 0; j < self->n; j++)
+    {
+      least[j] = self->lane[j]->low;
+      for (guint i = 0; i < j; i++)
+        if (self->apart[i * self->n + j])
+          least[j] = MAX (least[j], least[i] + gap);
+      fits = fits && least[j] <= self->lane[j]->high + 1e-6;
+    }
+  for (guint j = self->n; j-- > 0;)
+    {
+      most[j] = self->lane[j]->high;
+      for (guint i = j + 1; i < self->n; i++)
+        if (self->apart[j * self->n + i])
+          most[j] = MIN (most[j], most[i] - gap);
+    }
+  return fits;
+}
+
+static double
+widest_gap (const Bundle *self, double *least, double *most)
+{
+  static const double gaps[] = { LANE_GAP, 8, 6, 5, 4, 3, 2 };
+
+  for (guint g = 0; g < G_N_ELEMENTS (gaps); g++)
+    if (limits (self, gaps[g], least, most))
+      return gaps[g];
+  return 0;
+}
+
+/* Between packed from the one side and packed from the other: equal distances around where they wanted to be. */
+static void
+place_bundle (const GArray *candidates, Lane **lane, guint n)
+{
+  Bundle self = { candidates, lane, n, NULL };
+  g_autofree double *least = g_new (double, n), *most = g_new (double, n);
+  g_autofree guint8 *apart = NULL;
+  double gap = 0;
+
+  if (n < 2)
+    return;
+  self.apart = apart = g_malloc ((gsize)n * n);
+  for (guint pass = n > MOST_PAIRS ? 1 : 0; pass < 2 && gap == 0; pass++)
+    {
+      relate (&self, pass == 1);
+      sort_bundle (&self);
+      gap = widest_gap (&self, least, most);
+    }
+  if (gap == 0)
+    return;
+  for (guint j = 0; j < n; j++)
+    {
+      double at = MAX (lane[j]->at, least[j]);
+
+      for (guint i = 0; i < j; i++)
+        if (self.apart[i * n + j])
+          at = MAX (at, lane[i]->first + gap);
+      lane[j]->first = MIN (at, most[j]);
+    }
+  for (guint j = n; j-- > 0;)
+    {
+      double at = MIN (lane[j]->at, most[j]);
+
+      for (guint i = j + 1; i < n; i++)
+        if (self.apart[j * n + i])
+          at = MIN (at, lane[i]->last - gap);
+      lane[j]->last = MAX (at, least[j]);
+    }
+  for (guint j = 0; j < n; j++)
+    if (!lane[j]->fixed)
+      lane[j]->at = (lane[j]->first + lane[j]->last) / 2;
+}
+
+static void
+lanes_of (RouteIndex *index, RouteWire *wire, guint n, guint upright)
+{
+  Lanes self;
+  g_autofree guint *root = NULL;
+  g_autoptr (GPtrArray) members = g_ptr_array_new ();
+  g_autofree guint *next = NULL;
+
+  collect_lanes (&self, index, wire, n, upright);
+  root = bundle (self.by_place);
+  /* Chains of the members of each bundle, in order of place. */
+  next = g_new (guint, 2 * self.by_place->len + 1);
+  for (guint i = 0; i < self.by_place->len; i++)
+    {
+      guint r = find_root (root, i);
+
+      next[i] = i;
+      if (r != i)
+        {
+          next[next[self.by_place->len + r]] = i;
+          next[self.by_place->len + r] = i;
+        }
+      else
+        next[self.by_place->len + i] = i;
+    }
+  for (guint i = 0; i < self.by_place->len; i++)
+    {
+      if (find_root (root, i) != i || next[i] == i)
+        continue;
+      g_ptr_array_set_size (members, 0);
+      for (guint k = i;; k = next[k])
+        {
+          g_ptr_array_add (members, self.by_place->pdata[k]);
+          if (next[k] == k)
+            break;
+        }
+      place_bundle (self.candidates, (Lane **)members->pdata, members->len);
+    }
+  for (guint i = 0; i < self.candidates->len; i++)
+    {
+      const Candidate *c = &g_array_index (self.candidates, Candidate, i);
+      const Lane *lane = &g_array_index (self.lanes, Lane, c->lane);
+      RoutePoint *p = corner (wire[c->wire].way, c->piece.k), *q = p + 1;
+
+      if (lane->fixed)
+        continue;
+      if (upright)
+        p->x = q->x = lane->at;
+      else
+        p->y = q->y = lane->at;
+    }
+  g_array_unref (self.lanes);
+  g_array_unref (self.candidates);
+  g_ptr_array_unref (self.by_place);
+}
+
+void
+route_lanes (RouteIndex *index, RouteWire *wire, guint n)
+{
+  lanes_of (index, wire, n, 0);
+  lanes_of (index, wire, n, 1);
+}

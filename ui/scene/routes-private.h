@@ -1,0 +1,57 @@
+/* What the files of the router share. */
+#pragma once
+
+#include "ui/scene/studio-routes.h"
+
+G_BEGIN_DECLS
+
+#define ROUTE_CLEAR 8.0  /* from cards, while a way is looked for */
+#define ROUTE_TIGHT 3.0  /* where it is crowded */
+#define ROUTE_SLIDE 64.0 /* how far a piece may slide to find its lane */
+
+typedef struct
+{
+  double x, y;
+} RoutePoint;
+
+/* Cards by place, for questions about a rectangle. */
+typedef struct
+{
+  const StudioRect *card;
+  guint n_cards, columns, rows;
+  double x, y, cell;
+  guint *first, *entry; /* of each cell, into entry */
+  guint *asked;         /* per card: the last question that it answered */
+  guint question;
+  GArray *found; /* guint */
+} RouteIndex;
+
+void route_index_init (RouteIndex *index, const StudioRect *card, guint n);
+void route_index_clear (RouteIndex *index);
+/* The cards that touch the rectangle; valid until the next question. */
+const guint *route_index_find (RouteIndex *index, const StudioRect *rect, guint *n);
+
+/* A wire as it is looked for: its ends, and what was found. */
+typedef struct
+{
+  guint64 serial, net; /* net: of the output that it comes from; wires of one net may lie on each other */
+  double x0, y0, x1, y1;
+  gboolean routed;
+  StudioRect region;  /* cards outside it have no say */
+  GArray *base, *way; /* RoutePoint; corners, level and upright in turn: as found, and in their lanes; or NULL */
+} RouteWire;
+
+/* Finds corners from one port to the other that keep clear of cards; FALSE where there is no way. region: what was
+ * looked at. */
+gboolean
+route_search (RouteIndex *index, const RouteWire *wire, guint from, guint to, GArray *corners, StudioRect *region);
+/* Moves each inner piece to the middle of the channel that it runs in. */
+void route_centre (RouteIndex *index, GArray *corners);
+/* How far the piece between corners k and k + 1 may slide across itself. */
+void route_room (RouteIndex *index, const GArray *corners, guint k, double *low, double *high);
+/* Puts pieces of different nets beside each other. */
+void route_lanes (RouteIndex *index, RouteWire *wire, guint n);
+/* The pieces of a way with round corners, appended to pieces (StudioCurve). */
+void route_round (RouteIndex *index, const GArray *corners, double radius, GArray *pieces);
+
+G_END_DECLS

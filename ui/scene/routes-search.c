@@ -1,0 +1,427 @@
+/* Finds a way round cards: A* over the lines along which a wire just passes a card.
+ *
+ * A shortest way of level and upright pieces touches the inflated edges of what it goes round, so the lines through
+ * these edges and through the ports are all that has to be looked at. Only the cards of a window around the wire take
+ * part; it is widened where it holds no way. */
+#include "ui/scene/routes-private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BEND        30.0 /* a corner costs as much as this length */
+#define BELOW       1.12 /* of two ways alike the one above is taken: below are targets and what hangs on cards */
+#define MARGIN      112.0
+#define WIDE_MARGIN 480.0
+#define MOST_NODES  (1u << 18)
+
+/* ---- the index ------------------------------------------------------------ */
+
+static void
+cells_of (const RouteIndex *index, const StudioRect *r, guint *c0, guint *r0, guint *c1, guint *r1)
+{
+  *c0 = (guint)CLAMP (floor ((r->x - index->x) / index->cell), 0, index->columns - 1.0);
+  *c1 = (guint)CLAMP (floor ((r->x + r->width - index->x) / index->cell), 0, index->columns - 1.0);
+  *r0 = (guint)CLAMP (floor ((r->y - index->y) / index->cell), 0, index->rows - 1.0);
+  *r1 = (guint)CLAMP (floor ((r->y + r->height - index->y) / index->cell), 0, index->rows - 1.0);
+}
+
+void
+route_index_init (RouteIndex *index, const StudioRect *card, guint n)
+{
+  StudioRect all = n > 0 ? card[0] : (StudioRect){ 0, 0, 0, 0 };
+  guint c0, r0, c1, r1;
+
+  memset (index, 0, sizeof *index);
+  for (guint i = 1; i < n; i++)
+    all = studio_rect_union (all, card[i]);
+  index->card = card;
+  index->n_cards = n;
+  index->x = all.x;
+  index->y = all.y;
+  /* About one card a cell, so that neither empty cells nor full ones are many. */
+  index->cell = MAX (192, sqrt (all.width * all.height / MAX (n, 1)));
+  index->cell = MAX (index->cell, MAX (all.width, all.height) / (16.0 * sqrt (n + 1.0)));
+  index->columns = (guint)(all.width / index->cell) + 1;
+  index->rows = (guint)(all.height / index->cell) + 1;
+  index->first = g_new0 (guint, (gsize)index->columns * index->rows + 2);
+  index->asked = g_new0 (guint, n + 1);
+  index->found = g_array_new (FALSE, FALSE, sizeof (guint));
+  for (guint pass = 0; pass < 2; pass++)
+    {
+      for (guint i = 0; i < n; i++)
+        {
+          cells_of (index, &card[i], &c0, &r0, &c1, &r1);
+          for (guint r = r0; r <= r1; r++)
+            for (guint c = c0; c <= c1; c++)
+              {
+                guint cell = r * index->columns + c;
+
+                if (pass == 0)
+                  index->first[cell + 2]++;
+                else
+                  index->entry[index->first[cell + 1]++] = i;
+              }
+        }
+      if (pass == 0)
+        {
+          for (guint cell = 2; cell < index->columns * index->rows + 2; cell++)
+            index->first[cell] += index->first[cell - 1];
+          index->entry = g_new (guint, index->first[index->columns * index->rows + 1] + 1);
+        }
+    }
+}
+
+void
+route_index_clear (RouteIndex *index)
+{
+  g_free (index->first);
+  g_free (index->entry);
+  g_free (index->asked);
+  g_array_unref (index->found);
+}
+
+const guint *
+route_index_find (RouteIndex *index, const StudioRect *rect, guint *n)
+{
+  guint c0, r0, c1, r1;
+
+  index->question++;
+  g_array_set_size (index->found, 0);
+  cells_of (index, rect, &c0, &r0, &c1, &r1);
+  for (guint r = r0; r <= r1 && index->n_cards > 0; r++)
+    for (guint c = c0; c <= c1; c++)
+      for (guint k = index->first[r * index->columns + c]; k < index->first[r * index->columns + c + 1]; k++)
+        {
+          guint i = index->entry[k];
+
+          if (index->asked[i] == index->question)
+            continue;
+          index->asked[i] = index->question;
+          if (studio_rect_intersects (&index->card[i], rect))
+            g_array_append_val (index->found, i);
+        }
+  *n = index->found->len;
+  return (const guint *)(gpointer)index->found->data;
+}
+
+/* ---- lines ---------------------------------------------------------------- */
+
+typedef struct
+{
+  double *x, *y;
+  guint nx, ny;
+  guint8 *walls; /* of each crossing: bit 0 the piece to its right is blocked, bit 1 the one below */
+} Lines;
+
+static int
+compare_doubles (gconstpointer a, gconstpointer b)
+{
+  double p = *(const double *)a, q = *(const double *)b;
+
+  return p < q ? -1 : p > q;
+}
+
+static guint
+sort_unique (double *v, guint n)
+{
+  guint kept = 0;
+
+  qsort (v, n, sizeof *v, compare_doubles);
+  for (guint i = 0; i < n; i++)
+    if (kept == 0 || v[i] > v[kept - 1] + 1e-6)
+      v[kept++] = v[i];
+  return kept;
+}
+
+/* The first line at or behind v. */
+static guint
+line_at (const double *line, guint n, double v)
+{
+  guint low = 0, high = n;
+
+  while (low < high)
+    {
+      guint middle = (low + high) / 2;
+
+      if (line[middle] < v - 1e-6)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+static void
+add_line (double *line, guint *n, double at, double low, double high)
+{
+  if (at >= low && at <= high)
+    line[(*n)++] = at;
+}
+
+static void
+block (Lines *lines, const StudioRect *card, double clear)
+{
+  double left = card->x - clear, right = card->x + card->width + clear;
+  double top = card->y - clear, bottom = card->y + card->height + clear;
+  guint i0 = line_at (lines->x, lines->nx, left), i1 = line_at (lines->x, lines->nx, right);
+  guint j0 = line_at (lines->y, lines->ny, top), j1 = line_at (lines->y, lines->ny, bottom);
+
+  /* A card that begins left of the window blocks the first lines, too: they lie within it. */
+  for (guint j = j0; j <= j1 && j < lines->ny; j++)
+    for (guint i = i0; i <= i1 && i < lines->nx; i++)
+      {
+        gboolean within_x = lines->x[i] > left + 1e-6 && lines->x[i] < right - 1e-6;
+        gboolean within_y = lines->y[j] > top + 1e-6 && lines->y[j] < bottom - 1e-6;
+
+        if (within_y && i < i1)
+          lines->walls[j * lines->nx + i] |= 1;
+        if (within_x && j < j1)
+          lines->walls[j * lines->nx + i] |= 2;
+      }
+}
+
+static gboolean
+lines_init (Lines *lines, RouteIndex *index, const RouteWire *wire, const StudioRect *window, double clear)
+{
+  StudioRect reach = { window->x - clear, window->y - clear, window->width + 2 * clear, window->height + 2 * clear };
+  double right = window->x + window->width, bottom = window->y + window->height;
+  guint n, nx = 0, ny = 0;
+  const guint *near = route_index_find (index, &reach, &n);
+
+  memset (lines, 0, sizeof *lines);
+  lines->x = g_new (double, 2 * n + 2);
+  lines->y = g_new (double, 2 * n + 2);
+  for (guint k = 0; k < n; k++)
+    {
+      const StudioRect *card = &index->card[near[k]];
+
+      add_line (lines->x, &nx, card->x - clear, window->x, right);
+      add_line (lines->x, &nx, card->x + card->width + clear, window->x, right);
+      add_line (lines->y, &ny, card->y - clear, window->y, bottom);
+      add_line (lines->y, &ny, card->y + card->height + clear, window->y, bottom);
+    }
+  lines->x[nx++] = wire->x0 + clear;
+  lines->x[nx++] = wire->x1 - clear;
+  lines->y[ny++] = wire->y0;
+  lines->y[ny++] = wire->y1;
+  lines->nx = sort_unique (lines->x, nx);
+  lines->ny = sort_unique (lines->y, ny);
+  if ((gsize)lines->nx * lines->ny > MOST_NODES)
+    return FALSE;
+  lines->walls = g_malloc0 ((gsize)lines->nx * lines->ny);
+  for (guint k = 0; k < n; k++)
+    block (lines, &index->card[near[k]], clear);
+  return TRUE;
+}
+
+static void
+lines_clear (Lines *lines)
+{
+  g_free (lines->x);
+  g_free (lines->y);
+  g_free (lines->walls);
+}
+
+/* ---- the search ----------------------------------------------------------- */
+
+typedef struct
+{
+  double estimate, cost;
+  guint state; /* 2 × crossing + (1: came upright) */
+} Open;
+
+/* A heap; of equals the one with the lower state, so that the same cards always give the same way. */
+static gboolean
+is_before (const Open *a, const Open *b)
+{
+  return a->estimate < b->estimate || (a->estimate == b->estimate && a->state < b->state);
+}
+
+static void
+heap_push (GArray *heap, Open open)
+{
+  guint i = heap->len;
+  Open *at;
+
+  g_array_append_val (heap, open);
+  at = (Open *)(gpointer)heap->data;
+  for (; i > 0 && is_before (&open, &at[(i - 1) / 2]); i = (i - 1) / 2)
+    at[i] = at[(i - 1) / 2];
+  at[i] = open;
+}
+
+static Open
+heap_pop (GArray *heap)
+{
+  Open *at = (Open *)(gpointer)heap->data, top = at[0], last = at[heap->len - 1];
+  guint n = heap->len - 1, i = 0;
+
+  for (guint child; (child = 2 * i + 1) < n; i = child)
+    {
+      if (child + 1 < n && is_before (&at[child + 1], &at[child]))
+        child++;
+      if (!is_before (&at[child], &last))
+        break;
+      at[i] = at[child];
+    }
+  at[i] = last;
+  g_array_set_size (heap, n);
+  return top;
+}
+
+typedef struct
+{
+  const Lines *lines;
+  const RouteWire *wire;
+  guint goal; /* crossing */
+  double goal_x, goal_y;
+  double *cost; /* of each state */
+  guint *before;
+  GArray *heap;
+} Search;
+
+static double
+step_cost (const Search *s, guint i, guint j, guint i2, guint j2)
+{
+  const Lines *l = s->lines;
+  double dx = fabs (l->x[i2] - l->x[i]), dy = fabs (l->y[j2] - l->y[j]);
+
+  if (MAX (l->y[j], l->y[j2]) > MAX (s->wire->y0, s->wire->y1) + 1e-6)
+    dy *= BELOW;
+  /* Of ways alike the one that turns first, so that wires which go the same way meet early. */
+  if (j == j2 && l->y[j] == s->wire->y0 && s->wire->y0 != s->wire->y1)
+    dx *= 1.001;
+  return dx + dy;
+}
+
+static void
+visit (Search *s, guint from, guint i, guint j, guint i2, guint j2)
+{
+  const Lines *l = s->lines;
+  gboolean upright = i == i2;
+  guint node = j2 * l->nx + i2, state = 2 * node + upright;
+  double cost = s->cost[from] + step_cost (s, i, j, i2, j2) + ((from & 1) != upright ? BEND : 0);
+  double rest;
+
+  if (node == s->goal && upright)
+    cost += BEND;
+  if (s->cost[state] <= cost)
+    return;
+  rest = fabs (l->x[i2] - s->goal_x) + fabs (l->y[j2] - s->goal_y);
+  s->cost[state] = cost;
+  s->before[state] = from;
+  heap_push (s->heap, (Open){ cost + rest, cost, state });
+}
+
+static void
+collect (const Search *s, guint state, GArray *corners)
+{
+  const Lines *l = s->lines;
+  g_autoptr (GArray) back = g_array_new (FALSE, FALSE, sizeof (RoutePoint));
+  RoutePoint end = { s->wire->x1, s->wire->y1 };
+
+  g_array_set_size (corners, 0);
+  g_array_append_val (back, end);
+  for (; state != G_MAXUINT; state = s->before[state])
+    {
+      RoutePoint p = { l->x[state / 2 % l->nx], l->y[state / 2 / l->nx] };
+
+      g_array_append_val (back, p);
+    }
+  end = (RoutePoint){ s->wire->x0, s->wire->y0 };
+  g_array_append_val (back, end);
+  for (guint k = back->len; k-- > 0;)
+    {
+      RoutePoint p = g_array_index (back, RoutePoint, k);
+      RoutePoint *last = corners->len > 0 ? &g_array_index (corners, RoutePoint, corners->len - 1) : NULL;
+      RoutePoint *prior = corners->len > 1 ? last - 1 : NULL;
+
+      /* A point on the way straight on is no corner. */
+      if (prior != NULL && ((prior->x == last->x && last->x == p.x) || (prior->y == last->y && last->y == p.y)))
+        *last = p;
+      else
+        g_array_append_val (corners, p);
+    }
+}
+
+static gboolean
+search_window (RouteIndex *index, const RouteWire *wire, const StudioRect *window, double clear, GArray *corners)
+{
+  Lines lines;
+  Search s = { .lines = &lines, .wire = wire };
+  gboolean found = FALSE;
+
+  if (lines_init (&lines, index, wire, window, clear))
+    {
+      guint states = 2 * lines.nx * lines.ny;
+      guint start = line_at (lines.y, lines.ny, wire->y0) * lines.nx + line_at (lines.x, lines.nx, wire->x0 + clear);
+
+      s.goal_x = wire->x1 - clear;
+      s.goal_y = wire->y1;
+      s.goal = line_at (lines.y, lines.ny, s.goal_y) * lines.nx + line_at (lines.x, lines.nx, s.goal_x);
+      s.cost = g_new (double, states);
+      s.before = g_new (guint, states);
+      s.heap = g_array_new (FALSE, FALSE, sizeof (Open));
+      for (guint i = 0; i < states; i++)
+        s.cost[i] = G_MAXDOUBLE;
+      s.cost[2 * start] = 0;
+      s.before[2 * start] = G_MAXUINT;
+      heap_push (s.heap, (Open){ 0, 0, 2 * start });
+      while (s.heap->len > 0 && !found)
+        {
+          Open open = heap_pop (s.heap);
+          guint node = open.state / 2, i = node % lines.nx, j = node / lines.nx;
+
+          if (open.cost > s.cost[open.state])
+            continue;
+          if (node == s.goal)
+            {
+              collect (&s, open.state, corners);
+              found = TRUE;
+              break;
+            }
+          if (i + 1 < lines.nx && !(lines.walls[node] & 1))
+            visit (&s, open.state, i, j, i + 1, j);
+          if (i > 0 && !(lines.walls[node - 1] & 1))
+            visit (&s, open.state, i, j, i - 1, j);
+          if (j + 1 < lines.ny && !(lines.walls[node] & 2))
+            visit (&s, open.state, i, j, i, j + 1);
+          if (j > 0 && !(lines.walls[node - lines.nx] & 2))
+            visit (&s, open.state, i, j, i, j - 1);
+        }
+      g_array_unref (s.heap);
+      g_free (s.cost);
+      g_free (s.before);
+    }
+  lines_clear (&lines);
+  return found;
+}
+
+gboolean
+route_search (RouteIndex *index, const RouteWire *wire, guint from, guint to, GArray *corners, StudioRect *region)
+{
+  static const struct
+  {
+    double margin, clear;
+  } tries[] = { { MARGIN, ROUTE_CLEAR }, { WIDE_MARGIN, ROUTE_CLEAR }, { WIDE_MARGIN, ROUTE_TIGHT } };
+
+  for (guint k = 0; k < G_N_ELEMENTS (tries); k++)
+    {
+      StudioRect window = studio_rect_between (wire->x0, wire->y0, wire->x1, wire->y1);
+      double margin = tries[k].margin;
+
+      /* Its own cards are gone round, so all of them is looked at. */
+      window = studio_rect_union (window, index->card[from]);
+      window = studio_rect_union (window, index->card[to]);
+      window
+          = (StudioRect){ window.x - margin, window.y - margin, window.width + 2 * margin, window.height + 2 * margin };
+      /* Pieces slide into their lanes a little beyond it. */
+      *region = (StudioRect){ window.x - ROUTE_SLIDE - ROUTE_CLEAR, window.y - ROUTE_SLIDE - ROUTE_CLEAR,
+                              window.width + 2 * (ROUTE_SLIDE + ROUTE_CLEAR),
+                              window.height + 2 * (ROUTE_SLIDE + ROUTE_CLEAR) };
+      if (search_window (index, wire, &window, tries[k].clear, corners))
+        return TRUE;
+    }
+  return FALSE;
+}

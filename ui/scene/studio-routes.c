@@ -1,0 +1,359 @@
+/* The ways of a scene's wires, kept from one moment to the next. */
+#include "ui/scene/routes-private.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ROUND       28.0 /* of corners, where wires are curved */
+#define ROUND_RIGHT 6.0
+#define MANY_DIRTY  400u /* changed places, from which on all is looked for again */
+#define LEAST_AHEAD 20.0 /* a curve to an input nearer than this would turn back on itself */
+#define STRAIGHT    3.0  /* a curve that rises no more than this is a level line */
+#define STEEP       2.0  /* one that rises more than so many times its width runs in a channel, and gets a lane there */
+
+struct _StudioRoutes
+{
+  gboolean right_angles, valid;
+  guint n_cards, n_wires, n_searched;
+  StudioRect *card;
+  guint64 *card_serial;
+  RouteWire *wire;
+  GArray *pieces; /* StudioCurve, of all wires */
+  StudioRoute *route;
+};
+
+StudioRoutes *
+studio_routes_new (void)
+{
+  StudioRoutes *self = g_new0 (StudioRoutes, 1);
+
+  self->pieces = g_array_new (FALSE, FALSE, sizeof (StudioCurve));
+  return self;
+}
+
+static void
+clear_wires (RouteWire *wire, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      g_clear_pointer (&wire[i].base, g_array_unref);
+      g_clear_pointer (&wire[i].way, g_array_unref);
+    }
+  g_free (wire);
+}
+
+void
+studio_routes_free (StudioRoutes *self)
+{
+  if (self == NULL)
+    return;
+  clear_wires (self->wire, self->n_wires);
+  g_free (self->card);
+  g_free (self->card_serial);
+  g_free (self->route);
+  g_array_unref (self->pieces);
+  g_free (self);
+}
+
+void
+studio_routes_set_right_angles (StudioRoutes *self, gboolean on)
+{
+  if (self->right_angles == on)
+    return;
+  self->right_angles = on;
+  clear_wires (g_steal_pointer (&self->wire), self->n_wires);
+  self->n_wires = 0;
+  self->valid = FALSE;
+}
+
+gboolean
+studio_routes_get_right_angles (const StudioRoutes *self)
+{
+  return self->right_angles;
+}
+
+guint
+studio_routes_n_searched (const StudioRoutes *self)
+{
+  return self->n_searched;
+}
+
+/* ---- one wire ------------------------------------------------------------- */
+
+static void
+ends_of (const StudioScene *scene, guint link, RouteWire *wire)
+{
+  const StudioLink *l = &scene->link[link];
+
+  wire->serial = l->serial;
+  wire->net = (guint64)l->from << 32 | l->output;
+  studio_geometry_port (&scene->item[l->from], TRUE, l->output, &wire->x0, &wire->y0);
+  studio_geometry_port (&scene->item[l->to], FALSE, l->input, &wire->x1, &wire->y1);
+}
+
+/* Whether the plain curve keeps clear of cards; its own two it only leaves and reaches. */
+static gboolean
+is_free_curve (RouteIndex *index, const StudioCurve *curve, guint from, guint to, StudioRect *region)
+{
+  StudioRoute plain = { .n_pieces = 1, .piece = curve };
+  const guint *near;
+  guint n;
+
+  *region = studio_curve_bounds (curve);
+  *region = (StudioRect){ region->x - ROUTE_CLEAR, region->y - ROUTE_CLEAR, region->width + 2 * ROUTE_CLEAR,
+                          region->height + 2 * ROUTE_CLEAR };
+  near = route_index_find (index, region, &n);
+  for (guint i = 0; i < n; i++)
+    {
+      StudioRect card = index->card[near[i]];
+      double clear = near[i] == from || near[i] == to ? -1 : ROUTE_CLEAR;
+
+      card = (StudioRect){ card.x - clear, card.y - clear, card.width + 2 * clear, card.height + 2 * clear };
+      if (studio_route_meets (&plain, &card))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+look_for (StudioRoutes *self, RouteIndex *index, RouteWire *wire, guint from, guint to)
+{
+  StudioCurve curve = studio_geometry_curve (wire->x0, wire->y0, wire->x1, wire->y1);
+  double ahead = wire->x1 - wire->x0, rise = fabs (wire->y1 - wire->y0);
+  gboolean is_level = rise <= STRAIGHT && ahead > 0;
+  gboolean is_plain = is_level || (!self->right_angles && ahead >= LEAST_AHEAD && rise <= STEEP * ahead);
+
+  self->n_searched++;
+  wire->routed = FALSE;
+  g_clear_pointer (&wire->base, g_array_unref);
+  if (is_plain && is_free_curve (index, &curve, from, to, &wire->region))
+    {
+      /* Others must not lie on it. */
+      if (is_level)
+        {
+          RoutePoint ends[2] = { { wire->x0, wire->y0 }, { wire->x1, wire->y1 } };
+
+          wire->base = g_array_new (FALSE, FALSE, sizeof (RoutePoint));
+          g_array_append_vals (wire->base, ends, 2);
+        }
+      return;
+    }
+  wire->base = g_array_new (FALSE, FALSE, sizeof (RoutePoint));
+  wire->routed = route_search (index, wire, from, to, wire->base, &wire->region);
+  if (wire->routed)
+    route_centre (index, wire->base);
+  else
+    g_clear_pointer (&wire->base, g_array_unref);
+}
+
+/* ---- all of them ---------------------------------------------------------- */
+
+static gboolean
+same_rect (const StudioRect *a, const StudioRect *b)
+{
+  return a->x == b->x && a->y == b->y && a->width == b->width && a->height == b->height;
+}
+
+/* Where cards came, went or moved: what lay there, and what lies there now. */
+static GArray *
+take_cards (StudioRoutes *self, const StudioScene *scene)
+{
+  GArray *dirty = g_array_new (FALSE, FALSE, sizeof (StudioRect));
+  StudioRect *card = g_new (StudioRect, scene->n_items + 1);
+  guint64 *serial = g_new (guint64, scene->n_items + 1);
+  g_autoptr (GHashTable) old = NULL;
+  gboolean aligned = self->n_cards == scene->n_items;
+
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      card[i] = studio_geometry_card (&scene->item[i]);
+      serial[i] = scene->item[i].serial;
+      aligned = aligned && serial[i] == self->card_serial[i];
+    }
+  if (!aligned)
+    {
+      old = g_hash_table_new (g_int64_hash, g_int64_equal);
+      for (guint i = 0; i < self->n_cards; i++)
+        g_hash_table_insert (old, &self->card_serial[i], &self->card[i]);
+    }
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      const StudioRect *was = aligned ? &self->card[i] : g_hash_table_lookup (old, &serial[i]);
+
+      if (was == NULL || !same_rect (was, &card[i]))
+        {
+          g_array_append_val (dirty, card[i]);
+          if (was != NULL)
+            g_array_append_val (dirty, *was);
+        }
+      if (old != NULL)
+        g_hash_table_remove (old, &serial[i]);
+    }
+  if (old != NULL)
+    {
+      GHashTableIter iter;
+      gpointer gone;
+
+      g_hash_table_iter_init (&iter, old);
+      while (g_hash_table_iter_next (&iter, NULL, &gone))
+        g_array_append_val (dirty, *(StudioRect *)gone);
+    }
+  g_clear_pointer (&old, g_hash_table_unref);
+  g_free (self->card);
+  g_free (self->card_serial);
+  self->card = card;
+  self->card_serial = serial;
+  self->n_cards = scene->n_items;
+  return dirty;
+}
+
+static gboolean
+is_touched (const RouteWire *wire, const GArray *dirty)
+{
+  for (guint i = 0; i < dirty->len; i++)
+    if (studio_rect_intersects (&wire->region, &g_array_index (dirty, StudioRect, i)))
+      return TRUE;
+  return FALSE;
+}
+
+/* What was found for this wire and still holds is moved into it. */
+static gboolean
+keep (StudioRoutes *self, GHashTable *by_serial, guint i, RouteWire *wire, const GArray *dirty)
+{
+  RouteWire *was = NULL;
+
+  if (dirty->len > MANY_DIRTY)
+    return FALSE;
+  if (by_serial == NULL)
+    was = &self->wire[i];
+  else
+    was = g_hash_table_lookup (by_serial, &wire->serial);
+  if (was == NULL || was->x0 != wire->x0 || was->y0 != wire->y0 || was->x1 != wire->x1 || was->y1 != wire->y1
+      || is_touched (was, dirty))
+    return FALSE;
+  wire->routed = was->routed;
+  wire->region = was->region;
+  wire->base = g_steal_pointer (&was->base);
+  return TRUE;
+}
+
+static gboolean
+is_current (const StudioRoutes *self, const StudioScene *scene)
+{
+  if (!self->valid || self->n_cards != scene->n_items || self->n_wires != scene->n_links)
+    return FALSE;
+  for (guint i = 0; i < scene->n_items; i++)
+    if (self->card[i].x != scene->item[i].x || self->card[i].y != scene->item[i].y)
+      return FALSE;
+  return TRUE;
+}
+
+static void
+take_wires (StudioRoutes *self, RouteIndex *index, const StudioScene *scene, const GArray *dirty)
+{
+  RouteWire *wire = g_new0 (RouteWire, scene->n_links + 1);
+  g_autoptr (GHashTable) by_serial = NULL;
+  gboolean aligned = self->n_wires == scene->n_links;
+
+  for (guint i = 0; i < scene->n_links; i++)
+    {
+      ends_of (scene, i, &wire[i]);
+      aligned = aligned && self->wire[i].serial == wire[i].serial;
+    }
+  if (!aligned)
+    {
+      by_serial = g_hash_table_new (g_int64_hash, g_int64_equal);
+      for (guint i = 0; i < self->n_wires; i++)
+        g_hash_table_insert (by_serial, &self->wire[i].serial, &self->wire[i]);
+    }
+  for (guint i = 0; i < scene->n_links; i++)
+    if (!keep (self, by_serial, i, &wire[i], dirty))
+      look_for (self, index, &wire[i], scene->link[i].from, scene->link[i].to);
+  clear_wires (self->wire, self->n_wires);
+  self->wire = wire;
+  self->n_wires = scene->n_links;
+}
+
+static void
+shape_all (StudioRoutes *self, RouteIndex *index)
+{
+  g_autofree guint *first = g_new (guint, self->n_wires + 1);
+
+  g_array_set_size (self->pieces, 0);
+  self->route = g_renew (StudioRoute, self->route, self->n_wires + 1);
+  for (guint i = 0; i < self->n_wires; i++)
+    {
+      const RouteWire *wire = &self->wire[i];
+
+      first[i] = self->pieces->len;
+      if (wire->routed)
+        route_round (index, wire->way, self->right_angles ? ROUND_RIGHT : ROUND, self->pieces);
+      else
+        {
+          StudioCurve curve = studio_geometry_curve (wire->x0, wire->y0, wire->x1, wire->y1);
+
+          g_array_append_val (self->pieces, curve);
+        }
+    }
+  first[self->n_wires] = self->pieces->len;
+  for (guint i = 0; i < self->n_wires; i++)
+    {
+      StudioRoute *route = &self->route[i];
+
+      *route = (StudioRoute){ .n_pieces = first[i + 1] - first[i],
+                              .piece = &g_array_index (self->pieces, StudioCurve, first[i]),
+                              .routed = self->wire[i].routed };
+      for (guint k = 0; k < route->n_pieces; k++)
+        {
+          StudioRect r = studio_curve_bounds (&route->piece[k]);
+
+          route->bounds = k == 0 ? r : studio_rect_union (route->bounds, r);
+        }
+    }
+}
+
+const StudioRoute *
+studio_scene_routes (const StudioScene *scene)
+{
+  StudioRoutes *self = scene->routes;
+  g_autoptr (GArray) dirty = NULL;
+  RouteIndex index;
+
+  if (is_current (self, scene))
+    return self->route;
+  dirty = take_cards (self, scene);
+  route_index_init (&index, self->card, self->n_cards);
+  take_wires (self, &index, scene, dirty);
+  for (guint i = 0; i < self->n_wires; i++)
+    {
+      RouteWire *wire = &self->wire[i];
+
+      g_clear_pointer (&wire->way, g_array_unref);
+      if (wire->base != NULL)
+        wire->way = g_array_copy (wire->base);
+    }
+  route_lanes (&index, self->wire, self->n_wires);
+  shape_all (self, &index);
+  route_index_clear (&index);
+  self->valid = TRUE;
+  return self->route;
+}
+
+StudioRoutes *
+studio_scene_steal_routes (StudioScene *scene)
+{
+  StudioRoutes *routes = scene->routes;
+
+  scene->routes = studio_routes_new ();
+  scene->routes->right_angles = routes->right_angles;
+  return routes;
+}
+
+void
+studio_scene_set_routes (StudioScene *scene, StudioRoutes *routes)
+{
+  studio_routes_free (scene->routes);
+  scene->routes = routes;
+  /* Cards and wires may be others: they are compared at the next look. */
+  routes->valid = FALSE;
+}

@@ -1,0 +1,41 @@
+/* The way that each wire takes: a curve where nothing lies between its ends, else round the cards.
+ *
+ * A way is found for each wire by itself (routes-search.c), from the cards of a region that is kept with it; wires that
+ * run beside each other are then given lanes (routes-lanes.c). So a card that moves changes only the ways whose region
+ * it leaves or enters, and what comes out is the same as from scratch. */
+#pragma once
+
+#include "ui/scene/studio-geometry.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  guint n_pieces;
+  const StudioCurve *piece; /* end to end, from the output to the input; a straight piece has its controls on it */
+  StudioRect bounds;
+  gboolean routed; /* round cards; else the plain curve */
+} StudioRoute;
+
+StudioRoutes *studio_routes_new (void);
+void studio_routes_free (StudioRoutes *self);
+/* TRUE: every wire in right angles. */
+void studio_routes_set_right_angles (StudioRoutes *self, gboolean on);
+gboolean studio_routes_get_right_angles (const StudioRoutes *self);
+/* How many wires were looked for since the routes were made: what moving a card costs. */
+guint studio_routes_n_searched (const StudioRoutes *self);
+
+/* One for each wire of the scene, as its cards lie now. Valid until a card moves or the scene goes. */
+const StudioRoute *studio_scene_routes (const StudioScene *scene);
+/* For the next version of a graph: what was found for one scene is a start for another (transfer full, both). */
+StudioRoutes *studio_scene_steal_routes (StudioScene *scene);
+void studio_scene_set_routes (StudioScene *scene, StudioRoutes *routes);
+
+gboolean studio_curve_is_straight (const StudioCurve *curve);
+double studio_route_distance (const StudioRoute *route, double x, double y);
+/* The point at this share of the length. */
+void studio_route_at (const StudioRoute *route, double share, double *x, double *y);
+/* Whether any of it lies within the rectangle. */
+gboolean studio_route_meets (const StudioRoute *route, const StudioRect *rect);
+
+G_END_DECLS
