@@ -388,27 +388,34 @@ side (double ax, double ay, double bx, double by, double x, double y)
   return (bx - ax) * (y - ay) - (by - ay) * (x - ax);
 }
 
-gboolean
-studio_geometry_crosses (const StudioScene *scene, guint link, double x0, double y0, double x1, double y1)
+static gboolean
+curve_crosses (const StudioCurve *curve, double x0, double y0, double x1, double y1)
 {
-  enum
-  {
-    STEPS = 32
-  };
-  StudioCurve curve = studio_geometry_link (scene, link);
-  double px = curve.x[0], py = curve.y[0];
+  int steps = studio_curve_is_straight (curve) ? 1 : 32;
+  double px = curve->x[0], py = curve->y[0];
 
-  for (int i = 1; i <= STEPS; i++)
+  for (int i = 1; i <= steps; i++)
     {
       double qx, qy;
 
-      studio_curve_at (&curve, i / (double)STEPS, &qx, &qy);
+      studio_curve_at (curve, i / (double)steps, &qx, &qy);
       if ((side (x0, y0, x1, y1, px, py) < 0) != (side (x0, y0, x1, y1, qx, qy) < 0)
           && (side (px, py, qx, qy, x0, y0) < 0) != (side (px, py, qx, qy, x1, y1) < 0))
         return TRUE;
       px = qx;
       py = qy;
     }
+  return FALSE;
+}
+
+gboolean
+studio_geometry_crosses (const StudioScene *scene, guint link, double x0, double y0, double x1, double y1)
+{
+  const StudioRoute *route = &studio_scene_routes (scene)[link];
+
+  for (guint k = 0; k < route->n_pieces; k++)
+    if (curve_crosses (&route->piece[k], x0, y0, x1, y1))
+      return TRUE;
   return FALSE;
 }
 
