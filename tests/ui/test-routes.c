@@ -8,6 +8,7 @@
 enum
 {
   RANDOM_GRAPHS = 200,
+  COLUMNS = 50, /* of the large graph */
   SAMPLES = 32
 };
 
@@ -26,64 +27,99 @@ load (const char *text, const char *name)
   return studio_scene_new (graph, loom_graph_root (graph), "", net, faults, NULL, NULL);
 }
 
-/* Layers in wrapped rows as a layout makes them: 40 px between layers, 28 between cards, 56 between rows. Most wires go
- * to the next layer; some skip a few, and the targets come from the first card to the last. */
-static char *
-random_graph (guint32 seed)
+enum
 {
-  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
-  GString *nodes = g_string_new ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"), *wires = g_string_new (NULL);
-  GString *layout = g_string_new ("<layout>\n");
-  guint per_row = (guint)g_rand_int_range (rand, 3, 8), n_layers = (guint)g_rand_int_range (rand, 4, 20);
-  double channel = 40 + 8 * g_rand_int_range (rand, 0, 5), top = 0, height = 0;
-  guint n = 1, first[24] = { 0, 1 }, count[24] = { 1 };
+  MOST_LAYERS = 20
+};
 
-  g_string_append (nodes, "<node id=\"n0\" op=\"dataset\" source=\"fashion-mnist\"/>\n");
-  g_string_append (layout, "<place node=\"n0\" x=\"0\" y=\"0\"/>\n");
-  for (guint layer = 1; layer <= n_layers; layer++)
+/* Which cards stand in which layer. */
+typedef struct
+{
+  guint per_row, n_layers, first[MOST_LAYERS + 1], count[MOST_LAYERS + 1];
+  double channel;
+} Layers;
+
+/* A data set, layers of one to three cards, and a loss. Most wires go to the next layer; some skip a few, and the
+ * targets come from the first card to the last. */
+static char *
+random_text (GRand *rand, Layers *layers)
+{
+  GString *nodes = g_string_new ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                                 "<node id=\"n0\" op=\"dataset\" source=\"fashion-mnist\"/>\n");
+  GString *wires = g_string_new (NULL);
+  guint n = 1;
+
+  layers->per_row = (guint)g_rand_int_range (rand, 3, 8);
+  layers->n_layers = (guint)g_rand_int_range (rand, 4, MOST_LAYERS);
+  layers->channel = 40 + 8 * g_rand_int_range (rand, 0, 5);
+  layers->first[0] = 0;
+  layers->count[0] = 1;
+  for (guint layer = 1; layer <= layers->n_layers; layer++)
     {
-      guint column = layer % per_row, cards = layer == n_layers ? 1 : (guint)g_rand_int_range (rand, 1, 4);
-      double y;
+      gboolean is_last = layer == layers->n_layers;
 
-      if (column == 0)
+      layers->first[layer] = n;
+      layers->count[layer] = is_last ? 1 : (guint)g_rand_int_range (rand, 1, 4);
+      for (guint c = 0; c < layers->count[layer]; c++, n++)
         {
-          top += MAX (height, 56) + 56;
-          height = 0;
-        }
-      first[layer] = n;
-      count[layer] = cards;
-      y = top;
-      for (guint c = 0; c < cards; c++, n++)
-        {
-          gboolean two = g_rand_int_range (rand, 0, 3) == 0;
+          gboolean two = is_last || g_rand_int_range (rand, 0, 3) == 0;
 
           g_string_append_printf (nodes, "<node id=\"n%u\" op=\"%s\"/>\n", n,
-                                  layer == n_layers ? "cross_entropy"
-                                  : two             ? "add"
-                                                    : "relu");
-          g_string_append_printf (layout, "<place node=\"n%u\" x=\"%g\" y=\"%g\"/>\n", n, column * (176 + channel), y);
-          y += (layer == n_layers ? 80 : 56) + 28;
-          for (guint port = 0; port < (two || layer == n_layers ? 2u : 1u); port++)
+                                  is_last ? "cross_entropy"
+                                  : two   ? "add"
+                                          : "relu");
+          for (guint port = 0; port < (two ? 2u : 1u); port++)
             {
               gboolean skips = g_rand_int_range (rand, 0, 4) == 0 && layer > 2;
               guint from_layer = skips ? (guint)g_rand_int_range (rand, 1, (gint32)layer) : layer - 1;
-              guint from = first[from_layer] + (guint)g_rand_int_range (rand, 0, (gint32)count[from_layer]);
-              const char *to = layer == n_layers ? (port == 0 ? "input" : "target") : port == 0 ? "input" : "other";
+              guint from
+                  = layers->first[from_layer] + (guint)g_rand_int_range (rand, 0, (gint32)layers->count[from_layer]);
 
-              if (layer == n_layers && port == 1)
+              if (is_last && port == 1)
                 from = 0;
               g_string_append_printf (wires, "<wire from=\"n%u%s\" to=\"n%u.%s\"/>\n", from,
-                                      from == 0 && port == 1 ? ".y" : "", n, to);
+                                      from > 0               ? ""
+                                      : is_last && port == 1 ? ".y"
+                                                             : ".x",
+                                      n,
+                                      port == 0 ? "input"
+                                      : is_last ? "target"
+                                                : "other");
             }
         }
-      height = MAX (height, y - 28 - top);
     }
   g_string_append (nodes, wires->str);
-  g_string_append (nodes, layout->str);
-  g_string_append (nodes, "</layout></graph>\n");
+  g_string_append (nodes, "</graph>\n");
   g_string_free (wires, TRUE);
-  g_string_free (layout, TRUE);
   return g_string_free (nodes, FALSE);
+}
+
+/* In wrapped rows as a layout makes them: 40 px and more between layers, 28 between cards, 56 between rows. */
+static StudioScene *
+random_scene (guint32 seed, const char *name)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  Layers layers;
+  g_autofree char *text = random_text (rand, &layers);
+  StudioScene *scene = load (text, name);
+  double top = 0, bottom = 0;
+
+  for (guint layer = 0; layer <= layers.n_layers; layer++)
+    {
+      double y = layer % layers.per_row == 0 && layer > 0 ? bottom + 56 : top;
+
+      top = y;
+      for (guint c = 0; c < layers.count[layer]; c++)
+        {
+          StudioItem *item = &scene->item[layers.first[layer] + c];
+
+          item->x = layer % layers.per_row * (STUDIO_CARD_WIDTH + layers.channel);
+          item->y = y;
+          y += item->height + 28;
+        }
+      bottom = MAX (bottom, y - 28);
+    }
+  return scene;
 }
 
 static GPtrArray *
@@ -129,8 +165,8 @@ foreach_graph (Check check)
     }
   for (guint32 seed = 1; seed <= RANDOM_GRAPHS; seed++)
     {
-      g_autofree char *text = random_graph (seed), *name = g_strdup_printf ("random graph %u", seed);
-      g_autoptr (StudioScene) scene = load (text, name);
+      g_autofree char *name = g_strdup_printf ("random graph %u", seed);
+      g_autoptr (StudioScene) scene = random_scene (seed, name);
 
       check (scene, name);
       studio_routes_set_right_angles (scene->routes, TRUE);
@@ -300,14 +336,14 @@ test_moving (void)
 
   for (guint32 seed = 1; seed <= 60; seed++)
     {
-      g_autofree char *text = random_graph (seed), *name = g_strdup_printf ("random graph %u", seed);
-      g_autoptr (StudioScene) scene = load (text, name);
+      g_autofree char *name = g_strdup_printf ("random graph %u", seed);
+      g_autoptr (StudioScene) scene = random_scene (seed, name);
       g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
 
       studio_scene_routes (scene);
       for (guint move = 0; move < 12; move++)
         {
-          g_autoptr (StudioScene) fresh = load (text, name);
+          g_autoptr (StudioScene) fresh = random_scene (seed, name);
           StudioItem *item = &scene->item[g_rand_int_range (rand, 0, (gint32)scene->n_items)];
           guint before;
 
@@ -334,8 +370,7 @@ test_moving (void)
 static void
 test_next_version (void)
 {
-  g_autofree char *text = random_graph (7);
-  g_autoptr (StudioScene) scene = load (text, "a"), next = load (text, "b"), fresh = load (text, "c");
+  g_autoptr (StudioScene) scene = random_scene (7, "a"), next = random_scene (7, "b"), fresh = random_scene (7, "c");
   guint before;
 
   studio_scene_routes (scene);
@@ -363,23 +398,26 @@ big_graph (guint nodes, guint columns)
       if (i % 2 == 0)
         g_string_append_printf (s, "<wire from=\"n%u\" to=\"n%u.other\"/>\n", i >= columns ? i - columns : 0, i);
     }
-  g_string_append (s, "<layout>\n");
-  for (guint i = 0; i < nodes; i++)
-    g_string_append_printf (s, "<place node=\"n%u\" x=\"%u\" y=\"%u\"/>\n", i, i % columns * 240, i / columns * 112);
-  g_string_append (s, "</layout></graph>\n");
+  g_string_append (s, "</graph>\n");
   return g_string_free (s, FALSE);
 }
 
 static void
 test_size (void)
 {
-  g_autofree char *text = big_graph (2000, 50);
+  g_autofree char *text = big_graph (2000, COLUMNS);
   g_autoptr (StudioScene) scene = load (text, "2,000 nodes");
-  gint64 start = g_get_monotonic_time ();
+  gint64 start;
   double from_scratch, drag;
   guint before;
 
   g_assert_cmpuint (scene->n_links, >=, 2990);
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      scene->item[i].x = i % COLUMNS * 240;
+      scene->item[i].y = i / COLUMNS * (scene->item[1].height + 56);
+    }
+  start = g_get_monotonic_time ();
   studio_scene_routes (scene);
   from_scratch = (g_get_monotonic_time () - start) / 1000.0;
   before = studio_routes_n_searched (scene->routes);

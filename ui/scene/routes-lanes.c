@@ -16,8 +16,10 @@
 #define LANE_END   12.0 /* lanes are kept a little beyond their ends, which slide, too */
 #define LANE_SAME  6.0  /* ends this close are in one channel */
 #define LANE_GAP   10.0 /* between lanes, where there is room */
-#define MOST_VOTES 8u   /* pieces of a lane that are asked */
+#define LANE_LEAST 2.0
+#define MOST_VOTES 8u /* pieces of a lane that are asked */
 #define SURE       1000
+#define WEIGHT     100
 #define MOST_PAIRS 400u /* a bundle of more is put in order by place alone */
 
 #define corner(array, k) (&g_array_index (array, RoutePoint, k))
@@ -344,11 +346,11 @@ typedef struct
   const GArray *candidates;
   Lane **lane;
   guint n;
-  guint8 *apart; /* of each pair: the first must lie before the second */
+  guint8 *apart; /* of each pair: how much the first must lie before the second; 0 where it need not */
 } Bundle;
 
-/* Whether the second lane of two should be the first: what most of their pieces that run beside each other want. */
-static gboolean
+/* How much the second lane of two should be the first: what their pieces that run beside each other want. */
+static int
 wants_swap (const Bundle *self, const Lane *p, const Lane *q)
 {
   int votes = 0;
@@ -362,28 +364,40 @@ wants_swap (const Bundle *self, const Lane *p, const Lane *q)
         if (c->a - LANE_END < d->b + LANE_END && d->a - LANE_END < c->b + LANE_END)
           votes += side_of (&c->piece, &d->piece);
       }
-  return votes > 0;
+  return votes;
 }
 
 /* Each pair as side_of() has it where they are close, else by place. */
 static void
 relate (Bundle *self, gboolean by_place)
 {
+  if (by_place)
+    qsort (self->lane, self->n, sizeof *self->lane, compare_places);
   memset (self->apart, 0, (gsize)self->n * self->n);
   for (guint i = 0; i < self->n; i++)
     for (guint j = i + 1; j < self->n; j++)
       {
         const Lane *p = self->lane[i], *q = self->lane[j];
         gboolean swaps;
+        int votes = 0;
 
         if (!may_meet (p, q))
           continue;
-        swaps = !by_place && q->at - p->at <= LANE_NEAR && wants_swap (self, p, q);
-        self->apart[swaps ? j * self->n + i : i * self->n + j] = 1;
+        if (!by_place && fabs (q->at - p->at) <= LANE_NEAR)
+          votes = wants_swap (self, p, q);
+        swaps = votes > 0;
+        /* There must be room for it. */
+        if ((swaps ? q->low : p->low) + LANE_LEAST > (swaps ? p->high : q->high))
+          {
+            swaps = !swaps;
+            votes = SURE;
+          }
+        self->apart[swaps ? j * self->n + i : i * self->n + j] = ABS (votes) >= SURE / 2 ? WEIGHT : 1;
       }
 }
 
-/* Sorts the lanes so that what must lie before comes before. A circle of wishes is cut at the first in place. */
+/* Sorts the lanes so that what must lie before comes before. A circle of wishes is cut where the
+ * fewest are broken. */
 static void
 sort_bundle (Bundle *self)
 {
@@ -397,19 +411,16 @@ sort_bundle (Bundle *self)
       waiting[j] += self->apart[i * n + j];
   for (guint k = 0; k < n; k++)
     {
-      guint next = n;
+      guint next = 0;
 
-      for (guint i = 0; i < n && next == n; i++)
-        if (waiting[i] == 0)
-          next = i;
-      for (guint i = 0; i < n && next == n; i++)
-        if (waiting[i] != G_MAXUINT)
+      for (guint i = 1; i < n; i++)
+        if (waiting[i] < waiting[next])
           next = i;
       waiting[next] = G_MAXUINT;
       sorted[k] = next;
       for (guint j = 0; j < n; j++)
-        if (self->apart[next * n + j] && waiting[j] > 0 && waiting[j] != G_MAXUINT)
-          waiting[j]--;
+        if (waiting[j] != G_MAXUINT)
+          waiting[j] -= self->apart[next * n + j];
     }
   for (guint i = 0; i < n; i++)
     {
@@ -448,7 +459,7 @@ limits (const Bundle *self, double gap, double *least, double *most)
 static double
 widest_gap (const Bundle *self, double *least, double *most)
 {
-  static const double gaps[] = { LANE_GAP, 8, 6, 5, 4, 3, 2 };
+  static const double gaps[] = { LANE_GAP, 8, 6, 5, 4, 3, LANE_LEAST };
 
   for (guint g = 0; g < G_N_ELEMENTS (gaps); g++)
     if (limits (self, gaps[g], least, most))
