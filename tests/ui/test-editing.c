@@ -96,6 +96,19 @@ test_move_wires (void)
                                               document_serial (document, "act"), "out", &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_CYCLE);
   g_assert_null (studio_document_undo_name (document));
+  {
+    guint64 fc = document_serial (document, "fc"), x = document_serial (document, "x");
+    g_autofree char *fits = studio_document_dup_moving_refusal (document, fc, "out", x, "out");
+    g_autofree char *circle
+        = studio_document_dup_moving_refusal (document, fc, "out", document_serial (document, "head"), "out");
+    g_autofree char *unknown
+        = studio_document_dup_moving_refusal (document, x, "out", document_serial (document, "conv"), "out");
+
+    /* Both of its readers change at once, so that their shapes agree. */
+    g_assert_null (fits);
+    g_assert_nonnull (strstr (circle, "circle"));
+    g_assert_null (unknown); /* of an output that has no type yet nothing can be said */
+  }
 }
 
 static void

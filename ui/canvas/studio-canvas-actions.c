@@ -85,16 +85,24 @@ pasted_cb (GObject *source, GAsyncResult *result, gpointer data)
     return;
   if (text == NULL || text[0] != '<')
     studio_canvas_say (self, "There are no nodes on the clipboard.");
-  else if (!studio_clipboard_paste (self->document, text, NAN, NAN, &error))
+  else if (!studio_clipboard_paste (self->document, text, self->paste_x, self->paste_y, &error))
     studio_canvas_say (self, error->message);
   else
     focus_selected (self);
 }
 
+void
+studio_canvas_paste_at (StudioCanvas *self, double x, double y)
+{
+  self->paste_x = x;
+  self->paste_y = y;
+  gdk_clipboard_read_text_async (gtk_widget_get_clipboard (GTK_WIDGET (self)), NULL, pasted_cb, g_object_ref (self));
+}
+
 static void
 paste (StudioCanvas *self)
 {
-  gdk_clipboard_read_text_async (gtk_widget_get_clipboard (GTK_WIDGET (self)), NULL, pasted_cb, g_object_ref (self));
+  studio_canvas_paste_at (self, NAN, NAN);
 }
 
 static void
@@ -289,6 +297,7 @@ static const struct
   { "canvas.duplicate", duplicate, GDK_KEY_d, 0, GDK_CONTROL_MASK, "Edit", "Duplicate" },
   { "canvas.auto-layout", auto_layout, GDK_KEY_l, 0, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "Arrange",
     "Arrange the graph" },
+  { "canvas.menu", studio_canvas_menu, GDK_KEY_Menu, 0, 0, "Edit", "Open the context menu" },
   { "canvas.connect", connect_wire, GDK_KEY_l, 0, GDK_CONTROL_MASK, "Add", "Connect the card to another" },
   { "canvas.quick-add", quick_add, GDK_KEY_Insert, GDK_KEY_KP_Insert, 0, "Add", "Add a layer" },
   { "canvas.fix", fix, GDK_KEY_period, 0, GDK_CONTROL_MASK, "Edit", "Mend the fault of the selected card" },
@@ -362,6 +371,7 @@ studio_canvas_class_init_actions (GtkWidgetClass *klass)
       if (commands[i].key2 != 0)
         gtk_widget_class_add_binding_action (klass, commands[i].key2, commands[i].mods, commands[i].name, NULL);
     }
+  gtk_widget_class_add_binding_action (klass, GDK_KEY_F10, GDK_SHIFT_MASK, "canvas.menu", NULL);
   gtk_widget_class_add_binding_action (klass, GDK_KEY_y, GDK_CONTROL_MASK, "canvas.redo", NULL);
   gtk_widget_class_install_property_action (klass, "canvas.show-cost", "show-cost");
   gtk_widget_class_add_binding_action (klass, GDK_KEY_c, GDK_CONTROL_MASK | GDK_SHIFT_MASK, "canvas.show-cost", NULL);

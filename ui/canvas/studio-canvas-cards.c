@@ -233,10 +233,14 @@ gboolean
 studio_canvas_focus_vfunc (GtkWidget *widget, GtkDirectionType direction)
 {
   StudioCanvas *self = STUDIO_CANVAS (widget);
+  GtkWidget *child = gtk_widget_get_focus_child (widget);
   StudioScene *scene;
   guint item;
 
-  if (gtk_widget_get_focus_child (widget) != NULL || gtk_widget_has_focus (widget))
+  /* In a menu the arrow keys go from entry to entry. */
+  if (child != NULL && GTK_IS_POPOVER (child))
+    return gtk_widget_child_focus (child, direction);
+  if (child != NULL || gtk_widget_has_focus (widget))
     return FALSE;
   scene = studio_canvas_scene (self);
   item = studio_scene_find (scene, self->last_focus);

@@ -12,26 +12,6 @@ studio_canvas_is_wiring (StudioCanvas *self)
   return self->gesture.state == STUDIO_GESTURE_WIRING;
 }
 
-/* All wires of an output move together: a port is lit that may take each of them. A few tell for the others. */
-static void
-dim_for_others (StudioCanvas *self)
-{
-  StudioScene *scene = studio_canvas_scene (self);
-  const StudioGesture *g = &self->gesture;
-  guint n = self->lit_first[scene->n_items], at = scene->item[g->pressed.item].output[g->pressed.port].link;
-  g_autofree gboolean *lit = g_new (gboolean, n + 1);
-
-  at = scene->link[at].next_out;
-  for (guint i = 0; i < 4 && at != STUDIO_NO_ITEM; i++, at = scene->link[at].next_out)
-    {
-      memset (lit, 0, n * sizeof *lit);
-      studio_document_compatible_ports (self->document, scene->item[scene->link[at].to].serial, FALSE,
-                                        scene->link[at].input, lit, self->lit_first);
-      for (guint k = 0; k < n; k++)
-        self->lit[k] = self->lit[k] && lit[k];
-    }
-}
-
 static void
 light_ports (StudioCanvas *self)
 {
@@ -60,10 +40,12 @@ light_ports (StudioCanvas *self)
   self->lit_first[scene->n_items] = n;
   self->n_lit = scene->n_items;
   self->lit = g_new0 (gboolean, n + 1);
-  studio_document_compatible_ports (self->document, scene->item[g->fixed_item].serial, g->from_output, g->fixed_port,
-                                    self->lit, self->lit_first);
   if (g->all)
-    dim_for_others (self);
+    studio_document_movable_ports (self->document, scene->item[g->pressed.item].serial, g->pressed.port, self->lit,
+                                   self->lit_first);
+  else
+    studio_document_compatible_ports (self->document, scene->item[g->fixed_item].serial, g->from_output, g->fixed_port,
+                                      self->lit, self->lit_first);
 }
 
 /* Why the port under the pointer takes no wire. Asked for once a port, as it tries the wire out. */
@@ -85,13 +67,18 @@ explain_refusal (StudioCanvas *self)
   other = &scene->item[hit->item];
   self->refused_item = hit->item;
   self->refused_port = hit->port;
-  self->refusal = g->from_output
-                      ? studio_document_dup_refusal (self->document, fixed->serial, fixed->output[g->fixed_port].name,
-                                                     other->serial, other->input[hit->port].name)
-                      : studio_document_dup_refusal (self->document, other->serial, other->output[hit->port].name,
-                                                     fixed->serial, fixed->input[g->fixed_port].name);
+  if (g->all)
+    self->refusal = studio_document_dup_moving_refusal (self->document, scene->item[g->pressed.item].serial,
+                                                        scene->item[g->pressed.item].output[g->pressed.port].name,
+                                                        other->serial, other->output[hit->port].name);
+  else if (g->from_output)
+    self->refusal = studio_document_dup_refusal (self->document, fixed->serial, fixed->output[g->fixed_port].name,
+                                                 other->serial, other->input[hit->port].name);
+  else
+    self->refusal = studio_document_dup_refusal (self->document, other->serial, other->output[hit->port].name,
+                                                 fixed->serial, fixed->input[g->fixed_port].name);
   if (self->refusal == NULL)
-    self->refusal = g_strdup (g->all ? "Not all of the wires could begin here." : "This port does not take the wire.");
+    self->refusal = g_strdup ("This port does not take the wire.");
 }
 
 gboolean

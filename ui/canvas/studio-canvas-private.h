@@ -59,6 +59,14 @@ struct _StudioCanvas
   GHashTable *progress;    /* path → double * */
   GtkWidget *popover;      /* quick-add or connect */
   guint64 last_focus;      /* serial */
+  struct
+  {
+    StudioHitKind kind;
+    guint64 serial;   /* of the card, wire, frame or note; 0: the canvas */
+    const char *port; /* interned; NULL: none */
+    double x, y;      /* canvas */
+  } menu;             /* what the context menu was opened for */
+  double paste_x, paste_y; /* where what is being read from the clipboard goes; NAN: beside the original */
   char *scope_path;        /* that the view belongs to */
   GHashTable *views;       /* scope path → StudioView */
   GHashTable *disabled;    /* names of actions that would do nothing now */
@@ -119,6 +127,13 @@ gboolean studio_canvas_focus_vfunc (GtkWidget *widget, GtkDirectionType directio
 gboolean studio_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip);
 
 void studio_canvas_init_input (StudioCanvas *self);
+void studio_canvas_init_menu (StudioCanvas *self);
+void studio_canvas_class_init_menu (GtkWidgetClass *klass);
+/* The context menu of what is at this point in pixels, or of what has the focus. */
+void studio_canvas_menu_at (StudioCanvas *self, double sx, double sy);
+void studio_canvas_menu (StudioCanvas *self);
+/* In canvas units; NAN: beside the original. */
+void studio_canvas_paste_at (StudioCanvas *self, double x, double y);
 void studio_canvas_end_gesture (StudioCanvas *self);
 void studio_canvas_class_init_actions (GtkWidgetClass *klass);
 void studio_canvas_update_actions (StudioCanvas *self);

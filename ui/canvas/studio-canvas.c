@@ -211,6 +211,7 @@ studio_canvas_class_init (StudioCanvasClass *klass)
   gtk_widget_class_set_css_name (widget_class, "studiocanvas");
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_LIST);
   studio_canvas_class_init_actions (widget_class);
+  studio_canvas_class_init_menu (widget_class);
 }
 
 static void
@@ -241,6 +242,7 @@ studio_canvas_init (StudioCanvas *self)
   /* The ring around the canvas goes with the focus. */
   g_signal_connect (self, "notify::has-focus", G_CALLBACK (gtk_widget_queue_draw), NULL);
   studio_canvas_init_input (self);
+  studio_canvas_init_menu (self);
 }
 
 StudioCanvas *

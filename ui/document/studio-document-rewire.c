@@ -66,6 +66,88 @@ studio_document_move_wires (StudioDocument *self, guint64 from, const char *outp
   return TRUE;
 }
 
+/* The sentence of an operator that would refuse its new source, were all wires of an output moved; NULL where none
+ * would (transfer full). The trial is as the document is again afterwards. */
+static char *
+try_moving (LoomGraph *trial, const StudioScene *scene, const LoomFaults *before, guint f, guint o, guint t, guint p)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GPtrArray) undo = g_ptr_array_new ();
+  g_autofree char *text = output_text (&scene->item[t], p);
+  char *sentence = NULL;
+
+  for (guint l = scene->item[f].output[o].link; l != STUDIO_NO_ITEM; l = scene->link[l].next_out)
+    g_ptr_array_add (undo, loom_graph_apply (trial, loom_edit_set (loom_graph_by_serial (trial, scene->link[l].serial),
+                                                                   "from", text)));
+  loom_net_free (loom_net_new (trial, NULL, faults));
+  for (guint l = scene->item[f].output[o].link; l != STUDIO_NO_ITEM && sentence == NULL; l = scene->link[l].next_out)
+    {
+      const char *path = scene->item[scene->link[l].to].path;
+      const LoomFault *fault = studio_document_find_refusal (faults, path);
+
+      if (fault != NULL && studio_document_find_refusal (before, path) == NULL)
+        sentence = g_strdup (fault->message);
+    }
+  for (guint i = undo->len; i-- > 0;)
+    loom_edit_free (loom_graph_apply (trial, undo->pdata[i]));
+  return sentence;
+}
+
+char *
+studio_document_dup_moving_refusal (StudioDocument *self, guint64 from, const char *output, guint64 to,
+                                    const char *to_output)
+{
+  LoomFaults *before = studio_document_get_faults (self);
+  StudioScene *scene = studio_document_get_scene (self);
+  guint f = studio_scene_find (scene, from), t = studio_scene_find (scene, to);
+  guint o = f != STUDIO_NO_ITEM ? studio_item_find_port (&scene->item[f], TRUE, output) : STUDIO_NO_ITEM;
+  guint p = t != STUDIO_NO_ITEM ? studio_item_find_port (&scene->item[t], TRUE, to_output) : STUDIO_NO_ITEM;
+  g_autoptr (LoomGraph) trial = NULL;
+
+  if (o == STUDIO_NO_ITEM || p == STUDIO_NO_ITEM)
+    return NULL;
+  for (guint l = scene->item[f].output[o].link; l != STUDIO_NO_ITEM; l = scene->link[l].next_out)
+    if (!studio_scene_can_link (scene, t, p, scene->link[l].to, scene->link[l].input))
+      return g_strdup_printf ("A wire from %s to %s would close a circle, and values could never be computed.",
+                              scene->item[t].id, scene->item[scene->link[l].to].id);
+  if (!scene->item[t].output[p].typed)
+    return NULL;
+  trial = loom_graph_copy (self->graph);
+  return try_moving (trial, scene, before, f, o, t, p);
+}
+
+void
+studio_document_movable_ports (StudioDocument *self, guint64 from, guint output, gboolean *lit, const guint *first)
+{
+  const gint64 budget = 30 * 1000;
+  LoomFaults *before = studio_document_get_faults (self);
+  StudioScene *scene = studio_document_get_scene (self);
+  guint f = studio_scene_find (scene, from);
+  g_autofree gboolean *circle = g_new0 (gboolean, scene->n_items + 1);
+  g_autoptr (LoomGraph) trial = NULL;
+  gint64 start = g_get_monotonic_time ();
+
+  if (f == STUDIO_NO_ITEM || output >= scene->item[f].n_outputs)
+    return;
+  for (guint l = scene->item[f].output[output].link; l != STUDIO_NO_ITEM; l = scene->link[l].next_out)
+    studio_scene_reach (scene, scene->link[l].to, FALSE, circle);
+  for (guint i = 0; i < scene->n_items; i++)
+    for (guint p = 0; p < MIN (scene->item[i].n_outputs, first[i + 1] - first[i]); p++)
+      {
+        gboolean *it = &lit[first[i] + p];
+        g_autofree char *sentence = NULL;
+
+        *it = !circle[i];
+        if (!*it || (i == f && p == output) || !scene->item[i].output[p].typed
+            || g_get_monotonic_time () - start > budget)
+          continue;
+        if (trial == NULL)
+          trial = loom_graph_copy (self->graph);
+        sentence = try_moving (trial, scene, before, f, output, i, p);
+        *it = sentence == NULL;
+      }
+}
+
 /* ---- dissolving ----------------------------------------------------------- */
 
 /* A wire from a node that goes to one that stays, and what is to feed it instead. */

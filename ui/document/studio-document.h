@@ -167,6 +167,12 @@ studio_document_dup_refusal (StudioDocument *self, guint64 from, const char *out
 void studio_document_disconnect (StudioDocument *self, guint64 wire);
 /* Takes these wires away in one step. */
 void studio_document_cut_wires (StudioDocument *self, const guint64 *wires, guint n);
+/* Which outputs all wires of this one could begin at instead, as studio_document_compatible_ports() says it, and why one
+ * is not among them. */
+void
+studio_document_movable_ports (StudioDocument *self, guint64 from, guint output, gboolean *lit, const guint *first);
+char *studio_document_dup_moving_refusal (StudioDocument *self, guint64 from, const char *output, guint64 to,
+                                          const char *to_output);
 /* Lets all wires of one output begin at another in one step. FALSE with a CYCLE error where one of them would close a
  * circle: then none moves. */
 gboolean studio_document_move_wires (StudioDocument *self, guint64 from, const char *output, guint64 to,

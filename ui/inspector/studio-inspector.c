@@ -359,6 +359,7 @@ add_documentation (StudioInspector *self, const LoomOp *op)
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_widget_set_margin_top (label, 6);
   gtk_expander_set_child (GTK_EXPANDER (expander), label);
+  self->documentation = expander;
   gtk_box_append (GTK_BOX (self->box), expander);
 }
 
@@ -371,6 +372,7 @@ clear (StudioInspector *self)
   g_ptr_array_set_size (self->cost_rows, 0);
   self->name = NULL;
   self->fault = NULL;
+  self->documentation = NULL;
   g_clear_pointer (&self->wrong, g_free);
   self->options = NULL;
   g_clear_pointer (&self->source, g_free);
@@ -662,4 +664,14 @@ studio_inspector_focus (StudioInspector *self)
     gtk_widget_grab_focus (first);
   else if (self->name != NULL)
     gtk_widget_grab_focus (self->name);
+}
+
+gboolean
+studio_inspector_show_documentation (StudioInspector *self)
+{
+  if (self->documentation == NULL)
+    return FALSE;
+  gtk_expander_set_expanded (GTK_EXPANDER (self->documentation), TRUE);
+  gtk_widget_grab_focus (self->documentation);
+  return TRUE;
 }

@@ -17,5 +17,7 @@ void studio_inspector_set_empty_widget (StudioInspector *self, GtkWidget *widget
 void studio_inspector_set_devices (StudioInspector *self, const char *const *devices);
 /* Puts the keyboard focus on the first parameter. */
 void studio_inspector_focus (StudioInspector *self);
+/* Opens what the operator's author wrote; FALSE where one operator is not what is selected. */
+gboolean studio_inspector_show_documentation (StudioInspector *self);
 
 G_END_DECLS

@@ -101,6 +101,13 @@ watch_cb (StudioWindow *self, GVariant *parameter)
 }
 
 static void
+documentation_cb (StudioWindow *self, GVariant *parameter)
+{
+  if (!studio_inspector_show_documentation (self->inspector))
+    studio_window_toast (self, "Select one layer first: its documentation stands among its parameters.");
+}
+
+static void
 present_cb (StudioWindow *self, GVariant *parameter)
 {
   studio_window_set_presenting (self, !self->presenting);
@@ -311,6 +318,7 @@ static const struct
     { "<Control><Shift>r" },
     "lr hyper" },
   { "watch", NULL, watch_cb, "Training", "_Watch the selected layer", { "<Control><Shift>w" }, "pin output map show" },
+  { "documentation", NULL, documentation_cb, "Go", "_Documentation of the layer", { "<Shift>F1" }, "help formula" },
   { "find", NULL, find_cb, "Edit", "_Find a layer", { "<Control>f" }, "search outline" },
   { "arrange", NULL, arrange_cb, NULL, NULL, { NULL }, NULL },
   { "show-faults", NULL, show_faults_cb, "Go", "List all faults", { NULL }, "errors problems hints" },

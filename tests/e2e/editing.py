@@ -1,0 +1,149 @@
+"""Wires and cards by the hand: reasons for refused ports, cutting, moving all wires of a port, dissolving, context menus."""
+import os
+import sys
+import time
+
+from studio import Report, Studio, inside, middle
+
+GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
+<graph xmlns="urn:gradloom:graph" version="1">
+  <node id="x" op="input" shape="B,8"/>
+  <node id="fc" op="linear" out_features="4"/>
+  <node id="act" op="relu"/>
+  <node id="sum" op="add"/>
+  <node id="image" op="input" shape="B,1,28,28"/>
+  <node id="conv" op="conv2d" out_channels="3" kernel_size="3"/>
+  <wire from="x" to="fc"/>
+  <wire from="fc" to="act"/>
+  <wire from="act" to="sum.input"/>
+  <wire from="fc" to="sum.other"/>
+  <layout>
+    <place node="x" x="0" y="0"/>
+    <place node="fc" x="240" y="0"/>
+    <place node="act" x="480" y="0"/>
+    <place node="sum" x="720" y="0"/>
+    <place node="image" x="0" y="192"/>
+    <place node="conv" x="240" y="192"/>
+  </layout>
+</graph>
+"""
+
+
+def stroke(s, start, end, keys=(), button=1):
+    """A drag with keys held; gives what the window says before the button is released."""
+    s.move(*start)
+    for k in keys:
+        s.xdotool("keydown", k)
+    time.sleep(0.1)
+    s.xdotool("mousedown", button)
+    for i in range(1, 13):
+        s.move(start[0] + (end[0] - start[0]) * i / 12, start[1] + (end[1] - start[1]) * i / 12)
+        time.sleep(0.015)
+    time.sleep(0.15)
+    s.xdotool("mouseup", button)
+    for k in keys:
+        s.xdotool("keyup", k)
+    time.sleep(0.1)
+
+
+def pairs(g):
+    return sorted((a, b) for a, b, _ in g.wires)
+
+
+def expect(t, s, what, wanted):
+    g = s.wait(what, lambda g: pairs(g) == sorted(wanted), 2)
+    t.ok(pairs(g) == sorted(wanted), what)
+    return g
+
+
+START = [("x", "fc"), ("fc", "act"), ("act", "sum"), ("fc", "sum")]
+
+
+def undo(s):
+    s.key("ctrl+z")
+    return s.wait("undone", lambda g: pairs(g) == sorted(START) and not g.has("Edited"), 2)
+
+
+def reasons(t, s, g):
+    stroke(s, middle(g.outputs["act.out"]), middle(g.inputs["conv.input"]))
+    g = s.wait("reason", lambda g: g.has("B × 4"), 2)
+    t.ok(pairs(g) == sorted(START), "a port that refuses a wire says why")
+
+
+def cutting(t, s, g):
+    between = ((middle(g.outputs["x.out"])[0] + middle(g.inputs["fc.input"])[0]) / 2, middle(g.outputs["x.out"])[1])
+    s.move(*between)
+    s.xdotool("keydown", "alt")
+    s.click(between)
+    s.xdotool("keyup", "alt")
+    expect(t, s, "Alt and a click cut the wire there", START[1:])
+    g = undo(s)
+    x = (middle(g.outputs["act.out"])[0] + middle(g.inputs["sum.input"])[0]) / 2
+    top, bottom = g.cards["act"][1] - 40, g.cards["act"][1] + g.cards["act"][3] + 90
+    for keys, button in ((("ctrl",), 3), (("shift", "alt"), 1)):
+        stroke(s, (x, top), (x, bottom), keys, button)
+        expect(t, s, "a line drawn with %s cuts all wires that it crosses" % "+".join(keys), START[:2])
+        g = undo(s)
+
+
+def moving(t, s, g):
+    stroke(s, middle(g.outputs["fc.out"]), middle(g.outputs["x.out"]), ("ctrl",))
+    expect(t, s, "Ctrl moves all wires of an output", [("x", "fc"), ("x", "act"), ("act", "sum"), ("x", "sum")])
+    undo(s)
+
+
+def dissolving(t, s, g):
+    s.click(g.cards["act"])
+    s.key("ctrl+x")
+    g = expect(t, s, "Ctrl+X reconnects the neighbours of what it cuts", [("x", "fc"), ("fc", "sum"), ("fc", "sum")])
+    t.ok("act" not in g.cards, "and takes the card")
+    undo(s)
+
+
+def choose(s, n):
+    """The entry of an open menu that is n below the first."""
+    time.sleep(0.5)
+    s.key(*["Down"] * n)
+    s.key("Return")
+
+
+def menus(t, s, g):
+    s.move((middle(g.outputs["x.out"])[0] + middle(g.inputs["fc.input"])[0]) / 2, middle(g.outputs["x.out"])[1])
+    s.xdotool("click", 3)
+    choose(s, 1)
+    expect(t, s, "the menu of a wire cuts it", START[1:])
+    g = undo(s)
+    s.move(*middle(g.outputs["fc.out"]))
+    s.xdotool("click", 3)
+    choose(s, 3)
+    expect(t, s, "the menu of a port takes its wires away", [START[0], START[2]])
+    g = undo(s)
+    s.click(g.cards["act"])
+    s.key("Menu")
+    choose(s, 7)
+    g = s.wait("without act", lambda g: "act" not in g.cards, 2)
+    t.ok(len(g.cards) == 5, "the Menu key opens the menu of the card that has the focus")
+    undo(s)
+    s.key("shift+F10")
+    choose(s, 4)
+    s.key("Delete")
+    g = s.wait("all selected", lambda g: not g.cards, 2)
+    t.ok(not g.cards, "and Shift+F10 that of the canvas, which selects all")
+    undo(s)
+
+
+def body(t):
+    with Studio("editing") as s:
+        path = os.path.join(s.folder, "net.xml")
+        with open(path, "w") as f:
+            f.write(GRAPH)
+        s.end()
+        s.arguments = [path]
+        s.launch()
+        g = s.wait("graph", lambda g: len(g.cards) == 6 and all(inside(r, g.canvas) for r in g.cards.values()), 2)
+        for part in (reasons, cutting, moving, dissolving, menus):
+            part(t, s, s.look())
+
+
+if __name__ == "__main__":
+    sys.exit(Report().run(body))

@@ -1,0 +1,415 @@
+/* Context menus of cards, ports, wires, frames and the canvas: on the secondary button, the Menu key and Shift+F10.
+ *
+ * A menu says with words what keys do without: its entries are the canvas's actions, and those that need to know where
+ * one has pressed (the port, the place) are actions of their own, "menu.", which read it from the canvas. */
+#include <math.h>
+
+#include "ui/canvas/studio-canvas-private.h"
+
+/* ---- what an entry is offered for ------------------------------------------ */
+
+static const StudioItem *
+menu_item (StudioCanvas *self)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  guint i = studio_scene_find (scene, self->menu.serial);
+
+  return i != STUDIO_NO_ITEM ? &scene->item[i] : NULL;
+}
+
+static const StudioPort *
+menu_port (StudioCanvas *self)
+{
+  const StudioItem *item = menu_item (self);
+  gboolean is_output = self->menu.kind == STUDIO_HIT_OUTPUT;
+  guint p = item != NULL && self->menu.port != NULL ? studio_item_find_port (item, is_output, self->menu.port)
+                                                    : STUDIO_NO_ITEM;
+
+  return p == STUDIO_NO_ITEM ? NULL : is_output ? &item->output[p] : &item->input[p];
+}
+
+static gboolean
+is_module (StudioCanvas *self)
+{
+  const StudioItem *item = menu_item (self);
+
+  return item != NULL && item->is_module;
+}
+
+static gboolean
+has_output (StudioCanvas *self)
+{
+  const StudioItem *item = menu_item (self);
+
+  return item != NULL && item->n_outputs > 0;
+}
+
+static gboolean
+has_fix (StudioCanvas *self)
+{
+  const StudioItem *item = menu_item (self);
+
+  return item != NULL && item->fix != NULL;
+}
+
+static gboolean
+is_wired (StudioCanvas *self)
+{
+  const StudioPort *port = menu_port (self);
+
+  return port != NULL && port->n_links > 0;
+}
+
+static gboolean
+is_output (StudioCanvas *self)
+{
+  return self->menu.kind == STUDIO_HIT_OUTPUT;
+}
+
+static gboolean
+is_inside (StudioCanvas *self)
+{
+  return studio_document_scope_depth (self->document) > 0;
+}
+
+typedef struct
+{
+  const char *label, *action, *accel;
+  gboolean (*when) (StudioCanvas *self);
+} Entry;
+
+#define SECTION "" /* in place of a label: a line between what stands above and below */
+
+static const Entry card_entries[] = {
+  { "Parameters", "canvas.inspect", "Return" },
+  { "Enter module", "canvas.enter", "<Control>Down", is_module },
+  { "Mend the fault", "canvas.fix", "<Control>period", has_fix },
+  { SECTION },
+  { "Add behind…", "menu.add-behind", NULL, has_output },
+  { "Connect…", "canvas.connect", "<Control>l" },
+  { "Watch output", "menu.watch", "<Control><Shift>w", has_output },
+  { SECTION },
+  { "Cut and reconnect", "canvas.cut", "<Control>x" },
+  { "Copy", "canvas.copy", "<Control>c" },
+  { "Duplicate", "canvas.duplicate", "<Control>d" },
+  { "Delete", "canvas.delete", "Delete" },
+  { SECTION },
+  { "Frame", "canvas.add-frame", "<Control>g" },
+  { SECTION },
+  { "Documentation", "win.documentation", "<Shift>F1" },
+  { NULL },
+};
+
+static const Entry port_entries[] = {
+  { "Connect…", "canvas.connect", "<Control>l" },
+  { "Add behind…", "menu.add-behind", NULL, is_output },
+  { "Watch", "menu.watch", "<Control><Shift>w", is_output },
+  { SECTION },
+  { "Disconnect", "menu.disconnect", NULL, is_wired },
+  { NULL },
+};
+
+static const Entry wire_entries[] = {
+  { "Watch", "menu.watch", NULL },
+  { SECTION },
+  { "Cut wire", "canvas.delete", "Delete" },
+  { NULL },
+};
+
+static const Entry annotation_entries[] = {
+  { "Edit text", "canvas.inspect", "Return" },
+  { SECTION },
+  { "Delete", "canvas.delete", "Delete" },
+  { NULL },
+};
+
+static const Entry canvas_entries[] = {
+  { "Add layer…", "menu.add", "Insert" },
+  { "Add note", "menu.add-note", "<Control>m" },
+  { "Add frame", "canvas.add-frame", "<Control>g" },
+  { SECTION },
+  { "Paste", "menu.paste", "<Control>v" },
+  { "Select all", "canvas.select-all", "<Control>a" },
+  { SECTION },
+  { "Arrange", "canvas.auto-layout", "<Control><Shift>l" },
+  { "Fit everything", "canvas.zoom-to-fit", "<Control>9" },
+  { "Leave module", "canvas.leave", "<Control>Up", is_inside },
+  { NULL },
+};
+
+static const Entry *
+entries_for (StudioHitKind kind)
+{
+  switch (kind)
+    {
+    case STUDIO_HIT_CARD:
+    case STUDIO_HIT_FIX:
+      return card_entries;
+    case STUDIO_HIT_INPUT:
+    case STUDIO_HIT_OUTPUT:
+      return port_entries;
+    case STUDIO_HIT_LINK:
+      return wire_entries;
+    case STUDIO_HIT_ANNOTATION:
+      return annotation_entries;
+    case STUDIO_HIT_NOTHING:
+      break;
+    }
+  return canvas_entries;
+}
+
+static void
+append_section (GMenu *menu, GMenu *section)
+{
+  if (g_menu_model_get_n_items (G_MENU_MODEL (section)) > 0)
+    g_menu_append_section (menu, NULL, G_MENU_MODEL (section));
+  g_object_unref (section);
+}
+
+static GMenuModel *
+new_model (StudioCanvas *self)
+{
+  GMenu *menu = g_menu_new (), *section = g_menu_new ();
+
+  for (const Entry *e = entries_for (self->menu.kind); e->label != NULL; e++)
+    {
+      g_autoptr (GMenuItem) item = NULL;
+
+      if (e->action == NULL)
+        {
+          append_section (menu, section);
+          section = g_menu_new ();
+          continue;
+        }
+      if (e->when != NULL && !e->when (self))
+        continue;
+      item = g_menu_item_new (e->label, e->action);
+      if (e->accel != NULL)
+        g_menu_item_set_attribute (item, "accel", "s", e->accel);
+      g_menu_append_item (section, item);
+    }
+  append_section (menu, section);
+  return G_MENU_MODEL (menu);
+}
+
+/* ---- opening ---------------------------------------------------------------- */
+
+static gboolean
+unparent_idle (gpointer data)
+{
+  gtk_widget_unparent (data);
+  g_object_unref (data);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+closed_cb (GtkPopover *popover, StudioCanvas *self)
+{
+  if (self->popover == GTK_WIDGET (popover))
+    self->popover = NULL;
+  if (gtk_widget_get_parent (GTK_WIDGET (popover)) != NULL)
+    g_idle_add (unparent_idle, g_object_ref (popover));
+}
+
+static void
+popup (StudioCanvas *self, double sx, double sy)
+{
+  g_autoptr (GMenuModel) model = new_model (self);
+  GtkWidget *menu = gtk_popover_menu_new_from_model (model);
+  GdkRectangle at = { (int)CLAMP (sx, 0, self->view.width), (int)CLAMP (sy, 0, self->view.height), 1, 1 };
+
+  if (self->popover != NULL)
+    gtk_popover_popdown (GTK_POPOVER (self->popover));
+  studio_view_to_canvas (&self->view, sx, sy, &self->menu.x, &self->menu.y);
+  gtk_popover_set_has_arrow (GTK_POPOVER (menu), FALSE);
+  gtk_popover_set_position (GTK_POPOVER (menu), GTK_POS_BOTTOM);
+  gtk_widget_set_halign (menu, GTK_ALIGN_START);
+  gtk_widget_set_parent (menu, GTK_WIDGET (self));
+  gtk_popover_set_pointing_to (GTK_POPOVER (menu), &at);
+  g_signal_connect (menu, "closed", G_CALLBACK (closed_cb), self);
+  self->popover = menu;
+  gtk_popover_popup (GTK_POPOVER (menu));
+}
+
+/* Points the menu at a thing, which is then what is selected, unless it is one of several that are. */
+static void
+aim (StudioCanvas *self, const StudioHit *hit)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+
+  self->menu.kind = hit->kind;
+  self->menu.serial = 0;
+  self->menu.port = NULL;
+  switch (hit->kind)
+    {
+    case STUDIO_HIT_LINK:
+      self->menu.serial = scene->link[hit->item].serial;
+      break;
+    case STUDIO_HIT_ANNOTATION:
+      self->menu.serial = scene->annotation[hit->item].serial;
+      break;
+    case STUDIO_HIT_NOTHING:
+      studio_document_select_only (self->document, 0);
+      gtk_widget_grab_focus (GTK_WIDGET (self));
+      return;
+    case STUDIO_HIT_INPUT:
+    case STUDIO_HIT_OUTPUT:
+      self->menu.port = hit->kind == STUDIO_HIT_OUTPUT ? scene->item[hit->item].output[hit->port].name
+                                                       : scene->item[hit->item].input[hit->port].name;
+      self->menu.serial = scene->item[hit->item].serial;
+      break;
+    case STUDIO_HIT_CARD:
+    case STUDIO_HIT_FIX:
+      self->menu.serial = scene->item[hit->item].serial;
+      break;
+    }
+  if (!studio_document_is_selected (self->document, self->menu.serial))
+    studio_document_select_only (self->document, self->menu.serial);
+  if (menu_item (self) != NULL)
+    {
+      self->last_focus = self->menu.serial;
+      gtk_widget_grab_focus (GTK_WIDGET (studio_canvas_node (self, self->menu.serial)));
+    }
+}
+
+void
+studio_canvas_menu_at (StudioCanvas *self, double sx, double sy)
+{
+  StudioHit hit = studio_geometry_hit (studio_canvas_scene (self), &self->view, sx, sy);
+
+  if (self->presentation)
+    return;
+  studio_canvas_end_gesture (self);
+  studio_canvas_quiet (self);
+  aim (self, &hit);
+  popup (self, sx, sy);
+}
+
+/* By the keyboard it is the menu of what has the focus, under it. */
+void
+studio_canvas_menu (StudioCanvas *self)
+{
+  StudioScene *scene = studio_canvas_scene (self);
+  guint item = studio_canvas_current (self), annotation = studio_canvas_current_annotation (self);
+  StudioHit hit = { STUDIO_HIT_NOTHING, STUDIO_NO_ITEM, STUDIO_NO_ITEM };
+  double x = self->view.width / 2, y = self->view.height / 3;
+
+  if (self->presentation)
+    return;
+  if (annotation != STUDIO_NO_ITEM)
+    {
+      hit = (StudioHit){ STUDIO_HIT_ANNOTATION, annotation, STUDIO_NO_ITEM };
+      studio_view_to_screen (&self->view, scene->annotation[annotation].x, scene->annotation[annotation].y, &x, &y);
+    }
+  else if (item != STUDIO_NO_ITEM)
+    {
+      hit = (StudioHit){ STUDIO_HIT_CARD, item, STUDIO_NO_ITEM };
+      studio_view_to_screen (&self->view, scene->item[item].x + 24, scene->item[item].y + scene->item[item].height, &x,
+                             &y);
+    }
+  aim (self, &hit);
+  popup (self, x, y);
+}
+
+static void
+pressed_cb (GtkGestureClick *click, int n_press, double x, double y, StudioCanvas *self)
+{
+  GdkModifierType state = gtk_event_controller_get_current_event_state (GTK_EVENT_CONTROLLER (click));
+
+  /* With Ctrl this button draws the line that cuts. */
+  if (state & GDK_CONTROL_MASK)
+    return;
+  gtk_gesture_set_state (GTK_GESTURE (click), GTK_EVENT_SEQUENCE_CLAIMED);
+  studio_canvas_menu_at (self, x, y);
+}
+
+void
+studio_canvas_init_menu (StudioCanvas *self)
+{
+  GtkGesture *click = gtk_gesture_click_new ();
+
+  gtk_gesture_single_set_button (GTK_GESTURE_SINGLE (click), GDK_BUTTON_SECONDARY);
+  g_signal_connect (click, "pressed", G_CALLBACK (pressed_cb), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (click));
+}
+
+/* ---- entries that need to know where ------------------------------------------ */
+
+static void
+add_cb (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+  double x, y;
+
+  studio_view_to_screen (&self->view, self->menu.x, self->menu.y, &x, &y);
+  studio_quick_add_popup (self, "", x, y, NULL);
+}
+
+static void
+add_behind_cb (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+  const StudioItem *item = menu_item (self);
+  StudioLoose loose = { self->menu.serial, TRUE, NULL };
+  double x, y;
+
+  if (item == NULL || item->n_outputs == 0)
+    return;
+  loose.port = self->menu.kind == STUDIO_HIT_OUTPUT ? self->menu.port : item->output[0].name;
+  studio_view_to_screen (&self->view, item->x + item->width + 64, item->y + item->height / 2, &x, &y);
+  studio_quick_add_popup (self, "", x, y, &loose);
+}
+
+static void
+add_note_cb (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+
+  studio_canvas_add_note (self, self->menu.x, self->menu.y);
+}
+
+static void
+paste_cb (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+
+  studio_canvas_paste_at (self, self->menu.x, self->menu.y);
+}
+
+static void
+disconnect_cb (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+  StudioScene *scene = studio_canvas_scene (self);
+  const StudioPort *port = menu_port (self);
+  g_autoptr (GArray) wires = g_array_new (FALSE, FALSE, sizeof (guint64));
+
+  for (guint l = port != NULL ? port->link : STUDIO_NO_ITEM; l != STUDIO_NO_ITEM;
+       l = self->menu.kind == STUDIO_HIT_OUTPUT ? scene->link[l].next_out : scene->link[l].next_in)
+    g_array_append_val (wires, scene->link[l].serial);
+  studio_document_cut_wires (self->document, (const guint64 *)(gpointer)wires->data, wires->len);
+}
+
+/* What is watched is the value of a card, which a wire brings along. */
+static void
+watch_cb (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  StudioCanvas *self = STUDIO_CANVAS (widget);
+  StudioScene *scene = studio_canvas_scene (self);
+  guint link = studio_scene_find_link (scene, self->menu.serial);
+
+  studio_document_select_only (self->document,
+                               link != STUDIO_NO_ITEM ? scene->item[scene->link[link].from].serial : self->menu.serial);
+  gtk_widget_activate_action (widget, "win.watch", NULL);
+}
+
+void
+studio_canvas_class_init_menu (GtkWidgetClass *klass)
+{
+  gtk_widget_class_install_action (klass, "menu.add", NULL, add_cb);
+  gtk_widget_class_install_action (klass, "menu.add-behind", NULL, add_behind_cb);
+  gtk_widget_class_install_action (klass, "menu.add-note", NULL, add_note_cb);
+  gtk_widget_class_install_action (klass, "menu.paste", NULL, paste_cb);
+  gtk_widget_class_install_action (klass, "menu.disconnect", NULL, disconnect_cb);
+  gtk_widget_class_install_action (klass, "menu.watch", NULL, watch_cb);
+}
