@@ -313,6 +313,102 @@ test_ends (void)
   foreach_graph (check_ends);
 }
 
+/* ---- shapes on wires ------------------------------------------------------ */
+
+/* As wide as a small font makes them. */
+static gboolean
+pill_size (const char *label, StudioPillForm form, double *width, double *height, gpointer data)
+{
+  g_autofree char *text = studio_pill_text (label, form);
+  g_auto (GStrv) lines = text != NULL ? g_strsplit (text, "\n", -1) : NULL;
+
+  if (text == NULL)
+    return FALSE;
+  *width = 0;
+  for (guint i = 0; lines[i] != NULL; i++)
+    *width = MAX (*width, 12 + 6.5 * g_utf8_strlen (lines[i], -1));
+  *height = 6 + 14 * g_strv_length (lines);
+  return TRUE;
+}
+
+/* Where wires of one output run together its shape stands once. */
+static gboolean
+is_said_elsewhere (StudioScene *scene, guint link, const StudioPill *pill)
+{
+  const StudioRoute *route = studio_scene_routes (scene);
+  const StudioLink *own = &scene->link[link];
+
+  for (guint k = 0; k < scene->n_links; k++)
+    if (pill[k].rect.width > 0 && scene->link[k].from == own->from && scene->link[k].output == own->output
+        && studio_route_distance (&route[link], pill[k].rect.x + pill[k].rect.width / 2,
+                                  pill[k].rect.y + pill[k].rect.height / 2)
+               < 2)
+      return TRUE;
+  return FALSE;
+}
+
+static guint n_labels, n_pills;
+
+static void
+check_pills (StudioScene *scene, const char *name)
+{
+  const StudioRoute *route = studio_scene_routes (scene);
+  const StudioPill *pill = studio_scene_pills (scene, 1, pill_size, NULL);
+
+  for (guint l = 0; l < scene->n_links; l++)
+    {
+      const StudioRect *r = &pill[l].rect;
+      g_autofree char *wire = name_of (scene, l);
+
+      n_labels += scene->link[l].label != NULL;
+      if (r->width == 0)
+        {
+          n_pills += is_said_elsewhere (scene, l, pill);
+          continue;
+        }
+      n_pills++;
+      if (studio_route_distance (&route[l], r->x + r->width / 2, r->y + r->height / 2) > 1)
+        g_error ("%s: the shape of %s is not on its wire", name, wire);
+      for (guint i = 0; i < scene->n_items; i++)
+        {
+          StudioRect card = studio_geometry_card (&scene->item[i]), fault = studio_geometry_fault (&scene->item[i]);
+
+          if (studio_rect_intersects (&card, r) || (fault.height > 0 && studio_rect_intersects (&fault, r)))
+            g_error ("%s: the shape of %s covers %s", name, wire, scene->item[i].id);
+        }
+      for (guint k = 0; k < l; k++)
+        if (pill[k].rect.width > 0 && studio_rect_intersects (&pill[k].rect, r))
+          {
+            g_autofree char *other = name_of (scene, k);
+
+            g_error ("%s: the shapes of %s and %s cover each other", name, wire, other);
+          }
+    }
+}
+
+static void
+test_pills (void)
+{
+  n_labels = n_pills = 0;
+  foreach_graph (check_pills);
+  g_test_message ("%u of %u shapes have room", n_pills, n_labels);
+  g_assert_cmpuint (n_pills * 10, >, n_labels * 8);
+}
+
+static void
+test_pill_texts (void)
+{
+  g_autofree char *line = studio_pill_text ("B × 16 × 14 × 14", STUDIO_PILL_LINE);
+  g_autofree char *two = studio_pill_text ("B × 16 × 14 × 14", STUDIO_PILL_TWO_LINES);
+  g_autofree char *column = studio_pill_text ("B × 16 × 14 × 14", STUDIO_PILL_COLUMN);
+
+  g_assert_cmpstr (line, ==, "B × 16 × 14 × 14");
+  g_assert_cmpstr (two, ==, "B × 16 ×\n14 × 14");
+  g_assert_cmpstr (column, ==, "B\n16\n14\n14");
+  g_assert_null (studio_pill_text ("B × 10", STUDIO_PILL_TWO_LINES));
+  g_assert_null (studio_pill_text ("scalar", STUDIO_PILL_COLUMN));
+}
+
 /* ---- moving --------------------------------------------------------------- */
 
 static void
@@ -443,6 +539,8 @@ main (int argc, char **argv)
   g_test_add_func ("/routes/ends", test_ends);
   g_test_add_func ("/routes/under-no-card", test_under);
   g_test_add_func ("/routes/nets-apart", test_apart);
+  g_test_add_func ("/routes/pills", test_pills);
+  g_test_add_func ("/routes/pill-texts", test_pill_texts);
   g_test_add_func ("/routes/moving", test_moving);
   g_test_add_func ("/routes/next-version", test_next_version);
   g_test_add_func ("/routes/size", test_size);

@@ -122,50 +122,53 @@ pill_text (const char *text, PangoContext *context, GHashTable *layouts)
   return layout;
 }
 
-static gboolean
-is_clear (const GArray *placed, const StudioRect *r)
+typedef struct
 {
-  for (guint i = 0; i < placed->len; i++)
-    if (studio_rect_intersects (&g_array_index (placed, StudioRect, i), r))
-      return FALSE;
+  PangoContext *context;
+  GHashTable *layouts;
+} PillTexts;
+
+/* The layout of a shape in one of its forms, or NULL. */
+static PangoLayout *
+pill_layout (const PillTexts *texts, const char *label, StudioPillForm form)
+{
+  g_autofree char *text = studio_pill_text (label, form);
+  PangoLayout *layout = text != NULL ? pill_text (text, texts->context, texts->layouts) : NULL;
+
+  if (layout != NULL && form != STUDIO_PILL_LINE)
+    pango_layout_set_alignment (layout, PANGO_ALIGN_CENTER);
+  return layout;
+}
+
+static gboolean
+pill_size (const char *label, StudioPillForm form, double *width, double *height, gpointer data)
+{
+  PangoLayout *layout = pill_layout (data, label, form);
+  int w, h;
+
+  if (layout == NULL)
+    return FALSE;
+  pango_layout_get_pixel_size (layout, &w, &h);
+  *width = w + (form == STUDIO_PILL_COLUMN ? 10 : 12);
+  *height = h + 4;
   return TRUE;
 }
 
-/* placed: where others stand already, in canvas units. */
 static void
 draw_pill (cairo_t *cr, const StudioView *view, const StudioTheme *theme, const StudioLink *link,
-           const StudioRoute *route, PangoContext *context, GHashTable *layouts, GArray *placed)
+           const StudioPill *pill, const PillTexts *texts)
 {
-  static const double at[] = { 0.5, 0.36, 0.64, 0.24, 0.76, 0.14, 0.86 };
-  const StudioCurve *curve = &route->piece[0];
-  double x, y, sx, sy, gap = fabs (curve->x[3] - curve->x[0]);
-  PangoLayout *layout = pill_text (link->label, context, layouts);
-  StudioRect room;
-  gboolean raised;
+  PangoLayout *layout = pill_layout (texts, link->label, pill->form);
+  double sx, sy, radius = pill->form == STUDIO_PILL_LINE ? pill->rect.height / 2 : 8;
   int w, h;
 
-  /* Between the cards where it fits there, and above the wire where it is too long: a shape that is cut off says
-   * something false. */
   pango_layout_get_pixel_size (layout, &w, &h);
-  raised = !route->routed && w + 12 > gap - 4;
-  for (guint choice = 0; choice < G_N_ELEMENTS (at); choice++)
-    {
-      studio_route_at (route, at[choice], &x, &y);
-      if (raised)
-        y = MIN (curve->y[0], curve->y[3]) - STUDIO_CARD_HEIGHT / 2 - h / 2.0 - 6 - choice * (h + 6);
-      room = (StudioRect){ x - w / 2.0 - 8, y - h / 2.0 - 4, w + 16, h + 8 };
-      if (is_clear (placed, &room))
-        break;
-    }
-  g_array_append_val (placed, room);
-  studio_view_to_screen (view, x, y, &sx, &sy);
-
+  studio_view_to_screen (view, pill->rect.x, pill->rect.y, &sx, &sy);
   cairo_save (cr);
   cairo_translate (cr, floor (sx), floor (sy));
   cairo_scale (cr, view->zoom, view->zoom);
-  studio_draw_box (cr, -floor (w / 2.0) - 6, -floor (h / 2.0) - 2, w + 12, h + 4, h / 2.0 + 2, &theme->background, 1,
-                   &theme->pill);
-  cairo_move_to (cr, -floor (w / 2.0), -floor (h / 2.0));
+  studio_draw_box (cr, 0, 0, pill->rect.width, pill->rect.height, radius, &theme->background, 1, &theme->pill);
+  cairo_move_to (cr, floor ((pill->rect.width - w) / 2), 2);
   studio_color_set (link->fault ? &theme->error : &theme->dim, cr);
   pango_cairo_show_layout (cr, layout);
   cairo_restore (cr);
@@ -175,23 +178,18 @@ void
 studio_draw_pills (cairo_t *cr, const StudioScene *scene, const StudioView *view, const StudioTheme *theme, guint named,
                    PangoContext *context, GHashTable *layouts)
 {
+  PillTexts texts = { context, layouts };
   StudioRect seen = studio_view_visible (view);
-  const StudioRoute *route = studio_scene_routes (scene);
-  g_autoptr (GArray) placed = g_array_new (FALSE, FALSE, sizeof (StudioRect));
+  /* Another font, or another size of it, is another serial. */
+  const StudioPill *pill
+      = studio_scene_pills (scene, pango_context_get_serial (context) ^ GPOINTER_TO_UINT (context), pill_size, &texts);
 
   for (guint i = 0; i < scene->n_links; i++)
     {
       const StudioLink *link = &scene->link[i];
-      StudioRect bounds;
 
-      if (link->label == NULL || link->from == named || link->to == named)
-        continue;
-      bounds = route[i].bounds;
-      bounds.x -= 64;
-      bounds.width += 128;
-      bounds.y -= 64;
-      bounds.height += 72;
-      if (studio_rect_intersects (&bounds, &seen))
-        draw_pill (cr, view, theme, link, &route[i], context, layouts, placed);
+      if (pill[i].rect.width > 0 && link->from != named && link->to != named
+          && studio_rect_intersects (&pill[i].rect, &seen))
+        draw_pill (cr, view, theme, link, &pill[i], &texts);
     }
 }

@@ -20,6 +20,9 @@ struct _StudioRoutes
   RouteWire *wire;
   GArray *pieces; /* StudioCurve, of all wires */
   StudioRoute *route;
+  StudioPill *pill;
+  gboolean pills_valid;
+  guint pills_key;
 };
 
 StudioRoutes *
@@ -51,6 +54,7 @@ studio_routes_free (StudioRoutes *self)
   g_free (self->card);
   g_free (self->card_serial);
   g_free (self->route);
+  g_free (self->pill);
   g_array_unref (self->pieces);
   g_free (self);
 }
@@ -336,7 +340,24 @@ studio_scene_routes (const StudioScene *scene)
   shape_all (self, &index);
   route_index_clear (&index);
   self->valid = TRUE;
+  self->pills_valid = FALSE;
   return self->route;
+}
+
+const StudioPill *
+studio_scene_pills (const StudioScene *scene, guint key, StudioPillSize size, gpointer data)
+{
+  StudioRoutes *self = scene->routes;
+  const StudioRoute *route = studio_scene_routes (scene);
+
+  if (!self->pills_valid || self->pills_key != key)
+    {
+      self->pill = g_renew (StudioPill, self->pill, self->n_wires + 1);
+      route_place_pills (scene, route, size, data, self->pill);
+      self->pills_key = key;
+      self->pills_valid = TRUE;
+    }
+  return self->pill;
 }
 
 StudioRoutes *

@@ -38,4 +38,28 @@ void studio_route_at (const StudioRoute *route, double share, double *x, double 
 /* Whether any of it lies within the rectangle. */
 gboolean studio_route_meets (const StudioRoute *route, const StudioRect *rect);
 
+/* How the shape of a wire is written: on one line where there is room. */
+typedef enum
+{
+  STUDIO_PILL_LINE,
+  STUDIO_PILL_TWO_LINES,
+  STUDIO_PILL_COLUMN /* one size a line */
+} StudioPillForm;
+#define STUDIO_N_PILL_FORMS 3
+
+typedef struct
+{
+  StudioPillForm form;
+  StudioRect rect; /* of width 0: there is no room, or it stands on another wire of its output, which runs here, too */
+} StudioPill;
+
+/* NULL where a label has no such form. (transfer full) */
+char *studio_pill_text (const char *label, StudioPillForm form);
+/* The size of a label in a form, in canvas units; FALSE where it has none. */
+typedef gboolean (*StudioPillSize) (const char *label, StudioPillForm form, double *width, double *height,
+                                    gpointer data);
+/* Where the shapes of wires stand, one for each wire; found anew when cards move or key, which says what text is like,
+ * is another. */
+const StudioPill *studio_scene_pills (const StudioScene *scene, guint key, StudioPillSize size, gpointer data);
+
 G_END_DECLS

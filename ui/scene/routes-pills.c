@@ -1,0 +1,282 @@
+/* Where the shape of each wire stands: on the wire, clear of cards and of other shapes, or nowhere.
+ *
+ * Level pieces are tried before upright ones, long ones before short, and the middle of each first. What is too wide
+ * for the channel between two cards is broken into lines. */
+#include "ui/scene/routes-private.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CARD_GAP 3.0 /* from cards, and from what is written under them */
+#define PILL_GAP 2.0
+
+/* ---- words ---------------------------------------------------------------- */
+
+static char *
+in_two_lines (char **word)
+{
+  guint n = g_strv_length (word), first = (n + 1) / 2;
+  GString *s = g_string_new (word[0]);
+
+  for (guint i = 1; i < n; i++)
+    g_string_append_printf (s, " ×%s%s", i == first ? "\n" : " ", word[i]);
+  return g_string_free (s, FALSE);
+}
+
+char *
+studio_pill_text (const char *label, StudioPillForm form)
+{
+  g_auto (GStrv) word = NULL;
+
+  if (form == STUDIO_PILL_LINE)
+    return g_strdup (label);
+  word = g_strsplit (label, " × ", -1);
+  if (word[0] == NULL || word[1] == NULL)
+    return NULL;
+  if (form == STUDIO_PILL_COLUMN)
+    return g_strjoinv ("\n", word);
+  return word[2] != NULL ? in_two_lines (word) : NULL;
+}
+
+/* ---- places --------------------------------------------------------------- */
+
+typedef struct
+{
+  const StudioScene *scene;
+  const StudioRoute *route;
+  RouteIndex cards, pieces, placed; /* placed: of the wires that come before, renewed as they become many */
+  StudioRect *card, *piece;
+  guint *wire_of;
+  GArray *pills; /* StudioRect, taken already */
+  guint indexed; /* of them */
+} Places;
+
+/* Cards, the words under them, and notes. */
+static void
+collect_cards (Places *self)
+{
+  const StudioScene *scene = self->scene;
+  guint n = 0;
+
+  self->card = g_new (StudioRect, 2 * scene->n_items + scene->n_annotations + 1);
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioRect fault = studio_geometry_fault (&scene->item[i]);
+
+      self->card[n++] = studio_geometry_card (&scene->item[i]);
+      if (fault.height > 0)
+        self->card[n++] = fault;
+    }
+  for (guint i = 0; i < scene->n_annotations; i++)
+    {
+      const StudioAnnotation *note = &scene->annotation[i];
+
+      if (note->is_note)
+        self->card[n++] = (StudioRect){ note->x, note->y, note->width, note->height };
+    }
+  route_index_init (&self->cards, self->card, n);
+}
+
+static void
+collect_pieces (Places *self)
+{
+  guint n = 0;
+
+  for (guint l = 0; l < self->scene->n_links; l++)
+    n += self->route[l].n_pieces;
+  self->piece = g_new (StudioRect, n + 1);
+  self->wire_of = g_new (guint, n + 1);
+  n = 0;
+  for (guint l = 0; l < self->scene->n_links; l++)
+    for (guint k = 0; k < self->route[l].n_pieces; k++)
+      {
+        self->piece[n] = studio_curve_bounds (&self->route[l].piece[k]);
+        self->wire_of[n++] = l;
+      }
+  route_index_init (&self->pieces, self->piece, n);
+}
+
+static StudioRect
+grown (const StudioRect *r, double by)
+{
+  return (StudioRect){ r->x - by, r->y - by, r->width + 2 * by, r->height + 2 * by };
+}
+
+/* Most pills are in the index; the last few, which are not yet, are looked at one by one. */
+static gboolean
+is_clear_of_pills (Places *self, const StudioRect *r)
+{
+  StudioRect wide = grown (r, PILL_GAP);
+  guint n;
+
+  if (self->pills->len > self->indexed + 64)
+    {
+      if (self->indexed > 0)
+        route_index_clear (&self->placed);
+      self->indexed = self->pills->len;
+      route_index_init (&self->placed, (const StudioRect *)(gpointer)self->pills->data, self->indexed);
+    }
+  if (self->indexed > 0)
+    {
+      self->placed.card = (const StudioRect *)(gpointer)self->pills->data;
+      route_index_find (&self->placed, &wide, &n);
+      if (n > 0)
+        return FALSE;
+    }
+  for (guint i = self->indexed; i < self->pills->len; i++)
+    if (studio_rect_intersects (&g_array_index (self->pills, StudioRect, i), &wide))
+      return FALSE;
+  return TRUE;
+}
+
+/* Whether wires of other outputs pass below: what stands on two wires seems to speak of both. */
+static gboolean
+covers_others (Places *self, guint link, const StudioRect *r)
+{
+  const StudioLink *own = &self->scene->link[link];
+  guint n;
+  const guint *near = route_index_find (&self->pieces, r, &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const StudioLink *other = &self->scene->link[self->wire_of[near[i]]];
+
+      if ((other->from != own->from || other->output != own->output)
+          && studio_route_meets (&self->route[self->wire_of[near[i]]], r))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+is_free (Places *self, guint link, const StudioRect *r, gboolean alone)
+{
+  StudioRect wide = grown (r, CARD_GAP);
+  guint n;
+
+  route_index_find (&self->cards, &wide, &n);
+  return n == 0 && is_clear_of_pills (self, r) && !(alone && covers_others (self, link, r));
+}
+
+/* How good a piece is to stand on. */
+static double
+worth (const StudioCurve *c, double width, double height)
+{
+  double dx = fabs (c->x[3] - c->x[0]), dy = fabs (c->y[3] - c->y[0]);
+
+  if (!studio_curve_is_straight (c))
+    /* Of a way in pieces the curved ones are corners. */
+    return hypot (dx, dy) < 2 * STUDIO_GRID ? 0 : 0.8 * dx;
+  return dy <= dx ? (dx < 0.6 * width ? 0 : dx) : (dy < height ? 0 : 0.5 * dy);
+}
+
+static gboolean
+place_on (Places *self, guint link, const StudioCurve *c, double width, double height, gboolean alone, StudioRect *rect)
+{
+  static const double at[] = { 0.5, 0.38, 0.62, 0.26, 0.74, 0.16, 0.84 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (at); i++)
+    {
+      double x, y;
+
+      studio_curve_at (c, at[i], &x, &y);
+      *rect = (StudioRect){ x - width / 2, y - height / 2, width, height };
+      if (is_free (self, link, rect, alone))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* The best piece that has room. */
+static gboolean
+place (Places *self, guint link, double width, double height, gboolean alone, StudioRect *rect)
+{
+  const StudioRoute *route = &self->route[link];
+  double below = G_MAXDOUBLE;
+
+  for (guint tried = 0; tried < route->n_pieces; tried++)
+    {
+      guint best = route->n_pieces;
+      double most = 0;
+
+      for (guint k = 0; k < route->n_pieces; k++)
+        {
+          double w = worth (&route->piece[k], width, height);
+
+          if (w > most && w < below)
+            {
+              most = w;
+              best = k;
+            }
+        }
+      if (best == route->n_pieces)
+        return FALSE;
+      below = most;
+      if (place_on (self, link, &route->piece[best], width, height, alone, rect))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* Wires of one output have one shape: where they run together it is said once. */
+static gboolean
+is_said (const Places *self, guint link, const StudioPill *pill)
+{
+  const StudioLink *own = &self->scene->link[link];
+  guint other = self->scene->item[own->from].output[own->output].link;
+
+  for (; other != STUDIO_NO_ITEM && other < link; other = self->scene->link[other].next_out)
+    {
+      const StudioRect *r = &pill[other].rect;
+
+      if (r->width > 0
+          && studio_route_distance (&self->route[link], r->x + r->width / 2, r->y + r->height / 2) < PILL_GAP)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+place_link (Places *self, guint link, StudioPillSize size, gpointer data, StudioPill *pill)
+{
+  const char *label = self->scene->link[link].label;
+
+  /* Rather in lines than on another's wire, and rather there than not at all. */
+  for (guint pass = 0; pass < 2; pass++)
+    for (guint form = 0; form < STUDIO_N_PILL_FORMS; form++)
+      {
+        double width, height;
+
+        if (size (label, form, &width, &height, data) && place (self, link, width, height, pass == 0, &pill->rect))
+          {
+            pill->form = form;
+            g_array_append_val (self->pills, pill->rect);
+            return;
+          }
+      }
+  pill->rect = (StudioRect){ 0, 0, 0, 0 };
+}
+
+void
+route_place_pills (const StudioScene *scene, const StudioRoute *route, StudioPillSize size, gpointer data,
+                   StudioPill *pill)
+{
+  Places self = { .scene = scene, .route = route, .pills = g_array_new (FALSE, FALSE, sizeof (StudioRect)) };
+
+  collect_cards (&self);
+  collect_pieces (&self);
+  for (guint l = 0; l < scene->n_links; l++)
+    {
+      pill[l] = (StudioPill){ 0 };
+      if (scene->link[l].label != NULL && !is_said (&self, l, pill))
+        place_link (&self, l, size, data, &pill[l]);
+    }
+  if (self.indexed > 0)
+    route_index_clear (&self.placed);
+  route_index_clear (&self.cards);
+  route_index_clear (&self.pieces);
+  g_free (self.card);
+  g_free (self.piece);
+  g_free (self.wire_of);
+  g_array_unref (self.pills);
+}
