@@ -191,7 +191,7 @@ look_at_drawers (StudioWindow *self)
 {
   GtkWidget *left = studio_panes_get_pane (self->panes, STUDIO_PANE_START);
   GtkWidget *right = studio_panes_get_pane (self->panes, STUDIO_PANE_END);
-  g_assert_true (studio_panes_get_narrow (self->panes));
+  g_assert_cmpint (studio_panes_get_room (self->panes), !=, STUDIO_ROOM_WIDE);
   g_assert_false (gtk_widget_get_mapped (left) || gtk_widget_get_mapped (right));
   float whole = place_of (self, self->middle).size.width;
   gtk_widget_activate_action (GTK_WIDGET (self->canvas), "win.left-pane", NULL);

@@ -61,10 +61,12 @@ test_drawers (void)
 static void
 test_text (void)
 {
-  g_assert_true (panes_are_narrow (779, EM));
-  g_assert_false (panes_are_narrow (780, EM));
-  g_assert_true (panes_are_narrow (1280, 2 * EM));
-  g_assert_false (panes_are_narrow (3840, 2 * EM));
+  g_assert_cmpint (panes_room (780, EM), ==, STUDIO_ROOM_WIDE);
+  g_assert_cmpint (panes_room (779, EM), ==, STUDIO_ROOM_NARROW);
+  g_assert_cmpint (panes_room (519, EM), ==, STUDIO_ROOM_TINY);
+  g_assert_cmpint (panes_room (1280, 2 * EM), ==, STUDIO_ROOM_NARROW);
+  g_assert_cmpint (panes_room (640, 2 * EM), ==, STUDIO_ROOM_TINY);
+  g_assert_cmpint (panes_room (3840, 2 * EM), ==, STUDIO_ROOM_WIDE);
 }
 
 /* For every width: panes keep what they need, nothing overlaps, nothing is lost. */

@@ -382,11 +382,11 @@ test_large_text (void)
   gtk_window_set_child (GTK_WINDOW (window), panel);
   gtk_window_present (GTK_WINDOW (window));
   studio_run_take_state (run, "running", NULL);
-  g_assert_cmpint (least_width (panel), <=, 858);
+  g_assert_cmpint (least_width (panel), <=, 640);
   GtkWidget *bars = g_object_ref_sink (GTK_WIDGET (studio_run_bars_new (document, run)));
   studio_run_take_end (run, "The worker was killed while it computed a step of the training, for reasons of its own.");
-  g_assert_cmpint (least_width (panel), <=, 858);
-  g_assert_cmpint (least_width (bars), <=, 858);
+  g_assert_cmpint (least_width (panel), <=, 640);
+  g_assert_cmpint (least_width (bars), <=, 640);
   gtk_window_destroy (GTK_WINDOW (window));
   g_object_unref (bars);
   g_object_set (settings, "gtk-xft-dpi", dpi, NULL);
@@ -474,7 +474,7 @@ test_text_grows (void)
         while (g_main_context_iteration (NULL, FALSE))
           ;
       height[0] = panel_part_height (panel, "state_label");
-      height[1] = panel_part_height (panel, "figures");
+      height[1] = panel_part_height (panel, "body");
       height[2] = least_height (chart);
     }
   for (int i = 0; i < 3; i++)

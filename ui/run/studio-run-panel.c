@@ -5,10 +5,13 @@
  * run "an earlier version", which the bar above offers to restart (studio-run-bars). */
 #include "ui/run/studio-run-panel.h"
 
+#include <adwaita.h>
 #include <math.h>
 
 #include "ui/charts/studio-memory-bar.h"
 #include "ui/charts/studio-scalar-pin.h"
+#include "ui/charts/studio-text-scale.h"
+#include "ui/run/studio-run-body.h"
 #include "ui/training/studio-training-settings.h"
 
 struct _StudioRunPanel
@@ -17,14 +20,16 @@ struct _StudioRunPanel
   StudioDocument *document;
   StudioRun *run;
 
-  GtkWidget *strip, *state_label, *speed_label, *epochs_spin, *lr_label, *lr_entry, *device_drop, *pace_drop,
-      *export_button;
-  GtkWidget *body, *figures, *charts, *memory_box;
+  GtkWidget *strip, *settings, *settings_place, *settings_button, *settings_popover, *state_label, *speed_label,
+      *epochs_spin, *lr_label, *lr_entry, *device_drop, *pace_drop, *export_button;
+  GtkWidget *body;
   StudioScalarPin *step, *epoch, *loss, *metric;
   StudioChart *loss_chart, *metric_chart;
   StudioMemoryBar *memory;
   char *rate_shown; /* what the field of the learning rate said before somebody began to type */
   gboolean filling; /* settings are being shown, not changed */
+  gboolean folded;  /* the settings are behind a button */
+  guint folding;    /* an idle that will see to that */
 };
 
 G_DEFINE_TYPE (StudioRunPanel, studio_run_panel, GTK_TYPE_WIDGET)
@@ -284,6 +289,8 @@ studio_run_panel_set_devices (StudioRunPanel *self, const char *const *devices)
 void
 studio_run_panel_focus_learning_rate (StudioRunPanel *self)
 {
+  if (self->folded)
+    gtk_popover_popup (GTK_POPOVER (self->settings_popover));
   gtk_widget_grab_focus (self->lr_entry);
   gtk_editable_select_region (GTK_EDITABLE (self->lr_entry), 0, -1);
 }
@@ -292,7 +299,7 @@ void
 studio_run_panel_set_presentation (StudioRunPanel *self, gboolean on)
 {
   gtk_widget_set_visible (self->strip, !on);
-  gtk_widget_set_visible (self->memory_box, !on);
+  gtk_widget_set_visible (GTK_WIDGET (self->memory), !on);
   double scale = on ? 1.6 : 1;
   studio_chart_set_text_scale (self->loss_chart, scale);
   studio_chart_set_text_scale (self->metric_chart, scale);
@@ -302,6 +309,56 @@ StudioChart *
 studio_run_panel_get_chart (StudioRunPanel *self, gboolean metric)
 {
   return metric ? self->metric_chart : self->loss_chart;
+}
+
+/* ---- room -------------------------------------------------------------------------------- */
+
+/* Narrower than this many pixels, in the usual text, the settings go behind a button. */
+#define SETTINGS_WIDTH 1000
+
+static void
+fold_settings (StudioRunPanel *self, gboolean folded)
+{
+  g_autoptr (GtkWidget) settings = g_object_ref (self->settings);
+  if (self->folded == folded)
+    return;
+  self->folded = folded;
+  gtk_popover_popdown (GTK_POPOVER (self->settings_popover));
+  if (folded)
+    adw_bin_set_child (ADW_BIN (self->settings_place), NULL);
+  else
+    gtk_popover_set_child (GTK_POPOVER (self->settings_popover), NULL);
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (settings),
+                                  folded ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
+  if (folded)
+    gtk_popover_set_child (GTK_POPOVER (self->settings_popover), settings);
+  else
+    adw_bin_set_child (ADW_BIN (self->settings_place), settings);
+  gtk_widget_set_visible (self->settings_place, !folded);
+  gtk_widget_set_visible (self->settings_button, folded);
+}
+
+static gboolean
+is_narrow (StudioRunPanel *self)
+{
+  return gtk_widget_get_width (GTK_WIDGET (self)) < SETTINGS_WIDTH * studio_text_scale (GTK_WIDGET (self));
+}
+
+static gboolean
+fold_cb (gpointer data)
+{
+  StudioRunPanel *self = data;
+  self->folding = 0;
+  fold_settings (self, is_narrow (self));
+  return G_SOURCE_REMOVE;
+}
+
+/* What is being laid out cannot be put elsewhere at the same time. */
+static void
+strip_resized (StudioRunPanel *self)
+{
+  if (gtk_widget_get_width (GTK_WIDGET (self)) > 0 && is_narrow (self) != self->folded && self->folding == 0)
+    self->folding = g_idle_add (fold_cb, self);
 }
 
 /* ---- object ----------------------------------------------------------------------------- */
@@ -314,6 +371,7 @@ run_panel_dispose (GObject *object)
     g_signal_handlers_disconnect_by_data (self->run, self);
   if (self->document != NULL)
     g_signal_handlers_disconnect_by_data (self->document, self);
+  g_clear_handle_id (&self->folding, g_source_remove);
   g_clear_pointer (&self->rate_shown, g_free);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
@@ -333,6 +391,10 @@ studio_run_panel_class_init (StudioRunPanelClass *klass)
   gtk_widget_class_set_template_from_resource (widget_class, "/org/gradloom/Studio/studio-run-panel.ui");
 #define CHILD(name) gtk_widget_class_bind_template_child (widget_class, StudioRunPanel, name)
   CHILD (strip);
+  CHILD (settings);
+  CHILD (settings_place);
+  CHILD (settings_button);
+  CHILD (settings_popover);
   CHILD (state_label);
   CHILD (speed_label);
   CHILD (epochs_spin);
@@ -342,38 +404,38 @@ studio_run_panel_class_init (StudioRunPanelClass *klass)
   CHILD (pace_drop);
   CHILD (export_button);
   CHILD (body);
-  CHILD (figures);
-  CHILD (charts);
-  CHILD (memory_box);
 #undef CHILD
 }
 
 static StudioScalarPin *
-add_figure (StudioRunPanel *self, const char *caption, int column, int row)
+add_figure (StudioRunPanel *self, const char *caption, guint i, guint rank)
 {
   StudioScalarPin *figure = studio_scalar_pin_new (caption);
-  gtk_grid_attach (GTK_GRID (self->figures), GTK_WIDGET (figure), column, row, 1, 1);
+  studio_run_body_set_figure (STUDIO_RUN_BODY (self->body), i, GTK_WIDGET (figure), rank);
   return figure;
 }
 
 static void
 studio_run_panel_init (StudioRunPanel *self)
 {
+  g_type_ensure (STUDIO_TYPE_RUN_BODY);
   gtk_widget_init_template (GTK_WIDGET (self));
   gtk_orientable_set_orientation (GTK_ORIENTABLE (gtk_widget_get_layout_manager (GTK_WIDGET (self))),
                                   GTK_ORIENTATION_VERTICAL);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, "Run", -1);
-  self->step = add_figure (self, "step", 0, 0);
-  self->epoch = add_figure (self, "epoch", 1, 0);
-  self->loss = add_figure (self, "loss", 0, 1);
-  self->metric = add_figure (self, "accuracy", 1, 1);
+  self->step = add_figure (self, "step", 0, 3);
+  self->epoch = add_figure (self, "epoch", 1, 2);
+  self->loss = add_figure (self, "loss", 2, 0);
+  self->metric = add_figure (self, "accuracy", 3, 1);
   self->loss_chart = studio_chart_new ("loss");
   self->metric_chart = studio_chart_new ("accuracy");
-  gtk_box_append (GTK_BOX (self->charts), GTK_WIDGET (self->loss_chart));
-  gtk_box_append (GTK_BOX (self->charts), GTK_WIDGET (self->metric_chart));
+  studio_run_body_set_chart (STUDIO_RUN_BODY (self->body), 0, GTK_WIDGET (self->loss_chart));
+  studio_run_body_set_chart (STUDIO_RUN_BODY (self->body), 1, GTK_WIDGET (self->metric_chart));
   self->memory = studio_memory_bar_new ();
-  gtk_widget_set_hexpand (GTK_WIDGET (self->memory), TRUE);
-  gtk_box_append (GTK_BOX (self->memory_box), GTK_WIDGET (self->memory));
+  studio_run_body_set_memory (STUDIO_RUN_BODY (self->body), GTK_WIDGET (self->memory));
+  g_signal_connect_swapped (self->body, "resized", G_CALLBACK (strip_resized), self);
+  /* Until it is known how wide the panel is: what is not folded would widen the window. */
+  fold_settings (self, TRUE);
   g_signal_connect (self->epochs_spin, "value-changed", G_CALLBACK (epochs_cb), self);
   g_signal_connect (self->lr_entry, "activate", G_CALLBACK (lr_cb), self);
   g_signal_connect (self->pace_drop, "notify::selected", G_CALLBACK (pace_cb), self);

@@ -7,10 +7,14 @@
 /* What panes beside the content leave to it, where they can be narrower than they would like to be. */
 #define CONTENT_EMS 20
 
-gboolean
-panes_are_narrow (int width, double em)
+/* Below so many ems of width there is less room. */
+#define NARROW_EMS 60
+#define TINY_EMS   40
+
+StudioRoom
+panes_room (int width, double em)
 {
-  return width < PANES_NARROW_EMS * em;
+  return width >= NARROW_EMS * em ? STUDIO_ROOM_WIDE : width >= TINY_EMS * em ? STUDIO_ROOM_NARROW : STUDIO_ROOM_TINY;
 }
 
 /* Takes what is too much from both, as far as each can give it. */
@@ -60,7 +64,7 @@ place_beside (PanesPlaces *places, const PanesWish *wish, int width, double em)
 void
 panes_place (PanesPlaces *places, const PanesWish *wish, int width, double em)
 {
-  *places = (PanesPlaces){ .narrow = panes_are_narrow (width, em) };
+  *places = (PanesPlaces){ .narrow = panes_room (width, em) != STUDIO_ROOM_WIDE };
   if (places->narrow)
     place_drawers (places, wish, width, em);
   else

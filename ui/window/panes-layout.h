@@ -15,8 +15,13 @@ typedef enum
 } StudioPaneSide;
 #define N_PANES 2
 
-/* Below this many ems of text there is no room for panes beside the content. */
-#define PANES_NARROW_EMS 60
+/* How much there is room for: measured in text, so that a wide window of large text is a narrow one. */
+typedef enum
+{
+  STUDIO_ROOM_WIDE,
+  STUDIO_ROOM_NARROW, /* panes are drawers, and the header has what one needs often */
+  STUDIO_ROOM_TINY    /* the header has what one cannot do without */
+} StudioRoom;
 
 typedef struct
 {
@@ -36,7 +41,7 @@ typedef struct
   double shown[N_PANES];                /* 0: folded, 1: there, between: on its way */
 } PanesWish;
 
-gboolean panes_are_narrow (int width, double em);
+StudioRoom panes_room (int width, double em);
 void panes_place (PanesPlaces *places, const PanesWish *wish, int width, double em);
 
 G_END_DECLS

@@ -21,6 +21,7 @@ struct _StudioPanes
   GtkWidget parent_instance;
   GtkWidget *content, *scrim;
   Pane pane[N_PANES];
+  StudioRoom room;
   gboolean narrow;
   guint told;      /* an idle that says "changed" */
   gulong focus_id; /* on the window */
@@ -198,10 +199,10 @@ studio_panes_get_available (StudioPanes *self, StudioPaneSide side)
   return gtk_widget_get_visible (self->pane[side].box);
 }
 
-gboolean
-studio_panes_get_narrow (StudioPanes *self)
+StudioRoom
+studio_panes_get_room (StudioPanes *self)
 {
-  return self->narrow;
+  return self->room;
 }
 
 /* ---- drawers ------------------------------------------------------------------------------ */
@@ -346,7 +347,13 @@ panes_size_allocate (GtkWidget *widget, int width, int height, int baseline)
   PanesPlaces places;
   PanesWish wish;
   double em = em_of (self);
-  if (panes_are_narrow (width, em) != self->narrow)
+  StudioRoom room = panes_room (width, em);
+  if (room != self->room)
+    {
+      self->room = room;
+      tell_soon (self);
+    }
+  if ((room != STUDIO_ROOM_WIDE) != self->narrow)
     {
       self->narrow = !self->narrow;
       for (int i = 0; i < N_PANES; i++)
@@ -354,7 +361,6 @@ panes_size_allocate (GtkWidget *widget, int width, int height, int baseline)
           self->pane[i].drawn = FALSE;
           jump (self, i);
         }
-      tell_soon (self);
     }
   for (int i = 0; i < N_PANES; i++)
     {

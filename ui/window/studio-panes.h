@@ -13,7 +13,7 @@ G_BEGIN_DECLS
 #define STUDIO_TYPE_PANES (studio_panes_get_type ())
 G_DECLARE_FINAL_TYPE (StudioPanes, studio_panes, STUDIO, PANES, GtkWidget)
 
-/* Signal "changed": a pane was folded or unfolded, or the window became narrow or wide. */
+/* Signal "changed": a pane was folded or unfolded, or there is more or less room. */
 StudioPanes *studio_panes_new (void);
 void studio_panes_set_content (StudioPanes *self, GtkWidget *content);
 
@@ -37,6 +37,6 @@ gboolean studio_panes_get_kept_open (StudioPanes *self, StudioPaneSide side);
 void studio_panes_set_available (StudioPanes *self, StudioPaneSide side, gboolean available);
 gboolean studio_panes_get_available (StudioPanes *self, StudioPaneSide side);
 void studio_panes_close_drawers (StudioPanes *self);
-gboolean studio_panes_get_narrow (StudioPanes *self);
+StudioRoom studio_panes_get_room (StudioPanes *self);
 
 G_END_DECLS

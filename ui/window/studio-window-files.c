@@ -327,6 +327,7 @@ studio_window_fill_recent (StudioWindow *self)
     g_menu_append (menu, "No recent graphs", "win.none");
   g_list_free_full (items, (GDestroyNotify)gtk_recent_info_unref);
   adw_split_button_set_menu_model (ADW_SPLIT_BUTTON (self->open_button), G_MENU_MODEL (menu));
+  studio_window_update_menu (self);
 }
 
 /* ---- recovery ------------------------------------------------------------------------------------------ */

@@ -1,4 +1,4 @@
-/* The window's side panes: their actions, and what of them is remembered. */
+/* The window's side panes: their actions, and what of them is remembered; and what the header has room for. */
 #include "ui/window/studio-settings.h"
 #include "ui/window/studio-window-private.h"
 
@@ -20,12 +20,91 @@ show_states (StudioWindow *self)
     }
 }
 
+/* ---- the header ---------------------------------------------------------------------------- */
+
+static const char *const always[] = {
+  "win.save",
+  "win.save-as",
+  "win.export-map",
+  NULL,
+  "win.stop",
+  "win.continue",
+  "win.restart",
+  "win.watch",
+  NULL,
+  "win.speed::watch",
+  "win.speed::full",
+  NULL,
+  "canvas.auto-layout",
+  "win.find",
+  "win.present",
+  NULL,
+  "win.actions",
+  "win.show-help-overlay",
+  "app.about",
+  NULL,
+  NULL,
+};
+
+static void
+prepend_submenu (GMenu *menu, const char *title, GMenuModel *submenu)
+{
+  g_autoptr (GMenu) section = g_menu_new ();
+  if (submenu == NULL)
+    return;
+  g_menu_append_submenu (section, title, submenu);
+  g_menu_prepend_section (menu, NULL, G_MENU_MODEL (section));
+}
+
+/* What has a button of its own while there is room for it. */
+static void
+prepend_hidden (StudioWindow *self, GMenu *menu, StudioRoom room)
+{
+  static const char *const narrow[] = { "win.new", "win.step", NULL, NULL };
+  static const char *const tiny[] = { "win.new", "win.open", "win.undo", "win.redo", "win.step", NULL, NULL };
+  g_autoptr (GMenuModel) commands = studio_commands_menu (room == STUDIO_ROOM_TINY ? tiny : narrow);
+  if (room == STUDIO_ROOM_TINY)
+    prepend_submenu (menu, "Recent graphs", adw_split_button_get_menu_model (ADW_SPLIT_BUTTON (self->open_button)));
+  prepend_submenu (menu, "Device", gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (self->device_chip)));
+  g_menu_prepend_section (menu, NULL, commands);
+}
+
+void
+studio_window_update_menu (StudioWindow *self)
+{
+  StudioRoom room = studio_panes_get_room (self->panes);
+  g_autoptr (GMenuModel) menu = studio_commands_menu (always);
+  if (room != STUDIO_ROOM_WIDE)
+    prepend_hidden (self, G_MENU (menu), room);
+  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->menu_button), menu);
+  studio_window_hide_tooltip_behind (self->menu_button);
+}
+
+static void
+show_room (StudioWindow *self)
+{
+  StudioRoom room = studio_panes_get_room (self->panes);
+  if (self->room_shown == (int)room)
+    return;
+  self->room_shown = (int)room;
+  GtkWidget *const wide[] = { self->new_button, self->step_button, self->device_chip };
+  GtkWidget *const narrow[] = { self->open_button, self->undo_button, self->redo_button };
+  for (guint i = 0; i < G_N_ELEMENTS (wide); i++)
+    gtk_widget_set_visible (wide[i], room == STUDIO_ROOM_WIDE);
+  for (guint i = 0; i < G_N_ELEMENTS (narrow); i++)
+    gtk_widget_set_visible (narrow[i], room != STUDIO_ROOM_TINY);
+  studio_window_update_menu (self);
+}
+
+/* ---- panes --------------------------------------------------------------------------------- */
+
 static void
 changed_cb (StudioPanes *widget, StudioWindow *self)
 {
   for (int i = 0; i < N_PANES; i++)
     studio_settings_set_boolean (panes[i].setting, studio_panes_get_kept_open (self->panes, i));
   show_states (self);
+  show_room (self);
 }
 
 static void
@@ -57,4 +136,6 @@ studio_window_setup_panes (StudioWindow *self)
     }
   g_signal_connect (self->panes, "changed", G_CALLBACK (changed_cb), self);
   show_states (self);
+  self->room_shown = -1;
+  show_room (self);
 }

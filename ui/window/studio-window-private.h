@@ -21,8 +21,8 @@ struct _StudioWindow
   AdwApplicationWindow parent_instance;
 
   /* from the template */
-  GtkWidget *toasts, *all, *header, *title, *open_button, *undo_button, *redo_button, *train_button, *step_button,
-      *menu_button, *device_chip, *device_label;
+  GtkWidget *toasts, *all, *header, *title, *open_button, *new_button, *undo_button, *redo_button, *train_button,
+      *step_button, *menu_button, *device_chip, *device_label;
   GtkWidget *recover_bar, *recover_label;
   GtkWidget *disk_bar, *disk_label, *disk_reload, *disk_save, *disk_dismiss;
   GtkWidget *split, *upper, *middle, *canvas_overlay, *left_toggle, *right_toggle;
@@ -42,6 +42,7 @@ struct _StudioWindow
   StudioActionList *action_list;
   GtkWidget *start_page, *faults_list;
 
+  int room_shown;          /* for which StudioRoom the header was made; -1: none */
   gboolean start_empty;    /* "Empty graph": the start page is put away though there is nothing yet */
   gboolean panel_shown;    /* a run was started once */
   gboolean panel_unplaced; /* it was shown before the window had a height to give it some of */
@@ -140,7 +141,9 @@ void studio_window_show_faults (StudioWindow *self);
 /* ---- the window's frame (-frame.c) ---- */
 void studio_window_setup_frame (StudioWindow *self);
 
-/* ---- panes (-panes.c) ---- */
+/* ---- panes, and what the header has room for (-panes.c) ---- */
+/* The main menu, with what the header has no room for. To be called again when devices or recent graphs are others. */
+void studio_window_update_menu (StudioWindow *self);
 void studio_window_setup_panes (StudioWindow *self);
 void studio_window_update_panes (StudioWindow *self); /* for this document, and for who looks at it */
 

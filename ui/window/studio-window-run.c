@@ -380,6 +380,7 @@ set_devices (StudioWindow *self, char **names)
     }
   gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->device_chip), G_MENU_MODEL (menu));
   studio_window_hide_tooltip_behind (self->device_chip);
+  studio_window_update_menu (self);
   studio_run_panel_set_devices (self->run_panel, (const char *const *)names);
   studio_inspector_set_devices (self->inspector, (const char *const *)names);
   g_strfreev (self->devices);

@@ -8,6 +8,7 @@
 #include "ui/training/studio-training-settings.h"
 
 #define PANEL_HEIGHT 240
+#define PANEL_SHARE  0.45
 
 G_DEFINE_TYPE (StudioWindow, studio_window, ADW_TYPE_APPLICATION_WINDOW)
 
@@ -49,6 +50,8 @@ place_panel (StudioWindow *self)
   int height = gtk_widget_get_height (self->split);
   double large = CLAMP (studio_text_scale (GTK_WIDGET (self)), 1, 1.6);
   int wanted = (int)(PANEL_HEIGHT * (self->presenting ? MAX (large, 1.25) : large));
+  /* Most of a small window is for the graph. */
+  wanted = MIN (wanted, (int)(PANEL_SHARE * height));
   if (!self->panel_unplaced || height <= wanted)
     return FALSE;
   self->panel_unplaced = FALSE;
@@ -267,42 +270,12 @@ make_parts (StudioWindow *self)
 }
 
 static void
-set_menu (GtkWidget *button, const char *const *actions)
-{
-  g_autoptr (GMenuModel) menu = studio_commands_menu (actions);
-  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (button), menu);
-}
-
-static void
 make_menus (StudioWindow *self)
 {
-  static const char *const main_menu[] = {
-    "win.save",
-    "win.save-as",
-    "win.export-map",
-    NULL,
-    "win.stop",
-    "win.continue",
-    "win.restart",
-    "win.watch",
-    NULL,
-    "win.speed::watch",
-    "win.speed::full",
-    NULL,
-    "canvas.auto-layout",
-    "win.find",
-    "win.present",
-    NULL,
-    "win.actions",
-    "win.show-help-overlay",
-    "app.about",
-    NULL,
-    NULL,
-  };
   static const char *const zoom_menu[]
       = { "win.zoom-to-fit", "win.zoom-to-selection", "win.zoom-normal", "win.zoom-in", "win.zoom-out", NULL, NULL };
-  set_menu (self->menu_button, main_menu);
-  set_menu (self->zoom_button, zoom_menu);
+  g_autoptr (GMenuModel) menu = studio_commands_menu (zoom_menu);
+  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (self->zoom_button), menu);
   gtk_application_window_set_help_overlay (GTK_APPLICATION_WINDOW (self), studio_commands_shortcuts ());
 }
 
@@ -378,6 +351,7 @@ studio_window_class_init (StudioWindowClass *klass)
   CHILD (header);
   CHILD (title);
   CHILD (open_button);
+  CHILD (new_button);
   CHILD (undo_button);
   CHILD (redo_button);
   CHILD (train_button);
