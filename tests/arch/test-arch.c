@@ -37,10 +37,11 @@ static const Rule rules[] = {
   { "engine/train", { "engine/core/", "engine/graph/", "engine/program/", "engine/data/", "engine/interop/", "engine/ops/", "engine/net/", "engine/recipe/", "engine/plan/", "engine/run/", "kernels/" }, { NO_GUI_HEADERS, "libxml/", "cuda" }, { NO_GUI, "xml", "dnnl_", "cuda" } },
   { "engine", { "engine/" }, { NO_GUI_HEADERS, "cuda" }, { NULL } },
   { "ui/scene", { "engine/loom.h" }, { NO_GUI_HEADERS, "cuda", "libxml/" }, { NULL } },
-  { "ui/drawing", { "ui/scene/", "engine/loom.h" }, { "gtk/", "gdk/", "adwaita", "cuda", "libxml/" }, { "gtk_", "gdk_", "adw_", "gsk_", "cuda" } },
-  { "ui/document", { "ui/scene/", "engine/loom.h" }, { NO_GUI_HEADERS, "cuda", "libxml/" }, { NULL } },
+  { "ui/layout", { "ui/scene/", "engine/loom.h" }, { NO_GUI_HEADERS, "cuda", "libxml/" }, { NULL } },
+  { "ui/drawing", { "ui/scene/", "ui/layout/", "engine/loom.h" }, { "gtk/", "gdk/", "adwaita", "cuda", "libxml/" }, { "gtk_", "gdk_", "adw_", "gsk_", "cuda" } },
+  { "ui/document", { "ui/scene/", "ui/layout/", "engine/loom.h" }, { NO_GUI_HEADERS, "cuda", "libxml/" }, { NULL } },
   { "ui/charts", { "ui/drawing/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
-  { "ui/canvas", { "ui/scene/", "ui/drawing/", "ui/document/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
+  { "ui/canvas", { "ui/scene/", "ui/layout/", "ui/drawing/", "ui/document/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/palette", { "ui/scene/", "ui/document/", "ui/canvas/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/inspector", { "ui/document/", "ui/drawing/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/training", { "ui/document/", "ui/inspector/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
@@ -48,7 +49,7 @@ static const Rule rules[] = {
   { "ui/window", { "ui/", "engine/loom.h", "data/" }, { "cuda", "libxml/" }, { NULL } },
   { "ui", { NULL }, { NULL }, { "dnnl_", "cuda", "loom_exec", "loom_trainer", "loom_plan" } },
   { "app/gradloom-studio", { "ui/", "engine/loom.h" }, { "cuda" }, { "dnnl_" } },
-  { "app", { "engine/", "app/", "data/", "ui/drawing/studio-picture.h" }, { NO_GUI_HEADERS, "cuda" }, { NO_GUI, "dnnl_", "cuda" } },
+  { "app", { "engine/", "app/", "data/", "ui/drawing/studio-picture.h", "ui/layout/studio-layout.h" }, { NO_GUI_HEADERS, "cuda" }, { NO_GUI, "dnnl_", "cuda" } },
 };
 
 static char *

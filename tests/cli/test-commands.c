@@ -74,7 +74,7 @@ static void
 test_words (void)
 {
   static const char *const commands[] = { "check", "train",   "eval",   "run",    "program", "plan", "bench",
-                                          "ops",   "devices", "worker", "import", "export",  "diff", "predict" };
+                                          "ops",   "devices", "worker", "import", "export",  "diff", "predict", "arrange" };
 
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     {

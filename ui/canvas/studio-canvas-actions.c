@@ -127,7 +127,7 @@ duplicate (StudioCanvas *self)
 static void
 auto_layout (StudioCanvas *self)
 {
-  studio_document_auto_layout (self->document);
+  studio_document_arrange (self->document, self->view.width, self->view.height);
   studio_canvas_zoom_to_fit (self);
 }
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ui/scene/studio-geometry.h"
+#include "ui/layout/studio-layout.h"
 #include "ui/document/studio-clipboard.h"
 
 /* ---- helpers ------------------------------------------------------------ */
@@ -34,11 +34,7 @@ studio_document_put (StudioDocument *self, LoomElement *e, const char *attribute
 char *
 studio_document_coordinate (double v)
 {
-  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-
-  /* Hundredths are plenty, and a whole number stays one in the file. */
-  g_ascii_formatd (buffer, sizeof buffer, "%.10g", floor (v * 100 + 0.5) / 100);
-  return g_strdup (strcmp (buffer, "-0") == 0 ? "0" : buffer);
+  return studio_layout_coordinate (v);
 }
 
 static LoomElement *
@@ -479,18 +475,20 @@ studio_document_duplicate (StudioDocument *self)
 }
 
 void
-studio_document_auto_layout (StudioDocument *self)
+studio_document_arrange (StudioDocument *self, double width, double height)
 {
   StudioScene *scene = studio_document_get_scene (self);
-  g_autofree double *x = g_new (double, scene->n_items), *y = g_new (double, scene->n_items);
-  g_auto (GStrv) ids = g_new0 (char *, scene->n_items + 1);
-  guint n = scene->n_items;
+  g_autofree gboolean *chosen = g_new0 (gboolean, scene->n_items + 1);
+  g_autoptr (StudioLayout) layout = NULL;
+  g_autoptr (GPtrArray) edits = NULL;
+  guint n = 0;
 
-  studio_geometry_layout (scene, x, y);
-  for (guint i = 0; i < n; i++)
-    ids[i] = g_strdup (scene->item[i].id);
-  studio_document_begin (self, "Tidy up");
-  for (guint i = 0; i < n; i++)
-    studio_document_place (self, ids[i], x[i], y[i]);
+  for (guint i = 0; i < scene->n_items; i++)
+    n += chosen[i] = studio_document_is_selected (self, scene->item[i].serial);
+  layout = studio_layout_new (scene, n > 1 ? chosen : NULL, width, height);
+  edits = studio_layout_edits (self->graph, studio_document_get_scope (self), scene, layout);
+  studio_document_begin (self, n > 1 ? "Arrange selection" : "Arrange");
+  for (guint i = 0; i < edits->len; i++)
+    studio_document_edit (self, g_steal_pointer (&edits->pdata[i]));
   studio_document_end (self);
 }

@@ -4,6 +4,7 @@
  * scopes and the comparison with a run in studio-document-scope.c. Undo keeps inverse primitives instead of copies of
  * the graph, so a step costs what it changed. */
 #include "ui/document/studio-document-private.h"
+#include "ui/layout/studio-layout.h"
 
 #include <errno.h>
 #include <string.h>
@@ -183,6 +184,7 @@ studio_document_get_scene (StudioDocument *self)
       self->scene
           = studio_scene_new (self->graph, studio_document_get_scope (self), studio_document_get_scope_path (self),
                               self->net, self->faults, studio_document_fix_for_fault, self);
+      studio_layout_fill (self->scene);
       /* Most wires of the next version lie where they lay. */
       if (self->routes != NULL)
         studio_scene_set_routes (self->scene, g_steal_pointer (&self->routes));

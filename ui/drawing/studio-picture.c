@@ -12,6 +12,7 @@
 #include "ui/drawing/draw-annotation.h"
 #include "ui/drawing/draw-wires.h"
 #include "ui/drawing/studio-export.h"
+#include "ui/layout/studio-layout.h"
 
 #define MARGIN 24.0
 #define FAR    2000.0 /* nothing reaches further beyond the cards */
@@ -47,6 +48,7 @@ studio_picture_scene (const LoomGraph *graph, const char *module, GError **error
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   const LoomElement *scope = loom_graph_root (graph);
+  StudioScene *scene;
 
   if (module != NULL)
     scope = loom_graph_find_module (graph, module);
@@ -56,7 +58,9 @@ studio_picture_scene (const LoomGraph *graph, const char *module, GError **error
       return NULL;
     }
   read_samples (graph, scope);
-  return studio_scene_new (graph, scope, module != NULL ? module : "", net, faults, NULL, NULL);
+  scene = studio_scene_new (graph, scope, module != NULL ? module : "", net, faults, NULL, NULL);
+  studio_layout_fill (scene);
+  return scene;
 }
 
 static void

@@ -1,4 +1,4 @@
-/* Canvas arithmetic: views, cards, curves, hit testing, the arrow keys' neighbours and a layered layout. */
+/* Canvas arithmetic: views, cards, curves, hit testing, and the arrow keys' neighbours. */
 #include "ui/scene/studio-geometry.h"
 #include "ui/scene/studio-routes.h"
 
@@ -574,100 +574,6 @@ studio_geometry_neighbour (const StudioScene *scene, guint item, StudioDirection
           }
       }
   return best != STUDIO_NO_ITEM ? best : nearest_in_direction (scene, item, direction);
-}
-
-typedef struct
-{
-  guint item, layer;
-  double middle;
-} Slot;
-
-static int
-compare_slots (gconstpointer a, gconstpointer b)
-{
-  const Slot *p = a, *q = b;
-
-  if (p->layer != q->layer)
-    return p->layer < q->layer ? -1 : 1;
-  if (p->middle != q->middle)
-    return p->middle < q->middle ? -1 : 1;
-  return p->item < q->item ? -1 : p->item > q->item;
-}
-
-void
-studio_geometry_layout (const StudioScene *scene, double *x, double *y)
-{
-  guint n = scene->n_items, reached = 0;
-  g_autofree guint *layer = g_new0 (guint, n), *waiting = g_new0 (guint, n), *queue = g_new (guint, n);
-  g_autofree Slot *slot = g_new (Slot, n);
-  g_autofree double *sum = g_new0 (double, n);
-  g_autofree guint *count = g_new0 (guint, n);
-  g_autofree guint *first = g_new0 (guint, n + 1), *link = g_new (guint, scene->n_links);
-
-  /* Wires by their start, so that the whole costs no more than nodes and wires. */
-  for (guint i = 0; i < scene->n_links; i++)
-    {
-      first[scene->link[i].from + 1]++;
-      waiting[scene->link[i].to]++;
-    }
-  for (guint i = 0; i < n; i++)
-    first[i + 1] += first[i];
-  {
-    g_autofree guint *at = g_memdup2 (first, n * sizeof (guint));
-
-    for (guint i = 0; i < scene->n_links; i++)
-      link[at[scene->link[i].from]++] = i;
-  }
-
-  for (guint i = 0; i < n; i++)
-    if (waiting[i] == 0)
-      queue[reached++] = i;
-  for (guint k = 0; k < reached; k++)
-    for (guint j = first[queue[k]]; j < first[queue[k] + 1]; j++)
-      {
-        guint to = scene->link[link[j]].to;
-
-        layer[to] = MAX (layer[to], layer[queue[k]] + 1);
-        if (--waiting[to] == 0)
-          queue[reached++] = to;
-      }
-
-  /* Within a layer by the middle of what feeds a card; rows are given from the left. */
-  for (guint i = 0; i < n; i++)
-    slot[i] = (Slot){ i, layer[i], 0 };
-  qsort (slot, n, sizeof (Slot), compare_slots);
-  for (guint i = 0; i < n;)
-    {
-      guint end = i;
-      double row = 0, total = 0;
-
-      while (end < n && slot[end].layer == slot[i].layer)
-        {
-          guint it = slot[end].item;
-
-          slot[end].middle = count[it] > 0 ? sum[it] / count[it] : 0;
-          total += scene->item[it].height + 40;
-          end++;
-        }
-      qsort (slot + i, end - i, sizeof (Slot), compare_slots);
-      row = -(total - 40) / 2;
-      for (guint k = i; k < end; k++)
-        {
-          guint it = slot[k].item;
-
-          x[it] = slot[k].layer * (STUDIO_CARD_WIDTH + 64);
-          y[it] = studio_geometry_snap (row);
-          for (guint j = first[it]; j < first[it + 1]; j++)
-            {
-              guint to = scene->link[link[j]].to;
-
-              sum[to] += y[it] + scene->item[it].height / 2;
-              count[to]++;
-            }
-          row += scene->item[it].height + 40;
-        }
-      i = end;
-    }
 }
 
 static gboolean

@@ -128,8 +128,6 @@ typedef enum
  * nearest. STUDIO_NO_ITEM at the border. */
 guint studio_geometry_neighbour (const StudioScene *scene, guint item, StudioDirection direction);
 
-/* Layers from left to right by longest path, ordered by the middle of what feeds them. */
-void studio_geometry_layout (const StudioScene *scene, double *x, double *y);
 /* A place for a new card at or near (x, y) where it hides no other and lies on no wire. */
 void studio_geometry_free_place (const StudioScene *scene, double *x, double *y);
 

@@ -427,13 +427,9 @@ add_waits (StudioScene *scene)
     }
 }
 
-/* Positions for cards that the file gives none: as a fresh layout would, without writing it. */
 static void
 add_places (StudioScene *scene, const LoomElement *scope)
 {
-  g_autofree gboolean *missing = g_new0 (gboolean, scene->n_items);
-  gboolean any = FALSE;
-
   for (guint i = 0; i < scene->n_items; i++)
     {
       StudioItem *item = &scene->item[i];
@@ -441,27 +437,41 @@ add_places (StudioScene *scene, const LoomElement *scope)
       const char *x = place != NULL ? loom_element_get (place, "x") : NULL;
       const char *y = place != NULL ? loom_element_get (place, "y") : NULL;
 
-      if (x != NULL && y != NULL)
+      /* Until a layout says better: beside each other. */
+      item->x = i * (STUDIO_CARD_WIDTH + STUDIO_GRID);
+      if (x == NULL || y == NULL)
+        continue;
+      item->x = g_ascii_strtod (x, NULL);
+      item->y = g_ascii_strtod (y, NULL);
+      item->is_placed = isfinite (item->x) && isfinite (item->y) && fabs (item->x) < 1e7 && fabs (item->y) < 1e7;
+      if (!item->is_placed)
         {
-          item->x = g_ascii_strtod (x, NULL);
-          item->y = g_ascii_strtod (y, NULL);
-          if (isfinite (item->x) && isfinite (item->y) && fabs (item->x) < 1e7 && fabs (item->y) < 1e7)
-            continue;
+          item->x = i * (STUDIO_CARD_WIDTH + STUDIO_GRID);
+          item->y = 0;
         }
-      missing[i] = TRUE;
-      any = TRUE;
     }
-  if (any)
-    {
-      g_autofree double *xs = g_new (double, scene->n_items), *ys = g_new (double, scene->n_items);
+}
 
-      studio_geometry_layout (scene, xs, ys);
-      for (guint i = 0; i < scene->n_items; i++)
-        if (missing[i])
-          {
-            scene->item[i].x = xs[i];
-            scene->item[i].y = ys[i];
-          }
+/* Pins hang under their cards, one below the other, each with a line of words. */
+static void
+add_hanging (const Build *build, const LoomElement *scope)
+{
+  const LoomElement *view = loom_element_find (scope, LOOM_TAG_VIEW);
+
+  for (guint i = 0; view != NULL && i < loom_element_n_children (view); i++)
+    {
+      const LoomElement *e = loom_element_child (view, i);
+      const char *tensor = loom_element_get (e, "tensor"), *text = loom_element_get (e, "height");
+      double height = text != NULL ? g_ascii_strtod (text, NULL) : STUDIO_CARD_WIDTH;
+      g_autofree char *id = NULL;
+      gpointer found;
+
+      if (loom_element_tag (e) != LOOM_TAG_PIN || tensor == NULL)
+        continue;
+      id = g_strndup (tensor, strcspn (tensor, "."));
+      found = g_hash_table_lookup (build->by_id, id);
+      if (found != NULL && isfinite (height))
+        build->scene->item[GPOINTER_TO_UINT (found) - 1].hanging += STUDIO_FAULT_GAP + CLAMP (height, 24, 600) + 24;
     }
 }
 
@@ -620,6 +630,7 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
   if (net != NULL)
     add_waits (scene);
   add_places (scene, scope);
+  add_hanging (&build, scope);
   add_annotations (scene, scope);
   studio_geometry_place_faults (scene);
   if (net != NULL)

@@ -53,6 +53,8 @@ typedef struct
   double figure_height;       /* of the card's height, at its lower edge; 0: it shows no figure */
   StudioFigure *figure;       /* NULL where there is none, or none yet */
   char *sample_key;           /* of a data set's node: what its sample is read by */
+  gboolean is_placed;         /* by the file; else x and y wait for a layout (studio_layout_fill) */
+  double hanging;             /* room for what hangs below the card: its pins */
   char *summary;
   double cost;     /* share of the whole net's operations, 0 … 1 */
   char *title;     /* what the card shows as its name: the node's title, else its id */

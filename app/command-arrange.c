@@ -1,0 +1,318 @@
+/* `gradloom arrange`: lays out the cards of a graph and of its modules, as Studio's Arrange does.
+ *
+ * Of the file only <layout> is written anew. The rest stays byte for byte, whoever wrote it: the new elements are cut
+ * from what the graph's writer makes and put where the old ones stood. */
+#include "app/command.h"
+
+#include "ui/layout/studio-layout.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct
+{
+  double width, height;
+} Size;
+
+/* ---- where the layouts stand in a text -------------------------------------- */
+
+/* The <layout> of one scope, or where it would stand. Both texts have the scopes in the same order. */
+typedef struct
+{
+  gsize start, end; /* equal: there is none */
+} Range;
+
+/* Behind the tag, comment or section that begins at `at`. */
+static gsize
+skip_markup (const char *text, gsize length, gsize at)
+{
+  static const struct
+  {
+    const char *begin, *end;
+  } kinds[] = { { "<!--", "-->" }, { "<![CDATA[", "]]>" }, { "<?", "?>" }, { "<", ">" } };
+  char quote = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (kinds) - 1; i++)
+    if (strncmp (text + at, kinds[i].begin, strlen (kinds[i].begin)) == 0)
+      {
+        const char *end = g_strstr_len (text + at, length - at, kinds[i].end);
+
+        return end != NULL ? (gsize)(end - text) + strlen (kinds[i].end) : length;
+      }
+  /* In an attribute's value > may stand as it is. */
+  for (; at < length; at++)
+    if (quote != 0)
+      quote = text[at] == quote ? 0 : quote;
+    else if (text[at] == '"' || text[at] == '\'')
+      quote = text[at];
+    else if (text[at] == '>')
+      return at + 1;
+  return length;
+}
+
+static gboolean
+is_tag (const char *text, gsize at, const char *name)
+{
+  gsize n = strlen (name);
+
+  return strncmp (text + at, name, n) == 0 && !g_ascii_isalnum (text[at + n]) && strchr ("_-:.", text[at + n]) == NULL;
+}
+
+/* The beginning of the line that the tag at `at` stands on, where nothing but blanks is before it. */
+static gsize
+line_start (const char *text, gsize at)
+{
+  gsize start = at;
+
+  while (start > 0 && (text[start - 1] == ' ' || text[start - 1] == '\t'))
+    start--;
+  return start > 0 && text[start - 1] == '\n' ? start : at;
+}
+
+/* One range a scope: of each module, then of the root. Depths tell a scope's own layout from an element of another
+ * namespace that has the same name. */
+static GArray *
+find_ranges (const char *text, gsize length)
+{
+  GArray *ranges = g_array_new (FALSE, TRUE, sizeof (Range)), *open = g_array_new (FALSE, TRUE, sizeof (Range));
+  guint depth = 0, layout_depth = 0;
+
+  g_array_set_size (open, 3);
+  for (gsize at = 0; at < length;)
+    {
+      const char *next = memchr (text + at, '<', length - at);
+      gsize end, begin;
+
+      if (next == NULL)
+        break;
+      begin = next - text;
+      end = skip_markup (text, length, begin);
+      at = end;
+      if (text[begin + 1] == '!' || text[begin + 1] == '?')
+        continue;
+      if (text[begin + 1] != '/')
+        {
+          gboolean is_scope
+              = (depth == 0 && is_tag (text, begin + 1, "graph")) || (depth == 1 && is_tag (text, begin + 1, "module"));
+          Range *scope = &g_array_index (open, Range, MIN (depth, 2u));
+
+          if (is_scope)
+            *scope = (Range){ 0, 0 };
+          else if (depth > 0 && depth <= 2 && layout_depth == 0)
+            {
+              Range *own = &g_array_index (open, Range, depth - 1);
+
+              if (is_tag (text, begin + 1, "layout"))
+                {
+                  *own = (Range){ begin, end };
+                  layout_depth = text[end - 2] == '/' ? 0 : depth;
+                }
+              else if (is_tag (text, begin + 1, "view") && own->end == 0)
+                own->start = own->end = line_start (text, begin);
+            }
+          depth += text[end - 2] != '/';
+          continue;
+        }
+      depth -= depth > 0;
+      if (layout_depth > 0 && depth == layout_depth)
+        {
+          g_array_index (open, Range, depth - 1).end = end;
+          layout_depth = 0;
+        }
+      if ((depth == 1 && is_tag (text, begin + 2, "module")) || (depth == 0 && is_tag (text, begin + 2, "graph")))
+        {
+          Range *own = &g_array_index (open, Range, depth);
+
+          if (own->end == 0)
+            own->start = own->end = line_start (text, begin);
+          g_array_append_val (ranges, *own);
+        }
+    }
+  g_array_unref (open);
+  return ranges;
+}
+
+/* old with the layouts of fresh. NULL where the two do not have the same scopes. */
+static char *
+splice (const char *old, gsize old_length, const char *fresh, gsize fresh_length, gsize *length)
+{
+  g_autoptr (GArray) from = find_ranges (fresh, fresh_length), to = find_ranges (old, old_length);
+  GString *s;
+  gsize done = 0;
+
+  if (from->len != to->len)
+    return NULL;
+  s = g_string_sized_new (old_length + 4096);
+  for (guint i = 0; i < to->len; i++)
+    {
+      Range there = g_array_index (to, Range, i), here = g_array_index (from, Range, i);
+
+      g_string_append_len (s, old + done, there.start - done);
+      done = there.end;
+      if (here.start == here.end)
+        continue;
+      if (there.start == there.end)
+        g_string_append_len (s, fresh + line_start (fresh, here.start), here.start - line_start (fresh, here.start));
+      g_string_append_len (s, fresh + here.start, here.end - here.start);
+      if (there.start == there.end)
+        g_string_append_c (s, '\n');
+    }
+  g_string_append_len (s, old + done, old_length - done);
+  *length = s->len;
+  return g_string_free (s, FALSE);
+}
+
+/* ---- laying out -------------------------------------------------------------- */
+
+/* The path of some instance of a module, whose shapes its wires show; NULL where it has none. */
+static char *
+find_instance (const LoomGraph *graph, const LoomElement *scope, const char *path, const char *module, guint depth)
+{
+  for (guint i = 0; depth < 32 && i < loom_element_n_children (scope); i++)
+    {
+      const LoomElement *e = loom_element_child (scope, i), *inner;
+      const char *name = loom_element_tag (e) == LOOM_TAG_NODE ? loom_element_get (e, "module") : NULL;
+      g_autofree char *here = NULL, *found = NULL;
+
+      if (name == NULL || loom_element_get (e, "id") == NULL)
+        continue;
+      here = g_strconcat (path, path[0] != '\0' ? "." : "", loom_element_get (e, "id"),
+                          loom_element_get (e, "repeat") != NULL ? ".0" : "", NULL);
+      if (strcmp (name, module) == 0)
+        return g_steal_pointer (&here);
+      inner = loom_graph_find_module (graph, name);
+      found = inner != NULL ? find_instance (graph, inner, here, module, depth + 1) : NULL;
+      if (found != NULL)
+        return g_steal_pointer (&found);
+    }
+  return NULL;
+}
+
+static void
+arrange_scope (LoomGraph *graph, const LoomElement *scope, const char *path, const LoomNet *net, const Size *size)
+{
+  g_autoptr (StudioScene) scene = studio_scene_new (graph, scope, path, net, NULL, NULL, NULL);
+  g_autoptr (StudioLayout) layout = NULL;
+  g_autoptr (GPtrArray) edits = NULL;
+
+  studio_layout_fill (scene);
+  layout = studio_layout_new (scene, NULL, size->width, size->height);
+  edits = studio_layout_edits (graph, scope, scene, layout);
+  for (guint i = 0; i < edits->len; i++)
+    loom_edit_free (loom_graph_apply (graph, g_steal_pointer (&edits->pdata[i])));
+}
+
+static void
+arrange_graph (LoomGraph *graph, const Size *size)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  const LoomElement *root = loom_graph_root (graph);
+
+  for (guint i = 0; i < loom_element_n_children (root); i++)
+    {
+      const LoomElement *e = loom_element_child (root, i);
+      g_autofree char *path = NULL;
+
+      if (loom_element_tag (e) != LOOM_TAG_MODULE)
+        continue;
+      path = find_instance (graph, root, "", loom_element_get (e, "name"), 0);
+      arrange_scope (graph, e, path != NULL ? path : loom_element_get (e, "name"), net, size);
+    }
+  arrange_scope (graph, root, "", net, size);
+}
+
+/* ---- the command ------------------------------------------------------------- */
+
+static gboolean
+arrange_file (const char *path, const char *output, const Size *size, GError **error)
+{
+  g_autoptr (LoomGraph) graph = NULL;
+  g_autofree char *old = NULL, *fresh = NULL, *text = NULL;
+  gsize old_length, fresh_length, length;
+
+  if (!g_file_test (path, G_FILE_TEST_IS_REGULAR))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "“%s” is no file; give the graph's own.", path);
+      return FALSE;
+    }
+  graph = command_read_graph (path, error);
+  if (graph == NULL || !g_file_get_contents (path, &old, &old_length, error))
+    return FALSE;
+  arrange_graph (graph, size);
+  fresh = loom_graph_write (graph, &fresh_length);
+  text = splice (old, old_length, fresh, fresh_length, &length);
+  if (text == NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE,
+                   "“%s” is written in a way that only its layout cannot be changed in; open it in Studio and save it.",
+                   path);
+      return FALSE;
+    }
+  if (g_strcmp0 (output, "-") == 0)
+    {
+      fwrite (text, 1, length, stdout);
+      return TRUE;
+    }
+  if (output == NULL && length == old_length && memcmp (text, old, length) == 0)
+    return TRUE;
+  return loom_file_replace (output != NULL ? output : path, text, length, error);
+}
+
+static gboolean
+read_size (const char *text, Size *size)
+{
+  char *end;
+
+  size->width = g_ascii_strtod (text, &end);
+  if (end == text || *end != 'x')
+    return FALSE;
+  text = end + 1;
+  size->height = g_ascii_strtod (text, &end);
+  return end != text && *end == '\0' && size->width >= 200 && size->width <= 100000 && size->height >= 200
+         && size->height <= 100000;
+}
+
+static int
+run (const Command *command, int argc, char **argv)
+{
+  Size size = { STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT };
+  g_autofree char *output = NULL, *text = NULL;
+  const GOptionEntry entries[] = {
+    { "size", 0, 0, G_OPTION_ARG_STRING, &text, "The canvas that it should fit, in pixels (default: 1000x560)", "WxH" },
+    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write there and leave the graph as it is; - is the terminal",
+      "FILE" },
+    { NULL },
+  };
+
+  if (!command_parse (command, entries, &argc, &argv))
+    return 2;
+  if (argc < 2)
+    return command_usage (command, "It takes GRAPH files.");
+  if (output != NULL && argc > 2)
+    return command_usage (command, "-o is one file, for one GRAPH.");
+  if (text != NULL && !read_size (text, &size))
+    return command_usage (command, "--size %s: it takes two numbers from 200 to 100000, as in --size 1000x560.", text);
+  for (int i = 1; i < argc; i++)
+    {
+      GError *error = NULL;
+
+      if (!arrange_file (argv[i], output, &size, &error))
+        return command_fail (command, error);
+    }
+  return 0;
+}
+
+const Command command_arrange = {
+  .name = "arrange",
+  .arguments = "GRAPH…",
+  .summary = "place the cards of a graph and of its modules anew",
+  .details
+  = "The layers of the graph stand from left to right, cut into rows where they would become too small to read in "
+    "one.\n"
+    "Weights and targets stand before their reader, frames keep what they hold, notes stay beside their card. Only\n"
+    "<layout> is written anew; everything else in the file stays byte for byte. Arranging twice changes nothing.\n\n"
+    "  gradloom arrange graph.xml\n"
+    "  gradloom arrange graph.xml --size 1600x900 -o wide.xml",
+  .run = run,
+};

@@ -1,0 +1,480 @@
+/* Which layer each box stands in, and where the layers are cut into rows.
+ *
+ * Layers are the longest way from a source, as in Sugiyama, Tagawa and Toda (1981); then whatever has more wires
+ * behind it than before it moves to the right, so that weights and targets stand one layer before their reader instead
+ * of all at the left edge. Rows are chosen by dynamic programming over the cuts: a cut costs the wires that it
+ * wraps. */
+#include "ui/layout/layout-private.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct
+{
+  const LayoutGraph *graph;
+  guint *first_out, *out, *first_in, *in; /* edges by their start, by their end */
+  guint *order;                           /* nodes, sources first */
+  guint *least;                           /* of each edge: layers that it spans at least */
+} Work;
+
+static guint *
+by_end (const LayoutGraph *graph, gboolean by_start, guint **list)
+{
+  guint *first = g_new0 (guint, graph->n_nodes + 2);
+
+  *list = g_new (guint, graph->n_edges + 1);
+  for (guint e = 0; e < graph->n_edges; e++)
+    first[(by_start ? graph->edge[e].from : graph->edge[e].to) + 2]++;
+  for (guint i = 0; i < graph->n_nodes; i++)
+    first[i + 2] += first[i + 1];
+  for (guint e = 0; e < graph->n_edges; e++)
+    (*list)[first[(by_start ? graph->edge[e].from : graph->edge[e].to) + 1]++] = e;
+  return first;
+}
+
+/* Kahn's order. Where only circles are left the first node is taken, and the edges into it from what is still waiting
+ * go back. */
+static void
+find_order (Work *work, gboolean *is_back)
+{
+  const LayoutGraph *graph = work->graph;
+  guint n = graph->n_nodes, reached = 0, done = 0, stuck = 0;
+  g_autofree guint *waiting = g_new0 (guint, n + 1);
+  g_autofree gboolean *queued = g_new0 (gboolean, n + 1);
+
+  for (guint e = 0; e < graph->n_edges; e++)
+    waiting[graph->edge[e].to]++;
+  for (guint i = 0; i < n; i++)
+    if (waiting[i] == 0)
+      {
+        work->order[reached++] = i;
+        queued[i] = TRUE;
+      }
+  while (done < n)
+    {
+      guint at;
+
+      if (done == reached)
+        {
+          while (queued[stuck])
+            stuck++;
+          for (guint k = work->first_in[stuck]; k < work->first_in[stuck + 1]; k++)
+            is_back[work->in[k]] |= !queued[graph->edge[work->in[k]].from];
+          queued[stuck] = TRUE;
+          work->order[reached++] = stuck;
+        }
+      at = work->order[done++];
+      for (guint k = work->first_out[at]; k < work->first_out[at + 1]; k++)
+        {
+          guint to = graph->edge[work->out[k]].to;
+
+          if (!is_back[work->out[k]] && !queued[to] && --waiting[to] == 0)
+            {
+              work->order[reached++] = to;
+              queued[to] = TRUE;
+            }
+        }
+    }
+}
+
+static guint
+earliest (const Work *work, const LayoutLayers *self, guint node)
+{
+  guint layer = 0;
+
+  for (guint k = work->first_in[node]; k < work->first_in[node + 1]; k++)
+    if (!self->is_back[work->in[k]])
+      layer = MAX (layer, self->layer[work->graph->edge[work->in[k]].from] + work->least[work->in[k]]);
+  return layer;
+}
+
+/* LAYOUT_NONE where nothing reads it. */
+static guint
+latest (const Work *work, const LayoutLayers *self, guint node)
+{
+  guint layer = LAYOUT_NONE;
+
+  for (guint k = work->first_out[node]; k < work->first_out[node + 1]; k++)
+    if (!self->is_back[work->out[k]])
+      {
+        guint to = self->layer[work->graph->edge[work->out[k]].to], least = work->least[work->out[k]];
+
+        layer = MIN (layer, to >= least ? to - least : 0);
+      }
+  return layer;
+}
+
+static guint
+degree (const Work *work, const gboolean *is_back, guint node, gboolean out)
+{
+  guint n = 0;
+
+  for (guint k = (out ? work->first_out : work->first_in)[node]; k < (out ? work->first_out : work->first_in)[node + 1];
+       k++)
+    n += !is_back[(out ? work->out : work->in)[k]];
+  return n;
+}
+
+/* Boxes with more wires behind than before them go right as far as they can, the others left. */
+static void
+tighten (const Work *work, LayoutLayers *self)
+{
+  enum
+  {
+    SWEEPS = 8
+  };
+  guint n = work->graph->n_nodes;
+  gboolean moved = TRUE;
+
+  for (guint sweep = 0; moved && sweep < SWEEPS; sweep++)
+    {
+      moved = FALSE;
+      for (guint i = n; i-- > 0;)
+        {
+          guint v = work->order[i], layer = latest (work, self, v);
+
+          if (layer == LAYOUT_NONE || layer == self->layer[v]
+              || degree (work, self->is_back, v, TRUE) <= degree (work, self->is_back, v, FALSE))
+            continue;
+          self->layer[v] = layer;
+          moved = TRUE;
+        }
+      for (guint i = 0; i < n; i++)
+        {
+          guint v = work->order[i], layer = earliest (work, self, v);
+
+          if (layer == self->layer[v] || degree (work, self->is_back, v, TRUE) > degree (work, self->is_back, v, FALSE))
+            continue;
+          self->layer[v] = layer;
+          moved = TRUE;
+        }
+    }
+}
+
+static gboolean
+is_weight (const Work *work, guint node)
+{
+  guint from = work->first_out[node];
+
+  if (work->first_in[node] != work->first_in[node + 1] || from == work->first_out[node + 1])
+    return FALSE;
+  for (guint k = from; k < work->first_out[node + 1]; k++)
+    if (work->graph->edge[work->out[k]].to != work->graph->edge[work->out[from]].to)
+      return FALSE;
+  return TRUE;
+}
+
+/* The wires of a source whose readers have weights of their own span two layers: in the one between, the weights
+ * stand. */
+static void
+spread_sources (Work *work)
+{
+  const LayoutGraph *graph = work->graph;
+  g_autofree gboolean *has_weight = g_new0 (gboolean, graph->n_nodes + 1);
+
+  for (guint i = 0; i < graph->n_nodes; i++)
+    if (is_weight (work, i))
+      has_weight[graph->edge[work->out[work->first_out[i]]].to] = TRUE;
+  for (guint i = 0; i < graph->n_nodes; i++)
+    {
+      guint n = 0, last = LAYOUT_NONE;
+
+      if (work->first_in[i] != work->first_in[i + 1])
+        continue;
+      for (guint k = work->first_out[i]; k < work->first_out[i + 1]; k++)
+        {
+          guint to = graph->edge[work->out[k]].to;
+
+          n += has_weight[to] && to != last;
+          last = to;
+        }
+      for (guint k = work->first_out[i]; n > 1 && k < work->first_out[i + 1]; k++)
+        if (has_weight[graph->edge[work->out[k]].to])
+          work->least[work->out[k]] = 2;
+    }
+}
+
+static void
+find_components (const LayoutGraph *graph, LayoutLayers *self)
+{
+  guint n = graph->n_nodes;
+  g_autofree guint *root = g_new (guint, n + 1), *number = g_new (guint, n + 1), *size = g_new0 (guint, n + 1);
+
+  for (guint i = 0; i < n; i++)
+    root[i] = i;
+  for (guint e = 0; e < graph->n_edges; e++)
+    {
+      guint a = graph->edge[e].from, b = graph->edge[e].to;
+
+      while (root[a] != a)
+        a = root[a] = root[root[a]];
+      while (root[b] != b)
+        b = root[b] = root[root[b]];
+      root[MAX (a, b)] = MIN (a, b);
+    }
+  for (guint i = 0; i < n; i++)
+    {
+      guint r = i;
+
+      while (root[r] != r)
+        r = root[r];
+      self->component[i] = r;
+      size[r]++;
+    }
+  self->n_components = 0;
+  for (guint i = 0; i < n; i++)
+    number[i] = size[i] > 1 ? self->n_components++ : LAYOUT_NONE;
+  for (guint i = 0; i < n; i++)
+    self->component[i] = number[self->component[i]];
+}
+
+/* The longest way through each component: what reads as the main stream. Of equals the one through first inputs. */
+static void
+find_main (const Work *work, LayoutLayers *self)
+{
+  const LayoutGraph *graph = work->graph;
+  guint n = graph->n_nodes;
+  g_autofree double *length = g_new0 (double, n + 1);
+  g_autofree guint *by = g_new (guint, n + 1), *end = g_new (guint, self->n_components + 1);
+
+  for (guint c = 0; c < self->n_components; c++)
+    end[c] = LAYOUT_NONE;
+  for (guint i = 0; i < n; i++)
+    {
+      guint v = work->order[i], c = self->component[v];
+
+      by[v] = LAYOUT_NONE;
+      for (guint k = work->first_in[v]; k < work->first_in[v + 1]; k++)
+        {
+          guint e = work->in[k];
+          double here = length[graph->edge[e].from] + (graph->edge[e].is_second ? 1 : 1.25);
+
+          if (!self->is_back[e] && here > length[v])
+            {
+              length[v] = here;
+              by[v] = e;
+            }
+        }
+      if (c != LAYOUT_NONE && (end[c] == LAYOUT_NONE || length[v] > length[end[c]]))
+        end[c] = v;
+    }
+  for (guint c = 0; c < self->n_components; c++)
+    {
+      guint v = end[c];
+
+      self->main_node[v] = TRUE;
+      while (by[v] != LAYOUT_NONE)
+        {
+          self->main_edge[by[v]] = TRUE;
+          v = graph->edge[by[v]].from;
+          self->main_node[v] = TRUE;
+        }
+    }
+}
+
+void
+layout_layers_init (LayoutLayers *self, const LayoutGraph *graph, gboolean spread)
+{
+  guint n = graph->n_nodes;
+  Work work = { .graph = graph, .order = g_new (guint, n + 1), .least = g_new (guint, graph->n_edges + 1) };
+  g_autofree guint *lowest = NULL;
+
+  *self = (LayoutLayers){ .layer = g_new0 (guint, n + 1),
+                          .component = g_new (guint, n + 1),
+                          .is_back = g_new0 (gboolean, graph->n_edges + 1),
+                          .main_node = g_new0 (gboolean, n + 1),
+                          .main_edge = g_new0 (gboolean, graph->n_edges + 1) };
+  work.first_out = by_end (graph, TRUE, &work.out);
+  work.first_in = by_end (graph, FALSE, &work.in);
+  for (guint e = 0; e < graph->n_edges; e++)
+    work.least[e] = 1;
+  find_components (graph, self);
+  find_order (&work, self->is_back);
+  if (spread)
+    spread_sources (&work);
+  for (guint i = 0; i < n; i++)
+    self->layer[work.order[i]] = earliest (&work, self, work.order[i]);
+  tighten (&work, self);
+  find_main (&work, self);
+
+  /* Each component begins at layer 0. */
+  lowest = g_new (guint, self->n_components + 1);
+  for (guint c = 0; c < self->n_components; c++)
+    lowest[c] = G_MAXUINT;
+  for (guint i = 0; i < n; i++)
+    if (self->component[i] != LAYOUT_NONE)
+      lowest[self->component[i]] = MIN (lowest[self->component[i]], self->layer[i]);
+  for (guint i = 0; i < n; i++)
+    {
+      self->layer[i] -= self->component[i] != LAYOUT_NONE ? lowest[self->component[i]] : self->layer[i];
+      self->n_layers = MAX (self->n_layers, self->layer[i] + 1);
+    }
+  g_free (work.first_out);
+  g_free (work.out);
+  g_free (work.first_in);
+  g_free (work.in);
+  g_free (work.order);
+  g_free (work.least);
+}
+
+void
+layout_layers_clear (LayoutLayers *self)
+{
+  g_free (self->layer);
+  g_free (self->component);
+  g_free (self->is_back);
+  g_free (self->main_node);
+  g_free (self->main_edge);
+}
+
+/* Wires over each cut, those of one output as one: they can share their way back. */
+static void
+count_lanes (const LayoutLayers *self, const LayoutGraph *graph, guint component, guint n_layers, guint *lanes)
+{
+  g_autoptr (GHashTable) reach = g_hash_table_new (NULL, NULL);
+  g_autofree int *step = g_new0 (int, n_layers + 1);
+
+  for (guint e = 0; e < graph->n_edges; e++)
+    {
+      const LayoutEdge *edge = &graph->edge[e];
+      guint from = self->layer[edge->from], to = self->layer[edge->to], before;
+
+      if (self->component[edge->from] != component || self->is_back[e])
+        continue;
+      /* What an earlier wire of this output reached is counted already. */
+      before = GPOINTER_TO_UINT (g_hash_table_lookup (reach, GUINT_TO_POINTER (edge->lane + 1)));
+      from = MAX (from, before);
+      if (to <= from)
+        continue;
+      step[from]++;
+      step[to]--;
+      g_hash_table_insert (reach, GUINT_TO_POINTER (edge->lane + 1), GUINT_TO_POINTER (to));
+    }
+  for (guint l = 0, open = 0; l < n_layers; l++)
+    lanes[l] = open += step[l];
+}
+
+/* Whether a source is read in the next layer at the earliest, so that it can go into a new row with its reader. */
+static void
+find_leading (const LayoutLayers *self, const LayoutGraph *graph, const guint *nodes, guint n, guint *reader)
+{
+  g_autofree gboolean *is_fed = g_new0 (gboolean, graph->n_nodes + 1);
+
+  for (guint i = 0; i < n; i++)
+    reader[nodes[i]] = LAYOUT_NONE;
+  for (guint e = 0; e < graph->n_edges; e++)
+    {
+      const LayoutEdge *edge = &graph->edge[e];
+
+      if (self->is_back[e] || self->component[edge->from] != self->component[nodes[0]])
+        continue;
+      is_fed[edge->to] = TRUE;
+      reader[edge->from] = MIN (reader[edge->from], self->layer[edge->to]);
+    }
+  for (guint i = 0; i < n; i++)
+    if (is_fed[nodes[i]])
+      reader[nodes[i]] = LAYOUT_NONE;
+}
+
+guint
+layout_layers_wrap (const LayoutLayers *self, const LayoutGraph *graph, const guint *nodes, guint n, guint columns,
+                    guint *row, guint *lanes)
+{
+  /* In pixels of height, which rows are made of: a wire that wraps, and a column that stays empty. */
+  const double wrapped = 24, empty = 5;
+  guint n_layers = 0, rows = 0;
+  g_autofree double *height = NULL, *cost = NULL;
+  g_autofree guint *wide = NULL, *cut = NULL, *leading = NULL, *reader = g_new (guint, graph->n_nodes + 1);
+
+  for (guint i = 0; i < n; i++)
+    n_layers = MAX (n_layers, self->layer[nodes[i]] + 1);
+  height = g_new0 (double, n_layers);
+  wide = g_new (guint, n_layers);
+  leading = g_new0 (guint, n_layers + 1);
+  cost = g_new (double, n_layers + 1);
+  cut = g_new0 (guint, n_layers + 1);
+  find_leading (self, graph, nodes, n, reader);
+  for (guint l = 0; l < n_layers; l++)
+    wide[l] = 1;
+  for (guint i = 0; i < n; i++)
+    {
+      guint l = self->layer[nodes[i]];
+      const LayoutNode *node = &graph->node[nodes[i]];
+
+      height[l] += node->height + LAYOUT_ROW_GAP;
+      wide[l] = MAX (wide[l], ceil ((node->width - graph->cell_width) / (graph->cell_width + LAYOUT_CHANNEL)) + 1);
+      if (reader[nodes[i]] != LAYOUT_NONE)
+        leading[reader[nodes[i]]]++;
+    }
+  count_lanes (self, graph, self->component[nodes[0]], n_layers, lanes);
+  /* What goes along with its reader crosses no cut in front of it. */
+  for (guint l = 1; l < n_layers; l++)
+    lanes[l - 1] -= MIN (lanes[l - 1], leading[l]);
+
+  cost[0] = 0;
+  for (guint end = 1; end <= n_layers; end++)
+    {
+      double tallest = 0;
+      guint used = 0;
+
+      cost[end] = INFINITY;
+      for (guint begin = end; begin-- > 0;)
+        {
+          guint all;
+          double here;
+
+          used += wide[begin];
+          tallest = MAX (tallest, height[begin]);
+          all = used + (begin > 0 && leading[begin] > 0);
+          if (used > columns && begin + 1 < end)
+            break;
+          if (all > columns && begin + 1 < end)
+            continue;
+          here = cost[begin] + tallest + LAYOUT_GUTTER + (end < n_layers ? wrapped * lanes[end - 1] : 0)
+                 + (all < columns ? empty * (columns - all) * (end < n_layers ? 1 : 0.5) : 0);
+          if (here < cost[end])
+            {
+              cost[end] = here;
+              cut[end] = begin;
+            }
+        }
+    }
+  for (guint end = n_layers; end > 0; end = cut[end])
+    rows++;
+  for (guint end = n_layers, r = rows; end > 0; end = cut[end])
+    {
+      r--;
+      for (guint l = cut[end]; l < end; l++)
+        row[l] = r;
+    }
+  return rows;
+}
+
+void
+layout_layers_settle (const LayoutLayers *self, const LayoutGraph *graph, const guint *nodes, guint n, guint rows,
+                      const guint *row, guint *row_of, guint *column_of)
+{
+  g_autofree guint *reader = g_new (guint, graph->n_nodes + 1), *first = g_new (guint, rows + 1);
+  g_autofree gboolean *leads = g_new0 (gboolean, rows + 1);
+
+  find_leading (self, graph, nodes, n, reader);
+  for (guint r = 0; r < rows; r++)
+    first[r] = LAYOUT_NONE;
+  for (guint i = 0; i < n; i++)
+    {
+      guint v = nodes[i], l = self->layer[v];
+
+      row_of[v] = row[l];
+      first[row[l]] = MIN (first[row[l]], l);
+      if (reader[v] == LAYOUT_NONE || row[reader[v]] == row[l])
+        continue;
+      row_of[v] = row[reader[v]];
+      leads[row_of[v]] = TRUE;
+    }
+  for (guint i = 0; i < n; i++)
+    {
+      guint v = nodes[i];
+
+      column_of[v] = row_of[v] != row[self->layer[v]] ? 0 : self->layer[v] - first[row_of[v]] + leads[row_of[v]];
+    }
+}

@@ -1,0 +1,525 @@
+/* From a scene to boxes and back: frames become boxes of their own, notes go along with what they stand beside.
+ *
+ * A frame is laid out by itself, and then is one box whose ports are those of the cards within. That works only where
+ * no wire leaves a frame and comes back into it, so what lies on such a way is taken in. */
+#include "ui/layout/layout-private.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ORIGIN       24.0 /* the corner of a whole layout */
+#define FRAME_MARGIN 24.0
+#define LABEL_MOST   148.0 /* wider shapes get no wider channel: they would push the cards too far apart */
+
+/* A card, a frame with all that is in it, or a note that stands in a frame. */
+typedef struct
+{
+  guint item;       /* STUDIO_NO_ITEM: a frame or a note */
+  guint annotation; /* of a frame or a note */
+  guint parent;     /* unit of the frame around it; STUDIO_NO_ITEM */
+  double x, y, width, height;
+} Unit;
+
+typedef struct
+{
+  const StudioScene *scene;
+  const gboolean *chosen;
+  double width, height;
+  GArray *unit;    /* Unit; a frame stands behind what it holds */
+  guint *unit_of;  /* of each item: its own unit; STUDIO_NO_ITEM: it does not move */
+  guint *anchored; /* annotations that go along with a card, by number */
+  guint n_anchored;
+} Work;
+
+static Unit *
+unit_at (const Work *work, guint i)
+{
+  return &g_array_index (work->unit, Unit, i);
+}
+
+/* The unit directly below `parent` that this item is in, or STUDIO_NO_ITEM where it is elsewhere. */
+static guint
+unit_below (const Work *work, guint item, guint parent)
+{
+  guint at = work->unit_of[item];
+
+  while (at != STUDIO_NO_ITEM && unit_at (work, at)->parent != parent)
+    at = unit_at (work, at)->parent;
+  return at;
+}
+
+/* ---- frames ---------------------------------------------------------------- */
+
+/* Marks what is reached from the marked units, over wires between units that have no frame yet. */
+static void
+reach (const Work *work, gboolean *seen, gboolean against)
+{
+  const StudioScene *scene = work->scene;
+  gboolean grown = TRUE;
+
+  /* Frames are few, and wires mostly stand in the order of the graph: a few rounds suffice. */
+  while (grown)
+    {
+      grown = FALSE;
+      for (guint l = 0; l < scene->n_links; l++)
+        {
+          guint from = unit_below (work, scene->link[l].from, STUDIO_NO_ITEM);
+          guint to = unit_below (work, scene->link[l].to, STUDIO_NO_ITEM);
+          guint here = against ? to : from, there = against ? from : to;
+
+          if (here == STUDIO_NO_ITEM || there == STUDIO_NO_ITEM || !seen[here] || seen[there])
+            continue;
+          seen[there] = TRUE;
+          grown = TRUE;
+        }
+    }
+}
+
+static gboolean
+holds (const StudioAnnotation *frame, const Work *work, const Unit *unit)
+{
+  const StudioScene *scene = work->scene;
+
+  if (unit->item != STUDIO_NO_ITEM)
+    return studio_geometry_is_within (frame, scene->item[unit->item].x, scene->item[unit->item].y,
+                                      scene->item[unit->item].width, scene->item[unit->item].height);
+  return studio_geometry_is_within (frame, scene->annotation[unit->annotation].x, scene->annotation[unit->annotation].y,
+                                    scene->annotation[unit->annotation].width,
+                                    scene->annotation[unit->annotation].height);
+}
+
+/* TRUE where the frame holds a card, so that it is a box of the layout. */
+static gboolean
+add_frame (Work *work, guint annotation)
+{
+  const StudioAnnotation *frame = &work->scene->annotation[annotation];
+  guint n = work->unit->len;
+  g_autofree gboolean *member = g_new0 (gboolean, n + 1), *behind = NULL, *before = NULL;
+  Unit unit = { STUDIO_NO_ITEM, annotation, STUDIO_NO_ITEM, 0, 0, 0, 0 };
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < n; i++)
+    {
+      const Unit *inner = unit_at (work, i);
+
+      member[i] = inner->parent == STUDIO_NO_ITEM && holds (frame, work, inner);
+      any |= member[i] && (inner->item != STUDIO_NO_ITEM || !work->scene->annotation[inner->annotation].is_note);
+    }
+  if (!any)
+    return FALSE;
+  /* A frame of which only some cards were chosen stays where it is. */
+  for (guint i = 0; work->chosen != NULL && i < work->scene->n_items; i++)
+    if (!work->chosen[i]
+        && studio_geometry_is_within (frame, work->scene->item[i].x, work->scene->item[i].y, work->scene->item[i].width,
+                                      work->scene->item[i].height))
+      return FALSE;
+  behind = g_memdup2 (member, (n + 1) * sizeof (gboolean));
+  before = g_memdup2 (member, (n + 1) * sizeof (gboolean));
+  reach (work, behind, FALSE);
+  reach (work, before, TRUE);
+  for (guint i = 0; i < n; i++)
+    if (member[i] || (behind[i] && before[i]))
+      unit_at (work, i)->parent = n;
+  g_array_append_val (work->unit, unit);
+  return TRUE;
+}
+
+typedef struct
+{
+  guint annotation;
+  double area;
+} Frame;
+
+static int
+compare_frames (gconstpointer a, gconstpointer b)
+{
+  const Frame *p = a, *q = b;
+
+  if (p->area != q->area)
+    return p->area < q->area ? -1 : 1;
+  return p->annotation < q->annotation ? -1 : 1;
+}
+
+/* Cards, then notes within frames, then frames, the innermost first. */
+static void
+find_units (Work *work)
+{
+  const StudioScene *scene = work->scene;
+  g_autoptr (GArray) frames = g_array_new (FALSE, FALSE, sizeof (Frame));
+
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      /* What hangs below a card needs its room as the card does. */
+      Unit unit = { i, 0, STUDIO_NO_ITEM, 0, 0, scene->item[i].width, scene->item[i].height + scene->item[i].hanging };
+
+      work->unit_of[i] = STUDIO_NO_ITEM;
+      if (work->chosen != NULL && !work->chosen[i])
+        continue;
+      work->unit_of[i] = work->unit->len;
+      g_array_append_val (work->unit, unit);
+    }
+  for (guint a = 0; a < scene->n_annotations; a++)
+    if (!scene->annotation[a].is_note)
+      {
+        Frame frame = { a, scene->annotation[a].width * scene->annotation[a].height };
+
+        g_array_append_val (frames, frame);
+      }
+  g_array_sort (frames, compare_frames);
+  for (guint a = 0; a < scene->n_annotations; a++)
+    {
+      const StudioAnnotation *note = &scene->annotation[a];
+      Unit unit = { STUDIO_NO_ITEM, a, STUDIO_NO_ITEM, 0, 0, note->width, note->height };
+      gboolean framed = FALSE;
+
+      for (guint f = 0; note->is_note && f < frames->len && !framed; f++)
+        framed = studio_geometry_is_within (&scene->annotation[g_array_index (frames, Frame, f).annotation], note->x,
+                                            note->y, note->width, note->height);
+      if (framed && work->chosen == NULL)
+        g_array_append_val (work->unit, unit);
+      else if (note->is_note)
+        work->anchored[work->n_anchored++] = a;
+    }
+  for (guint f = 0; f < frames->len; f++)
+    if (!add_frame (work, g_array_index (frames, Frame, f).annotation))
+      work->anchored[work->n_anchored++] = g_array_index (frames, Frame, f).annotation;
+}
+
+/* ---- boxes ----------------------------------------------------------------- */
+
+/* Where a port is below the corner of the unit that stands for its card at this level. */
+static double
+port_height (const Work *work, guint item, gboolean is_output, guint port, guint below)
+{
+  const StudioItem *it = &work->scene->item[item];
+  double x, y;
+
+  studio_geometry_port (it, is_output, port, &x, &y);
+  y -= it->y;
+  for (guint at = work->unit_of[item]; at != below; at = unit_at (work, at)->parent)
+    y += unit_at (work, at)->y;
+  return y;
+}
+
+static double
+label_width (const StudioLink *link)
+{
+  /* Seven units a letter at the caption's size, the pill's ends, and air beside the ports. */
+  return link->label != NULL ? g_utf8_strlen (link->label, -1) * 6.9 + 12 + 6 : 0;
+}
+
+static guint
+add_edges (const Work *work, guint parent, const guint *number, LayoutGraph *graph)
+{
+  const StudioScene *scene = work->scene;
+  g_autofree guint *first_output = g_new (guint, scene->n_items + 1);
+  guint n = 0, lane = 0;
+
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      first_output[i] = lane;
+      lane += scene->item[i].n_outputs;
+    }
+  for (guint l = 0; l < scene->n_links; l++)
+    {
+      const StudioLink *link = &scene->link[l];
+      guint from = unit_below (work, link->from, parent), to = unit_below (work, link->to, parent);
+
+      if (from == STUDIO_NO_ITEM || to == STUDIO_NO_ITEM || from == to)
+        continue;
+      graph->edge[n++] = (LayoutEdge){ .from = number[from],
+                                       .to = number[to],
+                                       .out = port_height (work, link->from, TRUE, link->output, from),
+                                       .in = port_height (work, link->to, FALSE, link->input, to),
+                                       .lane = first_output[link->from] + link->output,
+                                       .is_second = link->input > 0 };
+      graph->label = MAX (graph->label, label_width (link));
+    }
+  graph->label = MIN (graph->label, LABEL_MOST);
+  return n;
+}
+
+/* Lays out what is directly within a frame, or outside all; inner frames are done before. Each unit's x and y become
+ * those below the corner of what holds it. */
+static void
+lay_out (Work *work, guint parent, double *width, double *height)
+{
+  guint n = work->unit->len;
+  g_autofree guint *number = g_new (guint, n + 1), *member = g_new (guint, n + 1);
+  g_autofree double *x = g_new (double, n + 1), *y = g_new (double, n + 1);
+  g_autofree LayoutNode *node = g_new (LayoutNode, n + 1);
+  g_autofree LayoutEdge *edge = g_new (LayoutEdge, work->scene->n_links + 1);
+  LayoutGraph graph = { .node = node, .edge = edge, .cell_width = STUDIO_CARD_WIDTH };
+
+  for (guint i = 0; i < n; i++)
+    if (unit_at (work, i)->parent == parent)
+      {
+        number[i] = graph.n_nodes;
+        member[graph.n_nodes] = i;
+        node[graph.n_nodes++] = (LayoutNode){ unit_at (work, i)->width, unit_at (work, i)->height };
+      }
+  graph.n_edges = add_edges (work, parent, number, &graph);
+  layout_graph (&graph, work->width, work->height, x, y, width, height);
+  for (guint i = 0; i < graph.n_nodes; i++)
+    {
+      unit_at (work, member[i])->x = x[i];
+      unit_at (work, member[i])->y = y[i];
+    }
+}
+
+static void
+lay_out_frames (Work *work)
+{
+  for (guint i = 0; i < work->unit->len; i++)
+    {
+      Unit *unit = unit_at (work, i);
+      double width, height;
+
+      if (unit->item != STUDIO_NO_ITEM || work->scene->annotation[unit->annotation].is_note)
+        continue;
+      lay_out (work, i, &width, &height);
+      for (guint k = 0; k < work->unit->len; k++)
+        if (unit_at (work, k)->parent == i)
+          {
+            unit_at (work, k)->x += FRAME_MARGIN;
+            unit_at (work, k)->y += FRAME_MARGIN + STUDIO_FRAME_TITLE;
+          }
+      unit->width = width + 2 * FRAME_MARGIN;
+      unit->height = height + 2 * FRAME_MARGIN + STUDIO_FRAME_TITLE;
+    }
+}
+
+/* ---- back to the scene ------------------------------------------------------ */
+
+static void
+take_places (const Work *work, double dx, double dy, StudioLayout *layout)
+{
+  /* From the outermost inwards: a frame stands behind what it holds. */
+  for (guint i = work->unit->len; i-- > 0;)
+    {
+      Unit *unit = unit_at (work, i);
+      const Unit *parent = unit->parent != STUDIO_NO_ITEM ? unit_at (work, unit->parent) : NULL;
+
+      unit->x += parent != NULL ? parent->x : dx;
+      unit->y += parent != NULL ? parent->y : dy;
+      if (unit->item != STUDIO_NO_ITEM)
+        {
+          layout->x[unit->item] = unit->x;
+          layout->y[unit->item] = unit->y;
+        }
+      else
+        layout->annotation[unit->annotation] = (StudioRect){ unit->x, unit->y, unit->width, unit->height };
+    }
+}
+
+static StudioRect
+item_at (const StudioScene *scene, const StudioLayout *layout, guint i)
+{
+  return (StudioRect){ layout->x[i], layout->y[i], scene->item[i].width,
+                       scene->item[i].height + scene->item[i].hanging };
+}
+
+static double
+distance (const StudioRect *a, const StudioRect *b)
+{
+  double dx = MAX (0, MAX (a->x - b->x - b->width, b->x - a->x - a->width));
+  double dy = MAX (0, MAX (a->y - b->y - b->height, b->y - a->y - a->height));
+
+  return hypot (dx, dy);
+}
+
+static gboolean
+is_clear (const StudioScene *scene, const StudioLayout *layout, const gboolean *stands, StudioRect place)
+{
+  place.x -= STUDIO_SNAP / 2;
+  place.y -= STUDIO_SNAP / 2;
+  place.width += STUDIO_SNAP;
+  place.height += STUDIO_SNAP;
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioRect card = item_at (scene, layout, i);
+
+      if (studio_rect_intersects (&card, &place))
+        return FALSE;
+    }
+  for (guint a = 0; a < scene->n_annotations; a++)
+    if (stands[a] && studio_rect_intersects (&layout->annotation[a], &place))
+      return FALSE;
+  return TRUE;
+}
+
+/* The nearest clear place, in growing squares around the wish. */
+static void
+find_clear (const StudioScene *scene, const StudioLayout *layout, const gboolean *stands, StudioRect *place)
+{
+  const StudioRect wish = *place;
+
+  for (int ring = 0; ring <= 100; ring++)
+    {
+      int nearest = G_MAXINT;
+
+      for (int dy = ring; dy >= -ring; dy--)
+        for (int dx = ring; dx >= -ring; dx -= abs (dy) == ring || ring == 0 ? 1 : 2 * ring)
+          {
+            StudioRect at = { wish.x + dx * STUDIO_SNAP, wish.y + dy * STUDIO_SNAP, wish.width, wish.height };
+
+            if (dx * dx + dy * dy >= nearest || !is_clear (scene, layout, stands, at))
+              continue;
+            nearest = dx * dx + dy * dy;
+            *place = at;
+          }
+      if (nearest < G_MAXINT)
+        return;
+    }
+}
+
+/* Notes and empty frames keep their place beside the card that was nearest, or the nearest free one to it. */
+static void
+place_anchored (const Work *work, StudioLayout *layout)
+{
+  const StudioScene *scene = work->scene;
+  g_autofree gboolean *stands = g_new (gboolean, scene->n_annotations + 1);
+
+  for (guint a = 0; a < scene->n_annotations; a++)
+    stands[a] = TRUE;
+  for (guint k = 0; k < work->n_anchored; k++)
+    stands[work->anchored[k]] = FALSE;
+  for (guint k = 0; k < work->n_anchored; k++)
+    {
+      StudioRect *place = &layout->annotation[work->anchored[k]], was = *place;
+      double nearest = INFINITY;
+      guint beside = STUDIO_NO_ITEM;
+
+      for (guint i = 0; i < scene->n_items; i++)
+        {
+          StudioRect card = studio_geometry_card (&scene->item[i]);
+          double d = distance (&card, &was);
+
+          if (d < nearest)
+            {
+              nearest = d;
+              beside = i;
+            }
+        }
+      if (beside != STUDIO_NO_ITEM && work->unit_of[beside] != STUDIO_NO_ITEM)
+        {
+          place->x += layout->x[beside] - scene->item[beside].x;
+          place->y += layout->y[beside] - scene->item[beside].y;
+          find_clear (scene, layout, stands, place);
+        }
+      stands[work->anchored[k]] = TRUE;
+    }
+}
+
+/* Where a part was chosen: its old corner, or near it, where it hides nothing that stays. */
+static void
+corner_of_part (const Work *work, double width, double height, double *x, double *y)
+{
+  const StudioScene *scene = work->scene;
+  StudioRect whole = { INFINITY, INFINITY, width, height };
+  double x0, y0;
+
+  for (guint i = 0; i < scene->n_items; i++)
+    if (work->chosen[i])
+      {
+        whole.x = MIN (whole.x, scene->item[i].x);
+        whole.y = MIN (whole.y, scene->item[i].y);
+      }
+  x0 = whole.x;
+  y0 = whole.y;
+  for (int ring = 0; ring <= 200; ring++)
+    for (int side = 0; side < (ring == 0 ? 1 : 4); side++)
+      {
+        static const int way[][2] = { { 0, 1 }, { 1, 0 }, { 0, -1 }, { -1, 0 } };
+        gboolean clear = TRUE;
+
+        whole.x = x0 + way[side][0] * ring * STUDIO_GRID;
+        whole.y = y0 + way[side][1] * ring * STUDIO_GRID;
+        for (guint i = 0; i < scene->n_items && clear; i++)
+          {
+            StudioRect card = studio_geometry_card (&scene->item[i]);
+
+            card.x -= STUDIO_SNAP;
+            card.y -= STUDIO_SNAP;
+            card.width += 2 * STUDIO_SNAP;
+            card.height += 2 * STUDIO_SNAP + scene->item[i].hanging;
+            clear = work->chosen[i] || !studio_rect_intersects (&card, &whole);
+          }
+        if (clear)
+          {
+            *x = whole.x;
+            *y = whole.y;
+            return;
+          }
+      }
+  *x = x0;
+  *y = y0;
+}
+
+StudioLayout *
+studio_layout_new (const StudioScene *scene, const gboolean *chosen, double width, double height)
+{
+  StudioLayout *layout = g_new0 (StudioLayout, 1);
+  Work work = { .scene = scene,
+                .chosen = chosen,
+                .width = width,
+                .height = height,
+                .unit = g_array_new (FALSE, FALSE, sizeof (Unit)),
+                .unit_of = g_new (guint, scene->n_items + 1),
+                .anchored = g_new (guint, scene->n_annotations + 1) };
+  double x = ORIGIN, y = ORIGIN, whole_width, whole_height;
+
+  layout->x = g_new (double, scene->n_items + 1);
+  layout->y = g_new (double, scene->n_items + 1);
+  layout->annotation = g_new (StudioRect, scene->n_annotations + 1);
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      layout->x[i] = scene->item[i].x;
+      layout->y[i] = scene->item[i].y;
+    }
+  for (guint a = 0; a < scene->n_annotations; a++)
+    layout->annotation[a] = (StudioRect){ scene->annotation[a].x, scene->annotation[a].y, scene->annotation[a].width,
+                                          scene->annotation[a].height };
+  find_units (&work);
+  if (work.unit->len > 0)
+    {
+      lay_out_frames (&work);
+      lay_out (&work, STUDIO_NO_ITEM, &whole_width, &whole_height);
+      if (chosen != NULL)
+        corner_of_part (&work, whole_width, whole_height, &x, &y);
+      take_places (&work, x, y, layout);
+      place_anchored (&work, layout);
+    }
+  g_array_unref (work.unit);
+  g_free (work.unit_of);
+  g_free (work.anchored);
+  return layout;
+}
+
+void
+studio_layout_free (StudioLayout *layout)
+{
+  if (layout == NULL)
+    return;
+  g_free (layout->x);
+  g_free (layout->y);
+  g_free (layout->annotation);
+  g_free (layout);
+}
+
+void
+studio_layout_fill (StudioScene *scene)
+{
+  g_autoptr (StudioLayout) layout = NULL;
+
+  for (guint i = 0; i < scene->n_items; i++)
+    if (!scene->item[i].is_placed)
+      {
+        if (layout == NULL)
+          layout = studio_layout_new (scene, NULL, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT);
+        scene->item[i].x = layout->x[i];
+        scene->item[i].y = layout->y[i];
+      }
+  if (layout != NULL)
+    studio_geometry_place_faults (scene);
+}
