@@ -322,9 +322,9 @@ chain (guint n)
   GString *s = g_string_new ("<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n");
 
   for (guint i = 0; i < n; i++)
-    g_string_append_printf (s, "<node id=\"n%u\" op=\"%s\"/>\n", i, i > 0 ? "relu" : "dataset");
+    g_string_append_printf (s, "<node id=\"n%u\" op=\"%s\"/>\n", i, i > 0 ? "linear" : "input");
   for (guint i = 1; i < n; i++)
-    g_string_append_printf (s, "<wire from=\"n%u%s\" to=\"n%u\"/>\n", i - 1, i == 1 ? ".x" : "", i);
+    g_string_append_printf (s, "<wire from=\"n%u\" to=\"n%u\"/>\n", i - 1, i);
   g_string_append (s, "</graph>\n");
   return g_string_free (s, FALSE);
 }

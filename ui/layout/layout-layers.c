@@ -380,8 +380,9 @@ guint
 layout_layers_wrap (const LayoutLayers *self, const LayoutGraph *graph, const guint *nodes, guint n, guint columns,
                     guint *row, guint *lanes)
 {
-  /* In pixels of height, which rows are made of: a wire that wraps, and a column that stays empty. */
-  const double wrapped = 24, empty = 5;
+  /* In pixels of height, which rows are made of: a wire that wraps, and a column that stays empty, which reads badly
+   * but in the last row. */
+  const double wrapped = 24, empty = 64, last_empty = 2;
   guint n_layers = 0, rows = 0;
   g_autofree double *height = NULL, *cost = NULL;
   g_autofree guint *wide = NULL, *cut = NULL, *leading = NULL, *reader = g_new (guint, graph->n_nodes + 1);
@@ -431,7 +432,7 @@ layout_layers_wrap (const LayoutLayers *self, const LayoutGraph *graph, const gu
           if (all > columns && begin + 1 < end)
             continue;
           here = cost[begin] + tallest + LAYOUT_GUTTER + (end < n_layers ? wrapped * lanes[end - 1] : 0)
-                 + (all < columns ? empty * (columns - all) * (end < n_layers ? 1 : 0.5) : 0);
+                 + (all < columns ? (end < n_layers ? empty : last_empty) * (columns - all) : 0);
           if (here < cost[end])
             {
               cost[end] = here;

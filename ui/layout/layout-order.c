@@ -1,13 +1,14 @@
 /* One row of layers: its boxes, the wires that pass a layer without stopping, and the order of both that crosses least.
  *
  * Barycentres, ports included, in sweeps from both sides, and exchanges of neighbours at the end; the best order seen
- * is kept. Wires of one output that pass the same layer share a spot, as they share a line on the canvas. */
+ * is kept. */
 #include "ui/layout/layout-private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define SWEEPS         10
+#define FEW            600 /* wires; of more, those of one output share a lane */
 #define SWEEPS_OF_MANY 4
 #define MANY           1500 /* spots; exchanging neighbours takes time quadratic in a layer */
 
@@ -28,11 +29,11 @@ add_segment (LayoutRow *self, guint from, guint to, double out, double in, doubl
   g_array_append_val (self->segment, segment);
 }
 
-/* The spot where this output's wires pass this layer. */
+/* The spot where a wire, or all of one output, pass this layer. */
 static guint
-passing_spot (GArray *spots, GHashTable *passing, guint lane, guint layer, guint n_layers, gboolean *is_new)
+passing_spot (GArray *spots, GHashTable *passing, guint which, guint layer, guint n_layers, gboolean *is_new)
 {
-  gint64 key = (gint64)lane * (n_layers + 1) + layer;
+  gint64 key = (gint64)which * (n_layers + 1) + layer;
   guint *found = g_hash_table_lookup (passing, &key);
 
   *is_new = found == NULL;
@@ -52,6 +53,7 @@ add_edges (LayoutRow *self, const LayoutGraph *graph, const LayoutLayers *layers
            const guint *column_of, GArray *spots)
 {
   g_autoptr (GHashTable) passing = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
+  gboolean share = graph->n_edges > FEW;
 
   for (guint e = 0; e < graph->n_edges; e++)
     {
@@ -65,7 +67,7 @@ add_edges (LayoutRow *self, const LayoutGraph *graph, const LayoutLayers *layers
         continue;
       for (guint l = column_of[edge->from] + 1; l < column_of[edge->to]; l++)
         {
-          guint spot = passing_spot (spots, passing, edge->lane, l, self->n_layers, &is_new);
+          guint spot = passing_spot (spots, passing, share ? edge->lane : e, l, self->n_layers, &is_new);
 
           if (is_new)
             add_segment (self, at, spot, out, 0, g_array_index (spots, LayoutSpot, at).node == LAYOUT_NONE ? 100 : 20);

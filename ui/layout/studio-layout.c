@@ -511,12 +511,15 @@ void
 studio_layout_fill (StudioScene *scene)
 {
   g_autoptr (StudioLayout) layout = NULL;
+  StudioScene cards = *scene;
 
+  /* A frame that comes around cards without places is no reason for them to move. */
+  cards.n_annotations = 0;
   for (guint i = 0; i < scene->n_items; i++)
     if (!scene->item[i].is_placed)
       {
         if (layout == NULL)
-          layout = studio_layout_new (scene, NULL, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT);
+          layout = studio_layout_new (&cards, NULL, STUDIO_LAYOUT_WIDTH, STUDIO_LAYOUT_HEIGHT);
         scene->item[i].x = layout->x[i];
         scene->item[i].y = layout->y[i];
       }
