@@ -11,6 +11,7 @@ page_free (gpointer data)
   g_free (page->title);
   g_free (page->text);
   g_free (page->hint);
+  g_free (page->goal_text);
   g_strfreev (page->spotlight);
   g_strfreev (page->palette);
   loom_goal_free (page->goal);
@@ -81,6 +82,7 @@ page_new (const LoomElement *element, LoomFaults *faults)
   page->hint = g_strdup (loom_element_get (element, "hint"));
   page->spotlight = words_of (loom_element_get (element, "spotlight"));
   page->palette = words_of (loom_element_get (element, "palette"));
+  page->goal_text = g_strdup (goal);
   if (goal != NULL)
     page->goal = loom_goal_new (goal, &error);
   if (error != NULL)
@@ -92,6 +94,31 @@ page_new (const LoomElement *element, LoomFaults *faults)
                        "The palette of the page “%s” names “%s”, and there is no such operator.", page->title,
                        page->palette[i]);
   return page;
+}
+
+static gboolean
+same_words (char **a, char **b)
+{
+  return (a == NULL || b == NULL) ? a == b : g_strv_equal ((const char *const *)a, (const char *const *)b);
+}
+
+static gboolean
+same_page (const LoomLessonPage *a, const LoomLessonPage *b)
+{
+  return a->serial == b->serial && g_str_equal (a->title, b->title) && g_str_equal (a->text, b->text)
+         && g_strcmp0 (a->hint, b->hint) == 0 && g_strcmp0 (a->goal_text, b->goal_text) == 0
+         && same_words (a->spotlight, b->spotlight) && same_words (a->palette, b->palette);
+}
+
+gboolean
+loom_lesson_equal (const LoomLesson *a, const LoomLesson *b)
+{
+  if (a->serial != b->serial || !g_str_equal (a->title, b->title) || a->pages->len != b->pages->len)
+    return FALSE;
+  for (guint i = 0; i < a->pages->len; i++)
+    if (!same_page (a->pages->pdata[i], b->pages->pdata[i]))
+      return FALSE;
+  return TRUE;
 }
 
 GPtrArray *

@@ -23,6 +23,7 @@ typedef struct
   char *hint;       /* NULL: none */
   char **spotlight; /* ids of nodes; NULL: none */
   char **palette;   /* names of the operators that are offered; NULL: all */
+  char *goal_text;  /* as it is written; NULL: none */
   LoomGoal *goal;   /* NULL: the page is done when it has been read */
 } LoomLessonPage;
 
@@ -52,6 +53,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomLesson, loom_lesson_free)
 /* The graph's lessons (LoomLesson), in order; never NULL. Goals that cannot be read are faults of code SCHEMA at their
  * page's line, and the page is then without a goal. */
 GPtrArray *loom_lessons_new (const LoomGraph *graph, LoomFaults *faults);
+
+/* Whether two lessons, of one graph at two times, say the same on the same elements. */
+gboolean loom_lesson_equal (const LoomLesson *a, const LoomLesson *b);
 
 /* NULL and a SCHEMA error, one sentence, for a text that is no goal. Never NULL and no error otherwise. */
 LoomGoal *loom_goal_new (const char *text, GError **error);

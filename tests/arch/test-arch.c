@@ -46,6 +46,7 @@ static const Rule rules[] = {
   { "ui/inspector", { "ui/document/", "ui/drawing/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/training", { "ui/document/", "ui/inspector/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/run", { "ui/document/", "ui/canvas/", "ui/charts/", "ui/training/", "engine/loom.h", "data/" }, { "cuda", "libxml/" }, { NULL } },
+  { "ui/lesson", { "ui/document/", "ui/canvas/", "ui/palette/", "ui/run/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/window", { "ui/", "engine/loom.h", "data/" }, { "cuda", "libxml/" }, { NULL } },
   { "ui", { NULL }, { NULL }, { "dnnl_", "cuda", "loom_exec", "loom_trainer", "loom_plan" } },
   { "app/gradloom-studio", { "ui/", "engine/loom.h" }, { "cuda" }, { "dnnl_" } },

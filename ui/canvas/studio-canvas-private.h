@@ -24,6 +24,7 @@ struct _StudioCanvas
   gboolean presentation;
   gboolean bare; /* no dots */
   gboolean show_cost;
+  char **spotlight; /* ids of the cards that are not dimmed; NULL: none is */
 
   gboolean allocating;     /* just now */
   guint sync_tick;         /* before the next frame */
@@ -80,6 +81,9 @@ enum
   STUDIO_CANVAS_STATUS,
   STUDIO_CANVAS_N_SIGNALS
 };
+
+/* Dims the card of an item of the scene, or does not. */
+void studio_canvas_light_card (StudioCanvas *self, GtkWidget *node, const char *id);
 
 /* The scene as it is drawn now; nodes and scene agree after it. */
 StudioScene *studio_canvas_scene (StudioCanvas *self);

@@ -143,6 +143,7 @@ studio_canvas_dispose (GObject *object)
   self->popover = NULL;
   while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
     gtk_widget_unparent (child);
+  g_clear_pointer (&self->spotlight, g_strfreev);
   g_clear_pointer (&self->wires, gsk_render_node_unref);
   g_clear_pointer (&self->pills, gsk_render_node_unref);
   g_clear_object (&self->document);

@@ -64,6 +64,8 @@ gboolean studio_canvas_focus_path (StudioCanvas *self, const char *path);
 void studio_canvas_set_insets (StudioCanvas *self, double top, double bottom);
 /* Without dots: while a page with words lies over the canvas. */
 void studio_canvas_set_bare (StudioCanvas *self, gboolean bare);
+/* Dims all cards of the root but those with these ids (NULL: none is dimmed): what a lesson talks about. */
+void studio_canvas_set_spotlight (StudioCanvas *self, const char *const *ids);
 void studio_canvas_set_presentation (StudioCanvas *self, gboolean on);
 
 /* Hangs a widget of the card's width under the card (a pin); NULL takes it away. It is shown while its node is. */

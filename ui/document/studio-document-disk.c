@@ -170,11 +170,11 @@ studio_document_note_disk (StudioDocument *self, char *digest)
 
 /* Everything under the root is replaced, so that it is one step that can be undone, and stands in the journal. */
 static void
-replace_content (StudioDocument *self, const LoomGraph *graph)
+replace_content (StudioDocument *self, const LoomGraph *graph, const char *step)
 {
   LoomElement *root = loom_graph_root (self->graph), *other = loom_graph_root (graph);
 
-  studio_document_begin (self, "Reload");
+  studio_document_begin (self, step);
   while (loom_element_n_children (root) > 0)
     studio_document_edit (self, loom_edit_remove (loom_element_child (root, loom_element_n_children (root) - 1)));
   for (guint i = loom_element_n_attributes (root); i-- > 0;)
@@ -219,6 +219,19 @@ studio_document_read (const char *path, char **text, gsize *length, LoomFaults *
 }
 
 gboolean
+studio_document_replace (StudioDocument *self, const char *text, const char *step, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (text, strlen (text), "the graph", faults, error);
+
+  if (graph == NULL)
+    return FALSE;
+  studio_document_leave_to (self, 0);
+  replace_content (self, graph, step);
+  return TRUE;
+}
+
+gboolean
 studio_document_reload (StudioDocument *self, GError **error)
 {
   g_autoptr (LoomFaults) faults = NULL;
@@ -235,7 +248,7 @@ studio_document_reload (StudioDocument *self, GError **error)
   self->n_dropped = loom_graph_n_dropped (graph);
   g_clear_pointer (&self->grammar, loom_faults_free);
   self->grammar = g_steal_pointer (&faults);
-  replace_content (self, graph);
+  replace_content (self, graph, "Reload");
   studio_document_note_disk (self, studio_document_digest (text, length));
   studio_document_note_saved (self);
   return TRUE;

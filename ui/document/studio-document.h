@@ -64,6 +64,8 @@ StudioDiskState studio_document_get_disk (StudioDocument *self);
 StudioDiskState studio_document_check_disk (StudioDocument *self);
 /* Takes the file's content as one step that can be undone. */
 gboolean studio_document_reload (StudioDocument *self, GError **error);
+/* Takes a graph's canonical text as content, as one step of this name. */
+gboolean studio_document_replace (StudioDocument *self, const char *text, const char *step, GError **error);
 /* Who else has the file open ("process 1234"); NULL: nobody that is known of. */
 const char *studio_document_get_holder (StudioDocument *self);
 

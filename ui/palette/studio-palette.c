@@ -20,6 +20,7 @@ struct _StudioPalette
   GtkWidget *entry, *list, *empty, *stack, *scroller;
   char *words;   /* what is searched for; "" for nothing */
   char *modules; /* their names, to see when they change */
+  char **offered; /* names of the only operators that are shown; NULL: all are */
   guint n_rows;
   gboolean unfolded[MODULES + 1];
 };
@@ -195,6 +196,9 @@ filter_cb (GtkListBoxRow *row, gpointer data)
   StudioPalette *self = data;
   Entry *entry = row_entry (row);
 
+  if (self->offered != NULL)
+    return entry->fold == NULL && (!is_searching (self) || entry->rank > 0)
+           && g_strv_contains ((const char *const *)self->offered, entry->name);
   if (is_searching (self))
     return entry->fold == NULL && entry->rank > 0;
   return entry->fold != NULL || entry->is_usual || self->unfolded[entry->category];
@@ -367,6 +371,7 @@ fill (StudioPalette *self)
                studio_search_key_new_text (names[i], names[i], "module"));
   rank_rows (self);
   g_free (self->modules);
+  g_strfreev (self->offered);
   self->modules = g_strdup (modules->str);
 }
 
@@ -447,6 +452,18 @@ studio_palette_new (StudioDocument *document, StudioCanvas *canvas)
   g_signal_connect_swapped (document, "changed", G_CALLBACK (fill), self);
   fill (self);
   return self;
+}
+
+void
+studio_palette_set_offered (StudioPalette *self, const char *const *names)
+{
+  if (names == NULL ? self->offered == NULL
+                    : self->offered != NULL && g_strv_equal (names, (const char *const *)self->offered))
+    return;
+  g_strfreev (self->offered);
+  self->offered = g_strdupv ((char **)names);
+  gtk_list_box_invalidate_filter (GTK_LIST_BOX (self->list));
+  gtk_list_box_invalidate_headers (GTK_LIST_BOX (self->list));
 }
 
 void

@@ -6,6 +6,7 @@
 #include "ui/run/studio-run-bars.h"
 #include "ui/run/studio-run-panel.h"
 #include "ui/inspector/studio-inspector.h"
+#include "ui/lesson/studio-lesson-pane.h"
 #include "ui/palette/studio-outline.h"
 #include "ui/palette/studio-palette.h"
 #include "ui/run/studio-pin.h"
@@ -40,6 +41,9 @@ struct _StudioWindow
   StudioRunPanel *run_panel;
   StudioPins *pins;
   StudioActionList *action_list;
+  StudioLesson *lesson;
+  StudioLessonPane *lesson_pane;
+  const char *lesson_tab; /* the title of its tab; NULL: it is not there */
   GtkWidget *start_page, *faults_list;
 
   int room_shown;          /* for which StudioRoom the header was made; -1: none */
@@ -66,6 +70,12 @@ void studio_window_update_actions (StudioWindow *self);
 /* The table's rows, for studio_commands. */
 guint studio_window_n_commands (void);
 StudioCommand studio_window_get_command (guint i);
+
+/* ---- lessons (-lesson.c) ---- */
+void studio_window_setup_lesson (StudioWindow *self);
+void studio_window_dispose_lesson (StudioWindow *self);
+/* Another graph was opened. */
+void studio_window_open_lesson (StudioWindow *self);
 
 /* ---- questions (-guard.c) ---- */
 typedef void (*StudioWindowThen) (StudioWindow *self, gpointer data);

@@ -330,6 +330,7 @@ studio_window_setup_run (StudioWindow *self)
     }
   look_for_run (self);
   state_cb (self->run, self);
+  studio_window_open_lesson (self);
 }
 
 /* ---- devices ------------------------------------------------------------------------------------- */

@@ -292,6 +292,7 @@ studio_window_init (StudioWindow *self)
   studio_window_setup_disk (self);
   studio_window_setup_presentation (self);
   studio_window_setup_frame (self);
+  studio_window_setup_lesson (self);
   studio_window_setup_run (self);
   studio_window_fill_recent (self);
   g_signal_connect (self->document, "changed", G_CALLBACK (changed_cb), self);
@@ -329,6 +330,7 @@ window_dispose (GObject *object)
   g_clear_handle_id (&self->elsewhere_timer, g_source_remove);
   g_clear_object (&self->chooser);
   g_clear_weak_pointer (&self->question);
+  studio_window_dispose_lesson (self);
   g_clear_object (&self->pins);
   g_clear_object (&self->run);
   g_clear_object (&self->document);

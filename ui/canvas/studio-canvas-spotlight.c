@@ -1,0 +1,32 @@
+/* The spotlight of a lesson: cards that it does not talk about are dimmed. */
+#include "ui/canvas/studio-canvas-private.h"
+
+#define DIMMED 0.3
+
+/* A module that is shown was entered from a card in the light. */
+void
+studio_canvas_light_card (StudioCanvas *self, GtkWidget *node, const char *id)
+{
+  const gboolean lit = self->spotlight == NULL || studio_document_scope_depth (self->document) > 0
+                       || g_strv_contains ((const char *const *)self->spotlight, id);
+
+  gtk_widget_set_opacity (node, lit ? 1 : DIMMED);
+}
+
+void
+studio_canvas_set_spotlight (StudioCanvas *self, const char *const *ids)
+{
+  if (ids == NULL ? self->spotlight == NULL
+                  : self->spotlight != NULL && g_strv_equal (ids, (const char *const *)self->spotlight))
+    return;
+  g_strfreev (self->spotlight);
+  self->spotlight = g_strdupv ((char **)ids);
+  StudioScene *scene = studio_canvas_scene (self);
+  for (guint i = 0; i < scene->n_items; i++)
+    {
+      StudioNode *node = studio_canvas_node (self, scene->item[i].serial);
+
+      if (node != NULL)
+        studio_canvas_light_card (self, GTK_WIDGET (node), scene->item[i].id);
+    }
+}

@@ -1,0 +1,477 @@
+/* The lesson beside the canvas; see the header. A page is built anew when it is shown, its ticks when they change. */
+#include "ui/lesson/studio-lesson-pane.h"
+
+#include "ui/lesson/studio-markdown.h"
+
+/* A learner who is stuck for a minute is glad of a hint; one who reads is not interrupted by it. */
+#define HINT_SECONDS 60
+
+struct _StudioLessonPane
+{
+  GtkWidget parent_instance;
+  StudioDocument *document;
+  StudioLesson *lesson;
+  GtkWidget *box, *head, *title, *choice, *steps, *scroller, *page, *foot, *back, *next;
+  GtkWidget *hint;      /* of the page that is shown; NULL: none */
+  GPtrArray *ticks;     /* GtkImage by clause */
+  GtkWidget *done_line; /* "Done": shown when the page is */
+  guint hint_seconds, hint_timer;
+  gboolean filling; /* the choice of lessons is being filled */
+  char *shown_doc;
+};
+
+G_DEFINE_FINAL_TYPE (StudioLessonPane, studio_lesson_pane, GTK_TYPE_WIDGET)
+
+static guint follow_signal, edit_signal;
+
+/* ---- texts -------------------------------------------------------------------- */
+
+static gboolean
+is_node (const char *name, gpointer data)
+{
+  StudioLessonPane *self = data;
+  LoomElement *root = loom_graph_root (studio_document_get_graph (self->document));
+
+  return loom_id_is_valid (name) && loom_scope_find_node (root, name) != NULL;
+}
+
+static void
+follow (const char *address, gpointer data)
+{
+  StudioLessonPane *self = data;
+
+  if (g_str_has_prefix (address, "node:"))
+    g_signal_emit (self, follow_signal, 0, address + strlen ("node:"));
+  else if (g_str_has_prefix (address, "https://") || g_str_has_prefix (address, "http://"))
+    gtk_show_uri (GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (self))), address, GDK_CURRENT_TIME);
+}
+
+static GtkWidget *
+markdown (StudioLessonPane *self, const char *text)
+{
+  return studio_markdown_new (text, is_node, follow, self);
+}
+
+/* The text of the graph's <doc>; NULL where it has none. */
+static const char *
+doc_text (StudioLessonPane *self)
+{
+  LoomElement *doc = loom_element_find (loom_graph_root (studio_document_get_graph (self->document)), LOOM_TAG_DOC);
+  const char *text = doc != NULL ? loom_element_text (doc) : NULL;
+
+  return text != NULL && text[strspn (text, " \t\r\n")] != '\0' ? text : NULL;
+}
+
+gboolean
+studio_lesson_pane_has_text (StudioLessonPane *self)
+{
+  return studio_lesson_get (self->lesson) != NULL || doc_text (self) != NULL;
+}
+
+/* ---- the parts of a page ------------------------------------------------------ */
+
+static void
+append (StudioLessonPane *self, GtkWidget *child)
+{
+  gtk_box_append (GTK_BOX (self->page), child);
+}
+
+static GtkWidget *
+wrapping_label (const char *text, const char *css_class)
+{
+  GtkWidget *label = gtk_label_new (text);
+
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_widget_set_hexpand (label, TRUE);
+  if (css_class != NULL)
+    gtk_widget_add_css_class (label, css_class);
+  return label;
+}
+
+/* Ticks, and words for those who do not see them. */
+static void
+show_tick (StudioLessonPane *self, guint i)
+{
+  GtkWidget *image = self->ticks->pdata[i];
+  const gboolean holds = studio_lesson_clause_holds (self->lesson, i);
+
+  gtk_image_set_from_icon_name (GTK_IMAGE (image), holds ? "object-select-symbolic" : "radio-symbolic");
+  gtk_widget_set_css_classes (image, (const char *[]){ holds ? "success" : "dim-label", NULL });
+  gtk_accessible_update_property (GTK_ACCESSIBLE (image), GTK_ACCESSIBLE_PROPERTY_LABEL, holds ? "Done" : "To do", -1);
+}
+
+static void
+add_goal (StudioLessonPane *self, const LoomLessonPage *page)
+{
+  GtkWidget *list = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+
+  gtk_widget_add_css_class (list, "lesson-goal");
+  for (guint i = 0; i < loom_goal_n_clauses (page->goal); i++)
+    {
+      GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *image = gtk_image_new ();
+      const char *text = loom_goal_clause_text (page->goal, i);
+      g_autofree char *sentence = g_strdup_printf ("%c%s", g_ascii_toupper (text[0]), text + 1);
+
+      gtk_widget_set_valign (image, GTK_ALIGN_START);
+      gtk_box_append (GTK_BOX (row), image);
+      gtk_box_append (GTK_BOX (row), wrapping_label (sentence, NULL));
+      gtk_box_append (GTK_BOX (list), row);
+      g_ptr_array_add (self->ticks, image);
+      show_tick (self, i);
+    }
+  append (self, list);
+}
+
+static void
+answer_cb (GtkEditable *entry, StudioLessonPane *self)
+{
+  studio_lesson_answer (self->lesson, gtk_editable_get_text (entry));
+}
+
+static void
+add_answer (StudioLessonPane *self)
+{
+  GtkWidget *entry = gtk_entry_new ();
+
+  gtk_entry_set_placeholder_text (GTK_ENTRY (entry), "Your answer");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (entry), GTK_ACCESSIBLE_PROPERTY_LABEL, "Your answer", -1);
+  g_signal_connect (entry, "changed", G_CALLBACK (answer_cb), self);
+  append (self, entry);
+}
+
+static gboolean
+hint_cb (gpointer data)
+{
+  StudioLessonPane *self = data;
+
+  self->hint_timer = 0;
+  if (self->hint != NULL && !studio_lesson_is_done (self->lesson, studio_lesson_page_index (self->lesson)))
+    gtk_expander_set_expanded (GTK_EXPANDER (self->hint), TRUE);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+add_hint (StudioLessonPane *self, const char *hint)
+{
+  self->hint = gtk_expander_new ("Hint");
+  gtk_expander_set_child (GTK_EXPANDER (self->hint), markdown (self, hint));
+  append (self, self->hint);
+  self->hint_timer = g_timeout_add_seconds (self->hint_seconds, hint_cb, self);
+}
+
+static void
+show_doc (StudioLessonPane *self)
+{
+  const char *doc = doc_text (self);
+
+  g_free (self->shown_doc);
+  self->shown_doc = g_strdup (doc);
+  if (doc == NULL)
+    return;
+  if (studio_lesson_get (self->lesson) == NULL)
+    {
+      append (self, markdown (self, doc));
+      return;
+    }
+  GtkWidget *about = gtk_expander_new ("About this graph");
+  gtk_expander_set_child (GTK_EXPANDER (about), markdown (self, doc));
+  append (self, about);
+}
+
+/* ---- what is shown ------------------------------------------------------------ */
+
+static void
+step_cb (GtkButton *button, StudioLessonPane *self)
+{
+  studio_lesson_show_page (self->lesson, GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (button), "page")));
+}
+
+/* A numbered button for each page; a done one has a tick in the number's place. */
+static void
+show_steps (StudioLessonPane *self)
+{
+  const LoomLesson *lesson = studio_lesson_get (self->lesson);
+  GtkWidget *child;
+
+  while ((child = gtk_widget_get_first_child (self->steps)) != NULL)
+    gtk_box_remove (GTK_BOX (self->steps), child);
+  for (guint i = 0; lesson != NULL && i < lesson->pages->len; i++)
+    {
+      const LoomLessonPage *page = lesson->pages->pdata[i];
+      const gboolean done = studio_lesson_is_done (self->lesson, i),
+                     here = i == studio_lesson_page_index (self->lesson);
+      g_autofree char *number = g_strdup_printf ("%u", i + 1);
+      g_autofree char *name = g_strdup_printf ("Page %u%s%s%s", i + 1, page->title[0] != '\0' ? ": " : "", page->title,
+                                               done ? ", done" : "");
+      GtkWidget *button = gtk_button_new ();
+
+      if (done && !here)
+        gtk_button_set_icon_name (GTK_BUTTON (button), "object-select-symbolic");
+      else
+        gtk_button_set_label (GTK_BUTTON (button), number);
+      gtk_widget_add_css_class (button, "circular");
+      gtk_widget_add_css_class (button, here ? "suggested-action" : done ? "success" : "flat");
+      gtk_widget_set_tooltip_text (button, name);
+      gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
+      g_object_set_data (G_OBJECT (button), "page", GUINT_TO_POINTER (i));
+      g_signal_connect (button, "clicked", G_CALLBACK (step_cb), self);
+      gtk_box_append (GTK_BOX (self->steps), button);
+    }
+}
+
+static void
+show_progress (StudioLessonPane *self)
+{
+  const guint page = studio_lesson_page_index (self->lesson), n = studio_lesson_n_pages (self->lesson);
+  const gboolean done = studio_lesson_is_done (self->lesson, page);
+
+  for (guint i = 0; i < self->ticks->len; i++)
+    show_tick (self, i);
+  if (self->done_line != NULL)
+    gtk_widget_set_visible (self->done_line, done);
+  gtk_widget_set_sensitive (self->back, page > 0);
+  gtk_widget_set_sensitive (self->next, page + 1 < n);
+  if (done)
+    gtk_widget_add_css_class (self->next, "suggested-action");
+  else
+    gtk_widget_remove_css_class (self->next, "suggested-action");
+  show_steps (self);
+}
+
+static void
+clear_page (StudioLessonPane *self)
+{
+  GtkWidget *child;
+
+  g_clear_handle_id (&self->hint_timer, g_source_remove);
+  g_ptr_array_set_size (self->ticks, 0);
+  self->hint = self->done_line = NULL;
+  while ((child = gtk_widget_get_first_child (self->page)) != NULL)
+    gtk_box_remove (GTK_BOX (self->page), child);
+}
+
+static void
+show_page (StudioLessonPane *self)
+{
+  const LoomLessonPage *page = studio_lesson_page (self->lesson);
+
+  clear_page (self);
+  if (page != NULL)
+    {
+      if (page->title[0] != '\0')
+        append (self, wrapping_label (page->title, "title-4"));
+      append (self, markdown (self, page->text));
+      if (page->goal != NULL)
+        add_goal (self, page);
+      if (loom_goal_asks (page->goal))
+        add_answer (self);
+      if (page->goal != NULL)
+        {
+          const gboolean last = studio_lesson_page_index (self->lesson) + 1 == studio_lesson_n_pages (self->lesson);
+
+          self->done_line
+              = wrapping_label (last ? "Well done: that was the last page." : "Done. Go on with Next.", "success");
+          append (self, self->done_line);
+        }
+      if (page->hint != NULL)
+        add_hint (self, page->hint);
+    }
+  if (studio_lesson_page_index (self->lesson) == 0)
+    show_doc (self);
+  show_progress (self);
+  gtk_adjustment_set_value (gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scroller)), 0);
+}
+
+/* ---- several lessons ------------------------------------------------------------ */
+
+static void
+choice_cb (GtkDropDown *choice, GParamSpec *spec, StudioLessonPane *self)
+{
+  if (!self->filling)
+    studio_lesson_choose (self->lesson, gtk_drop_down_get_selected (choice));
+}
+
+static void
+fill_choice (StudioLessonPane *self)
+{
+  g_autoptr (GtkStringList) titles = gtk_string_list_new (NULL);
+  const guint n = studio_lesson_n_lessons (self->lesson);
+
+  self->filling = TRUE;
+  for (guint i = 0; i < n; i++)
+    gtk_string_list_append (titles, studio_lesson_title (self->lesson, i));
+  gtk_drop_down_set_model (GTK_DROP_DOWN (self->choice), G_LIST_MODEL (titles));
+  gtk_drop_down_set_selected (GTK_DROP_DOWN (self->choice), studio_lesson_which (self->lesson));
+  gtk_widget_set_visible (self->choice, n > 1);
+  self->filling = FALSE;
+}
+
+static void
+show_lesson (StudioLessonPane *self)
+{
+  const LoomLesson *lesson = studio_lesson_get (self->lesson);
+
+  fill_choice (self);
+  gtk_label_set_text (GTK_LABEL (self->title), lesson != NULL ? lesson->title : "About this graph");
+  gtk_widget_set_visible (self->steps, lesson != NULL);
+  gtk_widget_set_visible (self->foot, lesson != NULL);
+  show_page (self);
+}
+
+static void
+changed_cb (StudioLessonPane *self)
+{
+  if (g_strcmp0 (self->shown_doc, doc_text (self)) != 0 && studio_lesson_page_index (self->lesson) == 0)
+    show_page (self);
+}
+
+/* ---- buttons -------------------------------------------------------------------- */
+
+static void
+back_cb (StudioLessonPane *self)
+{
+  studio_lesson_show_page (self->lesson, studio_lesson_page_index (self->lesson) - 1);
+}
+
+static void
+next_cb (StudioLessonPane *self)
+{
+  studio_lesson_show_page (self->lesson, studio_lesson_page_index (self->lesson) + 1);
+}
+
+static void
+start_again_cb (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  studio_lesson_start_again (STUDIO_LESSON_PANE (widget)->lesson);
+}
+
+static void
+edit_cb (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  g_signal_emit (widget, edit_signal, 0);
+}
+
+static GtkWidget *
+menu_new (void)
+{
+  g_autoptr (GMenu) menu = g_menu_new ();
+  GtkWidget *button = gtk_menu_button_new ();
+
+  g_menu_append (menu, "_Start again", "lesson.start-again");
+  g_menu_append (menu, "_Write this lesson", "lesson.edit");
+  gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (button), "view-more-symbolic");
+  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (button), G_MENU_MODEL (menu));
+  gtk_widget_add_css_class (button, "flat");
+  gtk_widget_set_valign (button, GTK_ALIGN_START);
+  gtk_widget_set_tooltip_text (button, "Lesson menu");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, "Lesson menu", -1);
+  return button;
+}
+
+static GtkWidget *
+button_new (const char *label, GCallback callback, StudioLessonPane *self)
+{
+  GtkWidget *button = gtk_button_new_with_mnemonic (label);
+
+  gtk_widget_set_hexpand (button, TRUE);
+  g_signal_connect_swapped (button, "clicked", callback, self);
+  return button;
+}
+
+/* ---- class ------------------------------------------------------------------------ */
+
+static void
+studio_lesson_pane_dispose (GObject *object)
+{
+  StudioLessonPane *self = STUDIO_LESSON_PANE (object);
+
+  g_clear_handle_id (&self->hint_timer, g_source_remove);
+  if (self->lesson != NULL)
+    g_signal_handlers_disconnect_by_data (self->lesson, self);
+  if (self->document != NULL)
+    g_signal_handlers_disconnect_by_data (self->document, self);
+  g_clear_pointer (&self->box, gtk_widget_unparent);
+  g_clear_object (&self->lesson);
+  g_clear_object (&self->document);
+  g_clear_pointer (&self->ticks, g_ptr_array_unref);
+  g_clear_pointer (&self->shown_doc, g_free);
+  G_OBJECT_CLASS (studio_lesson_pane_parent_class)->dispose (object);
+}
+
+static void
+studio_lesson_pane_class_init (StudioLessonPaneClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->dispose = studio_lesson_pane_dispose;
+  gtk_widget_class_set_layout_manager_type (widget_class, GTK_TYPE_BIN_LAYOUT);
+  gtk_widget_class_set_css_name (widget_class, "lessonpane");
+  gtk_widget_class_install_action (widget_class, "lesson.start-again", NULL, start_again_cb);
+  gtk_widget_class_install_action (widget_class, "lesson.edit", NULL, edit_cb);
+  follow_signal = g_signal_new ("follow", STUDIO_TYPE_LESSON_PANE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE,
+                                1, G_TYPE_STRING);
+  edit_signal = g_signal_new ("edit", STUDIO_TYPE_LESSON_PANE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+}
+
+static void
+studio_lesson_pane_init (StudioLessonPane *self)
+{
+  self->ticks = g_ptr_array_new ();
+  self->hint_seconds = HINT_SECONDS;
+  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+  gtk_widget_set_parent (self->box, GTK_WIDGET (self));
+
+  self->head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  self->title = wrapping_label ("", "heading");
+  gtk_box_append (GTK_BOX (self->head), self->title);
+  gtk_box_append (GTK_BOX (self->head), menu_new ());
+  gtk_box_append (GTK_BOX (self->box), self->head);
+  self->choice = gtk_drop_down_new (NULL, NULL);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->choice), GTK_ACCESSIBLE_PROPERTY_LABEL, "Lesson", -1);
+  g_signal_connect (self->choice, "notify::selected", G_CALLBACK (choice_cb), self);
+  gtk_box_append (GTK_BOX (self->box), self->choice);
+
+  /* A lesson of many pages has more numbers than the pane is wide. */
+  self->steps = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  GtkWidget *strip = gtk_scrolled_window_new ();
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (strip), GTK_POLICY_AUTOMATIC, GTK_POLICY_NEVER);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (strip), self->steps);
+  gtk_box_append (GTK_BOX (self->box), strip);
+
+  self->page = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
+  self->scroller = gtk_scrolled_window_new ();
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (self->scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scroller), self->page);
+  gtk_widget_set_vexpand (self->scroller, TRUE);
+  gtk_box_append (GTK_BOX (self->box), self->scroller);
+
+  self->foot = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  self->back = button_new ("_Back", G_CALLBACK (back_cb), self);
+  self->next = button_new ("_Next", G_CALLBACK (next_cb), self);
+  gtk_box_append (GTK_BOX (self->foot), self->back);
+  gtk_box_append (GTK_BOX (self->foot), self->next);
+  gtk_box_append (GTK_BOX (self->box), self->foot);
+}
+
+StudioLessonPane *
+studio_lesson_pane_new (StudioDocument *document, StudioLesson *lesson)
+{
+  StudioLessonPane *self = g_object_new (STUDIO_TYPE_LESSON_PANE, NULL);
+
+  self->document = g_object_ref (document);
+  self->lesson = g_object_ref (lesson);
+  g_signal_connect_swapped (lesson, "lessons-changed", G_CALLBACK (show_lesson), self);
+  g_signal_connect_swapped (lesson, "page-changed", G_CALLBACK (show_page), self);
+  g_signal_connect_swapped (lesson, "progress", G_CALLBACK (show_progress), self);
+  g_signal_connect_swapped (document, "changed", G_CALLBACK (changed_cb), self);
+  show_lesson (self);
+  return self;
+}
+
+void
+studio_lesson_pane_set_hint_seconds (StudioLessonPane *self, guint seconds)
+{
+  self->hint_seconds = seconds;
+}

@@ -1,0 +1,20 @@
+/* A page beside the canvas: the lesson of the graph, or what its <doc> says where it has none. */
+#pragma once
+
+#include <gtk/gtk.h>
+
+#include "ui/lesson/studio-lesson.h"
+
+G_BEGIN_DECLS
+
+#define STUDIO_TYPE_LESSON_PANE (studio_lesson_pane_get_type ())
+G_DECLARE_FINAL_TYPE (StudioLessonPane, studio_lesson_pane, STUDIO, LESSON_PANE, GtkWidget)
+
+/* Signals: "follow"(const char *path) when a link to a node was pressed; "edit" when the lesson is to be written. */
+StudioLessonPane *studio_lesson_pane_new (StudioDocument *document, StudioLesson *lesson);
+/* Whether there is anything to read. */
+gboolean studio_lesson_pane_has_text (StudioLessonPane *self);
+/* The seconds after which a page's hint opens by itself; for tests. */
+void studio_lesson_pane_set_hint_seconds (StudioLessonPane *self, guint seconds);
+
+G_END_DECLS

@@ -1,0 +1,231 @@
+/* Markdown as widgets; see the header. HTML in the text is shown as it is written, so a file cannot bring markup of its
+ * own into a label. */
+#include "ui/lesson/studio-markdown.h"
+
+#include <cmark.h>
+#include <string.h>
+
+typedef struct
+{
+  StudioMarkdownIsNode is_node;
+  StudioMarkdownFollow follow;
+  gpointer data;
+} Context;
+
+/* ---- inline content --------------------------------------------------------- */
+
+static void
+append_escaped (GString *to, const char *text)
+{
+  g_autofree char *escaped = g_markup_escape_text (text != NULL ? text : "", -1);
+
+  g_string_append (to, escaped);
+}
+
+static void
+append_code (GString *to, const char *text, const Context *c)
+{
+  if (c->is_node != NULL && c->is_node (text, c->data))
+    {
+      g_autofree char *escaped = g_markup_escape_text (text, -1);
+
+      g_string_append_printf (to, "<a href=\"node:%s\">%s</a>", escaped, escaped);
+      return;
+    }
+  g_string_append (to, "<tt>");
+  append_escaped (to, text);
+  g_string_append (to, "</tt>");
+}
+
+static void
+append_inline (GString *to, cmark_node *parent, const Context *c)
+{
+  for (cmark_node *n = cmark_node_first_child (parent); n != NULL; n = cmark_node_next (n))
+    switch (cmark_node_get_type (n))
+      {
+      case CMARK_NODE_TEXT:
+      case CMARK_NODE_HTML_INLINE:
+        append_escaped (to, cmark_node_get_literal (n));
+        break;
+      case CMARK_NODE_SOFTBREAK:
+        g_string_append_c (to, ' ');
+        break;
+      case CMARK_NODE_LINEBREAK:
+        g_string_append_c (to, '\n');
+        break;
+      case CMARK_NODE_CODE:
+        append_code (to, cmark_node_get_literal (n), c);
+        break;
+      case CMARK_NODE_EMPH:
+        g_string_append (to, "<i>");
+        append_inline (to, n, c);
+        g_string_append (to, "</i>");
+        break;
+      case CMARK_NODE_STRONG:
+        g_string_append (to, "<b>");
+        append_inline (to, n, c);
+        g_string_append (to, "</b>");
+        break;
+      case CMARK_NODE_LINK:
+        g_string_append (to, "<a href=\"");
+        append_escaped (to, cmark_node_get_url (n));
+        g_string_append (to, "\">");
+        append_inline (to, n, c);
+        g_string_append (to, "</a>");
+        break;
+      default:
+        append_inline (to, n, c);
+      }
+}
+
+/* ---- blocks ----------------------------------------------------------------- */
+
+static gboolean
+link_cb (GtkLabel *label, const char *address, gpointer data)
+{
+  const Context *c = data;
+
+  if (c->follow != NULL)
+    c->follow (address, c->data);
+  return TRUE;
+}
+
+static GtkWidget *
+label_new (const char *markup, const char *css_class, Context *c)
+{
+  GtkWidget *label = gtk_label_new (NULL);
+
+  gtk_label_set_markup (GTK_LABEL (label), markup);
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_natural_wrap_mode (GTK_LABEL (label), GTK_NATURAL_WRAP_NONE);
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_widget_set_hexpand (label, TRUE);
+  if (css_class != NULL)
+    gtk_widget_add_css_class (label, css_class);
+  g_signal_connect (label, "activate-link", G_CALLBACK (link_cb), c);
+  return label;
+}
+
+static GtkWidget *
+inline_label (cmark_node *n, const char *css_class, Context *c)
+{
+  g_autoptr (GString) markup = g_string_new (NULL);
+
+  append_inline (markup, n, c);
+  return label_new (markup->str, css_class, c);
+}
+
+static void append_blocks (GtkBox *box, cmark_node *parent, Context *c);
+
+static GtkWidget *
+box_of (cmark_node *n, Context *c)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+
+  append_blocks (GTK_BOX (box), n, c);
+  return box;
+}
+
+static void
+append_list (GtkBox *box, cmark_node *list, Context *c)
+{
+  int number = cmark_node_get_list_start (list);
+
+  for (cmark_node *item = cmark_node_first_child (list); item != NULL; item = cmark_node_next (item), number++)
+    {
+      GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+      g_autofree char *mark
+          = cmark_node_get_list_type (list) == CMARK_ORDERED_LIST ? g_strdup_printf ("%d.", number) : g_strdup ("•");
+      GtkWidget *label = gtk_label_new (mark);
+
+      gtk_widget_set_valign (label, GTK_ALIGN_START);
+      gtk_box_append (GTK_BOX (row), label);
+      gtk_box_append (GTK_BOX (row), box_of (item, c));
+      gtk_box_append (box, row);
+    }
+}
+
+static void
+append_code_block (GtkBox *box, cmark_node *n, Context *c)
+{
+  g_autofree char *text = g_strchomp (g_strdup (cmark_node_get_literal (n)));
+  g_autofree char *escaped = g_markup_escape_text (text, -1), *markup = g_strdup_printf ("<tt>%s</tt>", escaped);
+  GtkWidget *label = label_new (markup, "listing", c);
+
+  gtk_label_set_selectable (GTK_LABEL (label), TRUE);
+  gtk_box_append (box, label);
+}
+
+static void
+append_blocks (GtkBox *box, cmark_node *parent, Context *c)
+{
+  for (cmark_node *n = cmark_node_first_child (parent); n != NULL; n = cmark_node_next (n))
+    switch (cmark_node_get_type (n))
+      {
+      case CMARK_NODE_HEADING:
+        gtk_box_append (box, inline_label (n, "heading", c));
+        break;
+      case CMARK_NODE_PARAGRAPH:
+        gtk_box_append (box, inline_label (n, NULL, c));
+        break;
+      case CMARK_NODE_LIST:
+        append_list (box, n, c);
+        break;
+      case CMARK_NODE_CODE_BLOCK:
+      case CMARK_NODE_HTML_BLOCK:
+        append_code_block (box, n, c);
+        break;
+      case CMARK_NODE_BLOCK_QUOTE:
+        {
+          GtkWidget *quote = box_of (n, c);
+
+          gtk_widget_add_css_class (quote, "quote");
+          gtk_box_append (box, quote);
+        }
+        break;
+      case CMARK_NODE_THEMATIC_BREAK:
+        gtk_box_append (box, gtk_separator_new (GTK_ORIENTATION_HORIZONTAL));
+        break;
+      default:
+        break;
+      }
+}
+
+static cmark_node *
+parse (const char *text)
+{
+  return cmark_parse_document (text, strlen (text), CMARK_OPT_DEFAULT);
+}
+
+GtkWidget *
+studio_markdown_new (const char *text, StudioMarkdownIsNode is_node, StudioMarkdownFollow follow, gpointer data)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 10);
+  Context *context = g_new0 (Context, 1);
+  cmark_node *document = parse (text);
+
+  *context = (Context){ is_node, follow, data };
+  g_object_set_data_full (G_OBJECT (box), "context", context, g_free);
+  gtk_widget_add_css_class (box, "markdown");
+  append_blocks (GTK_BOX (box), document, context);
+  cmark_node_free (document);
+  return box;
+}
+
+char *
+studio_markdown_to_markup (const char *text, StudioMarkdownIsNode is_node, gpointer data)
+{
+  const Context context = { is_node, NULL, data };
+  GString *markup = g_string_new (NULL);
+  cmark_node *document = parse (text);
+
+  for (cmark_node *n = cmark_node_first_child (document); n != NULL; n = cmark_node_next (n))
+    {
+      if (markup->len > 0)
+        g_string_append_c (markup, '\n');
+      append_inline (markup, n, &context);
+    }
+  cmark_node_free (document);
+  return g_string_free (markup, FALSE);
+}
