@@ -84,7 +84,10 @@ save_progress (StudioLesson *self)
   for (int i = 0; i < (int)self->done->len; i++)
     if (g_array_index (self->done, gboolean, i))
       g_array_append_val (pages, i);
-  g_key_file_set_integer_list (keys, group, "done", (int *)(void *)pages->data, pages->len);
+  if (pages->len > 0)
+    g_key_file_set_integer_list (keys, group, "done", (int *)(void *)pages->data, pages->len);
+  else
+    g_key_file_remove_key (keys, group, "done", NULL);
   g_key_file_set_integer (keys, group, "page", (int)self->page);
   g_mkdir_with_parents (folder, 0700);
   g_key_file_save_to_file (keys, path, NULL);
